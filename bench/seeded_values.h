@@ -1,0 +1,20 @@
+// Seeded random inputs, exact in their type, so that the library and the reference read the same
+// numbers.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+namespace dlroof {
+
+// `count` values, the same for the same seed on every machine. Floating types: uniform in [low,
+// high], rounded to the nearest value of `type`
+// ("f32", "bf16", "f16"); "u8", "s8": integers in [low, high].
+std::vector<float> SeededValues(int64_t count, uint64_t seed, std::string_view type, float low,
+                                float high);
+
+// Rounds to the nearest bf16 (ties to even).
+float RoundToBf16(float value);
+
+}  // namespace dlroof

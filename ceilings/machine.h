@@ -1,0 +1,63 @@
+// What a machine can do: measured ceilings of its pipes and memory levels, per thread count, each
+// with its proof.
+#pragma once
+
+#include <map>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "counters/work.h"
+
+namespace dlroof {
+
+struct Ceiling {
+  double per_second = 0;                          // [flop/s] or [byte/s], > 0
+  std::optional<std::pair<double, double>> ci95;  // [the same] of the median of clean repetitions
+  int threads = 1;                                // how many ran it together
+  std::string how;                                // kernel, ISA, working set, statistic
+  std::optional<double> clock_hz;  // [1/s] core clock during the kernel, where it was measured
+  bool proved = false;             // passed its self-proof
+  std::string reason;              // why not, when not proved
+
+  bool operator==(const Ceiling&) const = default;
+};
+
+// The ceilings of one thread count.
+struct CeilingSet {
+  std::map<std::string, Ceiling>
+      flops;  // by pipe key; finer rows ("fp32.vector.avx2") beside the plain best one
+  std::map<Level, Ceiling> bytes;
+  std::optional<double> launch_seconds;  // [s] cost of starting one primitive
+
+  bool operator==(const CeilingSet&) const = default;
+};
+
+struct Machine {
+  std::string device;       // "cpu", "gpu": the second part of a benchmark's name
+  std::string name;         // for people
+  std::string fingerprint;  // hash of stable facts; ceilings of another fingerprint are never used
+  std::string measured_at;  // ISO 8601, UTC
+  std::map<Level, double> cache_bytes;   // [byte] capacity per cache level as seen by one core
+  std::map<int, CeilingSet> by_threads;  // always holds 1 and all
+  std::map<std::string, std::string>
+      facts;  // what the fingerprint hashes, versions, remarks: key -> text
+
+  bool operator==(const Machine&) const = default;
+};
+
+// The set measured with the most threads. Throws std::logic_error when the machine has none.
+const CeilingSet& AllThreads(const Machine& machine);
+// The set measured with just this many threads; null when there is none.
+const CeilingSet* ForThreads(const Machine& machine, int threads);
+
+// One element of a run file's "machines" (design: top-level "flops", "bytes", "launch_seconds" are
+// those of all threads).
+nlohmann::json ToJson(const Machine& machine);
+// `where` ("FILE" or "FILE: machines[0]") starts every message. Throws BadInput on a missing or
+// wrong-typed key, an unknown level or pipe, a rate that is not finite and positive, a confidence
+// interval that is not ordered.
+Machine MachineFromJson(const nlohmann::json& json, const std::string& where);
+
+}  // namespace dlroof

@@ -1,0 +1,85 @@
+#include "counters/work.h"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+namespace dlroof {
+namespace {
+
+constexpr std::array<std::pair<Level, std::string_view>, 5> kLevels = {{{Level::kL1, "l1"},
+                                                                        {Level::kL2, "l2"},
+                                                                        {Level::kL3, "l3"},
+                                                                        {Level::kDram, "dram"},
+                                                                        {Level::kHost, "host"}}};
+constexpr std::array<std::pair<Provenance, std::string_view>, 3> kProvenances = {
+    {{Provenance::kMeasured, "measured"},
+     {Provenance::kSimulated, "simulated"},
+     {Provenance::kModelled, "modelled"}}};
+constexpr std::array<std::string_view, 7> kTypes = {"fp64", "fp32", "tf32", "fp16",
+                                                    "bf16", "int8", "fp8"};
+constexpr std::array<std::string_view, 2> kUnits = {"vector", "matrix"};
+
+template <class Table, class Enum>
+std::string_view KeyIn(const Table& table, Enum value) {
+  return std::find_if(table.begin(), table.end(), [&](auto& row) { return row.first == value; })
+      ->second;
+}
+
+template <class Enum, class Table>
+std::optional<Enum> ValueIn(const Table& table, std::string_view key) {
+  auto row = std::find_if(table.begin(), table.end(), [&](auto& r) { return r.second == key; });
+  if (row == table.end()) return std::nullopt;
+  return row->first;
+}
+
+template <class Enum, class Table>
+std::vector<Enum> ValuesOf(const Table& table) {
+  std::vector<Enum> values;
+  values.reserve(table.size());
+  for (auto& row : table) values.push_back(row.first);
+  return values;
+}
+
+}  // namespace
+
+const std::vector<Level>& AllLevels() {
+  static const auto values = ValuesOf<Level>(kLevels);
+  return values;
+}
+
+const std::vector<Provenance>& AllProvenances() {
+  static const auto values = ValuesOf<Provenance>(kProvenances);
+  return values;
+}
+
+std::string_view Key(Level level) { return KeyIn(kLevels, level); }
+std::string_view Key(Provenance provenance) { return KeyIn(kProvenances, provenance); }
+
+std::optional<Level> LevelFromKey(std::string_view key) { return ValueIn<Level>(kLevels, key); }
+
+std::optional<Provenance> ProvenanceFromKey(std::string_view key) {
+  return ValueIn<Provenance>(kProvenances, key);
+}
+
+bool IsPipeKey(std::string_view key) {
+  const auto dot = key.find('.');
+  if (dot == std::string_view::npos) return false;
+  const auto type = key.substr(0, dot);
+  auto unit = key.substr(dot + 1);
+  if (const auto finer = unit.find('.'); finer != std::string_view::npos) {
+    if (finer + 1 == unit.size()) return false;
+    unit = unit.substr(0, finer);
+  }
+  return std::find(kTypes.begin(), kTypes.end(), type) != kTypes.end() &&
+         std::find(kUnits.begin(), kUnits.end(), unit) != kUnits.end();
+}
+
+std::optional<double> TotalFlops(const Work& work) {
+  if (work.flops.empty()) return std::nullopt;
+  double total = 0;
+  for (const auto& [pipe, flops] : work.flops) total += flops;
+  return total;
+}
+
+}  // namespace dlroof

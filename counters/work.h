@@ -1,0 +1,50 @@
+// What ONE call of a workload does: FLOPs by pipe, bytes by memory level, launches.
+// Everything else in the tree (ceilings, placement, reports) is expressed in these terms.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace dlroof {
+
+enum class Level { kL1, kL2, kL3, kDram, kHost };
+
+// How a quantity was obtained: a hardware counter, a cache simulation, or a formula. Never mixed
+// silently.
+enum class Provenance { kMeasured, kSimulated, kModelled };
+
+// All values in order, best known first for Provenance, nearest to the core first for Level.
+const std::vector<Level>& AllLevels();
+const std::vector<Provenance>& AllProvenances();
+
+// Text keys as files spell them: "l1", "l2", "l3", "dram", "host"; "measured", "simulated",
+// "modelled".
+std::string_view Key(Level level);
+std::string_view Key(Provenance provenance);
+std::optional<Level> LevelFromKey(std::string_view key);
+std::optional<Provenance> ProvenanceFromKey(std::string_view key);
+
+// A pipe is the unit that executes and the type of its operands, "<type>.<unit>": "fp32.vector",
+// "bf16.matrix". The types and units are one table in work.cpp. A machine may hold finer rows
+// ("fp32.vector.avx2").
+bool IsPipeKey(std::string_view key);
+
+// A missing key means unknown; zero means none.
+struct Work {
+  std::map<std::string, double> flops;  // [flop] by pipe key; a fused multiply-add is 2
+  std::map<Level, double>
+      bytes;  // [byte] read + written between this level and the next nearer one
+  std::optional<double> launches;  // [1] primitives or device kernels started
+  std::map<std::string, double>
+      parts;  // [flop] the same FLOPs by algorithmic part ("matrix", "elementwise")
+
+  bool operator==(const Work&) const = default;
+};
+
+// Sum over pipes [flop]; absent when no pipe is known.
+std::optional<double> TotalFlops(const Work& work);
+
+}  // namespace dlroof

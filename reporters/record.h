@@ -1,0 +1,76 @@
+// One benchmark's result, and a file of them. Facts only: whatever can be derived is derived again
+// (roofline.h).
+#pragma once
+
+#include <map>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "ceilings/machine.h"
+#include "counters/work.h"
+
+namespace dlroof {
+
+enum class Status { kOk, kUnsupported, kFailed, kWrong };
+std::string_view Key(Status status);
+std::optional<Status> StatusFromKey(std::string_view key);
+
+struct Repetition {
+  double seconds = 0;                       // [s] wall time of one call, mean over `iterations`
+  std::optional<double> cpu_seconds;        // [s] CPU time of all our threads per call
+  std::optional<double> main_cpu_seconds;   // [s] CPU time of the main thread per call
+  std::optional<double> run_delay_seconds;  // [s] time our threads waited for a CPU, per call
+  double iterations = 0;                    // [1]
+  bool disturbed = false;                   // kept in the file, left out of the median
+};
+
+// Median and its distribution-free 95 % confidence interval (order statistics), of clean
+// repetitions only.
+struct Timing {
+  double median = 0;  // [s]
+  std::optional<std::pair<double, double>>
+      ci95;       // [s]; absent below 6 clean repetitions, which cannot carry 95 %
+  int clean = 0;  // [1] repetitions it rests on
+};
+
+struct Record {
+  std::string name;  // op/device/library/direction/type/problem[/option...]
+  std::string op, device, library, direction, type, problem;
+  std::vector<std::string> options;
+  Status status = Status::kOk;
+  std::string reason;     // why not ok; or why there is no time
+  std::string algorithm;  // what the library chose, and the ISA it may use
+  std::string verified;   // how the output was checked; empty when it was not
+  int threads = 0;        // 0: not known (plain Google Benchmark file)
+  std::string cache;      // "warm", "cold"; empty: not known
+  std::optional<unsigned> seed;
+  std::vector<Repetition> repetitions;
+  std::map<Provenance, Work> work;
+};
+
+struct RunFile {
+  nlohmann::json context =
+      nlohmann::json::object();   // Google Benchmark's, with ours under "dlroof"
+  std::vector<Machine> machines;  // one per device
+  std::vector<Record> records;
+};
+
+// Absent when too few repetitions are clean: fewer than min(3, all).
+std::optional<Timing> Summarize(const std::vector<Repetition>& repetitions);
+
+// Sets `disturbed` (design 6.3): run delay above 1 % of wall time, or a main thread that was off
+// its CPU 2 % of wall time more than in the best repetition (a deterministic wait is the workload's
+// own, a sudden one is not).
+void MarkDisturbed(std::vector<Repetition>& repetitions);
+
+// Splits op/device/library/direction/type/problem/options; fewer parts leave the rest empty
+// (foreign files).
+void SplitName(Record& record);
+
+// The machine of the record's device; null when the file has none.
+const Machine* MachineFor(const RunFile& file, const Record& record);
+
+}  // namespace dlroof

@@ -1,0 +1,51 @@
+// Placement of one record on its machine's roofs. Pure: no clock, no hardware, no text layout.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "reporters/record.h"
+
+namespace dlroof {
+
+// Classic roofline: one point per level with known bytes.
+struct ClassicPoint {
+  Level level = Level::kDram;
+  double intensity = 0;         // [flop/byte]
+  double flops_per_second = 0;  // [flop/s] achieved
+  double roof = 0;              // [flop/s] min(compute roof, intensity x bandwidth)
+  double fraction = 0;          // [1] achieved / roof
+  bool memory_bound = false;    // the slanted part is the lower one
+  bool proved = true;           // every ceiling of the roof passed its self-proof
+  Provenance flops_from = Provenance::kModelled, bytes_from = Provenance::kModelled;
+};
+
+enum class Bound { kCompute, kMemory, kOverhead };
+std::string_view Key(Bound bound);
+
+// Time-based roofline (Wang et al. 2020): the same record in seconds. All [s].
+struct TimePoint {
+  double seconds = 0;                      // measured
+  double compute_seconds = 0;              // sum over pipes of FLOPs / ceiling
+  std::map<Level, double> memory_seconds;  // bytes / ceiling
+  std::optional<double> overhead_seconds;  // launches x launch cost
+  Bound bound = Bound::kCompute;
+  std::optional<Level> bound_level;  // with kMemory
+  double gap = 0;                    // [1] seconds / max(compute, memory): distance from the roof
+};
+
+struct Placement {
+  std::vector<ClassicPoint> classic;
+  std::optional<TimePoint> time;
+  std::vector<std::string>
+      remarks;  // why something is absent; a point above its roof and which of the two is wrong
+  std::string advice;  // one sentence; empty when the evidence is too weak
+};
+
+// A record without time, work or matching ceilings gives an empty placement whose remarks say what
+// is missing.
+Placement Place(const Record& record, const Machine* machine);
+
+}  // namespace dlroof
