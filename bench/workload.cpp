@@ -22,6 +22,11 @@ std::vector<Cell>& Registry() {
   return cells;
 }
 
+std::vector<Library>& LibraryRegistry() {
+  static std::vector<Library> libraries;
+  return libraries;
+}
+
 std::string Known() {
   std::set<std::string> names;
   for (const auto& cell : AllCells())
@@ -37,6 +42,13 @@ bool RegisterCell(Cell cell) {
 }
 
 const std::vector<Cell>& AllCells() { return Registry(); }
+
+bool RegisterLibrary(Library library) {
+  LibraryRegistry().push_back(std::move(library));
+  return true;
+}
+
+const std::vector<Library>& AllLibraries() { return LibraryRegistry(); }
 
 int ColumnOfPart(const BenchmarkName& name, int index) {
   const std::array<const std::string*, 6> parts = {&name.op,        &name.device, &name.library,
@@ -54,7 +66,9 @@ Workload MakeWorkload(const std::string& text) {
       return cell.make(name);
   for (const auto& cell : kOptionalCells)
     if (cell.op == name.op && cell.device == name.device && cell.library == name.library)
-      throw Unsupported(fmt::format("this build of dlroof was made without {}", cell.needs));
+      return {name, [needs = cell.needs](const RunSettings&) -> PreparedCall {
+                throw Unsupported(fmt::format("this build of dlroof was made without {}", needs));
+              }};
   throw BadInput(fmt::format("column 1: no benchmark {}/{}/{}; there are {}", name.op, name.device,
                              name.library, Known()));
 }

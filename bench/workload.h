@@ -59,9 +59,18 @@ const std::vector<Cell>& AllCells();
 // Column (from 1) at which part `index` of the name's text begins; for messages of `make`.
 int ColumnOfPart(const BenchmarkName& name, int index);
 
+// A library that cells call: named in every run file and by the doctor.
+struct Library {
+  std::string name;                          // "onednn"
+  std::function<std::string()> description;  // version, threading, ISA that it may use
+};
+bool RegisterLibrary(Library library);
+const std::vector<Library>& AllLibraries();
+
 // name -> Workload. Throws BadInput: what ParseBenchmarkName refuses, or no such op, device or
-// library (listing those there are). Throws Unsupported when the cell exists in dlroof but not in
-// this build (a library that was not found).
+// library (listing those there are). A cell that exists in dlroof but not in this build (a library
+// that was not found) gives a workload whose prepare throws Unsupported: it is recorded, it does
+// not vanish.
 Workload MakeWorkload(const std::string& name);
 
 }  // namespace dlroof

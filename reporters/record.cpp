@@ -1,1 +1,81 @@
 #include "reporters/record.h"
+
+#include <algorithm>
+#include <array>
+
+#include "counters/statistics.h"
+
+namespace dlroof {
+namespace {
+
+constexpr std::array<std::pair<Status, std::string_view>, 4> kStatuses = {
+    {{Status::kOk, "ok"},
+     {Status::kUnsupported, "unsupported"},
+     {Status::kFailed, "failed"},
+     {Status::kWrong, "wrong"}}};
+constexpr double kRunDelayShare = 0.01;
+constexpr double kOffCpuShare = 0.02;
+
+// Share of wall time in which the main thread did not run; absent without its clock.
+std::optional<double> OffCpu(const Repetition& repetition) {
+  if (!repetition.main_cpu_seconds || repetition.seconds <= 0) return std::nullopt;
+  return 1 - *repetition.main_cpu_seconds / repetition.seconds;
+}
+
+}  // namespace
+
+std::string_view Key(Status status) {
+  return std::find_if(kStatuses.begin(), kStatuses.end(),
+                      [&](auto& row) { return row.first == status; })
+      ->second;
+}
+
+std::optional<Status> StatusFromKey(std::string_view key) {
+  for (const auto& [status, text] : kStatuses)
+    if (text == key) return status;
+  return std::nullopt;
+}
+
+std::optional<Timing> Summarize(const std::vector<Repetition>& repetitions) {
+  std::vector<double> clean;
+  for (const auto& repetition : repetitions)
+    if (!repetition.disturbed) clean.push_back(repetition.seconds);
+  if (clean.empty() || clean.size() < std::min<size_t>(3, repetitions.size())) return std::nullopt;
+  return Timing{Median(clean), MedianInterval95(clean), static_cast<int>(clean.size())};
+}
+
+void MarkDisturbed(std::vector<Repetition>& repetitions) {
+  std::optional<double> least_off_cpu;
+  for (const auto& repetition : repetitions)
+    if (const auto off = OffCpu(repetition))
+      least_off_cpu = std::min(least_off_cpu.value_or(*off), *off);
+  for (auto& repetition : repetitions) {
+    const bool waited =
+        repetition.run_delay_seconds.value_or(0) > kRunDelayShare * repetition.seconds;
+    const auto off = OffCpu(repetition);
+    repetition.disturbed = waited || (off && *off > *least_off_cpu + kOffCpuShare);
+  }
+}
+
+void SplitName(Record& record) {
+  const std::array<std::string*, 6> parts = {&record.op,        &record.device, &record.library,
+                                             &record.direction, &record.type,   &record.problem};
+  size_t begin = 0;
+  for (size_t part = 0; begin <= record.name.size(); ++part) {
+    const size_t end = std::min(record.name.find('/', begin), record.name.size());
+    const auto text = record.name.substr(begin, end - begin);
+    if (part < parts.size())
+      *parts.at(part) = text;
+    else
+      record.options.push_back(text);
+    begin = end + 1;
+  }
+}
+
+const Machine* MachineFor(const RunFile& file, const Record& record) {
+  for (const auto& machine : file.machines)
+    if (machine.device == record.device) return &machine;
+  return nullptr;
+}
+
+}  // namespace dlroof

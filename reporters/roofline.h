@@ -13,19 +13,20 @@ namespace dlroof {
 // Classic roofline: one point per level with known bytes.
 struct ClassicPoint {
   Level level = Level::kDram;
-  double intensity = 0;         // [flop/byte]
-  double flops_per_second = 0;  // [flop/s] achieved
-  double roof = 0;              // [flop/s] min(compute roof, intensity x bandwidth)
-  double fraction = 0;          // [1] achieved / roof
-  bool memory_bound = false;    // the slanted part is the lower one
-  bool proved = true;           // every ceiling of the roof passed its self-proof
+  double intensity = 0;            // [flop/byte]
+  double flops_per_second = 0;     // [flop/s] achieved
+  double roof = 0;                 // [flop/s] min(compute roof, intensity x bandwidth)
+  std::optional<double> fraction;  // [1] achieved / roof; absent when a ceiling is not proved
+  bool memory_bound = false;       // the slanted part is the lower one
   Provenance flops_from = Provenance::kModelled, bytes_from = Provenance::kModelled;
 };
 
 enum class Bound { kCompute, kMemory, kOverhead };
 std::string_view Key(Bound bound);
 
-// Time-based roofline (Wang et al. 2020): the same record in seconds. All [s].
+// Time-based roofline (Wang et al. 2020): the same record in seconds. All [s]. (compute_seconds,
+// memory_seconds) is the complexity point; multiplied by `gap` it is the time point, whose largest
+// coordinate is `seconds`.
 struct TimePoint {
   double seconds = 0;                      // measured
   double compute_seconds = 0;              // sum over pipes of FLOPs / ceiling
@@ -33,7 +34,8 @@ struct TimePoint {
   std::optional<double> overhead_seconds;  // launches x launch cost
   Bound bound = Bound::kCompute;
   std::optional<Level> bound_level;  // with kMemory
-  double gap = 0;                    // [1] seconds / max(compute, memory): distance from the roof
+  std::optional<double> gap;  // [1] seconds / max(compute, memory): distance from the roof; absent
+                              // when a ceiling is not proved
 };
 
 struct Placement {

@@ -29,11 +29,24 @@ struct Entry {
 // All entries of one benchmark -> its record, disturbed repetitions marked.
 Record RecordFromEntries(const std::vector<Entry>& entries);
 
-nlohmann::json RecordToJson(const Record& record, const Machine* machine);
+// Messages of skipped benchmarks begin with one of these; any other message means failed.
+inline constexpr const char* kUnsupportedPrefix = "unsupported: ";
+inline constexpr const char* kWrongPrefix = "wrong: ";
+// A benchmark that an interrupt kept from running: no record at all.
+inline constexpr const char* kInterrupted = "interrupted";
+
+// A name without what Google Benchmark appends for its own settings ("/real_time", "/repeats:3",
+// ...).
+std::string BareName(const std::string& name);
+
+// "context", "machines", "records" (placed anew); for readers that need no "benchmarks".
+nlohmann::json ToJson(const RunFile& file);
 
 // Accepts schema 1, plain Google Benchmark JSON (times only) and a file cut off by a kill (complete
 // entries are kept; `warnings` gets one sentence). Throws BadInput: unreadable, empty, no complete
 // record, newer schema, wrong types.
 RunFile ReadRunFile(const std::string& path, std::ostream& warnings);
+// The same from memory; `where` begins every message.
+RunFile ParseRunFile(const std::string& text, const std::string& where, std::ostream& warnings);
 
 }  // namespace dlroof

@@ -1,0 +1,89 @@
+#include "bench/bench_flags.h"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cstdlib>
+
+#include "counters/error.h"
+
+namespace dlroof {
+namespace {
+
+// The value of --benchmark_NAME=VALUE, its last mention; Google Benchmark reads BENCHMARK_NAME from
+// the environment too.
+std::string BenchmarkFlag(const std::vector<std::string>& args, const std::string& name) {
+  std::string upper = "BENCHMARK_" + name;
+  std::transform(upper.begin(), upper.end(), upper.begin(),
+                 [](unsigned char c) { return std::toupper(c); });
+  const char* from_environment = std::getenv(upper.c_str());
+  std::string value = from_environment == nullptr ? "" : from_environment;
+  const std::string prefix = "--benchmark_" + name + "=";
+  for (const auto& arg : args)
+    if (arg.compare(0, prefix.size(), prefix) == 0) value = arg.substr(prefix.size());
+  return value;
+}
+
+OutputFormat FormatNamed(const std::string& name, OutputFormat otherwise) {
+  if (name == "json") return OutputFormat::kJson;
+  if (name == "csv") return OutputFormat::kCsv;
+  if (name == "console") return OutputFormat::kTable;
+  return otherwise;
+}
+
+// Choices that the design names and this version has not got are refused by name, not ignored.
+void AddOptions(CLI::App& app, BenchFlags& flags) {
+  app.add_option("--dlroof_machine", flags.machine_file,
+                 "machine file to place results on (default: cached, or measured now)");
+  app.add_option("--dlroof_suite", flags.suites,
+                 "file with one benchmark name per line, or a built-in suite's name")
+      ->take_all();
+  app.add_option("--dlroof_threads", flags.threads,
+                 "threads per benchmark (default: all CPUs allowed)")
+      ->check(CLI::Range(1, 4096));
+  app.add_option("--dlroof_seed", flags.seed, "seed of all input data (default 1)");
+  app.add_option("--dlroof_html", flags.html_file, "also write the interactive page");
+  static std::string counters, cache;
+  app.add_option("--dlroof_counters", counters,
+                 "where FLOPs and bytes come from: auto, model (this version has no other)")
+      ->check(CLI::IsMember({"auto", "model"}));
+  app.add_option("--dlroof_cache", cache,
+                 "cache state before each call: warm (this version has no other)")
+      ->check(CLI::IsMember({"warm"}));
+}
+
+}  // namespace
+
+void AddDefaultFlags(std::vector<std::string>& args) {
+  if (BenchmarkFlag(args, "repetitions").empty()) args.emplace_back("--benchmark_repetitions=7");
+  if (BenchmarkFlag(args, "min_time").empty()) args.emplace_back("--benchmark_min_time=0.05");
+}
+
+void ReadBenchmarkFlags(const std::vector<std::string>& args, BenchFlags& flags) {
+  flags.display = FormatNamed(BenchmarkFlag(args, "format"), OutputFormat::kTable);
+  flags.out_file = BenchmarkFlag(args, "out");
+  flags.out_format = FormatNamed(BenchmarkFlag(args, "out_format"), OutputFormat::kJson);
+}
+
+void ReadOwnFlags(const std::vector<std::string>& args, BenchFlags& flags) {
+  CLI::App app;
+  app.set_help_flag();
+  AddOptions(app, flags);
+  std::vector<std::string> reversed(args.rbegin(), args.rend());
+  try {
+    app.parse(reversed);
+  } catch (const CLI::ParseError& error) {
+    throw BadInput(fmt::format("flags: {}", error.what()));
+  }
+}
+
+std::string OwnHelp() {
+  CLI::App app("Flags of dlroof_bench beside Google Benchmark's:");
+  app.set_help_flag();
+  BenchFlags flags;
+  AddOptions(app, flags);
+  return app.help();
+}
+
+}  // namespace dlroof

@@ -1,0 +1,40 @@
+// The flags of dlroof_bench that are not Google Benchmark's.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace dlroof {
+
+enum class OutputFormat { kTable, kJson, kCsv };
+
+struct BenchFlags {
+  std::string machine_file;         // empty: cached by fingerprint, or measured
+  std::vector<std::string> suites;  // files or built-in names; added to the built-in suites
+  int threads = 0;                  // 0: all CPUs that this process may use
+  unsigned seed = 1;
+  std::string html_file;
+  // What Google Benchmark was told, because it keeps its flags to itself.
+  OutputFormat display = OutputFormat::kTable;
+  std::string out_file;
+  OutputFormat out_format = OutputFormat::kJson;
+};
+
+// Google Benchmark's defaults suit a table read by eye; ours give every record a confidence
+// interval: 7 repetitions of 0.05 s. Appended to `args` where neither the command line nor the
+// environment says otherwise.
+void AddDefaultFlags(std::vector<std::string>& args);
+
+// The --benchmark_ flags that decide which reporters run; `args` is the whole command line, read
+// before Google Benchmark takes its flags out.
+void ReadBenchmarkFlags(const std::vector<std::string>& args, BenchFlags& flags);
+
+// What is left after Google Benchmark took its flags: only --dlroof_*. Throws BadInput for anything
+// else.
+void ReadOwnFlags(const std::vector<std::string>& args, BenchFlags& flags);
+
+// Text for --help.
+std::string OwnHelp();
+
+}  // namespace dlroof

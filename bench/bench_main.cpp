@@ -1,0 +1,124 @@
+// dlroof_bench: a Google Benchmark program whose results carry their work and stand on measured
+// roofs.
+#include <benchmark/benchmark.h>
+#include <fmt/format.h>
+
+#include <fstream>
+#include <iostream>
+#include <memory>
+
+#include "bench/bench_flags.h"
+#include "bench/run_context.h"
+#include "bench/runner.h"
+#include "bench/suite.h"
+#include "ceilings/machine_cache.h"
+#include "counters/clocks.h"
+#include "counters/cpu.h"
+#include "reporters/google_benchmark.h"
+#include "reporters/page.h"
+
+namespace dlroof {
+namespace {
+
+std::vector<char*> Pointers(std::vector<std::string>& args) {
+  std::vector<char*> pointers;
+  for (auto& arg : args) pointers.push_back(arg.data());
+  pointers.push_back(nullptr);
+  return pointers;
+}
+
+// Google Benchmark's help knows nothing of our flags.
+void PrintHelp() {
+  std::cout << OwnHelp()
+            << "\nGoogle Benchmark's flags work as always; --benchmark_help lists nothing more "
+               "than these:\n";
+  benchmark::PrintDefaultHelp();
+}
+
+// Opened here and now: Google Benchmark would end the program with another exit code and an empty
+// file.
+void CheckWritable(const std::string& path) {
+  if (path.empty()) return;
+  const std::ofstream probe(path, std::ios::app);
+  if (!probe.is_open()) throw BadInput(path + ": cannot be written");
+}
+
+std::vector<Workload> Workloads(const BenchFlags& flags) {
+  std::vector<Workload> workloads;
+  for (const auto& name : SuiteNames(flags.suites)) {
+    workloads.push_back(MakeWorkload(name));
+  }
+  return workloads;
+}
+
+std::vector<Machine> Machines(const BenchFlags& flags, int threads) {
+  MachineRequest request;
+  request.file = flags.machine_file;
+  request.threads = threads;
+  return {CachedOrMeasuredCpu(request, std::cerr)};
+}
+
+void WriteHtml(const Session& session, const std::string& path) {
+  if (path.empty()) return;
+  std::ofstream out(path);
+  WritePage(ToJson(session.file()), out);
+  out.flush();
+  if (!out.good()) throw BadInput(path + ": cannot be written (disk full?)");
+}
+
+int Run(std::vector<std::string> args) {
+  BenchFlags flags;
+  AddDefaultFlags(args);
+  ReadBenchmarkFlags(args, flags);
+  const auto command = CommandLine(args);
+  auto pointers = Pointers(args);
+  int count = static_cast<int>(args.size());
+  benchmark::Initialize(&count, pointers.data(), PrintHelp);
+  ReadOwnFlags({pointers.begin() + 1, pointers.begin() + count}, flags);
+  CheckWritable(flags.html_file);
+
+  RunSettings settings;
+  settings.threads = flags.threads > 0 ? flags.threads : AllowedCpus();
+  settings.seed = flags.seed;
+  RegisterWorkloads(Workloads(flags), settings);
+  StopOnInterrupt();
+
+  std::vector<Machine> given;
+  if (!flags.machine_file.empty()) given = Machines(flags, settings.threads);
+  Session session(RunContext(command, settings),
+                  [&] { return given.empty() ? Machines(flags, settings.threads) : given; });
+  TerminalReporter table(session);
+  RunFileReporter json_display(session);
+  RunFileReporter json_file(session);
+  benchmark::BenchmarkReporter* display =
+      flags.display == OutputFormat::kTable ? &table
+      : flags.display == OutputFormat::kJson
+          ? static_cast<benchmark::BenchmarkReporter*>(&json_display)
+          : nullptr;
+  const bool own_file = !flags.out_file.empty() && flags.out_format == OutputFormat::kJson;
+  CheckWritable(flags.out_file);
+  benchmark::RunSpecifiedBenchmarks(display, own_file ? &json_file : nullptr);
+  benchmark::Shutdown();
+
+  if (!json_file.Written() || !json_display.Written())
+    throw BadInput((flags.out_file.empty() ? "standard output" : flags.out_file) +
+                   ": not all could be written (disk full?)");
+  WriteHtml(session, flags.html_file);
+  if (StoppedByInterrupt()) return 130;
+  return session.AnyFailed() ? 1 : 0;
+}
+
+}  // namespace
+}  // namespace dlroof
+
+int main(int argc, char** argv) {
+  try {
+    return dlroof::Run({argv, argv + argc});
+  } catch (const dlroof::BadInput& error) {
+    std::cerr << "dlroof_bench: " << error.what() << '\n';
+    return 2;
+  } catch (const std::exception& error) {
+    std::cerr << "dlroof_bench: " << error.what() << '\n';
+    return 1;
+  }
+}

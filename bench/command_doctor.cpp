@@ -1,0 +1,94 @@
+// dlroof doctor: what can be measured here, what cannot, why, and what to do about it.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <iostream>
+#include <numeric>
+
+#include "bench/commands.h"
+#include "bench/workload.h"
+#include "ceilings/machine_cache.h"
+#include "counters/clocks.h"
+#include "counters/cpu.h"
+#include "counters/perf_access.h"
+#include "counters/version.h"
+#include "reporters/result_row.h"
+
+namespace dlroof {
+namespace {
+
+constexpr double kFreezeTestSeconds = 2;
+
+void Line(const std::string& topic, const std::string& text) {
+  std::cout << fmt::format("{:<12} {}\n", topic, text);
+}
+
+std::string Kibibytes(double bytes) {
+  return bytes < 1048576 ? fmt::format("{:.0f} KiB", bytes / 1024)
+                         : fmt::format("{:.1f} MiB", bytes / 1048576);
+}
+
+void ReportCpu(const Cpu& cpu) {
+  Line("cpu", fmt::format("{}: {} cores, {} CPUs, of which {} allowed; {} NUMA node{}", cpu.name,
+                          cpu.topology.cores, cpu.topology.cpus, cpu.allowed.size(),
+                          cpu.topology.numa_nodes, cpu.topology.numa_nodes == 1 ? "" : "s"));
+  Line("features", fmt::format("{}", fmt::join(cpu.features, " ")));
+  std::string caches;
+  for (const auto& [level, by_cpu] : cpu.topology.cache_of_cpu)
+    if (!by_cpu.empty())
+      caches += fmt::format("{}{} {}", caches.empty() ? "" : ", ", Key(level),
+                            Kibibytes(by_cpu.begin()->second.bytes));
+  Line("caches", caches.empty() ? "not known: the system does not describe them" : caches);
+  if (const auto memory = AvailableMemoryBytes())
+    Line("memory", fmt::format("{:.1f} GB can be allocated", *memory / 1e9));
+}
+
+void ReportClocks() {
+  const auto watch = WatchFreezes(kFreezeTestSeconds);
+  const double lost = std::accumulate(watch.gaps.begin(), watch.gaps.end(), 0.0);
+  if (watch.gaps.empty()) {
+    Line("clocks",
+         fmt::format("steady: a {:.0f} s busy loop saw no gap of 1 ms or more", watch.seconds));
+    return;
+  }
+  const auto waited = watch.run_delay ? TimeText(*watch.run_delay) : std::string("an unknown time");
+  Line("clocks",
+       fmt::format("a {:.0f} s busy loop stood still {} times, {:.2g} % of the time (longest {}); "
+                   "it waited {} for a "
+                   "CPU, the rest was the host's. Repetitions hit by this are marked disturbed",
+                   watch.seconds, watch.gaps.size(), 100 * lost / watch.seconds,
+                   TimeText(*std::max_element(watch.gaps.begin(), watch.gaps.end())), waited));
+}
+
+void ReportLibraries() {
+  for (const auto& library : AllLibraries()) Line(library.name, library.description());
+  if (AllLibraries().empty())
+    Line("onednn",
+         "not in this build: only the reference loops are benchmarks (ci/run.sh installs it)");
+  Line("benchmark", fmt::format("Google Benchmark {}", kGoogleBenchmarkVersion));
+  Line("gnuplot", std::system("command -v gnuplot >/dev/null 2>&1") == 0
+                      ? "found: pictures in the terminal, .svg, .pdf, .png"
+                      : "missing: no pictures in the terminal, no .svg, .pdf, .png (apt-get "
+                        "install gnuplot-nox)");
+}
+
+}  // namespace
+
+void AddDoctorCommand(CLI::App& program, int& exit_code) {
+  auto* command =
+      program.add_subcommand("doctor", "what can be measured here, what cannot, and why");
+  command->callback([&exit_code] {
+    Line("dlroof", fmt::format("{} ({}), {}, {}", kVersion, kCommit, kCompiler, kBuildType));
+    ReportCpu(ThisCpu());
+    ReportClocks();
+    Line("counters", PerfSentence(AskPerf()));
+    Line("", "FLOPs and DRAM bytes are modelled in this version, whatever the counters say");
+    ReportLibraries();
+    Line("gpu", "this version has no CUDA module: only CPUs are measured");
+    Line("cache", DescribeMachineCache());
+    exit_code = 0;
+  });
+}
+
+}  // namespace dlroof

@@ -1,0 +1,48 @@
+// dlroof machine: what this machine can do.
+#include <fmt/format.h>
+
+#include <fstream>
+#include <iostream>
+#include <memory>
+
+#include "bench/commands.h"
+#include "ceilings/machine_cache.h"
+#include "counters/cpu.h"
+#include "counters/error.h"
+#include "reporters/terminal.h"
+
+namespace dlroof {
+namespace {
+
+void ShowMachine(const MachineRequest& request, const std::string& output) {
+  const Machine machine = CachedOrMeasuredCpu(request, std::cerr);
+  const nlohmann::json run = {{"context", nlohmann::json::object()},
+                              {"machines", {ToJson(machine)}},
+                              {"records", nlohmann::json::array()}};
+  std::cout << TerminalTables(run, TerminalWidth()) << std::flush;
+  if (output.empty()) return;
+  std::ofstream out(output);
+  out << ToJson(machine).dump(1) << std::endl;
+  if (!out.good()) throw BadInput(output + ": cannot be written");
+  std::cerr << "wrote " << output << '\n';
+}
+
+}  // namespace
+
+void AddMachineCommand(CLI::App& program, int& exit_code) {
+  auto request = std::make_shared<MachineRequest>();
+  auto output = std::make_shared<std::string>();
+  auto* command =
+      program.add_subcommand("machine", "measure this machine's ceilings, or show the cached ones");
+  command->add_flag("--remeasure", request->remeasure, "measure again even if cached");
+  command->add_flag("--quick", request->quick, "in a few seconds, with fewer repetitions");
+  command->add_option("--threads", request->threads, "threads (default: all CPUs allowed)")
+      ->check(CLI::Range(1, 4096));
+  command->add_option("-o,--output", *output, "also write the machine file");
+  command->callback([request, output, &exit_code] {
+    ShowMachine(*request, *output);
+    exit_code = 0;
+  });
+}
+
+}  // namespace dlroof

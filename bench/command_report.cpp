@@ -1,0 +1,78 @@
+// dlroof report: a run file as tables and a picture in the terminal, or as a page or figure.
+#include <fmt/format.h>
+
+#include <fstream>
+#include <iostream>
+#include <memory>
+#include <sstream>
+
+#include "bench/commands.h"
+#include "counters/error.h"
+#include "reporters/figure.h"
+#include "reporters/page.h"
+#include "reporters/run_file.h"
+#include "reporters/terminal.h"
+
+namespace dlroof {
+namespace {
+
+struct ReportFlags {
+  std::string file;
+  std::vector<std::string> outputs;
+  std::string show = "all";
+};
+
+std::string Extension(const std::string& path) {
+  const auto dot = path.rfind('.');
+  return dot == std::string::npos ? "" : path.substr(dot + 1);
+}
+
+void WritePageFile(const nlohmann::json& run, const std::string& path) {
+  std::ostringstream page;
+  WritePage(run, page);
+  std::ofstream out(path);
+  if (!out.is_open()) throw BadInput(path + ": cannot be written");
+  out << page.str() << std::flush;
+  if (!out.good()) throw BadInput(path + ": not all could be written (disk full?)");
+}
+
+void CheckExtension(const std::string& path) {
+  for (const char* known : {"html", "svg", "pdf", "png"})
+    if (Extension(path) == known) return;
+  throw BadInput(fmt::format("-o {}: unknown extension, expected .html, .svg, .pdf or .png", path));
+}
+
+void Report(const ReportFlags& flags) {
+  for (const auto& path : flags.outputs) CheckExtension(path);
+  const auto run = ToJson(ReadRunFile(flags.file, std::cerr));
+  for (const auto& path : flags.outputs) {
+    if (Extension(path) == "html")
+      WritePageFile(run, path);
+    else
+      WriteFigure(run, path);
+    std::cerr << "wrote " << path << '\n';
+  }
+  if (!flags.outputs.empty()) return;
+  if (flags.show != "picture") std::cout << TerminalTables(run, TerminalWidth());
+  if (flags.show != "table") std::cout << TerminalPicture(run, TerminalWidth());
+  std::cout << std::flush;
+}
+
+}  // namespace
+
+void AddReportCommand(CLI::App& program, int& exit_code) {
+  auto flags = std::make_shared<ReportFlags>();
+  auto* command =
+      program.add_subcommand("report", "a run file as tables and a picture, a page or a figure");
+  command->add_option("FILE", flags->file, "run file, or any Google Benchmark JSON")->required();
+  command->add_option("-o,--output", flags->outputs,
+                      "write x.html (interactive), x.svg, x.pdf or x.png instead");
+  command->add_option("--show", flags->show, "in the terminal: all, table or picture")
+      ->check(CLI::IsMember({"all", "table", "picture"}));
+  command->callback([flags, &exit_code] {
+    Report(*flags);
+    exit_code = 0;
+  });
+}
+
+}  // namespace dlroof

@@ -1,0 +1,44 @@
+// dlroof: everything that reads or makes files.
+#include <CLI/CLI.hpp>
+#include <iostream>
+
+#include "bench/commands.h"
+#include "counters/error.h"
+#include "counters/version.h"
+
+namespace {
+
+int Run(int argc, char** argv) {
+  using namespace dlroof;
+  CLI::App program("dlroof: rooflines of deep learning benchmarks (measure with dlroof_bench)",
+                   "dlroof");
+  program.set_version_flag("--version", std::string(kVersion) + " (" + kCommit + ")");
+  program.require_subcommand(1);
+  int exit_code = 0;
+  AddMachineCommand(program, exit_code);
+  AddReportCommand(program, exit_code);
+  AddDoctorCommand(program, exit_code);
+  try {
+    program.parse(argc, argv);
+  } catch (const CLI::Success& asked) {
+    return program.exit(asked);
+  } catch (const CLI::ParseError& error) {
+    std::cerr << "dlroof: " << error.what() << " (dlroof --help lists commands and flags)\n";
+    return 2;
+  }
+  return exit_code;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  try {
+    return Run(argc, argv);
+  } catch (const dlroof::BadInput& error) {
+    std::cerr << "dlroof: " << error.what() << '\n';
+    return 2;
+  } catch (const std::exception& error) {
+    std::cerr << "dlroof: " << error.what() << '\n';
+    return 1;
+  }
+}

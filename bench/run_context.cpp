@@ -1,0 +1,82 @@
+#include "bench/run_context.h"
+
+#include <array>
+#include <cstdlib>
+
+#include "counters/version.h"
+#include "reporters/run_file.h"
+
+namespace dlroof {
+namespace {
+
+using nlohmann::json;
+
+// Conventions of counting and of statistics; comparing two files is only allowed where they agree.
+json Conventions() {
+  return {
+      {"flops",
+       "a fused multiply-add is 2; useful work of the definition, padding taps included (dense)"},
+      {"flops.conv2d", "2*N*K*P*Q*(C/g)*R*S in every direction"},
+      {"flops.lstm",
+       "matrix products and elementwise part apart; each sigmoid, tanh, add and multiply of the "
+       "elementwise part counts 1"},
+      {"bytes.dram", "modelled: compulsory, every tensor of the call once, whole, without padding"},
+      {"seconds",
+       "median of the undisturbed repetitions, each the mean of its iterations; 95 % interval by "
+       "order statistics"},
+      {"disturbed",
+       "threads waited for a CPU more than 1 % of the time, or the main thread was off its CPU 2 % "
+       "of the time "
+       "more than in the best repetition"},
+      {"cache", "warm: calls follow each other on the same data"},
+      {"data", "seeded uniform random numbers"},
+      {"prefixes", "SI: 1 GB = 1e9 byte"}};
+}
+
+json Environment() {
+  constexpr std::array<const char*, 9> kVariables = {
+      "OMP_NUM_THREADS",    "OMP_PROC_BIND",        "OMP_PLACES",
+      "OMP_WAIT_POLICY",    "GOMP_CPU_AFFINITY",    "GOMP_SPINCOUNT",
+      "ONEDNN_MAX_CPU_ISA", "ONEDNN_CPU_ISA_HINTS", "ONEDNN_DEFAULT_FPMATH_MODE"};
+  json environment = json::object();
+  for (const char* variable : kVariables)
+    if (const char* value = std::getenv(variable)) environment[variable] = value;
+  return environment;
+}
+
+}  // namespace
+
+std::string CommandLine(const std::vector<std::string>& args) {
+  constexpr std::string_view kPlain =
+      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789@%+=:,./_-";
+  std::string command;
+  for (const auto& arg : args) {
+    if (!command.empty()) command += ' ';
+    if (!arg.empty() && arg.find_first_not_of(kPlain) == std::string::npos) {
+      command += arg;
+      continue;
+    }
+    command += '\'';
+    for (const char c : arg) command += c == '\'' ? std::string("'\\''") : std::string(1, c);
+    command += '\'';
+  }
+  return command;
+}
+
+json RunContext(const std::string& command, const RunSettings& settings) {
+  json libraries = {{"google_benchmark", kGoogleBenchmarkVersion}};
+  for (const auto& library : AllLibraries()) libraries[library.name] = library.description();
+  return {{"schema", kSchema},
+          {"version", kVersion},
+          {"commit", kCommit},
+          {"compiler", kCompiler},
+          {"build_type", kBuildType},
+          {"command", command},
+          {"conventions", Conventions()},
+          {"libraries", libraries},
+          {"environment", Environment()},
+          {"threads", settings.threads},
+          {"seed", settings.seed}};
+}
+
+}  // namespace dlroof

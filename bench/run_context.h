@@ -1,0 +1,19 @@
+// What a run file says about how it was made (context.dlroof).
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "bench/workload.h"
+
+namespace dlroof {
+
+// The command as a shell would take it again: arguments quoted where they need it.
+std::string CommandLine(const std::vector<std::string>& args);
+
+// schema, version, commit, compiler, command, conventions, libraries, environment variables that
+// steer them, seed.
+nlohmann::json RunContext(const std::string& command, const RunSettings& settings);
+
+}  // namespace dlroof

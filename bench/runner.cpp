@@ -1,0 +1,129 @@
+#include "bench/runner.h"
+
+#include <benchmark/benchmark.h>
+#include <fmt/format.h>
+
+#include <atomic>
+#include <csignal>
+#include <map>
+#include <memory>
+#include <optional>
+
+#include "counters/clocks.h"
+#include "reporters/run_file.h"
+#include "reporters/work_counters.h"
+
+namespace dlroof {
+namespace {
+
+std::atomic<bool> stop_requested{false};
+static_assert(std::atomic<bool>::is_always_lock_free,
+              "a signal handler may only touch lock-free atomics");
+
+extern "C" void RequestStop(int) { stop_requested = true; }
+
+// Thrown when an output differs from the reference's.
+struct WrongResult : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+// Google Benchmark calls a body several times per benchmark (guesses of the iteration count, then
+// repetitions); what is slow happens at the first call only. With random interleaving benchmarks
+// alternate: memory is given back and made again, the verdict on the output is kept.
+class Runner {
+ public:
+  explicit Runner(RunSettings settings) : settings_(settings) {}
+
+  void Run(benchmark::State& state, const Workload& workload) {
+    try {
+      Prepare(workload);
+      Time(state);
+      Attach(state);
+    } catch (const Unsupported& error) {
+      Skip(state, kUnsupportedPrefix, error.what());
+    } catch (const WrongResult& error) {
+      Skip(state, kWrongPrefix, error.what());
+    } catch (const std::exception& error) {
+      Skip(state, "", error.what());
+    }
+  }
+
+ private:
+  void Prepare(const Workload& workload) {
+    const std::string name = ToText(workload.name);
+    if (call_ && prepared_ == name) return;
+    call_.reset();
+    PreparedCall call = workload.prepare(settings_);
+    if (verified_.count(name) == 0) verified_[name] = Verify(call);
+    call.run();  // first-time work of the library stays out of the timing
+    prepared_ = name;
+    call_ = std::move(call);
+  }
+
+  static std::string Verify(const PreparedCall& call) {
+    const Verification found = call.verify();
+    if (!found.ok)
+      throw WrongResult(fmt::format("differs from the reference: error {:.3g}, allowed {:.3g} ({})",
+                                    found.max_error, found.tolerance, found.how));
+    return fmt::format("{}, error {:.2g} of {:.2g} allowed", found.how, found.max_error,
+                       found.tolerance);
+  }
+
+  void Time(benchmark::State& state) {
+    const auto& run = call_->run;
+    const ClockReading begin = ReadClocks();
+    for (auto _ : state) run();
+    spent_ = ReadClocks() - begin;
+  }
+
+  void Attach(benchmark::State& state) const {
+    const auto iterations = static_cast<double>(state.iterations());
+    state.counters[kCpuSecondsCounter] = spent_.process_cpu / iterations;
+    if (spent_.run_delay) state.counters[kRunDelayCounter] = *spent_.run_delay / iterations;
+    state.counters[kThreadsCounter] = settings_.threads;
+    state.counters[kSeedCounter] = settings_.seed;
+    state.counters[kColdCounter] = 0;
+    for (const auto& [key, value] : ToCounters(Provenance::kModelled, call_->modelled))
+      state.counters[key] = value;
+    state.SetLabel(ToLabel(call_->algorithm, call_->isa, verified_.at(prepared_)));
+  }
+
+  void Skip(benchmark::State& state, const std::string& prefix, const std::string& reason) {
+    call_.reset();
+    state.SkipWithError((prefix + reason).c_str());
+  }
+
+  RunSettings settings_;
+  std::string prepared_;
+  std::optional<PreparedCall> call_;
+  std::map<std::string, std::string> verified_;
+  ClockReading spent_;
+};
+
+}  // namespace
+
+void StopOnInterrupt() {
+  struct sigaction action = {};
+  action.sa_handler = RequestStop;
+  action.sa_flags = static_cast<int>(SA_RESETHAND);
+  for (const int signal : {SIGINT, SIGTERM}) sigaction(signal, &action, nullptr);
+}
+
+bool StoppedByInterrupt() { return stop_requested; }
+
+void RegisterWorkloads(const std::vector<Workload>& workloads, const RunSettings& settings) {
+  auto runner = std::make_shared<Runner>(settings);
+  for (const Workload& workload : workloads) {
+    const auto body = [runner, workload](benchmark::State& state) {
+      if (stop_requested)
+        state.SkipWithError(kInterrupted);
+      else
+        runner->Run(state, workload);
+    };
+    benchmark::RegisterBenchmark(ToText(workload.name).c_str(), body)
+        ->UseRealTime()
+        ->Unit(benchmark::kMicrosecond);
+  }
+}
+
+}  // namespace dlroof

@@ -1,0 +1,22 @@
+// Whether hardware counters can be read here through perf events, and if not, why and what would
+// help.
+#pragma once
+
+#include <optional>
+#include <string>
+
+namespace dlroof {
+
+// What the system answered.
+struct PerfAnswer {
+  int error = 0;                // errno of opening a cycle counter; 0: it opened
+  bool has_pmu = false;         // the kernel knows a CPU performance monitoring unit
+  std::optional<int> paranoid;  // kernel.perf_event_paranoid
+};
+
+PerfAnswer AskPerf();
+
+// One sentence: available, or the exact cause and its cure. Pure.
+std::string PerfSentence(const PerfAnswer& answer);
+
+}  // namespace dlroof

@@ -1,0 +1,65 @@
+#include "reporters/advice.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace dlroof {
+namespace {
+
+// A repetition spread this wide cannot tell 98 % of a roof from 102 %.
+constexpr double kNoise = 0.02;
+
+// A point above its roof means that a number is wrong; which one depends on what the point rests
+// on.
+void ReportAboveRoof(const Record& record, const Timing& timing, Placement& placement) {
+  const double spread = timing.ci95 ? timing.ci95->second / timing.median - 1 : 0;
+  for (const auto& point : placement.classic) {
+    if (!point.fraction || *point.fraction <= 1 + std::max(kNoise, spread)) continue;
+    const bool fewer_executed = record.algorithm.find("wino") != std::string::npos;
+    const auto blame =
+        fewer_executed && point.flops_from == Provenance::kModelled
+            ? "the FLOP count is wrong for it: the algorithm executes fewer FLOPs than the "
+              "convolution's definition"
+            : "the ceiling is too low: measure the machine again (dlroof machine --remeasure)";
+    placement.remarks.push_back(fmt::format("above the {} roof by {:.0f} %: {}", Key(point.level),
+                                            100 * (*point.fraction - 1), blame));
+  }
+}
+
+void ReportReferenceImplementation(const Record& record, Placement& placement) {
+  if (record.library == "reference" || record.algorithm.compare(0, 3, "ref") != 0) return;
+  placement.remarks.push_back(fmt::format(
+      "the library used its reference implementation ({}): it has no tuned one for this case",
+      record.algorithm.substr(0, record.algorithm.find(';'))));
+}
+
+std::string Advice(const TimePoint& time) {
+  if (!time.gap) return "";
+  if (time.bound == Bound::kOverhead)
+    return fmt::format(
+        "Too small to fill the machine: starting the primitive ({:.2g} us) costs more than its "
+        "arithmetic and "
+        "traffic at the roof; put more work into one call (batch, fused layers).",
+        *time.overhead_seconds * 1e6);
+  const auto roof = time.bound == Bound::kMemory
+                        ? fmt::format("{} bandwidth", Key(*time.bound_level))
+                        : std::string("arithmetic");
+  if (*time.gap < 1.25)
+    return fmt::format(
+        "At {:.0f} % of its {} roof: only less work, a narrower type or a faster machine helps.",
+        100 / *time.gap, roof);
+  return fmt::format(
+      "{:.1f}x slower than its {} roof allows: look at the algorithm, layout and blocking first.",
+      *time.gap, roof);
+}
+
+}  // namespace
+
+void AddFindings(const Record& record, const Timing& timing, Placement& placement) {
+  ReportAboveRoof(record, timing, placement);
+  ReportReferenceImplementation(record, placement);
+  if (placement.time) placement.advice = Advice(*placement.time);
+}
+
+}  // namespace dlroof

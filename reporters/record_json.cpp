@@ -1,0 +1,189 @@
+#include "reporters/record_json.h"
+
+#include <fmt/format.h>
+
+#include "reporters/roofline.h"
+
+namespace dlroof {
+namespace {
+
+using nlohmann::json;
+
+template <class T>
+void PutIfKnown(json& object, const char* key, const std::optional<T>& value) {
+  if (value) object[key] = *value;
+}
+
+void PutIfSaid(json& object, const char* key, const std::string& text) {
+  if (!text.empty()) object[key] = text;
+}
+
+json ToJson(const Work& work) {
+  json object = json::object();
+  if (!work.flops.empty()) object["flops"] = work.flops;
+  for (const auto& [level, bytes] : work.bytes) object["bytes"][std::string(Key(level))] = bytes;
+  if (!work.parts.empty()) object["parts"] = work.parts;
+  PutIfKnown(object, "launches", work.launches);
+  return object;
+}
+
+json ToJson(const Repetition& repetition) {
+  json object = {{"seconds", repetition.seconds},
+                 {"iterations", repetition.iterations},
+                 {"disturbed", repetition.disturbed}};
+  PutIfKnown(object, "cpu_seconds", repetition.cpu_seconds);
+  PutIfKnown(object, "main_cpu_seconds", repetition.main_cpu_seconds);
+  PutIfKnown(object, "run_delay_seconds", repetition.run_delay_seconds);
+  return object;
+}
+
+json ToJson(const ClassicPoint& point, const std::optional<Timing>& timing) {
+  json object = {{"level", Key(point.level)},
+                 {"intensity", point.intensity},
+                 {"flops_per_second", point.flops_per_second},
+                 {"roof", point.roof},
+                 {"bound", point.memory_bound ? "memory" : "compute"},
+                 {"flops_from", Key(point.flops_from)},
+                 {"bytes_from", Key(point.bytes_from)}};
+  PutIfKnown(object, "fraction", point.fraction);
+  if (timing && timing->ci95) {
+    const double flops = point.flops_per_second * timing->median;
+    object["flops_per_second_ci95"] = {flops / timing->ci95->second, flops / timing->ci95->first};
+  }
+  return object;
+}
+
+json ToJson(const TimePoint& point) {
+  json object = {{"seconds", point.seconds},
+                 {"compute_seconds", point.compute_seconds},
+                 {"memory_seconds", json::object()},
+                 {"bound", Key(point.bound)}};
+  for (const auto& [level, seconds] : point.memory_seconds)
+    object["memory_seconds"][std::string(Key(level))] = seconds;
+  PutIfKnown(object, "overhead_seconds", point.overhead_seconds);
+  if (point.bound_level) object["bound_level"] = Key(*point.bound_level);
+  if (!point.gap) return object;
+  object["gap"] = *point.gap;
+  json scaled = {{"compute_seconds", point.compute_seconds * *point.gap}};
+  for (const auto& [level, seconds] : point.memory_seconds)
+    scaled["memory_seconds"][std::string(Key(level))] = seconds * *point.gap;
+  object["point"] = scaled;
+  return object;
+}
+
+void PutIdentity(const Record& record, json& object) {
+  object["name"] = record.name;
+  const std::pair<const char*, const std::string*> parts[] = {
+      {"op", &record.op},           {"device", &record.device},
+      {"library", &record.library}, {"direction", &record.direction},
+      {"type", &record.type},       {"problem", &record.problem}};
+  for (const auto& [key, text] : parts) PutIfSaid(object, key, *text);
+  if (!record.options.empty()) object["options"] = record.options;
+  object["status"] = Key(record.status);
+  PutIfSaid(object, "reason", record.reason);
+  PutIfSaid(object, "algorithm", record.algorithm);
+  PutIfSaid(object, "verified", record.verified);
+  if (record.threads > 0) object["threads"] = record.threads;
+  PutIfSaid(object, "cache", record.cache);
+  PutIfKnown(object, "seed", record.seed);
+}
+
+void PutPlacement(const Placement& placement, const std::optional<Timing>& timing, json& object) {
+  for (const auto& point : placement.classic) object["classic"].push_back(ToJson(point, timing));
+  if (placement.time) object["time"] = ToJson(*placement.time);
+  if (!placement.remarks.empty()) object["remarks"] = placement.remarks;
+  PutIfSaid(object, "advice", placement.advice);
+}
+
+Repetition RepetitionFromJson(const JsonReader& at) {
+  Repetition repetition;
+  repetition.seconds = at.Number("seconds");
+  if (repetition.seconds <= 0) at.Refuse("seconds", "a positive time");
+  repetition.iterations = at.OptionalNumber("iterations").value_or(0);
+  repetition.disturbed = at.Has("disturbed") && at.Flag("disturbed");
+  repetition.cpu_seconds = at.OptionalNumber("cpu_seconds");
+  repetition.main_cpu_seconds = at.OptionalNumber("main_cpu_seconds");
+  repetition.run_delay_seconds = at.OptionalNumber("run_delay_seconds");
+  return repetition;
+}
+
+Work WorkFromJson(const JsonReader& at) {
+  Work work;
+  const auto counts = [&](const char* key, const auto& put) {
+    if (!at.Has(key)) return;
+    const JsonReader object = at.Object(key);
+    for (const auto& item : object.json().items()) {
+      const double value = object.Number(item.key().c_str());
+      if (value < 0) object.Refuse(item.key(), "a count of at least 0");
+      put(object, item.key(), value);
+    }
+  };
+  counts("flops", [&](const JsonReader& in, const std::string& key, double value) {
+    if (!IsPipeKey(key)) throw BadInput(in.where() + ": '" + key + "' is not a pipe");
+    work.flops[key] = value;
+  });
+  counts("bytes", [&](const JsonReader& in, const std::string& key, double value) {
+    const auto level = LevelFromKey(key);
+    if (!level) throw BadInput(in.where() + ": '" + key + "' is not a memory level");
+    work.bytes[*level] = value;
+  });
+  counts("parts",
+         [&](const JsonReader&, const std::string& key, double value) { work.parts[key] = value; });
+  work.launches = at.OptionalNumber("launches");
+  return work;
+}
+
+void ReadRepetitionsAndWork(const JsonReader& at, Record& record) {
+  if (at.Has("repetitions"))
+    for (size_t i = 0; i < at.Array("repetitions").size(); ++i)
+      record.repetitions.push_back(RepetitionFromJson(at.Item("repetitions", i)));
+  if (!at.Has("work")) return;
+  const JsonReader works = at.Object("work");
+  for (const auto& item : works.json().items()) {
+    const auto from = ProvenanceFromKey(item.key());
+    if (!from) throw BadInput(works.where() + ": '" + item.key() + "' is not a provenance");
+    record.work[*from] = WorkFromJson(works.Object(item.key().c_str()));
+  }
+}
+
+}  // namespace
+
+json ToJson(const Record& record, const Machine* machine) {
+  json object = json::object();
+  PutIdentity(record, object);
+  for (const auto& repetition : record.repetitions)
+    object["repetitions"].push_back(ToJson(repetition));
+  const auto timing = record.status == Status::kOk ? Summarize(record.repetitions) : std::nullopt;
+  if (timing) {
+    object["seconds"] = {{"median", timing->median}, {"clean", timing->clean}};
+    if (timing->ci95) object["seconds"]["ci95"] = {timing->ci95->first, timing->ci95->second};
+  }
+  for (const auto& [from, work] : record.work)
+    object["work"][std::string(Key(from))] = ToJson(work);
+  PutPlacement(Place(record, machine), timing, object);
+  return object;
+}
+
+Record RecordFromJson(const JsonReader& at) {
+  Record record;
+  record.name = at.Text("name");
+  SplitName(record);
+  const auto status = StatusFromKey(at.TextOr("status", "ok"));
+  if (!status) at.Refuse("status", "ok, unsupported, failed or wrong");
+  record.status = *status;
+  record.reason = at.TextOr("reason", "");
+  record.algorithm = at.TextOr("algorithm", "");
+  record.verified = at.TextOr("verified", "");
+  const double threads = at.OptionalNumber("threads").value_or(0);
+  if (threads < 0 || threads > 1e6) at.Refuse("threads", "a thread count");
+  record.threads = static_cast<int>(threads);
+  record.cache = at.TextOr("cache", "");
+  if (const auto seed = at.OptionalNumber("seed")) {
+    if (*seed < 0 || *seed > 4294967295.0) at.Refuse("seed", "an unsigned 32-bit number");
+    record.seed = static_cast<unsigned>(*seed);
+  }
+  ReadRepetitionsAndWork(at, record);
+  return record;
+}
+
+}  // namespace dlroof

@@ -1,0 +1,15 @@
+// One record as an element of a run file's "records", and back.
+#pragma once
+
+#include "counters/json_reader.h"
+#include "reporters/record.h"
+
+namespace dlroof {
+
+// With its placement on `machine` (may be null). No key for what is unknown.
+nlohmann::json ToJson(const Record& record, const Machine* machine);
+
+// Reads the facts and leaves what is derived. Throws BadInput with the reader's place.
+Record RecordFromJson(const JsonReader& at);
+
+}  // namespace dlroof

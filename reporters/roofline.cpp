@@ -1,0 +1,201 @@
+#include "reporters/roofline.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "reporters/advice.h"
+
+namespace dlroof {
+namespace {
+
+// What placement needs of a record, each quantity from its best provenance.
+struct Known {
+  const std::map<std::string, double>* flops = nullptr;  // all of one provenance
+  Provenance flops_from = Provenance::kModelled;
+  std::map<Level, std::pair<double, Provenance>> bytes;
+  std::optional<double> launches;
+};
+
+Known BestKnown(const Record& record) {
+  Known known;
+  for (const Provenance from : AllProvenances()) {
+    const auto found = record.work.find(from);
+    if (found == record.work.end()) continue;
+    const Work& work = found->second;
+    if (known.flops == nullptr && !work.flops.empty()) {
+      known.flops = &work.flops;
+      known.flops_from = from;
+    }
+    for (const auto& [level, bytes] : work.bytes) known.bytes.try_emplace(level, bytes, from);
+    if (!known.launches) known.launches = work.launches;
+  }
+  return known;
+}
+
+// Roof times of one record; `proved` per part, so that an unproved roof takes away only what rests
+// on it.
+struct RoofTimes {
+  std::optional<double> compute;
+  bool compute_proved = true;
+  std::map<Level, double> memory;
+  std::map<Level, bool> memory_proved;
+};
+
+void AddComputeTime(const Known& known, const CeilingSet& ceilings, RoofTimes& times,
+                    std::vector<std::string>& remarks) {
+  if (known.flops == nullptr) {
+    remarks.emplace_back("FLOPs are not known");
+    return;
+  }
+  double seconds = 0;
+  for (const auto& [pipe, flops] : *known.flops) {
+    if (flops == 0) continue;
+    const auto ceiling = ceilings.flops.find(pipe);
+    if (ceiling == ceilings.flops.end()) {
+      remarks.push_back(fmt::format("the machine has no measured {} ceiling", pipe));
+      return;
+    }
+    seconds += flops / ceiling->second.per_second;
+    if (!ceiling->second.proved) {
+      times.compute_proved = false;
+      remarks.push_back(
+          fmt::format("the {} ceiling is not proved: {}", pipe, ceiling->second.reason));
+    }
+  }
+  if (seconds > 0) times.compute = seconds;
+}
+
+// Compulsory bytes count as DRAM traffic. With warm caches a call whose tensors fit the last cache
+// need not move them at all; a time below bytes / bandwidth proves that it did not, and then the
+// model, not the roof, is wrong.
+bool CachesRefute(const Record& record, const Machine& machine, double bytes, double roof_seconds,
+                  double seconds) {
+  double largest_cache = 0;
+  for (const auto& [level, capacity] : machine.cache_bytes)
+    largest_cache = std::max(largest_cache, capacity);
+  return record.cache != "cold" && bytes <= largest_cache && roof_seconds > seconds;
+}
+
+void AddMemoryTimes(const Record& record, const Known& known, const Machine& machine,
+                    const CeilingSet& ceilings, double seconds, RoofTimes& times,
+                    std::vector<std::string>& remarks) {
+  for (const auto& [level, known_bytes] : known.bytes) {
+    const auto [bytes, from] = known_bytes;
+    const auto ceiling = ceilings.bytes.find(level);
+    if (ceiling == ceilings.bytes.end()) {
+      remarks.push_back(fmt::format("the machine has no measured {} ceiling", Key(level)));
+      continue;
+    }
+    if (bytes == 0) continue;
+    const double roof_seconds = bytes / ceiling->second.per_second;
+    if (from == Provenance::kModelled && level == Level::kDram &&
+        CachesRefute(record, machine, bytes, roof_seconds, seconds)) {
+      remarks.push_back(
+          fmt::format("left out at dram: its {:.3g} MB stay in a warm cache (moving them through "
+                      "DRAM would take "
+                      "longer than the call), so compulsory traffic does not apply",
+                      bytes / 1e6));
+      continue;
+    }
+    times.memory[level] = roof_seconds;
+    times.memory_proved[level] = ceiling->second.proved;
+    if (!ceiling->second.proved)
+      remarks.push_back(
+          fmt::format("the {} ceiling is not proved: {}", Key(level), ceiling->second.reason));
+  }
+}
+
+std::vector<ClassicPoint> PlaceClassic(const Known& known, const RoofTimes& times, double seconds) {
+  std::vector<ClassicPoint> points;
+  if (!times.compute) return points;
+  double flops = 0;
+  for (const auto& [pipe, count] : *known.flops) flops += count;
+  for (const auto& [level, memory_seconds] : times.memory) {
+    ClassicPoint point;
+    const auto& [bytes, bytes_from] = known.bytes.at(level);
+    const double roof_seconds = std::max(*times.compute, memory_seconds);
+    point.level = level;
+    point.intensity = flops / bytes;
+    point.flops_per_second = flops / seconds;
+    point.roof = flops / roof_seconds;
+    point.memory_bound = memory_seconds > *times.compute;
+    if (times.compute_proved && times.memory_proved.at(level))
+      point.fraction = roof_seconds / seconds;
+    point.flops_from = known.flops_from;
+    point.bytes_from = bytes_from;
+    points.push_back(point);
+  }
+  return points;
+}
+
+std::optional<TimePoint> PlaceInTime(const Known& known, const RoofTimes& times,
+                                     const CeilingSet& ceilings, double seconds) {
+  if (!times.compute) return std::nullopt;
+  TimePoint point;
+  point.seconds = seconds;
+  point.compute_seconds = *times.compute;
+  point.memory_seconds = times.memory;
+  double roof_seconds = *times.compute;
+  bool proved = times.compute_proved;
+  for (const auto& [level, memory_seconds] : times.memory) {
+    proved = proved && times.memory_proved.at(level);
+    if (memory_seconds <= roof_seconds) continue;
+    roof_seconds = memory_seconds;
+    point.bound = Bound::kMemory;
+    point.bound_level = level;
+  }
+  if (known.launches && ceilings.launch_seconds) {
+    point.overhead_seconds = *known.launches * *ceilings.launch_seconds;
+    if (roof_seconds < *point.overhead_seconds) {
+      point.bound = Bound::kOverhead;
+      point.bound_level.reset();
+    }
+  }
+  if (proved) point.gap = seconds / roof_seconds;
+  return point;
+}
+
+}  // namespace
+
+std::string_view Key(Bound bound) {
+  switch (bound) {
+    case Bound::kCompute:
+      return "compute";
+    case Bound::kMemory:
+      return "memory";
+    case Bound::kOverhead:
+      return "overhead";
+  }
+  return "";
+}
+
+Placement Place(const Record& record, const Machine* machine) {
+  Placement placement;
+  if (record.status != Status::kOk) return placement;
+  const auto timing = Summarize(record.repetitions);
+  if (!timing) {
+    placement.remarks.push_back("no time: too few undisturbed repetitions");
+    return placement;
+  }
+  if (machine == nullptr) {
+    placement.remarks.push_back("no ceilings of this device in the file");
+    return placement;
+  }
+  const CeilingSet* ceilings = ForThreads(*machine, record.threads);
+  if (ceilings == nullptr) {
+    placement.remarks.push_back(
+        fmt::format("no ceilings measured with {} threads", record.threads));
+    return placement;
+  }
+  const Known known = BestKnown(record);
+  RoofTimes times;
+  AddComputeTime(known, *ceilings, times, placement.remarks);
+  AddMemoryTimes(record, known, *machine, *ceilings, timing->median, times, placement.remarks);
+  placement.classic = PlaceClassic(known, times, timing->median);
+  placement.time = PlaceInTime(known, times, *ceilings, timing->median);
+  AddFindings(record, *timing, placement);
+  return placement;
+}
+
+}  // namespace dlroof

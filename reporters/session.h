@@ -1,0 +1,37 @@
+// What one process has measured so far, shared by the reporters of a run.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "reporters/record.h"
+
+namespace dlroof {
+
+class Session {
+ public:
+  // `machine` is called once, when the first benchmark is about to run: listing benchmarks must not
+  // measure anything.
+  explicit Session(nlohmann::json dlroof_context, std::function<std::vector<Machine>()> machines)
+      : dlroof_context_(std::move(dlroof_context)), measure_(std::move(machines)) {}
+
+  // Makes `file().machines` and `file().context` ready; further calls do nothing.
+  void Begin();
+  // Adds a record or replaces the one of the same name (several reporters see the same runs). The
+  // reference holds until the next Add.
+  const Record& Add(Record record);
+
+  const RunFile& file() const { return file_; }
+  const nlohmann::json& dlroof_context() const { return dlroof_context_; }
+  bool AnyFailed() const;
+
+ private:
+  nlohmann::json dlroof_context_;
+  std::function<std::vector<Machine>()> measure_;
+  bool begun_ = false;
+  RunFile file_;
+  std::map<std::string, size_t> index_of_;
+};
+
+}  // namespace dlroof

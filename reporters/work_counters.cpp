@@ -1,0 +1,65 @@
+#include "reporters/work_counters.h"
+
+namespace dlroof {
+namespace {
+
+constexpr std::string_view kVerifiedMark = "; verified: ";
+
+void ReadOne(std::string_view quantity, double value, Work& work) {
+  const auto slash = quantity.find('/');
+  const auto kind = quantity.substr(0, slash);
+  if (slash == std::string_view::npos) {
+    if (kind == "launches") work.launches = value;
+    return;
+  }
+  const auto key = quantity.substr(slash + 1);
+  if (kind == "flops" && IsPipeKey(key)) work.flops[std::string(key)] = value;
+  if (kind == "parts") work.parts[std::string(key)] = value;
+  if (kind == "bytes")
+    if (const auto level = LevelFromKey(key)) work.bytes[*level] = value;
+}
+
+}  // namespace
+
+std::map<std::string, double> ToCounters(Provenance from, const Work& work) {
+  std::map<std::string, double> counters;
+  const auto prefix = std::string(Key(from)) + '/';
+  for (const auto& [pipe, flops] : work.flops) counters[prefix + "flops/" + pipe] = flops;
+  for (const auto& [level, bytes] : work.bytes)
+    counters[prefix + "bytes/" + std::string(Key(level))] = bytes;
+  for (const auto& [part, flops] : work.parts) counters[prefix + "parts/" + part] = flops;
+  if (work.launches) counters[prefix + "launches"] = *work.launches;
+  return counters;
+}
+
+std::map<Provenance, Work> WorkFromCounters(const std::map<std::string, double>& counters) {
+  std::map<Provenance, Work> works;
+  for (const auto& [key, value] : counters) {
+    const std::string_view text = key;
+    const auto slash = text.find('/');
+    if (slash == std::string_view::npos) continue;
+    const auto from = ProvenanceFromKey(text.substr(0, slash));
+    if (!from) continue;
+    Work read = works[*from];
+    ReadOne(text.substr(slash + 1), value, read);
+    works[*from] = read;
+  }
+  std::erase_if(works, [](const auto& item) { return item.second == Work{}; });
+  return works;
+}
+
+std::string ToLabel(const std::string& algorithm, const std::string& isa,
+                    const std::string& verified) {
+  std::string label = algorithm;
+  if (!isa.empty()) label += "; isa " + isa;
+  if (!verified.empty()) label += std::string(kVerifiedMark) + verified;
+  return label;
+}
+
+void ReadLabel(const std::string& label, Record& record) {
+  const auto mark = label.find(kVerifiedMark);
+  record.algorithm = label.substr(0, mark);
+  if (mark != std::string::npos) record.verified = label.substr(mark + kVerifiedMark.size());
+}
+
+}  // namespace dlroof

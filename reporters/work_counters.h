@@ -1,0 +1,33 @@
+// Work <-> the flat counters of Google Benchmark. The only place that knows how the keys are
+// spelled, so that a run can carry its work from the benchmark's body through any reporter and any
+// plain Google Benchmark file.
+#pragma once
+
+#include <map>
+#include <string>
+
+#include "counters/work.h"
+#include "reporters/record.h"
+
+namespace dlroof {
+
+// "modelled/flops/fp32.vector", "modelled/bytes/dram", "modelled/launches",
+// "modelled/parts/matrix".
+std::map<std::string, double> ToCounters(Provenance from, const Work& work);
+// The works in these counters; keys of anyone else are left alone.
+std::map<Provenance, Work> WorkFromCounters(const std::map<std::string, double>& counters);
+
+// What else a repetition carries; all but `threads` may be unknown.
+inline constexpr const char* kCpuSecondsCounter =
+    "dlroof/cpu_seconds";  // [s] all threads, per call
+inline constexpr const char* kRunDelayCounter = "dlroof/run_delay_seconds";  // [s] per call
+inline constexpr const char* kThreadsCounter = "dlroof/threads";
+inline constexpr const char* kSeedCounter = "dlroof/seed";
+inline constexpr const char* kColdCounter = "dlroof/cold";  // 1 cold, 0 warm
+
+// Google Benchmark carries one free text per benchmark; this is how ours is spelled.
+std::string ToLabel(const std::string& algorithm, const std::string& isa,
+                    const std::string& verified);
+void ReadLabel(const std::string& label, Record& record);
+
+}  // namespace dlroof

@@ -1,0 +1,186 @@
+#include "reporters/roofline.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <random>
+
+#include "reporters/record_json.h"
+
+namespace dlroof {
+namespace {
+
+// 100 flop/s and 10 byte/s: the ridge is at 10 flop/byte.
+Machine SmallMachine() {
+  Machine machine;
+  machine.device = "cpu";
+  CeilingSet& all = machine.by_threads[2];
+  all.flops["fp32.vector"] = {.per_second = 100, .proved = true};
+  all.flops["bf16.matrix"] = {.per_second = 1000, .proved = true};
+  all.bytes[Level::kDram] = {.per_second = 10, .proved = true};
+  all.bytes[Level::kL2] = {.per_second = 50, .proved = true};
+  all.launch_seconds = 0.5;
+  return machine;
+}
+
+Record Measured(double seconds, double flops, double dram_bytes) {
+  Record record;
+  record.threads = 2;
+  record.cache = "warm";
+  record.repetitions = {{.seconds = seconds}};
+  Work& work = record.work[Provenance::kModelled];
+  work.flops["fp32.vector"] = flops;
+  work.bytes[Level::kDram] = dram_bytes;
+  work.launches = 1;
+  return record;
+}
+
+TEST(PlaceClassic, LeftOfTheRidgeTheSlopeBinds) {
+  const Machine machine = SmallMachine();
+  // 200 flop, 100 byte: intensity 2, slope 2 x 10 = 20 flop/s; in 20 s 10 flop/s are done: half the roof.
+  const auto point = Place(Measured(20, 200, 100), &machine).classic.at(0);
+  EXPECT_DOUBLE_EQ(point.intensity, 2);
+  EXPECT_DOUBLE_EQ(point.flops_per_second, 10);
+  EXPECT_DOUBLE_EQ(point.roof, 20);
+  EXPECT_DOUBLE_EQ(point.fraction.value(), 0.5);
+  EXPECT_TRUE(point.memory_bound);
+}
+
+TEST(PlaceClassic, RightOfTheRidgeTheFlatRoofBinds) {
+  const Machine machine = SmallMachine();
+  // 8000 flop, 100 byte: intensity 80, flat roof 100 flop/s; 8000 flop in 100 s = 80 flop/s.
+  const auto point = Place(Measured(100, 8000, 100), &machine).classic.at(0);
+  EXPECT_DOUBLE_EQ(point.roof, 100);
+  EXPECT_DOUBLE_EQ(point.fraction.value(), 0.8);
+  EXPECT_FALSE(point.memory_bound);
+}
+
+TEST(PlaceInTime, BoundsAreOverheadThenTheLargestRoofTime) {
+  const Machine machine = SmallMachine();
+  const auto bound = [&](double flops, double bytes) { return Place(Measured(1000, flops, bytes), &machine).time->bound; };
+  EXPECT_EQ(bound(49, 4.9), Bound::kOverhead);    // 0.49 s and 0.49 s, both inside the box of 0.5 s
+  EXPECT_EQ(bound(51, 4.9), Bound::kCompute);     // 0.51 s outside
+  EXPECT_EQ(bound(49, 5.1), Bound::kMemory);
+  const auto time = Place(Measured(1000, 100, 20), &machine).time.value();   // 1 s, 2 s
+  EXPECT_EQ(time.bound_level, Level::kDram);
+  EXPECT_DOUBLE_EQ(time.gap.value(), 500);
+  EXPECT_DOUBLE_EQ(time.overhead_seconds.value(), 0.5);
+}
+
+TEST(PlaceInTime, MixedPipesAddUp) {
+  const Machine machine = SmallMachine();
+  Record record = Measured(10, 100, 1);                             // 1 s on fp32.vector
+  record.work[Provenance::kModelled].flops["bf16.matrix"] = 3000;   // 3 s
+  EXPECT_DOUBLE_EQ(Place(record, &machine).time->compute_seconds, 4);
+}
+
+TEST(Place, ClassicAndTimeViewsAgreeOnRandomWorks) {
+  const Machine machine = SmallMachine();
+  std::mt19937_64 random(7);
+  std::uniform_real_distribution<double> exponent(-3, 6);
+  for (int i = 0; i < 1000; ++i) {
+    Record record = Measured(std::pow(10, exponent(random)), std::pow(10, exponent(random)), std::pow(10, exponent(random)));
+    record.work[Provenance::kModelled].bytes[Level::kL2] = std::pow(10, exponent(random));
+    const auto placed = Place(record, &machine);
+    const double flops = record.work[Provenance::kModelled].flops["fp32.vector"];
+    for (const auto& point : placed.classic) {
+      const double roof_seconds = std::max(placed.time->compute_seconds, placed.time->memory_seconds.at(point.level));
+      EXPECT_NEAR(flops / point.roof / roof_seconds, 1, 1e-12);
+      EXPECT_NEAR(point.fraction.value() * placed.time->seconds / roof_seconds, 1, 1e-12);
+    }
+    double largest = placed.time->compute_seconds;
+    for (const auto& [level, seconds] : placed.time->memory_seconds) largest = std::max(largest, seconds);
+    EXPECT_NEAR(placed.time->gap.value() * largest / placed.time->seconds, 1, 1e-12);
+  }
+}
+
+TEST(Place, DoublingEveryCeilingHalvesEveryRoofTime) {
+  Machine machine = SmallMachine();
+  const Record record = Measured(1000, 300, 70);
+  const auto before = Place(record, &machine).time.value();
+  for (auto& [pipe, ceiling] : machine.by_threads[2].flops) ceiling.per_second *= 2;
+  for (auto& [level, ceiling] : machine.by_threads[2].bytes) ceiling.per_second *= 2;
+  const auto after = Place(record, &machine).time.value();
+  EXPECT_DOUBLE_EQ(after.compute_seconds * 2, before.compute_seconds);
+  EXPECT_DOUBLE_EQ(after.memory_seconds.at(Level::kDram) * 2, before.memory_seconds.at(Level::kDram));
+}
+
+TEST(Place, FlopsComeAllFromOneProvenanceAndBytesPerLevelFromTheBest) {
+  const Machine machine = SmallMachine();
+  Record record = Measured(1000, 100, 20);
+  record.work[Provenance::kMeasured].flops["bf16.matrix"] = 500;
+  record.work[Provenance::kSimulated].bytes[Level::kL2] = 40;
+  const auto placed = Place(record, &machine);
+  EXPECT_DOUBLE_EQ(placed.time->compute_seconds, 0.5);   // 500 / 1000 and nothing of the modelled 100
+  for (const auto& point : placed.classic) {
+    EXPECT_EQ(point.flops_from, Provenance::kMeasured);
+    EXPECT_EQ(point.bytes_from, point.level == Level::kL2 ? Provenance::kSimulated : Provenance::kModelled);
+  }
+}
+
+TEST(Place, WhatIsMissingIsSaidAndNothingIsInvented) {
+  const Machine machine = SmallMachine();
+  Record record = Measured(1, 1, 1);
+  record.threads = 3;
+  EXPECT_THAT(Place(record, &machine).remarks, testing::ElementsAre("no ceilings measured with 3 threads"));
+  EXPECT_THAT(Place(Measured(1, 1, 1), nullptr).remarks, testing::ElementsAre(testing::HasSubstr("no ceilings of this device")));
+  record = Measured(1000, 1, 1);
+  record.work[Provenance::kModelled].flops = {{"int8.vector", 5}};
+  const auto placed = Place(record, &machine);
+  EXPECT_TRUE(placed.classic.empty());
+  EXPECT_FALSE(placed.time.has_value());
+  EXPECT_THAT(placed.remarks, testing::ElementsAre("the machine has no measured int8.vector ceiling"));
+  record.status = Status::kWrong;
+  EXPECT_TRUE(Place(record, &machine).remarks.empty());
+}
+
+TEST(Place, AnUnprovedCeilingTakesThePercentAwayAndIsNamed) {
+  Machine machine = SmallMachine();
+  machine.by_threads[2].bytes[Level::kDram].proved = false;
+  machine.by_threads[2].bytes[Level::kDram].reason = "too noisy";
+  const auto placed = Place(Measured(1000, 100, 20), &machine);
+  EXPECT_FALSE(placed.classic.at(0).fraction.has_value());
+  EXPECT_FALSE(placed.time->gap.has_value());
+  EXPECT_THAT(placed.remarks, testing::ElementsAre("the dram ceiling is not proved: too noisy"));
+}
+
+TEST(Place, APointAboveItsRoofSaysWhichNumberIsWrong) {
+  Machine machine = SmallMachine();
+  // 100 byte / 10 byte/s = 10 s at the roof, done in 5 s. Larger than any cache: the ceiling must be too low.
+  auto placed = Place(Measured(5, 1, 100), &machine);
+  EXPECT_THAT(placed.remarks, testing::Contains(testing::HasSubstr("above the dram roof by 100 %: the ceiling is too low")));
+  // The same bytes in a cache that holds them: they never moved, so the model is wrong and no point is drawn.
+  machine.cache_bytes[Level::kL3] = 100;
+  placed = Place(Measured(5, 1, 100), &machine);
+  EXPECT_TRUE(placed.classic.empty());
+  EXPECT_THAT(placed.remarks, testing::Contains(testing::HasSubstr("stay in a warm cache")));
+  Record cold = Measured(5, 1, 100);
+  cold.cache = "cold";
+  EXPECT_FALSE(Place(cold, &machine).classic.empty());
+  Record winograd = Measured(5, 1000, 1);
+  winograd.algorithm = "jit_wino:avx512_core";
+  EXPECT_THAT(Place(winograd, &machine).remarks, testing::Contains(testing::HasSubstr("the FLOP count is wrong for it")));
+}
+
+TEST(Place, TheLibrarysReferenceImplementationIsAFinding) {
+  const Machine machine = SmallMachine();
+  Record record = Measured(1000, 100, 20);
+  record.library = "onednn";
+  record.algorithm = "ref:any; isa avx2";
+  EXPECT_THAT(Place(record, &machine).remarks, testing::ElementsAre(testing::HasSubstr("reference implementation (ref:any)")));
+  record.algorithm = "jit:avx2; isa avx2";
+  EXPECT_TRUE(Place(record, &machine).remarks.empty());
+}
+
+TEST(RecordJson, TimePointLiesAtTheGapTimesTheComplexityPoint) {
+  const Machine machine = SmallMachine();
+  const auto json = ToJson(Measured(1000, 100, 20), &machine);   // 1 s, 2 s, gap 500
+  EXPECT_DOUBLE_EQ(json["time"]["gap"], 500);
+  EXPECT_DOUBLE_EQ(json["time"]["point"]["compute_seconds"], 500);
+  EXPECT_DOUBLE_EQ(json["time"]["point"]["memory_seconds"]["dram"], 1000);
+  EXPECT_EQ(json["seconds"]["median"], 1000);
+  EXPECT_FALSE(json["seconds"].contains("ci95"));
+}
+
+}  // namespace
+}  // namespace dlroof
