@@ -1,8 +1,170 @@
 #include "ceilings/machine.h"
 
+#include <fmt/format.h>
+
+#include <charconv>
+#include <cmath>
+#include <cstdint>
 #include <stdexcept>
+#include <string_view>
+
+#include "counters/error.h"
 
 namespace dlroof {
+namespace {
+
+using nlohmann::json;
+
+constexpr std::string_view kStablePrefixes[] = {"cpu.", "gpu.", "topology."};
+
+bool IsStable(const std::string& key) {
+  for (const auto prefix : kStablePrefixes)
+    if (key.starts_with(prefix)) return true;
+  return false;
+}
+
+json CeilingToJson(const Ceiling& ceiling) {
+  json result = {{"per_second", ceiling.per_second},
+                 {"threads", ceiling.threads},
+                 {"how", ceiling.how},
+                 {"proved", ceiling.proved}};
+  if (ceiling.ci95) result["ci95"] = {ceiling.ci95->first, ceiling.ci95->second};
+  if (ceiling.clock_hz) result["clock_hz"] = *ceiling.clock_hz;
+  if (!ceiling.reason.empty()) result["reason"] = ceiling.reason;
+  return result;
+}
+
+json SetToJson(const CeilingSet& set) {
+  json result = {{"flops", json::object()}, {"bytes", json::object()}};
+  for (const auto& [pipe, ceiling] : set.flops) result["flops"][pipe] = CeilingToJson(ceiling);
+  for (const auto& [level, ceiling] : set.bytes)
+    result["bytes"][std::string(Key(level))] = CeilingToJson(ceiling);
+  if (set.launch_seconds) result["launch_seconds"] = *set.launch_seconds;
+  return result;
+}
+
+// A JSON value with the way that led to it, so that every refusal can say where.
+struct Place {
+  const json& value;
+  std::string where;
+
+  [[noreturn]] void Refuse(const std::string& expected) const {
+    throw BadInput(fmt::format("{} is {}; expected {}", where, Shown(), expected));
+  }
+
+  std::string Shown() const {
+    if (value.is_object()) return "an object";
+    if (value.is_array()) return "an array";
+    auto text = value.dump(-1, ' ', true, json::error_handler_t::replace);
+    if (text.size() > 40) text = text.substr(0, 37) + "...";
+    return text;
+  }
+
+  Place Member(const std::string& key) const {
+    if (!value.is_object()) Refuse("an object");
+    const auto found = value.find(key);
+    if (found == value.end())
+      throw BadInput(fmt::format("{}: the key \"{}\" is missing", where, key));
+    return {*found, fmt::format("{}: \"{}\"", where, key)};
+  }
+
+  std::optional<Place> Optional(const std::string& key) const {
+    if (!value.is_object()) Refuse("an object");
+    if (!value.contains(key)) return std::nullopt;
+    return Member(key);
+  }
+
+  std::string Text() const {
+    if (!value.is_string()) Refuse("a string");
+    return value.get<std::string>();
+  }
+
+  std::string NonEmptyText() const {
+    if (Text().empty()) Refuse("a string that is not empty");
+    return Text();
+  }
+
+  bool Truth() const {
+    if (!value.is_boolean()) Refuse("true or false");
+    return value.get<bool>();
+  }
+
+  double Positive() const {
+    if (!value.is_number() || !std::isfinite(value.get<double>()) || value.get<double>() <= 0)
+      Refuse("a finite number above 0");
+    return value.get<double>();
+  }
+
+  int Threads() const {
+    const bool fits = value.is_number_integer() && value >= 1 && value <= 1 << 30;
+    if (!fits) Refuse("a whole number of threads, at least 1");
+    return value.get<int>();
+  }
+
+  std::pair<double, double> Interval() const {
+    if (!value.is_array() || value.size() != 2) Refuse("an array of 2 numbers");
+    const std::pair<double, double> ends = {Place{value[0], where + "[0]"}.Positive(),
+                                            Place{value[1], where + "[1]"}.Positive()};
+    if (ends.first > ends.second)
+      throw BadInput(fmt::format("{} is [{}, {}]; expected the lower end first", where, ends.first,
+                                 ends.second));
+    return ends;
+  }
+
+  // Calls visit(key, place) for each member.
+  template <class Visit>
+  void EachMember(const Visit& visit) const {
+    if (!value.is_object()) Refuse("an object");
+    for (const auto& item : value.items()) visit(item.key(), Member(item.key()));
+  }
+};
+
+Ceiling CeilingFrom(const Place& place) {
+  Ceiling ceiling;
+  ceiling.per_second = place.Member("per_second").Positive();
+  ceiling.threads = place.Member("threads").Threads();
+  ceiling.how = place.Member("how").Text();
+  ceiling.proved = place.Member("proved").Truth();
+  if (const auto ci95 = place.Optional("ci95")) ceiling.ci95 = ci95->Interval();
+  if (const auto clock = place.Optional("clock_hz")) ceiling.clock_hz = clock->Positive();
+  if (const auto reason = place.Optional("reason")) ceiling.reason = reason->Text();
+  return ceiling;
+}
+
+Level LevelFrom(const std::string& key, const Place& place) {
+  const auto level = LevelFromKey(key);
+  if (!level)
+    throw BadInput(
+        fmt::format("{}: no such memory level; expected l1, l2, l3, dram or host", place.where));
+  return *level;
+}
+
+CeilingSet SetFrom(const Place& place) {
+  CeilingSet set;
+  place.Member("flops").EachMember([&](const std::string& key, const Place& ceiling) {
+    if (!IsPipeKey(key))
+      throw BadInput(fmt::format("{}: no such pipe; expected <type>.<unit>, such as fp32.vector",
+                                 ceiling.where));
+    set.flops[key] = CeilingFrom(ceiling);
+  });
+  place.Member("bytes").EachMember([&](const std::string& key, const Place& ceiling) {
+    set.bytes[LevelFrom(key, ceiling)] = CeilingFrom(ceiling);
+  });
+  if (const auto launch = place.Optional("launch_seconds")) set.launch_seconds = launch->Positive();
+  return set;
+}
+
+int ThreadsFromKey(const std::string& key, const Place& place) {
+  int threads = 0;
+  const char* end = key.data() + key.size();
+  const auto [stop, error] = std::from_chars(key.data(), end, threads);
+  // Only the spelling that ToJson writes: "01" beside "1" would be two sets of one thread count.
+  if (error != std::errc() || stop != end || threads < 1 || std::to_string(threads) != key)
+    throw BadInput(fmt::format("{}: expected a number of threads as key, at least 1", place.where));
+  return threads;
+}
+
+}  // namespace
 
 const CeilingSet& AllThreads(const Machine& machine) {
   if (machine.by_threads.empty()) throw std::logic_error("a machine without ceilings");
@@ -12,6 +174,61 @@ const CeilingSet& AllThreads(const Machine& machine) {
 const CeilingSet* ForThreads(const Machine& machine, int threads) {
   const auto found = machine.by_threads.find(threads);
   return found == machine.by_threads.end() ? nullptr : &found->second;
+}
+
+std::string Fingerprint(const std::map<std::string, std::string>& facts) {
+  std::uint64_t hash = 0xcbf29ce484222325;  // FNV-1a
+  const auto add = [&](const std::string& text) {
+    for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3;
+    hash *= 0x100000001b3;  // as after a byte 0: "a", "bc" differs from "ab", "c"
+  };
+  for (const auto& [key, text] : facts)
+    if (IsStable(key)) {
+      add(key);
+      add(text);
+    }
+  return fmt::format("{:016x}", hash);
+}
+
+json ToJson(const Machine& machine) {
+  json result = SetToJson(AllThreads(machine));
+  result["device"] = machine.device;
+  result["name"] = machine.name;
+  result["fingerprint"] = machine.fingerprint;
+  result["measured_at"] = machine.measured_at;
+  result["facts"] = machine.facts;
+  result["cache_bytes"] = json::object();
+  for (const auto& [level, bytes] : machine.cache_bytes)
+    result["cache_bytes"][std::string(Key(level))] = bytes;
+  for (const auto& [threads, set] : machine.by_threads)
+    result["by_threads"][std::to_string(threads)] = SetToJson(set);
+  return result;
+}
+
+Machine MachineFromJson(const json& value, const std::string& where) {
+  const Place place{value, where};
+  Machine machine;
+  machine.device = place.Member("device").NonEmptyText();
+  machine.name = place.Member("name").Text();
+  machine.fingerprint = place.Member("fingerprint").NonEmptyText();
+  machine.measured_at = place.Member("measured_at").Text();
+  place.Member("facts").EachMember(
+      [&](const std::string& key, const Place& fact) { machine.facts[key] = fact.Text(); });
+  place.Member("cache_bytes").EachMember([&](const std::string& key, const Place& bytes) {
+    machine.cache_bytes[LevelFrom(key, bytes)] = bytes.Positive();
+  });
+  place.Member("by_threads").EachMember([&](const std::string& key, const Place& set) {
+    const int threads = ThreadsFromKey(key, set);
+    machine.by_threads[threads] = SetFrom(set);
+  });
+  if (machine.by_threads.empty())
+    place.Member("by_threads").Refuse("the ceilings of at least one thread count");
+  if (SetFrom(place) != AllThreads(machine))
+    throw BadInput(fmt::format(
+        "{}: \"flops\", \"bytes\" and \"launch_seconds\" differ from those in \"by_threads\": "
+        "\"{}\"; expected the same, they are of all threads",
+        where, machine.by_threads.rbegin()->first));
+  return machine;
 }
 
 }  // namespace dlroof

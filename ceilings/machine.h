@@ -52,6 +52,10 @@ const CeilingSet& AllThreads(const Machine& machine);
 // The set measured with just this many threads; null when there is none.
 const CeilingSet* ForThreads(const Machine& machine, int threads);
 
+// 64-bit hash, as 16 hex digits, of the stable facts alone: those whose key begins "cpu.", "gpu."
+// or "topology." (design 6.11). The same on every platform and in every version of this program.
+std::string Fingerprint(const std::map<std::string, std::string>& facts);
+
 // One element of a run file's "machines" (design: top-level "flops", "bytes", "launch_seconds" are
 // those of all threads).
 nlohmann::json ToJson(const Machine& machine);

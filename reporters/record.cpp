@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 
-#include "counters/statistics.h"
+#include "counters/order_statistics.h"
 
 namespace dlroof {
 namespace {

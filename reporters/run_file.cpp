@@ -3,9 +3,10 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <filesystem>
 #include <fstream>
-#include <iterator>
 #include <ostream>
+#include <sstream>
 
 #include "counters/json_reader.h"
 #include "reporters/cut_json.h"
@@ -185,11 +186,12 @@ RunFile ParseRunFile(const std::string& text, const std::string& where, std::ost
 
 RunFile ReadRunFile(const std::string& path, std::ostream& warnings) {
   std::ifstream file(path, std::ios::binary);
-  const std::string text{std::istreambuf_iterator<char>(file), {}};
-  // A directory opens and fails at the first read.
-  if (!file.is_open() || (text.empty() && !file.eof()))
+  std::ostringstream text;
+  // A directory opens and fails at the first read; an empty file only sets failbit.
+  if (!file.is_open() || (!(text << file.rdbuf()) && file.bad()) ||
+      std::filesystem::is_directory(path))
     throw BadInput(path + ": cannot be read, expected a run file");
-  return ParseRunFile(text, path, warnings);
+  return ParseRunFile(text.str(), path, warnings);
 }
 
 }  // namespace dlroof

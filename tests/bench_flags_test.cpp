@@ -24,7 +24,9 @@ std::string Refusal(const std::vector<std::string>& args) {
 
 TEST(OwnFlags, AreReadAndAnythingElseIsRefusedByName) {
   BenchFlags flags;
-  ReadOwnFlags({"--dlroof_threads=3", "--dlroof_suite=a.txt", "--dlroof_suite=b.txt", "--dlroof_seed=9"}, flags);
+  ReadOwnFlags(
+      {"--dlroof_threads=3", "--dlroof_suite=a.txt", "--dlroof_suite=b.txt", "--dlroof_seed=9"},
+      flags);
   EXPECT_EQ(flags.threads, 3);
   EXPECT_EQ(flags.seed, 9);
   EXPECT_THAT(flags.suites, testing::ElementsAre("a.txt", "b.txt"));
@@ -37,7 +39,9 @@ TEST(OwnFlags, AreReadAndAnythingElseIsRefusedByName) {
 
 TEST(BenchmarkFlags, LastMentionCountsAsInGoogleBenchmark) {
   BenchFlags flags;
-  ReadBenchmarkFlags({"x", "--benchmark_format=csv", "--benchmark_format=json", "--benchmark_out=f", "--benchmark_out_format=csv"}, flags);
+  ReadBenchmarkFlags({"x", "--benchmark_format=csv", "--benchmark_format=json", "--benchmark_out=f",
+                      "--benchmark_out_format=csv"},
+                     flags);
   EXPECT_EQ(flags.display, OutputFormat::kJson);
   EXPECT_EQ(flags.out_file, "f");
   EXPECT_EQ(flags.out_format, OutputFormat::kCsv);
@@ -53,7 +57,8 @@ TEST(DefaultFlags, YieldToTheUsers) {
 }
 
 TEST(CommandLine, IsWhatAShellTakesAgain) {
-  EXPECT_EQ(CommandLine({"./a", "--filter=LSTM", "it's", "a b", ""}), R"(./a --filter=LSTM 'it'\''s' 'a b' '')");
+  EXPECT_EQ(CommandLine({"./a", "--filter=LSTM", "it's", "a b", ""}),
+            R"(./a --filter=LSTM 'it'\''s' 'a b' '')");
 }
 
 }  // namespace

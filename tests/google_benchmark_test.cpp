@@ -12,15 +12,15 @@
 namespace dlroof {
 namespace {
 
-using Run = benchmark::BenchmarkReporter::Run;
+using BenchmarkRun = benchmark::BenchmarkReporter::Run;
 using testing::HasSubstr;
 using testing::Not;
 
 constexpr const char* kName = "LSTM/cpu/onednn/fwd_inference/f32/t1n1i1h1";
 
 // What Google Benchmark hands over after a repetition of 10 iterations.
-Run Repetition(double seconds_per_call) {
-  Run run;
+BenchmarkRun Repetition(double seconds_per_call) {
+  BenchmarkRun run;
   run.run_name.function_name = kName;
   run.run_name.time_type = "real_time";
   run.iterations = 10;
@@ -51,7 +51,7 @@ Machine OneThreadMachine() {
 
 // Drives a reporter as Google Benchmark does and gives back what it wrote.
 template <class Reporter>
-std::string Written(Session& session, const std::vector<std::vector<Run>>& groups) {
+std::string Written(Session& session, const std::vector<std::vector<BenchmarkRun>>& groups) {
   std::ostringstream out, err;
   Reporter reporter(session);
   reporter.SetOutputStream(&out);
@@ -70,11 +70,12 @@ Session TestSession() {
 
 TEST(RunFileReporter, WritesASupersetThatReadsBackToTheSameRecords) {
   Session session = TestSession();
-  Run mean = Repetition(2);
-  mean.run_type = Run::RT_Aggregate;
+  BenchmarkRun mean = Repetition(2);
+  mean.run_type = BenchmarkRun::RT_Aggregate;
   mean.aggregate_name = "cv";
   mean.counters["modelled/launches"] = std::nan("");
-  const auto text = Written<RunFileReporter>(session, {{Repetition(1), Repetition(2), Repetition(4), mean}});
+  const auto text =
+      Written<RunFileReporter>(session, {{Repetition(1), Repetition(2), Repetition(4), mean}});
   EXPECT_THAT(text, Not(HasSubstr("nan")));
   const auto json = nlohmann::json::parse(text);
   EXPECT_EQ(json["benchmarks"].size(), 4);
@@ -91,7 +92,8 @@ TEST(RunFileReporter, WritesASupersetThatReadsBackToTheSameRecords) {
 
 TEST(RunFileReporter, WhatAKillLeavesStillHasMachinesAndWork) {
   Session session = TestSession();
-  const auto text = Written<RunFileReporter>(session, {{Repetition(1), Repetition(2), Repetition(4)}});
+  const auto text =
+      Written<RunFileReporter>(session, {{Repetition(1), Repetition(2), Repetition(4)}});
   std::ostringstream warnings;
   const auto cut = ParseRunFile(text.substr(0, text.find("\"records\"")), "x", warnings);
   EXPECT_EQ(cut.machines.size(), 1);
@@ -100,8 +102,11 @@ TEST(RunFileReporter, WhatAKillLeavesStillHasMachinesAndWork) {
 
 TEST(RunFileReporter, SkippedBenchmarksKeepTheirReasonAndInterruptedOnesLeaveNoTrace) {
   std::ostringstream unused;
-  benchmark::RegisterBenchmark("unsupported", [](benchmark::State& state) { state.SkipWithError("unsupported: no AMX here"); });
-  benchmark::RegisterBenchmark("interrupted", [](benchmark::State& state) { state.SkipWithError(kInterrupted); });
+  benchmark::RegisterBenchmark("unsupported", [](benchmark::State& state) {
+    state.SkipWithError("unsupported: no AMX here");
+  });
+  benchmark::RegisterBenchmark("interrupted",
+                               [](benchmark::State& state) { state.SkipWithError(kInterrupted); });
   Session session = TestSession();
   TerminalReporter reporter(session);
   reporter.SetOutputStream(&unused);
@@ -117,9 +122,11 @@ TEST(RunFileReporter, SkippedBenchmarksKeepTheirReasonAndInterruptedOnesLeaveNoT
 
 TEST(TerminalReporter, ShowsRateIntensityShareOfTheRoofAndBound) {
   Session session = TestSession();
-  const auto text = Written<TerminalReporter>(session, {{Repetition(1), Repetition(2), Repetition(4)}});
+  const auto text =
+      Written<TerminalReporter>(session, {{Repetition(1), Repetition(2), Repetition(4)}});
   EXPECT_THAT(text, HasSubstr("of roof"));
-  EXPECT_THAT(text, testing::ContainsRegex(std::string(kName) + " .* 2 s .* 2e-08 +5 +40.0% +dram"));
+  EXPECT_THAT(text,
+              testing::ContainsRegex(std::string(kName) + " .* 2 s .* 2e-08 +5 +40.0% +dram"));
 }
 
 TEST(Session, MeasuresTheMachineOnlyWhenARunBeginsAndOnlyOnce) {

@@ -18,7 +18,7 @@ TEST(Summarize, IsTheMedianOfTheCleanRepetitionsOnly) {
   const auto timing = Summarize(repetitions).value();
   EXPECT_EQ(timing.median, 3.5);
   EXPECT_EQ(timing.clean, 6);
-  EXPECT_EQ(timing.ci95, (std::pair<double, double>{1, 6}));   // n = 6: minimum and maximum, 96.9 %
+  EXPECT_EQ(timing.ci95, (std::pair<double, double>{1, 6}));  // n = 6: minimum and maximum, 96.9 %
 }
 
 TEST(Summarize, CannotSayWithFewerThanThreeCleanOnes) {
@@ -41,7 +41,7 @@ TEST(MarkDisturbed, WaitingForACpuMoreThanOnePercent) {
   MarkDisturbed(repetitions);
   EXPECT_FALSE(repetitions[0].disturbed);
   EXPECT_TRUE(repetitions[1].disturbed);
-  EXPECT_FALSE(repetitions[2].disturbed);   // not known is not guilty
+  EXPECT_FALSE(repetitions[2].disturbed);  // not known is not guilty
 }
 
 TEST(MarkDisturbed, AMainThreadThatAlwaysWaitsForAWorkerIsNotDisturbed) {
@@ -49,7 +49,7 @@ TEST(MarkDisturbed, AMainThreadThatAlwaysWaitsForAWorkerIsNotDisturbed) {
   for (auto& repetition : repetitions) repetition.main_cpu_seconds = 0.6;
   MarkDisturbed(repetitions);
   for (const auto& repetition : repetitions) EXPECT_FALSE(repetition.disturbed);
-  repetitions[1].main_cpu_seconds = 0.57;   // off its CPU for 43 %, the best for 40 %: 3 % more
+  repetitions[1].main_cpu_seconds = 0.57;  // off its CPU for 43 %, the best for 40 %: 3 % more
   MarkDisturbed(repetitions);
   EXPECT_TRUE(repetitions[1].disturbed);
   EXPECT_FALSE(repetitions[0].disturbed);

@@ -37,7 +37,8 @@ Record Measured(double seconds, double flops, double dram_bytes) {
 
 TEST(PlaceClassic, LeftOfTheRidgeTheSlopeBinds) {
   const Machine machine = SmallMachine();
-  // 200 flop, 100 byte: intensity 2, slope 2 x 10 = 20 flop/s; in 20 s 10 flop/s are done: half the roof.
+  // 200 flop, 100 byte: intensity 2, slope 2 x 10 = 20 flop/s; in 20 s 10 flop/s are done: half the
+  // roof.
   const auto point = Place(Measured(20, 200, 100), &machine).classic.at(0);
   EXPECT_DOUBLE_EQ(point.intensity, 2);
   EXPECT_DOUBLE_EQ(point.flops_per_second, 10);
@@ -57,11 +58,13 @@ TEST(PlaceClassic, RightOfTheRidgeTheFlatRoofBinds) {
 
 TEST(PlaceInTime, BoundsAreOverheadThenTheLargestRoofTime) {
   const Machine machine = SmallMachine();
-  const auto bound = [&](double flops, double bytes) { return Place(Measured(1000, flops, bytes), &machine).time->bound; };
-  EXPECT_EQ(bound(49, 4.9), Bound::kOverhead);    // 0.49 s and 0.49 s, both inside the box of 0.5 s
-  EXPECT_EQ(bound(51, 4.9), Bound::kCompute);     // 0.51 s outside
+  const auto bound = [&](double flops, double bytes) {
+    return Place(Measured(1000, flops, bytes), &machine).time->bound;
+  };
+  EXPECT_EQ(bound(49, 4.9), Bound::kOverhead);  // 0.49 s and 0.49 s, both inside the box of 0.5 s
+  EXPECT_EQ(bound(51, 4.9), Bound::kCompute);   // 0.51 s outside
   EXPECT_EQ(bound(49, 5.1), Bound::kMemory);
-  const auto time = Place(Measured(1000, 100, 20), &machine).time.value();   // 1 s, 2 s
+  const auto time = Place(Measured(1000, 100, 20), &machine).time.value();  // 1 s, 2 s
   EXPECT_EQ(time.bound_level, Level::kDram);
   EXPECT_DOUBLE_EQ(time.gap.value(), 500);
   EXPECT_DOUBLE_EQ(time.overhead_seconds.value(), 0.5);
@@ -69,8 +72,8 @@ TEST(PlaceInTime, BoundsAreOverheadThenTheLargestRoofTime) {
 
 TEST(PlaceInTime, MixedPipesAddUp) {
   const Machine machine = SmallMachine();
-  Record record = Measured(10, 100, 1);                             // 1 s on fp32.vector
-  record.work[Provenance::kModelled].flops["bf16.matrix"] = 3000;   // 3 s
+  Record record = Measured(10, 100, 1);                            // 1 s on fp32.vector
+  record.work[Provenance::kModelled].flops["bf16.matrix"] = 3000;  // 3 s
   EXPECT_DOUBLE_EQ(Place(record, &machine).time->compute_seconds, 4);
 }
 
@@ -79,17 +82,20 @@ TEST(Place, ClassicAndTimeViewsAgreeOnRandomWorks) {
   std::mt19937_64 random(7);
   std::uniform_real_distribution<double> exponent(-3, 6);
   for (int i = 0; i < 1000; ++i) {
-    Record record = Measured(std::pow(10, exponent(random)), std::pow(10, exponent(random)), std::pow(10, exponent(random)));
+    Record record = Measured(std::pow(10, exponent(random)), std::pow(10, exponent(random)),
+                             std::pow(10, exponent(random)));
     record.work[Provenance::kModelled].bytes[Level::kL2] = std::pow(10, exponent(random));
     const auto placed = Place(record, &machine);
     const double flops = record.work[Provenance::kModelled].flops["fp32.vector"];
     for (const auto& point : placed.classic) {
-      const double roof_seconds = std::max(placed.time->compute_seconds, placed.time->memory_seconds.at(point.level));
+      const double roof_seconds =
+          std::max(placed.time->compute_seconds, placed.time->memory_seconds.at(point.level));
       EXPECT_NEAR(flops / point.roof / roof_seconds, 1, 1e-12);
       EXPECT_NEAR(point.fraction.value() * placed.time->seconds / roof_seconds, 1, 1e-12);
     }
     double largest = placed.time->compute_seconds;
-    for (const auto& [level, seconds] : placed.time->memory_seconds) largest = std::max(largest, seconds);
+    for (const auto& [level, seconds] : placed.time->memory_seconds)
+      largest = std::max(largest, seconds);
     EXPECT_NEAR(placed.time->gap.value() * largest / placed.time->seconds, 1, 1e-12);
   }
 }
@@ -102,7 +108,8 @@ TEST(Place, DoublingEveryCeilingHalvesEveryRoofTime) {
   for (auto& [level, ceiling] : machine.by_threads[2].bytes) ceiling.per_second *= 2;
   const auto after = Place(record, &machine).time.value();
   EXPECT_DOUBLE_EQ(after.compute_seconds * 2, before.compute_seconds);
-  EXPECT_DOUBLE_EQ(after.memory_seconds.at(Level::kDram) * 2, before.memory_seconds.at(Level::kDram));
+  EXPECT_DOUBLE_EQ(after.memory_seconds.at(Level::kDram) * 2,
+                   before.memory_seconds.at(Level::kDram));
 }
 
 TEST(Place, FlopsComeAllFromOneProvenanceAndBytesPerLevelFromTheBest) {
@@ -111,10 +118,12 @@ TEST(Place, FlopsComeAllFromOneProvenanceAndBytesPerLevelFromTheBest) {
   record.work[Provenance::kMeasured].flops["bf16.matrix"] = 500;
   record.work[Provenance::kSimulated].bytes[Level::kL2] = 40;
   const auto placed = Place(record, &machine);
-  EXPECT_DOUBLE_EQ(placed.time->compute_seconds, 0.5);   // 500 / 1000 and nothing of the modelled 100
+  EXPECT_DOUBLE_EQ(placed.time->compute_seconds,
+                   0.5);  // 500 / 1000 and nothing of the modelled 100
   for (const auto& point : placed.classic) {
     EXPECT_EQ(point.flops_from, Provenance::kMeasured);
-    EXPECT_EQ(point.bytes_from, point.level == Level::kL2 ? Provenance::kSimulated : Provenance::kModelled);
+    EXPECT_EQ(point.bytes_from,
+              point.level == Level::kL2 ? Provenance::kSimulated : Provenance::kModelled);
   }
 }
 
@@ -122,14 +131,17 @@ TEST(Place, WhatIsMissingIsSaidAndNothingIsInvented) {
   const Machine machine = SmallMachine();
   Record record = Measured(1, 1, 1);
   record.threads = 3;
-  EXPECT_THAT(Place(record, &machine).remarks, testing::ElementsAre("no ceilings measured with 3 threads"));
-  EXPECT_THAT(Place(Measured(1, 1, 1), nullptr).remarks, testing::ElementsAre(testing::HasSubstr("no ceilings of this device")));
+  EXPECT_THAT(Place(record, &machine).remarks,
+              testing::ElementsAre("no ceilings measured with 3 threads"));
+  EXPECT_THAT(Place(Measured(1, 1, 1), nullptr).remarks,
+              testing::ElementsAre(testing::HasSubstr("no ceilings of this device")));
   record = Measured(1000, 1, 1);
   record.work[Provenance::kModelled].flops = {{"int8.vector", 5}};
   const auto placed = Place(record, &machine);
   EXPECT_TRUE(placed.classic.empty());
   EXPECT_FALSE(placed.time.has_value());
-  EXPECT_THAT(placed.remarks, testing::ElementsAre("the machine has no measured int8.vector ceiling"));
+  EXPECT_THAT(placed.remarks,
+              testing::ElementsAre("the machine has no measured int8.vector ceiling"));
   record.status = Status::kWrong;
   EXPECT_TRUE(Place(record, &machine).remarks.empty());
 }
@@ -146,10 +158,13 @@ TEST(Place, AnUnprovedCeilingTakesThePercentAwayAndIsNamed) {
 
 TEST(Place, APointAboveItsRoofSaysWhichNumberIsWrong) {
   Machine machine = SmallMachine();
-  // 100 byte / 10 byte/s = 10 s at the roof, done in 5 s. Larger than any cache: the ceiling must be too low.
+  // 100 byte / 10 byte/s = 10 s at the roof, done in 5 s. Larger than any cache: the ceiling must
+  // be too low.
   auto placed = Place(Measured(5, 1, 100), &machine);
-  EXPECT_THAT(placed.remarks, testing::Contains(testing::HasSubstr("above the dram roof by 100 %: the ceiling is too low")));
-  // The same bytes in a cache that holds them: they never moved, so the model is wrong and no point is drawn.
+  EXPECT_THAT(placed.remarks, testing::Contains(testing::HasSubstr(
+                                  "above the dram roof by 100 %: the ceiling is too low")));
+  // The same bytes in a cache that holds them: they never moved, so the model is wrong and no point
+  // is drawn.
   machine.cache_bytes[Level::kL3] = 100;
   placed = Place(Measured(5, 1, 100), &machine);
   EXPECT_TRUE(placed.classic.empty());
@@ -159,7 +174,8 @@ TEST(Place, APointAboveItsRoofSaysWhichNumberIsWrong) {
   EXPECT_FALSE(Place(cold, &machine).classic.empty());
   Record winograd = Measured(5, 1000, 1);
   winograd.algorithm = "jit_wino:avx512_core";
-  EXPECT_THAT(Place(winograd, &machine).remarks, testing::Contains(testing::HasSubstr("the FLOP count is wrong for it")));
+  EXPECT_THAT(Place(winograd, &machine).remarks,
+              testing::Contains(testing::HasSubstr("the FLOP count is wrong for it")));
 }
 
 TEST(Place, TheLibrarysReferenceImplementationIsAFinding) {
@@ -167,14 +183,15 @@ TEST(Place, TheLibrarysReferenceImplementationIsAFinding) {
   Record record = Measured(1000, 100, 20);
   record.library = "onednn";
   record.algorithm = "ref:any; isa avx2";
-  EXPECT_THAT(Place(record, &machine).remarks, testing::ElementsAre(testing::HasSubstr("reference implementation (ref:any)")));
+  EXPECT_THAT(Place(record, &machine).remarks,
+              testing::ElementsAre(testing::HasSubstr("reference implementation (ref:any)")));
   record.algorithm = "jit:avx2; isa avx2";
   EXPECT_TRUE(Place(record, &machine).remarks.empty());
 }
 
 TEST(RecordJson, TimePointLiesAtTheGapTimesTheComplexityPoint) {
   const Machine machine = SmallMachine();
-  const auto json = ToJson(Measured(1000, 100, 20), &machine);   // 1 s, 2 s, gap 500
+  const auto json = ToJson(Measured(1000, 100, 20), &machine);  // 1 s, 2 s, gap 500
   EXPECT_DOUBLE_EQ(json["time"]["gap"], 500);
   EXPECT_DOUBLE_EQ(json["time"]["point"]["compute_seconds"], 500);
   EXPECT_DOUBLE_EQ(json["time"]["point"]["memory_seconds"]["dram"], 1000);

@@ -41,7 +41,11 @@ Record Sample() {
   record.threads = 2;
   record.cache = "warm";
   record.seed = 7;
-  record.repetitions = {{.seconds = 1.5, .cpu_seconds = 2.5, .main_cpu_seconds = 1.25, .run_delay_seconds = 0.001, .iterations = 4},
+  record.repetitions = {{.seconds = 1.5,
+                         .cpu_seconds = 2.5,
+                         .main_cpu_seconds = 1.25,
+                         .run_delay_seconds = 0.001,
+                         .iterations = 4},
                         {.seconds = 1.75, .iterations = 4, .disturbed = true}};
   Work& work = record.work[Provenance::kModelled];
   work.flops = {{"fp32.vector", 12}, {"bf16.matrix", 34}};
@@ -65,12 +69,17 @@ TEST(RecordJson, WrongTypesNameTheirPlace) {
     json[key] = value;
     return Refusal(nlohmann::json{{"records", {json}}}.dump());
   };
-  EXPECT_THAT(refusal("name", 5), HasSubstr("run.json: records[0]: 'name': expected a text, got number"));
+  EXPECT_THAT(refusal("name", 5),
+              HasSubstr("run.json: records[0]: 'name': expected a text, got number"));
   EXPECT_THAT(refusal("status", "fine"), HasSubstr("ok, unsupported, failed or wrong"));
-  EXPECT_THAT(refusal("repetitions", {{{"seconds", -1}}}), HasSubstr("repetitions[0]: 'seconds': expected a positive time"));
-  EXPECT_THAT(refusal("work", {{"guessed", nlohmann::json::object()}}), HasSubstr("'guessed' is not a provenance"));
-  EXPECT_THAT(refusal("work", {{"modelled", {{"bytes", {{"l9", 1}}}}}}), HasSubstr("'l9' is not a memory level"));
-  EXPECT_THAT(refusal("work", {{"modelled", {{"flops", {{"fp32.vector", "many"}}}}}}), HasSubstr("expected a number"));
+  EXPECT_THAT(refusal("repetitions", {{{"seconds", -1}}}),
+              HasSubstr("repetitions[0]: 'seconds': expected a positive time"));
+  EXPECT_THAT(refusal("work", {{"guessed", nlohmann::json::object()}}),
+              HasSubstr("'guessed' is not a provenance"));
+  EXPECT_THAT(refusal("work", {{"modelled", {{"bytes", {{"l9", 1}}}}}}),
+              HasSubstr("'l9' is not a memory level"));
+  EXPECT_THAT(refusal("work", {{"modelled", {{"flops", {{"fp32.vector", "many"}}}}}}),
+              HasSubstr("expected a number"));
 }
 
 TEST(WorkCounters, CarryWorkThroughFlatCountersUnchanged) {
@@ -138,10 +147,13 @@ TEST(ReadRunFile, RefusesWhatItCannotReadInOneSentence) {
   EXPECT_THAT(Refusal("hello"), HasSubstr("not JSON"));
   EXPECT_THAT(Refusal("[]"), HasSubstr("expected an object"));
   EXPECT_THAT(Refusal("{}"), HasSubstr("not a run file"));
-  EXPECT_THAT(Refusal(R"({"context": {"dlroof": {"schema": 2}}, "records": []})"), HasSubstr("newer dlroof"));
+  EXPECT_THAT(Refusal(R"({"context": {"dlroof": {"schema": 2}}, "records": []})"),
+              HasSubstr("newer dlroof"));
   EXPECT_THAT(Refusal(R"({"records": [{"name": "a", }]})"), HasSubstr("not JSON"));
-  EXPECT_THAT(Refusal(R"({"benchmarks": [{"name": "a", "real_time": 1, "cpu_time": 1, "time_unit": "h"}]})"),
-              HasSubstr("benchmarks[0]: 'time_unit'"));
+  EXPECT_THAT(
+      Refusal(
+          R"({"benchmarks": [{"name": "a", "real_time": 1, "cpu_time": 1, "time_unit": "h"}]})"),
+      HasSubstr("benchmarks[0]: 'time_unit'"));
   std::ostringstream warnings;
   EXPECT_THROW(ReadRunFile("/nonexistent/run.json", warnings), BadInput);
   EXPECT_THROW(ReadRunFile("/", warnings), BadInput);
@@ -149,12 +161,15 @@ TEST(ReadRunFile, RefusesWhatItCannotReadInOneSentence) {
 
 TEST(ReadRunFile, MutatedFilesAreReadOrRefusedNeverWorse) {
   Record record = Sample();
-  const std::string whole = nlohmann::json{{"context", {{"dlroof", {{"schema", 1}}}}}, {"records", {ToJson(record, nullptr)}}}.dump();
+  const std::string whole = nlohmann::json{{"context", {{"dlroof", {{"schema", 1}}}}},
+                                           {"records", {ToJson(record, nullptr)}}}
+                                .dump();
   std::mt19937 random(3);
   int accepted = 0;
   for (int i = 0; i < 5000; ++i) {
     std::string mutant = whole;
-    for (int edits = 0; edits < 3; ++edits) mutant[random() % mutant.size()] = static_cast<char>(random() % 256);
+    for (int edits = 0; edits < 3; ++edits)
+      mutant[random() % mutant.size()] = static_cast<char>(random() % 256);
     accepted += Refusal(mutant) == "accepted" ? 1 : 0;
   }
   EXPECT_GT(accepted, 0);

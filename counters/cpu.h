@@ -1,0 +1,96 @@
+// Which CPU this is: what it calls itself, what it and the system let us use, and its caches.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "counters/work.h"
+
+namespace dlroof {
+
+struct CacheInstance {
+  int id = 0;        // equal for all CPUs that share it
+  double bytes = 0;  // [byte] capacity
+
+  bool operator==(const CacheInstance&) const = default;
+};
+
+// A "CPU" is what the system schedules on (hwloc: PU), numbered as the system does. What hwloc does
+// not know is absent or 0.
+struct Topology {
+  int packages = 0, cores = 0, cpus = 0, numa_nodes = 0;
+  std::optional<double> memory_bytes;  // [byte] total
+  std::map<int, int> core_of_cpu;
+  std::map<Level, std::map<int, CacheInstance>> cache_of_cpu;  // by level, then by CPU
+};
+
+struct Cpu {
+  std::string vendor, name;  // "GenuineIntel"; the brand string
+  unsigned family = 0, model = 0, stepping = 0;
+  std::set<std::string> features;  // usable here: the CPU has it and the system saves its registers
+  Topology topology;
+  std::vector<int> allowed;  // CPUs of our affinity mask, ascending
+};
+
+// Never throws for missing information; it is absent.
+Cpu ThisCpu();
+
+// What stays the same until the hardware or the virtual machine changes, as text, under keys that
+// begin "cpu." or "topology."; what a fingerprint is made of.
+std::map<std::string, std::string> Facts(const Cpu& cpu);
+
+// The `count` CPUs to pin threads to: one per core before a second of any core, then in ascending
+// order. Throws std::invalid_argument when fewer are allowed.
+std::vector<int> SpreadCpus(const Cpu& cpu, int count);
+
+// Capacity of the level's caches as these CPUs share them.
+struct CacheShare {
+  double bytes = 0;        // [byte] the smallest cache that one of the CPUs uses
+  int sharers = 1;         // the most of these CPUs on one cache
+  double total_bytes = 0;  // [byte] sum over the caches in use
+};
+// Absent when any of the CPUs has no such cache, or it is not known.
+std::optional<CacheShare> ShareOf(const Topology& topology, Level level,
+                                  const std::vector<int>& cpus);
+
+// [byte] that may be allocated without swapping or being killed: what the system calls available,
+// within the limits of our control groups (v1 and v2, with their parents). Absent when unknown.
+std::optional<double> AvailableMemoryBytes();
+
+// --- The pure parts, for tests ---
+
+struct CpuidRegisters {
+  std::uint32_t eax = 0, ebx = 0, ecx = 0, edx = 0;
+};
+using Cpuid = std::function<CpuidRegisters(std::uint32_t leaf, std::uint32_t subleaf)>;
+
+// `enabled_states` is XCR0 (register states that the system saves; 0 without XSAVE); AMX counts
+// only with `amx_permitted`. Fills vendor, name, family, model, stepping and features.
+Cpu CpuFromCpuid(const Cpuid& cpuid, std::uint64_t enabled_states, bool amx_permitted);
+
+// [byte] "MemAvailable" of /proc/meminfo's text; absent when there is no such line.
+std::optional<double> ParseMemAvailable(std::string_view meminfo);
+
+// The memory control groups that /proc/self/cgroup's text names: {"v1" or "v2", path}.
+struct MemoryGroup {
+  bool v2 = false;
+  std::string path;  // begins with "/"
+
+  bool operator==(const MemoryGroup&) const = default;
+};
+std::vector<MemoryGroup> ParseMemoryGroups(std::string_view cgroup);
+
+// --- The edges ---
+
+// counters/topology_hwloc.cpp; includes CPUs that our control group does not allow, so that a
+// container sees the machine's topology.
+Topology ReadTopology();
+
+}  // namespace dlroof

@@ -1,0 +1,35 @@
+#include "counters/order_statistics.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <stdexcept>
+
+namespace dlroof {
+
+double Median(std::vector<double> values) {
+  if (values.empty()) throw std::invalid_argument("the median of no values");
+  std::sort(values.begin(), values.end());
+  const std::size_t n = values.size();
+  return (values[(n - 1) / 2] + values[n / 2]) / 2;
+}
+
+std::optional<std::pair<double, double>> MedianInterval95(std::vector<double> values) {
+  const std::size_t n = values.size();
+  const auto count = static_cast<double>(n);
+  // P(at most k of n values lie below the median), k = 0, 1, ...: in logarithms, 2^-n underflows.
+  double tail = 0;
+  std::size_t cut = 0;  // values left out at each end
+  for (std::size_t k = 0; 2 * k < n; ++k) {
+    const auto below = static_cast<double>(k);
+    tail += std::exp(std::lgamma(count + 1) - std::lgamma(below + 1) -
+                     std::lgamma(count - below + 1) - count * std::log(2.0));
+    if (2 * tail > 0.05) break;
+    cut = k + 1;
+  }
+  if (cut == 0) return std::nullopt;
+  std::sort(values.begin(), values.end());
+  return std::pair{values[cut - 1], values[n - cut]};
+}
+
+}  // namespace dlroof
