@@ -2,6 +2,7 @@
 #include <memory>
 
 #include "bench/conv2d_check.h"
+#include "bench/host_memory.h"
 
 namespace dlroof {
 namespace {
@@ -27,6 +28,11 @@ std::vector<double> Output(const Conv2dProblem& p, Conv2dDirection direction,
 
 PreparedCall Prepare(const Conv2dCase& one, const RunSettings& settings) {
   const auto& [p, direction, type] = one;
+  // Inputs as f32, arrays in f64, and a copy of the output to check.
+  constexpr double kBytes = 20;
+  RequireHostMemory(
+      kBytes * static_cast<double>(SourceCount(p) + WeightsCount(p) + DestinationCount(p)),
+      ToText(p));
   const auto inputs =
       std::make_shared<const Conv2dInputs>(SeededConv2dInputs(p, direction, type, settings.seed));
   const auto arrays = std::make_shared<Arrays>(ZeroArrays<double>(p));
