@@ -6,6 +6,8 @@
 #include <fstream>
 #include <iostream>
 #include <memory>
+#include <set>
+#include <sstream>
 
 #include "bench/bench_flags.h"
 #include "bench/run_context.h"
@@ -43,11 +45,24 @@ void CheckWritable(const std::string& path) {
   if (!probe.is_open()) throw BadInput(path + ": cannot be written");
 }
 
+// The built-in suites, then the given files; a name that comes again is the same benchmark.
 std::vector<Workload> Workloads(const BenchFlags& flags) {
-  std::vector<Workload> workloads;
-  for (const auto& name : SuiteNames(flags.suites)) {
-    workloads.push_back(MakeWorkload(name));
+  std::vector<std::string> names;
+  const auto add = [&](std::istream& text, const std::string& file) {
+    for (auto& name : ReadSuite(text, file)) names.push_back(std::move(name));
+  };
+  for (const auto& suite : BuiltInSuites()) {
+    std::istringstream text{std::string(suite.text)};
+    add(text, std::string(suite.name));
   }
+  for (const auto& path : flags.suites) {
+    std::ifstream file(path);
+    add(file, path);
+  }
+  std::vector<Workload> workloads;
+  std::set<std::string> seen;
+  for (const auto& name : names)
+    if (seen.insert(name).second) workloads.push_back(MakeWorkload(name));
   return workloads;
 }
 

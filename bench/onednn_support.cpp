@@ -71,6 +71,10 @@ memory OfBytes(const memory::desc& target, int byte) {
   return filled;
 }
 
+[[maybe_unused]] const bool registered = RegisterLibrary(
+    {"onednn",
+     [] { return fmt::format("oneDNN {}, OpenMP, may use {}", Version(), EffectiveIsa()); }});
+
 }  // namespace
 
 const dnnl::engine& CpuEngine() {

@@ -1,0 +1,26 @@
+#!/usr/bin/env bash
+# From a bare Debian 12 machine to results: installs, builds, measures the machine once, runs the benchmarks, prints a
+# table and a picture, and writes out/run.json and out/run.html. Arguments go to dlroof_bench (--benchmark_filter=LSTM).
+. "$(dirname "$0")/lib.sh"
+
+# shellcheck disable=SC2086
+install_packages $build_packages
+install_requirements
+build release dlroof_bench_program dlroof_program
+
+mkdir -p out
+# Threads stay where they start: without this the scheduler's moves are part of every number.
+export OMP_PROC_BIND="${OMP_PROC_BIND:-close}" OMP_PLACES="${OMP_PLACES:-cores}"
+say "running benchmarks: build/dlroof_bench --benchmark_out=out/run.json $*"
+status=0
+build/dlroof_bench --benchmark_out=out/run.json "$@" || status=$?
+case $status in
+  0) ;;
+  1) say "some benchmarks failed; their reasons are in the table and in out/run.json" ;;
+  *) exit "$status" ;;
+esac
+[ -s out/run.json ] || exit "$status"
+build/dlroof report out/run.json --show picture || say "no picture"
+build/dlroof report out/run.json -o out/run.html
+say "done: out/run.json, out/run.html (open it in a browser)"
+exit "$status"

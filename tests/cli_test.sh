@@ -1,0 +1,106 @@
+#!/usr/bin/env bash
+# The programs as a user meets them: flags, formats, bad input, interrupts. Arguments: dlroof_bench, dlroof.
+set -uo pipefail
+bench=$1 dlroof=$2
+dir=$(mktemp -d)
+trap 'rm -rf "$dir"' EXIT
+failures=0
+names='^LSTM/cpu/reference'
+quick=(--benchmark_repetitions=3 --benchmark_min_time=0.001)
+
+check() {   # check WHAT COMMAND...: the command must succeed
+  local what=$1; shift
+  "$@" && return
+  echo "FAILED: $what"; failures=$((failures + 1))
+  for file in out err; do echo "--- $file"; tail -n 5 "$dir/$file"; done
+}
+run() { "$@" >"$dir/out" 2>"$dir/err"; code=$?; }
+says() { grep -qE -- "$1" "$dir/err"; }
+prints() { grep -qE -- "$1" "$dir/out"; }
+exits() { [ "$code" -eq "$1" ]; }
+one_sentence() { [ "$(grep -c . "$dir/err")" -eq 1 ]; }
+bad_input() { exits 2 && one_sentence; }
+
+# Ceilings once, without a cache that could be written.
+XDG_CACHE_HOME=/proc/none run "$dlroof" machine --quick -o "$dir/machine.json"
+check "machine --quick without a writable cache goes on" exits 0
+check "and says so" says '/proc/none'
+machine=--dlroof_machine=$dir/machine.json
+
+run "$bench" --benchmark_list_tests
+check "list exits 0" exits 0
+check "list has the paper's LSTM" prints '^LSTM/cpu/onednn/bwd/f32/t16n16i32h16'
+check "list measures nothing" test ! -s "$dir/err"
+
+run "$bench" "$machine" "--benchmark_filter=$names" "${quick[@]}" --benchmark_out="$dir/run.json" --benchmark_context=note=hello --dlroof_html="$dir/run.html"
+check "a filtered run exits 0" exits 0
+check "table has a row with a share of the roof" prints "LSTM/cpu/reference/.* [0-9.]+%"
+check "context is kept" grep -q '"note": "hello"' "$dir/run.json"
+check "the page is written" grep -q 'LSTM/cpu/reference' "$dir/run.html"
+run "$dlroof" report "$dir/run.json"
+check "report reads it" exits 0
+check "report shows it" prints 'LSTM/cpu/reference'
+check "report does not complain" test ! -s "$dir/err"
+
+run "$bench" "$machine" "--benchmark_filter=$names" "${quick[@]}" --benchmark_enable_random_interleaving=true --benchmark_format=json
+check "json on standard output" prints '"records"'
+cp "$dir/out" "$dir/interleaved.json"
+run "$dlroof" report "$dir/interleaved.json" --show table
+check "interleaved run reads back" exits 0
+run "$bench" "--benchmark_filter=$names" "${quick[@]}" --benchmark_format=csv
+check "csv on standard output" prints '^name,iterations,real_time'
+run "$bench" --benchmark_filter=nothing_of_this_name
+check "no match is not an error, as always" exits 0
+
+run "$bench" --benchmark_filtre=LSTM;             check "unknown flag" bad_input
+run "$bench" --dlroof_treads=2;                   check "unknown own flag" bad_input
+run "$bench" --dlroof_suite="$dir/none.txt";      check "missing suite" bad_input
+printf 'LSTM/cpu/onednn/bwd/f32/t1n1i1h1\n\nLSTM/cpu/onednn/bwd/f32/t1n1i1x1\n' > "$dir/suite.txt"
+run "$bench" --dlroof_suite="$dir/suite.txt";     check "bad suite line" bad_input
+check "names line and column" says 'suite.txt:3: column 3[0-9]:'
+for text in '' '{' '[]' '{"device": "cpu"}' '{"device": 5}'; do
+  printf '%s' "$text" > "$dir/m.json"
+  run "$bench" "--dlroof_machine=$dir/m.json" "--benchmark_filter=$names"
+  check "machine file '$text'" bad_input
+done
+sed 's/"fingerprint": "/"fingerprint": "0/' "$dir/machine.json" > "$dir/m.json"
+run "$bench" "--dlroof_machine=$dir/m.json" "--benchmark_filter=$names"
+check "another machine's file" bad_input
+run "$bench" "$machine" "--benchmark_filter=$names" "${quick[@]}" --benchmark_out="$dir/none/run.json"
+check "unwritable output" bad_input
+run "$bench" "$machine" "--benchmark_filter=$names" "${quick[@]}" --benchmark_out=/dev/full
+check "full disk exits 2" exits 2
+check "full disk is said" says '/dev/full: not all could be written'
+
+run "$dlroof";                                    check "no command" bad_input
+run "$dlroof" report;                             check "report of nothing" bad_input
+run "$dlroof" report "$dir/none.json";            check "report of a missing file" bad_input
+run "$dlroof" report "$dir/run.json" -o "$dir/x.doc";        check "unknown extension" bad_input
+run "$dlroof" report "$dir/run.json" -o /dev/full/x.html;    check "unwritable page" bad_input
+: > "$dir/empty.json"; run "$dlroof" report "$dir/empty.json"; check "empty file" bad_input
+head -c 300 "$dir/run.json" > "$dir/cut.json"; run "$dlroof" report "$dir/cut.json"; check "cut before the first record" bad_input
+head -c $(($(stat -c %s "$dir/run.json") * 6 / 10)) "$dir/run.json" > "$dir/cut.json"
+run "$dlroof" report "$dir/cut.json" --show table
+check "cut later is read" exits 0
+check "with a warning" says 'cut off; kept the'
+
+# A running program: interrupted, then killed. Waits for its first results, at most a minute.
+start() {
+  rm -f "$dir/live.json"
+  "$bench" "$machine" '--benchmark_filter=^LSTM' --benchmark_min_time=0.05 --benchmark_out="$dir/live.json" >"$dir/out" 2>"$dir/err" &
+  pid=$!
+  for ((i = 0; i < 600; ++i)); do grep -q real_time "$dir/live.json" 2>/dev/null && return; sleep 0.1; done
+  echo "FAILED: no result within a minute"; failures=$((failures + 1))
+}
+start; kill -INT $pid; wait $pid; code=$?
+check "SIGINT exits 130" exits 130
+run "$dlroof" report "$dir/live.json" --show table
+check "what was finished is read" exits 0
+check "the file is whole" test ! -s "$dir/err"
+start; kill -KILL $pid; wait $pid 2>/dev/null
+run "$dlroof" report "$dir/live.json" --show table
+check "after a kill the finished ones are read" exits 0
+check "with a warning that it is cut" says 'cut off; kept the'
+
+[ "$failures" -eq 0 ] && echo "all passed"
+exit "$((failures > 0))"
