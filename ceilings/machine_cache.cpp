@@ -1,0 +1,188 @@
+#include "ceilings/machine_cache.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <fstream>
+#include <iterator>
+#include <system_error>
+
+#include "counters/error.h"
+
+namespace dlroof {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::uintmax_t kMostBytes = std::uintmax_t{64} << 20;  // a machine file has some 50 kB
+
+std::string SystemReason() { return std::generic_category().message(errno); }
+
+std::string EffortKey(int threads) { return fmt::format("effort.{}", threads); }
+
+// Whether the machine's ceilings of that thread count serve: a quick measurement only where a quick
+// one is asked for. A file without the fact was made by hand or by an importer: it serves.
+bool Serves(const Machine& machine, int threads, bool quick) {
+  if (ForThreads(machine, threads) == nullptr) return false;
+  const auto effort = machine.facts.find(EffortKey(threads));
+  return quick || effort == machine.facts.end() || effort->second != "quick";
+}
+
+std::vector<int> Missing(const Machine& machine, const std::vector<int>& threads, bool quick) {
+  std::vector<int> missing;
+  for (const int count : threads)
+    if (!Serves(machine, count, quick)) missing.push_back(count);
+  return missing;
+}
+
+// `added` replaces what `machine` has for the same thread counts.
+Machine Merged(Machine machine, const Machine& added) {
+  for (const auto& [threads, set] : added.by_threads) machine.by_threads[threads] = set;
+  for (const auto& [key, text] : added.facts) machine.facts[key] = text;
+  machine.measured_at = added.measured_at;
+  return machine;
+}
+
+void RefuseOther(const Machine& machine, const Machine& here, const std::string& where) {
+  if (machine.device != here.device)
+    throw BadInput(fmt::format("{}: \"device\" is \"{}\"; expected \"{}\"", where, machine.device,
+                               here.device));
+  if (machine.fingerprint != here.fingerprint)
+    throw BadInput(fmt::format(
+        "{}: these are the ceilings of another machine ({}, fingerprint {}); this one is {}, "
+        "fingerprint {}",
+        where, machine.name, machine.fingerprint, here.name, here.fingerprint));
+}
+
+// What the cache holds for this machine; absent when there is nothing, or nothing that can be used
+// (one sentence in `log`).
+std::optional<Machine> FromCache(const MachineSource& source, std::ostream& log) {
+  if (!source.directory) return std::nullopt;
+  const auto path = CachePath(*source.directory, source.described);
+  std::error_code error;
+  if (!fs::exists(path, error)) return std::nullopt;
+  try {
+    auto machine = ReadMachineFile(path);
+    RefuseOther(machine, source.described, path.string());
+    return machine;
+  } catch (const BadInput& refusal) {
+    log << "The cached ceilings cannot be used and are measured again: " << refusal.what() << '\n';
+    return std::nullopt;
+  }
+}
+
+void ToCache(const MachineSource& source, const Machine& machine, std::ostream& log) {
+  if (!source.directory) {
+    log << "The ceilings are not kept: neither XDG_CACHE_HOME nor HOME is an absolute path.\n";
+    return;
+  }
+  try {
+    std::error_code error;
+    fs::create_directories(*source.directory, error);
+    WriteMachineFile(machine, CachePath(*source.directory, source.described));
+  } catch (const BadInput& refusal) {
+    log << "The ceilings are not kept for the next run: " << refusal.what() << '\n';
+  }
+}
+
+Machine MeasuredAndSaid(const MachineSource& source, bool quick, const std::vector<int>& threads,
+                        std::ostream& log) {
+  log << fmt::format("Measuring the ceilings of {} for {} threads{}.\n", source.described.name,
+                     fmt::join(threads, " and "), quick ? ", quickly" : "");
+  return source.measure(quick, threads);
+}
+
+std::optional<fs::path> AbsolutePathIn(const char* variable) {
+  const char* text = std::getenv(variable);
+  if (text == nullptr || !fs::path(text).is_absolute()) return std::nullopt;
+  return fs::path(text);
+}
+
+}  // namespace
+
+Machine ReadMachineFile(const fs::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  if (!file) throw BadInput(fmt::format("{}: cannot be read: {}", path.string(), SystemReason()));
+  std::error_code error;
+  if (fs::is_directory(path, error))
+    throw BadInput(fmt::format("{}: is a directory; expected a machine file", path.string()));
+  if (const auto bytes = fs::file_size(path, error); !error && bytes > kMostBytes)
+    throw BadInput(fmt::format("{}: has {} bytes; expected a machine file of at most {}",
+                               path.string(), bytes, kMostBytes));
+  const std::string text{std::istreambuf_iterator<char>(file), {}};
+  if (text.find_first_not_of(" \t\r\n") == std::string::npos)
+    throw BadInput(fmt::format("{}: is empty; expected a machine file", path.string()));
+  nlohmann::json json;
+  try {
+    json = nlohmann::json::parse(text);
+  } catch (const nlohmann::json::parse_error& refusal) {
+    throw BadInput(fmt::format("{}: is not JSON: the first wrong character is at byte {}",
+                               path.string(), refusal.byte));
+  } catch (const nlohmann::json::out_of_range&) {
+    throw BadInput(fmt::format("{}: holds a number that no double can hold", path.string()));
+  }
+  return MachineFromJson(json, path.string());
+}
+
+void WriteMachineFile(const Machine& machine, const fs::path& path) {
+  const fs::path temporary = path.string() + fmt::format(".{}.tmp", getpid());
+  errno = 0;
+  std::ofstream file(temporary, std::ios::binary | std::ios::trunc);
+  if (!file)
+    throw BadInput(fmt::format("{}: cannot be written: {}", path.string(), SystemReason()));
+  file << ToJson(machine).dump(2, ' ', false, nlohmann::json::error_handler_t::replace) << '\n';
+  file.close();
+  std::error_code error;
+  if (file) fs::rename(temporary, path, error);
+  if (file && !error) return;
+  const std::string reason = error ? error.message() : SystemReason();
+  fs::remove(temporary, error);
+  throw BadInput(fmt::format("{}: cannot be written: {}", path.string(), reason));
+}
+
+std::optional<fs::path> CacheDirectory() {
+  if (const auto cache = AbsolutePathIn("XDG_CACHE_HOME")) return *cache / "dlroof";
+  if (const auto home = AbsolutePathIn("HOME")) return *home / ".cache" / "dlroof";
+  return std::nullopt;
+}
+
+fs::path CachePath(const fs::path& directory, const Machine& machine) {
+  return directory / fmt::format("machine-{}-{}.json", machine.device, machine.fingerprint);
+}
+
+Machine CachedOrMeasured(const MachineSource& source, const MachineOptions& options,
+                         std::ostream& log) {
+  if (!options.file.empty()) {
+    if (options.remeasure)
+      throw BadInput(
+          fmt::format("{}: a machine file and a new measurement exclude each other", options.file));
+    auto machine = ReadMachineFile(options.file);
+    RefuseOther(machine, source.described, options.file);
+    const auto missing = Missing(machine, source.threads, true);
+    if (missing.empty()) return machine;
+    return Merged(machine, MeasuredAndSaid(source, options.quick, missing, log));
+  }
+  auto cached = FromCache(source, log);
+  const auto missing = options.remeasure || !cached
+                           ? source.threads
+                           : Missing(*cached, source.threads, options.quick);
+  if (missing.empty()) return *cached;
+  auto machine = MeasuredAndSaid(source, options.quick, missing, log);
+  if (cached) machine = Merged(*cached, machine);
+  ToCache(source, machine, log);
+  return machine;
+}
+
+Machine CachedOrMeasuredCpu(const MachineOptions& options, std::ostream& log) {
+  const Cpu cpu = ThisCpu();
+  const MachineSource source = {DescribeCpu(cpu), ThreadCounts(cpu, options.threads),
+                                CacheDirectory(), [&](bool quick, const std::vector<int>& threads) {
+                                  return MeasureCpu({quick, threads, options.progress});
+                                }};
+  return CachedOrMeasured(source, options, log);
+}
+
+}  // namespace dlroof

@@ -1,0 +1,55 @@
+// Ceilings are measured once per machine and kept in the user's cache directory.
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <optional>
+#include <ostream>
+#include <string>
+#include <vector>
+
+#include "ceilings/machine.h"
+#include "ceilings/measure.h"
+
+namespace dlroof {
+
+struct MachineOptions {
+  bool remeasure = false;    // ignore what is cached
+  bool quick = false;        // what is missing is measured quickly; a full measurement serves too
+  std::vector<int> threads;  // thread counts wanted; empty: 1 and all allowed CPUs
+  std::string file;          // a machine file to use instead of the cache; empty: none
+  std::function<void(const MeasureProgress&)> progress;  // may be empty
+};
+
+// This CPU's ceilings: from `options.file`, else the cache, else measured; thread counts that are
+// missing there are measured and added (to the cache, not to the file). A cache file that cannot be
+// used, and a cache directory that cannot be written, are one sentence in `log` each. Throws
+// BadInput: a file that cannot be read, is not a machine, or is of another machine; a file together
+// with `remeasure`; thread counts as MeasureCpu.
+Machine CachedOrMeasuredCpu(const MachineOptions& options, std::ostream& log);
+
+// Throws BadInput: unreadable, empty, not JSON, not a machine. The file holds what ToJson made.
+Machine ReadMachineFile(const std::filesystem::path& path);
+
+// Whole or not at all: written beside its place and renamed. Throws BadInput with the system's
+// reason.
+void WriteMachineFile(const Machine& machine, const std::filesystem::path& path);
+
+// $XDG_CACHE_HOME/dlroof, else $HOME/.cache/dlroof; absent when neither is an absolute path.
+std::optional<std::filesystem::path> CacheDirectory();
+
+// Where the machine's ceilings are kept in `directory`: by device and fingerprint.
+std::filesystem::path CachePath(const std::filesystem::path& directory, const Machine& machine);
+
+// --- The same with everything around it replaceable, for tests and other devices ---
+
+struct MachineSource {
+  Machine described;         // device, name, fingerprint, facts of what is here; no ceilings
+  std::vector<int> threads;  // counts wanted, not empty
+  std::optional<std::filesystem::path> directory;  // of the cache
+  std::function<Machine(bool quick, const std::vector<int>& threads)> measure;
+};
+Machine CachedOrMeasured(const MachineSource& source, const MachineOptions& options,
+                         std::ostream& log);
+
+}  // namespace dlroof

@@ -1,0 +1,60 @@
+// Measures what this machine's CPU can do.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "ceilings/machine.h"
+#include "ceilings/rate.h"
+#include "counters/cpu.h"
+
+namespace dlroof {
+
+struct MeasureProgress {
+  int step = 0, steps = 0;  // `step` of `steps` begins; step == steps: done
+  std::string text;         // what is measured now
+  double eta_seconds = 0;   // [s] until done, at the speed so far
+};
+
+struct MeasureOptions {
+  bool quick = false;  // under 10 s instead of under 60 s on two CPUs: fewer, shorter repetitions
+  std::vector<int> threads;  // thread counts; empty: 1 and all allowed CPUs
+  std::function<void(const MeasureProgress&)> progress;  // may be empty
+};
+
+// Pinned threads, one per CPU. Ceilings that fail their self-proof are kept, with `proved` false
+// and the reason; what cannot be measured is absent, with its reason in facts
+// ("absent.l3.threads.2"). The effort of each thread count is in facts ("effort.2": "full" or
+// "quick"). Waits for other programs only as long as the time allows. Throws BadInput for a thread
+// count that has not a CPU for each thread.
+Machine MeasureCpu(const MeasureOptions& options);
+
+// The CPU's part of a machine: device, name, fingerprint, caches, facts; no ceilings.
+Machine DescribeCpu(const Cpu& cpu);
+
+// `wanted` sorted and without repetition, or 1 and all when empty. Throws BadInput (see above).
+std::vector<int> ThreadCounts(const Cpu& cpu, const std::vector<int>& wanted);
+
+// --- The pure parts, for tests ---
+
+// A rate of `work` per iteration as a ceiling; `how` gets the statistic appended.
+Ceiling CeilingFrom(const Rate& rate, double work_per_iteration, int threads,
+                    const std::string& how);
+
+// Adds "fp32.vector" as the best of "fp32.vector.<...>", for every pipe with finer rows; `how` says
+// which.
+void AddPlainPipes(std::map<std::string, Ceiling>& flops);
+
+// The mix with the highest rate; its `how` gets the rates of all, so that the choice can be
+// checked. Throws std::invalid_argument when there is none.
+using MeasuredMixes = std::vector<std::pair<std::string, Ceiling>>;
+Ceiling BestMix(const MeasuredMixes& mixes);
+
+// [s] that the next probe may take so that the `steps_left` (with it) keep within `budget_left`,
+// when each takes `nominal` on a quiet machine; never less than 1.25 nominal nor more than 10.
+double Allowance(double budget_left, int steps_left, double nominal);
+
+}  // namespace dlroof

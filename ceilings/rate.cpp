@@ -1,0 +1,157 @@
+#include "ceilings/rate.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <stdexcept>
+
+#include "counters/order_statistics.h"
+
+namespace dlroof {
+namespace {
+
+constexpr double kFirstPause = 2e-3;  // [s] after a disturbed repetition; doubles with each more
+constexpr int kAgreeing = 3;          // clean rates that must lie close to the best one
+
+double PerSecond(const RateRepetition& repetition) {
+  return static_cast<double>(repetition.iterations) / repetition.time.seconds;
+}
+
+std::vector<double> CleanRates(const std::vector<RateRepetition>& repetitions,
+                               const RatePolicy& policy) {
+  std::vector<double> rates;
+  for (const auto& repetition : repetitions)
+    if (IsClean(repetition, policy)) rates.push_back(PerSecond(repetition));
+  return rates;
+}
+
+double Best(const std::vector<double>& rates) {
+  return *std::max_element(rates.begin(), rates.end());
+}
+
+// Empty when the evidence proves the rate.
+std::string Doubt(const std::vector<double>& single, const std::vector<double>& doubled,
+                  const std::vector<double>& all, const RatePolicy& policy) {
+  const auto enough = [](const std::vector<double>& rates, int wanted) {
+    return rates.size() >= static_cast<std::size_t>(wanted);
+  };
+  if (!enough(single, policy.repetitions) || !enough(doubled, policy.doubled))
+    return fmt::format(
+        "only {} clean repetitions of {} and {} of {} with twice the work: other programs ran",
+        single.size(), policy.repetitions, doubled.size(), policy.doubled);
+  // Equal rates are twice the time for twice the work.
+  const double time_ratio = 2 * Best(single) / Best(doubled);
+  if (std::abs(time_ratio / 2 - 1) > policy.tolerance)
+    return fmt::format("twice the work took {:.3f} times the time, allowed is 2 within {:.1f} %",
+                       time_ratio, 100 * policy.tolerance);
+  const double best = Best(all);
+  const auto close = std::count_if(
+      all.begin(), all.end(), [&](double rate) { return rate >= best * (1 - policy.tolerance); });
+  if (close < std::min<std::ptrdiff_t>(kAgreeing, std::ssize(all)))
+    return fmt::format("only {} of {} clean repetitions came within {:.1f} % of the best", close,
+                       all.size(), 100 * policy.tolerance);
+  return {};
+}
+
+Rate BestDisturbed(const std::vector<RateRepetition>& single,
+                   const std::vector<RateRepetition>& doubled) {
+  Rate rate;
+  for (const auto* repetitions : {&single, &doubled})
+    for (const auto& repetition : *repetitions)
+      rate.per_second = std::max(rate.per_second, PerSecond(repetition));
+  rate.total = static_cast<int>(single.size() + doubled.size());
+  rate.reason = fmt::format(
+      "in each of the {} repetitions a thread waited for a CPU; the best of them is only a lower "
+      "bound",
+      rate.total);
+  return rate;
+}
+
+std::int64_t Scaled(std::int64_t iterations, double factor) {
+  constexpr double kMost = 1e15;
+  return static_cast<std::int64_t>(
+      std::clamp(static_cast<double>(iterations) * factor, 1.0, kMost));
+}
+
+double Fastest(const std::vector<RateRepetition>& repetitions) {
+  double seconds = repetitions.front().time.seconds;
+  for (const auto& repetition : repetitions) seconds = std::min(seconds, repetition.time.seconds);
+  return std::max(seconds, 1e-9);
+}
+
+// Iterations that take about `policy.repetition_seconds`. A disturbance makes it too few, which
+// MeasureRate notices.
+std::int64_t Calibrate(const TimedKernel& kernel, const RatePolicy& policy) {
+  std::int64_t iterations = 1;
+  for (int step = 0; step < 64; ++step) {
+    const double seconds = std::max(kernel(iterations).seconds, 1e-9);
+    if (seconds >= policy.repetition_seconds / 2)
+      return Scaled(iterations, policy.repetition_seconds / seconds);
+    iterations = Scaled(iterations, std::clamp(policy.repetition_seconds / seconds, 2.0, 10.0));
+  }
+  return iterations;
+}
+
+}  // namespace
+
+bool IsClean(const RateRepetition& repetition, const RatePolicy& policy) {
+  return repetition.time.wait_fraction.value_or(0) <= policy.max_wait_fraction;
+}
+
+Rate JudgeRate(const std::vector<RateRepetition>& single,
+               const std::vector<RateRepetition>& doubled, const RatePolicy& policy) {
+  if (single.empty() && doubled.empty()) throw std::invalid_argument("a rate without repetitions");
+  const auto clean_single = CleanRates(single, policy);
+  const auto clean_doubled = CleanRates(doubled, policy);
+  auto all = clean_single;
+  all.insert(all.end(), clean_doubled.begin(), clean_doubled.end());
+  if (all.empty()) return BestDisturbed(single, doubled);
+  Rate rate;
+  rate.per_second = Best(all);
+  rate.ci95 = MedianInterval95(all);
+  rate.reason = Doubt(clean_single, clean_doubled, all, policy);
+  rate.proved = rate.reason.empty();
+  rate.clean = static_cast<int>(all.size());
+  rate.total = static_cast<int>(single.size() + doubled.size());
+  for (const auto* repetitions : {&single, &doubled})
+    for (const auto& repetition : *repetitions)
+      if (!repetition.time.wait_fraction) rate.waits_known = false;
+  return rate;
+}
+
+Rate MeasureRate(const TimedKernel& kernel, const RatePolicy& policy) {
+  std::int64_t iterations = Calibrate(kernel, policy);
+  std::vector<RateRepetition> single, doubled;
+  double spent = 0;  // [s]
+  double pause = kFirstPause;
+  const auto repeat = [&](std::int64_t n, std::vector<RateRepetition>& into) {
+    into.push_back({n, kernel(n)});
+    spent += into.back().time.seconds;
+    if (IsClean(into.back(), policy)) {
+      pause = kFirstPause;
+      return;
+    }
+    if (policy.sleep) policy.sleep(pause);
+    spent += pause;
+    pause = std::min(2 * pause, 0.1);
+  };
+  // Interleaved, so that a slow epoch of the machine hits both alike.
+  const int per_doubled = std::max(1, policy.repetitions / std::max(1, policy.doubled));
+  for (;;) {
+    for (int i = 0; i < per_doubled; ++i) repeat(iterations, single);
+    repeat(2 * iterations, doubled);
+    const bool time_is_up = spent >= policy.max_seconds;
+    const double fastest = Fastest(single);
+    if (fastest < policy.repetition_seconds / 2 && !time_is_up) {
+      iterations = Scaled(iterations, policy.repetition_seconds / fastest);
+      single.clear();
+      doubled.clear();
+      continue;
+    }
+    auto rate = JudgeRate(single, doubled, policy);
+    if (rate.proved || time_is_up) return rate;
+  }
+}
+
+}  // namespace dlroof

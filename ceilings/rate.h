@@ -1,0 +1,59 @@
+// From repetitions of a kernel to a ceiling that proves itself. No hardware and no clock: the
+// kernel is a function that says how long it took.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "ceilings/thread_team.h"
+
+namespace dlroof {
+
+// How hard to try.
+struct RatePolicy {
+  double repetition_seconds = 10e-3;  // [s] length of one repetition
+  int repetitions = 12;               // [1] clean ones wanted
+  int doubled = 6;                    // [1] clean ones wanted with twice the work
+  double max_seconds = 3;             // [s] of repetitions and waits, then the evidence must do
+  double tolerance = 0.02;  // [1] for "twice the time" and for the agreement of the best ones
+  double max_wait_fraction = 0.005;   // [1] a repetition whose threads waited longer is not clean
+  std::function<void(double)> sleep;  // [s] after a disturbed repetition; may be empty
+};
+
+struct RateRepetition {
+  std::int64_t iterations = 0;
+  TeamTime time;
+};
+
+// Unknown wait counts as none: without /proc schedstat nothing could be measured at all.
+bool IsClean(const RateRepetition& repetition, const RatePolicy& policy);
+
+struct Rate {
+  double per_second = 0;                          // [iteration/s] best clean repetition
+  std::optional<std::pair<double, double>> ci95;  // [iteration/s] of the median, clean only
+  bool proved = false;
+  std::string reason;  // one sentence, when not proved
+  int clean = 0, total = 0;
+  bool waits_known = true;  // false: disturbed repetitions could not be told
+};
+
+// `single` repetitions all ran the same number of iterations, `doubled` ones twice that. Proved
+// means: enough clean ones of both; the best doubled one took twice the time of the best single one
+// within the tolerance; three or more clean rates lie within it of the best. Without any clean
+// repetition the best disturbed one is returned, not proved. Throws std::invalid_argument when both
+// are empty.
+Rate JudgeRate(const std::vector<RateRepetition>& single,
+               const std::vector<RateRepetition>& doubled, const RatePolicy& policy);
+
+// Runs n iterations of the kernel on the team.
+using TimedKernel = std::function<TeamTime(std::int64_t iterations)>;
+
+// Finds the number of iterations that takes `repetition_seconds`, then repeats until the evidence
+// proves the rate or the time is up.
+Rate MeasureRate(const TimedKernel& kernel, const RatePolicy& policy);
+
+}  // namespace dlroof

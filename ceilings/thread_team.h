@@ -1,0 +1,42 @@
+// Threads that stay on their CPUs and start together, for kernels whose rate is a ceiling.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <vector>
+
+namespace dlroof {
+
+// One timed run of a task on all threads.
+struct TeamTime {
+  double seconds = 0;                   // [s] from the first start to the last end, steady clock
+  std::optional<double> wait_fraction;  // [1] of `seconds` that the worst thread waited for a CPU;
+                                        // absent without /proc schedstat
+};
+
+class ThreadTeam {
+ public:
+  // One thread pinned to each of these CPUs. Throws std::runtime_error when one cannot be pinned.
+  explicit ThreadTeam(const std::vector<int>& cpus);
+  ~ThreadTeam();
+  ThreadTeam(const ThreadTeam&) = delete;
+  ThreadTeam& operator=(const ThreadTeam&) = delete;
+
+  int size() const;
+
+  // task(thread index) on every thread at once; returns when all are done. The calling thread
+  // sleeps meanwhile: on a machine without a spare CPU it would preempt a worker. An exception of a
+  // task is thrown here.
+  void Run(const std::function<void(int)>& task);
+  TeamTime Time(const std::function<void(int)>& task);
+
+ private:
+  void Stop();
+
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace dlroof

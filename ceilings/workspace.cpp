@@ -1,0 +1,45 @@
+#include "ceilings/workspace.h"
+
+#include <sys/mman.h>
+
+#include <cstring>
+#include <new>
+#include <utility>
+
+namespace dlroof {
+namespace {
+
+constexpr std::size_t kHugePage = std::size_t{2} << 20;
+
+}  // namespace
+
+Pages::Pages(std::size_t bytes) : mapped_bytes_(bytes + kHugePage), bytes_(bytes) {
+  mapping_ =
+      mmap(nullptr, mapped_bytes_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (mapping_ == MAP_FAILED) {
+    mapping_ = nullptr;
+    throw std::bad_alloc();
+  }
+  const auto address = reinterpret_cast<std::uintptr_t>(mapping_);
+  const std::uintptr_t aligned = (address + kHugePage - 1) / kHugePage * kHugePage;
+  begin_ = static_cast<char*>(mapping_) + (aligned - address);
+  // A wish: without it the kernel's TLB misses are part of the measured rate.
+  madvise(begin_, mapped_bytes_ - (aligned - address), MADV_HUGEPAGE);
+  std::memset(begin_, 0, bytes_);
+}
+
+Pages::~Pages() {
+  if (mapping_ != nullptr) munmap(mapping_, mapped_bytes_);
+}
+
+Pages::Pages(Pages&& other) noexcept { *this = std::move(other); }
+
+Pages& Pages::operator=(Pages&& other) noexcept {
+  std::swap(mapping_, other.mapping_);
+  std::swap(mapped_bytes_, other.mapped_bytes_);
+  std::swap(begin_, other.begin_);
+  std::swap(bytes_, other.bytes_);
+  return *this;
+}
+
+}  // namespace dlroof

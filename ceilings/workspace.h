@@ -1,0 +1,49 @@
+// What one thread's kernel works on: operands and results of arithmetic kernels, arrays of memory
+// kernels.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+namespace dlroof {
+
+// Page-aligned memory on huge pages where the system has them; zeroed by the thread that first
+// touches it, so that it lies in that thread's NUMA node.
+class Pages {
+ public:
+  Pages() = default;
+  // Throws std::bad_alloc.
+  explicit Pages(std::size_t bytes);
+  ~Pages();
+  Pages(Pages&& other) noexcept;
+  Pages& operator=(Pages&& other) noexcept;
+
+  char* begin() const { return begin_; }
+  std::size_t size() const { return bytes_; }
+
+ private:
+  void* mapping_ = nullptr;
+  std::size_t mapped_bytes_ = 0;
+  char* begin_ = nullptr;
+  std::size_t bytes_ = 0;
+};
+
+struct Workspace {
+  // Arithmetic kernels load their operands here, keep everything in registers for all iterations,
+  // and accumulate in `accumulators` (loaded before, stored after): nothing is a constant to the
+  // compiler, and every result is consumed.
+  alignas(64) std::array<std::byte, 4096> operands{};
+  alignas(64) std::array<std::byte, 4096> accumulators{};
+
+  // Memory kernels walk through these arrays in steps, from where the last call stopped, and begin
+  // again at the end.
+  std::array<float*, 3> arrays{};
+  std::size_t floats = 0;  // in each array; a multiple of the kernel's step
+  std::size_t next = 0;    // [float]
+};
+
+// Does so many times the kernel's work.
+using Kernel = void (*)(Workspace& workspace, std::int64_t iterations);
+
+}  // namespace dlroof
