@@ -14,6 +14,7 @@
 #include "bench/runner.h"
 #include "bench/suite.h"
 #include "ceilings/machine_cache.h"
+#include "ceilings/progress.h"
 #include "counters/clocks.h"
 #include "counters/cpu.h"
 #include "reporters/google_benchmark.h"
@@ -66,11 +67,14 @@ std::vector<Workload> Workloads(const BenchFlags& flags) {
   return workloads;
 }
 
+// One thread is always there: the page compares it with all.
 std::vector<Machine> Machines(const BenchFlags& flags, int threads) {
-  MachineRequest request;
-  request.file = flags.machine_file;
-  request.threads = threads;
-  return {CachedOrMeasuredCpu(request, std::cerr)};
+  MachineOptions options;
+  options.file = flags.machine_file;
+  options.threads = {1, threads};
+  ProgressPrinter progress(std::cerr, StderrIsTerminal());
+  options.progress = std::ref(progress);
+  return {CachedOrMeasuredCpu(options, std::cerr)};
 }
 
 void WriteHtml(const Session& session, const std::string& path) {
@@ -93,7 +97,7 @@ int Run(std::vector<std::string> args) {
   CheckWritable(flags.html_file);
 
   RunSettings settings;
-  settings.threads = flags.threads > 0 ? flags.threads : AllowedCpus();
+  settings.threads = flags.threads > 0 ? flags.threads : static_cast<int>(ThisCpu().allowed.size());
   settings.seed = flags.seed;
   RegisterWorkloads(Workloads(flags), settings);
   StopOnInterrupt();

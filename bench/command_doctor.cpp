@@ -1,8 +1,10 @@
 // dlroof doctor: what can be measured here, what cannot, why, and what to do about it.
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstdlib>
+#include <filesystem>
 #include <iostream>
 #include <numeric>
 
@@ -73,6 +75,18 @@ void ReportLibraries() {
                         "install gnuplot-nox)");
 }
 
+std::string CacheText() {
+  const auto directory = CacheDirectory();
+  if (!directory) return "no place for the machine's ceilings: set HOME or XDG_CACHE_HOME";
+  std::error_code error;
+  std::filesystem::create_directories(*directory, error);
+  if (error || access(directory->c_str(), W_OK) != 0)
+    return fmt::format("{} cannot be written: ceilings are measured anew each time", directory->string());
+  const auto path = CachePath(*directory, DescribeCpu(ThisCpu()));
+  return fmt::format("{} ({})", path.string(),
+                     std::filesystem::exists(path, error) ? "measured" : "not measured yet: dlroof machine");
+}
+
 }  // namespace
 
 void AddDoctorCommand(CLI::App& program, int& exit_code) {
@@ -86,7 +100,7 @@ void AddDoctorCommand(CLI::App& program, int& exit_code) {
     Line("", "FLOPs and DRAM bytes are modelled in this version, whatever the counters say");
     ReportLibraries();
     Line("gpu", "this version has no CUDA module: only CPUs are measured");
-    Line("cache", DescribeMachineCache());
+    Line("cache", CacheText());
     exit_code = 0;
   });
 }

@@ -3,10 +3,12 @@
 
 #include <fstream>
 #include <iostream>
+#include <functional>
 #include <memory>
 
 #include "bench/commands.h"
 #include "ceilings/machine_cache.h"
+#include "ceilings/progress.h"
 #include "counters/cpu.h"
 #include "counters/error.h"
 #include "reporters/terminal.h"
@@ -14,8 +16,10 @@
 namespace dlroof {
 namespace {
 
-void ShowMachine(const MachineRequest& request, const std::string& output) {
-  const Machine machine = CachedOrMeasuredCpu(request, std::cerr);
+void ShowMachine(MachineOptions options, const std::string& output) {
+  ProgressPrinter progress(std::cerr, StderrIsTerminal());
+  options.progress = std::ref(progress);
+  const Machine machine = CachedOrMeasuredCpu(options, std::cerr);
   const nlohmann::json run = {{"context", nlohmann::json::object()},
                               {"machines", {ToJson(machine)}},
                               {"records", nlohmann::json::array()}};
@@ -30,17 +34,17 @@ void ShowMachine(const MachineRequest& request, const std::string& output) {
 }  // namespace
 
 void AddMachineCommand(CLI::App& program, int& exit_code) {
-  auto request = std::make_shared<MachineRequest>();
+  auto options = std::make_shared<MachineOptions>();
   auto output = std::make_shared<std::string>();
   auto* command =
       program.add_subcommand("machine", "measure this machine's ceilings, or show the cached ones");
-  command->add_flag("--remeasure", request->remeasure, "measure again even if cached");
-  command->add_flag("--quick", request->quick, "in a few seconds, with fewer repetitions");
-  command->add_option("--threads", request->threads, "threads (default: all CPUs allowed)")
+  command->add_flag("--remeasure", options->remeasure, "measure again even if cached");
+  command->add_flag("--quick", options->quick, "in a few seconds, with fewer repetitions");
+  command->add_option("--threads", options->threads, "thread counts (default: 1 and all CPUs allowed)")
       ->check(CLI::Range(1, 4096));
   command->add_option("-o,--output", *output, "also write the machine file");
-  command->callback([request, output, &exit_code] {
-    ShowMachine(*request, *output);
+  command->callback([options, output, &exit_code] {
+    ShowMachine(*options, *output);
     exit_code = 0;
   });
 }
