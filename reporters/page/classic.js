@@ -54,10 +54,12 @@ dlroof.classicLabels = (plane, lines, ridges, colours) => {
   const labels = [];
   for (const one of lines) {
     const name = one.flat ? one.roof.key : dlroof.levelName(one.roof.key);
-    const text = `${name}  ${dlroof.scaled(one.roof.per_second, one.unit)}${one.roof.proved ? '' : ' (not proved)'}`;
-    const places = one.flat ? dlroof.alongLevel(plane, one.roof.per_second, plane.left(one.line[0][0]), text)
-      : [...dlroof.alongRising(plane, one.line, text, -1), ...dlroof.alongRising(plane, one.line, text, 1)];
-    labels.push({ text, places, colour: one.strong ? colours.ink : colours.soft });
+    const doubt = one.roof.proved ? '' : ' (not proved)';
+    for (const text of [`${name}  ${dlroof.scaled(one.roof.per_second, one.unit)}${doubt}`, name]) {
+      const places = one.flat ? dlroof.alongLevel(plane, one.roof.per_second, plane.left(one.line[0][0]), text)
+        : [...dlroof.alongRising(plane, one.line, text, -1), ...dlroof.alongRising(plane, one.line, text, 1)];
+      labels.push({ text, places, of: one.roof.key, colour: one.strong ? colours.ink : colours.soft });
+    }
   }
   for (const ridge of ridges) {
     const half = ridge.text.length * dlroof.letter / 2;
@@ -80,8 +82,6 @@ dlroof.classicTraces = (points, lines, ridges, colours) => {
     trace.error_y = { type: 'data', symmetric: false, arrayminus: bars.map((bar) => bar[0] || 0), array: bars.map((bar) => bar[1] || 0), thickness: 1.2, width: 0, color: colours.soft };
   }
   traces.push(trace);
-  const selected = points.filter((p) => dlroof.text(p.record.name) === dlroof.state.selected);
-  if (selected.length > 0) traces.push(dlroof.ring(selected.map((p) => [p.entry.intensity, p.entry.flops_per_second])));
   return traces;
 };
 
@@ -102,7 +102,7 @@ dlroof.drawClassic = (shown) => {
   dlroof.draw(element, ranges, (plane) => {
     const colours = dlroof.palette();
     const lines = dlroof.classicRoofs(roofs, colours);
-    return { traces: dlroof.classicTraces(points, lines, ridges, colours), labels: dlroof.classicLabels(plane, lines, ridges, colours), marks: points.map((p) => [p.entry.intensity, p.entry.flops_per_second]),
+    return { traces: dlroof.classicTraces(points, lines, ridges, colours), labels: dlroof.classicLabels(plane, lines, ridges, colours), marks: points.map((p) => [p.index, [p.entry.intensity, p.entry.flops_per_second]]),
       layout: dlroof.layout('intensity [FLOP/byte]', 'performance [FLOP/s]', plane, 3) };
   });
   caption.textContent = `${dlroof.drawnText(points, shown)} Bytes of ${dlroof.currentLevels().map(dlroof.levelName).join(', ')}; roofs of ${dlroof.roofsName(roofs)}. ` +

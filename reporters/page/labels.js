@@ -25,7 +25,7 @@ dlroof.isMeasured = (entry) => entry !== undefined && entry.flops_from === 'meas
 // The chart's plane: ranges are powers of ten, [px] from its upper left corner.
 dlroof.plane = (element, x, y) => {
   const width = (dlroof.printing ? 680 : element.clientWidth) - dlroof.margins.l - dlroof.margins.r;
-  const height = (dlroof.printing ? 400 : element.clientHeight) - dlroof.margins.t - dlroof.margins.b;
+  const height = (dlroof.printing ? 350 : element.clientHeight) - dlroof.margins.t - dlroof.margins.b;
   return { x, y, width, height,
     left: (value) => (Math.log10(value) - x[0]) / (x[1] - x[0]) * width,
     top: (value) => (y[1] - Math.log10(value)) / (y[1] - y[0]) * height,
@@ -51,17 +51,20 @@ dlroof.discs = (label, place) => {
 };
 
 // Each label takes the first of its places that is inside the plane, free of other labels and, if there is one, of points;
-// a label without a place is left out.
+// a label without a place is left out. Of several labels of one thing (`of`) the first that has a place stays.
 dlroof.placeLabels = (plane, labels, marks) => {
   const taken = [];
   const points = marks.length > 600 ? [] : marks.map(([x, y]) => [plane.left(x), plane.top(y)]);
   const annotations = [];
   const inside = ([left, top]) => left > 3 && left < plane.width - 3 && top > 6 && top < plane.height - 5;
   const clear = (disc, others) => others.every((other) => (disc[0] - other[0]) ** 2 + (disc[1] - other[1]) ** 2 > 150);
+  const named = new Set();
   for (const label of labels) {
+    if (named.has(label.of)) continue;
     const free = label.places.filter((one) => dlroof.discs(label, one).every((disc) => inside(disc) && clear(disc, taken)));
     const place = free.find((one) => dlroof.discs(label, one).every((disc) => clear(disc, points))) || free[0];
     if (place === undefined) continue;
+    if (label.of !== undefined) named.add(label.of);
     taken.push(...dlroof.discs(label, place));
     annotations.push({ text: dlroof.escape(label.text), x: plane.logX(place.left), y: plane.logY(place.top), showarrow: false, textangle: place.angle,
       xanchor: 'center', yanchor: 'middle', borderpad: 0, bgcolor: label.bare ? 'rgba(0,0,0,0)' : dlroof.palette().card, font: { size: 11, color: label.colour } });
@@ -115,16 +118,32 @@ dlroof.hollowNote = 'Hollow: modelled or simulated; filled: measured by counters
 
 dlroof.markerStyle = (count, symbols, colours) => ({ symbol: symbols, color: colours, size: count > 1500 ? 5 : 9, opacity: count > 1500 ? 0.75 : 1, line: { width: count > 1500 ? 1 : 1.7, color: colours } });
 
-dlroof.ring = (points) => ({ type: 'scatter', mode: 'markers', x: points.map((p) => p[0]), y: points.map((p) => p[1]), hoverinfo: 'skip',
-  marker: { symbol: 'circle-open', size: 18, color: dlroof.palette().accent, line: { width: 2.5 } } });
+// Rings round the marks of the selected benchmark. Elements of our own, for plotly would draw everything again.
+dlroof.drawRings = (element) => {
+  for (const ring of element.querySelectorAll(':scope > .ring')) ring.remove();
+  if (element.dlroofPlane === undefined || dlroof.state.selected === '') return;
+  const plane = element.dlroofPlane;
+  for (const [index, point] of element.dlroofMarks) {
+    if (dlroof.text(dlroof.records[index].name) !== dlroof.state.selected) continue;
+    const [left, top] = [plane.left(point[0]), plane.top(point[1])];
+    if (left < 0 || left > plane.width || top < 0 || top > plane.height) continue;
+    const ring = dlroof.add(element, 'div', 'ring');
+    ring.style.left = `${left + dlroof.margins.l}px`;
+    ring.style.top = `${top + dlroof.margins.t}px`;
+  }
+};
 
-// Draws `build(x, y)`, which returns traces, layout, labels and what they should not cover, and again after every zoom: the angle
+// Draws `build(x, y)`, which returns traces, layout, labels and the marks ([record, [x, y]]) that these should
+// not cover, and again after every zoom: the angle
 // and the place of a label depend on the ranges.
 dlroof.draw = (element, ranges, build) => {
   const react = (x, y) => {
     const plane = dlroof.plane(element, x, y);
     const { traces, layout, labels, marks } = build(plane);
-    layout.annotations = dlroof.placeLabels(plane, labels, marks);
+    layout.annotations = dlroof.placeLabels(plane, labels, marks.map((mark) => mark[1]));
+    element.dlroofPlane = plane;
+    element.dlroofMarks = marks;
+    dlroof.drawRings(element);
     return Plotly.react(element, traces, layout, { displaylogo: false, modeBarButtons: [['toImage', 'zoom2d', 'pan2d', 'resetScale2d']],
       toImageButtonOptions: { format: 'svg', filename: `dlroof-${element.id}` } });
   };

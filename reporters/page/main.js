@@ -23,7 +23,7 @@ dlroof.select = (index) => {
     row.setAttribute('aria-selected', String(dlroof.state.selected !== '' && dlroof.text(dlroof.records[Number(row.dataset.index)].name) === dlroof.state.selected));
   }
   dlroof.drawSelected();
-  dlroof.redrawCharts(dlroof.filtered());
+  for (const chart of ['classic', 'time']) dlroof.drawRings(dlroof.byId(chart));
   dlroof.writeAddress();
 };
 

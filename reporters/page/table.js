@@ -7,10 +7,10 @@ dlroof.roofPart = (record, key) => dlroof.map(dlroof.binding(record))[key];
 dlroof.columns = [
   { key: 'name', title: 'Benchmark', value: (r) => dlroof.text(r.name), show: (r) => dlroof.text(r.name), kind: 'name' },
   { key: 'status', title: 'Status', value: (r) => dlroof.text(r.status), show: (r) => dlroof.text(r.status), kind: 'status' },
-  { key: 'seconds', title: 'Time (95 % interval)', value: (r) => dlroof.map(r.seconds).median, show: (r) => dlroof.scaled(dlroof.map(r.seconds).median, 's'), kind: 'number' },
+  { key: 'seconds', title: 'Time', value: (r) => dlroof.map(r.seconds).median, show: (r) => dlroof.scaled(dlroof.map(r.seconds).median, 's'), kind: 'number' },
   { key: 'rate', title: 'FLOP/s', value: (r) => dlroof.roofPart(r, 'flops_per_second'), show: (r) => dlroof.scaled(dlroof.roofPart(r, 'flops_per_second'), 'FLOP/s'), kind: 'number' },
   { key: 'intensity', title: 'FLOP/byte', value: (r) => dlroof.roofPart(r, 'intensity'), kind: 'number',
-    show: (r) => (dlroof.binding(r) ? `${dlroof.digits(dlroof.roofPart(r, 'intensity'))} ${dlroof.levelName(dlroof.roofPart(r, 'level'))}` : '') },
+    show: (r) => dlroof.digits(dlroof.roofPart(r, 'intensity')) },
   { key: 'fraction', title: '% of roof', value: (r) => dlroof.roofPart(r, 'fraction'), show: (r) => dlroof.percent(dlroof.roofPart(r, 'fraction')), kind: 'number' },
   { key: 'bound', title: 'Bound by', value: dlroof.boundText, show: dlroof.boundText, kind: 'bound' },
   { key: 'gap', title: 'Gap', value: (r) => dlroof.map(r.time).gap, show: (r) => (dlroof.isNumber(dlroof.map(r.time).gap) ? `${dlroof.digits(r.time.gap)}×` : ''), kind: 'number' },
@@ -78,6 +78,7 @@ dlroof.addCell = (row, column, record) => {
   else if (column.kind === 'note' || column.kind === 'algorithm') dlroof.add(cell, 'span', 'clamp', text).title = text;
   else if (column.kind === 'name') dlroof.addBreakable(cell, text);
   else cell.textContent = text;
+  if (column.key === 'intensity') dlroof.add(cell, 'small', '', `of ${dlroof.levelName(dlroof.roofPart(record, 'level'))}`);
   if (column.key === 'seconds') dlroof.add(cell, 'small', '', dlroof.interval(dlroof.map(record.seconds).ci95, 's')).title = '95 % confidence interval of the median';
 };
 

@@ -1,6 +1,8 @@
 'use strict';
 // The time-based roofline: a dot where the roofs would allow a record to be, a symbol where it is, both on one diagonal.
 // Every coordinate is in the file (`time`).
+dlroof.mostDots = 2000;  // above it the line alone shows where the roofs are
+
 dlroof.timePoints = (shown) => {
   const points = [];
   for (const index of shown) {
@@ -73,7 +75,7 @@ dlroof.timeTraces = (points, colours) => {
   const marks = (list, where, marker) => ({ type: 'scatter', mode: 'markers', x: list.map((p) => where(p)[0]), y: list.map((p) => where(p)[1]), customdata: list.map((p) => p.index),
     text: hover(list), hovertemplate: '%{text}<extra></extra>', marker });
   return [{ type: 'scatter', mode: 'lines', x: lineX, y: lineY, hoverinfo: 'skip', line: { color: colours.faint, width: points.length > 300 ? 0.5 : 1 } },
-    marks(points, (p) => p.complexity, { symbol: 'circle', size: points.length > 1500 ? 2.5 : 4.5, color: points.map((p) => dlroof.colour(p.record)) }),
+    marks(points.length > dlroof.mostDots ? [] : points, (p) => p.complexity, { symbol: 'circle', size: 4.5, color: points.map((p) => dlroof.colour(p.record)) }),
     marks(located, (p) => p.point, dlroof.markerStyle(located.length, located.map((p) => dlroof.symbol(p.record, dlroof.isMeasured(p.entry))), located.map((p) => dlroof.colour(p.record))))];
 };
 
@@ -111,14 +113,13 @@ dlroof.drawTime = (shown) => {
   dlroof.draw(element, dlroof.timeRanges(element, points, boxes), (plane) => {
     const colours = dlroof.palette();
     const traces = [...dlroof.timeGuides(plane, colours), ...dlroof.timeTraces(points, colours)];
-    const selected = points.filter((p) => p.point && dlroof.text(p.record.name) === dlroof.state.selected);
-    if (selected.length > 0) traces.push(dlroof.ring(selected.map((p) => p.point)));
     const layout = dlroof.layout(`${dlroof.currentLevels().map(dlroof.levelName).join(', ')} time [s]`, 'compute time [s]', plane, 0);
     layout.xaxis.showgrid = false;
     layout.yaxis.showgrid = false;
     layout.shapes = dlroof.overheadBoxes(boxes, colours);
-    return { traces, layout, labels: dlroof.timeLabels(plane, boxes, colours), marks: points.map((p) => p.point || p.complexity) };
+    return { traces, layout, labels: dlroof.timeLabels(plane, boxes, colours), marks: points.map((p) => [p.index, p.point || p.complexity]) };
   });
-  caption.textContent = `${dlroof.drawnText(points, shown)} Dot: the time its roofs allow; symbol: where it is; the line between them is the gap. ` +
+  caption.textContent = `${dlroof.drawnText(points, shown)} ${points.length > dlroof.mostDots ? 'Lower end of a line' : 'Dot'}: the time its roofs allow; ` +
+    'symbol: where it is; the line between them is the gap. ' +
     'Grey corners: equal run time; diagonal: machine balance; dashed box: launch overhead.';
 };
