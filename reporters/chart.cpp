@@ -1,6 +1,7 @@
 #include "reporters/chart.h"
 
 #include <algorithm>
+#include <cctype>
 
 #include "reporters/json_access.h"
 
@@ -137,6 +138,13 @@ std::set<std::string> PipesInUse(const json& run_file, const RoofSet& roofs) {
 }
 
 bool IsFinerPipe(std::string_view key) { return std::count(key.begin(), key.end(), '.') > 1; }
+
+std::string LevelName(std::string_view key) {
+  std::string name(key);
+  if (!LevelFromKey(key)) return name;
+  for (char& c : name) c = static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
+  return name;
+}
 
 double RidgeIntensity(const Roof& flat, const Roof& slanted) {
   return flat.per_second / slanted.per_second;

@@ -49,6 +49,9 @@ std::set<std::string> PipesInUse(const nlohmann::json& run_file, const RoofSet& 
 // "fp32.vector.avx2" is one; "fp32.vector" is not.
 bool IsFinerPipe(std::string_view key);
 
+// How readers are used to see a level: "L1", "DRAM"; other keys as they are.
+std::string LevelName(std::string_view key);
+
 // Where a flat and a slanted roof meet [flop/byte].
 double RidgeIntensity(const Roof& flat, const Roof& slanted);
 
