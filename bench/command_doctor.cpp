@@ -81,10 +81,12 @@ std::string CacheText() {
   std::error_code error;
   std::filesystem::create_directories(*directory, error);
   if (error || access(directory->c_str(), W_OK) != 0)
-    return fmt::format("{} cannot be written: ceilings are measured anew each time", directory->string());
+    return fmt::format("{} cannot be written: ceilings are measured anew each time",
+                       directory->string());
   const auto path = CachePath(*directory, DescribeCpu(ThisCpu()));
-  return fmt::format("{} ({})", path.string(),
-                     std::filesystem::exists(path, error) ? "measured" : "not measured yet: dlroof machine");
+  return fmt::format(
+      "{} ({})", path.string(),
+      std::filesystem::exists(path, error) ? "measured" : "not measured yet: dlroof machine");
 }
 
 }  // namespace

@@ -2,8 +2,8 @@
 #include <fmt/format.h>
 
 #include <fstream>
-#include <iostream>
 #include <functional>
+#include <iostream>
 #include <memory>
 
 #include "bench/commands.h"
@@ -23,7 +23,8 @@ void ShowMachine(MachineOptions options, const std::string& output) {
   const nlohmann::json run = {{"context", nlohmann::json::object()},
                               {"machines", {ToJson(machine)}},
                               {"records", nlohmann::json::array()}};
-  std::cout << TerminalTables(run, TerminalWidth()) << std::flush;
+  WriteTables(run, TerminalColumns(), std::cout);
+  std::cout << std::flush;
   if (output.empty()) return;
   std::ofstream out(output);
   out << ToJson(machine).dump(1) << std::endl;
@@ -40,7 +41,8 @@ void AddMachineCommand(CLI::App& program, int& exit_code) {
       program.add_subcommand("machine", "measure this machine's ceilings, or show the cached ones");
   command->add_flag("--remeasure", options->remeasure, "measure again even if cached");
   command->add_flag("--quick", options->quick, "in a few seconds, with fewer repetitions");
-  command->add_option("--threads", options->threads, "thread counts (default: 1 and all CPUs allowed)")
+  command
+      ->add_option("--threads", options->threads, "thread counts (default: 1 and all CPUs allowed)")
       ->check(CLI::Range(1, 4096));
   command->add_option("-o,--output", *output, "also write the machine file");
   command->callback([options, output, &exit_code] {

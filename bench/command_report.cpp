@@ -16,6 +16,8 @@
 namespace dlroof {
 namespace {
 
+constexpr int kPictureColumns = 100;  // where the output is not a terminal
+
 struct ReportFlags {
   std::string file;
   std::vector<std::string> outputs;
@@ -53,8 +55,10 @@ void Report(const ReportFlags& flags) {
     std::cerr << "wrote " << path << '\n';
   }
   if (!flags.outputs.empty()) return;
-  if (flags.show != "picture") std::cout << TerminalTables(run, TerminalWidth());
-  if (flags.show != "table") std::cout << TerminalPicture(run, TerminalWidth());
+  const int columns = TerminalColumns();
+  if (flags.show != "picture") WriteTables(run, columns, std::cout);
+  if (flags.show != "table")
+    std::cout << TerminalPicture(run, columns > 0 ? columns : kPictureColumns);
   std::cout << std::flush;
 }
 

@@ -6,6 +6,9 @@
 
 namespace dlroof {
 
+// Columns of the terminal on standard output; 0 when it is not one (a file, a pipe).
+int TerminalColumns();
+
 void AddMachineCommand(CLI::App& program, int& exit_code);
 void AddReportCommand(CLI::App& program, int& exit_code);
 void AddDoctorCommand(CLI::App& program, int& exit_code);

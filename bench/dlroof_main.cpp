@@ -1,10 +1,19 @@
 // dlroof: everything that reads or makes files.
+#include <sys/ioctl.h>
+#include <unistd.h>
+
 #include <CLI/CLI.hpp>
 #include <iostream>
 
 #include "bench/commands.h"
 #include "counters/error.h"
 #include "counters/version.h"
+
+int dlroof::TerminalColumns() {
+  winsize size = {};
+  if (isatty(STDOUT_FILENO) == 0 || ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0) return 0;
+  return size.ws_col;
+}
 
 namespace {
 

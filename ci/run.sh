@@ -6,7 +6,7 @@
 # shellcheck disable=SC2086
 install_packages $build_packages
 install_requirements
-build release dlroof_bench_program dlroof_program
+build release dlroof_bench dlroof
 
 mkdir -p out
 # Threads stay where they start: without this the scheduler's moves are part of every number.

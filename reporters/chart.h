@@ -1,0 +1,90 @@
+// What every roofline picture of a run file draws: roofs, points, pairs of points in time. Pure;
+// the page, the figures and the terminal picture take their numbers from here, so they agree.
+// Placement itself is in the file (roofline.h made it); only geometry is worked out.
+#pragma once
+
+#include <map>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "counters/work.h"
+
+namespace dlroof {
+
+struct Roof {
+  std::string key;        // pipe or level
+  double per_second = 0;  // [flop/s] or [byte/s]
+  bool proved = false;
+};
+
+// The roofs of one machine with one number of threads.
+struct RoofSet {
+  std::string device, machine;
+  int threads = 0;
+  std::vector<Roof> flops;               // highest first
+  std::vector<Roof> bytes;               // nearest to the core first
+  std::optional<double> launch_seconds;  // [s]
+};
+
+// All of the file, in its order, most threads first. Ceilings that are not positive numbers are
+// left out.
+std::vector<RoofSet> RoofSets(const nlohmann::json& run_file);
+
+// The records were measured on this machine's device with this many threads.
+bool BelongsTo(const nlohmann::json& record, const RoofSet& roofs);
+
+// The set that most placed records rest on, the first one where there is none; absent without
+// machines.
+std::optional<std::size_t> MainRoofSet(const nlohmann::json& run_file,
+                                       const std::vector<RoofSet>& sets);
+
+// Pipes that the records of this set use, of those that it has a roof for.
+std::set<std::string> PipesInUse(const nlohmann::json& run_file, const RoofSet& roofs);
+
+// "fp32.vector.avx2" is one; "fp32.vector" is not.
+bool IsFinerPipe(std::string_view key);
+
+// How readers are used to see a level: "L1", "DRAM"; other keys as they are.
+std::string LevelName(std::string_view key);
+
+// Where a flat and a slanted roof meet [flop/byte].
+double RidgeIntensity(const Roof& flat, const Roof& slanted);
+
+// The level most placed records know, the farthest of equals; absent where nothing is placed.
+std::optional<Level> MainLevel(const nlohmann::json& run_file, const RoofSet& roofs);
+
+struct ClassicMark {
+  std::size_t record = 0;       // index into "records"
+  std::string series;           // "op direction type", or the name of a foreign benchmark
+  double intensity = 0;         // [flop/byte]
+  double flops_per_second = 0;  // [flop/s]
+  bool measured = false;        // neither FLOPs nor bytes are modelled or simulated
+  std::optional<std::pair<double, double>>
+      ci95;  // [flop/s] of flops_per_second, from that of the time
+};
+std::vector<ClassicMark> ClassicMarks(const nlohmann::json& run_file, const RoofSet& roofs,
+                                      Level level);
+
+// A record on the time-based roofline: where its roofs would allow it to be, and where it is. The
+// second is absent when a roof is not proved. Pairs are {bytes / bandwidth, FLOPs / ceiling} [s].
+struct TimeMark {
+  std::size_t record = 0;
+  std::string series;
+  bool measured = false;
+  std::pair<double, double> complexity;
+  std::optional<std::pair<double, double>> point;
+  std::optional<double> overhead_seconds;  // [s]
+};
+std::vector<TimeMark> TimeMarks(const nlohmann::json& run_file, const RoofSet& roofs, Level level);
+
+// 95 % interval of FLOP/s from that of the time: FLOPs are constant, so it is flops_per_second x
+// median / {upper, lower}. Absent where the record has no interval.
+std::optional<std::pair<double, double>> RateInterval(const nlohmann::json& record,
+                                                      double flops_per_second);
+
+}  // namespace dlroof

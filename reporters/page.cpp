@@ -1,0 +1,161 @@
+#include "reporters/page.h"
+
+#include <fmt/format.h>
+
+#include <map>
+#include <ostream>
+
+#include "counters/error.h"
+#include "reporters/chart.h"
+#include "reporters/json_access.h"
+#include "reporters/page/assets.h"
+
+namespace dlroof {
+namespace {
+
+using nlohmann::json;
+
+json RoofJson(const Roof& roof) {
+  return {{"key", roof.key},
+          {"per_second", roof.per_second},
+          {"proved", roof.proved},
+          {"finer", IsFinerPipe(roof.key)}};
+}
+
+// A slanted roof needs one point besides its ridges; far left of any chart, for lines on
+// logarithmic axes are straight.
+constexpr double kFarLeft = 1e-9;  // [flop/byte]
+
+json RoofSetJson(const json& run_file, const RoofSet& roofs) {
+  json result = {{"device", roofs.device},   {"machine", roofs.machine},
+                 {"threads", roofs.threads}, {"used", PipesInUse(run_file, roofs)},
+                 {"flops", json::array()},   {"bytes", json::array()}};
+  for (const Roof& flat : roofs.flops) result["flops"].push_back(RoofJson(flat));
+  for (const Roof& slanted : roofs.bytes) {
+    json entry = RoofJson(slanted);
+    entry["start"] = {kFarLeft, kFarLeft * slanted.per_second};
+    for (const Roof& flat : roofs.flops) entry["ridges"][flat.key] = RidgeIntensity(flat, slanted);
+    result["bytes"].push_back(entry);
+  }
+  if (roofs.launch_seconds) result["launch_seconds"] = *roofs.launch_seconds;
+  if (const auto level = MainLevel(run_file, roofs)) result["level"] = Key(*level);
+  return result;
+}
+
+// Lengths of the error bars beside what they belong to, for the page computes nothing.
+json WithErrorBars(json record) {
+  const json placed = Member(record, "classic");
+  if (!placed.is_array()) return record;
+  for (std::size_t i = 0; i < placed.size(); ++i) {
+    const auto rate = Positive(placed[i], "flops_per_second");
+    const auto interval = rate ? RateInterval(record, *rate) : std::nullopt;
+    if (interval)
+      record["classic"][i]["error_bar"] = {*rate - interval->first, interval->second - *rate};
+  }
+  return record;
+}
+
+// What the page shows; Google Benchmark's own entries say the same again and stay in the file.
+json PageContent(const json& run_file) {
+  json content = {{"context", Member(run_file, "context")},
+                  {"machines", Member(run_file, "machines")},
+                  {"records", json::array()},
+                  {"roofs", json::array()}};
+  const auto sets = RoofSets(run_file);
+  for (const auto& set : sets) content["roofs"].push_back(RoofSetJson(run_file, set));
+  if (const auto main = MainRoofSet(run_file, sets)) content["main_roofs"] = *main;
+  const auto& records = Member(run_file, "records");
+  if (records.is_array())
+    for (const auto& record : records) content["records"].push_back(WithErrorBars(record));
+  return content;
+}
+
+std::string Policy() {
+  std::string sources;
+  auto add = [&](const Asset& script) {
+    sources += fmt::format(" 'sha256-{}'", Base64OfHex(script.sha256));
+  };
+  for (const Asset& script : PageScripts()) add(script);
+  add(PlotlyScript());
+  return "default-src 'none'; script-src" + sources +
+         "; style-src 'unsafe-inline'; img-src data: blob:; base-uri 'none'; form-action 'none'";
+}
+
+std::string Element(const Asset& script) {
+  return fmt::format("<script>{}</script>\n", script.text);
+}
+
+std::string Elements(const std::vector<Asset>& scripts) {
+  std::string text;
+  for (const Asset& script : scripts) text += Element(script);
+  return text;
+}
+
+// Writes `text` with each {{key}} replaced. One pass: what is inserted is never looked at again.
+void Fill(std::string_view text, const std::map<std::string_view, std::string>& values,
+          std::ostream& out) {
+  for (std::size_t at = 0; at < text.size();) {
+    const auto open = text.find("{{", at);
+    const auto close = text.find("}}", open);
+    if (open == std::string_view::npos || close == std::string_view::npos) {
+      out << text.substr(at);
+      return;
+    }
+    out << text.substr(at, open - at) << values.at(text.substr(open + 2, close - open - 2));
+    at = close + 2;
+  }
+}
+
+}  // namespace
+
+std::string ScriptSafeJson(const json& value) {
+  const auto plain = value.dump(-1, ' ', false, json::error_handler_t::replace);
+  std::string safe;
+  safe.reserve(plain.size());
+  for (std::size_t i = 0; i < plain.size(); ++i) {
+    const char c = plain[i];
+    const auto three = std::string_view(plain).substr(i, 3);
+    if (c == '<' || c == '>' || c == '&') {
+      safe += fmt::format("\\u{:04x}", static_cast<unsigned>(c));
+    } else if (three == "\xE2\x80\xA8" || three == "\xE2\x80\xA9") {
+      safe += three == "\xE2\x80\xA8" ? "\\u2028" : "\\u2029";
+      i += 2;
+    } else {
+      safe += c;
+    }
+  }
+  return safe;
+}
+
+std::string Base64OfHex(std::string_view hex) {
+  static constexpr std::string_view kDigits =
+      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+  std::string text;
+  unsigned bits = 0, count = 0;
+  auto emit = [&](unsigned value, unsigned width) {
+    bits = (bits << width) | value;
+    for (count += width; count >= 6; count -= 6) text += kDigits[(bits >> (count - 6)) & 63];
+  };
+  for (const char digit : hex)
+    emit(static_cast<unsigned>(digit <= '9' ? digit - '0' : (digit | 0x20) - 'a' + 10), 4);
+  if (count > 0) text += kDigits[(bits << (6 - count)) & 63];
+  while (text.size() % 4 != 0) text += '=';
+  return text;
+}
+
+void WritePage(const json& run_file, std::ostream& out) {
+  if (!run_file.is_object()) throw BadInput("page: the run file is not a JSON object");
+  if (PlotlyScript().text.empty())
+    throw BadInput(
+        "built without plotly.js: pages cannot be written; configure with "
+        "-DDLROOF_PLOTLY_JS=/path/to/plotly.min.js");
+  Fill(PageHtml().text,
+       {{"policy", Policy()},
+        {"style", std::string(PageStyle().text)},
+        {"content", ScriptSafeJson(PageContent(run_file))},
+        {"scripts", Elements(PageScripts())},
+        {"plotly", Element(PlotlyScript())}},
+       out);
+}
+
+}  // namespace dlroof

@@ -1,0 +1,119 @@
+'use strict';
+// The classic roofline. Roofs come as lines from the file's writer: a slanted one starts at `start` and ends at its ridge
+// with the highest flat roof.
+dlroof.farRight = 1e9;  // [FLOP/byte] right of any chart
+
+dlroof.drawnFlats = (roofs) => {
+  if (dlroof.state.every !== '') return roofs.flops;
+  const used = roofs.flops.filter((flat) => roofs.used.includes(flat.key));
+  return used.length > 0 ? used : roofs.flops.filter((flat) => !flat.finer);
+};
+
+dlroof.classicPoints = (shown) => {
+  const levels = dlroof.currentLevels();
+  const points = [];
+  for (const index of shown) {
+    const record = dlroof.records[index];
+    if (!dlroof.onRoofs(record)) continue;
+    for (const entry of dlroof.list(record.classic)) {
+      if (!levels.includes(entry.level) || !dlroof.isNumber(entry.intensity) || !dlroof.isNumber(entry.flops_per_second)) continue;
+      points.push({ index, record, entry });
+    }
+  }
+  return points;
+};
+
+dlroof.roofLine = (line, proved, strong, colours) => ({ type: 'scatter', mode: 'lines', x: line.map((p) => p[0]), y: line.map((p) => p[1]), hoverinfo: 'skip',
+  line: { color: strong ? colours.roof : colours.faint, width: strong ? 2 : 1.2, dash: proved ? 'solid' : 'dash' } });
+
+dlroof.classicRoofs = (roofs, colours) => {
+  const flats = dlroof.drawnFlats(roofs);
+  const levels = dlroof.currentLevels();
+  const fastest = roofs.bytes.reduce((best, roof) => (best === undefined || roof.per_second > best.per_second ? roof : best), undefined);
+  const lines = [];
+  for (const flat of flats) {
+    const from = fastest === undefined ? 1 / dlroof.farRight : fastest.ridges[flat.key];
+    lines.push({ roof: flat, unit: 'FLOP/s', flat: true, strong: roofs.used.includes(flat.key), line: [[from, flat.per_second], [dlroof.farRight, flat.per_second]] });
+  }
+  for (const slanted of roofs.bytes) {
+    const end = flats.length > 0 ? [slanted.ridges[flats[0].key], flats[0].per_second] : [dlroof.farRight, slanted.start[1]];
+    lines.push({ roof: slanted, unit: 'B/s', flat: false, strong: levels.includes(slanted.key), line: [slanted.start, end] });
+  }
+  for (const one of lines) one.trace = dlroof.roofLine(one.line, one.roof.proved, one.strong, colours);
+  return lines;
+};
+
+dlroof.ridges = (roofs) => {
+  const flats = dlroof.drawnFlats(roofs).filter((flat) => !flat.finer);
+  const levels = dlroof.currentLevels();
+  const slanted = roofs.bytes.filter((roof) => levels.includes(roof.key));
+  return slanted.flatMap((roof) => flats.map((flat) => ({ x: roof.ridges[flat.key], y: flat.per_second, text: `ridge ${dlroof.digits(roof.ridges[flat.key])}` })));
+};
+
+dlroof.classicLabels = (plane, lines, ridges, colours) => {
+  const labels = [];
+  for (const one of lines) {
+    const name = one.flat ? one.roof.key : dlroof.levelName(one.roof.key);
+    const doubt = one.roof.proved ? '' : ' (not proved)';
+    for (const text of [`${name}  ${dlroof.scaled(one.roof.per_second, one.unit)}${doubt}`, name]) {
+      const places = one.flat ? dlroof.alongLevel(plane, one.roof.per_second, plane.left(one.line[0][0]), text)
+        : [...dlroof.alongRising(plane, one.line, text, -1), ...dlroof.alongRising(plane, one.line, text, 1)];
+      labels.push({ text, places, of: one.roof.key, colour: one.strong ? colours.ink : colours.soft });
+    }
+  }
+  for (const ridge of ridges) {
+    const half = ridge.text.length * dlroof.letter / 2;
+    const [left, top] = [plane.left(ridge.x), plane.top(ridge.y)];
+    labels.push({ text: ridge.text, colour: colours.soft, places: [{ left: left + half + 7, top: top + 10, angle: 0 }, { left: left + half + 7, top: top + 22, angle: 0 },
+      { left: left + half + 7, top: top - 10, angle: 0 }, { left: left - half - 7, top: top - 10, angle: 0 }] });
+  }
+  return labels;
+};
+
+dlroof.classicTraces = (points, lines, ridges, colours) => {
+  const traces = lines.map((one) => one.trace);
+  traces.push({ type: 'scatter', mode: 'markers', x: ridges.map((ridge) => ridge.x), y: ridges.map((ridge) => ridge.y), hoverinfo: 'skip',
+    marker: { symbol: 'diamond', size: 6, color: colours.roof } });
+  const trace = { type: 'scatter', mode: 'markers', x: points.map((p) => p.entry.intensity), y: points.map((p) => p.entry.flops_per_second),
+    customdata: points.map((p) => p.index), text: points.map((p) => dlroof.hoverText(p.record, p.entry.level, p.entry)), hovertemplate: '%{text}<extra></extra>',
+    marker: dlroof.markerStyle(points.length, points.map((p) => dlroof.symbol(p.record, dlroof.isMeasured(p.entry))), points.map((p) => dlroof.colour(p.record))) };
+  if (points.length <= 1000) {
+    const bars = points.map((p) => dlroof.list(p.entry.error_bar));
+    trace.error_y = { type: 'data', symmetric: false, arrayminus: bars.map((bar) => bar[0] || 0), array: bars.map((bar) => bar[1] || 0), thickness: 1.2, width: 0, color: colours.soft };
+  }
+  traces.push(trace);
+  return traces;
+};
+
+dlroof.drawClassic = (shown) => {
+  const element = dlroof.byId('classic');
+  const roofs = dlroof.currentRoofs();
+  const caption = dlroof.byId('classic-caption');
+  if (roofs === undefined) {
+    caption.textContent = 'No ceilings in this file: dlroof machine measures them.';
+    element.hidden = true;
+    return;
+  }
+  const points = dlroof.classicPoints(shown);
+  const ridges = dlroof.ridges(roofs);
+  const flats = dlroof.drawnFlats(roofs);
+  const ranges = { x: dlroof.rangeOf([...points.map((p) => p.entry.intensity), ...ridges.map((ridge) => ridge.x)], 0.6, 0.9),
+    y: dlroof.rangeOf([...points.map((p) => p.entry.flops_per_second), ...flats.map((flat) => flat.per_second)], points.length > 0 ? 0.35 : 2, 0.3) };
+  dlroof.draw(element, ranges, (plane) => {
+    const colours = dlroof.palette();
+    const lines = dlroof.classicRoofs(roofs, colours);
+    return { traces: dlroof.classicTraces(points, lines, ridges, colours), labels: dlroof.classicLabels(plane, lines, ridges, colours), marks: points.map((p) => [p.index, [p.entry.intensity, p.entry.flops_per_second]]),
+      layout: dlroof.layout('intensity [FLOP/byte]', 'performance [FLOP/s]', plane, 3) };
+  });
+  caption.textContent = `${dlroof.drawnText(points, shown)} Bytes of ${dlroof.currentLevels().map(dlroof.levelName).join(', ')}; roofs of ${dlroof.roofsName(roofs)}. ` +
+    `${dlroof.hollowNote} Dashed: not proved.`;
+};
+
+// "12 benchmarks drawn, 3 not (...)." Never silent about what a chart leaves out.
+dlroof.drawnText = (points, shown) => {
+  const drawn = new Set(points.map((p) => p.index)).size;
+  const left = shown.length - drawn;
+  const other = shown.filter((index) => !dlroof.onRoofs(dlroof.records[index]) && dlroof.records[index].classic).length;
+  const why = other > 0 ? ` (${other} of them on other roofs)` : '';
+  return `${drawn} benchmark${drawn === 1 ? '' : 's'} drawn${left > 0 ? `, ${left} without a point here${why}` : ''}.`;
+};

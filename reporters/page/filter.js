@@ -1,0 +1,101 @@
+'use strict';
+// What is shown: the state of the filter, kept in the address so that a link repeats it.
+dlroof.records = dlroof.list(dlroof.content.records).map(dlroof.map);
+dlroof.roofs = dlroof.list(dlroof.content.roofs);
+dlroof.state = { text: '', op: '', direction: '', type: '', level: '', roofs: '', every: '', sort: '', selected: '' };
+dlroof.fields = ['op', 'direction', 'type'];
+
+dlroof.readAddress = () => {
+  const found = new URLSearchParams(location.hash.slice(1));
+  for (const key of Object.keys(dlroof.state)) dlroof.state[key] = found.get(key) || '';
+};
+
+dlroof.writeAddress = () => {
+  const set = Object.entries(dlroof.state).filter(([, value]) => value !== '');
+  const text = new URLSearchParams(set).toString();
+  history.replaceState(null, '', text === '' ? location.pathname + location.search : `#${text}`);
+};
+
+// The roofs drawn now; undefined in a file without machines.
+dlroof.currentRoofs = () => {
+  const chosen = dlroof.state.roofs === '' ? dlroof.content.main_roofs : Number(dlroof.state.roofs);
+  return dlroof.roofs[chosen] || dlroof.roofs[0];
+};
+
+// Levels whose points are drawn.
+dlroof.currentLevels = () => {
+  const roofs = dlroof.currentRoofs();
+  if (roofs === undefined) return [];
+  if (dlroof.state.level === 'all') return roofs.bytes.map((roof) => roof.key);
+  return [dlroof.state.level || roofs.level || 'dram'];
+};
+
+dlroof.searchable = dlroof.records.map((record) =>
+  [record.name, record.algorithm, record.reason, record.status, ...dlroof.list(record.remarks)].map(dlroof.text).join('\n').toLowerCase());
+
+dlroof.filtered = () => {
+  const words = dlroof.state.text.toLowerCase().split(/\s+/).filter((word) => word !== '');
+  const shown = [];
+  dlroof.records.forEach((record, index) => {
+    if (dlroof.fields.some((field) => dlroof.state[field] !== '' && record[field] !== dlroof.state[field])) return;
+    if (words.every((word) => dlroof.searchable[index].includes(word))) shown.push(index);
+  });
+  return shown;
+};
+
+// On the roofs drawn now: same device, same number of threads.
+dlroof.onRoofs = (record) => {
+  const roofs = dlroof.currentRoofs();
+  return roofs !== undefined && record.device === roofs.device && (!record.threads || record.threads === roofs.threads);
+};
+
+dlroof.fillSelect = (id, options) => {
+  const select = dlroof.byId(id);
+  select.replaceChildren();
+  for (const [value, text] of options) dlroof.add(select, 'option', '', text).value = value;
+  select.closest('label').hidden = options.length < 2;
+};
+
+dlroof.fillFilters = () => {
+  for (const field of dlroof.fields) {
+    const values = [...new Set(dlroof.records.map((record) => dlroof.text(record[field])))].filter((value) => value !== '').sort();
+    dlroof.fillSelect(`filter-${field}`, [['', 'all'], ...values.map((value) => [value, value])]);
+  }
+  const known = new Set(dlroof.records.flatMap((record) => dlroof.list(record.classic).map((entry) => entry.level)));
+  const levels = Object.keys(dlroof.levelNames).filter((level) => known.has(level));
+  dlroof.fillSelect('filter-level', [...levels.map((level) => [level, dlroof.levelName(level)]), ...(levels.length > 1 ? [['all', 'all levels']] : [])]);
+  dlroof.fillSelect('filter-roofs', dlroof.roofs.map((roofs, index) => [String(index), dlroof.roofsName(roofs)]));
+};
+
+dlroof.roofsName = (roofs) => {
+  const threads = roofs.threads > 0 ? `${roofs.threads} thread${roofs.threads === 1 ? '' : 's'}` : 'threads unknown';
+  const devices = new Set(dlroof.roofs.map((one) => one.device));
+  return devices.size > 1 ? `${roofs.device}, ${threads}` : threads;
+};
+
+dlroof.showFilters = () => {
+  for (const key of ['text', ...dlroof.fields]) dlroof.byId(`filter-${key}`).value = dlroof.state[key];
+  dlroof.byId('filter-every').checked = dlroof.state.every !== '';
+  const roofs = dlroof.currentRoofs();
+  dlroof.byId('filter-roofs').value = String(dlroof.roofs.indexOf(roofs));
+  dlroof.byId('filter-level').value = dlroof.state.level || (roofs && roofs.level) || '';
+};
+
+dlroof.watchFilters = (changed) => {
+  let timer = 0;
+  for (const key of ['text', ...dlroof.fields, 'level', 'roofs', 'every']) {
+    const input = dlroof.byId(`filter-${key}`);
+    input.addEventListener('input', () => {
+      dlroof.state[key] = input.type === 'checkbox' ? (input.checked ? '1' : '') : input.value;
+      clearTimeout(timer);
+      timer = setTimeout(changed, key === 'text' ? 150 : 0);
+    });
+  }
+  dlroof.byId('filters').addEventListener('submit', (event) => event.preventDefault());
+  dlroof.byId('filters').addEventListener('reset', (event) => {
+    event.preventDefault();
+    for (const key of Object.keys(dlroof.state)) if (key !== 'selected' && key !== 'sort') dlroof.state[key] = '';
+    dlroof.showFilters();
+    changed();
+  });
+};

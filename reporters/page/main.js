@@ -1,0 +1,79 @@
+'use strict';
+// Text first, so that the page is there before plotly has been read; charts as soon as it has.
+dlroof.chartsReady = false;
+
+dlroof.redrawCharts = (shown) => {
+  if (!dlroof.chartsReady) return;
+  dlroof.drawClassic(shown);
+  dlroof.drawTime(shown);
+};
+
+dlroof.changed = () => {
+  const shown = dlroof.filtered();
+  dlroof.byId('shown').textContent = `${shown.length} of ${dlroof.records.length} shown`;
+  dlroof.drawTable(shown);
+  dlroof.redrawCharts(shown);
+  dlroof.writeAddress();
+};
+
+dlroof.select = (index) => {
+  const name = dlroof.text(dlroof.records[index].name);
+  dlroof.state.selected = dlroof.state.selected === name ? '' : name;
+  for (const row of dlroof.byId('records-body').querySelectorAll('tr[data-index]')) {
+    row.setAttribute('aria-selected', String(dlroof.state.selected !== '' && dlroof.text(dlroof.records[Number(row.dataset.index)].name) === dlroof.state.selected));
+  }
+  dlroof.drawSelected();
+  for (const chart of ['classic', 'time']) dlroof.drawRings(dlroof.byId(chart));
+  dlroof.writeAddress();
+};
+
+dlroof.redraw = () => {
+  dlroof.drawLegend(dlroof.changed);
+  dlroof.redrawCharts(dlroof.filtered());
+};
+
+dlroof.watchWindow = () => {
+  let timer = 0;
+  let width = 0;
+  new ResizeObserver(([entry]) => {
+    if (dlroof.printing || entry.contentRect.width === width) return;
+    const first = width === 0;
+    width = entry.contentRect.width;
+    clearTimeout(timer);
+    if (!first) timer = setTimeout(dlroof.redraw, 100);
+  }).observe(document.querySelector('.charts'));
+  matchMedia('(prefers-color-scheme: dark)').addEventListener('change', dlroof.redraw);
+  const print = (on) => {
+    dlroof.printing = on;
+    if (on) dlroof.addRows(2000);
+    dlroof.byId('provenance').open = on;
+    dlroof.redraw();
+  };
+  addEventListener('beforeprint', () => print(true));
+  addEventListener('afterprint', () => print(false));
+  addEventListener('hashchange', () => {
+    dlroof.readAddress();
+    dlroof.showFilters();
+    dlroof.drawSelected();
+    dlroof.changed();
+  });
+};
+
+dlroof.readAddress();
+dlroof.drawHeader();
+dlroof.fillFilters();
+dlroof.showFilters();
+dlroof.watchFilters(dlroof.changed);
+dlroof.drawLegend(dlroof.changed);
+dlroof.makeHead(dlroof.changed);
+dlroof.watchTable();
+dlroof.changed();
+dlroof.drawSelected();
+dlroof.drawFindings();
+dlroof.drawMachines();
+dlroof.watchWindow();
+document.addEventListener('DOMContentLoaded', () => requestAnimationFrame(() => setTimeout(() => {
+  dlroof.chartsReady = true;
+  dlroof.redrawCharts(dlroof.filtered());
+  document.documentElement.dataset.drawn = 'yes';
+})));

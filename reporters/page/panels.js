@@ -1,0 +1,174 @@
+'use strict';
+// Everything in words: what ran where, the selected benchmark, findings, ceilings.
+dlroof.pair = (list, term, text) => {
+  if (text === '') return;
+  dlroof.add(list, 'dt', '', term);
+  dlroof.add(list, 'dd', '', text);
+};
+
+dlroof.drawHeader = () => {
+  const context = dlroof.map(dlroof.content.context);
+  const ours = dlroof.map(context.dlroof);
+  const machines = dlroof.list(dlroof.content.machines).map(dlroof.map);
+  const name = machines.map((machine) => dlroof.text(machine.name)).filter((one) => one !== '').join(' + ') || dlroof.text(context.host_name) || 'benchmarks';
+  dlroof.byId('title').textContent = name;
+  document.title = `${name} · dlroof`;
+  const counts = new Map();
+  for (const record of dlroof.records) counts.set(dlroof.text(record.status), (counts.get(dlroof.text(record.status)) || 0) + 1);
+  const parts = ['ok', 'unsupported', 'failed', 'wrong'].filter((status) => counts.has(status)).map((status) => `${counts.get(status)} ${status}`);
+  dlroof.byId('summary').textContent = `${dlroof.records.length} benchmark${dlroof.records.length === 1 ? '' : 's'}${parts.length > 0 ? `: ${parts.join(', ')}` : ''}`;
+  const threads = [...new Set(dlroof.records.map((record) => record.threads).filter((one) => dlroof.isNumber(one) && one > 0))].sort((a, b) => a - b);
+  dlroof.byId('facts').textContent = [dlroof.text(context.date).replace('T', ' '), threads.length > 0 ? `${threads.join(', ')} thread${threads.join() === '1' ? '' : 's'}` : '',
+    dlroof.text(context.host_name), ours.version ? `dlroof ${dlroof.text(ours.version)}` : '', ...Object.entries(dlroof.map(ours.libraries)).map(([key, value]) => `${key} ${dlroof.text(value)}`)]
+    .filter((part) => part !== '').join(' · ');
+  const origin = dlroof.byId('origin');
+  dlroof.pair(origin, 'command', dlroof.text(ours.command) || dlroof.text(context.executable));
+  dlroof.pair(origin, 'commit', dlroof.text(ours.commit));
+  for (const [key, value] of Object.entries(dlroof.map(ours.conventions))) dlroof.pair(origin, key, typeof value === 'string' ? value : JSON.stringify(value));
+  for (const key of ['library_build_type', 'library_version', 'num_cpus', 'mhz_per_cpu', 'cpu_scaling_enabled', 'aslr_enabled']) {
+    if (context[key] !== undefined) dlroof.pair(origin, key.replaceAll('_', ' '), String(context[key]));
+  }
+};
+
+dlroof.symbolPicture = (symbol, colour) => {
+  const svg = document.createElementNS('http://www.w3.org/2000/svg', 'svg');
+  svg.setAttribute('width', '12');
+  svg.setAttribute('height', '12');
+  svg.setAttribute('viewBox', '-6 -6 12 12');
+  svg.setAttribute('aria-hidden', 'true');
+  const path = document.createElementNS('http://www.w3.org/2000/svg', 'path');
+  const hollow = symbol.endsWith('-open');
+  const shapes = { circle: 'M4,0A4,4 0 1,1 -4,0A4,4 0 1,1 4,0Z', square: 'M-4,-4H4V4H-4Z', diamond: 'M0,-5L5,0L0,5L-5,0Z', 'triangle-up': 'M0,-5L5,4H-5Z',
+    pentagon: 'M0,-5L4.8,-1.5L3,4H-3L-4.8,-1.5Z', hexagon: 'M2.5,-4.5L5,0L2.5,4.5H-2.5L-5,0L-2.5,-4.5Z', cross: 'M-1.5,-5H1.5V-1.5H5V1.5H1.5V5H-1.5V1.5H-5V-1.5H-1.5Z' };
+  path.setAttribute('d', shapes[symbol.replace('-open', '')]);
+  path.setAttribute('fill', hollow ? 'none' : colour);
+  path.setAttribute('stroke', colour);
+  path.setAttribute('stroke-width', '1.6');
+  svg.append(path);
+  return svg;
+};
+
+dlroof.drawLegend = (changed) => {
+  const legend = dlroof.byId('legend');
+  legend.replaceChildren();
+  const placed = dlroof.records.filter((record) => record.classic || record.time);
+  const entry = (text, symbol, colour, values) => {
+    const button = dlroof.add(legend, 'button');
+    button.type = 'button';
+    button.title = `Show only ${text}`;
+    button.append(dlroof.symbolPicture(symbol, colour), text);
+    button.addEventListener('click', () => {
+      Object.assign(dlroof.state, values);
+      dlroof.showFilters();
+      changed();
+    });
+  };
+  for (const name of dlroof.seriesNames) {
+    const record = placed.find((one) => dlroof.seriesOf(one) === name);
+    entry(name, 'circle', dlroof.colour(record), { op: dlroof.text(record.op), direction: dlroof.text(record.direction) });
+  }
+  for (const type of [...new Set(placed.map((record) => dlroof.text(record.type)))].sort()) {
+    if (type !== '') entry(type, dlroof.symbol({ type }, false), dlroof.palette().soft, { type });
+  }
+};
+
+dlroof.figure = (parent, label, text) => {
+  if (text === '') return;
+  const box = dlroof.add(parent, 'div');
+  dlroof.add(box, 'span', '', label);
+  box.append(text);
+};
+
+dlroof.workText = (record) => Object.entries(dlroof.map(record.work)).flatMap(([from, work]) => [
+  ...Object.entries(dlroof.map(dlroof.map(work).flops)).map(([pipe, flops]) => `${dlroof.scaled(flops, 'FLOP')} ${pipe} (${from})`),
+  ...Object.entries(dlroof.map(dlroof.map(work).parts)).map(([part, flops]) => `of which ${part} ${dlroof.scaled(flops, 'FLOP')}`),
+  ...dlroof.byLevel(dlroof.map(work).bytes).map(([level, bytes]) => `${dlroof.scaled(bytes, 'B')} ${dlroof.levelName(level)} (${from})`)]).join(', ');
+
+dlroof.drawSelected = () => {
+  const panel = dlroof.byId('selected');
+  panel.replaceChildren();
+  const record = dlroof.state.selected === '' ? undefined : dlroof.records.find((one) => dlroof.text(one.name) === dlroof.state.selected);
+  panel.classList.toggle('hint', record === undefined);
+  if (record === undefined) {
+    dlroof.add(panel, 'p', 'hint', 'Select a point or a row to see all that is known about a benchmark. Drag in a chart to zoom, double-click to go back.');
+    return;
+  }
+  const head = dlroof.add(panel, 'p', 'head');
+  dlroof.add(head, 'span', 'name', dlroof.text(record.name));
+  dlroof.add(head, 'span', `badge ${dlroof.text(record.status)}`, dlroof.text(record.status));
+  const figures = dlroof.add(panel, 'div', 'figures');
+  const time = dlroof.map(record.time);
+  dlroof.figure(figures, 'median time', dlroof.scaled(dlroof.map(record.seconds).median, 's'));
+  dlroof.figure(figures, '95 % interval', dlroof.interval(dlroof.map(record.seconds).ci95, 's'));
+  dlroof.figure(figures, 'clean repetitions', dlroof.repetitions(record));
+  for (const entry of dlroof.list(record.classic)) {
+    dlroof.figure(figures, `${dlroof.levelName(entry.level)}: intensity`, `${dlroof.digits(entry.intensity)} FLOP/byte`);
+    dlroof.figure(figures, `${dlroof.levelName(entry.level)}: of its roof`, `${dlroof.percent(entry.fraction) || 'not proved:'} of ${dlroof.scaled(entry.roof, 'FLOP/s')}`);
+  }
+  dlroof.figure(figures, 'performance', dlroof.scaled(dlroof.roofPart(record, 'flops_per_second'), 'FLOP/s'));
+  dlroof.figure(figures, 'bound by', dlroof.boundText(record));
+  dlroof.figure(figures, 'gap', dlroof.isNumber(time.gap) ? `${dlroof.digits(time.gap)}×` : '');
+  dlroof.figure(figures, 'compute time at its roof', dlroof.scaled(time.compute_seconds, 's'));
+  for (const [level, seconds] of dlroof.byLevel(time.memory_seconds)) dlroof.figure(figures, `${dlroof.levelName(level)} time at its roof`, dlroof.scaled(seconds, 's'));
+  dlroof.figure(figures, 'launch overhead', dlroof.scaled(time.overhead_seconds, 's'));
+  for (const text of [record.reason, ...dlroof.list(record.remarks), record.advice]) if (dlroof.text(text) !== '') dlroof.add(panel, 'p', 'advice', dlroof.text(text));
+  const more = dlroof.add(panel, 'dl', 'pairs');
+  dlroof.pair(more, 'algorithm', dlroof.text(record.algorithm));
+  dlroof.pair(more, 'verified', dlroof.text(record.verified));
+  dlroof.pair(more, 'work', dlroof.workText(record));
+  dlroof.pair(more, 'ran with', [dlroof.isNumber(record.threads) && record.threads > 0 ? `threads ${record.threads}` : '', dlroof.text(record.cache) && `${record.cache} cache`,
+    dlroof.isNumber(record.seed) ? `seed ${record.seed}` : ''].filter((part) => part).join(', '));
+};
+
+dlroof.drawFindings = () => {
+  const list = dlroof.byId('findings');
+  const found = [];
+  for (const record of dlroof.records) {
+    if (record.status !== 'ok') found.push([`${dlroof.text(record.status)}: ${dlroof.text(record.reason) || 'no reason given'}`, record]);
+    else for (const text of [record.reason, ...dlroof.list(record.remarks)]) if (dlroof.text(text) !== '') found.push([dlroof.text(text), record]);
+  }
+  const grouped = new Map();
+  for (const [text, record] of found) grouped.set(text, [...(grouped.get(text) || []), record]);
+  dlroof.byId('findings-section').hidden = grouped.size === 0;
+  const entries = [...grouped];
+  for (const [text, records] of entries.slice(0, 50)) {
+    const item = dlroof.add(list, 'li', '', `${text} `);
+    dlroof.add(item, 'span', 'who name', records.length === 1 ? dlroof.text(records[0].name) : `${dlroof.text(records[0].name)} and ${records.length - 1} more`);
+  }
+  if (entries.length > 50) dlroof.add(list, 'li', '', `${entries.length - 50} more: see the last column of the table.`);
+};
+
+dlroof.addCeilings = (parent, title, ceilings, unit) => {
+  const table = dlroof.add(parent, 'table');
+  const head = dlroof.add(dlroof.add(table, 'thead'), 'tr');
+  for (const [text, kind] of [[title, ''], ['Value', 'number'], ['95 % interval', 'number'], ['Threads', 'number'], ['Clock', 'number'], ['Proof', ''], ['How', '']]) dlroof.add(head, 'th', kind, text).scope = 'col';
+  const body = dlroof.add(table, 'tbody');
+  for (const [key, ceiling] of Object.entries(dlroof.map(ceilings)).sort((a, b) => dlroof.map(b[1]).per_second - dlroof.map(a[1]).per_second)) {
+    const row = dlroof.add(body, 'tr');
+    dlroof.add(row, 'td', 'name', dlroof.levelNames[key] || key);
+    for (const [label, text] of [['Value', dlroof.scaled(ceiling.per_second, unit)], ['95 % interval', dlroof.interval(ceiling.ci95, unit)], ['Threads', dlroof.text(ceiling.threads)], ['Clock', dlroof.scaled(ceiling.clock_hz, 'Hz')]]) {
+      const cell = dlroof.add(row, 'td', 'number', text);
+      if (text !== '') cell.dataset.label = label;
+    }
+    const proof = dlroof.add(row, 'td');
+    dlroof.add(proof, 'span', `badge ${ceiling.proved === true ? 'ok' : 'unproved'}`, ceiling.proved === true ? 'proved' : `not proved${ceiling.reason ? `: ${dlroof.text(ceiling.reason)}` : ''}`);
+    dlroof.add(row, 'td', 'note', dlroof.text(ceiling.how));
+  }
+};
+
+dlroof.drawMachines = () => {
+  const parent = dlroof.byId('machines');
+  for (const machine of dlroof.list(dlroof.content.machines).map(dlroof.map)) {
+    dlroof.add(parent, 'p', 'facts', [`${dlroof.text(machine.device)}: ${dlroof.text(machine.name)}`, dlroof.text(machine.measured_at) && `measured ${dlroof.text(machine.measured_at)}`,
+      machine.fingerprint && `fingerprint ${dlroof.text(machine.fingerprint)}`, ...dlroof.byLevel(machine.cache_bytes).map(([level, bytes]) => `${dlroof.levelName(level)} ${dlroof.capacity(bytes)}`),
+      ...Object.entries(dlroof.map(machine.facts)).map(([key, value]) => `${key} ${dlroof.text(value)}`)].filter((part) => part).join(' · '));
+    const sets = Object.entries(dlroof.map(machine.by_threads)).sort((a, b) => Number(b[0]) - Number(a[0]));
+    for (const [threads, set] of sets.length > 0 ? sets : [['', machine]]) {
+      if (threads !== '') dlroof.add(parent, 'h3', '', `${threads} thread${threads === '1' ? '' : 's'}`);
+      dlroof.addCeilings(parent, 'Arithmetic', dlroof.map(set).flops, 'FLOP/s');
+      dlroof.addCeilings(parent, 'Memory', dlroof.map(set).bytes, 'B/s');
+      if (dlroof.isNumber(dlroof.map(set).launch_seconds)) dlroof.add(parent, 'p', 'facts', `Cost of starting one primitive: ${dlroof.scaled(set.launch_seconds, 's')}`);
+    }
+  }
+  if (parent.children.length === 0) dlroof.add(parent, 'p', 'facts', 'No ceilings in this file.');
+};

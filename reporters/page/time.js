@@ -1,0 +1,125 @@
+'use strict';
+// The time-based roofline: a dot where the roofs would allow a record to be, a symbol where it is, both on one diagonal.
+// Every coordinate is in the file (`time`).
+dlroof.mostDots = 2000;  // above it the line alone shows where the roofs are
+
+dlroof.timePoints = (shown) => {
+  const points = [];
+  for (const index of shown) {
+    const record = dlroof.records[index];
+    const time = dlroof.map(record.time);
+    if (!dlroof.onRoofs(record) || !dlroof.isNumber(time.compute_seconds) || time.compute_seconds <= 0) continue;
+    for (const level of dlroof.currentLevels()) {
+      const memory = dlroof.map(time.memory_seconds)[level];
+      if (!dlroof.isNumber(memory) || memory <= 0) continue;
+      const point = dlroof.map(time.point);
+      const there = dlroof.map(point.memory_seconds)[level];
+      points.push({ index, record, level, entry: dlroof.list(record.classic).find((one) => one.level === level), complexity: [memory, time.compute_seconds],
+        point: dlroof.isNumber(there) && dlroof.isNumber(point.compute_seconds) ? [there, point.compute_seconds] : undefined });
+    }
+  }
+  return points;
+};
+
+// Both axes of one scale, so that the machine balance rises at 45 degrees.
+dlroof.timeRanges = (element, points, boxes) => {
+  const both = points.flatMap((p) => [p.complexity, ...(p.point ? [p.point] : [])]);
+  const x = dlroof.rangeOf([...both.map((p) => p[0]), ...boxes], 0.3, 0.35);
+  const y = dlroof.rangeOf([...both.map((p) => p[1]), ...boxes], 0.3, 0.35);
+  const plane = dlroof.plane(element, x, y);
+  const perPixel = Math.max((x[1] - x[0]) / plane.width, (y[1] - y[0]) / plane.height);
+  const widen = (range, pixels) => {
+    const more = (perPixel * pixels - (range[1] - range[0])) / 2;
+    return [range[0] - more, range[1] + more];
+  };
+  return { x: widen(x, plane.width), y: widen(y, plane.height) };
+};
+
+dlroof.decades = (plane) => {
+  const decades = [];
+  for (let power = Math.ceil(Math.min(plane.x[0], plane.y[0])); power <= Math.max(plane.x[1], plane.y[1]); power += 1) decades.push(Number(`1e${power}`));
+  return decades;
+};
+
+dlroof.timeFar = [1e-18, 1e9];  // [s] outside every chart, so that guides cross it whole
+
+dlroof.timeGuides = (plane, colours) => {
+  const far = dlroof.timeFar;
+  const isoX = [];
+  const isoY = [];
+  for (const time of dlroof.decades(plane)) {
+    isoX.push(far[0], time, time, null);
+    isoY.push(time, time, far[0], null);
+  }
+  const traces = [{ type: 'scatter', mode: 'lines', x: isoX, y: isoY, hoverinfo: 'skip', line: { color: colours.line, width: 1.2 } },
+    { type: 'scatter', mode: 'lines', x: far, y: far, hoverinfo: 'skip', line: { color: colours.roof, width: 2 } }];
+  return traces;
+};
+
+// A call whose roof times both lie in the box is bound by the cost of starting it.
+dlroof.overheadBoxes = (boxes, colours) => boxes.map((box) => ({ type: 'rect', layer: 'below', x0: dlroof.timeFar[0], y0: dlroof.timeFar[0], x1: box, y1: box,
+  fillcolor: colours.box, line: { color: colours.warn, width: 1.3, dash: 'dash' } }));
+
+dlroof.timeTraces = (points, colours) => {
+  const lineX = [];
+  const lineY = [];
+  for (const p of points) {
+    if (!p.point) continue;
+    lineX.push(p.complexity[0], p.point[0], null);
+    lineY.push(p.complexity[1], p.point[1], null);
+  }
+  const located = points.filter((p) => p.point);
+  const hover = (list) => list.map((p) => `${dlroof.hoverText(p.record, p.level, p.entry)}<br>roof times: compute ${dlroof.scaled(p.complexity[1], 's')}, ` +
+    `${dlroof.levelName(p.level)} ${dlroof.scaled(p.complexity[0], 's')}` +
+    (dlroof.isNumber(p.record.time.overhead_seconds) ? `, overhead ${dlroof.scaled(p.record.time.overhead_seconds, 's')}` : ''));
+  const marks = (list, where, marker) => ({ type: 'scatter', mode: 'markers', x: list.map((p) => where(p)[0]), y: list.map((p) => where(p)[1]), customdata: list.map((p) => p.index),
+    text: hover(list), hovertemplate: '%{text}<extra></extra>', marker });
+  return [{ type: 'scatter', mode: 'lines', x: lineX, y: lineY, hoverinfo: 'skip', line: { color: colours.faint, width: points.length > 300 ? 0.5 : 1 } },
+    marks(points.length > dlroof.mostDots ? [] : points, (p) => p.complexity, { symbol: 'circle', size: 4.5, color: points.map((p) => dlroof.colour(p.record)) }),
+    marks(located, (p) => p.point, dlroof.markerStyle(located.length, located.map((p) => dlroof.symbol(p.record, dlroof.isMeasured(p.entry))), located.map((p) => dlroof.colour(p.record))))];
+};
+
+dlroof.timeLabels = (plane, boxes, colours) => {
+  const labels = [];
+  const corner = (value, text, colour) => {
+    const half = text.length * dlroof.letter / 2;
+    const [left, top] = [plane.left(value), plane.top(value)];
+    labels.push({ text, colour, places: [{ left: left + half + 6, top: top - 2, angle: 0 }, { left: left - half - 4, top: top - 9, angle: 0 }, { left: left + half + 4, top: top + 10, angle: 0 }] });
+  };
+  for (const box of boxes) {
+    const text = `overhead ${dlroof.scaled(box, 's')}`;
+    const half = text.length * dlroof.letter / 2;
+    labels.push({ text, colour: colours.warn, places: [...dlroof.alongLevel({ ...plane, width: Math.min(plane.left(box), plane.width) }, box, 0, text).reverse(),
+      { left: half + 4, top: plane.top(box) - 9, angle: 0 }] });
+  }
+  for (const time of dlroof.decades(plane)) corner(time, dlroof.scaled(time, 's').replace(/\.0+ /, ' '), colours.soft);
+  const level = dlroof.currentLevels().length === 1 ? `${dlroof.levelName(dlroof.currentLevels()[0])} ` : '';
+  labels.push({ text: 'compute bound', colour: colours.faint, bare: true, places: [{ left: 60, top: 16, angle: 0 }, { left: 60, top: 34, angle: 0 }] });
+  labels.push({ text: `${level}bandwidth bound`, colour: colours.faint, bare: true, places: [14, 32].map((up) => ({ left: plane.width - 75, top: plane.height - up, angle: 0 })) });
+  return labels;
+};
+
+dlroof.drawTime = (shown) => {
+  const element = dlroof.byId('time');
+  const points = dlroof.timePoints(shown);
+  const caption = dlroof.byId('time-caption');
+  element.hidden = points.length === 0;
+  if (points.length === 0) {
+    caption.textContent = 'Nothing to draw: no benchmark here has a time, FLOPs, bytes of this level and both ceilings.';
+    return;
+  }
+  const overheads = [...new Set(points.map((p) => p.record.time.overhead_seconds).filter((value) => dlroof.isNumber(value) && value > 0))].sort((a, b) => a - b);
+  const boxes = overheads.length <= 4 ? overheads : [overheads[0], overheads[overheads.length - 1]];
+  dlroof.draw(element, dlroof.timeRanges(element, points, boxes), (plane) => {
+    const colours = dlroof.palette();
+    const traces = [...dlroof.timeGuides(plane, colours), ...dlroof.timeTraces(points, colours)];
+    const layout = dlroof.layout(`${dlroof.currentLevels().map(dlroof.levelName).join(', ')} time [s]`, 'compute time [s]', plane, 0);
+    layout.xaxis.showgrid = false;
+    layout.yaxis.showgrid = false;
+    layout.shapes = dlroof.overheadBoxes(boxes, colours);
+    return { traces, layout, labels: dlroof.timeLabels(plane, boxes, colours), marks: points.map((p) => [p.index, p.point || p.complexity]) };
+  });
+  caption.textContent = `${dlroof.drawnText(points, shown)} ${points.length > dlroof.mostDots ? 'Lower end of a line' : 'Dot'}: the time its roofs allow; ` +
+    'symbol: where it is; the line between them is the gap. ' +
+    'Grey corners: equal run time; diagonal: machine balance; dashed box: launch overhead.';
+};

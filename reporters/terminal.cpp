@@ -1,0 +1,225 @@
+#include "reporters/terminal.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <ostream>
+#include <vector>
+
+#include "reporters/chart.h"
+#include "reporters/json_access.h"
+#include "reporters/units.h"
+
+namespace dlroof {
+namespace {
+
+using nlohmann::json;
+using Row = std::vector<std::string>;
+
+constexpr int kLeastName = 16;  // columns; a narrower terminal wraps
+constexpr std::string_view kGap = "  ";
+
+// Bytes of the character that starts at text[at]; 0 when it is not valid UTF-8.
+std::size_t CharacterLength(std::string_view text, std::size_t at) {
+  const auto byte = [&](std::size_t i) {
+    return i < text.size() ? static_cast<unsigned char>(text[i]) : 0U;
+  };
+  const unsigned first = byte(at);
+  if (first < 0x80) return 1;
+  const std::size_t length = first >= 0xF0 ? 4 : first >= 0xE0 ? 3 : 2;
+  if (first < 0xC2 || first > 0xF4) return 0;
+  for (std::size_t i = 1; i < length; ++i)
+    if ((byte(at + i) & 0xC0) != 0x80) return 0;
+  // Overlong forms, surrogates and what lies beyond U+10FFFF.
+  const unsigned second = byte(at + 1);
+  const bool outside = (first == 0xE0 && second < 0xA0) || (first == 0xED && second > 0x9F) ||
+                       (first == 0xF0 && second < 0x90) || (first == 0xF4 && second > 0x8F);
+  return outside ? 0 : length;
+}
+
+std::vector<std::string_view> Characters(std::string_view text) {
+  std::vector<std::string_view> characters;
+  for (std::size_t at = 0; at < text.size();) {
+    const auto length = std::max<std::size_t>(1, CharacterLength(text, at));
+    characters.push_back(text.substr(at, length));
+    at += length;
+  }
+  return characters;
+}
+
+std::string Spaces(int count) {
+  return std::string(static_cast<std::size_t>(std::max(0, count)), ' ');
+}
+
+// The first column left-aligned and as wide as it may be, the others right-aligned.
+void WriteAligned(std::vector<Row> rows, int width, std::ostream& out) {
+  std::vector<int> widths(rows.front().size(), 0);
+  for (const Row& row : rows)
+    for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], TextWidth(row[i]));
+  int others = 0;
+  for (std::size_t i = 1; i < widths.size(); ++i)
+    others += widths[i] + static_cast<int>(kGap.size());
+  if (width > 0) widths[0] = std::min(widths[0], std::max(kLeastName, width - others));
+  for (Row& row : rows) {
+    row[0] = ShortenMiddle(row[0], widths[0]);
+    std::string line = row[0] + Spaces(widths[0] - TextWidth(row[0]));
+    for (std::size_t i = 1; i < row.size(); ++i)
+      line += std::string(kGap) + Spaces(widths[i] - TextWidth(row[i])) + row[i];
+    out << line.substr(0, line.find_last_not_of(' ') + 1) << '\n';
+  }
+}
+
+// The lowest of a record's roofs is the one that binds; its entry, null where nothing is placed.
+const json& BindingEntry(const json& record) {
+  static const json null;
+  const json* binding = &null;
+  const auto& entries = Member(record, "classic");
+  if (!entries.is_array()) return null;
+  for (const auto& entry : entries) {
+    const auto roof = Number(entry, "roof");
+    if (roof && (binding->is_null() || *roof <= *Number(*binding, "roof"))) binding = &entry;
+  }
+  return *binding;
+}
+
+std::string SpreadText(const json& seconds) {
+  const auto median = Positive(seconds, "median");
+  const auto& ci95 = Member(seconds, "ci95");
+  if (!median || !ci95.is_array() || ci95.size() != 2 || !ci95[0].is_number() ||
+      !ci95[1].is_number())
+    return "";
+  const double half = std::max(*median - ci95[0].get<double>(), ci95[1].get<double>() - *median);
+  return fmt::format("{:.1f} %", 100 * half / *median);
+}
+
+std::string BoundText(const json& time) {
+  const auto bound = Text(time, "bound");
+  return bound == "memory" ? Printable(LevelName(Text(time, "bound_level"))) : Printable(bound);
+}
+
+std::string Rendered(std::optional<double> value, std::string_view unit) {
+  return value ? WithPrefix(*value, unit) : "";
+}
+
+Row RecordRow(const json& record) {
+  const auto& entry = BindingEntry(record);
+  const auto& time = Member(record, "time");
+  const auto intensity = Number(entry, "intensity");
+  const auto fraction = Number(entry, "fraction");
+  const auto gap = Number(time, "gap");
+  return {Printable(Text(record, "name")),
+          Rendered(Number(Member(record, "seconds"), "median"), "s"),
+          SpreadText(Member(record, "seconds")),
+          Rendered(Number(entry, "flops_per_second"), "FLOP/s"),
+          intensity ? ThreeDigits(*intensity) : "",
+          entry.is_null() ? "" : Printable(LevelName(Text(entry, "level"))),
+          fraction ? fmt::format("{:.{}f}", 100 * *fraction, *fraction < 0.0995 ? 2 : 1) : "",
+          BoundText(time),
+          gap ? ThreeDigits(*gap) + "x" : ""};
+}
+
+// Why a record has no time, and what is to be said of one that has: text -> names, in order of
+// appearance.
+using Notes = std::vector<std::pair<std::string, std::vector<std::string>>>;
+
+void AddNote(const std::string& text, const json& record, Notes& notes) {
+  if (text.empty()) return;
+  const auto found = std::find_if(notes.begin(), notes.end(),
+                                  [&](const auto& note) { return note.first == text; });
+  auto& note = found == notes.end() ? notes.emplace_back(text, std::vector<std::string>()) : *found;
+  note.second.push_back(Text(record, "name"));
+}
+
+void WriteNotes(std::string_view title, const Notes& notes, std::ostream& out) {
+  if (notes.empty()) return;
+  out << '\n' << title << '\n';
+  for (const auto& [text, names] : notes) {
+    out << "  " << Printable(names.front());
+    if (names.size() > 1) out << " and " << names.size() - 1 << " more";
+    out << "\n    " << Printable(text) << '\n';
+  }
+}
+
+void WriteRecords(const json& run_file, int width, std::ostream& out) {
+  std::vector<Row> rows = {
+      {"benchmark", "time", "±", "FLOP/s", "FLOP/byte", "of", "% roof", "bound", "gap"}};
+  Notes missing, remarks;
+  const auto& records = Member(run_file, "records");
+  if (records.is_array()) {
+    for (const auto& record : records) {
+      const auto status = Text(record, "status"), reason = Text(record, "reason");
+      const bool timed = Number(Member(record, "seconds"), "median").has_value();
+      if (timed) rows.push_back(RecordRow(record));
+      if (status != "ok" || !timed)
+        AddNote((status == "ok" ? "no time" : status) + ": " +
+                    (reason.empty() ? "no reason given" : reason),
+                record, missing);
+      const auto& texts = Member(record, "remarks");
+      if (!texts.is_array()) continue;
+      for (const auto& text : texts)
+        if (text.is_string()) AddNote(text.get<std::string>(), record, remarks);
+    }
+  }
+  if (rows.size() > 1) WriteAligned(rows, width, out);
+  WriteNotes("not measured", missing, out);
+  WriteNotes("remarks", remarks, out);
+}
+
+void WriteCeilings(const json& run_file, std::ostream& out) {
+  for (const RoofSet& set : RoofSets(run_file)) {
+    out << fmt::format("\nceilings of {} with {} thread{}\n", Printable(set.machine), set.threads,
+                       set.threads == 1 ? "" : "s");
+    std::vector<Row> rows;
+    for (const Roof& roof : set.flops)
+      rows.push_back({"  " + Printable(roof.key), WithPrefix(roof.per_second, "FLOP/s"),
+                      roof.proved ? "" : "not proved"});
+    for (const Roof& roof : set.bytes)
+      rows.push_back({"  " + LevelName(roof.key), WithPrefix(roof.per_second, "B/s"),
+                      roof.proved ? "" : "not proved"});
+    if (set.launch_seconds) rows.push_back({"  launch", WithPrefix(*set.launch_seconds, "s"), ""});
+    if (!rows.empty()) WriteAligned(rows, 0, out);
+  }
+}
+
+}  // namespace
+
+int TextWidth(std::string_view utf8) { return static_cast<int>(Characters(utf8).size()); }
+
+std::string ShortenMiddle(const std::string& utf8, int width) {
+  const auto characters = Characters(utf8);
+  const auto count = static_cast<int>(characters.size());
+  if (count <= width || width < 1) return utf8;
+  // The end tells benchmarks apart more often than the start: it gets the odd one.
+  const int head = (width - 1) / 2, tail = width - 1 - head;
+  std::string text;
+  for (int i = 0; i < head; ++i) text += characters[i];
+  text += "…";
+  for (int i = count - tail; i < count; ++i) text += characters[i];
+  return text;
+}
+
+std::string Printable(std::string_view text) {
+  std::string printable;
+  for (std::size_t at = 0; at < text.size();) {
+    const auto length = CharacterLength(text, at);
+    const auto first = static_cast<unsigned char>(text[at]);
+    // C0, DEL, and C1 (U+0080 to U+009F), which some terminals obey too.
+    const bool control =
+        first < 0x20 || first == 0x7F ||
+        (first == 0xC2 && length == 2 && static_cast<unsigned char>(text[at + 1]) < 0xA0);
+    if (length == 0 || control)
+      printable += '?';
+    else
+      printable += text.substr(at, length);
+    at += std::max<std::size_t>(1, length);
+  }
+  return printable;
+}
+
+void WriteTables(const json& run_file, int width, std::ostream& out) {
+  WriteRecords(run_file, width, out);
+  WriteCeilings(run_file, out);
+}
+
+}  // namespace dlroof

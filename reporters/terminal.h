@@ -1,0 +1,26 @@
+// A run file as text for a terminal: a row per benchmark, findings, ceilings.
+#pragma once
+
+#include <iosfwd>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <string_view>
+
+namespace dlroof {
+
+// Rows of every record with a time (in the file's order), those without and their reasons beneath,
+// then remarks and the ceilings. `width` [columns] of the terminal; names are shortened in the
+// middle to fit, 0 leaves them whole (output to a file). Control characters of the file are not
+// passed on to the terminal.
+void WriteTables(const nlohmann::json& run_file, int width, std::ostream& out);
+
+// Columns that the text takes in a terminal: code points, for our text has no wide ones.
+int TextWidth(std::string_view utf8);
+
+// At most `width` columns, the middle replaced by "…". Never cuts a character in half.
+std::string ShortenMiddle(const std::string& utf8, int width);
+
+// Invalid UTF-8 and control characters (a newline, an escape sequence) become "?".
+std::string Printable(std::string_view text);
+
+}  // namespace dlroof
