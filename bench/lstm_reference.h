@@ -9,39 +9,16 @@
 // states.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "bench/lstm.h"
+#include "bench/lstm_tensors.h"
 
 namespace dlroof {
-
-// One layer; all tensors dense, the last index runs fastest.
-template <class T>
-struct LstmLayerWeights {
-  std::vector<T> input;       // [pass][input channel][gate][hidden unit]
-  std::vector<T> state;       // [pass][state channel][gate][hidden unit]
-  std::vector<T> projection;  // [pass][hidden unit][state channel]; empty without
-  std::vector<T> bias;        // [pass][gate][hidden unit]
-};
-
-// What a call takes. The gradient of a call's loss by each of these has the same shape.
-template <class T>
-struct LstmInput {
-  std::vector<T> source;          // [step][sample][channel]
-  std::vector<T> initial_hidden;  // [layer][pass][sample][state channel]
-  std::vector<T> initial_cell;    // [layer][pass][sample][hidden unit]
-  std::vector<LstmLayerWeights<T>> layers;
-};
-
-// What a call returns. The gradient of a loss by each of these has the same shape.
-template <class T>
-struct LstmOutput {
-  std::vector<T> output;        // [step][sample][output channel] of the last layer
-  std::vector<T> final_hidden;  // as initial_hidden
-  std::vector<T> final_cell;    // as initial_cell
-};
 
 // One pass of one layer, kept for the backward call. "Final" is the last step that was walked.
 template <class T>
@@ -59,7 +36,7 @@ struct LstmKeptLayer {
 
 template <class T>
 struct LstmForwardResult {
-  LstmOutput<T> result;
+  LstmOutput<T> outputs;
   std::vector<LstmKeptLayer<T>> kept;
 };
 
@@ -108,8 +85,8 @@ struct PassShape {
 };
 
 inline PassShape ShapeOf(const LstmProblem& problem, int64_t layer, int64_t pass) {
-  return {problem.t, problem.n, InputWidth(problem, layer), StateWidth(problem),
-          problem.h, problem.p, pass == 1};
+  return {problem.t, problem.n, InputWidth(problem, layer), StateWidth(problem), problem.h,
+          problem.p, pass == 1};
 }
 
 // The weights (or their gradients) of one pass within its layer's tensors.
@@ -167,8 +144,8 @@ void PassForward(const PassShape& s, const PassWeights<const T>& w, const T* x,
     for (int64_t sample = 0; sample < s.samples; ++sample) {
       const int64_t at = s.Step(walked) * s.samples + sample;
       const int64_t before = walked == 0 ? 0 : s.Step(walked - 1) * s.samples + sample;
-      const T* hidden_before = walked == 0 ? initial_hidden + sample * s.state
-                                           : kept.hidden.data() + before * s.state;
+      const T* hidden_before =
+          walked == 0 ? initial_hidden + sample * s.state : kept.hidden.data() + before * s.state;
       const T* cell_before =
           walked == 0 ? initial_cell + sample * s.hidden : kept.cell.data() + before * s.hidden;
       StepForward(s, w, x + at * s.input, hidden_before, cell_before, at, kept);
@@ -277,8 +254,8 @@ void LstmForward(const LstmProblem& problem, const LstmInput<T>& input,
   using namespace lstm_reference;
   const int64_t states = problem.n * StateWidth(problem), cells = problem.n * problem.h;
   const int64_t last = (problem.t - 1) * problem.n;
-  auto& final_hidden = result.result.final_hidden;
-  auto& final_cell = result.result.final_cell;
+  auto& final_hidden = result.outputs.final_hidden;
+  auto& final_cell = result.outputs.final_cell;
   final_hidden.clear();
   final_cell.clear();
   result.kept.resize(problem.l);
@@ -300,7 +277,7 @@ void LstmForward(const LstmProblem& problem, const LstmInput<T>& input,
     }
     JoinPasses(problem, result.kept[layer]);
   }
-  result.result.output = result.kept.back().output;
+  result.outputs.output = result.kept.back().output;
 }
 
 // d_output: gradient of a loss by each output of `forward`; d_input: by each input. Every gradient
@@ -328,13 +305,12 @@ void LstmBackward(const LstmProblem& problem, const LstmInput<T>& input,
       const PassShape s = ShapeOf(problem, layer, pass);
       const int64_t state = layer * Passes(problem) + pass;
       const bool second = pass == 1 && problem.passes == LstmPasses::kConcatenated;
-      PassBackward<T>(s, WeightsOf<const T>(weights, s, pass), WeightsOf<T>(d_weights, s, pass),
-                      forward.kept[layer].passes[pass], x.data(),
-                      input.initial_hidden.data() + state * states,
-                      input.initial_cell.data() + state * cells,
-                      d_above.data() + (second ? s.state : 0), OutputWidth(problem), d_x.data(),
-                      d_input.initial_hidden.data() + state * states,
-                      d_input.initial_cell.data() + state * cells);
+      PassBackward<T>(
+          s, WeightsOf<const T>(weights, s, pass), WeightsOf<T>(d_weights, s, pass),
+          forward.kept[layer].passes[pass], x.data(), input.initial_hidden.data() + state * states,
+          input.initial_cell.data() + state * cells, d_above.data() + (second ? s.state : 0),
+          OutputWidth(problem), d_x.data(), d_input.initial_hidden.data() + state * states,
+          d_input.initial_cell.data() + state * cells);
     }
     d_above = std::move(d_x);
   }

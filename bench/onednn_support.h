@@ -1,5 +1,5 @@
 // What every oneDNN cell needs: engine, types, seeded memories, which pipe an implementation runs
-// on.
+// on, and oneDNN's refusals as our errors.
 #pragma once
 
 #include <dnnl.hpp>
@@ -12,27 +12,48 @@
 namespace dlroof::onednn {
 
 const dnnl::engine& CpuEngine();
+// The one stream, in order; wait() after every execute.
+dnnl::stream& CpuStream();
 
-// "f32" and so on -> oneDNN's type. Throws Unsupported for a type that oneDNN's CPU engine does not
-// have.
+// "f32 f16 bf16 s32 s8 u8" -> oneDNN's type. Throws Unsupported for a type that oneDNN's CPU engine
+// does not have.
 dnnl::memory::data_type DataType(std::string_view type);
 
-// The highest ISA the library may use here, after ONEDNN_MAX_CPU_ISA: "avx512_core_vnni".
+// The highest ISA the library may use here, after ONEDNN_MAX_CPU_ISA: "avx512_core_vnni"; an ISA
+// newer than this source knows is its number, "isa_0x3fef".
 std::string EffectiveIsa();
+// Of the library that is loaded: "3.2.0 (commit ...)".
 std::string Version();
 
-// The pipe on which matrix work of `type` runs, from the implementation's name where it says so,
-// else from the effective ISA: bf16 is "bf16.matrix" with AMX, "bf16.vector" with vdpbf16ps,
-// "fp32.vector" where it is emulated.
+// The pipe on which matrix work of `type` runs here; see pipe_choice.h.
 std::string MatrixPipe(std::string_view type, std::string_view implementation);
 
-// `values` (plain row-major layout of `dims`) -> memory of descriptor `target`, reordered and
-// converted by the library.
+// The threads that primitives made from here on will use.
+void SetThreads(int threads);
+
+// The plain row-major descriptor of these dimensions (1 to 6 of them).
+dnnl::memory::desc PlainDesc(const dnnl::memory::dims& dims, dnnl::memory::data_type type);
+
+// `values` (plain row-major layout of the target's dimensions) -> memory of descriptor `target`,
+// reordered and converted by the library. Throws std::logic_error when the counts differ.
 dnnl::memory Filled(const dnnl::memory::desc& target, const std::vector<float>& values);
 // The other way: any memory as f32 in plain row-major layout.
 std::vector<float> Plain(const dnnl::memory& memory);
+// Every byte zero, padding of blocked layouts too.
+dnnl::memory Zeroed(const dnnl::memory::desc& target);
 
-// The plain row-major descriptor of these dimensions.
-dnnl::memory::desc PlainDesc(const dnnl::memory::dims& dims, dnnl::memory::data_type type);
+// Throws `error` again as our own: "unimplemented" becomes Unsupported with the library's words,
+// `what` and the ISA; anything else std::runtime_error with the words and the status.
+[[noreturn]] void Rethrow(const dnnl::error& error, std::string_view what);
+
+// make(), with oneDNN's errors translated by Rethrow. `what` names it: "conv2d bwd_data f16".
+template <class Make>
+auto Translated(std::string_view what, Make make) -> decltype(make()) {
+  try {
+    return make();
+  } catch (const dnnl::error& error) {
+    Rethrow(error, what);
+  }
+}
 
 }  // namespace dlroof::onednn

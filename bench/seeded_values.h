@@ -10,11 +10,14 @@ namespace dlroof {
 
 // `count` values, the same for the same seed on every machine. Floating types: uniform in [low,
 // high], rounded to the nearest value of `type`
-// ("f32", "bf16", "f16"); "u8", "s8": integers in [low, high].
+// ("f32", "bf16", "f16"); "u8", "s8": integers in [low, high]. Throws std::logic_error for another
+// type, a negative count or low > high.
 std::vector<float> SeededValues(int64_t count, uint64_t seed, std::string_view type, float low,
                                 float high);
 
 // Rounds to the nearest bf16 (ties to even).
 float RoundToBf16(float value);
+// Rounds to the nearest f16 (ties to even); subnormal and infinite as IEEE 754 has it.
+float RoundToF16(float value);
 
 }  // namespace dlroof

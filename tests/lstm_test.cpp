@@ -81,7 +81,7 @@ TEST(LstmText, AcceptsNothingButItsOwnSpelling) {
       EXPECT_THAT(error.what(), HasSubstr("column "));
     }
   }
-  EXPECT_GT(accepted, 1000);   // a changed digit is another problem
+  EXPECT_GT(accepted, 1000);  // a changed digit is another problem
   EXPECT_LT(accepted, 19'000);
 }
 
@@ -102,7 +102,8 @@ TEST(LstmText, RefusesWithTheColumnOfTheFirstBadCharacter) {
 TEST(LstmText, RefusesWorkBeyond64Bits) {
   EXPECT_THAT(Refusal("t2147483647n2147483647i2147483647h2147483647"),
               HasSubstr("the work of this LSTM overflows 64 bits"));
-  // 64 * 2^20 * 2^20 * h * (i + h + 1) with h = 64, i = 64: 2^46 * 64 * 129 < 2^60; h = 4096: above.
+  // 64 * 2^20 * 2^20 * h * (i + h + 1) with h = 64, i = 64: 2^46 * 64 * 129 < 2^60; h = 4096:
+  // above.
   EXPECT_EQ(Refusal("t1048576n1048576i64h64"), "accepted");
   EXPECT_THAT(Refusal("t1048576n1048576i64h4096"), HasSubstr("overflows"));
   EXPECT_THAT(Refusal("t2147483648n1i1h1"), HasSubstr("column 2: expected time steps"));
@@ -152,8 +153,7 @@ TEST(LstmWork, KeepsThePartsApartAndAddsThemOnOnePipe) {
   const Work both = ModelledWork(problem, kInference, f32, "fp32.vector", "fp32.vector", 1);
   EXPECT_EQ(both.flops, (std::map<std::string, double>{{"fp32.vector", 16 + 13}}));
   const Work apart = ModelledWork(problem, kInference, f32, "bf16.matrix", "fp32.vector", 2);
-  EXPECT_EQ(apart.flops,
-            (std::map<std::string, double>{{"bf16.matrix", 16}, {"fp32.vector", 13}}));
+  EXPECT_EQ(apart.flops, (std::map<std::string, double>{{"bf16.matrix", 16}, {"fp32.vector", 13}}));
   EXPECT_EQ(apart.parts, (std::map<std::string, double>{{"matrix", 16}, {"elementwise", 13}}));
   EXPECT_EQ(apart.launches, 2);
 }

@@ -1,0 +1,150 @@
+#include "bench/onednn_support.h"
+
+#include <dnnl_debug.h>
+#include <fmt/format.h>
+#include <omp.h>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <numeric>
+#include <stdexcept>
+#include <utility>
+
+#include "bench/pipe_choice.h"
+
+namespace dlroof::onednn {
+namespace {
+
+using dnnl::memory;
+
+constexpr std::array<std::pair<std::string_view, memory::data_type>, 6> kTypes = {
+    {{"f32", memory::data_type::f32},
+     {"f16", memory::data_type::f16},
+     {"bf16", memory::data_type::bf16},
+     {"s32", memory::data_type::s32},
+     {"s8", memory::data_type::s8},
+     {"u8", memory::data_type::u8}}};
+
+constexpr std::array<std::pair<dnnl::cpu_isa, std::string_view>, 11> kIsas = {
+    {{dnnl::cpu_isa::sse41, "sse41"},
+     {dnnl::cpu_isa::avx, "avx"},
+     {dnnl::cpu_isa::avx2, "avx2"},
+     {dnnl::cpu_isa::avx2_vnni, "avx2_vnni"},
+     {dnnl::cpu_isa::avx2_vnni_2, "avx2_vnni_2"},
+     {dnnl::cpu_isa::avx512_core, "avx512_core"},
+     {dnnl::cpu_isa::avx512_core_vnni, "avx512_core_vnni"},
+     {dnnl::cpu_isa::avx512_core_bf16, "avx512_core_bf16"},
+     {dnnl::cpu_isa::avx512_core_fp16, "avx512_core_fp16"},
+     {dnnl::cpu_isa::avx512_core_amx, "avx512_core_amx"},
+     {dnnl::cpu_isa::avx512_core_amx_fp16, "avx512_core_amx_fp16"}}};
+
+int64_t Elements(const memory::dims& dims) {
+  return std::accumulate(dims.begin(), dims.end(), int64_t{1}, std::multiplies<>());
+}
+
+// Reads or writes a memory's bytes; the pointer may not outlive the mapping.
+class Mapping {
+ public:
+  explicit Mapping(const memory& memory) : memory_(memory), bytes_(memory.map_data<char>()) {}
+  ~Mapping() { memory_.unmap_data(bytes_); }
+  Mapping(const Mapping&) = delete;
+  Mapping& operator=(const Mapping&) = delete;
+
+  char* bytes() const { return bytes_; }
+
+ private:
+  const memory& memory_;
+  char* bytes_;
+};
+
+void Reorder(memory& from, memory& to) {
+  dnnl::reorder(from, to).execute(CpuStream(), from, to);
+  CpuStream().wait();
+}
+
+}  // namespace
+
+const dnnl::engine& CpuEngine() {
+  static const dnnl::engine engine(dnnl::engine::kind::cpu, 0);
+  return engine;
+}
+
+dnnl::stream& CpuStream() {
+  static dnnl::stream stream(CpuEngine());
+  return stream;
+}
+
+memory::data_type DataType(std::string_view type) {
+  for (const auto& [name, value] : kTypes)
+    if (name == type) return value;
+  throw Unsupported(fmt::format("oneDNN on the CPU has no type {}", type));
+}
+
+std::string EffectiveIsa() {
+  const auto isa = dnnl::get_effective_cpu_isa();
+  for (const auto& [value, name] : kIsas)
+    if (value == isa) return std::string(name);
+  return fmt::format("isa_{:#x}", static_cast<int>(isa));
+}
+
+std::string Version() {
+  const auto* version = dnnl::version();
+  return fmt::format("{}.{}.{} (commit {})", version->major, version->minor, version->patch,
+                     version->hash);
+}
+
+std::string MatrixPipe(std::string_view type, std::string_view implementation) {
+  return dlroof::MatrixPipe(type, implementation, EffectiveIsa());
+}
+
+void SetThreads(int threads) { omp_set_num_threads(threads); }
+
+memory::desc PlainDesc(const memory::dims& dims, memory::data_type type) {
+  memory::dims strides(dims.size(), 1);
+  for (size_t i = dims.size(); i-- > 1;) strides[i - 1] = strides[i] * dims[i];
+  return {dims, type, strides};
+}
+
+memory Filled(const memory::desc& target, const std::vector<float>& values) {
+  if (Elements(target.get_dims()) != static_cast<int64_t>(values.size()))
+    throw std::logic_error(
+        fmt::format("{} values for {} elements", values.size(), Elements(target.get_dims())));
+  return Translated("converting inputs", [&] {
+    memory filled(target, CpuEngine());
+    // oneDNN takes no pointer to const; a reorder only reads its source.
+    memory plain(PlainDesc(target.get_dims(), memory::data_type::f32), CpuEngine(),
+                 const_cast<float*>(values.data()));
+    Reorder(plain, filled);
+    return filled;
+  });
+}
+
+std::vector<float> Plain(const memory& memory) {
+  return Translated("reading outputs", [&] {
+    const auto desc = PlainDesc(memory.get_desc().get_dims(), memory::data_type::f32);
+    std::vector<float> values(static_cast<size_t>(Elements(desc.get_dims())));
+    dnnl::memory plain(desc, CpuEngine(), values.data());
+    dnnl::memory from = memory;
+    Reorder(from, plain);
+    return values;
+  });
+}
+
+memory Zeroed(const memory::desc& target) {
+  memory zeroed(target, CpuEngine());
+  if (target.get_size() == 0) return zeroed;
+  const Mapping mapping(zeroed);
+  std::memset(mapping.bytes(), 0, target.get_size());
+  return zeroed;
+}
+
+void Rethrow(const dnnl::error& error, std::string_view what) {
+  if (error.status == dnnl_unimplemented)
+    throw Unsupported(
+        fmt::format("oneDNN {}: {} ({}, {})", Version(), error.what(), what, EffectiveIsa()));
+  throw std::runtime_error(fmt::format("oneDNN {}: {}: {} (status {})", Version(), what,
+                                       error.what(), dnnl_status2str(error.status)));
+}
+
+}  // namespace dlroof::onednn
