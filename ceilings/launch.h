@@ -11,7 +11,8 @@
 namespace dlroof {
 
 struct LaunchCost {
-  double seconds = 0;  // [s] per call, finished when it returns; the best clean repetition
+  double seconds = 0;  // [s] per call, finished when it returns; the best repetition
+  bool clean = false;  // whether no thread waited for a CPU in it; else `seconds` means nothing
   std::string how;     // library, version, primitive, and the doubt where it was not proved
 };
 

@@ -73,7 +73,7 @@ LaunchCost Measure(int threads, const RatePolicy& policy) {
       version->major, version->minor, version->patch, kFloatsPerThread * threads, threads,
       rate.clean);
   if (!rate.proved) how += "; not proved: " + rate.reason;
-  return {1 / rate.per_second, how};
+  return {1 / rate.per_second, rate.clean > 0, how};
 }
 
 [[maybe_unused]] const bool kRegistered = RegisterLaunchProbe(Measure);

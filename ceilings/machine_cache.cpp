@@ -95,6 +95,51 @@ Machine MeasuredAndSaid(const MachineSource& source, bool quick, const std::vect
   return source.measure(quick, threads);
 }
 
+// A roof that is not proved is drawn, but its user must know, also when it comes from the cache.
+void WarnOfDoubts(const Machine& machine, const std::vector<int>& threads, std::ostream& log) {
+  int ceilings = 0;
+  std::vector<std::string> doubtful;
+  const auto add = [&](std::string_view key, int count, const Ceiling& ceiling) {
+    ++ceilings;
+    if (!ceiling.proved) doubtful.push_back(fmt::format("{} ({} threads)", key, count));
+  };
+  for (const int count : threads) {
+    const auto* set = ForThreads(machine, count);
+    if (set == nullptr) continue;
+    for (const auto& [pipe, ceiling] : set->flops) add(pipe, count, ceiling);
+    for (const auto& [level, ceiling] : set->bytes) add(Key(level), count, ceiling);
+  }
+  if (!doubtful.empty())
+    log << fmt::format(
+        "{} of {} ceilings did not prove themselves, among them {}; measure again (--remeasure) "
+        "when "
+        "the machine is quiet.\n",
+        doubtful.size(), ceilings, doubtful.front());
+}
+
+Machine ByFile(const MachineSource& source, const MachineOptions& options, std::ostream& log) {
+  if (options.remeasure)
+    throw BadInput(
+        fmt::format("{}: a machine file and a new measurement exclude each other", options.file));
+  auto machine = ReadMachineFile(options.file);
+  RefuseOther(machine, source.described, options.file);
+  const auto missing = Missing(machine, source.threads, true);
+  if (missing.empty()) return machine;
+  return Merged(machine, MeasuredAndSaid(source, options.quick, missing, log));
+}
+
+Machine ByCache(const MachineSource& source, const MachineOptions& options, std::ostream& log) {
+  const auto cached = FromCache(source, log);
+  const auto missing = options.remeasure || !cached
+                           ? source.threads
+                           : Missing(*cached, source.threads, options.quick);
+  if (missing.empty()) return *cached;
+  auto machine = MeasuredAndSaid(source, options.quick, missing, log);
+  if (cached) machine = Merged(*cached, machine);
+  ToCache(source, machine, log);
+  return machine;
+}
+
 std::optional<fs::path> AbsolutePathIn(const char* variable) {
   const char* text = std::getenv(variable);
   if (text == nullptr || !fs::path(text).is_absolute()) return std::nullopt;
@@ -155,24 +200,9 @@ fs::path CachePath(const fs::path& directory, const Machine& machine) {
 
 Machine CachedOrMeasured(const MachineSource& source, const MachineOptions& options,
                          std::ostream& log) {
-  if (!options.file.empty()) {
-    if (options.remeasure)
-      throw BadInput(
-          fmt::format("{}: a machine file and a new measurement exclude each other", options.file));
-    auto machine = ReadMachineFile(options.file);
-    RefuseOther(machine, source.described, options.file);
-    const auto missing = Missing(machine, source.threads, true);
-    if (missing.empty()) return machine;
-    return Merged(machine, MeasuredAndSaid(source, options.quick, missing, log));
-  }
-  auto cached = FromCache(source, log);
-  const auto missing = options.remeasure || !cached
-                           ? source.threads
-                           : Missing(*cached, source.threads, options.quick);
-  if (missing.empty()) return *cached;
-  auto machine = MeasuredAndSaid(source, options.quick, missing, log);
-  if (cached) machine = Merged(*cached, machine);
-  ToCache(source, machine, log);
+  auto machine =
+      options.file.empty() ? ByCache(source, options, log) : ByFile(source, options, log);
+  WarnOfDoubts(machine, source.threads, log);
   return machine;
 }
 

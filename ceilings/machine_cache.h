@@ -23,7 +23,8 @@ struct MachineOptions {
 
 // This CPU's ceilings: from `options.file`, else the cache, else measured; thread counts that are
 // missing there are measured and added (to the cache, not to the file). A cache file that cannot be
-// used, and a cache directory that cannot be written, are one sentence in `log` each. Throws
+// used, and a cache directory that cannot be written, are one sentence in `log` each.
+// Ceilings that did not prove themselves are one sentence in `log`, each time they are used. Throws
 // BadInput: a file that cannot be read, is not a machine, or is of another machine; a file together
 // with `remeasure`; thread counts as MeasureCpu.
 Machine CachedOrMeasuredCpu(const MachineOptions& options, std::ostream& log);

@@ -11,8 +11,9 @@
 namespace dlroof {
 namespace {
 
-constexpr double kFirstPause = 2e-3;  // [s] after a disturbed repetition; doubles with each more
-constexpr int kAgreeing = 3;          // clean rates that must lie close to the best one
+constexpr double kFirstPause = 2e-3;    // [s] after a disturbed repetition; doubles with each more
+constexpr int kMostRecalibrations = 5;  // then the kernel does not depend on its iterations
+constexpr int kAgreeing = 3;            // clean rates that must lie close to the best one
 
 double PerSecond(const RateRepetition& repetition) {
   return static_cast<double>(repetition.iterations) / repetition.time.seconds;
@@ -121,19 +122,18 @@ Rate JudgeRate(const std::vector<RateRepetition>& single,
 }
 
 Rate MeasureRate(const TimedKernel& kernel, const RatePolicy& policy) {
+  const double begin = policy.now();
   std::int64_t iterations = Calibrate(kernel, policy);
+  int recalibrations = 0;
   std::vector<RateRepetition> single, doubled;
-  double spent = 0;  // [s]
   double pause = kFirstPause;
   const auto repeat = [&](std::int64_t n, std::vector<RateRepetition>& into) {
     into.push_back({n, kernel(n)});
-    spent += into.back().time.seconds;
     if (IsClean(into.back(), policy)) {
       pause = kFirstPause;
       return;
     }
     if (policy.sleep) policy.sleep(pause);
-    spent += pause;
     pause = std::min(2 * pause, 0.1);
   };
   // Interleaved, so that a slow epoch of the machine hits both alike.
@@ -141,9 +141,11 @@ Rate MeasureRate(const TimedKernel& kernel, const RatePolicy& policy) {
   for (;;) {
     for (int i = 0; i < per_doubled; ++i) repeat(iterations, single);
     repeat(2 * iterations, doubled);
-    const bool time_is_up = spent >= policy.max_seconds;
+    const bool time_is_up = policy.now() - begin >= policy.max_seconds;
     const double fastest = Fastest(single);
-    if (fastest < policy.repetition_seconds / 2 && !time_is_up) {
+    const bool too_short = fastest < policy.repetition_seconds / 2;
+    if (too_short && !time_is_up && recalibrations < kMostRecalibrations) {
+      ++recalibrations;
       iterations = Scaled(iterations, policy.repetition_seconds / fastest);
       single.clear();
       doubled.clear();

@@ -15,13 +15,15 @@ namespace dlroof {
 
 // How hard to try.
 struct RatePolicy {
-  double repetition_seconds = 10e-3;  // [s] length of one repetition
-  int repetitions = 12;               // [1] clean ones wanted
-  int doubled = 6;                    // [1] clean ones wanted with twice the work
-  double max_seconds = 3;             // [s] of repetitions and waits, then the evidence must do
+  double repetition_seconds =
+      3e-3;                 // [s] length of one repetition: within a scheduler's time slice
+  int repetitions = 12;     // [1] clean ones wanted
+  int doubled = 6;          // [1] clean ones wanted with twice the work
+  double max_seconds = 3;   // [s] by `now`, then the evidence must do
   double tolerance = 0.02;  // [1] for "twice the time" and for the agreement of the best ones
   double max_wait_fraction = 0.005;   // [1] a repetition whose threads waited longer is not clean
   std::function<void(double)> sleep;  // [s] after a disturbed repetition; may be empty
+  std::function<double()> now;        // [s] any steady clock; must not be empty in MeasureRate
 };
 
 struct RateRepetition {

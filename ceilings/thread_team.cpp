@@ -38,6 +38,13 @@ struct Stamp {
   std::exception_ptr error;
 };
 
+// A spin barrier: sleeping here would wake the threads at different times.
+void Meet(std::atomic<int>& arrived, int team_size) {
+  arrived.fetch_add(1);
+  while (arrived.load(std::memory_order_acquire) < team_size) {
+  }
+}
+
 }  // namespace
 
 struct ThreadTeam::State {
@@ -54,12 +61,6 @@ struct ThreadTeam::State {
   void RunTask(int index, int team_size);
   void Work(int index, int cpu, int team_size);
 };
-
-void Meet(std::atomic<int>& arrived, int team_size) {
-  arrived.fetch_add(1);
-  while (arrived.load(std::memory_order_acquire) < team_size) {
-  }
-}
 
 // Waking takes each thread a different time, and a wait for the last one must not count as a
 // disturbance: they meet, read their run delay (microseconds), and meet again to start together.

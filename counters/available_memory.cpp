@@ -61,12 +61,11 @@ void EachLine(std::string_view text, const Visit& visit) {
 
 }  // namespace
 
-std::optional<double> ParseMemAvailable(std::string_view meminfo) {
-  constexpr std::string_view kKey = "MemAvailable:";
+std::optional<double> ParseMeminfo(std::string_view meminfo, std::string_view key) {
   std::optional<double> bytes;
   EachLine(meminfo, [&](std::string_view line) {
-    if (!line.starts_with(kKey)) return;
-    const auto digit = line.find_first_not_of(' ', kKey.size());
+    if (!line.starts_with(key) || line.substr(key.size(), 1) != ":") return;
+    const auto digit = line.find_first_not_of(' ', key.size() + 1);
     if (digit == std::string_view::npos) return;
     if (const auto kibibytes = Number(line.substr(digit))) bytes = *kibibytes * 1024;
   });
@@ -88,8 +87,12 @@ std::vector<MemoryGroup> ParseMemoryGroups(std::string_view cgroup) {
   return groups;
 }
 
+std::optional<double> TotalMemoryBytes() {
+  return ParseMeminfo(TextOf("/proc/meminfo"), "MemTotal");
+}
+
 std::optional<double> AvailableMemoryBytes() {
-  std::optional<double> room = ParseMemAvailable(TextOf("/proc/meminfo"));
+  std::optional<double> room = ParseMeminfo(TextOf("/proc/meminfo"), "MemAvailable");
   for (const auto& group : ParseMemoryGroups(TextOf("/proc/self/cgroup")))
     room = Least(room, RoomOf(group));
   return room;

@@ -126,6 +126,7 @@ Cpu ThisCpu() {
   Cpu cpu = CpuFromCpuid(ExecuteCpuid, EnabledRegisterStates(), RequestAmxPermission());
   cpu.topology = ReadTopology();
   cpu.allowed = AllowedCpus();
+  cpu.memory_bytes = TotalMemoryBytes();
   return cpu;
 }
 

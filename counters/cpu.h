@@ -26,7 +26,6 @@ struct CacheInstance {
 // not know is absent or 0.
 struct Topology {
   int packages = 0, cores = 0, cpus = 0, numa_nodes = 0;
-  std::optional<double> memory_bytes;  // [byte] total
   std::map<int, int> core_of_cpu;
   std::map<Level, std::map<int, CacheInstance>> cache_of_cpu;  // by level, then by CPU
 };
@@ -36,7 +35,8 @@ struct Cpu {
   unsigned family = 0, model = 0, stepping = 0;
   std::set<std::string> features;  // usable here: the CPU has it and the system saves its registers
   Topology topology;
-  std::vector<int> allowed;  // CPUs of our affinity mask, ascending
+  std::vector<int> allowed;            // CPUs of our affinity mask, ascending
+  std::optional<double> memory_bytes;  // [byte] total, as the kernel says
 };
 
 // Never throws for missing information; it is absent.
@@ -63,6 +63,8 @@ std::optional<CacheShare> ShareOf(const Topology& topology, Level level,
 // [byte] that may be allocated without swapping or being killed: what the system calls available,
 // within the limits of our control groups (v1 and v2, with their parents). Absent when unknown.
 std::optional<double> AvailableMemoryBytes();
+// [byte] of the whole system; hwloc's sum over NUMA nodes misses memory that was added later.
+std::optional<double> TotalMemoryBytes();
 
 // --- The pure parts, for tests ---
 
@@ -75,8 +77,8 @@ using Cpuid = std::function<CpuidRegisters(std::uint32_t leaf, std::uint32_t sub
 // only with `amx_permitted`. Fills vendor, name, family, model, stepping and features.
 Cpu CpuFromCpuid(const Cpuid& cpuid, std::uint64_t enabled_states, bool amx_permitted);
 
-// [byte] "MemAvailable" of /proc/meminfo's text; absent when there is no such line.
-std::optional<double> ParseMemAvailable(std::string_view meminfo);
+// [byte] of the line `key` ("MemAvailable") in /proc/meminfo's text; absent when there is none.
+std::optional<double> ParseMeminfo(std::string_view meminfo, std::string_view key);
 
 // The memory control groups that /proc/self/cgroup's text names: {"v1" or "v2", path}.
 struct MemoryGroup {

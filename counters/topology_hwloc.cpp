@@ -64,8 +64,6 @@ Topology ReadTopology() {
   result.cores = Count(topology, HWLOC_OBJ_CORE);
   result.cpus = Count(topology, HWLOC_OBJ_PU);
   result.numa_nodes = Count(topology, HWLOC_OBJ_NUMANODE);
-  if (const auto bytes = hwloc_get_root_obj(topology)->total_memory; bytes > 0)
-    result.memory_bytes = static_cast<double>(bytes);
   hwloc_obj_t pu = nullptr;
   while ((pu = hwloc_get_next_obj_by_type(topology, HWLOC_OBJ_PU, pu)) != nullptr)
     AddCpu(*pu, result);

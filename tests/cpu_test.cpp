@@ -155,10 +155,13 @@ TEST(ThisCpu, IsUsableAndStable) {
   EXPECT_EQ(Facts(cpu), Facts(ThisCpu()));
 }
 
-TEST(ParseMemAvailable, FindsTheLineInKibibytes) {
-  EXPECT_EQ(ParseMemAvailable("MemTotal:       9 kB\nMemAvailable:   2048 kB\nX: 1\n"), 2097152);
+TEST(ParseMeminfo, FindsTheLineInKibibytes) {
+  const char* text = "MemTotal:       9 kB\nMemAvailable:   2048 kB\nX: 1\n";
+  EXPECT_EQ(ParseMeminfo(text, "MemAvailable"), 2097152);
+  EXPECT_EQ(ParseMeminfo(text, "MemTotal"), 9216);
+  EXPECT_EQ(ParseMeminfo(text, "Mem"), std::nullopt);
   for (const char* bad : {"", "MemFree: 1 kB\n", "MemAvailable:", "MemAvailable: x kB"})
-    EXPECT_EQ(ParseMemAvailable(bad), std::nullopt) << bad;
+    EXPECT_EQ(ParseMeminfo(bad, "MemAvailable"), std::nullopt) << bad;
 }
 
 TEST(ParseMemoryGroups, KnowsBothVersions) {

@@ -1,0 +1,251 @@
+#include "ceilings/machine_cache.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <fstream>
+#include <sstream>
+
+#include "counters/error.h"
+
+namespace dlroof {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::HasSubstr;
+using testing::Not;
+
+// A directory of its own, a machine described but not measured, and a count of measurements.
+class MachineCache : public testing::Test {
+ protected:
+  void SetUp() override {
+    root_ =
+        fs::temp_directory_path() / ("dlroof-cache-" + std::to_string(getpid()) + "-" +
+                                     testing::UnitTest::GetInstance()->current_test_info()->name());
+    fs::create_directories(root_);
+    source_.described.device = "cpu";
+    source_.described.name = "Some CPU";
+    source_.described.fingerprint = "0123";
+    source_.threads = {1, 2};
+    source_.directory = root_ / "cache" / "dlroof";
+    source_.measure = [this](bool quick, const std::vector<int>& threads) {
+      auto machine = Measured(quick, threads);
+      measured_.push_back({quick, threads});
+      return machine;
+    };
+  }
+  void TearDown() override { fs::remove_all(root_); }
+
+  // Ceilings that tell the order of measurements apart: the first have rate 1.
+  Machine Measured(bool quick, const std::vector<int>& threads) {
+    const auto rate = static_cast<double>(measured_.size() + 1);
+    Machine machine = source_.described;
+    machine.measured_at = std::to_string(rate);
+    for (const int count : threads) {
+      auto& ceiling = machine.by_threads[count].flops["fp32.vector"];
+      ceiling.per_second = rate;
+      ceiling.proved = proved_;
+      machine.facts["effort." + std::to_string(count)] = quick ? "quick" : "full";
+    }
+    return machine;
+  }
+
+  Machine Get(const MachineOptions& options) { return CachedOrMeasured(source_, options, log_); }
+  fs::path File() const { return CachePath(*source_.directory, source_.described); }
+  void Write(const fs::path& path, const std::string& text) {
+    fs::create_directories(path.parent_path());
+    std::ofstream(path) << text;
+  }
+  static double Value(const Machine& machine, int threads) {
+    return machine.by_threads.at(threads).flops.at("fp32.vector").per_second;
+  }
+
+  fs::path root_;
+  bool proved_ = true;
+  MachineSource source_;
+  std::ostringstream log_;
+  std::vector<std::pair<bool, std::vector<int>>> measured_;
+};
+
+TEST_F(MachineCache, MeasuresOnceAndReadsBackTheSame) {
+  const auto first = Get({});
+  const auto second = Get({});
+  EXPECT_EQ(measured_.size(), 1);
+  EXPECT_EQ(first, second);
+  EXPECT_EQ(std::distance(fs::directory_iterator(*source_.directory), {}), 1);  // no temporary left
+}
+
+TEST_F(MachineCache, MeasuresAgainWhenToldTo) {
+  Get({});
+  MachineOptions again;
+  again.remeasure = true;
+  EXPECT_EQ(Value(Get(again), 1), 2);
+  EXPECT_EQ(Value(Get({}), 1), 2);
+  EXPECT_EQ(measured_.size(), 2);
+}
+
+TEST_F(MachineCache, MeasuresAndAddsOnlyTheThreadCountThatIsMissing) {
+  Get({});
+  source_.threads = {1, 3};
+  const auto machine = Get({});
+  ASSERT_EQ(measured_.size(), 2);
+  EXPECT_EQ(measured_[1].second, (std::vector<int>{3}));
+  EXPECT_EQ(Value(machine, 1), 1);
+  EXPECT_EQ(Value(machine, 2), 1);
+  EXPECT_EQ(Value(machine, 3), 2);
+  EXPECT_EQ(Get({}), machine);
+  EXPECT_EQ(measured_.size(), 2);
+}
+
+TEST_F(MachineCache, QuickServesOnlyWhereQuickIsAskedFor) {
+  MachineOptions quick;
+  quick.quick = true;
+  Get(quick);
+  Get(quick);
+  EXPECT_EQ(measured_.size(), 1);
+  Get({});
+  ASSERT_EQ(measured_.size(), 2);
+  EXPECT_FALSE(measured_[1].first);
+  Get(quick);  // the full one serves too
+  EXPECT_EQ(measured_.size(), 2);
+}
+
+TEST_F(MachineCache, ACacheFileThatCannotBeUsedIsOneSentenceAndIsReplaced) {
+  auto other = Measured(false, {1, 2});
+  other.fingerprint = "9999";
+  const auto whole = ToJson(Measured(false, {1, 2})).dump();
+  const std::pair<std::string, const char*> bad[] = {
+      {"", "is empty"},
+      {"{", "is not JSON"},
+      {whole.substr(0, whole.size() / 2), "is not JSON"},
+      {"[1, 2]", "expected an object"},
+      {"{\"a\": 1e999}", "no double"},
+      {ToJson(other).dump(), "another machine"}};
+  for (const auto& [text, reason] : bad) {
+    measured_.clear();
+    log_.str("");
+    Write(File(), text);
+    Get({});
+    EXPECT_EQ(measured_.size(), 1) << text;
+    EXPECT_THAT(log_.str(), HasSubstr(reason));
+    EXPECT_THAT(log_.str(), HasSubstr(File().string()));
+    Get({});
+    EXPECT_EQ(measured_.size(), 1) << text;
+  }
+}
+
+TEST_F(MachineCache, GoesOnWithoutADirectoryThatCanBeWritten) {
+  Write(root_ / "cache", "a file where the directory should be");
+  EXPECT_EQ(Value(Get({}), 2), 1);
+  EXPECT_THAT(log_.str(), HasSubstr("not kept for the next run"));
+  source_.directory.reset();
+  log_.str("");
+  Get({});
+  EXPECT_THAT(log_.str(), HasSubstr("XDG_CACHE_HOME"));
+}
+
+TEST_F(MachineCache, SaysEachTimeThatCeilingsAreNotProved) {
+  Get({});
+  EXPECT_THAT(log_.str(), Not(HasSubstr("prove")));
+  proved_ = false;
+  MachineOptions again;
+  again.remeasure = true;
+  for (const auto& options : {again, MachineOptions()}) {
+    log_.str("");
+    Get(options);
+    EXPECT_THAT(log_.str(), HasSubstr("2 of 2 ceilings did not prove themselves"));
+  }
+}
+
+TEST_F(MachineCache, UsesAnExplicitFileAndNeverTheCache) {
+  auto machine = Measured(true, {1, 2});
+  machine.by_threads[1].flops["fp32.vector"].per_second = 77;
+  Write(root_ / "m.json", ToJson(machine).dump());
+  MachineOptions options;
+  options.file = root_ / "m.json";
+  EXPECT_EQ(Value(Get(options), 1), 77);
+  EXPECT_EQ(measured_.size(), 0);
+  EXPECT_FALSE(fs::exists(*source_.directory));
+}
+
+TEST_F(MachineCache, MeasuresWhatAnExplicitFileLacksAndLeavesTheFileAlone) {
+  const auto text = ToJson(Measured(false, {1})).dump();
+  Write(root_ / "m.json", text);
+  MachineOptions options;
+  options.file = root_ / "m.json";
+  EXPECT_EQ(Get(options).by_threads.size(), 2);
+  EXPECT_EQ(measured_.size(), 1);
+  std::ifstream file(root_ / "m.json");
+  EXPECT_EQ(std::string(std::istreambuf_iterator<char>(file), {}), text);
+}
+
+TEST_F(MachineCache, RefusesAnExplicitFileOfAnotherMachine) {
+  auto other = Measured(false, {1, 2});
+  other.fingerprint = "9999";
+  Write(root_ / "m.json", ToJson(other).dump());
+  MachineOptions options;
+  options.file = root_ / "m.json";
+  EXPECT_THROW(Get(options), BadInput);
+  other.fingerprint = "0123";
+  other.device = "gpu";
+  Write(root_ / "m.json", ToJson(other).dump());
+  EXPECT_THROW(Get(options), BadInput);
+}
+
+TEST_F(MachineCache, RefusesAnExplicitFileThatCannotBeReadOrContradicts) {
+  MachineOptions options;
+  options.file = root_ / "absent.json";
+  EXPECT_THROW(Get(options), BadInput);
+  options.file = root_.string();
+  EXPECT_THROW(Get(options), BadInput);
+  Write(root_ / "m.json", ToJson(Measured(false, {1, 2})).dump());
+  options.file = root_ / "m.json";
+  options.remeasure = true;
+  EXPECT_THROW(Get(options), BadInput);
+}
+
+TEST_F(MachineCache, WritesWholeFilesOrNone) {
+  EXPECT_THROW(WriteMachineFile(Measured(false, {1}), root_ / "absent" / "m.json"), BadInput);
+  fs::create_directories(root_ / "taken" / "inside");
+  EXPECT_THROW(WriteMachineFile(Measured(false, {1}), root_ / "taken"), BadInput);
+  EXPECT_EQ(std::distance(fs::directory_iterator(root_), {}), 1);  // no temporary left
+}
+
+// The variables are put back: other tests of this process may read them.
+class Variable {
+ public:
+  explicit Variable(const char* name) : name_(name) {
+    if (const char* text = std::getenv(name)) before_ = text;
+  }
+  ~Variable() { Set(before_); }
+  Variable(const Variable&) = delete;
+  Variable& operator=(const Variable&) = delete;
+  void Set(const std::optional<std::string>& text) const {
+    if (text)
+      setenv(name_, text->c_str(), 1);
+    else
+      unsetenv(name_);
+  }
+
+ private:
+  const char* name_;
+  std::optional<std::string> before_;
+};
+
+TEST(CacheDirectory, FollowsTheXdgSpecification) {
+  const Variable cache("XDG_CACHE_HOME"), home("HOME");
+  cache.Set("/c");
+  home.Set("/h");
+  EXPECT_EQ(CacheDirectory(), fs::path("/c/dlroof"));
+  cache.Set("relative");  // the specification: must be ignored
+  EXPECT_EQ(CacheDirectory(), fs::path("/h/.cache/dlroof"));
+  cache.Set(std::nullopt);
+  EXPECT_EQ(CacheDirectory(), fs::path("/h/.cache/dlroof"));
+  home.Set(std::nullopt);
+  EXPECT_EQ(CacheDirectory(), std::nullopt);
+}
+
+}  // namespace
+}  // namespace dlroof

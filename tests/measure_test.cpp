@@ -1,0 +1,194 @@
+#include "ceilings/measure.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cmath>
+#include <memory>
+#include <sstream>
+#include <stdexcept>
+
+#include "ceilings/cpu_flops_probes.h"
+#include "ceilings/launch.h"
+#include "ceilings/progress.h"
+#include "ceilings/thread_team.h"
+#include "counters/clocks.h"
+#include "counters/error.h"
+
+namespace dlroof {
+namespace {
+
+using testing::HasSubstr;
+
+TEST(CeilingFrom, ScalesTheRateByTheWork) {
+  Rate rate;
+  rate.per_second = 10;
+  rate.ci95 = {8, 9};
+  rate.proved = true;
+  rate.clean = 18;
+  rate.total = 20;
+  const auto ceiling = CeilingFrom(rate, 3, 2, "avx2 fma");
+  EXPECT_EQ(ceiling.per_second, 30);
+  EXPECT_EQ(ceiling.ci95, std::pair(24.0, 27.0));
+  EXPECT_EQ(ceiling.threads, 2);
+  EXPECT_EQ(ceiling.how, "avx2 fma; best of 18 clean repetitions (20 made)");
+  EXPECT_TRUE(ceiling.proved);
+}
+
+TEST(CeilingFrom, KeepsTheDoubt) {
+  Rate rate;
+  rate.per_second = 10;
+  rate.total = 5;
+  rate.reason = "because";
+  rate.waits_known = false;
+  const auto ceiling = CeilingFrom(rate, 1, 1, "x");
+  EXPECT_FALSE(ceiling.proved);
+  EXPECT_EQ(ceiling.reason, "because");
+  EXPECT_EQ(ceiling.ci95, std::nullopt);
+  EXPECT_THAT(ceiling.how, HasSubstr("5 disturbed repetitions"));
+  EXPECT_THAT(ceiling.how, HasSubstr("not readable"));
+}
+
+Ceiling Of(double per_second) {
+  Ceiling ceiling;
+  ceiling.per_second = per_second;
+  ceiling.how = "h";
+  return ceiling;
+}
+
+TEST(AddPlainPipes, TakesTheBestRowAndSaysWhich) {
+  std::map<std::string, Ceiling> flops = {{"fp32.vector.avx2", Of(2)},
+                                          {"fp32.vector.avx512", Of(3)},
+                                          {"fp32.vector.sse2", Of(1)},
+                                          {"bf16.matrix.amx", Of(9)}};
+  AddPlainPipes(flops);
+  EXPECT_EQ(flops.size(), 6);
+  EXPECT_EQ(flops.at("fp32.vector").per_second, 3);
+  EXPECT_EQ(flops.at("fp32.vector").how, "fp32.vector.avx512, the best of 3 rows: h");
+  EXPECT_EQ(flops.at("bf16.matrix").per_second, 9);
+}
+
+TEST(BestMix, IsNotBeatenByAnyOfTheMixes) {
+  const auto best = BestMix({{"load", Of(2e9)}, {"triad", Of(4e9)}, {"copy", Of(3e9)}});
+  EXPECT_EQ(best.per_second, 4e9);
+  EXPECT_EQ(best.how, "h; the best of load 2 GB/s, triad 4 GB/s, copy 3 GB/s");
+  EXPECT_THROW(BestMix({}), std::invalid_argument);
+}
+
+TEST(ThreadCounts, AreOneAndAllUnlessSaid) {
+  Cpu cpu;
+  cpu.allowed = {0, 1, 2, 3};
+  EXPECT_EQ(ThreadCounts(cpu, {}), (std::vector<int>{1, 4}));
+  EXPECT_EQ(ThreadCounts(cpu, {3, 1, 3}), (std::vector<int>{1, 3}));
+  cpu.allowed = {5};
+  EXPECT_EQ(ThreadCounts(cpu, {}), (std::vector<int>{1}));
+  EXPECT_THROW(ThreadCounts(cpu, {2}), BadInput);
+  EXPECT_THROW(ThreadCounts(cpu, {0}), BadInput);
+}
+
+// 10 steps of 1 s nominal, 20 s left: 9 others keep 1.25 s each, the next may take 8.75 s.
+TEST(Allowance, LeavesEnoughForTheStepsThatFollow) {
+  EXPECT_DOUBLE_EQ(Allowance(20, 10, 1), 8.75);
+  EXPECT_DOUBLE_EQ(Allowance(1000, 10, 1), 10);
+  EXPECT_DOUBLE_EQ(Allowance(-5, 10, 1), 1.25);
+}
+
+TEST(DescribeCpu, HasAFingerprintThatTheAffinityMaskDoesNotChange) {
+  auto cpu = ThisCpu();
+  const auto machine = DescribeCpu(cpu);
+  EXPECT_EQ(machine.device, "cpu");
+  EXPECT_EQ(machine.fingerprint.size(), 16);
+  cpu.allowed.pop_back();
+  EXPECT_EQ(DescribeCpu(cpu).fingerprint, machine.fingerprint);
+}
+
+TEST(ThreadTeam, RunsEveryThreadOnceAndTogether) {
+  const auto cpu = ThisCpu();
+  ThreadTeam team(cpu.allowed);
+  ASSERT_EQ(team.size(), static_cast<int>(cpu.allowed.size()));
+  for (int round = 0; round < 20; ++round) {
+    std::vector<std::atomic<int>> runs(cpu.allowed.size());
+    std::atomic<int> inside{0};
+    const auto time = team.Time([&](int i) {
+      ++runs[static_cast<std::size_t>(i)];
+      ++inside;
+      while (inside < team.size()) {  // ends only when all run at the same time
+      }
+    });
+    for (auto& count : runs) EXPECT_EQ(count, 1);
+    EXPECT_GE(time.seconds, 0);
+  }
+}
+
+TEST(ThreadTeam, PassesOnWhatATaskThrowsAndStaysUsable) {
+  ThreadTeam team({ThisCpu().allowed.front()});
+  EXPECT_THROW(team.Run([](int) { throw std::bad_alloc(); }), std::bad_alloc);
+  int runs = 0;
+  team.Run([&](int) { ++runs; });
+  EXPECT_EQ(runs, 1);
+}
+
+TEST(ThreadTeam, RefusesACpuThatIsNotThere) {
+  EXPECT_THROW(ThreadTeam({1 << 15}), std::runtime_error);
+  EXPECT_THROW(ThreadTeam({}), std::invalid_argument);
+}
+
+// Smoke: every kernel of this CPU under the real clock, a few milliseconds each.
+TEST(MeasureRate, GivesAPositiveFiniteRateForEveryKernelHere) {
+  const auto cpu = ThisCpu();
+  ThreadTeam team({cpu.allowed.front()});
+  RatePolicy policy;
+  policy.repetition_seconds = 2e-4;
+  policy.repetitions = 2;
+  policy.doubled = 1;
+  policy.max_seconds = 5e-3;
+  policy.now = WallSeconds;
+  const auto workspace = std::make_unique<Workspace>();
+  for (const auto& probe : FlopsProbesFor(cpu.features)) {
+    FillOperands(probe.operands, *workspace);
+    const auto rate = MeasureRate(
+        [&](std::int64_t iterations) {
+          return team.Time([&](int) { probe.kernel(*workspace, iterations); });
+        },
+        policy);
+    EXPECT_TRUE(std::isfinite(rate.per_second)) << probe.key;
+    EXPECT_GT(rate.per_second, 0) << probe.key;
+    EXPECT_GE(rate.total, 3) << probe.key;
+  }
+}
+
+TEST(MeasureLaunch, IsPositiveWhereALibraryRegisteredAProbe) {
+  RatePolicy policy;
+  policy.repetition_seconds = 2e-4;
+  policy.repetitions = 2;
+  policy.doubled = 1;
+  policy.max_seconds = 5e-3;
+  policy.now = WallSeconds;
+  const auto cost = MeasureLaunch(1, policy);
+  if (!cost) GTEST_SKIP() << "this build has no library with a launch probe";
+  EXPECT_GT(cost->seconds, 0);  // clean or not: other tests may run beside
+  EXPECT_TRUE(std::isfinite(cost->seconds));
+  EXPECT_FALSE(cost->how.empty());
+}
+
+TEST(ProgressPrinter, WritesOverOneLineOnATerminal) {
+  std::ostringstream out;
+  ProgressPrinter printer(out, true);
+  printer({0, 2, "load", 4});
+  printer({2, 2, "done", 0});
+  EXPECT_EQ(out.str(), "\r\033[K[  0/2] load; 4 s left\r\033[K");
+}
+
+TEST(ProgressPrinter, WritesALinePerTenthElsewhere) {
+  std::ostringstream out;
+  ProgressPrinter printer(out, false);
+  for (int step = 0; step <= 200; ++step) printer({step, 200, "x", 1});
+  const auto text = out.str();
+  EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 11);
+  EXPECT_EQ(text.find('\033'), std::string::npos);
+}
+
+}  // namespace
+}  // namespace dlroof
