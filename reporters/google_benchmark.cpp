@@ -83,10 +83,28 @@ bool TerminalReporter::ReportContext(const Context& context) {
 
 void TerminalReporter::ReportRuns(const std::vector<Run>& runs) {
   const auto entries = EntriesFromRuns(runs);
-  if (entries.empty()) return;
+  if (entries.empty()) {
+    ReportAggregates(runs);
+    return;
+  }
   const Record& record = session_.Add(RecordFromEntries(entries));
   const Machine* machine = MachineFor(session_.file(), record);
   GetOutputStream() << ResultRow(record, Place(record, machine), name_width_) << std::flush;
+}
+
+// Aggregates come by themselves after the repetitions, of which our row is a summary already; with
+// --benchmark_report_aggregates_only they are all there is.
+void TerminalReporter::ReportAggregates(const std::vector<Run>& runs) {
+  for (const Run& run : runs) {
+    if (Interrupted(run) || session_.Has(run.run_name.function_name)) continue;
+    const double value =
+        run.GetAdjustedRealTime() / benchmark::GetTimeUnitMultiplier(run.time_unit);
+    GetOutputStream() << fmt::format(
+        "{:<{}} {:>10}\n", run.run_name.function_name + '_' + run.aggregate_name, name_width_,
+        run.aggregate_unit == benchmark::kTime
+            ? TimeText(value)
+            : fmt::format("{:.2f}%", 100 * run.real_accumulated_time));
+  }
 }
 
 bool RunFileReporter::ReportContext(const Context& context) {
@@ -110,7 +128,8 @@ bool RunFileReporter::ReportContext(const Context& context) {
 void RunFileReporter::ReportRuns(const std::vector<Run>& runs) {
   const auto writable = Writable(runs);
   if (writable.empty()) return;
-  session_.Add(RecordFromEntries(EntriesFromRuns(writable)));
+  const auto entries = EntriesFromRuns(writable);
+  if (!entries.empty()) session_.Add(RecordFromEntries(entries));
   JSONReporter::ReportRuns(writable);
   Flush();
 }

@@ -24,6 +24,8 @@ class TerminalReporter : public benchmark::BenchmarkReporter {
   void ReportRuns(const std::vector<Run>& runs) override;
 
  private:
+  void ReportAggregates(const std::vector<Run>& runs);
+
   Session& session_;
   size_t name_width_ = 0;
 };

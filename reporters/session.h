@@ -22,6 +22,8 @@ class Session {
   // reference holds until the next Add.
   const Record& Add(Record record);
 
+  bool Has(const std::string& name) const { return index_of_.count(name) > 0; }
+
   const RunFile& file() const { return file_; }
   const nlohmann::json& dlroof_context() const { return dlroof_context_; }
   bool AnyFailed() const;

@@ -129,6 +129,21 @@ TEST(TerminalReporter, ShowsRateIntensityShareOfTheRoofAndBound) {
               testing::ContainsRegex(std::string(kName) + " .* 2 s .* 2e-08 +5 +40.0% +dram"));
 }
 
+// Google Benchmark hands aggregates over in a call of their own.
+TEST(Reporters, TakeAggregatesThatComeAlone) {
+  BenchmarkRun median = Repetition(2);
+  median.run_type = BenchmarkRun::RT_Aggregate;
+  median.aggregate_name = "median";
+  Session file_session = TestSession();
+  const auto text = Written<RunFileReporter>(file_session, {{Repetition(1)}, {median}});
+  EXPECT_EQ(nlohmann::json::parse(text)["records"].size(), 1);
+  Session alone = TestSession();
+  EXPECT_THAT(Written<TerminalReporter>(alone, {{median}}), HasSubstr("_median"));
+  Session after = TestSession();
+  EXPECT_THAT(Written<TerminalReporter>(after, {{Repetition(1)}, {median}}),
+              Not(HasSubstr("_median")));
+}
+
 TEST(Session, MeasuresTheMachineOnlyWhenARunBeginsAndOnlyOnce) {
   int measured = 0;
   Session session(nlohmann::json::object(), [&] {
