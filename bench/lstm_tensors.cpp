@@ -27,6 +27,19 @@ class ValueSource {
   uint64_t seed_;
 };
 
+void RoundToMultiples(double scale, std::vector<float>& values) {
+  for (float& value : values) value = static_cast<float>(std::round(value * scale) / scale);
+}
+
+void Quantize(const LstmProblem& problem, LstmInput<float>& input) {
+  const double weight_scale = 127.0 / double{Int8WeightLimit(problem)};
+  RoundToMultiples(kInt8ActivationScale, input.source);
+  RoundToMultiples(kInt8ActivationScale, input.initial_hidden);
+  for (auto& layer : input.layers)
+    for (auto* weights : {&layer.input, &layer.state, &layer.projection})
+      RoundToMultiples(weight_scale, *weights);
+}
+
 void Add(const std::vector<float>& got, const std::vector<double>& expected,
          LstmDifference& difference) {
   constexpr double kNotComparable = std::numeric_limits<double>::max();
@@ -60,9 +73,17 @@ LstmOutput<double> ToDouble(const LstmOutput<float>& output) {
   return result;
 }
 
+float Int8WeightLimit(const LstmProblem& problem) {
+  int64_t fewest = std::min(problem.i, StateWidth(problem));
+  if (problem.p != 0) fewest = std::min(fewest, problem.h);
+  return 1 / std::sqrt(static_cast<float>(fewest));
+}
+
 LstmInput<float> SeededLstmInput(const LstmProblem& problem, uint64_t seed, std::string_view type) {
   const LstmElements elements = Elements(problem);
   const int64_t gates = 4 * problem.h, state = StateWidth(problem), passes = Passes(problem);
+  const bool quantized = type == "int8";
+  if (quantized) type = "f32";
   ValueSource values(seed);
   const auto weights = [&](int64_t rows, int64_t columns) {
     return values.Next(passes * rows * columns, type, 1 / std::sqrt(static_cast<double>(rows)));
@@ -79,6 +100,7 @@ LstmInput<float> SeededLstmInput(const LstmProblem& problem, uint64_t seed, std:
     if (problem.p != 0) tensors.projection = weights(problem.h, problem.p);
     tensors.bias = values.Next(passes * gates, "f32", 1);
   }
+  if (quantized) Quantize(problem, input);
   return input;
 }
 

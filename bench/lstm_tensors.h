@@ -60,9 +60,15 @@ void ForEachOutput(Visit visit, Outputs&... outputs) {
 LstmInput<double> ToDouble(const LstmInput<float>& input);
 LstmOutput<double> ToDouble(const LstmOutput<float>& output);
 
-// Inputs of which source, hidden states and weights are exact in `type` ("f32", "bf16", "f16");
-// cell states and bias are f32. Weights are uniform within 1/sqrt(channels they read), the rest
-// within 1, so that a gate's sum has a standard deviation of about 0.5 at any size: no gate
+// The int8 numbers of SeededLstmInput: source and hidden states are multiples of 1 / this scale,
+// weights multiples of 1/127 of the limit.
+inline constexpr float kInt8ActivationScale = 127;
+// No weight is larger: 1/sqrt(the fewest channels that any weight tensor reads).
+float Int8WeightLimit(const LstmProblem& problem);
+
+// Inputs of which source, hidden states and weights are exact in `type` ("f32", "bf16", "f16",
+// "int8"); cell states and bias are f32. Weights are uniform within 1/sqrt(channels they read), the
+// rest within 1, so that a gate's sum has a standard deviation of about 0.5 at any size: no gate
 // saturates, every path carries signal.
 LstmInput<float> SeededLstmInput(const LstmProblem& problem, uint64_t seed, std::string_view type);
 

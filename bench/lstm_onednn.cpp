@@ -1,0 +1,98 @@
+#include "bench/lstm_onednn.h"
+
+#include <fmt/format.h>
+
+#include <memory>
+
+#include "bench/lstm_reference.h"
+#include "bench/onednn_support.h"
+
+namespace dlroof::onednn {
+namespace {
+
+// Above this the plain loops would take longer than the measurement: a twin is compared instead.
+constexpr double kMostFlopsToVerify = 30e6;
+
+double Tolerance(std::string_view type) {
+  if (type == "f32") return 1e-5;
+  return 1e-2;
+}
+
+std::string Short(const std::string& implementation) {
+  return implementation.substr(0, implementation.find(':'));
+}
+
+Verification VerifyTwin(const LstmProblem& twin_problem, const LstmCall& call,
+                        const std::string& type, unsigned seed) {
+  const auto input = SeededLstmInput(twin_problem, seed, type);
+  const auto d_output = SeededLstmGradient(twin_problem, seed);
+  LstmCall twin(twin_problem, call.direction(), type, input, d_output);
+  Verification verification = CompareWithLoops(twin, type, input, d_output);
+  const auto own = Short(call.Algorithm()), twins = Short(twin.Algorithm());
+  verification.how = fmt::format(
+      "{} of the twin {} ({})", verification.how, ToText(twin_problem),
+      own == twins ? fmt::format("{} too", own) : fmt::format("{}, not {}", twins, own));
+  return verification;
+}
+
+Verification Verify(LstmCall& call, const std::string& type, unsigned seed) {
+  const LstmProblem twin = Twin(call.problem(), kMostFlopsToVerify);
+  if (twin != call.problem()) return VerifyTwin(twin, call, type, seed);
+  return CompareWithLoops(call, type, SeededLstmInput(twin, seed, type),
+                          SeededLstmGradient(twin, seed));
+}
+
+PreparedCall Prepare(const LstmRequest& request, const std::string& type,
+                     const RunSettings& settings) {
+  SetThreads(settings.threads);
+  const auto storage = StorageOf(type);
+  auto call = std::make_shared<LstmCall>(request.problem, request.direction, type,
+                                         SeededLstmInput(request.problem, settings.seed, type),
+                                         SeededLstmGradient(request.problem, settings.seed));
+  PreparedCall prepared;
+  prepared.run = [call] { call->Run(); };
+  prepared.verify = [call, type, settings] { return Verify(*call, type, settings.seed); };
+  prepared.algorithm = call->Algorithm();
+  prepared.isa = EffectiveIsa();
+  prepared.modelled = ModelledWork(request.problem, request.direction, storage.bytes,
+                                   MatrixPipe(type, prepared.algorithm), "fp32.vector",
+                                   static_cast<double>(call->Launches()));
+  return prepared;
+}
+
+Workload Make(const BenchmarkName& name) {
+  const LstmRequest request = ParseLstmRequest(name, {"f32", "bf16", "f16", "int8"});
+  return {name, [request, type = name.type](const RunSettings& settings) {
+            return Prepare(request, type, settings);
+          }};
+}
+
+[[maybe_unused]] const bool registered = RegisterCell({"LSTM", "cpu", "onednn", Make});
+
+}  // namespace
+
+Verification CompareWithLoops(LstmCall& call, std::string_view type, const LstmInput<float>& input,
+                              const LstmOutput<float>& d_output) {
+  const auto exact = ToDouble(input);
+  LstmForwardResult<double> forward;
+  LstmForward(call.problem(), exact, forward);
+  LstmDifference difference;
+  if (call.direction() == LstmDirection::kBackward) {
+    LstmInput<double> d_input;
+    LstmBackward(call.problem(), exact, forward, ToDouble(d_output), d_input);
+    call.ClearWeightGradients();
+    call.Run();
+    difference = Difference(call.Gradients(), d_input);
+  } else {
+    call.Run();
+    difference = Difference(call.Outputs(), forward.outputs);
+  }
+  Verification verification;
+  verification.max_error = difference.max_error;
+  verification.tolerance = Tolerance(type);
+  verification.ok = verification.max_error <= verification.tolerance;
+  verification.how = fmt::format("all {} outputs", difference.count);
+  return verification;
+}
+
+}  // namespace dlroof::onednn
