@@ -63,6 +63,14 @@ void Reorder(memory& from, memory& to) {
   CpuStream().wait();
 }
 
+memory OfBytes(const memory::desc& target, int byte) {
+  memory filled(target, CpuEngine());
+  if (target.get_size() == 0) return filled;
+  const Mapping mapping(filled);
+  std::memset(mapping.bytes(), byte, target.get_size());
+  return filled;
+}
+
 }  // namespace
 
 const dnnl::engine& CpuEngine() {
@@ -131,13 +139,9 @@ std::vector<float> Plain(const memory& memory) {
   });
 }
 
-memory Zeroed(const memory::desc& target) {
-  memory zeroed(target, CpuEngine());
-  if (target.get_size() == 0) return zeroed;
-  const Mapping mapping(zeroed);
-  std::memset(mapping.bytes(), 0, target.get_size());
-  return zeroed;
-}
+memory Zeroed(const memory::desc& target) { return OfBytes(target, 0); }
+
+memory Poisoned(const memory::desc& target) { return OfBytes(target, 0xff); }
 
 void Rethrow(const dnnl::error& error, std::string_view what) {
   if (error.status == dnnl_unimplemented)

@@ -41,6 +41,9 @@ dnnl::memory Filled(const dnnl::memory::desc& target, const std::vector<float>& 
 std::vector<float> Plain(const dnnl::memory& memory);
 // Every byte zero, padding of blocked layouts too.
 dnnl::memory Zeroed(const dnnl::memory::desc& target);
+// Every byte 0xff, which is NaN in every floating type: for outputs, so that an element that is
+// never written shows.
+dnnl::memory Poisoned(const dnnl::memory::desc& target);
 
 // Throws `error` again as our own: "unimplemented" becomes Unsupported with the library's words,
 // `what` and the ISA; anything else std::runtime_error with the words and the status.

@@ -46,6 +46,16 @@ std::vector<float> Integers(int64_t count, uint64_t seed, float low, float high)
 
 }  // namespace
 
+std::vector<int64_t> SeededIndices(int64_t count, uint64_t seed, int64_t below) {
+  if (count < 0 || below < 1)
+    throw std::logic_error(fmt::format("SeededIndices({} below {})", count, below));
+  std::vector<int64_t> indices(static_cast<size_t>(count));
+  // The remainder's bias towards small numbers is below / 2^64.
+  for (size_t i = 0; i < indices.size(); ++i)
+    indices[i] = static_cast<int64_t>(Mix(seed, i) % static_cast<uint64_t>(below));
+  return indices;
+}
+
 float RoundToBf16(float value) {
   const auto bits = std::bit_cast<uint32_t>(value);
   if (std::isnan(value)) return value;

@@ -15,6 +15,9 @@ namespace dlroof {
 std::vector<float> SeededValues(int64_t count, uint64_t seed, std::string_view type, float low,
                                 float high);
 
+// `count` integers from 0 to below - 1, the same for the same seed on every machine.
+std::vector<int64_t> SeededIndices(int64_t count, uint64_t seed, int64_t below);
+
 // Rounds to the nearest bf16 (ties to even).
 float RoundToBf16(float value);
 // Rounds to the nearest f16 (ties to even); subnormal and infinite as IEEE 754 has it.

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <numeric>
 #include <stdexcept>
 
@@ -34,6 +35,12 @@ TEST(OnednnMemories, ZeroedIsZeroAndACountThatDiffersIsRefused) {
   const auto desc = PlainDesc({2, 2}, memory::data_type::f32);
   EXPECT_THAT(Plain(Zeroed(desc)), testing::Each(0.0F));
   EXPECT_THROW(Filled(desc, {1, 2, 3}), std::logic_error);
+}
+
+TEST(OnednnMemories, PoisonedIsNotANumberInFloatingTypes) {
+  for (const std::string type : {"f32", "bf16"})
+    for (const float value : Plain(Poisoned(PlainDesc({2, 3}, DataType(type)))))
+      EXPECT_TRUE(std::isnan(value)) << type;
 }
 
 TEST(OnednnMemories, PlainIsRowMajor) {

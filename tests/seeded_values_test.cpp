@@ -54,6 +54,14 @@ TEST(SeededValues, RefuseWhatTheyCannotMake) {
   EXPECT_TRUE(SeededValues(0, 1, "u8", 0, 1).empty());
 }
 
+TEST(SeededIndices, ReachEveryPositionAndNoOther) {
+  const auto indices = SeededIndices(1000, 4, 7);
+  EXPECT_EQ(std::set<int64_t>(indices.begin(), indices.end()),
+            (std::set<int64_t>{0, 1, 2, 3, 4, 5, 6}));
+  EXPECT_EQ(indices, SeededIndices(1000, 4, 7));
+  EXPECT_THROW(SeededIndices(1, 1, 0), std::logic_error);
+}
+
 TEST(RoundToBf16, TiesGoToEven) {
   // bf16 keeps 8 significant bits: between 1 and 2 the step is 2^-7.
   EXPECT_EQ(RoundToBf16(1 + 0x1p-8F), 1.0F);           // half-way, even below
