@@ -169,6 +169,15 @@ double CompulsoryBytes(const LstmProblem& problem, LstmDirection direction,
   return tensors + CountOnce(elements, {g, g, g, g, g});
 }
 
+double LeastHostBytes(const LstmProblem& problem, LstmDirection direction,
+                      const LstmElementBytes& bytes) {
+  const double tensors = CompulsoryBytes(problem, direction, bytes) +
+                         CompulsoryBytes(problem, direction, {4, 4, 4, 4, 4});
+  if (direction == LstmDirection::kForwardInference) return tensors;
+  const int64_t gates = problem.t * problem.n * problem.l * Passes(problem) * kGates * problem.h;
+  return tensors + bytes.activation * static_cast<double>(gates);
+}
+
 Work ModelledWork(const LstmProblem& problem, LstmDirection direction,
                   const LstmElementBytes& bytes, const std::string& matrix_pipe,
                   const std::string& elementwise_pipe, double launches) {

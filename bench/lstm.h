@@ -100,6 +100,11 @@ struct LstmElementBytes {
 double CompulsoryBytes(const LstmProblem& problem, LstmDirection direction,
                        const LstmElementBytes& bytes);
 
+// [byte] of memory below which a call cannot be prepared: its tensors, each once more as plain f32,
+// and the gates where they are kept for the backward pass.
+double LeastHostBytes(const LstmProblem& problem, LstmDirection direction,
+                      const LstmElementBytes& bytes);
+
 // One call's Work when the matrix part runs on `matrix_pipe` and the elementwise part on
 // `elementwise_pipe`.
 Work ModelledWork(const LstmProblem& problem, LstmDirection direction,

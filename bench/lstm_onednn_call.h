@@ -35,9 +35,10 @@ LstmStorage StorageOf(std::string_view type);
 
 class LstmCall {
  public:
-  // Creates everything that Run() uses; for `bwd` also runs the forward training call that makes
-  // its workspace. `d_output` is read by `bwd` only. Threads: onednn::SetThreads before. Throws
-  // Unsupported with the library's words.
+  // Creates everything that Run() uses, and runs it once: what the library accepts but cannot
+  // execute shows here. For `bwd` it also runs the forward training call that makes its workspace;
+  // `d_output` is read by `bwd` only. Threads: onednn::SetThreads before. Throws Unsupported with
+  // the library's words.
   LstmCall(const LstmProblem& problem, LstmDirection direction, std::string_view type,
            const LstmInput<float>& input, const LstmOutput<float>& d_output);
 

@@ -4,11 +4,14 @@
 
 #include <memory>
 
+#include "bench/host_memory.h"
 #include "bench/lstm_check.h"
 #include "bench/workload.h"
 
 namespace dlroof {
 namespace {
+
+constexpr LstmElementBytes kBytes = {8, 8, 8, 8, 8};
 
 // Everything that one call of the plain loops reads and writes.
 struct ReferenceCall {
@@ -20,6 +23,8 @@ struct ReferenceCall {
 };
 
 PreparedCall Prepare(const LstmRequest& request, const RunSettings& settings) {
+  RequireHostMemory(LeastHostBytes(request.problem, LstmDirection::kForwardTraining, kBytes),
+                    ToText(request.problem));
   auto call = std::make_shared<ReferenceCall>();
   call->problem = request.problem;
   call->input = ToDouble(SeededLstmInput(request.problem, settings.seed, "f32"));
@@ -42,8 +47,8 @@ PreparedCall Prepare(const LstmRequest& request, const RunSettings& settings) {
     };
   }
   prepared.algorithm = "plain loops";
-  prepared.modelled = ModelledWork(request.problem, request.direction, {8, 8, 8, 8, 8},
-                                   "fp64.vector", "fp64.vector", 1);
+  prepared.modelled =
+      ModelledWork(request.problem, request.direction, kBytes, "fp64.vector", "fp64.vector", 1);
   return prepared;
 }
 

@@ -4,7 +4,11 @@
 #include <gtest/gtest.h>
 
 #include <random>
+#include <set>
+#include <sstream>
 
+#include "bench/suite.h"
+#include "bench/workload.h"
 #include "counters/error.h"
 
 namespace dlroof {
@@ -182,6 +186,34 @@ TEST(LstmRequest, NamesTheColumnOfWhatItRefuses) {
               HasSubstr("column 21: LSTM/cpu/onednn has no type 'f8'; there are f32, bf16"));
   EXPECT_THAT(refusal("LSTM/cpu/onednn/bwd/f32/t1n1i1g1"), HasSubstr("column 31: expected 'h'"));
   EXPECT_THAT(refusal("LSTM/cpu/onednn/bwd/f32/t1n1i1h1/cold"), HasSubstr("column 34: "));
+}
+
+TEST(LstmMemory, WhatCannotFitIsUnsupportedAndNotTried) {
+  // 1e6 steps of 1e6 samples of 64 channels and more: 64e12 elements of 8 byte
+  const auto workload = MakeWorkload("LSTM/cpu/reference/bwd/f64/t1000000n1000000i64h64");
+  EXPECT_THROW(workload.prepare({}), Unsupported);
+}
+
+TEST(LstmSuite, OfThePaperHasTwelveConfigurationsInEveryDirectionAndType) {
+  for (const auto& suite : BuiltInSuites()) {
+    if (suite.name != "paper_lstm.txt") continue;
+    std::istringstream text{std::string(suite.text)};
+    const auto names = ReadSuite(text, "paper_lstm.txt");
+    EXPECT_EQ(names.size(), 12U * 3 * 2);
+    std::set<std::string> problems;
+    for (const auto& name : names) {
+      const auto parts = ParseBenchmarkName(name);
+      problems.insert(parts.problem);
+      EXPECT_EQ(ToText(ParseLstmRequest(parts, {"f32", "bf16"}).problem), parts.problem);
+    }
+    // the paper's (batch, time steps, features, hidden) as t n i h
+    EXPECT_EQ(problems, (std::set<std::string>{"t16n16i32h16", "t16n32i32h16", "t16n64i32h16",
+                                               "t16n128i32h16", "t32n16i32h16", "t64n16i32h16",
+                                               "t128n16i32h16", "t16n16i64h16", "t16n16i128h16",
+                                               "t16n16i32h32", "t16n16i32h64", "t16n16i32h128"}));
+    return;
+  }
+  FAIL() << "no suite paper_lstm.txt";
 }
 
 }  // namespace
