@@ -152,7 +152,8 @@ LstmFlops Flops(const LstmProblem& problem, LstmDirection direction) {
   const int64_t samples = problem.t * problem.n;
   const int64_t cells = samples * problem.l * Passes(problem);
   LstmFlops flops{};
-  flops.matrix = (backward ? 2 : 1) * 2 * samples * elements.weights;
+  flops.matrix = 2 * samples * elements.weights;
+  if (backward) flops.matrix *= 2;
   flops.elementwise = cells * problem.h * (backward ? 27 : 13);
   if (backward) flops.elementwise += cells * StateWidth(problem);
   if (!backward && problem.passes == LstmPasses::kSummed)

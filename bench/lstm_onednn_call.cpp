@@ -74,7 +74,7 @@ class Builder {
   Builder(const LstmProblem& problem, LstmStorage storage, const LstmInput<float>& input)
       : problem_(problem), storage_(storage), input_(input) {
     if (!storage.quantized) return;
-    weight_scale_ = 127 / Int8WeightLimit(problem);
+    weight_scale_ = kInt8WeightSteps / Int8WeightLimit(problem);
     attributes_.set_rnn_data_qparams(kInt8ActivationScale, kU8Shift);
     attributes_.set_rnn_weights_qparams(0, {weight_scale_});
     if (problem.p != 0) attributes_.set_rnn_weights_projection_qparams(0, {weight_scale_});

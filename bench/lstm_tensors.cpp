@@ -32,7 +32,7 @@ void RoundToMultiples(double scale, std::vector<float>& values) {
 }
 
 void Quantize(const LstmProblem& problem, LstmInput<float>& input) {
-  const double weight_scale = 127.0 / double{Int8WeightLimit(problem)};
+  const double weight_scale = double{kInt8WeightSteps / Int8WeightLimit(problem)};
   RoundToMultiples(kInt8ActivationScale, input.source);
   RoundToMultiples(kInt8ActivationScale, input.initial_hidden);
   for (auto& layer : input.layers)

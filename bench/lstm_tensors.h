@@ -61,8 +61,10 @@ LstmInput<double> ToDouble(const LstmInput<float>& input);
 LstmOutput<double> ToDouble(const LstmOutput<float>& output);
 
 // The int8 numbers of SeededLstmInput: source and hidden states are multiples of 1 / this scale,
-// weights multiples of 1/127 of the limit.
 inline constexpr float kInt8ActivationScale = 127;
+// weights have this many steps up to their limit: products of two neighbours, 2 * 255 * 63, fit 16
+// bits, where implementations without VNNI add them (and saturate).
+inline constexpr float kInt8WeightSteps = 63;
 // No weight is larger: 1/sqrt(the fewest channels that any weight tensor reads).
 float Int8WeightLimit(const LstmProblem& problem);
 

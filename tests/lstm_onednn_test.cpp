@@ -1,5 +1,6 @@
 #include "bench/lstm_onednn.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -51,7 +52,7 @@ class LstmDirectionAndType : public testing::TestWithParam<std::tuple<std::strin
 TEST_P(LstmDirectionAndType, AgreesWithTheLoops) {
   const auto& [direction, type] = GetParam();
   for (const auto problem : kProblems) {
-    const auto name = "LSTM/cpu/onednn/" + direction + '/' + type + '/' + std::string(problem);
+    const auto name = fmt::format("LSTM/cpu/onednn/{}/{}/{}", direction, type, problem);
     const auto outcome = Outcome(name, 1);
     // f32 runs wherever oneDNN does; other types may be refused here, but never wrong.
     const bool ok = outcome.rfind("ok ", 0) == 0;

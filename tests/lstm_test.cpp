@@ -136,9 +136,9 @@ TEST(LstmShape, ElementsOfAProjectedBidirectionalStack) {
 TEST(LstmFlopCount, OfThePapersBasePointByHand) {
   const auto problem = ParseLstmProblem("t16n16i32h16");
   // 16 steps x 16 samples x (2 * 64 * (32 + 16)) and 13 * 16 elementwise
-  EXPECT_EQ(Flops(problem, kInference), (LstmFlops{256 * 6144, 256 * 208}));
+  EXPECT_EQ(Flops(problem, kInference), (LstmFlops{256L * 6144, 256L * 208}));
   EXPECT_EQ(Flops(problem, kTraining), Flops(problem, kInference));
-  EXPECT_EQ(Flops(problem, kBackward), (LstmFlops{2 * 256 * 6144, 256 * (27 * 16 + 16)}));
+  EXPECT_EQ(Flops(problem, kBackward), (LstmFlops{2L * 256 * 6144, 256L * (27 * 16 + 16)}));
 }
 
 TEST(LstmBytes, CountEveryTensorOnce) {
