@@ -22,7 +22,7 @@ constexpr double kMostFlopsToVerify = 50e6;
 //   bf16, f16  each hidden state is stored with 2^-9 of its size lost and read by the next step and
 //         layer, gates likewise in the backward pass. Seen with bf16: 6e-3.
 //   int8  a hidden state is off by 1/254 of full scale; behind a projection, whose outputs are some
-//         tenths in size, twice. Seen: 1e-2, with a projection 5e-2.
+//         tenths in size, twice. Seen: 1e-2, with a projection 4e-2.
 // A wrong gate, weight or step is off by tenths. Weight gradients are sums over t*n: their rounding
 // errors grow like its square root.
 double Tolerance(std::string_view type, const LstmProblem& problem) {
