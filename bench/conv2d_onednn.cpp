@@ -3,8 +3,9 @@
 #include <fmt/format.h>
 
 #include <memory>
+#include <string>
+#include <string_view>
 #include <unordered_map>
-#include <utility>
 
 #include "bench/conv2d_check.h"
 #include "bench/host_memory.h"
@@ -35,8 +36,8 @@ struct Shape {
 
 Shape ShapeOf(const Conv2dProblem& p, std::string_view type) {
   const auto types = TypesOf(type);
-  const auto any = [](memory::dims dims, std::string_view element) {
-    return memory::desc(std::move(dims), onednn::DataType(element), memory::format_tag::any);
+  const auto any = [](const memory::dims& dims, std::string_view element) {
+    return memory::desc(dims, onednn::DataType(element), memory::format_tag::any);
   };
   memory::dims weights = {p.k, p.c / p.groups, p.r, p.s};
   if (p.groups > 1) weights = {p.groups, p.k / p.groups, p.c / p.groups, p.r, p.s};
@@ -165,8 +166,8 @@ PreparedCall Prepare(const Conv2dCase& one, const RunSettings& settings) {
   prepared.run = [call] { call->Run(); };
   prepared.verify = [one, call, inputs, seed = settings.seed] {
     call->Run();
-    const auto found = CheckConv2d(one.problem, one.direction, one.type, *inputs,
-                                   onednn::Plain(call->output), seed);
+    auto found = CheckConv2d(one.problem, one.direction, one.type, *inputs,
+                             onednn::Plain(call->output), seed);
     *inputs = {};  // up to hundreds of megabytes that the timed calls do not need
     return found;
   };

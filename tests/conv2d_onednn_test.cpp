@@ -1,3 +1,4 @@
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -42,7 +43,7 @@ class EveryDirectionAndType : public testing::TestWithParam<std::tuple<std::stri
 TEST_P(EveryDirectionAndType, AgreesWithTheReference) {
   const auto& [direction, type] = GetParam();
   for (const auto problem : kProblems) {
-    const auto name = "Conv2D/cpu/onednn/" + direction + '/' + type + '/' + std::string(problem);
+    const auto name = fmt::format("Conv2D/cpu/onednn/{}/{}/{}", direction, type, problem);
     const auto outcome = Outcome(name, 2);
     // f32 runs wherever oneDNN does; other types may be unsupported here, but never wrong.
     if (type == "f32" || outcome.rfind("unsupported", 0) != 0)

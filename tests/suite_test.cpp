@@ -18,7 +18,10 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-const std::string kFwd = "Conv2D/cpu/reference/fwd/f64/";
+constexpr std::string_view kPlain = "Conv2D/cpu/reference/fwd/f64/";
+
+// A line of the suite: the plain loops on this problem.
+std::string Plain(std::string_view problem) { return std::string(kPlain).append(problem); }
 
 std::vector<std::string> Read(const std::string& text) {
   std::istringstream stream(text);
@@ -34,9 +37,9 @@ std::string Refusal(const std::string& text) {
 }
 
 TEST(ReadSuite, SkipsCommentsBlankLinesAndSpaces) {
-  EXPECT_THAT(Read("# a comment\n\n  " + kFwd + "n1c1h1w1k1r1s1 \t# another\r\n \n" + kFwd +
-                   "n2c1h1w1k1r1s1"),
-              ElementsAre(kFwd + "n1c1h1w1k1r1s1", kFwd + "n2c1h1w1k1r1s1"));
+  EXPECT_THAT(Read("# a comment\n\n  " + Plain("n1c1h1w1k1r1s1 \t# another\r\n \n") +
+                   Plain("n2c1h1w1k1r1s1")),
+              ElementsAre(Plain("n1c1h1w1k1r1s1"), Plain("n2c1h1w1k1r1s1")));
 }
 
 TEST(ReadSuite, BracesStandForEachChoiceTheLastVaryingFastest) {
@@ -45,12 +48,12 @@ TEST(ReadSuite, BracesStandForEachChoiceTheLastVaryingFastest) {
                           "Conv2D/cpu/reference/fwd/f64/n2c1h1w1k1r1s1",
                           "Conv2D/cpu/reference/bwd_data/f64/n1c1h1w1k1r1s1",
                           "Conv2D/cpu/reference/bwd_data/f64/n2c1h1w1k1r1s1"));
-  EXPECT_THAT(Read(kFwd + "n1c1h3w3k1r1s1{,_p1}"),
-              ElementsAre(kFwd + "n1c1h3w3k1r1s1", kFwd + "n1c1h3w3k1r1s1_p1"));
+  EXPECT_THAT(Read(Plain("n1c1h3w3k1r1s1{,_p1}")),
+              ElementsAre(Plain("n1c1h3w3k1r1s1"), Plain("n1c1h3w3k1r1s1_p1")));
 }
 
 TEST(ReadSuite, RefusalsNameFileLineAndColumn) {
-  EXPECT_THAT(Refusal("# first\n" + kFwd + "n1c1h1w1k1r1s1_s1\n"),
+  EXPECT_THAT(Refusal("# first\n" + Plain("n1c1h1w1k1r1s1_s1\n")),
               testing::StartsWith("my.txt:2: column 44: this problem is written"));
   EXPECT_THAT(Refusal("LSTMM/cpu/x/fwd/f32/t1\n"), testing::StartsWith("my.txt:1: column 1: no "));
   EXPECT_THAT(Refusal("\n\nConv2D/cpu\n"),
@@ -58,13 +61,13 @@ TEST(ReadSuite, RefusalsNameFileLineAndColumn) {
 }
 
 TEST(ReadSuite, ColumnsOfAnExpandedNameSayWhichName) {
-  EXPECT_THAT(Refusal(kFwd + "n{1,0}c1h1w1k1r1s1"),
-              testing::StartsWith("my.txt:1: in the name " + kFwd + "n0c1h1w1k1r1s1: column 31: "));
-  EXPECT_THAT(Refusal("  " + kFwd + "n0c1h1w1k1r1s1"), HasSubstr("in the name " + kFwd + "n0"));
+  EXPECT_THAT(Refusal(Plain("n{1,0}c1h1w1k1r1s1")),
+              testing::StartsWith("my.txt:1: in the name " + Plain("n0c1h1w1k1r1s1: column 31: ")));
+  EXPECT_THAT(Refusal("  " + Plain("n0c1h1w1k1r1s1")), HasSubstr("in the name " + Plain("n0")));
 }
 
 TEST(ReadSuite, BracesMustMatchAndHoldAChoice) {
-  EXPECT_THAT(Refusal(kFwd + "n{1,2"), HasSubstr("my.txt:1: column 31: '{' without its '}'"));
+  EXPECT_THAT(Refusal(Plain("n{1,2")), HasSubstr("my.txt:1: column 31: '{' without its '}'"));
   EXPECT_THAT(Refusal("  a}"), HasSubstr("column 4: '}' without its '{'"));
   EXPECT_THAT(Refusal("a{b,{c,d}}"), HasSubstr("column 5: brace lists do not nest"));
   EXPECT_THAT(Refusal("a{}"), HasSubstr("column 2: a brace list has two choices"));
@@ -72,7 +75,7 @@ TEST(ReadSuite, BracesMustMatchAndHoldAChoice) {
 }
 
 TEST(ReadSuite, ANameIsThereOnce) {
-  EXPECT_THAT(Refusal(kFwd + "n1c1h1w1k1r1s1\n#\n" + kFwd + "n{2,1}c1h1w1k1r1s1\n"),
+  EXPECT_THAT(Refusal(Plain("n1c1h1w1k1r1s1\n#\n") + Plain("n{2,1}c1h1w1k1r1s1\n")),
               testing::AllOf(testing::StartsWith("my.txt:3: "), HasSubstr("already, in line 1")));
 }
 
@@ -94,7 +97,7 @@ TEST(ReadSuite, HostileFilesAreOneSentence) {
 TEST(ReadSuite, RandomBytesAreReadOrRefused) {
   std::mt19937 random(5);
   for (int i = 0; i < 3000; ++i) {
-    std::string text = "# x\n" + kFwd + "n{1,2}c1h5w5k1r3s3_{s2,p1}\n" + kFwd + "n9c1h1w1k1r1s1";
+    std::string text = "# x\n" + Plain("n{1,2}c1h5w5k1r3s3_{s2,p1}\n") + Plain("n9c1h1w1k1r1s1");
     for (int change = 0; change < 3; ++change)
       text[random() % text.size()] =
           random() % 2 == 0 ? "{},#\n/12"[random() % 8] : static_cast<char>(random());
