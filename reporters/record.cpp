@@ -72,10 +72,4 @@ void SplitName(Record& record) {
   }
 }
 
-const Machine* MachineFor(const RunFile& file, const Record& record) {
-  for (const auto& machine : file.machines)
-    if (machine.device == record.device) return &machine;
-  return nullptr;
-}
-
 }  // namespace dlroof

@@ -1,9 +1,8 @@
-// One benchmark's result, and a file of them. Facts only: whatever can be derived is derived again
+// One benchmark's result. Facts only: whatever can be derived is derived again
 // (roofline.h).
 #pragma once
 
 #include <map>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <utility>
@@ -51,13 +50,6 @@ struct Record {
   std::map<Provenance, Work> work;
 };
 
-struct RunFile {
-  nlohmann::json context =
-      nlohmann::json::object();   // Google Benchmark's, with ours under "dlroof"
-  std::vector<Machine> machines;  // one per device
-  std::vector<Record> records;
-};
-
 // Absent when too few repetitions are clean: fewer than min(3, all).
 std::optional<Timing> Summarize(const std::vector<Repetition>& repetitions);
 
@@ -69,8 +61,5 @@ void MarkDisturbed(std::vector<Repetition>& repetitions);
 // Splits op/device/library/direction/type/problem/options; fewer parts leave the rest empty
 // (foreign files).
 void SplitName(Record& record);
-
-// The machine of the record's device; null when the file has none.
-const Machine* MachineFor(const RunFile& file, const Record& record);
 
 }  // namespace dlroof

@@ -194,4 +194,10 @@ RunFile ReadRunFile(const std::string& path, std::ostream& warnings) {
   return ParseRunFile(text.str(), path, warnings);
 }
 
+const Machine* MachineFor(const RunFile& file, const Record& record) {
+  for (const auto& machine : file.machines)
+    if (machine.device == record.device) return &machine;
+  return nullptr;
+}
+
 }  // namespace dlroof

@@ -4,6 +4,7 @@
 
 #include <iosfwd>
 #include <map>
+#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
@@ -12,6 +13,16 @@
 namespace dlroof {
 
 inline constexpr int kSchema = 1;
+
+struct RunFile {
+  nlohmann::json context =
+      nlohmann::json::object();   // Google Benchmark's, with ours under "dlroof"
+  std::vector<Machine> machines;  // one per device
+  std::vector<Record> records;
+};
+
+// The machine of the record's device; null when the file has none.
+const Machine* MachineFor(const RunFile& file, const Record& record);
 
 // One repetition as Google Benchmark reports it; the common ground of its in-memory Run and its
 // JSON entry.

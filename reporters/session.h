@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "reporters/record.h"
+#include "reporters/run_file.h"
 
 namespace dlroof {
 
