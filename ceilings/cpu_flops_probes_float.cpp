@@ -10,7 +10,7 @@
 namespace dlroof {
 namespace {
 
-constexpr int kFew = 12, kMany = 16;
+constexpr std::size_t kFew = 12, kMany = 16;
 
 template <class T>
 T* Accumulators(Workspace& workspace) {
@@ -27,10 +27,10 @@ __attribute__((target("sse2"))) void Fp64Sse2(Workspace& workspace, std::int64_t
   const __m128d y = _mm_load_pd(Operand<double>(workspace, kSecondOperand));
   auto* memory = Accumulators<double>(workspace);
   __m128d a[kFew];
-  for (int i = 0; i < kFew; ++i) a[i] = _mm_load_pd(memory + 2 * i);
+  for (std::size_t i = 0; i < kFew; ++i) a[i] = _mm_load_pd(memory + 2 * i);
   for (; iterations > 0; --iterations)
     for (auto& each : a) each = _mm_add_pd(_mm_mul_pd(each, x), y);
-  for (int i = 0; i < kFew; ++i) _mm_store_pd(memory + 2 * i, a[i]);
+  for (std::size_t i = 0; i < kFew; ++i) _mm_store_pd(memory + 2 * i, a[i]);
 }
 
 __attribute__((target("avx2,fma"))) void Fp64Avx2(Workspace& workspace, std::int64_t iterations) {
@@ -38,10 +38,10 @@ __attribute__((target("avx2,fma"))) void Fp64Avx2(Workspace& workspace, std::int
   const __m256d y = _mm256_load_pd(Operand<double>(workspace, kSecondOperand));
   auto* memory = Accumulators<double>(workspace);
   __m256d a[kFew];
-  for (int i = 0; i < kFew; ++i) a[i] = _mm256_load_pd(memory + 4 * i);
+  for (std::size_t i = 0; i < kFew; ++i) a[i] = _mm256_load_pd(memory + 4 * i);
   for (; iterations > 0; --iterations)
     for (auto& each : a) each = _mm256_fmadd_pd(each, x, y);
-  for (int i = 0; i < kFew; ++i) _mm256_store_pd(memory + 4 * i, a[i]);
+  for (std::size_t i = 0; i < kFew; ++i) _mm256_store_pd(memory + 4 * i, a[i]);
 }
 
 __attribute__((target("avx512f"))) void Fp64Avx512(Workspace& workspace, std::int64_t iterations) {
@@ -49,10 +49,10 @@ __attribute__((target("avx512f"))) void Fp64Avx512(Workspace& workspace, std::in
   const __m512d y = _mm512_load_pd(Operand<double>(workspace, kSecondOperand));
   auto* memory = Accumulators<double>(workspace);
   __m512d a[kMany];
-  for (int i = 0; i < kMany; ++i) a[i] = _mm512_load_pd(memory + 8 * i);
+  for (std::size_t i = 0; i < kMany; ++i) a[i] = _mm512_load_pd(memory + 8 * i);
   for (; iterations > 0; --iterations)
     for (auto& each : a) each = _mm512_fmadd_pd(each, x, y);
-  for (int i = 0; i < kMany; ++i) _mm512_store_pd(memory + 8 * i, a[i]);
+  for (std::size_t i = 0; i < kMany; ++i) _mm512_store_pd(memory + 8 * i, a[i]);
 }
 
 __attribute__((target("sse2"))) void Fp32Sse2(Workspace& workspace, std::int64_t iterations) {
@@ -60,10 +60,10 @@ __attribute__((target("sse2"))) void Fp32Sse2(Workspace& workspace, std::int64_t
   const __m128 y = _mm_load_ps(Operand<float>(workspace, kSecondOperand));
   auto* memory = Accumulators<float>(workspace);
   __m128 a[kFew];
-  for (int i = 0; i < kFew; ++i) a[i] = _mm_load_ps(memory + 4 * i);
+  for (std::size_t i = 0; i < kFew; ++i) a[i] = _mm_load_ps(memory + 4 * i);
   for (; iterations > 0; --iterations)
     for (auto& each : a) each = _mm_add_ps(_mm_mul_ps(each, x), y);
-  for (int i = 0; i < kFew; ++i) _mm_store_ps(memory + 4 * i, a[i]);
+  for (std::size_t i = 0; i < kFew; ++i) _mm_store_ps(memory + 4 * i, a[i]);
 }
 
 __attribute__((target("avx2,fma"))) void Fp32Avx2(Workspace& workspace, std::int64_t iterations) {
@@ -71,10 +71,10 @@ __attribute__((target("avx2,fma"))) void Fp32Avx2(Workspace& workspace, std::int
   const __m256 y = _mm256_load_ps(Operand<float>(workspace, kSecondOperand));
   auto* memory = Accumulators<float>(workspace);
   __m256 a[kFew];
-  for (int i = 0; i < kFew; ++i) a[i] = _mm256_load_ps(memory + 8 * i);
+  for (std::size_t i = 0; i < kFew; ++i) a[i] = _mm256_load_ps(memory + 8 * i);
   for (; iterations > 0; --iterations)
     for (auto& each : a) each = _mm256_fmadd_ps(each, x, y);
-  for (int i = 0; i < kFew; ++i) _mm256_store_ps(memory + 8 * i, a[i]);
+  for (std::size_t i = 0; i < kFew; ++i) _mm256_store_ps(memory + 8 * i, a[i]);
 }
 
 __attribute__((target("avx512f"))) void Fp32Avx512(Workspace& workspace, std::int64_t iterations) {
@@ -82,27 +82,29 @@ __attribute__((target("avx512f"))) void Fp32Avx512(Workspace& workspace, std::in
   const __m512 y = _mm512_load_ps(Operand<float>(workspace, kSecondOperand));
   auto* memory = Accumulators<float>(workspace);
   __m512 a[kMany];
-  for (int i = 0; i < kMany; ++i) a[i] = _mm512_load_ps(memory + 16 * i);
+  for (std::size_t i = 0; i < kMany; ++i) a[i] = _mm512_load_ps(memory + 16 * i);
   for (; iterations > 0; --iterations)
     for (auto& each : a) each = _mm512_fmadd_ps(each, x, y);
-  for (int i = 0; i < kMany; ++i) _mm512_store_ps(memory + 16 * i, a[i]);
+  for (std::size_t i = 0; i < kMany; ++i) _mm512_store_ps(memory + 16 * i, a[i]);
 }
 
-__attribute__((target("avx512fp16"))) void Fp16Avx512(Workspace& workspace,
-                                                      std::int64_t iterations) {
-  const __m512h x = _mm512_loadu_ph(Operand<std::byte>(workspace, kFirstOperand));
-  const __m512h y = _mm512_loadu_ph(Operand<std::byte>(workspace, kSecondOperand));
-  auto* memory = Accumulators<std::byte>(workspace);
-  __m512h a[kMany];
-  for (int i = 0; i < kMany; ++i) a[i] = _mm512_loadu_ph(memory + 64 * i);
+// In assembler, on a type that every compiler has: older ones know no __m512h.
+__attribute__((target("avx512f"))) void Fp16Avx512(Workspace& workspace, std::int64_t iterations) {
+  const __m512 x = _mm512_load_ps(Operand<float>(workspace, kFirstOperand));
+  const __m512 y = _mm512_load_ps(Operand<float>(workspace, kSecondOperand));
+  auto* memory = Accumulators<float>(workspace);
+  __m512 a[kMany];
+  for (std::size_t i = 0; i < kMany; ++i) a[i] = _mm512_load_ps(memory + 16 * i);
   for (; iterations > 0; --iterations)
-    for (auto& each : a) each = _mm512_fmadd_ph(each, x, y);
-  for (int i = 0; i < kMany; ++i) _mm512_storeu_ph(memory + 64 * i, a[i]);
+    for (auto& each : a) {
+      __m512 next = each;  // a copy: an operand in the array would be stored each time
+      asm("vfmadd213ph %2, %1, %0" : "+v"(next) : "v"(x), "v"(y));
+      each = next;
+    }
+  for (std::size_t i = 0; i < kMany; ++i) _mm512_store_ps(memory + 16 * i, a[i]);
 }
 
-}  // namespace
-
-std::vector<FlopsProbe> FloatVectorProbes() {
+std::vector<FlopsProbe> Fp64Probes() {
   return {
       {"fp64.vector.sse2",
        {"sse2"},
@@ -122,6 +124,11 @@ std::vector<FlopsProbe> FloatVectorProbes() {
        Operands::kFp64,
        Fp64Avx512,
        "avx512 vfmaddpd zmm, 16 accumulators"},
+  };
+}
+
+std::vector<FlopsProbe> Fp32Probes() {
+  return {
       {"fp32.vector.sse2",
        {"sse2"},
        2.0 * 4 * kFew,
@@ -140,6 +147,11 @@ std::vector<FlopsProbe> FloatVectorProbes() {
        Operands::kFp32,
        Fp32Avx512,
        "avx512 vfmaddps zmm, 16 accumulators"},
+  };
+}
+
+std::vector<FlopsProbe> Fp16Probes() {
+  return {
       {"fp16.vector.avx512_fp16",
        {"avx512_fp16"},
        2.0 * 32 * kMany,
@@ -147,6 +159,15 @@ std::vector<FlopsProbe> FloatVectorProbes() {
        Fp16Avx512,
        "avx512_fp16 vfmaddph zmm, 16 accumulators"},
   };
+}
+
+}  // namespace
+
+std::vector<FlopsProbe> FloatVectorProbes() {
+  std::vector<FlopsProbe> all;
+  for (const auto& table : {Fp64Probes(), Fp32Probes(), Fp16Probes()})
+    all.insert(all.end(), table.begin(), table.end());
+  return all;
 }
 
 }  // namespace dlroof

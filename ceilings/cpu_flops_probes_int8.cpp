@@ -12,7 +12,7 @@ namespace dlroof {
 namespace {
 
 // The chain of the three-instruction form is one addition (1 cycle); more accumulators would spill.
-constexpr int kChains = 8, kFew = 12, kMany = 16;
+constexpr std::size_t kChains = 8, kFew = 12, kMany = 16;
 
 __attribute__((target("ssse3"))) void Ssse3(Workspace& workspace, std::int64_t iterations) {
   const auto* operands = reinterpret_cast<const char*>(workspace.operands.data());
@@ -21,7 +21,8 @@ __attribute__((target("ssse3"))) void Ssse3(Workspace& workspace, std::int64_t i
   const __m128i ones = _mm_set1_epi16(1);
   auto* memory = reinterpret_cast<__m128i*>(workspace.accumulators.data());
   __v4si a[kChains];
-  for (int i = 0; i < kChains; ++i) a[i] = reinterpret_cast<__v4si>(_mm_load_si128(memory + i));
+  for (std::size_t i = 0; i < kChains; ++i)
+    a[i] = reinterpret_cast<__v4si>(_mm_load_si128(memory + i));
   for (; iterations > 0; --iterations)
     for (auto& each : a) {
       asm volatile("" : "+x"(x));  // else the product would be computed once for all
@@ -29,7 +30,8 @@ __attribute__((target("ssse3"))) void Ssse3(Workspace& workspace, std::int64_t i
       each = reinterpret_cast<__v4si>(
           _mm_add_epi32(reinterpret_cast<__m128i>(each), _mm_madd_epi16(pairs, ones)));
     }
-  for (int i = 0; i < kChains; ++i) _mm_store_si128(memory + i, reinterpret_cast<__m128i>(a[i]));
+  for (std::size_t i = 0; i < kChains; ++i)
+    _mm_store_si128(memory + i, reinterpret_cast<__m128i>(a[i]));
 }
 
 __attribute__((target("avx2"))) void Avx2(Workspace& workspace, std::int64_t iterations) {
@@ -39,7 +41,8 @@ __attribute__((target("avx2"))) void Avx2(Workspace& workspace, std::int64_t ite
   const __m256i ones = _mm256_set1_epi16(1);
   auto* memory = reinterpret_cast<__m256i*>(workspace.accumulators.data());
   __v8si a[kChains];
-  for (int i = 0; i < kChains; ++i) a[i] = reinterpret_cast<__v8si>(_mm256_load_si256(memory + i));
+  for (std::size_t i = 0; i < kChains; ++i)
+    a[i] = reinterpret_cast<__v8si>(_mm256_load_si256(memory + i));
   for (; iterations > 0; --iterations)
     for (auto& each : a) {
       asm volatile("" : "+x"(x));  // else the product would be computed once for all
@@ -47,7 +50,8 @@ __attribute__((target("avx2"))) void Avx2(Workspace& workspace, std::int64_t ite
       each = reinterpret_cast<__v8si>(
           _mm256_add_epi32(reinterpret_cast<__m256i>(each), _mm256_madd_epi16(pairs, ones)));
     }
-  for (int i = 0; i < kChains; ++i) _mm256_store_si256(memory + i, reinterpret_cast<__m256i>(a[i]));
+  for (std::size_t i = 0; i < kChains; ++i)
+    _mm256_store_si256(memory + i, reinterpret_cast<__m256i>(a[i]));
 }
 
 __attribute__((target("avx512bw"))) void Avx512(Workspace& workspace, std::int64_t iterations) {
@@ -57,7 +61,8 @@ __attribute__((target("avx512bw"))) void Avx512(Workspace& workspace, std::int64
   const __m512i ones = _mm512_set1_epi16(1);
   auto* memory = reinterpret_cast<__m512i*>(workspace.accumulators.data());
   __v16si a[kChains];
-  for (int i = 0; i < kChains; ++i) a[i] = reinterpret_cast<__v16si>(_mm512_load_si512(memory + i));
+  for (std::size_t i = 0; i < kChains; ++i)
+    a[i] = reinterpret_cast<__v16si>(_mm512_load_si512(memory + i));
   for (; iterations > 0; --iterations)
     for (auto& each : a) {
       asm volatile("" : "+v"(x));  // else the product would be computed once for all
@@ -65,7 +70,8 @@ __attribute__((target("avx512bw"))) void Avx512(Workspace& workspace, std::int64
       each = reinterpret_cast<__v16si>(
           _mm512_add_epi32(reinterpret_cast<__m512i>(each), _mm512_madd_epi16(pairs, ones)));
     }
-  for (int i = 0; i < kChains; ++i) _mm512_store_si512(memory + i, reinterpret_cast<__m512i>(a[i]));
+  for (std::size_t i = 0; i < kChains; ++i)
+    _mm512_store_si512(memory + i, reinterpret_cast<__m512i>(a[i]));
 }
 
 __attribute__((target("avx2,avxvnni"))) void AvxVnni(Workspace& workspace,
@@ -75,12 +81,14 @@ __attribute__((target("avx2,avxvnni"))) void AvxVnni(Workspace& workspace,
   const __m256i y = _mm256_load_si256(reinterpret_cast<const __m256i*>(operands + kSecondOperand));
   auto* memory = reinterpret_cast<__m256i*>(workspace.accumulators.data());
   __v8si a[kFew];
-  for (int i = 0; i < kFew; ++i) a[i] = reinterpret_cast<__v8si>(_mm256_load_si256(memory + i));
+  for (std::size_t i = 0; i < kFew; ++i)
+    a[i] = reinterpret_cast<__v8si>(_mm256_load_si256(memory + i));
   for (; iterations > 0; --iterations)
     for (auto& each : a)
       each =
           reinterpret_cast<__v8si>(_mm256_dpbusd_avx_epi32(reinterpret_cast<__m256i>(each), x, y));
-  for (int i = 0; i < kFew; ++i) _mm256_store_si256(memory + i, reinterpret_cast<__m256i>(a[i]));
+  for (std::size_t i = 0; i < kFew; ++i)
+    _mm256_store_si256(memory + i, reinterpret_cast<__m256i>(a[i]));
 }
 
 __attribute__((target("avx512vnni,avx512vl"))) void Avx512VnniYmm(Workspace& workspace,
@@ -90,11 +98,13 @@ __attribute__((target("avx512vnni,avx512vl"))) void Avx512VnniYmm(Workspace& wor
   const __m256i y = _mm256_load_si256(reinterpret_cast<const __m256i*>(operands + kSecondOperand));
   auto* memory = reinterpret_cast<__m256i*>(workspace.accumulators.data());
   __v8si a[kMany];
-  for (int i = 0; i < kMany; ++i) a[i] = reinterpret_cast<__v8si>(_mm256_load_si256(memory + i));
+  for (std::size_t i = 0; i < kMany; ++i)
+    a[i] = reinterpret_cast<__v8si>(_mm256_load_si256(memory + i));
   for (; iterations > 0; --iterations)
     for (auto& each : a)
       each = reinterpret_cast<__v8si>(_mm256_dpbusd_epi32(reinterpret_cast<__m256i>(each), x, y));
-  for (int i = 0; i < kMany; ++i) _mm256_store_si256(memory + i, reinterpret_cast<__m256i>(a[i]));
+  for (std::size_t i = 0; i < kMany; ++i)
+    _mm256_store_si256(memory + i, reinterpret_cast<__m256i>(a[i]));
 }
 
 __attribute__((target("avx512f,avx512vnni"))) void Avx512Vnni(Workspace& workspace,
@@ -104,11 +114,13 @@ __attribute__((target("avx512f,avx512vnni"))) void Avx512Vnni(Workspace& workspa
   const __m512i y = _mm512_load_si512(reinterpret_cast<const __m512i*>(operands + kSecondOperand));
   auto* memory = reinterpret_cast<__m512i*>(workspace.accumulators.data());
   __v16si a[kMany];
-  for (int i = 0; i < kMany; ++i) a[i] = reinterpret_cast<__v16si>(_mm512_load_si512(memory + i));
+  for (std::size_t i = 0; i < kMany; ++i)
+    a[i] = reinterpret_cast<__v16si>(_mm512_load_si512(memory + i));
   for (; iterations > 0; --iterations)
     for (auto& each : a)
       each = reinterpret_cast<__v16si>(_mm512_dpbusd_epi32(reinterpret_cast<__m512i>(each), x, y));
-  for (int i = 0; i < kMany; ++i) _mm512_store_si512(memory + i, reinterpret_cast<__m512i>(a[i]));
+  for (std::size_t i = 0; i < kMany; ++i)
+    _mm512_store_si512(memory + i, reinterpret_cast<__m512i>(a[i]));
 }
 
 }  // namespace

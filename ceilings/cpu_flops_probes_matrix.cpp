@@ -9,7 +9,7 @@
 namespace dlroof {
 namespace {
 
-constexpr int kMany = 16;
+constexpr std::size_t kMany = 16;
 constexpr int kTileRowBytes = 64;
 
 __attribute__((target("avx512f,avx512bf16"))) void Bf16Avx512(Workspace& workspace,
@@ -19,10 +19,10 @@ __attribute__((target("avx512f,avx512bf16"))) void Bf16Avx512(Workspace& workspa
   const auto y = reinterpret_cast<__m512bh>(_mm512_load_si512(operands + kSecondOperand));
   auto* memory = reinterpret_cast<float*>(workspace.accumulators.data());
   __m512 a[kMany];
-  for (int i = 0; i < kMany; ++i) a[i] = _mm512_load_ps(memory + 16 * i);
+  for (std::size_t i = 0; i < kMany; ++i) a[i] = _mm512_load_ps(memory + 16 * i);
   for (; iterations > 0; --iterations)
     for (auto& each : a) each = _mm512_dpbf16_ps(each, x, y);
-  for (int i = 0; i < kMany; ++i) _mm512_store_ps(memory + 16 * i, a[i]);
+  for (std::size_t i = 0; i < kMany; ++i) _mm512_store_ps(memory + 16 * i, a[i]);
 }
 
 // Palette 1: the layout that LDTILECFG reads (Intel SDM volume 1, 18.3).

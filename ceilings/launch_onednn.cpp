@@ -76,7 +76,7 @@ LaunchCost Measure(int threads, const RatePolicy& policy) {
   return {1 / rate.per_second, rate.clean > 0, how};
 }
 
-[[maybe_unused]] const bool kRegistered = RegisterLaunchProbe(Measure);
+[[maybe_unused]] const bool registered = RegisterLaunchProbe(Measure);
 
 }  // namespace
 }  // namespace dlroof

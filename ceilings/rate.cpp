@@ -144,7 +144,7 @@ Rate MeasureRate(const TimedKernel& kernel, const RatePolicy& policy) {
     const bool time_is_up = policy.now() - begin >= policy.max_seconds;
     const double fastest = Fastest(single);
     const bool too_short = fastest < policy.repetition_seconds / 2;
-    if (too_short && !time_is_up && recalibrations < kMostRecalibrations) {
+    if (too_short && recalibrations < (time_is_up ? 1 : kMostRecalibrations)) {
       ++recalibrations;
       iterations = Scaled(iterations, policy.repetition_seconds / fastest);
       single.clear();
