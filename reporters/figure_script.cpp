@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <limits>
 #include <map>
 #include <set>
 
@@ -29,8 +30,13 @@ struct Panel {
   double width = 504, height = 340;
 };
 
+// Powers of ten to a pixel.
+Point PerPixel(const Panel& panel) {
+  return {(panel.right - panel.left) / panel.width, (panel.top - panel.bottom) / panel.height};
+}
+
 struct Bounds {
-  double low = INFINITY, high = -INFINITY;
+  double low = std::numeric_limits<double>::infinity(), high = -low;
   void Add(double value) {
     low = std::min(low, std::log10(value));
     high = std::max(high, std::log10(value));
@@ -114,10 +120,9 @@ std::string RoofName(const Roof& roof, std::string_view unit) {
 // Names of flat roofs at their right ends, of slanted ones where they enter; the second of two
 // neighbours moves aside.
 std::string RoofLabels(const Figure& figure, const Panel& panel) {
-  const double x_px = (panel.right - panel.left) / panel.width;
-  const double y_px = (panel.top - panel.bottom) / panel.height;
+  const auto [x_px, y_px] = PerPixel(panel);
   std::string text;
-  double last = INFINITY;
+  double last = Bounds().low;
   int aside = 0;
   for (const Roof& flat : figure.flats) {
     const double y = std::log10(flat.per_second);
@@ -127,7 +132,7 @@ std::string RoofLabels(const Figure& figure, const Panel& panel) {
                   "right");
   }
   const double angle = std::atan2(x_px, y_px);
-  last = INFINITY;
+  last = Bounds().low;
   for (const Roof& slanted : figure.roofs.bytes) {
     const double rate = std::log10(slanted.per_second);
     aside = (last - rate) / y_px * std::cos(angle) < 12 ? aside + 1 : 0;
@@ -142,8 +147,7 @@ std::string RoofLabels(const Figure& figure, const Panel& panel) {
 }
 
 std::string RidgeLabels(const Figure& figure, const Panel& panel) {
-  const double x_px = (panel.right - panel.left) / panel.width;
-  const double y_px = (panel.top - panel.bottom) / panel.height;
+  const auto [x_px, y_px] = PerPixel(panel);
   std::string text;
   for (const Roof& slanted : figure.roofs.bytes) {
     if (slanted.key != Key(figure.level)) continue;
@@ -177,13 +181,6 @@ std::map<std::string, Style> Styles(const std::set<std::string>& series) {
   return styles;
 }
 
-std::set<std::string> SeriesOf(const Figure& figure) {
-  std::set<std::string> series;
-  for (const auto& mark : figure.classic) series.insert(mark.series);
-  for (const auto& mark : figure.time) series.insert(mark.series);
-  return series;
-}
-
 // A series' marks as gnuplot draws them, a data block each for the modelled and the measured.
 struct Plot {
   std::string blocks;
@@ -203,7 +200,9 @@ void AddMarks(const std::string& block, const std::vector<Point>& points, const 
 template <typename Mark, typename Where>
 void AddSeries(const std::string& prefix, const std::vector<Mark>& marks, const Figure& figure,
                bool titled, Where where, Plot& plot) {
-  const auto styles = Styles(SeriesOf(figure));
+  std::set<std::string> series;
+  for (const auto& mark : figure.classic) series.insert(mark.series);
+  const auto styles = Styles(series);
   std::size_t index = 0;
   for (const auto& [name, style] : styles) {
     bool named = !titled || index >= kMostSeries;
