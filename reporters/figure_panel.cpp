@@ -129,7 +129,10 @@ std::string RidgeLabels(const Figure& figure, const Panel& panel) {
     if (slanted.key != Key(figure.level)) continue;
     for (const Roof& flat : figure.flats) {
       const double ridge = RidgeIntensity(flat, slanted);
-      text += Label("ridge " + ThreeDigits(ridge), std::log10(ridge) - 6 * x_px,
+      // Left of the ridge, and of the roof's own name.
+      const double name_px = 5.5 * static_cast<double>(RoofName(flat, "FLOP/s").size());
+      const double right = std::min(std::log10(ridge), panel.right - (4 + name_px) * x_px);
+      text += Label("ridge " + ThreeDigits(ridge), right - 6 * x_px,
                     std::log10(flat.per_second) + 9 * y_px, "right textcolor rgb '#5b6675'");
     }
   }
