@@ -9,33 +9,17 @@
 #include <set>
 
 #include "reporters/figure.h"
+#include "reporters/figure_panel.h"
 #include "reporters/gnuplot.h"
 #include "reporters/units.h"
 
 namespace dlroof {
 namespace {
 
-using Point = std::pair<double, double>;
-
 // Okabe and Ito's colours without yellow: told apart with any colour vision.
 constexpr std::array<std::string_view, 7> kColours = {"#0072b2", "#d55e00", "#009e73", "#b5468f",
                                                       "#8a6d00", "#4b4fc4", "#6b7280"};
 constexpr std::size_t kMostSeries = 18;  // in the legend
-constexpr double kFarRight = 1e9, kFarLeft = 1e-9;
-
-// A panel of the figure: ranges [powers of ten] and the area inside its axes [px].
-struct Panel {
-  double left = 0, right = 1, bottom = 0, top = 1;
-  double width = 504, height = 340;
-};
-
-struct Bounds {
-  double low = INFINITY, high = -INFINITY;
-  void Add(double value) {
-    low = std::min(low, std::log10(value));
-    high = std::max(high, std::log10(value));
-  }
-};
 
 std::string Block(const std::string& name, const std::vector<std::vector<Point>>& lines) {
   std::string text = "$" + name + " << EOD\n";
@@ -44,116 +28,6 @@ std::string Block(const std::string& name, const std::vector<std::vector<Point>>
     text += "\n";
   }
   return text + "EOD\n";
-}
-
-std::vector<Point> SlantedLine(const Roof& slanted, const Figure& figure) {
-  const double ridge =
-      figure.flats.empty() ? kFarRight : RidgeIntensity(figure.flats.front(), slanted);
-  return {{kFarLeft, kFarLeft * slanted.per_second}, {ridge, ridge * slanted.per_second}};
-}
-
-std::vector<Point> FlatLine(const Roof& flat, const Figure& figure) {
-  double start = kFarLeft;
-  const auto fastest =
-      std::max_element(figure.roofs.bytes.begin(), figure.roofs.bytes.end(),
-                       [](const Roof& a, const Roof& b) { return a.per_second < b.per_second; });
-  if (fastest != figure.roofs.bytes.end()) start = RidgeIntensity(flat, *fastest);
-  return {{start, flat.per_second}, {kFarRight, flat.per_second}};
-}
-
-Panel ClassicPanel(const Figure& figure) {
-  Bounds x, y;
-  for (const auto& mark : figure.classic) {
-    x.Add(mark.intensity);
-    y.Add(mark.flops_per_second);
-  }
-  for (const Roof& flat : figure.flats) {
-    y.Add(flat.per_second);
-    for (const Roof& slanted : figure.roofs.bytes)
-      if (slanted.key == Key(figure.level)) x.Add(RidgeIntensity(flat, slanted));
-  }
-  return {x.low - 0.6, x.high + 0.9, y.low - 0.35, y.high + 0.3};
-}
-
-// Both axes of one scale: the machine balance rises at 45 degrees.
-Panel TimePanel(const Figure& figure) {
-  Bounds x, y;
-  for (const auto& mark : figure.time) {
-    for (const auto& point : {mark.complexity, mark.point.value_or(mark.complexity)}) {
-      x.Add(point.first);
-      y.Add(point.second);
-    }
-    for (Bounds* bounds : {&x, &y})
-      if (mark.overhead_seconds) bounds->Add(*mark.overhead_seconds);
-  }
-  Panel panel{x.low - 0.3, x.high + 0.35, y.low - 0.3, y.high + 0.35};
-  const double decade =
-      std::min(panel.width / (panel.right - panel.left), panel.height / (panel.top - panel.bottom));
-  const double wider = panel.width / decade - (panel.right - panel.left);
-  const double higher = panel.height / decade - (panel.top - panel.bottom);
-  return {panel.left - wider / 2, panel.right + wider / 2, panel.bottom - higher / 2,
-          panel.top + higher / 2};
-}
-
-std::string Ranges(const Panel& panel) {
-  return fmt::format("set xrange [{:.6g}:{:.6g}]\nset yrange [{:.6g}:{:.6g}]\n",
-                     std::pow(10, panel.left), std::pow(10, panel.right),
-                     std::pow(10, panel.bottom), std::pow(10, panel.top));
-}
-
-std::string Label(const std::string& text, double log_x, double log_y, const std::string& how) {
-  return fmt::format("set label {} at {:.6g},{:.6g} {} front noenhanced font ',9'\n",
-                     GnuplotText(text), std::pow(10, log_x), std::pow(10, log_y), how);
-}
-
-std::string RoofName(const Roof& roof, std::string_view unit) {
-  return fmt::format("{}  {}{}", LevelName(roof.key), WithPrefix(roof.per_second, unit),
-                     roof.proved ? "" : " (not proved)");
-}
-
-// Names of flat roofs at their right ends, of slanted ones where they enter; the second of two
-// neighbours moves aside.
-std::string RoofLabels(const Figure& figure, const Panel& panel) {
-  const double x_px = (panel.right - panel.left) / panel.width;
-  const double y_px = (panel.top - panel.bottom) / panel.height;
-  std::string text;
-  double last = INFINITY;
-  int aside = 0;
-  for (const Roof& flat : figure.flats) {
-    const double y = std::log10(flat.per_second);
-    aside = (last - y) / y_px < 13 ? aside + 1 : 0;
-    last = y;
-    text += Label(RoofName(flat, "FLOP/s"), panel.right - (4 + 170 * aside) * x_px, y + 8 * y_px,
-                  "right");
-  }
-  const double angle = std::atan2(x_px, y_px);
-  last = INFINITY;
-  for (const Roof& slanted : figure.roofs.bytes) {
-    const double rate = std::log10(slanted.per_second);
-    aside = (last - rate) / y_px * std::cos(angle) < 12 ? aside + 1 : 0;
-    last = rate;
-    const double x =
-        std::max(panel.left, panel.bottom - rate) + (8 + 130 * aside * std::cos(angle)) * x_px;
-    text += Label(RoofName(slanted, "B/s"), x - 8 * std::sin(angle) * x_px,
-                  x + rate + 8 * std::cos(angle) * y_px,
-                  fmt::format("left rotate by {:.4g}", angle * 180 / M_PI));
-  }
-  return text;
-}
-
-std::string RidgeLabels(const Figure& figure, const Panel& panel) {
-  const double x_px = (panel.right - panel.left) / panel.width;
-  const double y_px = (panel.top - panel.bottom) / panel.height;
-  std::string text;
-  for (const Roof& slanted : figure.roofs.bytes) {
-    if (slanted.key != Key(figure.level)) continue;
-    for (const Roof& flat : figure.flats) {
-      const double ridge = RidgeIntensity(flat, slanted);
-      text += Label("ridge " + ThreeDigits(ridge), std::log10(ridge) - 6 * x_px,
-                    std::log10(flat.per_second) + 9 * y_px, "right textcolor rgb '#5b6675'");
-    }
-  }
-  return text;
 }
 
 // Colour by operation and direction, shape by type; hollow unless measured.
@@ -177,13 +51,6 @@ std::map<std::string, Style> Styles(const std::set<std::string>& series) {
   return styles;
 }
 
-std::set<std::string> SeriesOf(const Figure& figure) {
-  std::set<std::string> series;
-  for (const auto& mark : figure.classic) series.insert(mark.series);
-  for (const auto& mark : figure.time) series.insert(mark.series);
-  return series;
-}
-
 // A series' marks as gnuplot draws them, a data block each for the modelled and the measured.
 struct Plot {
   std::string blocks;
@@ -203,7 +70,9 @@ void AddMarks(const std::string& block, const std::vector<Point>& points, const 
 template <typename Mark, typename Where>
 void AddSeries(const std::string& prefix, const std::vector<Mark>& marks, const Figure& figure,
                bool titled, Where where, Plot& plot) {
-  const auto styles = Styles(SeriesOf(figure));
+  std::set<std::string> series;
+  for (const auto& mark : figure.classic) series.insert(mark.series);
+  const auto styles = Styles(series);
   std::size_t index = 0;
   for (const auto& [name, style] : styles) {
     bool named = !titled || index >= kMostSeries;
@@ -286,7 +155,7 @@ void AddGuides(const Figure& figure, const Panel& panel, Plot& plot) {
   plot.blocks += Block("corners", corners) + Block("boxes", boxes);
   plot.elements.emplace_back("$corners with lines lc rgb '#dfe4ea' lw 1 notitle");
   if (!boxes.empty()) plot.elements.emplace_back("$boxes with lines lc rgb '#9a5b00' dt 2 notitle");
-  AddLine("balance", {{kFar, kFar}, {kFarRight, kFarRight}}, "lc rgb '#27313d' lw 2", plot);
+  AddLine("balance", {{kFar, kFar}, {1 / kFar, 1 / kFar}}, "lc rgb '#27313d' lw 2", plot);
 }
 
 std::string TimeScript(const Figure& figure) {

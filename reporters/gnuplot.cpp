@@ -88,7 +88,7 @@ std::string RunGnuplot(const std::string& script) {
     throw BadInput(fmt::format("gnuplot: cannot write its script: {}", std::strerror(errno)));
   std::rewind(in.get());
   const int status = Spawn(in.get(), out.get(), err.get());
-  const auto picture = Contents(out.get());
+  auto picture = Contents(out.get());
   if (!WIFEXITED(status) || WEXITSTATUS(status) != 0 || picture.empty())
     throw BadInput(fmt::format("gnuplot failed: {}", LastLine(Contents(err.get()))));
   return picture;

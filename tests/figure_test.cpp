@@ -1,0 +1,136 @@
+#include "reporters/figure.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+
+#include "counters/error.h"
+#include "reporters/gnuplot.h"
+
+namespace dlroof {
+namespace {
+
+using nlohmann::json;
+using testing::HasSubstr;
+using testing::Not;
+using testing::StartsWith;
+
+json SmallRun() { return json::parse(std::ifstream(DLROOF_TEST_DATA "/run_small.json")); }
+
+bool HaveGnuplot() { return std::system("gnuplot --version > /dev/null 2>&1") == 0; }
+
+#define NEED_GNUPLOT() \
+  if (!HaveGnuplot()) GTEST_SKIP() << "gnuplot is not installed"
+
+// Each would do harm in one place or another of a gnuplot script.
+constexpr const char* kHostile[] = {"`touch owned`",
+                                    "'; system('touch owned'); '",
+                                    "\"\n!touch owned\n",
+                                    "\nEOD\nset output 'owned'\n",
+                                    "$(touch owned)",
+                                    "@owned",
+                                    "\\",
+                                    "%s%n",
+                                    "\xff\xfe"};
+
+TEST(GnuplotText, LeavesNothingThatEndsALiteral) {
+  for (const char* hostile : kHostile) {
+    const auto text = GnuplotText(hostile);
+    EXPECT_THAT(text, StartsWith("'"));
+    const auto inside = text.substr(1, text.size() - 2);
+    EXPECT_EQ(inside.find_first_of("'\"`\n\r\\$@"), std::string::npos) << text;
+  }
+  EXPECT_EQ(GnuplotText("Conv2D fwd_bwd f32, 2 µ"), "'Conv2D fwd_bwd f32, 2 µ'");
+}
+
+TEST(FigureScript, HoldsRoofsRidgesAndMarks) {
+  const auto script = FigureScript(MakeFigure(SmallRun()), "svg");
+  EXPECT_THAT(script, HasSubstr("'fp32.vector  200 GFLOP/s'"));
+  EXPECT_THAT(script, HasSubstr("'int8.matrix  3.20 TFLOP/s (not proved)'"));
+  EXPECT_THAT(script, HasSubstr("'ridge 10.0'"));
+  EXPECT_THAT(script, HasSubstr("'overhead 5.00 µs'"));
+  EXPECT_THAT(script, HasSubstr("\n57.468058 1.6e+11\n"));
+  EXPECT_THAT(script, Not(HasSubstr("avx2"))) << "no benchmark uses that pipe";
+}
+
+TEST(FigureScript, TextOfTheFileNeverBecomesACommand) {
+  for (const char* hostile : kHostile) {
+    auto run = SmallRun();
+    for (auto& record : run["records"])
+      for (const char* key : {"name", "op", "direction", "type"}) record[key] = hostile;
+    run["machines"][0]["name"] = hostile;
+    run["context"]["date"] = hostile;
+    run["machines"][0]["by_threads"]["2"]["flops"][hostile] = {{"per_second", 1e12},
+                                                               {"proved", true}};
+    run["records"][0]["work"]["modelled"]["flops"][hostile] = 1;
+    const auto figure = MakeFigure(run);
+    for (const auto& script : {FigureScript(figure, "svg"), TerminalScript(figure, 80)}) {
+      EXPECT_EQ(script.find_first_of("`\\@!"), script.find("\\\n"))
+          << "only our own continuation lines";
+      EXPECT_THAT(script, Not(HasSubstr("\nset output")));
+    }
+  }
+}
+
+TEST(WriteFigure, DrawsEveryFormatAndRunsNothing) {
+  NEED_GNUPLOT();
+  const auto folder =
+      std::filesystem::temp_directory_path() / ("dlroof_figure_" + std::to_string(getpid()));
+  std::filesystem::create_directory(folder);
+  const auto before = std::filesystem::current_path();
+  std::filesystem::current_path(folder);
+  for (const auto& [name, start] :
+       {std::pair("x.svg", "<?xml"), std::pair("x.pdf", "%PDF"), std::pair("x.png", "\x89PNG")}) {
+    WriteFigure(SmallRun(), name);
+    std::ifstream file(name, std::ios::binary);
+    const std::string text((std::istreambuf_iterator<char>(file)), {});
+    EXPECT_THAT(text, StartsWith(start));
+    EXPECT_GT(text.size(), 5000U) << name;
+  }
+  EXPECT_FALSE(std::filesystem::exists("owned"));
+  EXPECT_FALSE(std::filesystem::exists("pwned"));
+  std::filesystem::current_path(before);
+  std::filesystem::remove_all(folder);
+}
+
+TEST(WriteFigure, RefusesWhatItCannotDraw) {
+  EXPECT_THROW(WriteFigure(SmallRun(), "x.jpeg"), BadInput);
+  EXPECT_THROW(WriteFigure(SmallRun(), "folder.svg/x"), BadInput);
+  EXPECT_THROW(WriteFigure(json::object(), "x.svg"), BadInput);
+  auto run = SmallRun();
+  run["records"] = json::array();
+  EXPECT_THROW(WriteFigure(run, "x.svg"), BadInput);
+}
+
+TEST(WriteFigure, SaysWhenTheFileCannotBeWritten) {
+  NEED_GNUPLOT();
+  EXPECT_THROW(WriteFigure(SmallRun(), "/nowhere/x.svg"), BadInput);
+}
+
+TEST(RunGnuplot, AnErrorIsOneSentence) {
+  NEED_GNUPLOT();
+  try {
+    RunGnuplot("plot nonsense with nothing\n");
+    FAIL() << "accepted";
+  } catch (const BadInput& error) {
+    EXPECT_THAT(error.what(), StartsWith("gnuplot failed: "));
+    EXPECT_THAT(error.what(), Not(HasSubstr("\n")));
+  }
+}
+
+TEST(TerminalPicture, HasALetterPerSeriesAndItsLegend) {
+  NEED_GNUPLOT();
+  const auto picture = TerminalPicture(SmallRun(), 100);
+  EXPECT_THAT(picture, HasSubstr("fp32.vector  200 GFLOP/s"));
+  EXPECT_THAT(picture, HasSubstr("A  Conv2D bwd_weights bf16 (1)"));
+  EXPECT_THAT(picture, HasSubstr("D  LSTM fwd_inference f32 (2)"));
+  EXPECT_THAT(picture, HasSubstr("...."));
+}
+
+}  // namespace
+}  // namespace dlroof
