@@ -94,7 +94,7 @@ int Run(std::vector<std::string> args) {
   int count = static_cast<int>(args.size());
   benchmark::Initialize(&count, pointers.data(), PrintHelp);
   ReadOwnFlags({pointers.begin() + 1, pointers.begin() + count}, flags);
-  CheckWritable(flags.html_file);
+  for (const auto& path : {flags.html_file, flags.out_file}) CheckWritable(path);
 
   RunSettings settings;
   settings.threads = flags.threads > 0 ? flags.threads : static_cast<int>(ThisCpu().allowed.size());
@@ -115,7 +115,6 @@ int Run(std::vector<std::string> args) {
           ? static_cast<benchmark::BenchmarkReporter*>(&json_display)
           : nullptr;
   const bool own_file = !flags.out_file.empty() && flags.out_format == OutputFormat::kJson;
-  CheckWritable(flags.out_file);
   benchmark::RunSpecifiedBenchmarks(display, own_file ? &json_file : nullptr);
   benchmark::Shutdown();
 

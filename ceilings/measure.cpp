@@ -12,6 +12,7 @@
 #include <thread>
 #include <utility>
 
+#include "ceilings/agreement.h"
 #include "ceilings/cpu_bytes_probes.h"
 #include "ceilings/cpu_flops_probes.h"
 #include "ceilings/launch.h"
@@ -312,6 +313,7 @@ Machine MeasureCpu(const MeasureOptions& options) {
   RunSteps(session, options);
   for (const auto& [where, mixes] : session.mixes)
     session.machine.by_threads[where.first].bytes[where.second] = BestMix(mixes);
+  CompareThreadCounts(session.machine);
   for (auto& [threads, set] : session.machine.by_threads) AddPlainPipes(set.flops);
   session.machine.measured_at = UtcNow();
   return session.machine;
