@@ -25,12 +25,14 @@ namespace dlroof {
 namespace {
 
 constexpr double kArithmeticTolerance = 0.02, kMemoryTolerance = 0.03;
+constexpr double kPassTolerance = 0.05;
 
 struct Effort {
   const char* name;
   double budget_seconds;  // [s] of probes, all thread counts together
   double repetition_seconds;
   int repetitions, doubled;
+  int passes;  // over all probes, so that each is measured at times far apart
 
   RatePolicy Policy(double tolerance) const {
     RatePolicy policy;
@@ -48,8 +50,8 @@ struct Effort {
   double NominalSeconds() const { return repetition_seconds * (repetitions + 2 * doubled + 3); }
 };
 // Repetitions stay within a time slice: on a busy machine only such can be clean.
-constexpr Effort kFull = {"full", 45, 3e-3, 24, 8};
-constexpr Effort kQuick = {"quick", 7, 1.5e-3, 8, 4};
+constexpr Effort kFull = {"full", 45, 3e-3, 16, 6, 3};
+constexpr Effort kQuick = {"quick", 7, 1.5e-3, 8, 4, 2};
 
 // The pinned threads of one thread count, each with its operands and memory.
 class Bench {
@@ -100,14 +102,38 @@ struct Step {
   std::function<void(double max_seconds)> run;
 };
 
+// One row of a ceiling set in the making: what the passes measured.
+struct Row {
+  std::string how;
+  double work_per_iteration = 0;  // [flop] or [byte], all threads
+  std::string doubt;              // of the set-up, whatever is measured
+  std::vector<Rate> passes;
+
+  Ceiling Finished(int threads, const RatePolicy& policy) const {
+    auto ceiling =
+        CeilingFrom(MergePasses(passes, policy, kPassTolerance), work_per_iteration, threads, how);
+    if (passes.size() > 1) ceiling.how += fmt::format(" in {} passes", passes.size());
+    if (!doubt.empty()) {
+      ceiling.proved = false;
+      ceiling.reason = ceiling.reason.empty() ? doubt : doubt + "; " + ceiling.reason;
+    }
+    return ceiling;
+  }
+};
+
+struct Rows {
+  std::map<std::string, Row> flops;                   // by pipe key
+  std::map<Level, std::map<std::string, Row>> bytes;  // by level, then mix
+};
+
 // Everything one measurement run shares between its steps.
 struct Session {
   Cpu cpu;
   Effort effort;
   Machine machine;
   std::vector<Step> steps;
-  std::shared_ptr<Bench> bench;                          // of the thread count in progress
-  std::map<std::pair<int, Level>, MeasuredMixes> mixes;  // by threads and level
+  std::unique_ptr<Bench> bench;  // of the thread count in progress
+  std::map<int, Rows> rows;      // by thread count
 
   RatePolicy Policy(double tolerance, double max_seconds) const {
     auto policy = effort.Policy(tolerance);
@@ -117,43 +143,51 @@ struct Session {
 };
 
 void AddFlopsSteps(Session& session, int threads) {
-  for (const auto& probe : FlopsProbesFor(session.cpu.features))
+  for (const auto& probe : FlopsProbesFor(session.cpu.features)) {
+    auto& row = session.rows[threads].flops[probe.key];
+    row.how = probe.how;
+    row.work_per_iteration = probe.flops_per_iteration * threads;
     session.steps.push_back({fmt::format("{}, {} threads", probe.key, threads),
-                             [&session, probe, threads](double max_seconds) {
-                               const auto rate = session.bench->MeasureFlops(
-                                   probe, session.Policy(kArithmeticTolerance, max_seconds));
-                               session.machine.by_threads[threads].flops[probe.key] = CeilingFrom(
-                                   rate, probe.flops_per_iteration * threads, threads, probe.how);
+                             [&session, &row, probe](double max_seconds) {
+                               row.passes.push_back(session.bench->MeasureFlops(
+                                   probe, session.Policy(kArithmeticTolerance, max_seconds)));
                              }});
-}
-
-void MeasureMix(Session& session, const Mix& mix, const BytesIsa& isa, Level level,
-                const WorkingSet& set, double max_seconds) {
-  const int threads = session.bench->threads();
-  const auto rate =
-      session.bench->MeasureBytes(mix, isa, set, session.Policy(kMemoryTolerance, max_seconds));
-  const double bytes = static_cast<double>(isa.step_floats * sizeof(float)) * mix.streams * threads;
-  auto ceiling =
-      CeilingFrom(rate, bytes, threads, fmt::format("{} {}, {}", isa.name, mix.name, set.how));
-  if (!set.doubt.empty()) {
-    ceiling.proved = false;
-    ceiling.reason = ceiling.reason.empty() ? set.doubt : set.doubt + "; " + ceiling.reason;
   }
-  session.mixes[{threads, level}].emplace_back(mix.name, ceiling);
 }
 
-void AddBytesSteps(Session& session, const std::vector<int>& cpus) {
-  const int threads = static_cast<int>(cpus.size());
-  const auto chosen = ChooseWorkingSets(session.cpu.topology, cpus, AvailableMemoryBytes());
-  for (const auto& [level, why] : chosen.absent)
-    session.machine.facts[fmt::format("absent.{}.threads.{}", Key(level), threads)] = why;
+void AddBytesSteps(Session& session, int threads, const WorkingSets& chosen) {
   const auto isa = WidestBytesIsa(session.cpu.features);
   for (const auto& [level, set] : chosen.sets)
-    for (const auto& mix : MixesFor(isa, level))
+    for (const auto& mix : MixesFor(isa, level)) {
+      auto& row = session.rows[threads].bytes[level][mix.name];
+      row.how = fmt::format("{} {}, {}", isa.name, mix.name, set.how);
+      row.work_per_iteration =
+          static_cast<double>(isa.step_floats * sizeof(float)) * mix.streams * threads;
+      row.doubt = set.doubt;
       session.steps.push_back({fmt::format("{} {}, {} threads", Key(level), mix.name, threads),
-                               [&session, mix, isa, set = set, level = level](double max_seconds) {
-                                 MeasureMix(session, mix, isa, level, set, max_seconds);
+                               [&session, &row, mix, isa, set = set](double max_seconds) {
+                                 row.passes.push_back(session.bench->MeasureBytes(
+                                     mix, isa, set, session.Policy(kMemoryTolerance, max_seconds)));
                                }});
+    }
+}
+
+// The ceilings of what the passes measured.
+void Finish(Session& session) {
+  const auto arithmetic = session.effort.Policy(kArithmeticTolerance);
+  const auto memory = session.effort.Policy(kMemoryTolerance);
+  for (const auto& [threads, rows] : session.rows) {
+    auto& set = session.machine.by_threads[threads];
+    for (const auto& [key, row] : rows.flops) set.flops[key] = row.Finished(threads, arithmetic);
+    for (const auto& [level, mixes] : rows.bytes) {
+      MeasuredMixes measured;
+      for (const auto& [name, row] : mixes)
+        measured.emplace_back(name, row.Finished(threads, memory));
+      set.bytes[level] = BestMix(measured);
+    }
+  }
+  CompareThreadCounts(session.machine);
+  for (auto& [threads, set] : session.machine.by_threads) AddPlainPipes(set.flops);
 }
 
 // Last of all: the library's own threads spin for a while after each call.
@@ -181,20 +215,32 @@ void AddLaunchStep(Session& session, int threads) {
        }});
 }
 
+void AddPass(Session& session, int threads, const std::vector<int>& cpus,
+             const WorkingSets& chosen) {
+  const auto begin = session.steps.size();
+  AddFlopsSteps(session, threads);
+  AddBytesSteps(session, threads, chosen);
+  auto& first = session.steps[begin].run;
+  first = [&session, cpus, inner = first](double max_seconds) {
+    session.bench.reset();  // its memory first
+    session.bench = std::make_unique<Bench>(cpus);
+    inner(max_seconds);
+  };
+}
+
 void AddSteps(Session& session, const std::vector<int>& counts) {
+  const auto available = AvailableMemoryBytes();
+  std::map<int, WorkingSets> chosen;
   for (const int threads : counts) {
-    const auto cpus = SpreadCpus(session.cpu, threads);
-    const auto begin = session.steps.size();
-    AddFlopsSteps(session, threads);
-    AddBytesSteps(session, cpus);
-    auto& first = session.steps[begin].run;
-    first = [&session, cpus, inner = first](double max_seconds) {
-      session.bench.reset();  // its memory first
-      session.bench = std::make_shared<Bench>(cpus);
-      inner(max_seconds);
-    };
+    chosen[threads] =
+        ChooseWorkingSets(session.cpu.topology, SpreadCpus(session.cpu, threads), available);
+    for (const auto& [level, why] : chosen[threads].absent)
+      session.machine.facts[fmt::format("absent.{}.threads.{}", Key(level), threads)] = why;
     session.machine.facts[fmt::format("effort.{}", threads)] = session.effort.name;
   }
+  for (int pass = 0; pass < session.effort.passes; ++pass)
+    for (const int threads : counts)
+      AddPass(session, threads, SpreadCpus(session.cpu, threads), chosen[threads]);
   for (const int threads : counts) AddLaunchStep(session, threads);
 }
 
@@ -311,10 +357,7 @@ Machine MeasureCpu(const MeasureOptions& options) {
   session.machine = DescribeCpu(session.cpu);
   AddSteps(session, counts);
   RunSteps(session, options);
-  for (const auto& [where, mixes] : session.mixes)
-    session.machine.by_threads[where.first].bytes[where.second] = BestMix(mixes);
-  CompareThreadCounts(session.machine);
-  for (auto& [threads, set] : session.machine.by_threads) AddPlainPipes(set.flops);
+  Finish(session);
   session.machine.measured_at = UtcNow();
   return session.machine;
 }

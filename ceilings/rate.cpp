@@ -55,9 +55,10 @@ std::string Doubt(const std::vector<double>& single, const std::vector<double>& 
   return {};
 }
 
-Rate BestDisturbed(const std::vector<RateRepetition>& single,
-                   const std::vector<RateRepetition>& doubled) {
+Rate BestDisturbed(const RateEvidence& evidence) {
+  const auto& [single, doubled] = evidence;
   Rate rate;
+  rate.evidence = evidence;
   for (const auto* repetitions : {&single, &doubled})
     for (const auto& repetition : *repetitions)
       rate.per_second = std::max(rate.per_second, PerSecond(repetition));
@@ -100,15 +101,16 @@ bool IsClean(const RateRepetition& repetition, const RatePolicy& policy) {
   return repetition.time.wait_fraction.value_or(0) <= policy.max_wait_fraction;
 }
 
-Rate JudgeRate(const std::vector<RateRepetition>& single,
-               const std::vector<RateRepetition>& doubled, const RatePolicy& policy) {
+Rate JudgeRate(const RateEvidence& evidence, const RatePolicy& policy) {
+  const auto& [single, doubled] = evidence;
   if (single.empty() && doubled.empty()) throw std::invalid_argument("a rate without repetitions");
   const auto clean_single = CleanRates(single, policy);
   const auto clean_doubled = CleanRates(doubled, policy);
   auto all = clean_single;
   all.insert(all.end(), clean_doubled.begin(), clean_doubled.end());
-  if (all.empty()) return BestDisturbed(single, doubled);
+  if (all.empty()) return BestDisturbed(evidence);
   Rate rate;
+  rate.evidence = evidence;
   rate.per_second = Best(all);
   rate.ci95 = MedianInterval95(all);
   rate.reason = Doubt(clean_single, clean_doubled, all, policy);
@@ -121,11 +123,33 @@ Rate JudgeRate(const std::vector<RateRepetition>& single,
   return rate;
 }
 
+Rate MergePasses(const std::vector<Rate>& passes, const RatePolicy& policy, double tolerance) {
+  if (passes.empty()) throw std::invalid_argument("a rate without passes");
+  RateEvidence all;
+  for (const auto& pass : passes) {
+    const auto& [single, doubled] = pass.evidence;
+    all.single.insert(all.single.end(), single.begin(), single.end());
+    all.doubled.insert(all.doubled.end(), doubled.begin(), doubled.end());
+  }
+  auto merged = JudgeRate(all, policy);
+  const auto agreeing = std::count_if(passes.begin(), passes.end(), [&](const Rate& pass) {
+    return pass.clean > 0 && pass.per_second >= merged.per_second * (1 - tolerance);
+  });
+  if (passes.size() > 1 && agreeing < 2 && merged.proved) {
+    merged.proved = false;
+    merged.reason = fmt::format(
+        "none of the {} other measurements, spread over the run, came within {:.0f} % of it",
+        passes.size() - 1, 100 * tolerance);
+  }
+  return merged;
+}
+
 Rate MeasureRate(const TimedKernel& kernel, const RatePolicy& policy) {
   const double begin = policy.now();
   std::int64_t iterations = Calibrate(kernel, policy);
   int recalibrations = 0;
-  std::vector<RateRepetition> single, doubled;
+  RateEvidence evidence;
+  auto& [single, doubled] = evidence;
   double pause = kFirstPause;
   const auto repeat = [&](std::int64_t n, std::vector<RateRepetition>& into) {
     into.push_back({n, kernel(n)});
@@ -151,7 +175,7 @@ Rate MeasureRate(const TimedKernel& kernel, const RatePolicy& policy) {
       doubled.clear();
       continue;
     }
-    auto rate = JudgeRate(single, doubled, policy);
+    auto rate = JudgeRate(evidence, policy);
     if (rate.proved || time_is_up) return rate;
   }
 }

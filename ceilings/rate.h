@@ -34,6 +34,12 @@ struct RateRepetition {
 // Unknown wait counts as none: without /proc schedstat nothing could be measured at all.
 bool IsClean(const RateRepetition& repetition, const RatePolicy& policy);
 
+// What a rate rests on.
+struct RateEvidence {
+  std::vector<RateRepetition> single;   // of one measurement all of one number of iterations
+  std::vector<RateRepetition> doubled;  // with twice that number
+};
+
 struct Rate {
   double per_second = 0;                          // [iteration/s] best clean repetition
   std::optional<std::pair<double, double>> ci95;  // [iteration/s] of the median, clean only
@@ -41,15 +47,20 @@ struct Rate {
   std::string reason;  // one sentence, when not proved
   int clean = 0, total = 0;
   bool waits_known = true;  // false: disturbed repetitions could not be told
+  RateEvidence evidence;
 };
 
-// `single` repetitions all ran the same number of iterations, `doubled` ones twice that. Proved
-// means: enough clean ones of both; the best doubled one took twice the time of the best single one
-// within the tolerance; three or more clean rates lie within it of the best. Without any clean
-// repetition the best disturbed one is returned, not proved. Throws std::invalid_argument when both
-// are empty.
-Rate JudgeRate(const std::vector<RateRepetition>& single,
-               const std::vector<RateRepetition>& doubled, const RatePolicy& policy);
+// Proved means: enough clean repetitions of both kinds; the best doubled one took twice the time of
+// the best single one within the tolerance; three or more clean rates lie within it of the best.
+// Without any clean repetition the best disturbed one is returned, not proved. Throws
+// std::invalid_argument when both are empty.
+Rate JudgeRate(const RateEvidence& evidence, const RatePolicy& policy);
+
+// One rate from several measurements spread over a time: judged by the evidence of all, and proved
+// only if besides the best measurement another one comes within `tolerance` of it. A neighbour on
+// the host can slow a virtual machine for seconds and leave no trace in it: 28 % were seen, in a
+// rate that had proved itself. Throws std::invalid_argument when there is none.
+Rate MergePasses(const std::vector<Rate>& passes, const RatePolicy& policy, double tolerance);
 
 // Runs n iterations of the kernel on the team.
 using TimedKernel = std::function<TeamTime(std::int64_t iterations)>;

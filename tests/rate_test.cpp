@@ -33,7 +33,7 @@ std::vector<RateRepetition> Singles() {
 std::vector<RateRepetition> Doubles() { return {Repetition(200, 2), Repetition(200, 2.2)}; }
 
 TEST(JudgeRate, TakesTheBestCleanRepetition) {
-  const auto rate = JudgeRate(Singles(), Doubles(), SmallPolicy());
+  const auto rate = JudgeRate({Singles(), Doubles()}, SmallPolicy());
   EXPECT_EQ(rate.per_second, 100);
   EXPECT_TRUE(rate.proved) << rate.reason;
   EXPECT_EQ(rate.reason, "");
@@ -47,37 +47,37 @@ TEST(JudgeRate, TakesTheBestCleanRepetition) {
 TEST(JudgeRate, LeavesDisturbedRepetitionsOut) {
   auto singles = Singles();
   singles.push_back(Repetition(100, 0.5, 0.0051));  // impossibly fast, but a thread waited
-  const auto rate = JudgeRate(singles, Doubles(), SmallPolicy());
+  const auto rate = JudgeRate({singles, Doubles()}, SmallPolicy());
   EXPECT_EQ(rate.per_second, 100);
   EXPECT_EQ(rate.clean, 6);
   EXPECT_EQ(rate.total, 7);
   singles.back().time.wait_fraction = 0.005;
-  EXPECT_EQ(JudgeRate(singles, Doubles(), SmallPolicy()).per_second, 200);
+  EXPECT_EQ(JudgeRate({singles, Doubles()}, SmallPolicy()).per_second, 200);
 }
 
 TEST(JudgeRate, CountsABetterDoubledRepetition) {
   auto doubles = Doubles();
   doubles[0].time.seconds = 1.99;
-  EXPECT_DOUBLE_EQ(JudgeRate(Singles(), doubles, SmallPolicy()).per_second, 200 / 1.99);
+  EXPECT_DOUBLE_EQ(JudgeRate({Singles(), doubles}, SmallPolicy()).per_second, 200 / 1.99);
 }
 
 // A loop that the compiler removed takes the same time for any number of iterations.
 TEST(JudgeRate, DoubtsWorkThatDoesNotTakeTwiceTheTime) {
   std::vector<RateRepetition> doubles = {Repetition(200, 1), Repetition(200, 1)};
-  const auto rate = JudgeRate(Singles(), doubles, SmallPolicy());
+  const auto rate = JudgeRate({Singles(), doubles}, SmallPolicy());
   EXPECT_FALSE(rate.proved);
   EXPECT_EQ(rate.reason, "twice the work took 1.000 times the time, allowed is 2 within 2.0 %");
   for (auto& repetition : doubles) repetition.time.seconds = 2.05;
-  EXPECT_FALSE(JudgeRate(Singles(), doubles, SmallPolicy()).proved);
+  EXPECT_FALSE(JudgeRate({Singles(), doubles}, SmallPolicy()).proved);
   for (auto& repetition : doubles) repetition.time.seconds = 2.03;
-  EXPECT_TRUE(JudgeRate(Singles(), doubles, SmallPolicy()).proved);
+  EXPECT_TRUE(JudgeRate({Singles(), doubles}, SmallPolicy()).proved);
 }
 
 TEST(JudgeRate, DoubtsABestThatOthersDoNotComeNear) {
   const std::vector<RateRepetition> singles = {Repetition(100, 1), Repetition(100, 1.2),
                                                Repetition(100, 1.3), Repetition(100, 1.1)};
   const std::vector<RateRepetition> doubles = {Repetition(200, 2), Repetition(200, 2.4)};
-  const auto rate = JudgeRate(singles, doubles, SmallPolicy());
+  const auto rate = JudgeRate({singles, doubles}, SmallPolicy());
   EXPECT_FALSE(rate.proved);
   EXPECT_EQ(rate.reason, "only 2 of 6 clean repetitions came within 2.0 % of the best");
 }
@@ -85,7 +85,7 @@ TEST(JudgeRate, DoubtsABestThatOthersDoNotComeNear) {
 TEST(JudgeRate, DoubtsTooFewCleanRepetitions) {
   auto doubles = Doubles();
   doubles[1].time.wait_fraction = 0.5;
-  const auto rate = JudgeRate(Singles(), doubles, SmallPolicy());
+  const auto rate = JudgeRate({Singles(), doubles}, SmallPolicy());
   EXPECT_FALSE(rate.proved);
   EXPECT_THAT(rate.reason, HasSubstr("4 clean repetitions of 4 and 1 of 2"));
   EXPECT_EQ(rate.ci95, std::nullopt);  // 5 clean ones carry none
@@ -93,7 +93,7 @@ TEST(JudgeRate, DoubtsTooFewCleanRepetitions) {
 
 TEST(JudgeRate, WithoutACleanOneKeepsTheBestAsALowerBound) {
   const auto rate =
-      JudgeRate({Repetition(100, 2, 0.3), Repetition(100, 1.5, 0.2)}, {}, SmallPolicy());
+      JudgeRate({{Repetition(100, 2, 0.3), Repetition(100, 1.5, 0.2)}, {}}, SmallPolicy());
   EXPECT_FALSE(rate.proved);
   EXPECT_DOUBLE_EQ(rate.per_second, 100 / 1.5);
   EXPECT_EQ(rate.clean, 0);
@@ -103,15 +103,57 @@ TEST(JudgeRate, WithoutACleanOneKeepsTheBestAsALowerBound) {
 
 TEST(JudgeRate, SaysWhenWaitsAreNotKnown) {
   auto singles = Singles();
-  EXPECT_TRUE(JudgeRate(singles, Doubles(), SmallPolicy()).waits_known);
+  EXPECT_TRUE(JudgeRate({singles, Doubles()}, SmallPolicy()).waits_known);
   singles[0].time.wait_fraction.reset();
-  const auto rate = JudgeRate(singles, Doubles(), SmallPolicy());
+  const auto rate = JudgeRate({singles, Doubles()}, SmallPolicy());
   EXPECT_FALSE(rate.waits_known);
   EXPECT_TRUE(rate.proved);
 }
 
 TEST(JudgeRate, OfNothingIsADefect) {
-  EXPECT_THROW(JudgeRate({}, {}, SmallPolicy()), std::invalid_argument);
+  EXPECT_THROW(JudgeRate({}, SmallPolicy()), std::invalid_argument);
+}
+
+// A measurement that saw this rate `repetitions` times with each amount of work.
+Rate Pass(double per_second, int repetitions = 4, double wait = 0) {
+  const auto count = static_cast<std::size_t>(repetitions);
+  return JudgeRate({{count, Repetition(100, 100 / per_second, wait)},
+                    {count, Repetition(200, 200 / per_second, wait)}},
+                   SmallPolicy());
+}
+
+TEST(MergePasses, TakesTheBestWhenAnotherComesNear) {
+  const auto rate = MergePasses({Pass(72), Pass(100), Pass(96)}, SmallPolicy(), 0.05);
+  EXPECT_EQ(rate.per_second, 100);
+  EXPECT_TRUE(rate.proved) << rate.reason;
+  EXPECT_EQ(rate.clean, 24);
+  EXPECT_EQ(rate.total, 24);
+}
+
+// The machine was slow for all of one pass, or for all but one: which, cannot be told.
+TEST(MergePasses, DoubtsABestThatNoOtherPassComesNear) {
+  const auto rate = MergePasses({Pass(72), Pass(100), Pass(94)}, SmallPolicy(), 0.05);
+  EXPECT_EQ(rate.per_second, 100);
+  EXPECT_FALSE(rate.proved);
+  EXPECT_EQ(rate.reason,
+            "none of the 2 other measurements, spread over the run, came within 5 % of it");
+}
+
+TEST(MergePasses, ProvesTogetherWhatNoPassCouldProveAlone) {
+  const auto pass = Pass(100, 2);  // 4 and 2 are wanted
+  ASSERT_FALSE(pass.proved);
+  EXPECT_TRUE(MergePasses({pass, pass}, SmallPolicy(), 0.05).proved);
+}
+
+TEST(MergePasses, PrefersCleanRepetitionsToFasterDisturbedOnes) {
+  const auto rate = MergePasses({Pass(100, 4, 0.5), Pass(90), Pass(90)}, SmallPolicy(), 0.05);
+  EXPECT_EQ(rate.per_second, 90);
+  EXPECT_TRUE(rate.proved) << rate.reason;
+}
+
+TEST(MergePasses, OfOneIsThatOneAndOfNoneIsADefect) {
+  EXPECT_TRUE(MergePasses({Pass(5)}, SmallPolicy(), 0.05).proved);
+  EXPECT_THROW(MergePasses({}, SmallPolicy(), 0.05), std::invalid_argument);
 }
 
 // A machine with an exact rate, a cost per call, and disturbances by call number.
