@@ -77,6 +77,20 @@ std::vector<Machine> Machines(const BenchFlags& flags, int threads) {
   return {CachedOrMeasuredCpu(options, std::cerr)};
 }
 
+RunSettings Settings(const BenchFlags& flags) {
+  const Cpu cpu = ThisCpu();
+  const int allowed = static_cast<int>(cpu.allowed.size());
+  if (flags.threads > allowed)
+    throw BadInput(fmt::format(
+        "--dlroof_threads={}: this process may use {} CPUs, and each thread needs its own",
+        flags.threads, allowed));
+  RunSettings settings;
+  settings.threads = flags.threads > 0 ? flags.threads : allowed;
+  settings.cpus = SpreadCpus(cpu, settings.threads);
+  settings.seed = flags.seed;
+  return settings;
+}
+
 void WriteHtml(const Session& session, const std::string& path) {
   if (path.empty()) return;
   std::ofstream out(path);
@@ -86,6 +100,7 @@ void WriteHtml(const Session& session, const std::string& path) {
 }
 
 int Run(std::vector<std::string> args) {
+  RefuseForeignPinning();
   BenchFlags flags;
   AddDefaultFlags(args);
   ReadBenchmarkFlags(args, flags);
@@ -96,9 +111,7 @@ int Run(std::vector<std::string> args) {
   ReadOwnFlags({pointers.begin() + 1, pointers.begin() + count}, flags);
   for (const auto& path : {flags.html_file, flags.out_file}) CheckWritable(path);
 
-  RunSettings settings;
-  settings.threads = flags.threads > 0 ? flags.threads : static_cast<int>(ThisCpu().allowed.size());
-  settings.seed = flags.seed;
+  const RunSettings settings = Settings(flags);
   RegisterWorkloads(Workloads(flags), settings);
   StopOnInterrupt();
 

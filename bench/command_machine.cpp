@@ -7,6 +7,7 @@
 #include <memory>
 
 #include "bench/commands.h"
+#include "bench/run_context.h"
 #include "ceilings/machine_cache.h"
 #include "ceilings/progress.h"
 #include "counters/cpu.h"
@@ -46,6 +47,7 @@ void AddMachineCommand(CLI::App& program, int& exit_code) {
       ->check(CLI::Range(1, 4096));
   command->add_option("-o,--output", *output, "also write the machine file");
   command->callback([options, output, &exit_code] {
+    RefuseForeignPinning();
     ShowMachine(*options, *output);
     exit_code = 0;
   });

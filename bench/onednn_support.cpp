@@ -3,6 +3,7 @@
 #include <dnnl_debug.h>
 #include <fmt/format.h>
 #include <omp.h>
+#include <sched.h>
 
 #include <algorithm>
 #include <array>
@@ -71,9 +72,21 @@ memory OfBytes(const memory::desc& target, int byte) {
   return filled;
 }
 
+// The pool keeps its threads, so that a thread pinned once stays where it is.
+void Pin(const std::vector<int>& cpus) {
+  omp_set_num_threads(static_cast<int>(cpus.size()));
+#pragma omp parallel
+  {
+    cpu_set_t mask;
+    CPU_ZERO(&mask);
+    CPU_SET(cpus[static_cast<size_t>(omp_get_thread_num())], &mask);
+    sched_setaffinity(0, sizeof mask, &mask);  // refused: the thread runs where it likes
+  }
+}
+
 [[maybe_unused]] const bool registered = RegisterLibrary(
     {"onednn",
-     [] { return fmt::format("oneDNN {}, OpenMP, may use {}", Version(), EffectiveIsa()); }});
+     [] { return fmt::format("oneDNN {}, OpenMP, may use {}", Version(), EffectiveIsa()); }, Pin});
 
 }  // namespace
 

@@ -3,6 +3,7 @@
 #include <array>
 #include <cstdlib>
 
+#include "counters/error.h"
 #include "counters/version.h"
 #include "reporters/run_file.h"
 
@@ -34,9 +35,8 @@ json Conventions() {
 }
 
 json Environment() {
-  constexpr std::array<const char*, 9> kVariables = {
-      "OMP_NUM_THREADS",    "OMP_PROC_BIND",        "OMP_PLACES",
-      "OMP_WAIT_POLICY",    "GOMP_CPU_AFFINITY",    "GOMP_SPINCOUNT",
+  constexpr std::array<const char*, 6> kVariables = {
+      "OMP_NUM_THREADS",    "OMP_WAIT_POLICY",      "GOMP_SPINCOUNT",
       "ONEDNN_MAX_CPU_ISA", "ONEDNN_CPU_ISA_HINTS", "ONEDNN_DEFAULT_FPMATH_MODE"};
   json environment = json::object();
   for (const char* variable : kVariables)
@@ -45,6 +45,14 @@ json Environment() {
 }
 
 }  // namespace
+
+void RefuseForeignPinning() {
+  for (const char* variable : {"GOMP_CPU_AFFINITY"})
+    if (std::getenv(variable) != nullptr)
+      throw BadInput(
+          std::string(variable) +
+          " is set, which hides CPUs from the measurement: unset it, threads are pinned anyway");
+}
 
 std::string CommandLine(const std::vector<std::string>& args) {
   constexpr std::string_view kPlain =
@@ -76,7 +84,8 @@ json RunContext(const std::string& command, const RunSettings& settings) {
           {"libraries", libraries},
           {"environment", Environment()},
           {"threads", settings.threads},
-          {"seed", settings.seed}};
+          {"seed", settings.seed},
+          {"pinned_cpus", settings.cpus}};
 }
 
 }  // namespace dlroof

@@ -9,6 +9,11 @@
 
 namespace dlroof {
 
+// dlroof pins threads itself. OpenMP, told to pin them too (OMP_PROC_BIND, OMP_PLACES,
+// GOMP_CPU_AFFINITY), has bound the program to one CPU before it begins, so that the others look
+// forbidden. Throws BadInput naming the variable.
+void RefuseForeignPinning();
+
 // The command as a shell would take it again: arguments quoted where they need it.
 std::string CommandLine(const std::vector<std::string>& args);
 

@@ -52,6 +52,10 @@ class Runner {
   void Prepare(const Workload& workload) {
     const std::string name = ToText(workload.name);
     if (call_ && prepared_ == name) return;
+    if (!pinned_ && !settings_.cpus.empty()) {
+      for (const auto& library : AllLibraries()) library.pin(settings_.cpus);
+      pinned_ = true;
+    }
     call_.reset();
     PreparedCall call = workload.prepare(settings_);
     if (verified_.count(name) == 0) verified_[name] = Verify(call);
@@ -94,6 +98,7 @@ class Runner {
   }
 
   RunSettings settings_;
+  bool pinned_ = false;
   std::string prepared_;
   std::optional<PreparedCall> call_;
   std::map<std::string, std::string> verified_;

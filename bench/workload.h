@@ -34,6 +34,7 @@ struct PreparedCall {
 
 struct RunSettings {
   int threads = 1;
+  std::vector<int> cpus;  // one for each thread to stay on; empty: not pinned
   unsigned seed = 1;
 };
 
@@ -63,6 +64,8 @@ int ColumnOfPart(const BenchmarkName& name, int index);
 struct Library {
   std::string name;                          // "onednn"
   std::function<std::string()> description;  // version, threading, ISA that it may use
+  // Keeps its i-th thread on cpus[i] from now on, and with it the calling thread on cpus[0].
+  std::function<void(const std::vector<int>& cpus)> pin;
 };
 bool RegisterLibrary(Library library);
 const std::vector<Library>& AllLibraries();

@@ -9,8 +9,6 @@ install_requirements
 build release dlroof_bench dlroof
 
 mkdir -p out
-# Threads stay where they start: without this the scheduler's moves are part of every number.
-export OMP_PROC_BIND="${OMP_PROC_BIND:-close}" OMP_PLACES="${OMP_PLACES:-cores}"
 say "running benchmarks: build/dlroof_bench --benchmark_out=out/run.json $*"
 status=0
 build/dlroof_bench --benchmark_out=out/run.json "$@" || status=$?

@@ -54,6 +54,8 @@ check "no match is not an error, as always" exits 0
 
 run "$bench" --benchmark_filtre=LSTM;             check "unknown flag" bad_input
 run "$bench" --dlroof_treads=2;                   check "unknown own flag" bad_input
+run "$bench" --dlroof_threads=4000;               check "more threads than CPUs" bad_input
+run env OMP_PROC_BIND=close "$bench";             check "pinning by OpenMP" bad_input
 run "$bench" --dlroof_suite="$dir/none.txt";      check "missing suite" bad_input
 printf 'LSTM/cpu/onednn/bwd/f32/t1n1i1h1\n\nLSTM/cpu/onednn/bwd/f32/t1n1i1x1\n' > "$dir/suite.txt"
 run "$bench" --dlroof_suite="$dir/suite.txt";     check "bad suite line" bad_input
