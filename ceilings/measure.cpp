@@ -51,7 +51,7 @@ struct Effort {
 };
 // Repetitions stay within a time slice: on a busy machine only such can be clean.
 constexpr Effort kFull = {"full", 45, 3e-3, 16, 6, 3};
-constexpr Effort kQuick = {"quick", 7, 1.5e-3, 8, 4, 2};
+constexpr Effort kQuick = {"quick", 7, 1.5e-3, 6, 3, 3};
 
 // The pinned threads of one thread count, each with its operands and memory.
 class Bench {
