@@ -56,8 +56,8 @@ void AddOptions(CLI::App& app, BenchFlags& flags) {
 }  // namespace
 
 void AddDefaultFlags(std::vector<std::string>& args) {
-  if (BenchmarkFlag(args, "repetitions").empty()) args.emplace_back("--benchmark_repetitions=7");
-  if (BenchmarkFlag(args, "min_time").empty()) args.emplace_back("--benchmark_min_time=0.05");
+  if (BenchmarkFlag(args, "repetitions").empty()) args.emplace_back("--benchmark_repetitions=9");
+  if (BenchmarkFlag(args, "min_time").empty()) args.emplace_back("--benchmark_min_time=0.03");
 }
 
 void ReadBenchmarkFlags(const std::vector<std::string>& args, BenchFlags& flags) {

@@ -22,7 +22,7 @@ struct BenchFlags {
 };
 
 // Google Benchmark's defaults suit a table read by eye; ours give every record a confidence
-// interval: 7 repetitions of 0.05 s. Appended to `args` where neither the command line nor the
+// interval: 9 repetitions of 0.03 s. Appended to `args` where neither the command line nor the
 // environment says otherwise.
 void AddDefaultFlags(std::vector<std::string>& args);
 

@@ -46,6 +46,7 @@ PreparedCall Prepare(const Conv2dCase& one, const RunSettings& settings) {
     return CheckConv2d(p, direction, "f64", *inputs, Output(p, direction, *arrays), seed);
   };
   call.algorithm = "plain loops";
+  call.threads = 1;
   call.modelled = Conv2dWork(p, "fp64.vector", {8, 8, 8});
   return call;
 }

@@ -47,6 +47,7 @@ PreparedCall Prepare(const LstmRequest& request, const RunSettings& settings) {
     };
   }
   prepared.algorithm = "plain loops";
+  prepared.threads = 1;
   prepared.modelled =
       ModelledWork(request.problem, request.direction, kBytes, "fp64.vector", "fp64.vector", 1);
   return prepared;

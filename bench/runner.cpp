@@ -84,7 +84,7 @@ class Runner {
     const auto iterations = static_cast<double>(state.iterations());
     state.counters[kCpuSecondsCounter] = spent_.process_cpu / iterations;
     if (spent_.run_delay) state.counters[kRunDelayCounter] = *spent_.run_delay / iterations;
-    state.counters[kThreadsCounter] = settings_.threads;
+    state.counters[kThreadsCounter] = call_->threads > 0 ? call_->threads : settings_.threads;
     state.counters[kSeedCounter] = settings_.seed;
     state.counters[kColdCounter] = 0;
     for (const auto& [key, value] : ToCounters(Provenance::kModelled, call_->modelled))

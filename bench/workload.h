@@ -30,6 +30,7 @@ struct PreparedCall {
   std::string algorithm;                 // what the library chose: "brgconv:avx512_core"
   std::string isa;                       // what the library may use here: "avx512_core_vnni"
   Work modelled;                         // of one call, on the pipes that this algorithm uses
+  int threads = 0;  // that work on it, where they are not all that were given; 0: all
 };
 
 struct RunSettings {

@@ -50,7 +50,7 @@ TEST(BenchmarkFlags, LastMentionCountsAsInGoogleBenchmark) {
 TEST(DefaultFlags, YieldToTheUsers) {
   std::vector<std::string> none = {"x"};
   AddDefaultFlags(none);
-  EXPECT_THAT(none, Contains("--benchmark_repetitions=7"));
+  EXPECT_THAT(none, Contains("--benchmark_repetitions=9"));
   std::vector<std::string> own = {"x", "--benchmark_repetitions=2", "--benchmark_min_time=1"};
   AddDefaultFlags(own);
   EXPECT_EQ(own.size(), 3);
