@@ -29,29 +29,39 @@ std::string Extension(const std::string& path) {
   return dot == std::string::npos ? "" : path.substr(dot + 1);
 }
 
-void WritePageFile(const nlohmann::json& run, const std::string& path) {
-  std::ostringstream page;
-  WritePage(run, page);
+void WriteText(const std::string& text, const std::string& path) {
   std::ofstream out(path);
   if (!out.is_open()) throw BadInput(path + ": cannot be written");
-  out << page.str() << std::flush;
+  out << text << std::flush;
   if (!out.good()) throw BadInput(path + ": not all could be written (disk full?)");
 }
 
+// .json is the run file without Google Benchmark's own entries: all that a report needs, small
+// enough to store.
+void WriteOne(const nlohmann::json& run, const std::string& path) {
+  if (Extension(path) == "html") {
+    std::ostringstream page;
+    WritePage(run, page);
+    WriteText(page.str(), path);
+  } else if (Extension(path) == "json") {
+    WriteText(run.dump() + '\n', path);
+  } else {
+    WriteFigure(run, path);
+  }
+}
+
 void CheckExtension(const std::string& path) {
-  for (const char* known : {"html", "svg", "pdf", "png"})
+  for (const char* known : {"html", "json", "svg", "pdf", "png"})
     if (Extension(path) == known) return;
-  throw BadInput(fmt::format("-o {}: unknown extension, expected .html, .svg, .pdf or .png", path));
+  throw BadInput(
+      fmt::format("-o {}: unknown extension, expected .html, .json, .svg, .pdf or .png", path));
 }
 
 void Report(const ReportFlags& flags) {
   for (const auto& path : flags.outputs) CheckExtension(path);
   const auto run = ToJson(ReadRunFile(flags.file, std::cerr));
   for (const auto& path : flags.outputs) {
-    if (Extension(path) == "html")
-      WritePageFile(run, path);
-    else
-      WriteFigure(run, path);
+    WriteOne(run, path);
     std::cerr << "wrote " << path << '\n';
   }
   if (!flags.outputs.empty()) return;
@@ -70,7 +80,8 @@ void AddReportCommand(CLI::App& program, int& exit_code) {
       program.add_subcommand("report", "a run file as tables and a picture, a page or a figure");
   command->add_option("FILE", flags->file, "run file, or any Google Benchmark JSON")->required();
   command->add_option("-o,--output", flags->outputs,
-                      "write x.html (interactive), x.svg, x.pdf or x.png instead");
+                      "write x.html (interactive), x.svg, x.pdf, x.png, or x.json (only records "
+                      "and machines) instead");
   command->add_option("--show", flags->show, "in the terminal: all, table or picture")
       ->check(CLI::IsMember({"all", "table", "picture"}));
   command->callback([flags, &exit_code] {
