@@ -7,6 +7,7 @@
 #include <cstdlib>
 
 #include "counters/error.h"
+#include "counters/version.h"
 
 namespace dlroof {
 namespace {
@@ -57,7 +58,10 @@ void AddOptions(CLI::App& app, BenchFlags& flags) {
 
 void AddDefaultFlags(std::vector<std::string>& args) {
   if (BenchmarkFlag(args, "repetitions").empty()) args.emplace_back("--benchmark_repetitions=9");
-  if (BenchmarkFlag(args, "min_time").empty()) args.emplace_back("--benchmark_min_time=0.03");
+  // 1.8 wants a unit, which 1.7 refuses.
+  const bool unit = std::string(kGoogleBenchmarkVersion).rfind("1.7", 0) != 0;
+  if (BenchmarkFlag(args, "min_time").empty())
+    args.emplace_back(std::string("--benchmark_min_time=0.03") + (unit ? "s" : ""));
 }
 
 void ReadBenchmarkFlags(const std::vector<std::string>& args, BenchFlags& flags) {

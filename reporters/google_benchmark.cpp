@@ -72,10 +72,14 @@ std::vector<Entry> EntriesFromRuns(const std::vector<Run>& runs) {
 
 bool TerminalReporter::ReportContext(const Context& context) {
   session_.Begin();
-  PrintBasicContext(&GetErrorStream(), context);
-  GetErrorStream() << "(A DEBUG warning above is about Debian's Google Benchmark package, which is "
-                      "optimized all the "
-                      "same; the timed loop is compiled here.)\n";
+  std::ostringstream basic;
+  PrintBasicContext(&basic, context);
+  GetErrorStream() << basic.str();
+  if (basic.str().find("built as DEBUG") != std::string::npos)
+    GetErrorStream()
+        << "(A DEBUG warning above is about Debian's Google Benchmark package, which is "
+           "optimized all the "
+           "same; the timed loop is compiled here.)\n";
   name_width_ = context.name_field_width;
   GetOutputStream() << ResultHeader(name_width_) << std::flush;
   return true;
@@ -91,6 +95,8 @@ void TerminalReporter::ReportRuns(const std::vector<Run>& runs) {
   const Machine* machine = MachineFor(session_.file(), record);
   GetOutputStream() << ResultRow(record, Place(record, machine), name_width_) << std::flush;
 }
+
+void TerminalReporter::Finalize() { GetErrorStream() << ResultSummary(session_.file().records); }
 
 // Aggregates come by themselves after the repetitions, of which our row is a summary already; with
 // --benchmark_report_aggregates_only they are all there is.

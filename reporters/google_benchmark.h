@@ -22,6 +22,7 @@ class TerminalReporter : public benchmark::BenchmarkReporter {
 
   bool ReportContext(const Context& context) override;
   void ReportRuns(const std::vector<Run>& runs) override;
+  void Finalize() override;
 
  private:
   void ReportAggregates(const std::vector<Run>& runs);

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <map>
 
 namespace dlroof {
 namespace {
@@ -47,6 +48,21 @@ std::string TimeText(double seconds) {
   for (const auto& [scale, unit] : kUnits)
     if (seconds >= scale || scale == 1e-9) return fmt::format("{:.4g} {}", seconds / scale, unit);
   return "";
+}
+
+std::string ResultSummary(const std::vector<Record>& records) {
+  std::map<std::string, int> count;
+  for (const auto& record : records) {
+    const bool timed = record.status == Status::kOk && Summarize(record.repetitions);
+    ++count[timed                          ? "ok"
+            : record.status == Status::kOk ? "disturbed"
+                                           : std::string(Key(record.status))];
+  }
+  std::string text = fmt::format("{} benchmarks", records.size());
+  for (const auto& [what, number] : count) text += fmt::format(", {} {}", number, what);
+  if (count.count("disturbed") > 0)
+    text += "; disturbed: other programs held the CPUs, run these again when the machine is quiet";
+  return text + '\n';
 }
 
 std::string ResultHeader(size_t name_width) {

@@ -13,4 +13,7 @@ std::string TimeText(double seconds);
 std::string ResultHeader(size_t name_width);
 std::string ResultRow(const Record& record, const Placement& placement, size_t name_width);
 
+// One line: how many there are, how many of them without a result, and why.
+std::string ResultSummary(const std::vector<Record>& records);
+
 }  // namespace dlroof

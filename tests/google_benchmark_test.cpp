@@ -7,6 +7,7 @@
 #include <sstream>
 
 #include "reporters/record_json.h"
+#include "reporters/result_row.h"
 #include "reporters/work_counters.h"
 
 namespace dlroof {
@@ -142,6 +143,15 @@ TEST(Reporters, TakeAggregatesThatComeAlone) {
   Session after = TestSession();
   EXPECT_THAT(Written<TerminalReporter>(after, {{Repetition(1)}, {median}}),
               Not(HasSubstr("_median")));
+}
+
+TEST(ResultSummary, CountsWhatHasNoResultAndWhy) {
+  Record timed, disturbed, wrong;
+  timed.repetitions = {{.seconds = 1}};
+  disturbed.repetitions = {{.seconds = 1, .disturbed = true}};
+  wrong.status = Status::kWrong;
+  EXPECT_THAT(ResultSummary({timed, timed, disturbed, wrong}),
+              testing::StartsWith("4 benchmarks, 1 disturbed, 2 ok, 1 wrong; disturbed:"));
 }
 
 TEST(Session, MeasuresTheMachineOnlyWhenARunBeginsAndOnlyOnce) {
