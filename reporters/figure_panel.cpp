@@ -83,6 +83,8 @@ std::string Ranges(const Panel& panel) {
                      std::pow(10, panel.bottom), std::pow(10, panel.top));
 }
 
+constexpr double kCharacter = 5.5;  // [px] width of a letter of a label, about
+
 std::string Label(const std::string& text, double log_x, double log_y, const std::string& how) {
   return fmt::format("set label {} at {:.6g},{:.6g} {} front noenhanced font ',9'\n",
                      GnuplotText(text), std::pow(10, log_x), std::pow(10, log_y), how);
@@ -115,8 +117,15 @@ std::string RoofLabels(const Figure& figure, const Panel& panel) {
     last = rate;
     const double x =
         std::max(panel.left, panel.bottom - rate) + (8 + 130 * aside * std::cos(angle)) * x_px;
-    text += Label(RoofName(slanted, "B/s"), x - 8 * std::sin(angle) * x_px,
-                  x + rate + 8 * std::cos(angle) * y_px,
+    const double y = x + rate + 8 * std::cos(angle) * y_px;
+    const auto name = RoofName(slanted, "B/s");
+    // A name that would stand beyond its line says nothing; that of the points' own level always
+    // stands.
+    const double end = y + kCharacter * static_cast<double>(name.size()) * std::sin(angle) * y_px;
+    const double highest =
+        figure.flats.empty() ? panel.top : std::log10(figure.flats.front().per_second);
+    if (slanted.key != Key(figure.level) && end > highest) continue;
+    text += Label(name, x - 8 * std::sin(angle) * x_px, y,
                   fmt::format("left rotate by {:.4g}", angle * 180 / M_PI));
   }
   return text;
@@ -129,11 +138,8 @@ std::string RidgeLabels(const Figure& figure, const Panel& panel) {
     if (slanted.key != Key(figure.level)) continue;
     for (const Roof& flat : figure.flats) {
       const double ridge = RidgeIntensity(flat, slanted);
-      // Left of the ridge, and of the roof's own name.
-      const double name_px = 5.5 * static_cast<double>(RoofName(flat, "FLOP/s").size());
-      const double right = std::min(std::log10(ridge), panel.right - (4 + name_px) * x_px);
-      text += Label("ridge " + ThreeDigits(ridge), right - 6 * x_px,
-                    std::log10(flat.per_second) + 9 * y_px, "right textcolor rgb '#5b6675'");
+      text += Label("ridge " + ThreeDigits(ridge), std::log10(ridge) + 6 * x_px,
+                    std::log10(flat.per_second) - 9 * y_px, "left textcolor rgb '#5b6675'");
     }
   }
   return text;
