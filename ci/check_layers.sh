@@ -15,7 +15,7 @@ violations() {
     grep -rnE --include='*.h' --include='*.cpp' "^ *#include \"tests/" "$root/${layers[i]}" 2>/dev/null || true
   done
   grep -rlE '#include <benchmark/' "$root"/counters "$root"/ceilings 2>/dev/null | sed 's/$/: Google Benchmark belongs in reporters and bench/' || true
-  grep -rlE '#include <dnnl' "$root" --include='*.h' --include='*.cpp' 2>/dev/null | grep -vE '_onednn(_test)?\.(cpp|h)$|/onednn_[a-z_]+\.(cpp|h)$' | sed 's/$/: oneDNN belongs in *_onednn and onednn_* files/' || true
+  grep -rlE '#include <dnnl' "$root" --include='*.h' --include='*.cpp' 2>/dev/null | grep -vE '[/_]onednn[a-z_]*\.(cpp|h)$' | sed 's/$/: oneDNN belongs in *_onednn and onednn_* files/' || true
 }
 
 planted=$(mktemp -d)

@@ -174,10 +174,7 @@ Placement Place(const Record& record, const Machine* machine) {
   Placement placement;
   if (record.status != Status::kOk) return placement;
   const auto timing = Summarize(record.repetitions);
-  if (!timing) {
-    placement.remarks.push_back("no time: too few undisturbed repetitions");
-    return placement;
-  }
+  if (!timing) return placement;  // the record's reason says so
   if (machine == nullptr) {
     placement.remarks.push_back("no ceilings of this device in the file");
     return placement;
