@@ -34,6 +34,19 @@ void ReportReferenceImplementation(const Record& record, Placement& placement) {
       record.algorithm.substr(0, record.algorithm.find(';'))));
 }
 
+// A narrow type whose FLOPs all went to the fp32 pipe: the CPU has no instructions for it.
+void ReportEmulation(const Record& record, Placement& placement) {
+  if (record.type != "bf16" && record.type != "f16") return;
+  const auto modelled = record.work.find(Provenance::kModelled);
+  if (modelled == record.work.end()) return;
+  const auto& flops = modelled->second.flops;
+  if (flops.size() != 1 || flops.begin()->first != "fp32.vector") return;
+  placement.remarks.push_back(
+      fmt::format("{} is emulated in fp32 here: this CPU, or the ISA that the library may use, has "
+                  "no instructions for it",
+                  record.type));
+}
+
 std::string Advice(const TimePoint& time) {
   if (!time.gap) return "";
   if (time.bound == Bound::kOverhead)
@@ -59,6 +72,7 @@ std::string Advice(const TimePoint& time) {
 void AddFindings(const Record& record, const Timing& timing, Placement& placement) {
   ReportAboveRoof(record, timing, placement);
   ReportReferenceImplementation(record, placement);
+  ReportEmulation(record, placement);
   if (placement.time) placement.advice = Advice(*placement.time);
 }
 

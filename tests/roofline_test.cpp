@@ -190,6 +190,17 @@ TEST(Place, TheLibrarysReferenceImplementationIsAFinding) {
   EXPECT_TRUE(Place(record, &machine).remarks.empty());
 }
 
+TEST(Place, ANarrowTypeOnTheFp32PipeIsNamedAsEmulated) {
+  const Machine machine = SmallMachine();
+  Record record = Measured(1000, 100, 20);
+  record.type = "bf16";
+  EXPECT_THAT(Place(record, &machine).remarks,
+              testing::ElementsAre(testing::HasSubstr("bf16 is emulated in fp32")));
+  record.work[Provenance::kModelled].flops["bf16.matrix"] =
+      50;  // an LSTM's elementwise part stays in fp32
+  EXPECT_TRUE(Place(record, &machine).remarks.empty());
+}
+
 TEST(RecordJson, TimePointLiesAtTheGapTimesTheComplexityPoint) {
   const Machine machine = SmallMachine();
   const auto json = ToJson(Measured(1000, 100, 20), &machine);  // 1 s, 2 s, gap 500
