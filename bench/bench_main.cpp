@@ -32,9 +32,7 @@ std::vector<char*> Pointers(std::vector<std::string>& args) {
 
 // Google Benchmark's help knows nothing of our flags.
 void PrintHelp() {
-  std::cout << OwnHelp()
-            << "\nGoogle Benchmark's flags work as always; --benchmark_help lists nothing more "
-               "than these:\n";
+  std::cout << OwnHelp() << "\nGoogle Benchmark's flags work as always:\n";
   benchmark::PrintDefaultHelp();
 }
 

@@ -6,8 +6,9 @@
 
 namespace dlroof {
 
-// Throws Unsupported, naming both sizes, when `bytes` exceed the machine's physical memory.
-// `what` names the workload.
+// Throws Unsupported, naming both sizes, when `bytes` exceed what may be allocated without swapping
+// or being killed (system and control groups; not checked where the system does not say). `what`
+// names the workload.
 void RequireHostMemory(double bytes, std::string_view what);
 
 }  // namespace dlroof

@@ -47,7 +47,7 @@ json Environment() {
 }  // namespace
 
 void RefuseForeignPinning() {
-  for (const char* variable : {"GOMP_CPU_AFFINITY"})
+  for (const char* variable : {"OMP_PROC_BIND", "OMP_PLACES", "GOMP_CPU_AFFINITY"})
     if (std::getenv(variable) != nullptr)
       throw BadInput(
           std::string(variable) +

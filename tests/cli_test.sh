@@ -14,7 +14,7 @@ check() {   # check WHAT COMMAND...: the command must succeed
   echo "FAILED: $what"; failures=$((failures + 1))
   for file in out err; do echo "--- $file"; tail -n 5 "$dir/$file"; done
 }
-run() { "$@" >"$dir/out" 2>"$dir/err"; code=$?; }
+run() { timeout 120 "$@" >"$dir/out" 2>"$dir/err"; code=$?; }
 says() { grep -qE -- "$1" "$dir/err"; }
 prints() { grep -qE -- "$1" "$dir/out"; }
 exits() { [ "$code" -eq "$1" ]; }

@@ -11,7 +11,7 @@ struct Asset {
   std::string_view sha256;  // 64 hexadecimal digits, of the text
 };
 
-Asset PageHtml();  // with {{placeholders}}
+Asset PageHtml();  // with {{NAME}} for each piece
 Asset PageStyle();
 std::vector<Asset> PageScripts();  // ours, in the order in which they must run
 Asset PlotlyScript();              // empty text when the program was built without plotly.js
