@@ -25,6 +25,7 @@ namespace {
 
 std::vector<char*> Pointers(std::vector<std::string>& args) {
   std::vector<char*> pointers;
+  pointers.reserve(args.size() + 1);
   for (auto& arg : args) pointers.push_back(arg.data());
   pointers.push_back(nullptr);
   return pointers;

@@ -8,6 +8,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 
 #include "counters/clocks.h"
 #include "reporters/run_file.h"
@@ -32,13 +33,14 @@ struct WrongResult : std::runtime_error {
 // alternate: memory is given back and made again, the verdict on the output is kept.
 class Runner {
  public:
-  explicit Runner(RunSettings settings) : settings_(settings) {}
+  explicit Runner(RunSettings settings) : settings_(std::move(settings)) {}
 
   void Run(benchmark::State& state, const Workload& workload) {
     try {
       Prepare(workload);
       Time(state);
       Attach(state);
+      started_.insert(ToText(workload.name));
     } catch (const Unsupported& error) {
       Skip(state, kUnsupportedPrefix, error.what());
     } catch (const WrongResult& error) {
@@ -46,6 +48,19 @@ class Runner {
     } catch (const std::exception& error) {
       Skip(state, "", error.what());
     }
+  }
+
+  // After an interrupt. Google Benchmark ends the program when one repetition of a benchmark fails
+  // that had begun well, so its remaining ones pass in no time and are marked; a benchmark that has
+  // not begun is skipped.
+  void Pass(benchmark::State& state, const Workload& workload) {
+    if (started_.count(ToText(workload.name)) == 0) {
+      state.SkipWithError(kInterrupted);
+      return;
+    }
+    for (auto _ : state) {
+    }
+    state.counters[kInterruptedCounter] = 1;
   }
 
  private:
@@ -102,6 +117,7 @@ class Runner {
   std::string prepared_;
   std::optional<PreparedCall> call_;
   std::map<std::string, std::string> verified_;
+  std::set<std::string> started_;
   ClockReading spent_;
 };
 
@@ -121,7 +137,7 @@ void RegisterWorkloads(const std::vector<Workload>& workloads, const RunSettings
   for (const Workload& workload : workloads) {
     const auto body = [runner, workload](benchmark::State& state) {
       if (stop_requested)
-        state.SkipWithError(kInterrupted);
+        runner->Pass(state, workload);
       else
         runner->Run(state, workload);
     };

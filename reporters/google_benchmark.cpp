@@ -8,6 +8,7 @@
 
 #include "reporters/record_json.h"
 #include "reporters/result_row.h"
+#include "reporters/work_counters.h"
 
 namespace dlroof {
 namespace {
@@ -31,7 +32,10 @@ std::string SkipMessage(const AnyRun& run) {
     return run.skip_message;
 }
 
-bool Interrupted(const Run& run) { return Skipped(run) && SkipMessage(run) == kInterrupted; }
+bool Interrupted(const Run& run) {
+  return (Skipped(run) && SkipMessage(run) == kInterrupted) ||
+         run.counters.count(kInterruptedCounter) > 0;
+}
 
 // Google Benchmark would write NaN and infinity as they are, which JSON does not have: the
 // coefficient of variation of a counter that is 0, for one.

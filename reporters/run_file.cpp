@@ -84,6 +84,7 @@ std::vector<Record> RecordsFromBenchmarks(const JsonReader& file) {
     groups[found->second].push_back(std::move(entry));
   }
   std::vector<Record> records;
+  records.reserve(groups.size());
   for (const auto& group : groups) records.push_back(RecordFromEntries(group));
   return records;
 }

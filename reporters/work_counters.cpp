@@ -1,5 +1,7 @@
 #include "reporters/work_counters.h"
 
+#include <fmt/format.h>
+
 namespace dlroof {
 namespace {
 
@@ -23,12 +25,13 @@ void ReadOne(std::string_view quantity, double value, Work& work) {
 
 std::map<std::string, double> ToCounters(Provenance from, const Work& work) {
   std::map<std::string, double> counters;
-  const auto prefix = std::string(Key(from)) + '/';
-  for (const auto& [pipe, flops] : work.flops) counters[prefix + "flops/" + pipe] = flops;
+  for (const auto& [pipe, flops] : work.flops)
+    counters[fmt::format("{}/flops/{}", Key(from), pipe)] = flops;
   for (const auto& [level, bytes] : work.bytes)
-    counters[prefix + "bytes/" + std::string(Key(level))] = bytes;
-  for (const auto& [part, flops] : work.parts) counters[prefix + "parts/" + part] = flops;
-  if (work.launches) counters[prefix + "launches"] = *work.launches;
+    counters[fmt::format("{}/bytes/{}", Key(from), Key(level))] = bytes;
+  for (const auto& [part, flops] : work.parts)
+    counters[fmt::format("{}/parts/{}", Key(from), part)] = flops;
+  if (work.launches) counters[fmt::format("{}/launches", Key(from))] = *work.launches;
   return counters;
 }
 

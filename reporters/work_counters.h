@@ -25,6 +25,9 @@ inline constexpr const char* kThreadsCounter = "dlroof/threads";
 inline constexpr const char* kSeedCounter = "dlroof/seed";
 inline constexpr const char* kColdCounter = "dlroof/cold";  // 1 cold, 0 warm
 
+// On a repetition that an interrupt kept from running: it has no time and is dropped.
+inline constexpr const char* kInterruptedCounter = "dlroof/interrupted";
+
 // Google Benchmark carries one free text per benchmark; this is how ours is spelled.
 std::string ToLabel(const std::string& algorithm, const std::string& isa,
                     const std::string& verified);
