@@ -109,8 +109,7 @@ void AddMemoryTimes(const Record& record, const Known& known, const Machine& mac
 std::vector<ClassicPoint> PlaceClassic(const Known& known, const RoofTimes& times, double seconds) {
   std::vector<ClassicPoint> points;
   if (!times.compute) return points;
-  double flops = 0;
-  for (const auto& [pipe, count] : *known.flops) flops += count;
+  const double flops = TotalFlops({.flops = *known.flops}).value();
   for (const auto& [level, memory_seconds] : times.memory) {
     ClassicPoint point;
     const auto& [bytes, bytes_from] = known.bytes.at(level);
