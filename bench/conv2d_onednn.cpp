@@ -180,7 +180,8 @@ PreparedCall Prepare(const Conv2dCase& one, const RunSettings& settings) {
 
 Workload Make(const BenchmarkName& name) {
   const auto one = ReadConv2dCase(name, {"f32", "bf16", "f16", "int8"});
-  return {name, [one](const RunSettings& settings) { return Prepare(one, settings); }};
+  return {.name = name,
+          .prepare = [one](const RunSettings& settings) { return Prepare(one, settings); }};
 }
 
 [[maybe_unused]] const bool registered = RegisterCell({"Conv2D", "cpu", "onednn", Make});

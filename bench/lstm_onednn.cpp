@@ -78,7 +78,7 @@ PreparedCall Prepare(const LstmRequest& request, const std::string& type,
 
 Workload Make(const BenchmarkName& name) {
   const LstmRequest request = ParseLstmRequest(name, {"f32", "bf16", "f16", "int8"});
-  return {name, [request, type = name.type](const RunSettings& settings) {
+  return {.name = name, .prepare = [request, type = name.type](const RunSettings& settings) {
             return Prepare(request, type, settings);
           }};
 }

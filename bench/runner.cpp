@@ -39,14 +39,14 @@ class Runner {
     try {
       Prepare(workload);
       Time(state);
-      Attach(state);
+      Attach(state, workload);
       started_.insert(ToText(workload.name));
     } catch (const Unsupported& error) {
-      Skip(state, kUnsupportedPrefix, error.what());
+      Skip(state, workload, kUnsupportedPrefix + std::string(error.what()));
     } catch (const WrongResult& error) {
-      Skip(state, kWrongPrefix, error.what());
+      Skip(state, workload, kWrongPrefix + std::string(error.what()));
     } catch (const std::exception& error) {
-      Skip(state, "", error.what());
+      Skip(state, workload, error.what());
     }
   }
 
@@ -95,21 +95,22 @@ class Runner {
     spent_ = ReadClocks() - begin;
   }
 
-  void Attach(benchmark::State& state) const {
+  void Attach(benchmark::State& state, const Workload& workload) const {
     const auto iterations = static_cast<double>(state.iterations());
     state.counters[kCpuSecondsCounter] = spent_.process_cpu / iterations;
     if (spent_.run_delay) state.counters[kRunDelayCounter] = *spent_.run_delay / iterations;
     state.counters[kThreadsCounter] = call_->threads > 0 ? call_->threads : settings_.threads;
     state.counters[kSeedCounter] = settings_.seed;
-    state.counters[kColdCounter] = 0;
+    state.counters[kCacheCounter] = static_cast<double>(workload.cache);
     for (const auto& [key, value] : ToCounters(Provenance::kModelled, call_->modelled))
       state.counters[key] = value;
-    state.SetLabel(ToLabel(call_->algorithm, call_->isa, verified_.at(prepared_)));
+    state.SetLabel(ToLabel(call_->algorithm, call_->isa, verified_.at(prepared_), workload.repro));
   }
 
-  void Skip(benchmark::State& state, const std::string& prefix, const std::string& reason) {
+  void Skip(benchmark::State& state, const Workload& workload, const std::string& message) {
     call_.reset();
-    state.SkipWithError((prefix + reason).c_str());
+    state.SetLabel(ToLabel("", "", "", workload.repro));
+    state.SkipWithError(message.c_str());
   }
 
   RunSettings settings_;

@@ -2,11 +2,16 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <set>
 
+#include "bench/problem_text.h"
+
 namespace dlroof {
 namespace {
+
+constexpr int kMostThreads = 4096;
 
 // Cells that exist in dlroof but need a library that a build may lack: told apart from a typing
 // error.
@@ -16,6 +21,42 @@ struct OptionalCell {
 constexpr std::array<OptionalCell, 2> kOptionalCells = {
     {{"Conv2D", "cpu", "onednn", "oneDNN 3.2 or newer"},
      {"LSTM", "cpu", "onednn", "oneDNN 3.2 or newer"}}};
+
+// By the value of CacheState.
+constexpr std::array<std::string_view, 3> kCacheStates = {"warm", "cold", "cold-weights"};
+
+std::string Listed(const OptionRows& rows) {
+  std::string text;
+  for (const auto& row : rows) text += fmt::format(" {}", fmt::join(row, "|"));
+  return text.empty() ? "" : " (" + text.substr(1) + ")";
+}
+
+// "threads2" -> 2. Throws BadInput for a number that none can be.
+int ThreadsOf(std::string_view option, int column) {
+  constexpr std::string_view kPrefix = "threads";
+  if (!option.starts_with(kPrefix)) return 0;
+  TextCursor cursor(option, column - 1);
+  cursor.Expect(kPrefix);
+  const auto threads = cursor.Integer(1, "a number of threads");
+  if (!cursor.AtEnd() || threads > kMostThreads)
+    throw BadInput(fmt::format("column {}: expected threads1 to threads{}, got '{}'", column,
+                               kMostThreads, option));
+  return static_cast<int>(threads);
+}
+
+// The name as its cell reads it; what was taken off stands in `common`.
+BenchmarkName WithoutCommonOptions(BenchmarkName name, Workload& common) {
+  const auto last = [&] { return ColumnOfPart(name, 5 + static_cast<int>(name.options.size())); };
+  for (const auto state : {CacheState::kCold, CacheState::kColdWeights})
+    if (!name.options.empty() && name.options.back() == Key(state)) {
+      common.cache = state;
+      name.options.pop_back();
+      break;
+    }
+  if (!name.options.empty()) common.threads = ThreadsOf(name.options.back(), last());
+  if (common.threads > 0) name.options.pop_back();
+  return name;
+}
 
 std::vector<Cell>& Registry() {
   static std::vector<Cell> cells;
@@ -59,14 +100,46 @@ int ColumnOfPart(const BenchmarkName& name, int index) {
   return static_cast<int>(column);
 }
 
+std::string_view Key(CacheState state) { return kCacheStates.at(static_cast<size_t>(state)); }
+
+void CheckOptions(const BenchmarkName& name, const OptionRows& rows) {
+  size_t next = 0;
+  for (size_t i = 0; i < name.options.size(); ++i) {
+    const auto& option = name.options[i];
+    const auto holds = [&](const auto& row) {
+      return std::find(row.begin(), row.end(), option) != row.end();
+    };
+    const int column = ColumnOfPart(name, 6 + static_cast<int>(i));
+    const auto row = std::find_if(rows.begin(), rows.end(), holds);
+    if (row == rows.end())
+      throw BadInput(fmt::format("column {}: {}/{}/{} has no option '{}'{}", column, name.op,
+                                 name.device, name.library, option, Listed(rows)));
+    if (static_cast<size_t>(row - rows.begin()) < next)
+      throw BadInput(fmt::format("column {}: '{}' cannot come after '{}'; the order is{}", column,
+                                 option, name.options[i - 1], Listed(rows)));
+    next = static_cast<size_t>(row - rows.begin()) + 1;
+  }
+}
+
+bool HasOption(const BenchmarkName& name, std::string_view option) {
+  return std::find(name.options.begin(), name.options.end(), option) != name.options.end();
+}
+
 Workload MakeWorkload(const std::string& text) {
   const BenchmarkName name = ParseBenchmarkName(text);
+  Workload common;
+  const BenchmarkName own = WithoutCommonOptions(name, common);
   for (const auto& cell : AllCells())
-    if (cell.op == name.op && cell.device == name.device && cell.library == name.library)
-      return cell.make(name);
+    if (cell.op == name.op && cell.device == name.device && cell.library == name.library) {
+      Workload workload = cell.make(own);
+      workload.name = name;
+      workload.threads = common.threads;
+      workload.cache = common.cache;
+      return workload;
+    }
   for (const auto& cell : kOptionalCells)
     if (cell.op == name.op && cell.device == name.device && cell.library == name.library)
-      return {name, [needs = cell.needs](const RunSettings&) -> PreparedCall {
+      return {.name = name, .prepare = [needs = cell.needs](const RunSettings&) -> PreparedCall {
                 throw Unsupported(fmt::format("this build of dlroof was made without {}", needs));
               }};
   throw BadInput(fmt::format("column 1: no benchmark {}/{}/{}; there are {}", name.op, name.device,

@@ -23,6 +23,13 @@ struct Verification {
       how;  // "all 4096 outputs", "512 sampled outputs", "all outputs of the twin t2n4i64h64"
 };
 
+// Memory of one tensor of a call; what a cold call must not find in a cache.
+struct MemoryRegion {
+  const void* begin = nullptr;
+  size_t bytes = 0;
+  bool weights = false;  // trained parameters: weights, bias
+};
+
 // Memory filled with seeded data, algorithm chosen. Owns everything that `run` uses.
 struct PreparedCall {
   std::function<void()> run;             // one call, finished when it returns; nothing but the call
@@ -31,6 +38,7 @@ struct PreparedCall {
   std::string isa;                       // what the library may use here: "avx512_core_vnni"
   Work modelled;                         // of one call, on the pipes that this algorithm uses
   int threads = 0;  // that work on it, where they are not all that were given; 0: all
+  std::vector<MemoryRegion> memory;  // every tensor that `run` reads or writes
 };
 
 struct RunSettings {
@@ -39,15 +47,27 @@ struct RunSettings {
   unsigned seed = 1;
 };
 
+// What the caches hold when a call begins.
+enum class CacheState {
+  kWarm,         // what the call before left there
+  kCold,         // nothing of the call's tensors
+  kColdWeights,  // nothing of its weights: data came just now, the model has long been idle
+};
+std::string_view Key(CacheState state);  // "warm", "cold", "cold-weights"
+
 struct Workload {
   BenchmarkName name;
   // Throws Unsupported with the library's own words, std::exception when it breaks.
   std::function<PreparedCall(const RunSettings&)> prepare;
+  // benchdnn's arguments that time the same call; empty where benchdnn cannot.
+  std::string repro;
+  int threads = 0;  // that the name asks for; 0: as many as the run gives
+  CacheState cache = CacheState::kWarm;
 };
 
 // One op on one device by one library. `make` parses the problem and throws BadInput (column within
-// the whole name) for a direction, type, problem or option that cannot exist. Whether it is
-// supported here shows only in prepare.
+// the whole name) for a direction, type, problem or option that cannot exist; it sees the name
+// without the options that every cell has. Whether it is supported here shows only in prepare.
 struct Cell {
   std::string op, device, library;
   std::function<Workload(const BenchmarkName&)> make;
@@ -71,6 +91,16 @@ struct Library {
 bool RegisterLibrary(Library library);
 const std::vector<Library>& AllLibraries();
 
+// Which of `options` a cell knows, in the order in which a name must have them: each row holds
+// choices of which a name has one at most, the default being to have none.
+using OptionRows = std::vector<std::vector<std::string_view>>;
+// Throws BadInput with the column for an option that no row holds, that comes twice or too late
+// (one benchmark has one name).
+void CheckOptions(const BenchmarkName& name, const OptionRows& rows);
+bool HasOption(const BenchmarkName& name, std::string_view option);
+
+// Every cell's last options, in this order: "threadsN", then "cold" or "cold-weights".
+//
 // name -> Workload. Throws BadInput: what ParseBenchmarkName refuses, or no such op, device or
 // library (listing those there are). A cell that exists in dlroof but not in this build (a library
 // that was not found) gives a workload whose prepare throws Unsupported: it is recorded, it does

@@ -43,8 +43,9 @@ struct Record {
   std::string reason;     // why not ok; or why there is no time
   std::string algorithm;  // what the library chose, and the ISA it may use
   std::string verified;   // how the output was checked; empty when it was not
+  std::string repro;      // arguments of benchdnn that time the same call; empty: it cannot
   int threads = 0;        // 0: not known (plain Google Benchmark file)
-  std::string cache;      // "warm", "cold"; empty: not known
+  std::string cache;      // "warm", "cold", "cold-weights"; empty: not known
   std::optional<unsigned> seed;
   std::vector<Repetition> repetitions;
   std::map<Provenance, Work> work;

@@ -83,6 +83,7 @@ void PutIdentity(const Record& record, json& object) {
   PutIfSaid(object, "reason", record.reason);
   PutIfSaid(object, "algorithm", record.algorithm);
   PutIfSaid(object, "verified", record.verified);
+  PutIfSaid(object, "repro", record.repro);
   if (record.threads > 0) object["threads"] = record.threads;
   PutIfSaid(object, "cache", record.cache);
   PutIfKnown(object, "seed", record.seed);
@@ -174,6 +175,7 @@ Record RecordFromJson(const JsonReader& at) {
   record.reason = at.TextOr("reason", "");
   record.algorithm = at.TextOr("algorithm", "");
   record.verified = at.TextOr("verified", "");
+  record.repro = at.TextOr("repro", "");
   const double threads = at.OptionalNumber("threads").value_or(0);
   if (threads < 0 || threads > 1e6) at.Refuse("threads", "a thread count");
   record.threads = static_cast<int>(threads);

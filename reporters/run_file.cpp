@@ -40,7 +40,8 @@ void ReadCounters(const std::map<std::string, double>& counters, Record& record)
   record.work = WorkFromCounters(counters);
   record.threads = static_cast<int>(Find(counters, kThreadsCounter).value_or(0));
   if (const auto seed = Find(counters, kSeedCounter)) record.seed = static_cast<unsigned>(*seed);
-  if (const auto cold = Find(counters, kColdCounter)) record.cache = *cold != 0 ? "cold" : "warm";
+  if (const auto cache = Find(counters, kCacheCounter))
+    record.cache = *cache == 0 ? "warm" : *cache == 1 ? "cold" : "cold-weights";
 }
 
 double SecondsPerUnit(const JsonReader& entry) {
@@ -137,6 +138,7 @@ Record RecordFromEntries(const std::vector<Entry>& entries) {
   for (const Entry& entry : entries) {
     if (entry.skipped) {
       ReadSkip(entry.message, record);
+      ReadLabel(entry.label, record);
       continue;
     }
     Repetition repetition;

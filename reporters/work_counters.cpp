@@ -6,6 +6,7 @@ namespace dlroof {
 namespace {
 
 constexpr std::string_view kVerifiedMark = "; verified: ";
+constexpr std::string_view kReproMark = "; repro: ";
 
 void ReadOne(std::string_view quantity, double value, Work& work) {
   const auto slash = quantity.find('/');
@@ -52,17 +53,21 @@ std::map<Provenance, Work> WorkFromCounters(const std::map<std::string, double>&
 }
 
 std::string ToLabel(const std::string& algorithm, const std::string& isa,
-                    const std::string& verified) {
+                    const std::string& verified, const std::string& repro) {
   std::string label = algorithm;
   if (!isa.empty()) label += "; isa " + isa;
   if (!verified.empty()) label += std::string(kVerifiedMark) + verified;
+  if (!repro.empty()) label += std::string(kReproMark) + repro;
   return label;
 }
 
 void ReadLabel(const std::string& label, Record& record) {
-  const auto mark = label.find(kVerifiedMark);
-  record.algorithm = label.substr(0, mark);
-  if (mark != std::string::npos) record.verified = label.substr(mark + kVerifiedMark.size());
+  const auto repro = label.find(kReproMark);
+  if (repro != std::string::npos) record.repro = label.substr(repro + kReproMark.size());
+  const auto rest = label.substr(0, repro);
+  const auto mark = rest.find(kVerifiedMark);
+  record.algorithm = rest.substr(0, mark);
+  if (mark != std::string::npos) record.verified = rest.substr(mark + kVerifiedMark.size());
 }
 
 }  // namespace dlroof

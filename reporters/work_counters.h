@@ -23,14 +23,15 @@ inline constexpr const char* kCpuSecondsCounter =
 inline constexpr const char* kRunDelayCounter = "dlroof/run_delay_seconds";  // [s] per call
 inline constexpr const char* kThreadsCounter = "dlroof/threads";
 inline constexpr const char* kSeedCounter = "dlroof/seed";
-inline constexpr const char* kColdCounter = "dlroof/cold";  // 1 cold, 0 warm
+inline constexpr const char* kCacheCounter = "dlroof/cold";  // 0 warm, 1 cold, 2 cold-weights
 
 // On a repetition that an interrupt kept from running: it has no time and is dropped.
 inline constexpr const char* kInterruptedCounter = "dlroof/interrupted";
 
-// Google Benchmark carries one free text per benchmark; this is how ours is spelled.
+// Google Benchmark carries one free text per benchmark; this is how ours is spelled:
+// "ALGORITHM; isa ISA; verified: HOW; repro: LINE", each only where there is one.
 std::string ToLabel(const std::string& algorithm, const std::string& isa,
-                    const std::string& verified);
+                    const std::string& verified, const std::string& repro);
 void ReadLabel(const std::string& label, Record& record);
 
 }  // namespace dlroof

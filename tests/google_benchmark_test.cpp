@@ -34,7 +34,7 @@ BenchmarkRun Repetition(double seconds_per_call) {
   run.counters["modelled/flops/fp32.vector"] = 40;
   run.counters["modelled/bytes/dram"] = 8;
   run.counters[kThreadsCounter] = 1;
-  run.counters[kColdCounter] = 0;
+  run.counters[kCacheCounter] = 0;
   return run;
 }
 

@@ -93,7 +93,7 @@ TEST(WorkCounters, CarryWorkThroughFlatCountersUnchanged) {
 
 TEST(WorkCounters, LabelKeepsAlgorithmAndVerificationApart) {
   Record record;
-  ReadLabel(ToLabel("brgemm", "avx512_core", "all 12 outputs, error 1 of 2"), record);
+  ReadLabel(ToLabel("brgemm", "avx512_core", "all 12 outputs, error 1 of 2", "--conv mb1"), record);
   EXPECT_EQ(record.algorithm, "brgemm; isa avx512_core");
   EXPECT_EQ(record.verified, "all 12 outputs, error 1 of 2");
 }
