@@ -85,7 +85,8 @@ json RunContext(const std::string& command, const RunSettings& settings) {
           {"environment", Environment()},
           {"threads", settings.threads},
           {"seed", settings.seed},
-          {"pinned_cpus", settings.cpus}};
+          {"pinned_cpus",
+           std::vector<int>(settings.cpus.begin(), settings.cpus.begin() + settings.threads)}};
 }
 
 }  // namespace dlroof

@@ -185,7 +185,7 @@ TEST(LstmRequest, NamesTheColumnOfWhatItRefuses) {
   EXPECT_THAT(refusal("LSTM/cpu/onednn/bwd/f8/t1n1i1h1"),
               HasSubstr("column 21: LSTM/cpu/onednn has no type 'f8'; there are f32, bf16"));
   EXPECT_THAT(refusal("LSTM/cpu/onednn/bwd/f32/t1n1i1g1"), HasSubstr("column 31: expected 'h'"));
-  EXPECT_THAT(refusal("LSTM/cpu/onednn/bwd/f32/t1n1i1h1/cold"), HasSubstr("column 34: "));
+  EXPECT_THAT(refusal("LSTM/cpu/onednn/bwd/f32/t1n1i1h1/hot"), HasSubstr("column 34: "));
 }
 
 TEST(LstmMemory, WhatCannotFitIsUnsupportedAndNotTried) {
