@@ -107,9 +107,9 @@ TEST(Conv2dOnednn, VariantsAgreeWithTheReference) {
 
 TEST(Conv2dOnednn, WhatTheLibraryLacksIsSaidInItsWords) {
   const auto outcome = Outcome("Conv2D/cpu/onednn/fwd/f32/n1c16h8w8k16r3s3_p1/winograd", 1);
-  if (!outcome.starts_with("ok "))
-    EXPECT_THAT(outcome, testing::AllOf(testing::StartsWith("unsupported: oneDNN 3."),
-                                        HasSubstr("primitive descriptor")));
+  if (outcome.starts_with("ok ")) GTEST_SKIP() << "this oneDNN has Winograd convolutions";
+  EXPECT_THAT(outcome, testing::AllOf(testing::StartsWith("unsupported: oneDNN 3."),
+                                      HasSubstr("primitive descriptor")));
 }
 
 TEST(Conv2dOnednn, SaysWhereItsTensorsLie) {
