@@ -25,6 +25,11 @@ constexpr size_t kMostTokens = 10'000'000;  // that a file may say, with all tha
 // "./benchdnn", as a command begins.
 bool IsProgram(std::string_view text) { return text.substr(text.rfind('/') + 1) == "benchdnn"; }
 
+void CheckCount(uint64_t benchmarks) {
+  if (benchmarks > kMostBenchmarks)
+    throw BadInput(fmt::format("these are more than {} benchmarks", kMostBenchmarks));
+}
+
 // A basic regular expression, searched for as benchdnn does.
 class Pattern {
  public:
@@ -195,6 +200,7 @@ void Reader::AddProblem(const Problem& problem,
                         BenchdnnName (*name_of)(const Problem&, const BenchdnnChoice&),
                         BenchdnnBenchmark benchmark) {
   const uint64_t combinations = settings_.Combinations();
+  CheckCount(combinations);
   const std::string global_reason = GlobalReason();
   // No letter of a problem has an n: its name begins there.
   const auto name_begin = std::min(benchmark.text.find('n'), benchmark.text.size());
@@ -205,8 +211,7 @@ void Reader::AddProblem(const Problem& problem,
                                                        choice.Arguments(), listed)))
       return;
     if (problems_++ < start_) continue;
-    if (benchmarks_.size() == kMostBenchmarks)
-      throw BadInput(fmt::format("these are more than {} benchmarks", kMostBenchmarks));
+    CheckCount(benchmarks_.size() + 1);
     auto [name, reason] = name_of(problem, choice);
     benchmark.name = global_reason.empty() ? std::move(name) : "";
     benchmark.reason = global_reason.empty() ? std::move(reason) : global_reason;
