@@ -41,7 +41,8 @@ void ReadLetters(std::string_view text, std::span<const Letter> letters) {
     }
     const Letter* found = nullptr;
     for (const Letter& letter : letters)
-      if (text.substr(at, letter.key.size()) == letter.key) found = &letter;
+      if (letter.key[0] == text[at] && text.substr(at, letter.key.size()) == letter.key)
+        found = &letter;
     if (found == nullptr) {
       std::string keys;
       for (const Letter& letter : letters) keys += fmt::format("{} ", letter.key);

@@ -33,14 +33,12 @@ void CheckCount(uint64_t benchmarks) {
 // A basic regular expression, searched for as benchdnn does.
 class Pattern {
  public:
-  // Repeat counts, which could take any time and memory, are refused.
   explicit Pattern(const std::string& text) {
-    constexpr size_t kMostCharacters = 200;
-    if (text.size() > kMostCharacters || text.find("\\{") != std::string::npos ||
+    if (text.size() > kMostCharacters || MayTakeForever(text) ||
         regcomp(&compiled_, text.c_str(), REG_NOSUB) != 0)
       throw BenchdnnRefusal(
           0, fmt::format("expected a basic regular expression of {} characters at most, without "
-                         "repeat counts",
+                         "repeat counts and back-references",
                          kMostCharacters));
   }
   Pattern(const Pattern&) = delete;
@@ -52,6 +50,16 @@ class Pattern {
   }
 
  private:
+  static constexpr size_t kMostCharacters = 200;
+
+  static bool MayTakeForever(const std::string& text) {
+    for (size_t at = 1; at < text.size(); ++at)
+      if (text[at - 1] == '\\' &&
+          std::string_view("{123456789").find(text[at]) != std::string_view::npos)
+        return true;
+    return false;
+  }
+
   regex_t compiled_{};
 };
 
@@ -87,7 +95,7 @@ class Reader {
   std::unique_ptr<Pattern> match_;
   std::string engine_ = "cpu", isa_hints_ = "none";
   int global_line_ = 0;  // of the last option that says which engine or kernels
-  int64_t start_ = 0, problems_ = 0;
+  uint64_t start_ = 0, problems_ = 0;
   std::vector<const BenchdnnFile*> including_;
   size_t tokens_ = 0;
   std::vector<BenchdnnBenchmark> benchmarks_;
@@ -178,7 +186,7 @@ bool Reader::ReadGlobal(std::string_view option, std::string_view value, int lin
     isa_hints_ = value.empty() ? "none" : OneOf("none no_hints prefer_ymm", value);
     global_line_ = line;
   } else if (option == "start") {
-    start_ = value.empty() ? 0 : std::stoll(ReadCount(value));
+    start_ = value.empty() ? 0 : std::stoull(ReadCount(value));
   } else if (option == "match" && settings_.Driver() == BenchdnnDriver::kConv) {
     match_ = std::make_unique<Pattern>(std::string(value));
   } else {
@@ -204,14 +212,14 @@ void Reader::AddProblem(const Problem& problem,
   const std::string global_reason = GlobalReason();
   // No letter of a problem has an n: its name begins there.
   const auto name_begin = std::min(benchmark.text.find('n'), benchmark.text.size());
-  const auto listed = ToText(problem) + benchmark.text.substr(name_begin);
+  const auto listed = match_ == nullptr ? "" : ToText(problem) + benchmark.text.substr(name_begin);
   for (uint64_t i = 0; i < combinations; ++i) {
     const auto choice = settings_.Choice(i);
     if (match_ != nullptr && !match_->IsIn(fmt::format("--{} {}{}", Key(settings_.Driver()),
                                                        choice.Arguments(), listed)))
       return;
-    if (problems_++ < start_) continue;
-    CheckCount(benchmarks_.size() + 1);
+    CheckCount(++problems_);
+    if (problems_ <= start_) continue;
     auto [name, reason] = name_of(problem, choice);
     benchmark.name = global_reason.empty() ? std::move(name) : "";
     benchmark.reason = global_reason.empty() ? std::move(reason) : global_reason;

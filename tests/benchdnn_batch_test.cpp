@@ -78,6 +78,7 @@ TEST(BenchdnnRefusals, NameFileLineAndColumn) {
       {"--mode=Q", "column 8: expected one of C P"},
       {"--match=\\(", "column 9: expected a basic regular expression"},
       {"--match=a\\{9\\}", "column 9: expected a basic regular expression"},
+      {R"(--match=\(a\)\1)", "column 9: expected a basic regular expression"},
       {"--engine=tpu", "column 10: expected one of cpu gpu"},
       {"--rnn --flags=X", "column 15: expected O or nothing"},
       {"--rnn --with-peephole=yes", "column 23: expected one of true false"},
