@@ -178,7 +178,8 @@ std::string ReadDataTypes(std::string_view value) {
   std::string text;
   for (size_t i = 0; i < 3; ++i) {
     const Part& part = parts[parts.size() == 1 ? 0 : i];
-    text += (i == 0 ? "" : ":") + std::string(Word(kDataTypes, part));
+    if (i > 0) text += ':';
+    text += Word(kDataTypes, part);
   }
   return text;
 }
@@ -227,8 +228,10 @@ std::string ReadZeroPoints(std::string_view value) { return ReadArguments(value,
 
 std::string ReadPostOps(std::string_view value) {
   std::string text;
-  for (const Part& part : Split({value, 0}, '+'))
-    text += (text.empty() ? "" : "+") + ReadPostOp(part);
+  for (const Part& part : Split({value, 0}, '+')) {
+    if (!text.empty()) text += '+';
+    text += ReadPostOp(part);
+  }
   return text;
 }
 

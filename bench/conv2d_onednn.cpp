@@ -7,6 +7,7 @@
 #include <string_view>
 #include <unordered_map>
 
+#include "bench/benchdnn_conv_line.h"
 #include "bench/conv2d_check.h"
 #include "bench/host_memory.h"
 #include "bench/onednn_support.h"
@@ -227,7 +228,8 @@ PreparedCall Prepare(const Conv2dCase& one, const RunSettings& settings) {
 Workload Make(const BenchmarkName& name) {
   const auto one = ReadConv2dCase(name, {{"f32", "bf16", "f16", "int8"}, true, Conv2dOptions()});
   return {.name = name,
-          .prepare = [one](const RunSettings& settings) { return Prepare(one, settings); }};
+          .prepare = [one](const RunSettings& settings) { return Prepare(one, settings); },
+          .repro = ConvBenchdnn(one.problem, one.direction, one.type, name.options)};
 }
 
 [[maybe_unused]] const bool registered = RegisterCell({"Conv2D", "cpu", "onednn", Make});

@@ -112,6 +112,15 @@ TEST(Conv2dOnednn, WhatTheLibraryLacksIsSaidInItsWords) {
                                       HasSubstr("primitive descriptor")));
 }
 
+TEST(Conv2dOnednn, SaysHowBenchdnnRepeatsIt) {
+  const std::string name = "Conv2D/cpu/onednn/fwd/f32/n2c16h10w10k16r3s3_p1/training/bias";
+  const auto line = MakeWorkload(name).repro;
+  EXPECT_THAT(line, testing::StartsWith("--conv --mode=P "));
+  EXPECT_THAT(line, HasSubstr("mb2ic16ih10"));
+  EXPECT_EQ(MakeWorkload(name + "/threads2").repro, line) << "threads are the environment's";
+  EXPECT_EQ(MakeWorkload(name + "/cold").repro, "") << "benchdnn would time a warm call";
+}
+
 TEST(Conv2dOnednn, SaysWhereItsTensorsLie) {
   const auto call = MakeWorkload("Conv2D/cpu/onednn/fwd/f32/n2c16h10w10k16r3s3_p1/bias/nchw")
                         .prepare({.threads = 1});
