@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "bench/benchdnn_names.h"
+#include "bench/benchmark_name.h"
 #include "bench/conv2d.h"
 #include "counters/error.h"
 
