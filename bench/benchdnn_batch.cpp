@@ -59,7 +59,7 @@ class DriverSearch {
 }  // namespace
 
 BenchdnnFiles::BenchdnnFiles(const std::string& path, std::string_view text)
-    : first_{fs::path(path).lexically_normal().string(), BenchdnnTokens(text)} {}
+    : first_{path, BenchdnnTokens(text)} {}
 
 std::string BenchdnnFiles::Locate(const BenchdnnFile& from, std::string_view name) const {
   for (const auto* including : {&from, &first_})
@@ -77,7 +77,7 @@ const BenchdnnFile& BenchdnnFiles::Batch(const BenchdnnFile& from, std::string_v
   if (name.empty() || name.find('\0') != std::string_view::npos)
     throw BadInput("expected a file after --batch=");
   const auto path = Locate(from, name);
-  if (path == first_.path) return first_;
+  if (path == fs::path(first_.path).lexically_normal()) return first_;
   auto& file = read_[path];
   if (file == nullptr)
     file = std::make_unique<BenchdnnFile>(BenchdnnFile{path, BenchdnnTokens(WholeFile(path))});

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "bench/benchdnn_names.h"
+#include "bench/benchmark_name.h"
 #include "bench/lstm.h"
 #include "counters/error.h"
 

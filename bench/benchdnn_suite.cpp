@@ -144,7 +144,8 @@ const BenchdnnFile* Reader::ReadToken(const BenchdnnToken& token, const Benchdnn
       throw BenchdnnRefusal(equals + 1 + refusal.offset, refusal.what());
     }
   } else if (text.front() == '-') {
-    throw BadInput(fmt::format("unknown option '{}'", ShownText(text)));
+    throw BadInput(
+        fmt::format("unknown option '{}' (a value follows behind '=')", ShownText(text)));
   } else {
     ReadProblem(token, file);
   }

@@ -57,6 +57,7 @@ TEST(BenchdnnRefusals, NameFileLineAndColumn) {
       {"--dir=FWD_I sic4", "column 1: unknown option --dir: the driver rnn"},
       {"--rnn --match=x", "column 7: unknown option --match: the driver rnn"},
       {"--matmul", "column 1: unknown option '--matmul'"},
+      {"--dir FWD_I", "column 1: unknown option '--dir' (a value follows"},
       {"-dir=FWD_I", "column 1: unknown option '-dir=FWD_I'"},
       {"--dir=FWD_I,FWD_X", "column 13: expected one of FWD_B FWD_D FWD_I"},
       {"--dir=FWD_I,", "column 13: expected a value of --dir"},
