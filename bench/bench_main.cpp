@@ -43,6 +43,18 @@ void CheckWritable(const std::string& path) {
   if (!probe.is_open()) throw BadInput(path + ": cannot be written");
 }
 
+bool ListedSuites(const BenchFlags& flags) {
+  const bool asked = AsksForSuiteList(flags.suites);
+  if (asked) std::cout << SuiteList();
+  return asked;
+}
+
+std::vector<Suite> Suites(const BenchFlags& flags) {
+  auto suites = SelectSuites(flags.suites);
+  std::cerr << SkippedSentences(suites);
+  return suites;
+}
+
 // One thread is always there: the page compares it with all.
 std::vector<Machine> Machines(const BenchFlags& flags, int threads) {
   MachineOptions options;
@@ -93,15 +105,11 @@ int Run(std::vector<std::string> args) {
   int count = static_cast<int>(args.size());
   benchmark::Initialize(&count, pointers.data(), PrintHelp);
   ReadOwnFlags({pointers.begin() + 1, pointers.begin() + count}, flags);
-  if (AsksForSuiteList(flags.suites)) {
-    std::cout << SuiteList();
-    return 0;
-  }
+  if (ListedSuites(flags)) return 0;
   for (const auto& path : {flags.html_file, flags.out_file}) CheckWritable(path);
 
   const RunSettings settings = Settings(flags);
-  const auto suites = SelectSuites(flags.suites);
-  std::cerr << SkippedSentences(suites);
+  const auto suites = Suites(flags);
   RegisterWorkloads(WorkloadsOf(suites), settings);
   StopOnInterrupt();
 

@@ -100,6 +100,7 @@ std::vector<Suite> SelectSuites(const std::vector<std::string>& values) {
     if (std::find(selected.begin(), selected.end(), value) == selected.end())
       selected.push_back(value);
   std::vector<Suite> suites;
+  suites.reserve(selected.size());
   for (const auto& value : selected) suites.push_back(ReadSelected(value));
   return suites;
 }

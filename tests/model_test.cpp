@@ -18,10 +18,13 @@ using testing::Not;
 Machine SmallMachine() {
   Machine machine;
   machine.device = "cpu";
+  machine.name = "test";
+  machine.fingerprint = "00";
+  machine.measured_at = "2020-01-01T00:00:00Z";
   CeilingSet& all = machine.by_threads[2];
-  all.flops["fp32.vector"] = {.per_second = 100, .proved = true};
-  all.flops["bf16.matrix"] = {.per_second = 1000, .proved = false, .reason = "noise"};
-  all.bytes[Level::kDram] = {.per_second = 10, .proved = true};
+  all.flops["fp32.vector"] = {.per_second = 100, .how = "fake", .proved = true};
+  all.flops["bf16.matrix"] = {.per_second = 1000, .how = "fake", .reason = "noise"};
+  all.bytes[Level::kDram] = {.per_second = 10, .how = "fake", .proved = true};
   return machine;
 }
 
@@ -57,14 +60,14 @@ RunFile FileOf(const std::vector<json>& suites, const std::vector<Record>& recor
 }
 
 // The network of the tests: a once, b three times, c twice.
-const json kNet = Suite("net", {{"fwd/f32/a", 1}, {"fwd/f32/b", 3}, {"fwd/f32/c", 2}});
+json Net() { return Suite("net", {{"fwd/f32/a", 1}, {"fwd/f32/b", 3}, {"fwd/f32/c", 2}}); }
 
 TEST(SummarizeModels, AddsUpEachLayerAsOftenAsItOccurs) {
   // Roof times: a max(200/100, 10/10) = 2 s; b max(100/100, 30/10) = 3 s; c max(400/100, 10/10) =
   // 4 s.
   const auto models = SummarizeModels(
-      FileOf({kNet}, {Measured("fwd/f32/a", 4, 200, 10), Measured("fwd/f32/b", 5, 100, 30),
-                      Measured("fwd/f32/c", 8, 400, 10)}));
+      FileOf({Net()}, {Measured("fwd/f32/a", 4, 200, 10), Measured("fwd/f32/b", 5, 100, 30),
+                       Measured("fwd/f32/c", 8, 400, 10)}));
   ASSERT_EQ(models.size(), 1U);
   const auto& net = models[0];
   EXPECT_EQ(net.suite, "net");
@@ -98,7 +101,7 @@ TEST(SummarizeModels, AMissingLayerIsMissedNotGuessed) {
   unsupported.status = Status::kUnsupported;
   unsupported.repetitions.clear();
   const auto models =
-      SummarizeModels(FileOf({kNet}, {Measured("fwd/f32/a", 4, 200, 10), disturbed, unsupported}));
+      SummarizeModels(FileOf({Net()}, {Measured("fwd/f32/a", 4, 200, 10), disturbed, unsupported}));
   ASSERT_EQ(models.size(), 1U);
   EXPECT_EQ(models[0].layers_measured, 1);
   EXPECT_EQ(models[0].layers_total, 3);
@@ -112,7 +115,7 @@ TEST(SummarizeModels, AMissingLayerIsMissedNotGuessed) {
 TEST(SummarizeModels, WithoutAnyTimeThereAreNoNumbers) {
   auto failed = Measured("fwd/f32/a", 1, 1, 1);
   failed.status = Status::kFailed;
-  const auto models = SummarizeModels(FileOf({kNet}, {failed}));
+  const auto models = SummarizeModels(FileOf({Net()}, {failed}));
   ASSERT_EQ(models.size(), 1U);
   EXPECT_EQ(models[0].layers_measured, 0);
   EXPECT_EQ(ToJson(models)[0].size(), 8U)
@@ -153,7 +156,8 @@ TEST(SummarizeModels, LayersWithoutAProvedRoofCountForTimeOnly) {
 TEST(SummarizeModels, UnknownFlopsOfOneLayerLeaveNoTotal) {
   auto unknown = Measured("fwd/f32/b", 5, 100, 30);
   unknown.work.clear();
-  const auto models = SummarizeModels(FileOf({kNet}, {Measured("fwd/f32/a", 4, 200, 10), unknown}));
+  const auto models =
+      SummarizeModels(FileOf({Net()}, {Measured("fwd/f32/a", 4, 200, 10), unknown}));
   EXPECT_DOUBLE_EQ(models.at(0).seconds.value(), 4 + 3 * 5);
   EXPECT_FALSE(models.at(0).flops.has_value());
   EXPECT_FALSE(ToJson(models)[0].contains("flops_per_second"));
@@ -187,7 +191,7 @@ TEST(SummarizeModels, AForeignContextGivesNoModelAndNoError) {
 }
 
 TEST(RunFileJson, HoldsModelsWhereACountedSuiteWasRun) {
-  auto file = FileOf({kNet}, {Measured("fwd/f32/a", 4, 200, 10)});
+  auto file = FileOf({Net()}, {Measured("fwd/f32/a", 4, 200, 10)});
   const auto whole = ToJson(file);
   EXPECT_EQ(whole["models"], ToJson(SummarizeModels(file)));
   std::ostringstream warnings;
@@ -203,8 +207,8 @@ std::string Shown(const RunFile& file) {
 }
 
 TEST(WriteModels, OneRowPerModelThenWhatToFixFirst) {
-  const auto text =
-      Shown(FileOf({kNet}, {Measured("fwd/f32/a", 4, 200, 10), Measured("fwd/f32/b", 5, 100, 30)}));
+  const auto text = Shown(
+      FileOf({Net()}, {Measured("fwd/f32/a", 4, 200, 10), Measured("fwd/f32/b", 5, 100, 30)}));
   // a 4 s + b 3 x 5 s; roofs 2 + 9 of 19 s.
   EXPECT_EQ(text, R"(
 model                          layers   calls    time      FLOP       FLOP/s  % roof
@@ -225,7 +229,7 @@ TEST(WriteModels, SaysHowManyLayersTheRoofIsOf) {
 }
 
 TEST(WriteModels, NothingOfTheFileControlsTheTerminal) {
-  json models = ToJson(SummarizeModels(FileOf({kNet}, {Measured("fwd/f32/a", 4, 200, 10)})));
+  json models = ToJson(SummarizeModels(FileOf({Net()}, {Measured("fwd/f32/a", 4, 200, 10)})));
   models[0]["suite"] = "\x1b[2J";
   models[0]["options"] = {"\x07"};
   models[0]["fix_first"][0]["name"] = "\x1b]0;x";
