@@ -133,6 +133,17 @@ std::optional<size_t> TakeColumn(std::string_view& message) {
   return column;
 }
 
+// Characters before the problem of a benchmark's name; 0 where it has none.
+size_t BeforeProblem(std::string_view name) {
+  constexpr int kPartsBefore = 5;
+  size_t begin = 0;
+  for (int i = 0; i < kPartsBefore; ++i) {
+    begin = name.find('/', begin) + 1;
+    if (begin == 0) break;
+  }
+  return begin;
+}
+
 // Throws BadInput with the column in `line`, which a brace list makes another one than in the name.
 void CheckName(const std::string& name, const Pieces& pieces, std::string_view line) {
   try {
@@ -142,7 +153,8 @@ void CheckName(const std::string& name, const Pieces& pieces, std::string_view l
   } catch (const BadInput& error) {
     std::string_view why = error.what();
     const auto column = TakeColumn(why);
-    const auto before = BeforeInLine(line, pieces, column.value_or(1) - 1);
+    // Without a column it is the problem as a whole that cannot be.
+    const auto before = BeforeInLine(line, pieces, column ? *column - 1 : BeforeProblem(name));
     Refuse(before,
            pieces.size() == 1 ? std::string(why) : fmt::format("{} (in {})", why, Shown(name)));
   }

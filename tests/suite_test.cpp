@@ -1,5 +1,6 @@
 #include "bench/suite.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -77,6 +78,10 @@ TEST(ReadSuite, ColumnsAreThoseOfTheLineNotOfTheExpandedName) {
   EXPECT_THAT(Refusal("  " + Plain("n0c1h1w1k1r1s1")), testing::StartsWith("my.txt:1: column 33:"));
   // What is wrong behind the list: name 1 ends early at column 30 + 6 = 36 of the line.
   EXPECT_THAT(Refusal(Plain("n{1,22}h1w1k1r1s1")), testing::StartsWith("my.txt:1: column 37: "));
+  // A problem that is wrong as a whole: the column where it begins.
+  constexpr std::string_view kHuge = "2147483647";
+  EXPECT_THAT(Refusal(fmt::format("LSTM/cpu/reference/bwd/f64/t{0}n{0}i{0}h{0}", kHuge)),
+              testing::StartsWith("my.txt:1: column 28: the work of this LSTM overflows"));
   // At the end of the name.
   EXPECT_THAT(Refusal("{Conv2D,LSTM}/cpu"), testing::StartsWith("my.txt:1: column 18: "));
 }
