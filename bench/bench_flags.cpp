@@ -39,7 +39,8 @@ void AddOptions(CLI::App& app, BenchFlags& flags) {
   app.add_option("--dlroof_machine", flags.machine_file,
                  "machine file to place results on (default: cached, or measured now)");
   app.add_option("--dlroof_suite", flags.suites,
-                 "file with one benchmark name per line, or a built-in suite's name")
+                 "built-in suites by name (--dlroof_suite=help lists them), or files with one "
+                 "benchmark name per line; commas between them")
       ->take_all();
   app.add_option("--dlroof_threads", flags.threads,
                  "threads per benchmark (default: all CPUs allowed)")

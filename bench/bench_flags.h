@@ -13,7 +13,7 @@ enum class OutputFormat { kTable, kJson, kCsv };
 
 struct BenchFlags {
   std::string machine_file;         // empty: cached by fingerprint, or measured
-  std::vector<std::string> suites;  // files or built-in names; added to the built-in suites
+  std::vector<std::string> suites;  // as SelectSuites takes them
   int threads = 0;                  // 0: all CPUs that this process may use
   unsigned seed = 1;
   CacheState cache = CacheState::kWarm;  // of names that do not say

@@ -6,13 +6,11 @@
 #include <fstream>
 #include <iostream>
 #include <memory>
-#include <set>
-#include <sstream>
 
 #include "bench/bench_flags.h"
 #include "bench/run_context.h"
 #include "bench/runner.h"
-#include "bench/suite.h"
+#include "bench/suite_selection.h"
 #include "ceilings/machine_cache.h"
 #include "ceilings/progress.h"
 #include "counters/clocks.h"
@@ -45,34 +43,16 @@ void CheckWritable(const std::string& path) {
   if (!probe.is_open()) throw BadInput(path + ": cannot be written");
 }
 
-// The built-in suites, then the given files; a name that comes again is the same benchmark.
-std::vector<Workload> Workloads(const BenchFlags& flags) {
-  std::vector<std::string> names;
-  const auto add = [&](std::istream& text, const std::string& file) {
-    for (auto& name : ReadSuite(text, file)) names.push_back(std::move(name));
-  };
-  for (const auto& suite : BuiltInSuites()) {
-    std::istringstream text{std::string(suite.text)};
-    add(text, std::string(suite.name));
-  }
-  for (const auto& path : flags.suites) {
-    std::ifstream file(path);
-    add(file, path);
-  }
-  std::vector<Workload> workloads;
-  std::set<std::string> seen;
-  for (const auto& name : names)
-    if (seen.insert(name).second) workloads.push_back(MakeWorkload(name));
-  return workloads;
+bool ListedSuites(const BenchFlags& flags) {
+  const bool asked = AsksForSuiteList(flags.suites);
+  if (asked) std::cout << SuiteList();
+  return asked;
 }
 
-// The same with --dlroof_cache's state where the name leaves it open.
-std::vector<Workload> WithCacheState(std::vector<Workload> workloads, CacheState cache) {
-  if (cache == CacheState::kWarm) return workloads;
-  for (Workload& workload : workloads)
-    if (workload.cache == CacheState::kWarm)
-      workload = MakeWorkload(fmt::format("{}/{}", ToText(workload.name), Key(cache)));
-  return workloads;
+std::vector<Suite> Suites(const BenchFlags& flags) {
+  auto suites = InCacheState(SelectSuites(flags.suites), flags.cache);
+  std::cerr << SkippedSentences(suites);
+  return suites;
 }
 
 // One thread is always there (the page compares it with all); then the run's, and those that names
@@ -108,6 +88,14 @@ RunSettings Settings(const BenchFlags& flags) {
   return settings;
 }
 
+nlohmann::json Context(const std::string& command, const RunSettings& settings,
+                       const std::vector<Suite>& suites) {
+  auto context = RunContext(command, settings);
+  if (auto described = SuitesContext(suites); !described.empty())
+    context["suites"] = std::move(described);
+  return context;
+}
+
 void WriteHtml(const Session& session, const std::string& path) {
   if (path.empty()) return;
   std::ofstream out(path);
@@ -126,17 +114,19 @@ int Run(std::vector<std::string> args) {
   int count = static_cast<int>(args.size());
   benchmark::Initialize(&count, pointers.data(), PrintHelp);
   ReadOwnFlags({pointers.begin() + 1, pointers.begin() + count}, flags);
+  if (ListedSuites(flags)) return 0;
   for (const auto& path : {flags.html_file, flags.out_file}) CheckWritable(path);
 
   const RunSettings settings = Settings(flags);
-  const auto workloads = WithCacheState(Workloads(flags), flags.cache);
+  const auto suites = Suites(flags);
+  const auto workloads = WorkloadsOf(suites);
   const auto threads = ThreadCounts(workloads, settings);
   RegisterWorkloads(workloads, settings);
   StopOnInterrupt();
 
   std::vector<Machine> given;
   if (!flags.machine_file.empty()) given = Machines(flags, threads);
-  Session session(RunContext(command, settings),
+  Session session(Context(command, settings, suites),
                   [&] { return given.empty() ? Machines(flags, threads) : given; });
   TerminalReporter table(session);
   RunFileReporter json_display(session);

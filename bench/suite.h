@@ -1,7 +1,7 @@
-// Suites: lists of benchmark names in text files, ours built into the program, others given by
-// path.
+// Suites: lists of benchmarks in text files, ours built into the program, others given by path.
 #pragma once
 
+#include <cstdint>
 #include <istream>
 #include <string>
 #include <string_view>
@@ -9,22 +9,56 @@
 
 namespace dlroof {
 
-// One name per line; "#" begins a comment, blank lines and spaces at both ends do not count.
-// {a,b} stands for each of its choices, several lists for every combination (the last varies
-// fastest); a choice may be empty, lists do not nest. Names come in the order of the file.
+struct Layer {
+  std::string name;   // of a benchmark
+  int64_t count = 1;  // [1] times that it occurs in the model
+};
+
+// A problem of the file that no benchmark here stands for.
+struct SkippedProblem {
+  std::string file;    // that it stands in
+  int line = 0;        // of that file, from 1
+  std::string text;    // as written
+  std::string reason;  // "3-D convolution"
+};
+
+struct Suite {
+  std::string name;           // "resnet50"; of a file: its path as it was given
+  std::vector<Layer> layers;  // each benchmark once, in the order of the file
+  bool counted = false;       // a model: its layers say how often they occur
+  std::vector<SkippedProblem> skipped;
+};
+
+// One name per line, with " xN" behind it when the layer occurs N times in the model; "#" begins a
+// comment, blank lines and spaces at both ends do not count. {a,b} stands for each of its choices,
+// several lists for every combination (the last varies fastest), each with the line's count; a
+// choice may be empty, lists do not nest. One " xN" in the file (" x1" will do) makes the suite
+// counted; lines without have 1 then.
 //
-// Throws BadInput, "FILE: ..." or "FILE:LINE: ...", for a file that cannot be read, holds no name,
-// is longer than 1 MiB or stands for more than 10,000 names; a brace that is not closed; a name
-// that is there twice; and a name that MakeWorkload refuses (then with the column, in the expanded
-// name where that is not the line). A name whose library this build lacks is kept.
-std::vector<std::string> ReadSuite(std::istream& text, const std::string& file);
+// Throws BadInput, "FILE: ..." for a file that cannot be read, holds no name or is longer than
+// 1 MiB; "FILE:LINE: column N: ..." for the 10,001st name; a brace that is not closed; a count that
+// is none; a name that is there twice; and a name that MakeWorkload refuses (the column of the line
+// as it stands in the file). A name whose library this build lacks is kept.
+Suite ReadSuite(std::istream& text, const std::string& file);
+
+// A problem of a file in another program's notation.
+struct ForeignProblem {
+  SkippedProblem as_written;  // with the reason why it is no benchmark here
+  std::string name;           // of the benchmark; empty: there is none
+};
+
+// The benchmarks among `problems`, each once, and the others as skipped. Never counted.
+Suite SuiteFromProblems(const std::string& file, std::vector<ForeignProblem> problems);
 
 struct BuiltInSuite {
-  std::string_view name;  // of its file in bench/suites, "paper_conv2d.txt"
+  std::string_view name;  // of its file in bench/suites without ".txt": "paper"
   std::string_view text;
 };
 
 // In the order of their names.
 const std::vector<BuiltInSuite>& BuiltInSuites();
+
+// What it holds: the first comment line of its text, without the "# ".
+std::string_view Summary(const BuiltInSuite& suite);
 
 }  // namespace dlroof

@@ -6,8 +6,10 @@
 #include <ostream>
 #include <sstream>
 
+#include "reporters/model.h"
 #include "reporters/record_json.h"
 #include "reporters/result_row.h"
+#include "reporters/terminal.h"
 #include "reporters/work_counters.h"
 
 namespace dlroof {
@@ -100,7 +102,11 @@ void TerminalReporter::ReportRuns(const std::vector<Run>& runs) {
   GetOutputStream() << ResultRow(record, Place(record, machine), name_width_) << std::flush;
 }
 
-void TerminalReporter::Finalize() { GetErrorStream() << ResultSummary(session_.file().records); }
+void TerminalReporter::Finalize() {
+  WriteModels(ToJson(SummarizeModels(session_.file())), 0, GetOutputStream());
+  GetOutputStream() << std::flush;
+  GetErrorStream() << ResultSummary(session_.file().records);
+}
 
 // Aggregates come by themselves after the repetitions, of which our row is a summary already; with
 // --benchmark_report_aggregates_only they are all there is.
@@ -148,7 +154,10 @@ void RunFileReporter::Finalize() {
   nlohmann::json records = nlohmann::json::array();
   for (const auto& record : session_.file().records)
     records.push_back(ToJson(record, MachineFor(session_.file(), record)));
-  GetOutputStream() << "\n],\n\"records\": " << records.dump(1) << "\n}\n";
+  GetOutputStream() << "\n],\n\"records\": " << records.dump(1);
+  if (const auto models = SummarizeModels(session_.file()); !models.empty())
+    GetOutputStream() << ",\n\"models\": " << ToJson(models).dump(1);
+  GetOutputStream() << "\n}\n";
   Flush();
 }
 

@@ -67,6 +67,8 @@ json PageContent(const json& run_file) {
   const auto& records = Member(run_file, "records");
   if (records.is_array())
     for (const auto& record : records) content["records"].push_back(WithErrorBars(record));
+  if (const auto& models = Member(run_file, "models"); models.is_array())
+    content["models"] = models;
   return content;
 }
 

@@ -10,6 +10,7 @@
 
 #include "counters/json_reader.h"
 #include "reporters/cut_json.h"
+#include "reporters/model.h"
 #include "reporters/record_json.h"
 #include "reporters/work_counters.h"
 
@@ -164,6 +165,7 @@ json ToJson(const RunFile& file) {
   for (const auto& machine : file.machines) whole["machines"].push_back(ToJson(machine));
   for (const auto& record : file.records)
     whole["records"].push_back(ToJson(record, MachineFor(file, record)));
+  if (const auto models = SummarizeModels(file); !models.empty()) whole["models"] = ToJson(models);
   return whole;
 }
 

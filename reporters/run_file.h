@@ -50,7 +50,8 @@ inline constexpr const char* kInterrupted = "interrupted";
 // ...).
 std::string BareName(const std::string& name);
 
-// "context", "machines", "records" (placed anew); for readers that need no "benchmarks".
+// "context", "machines", "records" (placed anew) and, where a counted suite was run, "models"
+// (model.h); for readers that need no "benchmarks".
 nlohmann::json ToJson(const RunFile& file);
 
 // Accepts schema 1, plain Google Benchmark JSON (times only) and a file cut off by a kill (complete

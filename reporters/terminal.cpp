@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <map>
 #include <ostream>
+#include <utility>
 #include <vector>
 
 #include "reporters/chart.h"
@@ -111,6 +112,10 @@ std::string Rendered(std::optional<double> value, std::string_view unit) {
   return value ? WithPrefix(*value, unit) : "";
 }
 
+std::string PercentText(double fraction) {
+  return fmt::format("{:.{}f}", 100 * fraction, fraction < 0.0995 ? 2 : 1);
+}
+
 Row RecordRow(const json& record) {
   const auto& entry = BindingEntry(record);
   const auto& time = Member(record, "time");
@@ -123,7 +128,7 @@ Row RecordRow(const json& record) {
           Rendered(Number(entry, "flops_per_second"), "FLOP/s"),
           intensity ? ThreeDigits(*intensity) : "",
           entry.is_null() ? "" : Printable(LevelName(Text(entry, "level"))),
-          fraction ? fmt::format("{:.{}f}", 100 * *fraction, *fraction < 0.0995 ? 2 : 1) : "",
+          fraction ? PercentText(*fraction) : "",
           BoundText(time),
           gap ? ThreeDigits(*gap) + "x" : ""};
 }
@@ -173,6 +178,59 @@ void WriteRecords(const json& run_file, int width, std::ostream& out) {
   if (rows.size() > 1) WriteAligned(rows, width, out);
   WriteNotes("not measured", missing, out);
   WriteNotes("remarks", remarks, out);
+}
+
+// "resnet50 Conv2D/cpu/onednn/fwd/f32": the suite, and what its layers' names share.
+std::string ModelName(const json& model) {
+  std::string name = Text(model, "suite");
+  char between = ' ';
+  const auto add = [&](const std::string& part) {
+    if (!part.empty()) name += std::exchange(between, '/') + part;
+  };
+  for (const char* key : {"op", "device", "library", "direction", "type"}) add(Text(model, key));
+  const auto& options = Member(model, "options");
+  if (options.is_array())
+    for (const auto& option : options)
+      if (option.is_string()) add(option.get<std::string>());
+  return Printable(name);
+}
+
+// "53", or "40 of 53" when some have no time.
+std::string PartText(const json& part) {
+  const auto measured = Number(part, "measured"), total = Number(part, "total");
+  if (!measured || !total) return "";
+  if (*measured == *total) return fmt::format("{:.0f}", *total);
+  return fmt::format("{:.0f} of {:.0f}", *measured, *total);
+}
+
+Row ModelRow(const json& model) {
+  const auto& roof = Member(model, "roof");
+  const auto fraction = Number(roof, "fraction"), placed = Number(roof, "layers");
+  std::string roof_text = fraction ? PercentText(*fraction) : "";
+  if (placed && placed != Number(Member(model, "layers"), "measured"))
+    roof_text += fmt::format(" ({:.0f} layer{})", *placed, *placed == 1 ? "" : "s");
+  return {ModelName(model),
+          PartText(Member(model, "layers")),
+          PartText(Member(model, "calls")),
+          Rendered(Number(model, "seconds"), "s"),
+          Rendered(Number(model, "flops"), "FLOP"),
+          Rendered(Number(model, "flops_per_second"), "FLOP/s"),
+          roof_text};
+}
+
+// The layers that lose most time; `any`: whether the title stands already.
+void WriteFixFirst(const json& model, bool& any, std::ostream& out) {
+  const auto& layers = Member(model, "fix_first");
+  if (!layers.is_array() || layers.empty()) return;
+  if (!std::exchange(any, true)) out << "\nfix first (time above the roof x occurrences)\n";
+  out << "  " << ModelName(model) << '\n';
+  for (const auto& layer : layers) {
+    const auto share = Number(layer, "share"), count = Number(layer, "count");
+    out << fmt::format(
+        "    {} % of the time, {} of it above the roof: {}{}\n", share ? PercentText(*share) : "?",
+        Rendered(Number(layer, "above_roof_seconds"), "s"), Printable(Text(layer, "name")),
+        count ? fmt::format(" x{:.0f}", *count) : "");
+  }
 }
 
 void WriteCeilings(const json& run_file, std::ostream& out) {
@@ -226,8 +284,19 @@ std::string Printable(std::string_view text) {
   return printable;
 }
 
+void WriteModels(const json& models, int width, std::ostream& out) {
+  if (!models.is_array() || models.empty()) return;
+  std::vector<Row> rows = {{"model", "layers", "calls", "time", "FLOP", "FLOP/s", "% roof"}};
+  for (const auto& model : models) rows.push_back(ModelRow(model));
+  out << '\n';
+  WriteAligned(rows, width, out);
+  bool any = false;
+  for (const auto& model : models) WriteFixFirst(model, any, out);
+}
+
 void WriteTables(const json& run_file, int width, std::ostream& out) {
   WriteRecords(run_file, width, out);
+  WriteModels(Member(run_file, "models"), width, out);
   WriteCeilings(run_file, out);
 }
 

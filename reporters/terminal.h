@@ -9,10 +9,14 @@
 namespace dlroof {
 
 // Rows of every record with a time (in the file's order), those without and their reasons beneath,
-// then remarks and the ceilings. `width` [columns] of the terminal; names are shortened in the
-// middle to fit, 0 leaves them whole (output to a file). Control characters of the file are not
+// then remarks, models and the ceilings. `width` [columns] of the terminal; names are shortened in
+// the middle to fit, 0 leaves them whole (output to a file). Control characters of the file are not
 // passed on to the terminal.
 void WriteTables(const nlohmann::json& run_file, int width, std::ostream& out);
+
+// The run file's "models": a row per model, then the layers of each that are worth a look first.
+// Nothing where there is none. `width` as above.
+void WriteModels(const nlohmann::json& models, int width, std::ostream& out);
 
 // Columns that the text takes in a terminal: code points, for our text has no wide ones.
 int TextWidth(std::string_view utf8);

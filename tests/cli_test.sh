@@ -60,6 +60,16 @@ run "$bench" --dlroof_suite="$dir/none.txt";      check "missing suite" bad_inpu
 printf 'LSTM/cpu/onednn/bwd/f32/t1n1i1h1\n\nLSTM/cpu/onednn/bwd/f32/t1n1i1x1\n' > "$dir/suite.txt"
 run "$bench" --dlroof_suite="$dir/suite.txt";     check "bad suite line" bad_input
 check "names line and column" says 'suite.txt:3: column 3[0-9]:'
+printf 'LSTM/cpu/onednn/bwd/f32/t1n1i1h1 x3\n LSTM/cpu/onednn/bwd/f32/t{1,2}n1i2h1 x0\n' > "$dir/suite.txt"
+run "$bench" --dlroof_suite="$dir/suite.txt";     check "bad count" bad_input
+check "names its line and column" says 'suite.txt:2: column 40: expected how often'
+run "$bench" --dlroof_suite=resnet5;              check "unknown suite" bad_input
+check "lists those there are" says "no suite 'resnet5'; there are alexnet, .*resnet50, "
+run "$bench" --dlroof_suite=help
+check "suites are listed" prints '^resnet50 +ResNet-50.s 53 convolutions'
+run "$bench" --dlroof_suite=resnet50,gnmt --benchmark_list_tests
+check "a built-in suite is run by name" prints '^Conv2D/cpu/onednn/fwd/int8/n16c3h224w224k64r7s7_s2p3'
+check "and the default set is not" test -z "$(grep reference "$dir/out")"
 for text in '' '{' '[]' '{"device": "cpu"}' '{"device": 5}'; do
   printf '%s' "$text" > "$dir/m.json"
   run "$bench" "--dlroof_machine=$dir/m.json" "--benchmark_filter=$names"
@@ -85,6 +95,15 @@ head -c $(($(stat -c %s "$dir/run.json") * 6 / 10)) "$dir/run.json" > "$dir/cut.
 run "$dlroof" report "$dir/cut.json" --show table
 check "cut later is read" exits 0
 check "with a warning" says 'cut off; kept the'
+
+# A model of two layers: summed up in the table, in the file and by the report.
+printf 'LSTM/cpu/reference/fwd_inference/f64/t2n2i4h4 x3\nLSTM/cpu/reference/fwd_inference/f64/t2n2i8h4\n' > "$dir/net.txt"
+run "$bench" "$machine" --dlroof_suite="$dir/net.txt" --benchmark_filter='/t2n2i' "${quick[@]}" --benchmark_out="$dir/net.json"
+check "a model runs" exits 0
+check "its row counts layers and calls" prints "^$dir/net.txt LSTM/cpu/reference/fwd_inference/f64 +([01] of )?2 +([013] of )?4( |\$)"
+check "the file has its layers" grep -q '"count": 3' "$dir/net.json"
+run "$dlroof" report "$dir/net.json" --show table
+check "report has its row" prints "^$dir/net.txt LSTM/"
 
 # A running program: interrupted, then killed. Waits for its first results, at most a minute.
 start() {

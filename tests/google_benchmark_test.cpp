@@ -121,6 +121,28 @@ TEST(RunFileReporter, SkippedBenchmarksKeepTheirReasonAndInterruptedOnesLeaveNoT
   EXPECT_THAT(unused.str(), HasSubstr("unsupported: no AMX here"));
 }
 
+Session SessionOfAModel() {
+  const nlohmann::json layers = {{{"name", kName}, {"count", 3}}};
+  return Session({{"schema", kSchema}, {"suites", {{{"name", "net"}, {"layers", layers}}}}},
+                 [] { return std::vector{OneThreadMachine()}; });
+}
+
+TEST(RunFileReporter, WritesWhatAModelAddsUpTo) {
+  Session session = SessionOfAModel();
+  const auto json = nlohmann::json::parse(
+      Written<RunFileReporter>(session, {{Repetition(1), Repetition(2), Repetition(4)}}));
+  ASSERT_EQ(json["models"].size(), 1);
+  EXPECT_EQ(json["models"][0]["seconds"], 6);  // three times the median of 2 s
+  EXPECT_DOUBLE_EQ(json["models"][0]["roof"]["fraction"], 0.4);
+}
+
+TEST(TerminalReporter, ShowsTheModelAfterTheTable) {
+  Session session = SessionOfAModel();
+  const auto text =
+      Written<TerminalReporter>(session, {{Repetition(1), Repetition(2), Repetition(4)}});
+  EXPECT_THAT(text, testing::ContainsRegex("net LSTM/cpu/onednn/fwd_inference/f32 +1 +3 +6.00 s"));
+}
+
 TEST(TerminalReporter, ShowsRateIntensityShareOfTheRoofAndBound) {
   Session session = TestSession();
   const auto text =

@@ -170,6 +170,30 @@ TEST(PageInABrowser, DrawsBothChartsAndEveryRow) {
   EXPECT_THAT(page.document, HasSubstr("<title>Example CPU, 2 cores · dlroof</title>"));
 }
 
+TEST(PageInABrowser, AModelHasItsRowAndItsLayersAreButtons) {
+  NEED_PLOTLY();
+  if (std::string(DLROOF_CHROMIUM).empty()) GTEST_SKIP() << "no chromium to look at the page with";
+  auto run = SmallRun();
+  const std::string layer = run["records"][0]["name"];
+  run["models"] = json::parse(R"([{"suite": "net<b>", "op": "Conv2D", "direction": "fwd",
+    "layers": {"measured": 2, "total": 3}, "calls": {"measured": 4, "total": 4}, "seconds": 0.25,
+    "flops": 5e9, "flops_per_second": 2e10, "roof": {"layers": 1, "seconds": 0.1, "fraction": 0.5},
+    "fix_first": [{"count": 3, "seconds": 0.2, "above_roof_seconds": 0.125, "share": 0.8},
+                  {"name": "<img src=x>", "count": 1}]}, null, {"fix_first": 5}])");
+  run["models"][0]["fix_first"][0]["name"] = layer;
+  const auto page = Render(run);
+  EXPECT_EQ(page.console, "");
+  EXPECT_THAT(page.document, HasSubstr("net&lt;b&gt; Conv2D/"));
+  for (const char* text :
+       {">2 of 3<", ">4<", ">250 ms<", ">5.00 GFLOP<", ">20.0 GFLOP/s<", ">50.0 % (1 layer)<",
+        " ×3: 80.0 % of the time, 125 ms of it above the roof"})
+    EXPECT_THAT(page.document, HasSubstr(text));
+  EXPECT_THAT(page.document, Not(HasSubstr("<img")));
+  EXPECT_THAT(page.document,
+              HasSubstr("<section id=\"models-section\" aria-labelledby=\"models-title\">"));
+  EXPECT_THAT(Render(SmallRun()).document, HasSubstr("aria-labelledby=\"models-title\" hidden"));
+}
+
 TEST(PageInABrowser, AFileWithoutCeilingsStillHasItsTable) {
   NEED_PLOTLY();
   if (std::string(DLROOF_CHROMIUM).empty()) GTEST_SKIP() << "no chromium to look at the page with";

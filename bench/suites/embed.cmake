@@ -3,7 +3,7 @@
 set(rows "")
 foreach(suite IN LISTS SUITES)
   file(READ "${suite}" text)
-  get_filename_component(name "${suite}" NAME)
+  get_filename_component(name "${suite}" NAME_WE)
   if(text MATCHES "\\)suite\"")
     message(FATAL_ERROR "${suite} holds )suite\", which ends the literal that embeds it")
   endif()

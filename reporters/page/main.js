@@ -70,6 +70,7 @@ dlroof.watchTable();
 dlroof.changed();
 dlroof.drawSelected();
 dlroof.drawFindings();
+dlroof.drawModels();
 dlroof.drawMachines();
 dlroof.watchWindow();
 document.addEventListener('DOMContentLoaded', () => requestAnimationFrame(() => setTimeout(() => {

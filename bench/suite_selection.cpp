@@ -1,0 +1,188 @@
+#include "bench/suite_selection.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <unordered_set>
+
+#include "bench/benchdnn_suite.h"
+#include "counters/error.h"
+
+namespace dlroof {
+namespace {
+
+constexpr std::array<std::string_view, 2> kDefaultSuites = {"paper", "reference"};
+
+const BuiltInSuite* FindBuiltIn(std::string_view name) {
+  const auto& suites = BuiltInSuites();
+  const auto found = std::find_if(suites.begin(), suites.end(),
+                                  [&](const BuiltInSuite& suite) { return suite.name == name; });
+  return found == suites.end() ? nullptr : &*found;
+}
+
+bool Exists(const std::string& path) {
+  std::error_code error;
+  return std::filesystem::exists(path, error);
+}
+
+// benchdnn's command line as a value.
+bool IsCommand(const std::string& value) {
+  return value.starts_with("--conv ") || value.starts_with("--rnn ");
+}
+
+bool IsFile(const std::string& value) {
+  return !IsCommand(value) && FindBuiltIn(value) == nullptr &&
+         (value.find_first_of("/.") != std::string::npos || Exists(value));
+}
+
+std::vector<std::string_view> BuiltInNames() {
+  std::vector<std::string_view> names;
+  for (const auto& suite : BuiltInSuites()) names.push_back(suite.name);
+  return names;
+}
+
+void CheckKnown(const std::string& value) {
+  if (IsCommand(value) || IsFile(value) || FindBuiltIn(value) != nullptr) return;
+  throw BadInput(fmt::format("--dlroof_suite: no suite '{}'; there are {}, or the path of a file",
+                             value, fmt::join(BuiltInNames(), ", ")));
+}
+
+// A path that exists may have commas in it.
+std::vector<std::string> Separated(const std::vector<std::string>& values) {
+  std::vector<std::string> single;
+  for (const auto& value : values) {
+    if (IsCommand(value) || Exists(value)) {
+      single.push_back(value);
+      continue;
+    }
+    std::istringstream parts(value + ',');
+    for (std::string part; std::getline(parts, part, ',');) single.push_back(part);
+  }
+  return single;
+}
+
+Suite FromBenchdnn(std::string_view text, const std::string& file) {
+  std::vector<ForeignProblem> problems;
+  for (auto& one : ReadBenchdnn(text, file))
+    problems.push_back({{std::move(one.file), one.line, std::move(one.text), std::move(one.reason)},
+                        std::move(one.name)});
+  return SuiteFromProblems(file, std::move(problems));
+}
+
+Suite ReadFile(const std::string& path) {
+  std::ifstream file(path);
+  std::stringstream whole;
+  whole << file.rdbuf();
+  const auto text = whole.str();
+  if (file.good() && LooksLikeBenchdnn(text)) return FromBenchdnn(text, path);
+  if (!file.good()) return ReadSuite(file, path);  // which says what is wrong with it
+  return ReadSuite(whole, path);
+}
+
+Suite ReadSelected(const std::string& value) {
+  if (IsCommand(value)) return FromBenchdnn(value, "--dlroof_suite");
+  if (IsFile(value)) return ReadFile(value);
+  std::istringstream text{std::string(FindBuiltIn(value)->text)};
+  return ReadSuite(text, value);
+}
+
+std::string PlaceOf(const SkippedProblem& problem, const Suite& suite) {
+  if (problem.file == suite.name) return fmt::format("line {}", problem.line);
+  return fmt::format("{}:{}", problem.file, problem.line);
+}
+
+nlohmann::json SuiteContext(const Suite& suite) {
+  nlohmann::json context = {{"name", suite.name}};
+  if (suite.counted)
+    for (const auto& layer : suite.layers)
+      context["layers"].push_back({{"name", layer.name}, {"count", layer.count}});
+  for (const auto& problem : suite.skipped) {
+    nlohmann::json skipped = {
+        {"line", problem.line}, {"text", problem.text}, {"reason", problem.reason}};
+    if (problem.file != suite.name) skipped["file"] = problem.file;
+    context["skipped"].push_back(std::move(skipped));
+  }
+  return context;
+}
+
+}  // namespace
+
+std::vector<Suite> SelectSuites(const std::vector<std::string>& values) {
+  const auto given = Separated(values);
+  for (const auto& value : given) CheckKnown(value);
+  std::vector<std::string> selected;
+  if (std::all_of(given.begin(), given.end(), IsFile))
+    selected.assign(kDefaultSuites.begin(), kDefaultSuites.end());
+  for (const auto& value : given)
+    if (std::find(selected.begin(), selected.end(), value) == selected.end())
+      selected.push_back(value);
+  std::vector<Suite> suites;
+  suites.reserve(selected.size());
+  for (const auto& value : selected) suites.push_back(ReadSelected(value));
+  return suites;
+}
+
+std::vector<Suite> InCacheState(std::vector<Suite> suites, CacheState cache) {
+  if (cache == CacheState::kWarm) return suites;
+  for (auto& suite : suites)
+    for (auto& layer : suite.layers)
+      if (MakeWorkload(layer.name).cache == CacheState::kWarm)
+        layer.name += fmt::format("/{}", Key(cache));
+  return suites;
+}
+
+bool AsksForSuiteList(const std::vector<std::string>& values) {
+  return std::find(values.begin(), values.end(), "help") != values.end();
+}
+
+std::string SuiteList() {
+  std::string list;
+  for (const auto& suite : BuiltInSuites())
+    list += fmt::format("{:<14} {}\n", suite.name, Summary(suite));
+  return list + fmt::format("Without --dlroof_suite: {}.\n", fmt::join(kDefaultSuites, ", "));
+}
+
+std::vector<Workload> WorkloadsOf(const std::vector<Suite>& suites) {
+  std::vector<Workload> workloads;
+  std::unordered_set<std::string_view> seen;
+  for (const auto& suite : suites)
+    for (const auto& layer : suite.layers)
+      if (seen.insert(layer.name).second) workloads.push_back(MakeWorkload(layer.name));
+  return workloads;
+}
+
+nlohmann::json SuitesContext(const std::vector<Suite>& suites) {
+  auto context = nlohmann::json::array();
+  for (const auto& suite : suites)
+    if (suite.counted || !suite.skipped.empty()) context.push_back(SuiteContext(suite));
+  return context;
+}
+
+std::string SkippedSentences(const std::vector<Suite>& suites) {
+  std::string sentences;
+  for (const auto& suite : suites) {
+    std::vector<std::pair<const SkippedProblem*, int>> reasons;  // first of its kind, how many
+    for (const auto& problem : suite.skipped) {
+      const auto found = std::find_if(reasons.begin(), reasons.end(), [&](const auto& reason) {
+        return reason.first->reason == problem.reason;
+      });
+      if (found == reasons.end())
+        reasons.emplace_back(&problem, 1);
+      else
+        ++found->second;
+    }
+    for (const auto& [first, count] : reasons)
+      sentences += fmt::format("{}: {} here: {} (first: {})\n", suite.name,
+                               count == 1 ? "1 problem is no benchmark"
+                                          : fmt::format("{} problems are no benchmarks", count),
+                               first->reason, PlaceOf(*first, suite));
+  }
+  return sentences;
+}
+
+}  // namespace dlroof

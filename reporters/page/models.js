@@ -1,0 +1,62 @@
+'use strict';
+// A row per model: what its layers add up to, and which of them to look at first.
+dlroof.models = dlroof.list(dlroof.content.models).map(dlroof.map);
+
+dlroof.modelName = (model) => {
+  const parts = ['op', 'device', 'library', 'direction', 'type'].map((key) => model[key]);
+  return `${dlroof.text(model.suite)} ${[...parts, ...dlroof.list(model.options)].map(dlroof.text).filter((part) => part !== '').join('/')}`;
+};
+
+// '53', or '40 of 53' when some have no time.
+dlroof.partText = (value) => {
+  const part = dlroof.map(value);
+  return part.measured === part.total ? dlroof.text(part.total) : `${dlroof.text(part.measured)} of ${dlroof.text(part.total)}`;
+};
+
+dlroof.roofText = (model) => {
+  const roof = dlroof.map(model.roof);
+  const all = roof.layers === undefined || roof.layers === dlroof.map(model.layers).measured;
+  return `${dlroof.percent(roof.fraction)}${all ? '' : ` (${dlroof.text(roof.layers)} layer${roof.layers === 1 ? '' : 's'})`}`;
+};
+
+dlroof.addLayerToFix = (list, layer) => {
+  const item = dlroof.add(list, 'li');
+  const name = dlroof.text(layer.name);
+  const index = dlroof.records.findIndex((record) => dlroof.text(record.name) === name);
+  const button = dlroof.add(item, 'button', 'name');
+  button.type = 'button';
+  dlroof.addBreakable(button, name);
+  button.title = 'Show all that is known about this benchmark';
+  button.disabled = index < 0;
+  button.addEventListener('click', () => {
+    if (dlroof.state.selected !== name) dlroof.select(index);
+    dlroof.byId('selected').scrollIntoView({ block: 'nearest' });
+  });
+  item.append(` ×${dlroof.text(layer.count)}: ${dlroof.percent(layer.share)} of the time, ${dlroof.scaled(layer.above_roof_seconds, 's')} of it above the roof`);
+};
+
+dlroof.modelColumns = [
+  ['Layers', (model) => dlroof.partText(model.layers)], ['Calls', (model) => dlroof.partText(model.calls)], ['Time', (model) => dlroof.scaled(model.seconds, 's')],
+  ['FLOP', (model) => dlroof.scaled(model.flops, 'FLOP')], ['FLOP/s', (model) => dlroof.scaled(model.flops_per_second, 'FLOP/s')], ['% of roof', dlroof.roofText],
+];
+
+dlroof.drawModels = () => {
+  dlroof.byId('models-section').hidden = dlroof.models.length === 0;
+  const head = dlroof.byId('models-head');
+  for (const [text, kind] of [['Model', ''], ...dlroof.modelColumns.map(([title]) => [title, 'number']), ['Fix first', '']]) dlroof.add(head, 'th', kind, text).scope = 'col';
+  for (const model of dlroof.models) {
+    const row = dlroof.add(dlroof.byId('models-body'), 'tr');
+    dlroof.addBreakable(dlroof.add(row, 'td', 'name'), dlroof.modelName(model));
+    for (const [title, show] of dlroof.modelColumns) {
+      const text = show(model);
+      const cell = dlroof.add(row, 'td', 'number', text);
+      if (text !== '') cell.dataset.label = title;
+    }
+    const layers = dlroof.list(model.fix_first).map(dlroof.map);
+    const cell = dlroof.add(row, 'td', 'fix');
+    if (layers.length === 0) continue;
+    cell.dataset.label = 'Fix first';
+    const list = dlroof.add(cell, 'ol');
+    for (const layer of layers) dlroof.addLayerToFix(list, layer);
+  }
+};
