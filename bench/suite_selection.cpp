@@ -78,9 +78,8 @@ Suite ReadFile(const std::string& path) {
   std::ifstream file(path);
   std::stringstream whole;
   whole << file.rdbuf();
-  const auto text = whole.str();
-  if (file.good() && LooksLikeBenchdnn(text)) return FromBenchdnn(text, path);
-  if (!file.good()) return ReadSuite(file, path);  // which says what is wrong with it
+  if (!file.good() || !whole.good()) return ReadSuite(file, path);  // says what is wrong with it
+  if (LooksLikeBenchdnn(whole.str())) return FromBenchdnn(whole.str(), path);
   return ReadSuite(whole, path);
 }
 
