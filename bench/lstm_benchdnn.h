@@ -23,7 +23,7 @@ std::vector<LstmStage> LstmStages(const LstmProblem& problem);
 // "--rnn --mode=P ... l1t16mb16sic64slc32dhc64dic64" in the grammar of oneDNN 3.2, defaults left
 // out but for the descriptor; `type` is one of LstmTypes(). benchdnn by default spaces the rows of
 // sources and states by one element, so the line asks for none of that. Empty where benchdnn cannot
-// express the call: several primitives, plain weights.
+// express the call: several primitives, plain weights, bf16 with a projection.
 std::string LstmBenchdnn(const LstmRequest& request, std::string_view type);
 
 }  // namespace dlroof

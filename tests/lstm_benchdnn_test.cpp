@@ -52,6 +52,7 @@ TEST(LstmBenchdnn, IsSilentWhereItCannotSayTheCall) {
   EXPECT_EQ(LineOf("fwd_inference/f32/t2n3i5h7l2"), "");      // two primitives: widths differ
   EXPECT_EQ(LineOf("fwd_inference/f32/t2n3i7h7l2bi"), "");    // passes meet after each layer
   EXPECT_EQ(LineOf("fwd_inference/f32/t2n3i7h7/ldigo"), "");  // no option for weights' layout
+  EXPECT_EQ(LineOf("fwd_inference/bf16/t2n3i7h7p3"), "");     // skipped there
 }
 
 TEST(LstmStages, OnePrimitiveWhereTheLibrarysStackIsTheSame) {
