@@ -5,6 +5,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdlib>
+#include <map>
 
 #include "counters/error.h"
 #include "counters/version.h"
@@ -45,13 +46,20 @@ void AddOptions(CLI::App& app, BenchFlags& flags) {
       ->check(CLI::Range(1, 4096));
   app.add_option("--dlroof_seed", flags.seed, "seed of all input data (default 1)");
   app.add_option("--dlroof_html", flags.html_file, "also write the interactive page");
-  static std::string counters, cache;
+  static std::string counters;
   app.add_option("--dlroof_counters", counters,
                  "where FLOPs and bytes come from: auto, model (this version has no other)")
       ->check(CLI::IsMember({"auto", "model"}));
-  app.add_option("--dlroof_cache", cache,
-                 "cache state before each call: warm (this version has no other)")
-      ->check(CLI::IsMember({"warm"}));
+  static const std::map<std::string, CacheState> kStates = {
+      {"warm", CacheState::kWarm},
+      {"cold", CacheState::kCold},
+      {"cold-weights", CacheState::kColdWeights}};
+  app.add_option("--dlroof_cache", flags.cache,
+                 "what caches hold when a call begins, where a name does not say: warm (default), "
+                 "cold, cold-weights")
+      ->transform(CLI::CheckedTransformer(kStates))
+      ->type_name("STATE")
+      ->default_str("");
 }
 
 }  // namespace

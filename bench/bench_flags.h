@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "bench/workload.h"
+
 namespace dlroof {
 
 enum class OutputFormat { kTable, kJson, kCsv };
@@ -14,6 +16,7 @@ struct BenchFlags {
   std::vector<std::string> suites;  // files or built-in names; added to the built-in suites
   int threads = 0;                  // 0: all CPUs that this process may use
   unsigned seed = 1;
+  CacheState cache = CacheState::kWarm;  // of names that do not say
   std::string html_file;
   // What Google Benchmark was told, because it keeps its flags to itself.
   OutputFormat display = OutputFormat::kTable;

@@ -66,11 +66,29 @@ std::vector<Workload> Workloads(const BenchFlags& flags) {
   return workloads;
 }
 
-// One thread is always there: the page compares it with all.
-std::vector<Machine> Machines(const BenchFlags& flags, int threads) {
+// The same with --dlroof_cache's state where the name leaves it open.
+std::vector<Workload> WithCacheState(std::vector<Workload> workloads, CacheState cache) {
+  if (cache == CacheState::kWarm) return workloads;
+  for (Workload& workload : workloads)
+    if (workload.cache == CacheState::kWarm)
+      workload = MakeWorkload(fmt::format("{}/{}", ToText(workload.name), Key(cache)));
+  return workloads;
+}
+
+// One thread is always there (the page compares it with all); then the run's, and those that names
+// ask for, as far as this machine has them.
+std::vector<int> ThreadCounts(const std::vector<Workload>& workloads, const RunSettings& settings) {
+  std::set<int> counts = {1, settings.threads};
+  for (const Workload& workload : workloads)
+    if (workload.threads > 0 && static_cast<size_t>(workload.threads) <= settings.cpus.size())
+      counts.insert(workload.threads);
+  return {counts.begin(), counts.end()};
+}
+
+std::vector<Machine> Machines(const BenchFlags& flags, const std::vector<int>& threads) {
   MachineOptions options;
   options.file = flags.machine_file;
-  options.threads = {1, threads};
+  options.threads = threads;
   ProgressPrinter progress(std::cerr, StderrIsTerminal());
   options.progress = std::ref(progress);
   return {CachedOrMeasuredCpu(options, std::cerr)};
@@ -85,7 +103,7 @@ RunSettings Settings(const BenchFlags& flags) {
         flags.threads, allowed));
   RunSettings settings;
   settings.threads = flags.threads > 0 ? flags.threads : allowed;
-  settings.cpus = SpreadCpus(cpu, settings.threads);
+  settings.cpus = SpreadCpus(cpu, allowed);
   settings.seed = flags.seed;
   return settings;
 }
@@ -111,13 +129,15 @@ int Run(std::vector<std::string> args) {
   for (const auto& path : {flags.html_file, flags.out_file}) CheckWritable(path);
 
   const RunSettings settings = Settings(flags);
-  RegisterWorkloads(Workloads(flags), settings);
+  const auto workloads = WithCacheState(Workloads(flags), flags.cache);
+  const auto threads = ThreadCounts(workloads, settings);
+  RegisterWorkloads(workloads, settings);
   StopOnInterrupt();
 
   std::vector<Machine> given;
-  if (!flags.machine_file.empty()) given = Machines(flags, settings.threads);
+  if (!flags.machine_file.empty()) given = Machines(flags, threads);
   Session session(RunContext(command, settings),
-                  [&] { return given.empty() ? Machines(flags, settings.threads) : given; });
+                  [&] { return given.empty() ? Machines(flags, threads) : given; });
   TerminalReporter table(session);
   RunFileReporter json_display(session);
   RunFileReporter json_file(session);

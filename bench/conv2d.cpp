@@ -1,14 +1,12 @@
 #include "bench/conv2d.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
 #include <utility>
 
 #include "bench/problem_text.h"
-#include "bench/workload.h"
 #include "counters/error.h"
 
 namespace dlroof {
@@ -186,35 +184,6 @@ int64_t TapsPerOutput(const Conv2dProblem& p, Conv2dDirection direction) {
   const int64_t rows = dense ? (p.r + p.stride_h - 1) / p.stride_h : p.r;
   const int64_t columns = dense ? (p.s + p.stride_w - 1) / p.stride_w : p.s;
   return (p.k / p.groups) * rows * columns;
-}
-
-Work Conv2dWork(const Conv2dProblem& p, const std::string& pipe, Conv2dElementBytes bytes) {
-  const auto flops = static_cast<double>(DenseFlops(p));
-  Work work;
-  work.flops[pipe] = flops;
-  work.bytes[Level::kDram] =
-      static_cast<double>(SourceCount(p) * bytes.source + WeightsCount(p) * bytes.weights +
-                          DestinationCount(p) * bytes.destination);
-  work.launches = 1;
-  work.parts["matrix"] = flops;
-  return work;
-}
-
-Conv2dCase ReadConv2dCase(const BenchmarkName& name, const std::vector<std::string>& types) {
-  const auto direction = Conv2dDirectionFromKey(name.direction);
-  if (!direction)
-    throw BadInput(
-        fmt::format("column {}: expected a direction (fwd, bwd_data, bwd_weights), got "
-                    "'{}'",
-                    ColumnOfPart(name, 3), name.direction));
-  if (std::find(types.begin(), types.end(), name.type) == types.end())
-    throw BadInput(fmt::format("column {}: expected a type ({}), got '{}'", ColumnOfPart(name, 4),
-                               fmt::join(types, ", "), name.type));
-  const auto problem = ParseConv2d(name.problem, ColumnOfPart(name, 5) - 1);
-  if (!name.options.empty())
-    throw BadInput(fmt::format("column {}: {}/{}/{} has no option '{}'", ColumnOfPart(name, 6),
-                               name.op, name.device, name.library, name.options.front()));
-  return {problem, *direction, name.type};
 }
 
 }  // namespace dlroof

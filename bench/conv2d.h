@@ -1,14 +1,10 @@
-// The conv2d problem: its shape, its text, and the work of one call by closed form.
+// The conv2d problem: its shape, its text, and what it takes by closed form.
 #pragma once
 
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
-#include <vector>
-
-#include "bench/benchmark_name.h"
-#include "counters/work.h"
 
 namespace dlroof {
 
@@ -50,25 +46,5 @@ int64_t DenseFlops(const Conv2dProblem& problem);
 
 // [1] products that one element of a direction's result sums at most.
 int64_t TapsPerOutput(const Conv2dProblem& problem, Conv2dDirection direction);
-
-// [byte] of one element of each tensor, or of its gradient.
-struct Conv2dElementBytes {
-  int64_t source = 4, weights = 4, destination = 4;
-};
-
-// Of one call in any direction: dense FLOPs on `pipe`, compulsory DRAM bytes (each of the three
-// tensors once, whole, without padding: two are read and one is written), one launch.
-Work Conv2dWork(const Conv2dProblem& problem, const std::string& pipe, Conv2dElementBytes bytes);
-
-// A benchmark name's parts as a cell reads them.
-struct Conv2dCase {
-  Conv2dProblem problem;
-  Conv2dDirection direction = Conv2dDirection::kForward;
-  std::string type;
-};
-
-// Throws BadInput with the column within the whole name for an unknown direction, a type that is
-// not among `types`, a bad problem, or any option (there are none yet).
-Conv2dCase ReadConv2dCase(const BenchmarkName& name, const std::vector<std::string>& types);
 
 }  // namespace dlroof

@@ -6,6 +6,7 @@
 #include <array>
 #include <cmath>
 #include <limits>
+#include <numeric>
 
 #include "bench/seeded_values.h"
 
@@ -34,8 +35,13 @@ constexpr std::array<Rounding, 4> kRoundings = {{{"f64", 0x1p-53, 0},
                                                  {"bf16", 0x1p-24, 0x1p-8},
                                                  {"f16", 0x1p-24, 0x1p-11}}};
 
-constexpr float kMostU8Input = 127;
-constexpr float kMostS8Input = 63;
+struct IntegerRange {
+  std::string_view type;
+  double low, high;
+  double reading;  // [1] relative error of reading one as f32
+};
+constexpr std::array<IntegerRange, 3> kIntegers = {
+    {{"u8", 0, 255, 0}, {"s8", -128, 127, 0}, {"s32", -0x1p31, 0x1p31 - 1, 0x1p-23}}};
 
 // Sizes of the result's dimensions in plain order.
 std::array<int64_t, 4> ResultSizes(const Conv2dProblem& p, Conv2dDirection direction) {
@@ -73,31 +79,70 @@ std::vector<int64_t> SampledIndices(const std::array<int64_t, 4>& sizes, int64_t
   return indices;
 }
 
-// An element's error in units of what its type allows.
-class ErrorOf {
+double FpmathRounding(std::string_view mode) {
+  if (mode.empty()) return 0;
+  return mode == "bf16" || mode == "any" ? 0x1p-8 : 0x1p-11;
+}
+
+// What an element should be, and how far off it may be.
+class Expected {
  public:
-  ErrorOf(const Conv2dProblem& problem, std::string_view type)
-      : scale_(type == "int8" ? Int8DestinationScale(problem) : 1) {
+  Expected(const Conv2dCase& one, const Conv2dInputs& inputs)
+      : one_(one),
+        inputs_(inputs),
+        scales_(Conv2dScalesOf(one)),
+        image_(OutputHeight(one.problem) * OutputWidth(one.problem)) {
+    const auto type = ResultType(one);
     for (const auto& row : kRoundings)
       if (row.type == type) rounding_ = row;
-    if (rounding_.type.empty() && type != "int8")
+    for (const auto& row : kIntegers)
+      if (row.type == type) integer_ = row;
+    if (rounding_.type.empty() && integer_.type.empty())
       throw std::logic_error(fmt::format("no rounding of type {}", type));
   }
 
-  double operator()(double output, const Conv2dElement& right) const {
+  // Of the element at `index`, in units of what its type allows.
+  double Error(int64_t index, double output) const {
+    const auto sum = Conv2dElementAt(one_.problem, one_.direction, inputs_, index);
+    return Error(one_.direction == Conv2dDirection::kForward ? Finished(index, sum) : sum, output);
+  }
+
+  double BiasError(int64_t filter, double output) const {
+    return Error(Conv2dBiasGradientAt(one_.problem, inputs_, filter), output);
+  }
+
+ private:
+  // What the forward pass does to a sum.
+  Conv2dElement Finished(int64_t index, Conv2dElement element) const {
+    const int64_t filter = index / image_ % one_.problem.k;
+    const double scale = double{scales_.source} * scales_.Weights(filter);
+    const double bias = inputs_.bias.empty() ? 0 : inputs_.bias[static_cast<size_t>(filter)];
+    element.value = element.value * scale + bias;
+    if (one_.relu) element.value = Relu(element.value);
+    element.value /= scales_.destination;
+    element.magnitude = (element.magnitude * scale + std::fabs(bias)) / scales_.destination;
+    return element;
+  }
+
+  double Error(const Conv2dElement& right, double output) const {
     if (!std::isfinite(output)) return std::numeric_limits<double>::max();
-    if (rounding_.type.empty())
-      return std::fabs(output - std::clamp(std::nearbyint(right.value / scale_), 0.0, 255.0));
+    if (!integer_.type.empty()) {
+      const double value = std::clamp(std::nearbyint(right.value), integer_.low, integer_.high);
+      return std::fabs(output - value) / (1 + integer_.reading * std::fabs(value));
+    }
     const double error = std::fabs(output - right.value);
-    const double allowed =
-        kUnits * rounding_.sum * right.magnitude + rounding_.result * std::fabs(right.value);
+    const double of_sum = kUnits * rounding_.sum + 2 * FpmathRounding(one_.fpmath);
+    const double allowed = of_sum * right.magnitude + rounding_.result * std::fabs(right.value);
     if (error == 0) return 0;
     return allowed > 0 ? error / allowed : std::numeric_limits<double>::max();
   }
 
- private:
-  double scale_;
+  const Conv2dCase& one_;
+  const Conv2dInputs& inputs_;
+  Conv2dScales scales_;
+  int64_t image_;
   Rounding rounding_{};
+  IntegerRange integer_{};
 };
 
 template <class Number>
@@ -106,32 +151,44 @@ int64_t CountNotFinite(const std::vector<Number>& values) {
                        [](Number value) { return !std::isfinite(value); });
 }
 
+// Positions to compare: all, or a sample.
+std::vector<int64_t> Compared(const Conv2dCase& one, const std::array<int64_t, 4>& sizes,
+                              uint64_t seed) {
+  const auto& p = one.problem;
+  if (DenseFlops(p) > kAllBelowFlops)
+    return SampledIndices(
+        sizes,
+        std::clamp(kSampledTaps / TapsPerOutput(p, one.direction), kLeastSamples, kMostSamples),
+        seed);
+  std::vector<int64_t> all(static_cast<size_t>(sizes[0] * sizes[1] * sizes[2] * sizes[3]));
+  std::iota(all.begin(), all.end(), 0);
+  return all;
+}
+
 template <class Number>
-Verification Check(const Conv2dProblem& p, Conv2dDirection direction, std::string_view type,
-                   const Conv2dInputs& inputs, const std::vector<Number>& output, uint64_t seed) {
-  const auto sizes = ResultSizes(p, direction);
-  const auto count = static_cast<int64_t>(output.size());
+Verification Check(const Conv2dCase& one, const Conv2dInputs& inputs,
+                   const Conv2dOutput<Number>& output, uint64_t seed) {
+  const auto sizes = ResultSizes(one.problem, one.direction);
+  const auto count = static_cast<int64_t>(output.values.size());
   if (count != sizes[0] * sizes[1] * sizes[2] * sizes[3])
-    throw std::logic_error(fmt::format("{} outputs of {}", count, ToText(p)));
+    throw std::logic_error(fmt::format("{} outputs of {}", count, ToText(one.problem)));
   Verification found;
   found.tolerance = 1;
-  const ErrorOf error(p, type);
-  const auto compare = [&](int64_t index) {
-    const auto right = Conv2dElementAt(p, direction, inputs, index);
-    found.max_error = std::max(found.max_error, error(output[static_cast<size_t>(index)], right));
-  };
-  if (DenseFlops(p) <= kAllBelowFlops) {
-    for (int64_t i = 0; i < count; ++i) compare(i);
-    found.how = fmt::format("all {} outputs", count);
-  } else {
-    const auto samples = SampledIndices(
-        sizes, std::clamp(kSampledTaps / TapsPerOutput(p, direction), kLeastSamples, kMostSamples),
-        seed);
-    for (const int64_t index : samples) compare(index);
-    found.how = fmt::format("{} sampled outputs of {}", samples.size(), count);
-  }
+  const Expected expected(one, inputs);
+  const auto compared = Compared(one, sizes, seed);
+  for (const int64_t index : compared)
+    found.max_error =
+        std::max(found.max_error, expected.Error(index, output.values[static_cast<size_t>(index)]));
+  for (size_t k = 0; k < output.bias_gradient.size(); ++k)
+    found.max_error = std::max(
+        found.max_error, expected.BiasError(static_cast<int64_t>(k), output.bias_gradient[k]));
+  found.how = static_cast<int64_t>(compared.size()) == count
+                  ? fmt::format("all {} outputs", count)
+                  : fmt::format("{} sampled outputs of {}", compared.size(), count);
+  if (!output.bias_gradient.empty())
+    found.how += fmt::format(", {} bias gradients", output.bias_gradient.size());
   found.ok = found.max_error <= found.tolerance;
-  if (const int64_t lost = CountNotFinite(output); lost > 0) {
+  if (const int64_t lost = CountNotFinite(output.values); lost > 0) {
     found.ok = false;
     found.how += fmt::format("; {} of {} are not finite", lost, count);
   }
@@ -140,43 +197,14 @@ Verification Check(const Conv2dProblem& p, Conv2dDirection direction, std::strin
 
 }  // namespace
 
-Conv2dInputs SeededConv2dInputs(const Conv2dProblem& p, Conv2dDirection direction,
-                                std::string_view type, uint64_t seed) {
-  Conv2dInputs inputs;
-  if (type == "int8") {
-    const auto taps = static_cast<float>(TapsPerOutput(p, Conv2dDirection::kForward));
-    // Sums have mean taps x 63.5 x m and deviation 2,700 sqrt(taps), m the weights' mean: this m
-    // puts zero two deviations below the mean.
-    const float least = std::min(0.0F, -kMostS8Input + 168 / std::sqrt(taps));
-    inputs.source = SeededValues(SourceCount(p), 3 * seed, "u8", 0, kMostU8Input);
-    inputs.weights = SeededValues(WeightsCount(p), 3 * seed + 1, "s8", least, kMostS8Input);
-    return inputs;
-  }
-  const auto values = [&](int64_t count, uint64_t tensor) {
-    return SeededValues(count, 3 * seed + tensor, type == "f64" ? "f32" : type, -1, 1);
-  };
-  if (direction != Conv2dDirection::kBackwardData) inputs.source = values(SourceCount(p), 0);
-  if (direction != Conv2dDirection::kBackwardWeights) inputs.weights = values(WeightsCount(p), 1);
-  if (direction != Conv2dDirection::kForward) inputs.destination = values(DestinationCount(p), 2);
-  return inputs;
+Verification CheckConv2d(const Conv2dCase& one, const Conv2dInputs& inputs,
+                         const Conv2dOutput<float>& output, uint64_t seed) {
+  return Check(one, inputs, output, seed);
 }
 
-float Int8DestinationScale(const Conv2dProblem& p) {
-  const auto taps = static_cast<double>(TapsPerOutput(p, Conv2dDirection::kForward));
-  // From zero to five deviations of 2,700 sqrt(taps) in 256 steps.
-  return static_cast<float>(std::exp2(std::round(std::log2(5 * 2700.0 / 256 * std::sqrt(taps)))));
-}
-
-Verification CheckConv2d(const Conv2dProblem& p, Conv2dDirection direction, std::string_view type,
-                         const Conv2dInputs& inputs, const std::vector<float>& output,
-                         uint64_t seed) {
-  return Check(p, direction, type, inputs, output, seed);
-}
-
-Verification CheckConv2d(const Conv2dProblem& p, Conv2dDirection direction, std::string_view type,
-                         const Conv2dInputs& inputs, const std::vector<double>& output,
-                         uint64_t seed) {
-  return Check(p, direction, type, inputs, output, seed);
+Verification CheckConv2d(const Conv2dCase& one, const Conv2dInputs& inputs,
+                         const Conv2dOutput<double>& output, uint64_t seed) {
+  return Check(one, inputs, output, seed);
 }
 
 }  // namespace dlroof

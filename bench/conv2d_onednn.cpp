@@ -1,5 +1,5 @@
-// Conv2D/cpu/onednn: convolution through oneDNN 3.x. Layouts are the library's own choice (`any`),
-// reorders happen once, outside the timing.
+// Conv2D/cpu/onednn: convolution through oneDNN 3.x. Layouts are the library's own choice (`any`)
+// unless the name says otherwise; reorders happen once, outside the timing.
 #include <fmt/format.h>
 
 #include <memory>
@@ -7,6 +7,7 @@
 #include <string_view>
 #include <unordered_map>
 
+#include "bench/benchdnn_conv_line.h"
 #include "bench/conv2d_check.h"
 #include "bench/host_memory.h"
 #include "bench/onednn_support.h"
@@ -18,36 +19,56 @@ using dnnl::algorithm;
 using dnnl::memory;
 using dnnl::prop_kind;
 
-// A type's name as oneDNN's types of the three tensors.
-struct TensorTypes {
-  std::string_view source, weights, destination;
-};
-
-TensorTypes TypesOf(std::string_view type) {
-  if (type == "int8") return {"u8", "s8", "u8"};
-  return {type, type, type};
-}
-
 // What oneDNN wants to know about a problem.
 struct Shape {
-  memory::desc source, weights, destination;  // layout `any`
+  memory::desc source, weights, destination, bias;  // without bias an empty one
   memory::dims strides, dilations, begin, end;
 };
 
-Shape ShapeOf(const Conv2dProblem& p, std::string_view type) {
-  const auto types = TypesOf(type);
-  const auto any = [](const memory::dims& dims, std::string_view element) {
-    return memory::desc(dims, onednn::DataType(element), memory::format_tag::any);
+memory::format_tag TagOf(Conv2dLayout layout) {
+  if (layout == Conv2dLayout::kNchw) return memory::format_tag::nchw;
+  return layout == Conv2dLayout::kNhwc ? memory::format_tag::nhwc : memory::format_tag::any;
+}
+
+Shape ShapeOf(const Conv2dCase& one) {
+  const auto& p = one.problem;
+  const auto desc = [](const memory::dims& dims, std::string_view element,
+                       memory::format_tag tag = memory::format_tag::any) {
+    return memory::desc(dims, onednn::DataType(element), tag);
   };
   memory::dims weights = {p.k, p.c / p.groups, p.r, p.s};
   if (p.groups > 1) weights = {p.groups, p.k / p.groups, p.c / p.groups, p.r, p.s};
-  return {any({p.n, p.c, p.h, p.w}, types.source),
-          any(weights, types.weights),
-          any({p.n, p.k, OutputHeight(p), OutputWidth(p)}, types.destination),
+  const auto tag = TagOf(one.layout);
+  return {desc({p.n, p.c, p.h, p.w}, one.types.source, tag),
+          desc(weights, one.types.weights),
+          desc({p.n, p.k, OutputHeight(p), OutputWidth(p)}, one.types.destination, tag),
+          one.bias ? desc({p.k}, BiasType(one.types)) : memory::desc(),
           {p.stride_h, p.stride_w},
           {p.dilation_h - 1, p.dilation_w - 1},  // oneDNN counts the gaps
           {p.pad_top, p.pad_left},
           {p.pad_bottom, p.pad_right}};
+}
+
+algorithm AlgorithmOf(const Conv2dCase& one) {
+  if (one.algorithm == Conv2dAlgorithm::kAuto) return algorithm::convolution_auto;
+  return one.algorithm == Conv2dAlgorithm::kWinograd ? algorithm::convolution_winograd
+                                                     : algorithm::convolution_direct;
+}
+
+dnnl::primitive_attr AttributesOf(const Conv2dCase& one) {
+  dnnl::primitive_attr attributes;
+  if (!one.fpmath.empty()) attributes.set_fpmath_mode(onednn::FpmathMode(one.fpmath));
+  if (one.scales) {
+    attributes.set_scales_mask(DNNL_ARG_SRC, 0);
+    attributes.set_scales_mask(DNNL_ARG_WEIGHTS, one.problem.groups > 1 ? 3 : 1);  // per filter
+    if (Conv2dScalesOf(one).destination != 1) attributes.set_scales_mask(DNNL_ARG_DST, 0);
+  }
+  if (one.relu) {
+    dnnl::post_ops fused;
+    fused.append_eltwise(algorithm::eltwise_relu, 0, 0);
+    attributes.set_post_ops(fused);
+  }
+  return attributes;
 }
 
 // Owns what one execution needs.
@@ -55,74 +76,87 @@ struct Call {
   dnnl::primitive primitive;
   std::unordered_map<int, memory> arguments;
   memory output;
+  memory bias_gradient;  // empty without
   std::string implementation;
 
   void Run() const {
     primitive.execute(onednn::CpuStream(), arguments);
     onednn::CpuStream().wait();
   }
+
+  Conv2dOutput<float> Output() const {
+    Conv2dOutput<float> read{onednn::Plain(output)};
+    if (bias_gradient) read.bias_gradient = onednn::Plain(bias_gradient);
+    return read;
+  }
 };
 
-dnnl::convolution_forward::primitive_desc Forward(const Shape& shape, prop_kind kind,
-                                                  const dnnl::primitive_attr& attributes) {
-  return {onednn::CpuEngine(),
-          kind,
-          algorithm::convolution_direct,
-          shape.source,
-          shape.weights,
-          shape.destination,
-          shape.strides,
-          shape.dilations,
-          shape.begin,
-          shape.end,
-          attributes};
+dnnl::convolution_forward::primitive_desc Forward(const Conv2dCase& one, const Shape& shape) {
+  const bool inference = one.direction == Conv2dDirection::kForward && !one.training;
+  const auto kind = inference ? prop_kind::forward_inference : prop_kind::forward_training;
+  return {onednn::CpuEngine(), kind,        AlgorithmOf(one),  shape.source,
+          shape.weights,       shape.bias,  shape.destination, shape.strides,
+          shape.dilations,     shape.begin, shape.end,         AttributesOf(one)};
+}
+
+void AddScales(const Conv2dCase& one, std::unordered_map<int, memory>& arguments) {
+  if (!one.scales) return;
+  const auto scales = Conv2dScalesOf(one);
+  const auto add = [&](int argument, const std::vector<float>& values) {
+    const auto count = static_cast<memory::dim>(values.size());
+    arguments.emplace(DNNL_ARG_ATTR_SCALES | argument,
+                      onednn::Filled(onednn::PlainDesc({count}, memory::data_type::f32), values));
+  };
+  add(DNNL_ARG_SRC, {scales.source});
+  add(DNNL_ARG_WEIGHTS, scales.weights);
+  if (scales.destination != 1) add(DNNL_ARG_DST, {scales.destination});
 }
 
 Call PrepareForward(const Conv2dCase& one, const Conv2dInputs& inputs) {
-  dnnl::primitive_attr attributes;
-  if (one.type == "int8") attributes.set_scales_mask(DNNL_ARG_DST, 0);
-  const auto chosen =
-      Forward(ShapeOf(one.problem, one.type), prop_kind::forward_inference, attributes);
+  const auto chosen = Forward(one, ShapeOf(one));
   Call call{dnnl::convolution_forward(chosen),
             {{DNNL_ARG_SRC, onednn::Filled(chosen.src_desc(), inputs.source)},
              {DNNL_ARG_WEIGHTS, onednn::Filled(chosen.weights_desc(), inputs.weights)}},
             onednn::Poisoned(chosen.dst_desc()),
+            {},
             chosen.impl_info_str()};
   call.arguments.emplace(DNNL_ARG_DST, call.output);
-  if (one.type == "int8")
-    call.arguments.emplace(DNNL_ARG_ATTR_SCALES | DNNL_ARG_DST,
-                           onednn::Filled(onednn::PlainDesc({1}, memory::data_type::f32),
-                                          {Int8DestinationScale(one.problem)}));
+  if (one.bias)
+    call.arguments.emplace(DNNL_ARG_BIAS, onednn::Filled(chosen.bias_desc(), inputs.bias));
+  AddScales(one, call.arguments);
   return call;
 }
 
 Call PrepareBackwardData(const Conv2dCase& one, const Conv2dInputs& inputs) {
-  const auto shape = ShapeOf(one.problem, one.type);
+  const auto shape = ShapeOf(one);
   const dnnl::convolution_backward_data::primitive_desc chosen(
-      onednn::CpuEngine(), algorithm::convolution_direct, shape.source, shape.weights,
-      shape.destination, shape.strides, shape.dilations, shape.begin, shape.end,
-      Forward(shape, prop_kind::forward_training, {}));
+      onednn::CpuEngine(), AlgorithmOf(one), shape.source, shape.weights, shape.destination,
+      shape.strides, shape.dilations, shape.begin, shape.end, Forward(one, shape),
+      AttributesOf(one));
   Call call{dnnl::convolution_backward_data(chosen),
             {{DNNL_ARG_DIFF_DST, onednn::Filled(chosen.diff_dst_desc(), inputs.destination)},
              {DNNL_ARG_WEIGHTS, onednn::Filled(chosen.weights_desc(), inputs.weights)}},
             onednn::Poisoned(chosen.diff_src_desc()),
+            {},
             chosen.impl_info_str()};
   call.arguments.emplace(DNNL_ARG_DIFF_SRC, call.output);
   return call;
 }
 
 Call PrepareBackwardWeights(const Conv2dCase& one, const Conv2dInputs& inputs) {
-  const auto shape = ShapeOf(one.problem, one.type);
+  const auto shape = ShapeOf(one);
   const dnnl::convolution_backward_weights::primitive_desc chosen(
-      onednn::CpuEngine(), algorithm::convolution_direct, shape.source, shape.weights,
+      onednn::CpuEngine(), AlgorithmOf(one), shape.source, shape.weights, shape.bias,
       shape.destination, shape.strides, shape.dilations, shape.begin, shape.end,
-      Forward(shape, prop_kind::forward_training, {}));
+      Forward(one, shape), AttributesOf(one));
   Call call{dnnl::convolution_backward_weights(chosen),
             {{DNNL_ARG_DIFF_DST, onednn::Filled(chosen.diff_dst_desc(), inputs.destination)},
              {DNNL_ARG_SRC, onednn::Filled(chosen.src_desc(), inputs.source)}},
             onednn::Poisoned(chosen.diff_weights_desc()),
+            one.bias ? onednn::Poisoned(chosen.diff_bias_desc()) : memory(),
             chosen.impl_info_str()};
   call.arguments.emplace(DNNL_ARG_DIFF_WEIGHTS, call.output);
+  if (one.bias) call.arguments.emplace(DNNL_ARG_DIFF_BIAS, call.bias_gradient);
   return call;
 }
 
@@ -132,56 +166,70 @@ Call PrepareCall(const Conv2dCase& one, const Conv2dInputs& inputs) {
   return PrepareBackwardWeights(one, inputs);
 }
 
-Conv2dElementBytes BytesOf(std::string_view type) {
-  const auto bytes = [](std::string_view element) {
-    return static_cast<int64_t>(memory::data_type_size(onednn::DataType(element)));
-  };
-  const auto types = TypesOf(type);
-  return {bytes(types.source), bytes(types.weights), bytes(types.destination)};
-}
-
 // Before anything is allocated.
 void RequireSupport(const Conv2dCase& one) {
-  if (one.type == "int8" && one.direction != Conv2dDirection::kForward)
+  if (IsInt8(one.types) && one.direction != Conv2dDirection::kForward)
     throw Unsupported("int8 convolutions have no backward pass: oneDNN has fwd alone");
   // Each tensor in its type and once more as f32, to fill it or to read it.
-  const auto bytes = BytesOf(one.type);
+  const auto bytes = [](int64_t count, std::string_view type) {
+    return static_cast<double>(count) * static_cast<double>(4 + ElementBytes(type));
+  };
   const auto& p = one.problem;
-  RequireHostMemory(
-      static_cast<double>(SourceCount(p)) * static_cast<double>(4 + bytes.source) +
-          static_cast<double>(WeightsCount(p)) * static_cast<double>(4 + bytes.weights) +
-          static_cast<double>(DestinationCount(p)) * static_cast<double>(4 + bytes.destination),
-      ToText(p));
+  RequireHostMemory(bytes(SourceCount(p), one.types.source) +
+                        bytes(WeightsCount(p), one.types.weights) +
+                        bytes(DestinationCount(p), one.types.destination),
+                    ToText(p));
+}
+
+// oneDNN's last resort are plain loops, four orders of magnitude slower than its kernels (0.1 to
+// 0.2 GFLOP/s on two cores): nobody wants to wait for them, nor take them for the library's speed.
+void RequireKernel(const Conv2dCase& one, const std::string& implementation) {
+  constexpr int64_t kMostFlops = 100'000'000;
+  if (implementation.starts_with("ref") && DenseFlops(one.problem) > kMostFlops)
+    throw Unsupported(
+        fmt::format("oneDNN has no kernel for this here, only its reference loops ({}): seconds or "
+                    "minutes a call",
+                    implementation));
+}
+
+// The unit that computes. With fpmath the library may compute f32 in a narrower type; it did where
+// the implementation's name has an instruction set that f32 itself cannot use.
+std::string PipeOf(const Conv2dCase& one, const std::string& implementation) {
+  const auto type = std::string(ComputeType(one.types));
+  const bool narrowed = type == "f32" && !one.fpmath.empty() &&
+                        (implementation.find("amx") != std::string::npos ||
+                         implementation.find("bf16") != std::string::npos);
+  return onednn::MatrixPipe(narrowed ? "bf16" : type, implementation);
 }
 
 PreparedCall Prepare(const Conv2dCase& one, const RunSettings& settings) {
   RequireSupport(one);
   onednn::SetThreads(settings.threads);
-  auto inputs = std::make_shared<Conv2dInputs>(
-      SeededConv2dInputs(one.problem, one.direction, one.type, settings.seed));
+  auto inputs = std::make_shared<Conv2dInputs>(SeededConv2dInputs(one, settings.seed));
   const auto what = fmt::format("conv2d {} {}", Key(one.direction), one.type);
   const auto call = std::make_shared<const Call>(
       onednn::Translated(what, [&] { return PrepareCall(one, *inputs); }));
+  RequireKernel(one, call->implementation);
   PreparedCall prepared;
   prepared.run = [call] { call->Run(); };
   prepared.verify = [one, call, inputs, seed = settings.seed] {
     call->Run();
-    auto found = CheckConv2d(one.problem, one.direction, one.type, *inputs,
-                             onednn::Plain(call->output), seed);
+    auto found = CheckConv2d(one, *inputs, call->Output(), seed);
     *inputs = {};  // up to hundreds of megabytes that the timed calls do not need
     return found;
   };
   prepared.algorithm = call->implementation;
   prepared.isa = onednn::EffectiveIsa();
-  prepared.modelled = Conv2dWork(one.problem, onednn::MatrixPipe(one.type, call->implementation),
-                                 BytesOf(one.type));
+  prepared.modelled = Conv2dWork(one, PipeOf(one, call->implementation));
+  prepared.memory = onednn::Regions(call->arguments, {DNNL_ARG_WEIGHTS, DNNL_ARG_BIAS});
   return prepared;
 }
 
 Workload Make(const BenchmarkName& name) {
-  const auto one = ReadConv2dCase(name, {"f32", "bf16", "f16", "int8"});
+  const auto one = ReadConv2dCase(name, {{"f32", "bf16", "f16", "int8"}, true, Conv2dOptions()});
   return {.name = name,
-          .prepare = [one](const RunSettings& settings) { return Prepare(one, settings); }};
+          .prepare = [one](const RunSettings& settings) { return Prepare(one, settings); },
+          .repro = ConvBenchdnn(one.problem, one.direction, one.type, name.options)};
 }
 
 [[maybe_unused]] const bool registered = RegisterCell({"Conv2D", "cpu", "onednn", Make});

@@ -124,4 +124,17 @@ Conv2dElement Conv2dElementAt(const Conv2dProblem& p, Conv2dDirection direction,
   return WeightGradientAt(p, vertical, horizontal, inputs, index);
 }
 
+Conv2dElement Conv2dBiasGradientAt(const Conv2dProblem& p, const Conv2dInputs& inputs,
+                                   int64_t filter) {
+  const int64_t image = OutputHeight(p) * OutputWidth(p);
+  Conv2dElement sum;
+  for (int64_t sample = 0; sample < p.n; ++sample)
+    for (int64_t i = 0; i < image; ++i) {
+      const double value = inputs.destination[(sample * p.k + filter) * image + i];
+      sum.value += value;
+      sum.magnitude += std::fabs(value);
+    }
+  return sum;
+}
+
 }  // namespace dlroof

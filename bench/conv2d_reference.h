@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "bench/conv2d.h"
+#include "bench/conv2d_case.h"
 
 namespace dlroof {
 
@@ -17,6 +17,7 @@ struct Conv2dArrays {
   std::vector<Number> padded_source;  // n c h+top+bottom w+left+right
   std::vector<Number> weights;        // k c/groups r s
   std::vector<Number> destination;    // n k P Q
+  std::vector<Number> bias = {};      // k; empty without
 };
 
 // Arrays of the problem's sizes, all zero.
@@ -26,7 +27,8 @@ Conv2dArrays<Number> ZeroArrays(const Conv2dProblem& p) {
       p.n * p.c * (p.h + p.pad_top + p.pad_bottom) * (p.w + p.pad_left + p.pad_right);
   return {std::vector<Number>(static_cast<size_t>(padded)),
           std::vector<Number>(static_cast<size_t>(WeightsCount(p))),
-          std::vector<Number>(static_cast<size_t>(DestinationCount(p)))};
+          std::vector<Number>(static_cast<size_t>(DestinationCount(p))),
+          {}};
 }
 
 // visit(plain index, padded index) for every element of the source.
@@ -95,6 +97,27 @@ void RunConv2dReference(const Conv2dProblem& p, Conv2dDirection direction,
   }
 }
 
+inline double Relu(double value) { return value > 0 ? value : 0; }
+
+// RunConv2dReference and what the variant adds: bias, relu, the gradient of the bias.
+template <class Number>
+void RunConv2dCase(const Conv2dCase& one, Conv2dArrays<Number>& arrays) {
+  RunConv2dReference(one.problem, one.direction, arrays);
+  const bool forward = one.direction == Conv2dDirection::kForward;
+  const auto image = static_cast<size_t>(OutputHeight(one.problem) * OutputWidth(one.problem));
+  const auto filters = static_cast<size_t>(one.problem.k);
+  if (one.bias && !forward) arrays.bias.assign(filters, Number{});
+  for (size_t i = 0; one.bias && i < arrays.destination.size(); ++i) {
+    Number& bias = arrays.bias[i / image % filters];
+    if (forward)
+      arrays.destination[i] += bias;
+    else
+      bias += arrays.destination[i];
+  }
+  if (one.relu)
+    for (auto& value : arrays.destination) value = Relu(value);
+}
+
 // One element of a direction's result, by itself: another way to the same number, which skips the
 // padding instead of multiplying it.
 struct Conv2dElement {
@@ -106,10 +129,15 @@ struct Conv2dElement {
 // gradient and weights, backward by weights source and destination's gradient.
 struct Conv2dInputs {
   std::vector<float> source, weights, destination;  // the written one is empty
+  std::vector<float> bias = {};                     // forward with bias alone
 };
 
 // `index`: position in the plain result of the direction, without padding.
 Conv2dElement Conv2dElementAt(const Conv2dProblem& problem, Conv2dDirection direction,
                               const Conv2dInputs& inputs, int64_t index);
+
+// The gradient of one filter's bias.
+Conv2dElement Conv2dBiasGradientAt(const Conv2dProblem& problem, const Conv2dInputs& inputs,
+                                   int64_t filter);
 
 }  // namespace dlroof

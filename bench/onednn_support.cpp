@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <map>
 #include <numeric>
 #include <stdexcept>
 #include <utility>
@@ -26,6 +27,12 @@ constexpr std::array<std::pair<std::string_view, memory::data_type>, 6> kTypes =
      {"s32", memory::data_type::s32},
      {"s8", memory::data_type::s8},
      {"u8", memory::data_type::u8}}};
+
+constexpr std::array<std::pair<std::string_view, dnnl::fpmath_mode>, 4> kFpmathModes = {
+    {{"bf16", dnnl::fpmath_mode::bf16},
+     {"f16", dnnl::fpmath_mode::f16},
+     {"tf32", dnnl::fpmath_mode::tf32},
+     {"any", dnnl::fpmath_mode::any}}};
 
 constexpr std::array<std::pair<dnnl::cpu_isa, std::string_view>, 11> kIsas = {
     {{dnnl::cpu_isa::sse41, "sse41"},
@@ -84,9 +91,16 @@ void Pin(const std::vector<int>& cpus) {
   }
 }
 
+// An empty region still waits until every thread has been there.
+void Gather() {
+#pragma omp parallel
+  {}
+}
+
 [[maybe_unused]] const bool registered = RegisterLibrary(
     {"onednn",
-     [] { return fmt::format("oneDNN {}, OpenMP, may use {}", Version(), EffectiveIsa()); }, Pin});
+     [] { return fmt::format("oneDNN {}, OpenMP, may use {}", Version(), EffectiveIsa()); }, Pin,
+     Gather});
 
 }  // namespace
 
@@ -104,6 +118,25 @@ memory::data_type DataType(std::string_view type) {
   for (const auto& [name, value] : kTypes)
     if (name == type) return value;
   throw Unsupported(fmt::format("oneDNN on the CPU has no type {}", type));
+}
+
+dnnl::fpmath_mode FpmathMode(std::string_view mode) {
+  for (const auto& [name, value] : kFpmathModes)
+    if (name == mode) return value;
+  throw std::logic_error(fmt::format("no fpmath mode {}", mode));
+}
+
+std::vector<MemoryRegion> Regions(const std::unordered_map<int, memory>& arguments,
+                                  const std::vector<int>& weights) {
+  std::map<const void*, MemoryRegion> regions;
+  for (const auto& [argument, memory] : arguments) {
+    const MemoryRegion region{memory.get_data_handle(), memory.get_desc().get_size(),
+                              std::find(weights.begin(), weights.end(), argument) != weights.end()};
+    if (region.bytes > 0) regions.emplace(region.begin, region);
+  }
+  std::vector<MemoryRegion> listed;
+  for (const auto& [begin, region] : regions) listed.push_back(region);
+  return listed;
 }
 
 std::string EffectiveIsa() {

@@ -5,6 +5,7 @@
 #include <dnnl.hpp>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "bench/workload.h"
@@ -18,6 +19,14 @@ dnnl::stream& CpuStream();
 // "f32 f16 bf16 s32 s8 u8" -> oneDNN's type. Throws Unsupported for a type that oneDNN's CPU engine
 // does not have.
 dnnl::memory::data_type DataType(std::string_view type);
+
+// "bf16 f16 tf32 any" -> what may replace f32 in a product.
+dnnl::fpmath_mode FpmathMode(std::string_view mode);
+
+// Where the memories of an execution lie; those of `weights` are marked as such. Empty ones are
+// left out, one that is there twice is there once.
+std::vector<MemoryRegion> Regions(const std::unordered_map<int, dnnl::memory>& arguments,
+                                  const std::vector<int>& weights);
 
 // The highest ISA the library may use here, after ONEDNN_MAX_CPU_ISA: "avx512_core_vnni"; an ISA
 // newer than this source knows is its number, "isa_0x3fef".

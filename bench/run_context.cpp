@@ -17,7 +17,10 @@ json Conventions() {
   return {
       {"flops",
        "a fused multiply-add is 2; useful work of the definition, padding taps included (dense)"},
-      {"flops.conv2d", "2*N*K*P*Q*(C/g)*R*S in every direction"},
+      {"flops.conv2d",
+       "2*N*K*P*Q*(C/g)*R*S in every direction; each bias add, relu and add to the bias gradient "
+       "1, "
+       "apart"},
       {"flops.lstm",
        "matrix products and elementwise part apart; each sigmoid, tanh, add and multiply of the "
        "elementwise part counts 1"},
@@ -29,8 +32,13 @@ json Conventions() {
        "threads waited for a CPU more than 1 % of the time, or the main thread was off its CPU 2 % "
        "of the time "
        "more than in the best repetition"},
-      {"cache", "warm: calls follow each other on the same data"},
-      {"data", "seeded uniform random numbers"},
+      {"cache",
+       "warm: calls follow each other on the same data; cold: before each call all its tensors "
+       "(cold-weights: its weights) are flushed from the caches of every CPU, outside the timing; "
+       "its threads are awake"},
+      {"data",
+       "seeded uniform random numbers; int8 convolutions without scales small ones, so that sums "
+       "fit 8 bit"},
       {"prefixes", "SI: 1 GB = 1e9 byte"}};
 }
 
@@ -85,7 +93,8 @@ json RunContext(const std::string& command, const RunSettings& settings) {
           {"environment", Environment()},
           {"threads", settings.threads},
           {"seed", settings.seed},
-          {"pinned_cpus", settings.cpus}};
+          {"pinned_cpus",
+           std::vector<int>(settings.cpus.begin(), settings.cpus.begin() + settings.threads)}};
 }
 
 }  // namespace dlroof

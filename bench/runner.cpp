@@ -10,6 +10,7 @@
 #include <optional>
 #include <set>
 
+#include "counters/cache_eviction.h"
 #include "counters/clocks.h"
 #include "reporters/run_file.h"
 #include "reporters/work_counters.h"
@@ -38,7 +39,7 @@ class Runner {
   void Run(benchmark::State& state, const Workload& workload) {
     try {
       Prepare(workload);
-      Time(state);
+      Time(state, workload.cache);
       Attach(state, workload);
       started_.insert(ToText(workload.name));
     } catch (const Unsupported& error) {
@@ -67,16 +68,42 @@ class Runner {
   void Prepare(const Workload& workload) {
     const std::string name = ToText(workload.name);
     if (call_ && prepared_ == name) return;
-    if (!pinned_ && !settings_.cpus.empty()) {
-      for (const auto& library : AllLibraries()) library.pin(settings_.cpus);
-      pinned_ = true;
-    }
     call_.reset();
-    PreparedCall call = workload.prepare(settings_);
+    threads_ = workload.threads > 0 ? workload.threads : settings_.threads;
+    Pin();
+    RunSettings settings = settings_;
+    settings.threads = threads_;
+    PreparedCall call = workload.prepare(settings);
+    if (workload.cache != CacheState::kWarm) FindSpans(call, workload.cache);
     if (verified_.count(name) == 0) verified_[name] = Verify(call);
     call.run();  // first-time work of the library stays out of the timing
     prepared_ = name;
     call_ = std::move(call);
+  }
+
+  // As many of the CPUs as there are threads.
+  void Pin() {
+    if (settings_.cpus.empty()) return;
+    if (static_cast<size_t>(threads_) > settings_.cpus.size())
+      throw Unsupported(
+          fmt::format("threads{}: this process may use {} CPUs, and each thread "
+                      "needs its own",
+                      threads_, settings_.cpus.size()));
+    const std::vector<int> cpus(settings_.cpus.begin(), settings_.cpus.begin() + threads_);
+    if (cpus == pinned_) return;
+    for (const auto& library : AllLibraries()) library.pin(cpus);
+    pinned_ = cpus;
+  }
+
+  // What a cold call must not find in a cache.
+  void FindSpans(const PreparedCall& call, CacheState cache) {
+    evicted_.clear();
+    for (const auto& region : call.memory)
+      if (cache == CacheState::kCold || region.weights)
+        evicted_.push_back({region.begin, region.bytes});
+    if (evicted_.empty())
+      throw Unsupported(fmt::format("{}: this call does not say where its {} lie", Key(cache),
+                                    cache == CacheState::kCold ? "tensors" : "weights"));
   }
 
   static std::string Verify(const PreparedCall& call) {
@@ -88,18 +115,41 @@ class Runner {
                        found.tolerance);
   }
 
-  void Time(benchmark::State& state) {
+  void Time(benchmark::State& state, CacheState cache) {
+    if (cache != CacheState::kWarm) return TimeCold(state);
     const auto& run = call_->run;
     const ClockReading begin = ReadClocks();
     for (auto _ : state) run();
     spent_ = ReadClocks() - begin;
   }
 
+  // Each call by itself, after its memory has left the caches and its threads have gathered.
+  void TimeCold(benchmark::State& state) {
+    const auto& run = call_->run;
+    const auto gather = [] {
+      for (const auto& library : AllLibraries()) library.gather();
+    };
+    spent_ = {};
+    for (auto _ : state) {
+      evicted_bytes_ = Evict(evicted_);
+      const ClockReading spent = SpentBy(gather, run);
+      state.SetIterationTime(spent.wall);
+      spent_.thread_cpu += spent.thread_cpu;
+      spent_.process_cpu += spent.process_cpu;
+      if (spent.run_delay) spent_.run_delay = spent_.run_delay.value_or(0) + *spent.run_delay;
+    }
+  }
+
   void Attach(benchmark::State& state, const Workload& workload) const {
     const auto iterations = static_cast<double>(state.iterations());
+    if (workload.cache != CacheState::kWarm) {
+      // Google Benchmark's own CPU time includes the eviction.
+      state.counters[kMainCpuSecondsCounter] = spent_.thread_cpu / iterations;
+      state.counters[kEvictedBytesCounter] = static_cast<double>(evicted_bytes_);
+    }
     state.counters[kCpuSecondsCounter] = spent_.process_cpu / iterations;
     if (spent_.run_delay) state.counters[kRunDelayCounter] = *spent_.run_delay / iterations;
-    state.counters[kThreadsCounter] = call_->threads > 0 ? call_->threads : settings_.threads;
+    state.counters[kThreadsCounter] = call_->threads > 0 ? call_->threads : threads_;
     state.counters[kSeedCounter] = settings_.seed;
     state.counters[kCacheCounter] = static_cast<double>(workload.cache);
     for (const auto& [key, value] : ToCounters(Provenance::kModelled, call_->modelled))
@@ -114,7 +164,10 @@ class Runner {
   }
 
   RunSettings settings_;
-  bool pinned_ = false;
+  std::vector<int> pinned_;          // CPUs, by thread
+  int threads_ = 1;                  // of the prepared call
+  std::vector<MemorySpan> evicted_;  // before each cold call
+  std::int64_t evicted_bytes_ = 0;   // [byte] by the last eviction
   std::string prepared_;
   std::optional<PreparedCall> call_;
   std::map<std::string, std::string> verified_;
@@ -142,9 +195,12 @@ void RegisterWorkloads(const std::vector<Workload>& workloads, const RunSettings
       else
         runner->Run(state, workload);
     };
-    benchmark::RegisterBenchmark(ToText(workload.name).c_str(), body)
-        ->UseRealTime()
-        ->Unit(benchmark::kMicrosecond);
+    auto* const registered = benchmark::RegisterBenchmark(ToText(workload.name).c_str(), body)
+                                 ->Unit(benchmark::kMicrosecond);
+    if (workload.cache == CacheState::kWarm)
+      registered->UseRealTime();
+    else
+      registered->UseManualTime();
   }
 }
 

@@ -135,6 +135,7 @@ Workload MakeWorkload(const std::string& text) {
       workload.name = name;
       workload.threads = common.threads;
       workload.cache = common.cache;
+      if (workload.cache != CacheState::kWarm) workload.repro.clear();  // benchdnn 3.2 is warm
       return workload;
     }
   for (const auto& cell : kOptionalCells)

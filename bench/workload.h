@@ -43,7 +43,9 @@ struct PreparedCall {
 
 struct RunSettings {
   int threads = 1;
-  std::vector<int> cpus;  // one for each thread to stay on; empty: not pinned
+  // The first for the first thread to stay on, and so on, as many as may be used; empty: threads
+  // are not pinned.
+  std::vector<int> cpus;
   unsigned seed = 1;
 };
 
@@ -87,6 +89,8 @@ struct Library {
   std::function<std::string()> description;  // version, threading, ISA that it may use
   // Keeps its i-th thread on cpus[i] from now on, and with it the calling thread on cpus[0].
   std::function<void(const std::vector<int>& cpus)> pin;
+  // Its threads have work to do and then wait for more: a call that begins now need not wake them.
+  std::function<void()> gather;
 };
 bool RegisterLibrary(Library library);
 const std::vector<Library>& AllLibraries();

@@ -55,6 +55,21 @@ ClockReading operator-(const ClockReading& end, const ClockReading& begin) {
   return difference;
 }
 
+ClockReading SpentBy(const std::function<void()>& ready, const std::function<void()>& call) {
+  ClockReading begin, end;
+  begin.run_delay = ProcessRunDelay();
+  ready();
+  begin.process_cpu = CpuSeconds(CLOCK_PROCESS_CPUTIME_ID);
+  begin.thread_cpu = CpuSeconds(CLOCK_THREAD_CPUTIME_ID);
+  begin.wall = WallSeconds();
+  call();
+  end.wall = WallSeconds();
+  end.thread_cpu = CpuSeconds(CLOCK_THREAD_CPUTIME_ID);
+  end.process_cpu = CpuSeconds(CLOCK_PROCESS_CPUTIME_ID);
+  end.run_delay = ProcessRunDelay();
+  return end - begin;
+}
+
 std::optional<double> ParseRunDelay(std::string_view schedstat) {
   const auto space = schedstat.find(' ');
   if (space == std::string_view::npos) return std::nullopt;

@@ -46,6 +46,7 @@ struct Record {
   std::string repro;      // arguments of benchdnn that time the same call; empty: it cannot
   int threads = 0;        // 0: not known (plain Google Benchmark file)
   std::string cache;      // "warm", "cold", "cold-weights"; empty: not known
+  std::optional<double> evicted_bytes;  // [byte] dropped from all caches before each call
   std::optional<unsigned> seed;
   std::vector<Repetition> repetitions;
   std::map<Provenance, Work> work;

@@ -86,6 +86,7 @@ void PutIdentity(const Record& record, json& object) {
   PutIfSaid(object, "repro", record.repro);
   if (record.threads > 0) object["threads"] = record.threads;
   PutIfSaid(object, "cache", record.cache);
+  PutIfKnown(object, "evicted_bytes", record.evicted_bytes);
   PutIfKnown(object, "seed", record.seed);
 }
 
@@ -176,6 +177,7 @@ Record RecordFromJson(const JsonReader& at) {
   record.algorithm = at.TextOr("algorithm", "");
   record.verified = at.TextOr("verified", "");
   record.repro = at.TextOr("repro", "");
+  record.evicted_bytes = at.OptionalNumber("evicted_bytes");
   const double threads = at.OptionalNumber("threads").value_or(0);
   if (threads < 0 || threads > 1e6) at.Refuse("threads", "a thread count");
   record.threads = static_cast<int>(threads);

@@ -40,6 +40,7 @@ void ReadCounters(const std::map<std::string, double>& counters, Record& record)
   record.work = WorkFromCounters(counters);
   record.threads = static_cast<int>(Find(counters, kThreadsCounter).value_or(0));
   if (const auto seed = Find(counters, kSeedCounter)) record.seed = static_cast<unsigned>(*seed);
+  record.evicted_bytes = Find(counters, kEvictedBytesCounter);
   if (const auto cache = Find(counters, kCacheCounter))
     record.cache = *cache == 0 ? "warm" : *cache == 1 ? "cold" : "cold-weights";
 }
@@ -143,7 +144,8 @@ Record RecordFromEntries(const std::vector<Entry>& entries) {
     }
     Repetition repetition;
     repetition.seconds = entry.seconds;
-    repetition.main_cpu_seconds = entry.main_cpu_seconds;
+    repetition.main_cpu_seconds =
+        Find(entry.counters, kMainCpuSecondsCounter).value_or(entry.main_cpu_seconds);
     repetition.cpu_seconds = Find(entry.counters, kCpuSecondsCounter);
     repetition.run_delay_seconds = Find(entry.counters, kRunDelayCounter);
     repetition.iterations = entry.iterations;

@@ -20,6 +20,10 @@ std::map<Provenance, Work> WorkFromCounters(const std::map<std::string, double>&
 // What else a repetition carries; all but `threads` may be unknown.
 inline constexpr const char* kCpuSecondsCounter =
     "dlroof/cpu_seconds";  // [s] all threads, per call
+inline constexpr const char* kMainCpuSecondsCounter =
+    "dlroof/main_cpu_seconds";  // [s] main thread, per call, where Google Benchmark's is not that
+inline constexpr const char* kEvictedBytesCounter =
+    "dlroof/evicted_bytes";  // [byte] dropped from the caches before each call
 inline constexpr const char* kRunDelayCounter = "dlroof/run_delay_seconds";  // [s] per call
 inline constexpr const char* kThreadsCounter = "dlroof/threads";
 inline constexpr const char* kSeedCounter = "dlroof/seed";

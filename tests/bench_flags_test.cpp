@@ -33,7 +33,10 @@ TEST(OwnFlags, AreReadAndAnythingElseIsRefusedByName) {
   EXPECT_THAT(Refusal({"--dlroof_thread=3"}), HasSubstr("--dlroof_thread=3"));
   EXPECT_THAT(Refusal({"stray"}), HasSubstr("stray"));
   EXPECT_THAT(Refusal({"--dlroof_threads=0"}), HasSubstr("4096"));
-  EXPECT_THAT(Refusal({"--dlroof_cache=cold"}), HasSubstr("cold"));
+  EXPECT_THAT(Refusal({"--dlroof_cache=tepid"}), HasSubstr("tepid"));
+  EXPECT_EQ(flags.cache, CacheState::kWarm);
+  ReadOwnFlags({"--dlroof_cache=cold-weights"}, flags);
+  EXPECT_EQ(flags.cache, CacheState::kColdWeights);
   EXPECT_THAT(Refusal({"--dlroof_counters=cupti"}), HasSubstr("cupti"));
 }
 

@@ -53,10 +53,17 @@ TEST(Conv2dReference, CountsWhatTheClosedFormSays) {
   for (int i = 0; i < 600; ++i) {
     const auto p = SmallProblem(random);
     for (const auto direction : kAll) {
+      Conv2dCase one;
+      one.problem = p;
+      one.direction = direction;
+      one.bias = direction != Conv2dDirection::kBackwardData && i % 2 == 0;
+      one.relu = direction == Conv2dDirection::kForward && i % 3 == 0;
       auto arrays = ZeroArrays<Counted>(p);
+      arrays.bias.resize(p.k);
       Counted::operations = 0;
-      RunConv2dReference(p, direction, arrays);
-      ASSERT_EQ(Counted::operations, DenseFlops(p)) << Key(direction) << ' ' << ToText(p);
+      RunConv2dCase(one, arrays);
+      ASSERT_EQ(Counted::operations, DenseFlops(p) + ElementwiseFlops(one))
+          << Key(direction) << ' ' << ToText(p) << one.bias << one.relu;
     }
   }
 }
@@ -66,7 +73,10 @@ TEST(Conv2dReference, LoopsAndSingleElementsAgree) {
   for (int i = 0; i < 300; ++i) {
     const auto p = SmallProblem(random);
     for (const auto direction : kAll) {
-      const auto inputs = SeededConv2dInputs(p, direction, "f64", i);
+      Conv2dCase one;
+      one.problem = p;
+      one.direction = direction;
+      const auto inputs = SeededConv2dInputs(one, i);
       auto arrays = Arrays<double>(p, inputs);
       RunConv2dReference(p, direction, arrays);
       auto output = direction == Conv2dDirection::kForward ? arrays.destination : arrays.weights;
@@ -76,8 +86,8 @@ TEST(Conv2dReference, LoopsAndSingleElementsAgree) {
             p, [&](int64_t to, int64_t from) { output.at(to) = arrays.padded_source.at(from); });
       }
       for (size_t j = 0; j < output.size(); ++j) {
-        const auto one = Conv2dElementAt(p, direction, inputs, static_cast<int64_t>(j));
-        ASSERT_NEAR(output[j], one.value, 1e-14 * one.magnitude) << Key(direction) << ToText(p);
+        const auto right = Conv2dElementAt(p, direction, inputs, static_cast<int64_t>(j));
+        ASSERT_NEAR(output[j], right.value, 1e-14 * right.magnitude) << Key(direction) << ToText(p);
       }
     }
   }
@@ -112,10 +122,13 @@ TEST(Conv2dReference, StridePaddingDilationAndGroupsByHand) {
 }
 
 TEST(Conv2dReferenceCell, VerifiesItselfAndKnowsItsWork) {
-  for (const std::string direction : {"fwd", "bwd_data", "bwd_weights"}) {
-    const auto call =
-        MakeWorkload("Conv2D/cpu/reference/" + direction + "/f64/n2c4h9w8k6r3s2_s2x1p1:0x0:1d1x2g2")
-            .prepare({});
+  for (const std::string direction :
+       {"fwd", "bwd_data", "bwd_weights", "fwd+/bias/relu", "bwd_weights+/bias"}) {
+    const auto plus = std::min(direction.find('+'), direction.size());
+    const auto options = direction.substr(std::min(plus + 1, direction.size()));
+    const auto call = MakeWorkload("Conv2D/cpu/reference/" + direction.substr(0, plus) +
+                                   "/f64/n2c4h9w8k6r3s2_s2x1p1:0x0:1d1x2g2" + options)
+                          .prepare({});
     const auto found = call.verify();
     EXPECT_TRUE(found.ok) << direction << ' ' << found.max_error << ' ' << found.how;
     EXPECT_THAT(found.how, testing::StartsWith("all "));

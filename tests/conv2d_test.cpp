@@ -145,52 +145,11 @@ TEST(Conv2dShape, ColumnsCountFromTheLongerLine) {
   }
 }
 
-TEST(Conv2dWork, CountsDenseFlopsAndEachTensorOnce) {
-  // 2 images of 4 channels 5x6, 6 filters 3x2 in 2 groups, stride 2, one more row below and one
-  // more column on the right: P = (6-3)/2+1 = 2, Q = (7-2)/2+1 = 3.
-  const auto p = ParseConv2d("n2c4h5w6k6r3s2_s2p0:1x0:1g2");
-  EXPECT_EQ(OutputHeight(p), 2);
-  EXPECT_EQ(OutputWidth(p), 3);
-  // 2 * N K P Q (C/g) R S = 2 * 2*6*2*3 * 2*3*2 = 1728
-  EXPECT_EQ(DenseFlops(p), 1728);
-  const auto work = Conv2dWork(p, "bf16.matrix", {2, 2, 2});
-  EXPECT_EQ(work.flops.at("bf16.matrix"), 1728);
-  EXPECT_EQ(work.parts.at("matrix"), 1728);
-  EXPECT_EQ(work.launches, 1);
-  // Source 2*4*5*6 = 240, weights 6*2*3*2 = 72, destination 2*6*2*3 = 72, 2 byte each.
-  EXPECT_EQ(work.bytes.at(Level::kDram), 2 * (240 + 72 + 72));
-  EXPECT_EQ(Conv2dWork(p, "int8.vector", {1, 1, 4}).bytes.at(Level::kDram), 240 + 72 + 4 * 72);
-}
-
 TEST(Conv2dWork, IsThePapersCountForItsBaseCase) {
   // 2*16*56*56*64*64*9: TensorFlow's SAME padding gives 56x56 outputs.
   const auto p = ParseConv2d("n16c64h112w112k64r3s3_s2p0:1x0:1");
   EXPECT_EQ(OutputHeight(p), 56);
   EXPECT_EQ(DenseFlops(p), 3699376128);
-}
-
-std::string CaseRefusal(const BenchmarkName& name) {
-  try {
-    ReadConv2dCase(name, {"f32", "bf16"});
-  } catch (const BadInput& error) {
-    return error.what();
-  }
-  return "accepted";
-}
-
-TEST(Conv2dCase, RefusalsCountColumnsInTheWholeName) {
-  // Conv2D/cpu/onednn/ is 18 characters long.
-  const BenchmarkName good{"Conv2D", "cpu", "onednn", "fwd", "f32", "n1c1h8w8k1r3s3", {}};
-  EXPECT_EQ(CaseRefusal(good), "accepted");
-  auto bad = good;
-  bad.direction = "bwd";
-  EXPECT_THAT(CaseRefusal(bad), HasSubstr("column 19: expected a direction"));
-  bad = good, bad.type = "f8";
-  EXPECT_THAT(CaseRefusal(bad), HasSubstr("column 23: expected a type (f32, bf16), got 'f8'"));
-  bad = good, bad.problem = "n1c1h8w8k1r3s3_q";
-  EXPECT_THAT(CaseRefusal(bad), HasSubstr("column 42"));
-  bad = good, bad.options = {"cold"};
-  EXPECT_THAT(CaseRefusal(bad), HasSubstr("column 42: Conv2D/cpu/onednn has no option 'cold'"));
 }
 
 }  // namespace

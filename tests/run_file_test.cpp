@@ -96,6 +96,7 @@ TEST(WorkCounters, LabelKeepsAlgorithmAndVerificationApart) {
   ReadLabel(ToLabel("brgemm", "avx512_core", "all 12 outputs, error 1 of 2", "--conv mb1"), record);
   EXPECT_EQ(record.algorithm, "brgemm; isa avx512_core");
   EXPECT_EQ(record.verified, "all 12 outputs, error 1 of 2");
+  EXPECT_EQ(record.repro, "--conv mb1");
 }
 
 TEST(BareName, DropsOnlyWhatGoogleBenchmarkAppends) {

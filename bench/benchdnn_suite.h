@@ -1,0 +1,40 @@
+// Reads problem lines and batch files of benchdnn, the benchmark program of oneDNN 3.2, as
+// benchmarks of ours.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace dlroof {
+
+struct BenchdnnBenchmark {
+  std::string name;    // ours; empty: dlroof has no such benchmark
+  std::string reason;  // why not, when name is empty: "3-D convolution"
+  std::string text;    // the problem text as written in the line
+  std::string file;
+  int line = 0;
+};
+
+// Whether a file is one of benchdnn's: its first word is an option, a problem, or the program.
+bool LooksLikeBenchdnn(std::string_view text);
+
+// The benchmarks of a file of benchdnn's drivers conv and rnn, in its order: every problem with
+// every combination of the values that the options before it have, those of the driver's first
+// option varying slowest. `text` is what `file` holds; `file` is named in messages, and its folder
+// is where --batch=FILE is looked for: beside the file that says it, in that folder's conv or rnn,
+// then likewise from `file` itself.
+//
+// The driver is that of the first problem until --conv or --rnn says otherwise; those begin a new
+// command, as lines that benchdnn prints have them: all options are at their defaults again.
+// Options that change no call (how long to measure, what to print, --skip-impl) are checked and
+// ignored; --match and --start leave out what they do in benchdnn (a problem's first combination
+// that does not match ends that problem). The driver's default --dir=FWD_B is a training call with
+// bias.
+//
+// Throws BadInput, "FILE:LINE: column N: ...", for an option that the driver does not have (by its
+// name), a value or problem that cannot be, a batch file that cannot be read or includes itself,
+// and beyond 500,000 benchmarks.
+std::vector<BenchdnnBenchmark> ReadBenchdnn(std::string_view text, const std::string& file);
+
+}  // namespace dlroof

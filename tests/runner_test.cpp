@@ -1,0 +1,152 @@
+#include "bench/runner.h"
+
+#include <benchmark/benchmark.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <sstream>
+
+#include "reporters/google_benchmark.h"
+
+namespace dlroof {
+namespace {
+
+using testing::HasSubstr;
+
+// What fake workloads saw.
+struct Log {
+  std::vector<std::string> prepared;
+  std::vector<int> threads;
+  int alive = 0, most_alive = 0;
+};
+
+// Keeps count of how many calls are prepared at a time.
+struct Alive {
+  explicit Alive(Log& seen) : log(seen) { log.most_alive = std::max(log.most_alive, ++log.alive); }
+  ~Alive() { --log.alive; }
+  Alive(const Alive&) = delete;
+  Alive& operator=(const Alive&) = delete;
+  Log& log;
+};
+
+Workload Fake(const std::string& name, Log& log, bool with_memory = true) {
+  return {.name = ParseBenchmarkName(name), .prepare = [&log, name, with_memory](auto& settings) {
+            log.prepared.push_back(name);
+            log.threads.push_back(settings.threads);
+            const auto alive = std::make_shared<Alive>(log);
+            const auto values = std::make_shared<std::vector<double>>(1000, 1.0);
+            PreparedCall call;
+            call.run = [alive, values] {
+              for (double& value : *values) value = value * 0.5 + 1;
+            };
+            call.verify = [] { return Verification{true, 0, 1, "by decree"}; };
+            call.algorithm = "fake";
+            call.modelled.launches = 1;
+            if (with_memory)
+              call.memory = {{values->data(), 4000, false}, {values->data() + 500, 4000, true}};
+            return call;
+          }};
+}
+
+// Runs those that match `filter` and gives back their records.
+std::vector<Record> Records(const std::vector<Workload>& workloads, const RunSettings& settings,
+                            const std::string& filter) {
+  std::string program = "test", time = "--benchmark_min_time=0.001",
+              repetitions = "--benchmark_repetitions=2";
+  char* arguments[] = {program.data(), time.data(), repetitions.data(), nullptr};
+  int count = 3;
+  benchmark::Initialize(&count, arguments);
+  benchmark::ClearRegisteredBenchmarks();
+  RegisterWorkloads(workloads, settings);
+  Session session(nlohmann::json::object(), [] { return std::vector<Machine>{}; });
+  TerminalReporter reporter(session);
+  std::ostringstream out, err;
+  reporter.SetOutputStream(&out);
+  reporter.SetErrorStream(&err);
+  benchmark::RunSpecifiedBenchmarks(&reporter, filter);
+  benchmark::ClearRegisteredBenchmarks();
+  return session.file().records;
+}
+
+TEST(Runner, PreparesWhatTheFilterKeepsOneAtATime) {
+  Log log;
+  std::vector<Workload> workloads;
+  for (const std::string size : {"1", "2", "3", "4"})
+    workloads.push_back(Fake("Fake/cpu/none/fwd/f32/n" + size, log));
+  const auto records = Records(workloads, {}, "n[234]");
+  EXPECT_EQ(records.size(), 3);
+  EXPECT_THAT(log.prepared,
+              testing::ElementsAre("Fake/cpu/none/fwd/f32/n2", "Fake/cpu/none/fwd/f32/n3",
+                                   "Fake/cpu/none/fwd/f32/n4"));
+  EXPECT_EQ(log.most_alive, 1);
+}
+
+TEST(Runner, AColdCallSaysWhatItEvicted) {
+  Log log;
+  auto warm = Fake("Fake/cpu/none/fwd/f32/n1", log);
+  auto cold = Fake("Fake/cpu/none/fwd/f32/n1/cold", log);
+  cold.cache = CacheState::kCold;
+  auto weights = Fake("Fake/cpu/none/fwd/f32/n1/cold-weights", log);
+  weights.cache = CacheState::kColdWeights;
+  const auto records = Records({warm, cold, weights}, {}, "all");
+  ASSERT_EQ(records.size(), 3);
+  EXPECT_EQ(records[0].cache, "warm");
+  EXPECT_FALSE(records[0].evicted_bytes);
+  EXPECT_EQ(records[1].name, "Fake/cpu/none/fwd/f32/n1/cold");
+  EXPECT_EQ(records[1].cache, "cold");
+  // Two regions of 4000 byte: 63 or 64 lines of 64 byte each, as they lie.
+  EXPECT_GE(records[1].evicted_bytes, 2 * 63 * 64);
+  EXPECT_LE(records[1].evicted_bytes, 2 * 64 * 64);
+  EXPECT_EQ(records[2].cache, "cold-weights");
+  EXPECT_GE(records[2].evicted_bytes, 63 * 64);
+  EXPECT_LE(records[2].evicted_bytes, 64 * 64);
+  for (const auto& record : records) {
+    EXPECT_EQ(record.status, Status::kOk) << record.reason;
+    EXPECT_EQ(record.repetitions.size(), 2);
+    for (const auto& repetition : record.repetitions) EXPECT_GT(repetition.seconds, 0);
+  }
+}
+
+TEST(Runner, ColdWithoutKnownMemoryIsUnsupportedNotWarm) {
+  Log log;
+  auto cold = Fake("Fake/cpu/none/fwd/f32/n1/cold", log, false);
+  cold.cache = CacheState::kCold;
+  const auto records = Records({cold}, {}, "all");
+  ASSERT_EQ(records.size(), 1);
+  EXPECT_EQ(records[0].status, Status::kUnsupported);
+  EXPECT_THAT(records[0].reason, HasSubstr("cold"));
+}
+
+TEST(Runner, ThreadsOfANameWinOverTheRuns) {
+  Log log;
+  auto one = Fake("Fake/cpu/none/fwd/f32/n1/threads1", log);
+  one.threads = 1;
+  auto many = Fake("Fake/cpu/none/fwd/f32/n1/threads4000", log);
+  many.threads = 4000;
+  const RunSettings settings{.threads = 2, .cpus = {0, 0}};
+  const auto records = Records({Fake("Fake/cpu/none/fwd/f32/n1", log), one, many}, settings, "all");
+  ASSERT_EQ(records.size(), 3);
+  EXPECT_THAT(log.threads, testing::ElementsAre(2, 1));
+  EXPECT_EQ(records[0].threads, 2);
+  EXPECT_EQ(records[1].threads, 1);
+  EXPECT_EQ(records[2].status, Status::kUnsupported);
+  EXPECT_THAT(records[2].reason, HasSubstr("may use 2 CPUs"));
+}
+
+TEST(Runner, EveryRecordKeepsItsReproLine) {
+  Log log;
+  auto good = Fake("Fake/cpu/none/fwd/f32/n1", log);
+  good.repro = "--conv --mode=P mb1";
+  Workload refused{.name = ParseBenchmarkName("Fake/cpu/none/fwd/f32/n2"),
+                   .prepare = [](auto&) -> PreparedCall { throw Unsupported("not here"); },
+                   .repro = "--conv --mode=P mb2"};
+  const auto records = Records({good, refused}, {}, "all");
+  ASSERT_EQ(records.size(), 2);
+  EXPECT_EQ(records[0].repro, "--conv --mode=P mb1");
+  EXPECT_EQ(records[1].repro, "--conv --mode=P mb2");
+  EXPECT_EQ(records[1].algorithm, "");
+}
+
+}  // namespace
+}  // namespace dlroof
