@@ -1,11 +1,6 @@
 #include "bench/lstm_onednn_builder.h"
 
-#include <fmt/format.h>
-
-#include <array>
 #include <cmath>
-#include <stdexcept>
-#include <utility>
 
 #include "bench/onednn_support.h"
 
@@ -14,19 +9,6 @@ namespace {
 
 using dnnl::memory;
 using Weights = LstmLayerWeights<float>;
-
-constexpr std::array<std::pair<std::string_view, dnnl::fpmath_mode>, 5> kFpmathModes = {
-    {{"strict", dnnl::fpmath_mode::strict},
-     {"bf16", dnnl::fpmath_mode::bf16},
-     {"f16", dnnl::fpmath_mode::f16},
-     {"tf32", dnnl::fpmath_mode::tf32},
-     {"any", dnnl::fpmath_mode::any}}};
-
-dnnl::fpmath_mode FpmathMode(std::string_view key) {
-  for (const auto& [name, mode] : kFpmathModes)
-    if (name == key) return mode;
-  throw std::logic_error(fmt::format("no fpmath mode {}", key));
-}
 
 dnnl::rnn_direction DirectionOf(const LstmProblem& problem) {
   if (problem.passes == LstmPasses::kConcatenated) return dnnl::rnn_direction::bidirectional_concat;
@@ -87,7 +69,8 @@ LstmBuilder::LstmBuilder(const LstmRequest& request, const LstmType& type,
                          const LstmInput<float>& input)
     : request_(request), problem_(request.problem), type_(type), input_(input) {
   // Set even to the default: the environment can change that.
-  attributes_.set_fpmath_mode(FpmathMode(request.fpmath));
+  attributes_.set_fpmath_mode(request.fpmath == "strict" ? dnnl::fpmath_mode::strict
+                                                         : FpmathMode(request.fpmath));
   if (!IsQuantized(type)) return;
   const float weight_scale = kInt8WeightSteps / Int8WeightLimit(problem_);
   for (auto* attributes : {&attributes_, &quantization_}) {

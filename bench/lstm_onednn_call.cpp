@@ -134,13 +134,8 @@ std::vector<MemoryRegion> LstmCall::Memory() const {
   std::vector<MemoryRegion> regions;
   std::unordered_set<const void*> seen;
   for (const auto& step : Steps())
-    for (const auto& [argument, memory] : step.arguments) {
-      const size_t bytes = memory.get_desc().get_size();
-      const void* begin = memory.get_data_handle();
-      if (bytes == 0 || !seen.insert(begin).second) continue;
-      const bool weights = std::find(kWeights.begin(), kWeights.end(), argument) != kWeights.end();
-      regions.push_back({begin, bytes, weights});
-    }
+    for (const auto& region : Regions(step.arguments, {kWeights.begin(), kWeights.end()}))
+      if (seen.insert(region.begin).second) regions.push_back(region);
   return regions;
 }
 

@@ -1,8 +1,14 @@
 #include "bench/lstm_benchdnn.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstddef>
+#include <iterator>
+#include <random>
+
+#include "bench/benchdnn_suite.h"
 #include "bench/benchmark_name.h"
 #include "bench/lstm_types.h"
 
@@ -12,7 +18,7 @@ namespace {
 using testing::ElementsAre;
 
 std::string LineOf(const std::string& rest) {
-  const auto name = ParseBenchmarkName("LSTM/cpu/onednn/" + rest);
+  const auto name = ParseBenchmarkName(rest.starts_with("LSTM") ? rest : "LSTM/cpu/onednn/" + rest);
   return LstmBenchdnn(
       ParseLstmRequest(
           name, LstmTypeNames(),
@@ -53,6 +59,34 @@ TEST(LstmBenchdnn, IsSilentWhereItCannotSayTheCall) {
   EXPECT_EQ(LineOf("fwd_inference/f32/t2n3i7h7l2bi"), "");    // passes meet after each layer
   EXPECT_EQ(LineOf("fwd_inference/f32/t2n3i7h7/ldigo"), "");  // no option for weights' layout
   EXPECT_EQ(LineOf("fwd_inference/bf16/t2n3i7h7p3"), "");     // skipped there
+}
+
+// Over random names: what benchdnn's line says is read as the benchmark that it came from.
+TEST(LstmBenchdnn, ReadsBackAsTheSameBenchmark) {
+  std::mt19937 random(5);
+  const auto pick = [&](const auto& choices) {
+    return *(std::begin(choices) +
+             static_cast<std::ptrdiff_t>(random() % static_cast<size_t>(std::size(choices))));
+  };
+  const std::vector<std::string> directions = {"fwd_inference", "fwd_training", "bwd"};
+  const std::vector<std::string> widths = {"i5h7",     "i7h7",   "i7h7l3",   "i5h9p4",
+                                           "i5h9l2p5", "i4h4bi", "i5h7bisum"};
+  const std::vector<std::string> peepholes = {"", "/peephole"};
+  const std::vector<std::string> modes = {"", "/fpmath-bf16", "/fpmath-f16", "/fpmath-tf32",
+                                          "/fpmath-any"};
+  int lines = 0;
+  for (int k = 0; k < 3000; ++k) {
+    const auto name = fmt::format("LSTM/cpu/onednn/{}/{}/t{}n{}{}{}{}", pick(directions),
+                                  pick(LstmTypeNames()), 1 + random() % 40, 1 + random() % 40,
+                                  pick(widths), pick(peepholes), pick(modes));
+    const auto line = LineOf(name);
+    if (line.empty()) continue;  // bf16 with a projection
+    const auto read = ReadBenchdnn(line, "line");
+    ASSERT_EQ(read.size(), 1U) << line;
+    ASSERT_EQ(read[0].name, name) << line << ": " << read[0].reason;
+    ++lines;
+  }
+  EXPECT_GT(lines, 2500);
 }
 
 TEST(LstmStages, OnePrimitiveWhereTheLibrarysStackIsTheSame) {
