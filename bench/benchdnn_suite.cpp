@@ -80,7 +80,7 @@ class Reader {
   const BenchdnnFile* Batch(const BenchdnnFile& from, std::string_view name);
   void BeginCommand(BenchdnnDriver driver, int line);
   void ReadOption(std::string_view option, std::string_view value, int line);
-  // False for an option that none of the drivers' options, but what they run depends on.
+  // Options of no driver on which it depends what runs, or where; false for any other.
   bool ReadGlobal(std::string_view option, std::string_view value, int line);
   void ReadProblem(const BenchdnnToken& token, const BenchdnnFile& file);
   template <typename Problem>
@@ -197,6 +197,9 @@ bool Reader::ReadGlobal(std::string_view option, std::string_view value, int lin
 }
 
 void Reader::ReadProblem(const BenchdnnToken& token, const BenchdnnFile& file) {
+  constexpr size_t kMostCharacters = 1000;  // each benchmark has a copy
+  if (token.text.size() > kMostCharacters)
+    throw BadInput(fmt::format("a problem has {} characters at most", kMostCharacters));
   BenchdnnBenchmark benchmark{"", "", token.text, file.path, token.At(0).line};
   if (settings_.Driver() == BenchdnnDriver::kConv)
     AddProblem(ReadBenchdnnConv(token.text), ConvName, std::move(benchmark));

@@ -45,6 +45,12 @@ std::vector<Part> Split(const Part& whole, char separator) {
   return parts;
 }
 
+// Nothing, for an empty word.
+void Append(std::string& list, char separator, std::string_view word) {
+  if (!list.empty() && !word.empty()) list += separator;
+  list += word;
+}
+
 [[noreturn]] void Refuse(const Part& part, std::string_view expected) {
   throw BenchdnnRefusal(part.offset,
                         fmt::format("expected {}, got '{}'", expected, ShownText(part.text)));
@@ -107,8 +113,7 @@ std::string ReadArguments(std::string_view value, double none) {
         is_none ? "" : fmt::format("{}:{}", argument, policy);
   }
   std::string text;
-  for (const auto& one : found)
-    if (!one.empty()) text += (text.empty() ? "" : "+") + one;
+  for (const auto& one : found) Append(text, '+', one);
   return text;
 }
 
@@ -166,7 +171,7 @@ std::string ReadPostOp(const Part& part) {
            fmt::format("{} arguments of {} at most", arguments.size(), name));
   for (size_t i = 1; i < fields.size(); ++i) CheckArgument(arguments[i - 1], fields[i]);
   const bool has_slope = name == "relu" && fields.size() > 1 && Number(fields[1]) != 0;
-  return std::string(name) + (has_slope ? ":slope" : "");
+  return fmt::format("{}{}", name, has_slope ? ":slope" : "");
 }
 
 }  // namespace
@@ -178,8 +183,7 @@ std::string ReadDataTypes(std::string_view value) {
   std::string text;
   for (size_t i = 0; i < 3; ++i) {
     const Part& part = parts[parts.size() == 1 ? 0 : i];
-    if (i > 0) text += ':';
-    text += Word(kDataTypes, part);
+    Append(text, ':', Word(kDataTypes, part));
   }
   return text;
 }
@@ -228,10 +232,7 @@ std::string ReadZeroPoints(std::string_view value) { return ReadArguments(value,
 
 std::string ReadPostOps(std::string_view value) {
   std::string text;
-  for (const Part& part : Split({value, 0}, '+')) {
-    if (!text.empty()) text += '+';
-    text += ReadPostOp(part);
-  }
+  for (const Part& part : Split({value, 0}, '+')) Append(text, '+', ReadPostOp(part));
   return text;
 }
 

@@ -31,7 +31,7 @@ using testing::StartsWith;
 std::vector<std::string> Read(const std::string& text, const std::string& file = "my.txt") {
   std::vector<std::string> shown;
   for (const auto& one : ReadBenchdnn(text, file))
-    shown.push_back(one.name.empty() ? "[" + one.reason + "]" : one.name);
+    shown.push_back(one.name.empty() ? fmt::format("[{}]", one.reason) : one.name);
   return shown;
 }
 
@@ -213,7 +213,7 @@ TEST(BenchdnnSmallList, MutatedLinesAreReadOrRefusedWithTheirPlace) {
       const size_t at = random() % line.size();
       if (random() % 3 == 0) line.erase(at, 1 + random() % 3);
       if (random() % 3 == 0) line.insert(at, lines[random() % lines.size()].substr(0, 5));
-      if (line.empty()) line = "x";
+      if (line.empty()) line.assign(1, 'x');
       line[random() % line.size()] = random() % 2 == 0 ? ",:=+-_0149nmicokhsgx\\\n"[random() % 22]
                                                        : static_cast<char>(random());
     }

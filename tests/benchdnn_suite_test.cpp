@@ -13,7 +13,7 @@ using testing::ElementsAre;
 std::vector<std::string> Read(const std::string& text, const std::string& file = "my.txt") {
   std::vector<std::string> shown;
   for (const auto& one : ReadBenchdnn(text, file))
-    shown.push_back(one.name.empty() ? "[" + one.reason + "]" : one.name);
+    shown.push_back(one.name.empty() ? fmt::format("[{}]", one.reason) : one.name);
   return shown;
 }
 
