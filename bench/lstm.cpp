@@ -24,7 +24,7 @@ constexpr std::array<DirectionRow, 3> kDirections = {
      {LstmDirection::kBackward, "bwd"}}};
 
 // Every tensor size in bytes and every operation count of a problem lies below this product (the
-// largest factor in front of t*n*l*passes*h is 16*(input + state) + 4*p + 28 for `bwd`), so it is
+// largest factor in front of t*n*l*passes*h is 16*(input + state) + 4*p + 40 for `bwd`), so it is
 // the one that must fit.
 void CheckSizes(const LstmProblem& problem) {
   constexpr std::string_view kWhat = "the work of this LSTM";
@@ -44,10 +44,12 @@ LstmDirection ParseDirection(const BenchmarkName& name) {
 }
 
 double CountOnce(const LstmElements& elements, const LstmElementBytes& bytes) {
-  return bytes.activation *
-             static_cast<double>(elements.source + elements.output + 2 * elements.hidden) +
+  return bytes.source * static_cast<double>(elements.source) +
+         bytes.output * static_cast<double>(elements.output) +
+         bytes.hidden * static_cast<double>(2 * elements.hidden) +
          bytes.cell * static_cast<double>(2 * elements.cell) +
          bytes.weight * static_cast<double>(elements.weights) +
+         bytes.peephole * static_cast<double>(elements.peephole) +
          bytes.bias * static_cast<double>(elements.bias);
 }
 
@@ -103,7 +105,8 @@ std::string_view Key(LstmDirection direction) {
   return kDirections.at(static_cast<size_t>(direction)).key;
 }
 
-LstmRequest ParseLstmRequest(const BenchmarkName& name, const std::vector<std::string>& types) {
+LstmRequest ParseLstmRequest(const BenchmarkName& name, const std::vector<std::string>& types,
+                             const OptionRows& options) {
   LstmRequest request;
   request.direction = ParseDirection(name);
   if (std::find(types.begin(), types.end(), name.type) == types.end())
@@ -111,9 +114,12 @@ LstmRequest ParseLstmRequest(const BenchmarkName& name, const std::vector<std::s
                                ColumnOfPart(name, 4), name.device, name.library, name.type,
                                types.size() == 1 ? "is" : "are", fmt::join(types, ", ")));
   request.problem = ParseLstmProblem(name.problem, ColumnOfPart(name, 5) - 1);
-  if (!name.options.empty())
-    throw BadInput(fmt::format("column {}: an LSTM has no option '{}'", ColumnOfPart(name, 6),
-                               name.options.front()));
+  CheckOptions(name, options);
+  request.problem.peephole = HasOption(name, "peephole");
+  request.plain_weights = HasOption(name, "ldigo");
+  constexpr std::string_view kFpmath = "fpmath-";
+  for (const auto& option : name.options)
+    if (option.starts_with(kFpmath)) request.fpmath = option.substr(kFpmath.size());
   return request;
 }
 
@@ -143,6 +149,7 @@ LstmElements Elements(const LstmProblem& problem) {
   elements.weights = Passes(problem) * inputs * kGates * problem.h +
                      cells * (state * kGates * problem.h + problem.h * problem.p);
   elements.bias = cells * kGates * problem.h;
+  elements.peephole = problem.peephole ? cells * 3 * problem.h : 0;
   return elements;
 }
 
@@ -154,7 +161,8 @@ LstmFlops Flops(const LstmProblem& problem, LstmDirection direction) {
   LstmFlops flops{};
   flops.matrix = 2 * samples * elements.weights;
   if (backward) flops.matrix *= 2;
-  flops.elementwise = cells * problem.h * (backward ? 27 : 13);
+  const int64_t peephole = problem.peephole ? (backward ? 12 : 6) : 0;
+  flops.elementwise = cells * problem.h * ((backward ? 27 : 13) + peephole);
   if (backward) flops.elementwise += cells * StateWidth(problem);
   if (!backward && problem.passes == LstmPasses::kSummed)
     flops.elementwise += samples * problem.l * OutputWidth(problem);
@@ -167,16 +175,16 @@ double CompulsoryBytes(const LstmProblem& problem, LstmDirection direction,
   const double tensors = CountOnce(elements, bytes);
   if (direction != LstmDirection::kBackward) return tensors;
   const double g = bytes.gradient;
-  return tensors + CountOnce(elements, {g, g, g, g, g});
+  return tensors + CountOnce(elements, {g, g, g, g, g, g, g, g});
 }
 
 double LeastHostBytes(const LstmProblem& problem, LstmDirection direction,
                       const LstmElementBytes& bytes) {
   const double tensors = CompulsoryBytes(problem, direction, bytes) +
-                         CompulsoryBytes(problem, direction, {4, 4, 4, 4, 4});
+                         CompulsoryBytes(problem, direction, {4, 4, 4, 4, 4, 4, 4, 4});
   if (direction == LstmDirection::kForwardInference) return tensors;
   const int64_t gates = problem.t * problem.n * problem.l * Passes(problem) * kGates * problem.h;
-  return tensors + bytes.activation * static_cast<double>(gates);
+  return tensors + bytes.hidden * static_cast<double>(gates);
 }
 
 Work ModelledWork(const LstmProblem& problem, LstmDirection direction,

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "bench/benchmark_name.h"
+#include "bench/workload.h"
 #include "counters/work.h"
 
 namespace dlroof {
@@ -28,6 +29,9 @@ struct LstmProblem {
   int64_t l = 1;  // layers
   int64_t p = 0;  // width to which the hidden state is projected; 0: no projection
   LstmPasses passes = LstmPasses::kForward;
+  // Gates see the cell state too, each unit its own: i and f the one before, o the new one. An
+  // option of the name, not of the problem's text.
+  bool peephole = false;
 
   bool operator==(const LstmProblem&) const = default;
 };
@@ -45,10 +49,16 @@ std::string_view Key(LstmDirection direction);
 struct LstmRequest {
   LstmDirection direction = LstmDirection::kForwardInference;
   LstmProblem problem;
+  bool plain_weights = false;     // "ldigo": weights [layer][pass][input][gate][hidden unit]
+  std::string fpmath = "strict";  // what f32 may be computed as: also "bf16", "f16", "tf32", "any"
+
+  bool operator==(const LstmRequest&) const = default;
 };
 // Throws BadInput (column within the whole name) for a direction that is none, a type not in
-// `types`, a bad problem, or any option: LSTM has none.
-LstmRequest ParseLstmRequest(const BenchmarkName& name, const std::vector<std::string>& types);
+// `types`, a bad problem, or an option that is not in `options` (known are "peephole", "ldigo" and
+// "fpmath-bf16|f16|tf32|any").
+LstmRequest ParseLstmRequest(const BenchmarkName& name, const std::vector<std::string>& types,
+                             const OptionRows& options);
 
 int64_t Passes(const LstmProblem& problem);       // 1 or 2
 int64_t StateWidth(const LstmProblem& problem);   // channels of the hidden state: p, or h without
@@ -60,6 +70,7 @@ struct LstmElements {
   int64_t source, output;  // t x n x i, t x n x OutputWidth
   int64_t hidden, cell;    // one set of states: l x passes x n x StateWidth, l x passes x n x h
   int64_t weights, bias;   // weights: of the layer input, of the hidden state, of the projection
+  int64_t peephole;        // l x passes x 3 x h (gates i, f, o), or none
 };
 LstmElements Elements(const LstmProblem& problem);
 
@@ -71,11 +82,13 @@ LstmElements Elements(const LstmProblem& problem);
 // step and sample:
 //   forward, 13 per hidden unit: 4 bias adds, 3 sigmoids and 1 tanh (gates i, f, o and candidate
 //     g), c = f*c' + i*g (3), tanh(c), times o; "bisum" adds its two outputs: 1 per output channel
-//     of each layer.
+//     of each layer. "peephole" has 6 more per hidden unit: a product and an add for i, f and o.
 //   bwd, 27 per hidden unit and 1 per state channel: gradient from above plus gradient from the
 //     next step (1 per state channel); tanh(c) again (1); do (4), dc (5), di, df, dg (4 each), each
 //     with the gate's own derivative s*(1-s) or 1-g*g; dc' = dc*f (1); 4 adds to the bias gradient.
-//     The forward call that keeps the gates is not part of `bwd`.
+//     "peephole" has 12 more per hidden unit, products with their adds: do into dc (2), di and df
+//     into dc' (4), 3 peephole gradients (6). The forward call that keeps the gates is not part of
+//     `bwd`.
 struct LstmFlops {
   int64_t matrix, elementwise;
 
@@ -85,18 +98,19 @@ LstmFlops Flops(const LstmProblem& problem, LstmDirection direction);
 
 // [byte] per element, as the call at hand stores each kind of tensor.
 struct LstmElementBytes {
-  double activation;  // source, output, hidden states
+  double source, hidden, output;  // hidden: states
   double weight;
+  double peephole;
   double bias;
   double cell;      // cell states
   double gradient;  // every gradient
 };
 
 // [byte] compulsory traffic with DRAM: every tensor of the call once, whole. Forward: source,
-// weights, bias, output, hidden and cell states in and out. `bwd`: all of these (read), and a
-// gradient of each (those of output and final states read, the others written). A library's
-// workspace and what it hands from layer to layer are its own, not tensors of the problem: not
-// counted.
+// weights (peephole too), bias, output, hidden and cell states in and out. `bwd`: all of these
+// (read), and a gradient of each (those of output and final states read, the others written). A
+// library's workspace and what it hands from layer to layer are its own, not tensors of the
+// problem: not counted.
 double CompulsoryBytes(const LstmProblem& problem, LstmDirection direction,
                        const LstmElementBytes& bytes);
 

@@ -40,8 +40,13 @@ States Step(const LstmLayerWeights<double>& weights, const lstm_reference::PassS
     const auto sum = [&](int64_t gate) {
       return Gate(weights, s, pass, gate * s.hidden + u, x, hidden_before);
     };
-    states.cell.push_back(sigmoid(sum(1)) * cell_before[u] + sigmoid(sum(0)) * std::tanh(sum(2)));
-    exposed[u] = sigmoid(sum(3)) * std::tanh(states.cell.back());
+    const auto peephole = [&](int64_t row, double cell) {
+      return s.peephole ? cell * weights.peephole[(pass * 3 + row) * s.hidden + u] : 0;
+    };
+    const double i = sigmoid(sum(0) + peephole(0, cell_before[u]));
+    const double f = sigmoid(sum(1) + peephole(1, cell_before[u]));
+    states.cell.push_back(f * cell_before[u] + i * std::tanh(sum(2)));
+    exposed[u] = sigmoid(sum(3) + peephole(2, states.cell.back())) * std::tanh(states.cell.back());
   }
   if (s.projection == 0) {
     states.hidden = exposed;

@@ -11,7 +11,7 @@
 namespace dlroof {
 namespace {
 
-constexpr LstmElementBytes kBytes = {8, 8, 8, 8, 8};
+constexpr LstmElementBytes kBytes = {8, 8, 8, 8, 8, 8, 8, 8};
 
 // Everything that one call of the plain loops reads and writes.
 struct ReferenceCall {
@@ -21,6 +21,32 @@ struct ReferenceCall {
   LstmForwardResult<double> forward;
   LstmInput<double> d_input;
 };
+
+// Every tensor that keeps its place from call to call; the gradients that the layers hand on are
+// scratch.
+std::vector<MemoryRegion> Memory(const ReferenceCall& call) {
+  std::vector<MemoryRegion> memory;
+  const auto add = [&](const std::vector<double>& values, bool weights = false) {
+    if (!values.empty()) memory.push_back({values.data(), values.size() * sizeof(double), weights});
+  };
+  add(call.input.source);
+  add(call.input.initial_hidden);
+  add(call.input.initial_cell);
+  for (const auto& layer : call.input.layers)
+    for (const auto* values :
+         {&layer.input, &layer.state, &layer.projection, &layer.bias, &layer.peephole})
+      add(*values, true);
+  ForEachOutput([&](const auto& values) { add(values); }, call.forward.outputs);
+  for (const auto& layer : call.forward.kept) {
+    add(layer.output);
+    for (const auto& pass : layer.passes)
+      for (const auto* values : {&pass.gates, &pass.cell, &pass.exposed, &pass.hidden})
+        add(*values);
+  }
+  ForEachOutput([&](const auto& values) { add(values); }, call.d_output);
+  ForEachInput([&](const auto& values) { add(values); }, call.d_input);
+  return memory;
+}
 
 PreparedCall Prepare(const LstmRequest& request, const RunSettings& settings) {
   RequireHostMemory(LeastHostBytes(request.problem, LstmDirection::kForwardTraining, kBytes),
@@ -46,6 +72,8 @@ PreparedCall Prepare(const LstmRequest& request, const RunSettings& settings) {
       return CheckLastSteps(call->problem, call->input, call->forward);
     };
   }
+  prepared.run();  // the first call gives every output its place
+  prepared.memory = Memory(*call);
   prepared.algorithm = "plain loops";
   prepared.threads = 1;
   prepared.modelled =
@@ -54,8 +82,9 @@ PreparedCall Prepare(const LstmRequest& request, const RunSettings& settings) {
 }
 
 Workload Make(const BenchmarkName& name) {
-  const LstmRequest request = ParseLstmRequest(name, {"f64"});
-  return {name, [request](const RunSettings& settings) { return Prepare(request, settings); }};
+  const LstmRequest request = ParseLstmRequest(name, {"f64"}, {{"peephole"}});
+  return {.name = name,
+          .prepare = [request](const RunSettings& settings) { return Prepare(request, settings); }};
 }
 
 [[maybe_unused]] const bool registered = RegisterCell({"LSTM", "cpu", "reference", Make});

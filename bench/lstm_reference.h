@@ -5,6 +5,8 @@
 // of the step before:
 //   i, f, o = sigmoid(W x + U h' + b), g = tanh(W x + U h' + b)
 //   c = f*c' + i*g,  h = o*tanh(c),  with a projection h = P (o*tanh(c))
+// With peepholes the sums of i and f have p c' more, that of o has p c, p being one number per unit
+// and gate.
 // The backward pass walks the steps from the last to the first, starting from its own `initial`
 // states.
 #pragma once
@@ -79,40 +81,47 @@ void AddOuterProduct(T* sum, const T* x, const T* y, int64_t rows, int64_t colum
 // One pass of one layer: sizes, and which step follows which.
 struct PassShape {
   int64_t steps, samples, input, state, hidden, projection;
-  bool reversed;
+  bool peephole, reversed;
 
   int64_t Step(int64_t walked) const { return reversed ? steps - 1 - walked : walked; }
 };
 
 inline PassShape ShapeOf(const LstmProblem& problem, int64_t layer, int64_t pass) {
-  return {problem.t, problem.n, InputWidth(problem, layer), StateWidth(problem), problem.h,
-          problem.p, pass == 1};
+  return {problem.t, problem.n, InputWidth(problem, layer), StateWidth(problem),
+          problem.h, problem.p, problem.peephole,           pass == 1};
 }
 
 // The weights (or their gradients) of one pass within its layer's tensors.
 template <class T>
 struct PassWeights {
   T *input, *state, *projection, *bias;
+  T* peephole;  // null without
 };
 template <class T, class Layer>
 PassWeights<T> WeightsOf(Layer& layer, const PassShape& s, int64_t pass) {
   const int64_t gates = 4 * s.hidden;
   return {layer.input.data() + pass * s.input * gates, layer.state.data() + pass * s.state * gates,
           layer.projection.data() + pass * s.hidden * s.projection,
-          layer.bias.data() + pass * gates};
+          layer.bias.data() + pass * gates,
+          s.peephole ? layer.peephole.data() + pass * 3 * s.hidden : nullptr};
 }
 
 // From the gates' sums to gates, cell and exposed state of one sample.
 template <class T>
-void CellForward(int64_t hidden, const T* bias, const T* cell_before, T* gates, T* cell,
-                 T* exposed) {
+void CellForward(int64_t hidden, const PassWeights<const T>& w, const T* cell_before, T* gates,
+                 T* cell, T* exposed) {
   for (int64_t u = 0; u < hidden; ++u) {
     T &i = gates[u], &f = gates[hidden + u], &g = gates[2 * hidden + u], &o = gates[3 * hidden + u];
-    i = Sigmoid(i + bias[u]);
-    f = Sigmoid(f + bias[hidden + u]);
-    g = Tanh(g + bias[2 * hidden + u]);
-    o = Sigmoid(o + bias[3 * hidden + u]);
+    if (w.peephole != nullptr) {
+      i = i + w.peephole[u] * cell_before[u];
+      f = f + w.peephole[hidden + u] * cell_before[u];
+    }
+    i = Sigmoid(i + w.bias[u]);
+    f = Sigmoid(f + w.bias[hidden + u]);
+    g = Tanh(g + w.bias[2 * hidden + u]);
     cell[u] = f * cell_before[u] + i * g;
+    if (w.peephole != nullptr) o = o + w.peephole[2 * hidden + u] * cell[u];
+    o = Sigmoid(o + w.bias[3 * hidden + u]);
     exposed[u] = o * Tanh(cell[u]);
   }
 }
@@ -125,7 +134,7 @@ void StepForward(const PassShape& s, const PassWeights<const T>& w, const T* x,
   T* hidden = kept.hidden.data() + at * s.state;
   AddProduct(gates, x, w.input, s.input, 4 * s.hidden);
   AddProduct(gates, hidden_before, w.state, s.state, 4 * s.hidden);
-  CellForward(s.hidden, w.bias, cell_before, gates, kept.cell.data() + at * s.hidden, exposed);
+  CellForward(s.hidden, w, cell_before, gates, kept.cell.data() + at * s.hidden, exposed);
   if (s.projection != 0)
     AddProduct(hidden, exposed, w.projection, s.hidden, s.projection);
   else
@@ -175,21 +184,31 @@ struct Carried {
 // Gradients of one sample's gate sums; turns `cell` (by this step's cell state) into that by the
 // one before. `exposed` is the gradient by o*tanh(c).
 template <class T>
-void CellBackward(int64_t hidden, const T* gates, const T* cell_now, const T* cell_before,
-                  const T* exposed, T* cell, T* d_gates, T* d_bias) {
+void CellBackward(int64_t hidden, const PassWeights<const T>& w, const T* gates, const T* cell_now,
+                  const T* cell_before, const T* exposed, T* cell, T* d_gates,
+                  const PassWeights<T>& d_w) {
   const T one(1);
   for (int64_t u = 0; u < hidden; ++u) {
     const T &i = gates[u], &f = gates[hidden + u], &g = gates[2 * hidden + u],
             &o = gates[3 * hidden + u];
+    T &d_i = d_gates[u], &d_f = d_gates[hidden + u], &d_o = d_gates[3 * hidden + u];
     const T squashed = Tanh(cell_now[u]);
-    const T d_cell = cell[u] + exposed[u] * o * (one - squashed * squashed);
-    d_gates[u] = d_cell * g * (i * (one - i));
-    d_gates[hidden + u] = d_cell * cell_before[u] * (f * (one - f));
+    d_o = exposed[u] * squashed * (o * (one - o));
+    T d_cell = cell[u] + exposed[u] * o * (one - squashed * squashed);
+    if (w.peephole != nullptr) d_cell = d_cell + d_o * w.peephole[2 * hidden + u];
+    d_i = d_cell * g * (i * (one - i));
+    d_f = d_cell * cell_before[u] * (f * (one - f));
     d_gates[2 * hidden + u] = d_cell * i * (one - g * g);
-    d_gates[3 * hidden + u] = exposed[u] * squashed * (o * (one - o));
     cell[u] = d_cell * f;
+    if (w.peephole != nullptr) {
+      cell[u] = cell[u] + d_i * w.peephole[u] + d_f * w.peephole[hidden + u];
+      T *d_p = d_w.peephole + u, *d_p_f = d_p + hidden, *d_p_o = d_p_f + hidden;
+      *d_p = *d_p + d_i * cell_before[u];
+      *d_p_f = *d_p_f + d_f * cell_before[u];
+      *d_p_o = *d_p_o + d_o * cell_now[u];
+    }
     for (int64_t gate = 0; gate < 4; ++gate)
-      d_bias[gate * hidden + u] = d_bias[gate * hidden + u] + d_gates[gate * hidden + u];
+      d_w.bias[gate * hidden + u] = d_w.bias[gate * hidden + u] + d_gates[gate * hidden + u];
   }
 }
 
@@ -213,9 +232,9 @@ void StepBackward(const PassShape& s, const PassWeights<const T>& w, const PassW
     AddOuterProduct(d_w.projection, exposed, d_hidden, s.hidden, s.projection);
   }
   std::vector<T> d_gates(4 * s.hidden, T(0));
-  CellBackward(s.hidden, kept.gates.data() + row.at * 4 * s.hidden,
+  CellBackward(s.hidden, w, kept.gates.data() + row.at * 4 * s.hidden,
                kept.cell.data() + row.at * s.hidden, row.cell_before, d_exposed.data(), d_cell,
-               d_gates.data(), d_w.bias);
+               d_gates.data(), d_w);
   std::fill(d_hidden, d_hidden + s.state, T(0));
   AddTransposedProduct(d_x, d_gates.data(), w.input, s.input, 4 * s.hidden);
   AddTransposedProduct(d_hidden, d_gates.data(), w.state, s.state, 4 * s.hidden);
@@ -300,7 +319,11 @@ void LstmBackward(const LstmProblem& problem, const LstmInput<T>& input,
     d_weights.state.assign(weights.state.size(), T(0));
     d_weights.projection.assign(weights.projection.size(), T(0));
     d_weights.bias.assign(weights.bias.size(), T(0));
-    std::vector<T> d_x(x.size(), T(0));
+    d_weights.peephole.assign(weights.peephole.size(), T(0));
+    // The source's gradient stays where it was in the call before: memory that can be named.
+    std::vector<T> between;
+    std::vector<T>& d_x = layer == 0 ? d_input.source : between;
+    d_x.assign(x.size(), T(0));
     for (int64_t pass = 0; pass < Passes(problem); ++pass) {
       const PassShape s = ShapeOf(problem, layer, pass);
       const int64_t state = layer * Passes(problem) + pass;
@@ -312,9 +335,8 @@ void LstmBackward(const LstmProblem& problem, const LstmInput<T>& input,
           OutputWidth(problem), d_x.data(), d_input.initial_hidden.data() + state * states,
           d_input.initial_cell.data() + state * cells);
     }
-    d_above = std::move(d_x);
+    if (layer != 0) d_above = std::move(between);
   }
-  d_input.source = std::move(d_above);
 }
 
 }  // namespace dlroof

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "bench/lstm_types.h"
 #include "bench/seeded_values.h"
 
 namespace dlroof {
@@ -33,8 +34,9 @@ void RoundToMultiples(double scale, std::vector<float>& values) {
 
 void Quantize(const LstmProblem& problem, LstmInput<float>& input) {
   const double weight_scale = double{kInt8WeightSteps / Int8WeightLimit(problem)};
-  RoundToMultiples(kInt8ActivationScale, input.source);
-  RoundToMultiples(kInt8ActivationScale, input.initial_hidden);
+  const double activation_scale = Int8ActivationScale(problem);
+  RoundToMultiples(activation_scale, input.source);
+  RoundToMultiples(activation_scale, input.initial_hidden);
   for (auto& layer : input.layers)
     for (auto* weights : {&layer.input, &layer.state, &layer.projection})
       RoundToMultiples(weight_scale, *weights);
@@ -73,32 +75,41 @@ LstmOutput<double> ToDouble(const LstmOutput<float>& output) {
   return result;
 }
 
+float Int8ActivationScale(const LstmProblem& problem) {
+  return problem.passes == LstmPasses::kSummed ? 63 : 127;
+}
+
 float Int8WeightLimit(const LstmProblem& problem) {
   int64_t fewest = std::min(problem.i, StateWidth(problem));
   if (problem.p != 0) fewest = std::min(fewest, problem.h);
   return 1 / std::sqrt(static_cast<float>(fewest));
 }
 
-LstmInput<float> SeededLstmInput(const LstmProblem& problem, uint64_t seed, std::string_view type) {
+LstmInput<float> SeededLstmInput(const LstmProblem& problem, uint64_t seed,
+                                 std::string_view type_name) {
+  const LstmType& type = LstmTypeOf(type_name);
   const LstmElements elements = Elements(problem);
   const int64_t gates = 4 * problem.h, state = StateWidth(problem), passes = Passes(problem);
-  const bool quantized = type == "int8";
-  if (quantized) type = "f32";
+  const bool quantized = IsQuantized(type);
+  // Quantized numbers are drawn as real ones and rounded to the nearest that are stored.
+  const auto drawn_as = [&](std::string_view stored) { return quantized ? "f32" : stored; };
   ValueSource values(seed);
   const auto weights = [&](int64_t rows, int64_t columns) {
-    return values.Next(passes * rows * columns, type, 1 / std::sqrt(static_cast<double>(rows)));
+    return values.Next(passes * rows * columns, drawn_as(type.weight),
+                       1 / std::sqrt(static_cast<double>(rows)));
   };
   LstmInput<float> input;
-  input.source = values.Next(elements.source, type, 1);
-  input.initial_hidden = values.Next(elements.hidden, type, 1);
-  input.initial_cell = values.Next(elements.cell, "f32", 1);
+  input.source = values.Next(elements.source, drawn_as(type.source), 1);
+  input.initial_hidden = values.Next(elements.hidden, drawn_as(type.hidden), 1);
+  input.initial_cell = values.Next(elements.cell, type.cell, 1);
   input.layers.resize(problem.l);
   for (int64_t layer = 0; layer < problem.l; ++layer) {
     auto& tensors = input.layers[layer];
     tensors.input = weights(InputWidth(problem, layer), gates);
     tensors.state = weights(state, gates);
     if (problem.p != 0) tensors.projection = weights(problem.h, problem.p);
-    tensors.bias = values.Next(passes * gates, "f32", 1);
+    tensors.bias = values.Next(passes * gates, type.bias, 1);
+    if (problem.peephole) tensors.peephole = values.Next(passes * 3 * problem.h, "f32", 1);
   }
   if (quantized) Quantize(problem, input);
   return input;

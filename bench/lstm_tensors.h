@@ -16,6 +16,7 @@ struct LstmLayerWeights {
   std::vector<T> state;       // [pass][state channel][gate][hidden unit]
   std::vector<T> projection;  // [pass][hidden unit][state channel]; empty without
   std::vector<T> bias;        // [pass][gate][hidden unit]
+  std::vector<T> peephole;    // [pass][gate i, f, o][hidden unit]; empty without
 };
 
 // What a call takes. The gradient of a call's loss by each of these has the same shape.
@@ -47,6 +48,7 @@ void ForEachInput(Visit visit, First& first, Others&... others) {
     visit(first.layers[k].state, others.layers[k].state...);
     visit(first.layers[k].projection, others.layers[k].projection...);
     visit(first.layers[k].bias, others.layers[k].bias...);
+    visit(first.layers[k].peephole, others.layers[k].peephole...);
   }
 }
 // The same for every tensor of LstmOutputs.
@@ -60,18 +62,19 @@ void ForEachOutput(Visit visit, Outputs&... outputs) {
 LstmInput<double> ToDouble(const LstmInput<float>& input);
 LstmOutput<double> ToDouble(const LstmOutput<float>& output);
 
-// The int8 numbers of SeededLstmInput: source and hidden states are multiples of 1 / this scale,
-inline constexpr float kInt8ActivationScale = 127;
-// weights have this many steps up to their limit: products of two neighbours, 2 * 255 * 63, fit 16
+// The quantized numbers of SeededLstmInput: source and hidden states are multiples of 1 / this
+// scale; 127, but 63 with "bisum", where the library adds the stored numbers of the two passes: in
+// half the range their sum fits.
+float Int8ActivationScale(const LstmProblem& problem);
+// Weights have this many steps up to their limit: products of two neighbours, 2 * 255 * 63, fit 16
 // bits, where implementations without VNNI add them (and saturate).
 inline constexpr float kInt8WeightSteps = 63;
 // No weight is larger: 1/sqrt(the fewest channels that any weight tensor reads).
 float Int8WeightLimit(const LstmProblem& problem);
 
-// Inputs of which source, hidden states and weights are exact in `type` ("f32", "bf16", "f16",
-// "int8"); cell states and bias are f32. Weights are uniform within 1/sqrt(channels they read), the
-// rest within 1, so that a gate's sum has a standard deviation of about 0.5 at any size: no gate
-// saturates, every path carries signal.
+// Inputs that are exact as `type` (lstm_types.h) stores them. Weights are uniform within
+// 1/sqrt(channels they read), the rest within 1, so that a gate's sum has a standard deviation of
+// about 0.5 at any size: no gate saturates, every path carries signal, nothing is denormal.
 LstmInput<float> SeededLstmInput(const LstmProblem& problem, uint64_t seed, std::string_view type);
 
 // A loss gradient by every output, f32, uniform within 1.

@@ -1,9 +1,14 @@
 #include "bench/lstm_reference.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstring>
+#include <limits>
 #include <random>
+#include <string_view>
+#include <utility>
 
 #include "bench/lstm_check.h"
 
@@ -58,7 +63,8 @@ LstmProblem SmallProblem(std::mt19937& random) {
           size(1, 5),
           size(1, 3),
           size(0, 3),
-          static_cast<LstmPasses>(size(0, 2))};
+          static_cast<LstmPasses>(size(0, 2)),
+          size(0, 1) == 1};
 }
 
 TEST(LstmReference, DoesExactlyTheOperationsOfTheClosedForms) {
@@ -89,7 +95,7 @@ TEST(LstmReference, DoesExactlyTheOperationsOfTheClosedForms) {
 TEST(LstmReference, ComputesOneCellWorkedByHand) {
   const auto problem = ParseLstmProblem("t1n1i1h1");
   const auto logit = [](double s) { return std::log(s / (1 - s)); };
-  LstmInput<double> input{{3}, {5}, {0.2}, {{{0, 0, 0, 0}, {0, 0, 0, 0}, {}, {}}}};
+  LstmInput<double> input{{3}, {5}, {0.2}, {{{0, 0, 0, 0}, {0, 0, 0, 0}, {}, {}, {}}}};
   input.layers[0].bias = {logit(0.75), logit(0.5), std::atanh(0.6), logit(0.9)};
   LstmForwardResult<double> forward;
   LstmForward(problem, input, forward);
@@ -98,9 +104,30 @@ TEST(LstmReference, ComputesOneCellWorkedByHand) {
   EXPECT_NEAR(forward.outputs.final_hidden[0], 0.9 * std::tanh(0.55), 1e-15);
   EXPECT_NEAR(forward.outputs.output[0], 0.9 * std::tanh(0.55), 1e-15);
   // Weights enter gate by gate: W_i = log 3 with x = 1 moves i from 1/2 to 3/4, nothing else.
-  input = {{1}, {1}, {0.2}, {{{std::log(3.0), 0, 0, 0}, {0, 0, 1, 0}, {}, {0, 0, 0, 0}}}};
+  input = {{1}, {1}, {0.2}, {{{std::log(3.0), 0, 0, 0}, {0, 0, 1, 0}, {}, {0, 0, 0, 0}, {}}}};
   LstmForward(problem, input, forward);
   EXPECT_NEAR(forward.outputs.final_cell[0], 0.5 * 0.2 + 0.75 * std::tanh(1.0), 1e-15);
+}
+
+// All weights and biases 0 but the peepholes, and log 3 turns a gate of 1/2 into 3/4: i and f look
+// at the cell state 1 before the step, o at the one after it.
+TEST(LstmReference, PeepholesSeeTheCellStateWorkedByHand) {
+  auto problem = ParseLstmProblem("t1n1i1h1");
+  problem.peephole = true;
+  LstmInput<double> input{{1}, {1}, {1}, {{{0, 0, 1, 0}, {0, 0, 0, 0}, {}, {0, 0, 0, 0}, {}}}};
+  const auto run = [&](std::vector<double> peephole) {
+    input.layers[0].peephole = std::move(peephole);
+    LstmForwardResult<double> forward;
+    LstmForward(problem, input, forward);
+    return forward.outputs;
+  };
+  const double g = std::tanh(1.0), log3 = std::log(3.0);
+  EXPECT_NEAR(run({0, 0, 0}).final_cell[0], 0.5 + 0.5 * g, 1e-15);
+  EXPECT_NEAR(run({log3, 0, 0}).final_cell[0], 0.5 + 0.75 * g, 1e-15);
+  EXPECT_NEAR(run({0, log3, 0}).final_cell[0], 0.75 + 0.5 * g, 1e-15);
+  const double c = 0.5 + 0.5 * g;
+  EXPECT_NEAR(run({0, 0, log3 / c}).final_cell[0], c, 1e-15);
+  EXPECT_NEAR(run({0, 0, log3 / c}).final_hidden[0], 0.75 * std::tanh(c), 1e-15);
 }
 
 // A second pass over the reversed input is the first pass over the input.
@@ -130,6 +157,14 @@ TEST(LstmReference, SecondPassWalksTheStepsBackwards) {
                   forward.outputs.output[((2 - t) * 2 + n) * 5 + k]);
 }
 
+// "t3n2i3h2" or "t3n2i3h2/peephole".
+LstmProblem ProblemOf(std::string_view text) {
+  const auto end = text.find('/');
+  auto problem = ParseLstmProblem(text.substr(0, end));
+  problem.peephole = end != std::string_view::npos;
+  return problem;
+}
+
 double LossOf(const LstmProblem& problem, const LstmInput<double>& input,
               const LstmOutput<double>& d_output) {
   LstmForwardResult<double> forward;
@@ -144,9 +179,10 @@ double LossOf(const LstmProblem& problem, const LstmInput<double>& input,
 }
 
 TEST(LstmReference, EveryGradientIsTheCentralDifference) {
-  for (const auto* text : {"t3n2i3h2", "t2n2i3h3l2", "t2n1i3h2l2bi", "t2n2i2h3l2bisum",
-                           "t3n2i2h3l2p2bi", "t2n1i3h4p1"}) {
-    const auto problem = ParseLstmProblem(text);
+  for (const auto* text :
+       {"t3n2i3h2", "t2n2i3h3l2", "t2n1i3h2l2bi", "t2n2i2h3l2bisum", "t3n2i2h3l2p2bi", "t2n1i3h4p1",
+        "t3n2i3h2/peephole", "t3n2i2h3l2p2bi/peephole"}) {
+    const auto problem = ProblemOf(text);
     auto input = ToDouble(SeededLstmInput(problem, 2, "f32"));
     const auto d_output = ToDouble(SeededLstmGradient(problem, 2));
     LstmForwardResult<double> forward;
@@ -180,7 +216,7 @@ struct Prepared {
 };
 Prepared RunLoops(const std::string& text) {
   Prepared p;
-  p.problem = ParseLstmProblem(text);
+  p.problem = ProblemOf(text);
   p.input = ToDouble(SeededLstmInput(p.problem, 4, "f32"));
   p.d_output = ToDouble(SeededLstmGradient(p.problem, 4));
   LstmForward(p.problem, p.input, p.forward);
@@ -189,7 +225,8 @@ Prepared RunLoops(const std::string& text) {
 }
 
 TEST(LstmCheck, AcceptsTheLoopsAndRefusesOneWrongValue) {
-  for (const auto* text : {"t4n3i5h6", "t3n2i4h5l3bi", "t1n2i4h5l2bisum", "t4n2i8h6l2p3bi"}) {
+  for (const auto* text : {"t4n3i5h6", "t3n2i4h5l3bi", "t1n2i4h5l2bisum", "t4n2i8h6l2p3bi",
+                           "t3n2i8h6l2p3bi/peephole"}) {
     Prepared p = RunLoops(text);
     const auto forward = CheckLastSteps(p.problem, p.input, p.forward);
     EXPECT_TRUE(forward.ok) << text << ' ' << forward.max_error;
@@ -230,21 +267,95 @@ TEST(LstmTensors, DifferenceIsRelativeToTheLargestOfTheTensor) {
 }
 
 TEST(LstmReferenceCell, RunsAndVerifiesEveryDirection) {
-  for (const auto* direction : {"fwd_inference", "fwd_training", "bwd"}) {
-    const auto workload =
-        MakeWorkload(std::string("LSTM/cpu/reference/") + direction + "/f64/t4n2i5h6l2p3bi");
-    const PreparedCall call = workload.prepare({});
-    call.run();
-    const Verification verification = call.verify();
-    EXPECT_TRUE(verification.ok) << direction << ' ' << verification.max_error;
-    EXPECT_GT(verification.tolerance, 0);
-    EXPECT_EQ(call.modelled.flops.count("fp64.vector"), 1U);
-    EXPECT_EQ(call.modelled.launches, 1);
-  }
+  for (const auto* direction : {"fwd_inference", "fwd_training", "bwd"})
+    for (const auto* problem : {"t4n2i5h6l2p3bi", "t4n2i5h6l2p3bi/peephole"}) {
+      const auto workload =
+          MakeWorkload(fmt::format("LSTM/cpu/reference/{}/f64/{}", direction, problem));
+      const PreparedCall call = workload.prepare({});
+      call.run();
+      const Verification verification = call.verify();
+      EXPECT_TRUE(verification.ok) << direction << ' ' << verification.max_error;
+      EXPECT_GT(verification.tolerance, 0);
+      EXPECT_EQ(call.modelled.flops.count("fp64.vector"), 1U);
+      EXPECT_EQ(call.modelled.launches, 1);
+      EXPECT_EQ(workload.repro, "");
+    }
 }
 
-TEST(LstmReferenceCell, HasOnlyDoubles) {
+// Bytes of f64 numbers: [weights, all].
+std::pair<size_t, size_t> Listed(const PreparedCall& call) {
+  std::pair<size_t, size_t> bytes;
+  for (const auto& region : call.memory) {
+    EXPECT_NE(region.begin, nullptr);
+    EXPECT_GT(region.bytes, 0U);
+    if (region.weights) bytes.first += region.bytes;
+    bytes.second += region.bytes;
+  }
+  return bytes;
+}
+
+TEST(LstmReferenceCell, ListsTheMemoryOfACall) {
+  const auto prepare = [](const std::string& rest) {
+    return MakeWorkload("LSTM/cpu/reference/" + rest).prepare({});
+  };
+  // weights 12 x 28, bias 28, peepholes 21
+  constexpr size_t kWeights = 336 + 28 + 21;
+  // 30 in, hidden and cell states 21 each, in and out; output 42, kept once more in its layer;
+  // kept: gates 6 x 28, cell, exposed and hidden 42 each
+  constexpr size_t kForward = 30 + 84 + 84 + 168 + 126;
+  const auto forward = prepare("fwd_training/f64/t2n3i5h7/peephole");
+  EXPECT_EQ(Listed(forward), (std::pair<size_t, size_t>{8 * kWeights, 8 * (kWeights + kForward)}));
+  // gradients: as many as inputs (30 + 42 and the weights) and outputs (42 + 42), no weights
+  const auto backward = prepare("bwd/f64/t2n3i5h7/peephole");
+  EXPECT_EQ(Listed(backward),
+            (std::pair<size_t, size_t>{8 * kWeights, 8 * (2 * kWeights + kForward + 30 + 126)}));
+}
+
+// The list is made before calls are timed: a call must work on the memory that was listed.
+TEST(LstmReferenceCell, WorksOnTheListedMemoryInEveryCall) {
+  const auto call = MakeWorkload("LSTM/cpu/reference/bwd/f64/t2n3i5h7l2bi").prepare({});
+  call.run();
+  call.verify();
+  std::vector<std::vector<char>> kept;
+  const auto bytes = [](const MemoryRegion& region) {
+    const auto* begin = static_cast<const char*>(region.begin);
+    return std::vector<char>(begin, begin + region.bytes);
+  };
+  for (const auto& region : call.memory) kept.push_back(bytes(region));
+  // The last nine are the gradients by source, states and both layers' input, state and bias.
+  for (auto region = call.memory.end() - 9; region != call.memory.end(); ++region)
+    std::memset(const_cast<void*>(region->begin), 0x55, region->bytes);
+  call.run();
+  for (size_t k = 0; k < kept.size(); ++k) EXPECT_EQ(bytes(call.memory[k]), kept[k]) << k;
+}
+
+TEST(LstmReferenceCell, HasOnlyDoublesAndNoLayouts) {
   EXPECT_THROW(MakeWorkload("LSTM/cpu/reference/bwd/f32/t1n1i1h1"), BadInput);
+  EXPECT_THROW(MakeWorkload("LSTM/cpu/reference/bwd/f64/t1n1i1h1/ldigo"), BadInput);
+  EXPECT_THROW(MakeWorkload("LSTM/cpu/reference/bwd/f64/t1n1i1h1/fpmath-bf16"), BadInput);
+}
+
+// What times depend on: slow denormal numbers, and gates that pass nothing on.
+TEST(LstmTensors, SeededDataNeitherSaturateGatesNorUnderflow) {
+  for (const auto* text : {"t200n2i16h16", "t8n4i64h64l3bi", "t8n4i64h64p16/peephole"}) {
+    const Prepared p = RunLoops(text);
+    int64_t gates = 0, shut = 0, denormal = 0;
+    const auto count = [&](const std::vector<double>& values) {
+      for (const double value : values)
+        if (value != 0 && std::abs(value) < std::numeric_limits<float>::min()) ++denormal;
+    };
+    for (const auto& layer : p.forward.kept)
+      for (const auto& pass : layer.passes) {
+        count(pass.cell);
+        count(pass.hidden);
+        gates += static_cast<int64_t>(pass.gates.size());
+        for (const double gate : pass.gates)  // candidates lie within 1, gates between 0 and 1
+          if (std::abs(gate) > 0.99) ++shut;
+      }
+    ForEachInput([&](const auto& values) { count(values); }, p.d_input);
+    EXPECT_EQ(denormal, 0) << text;
+    EXPECT_LT(static_cast<double>(shut), 0.01 * static_cast<double>(gates)) << text;
+  }
 }
 
 }  // namespace

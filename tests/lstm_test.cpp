@@ -141,19 +141,39 @@ TEST(LstmFlopCount, OfThePapersBasePointByHand) {
   EXPECT_EQ(Flops(problem, kBackward), (LstmFlops{2L * 256 * 6144, 256L * (27 * 16 + 16)}));
 }
 
+TEST(LstmFlopCount, OfPeepholesByHand) {
+  auto problem = ParseLstmProblem("t2n3i5h7");
+  problem.peephole = true;
+  // 6 cells of 7 units: 13 + 3 products with their adds; matrix part as without
+  EXPECT_EQ(Flops(problem, kInference), (LstmFlops{6L * 2 * 28 * 12, 6L * 7 * 19}));
+  // 27 + 12 for each unit and 1 for each of 7 state channels
+  EXPECT_EQ(Flops(problem, kBackward), (LstmFlops{2L * 6 * 2 * 28 * 12, 6L * (7 * 39 + 7)}));
+}
+
 TEST(LstmBytes, CountEveryTensorOnce) {
-  const auto problem = ParseLstmProblem("t2n3i5h7");
-  // activations: 30 in, 42 out, 2 x 21 hidden; cell states 2 x 21; weights (5 + 7) * 28; bias 28
-  const LstmElementBytes bytes{.activation = 2, .weight = 1, .bias = 8, .cell = 4, .gradient = 16};
-  const double forward = 2 * 114 + 4 * 42 + 336 + 8 * 28;
+  auto problem = ParseLstmProblem("t2n3i5h7");
+  // 30 in, 42 out, hidden states 2 x 21; cell states 2 x 21; weights (5 + 7) * 28; bias 28
+  const LstmElementBytes bytes{.source = 2,
+                               .hidden = 3,
+                               .output = 5,
+                               .weight = 1,
+                               .peephole = 7,
+                               .bias = 8,
+                               .cell = 4,
+                               .gradient = 16};
+  const double forward = 2 * 30 + 5 * 42 + 3 * 42 + 4 * 42 + 336 + 8 * 28;
   EXPECT_EQ(CompulsoryBytes(problem, kInference, bytes), forward);
   EXPECT_EQ(CompulsoryBytes(problem, kTraining, bytes), forward);
-  EXPECT_EQ(CompulsoryBytes(problem, kBackward, bytes), forward + 16 * (114 + 42 + 336 + 28));
+  const double gradients = 16 * (30 + 42 + 42 + 42 + 336 + 28);
+  EXPECT_EQ(CompulsoryBytes(problem, kBackward, bytes), forward + gradients);
+  problem.peephole = true;  // 3 x 7 more, and their gradients
+  EXPECT_EQ(CompulsoryBytes(problem, kInference, bytes), forward + 7 * 21);
+  EXPECT_EQ(CompulsoryBytes(problem, kBackward, bytes), forward + gradients + (7 + 16) * 21);
 }
 
 TEST(LstmWork, KeepsThePartsApartAndAddsThemOnOnePipe) {
   const auto problem = ParseLstmProblem("t1n1i1h1");
-  const LstmElementBytes f32{4, 4, 4, 4, 4};
+  const LstmElementBytes f32{4, 4, 4, 4, 4, 4, 4, 4};
   const Work both = ModelledWork(problem, kInference, f32, "fp32.vector", "fp32.vector", 1);
   EXPECT_EQ(both.flops, (std::map<std::string, double>{{"fp32.vector", 16 + 13}}));
   const Work apart = ModelledWork(problem, kInference, f32, "bf16.matrix", "fp32.vector", 2);
@@ -169,12 +189,15 @@ TEST(LstmTwin, HalvesStepsThenSamplesThenChannels) {
   EXPECT_EQ(ToText(Twin(ParseLstmProblem("t16n16i32h16"), 100e3)), "t2n8i32h16");
   EXPECT_EQ(ToText(Twin(problem, 1)), "t2n2i1h1l2p1bi");
   EXPECT_EQ(ToText(Twin(ParseLstmProblem("t1n1i1024h1024l2"), 1e6)), "t1n1i128h128l2");
+  auto peephole = problem;
+  peephole.peephole = true;
+  EXPECT_TRUE(Twin(peephole, 1).peephole);
 }
 
 TEST(LstmRequest, NamesTheColumnOfWhatItRefuses) {
   const auto refusal = [](const std::string& text) -> std::string {
     try {
-      ParseLstmRequest(ParseBenchmarkName(text), {"f32", "bf16"});
+      ParseLstmRequest(ParseBenchmarkName(text), {"f32", "bf16"}, {{"peephole"}, {"ldigo"}});
     } catch (const BadInput& error) {
       return error.what();
     }
@@ -185,7 +208,27 @@ TEST(LstmRequest, NamesTheColumnOfWhatItRefuses) {
   EXPECT_THAT(refusal("LSTM/cpu/onednn/bwd/f8/t1n1i1h1"),
               HasSubstr("column 21: LSTM/cpu/onednn has no type 'f8'; there are f32, bf16"));
   EXPECT_THAT(refusal("LSTM/cpu/onednn/bwd/f32/t1n1i1g1"), HasSubstr("column 31: expected 'h'"));
-  EXPECT_THAT(refusal("LSTM/cpu/onednn/bwd/f32/t1n1i1h1/hot"), HasSubstr("column 34: "));
+  EXPECT_THAT(refusal("LSTM/cpu/onednn/bwd/f32/t1n1i1h1/relu"),
+              HasSubstr("column 34: LSTM/cpu/onednn has no option 'relu' (peephole ldigo)"));
+  EXPECT_THAT(refusal("LSTM/cpu/onednn/bwd/f32/t1n1i1h1/ldigo/peephole"),
+              HasSubstr("column 40: 'peephole' cannot come after 'ldigo'"));
+}
+
+TEST(LstmRequest, HoldsTheOptionsOfTheName) {
+  const auto parse = [](const std::string& options) {
+    return ParseLstmRequest(ParseBenchmarkName("LSTM/cpu/onednn/bwd/f32/t1n2i3h4" + options),
+                            {"f32"}, {{"peephole"}, {"ldigo"}, {"fpmath-bf16", "fpmath-any"}});
+  };
+  LstmRequest expected{.direction = kBackward, .problem = ParseLstmProblem("t1n2i3h4")};
+  EXPECT_EQ(parse(""), expected);
+  expected.fpmath = "bf16";
+  EXPECT_EQ(parse("/fpmath-bf16"), expected);
+  expected.problem.peephole = true;
+  expected.plain_weights = true;
+  expected.fpmath = "any";
+  EXPECT_EQ(parse("/peephole/ldigo/fpmath-any"), expected);
+  expected.fpmath = "strict";
+  EXPECT_EQ(parse("/peephole/ldigo"), expected);
 }
 
 TEST(LstmMemory, WhatCannotFitIsUnsupportedAndNotTried) {
@@ -205,7 +248,7 @@ TEST(LstmSuite, OfThePaperHasTwelveConfigurationsInEveryDirectionAndType) {
       if (parts.op != "LSTM") continue;
       ++names;
       problems.insert(parts.problem);
-      EXPECT_EQ(ToText(ParseLstmRequest(parts, {"f32", "bf16"}).problem), parts.problem);
+      EXPECT_EQ(ToText(ParseLstmRequest(parts, {"f32", "bf16"}, {}).problem), parts.problem);
     }
     EXPECT_EQ(names, 12 * 3 * 2);
     // the paper's (batch, time steps, features, hidden) as t n i h
