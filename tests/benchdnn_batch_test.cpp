@@ -213,7 +213,7 @@ TEST(BenchdnnSmallList, MutatedLinesAreReadOrRefusedWithTheirPlace) {
       const size_t at = random() % line.size();
       if (random() % 3 == 0) line.erase(at, 1 + random() % 3);
       if (random() % 3 == 0) line.insert(at, lines[random() % lines.size()].substr(0, 5));
-      if (line.empty()) line.assign(1, 'x');
+      if (line.empty()) line.push_back('x');
       line[random() % line.size()] = random() % 2 == 0 ? ",:=+-_0149nmicokhsgx\\\n"[random() % 22]
                                                        : static_cast<char>(random());
     }
