@@ -57,6 +57,17 @@ void CheckExtension(const std::string& path) {
       fmt::format("-o {}: unknown extension, expected .html, .json, .svg, .pdf or .png", path));
 }
 
+// Beside the tables a picture is a help, not the answer: without one (nothing to draw, no gnuplot)
+// the reason is a sentence.
+void ShowPicture(const nlohmann::json& run, int columns, bool alone) {
+  try {
+    std::cout << TerminalPicture(run, columns > 0 ? columns : kPictureColumns);
+  } catch (const BadInput& error) {
+    if (alone) throw;
+    std::cerr << "no picture: " << error.what() << '\n';
+  }
+}
+
 void Report(const ReportFlags& flags) {
   for (const auto& path : flags.outputs) CheckExtension(path);
   const auto run = ToJson(ReadRunFile(flags.file, std::cerr));
@@ -67,8 +78,7 @@ void Report(const ReportFlags& flags) {
   if (!flags.outputs.empty()) return;
   const int columns = TerminalColumns();
   if (flags.show != "picture") WriteTables(run, columns, std::cout);
-  if (flags.show != "table")
-    std::cout << TerminalPicture(run, columns > 0 ? columns : kPictureColumns);
+  if (flags.show != "table") ShowPicture(run, columns, flags.show == "picture");
   std::cout << std::flush;
 }
 

@@ -7,8 +7,8 @@
 namespace dlroof {
 namespace {
 
-std::uintptr_t FirstLine(const MemorySpan& span) {
-  return reinterpret_cast<std::uintptr_t>(span.begin) / kCacheLineBytes * kCacheLineBytes;
+std::size_t OffsetInLine(const MemorySpan& span) {
+  return reinterpret_cast<std::uintptr_t>(span.begin) % kCacheLineBytes;
 }
 
 bool HasClflushopt() {
@@ -17,22 +17,20 @@ bool HasClflushopt() {
 }
 
 // Flushes of one CPU overlap; a fence after the last one waits for all.
-__attribute__((target("clflushopt"))) void DropOverlapping(std::uintptr_t line, std::size_t lines) {
+__attribute__((target("clflushopt"))) void DropOverlapping(const char* line, std::size_t lines) {
   for (std::size_t i = 0; i < lines; ++i)
-    _mm_clflushopt(reinterpret_cast<void*>(line + i * kCacheLineBytes));
+    _mm_clflushopt(const_cast<char*>(line + i * kCacheLineBytes));  // only reads its address
 }
 
-void Drop(std::uintptr_t line, std::size_t lines) {
-  for (std::size_t i = 0; i < lines; ++i)
-    _mm_clflush(reinterpret_cast<void*>(line + i * kCacheLineBytes));
+void Drop(const char* line, std::size_t lines) {
+  for (std::size_t i = 0; i < lines; ++i) _mm_clflush(line + i * kCacheLineBytes);
 }
 
 }  // namespace
 
 std::size_t LinesOf(const MemorySpan& span) {
   if (span.bytes == 0) return 0;
-  const std::uintptr_t end = reinterpret_cast<std::uintptr_t>(span.begin) + span.bytes;
-  return (end - FirstLine(span) + kCacheLineBytes - 1) / kCacheLineBytes;
+  return (OffsetInLine(span) + span.bytes + kCacheLineBytes - 1) / kCacheLineBytes;
 }
 
 std::int64_t Evict(const std::vector<MemorySpan>& spans) {
@@ -40,7 +38,7 @@ std::int64_t Evict(const std::vector<MemorySpan>& spans) {
   std::int64_t bytes = 0;
   _mm_mfence();  // what was written before is written back too
   for (const auto& span : spans) {
-    drop(FirstLine(span), LinesOf(span));
+    drop(static_cast<const char*>(span.begin) - OffsetInLine(span), LinesOf(span));
     bytes += static_cast<std::int64_t>(LinesOf(span) * kCacheLineBytes);
   }
   _mm_mfence();

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <cstdlib>
 #include <filesystem>
@@ -108,7 +109,7 @@ TEST(BenchdnnRefusals, CombinationsHaveALimit) {
 // A folder for batch files that is removed again.
 class BatchFolder : public testing::Test {
  protected:
-  BatchFolder() : folder_(fs::path(testing::TempDir()) / "dlroof_benchdnn_batch") {
+  BatchFolder() : folder_(fs::path(testing::TempDir()) / fmt::format("dlroof_batch_{}", getpid())) {
     fs::create_directories(folder_ / "conv");
   }
   ~BatchFolder() override { fs::remove_all(folder_); }

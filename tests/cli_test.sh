@@ -17,6 +17,7 @@ check() {   # check WHAT COMMAND...: the command must succeed
 run() { timeout 120 "$@" >"$dir/out" 2>"$dir/err"; code=$?; }
 says() { grep -qE -- "$1" "$dir/err"; }
 prints() { grep -qE -- "$1" "$dir/out"; }
+says_nothing_but() { ! grep -qvE -- "$1" "$dir/err"; }
 exits() { [ "$code" -eq "$1" ]; }
 one_sentence() { [ "$(grep -c . "$dir/err")" -eq 1 ]; }
 bad_input() { exits 2 && one_sentence; }
@@ -40,7 +41,7 @@ check "the page is written" grep -q 'LSTM/cpu/reference' "$dir/run.html"
 run "$dlroof" report "$dir/run.json"
 check "report reads it" exits 0
 check "report shows it" prints 'LSTM/cpu/reference'
-check "report does not complain" test ! -s "$dir/err"
+check "report complains of nothing but a picture without points" says_nothing_but '^no picture: figure: '
 
 run "$bench" "$machine" "--benchmark_filter=$names" "${quick[@]}" --benchmark_enable_random_interleaving=true --benchmark_format=json
 check "json on standard output" prints '"records"'
