@@ -3,13 +3,14 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <cctype>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <iostream>
 #include <map>
 #include <random>
-#include <regex>
 #include <sstream>
 #include <utility>
 
@@ -200,12 +201,23 @@ TEST(BenchdnnSmallList, IsReadWhole) {
 }
 
 // Every benchmark, or the place of what is wrong; never anything else.
+// "small:1: column N: ..." or line 2, and nothing that a terminal would not show.
+bool NamesItsPlace(std::string_view refusal) {
+  const bool has_line =
+      refusal.starts_with("small:1: column ") || refusal.starts_with("small:2: column ");
+  const auto digit = [](unsigned char c) { return std::isdigit(c) != 0; };
+  const auto number = has_line ? refusal.substr(16) : std::string_view();
+  const auto rest = std::find_if_not(number.begin(), number.end(), digit);
+  const auto said = number.substr(static_cast<size_t>(rest - number.begin()));
+  return rest != number.begin() && said.size() > 2 && said.starts_with(": ") &&
+         std::all_of(said.begin(), said.end(), [](char c) { return c >= ' ' && c <= '~'; });
+}
+
 TEST(BenchdnnSmallList, MutatedLinesAreReadOrRefusedWithTheirPlace) {
   std::vector<std::string> lines;
   std::istringstream text(SmallList());
   for (std::string line; std::getline(text, line);)
     if (!line.empty() && line[0] != '#') lines.push_back(line);
-  const std::regex place(R"(^small:[12]: column [0-9]+: [ -~]+$)");
   std::mt19937 random(11);
   int refused = 0;
   for (int i = 0; i < 10000; ++i) {
@@ -222,7 +234,7 @@ TEST(BenchdnnSmallList, MutatedLinesAreReadOrRefusedWithTheirPlace) {
         Refusal((random() % 2 == 0 ? "--conv " : "--rnn ") + line + kProblem, "small");
     if (outcome.rfind("accepted", 0) == 0) continue;
     ++refused;
-    ASSERT_TRUE(std::regex_match(outcome, place)) << outcome;
+    ASSERT_TRUE(NamesItsPlace(outcome)) << outcome;
   }
   EXPECT_GT(refused, 1000);
 }
