@@ -39,8 +39,7 @@ IntegerRanges RangesOf(const Conv2dCase& one) {
   return {{0, kMostU8}, {std::min(0.0F, -kMostS8 + 168 / root), kMostS8}};
 }
 
-// A third of a filter's reach in the types' steps would be enough; alternating, so that a filter's
-// scale taken for its neighbour's shows.
+// Alternating, so that a filter's scale taken for its neighbour's shows.
 std::vector<float> WeightScales(int64_t filters) {
   std::vector<float> scales(static_cast<size_t>(filters));
   for (size_t k = 0; k < scales.size(); ++k) scales[k] = k % 2 == 0 ? 0.5F : 0.25F;
