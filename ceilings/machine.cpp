@@ -24,6 +24,24 @@ bool IsStable(const std::string& key) {
   return false;
 }
 
+// Members of a proof by their key in files; one table for both directions.
+struct ProofNumber {
+  const char* key;
+  std::optional<double> Proof::*member;
+};
+constexpr ProofNumber kProofNumbers[] = {
+    {"doubling", &Proof::doubling},   {"spread", &Proof::spread},
+    {"clean", &Proof::clean},         {"scaling", &Proof::scaling},
+    {"per_cycle", &Proof::per_cycle}, {"per_cycle_expected", &Proof::per_cycle_expected}};
+
+json ProofToJson(const Proof& proof) {
+  json result = json::object();
+  for (const auto& [key, member] : kProofNumbers)
+    if (proof.*member) result[key] = *(proof.*member);
+  if (!proof.result.empty()) result["result"] = proof.result;
+  return result;
+}
+
 json CeilingToJson(const Ceiling& ceiling) {
   json result = {{"per_second", ceiling.per_second},
                  {"threads", ceiling.threads},
@@ -31,7 +49,9 @@ json CeilingToJson(const Ceiling& ceiling) {
                  {"proved", ceiling.proved}};
   if (ceiling.ci95) result["ci95"] = {ceiling.ci95->first, ceiling.ci95->second};
   if (ceiling.clock_hz) result["clock_hz"] = *ceiling.clock_hz;
+  if (ceiling.sustained_per_second) result["sustained_per_second"] = *ceiling.sustained_per_second;
   if (!ceiling.reason.empty()) result["reason"] = ceiling.reason;
+  if (ceiling.proof != Proof()) result["proof"] = ProofToJson(ceiling.proof);
   return result;
 }
 
@@ -41,6 +61,13 @@ json SetToJson(const CeilingSet& set) {
   for (const auto& [level, ceiling] : set.bytes)
     result["bytes"][std::string(Key(level))] = CeilingToJson(ceiling);
   if (set.launch_seconds) result["launch_seconds"] = *set.launch_seconds;
+  for (const auto& [mix, ceiling] : set.mixes) result["mixes"][mix] = CeilingToJson(ceiling);
+  if (!set.overheads.empty()) result["overheads"] = set.overheads;
+  for (const auto& point : set.sweep) result["sweep"].push_back({point.bytes, point.per_second});
+  for (const auto& [level, points] : set.ridges)
+    for (const auto& point : points)
+      result["ridges"][std::string(Key(level))].push_back(
+          {point.intensity, point.flops_per_second});
   return result;
 }
 
@@ -96,16 +123,25 @@ struct Place {
     return value.get<double>();
   }
 
+  double NotNegative() const {
+    if (!value.is_number() || !std::isfinite(value.get<double>()) || value.get<double>() < 0)
+      Refuse("a finite number, at least 0");
+    return value.get<double>();
+  }
+
   int Threads() const {
     const bool fits = value.is_number_integer() && value >= 1 && value <= 1 << 30;
     if (!fits) Refuse("a whole number of threads, at least 1");
     return value.get<int>();
   }
 
-  std::pair<double, double> Interval() const {
+  std::pair<double, double> Pair() const {
     if (!value.is_array() || value.size() != 2) Refuse("an array of 2 numbers");
-    const std::pair<double, double> ends = {Place{value[0], where + "[0]"}.Positive(),
-                                            Place{value[1], where + "[1]"}.Positive()};
+    return {Place{value[0], where + "[0]"}.Positive(), Place{value[1], where + "[1]"}.Positive()};
+  }
+
+  std::pair<double, double> Interval() const {
+    const auto ends = Pair();
     if (ends.first > ends.second)
       throw BadInput(fmt::format("{} is [{}, {}]; expected the lower end first", where, ends.first,
                                  ends.second));
@@ -118,7 +154,23 @@ struct Place {
     if (!value.is_object()) Refuse("an object");
     for (const auto& item : value.items()) visit(item.key(), Member(item.key()));
   }
+
+  // Calls visit(pair) for each element of an array of pairs.
+  template <class Visit>
+  void EachPair(const Visit& visit) const {
+    if (!value.is_array()) Refuse("an array of pairs of numbers");
+    for (std::size_t i = 0; i < value.size(); ++i)
+      visit(Place{value[i], fmt::format("{}[{}]", where, i)}.Pair());
+  }
 };
+
+Proof ProofFrom(const Place& place) {
+  Proof proof;
+  for (const auto& [key, member] : kProofNumbers)
+    if (const auto number = place.Optional(key)) proof.*member = number->NotNegative();
+  if (const auto result = place.Optional("result")) proof.result = result->Text();
+  return proof;
+}
 
 Ceiling CeilingFrom(const Place& place) {
   Ceiling ceiling;
@@ -128,7 +180,10 @@ Ceiling CeilingFrom(const Place& place) {
   ceiling.proved = place.Member("proved").Truth();
   if (const auto ci95 = place.Optional("ci95")) ceiling.ci95 = ci95->Interval();
   if (const auto clock = place.Optional("clock_hz")) ceiling.clock_hz = clock->Positive();
+  if (const auto sustained = place.Optional("sustained_per_second"))
+    ceiling.sustained_per_second = sustained->Positive();
   if (const auto reason = place.Optional("reason")) ceiling.reason = reason->Text();
+  if (const auto proof = place.Optional("proof")) ceiling.proof = ProofFrom(*proof);
   return ceiling;
 }
 
@@ -138,6 +193,24 @@ Level LevelFrom(const std::string& key, const Place& place) {
     throw BadInput(
         fmt::format("{}: no such memory level; expected l1, l2, l3, dram or host", place.where));
   return *level;
+}
+
+// What stands beside the roofs: every mix, overheads, curves. Older files have none.
+void CurvesFrom(const Place& place, CeilingSet& set) {
+  if (const auto mixes = place.Optional("mixes"))
+    mixes->EachMember(
+        [&](const std::string& key, const Place& mix) { set.mixes[key] = CeilingFrom(mix); });
+  if (const auto overheads = place.Optional("overheads"))
+    overheads->EachMember([&](const std::string& key, const Place& seconds) {
+      set.overheads[key] = seconds.Positive();
+    });
+  if (const auto sweep = place.Optional("sweep"))
+    sweep->EachPair([&](const auto& pair) { set.sweep.push_back({pair.first, pair.second}); });
+  if (const auto ridges = place.Optional("ridges"))
+    ridges->EachMember([&](const std::string& key, const Place& points) {
+      auto& ridge = set.ridges[LevelFrom(key, points)];
+      points.EachPair([&](const auto& pair) { ridge.push_back({pair.first, pair.second}); });
+    });
 }
 
 CeilingSet SetFrom(const Place& place) {
@@ -152,6 +225,7 @@ CeilingSet SetFrom(const Place& place) {
     set.bytes[LevelFrom(key, ceiling)] = CeilingFrom(ceiling);
   });
   if (const auto launch = place.Optional("launch_seconds")) set.launch_seconds = launch->Positive();
+  CurvesFrom(place, set);
   return set;
 }
 

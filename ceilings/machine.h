@@ -12,24 +12,58 @@
 
 namespace dlroof {
 
+// What a ceiling's self-proof saw; absent: not looked at.
+struct Proof {
+  std::optional<double> doubling;   // [1] time of twice the work / time of the work: 2 is right
+  std::optional<double> spread;     // [1] width of ci95 / the median: how far repetitions agree
+  std::optional<double> clean;      // [1] share of repetitions in which no thread waited for a CPU
+  std::optional<double> scaling;    // [1] rate / (threads x the rate of one thread)
+  std::optional<double> per_cycle;  // [flop/cycle] or [byte/cycle] of one thread at `clock_hz`
+  std::optional<double> per_cycle_expected;  // [the same] the architecture's value that it meets
+  std::string result;  // what the kernel left behind, held against a plain loop; empty: not looked
+
+  bool operator==(const Proof&) const = default;
+};
+
 struct Ceiling {
   double per_second = 0;                          // [flop/s] or [byte/s], > 0
   std::optional<std::pair<double, double>> ci95;  // [the same] of the median of clean repetitions
+  std::optional<double> sustained_per_second;     // [the same] after 10 s of nothing else, where it
+                                                  // was measured; `per_second` is the burst
   int threads = 1;                                // how many ran it together
   std::string how;                                // kernel, ISA, working set, statistic
   std::optional<double> clock_hz;  // [1/s] core clock during the kernel, where it was measured
   bool proved = false;             // passed its self-proof
   std::string reason;              // why not, when not proved
+  Proof proof;
 
   bool operator==(const Ceiling&) const = default;
+};
+
+struct SweepPoint {
+  double bytes = 0;       // [byte] working set of one thread
+  double per_second = 0;  // [byte/s] of all threads
+
+  bool operator==(const SweepPoint&) const = default;
+};
+
+struct RidgePoint {
+  double intensity = 0;         // [flop/byte]
+  double flops_per_second = 0;  // [flop/s] of all threads
+
+  bool operator==(const RidgePoint&) const = default;
 };
 
 // The ceilings of one thread count.
 struct CeilingSet {
   std::map<std::string, Ceiling>
       flops;  // by pipe key; finer rows ("fp32.vector.avx2") beside the plain best one
-  std::map<Level, Ceiling> bytes;
+  std::map<Level, Ceiling> bytes;        // the envelope: the best mix of each level
+  std::map<std::string, Ceiling> mixes;  // each mix: "<level>.<mix>.<isa>", "dram.copy-nt.avx512"
   std::optional<double> launch_seconds;  // [s] cost of starting one primitive
+  std::map<std::string, double> overheads;          // [s] "fork-join", "timer"
+  std::vector<SweepPoint> sweep;                    // loads, by working set
+  std::map<Level, std::vector<RidgePoint>> ridges;  // by level, by rising intensity
 
   bool operator==(const CeilingSet&) const = default;
 };

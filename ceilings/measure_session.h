@@ -1,0 +1,98 @@
+// How a measurement of a machine is put together: what the families of probes (arithmetic, memory,
+// overheads) share. Each family adds steps for each pass, which fill rows; at the end each turns
+// its rows into ceilings.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "ceilings/cpu_bytes_probes.h"
+#include "ceilings/machine.h"
+#include "ceilings/rate.h"
+#include "ceilings/thread_team.h"
+#include "ceilings/workspace.h"
+#include "counters/cpu.h"
+
+namespace dlroof {
+
+inline constexpr double kArithmeticTolerance = 0.02, kMemoryTolerance = 0.03;
+inline constexpr double kPassTolerance = 0.05;
+
+struct Effort {
+  const char* name;
+  double budget_seconds;  // [s] of probes, all thread counts together
+  double repetition_seconds;
+  int repetitions, doubled;
+  int passes;  // over all probes, so that each is measured at times far apart
+
+  RatePolicy Policy(double tolerance) const;
+  // Calibration takes about three repetitions.
+  double NominalSeconds() const { return repetition_seconds * (repetitions + 2 * doubled + 3); }
+};
+
+// The pinned threads of one thread count, each with its operands and memory.
+class Bench {
+ public:
+  explicit Bench(const std::vector<int>& cpus);
+
+  int threads() const { return team_.size(); }
+  ThreadTeam& team() { return team_; }
+  Workspace& Of(int thread) { return *workspaces_[static_cast<std::size_t>(thread)]; }
+
+  Rate Measure(Kernel kernel, const RatePolicy& policy);
+  // Lays arrays for `streams` streams out of `bytes` per thread, in memory that each thread touched
+  // first.
+  void Lay(double bytes, int streams, std::size_t step_floats);
+
+ private:
+  ThreadTeam team_;
+  std::vector<std::unique_ptr<Workspace>> workspaces_;
+  std::vector<Pages> memory_;
+};
+
+struct Step {
+  std::string text;
+  std::function<void(double max_seconds)> run;
+};
+
+// One row of a ceiling set in the making: what the passes measured.
+struct Row {
+  std::string how;
+  double work_per_iteration = 0;  // [flop] or [byte], all threads
+  std::string doubt;              // of the set-up, whatever is measured
+  std::vector<Rate> passes;
+
+  Ceiling Finished(int threads, const RatePolicy& policy) const;
+};
+
+struct Rows {
+  std::map<std::string, Row> flops;                   // by pipe key
+  std::map<Level, std::map<std::string, Row>> bytes;  // by level, then mix
+};
+
+// Everything one measurement run shares between its steps.
+struct MeasureSession {
+  Cpu cpu;
+  Effort effort;
+  Machine machine;
+  std::vector<Step> steps;
+  std::unique_ptr<Bench> bench;  // of the thread count in progress
+  std::map<int, Rows> rows;      // by thread count
+  std::map<int, WorkingSets> sets;
+
+  RatePolicy Policy(double tolerance, double max_seconds) const;
+};
+
+// measure_flops.cpp, measure_bytes.cpp, measure_overheads.cpp. `pass` counts from 0; a step finds
+// the pinned threads in session.bench.
+void AddFlopsSteps(MeasureSession& session, int threads, int pass);
+void FinishFlops(MeasureSession& session);
+void AddBytesSteps(MeasureSession& session, int threads, int pass);
+void FinishBytes(MeasureSession& session);
+// Last of all: the library's own threads spin for a while after each call.
+void AddOverheadSteps(MeasureSession& session, int threads);
+
+}  // namespace dlroof
