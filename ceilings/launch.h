@@ -1,8 +1,11 @@
-// What it costs to start one primitive that does next to nothing. Libraries register how they
-// measure it; a build without them has none.
+// What a call costs beside its work: to start one primitive that does next to nothing, to fork and
+// join a team of threads, to read the timer. Whoever can measure one registers how; a build without
+// a library has no launch cost.
 #pragma once
 
+#include <cstdint>
 #include <functional>
+#include <map>
 #include <optional>
 #include <string>
 
@@ -16,6 +19,10 @@ struct LaunchCost {
   std::string how;     // library, version, primitive, and the doubt where it was not proved
 };
 
+// The mean cost of one call of `calls(n)`, which makes n of them one after another; its threads'
+// waiting is watched.
+LaunchCost MeasureCalls(const std::function<void(std::int64_t)>& calls, const RatePolicy& policy);
+
 // Runs on `threads` threads of the library where it lets us choose.
 using LaunchProbe = std::function<LaunchCost(int threads, const RatePolicy& policy)>;
 
@@ -24,5 +31,9 @@ bool RegisterLaunchProbe(LaunchProbe probe);
 
 // By the first registered probe; absent when there is none. Throws what the library throws.
 std::optional<LaunchCost> MeasureLaunch(int threads, const RatePolicy& policy);
+
+// The other costs, each under a name of its own ("fork-join", "timer").
+bool RegisterOverheadProbe(const std::string& name, LaunchProbe probe);
+const std::map<std::string, LaunchProbe>& OverheadProbes();
 
 }  // namespace dlroof

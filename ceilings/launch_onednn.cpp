@@ -7,7 +7,6 @@
 #include <unordered_map>
 
 #include "ceilings/launch.h"
-#include "counters/clocks.h"
 
 namespace dlroof {
 namespace {
@@ -56,26 +55,36 @@ struct TinyPrimitive {
 LaunchCost Measure(int threads, const RatePolicy& policy) {
   const OmpThreads scope(threads);
   TinyPrimitive tiny(threads);
-  const auto rate = MeasureRate(
+  auto cost = MeasureCalls(
       [&](std::int64_t calls) {
-        const auto before = ReadClocks();
         for (; calls > 0; --calls) tiny.Run();
-        const auto spent = ReadClocks() - before;
-        TeamTime time{spent.wall, std::nullopt};
-        if (spent.run_delay) time.wait_fraction = *spent.run_delay / spent.wall;
-        return time;
       },
       policy);
   const auto* version = dnnl::version();
-  auto how = fmt::format(
-      "oneDNN {}.{}.{} eltwise relu f32 on {} elements, execute and wait, {} threads allowed; best "
-      "of {} clean repetitions",
+  cost.how = fmt::format(
+      "oneDNN {}.{}.{} eltwise relu f32 on {} elements, execute and wait, {} threads allowed; {}",
       version->major, version->minor, version->patch, kFloatsPerThread * threads, threads,
-      rate.clean);
-  if (!rate.proved) how += "; not proved: " + rate.reason;
-  return {1 / rate.per_second, rate.clean > 0, how};
+      cost.how);
+  return cost;
 }
 
+// An empty parallel region of the threading that the library's own loops use.
+LaunchCost MeasureForkJoin(int threads, const RatePolicy& policy) {
+  const OmpThreads scope(threads);
+  auto cost = MeasureCalls(
+      [](std::int64_t calls) {
+        for (; calls > 0; --calls) {
+#pragma omp parallel
+          asm volatile("" : : : "memory");  // else the region is empty and deleted
+        }
+      },
+      policy);
+  cost.how =
+      fmt::format("OpenMP parallel region without work on {} threads; {}", threads, cost.how);
+  return cost;
+}
+
+[[maybe_unused]] const bool fork_join = RegisterOverheadProbe("fork-join", MeasureForkJoin);
 [[maybe_unused]] const bool registered = RegisterLaunchProbe(Measure);
 
 }  // namespace

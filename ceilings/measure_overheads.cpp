@@ -5,29 +5,47 @@
 #include "ceilings/measure_session.h"
 
 namespace dlroof {
+namespace {
+
+// `keep(seconds)` where it was measured; how, or why not, goes to the facts under `name`.
+template <class Measure, class Keep>
+void MeasureOne(Machine& machine, const std::string& name, int threads, const Measure& measure,
+                const Keep& keep) {
+  const auto key = fmt::format("{}.threads.{}", name, threads);
+  try {
+    const std::optional<LaunchCost> cost = measure();
+    if (cost && cost->clean) {
+      machine.facts[key] = cost->how;
+      keep(cost->seconds);
+    } else {
+      machine.facts["absent." + key] = cost
+                                           ? "in each repetition a thread waited for a CPU"
+                                           : "this build has no library whose calls could be timed";
+    }
+  } catch (const std::exception& error) {
+    machine.facts["absent." + key] = error.what();
+  }
+}
+
+}  // namespace
 
 void AddOverheadSteps(MeasureSession& session, int threads) {
-  session.steps.push_back(
-      {fmt::format("launch, {} threads", threads), [&session, threads](double max_seconds) {
-         session.bench.reset();
-         const auto suffix = fmt::format(".threads.{}", threads);
-         try {
-           const auto cost = MeasureLaunch(threads, session.Policy(kMemoryTolerance, max_seconds));
-           if (!cost) {
-             session.machine.facts["absent.launch" + suffix] =
-                 "this build has no library whose calls could be timed";
-             return;
-           }
-           session.machine.facts["launch" + suffix] = cost->how;
-           if (cost->clean)
-             session.machine.by_threads[threads].launch_seconds = cost->seconds;
-           else
-             session.machine.facts["absent.launch" + suffix] =
-                 "in each repetition a thread waited for a CPU";
-         } catch (const std::exception& error) {
-           session.machine.facts["absent.launch" + suffix] = error.what();
-         }
-       }});
+  const auto add = [&](const std::string& name, auto measure, auto keep) {
+    session.steps.push_back(
+        {fmt::format("{}, {} threads", name, threads),
+         [&session, name, threads, measure, keep](double max_seconds) {
+           session.bench.reset();
+           const auto policy = session.Policy(kMemoryTolerance, max_seconds);
+           MeasureOne(
+               session.machine, name, threads, [&] { return measure(threads, policy); },
+               [&](double seconds) { keep(session.machine.by_threads[threads], seconds); });
+         }});
+  };
+  add("launch", MeasureLaunch,
+      [](CeilingSet& set, double seconds) { set.launch_seconds = seconds; });
+  for (const auto& [name, probe] : OverheadProbes())
+    add(name, probe,
+        [name = name](CeilingSet& set, double seconds) { set.overheads[name] = seconds; });
 }
 
 }  // namespace dlroof

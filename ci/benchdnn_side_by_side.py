@@ -5,16 +5,17 @@
 
 benchdnn comes with oneDNN's sources; build it against the library that dlroof uses. Both get the
 same problem, attributes, threads and CPUs: benchdnn is given each record's `repro` line. First
-every case once with each program's defaults, for the wall times; then rounds in which the two
-alternate, each taking the mean time of a call over many short windows (our repetitions, benchdnn's
---repeats-per-prb). They are compared in two ways: `ratio`, our median over benchdnn's average, the
-median of the rounds; and `quiet_ratio`, our quietest window over its quietest one, which a machine's
-bursts of noise touch less. How far the machine repeats itself shows where each program is compared
-with itself, even rounds with odd ones (`dlroof_itself`, `benchdnn_itself`, of quietest windows).
-Every single figure is kept in the file.
+every third case once with each program's defaults, for the wall times; then pairs: both programs
+right after one another, in turns first, each for a few short windows (our repetitions, benchdnn's
+--repeats-per-prb). A case's `ratio` is the median over its pairs of our median over benchdnn's
+average, with the interval of that median by order statistics. A slow spell of the machine takes
+seconds and so hits both of a pair, or spoils one pair of many. How well this works shows where
+benchdnn is compared with itself in the same way (`benchdnn_itself`: each pair's average over the
+one before). Every single figure is kept in the file.
 """
 import argparse
 import json
+import math
 import os
 import re
 import shlex
@@ -63,7 +64,7 @@ def exactly(name):
     return "^" + re.escape(name).replace("\\/", "/").replace("\\-", "-") + "(/[a-z]+_time)?$"
 
 
-def measure_once(arguments, case, cpus, windows=None):
+def measure_once(arguments, case, cpus, windows=None, ours_first=False):
     """Both programs once; with their own defaults where `windows` is not given."""
     ours_flags = theirs_flags = ()
     if windows:
@@ -71,8 +72,9 @@ def measure_once(arguments, case, cpus, windows=None):
                         f"--max-ms-per-prb={arguments.milliseconds}")
         ours_flags = (f"--benchmark_repetitions={windows}",
                       f"--benchmark_min_time={arguments.milliseconds / 1e3}")
-    theirs = run_benchdnn(arguments, case["repro"], cpus, theirs_flags)
+    theirs = None if ours_first else run_benchdnn(arguments, case["repro"], cpus, theirs_flags)
     wall, file = run_ours(arguments, exactly(case["name"]), ours_flags)
+    theirs = theirs or run_benchdnn(arguments, case["repro"], cpus, theirs_flags)
     record = next(r for r in file["records"] if r["name"] == case["name"])
     means = [r["seconds"] for r in record["repetitions"]]
     ours = {"windows": means, "wall_seconds": wall,
@@ -81,43 +83,62 @@ def measure_once(arguments, case, cpus, windows=None):
     return {"dlroof": ours, "benchdnn": theirs}
 
 
-def quietest(rounds, program):
-    return min(min(r[program]["windows"]) for r in rounds)
+def middle(values):
+    """Median and its distribution-free 95 % interval (order statistics; absent below 6 values)."""
+    values = sorted(values)
+    count, below, tail = len(values), 0, 0.5 ** len(values)
+    while tail + math.comb(count, below + 1) * 0.5 ** count <= 0.025:
+        below += 1
+        tail += math.comb(count, below) * 0.5 ** count
+    result = {"ratio": statistics.median(values)}
+    if count >= 6:
+        result["ci95"] = [values[below], values[count - 1 - below]]
+    return result
+
+
+def average(pair, program):
+    return statistics.mean(pair[program]["windows"])
 
 
 def add_ratios(case):
-    rounds = case["rounds"]
-    case["ratio"] = statistics.median(
-        r["dlroof"]["median"] / statistics.mean(r["benchdnn"]["windows"]) for r in rounds)
-    case["quiet_ratio"] = quietest(rounds, "dlroof") / quietest(rounds, "benchdnn")
-    if len(rounds) > 1:
-        for program in ("dlroof", "benchdnn"):
-            case[program + "_itself"] = quietest(rounds[::2], program) / quietest(rounds[1::2],
-                                                                                 program)
+    pairs = case["pairs"]
+    case.update(middle([p["dlroof"]["median"] / average(p, "benchdnn") for p in pairs]))
+    if len(pairs) > 1:
+        case["benchdnn_itself"] = middle([average(later, "benchdnn") / average(earlier, "benchdnn")
+                                          for earlier, later in zip(pairs, pairs[1:])])
 
 
-def spread(cases, key):
-    ratios = sorted(c[key] for c in cases if key in c)
+def spread(found):
+    """How many ratios lie near 1; and how many intervals reach there."""
+    ratios = sorted(f["ratio"] for f in found)
     if not ratios:
         return {}
+    intervals = [f["ci95"] for f in found if "ci95" in f]
     return {"cases": len(ratios), "within_2_percent": sum(abs(r - 1) <= 0.02 for r in ratios),
             "within_5_percent": sum(abs(r - 1) <= 0.05 for r in ratios),
+            "interval_reaches_2_percent": sum(low <= 1.02 and high >= 0.98
+                                              for low, high in intervals),
             "least": ratios[0], "median": statistics.median(ratios), "largest": ratios[-1]}
 
 
 def summary(cases):
-    ours = sum(c["defaults"]["dlroof"]["wall_seconds"] for c in cases)
-    theirs = sum(c["defaults"]["benchdnn"]["wall_seconds"] for c in cases)
-    keys = ("quiet_ratio", "ratio", "dlroof_itself", "benchdnn_itself")
-    return {**{key: spread(cases, key) for key in keys}, "wall_ratio": ours / theirs,
-            "same_implementation": sum(c["rounds"][0]["dlroof"]["implementation"] ==
-                                       c["rounds"][0]["benchdnn"]["implementation"] for c in cases)}
+    walls = [c["defaults"] for c in cases if "defaults" in c]
+    result = {"ratio": spread(cases),
+              "benchdnn_itself": spread([c["benchdnn_itself"] for c in cases
+                                         if "benchdnn_itself" in c]),
+              "same_implementation": sum(c["pairs"][0]["dlroof"]["implementation"] ==
+                                         c["pairs"][0]["benchdnn"]["implementation"] for c in cases)}
+    if walls:
+        result["wall_ratio"] = (sum(w["dlroof"]["wall_seconds"] for w in walls) /
+                                sum(w["benchdnn"]["wall_seconds"] for w in walls))
+        result["wall_cases"] = len(walls)
+    return result
 
 
 def show(case, wall):
-    ours, theirs = (quietest(case["rounds"], p) * 1e6 for p in ("dlroof", "benchdnn"))
-    print(f"{ours:12.2f} us {theirs:12.2f} us {case['ratio']:7.3f} {case['quiet_ratio']:7.3f}  {case['name']}  [{wall:.0f} s]",
-          flush=True)
+    low, high = case.get("ci95", (float("nan"), float("nan")))
+    print(f"{average(case['pairs'][-1], 'benchdnn') * 1e6:12.2f} us {case['ratio']:7.3f} "
+          f"[{low:.3f}, {high:.3f}] {case['name']}  [{wall:.0f} s]", flush=True)
 
 
 def main():
@@ -125,9 +146,9 @@ def main():
     parser.add_argument("--benchdnn", required=True, help="the program")
     parser.add_argument("--bench", default="build/dlroof_bench")
     parser.add_argument("--suite", default="ci/benchdnn_cases.txt")
-    parser.add_argument("--rounds", type=int, default=4)
-    parser.add_argument("--windows", type=int, default=20, help="of each program in a round")
-    parser.add_argument("--milliseconds", type=int, default=50, help="of a window")
+    parser.add_argument("--pairs", type=int, default=16, help="of each case")
+    parser.add_argument("--windows", type=int, default=3, help="of each program in a pair")
+    parser.add_argument("--milliseconds", type=int, default=30, help="of a window")
     parser.add_argument("--threads", type=int, default=len(os.sched_getaffinity(0)))
     parser.add_argument("-o", "--output", required=True)
     arguments = parser.parse_args()
@@ -139,15 +160,16 @@ def main():
                        ("--benchmark_repetitions=1", "--benchmark_min_time=0.001"))
     machine, context = file["machines"][0], file["context"]["dlroof"]
     cpus = context["pinned_cpus"]
-    cases = [{"name": r["name"], "repro": r["repro"], "rounds": []} for r in file["records"]
+    cases = [{"name": r["name"], "repro": r["repro"], "pairs": []} for r in file["records"]
              if r["status"] == "ok" and r.get("repro")]
-    for case in cases:
+    for case in cases[::3]:
         case["defaults"] = measure_once(arguments, case, cpus)
-    for _ in range(arguments.rounds):
-        for case in cases:
-            case["rounds"].append(measure_once(arguments, case, cpus, arguments.windows))
-            add_ratios(case)
-            show(case, time.monotonic() - begin)
+    for case in cases:
+        for pair in range(arguments.pairs):
+            case["pairs"].append(measure_once(arguments, case, cpus, arguments.windows,
+                                              ours_first=pair % 2 == 1))
+        add_ratios(case)
+        show(case, time.monotonic() - begin)
     result = {"machine": machine["name"], "fingerprint": machine["fingerprint"],
               "threads": arguments.threads, "libraries": context["libraries"],
               "command": shlex.join(sys.argv), "summary":
