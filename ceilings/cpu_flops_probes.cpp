@@ -1,9 +1,15 @@
 #include "ceilings/cpu_flops_probes.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <cstdint>
 #include <cstring>
+#include <map>
 #include <random>
 #include <utility>
+
+#include "ceilings/row_isa.h"
 
 namespace dlroof {
 namespace {
@@ -32,6 +38,15 @@ void FillBf16(Workspace& workspace) {
   }
 }
 
+// In [0.5, 1) with either sign: exponent 14, every other bit random.
+void FillFp16Tiles(Workspace& workspace) {
+  std::mt19937 random(1);
+  for (std::size_t at = 0; at < workspace.operands.size(); at += 2) {
+    const auto bits = static_cast<std::uint16_t>((random() & 0x83ffU) | 14U << 10);
+    std::memcpy(workspace.operands.data() + at, &bits, sizeof bits);
+  }
+}
+
 void FillInt8(Workspace& workspace) {
   std::mt19937 random(1);
   for (std::size_t at = 0; at < workspace.operands.size(); ++at)
@@ -40,32 +55,94 @@ void FillInt8(Workspace& workspace) {
                                  : static_cast<std::byte>(static_cast<int>(random() % 255) - 127);
 }
 
+void FillInt32(Workspace& workspace) {
+  std::mt19937 random(1);
+  for (std::size_t at = 0; at < workspace.operands.size(); at += 4) {
+    const auto value = static_cast<std::uint32_t>(random());
+    std::memcpy(workspace.operands.data() + at, &value, sizeof value);
+  }
+}
+
+std::string PlainPipe(const std::string& key) { return key.substr(0, key.rfind('.')); }
+
 }  // namespace
 
-void FillOperands(Operands operands, Workspace& workspace) {
-  workspace.accumulators.fill(std::byte{0});
+std::size_t OperandBytes(Operands operands) {
   switch (operands) {
+    case Operands::kFp64:
+      return 8;
+    case Operands::kFp32:
+    case Operands::kInt32:
+      return 4;
+    case Operands::kFp16:
+    case Operands::kBf16:
+      return 2;
+    case Operands::kInt8:
+      return 1;
+  }
+  return 0;
+}
+
+std::size_t AccumulatorBytes(const FlopsProbe& probe) {
+  const bool wider = probe.recurrence == Recurrence::kDot || probe.recurrence == Recurrence::kTile;
+  return wider ? 4 : OperandBytes(probe.operands);
+}
+
+double FlopsPerStep(const FlopsProbe& probe) {
+  constexpr std::size_t kTileRowBytes = 64;
+  const std::size_t elements = probe.vector_bytes / AccumulatorBytes(probe);
+  const std::size_t products =
+      probe.recurrence == Recurrence::kTile
+          ? elements * (kTileRowBytes / OperandBytes(probe.operands))
+          : elements * (AccumulatorBytes(probe) / OperandBytes(probe.operands));
+  return 2 * static_cast<double>(products);
+}
+
+double FlopsPerIteration(const FlopsProbe& probe) {
+  return FlopsPerStep(probe) * probe.accumulators * probe.sweeps;
+}
+
+std::string How(const FlopsProbe& probe) {
+  return fmt::format("{} {}, {} accumulators", IsaOfRow(probe.key), probe.instructions,
+                     probe.accumulators);
+}
+
+void FillOperands(const FlopsProbe& probe, Workspace& workspace) {
+  workspace.accumulators.fill(std::byte{0});
+  switch (probe.operands) {
     case Operands::kFp64:
       return FillPair(workspace, 0.99, 0.01);
     case Operands::kFp32:
       return FillPair(workspace, 0.99F, 0.01F);
     case Operands::kFp16:
+      if (probe.recurrence == Recurrence::kTile) return FillFp16Tiles(workspace);
       return FillPair<std::uint16_t>(workspace, 0x3bec, 0x211f);  // 0.9902, 0.0100
     case Operands::kBf16:
       return FillBf16(workspace);
     case Operands::kInt8:
       return FillInt8(workspace);
+    case Operands::kInt32:
+      return FillInt32(workspace);
   }
 }
 
 std::vector<FlopsProbe> FlopsProbesFor(const std::set<std::string>& features) {
   std::vector<FlopsProbe> usable;
-  for (auto table : {FloatVectorProbes(), Int8VectorProbes(), Bf16AndTileProbes()})
-    for (auto& row : table)
-      if (std::all_of(row.needs.begin(), row.needs.end(),
-                      [&](const std::string& need) { return features.contains(need); }))
-        usable.push_back(std::move(row));
-  return usable;
+  for (auto& probe : NativeFlopsProbes()) {
+    const auto needs = FeaturesOfRow(probe.key);
+    if (std::includes(features.begin(), features.end(), needs.begin(), needs.end()))
+      usable.push_back(std::move(probe));
+  }
+  return usable.empty() ? PortableFlopsProbes() : usable;
+}
+
+std::set<std::string> RoofCandidates(const std::vector<FlopsProbe>& probes) {
+  constexpr int kOfEachPipe = 2;
+  std::set<std::string> candidates;
+  std::map<std::string, int> chosen;
+  for (auto probe = probes.rbegin(); probe != probes.rend(); ++probe)
+    if (chosen[PlainPipe(probe->key)]++ < kOfEachPipe) candidates.insert(probe->key);
+  return candidates;
 }
 
 }  // namespace dlroof

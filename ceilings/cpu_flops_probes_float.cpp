@@ -1,172 +1,163 @@
-// a = a * x + y on independent accumulators: 12 of 16 registers cover SSE2's latency of multiply
-// and add (4 + 4 cycles, 2 per cycle) and AVX2's (4, 2 per cycle); AVX-512 has 32 registers, 16 are
-// used.
+// a = a * x + y in fp64 and fp32 on independent accumulators. 14 of 16 registers cover a multiply
+// and an addition in sequence (8 cycles where one such pair fits into a cycle, 6 where two do) and
+// fused ones (4 or 5, two per cycle). AVX-512 has 32 registers; 16 are used. -ffp-contract=off
+// keeps multiply and add apart.
 #include <immintrin.h>
 
 #include <cstdint>
+#include <cstring>
+#include <type_traits>
 
 #include "ceilings/cpu_flops_probes.h"
 
 namespace dlroof {
 namespace {
 
-constexpr std::size_t kFew = 12, kMany = 16;
+constexpr int kFew = 14, kMany = 16;
 
+// In assembler: the compiler would make vectors of single elements.
 template <class T>
-T* Accumulators(Workspace& workspace) {
-  return reinterpret_cast<T*>(workspace.accumulators.data());
-}
-
-template <class T>
-const T* Operand(const Workspace& workspace, std::size_t offset) {
-  return reinterpret_cast<const T*>(workspace.operands.data() + offset);
-}
-
-__attribute__((target("sse2"))) void Fp64Sse2(Workspace& workspace, std::int64_t iterations) {
-  const __m128d x = _mm_load_pd(Operand<double>(workspace, kFirstOperand));
-  const __m128d y = _mm_load_pd(Operand<double>(workspace, kSecondOperand));
-  auto* memory = Accumulators<double>(workspace);
-  __m128d a[kFew];
-  for (std::size_t i = 0; i < kFew; ++i) a[i] = _mm_load_pd(memory + 2 * i);
-  for (; iterations > 0; --iterations)
-    for (auto& each : a) each = _mm_add_pd(_mm_mul_pd(each, x), y);
-  for (std::size_t i = 0; i < kFew; ++i) _mm_store_pd(memory + 2 * i, a[i]);
-}
-
-__attribute__((target("avx2,fma"))) void Fp64Avx2(Workspace& workspace, std::int64_t iterations) {
-  const __m256d x = _mm256_load_pd(Operand<double>(workspace, kFirstOperand));
-  const __m256d y = _mm256_load_pd(Operand<double>(workspace, kSecondOperand));
-  auto* memory = Accumulators<double>(workspace);
-  __m256d a[kFew];
-  for (std::size_t i = 0; i < kFew; ++i) a[i] = _mm256_load_pd(memory + 4 * i);
-  for (; iterations > 0; --iterations)
-    for (auto& each : a) each = _mm256_fmadd_pd(each, x, y);
-  for (std::size_t i = 0; i < kFew; ++i) _mm256_store_pd(memory + 4 * i, a[i]);
-}
-
-__attribute__((target("avx512f"))) void Fp64Avx512(Workspace& workspace, std::int64_t iterations) {
-  const __m512d x = _mm512_load_pd(Operand<double>(workspace, kFirstOperand));
-  const __m512d y = _mm512_load_pd(Operand<double>(workspace, kSecondOperand));
-  auto* memory = Accumulators<double>(workspace);
-  __m512d a[kMany];
-  for (std::size_t i = 0; i < kMany; ++i) a[i] = _mm512_load_pd(memory + 8 * i);
-  for (; iterations > 0; --iterations)
-    for (auto& each : a) each = _mm512_fmadd_pd(each, x, y);
-  for (std::size_t i = 0; i < kMany; ++i) _mm512_store_pd(memory + 8 * i, a[i]);
-}
-
-__attribute__((target("sse2"))) void Fp32Sse2(Workspace& workspace, std::int64_t iterations) {
-  const __m128 x = _mm_load_ps(Operand<float>(workspace, kFirstOperand));
-  const __m128 y = _mm_load_ps(Operand<float>(workspace, kSecondOperand));
-  auto* memory = Accumulators<float>(workspace);
-  __m128 a[kFew];
-  for (std::size_t i = 0; i < kFew; ++i) a[i] = _mm_load_ps(memory + 4 * i);
-  for (; iterations > 0; --iterations)
-    for (auto& each : a) each = _mm_add_ps(_mm_mul_ps(each, x), y);
-  for (std::size_t i = 0; i < kFew; ++i) _mm_store_ps(memory + 4 * i, a[i]);
-}
-
-__attribute__((target("avx2,fma"))) void Fp32Avx2(Workspace& workspace, std::int64_t iterations) {
-  const __m256 x = _mm256_load_ps(Operand<float>(workspace, kFirstOperand));
-  const __m256 y = _mm256_load_ps(Operand<float>(workspace, kSecondOperand));
-  auto* memory = Accumulators<float>(workspace);
-  __m256 a[kFew];
-  for (std::size_t i = 0; i < kFew; ++i) a[i] = _mm256_load_ps(memory + 8 * i);
-  for (; iterations > 0; --iterations)
-    for (auto& each : a) each = _mm256_fmadd_ps(each, x, y);
-  for (std::size_t i = 0; i < kFew; ++i) _mm256_store_ps(memory + 8 * i, a[i]);
-}
-
-__attribute__((target("avx512f"))) void Fp32Avx512(Workspace& workspace, std::int64_t iterations) {
-  const __m512 x = _mm512_load_ps(Operand<float>(workspace, kFirstOperand));
-  const __m512 y = _mm512_load_ps(Operand<float>(workspace, kSecondOperand));
-  auto* memory = Accumulators<float>(workspace);
-  __m512 a[kMany];
-  for (std::size_t i = 0; i < kMany; ++i) a[i] = _mm512_load_ps(memory + 16 * i);
-  for (; iterations > 0; --iterations)
-    for (auto& each : a) each = _mm512_fmadd_ps(each, x, y);
-  for (std::size_t i = 0; i < kMany; ++i) _mm512_store_ps(memory + 16 * i, a[i]);
-}
-
-// In assembler, on a type that every compiler has: older ones know no __m512h.
-__attribute__((target("avx512f"))) void Fp16Avx512(Workspace& workspace, std::int64_t iterations) {
-  const __m512 x = _mm512_load_ps(Operand<float>(workspace, kFirstOperand));
-  const __m512 y = _mm512_load_ps(Operand<float>(workspace, kSecondOperand));
-  auto* memory = Accumulators<float>(workspace);
-  __m512 a[kMany];
-  for (std::size_t i = 0; i < kMany; ++i) a[i] = _mm512_load_ps(memory + 16 * i);
+__attribute__((target("sse2"))) void ScalarSse2(Workspace& workspace, std::int64_t iterations) {
+  T x, y, a[kFew];
+  std::memcpy(&x, workspace.operands.data() + kFirstOperand, sizeof x);
+  std::memcpy(&y, workspace.operands.data() + kSecondOperand, sizeof y);
+  auto* memory = workspace.accumulators.data();
+  for (int i = 0; i < kFew; ++i) std::memcpy(&a[i], memory + sizeof(T) * i, sizeof(T));
   for (; iterations > 0; --iterations)
     for (auto& each : a) {
-      __m512 next = each;  // a copy: an operand in the array would be stored each time
-      asm("vfmadd213ph %2, %1, %0" : "+v"(next) : "v"(x), "v"(y));
+      T next = each;  // a copy: an operand in the array would be stored each time
+      if constexpr (std::is_same_v<T, double>)
+        asm("mulsd %1, %0\n\taddsd %2, %0" : "+&x"(next) : "x"(x), "x"(y));
+      else
+        asm("mulss %1, %0\n\taddss %2, %0" : "+&x"(next) : "x"(x), "x"(y));
       each = next;
     }
-  for (std::size_t i = 0; i < kMany; ++i) _mm512_store_ps(memory + 16 * i, a[i]);
+  for (int i = 0; i < kFew; ++i) std::memcpy(memory + sizeof(T) * i, &a[i], sizeof(T));
 }
 
-std::vector<FlopsProbe> Fp64Probes() {
-  return {
-      {"fp64.vector.sse2",
-       {"sse2"},
-       2.0 * 2 * kFew,
-       Operands::kFp64,
-       Fp64Sse2,
-       "sse2 mulpd + addpd, 12 accumulators"},
-      {"fp64.vector.avx2",
-       {"avx2", "fma"},
-       2.0 * 4 * kFew,
-       Operands::kFp64,
-       Fp64Avx2,
-       "avx2 vfmaddpd ymm, 12 accumulators"},
-      {"fp64.vector.avx512",
-       {"avx512f"},
-       2.0 * 8 * kMany,
-       Operands::kFp64,
-       Fp64Avx512,
-       "avx512 vfmaddpd zmm, 16 accumulators"},
+template <class T>
+__attribute__((target("fma"))) void ScalarFma(Workspace& workspace, std::int64_t iterations) {
+  T x, y, a[kFew];
+  std::memcpy(&x, workspace.operands.data() + kFirstOperand, sizeof x);
+  std::memcpy(&y, workspace.operands.data() + kSecondOperand, sizeof y);
+  auto* memory = workspace.accumulators.data();
+  for (int i = 0; i < kFew; ++i) std::memcpy(&a[i], memory + sizeof(T) * i, sizeof(T));
+  for (; iterations > 0; --iterations)
+    for (auto& each : a) {
+      T next = each;
+      if constexpr (std::is_same_v<T, double>)
+        asm("vfmadd213sd %2, %1, %0" : "+x"(next) : "x"(x), "x"(y));
+      else
+        asm("vfmadd213ss %2, %1, %0" : "+x"(next) : "x"(x), "x"(y));
+      each = next;
+    }
+  for (int i = 0; i < kFew; ++i) std::memcpy(memory + sizeof(T) * i, &a[i], sizeof(T));
+}
+
+// The vector kernels differ in their target and their vector only; a template cannot have the
+// target as a parameter.
+template <class T>
+__attribute__((target("sse2"))) void Sse2(Workspace& workspace, std::int64_t iterations) {
+  typedef T Vector __attribute__((vector_size(16)));
+  Vector x, y, a[kFew];
+  std::memcpy(&x, workspace.operands.data() + kFirstOperand, sizeof x);
+  std::memcpy(&y, workspace.operands.data() + kSecondOperand, sizeof y);
+  auto* memory = workspace.accumulators.data();
+  for (int i = 0; i < kFew; ++i) std::memcpy(&a[i], memory + sizeof x * i, sizeof x);
+  for (; iterations > 0; --iterations)
+    for (auto& each : a) each = each * x + y;
+  for (int i = 0; i < kFew; ++i) std::memcpy(memory + sizeof x * i, &a[i], sizeof x);
+}
+
+template <class T>
+__attribute__((target("avx"))) void Avx(Workspace& workspace, std::int64_t iterations) {
+  typedef T Vector __attribute__((vector_size(32)));
+  Vector x, y, a[kFew];
+  std::memcpy(&x, workspace.operands.data() + kFirstOperand, sizeof x);
+  std::memcpy(&y, workspace.operands.data() + kSecondOperand, sizeof y);
+  auto* memory = workspace.accumulators.data();
+  for (int i = 0; i < kFew; ++i) std::memcpy(&a[i], memory + sizeof x * i, sizeof x);
+  for (; iterations > 0; --iterations)
+    for (auto& each : a) each = each * x + y;
+  for (int i = 0; i < kFew; ++i) std::memcpy(memory + sizeof x * i, &a[i], sizeof x);
+}
+
+template <class T>
+__attribute__((target("avx2,fma"))) void Avx2Fma(Workspace& workspace, std::int64_t iterations) {
+  typedef T Vector __attribute__((vector_size(32)));
+  Vector x, y, a[kFew];
+  std::memcpy(&x, workspace.operands.data() + kFirstOperand, sizeof x);
+  std::memcpy(&y, workspace.operands.data() + kSecondOperand, sizeof y);
+  auto* memory = workspace.accumulators.data();
+  for (int i = 0; i < kFew; ++i) std::memcpy(&a[i], memory + sizeof x * i, sizeof x);
+  for (; iterations > 0; --iterations)
+    for (auto& each : a) {
+      if constexpr (std::is_same_v<T, double>)
+        each = _mm256_fmadd_pd(each, x, y);
+      else
+        each = _mm256_fmadd_ps(each, x, y);
+    }
+  for (int i = 0; i < kFew; ++i) std::memcpy(memory + sizeof x * i, &a[i], sizeof x);
+}
+
+template <class T>
+__attribute__((target("avx512f"))) void Avx512(Workspace& workspace, std::int64_t iterations) {
+  typedef T Vector __attribute__((vector_size(64)));
+  Vector x, y, a[kMany];
+  std::memcpy(&x, workspace.operands.data() + kFirstOperand, sizeof x);
+  std::memcpy(&y, workspace.operands.data() + kSecondOperand, sizeof y);
+  auto* memory = workspace.accumulators.data();
+  for (int i = 0; i < kMany; ++i) std::memcpy(&a[i], memory + sizeof x * i, sizeof x);
+  for (; iterations > 0; --iterations)
+    for (auto& each : a) each = each * x + y;
+  for (int i = 0; i < kMany; ++i) std::memcpy(memory + sizeof x * i, &a[i], sizeof x);
+}
+
+template <class T>
+__attribute__((target("avx512f"))) void Avx512Fma(Workspace& workspace, std::int64_t iterations) {
+  typedef T Vector __attribute__((vector_size(64)));
+  Vector x, y, a[kMany];
+  std::memcpy(&x, workspace.operands.data() + kFirstOperand, sizeof x);
+  std::memcpy(&y, workspace.operands.data() + kSecondOperand, sizeof y);
+  auto* memory = workspace.accumulators.data();
+  for (int i = 0; i < kMany; ++i) std::memcpy(&a[i], memory + sizeof x * i, sizeof x);
+  for (; iterations > 0; --iterations)
+    for (auto& each : a) {
+      if constexpr (std::is_same_v<T, double>)
+        each = _mm512_fmadd_pd(each, x, y);
+      else
+        each = _mm512_fmadd_ps(each, x, y);
+    }
+  for (int i = 0; i < kMany; ++i) std::memcpy(memory + sizeof x * i, &a[i], sizeof x);
+}
+
+// `d`: the last letter of the type's instructions.
+template <class T>
+std::vector<FlopsProbe> Rows(Operands operands, const std::string& pipe, const std::string& d) {
+  constexpr auto kTwo = Recurrence::kMultiplyAdd, kFused = Recurrence::kFusedMultiplyAdd;
+  const auto row = [&](const char* part, const std::string& instructions, Recurrence recurrence,
+                       std::size_t bytes, int accumulators, Kernel kernel) -> FlopsProbe {
+    const auto issue = recurrence == kFused ? Issue::kOne : Issue::kTwo;
+    return {pipe + part, instructions, operands, recurrence, issue, bytes, accumulators, 1, kernel};
   };
-}
-
-std::vector<FlopsProbe> Fp32Probes() {
+  const std::string mul = "mul", add = " + add", vmul = "vmul", vadd = " + vadd";
   return {
-      {"fp32.vector.sse2",
-       {"sse2"},
-       2.0 * 4 * kFew,
-       Operands::kFp32,
-       Fp32Sse2,
-       "sse2 mulps + addps, 12 accumulators"},
-      {"fp32.vector.avx2",
-       {"avx2", "fma"},
-       2.0 * 8 * kFew,
-       Operands::kFp32,
-       Fp32Avx2,
-       "avx2 vfmaddps ymm, 12 accumulators"},
-      {"fp32.vector.avx512",
-       {"avx512f"},
-       2.0 * 16 * kMany,
-       Operands::kFp32,
-       Fp32Avx512,
-       "avx512 vfmaddps zmm, 16 accumulators"},
-  };
-}
-
-std::vector<FlopsProbe> Fp16Probes() {
-  return {
-      {"fp16.vector.avx512_fp16",
-       {"avx512_fp16"},
-       2.0 * 32 * kMany,
-       Operands::kFp16,
-       Fp16Avx512,
-       "avx512_fp16 vfmaddph zmm, 16 accumulators"},
+      row(".sse2_scalar", mul + "s" + d + add + "s" + d, kTwo, sizeof(T), kFew, ScalarSse2<T>),
+      row(".fma_scalar", "vfmadd213s" + d, kFused, sizeof(T), kFew, ScalarFma<T>),
+      row(".sse2", mul + "p" + d + add + "p" + d, kTwo, 16, kFew, Sse2<T>),
+      row(".avx", vmul + "p" + d + vadd + "p" + d + " ymm", kTwo, 32, kFew, Avx<T>),
+      row(".avx512_nofma", vmul + "p" + d + vadd + "p" + d + " zmm", kTwo, 64, kMany, Avx512<T>),
+      row(".avx2", "vfmaddp" + d + " ymm", kFused, 32, kFew, Avx2Fma<T>),
+      row(".avx512", "vfmaddp" + d + " zmm", kFused, 64, kMany, Avx512Fma<T>),
   };
 }
 
 }  // namespace
 
 std::vector<FlopsProbe> FloatVectorProbes() {
-  std::vector<FlopsProbe> all;
-  for (const auto& table : {Fp64Probes(), Fp32Probes(), Fp16Probes()})
-    all.insert(all.end(), table.begin(), table.end());
+  auto all = Rows<double>(Operands::kFp64, "fp64.vector", "d");
+  const auto fp32 = Rows<float>(Operands::kFp32, "fp32.vector", "s");
+  all.insert(all.end(), fp32.begin(), fp32.end());
   return all;
 }
 

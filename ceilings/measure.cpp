@@ -109,7 +109,7 @@ Bench::Bench(const std::vector<int>& cpus)
 Rate Bench::Measure(Kernel kernel, const RatePolicy& policy) {
   return MeasureRate(
       [&](std::int64_t iterations) {
-        return team_.Time([&](int i) { kernel(Of(i), iterations); });
+        return team_.TimeWithClock([&](int i) { kernel(Of(i), iterations); });
       },
       policy);
 }
@@ -128,6 +128,7 @@ void Bench::Lay(double bytes, int streams, std::size_t step_floats) {
 Ceiling Row::Finished(int threads, const RatePolicy& policy) const {
   auto ceiling =
       CeilingFrom(MergePasses(passes, policy, kPassTolerance), work_per_iteration, threads, how);
+  ceiling.proof.result = result;
   if (passes.size() > 1) ceiling.how += fmt::format(" in {} passes", passes.size());
   if (!doubt.empty()) {
     ceiling.proved = false;
@@ -155,6 +156,12 @@ Ceiling CeilingFrom(const Rate& rate, double work_per_iteration, int threads,
   if (!rate.waits_known) ceiling.how += "; waits for a CPU are not readable here";
   ceiling.proved = rate.proved;
   ceiling.reason = rate.reason;
+  ceiling.clock_hz = rate.clock_hz;
+  ceiling.proof.doubling = rate.doubling;
+  ceiling.proof.spread = rate.spread;
+  if (rate.total > 0) ceiling.proof.clean = static_cast<double>(rate.clean) / rate.total;
+  if (rate.iterations_per_cycle)
+    ceiling.proof.per_cycle = *rate.iterations_per_cycle * work_per_iteration / threads;
   return ceiling;
 }
 

@@ -40,7 +40,8 @@ std::vector<int> ThreadCounts(const Cpu& cpu, const std::vector<int>& wanted);
 
 // --- The pure parts, for tests ---
 
-// A rate of `work` per iteration as a ceiling; `how` gets the statistic appended.
+// A rate of `work` per iteration as a ceiling, with what its proof knows from the repetitions;
+// `how` gets the statistic appended.
 Ceiling CeilingFrom(const Rate& rate, double work_per_iteration, int threads,
                     const std::string& how);
 

@@ -4,38 +4,60 @@
 #include <utility>
 
 #include "ceilings/cpu_flops_probes.h"
+#include "ceilings/flops_proof.h"
 #include "ceilings/measure.h"
 #include "ceilings/measure_session.h"
 
 namespace dlroof {
 namespace {
 
-Rate MeasureFlops(Bench& bench, const FlopsProbe& probe, const RatePolicy& policy) {
-  for (int i = 0; i < bench.threads(); ++i) FillOperands(probe.operands, bench.Of(i));
-  return bench.Measure(probe.kernel, policy);
+// Finer rows are there to be compared with; the first and the last pass show whether the machine
+// changed in between.
+bool MeasuredIn(int pass, int passes, bool candidate) {
+  return candidate || pass == 0 || pass == passes - 1;
+}
+
+Step MeasureStep(MeasureSession& session, int threads, const FlopsProbe& probe, Row& row) {
+  return {fmt::format("{}, {} threads", probe.key, threads),
+          [&session, &row, probe](double max_seconds) {
+            auto& bench = *session.bench;
+            if (row.passes.empty()) {
+              auto check = CheckResult(probe, bench.Of(0));
+              row.result = std::move(check.result);
+              row.doubt = std::move(check.doubt);
+            }
+            for (int i = 0; i < bench.threads(); ++i) FillOperands(probe, bench.Of(i));
+            row.passes.push_back(
+                bench.Measure(probe.kernel, session.Policy(kArithmeticTolerance, max_seconds)));
+          }};
 }
 
 }  // namespace
 
-void AddFlopsSteps(MeasureSession& session, int threads, int /*pass*/) {
-  for (const auto& probe : FlopsProbesFor(session.cpu.features)) {
+void AddFlopsSteps(MeasureSession& session, int threads, int pass) {
+  const auto probes = FlopsProbesFor(session.cpu.features);
+  const auto candidates = RoofCandidates(probes);
+  for (const auto& probe : probes) {
+    if (!MeasuredIn(pass, session.effort.passes, candidates.contains(probe.key))) continue;
     auto& row = session.rows[threads].flops[probe.key];
-    row.how = probe.how;
-    row.work_per_iteration = probe.flops_per_iteration * threads;
-    session.steps.push_back({fmt::format("{}, {} threads", probe.key, threads),
-                             [&session, &row, probe](double max_seconds) {
-                               row.passes.push_back(
-                                   MeasureFlops(*session.bench, probe,
-                                                session.Policy(kArithmeticTolerance, max_seconds)));
-                             }});
+    row.how = How(probe);
+    row.work_per_iteration = FlopsPerIteration(probe) * threads;
+    session.steps.push_back(MeasureStep(session, threads, probe, row));
   }
 }
 
 void FinishFlops(MeasureSession& session) {
   const auto policy = session.effort.Policy(kArithmeticTolerance);
+  const auto probes = FlopsProbesFor(session.cpu.features);
   for (const auto& [threads, rows] : session.rows)
-    for (const auto& [key, row] : rows.flops)
-      session.machine.by_threads[threads].flops[key] = row.Finished(threads, policy);
+    for (const auto& probe : probes) {
+      const auto row = rows.flops.find(probe.key);
+      if (row == rows.flops.end()) continue;
+      auto ceiling = row->second.Finished(threads, policy);
+      JudgePerCycle(probe, ceiling);
+      session.machine.by_threads[threads].flops[probe.key] = std::move(ceiling);
+    }
+  AddScaling(session.machine);
 }
 
 void AddPlainPipes(std::map<std::string, Ceiling>& flops) {

@@ -42,6 +42,7 @@ class Bench {
   ThreadTeam& team() { return team_; }
   Workspace& Of(int thread) { return *workspaces_[static_cast<std::size_t>(thread)]; }
 
+  // With the clock of the cores after each repetition.
   Rate Measure(Kernel kernel, const RatePolicy& policy);
   // Lays arrays for `streams` streams out of `bytes` per thread, in memory that each thread touched
   // first.
@@ -63,6 +64,7 @@ struct Row {
   std::string how;
   double work_per_iteration = 0;  // [flop] or [byte], all threads
   std::string doubt;              // of the set-up, whatever is measured
+  std::string result;             // Proof::result
   std::vector<Rate> passes;
 
   Ceiling Finished(int threads, const RatePolicy& policy) const;

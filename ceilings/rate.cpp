@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <stdexcept>
+#include <utility>
 
 #include "counters/order_statistics.h"
 
@@ -31,6 +32,11 @@ double Best(const std::vector<double>& rates) {
   return *std::max_element(rates.begin(), rates.end());
 }
 
+// Equal rates are twice the time for twice the work.
+double TimeRatio(const std::vector<double>& single, const std::vector<double>& doubled) {
+  return 2 * Best(single) / Best(doubled);
+}
+
 // Empty when the evidence proves the rate.
 std::string Doubt(const std::vector<double>& single, const std::vector<double>& doubled,
                   const std::vector<double>& all, const RatePolicy& policy) {
@@ -41,8 +47,7 @@ std::string Doubt(const std::vector<double>& single, const std::vector<double>& 
     return fmt::format(
         "only {} clean repetitions of {} and {} of {} with twice the work: other programs ran",
         single.size(), policy.repetitions, doubled.size(), policy.doubled);
-  // Equal rates are twice the time for twice the work.
-  const double time_ratio = 2 * Best(single) / Best(doubled);
+  const double time_ratio = TimeRatio(single, doubled);
   if (std::abs(time_ratio / 2 - 1) > policy.tolerance)
     return fmt::format("twice the work took {:.3f} times the time, allowed is 2 within {:.1f} %",
                        time_ratio, 100 * policy.tolerance);
@@ -53,6 +58,22 @@ std::string Doubt(const std::vector<double>& single, const std::vector<double>& 
     return fmt::format("only {} of {} clean repetitions came within {:.1f} % of the best", close,
                        all.size(), 100 * policy.tolerance);
   return {};
+}
+
+void AddClock(const RatePolicy& policy, Rate& rate) {
+  std::vector<double> clocks, per_cycle;
+  for (const auto* repetitions : {&rate.evidence.single, &rate.evidence.doubled})
+    for (const auto& repetition : *repetitions) {
+      const double per_second = PerSecond(repetition);
+      if (!repetition.time.clock_hz || !IsClean(repetition, policy) ||
+          per_second < rate.per_second * (1 - policy.tolerance))
+        continue;
+      clocks.push_back(*repetition.time.clock_hz);
+      per_cycle.push_back(per_second / *repetition.time.clock_hz);
+    }
+  if (clocks.empty()) return;
+  rate.clock_hz = Median(std::move(clocks));
+  rate.iterations_per_cycle = Median(std::move(per_cycle));
 }
 
 Rate BestDisturbed(const RateEvidence& evidence) {
@@ -113,6 +134,10 @@ Rate JudgeRate(const RateEvidence& evidence, const RatePolicy& policy) {
   rate.evidence = evidence;
   rate.per_second = Best(all);
   rate.ci95 = MedianInterval95(all);
+  if (rate.ci95) rate.spread = (rate.ci95->second - rate.ci95->first) / Median(all);
+  if (!clean_single.empty() && !clean_doubled.empty())
+    rate.doubling = TimeRatio(clean_single, clean_doubled);
+  AddClock(policy, rate);
   rate.reason = Doubt(clean_single, clean_doubled, all, policy);
   rate.proved = rate.reason.empty();
   rate.clean = static_cast<int>(all.size());

@@ -44,7 +44,12 @@ struct Rate {
   double per_second = 0;                          // [iteration/s] best clean repetition
   std::optional<std::pair<double, double>> ci95;  // [iteration/s] of the median, clean only
   bool proved = false;
-  std::string reason;  // one sentence, when not proved
+  std::string reason;              // one sentence, when not proved
+  std::optional<double> doubling;  // [1] time of twice the work / time of the work, best of each
+  std::optional<double> spread;    // [1] width of ci95 / the median of the clean ones
+  std::optional<double> clock_hz;  // [1/s] median over the clean repetitions close to the best
+  std::optional<double> iterations_per_cycle;  // [1] of the team, at the slowest core's clock; the
+                                               // same median
   int clean = 0, total = 0;
   bool waits_known = true;  // false: disturbed repetitions could not be told
   RateEvidence evidence;
@@ -52,8 +57,10 @@ struct Rate {
 
 // Proved means: enough clean repetitions of both kinds; the best doubled one took twice the time of
 // the best single one within the tolerance; three or more clean rates lie within it of the best.
-// Without any clean repetition the best disturbed one is returned, not proved. Throws
-// std::invalid_argument when both are empty.
+// A clock is held against the repetition that it followed, and only repetitions within the
+// tolerance of the best are asked: others may have run beside a neighbour. Without any clean
+// repetition the best disturbed one is returned, not proved. Throws std::invalid_argument when both
+// are empty.
 Rate JudgeRate(const RateEvidence& evidence, const RatePolicy& policy);
 
 // One rate from several measurements spread over a time: judged by the evidence of all, and proved

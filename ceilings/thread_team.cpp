@@ -15,6 +15,7 @@
 #include <thread>
 
 #include "counters/clocks.h"
+#include "counters/core_clock.h"
 
 namespace dlroof {
 namespace {
@@ -35,6 +36,7 @@ void PinThisThread(int cpu) {
 struct Stamp {
   double begin = 0, end = 0;        // [s]
   std::optional<double> run_delay;  // [s]
+  std::optional<double> clock_hz;   // [1/s]
   std::exception_ptr error;
 };
 
@@ -54,6 +56,7 @@ struct ThreadTeam::State {
   std::uint64_t round = 0;  // raised for each task
   int running = 0;          // threads that have not finished this round
   bool stop = false;
+  bool with_clock = false;
   std::atomic<int> awake{0}, ready{0};  // threads that reached the two barriers of this round
   std::vector<Stamp> stamps;
   std::vector<std::thread> threads;
@@ -79,6 +82,7 @@ void ThreadTeam::State::RunTask(int index, int team_size) {
   stamp.end = WallSeconds();
   const auto delay_after = ThreadRunDelay();
   if (delay_before && delay_after) stamp.run_delay = *delay_after - *delay_before;
+  if (with_clock) stamp.clock_hz = MeasureCoreClock();
 }
 
 void ThreadTeam::State::Work(int index, int cpu, int team_size) {
@@ -147,17 +151,39 @@ void ThreadTeam::Run(const std::function<void(int)>& task) {
 
 TeamTime ThreadTeam::Time(const std::function<void(int)>& task) {
   Run(task);
+  return LastTime();
+}
+
+TeamTime ThreadTeam::TimeWithClock(const std::function<void(int)>& task) {
+  state_->with_clock = true;  // the threads sleep, and wake under the mutex
+  try {
+    Run(task);
+  } catch (...) {
+    state_->with_clock = false;
+    throw;
+  }
+  state_->with_clock = false;
+  return LastTime();
+}
+
+TeamTime ThreadTeam::LastTime() const {
   const auto& stamps = state_->stamps;
   double begin = stamps.front().begin, end = stamps.front().end;
   double worst_delay = 0;
-  bool delays_known = true;
+  bool delays_known = true, clocks_known = true;
   for (const auto& stamp : stamps) {
     begin = std::min(begin, stamp.begin);
     end = std::max(end, stamp.end);
     delays_known = delays_known && stamp.run_delay.has_value();
     worst_delay = std::max(worst_delay, stamp.run_delay.value_or(0));
+    clocks_known = clocks_known && stamp.clock_hz.has_value();
   }
-  TeamTime time{end - begin, std::nullopt};
+  TeamTime time{end - begin, std::nullopt, std::nullopt};
+  if (clocks_known) {
+    const auto slowest = std::min_element(stamps.begin(), stamps.end(),
+                                          [](auto& a, auto& b) { return a.clock_hz < b.clock_hz; });
+    time.clock_hz = slowest->clock_hz;
+  }
   if (delays_known && time.seconds > 0) time.wait_fraction = worst_delay / time.seconds;
   return time;
 }

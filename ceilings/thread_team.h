@@ -14,6 +14,8 @@ struct TeamTime {
   double seconds = 0;                   // [s] from the first start to the last end, steady clock
   std::optional<double> wait_fraction;  // [1] of `seconds` that the worst thread waited for a CPU;
                                         // absent without /proc schedstat
+  std::optional<double> clock_hz;       // [1/s] of the slowest core right after its task; absent
+                                        // where nobody measured it
 };
 
 class ThreadTeam {
@@ -31,9 +33,12 @@ class ThreadTeam {
   // task is thrown here.
   void Run(const std::function<void(int)>& task);
   TeamTime Time(const std::function<void(int)>& task);
+  // The same, with the clock of each core measured when its thread is done, outside of the time.
+  TeamTime TimeWithClock(const std::function<void(int)>& task);
 
  private:
   void Stop();
+  TeamTime LastTime() const;
 
   struct State;
   std::unique_ptr<State> state_;

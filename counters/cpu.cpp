@@ -44,6 +44,7 @@ constexpr FeatureRow kFeatures[] = {
     {"amx_bf16", 7, 0, &CpuidRegisters::edx, 22, kTiles},
     {"amx_tile", 7, 0, &CpuidRegisters::edx, 24, kTiles},
     {"amx_int8", 7, 0, &CpuidRegisters::edx, 25, kTiles},
+    {"amx_fp16", 7, 1, &CpuidRegisters::eax, 21, kTiles},
 };
 
 void AppendWord(std::uint32_t word, std::string& text) {

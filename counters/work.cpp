@@ -16,8 +16,8 @@ constexpr std::array<std::pair<Provenance, std::string_view>, 3> kProvenances = 
     {{Provenance::kMeasured, "measured"},
      {Provenance::kSimulated, "simulated"},
      {Provenance::kModelled, "modelled"}}};
-constexpr std::array<std::string_view, 7> kTypes = {"fp64", "fp32", "tf32", "fp16",
-                                                    "bf16", "int8", "fp8"};
+constexpr std::array<std::string_view, 8> kTypes = {"fp64", "fp32", "tf32", "fp16",
+                                                    "bf16", "int8", "fp8",  "int32"};
 constexpr std::array<std::string_view, 2> kUnits = {"vector", "matrix"};
 
 template <class Table, class Enum>

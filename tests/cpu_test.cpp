@@ -50,6 +50,7 @@ TEST(CpuFromCpuid, CountsAFeatureOnlyWhenTheSystemSavesItsRegisters) {
   EXPECT_TRUE(all.contains("amx_int8"));
   EXPECT_TRUE(all.contains("avx512_fp16"));
   EXPECT_TRUE(all.contains("avx_vnni"));
+  EXPECT_TRUE(all.contains("amx_fp16"));
   const auto no_tiles = CpuFromCpuid(Everything, 0xe6, true).features;
   EXPECT_FALSE(no_tiles.contains("amx_tile"));
   EXPECT_TRUE(no_tiles.contains("avx512f"));

@@ -147,7 +147,7 @@ TEST(MeasureRate, GivesAPositiveFiniteRateForEveryKernelHere) {
   policy.now = WallSeconds;
   const auto workspace = std::make_unique<Workspace>();
   for (const auto& probe : FlopsProbesFor(cpu.features)) {
-    FillOperands(probe.operands, *workspace);
+    FillOperands(probe, *workspace);
     const auto rate = MeasureRate(
         [&](std::int64_t iterations) {
           return team.Time([&](int) { probe.kernel(*workspace, iterations); });

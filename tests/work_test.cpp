@@ -16,6 +16,7 @@ TEST(WorkKeys, APipeIsATypeAndAUnitAndPerhapsAFinerRow) {
   EXPECT_TRUE(IsPipeKey("fp32.vector"));
   EXPECT_TRUE(IsPipeKey("int8.matrix"));
   EXPECT_TRUE(IsPipeKey("fp32.vector.avx2"));
+  EXPECT_TRUE(IsPipeKey("int32.vector"));
   for (const char* bad :
        {"", "fp32", "fp32.", ".vector", "fp31.vector", "fp32.scalar", "fp32.vector."})
     EXPECT_FALSE(IsPipeKey(bad)) << bad;

@@ -1,0 +1,7 @@
+#include "ceilings/cpu_flops_probes.h"
+
+namespace dlroof {
+
+std::vector<FlopsProbe> NativeFlopsProbes() { return {}; }
+
+}  // namespace dlroof

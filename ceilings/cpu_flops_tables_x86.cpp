@@ -1,0 +1,13 @@
+#include "ceilings/cpu_flops_probes.h"
+
+namespace dlroof {
+
+std::vector<FlopsProbe> NativeFlopsProbes() {
+  std::vector<FlopsProbe> all;
+  for (const auto& table :
+       {FloatVectorProbes(), HalfVectorProbes(), IntegerVectorProbes(), TileProbes()})
+    all.insert(all.end(), table.begin(), table.end());
+  return all;
+}
+
+}  // namespace dlroof

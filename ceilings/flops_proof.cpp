@@ -1,0 +1,74 @@
+#include "ceilings/flops_proof.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+
+namespace dlroof {
+namespace {
+
+constexpr double kPerCycleTolerance = 0.03;
+constexpr double kFairScaling = 0.9;  // below: told
+
+void Doubt(const std::string& reason, Ceiling& ceiling) {
+  ceiling.proved = false;
+  ceiling.reason = ceiling.reason.empty() ? reason : fmt::format("{}; {}", ceiling.reason, reason);
+}
+
+}  // namespace
+
+std::vector<double> AdmissibleStepsPerCycle(Issue issue) {
+  switch (issue) {
+    case Issue::kOne:
+      return {0.5, 1, 2};
+    case Issue::kTwo:  // 2/3: vpmulld is two operations, with the addition on two ports; 3/2: three
+                       // ports for two instructions
+      return {0.5, 2.0 / 3, 1, 1.5, 2};
+    case Issue::kThree:
+      return {1.0 / 3, 0.5, 2.0 / 3, 1};
+    case Issue::kTile:
+      return {1.0 / 32, 1.0 / 16, 1.0 / 8};
+    case Issue::kAny:
+      return {};
+  }
+  return {};
+}
+
+void JudgePerCycle(const FlopsProbe& probe, Ceiling& ceiling) {
+  auto admissible = AdmissibleStepsPerCycle(probe.issue);
+  if (!ceiling.proof.per_cycle || admissible.empty()) return;
+  const double measured = *ceiling.proof.per_cycle;
+  for (auto& each : admissible) each *= FlopsPerStep(probe);
+  const auto distance = [&](double value) { return std::abs(measured / value - 1); };
+  const double nearest =
+      *std::min_element(admissible.begin(), admissible.end(),
+                        [&](double a, double b) { return distance(a) < distance(b); });
+  ceiling.proof.per_cycle_expected = nearest;
+  if (distance(nearest) <= kPerCycleTolerance) return;
+  Doubt(fmt::format("{:.4g} flop per cycle of one thread at {:.4g} GHz, and {} allows {:.4g} "
+                    "within {:.0f} %: another program used the core, or the kernel is another",
+                    measured, ceiling.clock_hz.value_or(0) / 1e9, probe.instructions,
+                    fmt::join(admissible, ", "), 100 * kPerCycleTolerance),
+        ceiling);
+}
+
+void AddScaling(Machine& machine) {
+  const auto one = machine.by_threads.find(1);
+  if (one == machine.by_threads.end()) return;
+  for (auto& [threads, set] : machine.by_threads) {
+    if (threads == 1) continue;
+    for (auto& [key, ceiling] : set.flops) {
+      const auto alone = one->second.flops.find(key);
+      if (alone == one->second.flops.end()) continue;
+      const double scaling = ceiling.per_second / (threads * alone->second.per_second);
+      ceiling.proof.scaling = scaling;
+      if (scaling < kFairScaling)
+        ceiling.how += fmt::format("; each of {} threads has {:.0f} % of what one alone has",
+                                   threads, 100 * scaling);
+    }
+  }
+}
+
+}  // namespace dlroof
