@@ -14,7 +14,7 @@ namespace {
 constexpr double kSmallest = 4096;  // [byte]
 constexpr int kPerOctave = 4;
 constexpr double kStepFalls = 0.03, kEdgeFalls = 0.12;  // [1] of the rate
-constexpr double kFlat = 1.0 / 3;                       // of the steepest steps on both sides
+constexpr std::size_t kLevelPoints = 4;                 // of a curve, at about the same rate
 constexpr double kPartOfFall = 0.25;                    // where in the fall the level ends
 constexpr double kAgreeFactor = 1.5, kNearFactor = 4;
 
@@ -33,40 +33,16 @@ struct Fall {
 
 double Step(const std::vector<double>& rates, std::size_t i) { return rates[i] - rates[i + 1]; }
 
-double Steepest(const std::vector<double>& rates, std::size_t first, std::size_t last) {
-  double steepest = 0;
-  for (std::size_t i = first; i < last; ++i) steepest = std::max(steepest, Step(rates, i));
-  return steepest;
-}
-
-// Cuts a slope at its flattest inner step, while that one is flat beside both sides.
-void Cut(const std::vector<double>& rates, Fall fall, std::vector<Fall>& falls) {
-  std::size_t flattest = fall.first;
-  double best = kFlat;
-  for (std::size_t i = fall.first + 1; i + 1 < fall.last; ++i) {
-    const double sides =
-        std::min(Steepest(rates, fall.first, i), Steepest(rates, i + 1, fall.last));
-    if (sides <= 0 || Step(rates, i) > best * sides) continue;
-    best = Step(rates, i) / sides;
-    flattest = i;
-  }
-  if (flattest == fall.first) {
-    falls.push_back(fall);
-    return;
-  }
-  Cut(rates, {fall.first, flattest}, falls);
-  Cut(rates, {flattest + 1, fall.last}, falls);
-}
-
+// Falls that no level lies between are one.
 std::vector<Fall> Falls(const std::vector<double>& rates) {
   const double least = -std::log(1 - kStepFalls);
   std::vector<Fall> falls;
   for (std::size_t i = 0; i + 1 < rates.size(); ++i) {
     if (Step(rates, i) < least) continue;
-    std::size_t last = i + 1;
-    while (last + 1 < rates.size() && Step(rates, last) >= least) ++last;
-    Cut(rates, {i, last}, falls);
-    i = last;
+    if (!falls.empty() && i - falls.back().last + 1 < kLevelPoints)
+      falls.back().last = i + 1;
+    else
+      falls.push_back({i, i + 1});
   }
   return falls;
 }
@@ -101,7 +77,8 @@ std::vector<CapacityEdge> FindCapacityEdges(const std::vector<SweepPoint>& curve
   const auto rates = Envelope(curve);
   std::vector<CapacityEdge> edges;
   for (const auto& fall : Falls(rates))
-    if (rates[fall.first] - rates[fall.last] >= -std::log(1 - kEdgeFalls))
+    if (rates[fall.first] - rates[fall.last] >= -std::log(1 - kEdgeFalls) &&
+        rates.size() - fall.last >= kLevelPoints)
       edges.push_back(EdgeOf(curve, rates, fall));
   return edges;
 }

@@ -19,10 +19,10 @@ struct CapacityEdge {
 };
 
 // The edges of a curve by rising working set. Each rate counts as at least that of every larger
-// working set, since a disturbance only slows; rates are compared by their logarithms. A fall is
-// a run of steps that each lose 3 % or more; it is an edge when it loses 12 % or more. Two levels
-// of a long slope are told by the flattest step inside it, where it loses a third or less of the
-// steepest on both sides. The edge lies where a quarter of the fall has happened.
+// working set, since a disturbance only slows. The curve falls where a step loses 3 % or more;
+// falls with fewer than four points between them are one, for a level is at least that long (an
+// octave); an edge is a fall of 12 % or more to at least four points. It lies where a quarter of
+// the fall, in logarithms, has happened. A level that is all slope is not found.
 std::vector<CapacityEdge> FindCapacityEdges(const std::vector<SweepPoint>& curve);
 
 // What the curve says of a cache of which one thread's share is `share_bytes`: "the curve falls at
