@@ -8,133 +8,73 @@
 namespace dlroof {
 namespace {
 
-constexpr std::size_t kPadFloats = 64;  // 256 byte
-constexpr std::size_t kWidestStepFloats = 256;
-constexpr double kUnknownCacheDramBytes = 1 << 30;  // when no cache size is known
+constexpr std::size_t kPage = 4096, kPad = 256;  // [byte]
+constexpr std::size_t kMostArrays = 3, kWidestStepBytes = 1024;
 
-std::string Size(double bytes) {
-  if (bytes < 1024 * 1024) return fmt::format("{:.3g} KiB", bytes / 1024);
-  return fmt::format("{:.4g} MiB", bytes / (1024 * 1024));
-}
-
-const char* Name(Level level) {
-  return level == Level::kL1 ? "L1" : level == Level::kL2 ? "L2" : "L3";
-}
-
-struct Shares {
-  std::map<Level, CacheShare> of;
-
-  std::optional<double> PerThread(Level level) const {
-    const auto found = of.find(level);
-    if (found == of.end()) return std::nullopt;
-    return found->second.bytes / found->second.sharers;
-  }
+struct MixRow {
+  Mix mix;
+  Kernel BytesIsa::*kernel;
 };
 
-std::string ShareText(const CacheShare& share) {
-  if (share.sharers == 1) return Size(share.bytes);
-  return fmt::format("{} for {} threads", Size(share.bytes), share.sharers);
-}
+constexpr MixRow kMixes[] = {
+    {{"load", BytesOperation::kLoad, false, nullptr}, &BytesIsa::load},
+    {{"store", BytesOperation::kStore, false, nullptr}, &BytesIsa::store},
+    {{"copy", BytesOperation::kCopy, false, nullptr}, &BytesIsa::copy},
+    {{"triad", BytesOperation::kTriad, false, nullptr}, &BytesIsa::triad},
+    {{"update", BytesOperation::kUpdate, false, nullptr}, &BytesIsa::update},
+    {{"store-nt", BytesOperation::kStore, true, nullptr}, &BytesIsa::streaming_store},
+    {{"copy-nt", BytesOperation::kCopy, true, nullptr}, &BytesIsa::streaming_copy},
+    {{"triad-nt", BytesOperation::kTriad, true, nullptr}, &BytesIsa::streaming_triad},
+};
 
-void ChooseNear(Level level, const Shares& shares, WorkingSets& result) {
-  const auto share = shares.PerThread(level);
-  if (!share) {
-    result.absent[level] = fmt::format("the system does not tell the size of {}", Name(level));
-    return;
-  }
-  const double bytes = *share / 2;
-  result.sets[level] = {bytes,
-                        fmt::format("{} per thread, half of its share of {} ({})", Size(bytes),
-                                    Name(level), ShareText(shares.of.at(level))),
-                        {}};
-}
+// By BytesOperation.
+constexpr Streams kStreams[] = {{1, 1, 1}, {1, 1, 2}, {2, 2, 3}, {3, 3, 4}, {1, 2, 2}};
 
-void ChooseL3(const Shares& shares, WorkingSets& result) {
-  const auto l2 = shares.PerThread(Level::kL2);
-  const auto l3 = shares.PerThread(Level::kL3);
-  if (!l2 || !l3) {
-    result.absent[Level::kL3] = "the system does not tell the sizes of L2 and L3";
-    return;
-  }
-  if (*l3 < 2 * *l2) {
-    result.absent[Level::kL3] = fmt::format(
-        "a thread's share of L3 ({}) is less than twice its share of L2 ({}): no working set is in "
-        "L3 and not in L2",
-        Size(*l3), Size(*l2));
-    return;
-  }
-  const double bytes = std::min(0.75 * *l3, std::max(3 * *l2, std::sqrt(*l2 * *l3)));
-  result.sets[Level::kL3] = {
-      bytes,
-      fmt::format("{} per thread, between L2 ({}) and L3 ({})", Size(bytes),
-                  ShareText(shares.of.at(Level::kL2)), ShareText(shares.of.at(Level::kL3))),
-      {}};
-}
-
-// All caches count that a line could stay in: an exclusive L3 adds to L2.
-double LastLevelBytes(const Shares& shares) {
-  double bytes = 0;
-  for (const auto& [level, share] : shares.of) bytes = std::max(bytes, share.total_bytes);
-  return bytes;
-}
-
-void ChooseDram(const Shares& shares, double threads, std::optional<double> available_bytes,
-                WorkingSets& result) {
-  const double cached = LastLevelBytes(shares);
-  const bool known = cached > 0;
-  const double wanted = known ? 4 * cached : kUnknownCacheDramBytes;
-  const double total = std::min(wanted, available_bytes ? *available_bytes / 2 : wanted);
-  WorkingSet set{total / threads, fmt::format("{} over all threads", Size(total)), {}};
-  if (known) {
-    set.how += fmt::format(", {:.1f} x the last-level caches ({})", total / cached, Size(cached));
-    if (total < wanted)
-      set.doubt = fmt::format(
-          "memory for only {:.1f} x the last-level caches is available, 4 x are needed: part of "
-          "the traffic may not have reached DRAM",
-          total / cached);
-  } else {
-    set.doubt = "no cache size is known: part of the traffic may not have reached DRAM";
-  }
-  result.sets[Level::kDram] = set;
+bool Has(const std::set<std::string>& features, const BytesIsa& isa) {
+  return std::all_of(std::begin(isa.needs), std::end(isa.needs),
+                     [&](const char* need) { return need == nullptr || features.contains(need); });
 }
 
 }  // namespace
 
-BytesIsa WidestBytesIsa(const std::set<std::string>& features) {
-  for (auto& isa : {BytesAvx512(), BytesAvx2()})
-    if (std::all_of(isa.needs.begin(), isa.needs.end(),
-                    [&](const std::string& need) { return features.contains(need); }))
-      return isa;
-  return BytesSse2();
+Streams Mix::OfStreams() const {
+  auto streams = kStreams[static_cast<std::size_t>(operation)];
+  if (streaming) streams.moved = streams.named;
+  return streams;
+}
+
+std::vector<const BytesIsa*> BytesIsasFor(const std::set<std::string>& features) {
+  auto isas = BytesIsas();
+  std::erase_if(isas, [&](const BytesIsa* isa) { return !Has(features, *isa); });
+  if (isas.empty()) isas.push_back(&kBytesPortable);
+  return isas;
 }
 
 std::vector<Mix> MixesFor(const BytesIsa& isa, Level level) {
-  std::vector<Mix> mixes = {{"load", 1, isa.load}, {"copy", 2, isa.copy}, {"triad", 3, isa.triad}};
-  if (level == Level::kDram) {
-    mixes.push_back({"copy with non-temporal stores", 2, isa.streaming_copy});
-    mixes.push_back({"triad with non-temporal stores", 3, isa.streaming_triad});
+  const bool far = level == Level::kL3 || level == Level::kDram;
+  std::vector<Mix> mixes;
+  for (const auto& [mix, kernel] : kMixes) {
+    if (isa.*kernel == nullptr || (mix.streaming && !far)) continue;
+    mixes.push_back(mix);
+    mixes.back().kernel = isa.*kernel;
   }
   return mixes;
 }
 
-WorkingSets ChooseWorkingSets(const Topology& topology, const std::vector<int>& cpus,
-                              std::optional<double> available_bytes) {
-  Shares shares;
-  for (const Level level : {Level::kL1, Level::kL2, Level::kL3})
-    if (const auto share = ShareOf(topology, level, cpus)) shares.of[level] = *share;
-  WorkingSets result;
-  ChooseNear(Level::kL1, shares, result);
-  ChooseNear(Level::kL2, shares, result);
-  ChooseL3(shares, result);
-  ChooseDram(shares, static_cast<double>(std::max<std::size_t>(1, cpus.size())), available_bytes,
-             result);
-  return result;
+std::string TrafficText(const Mix& mix, Level level) {
+  if (level == Level::kL1) return {};
+  const auto streams = mix.OfStreams();
+  if (streams.moved == streams.named)
+    return fmt::format("{} stream{} named and moved (modelled)", streams.named,
+                       streams.named == 1 ? "" : "s");
+  return fmt::format("{} stream{} named, {} moved with write-allocate (modelled)", streams.named,
+                     streams.named == 1 ? "" : "s", streams.moved);
 }
 
 std::size_t MemoryBytes(double set_bytes) {
-  // Three paddings, and one step of the widest kernel per stream when the set is tiny.
+  // Each array may begin a page later, and has at least one step of the widest kernel.
   return static_cast<std::size_t>(std::ceil(set_bytes)) +
-         3 * (kPadFloats + kWidestStepFloats) * sizeof(float);
+         kMostArrays * (kPage + kPad + kWidestStepBytes);
 }
 
 void LayArrays(char* memory, double set_bytes, int streams, std::size_t step_floats,
@@ -143,11 +83,12 @@ void LayArrays(char* memory, double set_bytes, int streams, std::size_t step_flo
   const auto steps = static_cast<std::size_t>(floats) / step_floats;
   workspace.floats = std::max<std::size_t>(1, steps) * step_floats;
   workspace.next = 0;
-  workspace.arrays.fill(nullptr);
-  for (int i = 0; i < streams; ++i)
-    workspace.arrays[static_cast<std::size_t>(i)] =
-        reinterpret_cast<float*>(memory) +
-        static_cast<std::size_t>(i) * (workspace.floats + kPadFloats);
+  const std::size_t bytes = workspace.floats * sizeof(float);
+  const std::size_t apart = (bytes + kPage - 1) / kPage * kPage + kPad;
+  for (std::size_t i = 0; i < kMostArrays; ++i) {
+    const bool used = i < static_cast<std::size_t>(streams);
+    workspace.arrays[i] = used ? reinterpret_cast<float*>(memory + i * apart) : nullptr;
+  }
 }
 
 }  // namespace dlroof

@@ -1,93 +1,81 @@
-// Memory kernels and the working sets that keep them at one level.
+// Memory kernels: which there are, and what their traffic is.
 #pragma once
 
 #include <cstddef>
-#include <optional>
 #include <set>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "ceilings/workspace.h"
-#include "counters/cpu.h"
 #include "counters/work.h"
 
 namespace dlroof {
 
-// The kernels of one instruction set. Bytes count as the program names them: load 1 stream, copy 2,
-// triad (a = b + 3 c) 3; a line that the cache reads only because it is written to is not counted.
+// Stored by the store kernels, and the triad's factor.
+inline constexpr float kBytesScale = 3;
+// The ridge kernels' sum = sum * factor + element: it stays below twice the largest element.
+inline constexpr float kRidgeFactor = 0.5F;
+
+// A kernel that does so many multiply-adds for so many loads of a vector.
+struct RidgeRow {
+  int loads, multiply_adds;
+  Kernel kernel;
+
+  // [flop/byte] of fp32: a multiply-add is 2 flops, an element 4 byte.
+  double Intensity() const { return 2.0 * multiply_adds / (4.0 * loads); }
+};
+
+// The kernels of one instruction set, as constants: no code of a file that is compiled for it runs
+// on a CPU without it.
 struct BytesIsa {
   const char* name;
-  std::vector<std::string> needs;  // features of counters/cpu.h
-  std::size_t step_floats;         // [float] per stream and iteration
-  Kernel load, copy, triad;
-  Kernel streaming_copy, streaming_triad;  // with non-temporal stores
+  const char* needs[2];       // features of counters/cpu.h; null: nothing more
+  std::size_t vector_floats;  // [float] per vector
+  std::size_t step_floats;    // [float] per array and iteration
+  Kernel load, sum;           // `sum` walks as `load` does and leaves vectors of sums
+  Kernel store, copy, triad, update;
+  Kernel streaming_store, streaming_copy, streaming_triad;  // non-temporal stores; null: has none
+  std::span<const RidgeRow> ridge;                          // by rising intensity
 };
 
-// A kernel's way through the arrays of its workspace, in steps of equal length, from where the last
-// call stopped; begins again at the end. Without a branch: one per pass would be mispredicted, 10 %
-// and more of a pass over a small array.
-class Walk {
- public:
-  Walk(const Workspace& workspace, std::size_t step_floats)
-      : arrays_(workspace.arrays),
-        floats_(workspace.floats),
-        next_(workspace.next),
-        step_(step_floats) {}
+// The instruction sets that this processor family may have, the widest first: a file per family,
+// chosen by the build.
+std::vector<const BytesIsa*> BytesIsas();
+// Those that a CPU with these features has, the widest first; never empty.
+std::vector<const BytesIsa*> BytesIsasFor(const std::set<std::string>& features);
 
-  float* In(std::size_t array) const {
-    float* here = arrays_[array] + next_;
-    asm volatile("" : "+r"(here));
-    return here;
-  }
-  void Step() {
-    next_ += step_;
-    next_ &= std::size_t{0} - static_cast<std::size_t>(next_ < floats_);
-  }
-  void Keep(Workspace& workspace) const { workspace.next = next_; }
+extern const BytesIsa kBytesPortable;  // plain loops, any processor
 
- private:
-  std::array<float*, 3> arrays_;
-  std::size_t floats_, next_, step_;  // [float]
+enum class BytesOperation { kLoad, kStore, kCopy, kTriad, kUpdate };
+
+// Streams of one operation. Bytes count as the program names them; a cache that reads a line
+// because it is written to (write-allocate) moves more, which no rate here contains.
+struct Streams {
+  int arrays;  // laid out
+  int named;   // read or written by the program
+  int moved;   // [1] modelled, with write-allocate; equal to `named` with non-temporal stores
 };
 
-// The widest that the CPU has. Every x86-64 CPU has SSE2.
-BytesIsa WidestBytesIsa(const std::set<std::string>& features);
-
-BytesIsa BytesSse2();
-BytesIsa BytesAvx2();
-BytesIsa BytesAvx512();
-
+// A way to access memory: load; store; copy a = b; triad a = b + 3 c; update a = -a.
 struct Mix {
-  const char* name;
-  int streams;
+  const char* name;  // "copy-nt" for non-temporal stores
+  BytesOperation operation;
+  bool streaming;  // non-temporal stores
   Kernel kernel;
+
+  Streams OfStreams() const;
 };
 
-// Load, copy, triad; at DRAM also the two with non-temporal stores, which only there are faster.
+// All of this instruction set; non-temporal stores at L3 and DRAM, for nearer levels they leave.
 std::vector<Mix> MixesFor(const BytesIsa& isa, Level level);
-
-// What one thread works on at a level.
-struct WorkingSet {
-  double bytes = 0;   // [byte] of one thread, all streams together
-  std::string how;    // "16 KiB per thread, half of L1 (32 KiB)"
-  std::string doubt;  // why a rate with it cannot be a proved ceiling of the level; usually empty
-};
-
-struct WorkingSets {
-  std::map<Level, WorkingSet> sets;
-  std::map<Level, std::string> absent;  // one sentence each
-};
-
-// Pure. L1 and L2: half of the thread's share. L3: the geometric mean of the thread's shares of L2
-// and L3, but at least 3 x L2 and at most 3/4 of the share of L3; absent when that share is below 2
-// x L2. DRAM: together 4 x the last-level caches in use, at most half of `available_bytes`.
-WorkingSets ChooseWorkingSets(const Topology& topology, const std::vector<int>& cpus,
-                              std::optional<double> available_bytes);
+// "named 2 streams, moved 3 with write-allocate (modelled)"; empty for L1, where nothing moves on.
+std::string TrafficText(const Mix& mix, Level level);
 
 // Lays the arrays of `streams` streams, `set_bytes` together, into memory of at least
 // MemoryBytes(set_bytes) that begins on a page; each gets a multiple of `step_floats`, at least one
-// step. Neighbours are 256 byte further apart than their length: at a multiple of 4 KiB, loads wait
-// for stores of the same low address bits.
+// step. Each begins kPadBytes further into a page of 4 KiB than the one before: at the same place
+// in a page, loads wait for stores of the same low address bits.
 void LayArrays(char* memory, double set_bytes, int streams, std::size_t step_floats,
                Workspace& workspace);
 std::size_t MemoryBytes(double set_bytes);

@@ -1,104 +1,46 @@
-// Memory kernels on avx512 vectors: 16 of them per stream and iteration.
-// The place is kept in a local (in memory it would be a chain of stores and loads), and pointers
-// are opaque so that addresses have no index register (Intel's third store port takes none).
+// Memory kernels on avx512 vectors. The build compiles this file, and nothing else, for avx512.
 #include <immintrin.h>
 
-#include <cstdint>
-
-#include "ceilings/cpu_bytes_probes.h"
+#include "ceilings/cpu_bytes_kernels.h"
 
 namespace dlroof {
 namespace {
 
-constexpr std::size_t kVector = 16, kUnrolled = 16, kStep = kVector * kUnrolled;  // [float]
+struct Avx512 {
+  using Vector = __m512;
+  static constexpr std::size_t kFloats = 16, kAccumulators = 16;
 
-__attribute__((target("avx512f"))) void Load(Workspace& workspace, std::int64_t iterations) {
-  Walk walk(workspace, kStep);
-  for (; iterations > 0; --iterations) {
-    const float* from = walk.In(0);
-    for (std::size_t i = 0; i < kUnrolled; ++i) {
-      const __m512 value = _mm512_load_ps(from + kVector * i);
-      asm volatile("" : : "v"(value));  // used: a load without a use is deleted
-    }
-    walk.Step();
+  [[gnu::always_inline]] static Vector Load(const float* from) { return _mm512_load_ps(from); }
+  [[gnu::always_inline]] static void Store(float* to, Vector value) { _mm512_storeu_ps(to, value); }
+  [[gnu::always_inline]] static void Stream(float* to, Vector value) {
+    _mm512_stream_ps(to, value);
   }
-  walk.Keep(workspace);
-}
-
-__attribute__((target("avx512f"))) void Copy(Workspace& workspace, std::int64_t iterations) {
-  Walk walk(workspace, kStep);
-  for (; iterations > 0; --iterations) {
-    float* to = walk.In(0);
-    const float* from = walk.In(1);
-    for (std::size_t i = 0; i < kUnrolled; ++i) {
-      __m512 value = _mm512_load_ps(from + kVector * i);
-      asm volatile("" : "+v"(value));  // opaque: not to become a call of memcpy
-      _mm512_store_ps(to + kVector * i, value);
-    }
-    walk.Step();
+  [[gnu::always_inline]] static void EndStream() { _mm_sfence(); }
+  [[gnu::always_inline]] static Vector Same(float value) { return _mm512_set1_ps(value); }
+  [[gnu::always_inline]] static Vector Add(Vector a, Vector b) { return _mm512_add_ps(a, b); }
+  [[gnu::always_inline]] static Vector Multiply(Vector a, Vector b) { return _mm512_mul_ps(a, b); }
+  [[gnu::always_inline]] static Vector MultiplyAdd(Vector a, Vector b, Vector c) {
+    return _mm512_fmadd_ps(a, b, c);
   }
-  walk.Keep(workspace);
-}
-
-__attribute__((target("avx512f"))) void Triad(Workspace& workspace, std::int64_t iterations) {
-  Walk walk(workspace, kStep);
-  __m512 scale = _mm512_set1_ps(3.0F);
-  asm volatile("" : "+v"(scale));
-  for (; iterations > 0; --iterations) {
-    float* to = walk.In(0);
-    const float* from = walk.In(1);
-    const float* scaled = walk.In(2);
-    for (std::size_t i = 0; i < kUnrolled; ++i) {
-      __m512 value = _mm512_fmadd_ps(scale, _mm512_load_ps(scaled + kVector * i),
-                                     _mm512_load_ps(from + kVector * i));
-      _mm512_store_ps(to + kVector * i, value);
-    }
-    walk.Step();
-  }
-  walk.Keep(workspace);
-}
-
-__attribute__((target("avx512f"))) void StreamingCopy(Workspace& workspace,
-                                                      std::int64_t iterations) {
-  Walk walk(workspace, kStep);
-  for (; iterations > 0; --iterations) {
-    float* to = walk.In(0);
-    const float* from = walk.In(1);
-    for (std::size_t i = 0; i < kUnrolled; ++i) {
-      __m512 value = _mm512_load_ps(from + kVector * i);
-      asm volatile("" : "+v"(value));  // opaque: not to become a call of memcpy
-      _mm512_stream_ps(to + kVector * i, value);
-    }
-    walk.Step();
-  }
-  walk.Keep(workspace);
-  _mm_sfence();
-}
-
-__attribute__((target("avx512f"))) void StreamingTriad(Workspace& workspace,
-                                                       std::int64_t iterations) {
-  Walk walk(workspace, kStep);
-  __m512 scale = _mm512_set1_ps(3.0F);
-  asm volatile("" : "+v"(scale));
-  for (; iterations > 0; --iterations) {
-    float* to = walk.In(0);
-    const float* from = walk.In(1);
-    const float* scaled = walk.In(2);
-    for (std::size_t i = 0; i < kUnrolled; ++i) {
-      __m512 value = _mm512_fmadd_ps(scale, _mm512_load_ps(scaled + kVector * i),
-                                     _mm512_load_ps(from + kVector * i));
-      _mm512_stream_ps(to + kVector * i, value);
-    }
-    walk.Step();
-  }
-  walk.Keep(workspace);
-  _mm_sfence();
-}
+  [[gnu::always_inline]] static void Opaque(Vector& value) { asm volatile("" : "+v"(value)); }
+};
 
 }  // namespace
 
-BytesIsa BytesAvx512() {
-  return {"avx512", {"avx512f"}, kStep, Load, Copy, Triad, StreamingCopy, StreamingTriad};
-}
+extern const BytesIsa kBytesAvx512;
+constinit const BytesIsa kBytesAvx512 = {"avx512",
+                                         {"avx512f", nullptr},
+                                         Avx512::kFloats,
+                                         kStepFloats<Avx512>,
+                                         LoadKernel<Avx512, Taken>,
+                                         LoadKernel<Avx512, Summed>,
+                                         StoreKernel<Avx512, Stored<Avx512>>,
+                                         CopyKernel<Avx512, Stored<Avx512>>,
+                                         TriadKernel<Avx512, Stored<Avx512>>,
+                                         UpdateKernel<Avx512>,
+                                         StoreKernel<Avx512, Streamed<Avx512>>,
+                                         CopyKernel<Avx512, Streamed<Avx512>>,
+                                         TriadKernel<Avx512, Streamed<Avx512>>,
+                                         kRidgeRows<Avx512>};
 
 }  // namespace dlroof

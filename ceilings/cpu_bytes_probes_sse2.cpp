@@ -1,102 +1,44 @@
-// Memory kernels on sse2 vectors: 16 of them per stream and iteration.
-// The place is kept in a local (in memory it would be a chain of stores and loads), and pointers
-// are opaque so that addresses have no index register (Intel's third store port takes none).
+// Memory kernels on sse2 vectors. The build compiles this file, and nothing else, for sse2.
 #include <immintrin.h>
 
-#include <cstdint>
-
-#include "ceilings/cpu_bytes_probes.h"
+#include "ceilings/cpu_bytes_kernels.h"
 
 namespace dlroof {
 namespace {
 
-constexpr std::size_t kVector = 4, kUnrolled = 16, kStep = kVector * kUnrolled;  // [float]
+struct Sse2 {
+  using Vector = __m128;
+  static constexpr std::size_t kFloats = 4, kAccumulators = 12;
 
-__attribute__((target("sse2"))) void Load(Workspace& workspace, std::int64_t iterations) {
-  Walk walk(workspace, kStep);
-  for (; iterations > 0; --iterations) {
-    const float* from = walk.In(0);
-    for (std::size_t i = 0; i < kUnrolled; ++i) {
-      const __m128 value = _mm_load_ps(from + kVector * i);
-      asm volatile("" : : "x"(value));  // used: a load without a use is deleted
-    }
-    walk.Step();
+  [[gnu::always_inline]] static Vector Load(const float* from) { return _mm_load_ps(from); }
+  [[gnu::always_inline]] static void Store(float* to, Vector value) { _mm_storeu_ps(to, value); }
+  [[gnu::always_inline]] static void Stream(float* to, Vector value) { _mm_stream_ps(to, value); }
+  [[gnu::always_inline]] static void EndStream() { _mm_sfence(); }
+  [[gnu::always_inline]] static Vector Same(float value) { return _mm_set1_ps(value); }
+  [[gnu::always_inline]] static Vector Add(Vector a, Vector b) { return _mm_add_ps(a, b); }
+  [[gnu::always_inline]] static Vector Multiply(Vector a, Vector b) { return _mm_mul_ps(a, b); }
+  [[gnu::always_inline]] static Vector MultiplyAdd(Vector a, Vector b, Vector c) {
+    return _mm_add_ps(_mm_mul_ps(a, b), c);
   }
-  walk.Keep(workspace);
-}
-
-__attribute__((target("sse2"))) void Copy(Workspace& workspace, std::int64_t iterations) {
-  Walk walk(workspace, kStep);
-  for (; iterations > 0; --iterations) {
-    float* to = walk.In(0);
-    const float* from = walk.In(1);
-    for (std::size_t i = 0; i < kUnrolled; ++i) {
-      __m128 value = _mm_load_ps(from + kVector * i);
-      asm volatile("" : "+x"(value));  // opaque: not to become a call of memcpy
-      _mm_store_ps(to + kVector * i, value);
-    }
-    walk.Step();
-  }
-  walk.Keep(workspace);
-}
-
-__attribute__((target("sse2"))) void Triad(Workspace& workspace, std::int64_t iterations) {
-  Walk walk(workspace, kStep);
-  __m128 scale = _mm_set1_ps(3.0F);
-  asm volatile("" : "+x"(scale));
-  for (; iterations > 0; --iterations) {
-    float* to = walk.In(0);
-    const float* from = walk.In(1);
-    const float* scaled = walk.In(2);
-    for (std::size_t i = 0; i < kUnrolled; ++i) {
-      __m128 value = _mm_add_ps(_mm_mul_ps(scale, _mm_load_ps(scaled + kVector * i)),
-                                _mm_load_ps(from + kVector * i));
-      _mm_store_ps(to + kVector * i, value);
-    }
-    walk.Step();
-  }
-  walk.Keep(workspace);
-}
-
-__attribute__((target("sse2"))) void StreamingCopy(Workspace& workspace, std::int64_t iterations) {
-  Walk walk(workspace, kStep);
-  for (; iterations > 0; --iterations) {
-    float* to = walk.In(0);
-    const float* from = walk.In(1);
-    for (std::size_t i = 0; i < kUnrolled; ++i) {
-      __m128 value = _mm_load_ps(from + kVector * i);
-      asm volatile("" : "+x"(value));  // opaque: not to become a call of memcpy
-      _mm_stream_ps(to + kVector * i, value);
-    }
-    walk.Step();
-  }
-  walk.Keep(workspace);
-  _mm_sfence();
-}
-
-__attribute__((target("sse2"))) void StreamingTriad(Workspace& workspace, std::int64_t iterations) {
-  Walk walk(workspace, kStep);
-  __m128 scale = _mm_set1_ps(3.0F);
-  asm volatile("" : "+x"(scale));
-  for (; iterations > 0; --iterations) {
-    float* to = walk.In(0);
-    const float* from = walk.In(1);
-    const float* scaled = walk.In(2);
-    for (std::size_t i = 0; i < kUnrolled; ++i) {
-      __m128 value = _mm_add_ps(_mm_mul_ps(scale, _mm_load_ps(scaled + kVector * i)),
-                                _mm_load_ps(from + kVector * i));
-      _mm_stream_ps(to + kVector * i, value);
-    }
-    walk.Step();
-  }
-  walk.Keep(workspace);
-  _mm_sfence();
-}
+  [[gnu::always_inline]] static void Opaque(Vector& value) { asm volatile("" : "+x"(value)); }
+};
 
 }  // namespace
 
-BytesIsa BytesSse2() {
-  return {"sse2", {"sse2"}, kStep, Load, Copy, Triad, StreamingCopy, StreamingTriad};
-}
+extern const BytesIsa kBytesSse2;
+constinit const BytesIsa kBytesSse2 = {"sse2",
+                                       {"sse2", nullptr},
+                                       Sse2::kFloats,
+                                       kStepFloats<Sse2>,
+                                       LoadKernel<Sse2, Taken>,
+                                       LoadKernel<Sse2, Summed>,
+                                       StoreKernel<Sse2, Stored<Sse2>>,
+                                       CopyKernel<Sse2, Stored<Sse2>>,
+                                       TriadKernel<Sse2, Stored<Sse2>>,
+                                       UpdateKernel<Sse2>,
+                                       StoreKernel<Sse2, Streamed<Sse2>>,
+                                       CopyKernel<Sse2, Streamed<Sse2>>,
+                                       TriadKernel<Sse2, Streamed<Sse2>>,
+                                       kRidgeRows<Sse2>};
 
 }  // namespace dlroof

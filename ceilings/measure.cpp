@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "ceilings/agreement.h"
+#include "ceilings/cpu_bytes_probes.h"
 #include "ceilings/measure_session.h"
 #include "counters/clocks.h"
 #include "counters/error.h"
@@ -114,12 +115,12 @@ Rate Bench::Measure(Kernel kernel, const RatePolicy& policy) {
       policy);
 }
 
-void Bench::Lay(double bytes, int streams, std::size_t step_floats) {
+void Bench::Lay(double bytes, int streams, std::size_t step_floats, PageSize page_size) {
   team_.Run([&](int i) {
     auto& memory = memory_[static_cast<std::size_t>(i)];
-    if (memory.size() < MemoryBytes(bytes)) {
+    if (memory.size() < MemoryBytes(bytes) || memory.page_size() != page_size) {
       memory = Pages();  // first give back, then take more
-      memory = Pages(MemoryBytes(bytes));
+      memory = Pages(MemoryBytes(bytes), page_size);
     }
     LayArrays(memory.begin(), bytes, streams, step_floats, Of(i));
   });

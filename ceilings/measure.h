@@ -49,8 +49,8 @@ Ceiling CeilingFrom(const Rate& rate, double work_per_iteration, int threads,
 // which.
 void AddPlainPipes(std::map<std::string, Ceiling>& flops);
 
-// The mix with the highest rate; its `how` gets the rates of all, so that the choice can be
-// checked. Throws std::invalid_argument when there is none.
+// The mix with the highest rate; of those within 3 % of it a proved one. Its `how` says which it
+// is. Throws std::invalid_argument when there is none.
 using MeasuredMixes = std::vector<std::pair<std::string, Ceiling>>;
 Ceiling BestMix(const MeasuredMixes& mixes);
 

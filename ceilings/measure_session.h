@@ -9,10 +9,10 @@
 #include <string>
 #include <vector>
 
-#include "ceilings/cpu_bytes_probes.h"
 #include "ceilings/machine.h"
 #include "ceilings/rate.h"
 #include "ceilings/thread_team.h"
+#include "ceilings/working_sets.h"
 #include "ceilings/workspace.h"
 #include "counters/cpu.h"
 
@@ -46,7 +46,8 @@ class Bench {
   Rate Measure(Kernel kernel, const RatePolicy& policy);
   // Lays arrays for `streams` streams out of `bytes` per thread, in memory that each thread touched
   // first.
-  void Lay(double bytes, int streams, std::size_t step_floats);
+  void Lay(double bytes, int streams, std::size_t step_floats,
+           PageSize page_size = PageSize::kHuge);
 
  private:
   ThreadTeam team_;
@@ -72,7 +73,7 @@ struct Row {
 
 struct Rows {
   std::map<std::string, Row> flops;                   // by pipe key
-  std::map<Level, std::map<std::string, Row>> bytes;  // by level, then mix
+  std::map<Level, std::map<std::string, Row>> bytes;  // by level, then "<mix>.<isa>"
 };
 
 // Everything one measurement run shares between its steps.

@@ -10,10 +10,12 @@ namespace dlroof {
 namespace {
 
 constexpr std::size_t kHugePage = std::size_t{2} << 20;
+constexpr int kFill = 0x3f;
 
 }  // namespace
 
-Pages::Pages(std::size_t bytes) : mapped_bytes_(bytes + kHugePage), bytes_(bytes) {
+Pages::Pages(std::size_t bytes, PageSize page_size)
+    : mapped_bytes_(bytes + kHugePage), bytes_(bytes), page_size_(page_size) {
   mapping_ =
       mmap(nullptr, mapped_bytes_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (mapping_ == MAP_FAILED) {
@@ -23,9 +25,10 @@ Pages::Pages(std::size_t bytes) : mapped_bytes_(bytes + kHugePage), bytes_(bytes
   const auto address = reinterpret_cast<std::uintptr_t>(mapping_);
   const std::uintptr_t aligned = (address + kHugePage - 1) / kHugePage * kHugePage;
   begin_ = static_cast<char*>(mapping_) + (aligned - address);
-  // A wish: without it the kernel's TLB misses are part of the measured rate.
-  madvise(begin_, mapped_bytes_ - (aligned - address), MADV_HUGEPAGE);
-  std::memset(begin_, 0, bytes_);
+  // With small pages the kernel's TLB misses are part of the measured rate.
+  madvise(begin_, mapped_bytes_ - (aligned - address),
+          page_size == PageSize::kHuge ? MADV_HUGEPAGE : MADV_NOHUGEPAGE);
+  std::memset(begin_, kFill, bytes_);
 }
 
 Pages::~Pages() {
@@ -39,6 +42,7 @@ Pages& Pages::operator=(Pages&& other) noexcept {
   std::swap(mapped_bytes_, other.mapped_bytes_);
   std::swap(begin_, other.begin_);
   std::swap(bytes_, other.bytes_);
+  std::swap(page_size_, other.page_size_);
   return *this;
 }
 

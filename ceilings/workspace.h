@@ -8,25 +8,29 @@
 
 namespace dlroof {
 
-// Page-aligned memory on huge pages where the system has them; zeroed by the thread that first
-// touches it, so that it lies in that thread's NUMA node.
+enum class PageSize { kHuge, kSmall };  // a wish: huge where the system has them; never huge
+
+// Page-aligned memory, written by the thread that makes it, so that it lies in that thread's NUMA
+// node. Filled with the byte 0x3f, floats of 0.747: neither zero pages nor denormal numbers.
 class Pages {
  public:
   Pages() = default;
   // Throws std::bad_alloc.
-  explicit Pages(std::size_t bytes);
+  explicit Pages(std::size_t bytes, PageSize page_size = PageSize::kHuge);
   ~Pages();
   Pages(Pages&& other) noexcept;
   Pages& operator=(Pages&& other) noexcept;
 
   char* begin() const { return begin_; }
   std::size_t size() const { return bytes_; }
+  PageSize page_size() const { return page_size_; }
 
  private:
   void* mapping_ = nullptr;
   std::size_t mapped_bytes_ = 0;
   char* begin_ = nullptr;
   std::size_t bytes_ = 0;
+  PageSize page_size_ = PageSize::kHuge;
 };
 
 struct Workspace {
@@ -38,7 +42,7 @@ struct Workspace {
 
   // Memory kernels walk through these arrays in steps, from where the last call stopped, and begin
   // again at the end.
-  std::array<float*, 3> arrays{};
+  float* arrays[3] = {};
   std::size_t floats = 0;  // in each array; a multiple of the kernel's step
   std::size_t next = 0;    // [float]
 };

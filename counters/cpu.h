@@ -27,6 +27,7 @@ struct CacheInstance {
 struct Topology {
   int packages = 0, cores = 0, cpus = 0, numa_nodes = 0;
   std::map<int, int> core_of_cpu;
+  std::map<int, int> node_of_cpu;  // NUMA node, numbered as the system does
   std::map<Level, std::map<int, CacheInstance>> cache_of_cpu;  // by level, then by CPU
 };
 

@@ -53,6 +53,12 @@ void AddCpu(const hwloc_obj& pu, Topology& result) {
   }
 }
 
+void AddNode(const hwloc_obj& node, Topology& result) {
+  for (int cpu = hwloc_bitmap_first(node.cpuset); cpu >= 0;
+       cpu = hwloc_bitmap_next(node.cpuset, cpu))
+    result.node_of_cpu[cpu] = static_cast<int>(node.os_index);
+}
+
 }  // namespace
 
 Topology ReadTopology() {
@@ -67,6 +73,9 @@ Topology ReadTopology() {
   hwloc_obj_t pu = nullptr;
   while ((pu = hwloc_get_next_obj_by_type(topology, HWLOC_OBJ_PU, pu)) != nullptr)
     AddCpu(*pu, result);
+  hwloc_obj_t node = nullptr;
+  while ((node = hwloc_get_next_obj_by_type(topology, HWLOC_OBJ_NUMANODE, node)) != nullptr)
+    AddNode(*node, result);
   return result;
 }
 

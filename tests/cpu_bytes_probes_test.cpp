@@ -4,30 +4,45 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
+#include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <set>
+
+#include "counters/cpu.h"
 
 namespace dlroof {
 namespace {
 
+using testing::ElementsAre;
 using testing::HasSubstr;
 
-std::vector<BytesIsa> IsasHere() {
-  const auto features = ThisCpu().features;
-  std::vector<BytesIsa> usable;
-  for (const auto& isa : {BytesSse2(), BytesAvx2(), BytesAvx512()})
-    if (std::all_of(isa.needs.begin(), isa.needs.end(),
-                    [&](const std::string& need) { return features.contains(need); }))
-      usable.push_back(isa);
+std::vector<const BytesIsa*> IsasHere() {
+  auto usable = BytesIsasFor(ThisCpu().features);
+  if (usable.back() != &kBytesPortable) usable.push_back(&kBytesPortable);
   return usable;
 }
 
-// Three arrays of `steps` steps: 1 2 3 ..., 0.5 everywhere, -7 everywhere.
+std::vector<std::string> Names(const std::vector<const BytesIsa*>& isas) {
+  std::vector<std::string> names;
+  for (const auto* isa : isas) names.emplace_back(isa->name);
+  return names;
+}
+
+std::vector<std::string> Names(const std::vector<Mix>& mixes) {
+  std::vector<std::string> names;
+  for (const auto& mix : mixes) names.emplace_back(mix.name);
+  return names;
+}
+
+// `steps` steps of as many arrays as the mix has: -7 everywhere, 1 2 3 ..., 0.5 everywhere.
 struct Arrays {
   Workspace workspace;
   Pages pages;
 
-  Arrays(const BytesIsa& isa, int streams, std::size_t steps) {
+  Arrays(const BytesIsa& isa, const Mix& mix, std::size_t steps) {
+    const int streams = mix.OfStreams().arrays;
     const double bytes = static_cast<double>(steps * isa.step_floats * sizeof(float)) * streams;
     pages = Pages(MemoryBytes(bytes));
     LayArrays(pages.begin(), bytes, streams, isa.step_floats, workspace);
@@ -39,140 +54,156 @@ struct Arrays {
   }
 };
 
-// Exactly the elements of the steps that were asked for are written: the counted bytes are right.
-TEST(BytesKernels, CopyAndTriadWriteWhatTheyCountAndNoMore) {
-  for (const auto& isa : IsasHere()) {
-    for (const Kernel copy : {isa.copy, isa.streaming_copy}) {
-      Arrays arrays(isa, 2, 5);
-      copy(arrays.workspace, 3);
-      for (std::size_t i = 0; i < arrays.workspace.floats; ++i)
-        ASSERT_EQ(arrays.workspace.arrays[0][i],
-                  i < 3 * isa.step_floats ? static_cast<float>(i + 1) : -7)
-            << isa.name << ' ' << i;
-    }
-    for (const Kernel triad : {isa.triad, isa.streaming_triad}) {
-      Arrays arrays(isa, 3, 5);
-      triad(arrays.workspace, 2);
-      for (std::size_t i = 0; i < arrays.workspace.floats; ++i)
-        ASSERT_EQ(arrays.workspace.arrays[0][i],
-                  i < 2 * isa.step_floats ? static_cast<float>(i + 1) + 1.5F : -7)
-            << isa.name << ' ' << i;
-    }
+// Worked by hand: what each mix leaves of -7, i + 1 and 0.5.
+float Expected(const Mix& mix, std::size_t i) {
+  switch (mix.operation) {
+    case BytesOperation::kLoad:
+      return -7;
+    case BytesOperation::kStore:
+      return 3;
+    case BytesOperation::kCopy:
+      return static_cast<float>(i + 1);
+    case BytesOperation::kTriad:
+      return static_cast<float>(i + 1) + 1.5F;
+    case BytesOperation::kUpdate:
+      return 7;
   }
+  return 0;
+}
+
+// Exactly the elements of the steps that were asked for are written: the counted bytes are right.
+TEST(BytesKernels, WriteWhatTheyCountAndNoMore) {
+  for (const auto* isa : IsasHere())
+    for (const auto& mix : MixesFor(*isa, Level::kDram)) {
+      Arrays arrays(*isa, mix, 5);
+      mix.kernel(arrays.workspace, 3);
+      for (std::size_t i = 0; i < arrays.workspace.floats; ++i)
+        ASSERT_EQ(arrays.workspace.arrays[0][i], i < 3 * isa->step_floats ? Expected(mix, i) : -7)
+            << isa->name << ' ' << mix.name << ' ' << i;
+    }
 }
 
 TEST(BytesKernels, GoOnWhereTheyStoppedAndBeginAgainAtTheEnd) {
-  for (const auto& isa : IsasHere())
-    for (const Kernel kernel : {isa.load, isa.copy, isa.streaming_copy}) {
-      Arrays arrays(isa, 2, 5);
-      kernel(arrays.workspace, 3);
-      EXPECT_EQ(arrays.workspace.next, 3 * isa.step_floats) << isa.name;
-      kernel(arrays.workspace, 4);
-      EXPECT_EQ(arrays.workspace.next, 2 * isa.step_floats) << isa.name;
-      kernel(arrays.workspace, 3);
-      EXPECT_EQ(arrays.workspace.next, 0) << isa.name;
-      kernel(arrays.workspace, 0);
-      EXPECT_EQ(arrays.workspace.next, 0) << isa.name;
+  for (const auto* isa : IsasHere())
+    for (const auto& mix : MixesFor(*isa, Level::kDram)) {
+      Arrays arrays(*isa, mix, 5);
+      mix.kernel(arrays.workspace, 3);
+      EXPECT_EQ(arrays.workspace.next, 3 * isa->step_floats) << isa->name << mix.name;
+      mix.kernel(arrays.workspace, 4);
+      EXPECT_EQ(arrays.workspace.next, 2 * isa->step_floats) << isa->name << mix.name;
+      mix.kernel(arrays.workspace, 3);
+      EXPECT_EQ(arrays.workspace.next, 0) << isa->name << mix.name;
+      mix.kernel(arrays.workspace, 0);
+      EXPECT_EQ(arrays.workspace.next, 0) << isa->name << mix.name;
     }
 }
 
-TEST(WidestBytesIsa, FollowsTheFeatures) {
-  EXPECT_STREQ(WidestBytesIsa({"sse2"}).name, "sse2");
-  EXPECT_STREQ(WidestBytesIsa({"sse2", "avx2"}).name, "sse2");  // its triad needs FMA
-  EXPECT_STREQ(WidestBytesIsa({"sse2", "avx2", "fma"}).name, "avx2");
-  EXPECT_STREQ(WidestBytesIsa({"sse2", "avx2", "fma", "avx512f"}).name, "avx512");
+// sum = sum / 2 + element, all elements 1 and all sums 0 at first: after n multiply-adds a sum is
+// 2 - 2^(1-n), so 2 - sum tells n, and all sums together the number of multiply-adds. Rows with few
+// enough of them per step only: beyond 20 the sums are too close to 2.
+TEST(RidgeKernels, DoTheMultiplyAddsThatTheyCount) {
+  for (const auto* isa : IsasHere())
+    for (const auto& row : isa->ridge) {
+      const auto counted = isa->step_floats * static_cast<std::size_t>(row.multiply_adds) /
+                           static_cast<std::size_t>(row.loads);
+      const Mix load = MixesFor(*isa, Level::kL1).front();
+      Arrays arrays(*isa, load, 2);
+      auto& workspace = arrays.workspace;
+      std::fill_n(workspace.arrays[0], workspace.floats, 1.0F);
+      workspace.accumulators.fill(std::byte{0});
+      row.kernel(workspace, 1);
+      EXPECT_EQ(workspace.next, isa->step_floats);
+      if (counted > 20 * 12 * isa->vector_floats) continue;
+      const auto* sums = reinterpret_cast<const float*>(workspace.accumulators.data());
+      double done = 0;
+      for (std::size_t i = 0; i < workspace.accumulators.size() / sizeof(float); ++i)
+        if (sums[i] != 0) done += 1 - std::log2(2 - static_cast<double>(sums[i]));
+      EXPECT_NEAR(done, static_cast<double>(counted), 1e-3) << isa->name << ' ' << row.Intensity();
+    }
 }
 
-TEST(MixesFor, AddNonTemporalStoresAtDramOnly) {
-  EXPECT_EQ(MixesFor(BytesSse2(), Level::kL2).size(), 3);
-  EXPECT_EQ(MixesFor(BytesSse2(), Level::kDram).size(), 5);
+TEST(RidgeKernels, RiseInIntensity) {
+  EXPECT_EQ((RidgeRow{1, 8, nullptr}.Intensity()), 4);      // 16 flop on 4 byte
+  EXPECT_EQ((RidgeRow{4, 1, nullptr}.Intensity()), 0.125);  // 2 flop on 16 byte
+  for (const auto* isa : IsasHere())
+    for (std::size_t i = 1; i < isa->ridge.size(); ++i)
+      EXPECT_GT(isa->ridge[i].Intensity(), isa->ridge[i - 1].Intensity());
+}
+
+TEST(BytesIsasFor, AreTheOnesThatTheFeaturesAllowTheWidestFirst) {
+  const auto all = BytesIsas();
+  if (all.front() == &kBytesPortable)
+    GTEST_SKIP() << "this build has no kernels for its CPU family";
+  EXPECT_THAT(Names(BytesIsasFor({"sse2"})), ElementsAre("sse2"));
+  EXPECT_THAT(Names(BytesIsasFor({"sse2", "avx2"})), ElementsAre("sse2"));  // triad needs FMA
+  EXPECT_THAT(Names(BytesIsasFor({"sse2", "avx2", "fma"})), ElementsAre("avx2", "sse2"));
+  EXPECT_THAT(Names(BytesIsasFor({"sse2", "avx2", "fma", "avx512f"})),
+              ElementsAre("avx512", "avx2", "sse2"));
+}
+
+TEST(BytesIsasFor, IsThePortableOneWhereNothingIsKnown) {
+  EXPECT_THAT(Names(BytesIsasFor({})), ElementsAre("portable"));
+}
+
+TEST(MixesFor, AddNonTemporalStoresBeyondL2Only) {
+  const auto& isa = *BytesIsas().front();
+  EXPECT_THAT(Names(MixesFor(isa, Level::kL2)),
+              ElementsAre("load", "store", "copy", "triad", "update"));
+  if (isa.streaming_copy == nullptr) return;
+  EXPECT_THAT(
+      Names(MixesFor(isa, Level::kDram)),
+      ElementsAre("load", "store", "copy", "triad", "update", "store-nt", "copy-nt", "triad-nt"));
+}
+
+TEST(MixesFor, LeaveOutWhatAnInstructionSetHasNot) {
+  EXPECT_THAT(Names(MixesFor(kBytesPortable, Level::kDram)),
+              ElementsAre("load", "store", "copy", "triad", "update"));
+}
+
+// McCalpin, STREAM: with write-allocate a copy moves 3 lines for the 2 it names, a triad 4 for 3.
+TEST(TrafficText, KeepsNamedAndMovedBytesApart) {
+  const Mix copy{"copy", BytesOperation::kCopy, false, nullptr};
+  EXPECT_EQ(TrafficText(copy, Level::kDram),
+            "2 streams named, 3 moved with write-allocate (modelled)");
+  EXPECT_EQ(TrafficText(copy, Level::kL1), "");
+  const Mix streaming{"copy-nt", BytesOperation::kCopy, true, nullptr};
+  EXPECT_EQ(TrafficText(streaming, Level::kDram), "2 streams named and moved (modelled)");
+  const Mix store{"store", BytesOperation::kStore, false, nullptr};
+  EXPECT_EQ(TrafficText(store, Level::kL2),
+            "1 stream named, 2 moved with write-allocate (modelled)");
+  const Mix triad{"triad", BytesOperation::kTriad, false, nullptr};
+  EXPECT_THAT(TrafficText(triad, Level::kL3), HasSubstr("3 streams named, 4 moved"));
+  const Mix update{"update", BytesOperation::kUpdate, false, nullptr};
+  EXPECT_THAT(TrafficText(update, Level::kL3), HasSubstr("2 streams named and moved"));
 }
 
 TEST(LayArrays, KeepsArraysApartAlignedAndInsideTheMemory) {
-  for (const auto& isa : {BytesSse2(), BytesAvx512()})
+  for (const std::size_t step : {64, 256})
     for (const int streams : {1, 2, 3})
       for (const double bytes : {1.0, 10e3, 1e6 + 1}) {
         const Pages pages(MemoryBytes(bytes));
         Workspace workspace;
-        LayArrays(pages.begin(), bytes, streams, isa.step_floats, workspace);
-        EXPECT_EQ(workspace.floats % isa.step_floats, 0);
-        EXPECT_GE(workspace.floats, isa.step_floats);
+        LayArrays(pages.begin(), bytes, streams, step, workspace);
+        EXPECT_EQ(workspace.floats % step, 0);
+        EXPECT_GE(workspace.floats, step);
         const auto* end = reinterpret_cast<const float*>(pages.begin());
         for (int i = 0; i < streams; ++i) {
-          const auto* array = workspace.arrays[static_cast<std::size_t>(i)];
+          const auto* array = workspace.arrays[i];
           EXPECT_GE(array, end);
-          EXPECT_EQ(reinterpret_cast<std::uintptr_t>(array) % 64, 0);
+          EXPECT_EQ(reinterpret_cast<std::uintptr_t>(array) % 4096, 256 * i);
           end = array + workspace.floats;
         }
         EXPECT_LE(reinterpret_cast<const char*>(end), pages.begin() + pages.size());
       }
 }
 
-constexpr double kKib = 1024, kMib = 1024 * 1024;
-
-// `cpus` CPUs, a core each, with own L1 and L2 and one L3.
-Topology Caches(int cpus, double l1, double l2, double l3) {
-  Topology topology;
-  for (int cpu = 0; cpu < cpus; ++cpu) {
-    if (l1 > 0) topology.cache_of_cpu[Level::kL1][cpu] = {cpu, l1};
-    if (l2 > 0) topology.cache_of_cpu[Level::kL2][cpu] = {cpu, l2};
-    if (l3 > 0) topology.cache_of_cpu[Level::kL3][cpu] = {0, l3};
+TEST(Pages, AreFilledWithNumbersThatAreNeitherZeroNorDenormal) {
+  for (const auto page_size : {PageSize::kHuge, PageSize::kSmall}) {
+    const Pages pages(10000, page_size);
+    EXPECT_EQ(pages.page_size(), page_size);
+    const auto* floats = reinterpret_cast<const float*>(pages.begin());
+    EXPECT_TRUE(std::all_of(floats, floats + 2500, [](float x) { return x > 0.7F && x < 0.8F; }));
   }
-  return topology;
-}
-
-TEST(ChooseWorkingSets, FitTheirLevelAndNotTheNearerOne) {
-  const auto topology = Caches(4, 32 * kKib, kMib, 36 * kMib);
-  const auto chosen = ChooseWorkingSets(topology, {0, 1}, 1e12);
-  EXPECT_EQ(chosen.sets.at(Level::kL1).bytes, 16 * kKib);
-  EXPECT_EQ(chosen.sets.at(Level::kL2).bytes, 512 * kKib);
-  // Two threads share L3: 18 MiB each; sqrt(1 * 18) = 4.24 MiB.
-  EXPECT_NEAR(chosen.sets.at(Level::kL3).bytes / kMib, 4.243, 0.001);
-  EXPECT_EQ(chosen.sets.at(Level::kDram).bytes, 4 * 36 * kMib / 2);
-  EXPECT_EQ(chosen.sets.at(Level::kDram).doubt, "");
-  EXPECT_TRUE(chosen.absent.empty());
-}
-
-TEST(ChooseWorkingSets, SharesTheCachesOfSiblings) {
-  Topology topology;
-  for (const int cpu : {0, 1}) topology.cache_of_cpu[Level::kL1][cpu] = {0, 48 * kKib};
-  const auto chosen = ChooseWorkingSets(topology, {0, 1}, 1e12);
-  EXPECT_EQ(chosen.sets.at(Level::kL1).bytes, 12 * kKib);
-}
-
-TEST(ChooseWorkingSets, LeavesL3OutWhereItIsNotMuchMoreThanL2) {
-  const auto chosen = ChooseWorkingSets(Caches(4, 32 * kKib, kMib, 7 * kMib), {0, 1, 2, 3}, 1e12);
-  EXPECT_FALSE(chosen.sets.contains(Level::kL3));
-  EXPECT_THAT(chosen.absent.at(Level::kL3), HasSubstr("less than twice"));
-  // One thread has all 7 MiB: at least 3 x L2, so that L2 keeps nothing.
-  const auto alone = ChooseWorkingSets(Caches(4, 32 * kKib, kMib, 7 * kMib), {0}, 1e12);
-  EXPECT_NEAR(alone.sets.at(Level::kL3).bytes / kMib, 3, 1e-9);
-}
-
-TEST(ChooseWorkingSets, SaysWhenMemoryIsTooSmallForDram) {
-  const auto topology = Caches(2, 32 * kKib, 2 * kMib, 480 * kMib);
-  const auto chosen = ChooseWorkingSets(topology, {0, 1}, 960 * kMib);
-  EXPECT_EQ(chosen.sets.at(Level::kDram).bytes, 240 * kMib);
-  EXPECT_THAT(chosen.sets.at(Level::kDram).doubt, HasSubstr("only 1.0 x the last-level caches"));
-}
-
-TEST(ChooseWorkingSets, CountsTheLastLevelOfEverySocketInUse) {
-  Topology topology;
-  for (const int cpu : {0, 1}) topology.cache_of_cpu[Level::kL3][cpu] = {cpu, 10 * kMib};
-  const auto both = ChooseWorkingSets(topology, {0, 1}, 1e12);
-  EXPECT_EQ(both.sets.at(Level::kDram).bytes, 40 * kMib);  // 80 MiB over two threads
-  const auto one = ChooseWorkingSets(topology, {1}, 1e12);
-  EXPECT_EQ(one.sets.at(Level::kDram).bytes, 40 * kMib);
-}
-
-TEST(ChooseWorkingSets, ToleratesMissingCaches) {
-  const auto nothing = ChooseWorkingSets({}, {0}, std::nullopt);
-  EXPECT_EQ(nothing.absent.size(), 3);
-  EXPECT_EQ(nothing.sets.size(), 1);
-  EXPECT_THAT(nothing.sets.at(Level::kDram).doubt, HasSubstr("no cache size is known"));
-  const auto no_l3 = ChooseWorkingSets(Caches(1, 32 * kKib, 256 * kKib, 0), {0}, 1e12);
-  EXPECT_TRUE(no_l3.absent.contains(Level::kL3));
-  EXPECT_EQ(no_l3.sets.at(Level::kDram).bytes, kMib);
 }
 
 }  // namespace

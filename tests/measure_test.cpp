@@ -70,11 +70,20 @@ TEST(AddPlainPipes, TakesTheBestRowAndSaysWhich) {
   EXPECT_EQ(flops.at("bf16.matrix").per_second, 9);
 }
 
-TEST(BestMix, IsNotBeatenByAnyOfTheMixes) {
-  const auto best = BestMix({{"load", Of(2e9)}, {"triad", Of(4e9)}, {"copy", Of(3e9)}});
+TEST(BestMix, IsNotBeatenByAnyOfTheMixesAndSaysWhichItIs) {
+  const auto best =
+      BestMix({{"load.sse2", Of(2e9)}, {"triad.sse2", Of(4e9)}, {"copy.sse2", Of(3e9)}});
   EXPECT_EQ(best.per_second, 4e9);
-  EXPECT_EQ(best.how, "h; the best of load 2 GB/s, triad 4 GB/s, copy 3 GB/s");
+  EXPECT_EQ(best.how, "triad.sse2, the best of 3 mixes: h");
   EXPECT_THROW(BestMix({}), std::invalid_argument);
+}
+
+TEST(BestMix, IsAProvedOneWhereItIsWithinTheNoise) {
+  auto proved = Of(3.9e9);
+  proved.proved = true;
+  EXPECT_EQ(BestMix({{"load", Of(4e9)}, {"copy", proved}, {"triad", Of(1e9)}}).per_second, 3.9e9);
+  proved.per_second = 3.8e9;
+  EXPECT_EQ(BestMix({{"load", Of(4e9)}, {"copy", proved}}).per_second, 4e9);
 }
 
 TEST(ThreadCounts, AreOneAndAllUnlessSaid) {

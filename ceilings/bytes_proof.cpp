@@ -1,0 +1,215 @@
+#include "ceilings/bytes_proof.h"
+
+#include <fmt/format.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstring>
+#include <memory>
+#include <new>
+#include <optional>
+#include <utility>
+
+namespace dlroof {
+namespace {
+
+constexpr std::size_t kPagesPerArray = 8;
+constexpr std::size_t kSteps = 5, kFirst = 3, kSecond = 4;  // kFirst + kSecond: past the end
+
+std::size_t PageBytes() { return static_cast<std::size_t>(sysconf(_SC_PAGESIZE)); }
+
+// Memory that nobody touched yet, on small pages.
+class FreshPages {
+ public:
+  explicit FreshPages(std::size_t pages) : bytes_(pages * PageBytes()) {
+    begin_ = mmap(nullptr, bytes_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (begin_ == MAP_FAILED) throw std::bad_alloc();
+    madvise(begin_, bytes_, MADV_NOHUGEPAGE);
+  }
+  ~FreshPages() { munmap(begin_, bytes_); }
+  FreshPages(const FreshPages&) = delete;
+  FreshPages& operator=(const FreshPages&) = delete;
+
+  float* Page(std::size_t page) const {
+    return reinterpret_cast<float*>(static_cast<char*>(begin_) + page * PageBytes());
+  }
+  // Which pages are resident; empty when the system does not tell.
+  std::vector<bool> Touched() const {
+    std::vector<unsigned char> resident(bytes_ / PageBytes());
+    if (mincore(begin_, bytes_, resident.data()) != 0) return {};
+    std::vector<bool> touched;
+    for (const auto page : resident) touched.push_back((page & 1U) != 0);
+    return touched;
+  }
+
+ private:
+  void* begin_;
+  std::size_t bytes_;
+};
+
+// A page between the arrays, and one at each end, that nobody may touch.
+std::size_t FirstPage(std::size_t array) { return 1 + array * (kPagesPerArray + 1); }
+
+// Empty: as it must be. `pages` of each array were walked.
+std::string TouchedWrongly(const std::vector<bool>& touched, int arrays, std::size_t pages) {
+  std::vector<bool> expected(touched.size());
+  for (int array = 0; array < arrays; ++array)
+    for (std::size_t page = 0; page < pages; ++page)
+      expected[FirstPage(static_cast<std::size_t>(array)) + page] = true;
+  if (touched == expected) return {};
+  return fmt::format("it touched {} pages where its bytes are {} pages",
+                     std::count(touched.begin(), touched.end(), true),
+                     static_cast<std::size_t>(arrays) * pages);
+}
+
+struct Look {
+  std::string wrong;  // empty: nothing is
+  std::string right;
+};
+
+Look LookAtPages(const Mix& mix, const BytesIsa& isa) {
+  const int arrays = mix.OfStreams().arrays;
+  const FreshPages memory(FirstPage(static_cast<std::size_t>(arrays)));
+  const auto fresh = memory.Touched();
+  if (fresh.empty() || std::count(fresh.begin(), fresh.end(), true) > 0)
+    return {{}, "the system does not tell which pages it touched"};
+  const auto workspace = std::make_unique<Workspace>();
+  workspace->floats = kPagesPerArray * PageBytes() / sizeof(float);
+  for (int i = 0; i < arrays; ++i)
+    workspace->arrays[i] = memory.Page(FirstPage(static_cast<std::size_t>(i)));
+  const auto steps = workspace->floats / isa.step_floats;
+  for (const std::size_t pages : {kPagesPerArray / 2, kPagesPerArray}) {
+    mix.kernel(*workspace, static_cast<std::int64_t>(steps / 2));
+    if (auto wrong = TouchedWrongly(memory.Touched(), arrays, pages); !wrong.empty())
+      return {wrong, {}};
+  }
+  return {{}, fmt::format("it touches the {} pages that it counts", arrays * kPagesPerArray)};
+}
+
+// Arrays on memory of their own, with content that tells every element from the others.
+struct Content {
+  std::vector<float> memory;
+  Workspace workspace;
+
+  // Array i > 0 begins `apart` floats after array i - 1.
+  Content(int arrays, std::size_t floats, std::size_t apart) : memory(3 * (floats + apart) + 64) {
+    for (std::size_t i = 0; i < Size(); ++i)
+      Aligned()[i] = static_cast<float>(static_cast<int>(i * 37 % 251) - 100);
+    for (int i = 0; i < arrays; ++i)
+      workspace.arrays[i] = Aligned() + static_cast<std::size_t>(i) * apart;
+    workspace.floats = floats;
+  }
+  Content(const Content&) = delete;
+  Content& operator=(const Content&) = delete;
+
+  std::size_t Size() const { return memory.size() - 16; }
+  float* Aligned() {
+    void* begin = memory.data();
+    std::size_t space = memory.size() * sizeof(float);
+    return static_cast<float*>(std::align(64, sizeof(float), begin, space));
+  }
+};
+
+float Result(BytesOperation operation, const Workspace& workspace, std::size_t i) {
+  const auto& [to, from, scaled] = workspace.arrays;
+  switch (operation) {
+    case BytesOperation::kLoad:
+      return to[i];
+    case BytesOperation::kStore:
+      return kBytesScale;
+    case BytesOperation::kCopy:
+      return from[i];
+    case BytesOperation::kTriad:
+      return from[i] + kBytesScale * scaled[i];
+    case BytesOperation::kUpdate:
+      return -to[i];
+  }
+  return 0;
+}
+
+// What the kernel must leave, in plain loops over vectors of `width` floats: all of a vector is
+// read before any of it is written.
+void Plainly(BytesOperation operation, std::size_t width, std::size_t step, std::size_t steps,
+             Workspace& workspace) {
+  std::vector<float> vector(width);
+  for (; steps > 0; --steps) {
+    for (std::size_t i = workspace.next; i < workspace.next + step; i += width) {
+      for (std::size_t j = 0; j < width; ++j) vector[j] = Result(operation, workspace, i + j);
+      std::copy(vector.begin(), vector.end(), workspace.arrays[0] + i);
+    }
+    workspace.next = (workspace.next + step) % workspace.floats;
+  }
+}
+
+bool SameContent(Content& left, Content& right) {
+  return std::equal(left.Aligned(), left.Aligned() + left.Size(), right.Aligned()) &&
+         left.workspace.next == right.workspace.next;
+}
+
+Look LookAtResults(const Mix& mix, const BytesIsa& isa) {
+  const int arrays = mix.OfStreams().arrays;
+  const std::size_t floats = kSteps * isa.step_floats;
+  Content ours(arrays, floats, floats), plain(arrays, floats, floats);
+  for (const auto steps : {kFirst, kSecond}) {
+    mix.kernel(ours.workspace, static_cast<std::int64_t>(steps));
+    Plainly(mix.operation, isa.vector_floats, isa.step_floats, steps, plain.workspace);
+    if (!SameContent(ours, plain))
+      return {fmt::format("after {} steps its arrays differ from those of a plain loop", steps),
+              {}};
+  }
+  return {{}, "leaves what a plain loop leaves"};
+}
+
+// The sums of whole numbers below 2^24 are exact in any order.
+Look LookAtSum(const BytesIsa& isa) {
+  Content content(1, kSteps * isa.step_floats, 0);
+  auto& workspace = content.workspace;
+  double sum = 0, expected = 0;
+  for (const auto steps : {kFirst, kSecond}) {
+    for (std::size_t i = 0; i < steps * isa.step_floats; ++i)
+      expected += workspace.arrays[0][(workspace.next + i) % workspace.floats];
+    isa.sum(workspace, static_cast<std::int64_t>(steps));
+    const auto* sums = reinterpret_cast<const float*>(workspace.accumulators.data());
+    for (std::size_t i = 0; i < isa.vector_floats; ++i) sum += sums[i];
+  }
+  if (sum != expected)
+    return {fmt::format("its twin's sum is {}, that of a plain loop {}", sum, expected), {}};
+  return {{}, "its twin sums every element once"};
+}
+
+Look LookAtOrder(const Mix& mix, const BytesIsa& isa) {
+  const std::size_t behind = mix.streaming ? isa.vector_floats : isa.vector_floats / 2;
+  const std::size_t floats = kSteps * isa.step_floats;
+  Content ours(3, floats, 0), plain(3, floats, 0);
+  for (auto* content : {&ours, &plain}) {
+    content->workspace.arrays[0] += behind;
+    content->workspace.arrays[2] += floats + isa.step_floats;
+  }
+  mix.kernel(ours.workspace, kFirst);
+  Plainly(mix.operation, isa.vector_floats, isa.step_floats, kFirst, plain.workspace);
+  const auto vector_bytes = isa.vector_floats * sizeof(float);
+  if (!SameContent(ours, plain))
+    return {fmt::format("it does not work on vectors of {} byte, one after the other, as if its "
+                        "loop were a call of memcpy or its vectors of another width",
+                        vector_bytes),
+            {}};
+  return {{}, fmt::format("works on vectors of {} byte, one after the other", vector_bytes)};
+}
+
+}  // namespace
+
+KernelProof ProveBytesKernel(const Mix& mix, const BytesIsa& isa) {
+  std::vector<Look> looks = {LookAtPages(mix, isa), LookAtResults(mix, isa)};
+  if (mix.operation == BytesOperation::kLoad) looks.push_back(LookAtSum(isa));
+  if (mix.operation == BytesOperation::kCopy || mix.operation == BytesOperation::kTriad)
+    looks.push_back(LookAtOrder(mix, isa));
+  std::string text;
+  for (const auto& look : looks) {
+    if (!look.wrong.empty()) return {false, look.wrong};
+    text += (text.empty() ? "" : ", ") + look.right;
+  }
+  return {true, text};
+}
+
+}  // namespace dlroof

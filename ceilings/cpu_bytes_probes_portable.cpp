@@ -1,0 +1,44 @@
+// Memory kernels on the compiler's own vectors of four floats, for processors that have no file of
+// their own: it chooses the instructions. There is no portable non-temporal store.
+#include "ceilings/cpu_bytes_kernels.h"
+
+namespace dlroof {
+namespace {
+
+struct Portable {
+  using Vector = float __attribute__((vector_size(16), may_alias));
+  using Anywhere = float __attribute__((vector_size(16), may_alias, aligned(4)));
+  static constexpr std::size_t kFloats = 4, kAccumulators = 12;
+
+  static Vector Load(const float* from) { return *reinterpret_cast<const Vector*>(from); }
+  static void Store(float* to, Vector value) { *reinterpret_cast<Anywhere*>(to) = value; }
+  static Vector Same(float value) { return Vector{value, value, value, value}; }
+  static Vector Add(Vector a, Vector b) { return a + b; }
+  static Vector Multiply(Vector a, Vector b) { return a * b; }
+  static Vector MultiplyAdd(Vector a, Vector b, Vector c) { return a * b + c; }
+  // No constraint names a vector register on every processor. So loads are summed, the build
+  // forbids this file to replace loops by calls, and the ridge has no rows that leave loads unused.
+  static void Opaque(Vector& /*value*/) {}
+};
+
+constexpr std::size_t kRowsWithUnusedLoads = 2;
+
+}  // namespace
+
+constinit const BytesIsa kBytesPortable = {
+    "portable",
+    {nullptr, nullptr},
+    Portable::kFloats,
+    kStepFloats<Portable>,
+    LoadKernel<Portable, Summed>,
+    LoadKernel<Portable, Summed>,
+    StoreKernel<Portable, Stored<Portable>>,
+    CopyKernel<Portable, Stored<Portable>>,
+    TriadKernel<Portable, Stored<Portable>>,
+    UpdateKernel<Portable>,
+    nullptr,
+    nullptr,
+    nullptr,
+    std::span<const RidgeRow>(kRidgeRows<Portable>).subspan(kRowsWithUnusedLoads)};
+
+}  // namespace dlroof
