@@ -38,6 +38,9 @@ OutputFormat FormatNamed(const std::string& name, OutputFormat otherwise) {
 void AddOptions(CLI::App& app, BenchFlags& flags) {
   app.add_option("--dlroof_machine", flags.machine_file,
                  "machine file to place results on (default: cached, or measured now)");
+  app.add_option("--dlroof_live_check", flags.live_check,
+                 "look at two of the stored ceilings first, a second's work, and measure all again "
+                 "where they no longer hold (default true)");
   app.add_option("--dlroof_suite", flags.suites,
                  "built-in suites by name (--dlroof_suite=help lists them), or files with one "
                  "benchmark name per line; commas between them")

@@ -69,6 +69,7 @@ std::vector<Machine> Machines(const BenchFlags& flags, const std::vector<int>& t
   MachineOptions options;
   options.file = flags.machine_file;
   options.threads = threads;
+  options.live_check = flags.live_check;
   ProgressPrinter progress(std::cerr, StderrIsTerminal());
   options.progress = std::ref(progress);
   return {CachedOrMeasuredCpu(options, std::cerr)};

@@ -41,7 +41,12 @@ void AddMachineCommand(CLI::App& program, int& exit_code) {
   auto* command =
       program.add_subcommand("machine", "measure this machine's ceilings, or show the cached ones");
   command->add_flag("--remeasure", options->remeasure, "measure again even if cached");
-  command->add_flag("--quick", options->quick, "in a few seconds, with fewer repetitions");
+  auto* quick =
+      command->add_flag("--quick", options->quick, "in a few seconds, with fewer repetitions");
+  command
+      ->add_flag("--thorough", options->thorough,
+                 "measure again, for minutes: more repetitions, every pipe for 10 s on end")
+      ->excludes(quick);
   command
       ->add_option("--threads", options->threads, "thread counts (default: 1 and all CPUs allowed)")
       ->check(CLI::Range(1, 4096));

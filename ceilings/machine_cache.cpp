@@ -118,24 +118,55 @@ void WarnOfDoubts(const Machine& machine, const std::vector<int>& threads, std::
         doubtful.size(), ceilings, doubtful.front());
 }
 
+// Whether the ceilings still stand; what was seen goes to the machine's facts.
+bool StillStands(const MachineSource& source, const MachineOptions& options, Machine& machine,
+                 std::ostream& log) {
+  if (!options.live_check || !source.look) return true;
+  bool stands = true;
+  std::vector<std::string> sentences;
+  for (const auto& check : source.look(machine)) {
+    sentences.push_back(Sentence(check));
+    const auto verdict = Judge(check);
+    if (verdict != SpotVerdict::kAgrees) log << sentences.back() << ".\n";
+    if (verdict == SpotVerdict::kFaster || verdict == SpotVerdict::kSlower) stands = false;
+  }
+  if (!sentences.empty())
+    machine.facts["live_check"] = fmt::format("{}", fmt::join(sentences, "; "));
+  return stands;
+}
+
+bool WasQuick(const Machine& machine) {
+  for (const auto& [key, effort] : machine.facts)
+    if (key.starts_with("effort.") && effort == "quick") return true;
+  return false;
+}
+
 Machine ByFile(const MachineSource& source, const MachineOptions& options, std::ostream& log) {
-  if (options.remeasure)
+  if (options.remeasure || options.thorough)
     throw BadInput(
         fmt::format("{}: a machine file and a new measurement exclude each other", options.file));
   auto machine = ReadMachineFile(options.file);
   RefuseOther(machine, source.described, options.file);
+  if (!StillStands(source, options, machine, log))
+    log << options.file << ": these ceilings are used as they are, being asked for.\n";
   const auto missing = Missing(machine, source.threads, true);
   if (missing.empty()) return machine;
   return Merged(machine, MeasuredAndSaid(source, options.quick, missing, log));
 }
 
 Machine ByCache(const MachineSource& source, const MachineOptions& options, std::ostream& log) {
-  const auto cached = FromCache(source, log);
-  const auto missing = options.remeasure || !cached
-                           ? source.threads
-                           : Missing(*cached, source.threads, options.quick);
-  if (missing.empty()) return *cached;
-  auto machine = MeasuredAndSaid(source, options.quick, missing, log);
+  auto cached = FromCache(source, log);
+  auto missing = options.remeasure || options.thorough || !cached
+                     ? source.threads
+                     : Missing(*cached, source.threads, options.quick);
+  bool quick = options.quick;
+  if (missing.empty()) {
+    if (StillStands(source, options, *cached, log)) return *cached;
+    cached->facts.erase("live_check");  // of what is replaced now
+    missing = source.threads;
+    quick = quick || WasQuick(*cached);
+  }
+  auto machine = MeasuredAndSaid(source, quick, missing, log);
   if (cached) machine = Merged(*cached, machine);
   ToCache(source, machine, log);
   return machine;
@@ -209,10 +240,12 @@ Machine CachedOrMeasured(const MachineSource& source, const MachineOptions& opti
 
 Machine CachedOrMeasuredCpu(const MachineOptions& options, std::ostream& log) {
   const Cpu cpu = ThisCpu();
-  const MachineSource source = {DescribeCpu(cpu), ThreadCounts(cpu, options.threads),
-                                CacheDirectory(), [&](bool quick, const std::vector<int>& threads) {
-                                  return MeasureCpu({quick, threads, options.progress});
-                                }};
+  const MachineSource source = {
+      DescribeCpu(cpu), ThreadCounts(cpu, options.threads), CacheDirectory(),
+      [&](bool quick, const std::vector<int>& threads) {
+        return MeasureCpu({quick, options.thorough, threads, options.progress});
+      },
+      [&](const Machine& machine) { return SpotCheckCpu(cpu, machine); }};
   return CachedOrMeasured(source, options, log);
 }
 

@@ -14,6 +14,7 @@
 #include "ceilings/agreement.h"
 #include "ceilings/cpu_bytes_probes.h"
 #include "ceilings/measure_session.h"
+#include "ceilings/ridge.h"
 #include "counters/clocks.h"
 #include "counters/error.h"
 
@@ -21,8 +22,9 @@ namespace dlroof {
 namespace {
 
 // Repetitions stay within a time slice: on a busy machine only such can be clean.
-constexpr Effort kFull = {"full", 45, 3e-3, 16, 6, 3};
-constexpr Effort kQuick = {"quick", 7, 1.5e-3, 6, 3, 3};
+constexpr Effort kFull = {"full", 42, 3e-3, 16, 6, 3, 1};
+constexpr Effort kQuick = {"quick", 7, 1.5e-3, 6, 3, 3, 0};
+constexpr Effort kThorough = {"thorough", 240, 5e-3, 30, 12, 5, 100};
 
 void AddPass(MeasureSession& session, int threads, int pass) {
   const auto begin = session.steps.size();
@@ -55,7 +57,10 @@ void Finish(MeasureSession& session) {
   FinishFlops(session);
   FinishBytes(session);
   CompareThreadCounts(session.machine);
-  for (auto& [threads, set] : session.machine.by_threads) AddPlainPipes(set.flops);
+  for (auto& [threads, set] : session.machine.by_threads) {
+    AddPlainPipes(set.flops);
+    CompareRidges(set);
+  }
 }
 
 void RunSteps(MeasureSession& session, const MeasureOptions& options) {
@@ -75,6 +80,22 @@ void RunSteps(MeasureSession& session, const MeasureOptions& options) {
     step.run(Allowance(left, steps - i, nominal));
   }
   report(steps, "done");
+}
+
+void RunLastSteps(MeasureSession& session, const MeasureOptions& options) {
+  constexpr double kSeconds = 10;  // of each
+  const int steps = static_cast<int>(session.last_steps.size());
+  for (int i = 0; i < steps; ++i) {
+    const auto& step = session.last_steps[static_cast<std::size_t>(i)];
+    if (options.progress) options.progress({i, steps, step.text, kSeconds * (steps - i)});
+    step.run(kSeconds);
+  }
+  if (options.progress && steps > 0) options.progress({steps, steps, "done", 0});
+}
+
+Effort EffortOf(const MeasureOptions& options) {
+  if (options.thorough) return kThorough;
+  return options.quick ? kQuick : kFull;
 }
 
 std::string UtcNow() {
@@ -196,12 +217,14 @@ Machine DescribeCpu(const Cpu& cpu) {
 }
 
 Machine MeasureCpu(const MeasureOptions& options) {
-  MeasureSession session{ThisCpu(), options.quick ? kQuick : kFull, {}, {}, nullptr, {}, {}};
+  MeasureSession session{ThisCpu(), EffortOf(options), {}, {}, {}, nullptr, {}, {}};
   const auto counts = ThreadCounts(session.cpu, options.threads);
   session.machine = DescribeCpu(session.cpu);
   AddSteps(session, counts);
   RunSteps(session, options);
   Finish(session);
+  AddSustainedSteps(session);
+  RunLastSteps(session, options);
   session.machine.measured_at = UtcNow();
   return session.machine;
 }

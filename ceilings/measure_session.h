@@ -26,7 +26,8 @@ struct Effort {
   double budget_seconds;  // [s] of probes, all thread counts together
   double repetition_seconds;
   int repetitions, doubled;
-  int passes;  // over all probes, so that each is measured at times far apart
+  int passes;     // over all probes, so that each is measured at times far apart
+  int sustained;  // how many pipes are watched for 10 s
 
   RatePolicy Policy(double tolerance) const;
   // Calibration takes about three repetitions.
@@ -82,6 +83,7 @@ struct MeasureSession {
   Effort effort;
   Machine machine;
   std::vector<Step> steps;
+  std::vector<Step> last_steps;  // after all others, when the ceilings are there; of a fixed length
   std::unique_ptr<Bench> bench;  // of the thread count in progress
   std::map<int, Rows> rows;      // by thread count
   std::map<int, WorkingSets> sets;
@@ -95,6 +97,11 @@ void AddFlopsSteps(MeasureSession& session, int threads, int pass);
 void FinishFlops(MeasureSession& session);
 void AddBytesSteps(MeasureSession& session, int threads, int pass);
 void FinishBytes(MeasureSession& session);
+// measure_sustained.cpp. The rows of the largest thread count that heat most run on for 10 s: the
+// hottest pipe's, in a thorough measurement those of all pipes. What they still reach then is in
+// facts ("sustained.<row>"), and a ceiling's sustained_per_second where it differs by more than 3
+// %.
+void AddSustainedSteps(MeasureSession& session);
 // Last of all: the library's own threads spin for a while after each call.
 void AddOverheadSteps(MeasureSession& session, int threads);
 

@@ -57,6 +57,13 @@ void MarkDisturbed(std::vector<Repetition>& repetitions) {
   }
 }
 
+std::string AllowedIsa(const Record& record) {
+  constexpr std::string_view kMark = "; isa ";
+  const auto mark = record.algorithm.rfind(kMark);
+  if (mark == std::string::npos) return {};
+  return record.algorithm.substr(mark + kMark.size());
+}
+
 void SplitName(Record& record) {
   const std::array<std::string*, 6> parts = {&record.op,        &record.device, &record.library,
                                              &record.direction, &record.type,   &record.problem};

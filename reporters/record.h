@@ -41,7 +41,7 @@ struct Record {
   std::vector<std::string> options;
   Status status = Status::kOk;
   std::string reason;     // why not ok; or why there is no time
-  std::string algorithm;  // what the library chose, and the ISA it may use
+  std::string algorithm;  // what the library chose, and the ISA it may use ("...; isa avx2")
   std::string verified;   // how the output was checked; empty when it was not
   std::string repro;      // arguments of benchdnn that time the same call; empty: it cannot
   int threads = 0;        // 0: not known (plain Google Benchmark file)
@@ -59,6 +59,10 @@ std::optional<Timing> Summarize(const std::vector<Repetition>& repetitions);
 // its CPU 2 % of wall time more than in the best repetition (a deterministic wait is the workload's
 // own, a sudden one is not).
 void MarkDisturbed(std::vector<Repetition>& repetitions);
+
+// The instruction set that the library was allowed, as it spells it ("avx512_core_vnni"), out of
+// `algorithm`; empty where it does not say.
+std::string AllowedIsa(const Record& record);
 
 // Splits op/device/library/direction/type/problem/options; fewer parts leave the rest empty
 // (foreign files).

@@ -60,6 +60,7 @@ json ToJson(const TimePoint& point) {
                  {"bound", Key(point.bound)}};
   for (const auto& [level, seconds] : point.memory_seconds)
     object["memory_seconds"][std::string(Key(level))] = seconds;
+  if (!point.compute_roofs.empty()) object["compute_roofs"] = point.compute_roofs;
   PutIfKnown(object, "overhead_seconds", point.overhead_seconds);
   if (point.bound_level) object["bound_level"] = Key(*point.bound_level);
   if (!point.gap) return object;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "ceilings/row_isa.h"
 #include "reporters/advice.h"
 
 namespace dlroof {
@@ -37,13 +38,42 @@ Known BestKnown(const Record& record) {
 // on it.
 struct RoofTimes {
   std::optional<double> compute;
+  std::map<std::string, std::string> compute_roofs;  // by pipe the row
   bool compute_proved = true;
   std::map<Level, double> memory;
   std::map<Level, bool> memory_proved;
 };
 
-void AddComputeTime(const Known& known, const CeilingSet& ceilings, RoofTimes& times,
-                    std::vector<std::string>& remarks) {
+using CeilingRow = std::pair<const std::string, Ceiling>;
+
+// The ceiling of a pipe for code that is held to `isa`: the best of its rows whose instructions it
+// may use. The plain one, which is the best of all, where `isa` is not known or allows no row; null
+// where there is none.
+const CeilingRow* RoofOf(const std::string& pipe, const std::string& isa,
+                         const CeilingSet& ceilings) {
+  const CeilingRow* best = nullptr;
+  if (!isa.empty())
+    for (const CeilingRow& row : ceilings.flops)
+      if (row.first.starts_with(pipe + '.') && RowAllowed(row.first, isa) &&
+          (best == nullptr || row.second.per_second > best->second.per_second))
+        best = &row;
+  if (best != nullptr) return best;
+  const auto plain = ceilings.flops.find(pipe);
+  return plain == ceilings.flops.end() ? nullptr : &*plain;
+}
+
+void SayLowerRoof(const std::string& pipe, const CeilingRow& roof, const std::string& isa,
+                  const CeilingSet& ceilings, std::vector<std::string>& remarks) {
+  const auto plain = ceilings.flops.find(pipe);
+  if (plain == ceilings.flops.end() || roof.second.per_second >= plain->second.per_second) return;
+  remarks.push_back(fmt::format(
+      "judged by {} ({:.4g} GFLOP/s), the best that {} allows, not by the machine's {} "
+      "({:.4g} GFLOP/s)",
+      roof.first, roof.second.per_second / 1e9, isa, pipe, plain->second.per_second / 1e9));
+}
+
+void AddComputeTime(const Known& known, const std::string& isa, const CeilingSet& ceilings,
+                    RoofTimes& times, std::vector<std::string>& remarks) {
   if (known.flops == nullptr) {
     remarks.emplace_back("FLOPs are not known");
     return;
@@ -51,16 +81,18 @@ void AddComputeTime(const Known& known, const CeilingSet& ceilings, RoofTimes& t
   double seconds = 0;
   for (const auto& [pipe, flops] : *known.flops) {
     if (flops == 0) continue;
-    const auto ceiling = ceilings.flops.find(pipe);
-    if (ceiling == ceilings.flops.end()) {
+    const auto* roof = RoofOf(pipe, isa, ceilings);
+    if (roof == nullptr) {
       remarks.push_back(fmt::format("the machine has no measured {} ceiling", pipe));
       return;
     }
-    seconds += flops / ceiling->second.per_second;
-    if (!ceiling->second.proved) {
+    seconds += flops / roof->second.per_second;
+    times.compute_roofs[pipe] = roof->first;
+    SayLowerRoof(pipe, *roof, isa, ceilings, remarks);
+    if (!roof->second.proved) {
       times.compute_proved = false;
       remarks.push_back(
-          fmt::format("the {} ceiling is not proved: {}", pipe, ceiling->second.reason));
+          fmt::format("the {} ceiling is not proved: {}", roof->first, roof->second.reason));
     }
   }
   if (seconds > 0) times.compute = seconds;
@@ -134,6 +166,7 @@ std::optional<TimePoint> PlaceInTime(const Known& known, const RoofTimes& times,
   TimePoint point;
   point.seconds = seconds;
   point.compute_seconds = *times.compute;
+  point.compute_roofs = times.compute_roofs;
   point.memory_seconds = times.memory;
   double roof_seconds = *times.compute;
   bool proved = times.compute_proved;
@@ -186,7 +219,7 @@ Placement Place(const Record& record, const Machine* machine) {
   }
   const Known known = BestKnown(record);
   RoofTimes times;
-  AddComputeTime(known, *ceilings, times, placement.remarks);
+  AddComputeTime(known, AllowedIsa(record), *ceilings, times, placement.remarks);
   AddMemoryTimes(record, known, *machine, *ceilings, timing->median, times, placement.remarks);
   placement.classic = PlaceClassic(known, times, timing->median);
   placement.time = PlaceInTime(known, times, *ceilings, timing->median);

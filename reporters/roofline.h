@@ -30,6 +30,9 @@ std::string_view Key(Bound bound);
 struct TimePoint {
   double seconds = 0;                      // measured
   double compute_seconds = 0;              // sum over pipes of FLOPs / ceiling
+  // By pipe the ceiling that it was judged by: its best row of what the library may use
+  // ("fp32.vector.avx2" where AVX-512 is forbidden), the plain key where that is not known.
+  std::map<std::string, std::string> compute_roofs;
   std::map<Level, double> memory_seconds;  // bytes / ceiling
   std::optional<double> overhead_seconds;  // launches x launch cost
   Bound bound = Bound::kCompute;

@@ -113,6 +113,64 @@ TEST_F(MachineCache, QuickServesOnlyWhereQuickIsAskedFor) {
   EXPECT_EQ(measured_.size(), 2);
 }
 
+// What a look finds: the stored rate of 1 thread, times `factor`.
+SpotCheck Seen(const Machine& machine, double factor, bool clean = true) {
+  SpotCheck check{"a row", machine.by_threads.at(1).flops.at("fp32.vector"), 0, clean, 0.03};
+  check.per_second = check.stored.per_second * factor;
+  return check;
+}
+
+TEST_F(MachineCache, ALiveCheckThatAgreesChangesNothingButLeavesItsProof) {
+  Get({});
+  source_.look = [](const Machine& machine) { return std::vector{Seen(machine, 1.01)}; };
+  MachineOptions options;
+  options.live_check = true;
+  const auto machine = Get(options);
+  EXPECT_EQ(measured_.size(), 1);
+  EXPECT_THAT(machine.facts.at("live_check"), HasSubstr("agrees"));
+  EXPECT_THAT(log_.str(), Not(HasSubstr("a row")));
+  EXPECT_FALSE(Get({}).facts.contains("live_check"));  // said of a run, not kept in the cache
+}
+
+TEST_F(MachineCache, ALiveCheckOutsideTheStoredIntervalMeasuresAllAgainAndSaysSo) {
+  for (const double factor : {0.9, 1.1}) {
+    source_.look = nullptr;
+    Get({});
+    const auto before = measured_.size();
+    source_.look = [&](const Machine& machine) { return std::vector{Seen(machine, factor)}; };
+    MachineOptions options;
+    options.live_check = true;
+    const auto machine = Get(options);
+    ASSERT_EQ(measured_.size(), before + 1);
+    EXPECT_EQ(measured_.back().second, source_.threads);
+    EXPECT_THAT(log_.str(), HasSubstr("a row now"));
+    EXPECT_FALSE(machine.facts.contains("live_check"));
+    EXPECT_EQ(Value(Get({}), 1), Value(machine, 1));  // the cache has the new ones
+  }
+}
+
+TEST_F(MachineCache, ALiveCheckThatCouldNotBeMadeMeasuresNothing) {
+  Get({});
+  source_.look = [](const Machine& machine) { return std::vector{Seen(machine, 0.5, false)}; };
+  MachineOptions options;
+  options.live_check = true;
+  Get(options);
+  EXPECT_EQ(measured_.size(), 1);
+  EXPECT_THAT(log_.str(), HasSubstr("other programs held the CPUs"));
+}
+
+TEST_F(MachineCache, ALiveCheckOnlyDoubtsTheCeilingsOfAFile) {
+  const auto file = root_ / "m.json";
+  WriteMachineFile(Measured(false, {1, 2}), file);
+  source_.look = [](const Machine& machine) { return std::vector{Seen(machine, 1.2)}; };
+  MachineOptions options;
+  options.live_check = true;
+  options.file = file.string();
+  Get(options);
+  EXPECT_TRUE(measured_.empty());
+  EXPECT_THAT(log_.str(), HasSubstr("are used as they are"));
+}
+
 TEST_F(MachineCache, ACacheFileThatCannotBeUsedIsOneSentenceAndIsReplaced) {
   auto other = Measured(false, {1, 2});
   other.fingerprint = "9999";

@@ -41,6 +41,11 @@ Ceiling RandomCeiling(std::mt19937& random) {
     const double low = RandomRate(random);
     ceiling.ci95 = {low, low * 1.5};
   }
+  if (random() % 2 == 0) ceiling.sustained_per_second = RandomRate(random);
+  for (const auto member : {&Proof::doubling, &Proof::spread, &Proof::clean, &Proof::scaling,
+                            &Proof::per_cycle, &Proof::per_cycle_expected})
+    if (random() % 3 == 0) ceiling.proof.*member = random() % 2 == 0 ? 0 : RandomRate(random);
+  ceiling.proof.result = RandomText(random);
   return ceiling;
 }
 
@@ -51,6 +56,14 @@ CeilingSet RandomSet(std::mt19937& random) {
   for (const Level level : AllLevels())
     if (random() % 2 == 0) set.bytes[level] = RandomCeiling(random);
   if (random() % 2 == 0) set.launch_seconds = 1 / RandomRate(random);
+  for (const char* mix : {"l1.load.avx2", "dram.copy-nt.avx512"})
+    if (random() % 2 == 0) set.mixes[mix] = RandomCeiling(random);
+  if (random() % 2 == 0) set.overheads = {{"fork-join", RandomRate(random)}, {"timer", 1e-8}};
+  for (unsigned i = random() % 3; i > 0; --i)
+    set.sweep.push_back({RandomRate(random), RandomRate(random)});
+  for (const Level level : {Level::kL1, Level::kDram})
+    for (unsigned i = random() % 3; i > 0; --i)
+      set.ridges[level].push_back({RandomRate(random), RandomRate(random)});
   return set;
 }
 

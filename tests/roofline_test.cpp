@@ -190,6 +190,40 @@ TEST(Place, TheLibrarysReferenceImplementationIsAFinding) {
   EXPECT_TRUE(Place(record, &machine).remarks.empty());
 }
 
+// A library that may use AVX2 only is not slow because the CPU has AVX-512.
+TEST(Place, TheRoofIsTheBestRowThatTheLibraryMayUse) {
+  Machine machine = SmallMachine();
+  auto& flops = machine.by_threads[2].flops;
+  const double best = flops.at("fp32.vector").per_second;
+  for (const auto& [row, rate] :
+       {std::pair("fp32.vector.avx512", best), std::pair("fp32.vector.avx2", best / 2),
+        std::pair("fp32.vector.avx", best / 4)}) {
+    flops[row] = flops.at("fp32.vector");
+    flops[row].per_second = rate;
+  }
+  Record record = Measured(1000, 100, 20);
+  const auto judged = [&](const std::string& algorithm) {
+    record.algorithm = algorithm;
+    return Place(record, &machine);
+  };
+  const auto free = judged("jit:avx512_core; isa avx512_core");
+  EXPECT_EQ(free.time->compute_roofs.at("fp32.vector"), "fp32.vector.avx512");
+  EXPECT_TRUE(free.remarks.empty());
+  const auto capped = judged("jit:avx2; isa avx2");
+  EXPECT_EQ(capped.time->compute_roofs.at("fp32.vector"), "fp32.vector.avx2");
+  EXPECT_DOUBLE_EQ(capped.time->compute_seconds, 2 * free.time->compute_seconds);
+  EXPECT_THAT(capped.remarks,
+              testing::ElementsAre(testing::HasSubstr("judged by fp32.vector.avx2")));
+  // What the library chose does not matter, what it may use does.
+  EXPECT_EQ(judged("jit:avx2; isa avx512_core").time->compute_roofs, free.time->compute_roofs);
+  // Nothing said, or no row allowed: the plain roof.
+  EXPECT_EQ(judged("loops").time->compute_roofs.at("fp32.vector"), "fp32.vector");
+  EXPECT_EQ(judged("jit; isa sse41").time->compute_roofs.at("fp32.vector"), "fp32.vector");
+  flops["fp32.vector.avx2"].proved = false;
+  EXPECT_FALSE(judged("jit:avx2; isa avx2").time->gap.has_value());
+  EXPECT_EQ(ToJson(record, &machine)["time"]["compute_roofs"]["fp32.vector"], "fp32.vector.avx2");
+}
+
 TEST(Place, ANarrowTypeOnTheFp32PipeIsNamedAsEmulated) {
   const Machine machine = SmallMachine();
   Record record = Measured(1000, 100, 20);

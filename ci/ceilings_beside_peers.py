@@ -1,0 +1,208 @@
+#!/usr/bin/env python3
+"""Measures the CPU's ceilings with dlroof and with other programs, in turns, row by row.
+
+    ci/ceilings_beside_peers.py [--stream=PATH] [--clpeak=PATH] -o table.json
+
+Peers: likwid-bench (Debian package likwid), STREAM (stream.c, built with OpenMP and an array of at
+least four times the last cache), clpeak (Debian packages clpeak, pocl-opencl-icd). Those that are
+not given or not found are left out. In each round dlroof measures once (`dlroof machine
+--remeasure --quick`), then each peer; one full measurement of dlroof's comes before. A row's `ratio`
+is the best of dlroof's rounds over the best of the peer's. `spread` is the range of the rounds over
+their median; of dlroof also of those rounds alone in which the row proved itself. Rates are per
+CPU-second: of N threads over N. Every single figure is kept in the file.
+"""
+import argparse
+import json
+import os
+import re
+import shlex
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+
+# dlroof's row: likwid-bench's test, by instruction set as both spell it.
+FLOPS_ROWS = {
+    "fp32.vector.avx512": "peakflops_sp_avx512_fma", "fp32.vector.avx512_nofma": "peakflops_sp_avx512",
+    "fp32.vector.avx2": "peakflops_sp_avx_fma", "fp32.vector.avx": "peakflops_sp_avx",
+    "fp32.vector.sse2": "peakflops_sp_sse", "fp32.vector.sse2_scalar": "peakflops_sp",
+    "fp64.vector.avx512": "peakflops_avx512_fma", "fp64.vector.avx512_nofma": "peakflops_avx512",
+    "fp64.vector.avx2": "peakflops_avx_fma", "fp64.vector.avx": "peakflops_avx",
+    "fp64.vector.sse2": "peakflops_sse", "fp64.vector.sse2_scalar": "peakflops"}
+MIXES = {"load": ["load"], "store": ["store"], "copy": ["copy"], "update": ["update"],
+         "triad": ["stream", "stream_sp"], "store-nt": ["store_mem"], "copy-nt": ["copy_mem"],
+         "triad-nt": ["stream_mem", "stream_sp_mem"]}
+ISAS = {"avx512": ["_avx512", "_avx512_fma"], "avx2": ["_avx", "_avx_fma"], "sse2": ["_sse"]}
+
+
+def output_of(command, **options):
+    done = subprocess.run(command, capture_output=True, text=True, check=False, **options)
+    if done.returncode != 0:
+        sys.exit(f"{shlex.join(command)}: exit {done.returncode}: {done.stderr.strip()}")
+    return done.stdout
+
+
+def dlroof_machine(arguments, *flags):
+    with tempfile.TemporaryDirectory() as cache:
+        path = os.path.join(cache, "machine.json")
+        output_of([arguments.dlroof, "machine", *flags, "-o", path],
+                  env=dict(os.environ, XDG_CACHE_HOME=cache))
+        with open(path, encoding="utf-8") as file:
+            return json.load(file)
+
+
+def dlroof_rows(machine):
+    """(row, threads) -> {rate of one thread, proved}."""
+    rows = {}
+    for threads, ceilings in machine["by_threads"].items():
+        level_roofs = {f"{level}.roof": roof for level, roof in ceilings["bytes"].items()}
+        for key, one in {**ceilings["flops"], **ceilings.get("mixes", {}), **level_roofs}.items():
+            rows[key, int(threads)] = {"per_second": one["per_second"] / int(threads),
+                                       "proved": one["proved"]}
+    return rows
+
+
+class Likwid:
+    """likwid-bench, each test for about `seconds` on working sets like dlroof's."""
+
+    def __init__(self, program, seconds, machine):
+        self.program, self.seconds = program, seconds
+        self.tests = {line.split()[0] for line in output_of([program, "-a"]).splitlines() if line}
+        self.machine = machine
+
+    def kilobytes(self, level, threads):
+        """Working sets of all threads [kB]; several where a level's best size is not known."""
+        sizes = self.machine["cache_bytes"]
+        l2, l3 = sizes.get("l2", 1 << 20), sizes.get("l3", 0)
+        if level in ("l1", "l2"):
+            return [sizes[level] * part * threads / 1024 for part in (0.25, 0.5)] if level in sizes else []
+        if level == "l3":
+            return [(l2 * l3) ** 0.5 / 1024] if l3 > 3 * l2 else []
+        return [4 * max(l3, l2 * threads) / 1024]
+
+    def rate(self, test, kilobytes, threads):
+        """[flop/s] or [byte/s] of one thread; its least time is a second, so iterations are given."""
+        unit = "MFlops/s" if test.startswith("peakflops") else "MByte/s"
+        iterations = 10
+        for _ in range(4):
+            text = output_of([self.program, "-t", test, "-w", f"S0:{int(kilobytes)}kB:{threads}",
+                              "-i", str(iterations)])
+            rate, time = (float(re.search(rf"^{key}:\s+([\d.e+-]+)", text, re.MULTILINE)[1])
+                          for key in (unit, "Time"))
+            if time >= 0.7 * self.seconds:
+                break
+            iterations = int(iterations * min(1000, self.seconds / max(time, 1e-7))) + 1
+        return rate * 1e6 / threads
+
+    def rows(self, threads):
+        result = {}
+        for row, test in FLOPS_ROWS.items():
+            if test in self.tests and row in self.machine["flops"]:
+                result[row, threads] = self.rate(test, 16 * threads, threads)
+        for row in self.machine.get("mixes", {}):
+            level, mix, isa, *rest = row.split(".")
+            if rest:
+                continue
+            rates = [self.rate(base + suffix, size, threads)
+                    for base in MIXES.get(mix, []) for suffix in ISAS.get(isa, [])
+                    if base + suffix in self.tests for size in self.kilobytes(level, threads)]
+            if rates:
+                result[row, threads] = max(rates)
+        return result
+
+
+def stream_rows(program, threads):
+    text = output_of([program], env=dict(os.environ, OMP_NUM_THREADS=str(threads)))
+    rates = {name.lower(): float(rate) * 1e6 / threads for name, rate in
+             re.findall(r"^(Copy|Scale|Add|Triad):\s+([\d.]+)", text, re.MULTILINE)}
+    rows = {("dram.roof", threads): max(rates.values())}
+    for name in ("copy", "triad"):
+        rows[f"dram.{name}.avx2", threads] = rates[name]
+    return rows
+
+
+def clpeak_rows(program, threads):
+    """clpeak uses all CPUs; its bandwidth buffer fits a large last cache, so it is compared with L3."""
+    text = output_of([program, "--compute-sp", "--compute-dp"])
+    rows = {}
+    for row, title in (("fp32.vector", "Single-precision"), ("fp64.vector", "Double-precision")):
+        section = re.search(rf"{title} compute \(GFLOPS\)\n((?:\s+\w+\s+:\s+[\d.]+\n)+)", text)
+        if section:
+            rows[row, threads] = max(map(float, re.findall(r":\s+([\d.]+)", section[1]))) * 1e9 / threads
+    return rows
+
+
+def spread(values):
+    return (max(values) - min(values)) / statistics.median(values) if len(values) > 1 else None
+
+
+def table(ours, full, peers):
+    rows = []
+    for key in sorted(full):
+        values = [round_[key] for round_ in ours if key in round_]
+        row = {"row": key[0], "threads": key[1], "full": full[key]["per_second"],
+               "full_proved": full[key]["proved"]}
+        if values:
+            row["dlroof"] = [v["per_second"] for v in values]
+            row["spread"] = spread(row["dlroof"])
+            proved = [v["per_second"] for v in values if v["proved"]]
+            row["proved_rounds"] = len(proved)
+            if len(proved) > 1:
+                row["spread_proved"] = spread(proved)
+            row["quick_over_full"] = statistics.median(row["dlroof"]) / row["full"]
+        for name, rounds in peers.items():
+            theirs = [round_[key] for round_ in rounds if key in round_]
+            if theirs:
+                best = max(row.get("dlroof", []) + [row["full"]])
+                row[name] = {"rates": theirs, "ratio": best / max(theirs), "spread": spread(theirs)}
+        rows.append(row)
+    return rows
+
+
+def show(rows, peers):
+    print(f"{'row':34}{'threads':>8}{'G/s each':>10}{'spread':>8}" + "".join(f"{name:>14}" for name in peers))
+    for row in rows:
+        ratios = "".join(f"{row[name]['ratio']:14.3f}" if name in row else " " * 14 for name in peers)
+        own = f"{row['spread'] * 100:7.1f}%" if row.get("spread") is not None else " " * 8
+        print(f"{row['row']:34}{row['threads']:8}{row['full'] / 1e9:10.2f}{own}{ratios}")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--dlroof", default="build/dlroof")
+    parser.add_argument("--likwid", default=shutil.which("likwid-bench"))
+    parser.add_argument("--stream", help="the program stream")
+    parser.add_argument("--clpeak", default=shutil.which("clpeak"))
+    parser.add_argument("--rounds", type=int, default=10)
+    parser.add_argument("--likwid-rounds", type=int, default=3, help="of the rounds with likwid-bench")
+    parser.add_argument("--seconds", type=float, default=0.15, help="of a likwid-bench test")
+    parser.add_argument("-o", "--output", required=True)
+    arguments = parser.parse_args()
+
+    machine = dlroof_machine(arguments, "--remeasure")
+    full, ours = dlroof_rows(machine), []
+    threads = sorted(map(int, machine["by_threads"]))
+    likwid = Likwid(arguments.likwid, arguments.seconds, machine) if arguments.likwid else None
+    peers = {name: [] for name, there in (("likwid-bench", likwid), ("STREAM", arguments.stream),
+                                          ("clpeak", arguments.clpeak)) if there}
+    for number in range(arguments.rounds):
+        ours.append(dlroof_rows(dlroof_machine(arguments, "--remeasure", "--quick")))
+        if likwid and number < arguments.likwid_rounds:
+            peers["likwid-bench"].append({k: v for n in threads for k, v in likwid.rows(n).items()})
+        if arguments.stream:
+            peers["STREAM"].append({k: v for n in threads
+                                    for k, v in stream_rows(arguments.stream, n).items()})
+        if arguments.clpeak and number == 0:
+            peers["clpeak"].append(clpeak_rows(arguments.clpeak, threads[-1]))
+        print(f"round {number + 1} of {arguments.rounds}", file=sys.stderr, flush=True)
+    rows = table(ours, full, peers)
+    with open(arguments.output, "w", encoding="utf-8") as out:
+        json.dump({"machine": machine["name"], "fingerprint": machine["fingerprint"],
+                   "command": shlex.join(sys.argv), "rows": rows}, out, indent=1)
+        out.write("\n")
+    show(rows, peers)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,68 @@
+#include "ceilings/live_check.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+namespace dlroof {
+namespace {
+
+using testing::HasSubstr;
+
+// Stored: best 100, median between 90 and 95; 3 % are allowed.
+SpotCheck Now(double per_second, bool clean = true) {
+  SpotCheck check{"fp32.vector.avx2 with 2 threads", {}, per_second, clean, 0.03};
+  check.stored.per_second = 100;
+  check.stored.ci95 = {90, 95};
+  return check;
+}
+
+TEST(LiveCheck, AgreesWithinTheStoredIntervalAndTheTolerance) {
+  EXPECT_EQ(Judge(Now(100)), SpotVerdict::kAgrees);
+  EXPECT_EQ(Judge(Now(102.9)), SpotVerdict::kAgrees);
+  EXPECT_EQ(Judge(Now(87.4)), SpotVerdict::kAgrees);  // 90 x 0.97 = 87.3
+  auto check = Now(97.1);
+  check.stored.ci95.reset();
+  EXPECT_EQ(Judge(check), SpotVerdict::kAgrees);
+}
+
+TEST(LiveCheck, AFasterMachineRefutesTheRoofEvenWhenOthersRan) {
+  EXPECT_EQ(Judge(Now(103.1)), SpotVerdict::kFaster);
+  EXPECT_EQ(Judge(Now(103.1, false)), SpotVerdict::kFaster);
+}
+
+TEST(LiveCheck, ASlowerOneCountsOnlyWithACleanRepetition) {
+  EXPECT_EQ(Judge(Now(87.2)), SpotVerdict::kSlower);
+  EXPECT_EQ(Judge(Now(87.2, false)), SpotVerdict::kUnknown);
+}
+
+TEST(LiveCheck, SaysBothRatesAndTheVerdict) {
+  EXPECT_THAT(Sentence(Now(110)), HasSubstr("fp32.vector.avx2 with 2 threads now"));
+  EXPECT_THAT(Sentence(Now(110)), HasSubstr("too low"));
+  EXPECT_THAT(Sentence(Now(50)), HasSubstr("slower"));
+  EXPECT_THAT(Sentence(Now(50, false)), HasSubstr("other programs"));
+}
+
+// Stored ceilings that no machine reaches, and such that each does: the look is at real kernels.
+TEST(LiveCheck, LooksAtThisMachinesOwnKernels) {
+  const Cpu cpu = ThisCpu();
+  Machine machine;
+  auto& set = machine.by_threads[1];
+  for (const auto& feature : {"sse2", "avx2", "avx512", "portable"})
+    set.flops[std::string("fp32.vector.") + feature] = {.per_second = 1e30};
+  const auto checks = SpotCheckCpu(cpu, machine);
+  ASSERT_EQ(checks.size(), 1);  // no DRAM row is stored
+  EXPECT_GT(checks[0].per_second, 0);
+  EXPECT_NE(Judge(checks[0]), SpotVerdict::kAgrees);
+  EXPECT_NE(Judge(checks[0]), SpotVerdict::kFaster);
+  for (auto& [key, ceiling] : set.flops) ceiling.per_second = 1;
+  EXPECT_EQ(Judge(SpotCheckCpu(cpu, machine).at(0)), SpotVerdict::kFaster);
+}
+
+TEST(LiveCheck, FindsNothingToLookAtInAnEmptyMachine) {
+  EXPECT_TRUE(SpotCheckCpu(ThisCpu(), Machine{}).empty());
+}
+
+}  // namespace
+}  // namespace dlroof
