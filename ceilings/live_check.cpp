@@ -8,8 +8,10 @@
 #include <optional>
 #include <thread>
 
+#include "ceilings/cpu_bytes_probes.h"
 #include "ceilings/cpu_flops_probes.h"
 #include "ceilings/measure_session.h"
+#include "ceilings/working_sets.h"
 
 namespace dlroof {
 namespace {
