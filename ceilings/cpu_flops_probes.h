@@ -77,9 +77,10 @@ void FillOperands(const FlopsProbe& probe, Workspace& workspace);
 // Every row of this program: the tables below, where the CPU's family has them.
 std::vector<FlopsProbe> NativeFlopsProbes();  // cpu_flops_tables_x86.cpp, _other.cpp
 
-std::vector<FlopsProbe> FloatVectorProbes();    // cpu_flops_probes_float.cpp
+std::vector<FlopsProbe> MultiplyAddProbes();    // cpu_flops_probes_multiply_add.cpp
+std::vector<FlopsProbe> FusedProbes();          // cpu_flops_probes_fused.cpp
 std::vector<FlopsProbe> HalfVectorProbes();     // cpu_flops_probes_half.cpp
-std::vector<FlopsProbe> IntegerVectorProbes();  // cpu_flops_probes_integer.cpp
+std::vector<FlopsProbe> Int8VectorProbes();     // cpu_flops_probes_int8.cpp
 std::vector<FlopsProbe> TileProbes();           // cpu_flops_probes_tiles.cpp
 std::vector<FlopsProbe> PortableFlopsProbes();  // cpu_flops_probes_portable.cpp, for every CPU
 

@@ -26,22 +26,6 @@ __attribute__((target("avx512f"))) void Fp16Fma(Workspace& workspace, std::int64
   for (int i = 0; i < kMany; ++i) _mm512_store_ps(memory + 16 * i, a[i]);
 }
 
-__attribute__((target("avx512f"))) void Fp16MultiplyAdd(Workspace& workspace,
-                                                        std::int64_t iterations) {
-  const __m512 x = _mm512_load_ps(workspace.operands.data() + kFirstOperand);
-  const __m512 y = _mm512_load_ps(workspace.operands.data() + kSecondOperand);
-  auto* memory = reinterpret_cast<float*>(workspace.accumulators.data());
-  __m512 a[kMany];
-  for (int i = 0; i < kMany; ++i) a[i] = _mm512_load_ps(memory + 16 * i);
-  for (; iterations > 0; --iterations)
-    for (auto& each : a) {
-      __m512 next = each;
-      asm("vmulph %1, %0, %0\n\tvaddph %2, %0, %0" : "+&v"(next) : "v"(x), "v"(y));
-      each = next;
-    }
-  for (int i = 0; i < kMany; ++i) _mm512_store_ps(memory + 16 * i, a[i]);
-}
-
 __attribute__((target("avx512f,avx512bf16"))) void Bf16Zmm(Workspace& workspace,
                                                            std::int64_t iterations) {
   const auto* operands = workspace.operands.data();
@@ -73,8 +57,6 @@ __attribute__((target("avx512f,avx512vl,avx512bf16"))) void Bf16Ymm(Workspace& w
 std::vector<FlopsProbe> HalfVectorProbes() {
   constexpr auto kDot = Recurrence::kDot;
   return {
-      {"fp16.vector.avx512_fp16_nofma", "vmulph + vaddph zmm", Operands::kFp16,
-       Recurrence::kMultiplyAdd, Issue::kTwo, 64, kMany, 1, Fp16MultiplyAdd},
       {"fp16.vector.avx512_fp16", "vfmadd213ph zmm", Operands::kFp16, Recurrence::kFusedMultiplyAdd,
        Issue::kOne, 64, kMany, 1, Fp16Fma},
       {"bf16.vector.avx512_bf16_ymm", "vdpbf16ps ymm", Operands::kBf16, kDot, Issue::kOne, 32,

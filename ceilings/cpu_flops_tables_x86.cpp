@@ -5,7 +5,7 @@ namespace dlroof {
 std::vector<FlopsProbe> NativeFlopsProbes() {
   std::vector<FlopsProbe> all;
   for (const auto& table :
-       {FloatVectorProbes(), HalfVectorProbes(), IntegerVectorProbes(), TileProbes()})
+       {MultiplyAddProbes(), FusedProbes(), HalfVectorProbes(), Int8VectorProbes(), TileProbes()})
     all.insert(all.end(), table.begin(), table.end());
   return all;
 }

@@ -182,8 +182,7 @@ Ceiling CeilingFrom(const Rate& rate, double work_per_iteration, int threads,
   ceiling.proof.doubling = rate.doubling;
   ceiling.proof.spread = rate.spread;
   if (rate.total > 0) ceiling.proof.clean = static_cast<double>(rate.clean) / rate.total;
-  if (rate.iterations_per_cycle)
-    ceiling.proof.per_cycle = *rate.iterations_per_cycle * work_per_iteration / threads;
+  if (rate.clock_hz) ceiling.proof.per_cycle = ceiling.per_second / threads / *rate.clock_hz;
   return ceiling;
 }
 

@@ -60,20 +60,15 @@ std::string Doubt(const std::vector<double>& single, const std::vector<double>& 
   return {};
 }
 
+// The clocks of repetitions close to the best: others may have run at another one.
 void AddClock(const RatePolicy& policy, Rate& rate) {
-  std::vector<double> clocks, per_cycle;
+  std::vector<double> clocks;
   for (const auto* repetitions : {&rate.evidence.single, &rate.evidence.doubled})
-    for (const auto& repetition : *repetitions) {
-      const double per_second = PerSecond(repetition);
-      if (!repetition.time.clock_hz || !IsClean(repetition, policy) ||
-          per_second < rate.per_second * (1 - policy.tolerance))
-        continue;
-      clocks.push_back(*repetition.time.clock_hz);
-      per_cycle.push_back(per_second / *repetition.time.clock_hz);
-    }
-  if (clocks.empty()) return;
-  rate.clock_hz = Median(std::move(clocks));
-  rate.iterations_per_cycle = Median(std::move(per_cycle));
+    for (const auto& repetition : *repetitions)
+      if (repetition.time.clock_hz && IsClean(repetition, policy) &&
+          PerSecond(repetition) >= rate.per_second * (1 - policy.tolerance))
+        clocks.push_back(*repetition.time.clock_hz);
+  if (!clocks.empty()) rate.clock_hz = Median(std::move(clocks));
 }
 
 Rate BestDisturbed(const RateEvidence& evidence) {

@@ -48,8 +48,6 @@ struct Rate {
   std::optional<double> doubling;  // [1] time of twice the work / time of the work, best of each
   std::optional<double> spread;    // [1] width of ci95 / the median of the clean ones
   std::optional<double> clock_hz;  // [1/s] median over the clean repetitions close to the best
-  std::optional<double> iterations_per_cycle;  // [1] of the team, at the slowest core's clock; the
-                                               // same median
   int clean = 0, total = 0;
   bool waits_known = true;  // false: disturbed repetitions could not be told
   RateEvidence evidence;
