@@ -18,7 +18,6 @@ struct Avx2 {
   [[gnu::always_inline]] static void EndStream() { _mm_sfence(); }
   [[gnu::always_inline]] static Vector Same(float value) { return _mm256_set1_ps(value); }
   [[gnu::always_inline]] static Vector Add(Vector a, Vector b) { return _mm256_add_ps(a, b); }
-  [[gnu::always_inline]] static Vector Multiply(Vector a, Vector b) { return _mm256_mul_ps(a, b); }
   [[gnu::always_inline]] static Vector MultiplyAdd(Vector a, Vector b, Vector c) {
     return _mm256_fmadd_ps(a, b, c);
   }

@@ -18,7 +18,6 @@ struct Avx512 {
   [[gnu::always_inline]] static void EndStream() { _mm_sfence(); }
   [[gnu::always_inline]] static Vector Same(float value) { return _mm512_set1_ps(value); }
   [[gnu::always_inline]] static Vector Add(Vector a, Vector b) { return _mm512_add_ps(a, b); }
-  [[gnu::always_inline]] static Vector Multiply(Vector a, Vector b) { return _mm512_mul_ps(a, b); }
   [[gnu::always_inline]] static Vector MultiplyAdd(Vector a, Vector b, Vector c) {
     return _mm512_fmadd_ps(a, b, c);
   }

@@ -14,7 +14,6 @@ struct Portable {
   static void Store(float* to, Vector value) { *reinterpret_cast<Anywhere*>(to) = value; }
   static Vector Same(float value) { return Vector{value, value, value, value}; }
   static Vector Add(Vector a, Vector b) { return a + b; }
-  static Vector Multiply(Vector a, Vector b) { return a * b; }
   static Vector MultiplyAdd(Vector a, Vector b, Vector c) { return a * b + c; }
   // No constraint names a vector register on every processor. So loads are summed, the build
   // forbids this file to replace loops by calls, and the ridge has no rows that leave loads unused.

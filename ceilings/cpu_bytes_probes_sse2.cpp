@@ -16,7 +16,6 @@ struct Sse2 {
   [[gnu::always_inline]] static void EndStream() { _mm_sfence(); }
   [[gnu::always_inline]] static Vector Same(float value) { return _mm_set1_ps(value); }
   [[gnu::always_inline]] static Vector Add(Vector a, Vector b) { return _mm_add_ps(a, b); }
-  [[gnu::always_inline]] static Vector Multiply(Vector a, Vector b) { return _mm_mul_ps(a, b); }
   [[gnu::always_inline]] static Vector MultiplyAdd(Vector a, Vector b, Vector c) {
     return _mm_add_ps(_mm_mul_ps(a, b), c);
   }

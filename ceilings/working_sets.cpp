@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <initializer_list>
 #include <set>
 #include <utility>
 
@@ -13,8 +14,11 @@ namespace {
 constexpr double kUnknownCacheDramBytes = 1 << 30;  // when no cache size is known
 constexpr double kNearerShares = 3;                 // of L2, for a set that L2 does not help
 constexpr double kHelpedBelow = 2;                  // times a nearer cache: it serves a part
-constexpr std::pair<double, const char*> kNearParts[] = {
-    {1 / 2.0, "half"}, {1 / 4.0, "a quarter"}, {3 / 4.0, "three quarters"}};
+// The part that was the fastest first: of an L2 a small one (Cascade Lake: 6 % before a half).
+using Parts = std::initializer_list<std::pair<double, const char*>>;
+constexpr std::pair<double, const char*> kHalf = {1 / 2.0, "half"},
+                                         kQuarter = {1 / 4.0, "a quarter"},
+                                         kMost = {3 / 4.0, "three quarters"};
 
 const char* Name(Level level) {
   return level == Level::kL1 ? "L1" : level == Level::kL2 ? "L2" : "L3";
@@ -42,14 +46,14 @@ std::string ShareText(const CacheShare& share) {
   return fmt::format("{} for {} threads", SizeText(share.bytes), share.sharers);
 }
 
-void ChooseNear(Level level, const Shares& shares, WorkingSets& result) {
+void ChooseNear(Level level, Parts parts, const Shares& shares, WorkingSets& result) {
   const auto share = shares.OfThread(level);
   if (!share) {
     result.absent[level] = fmt::format("the system does not tell the size of {}", Name(level));
     return;
   }
   const double nearer = level == Level::kL2 ? shares.OfThread(Level::kL1).value_or(0) : 0;
-  for (const auto& [part, name] : kNearParts) {
+  for (const auto& [part, name] : parts) {
     const double bytes = *share * part;
     if (bytes < kHelpedBelow * nearer && bytes < *share / 2) continue;
     result.sets[level].push_back(
@@ -129,8 +133,8 @@ WorkingSets ChooseWorkingSets(const Topology& topology, const std::vector<int>& 
   for (const Level level : {Level::kL1, Level::kL2, Level::kL3})
     if (const auto share = ShareOf(topology, level, cpus)) shares.of[level] = *share;
   WorkingSets result;
-  ChooseNear(Level::kL1, shares, result);
-  ChooseNear(Level::kL2, shares, result);
+  ChooseNear(Level::kL1, {kHalf, kQuarter, kMost}, shares, result);
+  ChooseNear(Level::kL2, {kQuarter, kHalf, kMost}, shares, result);
   ChooseL3(shares, result);
   ChooseDram(shares, static_cast<double>(std::max<std::size_t>(1, cpus.size())), available_bytes,
              result);

@@ -25,9 +25,10 @@ struct WorkingSets {
 };
 
 // L1 and L2: a half, a quarter and three quarters of the thread's share, so that nothing that stays
-// in the level is faster. L3: the geometric mean of the thread's shares of L2 and L3, half of that
-// of L3, and 3 x L2; at least 3 x L2 and at most 3/4 of the share of L3; absent when that share is
-// below 2 x L2. DRAM: together 4 x the last-level caches in use, at most half of `available_bytes`.
+// in the level is faster; of L2 none below twice the share of L1, unless it is half of L2 or more.
+// L3: the geometric mean of the thread's shares of L2 and L3, half of that of L3, and 3 x L2; at
+// least 3 x L2 and at most 3/4 of the share of L3; absent when that share is below 2 x L2. DRAM:
+// together 4 x the last-level caches in use, at most half of `available_bytes`.
 WorkingSets ChooseWorkingSets(const Topology& topology, const std::vector<int>& cpus,
                               std::optional<double> available_bytes);
 

@@ -28,7 +28,7 @@ TEST(ChooseWorkingSets, FitTheirLevelAndNotTheNearerOne) {
   const auto topology = Caches(4, 32 * kKib, kMib, 36 * kMib);
   const auto chosen = ChooseWorkingSets(topology, {0, 1}, 1e12);
   EXPECT_EQ(chosen.sets.at(Level::kL1).front().bytes, 16 * kKib);
-  EXPECT_EQ(chosen.sets.at(Level::kL2).front().bytes, 512 * kKib);
+  EXPECT_EQ(chosen.sets.at(Level::kL2).front().bytes, 256 * kKib);
   // Two threads share L3: 18 MiB each; sqrt(1 * 18) = 4.24 MiB.
   EXPECT_NEAR(chosen.sets.at(Level::kL3).front().bytes / kMib, 4.243, 0.001);
   EXPECT_EQ(chosen.sets.at(Level::kDram).front().bytes, 4 * 36 * kMib / 2);
@@ -88,7 +88,7 @@ std::vector<double> Kib(const std::vector<WorkingSet>& sets) {
 TEST(ChooseWorkingSets, TriesSeveralSizesOfEachCache) {
   const auto chosen = ChooseWorkingSets(Caches(1, 32 * kKib, kMib, 36 * kMib), {0}, 1e12);
   EXPECT_THAT(Kib(chosen.sets.at(Level::kL1)), ElementsAre(16, 8, 24));
-  EXPECT_THAT(Kib(chosen.sets.at(Level::kL2)), ElementsAre(512, 256, 768));
+  EXPECT_THAT(Kib(chosen.sets.at(Level::kL2)), ElementsAre(256, 512, 768));
   // sqrt(1 * 36) = 6 MiB, half of 36, 3 x 1.
   EXPECT_THAT(Kib(chosen.sets.at(Level::kL3)), ElementsAre(6 * 1024, 18 * 1024, 3 * 1024));
   EXPECT_EQ(chosen.sets.at(Level::kDram).size(), 1);
