@@ -59,10 +59,10 @@ CeilingSet RandomSet(std::mt19937& random) {
   for (const char* mix : {"l1.load.avx2", "dram.copy-nt.avx512"})
     if (random() % 2 == 0) set.mixes[mix] = RandomCeiling(random);
   if (random() % 2 == 0) set.overheads = {{"fork-join", RandomRate(random)}, {"timer", 1e-8}};
-  for (unsigned i = random() % 3; i > 0; --i)
+  for (auto i = random() % 3; i > 0; --i)
     set.sweep.push_back({RandomRate(random), RandomRate(random)});
   for (const Level level : {Level::kL1, Level::kDram})
-    for (unsigned i = random() % 3; i > 0; --i)
+    for (auto i = random() % 3; i > 0; --i)
       set.ridges[level].push_back({RandomRate(random), RandomRate(random)});
   return set;
 }
