@@ -9,7 +9,10 @@
 namespace dlroof {
 namespace {
 
-constexpr double kPerCycleTolerance = 0.03;
+// Three instructions on two and three ports are never spread over them perfectly: 0.977 of the
+// ports' rate was the best of some hundred orders on Cascade Lake.
+double PerCycleTolerance(Issue issue) { return issue == Issue::kThree ? 0.04 : 0.03; }
+
 constexpr double kFairScaling = 0.9;  // below: told
 
 void Doubt(const std::string& reason, Ceiling& ceiling) {
@@ -46,11 +49,12 @@ void JudgePerCycle(const FlopsProbe& probe, Ceiling& ceiling) {
       *std::min_element(admissible.begin(), admissible.end(),
                         [&](double a, double b) { return distance(a) < distance(b); });
   ceiling.proof.per_cycle_expected = nearest;
-  if (distance(nearest) <= kPerCycleTolerance) return;
+  const double tolerance = PerCycleTolerance(probe.issue);
+  if (distance(nearest) <= tolerance) return;
   Doubt(fmt::format("{:.4g} flop per cycle of one thread at {:.4g} GHz, and {} allows {:.4g} "
                     "within {:.0f} %: another program used the core, or the kernel is another",
                     measured, ceiling.clock_hz.value_or(0) / 1e9, probe.instructions,
-                    fmt::join(admissible, ", "), 100 * kPerCycleTolerance),
+                    fmt::join(admissible, ", "), 100 * tolerance),
         ceiling);
 }
 

@@ -28,8 +28,9 @@ ResultCheck CheckResult(const FlopsProbe& probe, Workspace& workspace);
 // not judged.
 std::vector<double> AdmissibleStepsPerCycle(Issue issue);
 
-// Holds ceiling.proof.per_cycle against the nearest admissible value, within 3 %: sets
-// per_cycle_expected, and where it differs `proved` and `reason` too. Nothing without a clock.
+// Holds ceiling.proof.per_cycle against the nearest admissible value, within 3 % (4 % for three
+// instructions, which never spread perfectly over their ports): sets per_cycle_expected, and where
+// it differs `proved` and `reason` too. Nothing without a clock.
 void JudgePerCycle(const FlopsProbe& probe, Ceiling& ceiling);
 
 // Sets proof.scaling of the ceilings of several threads; below 0.9 `how` tells it: cores share a

@@ -66,7 +66,8 @@ double SumOfAccumulators(const FlopsProbe& probe, const Workspace& workspace) {
   double sum = 0;
   for (std::size_t at = 0; at < memory.size(); at += size) {
     if (size == 8) sum += At<double>(memory, at);
-    if (size == 4) sum += integers ? At<std::int32_t>(memory, at) : At<float>(memory, at);
+    if (size == 4 && integers) sum += At<std::int32_t>(memory, at);
+    if (size == 4 && !integers) sum += At<float>(memory, at);
     if (size == 2) sum += Fp16(At<std::uint16_t>(memory, at));
   }
   return sum;

@@ -37,6 +37,24 @@ TEST(CeilingFrom, ScalesTheRateByTheWork) {
   EXPECT_TRUE(ceiling.proved);
 }
 
+// 30 flop/s of 2 threads at 5 cycles/s: 3 flop per cycle of each.
+TEST(CeilingFrom, KeepsTheProof) {
+  Rate rate;
+  rate.per_second = 10;
+  rate.clean = 15;
+  rate.total = 20;
+  rate.doubling = 2.01;
+  rate.spread = 0.02;
+  rate.clock_hz = 5;
+  const auto ceiling = CeilingFrom(rate, 3, 2, "h");
+  EXPECT_EQ(ceiling.clock_hz, 5);
+  EXPECT_EQ(ceiling.proof.per_cycle, 3);
+  EXPECT_EQ(ceiling.proof.clean, 0.75);
+  EXPECT_EQ(ceiling.proof.doubling, 2.01);
+  EXPECT_EQ(ceiling.proof.spread, 0.02);
+  EXPECT_EQ(ceiling.proof.per_cycle_expected, std::nullopt);
+}
+
 TEST(CeilingFrom, KeepsTheDoubt) {
   Rate rate;
   rate.per_second = 10;

@@ -110,6 +110,31 @@ TEST(JudgeRate, SaysWhenWaitsAreNotKnown) {
   EXPECT_TRUE(rate.proved);
 }
 
+// Best single 1 s, best double 2 s: 2. Rates 99.0, 100, 99.5, 90.9, 100, 90.9: their median is
+// (99.0 + 99.5) / 2, their interval 90.9 to 100.
+TEST(JudgeRate, KeepsDoublingAndSpreadAsEvidence) {
+  const auto rate = JudgeRate({Singles(), Doubles()}, SmallPolicy());
+  EXPECT_DOUBLE_EQ(rate.doubling.value(), 2);
+  const double median = (100 / 1.01 + 100 / 1.005) / 2;
+  EXPECT_DOUBLE_EQ(rate.spread.value(), (100 - 100 / 1.1) / median);
+  const auto few = JudgeRate({Singles(), {}}, SmallPolicy());
+  EXPECT_EQ(few.doubling, std::nullopt);
+  EXPECT_EQ(few.spread, std::nullopt);
+}
+
+// The repetition of 1.1 s ran at another clock, the disturbed one at a third: neither is asked.
+TEST(JudgeRate, TakesTheClockOfCleanRepetitionsCloseToTheBest) {
+  auto singles = Singles();
+  EXPECT_EQ(JudgeRate({singles, Doubles()}, SmallPolicy()).clock_hz, std::nullopt);
+  singles[0].time.clock_hz = 3.0e9;
+  singles[1].time.clock_hz = 3.1e9;
+  singles[2].time.clock_hz = 3.2e9;
+  singles[3].time.clock_hz = 1.0e9;
+  singles.push_back(Repetition(100, 1, 0.3));
+  singles.back().time.clock_hz = 5.0e9;
+  EXPECT_DOUBLE_EQ(JudgeRate({singles, Doubles()}, SmallPolicy()).clock_hz.value(), 3.1e9);
+}
+
 TEST(JudgeRate, OfNothingIsADefect) {
   EXPECT_THROW(JudgeRate({}, SmallPolicy()), std::invalid_argument);
 }
