@@ -207,7 +207,7 @@ KernelProof ProveBytesKernel(const Mix& mix, const BytesIsa& isa) {
   std::string text;
   for (const auto& look : looks) {
     if (!look.wrong.empty()) return {false, look.wrong};
-    text += (text.empty() ? "" : ", ") + look.right;
+    text = text.empty() ? look.right : fmt::format("{}, {}", text, look.right);
   }
   return {true, text};
 }
