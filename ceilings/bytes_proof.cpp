@@ -200,16 +200,21 @@ Look LookAtOrder(const Mix& mix, const BytesIsa& isa) {
 }  // namespace
 
 KernelProof ProveBytesKernel(const Mix& mix, const BytesIsa& isa) {
-  std::vector<Look> looks = {LookAtPages(mix, isa), LookAtResults(mix, isa)};
-  if (mix.operation == BytesOperation::kLoad) looks.push_back(LookAtSum(isa));
+  KernelProof proof{true, {}};
+  const auto take = [&](const Look& look) {
+    if (!proof.passed) return;
+    proof.passed = look.wrong.empty();
+    if (!proof.passed)
+      proof.text = look.wrong;
+    else
+      proof.text = proof.text.empty() ? look.right : fmt::format("{}, {}", proof.text, look.right);
+  };
+  take(LookAtPages(mix, isa));
+  take(LookAtResults(mix, isa));
+  if (mix.operation == BytesOperation::kLoad) take(LookAtSum(isa));
   if (mix.operation == BytesOperation::kCopy || mix.operation == BytesOperation::kTriad)
-    looks.push_back(LookAtOrder(mix, isa));
-  std::string text;
-  for (const auto& look : looks) {
-    if (!look.wrong.empty()) return {false, look.wrong};
-    text += (text.empty() ? "" : ", ") + look.right;
-  }
-  return {true, text};
+    take(LookAtOrder(mix, isa));
+  return proof;
 }
 
 }  // namespace dlroof

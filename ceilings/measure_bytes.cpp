@@ -173,7 +173,8 @@ void Measure(const MeasureSession& session, const BytesProbe& probe, const std::
   if (BestOf(row) <= before) return;
   row.how = HowText(probe, set);
   row.doubt = NearerCacheDoubt(session.cpu.topology, cpus, probe.level, bytes);
-  if (!set.doubt.empty()) row.doubt += (row.doubt.empty() ? "" : "; ") + set.doubt;
+  if (!set.doubt.empty())
+    row.doubt = row.doubt.empty() ? set.doubt : fmt::format("{}; {}", row.doubt, set.doubt);
 }
 
 // On the session's threads, or on those of a node: one team at a time has memory.
@@ -223,7 +224,8 @@ void FinishBytes(MeasureSession& session) {
       auto row = rows.bytes.at(probe.level).at(probe.Name());
       const auto proof = ProveBytesKernel(probe.mix, *probe.isa);
       row.result = proof.text;
-      if (!proof.passed) row.doubt = "the kernel is not what it counts: " + proof.text;
+      if (!proof.passed)
+        row.doubt = fmt::format("the kernel is not what it counts: {}", proof.text);
       auto ceiling = row.Finished(ThreadsOf(probe, threads), PolicyOf(probe, session.effort));
       set.mixes[fmt::format("{}.{}", Key(probe.level), probe.Name())] = ceiling;
       if (!probe.node) roofs[probe.level].emplace_back(probe.Name(), ceiling);

@@ -13,7 +13,7 @@ constexpr double kAllowed = 1.03;
 
 void Doubt(Ceiling& ceiling, const std::string& reason) {
   ceiling.proved = false;
-  ceiling.reason = ceiling.reason.empty() ? reason : ceiling.reason + "; " + reason;
+  ceiling.reason = ceiling.reason.empty() ? reason : fmt::format("{}; {}", ceiling.reason, reason);
 }
 
 // The point furthest above `roof(point)`; null when none is by more than the noise.
