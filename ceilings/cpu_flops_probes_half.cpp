@@ -16,14 +16,14 @@ __attribute__((target("avx512f"))) void Fp16Fma(Workspace& workspace, std::int64
   const __m512 y = _mm512_load_ps(workspace.operands.data() + kSecondOperand);
   auto* memory = reinterpret_cast<float*>(workspace.accumulators.data());
   __m512 a[kMany];
-  for (int i = 0; i < kMany; ++i) a[i] = _mm512_load_ps(memory + 16 * i);
+  for (std::size_t i = 0; i < kMany; ++i) a[i] = _mm512_load_ps(memory + 16 * i);
   for (; iterations > 0; --iterations)
     for (auto& each : a) {
       __m512 next = each;  // a copy: an operand in the array would be stored each time
       asm("vfmadd213ph %2, %1, %0" : "+v"(next) : "v"(x), "v"(y));
       each = next;
     }
-  for (int i = 0; i < kMany; ++i) _mm512_store_ps(memory + 16 * i, a[i]);
+  for (std::size_t i = 0; i < kMany; ++i) _mm512_store_ps(memory + 16 * i, a[i]);
 }
 
 __attribute__((target("avx512f,avx512bf16"))) void Bf16Zmm(Workspace& workspace,
@@ -33,10 +33,10 @@ __attribute__((target("avx512f,avx512bf16"))) void Bf16Zmm(Workspace& workspace,
   const auto y = reinterpret_cast<__m512bh>(_mm512_load_si512(operands + kSecondOperand));
   auto* memory = reinterpret_cast<float*>(workspace.accumulators.data());
   __m512 a[kMany];
-  for (int i = 0; i < kMany; ++i) a[i] = _mm512_load_ps(memory + 16 * i);
+  for (std::size_t i = 0; i < kMany; ++i) a[i] = _mm512_load_ps(memory + 16 * i);
   for (; iterations > 0; --iterations)
     for (auto& each : a) each = _mm512_dpbf16_ps(each, x, y);
-  for (int i = 0; i < kMany; ++i) _mm512_store_ps(memory + 16 * i, a[i]);
+  for (std::size_t i = 0; i < kMany; ++i) _mm512_store_ps(memory + 16 * i, a[i]);
 }
 
 __attribute__((target("avx512f,avx512vl,avx512bf16"))) void Bf16Ymm(Workspace& workspace,
@@ -46,10 +46,10 @@ __attribute__((target("avx512f,avx512vl,avx512bf16"))) void Bf16Ymm(Workspace& w
   const auto y = reinterpret_cast<__m256bh>(_mm256_load_si256(operands + kSecondOperand / 32));
   auto* memory = reinterpret_cast<float*>(workspace.accumulators.data());
   __m256 a[kMany];
-  for (int i = 0; i < kMany; ++i) a[i] = _mm256_load_ps(memory + 8 * i);
+  for (std::size_t i = 0; i < kMany; ++i) a[i] = _mm256_load_ps(memory + 8 * i);
   for (; iterations > 0; --iterations)
     for (auto& each : a) each = _mm256_dpbf16_ps(each, x, y);
-  for (int i = 0; i < kMany; ++i) _mm256_store_ps(memory + 8 * i, a[i]);
+  for (std::size_t i = 0; i < kMany; ++i) _mm256_store_ps(memory + 8 * i, a[i]);
 }
 
 }  // namespace

@@ -12,9 +12,9 @@ namespace dlroof {
 namespace {
 
 constexpr int kFew = 12, kMany = 16;
-// Products that a sum lags behind; found by trying. 12 accumulators in fp32: 8 gives 1.00 steps a
-// cycle, 10 gives 0.94; in int32 8 gives 0.87 and 10 gives 1.00.
-constexpr int kFewLag = 8, kFewIntegerLag = 10, kManyLag = 12;
+// Products that a sum lags behind; found by trying. Of 12 accumulators in fp32 6 give 1.00 steps a
+// cycle and 10 give 0.94; in int32 6 give 0.85 and 10 give 1.00.
+constexpr int kFewLag = 6, kFewIntegerLag = 10, kManyLag = 12;
 
 typedef double Fp64Xmm __attribute__((vector_size(16)));
 typedef double Fp64Ymm __attribute__((vector_size(32)));
@@ -211,69 +211,66 @@ struct Fp16Avx512 {
   }
 };
 
-// Three times the same, as a template cannot have its target as a parameter. The last `lag`
+// Three times the same, as a template cannot have its target as a parameter. The last kLag
 // accumulators begin each iteration multiplied already; the last iteration does not begin another.
 template <class Op>
 void RunXmm(Workspace& workspace, std::int64_t iterations) {
-  constexpr int n = kFew, lag = Op::kLag;
-  typename Op::Vector x, y, a[n];
+  typename Op::Vector x, y, a[kFew];
   std::memcpy(&x, workspace.operands.data() + kFirstOperand, sizeof x);
   std::memcpy(&y, workspace.operands.data() + kSecondOperand, sizeof y);
   auto* memory = workspace.accumulators.data();
-  for (int k = 0; k < n; ++k) std::memcpy(&a[k], memory + sizeof x * k, sizeof x);
-  for (int k = n - lag; k < n && iterations > 0; ++k) Op::Multiply(a[k], x);
+  for (int k = 0; k < kFew; ++k) std::memcpy(&a[k], memory + sizeof x * k, sizeof x);
+  for (int k = kFew - Op::kLag; k < kFew && iterations > 0; ++k) Op::Multiply(a[k], x);
   for (auto left = iterations - 1; left > 0; --left)
-    for (int k = 0; k < n; ++k) {
+    for (int k = 0; k < kFew; ++k) {
       Op::Multiply(a[k], x);
-      Op::Add(a[(k + n - lag) % n], y);
+      Op::Add(a[(k + kFew - Op::kLag) % kFew], y);
     }
-  for (int k = 0; k < n && iterations > 0; ++k) {
-    if (k < n - lag) Op::Multiply(a[k], x);
-    Op::Add(a[(k + n - lag) % n], y);
+  for (int k = 0; k < kFew && iterations > 0; ++k) {
+    if (k < kFew - Op::kLag) Op::Multiply(a[k], x);
+    Op::Add(a[(k + kFew - Op::kLag) % kFew], y);
   }
-  for (int k = 0; k < n; ++k) std::memcpy(memory + sizeof x * k, &a[k], sizeof x);
+  for (int k = 0; k < kFew; ++k) std::memcpy(memory + sizeof x * k, &a[k], sizeof x);
 }
 
 template <class Op>
 __attribute__((target("avx"))) void RunYmm(Workspace& workspace, std::int64_t iterations) {
-  constexpr int n = kFew, lag = Op::kLag;
-  typename Op::Vector x, y, a[n];
+  typename Op::Vector x, y, a[kFew];
   std::memcpy(&x, workspace.operands.data() + kFirstOperand, sizeof x);
   std::memcpy(&y, workspace.operands.data() + kSecondOperand, sizeof y);
   auto* memory = workspace.accumulators.data();
-  for (int k = 0; k < n; ++k) std::memcpy(&a[k], memory + sizeof x * k, sizeof x);
-  for (int k = n - lag; k < n && iterations > 0; ++k) Op::Multiply(a[k], x);
+  for (int k = 0; k < kFew; ++k) std::memcpy(&a[k], memory + sizeof x * k, sizeof x);
+  for (int k = kFew - Op::kLag; k < kFew && iterations > 0; ++k) Op::Multiply(a[k], x);
   for (auto left = iterations - 1; left > 0; --left)
-    for (int k = 0; k < n; ++k) {
+    for (int k = 0; k < kFew; ++k) {
       Op::Multiply(a[k], x);
-      Op::Add(a[(k + n - lag) % n], y);
+      Op::Add(a[(k + kFew - Op::kLag) % kFew], y);
     }
-  for (int k = 0; k < n && iterations > 0; ++k) {
-    if (k < n - lag) Op::Multiply(a[k], x);
-    Op::Add(a[(k + n - lag) % n], y);
+  for (int k = 0; k < kFew && iterations > 0; ++k) {
+    if (k < kFew - Op::kLag) Op::Multiply(a[k], x);
+    Op::Add(a[(k + kFew - Op::kLag) % kFew], y);
   }
-  for (int k = 0; k < n; ++k) std::memcpy(memory + sizeof x * k, &a[k], sizeof x);
+  for (int k = 0; k < kFew; ++k) std::memcpy(memory + sizeof x * k, &a[k], sizeof x);
 }
 
 template <class Op>
 __attribute__((target("avx512f"))) void RunZmm(Workspace& workspace, std::int64_t iterations) {
-  constexpr int n = kMany, lag = Op::kLag;
-  typename Op::Vector x, y, a[n];
+  typename Op::Vector x, y, a[kMany];
   std::memcpy(&x, workspace.operands.data() + kFirstOperand, sizeof x);
   std::memcpy(&y, workspace.operands.data() + kSecondOperand, sizeof y);
   auto* memory = workspace.accumulators.data();
-  for (int k = 0; k < n; ++k) std::memcpy(&a[k], memory + sizeof x * k, sizeof x);
-  for (int k = n - lag; k < n && iterations > 0; ++k) Op::Multiply(a[k], x);
+  for (int k = 0; k < kMany; ++k) std::memcpy(&a[k], memory + sizeof x * k, sizeof x);
+  for (int k = kMany - Op::kLag; k < kMany && iterations > 0; ++k) Op::Multiply(a[k], x);
   for (auto left = iterations - 1; left > 0; --left)
-    for (int k = 0; k < n; ++k) {
+    for (int k = 0; k < kMany; ++k) {
       Op::Multiply(a[k], x);
-      Op::Add(a[(k + n - lag) % n], y);
+      Op::Add(a[(k + kMany - Op::kLag) % kMany], y);
     }
-  for (int k = 0; k < n && iterations > 0; ++k) {
-    if (k < n - lag) Op::Multiply(a[k], x);
-    Op::Add(a[(k + n - lag) % n], y);
+  for (int k = 0; k < kMany && iterations > 0; ++k) {
+    if (k < kMany - Op::kLag) Op::Multiply(a[k], x);
+    Op::Add(a[(k + kMany - Op::kLag) % kMany], y);
   }
-  for (int k = 0; k < n; ++k) std::memcpy(memory + sizeof x * k, &a[k], sizeof x);
+  for (int k = 0; k < kMany; ++k) std::memcpy(memory + sizeof x * k, &a[k], sizeof x);
 }
 
 FlopsProbe Row(const char* key, const char* instructions, Operands operands, std::size_t bytes,

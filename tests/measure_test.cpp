@@ -12,6 +12,7 @@
 
 #include "ceilings/cpu_flops_probes.h"
 #include "ceilings/launch.h"
+#include "ceilings/measure_session.h"
 #include "ceilings/progress.h"
 #include "ceilings/thread_team.h"
 #include "counters/clocks.h"
@@ -120,6 +121,20 @@ TEST(Allowance, LeavesEnoughForTheStepsThatFollow) {
   EXPECT_DOUBLE_EQ(Allowance(20, 10, 1), 8.75);
   EXPECT_DOUBLE_EQ(Allowance(1000, 10, 1), 10);
   EXPECT_DOUBLE_EQ(Allowance(-5, 10, 1), 1.25);
+}
+
+TEST(AddFlopsSteps, MeasuresFinerRowsInTheFirstAndTheLastPassOnly) {
+  MeasureSession session{ThisCpu(), {"full", 45, 3e-3, 16, 6, 3}, {}, {}, nullptr, {}, {}};
+  const auto probes = FlopsProbesFor(session.cpu.features);
+  const auto candidates = RoofCandidates(probes);
+  std::size_t steps = 0;
+  int pass = 0;
+  for (const auto added : {probes.size(), candidates.size(), probes.size()}) {
+    AddFlopsSteps(session, 1, pass++);
+    EXPECT_EQ(session.steps.size(), steps + added);
+    steps += added;
+  }
+  EXPECT_EQ(session.rows.at(1).flops.size(), probes.size());
 }
 
 TEST(DescribeCpu, HasAFingerprintThatTheAffinityMaskDoesNotChange) {
