@@ -39,6 +39,7 @@ class FreshPages {
     std::vector<unsigned char> resident(bytes_ / PageBytes());
     if (mincore(begin_, bytes_, resident.data()) != 0) return {};
     std::vector<bool> touched;
+    touched.reserve(resident.size());
     for (const auto page : resident) touched.push_back((page & 1U) != 0);
     return touched;
   }

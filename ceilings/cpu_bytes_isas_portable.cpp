@@ -3,6 +3,6 @@
 
 namespace dlroof {
 
-std::vector<const BytesIsa*> BytesIsas() { return {&kBytesPortable}; }
+std::vector<const BytesIsa*> BytesIsas() { return {&BytesPortable()}; }
 
 }  // namespace dlroof

@@ -3,8 +3,10 @@
 
 namespace dlroof {
 
-extern const BytesIsa kBytesSse2, kBytesAvx2, kBytesAvx512;
+const BytesIsa& BytesSse2();
+const BytesIsa& BytesAvx2();
+const BytesIsa& BytesAvx512();
 
-std::vector<const BytesIsa*> BytesIsas() { return {&kBytesAvx512, &kBytesAvx2, &kBytesSse2}; }
+std::vector<const BytesIsa*> BytesIsas() { return {&BytesAvx512(), &BytesAvx2(), &BytesSse2()}; }
 
 }  // namespace dlroof

@@ -46,7 +46,7 @@ Streams Mix::OfStreams() const {
 std::vector<const BytesIsa*> BytesIsasFor(const std::set<std::string>& features) {
   auto isas = BytesIsas();
   std::erase_if(isas, [&](const BytesIsa* isa) { return !Has(features, *isa); });
-  if (isas.empty()) isas.push_back(&kBytesPortable);
+  if (isas.empty()) isas.push_back(&BytesPortable());
   return isas;
 }
 

@@ -26,8 +26,7 @@ struct RidgeRow {
   double Intensity() const { return 2.0 * multiply_adds / (4.0 * loads); }
 };
 
-// The kernels of one instruction set, as constants: no code of a file that is compiled for it runs
-// on a CPU without it.
+// The kernels of one instruction set, as constants: asking for them runs none of its instructions.
 struct BytesIsa {
   const char* name;
   const char* needs[2];       // features of counters/cpu.h; null: nothing more
@@ -45,7 +44,7 @@ std::vector<const BytesIsa*> BytesIsas();
 // Those that a CPU with these features has, the widest first; never empty.
 std::vector<const BytesIsa*> BytesIsasFor(const std::set<std::string>& features);
 
-extern const BytesIsa kBytesPortable;  // plain loops, any processor
+const BytesIsa& BytesPortable();  // the compiler's own vectors, any processor
 
 enum class BytesOperation { kLoad, kStore, kCopy, kTriad, kUpdate };
 

@@ -24,22 +24,23 @@ struct Avx2 {
   [[gnu::always_inline]] static void Opaque(Vector& value) { asm volatile("" : "+x"(value)); }
 };
 
+constexpr BytesIsa kKernels = {"avx2",
+                               {"avx2", "fma"},
+                               Avx2::kFloats,
+                               kStepFloats<Avx2>,
+                               LoadKernel<Avx2, Taken>,
+                               LoadKernel<Avx2, Summed>,
+                               StoreKernel<Avx2, Stored<Avx2>>,
+                               CopyKernel<Avx2, Stored<Avx2>>,
+                               TriadKernel<Avx2, Stored<Avx2>>,
+                               UpdateKernel<Avx2>,
+                               StoreKernel<Avx2, Streamed<Avx2>>,
+                               CopyKernel<Avx2, Streamed<Avx2>>,
+                               TriadKernel<Avx2, Streamed<Avx2>>,
+                               kRidgeRows<Avx2>};
+
 }  // namespace
 
-extern const BytesIsa kBytesAvx2;
-constinit const BytesIsa kBytesAvx2 = {"avx2",
-                                       {"avx2", "fma"},
-                                       Avx2::kFloats,
-                                       kStepFloats<Avx2>,
-                                       LoadKernel<Avx2, Taken>,
-                                       LoadKernel<Avx2, Summed>,
-                                       StoreKernel<Avx2, Stored<Avx2>>,
-                                       CopyKernel<Avx2, Stored<Avx2>>,
-                                       TriadKernel<Avx2, Stored<Avx2>>,
-                                       UpdateKernel<Avx2>,
-                                       StoreKernel<Avx2, Streamed<Avx2>>,
-                                       CopyKernel<Avx2, Streamed<Avx2>>,
-                                       TriadKernel<Avx2, Streamed<Avx2>>,
-                                       kRidgeRows<Avx2>};
+const BytesIsa& BytesAvx2() { return kKernels; }
 
 }  // namespace dlroof

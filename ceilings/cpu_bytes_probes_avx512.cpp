@@ -24,22 +24,23 @@ struct Avx512 {
   [[gnu::always_inline]] static void Opaque(Vector& value) { asm volatile("" : "+v"(value)); }
 };
 
+constexpr BytesIsa kKernels = {"avx512",
+                               {"avx512f", nullptr},
+                               Avx512::kFloats,
+                               kStepFloats<Avx512>,
+                               LoadKernel<Avx512, Taken>,
+                               LoadKernel<Avx512, Summed>,
+                               StoreKernel<Avx512, Stored<Avx512>>,
+                               CopyKernel<Avx512, Stored<Avx512>>,
+                               TriadKernel<Avx512, Stored<Avx512>>,
+                               UpdateKernel<Avx512>,
+                               StoreKernel<Avx512, Streamed<Avx512>>,
+                               CopyKernel<Avx512, Streamed<Avx512>>,
+                               TriadKernel<Avx512, Streamed<Avx512>>,
+                               kRidgeRows<Avx512>};
+
 }  // namespace
 
-extern const BytesIsa kBytesAvx512;
-constinit const BytesIsa kBytesAvx512 = {"avx512",
-                                         {"avx512f", nullptr},
-                                         Avx512::kFloats,
-                                         kStepFloats<Avx512>,
-                                         LoadKernel<Avx512, Taken>,
-                                         LoadKernel<Avx512, Summed>,
-                                         StoreKernel<Avx512, Stored<Avx512>>,
-                                         CopyKernel<Avx512, Stored<Avx512>>,
-                                         TriadKernel<Avx512, Stored<Avx512>>,
-                                         UpdateKernel<Avx512>,
-                                         StoreKernel<Avx512, Streamed<Avx512>>,
-                                         CopyKernel<Avx512, Streamed<Avx512>>,
-                                         TriadKernel<Avx512, Streamed<Avx512>>,
-                                         kRidgeRows<Avx512>};
+const BytesIsa& BytesAvx512() { return kKernels; }
 
 }  // namespace dlroof

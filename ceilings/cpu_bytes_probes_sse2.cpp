@@ -22,22 +22,23 @@ struct Sse2 {
   [[gnu::always_inline]] static void Opaque(Vector& value) { asm volatile("" : "+x"(value)); }
 };
 
+constexpr BytesIsa kKernels = {"sse2",
+                               {"sse2", nullptr},
+                               Sse2::kFloats,
+                               kStepFloats<Sse2>,
+                               LoadKernel<Sse2, Taken>,
+                               LoadKernel<Sse2, Summed>,
+                               StoreKernel<Sse2, Stored<Sse2>>,
+                               CopyKernel<Sse2, Stored<Sse2>>,
+                               TriadKernel<Sse2, Stored<Sse2>>,
+                               UpdateKernel<Sse2>,
+                               StoreKernel<Sse2, Streamed<Sse2>>,
+                               CopyKernel<Sse2, Streamed<Sse2>>,
+                               TriadKernel<Sse2, Streamed<Sse2>>,
+                               kRidgeRows<Sse2>};
+
 }  // namespace
 
-extern const BytesIsa kBytesSse2;
-constinit const BytesIsa kBytesSse2 = {"sse2",
-                                       {"sse2", nullptr},
-                                       Sse2::kFloats,
-                                       kStepFloats<Sse2>,
-                                       LoadKernel<Sse2, Taken>,
-                                       LoadKernel<Sse2, Summed>,
-                                       StoreKernel<Sse2, Stored<Sse2>>,
-                                       CopyKernel<Sse2, Stored<Sse2>>,
-                                       TriadKernel<Sse2, Stored<Sse2>>,
-                                       UpdateKernel<Sse2>,
-                                       StoreKernel<Sse2, Streamed<Sse2>>,
-                                       CopyKernel<Sse2, Streamed<Sse2>>,
-                                       TriadKernel<Sse2, Streamed<Sse2>>,
-                                       kRidgeRows<Sse2>};
+const BytesIsa& BytesSse2() { return kKernels; }
 
 }  // namespace dlroof

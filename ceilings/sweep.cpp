@@ -21,6 +21,7 @@ constexpr double kAgreeFactor = 1.5, kNearFactor = 4;
 // Logarithms of the rates, each raised to that of every larger working set.
 std::vector<double> Envelope(const std::vector<SweepPoint>& curve) {
   std::vector<double> rates;
+  rates.reserve(curve.size());
   for (const auto& point : curve) rates.push_back(std::log(point.per_second));
   for (std::size_t i = rates.size(); i-- > 1;) rates[i - 1] = std::max(rates[i - 1], rates[i]);
   return rates;

@@ -27,7 +27,7 @@ void Advance(Workspace& workspace, std::size_t floats, std::int64_t iterations) 
 
 TEST(ProveBytesKernel, PassesEveryKernelOfThisCpu) {
   auto isas = BytesIsasFor(ThisCpu().features);
-  isas.push_back(&kBytesPortable);
+  isas.push_back(&BytesPortable());
   for (const auto* isa : isas)
     for (const auto& mix : MixesFor(*isa, Level::kDram)) {
       const auto proof = ProveBytesKernel(mix, *isa);

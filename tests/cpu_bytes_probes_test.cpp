@@ -20,7 +20,7 @@ using testing::HasSubstr;
 
 std::vector<const BytesIsa*> IsasHere() {
   auto usable = BytesIsasFor(ThisCpu().features);
-  if (usable.back() != &kBytesPortable) usable.push_back(&kBytesPortable);
+  if (usable.back() != &BytesPortable()) usable.push_back(&BytesPortable());
   return usable;
 }
 
@@ -132,7 +132,7 @@ TEST(RidgeKernels, RiseInIntensity) {
 
 TEST(BytesIsasFor, AreTheOnesThatTheFeaturesAllowTheWidestFirst) {
   const auto all = BytesIsas();
-  if (all.front() == &kBytesPortable)
+  if (all.front() == &BytesPortable())
     GTEST_SKIP() << "this build has no kernels for its CPU family";
   EXPECT_THAT(Names(BytesIsasFor({"sse2"})), ElementsAre("sse2"));
   EXPECT_THAT(Names(BytesIsasFor({"sse2", "avx2"})), ElementsAre("sse2"));  // triad needs FMA
@@ -156,7 +156,7 @@ TEST(MixesFor, AddNonTemporalStoresBeyondL2Only) {
 }
 
 TEST(MixesFor, LeaveOutWhatAnInstructionSetHasNot) {
-  EXPECT_THAT(Names(MixesFor(kBytesPortable, Level::kDram)),
+  EXPECT_THAT(Names(MixesFor(BytesPortable(), Level::kDram)),
               ElementsAre("load", "store", "copy", "triad", "update"));
 }
 
