@@ -46,6 +46,10 @@ struct RoofTimes {
 
 using CeilingRow = std::pair<const std::string, Ceiling>;
 
+bool IsRowOf(const std::string& pipe, const std::string& key) {
+  return key.size() > pipe.size() && key.starts_with(pipe) && key[pipe.size()] == '.';
+}
+
 // The ceiling of a pipe for code that is held to `isa`: the best of its rows whose instructions it
 // may use. The plain one, which is the best of all, where `isa` is not known or allows no row; null
 // where there is none.
@@ -54,7 +58,7 @@ const CeilingRow* RoofOf(const std::string& pipe, const std::string& isa,
   const CeilingRow* best = nullptr;
   if (!isa.empty())
     for (const CeilingRow& row : ceilings.flops)
-      if (row.first.starts_with(pipe + '.') && RowAllowed(row.first, isa) &&
+      if (IsRowOf(pipe, row.first) && RowAllowed(row.first, isa) &&
           (best == nullptr || row.second.per_second > best->second.per_second))
         best = &row;
   if (best != nullptr) return best;
