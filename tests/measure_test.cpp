@@ -124,7 +124,7 @@ TEST(Allowance, LeavesEnoughForTheStepsThatFollow) {
 }
 
 TEST(AddFlopsSteps, MeasuresFinerRowsInTheFirstAndTheLastPassOnly) {
-  MeasureSession session{ThisCpu(), {"full", 45, 3e-3, 16, 6, 3}, {}, {}, nullptr, {}, {}};
+  MeasureSession session{ThisCpu(), {"full", 45, 3e-3, 16, 6, 3, 1}, {}, {}, {}, nullptr, {}, {}};
   const auto probes = FlopsProbesFor(session.cpu.features);
   const auto candidates = RoofCandidates(probes);
   std::size_t steps = 0;
