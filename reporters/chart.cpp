@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cctype>
+#include <cmath>
+#include <utility>
 
 #include "reporters/json_access.h"
 
@@ -20,6 +22,22 @@ std::vector<Roof> RoofsOf(const json& ceilings) {
   return roofs;
 }
 
+// Pairs [flop/byte, flop/s] of one level; what cannot stand on logarithmic axes is left out.
+std::vector<RidgePoint> RidgeOf(const json& pairs) {
+  std::vector<RidgePoint> ridge;
+  const auto positive = [](const json& value) {
+    return value.is_number() && std::isfinite(value.get<double>()) && value.get<double>() > 0;
+  };
+  if (!pairs.is_array()) return ridge;
+  for (const auto& pair : pairs)
+    if (pair.is_array() && pair.size() == 2 && positive(pair[0]) && positive(pair[1]))
+      ridge.push_back({pair[0].get<double>(), pair[1].get<double>()});
+  std::stable_sort(ridge.begin(), ridge.end(), [](const RidgePoint& a, const RidgePoint& b) {
+    return a.intensity < b.intensity;
+  });
+  return ridge;
+}
+
 RoofSet MakeSet(const json& machine, const json& ceilings, int threads) {
   RoofSet set;
   set.device = Text(machine, "device");
@@ -33,6 +51,10 @@ RoofSet MakeSet(const json& machine, const json& ceilings, int threads) {
     for (const Roof& roof : bytes)
       if (roof.key == Key(level)) set.bytes.push_back(roof);
   set.launch_seconds = Positive(ceilings, "launch_seconds");
+  for (const Level level : AllLevels()) {
+    auto ridge = RidgeOf(Member(Member(ceilings, "ridges"), std::string(Key(level)).c_str()));
+    if (!ridge.empty()) set.ridges[level] = std::move(ridge);
+  }
   return set;
 }
 
@@ -45,20 +67,6 @@ int ThreadsOf(const json& ceilings) {
       if (const auto threads = Positive(row, "threads")) return static_cast<int>(*threads);
   }
   return 0;
-}
-
-void AddSets(const json& machine, std::vector<RoofSet>& sets) {
-  const auto& by_threads = Member(machine, "by_threads");
-  std::map<int, const json*, std::greater<>> found;
-  if (by_threads.is_object()) {
-    for (const auto& [key, ceilings] : by_threads.items()) {
-      const int threads = std::atoi(key.c_str());
-      if (threads > 0) found[threads] = &ceilings;
-    }
-  }
-  if (found.empty()) found[ThreadsOf(machine)] = &machine;
-  for (const auto& [threads, ceilings] : found)
-    sets.push_back(MakeSet(machine, *ceilings, threads));
 }
 
 const json& Records(const json& run_file) {
@@ -96,12 +104,29 @@ std::optional<std::pair<double, double>> Coordinates(const json& time, Level lev
 
 }  // namespace
 
+std::vector<MeasuredSet> MeasuredSets(const json& machine) {
+  const auto& by_threads = Member(machine, "by_threads");
+  std::map<int, const json*, std::greater<>> found;
+  if (by_threads.is_object()) {
+    for (const auto& [key, ceilings] : by_threads.items()) {
+      const int threads = std::atoi(key.c_str());
+      if (threads > 0) found[threads] = &ceilings;
+    }
+  }
+  if (found.empty()) found[ThreadsOf(machine)] = &machine;
+  std::vector<MeasuredSet> sets;
+  for (const auto& [threads, ceilings] : found) sets.push_back({threads, ceilings});
+  return sets;
+}
+
 std::vector<RoofSet> RoofSets(const json& run_file) {
   std::vector<RoofSet> sets;
   const auto& machines = Member(run_file, "machines");
   if (!machines.is_array()) return sets;
   for (const auto& machine : machines)
-    if (machine.is_object()) AddSets(machine, sets);
+    if (machine.is_object())
+      for (const auto& [threads, ceilings] : MeasuredSets(machine))
+        sets.push_back(MakeSet(machine, *ceilings, threads));
   return sets;
 }
 
@@ -130,7 +155,10 @@ std::set<std::string> PipesInUse(const json& run_file, const RoofSet& roofs) {
   for (const auto& record : Records(run_file)) {
     if (!BelongsTo(record, roofs) || !Member(record, "classic").is_array()) continue;
     for (const auto& work : Member(record, "work"))
-      for (const auto& [pipe, flops] : Member(work, "flops").items()) used.insert(pipe);
+      for (const auto& [pipe, flops] : Member(work, "flops").items()) {
+        const auto row = Text(Member(Member(record, "time"), "compute_roofs"), pipe.c_str());
+        used.insert(row.empty() ? pipe : row);
+      }
   }
   for (const Roof& roof : roofs.flops)
     if (used.count(roof.key) > 0) drawn.insert(roof.key);

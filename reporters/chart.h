@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "ceilings/machine.h"
 #include "counters/work.h"
 
 namespace dlroof {
@@ -26,13 +27,24 @@ struct Roof {
 struct RoofSet {
   std::string device, machine;
   int threads = 0;
-  std::vector<Roof> flops;               // highest first
-  std::vector<Roof> bytes;               // nearest to the core first
-  std::optional<double> launch_seconds;  // [s]
+  std::vector<Roof> flops;                          // highest first
+  std::vector<Roof> bytes;                          // nearest to the core first
+  std::optional<double> launch_seconds;             // [s]
+  std::map<Level, std::vector<RidgePoint>> ridges;  // the knees as measured, by rising intensity
 };
 
-// All of the file, in its order, most threads first. Ceilings that are not positive numbers are
-// left out.
+// The ceilings of one machine with one number of threads, as they stand in the file.
+struct MeasuredSet {
+  int threads = 0;  // [1]; 0: not known
+  const nlohmann::json* ceilings = nullptr;
+};
+
+// The sets of one element of "machines", most threads first; the top level is the only one where
+// "by_threads" holds none. They point into `machine`.
+std::vector<MeasuredSet> MeasuredSets(const nlohmann::json& machine);
+
+// All of the file, in its order, most threads first. Ceilings and points of a ridge that are not
+// positive numbers are left out.
 std::vector<RoofSet> RoofSets(const nlohmann::json& run_file);
 
 // The records were measured on this machine's device with this many threads.
@@ -43,7 +55,8 @@ bool BelongsTo(const nlohmann::json& record, const RoofSet& roofs);
 std::optional<std::size_t> MainRoofSet(const nlohmann::json& run_file,
                                        const std::vector<RoofSet>& sets);
 
-// Pipes that the records of this set use, of those that it has a roof for.
+// Pipes that the records of this set use, of those that it has a roof for; where a record was
+// judged by a finer row (time.compute_roofs), that row.
 std::set<std::string> PipesInUse(const nlohmann::json& run_file, const RoofSet& roofs);
 
 // "fp32.vector.avx2" is one; "fp32.vector" is not.

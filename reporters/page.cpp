@@ -38,6 +38,10 @@ json RoofSetJson(const json& run_file, const RoofSet& roofs) {
     result["bytes"].push_back(entry);
   }
   if (roofs.launch_seconds) result["launch_seconds"] = *roofs.launch_seconds;
+  for (const auto& [level, ridge] : roofs.ridges)
+    for (const RidgePoint& point : ridge)
+      result["measured_ridges"][std::string(Key(level))].push_back(
+          {point.intensity, point.flops_per_second});
   if (const auto level = MainLevel(run_file, roofs)) result["level"] = Key(*level);
   return result;
 }

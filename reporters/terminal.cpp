@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "reporters/ceilings_table.h"
 #include "reporters/chart.h"
 #include "reporters/json_access.h"
 #include "reporters/units.h"
@@ -233,22 +234,6 @@ void WriteFixFirst(const json& model, bool& any, std::ostream& out) {
   }
 }
 
-void WriteCeilings(const json& run_file, std::ostream& out) {
-  for (const RoofSet& set : RoofSets(run_file)) {
-    out << fmt::format("\nceilings of {} with {} thread{}\n", Printable(set.machine), set.threads,
-                       set.threads == 1 ? "" : "s");
-    std::vector<Row> rows;
-    for (const Roof& roof : set.flops)
-      rows.push_back({"  " + Printable(roof.key), WithPrefix(roof.per_second, "FLOP/s"),
-                      roof.proved ? "" : "not proved"});
-    for (const Roof& roof : set.bytes)
-      rows.push_back({"  " + LevelName(roof.key), WithPrefix(roof.per_second, "B/s"),
-                      roof.proved ? "" : "not proved"});
-    if (set.launch_seconds) rows.push_back({"  launch", WithPrefix(*set.launch_seconds, "s"), ""});
-    if (!rows.empty()) WriteAligned(rows, 0, out);
-  }
-}
-
 }  // namespace
 
 int TextWidth(std::string_view utf8) { return static_cast<int>(Characters(utf8).size()); }
@@ -297,7 +282,7 @@ void WriteModels(const json& models, int width, std::ostream& out) {
 void WriteTables(const json& run_file, int width, std::ostream& out) {
   WriteRecords(run_file, width, out);
   WriteModels(Member(run_file, "models"), width, out);
-  WriteCeilings(run_file, out);
+  WriteCeilings(run_file, width, out);
 }
 
 }  // namespace dlroof

@@ -44,11 +44,18 @@ dlroof.classicRoofs = (roofs, colours) => {
 };
 
 dlroof.ridges = (roofs) => {
-  const flats = dlroof.drawnFlats(roofs).filter((flat) => !flat.finer);
+  const flats = dlroof.drawnFlats(roofs).filter((flat) => !flat.finer || roofs.used.includes(flat.key));
   const levels = dlroof.currentLevels();
   const slanted = roofs.bytes.filter((roof) => levels.includes(roof.key));
   return slanted.flatMap((roof) => flats.map((flat) => ({ x: roof.ridges[flat.key], y: flat.per_second, text: `ridge ${dlroof.digits(roof.ridges[flat.key])}` })));
 };
+
+// The knees as measured, of the levels whose points are drawn.
+dlroof.measuredRidges = (roofs) => dlroof.currentLevels().map((level) => [level, dlroof.list(dlroof.map(roofs.measured_ridges)[level])]).filter(([, points]) => points.length > 0);
+
+dlroof.measuredRidgeTraces = (roofs, colours) => dlroof.measuredRidges(roofs).map(([level, points]) => ({ type: 'scatter', mode: 'lines+markers',
+  x: points.map((p) => p[0]), y: points.map((p) => p[1]), line: { color: colours.knee, width: 1.2 }, marker: { symbol: 'circle', size: 4, color: colours.knee },
+  text: points.map((p) => `${dlroof.levelName(level)} knee as measured: ${dlroof.digits(p[0])} FLOP/byte, ${dlroof.scaled(p[1], 'FLOP/s')}`), hovertemplate: '%{text}<extra></extra>' }));
 
 dlroof.classicLabels = (plane, lines, ridges, colours) => {
   const labels = [];
@@ -70,8 +77,8 @@ dlroof.classicLabels = (plane, lines, ridges, colours) => {
   return labels;
 };
 
-dlroof.classicTraces = (points, lines, ridges, colours) => {
-  const traces = lines.map((one) => one.trace);
+dlroof.classicTraces = (points, lines, ridges, knees, colours) => {
+  const traces = [...lines.map((one) => one.trace), ...knees];
   traces.push({ type: 'scatter', mode: 'markers', x: ridges.map((ridge) => ridge.x), y: ridges.map((ridge) => ridge.y), hoverinfo: 'skip',
     marker: { symbol: 'diamond', size: 6, color: colours.roof } });
   const trace = { type: 'scatter', mode: 'markers', x: points.map((p) => p.entry.intensity), y: points.map((p) => p.entry.flops_per_second),
@@ -102,11 +109,11 @@ dlroof.drawClassic = (shown) => {
   dlroof.draw(element, ranges, (plane) => {
     const colours = dlroof.palette();
     const lines = dlroof.classicRoofs(roofs, colours);
-    return { traces: dlroof.classicTraces(points, lines, ridges, colours), labels: dlroof.classicLabels(plane, lines, ridges, colours), marks: points.map((p) => [p.index, [p.entry.intensity, p.entry.flops_per_second]]),
+    return { traces: dlroof.classicTraces(points, lines, ridges, dlroof.measuredRidgeTraces(roofs, colours), colours), labels: dlroof.classicLabels(plane, lines, ridges, colours), marks: points.map((p) => [p.index, [p.entry.intensity, p.entry.flops_per_second]]),
       layout: dlroof.layout('intensity [FLOP/byte]', 'performance [FLOP/s]', plane, 3) };
   });
   caption.textContent = `${dlroof.drawnText(points, shown)} Bytes of ${dlroof.currentLevels().map(dlroof.levelName).join(', ')}; roofs of ${dlroof.roofsName(roofs)}. ` +
-    `${dlroof.hollowNote} Dashed: not proved.`;
+    `${dlroof.hollowNote} Dashed: not proved.${dlroof.measuredRidges(roofs).length > 0 ? ' Thin line with dots: the knee as measured.' : ''}`;
 };
 
 // "12 benchmarks drawn, 3 not (...)." Never silent about what a chart leaves out.

@@ -66,6 +66,8 @@ dlroof.byLevel = (value) => Object.keys(dlroof.levelNames).filter((level) => lev
 dlroof.list = (value) => (Array.isArray(value) ? value : []);
 dlroof.map = (value) => (value !== null && typeof value === 'object' && !Array.isArray(value) ? value : {});
 
+dlroof.threadsText = (threads) => `${threads} thread${String(threads) === '1' ? '' : 's'}`;
+
 dlroof.boundText = (record) => {
   const time = dlroof.map(record.time);
   return time.bound === 'memory' && time.bound_level ? `${dlroof.levelName(time.bound_level)} bandwidth` : dlroof.text(time.bound);

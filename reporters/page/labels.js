@@ -5,9 +5,9 @@ dlroof.letter = 6.3;  // [px] mean width of a letter of a label
 dlroof.symbols = { f32: 'circle', bf16: 'square', int8: 'diamond', f16: 'triangle-up', tf32: 'pentagon', f64: 'hexagon' };
 dlroof.palettes = {
   light: { ink: '#1b2430', soft: '#5b6675', line: '#dfe4ea', roof: '#27313d', faint: '#8b96a5', card: 'rgba(255,255,255,.78)', accent: '#0b62a8',
-    paper: '#ffffff', box: 'rgba(154,91,0,.07)', warn: '#9a5b00', series: ['#0072b2', '#d55e00', '#009e73', '#b5468f', '#8a6d00', '#4b4fc4', '#6b7280', '#b3261e'] },
+    paper: '#ffffff', knee: '#6f93b8', box: 'rgba(154,91,0,.07)', warn: '#9a5b00', series: ['#0072b2', '#d55e00', '#009e73', '#b5468f', '#8a6d00', '#4b4fc4', '#6b7280', '#b3261e'] },
   dark: { ink: '#e4e9f0', soft: '#9aa7b6', line: '#2c3541', roof: '#d5dde7', faint: '#6d7a8a', card: 'rgba(25,31,39,.78)', accent: '#6cb4f5',
-    paper: '#191f27', box: 'rgba(227,169,76,.10)', warn: '#e3a94c', series: ['#4aa8e0', '#f28d4b', '#35c79a', '#e38cc4', '#d3b13c', '#9a9df5', '#a3adba', '#ff8a80'] },
+    paper: '#191f27', knee: '#5f86ae', box: 'rgba(227,169,76,.10)', warn: '#e3a94c', series: ['#4aa8e0', '#f28d4b', '#35c79a', '#e38cc4', '#d3b13c', '#9a9df5', '#a3adba', '#ff8a80'] },
 };
 dlroof.printing = false;
 dlroof.isDark = () => !dlroof.printing && matchMedia('(prefers-color-scheme: dark)').matches;
@@ -124,7 +124,7 @@ dlroof.drawRings = (element) => {
   if (element.dlroofPlane === undefined || dlroof.state.selected === '') return;
   const plane = element.dlroofPlane;
   for (const [index, point] of element.dlroofMarks) {
-    if (dlroof.text(dlroof.records[index].name) !== dlroof.state.selected) continue;
+    if (index === undefined || dlroof.text(dlroof.records[index].name) !== dlroof.state.selected) continue;
     const [left, top] = [plane.left(point[0]), plane.top(point[1])];
     if (left < 0 || left > plane.width || top < 0 || top > plane.height) continue;
     const ring = dlroof.add(element, 'div', 'ring');
@@ -133,9 +133,8 @@ dlroof.drawRings = (element) => {
   }
 };
 
-// Draws `build(x, y)`, which returns traces, layout, labels and the marks ([record, [x, y]]) that these should
-// not cover, and again after every zoom: the angle
-// and the place of a label depend on the ranges.
+// Draws `build(plane)`, which returns traces, layout, labels and the marks ([record or undefined, [x, y]]) that these
+// should not cover, and again after every zoom: the angle and the place of a label depend on the ranges.
 dlroof.draw = (element, ranges, build) => {
   const react = (x, y) => {
     const plane = dlroof.plane(element, x, y);

@@ -30,6 +30,7 @@ dlroof.select = (index) => {
 dlroof.redraw = () => {
   dlroof.drawLegend(dlroof.changed);
   dlroof.redrawCharts(dlroof.filtered());
+  dlroof.redrawSweeps();
 };
 
 dlroof.watchWindow = () => {
@@ -46,7 +47,10 @@ dlroof.watchWindow = () => {
   const print = (on) => {
     dlroof.printing = on;
     if (on) dlroof.addRows(2000);
-    dlroof.byId('provenance').open = on;
+    for (const part of document.querySelectorAll('details.printed')) {
+      if (on) part.dataset.was = part.open ? 'open' : '';
+      part.open = on || part.dataset.was === 'open';
+    }
     dlroof.redraw();
   };
   addEventListener('beforeprint', () => print(true));
@@ -76,5 +80,6 @@ dlroof.watchWindow();
 document.addEventListener('DOMContentLoaded', () => requestAnimationFrame(() => setTimeout(() => {
   dlroof.chartsReady = true;
   dlroof.redrawCharts(dlroof.filtered());
+  dlroof.watchSweeps();
   document.documentElement.dataset.drawn = 'yes';
 })));

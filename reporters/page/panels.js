@@ -1,5 +1,5 @@
 'use strict';
-// Everything in words: what ran where, the selected benchmark, findings, ceilings.
+// Everything in words: what ran where, the selected benchmark, findings.
 dlroof.pair = (list, term, text) => {
   if (text === '') return;
   dlroof.add(list, 'dt', '', term);
@@ -116,6 +116,8 @@ dlroof.drawSelected = () => {
   dlroof.pair(more, 'algorithm', dlroof.text(record.algorithm));
   dlroof.pair(more, 'verified', dlroof.text(record.verified));
   dlroof.pair(more, 'work', dlroof.workText(record));
+  dlroof.pair(more, 'judged by', Object.entries(dlroof.map(time.compute_roofs)).filter(([, row]) => dlroof.text(row) !== '')
+    .map(([pipe, row]) => (pipe === row ? pipe : `${dlroof.text(row)} for ${pipe}`)).join(', '));
   dlroof.pair(more, 'ran with', [dlroof.isNumber(record.threads) && record.threads > 0 ? `threads ${record.threads}` : '', dlroof.text(record.cache) && `${record.cache} cache`,
     dlroof.isNumber(record.seed) ? `seed ${record.seed}` : ''].filter((part) => part).join(', '));
 };
@@ -136,39 +138,4 @@ dlroof.drawFindings = () => {
     dlroof.add(item, 'span', 'who name', records.length === 1 ? dlroof.text(records[0].name) : `${dlroof.text(records[0].name)} and ${records.length - 1} more`);
   }
   if (entries.length > 50) dlroof.add(list, 'li', '', `${entries.length - 50} more: see the last column of the table.`);
-};
-
-dlroof.addCeilings = (parent, title, ceilings, unit) => {
-  const table = dlroof.add(parent, 'table');
-  const head = dlroof.add(dlroof.add(table, 'thead'), 'tr');
-  for (const [text, kind] of [[title, ''], ['Value', 'number'], ['95 % interval', 'number'], ['Threads', 'number'], ['Clock', 'number'], ['Proof', ''], ['How', '']]) dlroof.add(head, 'th', kind, text).scope = 'col';
-  const body = dlroof.add(table, 'tbody');
-  for (const [key, ceiling] of Object.entries(dlroof.map(ceilings)).sort((a, b) => dlroof.map(b[1]).per_second - dlroof.map(a[1]).per_second)) {
-    const row = dlroof.add(body, 'tr');
-    dlroof.add(row, 'td', 'name', dlroof.levelNames[key] || key);
-    for (const [label, text] of [['Value', dlroof.scaled(ceiling.per_second, unit)], ['95 % interval', dlroof.interval(ceiling.ci95, unit)], ['Threads', dlroof.text(ceiling.threads)], ['Clock', dlroof.scaled(ceiling.clock_hz, 'Hz')]]) {
-      const cell = dlroof.add(row, 'td', 'number', text);
-      if (text !== '') cell.dataset.label = label;
-    }
-    const proof = dlroof.add(row, 'td');
-    dlroof.add(proof, 'span', `badge ${ceiling.proved === true ? 'ok' : 'unproved'}`, ceiling.proved === true ? 'proved' : `not proved${ceiling.reason ? `: ${dlroof.text(ceiling.reason)}` : ''}`);
-    dlroof.add(row, 'td', 'note', dlroof.text(ceiling.how));
-  }
-};
-
-dlroof.drawMachines = () => {
-  const parent = dlroof.byId('machines');
-  for (const machine of dlroof.list(dlroof.content.machines).map(dlroof.map)) {
-    dlroof.add(parent, 'p', 'facts', [`${dlroof.text(machine.device)}: ${dlroof.text(machine.name)}`, dlroof.text(machine.measured_at) && `measured ${dlroof.text(machine.measured_at)}`,
-      machine.fingerprint && `fingerprint ${dlroof.text(machine.fingerprint)}`, ...dlroof.byLevel(machine.cache_bytes).map(([level, bytes]) => `${dlroof.levelName(level)} ${dlroof.capacity(bytes)}`),
-      ...Object.entries(dlroof.map(machine.facts)).map(([key, value]) => `${key} ${dlroof.text(value)}`)].filter((part) => part).join(' · '));
-    const sets = Object.entries(dlroof.map(machine.by_threads)).sort((a, b) => Number(b[0]) - Number(a[0]));
-    for (const [threads, set] of sets.length > 0 ? sets : [['', machine]]) {
-      if (threads !== '') dlroof.add(parent, 'h3', '', `${threads} thread${threads === '1' ? '' : 's'}`);
-      dlroof.addCeilings(parent, 'Arithmetic', dlroof.map(set).flops, 'FLOP/s');
-      dlroof.addCeilings(parent, 'Memory', dlroof.map(set).bytes, 'B/s');
-      if (dlroof.isNumber(dlroof.map(set).launch_seconds)) dlroof.add(parent, 'p', 'facts', `Cost of starting one primitive: ${dlroof.scaled(set.launch_seconds, 's')}`);
-    }
-  }
-  if (parent.children.length === 0) dlroof.add(parent, 'p', 'facts', 'No ceilings in this file.');
 };

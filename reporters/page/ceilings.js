@@ -1,0 +1,120 @@
+'use strict';
+// What each machine can do, in tables: ceilings with their proofs, overheads, every access mix, facts.
+
+// What the self-proof saw, in numbers: '2.003× for twice the work · spread 0.40 %'. Only what was looked at.
+dlroof.proofNumbers = (ceiling, work) => {
+  const proof = dlroof.map(ceiling.proof);
+  const parts = [];
+  const say = (value, text) => { if (dlroof.isNumber(value)) parts.push(text(value)); };
+  say(proof.doubling, (value) => `${value.toFixed(3)}× for twice the work`);
+  say(proof.spread, (value) => `spread ${dlroof.percent(value)}`);
+  say(proof.per_cycle, (value) => `${dlroof.digits(value)}${dlroof.isNumber(proof.per_cycle_expected) ? ` of ${dlroof.digits(proof.per_cycle_expected)}` : ''} ${work}/cycle`);
+  say(proof.clean, (value) => `${(value * 100).toFixed(0)} % clean`);
+  say(proof.scaling, (value) => `scaling ${value.toFixed(2)}`);
+  return parts.join(' · ');
+};
+
+// One line that tells, the rest behind it: numbers and result where proved, the reason first where not.
+dlroof.addProof = (cell, ceiling, work) => {
+  const proved = ceiling.proved === true;
+  const reason = proved ? '' : dlroof.text(ceiling.reason);
+  const texts = [reason, dlroof.proofNumbers(ceiling, work), dlroof.text(dlroof.map(ceiling.proof).result)].filter((text) => text !== '');
+  const parent = texts.length > 1 ? dlroof.add(cell, 'details') : cell;
+  const line = dlroof.add(texts.length > 1 ? dlroof.add(parent, 'summary') : cell, 'div', texts.length > 1 ? 'clamp' : '');
+  dlroof.add(line, 'span', `badge ${proved ? 'ok' : 'unproved'}`, `${proved ? 'proved' : 'not proved'}${texts.length > 0 ? ': ' : ''}`);
+  if (texts.length > 0) line.append(texts[0]);
+  for (const text of texts.slice(1)) dlroof.add(parent, 'p', '', text);
+};
+
+// Groups with the fastest first, in each its plain row before the finer ones: 'fp32.vector', 'fp32.vector.avx2'.
+dlroof.ceilingRows = (ceilings, groupOf) => {
+  const rows = Object.entries(dlroof.map(ceilings)).filter(([, ceiling]) => dlroof.isNumber(dlroof.map(ceiling).per_second));
+  const fastest = new Map();
+  for (const [key, ceiling] of rows) fastest.set(groupOf(key), Math.max(ceiling.per_second, fastest.get(groupOf(key)) || 0));
+  const groups = [...fastest.keys()].sort((a, b) => fastest.get(b) - fastest.get(a));
+  return rows.sort(([a, one], [b, other]) => groups.indexOf(groupOf(a)) - groups.indexOf(groupOf(b)) || Number(groupOf(a) !== a) - Number(groupOf(b) !== b) || other.per_second - one.per_second);
+};
+
+// `kind`: title of the first column, unit of the rates, what a cycle does, group of a key, threads that go without saying.
+dlroof.addCeilings = (parent, ceilings, kind) => {
+  const rows = dlroof.ceilingRows(ceilings, kind.groupOf);
+  if (rows.length === 0) return;
+  const columns = [['Value', (ceiling) => dlroof.scaled(ceiling.per_second, kind.unit)], ['Sustained', (ceiling) => dlroof.scaled(ceiling.sustained_per_second, kind.unit)],
+    ['95 % interval', (ceiling) => dlroof.interval(ceiling.ci95, kind.unit)], ['Threads', (ceiling) => (dlroof.text(ceiling.threads) === kind.threads ? '' : dlroof.text(ceiling.threads))],
+    ['Clock', (ceiling) => dlroof.scaled(ceiling.clock_hz, 'Hz')]].filter(([, show]) => rows.some(([, ceiling]) => show(ceiling) !== ''));
+  const table = dlroof.add(dlroof.add(parent, 'div', 'scroll'), 'table', 'ceilings');
+  const head = dlroof.add(dlroof.add(table, 'thead'), 'tr');
+  const burst = columns.some(([title]) => title === 'Sustained');
+  for (const [text, align] of [[kind.title, ''], ...columns.map(([title]) => [burst && title === 'Value' ? 'Burst' : title, 'number']), ['Proof', ''], ['How', '']]) dlroof.add(head, 'th', align, text).scope = 'col';
+  const body = dlroof.add(table, 'tbody');
+  for (const [key, ceiling] of rows) {
+    const row = dlroof.add(body, 'tr');
+    dlroof.add(row, 'td', kind.groupOf(key) === key ? 'name' : 'name finer', dlroof.levelName(key));
+    for (const [title, show] of columns) {
+      const cell = dlroof.add(row, 'td', 'number', show(ceiling));
+      if (cell.textContent !== '') cell.dataset.label = title;
+    }
+    dlroof.addProof(dlroof.add(row, 'td', 'proof'), ceiling, kind.work);
+    const how = dlroof.add(row, 'td', 'note how');
+    if (dlroof.text(ceiling.how) !== '') dlroof.add(how, 'div', row.querySelector('details') === null ? '' : 'clamp', ceiling.how);
+  }
+};
+
+// The seconds beside the work, how they were measured, and why something is absent with this number of threads.
+dlroof.addOverheads = (parent, set, threads, facts) => {
+  const list = dlroof.add(parent, 'dl', 'pairs');
+  const add = (name, key, seconds) => {
+    const how = dlroof.text(facts[`${key}.threads.${threads}`]);
+    if (dlroof.isNumber(seconds)) dlroof.pair(list, name, `${dlroof.scaled(seconds, 's')}${how === '' ? '' : ` · ${how}`}`);
+  };
+  add('starting one primitive', 'launch', set.launch_seconds);
+  for (const [key, seconds] of Object.entries(dlroof.map(set.overheads))) add(key, key, seconds);
+  for (const [key, text] of Object.entries(facts)) {
+    const absent = /^absent\.(.+)\.threads\.(\d+)$/.exec(key);
+    if (absent !== null && absent[2] === threads) dlroof.pair(list, dlroof.levelName(absent[1]), `not measured: ${dlroof.text(text)}`);
+  }
+  if (list.children.length === 0) list.remove();
+};
+
+dlroof.addSet = (parent, set, threads, facts) => {
+  const level = { title: 'Memory', unit: 'B/s', work: 'byte', groupOf: (key) => key, threads };
+  dlroof.addCeilings(parent, set.flops, { title: 'Arithmetic', unit: 'FLOP/s', work: 'flop', groupOf: (key) => key.split('.').slice(0, 2).join('.'), threads });
+  dlroof.addCeilings(parent, set.bytes, level);
+  const mixes = Object.keys(dlroof.map(set.mixes)).length;
+  if (mixes > 0) {
+    const more = dlroof.add(parent, 'details', 'mixes');
+    dlroof.add(more, 'summary', '', `All ${mixes} access mixes; the best of a level is its roof`);
+    dlroof.addCeilings(more, set.mixes, { ...level, title: 'Mix', groupOf: (key) => key.split('.')[0] });
+  }
+  dlroof.addOverheads(parent, set, threads, facts);
+};
+
+dlroof.addFacts = (parent, facts) => {
+  const entries = Object.entries(facts).filter(([, text]) => dlroof.text(text) !== '');
+  if (entries.length === 0) return;
+  const details = dlroof.add(parent, 'details', 'printed');
+  dlroof.add(details, 'summary', '', `${entries.length} facts about this machine and its measurement`);
+  const list = dlroof.add(details, 'dl', 'pairs');
+  for (const [key, text] of entries) dlroof.pair(list, key, dlroof.text(text));
+};
+
+dlroof.drawMachines = () => {
+  const parent = dlroof.byId('machines');
+  for (const machine of dlroof.list(dlroof.content.machines).map(dlroof.map)) {
+    const facts = dlroof.map(machine.facts);
+    dlroof.add(parent, 'p', 'facts', [`${dlroof.text(machine.device)}: ${dlroof.text(machine.name)}`, dlroof.text(machine.measured_at) && `measured ${dlroof.text(machine.measured_at)}`,
+      machine.fingerprint && `fingerprint ${dlroof.text(machine.fingerprint)}`, ...dlroof.byLevel(machine.cache_bytes).map(([level, bytes]) => `${dlroof.levelName(level)} ${dlroof.capacity(bytes)}`)]
+      .filter((part) => part).join(' · '));
+    dlroof.addFacts(parent, facts);
+    dlroof.addSweep(parent, machine);
+    const sets = Object.entries(dlroof.map(machine.by_threads)).sort((a, b) => Number(b[0]) - Number(a[0]));
+    for (const [threads, set] of sets) {
+      const part = dlroof.add(parent, 'details', 'set printed');
+      part.open = threads === sets[0][0];
+      dlroof.add(dlroof.add(part, 'summary'), 'h3', '', dlroof.threadsText(threads));
+      dlroof.addSet(part, dlroof.map(set), threads, facts);
+    }
+    if (sets.length === 0) dlroof.addSet(parent, machine, '', facts);
+  }
+  if (parent.children.length === 0) dlroof.add(parent, 'p', 'facts', 'No ceilings in this file.');
+};
