@@ -233,6 +233,10 @@ void WriteCeilings(const json& run_file, int width, std::ostream& out) {
   for (const auto& machine : machines) {
     if (!machine.is_object()) continue;
     for (const auto& set : MeasuredSets(machine)) WriteSet(machine, set, width, out);
+    const auto look = Text(Member(machine, "facts"), "live_check");
+    if (look.empty()) continue;
+    out << '\n';
+    WriteSentence(Printable("looked at again before the run: " + look), width, out);
   }
 }
 

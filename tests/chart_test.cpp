@@ -54,6 +54,31 @@ TEST(RoofSets, NonsenseIsLeftOut) {
   EXPECT_TRUE(sets[0].bytes.empty());
 }
 
+TEST(RoofSets, MeasuredRidgesByRisingIntensityWithoutWhatNoAxisCanShow) {
+  auto run = SmallRun();
+  run["machines"][0]["by_threads"]["2"]["ridges"] = json::parse(R"({"dram": [[8, 160e9],
+    [0.5, 10e9], [0, 1e9], [2, -1], [3], [null, 1], "x"], "l1": [[0, 0]], "l2": 5, "tape": [[1, 1]]})");
+  const auto ridges = RoofSets(run).at(0).ridges;
+  ASSERT_EQ(ridges.size(), 1U);
+  EXPECT_THAT(ridges.at(Level::kDram), ElementsAre(RidgePoint{0.5, 10e9}, RidgePoint{8, 160e9}));
+  EXPECT_TRUE(RoofSets(run).at(1).ridges.empty());
+}
+
+TEST(MeasuredSets, MostThreadsFirstOrTheTopLevelAlone) {
+  auto run = SmallRun();
+  auto& machine = run["machines"][0];
+  const auto sets = MeasuredSets(machine);
+  ASSERT_EQ(sets.size(), 2U);
+  EXPECT_EQ(sets[0].threads, 2);
+  EXPECT_EQ(sets[0].ceilings, &machine["by_threads"]["2"]);
+  EXPECT_EQ(sets[1].threads, 1);
+  machine.erase("by_threads");
+  const auto alone = MeasuredSets(machine);
+  ASSERT_EQ(alone.size(), 1U);
+  EXPECT_EQ(alone[0].threads, 2) << "as its ceilings say";
+  EXPECT_EQ(alone[0].ceilings, &machine);
+}
+
 TEST(MainRoofSet, IsTheOneThatMostPlacedRecordsRestOn) {
   auto run = SmallRun();
   EXPECT_EQ(MainRoofSet(run, RoofSets(run)), 0U);
@@ -65,6 +90,15 @@ TEST(MainRoofSet, IsTheOneThatMostPlacedRecordsRestOn) {
 TEST(PipesInUse, CountsPlacedRecordsOnly) {
   EXPECT_THAT(PipesInUse(SmallRun(), TwoThreads()),
               ElementsAre("bf16.matrix", "fp32.vector", "int8.matrix"));
+}
+
+TEST(PipesInUse, ARowThatJudgedStandsForItsPipe) {
+  auto run = SmallRun();
+  for (auto& record : run["records"])
+    if (record.contains("time"))
+      record["time"]["compute_roofs"]["fp32.vector"] = "fp32.vector.avx2";
+  EXPECT_THAT(PipesInUse(run, TwoThreads()),
+              ElementsAre("bf16.matrix", "fp32.vector.avx2", "int8.matrix"));
 }
 
 TEST(IsFinerPipe, HasMoreThanTypeAndUnit) {

@@ -19,6 +19,9 @@ using nlohmann::json;
 using testing::HasSubstr;
 using testing::Not;
 
+// Ceilings with proofs, mixes, curves and overheads; see ceilings_table_test.cpp.
+json CeilingsRun() { return json::parse(std::ifstream(DLROOF_TEST_DATA "/run_ceilings.json")); }
+
 json SmallRun() { return json::parse(std::ifstream(DLROOF_TEST_DATA "/run_small.json")); }
 
 #define NEED_PLOTLY() \
@@ -103,6 +106,16 @@ TEST(WritePage, GeometryComesWithTheData) {
   EXPECT_TRUE(content["records"][0]["classic"][0].contains("error_bar"));
 }
 
+TEST(WritePage, MeasuredRidgesComeWithTheirRoofs) {
+  NEED_PLOTLY();
+  const auto run = CeilingsRun();
+  const auto content = json::parse(Content(Page(run)));
+  EXPECT_EQ(content["roofs"][0]["measured_ridges"],
+            run["machines"][0]["by_threads"]["2"]["ridges"]);
+  EXPECT_FALSE(content["roofs"][1].contains("measured_ridges"));
+  EXPECT_EQ(content["roofs"][0]["used"], json({"fp32.vector.avx2"}));
+}
+
 TEST(WritePage, LoadsNothing) {
   NEED_PLOTLY();
   std::string own(PageHtml().text);
@@ -136,12 +149,13 @@ Rendered Render(const json& run_file) {
       std::filesystem::temp_directory_path() / ("dlroof_page_" + std::to_string(getpid()));
   std::filesystem::create_directory(folder);
   std::ofstream(folder / "page.html") << Page(run_file);
-  const auto command =
-      std::string(DLROOF_CHROMIUM) + " --headless=new --no-sandbox --disable-gpu --user-data-dir=" +
-      (folder / "profile").string() +
-      " --virtual-time-budget=20000 --enable-logging=stderr --v=0 --dump-dom file://" +
-      (folder / "page.html").string() + " > " + (folder / "dom").string() + " 2> " +
-      (folder / "log").string();
+  const auto command = std::string(DLROOF_CHROMIUM) +
+                       " --headless=new --no-sandbox --disable-gpu --user-data-dir=" +
+                       (folder / "profile").string() +
+                       " --virtual-time-budget=20000 --window-size=1280,9000 "
+                       "--enable-logging=stderr --v=0 --dump-dom file://" +
+                       (folder / "page.html").string() + " > " + (folder / "dom").string() +
+                       " 2> " + (folder / "log").string();
   EXPECT_EQ(std::system(command.c_str()), 0);
   Rendered rendered;
   std::stringstream document, log;
@@ -152,6 +166,14 @@ Rendered Render(const json& run_file) {
     if (line.find("CONSOLE") != std::string::npos) rendered.console += line + "\n";
   std::filesystem::remove_all(folder);
   return rendered;
+}
+
+// What a reader sees of a document; its scripts hold the words of every message.
+std::string WithoutScripts(std::string document) {
+  for (auto open = document.find("<script"); open != std::string::npos;
+       open = document.find("<script", open))
+    document.erase(open, document.find("</script>", open) - open);
+  return document;
 }
 
 TEST(PageInABrowser, DrawsBothChartsAndEveryRow) {
@@ -192,6 +214,52 @@ TEST(PageInABrowser, AModelHasItsRowAndItsLayersAreButtons) {
   EXPECT_THAT(page.document,
               HasSubstr("<section id=\"models-section\" aria-labelledby=\"models-title\">"));
   EXPECT_THAT(Render(SmallRun()).document, HasSubstr("aria-labelledby=\"models-title\" hidden"));
+}
+
+TEST(PageInABrowser, CeilingsShowTheirProofsCurvesAndMixes) {
+  NEED_PLOTLY();
+  if (std::string(DLROOF_CHROMIUM).empty()) GTEST_SKIP() << "no chromium to look at the page with";
+  auto run = CeilingsRun();
+  run["records"][0]["name"] = "Conv2D/cpu/onednn/fwd/f32/x";
+  auto& machine = run["machines"][0];
+  machine["facts"]["<img src=x>"] = "<b>text</b>";
+  machine["by_threads"]["2"]["mixes"]["l1.<img src=x>"] = {{"per_second", 1e9}, {"how", "<b>"}};
+  const auto page = Render(run);
+  EXPECT_EQ(page.console, "");
+  const auto shown = WithoutScripts(page.document);
+  for (const char* text :
+       {// the proof: numbers first where proved, the reason first where not
+        "proved: </span>2.003× for twice the work · spread 0.4 % · 63.8 of 64 flop/cycle · 99 % "
+        "clean · scaling 1.00<",
+        "not proved: </span>twice the work took 2.31 times the time, allowed is 2 within 2.0 %<",
+        ">1, 2 and 7 iterations equal plain loops in all 256 elements<", ">Burst<", ">280 GFLOP/s<",
+        // mixes, overheads, facts, what the sweep says
+        "All 11 access mixes", ">dram.load.avx512.small-pages<",
+        ">1.10 µs · an empty parallel region",
+        ">not measured: in each repetition a thread waited for a CPU<", ">l1.&lt;img src=x&gt;<",
+        "11 facts about this machine", ">&lt;b&gt;text&lt;/b&gt;<",
+        "class=\"disagrees\">L3, 2 threads: the curve falls at 16.5 MiB",
+        // charts: the sweep with its lines and caches, the knee
+        "Bandwidth by working set", ">64 MiB<", ">L2 1 MiB<", ">2 threads</text>",
+        "Thin line with dots: the knee as measured."})
+    EXPECT_THAT(shown, HasSubstr(text));
+  EXPECT_EQ(Count(shown, "id=\"sweep-"), 1);
+  EXPECT_GE(Count(shown, "class=\"main-svg\""), 3);
+  EXPECT_THAT(shown, Not(HasSubstr("<img")));
+  EXPECT_THAT(shown, Not(HasSubstr("NaN")));
+}
+
+TEST(PageInABrowser, WithoutCurvesThereIsNoChartOfThem) {
+  NEED_PLOTLY();
+  if (std::string(DLROOF_CHROMIUM).empty()) GTEST_SKIP() << "no chromium to look at the page with";
+  auto run = SmallRun();
+  run["machines"][0]["by_threads"]["2"]["sweep"] = json::parse("[[0, 1], [null, 2], 3]");
+  run["machines"][0]["by_threads"]["1"]["mixes"] = 4;
+  const auto page = Render(run);
+  EXPECT_EQ(page.console, "");
+  const auto shown = WithoutScripts(page.document);
+  for (const char* absent : {"class=\"sweep\"", "access mixes", "as measured", "NaN", "undefined<"})
+    EXPECT_THAT(shown, Not(HasSubstr(absent)));
 }
 
 TEST(PageInABrowser, AFileWithoutCeilingsStillHasItsTable) {

@@ -7,8 +7,8 @@ dlroof.proofNumbers = (ceiling, work) => {
   const parts = [];
   const say = (value, text) => { if (dlroof.isNumber(value)) parts.push(text(value)); };
   say(proof.doubling, (value) => `${value.toFixed(3)}× for twice the work`);
-  say(proof.spread, (value) => `spread ${dlroof.percent(value)}`);
-  say(proof.per_cycle, (value) => `${dlroof.digits(value)}${dlroof.isNumber(proof.per_cycle_expected) ? ` of ${dlroof.digits(proof.per_cycle_expected)}` : ''} ${work}/cycle`);
+  say(proof.spread, (value) => `spread ${(value * 100).toFixed(1)} %`);
+  say(proof.per_cycle, (value) => `${dlroof.digits(value)}${dlroof.isNumber(proof.per_cycle_expected) ? ` of ${Number(proof.per_cycle_expected.toPrecision(4))}` : ''} ${work}/cycle`);
   say(proof.clean, (value) => `${(value * 100).toFixed(0)} % clean`);
   say(proof.scaling, (value) => `scaling ${value.toFixed(2)}`);
   return parts.join(' · ');
@@ -105,6 +105,7 @@ dlroof.drawMachines = () => {
     dlroof.add(parent, 'p', 'facts', [`${dlroof.text(machine.device)}: ${dlroof.text(machine.name)}`, dlroof.text(machine.measured_at) && `measured ${dlroof.text(machine.measured_at)}`,
       machine.fingerprint && `fingerprint ${dlroof.text(machine.fingerprint)}`, ...dlroof.byLevel(machine.cache_bytes).map(([level, bytes]) => `${dlroof.levelName(level)} ${dlroof.capacity(bytes)}`)]
       .filter((part) => part).join(' · '));
+    if (dlroof.text(facts.live_check) !== '') dlroof.add(parent, 'p', 'facts', `Looked at again before the run: ${facts.live_check}`);
     dlroof.addFacts(parent, facts);
     dlroof.addSweep(parent, machine);
     const sets = Object.entries(dlroof.map(machine.by_threads)).sort((a, b) => Number(b[0]) - Number(a[0]));

@@ -43,8 +43,8 @@ dlroof.drawSweep = (element, curves, caches) => {
   dlroof.draw(element, ranges, (plane) => {
     const colours = dlroof.palette();
     const layout = dlroof.layout('working set of one thread', 'bandwidth of all threads [B/s]', plane, 0);
-    layout.xaxis = { ...layout.xaxis, ...dlroof.binaryTicks(plane) };
-    layout.shapes = caches.map(([, bytes]) => ({ type: 'line', layer: 'below', x0: bytes, x1: bytes, yref: 'paper', y0: 0, y1: 1, line: { color: colours.faint, width: 1.3, dash: 'dot' } }));
+    layout.xaxis = { ...layout.xaxis, ...dlroof.binaryTicks(plane), showgrid: false };
+    layout.shapes = caches.map(([, bytes]) => ({ type: 'line', layer: 'below', x0: bytes, x1: bytes, yref: 'paper', y0: 0, y1: 1, line: { color: colours.soft, width: 1.4, dash: 'dot' } }));
     return { traces: dlroof.sweepTraces(curves, colours), layout, labels: dlroof.sweepLabels(plane, curves, caches, colours), marks: points.map((p) => [undefined, p]) };
   });
 };
