@@ -115,6 +115,7 @@ std::vector<MeasuredSet> MeasuredSets(const json& machine) {
   }
   if (found.empty()) found[ThreadsOf(machine)] = &machine;
   std::vector<MeasuredSet> sets;
+  sets.reserve(found.size());
   for (const auto& [threads, ceilings] : found) sets.push_back({threads, ceilings});
   return sets;
 }

@@ -241,7 +241,7 @@ TEST(PageInABrowser, CeilingsShowTheirProofsCurvesAndMixes) {
         "class=\"disagrees\">L3, 2 threads: the curve falls at 16.5 MiB",
         // charts: the sweep with its lines and caches, the knee
         "Bandwidth by working set", ">64 MiB<", ">L2 1 MiB<", ">2 threads</text>",
-        "Thin line with dots: the knee as measured."})
+        "Thin line with dots: the knee as measured, "})
     EXPECT_THAT(shown, HasSubstr(text));
   EXPECT_EQ(Count(shown, "id=\"sweep-"), 1);
   EXPECT_GE(Count(shown, "class=\"main-svg\""), 3);

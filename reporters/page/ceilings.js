@@ -39,17 +39,17 @@ dlroof.ceilingRows = (ceilings, groupOf) => {
 dlroof.addCeilings = (parent, ceilings, kind) => {
   const rows = dlroof.ceilingRows(ceilings, kind.groupOf);
   if (rows.length === 0) return;
-  const columns = [['Value', (ceiling) => dlroof.scaled(ceiling.per_second, kind.unit)], ['Sustained', (ceiling) => dlroof.scaled(ceiling.sustained_per_second, kind.unit)],
+  const burst = rows.some(([, ceiling]) => dlroof.isNumber(ceiling.sustained_per_second));
+  const columns = [[burst ? 'Burst' : 'Value', (ceiling) => dlroof.scaled(ceiling.per_second, kind.unit)], ['Sustained', (ceiling) => dlroof.scaled(ceiling.sustained_per_second, kind.unit)],
     ['95 % interval', (ceiling) => dlroof.interval(ceiling.ci95, kind.unit)], ['Threads', (ceiling) => (dlroof.text(ceiling.threads) === kind.threads ? '' : dlroof.text(ceiling.threads))],
     ['Clock', (ceiling) => dlroof.scaled(ceiling.clock_hz, 'Hz')]].filter(([, show]) => rows.some(([, ceiling]) => show(ceiling) !== ''));
-  const table = dlroof.add(dlroof.add(parent, 'div', 'scroll'), 'table', 'ceilings');
+  const table = dlroof.add(dlroof.add(parent, 'div', 'scroll'), 'table', `ceilings ${kind.work}`);
   const head = dlroof.add(dlroof.add(table, 'thead'), 'tr');
-  const burst = columns.some(([title]) => title === 'Sustained');
-  for (const [text, align] of [[kind.title, ''], ...columns.map(([title]) => [burst && title === 'Value' ? 'Burst' : title, 'number']), ['Proof', ''], ['How', '']]) dlroof.add(head, 'th', align, text).scope = 'col';
+  for (const [text, align] of [[kind.title, ''], ...columns.map(([title]) => [title, 'number']), ['Proof', ''], ['How', '']]) dlroof.add(head, 'th', align, text).scope = 'col';
   const body = dlroof.add(table, 'tbody');
   for (const [key, ceiling] of rows) {
     const row = dlroof.add(body, 'tr');
-    dlroof.add(row, 'td', kind.groupOf(key) === key ? 'name' : 'name finer', dlroof.levelName(key));
+    dlroof.add(row, 'td', kind.groupOf(key) !== key && Object.hasOwn(dlroof.map(ceilings), kind.groupOf(key)) ? 'name finer' : 'name', dlroof.levelName(key));
     for (const [title, show] of columns) {
       const cell = dlroof.add(row, 'td', 'number', show(ceiling));
       if (cell.textContent !== '') cell.dataset.label = title;
@@ -110,7 +110,7 @@ dlroof.drawMachines = () => {
     dlroof.addSweep(parent, machine);
     const sets = Object.entries(dlroof.map(machine.by_threads)).sort((a, b) => Number(b[0]) - Number(a[0]));
     for (const [threads, set] of sets) {
-      const part = dlroof.add(parent, 'details', 'set printed');
+      const part = dlroof.add(parent, 'details', 'set');
       part.open = threads === sets[0][0];
       dlroof.add(dlroof.add(part, 'summary'), 'h3', '', dlroof.threadsText(threads));
       dlroof.addSet(part, dlroof.map(set), threads, facts);

@@ -113,7 +113,7 @@ dlroof.drawClassic = (shown) => {
       layout: dlroof.layout('intensity [FLOP/byte]', 'performance [FLOP/s]', plane, 3) };
   });
   caption.textContent = `${dlroof.drawnText(points, shown)} Bytes of ${dlroof.currentLevels().map(dlroof.levelName).join(', ')}; roofs of ${dlroof.roofsName(roofs)}. ` +
-    `${dlroof.hollowNote} Dashed: not proved.${dlroof.measuredRidges(roofs).length > 0 ? ' Thin line with dots: the knee as measured.' : ''}`;
+    `${dlroof.hollowNote} Dashed: not proved.${dlroof.measuredRidges(roofs).length > 0 ? ' Thin line with dots: the knee as measured, by loads with multiply-adds.' : ''}`;
 };
 
 // "12 benchmarks drawn, 3 not (...)." Never silent about what a chart leaves out.
