@@ -152,7 +152,7 @@ Rendered Render(const json& run_file) {
   const auto command = std::string(DLROOF_CHROMIUM) +
                        " --headless=new --no-sandbox --disable-gpu --user-data-dir=" +
                        (folder / "profile").string() +
-                       " --virtual-time-budget=20000 --window-size=1280,9000 "
+                       " --virtual-time-budget=20000 --window-size=1280,2400 "
                        "--enable-logging=stderr --v=0 --dump-dom file://" +
                        (folder / "page.html").string() + " > " + (folder / "dom").string() +
                        " 2> " + (folder / "log").string();

@@ -6,7 +6,13 @@ dlroof.farRight = 1e9;  // [FLOP/byte] right of any chart
 dlroof.drawnFlats = (roofs) => {
   if (dlroof.state.every !== '') return roofs.flops;
   const used = roofs.flops.filter((flat) => roofs.used.includes(flat.key));
-  return used.length > 0 ? used : roofs.flops.filter((flat) => !flat.finer);
+  if (used.length === 0) return roofs.flops.filter((flat) => !flat.finer);
+  // Above a finer row that judges also the machine's own roof, which the measured knee runs to.
+  const above = (flat) => {
+    const finer = used.filter((one) => one.key.startsWith(`${flat.key}.`));
+    return !flat.finer && finer.length > 0 && finer.every((one) => one.per_second < flat.per_second);
+  };
+  return roofs.flops.filter((flat) => used.includes(flat) || above(flat));
 };
 
 dlroof.classicPoints = (shown) => {
