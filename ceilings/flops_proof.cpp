@@ -39,9 +39,9 @@ std::vector<double> AdmissibleStepsPerCycle(Issue issue) {
   return {};
 }
 
-void JudgePerCycle(const FlopsProbe& probe, Ceiling& ceiling) {
+bool JudgePerCycle(const FlopsProbe& probe, Ceiling& ceiling) {
   auto admissible = AdmissibleStepsPerCycle(probe.issue);
-  if (!ceiling.proof.per_cycle || admissible.empty()) return;
+  if (!ceiling.proof.per_cycle || admissible.empty()) return false;
   const double measured = *ceiling.proof.per_cycle;
   for (auto& each : admissible) each *= FlopsPerStep(probe);
   const auto distance = [&](double value) { return std::abs(measured / value - 1); };
@@ -50,12 +50,13 @@ void JudgePerCycle(const FlopsProbe& probe, Ceiling& ceiling) {
                         [&](double a, double b) { return distance(a) < distance(b); });
   ceiling.proof.per_cycle_expected = nearest;
   const double tolerance = PerCycleTolerance(probe.issue);
-  if (distance(nearest) <= tolerance) return;
+  if (distance(nearest) <= tolerance) return true;
   Doubt(fmt::format("{:.4g} flop per cycle of one thread at {:.4g} GHz, and {} allows {:.4g} "
                     "within {:.0f} %: another program used the core, or the kernel is another",
                     measured, ceiling.clock_hz.value_or(0) / 1e9, probe.instructions,
                     fmt::join(admissible, ", "), 100 * tolerance),
         ceiling);
+  return false;
 }
 
 void AddScaling(Machine& machine) {

@@ -23,15 +23,15 @@ struct ResultCheck {
 // Overwrites the workspace.
 ResultCheck CheckResult(const FlopsProbe& probe, Workspace& workspace);
 
-// [step/cycle] of one core that the kernel's instructions allow, ascending; see Issue. Sources:
-// Intel optimization manual, AMD's optimization guides for families 17h to 1Ah, uops.info. Empty:
-// not judged.
+// [step/cycle] of one core that the kernel's instructions allow, ascending; see Issue. As
+// Intel's and AMD's optimization manuals describe their ports; met on Cascade Lake, not yet held
+// against other cores. Empty: not judged.
 std::vector<double> AdmissibleStepsPerCycle(Issue issue);
 
 // Holds ceiling.proof.per_cycle against the nearest admissible value, within 3 % (4 % for three
 // instructions, which never spread perfectly over their ports): sets per_cycle_expected, and where
-// it differs `proved` and `reason` too. Nothing without a clock.
-void JudgePerCycle(const FlopsProbe& probe, Ceiling& ceiling);
+// it differs `proved` and `reason` too. Nothing without a clock. Whether it meets the value.
+bool JudgePerCycle(const FlopsProbe& probe, Ceiling& ceiling);
 
 // Sets proof.scaling of the ceilings of several threads; below 0.9 `how` tells it: cores share a
 // power budget.

@@ -42,7 +42,13 @@ std::vector<int> Missing(const Machine& machine, const std::vector<int>& threads
 // `added` replaces what `machine` has for the same thread counts.
 Machine Merged(Machine machine, const Machine& added) {
   for (const auto& [threads, set] : added.by_threads) machine.by_threads[threads] = set;
-  for (const auto& [key, text] : added.facts) machine.facts[key] = text;
+  constexpr std::string_view kAbsent = "absent.";
+  for (const auto& [key, text] : added.facts) {
+    // What was absent is there now, or the other way round.
+    machine.facts.erase(key.starts_with(kAbsent) ? key.substr(kAbsent.size())
+                                                 : fmt::format("absent.{}", key));
+    machine.facts[key] = text;
+  }
   machine.measured_at = added.measured_at;
   return machine;
 }

@@ -147,9 +147,9 @@ void Bench::Lay(double bytes, int streams, std::size_t step_floats, PageSize pag
   });
 }
 
-Ceiling Row::Finished(int threads, const RatePolicy& policy) const {
+Ceiling Row::Finished(int threads, const RatePolicy& policy, double pass_tolerance) const {
   auto ceiling =
-      CeilingFrom(MergePasses(passes, policy, kPassTolerance), work_per_iteration, threads, how);
+      CeilingFrom(MergePasses(passes, policy, pass_tolerance), work_per_iteration, threads, how);
   ceiling.proof.result = result;
   if (passes.size() > 1) ceiling.how += fmt::format(" in {} passes", passes.size());
   if (!doubt.empty()) {

@@ -69,7 +69,9 @@ struct Row {
   std::string result;             // Proof::result
   std::vector<Rate> passes;
 
-  Ceiling Finished(int threads, const RatePolicy& policy) const;
+  // `pass_tolerance`: see MergePasses.
+  Ceiling Finished(int threads, const RatePolicy& policy,
+                   double pass_tolerance = kPassTolerance) const;
 };
 
 struct Rows {

@@ -28,8 +28,8 @@ std::string_view Key(Bound bound);
 // memory_seconds) is the complexity point; multiplied by `gap` it is the time point, whose largest
 // coordinate is `seconds`.
 struct TimePoint {
-  double seconds = 0;                      // measured
-  double compute_seconds = 0;              // sum over pipes of FLOPs / ceiling
+  double seconds = 0;          // measured
+  double compute_seconds = 0;  // sum over pipes of FLOPs / ceiling
   // By pipe the ceiling that it was judged by: its best row of what the library may use
   // ("fp32.vector.avx2" where AVX-512 is forbidden), the plain key where that is not known.
   std::map<std::string, std::string> compute_roofs;

@@ -87,6 +87,22 @@ TEST_F(MachineCache, MeasuresAgainWhenToldTo) {
   EXPECT_EQ(measured_.size(), 2);
 }
 
+TEST_F(MachineCache, WhatIsThereNowIsNoLongerSaidToBeAbsent) {
+  const auto first = source_.measure;
+  for (const char* said : {"absent.launch", "launch", "absent.launch"}) {
+    source_.measure = [&](bool quick, const std::vector<int>& threads) {
+      auto machine = first(quick, threads);
+      machine.facts[said] = "why";
+      return machine;
+    };
+    MachineOptions again;
+    again.remeasure = true;
+    const auto machine = Get(again);
+    EXPECT_EQ(machine.facts.contains("absent.launch"), std::string(said) == "absent.launch");
+    EXPECT_NE(machine.facts.contains("absent.launch"), machine.facts.contains("launch"));
+  }
+}
+
 TEST_F(MachineCache, MeasuresAndAddsOnlyTheThreadCountThatIsMissing) {
   Get({});
   source_.threads = {1, 3};
