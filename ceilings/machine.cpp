@@ -55,12 +55,18 @@ json CeilingToJson(const Ceiling& ceiling) {
   return result;
 }
 
-json SetToJson(const CeilingSet& set) {
+// What a set says at the machine's top level too.
+json RoofsToJson(const CeilingSet& set) {
   json result = {{"flops", json::object()}, {"bytes", json::object()}};
   for (const auto& [pipe, ceiling] : set.flops) result["flops"][pipe] = CeilingToJson(ceiling);
   for (const auto& [level, ceiling] : set.bytes)
     result["bytes"][std::string(Key(level))] = CeilingToJson(ceiling);
   if (set.launch_seconds) result["launch_seconds"] = *set.launch_seconds;
+  return result;
+}
+
+json SetToJson(const CeilingSet& set) {
+  json result = RoofsToJson(set);
   for (const auto& [mix, ceiling] : set.mixes) result["mixes"][mix] = CeilingToJson(ceiling);
   if (!set.overheads.empty()) result["overheads"] = set.overheads;
   for (const auto& point : set.sweep) result["sweep"].push_back({point.bytes, point.per_second});
@@ -213,7 +219,8 @@ void CurvesFrom(const Place& place, CeilingSet& set) {
     });
 }
 
-CeilingSet SetFrom(const Place& place) {
+// What RoofsToJson writes.
+CeilingSet RoofsFrom(const Place& place) {
   CeilingSet set;
   place.Member("flops").EachMember([&](const std::string& key, const Place& ceiling) {
     if (!IsPipeKey(key))
@@ -225,7 +232,20 @@ CeilingSet SetFrom(const Place& place) {
     set.bytes[LevelFrom(key, ceiling)] = CeilingFrom(ceiling);
   });
   if (const auto launch = place.Optional("launch_seconds")) set.launch_seconds = launch->Positive();
+  return set;
+}
+
+CeilingSet SetFrom(const Place& place) {
+  CeilingSet set = RoofsFrom(place);
   CurvesFrom(place, set);
+  return set;
+}
+
+CeilingSet WithoutCurves(CeilingSet set) {
+  set.mixes.clear();
+  set.overheads.clear();
+  set.sweep.clear();
+  set.ridges.clear();
   return set;
 }
 
@@ -266,7 +286,7 @@ std::string Fingerprint(const std::map<std::string, std::string>& facts) {
 }
 
 json ToJson(const Machine& machine) {
-  json result = SetToJson(AllThreads(machine));
+  json result = RoofsToJson(AllThreads(machine));
   result["device"] = machine.device;
   result["name"] = machine.name;
   result["fingerprint"] = machine.fingerprint;
@@ -298,7 +318,7 @@ Machine MachineFromJson(const json& value, const std::string& where) {
   });
   if (machine.by_threads.empty())
     place.Member("by_threads").Refuse("the ceilings of at least one thread count");
-  if (SetFrom(place) != AllThreads(machine))
+  if (RoofsFrom(place) != WithoutCurves(AllThreads(machine)))
     throw BadInput(fmt::format(
         "{}: \"flops\", \"bytes\" and \"launch_seconds\" differ from those in \"by_threads\": "
         "\"{}\"; expected the same, they are of all threads",
