@@ -19,7 +19,7 @@ namespace {
 constexpr int kLooks = 3;
 constexpr double kPauseSeconds = 0.1;
 // A few repetitions are enough: what counts is the best one.
-constexpr Effort kLook = {"look", 0.1, 3e-3, 12, 2, 1, 0};
+constexpr Effort kLook = {"look", 0.1, 3e-3, 12, 2, 1, 0, 0};
 
 using Look = std::function<Rate(const RatePolicy&)>;
 

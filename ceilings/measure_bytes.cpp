@@ -211,7 +211,8 @@ void AddBytesSteps(MeasureSession& session, int threads, int pass) {
                              [&session, &rows, &row, probe, threads, pass](double max_seconds) {
                                if (pass < kUnconditionalPasses || Contends(row, rows))
                                  MeasureOnTeam(session, probe, threads, max_seconds, row);
-                             }});
+                             },
+                             fmt::format("{}.{}", Key(probe.level), probe.Name()), threads});
   }
   if (!Quick(session)) AddCurveSteps(session, threads, pass);
 }

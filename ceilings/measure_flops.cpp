@@ -29,7 +29,8 @@ Step MeasureStep(MeasureSession& session, int threads, const FlopsProbe& probe, 
             for (int i = 0; i < bench.threads(); ++i) FillOperands(probe, bench.Of(i));
             row.passes.push_back(
                 bench.Measure(probe.kernel, session.Policy(kArithmeticTolerance, max_seconds)));
-          }};
+          },
+          probe.key, threads};
 }
 
 }  // namespace

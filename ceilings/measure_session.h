@@ -26,8 +26,9 @@ struct Effort {
   double budget_seconds;  // [s] of probes, all thread counts together
   double repetition_seconds;
   int repetitions, doubled;
-  int passes;     // over all probes, so that each is measured at times far apart
-  int sustained;  // how many pipes are watched for 10 s
+  int passes;            // over all probes, so that each is measured at times far apart
+  double again_seconds;  // [s] for rows that did not prove themselves and decide a roof
+  int sustained;         // how many pipes are watched for 10 s
 
   RatePolicy Policy(double tolerance) const;
   // Calibration takes about three repetitions.
@@ -59,6 +60,8 @@ class Bench {
 struct Step {
   std::string text;
   std::function<void(double max_seconds)> run;
+  std::string row;  // of CeilingSet::flops or ::mixes that it measures; empty: something else
+  int threads = 0;  // of that row's set
 };
 
 // One row of a ceiling set in the making: what the passes measured.
@@ -99,6 +102,11 @@ void AddFlopsSteps(MeasureSession& session, int threads, int pass);
 void FinishFlops(MeasureSession& session);
 void AddBytesSteps(MeasureSession& session, int threads, int pass);
 void FinishBytes(MeasureSession& session);
+// measure_again.cpp. Each row that decides a roof and did not prove itself gets one more pass, as
+// long as the effort has time; false when there was none. The ceilings must be there, and are to be
+// finished again.
+bool MeasureUnprovedAgain(MeasureSession& session);
+bool DecidesAnUnprovedRoof(const CeilingSet& set, const std::string& row);
 // measure_sustained.cpp. The rows of the largest thread count that heat most run on for 10 s: the
 // hottest pipe's, in a thorough measurement those of all pipes. What they still reach then is in
 // facts ("sustained.<row>"), and a ceiling's sustained_per_second where it differs by more than 3

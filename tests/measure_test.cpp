@@ -123,8 +123,39 @@ TEST(Allowance, LeavesEnoughForTheStepsThatFollow) {
   EXPECT_DOUBLE_EQ(Allowance(-5, 10, 1), 1.25);
 }
 
+TEST(DecidesAnUnprovedRoof, IsOnlyTheRowThatTheRoofIsTakenFrom) {
+  CeilingSet set;
+  set.flops = {{"fp32.vector", Of(3)}, {"fp32.vector.avx512", Of(3)}, {"fp32.vector.avx2", Of(2)}};
+  set.mixes = {{"dram.update.avx512", Of(9)}, {"dram.load.avx512", Of(8)}};
+  set.bytes[Level::kDram] = Of(9);
+  EXPECT_TRUE(DecidesAnUnprovedRoof(set, "fp32.vector.avx512"));
+  EXPECT_FALSE(DecidesAnUnprovedRoof(set, "fp32.vector.avx2"));
+  EXPECT_TRUE(DecidesAnUnprovedRoof(set, "dram.update.avx512"));
+  EXPECT_FALSE(DecidesAnUnprovedRoof(set, "dram.load.avx512"));
+  EXPECT_FALSE(DecidesAnUnprovedRoof(set, "l1.load.avx512"));
+  set.flops["fp32.vector.avx512"].proved = true;
+  EXPECT_FALSE(DecidesAnUnprovedRoof(set, "fp32.vector.avx512"));
+}
+
+// The row's step runs again, by itself, and others do not.
+TEST(MeasureUnprovedAgain, RunsTheStepOfTheRowThatDecides) {
+  MeasureSession session{ThisCpu(), {"full", 45, 3e-3, 16, 6, 3, 8, 1}, {}, {}, {}, nullptr, {},
+                         {}};
+  auto& set = session.machine.by_threads[1];
+  set.flops = {{"fp32.vector", Of(3)}, {"fp32.vector.avx512", Of(3)}, {"fp32.vector.avx2", Of(2)}};
+  std::vector<std::string> ran;
+  for (const char* row : {"", "fp32.vector.avx2", "fp32.vector.avx512", "fp32.vector.avx512"})
+    session.steps.push_back({"s", [&ran, row](double) { ran.emplace_back(row); }, row, 1});
+  EXPECT_TRUE(MeasureUnprovedAgain(session));
+  EXPECT_EQ(ran, (std::vector<std::string>{"fp32.vector.avx512"}));
+  session.effort.again_seconds = 0;
+  EXPECT_FALSE(MeasureUnprovedAgain(session));
+  EXPECT_EQ(ran.size(), 1);
+}
+
 TEST(AddFlopsSteps, MeasuresFinerRowsInTheFirstAndTheLastPassOnly) {
-  MeasureSession session{ThisCpu(), {"full", 45, 3e-3, 16, 6, 3, 1}, {}, {}, {}, nullptr, {}, {}};
+  MeasureSession session{ThisCpu(), {"full", 45, 3e-3, 16, 6, 3, 8, 1}, {}, {}, {}, nullptr, {},
+                         {}};
   const auto probes = FlopsProbesFor(session.cpu.features);
   const auto candidates = RoofCandidates(probes);
   std::size_t steps = 0;

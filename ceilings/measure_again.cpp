@@ -1,0 +1,49 @@
+// A second chance for the rows that a roof rests on.
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include "ceilings/measure_session.h"
+#include "counters/clocks.h"
+
+namespace dlroof {
+namespace {
+
+constexpr double kSeconds = 1;  // [s] of one row at most; as soon as it proves itself it is done
+
+bool IsRoof(const CeilingSet& set, const std::string& row, const Ceiling& ceiling) {
+  const auto plain = set.flops.find(row.substr(0, row.rfind('.')));
+  if (plain != set.flops.end()) return plain->second.per_second == ceiling.per_second;
+  const auto level = LevelFromKey(row.substr(0, row.find('.')));
+  const auto roof = level ? set.bytes.find(*level) : set.bytes.end();
+  return roof != set.bytes.end() && roof->second.per_second == ceiling.per_second;
+}
+
+}  // namespace
+
+bool DecidesAnUnprovedRoof(const CeilingSet& set, const std::string& row) {
+  for (const auto* rows : {&set.flops, &set.mixes})
+    if (const auto found = rows->find(row); found != rows->end())
+      return !found->second.proved && IsRoof(set, row, found->second);
+  return false;
+}
+
+bool MeasureUnprovedAgain(MeasureSession& session) {
+  const double end = WallSeconds() + session.effort.again_seconds;
+  std::set<std::pair<int, std::string>> done;
+  for (const auto& step : session.steps) {
+    if (WallSeconds() >= end) break;
+    if (step.row.empty() || done.contains({step.threads, step.row}) ||
+        !DecidesAnUnprovedRoof(session.machine.by_threads.at(step.threads), step.row))
+      continue;
+    if (!session.bench || session.bench->threads() != step.threads) {
+      session.bench.reset();  // its memory first
+      session.bench = std::make_unique<Bench>(SpreadCpus(session.cpu, step.threads));
+    }
+    step.run(kSeconds);
+    done.emplace(step.threads, step.row);
+  }
+  return !done.empty();
+}
+
+}  // namespace dlroof
