@@ -61,26 +61,6 @@ std::string Numbers(const Row& row, const std::vector<int>& widths) {
   return line;
 }
 
-// The first column left-aligned, the others right-aligned. Where too little would be left of the
-// first, it gets a line of its own.
-void WriteAligned(const std::vector<Row>& rows, int width, std::ostream& out) {
-  std::vector<int> widths(rows.front().size(), 0);
-  for (const Row& row : rows)
-    for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], TextWidth(row[i]));
-  int numbers = 0;
-  for (std::size_t i = 1; i < widths.size(); ++i)
-    numbers += widths[i] + static_cast<int>(kGap.size());
-  const int room = width > 0 ? width - numbers : widths[0];
-  const bool own_line = room < std::min(widths[0], kLeastName);
-  const int name_width = own_line ? std::max(kLeastName, width) : std::min(widths[0], room);
-  for (const Row& row : rows) {
-    const auto name = ShortenMiddle(row[0], name_width);
-    const auto line = own_line ? name + "\n" + Numbers(row, widths)
-                               : name + Spaces(name_width - TextWidth(name)) + Numbers(row, widths);
-    out << line.substr(0, line.find_last_not_of(" \n") + 1) << '\n';
-  }
-}
-
 // The lowest of a record's roofs is the one that binds; its entry, null where nothing is placed.
 const json& BindingEntry(const json& record) {
   static const json null;
@@ -235,6 +215,24 @@ void WriteFixFirst(const json& model, bool& any, std::ostream& out) {
 }
 
 }  // namespace
+
+void WriteAligned(const std::vector<Row>& rows, int width, std::ostream& out) {
+  std::vector<int> widths(rows.front().size(), 0);
+  for (const Row& row : rows)
+    for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], TextWidth(row[i]));
+  int numbers = 0;
+  for (std::size_t i = 1; i < widths.size(); ++i)
+    numbers += widths[i] + static_cast<int>(kGap.size());
+  const int room = width > 0 ? width - numbers : widths[0];
+  const bool own_line = room < std::min(widths[0], kLeastName);
+  const int name_width = own_line ? std::max(kLeastName, width) : std::min(widths[0], room);
+  for (const Row& row : rows) {
+    const auto name = ShortenMiddle(row[0], name_width);
+    const auto line = own_line ? name + "\n" + Numbers(row, widths)
+                               : name + Spaces(name_width - TextWidth(name)) + Numbers(row, widths);
+    out << line.substr(0, line.find_last_not_of(" \n") + 1) << '\n';
+  }
+}
 
 int TextWidth(std::string_view utf8) { return static_cast<int>(Characters(utf8).size()); }
 

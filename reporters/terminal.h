@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace dlroof {
 
@@ -17,6 +18,10 @@ void WriteTables(const nlohmann::json& run_file, int width, std::ostream& out);
 // The run file's "models": a row per model, then the layers of each that are worth a look first.
 // Nothing where there is none. `width` as above.
 void WriteModels(const nlohmann::json& models, int width, std::ostream& out);
+
+// Rows of equally many cells, the first column left-aligned, the others right-aligned. Where too
+// little of `width` [columns] would be left of the first, it gets a line of its own; 0 is no limit.
+void WriteAligned(const std::vector<std::vector<std::string>>& rows, int width, std::ostream& out);
 
 // Columns that the text takes in a terminal: code points, for our text has no wide ones.
 int TextWidth(std::string_view utf8);
