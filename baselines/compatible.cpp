@@ -53,6 +53,11 @@ void CheckFormat(const NamedRun& base, const NamedRun& fresh) {
                 "the convention " + item.key());
 }
 
+std::string FirstOf(const RunFile& file) {
+  return file.records.empty() ? "one has none"
+                              : fmt::format("'{}' is the first of one", file.records.front().name);
+}
+
 const Machine* MachineOf(const RunFile& file, const std::string& device) {
   for (const auto& machine : file.machines)
     if (machine.device == device) return &machine;
@@ -114,9 +119,8 @@ void CheckComparable(const NamedRun& base, const NamedRun& fresh,
       devices.insert(pair.fresh->device);
   }
   if (!any)
-    throw BadInput(fmt::format(
-        "{} and {} have no benchmark in common ('{}' and '{}' are their first)", base.where,
-        fresh.where, base.file.records.front().name, fresh.file.records.front().name));
+    throw BadInput(fmt::format("{} and {} have no benchmark in common ({}, and {})", base.where,
+                               fresh.where, FirstOf(base.file), FirstOf(fresh.file)));
   if (!across_machines) CheckMachines(base, fresh, devices);
   for (const auto& pair : pairs)
     if (pair.base != nullptr && pair.fresh != nullptr)

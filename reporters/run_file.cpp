@@ -11,6 +11,7 @@
 
 #include "counters/json_reader.h"
 #include "reporters/cut_json.h"
+#include "reporters/large_run_file.h"
 #include "reporters/model.h"
 #include "reporters/record_json.h"
 #include "reporters/work_counters.h"
@@ -220,6 +221,12 @@ RunFile ParseRunFile(const std::string& text, const std::string& where, std::ost
 
 RunFile ReadRunFile(const std::string& path, std::ostream& warnings) {
   std::ifstream file(path, std::ios::binary);
+  // Only what can be read again: a pipe cannot.
+  if (std::error_code none; file.is_open() && std::filesystem::is_regular_file(path, none)) {
+    if (auto run = ReadLargeRunFile(file, path)) return std::move(*run);
+    file.clear();
+    file.seekg(0);
+  }
   std::ostringstream text;
   // A directory opens and fails at the first read; an empty file only sets failbit.
   if (!file.is_open() || (!(text << file.rdbuf()) && file.bad()) ||

@@ -249,6 +249,15 @@ std::string ShortenMiddle(const std::string& utf8, int width) {
   return text;
 }
 
+bool IsUtf8(std::string_view text) {
+  for (std::size_t at = 0; at < text.size();) {
+    const auto length = CharacterLength(text, at);
+    if (length == 0) return false;
+    at += length;
+  }
+  return true;
+}
+
 std::string Printable(std::string_view text) {
   std::string printable;
   for (std::size_t at = 0; at < text.size();) {
