@@ -1,3 +1,4 @@
+#include <cmath>
 #include <nlohmann/json.hpp>
 #include <ostream>
 

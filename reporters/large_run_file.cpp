@@ -46,7 +46,9 @@ Repetition ReadRepetition(JsonCursor& at) {
 
 Work ReadWork(JsonCursor& at) {
   Work work;
-  const auto counts = [&](const auto& put) {
+  // Of a key that stands twice the last one counts.
+  const auto counts = [&](auto& known, const auto& put) {
+    known.clear();
     at.Object([&](std::string_view view) {
       const std::string key(view);
       put(key, Count(at));
@@ -54,18 +56,18 @@ Work ReadWork(JsonCursor& at) {
   };
   at.Object([&](std::string_view key) {
     if (key == "flops")
-      counts([&](const std::string& pipe, double flops) {
+      counts(work.flops, [&](const std::string& pipe, double flops) {
         if (!IsPipeKey(pipe)) throw Unusual{};
         work.flops[pipe] = flops;
       });
     else if (key == "bytes")
-      counts([&](const std::string& level_key, double bytes) {
+      counts(work.bytes, [&](const std::string& level_key, double bytes) {
         const auto level = LevelFromKey(level_key);
         if (!level) throw Unusual{};
         work.bytes[*level] = bytes;
       });
     else if (key == "parts")
-      counts([&](const std::string& part, double flops) { work.parts[part] = flops; });
+      counts(work.parts, [&](const std::string& part, double flops) { work.parts[part] = flops; });
     else if (key == "launches")
       work.launches = at.Number();
     else
@@ -141,9 +143,8 @@ json ParseObject(std::string_view text) {
 }
 
 bool OfThisSchema(const json& context) {
-  const auto& ours = Member(context, "dlroof");
-  if (ours.is_null()) return true;
-  const auto schema = Number(ours, "schema");
+  if (!context.contains("dlroof")) return true;
+  const auto schema = Number(Member(context, "dlroof"), "schema");
   return schema && *schema <= kSchema;
 }
 

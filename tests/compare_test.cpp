@@ -95,7 +95,7 @@ TEST(Compare, EveryVerdictInTheOrderOfNewThenWhatIsGone) {
       Run("b", {Measured("n0", 2), Measured("n1", 2), Measured("n2", 2), Measured("n3", 2),
                 Measured("n4", 2, 3), Measured("n6", 2), broken, Measured("n8", 2)});
   const auto fresh =
-      Run("n", {Measured("n3", 2), Measured("n2", 2.06), Measured("n1", 1.8), Measured("n0", 2.3),
+      Run("n", {Measured("n3", 2), Measured("n2", 2.05), Measured("n1", 1.8), Measured("n0", 2.3),
                 Measured("n4", 2), Measured("n5", 2), failed, Measured("n7", 2)});
   const auto result = Compare(base, fresh, Options());
   EXPECT_THAT(Verdicts(result), ElementsAre("same", "ambiguous", "faster", "slower", "insufficient",
