@@ -74,6 +74,11 @@ bool DecideByStatus(Comparison& row) {
   return true;
 }
 
+// A file beside itself, or a copy: whatever their spread, such repetitions cannot have moved.
+bool IsOneMeasurement(const Comparison& row) {
+  return CleanSeconds(*row.base) == CleanSeconds(*row.fresh);
+}
+
 std::string TooFew(const Comparison& row, const Side& base, const Side& fresh) {
   const auto least = std::min(base.clean.size(), fresh.clean.size());
   if (least >= kLeastClean) return "a time of 0 has no ratio";
@@ -169,6 +174,10 @@ class Comparing {
       Comparison& row = rows_[measured_[i].row];
       row.verdict = judged.each[i].verdict;
       row.reason = judged.each[i].reason;
+      if (row.verdict == Verdict::kAmbiguous && IsOneMeasurement(row)) {
+        row.verdict = Verdict::kSame;
+        row.reason = "both files hold the very same repetitions: one measurement, not two";
+      }
       row.judgement = std::move(judged.each[i]);
     }
     result.min_effect = judged.min_effect;

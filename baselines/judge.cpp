@@ -72,19 +72,14 @@ Views ViewsOf(const Candidate& candidate, const std::optional<CommonShift>& comm
   return views;
 }
 
-std::string IntervalReason(const Judgement& judgement, bool beyond, bool wide, double min_effect) {
-  const auto& [low, high] = judgement.ci95;
-  if (wide)
-    return fmt::format("it can be anything from {:.3f} to {:.3f}, minimum effect {:.1f} %", low,
-                       high, 100 * min_effect);
+// Without the benchmark's own numbers, which stand beside it: reports gather equal texts.
+std::string IntervalReason(bool beyond, bool includes_one, double min_effect) {
+  const double percent = 100 * min_effect;
+  if (includes_one)
+    return fmt::format("too uncertain: unchanged, or changed by more than {:.1f} %", percent);
   if (beyond)
-    return fmt::format(
-        "beyond {:.1f} %, but among this many benchmarks that happens by chance (p "
-        "{:.2g}, adjusted {:.2g})",
-        100 * min_effect, judgement.p_value, judgement.adjusted_p);
-  return fmt::format(
-      "it moved by {:+.1f} %, less than the minimum effect of {:.1f} %, but may reach it",
-      100 * (judgement.ratio - 1), 100 * min_effect);
+    return fmt::format("beyond {:.1f} %, but among so many benchmarks that can be chance", percent);
+  return fmt::format("moved, by more or by less than {:.1f} %", percent);
 }
 
 void Decide(const Views& views, double min_effect, Judgement& judgement) {
@@ -112,7 +107,7 @@ void Decide(const Views& views, double min_effect, Judgement& judgement) {
   } else if (std::log(low) >= -bound && std::log(high) <= bound) {
     judgement.verdict = Verdict::kSame;
   } else {
-    judgement.reason = IntervalReason(judgement, beyond, !excludes, min_effect);
+    judgement.reason = IntervalReason(beyond, !excludes, min_effect);
   }
 }
 

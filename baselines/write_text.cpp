@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <ostream>
+#include <unordered_map>
 
 #include "baselines/write_comparison.h"
 #include "reporters/terminal.h"
@@ -93,6 +94,26 @@ void WriteMarkdownRow(const Comparison& row, std::ostream& out) {
   out << ' ' << MarkdownText(NotesOf(row)) << " |\n";
 }
 
+// What is to be said of the rows, each text once.
+void WriteNotes(const std::vector<const Comparison*>& rows, std::ostream& out) {
+  std::vector<std::pair<std::string, std::vector<const Comparison*>>> notes;
+  std::unordered_map<std::string, std::size_t> place;
+  for (const auto* row : rows) {
+    auto text = NotesOf(*row);
+    if (text.empty()) continue;
+    text = fmt::format("{}: {}", Key(row->verdict), text);
+    const auto [found, added] = place.try_emplace(text, notes.size());
+    if (added) notes.emplace_back(text, std::vector<const Comparison*>());
+    notes[found->second].second.push_back(row);
+  }
+  if (!notes.empty()) out << "\nwhy\n";
+  for (const auto& [text, said_of] : notes) {
+    out << "  " << Printable(NameOf(*said_of.front()));
+    if (said_of.size() > 1) out << " and " << said_of.size() - 1 << " more";
+    out << "\n    " << Printable(text) << '\n';
+  }
+}
+
 }  // namespace
 
 std::string CountsText(const CompareResult& result) {
@@ -148,15 +169,7 @@ void WriteTable(const CompareResult& result, const ComparedFiles& files, int wid
     rows.back().insert(rows.back().begin(), Printable(NameOf(*row)));
   }
   if (rows.size() > 1) WriteAligned(rows, width, out);
-  bool any = false;
-  for (const auto* row : ordered) {
-    const auto notes = NotesOf(*row);
-    if (notes.empty()) continue;
-    if (!any) out << "\nwhy\n";
-    any = true;
-    out << "  " << Printable(NameOf(*row)) << "\n    " << Key(row->verdict) << ": "
-        << Printable(notes) << '\n';
-  }
+  WriteNotes(ordered, out);
   out << '\n'
       << Printable(files.base) << " -> " << Printable(files.fresh) << ": " << CountsText(result)
       << '\n';

@@ -63,7 +63,7 @@ JsonCursor::JsonCursor(std::istream& in, std::size_t window)
 
 void JsonCursor::Refill() {
   const std::size_t left = end_ - at_;
-  if (2 * left > text_.size()) return;
+  if (2 * left > text_.size() || !in_.good()) return;  // enough for now, or all there is
   std::memmove(text_.data(), at_, left);
   in_.read(text_.data() + left, static_cast<std::streamsize>(text_.size() - left));
   at_ = text_.data();
@@ -206,7 +206,8 @@ std::string_view JsonCursor::Skip() {
 
 void JsonCursor::End() {
   Refill();
-  if (Peek() != '\0' || at_ != end_ || in_.peek() != std::istream::traits_type::eof())
+  if (Peek() != '\0' || at_ != end_ ||
+      (in_.good() && in_.peek() != std::istream::traits_type::eof()))
     throw Unusual{};
 }
 

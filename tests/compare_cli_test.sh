@@ -23,11 +23,12 @@ bad_input() { exits 2 && [ ! -s out ] && [ "$(grep -c . err)" -eq 1 ]; }
 # Run files: dlroof's own, and Google Benchmark's, of benchmarks with any name and seconds.
 cat > make.py <<'PYTHON'
 import json, sys
+roof = {"per_second": 1e9, "threads": 2, "how": "x", "proved": True}
+roofs = {"flops": {"fp32.vector": roof}, "bytes": {"dram": roof}}
 def own(path, times, **more):
     run = {"context": {"date": more.pop("date", "2026-01-01T00:00:00+00:00"), "dlroof": {"schema": 1, "conventions": {"flops": "fma is 2"}}},
            "machines": [{"device": "cpu", "name": "m", "fingerprint": more.pop("fingerprint", "00"), "measured_at": "2026-01-01T00:00:00Z",
-                         "by_threads": {"2": {"flops": {"fp32.vector": {"per_second": 1e9, "threads": 2, "how": "x", "proved": True}},
-                                              "bytes": {"dram": {"per_second": 1e9, "threads": 2, "how": "x", "proved": True}}}}}],
+                         "facts": {}, "cache_bytes": {}, **roofs, "by_threads": {"2": roofs}}],
            "records": [{"name": name, "status": "ok", "threads": more.get("threads", 2), "cache": more.get("cache", "cold"), "algorithm": "a",
                         "work": {"modelled": {"flops": {"fp32.vector": 1e9}, "bytes": {"dram": more.get("bytes", 10)}}},
                         "repetitions": [{"seconds": seconds * (1 + 0.002 * i), "iterations": 1} for i in range(9)]}

@@ -53,7 +53,7 @@ Record Measured(const std::string& problem, double seconds, int clean = 9) {
   return record;
 }
 
-NamedRun Run(const std::string& where, const std::vector<Record>& records) {
+NamedRun RunOf(const std::string& where, const std::vector<Record>& records) {
   NamedRun run{where, {}};
   run.file.context["dlroof"] = {{"schema", kSchema}, {"conventions", {{"flops", "fma is 2"}}}};
   run.file.machines = {SmallMachine()};
@@ -92,11 +92,11 @@ TEST(Compare, EveryVerdictInTheOrderOfNewThenWhatIsGone) {
   failed.reason = "out of memory";
   failed.repetitions.clear();
   const auto base =
-      Run("b", {Measured("n0", 2), Measured("n1", 2), Measured("n2", 2), Measured("n3", 2),
-                Measured("n4", 2, 3), Measured("n6", 2), broken, Measured("n8", 2)});
+      RunOf("b", {Measured("n0", 2), Measured("n1", 2), Measured("n2", 2), Measured("n3", 2),
+                  Measured("n4", 2, 3), Measured("n6", 2), broken, Measured("n8", 2)});
   const auto fresh =
-      Run("n", {Measured("n3", 2), Measured("n2", 2.05), Measured("n1", 1.8), Measured("n0", 2.3),
-                Measured("n4", 2), Measured("n5", 2), failed, Measured("n7", 2)});
+      RunOf("n", {Measured("n3", 2), Measured("n2", 2.05), Measured("n1", 1.8), Measured("n0", 2.3),
+                  Measured("n4", 2), Measured("n5", 2), failed, Measured("n7", 2)});
   const auto result = Compare(base, fresh, Options());
   EXPECT_THAT(Verdicts(result), ElementsAre("same", "ambiguous", "faster", "slower", "insufficient",
                                             "new", "failed", "new", "-gone"));
@@ -117,7 +117,7 @@ TEST(Compare, EveryVerdictInTheOrderOfNewThenWhatIsGone) {
 
 TEST(Compare, ExitCodes) {
   const auto code = [](const std::vector<Record>& base, const std::vector<Record>& fresh) {
-    return Compare(Run("b", base), Run("n", fresh), Options()).exit_code;
+    return Compare(RunOf("b", base), RunOf("n", fresh), Options()).exit_code;
   };
   EXPECT_EQ(code({Measured("n0", 2)}, {Measured("n0", 2)}), 0);
   EXPECT_EQ(code({Measured("n0", 2)}, {Measured("n0", 1)}), 0);
@@ -130,9 +130,9 @@ TEST(Compare, ExitCodes) {
 }
 
 TEST(Compare, RefusesOneByOneWhatCannotBeCompared) {
-  const auto base = Run("base.json", {Measured("n0", 2)});
+  const auto base = RunOf("base.json", {Measured("n0", 2)});
   const auto changed = [&](const auto& change) {
-    auto fresh = Run("new.json", {Measured("n0", 2)});
+    auto fresh = RunOf("new.json", {Measured("n0", 2)});
     change(fresh);
     const auto text = Refusal(base, fresh, Options());
     EXPECT_EQ(text.find('\n'), std::string::npos);
@@ -168,7 +168,7 @@ TEST(Compare, RefusesOneByOneWhatCannotBeCompared) {
 }
 
 TEST(Compare, AConventionThatOneFileDoesNotStateIsNoDifference) {
-  const auto base = Run("b", {Measured("n0", 2)});
+  const auto base = RunOf("b", {Measured("n0", 2)});
   auto fresh = base;
   fresh.file.context["dlroof"]["conventions"]["flops.gru"] = "counted";
   EXPECT_EQ(Refusal(base, fresh, Options()), "accepted");
@@ -212,8 +212,8 @@ TEST(Compare, ATimeOfZeroIsInsufficient) {
 }
 
 TEST(Compare, RenamedBenchmarksAreMappedAndTypesStayApart) {
-  const auto base = Run("b", {Measured("n20", 2), Measured("n1", 2)});
-  const auto fresh = Run("n", {Measured("n21", 2.4), Measured("n1", 2)});
+  const auto base = RunOf("b", {Measured("n20", 2), Measured("n1", 2)});
+  const auto fresh = RunOf("n", {Measured("n21", 2.4), Measured("n1", 2)});
   auto options = Options();
   options.names = ParseNameMap(Name("n20") + " " + Name("n21") + "\n", "map");
   const auto result = Compare(base, fresh, options);
@@ -244,9 +244,9 @@ TEST(NameMap, SaysWhichLineIsWrong) {
 }
 
 TEST(Compare, AcrossMachinesPercentOfRoofIsJudged) {
-  const auto base = Run("b", {Measured("n0", 2), Measured("n1", 2)});
+  const auto base = RunOf("b", {Measured("n0", 2), Measured("n1", 2)});
   // Twice as fast a machine: n0 keeps its 50 % of the roof, n1 falls from 50 to 40 %.
-  auto fresh = Run("n", {Measured("n0", 1), Measured("n1", 1.25)});
+  auto fresh = RunOf("n", {Measured("n0", 1), Measured("n1", 1.25)});
   fresh.file.machines = {SmallMachine("2021-01-01T00:00:00Z", 2)};
   fresh.file.machines[0].fingerprint = "11";
   auto options = Options();
@@ -261,8 +261,8 @@ TEST(Compare, AcrossMachinesPercentOfRoofIsJudged) {
 }
 
 TEST(Compare, RoofsOfEachRunTakeTheMachineOut) {
-  const auto base = Run("b", {Measured("n0", 2)});
-  auto fresh = Run("n", {Measured("n0", 2.4)});
+  const auto base = RunOf("b", {Measured("n0", 2)});
+  auto fresh = RunOf("n", {Measured("n0", 2.4)});
   fresh.file.machines = {SmallMachine("2021-01-01T00:00:00Z", 1 / 1.2)};
   const auto result = Compare(base, fresh, Options());
   EXPECT_EQ(result.rows[0].verdict, Verdict::kAmbiguous);
@@ -274,8 +274,8 @@ TEST(Compare, RoofsOfEachRunTakeTheMachineOut) {
 }
 
 TEST(Compare, TrafficThatGrewIsAnAlertOfItsOwn) {
-  const auto base = Run("b", {Measured("n0", 2)});
-  auto fresh = Run("n", {Measured("n0", 2)});
+  const auto base = RunOf("b", {Measured("n0", 2)});
+  auto fresh = RunOf("n", {Measured("n0", 2)});
   fresh.file.records[0].work[Provenance::kModelled].bytes[Level::kDram] = 1.12;
   EXPECT_EQ(Compare(base, fresh, Options()).exit_code, 0);
   auto options = Options();
@@ -293,8 +293,8 @@ TEST(Compare, TrafficThatGrewIsAnAlertOfItsOwn) {
 }
 
 TEST(Compare, PercentOfRoofThatFellIsAnAlertOfItsOwn) {
-  const auto base = Run("b", {Measured("n0", 2)});
-  auto fresh = Run("n", {Measured("n0", 2)});
+  const auto base = RunOf("b", {Measured("n0", 2)});
+  auto fresh = RunOf("n", {Measured("n0", 2)});
   // Same time on a machine whose roofs rose by a quarter.
   fresh.file.machines = {SmallMachine("2021-01-01T00:00:00Z", 1.25)};
   auto options = Options();
@@ -367,7 +367,7 @@ class StoredRuns : public testing::Test {
 };
 
 TEST_F(StoredRuns, TheNewestOfTheMachineThatCanBeComparedIsTheBaseline) {
-  const auto mine = Run("new.json", {Measured("n0", 2)});
+  const auto mine = RunOf("new.json", {Measured("n0", 2)});
   auto foreign = mine, other = mine;
   foreign.file.machines[0].fingerprint = "11";
   other.file.records[0].name = "other";
@@ -384,7 +384,7 @@ TEST_F(StoredRuns, TheNewestOfTheMachineThatCanBeComparedIsTheBaseline) {
 }
 
 TEST_F(StoredRuns, NothingFoundSaysWhereAndForWhom) {
-  const auto mine = Run("new.json", {Measured("n0", 2)});
+  const auto mine = RunOf("new.json", {Measured("n0", 2)});
   std::ostringstream warnings;
   const auto refusal = [&](const std::filesystem::path& folder, const NamedRun& run) {
     try {
@@ -405,8 +405,8 @@ TEST_F(StoredRuns, NothingFoundSaysWhereAndForWhom) {
 TEST(ShiftsBetweenRuns, AreWhatIsLeftOfCommonMovement) {
   // The second run is 1.1 times slower as a whole; n1 by 1.2.
   const std::vector<NamedRun> runs = {
-      Run("a", {Measured("n0", 2), Measured("n1", 2), Measured("n2", 2)}),
-      Run("b", {Measured("n0", 2.2), Measured("n1", 2.4), Measured("n2", 2.2)})};
+      RunOf("a", {Measured("n0", 2), Measured("n1", 2), Measured("n2", 2)}),
+      RunOf("b", {Measured("n0", 2.2), Measured("n1", 2.4), Measured("n2", 2.2)})};
   const auto shifts = ShiftsBetweenRuns(runs);
   ASSERT_EQ(shifts.size(), 3);
   EXPECT_NEAR(shifts[0].log_ratio, 0, 1e-9);
