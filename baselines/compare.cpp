@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <future>
+#include <thread>
 
 #include "baselines/compatible.h"
 #include "counters/order_statistics.h"
@@ -18,6 +20,9 @@ constexpr std::array<std::pair<Quantity, std::string_view>, 4> kQuantities = {
      {Quantity::kBytes, "bytes"},
      {Quantity::kFlops, "flops"},
      {Quantity::kFraction, "fraction"}}};
+
+// Fewer are compared faster than a thread starts.
+constexpr std::size_t kPairsPerPart = 5000;
 
 std::vector<double> CleanSeconds(const Record& record) {
   std::vector<double> seconds;
@@ -95,12 +100,30 @@ class Comparing {
   Comparing(const NamedRun& base, const NamedRun& fresh, const CompareOptions& options)
       : base_(base), fresh_(fresh), options_(options) {}
 
-  void Add(const PairedRecord& pair) {
-    Comparison row;
-    row.base = pair.base;
-    row.fresh = pair.fresh;
-    if (!DecideByStatus(row)) Measure(row);
-    rows_.push_back(std::move(row));
+  // Each pair by itself; many of them on all CPUs.
+  void Add(const std::vector<PairedRecord>& pairs) {
+    rows_.resize(pairs.size());
+    std::vector<std::optional<Measured>> measured(pairs.size());
+    const auto look = [&](std::size_t begin, std::size_t end) {
+      for (std::size_t i = begin; i < end; ++i) {
+        rows_[i].base = pairs[i].base;
+        rows_[i].fresh = pairs[i].fresh;
+        if (!DecideByStatus(rows_[i])) measured[i] = Measure(rows_[i]);
+      }
+    };
+    const std::size_t parts = std::clamp<std::size_t>(
+        pairs.size() / kPairsPerPart, 1, std::max(1U, std::thread::hardware_concurrency()));
+    std::vector<std::future<void>> others;
+    for (std::size_t part = 1; part < parts; ++part)
+      others.push_back(std::async(std::launch::async, look, part * pairs.size() / parts,
+                                  (part + 1) * pairs.size() / parts));
+    look(0, pairs.size() / parts);
+    for (auto& other : others) other.get();
+    for (std::size_t i = 0; i < pairs.size(); ++i) {
+      if (!measured[i]) continue;
+      measured[i]->row = i;
+      measured_.push_back(*measured[i]);
+    }
   }
 
   CompareResult Finish(std::vector<Shift> stored) {
@@ -120,7 +143,14 @@ class Comparing {
   }
 
  private:
-  void Measure(Comparison& row) {
+  struct Measured {
+    std::size_t row = 0;
+    Candidate candidate;
+    std::optional<double> roof;  // [1] logarithm of the roof times' ratio, from whatever ceilings
+  };
+
+  // Absent, with the row's reason, where there is nothing to judge.
+  std::optional<Measured> Measure(Comparison& row) const {
     const auto* base_machine = MachineFor(base_.file, *row.base);
     const auto* fresh_machine = MachineFor(fresh_.file, *row.fresh);
     const Side base = Look(*row.base, base_machine), fresh = Look(*row.fresh, fresh_machine);
@@ -132,27 +162,21 @@ class Comparing {
     const auto shift = MeasureShift(base.clean, fresh.clean);
     if (!shift) {
       row.reason = TooFew(row, base, fresh);
-      return;
+      return std::nullopt;
     }
     row.cliffs_delta = shift->cliffs_delta;
     const bool roofs = base.roof_seconds && fresh.roof_seconds;
     if (options_.across_machines && !roofs) {
       row.reason = fmt::format("no percent of roof in {}", base.roof_seconds ? "NEW" : "BASE");
-      return;
+      return std::nullopt;
     }
-    Measured measured{rows_.size(), {*shift, std::nullopt}, std::nullopt};
+    Measured measured{0, {*shift, std::nullopt}, std::nullopt};
     if (roofs) measured.roof = std::log(*fresh.roof_seconds / *base.roof_seconds);
     // Ceilings that both runs took from one measurement say nothing of what changed between them.
     if (roofs && base_machine->measured_at != fresh_machine->measured_at)
       measured.candidate.roof_log_ratio = measured.roof;
-    measured_.push_back(measured);
+    return measured;
   }
-
-  struct Measured {
-    std::size_t row = 0;
-    Candidate candidate;
-    std::optional<double> roof;  // [1] logarithm of the roof times' ratio, from whatever ceilings
-  };
 
   static Candidate AgainstRoof(const Measured& measured) {
     Candidate candidate{measured.candidate.shift, std::nullopt};
@@ -275,7 +299,7 @@ CompareResult Compare(const NamedRun& base, const NamedRun& fresh, const Compare
   const auto pairs = PairRecords(base, fresh, options.names);
   CheckComparable(base, fresh, pairs, options.across_machines);
   Comparing comparing(base, fresh, options);
-  for (const auto& pair : pairs) comparing.Add(pair);
+  comparing.Add(pairs);
   return comparing.Finish(ShiftsBetweenRuns(stored));
 }
 

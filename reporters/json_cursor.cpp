@@ -1,8 +1,10 @@
 #include "reporters/json_cursor.h"
 
 #include <algorithm>
+#include <bit>
 #include <charconv>
 #include <cmath>
+#include <cstdint>
 #include <cstring>
 
 #include "reporters/terminal.h"
@@ -10,8 +12,23 @@
 namespace dlroof {
 namespace {
 
-bool IsSpace(char c) { return c == ' ' || c == '\n' || c == '\r' || c == '\t'; }
 bool IsDigit(char c) { return c >= '0' && c <= '9'; }
+
+// How many of 8 bytes of a string, from its first on, are neither quote, backslash, control
+// character nor beyond ASCII. In each byte of these sums the highest bit tells; a borrow can only
+// reach bytes behind one that is found (the usual arithmetic of bytes within a word).
+int PlainBytes(const char* text) {
+  constexpr std::uint64_t kOnes = 0x0101010101010101, kHighs = 0x8080808080808080;
+  static_assert(std::endian::native == std::endian::little);
+  std::uint64_t bytes = 0;
+  std::memcpy(&bytes, text, sizeof bytes);
+  const auto holds = [&](unsigned char c) {
+    const std::uint64_t difference = bytes ^ (kOnes * c);
+    return (difference - kOnes) & ~difference;
+  };
+  const std::uint64_t control = (bytes - kOnes * 0x20) & ~bytes;
+  return std::countr_zero((bytes | control | holds('"') | holds('\\')) & kHighs) / 8;
+}
 
 unsigned Hex(std::string_view digits) {
   unsigned value = 0;
@@ -57,51 +74,42 @@ unsigned CodePoint(std::string_view raw, std::size_t& at) {
 }  // namespace
 
 JsonCursor::JsonCursor(std::istream& in, std::size_t window)
-    : in_(in), text_(window), at_(text_.data()), end_(text_.data()) {
+    : in_(in), text_(new char[window]), size_(window), at_(text_.get()), end_(text_.get()) {
   Refill();
 }
 
 void JsonCursor::Refill() {
   const std::size_t left = end_ - at_;
-  if (2 * left > text_.size() || !in_.good()) return;  // enough for now, or all there is
-  std::memmove(text_.data(), at_, left);
-  in_.read(text_.data() + left, static_cast<std::streamsize>(text_.size() - left));
-  at_ = text_.data();
+  if (2 * left > size_ || !in_.good()) return;  // enough for now, or all there is
+  std::memmove(text_.get(), at_, left);
+  in_.read(text_.get() + left, static_cast<std::streamsize>(size_ - left));
+  at_ = text_.get();
   end_ = at_ + left + in_.gcount();
 }
 
-char JsonCursor::Peek() {
-  while (at_ != end_ && IsSpace(*at_)) ++at_;
-  return at_ == end_ ? '\0' : *at_;
-}
-
-char JsonCursor::Next() {
-  const char c = Peek();
-  if (at_ == end_) throw Unusual{};
-  ++at_;
-  return c;
-}
-
-void JsonCursor::Expect(char wanted) {
-  if (Next() != wanted) throw Unusual{};
-}
-
-std::string_view JsonCursor::RawString() {
+std::pair<std::string_view, bool> JsonCursor::RawString() {
   Expect('"');
   const char* begin = at_;
-  bool ascii = true;
-  for (; at_ != end_ && *at_ != '"'; ++at_) {
+  bool ascii = true, escapes = false;
+  for (;; ++at_) {
+    if (end_ - at_ >= 8) {
+      const int plain = PlainBytes(at_);
+      at_ += plain == 8 ? 7 : plain;  // and one more by the loop
+      if (plain == 8) continue;
+    }
+    if (at_ == end_) throw Unusual{};
     const auto byte = static_cast<unsigned char>(*at_);
+    if (byte == '"') break;
     if (byte < 0x20) throw Unusual{};
     ascii = ascii && byte < 0x80;
     if (byte != '\\') continue;
+    escapes = true;
     if (++at_ == end_ || std::strchr("\"\\/bfnrtu", *at_) == nullptr) throw Unusual{};
   }
-  if (at_ == end_) throw Unusual{};
   const std::string_view raw(begin, at_ - begin);
   ++at_;
   if (!ascii && !IsUtf8(raw)) throw Unusual{};
-  return raw;
+  return {raw, escapes};
 }
 
 void JsonCursor::Unescape(std::string_view raw) {
@@ -122,21 +130,27 @@ void JsonCursor::Unescape(std::string_view raw) {
 }
 
 std::string_view JsonCursor::Text() {
-  if (Peek() != '"') throw Unusual{};
-  const auto raw = RawString();
-  if (raw.find('\\') == std::string_view::npos) return raw;
+  const auto [raw, escapes] = RawString();
+  if (!escapes) return raw;
   Unescape(raw);
   return unescaped_;
 }
 
-std::string_view JsonCursor::NumberText() {
+// Escapes are looked at too: what is stepped over must be as good as what is read.
+void JsonCursor::SkipString() {
+  const auto [raw, escapes] = RawString();
+  if (escapes) Unescape(raw);
+}
+
+// Beyond what a double holds it is an error, which only an exponent or its length can make.
+void JsonCursor::SkipNumber() {
   const char* begin = at_;
   const auto digits = [&] {
     const char* first = at_;
     while (at_ != end_ && IsDigit(*at_)) ++at_;
     if (at_ == first) throw Unusual{};
   };
-  if (*at_ == '-') ++at_;
+  if (at_ != end_ && *at_ == '-') ++at_;
   if (at_ != end_ && *at_ == '0')
     ++at_;
   else
@@ -145,21 +159,25 @@ std::string_view JsonCursor::NumberText() {
     ++at_;
     digits();
   }
-  if (at_ != end_ && (*at_ == 'e' || *at_ == 'E')) {
-    ++at_;
-    if (at_ != end_ && (*at_ == '+' || *at_ == '-')) ++at_;
-    digits();
-  }
-  return {begin, static_cast<std::size_t>(at_ - begin)};
+  const bool exponent = at_ != end_ && (*at_ == 'e' || *at_ == 'E');
+  if (!exponent && at_ - begin < 300) return;
+  at_ = begin;
+  Number();
 }
 
 double JsonCursor::Number() {
-  const char first = Peek();
-  if (first != '-' && !IsDigit(first)) throw Unusual{};
-  const auto text = NumberText();
+  Peek();
+  const char* begin = at_;
   double value = 0;
-  const auto done = std::from_chars(text.data(), text.data() + text.size(), value);
+  const auto done = std::from_chars(at_, end_, value);
   if (done.ec != std::errc() || !std::isfinite(value)) throw Unusual{};
+  at_ = done.ptr;
+  // What it accepts and JSON does not: ".5", "-.5", "01", "1." and "1.e5", "inf".
+  const char* digits = *begin == '-' ? begin + 1 : begin;
+  if (!IsDigit(*digits) || (*digits == '0' && at_ - digits > 1 && IsDigit(digits[1])))
+    throw Unusual{};
+  const auto* point = static_cast<const char*>(std::memchr(digits, '.', at_ - digits));
+  if (point != nullptr && (point + 1 == at_ || !IsDigit(point[1]))) throw Unusual{};
   return value;
 }
 
@@ -176,30 +194,35 @@ bool JsonCursor::Flag() {
   return value;
 }
 
+void JsonCursor::SkipObject() {
+  Expect('{');
+  if (++depth_ > kDeepest) throw Unusual{};
+  char between = Peek() == '}' ? Next() : ',';
+  while (between == ',') {
+    SkipString();
+    Expect(':');
+    Skip();
+    between = Next();
+  }
+  if (between != '}') throw Unusual{};
+  --depth_;
+}
+
 std::string_view JsonCursor::Skip() {
   const char first = Peek();
   const char* begin = at_;
   if (first == '{') {
-    Object([&](std::string_view) { Skip(); });
+    SkipObject();
   } else if (first == '[') {
     Array([&] { Skip(); });
   } else if (first == '"') {
-    // Escapes are looked at too: what is stepped over must be as good as what is read.
-    if (const auto raw = RawString(); raw.find('\\') != std::string_view::npos) Unescape(raw);
+    SkipString();
   } else if (first == 't' || first == 'f') {
     Flag();
   } else if (first == 'n') {
     Literal("null");
   } else {
-    // Beyond what a double holds it is an error, which only an exponent or its length can make.
-    if (first != '-' && !IsDigit(first)) throw Unusual{};
-    const char* number = at_;
-    const auto text = NumberText();
-    at_ = number;
-    if (text.size() > 300 || text.find_first_of("eE") != std::string_view::npos)
-      Number();
-    else
-      at_ += text.size();
+    SkipNumber();
   }
   return {begin, static_cast<std::size_t>(at_ - begin)};
 }

@@ -5,9 +5,10 @@
 
 #include <cstddef>
 #include <istream>
+#include <memory>
 #include <string>
 #include <string_view>
-#include <vector>
+#include <utility>
 
 namespace dlroof {
 
@@ -23,7 +24,10 @@ class JsonCursor {
   void Refill();
 
   // Of the value that comes next: '{', '[', '"', 't', 'f', 'n', '-' or a digit; 0 at the end.
-  char Peek();
+  char Peek() {
+    while (at_ != end_ && (*at_ == ' ' || *at_ == '\n' || *at_ == '\r' || *at_ == '\t')) ++at_;
+    return at_ == end_ ? '\0' : *at_;
+  }
   // Enters an object or array, and calls for each member or element; that must read the value. A
   // key's view holds until it does.
   template <class Member>
@@ -40,15 +44,29 @@ class JsonCursor {
   void End();
 
  private:
-  char Next();  // the next character that is no white space, consumed
-  void Expect(char wanted);
-  std::string_view RawString();  // between the quotes, with its escapes
+  // The next character that is no white space, consumed.
+  char Next() {
+    const char c = Peek();
+    if (at_ == end_) throw Unusual{};
+    ++at_;
+    return c;
+  }
+  void Expect(char wanted) {
+    if (Next() != wanted) throw Unusual{};
+  }
+  // Between the quotes, with its escapes, and whether there are any.
+  std::pair<std::string_view, bool> RawString();
+  void SkipString();
+  void SkipObject();
   void Literal(std::string_view word);
-  std::string_view NumberText();
+  void SkipNumber();
   void Unescape(std::string_view raw);
 
+  static constexpr int kDeepest = 200;  // brackets within brackets
+
   std::istream& in_;
-  std::vector<char> text_;
+  std::unique_ptr<char[]> text_;  // not filled with zeros, as a vector would be
+  std::size_t size_;
   const char* at_;
   const char* end_;
   std::string unescaped_;  // the last text or key that had escapes
@@ -58,7 +76,7 @@ class JsonCursor {
 template <class Member>
 void JsonCursor::Object(const Member& member) {
   Expect('{');
-  if (++depth_ > 200) throw Unusual{};
+  if (++depth_ > kDeepest) throw Unusual{};
   if (Peek() == '}') {
     Expect('}');
   } else {
@@ -76,7 +94,7 @@ void JsonCursor::Object(const Member& member) {
 template <class Element>
 void JsonCursor::Array(const Element& element) {
   Expect('[');
-  if (++depth_ > 200) throw Unusual{};
+  if (++depth_ > kDeepest) throw Unusual{};
   if (Peek() == ']') {
     Expect(']');
   } else {

@@ -84,19 +84,22 @@ void ReadWorks(JsonCursor& at, Record& record) {
   });
 }
 
-std::string* TextMember(Record& record, std::string_view key) {
-  const std::pair<std::string_view, std::string*> members[] = {
-      {"name", &record.name},         {"reason", &record.reason}, {"algorithm", &record.algorithm},
-      {"verified", &record.verified}, {"repro", &record.repro},   {"cache", &record.cache}};
-  for (const auto& [text, member] : members)
-    if (text == key) return member;
-  return nullptr;
+constexpr std::pair<std::string_view, std::string Record::*> kTexts[] = {
+    {"name", &Record::name},         {"reason", &Record::reason}, {"algorithm", &Record::algorithm},
+    {"verified", &Record::verified}, {"repro", &Record::repro},   {"cache", &Record::cache}};
+
+bool ReadText(JsonCursor& at, std::string_view key, Record& record) {
+  for (const auto& [text, member] : kTexts)
+    if (text == key) {
+      (record.*member).assign(at.Text());
+      return true;
+    }
+  return false;
 }
 
 void ReadMember(JsonCursor& at, std::string_view key, Record& record) {
-  if (std::string* text = TextMember(record, key)) {
-    text->assign(at.Text());
-  } else if (key == "status") {
+  if (ReadText(at, key, record)) return;
+  if (key == "status") {
     const auto status = StatusFromKey(at.Text());
     if (!status) throw Unusual{};
     record.status = *status;

@@ -234,9 +234,15 @@ void WriteAligned(const std::vector<Row>& rows, int width, std::ostream& out) {
   }
 }
 
-int TextWidth(std::string_view utf8) { return static_cast<int>(Characters(utf8).size()); }
+int TextWidth(std::string_view utf8) {
+  const bool ascii = std::all_of(utf8.begin(), utf8.end(),
+                                 [](char c) { return static_cast<unsigned char>(c) < 0x80; });
+  if (ascii) return static_cast<int>(utf8.size());
+  return static_cast<int>(Characters(utf8).size());
+}
 
 std::string ShortenMiddle(const std::string& utf8, int width) {
+  if (utf8.size() <= static_cast<std::size_t>(std::max(0, width))) return utf8;
   const auto characters = Characters(utf8);
   const auto count = static_cast<int>(characters.size());
   if (count <= width || width < 1) return utf8;
