@@ -32,7 +32,9 @@ Machine SmallMachine(const std::string& measured_at = "2020-01-01T00:00:00Z", do
   return machine;
 }
 
-std::string Name(const std::string& problem) { return "Conv2D/cpu/onednn/fwd/f32/" + problem; }
+std::string Name(const std::string& problem) {
+  return fmt::format("Conv2D/cpu/onednn/fwd/f32/{}", problem);
+}
 
 // 9 clean repetitions that scatter by 1 % around `seconds`; 100 flop and 1 byte: at a speed of 1
 // the roof takes 1 s.
@@ -81,8 +83,7 @@ std::string Refusal(const NamedRun& base, const NamedRun& fresh, const CompareOp
 std::vector<std::string> Verdicts(const CompareResult& result) {
   std::vector<std::string> verdicts;
   for (const auto& row : result.rows)
-    verdicts.push_back(row.fresh == nullptr ? "-" + std::string(Key(row.verdict))
-                                            : std::string(Key(row.verdict)));
+    verdicts.push_back(fmt::format("{}{}", row.fresh == nullptr ? "-" : "", Key(row.verdict)));
   return verdicts;
 }
 

@@ -1,5 +1,6 @@
 #include "reporters/large_run_file.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -61,7 +62,9 @@ TEST(ReadLargeRunFile, ReadsTheStoredFilesAlike) {
     const auto text = FileText(entry.path());
     const auto fast = Fast(text), slow = Slow(text);
     EXPECT_EQ(fast.has_value(), slow.has_value()) << entry.path();
-    if (fast && slow) EXPECT_EQ(ToJson(*fast), ToJson(*slow)) << entry.path();
+    if (fast && slow) {
+      EXPECT_EQ(ToJson(*fast), ToJson(*slow)) << entry.path();
+    }
     files += fast ? 1 : 0;
   }
   EXPECT_GE(files, 2);
@@ -107,7 +110,7 @@ TEST(ReadLargeRunFile, NeverReadsAnythingElseThanTheOtherWay) {
 
 TEST(JsonCursor, RefillsBetweenElementsAndRefusesLargerOnes) {
   std::string text = "[";
-  for (int i = 0; i < 100; ++i) text += (i == 0 ? "" : ", ") + std::to_string(i);
+  for (int i = 0; i < 100; ++i) text += fmt::format("{}{}", i == 0 ? "" : ", ", i);
   text += "]";
   const auto sum = [&](std::size_t window, const std::string& json) {
     std::istringstream in(json);

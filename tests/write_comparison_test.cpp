@@ -81,7 +81,9 @@ std::vector<std::string> NamesInXml(const std::string& xml) {
   for (std::size_t at = xml.find("?>") + 2; at < xml.size();) {
     if (xml[at] != '<') {
       EXPECT_NE(xml[at], '>');
-      if (xml[at] == '&') EXPECT_EQ(xml[at + 1], '#');
+      if (xml[at] == '&') {
+        EXPECT_EQ(xml[at + 1], '#');
+      }
       ++at;
       continue;
     }
