@@ -24,7 +24,7 @@ struct Widened {
 
 Widened Widen(const Shift& shift, const RunNoise& noise) {
   const double within = shift.standard_error * shift.standard_error;
-  const double between = 2 * noise.deviation * noise.deviation;
+  const double between = 2 * noise.deviation * noise.deviation + noise.drift * noise.drift;
   Widened wide;
   wide.deviation = std::sqrt(within + between);
   const double spread = within * within / shift.degrees + between * between / noise.degrees;
@@ -122,7 +122,7 @@ std::vector<Movement> Movements(const std::vector<Candidate>& candidates,
 }
 
 RunNoise NoiseOf(const std::vector<Candidate>& candidates, const JudgeSettings& settings) {
-  if (settings.run_noise) return {*settings.run_noise, 1e6, "as asked for"};
+  if (settings.run_noise) return {*settings.run_noise, 1e6, 0, "as asked for"};
   std::vector<Shift> shifts;
   shifts.reserve(candidates.size());
   for (const auto& candidate : candidates) shifts.push_back(candidate.shift);

@@ -48,9 +48,10 @@ struct Judged {
 
 inline constexpr double kFalseDiscoveryRate = 0.05;
 
-// The interval: the distribution-free one within the runs, and 1.96 (Student's, by Welch and
-// Satterthwaite's degrees of freedom) deviations between them, each side's distances added in
-// quadrature (Zou and Donner, Statistics in Medicine 27 (2008) 1693).
+// The interval: the distribution-free one within the runs, and Student's quantile of the noise and
+// drift between them, each side's distances added in quadrature (Zou and Donner, Statistics in
+// Medicine 27 (2008) 1693). The p-value: Student's, of the estimate over both errors, by Welch and
+// Satterthwaite's degrees of freedom.
 // slower, faster: the interval excludes 1, the p-value adjusted for all benchmarks (significance.h)
 //   is at most kFalseDiscoveryRate, and the ratio lies beyond the minimum effect. Where a common
 //   shift was found that the machine may have caused, so must the ratio with that shift taken out,

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "counters/order_statistics.h"
 
@@ -45,13 +46,14 @@ std::optional<double> DeviationBetweenRuns(const std::vector<Shift>& shifts) {
 
 RunNoise EstimateRunNoise(const std::vector<Shift>& stored, const std::vector<Shift>& compared) {
   const auto before = DeviationBetweenRuns(stored), here = DeviationBetweenRuns(compared);
+  const double drift = here ? std::min(std::abs(Centre(compared)), kMostDrift) : 0;
   if (!before && !here)
-    return {kUsualRunNoise, kLeastShifts,
+    return {kUsualRunNoise, kLeastShifts, drift,
             fmt::format("assumed: fewer than {} benchmarks to learn it from", kLeastShifts)};
   const bool from_stored = before && (!here || *before >= *here);
   const auto& shifts = from_stored ? stored : compared;
   // A median has about 0.37 of the efficiency of the mean of squares.
-  return {from_stored ? *before : *here, 0.37 * static_cast<double>(shifts.size()),
+  return {from_stored ? *before : *here, 0.37 * static_cast<double>(shifts.size()), drift,
           from_stored
               ? fmt::format("from {} pairs of stored results", shifts.size())
               : fmt::format("from the spread of {} benchmarks over these two runs", shifts.size())};

@@ -13,6 +13,7 @@ namespace dlroof {
 struct RunNoise {
   double deviation = 0;  // [1] standard deviation of the logarithm of one run's time
   double degrees = 0;    // [1] of freedom behind it
+  double drift = 0;      // [1] by which all benchmarks moved together, logarithm
   std::string from;      // where it was learnt, for people
 };
 
@@ -22,6 +23,8 @@ struct RunNoise {
 inline constexpr double kLeastRunNoise = 0.003, kMostRunNoise = 0.05;
 // Without evidence. Chosen between a quiet machine (0.001) and a shared one (0.02 and more).
 inline constexpr double kUsualRunNoise = 0.01;
+// A larger drift is not noise: it is called out (common_shift.h).
+inline constexpr double kMostDrift = 0.02;
 // Shifts that make evidence.
 inline constexpr int kLeastShifts = 20;
 
@@ -33,7 +36,8 @@ inline constexpr int kLeastShifts = 20;
 std::optional<double> DeviationBetweenRuns(const std::vector<Shift>& shifts);
 
 // The larger of what stored runs of this machine differ by (`stored`, pairs of runs, pooled) and
-// what the compared runs do; kUsualRunNoise where both are too few.
+// what the compared runs do; kUsualRunNoise where both are too few. The drift is the median of
+// `compared`, at most kMostDrift: which part of it is the program's own nobody can tell.
 RunNoise EstimateRunNoise(const std::vector<Shift>& stored, const std::vector<Shift>& compared);
 
 }  // namespace dlroof

@@ -52,6 +52,7 @@ json Header(const CompareResult& result, const ComparedFiles& files) {
                {"min_effect", result.min_effect},
                {"min_effect_from", result.min_effect_from},
                {"run_noise", result.noise.deviation},
+               {"run_drift", result.noise.drift},
                {"run_noise_from", result.noise.from},
                {"false_discovery_rate", kFalseDiscoveryRate},
                {"exit_code", result.exit_code},

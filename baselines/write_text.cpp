@@ -132,11 +132,12 @@ std::vector<std::string> RemarksOf(const CompareResult& result) {
   std::vector<std::string> remarks;
   if (result.common) remarks.push_back(Describe(*result.common));
   if (result.exit_code == 3) remarks.emplace_back("cannot say: no benchmark could be judged");
-  remarks.push_back(fmt::format(
-      "minimum effect {:.1f} % ({}); noise between runs {:.1f} % ({}); at most {:.0f} % of what is "
-      "called slower or faster is expected to be chance",
-      100 * result.min_effect, result.min_effect_from, 100 * result.noise.deviation,
-      result.noise.from, 100 * kFalseDiscoveryRate));
+  remarks.push_back(
+      fmt::format("minimum effect {:.1f} % ({}); noise between runs {:.1f} %, drift {:.1f} % ({}); "
+                  "at most {:.0f} % of what is "
+                  "called slower or faster is expected to be chance",
+                  100 * result.min_effect, result.min_effect_from, 100 * result.noise.deviation,
+                  100 * result.noise.drift, result.noise.from, 100 * kFalseDiscoveryRate));
   std::string differs;
   for (const auto& change : result.context) differs += (differs.empty() ? "" : "; ") + change;
   if (!differs.empty()) remarks.push_back("differs between the runs: " + differs);

@@ -162,9 +162,9 @@ TEST(DeviationBetweenRuns, FindsTheExcessOverTheRepetitions) {
     shifts.push_back(shift);
   }
   EXPECT_NEAR(DeviationBetweenRuns(shifts).value(), 0.02, 0.002);
-  // A fifth of true changes does not move it far.
+  // A fifth of true changes, all one way, raises it by less than a half.
   for (int i = 0; i < 400; ++i) shifts[i * 5].log_ratio += 0.5;
-  EXPECT_NEAR(DeviationBetweenRuns(shifts).value(), 0.02, 0.007);
+  EXPECT_LT(DeviationBetweenRuns(shifts).value(), 0.03);
   shifts.resize(kLeastShifts - 1);
   EXPECT_FALSE(DeviationBetweenRuns(shifts).has_value());
 }
@@ -228,8 +228,8 @@ Rates Simulate(double true_ratio, int rounds) {
 TEST(Judge, FalseAlarmsAreRareAndIntervalsCover) {
   const auto unchanged = Simulate(1, 200);
   EXPECT_LT(unchanged.called, 0.005);
-  EXPECT_GE(unchanged.covered, 0.94);  // the common drift is not in the interval
-  EXPECT_GT(unchanged.same, 0.7);
+  EXPECT_GE(unchanged.covered, 0.945);
+  EXPECT_GT(unchanged.same, 0.5);
 }
 
 TEST(Judge, WhatIsTwiceTheNoiseIsFound) {

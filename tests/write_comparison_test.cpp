@@ -102,7 +102,7 @@ std::vector<std::string> NamesInXml(const std::string& xml) {
     } else if (tag.back() != '/') {
       open.push_back(element);
     }
-    if (element == "testcase") {
+    if (!closes && element == "testcase") {
       const auto begin = tag.find(" name=\"") + 7;
       names.push_back(tag.substr(begin, tag.find('"', begin) - begin));
     }
