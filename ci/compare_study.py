@@ -41,16 +41,18 @@ def collect(arguments):
     begin = time.monotonic()
     for i in range(arguments.collect):
         path = os.path.join(arguments.folder, f"run-{int(time.time())}-{i:03}.json")
+        unfinished = path + ".tmp"
         done = subprocess.run([arguments.bench, f"--benchmark_filter={arguments.filter}",
-                               f"--benchmark_out={path}", *shlex.split(arguments.flags)],
+                               f"--benchmark_out={unfinished}", *shlex.split(arguments.flags)],
                               capture_output=True, text=True, check=False)
         if done.returncode != 0:
             sys.exit(f"{arguments.bench}: exit {done.returncode}: {done.stderr.strip()}")
-        with open(path, encoding="utf-8") as file:
+        with open(unfinished, encoding="utf-8") as file:
             run = json.load(file)
         run.pop("benchmarks", None)   # the records hold every repetition
-        with open(path, "w", encoding="utf-8") as file:
+        with open(unfinished, "w", encoding="utf-8") as file:
             json.dump(run, file)
+        os.rename(unfinished, path)
         print(f"{path}  [{time.monotonic() - begin:.0f} s]", flush=True)
         time.sleep(arguments.pause)
 
