@@ -41,7 +41,7 @@ void CheckFormat(const NamedRun& base, const NamedRun& fresh) {
   const auto& a = Member(base.file.context, "dlroof");
   const auto& b = Member(fresh.file.context, "dlroof");
   if (a.is_null() != b.is_null() && base.file.machines.empty() != fresh.file.machines.empty()) {
-    const char* kNames[] = {"dlroof run file", "plain Google Benchmark file"};
+    constexpr const char* kNames[] = {"dlroof run file", "plain Google Benchmark file"};
     Refuse(base, fresh, "the kind of file", kNames[a.is_null() ? 1 : 0],
            kNames[b.is_null() ? 1 : 0]);
   }

@@ -48,6 +48,7 @@ void ChooseMinEffect(const JudgeSettings& settings, const std::vector<Widened>& 
     return;
   }
   std::vector<double> deviations;
+  deviations.reserve(widened.size());
   for (const auto& wide : widened) deviations.push_back(wide.deviation);
   const double typical =
       deviations.empty() ? kUsualRunNoise * std::sqrt(2) : Median(std::move(deviations));

@@ -56,9 +56,12 @@ IntervalRank ApproximateRank(int n, int m) {
 std::optional<std::vector<double>> Logarithms(const std::vector<double>& values) {
   std::vector<double> logs;
   const std::size_t groups = std::min(values.size(), kMostValues);
+  logs.reserve(groups);
+  const auto start = [&](std::size_t group) {
+    return values.begin() + static_cast<std::ptrdiff_t>(group * values.size() / groups);
+  };
   for (std::size_t group = 0; group < groups; ++group) {
-    const auto begin = values.begin() + group * values.size() / groups;
-    const auto end = values.begin() + (group + 1) * values.size() / groups;
+    const auto begin = start(group), end = start(group + 1);
     if (!std::all_of(begin, end, [](double value) { return value > 0; })) return std::nullopt;
     logs.push_back(std::log(end - begin == 1 ? *begin : Median({begin, end})));
   }
@@ -66,7 +69,7 @@ std::optional<std::vector<double>> Logarithms(const std::vector<double>& values)
 }
 
 double NthSmallest(std::vector<double>& values, std::size_t n) {
-  std::nth_element(values.begin(), values.begin() + n, values.end());
+  std::nth_element(values.begin(), values.begin() + static_cast<std::ptrdiff_t>(n), values.end());
   return values[n];
 }
 
@@ -82,7 +85,8 @@ std::optional<IntervalRank> IntervalRank95(int n, int m) {
   return rank;
 }
 
-std::optional<Shift> MeasureShift(std::vector<double> base, std::vector<double> fresh) {
+std::optional<Shift> MeasureShift(const std::vector<double>& base,
+                                  const std::vector<double>& fresh) {
   if (std::min(base.size(), fresh.size()) < kLeastClean) return std::nullopt;
   const auto base_logs = Logarithms(base), fresh_logs = Logarithms(fresh);
   if (!base_logs || !fresh_logs) return std::nullopt;

@@ -30,7 +30,8 @@ inline constexpr int kLeastClean = 4;
 // repetitions that are exchangeable but for the shift. Standard error: the interval's length over
 // twice the normal quantile of its exact level (Lehmann, same journal, 34 (1963) 1507).
 // Both are of the noise WITHIN the two runs; what runs differ by is noise.h.
-std::optional<Shift> MeasureShift(std::vector<double> base, std::vector<double> fresh);
+std::optional<Shift> MeasureShift(const std::vector<double>& base,
+                                  const std::vector<double>& fresh);
 
 // The `cut` smallest and largest of n x m sorted differences lie outside the interval, which then
 // covers with `level`.
