@@ -3,65 +3,19 @@
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <cmath>
-#include <filesystem>
-#include <fstream>
 #include <sstream>
 
 #include "baselines/compatible.h"
-#include "baselines/stored_run.h"
 #include "counters/error.h"
+#include "tests/small_run.h"
 
 namespace dlroof {
 namespace {
 
 using testing::ElementsAre;
 using testing::HasSubstr;
-
-Machine SmallMachine(const std::string& measured_at = "2020-01-01T00:00:00Z", double speed = 1) {
-  Machine machine;
-  machine.device = "cpu";
-  machine.name = "test";
-  machine.fingerprint = "00";
-  machine.measured_at = measured_at;
-  CeilingSet& all = machine.by_threads[2];
-  all.flops["fp32.vector"] = {.per_second = 100 * speed, .how = "fake", .proved = true};
-  all.bytes[Level::kDram] = {.per_second = 10 * speed, .how = "fake", .proved = true};
-  return machine;
-}
-
-std::string Name(const std::string& problem) {
-  return fmt::format("Conv2D/cpu/onednn/fwd/f32/{}", problem);
-}
-
-// 9 clean repetitions that scatter by 1 % around `seconds`; 100 flop and 1 byte: at a speed of 1
-// the roof takes 1 s.
-Record Measured(const std::string& problem, double seconds, int clean = 9) {
-  Record record;
-  record.name = Name(problem);
-  SplitName(record);
-  record.threads = 2;
-  record.cache = "cold";
-  record.algorithm = "brgemm";
-  for (int i = 0; i < 9; ++i)
-    record.repetitions.push_back(
-        {.seconds = seconds * (1 + 0.01 * (i - 4) / 4), .iterations = 3, .disturbed = i >= clean});
-  Work& work = record.work[Provenance::kModelled];
-  work.flops["fp32.vector"] = 100;
-  work.bytes[Level::kDram] = 1;
-  work.launches = 1;
-  return record;
-}
-
-NamedRun RunOf(const std::string& where, const std::vector<Record>& records) {
-  NamedRun run{where, {}};
-  run.file.context["dlroof"] = {{"schema", kSchema}, {"conventions", {{"flops", "fma is 2"}}}};
-  run.file.machines = {SmallMachine()};
-  run.file.records = records;
-  return run;
-}
 
 // Noise that is known keeps single benchmarks apart from what other tests look at.
 CompareOptions Options(double min_effect = 0.03) {
@@ -305,40 +259,6 @@ TEST(Compare, PercentOfRoofThatFellIsAnAlertOfItsOwn) {
   EXPECT_THAT(result.rows[0].alerts[0].text, HasSubstr("fell from 50.0 to 40.0"));
 }
 
-TEST(FindChanges, NamesWhatElseChanged) {
-  const auto base = Measured("n0", 2);
-  auto fresh = Measured("n0", 2, 3);
-  auto base_machine = SmallMachine(), fresh_machine = SmallMachine();
-  base_machine.by_threads[2].flops["fp32.vector"].clock_hz = 3e9;
-  fresh_machine.by_threads[2].flops["fp32.vector"].clock_hz = 2.4e9;
-  fresh.algorithm = "ref";
-  fresh.work[Provenance::kModelled].flops["fp32.vector"] = 250;
-  fresh.work[Provenance::kModelled].launches = 4;
-  const auto changes = FindChanges(base, &base_machine, fresh, &fresh_machine);
-  std::vector<std::string> kinds;
-  for (const auto& change : changes) kinds.emplace_back(Key(change.kind));
-  EXPECT_THAT(kinds, ElementsAre("algorithm", "flops", "launches", "clock", "disturbed"));
-  EXPECT_THAT(
-      WhyItMoved(changes),
-      HasSubstr("algorithm changed from 'brgemm' to 'ref'; fp32.vector FLOPs (modelled) grew "
-                "2.50-fold, from 100 FLOP to 250 FLOP; launches (modelled) changed from 1 to "
-                "4; the clock under the fp32.vector ceiling fell by 20.0 %, from 3.00 GHz to "
-                "2.40 GHz; disturbed: 6 of 9 repetitions, before 0 of 9"));
-  EXPECT_THAT(WhyItMoved({}), HasSubstr("unexplained"));
-}
-
-TEST(FindChanges, CountersHaveATolerance) {
-  auto base = Measured("n0", 2), fresh = base;
-  base.work[Provenance::kMeasured].bytes[Level::kL2] = 100;
-  fresh.work[Provenance::kMeasured].bytes[Level::kL2] = 104;
-  EXPECT_TRUE(FindChanges(base, nullptr, fresh, nullptr).empty());
-  fresh.work[Provenance::kMeasured].bytes[Level::kL2] = 90;
-  const auto changes = FindChanges(base, nullptr, fresh, nullptr);
-  ASSERT_EQ(changes.size(), 1);
-  EXPECT_EQ(changes[0].level, Level::kL2);
-  EXPECT_THAT(changes[0].text, HasSubstr("l2 bytes (measured) fell by 10.0 %"));
-}
-
 TEST(ContextChanges, NamesWhatElseDiffers) {
   RunFile base, fresh;
   base.context["dlroof"] = {{"commit", "a"}, {"libraries", {{"onednn", "3.2"}}}};
@@ -348,59 +268,6 @@ TEST(ContextChanges, NamesWhatElseDiffers) {
   EXPECT_THAT(ContextChanges(base, fresh),
               ElementsAre("commit: a -> b", "libraries onednn: 3.2 -> 3.3",
                           "environment OMP_NUM_THREADS: none -> 2"));
-}
-
-class StoredRuns : public testing::Test {
- protected:
-  StoredRuns()
-      : folder_(std::filesystem::temp_directory_path() /
-                fmt::format("dlroof_stored_{}", getpid())) {
-    std::filesystem::create_directories(folder_ / "machine");
-  }
-  ~StoredRuns() override { std::filesystem::remove_all(folder_); }
-
-  void Store(const std::string& name, NamedRun run, const std::string& date) {
-    run.file.context["date"] = date;
-    std::ofstream(folder_ / "machine" / name) << ToJson(run.file).dump();
-  }
-
-  std::filesystem::path folder_;
-};
-
-TEST_F(StoredRuns, TheNewestOfTheMachineThatCanBeComparedIsTheBaseline) {
-  const auto mine = RunOf("new.json", {Measured("n0", 2)});
-  auto foreign = mine, other = mine;
-  foreign.file.machines[0].fingerprint = "11";
-  other.file.records[0].name = "other";
-  Store("a.json", mine, "2026-01-01T10:00:00+00:00");
-  Store("b.json", mine, "2026-01-01T10:30:00+02:00");  // 8:30 UTC: older
-  Store("c.json", foreign, "2026-02-01T10:00:00+00:00");
-  Store("d.json", other, "2026-02-01T10:00:00+00:00");
-  std::ofstream(folder_ / "study.json") << R"({"table": []})";
-  std::ostringstream warnings;
-  const auto found = FindBaseline(folder_, mine, {}, warnings);
-  EXPECT_THAT(found.base.where, HasSubstr("a.json"));
-  EXPECT_EQ(found.all.size(), 2);
-  EXPECT_THAT(warnings.str(), HasSubstr("d.json and new.json have no benchmark in common"));
-}
-
-TEST_F(StoredRuns, NothingFoundSaysWhereAndForWhom) {
-  const auto mine = RunOf("new.json", {Measured("n0", 2)});
-  std::ostringstream warnings;
-  const auto refusal = [&](const std::filesystem::path& folder, const NamedRun& run) {
-    try {
-      FindBaseline(folder, run, {}, warnings);
-    } catch (const BadInput& error) {
-      return std::string(error.what());
-    }
-    return std::string("found");
-  };
-  EXPECT_THAT(refusal(folder_, mine),
-              HasSubstr("none of 0 JSON files is a run of this machine (00)"));
-  EXPECT_THAT(refusal(folder_ / "none", mine), HasSubstr("not a folder"));
-  auto nameless = mine;
-  nameless.file.machines.clear();
-  EXPECT_THAT(refusal(folder_, nameless), HasSubstr("names no machine"));
 }
 
 TEST(ShiftsBetweenRuns, AreWhatIsLeftOfCommonMovement) {
