@@ -165,7 +165,16 @@ void AddCompareCommand(CLI::App& program, int& exit_code) {
                       "file with a line 'base-name new-name' per renamed benchmark");
   command->add_option("--format", flags->format, "table, markdown, json, junit or sarif (table)")
       ->check(CLI::IsMember({"table", "markdown", "json", "junit", "sarif"}));
-  command->callback([flags, &exit_code] { exit_code = RunCompare(*flags); });
+  command->callback([flags, &exit_code] {
+    try {
+      exit_code = RunCompare(*flags);
+    } catch (const BadInput&) {
+      throw;
+    } catch (const std::exception& error) {
+      // Exit code 1 would say that something is slower.
+      throw BadInput(fmt::format("compare: {}", error.what()));
+    }
+  });
 }
 
 }  // namespace dlroof
