@@ -11,6 +11,7 @@ int TerminalColumns();
 
 void AddMachineCommand(CLI::App& program, int& exit_code);
 void AddReportCommand(CLI::App& program, int& exit_code);
+void AddCompareCommand(CLI::App& program, int& exit_code);
 void AddDoctorCommand(CLI::App& program, int& exit_code);
 
 }  // namespace dlroof

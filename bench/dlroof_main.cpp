@@ -26,6 +26,7 @@ int Run(int argc, char** argv) {
   int exit_code = 0;
   AddMachineCommand(program, exit_code);
   AddReportCommand(program, exit_code);
+  AddCompareCommand(program, exit_code);
   AddDoctorCommand(program, exit_code);
   try {
     program.parse(argc, argv);

@@ -18,12 +18,12 @@ std::optional<std::pair<double, double>> MedianInterval95(std::vector<double> va
   const std::size_t n = values.size();
   const auto count = static_cast<double>(n);
   // P(at most k of n values lie below the median), k = 0, 1, ...: in logarithms, 2^-n underflows.
-  double tail = 0;
+  double tail = 0, log_exactly = -count * std::log(2.0);
   std::size_t cut = 0;  // values left out at each end
   for (std::size_t k = 0; 2 * k < n; ++k) {
     const auto below = static_cast<double>(k);
-    tail += std::exp(std::lgamma(count + 1) - std::lgamma(below + 1) -
-                     std::lgamma(count - below + 1) - count * std::log(2.0));
+    tail += std::exp(log_exactly);
+    log_exactly += std::log((count - below) / (below + 1));
     if (2 * tail > 0.05) break;
     cut = k + 1;
   }

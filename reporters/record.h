@@ -45,6 +45,7 @@ struct Record {
   std::string verified;   // how the output was checked; empty when it was not
   std::string repro;      // arguments of benchdnn that time the same call; empty: it cannot
   int threads = 0;        // 0: not known (plain Google Benchmark file)
+  std::string time_unit;  // of a plain Google Benchmark entry, "ns"; empty: not known
   std::string cache;      // "warm", "cold", "cold-weights"; empty: not known
   std::optional<double> evicted_bytes;  // [byte] dropped from all caches before each call
   std::optional<unsigned> seed;

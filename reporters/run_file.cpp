@@ -6,10 +6,12 @@
 #include <filesystem>
 #include <fstream>
 #include <ostream>
+#include <set>
 #include <sstream>
 
 #include "counters/json_reader.h"
 #include "reporters/cut_json.h"
+#include "reporters/large_run_file.h"
 #include "reporters/model.h"
 #include "reporters/record_json.h"
 #include "reporters/work_counters.h"
@@ -46,10 +48,9 @@ void ReadCounters(const std::map<std::string, double>& counters, Record& record)
     record.cache = *cache == 0 ? "warm" : *cache == 1 ? "cold" : "cold-weights";
 }
 
-double SecondsPerUnit(const JsonReader& entry) {
+double SecondsPerUnit(const JsonReader& entry, const std::string& text) {
   constexpr std::array<std::pair<std::string_view, double>, 4> kUnits = {
       {{"ns", 1e-9}, {"us", 1e-6}, {"ms", 1e-3}, {"s", 1}}};
-  const auto text = entry.TextOr("time_unit", "ns");
   for (const auto& [unit, seconds] : kUnits)
     if (unit == text) return seconds;
   entry.Refuse("time_unit", "ns, us, ms or s");
@@ -63,7 +64,8 @@ Entry EntryFromJson(const JsonReader& at) {
                   (at.Has("skipped") && at.Flag("skipped"));
   entry.message = at.TextOr("error_message", at.TextOr("skip_message", ""));
   if (entry.skipped) return entry;
-  const double unit = SecondsPerUnit(at);
+  entry.time_unit = at.TextOr("time_unit", "ns");
+  const double unit = SecondsPerUnit(at, entry.time_unit);
   entry.seconds = at.Number("real_time") * unit;
   if (entry.seconds < 0) at.Refuse("real_time", "a time of at least 0");
   entry.main_cpu_seconds = at.Number("cpu_time") * unit;
@@ -73,18 +75,40 @@ Entry EntryFromJson(const JsonReader& at) {
   return entry;
 }
 
+// What Google Benchmark writes of one benchmark: repetitions 0, 1, ... of one unit. The same number
+// twice is two benchmarks of one name, or two files in one.
+void CheckRepetition(const JsonReader& at, const std::vector<Entry>& group,
+                     std::set<double>& repetitions) {
+  const Entry& entry = group.back();
+  const auto index = at.OptionalNumber("repetition_index");
+  if (index && !repetitions.insert(*index).second)
+    throw BadInput(
+        fmt::format("{}: '{}' has its repetition {:.0f} twice: two benchmarks of one name?",
+                    at.where(), entry.name, *index));
+  const Entry& first = group.front();
+  if (!entry.skipped && !first.skipped && first.time_unit != entry.time_unit)
+    throw BadInput(fmt::format("{}: 'time_unit': '{}' is in {} here and in {} before", at.where(),
+                               entry.name, entry.time_unit, first.time_unit));
+}
+
 // Entries of one benchmark may be apart (random interleaving of other tools): grouped by name,
 // first seen first.
 std::vector<Record> RecordsFromBenchmarks(const JsonReader& file) {
   std::vector<std::vector<Entry>> groups;
+  std::vector<std::set<double>> repetitions;
   std::map<std::string, size_t> group_of;
   for (size_t i = 0; i < file.Array("benchmarks").size(); ++i) {
     const JsonReader at = file.Item("benchmarks", i);
     if (at.TextOr("run_type", "iteration") != "iteration") continue;
     Entry entry = EntryFromJson(at);
     const auto [found, added] = group_of.try_emplace(entry.name, groups.size());
-    if (added) groups.emplace_back();
-    groups[found->second].push_back(std::move(entry));
+    if (added) {
+      groups.emplace_back();
+      repetitions.emplace_back();
+    }
+    auto& group = groups[found->second];
+    group.push_back(std::move(entry));
+    CheckRepetition(at, group, repetitions[found->second]);
   }
   std::vector<Record> records;
   records.reserve(groups.size());
@@ -125,12 +149,15 @@ RunFile FromJson(const json& whole, const std::string& where, bool cut) {
 }  // namespace
 
 std::string BareName(const std::string& name) {
-  constexpr std::array<std::string_view, 8> kSuffixes = {
-      "/real_time", "/process_time", "/manual_time",      "/iterations:",
-      "/repeats:",  "/min_time:",    "/min_warmup_time:", "/threads:"};
+  constexpr std::array<std::string_view, 7> kSuffixes = {
+      "/real_time", "/process_time", "/manual_time",     "/iterations:",
+      "/repeats:",  "/min_time:",    "/min_warmup_time:"};
   size_t end = name.size();
   for (const auto suffix : kSuffixes) end = std::min(end, name.find(suffix));
-  return name.substr(0, end);
+  // The number of threads comes last and tells benchmarks apart.
+  const size_t threads = name.rfind("/threads:");
+  if (threads == std::string::npos || threads < end) return name.substr(0, end);
+  return name.substr(0, end) + name.substr(threads);
 }
 
 Record RecordFromEntries(const std::vector<Entry>& entries) {
@@ -151,6 +178,7 @@ Record RecordFromEntries(const std::vector<Entry>& entries) {
     repetition.run_delay_seconds = Find(entry.counters, kRunDelayCounter);
     repetition.iterations = entry.iterations;
     record.repetitions.push_back(repetition);
+    record.time_unit = entry.time_unit;
     ReadLabel(entry.label, record);
     ReadCounters(entry.counters, record);
   }
@@ -193,6 +221,12 @@ RunFile ParseRunFile(const std::string& text, const std::string& where, std::ost
 
 RunFile ReadRunFile(const std::string& path, std::ostream& warnings) {
   std::ifstream file(path, std::ios::binary);
+  // Only what can be read again: a pipe cannot.
+  if (std::error_code none; file.is_open() && std::filesystem::is_regular_file(path, none)) {
+    if (auto run = ReadLargeRunFile(file, path)) return std::move(*run);
+    file.clear();
+    file.seekg(0);
+  }
   std::ostringstream text;
   // A directory opens and fails at the first read; an empty file only sets failbit.
   if (!file.is_open() || (!(text << file.rdbuf()) && file.bad()) ||

@@ -31,13 +31,14 @@ struct Entry {
   double seconds = 0;           // [s] wall, per call
   double main_cpu_seconds = 0;  // [s] per call
   double iterations = 0;
+  std::string time_unit;  // of the file it was read from; empty: none
   std::string label;
   bool skipped = false;
   std::string message;  // why skipped
   std::map<std::string, double> counters;
 };
 
-// All entries of one benchmark -> its record, disturbed repetitions marked.
+// All entries of one benchmark -> its record, disturbed repetitions marked. They share one unit.
 Record RecordFromEntries(const std::vector<Entry>& entries);
 
 // Messages of skipped benchmarks begin with one of these; any other message means failed.
@@ -47,7 +48,7 @@ inline constexpr const char* kWrongPrefix = "wrong: ";
 inline constexpr const char* kInterrupted = "interrupted";
 
 // A name without what Google Benchmark appends for its own settings ("/real_time", "/repeats:3",
-// ...).
+// ...), but with "/threads:2", which tells benchmarks apart.
 std::string BareName(const std::string& name);
 
 // "context", "machines", "records" (placed anew) and, where a counted suite was run, "models"

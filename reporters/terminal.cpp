@@ -61,26 +61,6 @@ std::string Numbers(const Row& row, const std::vector<int>& widths) {
   return line;
 }
 
-// The first column left-aligned, the others right-aligned. Where too little would be left of the
-// first, it gets a line of its own.
-void WriteAligned(const std::vector<Row>& rows, int width, std::ostream& out) {
-  std::vector<int> widths(rows.front().size(), 0);
-  for (const Row& row : rows)
-    for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], TextWidth(row[i]));
-  int numbers = 0;
-  for (std::size_t i = 1; i < widths.size(); ++i)
-    numbers += widths[i] + static_cast<int>(kGap.size());
-  const int room = width > 0 ? width - numbers : widths[0];
-  const bool own_line = room < std::min(widths[0], kLeastName);
-  const int name_width = own_line ? std::max(kLeastName, width) : std::min(widths[0], room);
-  for (const Row& row : rows) {
-    const auto name = ShortenMiddle(row[0], name_width);
-    const auto line = own_line ? name + "\n" + Numbers(row, widths)
-                               : name + Spaces(name_width - TextWidth(name)) + Numbers(row, widths);
-    out << line.substr(0, line.find_last_not_of(" \n") + 1) << '\n';
-  }
-}
-
 // The lowest of a record's roofs is the one that binds; its entry, null where nothing is placed.
 const json& BindingEntry(const json& record) {
   static const json null;
@@ -236,9 +216,33 @@ void WriteFixFirst(const json& model, bool& any, std::ostream& out) {
 
 }  // namespace
 
-int TextWidth(std::string_view utf8) { return static_cast<int>(Characters(utf8).size()); }
+void WriteAligned(const std::vector<Row>& rows, int width, std::ostream& out) {
+  std::vector<int> widths(rows.front().size(), 0);
+  for (const Row& row : rows)
+    for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], TextWidth(row[i]));
+  int numbers = 0;
+  for (std::size_t i = 1; i < widths.size(); ++i)
+    numbers += widths[i] + static_cast<int>(kGap.size());
+  const int room = width > 0 ? width - numbers : widths[0];
+  const bool own_line = room < std::min(widths[0], kLeastName);
+  const int name_width = own_line ? std::max(kLeastName, width) : std::min(widths[0], room);
+  for (const Row& row : rows) {
+    const auto name = ShortenMiddle(row[0], name_width);
+    const auto line = own_line ? name + "\n" + Numbers(row, widths)
+                               : name + Spaces(name_width - TextWidth(name)) + Numbers(row, widths);
+    out << line.substr(0, line.find_last_not_of(" \n") + 1) << '\n';
+  }
+}
+
+int TextWidth(std::string_view utf8) {
+  const bool ascii = std::all_of(utf8.begin(), utf8.end(),
+                                 [](char c) { return static_cast<unsigned char>(c) < 0x80; });
+  if (ascii) return static_cast<int>(utf8.size());
+  return static_cast<int>(Characters(utf8).size());
+}
 
 std::string ShortenMiddle(const std::string& utf8, int width) {
+  if (utf8.size() <= static_cast<std::size_t>(std::max(0, width))) return utf8;
   const auto characters = Characters(utf8);
   const auto count = static_cast<int>(characters.size());
   if (count <= width || width < 1) return utf8;
@@ -249,6 +253,15 @@ std::string ShortenMiddle(const std::string& utf8, int width) {
   text += "…";
   for (int i = count - tail; i < count; ++i) text += characters[i];
   return text;
+}
+
+bool IsUtf8(std::string_view text) {
+  for (std::size_t at = 0; at < text.size();) {
+    const auto length = CharacterLength(text, at);
+    if (length == 0) return false;
+    at += length;
+  }
+  return true;
 }
 
 std::string Printable(std::string_view text) {

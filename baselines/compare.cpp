@@ -1,0 +1,328 @@
+#include "baselines/compare.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <future>
+#include <thread>
+
+#include "baselines/compatible.h"
+#include "counters/order_statistics.h"
+#include "reporters/roofline.h"
+
+namespace dlroof {
+namespace {
+
+constexpr std::array<std::pair<Quantity, std::string_view>, 4> kQuantities = {
+    {{Quantity::kTime, "time"},
+     {Quantity::kBytes, "bytes"},
+     {Quantity::kFlops, "flops"},
+     {Quantity::kFraction, "fraction"}}};
+
+// Fewer are compared faster than a thread starts.
+constexpr std::size_t kPairsPerPart = 5000;
+
+std::vector<double> CleanSeconds(const Record& record) {
+  std::vector<double> seconds;
+  for (const auto& repetition : record.repetitions)
+    if (!repetition.disturbed) seconds.push_back(repetition.seconds);
+  return seconds;
+}
+
+// One side of a pair while it is compared.
+struct Side {
+  std::vector<double> clean;           // [s]
+  std::optional<double> median;        // [s]
+  std::optional<double> fraction;      // [1] of the binding roof
+  std::optional<double> roof_seconds;  // [s]
+};
+
+Side Look(const Record& record, const Machine* machine) {
+  Side side;
+  side.clean = CleanSeconds(record);
+  if (!side.clean.empty()) side.median = Median(side.clean);
+  if (machine == nullptr || record.work.empty()) return side;
+  const auto placed = Place(record, machine).time;
+  if (placed && placed->gap) {
+    side.fraction = 1 / *placed->gap;
+    side.roof_seconds = placed->seconds / *placed->gap;
+  }
+  return side;
+}
+
+std::string StatusText(const Record& record) {
+  return fmt::format("{}{}{}", Key(record.status), record.reason.empty() ? "" : ": ",
+                     record.reason);
+}
+
+// Sets the verdict of what needs no statistics; false for what does.
+bool DecideByStatus(Comparison& row) {
+  if (row.fresh == nullptr) {
+    row.verdict = Verdict::kGone;
+    row.reason = "only in BASE";
+  } else if (row.base == nullptr) {
+    row.verdict = Verdict::kNew;
+    row.reason = "only in NEW";
+    if (row.fresh->status != Status::kOk) row.reason += ", " + StatusText(*row.fresh);
+  } else if (row.fresh->status != Status::kOk) {
+    row.verdict = Verdict::kFailed;
+    row.newly_failed = row.base->status == Status::kOk;
+    row.reason = StatusText(*row.fresh) + (row.newly_failed ? "" : " (in BASE too)");
+  } else if (row.base->status != Status::kOk) {
+    row.verdict = Verdict::kNew;
+    row.reason = "in BASE it is " + StatusText(*row.base);
+  } else {
+    return false;
+  }
+  return true;
+}
+
+// A file beside itself, or a copy: whatever their spread, such repetitions cannot have moved.
+bool IsOneMeasurement(const Comparison& row) {
+  return CleanSeconds(*row.base) == CleanSeconds(*row.fresh);
+}
+
+std::string TooFew(const Comparison& row, const Side& base, const Side& fresh) {
+  const auto least = std::min(base.clean.size(), fresh.clean.size());
+  if (least >= kLeastClean) return "a time of 0 has no ratio";
+  return fmt::format(
+      "clean repetitions: {} of {} in BASE, {} of {} in NEW; at least {} are needed in "
+      "each",
+      base.clean.size(), row.base->repetitions.size(), fresh.clean.size(),
+      row.fresh->repetitions.size(), kLeastClean);
+}
+
+// All that is compared of one run file pair, before and after the verdicts.
+class Comparing {
+ public:
+  Comparing(const NamedRun& base, const NamedRun& fresh, const CompareOptions& options)
+      : base_(base), fresh_(fresh), options_(options) {}
+
+  // Each pair by itself; many of them on all CPUs.
+  void Add(const std::vector<PairedRecord>& pairs) {
+    rows_.resize(pairs.size());
+    std::vector<std::optional<Measured>> measured(pairs.size());
+    const auto look = [&](std::size_t begin, std::size_t end) {
+      for (std::size_t i = begin; i < end; ++i) {
+        rows_[i].base = pairs[i].base;
+        rows_[i].fresh = pairs[i].fresh;
+        if (!DecideByStatus(rows_[i])) measured[i] = Measure(rows_[i]);
+      }
+    };
+    const std::size_t parts = std::clamp<std::size_t>(
+        pairs.size() / kPairsPerPart, 1, std::max(1U, std::thread::hardware_concurrency()));
+    std::vector<std::future<void>> others;
+    for (std::size_t part = 1; part < parts; ++part)
+      others.push_back(std::async(std::launch::async, look, part * pairs.size() / parts,
+                                  (part + 1) * pairs.size() / parts));
+    look(0, pairs.size() / parts);
+    for (auto& other : others) other.get();
+    for (std::size_t i = 0; i < pairs.size(); ++i) {
+      if (!measured[i]) continue;
+      measured[i]->row = i;
+      measured_.push_back(*measured[i]);
+    }
+  }
+
+  CompareResult Finish(std::vector<Shift> stored) {
+    CompareResult result;
+    JudgeMain(std::move(stored), result);
+    if (options_.on.count(Quantity::kFraction) > 0) AlertOnFraction();
+    for (auto& row : rows_) {
+      AlertOnCounts(row);
+      ++result.count[row.verdict];
+      result.alerts += static_cast<int>(row.alerts.size());
+    }
+    result.rows = std::move(rows_);
+    result.across_machines = options_.across_machines;
+    result.context = ContextChanges(base_.file, fresh_.file);
+    result.exit_code = ExitCode(result);
+    return result;
+  }
+
+ private:
+  struct Measured {
+    std::size_t row = 0;
+    Candidate candidate;
+    std::optional<double> roof;  // [1] logarithm of the roof times' ratio, from whatever ceilings
+  };
+
+  // Absent, with the row's reason, where there is nothing to judge.
+  std::optional<Measured> Measure(Comparison& row) const {
+    const auto* base_machine = MachineFor(base_.file, *row.base);
+    const auto* fresh_machine = MachineFor(fresh_.file, *row.fresh);
+    const Side base = Look(*row.base, base_machine), fresh = Look(*row.fresh, fresh_machine);
+    row.base_seconds = base.median;
+    row.fresh_seconds = fresh.median;
+    row.base_fraction = base.fraction;
+    row.fresh_fraction = fresh.fraction;
+    row.changes = FindChanges(*row.base, base_machine, *row.fresh, fresh_machine);
+    const auto shift = MeasureShift(base.clean, fresh.clean);
+    if (!shift) {
+      row.reason = TooFew(row, base, fresh);
+      return std::nullopt;
+    }
+    row.cliffs_delta = shift->cliffs_delta;
+    const bool roofs = base.roof_seconds && fresh.roof_seconds;
+    if (options_.across_machines && !roofs) {
+      row.reason = fmt::format("no percent of roof in {}", base.roof_seconds ? "NEW" : "BASE");
+      return std::nullopt;
+    }
+    Measured measured{0, {*shift, std::nullopt}, std::nullopt};
+    if (roofs) measured.roof = std::log(*fresh.roof_seconds / *base.roof_seconds);
+    // Ceilings that both runs took from one measurement say nothing of what changed between them.
+    if (roofs && base_machine->measured_at != fresh_machine->measured_at)
+      measured.candidate.roof_log_ratio = measured.roof;
+    return measured;
+  }
+
+  static Candidate AgainstRoof(const Measured& measured) {
+    Candidate candidate{measured.candidate.shift, std::nullopt};
+    candidate.shift.log_ratio -= *measured.roof;
+    candidate.shift.ci95.first -= *measured.roof;
+    candidate.shift.ci95.second -= *measured.roof;
+    return candidate;
+  }
+
+  void JudgeMain(std::vector<Shift> stored, CompareResult& result) {
+    const bool across = options_.across_machines;
+    std::vector<Candidate> candidates;
+    candidates.reserve(measured_.size());
+    for (const auto& measured : measured_)
+      candidates.push_back(across ? AgainstRoof(measured) : measured.candidate);
+    Judged judged =
+        Judge(candidates, {options_.min_effect, options_.run_noise, std::move(stored), !across});
+    for (std::size_t i = 0; i < measured_.size(); ++i) {
+      Comparison& row = rows_[measured_[i].row];
+      row.verdict = judged.each[i].verdict;
+      row.reason = judged.each[i].reason;
+      if (row.verdict == Verdict::kAmbiguous && IsOneMeasurement(row)) {
+        row.verdict = Verdict::kSame;
+        row.reason = "both files hold the very same repetitions: one measurement, not two";
+      }
+      row.judgement = std::move(judged.each[i]);
+    }
+    result.min_effect = judged.min_effect;
+    result.min_effect_from = std::move(judged.min_effect_from);
+    result.noise = std::move(judged.noise);
+    if (judged.common && std::abs(judged.common->log_ratio) >= std::log1p(judged.min_effect) / 2)
+      result.common = judged.common;
+  }
+
+  void AlertOnFraction() {
+    std::vector<Candidate> candidates;
+    std::vector<std::size_t> rows;
+    for (const auto& measured : measured_) {
+      if (!measured.roof) continue;
+      candidates.push_back(AgainstRoof(measured));
+      rows.push_back(measured.row);
+    }
+    fractions_judged_ = !rows.empty();
+    const auto judged = Judge(candidates, {options_.min_effect, options_.run_noise, {}, false});
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      Comparison& row = rows_[rows[i]];
+      if (judged.each[i].verdict == Verdict::kSlower)
+        row.alerts.push_back({Quantity::kFraction,
+                              fmt::format("percent of roof fell from {:.1f} to {:.1f}",
+                                          100 * *row.base_fraction, 100 * *row.fresh_fraction)});
+    }
+  }
+
+  void AlertOnCounts(Comparison& row) const {
+    for (const auto& change : row.changes) {
+      const bool counts = change.kind == ChangeKind::kBytes || change.kind == ChangeKind::kFlops;
+      const auto on = change.kind == ChangeKind::kBytes ? Quantity::kBytes : Quantity::kFlops;
+      // Without a ratio it grew from none.
+      if (counts && options_.on.count(on) > 0 && change.ratio.value_or(2) > 1)
+        row.alerts.push_back({on, change.text});
+    }
+  }
+
+  bool CountsJudged(const CompareResult& result) const {
+    const auto known = [&](const auto& get) {
+      return std::any_of(result.rows.begin(), result.rows.end(), [&](const Comparison& row) {
+        if (row.base == nullptr || row.fresh == nullptr) return false;
+        return std::any_of(AllProvenances().begin(), AllProvenances().end(), [&](Provenance from) {
+          const auto a = row.base->work.find(from), b = row.fresh->work.find(from);
+          return a != row.base->work.end() && b != row.fresh->work.end() &&
+                 !get(a->second).empty() && !get(b->second).empty();
+        });
+      });
+    };
+    return (options_.on.count(Quantity::kBytes) > 0 &&
+            known([](const Work& work) { return work.bytes; })) ||
+           (options_.on.count(Quantity::kFlops) > 0 &&
+            known([](const Work& work) { return work.flops; }));
+  }
+
+  int ExitCode(const CompareResult& result) const {
+    const bool time = options_.on.count(Quantity::kTime) > 0;
+    const auto has = [&](Verdict verdict) { return result.count.count(verdict) > 0; };
+    const bool failed = std::any_of(result.rows.begin(), result.rows.end(),
+                                    [](const auto& row) { return row.newly_failed; });
+    if (failed || result.alerts > 0 || (time && has(Verdict::kSlower))) return 1;
+    const bool timed = has(Verdict::kSame) || has(Verdict::kFaster) || has(Verdict::kSlower);
+    return (time && timed) || fractions_judged_ || CountsJudged(result) ? 0 : 3;
+  }
+
+  const NamedRun& base_;
+  const NamedRun& fresh_;
+  const CompareOptions& options_;
+  std::vector<Comparison> rows_;
+  std::vector<Measured> measured_;
+  bool fractions_judged_ = false;
+};
+
+}  // namespace
+
+std::string_view Key(Quantity quantity) {
+  return std::find_if(kQuantities.begin(), kQuantities.end(),
+                      [&](const auto& row) { return row.first == quantity; })
+      ->second;
+}
+
+std::optional<Quantity> QuantityFromKey(std::string_view key) {
+  for (const auto& [quantity, text] : kQuantities)
+    if (text == key) return quantity;
+  return std::nullopt;
+}
+
+std::string Comparison::Why() const {
+  const bool moved = verdict == Verdict::kSlower || verdict == Verdict::kFaster;
+  return moved || !changes.empty() ? WhyItMoved(changes) : "";
+}
+
+CompareResult Compare(const NamedRun& base, const NamedRun& fresh, const CompareOptions& options,
+                      const std::vector<NamedRun>& stored) {
+  const auto pairs = PairRecords(base, fresh, options.names);
+  CheckComparable(base, fresh, pairs, options.across_machines);
+  Comparing comparing(base, fresh, options);
+  comparing.Add(pairs);
+  return comparing.Finish(ShiftsBetweenRuns(stored));
+}
+
+std::vector<Shift> ShiftsBetweenRuns(const std::vector<NamedRun>& runs) {
+  std::vector<Shift> all;
+  for (std::size_t i = 1; i < runs.size(); ++i) {
+    std::vector<Shift> shifts;
+    std::vector<double> logs;
+    for (const auto& pair : PairRecords(runs[i - 1], runs[i], {})) {
+      if (pair.base == nullptr || pair.fresh == nullptr || pair.base->status != Status::kOk ||
+          pair.fresh->status != Status::kOk)
+        continue;
+      if (const auto shift = MeasureShift(CleanSeconds(*pair.base), CleanSeconds(*pair.fresh))) {
+        shifts.push_back(*shift);
+        logs.push_back(shift->log_ratio);
+      }
+    }
+    if (shifts.empty()) continue;
+    const double centre = Median(std::move(logs));
+    for (auto& shift : shifts) shift.log_ratio -= centre;
+    all.insert(all.end(), shifts.begin(), shifts.end());
+  }
+  return all;
+}
+
+}  // namespace dlroof

@@ -1,0 +1,83 @@
+// Two runs of the same benchmarks: a verdict for each, how sure it is, and why it moved. Pure.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "baselines/cause.h"
+#include "baselines/judge.h"
+#include "baselines/paired_record.h"
+
+namespace dlroof {
+
+// What may raise an alarm.
+enum class Quantity { kTime, kBytes, kFlops, kFraction };
+std::string_view Key(Quantity quantity);
+std::optional<Quantity> QuantityFromKey(std::string_view key);
+
+struct CompareOptions {
+  std::optional<double> min_effect;  // [1] as in JudgeSettings
+  std::optional<double> run_noise;   // [1] as in JudgeSettings
+  bool across_machines = false;      // judge percent of roof, not seconds
+  std::set<Quantity> on = {Quantity::kTime};
+  NameMap names;
+};
+
+// A quantity of one benchmark that got worse and was asked for: bytes or FLOPs that grew, percent
+// of roof that fell.
+struct Alert {
+  Quantity on = Quantity::kBytes;
+  std::string text;
+};
+
+// One benchmark. The records are those of the compared run files, which must outlive it.
+struct Comparison {
+  const Record* base = nullptr;   // null: new
+  const Record* fresh = nullptr;  // null: gone
+  Verdict verdict = Verdict::kInsufficient;
+  std::string reason;  // why not same, faster or slower
+  // Of seconds; across machines of the distance from the roof (1 / percent of roof): above 1 is
+  // worse either way.
+  std::optional<Judgement> judgement;
+  std::optional<double> cliffs_delta;                   // [1] effect size of the repetitions
+  std::optional<double> base_seconds, fresh_seconds;    // [s] medians of clean repetitions
+  std::optional<double> base_fraction, fresh_fraction;  // [1] of the binding roof, where proved
+  bool newly_failed = false;  // was ok in BASE, and cannot be timed in NEW
+  std::vector<Change> changes;
+  std::vector<Alert> alerts;
+
+  const std::string& name() const { return fresh != nullptr ? fresh->name : base->name; }
+  // What moved it, or that nothing known did; empty unless it is slower or faster, or something
+  // changed.
+  std::string Why() const;
+};
+
+struct CompareResult {
+  std::vector<Comparison> rows;  // NEW's order, then what is gone
+  double min_effect = 0;         // [1]
+  std::string min_effect_from;
+  RunNoise noise;
+  std::optional<CommonShift> common;  // found, and as large as half of the minimum effect
+  std::vector<std::string> context;   // what else differs between the runs (compatible.h)
+  bool across_machines = false;
+  std::map<Verdict, int> count;  // [1] rows
+  int alerts = 0;                // [1]
+  // 0 nothing asked for got worse, 1 something did (slower, newly failed, or an alert), 3 nothing
+  // got worse, but nothing could be judged
+  int exit_code = 0;
+};
+
+// `stored`: older runs of the same machine, oldest first, for its noise; may be empty. Throws
+// BadInput as PairRecords and CheckComparable do.
+CompareResult Compare(const NamedRun& base, const NamedRun& fresh, const CompareOptions& options,
+                      const std::vector<NamedRun>& stored = {});
+
+// How much each benchmark moved between neighbouring runs, less what all moved: what is left of
+// runs of one machine is its noise (and the few true changes).
+std::vector<Shift> ShiftsBetweenRuns(const std::vector<NamedRun>& runs);
+
+}  // namespace dlroof

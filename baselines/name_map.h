@@ -1,0 +1,17 @@
+// Which benchmark of BASE answers to which of NEW where their names differ.
+#pragma once
+
+#include <map>
+#include <string>
+
+namespace dlroof {
+
+// BASE's name -> NEW's name.
+using NameMap = std::map<std::string, std::string>;
+
+// One "base-name new-name" per line, apart by one space, or by a tab where names hold spaces; empty
+// lines and lines that begin with # are skipped. Throws BadInput, with `where` and the line, for
+// anything else and for a name given twice on one side.
+NameMap ParseNameMap(const std::string& text, const std::string& where);
+
+}  // namespace dlroof

@@ -1,0 +1,58 @@
+#include "baselines/paired_record.h"
+
+#include <fmt/format.h>
+
+#include <string_view>
+#include <unordered_map>
+
+#include "counters/error.h"
+
+namespace dlroof {
+namespace {
+
+using Index = std::unordered_map<std::string_view, const Record*>;
+
+Index IndexByName(const NamedRun& run) {
+  Index index;
+  index.reserve(run.file.records.size());
+  for (const auto& record : run.file.records)
+    if (!index.emplace(record.name, &record).second)
+      throw BadInput(fmt::format("{}: '{}' stands there twice: which of the two is meant?",
+                                 run.where, record.name));
+  return index;
+}
+
+}  // namespace
+
+std::vector<PairedRecord> PairRecords(const NamedRun& base, const NamedRun& fresh,
+                                      const NameMap& names) {
+  const Index bases = IndexByName(base), freshes = IndexByName(fresh);
+  Index base_of;  // NEW's name -> BASE's record
+  for (const auto& [name, record] : bases)
+    if (names.find(std::string(name)) == names.end()) base_of.emplace(name, record);
+  for (const auto& [base_name, fresh_name] : names) {
+    const auto from = bases.find(base_name);
+    if (from == bases.end())
+      throw BadInput(fmt::format("{}: has no benchmark '{}', which the name map asks for",
+                                 base.where, base_name));
+    if (freshes.find(fresh_name) == freshes.end())
+      throw BadInput(fmt::format("{}: has no benchmark '{}', which the name map asks for",
+                                 fresh.where, fresh_name));
+    base_of.insert_or_assign(fresh_name, from->second);
+  }
+  std::vector<PairedRecord> pairs;
+  pairs.reserve(fresh.file.records.size());
+  for (const auto& record : fresh.file.records) {
+    const auto found = base_of.find(record.name);
+    pairs.push_back({found == base_of.end() ? nullptr : found->second, &record});
+    if (found != base_of.end()) base_of.erase(found);
+  }
+  // What is left has no partner; a base record that gave its name away to a mapped one, neither.
+  std::unordered_map<const Record*, bool> paired;
+  for (const auto& pair : pairs) paired[pair.base] = true;
+  for (const auto& record : base.file.records)
+    if (paired.find(&record) == paired.end()) pairs.push_back({&record, nullptr});
+  return pairs;
+}
+
+}  // namespace dlroof

@@ -1,0 +1,117 @@
+#include "baselines/shift.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include "baselines/significance.h"
+#include "counters/order_statistics.h"
+
+namespace dlroof {
+namespace {
+
+constexpr int kLargestExact = 400;        // pairs; beyond them the approximation is good to 1e-3
+constexpr std::size_t kMostValues = 256;  // of a side; more are grouped
+
+// P(U <= u) for u = 0, 1, ...: U is the number of pairs whose NEW is smaller, all orders of n + m
+// values being alike. Adding one value at a time: the largest of all is NEW or BASE.
+std::vector<double> MannWhitneyCumulated(int n, int m) {
+  // ways[j][u]: orders of i BASE and j NEW values with U = u, for the i at hand.
+  std::vector<std::vector<double>> ways(m + 1, std::vector<double>(n * m + 1, 0.0));
+  for (auto& row : ways) row[0] = 1;
+  for (int i = 1; i <= n; ++i)
+    for (int j = 1; j <= m; ++j) {
+      // ways[j] still holds i - 1; a BASE value on top lies above all j NEW ones.
+      std::vector<double> next(n * m + 1, 0.0);
+      for (int u = 0; u <= i * j; ++u) next[u] = (u >= j ? ways[j][u - j] : 0) + ways[j - 1][u];
+      ways[j] = next;
+    }
+  double all = 0;
+  for (const double count : ways[m]) all += count;
+  std::vector<double> cumulated;
+  double sum = 0;
+  for (const double count : ways[m]) cumulated.push_back((sum += count) / all);
+  return cumulated;
+}
+
+std::optional<IntervalRank> ExactRank(int n, int m) {
+  const auto cumulated = MannWhitneyCumulated(n, m);
+  IntervalRank rank;
+  while (2 * cumulated[rank.cut] <= 0.05) {
+    rank.level = 1 - 2 * cumulated[rank.cut];
+    ++rank.cut;
+  }
+  return rank.cut > 0 ? std::optional(rank) : std::nullopt;
+}
+
+IntervalRank ApproximateRank(int n, int m) {
+  const double pairs = static_cast<double>(n) * m;
+  const double deviation = std::sqrt(pairs * (n + m + 1) / 12);
+  const double cut = std::floor(pairs / 2 - NormalQuantile(0.975) * deviation);
+  return {static_cast<int>(cut), 1 - 2 * NormalTail((pairs / 2 - cut + 0.5) / deviation)};
+}
+
+// Logarithms; of long samples the medians of equal, consecutive groups (batches also lose the
+// correlation of neighbours).
+std::optional<std::vector<double>> Logarithms(const std::vector<double>& values) {
+  std::vector<double> logs;
+  const std::size_t groups = std::min(values.size(), kMostValues);
+  logs.reserve(groups);
+  const auto start = [&](std::size_t group) {
+    return values.begin() + static_cast<std::ptrdiff_t>(group * values.size() / groups);
+  };
+  for (std::size_t group = 0; group < groups; ++group) {
+    const auto begin = start(group), end = start(group + 1);
+    if (!std::all_of(begin, end, [](double value) { return value > 0; })) return std::nullopt;
+    logs.push_back(std::log(end - begin == 1 ? *begin : Median({begin, end})));
+  }
+  return logs;
+}
+
+double NthSmallest(std::vector<double>& values, std::size_t n) {
+  std::nth_element(values.begin(), values.begin() + static_cast<std::ptrdiff_t>(n), values.end());
+  return values[n];
+}
+
+}  // namespace
+
+std::optional<IntervalRank> IntervalRank95(int n, int m) {
+  thread_local std::map<std::pair<int, int>, std::optional<IntervalRank>> known;
+  const auto [found, added] = known.try_emplace({std::min(n, m), std::max(n, m)});
+  if (added && n > 0 && m > 0)
+    found->second = n * m <= kLargestExact ? ExactRank(n, m) : ApproximateRank(n, m);
+  auto& rank = found->second;
+  if (added && rank) rank->quantile = NormalQuantile((1 + rank->level) / 2);
+  return rank;
+}
+
+std::optional<Shift> MeasureShift(const std::vector<double>& base,
+                                  const std::vector<double>& fresh) {
+  if (std::min(base.size(), fresh.size()) < kLeastClean) return std::nullopt;
+  const auto base_logs = Logarithms(base), fresh_logs = Logarithms(fresh);
+  if (!base_logs || !fresh_logs) return std::nullopt;
+  const auto n = static_cast<int>(base_logs->size()), m = static_cast<int>(fresh_logs->size());
+  const auto rank = IntervalRank95(n, m);
+  if (!rank) return std::nullopt;
+  std::vector<double> differences;
+  differences.reserve(base_logs->size() * fresh_logs->size());
+  int larger = 0, smaller = 0;
+  for (const double x : *base_logs)
+    for (const double y : *fresh_logs) {
+      differences.push_back(y - x);
+      larger += y > x ? 1 : 0;
+      smaller += y < x ? 1 : 0;
+    }
+  const std::size_t pairs = differences.size();
+  Shift shift;
+  shift.ci95 = {NthSmallest(differences, rank->cut - 1),
+                NthSmallest(differences, pairs - rank->cut)};
+  shift.log_ratio =
+      (NthSmallest(differences, (pairs - 1) / 2) + NthSmallest(differences, pairs / 2)) / 2;
+  shift.standard_error = (shift.ci95.second - shift.ci95.first) / (2 * rank->quantile);
+  shift.degrees = n + m - 2;
+  shift.cliffs_delta = static_cast<double>(larger - smaller) / static_cast<double>(pairs);
+  return shift;
+}
+
+}  // namespace dlroof

@@ -1,0 +1,47 @@
+// By what factor one sample of times is larger than another, and how sure that is. Pure.
+#pragma once
+
+#include <optional>
+#include <utility>
+#include <vector>
+
+namespace dlroof {
+
+// Natural logarithm of NEW / BASE: a ratio of 1.05 is a shift of 0.0488, and of 1 / 1.05 -0.0488.
+struct Shift {
+  double log_ratio = 0;            // [1] Hodges-Lehmann estimate: median of all differences
+  std::pair<double, double> ci95;  // [1] distribution-free, at least 95 % within these samples
+  double standard_error = 0;       // [1] from the interval's length (Lehmann)
+  int degrees = 0;                 // [1] of freedom of the standard error: n + m - 2
+  double cliffs_delta = 0;         // [1] P(new > base) - P(new < base), in [-1, 1]
+};
+
+// Fewer positive values than this on a side carry no 95 % interval: verdict `insufficient`.
+inline constexpr int kLeastClean = 4;
+
+// The shift of `fresh` against `base`, both [s], in the order measured. Absent when a side has
+// fewer than kLeastClean values, or one that is not positive.
+//
+// Estimate: Hodges and Lehmann, Annals of Mathematical Statistics 34 (1963) 598, on logarithms: it
+// gives the ratio that most pairs of repetitions show, a fifth of them may be wild, and needs 5 %
+// more repetitions than the mean where noise is Gaussian. Interval: the order statistics of the
+// n x m differences that the exact Mann-Whitney distribution allows (Hollander, Wolfe and Chicken,
+// Nonparametric Statistical Methods, 4.3), coverage at least 95 % whatever the distribution, for
+// repetitions that are exchangeable but for the shift. Standard error: the interval's length over
+// twice the normal quantile of its exact level (Lehmann, same journal, 34 (1963) 1507).
+// Both are of the noise WITHIN the two runs; what runs differ by is noise.h.
+std::optional<Shift> MeasureShift(const std::vector<double>& base,
+                                  const std::vector<double>& fresh);
+
+// The `cut` smallest and largest of n x m sorted differences lie outside the interval, which then
+// covers with `level`.
+struct IntervalRank {
+  int cut = 0;          // [1] 1: from the smallest to the largest difference
+  double level = 0;     // [1] exact up to 400 pairs, by the normal approximation beyond
+  double quantile = 0;  // [1] of the standard normal distribution at (1 + level) / 2
+};
+
+// The narrowest with a level of at least 95 %; absent when there is none (3 and 4 values).
+std::optional<IntervalRank> IntervalRank95(int n, int m);
+
+}  // namespace dlroof

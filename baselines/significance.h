@@ -1,0 +1,27 @@
+// Tails and quantiles of the normal and Student's t distribution, and the control of false
+// discoveries. Pure.
+#pragma once
+
+#include <vector>
+
+namespace dlroof {
+
+// P(Z > z), Z standard normal.
+double NormalTail(double z);
+// z with P(Z <= z) = probability, 0 < probability < 1; to 1e-9.
+double NormalQuantile(double probability);
+
+// P(|T| > t) of Student's t with `degrees` > 0 degrees of freedom, through the incomplete beta
+// function (NIST DLMF 8.17.22, 26.5.27 of Abramowitz and Stegun); relative error below 1e-10.
+double StudentTwoSided(double t, double degrees);
+// t with P(|T| > t) = 0.05. `degrees` >= 1 are rounded down, which errs on the wide side.
+double StudentQuantile95(double degrees);
+
+// Benjamini and Hochberg, Journal of the Royal Statistical Society B 57 (1995) 289: the adjusted
+// p-value of each, in their order. Rejecting those of at most q keeps the expected share of false
+// ones among the rejected below q, where the tests are independent or depend positively (Benjamini
+// and Yekutieli, Annals of Statistics 29 (2001) 1165), as those of one run do through the state of
+// its machine.
+std::vector<double> AdjustedPValues(const std::vector<double>& p_values);
+
+}  // namespace dlroof

@@ -1,0 +1,98 @@
+#include "baselines/stored_run.h"
+
+#include <fmt/format.h>
+#include <time.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <optional>
+#include <ostream>
+#include <sstream>
+
+#include "baselines/compatible.h"
+#include "counters/error.h"
+#include "reporters/json_access.h"
+
+namespace dlroof {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::vector<fs::path> JsonFiles(const fs::path& folder) {
+  if (!fs::is_directory(folder))
+    throw BadInput(
+        fmt::format("{}: not a folder, expected stored run files in it", folder.string()));
+  std::vector<fs::path> files;
+  for (const auto& entry : fs::recursive_directory_iterator(folder))
+    if (entry.is_regular_file() && entry.path().extension() == ".json")
+      files.push_back(entry.path());
+  std::sort(files.begin(), files.end());
+  return files;
+}
+
+// Seconds since 1970 of an ISO 8601 date with its offset from UTC; 0, older than all, where a file
+// has none.
+double Moment(const NamedRun& run) {
+  const auto date = Text(run.file.context, "date");
+  tm parts = {};
+  char sign = '+';
+  int hours = 0, minutes = 0;
+  const int read = std::sscanf(date.c_str(), "%d-%d-%dT%d:%d:%d%c%d:%d", &parts.tm_year,
+                               &parts.tm_mon, &parts.tm_mday, &parts.tm_hour, &parts.tm_min,
+                               &parts.tm_sec, &sign, &hours, &minutes);
+  if (read < 6) return 0;
+  parts.tm_year -= 1900;
+  parts.tm_mon -= 1;
+  const double offset = (hours * 60 + minutes) * 60 * (sign == '-' ? -1 : 1);
+  return static_cast<double>(timegm(&parts)) - offset;
+}
+
+bool SharesMachine(const RunFile& a, const RunFile& b) {
+  for (const auto& one : a.machines)
+    for (const auto& other : b.machines)
+      if (one.fingerprint == other.fingerprint) return true;
+  return false;
+}
+
+std::optional<NamedRun> ReadOne(const fs::path& path) {
+  try {
+    std::ostringstream cut;  // a stored file that was cut off is no baseline
+    NamedRun run{path.string(), ReadRunFile(path.string(), cut)};
+    if (cut.str().empty()) return run;
+  } catch (const BadInput&) {
+    // A study's table, a machine: not every stored file is a run.
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+StoredBaseline FindBaseline(const fs::path& folder, const NamedRun& fresh, const NameMap& names,
+                            std::ostream& warnings) {
+  if (fresh.file.machines.empty())
+    throw BadInput(fresh.where + ": names no machine, so no baseline can be found for it");
+  const auto files = JsonFiles(folder);
+  std::vector<NamedRun> fitting;
+  for (const auto& path : files) {
+    std::error_code none;
+    if (fs::equivalent(path, fresh.where, none)) continue;
+    auto run = ReadOne(path);
+    if (!run || !SharesMachine(run->file, fresh.file)) continue;
+    try {
+      CheckComparable(*run, fresh, PairRecords(*run, fresh, names), false);
+      fitting.push_back(std::move(*run));
+    } catch (const BadInput& error) {
+      warnings << "passed over: " << error.what() << '\n';
+    }
+  }
+  if (fitting.empty())
+    throw BadInput(fmt::format(
+        "{}: none of {} JSON files is a run of this machine ({}) that can be "
+        "compared with {}",
+        folder.string(), files.size(), fresh.file.machines.front().fingerprint, fresh.where));
+  std::stable_sort(fitting.begin(), fitting.end(),
+                   [](const auto& a, const auto& b) { return Moment(a) < Moment(b); });
+  return {fitting.back(), fitting};
+}
+
+}  // namespace dlroof

@@ -1,0 +1,25 @@
+// Stored run files as baselines: which of a folder answers to a new run.
+#pragma once
+
+#include <filesystem>
+#include <iosfwd>
+#include <vector>
+
+#include "baselines/paired_record.h"
+
+namespace dlroof {
+
+struct StoredBaseline {
+  NamedRun base;              // the newest that can be compared
+  std::vector<NamedRun> all;  // with it, oldest first: its machine's noise
+};
+
+// Of the run files under `folder` (*.json, folders in it too), those that Compare accepts beside
+// `fresh`: same fingerprint, conventions, threads, cache state, and a benchmark in common. Newest
+// by context.date. `fresh` itself and files that are no run files are passed over; `warnings` gets
+// a sentence for each run file of the same machine that was. Throws BadInput: no such folder,
+// `fresh` names no machine, or nothing found (with how many files were looked at).
+StoredBaseline FindBaseline(const std::filesystem::path& folder, const NamedRun& fresh,
+                            const NameMap& names, std::ostream& warnings);
+
+}  // namespace dlroof

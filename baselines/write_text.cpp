@@ -1,0 +1,201 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <ostream>
+#include <unordered_map>
+
+#include "baselines/write_comparison.h"
+#include "reporters/terminal.h"
+#include "reporters/units.h"
+
+namespace dlroof {
+namespace {
+
+constexpr std::array<Verdict, 8> kWorstFirst = {
+    Verdict::kSlower,       Verdict::kFailed, Verdict::kFaster, Verdict::kAmbiguous,
+    Verdict::kInsufficient, Verdict::kGone,   Verdict::kNew,    Verdict::kSame};
+constexpr std::size_t kMostMarkdownRows = 100;
+
+std::size_t Rank(const Comparison& row) {
+  if (!row.alerts.empty()) return 0;
+  return std::find(kWorstFirst.begin(), kWorstFirst.end(), row.verdict) - kWorstFirst.begin();
+}
+
+// Worst first, else as they came; without those that moved with all.
+std::vector<const Comparison*> Ordered(const CompareResult& result) {
+  std::vector<const Comparison*> rows;
+  for (const auto& row : result.rows) {
+    const bool one_line = result.common && row.judgement && row.judgement->with_all;
+    if (!one_line || !row.alerts.empty()) rows.push_back(&row);
+  }
+  std::stable_sort(rows.begin(), rows.end(),
+                   [](const auto* a, const auto* b) { return Rank(*a) < Rank(*b); });
+  return rows;
+}
+
+std::string SecondsText(const std::optional<double>& seconds) {
+  return seconds ? WithPrefix(*seconds, "s") : "";
+}
+
+std::string FractionText(const Comparison& row) {
+  const auto text = [](const std::optional<double>& fraction) {
+    return fraction ? fmt::format("{:.1f}", 100 * *fraction) : std::string("?");
+  };
+  if (!row.base_fraction && !row.fresh_fraction) return "";
+  return text(row.base_fraction) + " -> " + text(row.fresh_fraction);
+}
+
+// verdict, ratio, interval, times, percent of roof
+std::vector<std::string> Cells(const Comparison& row) {
+  std::vector<std::string> cells = {std::string(Key(row.verdict))};
+  cells.push_back(row.judgement ? fmt::format("{:.3f}", row.judgement->ratio) : "");
+  cells.push_back(row.judgement ? fmt::format("{:.3f} to {:.3f}", row.judgement->ci95.first,
+                                              row.judgement->ci95.second)
+                                : "");
+  cells.push_back(SecondsText(row.base_seconds));
+  cells.push_back(SecondsText(row.fresh_seconds));
+  cells.push_back(FractionText(row));
+  return cells;
+}
+
+const char* RatioTitle(const CompareResult& result) {
+  return result.across_machines ? "from roof" : "ratio";
+}
+
+// As text between tags, in a table's cell: nothing in it is markup, a newline stays one.
+std::string MarkdownText(const std::string& text) {
+  std::string escaped;
+  for (const char c : text) {
+    const bool plain = (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
+                       static_cast<unsigned char>(c) >= 0x80 ||
+                       std::string_view(" /.,:;-+()%=").find(c) != std::string_view::npos;
+    if (plain)
+      escaped += c;
+    else
+      escaped += fmt::format("&#{};", static_cast<int>(c));
+  }
+  return escaped;
+}
+
+std::string NameOf(const Comparison& row) {
+  const bool mapped =
+      row.base != nullptr && row.fresh != nullptr && row.base->name != row.fresh->name;
+  return mapped ? row.base->name + " -> " + row.fresh->name : row.name();
+}
+
+void WriteMarkdownRow(const Comparison& row, std::ostream& out) {
+  out << fmt::format("| <code>{}</code> |", MarkdownText(NameOf(row)));
+  const auto cells = Cells(row);
+  for (std::size_t i = 0; i < cells.size(); ++i) {
+    const bool stands_out = i == 0 && GotWorse(row);
+    out << fmt::format(" {0}{1}{0} |", stands_out ? "**" : "", cells[i]);
+  }
+  out << ' ' << MarkdownText(NotesOf(row)) << " |\n";
+}
+
+// What is to be said of the rows, each text once.
+void WriteNotes(const std::vector<const Comparison*>& rows, std::ostream& out) {
+  std::vector<std::pair<std::string, std::vector<const Comparison*>>> notes;
+  std::unordered_map<std::string, std::size_t> place;
+  for (const auto* row : rows) {
+    auto text = NotesOf(*row);
+    if (text.empty()) continue;
+    text = fmt::format("{}: {}", Key(row->verdict), text);
+    const auto [found, added] = place.try_emplace(text, notes.size());
+    if (added) notes.emplace_back(text, std::vector<const Comparison*>());
+    notes[found->second].second.push_back(row);
+  }
+  if (!notes.empty()) out << "\nwhy\n";
+  for (const auto& [text, said_of] : notes) {
+    out << "  " << Printable(NameOf(*said_of.front()));
+    if (said_of.size() > 1) out << " and " << said_of.size() - 1 << " more";
+    out << "\n    " << Printable(text) << '\n';
+  }
+}
+
+}  // namespace
+
+std::string CountsText(const CompareResult& result) {
+  std::string text;
+  for (const Verdict verdict : kWorstFirst) {
+    const auto found = result.count.find(verdict);
+    if (found == result.count.end()) continue;
+    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", found->second, Key(verdict));
+  }
+  if (result.alerts > 0)
+    text += fmt::format(", {} alert{}", result.alerts, result.alerts == 1 ? "" : "s");
+  return text;
+}
+
+std::vector<std::string> RemarksOf(const CompareResult& result) {
+  std::vector<std::string> remarks;
+  if (result.common) remarks.push_back(Describe(*result.common));
+  if (result.exit_code == 3) remarks.emplace_back("cannot say: no benchmark could be judged");
+  remarks.push_back(
+      fmt::format("minimum effect {:.1f} % ({}); noise between runs {:.1f} %, drift {:.1f} % ({}); "
+                  "at most {:.0f} % of what is "
+                  "called slower or faster is expected to be chance",
+                  100 * result.min_effect, result.min_effect_from, 100 * result.noise.deviation,
+                  100 * result.noise.drift, result.noise.from, 100 * kFalseDiscoveryRate));
+  std::string differs;
+  for (const auto& change : result.context) differs += (differs.empty() ? "" : "; ") + change;
+  if (!differs.empty()) remarks.push_back("differs between the runs: " + differs);
+  return remarks;
+}
+
+std::string NotesOf(const Comparison& row) {
+  std::string notes = row.reason;
+  const auto add = [&](const std::string& text) {
+    if (!text.empty()) notes += (notes.empty() ? "" : "; ") + text;
+  };
+  for (const auto& alert : row.alerts) add(fmt::format("alert on {}", Key(alert.on)));
+  for (const auto& alert : row.alerts)
+    if (alert.on == Quantity::kFraction) add(alert.text);
+  add(row.Why());
+  return notes;
+}
+
+bool GotWorse(const Comparison& row) {
+  return row.verdict == Verdict::kSlower || row.newly_failed || !row.alerts.empty();
+}
+
+void WriteTable(const CompareResult& result, const ComparedFiles& files, int width,
+                std::ostream& out) {
+  std::vector<std::vector<std::string>> rows = {
+      {"benchmark", "verdict", RatioTitle(result), "95 %", "base", "new", "% roof"}};
+  const auto ordered = Ordered(result);
+  for (const auto* row : ordered) {
+    rows.push_back(Cells(*row));
+    rows.back().insert(rows.back().begin(), Printable(NameOf(*row)));
+  }
+  if (rows.size() > 1) WriteAligned(rows, width, out);
+  WriteNotes(ordered, out);
+  out << '\n'
+      << Printable(files.base) << " -> " << Printable(files.fresh) << ": " << CountsText(result)
+      << '\n';
+  for (const auto& remark : RemarksOf(result)) out << Printable(remark) << '\n';
+}
+
+void WriteMarkdown(const CompareResult& result, const ComparedFiles& files, std::ostream& out) {
+  out << "### dlroof: " << CountsText(result) << "\n\n";
+  out << fmt::format("<code>{}</code> against <code>{}</code>\n\n", MarkdownText(files.fresh),
+                     MarkdownText(files.base));
+  std::vector<const Comparison*> rows = Ordered(result);
+  std::erase_if(rows, [](const auto* row) {
+    return row->verdict == Verdict::kSame && row->alerts.empty() && row->changes.empty();
+  });
+  if (!rows.empty())
+    out << fmt::format(
+        "| benchmark | verdict | {} | 95 % | base | new | % of roof | why |\n"
+        "| --- | --- | ---: | --- | ---: | ---: | ---: | --- |\n",
+        RatioTitle(result));
+  for (std::size_t i = 0; i < std::min(rows.size(), kMostMarkdownRows); ++i)
+    WriteMarkdownRow(*rows[i], out);
+  if (rows.size() > kMostMarkdownRows)
+    out << fmt::format("\nand {} more rows.\n", rows.size() - kMostMarkdownRows);
+  out << '\n';
+  for (const auto& remark : RemarksOf(result)) out << "- " << MarkdownText(remark) << '\n';
+}
+
+}  // namespace dlroof

@@ -1,0 +1,180 @@
+// dlroof compare: a verdict per benchmark of two run files.
+#include <fmt/format.h>
+
+#include <fstream>
+#include <future>
+#include <iostream>
+#include <memory>
+#include <sstream>
+
+#include "baselines/compare.h"
+#include "baselines/stored_run.h"
+#include "baselines/write_comparison.h"
+#include "bench/commands.h"
+#include "counters/error.h"
+
+namespace dlroof {
+namespace {
+
+struct CompareFlags {
+  std::vector<std::string> files;
+  std::string baseline;               // "auto" or a file
+  std::string folder = "baselines";   // where `auto` looks
+  std::string min_effect, run_noise;  // "5%" or "0.05"
+  std::string on = "time";
+  std::string map;
+  std::string format = "table";
+  bool across_machines = false;
+};
+
+// "5%" or "0.05" -> 0.05.
+std::optional<double> Share(const std::string& flag, const std::string& text) {
+  if (text.empty()) return std::nullopt;
+  std::istringstream in(text);
+  double value = 0;
+  std::string rest;
+  const bool number = static_cast<bool>(in >> value);
+  in >> rest;
+  if (rest == "%") value /= 100;
+  if (!number || !(rest.empty() || rest == "%") || !(value >= 0 && value <= 1))
+    throw BadInput(
+        fmt::format("{}={}: expected a share such as 5% or 0.05, from 0 to 1", flag, text));
+  return value;
+}
+
+std::set<Quantity> Quantities(const std::string& text) {
+  std::set<Quantity> on;
+  std::istringstream parts(text + ",");
+  for (std::string part; std::getline(parts, part, ',');) {
+    const auto quantity = QuantityFromKey(part);
+    if (!quantity)
+      throw BadInput(
+          fmt::format("--on={}: expected time, bytes, flops, fraction, or several with "
+                      "commas between",
+                      text));
+    on.insert(*quantity);
+  }
+  return on;
+}
+
+NameMap ReadNameMap(const std::string& path) {
+  if (path.empty()) return {};
+  std::ifstream file(path);
+  std::ostringstream text;
+  if (!file.is_open() || (!(text << file.rdbuf()) && file.bad()))
+    throw BadInput(path + ": cannot be read, expected lines 'base-name new-name'");
+  return ParseNameMap(text.str(), path);
+}
+
+CompareOptions OptionsFrom(const CompareFlags& flags) {
+  CompareOptions options;
+  options.min_effect = Share("--min-effect", flags.min_effect);
+  options.run_noise = Share("--run-noise", flags.run_noise);
+  options.across_machines = flags.across_machines;
+  options.on = Quantities(flags.on);
+  options.names = ReadNameMap(flags.map);
+  return options;
+}
+
+// Both files of a comparison; the two are read at once, for large ones take their time.
+struct Inputs {
+  NamedRun base, fresh;
+  std::vector<NamedRun> stored;
+};
+
+NamedRun ReadNamed(const std::string& path, std::ostream& warnings) {
+  return {path, ReadRunFile(path, warnings)};
+}
+
+Inputs ReadInputs(const CompareFlags& flags, const NameMap& names) {
+  Inputs inputs;
+  if (flags.baseline == "auto") {
+    inputs.fresh = ReadNamed(flags.files.back(), std::cerr);
+    auto found = FindBaseline(flags.folder, inputs.fresh, names, std::cerr);
+    inputs.base = std::move(found.base);
+    inputs.stored = std::move(found.all);
+    return inputs;
+  }
+  const auto& base_path = flags.baseline.empty() ? flags.files.front() : flags.baseline;
+  std::ostringstream base_warnings;
+  auto base = std::async(std::launch::async, [&] { return ReadNamed(base_path, base_warnings); });
+  std::ostringstream fresh_warnings;
+  std::exception_ptr fresh_error;
+  try {
+    inputs.fresh = ReadNamed(flags.files.back(), fresh_warnings);
+  } catch (const BadInput&) {
+    fresh_error = std::current_exception();
+  }
+  inputs.base = base.get();  // BASE's error, if any, is the one that is told
+  if (fresh_error) std::rethrow_exception(fresh_error);
+  std::cerr << base_warnings.str() << fresh_warnings.str();
+  return inputs;
+}
+
+void Write(const CompareResult& result, const ComparedFiles& files, const std::string& format) {
+  if (format == "json")
+    WriteJson(result, files, std::cout);
+  else if (format == "markdown")
+    WriteMarkdown(result, files, std::cout);
+  else if (format == "junit")
+    WriteJunit(result, files, std::cout);
+  else if (format == "sarif")
+    WriteSarif(result, files, std::cout);
+  else
+    WriteTable(result, files, TerminalColumns(), std::cout);
+  std::cout << std::flush;
+}
+
+int RunCompare(const CompareFlags& flags) {
+  const std::size_t wanted = flags.baseline.empty() ? 2 : 1;
+  if (flags.files.size() != wanted)
+    throw BadInput(flags.baseline.empty()
+                       ? "compare: expected two run files, BASE and NEW (or --baseline auto NEW)"
+                       : "compare: expected one run file, NEW, beside --baseline");
+  const auto options = OptionsFrom(flags);
+  const auto inputs = ReadInputs(flags, options.names);
+  const auto result = Compare(inputs.base, inputs.fresh, options, inputs.stored);
+  Write(result, {inputs.base.where, inputs.fresh.where}, flags.format);
+  return result.exit_code;
+}
+
+}  // namespace
+
+void AddCompareCommand(CLI::App& program, int& exit_code) {
+  auto flags = std::make_shared<CompareFlags>();
+  auto* command = program.add_subcommand(
+      "compare",
+      "a verdict per benchmark of two run files; exit code 0: none slower, 1: something is, "
+      "2: bad input, 3: cannot say");
+  command->add_option("FILES", flags->files, "BASE and NEW: run files, or Google Benchmark JSON")
+      ->required();
+  command->add_option("--baseline", flags->baseline,
+                      "BASE: a file, or auto: the newest stored run of NEW's machine");
+  command->add_option("--baselines", flags->folder, "where --baseline auto looks (baselines)");
+  command->add_option("--min-effect", flags->min_effect,
+                      "smaller changes do not matter: 5% (default: what the runs can tell, 2 to "
+                      "10 %)");
+  command->add_option("--run-noise", flags->run_noise,
+                      "by how much a run of the same program deviates, 0 where the two were "
+                      "interleaved (default: learnt from the files)");
+  command->add_option("--on", flags->on,
+                      "what raises an alarm, with commas: time, bytes, flops, fraction (time)");
+  command->add_flag("--across-machines", flags->across_machines,
+                    "compare percent of roof, on different machines");
+  command->add_option("--map", flags->map,
+                      "file with a line 'base-name new-name' per renamed benchmark");
+  command->add_option("--format", flags->format, "table, markdown, json, junit or sarif (table)")
+      ->check(CLI::IsMember({"table", "markdown", "json", "junit", "sarif"}));
+  command->callback([flags, &exit_code] {
+    try {
+      exit_code = RunCompare(*flags);
+    } catch (const BadInput&) {
+      throw;
+    } catch (const std::exception& error) {
+      // Exit code 1 would say that something is slower.
+      throw BadInput(fmt::format("compare: {}", error.what()));
+    }
+  });
+}
+
+}  // namespace dlroof

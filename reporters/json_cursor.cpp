@@ -1,0 +1,237 @@
+#include "reporters/json_cursor.h"
+
+#include <algorithm>
+#include <bit>
+#include <charconv>
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+
+#include "reporters/terminal.h"
+
+namespace dlroof {
+namespace {
+
+bool IsDigit(char c) { return c >= '0' && c <= '9'; }
+
+// How many of 8 bytes of a string, from its first on, are neither quote, backslash, control
+// character nor beyond ASCII. In each byte of these sums the highest bit tells; a borrow can only
+// reach bytes behind one that is found (the usual arithmetic of bytes within a word).
+int PlainBytes(const char* text) {
+  constexpr std::uint64_t kOnes = 0x0101010101010101, kHighs = 0x8080808080808080;
+  static_assert(std::endian::native == std::endian::little);
+  std::uint64_t bytes = 0;
+  std::memcpy(&bytes, text, sizeof bytes);
+  const auto holds = [&](unsigned char c) {
+    const std::uint64_t difference = bytes ^ (kOnes * c);
+    return (difference - kOnes) & ~difference;
+  };
+  const std::uint64_t control = (bytes - kOnes * 0x20) & ~bytes;
+  return std::countr_zero((bytes | control | holds('"') | holds('\\')) & kHighs) / 8;
+}
+
+unsigned Hex(std::string_view digits) {
+  unsigned value = 0;
+  if (digits.size() != 4) throw Unusual{};
+  const auto done = std::from_chars(digits.data(), digits.data() + 4, value, 16);
+  if (done.ec != std::errc() || done.ptr != digits.data() + 4) throw Unusual{};
+  return value;
+}
+
+void AppendUtf8(unsigned code, std::string& text) {
+  const auto put = [&](unsigned byte) { text += static_cast<char>(byte); };
+  if (code < 0x80) {
+    put(code);
+  } else if (code < 0x800) {
+    put(0xC0 | code >> 6);
+    put(0x80 | (code & 0x3F));
+  } else if (code < 0x10000) {
+    put(0xE0 | code >> 12);
+    put(0x80 | (code >> 6 & 0x3F));
+    put(0x80 | (code & 0x3F));
+  } else {
+    put(0xF0 | code >> 18);
+    put(0x80 | (code >> 12 & 0x3F));
+    put(0x80 | (code >> 6 & 0x3F));
+    put(0x80 | (code & 0x3F));
+  }
+}
+
+// The code point of "\uXXXX" at raw[at] (behind the u), a surrogate pair taken together; moves
+// `at` behind it.
+unsigned CodePoint(std::string_view raw, std::size_t& at) {
+  unsigned code = Hex(raw.substr(at, 4));
+  at += 4;
+  if (code >= 0xDC00 && code < 0xE000) throw Unusual{};
+  if (code < 0xD800 || code >= 0xE000) return code;
+  if (raw.substr(at, 2) != "\\u") throw Unusual{};
+  const unsigned low = Hex(raw.substr(at + 2, 4));
+  if (low < 0xDC00 || low >= 0xE000) throw Unusual{};
+  at += 6;
+  return 0x10000 + ((code - 0xD800) << 10) + (low - 0xDC00);
+}
+
+}  // namespace
+
+JsonCursor::JsonCursor(std::istream& in, std::size_t window)
+    : in_(in), text_(new char[window]), size_(window), at_(text_.get()), end_(text_.get()) {
+  Refill();
+}
+
+void JsonCursor::Refill() {
+  const std::size_t left = end_ - at_;
+  if (2 * left > size_ || !in_.good()) return;  // enough for now, or all there is
+  std::memmove(text_.get(), at_, left);
+  in_.read(text_.get() + left, static_cast<std::streamsize>(size_ - left));
+  at_ = text_.get();
+  end_ = at_ + left + in_.gcount();
+}
+
+std::pair<std::string_view, bool> JsonCursor::RawString() {
+  Expect('"');
+  const char* begin = at_;
+  bool ascii = true, escapes = false;
+  for (;; ++at_) {
+    if (end_ - at_ >= 8) {
+      const int plain = PlainBytes(at_);
+      at_ += plain == 8 ? 7 : plain;  // and one more by the loop
+      if (plain == 8) continue;
+    }
+    if (at_ == end_) throw Unusual{};
+    const auto byte = static_cast<unsigned char>(*at_);
+    if (byte == '"') break;
+    if (byte < 0x20) throw Unusual{};
+    ascii = ascii && byte < 0x80;
+    if (byte != '\\') continue;
+    escapes = true;
+    if (++at_ == end_ || std::strchr("\"\\/bfnrtu", *at_) == nullptr) throw Unusual{};
+  }
+  const std::string_view raw(begin, at_ - begin);
+  ++at_;
+  if (!ascii && !IsUtf8(raw)) throw Unusual{};
+  return {raw, escapes};
+}
+
+void JsonCursor::Unescape(std::string_view raw) {
+  constexpr std::string_view kEscapes = "\"\\/bfnrt", kMeant = "\"\\/\b\f\n\r\t";
+  unescaped_.clear();
+  for (std::size_t at = 0; at < raw.size();) {
+    if (raw[at] != '\\') {
+      unescaped_ += raw[at++];
+      continue;
+    }
+    const char kind = raw[at + 1];
+    at += 2;
+    if (kind == 'u')
+      AppendUtf8(CodePoint(raw, at), unescaped_);
+    else
+      unescaped_ += kMeant[kEscapes.find(kind)];
+  }
+}
+
+std::string_view JsonCursor::Text() {
+  const auto [raw, escapes] = RawString();
+  if (!escapes) return raw;
+  Unescape(raw);
+  return unescaped_;
+}
+
+// Escapes are looked at too: what is stepped over must be as good as what is read.
+void JsonCursor::SkipString() {
+  const auto [raw, escapes] = RawString();
+  if (escapes) Unescape(raw);
+}
+
+// Beyond what a double holds it is an error, which only an exponent or its length can make.
+void JsonCursor::SkipNumber() {
+  const char* begin = at_;
+  const auto digits = [&] {
+    const char* first = at_;
+    while (at_ != end_ && IsDigit(*at_)) ++at_;
+    if (at_ == first) throw Unusual{};
+  };
+  if (at_ != end_ && *at_ == '-') ++at_;
+  if (at_ != end_ && *at_ == '0')
+    ++at_;
+  else
+    digits();
+  if (at_ != end_ && *at_ == '.') {
+    ++at_;
+    digits();
+  }
+  const bool exponent = at_ != end_ && (*at_ == 'e' || *at_ == 'E');
+  if (!exponent && at_ - begin < 300) return;
+  at_ = begin;
+  Number();
+}
+
+double JsonCursor::Number() {
+  Peek();
+  const char* begin = at_;
+  double value = 0;
+  const auto done = std::from_chars(at_, end_, value);
+  if (done.ec != std::errc() || !std::isfinite(value)) throw Unusual{};
+  at_ = done.ptr;
+  // What it accepts and JSON does not: ".5", "-.5", "01", "1." and "1.e5", "inf".
+  const char* digits = *begin == '-' ? begin + 1 : begin;
+  if (!IsDigit(*digits) || (*digits == '0' && at_ - digits > 1 && IsDigit(digits[1])))
+    throw Unusual{};
+  const auto* point = static_cast<const char*>(std::memchr(digits, '.', at_ - digits));
+  if (point != nullptr && (point + 1 == at_ || !IsDigit(point[1]))) throw Unusual{};
+  return value;
+}
+
+void JsonCursor::Literal(std::string_view word) {
+  if (static_cast<std::size_t>(end_ - at_) < word.size() ||
+      std::string_view(at_, word.size()) != word)
+    throw Unusual{};
+  at_ += word.size();
+}
+
+bool JsonCursor::Flag() {
+  const bool value = Peek() == 't';
+  Literal(value ? "true" : "false");
+  return value;
+}
+
+void JsonCursor::SkipObject() {
+  Expect('{');
+  if (++depth_ > kDeepest) throw Unusual{};
+  char between = Peek() == '}' ? Next() : ',';
+  while (between == ',') {
+    SkipString();
+    Expect(':');
+    Skip();
+    between = Next();
+  }
+  if (between != '}') throw Unusual{};
+  --depth_;
+}
+
+std::string_view JsonCursor::Skip() {
+  const char first = Peek();
+  const char* begin = at_;
+  if (first == '{') {
+    SkipObject();
+  } else if (first == '[') {
+    Array([&] { Skip(); });
+  } else if (first == '"') {
+    SkipString();
+  } else if (first == 't' || first == 'f') {
+    Flag();
+  } else if (first == 'n') {
+    Literal("null");
+  } else {
+    SkipNumber();
+  }
+  return {begin, static_cast<std::size_t>(at_ - begin)};
+}
+
+void JsonCursor::End() {
+  Refill();
+  if (Peek() != '\0' || at_ != end_ ||
+      (in_.good() && in_.peek() != std::istream::traits_type::eof()))
+    throw Unusual{};
+}
+
+}  // namespace dlroof

@@ -1,0 +1,74 @@
+#include "baselines/stored_run.h"
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include "counters/error.h"
+#include "tests/small_run.h"
+
+namespace dlroof {
+namespace {
+
+using testing::HasSubstr;
+
+class StoredRuns : public testing::Test {
+ protected:
+  StoredRuns()
+      : folder_(std::filesystem::temp_directory_path() /
+                fmt::format("dlroof_stored_{}", getpid())) {
+    std::filesystem::create_directories(folder_ / "machine");
+  }
+  ~StoredRuns() override { std::filesystem::remove_all(folder_); }
+
+  void Store(const std::string& name, NamedRun run, const std::string& date) {
+    run.file.context["date"] = date;
+    std::ofstream(folder_ / "machine" / name) << ToJson(run.file).dump();
+  }
+
+  std::filesystem::path folder_;
+};
+
+TEST_F(StoredRuns, TheNewestOfTheMachineThatCanBeComparedIsTheBaseline) {
+  const auto mine = RunOf("new.json", {Measured("n0", 2)});
+  auto foreign = mine, other = mine;
+  foreign.file.machines[0].fingerprint = "11";
+  other.file.records[0].name = "other";
+  Store("a.json", mine, "2026-01-01T10:00:00+00:00");
+  Store("b.json", mine, "2026-01-01T10:30:00+02:00");  // 8:30 UTC: older
+  Store("c.json", foreign, "2026-02-01T10:00:00+00:00");
+  Store("d.json", other, "2026-02-01T10:00:00+00:00");
+  std::ofstream(folder_ / "study.json") << R"({"table": []})";
+  std::ostringstream warnings;
+  const auto found = FindBaseline(folder_, mine, {}, warnings);
+  EXPECT_THAT(found.base.where, HasSubstr("a.json"));
+  EXPECT_EQ(found.all.size(), 2);
+  EXPECT_THAT(warnings.str(), HasSubstr("d.json and new.json have no benchmark in common"));
+}
+
+TEST_F(StoredRuns, NothingFoundSaysWhereAndForWhom) {
+  const auto mine = RunOf("new.json", {Measured("n0", 2)});
+  std::ostringstream warnings;
+  const auto refusal = [&](const std::filesystem::path& folder, const NamedRun& run) {
+    try {
+      FindBaseline(folder, run, {}, warnings);
+    } catch (const BadInput& error) {
+      return std::string(error.what());
+    }
+    return std::string("found");
+  };
+  EXPECT_THAT(refusal(folder_, mine),
+              HasSubstr("none of 0 JSON files is a run of this machine (00)"));
+  EXPECT_THAT(refusal(folder_ / "none", mine), HasSubstr("not a folder"));
+  auto nameless = mine;
+  nameless.file.machines.clear();
+  EXPECT_THAT(refusal(folder_, nameless), HasSubstr("names no machine"));
+}
+
+}  // namespace
+}  // namespace dlroof
