@@ -93,8 +93,10 @@ TEST(RunFileReporter, WritesASupersetThatReadsBackToTheSameRecords) {
 
 TEST(RunFileReporter, WhatAKillLeavesStillHasMachinesAndWork) {
   Session session = TestSession();
-  const auto text =
-      Written<RunFileReporter>(session, {{Repetition(1), Repetition(2), Repetition(4)}});
+  std::vector runs = {Repetition(1), Repetition(2), Repetition(4)};
+  for (std::size_t i = 0; i < runs.size(); ++i)
+    runs[i].repetition_index = static_cast<std::int64_t>(i);
+  const auto text = Written<RunFileReporter>(session, {runs});
   std::ostringstream warnings;
   const auto cut = ParseRunFile(text.substr(0, text.find("\"records\"")), "x", warnings);
   EXPECT_EQ(cut.machines.size(), 1);
