@@ -113,7 +113,7 @@ Phase PhaseOf(const Axis& axis, IndexRange range, int64_t sector) {
   const Digit& inner = axis.digits[2];
   const bool one_run = range.first / inner.count == (range.second - 1) / inner.count;
   if (!period && inner.dy == 0 && inner.dx == 0 && one_run)  // channels of one tap
-    return {range.first / inner.count, Modulo(range.first % inner.count * inner.bytes, sector),
+    return {-1 - range.first / inner.count, Modulo(range.first % inner.count * inner.bytes, sector),
             length};
   if (!period) return {range.first, 0, length};
   return {range.first % period->indices,

@@ -14,6 +14,8 @@
 namespace dlroof {
 namespace {
 
+// Columns that a wider tile may pad to, over those that the narrowest pads to.
+constexpr double kMorePadding = 1 + 1.0 / 16;
 constexpr double kSharingCtasPerSm = 1.35;
 // A thread holds 64 sums and about as many other registers (volta_scudnn_128x64: 128 threads of 128
 // registers).
@@ -114,8 +116,9 @@ std::string_view Key(Bottleneck bottleneck) {
 TilePlan PlanTile(const ConvLayer& layer, const GpuSpec& gpu) {
   const int64_t columns = GemmOf(layer).n;
   int64_t n = 32;
+  const auto padded = static_cast<double>(CeilDiv(columns, n) * n);
   for (const int64_t wider : {64, 128})
-    if (CeilDiv(columns, wider) * wider <= CeilDiv(columns, n) * n) n = wider;
+    if (static_cast<double>(CeilDiv(columns, wider) * wider) <= kMorePadding * padded) n = wider;
   return PlanTile(layer, gpu, 128, n);
 }
 

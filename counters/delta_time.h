@@ -21,9 +21,10 @@ struct TilePlan {
   double ctas_per_sm = 1;  // [1] resident at once, by registers, shared memory and threads
 };
 
-// The tile by rule: 128 rows, of 32, 64 and 128 columns the widest that does not make the padded
-// number of columns larger; K-steps of 32 byte (128x32 of 4-byte elements: of 16 byte, as V100's
-// counters say). The weight gradient splits K until its CTAs fill the SMs once, not below 64 steps.
+// The tile by rule: 128 rows; of 32, 64 and 128 columns the widest that pads the number of columns
+// to at most 1/16 more than 32 does (V100 runs 728 columns in tiles of 64 and 128); K-steps of 32
+// byte (128x32: of 16 byte), as V100's counters say. The weight gradient splits K until its CTAs
+// fill the SMs once, not below 64 steps.
 TilePlan PlanTile(const ConvLayer& layer, const GpuSpec& gpu);
 // The same with this tile. Throws BadInput when not one CTA fits an SM.
 TilePlan PlanTile(const ConvLayer& layer, const GpuSpec& gpu, int64_t m, int64_t n);

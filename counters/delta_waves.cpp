@@ -59,6 +59,12 @@ class Remembered {
   std::map<IndexRanges, double> answers_;
 };
 
+// [sector] that the CTAs [begin, end) touch and those from `kept` on before them did not.
+template <class Touched>
+double Reads(const Touched& touched, int64_t kept, int64_t begin, int64_t end) {
+  return touched(kept, end) - (kept == begin ? 0 : touched(kept, begin));
+}
+
 }  // namespace
 
 WaveSectors WalkWaves(const WaveGrid& grid, const TileSectors& a, const TileSectors& b) {
@@ -76,9 +82,10 @@ WaveSectors WalkWaves(const WaveGrid& grid, const TileSectors& a, const TileSect
     while (kept < begin && rows(kept, begin) + columns(kept, begin) > grid.cache_sectors)
       kept += grid.ctas_per_wave;
     kept = std::min(kept, begin);
-    const bool none = kept == begin;
-    sum.a += rows(kept, end) - (none ? 0 : rows(kept, begin));
-    sum.b += columns(kept, end) - (none ? 0 : columns(kept, begin));
+    sum.a += Reads(rows, kept, begin, end);
+    const int64_t before = std::max<int64_t>(0, begin - grid.ctas_per_wave);
+    const bool stays = columns(before, end) <= grid.cache_sectors / 2;
+    sum.b += Reads(columns, stays ? std::min(kept, before) : kept, begin, end);
     ++sum.waves;
   }
   return sum;

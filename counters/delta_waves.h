@@ -26,7 +26,9 @@ struct WaveSectors {
 using TileSectors = std::function<double(const IndexRanges& tiles)>;
 
 // Wave w has the next ctas_per_wave ids. It reads what it touches and the newest earlier waves did
-// not: as many of them as fit into the cache together.
+// not: as many of them as fit into the cache together. B's tiles of the wave just before stay in
+// any case, where they take half of the cache at most: every CTA uses them again and again (V100's
+// counters show filters of 1.3 MB read once beside 51 MB of input).
 WaveSectors WalkWaves(const WaveGrid& grid, const TileSectors& a, const TileSectors& b);
 
 // What L2 does for the DRAM.

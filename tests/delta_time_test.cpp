@@ -33,7 +33,7 @@ TEST(PlanTile, TheWidestTileThatPadsNoMore) {
   EXPECT_EQ(columns(64), 64);
   EXPECT_EQ(columns(96), 32);  // 96 = 3 x 32; 64 and 128 pad to 128
   EXPECT_EQ(columns(128), 128);
-  EXPECT_EQ(columns(728), 64);  // 736, 768, 768: 32 pads least
+  EXPECT_EQ(columns(728), 128);  // 736, 768, 768: 4 % more
 }
 
 TEST(PlanTile, KStepsAre32ByteAndTilesMustFit) {

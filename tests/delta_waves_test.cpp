@@ -38,10 +38,19 @@ TEST(WalkWaves, WhatFitsIsReadOnce) {
   EXPECT_EQ(WalkWaves({8, 3, 4, 79}, TenEach, NoSectors).a, 240);
 }
 
-// Sectors wave by wave: a wave finds the newest earlier waves that fit together.
+using Sectors = std::set<std::pair<int, int64_t>>;
+
+Sectors FilterOf(const Sectors& sectors) {
+  Sectors filter;
+  for (const auto& sector : sectors)
+    if (sector.first == 1) filter.insert(sector);
+  return filter;
+}
+
+// Sectors wave by wave: a wave finds the newest earlier waves that fit together, and the filter
+// tiles of the last one where they take half of the cache at most.
 double BruteReads(const ConvGemm& gemm, const CtaTile& tile, int64_t wave, double cache) {
   const int64_t nm = (gemm.m + tile.m - 1) / tile.m, nn = (gemm.n + tile.n - 1) / tile.n;
-  using Sectors = std::set<std::pair<int, int64_t>>;
   const auto add = [&](const Operand& matrix, int which, int64_t begin, int64_t end, Sectors& to) {
     for (int64_t r = begin; r < std::min(end, Size(matrix.rows)); ++r)
       for (int64_t k = 0; k < gemm.k; ++k)
@@ -64,6 +73,10 @@ double BruteReads(const ConvGemm& gemm, const CtaTile& tile, int64_t wave, doubl
       if (static_cast<double>(more.size()) * 32 > cache) break;
       kept = more;
     }
+    Sectors b = earlier.empty() ? Sectors{} : FilterOf(earlier.front());
+    Sectors both = FilterOf(now);
+    both.insert(b.begin(), b.end());
+    if (static_cast<double>(both.size()) * 32 <= cache / 2) kept.insert(b.begin(), b.end());
     for (const auto& sector : now) reads += kept.count(sector) == 0 ? 1 : 0;
     earlier.push_front(now);
   }
