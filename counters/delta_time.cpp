@@ -171,19 +171,23 @@ ConvTime ModelTime(const ConvLayer& layer, const TilePlan& plan, const TrafficBy
                           e * static_cast<double>((tile.m + tile.n) * tile.k) / rate.shared;
   // The results go out while no K-step of the same CTA runs.
   const double store = traffic.dram.c / ctas / rate.dram;
-  const auto wave = [&](double on_sm) {
-    return prologue + k_steps * Longest(Clocks(step, on_sm)).second + on_sm * store;
-  };
   ConvTime time;
+  std::map<Bottleneck, double> clocks;  // of the whole kernel, by what they are spent on
+  const auto add_waves = [&](double waves, double on_sm) {
+    const auto [resource, longest] = Longest(Clocks(step, on_sm));
+    clocks[Bottleneck::kLatency] += waves * prologue;
+    clocks[resource] += waves * k_steps * longest;
+    clocks[Bottleneck::kDram] += waves * on_sm * store;
+    time.waves += waves;
+  };
   const double full = std::floor(ctas / (plan.ctas_per_sm * gpu.sms));
   const double left = std::ceil((ctas - full * plan.ctas_per_sm * gpu.sms) / gpu.sms);
-  const double clocks = full * wave(plan.ctas_per_sm) + (left > 0 ? wave(left) : 0);
-  time.waves = full + (left > 0 ? 1 : 0);
-  time.seconds = clocks / gpu.clock_hz;
+  if (full > 0) add_waves(full, plan.ctas_per_sm);
+  if (left > 0) add_waves(1, left);
+  for (const auto& [resource, spent] : clocks) time.seconds += spent / gpu.clock_hz;
   time.lower_bound_seconds = std::ceil(ctas / gpu.sms) * k_steps * step.compute / gpu.clock_hz;
   time.step_clocks = Clocks(step, full > 0 ? plan.ctas_per_sm : left);
-  time.bottleneck = Longest(time.step_clocks).first;
-  if (time.seconds < gpu.launch_seconds) time.bottleneck = Bottleneck::kLaunch;
+  time.bottleneck = time.seconds < gpu.launch_seconds ? Bottleneck::kLaunch : Longest(clocks).first;
   return time;
 }
 

@@ -48,8 +48,9 @@ struct ConvTime {
 
 // Waves of A CTAs per SM, each a prologue, its K-steps and an epilogue; a K-step takes as long as
 // the resource that has most to do in it: multiply-adds, shared memory, L1, L2, DRAM, or the load
-// latency that the CTAs of an SM cannot hide. `type` names the multiply-add rate. Throws BadInput
-// for a type that the GPU has not.
+// latency that the CTAs of an SM cannot hide. The bottleneck is what most of the kernel's time goes
+// to: prologues count as latency, epilogues as DRAM. `type` names the multiply-add rate. Throws
+// BadInput for a type that the GPU has not.
 ConvTime ModelTime(const ConvLayer& layer, const TilePlan& plan, const TrafficBytes& traffic,
                    const GpuSpec& gpu, const std::string& type);
 

@@ -115,6 +115,18 @@ GpuSpec GpuFromJson(const nlohmann::json& json, const std::string& where) {
   return gpu;
 }
 
+nlohmann::json ToJson(const GpuSpec& gpu) {
+  nlohmann::json json = {{"name", gpu.name}};
+  const auto put = [&](const std::string& key, const nlohmann::json& value) {
+    const auto source = gpu.sources.find(key);
+    json[key] = {{"value", value}, {"source", source == gpu.sources.end() ? "" : source->second}};
+  };
+  for (const auto& [key, value] : kFigures) put(key, gpu.*value);
+  for (const auto& [key, value] : kSectors) put(key, gpu.*value);
+  for (const auto& [type, macs] : gpu.macs_per_clock) put(std::string(kMacs) + type, macs);
+  return json;
+}
+
 GpuSpec FindGpu(const std::string& name) {
   std::vector<std::string_view> names;
   for (const auto& gpu : BuiltInGpus()) {

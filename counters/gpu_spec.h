@@ -39,6 +39,9 @@ struct GpuSpec {
 // 1024, a figure without a source, a key that is none.
 GpuSpec GpuFromJson(const nlohmann::json& json, const std::string& where);
 
+// The inverse: a parameter file.
+nlohmann::json ToJson(const GpuSpec& gpu);
+
 struct BuiltInGpu {
   std::string_view name;  // of its file in counters/gpus without ".json": "v100"
   std::string_view text;
