@@ -171,7 +171,8 @@ void AddModelCommand(CLI::App& program, int& exit_code) {
   AddQuestionFlags(*command, *flags);
   command
       ->add_option("--scale", flags->scales,
-                   "what if: sm=2,dram=1.5,l2=2,tile=256x128; may be given several times")
+                   "what if: sm=2,dram=1.5,l2=2,tile=256x128 (one more tile, taken where it is "
+                   "faster); may be given several times")
       ->allow_extra_args(false);
   command->add_option("--sweep", flags->sweep, "one resource or two: dram=1:4:0.5,l2=1:2:1");
   command->add_flag("--exact", flags->exact, "count bytes by exact enumeration");

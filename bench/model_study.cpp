@@ -141,9 +141,14 @@ PredictedGroup Predict(const LayerGroup& group, const Design& design, bool exact
   for (const auto& layer : group.layers) {
     ConvQuestion question = layer.question;
     question.exact = exact;
-    if (design.tile) question.tile = design.tile;
     PredictedLayer one{layer, PredictConv(question, design.gpu), 0};
     one.seconds = CallSeconds(one.prediction, design.gpu);
+    if (design.tile) {
+      question.tile = design.tile;
+      auto other = PredictConv(question, design.gpu);
+      const double seconds = CallSeconds(other, design.gpu);
+      if (seconds < one.seconds) one = {layer, std::move(other), seconds};
+    }
     predicted.seconds += layer.count * one.seconds;
     predicted.bound_seconds[one.prediction.time.bottleneck] += layer.count * one.seconds;
     predicted.layers.push_back(std::move(one));

@@ -14,7 +14,8 @@
 
 namespace dlroof {
 
-// A GPU, perhaps changed, and the tile that every layer has, if one is given.
+// A GPU, perhaps changed, and a tile that it also has: a layer takes it where that is faster, as a
+// library that tunes would.
 struct Design {
   std::string name;  // "sm=2,dram=1.5"; empty: as it is
   GpuSpec gpu;

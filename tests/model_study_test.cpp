@@ -84,6 +84,19 @@ TEST(Predict, SumsCallsAndNamesWhatBoundsThem) {
   EXPECT_NEAR(exact.seconds / predicted.seconds, 1, 0.02);
 }
 
+TEST(Predict, ATileIsTakenWhereItIsFaster) {
+  // 64 columns: a tile of 256x256 would compute four times as many.
+  const auto narrow = LayersOfProblem("n64c64h56w56k64r3s3_p1", {});
+  const auto wide = LayersOfProblem("n256c256h14w14k1024r1s1", {});
+  const auto design = Rescaled(V100(), "mac=8,reg=4,tile=256x256");
+  EXPECT_EQ(Predict(narrow, design, false).layers[0].prediction.tile_from, "rule");
+  const auto taken = Predict(wide, design, false);
+  EXPECT_EQ(taken.layers[0].prediction.tile_from, "request");
+  EXPECT_LE(taken.seconds, Predict(wide, Rescaled(V100(), "mac=8,reg=4"), false).seconds);
+  EXPECT_THAT(Refusal([&] { Predict(wide, Rescaled(V100(), "tile=512x512"), false); }),
+              HasSubstr("does not fit into an SM"));
+}
+
 TEST(GainsOfDoubling, TheMostUsefulFirstAndNoneSlower) {
   const auto gains = GainsOfDoubling(OneLayer(), V100());
   EXPECT_EQ(gains.size(), ScalableResources().size());
