@@ -32,7 +32,7 @@ std::string Common(const ModelReport& report) {
 std::string Bars(const ModelReport& report) {
   std::string data = "$designs << EOD\n";
   for (const auto& result : report.designs) {
-    data += GnuplotText(result.design.name);
+    data += result.design.name;  // resources and numbers only: Rescaled refuses others
     for (size_t i = 0; i < report.groups.size(); ++i)
       data += fmt::format(" {:.6g}", report.groups[i].seconds / result.groups[i].seconds);
     data += "\n";

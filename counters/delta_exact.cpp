@@ -141,6 +141,7 @@ std::vector<PhaseClass> Classes(const Axis& axis, const std::vector<IndexRange>&
     found.count += 1;
   }
   std::vector<PhaseClass> list;
+  list.reserve(classes.size());
   for (const auto& [phase, one] : classes) list.push_back(one);
   return list;
 }

@@ -127,12 +127,25 @@ class Gather {
     return static_cast<double>(channels) * some / 2;
   }
 
+  // All channels of all taps that the range reaches, or each tap's own channels by themselves: both
+  // are too many, the first where it takes few channels, the second where taps share pixels.
   double Nhwc(IndexRange pixels, IndexRange taps) {
     const int64_t channels = channel_.count;
     const int64_t first = taps.first / channels, last = (taps.second - 1) / channels;
-    const int64_t offset = first == last ? taps.first % channels : 0;
-    chunk_ = (first == last ? taps.second - taps.first : channels) * channel_.bytes;
-    return Images(pixels, first, last + 1, 0, offset * channel_.bytes, false);
+    if (first == last)
+      return TapChannels(pixels, {first, last + 1}, taps.first % channels,
+                         taps.second - taps.first);
+    const double all = TapChannels(pixels, {first, last + 1}, 0, channels);
+    const int64_t offset = taps.first % channels, rest = taps.second - last * channels;
+    double each = TapChannels(pixels, {first, first + 1}, offset, channels - offset) +
+                  TapChannels(pixels, {last, last + 1}, 0, rest);
+    if (last - first > 1) each += TapChannels(pixels, {first + 1, last}, 0, channels);
+    return std::min(all, each);
+  }
+
+  double TapChannels(IndexRange pixels, IndexRange taps, int64_t channel, int64_t channels) {
+    chunk_ = channels * channel_.bytes;
+    return Images(pixels, taps.first, taps.second, 0, channel * channel_.bytes, false);
   }
 
   // Whole images count once; `seamless`: the planes of several channels follow each other.
@@ -260,19 +273,21 @@ class Gather {
     const int64_t pixel = matrix_.pixel_bytes;
     const int64_t alignment = std::gcd(sector_, pixel);
     double per_pixel = (static_cast<double>(chunk_) + g - static_cast<double>(alignment)) / g;
-    if (alignment == sector_)
-      per_pixel = static_cast<double>((offset + chunk_ - 1) / sector_ - offset / sector_ + 1);
+    if (alignment == sector_) {
+      const int64_t sectors = (offset + chunk_ - 1) / sector_ - offset / sector_ + 1;
+      per_pixel = static_cast<double>(sectors);
+    }
     double sum = 0;
     int64_t last_sector = -1;
     for (const Line& line : lines_) {
       const auto span = static_cast<double>(line.last - line.first + 1);
       const int64_t at = place + offset + line.y * matrix_.line_bytes + line.first * pixel;
       const int64_t end = at + (line.last - line.first) * pixel + chunk_;
-      const auto closed = static_cast<double>((end - 1) / sector_ - at / sector_ +
-                                              (at / sector_ == last_sector ? 0 : 1));
+      const int64_t from = at / sector_, to = (end - 1) / sector_;
+      const auto closed = static_cast<double>(to - from + (from == last_sector ? 0 : 1));
       const bool contiguous = chunk_ == pixel && line.columns == span;
       sum += contiguous ? closed : std::min(closed, line.columns * per_pixel);
-      last_sector = (end - 1) / sector_;
+      last_sector = to;
     }
     return sum;
   }

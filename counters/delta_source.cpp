@@ -68,9 +68,10 @@ Work ModelledWork(const ConvQuestion& question, const ConvPrediction& prediction
                   const GpuSpec& gpu) {
   const auto& s = question.layer.shape;
   Work work;
+  const int64_t taps = s.c / s.groups * s.r * s.s;
   work.flops[PipeOf(question.type, gpu)] = 2.0 * static_cast<double>(s.n * s.k * OutputRows(s)) *
                                            static_cast<double>(OutputColumns(s)) *
-                                           static_cast<double>(s.c / s.groups * s.r * s.s);
+                                           static_cast<double>(taps);
   work.bytes[Level::kL1] = L1Bytes(prediction.traffic);
   work.bytes[Level::kL2] = L2TileBytes(prediction.traffic);
   work.bytes[Level::kDram] = Total(prediction.traffic.dram);
