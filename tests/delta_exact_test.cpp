@@ -209,7 +209,8 @@ TEST(EnumerateSectors, IsBruteForceForEveryDirectionLayoutAndShape) {
                  << gemm.k << " groups " << gemm.groups << " e " << layer.element_bytes);
     ExpectSame(got.a, a, "A");
     ExpectSame(got.b, b, "B");
-    EXPECT_EQ(got.store, store * static_cast<double>((gemm.k + slice - 1) / slice));
+    const int64_t slices = (gemm.k + slice - 1) / slice;
+    EXPECT_EQ(got.store, store * static_cast<double>(slices));
   }
 }
 

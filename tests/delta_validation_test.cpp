@@ -73,7 +73,8 @@ TEST(DeltaOnV100, L2TileFormIsAboveCountersByAtMost16Percent) {
 TEST(DeltaOnV100, DramWithin5PercentWhereRowsFillTheChip) {
   int filled = 0;
   for (const auto& one : Launches()) {
-    const double rows = 2.0 * static_cast<double>(one.h / one.stride * one.w / one.stride) / 128;
+    const int64_t pixels = 2 * (one.h / one.stride) * (one.w / one.stride);
+    const double rows = static_cast<double>(pixels) / 128;
     if (rows < 2 * 80) continue;
     ++filled;
     for (const bool exact : Ways(one))
