@@ -19,7 +19,7 @@ struct DesignResult {
 // One group's sweep.
 struct GroupSweep {
   std::string group;
-  std::vector<SweepPoint> points;
+  std::vector<DesignPoint> points;
 };
 
 struct ModelReport {

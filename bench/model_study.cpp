@@ -73,8 +73,8 @@ std::vector<double> Factors(const std::string& text) {
   return factors;
 }
 
-SweepPoint PointOf(const LayerGroup& group, const Design& design, double base_seconds,
-                   std::vector<double> factors) {
+DesignPoint PointOf(const LayerGroup& group, const Design& design, double base_seconds,
+                    std::vector<double> factors) {
   const auto predicted = Predict(group, design, false);
   return {std::move(factors), base_seconds / predicted.seconds, MainBottleneck(predicted)};
 }
@@ -188,10 +188,10 @@ std::vector<SweepAxis> ParseSweep(const std::string& text) {
   return axes;
 }
 
-std::vector<SweepPoint> Sweep(const LayerGroup& group, const Design& design,
-                              const std::vector<SweepAxis>& axes) {
+std::vector<DesignPoint> Sweep(const LayerGroup& group, const Design& design,
+                               const std::vector<SweepAxis>& axes) {
   const double base = Predict(group, design, false).seconds;
-  std::vector<SweepPoint> points;
+  std::vector<DesignPoint> points;
   for (const double first : axes.at(0).factors) {
     const Design one = WithFactor(design, axes[0].resource, first);
     if (axes.size() == 1) {

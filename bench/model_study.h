@@ -62,13 +62,13 @@ struct SweepAxis {
 // resource that cannot be scaled.
 std::vector<SweepAxis> ParseSweep(const std::string& text);
 
-struct SweepPoint {
+struct DesignPoint {
   std::vector<double> factors;                   // of each axis
   double speedup = 1;                            // [1] against the design as it is
   Bottleneck bottleneck = Bottleneck::kCompute;  // that bounds the most time
 };
-std::vector<SweepPoint> Sweep(const LayerGroup& group, const Design& design,
-                              const std::vector<SweepAxis>& axes);
+std::vector<DesignPoint> Sweep(const LayerGroup& group, const Design& design,
+                               const std::vector<SweepAxis>& axes);
 
 // The bottleneck that bounds the most time.
 Bottleneck MainBottleneck(const PredictedGroup& group);
