@@ -109,6 +109,29 @@ check "the file has its layers" grep -q '"count": 3' "$dir/net.json"
 run "$dlroof" report "$dir/net.json" --show table
 check "report has its row" prints "^$dir/net.txt LSTM/"
 
+# The model of GPU convolutions: no GPU is needed.
+run "$dlroof" model --gpu v100 --suite alexnet --batch 256 --scale sm=2,dram=1.5,l2=2,l1=1,mac=2,tile=256x128
+check "model predicts a suite" exits 0
+check "says that it is a model" prints '^DeLTA-style model of NVIDIA Tesla V100'
+check "answers what if" prints '^  alexnet +[0-9.]+x faster'
+check "says what to balance next" prints '^balance next \(alexnet\)'
+run "$dlroof" model --problem n16c64h112w112k64r3s3_s2 --sweep dram=1:2:1 --format=json
+check "model writes json" prints '"sweep"'
+run "$dlroof" model --problem n2c8h14w14k16r3s3_p1 --exact --direction bwd_weights --nhwc --type f16
+check "model enumerates" exits 0
+"$dlroof" model --problem n2c8h14w14k16r3s3_p1 --format=json | python3 -c 'import json,sys; g=json.load(sys.stdin)["gpu"]; del g["l2_bytes"]; json.dump(g, sys.stdout)' > "$dir/gpu.json"
+run "$dlroof" model --gpu "$dir/gpu.json" --suite alexnet;    check "parameter file without a figure" bad_input
+check "names it" says "gpu.json: 'l2_bytes': expected"
+run "$dlroof" model --gpu v1000 --suite alexnet;             check "unknown GPU" bad_input
+run "$dlroof" model --suite alexnet --scale dram=-1;         check "impossible scale" bad_input
+run "$dlroof" model --suite alexnet --scale tile=512x512;    check "tile that fits no SM" bad_input
+run "$dlroof" model --suite alexnet --sweep dram=2:1:1;      check "bad sweep" bad_input
+run "$dlroof" model --suite nope;                            check "unknown suite for the model" bad_input
+run "$dlroof" model;                                         check "model of nothing" bad_input
+run "$dlroof" model "$dir/run.json";                         check "a run file without a GPU" bad_input
+run "$dlroof" model --suite alexnet --machine "$dir/machine.json"; check "a CPU's ceilings for a GPU" bad_input
+run "$dlroof" model --suite alexnet -o "$dir/x.doc";         check "unknown extension of a model" bad_input
+
 # A running program: interrupted, then killed. Waits for its first results, at most a minute.
 start() {
   rm -f "$dir/live.json"

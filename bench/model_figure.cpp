@@ -1,0 +1,88 @@
+// The gnuplot half of model_report.h.
+#include <fmt/format.h>
+
+#include <array>
+#include <map>
+
+#include "bench/model_report.h"
+#include "counters/error.h"
+#include "reporters/gnuplot.h"
+#include "reporters/units.h"
+
+namespace dlroof {
+namespace {
+
+// Okabe and Ito's colours without yellow: told apart with any colour vision.
+constexpr std::array<std::string_view, 7> kColours = {"#0072b2", "#d55e00", "#009e73", "#b5468f",
+                                                      "#8a6d00", "#4b4fc4", "#6b7280"};
+
+std::string Terminal(const std::string& extension) {
+  if (extension == "pdf") return "set terminal pdfcairo size 9in,5in font 'Helvetica,11'\n";
+  if (extension == "png") return "set terminal pngcairo size 1100,600 font 'Helvetica,11'\n";
+  return "set terminal svg size 1100,600 font 'Helvetica,13' background '#ffffff'\n";
+}
+
+std::string Common(const ModelReport& report) {
+  return fmt::format(
+      "set title {} noenhanced\nset ylabel 'speed-up [1]'\nset grid ytics\n"
+      "set key outside right top noenhanced\nset yrange [0:*]\n",
+      GnuplotText(report.base.gpu.name + ", " + report.choice + ": DeLTA-style model"));
+}
+
+std::string Bars(const ModelReport& report) {
+  std::string data = "$designs << EOD\n";
+  for (const auto& result : report.designs) {
+    data += result.design.name;  // resources and numbers only: Rescaled refuses others
+    for (size_t i = 0; i < report.groups.size(); ++i)
+      data += fmt::format(" {:.6g}", report.groups[i].seconds / result.groups[i].seconds);
+    data += "\n";
+  }
+  std::string plots;
+  for (size_t i = 0; i < report.groups.size(); ++i)
+    plots += fmt::format("{}$designs using {}{} title {} lc rgb '{}'", i == 0 ? "" : ", ", i + 2,
+                         i == 0 ? ":xtic(1)" : "", GnuplotText(report.groups[i].name),
+                         kColours[i % kColours.size()]);
+  return data +
+         "EOD\nset datafile separator whitespace\nset style data histograms\n"
+         "set style histogram clustered gap 1\nset style fill solid 0.9\n"
+         "set xtics rotate by -25 noenhanced\nplot " +
+         plots + "\n";
+}
+
+// A line per group, and per value of the second resource where there is one.
+std::string Lines(const ModelReport& report) {
+  std::string data, plots;
+  size_t index = 0;
+  for (const auto& sweep : report.sweeps) {
+    std::map<double, std::string> lines;
+    for (const auto& point : sweep.points)
+      lines[point.factors.size() > 1 ? point.factors[1] : 1] +=
+          fmt::format("{:.6g} {:.6g}\n", point.factors[0], point.speedup);
+    for (const auto& [second, line] : lines) {
+      data += fmt::format("$line{} << EOD\n{}EOD\n", index, line);
+      const auto title =
+          report.axes.size() > 1
+              ? fmt::format("{}, {} x{}", sweep.group, report.axes[1].resource, ThreeDigits(second))
+              : sweep.group;
+      plots += fmt::format("{}$line{} with linespoints pt 7 ps 0.6 lw 2 lc rgb '{}' title {}",
+                           index == 0 ? "" : ", ", index, kColours[index % kColours.size()],
+                           GnuplotText(title));
+      ++index;
+    }
+  }
+  return data +
+         fmt::format("set xlabel {} noenhanced\nplot ",
+                     GnuplotText(report.axes[0].resource + " [x of today]")) +
+         plots + "\n";
+}
+
+}  // namespace
+
+std::string ModelFigure(const ModelReport& report, const std::string& extension) {
+  if (report.designs.empty() && report.sweeps.empty())
+    throw BadInput("a figure is drawn of --scale or --sweep; neither was given");
+  const auto body = report.sweeps.empty() ? Bars(report) : Lines(report);
+  return RunGnuplot(Terminal(extension) + Common(report) + body);
+}
+
+}  // namespace dlroof

@@ -1,0 +1,91 @@
+// A convolution as the matrix product that an implicit-GEMM kernel on a GPU runs, and where in
+// memory each element of its three matrices lies. The DeLTA-style model stands on this: exact
+// counts (delta_exact.h) and the fast model (delta_model.h).
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+namespace dlroof {
+
+// Cross-correlation of n images (c x h x w) with k filters (c/groups x r x s); all [elements].
+struct ConvShape {
+  int64_t n = 1, c = 1, h = 1, w = 1, k = 1, r = 1, s = 1;
+  int64_t stride_h = 1, stride_w = 1;
+  int64_t pad_top = 0, pad_bottom = 0, pad_left = 0, pad_right = 0;
+  int64_t dilation_h = 1, dilation_w = 1;
+  int64_t groups = 1;
+};
+int64_t OutputRows(const ConvShape& shape);
+int64_t OutputColumns(const ConvShape& shape);
+
+enum class ConvDirection { kForward, kBackwardData, kBackwardWeights };
+enum class TensorLayout { kNchw, kNhwc };  // with weights KCRS or KRSC
+
+struct ConvLayer {
+  ConvShape shape;
+  ConvDirection direction = ConvDirection::kForward;
+  TensorLayout layout = TensorLayout::kNchw;
+  int64_t element_bytes = 4;  // [byte] 1 to 8, of all three tensors
+};
+
+// One digit of a matrix index in mixed radix: `count` values, and what one more adds to the place
+// in the image plane and to the address.
+struct Digit {
+  int64_t count = 1, dy = 0, dx = 0, bytes = 0;
+};
+
+// Rows or columns of a matrix: index = (d0 * count1 + d1) * count2 + d2.
+struct Axis {
+  std::array<Digit, 3> digits;
+  int64_t y = 0, x = 0;  // of index 0
+};
+int64_t Size(const Axis& axis);
+
+// What an index adds to the place of an element.
+struct Place {
+  int64_t y = 0, x = 0, bytes = 0;
+};
+Place At(const Axis& axis, int64_t index);
+
+// The indices after which every address repeats, `bytes` further on; absent where they never do.
+struct Period {
+  int64_t indices = 1, bytes = 0;
+};
+std::optional<Period> PeriodOf(const Axis& axis);
+
+// A matrix in memory. Element (i, j) has the place rows(i) + columns(j); where its y or x is
+// negative, no multiple of the step or beyond the limit it is no element of the tensor (padding).
+struct Operand {
+  Axis rows, columns;
+  int64_t step_h = 1, step_w = 1;           // y, x divide by these
+  int64_t limit_h = 1, limit_w = 1;         // then lie below these
+  int64_t line_bytes = 0, pixel_bytes = 0;  // [byte] for one y, one x
+  int64_t group_bytes = 0;                  // [byte] from one group's matrix to the next one's
+  bool lanes_along_columns = false;         // a warp's lanes go along a row of the matrix
+  bool gathered = false;                    // pixels and taps meet in an image plane
+  bool taps_along_rows = false;             // of a gathered one: its columns are the pixels
+};
+
+constexpr int64_t kNowhere = -1;
+// [byte] from the matrix's begin; kNowhere for padding.
+int64_t Address(const Operand& matrix, const Place& row, const Place& column);
+
+// C (m x n) = A (m x k) * B (n x k) transposed, `groups` times. The mappings are CUTLASS's:
+//   forward           m = n P Q   n = K/g       k = C/g R S   A input (gathered)  B weights
+//   backward data     m = n H W   n = C/g       k = K/g R S   A dOutput (gathered) B weights
+//   backward weights  m = K/g     n = C/g R S   k = n P Q     A dOutput   B input (gathered)
+// In NHWC the channel runs fastest in k and n, in NCHW the filter's taps do. Backward data with
+// strides visits all R S taps; those that meet no output are predicated off like padding.
+struct ConvGemm {
+  int64_t m = 1, n = 1, k = 1, groups = 1;
+  Operand a, b;
+  Operand c;  // rows m, columns n
+};
+// Throws BadInput for sizes that are not positive, groups that do not divide, a filter larger than
+// the padded image, an element size outside 1 to 8.
+ConvGemm GemmOf(const ConvLayer& layer);
+
+}  // namespace dlroof

@@ -1,0 +1,89 @@
+#include "counters/delta_source.h"
+
+#include <fmt/format.h>
+
+#include <array>
+
+#include "counters/error.h"
+
+namespace dlroof {
+namespace {
+
+struct TypeRow {
+  std::string_view type;
+  int64_t bytes;
+  std::string_view pipe;
+};
+constexpr std::array<TypeRow, 6> kTypes = {{{"f32", 4, "fp32.vector"},
+                                            {"tf32", 4, "tf32.matrix"},
+                                            {"f16", 2, "fp16.matrix"},
+                                            {"bf16", 2, "bf16.matrix"},
+                                            {"int8", 1, "int8.matrix"},
+                                            {"fp8", 1, "fp8.matrix"}}};
+
+const TypeRow& RowOf(const std::string& type) {
+  for (const auto& row : kTypes)
+    if (row.type == type) return row;
+  throw BadInput(
+      fmt::format("no type '{}' in the model; there are f32, tf32, f16, bf16, int8, fp8", type));
+}
+
+}  // namespace
+
+int64_t ElementBytesOf(const std::string& type) { return RowOf(type).bytes; }
+
+std::string PipeOf(const std::string& type, const GpuSpec& gpu) {
+  constexpr double kMatrixSpeed = 4;
+  const auto& row = RowOf(type);
+  if (type == "f16" && MacsPerClock(gpu, type) < kMatrixSpeed * MacsPerClock(gpu, "f32"))
+    return "fp16.vector";
+  return std::string(row.pipe);
+}
+
+ConvPrediction PredictConv(const ConvQuestion& question, const GpuSpec& gpu) {
+  ConvLayer layer = question.layer;
+  layer.element_bytes = ElementBytesOf(question.type);
+  const CtaTile named = TileFromKernelName(question.kernel);
+  ConvPrediction prediction;
+  prediction.tile_from = question.tile ? "request" : named.m > 0 ? "kernel name" : "rule";
+  if (question.tile)
+    prediction.plan = PlanTile(layer, gpu, question.tile->m, question.tile->n);
+  else if (named.m > 0)
+    prediction.plan = PlanTile(layer, gpu, named.m, named.n);
+  else
+    prediction.plan = PlanTile(layer, gpu);
+  const auto caches = CachesOf(gpu);
+  if (question.exact) {
+    const auto exact = EnumerateTraffic(layer, prediction.plan.tile, caches);
+    prediction.traffic = exact.bytes;
+    prediction.relative_error95 = exact.relative_error95;
+  } else {
+    prediction.traffic = ModelTraffic(layer, prediction.plan.tile, caches);
+  }
+  prediction.time = ModelTime(layer, prediction.plan, prediction.traffic, gpu, question.type);
+  return prediction;
+}
+
+Work ModelledWork(const ConvQuestion& question, const ConvPrediction& prediction,
+                  const GpuSpec& gpu) {
+  const auto& s = question.layer.shape;
+  Work work;
+  const int64_t taps = s.c / s.groups * s.r * s.s;
+  work.flops[PipeOf(question.type, gpu)] = 2.0 * static_cast<double>(s.n * s.k * OutputRows(s)) *
+                                           static_cast<double>(OutputColumns(s)) *
+                                           static_cast<double>(taps);
+  work.bytes[Level::kL1] = L1Bytes(prediction.traffic);
+  work.bytes[Level::kL2] = L2TileBytes(prediction.traffic);
+  work.bytes[Level::kDram] = Total(prediction.traffic.dram);
+  work.launches = 1;
+  return work;
+}
+
+std::string HowModelled(const ConvPrediction& prediction, const GpuSpec& gpu) {
+  const auto& tile = prediction.plan.tile;
+  return fmt::format(
+      "DeLTA-style model of {}: tile {}x{}x{}{} ({}), not measured", gpu.name, tile.m, tile.n,
+      tile.k, tile.slices > 1 ? fmt::format(", K in {}", tile.slices) : "", prediction.tile_from);
+}
+
+}  // namespace dlroof

@@ -1,0 +1,215 @@
+#include "bench/model_study.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <iostream>
+
+#include "bench/model_report.h"
+#include "counters/error.h"
+
+namespace dlroof {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+Design V100() { return {"", FindGpu("v100"), std::nullopt}; }
+
+LayerGroup OneLayer() { return LayersOfProblem("n64c64h56w56k256r1s1", {}); }
+
+template <class Call>
+std::string Refusal(const Call& call) {
+  try {
+    call();
+  } catch (const BadInput& error) {
+    return error.what();
+  }
+  return "accepted";
+}
+
+TEST(LayersOfSuites, EachProblemOnceWithItsCountAndTheBatchAskedFor) {
+  LayerChoice choice;
+  choice.batch = 256;
+  const auto groups = LayersOfSuites({"alexnet,resnet152"}, choice);
+  ASSERT_EQ(groups.size(), 2U);
+  EXPECT_EQ(groups[0].layers.size(), 5U);
+  double calls = 0;
+  for (const auto& layer : groups[1].layers) {
+    calls += layer.count;
+    EXPECT_EQ(layer.question.layer.shape.n, 256);
+  }
+  EXPECT_EQ(calls, 155);
+  choice.direction = Conv2dDirection::kBackwardData;
+  EXPECT_EQ(LayersOfSuites({"alexnet"}, choice)[0].layers.size(), 4U);  // none of the first layer
+}
+
+TEST(LayersOfSuites, RefusesWhatHasNoConvolution) {
+  EXPECT_THAT(Refusal([] { LayersOfSuites({"gnmt"}, {}); }), HasSubstr("suite 'gnmt' has no"));
+  EXPECT_THAT(Refusal([] { LayersOfSuites({"nope"}, {}); }),
+              testing::StartsWith("--suite: no suite 'nope'"));
+}
+
+TEST(Rescaled, ChangesResourcesAndTile) {
+  const auto design = Rescaled(V100(), "sm=2,dram=1.5,tile=256x128");
+  EXPECT_EQ(design.gpu.sms, 160);
+  EXPECT_DOUBLE_EQ(design.gpu.dram_bytes_per_second, 1.5 * V100().gpu.dram_bytes_per_second);
+  ASSERT_TRUE(design.tile);
+  EXPECT_EQ(design.tile->m, 256);
+  EXPECT_EQ(design.tile->n, 128);
+}
+
+TEST(Rescaled, RefusesInOneSentence) {
+  const auto of = [](const char* text) { return Refusal([&] { Rescaled(V100(), text); }); };
+  EXPECT_THAT(of("dram"), HasSubstr("expected RESOURCE=FACTOR"));
+  EXPECT_THAT(of(""), HasSubstr("expected RESOURCE=FACTOR"));
+  EXPECT_THAT(of("dram=x"), HasSubstr("expected a number, got 'x'"));
+  EXPECT_THAT(of("dram=0"), HasSubstr("a factor is from 1/64 to 64"));
+  EXPECT_THAT(of("dram=2,dram=3"), HasSubstr("dram is there twice"));
+  EXPECT_THAT(of("cache=2"), HasSubstr("no resource to scale"));
+  EXPECT_THAT(of("tile=100x64"), HasSubstr("expected MxN"));
+  EXPECT_THAT(of("tile=128"), HasSubstr("expected MxN"));
+  EXPECT_THAT(of("tile=128x64x8"), HasSubstr("expected MxN"));
+}
+
+TEST(Predict, SumsCallsAndNamesWhatBoundsThem) {
+  auto group = OneLayer();
+  group.layers[0].count = 3;
+  const auto predicted = Predict(group, V100(), false);
+  EXPECT_DOUBLE_EQ(predicted.seconds, 3 * predicted.layers[0].seconds);
+  EXPECT_EQ(MainBottleneck(predicted), predicted.layers[0].prediction.time.bottleneck);
+  // The exact bytes are near the fast ones.
+  const auto exact = Predict(group, V100(), true);
+  EXPECT_NEAR(exact.seconds / predicted.seconds, 1, 0.02);
+}
+
+TEST(Predict, ATileIsTakenWhereItIsFaster) {
+  // 64 columns: a tile of 256x256 would compute four times as many.
+  const auto narrow = LayersOfProblem("n64c64h56w56k64r3s3_p1", {});
+  const auto wide = LayersOfProblem("n256c256h14w14k1024r1s1", {});
+  const auto design = Rescaled(V100(), "mac=8,reg=4,tile=256x256");
+  EXPECT_EQ(Predict(narrow, design, false).layers[0].prediction.tile_from, "rule");
+  const auto taken = Predict(wide, design, false);
+  EXPECT_EQ(taken.layers[0].prediction.tile_from, "request");
+  EXPECT_LE(taken.seconds, Predict(wide, Rescaled(V100(), "mac=8,reg=4"), false).seconds);
+  EXPECT_THAT(Refusal([&] { Predict(wide, Rescaled(V100(), "tile=512x512"), false); }),
+              HasSubstr("does not fit into an SM"));
+}
+
+TEST(GainsOfDoubling, TheMostUsefulFirstAndNoneSlower) {
+  const auto gains = GainsOfDoubling(OneLayer(), V100());
+  EXPECT_EQ(gains.size(), ScalableResources().size());
+  for (size_t i = 1; i < gains.size(); ++i) EXPECT_GE(gains[i - 1].speedup, gains[i].speedup);
+  EXPECT_GT(gains[0].speedup, 1.2);
+  // A layer bound by DRAM alone gains most from DRAM.
+  EXPECT_EQ(GainsOfDoubling(OneLayer(), Rescaled(V100(), "dram=0.1"))[0].resource, "dram");
+}
+
+TEST(Sweep, BeginsAtOneAndNeverFalls) {
+  const auto axes = ParseSweep("dram=1:4:1,l2=1:2:0.5");
+  ASSERT_EQ(axes.size(), 2U);
+  EXPECT_THAT(axes[0].factors, ElementsAre(1, 2, 3, 4));
+  EXPECT_THAT(axes[1].factors, ElementsAre(1, 1.5, 2));
+  const auto points = Sweep(OneLayer(), V100(), axes);
+  ASSERT_EQ(points.size(), 12U);
+  EXPECT_DOUBLE_EQ(points[0].speedup, 1);
+  for (size_t i = 3; i < points.size(); ++i) EXPECT_GE(points[i].speedup, points[i - 3].speedup);
+}
+
+TEST(ParseSweep, RefusesInOneSentence) {
+  const auto of = [](const char* text) { return Refusal([&] { ParseSweep(text); }); };
+  EXPECT_THAT(of("dram=1:4"), HasSubstr("expected FIRST:LAST:STEP"));
+  EXPECT_THAT(of("dram=4:1:1"), HasSubstr("not above the last"));
+  EXPECT_THAT(of("dram=1:4:0"), HasSubstr("a positive step"));
+  EXPECT_THAT(of("dram=1:1e9:1"), HasSubstr("64 values at most"));
+  EXPECT_THAT(of("dram=nan:4:1"), HasSubstr("expected"));
+  EXPECT_THAT(of("cache=1:2:1"), HasSubstr("no resource to scale"));
+  EXPECT_THAT(of("dram=1:2:1,dram=1:2:1"), HasSubstr("two different ones"));
+  EXPECT_THAT(of("dram=1:2:1,l2=1:2:1,l1=1:2:1"), HasSubstr("two different ones"));
+}
+
+TEST(WithCeilings, MeasuredRatesReplaceTheParameters) {
+  Machine machine;
+  machine.device = "gpu";
+  machine.name = "a V100";
+  machine.measured_at = "2026-01-01";
+  auto& set = machine.by_threads[1];
+  set.flops["fp32.vector"].per_second = 80 * 1.53e9 * 2 * 60;  // 60 multiply-adds a clock
+  set.bytes[Level::kDram].per_second = 8e11;
+  set.bytes[Level::kL1].per_second = 80 * 1.53e9 * 100;
+  set.launch_seconds = 3e-6;
+  const auto gpu = WithCeilings(V100().gpu, machine);
+  EXPECT_NEAR(MacsPerClock(gpu, "f32"), 60, 1e-9);
+  EXPECT_EQ(MacsPerClock(gpu, "f16"), 512);  // not measured
+  EXPECT_EQ(gpu.dram_bytes_per_second, 8e11);
+  EXPECT_NEAR(gpu.l1_bytes_per_clock, 100, 1e-9);
+  EXPECT_EQ(gpu.launch_seconds, 3e-6);
+  EXPECT_EQ(gpu.sources.at("dram_bytes_per_second"), "measured on a V100, 2026-01-01");
+  machine.device = "cpu";
+  EXPECT_THAT(Refusal([&] { WithCeilings(V100().gpu, machine); }), HasSubstr("is of a cpu"));
+}
+
+RunFile GpuRun() { return ReadRunFile(DLROOF_TEST_DATA "/v100_gpu_run.json", std::cerr); }
+
+TEST(LayersOfRunFile, TakesTheGpusConvolutionsWithKernelsAndCounters) {
+  const auto group = LayersOfRunFile(GpuRun(), "run.json");
+  ASSERT_EQ(group.layers.size(), 2U);  // the CPU's is left out
+  EXPECT_EQ(group.layers[0].measured_seconds, 0.000722);
+  EXPECT_EQ(group.layers[0].measured_bytes.at(Level::kDram), 1.8e8);
+  EXPECT_TRUE(group.layers[1].measured_bytes.empty());
+  const auto predicted = Predict(group, V100(), false);
+  EXPECT_EQ(predicted.layers[0].prediction.tile_from, "kernel name");
+  EXPECT_EQ(predicted.layers[1].prediction.tile_from, "rule");
+  EXPECT_THAT(Refusal([] { LayersOfRunFile(RunFile{}, "x.json"); }),
+              HasSubstr("x.json: no convolution of a GPU"));
+}
+
+TEST(Residuals, ArePredictedOverMeasuredMinusOnePerLevelAndForTime) {
+  const auto predicted = Predict(LayersOfRunFile(GpuRun(), "run.json"), V100(), false);
+  const auto& first = predicted.layers[0];
+  const auto residuals = Residuals(first);
+  ASSERT_EQ(residuals.size(), 3U);
+  EXPECT_DOUBLE_EQ(residuals.at("time"), first.seconds / 0.000722 - 1);
+  EXPECT_DOUBLE_EQ(residuals.at("dram"), Total(first.prediction.traffic.dram) / 1.8e8 - 1);
+  EXPECT_EQ(Residuals(predicted.layers[1]).size(), 1U);  // unknown is absent
+  const auto means = MeanAbsoluteResiduals(predicted);
+  EXPECT_DOUBLE_EQ(means.at("dram"), std::abs(residuals.at("dram")));
+  EXPECT_DOUBLE_EQ(
+      means.at("time"),
+      (std::abs(residuals.at("time")) + std::abs(Residuals(predicted.layers[1]).at("time"))) / 2);
+}
+
+TEST(ModelReport, JsonHoldsWhatTheTableSays) {
+  ModelReport report;
+  report.base = V100();
+  report.choice = "fwd f32";
+  const auto group = OneLayer();
+  report.groups = {Predict(group, report.base, false)};
+  const auto design = Rescaled(report.base, "sm=2");
+  report.designs = {{design, {Predict(group, design, false)}}};
+  report.gains = {GainsOfDoubling(group, design)};
+  const auto json = ToJson(report);
+  const auto& layer = json.at("groups").at(0).at("layers").at(0);
+  EXPECT_EQ(layer.at("name"), "n64c64h56w56k256r1s1");
+  EXPECT_DOUBLE_EQ(layer.at("seconds"), report.groups[0].layers[0].seconds);
+  EXPECT_FALSE(layer.contains("measured"));
+  EXPECT_GT(json.at("designs").at(0).at("groups").at(0).at("speedup").get<double>(), 1);
+  EXPECT_EQ(json.at("next").at(0).at("most_useful"), report.gains[0][0].resource);
+  // The GPU's figures read back as a parameter file.
+  EXPECT_EQ(GpuFromJson(json.at("gpu"), "x").dram_bytes_per_second,
+            report.base.gpu.dram_bytes_per_second);
+  const auto table = Table(report);
+  EXPECT_THAT(table, HasSubstr("n64c64h56w56k256r1s1"));
+  EXPECT_THAT(table, HasSubstr("what if sm=2"));
+  EXPECT_THAT(table, HasSubstr("DeLTA-style model of NVIDIA Tesla V100"));
+}
+
+TEST(ModelFigure, NeedsSomethingToDraw) {
+  ModelReport report;
+  report.base = V100();
+  EXPECT_THAT(Refusal([&] { ModelFigure(report, "svg"); }), HasSubstr("--scale or --sweep"));
+}
+
+}  // namespace
+}  // namespace dlroof
