@@ -100,7 +100,7 @@ class Likwid:
         for row, test in FLOPS_ROWS.items():
             if test in self.tests and row in self.machine["flops"]:
                 result[row, threads] = self.rate(test, 16 * threads, threads)
-        for row in self.machine.get("mixes", {}):
+        for row in self.machine["by_threads"][str(threads)].get("mixes", {}):
             level, mix, isa, *rest = row.split(".")
             if rest:
                 continue
