@@ -1,4 +1,5 @@
-// The instructions and system calls behind counters/cpu.h; x86-64 Linux only.
+// The instructions and system calls behind counters/cpu.h, on Linux: cpuid_x86.cpp, or, on other
+// CPUs, cpuid_other.cpp, which knows nothing.
 #pragma once
 
 #include <cstdint>
