@@ -39,7 +39,8 @@ def run_ours(arguments, name_filter, flags=()):
     """The run file of dlroof_bench and the program's wall time [s]."""
     with tempfile.NamedTemporaryFile(suffix=".json") as out:
         wall, done = timed([arguments.bench, f"--dlroof_suite={arguments.suite}",
-                            f"--dlroof_threads={arguments.threads}", *flags,
+                            f"--dlroof_threads={arguments.threads}", "--dlroof_live_check=false",
+                            *flags,
                             f"--benchmark_filter={name_filter}", f"--benchmark_out={out.name}"])
         if done.returncode != 0:
             sys.exit(f"{arguments.bench}: exit {done.returncode}: {done.stderr.strip()}")
@@ -149,6 +150,8 @@ def main():
     parser.add_argument("--pairs", type=int, default=16, help="of each case")
     parser.add_argument("--windows", type=int, default=3, help="of each program in a pair")
     parser.add_argument("--milliseconds", type=int, default=30, help="of a window")
+    parser.add_argument("--walls", type=int, default=3,
+                        help="wall times of every so many-th case (0: none)")
     parser.add_argument("--threads", type=int, default=len(os.sched_getaffinity(0)))
     parser.add_argument("-o", "--output", required=True)
     arguments = parser.parse_args()
@@ -162,7 +165,7 @@ def main():
     cpus = context["pinned_cpus"]
     cases = [{"name": r["name"], "repro": r["repro"], "pairs": []} for r in file["records"]
              if r["status"] == "ok" and r.get("repro")]
-    for case in cases[::3]:
+    for case in cases[::arguments.walls] if arguments.walls > 0 else []:
         case["defaults"] = measure_once(arguments, case, cpus)
     for case in cases:
         for pair in range(arguments.pairs):
