@@ -57,8 +57,8 @@ void AppendUtf8(unsigned code, std::string& text) {
   }
 }
 
-// The code point of "\uXXXX" at raw[at] (behind the u), a surrogate pair taken together; moves
-// `at` behind it.
+// The code point of the four hex digits at raw[at], which follow a backslash and a "u"; with the
+// escape behind them where the two are a surrogate pair. Moves `at` behind what it took.
 unsigned CodePoint(std::string_view raw, std::size_t& at) {
   unsigned code = Hex(raw.substr(at, 4));
   at += 4;
