@@ -1,0 +1,20 @@
+#include "counters/counter_source.h"
+
+namespace dlroof {
+namespace {
+
+std::vector<CounterSource>& Registry() {
+  static std::vector<CounterSource> sources;
+  return sources;
+}
+
+}  // namespace
+
+bool RegisterCounterSource(CounterSource source) {
+  Registry().push_back(std::move(source));
+  return true;
+}
+
+const std::vector<CounterSource>& AllCounterSources() { return Registry(); }
+
+}  // namespace dlroof
