@@ -39,6 +39,9 @@ struct PreparedCall {
   Work modelled;                         // of one call, on the pipes that this algorithm uses
   int threads = 0;  // that work on it, where they are not all that were given; 0: all
   std::vector<MemoryRegion> memory;  // every tensor that `run` reads or writes
+  // GPUs only: starts one call on a cudaStream_t and returns, never waits; `run` is this, then a
+  // wait for its end. The same work each time, so that it can be captured into a graph.
+  std::function<void(void* stream)> enqueue;
 };
 
 struct RunSettings {
