@@ -37,7 +37,11 @@ __attribute__((constructor)) static void begin(void) {
   real_clock = (clock_function)dlsym(RTLD_NEXT, "clock_gettime");
   const char* text = getenv("PAUSE_AT");
   pause_at = text ? atoll(text) : 0;
-  struct sigaction action = {.sa_handler = pause_here, .sa_flags = SA_RESTART};
+  /* Kernels that a library generates may use the stack beyond what a signal spares (seen: oneDNN 3.2's sgemm). */
+  static char stack[1 << 16];
+  const stack_t other = {.ss_sp = stack, .ss_size = sizeof stack};
+  sigaltstack(&other, NULL);
+  struct sigaction action = {.sa_handler = pause_here, .sa_flags = SA_RESTART | SA_ONSTACK};
   sigaction(SIGUSR1, &action, NULL);
 }
 
