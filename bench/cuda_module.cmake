@@ -277,7 +277,9 @@ list(REMOVE_DUPLICATES dlroof_cuda_rpath)
 add_library(dlroof_cuda MODULE ${dlroof_cuda_objects} $<TARGET_OBJECTS:dlroof_cuda_shared>)
 set_target_properties(dlroof_cuda PROPERTIES LIBRARY_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}" LINKER_LANGUAGE CXX
                       BUILD_WITH_INSTALL_RPATH ON INSTALL_RPATH "${dlroof_cuda_rpath}")
-target_link_options(dlroof_cuda PRIVATE LINKER:--exclude-libs,ALL LINKER:-z,now LINKER:-z,defs)
+target_link_options(dlroof_cuda PRIVATE LINKER:-z,now LINKER:-z,defs
+                    "LINKER:--version-script,${CMAKE_SOURCE_DIR}/bench/cuda_module.map")
+set_target_properties(dlroof_cuda PROPERTIES LINK_DEPENDS "${CMAKE_SOURCE_DIR}/bench/cuda_module.map")
 target_link_libraries(dlroof_cuda PRIVATE dlroof_flags dlroof_cuda_libraries fmt::fmt)
 install(TARGETS dlroof_cuda LIBRARY DESTINATION bin)
 # The programs refuse a module of another build.

@@ -10,18 +10,12 @@
 #include <vector>
 
 #include "bench/workload.h"
+#include "ceilings/gpu_measure.h"
 #include "ceilings/machine.h"
 #include "counters/counter_source.h"
 #include "counters/gpu_clock.h"
 
 namespace dlroof {
-
-struct GpuMeasureOptions {
-  int device = 0;      // CUDA's number
-  bool quick = false;  // fewer repetitions
-  bool thorough = false;
-  std::function<void(const std::string& row)> progress;  // may be empty
-};
 
 struct GpuDevice {
   int number = 0;  // CUDA's
