@@ -48,6 +48,8 @@ set(DLROOF_CUDA_SHARED_SOURCES
 
 # Tests of the files above, in dlroof_cuda_tests. Those whose suite or name has "OnGpu" in it need a GPU (label gpu).
 set(DLROOF_CUDA_TESTS
+  tests/cuda_clock_test.cpp
+  tests/cuda_module_test.cpp
 )
 
 # --- Where CUDA is

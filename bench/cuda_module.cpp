@@ -5,9 +5,18 @@
 #include "ceilings/gpu_described.h"
 #include "counters/cuda_clock.h"
 #include "counters/cuda_device.h"
+#include "counters/nvml.h"
 
 namespace dlroof {
 namespace {
+
+// The driver's version is a fact, but not of the fingerprint.
+Machine Described(int device) {
+  auto machine = DescribeGpu(ReadGpuIdentity(device));
+  const auto driver = Nvml::Open("libnvidia-ml.so.1", PciBusId(device)).DriverVersion();
+  machine.facts["driver"] = driver.empty() ? "not known" : driver;
+  return machine;
+}
 
 GpuModule Made() {
   PreloadNvrtcParts();
@@ -21,7 +30,7 @@ GpuModule Made() {
   for (int number = 0; number < static_cast<int>(state.gpus.size()); ++number)
     if (const auto& gpu = state.gpus[number]; IsUsable(gpu, state))
       module.devices.push_back({number, gpu.name});
-  module.describe = [](int device) { return DescribeGpu(ReadGpuIdentity(device)); };
+  module.describe = Described;
   module.clock = OpenCudaClock;
   return module;
 }
