@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <fstream>
 #include <iostream>
 #include <memory>
@@ -126,6 +127,16 @@ std::string MachineFile(const BenchFlags& flags, const std::string& device) {
   return "";
 }
 
+// A build that could have measured a GPU says why it does not; said already where one was asked
+// for.
+void SayWhyNoGpu(const Devices& devices) {
+  std::error_code none;
+  const auto& choice = devices.choice;
+  if (!devices.HasGpu() && choice.cpu && choice.gpu &&
+      std::filesystem::exists(ModuleBesideProgram(), none))
+    std::cerr << fmt::format("Only the CPU is measured: {}.\n", devices.gpu.why_not);
+}
+
 // Of every device that the run has benchmarks for.
 std::vector<Machine> Machines(const BenchFlags& flags, const std::vector<int>& threads,
                               const std::vector<Workload>& workloads, const Devices& devices) {
@@ -138,6 +149,7 @@ std::vector<Machine> Machines(const BenchFlags& flags, const std::vector<int>& t
   options.file = MachineFile(flags, "cpu");
   if (Runs(workloads, "cpu", flags.filter))
     machines.push_back(CachedOrMeasuredCpu(options, std::cerr));
+  SayWhyNoGpu(devices);
   if (!devices.HasGpu() || !Runs(workloads, "gpu", flags.filter)) return machines;
   options.file = MachineFile(flags, "gpu");
   if (auto gpu = CachedOrMeasuredGpu(devices.gpu, options, std::cerr))
@@ -160,8 +172,9 @@ RunSettings Settings(const BenchFlags& flags) {
 }
 
 nlohmann::json Context(const std::string& command, const RunSettings& settings,
-                       const std::vector<Suite>& suites) {
+                       const std::vector<Suite>& suites, const Devices& devices) {
   auto context = RunContext(command, settings);
+  context["gpu"] = devices.HasGpu() ? devices.gpu.device.name : devices.gpu.why_not;
   if (auto described = SuitesContext(suites); !described.empty())
     context["suites"] = std::move(described);
   return context;
@@ -178,6 +191,28 @@ void WriteHtml(const Session& session, const std::string& path) {
 std::function<GpuClock()> GpuOpener(const Devices& devices) {
   if (!devices.HasGpu()) return {};
   return [gpu = devices.gpu] { return gpu.module->clock(gpu.device.number); };
+}
+
+// The exit code.
+int RunAndReport(Session& session, const BenchFlags& flags) {
+  TerminalReporter table(session);
+  RunFileReporter json_display(session);
+  RunFileReporter json_file(session);
+  benchmark::BenchmarkReporter* display =
+      flags.display == OutputFormat::kTable ? &table
+      : flags.display == OutputFormat::kJson
+          ? static_cast<benchmark::BenchmarkReporter*>(&json_display)
+          : nullptr;
+  const bool own_file = !flags.out_file.empty() && flags.out_format == OutputFormat::kJson;
+  benchmark::RunSpecifiedBenchmarks(display, own_file ? &json_file : nullptr);
+  benchmark::Shutdown();
+
+  if (!json_file.Written() || !json_display.Written())
+    throw BadInput((flags.out_file.empty() ? "standard output" : flags.out_file) +
+                   ": not all could be written (disk full?)");
+  WriteHtml(session, flags.html_file);
+  if (StoppedByInterrupt()) return 130;
+  return session.AnyFailed() ? 1 : 0;
 }
 
 int Run(std::vector<std::string> args) {
@@ -205,26 +240,9 @@ int Run(std::vector<std::string> args) {
   const auto machines = [&] { return Machines(flags, threads, workloads, devices); };
   std::vector<Machine> given;
   if (!flags.machine_files.empty()) given = machines();
-  Session session(Context(command, settings, suites),
+  Session session(Context(command, settings, suites, devices),
                   [&] { return given.empty() ? machines() : given; });
-  TerminalReporter table(session);
-  RunFileReporter json_display(session);
-  RunFileReporter json_file(session);
-  benchmark::BenchmarkReporter* display =
-      flags.display == OutputFormat::kTable ? &table
-      : flags.display == OutputFormat::kJson
-          ? static_cast<benchmark::BenchmarkReporter*>(&json_display)
-          : nullptr;
-  const bool own_file = !flags.out_file.empty() && flags.out_format == OutputFormat::kJson;
-  benchmark::RunSpecifiedBenchmarks(display, own_file ? &json_file : nullptr);
-  benchmark::Shutdown();
-
-  if (!json_file.Written() || !json_display.Written())
-    throw BadInput((flags.out_file.empty() ? "standard output" : flags.out_file) +
-                   ": not all could be written (disk full?)");
-  WriteHtml(session, flags.html_file);
-  if (StoppedByInterrupt()) return 130;
-  return session.AnyFailed() ? 1 : 0;
+  return RunAndReport(session, flags);
 }
 
 }  // namespace

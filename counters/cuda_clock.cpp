@@ -36,7 +36,8 @@ class CudaClock {
  public:
   explicit CudaClock(int device)
       : identity_(ReadGpuIdentity(device)),
-        stamps_(2 * identity_.sms * sizeof(SmStamp)),
+        sms_(static_cast<std::size_t>(identity_.sms)),
+        stamps_(2 * sms_ * sizeof(SmStamp)),
         ballast_(static_cast<std::size_t>(kFlushSizes * std::max(identity_.l2_bytes, 1048576.0))),
         sink_(sizeof(unsigned)),
         nvml_(Nvml::Open("libnvidia-ml.so.1", PciBusId(device))) {
@@ -119,8 +120,8 @@ class CudaClock {
   }
 
   // More blocks than SMs, so that each gets one.
-  void Stamp(int which) {
-    auto* first = static_cast<SmStamp*>(stamps_.get()) + which * identity_.sms;
+  void Stamp(std::size_t which) {
+    auto* first = static_cast<SmStamp*>(stamps_.get()) + which * sms_;
     CheckCuda(LaunchStamps(first, identity_.sms, 4 * identity_.sms, stream_.get()),
               "reading the clocks of SMs");
   }
@@ -128,11 +129,11 @@ class CudaClock {
   // Of the first SM that has both stamps.
   std::optional<double> ClockHz() {
     stream_.Wait();
-    std::vector<SmStamp> stamps(static_cast<std::size_t>(2 * identity_.sms));
+    std::vector<SmStamp> stamps(2 * sms_);
     stamps_.CopyTo(stamps.data());
-    for (int sm = 0; sm < identity_.sms; ++sm) {
+    for (std::size_t sm = 0; sm < sms_; ++sm) {
       const auto& before = stamps[sm];
-      const auto& after = stamps[identity_.sms + sm];
+      const auto& after = stamps[sms_ + sm];
       if (before.nanoseconds == 0 || after.nanoseconds < before.nanoseconds + kLeastNanoseconds ||
           after.cycles <= before.cycles)
         continue;
@@ -143,6 +144,7 @@ class CudaClock {
   }
 
   GpuIdentity identity_;
+  std::size_t sms_;
   CudaStream stream_;
   CudaEvent begin_, end_;
   DeviceBuffer stamps_;   // SmStamp [2][sms]
