@@ -57,7 +57,7 @@ install_requirements() {
 install_cuda() {
   build_options+=(-DDLROOF_CUDA=ON)
   for nvcc in "$(command -v nvcc || true)" "${CUDA_PATH:-}/bin/nvcc" "${CUDA_HOME:-}/bin/nvcc" /usr/local/cuda/bin/nvcc; do
-    [ -x "$nvcc" ] && { say "using the CUDA toolkit of $nvcc"; return 0; }
+    "$nvcc" --version >/dev/null 2>&1 && { say "using the CUDA toolkit of $nvcc"; return 0; }
   done
   if install_wheels "$gpu_venv" ci/requirements-gpu.txt "CUDA and cuDNN, 1.6 GB,"; then stamp "$gpu_venv" ci/requirements-gpu.txt; fi
   build_options+=("-DDLROOF_CUDA_ROOT=$(echo "$PWD/$gpu_venv"/lib/python3*/site-packages/nvidia/cu13)")
