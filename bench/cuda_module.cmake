@@ -5,7 +5,7 @@
 # DLROOF_CUDA_ROOT, else by nvcc on PATH, CUDA_PATH, CUDA_HOME, /usr/local/cuda. Without cuDNN 9 the module has everything but
 # cuDNN's benchmarks: ceilings and counters of a GPU need none.
 set(DLROOF_CUDA_ROOT "" CACHE PATH "CUDA toolkit, or the wheels' folder nvidia/cu13 (empty: looked for)")
-set(DLROOF_CUDNN_ROOT "" CACHE PATH "cuDNN 9 where it lies elsewhere than CUDA (empty: looked for; OFF: none)")
+set(DLROOF_CUDNN_ROOT "" CACHE STRING "cuDNN 9 where it lies elsewhere than CUDA (empty: looked for; OFF: none)")
 set(DLROOF_CUDA_ARCHS "" CACHE STRING "architectures of the kernels, as in CMAKE_CUDA_ARCHITECTURES (empty: every one; 90-real builds faster)")
 
 # --- The module's files, one a line. Paths are from the root.
