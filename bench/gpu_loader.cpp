@@ -41,11 +41,9 @@ std::string MissingLibrary(const std::string& library) {
       library, owner);
 }
 
+// It stays open: CUDA would open it again.
 bool HasDriver(const std::string& driver) {
-  void* const library = dlopen(driver.c_str(), RTLD_LAZY | RTLD_LOCAL);
-  if (library == nullptr) return false;
-  dlclose(library);
-  return true;
+  return dlopen(driver.c_str(), RTLD_LAZY | RTLD_LOCAL) != nullptr;
 }
 
 using Entry = const GpuModule* (*)();
