@@ -36,8 +36,14 @@ OutputFormat FormatNamed(const std::string& name, OutputFormat otherwise) {
 
 // Choices that the design names and this version has not got are refused by name, not ignored.
 void AddOptions(CLI::App& app, BenchFlags& flags) {
-  app.add_option("--dlroof_machine", flags.machine_file,
-                 "machine file to place results on (default: cached, or measured now)");
+  app.add_option(
+      "--dlroof_device", flags.device,
+      "whose benchmarks run: auto (default: the CPU, and the first GPU where one can be "
+      "used), cpu, gpu, gpu1 (the second GPU); with gpu, suites of the CPU are run there");
+  app.add_option("--dlroof_machine", flags.machine_files,
+                 "machine file to place results on, one per device (default: cached, or measured "
+                 "now)")
+      ->take_all();
   app.add_option("--dlroof_live_check", flags.live_check,
                  "look at two of the stored ceilings first, a second's work, and measure all again "
                  "where they no longer hold (default true)");
@@ -77,6 +83,7 @@ void AddDefaultFlags(std::vector<std::string>& args) {
 }
 
 void ReadBenchmarkFlags(const std::vector<std::string>& args, BenchFlags& flags) {
+  flags.filter = BenchmarkFlag(args, "filter");
   flags.display = FormatNamed(BenchmarkFlag(args, "format"), OutputFormat::kTable);
   flags.out_file = BenchmarkFlag(args, "out");
   flags.out_format = FormatNamed(BenchmarkFlag(args, "out_format"), OutputFormat::kJson);

@@ -12,14 +12,16 @@ namespace dlroof {
 enum class OutputFormat { kTable, kJson, kCsv };
 
 struct BenchFlags {
-  std::string machine_file;         // empty: cached by fingerprint, or measured
-  std::vector<std::string> suites;  // as SelectSuites takes them
-  int threads = 0;                  // 0: all CPUs that this process may use
+  std::vector<std::string> machine_files;  // of other devices: cached by fingerprint, or measured
+  std::string device = "auto";             // as ParseDevice takes it
+  std::vector<std::string> suites;         // as SelectSuites takes them
+  int threads = 0;                         // 0: all CPUs that this process may use
   unsigned seed = 1;
   CacheState cache = CacheState::kWarm;  // of names that do not say
   bool live_check = true;                // look at the stored ceilings before they are used
   std::string html_file;
   // What Google Benchmark was told, because it keeps its flags to itself.
+  std::string filter;
   OutputFormat display = OutputFormat::kTable;
   std::string out_file;
   OutputFormat out_format = OutputFormat::kJson;

@@ -3,11 +3,17 @@
 #include <benchmark/benchmark.h>
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <filesystem>
 #include <fstream>
 #include <iostream>
 #include <memory>
+#include <set>
 
 #include "bench/bench_flags.h"
+#include "bench/benchmark_filter.h"
+#include "bench/gpu_loader.h"
+#include "bench/gpu_machine.h"
 #include "bench/run_context.h"
 #include "bench/runner.h"
 #include "bench/suite_selection.h"
@@ -49,8 +55,28 @@ bool ListedSuites(const BenchFlags& flags) {
   return asked;
 }
 
-std::vector<Suite> Suites(const BenchFlags& flags) {
-  auto suites = InCacheState(SelectSuites(flags.suites), flags.cache);
+// The CUDA module, opened where the run could use it, and what of the run it takes part in.
+struct Devices {
+  DeviceChoice choice;
+  GpuAccess gpu;
+  bool HasGpu() const { return gpu.why_not.empty(); }
+};
+
+Devices FindDevices(const BenchFlags& flags) {
+  constexpr const char* kFlag = "--dlroof_device";
+  Devices devices{.choice = ParseDevice(flags.device, kFlag)};
+  devices.gpu = AccessGpu(devices.choice, kFlag);
+  RegisterGpu(devices.gpu);
+  if (devices.choice.gpu_asked && !devices.HasGpu())
+    std::cerr << fmt::format("No GPU can be used: {}.\n", devices.gpu.why_not);
+  return devices;
+}
+
+std::vector<Suite> Suites(const BenchFlags& flags, const Devices& devices) {
+  const auto& choice = devices.choice;
+  const auto defaults = DefaultSuites(choice.cpu, devices.HasGpu() || choice.gpu_asked);
+  auto suites = SelectSuites(flags.suites, defaults);
+  suites = InCacheState(OnDevices(std::move(suites), choice.cpu, choice.gpu), flags.cache);
   std::cerr << SkippedSentences(suites);
   return suites;
 }
@@ -60,19 +86,75 @@ std::vector<Suite> Suites(const BenchFlags& flags) {
 std::vector<int> ThreadCounts(const std::vector<Workload>& workloads, const RunSettings& settings) {
   std::set<int> counts = {1, settings.threads};
   for (const Workload& workload : workloads)
-    if (workload.threads > 0 && static_cast<size_t>(workload.threads) <= settings.cpus.size())
+    if (workload.name.device == "cpu" && workload.threads > 0 &&
+        static_cast<size_t>(workload.threads) <= settings.cpus.size())
       counts.insert(workload.threads);
   return {counts.begin(), counts.end()};
 }
 
-std::vector<Machine> Machines(const BenchFlags& flags, const std::vector<int>& threads) {
+// Whether the filter leaves a benchmark of that device; Google Benchmark appends which clock it
+// reads.
+bool Runs(const std::vector<Workload>& workloads, const std::string& device,
+          const std::string& filter) {
+  return std::any_of(workloads.begin(), workloads.end(), [&](const Workload& workload) {
+    return workload.name.device == device &&
+           KeptByFilter(filter, ToText(workload.name) +
+                                    (UsesManualTime(workload) ? "/manual_time" : "/real_time"));
+  });
+}
+
+// One file per device at most, and none of a device that is not here.
+void CheckMachineFiles(const BenchFlags& flags, const Devices& devices) {
+  std::set<std::string> seen;
+  for (const auto& file : flags.machine_files) {
+    const auto machine = ReadMachineFile(file);
+    if (!seen.insert(machine.device).second)
+      throw BadInput(
+          fmt::format("--dlroof_machine: {}: a second file for device {}", file, machine.device));
+    if (machine.device != "cpu" && machine.device != "gpu")
+      throw BadInput(fmt::format("{}: \"device\" is \"{}\"; expected \"cpu\" or \"gpu\"", file,
+                                 machine.device));
+    if (machine.device == "gpu" && !devices.HasGpu())
+      throw BadInput(fmt::format("{}: the ceilings of a GPU, and none can be used: {}", file,
+                                 devices.gpu.why_not));
+  }
+}
+
+// The file given for a device; empty: none.
+std::string MachineFile(const BenchFlags& flags, const std::string& device) {
+  for (const auto& file : flags.machine_files)
+    if (ReadMachineFile(file).device == device) return file;
+  return "";
+}
+
+// A build that could have measured a GPU says why it does not; said already where one was asked
+// for.
+void SayWhyNoGpu(const Devices& devices) {
+  std::error_code none;
+  const auto& choice = devices.choice;
+  if (!devices.HasGpu() && choice.cpu && choice.gpu &&
+      std::filesystem::exists(ModuleBesideProgram(), none))
+    std::cerr << fmt::format("Only the CPU is measured: {}.\n", devices.gpu.why_not);
+}
+
+// Of every device that the run has benchmarks for.
+std::vector<Machine> Machines(const BenchFlags& flags, const std::vector<int>& threads,
+                              const std::vector<Workload>& workloads, const Devices& devices) {
   MachineOptions options;
-  options.file = flags.machine_file;
   options.threads = threads;
   options.live_check = flags.live_check;
   ProgressPrinter progress(std::cerr, StderrIsTerminal());
   options.progress = std::ref(progress);
-  return {CachedOrMeasuredCpu(options, std::cerr)};
+  std::vector<Machine> machines;
+  options.file = MachineFile(flags, "cpu");
+  if (Runs(workloads, "cpu", flags.filter))
+    machines.push_back(CachedOrMeasuredCpu(options, std::cerr));
+  SayWhyNoGpu(devices);
+  if (!devices.HasGpu() || !Runs(workloads, "gpu", flags.filter)) return machines;
+  options.file = MachineFile(flags, "gpu");
+  if (auto gpu = CachedOrMeasuredGpu(devices.gpu, options, std::cerr))
+    machines.push_back(std::move(*gpu));
+  return machines;
 }
 
 RunSettings Settings(const BenchFlags& flags) {
@@ -90,8 +172,9 @@ RunSettings Settings(const BenchFlags& flags) {
 }
 
 nlohmann::json Context(const std::string& command, const RunSettings& settings,
-                       const std::vector<Suite>& suites) {
+                       const std::vector<Suite>& suites, const Devices& devices) {
   auto context = RunContext(command, settings);
+  context["gpu"] = devices.HasGpu() ? devices.gpu.device.name : devices.gpu.why_not;
   if (auto described = SuitesContext(suites); !described.empty())
     context["suites"] = std::move(described);
   return context;
@@ -105,30 +188,13 @@ void WriteHtml(const Session& session, const std::string& path) {
   if (!out.good()) throw BadInput(path + ": cannot be written (disk full?)");
 }
 
-int Run(std::vector<std::string> args) {
-  RefuseForeignPinning();
-  BenchFlags flags;
-  AddDefaultFlags(args);
-  ReadBenchmarkFlags(args, flags);
-  const auto command = CommandLine(args);
-  auto pointers = Pointers(args);
-  int count = static_cast<int>(args.size());
-  benchmark::Initialize(&count, pointers.data(), PrintHelp);
-  ReadOwnFlags({pointers.begin() + 1, pointers.begin() + count}, flags);
-  if (ListedSuites(flags)) return 0;
-  for (const auto& path : {flags.html_file, flags.out_file}) CheckWritable(path);
+std::function<GpuClock()> GpuOpener(const Devices& devices) {
+  if (!devices.HasGpu()) return {};
+  return [gpu = devices.gpu] { return gpu.module->clock(gpu.device.number); };
+}
 
-  const RunSettings settings = Settings(flags);
-  const auto suites = Suites(flags);
-  const auto workloads = WorkloadsOf(suites);
-  const auto threads = ThreadCounts(workloads, settings);
-  RegisterWorkloads(workloads, settings);
-  StopOnInterrupt();
-
-  std::vector<Machine> given;
-  if (!flags.machine_file.empty()) given = Machines(flags, threads);
-  Session session(Context(command, settings, suites),
-                  [&] { return given.empty() ? Machines(flags, threads) : given; });
+// The exit code.
+int RunAndReport(Session& session, const BenchFlags& flags) {
   TerminalReporter table(session);
   RunFileReporter json_display(session);
   RunFileReporter json_file(session);
@@ -147,6 +213,36 @@ int Run(std::vector<std::string> args) {
   WriteHtml(session, flags.html_file);
   if (StoppedByInterrupt()) return 130;
   return session.AnyFailed() ? 1 : 0;
+}
+
+int Run(std::vector<std::string> args) {
+  RefuseForeignPinning();
+  BenchFlags flags;
+  AddDefaultFlags(args);
+  ReadBenchmarkFlags(args, flags);
+  const auto command = CommandLine(args);
+  auto pointers = Pointers(args);
+  int count = static_cast<int>(args.size());
+  benchmark::Initialize(&count, pointers.data(), PrintHelp);
+  ReadOwnFlags({pointers.begin() + 1, pointers.begin() + count}, flags);
+  if (ListedSuites(flags)) return 0;
+  for (const auto& path : {flags.html_file, flags.out_file}) CheckWritable(path);
+
+  const RunSettings settings = Settings(flags);
+  const auto devices = FindDevices(flags);
+  CheckMachineFiles(flags, devices);
+  const auto suites = Suites(flags, devices);
+  const auto workloads = WorkloadsOf(suites);
+  const auto threads = ThreadCounts(workloads, settings);
+  RegisterWorkloads(workloads, settings, GpuOpener(devices));
+  StopOnInterrupt();
+
+  const auto machines = [&] { return Machines(flags, threads, workloads, devices); };
+  std::vector<Machine> given;
+  if (!flags.machine_files.empty()) given = machines();
+  Session session(Context(command, settings, suites, devices),
+                  [&] { return given.empty() ? machines() : given; });
+  return RunAndReport(session, flags);
 }
 
 }  // namespace

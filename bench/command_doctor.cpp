@@ -9,6 +9,7 @@
 #include <numeric>
 
 #include "bench/commands.h"
+#include "bench/gpu_loader.h"
 #include "bench/workload.h"
 #include "ceilings/machine_cache.h"
 #include "counters/clocks.h"
@@ -75,6 +76,29 @@ void ReportLibraries() {
                         "install gnuplot-nox)");
 }
 
+// Without a driver the module is opened all the same: what else is missing is worth knowing.
+void ReportGpu() {
+  const auto access = AccessGpu({}, "--device");
+  if (access.why_not.empty()) {
+    for (const auto& device : access.module->devices)
+      Line(fmt::format("gpu{}", device.number), device.name);
+    const auto& why = access.module->why_no_cells;
+    if (!why.empty()) Line("", "no GPU benchmarks: " + why);
+  } else {
+    Line("gpu", access.why_not);
+  }
+  const auto [module, why_not] = OpenGpuModule(ModuleBesideProgram());
+  if (module == nullptr) {
+    if (why_not != access.why_not) Line("", why_not);
+    return;
+  }
+  for (const auto& library : module->libraries) Line(library.name, library.description());
+  for (const auto& source : module->sources) {
+    const auto why = source.unavailable();
+    Line("counters", fmt::format("{}: {}", source.name, why.empty() ? "can be read" : why));
+  }
+}
+
 std::string CacheText() {
   const auto directory = CacheDirectory();
   if (!directory) return "no place for the machine's ceilings: set HOME or XDG_CACHE_HOME";
@@ -101,7 +125,7 @@ void AddDoctorCommand(CLI::App& program, int& exit_code) {
     Line("counters", PerfSentence(AskPerf()));
     Line("", "FLOPs and DRAM bytes are modelled in this version, whatever the counters say");
     ReportLibraries();
-    Line("gpu", "this version has no CUDA module: only CPUs are measured");
+    ReportGpu();
     Line("cache", CacheText());
     exit_code = 0;
   });

@@ -36,6 +36,16 @@ json Conventions() {
        "warm: calls follow each other on the same data; cold: before each call all its tensors "
        "(cold-weights: its weights) are flushed from the caches of every CPU, outside the timing; "
        "its threads are awake"},
+      {"gpu.seconds",
+       "between two CUDA events around one call on an idle GPU, its launch included; apart from it "
+       "gpu.throughput_seconds (calls back to back) and gpu.graph_seconds (replayed as a graph)"},
+      {"gpu.disturbed",
+       "SMs below 75 % of their default clock, or the host's threads waited for a CPU more than 1 "
+       "% "
+       "of its time"},
+      {"gpu.cache",
+       "cold: three times L2 is read before each call; cold-weights: then all but the weights is "
+       "read"},
       {"data",
        "seeded uniform random numbers; int8 convolutions without scales small ones, so that sums "
        "fit 8 bit"},

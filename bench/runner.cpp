@@ -11,6 +11,7 @@
 #include <optional>
 #include <set>
 
+#include "bench/gpu_timing.h"
 #include "counters/cache_eviction.h"
 #include "counters/clocks.h"
 #include "reporters/run_file.h"
@@ -30,17 +31,32 @@ struct WrongResult : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
+// What a call on a GPU must find in L2. Throws Unsupported where cold weights are asked for and the
+// call does not say which they are.
+GpuCacheState GpuCacheOf(const PreparedCall& call, CacheState cache) {
+  GpuCacheState state{.flush = cache != CacheState::kWarm};
+  if (cache != CacheState::kColdWeights) return state;
+  bool weights = false;
+  for (const auto& region : call.memory) {
+    weights = weights || region.weights;
+    if (!region.weights) state.touched.push_back({region.begin, region.bytes});
+  }
+  if (!weights) throw Unsupported("cold-weights: this call does not say where its weights lie");
+  return state;
+}
+
 // Google Benchmark calls a body several times per benchmark (guesses of the iteration count, then
 // repetitions); what is slow happens at the first call only. With random interleaving benchmarks
 // alternate: memory is given back and made again, the verdict on the output is kept.
 class Runner {
  public:
-  explicit Runner(RunSettings settings) : settings_(std::move(settings)) {}
+  Runner(RunSettings settings, std::function<GpuClock()> open_gpu)
+      : settings_(std::move(settings)), open_gpu_(std::move(open_gpu)) {}
 
   void Run(benchmark::State& state, const Workload& workload) {
     try {
       Prepare(workload);
-      Time(state, workload.cache);
+      Time(state, workload);
       Attach(state, workload);
       started_.insert(ToText(workload.name));
     } catch (const Unsupported& error) {
@@ -70,16 +86,37 @@ class Runner {
     const std::string name = ToText(workload.name);
     if (call_ && prepared_ == name) return;
     call_.reset();
-    threads_ = workload.threads > 0 ? workload.threads : settings_.threads;
+    threads_ = ThreadsOf(workload);
+    if (OnGpu(workload)) OpenGpu();
     Pin();
     RunSettings settings = settings_;
     settings.threads = threads_;
     PreparedCall call = workload.prepare(settings);
-    if (workload.cache != CacheState::kWarm) FindSpans(call, workload.cache);
+    if (OnGpu(workload))
+      gpu_cache_ = GpuCacheOf(call, workload.cache);
+    else if (workload.cache != CacheState::kWarm)
+      FindSpans(call, workload.cache);
     if (verified_.count(name) == 0) verified_[name] = Verify(call);
     call.run();  // first-time work of the library stays out of the timing
     prepared_ = name;
     call_ = std::move(call);
+  }
+
+  static bool OnGpu(const Workload& workload) { return workload.name.device == "gpu"; }
+
+  // A GPU's work is started by one thread.
+  int ThreadsOf(const Workload& workload) const {
+    if (!OnGpu(workload)) return workload.threads > 0 ? workload.threads : settings_.threads;
+    if (workload.threads > 1)
+      throw Unsupported(
+          fmt::format("threads{}: one thread of the host starts a GPU's work", workload.threads));
+    return 1;
+  }
+
+  // Before the call is prepared: it makes the GPU the current one. Without a clock the benchmark
+  // is one that cannot be prepared either, and says why.
+  void OpenGpu() {
+    if (!gpu_ && open_gpu_) gpu_ = open_gpu_();
   }
 
   // As many of the CPUs as there are threads.
@@ -116,8 +153,10 @@ class Runner {
                        found.tolerance);
   }
 
-  void Time(benchmark::State& state, CacheState cache) {
-    if (cache != CacheState::kWarm) return TimeCold(state);
+  void Time(benchmark::State& state, const Workload& workload) {
+    gpu_sample_.reset();
+    if (OnGpu(workload)) return TimeGpu(state, workload.cache);
+    if (workload.cache != CacheState::kWarm) return TimeCold(state);
     const auto& run = call_->run;
     const ClockReading begin = ReadClocks();
     for (auto _ : state) run();
@@ -141,9 +180,29 @@ class Runner {
     }
   }
 
+  // Each call by itself on an idle GPU; then what cannot be seen while they are timed.
+  void TimeGpu(benchmark::State& state, CacheState cache) {
+    if (!gpu_ || !call_->enqueue)
+      throw std::logic_error("a call on a GPU needs a clock and `enqueue`");
+    double seconds = 0;
+    const ClockReading begin = ReadClocks();
+    for (auto _ : state) {
+      const double once = TimeOnce(*gpu_, call_->enqueue, gpu_cache_);
+      state.SetIterationTime(once);
+      seconds += once;
+    }
+    spent_ = ReadClocks() - begin;
+    const auto iterations = static_cast<double>(state.iterations());
+    gpu_sample_ =
+        SampleGpu(*gpu_, call_->enqueue, seconds / iterations, cache == CacheState::kWarm);
+    gpu_sample_->host_seconds = spent_.wall / iterations;
+  }
+
   void Attach(benchmark::State& state, const Workload& workload) const {
     const auto iterations = static_cast<double>(state.iterations());
-    if (workload.cache != CacheState::kWarm) {
+    if (gpu_sample_)
+      for (const auto& [key, value] : ToCounters(*gpu_sample_)) state.counters[key] = value;
+    if (workload.cache != CacheState::kWarm && !OnGpu(workload)) {
       // Google Benchmark's own CPU time includes the eviction.
       state.counters[kMainCpuSecondsCounter] = spent_.thread_cpu / iterations;
       state.counters[kEvictedBytesCounter] = static_cast<double>(evicted_bytes_);
@@ -165,6 +224,10 @@ class Runner {
   }
 
   RunSettings settings_;
+  std::function<GpuClock()> open_gpu_;
+  std::optional<GpuClock> gpu_;  // from the first benchmark of a GPU on
+  GpuCacheState gpu_cache_;      // before each call of the prepared benchmark
+  std::optional<GpuSample> gpu_sample_;
   std::vector<int> pinned_;          // CPUs, by thread
   int threads_ = 1;                  // of the prepared call
   std::vector<MemorySpan> evicted_;  // before each cold call
@@ -177,6 +240,10 @@ class Runner {
 };
 
 }  // namespace
+
+bool UsesManualTime(const Workload& workload) {
+  return workload.name.device == "gpu" || workload.cache != CacheState::kWarm;
+}
 
 void StopOnInterrupt() {
   // Kernels that a library generates may use the stack beyond what a signal spares: oneDNN 3.2's
@@ -194,8 +261,9 @@ void StopOnInterrupt() {
 
 bool StoppedByInterrupt() { return stop_requested; }
 
-void RegisterWorkloads(const std::vector<Workload>& workloads, const RunSettings& settings) {
-  auto runner = std::make_shared<Runner>(settings);
+void RegisterWorkloads(const std::vector<Workload>& workloads, const RunSettings& settings,
+                       const std::function<GpuClock()>& open_gpu) {
+  auto runner = std::make_shared<Runner>(settings, open_gpu);
   for (const Workload& workload : workloads) {
     const auto body = [runner, workload](benchmark::State& state) {
       if (stop_requested)
@@ -205,10 +273,10 @@ void RegisterWorkloads(const std::vector<Workload>& workloads, const RunSettings
     };
     auto* const registered = benchmark::RegisterBenchmark(ToText(workload.name).c_str(), body)
                                  ->Unit(benchmark::kMicrosecond);
-    if (workload.cache == CacheState::kWarm)
-      registered->UseRealTime();
-    else
+    if (UsesManualTime(workload))
       registered->UseManualTime();
+    else
+      registered->UseRealTime();
   }
 }
 

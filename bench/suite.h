@@ -17,7 +17,7 @@ struct Layer {
 // A problem of the file that no benchmark here stands for.
 struct SkippedProblem {
   std::string file;    // that it stands in
-  int line = 0;        // of that file, from 1
+  int line = 0;        // of that file, from 1; 0: of no one line
   std::string text;    // as written
   std::string reason;  // "3-D convolution"
 };

@@ -4,7 +4,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <array>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
@@ -15,8 +14,6 @@
 
 namespace dlroof {
 namespace {
-
-constexpr std::array<std::string_view, 2> kDefaultSuites = {"paper", "reference"};
 
 const BuiltInSuite* FindBuiltIn(std::string_view name) {
   const auto& suites = BuiltInSuites();
@@ -91,8 +88,29 @@ Suite ReadSelected(const std::string& value) {
 }
 
 std::string PlaceOf(const SkippedProblem& problem, const Suite& suite) {
+  if (problem.line == 0) return problem.text;
   if (problem.file == suite.name) return fmt::format("line {}", problem.line);
   return fmt::format("{}:{}", problem.file, problem.line);
+}
+
+// oneDNN's benchmarks become cuDNN's, each once.
+void MoveToGpu(Suite& suite) {
+  std::unordered_set<std::string> there;
+  for (const auto& layer : suite.layers) there.insert(layer.name);
+  for (auto& layer : suite.layers) {
+    auto name = ParseBenchmarkName(layer.name);
+    if (name.device != "cpu" || name.library != "onednn") continue;
+    name.device = "gpu";
+    name.library = "cudnn";
+    const auto text = ToText(name);
+    if (there.count(text) > 0) continue;
+    try {
+      MakeWorkload(text);
+      layer.name = text;
+    } catch (const BadInput&) {
+      suite.skipped.push_back({suite.name, 0, layer.name, "cuDNN's benchmarks have no such case"});
+    }
+  }
 }
 
 nlohmann::json SuiteContext(const Suite& suite) {
@@ -101,8 +119,8 @@ nlohmann::json SuiteContext(const Suite& suite) {
     for (const auto& layer : suite.layers)
       context["layers"].push_back({{"name", layer.name}, {"count", layer.count}});
   for (const auto& problem : suite.skipped) {
-    nlohmann::json skipped = {
-        {"line", problem.line}, {"text", problem.text}, {"reason", problem.reason}};
+    nlohmann::json skipped = {{"text", problem.text}, {"reason", problem.reason}};
+    if (problem.line > 0) skipped["line"] = problem.line;
     if (problem.file != suite.name) skipped["file"] = problem.file;
     context["skipped"].push_back(std::move(skipped));
   }
@@ -111,12 +129,31 @@ nlohmann::json SuiteContext(const Suite& suite) {
 
 }  // namespace
 
-std::vector<Suite> SelectSuites(const std::vector<std::string>& values) {
+std::vector<std::string> DefaultSuites(bool cpu, bool gpu) {
+  std::vector<std::string> names;
+  if (cpu) names = {"paper", "reference"};
+  if (gpu) names.emplace_back("paper_gpu");
+  return names;
+}
+
+std::vector<Suite> OnDevices(std::vector<Suite> suites, bool cpu, bool gpu) {
+  if (cpu && gpu) return suites;
+  for (auto& suite : suites) {
+    if (!cpu) MoveToGpu(suite);
+    const std::string_view other = cpu ? "gpu" : "cpu";
+    std::erase_if(suite.layers, [&](const Layer& layer) {
+      return ParseBenchmarkName(layer.name).device == other;
+    });
+  }
+  return suites;
+}
+
+std::vector<Suite> SelectSuites(const std::vector<std::string>& values,
+                                const std::vector<std::string>& defaults) {
   const auto given = Separated(values);
   for (const auto& value : given) CheckKnown(value);
   std::vector<std::string> selected;
-  if (std::all_of(given.begin(), given.end(), IsFile))
-    selected.assign(kDefaultSuites.begin(), kDefaultSuites.end());
+  if (std::all_of(given.begin(), given.end(), IsFile)) selected = defaults;
   for (const auto& value : given)
     if (std::find(selected.begin(), selected.end(), value) == selected.end())
       selected.push_back(value);
@@ -143,7 +180,9 @@ std::string SuiteList() {
   std::string list;
   for (const auto& suite : BuiltInSuites())
     list += fmt::format("{:<14} {}\n", suite.name, Summary(suite));
-  return list + fmt::format("Without --dlroof_suite: {}.\n", fmt::join(kDefaultSuites, ", "));
+  return list + fmt::format("Without --dlroof_suite: {}; where a GPU can be used, {} as well.\n",
+                            fmt::join(DefaultSuites(true, false), ", "),
+                            fmt::join(DefaultSuites(false, true), ", "));
 }
 
 std::vector<Workload> WorkloadsOf(const std::vector<Suite>& suites) {

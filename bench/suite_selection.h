@@ -10,18 +10,27 @@
 
 namespace dlroof {
 
+// The suites of a run that names none: "paper" and "reference" for a CPU, "paper_gpu" for a GPU.
+std::vector<std::string> DefaultSuites(bool cpu = true, bool gpu = false);
+
 // Each value is a built-in suite's name, a file's path, or several with commas between them. What
 // has a '/' or '.' in it, and what exists, is a file unless a built-in suite has its name. Built-in
-// names replace the default set ("paper" and "reference"), files alone are added to it. In the
-// order given, the default set first; a suite that comes twice counts once. Suites that are not
-// selected are not read.
+// names replace the default set, files alone are added to it. In the order given, the default set
+// first; a suite that comes twice counts once. Suites that are not selected are not read.
 //
 // A file may also be one of benchdnn's (ReadBenchdnn), and a value that begins with "--conv " or
 // "--rnn " is benchdnn's command line itself, which counts as a name.
 //
 // Throws BadInput: what ReadSuite or ReadBenchdnn refuses, or a name that is none (listing those
 // there are).
-std::vector<Suite> SelectSuites(const std::vector<std::string>& values);
+std::vector<Suite> SelectSuites(const std::vector<std::string>& values,
+                                const std::vector<std::string>& defaults = DefaultSuites());
+
+// The same suites, for these devices alone. With both nothing changes. Without the GPU its
+// benchmarks are left out. Without the CPU its oneDNN benchmarks become the same ones by cuDNN on
+// the GPU, where the suite has not got those itself; what cuDNN's has no name for is skipped, the
+// reference loops are left out.
+std::vector<Suite> OnDevices(std::vector<Suite> suites, bool cpu, bool gpu);
 
 // The same suites, their benchmarks in `cache` where a name leaves that open.
 std::vector<Suite> InCacheState(std::vector<Suite> suites, CacheState cache);

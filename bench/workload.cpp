@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 #include <set>
 
 #include "bench/problem_text.h"
@@ -18,9 +19,11 @@ constexpr int kMostThreads = 4096;
 struct OptionalCell {
   std::string_view op, device, library, needs;
 };
-constexpr std::array<OptionalCell, 2> kOptionalCells = {
+constexpr std::array<OptionalCell, 4> kOptionalCells = {
     {{"Conv2D", "cpu", "onednn", "oneDNN 3.2 or newer"},
-     {"LSTM", "cpu", "onednn", "oneDNN 3.2 or newer"}}};
+     {"LSTM", "cpu", "onednn", "oneDNN 3.2 or newer"},
+     {"Conv2D", "gpu", "cudnn", "the CUDA module"},
+     {"LSTM", "gpu", "cudnn", "the CUDA module"}}};
 
 // By the value of CacheState.
 constexpr std::array<std::string_view, 3> kCacheStates = {"warm", "cold", "cold-weights"};
@@ -68,6 +71,18 @@ std::vector<Library>& LibraryRegistry() {
   return libraries;
 }
 
+// Why a device's optional cells are missing, by device.
+std::map<std::string, std::string>& Explanations() {
+  static std::map<std::string, std::string> explanations;
+  return explanations;
+}
+
+std::string WhyMissing(const OptionalCell& cell) {
+  const auto found = Explanations().find(std::string(cell.device));
+  if (found != Explanations().end()) return found->second;
+  return fmt::format("this build of dlroof was made without {}", cell.needs);
+}
+
 std::string Known() {
   std::set<std::string> names;
   for (const auto& cell : AllCells())
@@ -90,6 +105,10 @@ bool RegisterLibrary(Library library) {
 }
 
 const std::vector<Library>& AllLibraries() { return LibraryRegistry(); }
+
+void ExplainMissing(const std::string& device, const std::string& why) {
+  Explanations()[device] = why;
+}
 
 int ColumnOfPart(const BenchmarkName& name, int index) {
   const std::array<const std::string*, 6> parts = {&name.op,        &name.device, &name.library,
@@ -140,9 +159,12 @@ Workload MakeWorkload(const std::string& text) {
     }
   for (const auto& cell : kOptionalCells)
     if (cell.op == name.op && cell.device == name.device && cell.library == name.library)
-      return {.name = name, .prepare = [needs = cell.needs](const RunSettings&) -> PreparedCall {
-                throw Unsupported(fmt::format("this build of dlroof was made without {}", needs));
-              }};
+      return {.name = name,
+              .prepare = [why = WhyMissing(cell)](const RunSettings&) -> PreparedCall {
+                throw Unsupported(why);
+              },
+              .threads = common.threads,
+              .cache = common.cache};
   throw BadInput(fmt::format("column 1: no benchmark {}/{}/{}; there are {}", name.op, name.device,
                              name.library, Known()));
 }

@@ -83,6 +83,10 @@ struct Cell {
 bool RegisterCell(Cell cell);
 const std::vector<Cell>& AllCells();
 
+// Why the cells of a device that this dlroof could have are not there, with the cure: the reason of
+// every benchmark of theirs. Without it the build is named.
+void ExplainMissing(const std::string& device, const std::string& why);
+
 // Column (from 1) at which part `index` of the name's text begins; for messages of `make`.
 int ColumnOfPart(const BenchmarkName& name, int index);
 

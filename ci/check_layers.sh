@@ -15,6 +15,7 @@ violations() {
     grep -rnE --include='*.h' --include='*.cpp' "^ *#include \"tests/" "$root/${layers[i]}" 2>/dev/null || true
   done
   grep -rlE '#include <benchmark/' "$root"/counters "$root"/ceilings 2>/dev/null | sed 's/$/: Google Benchmark belongs in reporters and bench/' || true
+  grep -rlE '#include <(cuda|cublas|cudnn|cupti)' "$root" --include='*.h' --include='*.cpp' 2>/dev/null | grep -vE '(cuda|cudnn|cupti|cublaslt)[a-z0-9_]*\.(cpp|h)$' | sed 's/$/: CUDA belongs in files named after it/' || true
   grep -rlE '#include <dnnl' "$root" --include='*.h' --include='*.cpp' 2>/dev/null | grep -vE '[/_]onednn[a-z_]*\.(cpp|h)$' | sed 's/$/: oneDNN belongs in *_onednn and onednn_* files/' || true
 }
 

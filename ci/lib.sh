@@ -2,6 +2,7 @@
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 readonly venv=.deps/venv
+readonly gpu_venv=.deps/gpu
 
 say() { printf '== %s\n' "$*"; }
 fail() { printf '%s: %s\n' "$(basename "$0")" "$*" >&2; exit 1; }
@@ -31,26 +32,43 @@ install_packages() {
     || fail "apt-get could not install:$missing"
 }
 
-# oneDNN and plotly.js come from PyPI, pinned with hashes; the stamp makes a second call free.
+# install_wheels FOLDER FILE WHAT: what FILE pins, with hashes, from PyPI into FOLDER; the stamp, which the caller writes, makes
+# a second call free. Fails (1) where there is nothing to do.
+install_wheels() {
+  local folder=$1 file=$2 what=$3 wanted
+  wanted=$(sha256sum < "$file")
+  [ -f "$folder/requirements.sha256" ] && [ "$(cat "$folder/requirements.sha256")" = "$wanted" ] && return 1
+  say "installing $what into $folder"
+  rm -rf "$folder"
+  python3 -m venv "$folder" || fail "python3 -m venv failed: is the package python3-venv installed?"
+  "$folder/bin/pip" install -q --disable-pip-version-check --no-deps --require-hashes -r "$file" \
+    || fail "pip could not install $file: is there a network?"
+}
+stamp() { sha256sum < "$2" > "$1/requirements.sha256"; }
+
 install_requirements() {
-  local stamp="$venv/requirements.sha256" wanted
-  wanted=$(sha256sum < ci/requirements.txt)
-  [ -f "$stamp" ] && [ "$(cat "$stamp")" = "$wanted" ] && return
-  say "installing oneDNN and plotly.js into $venv"
-  rm -rf "$venv"
-  python3 -m venv "$venv" || fail "python3 -m venv failed: is the package python3-venv installed?"
-  "$venv/bin/pip" install -q --disable-pip-version-check --no-deps --require-hashes -r ci/requirements.txt \
-    || fail "pip could not install ci/requirements.txt: is there a network?"
+  install_wheels "$venv" ci/requirements.txt "oneDNN and plotly.js" || return 0
   # The wheel carries three full copies of the library.
   for name in libdnnl.so libdnnl.so.3; do ln -sf libdnnl.so.3.2 "$venv/lib/$name"; done
-  printf '%s\n' "$wanted" > "$stamp"
+  stamp "$venv" ci/requirements.txt
 }
+
+# Where there is no CUDA toolkit, CUDA and cuDNN as well. Without --gpu nothing asks for them.
+install_cuda() {
+  build_options+=(-DDLROOF_CUDA=ON)
+  for nvcc in "$(command -v nvcc || true)" "${CUDA_PATH:-}/bin/nvcc" "${CUDA_HOME:-}/bin/nvcc" /usr/local/cuda/bin/nvcc; do
+    "$nvcc" --version >/dev/null 2>&1 && { say "using the CUDA toolkit of $nvcc"; return 0; }
+  done
+  if install_wheels "$gpu_venv" ci/requirements-gpu.txt "CUDA and cuDNN, 1.6 GB,"; then stamp "$gpu_venv" ci/requirements-gpu.txt; fi
+  build_options+=("-DDLROOF_CUDA_ROOT=$(echo "$PWD/$gpu_venv"/lib/python3*/site-packages/nvidia/cu13)")
+}
+build_options=()
 
 # build PRESET TARGET...
 build() {
   local preset=$1; shift
   say "building ($preset)"
-  cmake --preset "$preset" -DCMAKE_CXX_COMPILER_LAUNCHER=ccache > "$venv/../cmake-$preset.log" 2>&1 \
+  cmake --preset "$preset" -DCMAKE_CXX_COMPILER_LAUNCHER=ccache "${build_options[@]}" > "$venv/../cmake-$preset.log" 2>&1 \
     || { tail -n 20 "$venv/../cmake-$preset.log" >&2; fail "cmake could not configure the preset $preset"; }
   grep 'dlroof:' "$venv/../cmake-$preset.log" || true
   cmake --build --preset "$preset" --target "$@" || fail "the build failed"

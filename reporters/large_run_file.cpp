@@ -22,6 +22,19 @@ double Count(JsonCursor& at) {
   return value;
 }
 
+GpuSample ReadGpuSample(JsonCursor& at) {
+  GpuSample sample;
+  at.Object([&](std::string_view key) {
+    for (const auto& [known, member] : GpuSampleFields())
+      if (key == known) {
+        sample.*member = at.Number();
+        return;
+      }
+    at.Skip();
+  });
+  return sample;
+}
+
 Repetition ReadRepetition(JsonCursor& at) {
   Repetition repetition;
   at.Object([&](std::string_view key) {
@@ -37,6 +50,8 @@ Repetition ReadRepetition(JsonCursor& at) {
       repetition.main_cpu_seconds = at.Number();
     else if (key == "run_delay_seconds")
       repetition.run_delay_seconds = at.Number();
+    else if (key == "gpu")
+      repetition.gpu = ReadGpuSample(at);
     else
       at.Skip();
   });

@@ -16,10 +16,17 @@ constexpr std::array<std::pair<Status, std::string_view>, 4> kStatuses = {
 constexpr double kRunDelayShare = 0.01;
 constexpr double kOffCpuShare = 0.02;
 
-// Share of wall time in which the main thread did not run; absent without its clock.
+// Share of wall time in which the main thread did not run; absent without its clock, and on a GPU.
 std::optional<double> OffCpu(const Repetition& repetition) {
-  if (!repetition.main_cpu_seconds || repetition.seconds <= 0) return std::nullopt;
+  if (repetition.gpu || !repetition.main_cpu_seconds || repetition.seconds <= 0)
+    return std::nullopt;
   return 1 - *repetition.main_cpu_seconds / repetition.seconds;
+}
+
+// Wall time per call during which our threads could be kept waiting.
+double HostSeconds(const Repetition& repetition) {
+  if (!repetition.gpu) return repetition.seconds;
+  return repetition.gpu->host_seconds.value_or(repetition.seconds);
 }
 
 }  // namespace
@@ -51,9 +58,10 @@ void MarkDisturbed(std::vector<Repetition>& repetitions) {
       least_off_cpu = std::min(least_off_cpu.value_or(*off), *off);
   for (auto& repetition : repetitions) {
     const bool waited =
-        repetition.run_delay_seconds.value_or(0) > kRunDelayShare * repetition.seconds;
+        repetition.run_delay_seconds.value_or(0) > kRunDelayShare * HostSeconds(repetition);
     const auto off = OffCpu(repetition);
-    repetition.disturbed = waited || (off && *off > *least_off_cpu + kOffCpuShare);
+    repetition.disturbed = waited || (off && *off > *least_off_cpu + kOffCpuShare) ||
+                           (repetition.gpu && IsThrottled(*repetition.gpu));
   }
 }
 

@@ -10,6 +10,7 @@
 
 #include "ceilings/machine.h"
 #include "counters/work.h"
+#include "reporters/gpu_sample.h"
 
 namespace dlroof {
 
@@ -24,6 +25,7 @@ struct Repetition {
   std::optional<double> run_delay_seconds;  // [s] time our threads waited for a CPU, per call
   double iterations = 0;                    // [1]
   bool disturbed = false;                   // kept in the file, left out of the median
+  std::optional<GpuSample> gpu;             // of a GPU's benchmark only
 };
 
 // Median and its distribution-free 95 % confidence interval (order statistics), of clean
@@ -58,7 +60,8 @@ std::optional<Timing> Summarize(const std::vector<Repetition>& repetitions);
 
 // Sets `disturbed` (design 6.3): run delay above 1 % of wall time, or a main thread that was off
 // its CPU 2 % of wall time more than in the best repetition (a deterministic wait is the workload's
-// own, a sudden one is not).
+// own, a sudden one is not). On a GPU: run delay above 1 % of the host's wall time, or SMs below 75
+// % of their default clock; that the host waits says nothing there.
 void MarkDisturbed(std::vector<Repetition>& repetitions);
 
 // The instruction set that the library was allowed, as it spells it ("avx512_core_vnni"), out of

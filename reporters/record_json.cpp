@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "counters/nvml.h"
 #include "reporters/roofline.h"
 
 namespace dlroof {
@@ -27,6 +28,25 @@ json ToJson(const Work& work) {
   return object;
 }
 
+json ToJson(const GpuSample& sample) {
+  json object = json::object();
+  for (const auto& [key, member] : GpuSampleFields()) PutIfKnown(object, key, sample.*member);
+  return object;
+}
+
+// Of the clean repetitions; null where none is a GPU's.
+json GpuSummary(const Record& record) {
+  std::vector<GpuSample> samples;
+  for (const auto& repetition : record.repetitions)
+    if (repetition.gpu && !repetition.disturbed) samples.push_back(*repetition.gpu);
+  if (samples.empty()) return nullptr;
+  const GpuSample summary = Summarize(samples);
+  json object = ToJson(summary);
+  if (summary.throttle)
+    object["throttle"] = ThrottleReasons(static_cast<std::uint64_t>(*summary.throttle));
+  return object;
+}
+
 json ToJson(const Repetition& repetition) {
   json object = {{"seconds", repetition.seconds},
                  {"iterations", repetition.iterations},
@@ -34,6 +54,7 @@ json ToJson(const Repetition& repetition) {
   PutIfKnown(object, "cpu_seconds", repetition.cpu_seconds);
   PutIfKnown(object, "main_cpu_seconds", repetition.main_cpu_seconds);
   PutIfKnown(object, "run_delay_seconds", repetition.run_delay_seconds);
+  if (repetition.gpu) object["gpu"] = ToJson(*repetition.gpu);
   return object;
 }
 
@@ -107,6 +128,11 @@ Repetition RepetitionFromJson(const JsonReader& at) {
   repetition.cpu_seconds = at.OptionalNumber("cpu_seconds");
   repetition.main_cpu_seconds = at.OptionalNumber("main_cpu_seconds");
   repetition.run_delay_seconds = at.OptionalNumber("run_delay_seconds");
+  if (at.Has("gpu")) {
+    const JsonReader gpu = at.Object("gpu");
+    GpuSample& sample = repetition.gpu.emplace();
+    for (const auto& [key, member] : GpuSampleFields()) sample.*member = gpu.OptionalNumber(key);
+  }
   return repetition;
 }
 
@@ -161,6 +187,7 @@ json ToJson(const Record& record, const Machine* machine) {
     object["seconds"] = {{"median", timing->median}, {"clean", timing->clean}};
     if (timing->ci95) object["seconds"]["ci95"] = {timing->ci95->first, timing->ci95->second};
   }
+  if (auto gpu = GpuSummary(record); timing && !gpu.is_null()) object["gpu"] = std::move(gpu);
   for (const auto& [from, work] : record.work)
     object["work"][std::string(Key(from))] = ToJson(work);
   PutPlacement(Place(record, machine), timing, object);

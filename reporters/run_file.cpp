@@ -177,6 +177,7 @@ Record RecordFromEntries(const std::vector<Entry>& entries) {
     repetition.cpu_seconds = Find(entry.counters, kCpuSecondsCounter);
     repetition.run_delay_seconds = Find(entry.counters, kRunDelayCounter);
     repetition.iterations = entry.iterations;
+    repetition.gpu = GpuSampleFromCounters(entry.counters);
     record.repetitions.push_back(repetition);
     record.time_unit = entry.time_unit;
     ReadLabel(entry.label, record);

@@ -5,6 +5,7 @@
 namespace dlroof {
 namespace {
 
+constexpr std::string_view kGpuPrefix = "dlroof/gpu/";
 constexpr std::string_view kVerifiedMark = "; verified: ";
 constexpr std::string_view kReproMark = "; repro: ";
 
@@ -50,6 +51,24 @@ std::map<Provenance, Work> WorkFromCounters(const std::map<std::string, double>&
   }
   std::erase_if(works, [](const auto& item) { return item.second == Work{}; });
   return works;
+}
+
+std::map<std::string, double> ToCounters(const GpuSample& sample) {
+  std::map<std::string, double> counters;
+  for (const auto& [key, member] : GpuSampleFields())
+    if (const auto& value = sample.*member) counters[fmt::format("{}{}", kGpuPrefix, key)] = *value;
+  return counters;
+}
+
+std::optional<GpuSample> GpuSampleFromCounters(const std::map<std::string, double>& counters) {
+  std::optional<GpuSample> sample;
+  for (const auto& [key, member] : GpuSampleFields()) {
+    const auto found = counters.find(fmt::format("{}{}", kGpuPrefix, key));
+    if (found == counters.end()) continue;
+    if (!sample) sample.emplace();
+    *sample.*member = found->second;
+  }
+  return sample;
 }
 
 std::string ToLabel(const std::string& algorithm, const std::string& isa,

@@ -29,6 +29,11 @@ inline constexpr const char* kThreadsCounter = "dlroof/threads";
 inline constexpr const char* kSeedCounter = "dlroof/seed";
 inline constexpr const char* kCacheCounter = "dlroof/cold";  // 0 warm, 1 cold, 2 cold-weights
 
+// "dlroof/gpu/throughput_seconds" and so on: every quantity that is known.
+std::map<std::string, double> ToCounters(const GpuSample& sample);
+// Absent when no counter is of this kind.
+std::optional<GpuSample> GpuSampleFromCounters(const std::map<std::string, double>& counters);
+
 // On a repetition that an interrupt kept from running: it has no time and is dropped.
 inline constexpr const char* kInterruptedCounter = "dlroof/interrupted";
 

@@ -39,7 +39,7 @@ constexpr const char* kSmall = R"({"context": {"date": "x", "dlroof": {"schema":
  "benchmarks": [{"name": "x", "run_name": "x", "real_time": 1e0, "cpu_time": 1, "z": [null, true]}],
  "records": [{"name": "LSTM/cpu/onednn/bwd/bf16/t1n2i3h4/cold", "status": "ok", "reason": "a\"\\\n\u00e9\ud83d\ude00",
   "threads": 2, "seed": 7, "cache": "cold", "evicted_bytes": 12.5, "algorithm": "brgemm", "verified": "all", "repro": "--x",
-  "repetitions": [{"seconds": 1.5e-3, "cpu_seconds": 2, "main_cpu_seconds": 1, "run_delay_seconds": 0, "iterations": 4, "disturbed": true}, {"seconds": 2}],
+  "repetitions": [{"seconds": 1.5e-3, "cpu_seconds": 2, "main_cpu_seconds": 1, "run_delay_seconds": 0, "iterations": 4, "disturbed": true, "gpu": {"graph_seconds": 1e-3, "throttle": 4, "more": [1]}}, {"seconds": 2}],
   "classic": [{"level": "dram", "roof": -0.5E+2}], "seconds": {"median": 1},
   "work": {"modelled": {"flops": {"fp32.vector": 12}, "bytes": {"dram": 56}, "parts": {"matrix": 1}, "launches": 1, "more": {}}, "measured": {}}},
   {"name": "b"}], "models": [{"a": 1}], "note": "n"})";

@@ -74,7 +74,8 @@ TEST(BuiltInSuites, OnlyModelsAreCounted) {
   std::set<std::string_view> lists;
   for (const auto& suite : BuiltInSuites())
     if (!SelectSuites({std::string(suite.name)}).at(0).counted) lists.insert(suite.name);
-  EXPECT_EQ(lists, (std::set<std::string_view>{"cold", "deepbench", "paper", "reference"}));
+  EXPECT_EQ(lists,
+            (std::set<std::string_view>{"cold", "deepbench", "paper", "paper_gpu", "reference"}));
 }
 
 TEST(PaperSuite, HoldsItsTenConvolutionsWithItsOutputSizes) {
@@ -90,6 +91,19 @@ TEST(PaperSuite, HoldsItsTenConvolutionsWithItsOutputSizes) {
   }
   EXPECT_EQ(outputs.size(), 10U);
   for (const auto& [problem, count] : outputs) EXPECT_EQ(count, 7) << problem;  // 3 x 2 + int8
+}
+
+TEST(PaperSuite, HasTheSameProblemsOnAGpu) {
+  const auto problems = [](const std::string& suite, const std::string& device) {
+    std::set<std::string> found;
+    for (const auto& layer : AllLayers(suite)) {
+      const auto name = ParseBenchmarkName(layer.name);
+      EXPECT_EQ(name.device, device);
+      found.insert(name.op + "/" + name.direction + "/" + name.problem);
+    }
+    return found;
+  };
+  EXPECT_EQ(problems("paper_gpu", "gpu"), problems("paper", "cpu"));
 }
 
 // Published sizes. Convolutions: counted in each paper's table. GMAC: torchvision's table of

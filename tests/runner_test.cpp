@@ -8,6 +8,7 @@
 #include <sstream>
 
 #include "reporters/google_benchmark.h"
+#include "tests/fake_gpu.h"
 
 namespace dlroof {
 namespace {
@@ -51,14 +52,15 @@ Workload Fake(const std::string& name, Log& log, bool with_memory = true) {
 
 // Runs those that match `filter` and gives back their records.
 std::vector<Record> Records(const std::vector<Workload>& workloads, const RunSettings& settings,
-                            const std::string& filter) {
+                            const std::string& filter,
+                            const std::function<GpuClock()>& open_gpu = {}) {
   std::string program = "test", time = "--benchmark_min_time=0.001",
               repetitions = "--benchmark_repetitions=2";
   char* arguments[] = {program.data(), time.data(), repetitions.data(), nullptr};
   int count = 3;
   benchmark::Initialize(&count, arguments);
   benchmark::ClearRegisteredBenchmarks();
-  RegisterWorkloads(workloads, settings);
+  RegisterWorkloads(workloads, settings, open_gpu);
   Session session(nlohmann::json::object(), [] { return std::vector<Machine>{}; });
   TerminalReporter reporter(session);
   std::ostringstream out, err;
@@ -132,6 +134,85 @@ TEST(Runner, ThreadsOfANameWinOverTheRuns) {
   EXPECT_EQ(records[1].threads, 1);
   EXPECT_EQ(records[2].status, Status::kUnsupported);
   EXPECT_THAT(records[2].reason, HasSubstr("may use 2 CPUs"));
+}
+
+Workload OnGpu(const std::string& name) { return FakeWorkload(ParseBenchmarkName(name)); }
+
+TEST(RunnerOfGpu, RecordsTheDevicesTimesNotTheHosts) {
+  int opened = 0;
+  const auto open = [&] {
+    ++opened;
+    return FakeClock();
+  };
+  const auto records =
+      Records({OnGpu("Fake/gpu/none/fwd/f32/n1"), OnGpu("Fake/gpu/none/fwd/f32/n2"),
+               OnGpu("Fake/gpu/none/fwd/f32/n4")},
+              {.threads = 2}, "all", open);
+  ASSERT_EQ(records.size(), 3);
+  EXPECT_EQ(opened, 1);
+  const auto& record = records[0];
+  EXPECT_EQ(record.status, Status::kOk) << record.reason;
+  EXPECT_EQ(record.threads, 1);
+  for (const auto& repetition : record.repetitions) {
+    EXPECT_DOUBLE_EQ(repetition.seconds, kFakeOnce);
+    ASSERT_TRUE(repetition.gpu);
+    EXPECT_DOUBLE_EQ(repetition.gpu->throughput_seconds.value(), kFakeBackToBack);
+    EXPECT_DOUBLE_EQ(repetition.gpu->graph_seconds.value(), kFakeInGraph);
+    EXPECT_GT(repetition.gpu->host_seconds.value(), 0);
+    EXPECT_EQ(repetition.gpu->clock_hz, 1.7e9);
+  }
+  EXPECT_EQ(records[1].status, Status::kUnsupported);
+}
+
+TEST(RunnerOfGpu, FlushesBeforeEveryColdCallAndTouchesAllButColdWeights) {
+  std::string steps;
+  const auto open = [&] {
+    auto clock = FakeClock();
+    clock.flush = [&] { steps += 'f'; };
+    clock.touch = [&](const void*, std::size_t bytes) { steps += bytes == 600 ? 't' : '?'; };
+    clock.once = [&](const Enqueue&) {
+      steps += 'c';
+      return 1e-2;  // one iteration is enough
+    };
+    return clock;
+  };
+  const auto stepped = [&](const std::string& name, CacheState cache) {
+    steps.clear();
+    auto workload = OnGpu(name);
+    workload.cache = cache;
+    const auto records = Records({workload}, {}, "all", open);
+    EXPECT_EQ(records.at(0).cache, std::string(Key(cache)));
+    EXPECT_FALSE(records[0].evicted_bytes);  // how much of L2 was the call's is not known
+    return steps.substr(0, 6);
+  };
+  EXPECT_EQ(stepped("Fake/gpu/none/fwd/f32/n1/cold", CacheState::kCold), "fcfcfc");
+  EXPECT_EQ(stepped("Fake/gpu/none/fwd/f32/n1/cold-weights", CacheState::kColdWeights), "ftcftc");
+  EXPECT_EQ(stepped("Fake/gpu/none/fwd/f32/n1", CacheState::kWarm).substr(0, 2), "cc");
+}
+
+TEST(RunnerOfGpu, RefusesWhatCannotBeTimed) {
+  auto threads = OnGpu("Fake/gpu/none/fwd/f32/n1/threads2");
+  threads.threads = 2;
+  auto weights = OnGpu("Fake/gpu/none/fwd/f32/n1/cold-weights");
+  weights.cache = CacheState::kColdWeights;
+  weights.prepare = [](const RunSettings&) {
+    auto call = FakeCall();
+    call.memory.clear();
+    return call;
+  };
+  auto plain = OnGpu("Fake/gpu/none/fwd/f32/n1");
+  plain.prepare = [](const RunSettings&) {
+    auto call = FakeCall();
+    call.enqueue = {};
+    return call;
+  };
+  const auto records = Records({threads, weights, plain}, {}, "all", FakeClock);
+  ASSERT_EQ(records.size(), 3);
+  EXPECT_EQ(records[0].status, Status::kUnsupported);
+  EXPECT_THAT(records[0].reason, HasSubstr("threads2"));
+  EXPECT_EQ(records[1].status, Status::kUnsupported);
+  EXPECT_THAT(records[1].reason, HasSubstr("weights"));
+  EXPECT_EQ(records[2].status, Status::kFailed);
 }
 
 TEST(Runner, EveryRecordKeepsItsReproLine) {

@@ -103,6 +103,49 @@ TEST(SelectSuites, OnlyWhatIsSelectedIsRead) {
   EXPECT_THAT(Refusal({"./bad.txt"}), StartsWith("./bad.txt:1: column 9: "));
 }
 
+std::vector<std::string> LayersOn(bool cpu, bool gpu, const std::vector<std::string>& names,
+                                  std::size_t skipped = 0) {
+  Suite suite{.name = "s"};
+  for (const auto& name : names) suite.layers.push_back({name, 3});
+  const auto moved = OnDevices({suite}, cpu, gpu).at(0);
+  EXPECT_EQ(moved.skipped.size(), skipped);
+  std::vector<std::string> left;
+  for (const auto& layer : moved.layers) {
+    left.push_back(layer.name);
+    EXPECT_EQ(layer.count, 3);
+  }
+  return left;
+}
+
+TEST(OnDevices, WithBothNothingChanges) {
+  const std::vector<std::string> names = {kName, "LSTM/gpu/cudnn/bwd/f16/t1n1i1h1"};
+  EXPECT_EQ(LayersOn(true, true, names), names);
+}
+
+TEST(OnDevices, WithoutTheGpuItsBenchmarksAreLeftOut) {
+  EXPECT_THAT(LayersOn(true, false, {kName, "LSTM/gpu/cudnn/bwd/f16/t1n1i1h1"}),
+              ElementsAre(kName));
+}
+
+TEST(OnDevices, WithoutTheCpuItsBenchmarksMoveToTheGpuOnce) {
+  EXPECT_THAT(LayersOn(false, true,
+                       {"LSTM/cpu/onednn/bwd/f32/t1n1i1h1", "LSTM/cpu/onednn/bwd/bf16/t1n1i1h1",
+                        "LSTM/gpu/cudnn/bwd/f32/t1n1i1h1", "LSTM/cpu/reference/bwd/f64/t1n1i1h1"}),
+              ElementsAre("LSTM/gpu/cudnn/bwd/bf16/t1n1i1h1", "LSTM/gpu/cudnn/bwd/f32/t1n1i1h1"));
+}
+
+TEST(OnDevices, ModelsMayBeRunWhole) {
+  const auto moved = OnDevices(SelectSuites({"resnet50"}), false, true).at(0);
+  EXPECT_EQ(moved.layers.size(), SelectSuites({"resnet50"})[0].layers.size());
+  EXPECT_TRUE(moved.counted);
+}
+
+TEST(DefaultSuites, AreThoseOfTheDevices) {
+  EXPECT_THAT(DefaultSuites(true, true), ElementsAre("paper", "reference", "paper_gpu"));
+  EXPECT_THAT(DefaultSuites(false, true), ElementsAre("paper_gpu"));
+  EXPECT_EQ(SelectSuites({}, {"paper_gpu"}).at(0).name, "paper_gpu");
+}
+
 TEST(SuiteList, HasALinePerSuite) {
   EXPECT_TRUE(AsksForSuiteList({"help"}));
   EXPECT_FALSE(AsksForSuiteList({"paper"}));

@@ -1,0 +1,44 @@
+// The CUDA module's entry: the table of what it has.
+#include "bench/cuda_libraries.h"
+#include "bench/cudnn_cells.h"
+#include "bench/gpu_module.h"
+#include "ceilings/gpu_described.h"
+#include "counters/cuda_clock.h"
+#include "counters/cuda_device.h"
+#include "counters/nvml.h"
+
+namespace dlroof {
+namespace {
+
+// The driver's version is a fact, but not of the fingerprint.
+Machine Described(int device) {
+  auto machine = DescribeGpu(ReadGpuIdentity(device));
+  const auto driver = Nvml::Open("libnvidia-ml.so.1", PciBusId(device)).DriverVersion();
+  machine.facts["driver"] = driver.empty() ? "not known" : driver;
+  return machine;
+}
+
+GpuModule Made() {
+  PreloadNvrtcParts();
+  const auto state = ReadCudaState();
+  GpuModule module;
+  module.abi = kGpuModuleAbi;
+  module.libraries = CudaLibraries();
+  module.why_no_cells = WhyNoCudnn();
+  if (module.why_no_cells.empty()) module.cells = CudnnCells();
+  module.why_no_device = WhyNoDevice(state);
+  for (int number = 0; number < static_cast<int>(state.gpus.size()); ++number)
+    if (const auto& gpu = state.gpus[number]; IsUsable(gpu, state))
+      module.devices.push_back({number, gpu.name});
+  module.describe = Described;
+  module.clock = OpenCudaClock;
+  return module;
+}
+
+}  // namespace
+}  // namespace dlroof
+
+extern "C" __attribute__((visibility("default"))) const dlroof::GpuModule* dlroof_cuda_module() {
+  static const dlroof::GpuModule module = dlroof::Made();
+  return &module;
+}

@@ -1,0 +1,16 @@
+// Stands in for every cuDNN file where cuDNN was not found: ceilings and counters need none.
+#include "bench/cuda_libraries.h"
+#include "bench/cudnn_cells.h"
+
+namespace dlroof {
+
+std::vector<Cell> CudnnCells() { return {}; }
+
+std::string CudnnVersion() { return ""; }
+
+std::string WhyNoCudnn() {
+  return "the CUDA module was built without cuDNN 9: install it and build again (ci/run.sh --gpu "
+         "does)";
+}
+
+}  // namespace dlroof

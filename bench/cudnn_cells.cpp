@@ -1,0 +1,7 @@
+#include "bench/cudnn_cells.h"
+
+namespace dlroof {
+
+std::vector<Cell> CudnnCells() { return {}; }
+
+}  // namespace dlroof

@@ -1,0 +1,75 @@
+#include "bench/gpu_timing.h"
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+#include <vector>
+
+#include "counters/order_statistics.h"
+
+namespace dlroof {
+namespace {
+
+constexpr double kBatchSeconds = 5e-3;
+constexpr int kMostCalls = 1000;  // the GPU's queue of launches is about as long
+constexpr double kGraphSeconds = 2e-3;
+constexpr int kMostNodes = 100;
+constexpr int kSamples = 3;
+// One sample of what takes as long must do.
+constexpr double kLongSeconds = 0.1;
+
+int SamplesOf(double batch_seconds) { return batch_seconds > kLongSeconds ? 1 : kSamples; }
+
+// Absent where the call cannot become a graph.
+std::optional<double> GraphSeconds(const GpuClock& clock, const Enqueue& call, double seconds) {
+  const int calls = CallsToFill(seconds, kGraphSeconds, kMostNodes);
+  std::function<double()> replay;
+  try {
+    replay = clock.graph(call, calls);
+  } catch (const std::exception&) {
+    return std::nullopt;
+  }
+  replay();  // uploads the graph
+  std::vector<double> times;
+  for (int i = SamplesOf(seconds * calls); i > 0; --i) times.push_back(replay() / calls);
+  return Median(times);
+}
+
+}  // namespace
+
+int CallsToFill(double seconds, double target_seconds, int most) {
+  if (seconds * most <= target_seconds) return most;
+  return std::clamp(static_cast<int>(std::ceil(target_seconds / seconds)), 1, most);
+}
+
+double TimeOnce(const GpuClock& clock, const Enqueue& call, const GpuCacheState& cache) {
+  if (cache.flush) clock.flush();
+  for (const auto& region : cache.touched) clock.touch(region.begin, region.bytes);
+  return clock.once(call);
+}
+
+GpuSample SampleGpu(const GpuClock& clock, const Enqueue& call, double seconds, bool warm) {
+  const int calls = CallsToFill(seconds, kBatchSeconds, kMostCalls);
+  GpuHealth health;
+  std::vector<double> times, clocks;
+  for (int i = SamplesOf(seconds * calls); i > 0; --i) {
+    const auto batch = clock.batch(call, calls, [&] { health = clock.health(); });
+    times.push_back(batch.seconds / calls);
+    if (batch.clock_hz) clocks.push_back(*batch.clock_hz);
+  }
+  GpuSample sample;
+  if (warm) {
+    sample.throughput_seconds = Median(times);
+    sample.graph_seconds = GraphSeconds(clock, call, seconds);
+  }
+  // What the SMs counted is the truth; the driver's answer is of one moment.
+  sample.clock_hz = clocks.empty() ? health.sm_clock_hz : Median(clocks);
+  sample.default_clock_hz = clock.default_clock_hz;
+  sample.memory_clock_hz = health.memory_clock_hz;
+  sample.power_watts = health.power_watts;
+  sample.temperature_celsius = health.temperature_celsius;
+  if (health.throttle) sample.throttle = static_cast<double>(*health.throttle);
+  return sample;
+}
+
+}  // namespace dlroof

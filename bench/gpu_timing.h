@@ -1,0 +1,36 @@
+// The three times of a call on a GPU, which are never mixed. Pure but for the clock that is handed
+// in.
+//
+//   seconds              started on an idle GPU, launch included; Google Benchmark's loop
+//   throughput_seconds   started back to back, so that launches hide behind calls that are running
+//   graph_seconds        replayed as nodes of one CUDA graph, whose launch many calls share
+#pragma once
+
+#include "counters/gpu_clock.h"
+#include "reporters/gpu_sample.h"
+
+namespace dlroof {
+
+// [1] calls of `seconds` each that fill `target_seconds`; at least 1, at most `most`, which is also
+// the answer for calls that take no time.
+int CallsToFill(double seconds, double target_seconds, int most);
+
+// Between `once`s: what a call must not, and must, find in L2.
+struct GpuRegion {
+  const void* begin = nullptr;
+  std::size_t bytes = 0;
+};
+struct GpuCacheState {
+  bool flush = false;              // empty L2 before each call
+  std::vector<GpuRegion> touched;  // and then put these into it
+};
+
+// One call as `seconds` counts it.
+double TimeOnce(const GpuClock& clock, const Enqueue& call, const GpuCacheState& cache);
+
+// After the loop of a repetition whose calls took `seconds` each: the other two times (not those of
+// a cold call, for calls back to back are warm), each a median, and the GPU's clock and health
+// while calls were running. A graph that cannot be captured has no time; any other failure throws.
+GpuSample SampleGpu(const GpuClock& clock, const Enqueue& call, double seconds, bool warm);
+
+}  // namespace dlroof

@@ -1,0 +1,177 @@
+#include "counters/cuda_clock.h"
+
+#include <algorithm>
+#include <memory>
+#include <vector>
+
+#include "counters/cuda_clock_kernels.h"
+#include "counters/cuda_device.h"
+#include "counters/cuda_support.h"
+#include "counters/nvml.h"
+
+namespace dlroof {
+namespace {
+
+// The GPU's timer may count in steps of 1 us: below this its quotient is not worth 1 %.
+constexpr unsigned long long kLeastNanoseconds = 200'000;
+// With one size of L2 the last lines of the previous call would survive.
+constexpr double kFlushSizes = 3;
+
+class CudaEvent {
+ public:
+  CudaEvent() { CheckCuda(cudaEventCreate(&event_), "a CUDA event"); }
+  ~CudaEvent() { cudaEventDestroy(event_); }
+  CudaEvent(const CudaEvent&) = delete;
+  CudaEvent& operator=(const CudaEvent&) = delete;
+  cudaEvent_t get() const { return event_; }
+
+ private:
+  cudaEvent_t event_ = nullptr;
+};
+
+using Graph = std::unique_ptr<CUgraph_st, decltype(&cudaGraphDestroy)>;
+using GraphExec = std::unique_ptr<CUgraphExec_st, decltype(&cudaGraphExecDestroy)>;
+
+class CudaClock {
+ public:
+  explicit CudaClock(int device)
+      : identity_(ReadGpuIdentity(device)),
+        sms_(static_cast<std::size_t>(identity_.sms)),
+        stamps_(2 * sms_ * sizeof(SmStamp)),
+        ballast_(static_cast<std::size_t>(kFlushSizes * std::max(identity_.l2_bytes, 1048576.0))),
+        sink_(sizeof(unsigned)),
+        nvml_(Nvml::Open("libnvidia-ml.so.1", PciBusId(device))) {
+    ballast_.Fill(0);
+  }
+
+  // Between two marks on the stream; what `start` puts there is what is timed.
+  template <class Start>
+  double Timed(const Start& start) {
+    stream_.Wait();
+    CheckCuda(cudaEventRecord(begin_.get(), stream_.get()), "a mark on the GPU");
+    start();
+    CheckCuda(cudaEventRecord(end_.get(), stream_.get()), "a mark on the GPU");
+    return Between();
+  }
+
+  double Once(const Enqueue& call) {
+    return Timed([&] { call(stream_.get()); });
+  }
+
+  GpuBatch Batch(const Enqueue& call, int calls, const std::function<void()>& while_running) {
+    stamps_.Fill(0);
+    Stamp(0);
+    GpuBatch batch;
+    CheckCuda(cudaEventRecord(begin_.get(), stream_.get()), "a mark on the GPU");
+    for (int i = 0; i < calls; ++i) call(stream_.get());
+    CheckCuda(cudaEventRecord(end_.get(), stream_.get()), "a mark on the GPU");
+    Stamp(1);
+    if (while_running) while_running();
+    batch.seconds = Between();
+    batch.clock_hz = ClockHz();
+    return batch;
+  }
+
+  // The nodes that calls leave on the stream.
+  Graph Captured(const Enqueue& call, int calls) {
+    stream_.Wait();
+    CheckCuda(cudaStreamBeginCapture(stream_.get(), cudaStreamCaptureModeThreadLocal),
+              "the capture of a call");
+    cudaGraph_t graph = nullptr;
+    try {
+      for (int i = 0; i < calls; ++i) call(stream_.get());
+    } catch (...) {
+      cudaStreamEndCapture(stream_.get(), &graph);
+      if (graph != nullptr) cudaGraphDestroy(graph);
+      cudaGetLastError();
+      throw;
+    }
+    CheckCuda(cudaStreamEndCapture(stream_.get(), &graph), "the capture of a call");
+    return Graph(graph, cudaGraphDestroy);
+  }
+
+  std::shared_ptr<GraphExec> Instantiated(const Enqueue& call, int calls) {
+    const Graph graph = Captured(call, calls);
+    cudaGraphExec_t exec = nullptr;
+    CheckCuda(cudaGraphInstantiate(&exec, graph.get(), 0), "the graph of a call");
+    return std::make_shared<GraphExec>(exec, cudaGraphExecDestroy);
+  }
+
+  double Replayed(cudaGraphExec_t exec) {
+    return Timed([&] { CheckCuda(cudaGraphLaunch(exec, stream_.get()), "the start of a graph"); });
+  }
+
+  void Read(const void* begin, std::size_t bytes) {
+    CheckCuda(LaunchRead(begin, bytes, static_cast<unsigned*>(sink_.get()), 8 * identity_.sms,
+                         stream_.get()),
+              "reading GPU memory");
+    stream_.Wait();
+  }
+
+  void Flush() { Read(ballast_.get(), ballast_.bytes()); }
+  GpuHealth Health() const { return nvml_.Health(); }
+
+ private:
+  double Between() {
+    CheckCuda(cudaEventSynchronize(end_.get()), "a call on the GPU");
+    float milliseconds = 0;
+    CheckCuda(cudaEventElapsedTime(&milliseconds, begin_.get(), end_.get()), "the time of a call");
+    return 1e-3 * static_cast<double>(milliseconds);
+  }
+
+  // More blocks than SMs, so that each gets one.
+  void Stamp(std::size_t which) {
+    auto* first = static_cast<SmStamp*>(stamps_.get()) + which * sms_;
+    CheckCuda(LaunchStamps(first, identity_.sms, 4 * identity_.sms, stream_.get()),
+              "reading the clocks of SMs");
+  }
+
+  // Of the first SM that has both stamps.
+  std::optional<double> ClockHz() {
+    stream_.Wait();
+    std::vector<SmStamp> stamps(2 * sms_);
+    stamps_.CopyTo(stamps.data());
+    for (std::size_t sm = 0; sm < sms_; ++sm) {
+      const auto& before = stamps[sm];
+      const auto& after = stamps[sms_ + sm];
+      if (before.nanoseconds == 0 || after.nanoseconds < before.nanoseconds + kLeastNanoseconds ||
+          after.cycles <= before.cycles)
+        continue;
+      return 1e9 * static_cast<double>(after.cycles - before.cycles) /
+             static_cast<double>(after.nanoseconds - before.nanoseconds);
+    }
+    return std::nullopt;
+  }
+
+  GpuIdentity identity_;
+  std::size_t sms_;
+  CudaStream stream_;
+  CudaEvent begin_, end_;
+  DeviceBuffer stamps_;   // SmStamp [2][sms]
+  DeviceBuffer ballast_;  // read to push everything else out of L2
+  DeviceBuffer sink_;
+  Nvml nvml_;
+};
+
+}  // namespace
+
+GpuClock OpenCudaClock(int device) {
+  CheckCuda(cudaSetDevice(device), "the choice of a GPU");
+  const auto state = std::make_shared<CudaClock>(device);
+  GpuClock clock;
+  clock.once = [state](const Enqueue& call) { return state->Once(call); };
+  clock.batch = [state](const Enqueue& call, int calls, const std::function<void()>& meanwhile) {
+    return state->Batch(call, calls, meanwhile);
+  };
+  clock.graph = [state](const Enqueue& call, int calls) -> std::function<double()> {
+    const auto exec = state->Instantiated(call, calls);
+    return [state, exec] { return state->Replayed(exec->get()); };
+  };
+  clock.health = [state] { return state->Health(); };
+  clock.flush = [state] { state->Flush(); };
+  clock.touch = [state](const void* begin, std::size_t bytes) { state->Read(begin, bytes); };
+  clock.default_clock_hz = DefaultClockHz(device);
+  return clock;
+}
+
+}  // namespace dlroof

@@ -1,0 +1,54 @@
+// What a run needs of a GPU besides the calls it times: its clock, its caches, its health. A table
+// of functions, so that the CUDA module makes it and tests fake it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <optional>
+
+namespace dlroof {
+
+// Starts one call on a stream and returns without waiting for it.
+using Enqueue = std::function<void(void* stream)>;
+
+// What the driver said while calls were running; absent: it did not say.
+struct GpuHealth {
+  std::optional<double> sm_clock_hz;          // [1/s]
+  std::optional<double> memory_clock_hz;      // [1/s]
+  std::optional<double> power_watts;          // [W]
+  std::optional<double> temperature_celsius;  // [degree Celsius]
+  std::optional<std::uint64_t> throttle;      // NVML's bits (ThrottleReasons); 0: none
+
+  bool operator==(const GpuHealth&) const = default;
+};
+
+// Calls that follow each other with nothing waiting in between.
+struct GpuBatch {
+  double seconds = 0;              // [s] on the GPU, of all calls together
+  std::optional<double> clock_hz;  // [1/s] mean clock of an SM meanwhile, counted by itself; absent
+                                   // where the batch was too short to tell
+};
+
+// All of one GPU. Each function waits until its work is done and throws std::exception with the
+// driver's words when a kernel failed.
+struct GpuClock {
+  // [s] on the GPU between a mark set on the idle GPU right before the call is started and one
+  // right after: the call and the cost of its launch.
+  std::function<double(const Enqueue& call)> once;
+  // `while_running` is called when all calls are started and not yet done.
+  std::function<GpuBatch(const Enqueue& call, int calls,
+                         const std::function<void()>& while_running)>
+      batch;
+  // `calls` calls as one CUDA graph; what comes back launches it once: [s] on the GPU, of all calls
+  // together. Throws where the call cannot be captured.
+  std::function<std::function<double()>(const Enqueue& call, int calls)> graph;
+  std::function<GpuHealth()> health;
+  // Afterwards L2 holds nothing that was there before and nothing that has to be written back.
+  std::function<void()> flush;
+  // Reads device memory once, so that it lies in L2 as far as it fits.
+  std::function<void(const void* begin, std::size_t bytes)> touch;
+  std::optional<double> default_clock_hz;  // [1/s] of the SMs, by the driver's table
+};
+
+}  // namespace dlroof
