@@ -87,6 +87,14 @@ struct Cell {
 bool RegisterCell(Cell cell);
 const std::vector<Cell>& AllCells();
 
+// Reads the names of a cell that may be missing: they parse, or are refused, the same way in every
+// build. `read` throws BadInput as the cell's `make` does.
+struct NameReader {
+  std::string op, device, library;
+  std::function<void(const BenchmarkName&)> read;
+};
+bool RegisterNameReader(NameReader reader);
+
 // Why the cells of a device that this dlroof could have are not there, with the cure: the reason of
 // every benchmark of theirs. Without it the build is named.
 void ExplainMissing(const std::string& device, const std::string& why);
