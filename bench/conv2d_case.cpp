@@ -26,10 +26,11 @@ constexpr std::array<ElementRow, 7> kElements = {{{"f64", 8, false, false, false
                                                   {"s8", 1, true, true, true}}};
 
 // Types with a name of their own.
-const std::array<std::pair<std::string_view, Conv2dTypes>, 5>& NamedTypes() {
-  static const std::array<std::pair<std::string_view, Conv2dTypes>, 5> rows = {
+const std::array<std::pair<std::string_view, Conv2dTypes>, 6>& NamedTypes() {
+  static const std::array<std::pair<std::string_view, Conv2dTypes>, 6> rows = {
       {{"f64", {"f64", "f64", "f64"}},
        {"f32", {"f32", "f32", "f32"}},
+       {"tf32", {"f32", "f32", "f32"}},  // what multiplies is narrower than what is stored
        {"bf16", {"bf16", "bf16", "bf16"}},
        {"f16", {"f16", "f16", "f16"}},
        {"int8", {"u8", "s8", "u8"}}}};

@@ -20,8 +20,8 @@ struct Conv2dTypes {
   bool operator==(const Conv2dTypes&) const = default;
 };
 
-// "f32" -> f32 f32 f32, "int8" -> u8 s8 u8, "u8s8f32" -> u8 s8 f32. Throws BadInput without a
-// column for anything that is not a type's one spelling.
+// "f32" and "tf32" -> f32 f32 f32, "int8" -> u8 s8 u8, "u8s8f32" -> u8 s8 f32. Throws BadInput
+// without a column for anything that is not a type's one spelling.
 Conv2dTypes Conv2dTypesFromKey(std::string_view type);
 bool IsInt8(const Conv2dTypes& types);  // integer source and weights
 
@@ -40,7 +40,11 @@ struct Conv2dCase {
   bool scales = false;    // int8: quantization scales, see Conv2dScalesOf
   Conv2dLayout layout = Conv2dLayout::kAny;
   Conv2dAlgorithm algorithm = Conv2dAlgorithm::kDirect;
-  std::string fpmath;  // "bf16", "f16", "tf32", "any": f32 may be computed so; empty: may not
+  // "bf16", "f16", "tf32", "any": f32 may be computed so; "tf32-truncated": so, without rounding;
+  // empty: may not.
+  std::string fpmath;
+
+  bool operator==(const Conv2dCase&) const = default;
 };
 
 // The element type of what a direction writes, and of the bias: f32 beside integer weights.

@@ -81,6 +81,7 @@ std::vector<int64_t> SampledIndices(const std::array<int64_t, 4>& sizes, int64_t
 
 double FpmathRounding(std::string_view mode) {
   if (mode.empty()) return 0;
+  if (mode == "tf32-truncated") return 0x1p-10;
   return mode == "bf16" || mode == "any" ? 0x1p-8 : 0x1p-11;
 }
 

@@ -26,8 +26,9 @@ struct Conv2dOutput {
 //   bf16, f16  as f32, plus the rounding of the result: 2^-8, 2^-11 of it
 //   s32        one, plus 2^-23 of it (it is read as f32)
 //   u8, s8     one
-// With fpmath each product's two factors may be rounded: 2 x 2^-8 (bf16, any) or 2 x 2^-11 (f16,
-// tf32) of the sum of absolute products on top.
+// With fpmath each product's two factors may be rounded: 2 x 2^-8 (bf16, any), 2 x 2^-11 (f16,
+// tf32) or, cut off instead of rounded, 2 x 2^-10 (tf32-truncated) of the sum of absolute products
+// on top.
 Verification CheckConv2d(const Conv2dCase& one, const Conv2dInputs& inputs,
                          const Conv2dOutput<float>& output, uint64_t seed);
 Verification CheckConv2d(const Conv2dCase& one, const Conv2dInputs& inputs,

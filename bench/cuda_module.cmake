@@ -21,8 +21,13 @@ set(DLROOF_CUDA_SOURCES
 
 # The same, but only with cuDNN; bench/cudnn_absent.cpp stands in for them.
 set(DLROOF_CUDNN_SOURCES
+  bench/conv2d_cudnn.cpp
   bench/cudnn_cells.cpp
   bench/cudnn_library.cpp
+  bench/cudnn_plans.cpp
+  bench/cudnn_support.cpp
+  bench/lstm_cudnn.cpp
+  bench/lstm_cudnn_call.cpp
 )
 
 # Kernels for every architecture. C++17, small: nvcc compiles each file once per architecture.
@@ -37,12 +42,34 @@ set(DLROOF_CUDA_KERNELS_90A
 # Files of the layers that the module's need, compiled once more for it. What is missing here is an undefined reference
 # when the module is linked.
 set(DLROOF_CUDA_SHARED_SOURCES
+  bench/benchmark_name.cpp
+  bench/conv2d.cpp
+  bench/conv2d_case.cpp
+  bench/conv2d_check.cpp
+  bench/conv2d_inputs.cpp
+  bench/conv2d_reference.cpp
+  bench/cudnn_conv_case.cpp
+  bench/cudnn_engines.cpp
+  bench/cudnn_graph.cpp
+  bench/cudnn_lstm_case.cpp
+  bench/cudnn_lstm_weights.cpp
+  bench/device_elements.cpp
+  bench/host_memory.cpp
+  bench/lstm.cpp
+  bench/lstm_tensors.cpp
+  bench/lstm_types.cpp
+  bench/pipe_choice.cpp
+  bench/problem_text.cpp
+  bench/seeded_values.cpp
+  bench/workload.cpp
   ceilings/gpu_described.cpp
   ceilings/machine.cpp
+  counters/available_memory.cpp
   counters/gpu_access.cpp
   counters/gpu_identity.cpp
   counters/json_reader.cpp
   counters/nvml.cpp
+  counters/order_statistics.cpp
   counters/work.cpp
 )
 
@@ -50,6 +77,12 @@ set(DLROOF_CUDA_SHARED_SOURCES
 set(DLROOF_CUDA_TESTS
   tests/cuda_clock_test.cpp
   tests/cuda_module_test.cpp
+)
+
+# The same, but only with cuDNN.
+set(DLROOF_CUDNN_TESTS
+  tests/cudnn_gpu_test.cpp
+  tests/cudnn_plans_test.cpp
 )
 
 # --- Where CUDA is
@@ -225,6 +258,7 @@ message(STATUS "dlroof: the CUDA module with CUDA ${dlroof_cuda_version} of ${dl
 # --- Targets
 if(DLROOF_HAVE_CUDNN)
   list(APPEND DLROOF_CUDA_SOURCES ${DLROOF_CUDNN_SOURCES})
+  list(APPEND DLROOF_CUDA_TESTS ${DLROOF_CUDNN_TESTS})
 else()
   list(APPEND DLROOF_CUDA_SOURCES bench/cudnn_absent.cpp)
 endif()

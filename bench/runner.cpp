@@ -211,6 +211,8 @@ class Runner {
     if (spent_.run_delay) state.counters[kRunDelayCounter] = *spent_.run_delay / iterations;
     state.counters[kThreadsCounter] = call_->threads > 0 ? call_->threads : threads_;
     state.counters[kSeedCounter] = settings_.seed;
+    if (call_->heuristic_over_best)
+      state.counters[kHeuristicOverBestCounter] = *call_->heuristic_over_best;
     state.counters[kCacheCounter] = static_cast<double>(workload.cache);
     for (const auto& [key, value] : ToCounters(Provenance::kModelled, call_->modelled))
       state.counters[key] = value;

@@ -71,6 +71,18 @@ std::vector<Library>& LibraryRegistry() {
   return libraries;
 }
 
+std::vector<NameReader>& NameReaders() {
+  static std::vector<NameReader> readers;
+  return readers;
+}
+
+// Throws BadInput for a name that a missing cell could not have.
+void CheckName(const OptionalCell& cell, const BenchmarkName& name) {
+  for (const auto& reader : NameReaders())
+    if (reader.op == cell.op && reader.device == cell.device && reader.library == cell.library)
+      reader.read(name);
+}
+
 // Why a device's optional cells are missing, by device.
 std::map<std::string, std::string>& Explanations() {
   static std::map<std::string, std::string> explanations;
@@ -94,6 +106,11 @@ std::string Known() {
 
 bool RegisterCell(Cell cell) {
   Registry().push_back(std::move(cell));
+  return true;
+}
+
+bool RegisterNameReader(NameReader reader) {
+  NameReaders().push_back(std::move(reader));
   return true;
 }
 
@@ -158,13 +175,15 @@ Workload MakeWorkload(const std::string& text) {
       return workload;
     }
   for (const auto& cell : kOptionalCells)
-    if (cell.op == name.op && cell.device == name.device && cell.library == name.library)
+    if (cell.op == name.op && cell.device == name.device && cell.library == name.library) {
+      CheckName(cell, own);
       return {.name = name,
               .prepare = [why = WhyMissing(cell)](const RunSettings&) -> PreparedCall {
                 throw Unsupported(why);
               },
               .threads = common.threads,
               .cache = common.cache};
+    }
   throw BadInput(fmt::format("column 1: no benchmark {}/{}/{}; there are {}", name.op, name.device,
                              name.library, Known()));
 }

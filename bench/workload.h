@@ -3,6 +3,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -39,6 +40,9 @@ struct PreparedCall {
   Work modelled;                         // of one call, on the pipes that this algorithm uses
   int threads = 0;  // that work on it, where they are not all that were given; 0: all
   std::vector<MemoryRegion> memory;  // every tensor that `run` reads or writes
+  // [1] Time of the library's own choice of algorithm over that of the fastest one, where all were
+  // timed and the fastest was taken.
+  std::optional<double> heuristic_over_best;
   // GPUs only: starts one call on a cudaStream_t and returns, never waits; `run` is this, then a
   // wait for its end. The same work each time, so that it can be captured into a graph.
   std::function<void(void* stream)> enqueue;
@@ -82,6 +86,14 @@ struct Cell {
 // RegisterCell({...});
 bool RegisterCell(Cell cell);
 const std::vector<Cell>& AllCells();
+
+// Reads the names of a cell that may be missing: they parse, or are refused, the same way in every
+// build. `read` throws BadInput as the cell's `make` does.
+struct NameReader {
+  std::string op, device, library;
+  std::function<void(const BenchmarkName&)> read;
+};
+bool RegisterNameReader(NameReader reader);
 
 // Why the cells of a device that this dlroof could have are not there, with the cure: the reason of
 // every benchmark of theirs. Without it the build is named.

@@ -132,6 +132,8 @@ void ReadMember(JsonCursor& at, std::string_view key, Record& record) {
     record.seed = static_cast<unsigned>(seed);
   } else if (key == "evicted_bytes") {
     record.evicted_bytes = at.Number();
+  } else if (key == "heuristic_over_best") {
+    record.heuristic_over_best = at.Number();
   } else {
     at.Skip();
   }

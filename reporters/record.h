@@ -50,6 +50,9 @@ struct Record {
   std::string time_unit;  // of a plain Google Benchmark entry, "ns"; empty: not known
   std::string cache;      // "warm", "cold", "cold-weights"; empty: not known
   std::optional<double> evicted_bytes;  // [byte] dropped from all caches before each call
+  // [1] Time of the library's own choice of algorithm over that of the fastest one, which was
+  // taken; absent where the library's choice was taken.
+  std::optional<double> heuristic_over_best;
   std::optional<unsigned> seed;
   std::vector<Repetition> repetitions;
   std::map<Provenance, Work> work;

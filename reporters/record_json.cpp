@@ -109,6 +109,7 @@ void PutIdentity(const Record& record, json& object) {
   if (record.threads > 0) object["threads"] = record.threads;
   PutIfSaid(object, "cache", record.cache);
   PutIfKnown(object, "evicted_bytes", record.evicted_bytes);
+  PutIfKnown(object, "heuristic_over_best", record.heuristic_over_best);
   PutIfKnown(object, "seed", record.seed);
 }
 
@@ -206,6 +207,7 @@ Record RecordFromJson(const JsonReader& at) {
   record.verified = at.TextOr("verified", "");
   record.repro = at.TextOr("repro", "");
   record.evicted_bytes = at.OptionalNumber("evicted_bytes");
+  record.heuristic_over_best = at.OptionalNumber("heuristic_over_best");
   const double threads = at.OptionalNumber("threads").value_or(0);
   if (threads < 0 || threads > 1e6) at.Refuse("threads", "a thread count");
   record.threads = static_cast<int>(threads);

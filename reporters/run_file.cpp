@@ -44,6 +44,7 @@ void ReadCounters(const std::map<std::string, double>& counters, Record& record)
   record.threads = static_cast<int>(Find(counters, kThreadsCounter).value_or(0));
   if (const auto seed = Find(counters, kSeedCounter)) record.seed = static_cast<unsigned>(*seed);
   record.evicted_bytes = Find(counters, kEvictedBytesCounter);
+  record.heuristic_over_best = Find(counters, kHeuristicOverBestCounter);
   if (const auto cache = Find(counters, kCacheCounter))
     record.cache = *cache == 0 ? "warm" : *cache == 1 ? "cold" : "cold-weights";
 }

@@ -24,6 +24,7 @@ inline constexpr const char* kMainCpuSecondsCounter =
     "dlroof/main_cpu_seconds";  // [s] main thread, per call, where Google Benchmark's is not that
 inline constexpr const char* kEvictedBytesCounter =
     "dlroof/evicted_bytes";  // [byte] dropped from the caches before each call
+inline constexpr const char* kHeuristicOverBestCounter = "dlroof/heuristic_over_best";  // [1]
 inline constexpr const char* kRunDelayCounter = "dlroof/run_delay_seconds";  // [s] per call
 inline constexpr const char* kThreadsCounter = "dlroof/threads";
 inline constexpr const char* kSeedCounter = "dlroof/seed";

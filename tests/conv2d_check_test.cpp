@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <bit>
 #include <cmath>
 #include <limits>
 
@@ -226,6 +227,28 @@ TEST(SeededConv2dInputs, AreThoseThatTheDirectionReads) {
   EXPECT_TRUE(SeededConv2dInputs(one, 1).source.empty());
   one.direction = Conv2dDirection::kBackwardWeights;
   EXPECT_TRUE(SeededConv2dInputs(one, 1).weights.empty());
+}
+
+// Tensor cores ignore the low 13 bits of an f32 factor.
+float CutToTf32(float value) {
+  return std::bit_cast<float>(std::bit_cast<uint32_t>(value) & 0xffffe000U);
+}
+
+TEST(CheckConv2d, AllowsFactorsCutToTf32WhereTheyMayBe) {
+  auto one = Case("n1c1h16w16k4r1s1", "tf32");  // one product per output: nothing averages out
+  const auto inputs = SeededConv2dInputs(one, 3);
+  auto cut = inputs;
+  for (auto* tensor : {&cut.source, &cut.weights})
+    for (float& value : *tensor) value = CutToTf32(value);
+  const auto output = RightOutput(one, cut);
+  EXPECT_FALSE(CheckConv2d(one, inputs, {output}, 1).ok);
+  one.fpmath = "tf32";
+  EXPECT_FALSE(CheckConv2d(one, inputs, {output}, 1).ok);  // rounding would have done better
+  one.fpmath = "tf32-truncated";
+  EXPECT_TRUE(CheckConv2d(one, inputs, {output}, 1).ok);
+  for (auto* tensor : {&cut.source, &cut.weights})
+    for (float& value : *tensor) value = RoundToBf16(value);
+  EXPECT_FALSE(CheckConv2d(one, inputs, {RightOutput(one, cut)}, 1).ok);
 }
 
 }  // namespace

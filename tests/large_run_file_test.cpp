@@ -38,7 +38,7 @@ std::string FileText(const std::filesystem::path& path) {
 constexpr const char* kSmall = R"({"context": {"date": "x", "dlroof": {"schema": 1}},
  "benchmarks": [{"name": "x", "run_name": "x", "real_time": 1e0, "cpu_time": 1, "z": [null, true]}],
  "records": [{"name": "LSTM/cpu/onednn/bwd/bf16/t1n2i3h4/cold", "status": "ok", "reason": "a\"\\\n\u00e9\ud83d\ude00",
-  "threads": 2, "seed": 7, "cache": "cold", "evicted_bytes": 12.5, "algorithm": "brgemm", "verified": "all", "repro": "--x",
+  "threads": 2, "seed": 7, "cache": "cold", "evicted_bytes": 12.5, "heuristic_over_best": 1.25, "algorithm": "brgemm", "verified": "all", "repro": "--x",
   "repetitions": [{"seconds": 1.5e-3, "cpu_seconds": 2, "main_cpu_seconds": 1, "run_delay_seconds": 0, "iterations": 4, "disturbed": true, "gpu": {"graph_seconds": 1e-3, "throttle": 4, "more": [1]}}, {"seconds": 2}],
   "classic": [{"level": "dram", "roof": -0.5E+2}], "seconds": {"median": 1},
   "work": {"modelled": {"flops": {"fp32.vector": 12}, "bytes": {"dram": 56}, "parts": {"matrix": 1}, "launches": 1, "more": {}}, "measured": {}}},
@@ -51,6 +51,7 @@ TEST(ReadLargeRunFile, ReadsWhatTheOtherWayReads) {
   EXPECT_EQ(fast->records[0].reason, "a\"\\\n\xC3\xA9\xF0\x9F\x98\x80");
   EXPECT_EQ(fast->records[0].problem, "t1n2i3h4");
   EXPECT_EQ(fast->records[0].repetitions[0].seconds, 1.5e-3);
+  EXPECT_EQ(fast->records[0].heuristic_over_best, 1.25);
   EXPECT_TRUE(fast->records[0].repetitions[0].disturbed);
 }
 

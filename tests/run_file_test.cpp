@@ -41,6 +41,7 @@ Record Sample() {
   record.threads = 2;
   record.cache = "warm";
   record.seed = 7;
+  record.heuristic_over_best = 1.25;
   record.repetitions = {{.seconds = 1.5,
                          .cpu_seconds = 2.5,
                          .main_cpu_seconds = 1.25,
@@ -61,6 +62,7 @@ TEST(RecordJson, ReadsBackWhatItWrites) {
   EXPECT_EQ(ToJson(read, nullptr), json);
   EXPECT_EQ(read.work, Sample().work);
   EXPECT_EQ(read.direction, "bwd");
+  EXPECT_EQ(read.heuristic_over_best, 1.25);
 }
 
 TEST(RecordJson, WrongTypesNameTheirPlace) {

@@ -1,0 +1,106 @@
+// What cuDNN says about its engines, and what follows: which of them a type may use, on which pipe
+// they work, which is the fastest, how a record names them. Plain numbers, no CUDA.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "bench/cudnn_conv_case.h"
+
+namespace dlroof::cudnn {
+
+// cuDNN's numerical notes, with its values (cudnnBackendNumericalNote_t).
+enum class Note {
+  kTensorCore,
+  kDownConvertInputs,
+  kReducedPrecisionReduction,
+  kFft,
+  kNondeterministic,
+  kWinograd,
+  kWinograd4x4,
+  kWinograd6x6,
+  kWinograd13x13,
+  kStrictNan
+};
+// "tensor_core"; of a value that this source does not know its number, "note12".
+std::string NoteName(int note);
+// "tile_size"; of a value that this source does not know its number, "knob50". Values are those of
+// cudnnBackendKnobType_t.
+std::string KnobName(int knob);
+
+// One proposal of a heuristic.
+struct EngineConfig {
+  int64_t engine = 0;                          // cuDNN's global index
+  std::vector<std::pair<int, int64_t>> knobs;  // type, value
+  std::vector<int> notes;                      // numerical ones
+  std::string heuristic;                       // that proposed it: "A", "B", "fallback"
+};
+bool HasNote(const EngineConfig& config, Note note);
+bool IsWinograd(const EngineConfig& config);
+
+// Whether two proposals are the same kernel with the same settings, whoever proposed them.
+bool SameKernel(const EngineConfig& one, const EngineConfig& other);
+
+// Why a benchmark may not use it; empty: it may. By the types of its tensors:
+//   f32        no tensor cores, no narrowed inputs: cuDNN's own first choice for f32 tensors is
+//              TF32 from compute capability 8.0 on
+//   tf32       tensor cores only: anything else would be f32
+//   all        no sums in less than f32 (a note of some f16 engines), which is another computation
+std::string WhyNotAllowed(const Conv2dCase& one, const EngineConfig& config);
+
+// The pipe that executes the products: "tf32.matrix", "fp16.matrix", "bf16.matrix" where the engine
+// notes tensor cores, else "fp32.vector", since the sums are f32. cuDNN's engines for integers do
+// not carry that note before compute capability 10.0 even where they are tensor-core kernels, so
+// every one with a tile to choose counts as "int8.matrix", its plain ones as "int8.vector".
+std::string ConvPipe(const Conv2dCase& one, const EngineConfig& config);
+
+// The case as its result is to be checked: Winograd transforms the inputs and rounds what comes out
+// to their type, so that each product's factors are rounded as with an fpmath of that type (f32:
+// not beyond what the check allows anyway).
+Conv2dCase CheckedCase(const Conv2dCase& one, const EngineConfig& config);
+
+// [byte] of workspace that a plan may ask for: half of what is free beside the tensors, 8 GiB at
+// most. What exceeds it is left out, and counted.
+int64_t WorkspaceLimit(int64_t free_bytes);
+
+// A plan that was timed.
+struct TimedPlan {
+  size_t config = 0;            // which of the configs
+  std::vector<double> seconds;  // [s] of one call, one value per repetition; never empty
+};
+struct FastestPlan {
+  size_t config = 0;
+  // [1] Median time of the heuristic's choice (the first of the plans) over that of the fastest, at
+  // least 1.
+  double heuristic_over_best = 1;
+};
+// By the median. The first plan stays unless the fastest is 2 % faster, or slowest still faster
+// than the first at its fastest. Throws std::logic_error for
+// no plans.
+FastestPlan Fastest(const std::vector<TimedPlan>& plans);
+
+// Throws Unsupported for what no engine can do and cuDNN would be asked for in vain: a backward
+// pass of integers.
+void RequireConvSupport(const Conv2dCase& one);
+
+// Why no proposal became a plan: how many fell to each reason, most first, and where `int8` was
+// asked for what cuDNN has instead. "none of 38 proposals: 30 tensor cores round f32 inputs to
+// tf32; 8 workspace above 2.1 GB".
+std::string NoPlan(const Conv2dCase& one, const std::vector<std::string>& reasons);
+
+// How a choice was made.
+struct PlanChoice {
+  EngineConfig config;
+  int64_t workspace_bytes = 0;
+  size_t proposed = 0;  // by the heuristics
+  size_t refused = 0;   // of them, by the rules of the type
+  size_t timed = 0;     // 0: not
+};
+// "engine 62 (tile_size 3, stages 2), tensor_core, workspace 131 B; heuristic A's choice, 40
+// proposed, 34 not f32". The same for the same choice: no times.
+std::string Describe(const PlanChoice& choice, std::string_view type);
+
+}  // namespace dlroof::cudnn

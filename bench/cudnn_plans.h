@@ -1,0 +1,64 @@
+// From the plain description of a convolution to what cuDNN proposes for it and to plans that can
+// be executed; also for a GPU that is not there. Part of the CUDA module only.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "bench/cudnn_engines.h"
+#include "bench/cudnn_graph.h"
+#include "bench/cudnn_support.h"
+
+namespace dlroof::cudnn {
+
+// What cuDNN is asked for: the GPU of its handle, or one that is only described.
+class Target {
+ public:
+  static Target Here();  // the handle's; throws as Handle()
+  // A GPU by its properties as cuDNN writes them in JSON
+  // (CUDNN_ATTR_DEVICEPROP_JSON_REPRESENTATION, cuDNN 9.8). Needs neither GPU nor driver.
+  static Target Described(const std::string& json);
+
+  // Only one of the two does something.
+  void SetOn(Descriptor& descriptor, cudnnBackendAttributeName_t handle) const;
+  void SetPropertiesOn(Descriptor& descriptor, cudnnBackendAttributeName_t properties) const;
+
+ private:
+  cudnnHandle_t handle_ = nullptr;
+  std::optional<Descriptor> properties_;
+};
+
+// The finalized graph, and all that it refers to.
+class Graph {
+ public:
+  // Throws Unsupported with cuDNN's words for a shape or type that it cannot have.
+  Graph(const GraphSpec& spec, const Target& target);
+
+  const Descriptor& descriptor() const { return graph_; }
+
+ private:
+  std::vector<Descriptor> parts_;
+  Descriptor graph_;
+};
+
+// A proposal, plain and as cuDNN's own descriptor.
+struct Proposal {
+  EngineConfig config;
+  Descriptor descriptor;
+};
+
+// What the heuristics propose, in their order: mode A, then (`all`) mode B, then what it falls back
+// to; each kernel once. A mode that cuDNN refuses proposes nothing; where all refuse, throws
+// Unsupported with cuDNN's words. May be empty.
+std::vector<Proposal> Propose(const Graph& graph, const Target& target, bool all);
+
+// An executable plan.
+struct Plan {
+  Descriptor descriptor;
+  int64_t workspace_bytes = 0;
+};
+// Absent where cuDNN refuses; `words` then says why.
+std::optional<Plan> MakePlan(const Proposal& proposal, const Target& target, std::string& words);
+
+}  // namespace dlroof::cudnn

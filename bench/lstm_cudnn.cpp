@@ -1,0 +1,118 @@
+#include "bench/lstm_cudnn.h"
+
+#include <fmt/format.h>
+
+#include <memory>
+
+#include "bench/host_memory.h"
+#include "bench/lstm_reference.h"
+#include "bench/seeded_values.h"
+
+namespace dlroof::cudnn {
+namespace {
+
+// Above this the plain loops would take longer than the measurement: a twin is compared instead.
+constexpr double kMostFlopsToVerify = 50e6;
+
+LstmInput<float> SeededInput(const LstmGpuRequest& request, unsigned seed) {
+  return SeededLstmInput(request.problem, seed, StorageType(request.type));
+}
+
+// Exact in the type in which cuDNN reads them.
+LstmOutput<float> SeededGradient(const LstmGpuRequest& request, unsigned seed) {
+  auto gradient = SeededLstmGradient(request.problem, seed);
+  const auto type = StorageType(request.type);
+  if (type != "f32")
+    ForEachOutput(
+        [&](auto& tensor) {
+          for (float& value : tensor)
+            value = type == "f16" ? RoundToF16(value) : RoundToBf16(value);
+        },
+        gradient);
+  return gradient;
+}
+
+// Runs the call once and compares everything that it makes with the plain loops.
+Verification CompareWithLoops(const LstmGpuCall& call, unsigned seed) {
+  const auto& request = call.request();
+  const auto input = ToDouble(SeededInput(request, seed));
+  LstmForwardResult<double> forward;
+  LstmForward(request.problem, input, forward);
+  call.Renew();
+  call.Run();
+  LstmDifference difference;
+  if (request.direction == LstmDirection::kBackward) {
+    LstmInput<double> d_input;
+    LstmBackward(request.problem, input, forward, ToDouble(SeededGradient(request, seed)), d_input);
+    difference = Difference(call.Gradients(), d_input);
+  } else {
+    difference = Difference(call.Outputs(), forward.outputs);
+  }
+  Verification verification;
+  verification.max_error = difference.max_error;
+  verification.tolerance = GpuLstmTolerance(request);
+  verification.ok = verification.max_error <= verification.tolerance;
+  verification.how = fmt::format("all {} outputs", difference.count);
+  return verification;
+}
+
+// cuDNN's backward call may use the reserve space up: then later calls do the same work on what the
+// first left there, which has to be said.
+std::string AgainOnTheSameReserve(const LstmGpuCall& call) {
+  call.Renew();
+  call.Run();
+  const auto first = call.Gradients();
+  call.Run();
+  const auto second = call.Gradients();
+  return first.source == second.source && first.initial_hidden == second.initial_hidden
+             ? "; repeated on the same reserve space: the same gradients"
+             : "; repeated on the same reserve space: other gradients, it is used up by a call";
+}
+
+Verification Verify(const LstmGpuCall& call, unsigned seed) {
+  const auto& request = call.request();
+  LstmGpuRequest small = request;
+  small.problem = Twin(request.problem, kMostFlopsToVerify);
+  Verification found;
+  if (small == request) {
+    found = CompareWithLoops(call, seed);
+  } else {
+    const LstmGpuCall twin(small, SeededInput(small, seed), SeededGradient(small, seed));
+    found = CompareWithLoops(twin, seed);
+    found.how +=
+        fmt::format(" of the twin {} ({} too)", ToText(small.problem), Key(request.algorithm));
+  }
+  if (request.direction == LstmDirection::kBackward) found.how += AgainOnTheSameReserve(call);
+  return found;
+}
+
+PreparedCall Prepare(const LstmGpuRequest& request, const RunSettings& settings) {
+  RnnSpecOf(request);  // refuses before anything is made
+  const auto bytes = GpuElementBytes(request.type);
+  RequireHostMemory(LeastHostBytes(request.problem, request.direction, bytes),
+                    ToText(request.problem));
+  const auto call = std::make_shared<const LstmGpuCall>(
+      request, SeededInput(request, settings.seed), SeededGradient(request, settings.seed));
+  PreparedCall prepared;
+  prepared.run = [call] { call->Run(); };
+  prepared.enqueue = [call](void* stream) { call->Enqueue(stream); };
+  prepared.verify = [call, seed = settings.seed] { return Verify(*call, seed); };
+  prepared.algorithm = call->Algorithm();
+  prepared.modelled = ModelledWork(request.problem, request.direction, bytes, RnnPipe(request.type),
+                                   "fp32.vector", 1);
+  // One call of cuDNN is many kernels, and how many is its own affair.
+  prepared.modelled.launches.reset();
+  prepared.threads = 1;
+  prepared.memory = call->Memory();
+  return prepared;
+}
+
+}  // namespace
+
+Workload MakeLstmCudnn(const BenchmarkName& name) {
+  const auto request = ReadLstmGpuRequest(name);
+  return {.name = name,
+          .prepare = [request](const RunSettings& settings) { return Prepare(request, settings); }};
+}
+
+}  // namespace dlroof::cudnn

@@ -1,0 +1,157 @@
+#include "bench/cudnn_engines.h"
+
+#include <gtest/gtest.h>
+
+#include <stdexcept>
+
+#include "counters/error.h"
+#include "counters/work.h"
+
+namespace dlroof::cudnn {
+namespace {
+
+Conv2dCase Case(const std::string& type, const std::string& direction = "fwd") {
+  return ReadConvRequest(
+             ParseBenchmarkName("Conv2D/gpu/cudnn/" + direction + "/" + type + "/n1c8h8w8k8r3s3"))
+      .one;
+}
+
+EngineConfig With(const std::vector<Note>& notes) {
+  EngineConfig config{.engine = 7, .knobs = {}, .notes = {}, .heuristic = "A"};
+  for (const auto note : notes) config.notes.push_back(static_cast<int>(note));
+  return config;
+}
+
+TEST(WhyNotAllowed, F32IsNeitherTensorCoresNorNarrowedInputs) {
+  const auto one = Case("f32");
+  EXPECT_EQ(WhyNotAllowed(one, With({})), "");
+  EXPECT_EQ(WhyNotAllowed(one, With({Note::kWinograd, Note::kWinograd4x4})), "");
+  EXPECT_EQ(WhyNotAllowed(one, With({Note::kFft, Note::kNondeterministic})), "");
+  EXPECT_NE(WhyNotAllowed(one, With({Note::kTensorCore})), "");
+  EXPECT_NE(WhyNotAllowed(one, With({Note::kDownConvertInputs})), "");
+  EXPECT_NE(WhyNotAllowed(Case("f32f32bf16"), With({Note::kTensorCore})), "");
+}
+
+TEST(WhyNotAllowed, Tf32IsTensorCoresAlone) {
+  EXPECT_EQ(WhyNotAllowed(Case("tf32"), With({Note::kTensorCore})), "");
+  EXPECT_NE(WhyNotAllowed(Case("tf32"), With({})), "");
+}
+
+TEST(WhyNotAllowed, NarrowTypesTakeEveryEngineThatSumsInF32) {
+  for (const char* type : {"f16", "bf16", "s8s8s8"}) {
+    EXPECT_EQ(WhyNotAllowed(Case(type), With({})), "") << type;
+    EXPECT_EQ(WhyNotAllowed(Case(type), With({Note::kTensorCore})), "") << type;
+    EXPECT_NE(
+        WhyNotAllowed(Case(type), With({Note::kTensorCore, Note::kReducedPrecisionReduction})), "")
+        << type;
+  }
+}
+
+TEST(ConvPipe, IsWhereTheProductsAreMade) {
+  const auto tensor = With({Note::kTensorCore}), plain = With({});
+  EXPECT_EQ(ConvPipe(Case("tf32"), tensor), "tf32.matrix");
+  EXPECT_EQ(ConvPipe(Case("f16"), tensor), "fp16.matrix");
+  EXPECT_EQ(ConvPipe(Case("bf16"), tensor), "bf16.matrix");
+  EXPECT_EQ(ConvPipe(Case("bf16bf16f32"), tensor), "bf16.matrix");
+  for (const char* type : {"f32", "f16", "bf16"})
+    EXPECT_EQ(ConvPipe(Case(type), plain), "fp32.vector") << type;
+  EXPECT_EQ(ConvPipe(Case("s8s8s8"), plain), "int8.vector");
+  EXPECT_EQ(ConvPipe(Case("s8s8s8"), tensor), "int8.matrix");
+  auto tiled = plain;
+  tiled.knobs = {{2, 4}};  // tile_size
+  EXPECT_EQ(ConvPipe(Case("s8s8s8"), tiled), "int8.matrix");
+  EXPECT_EQ(ConvPipe(Case("f16"), tiled), "fp32.vector");
+}
+
+TEST(ConvPipe, IsAPipe) {
+  for (const char* type : {"f32", "tf32", "f16", "bf16", "int8", "s8s8f32"})
+    for (const auto& config : {With({}), With({Note::kTensorCore})})
+      EXPECT_TRUE(IsPipeKey(ConvPipe(Case(type), config))) << type;
+}
+
+TEST(CheckedCase, WinogradRoundsItsTransformedInputs) {
+  EXPECT_EQ(CheckedCase(Case("f16"), With({Note::kTensorCore})), Case("f16"));
+  EXPECT_EQ(CheckedCase(Case("f16"), With({Note::kWinograd6x6})).fpmath, "f16");
+  EXPECT_EQ(CheckedCase(Case("bf16"), With({Note::kWinograd})).fpmath, "bf16");
+  EXPECT_EQ(CheckedCase(Case("f32"), With({Note::kWinograd})), Case("f32"));
+  EXPECT_EQ(CheckedCase(Case("tf32"), With({Note::kTensorCore})).fpmath, "tf32-truncated");
+}
+
+TEST(WorkspaceLimit, IsHalfOfWhatIsFreeUpTo8GiB) {
+  EXPECT_EQ(WorkspaceLimit(1000), 500);
+  EXPECT_EQ(WorkspaceLimit(int64_t{140} << 30U), int64_t{8} << 30U);
+}
+
+TEST(Fastest, IsTheSmallestMedian) {
+  const auto found = Fastest({{4, {3, 3, 3}}, {5, {1.4, 1.5, 9}}, {6, {2, 2, 2}}});
+  EXPECT_EQ(found.config, 5U);
+  EXPECT_DOUBLE_EQ(found.heuristic_over_best, 2);  // 3 / 1.5
+}
+
+TEST(Fastest, LeavesTheHeuristicsChoiceWithinTheNoise) {
+  // Medians 1.00 and 0.99, and the times overlap.
+  const auto near = Fastest({{4, {0.98, 1, 1.02}}, {5, {0.97, 0.99, 1.01}}});
+  EXPECT_EQ(near.config, 4U);
+  EXPECT_EQ(near.heuristic_over_best, 1);
+  // As near, but slowest below fastest.
+  const auto clear = Fastest({{4, {1, 1, 1}}, {5, {0.99, 0.99, 0.99}}});
+  EXPECT_EQ(clear.config, 5U);
+  EXPECT_DOUBLE_EQ(clear.heuristic_over_best, 1 / 0.99);
+  EXPECT_EQ(Fastest({{9, {1}}}).config, 9U);
+  EXPECT_THROW(Fastest({}), std::logic_error);
+}
+
+TEST(Describe, SaysEngineKnobsNotesAndHowItWasChosen) {
+  PlanChoice choice{.config = With({Note::kTensorCore}),
+                    .workspace_bytes = 131,
+                    .proposed = 40,
+                    .refused = 0,
+                    .timed = 0};
+  choice.config.knobs = {{2, 3}, {14, 2}};
+  EXPECT_EQ(Describe(choice, "f16"),
+            "engine 7 (tile_size 3, stages 2), tensor_core, workspace 131 B: first of heuristic A, "
+            "40 proposed");
+  choice.config = With({Note::kWinograd, Note::kWinograd4x4});
+  choice.refused = 34;
+  choice.timed = 6;
+  EXPECT_EQ(Describe(choice, "f32"),
+            "engine 7, winograd, winograd_4x4, workspace 131 B: fastest of 6 timed, 40 proposed, "
+            "34 not f32");
+}
+
+TEST(NoteName, OfANewerLibraryIsItsNumber) {
+  EXPECT_EQ(NoteName(0), "tensor_core");
+  EXPECT_EQ(NoteName(9), "strict_nan_prop");
+  EXPECT_EQ(NoteName(10), "note10");
+  EXPECT_EQ(NoteName(-1), "note-1");
+  EXPECT_EQ(KnobName(43), "swap_ab");
+  EXPECT_EQ(KnobName(44), "knob44");
+}
+
+TEST(SameKernel, ByEngineAndKnobsWhoeverProposedIt) {
+  auto one = With({}), other = With({});
+  other.heuristic = "fallback";
+  EXPECT_TRUE(SameKernel(one, other));
+  other.knobs = {{2, 1}};
+  EXPECT_FALSE(SameKernel(one, other));
+  one.engine = 8;
+  EXPECT_FALSE(SameKernel(one, With({})));
+}
+
+TEST(NoPlan, CountsTheReasonsMostFirst) {
+  EXPECT_EQ(NoPlan(Case("f32"), {"b", "a", "a"}),
+            "none of 3 proposals of cuDNN can be used: 2 a; 1 b");
+  EXPECT_EQ(NoPlan(Case("f32"), {}), "cuDNN proposes no engine for it");
+  EXPECT_EQ(NoPlan(Case("int8"), {}),
+            "cuDNN proposes no engine for it (its integer engines read s8, not u8: s8s8s8)");
+}
+
+TEST(RequireConvSupport, IntegersHaveNoBackwardPass) {
+  EXPECT_NO_THROW(RequireConvSupport(Case("s8s8s8")));
+  EXPECT_NO_THROW(RequireConvSupport(Case("f16", "bwd_data")));
+  EXPECT_THROW(RequireConvSupport(Case("s8s8s8", "bwd_data")), Unsupported);
+  EXPECT_THROW(RequireConvSupport(Case("int8", "bwd_weights")), Unsupported);
+}
+
+}  // namespace
+}  // namespace dlroof::cudnn
