@@ -5,6 +5,7 @@
 #include <cuda_runtime_api.h>
 #include <cupti_profiler_target.h>
 #include <cupti_target.h>
+#include <dlfcn.h>
 
 #include <array>
 
@@ -47,6 +48,16 @@ CUcontext CurrentContext() {
                       "no current context", "", ""});
   return context;
 }
+
+// CUPTI 13's way to subscribe, which CUDA 12 does not declare: it tells the name of another tool.
+struct SubscriberParams {
+  size_t struct_bytes;
+  const char* name;
+  char* other_name;
+  size_t other_bytes;
+};
+using SubscribeNamed = CUptiResult (*)(CUpti_SubscriberHandle*, CUpti_CallbackFunc, void*,
+                                       const SubscriberParams*);
 
 void NoCallback(void*, CUpti_CallbackDomain, CUpti_CallbackId, const void*) {}
 
@@ -106,14 +117,12 @@ CuptiImage CuptiCalls::CounterAvailability() {
 
 void CuptiCalls::Subscribe() {
   std::array<char, 128> other = {};
-  CUpti_SubscriberParams params = {};
-  params.structSize = CUpti_SubscriberParams_STRUCT_SIZE;
-  params.subscriberName = "dlroof";
-  params.oldSubscriberName = other.data();
-  params.oldSubscriberSize = other.size();
-  const auto result = cuptiSubscribe_v2(&subscriber_, NoCallback, nullptr, &params);
+  const SubscriberParams params = {sizeof(SubscriberParams), "dlroof", other.data(), other.size()};
+  const auto subscribe = reinterpret_cast<SubscribeNamed>(dlsym(RTLD_DEFAULT, "cuptiSubscribe_v2"));
+  const auto result = subscribe == nullptr ? cuptiSubscribe(&subscriber_, NoCallback, nullptr)
+                                           : subscribe(&subscriber_, NoCallback, nullptr, &params);
   try {
-    CheckCupti(result, "cuptiSubscribe_v2");
+    CheckCupti(result, "cuptiSubscribe");
   } catch (const CuptiError& error) {
     auto failure = error.failure();
     other.back() = '\0';

@@ -37,18 +37,6 @@ class Turn {
   std::atomic<bool>& busy_;
 };
 
-double PlainSeconds(CuptiApi& api, const std::function<void()>& run, const SecondsNow& now) {
-  double shortest = 0;
-  for (int i = 0; i < kPlainRuns; ++i) {
-    const double begin = now();
-    run();
-    api.Synchronize();
-    const double seconds = now() - begin;
-    shortest = i == 0 ? seconds : std::min(shortest, seconds);
-  }
-  return shortest;
-}
-
 }  // namespace
 
 CuptiCounter::CuptiCounter(CuptiParts parts, int device)
@@ -91,10 +79,10 @@ const CuptiPlan& CuptiCounter::PlanFor(const std::vector<std::string>& pipes,
 }
 
 CuptiCounter::Reading CuptiCounter::Read(const std::vector<std::string>& pipes,
-                                         const CuptiWish& wish, const std::function<void()>& run) {
+                                         const CuptiWish& wish, const RepeatedCall& call) {
   Reading reading;
   reading.plan = &PlanFor(pipes, wish);
-  reading.values = CountValues(*parts_.api, *device_, *reading.plan, run, parts_.now);
+  reading.values = CountValues(*parts_.api, *device_, *reading.plan, call, parts_.now);
   reading.counts = DecodeCounters(reading.plan->metrics, reading.values.values, pipes);
   return reading;
 }
@@ -102,11 +90,12 @@ CuptiCounter::Reading CuptiCounter::Read(const std::vector<std::string>& pipes,
 void CuptiCounter::TestOn(const KnownCall& known) {
   known.run();  // its caches are warm like those of the calls that will be counted
   parts_.api->Synchronize();
-  const auto reading = Read(known.pipes, kDefaultWish, known.run);
+  const RepeatedCall call{known.run, {}};
+  const auto reading = Read(known.pipes, kDefaultWish, call);
   auto counted = reading.counts.work;
   std::vector<TracedKernel> kernels;
   if (known.work.launches) {
-    kernels = TraceKernels(*parts_.api, known.run);
+    kernels = TraceKernels(*parts_.api, call);
     counted.launches = static_cast<double>(kernels.size());
   }
   JudgeCounters(known, counted, judged_);
@@ -139,15 +128,16 @@ const JudgedCounters& CuptiCounter::SelfTest() {
 CuptiRecording CuptiCounter::Recording() const { return recording_; }
 
 Counted CuptiCounter::CountNow(const CountRequest& request, const CuptiWish& wish) {
-  const double plain = PlainSeconds(*parts_.api, request.run, parts_.now);
-  auto reading = Read(request.pipes, wish, request.run);
+  const RepeatedCall call{request.run, {}};
+  const double plain = PlainSeconds(*parts_.api, call, kPlainRuns, parts_.now);
+  const auto reading = Read(request.pipes, wish, call);
   Counted counted;
   counted.work = reading.counts.work;
   counted.doubts = reading.counts.doubts;
   counted.passes = reading.values.runs;
   std::vector<TracedKernel> kernels;
   try {
-    kernels = TraceKernels(*parts_.api, request.run);
+    kernels = TraceKernels(*parts_.api, call);
     counted.work.launches = static_cast<double>(kernels.size());
   } catch (const CuptiError& error) {
     counted.doubts.push_back(fmt::format("kernels are not known: {}", error.what()));
@@ -174,17 +164,15 @@ Counted CuptiCounter::Count(const CountRequest& request, const CuptiWish& wish) 
   return counted_.emplace(key, CountNow(request, wish)).first->second;
 }
 
-std::vector<CounterSource> CuptiSourcesOf(const std::shared_ptr<CuptiCounter>& counter,
-                                          const std::string& record_path) {
-  const auto source = [&](const char* name, const CuptiWish& wish) {
-    return CounterSource{
-        name, "gpu", Provenance::kMeasured, [counter] { return counter->Unavailable(); },
-        [counter, wish](const CountRequest& request) { return counter->Count(request, wish); }};
-  };
-  std::vector<CounterSource> sources = {source("cupti", kDefaultWish),
-                                        source("cupti-all", kEverything),
-                                        source("cupti-record", kEverything)};
-  sources.back().count = [counter, record_path](const CountRequest& request) {
+CounterSource CuptiSourceOf(const std::shared_ptr<CuptiCounter>& counter,
+                            const std::string& record_path) {
+  CounterSource source;
+  source.name = "cupti";
+  source.device = "gpu";
+  source.provenance = Provenance::kMeasured;
+  source.unavailable = [counter] { return counter->Unavailable(); };
+  source.count = [counter, record_path](const CountRequest& request) {
+    if (record_path.empty()) return counter->Count(request, kDefaultWish);
     auto counted = counter->Count(request, kEverything);
     std::ofstream file(record_path);
     file << ToJson(counter->Recording()).dump(1) << '\n' << std::flush;
@@ -192,7 +180,7 @@ std::vector<CounterSource> CuptiSourcesOf(const std::shared_ptr<CuptiCounter>& c
       counted.doubts.push_back(fmt::format("{}: the raw values cannot be written", record_path));
     return counted;
   };
-  return sources;
+  return source;
 }
 
 }  // namespace dlroof

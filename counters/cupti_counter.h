@@ -51,7 +51,7 @@ class CuptiCounter {
   void TestOn(const KnownCall& known);
   const CuptiPlan& PlanFor(const std::vector<std::string>& pipes, const CuptiWish& wish);
   Reading Read(const std::vector<std::string>& pipes, const CuptiWish& wish,
-               const std::function<void()>& run);
+               const RepeatedCall& call);
   Counted CountNow(const CountRequest& request, const CuptiWish& wish);
 
   CuptiParts parts_;
@@ -67,10 +67,9 @@ class CuptiCounter {
   CuptiRecording recording_;
 };
 
-// "cupti": three passes at most; "cupti-all": tensor operations of every type, and PCIe, in as many
-// as it takes; "cupti-record": the same, and the raw values of everything so far are written to
-// `record_path` after each call.
-std::vector<CounterSource> CuptiSourcesOf(const std::shared_ptr<CuptiCounter>& counter,
-                                          const std::string& record_path);
+// "cupti": three passes at most. With a `record_path`, tensor operations of every type and PCIe in
+// as many as it takes, and the raw values of everything so far are written there after each call.
+CounterSource CuptiSourceOf(const std::shared_ptr<CuptiCounter>& counter,
+                            const std::string& record_path);
 
 }  // namespace dlroof

@@ -111,7 +111,7 @@ std::string MetricsText(const CuptiTable& table, const CuptiChip& chip) {
   for (const auto& set : table.sets) {
     const auto metrics = MetricsOf(table, set, chip);
     text += fmt::format("\n{} - {}{}\n", set.name, set.counts,
-                        set.alone  ? " (only cupti-all)"
+                        set.alone  ? " (with CUPTI_VALUES_FILE alone)"
                         : set.free ? " (where it takes no pass more)"
                                    : "");
     if (metrics.empty()) text += "  none on this chip\n";

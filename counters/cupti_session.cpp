@@ -23,14 +23,20 @@ class AtEnd {
   std::function<void()> release_;
 };
 
+void MakeReady(CuptiApi& api, const RepeatedCall& call) {
+  if (!call.ready) return;
+  call.ready();
+  api.Synchronize();
+}
+
 // One pass: CUPTI's range and pass are closed even when the call throws, or it would count on.
-bool CountPass(CuptiApi& api, const std::function<void()>& run, const SecondsNow& now,
-               double& shortest) {
+bool CountPass(CuptiApi& api, const RepeatedCall& call, const SecondsNow& now, double& shortest) {
+  MakeReady(api, call);
   api.StartPass();
   try {
     api.PushRange();
     const double begin = now();
-    run();
+    call.run();
     api.Synchronize();
     shortest = std::min(shortest, now() - begin);
     api.PopRange();
@@ -45,7 +51,7 @@ bool CountPass(CuptiApi& api, const std::function<void()>& run, const SecondsNow
 }
 
 void CountConfig(CuptiApi& api, const CuptiDevice& device, const CuptiConfig& config,
-                 const std::function<void()>& run, const SecondsNow& now, CountedValues& counted) {
+                 const RepeatedCall& call, const SecondsNow& now, CountedValues& counted) {
   api.OpenHost(device.chip.name, device.availability);
   const AtEnd close([&] { api.CloseHost(); });
   if (!api.AddMetrics(config.metrics))
@@ -62,7 +68,7 @@ void CountConfig(CuptiApi& api, const CuptiDevice& device, const CuptiConfig& co
     if (runs == passes + kMorePasses)
       throw std::runtime_error(
           fmt::format("CUPTI asked for {} passes and was not done after {}", passes, runs));
-    last = CountPass(api, run, now, counted.seconds_per_run);
+    last = CountPass(api, call, now, counted.seconds_per_run);
   }
   if (const auto dropped = api.DecodeCounters(); dropped > 0)
     throw std::runtime_error(fmt::format("CUPTI dropped {} of its ranges", dropped));
@@ -109,21 +115,22 @@ PassesOf AskHostApi(CuptiHostApi& api, const std::string& chip, const CuptiImage
 }
 
 CountedValues CountValues(CuptiApi& api, const CuptiDevice& device, const CuptiPlan& plan,
-                          const std::function<void()>& run, const SecondsNow& now) {
+                          const RepeatedCall& call, const SecondsNow& now) {
   CountedValues counted;
   counted.seconds_per_run = std::numeric_limits<double>::infinity();
   api.Subscribe();
   const AtEnd unsubscribe([&] { api.Unsubscribe(); });
-  for (const auto& config : plan.configs) CountConfig(api, device, config, run, now, counted);
+  for (const auto& config : plan.configs) CountConfig(api, device, config, call, now, counted);
   return counted;
 }
 
-std::vector<TracedKernel> TraceKernels(CuptiApi& api, const std::function<void()>& run) {
+std::vector<TracedKernel> TraceKernels(CuptiApi& api, const RepeatedCall& call) {
+  MakeReady(api, call);
   api.Subscribe();
   const AtEnd unsubscribe([&] { api.Unsubscribe(); });
   api.StartTrace();
   try {
-    run();
+    call.run();
     api.Synchronize();
   } catch (...) {
     try {
@@ -133,6 +140,18 @@ std::vector<TracedKernel> TraceKernels(CuptiApi& api, const std::function<void()
     throw;
   }
   return api.StopTrace();
+}
+
+double PlainSeconds(CuptiApi& api, const RepeatedCall& call, int runs, const SecondsNow& now) {
+  double shortest = std::numeric_limits<double>::infinity();
+  for (int i = 0; i < runs; ++i) {
+    MakeReady(api, call);
+    const double begin = now();
+    call.run();
+    api.Synchronize();
+    shortest = std::min(shortest, now() - begin);
+  }
+  return shortest;
 }
 
 }  // namespace dlroof

@@ -32,14 +32,23 @@ struct CountedValues {
   double seconds_per_run = 0;            // [s] the shortest run under counting
 };
 
+// One call that can be repeated.
+struct RepeatedCall {
+  std::function<void()> run;    // finished when it returns
+  std::function<void()> ready;  // before each run, not to be counted; may be empty
+};
+
 using SecondsNow = std::function<double()>;
 
 // Runs the call once per pass of every configuration of the plan, in a range of its own. Throws
 // CuptiError or what `run` throws; in every case CUPTI holds nothing afterwards.
 CountedValues CountValues(CuptiApi& api, const CuptiDevice& device, const CuptiPlan& plan,
-                          const std::function<void()>& run, const SecondsNow& now);
+                          const RepeatedCall& call, const SecondsNow& now);
 
 // Kernels of one run. Throws like CountValues.
-std::vector<TracedKernel> TraceKernels(CuptiApi& api, const std::function<void()>& run);
+std::vector<TracedKernel> TraceKernels(CuptiApi& api, const RepeatedCall& call);
+
+// [s] of the shortest of `runs` plain runs.
+double PlainSeconds(CuptiApi& api, const RepeatedCall& call, int runs, const SecondsNow& now);
 
 }  // namespace dlroof
