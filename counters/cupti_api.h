@@ -57,8 +57,9 @@ class CuptiApi : public CuptiHostApi {
   virtual void StartPass() = 0;
   virtual void PushRange() = 0;
   virtual void PopRange() = 0;
-  virtual bool StopPass() = 0;          // true: that was the last
-  virtual size_t DecodeCounters() = 0;  // ranges that were dropped
+  virtual bool StopPass() = 0;                            // true: that was the last
+  virtual size_t DecodeCounters() = 0;                    // ranges that were dropped
+  virtual size_t Ranges(const CuptiImage& counters) = 0;  // that the image holds values of
   virtual void DisableRanges() noexcept = 0;
 
   virtual void StartTrace() = 0;

@@ -12,8 +12,8 @@
 namespace dlroof {
 namespace {
 
-// One range per pass and one range in all.
-constexpr size_t kRanges = 1;
+// One range is counted; the rest is room for what CUPTI may want beside it.
+constexpr size_t kRanges = 4;
 
 void CheckRuntime(cudaError_t status, const char* call) {
   if (status == cudaSuccess) return;
@@ -218,6 +218,15 @@ size_t CuptiCalls::DecodeCounters() {
   params.pRangeProfilerObject = ranges_;
   CheckCupti(cuptiRangeProfilerDecodeData(&params), "cuptiRangeProfilerDecodeData");
   return params.numOfRangeDropped;
+}
+
+size_t CuptiCalls::Ranges(const CuptiImage& counters) {
+  CUpti_RangeProfiler_GetCounterDataInfo_Params params = {};
+  params.structSize = CUpti_RangeProfiler_GetCounterDataInfo_Params_STRUCT_SIZE;
+  params.pCounterDataImage = counters.data();
+  params.counterDataImageSize = counters.size();
+  CheckCupti(cuptiRangeProfilerGetCounterDataInfo(&params), "cuptiRangeProfilerGetCounterDataInfo");
+  return params.numTotalRanges;
 }
 
 void CuptiCalls::DisableRanges() noexcept {

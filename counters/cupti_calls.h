@@ -37,6 +37,7 @@ class CuptiCalls final : public CuptiApi {
   void PopRange() override;
   bool StopPass() override;
   size_t DecodeCounters() override;
+  size_t Ranges(const CuptiImage& counters) override;
   void DisableRanges() noexcept override;
   void StartTrace() override;
   std::vector<TracedKernel> StopTrace() override;

@@ -81,6 +81,7 @@ std::string ChipsText(const CuptiTable& table, const StoredPasses& passes) {
       "a device; in brackets what does not fit into three)\n\n{:<8}{:>5}",
       passes.cupti, "chips", "sm");
   for (const auto& type : types) text += fmt::format("  {:<11}", type.empty() ? "none" : type);
+  text.erase(text.find_last_not_of(' ') + 1);
   for (const auto* chip : Representatives(table)) {
     text += fmt::format("\n{:<8}{:>5}", chip->family, chip->compute_capability);
     const auto plans = passes.plans.find(chip->name);

@@ -72,6 +72,8 @@ void CountConfig(CuptiApi& api, const CuptiDevice& device, const CuptiConfig& co
   }
   if (const auto dropped = api.DecodeCounters(); dropped > 0)
     throw std::runtime_error(fmt::format("CUPTI dropped {} of its ranges", dropped));
+  if (const auto ranges = api.Ranges(counters); ranges != 1)
+    throw std::runtime_error(fmt::format("CUPTI has {} ranges of one call", ranges));
   const auto values = api.Values(counters, config.metrics);
   for (size_t i = 0; i < values.size(); ++i) counted.values[config.metrics.at(i)] = values[i];
   counted.runs += runs;

@@ -97,9 +97,10 @@ TEST(CuptiCounter, SameRequestIsCountedOnceAnotherAnew) {
 // Every step in turn, for good and for once: what fails is one sentence, nothing stays open, and
 // the next count works as soon as CUPTI does.
 TEST(CuptiCounter, NoFailureOfAStepLeavesAnythingOpenOrStopsTheNextCount) {
-  for (const char* step : {"Subscribe", "OpenHost", "AddMetrics", "Config", "Passes",
-                           "EnableRanges", "CounterImage", "SetConfig", "StartPass", "PushRange",
-                           "PopRange", "StopPass", "DecodeCounters", "Values", "Synchronize"}) {
+  for (const char* step :
+       {"Subscribe", "OpenHost", "AddMetrics", "Config", "Passes", "EnableRanges", "CounterImage",
+        "SetConfig", "StartPass", "PushRange", "PopRange", "StopPass", "DecodeCounters", "Ranges",
+        "Values", "Synchronize"}) {
     Bench bench;
     ASSERT_EQ(bench.counter->Unavailable(), "");
     bench.cupti->failures = {{step, 26}};
@@ -145,6 +146,9 @@ TEST(CuptiCounter, DroppedRangesAreNoCount) {
   bench.counter->SelfTest();
   bench.cupti->dropped = 1;
   EXPECT_EQ(bench.Failure(bench.Request()), "CUPTI dropped 1 of its ranges");
+  bench.cupti->dropped = 0;
+  bench.cupti->ranges = 3;
+  EXPECT_EQ(bench.Failure(bench.Request()), "CUPTI has 3 ranges of one call");
 }
 
 TEST(CuptiCounter, OneUserAtATimeEvenFromWithinTheCall) {

@@ -27,7 +27,7 @@ class FakeCupti : public CuptiApi {
   std::map<std::string, double> values;  // 0 for the others
   std::map<std::string, int> refused;    // metrics that this device does not give
   std::vector<TracedKernel> kernels = {{"kernel", 1e-6}};
-  size_t dropped = 0;
+  size_t dropped = 0, ranges = 1;
   std::map<std::string, int> calls;  // by function
   std::vector<std::string> counted;  // metrics, of every configuration
 
@@ -128,6 +128,10 @@ class FakeCupti : public CuptiApi {
   size_t DecodeCounters() override {
     Step("DecodeCounters");
     return dropped;
+  }
+  size_t Ranges(const CuptiImage&) override {
+    Step("Ranges");
+    return ranges;
   }
   void DisableRanges() noexcept override {
     Close("ranges");
