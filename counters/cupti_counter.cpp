@@ -128,7 +128,7 @@ const JudgedCounters& CuptiCounter::SelfTest() {
 CuptiRecording CuptiCounter::Recording() const { return recording_; }
 
 Counted CuptiCounter::CountNow(const CountRequest& request, const CuptiWish& wish) {
-  const RepeatedCall call{request.run, {}};
+  const RepeatedCall call{request.run, request.ready};
   const double plain = PlainSeconds(*parts_.api, call, kPlainRuns, parts_.now);
   const auto reading = Read(request.pipes, wish, call);
   Counted counted;

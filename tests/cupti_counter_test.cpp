@@ -72,6 +72,20 @@ TEST(CuptiCounter, CallIsRunOncePerPassAndForTimeAndKernels) {
   EXPECT_EQ(bench.cupti->Left(), "");
 }
 
+// A cold call's flush is counted in no pass and timed in no run.
+TEST(CuptiCounter, WhatMakesACallReadyComesBeforeEachRunAndOutsideThePass) {
+  Bench bench;
+  auto request = bench.Request();
+  int readied = 0;
+  request.ready = [&] {
+    EXPECT_EQ(bench.cupti->Left().find("pass"), std::string::npos);
+    EXPECT_EQ(bench.cupti->Left().find("trace"), std::string::npos);
+    EXPECT_EQ(readied++, bench.runs);
+  };
+  bench.Count(request);
+  EXPECT_EQ(readied, bench.runs);
+}
+
 TEST(CuptiCounter, DeviceThatWantsMorePassesThanPlannedGetsThem) {
   Bench bench;
   bench.cupti->rounds_wanted = 5;
