@@ -17,6 +17,11 @@ set(DLROOF_CUDA_SOURCES
   counters/cuda_clock.cpp
   counters/cuda_device.cpp
   counters/cuda_support.cpp
+  counters/cupti_calls.cpp
+  counters/cupti_host_calls.cpp
+  counters/cupti_known_calls.cpp
+  counters/cupti_source.cpp
+  counters/cupti_trace.cpp
 )
 
 # The same, but only with cuDNN; bench/cudnn_absent.cpp stands in for them.
@@ -33,6 +38,7 @@ set(DLROOF_CUDNN_SOURCES
 # Kernels for every architecture. C++17, small: nvcc compiles each file once per architecture.
 set(DLROOF_CUDA_KERNELS
   counters/cuda_clock_kernels.cu
+  counters/cupti_known_kernels.cu
 )
 
 # Kernels in Hopper's own instructions (wgmma), which exist for sm_90a alone.
@@ -65,6 +71,16 @@ set(DLROOF_CUDA_SHARED_SOURCES
   ceilings/gpu_described.cpp
   ceilings/machine.cpp
   counters/available_memory.cpp
+  counters/cupti_counter.cpp
+  counters/cupti_decode.cpp
+  counters/cupti_failure.cpp
+  counters/cupti_plan.cpp
+  counters/cupti_recording.cpp
+  counters/cupti_report.cpp
+  counters/cupti_self_test.cpp
+  counters/cupti_session.cpp
+  counters/cupti_table.cpp
+  ${CMAKE_BINARY_DIR}/counters/cupti_tables.cpp
   counters/gpu_access.cpp
   counters/gpu_identity.cpp
   counters/json_reader.cpp
@@ -77,6 +93,8 @@ set(DLROOF_CUDA_SHARED_SOURCES
 set(DLROOF_CUDA_TESTS
   tests/cuda_clock_test.cpp
   tests/cuda_module_test.cpp
+  tests/cupti_gpu_test.cpp
+  tests/cupti_host_test.cpp
 )
 
 # The same, but only with cuDNN.
@@ -295,6 +313,8 @@ if(DLROOF_WERROR)
 endif()
 dlroof_cuda_objects(dlroof_cuda_code SOURCES ${DLROOF_CUDA_SOURCES} LINK dlroof_cuda_libraries dlroof_flags)
 dlroof_cuda_objects(dlroof_cuda_shared SOURCES ${DLROOF_CUDA_SHARED_SOURCES} LINK dlroof_flags)
+# One of them is made when that layer is built.
+add_dependencies(dlroof_cuda_shared counters_layer)
 dlroof_cuda_objects(dlroof_cuda_kernels SOURCES ${DLROOF_CUDA_KERNELS})
 dlroof_cuda_objects(dlroof_cuda_kernels_90a SOURCES ${DLROOF_CUDA_KERNELS_90A})
 set_target_properties(dlroof_cuda_kernels_90a PROPERTIES CUDA_ARCHITECTURES 90a-real)

@@ -5,6 +5,7 @@
 #include "ceilings/gpu_described.h"
 #include "counters/cuda_clock.h"
 #include "counters/cuda_device.h"
+#include "counters/cupti_source.h"
 #include "counters/nvml.h"
 
 namespace dlroof {
@@ -30,6 +31,7 @@ GpuModule Made() {
   for (int number = 0; number < static_cast<int>(state.gpus.size()); ++number)
     if (const auto& gpu = state.gpus[number]; IsUsable(gpu, state))
       module.devices.push_back({number, gpu.name});
+  module.sources = CuptiSources(module.devices.empty() ? 0 : module.devices.front().number);
   module.describe = Described;
   module.clock = OpenCudaClock;
   return module;

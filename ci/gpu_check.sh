@@ -91,6 +91,9 @@ step tests 120 tests.txt "$tests" '--gtest_filter=*OnGpu*' "--gtest_output=json:
 step ceilings 150 ceilings.txt "$bin/dlroof" machine --device=gpu -o "$out/machine.json"
 step benchmarks 300 benchmarks.txt "$bin/dlroof_bench" --dlroof_device=gpu --dlroof_suite=paper_gpu "--dlroof_machine=$out/machine.json" \
   --benchmark_repetitions=7 --benchmark_min_time=0.005 "--benchmark_out=$out/run.json"
+# Raw counter values of the known kernels and of a few layers: as tests/data/cupti_<gpu>.json they are decoded again without a GPU.
+step counters 60 counters.txt env "CUPTI_VALUES_FILE=$out/cupti_values.json" "$bin/dlroof_bench" --dlroof_device=gpu --dlroof_suite=paper_gpu \
+  "--dlroof_machine=$out/machine.json" --dlroof_counters=cupti '--benchmark_filter=n16c64h112w112k64r3s3_s2|LSTM/.*/t16n16i32h64$' --benchmark_repetitions=1 --benchmark_min_time=0.001
 step table 30 report.txt "$bin/dlroof" report "$out/run.json" --show table
 at_most 20 "$bin/dlroof" report "$out/run.json" -o "$out/run.html" > "$out/page.txt" 2>&1 || say "no page: $(tail -n 1 "$out/page.txt")"
 

@@ -86,6 +86,9 @@ check "full disk exits 2" exits 2
 check "full disk is said" says '/dev/full: not all could be written'
 
 run "$dlroof";                                    check "no command" bad_input
+run "$dlroof" counters --chip=GH100;              check "counters of a chip that is not here" exits 0
+check "names a metric and its weight" prints '32 x lts__t_sectors_srcunit_tex.sum'
+run "$dlroof" counters --chip=H1;                 check "counters of no chip" bad_input
 run "$dlroof" report;                             check "report of nothing" bad_input
 run "$dlroof" report "$dir/none.json";            check "report of a missing file" bad_input
 run "$dlroof" report "$dir/run.json" -o "$dir/x.doc";        check "unknown extension" bad_input

@@ -1,0 +1,82 @@
+// NVIDIA's hardware counters as a table: which metric adds how much to which quantity on which
+// chip. The table is a file, counters/cupti/metrics.json; what its names mean is said there.
+#pragma once
+
+#include <map>
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace dlroof {
+
+struct CuptiChip {
+  std::string name;            // as CUPTI says it: "GH100"
+  std::string family;          // chips that have the same counters: "GA10x"
+  int compute_capability = 0;  // [1] major * 10 + minor: 90
+};
+
+// Metrics that are counted together or not at all.
+struct CuptiSet {
+  std::string name;    // "dram", "tensor.bf16"
+  std::string counts;  // what, for people
+  std::string type;    // of the operands, where it is about one: "bf16"; else empty
+  bool free = false;   // wanted only where it costs no pass more
+  bool alone = false;  // shares no configuration with the others
+};
+
+struct CuptiMetric {
+  std::string set;
+  std::string quantity;  // a pipe ("fp32.vector"), or what the decoder makes one of ("l1.tags")
+  double weight = 0;     // [quantity's unit] for each one that is counted
+  std::string name;      // with its rollup: "dram__bytes.sum"
+  std::vector<std::string> families;  // that have it
+};
+
+struct CuptiTable {
+  std::vector<CuptiChip> chips;
+  std::vector<CuptiSet> sets;  // the most wanted first
+  std::vector<CuptiMetric> metrics;
+};
+
+// `where` starts every message. Throws BadInput for a missing or wrong-typed key, a set, family or
+// chip that is named twice, a metric of a set or family that is none, a weight that is not > 0, a
+// name without a rollup.
+CuptiTable CuptiTableFromJson(const nlohmann::json& json, const std::string& where);
+// The one that is built in.
+const CuptiTable& BuiltInCuptiTable();
+
+// Null for a chip that the table does not have.
+const CuptiChip* FindChip(const CuptiTable& table, std::string_view name);
+std::vector<const CuptiMetric*> MetricsOf(const CuptiTable& table, const CuptiSet& set,
+                                          const CuptiChip& chip);
+bool HasCounters(const CuptiTable& table, const CuptiChip& chip, std::string_view set);
+// First chip of each family, in the table's order: the others have the same counters.
+std::vector<const CuptiChip*> Representatives(const CuptiTable& table);
+// Types of operands that tensor cores of any chip are counted for: "fp64", "tf32", ...
+std::vector<std::string> TensorTypes(const CuptiTable& table);
+
+// Passes that CUPTI's host API asks for, without a device: what is stored in
+// counters/cupti/passes.json.
+struct StoredPlan {
+  int passes = 0;                     // [1] runs of the call
+  std::vector<std::string> counted;   // sets
+  std::vector<std::string> left_out;  // sets that the chip has but that do not fit
+
+  bool operator==(const StoredPlan&) const = default;
+};
+struct StoredPasses {
+  std::string cupti;  // version of the host API: "130001"
+  // By first chip of a family, then by type of the call's tensor operations ("" for none).
+  std::map<std::string, std::map<std::string, StoredPlan>> plans;
+};
+// Throws BadInput like CuptiTableFromJson.
+StoredPasses StoredPassesFromJson(const nlohmann::json& json, const std::string& where);
+nlohmann::json ToJson(const StoredPasses& passes);
+const StoredPasses& BuiltInStoredPasses();
+
+// The built-in files' texts.
+std::string_view CuptiMetricsText();
+std::string_view CuptiPassesText();
+
+}  // namespace dlroof
