@@ -14,6 +14,9 @@ set(DLROOF_CUDA_ARCHS "" CACHE STRING "architectures of the kernels, as in CMAKE
 set(DLROOF_CUDA_SOURCES
   bench/cuda_libraries.cpp
   bench/cuda_module.cpp
+  ceilings/gpu_bench_cuda.cpp
+  ceilings/gpu_gemm_cublaslt.cpp
+  ceilings/gpu_overheads_cuda.cpp
   counters/cuda_clock.cpp
   counters/cuda_device.cpp
   counters/cuda_support.cpp
@@ -37,12 +40,29 @@ set(DLROOF_CUDNN_SOURCES
 
 # Kernels for every architecture. C++17, small: nvcc compiles each file once per architecture.
 set(DLROOF_CUDA_KERNELS
+  ceilings/gpu_chain_kernels.cu
+  ceilings/gpu_memory_kernels.cu
+  ceilings/gpu_mma_kernels.cu
   counters/cuda_clock_kernels.cu
   counters/cupti_known_kernels.cu
 )
 
+# Kernels in instructions that begin with an architecture, or that only some have. Where none of those that were asked for
+# has them, they are compiled for one that does and never launched.
+set(DLROOF_CUDA_KERNELS_80
+  ceilings/gpu_chain_kernels_80.cu
+  ceilings/gpu_mma_kernels_80.cu
+)
+set(DLROOF_CUDA_KERNELS_90
+  ceilings/gpu_mma_kernels_90.cu
+)
+set(DLROOF_CUDA_KERNELS_FP8
+  ceilings/gpu_mma_kernels_fp8.cu
+)
+
 # Kernels in Hopper's own instructions (wgmma), which exist for sm_90a alone.
 set(DLROOF_CUDA_KERNELS_90A
+  ceilings/gpu_wgmma_kernels.cu
 )
 
 # Files of the layers that the module's need, compiled once more for it. What is missing here is an undefined reference
@@ -68,7 +88,22 @@ set(DLROOF_CUDA_SHARED_SOURCES
   bench/problem_text.cpp
   bench/seeded_values.cpp
   bench/workload.cpp
+  ceilings/gpu_chips.cpp
   ceilings/gpu_described.cpp
+  ceilings/gpu_elements.cpp
+  ceilings/gpu_known.cpp
+  ceilings/gpu_known_chain.cpp
+  ceilings/gpu_known_gemm.cpp
+  ceilings/gpu_known_memory.cpp
+  ceilings/gpu_known_mma.cpp
+  ceilings/gpu_known_wgmma.cpp
+  ceilings/gpu_measure.cpp
+  ceilings/gpu_measure_overheads.cpp
+  ceilings/gpu_measure_rows.cpp
+  ceilings/gpu_measure_sustained.cpp
+  ceilings/gpu_numbers.cpp
+  ceilings/gpu_proof.cpp
+  ceilings/gpu_rows.cpp
   ceilings/machine.cpp
   counters/available_memory.cpp
   counters/cupti_counter.cpp
@@ -81,6 +116,9 @@ set(DLROOF_CUDA_SHARED_SOURCES
   counters/cupti_session.cpp
   counters/cupti_table.cpp
   ${CMAKE_BINARY_DIR}/counters/cupti_tables.cpp
+  ceilings/measured_ceiling.cpp
+  ceilings/rate.cpp
+  counters/clocks.cpp
   counters/gpu_access.cpp
   counters/gpu_identity.cpp
   counters/json_reader.cpp
@@ -316,13 +354,42 @@ dlroof_cuda_objects(dlroof_cuda_shared SOURCES ${DLROOF_CUDA_SHARED_SOURCES} LIN
 # One of them is made when that layer is built.
 add_dependencies(dlroof_cuda_shared counters_layer)
 dlroof_cuda_objects(dlroof_cuda_kernels SOURCES ${DLROOF_CUDA_KERNELS})
-dlroof_cuda_objects(dlroof_cuda_kernels_90a SOURCES ${DLROOF_CUDA_KERNELS_90A})
-set_target_properties(dlroof_cuda_kernels_90a PROPERTIES CUDA_ARCHITECTURES 90a-real)
-foreach(kernels IN ITEMS dlroof_cuda_kernels dlroof_cuda_kernels_90a)
-  target_compile_options(${kernels} PRIVATE "$<$<COMPILE_LANGUAGE:CUDA>:${dlroof_cuda_warnings}>")
+foreach(group IN ITEMS 80 90 FP8 90A)
+  string(TOLOWER "dlroof_cuda_kernels_${group}" kernels)
+  dlroof_cuda_objects(${kernels} SOURCES ${DLROOF_CUDA_KERNELS_${group}})
+  list(APPEND dlroof_cuda_some_kernels ${kernels})
 endforeach()
-set(dlroof_cuda_objects
-  $<TARGET_OBJECTS:dlroof_cuda_code> $<TARGET_OBJECTS:dlroof_cuda_kernels> $<TARGET_OBJECTS:dlroof_cuda_kernels_90a>)
+
+# dlroof_architectures(RESULT FALLBACK NUMBER...): those of dlroof_cuda_archs from each pair FIRST LAST of numbers.
+function(dlroof_architectures result fallback)
+  set(chosen "")
+  foreach(architecture IN LISTS dlroof_cuda_archs)
+    string(REGEX MATCH "^[0-9]+" number "${architecture}")
+    set(ranges ${ARGN})
+    while(ranges)
+      list(POP_FRONT ranges first last)
+      if(number AND number GREATER_EQUAL first AND number LESS_EQUAL last)
+        list(APPEND chosen ${architecture})
+      endif()
+    endwhile()
+  endforeach()
+  if(NOT chosen)
+    set(chosen ${fallback})
+  endif()
+  set(${result} ${chosen} PARENT_SCOPE)
+endfunction()
+dlroof_architectures(dlroof_archs_80 80-real 80 999)
+dlroof_architectures(dlroof_archs_90 90-real 90 999)
+dlroof_architectures(dlroof_archs_fp8 89-real 89 89 120 121)
+set_target_properties(dlroof_cuda_kernels_80 PROPERTIES CUDA_ARCHITECTURES "${dlroof_archs_80}")
+set_target_properties(dlroof_cuda_kernels_90 PROPERTIES CUDA_ARCHITECTURES "${dlroof_archs_90}")
+set_target_properties(dlroof_cuda_kernels_fp8 PROPERTIES CUDA_ARCHITECTURES "${dlroof_archs_fp8}")
+set_target_properties(dlroof_cuda_kernels_90a PROPERTIES CUDA_ARCHITECTURES 90a-real)
+set(dlroof_cuda_objects $<TARGET_OBJECTS:dlroof_cuda_code>)
+foreach(kernels IN ITEMS dlroof_cuda_kernels ${dlroof_cuda_some_kernels})
+  target_compile_options(${kernels} PRIVATE "$<$<COMPILE_LANGUAGE:CUDA>:${dlroof_cuda_warnings}>")
+  list(APPEND dlroof_cuda_objects $<TARGET_OBJECTS:${kernels}>)
+endforeach()
 
 set(dlroof_cuda_rpath "$ORIGIN" "$ORIGIN/../nvidia/cu${dlroof_cuda_major}/lib" "$ORIGIN/../nvidia/cudnn/lib")
 foreach(library IN ITEMS "${DLROOF_CUBLASLT_LIBRARY}" "${DLROOF_CUPTI_LIBRARY}" "${DLROOF_CUDNN_LIBRARY}")

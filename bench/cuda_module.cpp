@@ -3,6 +3,7 @@
 #include "bench/cudnn_cells.h"
 #include "bench/gpu_module.h"
 #include "ceilings/gpu_described.h"
+#include "ceilings/gpu_measure.h"
 #include "counters/cuda_clock.h"
 #include "counters/cuda_device.h"
 #include "counters/cupti_source.h"
@@ -33,6 +34,7 @@ GpuModule Made() {
       module.devices.push_back({number, gpu.name});
   module.sources = CuptiSources(module.devices.empty() ? 0 : module.devices.front().number);
   module.describe = Described;
+  module.measure = MeasureGpu;
   module.clock = OpenCudaClock;
   return module;
 }

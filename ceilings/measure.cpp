@@ -164,28 +164,6 @@ double Allowance(double budget_left, int steps_left, double nominal) {
   return std::clamp(spare, 1.25 * nominal, 10 * nominal);
 }
 
-Ceiling CeilingFrom(const Rate& rate, double work_per_iteration, int threads,
-                    const std::string& how) {
-  Ceiling ceiling;
-  ceiling.per_second = rate.per_second * work_per_iteration;
-  if (rate.ci95)
-    ceiling.ci95 = {rate.ci95->first * work_per_iteration, rate.ci95->second * work_per_iteration};
-  ceiling.threads = threads;
-  ceiling.how =
-      rate.clean > 0
-          ? fmt::format("{}; best of {} clean repetitions ({} made)", how, rate.clean, rate.total)
-          : fmt::format("{}; best of {} disturbed repetitions", how, rate.total);
-  if (!rate.waits_known) ceiling.how += "; waits for a CPU are not readable here";
-  ceiling.proved = rate.proved;
-  ceiling.reason = rate.reason;
-  ceiling.clock_hz = rate.clock_hz;
-  ceiling.proof.doubling = rate.doubling;
-  ceiling.proof.spread = rate.spread;
-  if (rate.total > 0) ceiling.proof.clean = static_cast<double>(rate.clean) / rate.total;
-  if (rate.clock_hz) ceiling.proof.per_cycle = ceiling.per_second / threads / *rate.clock_hz;
-  return ceiling;
-}
-
 std::vector<int> ThreadCounts(const Cpu& cpu, const std::vector<int>& wanted) {
   const int most = static_cast<int>(cpu.allowed.size());
   std::set<int> counts(wanted.begin(), wanted.end());

@@ -236,22 +236,4 @@ void FinishBytes(MeasureSession& session) {
   FinishCurves(session);
 }
 
-Ceiling BestMix(const MeasuredMixes& mixes) {
-  if (mixes.empty()) throw std::invalid_argument("the best of no mixes");
-  const auto slower = [](const auto& a, const auto& b) {
-    return a.second.per_second < b.second.per_second;
-  };
-  auto best = std::max_element(mixes.begin(), mixes.end(), slower);
-  const auto proved =
-      std::max_element(mixes.begin(), mixes.end(), [&](const auto& a, const auto& b) {
-        if (a.second.proved != b.second.proved) return b.second.proved;
-        return slower(a, b);
-      });
-  const double enough = (1 - kMemoryTolerance) * best->second.per_second;
-  if (proved->second.proved && proved->second.per_second >= enough) best = proved;
-  Ceiling ceiling = best->second;
-  ceiling.how = fmt::format("{}, the best of {} mixes: {}", best->first, mixes.size(), ceiling.how);
-  return ceiling;
-}
-
 }  // namespace dlroof

@@ -1,0 +1,25 @@
+// What an SM can do in a cycle, by compute capability: the values that a measured ceiling is held
+// against. Data with sources.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace dlroof {
+
+// Of one pipe, or of the L1 ("l1": byte/cycle).
+struct GpuPeak {
+  int first, last;  // compute capabilities, 10 x major + minor
+  const char* key;  // "bf16.matrix", "l1"
+  // [flop/cycle] or [byte/cycle] of one SM, dense, ascending. Two where products of one capability
+  // differ: consumer cards run 16-bit products with fp32 sums at half of the rate.
+  std::vector<double> per_cycle;
+  const char* source;
+};
+
+const std::vector<GpuPeak>& GpuPeaks();
+
+// Null where the table has none: then nothing is judged by it.
+const GpuPeak* FindGpuPeak(int compute_capability, const std::string& key);
+
+}  // namespace dlroof
