@@ -20,6 +20,12 @@ Machine Described(int device) {
   return machine;
 }
 
+Machine Measured(const GpuMeasureOptions& options) {
+  auto machine = MeasureGpu(options);
+  machine.facts.merge(Described(options.device).facts);
+  return machine;
+}
+
 GpuModule Made() {
   PreloadNvrtcParts();
   const auto state = ReadCudaState();
@@ -34,7 +40,7 @@ GpuModule Made() {
       module.devices.push_back({number, gpu.name});
   module.sources = CuptiSources(module.devices.empty() ? 0 : module.devices.front().number);
   module.describe = Described;
-  module.measure = MeasureGpu;
+  module.measure = Measured;
   module.clock = OpenCudaClock;
   return module;
 }

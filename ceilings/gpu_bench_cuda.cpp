@@ -42,10 +42,16 @@ constexpr KernelOfRow kKernels[] = {
     {"l1.shared.v16", 0, LaunchShared},
 };
 
-GpuKernel KernelOf(const GpuRow& row) {
+// Null where there is none.
+GpuKernel FindKernel(const GpuRow& row) {
   for (const auto& kernel : kKernels)
     if (row.key == kernel.key && (kernel.k == 0 || kernel.k == row.instruction.k))
       return kernel.launch;
+  return nullptr;
+}
+
+GpuKernel KernelOf(const GpuRow& row) {
+  if (const auto kernel = FindKernel(row)) return kernel;
   throw std::logic_error(fmt::format("{} has no kernel", row.key));
 }
 
@@ -190,6 +196,8 @@ class CudaBench : public GpuBench {
 }  // namespace
 
 std::unique_ptr<GpuBench> OpenCudaBench(int device) { return std::make_unique<CudaBench>(device); }
+
+bool HasCudaKernel(const GpuRow& row) { return FindKernel(row) != nullptr; }
 
 Machine MeasureGpu(const GpuMeasureOptions& options) {
   const auto bench = OpenCudaBench(options.device);

@@ -4,12 +4,9 @@
 #include <functional>
 #include <string>
 
-<<<<<<< HEAD
-=======
 #include "ceilings/gpu_bench.h"
 #include "ceilings/machine.h"
 
->>>>>>> 71816fa (Measure a GPU's ceilings: rows, kernels, known results, proofs)
 namespace dlroof {
 
 struct GpuMeasureOptions {
@@ -19,8 +16,6 @@ struct GpuMeasureOptions {
   std::function<void(const std::string& row)> progress;  // may be empty
 };
 
-<<<<<<< HEAD
-=======
 // Device, name, fingerprint and facts as DescribeGpu has them; ceilings under one thread, the
 // host's. Each row of GpuRows that this GPU runs stands in `flops` and `mixes`, proved or with the
 // reason; what cannot run is absent with its reason in facts ("absent.<row>.threads.1"). `now` [s]
@@ -31,5 +26,4 @@ Machine MeasureGpuOn(GpuBench& bench, const GpuMeasureOptions& options,
 // The same on CUDA's device; in the CUDA module alone (gpu_bench_cuda.cpp).
 Machine MeasureGpu(const GpuMeasureOptions& options);
 
->>>>>>> 71816fa (Measure a GPU's ceilings: rows, kernels, known results, proofs)
 }  // namespace dlroof
