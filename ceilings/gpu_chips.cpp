@@ -79,6 +79,9 @@ const std::vector<GpuPeak>& GpuPeaks() {
 
       {120, 120, "fp64.vector", {4}, kGb202},
       {120, 120, "fp32.vector", {256}, kGb202},
+      {120, 120, "fp16.vector", {256}, kGuide},
+      {120, 120, "bf16.vector", {256}, kGuide},
+      {120, 120, "int8.vector", {512}, kGuide},
       {120, 120, "tf32.matrix", {256, 512}, kGb202},
       {120, 120, "fp16.matrix", {512, 1024}, kGb202},
       {120, 120, "bf16.matrix", {512, 1024}, kGb202},

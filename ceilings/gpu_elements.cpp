@@ -76,7 +76,9 @@ double OperandValue(GpuElement element, GpuOperandKind kind, std::uint64_t index
   const std::uint32_t bits = RandomBits(index);
   if (kind == GpuOperandKind::kKnown) return static_cast<double>(bits % 5) - 2;
   if (element == GpuElement::kInt8) return static_cast<double>(bits % 255) - 127;
-  return static_cast<double>(bits) / 2147483648.0 - 1;
+  const double value = static_cast<double>(bits) / 2147483648.0 - 1;
+  if (element != GpuElement::kFp64) return value;
+  return value + static_cast<double>(RandomBits(~index)) / 9223372036854775808.0;  // lower bits
 }
 
 }  // namespace dlroof

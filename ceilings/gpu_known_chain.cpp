@@ -10,9 +10,9 @@ namespace {
 constexpr int kFactor = 0, kAddend = 1, kFirstChain = 2;  // slots
 
 // Factors so close to 1 that hundreds of steps later a missing one still shows, also in bf16.
-double ChainOperand(int slot, std::uint64_t index) {
-  const double random = OperandValue(GpuElement::kFp32, GpuOperandKind::kRandom, index);
-  if (slot != kFactor) return random;
+double ChainOperand(GpuElement element, int slot, std::uint64_t index) {
+  const double random = OperandValue(element, GpuOperandKind::kRandom, index);
+  if (slot != kFactor || element == GpuElement::kInt8) return random;
   return std::copysign(0.96875 + 0.027 * std::abs(random), random);
 }
 
@@ -62,9 +62,7 @@ GpuBytes ChainOperands(const GpuRow& row, const GpuShape& shape) {
   std::size_t index = 0;
   for (int slot = 0; slot < slots; ++slot)
     for (int i = 0; i < shape.threads * lanes; ++i, ++index) {
-      const double value = row.element == GpuElement::kInt8
-                               ? OperandValue(row.element, GpuOperandKind::kRandom, index)
-                               : ChainOperand(slot, index);
+      const double value = ChainOperand(row.element, slot, index);
       WriteElement(row.element, value, operands.data() + index * bytes);
     }
   return operands;

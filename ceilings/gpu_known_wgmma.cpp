@@ -23,6 +23,20 @@ std::size_t PlaceOf(int line, int byte) {
                                   byte % kCoreBytes);
 }
 
+// What a tile adds to each of m x n sums.
+void AddProducts(const GpuRow& row, int tile, std::vector<double>& products) {
+  const auto& each = row.instruction;
+  std::vector<double> a, b;
+  for (int i = 0; i < each.m * each.k; ++i)
+    a.push_back(ValueOf(row, GpuOperandKind::kKnown, false, tile, i / each.k, i % each.k));
+  for (int i = 0; i < each.n * each.k; ++i)
+    b.push_back(ValueOf(row, GpuOperandKind::kKnown, true, tile, i / each.k, i % each.k));
+  for (int i = 0; i < each.m; ++i)
+    for (int j = 0; j < each.n; ++j)
+      for (int k = 0; k < each.k; ++k)
+        products[i * each.n + j] += a[i * each.k + k] * b[j * each.k + k];
+}
+
 }  // namespace
 
 GpuBytes WgmmaOperands(const GpuRow& row, GpuOperandKind kind) {
@@ -44,12 +58,7 @@ GpuBytes WgmmaOperands(const GpuRow& row, GpuOperandKind kind) {
 GpuBytes WgmmaResults(const GpuRow& row, const GpuShape& shape, std::int64_t iterations) {
   const auto& each = row.instruction;
   std::vector<double> products(static_cast<std::size_t>(each.m * each.n));
-  for (int tile = 0; tile < kWgmmaTiles; ++tile)
-    for (int i = 0; i < each.m; ++i)
-      for (int j = 0; j < each.n; ++j)
-        for (int k = 0; k < each.k; ++k)
-          products[i * each.n + j] += ValueOf(row, GpuOperandKind::kKnown, false, tile, i, k) *
-                                      ValueOf(row, GpuOperandKind::kKnown, true, tile, j, k);
+  for (int tile = 0; tile < kWgmmaTiles; ++tile) AddProducts(row, tile, products);
   const double times = static_cast<double>(iterations * each.unroll / kWgmmaTiles);
   GpuBytes results(static_cast<std::size_t>(kRegisters) * shape.threads * SumBytes(row.element));
   for (int reg = 0; reg < kRegisters; ++reg)

@@ -216,6 +216,8 @@ GpuShape CheckShape(const GpuRow& row, const GpuShape& measured) {
   GpuShape shape = measured;
   // Neither a power of two nor a multiple of the grid: ends of loops are looked at too.
   if (IsMemory(row) && row.level != Level::kL1) shape.set_bytes = 6 * (kMiB / 2 + 48);
+  // A warp of each scheduler does what all of them do.
+  if (row.unit == U::kChain || row.unit == U::kMma) shape.threads = std::min(shape.threads, 128);
   return shape;
 }
 

@@ -215,8 +215,11 @@ void WriteFacts(const json& facts, int threads, int width, std::ostream& out) {
 }
 
 void WriteSet(const json& machine, const MeasuredSet& set, int width, std::ostream& out) {
-  out << fmt::format("\nceilings of {} with {} thread{}\n", Printable(Text(machine, "name")),
-                     set.threads, set.threads == 1 ? "" : "s");
+  // A GPU's only set stands under the host's one thread.
+  const auto team = Text(machine, "device") == "gpu" ? std::string()
+                                                     : fmt::format(" with {} thread{}", set.threads,
+                                                                   set.threads == 1 ? "" : "s");
+  out << fmt::format("\nceilings of {}{}\n", Printable(Text(machine, "name")), team);
   Rows rows;
   AddPipes(Member(*set.ceilings, "flops"), rows);
   AddLevels(Member(*set.ceilings, "bytes"), rows);

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <sstream>
 
 #include "reporters/ceilings_table.h"
@@ -171,42 +172,37 @@ TEST(MeasureGpu, TheClockBelow75PercentIsADisturbance) {
               HasSubstr("the SMs ran at 1000 MHz, below 75 % of their 1500 MHz"));
 }
 
-TEST(MeasureGpu, AClockThatMovesIsNoDoubtWhereItsCyclesAgree) {
+// Measures in full; while the hottest row (fp8 wgmma) is watched for 10 s, its rate is multiplied
+// by `factor` from the 5th second on.
+Machine Watched(double factor) {
   FakeGpuBench bench;
-  // Every repetition at another clock: in seconds no two of them agree within 2 %.
-  bench.clock_factor = [](int run) { return 1 - 0.2 * ((run * 7) % 17) / 17.0; };
-  const auto machine = Quickly(bench);
-  const auto& ceiling = SetOf(machine).flops.at("fp32.vector.ffma");
-  EXPECT_TRUE(ceiling.proved) << ceiling.reason;
-  EXPECT_THAT(ceiling.how, HasSubstr("the clock moved"));
-  EXPECT_NEAR(*ceiling.proof.doubling, 2, 0.01);
+  bench.gemms = false;
+  std::optional<double> begin;
+  bench.heat = [&](double seconds) { return begin && seconds > *begin + 5 ? factor : 1; };
+  GpuMeasureOptions options;
+  options.progress = [&](const std::string& row) {
+    if (row.ends_with(" for 10 s")) begin = bench.Now();
+  };
+  return Measured(bench, options);
 }
 
 TEST(MeasureGpu, WhatFallsWithHeatHasBurstAndSustained) {
-  FakeGpuBench bench;
-  bench.gemms = false;
-  bench.heat = [](double seconds) { return seconds > 6 ? 0.8 : 1.0; };
-  const auto machine = Measured(bench, {});
-  const auto& roof = SetOf(machine).flops.at("int8.matrix");
+  const auto machine = Watched(0.8);
+  const auto& roof = SetOf(machine).flops.at("fp8.matrix");
   ASSERT_TRUE(roof.sustained_per_second);
   EXPECT_NEAR(*roof.sustained_per_second / roof.per_second, 0.8, 0.001);
-  EXPECT_THAT(machine.facts.at("sustained.int8.matrix.wgmma"), HasSubstr("0.800 of the burst"));
+  EXPECT_THAT(machine.facts.at("sustained.fp8.matrix.wgmma"), HasSubstr("0.800 of the burst"));
+  EXPECT_TRUE(roof.proved) << roof.reason;
 }
 
 TEST(MeasureGpu, WhatStaysHasNoSustainedRateOfItsOwn) {
-  FakeGpuBench bench;
-  bench.gemms = false;
-  const auto machine = Measured(bench, {});
-  EXPECT_FALSE(SetOf(machine).flops.at("int8.matrix").sustained_per_second);
-  EXPECT_THAT(machine.facts.at("sustained.int8.matrix.wgmma"), HasSubstr("1.000 of the burst"));
+  const auto machine = Watched(1);
+  EXPECT_FALSE(SetOf(machine).flops.at("fp8.matrix").sustained_per_second);
+  EXPECT_THAT(machine.facts.at("sustained.fp8.matrix.wgmma"), HasSubstr("1.000 of the burst"));
 }
 
 TEST(MeasureGpu, ARowThatRunsFasterLaterWasTooLow) {
-  FakeGpuBench bench;
-  bench.gemms = false;
-  bench.heat = [](double seconds) { return seconds > 6 ? 1.1 : 1.0; };
-  EXPECT_THAT(SetOf(Measured(bench, {})).flops.at("int8.matrix").reason,
-              HasSubstr("this is too low"));
+  EXPECT_THAT(SetOf(Watched(1.1)).flops.at("fp8.matrix").reason, HasSubstr("this is too low"));
 }
 
 TEST(MeasureGpu, WhatCannotRunIsAbsentWithItsReason) {

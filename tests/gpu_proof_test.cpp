@@ -176,19 +176,41 @@ TEST(MergeGpuPasses, SaysWhatDisturbedRepetitionsAndNeverSpeaksOfOtherPrograms) 
   EXPECT_THAT(merged.rate.reason, HasSubstr("the SMs ran at 1000 MHz, below 75 %"));
 }
 
+// Three repetitions of 1000 iterations and one of 2000, 1000 cycles each, at these clocks.
+GpuPass PassAtClocks(std::vector<double> clocks) {
+  GpuPass pass;
+  const auto repetition = [](std::int64_t iterations, double clock_hz) {
+    return RateRepetition{iterations,
+                          {1e3 * static_cast<double>(iterations) / clock_hz, 0.0, clock_hz}};
+  };
+  pass.rate.evidence.doubled.push_back(repetition(2000, clocks.back()));
+  clocks.pop_back();
+  for (const double clock : clocks) pass.rate.evidence.single.push_back(repetition(1000, clock));
+  pass.rate = JudgeRate(pass.rate.evidence, Small());
+  return pass;
+}
+
 TEST(MergeGpuPasses, JudgesInCyclesOnlyWhatRunsByTheSmClock) {
-  int count = 0;
-  const auto pass = Measured(
-      [&](std::int64_t iterations) {
-        const double clock = 1e9 * (1 + 0.1 * (count++ % 5));
-        auto time = TimeAt(clock);
-        time.seconds = 1e3 * static_cast<double>(iterations) / clock;
-        return time;
-      },
-      1e9);
-  EXPECT_TRUE(MergeGpuPasses({pass}, Small(), 0.05, true).rate.proved);
-  EXPECT_TRUE(MergeGpuPasses({pass}, Small(), 0.05, true).clock_moved ||
-              MergeGpuPasses({pass}, Small(), 0.05, false).rate.proved);
+  const auto pass = PassAtClocks({1.3e9, 1.2e9, 1.1e9, 1.0e9});
+  EXPECT_FALSE(pass.rate.proved);  // twice the work took 2.6 times the time
+  EXPECT_FALSE(MergeGpuPasses({pass}, Small(), 0.05, false).rate.proved);
+  const auto merged = MergeGpuPasses({pass}, Small(), 0.05, true);
+  EXPECT_TRUE(merged.rate.proved) << merged.rate.reason;
+  EXPECT_TRUE(merged.clock_moved);
+  EXPECT_NEAR(*merged.rate.doubling, 2, 1e-9);
+  EXPECT_NEAR(merged.rate.per_second, 1.3e6, 1);  // the best in seconds
+}
+
+TEST(MergeGpuPasses, WhatDisagreesInCyclesTooIsNotProved) {
+  auto pass = PassAtClocks({1.3e9, 1.2e9, 1.1e9, 1.0e9});
+  pass.rate.evidence.doubled.front().time.seconds *= 1.2;
+  EXPECT_FALSE(MergeGpuPasses({pass}, Small(), 0.05, true).rate.proved);
+}
+
+TEST(MergeGpuPasses, AClockThatStandsStillIsNotSaidToMove) {
+  const auto merged = MergeGpuPasses({PassAtClocks({1e9, 1e9, 1e9, 1e9})}, Small(), 0.05, true);
+  EXPECT_TRUE(merged.rate.proved);
+  EXPECT_FALSE(merged.clock_moved);
 }
 
 }  // namespace

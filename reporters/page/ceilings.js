@@ -112,7 +112,7 @@ dlroof.drawMachines = () => {
     for (const [threads, set] of sets) {
       const part = dlroof.add(parent, 'details', 'set');
       part.open = threads === sets[0][0];
-      dlroof.add(dlroof.add(part, 'summary'), 'h3', '', dlroof.threadsText(threads));
+      dlroof.add(dlroof.add(part, 'summary'), 'h3', '', dlroof.text(machine.device) === 'gpu' ? 'of the whole GPU' : dlroof.threadsText(threads));
       dlroof.addSet(part, dlroof.map(set), threads, facts);
     }
     if (sets.length === 0) dlroof.addSet(parent, machine, '', facts);
