@@ -129,6 +129,7 @@ set(DLROOF_CUDA_SHARED_SOURCES
 
 # Tests of the files above, in dlroof_cuda_tests. Those whose suite or name has "OnGpu" in it need a GPU (label gpu).
 set(DLROOF_CUDA_TESTS
+  tests/cuda_bench_test.cpp
   tests/cuda_clock_test.cpp
   tests/cuda_module_test.cpp
   tests/cupti_gpu_test.cpp
@@ -139,6 +140,8 @@ set(DLROOF_CUDA_TESTS
 set(DLROOF_CUDNN_TESTS
   tests/cudnn_gpu_test.cpp
   tests/cudnn_plans_test.cpp
+  tests/gpu_sass_test.cpp
+  tests/sass_loop.cpp
 )
 
 # --- Where CUDA is
