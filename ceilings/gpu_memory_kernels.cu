@@ -1,5 +1,6 @@
-// Memory at each level: loads that are summed, stores, copies. Loads are written out as PTX: the
-// compiler may neither drop one nor keep its value for the next pass.
+// Memory at each level: loads that are summed, stores, copies. Loads are written out as PTX for
+// their cache operators. That none is dropped or kept for the next pass, the sums and a look at the
+// machine code say.
 #include "ceilings/gpu_kernel_constants.h"
 #include "ceilings/gpu_kernels.h"
 
@@ -135,7 +136,13 @@ __global__ void TriadKernel(const uint4* b, const uint4* c, uint4* a, size_t vec
 
 constexpr unsigned kBlockVectors = kL1BytesPerBlock / sizeof(uint4);
 
-// Each block loads its own part of the set over and over; every load of a block covers all of it.
+// Each block loads its own part of the set over and over; every load of a block covers all of it. A
+// thread's next load is elsewhere: loads of one place were taken out of the loop.
+__device__ unsigned PlaceOf(long long iteration, unsigned load) {
+  const unsigned loads = static_cast<unsigned>(iteration) * kL1VectorsPerThread + load;
+  return (threadIdx.x + 32 * loads) % kBlockVectors;
+}
+
 __global__ void L1Kernel(const uint4* set, unsigned* sums, long long iterations) {
   const uint4* part = set + static_cast<size_t>(blockIdx.x) * kBlockVectors;
   unsigned sum = 0;
@@ -143,8 +150,7 @@ __global__ void L1Kernel(const uint4* set, unsigned* sums, long long iterations)
   for (long long i = 0; i < iterations; ++i) {
     uint4 v[kL1VectorsPerThread];
 #pragma unroll
-    for (unsigned j = 0; j < kL1VectorsPerThread; ++j)
-      v[j] = LoadThroughL1(part + (threadIdx.x + 32 * j) % kBlockVectors);
+    for (unsigned j = 0; j < kL1VectorsPerThread; ++j) v[j] = LoadThroughL1(part + PlaceOf(i, j));
 #pragma unroll
     for (int j = 0; j < kL1VectorsPerThread; ++j) sum += Sum(v[j]);
   }
@@ -162,7 +168,7 @@ __global__ void SharedKernel(const uint4* set, unsigned* sums, long long iterati
     uint4 v[kL1VectorsPerThread];
 #pragma unroll
     for (unsigned j = 0; j < kL1VectorsPerThread; ++j)
-      v[j] = LoadShared(base + (threadIdx.x + 32 * j) % kBlockVectors * sizeof(uint4));
+      v[j] = LoadShared(base + PlaceOf(i, j) * sizeof(uint4));
 #pragma unroll
     for (int j = 0; j < kL1VectorsPerThread; ++j) sum += Sum(v[j]);
   }

@@ -102,7 +102,9 @@ void CheckLoop(const SassFunction& function, const KernelName& name, const GpuRo
   int all = 0;
   for (const auto& [each, count] : loop) all += count;
   // Chains run at an instruction per cycle: what is beside them would be seen.
-  if (row.unit == GpuUnit::kChain) EXPECT_LE(all, wanted + 8) << where;
+  if (row.unit == GpuUnit::kChain) {
+    EXPECT_LE(all, wanted + 8) << where;
+  }
 }
 
 class GpuSass : public testing::Test {
