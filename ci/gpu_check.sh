@@ -24,7 +24,7 @@ at_most() { local seconds=$1; shift; [ "$seconds" -lt "$(left)" ] || seconds=$(l
 # The programs, the module, and those libraries that not every system has; CUDA's own stay where they are.
 pack_into() {
   local folder=$1 library
-  build_options+=(-DDLROOF_CUDA=ON -DDLROOF_ONEDNN=OFF -DBUILD_TESTING=ON)
+  build_options+=(-DDLROOF_CUDA=ON -DDLROOF_ONEDNN=OFF)
   cmake --preset release -B build-carried -DCMAKE_CXX_COMPILER_LAUNCHER=ccache "${build_options[@]}" >/dev/null || fail "cmake could not configure build-carried"
   # shellcheck disable=SC2086
   cmake --build build-carried --target $programs dlroof_cuda || fail "the build failed"

@@ -26,7 +26,7 @@ bool IsThrottled(const GpuSample& sample) {
          *sample.clock_hz < kLeastShare * *sample.default_clock_hz;
 }
 
-GpuSample Summarize(const std::vector<GpuSample>& samples) {
+GpuSample SummarizeSamples(const std::vector<GpuSample>& samples) {
   constexpr double kExactWholeNumbers = 9007199254740992;  // 2^53
   GpuSample summary;
   for (const auto& [key, member] : GpuSampleFields()) {

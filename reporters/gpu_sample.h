@@ -34,6 +34,6 @@ bool IsThrottled(const GpuSample& sample);
 
 // What several repetitions say together: each quantity's median over those that know it; of
 // `throttle` every bit that one of them had, of `default_clock_hz` and `host_seconds` nothing.
-GpuSample Summarize(const std::vector<GpuSample>& samples);
+GpuSample SummarizeSamples(const std::vector<GpuSample>& samples);
 
 }  // namespace dlroof

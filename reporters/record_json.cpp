@@ -40,7 +40,7 @@ json GpuSummary(const Record& record) {
   for (const auto& repetition : record.repetitions)
     if (repetition.gpu && !repetition.disturbed) samples.push_back(*repetition.gpu);
   if (samples.empty()) return nullptr;
-  const GpuSample summary = Summarize(samples);
+  const GpuSample summary = SummarizeSamples(samples);
   json object = ToJson(summary);
   if (summary.throttle)
     object["throttle"] = ThrottleReasons(static_cast<std::uint64_t>(*summary.throttle));

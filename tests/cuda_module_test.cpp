@@ -2,6 +2,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
+
 #include "bench/gpu_loader.h"
 
 namespace dlroof {
@@ -10,8 +12,15 @@ namespace {
 using testing::IsEmpty;
 using testing::Not;
 
+// Beside this program where it was carried to another machine, else where it was built.
+std::filesystem::path Module() {
+  std::error_code none;
+  const auto beside = ModuleBesideProgram();
+  return std::filesystem::exists(beside, none) ? beside : DLROOF_CUDA_MODULE;
+}
+
 TEST(CudaModule, OpensAndKnowsWhetherThereIsAGpu) {
-  const auto [module, why_not] = OpenGpuModule(DLROOF_CUDA_MODULE);
+  const auto [module, why_not] = OpenGpuModule(Module());
   ASSERT_NE(module, nullptr) << why_not;
   EXPECT_EQ(module->devices.empty(), !module->why_no_device.empty()) << module->why_no_device;
   EXPECT_EQ(module->cells.empty(), !module->why_no_cells.empty()) << module->why_no_cells;
@@ -19,7 +28,7 @@ TEST(CudaModule, OpensAndKnowsWhetherThereIsAGpu) {
 }
 
 TEST(CudaModule, DescribesTheMachineOnGpu) {
-  const auto [module, why_not] = OpenGpuModule(DLROOF_CUDA_MODULE);
+  const auto [module, why_not] = OpenGpuModule(Module());
   ASSERT_NE(module, nullptr) << why_not;
   if (module->devices.empty()) GTEST_SKIP() << module->why_no_device;
   const auto machine = module->describe(module->devices.front().number);

@@ -17,9 +17,10 @@ TEST(IsThrottled, BelowThreeQuartersOfTheDefaultClock) {
 }
 
 TEST(SummarizeSamples, IsEachQuantitysMedianAndEveryThrottleBit) {
-  const auto summary = Summarize({{.throughput_seconds = 1, .power_watts = 100, .throttle = 4},
-                                  {.throughput_seconds = 3, .throttle = 1},
-                                  {.throughput_seconds = 2, .host_seconds = 9}});
+  const auto summary =
+      SummarizeSamples({{.throughput_seconds = 1, .power_watts = 100, .throttle = 4},
+                        {.throughput_seconds = 3, .throttle = 1},
+                        {.throughput_seconds = 2, .host_seconds = 9}});
   EXPECT_EQ(summary.throughput_seconds, 2);
   EXPECT_EQ(summary.power_watts, 100);
   EXPECT_EQ(summary.throttle, 5);
@@ -28,7 +29,7 @@ TEST(SummarizeSamples, IsEachQuantitysMedianAndEveryThrottleBit) {
 }
 
 TEST(SummarizeSamples, ForeignThrottleNumbersAreNotBits) {
-  EXPECT_FALSE(Summarize(std::vector<GpuSample>{{.throttle = -1}, {.throttle = 1e300}}).throttle);
+  EXPECT_FALSE(SummarizeSamples({{.throttle = -1}, {.throttle = 1e300}}).throttle);
 }
 
 TEST(GpuCounters, CarryEveryQuantityThereAndBack) {
