@@ -58,9 +58,9 @@ void RequireMemory(const GraphSpec& graph, const std::string& what) {
   RequireDeviceMemory(DeviceBytes(graph), what);
 }
 
-// A plan, and the pointers that it is executed with.
+// A plan, what it was made from, and the pointers that it is executed with.
 struct Candidate {
-  EngineConfig config;
+  Proposal proposal;
   Plan plan;
   Descriptor pack;
 };
@@ -74,6 +74,8 @@ struct ConvCall::State {
   Conv2dInputs inputs;
   std::map<int64_t, DeviceBuffer> tensors;  // by id
   std::optional<DeviceBuffer> workspace;
+  // cuDNN does not promise that a plan owns all that it was made from.
+  std::optional<Graph> described;
   std::vector<Candidate> candidates;
   PlanChoice choice;
   double heuristic_over_best = 1;
@@ -110,7 +112,7 @@ void ConvCall::State::FillTensors() {
   }
 }
 
-// Makes the plan; absent with the reason where it cannot be used.
+// Makes the plan and takes the proposal; absent with the reason where it cannot be used.
 std::optional<Candidate> ConvCall::State::Try(Proposal& proposal, const Target& target,
                                               int64_t workspace_limit, std::string& why) const {
   why = WhyNotAllowed(request.one, proposal.config);
@@ -125,18 +127,18 @@ std::optional<Candidate> ConvCall::State::Try(Proposal& proposal, const Target& 
     why = fmt::format("workspace above {:.2g} GB", static_cast<double>(workspace_limit) / 1e9);
     return std::nullopt;
   }
-  return Candidate{proposal.config, std::move(*plan),
+  return Candidate{std::move(proposal), std::move(*plan),
                    Descriptor(CUDNN_BACKEND_VARIANT_PACK_DESCRIPTOR)};
 }
 
 // All that may be used, in the heuristics' order; unless the fastest is asked for, the first alone.
 void ConvCall::State::FindCandidates() {
   const auto target = Target::Here();
-  const Graph described(graph, target);
+  described.emplace(graph, target);
   const bool all = request.choice == EngineChoice::kBest;
   const int64_t limit =
       WorkspaceLimit(FreeDeviceBytes() - static_cast<int64_t>(DeviceBytes(graph)));
-  auto proposals = Propose(described, target, all);
+  auto proposals = Propose(*described, target, all);
   choice.proposed = proposals.size();
   for (const auto& proposal : proposals)
     if (!WhyNotAllowed(request.one, proposal.config).empty()) ++choice.refused;
@@ -219,7 +221,7 @@ ConvCall::ConvCall(const ConvRequest& request, unsigned seed) : state_(std::make
   state.FillTensors();
   state.Pack();
   if (request.choice == EngineChoice::kBest) state.TimeCandidates();
-  state.choice.config = state.Chosen().config;
+  state.choice.config = state.Chosen().proposal.config;
   state.choice.workspace_bytes = state.Chosen().plan.workspace_bytes;
   Run();
 }

@@ -78,8 +78,7 @@ struct FastestPlan {
   double heuristic_over_best = 1;
 };
 // By the median. The first plan stays unless the fastest is 2 % faster, or slowest still faster
-// than the first at its fastest. Throws std::logic_error for
-// no plans.
+// than the first at its fastest. Throws std::logic_error for no plans.
 FastestPlan Fastest(const std::vector<TimedPlan>& plans);
 
 // Throws Unsupported for what no engine can do and cuDNN would be asked for in vain: a backward
@@ -87,8 +86,8 @@ FastestPlan Fastest(const std::vector<TimedPlan>& plans);
 void RequireConvSupport(const Conv2dCase& one);
 
 // Why no proposal became a plan: how many fell to each reason, most first, and where `int8` was
-// asked for what cuDNN has instead. "none of 38 proposals: 30 tensor cores round f32 inputs to
-// tf32; 8 workspace above 2.1 GB".
+// asked for what cuDNN has instead. "none of 38 proposals of cuDNN can be used: 30 tensor cores
+// round f32 inputs to tf32; 8 workspace above 2.1 GB".
 std::string NoPlan(const Conv2dCase& one, const std::vector<std::string>& reasons);
 
 // How a choice was made.
@@ -99,7 +98,7 @@ struct PlanChoice {
   size_t refused = 0;   // of them, by the rules of the type
   size_t timed = 0;     // 0: not
 };
-// "engine 62 (tile_size 3, stages 2), tensor_core, workspace 131 B; heuristic A's choice, 40
+// "engine 62 (tile_size 3, stages 2), tensor_core, workspace 131 B: first of heuristic A, 40
 // proposed, 34 not f32". The same for the same choice: no times.
 std::string Describe(const PlanChoice& choice, std::string_view type);
 
