@@ -8,8 +8,10 @@
 #include <memory>
 
 #include "bench/bench_flags.h"
+#include "bench/counting.h"
 #include "bench/run_context.h"
 #include "bench/runner.h"
+#include "bench/simulated_call.h"
 #include "bench/suite_selection.h"
 #include "ceilings/machine_cache.h"
 #include "ceilings/progress.h"
@@ -86,6 +88,7 @@ RunSettings Settings(const BenchFlags& flags) {
   settings.threads = flags.threads > 0 ? flags.threads : allowed;
   settings.cpus = SpreadCpus(cpu, allowed);
   settings.seed = flags.seed;
+  settings.counters = flags.counters;
   return settings;
 }
 
@@ -106,6 +109,7 @@ void WriteHtml(const Session& session, const std::string& path) {
 }
 
 int Run(std::vector<std::string> args) {
+  if (AsksForSimulatedCall(args)) return RunSimulatedCall(args);
   RefuseForeignPinning();
   BenchFlags flags;
   AddDefaultFlags(args);
@@ -122,6 +126,7 @@ int Run(std::vector<std::string> args) {
   const auto suites = Suites(flags);
   const auto workloads = WorkloadsOf(suites);
   const auto threads = ThreadCounts(workloads, settings);
+  std::cerr << CountersSentence(flags.counters);
   RegisterWorkloads(workloads, settings);
   StopOnInterrupt();
 

@@ -11,6 +11,7 @@
 #include <optional>
 #include <set>
 
+#include "bench/counting.h"
 #include "counters/cache_eviction.h"
 #include "counters/clocks.h"
 #include "reporters/run_file.h"
@@ -77,6 +78,7 @@ class Runner {
     PreparedCall call = workload.prepare(settings);
     if (workload.cache != CacheState::kWarm) FindSpans(call, workload.cache);
     if (verified_.count(name) == 0) verified_[name] = Verify(call);
+    if (counted_.count(name) == 0) counted_[name] = Count(workload, call, settings);
     call.run();  // first-time work of the library stays out of the timing
     prepared_ = name;
     call_ = std::move(call);
@@ -116,6 +118,13 @@ class Runner {
                        found.tolerance);
   }
 
+  // Once per benchmark; a source calls it as the timing will, cold where it is cold.
+  Counting Count(const Workload& workload, const PreparedCall& call, const RunSettings& settings) {
+    std::function<void()> ready;
+    if (workload.cache != CacheState::kWarm) ready = [this] { Evict(evicted_); };
+    return CountPrepared(workload, call, settings, ready);
+  }
+
   void Time(benchmark::State& state, CacheState cache) {
     if (cache != CacheState::kWarm) return TimeCold(state);
     const auto& run = call_->run;
@@ -153,9 +162,11 @@ class Runner {
     state.counters[kThreadsCounter] = call_->threads > 0 ? call_->threads : threads_;
     state.counters[kSeedCounter] = settings_.seed;
     state.counters[kCacheCounter] = static_cast<double>(workload.cache);
-    for (const auto& [key, value] : ToCounters(Provenance::kModelled, call_->modelled))
-      state.counters[key] = value;
-    state.SetLabel(ToLabel(call_->algorithm, call_->isa, verified_.at(prepared_), workload.repro));
+    const Counting& counting = counted_.at(prepared_);
+    for (const auto& [from, work] : counting.work)
+      for (const auto& [key, value] : ToCounters(from, work)) state.counters[key] = value;
+    state.SetLabel(ToLabel(call_->algorithm, call_->isa, verified_.at(prepared_), workload.repro,
+                           counting.said));
   }
 
   void Skip(benchmark::State& state, const Workload& workload, const std::string& message) {
@@ -172,6 +183,7 @@ class Runner {
   std::string prepared_;
   std::optional<PreparedCall> call_;
   std::map<std::string, std::string> verified_;
+  std::map<std::string, Counting> counted_;
   std::set<std::string> started_;
   ClockReading spent_;
 };

@@ -14,8 +14,12 @@ namespace dlroof {
 struct CountRequest {
   std::string name;                // the benchmark's, a repro line
   std::function<void()> run;       // one call, finished when it returns
+  std::function<void()> ready;     // before each call, not to be counted; may be empty
   std::vector<std::string> pipes;  // that the call is known to use ("fp32.vector"), best first
   int threads = 1;                 // that work on it, the calling one among them
+  std::string made_by;             // libraries with their versions: what else decides a call
+  unsigned seed = 1;               // of its data
+  std::function<Work(std::string& how)> model;  // bytes from a model of its loops; may be empty
 };
 
 struct Counted {
