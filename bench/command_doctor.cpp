@@ -12,6 +12,7 @@
 #include "bench/workload.h"
 #include "ceilings/machine_cache.h"
 #include "counters/clocks.h"
+#include "counters/counter_source.h"
 #include "counters/cpu.h"
 #include "counters/perf_access.h"
 #include "counters/version.h"
@@ -63,6 +64,15 @@ void ReportClocks() {
                    TimeText(*std::max_element(watch.gaps.begin(), watch.gaps.end())), waited));
 }
 
+// What --dlroof_counters can ask for.
+void ReportSources() {
+  for (const auto& source : AllCounterSources()) {
+    const auto why = source.unavailable ? source.unavailable() : "";
+    Line("", fmt::format("--dlroof_counters={} ({}, {}): {}", source.name, source.device,
+                         Key(source.provenance), why.empty() ? "available" : why));
+  }
+}
+
 void ReportLibraries() {
   for (const auto& library : AllLibraries()) Line(library.name, library.description());
   if (AllLibraries().empty())
@@ -99,7 +109,7 @@ void AddDoctorCommand(CLI::App& program, int& exit_code) {
     ReportCpu(ThisCpu());
     ReportClocks();
     Line("counters", PerfSentence(AskPerf()));
-    Line("", "FLOPs and DRAM bytes are modelled in this version, whatever the counters say");
+    ReportSources();
     ReportLibraries();
     Line("gpu", "this version has no CUDA module: only CPUs are measured");
     Line("cache", CacheText());

@@ -216,9 +216,11 @@ LevelModel Conv2dLevels(const Conv2dCase& one, std::string_view implementation,
         fmt::format("the loops of {} by {} are not modelled", Key(one.direction), implementation));
   const Shape shape = forward ? ForwardShape(one) : BackwardShape(one);
   const VectorUnit unit = VectorUnitOf(implementation, isa);
-  if (shape.groups > 1 && shape.c == 1 && shape.k == 1) return DepthwiseModel(shape, unit);
+  const bool jit = implementation.starts_with("jit") || implementation.starts_with("brdgmm");
+  const bool depthwise = shape.groups > 1 && shape.c == 1 && shape.k == 1;
+  if (depthwise && (jit || brgemm)) return DepthwiseModel(shape, unit);
   if (brgemm) return BrgemmModel(shape, unit);
-  if (implementation.starts_with("jit")) return JitModel(shape, unit);
+  if (jit) return JitModel(shape, unit);
   return NotModelled(fmt::format("the loops of {} are not modelled", implementation));
 }
 
