@@ -53,7 +53,7 @@ std::vector<std::string> Environment(const std::map<std::string, std::string>& b
     const std::string text = *entry;
     if (beside.count(text.substr(0, text.find('='))) == 0) all.push_back(text);
   }
-  for (const auto& [name, value] : beside) all.push_back(name + "=" + value);
+  for (const auto& [name, value] : beside) all.push_back(fmt::format("{}={}", name, value));
   return all;
 }
 

@@ -18,7 +18,6 @@ namespace dlroof {
 struct CacheInstance {
   int id = 0;        // equal for all CPUs that share it
   double bytes = 0;  // [byte] capacity
-  int ways = 0;      // 0: not known, or fully associative
 
   bool operator==(const CacheInstance&) const = default;
 };

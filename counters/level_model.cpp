@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "counters/cache_ways.h"
+
 namespace dlroof {
 namespace {
 
@@ -39,10 +41,8 @@ double FetchedByAll(const LevelModel& model, const NestCache& cache, int threads
 CacheShares SharesPerThread(const Topology& topology, const std::vector<int>& cpus) {
   CacheShares shares;
   for (const Level level : {Level::kL1, Level::kL2, Level::kL3})
-    if (const auto share = ShareOf(topology, level, cpus)) {
-      const int ways = topology.cache_of_cpu.at(level).at(cpus.front()).ways;
-      shares[level] = {share->bytes / share->sharers, ways};
-    }
+    if (const auto share = ShareOf(topology, level, cpus))
+      shares[level] = {share->bytes / share->sharers, CacheWays(level, cpus.front())};
   return shares;
 }
 

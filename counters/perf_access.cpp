@@ -35,7 +35,7 @@ std::string PerfSentence(const PerfAnswer& answer) {
 }
 
 std::string PerfOpenSentence(int error) {
-  const auto what = fmt::format("errno {} ({})", error, strerrordesc_np(error));
+  auto what = fmt::format("errno {} ({})", error, strerrordesc_np(error));
   switch (error) {
     case EACCES:
     case EPERM:

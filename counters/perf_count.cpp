@@ -149,6 +149,7 @@ Counted CountWithPerf(const PmuTable& table, const CountRequest& request,
     if (Wanted(quantity, request))
       for (const auto& [event, factor] : quantity.terms) names.insert(event);
   std::vector<PmuEvent> events;
+  events.reserve(names.size());
   for (const auto& name : names) events.push_back(table.events.at(name));
   const auto counts = CountEvents(events, table.slots, request, backend, counted);
   counted.how = fmt::format("{} ({})", counted.how, table.name);

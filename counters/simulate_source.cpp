@@ -11,6 +11,7 @@
 #include <stdexcept>
 
 #include "counters/cache_directory.h"
+#include "counters/cache_ways.h"
 #include "counters/callgrind.h"
 #include "counters/child_process.h"
 #include "counters/counter_source.h"
@@ -31,7 +32,7 @@ CacheGeometry GeometryOf(const Cpu& cpu, Level level) {
   if (caches == cpu.topology.cache_of_cpu.end() || cpu.allowed.empty()) return {};
   const auto cache = caches->second.find(cpu.allowed.front());
   if (cache == caches->second.end()) return {};
-  return {cache->second.bytes, cache->second.ways};
+  return {cache->second.bytes, CacheWays(level, cpu.allowed.front())};
 }
 
 Caches CachesHere() {

@@ -1,7 +1,6 @@
 // hwloc -> Topology; nothing else.
 #include <hwloc.h>
 
-#include <algorithm>
 #include <memory>
 #include <type_traits>
 
@@ -50,8 +49,7 @@ void AddCpu(const hwloc_obj& pu, Topology& result) {
     const auto level = CacheLevel(above->type);
     if (level && above->attr->cache.size > 0)
       result.cache_of_cpu[*level][cpu] = {static_cast<int>(above->logical_index),
-                                          static_cast<double>(above->attr->cache.size),
-                                          std::max(0, above->attr->cache.associativity)};
+                                          static_cast<double>(above->attr->cache.size)};
   }
 }
 

@@ -1,12 +1,18 @@
 #include "counters/level_model.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
 
 #include "bench/conv2d_levels.h"
 #include "bench/lstm_levels.h"
 #include "bench/lstm_types.h"
 #include "bench/vector_blocking.h"
+#include "counters/cache_ways.h"
 
 namespace dlroof {
 namespace {
@@ -115,14 +121,33 @@ TEST(LevelBytes, AnUnknownCacheLeavesTheLevelBehindItUnknown) {
 TEST(SharesPerThread, DividesACacheAmongThoseThatUseIt) {
   Topology topology;
   for (const int cpu : {0, 1}) {
-    topology.cache_of_cpu[Level::kL1][cpu] = {cpu, 32768, 8};
-    topology.cache_of_cpu[Level::kL3][cpu] = {0, 4e6, 16};
+    topology.cache_of_cpu[Level::kL1][cpu] = {cpu, 32768};
+    topology.cache_of_cpu[Level::kL3][cpu] = {0, 4e6};
   }
   const auto shares = SharesPerThread(topology, {0, 1});
   EXPECT_EQ(shares.at(Level::kL1).bytes, 32768);
   EXPECT_EQ(shares.at(Level::kL3).bytes, 2e6);
-  EXPECT_EQ(shares.at(Level::kL3).ways, 16);
   EXPECT_EQ(shares.count(Level::kL2), 0);
+}
+
+TEST(CacheWays, AreThoseOfTheDataCacheOfTheLevel) {
+  const auto folder =
+      std::filesystem::temp_directory_path() / fmt::format("dlroof-ways-{}", getpid());
+  const auto write = [&](const char* index, const char* level, const char* type, const char* ways) {
+    const auto cache = folder / "cpu3" / "cache" / index;
+    std::filesystem::create_directories(cache);
+    std::ofstream(cache / "level") << level;
+    std::ofstream(cache / "type") << type;
+    std::ofstream(cache / "ways_of_associativity") << ways;
+  };
+  write("index0", "1", "Instruction", "4");
+  write("index1", "1", "Data", "12");
+  write("index2", "2", "Unified", "16");
+  EXPECT_EQ(CacheWays(Level::kL1, 3, folder), 12);
+  EXPECT_EQ(CacheWays(Level::kL2, 3, folder), 16);
+  EXPECT_EQ(CacheWays(Level::kL3, 3, folder), 0);
+  EXPECT_EQ(CacheWays(Level::kL1, 0, folder), 0);
+  std::filesystem::remove_all(folder);
 }
 
 }  // namespace
