@@ -34,7 +34,6 @@ OutputFormat FormatNamed(const std::string& name, OutputFormat otherwise) {
   return otherwise;
 }
 
-// Choices that the design names and this version has not got are refused by name, not ignored.
 void AddOptions(CLI::App& app, BenchFlags& flags) {
   app.add_option(
       "--dlroof_device", flags.device,
@@ -56,10 +55,19 @@ void AddOptions(CLI::App& app, BenchFlags& flags) {
       ->check(CLI::Range(1, 4096));
   app.add_option("--dlroof_seed", flags.seed, "seed of all input data (default 1)");
   app.add_option("--dlroof_html", flags.html_file, "also write the interactive page");
-  static std::string counters;
-  app.add_option("--dlroof_counters", counters,
-                 "where FLOPs and bytes come from: auto, model (this version has no other)")
-      ->check(CLI::IsMember({"auto", "model"}));
+  static const std::map<std::string, CounterChoice> kCounters = [] {
+    std::map<std::string, CounterChoice> choices;
+    for (int i = 0; i <= static_cast<int>(CounterChoice::kOff); ++i)
+      choices[std::string(Key(static_cast<CounterChoice>(i)))] = static_cast<CounterChoice>(i);
+    return choices;
+  }();
+  app.add_option("--dlroof_counters", flags.counters,
+                 "where FLOPs and bytes come from: auto (hardware counters where there are any, "
+                 "else a model of the loops), model, perf, simulate (one call under valgrind's "
+                 "cache simulator, seconds to minutes each), cupti, off (closed forms only)")
+      ->transform(CLI::CheckedTransformer(kCounters))
+      ->type_name("SOURCE")
+      ->default_str("");
   static const std::map<std::string, CacheState> kStates = {
       {"warm", CacheState::kWarm},
       {"cold", CacheState::kCold},

@@ -18,7 +18,8 @@ struct BenchFlags {
   int threads = 0;                         // 0: all CPUs that this process may use
   unsigned seed = 1;
   CacheState cache = CacheState::kWarm;  // of names that do not say
-  bool live_check = true;                // look at the stored ceilings before they are used
+  CounterChoice counters = CounterChoice::kAuto;
+  bool live_check = true;  // look at the stored ceilings before they are used
   std::string html_file;
   // What Google Benchmark was told, because it keeps its flags to itself.
   std::string filter;

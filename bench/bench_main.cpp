@@ -12,10 +12,12 @@
 
 #include "bench/bench_flags.h"
 #include "bench/benchmark_filter.h"
+#include "bench/counting.h"
 #include "bench/gpu_loader.h"
 #include "bench/gpu_machine.h"
 #include "bench/run_context.h"
 #include "bench/runner.h"
+#include "bench/simulated_call.h"
 #include "bench/suite_selection.h"
 #include "ceilings/machine_cache.h"
 #include "ceilings/progress.h"
@@ -168,6 +170,7 @@ RunSettings Settings(const BenchFlags& flags) {
   settings.threads = flags.threads > 0 ? flags.threads : allowed;
   settings.cpus = SpreadCpus(cpu, allowed);
   settings.seed = flags.seed;
+  settings.counters = flags.counters;
   return settings;
 }
 
@@ -216,6 +219,7 @@ int RunAndReport(Session& session, const BenchFlags& flags) {
 }
 
 int Run(std::vector<std::string> args) {
+  if (AsksForSimulatedCall(args)) return RunSimulatedCall(args);
   RefuseForeignPinning();
   BenchFlags flags;
   AddDefaultFlags(args);
@@ -234,6 +238,7 @@ int Run(std::vector<std::string> args) {
   const auto suites = Suites(flags, devices);
   const auto workloads = WorkloadsOf(suites);
   const auto threads = ThreadCounts(workloads, settings);
+  std::cerr << CountersSentence(flags.counters);
   RegisterWorkloads(workloads, settings, GpuOpener(devices));
   StopOnInterrupt();
 

@@ -13,6 +13,7 @@
 #include "bench/workload.h"
 #include "ceilings/machine_cache.h"
 #include "counters/clocks.h"
+#include "counters/counter_source.h"
 #include "counters/cpu.h"
 #include "counters/perf_access.h"
 #include "counters/version.h"
@@ -62,6 +63,15 @@ void ReportClocks() {
                    "CPU, the rest was the host's. Repetitions hit by this are marked disturbed",
                    watch.seconds, watch.gaps.size(), 100 * lost / watch.seconds,
                    TimeText(*std::max_element(watch.gaps.begin(), watch.gaps.end())), waited));
+}
+
+// What --dlroof_counters can ask for.
+void ReportSources() {
+  for (const auto& source : AllCounterSources()) {
+    const auto why = source.unavailable ? source.unavailable() : "";
+    Line("", fmt::format("--dlroof_counters={} ({}, {}): {}", source.name, source.device,
+                         Key(source.provenance), why.empty() ? "available" : why));
+  }
 }
 
 void ReportLibraries() {
@@ -123,7 +133,7 @@ void AddDoctorCommand(CLI::App& program, int& exit_code) {
     ReportCpu(ThisCpu());
     ReportClocks();
     Line("counters", PerfSentence(AskPerf()));
-    Line("", "FLOPs and DRAM bytes are modelled in this version, whatever the counters say");
+    ReportSources();
     ReportLibraries();
     ReportGpu();
     Line("cache", CacheText());

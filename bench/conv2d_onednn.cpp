@@ -9,6 +9,7 @@
 
 #include "bench/benchdnn_conv_line.h"
 #include "bench/conv2d_check.h"
+#include "bench/conv2d_levels.h"
 #include "bench/host_memory.h"
 #include "bench/onednn_support.h"
 
@@ -226,6 +227,7 @@ PreparedCall Prepare(const Conv2dCase& one, const RunSettings& settings) {
   prepared.algorithm = call->implementation;
   prepared.isa = onednn::EffectiveIsa();
   prepared.modelled = Conv2dWork(one, PipeOf(one, call->implementation));
+  prepared.levels = Conv2dLevels(one, call->implementation, prepared.isa);
   prepared.memory = onednn::Regions(call->arguments, {DNNL_ARG_WEIGHTS, DNNL_ARG_BIAS});
   return prepared;
 }

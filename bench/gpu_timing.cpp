@@ -42,9 +42,13 @@ int CallsToFill(double seconds, double target_seconds, int most) {
   return std::clamp(static_cast<int>(std::ceil(target_seconds / seconds)), 1, most);
 }
 
-double TimeOnce(const GpuClock& clock, const Enqueue& call, const GpuCacheState& cache) {
+void MakeReady(const GpuClock& clock, const GpuCacheState& cache) {
   if (cache.flush) clock.flush();
   for (const auto& region : cache.touched) clock.touch(region.begin, region.bytes);
+}
+
+double TimeOnce(const GpuClock& clock, const Enqueue& call, const GpuCacheState& cache) {
+  MakeReady(clock, cache);
   return clock.once(call);
 }
 

@@ -25,6 +25,9 @@ struct GpuCacheState {
   std::vector<GpuRegion> touched;  // and then put these into it
 };
 
+// Brings L2 into the state; nothing where that is as the last call left it.
+void MakeReady(const GpuClock& clock, const GpuCacheState& cache);
+
 // One call as `seconds` counts it.
 double TimeOnce(const GpuClock& clock, const Enqueue& call, const GpuCacheState& cache);
 

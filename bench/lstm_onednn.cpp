@@ -8,6 +8,7 @@
 
 #include "bench/host_memory.h"
 #include "bench/lstm_benchdnn.h"
+#include "bench/lstm_levels.h"
 #include "bench/lstm_reference.h"
 #include "bench/lstm_types.h"
 #include "bench/onednn_support.h"
@@ -82,6 +83,8 @@ PreparedCall Prepare(const LstmRequest& request, const std::string& type_name,
       ModelledWork(request.problem, request.direction, bytes,
                    LstmMatrixPipe(type, request.fpmath, prepared.algorithm, prepared.isa),
                    "fp32.vector", static_cast<double>(call->Launches()));
+  prepared.levels =
+      LstmLevels(request.problem, request.direction, bytes, prepared.algorithm, prepared.isa);
   return prepared;
 }
 

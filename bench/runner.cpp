@@ -11,6 +11,7 @@
 #include <optional>
 #include <set>
 
+#include "bench/counting.h"
 #include "bench/gpu_timing.h"
 #include "counters/cache_eviction.h"
 #include "counters/clocks.h"
@@ -97,6 +98,7 @@ class Runner {
     else if (workload.cache != CacheState::kWarm)
       FindSpans(call, workload.cache);
     if (verified_.count(name) == 0) verified_[name] = Verify(call);
+    if (counted_.count(name) == 0) counted_[name] = Count(workload, call, settings);
     call.run();  // first-time work of the library stays out of the timing
     prepared_ = name;
     call_ = std::move(call);
@@ -151,6 +153,16 @@ class Runner {
                                     found.max_error, found.tolerance, found.how));
     return fmt::format("{}, error {:.2g} of {:.2g} allowed", found.how, found.max_error,
                        found.tolerance);
+  }
+
+  // Once per benchmark; a source calls it as the timing will, cold where it is cold.
+  Counting Count(const Workload& workload, const PreparedCall& call, const RunSettings& settings) {
+    std::function<void()> ready;
+    if (OnGpu(workload) && gpu_ && workload.cache != CacheState::kWarm)
+      ready = [this] { MakeReady(*gpu_, gpu_cache_); };
+    else if (!OnGpu(workload) && workload.cache != CacheState::kWarm)
+      ready = [this] { Evict(evicted_); };
+    return CountPrepared(workload, call, settings, ready);
   }
 
   void Time(benchmark::State& state, const Workload& workload) {
@@ -214,9 +226,11 @@ class Runner {
     if (call_->heuristic_over_best)
       state.counters[kHeuristicOverBestCounter] = *call_->heuristic_over_best;
     state.counters[kCacheCounter] = static_cast<double>(workload.cache);
-    for (const auto& [key, value] : ToCounters(Provenance::kModelled, call_->modelled))
-      state.counters[key] = value;
-    state.SetLabel(ToLabel(call_->algorithm, call_->isa, verified_.at(prepared_), workload.repro));
+    const Counting& counting = counted_.at(prepared_);
+    for (const auto& [from, work] : counting.work)
+      for (const auto& [key, value] : ToCounters(from, work)) state.counters[key] = value;
+    state.SetLabel(ToLabel(call_->algorithm, call_->isa, verified_.at(prepared_), workload.repro,
+                           counting.said));
   }
 
   void Skip(benchmark::State& state, const Workload& workload, const std::string& message) {
@@ -237,6 +251,7 @@ class Runner {
   std::string prepared_;
   std::optional<PreparedCall> call_;
   std::map<std::string, std::string> verified_;
+  std::map<std::string, Counting> counted_;
   std::set<std::string> started_;
   ClockReading spent_;
 };

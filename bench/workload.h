@@ -9,7 +9,9 @@
 #include <vector>
 
 #include "bench/benchmark_name.h"
+#include "counters/counter_manager.h"
 #include "counters/error.h"
+#include "counters/level_model.h"
 #include "counters/work.h"
 
 namespace dlroof {
@@ -38,6 +40,7 @@ struct PreparedCall {
   std::string algorithm;                 // what the library chose: "brgconv:avx512_core"
   std::string isa;                       // what the library may use here: "avx512_core_vnni"
   Work modelled;                         // of one call, on the pipes that this algorithm uses
+  LevelModel levels;                     // its loops, for the bytes at each cache level
   int threads = 0;  // that work on it, where they are not all that were given; 0: all
   std::vector<MemoryRegion> memory;  // every tensor that `run` reads or writes
   // [1] Time of the library's own choice of algorithm over that of the fastest one, where all were
@@ -54,6 +57,7 @@ struct RunSettings {
   // are not pinned.
   std::vector<int> cpus;
   unsigned seed = 1;
+  CounterChoice counters = CounterChoice::kAuto;
 };
 
 // What the caches hold when a call begins.

@@ -178,12 +178,6 @@ Machine ByCache(const MachineSource& source, const MachineOptions& options, std:
   return machine;
 }
 
-std::optional<fs::path> AbsolutePathIn(const char* variable) {
-  const char* text = std::getenv(variable);
-  if (text == nullptr || !fs::path(text).is_absolute()) return std::nullopt;
-  return fs::path(text);
-}
-
 }  // namespace
 
 Machine ReadMachineFile(const fs::path& path) {
@@ -224,12 +218,6 @@ void WriteMachineFile(const Machine& machine, const fs::path& path) {
   const std::string reason = error ? error.message() : SystemReason();
   fs::remove(temporary, error);
   throw BadInput(fmt::format("{}: cannot be written: {}", path.string(), reason));
-}
-
-std::optional<fs::path> CacheDirectory() {
-  if (const auto cache = AbsolutePathIn("XDG_CACHE_HOME")) return *cache / "dlroof";
-  if (const auto home = AbsolutePathIn("HOME")) return *home / ".cache" / "dlroof";
-  return std::nullopt;
 }
 
 fs::path CachePath(const fs::path& directory, const Machine& machine) {

@@ -11,6 +11,7 @@
 #include "ceilings/live_check.h"
 #include "ceilings/machine.h"
 #include "ceilings/measure.h"
+#include "counters/cache_directory.h"
 
 namespace dlroof {
 
@@ -41,9 +42,6 @@ Machine ReadMachineFile(const std::filesystem::path& path);
 // Whole or not at all: written beside its place and renamed. Throws BadInput with the system's
 // reason.
 void WriteMachineFile(const Machine& machine, const std::filesystem::path& path);
-
-// $XDG_CACHE_HOME/dlroof, else $HOME/.cache/dlroof; absent when neither is an absolute path.
-std::optional<std::filesystem::path> CacheDirectory();
 
 // Where the machine's ceilings are kept in `directory`: by device and fingerprint.
 std::filesystem::path CachePath(const std::filesystem::path& directory, const Machine& machine);

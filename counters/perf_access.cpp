@@ -34,4 +34,35 @@ std::string PerfSentence(const PerfAnswer& answer) {
   return fmt::format("no hardware counters: {}", what);
 }
 
+std::string PerfOpenSentence(int error) {
+  auto what = fmt::format("errno {} ({})", error, strerrordesc_np(error));
+  switch (error) {
+    case EACCES:
+    case EPERM:
+      return fmt::format(
+          "blocked: {}; counting other programs too, as memory traffic needs, takes "
+          "kernel.perf_event_paranoid of 0 or less, or CAP_PERFMON",
+          what);
+    case ENOENT:
+      return fmt::format("the kernel knows no such event here: {}", what);
+    case EINVAL:
+    case ENOSPC:
+      return fmt::format("the events do not fit the counters together: {}", what);
+    case EMFILE:
+      return fmt::format(
+          "too many open files: {}; ulimit -n raises it (a file per thread and "
+          "event)",
+          what);
+    case EBUSY:
+      return fmt::format(
+          "the counters are taken: {}; by another profiler or the NMI watchdog "
+          "(sysctl kernel.nmi_watchdog=0)",
+          what);
+    case ESRCH:
+      return fmt::format("a thread ended meanwhile: {}", what);
+    default:
+      return what;
+  }
+}
+
 }  // namespace dlroof

@@ -19,4 +19,7 @@ PerfAnswer AskPerf();
 // One sentence: available, or the exact cause and its cure. Pure.
 std::string PerfSentence(const PerfAnswer& answer);
 
+// Why the kernel refused one event or group of them, from errno: one clause. Pure.
+std::string PerfOpenSentence(int error);
+
 }  // namespace dlroof

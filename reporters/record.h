@@ -56,6 +56,7 @@ struct Record {
   std::optional<unsigned> seed;
   std::vector<Repetition> repetitions;
   std::map<Provenance, Work> work;
+  std::vector<std::string> counting;  // how `work` was counted, and what lessens the trust in it
 };
 
 // Absent when too few repetitions are clean: fewer than min(3, all).

@@ -191,6 +191,7 @@ json ToJson(const Record& record, const Machine* machine) {
   if (auto gpu = GpuSummary(record); timing && !gpu.is_null()) object["gpu"] = std::move(gpu);
   for (const auto& [from, work] : record.work)
     object["work"][std::string(Key(from))] = ToJson(work);
+  if (!record.counting.empty()) object["counting"] = record.counting;
   PutPlacement(Place(record, machine), timing, object);
   return object;
 }
@@ -217,6 +218,11 @@ Record RecordFromJson(const JsonReader& at) {
     record.seed = static_cast<unsigned>(*seed);
   }
   ReadRepetitionsAndWork(at, record);
+  if (at.Has("counting"))
+    for (const auto& sentence : at.Array("counting")) {
+      if (!sentence.is_string()) at.Refuse("counting", "a list of sentences");
+      record.counting.push_back(sentence.get<std::string>());
+    }
   return record;
 }
 

@@ -113,11 +113,32 @@ bool CachesRefute(const Record& record, const Machine& machine, double bytes, do
   return record.cache != "cold" && bytes <= largest_cache && roof_seconds > seconds;
 }
 
+// Why bytes that nobody counted are left out: the call is faster than they could move; empty: it
+// is not.
+std::string WhyRefuted(const Record& record, const Machine& machine, Level level,
+                       std::pair<double, Provenance> known, double roof_seconds, double seconds) {
+  const auto [bytes, from] = known;
+  if (from == Provenance::kMeasured) return "";
+  if (from == Provenance::kModelled && level == Level::kDram)
+    return CachesRefute(record, machine, bytes, roof_seconds, seconds)
+               ? fmt::format(
+                     "left out at dram: its {:.3g} MB stay in a warm cache (moving them "
+                     "through DRAM would take longer than the call), so compulsory traffic "
+                     "does not apply",
+                     bytes / 1e6)
+               : "";
+  if (roof_seconds <= seconds) return "";
+  return fmt::format(
+      "left out at {}: moving its {:.3g} MB ({}) would take {:.2g} times as long as "
+      "the call, so they are not this call's",
+      Key(level), bytes / 1e6, Key(from), roof_seconds / seconds);
+}
+
 void AddMemoryTimes(const Record& record, const Known& known, const Machine& machine,
                     const CeilingSet& ceilings, double seconds, RoofTimes& times,
                     std::vector<std::string>& remarks) {
   for (const auto& [level, known_bytes] : known.bytes) {
-    const auto [bytes, from] = known_bytes;
+    const double bytes = known_bytes.first;
     const auto ceiling = ceilings.bytes.find(level);
     if (ceiling == ceilings.bytes.end()) {
       remarks.push_back(fmt::format("the machine has no measured {} ceiling", Key(level)));
@@ -125,13 +146,9 @@ void AddMemoryTimes(const Record& record, const Known& known, const Machine& mac
     }
     if (bytes == 0) continue;
     const double roof_seconds = bytes / ceiling->second.per_second;
-    if (from == Provenance::kModelled && level == Level::kDram &&
-        CachesRefute(record, machine, bytes, roof_seconds, seconds)) {
-      remarks.push_back(
-          fmt::format("left out at dram: its {:.3g} MB stay in a warm cache (moving them through "
-                      "DRAM would take "
-                      "longer than the call), so compulsory traffic does not apply",
-                      bytes / 1e6));
+    if (auto why = WhyRefuted(record, machine, level, known_bytes, roof_seconds, seconds);
+        !why.empty()) {
+      remarks.push_back(std::move(why));
       continue;
     }
     times.memory[level] = roof_seconds;

@@ -7,6 +7,8 @@ namespace {
 
 constexpr std::string_view kGpuPrefix = "dlroof/gpu/";
 constexpr std::string_view kVerifiedMark = "; verified: ";
+constexpr std::string_view kCountedMark = "; counted: ";
+constexpr std::string_view kSentenceMark = " | ";
 constexpr std::string_view kReproMark = "; repro: ";
 
 void ReadOne(std::string_view quantity, double value, Work& work) {
@@ -21,6 +23,16 @@ void ReadOne(std::string_view quantity, double value, Work& work) {
   if (kind == "parts") work.parts[std::string(key)] = value;
   if (kind == "bytes")
     if (const auto level = LevelFromKey(key)) work.bytes[*level] = value;
+}
+
+std::vector<std::string> Sentences(std::string_view text) {
+  std::vector<std::string> sentences;
+  for (;;) {
+    const auto end = text.find(kSentenceMark);
+    sentences.emplace_back(text.substr(0, end));
+    if (end == std::string_view::npos) return sentences;
+    text.remove_prefix(end + kSentenceMark.size());
+  }
 }
 
 }  // namespace
@@ -72,10 +84,13 @@ std::optional<GpuSample> GpuSampleFromCounters(const std::map<std::string, doubl
 }
 
 std::string ToLabel(const std::string& algorithm, const std::string& isa,
-                    const std::string& verified, const std::string& repro) {
+                    const std::string& verified, const std::string& repro,
+                    const std::vector<std::string>& counting) {
   std::string label = algorithm;
   if (!isa.empty()) label += "; isa " + isa;
   if (!verified.empty()) label += std::string(kVerifiedMark) + verified;
+  if (!counting.empty())
+    label += fmt::format("{}{}", kCountedMark, fmt::join(counting, kSentenceMark));
   if (!repro.empty()) label += std::string(kReproMark) + repro;
   return label;
 }
@@ -83,7 +98,11 @@ std::string ToLabel(const std::string& algorithm, const std::string& isa,
 void ReadLabel(const std::string& label, Record& record) {
   const auto repro = label.find(kReproMark);
   if (repro != std::string::npos) record.repro = label.substr(repro + kReproMark.size());
-  const auto rest = label.substr(0, repro);
+  auto rest = label.substr(0, repro);
+  if (const auto counted = rest.find(kCountedMark); counted != std::string::npos) {
+    record.counting = Sentences(std::string_view(rest).substr(counted + kCountedMark.size()));
+    rest.resize(counted);
+  }
   const auto mark = rest.find(kVerifiedMark);
   record.algorithm = rest.substr(0, mark);
   if (mark != std::string::npos) record.verified = rest.substr(mark + kVerifiedMark.size());

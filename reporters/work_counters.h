@@ -5,6 +5,7 @@
 
 #include <map>
 #include <string>
+#include <vector>
 
 #include "counters/work.h"
 #include "reporters/record.h"
@@ -39,9 +40,11 @@ std::optional<GpuSample> GpuSampleFromCounters(const std::map<std::string, doubl
 inline constexpr const char* kInterruptedCounter = "dlroof/interrupted";
 
 // Google Benchmark carries one free text per benchmark; this is how ours is spelled:
-// "ALGORITHM; isa ISA; verified: HOW; repro: LINE", each only where there is one.
+// "ALGORITHM; isa ISA; verified: HOW; counted: SENTENCE | SENTENCE; repro: LINE", each only where
+// there is one.
 std::string ToLabel(const std::string& algorithm, const std::string& isa,
-                    const std::string& verified, const std::string& repro);
+                    const std::string& verified, const std::string& repro,
+                    const std::vector<std::string>& counting = {});
 void ReadLabel(const std::string& label, Record& record);
 
 }  // namespace dlroof

@@ -37,7 +37,10 @@ TEST(OwnFlags, AreReadAndAnythingElseIsRefusedByName) {
   EXPECT_EQ(flags.cache, CacheState::kWarm);
   ReadOwnFlags({"--dlroof_cache=cold-weights"}, flags);
   EXPECT_EQ(flags.cache, CacheState::kColdWeights);
-  EXPECT_THAT(Refusal({"--dlroof_counters=cupti"}), HasSubstr("cupti"));
+  EXPECT_EQ(flags.counters, CounterChoice::kAuto);
+  ReadOwnFlags({"--dlroof_counters=simulate"}, flags);
+  EXPECT_EQ(flags.counters, CounterChoice::kSimulate);
+  EXPECT_THAT(Refusal({"--dlroof_counters=papi"}), HasSubstr("papi"));
 }
 
 TEST(BenchmarkFlags, LastMentionCountsAsInGoogleBenchmark) {

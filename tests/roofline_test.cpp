@@ -179,6 +179,32 @@ TEST(Place, APointAboveItsRoofSaysWhichNumberIsWrong) {
               testing::Contains(testing::HasSubstr("the FLOP count is wrong for it")));
 }
 
+TEST(Place, BytesOfACacheLevelThatTheTimeRefutesDrawNoPoint) {
+  const Machine machine = SmallMachine();
+  // 500 byte / 50 byte/s = 10 s at the L2 roof, done in 5 s: nobody counted them, so they are
+  // wrong.
+  for (const auto from : {Provenance::kModelled, Provenance::kSimulated}) {
+    Record record = Measured(5, 1, 1);
+    record.work[from].bytes[Level::kL2] = 500;
+    const auto placed = Place(record, &machine);
+    ASSERT_EQ(placed.classic.size(), 1);
+    EXPECT_EQ(placed.classic[0].level, Level::kDram);
+    EXPECT_THAT(placed.remarks, testing::ElementsAre(testing::AllOf(
+                                    testing::HasSubstr("left out at l2"),
+                                    testing::HasSubstr("2 times as long as the call"))));
+  }
+  // Counted by hardware they stay: then the ceiling is too low, and the record says so.
+  Record counted = Measured(5, 1, 1);
+  counted.work[Provenance::kMeasured].bytes[Level::kL2] = 500;
+  const auto placed = Place(counted, &machine);
+  EXPECT_EQ(placed.classic.size(), 2);
+  EXPECT_THAT(placed.remarks, testing::Contains(testing::HasSubstr("above the l2 roof")));
+  // Modelled bytes that the call had time for are a point like any other.
+  Record slow = Measured(20, 1, 1);
+  slow.work[Provenance::kModelled].bytes[Level::kL2] = 500;
+  EXPECT_EQ(Place(slow, &machine).time->bound_level, Level::kL2);
+}
+
 TEST(Place, TheLibrarysReferenceImplementationIsAFinding) {
   const Machine machine = SmallMachine();
   Record record = Measured(1000, 100, 20);

@@ -101,6 +101,18 @@ TEST(WorkCounters, LabelKeepsAlgorithmAndVerificationApart) {
   EXPECT_EQ(record.repro, "--conv mb1");
 }
 
+TEST(WorkCounters, LabelCarriesHowTheWorkWasCounted) {
+  Record record;
+  const std::vector<std::string> said = {"measured: perf; 2 groups", "model: doubt"};
+  ReadLabel(ToLabel("brgemm", "", "all", "--conv mb1", said), record);
+  EXPECT_EQ(record.counting, said);
+  EXPECT_EQ(record.verified, "all");
+  EXPECT_EQ(record.repro, "--conv mb1");
+  Record without;
+  ReadLabel(ToLabel("brgemm", "", "all", ""), without);
+  EXPECT_TRUE(without.counting.empty());
+}
+
 TEST(BareName, DropsOnlyWhatGoogleBenchmarkAppends) {
   EXPECT_EQ(BareName("Conv2D/cpu/onednn/fwd/f32/n1/real_time"), "Conv2D/cpu/onednn/fwd/f32/n1");
   EXPECT_EQ(BareName("A/b/repeats:3/process_time/real_time"), "A/b");

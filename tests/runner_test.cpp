@@ -120,6 +120,53 @@ TEST(Runner, ColdWithoutKnownMemoryIsUnsupportedNotWarm) {
   EXPECT_THAT(records[0].reason, HasSubstr("cold"));
 }
 
+// Rows 0 to 3 of a matrix of 1000 columns of one byte, again for each of 4 columns of filters.
+LevelModel SmallModel() {
+  LevelModel model;
+  ReuseNest nest;
+  nest.sizes = {4, 1000};
+  nest.loops = {{0, 1}};
+  nest.tensors = {{"weights", 1, {{{{0, 1}}, 4}, {{{1, 1}}, 1000}}}};
+  model.nests = {nest};
+  model.core_bytes = 123456;
+  model.how = "by decree";
+  return model;
+}
+
+Workload Modelled(const std::string& name, Log& log) {
+  auto workload = Fake(name, log);
+  workload.prepare = [prepare = workload.prepare](const RunSettings& settings) {
+    auto call = prepare(settings);
+    call.levels = SmallModel();
+    call.modelled.bytes[Level::kDram] = 77;
+    return call;
+  };
+  return workload;
+}
+
+TEST(Runner, ARecordHasTheModelsBytesBesideTheClosedForms) {
+  Log log;
+  const auto records = Records({Modelled("Fake/cpu/none/fwd/f32/n1", log)},
+                               {.counters = CounterChoice::kModel}, "all");
+  ASSERT_EQ(records.size(), 1);
+  const Work& work = records[0].work.at(Provenance::kModelled);
+  EXPECT_EQ(work.bytes.at(Level::kL1), 123456);
+  EXPECT_EQ(work.bytes.at(Level::kDram), 77);
+  EXPECT_EQ(work.launches, 1);
+  EXPECT_THAT(records[0].counting, testing::ElementsAre("modelled: by decree"));
+}
+
+TEST(Runner, CountersOffAskNobody) {
+  Log log;
+  const auto records = Records({Modelled("Fake/cpu/none/fwd/f32/n1", log)},
+                               {.counters = CounterChoice::kOff}, "all");
+  ASSERT_EQ(records.size(), 1);
+  const Work& work = records[0].work.at(Provenance::kModelled);
+  EXPECT_EQ(work.bytes.size(), 1);  // dram
+  EXPECT_EQ(work.launches, 1);
+  EXPECT_TRUE(records[0].counting.empty());
+}
+
 TEST(Runner, ThreadsOfANameWinOverTheRuns) {
   Log log;
   auto one = Fake("Fake/cpu/none/fwd/f32/n1/threads1", log);

@@ -1,0 +1,26 @@
+// The loops of a convolution as oneDNN's implementations run them, for the bytes at each cache
+// level.
+#pragma once
+
+#include <string_view>
+
+#include "bench/conv2d_case.h"
+#include "counters/level_model.h"
+
+namespace dlroof {
+
+// `implementation`: the library's name for what it chose ("brgconv:avx512_core"). `isa`: what it
+// may use. Modelled: fwd by brgconv, brgconv_1x1, jit and depthwise kernels, and bwd_data at stride
+// 1 by brgconv. Any other gives no nests and the reason.
+//
+// Assumed, of oneDNN 3.2: the loop over blocks of filters is innermost where an image plane has
+// more elements than the weights of one input channel, else outermost, within one image. A block of
+// filters is two to four vectors wide (the most that divide the filters and leave registers for
+// reuse). A kernel makes one row of the result (1x1: a block of about 250 positions) by blocks of
+// as many positions as registers hold, sums over rows and columns of taps and all channels, and
+// reads the block's weights once per block of positions. jit kernels take one block of input
+// channels after the other and visit the result each time.
+LevelModel Conv2dLevels(const Conv2dCase& one, std::string_view implementation,
+                        std::string_view isa);
+
+}  // namespace dlroof

@@ -1,0 +1,25 @@
+// How oneDNN's matrix kernels (brgemm) block registers: what its choice of an implementation tells
+// about the reuse of a call's data. Derived from the behaviour of oneDNN 3.2.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+namespace dlroof {
+
+// The vector unit that an implementation's name, or else the ISA that the library may use, means.
+struct VectorUnit {
+  int64_t lanes = 8;       // [1] of 32 bit
+  int64_t registers = 16;  // [1]
+};
+VectorUnit VectorUnitOf(std::string_view implementation, std::string_view isa);
+
+// Rows of the result that a kernel keeps in registers, for `columns` vectors of columns: what is
+// left after those vectors of the second factor and one broadcast element of the first.
+int64_t MostRows(const VectorUnit& unit, int64_t columns);
+
+// The rows per block that it takes of `rows`: the least waste in a last block against the most
+// reuse per load.
+int64_t RowBlock(const VectorUnit& unit, int64_t columns, int64_t rows);
+
+}  // namespace dlroof

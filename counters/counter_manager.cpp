@@ -1,0 +1,105 @@
+#include "counters/counter_manager.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+namespace dlroof {
+namespace {
+
+// By the value of CounterChoice.
+constexpr std::array<std::string_view, 6> kChoices = {"auto",     "model", "perf",
+                                                      "simulate", "cupti", "off"};
+
+bool Names(CounterChoice choice, const CounterSource& source) { return Key(choice) == source.name; }
+
+bool Asked(CounterChoice choice, const CounterSource& source) {
+  if (choice == CounterChoice::kOff) return false;
+  if (source.provenance == Provenance::kModelled) return true;
+  if (choice == CounterChoice::kAuto) return source.provenance == Provenance::kMeasured;
+  return Names(choice, source);
+}
+
+template <class Map>
+void DropWhatIsNoCount(Map& counts) {
+  std::erase_if(counts,
+                [](const auto& item) { return !std::isfinite(item.second) || item.second < 0; });
+}
+
+// Empty where the FLOPs may stay.
+std::string WhyFlopsArePartial(const CountRequest& request, const Work& work) {
+  for (const auto& pipe : request.pipes)
+    if (work.flops.count(pipe) == 0 && !work.flops.empty())
+      return fmt::format("it cannot count {}, so its FLOPs would be a part of the work", pipe);
+  return "";
+}
+
+// What is known already, from a better source of the same kind, stays.
+void Merge(const Work& more, Work& known) {
+  if (known.flops.empty()) known.flops = more.flops;
+  known.bytes.insert(more.bytes.begin(), more.bytes.end());
+  if (!known.launches) known.launches = more.launches;
+  if (known.parts.empty()) known.parts = more.parts;
+}
+
+void Ask(const CounterSource& source, const CountRequest& request, Counting& counting) {
+  Counted counted;
+  try {
+    counted = source.count(request);
+  } catch (const std::exception& error) {
+    counting.said.push_back(fmt::format("{} failed: {}", source.name, error.what()));
+    return;
+  }
+  DropWhatIsNoCount(counted.work.flops);
+  DropWhatIsNoCount(counted.work.bytes);
+  if (const auto why = WhyFlopsArePartial(request, counted.work); !why.empty()) {
+    counted.work.flops.clear();
+    counted.doubts.push_back(why);
+  }
+  if (!counted.how.empty())
+    counting.said.push_back(fmt::format("{}: {}", Key(source.provenance), counted.how));
+  for (const auto& doubt : counted.doubts)
+    counting.said.push_back(fmt::format("{}: {}", source.name, doubt));
+  Merge(counted.work, counting.work[source.provenance]);
+}
+
+}  // namespace
+
+std::string_view Key(CounterChoice choice) { return kChoices.at(static_cast<size_t>(choice)); }
+
+std::optional<CounterChoice> CounterChoiceFromKey(std::string_view key) {
+  const auto* const found = std::find(kChoices.begin(), kChoices.end(), key);
+  if (found == kChoices.end()) return std::nullopt;
+  return static_cast<CounterChoice>(found - kChoices.begin());
+}
+
+Counting CountCall(CounterChoice choice, std::string_view device, const CountRequest& request,
+                   const std::vector<CounterSource>& sources) {
+  Counting counting;
+  for (const Provenance from : AllProvenances())
+    for (const CounterSource& source : sources) {
+      if (source.provenance != from || source.device != device || !Asked(choice, source)) continue;
+      const auto why = source.unavailable ? source.unavailable() : "";
+      if (why.empty())
+        Ask(source, request, counting);
+      else if (Names(choice, source))
+        counting.said.push_back(fmt::format("{}: {}", source.name, why));
+    }
+  std::erase_if(counting.work, [](const auto& item) { return item.second == Work{}; });
+  return counting;
+}
+
+std::string WhyUnavailable(CounterChoice choice, std::string_view device,
+                           const std::vector<CounterSource>& sources) {
+  if (choice == CounterChoice::kAuto || choice == CounterChoice::kOff ||
+      choice == CounterChoice::kModel)
+    return "";
+  for (const CounterSource& source : sources)
+    if (Names(choice, source) && source.device == device)
+      return source.unavailable ? source.unavailable() : "";
+  return fmt::format("this build has no source {} for the {}", Key(choice), device);
+}
+
+}  // namespace dlroof

@@ -1,0 +1,41 @@
+// The counter manager: asks the sources about one call, best first, and keeps of each quantity the
+// source that said it. A source that fails costs a sentence, never the run.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "counters/counter_source.h"
+#include "counters/work.h"
+
+namespace dlroof {
+
+// What --dlroof_counters asks for. kAuto: hardware counters where there are any, then the model of
+// the call's loops. kPerf, kSimulate, kCupti: that source, then the model. kModel: the model alone.
+// kOff: nothing is asked, what is known is the closed forms of the problem.
+enum class CounterChoice { kAuto, kModel, kPerf, kSimulate, kCupti, kOff };
+std::string_view Key(CounterChoice choice);  // "auto", "model", ...
+std::optional<CounterChoice> CounterChoiceFromKey(std::string_view key);
+
+struct Counting {
+  std::map<Provenance, Work> work;
+  // How each source counted, what lessens the trust in it, and why one that was asked said nothing:
+  // sentences for the record.
+  std::vector<std::string> said;
+};
+
+// Asks those of `sources` that `choice` means and that are for `device`. Kept is what is finite and
+// not negative. FLOPs of a source that cannot tell those of all the pipes in `request.pipes` are
+// dropped, with a sentence: they would be part of the work only.
+Counting CountCall(CounterChoice choice, std::string_view device, const CountRequest& request,
+                   const std::vector<CounterSource>& sources);
+
+// Why the source that was asked for by name cannot count on `device` here, or that there is none;
+// empty where it can, and for the choices that name none.
+std::string WhyUnavailable(CounterChoice choice, std::string_view device,
+                           const std::vector<CounterSource>& sources);
+
+}  // namespace dlroof

@@ -1,0 +1,18 @@
+// The counter source "model": bytes by cache level from the model of the call's loops, where its
+// benchmark brings one.
+#include "counters/counter_source.h"
+
+namespace dlroof {
+namespace {
+
+Counted Model(const CountRequest& request) {
+  Counted counted;
+  if (request.model) counted.work = request.model(counted.how);
+  return counted;
+}
+
+[[maybe_unused]] const bool registered =
+    RegisterCounterSource({"model", "cpu", Provenance::kModelled, {}, Model});
+
+}  // namespace
+}  // namespace dlroof

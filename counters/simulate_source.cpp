@@ -1,0 +1,193 @@
+// The counter source "simulate": the same benchmark once more in a child process under valgrind's
+// cache simulator, with this machine's cache geometry; what it found is kept on disk.
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <iostream>
+#include <nlohmann/json.hpp>
+#include <sstream>
+#include <stdexcept>
+
+#include "counters/cache_directory.h"
+#include "counters/cache_ways.h"
+#include "counters/callgrind.h"
+#include "counters/child_process.h"
+#include "counters/counter_source.h"
+#include "counters/cpu.h"
+
+namespace dlroof {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct Caches {
+  CacheGeometry l1, l2, l3;  // as simulated
+  CacheGeometry real_l3;
+};
+
+CacheGeometry GeometryOf(const Cpu& cpu, Level level) {
+  const auto caches = cpu.topology.cache_of_cpu.find(level);
+  if (caches == cpu.topology.cache_of_cpu.end() || cpu.allowed.empty()) return {};
+  const auto cache = caches->second.find(cpu.allowed.front());
+  if (cache == caches->second.end()) return {};
+  return {cache->second.bytes, CacheWays(level, cpu.allowed.front())};
+}
+
+Caches CachesHere() {
+  const Cpu cpu = ThisCpu();
+  Caches caches;
+  caches.real_l3 = GeometryOf(cpu, Level::kL3);
+  const auto l1 = GeometryOf(cpu, Level::kL1), l2 = GeometryOf(cpu, Level::kL2);
+  if (l1.bytes > 0) caches.l1 = Simulable(l1, 8);
+  if (l2.bytes > 0) caches.l2 = Simulable(l2, 16);
+  if (caches.real_l3.bytes > 0) caches.l3 = Simulable(caches.real_l3, 16);
+  return caches;
+}
+
+std::string WhyNot() {
+  if (!IsInPath("valgrind"))
+    return "valgrind is not installed, so no cache can be simulated (apt-get install valgrind)";
+  const Caches caches = CachesHere();
+  if (caches.l1.bytes == 0 || caches.l2.bytes == 0 || caches.l3.bytes == 0)
+    return "the system does not describe three levels of caches, so there is nothing to simulate";
+  return "";
+}
+
+// dlroof_bench itself, or the one beside a program that is not.
+std::string Program() {
+  const auto self = fs::read_symlink("/proc/self/exe");
+  for (const auto& candidate :
+       {self, self.parent_path() / "dlroof_bench", self.parent_path() / "../dlroof_bench"})
+    if (candidate.filename() == "dlroof_bench" && access(candidate.c_str(), X_OK) == 0)
+      return candidate.string();
+  throw std::runtime_error("there is no dlroof_bench beside " + self.string());
+}
+
+// A folder for callgrind's files that is gone with this object.
+class ScratchFolder {
+ public:
+  ScratchFolder() : path_((fs::temp_directory_path() / "dlroof-callgrind-XXXXXX").string()) {
+    if (mkdtemp(path_.data()) == nullptr)
+      throw std::runtime_error(path_ + ": cannot be made, and callgrind needs a folder");
+  }
+  ~ScratchFolder() {
+    std::error_code ignored;
+    fs::remove_all(path_, ignored);
+  }
+  ScratchFolder(const ScratchFolder&) = delete;
+  ScratchFolder& operator=(const ScratchFolder&) = delete;
+
+  std::string File(const char* name) const { return path_ + "/" + name; }
+
+ private:
+  std::string path_;
+};
+
+std::string LastLine(const std::string& text) {
+  const auto end = text.find_last_not_of('\n');
+  if (end == std::string::npos) return "it said nothing";
+  const auto begin = text.find_last_of('\n', end);
+  return text.substr(begin == std::string::npos ? 0 : begin + 1, end - begin);
+}
+
+struct Simulated {
+  CallgrindCounts counts;
+  std::string algorithm;
+};
+
+Simulated Simulate(const CountRequest& request, const CacheGeometry& first,
+                   const CacheGeometry& last) {
+  const ScratchFolder folder;
+  const auto file = folder.File("counts");
+  const auto ran = RunChild(CallgrindCommand(first, last, file,
+                                             {Program(), "--dlroof_simulated_call=" + request.name,
+                                              fmt::format("--dlroof_seed={}", request.seed)}),
+                            {{"OMP_NUM_THREADS", "1"}});
+  if (ran.exit_code != 0)
+    throw std::runtime_error(
+        fmt::format("the simulated program ended with {}: {}", ran.exit_code, LastLine(ran.err)));
+  // The mark's counts are the first part; what follows it is the rest of the program.
+  std::ifstream counts(file + ".1", std::ios::binary);
+  std::ostringstream text;
+  text << counts.rdbuf();
+  const auto answer = nlohmann::json::parse(ran.out, nullptr, false);
+  return {ParseCallgrind(text.str()), answer.is_object() ? answer.value("algorithm", "") : ""};
+}
+
+// Everything that decides the counts.
+std::string KeyText(const CountRequest& request, const Caches& caches) {
+  constexpr int kVersion = 1;  // of what the marked program does and of this file
+  return fmt::format("{} | {} | {} | {} | {} | seed {} | {}", request.name, request.made_by,
+                     Text(caches.l1), Text(caches.l2), Text(caches.l3), request.seed, kVersion);
+}
+
+// FNV-1a; the whole key is in the file too.
+fs::path KeptIn(const fs::path& directory, const std::string& key) {
+  std::uint64_t hash = 14695981039346656037ULL;
+  for (const char c : key) hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211ULL;
+  return directory / fmt::format("simulated-{:016x}.json", hash);
+}
+
+nlohmann::json ReadKept(const fs::path& path, const std::string& key) {
+  std::ifstream file(path);
+  const auto kept = nlohmann::json::parse(file, nullptr, false);
+  const bool whole = kept.is_object() && kept.value("key", "") == key && kept.contains("l2") &&
+                     kept.contains("l3") && kept.contains("dram");
+  return whole ? kept : nlohmann::json();
+}
+
+// A cache that cannot be written costs time the next time, no more.
+void Keep(const fs::path& path, const nlohmann::json& found) {
+  std::error_code ignored;
+  fs::create_directories(path.parent_path(), ignored);
+  const auto beside = path.string() + fmt::format(".{}", getpid());
+  std::ofstream(beside) << found.dump(1) << '\n';
+  fs::rename(beside, path, ignored);
+}
+
+nlohmann::json Found(const CountRequest& request, const Caches& caches, const std::string& key) {
+  std::cerr << fmt::format("simulating {} (1 of 2: L1 and L2)\n", request.name);
+  const auto with_l2 = Simulate(request, caches.l1, caches.l2);
+  std::cerr << fmt::format("simulating {} (2 of 2: L3)\n", request.name);
+  const auto with_l3 = Simulate(request, caches.l1, caches.l3);
+  nlohmann::json found = {{"key", key}, {"algorithm", with_l2.algorithm}};
+  for (const auto& [level, bytes] :
+       WorkOfRuns(with_l2.counts, with_l3.counts, caches.l1.line).bytes)
+    found[std::string(Key(level))] = bytes;
+  return found;
+}
+
+Counted Count(const CountRequest& request) {
+  const Caches caches = CachesHere();
+  const auto key = KeyText(request, caches);
+  const auto directory = CacheDirectory();
+  auto found = directory ? ReadKept(KeptIn(*directory, key), key) : nlohmann::json();
+  const bool kept = !found.is_null();
+  if (!kept) {
+    found = Found(request, caches, key);
+    if (directory) Keep(KeptIn(*directory, key), found);
+  }
+  Counted counted;
+  for (const Level level : {Level::kL2, Level::kL3, Level::kDram})
+    counted.work.bytes[level] = found.at(std::string(Key(level))).get<double>();
+  counted.passes = kept ? 0 : 2;
+  counted.how = fmt::format(
+      "callgrind on {} (valgrind has no AVX-512: at most the AVX2 path), L1 {}, L2 {}, L3 {}; "
+      "lines fetched, no write-backs, no prefetch",
+      found.value("algorithm", "?"), Text(caches.l1), Text(caches.l2), Text(caches.l3));
+  if (caches.l3.bytes != caches.real_l3.bytes)
+    counted.doubts.push_back(
+        fmt::format("the L3 of {} is simulated as {}", Text(caches.real_l3), Text(caches.l3)));
+  if (request.threads > 1)
+    counted.doubts.push_back(
+        fmt::format("simulated with one thread, the timed call has {}", request.threads));
+  return counted;
+}
+
+[[maybe_unused]] const bool registered =
+    RegisterCounterSource({"simulate", "cpu", Provenance::kSimulated, WhyNot, Count});
+
+}  // namespace
+}  // namespace dlroof

@@ -1,0 +1,102 @@
+#include "counters/counter_manager.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <stdexcept>
+
+namespace dlroof {
+namespace {
+
+using testing::Contains;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+CounterSource Source(const std::string& name, Provenance from, Work work) {
+  return {name, "cpu", from, {}, [work, name](const CountRequest&) {
+            Counted counted;
+            counted.work = work;
+            counted.how = "how " + name + " does it";
+            return counted;
+          }};
+}
+
+std::vector<CounterSource> Ladder() {
+  return {Source("model", Provenance::kModelled, {.bytes = {{Level::kL2, 30}, {Level::kL3, 3}}}),
+          Source("simulate", Provenance::kSimulated, {.bytes = {{Level::kL2, 20}}}),
+          Source("perf", Provenance::kMeasured,
+                 {.flops = {{"fp32.vector", 7}}, .bytes = {{Level::kL2, 10}}})};
+}
+
+CountRequest OnPipes(std::vector<std::string> pipes) {
+  CountRequest request;
+  request.pipes = std::move(pipes);
+  return request;
+}
+
+TEST(CounterChoice, KeysAndChoicesAreInverse) {
+  for (const char* key : {"auto", "model", "perf", "simulate", "cupti", "off"})
+    EXPECT_EQ(Key(CounterChoiceFromKey(key).value()), key);
+  EXPECT_FALSE(CounterChoiceFromKey("papi"));
+}
+
+TEST(CountCall, AutoAsksHardwareAndModelButNotTheSlowSimulation) {
+  const auto counting = CountCall(CounterChoice::kAuto, "cpu", OnPipes({"fp32.vector"}), Ladder());
+  ASSERT_EQ(counting.work.size(), 2);
+  EXPECT_EQ(counting.work.at(Provenance::kMeasured).flops.at("fp32.vector"), 7);
+  EXPECT_EQ(counting.work.at(Provenance::kModelled).bytes.at(Level::kL3), 3);
+  EXPECT_THAT(counting.said,
+              ElementsAre("measured: how perf does it", "modelled: how model does it"));
+}
+
+TEST(CountCall, EachChoiceAsksItsSource) {
+  const auto request = OnPipes({"fp32.vector"});
+  EXPECT_THAT(CountCall(CounterChoice::kOff, "cpu", request, Ladder()).work, IsEmpty());
+  EXPECT_EQ(CountCall(CounterChoice::kModel, "cpu", request, Ladder()).work.size(), 1);
+  const auto simulated = CountCall(CounterChoice::kSimulate, "cpu", request, Ladder());
+  EXPECT_EQ(simulated.work.at(Provenance::kSimulated).bytes.at(Level::kL2), 20);
+  EXPECT_EQ(simulated.work.count(Provenance::kMeasured), 0);
+  EXPECT_THAT(CountCall(CounterChoice::kAuto, "gpu", request, Ladder()).work, IsEmpty());
+}
+
+TEST(CountCall, ASourceThatFailsCostsASentence) {
+  auto sources = Ladder();
+  sources[2].count = [](const CountRequest&) -> Counted { throw std::runtime_error("no luck"); };
+  const auto counting = CountCall(CounterChoice::kAuto, "cpu", {}, sources);
+  EXPECT_THAT(counting.said, Contains("perf failed: no luck"));
+  EXPECT_EQ(counting.work.at(Provenance::kModelled).bytes.at(Level::kL2), 30);
+}
+
+TEST(CountCall, UnavailableIsSaidOnlyOfTheSourceThatWasNamed) {
+  auto sources = Ladder();
+  sources[2].unavailable = [] { return std::string("the kernel sees no PMU"); };
+  EXPECT_THAT(CountCall(CounterChoice::kAuto, "cpu", {}, sources).said,
+              ElementsAre("modelled: how model does it"));
+  EXPECT_THAT(CountCall(CounterChoice::kPerf, "cpu", {}, sources).said,
+              Contains("perf: the kernel sees no PMU"));
+  EXPECT_EQ(WhyUnavailable(CounterChoice::kPerf, "cpu", sources), "the kernel sees no PMU");
+  EXPECT_EQ(WhyUnavailable(CounterChoice::kAuto, "cpu", sources), "");
+  EXPECT_THAT(WhyUnavailable(CounterChoice::kCupti, "cpu", sources), HasSubstr("cupti"));
+}
+
+TEST(CountCall, PartOfTheFlopsIsNotTakenForAll) {
+  const auto counting =
+      CountCall(CounterChoice::kPerf, "cpu", OnPipes({"int8.vector", "fp32.vector"}), Ladder());
+  EXPECT_THAT(counting.work.at(Provenance::kMeasured).flops, IsEmpty());
+  EXPECT_EQ(counting.work.at(Provenance::kMeasured).bytes.at(Level::kL2), 10);
+  EXPECT_THAT(counting.said, Contains(HasSubstr("cannot count int8.vector")));
+}
+
+TEST(CountCall, WhatIsNoCountIsDropped) {
+  auto sources = Ladder();
+  sources[0] = Source("model", Provenance::kModelled,
+                      {.bytes = {{Level::kL1, NAN}, {Level::kL2, -1}, {Level::kL3, 0}}});
+  const auto counting = CountCall(CounterChoice::kModel, "cpu", {}, sources);
+  EXPECT_THAT(counting.work.at(Provenance::kModelled).bytes,
+              ElementsAre(testing::Pair(Level::kL3, 0)));
+}
+
+}  // namespace
+}  // namespace dlroof
