@@ -13,6 +13,7 @@ void AddMachineCommand(CLI::App& program, int& exit_code);
 void AddReportCommand(CLI::App& program, int& exit_code);
 void AddCompareCommand(CLI::App& program, int& exit_code);
 void AddModelCommand(CLI::App& program, int& exit_code);
+void AddImportCommand(CLI::App& program, int& exit_code);
 void AddDoctorCommand(CLI::App& program, int& exit_code);
 
 }  // namespace dlroof

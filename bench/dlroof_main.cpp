@@ -28,6 +28,7 @@ int Run(int argc, char** argv) {
   AddReportCommand(program, exit_code);
   AddCompareCommand(program, exit_code);
   AddModelCommand(program, exit_code);
+  AddImportCommand(program, exit_code);
   AddDoctorCommand(program, exit_code);
   try {
     program.parse(argc, argv);

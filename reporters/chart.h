@@ -92,6 +92,9 @@ struct TimeMark {
   std::pair<double, double> complexity;
   std::optional<std::pair<double, double>> point;
   std::optional<double> overhead_seconds;  // [s]
+  // [s] where the times of its pipes, each at its own ceiling, add up to: one pipe, two, all. Empty
+  // where that is compute_seconds alone.
+  std::vector<double> pipes_until;
 };
 std::vector<TimeMark> TimeMarks(const nlohmann::json& run_file, const RoofSet& roofs, Level level);
 
