@@ -6,6 +6,7 @@
 
 #include "reporters/advice_rules.h"
 #include "reporters/chart.h"
+#include "reporters/units.h"
 
 namespace dlroof {
 namespace {
@@ -58,9 +59,8 @@ constexpr std::size_t kMostClauses = 2;  // of evidence in one sentence
 std::string BoundClause(const TimePoint& time) {
   if (time.bound == Bound::kOverhead)
     return fmt::format(
-        "Bound by the cost of starting it ({:.2g} us, its arithmetic and traffic "
-        "take less at the roof)",
-        *time.overhead_seconds * 1e6);
+        "Bound by the cost of starting it ({}; at the roof its arithmetic and traffic take less)",
+        WithPrefix(*time.overhead_seconds, "s"));
   const auto roof = time.bound == Bound::kMemory
                         ? fmt::format("{} bandwidth", LevelName(Key(*time.bound_level)))
                         : std::string("arithmetic");

@@ -95,18 +95,6 @@ std::string SeriesOf(const json& record) {
   return Text(record, "op") + " " + direction + " " + Text(record, "type");
 }
 
-std::vector<double> PipesUntil(const json& time) {
-  std::vector<double> until;
-  const auto& pipes = Member(time, "pipe_seconds");
-  if (!pipes.is_object()) return until;
-  double sum = 0;
-  for (const auto& [pipe, seconds] : pipes.items()) {
-    sum += Positive(pipes, pipe.c_str()).value_or(0);
-    if (sum > 0) until.push_back(sum);
-  }
-  return until;
-}
-
 std::optional<std::pair<double, double>> Coordinates(const json& time, Level level) {
   const auto x = Positive(Member(time, "memory_seconds"), std::string(Key(level)).c_str());
   const auto y = Positive(time, "compute_seconds");
@@ -228,6 +216,18 @@ std::vector<ClassicMark> ClassicMarks(const json& run_file, const RoofSet& roofs
                      RateInterval(records[i], *rate)});
   }
   return marks;
+}
+
+std::vector<double> PipesUntil(const json& time) {
+  std::vector<double> until;
+  const auto& pipes = Member(time, "pipe_seconds");
+  if (!pipes.is_object()) return until;
+  double sum = 0;
+  for (const auto& [pipe, seconds] : pipes.items()) {
+    sum += Positive(pipes, pipe.c_str()).value_or(0);
+    if (sum > 0) until.push_back(sum);
+  }
+  return until;
 }
 
 std::vector<TimeMark> TimeMarks(const json& run_file, const RoofSet& roofs, Level level) {

@@ -98,6 +98,9 @@ struct TimeMark {
 };
 std::vector<TimeMark> TimeMarks(const nlohmann::json& run_file, const RoofSet& roofs, Level level);
 
+// [s] of a record's "time": its pipe_seconds added up, one pipe, two, all.
+std::vector<double> PipesUntil(const nlohmann::json& time);
+
 // 95 % interval of FLOP/s from that of the time: FLOPs are constant, so it is flops_per_second x
 // median / {upper, lower}. Absent where the record has no interval.
 std::optional<std::pair<double, double>> RateInterval(const nlohmann::json& record,

@@ -47,8 +47,11 @@ json RoofSetJson(const json& run_file, const RoofSet& roofs) {
   return result;
 }
 
-// Lengths of the error bars beside what they belong to, for the page computes nothing.
+// Lengths of the error bars, and where the times of pipes add up to, beside what they belong to:
+// the page computes nothing.
 json WithErrorBars(json record) {
+  if (auto until = PipesUntil(Member(record, "time")); !until.empty())
+    record["time"]["pipes_until"] = std::move(until);
   const json placed = Member(record, "classic");
   if (!placed.is_array()) return record;
   for (std::size_t i = 0; i < placed.size(); ++i) {
