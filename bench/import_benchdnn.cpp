@@ -19,6 +19,7 @@ constexpr std::string_view kTemplate = "Output template: ";
 constexpr std::string_view kDefault =
     "perf,%engine%,%impl%,%name%,%prb%,%Gops%,%+ctime%,%-time%,%-Gflops%,%0time%,%0Gflops%";
 constexpr std::string_view kPerf = "perf,";
+constexpr double kMostGigaops = 1e15;  // above it the number is none
 
 // A field of a line and the column of its first character.
 struct Field {
@@ -113,7 +114,7 @@ Work WorkOf(const Record& record, std::optional<double> gigaops) {
     work = Conv2dWork(ReadConv2dCase(ParseBenchmarkName(record.name), EveryConv2d()), pipe);
   work.flops.clear();
   work.parts.clear();
-  if (gigaops && *gigaops > 0) work.flops[pipe] = *gigaops * 1e9;
+  if (gigaops && *gigaops > 0 && *gigaops <= kMostGigaops) work.flops[pipe] = *gigaops * 1e9;
   work.launches = 1;
   return work;
 }
@@ -123,7 +124,7 @@ Record RecordOf(const PerfLine& line, const std::string& place, std::string& rea
   if (!problem || problem->text.empty()) throw BadInput(place + ": expected a problem (%prb%)");
   auto milliseconds = line.Number("%0time%");
   if (!milliseconds) milliseconds = line.Number("%-time%");
-  if (!milliseconds || *milliseconds <= 0)
+  if (!milliseconds || !IsRunTime(*milliseconds * 1e-3))
     throw BadInput(place + ": expected a time above 0 (%0time% or %-time%)");
   Record record;
   const bool cpu = !line.Find("%engine%") || line.Find("%engine%")->text == "cpu";

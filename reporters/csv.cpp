@@ -12,6 +12,8 @@
 namespace dlroof {
 namespace {
 
+constexpr double kLargest = 1e30;  // quotients and products of such numbers are numbers, too
+
 // Walks over the text and knows line and column [character of UTF-8].
 class CsvText {
  public:
@@ -105,7 +107,7 @@ std::optional<double> CsvNumber(const CsvField& field, const std::string& where)
   double value = 0;
   const char* end = field.text.data() + field.text.size();
   const auto [stop, error] = std::from_chars(field.text.data(), end, value);
-  if (error != std::errc() || stop != end || !std::isfinite(value))
+  if (error != std::errc() || stop != end || !(std::abs(value) <= kLargest))
     throw BadInput(fmt::format("{}: expected a number, got '{}'", PlaceOf(field, where),
                                Printable(field.text.substr(0, 40))));
   return value;

@@ -23,7 +23,8 @@ std::vector<CsvRow> ReadCsv(std::string_view text, const std::string& where);
 // "FILE:3: column 17", the start of every message about a field.
 std::string PlaceOf(const CsvField& field, const std::string& where);
 
-// A finite number that fills the field; absent where it is empty. Throws BadInput otherwise.
+// A number of at most 1e30 that fills the field; absent where it is empty. Throws BadInput
+// otherwise.
 std::optional<double> CsvNumber(const CsvField& field, const std::string& where);
 
 }  // namespace dlroof

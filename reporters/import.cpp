@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "reporters/terminal.h"
 
 namespace dlroof {
@@ -22,6 +24,8 @@ constexpr std::size_t kNamedColumns = 5;
 }  // namespace
 
 std::span<const ImportFormat> ImportFormats() { return kFormats; }
+
+bool IsRunTime(double seconds) { return seconds >= 1e-12 && seconds <= 1e12; }
 
 std::string UnknownColumns(const std::vector<std::string>& columns, const std::string& where) {
   if (columns.empty()) return "";

@@ -95,7 +95,7 @@ void AddMeasurement(const Measurement& row, const CsvRow& at, const std::string&
                     std::map<std::string, std::size_t>& found, Imported& imported) {
   if (row.name.empty())
     throw BadInput(fmt::format("{}: expected a name", PlaceOf(at.front(), where)));
-  if (!row.seconds || *row.seconds <= 0)
+  if (!row.seconds || !IsRunTime(*row.seconds))
     throw BadInput(fmt::format("{}: '{}' needs a time above 0 in 'seconds'",
                                PlaceOf(at.front(), where), Printable(row.name)));
   if (row.threads && (*row.threads < 1 || *row.threads > kMostThreads))

@@ -40,7 +40,7 @@ void EachRate(const JsonReader& part, const auto& put) {
     if (!pair.is_array() || pair.size() != 2 || !pair[0].is_string() || !pair[1].is_number())
       throw BadInput(at + ": expected [name, rate]");
     const double rate = pair[1].get<double>() * 1e9;
-    if (!(rate > 0) || rate > 1e30) throw BadInput(at + ": expected a rate above 0");
+    if (!(rate >= 1) || rate > 1e30) throw BadInput(at + ": expected a rate above 0");
     put(pair[0].get<std::string>(), rate);
   }
 }

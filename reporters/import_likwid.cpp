@@ -90,7 +90,7 @@ Record RecordOf(const MetricTable& table, const std::string& where) {
   record.name = table.name.empty() ? table.group : table.name;
   if (record.name.empty()) record.name = "likwid";
   const auto* runtimes = Find(table, kRuntime);
-  if (runtimes == nullptr || *std::max_element(runtimes->begin(), runtimes->end()) <= 0)
+  if (runtimes == nullptr || !IsRunTime(*std::max_element(runtimes->begin(), runtimes->end())))
     throw BadInput(fmt::format("{}:{}: this table has no row '{}' with a time above 0", where,
                                table.line, kRuntime));
   record.repetitions.push_back(

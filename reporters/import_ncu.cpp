@@ -207,7 +207,7 @@ void AddLaunch(const Launch& launch, Kernel& kernel) {
   AddCommon(work.bytes, first, kernel.work.bytes);
   kernel.tensor_unknown = kernel.tensor_unknown || work.tensor_unknown;
   const auto seconds = LaunchSeconds(launch.values);
-  kernel.timed = kernel.timed && seconds.has_value();
+  kernel.timed = kernel.timed && seconds && IsRunTime(*seconds);
   kernel.seconds += seconds.value_or(0);
   kernel.launches += 1;
 }

@@ -15,6 +15,7 @@ namespace {
 using nlohmann::json;
 
 constexpr std::string_view kTime = "nv/cold/time/gpu/mean";
+constexpr double kMostBytesPerSecond = 1e18;  // above it the number is none
 constexpr std::string_view kBandwidth = "nv/cold/bw/global/bytes_per_second";
 
 // The member "value" of a summary's or axis' data, as a number; absent where it is a text of
@@ -62,6 +63,7 @@ std::string NameOf(const std::string& benchmark, const JsonReader& state) {
 Record RecordOf(const std::string& benchmark, const JsonReader& state) {
   Record record;
   record.name = NameOf(benchmark, state);
+  if (record.name.empty()) throw BadInput(state.where() + ": expected the benchmark's name");
   if (state.Has("is_skipped") && state.Flag("is_skipped")) {
     record.status = Status::kUnsupported;
     record.reason = state.TextOr("skip_reason", "skipped without a reason");
@@ -72,12 +74,13 @@ Record RecordOf(const std::string& benchmark, const JsonReader& state) {
     record.reason = fmt::format("no time: no summary {}", kTime);
     return record;
   }
-  if (*seconds <= 0)
+  if (!IsRunTime(*seconds))
     throw BadInput(fmt::format("{}: {}: expected a time above 0", state.where(), kTime));
   record.repetitions.push_back({.seconds = *seconds, .iterations = 1});
   Work& work = record.work[Provenance::kModelled];
   work.launches = 1;
-  if (const auto rate = Summary(state, kBandwidth); rate && *rate > 0)
+  if (const auto rate = Summary(state, kBandwidth);
+      rate && *rate > 0 && *rate <= kMostBytesPerSecond)
     work.bytes[Level::kDram] = *rate * *seconds;
   return record;
 }
