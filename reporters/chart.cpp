@@ -151,12 +151,25 @@ std::optional<std::size_t> MainRoofSet(const json& run_file, const std::vector<R
   return main;
 }
 
+namespace {
+
+// The pipe has a time at its own ceiling while another one judges its FLOPs.
+bool Judges(const json& record, const std::string& pipe) {
+  const auto& time = Member(record, "time");
+  const auto row = Text(Member(time, "compute_roofs"), pipe.c_str());
+  return Positive(Member(time, "pipe_seconds"), pipe.c_str()) && !row.starts_with(pipe);
+}
+
+}  // namespace
+
 std::set<std::string> PipesInUse(const json& run_file, const RoofSet& roofs) {
   std::set<std::string> used, drawn;
   for (const auto& record : Records(run_file)) {
     if (!BelongsTo(record, roofs) || !Member(record, "classic").is_array()) continue;
     for (const auto& work : Member(record, "work"))
       for (const auto& [pipe, flops] : Member(work, "flops").items()) {
+        if (flops == 0) continue;
+        if (Judges(record, pipe)) used.insert(pipe);
         const auto row = Text(Member(Member(record, "time"), "compute_roofs"), pipe.c_str());
         used.insert(row.empty() ? pipe : row);
       }

@@ -59,18 +59,18 @@ std::map<std::string, Style> Styles(const std::set<std::string>& series) {
 
 // A series' marks as gnuplot draws them, a data block each for the modelled and the measured.
 void AddMarks(const std::string& block, const std::vector<Point>& points, const Style& style,
-              bool measured, const std::string& title, Plot& plot) {
+              bool measured, const std::string& title, double size, Plot& plot) {
   if (points.empty()) return;
   plot.blocks += Block(block, {points});
   plot.elements.push_back(
-      fmt::format("${} with points pt {} ps 0.8 lw 1.4 lc rgb '{}' {}", block,
-                  style.hollow + (measured ? 1 : 0), style.colour,
+      fmt::format("${} with points pt {} ps {} lw 1.4 lc rgb '{}' {}", block,
+                  style.hollow + (measured ? 1 : 0), size, style.colour,
                   title.empty() ? "notitle" : "title " + GnuplotText(title) + " noenhanced"));
 }
 
 template <typename Mark, typename Where>
 void AddSeries(const std::string& prefix, const std::vector<Mark>& marks, const Figure& figure,
-               bool titled, Where where, Plot& plot) {
+               bool titled, Where where, Plot& plot, double size = 0.8) {
   std::set<std::string> series;
   for (const auto& mark : figure.classic) series.insert(mark.series);
   const auto styles = Styles(series);
@@ -83,7 +83,7 @@ void AddSeries(const std::string& prefix, const std::vector<Mark>& marks, const 
         if (mark.series == name && mark.measured == measured)
           if (const std::optional<Point> point = where(mark)) points.push_back(*point);
       AddMarks(fmt::format("{}{}_{}", prefix, index, measured ? 1 : 0), points, style, measured,
-               named ? "" : name, plot);
+               named ? "" : name, size, plot);
       named = named || !points.empty();
     }
     ++index;
@@ -259,6 +259,10 @@ void AddTimeMarks(const Figure& figure, Plot& plot) {
   plot.blocks += Block("gaps", gaps);
   plot.elements.emplace_back("$gaps with lines lc rgb '#8b96a5' lw 1 notitle");
   plot.elements.emplace_back("$gaps every ::0::0 with points pt 7 ps 0.3 lc rgb '#5b6675' notitle");
+  if (figure.all_levels)
+    AddSeries(
+        "roof", figure.time, figure, false,
+        [](const TimeMark& m) { return std::optional<Point>(m.complexity); }, plot, 0.4);
   AddPipeCrosses(figure, plot);
   AddMoves("timemoves", figure.time_moves, plot);
   const auto where = [](const TimeMark& m) { return m.point; };

@@ -54,7 +54,8 @@ std::set<double> Overheads(const Figure& figure) {
   return overheads;
 }
 
-constexpr double kFar = 1e-18;  // [s] outside every chart
+constexpr double kFar = 1e-18;      // [s] outside every chart
+constexpr double kMostDecades = 3;  // from 10 FLOP/byte that a guide's label may be
 
 // Lines of equal intensity are parallel to the machine balance. With one compute roof each has its
 // FLOP/byte; with several only the ratio of the times is the same along it.
@@ -72,7 +73,9 @@ void AddIntensities(const Figure& figure, const Panel& panel, Plot& plot, std::s
     lines.push_back({{kFar, kFar * ratio}, {1 / kFar, ratio / kFar}});
     const double x = std::min(panel.right, panel.top - std::log10(ratio)) - 0.02;
     const double y = x + std::log10(ratio);
-    if (!known || y < panel.bottom + 0.3 || x < panel.left + 0.3) continue;
+    if (!known || std::abs(power - 1) > kMostDecades || y < panel.bottom + 0.3 ||
+        x < panel.left + 0.3)
+      continue;
     labels += Label(ThreeDigits(std::pow(10, power)) + " FLOP/byte", x, y,
                     "right rotate by 45 offset 0,-0.3 textcolor rgb '#8b96a5'");
   }
@@ -114,11 +117,10 @@ std::string WorkAxes(const Figure& figure, const Panel& panel) {
   };
   for (const Roof& slanted : figure.roofs.bytes)
     if (slanted.key == Key(figure.level) && !figure.all_levels)
-      axis("x2", panel.left, panel.right, slanted.per_second,
-           LevelName(slanted.key) + " bytes [B]");
+      axis("x2", panel.left, panel.right, slanted.per_second, LevelName(slanted.key) + " bytes");
   if (figure.one_flat)
     axis("y2", panel.bottom, panel.top, figure.one_flat->per_second,
-         "work of " + figure.one_flat->key + " [FLOP]");
+         "FLOPs at the " + figure.one_flat->key + " roof");
   return text + "set border 15\n";
 }
 
@@ -134,7 +136,7 @@ std::string TimeScript(const Figure& figure) {
              "set title 'Time-based roofline'\nset xlabel '{} time [s]'\nset ylabel "
              "'compute time [s]'\n",
              figure.all_levels ? "memory" : LevelName(Key(figure.level))) +
-         "set label 'compute bound' at graph 0.04,0.95 textcolor rgb '#8b96a5' font ',9'\n"
+         "set label 'compute bound' at graph 0.3,0.95 textcolor rgb '#8b96a5' font ',9'\n"
          "set label 'bandwidth bound' at graph 0.96,0.05 right textcolor rgb '#8b96a5' font "
          "',9'\n" +
          Joined(plot);

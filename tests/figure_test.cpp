@@ -147,8 +147,8 @@ TEST(FigureScript, ArrowsLeadFromTheOlderFileToThisOne) {
 
 TEST(FigureScript, SecondsAreBytesAndFlopsOnTheOtherAxes) {
   const auto one = FigureScript(MakeFigure(SweptRun()), "svg");
-  EXPECT_THAT(one, HasSubstr("set x2label 'DRAM bytes [B]'"));
-  EXPECT_THAT(one, HasSubstr("set y2label 'work of fp32.vector [FLOP]'"));
+  EXPECT_THAT(one, HasSubstr("set x2label 'DRAM bytes'"));
+  EXPECT_THAT(one, HasSubstr("set y2label 'FLOPs at the fp32.vector roof'"));
   EXPECT_THAT(one, HasSubstr("'10.0 FLOP/byte'"));
   // Several compute roofs: seconds are FLOPs of none of them.
   EXPECT_THAT(FigureScript(MakeFigure(SmallRun()), "svg"), Not(HasSubstr("y2label")));

@@ -262,7 +262,7 @@ TEST(PageInABrowser, TheTimeChartHasItsOtherAxesAndGuides) {
   const auto page = Render(run);
   EXPECT_EQ(page.console, "");
   const auto shown = WithoutScripts(page.document);
-  for (const char* text : {"DRAM bytes [B]", "work of fp32.vector [FLOP]", " FLOP/byte</text>",
+  for (const char* text : {"DRAM bytes [B]", "FLOPs at the fp32.vector roof", " FLOP/byte</text>",
                            "&lt;b&gt;fw", ">2 of 5<", ">6 of 8<", ">75.0 %<", ">25.0 %<"})
     EXPECT_THAT(shown, HasSubstr(text));
 }

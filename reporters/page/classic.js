@@ -116,7 +116,7 @@ dlroof.drawClassic = (shown) => {
     const colours = dlroof.palette();
     const lines = dlroof.classicRoofs(roofs, colours);
     const moves = dlroof.moveArrows(points, dlroof.classicBefore, colours);
-    const joints = [...dlroof.measuredRidgeTraces(roofs, colours), ...dlroof.levelTraces(points, colours), ...dlroof.sweepTraces(points), ...moves.traces];
+    const joints = [...dlroof.measuredRidgeTraces(roofs, colours), ...dlroof.levelTraces(points, colours), ...dlroof.parameterTraces(points), ...moves.traces];
     return { arrows: moves.arrows, traces: dlroof.classicTraces(points, lines, ridges, joints, colours), labels: dlroof.classicLabels(plane, lines, ridges, colours), marks: points.map((p) => [p.index, [p.entry.intensity, p.entry.flops_per_second]]),
       layout: dlroof.layout('intensity [FLOP/byte]', 'performance [FLOP/s]', plane, 3) };
   });

@@ -72,7 +72,7 @@ dlroof.fillFilters = () => {
   dlroof.fillSelect('filter-level', [...levels.map((level) => [level, dlroof.levelName(level)]), ...(levels.length > 1 ? [['all', 'all levels']] : [])]);
   const pipes = [...new Set(dlroof.records.flatMap(dlroof.pipesOf))].sort();
   dlroof.fillSelect('filter-pipe', pipes.length > 1 ? [['', 'all'], ...pipes.map((pipe) => [pipe, pipe])] : []);
-  dlroof.fillSelect('filter-sweep', dlroof.sweeps.length > 0 ? [['', 'none'], ...dlroof.sweeps.map((sweep) => [sweep.name, sweep.name])] : []);
+  dlroof.fillSelect('filter-sweep', dlroof.parameters.length > 0 ? [['', 'none'], ...dlroof.parameters.map((sweep) => [sweep.name, sweep.name])] : []);
   dlroof.fillSelect('filter-roofs', dlroof.roofs.map((roofs, index) => [String(index), dlroof.roofsName(roofs)]));
 };
 

@@ -25,7 +25,7 @@ dlroof.colour = (record) => {
 dlroof.levelSeries = { l1: 0, l2: 1, l3: 3, dram: 2, host: 6 };
 dlroof.byLevels = () => dlroof.currentLevels().length > 1;
 dlroof.markColour = (record, level) => (dlroof.byLevels() ? dlroof.palette().series[dlroof.levelSeries[level]] : dlroof.colour(record));
-dlroof.symbol = (record, measured) => (dlroof.symbols[record.type] || 'cross') + (measured ? '' : '-open');
+dlroof.symbol = (record, measured) => (dlroof.symbols[record.type] || (dlroof.text(record.type) === '' ? 'circle' : 'cross')) + (measured ? '' : '-open');
 dlroof.isMeasured = (entry) => entry !== undefined && entry.flops_from === 'measured' && entry.bytes_from === 'measured';
 
 // The chart's plane: ranges are powers of ten, [px] from its upper left corner.

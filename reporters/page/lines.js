@@ -1,10 +1,10 @@
 'use strict';
 // What joins points: the lines of a sweep, a record's levels, arrows from an older run file to this one.
-dlroof.sweeps = dlroof.list(dlroof.content.sweeps).map(dlroof.map);
+dlroof.parameters = dlroof.list(dlroof.content.sweeps).map(dlroof.map);
 dlroof.before = dlroof.map(dlroof.content.before);
 dlroof.mostArrows = 400;  // above it plain lines
 
-dlroof.currentSweep = () => dlroof.sweeps.find((sweep) => sweep.name === dlroof.state.sweep);
+dlroof.currentSweep = () => dlroof.parameters.find((sweep) => sweep.name === dlroof.state.sweep);
 
 // Records on a line of the sweep drawn now; undefined where there is none.
 dlroof.sweptRecords = () => {
@@ -16,7 +16,7 @@ dlroof.joint = (lines, colour, width) => ({ type: 'scatter', mode: 'lines', x: l
   hoverinfo: 'skip', line: { color: colour, width } });
 
 // `points`: { index, level, place }. A line per series through its points of each level, in the order of the parameter.
-dlroof.sweepTraces = (points) => {
+dlroof.parameterTraces = (points) => {
   const sweep = dlroof.currentSweep();
   if (sweep === undefined) return [];
   const places = new Map(points.map((p) => [`${p.index} ${p.level}`, p]));

@@ -77,7 +77,7 @@ dlroof.workAxes = (layout, plane, points) => {
     traces.push({ ...hidden, xaxis: 'x2' });
   }
   if (flat) {
-    side('yaxis2', 'right', shifted(plane.y, flat.per_second), `work of ${flat.key} [FLOP]`);
+    side('yaxis2', 'right', shifted(plane.y, flat.per_second), `FLOPs at the ${flat.key} roof`);
     traces.push({ ...hidden, yaxis: 'y2' });
   }
   return traces;
@@ -86,7 +86,7 @@ dlroof.workAxes = (layout, plane, points) => {
 // Where the times of its pipes, each at its own ceiling, add up to, on the record's diagonal.
 dlroof.pipeCrosses = (points, colours) => {
   const crosses = points.length > 300 ? [] : points.flatMap((p) => dlroof.list(p.record.time.pipes_until).map((seconds) => [seconds * p.complexity[0] / p.complexity[1], seconds]));
-  return { type: 'scatter', mode: 'markers', x: crosses.map((p) => p[0]), y: crosses.map((p) => p[1]), hoverinfo: 'skip', marker: { symbol: 'line-nw-open', size: 8, line: { width: 1.6 }, color: colours.ink } };
+  return { type: 'scatter', mode: 'markers', x: crosses.map((p) => p[0]), y: crosses.map((p) => p[1]), hoverinfo: 'skip', marker: { symbol: 'line-nw-open', size: 5, line: { width: 1 }, color: colours.soft } };
 };
 
 dlroof.timeFar = [1e-18, 1e9];  // [s] outside every chart, so that guides cross it whole
@@ -171,7 +171,7 @@ dlroof.drawTime = (shown) => {
   dlroof.draw(element, dlroof.timeRanges(element, points, boxes), (plane) => {
     const colours = dlroof.palette();
     const moves = dlroof.moveArrows(points.filter((p) => p.point), dlroof.timeBefore, colours);
-    const traces = [...dlroof.timeGuides(plane, points, colours), ...dlroof.sweepTraces(points.filter((p) => p.point)), ...moves.traces, ...dlroof.timeTraces(points, colours), dlroof.pipeCrosses(points, colours)];
+    const traces = [...dlroof.timeGuides(plane, points, colours), ...dlroof.parameterTraces(points.filter((p) => p.point)), ...moves.traces, ...dlroof.timeTraces(points, colours), dlroof.pipeCrosses(points, colours)];
     const layout = dlroof.layout(`${dlroof.currentLevels().map(dlroof.levelName).join(', ')} time [s]`, 'compute time [s]', plane, 0);
     layout.xaxis.showgrid = false;
     layout.yaxis.showgrid = false;
