@@ -22,7 +22,42 @@ struct ReportFlags {
   std::string file;
   std::vector<std::string> outputs;
   std::string show = "all";
+  std::string levels, balance = "pipe";
+  std::string level, sweep, before;
 };
+
+// "dram,l2" -> the levels whose bytes count.
+PlaceView ViewOf(const ReportFlags& flags) {
+  PlaceView view;
+  view.tensor_balance = flags.balance == "tensor";
+  for (std::size_t at = 0; at < flags.levels.size();) {
+    const auto comma = std::min(flags.levels.find(',', at), flags.levels.size());
+    const auto key = flags.levels.substr(at, comma - at);
+    const auto level = LevelFromKey(key);
+    if (!level)
+      throw BadInput(
+          fmt::format("--levels {}: column {}: '{}' is no memory level; expected l1, "
+                      "l2, l3, dram or host",
+                      flags.levels, at + 1, key));
+    view.levels.push_back(*level);
+    at = comma + 1;
+  }
+  return view;
+}
+
+FigureChoice ChoiceOf(const ReportFlags& flags, const nlohmann::json* before) {
+  FigureChoice choice;
+  choice.all_levels = flags.level == "all";
+  choice.sweep = flags.sweep;
+  choice.before = before;
+  if (!flags.level.empty() && !choice.all_levels) {
+    choice.level = LevelFromKey(flags.level);
+    if (!choice.level)
+      throw BadInput(fmt::format(
+          "--level {}: no memory level; expected l1, l2, l3, dram, host or all", flags.level));
+  }
+  return choice;
+}
 
 std::string Extension(const std::string& path) {
   const auto dot = path.rfind('.');
@@ -38,15 +73,15 @@ void WriteText(const std::string& text, const std::string& path) {
 
 // .json is the run file without Google Benchmark's own entries: all that a report needs, small
 // enough to store.
-void WriteOne(const nlohmann::json& run, const std::string& path) {
+void WriteOne(const nlohmann::json& run, const FigureChoice& choice, const std::string& path) {
   if (Extension(path) == "html") {
     std::ostringstream page;
-    WritePage(run, page);
+    WritePage(run, page, choice.before);
     WriteText(page.str(), path);
   } else if (Extension(path) == "json") {
     WriteText(run.dump() + '\n', path);
   } else {
-    WriteFigure(run, path);
+    WriteFigure(run, path, choice);
   }
 }
 
@@ -70,9 +105,13 @@ void ShowPicture(const nlohmann::json& run, int columns, bool alone) {
 
 void Report(const ReportFlags& flags) {
   for (const auto& path : flags.outputs) CheckExtension(path);
-  const auto run = ToJson(ReadRunFile(flags.file, std::cerr));
+  const auto view = ViewOf(flags);
+  const auto run = ToJson(ReadRunFile(flags.file, std::cerr), view);
+  nlohmann::json before;
+  if (!flags.before.empty()) before = ToJson(ReadRunFile(flags.before, std::cerr), view);
+  const auto choice = ChoiceOf(flags, flags.before.empty() ? nullptr : &before);
   for (const auto& path : flags.outputs) {
-    WriteOne(run, path);
+    WriteOne(run, choice, path);
     std::cerr << "wrote " << path << '\n';
   }
   if (!flags.outputs.empty()) return;
@@ -94,6 +133,24 @@ void AddReportCommand(CLI::App& program, int& exit_code) {
                       "and machines) instead");
   command->add_option("--show", flags->show, "in the terminal: all, table or picture")
       ->check(CLI::IsMember({"all", "table", "picture"}));
+  command->add_option("--levels", flags->levels,
+                      "only the bytes of these memory levels count, with commas: dram is the "
+                      "time-based roofline paper's (default: all that are known)");
+  command
+      ->add_option("--balance", flags->balance,
+                   "judge FLOPs by the ceiling of the pipe that executes them, or all of them by "
+                   "the best matrix ceiling, as the time-based roofline paper does: pipe or tensor")
+      ->check(CLI::IsMember({"pipe", "tensor"}));
+  command->add_option("--level", flags->level,
+                      "figures: draw the points of this level, or one per level: all (default: the "
+                      "level that most benchmarks know)");
+  command->add_option("--sweep", flags->sweep,
+                      "figures: only benchmarks that differ in one parameter alone, joined in its "
+                      "order: batch, filters, channels, image, kernel, stride, groups, steps, "
+                      "features, hidden or layers");
+  command->add_option("--before", flags->before,
+                      "pages and figures: an older run file, an arrow from each benchmark's point "
+                      "there to its point here");
   command->callback([flags, &exit_code] {
     Report(*flags);
     exit_code = 0;

@@ -14,6 +14,7 @@ void AddReportCommand(CLI::App& program, int& exit_code);
 void AddCompareCommand(CLI::App& program, int& exit_code);
 void AddModelCommand(CLI::App& program, int& exit_code);
 void AddCountersCommand(CLI::App& program, int& exit_code);
+void AddImportCommand(CLI::App& program, int& exit_code);
 void AddDoctorCommand(CLI::App& program, int& exit_code);
 
 }  // namespace dlroof

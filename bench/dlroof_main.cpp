@@ -29,6 +29,7 @@ int Run(int argc, char** argv) {
   AddCompareCommand(program, exit_code);
   AddModelCommand(program, exit_code);
   AddCountersCommand(program, exit_code);
+  AddImportCommand(program, exit_code);
   AddDoctorCommand(program, exit_code);
   try {
     program.parse(argc, argv);

@@ -4,6 +4,10 @@
 
 #include <algorithm>
 
+#include "reporters/advice_rules.h"
+#include "reporters/chart.h"
+#include "reporters/units.h"
+
 namespace dlroof {
 namespace {
 
@@ -47,33 +51,52 @@ void ReportEmulation(const Record& record, Placement& placement) {
                   record.type));
 }
 
-std::string Advice(const TimePoint& time) {
-  if (!time.gap) return "";
+// An interval this wide cannot carry a factor.
+constexpr double kTooUncertain = 0.5;
+constexpr double kAtItsRoof = 1.25;      // [1] gap below which nothing but less work helps
+constexpr std::size_t kMostClauses = 2;  // of evidence in one sentence
+
+std::string BoundClause(const TimePoint& time) {
   if (time.bound == Bound::kOverhead)
     return fmt::format(
-        "Too small to fill the machine: starting the primitive ({:.2g} us) costs more than its "
-        "arithmetic and "
-        "traffic at the roof; put more work into one call (batch, fused layers).",
-        *time.overhead_seconds * 1e6);
+        "Bound by the cost of starting it ({}; at the roof its arithmetic and traffic take less)",
+        WithPrefix(*time.overhead_seconds, "s"));
   const auto roof = time.bound == Bound::kMemory
-                        ? fmt::format("{} bandwidth", Key(*time.bound_level))
+                        ? fmt::format("{} bandwidth", LevelName(Key(*time.bound_level)))
                         : std::string("arithmetic");
-  if (*time.gap < 1.25)
-    return fmt::format(
-        "At {:.0f} % of its {} roof: only less work, a narrower type or a faster machine helps.",
-        100 / *time.gap, roof);
-  return fmt::format(
-      "{:.1f}x slower than its {} roof allows: look at the algorithm, layout and blocking first.",
-      *time.gap, roof);
+  if (*time.gap < kAtItsRoof)
+    return fmt::format("At {:.0f} % of its {} roof", 100 / *time.gap, roof);
+  return fmt::format("{:.1f}x slower than its {} roof allows", *time.gap, roof);
+}
+
+std::string Advice(const AdviceCase& at, const Timing& timing) {
+  if (!at.time.gap) return "";
+  if (timing.ci95 && (timing.ci95->second - timing.ci95->first) / timing.median > kTooUncertain)
+    return "";
+  std::string clauses = BoundClause(at.time);
+  std::string_view next = *at.time.gap < kAtItsRoof
+                              ? "only less work, a narrower type or a faster machine helps"
+                              : "look at the algorithm, layout and blocking first";
+  if (at.time.bound == Bound::kOverhead) next = "put more work into one call (batch, fused layers)";
+  std::size_t said = 0;
+  for (const AdviceRule& rule : AdviceRules()) {
+    const auto evidence = said < kMostClauses ? rule.evidence(at) : std::nullopt;
+    if (!evidence) continue;
+    clauses += "; " + *evidence;
+    if (said == 0) next = rule.next;
+    ++said;
+  }
+  return fmt::format("{}: {}.", clauses, next);
 }
 
 }  // namespace
 
-void AddFindings(const Record& record, const Timing& timing, Placement& placement) {
+void AddFindings(const Record& record, const Timing& timing, const CeilingSet& ceilings,
+                 Placement& placement) {
   ReportAboveRoof(record, timing, placement);
   ReportReferenceImplementation(record, placement);
   ReportEmulation(record, placement);
-  if (placement.time) placement.advice = Advice(*placement.time);
+  if (placement.time) placement.advice = Advice({record, *placement.time, ceilings}, timing);
 }
 
 }  // namespace dlroof

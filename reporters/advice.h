@@ -7,7 +7,10 @@
 namespace dlroof {
 
 // Adds remarks (a point above its roof and which of the two is wrong; the library's own reference
-// implementation) and the advice sentence. Silent where the evidence is too weak.
-void AddFindings(const Record& record, const Timing& timing, Placement& placement);
+// implementation) and the advice sentence: what bounds it and by how much, the evidence of at most
+// two rules (advice_rules.h), what to try next. Silent where a roof is not proved or the time is
+// uncertain by half.
+void AddFindings(const Record& record, const Timing& timing, const CeilingSet& ceilings,
+                 Placement& placement);
 
 }  // namespace dlroof

@@ -151,12 +151,25 @@ std::optional<std::size_t> MainRoofSet(const json& run_file, const std::vector<R
   return main;
 }
 
+namespace {
+
+// The pipe has a time at its own ceiling while another one judges its FLOPs.
+bool Judges(const json& record, const std::string& pipe) {
+  const auto& time = Member(record, "time");
+  const auto row = Text(Member(time, "compute_roofs"), pipe.c_str());
+  return Positive(Member(time, "pipe_seconds"), pipe.c_str()) && !row.starts_with(pipe);
+}
+
+}  // namespace
+
 std::set<std::string> PipesInUse(const json& run_file, const RoofSet& roofs) {
   std::set<std::string> used, drawn;
   for (const auto& record : Records(run_file)) {
     if (!BelongsTo(record, roofs) || !Member(record, "classic").is_array()) continue;
     for (const auto& work : Member(record, "work"))
       for (const auto& [pipe, flops] : Member(work, "flops").items()) {
+        if (flops == 0) continue;
+        if (Judges(record, pipe)) used.insert(pipe);
         const auto row = Text(Member(Member(record, "time"), "compute_roofs"), pipe.c_str());
         used.insert(row.empty() ? pipe : row);
       }
@@ -218,6 +231,18 @@ std::vector<ClassicMark> ClassicMarks(const json& run_file, const RoofSet& roofs
   return marks;
 }
 
+std::vector<double> PipesUntil(const json& time) {
+  std::vector<double> until;
+  const auto& pipes = Member(time, "pipe_seconds");
+  if (!pipes.is_object()) return until;
+  double sum = 0;
+  for (const auto& [pipe, seconds] : pipes.items()) {
+    sum += Positive(pipes, pipe.c_str()).value_or(0);
+    if (sum > 0) until.push_back(sum);
+  }
+  return until;
+}
+
 std::vector<TimeMark> TimeMarks(const json& run_file, const RoofSet& roofs, Level level) {
   std::vector<TimeMark> marks;
   const auto& records = Records(run_file);
@@ -228,7 +253,7 @@ std::vector<TimeMark> TimeMarks(const json& run_file, const RoofSet& roofs, Leve
     if (!complexity) continue;
     marks.push_back({i, SeriesOf(records[i]), IsMeasured(ClassicEntry(records[i], level)),
                      *complexity, Coordinates(Member(time, "point"), level),
-                     Positive(time, "overhead_seconds")});
+                     Positive(time, "overhead_seconds"), PipesUntil(time)});
   }
   return marks;
 }

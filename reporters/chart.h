@@ -92,8 +92,14 @@ struct TimeMark {
   std::pair<double, double> complexity;
   std::optional<std::pair<double, double>> point;
   std::optional<double> overhead_seconds;  // [s]
+  // [s] where the times of its pipes, each at its own ceiling, add up to: one pipe, two, all. Empty
+  // where that is compute_seconds alone.
+  std::vector<double> pipes_until;
 };
 std::vector<TimeMark> TimeMarks(const nlohmann::json& run_file, const RoofSet& roofs, Level level);
+
+// [s] of a record's "time": its pipe_seconds added up, one pipe, two, all.
+std::vector<double> PipesUntil(const nlohmann::json& time);
 
 // 95 % interval of FLOP/s from that of the time: FLOPs are constant, so it is flops_per_second x
 // median / {upper, lower}. Absent where the record has no interval.

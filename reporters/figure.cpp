@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <fstream>
 #include <map>
+#include <set>
 #include <sstream>
 
 #include "counters/error.h"
@@ -22,7 +23,11 @@ std::string Caption(const json& run_file, const Figure& figure) {
   const auto& ours = Member(context, "dlroof");
   std::string caption =
       fmt::format("{}, {} thread{}, bytes of {}", figure.roofs.machine, figure.roofs.threads,
-                  figure.roofs.threads == 1 ? "" : "s", LevelName(Key(figure.level)));
+                  figure.roofs.threads == 1 ? "" : "s",
+                  figure.all_levels ? "every level" : LevelName(Key(figure.level)));
+  if (Text(Member(ours, "view"), "balance") == "tensor")
+    caption += ", all FLOPs judged by the matrix ceiling";
+  if (!figure.classic_moves.empty()) caption += ", arrows from before";
   for (const auto& part : {Text(context, "date"), Text(ours, "version")})
     if (!part.empty()) caption += (part == Text(ours, "version") ? ", dlroof " : ", ") + part;
   return caption;
@@ -58,9 +63,77 @@ std::string Trimmed(const std::string& picture) {
   return trimmed;
 }
 
+// One point per record, or per record and level.
+void AddMarks(const json& run_file, Figure& figure) {
+  for (const Level level : AllLevels()) {
+    if (!figure.all_levels && level != figure.level) continue;
+    auto classic = ClassicMarks(run_file, figure.roofs, level);
+    auto time = TimeMarks(run_file, figure.roofs, level);
+    if (figure.all_levels) {
+      for (auto& mark : classic) mark.series = LevelName(Key(level));
+      for (auto& mark : time) mark.series = LevelName(Key(level));
+    }
+    figure.classic.insert(figure.classic.end(), classic.begin(), classic.end());
+    figure.time.insert(figure.time.end(), time.begin(), time.end());
+  }
+}
+
+void KeepSweep(const json& run_file, Figure& figure) {
+  std::set<std::size_t> kept;
+  for (auto& line : SweepLines(run_file, figure.sweep)) {
+    const bool drawn = std::any_of(line.records.begin(), line.records.end(), [&](std::size_t i) {
+      return BelongsTo(Member(run_file, "records")[i], figure.roofs);
+    });
+    if (!drawn) continue;
+    kept.insert(line.records.begin(), line.records.end());
+    figure.lines.push_back(std::move(line));
+  }
+  std::erase_if(figure.classic, [&](const auto& mark) { return kept.count(mark.record) == 0; });
+  std::erase_if(figure.time, [&](const auto& mark) { return kept.count(mark.record) == 0; });
+}
+
+// By name, which tells benchmarks apart in both files.
+void AddMoves(const json& run_file, const json& before, Figure& figure) {
+  Figure old;
+  old.roofs = figure.roofs;
+  old.level = figure.level;
+  AddMarks(before, old);
+  const auto name = [](const json& file, std::size_t i) {
+    return Text(Member(file, "records")[i], "name");
+  };
+  std::map<std::string, const ClassicMark*> classic;
+  for (const auto& mark : old.classic) classic[name(before, mark.record)] = &mark;
+  std::map<std::string, const TimeMark*> time;
+  for (const auto& mark : old.time) time[name(before, mark.record)] = &mark;
+  for (const auto& mark : figure.classic)
+    if (const auto found = classic.find(name(run_file, mark.record)); found != classic.end())
+      figure.classic_moves.push_back({{found->second->intensity, found->second->flops_per_second},
+                                      {mark.intensity, mark.flops_per_second}});
+  for (const auto& mark : figure.time) {
+    const auto found = time.find(name(run_file, mark.record));
+    if (found != time.end() && found->second->point && mark.point)
+      figure.time_moves.push_back({*found->second->point, *mark.point});
+  }
+}
+
+std::optional<Roof> OneFlat(const json& run_file, const Figure& figure) {
+  std::set<std::string> judged;
+  for (const auto& mark : figure.time) {
+    const auto& rows =
+        Member(Member(Member(run_file, "records")[mark.record], "time"), "compute_roofs");
+    if (rows.is_object())
+      for (const auto& [pipe, row] : rows.items())
+        if (row.is_string()) judged.insert(row.get<std::string>());
+  }
+  if (judged.size() != 1) return std::nullopt;
+  for (const Roof& flat : figure.roofs.flops)
+    if (flat.key == *judged.begin()) return flat;
+  return std::nullopt;
+}
+
 }  // namespace
 
-Figure MakeFigure(const json& run_file) {
+Figure MakeFigure(const json& run_file, const FigureChoice& choice) {
   const auto sets = RoofSets(run_file);
   const auto main = MainRoofSet(run_file, sets);
   if (!main)
@@ -69,25 +142,33 @@ Figure MakeFigure(const json& run_file) {
         "them)");
   Figure figure;
   figure.roofs = sets[*main];
-  const auto level = MainLevel(run_file, figure.roofs);
+  const auto level = choice.level ? choice.level : MainLevel(run_file, figure.roofs);
   if (!level)
     throw BadInput("figure: no benchmark of the file has a time, FLOPs, bytes and ceilings");
   figure.level = *level;
+  figure.all_levels = choice.all_levels;
+  figure.sweep = choice.sweep;
   const auto used = PipesInUse(run_file, figure.roofs);
   for (const Roof& flat : figure.roofs.flops)
     if (used.empty() ? !IsFinerPipe(flat.key) : used.count(flat.key) > 0)
       figure.flats.push_back(flat);
-  figure.classic = ClassicMarks(run_file, figure.roofs, figure.level);
-  figure.time = TimeMarks(run_file, figure.roofs, figure.level);
+  AddMarks(run_file, figure);
+  if (!choice.sweep.empty()) KeepSweep(run_file, figure);
+  if (choice.before != nullptr) AddMoves(run_file, *choice.before, figure);
+  if (figure.classic.empty())
+    throw BadInput(fmt::format("figure: no benchmark has a point of {}{}",
+                               figure.all_levels ? "any level" : LevelName(Key(figure.level)),
+                               choice.sweep.empty() ? "" : " on a line of this sweep"));
+  figure.one_flat = OneFlat(run_file, figure);
   figure.caption = Caption(run_file, figure);
   return figure;
 }
 
-void WriteFigure(const json& run_file, const std::string& path) {
+void WriteFigure(const json& run_file, const std::string& path, const FigureChoice& choice) {
   const auto extension = ExtensionOf(path);
   if (extension != "svg" && extension != "pdf" && extension != "png")
     throw BadInput(fmt::format("{}: a figure is .svg, .pdf or .png", Printable(path)));
-  const auto picture = RunGnuplot(FigureScript(MakeFigure(run_file), extension));
+  const auto picture = RunGnuplot(FigureScript(MakeFigure(run_file, choice), extension));
   std::ofstream file(path, std::ios::binary);
   file << picture;
   file.close();

@@ -9,85 +9,13 @@
 #include <set>
 
 #include "reporters/figure.h"
+#include "reporters/figure_marks.h"
 #include "reporters/figure_panel.h"
 #include "reporters/gnuplot.h"
 #include "reporters/units.h"
 
 namespace dlroof {
 namespace {
-
-// Okabe and Ito's colours without yellow: told apart with any colour vision.
-constexpr std::array<std::string_view, 7> kColours = {"#0072b2", "#d55e00", "#009e73", "#b5468f",
-                                                      "#8a6d00", "#4b4fc4", "#6b7280"};
-constexpr std::size_t kMostSeries = 18;  // in the legend
-
-std::string Block(const std::string& name, const std::vector<std::vector<Point>>& lines) {
-  std::string text = "$" + name + " << EOD\n";
-  for (const auto& line : lines) {
-    for (const auto& [x, y] : line) text += fmt::format("{:.9g} {:.9g}\n", x, y);
-    text += "\n";
-  }
-  return text + "EOD\n";
-}
-
-// Colour by operation and direction, shape by type; hollow unless measured.
-struct Style {
-  std::string_view colour;
-  int hollow = 6;  // gnuplot's point type; the filled one follows it
-};
-
-std::map<std::string, Style> Styles(const std::set<std::string>& series) {
-  static const std::map<std::string_view, int> shapes = {
-      {"f32", 6}, {"bf16", 4}, {"int8", 12}, {"f16", 8}};
-  std::map<std::string, std::size_t> families;
-  std::map<std::string, Style> styles;
-  for (const auto& name : series) {
-    const auto space = name.find_last_of(' ');
-    const auto family = families.try_emplace(name.substr(0, space), families.size()).first->second;
-    const auto shape =
-        space == std::string::npos ? shapes.end() : shapes.find(name.substr(space + 1));
-    styles[name] = {kColours[family % kColours.size()], shape == shapes.end() ? 10 : shape->second};
-  }
-  return styles;
-}
-
-// A series' marks as gnuplot draws them, a data block each for the modelled and the measured.
-struct Plot {
-  std::string blocks;
-  std::vector<std::string> elements;
-};
-
-void AddMarks(const std::string& block, const std::vector<Point>& points, const Style& style,
-              bool measured, const std::string& title, Plot& plot) {
-  if (points.empty()) return;
-  plot.blocks += Block(block, {points});
-  plot.elements.push_back(
-      fmt::format("${} with points pt {} ps 0.8 lw 1.4 lc rgb '{}' {}", block,
-                  style.hollow + (measured ? 1 : 0), style.colour,
-                  title.empty() ? "notitle" : "title " + GnuplotText(title) + " noenhanced"));
-}
-
-template <typename Mark, typename Where>
-void AddSeries(const std::string& prefix, const std::vector<Mark>& marks, const Figure& figure,
-               bool titled, Where where, Plot& plot) {
-  std::set<std::string> series;
-  for (const auto& mark : figure.classic) series.insert(mark.series);
-  const auto styles = Styles(series);
-  std::size_t index = 0;
-  for (const auto& [name, style] : styles) {
-    bool named = !titled || index >= kMostSeries;
-    for (const bool measured : {false, true}) {
-      std::vector<Point> points;
-      for (const auto& mark : marks)
-        if (mark.series == name && mark.measured == measured)
-          if (const std::optional<Point> point = where(mark)) points.push_back(*point);
-      AddMarks(fmt::format("{}{}_{}", prefix, index, measured ? 1 : 0), points, style, measured,
-               named ? "" : name, plot);
-      named = named || !points.empty();
-    }
-    ++index;
-  }
-}
 
 std::string Joined(const Plot& plot) {
   return plot.blocks + fmt::format("plot {}\n", fmt::join(plot.elements, ", \\\n  "));
@@ -112,22 +40,7 @@ std::string ClassicScript(const Figure& figure) {
   for (const Roof& flat : figure.flats)
     AddLine(fmt::format("flop{}", index++), FlatLine(flat, figure),
             fmt::format("lc rgb '#27313d' lw 2 dt {}", flat.proved ? 1 : 2), plot);
-  plot.blocks += "$bars << EOD\n";
-  for (const auto& mark : figure.classic)
-    if (mark.ci95)
-      plot.blocks += fmt::format("{:.9g} {:.9g} 0 {:.9g}\n", mark.intensity, mark.ci95->first,
-                                 mark.ci95->second - mark.ci95->first);
-  plot.blocks += "EOD\n";
-  // Not yerrorbars: it draws a white box round each symbol.
-  if (std::any_of(figure.classic.begin(), figure.classic.end(),
-                  [](const auto& m) { return m.ci95.has_value(); }))
-    plot.elements.emplace_back("$bars with vectors nohead lc rgb '#5b6675' lw 1 notitle");
-  AddSeries(
-      "classic", figure.classic, figure, true,
-      [](const ClassicMark& m) {
-        return std::optional<Point>({m.intensity, m.flops_per_second});
-      },
-      plot);
+  AddClassicMarks(figure, plot);
   return Ranges(panel) + RoofLabels(figure, panel) + RidgeLabels(figure, panel) +
          "set title 'Roofline'\nset xlabel 'intensity [FLOP/byte]'\nset ylabel 'performance "
          "[FLOP/s]'\n" +
@@ -141,46 +54,89 @@ std::set<double> Overheads(const Figure& figure) {
   return overheads;
 }
 
+constexpr double kFar = 1e-18;      // [s] outside every chart
+constexpr double kMostDecades = 3;  // from 10 FLOP/byte that a guide's label may be
+
+// Lines of equal intensity are parallel to the machine balance. With one compute roof each has its
+// FLOP/byte; with several only the ratio of the times is the same along it.
+void AddIntensities(const Figure& figure, const Panel& panel, Plot& plot, std::string& labels) {
+  const auto slanted =
+      std::find_if(figure.roofs.bytes.begin(), figure.roofs.bytes.end(),
+                   [&](const Roof& roof) { return roof.key == Key(figure.level); });
+  const bool known = figure.one_flat && slanted != figure.roofs.bytes.end() && !figure.all_levels;
+  const double balance = known ? RidgeIntensity(*figure.one_flat, *slanted) : 1;
+  const double lowest = panel.bottom - panel.right, highest = panel.top - panel.left;
+  std::vector<std::vector<Point>> lines;
+  for (double power = std::ceil(lowest + std::log10(balance));
+       power <= highest + std::log10(balance); ++power) {
+    const double ratio = std::pow(10, power) / balance;  // compute time / memory time
+    lines.push_back({{kFar, kFar * ratio}, {1 / kFar, ratio / kFar}});
+    const double x = std::min(panel.right, panel.top - std::log10(ratio)) - 0.02;
+    const double y = x + std::log10(ratio);
+    if (!known || std::abs(power - 1) > kMostDecades || y < panel.bottom + 0.3 ||
+        x < panel.left + 0.3)
+      continue;
+    labels += Label(ThreeDigits(std::pow(10, power)) + " FLOP/byte", x, y,
+                    "right rotate by 45 offset 0,-0.3 textcolor rgb '#8b96a5'");
+  }
+  plot.blocks += Block("intensities", lines);
+  plot.elements.emplace_back("$intensities with lines lc rgb '#dfe4ea' dt 3 lw 1 notitle");
+}
+
 // Corners of equal run time, the machine balance, and the boxes in which starting a call costs
 // most.
-void AddGuides(const Figure& figure, const Panel& panel, Plot& plot) {
-  constexpr double kFar = 1e-18;
+void AddGuides(const Figure& figure, const Panel& panel, Plot& plot, std::string& labels) {
   std::vector<std::vector<Point>> corners, boxes;
   for (double power = std::ceil(std::min(panel.left, panel.bottom));
        power <= std::max(panel.right, panel.top); ++power) {
     const double t = std::pow(10, power);
     corners.push_back({{kFar, t}, {t, t}, {t, kFar}});
   }
-  for (const double t : Overheads(figure)) boxes.push_back({{kFar, t}, {t, t}, {t, kFar}});
+  const auto overheads = Overheads(figure);
+  for (const double t : overheads) boxes.push_back({{kFar, t}, {t, t}, {t, kFar}});
   plot.blocks += Block("corners", corners) + Block("boxes", boxes);
   plot.elements.emplace_back("$corners with lines lc rgb '#dfe4ea' lw 1 notitle");
-  if (!boxes.empty()) plot.elements.emplace_back("$boxes with lines lc rgb '#9a5b00' dt 2 notitle");
+  AddIntensities(figure, panel, plot, labels);
+  if (!boxes.empty()) plot.elements.emplace_back("$boxes with lines lc rgb '#d9a55c' dt 2 notitle");
   AddLine("balance", {{kFar, kFar}, {1 / kFar, 1 / kFar}}, "lc rgb '#27313d' lw 2", plot);
+  if (overheads.empty()) return;
+  for (const double t : {*overheads.begin(), *overheads.rbegin()})
+    labels += Label("overhead " + WithPrefix(t, "s"), panel.left + 0.05, std::log10(t),
+                    "left offset 0,0.5 textcolor rgb '#9a5b00'");
+}
+
+// The same plane in what was done: seconds x bandwidth, and seconds x the one compute roof.
+std::string WorkAxes(const Figure& figure, const Panel& panel) {
+  std::string text;
+  const auto axis = [&](const char* name, double low, double high, double rate,
+                        const std::string& title) {
+    text += fmt::format(
+        "set logscale {0}\nset {0}range [{1:.6g}:{2:.6g}]\nset {0}tics nomirror font ',10' format "
+        "'%.0s%c'\nset {0}label {3} font ',10'\n",
+        name, std::pow(10, low) * rate, std::pow(10, high) * rate, GnuplotText(title));
+  };
+  for (const Roof& slanted : figure.roofs.bytes)
+    if (slanted.key == Key(figure.level) && !figure.all_levels)
+      axis("x2", panel.left, panel.right, slanted.per_second, LevelName(slanted.key) + " bytes");
+  if (figure.one_flat)
+    axis("y2", panel.bottom, panel.top, figure.one_flat->per_second,
+         "FLOPs at the " + figure.one_flat->key + " roof");
+  return text + "set border 15\n";
 }
 
 std::string TimeScript(const Figure& figure) {
   if (figure.time.empty()) return "";
   const Panel panel = TimePanel(figure);
   Plot plot;
-  AddGuides(figure, panel, plot);
-  std::vector<std::vector<Point>> gaps;
-  for (const auto& mark : figure.time)
-    gaps.push_back({mark.complexity, mark.point.value_or(mark.complexity)});
-  plot.blocks += Block("gaps", gaps);
-  plot.elements.emplace_back("$gaps with lines lc rgb '#8b96a5' lw 1 notitle");
-  plot.elements.emplace_back("$gaps every ::0::0 with points pt 7 ps 0.3 lc rgb '#5b6675' notitle");
-  AddSeries(
-      "time", figure.time, figure, false, [](const TimeMark& m) { return m.point; }, plot);
   std::string labels;
-  for (const double t : Overheads(figure))
-    labels += Label("overhead " + WithPrefix(t, "s"), panel.left + 0.05, std::log10(t),
-                    "left offset 0,0.5 textcolor rgb '#9a5b00'");
-  return "unset label\n" + Ranges(panel) + labels +
+  AddGuides(figure, panel, plot, labels);
+  AddTimeMarks(figure, plot);
+  return "unset label\n" + Ranges(panel) + WorkAxes(figure, panel) + labels +
          fmt::format(
-             "set title 'Time-based roofline'\nset xlabel '{} time [s]'\nset ylabel 'compute time "
-             "[s]'\n",
-             LevelName(Key(figure.level))) +
-         "set label 'compute bound' at graph 0.04,0.95 textcolor rgb '#8b96a5' font ',9'\n"
+             "set title 'Time-based roofline'\nset xlabel '{} time [s]'\nset ylabel "
+             "'compute time [s]'\n",
+             figure.all_levels ? "memory" : LevelName(Key(figure.level))) +
+         "set label 'compute bound' at graph 0.3,0.95 textcolor rgb '#8b96a5' font ',9'\n"
          "set label 'bandwidth bound' at graph 0.96,0.05 right textcolor rgb '#8b96a5' font "
          "',9'\n" +
          Joined(plot);
@@ -246,14 +202,14 @@ std::string FigureScript(const Figure& figure, const std::string& extension) {
          "\nset encoding utf8\nset micro\nset clip two\nset multiplot\nset logscale xy\nset format "
          "'%.0s%c'\nset grid lc "
          "rgb '#dfe4ea' lt 1\n"
-         "set border 3\nset tics nomirror font ',10'\nset tmargin at screen 0.91\nset bmargin at "
+         "set border 3\nset tics nomirror font ',10'\nset tmargin at screen 0.86\nset bmargin at "
          "screen 0.303\n"
          "set key at screen 0.5,0.12 center center vertical maxrows 4 font ',10' noenhanced\n"
          "set lmargin at screen 0.06\nset rmargin at screen 0.48\n"
          "set label " +
-         GnuplotText(figure.caption + "; hollow: modelled, filled: measured") +
+         GnuplotText(figure.caption + "; " + FillMeans(figure)) +
          " at screen 0.5,0.02 center font ',9' noenhanced\n" + ClassicScript(figure) +
-         "set lmargin at screen 0.56\nset rmargin at screen 0.98\nunset grid\nunset key\n" +
+         "set lmargin at screen 0.56\nset rmargin at screen 0.945\nunset grid\nunset key\n" +
          TimeScript(figure) + "unset multiplot\n";
 }
 

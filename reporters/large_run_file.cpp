@@ -143,16 +143,21 @@ void ReadMember(JsonCursor& at, std::string_view key, Record& record) {
 Record ReadRecord(JsonCursor& at) {
   Record record;
   bool named = false;
+  std::optional<std::string> device;
   std::set<std::string, std::less<>> lists;
   at.Object([&](std::string_view key) {
     named = named || key == "name";
     // Of a key that stands twice the last one counts; lists would become one.
     if ((key == "repetitions" || key == "work") && !lists.emplace(key).second) throw Unusual{};
-    ReadMember(at, key, record);
+    if (key == "device")
+      device.emplace(at.Text());
+    else
+      ReadMember(at, key, record);
   });
   if (!named) throw Unusual{};
   record.repetitions.shrink_to_fit();
   SplitName(record);
+  if (device && *device != record.device) PutOnDevice(record, *device);
   return record;
 }
 

@@ -9,6 +9,7 @@
 #include "reporters/chart.h"
 #include "reporters/json_access.h"
 #include "reporters/page/assets.h"
+#include "reporters/sweep_line.h"
 
 namespace dlroof {
 namespace {
@@ -46,8 +47,11 @@ json RoofSetJson(const json& run_file, const RoofSet& roofs) {
   return result;
 }
 
-// Lengths of the error bars beside what they belong to, for the page computes nothing.
+// Lengths of the error bars, and where the times of pipes add up to, beside what they belong to:
+// the page computes nothing.
 json WithErrorBars(json record) {
+  if (auto until = PipesUntil(Member(record, "time")); !until.empty())
+    record["time"]["pipes_until"] = std::move(until);
   const json placed = Member(record, "classic");
   if (!placed.is_array()) return record;
   for (std::size_t i = 0; i < placed.size(); ++i) {
@@ -59,8 +63,38 @@ json WithErrorBars(json record) {
   return record;
 }
 
+// The lines of every parameter that has some.
+json SweepsJson(const json& run_file) {
+  json sweeps = json::array();
+  for (const auto& parameter : SweepParameters()) {
+    json lines = json::array();
+    for (const auto& line : SweepLines(run_file, parameter))
+      lines.push_back(
+          {{"series", line.series}, {"records", line.records}, {"values", line.values}});
+    if (!lines.empty()) sweeps.push_back({{"name", parameter.name}, {"lines", std::move(lines)}});
+  }
+  return sweeps;
+}
+
+// By index of the record here what stood in the older file under its name.
+json BeforeJson(const json& run_file, const json& before) {
+  json moves = json::object();
+  std::map<std::string, const json*> old;
+  const auto& records = Member(run_file, "records");
+  if (!records.is_array() || !Member(before, "records").is_array()) return moves;
+  for (const auto& record : Member(before, "records")) old[Text(record, "name")] = &record;
+  for (std::size_t i = 0; i < records.size(); ++i) {
+    const auto found = old.find(Text(records[i], "name"));
+    if (found == old.end()) continue;
+    json& move = moves[std::to_string(i)] = json::object();
+    for (const char* key : {"classic", "time", "seconds"})
+      if (const auto& part = Member(*found->second, key); !part.is_null()) move[key] = part;
+  }
+  return moves;
+}
+
 // What the page shows; Google Benchmark's own entries say the same again and stay in the file.
-json PageContent(const json& run_file) {
+json PageContent(const json& run_file, const json* before) {
   json content = {{"context", Member(run_file, "context")},
                   {"machines", Member(run_file, "machines")},
                   {"records", json::array()},
@@ -73,6 +107,10 @@ json PageContent(const json& run_file) {
     for (const auto& record : records) content["records"].push_back(WithErrorBars(record));
   if (const auto& models = Member(run_file, "models"); models.is_array())
     content["models"] = models;
+  if (const auto& census = Member(run_file, "census"); census.is_array())
+    content["census"] = census;
+  if (auto sweeps = SweepsJson(run_file); !sweeps.empty()) content["sweeps"] = std::move(sweeps);
+  if (before != nullptr) content["before"] = BeforeJson(run_file, *before);
   return content;
 }
 
@@ -149,7 +187,7 @@ std::string Base64OfHex(std::string_view hex) {
   return text;
 }
 
-void WritePage(const json& run_file, std::ostream& out) {
+void WritePage(const json& run_file, std::ostream& out, const json* before) {
   if (!run_file.is_object()) throw BadInput("page: the run file is not a JSON object");
   if (PlotlyScript().text.empty())
     throw BadInput(
@@ -158,7 +196,7 @@ void WritePage(const json& run_file, std::ostream& out) {
   Fill(PageHtml().text,
        {{"policy", Policy()},
         {"style", std::string(PageStyle().text)},
-        {"content", ScriptSafeJson(PageContent(run_file))},
+        {"content", ScriptSafeJson(PageContent(run_file, before))},
         {"scripts", Elements(PageScripts())},
         {"plotly", Element(PlotlyScript())}},
        out);

@@ -12,8 +12,10 @@ namespace dlroof {
 // The page draws the numbers of its records and computes none; roofs, ridges and error bars come
 // from chart.h. It loads nothing: scripts, style and data are inside, and a Content-Security-Policy
 // lets no other script run. Throws BadInput when the program was built without plotly.js, and when
-// `run_file` is not an object.
-void WritePage(const nlohmann::json& run_file, std::ostream& out);
+// `run_file` is not an object. `before`, another run file or null: an arrow leads from each
+// benchmark's point there to its point here.
+void WritePage(const nlohmann::json& run_file, std::ostream& out,
+               const nlohmann::json* before = nullptr);
 
 // JSON that can stand inside <script>: no <, >, &, U+2028, U+2029; invalid UTF-8 is replaced by
 // U+FFFD.

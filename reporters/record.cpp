@@ -87,4 +87,12 @@ void SplitName(Record& record) {
   }
 }
 
+void PutOnDevice(Record& record, const std::string& device) {
+  for (std::string* part :
+       {&record.op, &record.library, &record.direction, &record.type, &record.problem})
+    part->clear();
+  record.options.clear();
+  record.device = device;
+}
+
 }  // namespace dlroof

@@ -76,4 +76,7 @@ std::string AllowedIsa(const Record& record);
 // (foreign files).
 void SplitName(Record& record);
 
+// The name is not made of parts (a kernel of another program): it belongs to `device` as a whole.
+void PutOnDevice(Record& record, const std::string& device);
+
 }  // namespace dlroof

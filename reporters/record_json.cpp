@@ -82,6 +82,11 @@ json ToJson(const TimePoint& point) {
   for (const auto& [level, seconds] : point.memory_seconds)
     object["memory_seconds"][std::string(Key(level))] = seconds;
   if (!point.compute_roofs.empty()) object["compute_roofs"] = point.compute_roofs;
+  // One pipe judged by its own ceiling is compute_seconds again.
+  if (point.pipe_seconds.size() > 1 ||
+      (point.pipe_seconds.size() == 1 &&
+       point.pipe_seconds.begin()->second != point.compute_seconds))
+    object["pipe_seconds"] = point.pipe_seconds;
   PutIfKnown(object, "overhead_seconds", point.overhead_seconds);
   if (point.bound_level) object["bound_level"] = Key(*point.bound_level);
   if (!point.gap) return object;
@@ -178,7 +183,7 @@ void ReadRepetitionsAndWork(const JsonReader& at, Record& record) {
 
 }  // namespace
 
-json ToJson(const Record& record, const Machine* machine) {
+json ToJson(const Record& record, const Machine* machine, const PlaceView& view) {
   json object = json::object();
   PutIdentity(record, object);
   for (const auto& repetition : record.repetitions)
@@ -192,7 +197,7 @@ json ToJson(const Record& record, const Machine* machine) {
   for (const auto& [from, work] : record.work)
     object["work"][std::string(Key(from))] = ToJson(work);
   if (!record.counting.empty()) object["counting"] = record.counting;
-  PutPlacement(Place(record, machine), timing, object);
+  PutPlacement(Place(record, machine, view), timing, object);
   return object;
 }
 
@@ -200,6 +205,8 @@ Record RecordFromJson(const JsonReader& at) {
   Record record;
   record.name = at.Text("name");
   SplitName(record);
+  if (const auto device = at.TextOr("device", record.device); device != record.device)
+    PutOnDevice(record, device);
   const auto status = StatusFromKey(at.TextOr("status", "ok"));
   if (!status) at.Refuse("status", "ok, unsupported, failed or wrong");
   record.status = *status;

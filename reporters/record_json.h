@@ -2,12 +2,14 @@
 #pragma once
 
 #include "counters/json_reader.h"
+#include "reporters/place_view.h"
 #include "reporters/record.h"
 
 namespace dlroof {
 
-// With its placement on `machine` (may be null). No key for what is unknown.
-nlohmann::json ToJson(const Record& record, const Machine* machine);
+// With its placement on `machine` (may be null), looked at as `view` says. No key for what is
+// unknown.
+nlohmann::json ToJson(const Record& record, const Machine* machine, const PlaceView& view = {});
 
 // Reads the facts and leaves what is derived. Throws BadInput with the reader's place.
 Record RecordFromJson(const JsonReader& at);

@@ -18,7 +18,7 @@ struct Known {
   std::optional<double> launches;
 };
 
-Known BestKnown(const Record& record) {
+Known BestKnown(const Record& record, const PlaceView& view) {
   Known known;
   for (const Provenance from : AllProvenances()) {
     const auto found = record.work.find(from);
@@ -28,7 +28,10 @@ Known BestKnown(const Record& record) {
       known.flops = &work.flops;
       known.flops_from = from;
     }
-    for (const auto& [level, bytes] : work.bytes) known.bytes.try_emplace(level, bytes, from);
+    for (const auto& [level, bytes] : work.bytes)
+      if (view.levels.empty() ||
+          std::find(view.levels.begin(), view.levels.end(), level) != view.levels.end())
+        known.bytes.try_emplace(level, bytes, from);
     if (!known.launches) known.launches = work.launches;
   }
   return known;
@@ -39,6 +42,7 @@ Known BestKnown(const Record& record) {
 struct RoofTimes {
   std::optional<double> compute;
   std::map<std::string, std::string> compute_roofs;  // by pipe the row
+  std::map<std::string, double> pipes;               // by pipe at its own ceiling
   bool compute_proved = true;
   std::map<Level, double> memory;
   std::map<Level, bool> memory_proved;
@@ -76,30 +80,67 @@ void SayLowerRoof(const std::string& pipe, const CeilingRow& roof, const std::st
       roof.first, roof.second.per_second / 1e9, isa, pipe, plain->second.per_second / 1e9));
 }
 
-void AddComputeTime(const Known& known, const std::string& isa, const CeilingSet& ceilings,
-                    RoofTimes& times, std::vector<std::string>& remarks) {
-  if (known.flops == nullptr) {
-    remarks.emplace_back("FLOPs are not known");
-    return;
-  }
-  double seconds = 0;
-  for (const auto& [pipe, flops] : *known.flops) {
-    if (flops == 0) continue;
+void SayUnproved(const CeilingRow& roof, RoofTimes& times, std::vector<std::string>& remarks) {
+  if (roof.second.proved) return;
+  times.compute_proved = false;
+  remarks.push_back(
+      fmt::format("the {} ceiling is not proved: {}", roof.first, roof.second.reason));
+}
+
+// By pipe its FLOPs and the row that it is judged by; empty, with a remark, where one has none.
+using JudgedPipes = std::map<std::string, std::pair<double, const CeilingRow*>>;
+JudgedPipes Judged(const std::map<std::string, double>& flops, const std::string& isa,
+                   const CeilingSet& ceilings, std::vector<std::string>& remarks) {
+  JudgedPipes judged;
+  for (const auto& [pipe, count] : flops) {
+    if (count == 0) continue;
     const auto* roof = RoofOf(pipe, isa, ceilings);
     if (roof == nullptr) {
       remarks.push_back(fmt::format("the machine has no measured {} ceiling", pipe));
-      return;
+      return {};
     }
-    seconds += flops / roof->second.per_second;
+    judged[pipe] = {count, roof};
+  }
+  return judged;
+}
+
+void AddComputeTime(const Known& known, const std::string& isa, const CeilingSet& ceilings,
+                    RoofTimes& times, std::vector<std::string>& remarks) {
+  double seconds = 0;
+  for (const auto& [pipe, judged] : Judged(*known.flops, isa, ceilings, remarks)) {
+    const auto& [flops, roof] = judged;
+    times.pipes[pipe] = flops / roof->second.per_second;
+    seconds += times.pipes[pipe];
     times.compute_roofs[pipe] = roof->first;
     SayLowerRoof(pipe, *roof, isa, ceilings, remarks);
-    if (!roof->second.proved) {
-      times.compute_proved = false;
-      remarks.push_back(
-          fmt::format("the {} ceiling is not proved: {}", roof->first, roof->second.reason));
-    }
+    SayUnproved(*roof, times, remarks);
   }
   if (seconds > 0) times.compute = seconds;
+}
+
+// The paper's balance: one ceiling, that of the matrix units, for the FLOPs of every pipe.
+void AddTensorTime(const Known& known, const std::string& isa, const CeilingSet& ceilings,
+                   RoofTimes& times, std::vector<std::string>& remarks) {
+  const CeilingRow* best = nullptr;
+  for (const CeilingRow& row : ceilings.flops)
+    if (row.first.find(".matrix") != std::string::npos &&
+        (best == nullptr || row.second.per_second > best->second.per_second))
+      best = &row;
+  if (best == nullptr) {
+    remarks.emplace_back("the machine has no matrix ceiling to judge all FLOPs by");
+    return;
+  }
+  std::vector<std::string> of_pipes;  // say nothing about what is not judged by
+  for (const auto& [pipe, judged] : Judged(*known.flops, isa, ceilings, of_pipes))
+    times.pipes[pipe] = judged.first / judged.second->second.per_second;
+  double flops = 0;
+  for (const auto& [pipe, count] : *known.flops) {
+    if (count == 0) continue;
+    flops += count;
+    times.compute_roofs[pipe] = best->first;
+  }
+  SayUnproved(*best, times, remarks);
+  if (flops > 0) times.compute = flops / best->second.per_second;
 }
 
 // Compulsory bytes count as DRAM traffic. With warm caches a call whose tensors fit the last cache
@@ -188,6 +229,7 @@ std::optional<TimePoint> PlaceInTime(const Known& known, const RoofTimes& times,
   point.seconds = seconds;
   point.compute_seconds = *times.compute;
   point.compute_roofs = times.compute_roofs;
+  point.pipe_seconds = times.pipes;
   point.memory_seconds = times.memory;
   double roof_seconds = *times.compute;
   bool proved = times.compute_proved;
@@ -223,7 +265,7 @@ std::string_view Key(Bound bound) {
   return "";
 }
 
-Placement Place(const Record& record, const Machine* machine) {
+Placement Place(const Record& record, const Machine* machine, const PlaceView& view) {
   Placement placement;
   if (record.status != Status::kOk) return placement;
   const auto timing = Summarize(record.repetitions);
@@ -238,13 +280,17 @@ Placement Place(const Record& record, const Machine* machine) {
         fmt::format("no ceilings measured with {} threads", record.threads));
     return placement;
   }
-  const Known known = BestKnown(record);
+  const Known known = BestKnown(record, view);
   RoofTimes times;
-  AddComputeTime(known, AllowedIsa(record), *ceilings, times, placement.remarks);
+  if (known.flops == nullptr)
+    placement.remarks.emplace_back("FLOPs are not known");
+  else
+    (view.tensor_balance ? AddTensorTime : AddComputeTime)(known, AllowedIsa(record), *ceilings,
+                                                           times, placement.remarks);
   AddMemoryTimes(record, known, *machine, *ceilings, timing->median, times, placement.remarks);
   placement.classic = PlaceClassic(known, times, timing->median);
   placement.time = PlaceInTime(known, times, *ceilings, timing->median);
-  AddFindings(record, *timing, placement);
+  AddFindings(record, *timing, *ceilings, placement);
   return placement;
 }
 

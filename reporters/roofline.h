@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "reporters/place_view.h"
 #include "reporters/record.h"
 
 namespace dlroof {
@@ -33,6 +34,9 @@ struct TimePoint {
   // By pipe the ceiling that it was judged by: its best row of what the library may use
   // ("fp32.vector.avx2" where AVX-512 is forbidden), the plain key where that is not known.
   std::map<std::string, std::string> compute_roofs;
+  // By pipe its FLOPs / its own ceiling, whatever `compute_seconds` judges by; empty where one of
+  // them has no ceiling.
+  std::map<std::string, double> pipe_seconds;
   std::map<Level, double> memory_seconds;  // bytes / ceiling
   std::optional<double> overhead_seconds;  // launches x launch cost
   Bound bound = Bound::kCompute;
@@ -51,6 +55,6 @@ struct Placement {
 
 // A record without time, work or matching ceilings gives an empty placement whose remarks say what
 // is missing.
-Placement Place(const Record& record, const Machine* machine);
+Placement Place(const Record& record, const Machine* machine, const PlaceView& view = {});
 
 }  // namespace dlroof

@@ -10,6 +10,7 @@
 #include <sstream>
 
 #include "counters/json_reader.h"
+#include "reporters/census.h"
 #include "reporters/cut_json.h"
 #include "reporters/large_run_file.h"
 #include "reporters/model.h"
@@ -147,6 +148,13 @@ RunFile FromJson(const json& whole, const std::string& where, bool cut) {
   return run;
 }
 
+json ViewJson(const PlaceView& view) {
+  json object = json::object();
+  for (const Level level : view.levels) object["levels"].push_back(Key(level));
+  if (view.tensor_balance) object["balance"] = "tensor";
+  return object;
+}
+
 }  // namespace
 
 std::string BareName(const std::string& name) {
@@ -190,12 +198,15 @@ Record RecordFromEntries(const std::vector<Entry>& entries) {
   return record;
 }
 
-json ToJson(const RunFile& file) {
+json ToJson(const RunFile& file, const PlaceView& view) {
   json whole = {{"context", file.context}, {"machines", json::array()}, {"records", json::array()}};
   for (const auto& machine : file.machines) whole["machines"].push_back(ToJson(machine));
   for (const auto& record : file.records)
-    whole["records"].push_back(ToJson(record, MachineFor(file, record)));
+    whole["records"].push_back(ToJson(record, MachineFor(file, record), view));
+  if (const auto said = ViewJson(view); !said.empty()) whole["context"]["dlroof"]["view"] = said;
   if (const auto models = SummarizeModels(file); !models.empty()) whole["models"] = ToJson(models);
+  if (const auto census = TakeCensus(file.records); !census.empty())
+    whole["census"] = ToJson(census);
   return whole;
 }
 

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "reporters/place_view.h"
 #include "reporters/record.h"
 
 namespace dlroof {
@@ -52,8 +53,9 @@ inline constexpr const char* kInterrupted = "interrupted";
 std::string BareName(const std::string& name);
 
 // "context", "machines", "records" (placed anew) and, where a counted suite was run, "models"
-// (model.h); for readers that need no "benchmarks".
-nlohmann::json ToJson(const RunFile& file);
+// (model.h), and where a kernel executed no FLOPs, "census" (census.h); for readers that need no
+// "benchmarks". A view that is not the usual one stands in context.dlroof.view.
+nlohmann::json ToJson(const RunFile& file, const PlaceView& view = {});
 
 // Accepts schema 1, plain Google Benchmark JSON (times only) and a file cut off by a kill (complete
 // entries are kept; `warnings` gets one sentence). Throws BadInput: unreadable, empty, no complete

@@ -214,6 +214,31 @@ void WriteFixFirst(const json& model, bool& any, std::ostream& out) {
   }
 }
 
+// Kernels without FLOPs stand on no roof: how many, and their share of the time.
+void WriteCensus(const json& census, int width, std::ostream& out) {
+  if (!census.is_array() || census.empty()) return;
+  std::vector<Row> rows = {{"kernels without FLOPs", "names", "launches", "of launches", "of time",
+                            "time of all", "FLOP", "by matrix units", "FLOP/s"}};
+  const auto percent = [](const json& of, const char* key) {
+    const auto share = Number(of, key);
+    return share ? PercentText(*share) + " %" : "";
+  };
+  const auto count = [](const json& of, const char* key) {
+    const auto number = Number(of, key);
+    return number ? fmt::format("{:.0f}", *number) : "";
+  };
+  for (const json& one : census) {
+    const auto set = Text(one, "set");
+    rows.push_back({set.empty() ? "all" : Printable(set), count(one, "zero_flop_kernels"),
+                    count(one, "zero_flop_launches"), percent(one, "zero_flop_launch_share"),
+                    percent(one, "zero_flop_time_share"), Rendered(Number(one, "seconds"), "s"),
+                    Rendered(Number(one, "flops"), "FLOP"), percent(one, "matrix_share"),
+                    Rendered(Number(one, "flops_per_second"), "FLOP/s")});
+  }
+  out << '\n';
+  WriteAligned(rows, width, out);
+}
+
 }  // namespace
 
 void WriteAligned(const std::vector<Row>& rows, int width, std::ostream& out) {
@@ -295,6 +320,7 @@ void WriteModels(const json& models, int width, std::ostream& out) {
 void WriteTables(const json& run_file, int width, std::ostream& out) {
   WriteRecords(run_file, width, out);
   WriteModels(Member(run_file, "models"), width, out);
+  WriteCensus(Member(run_file, "census"), width, out);
   WriteCeilings(run_file, width, out);
 }
 

@@ -112,6 +112,32 @@ check "the file has its layers" grep -q '"count": 3' "$dir/net.json"
 run "$dlroof" report "$dir/net.json" --show table
 check "report has its row" prints "^$dir/net.txt LSTM/"
 
+# Measurements of other tools on the roofs of a machine file.
+data=$(dirname "$0")/data
+for sample in import_small.csv import_ncu_raw.csv import_ncu_details.csv import_likwid.csv import_nvbench.json import_benchdnn.txt; do
+  run "$dlroof" import "$data/$sample" --machine "$dir/machine.json" -o "$dir/import.json"
+  check "import of $sample" exits 0
+  run "$dlroof" report "$dir/import.json" --show table
+  check "report of the imported $sample" exits 0
+done
+run "$dlroof" import "$data/import_ncu_raw.csv" --set fw -o "$dir/import.json"
+check "import names what it leaves out" says "column 'launch__registers_per_thread' is not known"
+run "$dlroof" report "$dir/import.json" --show table
+check "kernels without FLOPs are counted and timed" prints '^fw +1 +1 +25.0 % +40.0 %'
+run "$dlroof" import "$data/import_ert.json" -o "$dir/v100.json"
+check "ERT's results become a machine file" grep -q '"fp32.vector"' "$dir/v100.json"
+run "$dlroof" import "$data/import_small.csv" --machine "$dir/v100.json" -o "$dir/import.json"
+check "on which anything can stand" exits 0
+run "$dlroof" import "$dir/machine.json" -o "$dir/x.json";                        check "import of no format" bad_input
+run "$dlroof" import "$data/import_small.csv" --format tsv -o "$dir/x.json";      check "import by an unknown format" bad_input
+run "$dlroof" import "$data/import_ert.json" --format csv -o "$dir/x.json";       check "import by the wrong format" bad_input
+run "$dlroof" import "$data/import_small.csv" -o "$dir/none/x.json";              check "import to nowhere" exits 2
+printf 'name,seconds\nx,fast\n' > "$dir/x.csv"
+run "$dlroof" import "$dir/x.csv" -o "$dir/x.json";                               check "import of a bad number" bad_input
+check "names line and column" says 'x.csv:2: column 3: expected a number'
+run "$dlroof" report "$dir/import.json" --levels=dram,l9;                         check "an unknown level" bad_input
+run "$dlroof" report "$dir/import.json" --sweep=colour -o "$dir/x.svg";           check "an unknown sweep" bad_input
+
 # The model of GPU convolutions: no GPU is needed.
 run "$dlroof" model --gpu v100 --suite alexnet --batch 256 --scale sm=2,dram=1.5,l2=2,l1=1,mac=2,tile=256x128
 check "model predicts a suite" exits 0

@@ -77,6 +77,99 @@ TEST(FigureScript, TextOfTheFileNeverBecomesACommand) {
   }
 }
 
+// Three sizes of one problem in two types, counted on two levels: what the newer figures need.
+json SweptRun() {
+  auto run = SmallRun();
+  const json like = run["records"][0];
+  run["records"] = json::array();
+  for (const char* type : {"f32", "f16"})
+    for (const int batch : {1, 2, 4}) {
+      json record = like;
+      record["type"] = type;
+      record["problem"] = "n" + std::to_string(batch) + "c8h8w8k8r3s3";
+      record["name"] =
+          "Conv2D/cpu/onednn/fwd/" + std::string(type) + "/" + record["problem"].get<std::string>();
+      json entry = record["classic"][0];
+      entry["flops_from"] = entry["bytes_from"] = "measured";
+      entry["intensity"] = 10.0 * batch;
+      json nearer = entry;
+      nearer["level"] = "l2";
+      nearer["intensity"] = 2.0 * batch;
+      record["classic"] = {entry, nearer};
+      record["time"]["compute_roofs"] = {{"fp32.vector", "fp32.vector"}};
+      run["records"].push_back(record);
+    }
+  return run;
+}
+
+TEST(FigureScript, ASweepIsJoinedInItsOrderHollowAndFilledByType) {
+  FigureChoice choice;
+  choice.sweep = "batch";
+  const auto figure = MakeFigure(SweptRun(), choice);
+  EXPECT_EQ(figure.lines.size(), 2U);
+  const auto script = FigureScript(figure, "svg");
+  EXPECT_THAT(script, HasSubstr("title 'batch 2'"));
+  EXPECT_THAT(script, HasSubstr("hollow: f32, filled: f16"));
+  // Circle, square, triangle: hollow types are even, filled ones follow.
+  EXPECT_THAT(script,
+              HasSubstr("$classicline0 << EOD\n10 1.6e+11 6\n20 1.6e+11 4\n40 1.6e+11 10\nEOD"));
+  EXPECT_THAT(script,
+              HasSubstr("$classicline1 << EOD\n10 1.6e+11 7\n20 1.6e+11 5\n40 1.6e+11 11\nEOD"));
+  choice.sweep = "stride";
+  EXPECT_THROW(MakeFigure(SweptRun(), choice), BadInput) << "nothing differs in its stride";
+}
+
+TEST(FigureScript, EveryLevelIsAPointAtTheSameHeight) {
+  FigureChoice choice;
+  choice.all_levels = true;
+  const auto figure = MakeFigure(SweptRun(), choice);
+  EXPECT_EQ(figure.classic.size(), 12U);
+  const auto script = FigureScript(figure, "svg");
+  EXPECT_THAT(script, HasSubstr("title 'L2'"));
+  EXPECT_THAT(script, HasSubstr("title 'DRAM'"));
+  EXPECT_THAT(script, HasSubstr("$joints << EOD\n2 1.6e+11\n10 1.6e+11\n\n"));
+  choice.all_levels = false;
+  choice.level = Level::kL3;
+  EXPECT_THROW(MakeFigure(SweptRun(), choice), BadInput) << "no point of that level";
+}
+
+TEST(FigureScript, ArrowsLeadFromTheOlderFileToThisOne) {
+  auto before = SweptRun();
+  for (auto& record : before["records"]) record["classic"][0]["flops_per_second"] = 4e10;
+  before["records"].erase(5);
+  FigureChoice choice;
+  choice.before = &before;
+  const auto figure = MakeFigure(SweptRun(), choice);
+  EXPECT_EQ(figure.classic_moves.size(), 5U);
+  EXPECT_THAT(FigureScript(figure, "svg"), HasSubstr("\n10 4e+10 0 1.2e+11\n"));
+  EXPECT_THAT(figure.caption, HasSubstr("arrows from before"));
+}
+
+TEST(FigureScript, SecondsAreBytesAndFlopsOnTheOtherAxes) {
+  const auto one = FigureScript(MakeFigure(SweptRun()), "svg");
+  EXPECT_THAT(one, HasSubstr("set x2label 'DRAM bytes'"));
+  EXPECT_THAT(one, HasSubstr("set y2label 'FLOPs at the fp32.vector roof'"));
+  EXPECT_THAT(one, HasSubstr("'10.0 FLOP/byte'"));
+  // Several compute roofs: seconds are FLOPs of none of them.
+  EXPECT_THAT(FigureScript(MakeFigure(SmallRun()), "svg"), Not(HasSubstr("y2label")));
+}
+
+TEST(WriteFigure, DrawsSweepsLevelsAndArrows) {
+  NEED_GNUPLOT();
+  const auto run = SweptRun();
+  FigureChoice sweep, levels, arrows;
+  sweep.sweep = "batch";
+  levels.all_levels = true;
+  arrows.before = &run;
+  const auto path = std::filesystem::temp_directory_path() /
+                    ("dlroof_figure_" + std::to_string(getpid()) + ".svg");
+  for (const auto& choice : {sweep, levels, arrows}) {
+    WriteFigure(run, path.string(), choice);
+    EXPECT_GT(std::filesystem::file_size(path), 5000U);
+  }
+  std::filesystem::remove(path);
+}
+
 TEST(WriteFigure, DrawsEveryFormatAndRunsNothing) {
   NEED_GNUPLOT();
   const auto folder =

@@ -27,9 +27,9 @@ json SmallRun() { return json::parse(std::ifstream(DLROOF_TEST_DATA "/run_small.
 #define NEED_PLOTLY() \
   if (PlotlyScript().text.empty()) GTEST_SKIP() << "built without plotly.js"
 
-std::string Page(const json& run_file) {
+std::string Page(const json& run_file, const json* before = nullptr) {
   std::ostringstream out;
-  WritePage(run_file, out);
+  WritePage(run_file, out, before);
   return out.str();
 }
 
@@ -144,18 +144,19 @@ struct Rendered {
   std::string document, console;
 };
 
-Rendered Render(const json& run_file) {
+Rendered Render(const json& run_file, const std::string& address = "",
+                const json* before = nullptr) {
   const auto folder =
       std::filesystem::temp_directory_path() / ("dlroof_page_" + std::to_string(getpid()));
   std::filesystem::create_directory(folder);
-  std::ofstream(folder / "page.html") << Page(run_file);
+  std::ofstream(folder / "page.html") << Page(run_file, before);
   const auto command = std::string(DLROOF_CHROMIUM) +
                        " --headless=new --no-sandbox --disable-gpu --user-data-dir=" +
                        (folder / "profile").string() +
                        " --virtual-time-budget=20000 --window-size=1280,2400 "
-                       "--enable-logging=stderr --v=0 --dump-dom file://" +
-                       (folder / "page.html").string() + " > " + (folder / "dom").string() +
-                       " 2> " + (folder / "log").string();
+                       "--enable-logging=stderr --v=0 --dump-dom 'file://" +
+                       (folder / "page.html").string() + address + "' > " +
+                       (folder / "dom").string() + " 2> " + (folder / "log").string();
   EXPECT_EQ(std::system(command.c_str()), 0);
   Rendered rendered;
   std::stringstream document, log;
@@ -190,6 +191,80 @@ TEST(PageInABrowser, DrawsBothChartsAndEveryRow) {
   EXPECT_THAT(page.document, HasSubstr("&lt;/script&gt;&lt;img src=x onerror="));
   EXPECT_THAT(page.document, Not(HasSubstr("<img")));
   EXPECT_THAT(page.document, HasSubstr("<title>Example CPU, 2 cores · dlroof</title>"));
+}
+
+// Three sizes of the first benchmark, each counted on two levels.
+json SweptRun() {
+  auto run = SmallRun();
+  const json like = run["records"][0];
+  for (const int batch : {1, 2, 4}) {
+    json record = like;
+    record["problem"] = "n" + std::to_string(batch) + "c8h8w8k8r3s3";
+    record["name"] = "Conv2D/cpu/onednn/fwd/f32/" + record["problem"].get<std::string>();
+    json nearer = record["classic"][0];
+    nearer["level"] = "l2";
+    nearer["intensity"] = 2.0 * batch;
+    record["classic"].push_back(nearer);
+    record["time"]["memory_seconds"]["l2"] = 1e-3;
+    record["time"]["point"]["memory_seconds"]["l2"] = 1.25e-3;
+    record["time"]["pipe_seconds"] = {{"bf16.matrix", 0.01}, {"fp32.vector", 0.005}};
+    run["records"].push_back(record);
+  }
+  return run;
+}
+
+TEST(WritePage, SweepsMovesAndPipesComeWithTheData) {
+  NEED_PLOTLY();
+  auto before = SweptRun();
+  before["records"].erase(0);
+  const auto run = SweptRun();
+  const auto content = json::parse(Content(Page(run, &before)));
+  ASSERT_EQ(content["sweeps"].size(), 1U);
+  EXPECT_EQ(content["sweeps"][0]["name"], "batch");
+  EXPECT_EQ(content["sweeps"][0]["lines"][0]["values"], json({1, 2, 4}));
+  EXPECT_EQ(content["sweeps"][0]["lines"][0]["records"], json({11, 12, 13}));
+  EXPECT_FALSE(content["before"].contains("0")) << "not in the older file";
+  EXPECT_EQ(content["before"]["11"]["classic"], run["records"][11]["classic"]);
+  EXPECT_EQ(content["records"][11]["time"]["pipes_until"], json({0.01, 0.015}));
+}
+
+TEST(PageInABrowser, ALinkShowsItsBenchmarkItsSweepAndEveryLevel) {
+  NEED_PLOTLY();
+  if (std::string(DLROOF_CHROMIUM).empty()) GTEST_SKIP() << "no chromium to look at the page with";
+  const auto run = SweptRun();
+  const auto page = Render(
+      run, "#sweep=batch&level=all&selected=Conv2D%2Fcpu%2Fonednn%2Ffwd%2Ff32%2Fn2c8h8w8k8r3s3",
+      &run);
+  EXPECT_EQ(page.console, "");
+  const auto shown = WithoutScripts(page.document);
+  EXPECT_EQ(Count(shown, "<tr data-index="), 3) << "the benchmarks on the line";
+  EXPECT_THAT(shown, HasSubstr("3 benchmarks drawn."));
+  EXPECT_THAT(shown, HasSubstr("Bytes of L1, L2, L3, DRAM"));
+  EXPECT_THAT(shown,
+              HasSubstr("href=\"#selected=Conv2D%2Fcpu%2Fonednn%2Ffwd%2Ff32%2Fn2c8h8w8k8r3s3\""));
+  EXPECT_THAT(shown, HasSubstr("median time before"));
+  EXPECT_THAT(shown, HasSubstr("of bf16.matrix at its own"));
+  EXPECT_THAT(shown, HasSubstr("Arrows: from the older run file"));
+  EXPECT_THAT(shown, HasSubstr("Ticks on a line"));
+  EXPECT_THAT(shown, HasSubstr("<option value=\"batch\">batch</option>"));
+  EXPECT_THAT(shown, Not(HasSubstr("NaN")));
+}
+
+TEST(PageInABrowser, TheTimeChartHasItsOtherAxesAndGuides) {
+  NEED_PLOTLY();
+  if (std::string(DLROOF_CHROMIUM).empty()) GTEST_SKIP() << "no chromium to look at the page with";
+  auto run = SweptRun();
+  for (auto& record : run["records"])
+    if (record.contains("time")) record["time"]["compute_roofs"] = {{"fp32.vector", "fp32.vector"}};
+  run["census"] = json::parse(R"([{"set": "<b>fw", "kernels": 5, "zero_flop_kernels": 2,
+    "launches": 8, "zero_flop_launches": 6, "zero_flop_launch_share": 0.75,
+    "zero_flop_time_share": 0.25, "seconds": 4, "flops": 1e9, "flops_per_second": 2.5e8}, 7])");
+  const auto page = Render(run);
+  EXPECT_EQ(page.console, "");
+  const auto shown = WithoutScripts(page.document);
+  for (const char* text : {"DRAM bytes [B]", "FLOPs at the fp32.vector roof", " FLOP/byte</text>",
+                           "&lt;b&gt;fw", ">2 of 5<", ">6 of 8<", ">75.0 %<", ">25.0 %<"})
+    EXPECT_THAT(shown, HasSubstr(text));
 }
 
 TEST(PageInABrowser, AModelHasItsRowAndItsLayersAreButtons) {

@@ -71,6 +71,103 @@ TEST(PlaceInTime, BoundsAreOverheadThenTheLargestRoofTime) {
   EXPECT_DOUBLE_EQ(time.overhead_seconds.value(), 0.5);
 }
 
+// Random works on several pipes and levels of a random machine.
+struct RandomCase {
+  Machine machine = SmallMachine();
+  Record record = Measured(1, 1, 1);
+};
+
+RandomCase MakeRandomCase(std::mt19937_64& random) {
+  std::uniform_real_distribution<double> exponent(-3, 6);
+  const auto any = [&] { return std::pow(10, exponent(random)); };
+  RandomCase made;
+  CeilingSet& all = made.machine.by_threads[2];
+  for (auto& [pipe, ceiling] : all.flops) ceiling.per_second = any();
+  for (auto& [level, ceiling] : all.bytes) ceiling.per_second = any();
+  all.launch_seconds = any();
+  made.record = Measured(any(), any(), any());
+  Work& work = made.record.work[Provenance::kModelled];
+  work.flops["bf16.matrix"] = any();
+  work.bytes[Level::kL2] = any();
+  work.launches = any();
+  return made;
+}
+
+TEST(PlaceInTime, OnRandomWorksEveryIdentityHolds) {
+  std::mt19937_64 random(11);
+  for (int i = 0; i < 2000; ++i) {
+    const auto [machine, record] = MakeRandomCase(random);
+    for (const PlaceView& view : {PlaceView{}, PlaceView{{Level::kDram}, true}}) {
+      const auto time = Place(record, &machine, view).time.value();
+      double roof = time.compute_seconds;
+      for (const auto& [level, seconds] : time.memory_seconds) roof = std::max(roof, seconds);
+      // The largest coordinate of the time point is the run time; the gap is how far it is.
+      EXPECT_NEAR(*time.gap * roof / time.seconds, 1, 1e-12);
+      const bool in_box = roof < *time.overhead_seconds;
+      EXPECT_EQ(time.bound == Bound::kOverhead, in_box);
+      if (!in_box) {
+        EXPECT_EQ(time.bound == Bound::kCompute, roof == time.compute_seconds);
+        EXPECT_EQ(time.bound_level.has_value(), time.bound == Bound::kMemory);
+      }
+      if (time.bound_level) {
+        EXPECT_EQ(time.memory_seconds.at(*time.bound_level), roof);
+      }
+      double pipes = 0;
+      for (const auto& [pipe, seconds] : time.pipe_seconds) pipes += seconds;
+      if (!view.tensor_balance) {
+        EXPECT_NEAR(pipes / time.compute_seconds, 1, 1e-12);
+      }
+    }
+  }
+}
+
+TEST(PlaceInTime, OnRandomWorksDoublingEveryCeilingHalvesEveryRoofTime) {
+  std::mt19937_64 random(12);
+  for (int i = 0; i < 500; ++i) {
+    auto [machine, record] = MakeRandomCase(random);
+    const auto before = Place(record, &machine).time.value();
+    for (auto& [pipe, ceiling] : machine.by_threads[2].flops) ceiling.per_second *= 2;
+    for (auto& [level, ceiling] : machine.by_threads[2].bytes) ceiling.per_second *= 2;
+    *machine.by_threads[2].launch_seconds /= 2;
+    const auto after = Place(record, &machine).time.value();
+    EXPECT_DOUBLE_EQ(after.compute_seconds * 2, before.compute_seconds);
+    EXPECT_DOUBLE_EQ(*after.overhead_seconds * 2, *before.overhead_seconds);
+    for (const auto& [level, seconds] : before.memory_seconds)
+      EXPECT_DOUBLE_EQ(after.memory_seconds.at(level) * 2, seconds);
+    EXPECT_EQ(after.bound, before.bound) << "the machine's shape is the same";
+    EXPECT_NEAR(*after.gap / *before.gap, 2, 1e-12);
+  }
+}
+
+TEST(PlaceInTime, ThePapersBalanceJudgesEveryFlopByTheMatrixCeiling) {
+  const Machine machine = SmallMachine();
+  Record record = Measured(10, 100, 20);                       // 1 s on fp32.vector, 2 s of DRAM
+  record.work[Provenance::kModelled].bytes[Level::kL2] = 200;  // 4 s
+  const auto usual = Place(record, &machine).time.value();
+  EXPECT_EQ(usual.bound_level, Level::kL2);
+  const auto paper = Place(record, &machine, {{Level::kDram}, true}).time.value();
+  EXPECT_DOUBLE_EQ(paper.compute_seconds, 0.1);  // 100 of 1000 flop/s
+  EXPECT_EQ(paper.compute_roofs.at("fp32.vector"), "bf16.matrix");
+  EXPECT_DOUBLE_EQ(paper.pipe_seconds.at("fp32.vector"), 1);
+  EXPECT_EQ(paper.bound_level, Level::kDram);
+  EXPECT_EQ(paper.memory_seconds.size(), 1U) << "no other level counts";
+  EXPECT_DOUBLE_EQ(*paper.gap, 5);
+  Machine without = machine;
+  without.by_threads[2].flops.erase("bf16.matrix");
+  const auto placed = Place(record, &without, {{}, true});
+  EXPECT_FALSE(placed.time.has_value());
+  EXPECT_THAT(placed.remarks, testing::ElementsAre(testing::HasSubstr("no matrix ceiling")));
+}
+
+TEST(RecordJson, PipesAreSaidWhereTheyAreNotTheComputeTimeAgain) {
+  const Machine machine = SmallMachine();
+  Record record = Measured(10, 100, 20);
+  EXPECT_FALSE(ToJson(record, &machine)["time"].contains("pipe_seconds"));
+  EXPECT_EQ(ToJson(record, &machine, {{}, true})["time"]["pipe_seconds"]["fp32.vector"], 1.0);
+  record.work[Provenance::kModelled].flops["bf16.matrix"] = 3000;
+  EXPECT_EQ(ToJson(record, &machine)["time"]["pipe_seconds"]["bf16.matrix"], 3.0);
+}
+
 TEST(PlaceInTime, MixedPipesAddUp) {
   const Machine machine = SmallMachine();
   Record record = Measured(10, 100, 1);                            // 1 s on fp32.vector

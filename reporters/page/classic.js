@@ -23,7 +23,7 @@ dlroof.classicPoints = (shown) => {
     if (!dlroof.onRoofs(record)) continue;
     for (const entry of dlroof.list(record.classic)) {
       if (!levels.includes(entry.level) || !dlroof.isNumber(entry.intensity) || !dlroof.isNumber(entry.flops_per_second)) continue;
-      points.push({ index, record, entry });
+      points.push({ index, record, entry, level: entry.level, place: [entry.intensity, entry.flops_per_second] });
     }
   }
   return points;
@@ -83,13 +83,13 @@ dlroof.classicLabels = (plane, lines, ridges, colours) => {
   return labels;
 };
 
-dlroof.classicTraces = (points, lines, ridges, knees, colours) => {
-  const traces = [...lines.map((one) => one.trace), ...knees];
+dlroof.classicTraces = (points, lines, ridges, joints, colours) => {
+  const traces = [...lines.map((one) => one.trace), ...joints];
   traces.push({ type: 'scatter', mode: 'markers', x: ridges.map((ridge) => ridge.x), y: ridges.map((ridge) => ridge.y), hoverinfo: 'skip',
     marker: { symbol: 'diamond', size: 6, color: colours.roof } });
   const trace = { type: 'scatter', mode: 'markers', x: points.map((p) => p.entry.intensity), y: points.map((p) => p.entry.flops_per_second),
     customdata: points.map((p) => p.index), text: points.map((p) => dlroof.hoverText(p.record, p.entry.level, p.entry)), hovertemplate: '%{text}<extra></extra>',
-    marker: dlroof.markerStyle(points.length, points.map((p) => dlroof.symbol(p.record, dlroof.isMeasured(p.entry))), points.map((p) => dlroof.colour(p.record))) };
+    marker: dlroof.markerStyle(points.length, points.map((p) => dlroof.symbol(p.record, dlroof.isMeasured(p.entry))), points.map((p) => dlroof.markColour(p.record, p.level))) };
   if (points.length <= 1000) {
     const bars = points.map((p) => dlroof.list(p.entry.error_bar));
     trace.error_y = { type: 'data', symmetric: false, arrayminus: bars.map((bar) => bar[0] || 0), array: bars.map((bar) => bar[1] || 0), thickness: 1.2, width: 0, color: colours.soft };
@@ -115,11 +115,13 @@ dlroof.drawClassic = (shown) => {
   dlroof.draw(element, ranges, (plane) => {
     const colours = dlroof.palette();
     const lines = dlroof.classicRoofs(roofs, colours);
-    return { traces: dlroof.classicTraces(points, lines, ridges, dlroof.measuredRidgeTraces(roofs, colours), colours), labels: dlroof.classicLabels(plane, lines, ridges, colours), marks: points.map((p) => [p.index, [p.entry.intensity, p.entry.flops_per_second]]),
+    const moves = dlroof.moveArrows(points, dlroof.classicBefore, colours);
+    const joints = [...dlroof.measuredRidgeTraces(roofs, colours), ...dlroof.levelTraces(points, colours), ...dlroof.parameterTraces(points), ...moves.traces];
+    return { arrows: moves.arrows, traces: dlroof.classicTraces(points, lines, ridges, joints, colours), labels: dlroof.classicLabels(plane, lines, ridges, colours), marks: points.map((p) => [p.index, [p.entry.intensity, p.entry.flops_per_second]]),
       layout: dlroof.layout('intensity [FLOP/byte]', 'performance [FLOP/s]', plane, 3) };
   });
   caption.textContent = `${dlroof.drawnText(points, shown)} Bytes of ${dlroof.currentLevels().map(dlroof.levelName).join(', ')}; roofs of ${dlroof.roofsName(roofs)}. ` +
-    `${dlroof.hollowNote} Dashed: not proved.${dlroof.measuredRidges(roofs).length > 0 ? ' Thin line with dots: the knee as measured, by loads with multiply-adds.' : ''}`;
+    `${dlroof.hollowNote} Dashed: not proved.${dlroof.measuredRidges(roofs).length > 0 ? ' Thin line with dots: the knee as measured, by loads with multiply-adds.' : ''}${dlroof.beforeNote()}`;
 };
 
 // "12 benchmarks drawn, 3 not (...)." Never silent about what a chart leaves out.

@@ -2,8 +2,8 @@
 // What is shown: the state of the filter, kept in the address so that a link repeats it.
 dlroof.records = dlroof.list(dlroof.content.records).map(dlroof.map);
 dlroof.roofs = dlroof.list(dlroof.content.roofs);
-dlroof.state = { text: '', op: '', direction: '', type: '', level: '', roofs: '', every: '', sort: '', selected: '' };
-dlroof.fields = ['op', 'direction', 'type'];
+dlroof.state = { text: '', op: '', direction: '', type: '', library: '', pipe: '', sweep: '', level: '', roofs: '', every: '', sort: '', selected: '' };
+dlroof.fields = ['op', 'library', 'direction', 'type'];
 
 dlroof.readAddress = () => {
   const found = new URLSearchParams(location.hash.slice(1));
@@ -33,11 +33,17 @@ dlroof.currentLevels = () => {
 dlroof.searchable = dlroof.records.map((record) =>
   [record.name, record.algorithm, record.reason, record.status, ...dlroof.list(record.remarks)].map(dlroof.text).join('\n').toLowerCase());
 
+// Pipes that executed its FLOPs.
+dlroof.pipesOf = (record) => [...new Set(Object.values(dlroof.map(record.work)).flatMap((work) => Object.entries(dlroof.map(dlroof.map(work).flops)).filter(([, flops]) => flops > 0).map(([pipe]) => pipe)))];
+
 dlroof.filtered = () => {
+  const swept = dlroof.sweptRecords();
   const words = dlroof.state.text.toLowerCase().split(/\s+/).filter((word) => word !== '');
   const shown = [];
   dlroof.records.forEach((record, index) => {
     if (dlroof.fields.some((field) => dlroof.state[field] !== '' && record[field] !== dlroof.state[field])) return;
+    if (dlroof.state.pipe !== '' && !dlroof.pipesOf(record).includes(dlroof.state.pipe)) return;
+    if (swept !== undefined && !swept.has(index)) return;
     if (words.every((word) => dlroof.searchable[index].includes(word))) shown.push(index);
   });
   return shown;
@@ -64,6 +70,9 @@ dlroof.fillFilters = () => {
   const known = new Set(dlroof.records.flatMap((record) => dlroof.list(record.classic).map((entry) => entry.level)));
   const levels = Object.keys(dlroof.levelNames).filter((level) => known.has(level));
   dlroof.fillSelect('filter-level', [...levels.map((level) => [level, dlroof.levelName(level)]), ...(levels.length > 1 ? [['all', 'all levels']] : [])]);
+  const pipes = [...new Set(dlroof.records.flatMap(dlroof.pipesOf))].sort();
+  dlroof.fillSelect('filter-pipe', pipes.length > 1 ? [['', 'all'], ...pipes.map((pipe) => [pipe, pipe])] : []);
+  dlroof.fillSelect('filter-sweep', dlroof.parameters.length > 0 ? [['', 'none'], ...dlroof.parameters.map((sweep) => [sweep.name, sweep.name])] : []);
   dlroof.fillSelect('filter-roofs', dlroof.roofs.map((roofs, index) => [String(index), dlroof.roofsName(roofs)]));
 };
 
@@ -74,7 +83,7 @@ dlroof.roofsName = (roofs) => {
 };
 
 dlroof.showFilters = () => {
-  for (const key of ['text', ...dlroof.fields]) dlroof.byId(`filter-${key}`).value = dlroof.state[key];
+  for (const key of ['text', 'pipe', 'sweep', ...dlroof.fields]) dlroof.byId(`filter-${key}`).value = dlroof.state[key];
   dlroof.byId('filter-every').checked = dlroof.state.every !== '';
   const roofs = dlroof.currentRoofs();
   dlroof.byId('filter-roofs').value = String(dlroof.roofs.indexOf(roofs));
@@ -83,7 +92,7 @@ dlroof.showFilters = () => {
 
 dlroof.watchFilters = (changed) => {
   let timer = 0;
-  for (const key of ['text', ...dlroof.fields, 'level', 'roofs', 'every']) {
+  for (const key of ['text', ...dlroof.fields, 'pipe', 'sweep', 'level', 'roofs', 'every']) {
     const input = dlroof.byId(`filter-${key}`);
     input.addEventListener('input', () => {
       dlroof.state[key] = input.type === 'checkbox' ? (input.checked ? '1' : '') : input.value;

@@ -1,6 +1,7 @@
 'use strict';
 // What both charts share: colours and symbols, the plane in pixels, and labels that keep clear of each other.
 dlroof.margins = { l: 58, r: 14, t: 34, b: 46 };
+dlroof.timeMargins = { l: 58, r: 58, t: 66, b: 46 };  // with axes on all sides
 dlroof.letter = 6.3;  // [px] mean width of a letter of a label
 dlroof.symbols = { f32: 'circle', bf16: 'square', int8: 'diamond', f16: 'triangle-up', tf32: 'pentagon', f64: 'hexagon' };
 dlroof.palettes = {
@@ -13,20 +14,26 @@ dlroof.printing = false;
 dlroof.isDark = () => !dlroof.printing && matchMedia('(prefers-color-scheme: dark)').matches;
 dlroof.palette = () => dlroof.palettes[dlroof.isDark() ? 'dark' : 'light'];
 
-dlroof.seriesOf = (record) => [record.op, record.direction].map(dlroof.text).join(' ');
+dlroof.manyLibraries = new Set(dlroof.records.map((record) => dlroof.text(record.library))).size > 1;
+dlroof.seriesOf = (record) => [record.op, dlroof.manyLibraries ? record.library : '', record.direction].map(dlroof.text).filter((part) => part !== '').join(' ');
 dlroof.seriesNames = [...new Set(dlroof.records.filter((record) => record.classic || record.time).map(dlroof.seriesOf))].sort();
 dlroof.colour = (record) => {
   const colours = dlroof.palette().series;
   return colours[Math.max(0, dlroof.seriesNames.indexOf(dlroof.seriesOf(record))) % colours.length];
 };
-dlroof.symbol = (record, measured) => (dlroof.symbols[record.type] || 'cross') + (measured ? '' : '-open');
+// As the hierarchical roofline paper draws its levels: L1 blue, L2 red, the farthest green.
+dlroof.levelSeries = { l1: 0, l2: 1, l3: 3, dram: 2, host: 6 };
+dlroof.byLevels = () => dlroof.currentLevels().length > 1;
+dlroof.markColour = (record, level) => (dlroof.byLevels() ? dlroof.palette().series[dlroof.levelSeries[level]] : dlroof.colour(record));
+dlroof.symbol = (record, measured) => (dlroof.symbols[record.type] || (dlroof.text(record.type) === '' ? 'circle' : 'cross')) + (measured ? '' : '-open');
 dlroof.isMeasured = (entry) => entry !== undefined && entry.flops_from === 'measured' && entry.bytes_from === 'measured';
 
 // The chart's plane: ranges are powers of ten, [px] from its upper left corner.
 dlroof.plane = (element, x, y) => {
-  const width = (dlroof.printing ? 680 : element.clientWidth) - dlroof.margins.l - dlroof.margins.r;
-  const height = (dlroof.printing ? 350 : element.clientHeight) - dlroof.margins.t - dlroof.margins.b;
-  return { x, y, width, height,
+  const margins = element.id === 'time' ? dlroof.timeMargins : dlroof.margins;
+  const width = (dlroof.printing ? 680 : element.clientWidth) - margins.l - margins.r;
+  const height = (dlroof.printing ? 350 : element.clientHeight) - margins.t - margins.b;
+  return { x, y, width, height, margins,
     left: (value) => (Math.log10(value) - x[0]) / (x[1] - x[0]) * width,
     top: (value) => (y[1] - Math.log10(value)) / (y[1] - y[0]) * height,
     logX: (left) => x[0] + left / width * (x[1] - x[0]),
@@ -106,8 +113,8 @@ dlroof.axis = (title, range, plain) => {
 // Numbers from 10^-plain to 10^plain carry no prefix.
 dlroof.layout = (xTitle, yTitle, plane, plain) => {
   const colours = dlroof.palette();
-  return { width: plane.width + dlroof.margins.l + dlroof.margins.r, height: plane.height + dlroof.margins.t + dlroof.margins.b,
-    margin: { ...dlroof.margins, pad: 0 }, showlegend: false, hovermode: 'closest', hoverdistance: 12, paper_bgcolor: 'rgba(0,0,0,0)', plot_bgcolor: 'rgba(0,0,0,0)',
+  const { l, r, t, b } = plane.margins;
+  return { width: plane.width + l + r, height: plane.height + t + b, margin: { l, r, t, b, pad: 0 }, showlegend: false, hovermode: 'closest', hoverdistance: 12, paper_bgcolor: 'rgba(0,0,0,0)', plot_bgcolor: 'rgba(0,0,0,0)',
     font: { family: 'system-ui, "Segoe UI", "Liberation Sans", Roboto, sans-serif', size: 12, color: colours.ink },
     dragmode: matchMedia('(pointer: coarse)').matches ? false : 'zoom', modebar: { bgcolor: 'rgba(0,0,0,0)', color: colours.faint, activecolor: colours.accent },
     hoverlabel: { bgcolor: colours.paper, bordercolor: colours.faint, align: 'left', font: { size: 12, color: colours.ink } },
@@ -128,8 +135,8 @@ dlroof.drawRings = (element) => {
     const [left, top] = [plane.left(point[0]), plane.top(point[1])];
     if (left < 0 || left > plane.width || top < 0 || top > plane.height) continue;
     const ring = dlroof.add(element, 'div', 'ring');
-    ring.style.left = `${left + dlroof.margins.l}px`;
-    ring.style.top = `${top + dlroof.margins.t}px`;
+    ring.style.left = `${left + plane.margins.l}px`;
+    ring.style.top = `${top + plane.margins.t}px`;
   }
 };
 
@@ -138,8 +145,8 @@ dlroof.drawRings = (element) => {
 dlroof.draw = (element, ranges, build) => {
   const react = (x, y) => {
     const plane = dlroof.plane(element, x, y);
-    const { traces, layout, labels, marks } = build(plane);
-    layout.annotations = dlroof.placeLabels(plane, labels, marks.map((mark) => mark[1]));
+    const { traces, layout, labels, marks, arrows } = build(plane);
+    layout.annotations = [...dlroof.placeLabels(plane, labels, marks.map((mark) => mark[1])), ...dlroof.list(arrows)];
     element.dlroofPlane = plane;
     element.dlroofMarks = marks;
     dlroof.drawRings(element);

@@ -10,6 +10,7 @@ dlroof.redrawCharts = (shown) => {
 
 dlroof.changed = () => {
   const shown = dlroof.filtered();
+  dlroof.drawLegend(dlroof.changed);
   dlroof.byId('shown').textContent = `${shown.length} of ${dlroof.records.length} shown`;
   dlroof.drawTable(shown);
   dlroof.redrawCharts(shown);
@@ -58,9 +59,25 @@ dlroof.watchWindow = () => {
   addEventListener('hashchange', () => {
     dlroof.readAddress();
     dlroof.showFilters();
-    dlroof.drawSelected();
     dlroof.changed();
+    dlroof.showLinked();
   });
+};
+
+// A link to one benchmark: on its own roofs, its row drawn and in sight.
+dlroof.showLinked = () => {
+  const index = dlroof.records.findIndex((record) => dlroof.text(record.name) === dlroof.state.selected);
+  if (dlroof.state.selected === '' || index < 0) return;
+  const own = dlroof.roofs.findIndex((roofs) => roofs.device === dlroof.records[index].device && (!dlroof.records[index].threads || dlroof.records[index].threads === roofs.threads));
+  if (own >= 0 && !dlroof.onRoofs(dlroof.records[index])) {
+    dlroof.state.roofs = String(own);
+    dlroof.showFilters();
+    dlroof.changed();
+  }
+  const place = dlroof.rows.order.indexOf(index);
+  if (place >= dlroof.rows.drawn) dlroof.addRows(place + 1 - dlroof.rows.drawn);
+  dlroof.drawSelected();
+  dlroof.byId('selected').scrollIntoView({ block: 'nearest' });
 };
 
 dlroof.readAddress();
@@ -68,13 +85,14 @@ dlroof.drawHeader();
 dlroof.fillFilters();
 dlroof.showFilters();
 dlroof.watchFilters(dlroof.changed);
-dlroof.drawLegend(dlroof.changed);
 dlroof.makeHead(dlroof.changed);
 dlroof.watchTable();
 dlroof.changed();
 dlroof.drawSelected();
+dlroof.showLinked();
 dlroof.drawFindings();
 dlroof.drawModels();
+dlroof.drawCensus();
 dlroof.drawMachines();
 dlroof.watchWindow();
 document.addEventListener('DOMContentLoaded', () => requestAnimationFrame(() => setTimeout(() => {

@@ -65,8 +65,9 @@ dlroof.drawLegend = (changed) => {
   };
   for (const name of dlroof.seriesNames) {
     const record = placed.find((one) => dlroof.seriesOf(one) === name);
-    entry(name, 'circle', dlroof.colour(record), { op: dlroof.text(record.op), direction: dlroof.text(record.direction) });
+    if (!dlroof.byLevels()) entry(name, 'circle', dlroof.colour(record), { op: dlroof.text(record.op), direction: dlroof.text(record.direction), ...(dlroof.manyLibraries ? { library: dlroof.text(record.library) } : {}) });
   }
+  if (dlroof.byLevels()) for (const level of dlroof.currentLevels()) entry(dlroof.levelName(level), 'circle', dlroof.markColour({}, level), { level });
   for (const type of [...new Set(placed.map((record) => dlroof.text(record.type)))].sort()) {
     if (type !== '') entry(type, dlroof.symbol({ type }, false), dlroof.palette().soft, { type });
   }
@@ -96,8 +97,12 @@ dlroof.drawSelected = () => {
   const head = dlroof.add(panel, 'p', 'head');
   dlroof.add(head, 'span', 'name', dlroof.text(record.name));
   dlroof.add(head, 'span', `badge ${dlroof.text(record.status)}`, dlroof.text(record.status));
+  const link = dlroof.add(head, 'a', 'permalink', 'link to this benchmark');
+  link.setAttribute('href', `#${new URLSearchParams({ selected: dlroof.text(record.name) })}`);
   const figures = dlroof.add(panel, 'div', 'figures');
   const time = dlroof.map(record.time);
+  const before = dlroof.map(dlroof.before[dlroof.records.indexOf(record)]);
+  dlroof.figure(figures, 'median time before', dlroof.scaled(dlroof.map(before.seconds).median, 's'));
   dlroof.figure(figures, 'median time', dlroof.scaled(dlroof.map(record.seconds).median, 's'));
   dlroof.figure(figures, '95 % interval', dlroof.interval(dlroof.map(record.seconds).ci95, 's'));
   dlroof.figure(figures, 'clean repetitions', dlroof.repetitions(record));
@@ -109,6 +114,7 @@ dlroof.drawSelected = () => {
   dlroof.figure(figures, 'bound by', dlroof.boundText(record));
   dlroof.figure(figures, 'gap', dlroof.isNumber(time.gap) ? `${dlroof.digits(time.gap)}×` : '');
   dlroof.figure(figures, 'compute time at its roof', dlroof.scaled(time.compute_seconds, 's'));
+  for (const [pipe, seconds] of Object.entries(dlroof.map(time.pipe_seconds))) dlroof.figure(figures, `of ${pipe} at its own`, dlroof.scaled(seconds, 's'));
   for (const [level, seconds] of dlroof.byLevel(time.memory_seconds)) dlroof.figure(figures, `${dlroof.levelName(level)} time at its roof`, dlroof.scaled(seconds, 's'));
   dlroof.figure(figures, 'launch overhead', dlroof.scaled(time.overhead_seconds, 's'));
   for (const text of [record.reason, ...dlroof.list(record.remarks), record.advice]) if (dlroof.text(text) !== '') dlroof.add(panel, 'p', 'advice', dlroof.text(text));
@@ -120,6 +126,24 @@ dlroof.drawSelected = () => {
     .map(([pipe, row]) => (pipe === row ? pipe : `${dlroof.text(row)} for ${pipe}`)).join(', '));
   dlroof.pair(more, 'ran with', [dlroof.isNumber(record.threads) && record.threads > 0 ? `threads ${record.threads}` : '', dlroof.text(record.cache) && `${record.cache} cache`,
     dlroof.isNumber(record.seed) ? `seed ${record.seed}` : ''].filter((part) => part).join(', '));
+};
+
+// Kernels without FLOPs: a row per set of them.
+dlroof.drawCensus = () => {
+  const sets = dlroof.list(dlroof.content.census).map(dlroof.map);
+  dlroof.byId('census-section').hidden = sets.length === 0;
+  const columns = [['Names', (one) => `${dlroof.text(one.zero_flop_kernels)} of ${dlroof.text(one.kernels)}`], ['Launches', (one) => (dlroof.isNumber(one.launches) && dlroof.isNumber(one.zero_flop_launches) ? `${one.zero_flop_launches} of ${one.launches}` : '')],
+    ['Of launches', (one) => dlroof.percent(one.zero_flop_launch_share)], ['Of time', (one) => dlroof.percent(one.zero_flop_time_share)], ['Time of all', (one) => dlroof.scaled(one.seconds, 's')],
+    ['FLOP', (one) => dlroof.scaled(one.flops, 'FLOP')], ['By matrix units', (one) => dlroof.percent(one.matrix_share)], ['FLOP/s', (one) => dlroof.scaled(one.flops_per_second, 'FLOP/s')]];
+  for (const [text, kind] of [['Set', ''], ...columns.map(([title]) => [title, 'number'])]) dlroof.add(dlroof.byId('census-head'), 'th', kind, text).scope = 'col';
+  for (const one of sets) {
+    const row = dlroof.add(dlroof.byId('census-body'), 'tr');
+    dlroof.add(row, 'td', 'name', dlroof.text(one.set) || 'all');
+    for (const [title, show] of columns) {
+      const cell = dlroof.add(row, 'td', 'number', show(one));
+      if (cell.textContent !== '') cell.dataset.label = title;
+    }
+  }
 };
 
 dlroof.drawFindings = () => {

@@ -14,7 +14,7 @@ dlroof.timePoints = (shown) => {
       if (!dlroof.isNumber(memory) || memory <= 0) continue;
       const point = dlroof.map(time.point);
       const there = dlroof.map(point.memory_seconds)[level];
-      points.push({ index, record, level, entry: dlroof.list(record.classic).find((one) => one.level === level), complexity: [memory, time.compute_seconds],
+      points.push({ index, record, level, place: dlroof.isNumber(there) && dlroof.isNumber(point.compute_seconds) ? [there, point.compute_seconds] : [memory, time.compute_seconds], entry: dlroof.list(record.classic).find((one) => one.level === level), complexity: [memory, time.compute_seconds],
         point: dlroof.isNumber(there) && dlroof.isNumber(point.compute_seconds) ? [there, point.compute_seconds] : undefined });
     }
   }
@@ -41,9 +41,57 @@ dlroof.decades = (plane) => {
   return decades;
 };
 
+// The one compute roof that every point is judged by: seconds on the axis are FLOPs of it then.
+dlroof.oneFlat = (points) => {
+  const judged = new Set(points.flatMap((p) => Object.values(dlroof.map(p.record.time.compute_roofs))));
+  return judged.size === 1 ? dlroof.currentRoofs().flops.find((flat) => judged.has(flat.key)) : undefined;
+};
+
+dlroof.oneSlanted = () => (dlroof.byLevels() ? undefined : dlroof.currentRoofs().bytes.find((roof) => roof.key === dlroof.currentLevels()[0]));
+
+// Lines of equal intensity are parallel to the machine balance: { offset [powers of ten above it], text }.
+dlroof.intensities = (plane, points) => {
+  const flat = dlroof.oneFlat(points);
+  const slanted = dlroof.oneSlanted();
+  const ridge = flat && slanted ? Math.log10(slanted.ridges[flat.key]) : 0;
+  const guides = [];
+  for (let power = Math.ceil(plane.y[0] - plane.x[1] + ridge); power <= plane.y[1] - plane.x[0] + ridge; power += 1) {
+    guides.push({ offset: power - ridge, text: flat && slanted ? `${dlroof.digits(Number(`1e${power}`)).replace(/\.0+$/, '')} FLOP/byte` : '' });
+  }
+  return guides.filter((guide) => Math.abs(guide.offset) > 0.05);
+};
+
+// The same plane in what was done: seconds times the bandwidth, and times the one compute roof.
+dlroof.workAxes = (layout, plane, points) => {
+  const flat = dlroof.oneFlat(points);
+  const slanted = dlroof.oneSlanted();
+  const side = (name, where, range, title) => {
+    layout[name] = { ...dlroof.axis(title, range, 0), side: where, overlaying: name[0], showgrid: false };
+    layout[name].minor = { ...layout[name].minor };
+  };
+  const shifted = (range, rate) => range.map((one) => one + Math.log10(rate));
+  const hidden = { type: 'scatter', mode: 'markers', x: [1], y: [1], hoverinfo: 'skip', opacity: 0, showlegend: false };
+  const traces = [];
+  if (slanted) {
+    side('xaxis2', 'top', shifted(plane.x, slanted.per_second), `${dlroof.levelName(slanted.key)} bytes [B]`);
+    traces.push({ ...hidden, xaxis: 'x2' });
+  }
+  if (flat) {
+    side('yaxis2', 'right', shifted(plane.y, flat.per_second), `FLOPs at the ${flat.key} roof`);
+    traces.push({ ...hidden, yaxis: 'y2' });
+  }
+  return traces;
+};
+
+// Where the times of its pipes, each at its own ceiling, add up to, on the record's diagonal.
+dlroof.pipeCrosses = (points, colours) => {
+  const crosses = points.length > 300 ? [] : points.flatMap((p) => dlroof.list(p.record.time.pipes_until).map((seconds) => [seconds * p.complexity[0] / p.complexity[1], seconds]));
+  return { type: 'scatter', mode: 'markers', x: crosses.map((p) => p[0]), y: crosses.map((p) => p[1]), hoverinfo: 'skip', marker: { symbol: 'line-nw-open', size: 5, line: { width: 1 }, color: colours.soft } };
+};
+
 dlroof.timeFar = [1e-18, 1e9];  // [s] outside every chart, so that guides cross it whole
 
-dlroof.timeGuides = (plane, colours) => {
+dlroof.timeGuides = (plane, points, colours) => {
   const far = dlroof.timeFar;
   const isoX = [];
   const isoY = [];
@@ -53,6 +101,8 @@ dlroof.timeGuides = (plane, colours) => {
   }
   const traces = [{ type: 'scatter', mode: 'lines', x: isoX, y: isoY, hoverinfo: 'skip', line: { color: colours.line, width: 1.2 } },
     { type: 'scatter', mode: 'lines', x: far, y: far, hoverinfo: 'skip', line: { color: colours.roof, width: 2 } }];
+  const equal = dlroof.intensities(plane, points).map((guide) => [[far[0], far[0] * 10 ** guide.offset], [far[1], far[1] * 10 ** guide.offset]]);
+  traces.unshift({ ...dlroof.joint(equal, colours.line, 1), line: { color: colours.line, width: 1, dash: 'dot' } });
   return traces;
 };
 
@@ -75,12 +125,19 @@ dlroof.timeTraces = (points, colours) => {
   const marks = (list, where, marker) => ({ type: 'scatter', mode: 'markers', x: list.map((p) => where(p)[0]), y: list.map((p) => where(p)[1]), customdata: list.map((p) => p.index),
     text: hover(list), hovertemplate: '%{text}<extra></extra>', marker });
   return [{ type: 'scatter', mode: 'lines', x: lineX, y: lineY, hoverinfo: 'skip', line: { color: colours.faint, width: points.length > 300 ? 0.5 : 1 } },
-    marks(points.length > dlroof.mostDots ? [] : points, (p) => p.complexity, { symbol: 'circle', size: 4.5, color: points.map((p) => dlroof.colour(p.record)) }),
-    marks(located, (p) => p.point, dlroof.markerStyle(located.length, located.map((p) => dlroof.symbol(p.record, dlroof.isMeasured(p.entry))), located.map((p) => dlroof.colour(p.record))))];
+    marks(points.length > dlroof.mostDots ? [] : points, (p) => p.complexity, { symbol: 'circle', size: 4.5, color: points.map((p) => dlroof.markColour(p.record, p.level)) }),
+    marks(located, (p) => p.point, dlroof.markerStyle(located.length, located.map((p) => dlroof.symbol(p.record, dlroof.isMeasured(p.entry))), located.map((p) => dlroof.markColour(p.record, p.level))))];
 };
 
-dlroof.timeLabels = (plane, boxes, colours) => {
+dlroof.timeLabels = (plane, points, boxes, colours) => {
   const labels = [];
+  const atEdge = (guide) => {
+    const half = guide.text.length * dlroof.letter / 2;
+    const right = Math.min(plane.x[1], plane.y[1] - guide.offset);
+    const left = (right - plane.x[0]) / (plane.x[1] - plane.x[0]) * plane.width;
+    const top = (plane.y[1] - right - guide.offset) / (plane.y[1] - plane.y[0]) * plane.height;
+    return [1, 1.6].map((along) => ({ left: left - along * half - 6, top: top + along * half + 6 - 8, angle: -45 }));
+  };
   const corner = (value, text, colour) => {
     const half = text.length * dlroof.letter / 2;
     const [left, top] = [plane.left(value), plane.top(value)];
@@ -93,6 +150,7 @@ dlroof.timeLabels = (plane, boxes, colours) => {
       { left: half + 4, top: plane.top(box) - 9, angle: 0 }] });
   }
   for (const time of dlroof.decades(plane)) corner(time, dlroof.scaled(time, 's').replace(/\.0+ /, ' '), colours.soft);
+  for (const guide of dlroof.intensities(plane, points)) if (guide.text !== '') labels.push({ text: guide.text, colour: colours.faint, bare: true, places: atEdge(guide) });
   const level = dlroof.currentLevels().length === 1 ? `${dlroof.levelName(dlroof.currentLevels()[0])} ` : '';
   labels.push({ text: 'compute bound', colour: colours.faint, bare: true, places: [{ left: 60, top: 16, angle: 0 }, { left: 60, top: 34, angle: 0 }] });
   labels.push({ text: `${level}bandwidth bound`, colour: colours.faint, bare: true, places: [14, 32].map((up) => ({ left: plane.width - 75, top: plane.height - up, angle: 0 })) });
@@ -112,14 +170,17 @@ dlroof.drawTime = (shown) => {
   const boxes = overheads.length <= 4 ? overheads : [overheads[0], overheads[overheads.length - 1]];
   dlroof.draw(element, dlroof.timeRanges(element, points, boxes), (plane) => {
     const colours = dlroof.palette();
-    const traces = [...dlroof.timeGuides(plane, colours), ...dlroof.timeTraces(points, colours)];
+    const moves = dlroof.moveArrows(points.filter((p) => p.point), dlroof.timeBefore, colours);
+    const traces = [...dlroof.timeGuides(plane, points, colours), ...dlroof.parameterTraces(points.filter((p) => p.point)), ...moves.traces, ...dlroof.timeTraces(points, colours), dlroof.pipeCrosses(points, colours)];
     const layout = dlroof.layout(`${dlroof.currentLevels().map(dlroof.levelName).join(', ')} time [s]`, 'compute time [s]', plane, 0);
     layout.xaxis.showgrid = false;
     layout.yaxis.showgrid = false;
     layout.shapes = dlroof.overheadBoxes(boxes, colours);
-    return { traces, layout, labels: dlroof.timeLabels(plane, boxes, colours), marks: points.map((p) => [p.index, p.point || p.complexity]) };
+    traces.push(...dlroof.workAxes(layout, plane, points));
+    return { arrows: moves.arrows, traces, layout, labels: dlroof.timeLabels(plane, points, boxes, colours), marks: points.map((p) => [p.index, p.point || p.complexity]) };
   });
   caption.textContent = `${dlroof.drawnText(points, shown)} ${points.length > dlroof.mostDots ? 'Lower end of a line' : 'Dot'}: the time its roofs allow; ` +
     'symbol: where it is; the line between them is the gap. ' +
-    'Grey corners: equal run time; diagonal: machine balance; dashed box: launch overhead.';
+    'Grey corners: equal run time; diagonal: machine balance; dotted: equal intensity; dashed box: launch overhead.' + (points.some((p) => dlroof.list(p.record.time.pipes_until).length > 0) ? ' Ticks on a line: the time of each pipe at its own ceiling, added up.' : '') +
+    (dlroof.map(dlroof.map(dlroof.map(dlroof.content.context).dlroof).view).balance === 'tensor' ? ' All FLOPs are judged by the matrix ceiling.' : '') + dlroof.beforeNote();
 };

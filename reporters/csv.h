@@ -1,0 +1,30 @@
+// CSV as other tools write it (RFC 4180), each field knowing where it stands.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace dlroof {
+
+struct CsvField {
+  std::string text;
+  int line = 0, column = 0;  // of its first character, from 1
+};
+
+using CsvRow = std::vector<CsvField>;  // never empty
+
+// The rows of `text`, empty lines left out. Fields may be quoted ("" is a quote in them) and then
+// hold commas and line ends. Throws BadInput ("WHERE:LINE: column N: ...") for a quote that is not
+// closed or not alone in its field, and for text that is not UTF-8.
+std::vector<CsvRow> ReadCsv(std::string_view text, const std::string& where);
+
+// "FILE:3: column 17", the start of every message about a field.
+std::string PlaceOf(const CsvField& field, const std::string& where);
+
+// A number of at most 1e30 that fills the field; absent where it is empty. Throws BadInput
+// otherwise.
+std::optional<double> CsvNumber(const CsvField& field, const std::string& where);
+
+}  // namespace dlroof

@@ -1,0 +1,16 @@
+// How records are placed on their roofs.
+#pragma once
+
+#include <vector>
+
+#include "counters/work.h"
+
+namespace dlroof {
+
+struct PlaceView {
+  std::vector<Level> levels;    // whose bytes count; empty: all that are known
+  bool tensor_balance = false;  // judge all FLOPs by the best matrix ceiling, as the time-based
+                                // roofline paper's code does, whatever pipe executed them
+};
+
+}  // namespace dlroof

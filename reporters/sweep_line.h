@@ -1,0 +1,39 @@
+// Sweeps of a run file: benchmarks that differ in one parameter of their problem alone, in its
+// order. Pure.
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace dlroof {
+
+// A parameter that problems have: "batch" is `n` of Conv2D and LSTM.
+struct SweepParameter {
+  std::string_view name;
+  std::string_view op;      // empty: any
+  std::string_view key;     // of the problem's text; "_s" stands behind the underscore
+  std::string_view follow;  // keys that change with it, separated by blanks: a square kernel's
+                            // width, padding that keeps the image's size
+  double absent = 1;        // value where the text leaves the key out
+};
+std::span<const SweepParameter> SweepParameters();
+
+struct SweepLine {
+  std::string series;                // what its benchmarks share: "tf2.2 fwd f16"
+  std::vector<std::size_t> records;  // indices into "records", by rising value
+  std::vector<double> values;        // of the parameter, all different
+};
+
+// The lines of one parameter through the records that are placed, at least two points each; series
+// in the order of the file. Two benchmarks of one value are on two lines, told apart by what
+// `follow` names.
+std::vector<SweepLine> SweepLines(const nlohmann::json& run_file, const SweepParameter& parameter);
+
+// Those of the parameters of this name ("stride"). Throws BadInput for a name that no parameter
+// has, listing those there are.
+std::vector<SweepLine> SweepLines(const nlohmann::json& run_file, std::string_view name);
+
+}  // namespace dlroof
