@@ -232,8 +232,9 @@ int Run(std::vector<std::string> args) {
   if (ListedSuites(flags)) return 0;
   for (const auto& path : {flags.html_file, flags.out_file}) CheckWritable(path);
 
-  const RunSettings settings = Settings(flags);
+  RunSettings settings = Settings(flags);
   const auto devices = FindDevices(flags);
+  if (devices.HasGpu()) settings.gpu = devices.gpu.device.name;
   CheckMachineFiles(flags, devices);
   const auto suites = Suites(flags, devices);
   const auto workloads = WorkloadsOf(suites);

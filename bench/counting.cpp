@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "bench/delta_levels.h"
 #include "counters/cpu.h"
 
 namespace dlroof {
@@ -28,6 +29,10 @@ CountRequest Request(const Workload& workload, const PreparedCall& call,
   request.threads = call.threads > 0 ? call.threads : settings.threads;
   for (const auto& library : AllLibraries()) request.made_by += library.description() + "; ";
   request.seed = settings.seed;
+  if (workload.name.device == "gpu") {
+    request.model = DeltaModel(workload.name, call.algorithm, settings.gpu);
+    return request;
+  }
   request.model = [&call, state = workload.cache, threads = request.threads,
                    cpus = settings.cpus](std::string& how) {
     Work work;
@@ -45,8 +50,7 @@ std::map<Level, double> ModelledLevels(const PreparedCall& call, CacheState stat
   if (call.levels.nests.empty()) return {};
   static const Topology topology = ThisCpu().topology;
   const StartOfCall start = {state == CacheState::kWarm, state != CacheState::kCold};
-  return LevelBytes(call.levels, SharesPerThread(topology, CpusOf(cpus, threads)), threads,
-                    start);
+  return LevelBytes(call.levels, SharesPerThread(topology, CpusOf(cpus, threads)), threads, start);
 }
 
 Counting CountPrepared(const Workload& workload, const PreparedCall& call,
@@ -58,6 +62,10 @@ Counting CountPrepared(const Workload& workload, const PreparedCall& call,
   Work& modelled = counting.work[Provenance::kModelled];
   Work closed = call.modelled;
   closed.bytes.insert(modelled.bytes.begin(), modelled.bytes.end());
+  // What a GPU's waves of CTAs read again comes on top of the compulsory bytes.
+  if (const auto more = modelled.bytes.find(Level::kDram);
+      workload.name.device == "gpu" && more != modelled.bytes.end())
+    closed.bytes[Level::kDram] = std::max(closed.bytes[Level::kDram], more->second);
   modelled = std::move(closed);
   return counting;
 }

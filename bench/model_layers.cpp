@@ -7,6 +7,7 @@
 #include <sstream>
 
 #include "bench/benchmark_name.h"
+#include "bench/delta_levels.h"
 #include "bench/suite_selection.h"
 #include "counters/error.h"
 
@@ -58,10 +59,6 @@ std::vector<Suite> Selected(const std::vector<std::string>& suites) try {
   throw BadInput(fmt::format("--suite{}", message.substr(kBenchFlag.size())));
 }
 
-bool Has(const std::vector<std::string>& options, std::string_view option) {
-  return std::find(options.begin(), options.end(), option) != options.end();
-}
-
 ModelLayer LayerOf(const Record& record) {
   LayerChoice choice;
   const auto direction = Conv2dDirectionFromKey(record.direction);
@@ -69,7 +66,7 @@ ModelLayer LayerOf(const Record& record) {
     throw BadInput(fmt::format("{}: no direction '{}'", record.name, record.direction));
   choice.direction = *direction;
   choice.type = record.type;
-  if (Has(record.options, "nhwc")) choice.layout = TensorLayout::kNhwc;
+  choice.layout = GpuLayout(record.library, record.options);
   ModelLayer layer = LayerOf(ParseConv2d(record.problem), choice);
   layer.name = record.name;
   layer.question.kernel = record.algorithm;

@@ -58,6 +58,7 @@ struct RunSettings {
   std::vector<int> cpus;
   unsigned seed = 1;
   CounterChoice counters = CounterChoice::kAuto;
+  std::string gpu;  // the GPU's name where the run has one
 };
 
 // What the caches hold when a call begins.

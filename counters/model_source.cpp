@@ -1,5 +1,5 @@
-// The counter source "model": bytes by cache level from the model of the call's loops, where its
-// benchmark brings one.
+// The counter source "model": bytes by cache level from a model of the call, where its benchmark
+// brings one.
 #include "counters/counter_source.h"
 
 namespace dlroof {
@@ -12,7 +12,8 @@ Counted Model(const CountRequest& request) {
 }
 
 [[maybe_unused]] const bool registered =
-    RegisterCounterSource({"model", "cpu", Provenance::kModelled, {}, Model});
+    RegisterCounterSource({"model", "cpu", Provenance::kModelled, {}, Model}) &&
+    RegisterCounterSource({"model", "gpu", Provenance::kModelled, {}, Model});
 
 }  // namespace
 }  // namespace dlroof

@@ -1,0 +1,64 @@
+#include "bench/delta_levels.h"
+
+#include <algorithm>
+#include <cctype>
+
+#include "bench/conv2d.h"
+#include "bench/model_layers.h"
+#include "counters/delta_source.h"
+#include "counters/gpu_spec.h"
+
+namespace dlroof {
+namespace {
+
+bool Has(const std::vector<std::string>& options, std::string_view option) {
+  return std::find(options.begin(), options.end(), option) != options.end();
+}
+
+// "NVIDIA TITAN Xp" -> " nvidia titan xp ": whole words can be looked for.
+std::string Words(const std::string& name) {
+  std::string words(1, ' ');
+  for (const char c : name)
+    words += std::isalnum(static_cast<unsigned char>(c)) != 0
+                 ? static_cast<char>(std::tolower(static_cast<unsigned char>(c)))
+                 : ' ';
+  return words + ' ';
+}
+
+}  // namespace
+
+TensorLayout GpuLayout(const std::string& library, const std::vector<std::string>& options) {
+  const bool channels_last = library == "cudnn" ? !Has(options, "nchw") : Has(options, "nhwc");
+  return channels_last ? TensorLayout::kNhwc : TensorLayout::kNchw;
+}
+
+std::string BuiltInGpuOf(const std::string& name) {
+  const auto words = Words(name);
+  for (const auto& gpu : BuiltInGpus())
+    if (words.find(Words(std::string(gpu.name))) != std::string::npos) return std::string(gpu.name);
+  return {};
+}
+
+std::function<Work(std::string& how)> DeltaModel(const BenchmarkName& name,
+                                                 const std::string& algorithm,
+                                                 const std::string& gpu) {
+  const auto known = BuiltInGpuOf(gpu);
+  const auto direction = Conv2dDirectionFromKey(name.direction);
+  if (name.op != "Conv2D" || known.empty() || !direction) return {};
+  ConvQuestion question;
+  question.layer =
+      ToConvLayer(ParseConv2d(name.problem), *direction, GpuLayout(name.library, name.options));
+  question.type = name.type;
+  question.layer.element_bytes = ElementBytesOf(name.type);
+  question.kernel = algorithm;
+  return [question, known](std::string& how) {
+    const auto spec = FindGpu(known);
+    const auto prediction = PredictConv(question, spec);
+    how = HowModelled(prediction, spec);
+    Work work;
+    work.bytes = ModelledWork(question, prediction, spec).bytes;
+    return work;
+  };
+}
+
+}  // namespace dlroof
