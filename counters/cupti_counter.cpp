@@ -43,22 +43,21 @@ CuptiCounter::CuptiCounter(CuptiParts parts, int device)
     : parts_(std::move(parts)), number_(device) {}
 
 std::string CuptiCounter::Unavailable() {
-  if (unavailable_) return *unavailable_;
   try {
-    const Turn turn(busy_);
     Open();
   } catch (const std::exception& error) {
     return error.what();
   }
-  return *unavailable_;
+  return "";
 }
 
 void CuptiCounter::Open() {
+  const std::lock_guard lock(opening_);
   if (!unavailable_) try {
       device_ = OpenCuptiDevice(*parts_.api, BuiltInCuptiTable(), number_);
-      unavailable_ = "";
       recording_.chip = device_->chip.name;
       recording_.origin = "CUPTI " + parts_.api->Version();
+      unavailable_ = "";
     } catch (const std::exception& error) {
       unavailable_ = error.what();
     }

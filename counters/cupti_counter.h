@@ -5,6 +5,7 @@
 #include <atomic>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
@@ -57,6 +58,7 @@ class CuptiCounter {
   CuptiParts parts_;
   int number_ = 0;
   std::atomic<bool> busy_ = false;
+  std::mutex opening_;
   std::optional<CuptiDevice> device_;
   std::optional<std::string> unavailable_;
   bool tested_ = false;
