@@ -128,7 +128,7 @@ GpuBytes MmaResults(const GpuRow& row, const GpuShape& shape, std::int64_t itera
         double product = 0;
         for (int k = 0; k < of.k; ++k)
           product += values.A(warp, i, k) * values.B(warp, chain, k, j);
-        const auto slot = static_cast<std::size_t>(chain * of.c + reg);
+        const auto slot = static_cast<std::size_t>(chain) * of.c + reg;
         WriteSum(row.element, values.C(warp, chain, i, j) + times * product,
                  results.data() + (slot * shape.threads + thread) * SumBytes(row.element));
       }

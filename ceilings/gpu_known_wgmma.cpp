@@ -19,8 +19,8 @@ double ValueOf(const GpuRow& row, GpuOperandKind kind, bool b, int tile, int lin
 // Core matrices along k first: of 8 rows both, then of the next 8 rows.
 std::size_t PlaceOf(int line, int byte) {
   const int core = line / kCoreRows * (kWgmmaTileBytes / kCoreBytes) + byte / kCoreBytes;
-  return static_cast<std::size_t>((core * kCoreRows + line % kCoreRows) * kCoreBytes +
-                                  byte % kCoreBytes);
+  return (static_cast<std::size_t>(core) * kCoreRows + line % kCoreRows) * kCoreBytes +
+         byte % kCoreBytes;
 }
 
 // What a tile adds to each of m x n sums.
@@ -42,7 +42,7 @@ void AddProducts(const GpuRow& row, int tile, std::vector<double>& products) {
 GpuBytes WgmmaOperands(const GpuRow& row, GpuOperandKind kind) {
   const auto& each = row.instruction;
   const int bytes = ElementBytes(row.element);
-  const auto tile_bytes = static_cast<std::size_t>((each.m + each.n) * kWgmmaTileBytes);
+  const auto tile_bytes = static_cast<std::size_t>(each.m + each.n) * kWgmmaTileBytes;
   GpuBytes operands(kWgmmaTiles * tile_bytes);
   for (int tile = 0; tile < kWgmmaTiles; ++tile)
     for (const bool b : {false, true}) {
@@ -59,7 +59,8 @@ GpuBytes WgmmaResults(const GpuRow& row, const GpuShape& shape, std::int64_t ite
   const auto& each = row.instruction;
   std::vector<double> products(static_cast<std::size_t>(each.m * each.n));
   for (int tile = 0; tile < kWgmmaTiles; ++tile) AddProducts(row, tile, products);
-  const double times = static_cast<double>(iterations * each.unroll / kWgmmaTiles);
+  const auto rounds = iterations * each.unroll / kWgmmaTiles;  // over all tiles, whole ones
+  const auto times = static_cast<double>(rounds);
   GpuBytes results(static_cast<std::size_t>(kRegisters) * shape.threads * SumBytes(row.element));
   for (int reg = 0; reg < kRegisters; ++reg)
     for (int thread = 0; thread < shape.threads; ++thread) {

@@ -209,7 +209,7 @@ std::vector<GpuShape> GpuShapes(const GpuRow& row, const GpuSize& gpu, double fl
   if (!IsMemory(row)) return ArithmeticShapes(row, gpu.sms);
   if (row.level == Level::kDram) return DramShapes(gpu);
   if (row.level == Level::kL2) return L2Shapes(gpu);
-  return {{gpu.sms, 1024, 0, gpu.sms * kL1BytesPerBlock}};
+  return {{gpu.sms, 1024, 0, static_cast<std::int64_t>(gpu.sms) * kL1BytesPerBlock}};
 }
 
 GpuShape CheckShape(const GpuRow& row, const GpuShape& measured) {

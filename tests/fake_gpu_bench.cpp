@@ -45,7 +45,7 @@ double FakeGpuBench::PerSecond() const {
   }
   const int capability = 10 * identity.major + identity.minor;
   const auto* peak = FindGpuPeak(capability, row_.key.substr(0, row_.key.rfind('.')));
-  const double idle = row_.key == idle_sms ? std::min(1.0, identity.sms / 2 / sms) : 1;
+  const double idle = row_.key == idle_sms ? std::min(1.0, 0.5 * identity.sms / sms) : 1;
   return times * idle * ShareOfPeak(row_.unit) * peak->per_cycle.back() * sms * clock_hz;
 }
 
