@@ -8,7 +8,7 @@
 #include <string>
 
 #include "ceilings/gpu_gemm_cublaslt.h"
-#include "ceilings/gpu_kernels.h"
+#include "ceilings/gpu_kernels_cuda.h"
 #include "ceilings/gpu_measure.h"
 #include "ceilings/gpu_overheads_cuda.h"
 #include "counters/clocks.h"

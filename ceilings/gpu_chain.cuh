@@ -1,7 +1,7 @@
 // Chains of dependent multiply-adds, independent of each other.
 #pragma once
 
-#include "ceilings/gpu_kernels.h"
+#include "ceilings/gpu_kernels_cuda.h"
 
 namespace dlroof {
 

@@ -2,7 +2,7 @@
 // their cache operators. That none is dropped or kept for the next pass, the sums and a look at the
 // machine code say.
 #include "ceilings/gpu_kernel_constants.h"
-#include "ceilings/gpu_kernels.h"
+#include "ceilings/gpu_kernels_cuda.h"
 
 namespace dlroof {
 namespace {

@@ -1,7 +1,7 @@
 // Products of small matrices by a warp, mma.sync, on independent accumulators.
 #pragma once
 
-#include "ceilings/gpu_kernels.h"
+#include "ceilings/gpu_kernels_cuda.h"
 
 namespace dlroof {
 

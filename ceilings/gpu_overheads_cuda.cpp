@@ -2,7 +2,7 @@
 
 #include <memory>
 
-#include "ceilings/gpu_kernels.h"
+#include "ceilings/gpu_kernels_cuda.h"
 #include "counters/clocks.h"
 #include "counters/cuda_support.h"
 

@@ -1,6 +1,6 @@
 // Products of 64 x 256 by a warpgroup, wgmma: Hopper's own instructions (sm_90a).
 #include "ceilings/gpu_kernel_constants.h"
-#include "ceilings/gpu_kernels.h"
+#include "ceilings/gpu_kernels_cuda.h"
 #include "ceilings/gpu_wgmma_registers.cuh"
 
 #define DLROOF_FLOAT(sum) "+f"(sum)
