@@ -201,7 +201,7 @@ TEST(RunnerOfGpu, RecordsTheDevicesTimesNotTheHosts) {
   EXPECT_EQ(record.status, Status::kOk) << record.reason;
   EXPECT_EQ(record.threads, 1);
   for (const auto& repetition : record.repetitions) {
-    EXPECT_DOUBLE_EQ(repetition.seconds, kFakeOnce);
+    EXPECT_NEAR(repetition.seconds, kFakeOnce, 1e-12);  // a mean over many iterations
     ASSERT_TRUE(repetition.gpu);
     EXPECT_DOUBLE_EQ(repetition.gpu->throughput_seconds.value(), kFakeBackToBack);
     EXPECT_DOUBLE_EQ(repetition.gpu->graph_seconds.value(), kFakeInGraph);
@@ -230,10 +230,11 @@ TEST(RunnerOfGpu, FlushesBeforeEveryColdCallAndTouchesAllButColdWeights) {
     const auto records = Records({workload}, {}, "all", open);
     EXPECT_EQ(records.at(0).cache, std::string(Key(cache)));
     EXPECT_FALSE(records[0].evicted_bytes);  // how much of L2 was the call's is not known
-    return steps.substr(0, 6);
+    return steps;
   };
-  EXPECT_EQ(stepped("Fake/gpu/none/fwd/f32/n1/cold", CacheState::kCold), "fcfcfc");
-  EXPECT_EQ(stepped("Fake/gpu/none/fwd/f32/n1/cold-weights", CacheState::kColdWeights), "ftcftc");
+  EXPECT_EQ(stepped("Fake/gpu/none/fwd/f32/n1/cold", CacheState::kCold).substr(0, 4), "fcfc");
+  EXPECT_EQ(stepped("Fake/gpu/none/fwd/f32/n1/cold-weights", CacheState::kColdWeights).substr(0, 6),
+            "ftcftc");
   EXPECT_EQ(stepped("Fake/gpu/none/fwd/f32/n1", CacheState::kWarm).substr(0, 2), "cc");
 }
 
