@@ -58,11 +58,11 @@ TEST(Conv2dReference, CountsWhatTheClosedFormSays) {
       one.direction = direction;
       one.bias = direction != Conv2dDirection::kBackwardData && i % 2 == 0;
       one.relu = direction == Conv2dDirection::kForward && i % 3 == 0;
-      auto arrays = ZeroArrays<Counted>(p);
+      auto arrays = ZeroArrays<CountedNumber>(p);
       arrays.bias.resize(p.k);
-      Counted::operations = 0;
+      CountedNumber::operations = 0;
       RunConv2dCase(one, arrays);
-      ASSERT_EQ(Counted::operations, DenseFlops(p) + ElementwiseFlops(one))
+      ASSERT_EQ(CountedNumber::operations, DenseFlops(p) + ElementwiseFlops(one))
           << Key(direction) << ' ' << ToText(p) << one.bias << one.relu;
     }
   }

@@ -5,16 +5,16 @@
 
 namespace dlroof {
 
-struct Counted {
+struct CountedNumber {
   double value = 0;
 
   static inline int64_t operations = 0;  // [flop] since it was last set to zero
 
-  Counted operator*(Counted other) const {
+  CountedNumber operator*(CountedNumber other) const {
     ++operations;
     return {value * other.value};
   }
-  Counted& operator+=(Counted other) {
+  CountedNumber& operator+=(CountedNumber other) {
     ++operations;
     value += other.value;
     return *this;
@@ -22,8 +22,8 @@ struct Counted {
 };
 
 // A comparison with zero.
-inline Counted Relu(Counted value) {
-  ++Counted::operations;
+inline CountedNumber Relu(CountedNumber value) {
+  ++CountedNumber::operations;
   return value;
 }
 
