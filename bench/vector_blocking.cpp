@@ -21,7 +21,8 @@ int64_t RowBlock(const VectorUnit& unit, int64_t columns, int64_t rows) {
   int64_t best = 1;
   double best_worth = 0;
   for (int64_t block = most; block >= 1; --block) {
-    const auto padded = static_cast<double>((rows + block - 1) / block * block);
+    const int64_t blocks = (rows + block - 1) / block;
+    const auto padded = static_cast<double>(blocks * block);
     const auto reuse = static_cast<double>(columns * block) / static_cast<double>(columns + block);
     const double worth = static_cast<double>(rows) / padded * reuse;
     if (worth > best_worth * 1.0001) best = block, best_worth = worth;

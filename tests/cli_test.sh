@@ -58,6 +58,12 @@ run "$bench" --dlroof_treads=2;                   check "unknown own flag" bad_i
 run "$bench" --dlroof_threads=4000;               check "more threads than CPUs" bad_input
 run env OMP_PROC_BIND=close "$bench";             check "pinning by OpenMP" bad_input
 run "$bench" --dlroof_suite="$dir/none.txt";      check "missing suite" bad_input
+run "$bench" --dlroof_counters=papi;              check "unknown counters" bad_input
+run "$bench" "$machine" "--benchmark_filter=$names" "${quick[@]}" --dlroof_counters=cupti
+check "counters that are not there cost a sentence, not the run" exits 0
+check "and the sentence names them" says 'dlroof_counters=cupti: '
+run "$bench" --dlroof_simulated_call=LSTM/cpu/reference/nonsense
+check "a call to simulate that cannot be" bad_input
 printf 'LSTM/cpu/onednn/bwd/f32/t1n1i1h1\n\nLSTM/cpu/onednn/bwd/f32/t1n1i1x1\n' > "$dir/suite.txt"
 run "$bench" --dlroof_suite="$dir/suite.txt";     check "bad suite line" bad_input
 check "names line and column" says 'suite.txt:3: column 3[0-9]:'
