@@ -73,6 +73,7 @@ dnnl::primitive_attr AttributesOf(const Conv2dCase& one) {
 
 // Owns what one execution needs.
 struct Call {
+  onednn::Tensors tensors;
   dnnl::primitive primitive;
   std::unordered_map<int, memory> arguments;
   memory output;
@@ -99,13 +100,14 @@ dnnl::convolution_forward::primitive_desc Forward(const Conv2dCase& one, const S
           shape.dilations,     shape.begin, shape.end,         AttributesOf(one)};
 }
 
-void AddScales(const Conv2dCase& one, std::unordered_map<int, memory>& arguments) {
+void AddScales(const Conv2dCase& one, Call& call) {
   if (!one.scales) return;
   const auto scales = Conv2dScalesOf(one);
   const auto add = [&](int argument, const std::vector<float>& values) {
     const auto count = static_cast<memory::dim>(values.size());
-    arguments.emplace(DNNL_ARG_ATTR_SCALES | argument,
-                      onednn::Filled(onednn::PlainDesc({count}, memory::data_type::f32), values));
+    call.arguments.emplace(
+        DNNL_ARG_ATTR_SCALES | argument,
+        call.tensors.Filled(onednn::PlainDesc({count}, memory::data_type::f32), values));
   };
   add(DNNL_ARG_SRC, {scales.source});
   add(DNNL_ARG_WEIGHTS, scales.weights);
@@ -114,16 +116,16 @@ void AddScales(const Conv2dCase& one, std::unordered_map<int, memory>& arguments
 
 Call PrepareForward(const Conv2dCase& one, const Conv2dInputs& inputs) {
   const auto chosen = Forward(one, ShapeOf(one));
-  Call call{dnnl::convolution_forward(chosen),
-            {{DNNL_ARG_SRC, onednn::Filled(chosen.src_desc(), inputs.source)},
-             {DNNL_ARG_WEIGHTS, onednn::Filled(chosen.weights_desc(), inputs.weights)}},
-            onednn::Poisoned(chosen.dst_desc()),
-            {},
-            chosen.impl_info_str()};
+  Call call;
+  call.primitive = dnnl::convolution_forward(chosen);
+  call.implementation = chosen.impl_info_str();
+  call.arguments = {{DNNL_ARG_SRC, call.tensors.Filled(chosen.src_desc(), inputs.source)},
+                    {DNNL_ARG_WEIGHTS, call.tensors.Filled(chosen.weights_desc(), inputs.weights)}};
+  call.output = call.tensors.Poisoned(chosen.dst_desc());
   call.arguments.emplace(DNNL_ARG_DST, call.output);
   if (one.bias)
-    call.arguments.emplace(DNNL_ARG_BIAS, onednn::Filled(chosen.bias_desc(), inputs.bias));
-  AddScales(one, call.arguments);
+    call.arguments.emplace(DNNL_ARG_BIAS, call.tensors.Filled(chosen.bias_desc(), inputs.bias));
+  AddScales(one, call);
   return call;
 }
 
@@ -133,12 +135,13 @@ Call PrepareBackwardData(const Conv2dCase& one, const Conv2dInputs& inputs) {
       onednn::CpuEngine(), AlgorithmOf(one), shape.source, shape.weights, shape.destination,
       shape.strides, shape.dilations, shape.begin, shape.end, Forward(one, shape),
       AttributesOf(one));
-  Call call{dnnl::convolution_backward_data(chosen),
-            {{DNNL_ARG_DIFF_DST, onednn::Filled(chosen.diff_dst_desc(), inputs.destination)},
-             {DNNL_ARG_WEIGHTS, onednn::Filled(chosen.weights_desc(), inputs.weights)}},
-            onednn::Poisoned(chosen.diff_src_desc()),
-            {},
-            chosen.impl_info_str()};
+  Call call;
+  call.primitive = dnnl::convolution_backward_data(chosen);
+  call.implementation = chosen.impl_info_str();
+  call.arguments = {
+      {DNNL_ARG_DIFF_DST, call.tensors.Filled(chosen.diff_dst_desc(), inputs.destination)},
+      {DNNL_ARG_WEIGHTS, call.tensors.Filled(chosen.weights_desc(), inputs.weights)}};
+  call.output = call.tensors.Poisoned(chosen.diff_src_desc());
   call.arguments.emplace(DNNL_ARG_DIFF_SRC, call.output);
   return call;
 }
@@ -149,12 +152,14 @@ Call PrepareBackwardWeights(const Conv2dCase& one, const Conv2dInputs& inputs) {
       onednn::CpuEngine(), AlgorithmOf(one), shape.source, shape.weights, shape.bias,
       shape.destination, shape.strides, shape.dilations, shape.begin, shape.end,
       Forward(one, shape), AttributesOf(one));
-  Call call{dnnl::convolution_backward_weights(chosen),
-            {{DNNL_ARG_DIFF_DST, onednn::Filled(chosen.diff_dst_desc(), inputs.destination)},
-             {DNNL_ARG_SRC, onednn::Filled(chosen.src_desc(), inputs.source)}},
-            onednn::Poisoned(chosen.diff_weights_desc()),
-            one.bias ? onednn::Poisoned(chosen.diff_bias_desc()) : memory(),
-            chosen.impl_info_str()};
+  Call call;
+  call.primitive = dnnl::convolution_backward_weights(chosen);
+  call.implementation = chosen.impl_info_str();
+  call.arguments = {
+      {DNNL_ARG_DIFF_DST, call.tensors.Filled(chosen.diff_dst_desc(), inputs.destination)},
+      {DNNL_ARG_SRC, call.tensors.Filled(chosen.src_desc(), inputs.source)}};
+  call.output = call.tensors.Poisoned(chosen.diff_weights_desc());
+  if (one.bias) call.bias_gradient = call.tensors.Poisoned(chosen.diff_bias_desc());
   call.arguments.emplace(DNNL_ARG_DIFF_WEIGHTS, call.output);
   if (one.bias) call.arguments.emplace(DNNL_ARG_DIFF_BIAS, call.bias_gradient);
   return call;

@@ -132,20 +132,21 @@ LstmBuilder::Forward LstmBuilder::Describe(const LstmStage& stage) const {
 
 LstmStep LstmBuilder::MakeForward(const LstmStage& stage, const Forward& descriptor,
                                   const LstmStep* below) const {
-  LstmStep step{dnnl::lstm_forward(descriptor), {}, descriptor.impl_info_str()};
+  LstmStep step{dnnl::lstm_forward(descriptor), {}, descriptor.impl_info_str(), {}};
   auto& a = step.arguments;
-  a[DNNL_ARG_SRC_LAYER] = below != nullptr ? below->arguments.at(DNNL_ARG_DST_LAYER)
-                                           : Activation(descriptor.src_layer_desc(), input_.source);
-  a[DNNL_ARG_SRC_ITER] =
-      Activation(descriptor.src_iter_desc(), LayersOf(input_.initial_hidden, stage, problem_));
-  a[DNNL_ARG_SRC_ITER_C] =
-      Filled(descriptor.src_iter_c_desc(), LayersOf(input_.initial_cell, stage, problem_));
+  a[DNNL_ARG_SRC_LAYER] =
+      below != nullptr ? below->arguments.at(DNNL_ARG_DST_LAYER)
+                       : Activation(descriptor.src_layer_desc(), input_.source, step.tensors);
+  a[DNNL_ARG_SRC_ITER] = Activation(descriptor.src_iter_desc(),
+                                    LayersOf(input_.initial_hidden, stage, problem_), step.tensors);
+  a[DNNL_ARG_SRC_ITER_C] = step.tensors.Filled(descriptor.src_iter_c_desc(),
+                                               LayersOf(input_.initial_cell, stage, problem_));
   AddWeights(stage, descriptor, step);
-  a[DNNL_ARG_DST_LAYER] = Poisoned(descriptor.dst_layer_desc());
-  a[DNNL_ARG_DST_ITER] = Poisoned(descriptor.dst_iter_desc());
-  a[DNNL_ARG_DST_ITER_C] = Poisoned(descriptor.dst_iter_c_desc());
+  a[DNNL_ARG_DST_LAYER] = step.tensors.Poisoned(descriptor.dst_layer_desc());
+  a[DNNL_ARG_DST_ITER] = step.tensors.Poisoned(descriptor.dst_iter_desc());
+  a[DNNL_ARG_DST_ITER_C] = step.tensors.Poisoned(descriptor.dst_iter_c_desc());
   if (descriptor.workspace_desc().get_size() != 0)
-    a[DNNL_ARG_WORKSPACE] = Zeroed(descriptor.workspace_desc());
+    a[DNNL_ARG_WORKSPACE] = step.tensors.Zeroed(descriptor.workspace_desc());
   return step;
 }
 
@@ -153,26 +154,28 @@ LstmStep LstmBuilder::MakeBackward(const LstmStage& stage, const Forward& forwar
                                    const LstmStep& forward, const LstmOutput<float>& d_output,
                                    const LstmStep* above) const {
   const auto descriptor = DescribeBackward(stage, forward_descriptor, above);
-  LstmStep step{dnnl::lstm_backward(descriptor), forward.arguments, descriptor.impl_info_str()};
+  LstmStep step{dnnl::lstm_backward(descriptor), forward.arguments, descriptor.impl_info_str(), {}};
   auto& a = step.arguments;
   AddWeights(stage, descriptor, step);
-  a[DNNL_ARG_DIFF_DST_LAYER] = above != nullptr
-                                   ? above->arguments.at(DNNL_ARG_DIFF_SRC_LAYER)
-                                   : Filled(descriptor.diff_dst_layer_desc(), d_output.output);
-  a[DNNL_ARG_DIFF_DST_ITER] =
-      Filled(descriptor.diff_dst_iter_desc(), LayersOf(d_output.final_hidden, stage, problem_));
-  a[DNNL_ARG_DIFF_DST_ITER_C] =
-      Filled(descriptor.diff_dst_iter_c_desc(), LayersOf(d_output.final_cell, stage, problem_));
-  a[DNNL_ARG_DIFF_SRC_LAYER] = Poisoned(descriptor.diff_src_layer_desc());
-  a[DNNL_ARG_DIFF_SRC_ITER] = Poisoned(descriptor.diff_src_iter_desc());
-  a[DNNL_ARG_DIFF_SRC_ITER_C] = Poisoned(descriptor.diff_src_iter_c_desc());
-  a[DNNL_ARG_DIFF_WEIGHTS_LAYER] = Zeroed(descriptor.diff_weights_layer_desc());
-  a[DNNL_ARG_DIFF_WEIGHTS_ITER] = Zeroed(descriptor.diff_weights_iter_desc());
+  a[DNNL_ARG_DIFF_DST_LAYER] =
+      above != nullptr ? above->arguments.at(DNNL_ARG_DIFF_SRC_LAYER)
+                       : step.tensors.Filled(descriptor.diff_dst_layer_desc(), d_output.output);
+  a[DNNL_ARG_DIFF_DST_ITER] = step.tensors.Filled(descriptor.diff_dst_iter_desc(),
+                                                  LayersOf(d_output.final_hidden, stage, problem_));
+  a[DNNL_ARG_DIFF_DST_ITER_C] = step.tensors.Filled(descriptor.diff_dst_iter_c_desc(),
+                                                    LayersOf(d_output.final_cell, stage, problem_));
+  a[DNNL_ARG_DIFF_SRC_LAYER] = step.tensors.Poisoned(descriptor.diff_src_layer_desc());
+  a[DNNL_ARG_DIFF_SRC_ITER] = step.tensors.Poisoned(descriptor.diff_src_iter_desc());
+  a[DNNL_ARG_DIFF_SRC_ITER_C] = step.tensors.Poisoned(descriptor.diff_src_iter_c_desc());
+  a[DNNL_ARG_DIFF_WEIGHTS_LAYER] = step.tensors.Zeroed(descriptor.diff_weights_layer_desc());
+  a[DNNL_ARG_DIFF_WEIGHTS_ITER] = step.tensors.Zeroed(descriptor.diff_weights_iter_desc());
   if (problem_.peephole)
-    a[DNNL_ARG_DIFF_WEIGHTS_PEEPHOLE] = Zeroed(descriptor.diff_weights_peephole_desc());
+    a[DNNL_ARG_DIFF_WEIGHTS_PEEPHOLE] =
+        step.tensors.Zeroed(descriptor.diff_weights_peephole_desc());
   if (problem_.p != 0)
-    a[DNNL_ARG_DIFF_WEIGHTS_PROJECTION] = Zeroed(descriptor.diff_weights_projection_desc());
-  a[DNNL_ARG_DIFF_BIAS] = Zeroed(descriptor.diff_bias_desc());
+    a[DNNL_ARG_DIFF_WEIGHTS_PROJECTION] =
+        step.tensors.Zeroed(descriptor.diff_weights_projection_desc());
+  a[DNNL_ARG_DIFF_BIAS] = step.tensors.Zeroed(descriptor.diff_bias_desc());
   return step;
 }
 
@@ -217,32 +220,36 @@ void LstmBuilder::AddWeights(const LstmStage& stage, const AnyDescriptor& descri
                              LstmStep& step) const {
   auto& a = step.arguments;
   a[DNNL_ARG_WEIGHTS_LAYER] =
-      Weight(descriptor.weights_layer_desc(), Joined(input_, stage, &Weights::input));
+      Weight(descriptor.weights_layer_desc(), Joined(input_, stage, &Weights::input), step.tensors);
   a[DNNL_ARG_WEIGHTS_ITER] =
-      Weight(descriptor.weights_iter_desc(), Joined(input_, stage, &Weights::state));
+      Weight(descriptor.weights_iter_desc(), Joined(input_, stage, &Weights::state), step.tensors);
   if (problem_.p != 0)
     a[DNNL_ARG_WEIGHTS_PROJECTION] =
-        Weight(descriptor.weights_projection_desc(), Joined(input_, stage, &Weights::projection));
+        Weight(descriptor.weights_projection_desc(), Joined(input_, stage, &Weights::projection),
+               step.tensors);
   if (problem_.peephole)
-    a[DNNL_ARG_WEIGHTS_PEEPHOLE] =
-        Filled(descriptor.weights_peephole_desc(), Joined(input_, stage, &Weights::peephole));
-  a[DNNL_ARG_BIAS] = Filled(descriptor.bias_desc(), Joined(input_, stage, &Weights::bias));
+    a[DNNL_ARG_WEIGHTS_PEEPHOLE] = step.tensors.Filled(descriptor.weights_peephole_desc(),
+                                                       Joined(input_, stage, &Weights::peephole));
+  a[DNNL_ARG_BIAS] =
+      step.tensors.Filled(descriptor.bias_desc(), Joined(input_, stage, &Weights::bias));
 }
 
-memory LstmBuilder::Activation(const memory::desc& target, std::vector<float> values) const {
+memory LstmBuilder::Activation(const memory::desc& target, std::vector<float> values,
+                               Tensors& tensors) const {
   const auto stored = target.get_data_type();
   if (IsInteger(stored))
     for (float& value : values)
       value = std::round(value * Int8ActivationScale(problem_) + ShiftOf(stored, problem_));
-  return Filled(target, values);
+  return tensors.Filled(target, values);
 }
 
 // Quantized weights carry sums that the library needs beside them: only a reorder that knows the
 // scales makes those.
-memory LstmBuilder::Weight(const memory::desc& target, std::vector<float> values) const {
-  if (!IsQuantized(type_)) return Filled(target, values);
+memory LstmBuilder::Weight(const memory::desc& target, std::vector<float> values,
+                           Tensors& tensors) const {
+  if (!IsQuantized(type_)) return tensors.Filled(target, values);
   memory plain(PlainDesc(target.get_dims(), memory::data_type::f32), CpuEngine(), values.data());
-  memory filled(target, CpuEngine());
+  memory filled = tensors.Empty(target);
   dnnl::reorder(dnnl::reorder::primitive_desc(plain, filled, quantization_))
       .execute(CpuStream(), plain, filled);
   CpuStream().wait();

@@ -11,6 +11,7 @@
 #include "bench/lstm_benchdnn.h"
 #include "bench/lstm_tensors.h"
 #include "bench/lstm_types.h"
+#include "bench/onednn_support.h"
 
 namespace dlroof::onednn {
 
@@ -19,6 +20,7 @@ struct LstmStep {
   dnnl::primitive primitive;
   std::unordered_map<int, dnnl::memory> arguments;
   std::string implementation;
+  Tensors tensors;  // of the arguments that no other step has
 };
 
 // Sources, states and outputs lie in the plain layouts in which a program has them (tnc, ldnc), the
@@ -55,8 +57,10 @@ class LstmBuilder {
                                                        const LstmStep* above) const;
   template <class AnyDescriptor>
   void AddWeights(const LstmStage& stage, const AnyDescriptor& descriptor, LstmStep& step) const;
-  dnnl::memory Activation(const dnnl::memory::desc& target, std::vector<float> values) const;
-  dnnl::memory Weight(const dnnl::memory::desc& target, std::vector<float> values) const;
+  dnnl::memory Activation(const dnnl::memory::desc& target, std::vector<float> values,
+                          Tensors& tensors) const;
+  dnnl::memory Weight(const dnnl::memory::desc& target, std::vector<float> values,
+                      Tensors& tensors) const;
 
   const LstmRequest& request_;
   const LstmProblem& problem_;

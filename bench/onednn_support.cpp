@@ -7,8 +7,10 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdlib>
 #include <cstring>
 #include <map>
+#include <new>
 #include <numeric>
 #include <stdexcept>
 #include <utility>
@@ -71,12 +73,11 @@ void Reorder(memory& from, memory& to) {
   CpuStream().wait();
 }
 
-memory OfBytes(const memory::desc& target, int byte) {
-  memory filled(target, CpuEngine());
-  if (target.get_size() == 0) return filled;
-  const Mapping mapping(filled);
-  std::memset(mapping.bytes(), byte, target.get_size());
-  return filled;
+void Fill(memory& target, int byte) {
+  const auto bytes = target.get_desc().get_size();
+  if (bytes == 0) return;
+  const Mapping mapping(target);
+  std::memset(mapping.bytes(), byte, bytes);
 }
 
 // The pool keeps its threads, so that a thread pinned once stays where it is.
@@ -164,18 +165,42 @@ memory::desc PlainDesc(const memory::dims& dims, memory::data_type type) {
   return {dims, type, strides};
 }
 
-memory Filled(const memory::desc& target, const std::vector<float>& values) {
+void Tensors::Free::operator()(void* data) const { std::free(data); }
+
+memory Tensors::Empty(const memory::desc& target) {
+  constexpr size_t kAlignment = size_t{2} << 20;
+  const size_t bytes = target.get_size();
+  if (bytes == 0) return {target, CpuEngine(), nullptr};
+  void* data = nullptr;
+  if (posix_memalign(&data, kAlignment, bytes) != 0) throw std::bad_alloc();
+  held_.emplace_back(data);
+  return {target, CpuEngine(), data};
+}
+
+memory Tensors::Filled(const memory::desc& target, const std::vector<float>& values) {
   if (Elements(target.get_dims()) != static_cast<int64_t>(values.size()))
     throw std::logic_error(
         fmt::format("{} values for {} elements", values.size(), Elements(target.get_dims())));
   return Translated("converting inputs", [&] {
-    memory filled(target, CpuEngine());
+    memory filled = Empty(target);
     // oneDNN takes no pointer to const; a reorder only reads its source.
     memory plain(PlainDesc(target.get_dims(), memory::data_type::f32), CpuEngine(),
                  const_cast<float*>(values.data()));
     Reorder(plain, filled);
     return filled;
   });
+}
+
+memory Tensors::Zeroed(const memory::desc& target) {
+  memory zeroed = Empty(target);
+  Fill(zeroed, 0);
+  return zeroed;
+}
+
+memory Tensors::Poisoned(const memory::desc& target) {
+  memory poisoned = Empty(target);
+  Fill(poisoned, 0xff);
+  return poisoned;
 }
 
 std::vector<float> Plain(const memory& memory) {
@@ -188,10 +213,6 @@ std::vector<float> Plain(const memory& memory) {
     return values;
   });
 }
-
-memory Zeroed(const memory::desc& target) { return OfBytes(target, 0); }
-
-memory Poisoned(const memory::desc& target) { return OfBytes(target, 0xff); }
 
 void Rethrow(const dnnl::error& error, std::string_view what) {
   if (error.status == dnnl_unimplemented)

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <dnnl.hpp>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -43,16 +44,31 @@ void SetThreads(int threads);
 // The plain row-major descriptor of these dimensions (1 to 6 of them).
 dnnl::memory::desc PlainDesc(const dnnl::memory::dims& dims, dnnl::memory::data_type type);
 
-// `values` (plain row-major layout of the target's dimensions) -> memory of descriptor `target`,
-// reordered and converted by the library. Throws std::logic_error when the counts differ.
-dnnl::memory Filled(const dnnl::memory::desc& target, const std::vector<float>& values);
-// The other way: any memory as f32 in plain row-major layout.
+// The memory of one call's tensors, which live as long as this does. Each begins at a multiple of
+// 2 MiB, as benchdnn's do: a call's speed depends by some percent on how its tensors lie to each
+// other and to huge pages, and so is the same in every process.
+class Tensors {
+ public:
+  // Of undefined content.
+  dnnl::memory Empty(const dnnl::memory::desc& target);
+  // `values` (plain row-major layout of the target's dimensions) -> memory of descriptor `target`,
+  // reordered and converted by the library. Throws std::logic_error when the counts differ.
+  dnnl::memory Filled(const dnnl::memory::desc& target, const std::vector<float>& values);
+  // Every byte zero, padding of blocked layouts too.
+  dnnl::memory Zeroed(const dnnl::memory::desc& target);
+  // Every byte 0xff, which is NaN in every floating type: for outputs, so that an element that is
+  // never written shows.
+  dnnl::memory Poisoned(const dnnl::memory::desc& target);
+
+ private:
+  struct Free {
+    void operator()(void* data) const;
+  };
+  std::vector<std::unique_ptr<void, Free>> held_;
+};
+
+// Any memory as f32 in plain row-major layout.
 std::vector<float> Plain(const dnnl::memory& memory);
-// Every byte zero, padding of blocked layouts too.
-dnnl::memory Zeroed(const dnnl::memory::desc& target);
-// Every byte 0xff, which is NaN in every floating type: for outputs, so that an element that is
-// never written shows.
-dnnl::memory Poisoned(const dnnl::memory::desc& target);
 
 // Throws `error` again as our own: "unimplemented" becomes Unsupported with the library's words,
 // `what` and the ISA; anything else std::runtime_error with the words and the status.

@@ -3,6 +3,7 @@
 #include <benchmark/benchmark.h>
 #include <fmt/format.h>
 
+#include <array>
 #include <atomic>
 #include <csignal>
 #include <map>
@@ -178,9 +179,16 @@ class Runner {
 }  // namespace
 
 void StopOnInterrupt() {
+  // Kernels that a library generates may use the stack beyond what a signal spares: oneDNN 3.2's
+  // sgemm did, and its loop counters were gone.
+  static std::array<char, 1 << 16> other_stack;
+  stack_t stack = {};
+  stack.ss_sp = other_stack.data();
+  stack.ss_size = other_stack.size();
+  sigaltstack(&stack, nullptr);
   struct sigaction action = {};
   action.sa_handler = RequestStop;
-  action.sa_flags = static_cast<int>(SA_RESETHAND);
+  action.sa_flags = static_cast<int>(SA_RESETHAND | SA_ONSTACK);
   for (const int signal : {SIGINT, SIGTERM}) sigaction(signal, &action, nullptr);
 }
 

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 
 namespace dlroof {
 namespace {
@@ -18,6 +19,16 @@ constexpr double kFairScaling = 0.9;  // below: told
 void Doubt(const std::string& reason, Ceiling& ceiling) {
   ceiling.proved = false;
   ceiling.reason = ceiling.reason.empty() ? reason : fmt::format("{}; {}", ceiling.reason, reason);
+}
+
+// [flop/cycle] of one thread that the row meets; absent where it has no clock or meets none.
+std::optional<double> MetValue(const FlopsProbe& probe, const CeilingSet& set) {
+  const auto row = set.flops.find(probe.key);
+  if (row == set.flops.end()) return std::nullopt;
+  const auto& proof = row->second.proof;
+  if (!proof.per_cycle || !proof.per_cycle_expected) return std::nullopt;
+  const double distance = std::abs(*proof.per_cycle / *proof.per_cycle_expected - 1);
+  return distance <= PerCycleTolerance(probe.issue) ? proof.per_cycle_expected : std::nullopt;
 }
 
 }  // namespace
@@ -39,9 +50,9 @@ std::vector<double> AdmissibleStepsPerCycle(Issue issue) {
   return {};
 }
 
-bool JudgePerCycle(const FlopsProbe& probe, Ceiling& ceiling) {
+void JudgePerCycle(const FlopsProbe& probe, Ceiling& ceiling) {
   auto admissible = AdmissibleStepsPerCycle(probe.issue);
-  if (!ceiling.proof.per_cycle || admissible.empty()) return false;
+  if (!ceiling.proof.per_cycle || admissible.empty()) return;
   const double measured = *ceiling.proof.per_cycle;
   for (auto& each : admissible) each *= FlopsPerStep(probe);
   const auto distance = [&](double value) { return std::abs(measured / value - 1); };
@@ -50,13 +61,27 @@ bool JudgePerCycle(const FlopsProbe& probe, Ceiling& ceiling) {
                         [&](double a, double b) { return distance(a) < distance(b); });
   ceiling.proof.per_cycle_expected = nearest;
   const double tolerance = PerCycleTolerance(probe.issue);
-  if (distance(nearest) <= tolerance) return true;
+  if (distance(nearest) <= tolerance) return;
   Doubt(fmt::format("{:.4g} flop per cycle of one thread at {:.4g} GHz, and {} allows {:.4g} "
                     "within {:.0f} %: another program used the core, or the kernel is another",
                     measured, ceiling.clock_hz.value_or(0) / 1e9, probe.instructions,
                     fmt::join(admissible, ", "), 100 * tolerance),
         ceiling);
-  return false;
+}
+
+bool MeetsItsOwnValue(const FlopsProbe& probe, int threads,
+                      const std::map<int, CeilingSet>& by_threads) {
+  const auto admissible = AdmissibleStepsPerCycle(probe.issue);
+  const auto value = MetValue(probe, by_threads.at(threads));
+  if (!value || admissible.empty()) return false;
+  if (*value == admissible.back() * FlopsPerStep(probe)) return true;
+  bool confirmed = false;
+  for (const auto& [others, set] : by_threads) {
+    const auto theirs = others == threads ? std::nullopt : MetValue(probe, set);
+    if (theirs && *theirs > *value) return false;
+    confirmed = confirmed || theirs == value;
+  }
+  return confirmed;
 }
 
 void AddScaling(Machine& machine) {

@@ -2,6 +2,7 @@
 // no more and no less per cycle than its instructions can.
 #pragma once
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -30,8 +31,16 @@ std::vector<double> AdmissibleStepsPerCycle(Issue issue);
 
 // Holds ceiling.proof.per_cycle against the nearest admissible value, within 3 % (4 % for three
 // instructions, which never spread perfectly over their ports): sets per_cycle_expected, and where
-// it differs `proved` and `reason` too. Nothing without a clock. Whether it meets the value.
-bool JudgePerCycle(const FlopsProbe& probe, Ceiling& ceiling);
+// it differs `proved` and `reason` too. Nothing without a clock.
+void JudgePerCycle(const FlopsProbe& probe, Ceiling& ceiling);
+
+// Whether the row of `threads` threads needs no second pass to agree with the first: a slow spell
+// of the machine, which passes are there to find, cannot make what it reaches. So where it meets
+// the highest value that its instructions allow; or a lower one (a spell may land there too) that
+// another number of threads, at another time, meets as well and none exceeds. `by_threads` holds
+// ceilings that JudgePerCycle has seen.
+bool MeetsItsOwnValue(const FlopsProbe& probe, int threads,
+                      const std::map<int, CeilingSet>& by_threads);
 
 // Sets proof.scaling of the ceilings of several threads; below 0.9 `how` tells it: cores share a
 // power budget.

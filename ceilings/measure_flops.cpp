@@ -50,19 +50,21 @@ void AddFlopsSteps(MeasureSession& session, int threads, int pass) {
 void FinishFlops(MeasureSession& session) {
   const auto policy = session.effort.Policy(kArithmeticTolerance);
   const auto probes = FlopsProbesFor(session.cpu.features);
-  for (const auto& [threads, rows] : session.rows)
-    for (const auto& probe : probes) {
-      const auto row = rows.flops.find(probe.key);
-      if (row == rows.flops.end()) continue;
-      // What meets the cores' own value needs no second pass to agree: a slow spell, which passes
-      // are there to find, cannot make it.
-      auto ceiling = row->second.Finished(threads, policy, 1);
-      if (!JudgePerCycle(probe, ceiling)) {
-        ceiling = row->second.Finished(threads, policy);
+  const auto finish = [&](double pass_tolerance, const auto& wanted) {
+    for (const auto& [threads, rows] : session.rows)
+      for (const auto& probe : probes) {
+        const auto row = rows.flops.find(probe.key);
+        if (row == rows.flops.end() || !wanted(probe, threads)) continue;
+        auto ceiling = row->second.Finished(threads, policy, pass_tolerance);
         JudgePerCycle(probe, ceiling);
+        session.machine.by_threads[threads].flops[probe.key] = std::move(ceiling);
       }
-      session.machine.by_threads[threads].flops[probe.key] = std::move(ceiling);
-    }
+  };
+  finish(1, [](const FlopsProbe&, int) { return true; });
+  const auto alone = session.machine.by_threads;
+  finish(kPassTolerance, [&](const FlopsProbe& probe, int threads) {
+    return !MeetsItsOwnValue(probe, threads, alone);
+  });
   AddScaling(session.machine);
 }
 

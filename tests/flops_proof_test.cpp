@@ -129,6 +129,46 @@ TEST(JudgePerCycle, FindsAProductThatWasComputedOnce) {
   }
 }
 
+std::map<int, CeilingSet> Judged(const FlopsProbe& probe, const std::map<int, double>& per_cycle) {
+  std::map<int, CeilingSet> sets;
+  for (const auto& [threads, value] : per_cycle) {
+    auto& ceiling = sets[threads].flops[probe.key] = At(value);
+    JudgePerCycle(probe, ceiling);
+  }
+  return sets;
+}
+
+// fp32 zmm again: 16, 32 or 64.
+TEST(MeetsItsOwnValue, TakesTheHighestValueAtItsWord) {
+  const auto probe = Probe(Operands::kFp32, Recurrence::kFusedMultiplyAdd, Issue::kOne, 64);
+  EXPECT_TRUE(MeetsItsOwnValue(probe, 1, Judged(probe, {{1, 63.8}})));
+  EXPECT_TRUE(MeetsItsOwnValue(probe, 1, Judged(probe, {{1, 63.8}, {2, 31.9}})));
+}
+
+// A neighbour that takes half of the core lands on another value that the instructions allow.
+TEST(MeetsItsOwnValue, BelievesALowerOneOnlyWhenAnotherNumberOfThreadsMeetsItToo) {
+  const auto probe = Probe(Operands::kFp32, Recurrence::kFusedMultiplyAdd, Issue::kOne, 64);
+  EXPECT_FALSE(MeetsItsOwnValue(probe, 1, Judged(probe, {{1, 32.1}})));
+  EXPECT_TRUE(MeetsItsOwnValue(probe, 1, Judged(probe, {{1, 32.1}, {2, 31.8}})));
+  EXPECT_FALSE(MeetsItsOwnValue(probe, 1, Judged(probe, {{1, 32.1}, {2, 25}})));
+  EXPECT_FALSE(MeetsItsOwnValue(probe, 2, Judged(probe, {{1, 32.1}, {2, 25}})));
+}
+
+TEST(MeetsItsOwnValue, DoubtsALowerOneThatAnotherNumberOfThreadsExceeds) {
+  const auto probe = Probe(Operands::kFp32, Recurrence::kFusedMultiplyAdd, Issue::kOne, 64);
+  const auto sets = Judged(probe, {{1, 63.8}, {2, 31.9}, {4, 31.9}});
+  EXPECT_TRUE(MeetsItsOwnValue(probe, 1, sets));
+  EXPECT_FALSE(MeetsItsOwnValue(probe, 2, sets));
+  EXPECT_FALSE(MeetsItsOwnValue(probe, 4, sets));
+}
+
+TEST(MeetsItsOwnValue, NeedsAClock) {
+  const auto probe = Probe(Operands::kFp32, Recurrence::kFusedMultiplyAdd, Issue::kOne, 64);
+  auto sets = Judged(probe, {{1, 63.8}});
+  sets[1].flops[probe.key].proof.per_cycle.reset();
+  EXPECT_FALSE(MeetsItsOwnValue(probe, 1, sets));
+}
+
 // vdpbf16ps: 16 lanes of 2 pairs, 1 in 2 cycles on some cores: 32. tdpbf16ps: 16 x 16 x 32
 // multiply-adds in 16 cycles: 1024; tdpbusd 2048.
 TEST(JudgePerCycle, KnowsHalfAndSixteenthRates) {

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <cstdint>
 #include <numeric>
 #include <stdexcept>
 
@@ -19,28 +20,45 @@ TEST(OnednnMemories, KeepTheirValuesThroughABlockedLayout) {
   // 20 channels in blocks of 16: the layout has padding that must not be read back.
   const memory::desc blocked(dims, memory::data_type::f32, memory::format_tag::nChw16c);
   std::vector<float> values(600);
+  Tensors tensors;
   std::iota(values.begin(), values.end(), 1.0F);
-  EXPECT_EQ(Plain(Filled(blocked, values)), values);
+  EXPECT_EQ(Plain(tensors.Filled(blocked, values)), values);
 }
 
 TEST(OnednnMemories, ConvertExactlyToEveryTypeThatHoldsTheValues) {
   const memory::dims dims = {3, 7};
   for (const std::string type : {"f32", "bf16", "u8", "s8"}) {
+    Tensors tensors;
     const auto values = SeededValues(21, 1, type, type == "u8" ? 0.0F : -9.0F, 9.0F);
-    EXPECT_EQ(Plain(Filled(PlainDesc(dims, DataType(type)), values)), values) << type;
+    EXPECT_EQ(Plain(tensors.Filled(PlainDesc(dims, DataType(type)), values)), values) << type;
   }
 }
 
 TEST(OnednnMemories, ZeroedIsZeroAndACountThatDiffersIsRefused) {
+  Tensors tensors;
   const auto desc = PlainDesc({2, 2}, memory::data_type::f32);
-  EXPECT_THAT(Plain(Zeroed(desc)), testing::Each(0.0F));
-  EXPECT_THROW(Filled(desc, {1, 2, 3}), std::logic_error);
+  EXPECT_THAT(Plain(tensors.Zeroed(desc)), testing::Each(0.0F));
+  EXPECT_THROW(tensors.Filled(desc, {1, 2, 3}), std::logic_error);
 }
 
 TEST(OnednnMemories, PoisonedIsNotANumberInFloatingTypes) {
+  Tensors tensors;
   for (const std::string type : {"f32", "bf16"})
-    for (const float value : Plain(Poisoned(PlainDesc({2, 3}, DataType(type)))))
+    for (const float value : Plain(tensors.Poisoned(PlainDesc({2, 3}, DataType(type)))))
       EXPECT_TRUE(std::isnan(value)) << type;
+}
+
+// How tensors lie is then the same in every process, and as in benchdnn.
+TEST(OnednnMemories, BeginAtMultiplesOf2MiBAndOutliveAMove) {
+  Tensors first;
+  const auto desc = PlainDesc({3}, memory::data_type::f32);
+  const std::vector<memory> made = {first.Empty(desc), first.Zeroed(desc),
+                                    first.Filled(desc, {1, 2, 3})};
+  const Tensors second = std::move(first);
+  for (const auto& each : made)
+    EXPECT_EQ(reinterpret_cast<std::uintptr_t>(each.get_data_handle()) % (2 << 20), 0U);
+  EXPECT_THAT(Plain(made[2]), testing::ElementsAre(1, 2, 3));
+  EXPECT_EQ(Tensors().Empty(memory::desc()).get_data_handle(), nullptr);
 }
 
 TEST(OnednnMemories, PlainIsRowMajor) {
