@@ -68,12 +68,13 @@ std::optional<double> ValueOf(const Parts& parts, const SweepParameter& paramete
                                                                    : std::nullopt;
 }
 
-// What a record shares with others of its line; `strict` keeps the keys that follow.
+// What a record shares with others of its line; `strict` keeps the padding that follows.
 std::string GroupOf(const json& record, Parts parts, const SweepParameter& parameter, bool strict) {
   parts.erase(std::string(parameter.key));
-  for (auto rest = parameter.follow; !strict && !rest.empty();) {
+  for (auto rest = parameter.follow; !rest.empty();) {
     const auto blank = std::min(rest.find(' '), rest.size());
-    parts.erase(std::string(rest.substr(0, blank)));
+    const auto key = rest.substr(0, blank);
+    if (!strict || key != "_p") parts.erase(std::string(key));
     rest.remove_prefix(std::min(blank + 1, rest.size()));
   }
   std::string group;

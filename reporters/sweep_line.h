@@ -28,8 +28,8 @@ struct SweepLine {
 };
 
 // The lines of one parameter through the records that are placed, at least two points each; series
-// in the order of the file. Two benchmarks of one value are on two lines, told apart by what
-// `follow` names.
+// in the order of the file. Two benchmarks of one value are on two lines, told apart by their
+// padding.
 std::vector<SweepLine> SweepLines(const nlohmann::json& run_file, const SweepParameter& parameter);
 
 // Those of the parameters of this name ("stride"). Throws BadInput for a name that no parameter
