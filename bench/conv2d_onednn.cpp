@@ -77,14 +77,12 @@ struct Call {
   onednn::Tensors tensors;
   dnnl::primitive primitive;
   std::unordered_map<int, memory> arguments;
+  onednn::ArgumentList listed;  // the same, as Run wants them
   memory output;
   memory bias_gradient;  // empty without
   std::string implementation;
 
-  void Run() const {
-    primitive.execute(onednn::CpuStream(), arguments);
-    onednn::CpuStream().wait();
-  }
+  void Run() const { onednn::Execute(primitive, listed); }
 
   Conv2dOutput<float> Output() const {
     Conv2dOutput<float> read{onednn::Plain(output)};
@@ -167,9 +165,12 @@ Call PrepareBackwardWeights(const Conv2dCase& one, const Conv2dInputs& inputs) {
 }
 
 Call PrepareCall(const Conv2dCase& one, const Conv2dInputs& inputs) {
-  if (one.direction == Conv2dDirection::kForward) return PrepareForward(one, inputs);
-  if (one.direction == Conv2dDirection::kBackwardData) return PrepareBackwardData(one, inputs);
-  return PrepareBackwardWeights(one, inputs);
+  const auto make = one.direction == Conv2dDirection::kForward        ? PrepareForward
+                    : one.direction == Conv2dDirection::kBackwardData ? PrepareBackwardData
+                                                                      : PrepareBackwardWeights;
+  Call call = make(one, inputs);
+  call.listed = onednn::ListedArguments(call.arguments);
+  return call;
 }
 
 // Before anything is allocated.

@@ -132,7 +132,7 @@ LstmBuilder::Forward LstmBuilder::Describe(const LstmStage& stage) const {
 
 LstmStep LstmBuilder::MakeForward(const LstmStage& stage, const Forward& descriptor,
                                   const LstmStep* below) const {
-  LstmStep step{dnnl::lstm_forward(descriptor), {}, descriptor.impl_info_str(), {}};
+  LstmStep step{dnnl::lstm_forward(descriptor), {}, descriptor.impl_info_str(), {}, {}};
   auto& a = step.arguments;
   a[DNNL_ARG_SRC_LAYER] =
       below != nullptr ? below->arguments.at(DNNL_ARG_DST_LAYER)
@@ -147,6 +147,7 @@ LstmStep LstmBuilder::MakeForward(const LstmStage& stage, const Forward& descrip
   a[DNNL_ARG_DST_ITER_C] = step.tensors.Poisoned(descriptor.dst_iter_c_desc());
   if (descriptor.workspace_desc().get_size() != 0)
     a[DNNL_ARG_WORKSPACE] = step.tensors.Zeroed(descriptor.workspace_desc());
+  step.listed = ListedArguments(a);
   return step;
 }
 
@@ -154,7 +155,8 @@ LstmStep LstmBuilder::MakeBackward(const LstmStage& stage, const Forward& forwar
                                    const LstmStep& forward, const LstmOutput<float>& d_output,
                                    const LstmStep* above) const {
   const auto descriptor = DescribeBackward(stage, forward_descriptor, above);
-  LstmStep step{dnnl::lstm_backward(descriptor), forward.arguments, descriptor.impl_info_str(), {}};
+  LstmStep step{
+      dnnl::lstm_backward(descriptor), forward.arguments, descriptor.impl_info_str(), {}, {}};
   auto& a = step.arguments;
   AddWeights(stage, descriptor, step);
   a[DNNL_ARG_DIFF_DST_LAYER] =
@@ -176,6 +178,7 @@ LstmStep LstmBuilder::MakeBackward(const LstmStage& stage, const Forward& forwar
     a[DNNL_ARG_DIFF_WEIGHTS_PROJECTION] =
         step.tensors.Zeroed(descriptor.diff_weights_projection_desc());
   a[DNNL_ARG_DIFF_BIAS] = step.tensors.Zeroed(descriptor.diff_bias_desc());
+  step.listed = ListedArguments(a);
   return step;
 }
 

@@ -20,7 +20,8 @@ struct LstmStep {
   dnnl::primitive primitive;
   std::unordered_map<int, dnnl::memory> arguments;
   std::string implementation;
-  Tensors tensors;  // of the arguments that no other step has
+  Tensors tensors;      // of the arguments that no other step has
+  ArgumentList listed;  // the arguments, as Execute wants them
 };
 
 // Sources, states and outputs lie in the plain layouts in which a program has them (tnc, ldnc), the

@@ -68,8 +68,7 @@ LstmCall::LstmCall(const LstmRequest& request, std::string_view type_name,
 }
 
 void LstmCall::Execute(const std::vector<LstmStep>& steps) {
-  for (const auto& step : steps) step.primitive.execute(CpuStream(), step.arguments);
-  CpuStream().wait();
+  for (const auto& step : steps) onednn::Execute(step.primitive, step.listed);
 }
 
 LstmOutput<float> LstmCall::Outputs() const {

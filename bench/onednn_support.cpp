@@ -127,6 +127,20 @@ dnnl::fpmath_mode FpmathMode(std::string_view mode) {
   throw std::logic_error(fmt::format("no fpmath mode {}", mode));
 }
 
+ArgumentList ListedArguments(const std::unordered_map<int, memory>& arguments) {
+  ArgumentList listed;
+  for (const auto& [argument, memory] : arguments) listed.push_back({argument, memory.get(true)});
+  return listed;
+}
+
+void Execute(const dnnl::primitive& primitive, const ArgumentList& arguments) {
+  dnnl::error::wrap_c_api(
+      dnnl_primitive_execute(primitive.get(), CpuStream().get(), static_cast<int>(arguments.size()),
+                             arguments.data()),
+      "could not execute a primitive");
+  CpuStream().wait();
+}
+
 std::vector<MemoryRegion> Regions(const std::unordered_map<int, memory>& arguments,
                                   const std::vector<int>& weights) {
   std::map<const void*, MemoryRegion> regions;

@@ -24,6 +24,12 @@ dnnl::memory::data_type DataType(std::string_view type);
 // "bf16 f16 tf32 any" -> what may replace f32 in a product.
 dnnl::fpmath_mode FpmathMode(std::string_view mode);
 
+// Executes the primitive and waits for its end. `arguments` as ListedArguments makes them: dnnl's
+// own C++ call would make such a list anew in every call, inside the timing.
+using ArgumentList = std::vector<dnnl_exec_arg_t>;
+ArgumentList ListedArguments(const std::unordered_map<int, dnnl::memory>& arguments);
+void Execute(const dnnl::primitive& primitive, const ArgumentList& arguments);
+
 // Where the memories of an execution lie; those of `weights` are marked as such. Empty ones are
 // left out, one that is there twice is there once.
 std::vector<MemoryRegion> Regions(const std::unordered_map<int, dnnl::memory>& arguments,
