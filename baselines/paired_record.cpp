@@ -27,9 +27,8 @@ Index IndexByName(const NamedRun& run) {
 std::vector<PairedRecord> PairRecords(const NamedRun& base, const NamedRun& fresh,
                                       const NameMap& names) {
   const Index bases = IndexByName(base), freshes = IndexByName(fresh);
-  Index base_of;  // NEW's name -> BASE's record
-  for (const auto& [name, record] : bases)
-    if (names.find(std::string(name)) == names.end()) base_of.emplace(name, record);
+  Index base_of = bases;  // NEW's name -> BASE's record
+  for (const auto& [base_name, fresh_name] : names) base_of.erase(base_name);
   for (const auto& [base_name, fresh_name] : names) {
     const auto from = bases.find(base_name);
     if (from == bases.end())
@@ -48,10 +47,11 @@ std::vector<PairedRecord> PairRecords(const NamedRun& base, const NamedRun& fres
     if (found != base_of.end()) base_of.erase(found);
   }
   // What is left has no partner; a base record that gave its name away to a mapped one, neither.
-  std::unordered_map<const Record*, bool> paired;
-  for (const auto& pair : pairs) paired[pair.base] = true;
-  for (const auto& record : base.file.records)
-    if (paired.find(&record) == paired.end()) pairs.push_back({&record, nullptr});
+  std::vector<bool> paired(base.file.records.size(), false);
+  for (const auto& pair : pairs)
+    if (pair.base != nullptr) paired[pair.base - base.file.records.data()] = true;
+  for (std::size_t i = 0; i < paired.size(); ++i)
+    if (!paired[i]) pairs.push_back({&base.file.records[i], nullptr});
   return pairs;
 }
 

@@ -1,22 +1,28 @@
 #include "baselines/stored_run.h"
 
 #include <fmt/format.h>
-#include <time.h>
 
 #include <algorithm>
-#include <cstdio>
-#include <optional>
 #include <ostream>
 #include <sstream>
 
 #include "baselines/compatible.h"
+#include "baselines/run_date.h"
 #include "counters/error.h"
-#include "reporters/json_access.h"
 
 namespace dlroof {
 namespace {
 
 namespace fs = std::filesystem;
+
+bool SharesMachine(const RunFile& a, const RunFile& b) {
+  for (const auto& one : a.machines)
+    for (const auto& other : b.machines)
+      if (one.fingerprint == other.fingerprint) return true;
+  return false;
+}
+
+}  // namespace
 
 std::vector<fs::path> JsonFiles(const fs::path& folder) {
   if (!fs::is_directory(folder))
@@ -30,31 +36,7 @@ std::vector<fs::path> JsonFiles(const fs::path& folder) {
   return files;
 }
 
-// Seconds since 1970 of an ISO 8601 date with its offset from UTC; 0, older than all, where a file
-// has none.
-double Moment(const NamedRun& run) {
-  const auto date = Text(run.file.context, "date");
-  tm parts = {};
-  char sign = '+';
-  int hours = 0, minutes = 0;
-  const int read = std::sscanf(date.c_str(), "%d-%d-%dT%d:%d:%d%c%d:%d", &parts.tm_year,
-                               &parts.tm_mon, &parts.tm_mday, &parts.tm_hour, &parts.tm_min,
-                               &parts.tm_sec, &sign, &hours, &minutes);
-  if (read < 6) return 0;
-  parts.tm_year -= 1900;
-  parts.tm_mon -= 1;
-  const double offset = (hours * 60 + minutes) * 60 * (sign == '-' ? -1 : 1);
-  return static_cast<double>(timegm(&parts)) - offset;
-}
-
-bool SharesMachine(const RunFile& a, const RunFile& b) {
-  for (const auto& one : a.machines)
-    for (const auto& other : b.machines)
-      if (one.fingerprint == other.fingerprint) return true;
-  return false;
-}
-
-std::optional<NamedRun> ReadOne(const fs::path& path) {
+std::optional<NamedRun> ReadIfRun(const fs::path& path) {
   try {
     std::ostringstream cut;  // a stored file that was cut off is no baseline
     NamedRun run{path.string(), ReadRunFile(path.string(), cut)};
@@ -65,8 +47,6 @@ std::optional<NamedRun> ReadOne(const fs::path& path) {
   return std::nullopt;
 }
 
-}  // namespace
-
 StoredBaseline FindBaseline(const fs::path& folder, const NamedRun& fresh, const NameMap& names,
                             std::ostream& warnings) {
   if (fresh.file.machines.empty())
@@ -76,7 +56,7 @@ StoredBaseline FindBaseline(const fs::path& folder, const NamedRun& fresh, const
   for (const auto& path : files) {
     std::error_code none;
     if (fs::equivalent(path, fresh.where, none)) continue;
-    auto run = ReadOne(path);
+    auto run = ReadIfRun(path);
     if (!run || !SharesMachine(run->file, fresh.file)) continue;
     try {
       CheckComparable(*run, fresh, PairRecords(*run, fresh, names), false);
@@ -91,7 +71,7 @@ StoredBaseline FindBaseline(const fs::path& folder, const NamedRun& fresh, const
         "compared with {}",
         folder.string(), files.size(), fresh.file.machines.front().fingerprint, fresh.where));
   std::stable_sort(fitting.begin(), fitting.end(),
-                   [](const auto& a, const auto& b) { return Moment(a) < Moment(b); });
+                   [](const auto& a, const auto& b) { return Moment(a.file) < Moment(b.file); });
   return {fitting.back(), fitting};
 }
 

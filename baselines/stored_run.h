@@ -3,6 +3,7 @@
 
 #include <filesystem>
 #include <iosfwd>
+#include <optional>
 #include <vector>
 
 #include "baselines/paired_record.h"
@@ -13,6 +14,11 @@ struct StoredBaseline {
   NamedRun base;              // the newest that can be compared
   std::vector<NamedRun> all;  // with it, oldest first: its machine's noise
 };
+
+// All *.json under `folder`, folders in it too, sorted. Throws BadInput where it is none.
+std::vector<std::filesystem::path> JsonFiles(const std::filesystem::path& folder);
+// Absent for a file that is no run file (a study's table, a machine), or one that was cut off.
+std::optional<NamedRun> ReadIfRun(const std::filesystem::path& path);
 
 // Of the run files under `folder` (*.json, folders in it too), those that Compare accepts beside
 // `fresh`: same fingerprint, conventions, threads, cache state, and a benchmark in common. Newest

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <array>
+#include <future>
 #include <ostream>
+#include <thread>
 #include <unordered_map>
 
 #include "baselines/write_comparison.h"
@@ -94,6 +96,27 @@ void WriteMarkdownRow(const Comparison& row, std::ostream& out) {
   out << ' ' << MarkdownText(NotesOf(row)) << " |\n";
 }
 
+// Of the table, from its second row on; many of them on all CPUs.
+std::vector<std::vector<std::string>> TableRows(const std::vector<const Comparison*>& ordered) {
+  constexpr std::size_t kRowsPerPart = 10000;
+  std::vector<std::vector<std::string>> rows(ordered.size() + 1);
+  const auto fill = [&](std::size_t begin, std::size_t end) {
+    for (std::size_t i = begin; i < end; ++i) {
+      auto& row = rows[i + 1] = Cells(*ordered[i]);
+      row.insert(row.begin(), Printable(NameOf(*ordered[i])));
+    }
+  };
+  const std::size_t parts = std::clamp<std::size_t>(
+      ordered.size() / kRowsPerPart, 1, std::max(1U, std::thread::hardware_concurrency()));
+  std::vector<std::future<void>> others;
+  for (std::size_t part = 1; part < parts; ++part)
+    others.push_back(std::async(std::launch::async, fill, part * ordered.size() / parts,
+                                (part + 1) * ordered.size() / parts));
+  fill(0, ordered.size() / parts);
+  for (auto& other : others) other.get();
+  return rows;
+}
+
 // What is to be said of the rows, each text once.
 void WriteNotes(const std::vector<const Comparison*>& rows, std::ostream& out) {
   std::vector<std::pair<std::string, std::vector<const Comparison*>>> notes;
@@ -162,13 +185,9 @@ bool GotWorse(const Comparison& row) {
 
 void WriteTable(const CompareResult& result, const ComparedFiles& files, int width,
                 std::ostream& out) {
-  std::vector<std::vector<std::string>> rows = {
-      {"benchmark", "verdict", RatioTitle(result), "95 %", "base", "new", "% roof"}};
   const auto ordered = Ordered(result);
-  for (const auto* row : ordered) {
-    rows.push_back(Cells(*row));
-    rows.back().insert(rows.back().begin(), Printable(NameOf(*row)));
-  }
+  auto rows = TableRows(ordered);
+  rows.front() = {"benchmark", "verdict", RatioTitle(result), "95 %", "base", "new", "% roof"};
   if (rows.size() > 1) WriteAligned(rows, width, out);
   WriteNotes(ordered, out);
   out << '\n'

@@ -7,6 +7,7 @@
 #include <memory>
 #include <sstream>
 
+#include "baselines/badge.h"
 #include "baselines/compare.h"
 #include "baselines/stored_run.h"
 #include "baselines/write_comparison.h"
@@ -24,6 +25,7 @@ struct CompareFlags {
   std::string on = "time";
   std::string map;
   std::string format = "table";
+  std::string badge;
   bool across_machines = false;
 };
 
@@ -125,16 +127,24 @@ void Write(const CompareResult& result, const ComparedFiles& files, const std::s
   std::cout << std::flush;
 }
 
-int RunCompare(const CompareFlags& flags) {
+void WriteBadge(const CompareResult& result, const std::string& path) {
+  std::ofstream out(path);
+  out << BadgeSvg(result) << std::flush;
+  if (!out.good()) throw BadInput(path + ": cannot be written");
+}
+
+// `inputs` is the caller's, so that the program can end without freeing it record by record.
+int RunCompare(const CompareFlags& flags, Inputs& inputs) {
   const std::size_t wanted = flags.baseline.empty() ? 2 : 1;
   if (flags.files.size() != wanted)
     throw BadInput(flags.baseline.empty()
                        ? "compare: expected two run files, BASE and NEW (or --baseline auto NEW)"
                        : "compare: expected one run file, NEW, beside --baseline");
   const auto options = OptionsFrom(flags);
-  const auto inputs = ReadInputs(flags, options.names);
+  inputs = ReadInputs(flags, options.names);
   const auto result = Compare(inputs.base, inputs.fresh, options, inputs.stored);
   Write(result, {inputs.base.where, inputs.fresh.where}, flags.format);
+  if (!flags.badge.empty()) WriteBadge(result, flags.badge);
   return result.exit_code;
 }
 
@@ -142,6 +152,7 @@ int RunCompare(const CompareFlags& flags) {
 
 void AddCompareCommand(CLI::App& program, int& exit_code) {
   auto flags = std::make_shared<CompareFlags>();
+  auto inputs = std::make_shared<Inputs>();
   auto* command = program.add_subcommand(
       "compare",
       "a verdict per benchmark of two run files; exit code 0: none slower, 1: something is, "
@@ -165,9 +176,10 @@ void AddCompareCommand(CLI::App& program, int& exit_code) {
                       "file with a line 'base-name new-name' per renamed benchmark");
   command->add_option("--format", flags->format, "table, markdown, json, junit or sarif (table)")
       ->check(CLI::IsMember({"table", "markdown", "json", "junit", "sarif"}));
-  command->callback([flags, &exit_code] {
+  command->add_option("--badge", flags->badge, "write the result as a badge, too: x.svg");
+  command->callback([flags, inputs, &exit_code] {
     try {
-      exit_code = RunCompare(*flags);
+      exit_code = RunCompare(*flags, *inputs);
     } catch (const BadInput&) {
       throw;
     } catch (const std::exception& error) {

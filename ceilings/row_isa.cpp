@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <array>
+#include <functional>
+#include <map>
 #include <vector>
 
 namespace dlroof {
@@ -116,10 +118,14 @@ std::set<std::string> FeaturesOfRow(std::string_view row_key) {
 bool RowAllowed(std::string_view row_key, std::string_view effective_isa) {
   const auto* isa = FindIsa(effective_isa);
   if (isa == nullptr) return true;
+  // Asked for every row and record of a run, with few different answers.
+  thread_local std::map<const IsaRow*, std::map<std::string, bool, std::less<>>> known;
+  auto& of_isa = known[isa];
+  if (const auto found = of_isa.find(row_key); found != of_isa.end()) return found->second;
   auto needs = FeaturesOfRow(row_key);
   for (; isa != nullptr; isa = FindIsa(isa->extends))
     for (const auto& feature : isa->adds) needs.erase(feature);
-  return needs.empty();
+  return of_isa.emplace(row_key, needs.empty()).first->second;
 }
 
 }  // namespace dlroof

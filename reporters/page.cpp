@@ -2,13 +2,11 @@
 
 #include <fmt/format.h>
 
-#include <map>
 #include <ostream>
 
 #include "counters/error.h"
 #include "reporters/chart.h"
 #include "reporters/json_access.h"
-#include "reporters/page/assets.h"
 #include "reporters/sweep_line.h"
 
 namespace dlroof {
@@ -93,27 +91,6 @@ json BeforeJson(const json& run_file, const json& before) {
   return moves;
 }
 
-// What the page shows; Google Benchmark's own entries say the same again and stay in the file.
-json PageContent(const json& run_file, const json* before) {
-  json content = {{"context", Member(run_file, "context")},
-                  {"machines", Member(run_file, "machines")},
-                  {"records", json::array()},
-                  {"roofs", json::array()}};
-  const auto sets = RoofSets(run_file);
-  for (const auto& set : sets) content["roofs"].push_back(RoofSetJson(run_file, set));
-  if (const auto main = MainRoofSet(run_file, sets)) content["main_roofs"] = *main;
-  const auto& records = Member(run_file, "records");
-  if (records.is_array())
-    for (const auto& record : records) content["records"].push_back(WithErrorBars(record));
-  if (const auto& models = Member(run_file, "models"); models.is_array())
-    content["models"] = models;
-  if (const auto& census = Member(run_file, "census"); census.is_array())
-    content["census"] = census;
-  if (auto sweeps = SweepsJson(run_file); !sweeps.empty()) content["sweeps"] = std::move(sweeps);
-  if (before != nullptr) content["before"] = BeforeJson(run_file, *before);
-  return content;
-}
-
 std::string Policy() {
   std::string sources;
   auto add = [&](const Asset& script) {
@@ -135,7 +112,29 @@ std::string Elements(const std::vector<Asset>& scripts) {
   return text;
 }
 
-// Writes `text` with each {{key}} replaced. One pass: what is inserted is never looked at again.
+}  // namespace
+
+// Google Benchmark's own entries say the same again and stay in the file.
+json PageContent(const json& run_file, const json* before) {
+  json content = {{"context", Member(run_file, "context")},
+                  {"machines", Member(run_file, "machines")},
+                  {"records", json::array()},
+                  {"roofs", json::array()}};
+  const auto sets = RoofSets(run_file);
+  for (const auto& set : sets) content["roofs"].push_back(RoofSetJson(run_file, set));
+  if (const auto main = MainRoofSet(run_file, sets)) content["main_roofs"] = *main;
+  const auto& records = Member(run_file, "records");
+  if (records.is_array())
+    for (const auto& record : records) content["records"].push_back(WithErrorBars(record));
+  if (const auto& models = Member(run_file, "models"); models.is_array())
+    content["models"] = models;
+  if (const auto& census = Member(run_file, "census"); census.is_array())
+    content["census"] = census;
+  if (auto sweeps = SweepsJson(run_file); !sweeps.empty()) content["sweeps"] = std::move(sweeps);
+  if (before != nullptr) content["before"] = BeforeJson(run_file, *before);
+  return content;
+}
+
 void Fill(std::string_view text, const std::map<std::string_view, std::string>& values,
           std::ostream& out) {
   for (std::size_t at = 0; at < text.size();) {
@@ -149,8 +148,6 @@ void Fill(std::string_view text, const std::map<std::string_view, std::string>& 
     at = close + 2;
   }
 }
-
-}  // namespace
 
 std::string ScriptSafeJson(const json& value) {
   const auto plain = value.dump(-1, ' ', false, json::error_handler_t::replace);
@@ -199,6 +196,27 @@ void WritePage(const json& run_file, std::ostream& out, const json* before) {
         {"content", ScriptSafeJson(PageContent(run_file, before))},
         {"scripts", Elements(PageScripts())},
         {"plotly", Element(PlotlyScript())}},
+       out);
+}
+
+std::string SitePolicy() {
+  return "default-src 'none'; script-src 'self'; style-src 'unsafe-inline'; img-src data: blob:; "
+         "base-uri 'none'; form-action 'none'";
+}
+
+std::string Join(const std::vector<Asset>& scripts) {
+  std::string text;
+  for (const Asset& script : scripts) text += fmt::format("{}\n", script.text);
+  return text;
+}
+
+void WriteSitePage(std::ostream& out) {
+  Fill(PageHtml().text,
+       {{"policy", SitePolicy()},
+        {"style", fmt::format("{}{}", PageStyle().text, SiteStyle().text)},
+        {"content", "{}"},
+        {"scripts", "<script src=\"load.js\"></script>\n<script src=\"roofline.js\"></script>\n"},
+        {"plotly", "<script src=\"plotly.js\"></script>\n"}},
        out);
 }
 

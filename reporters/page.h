@@ -2,9 +2,13 @@
 #pragma once
 
 #include <iosfwd>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
+#include <vector>
+
+#include "reporters/page/assets.h"
 
 namespace dlroof {
 
@@ -16,6 +20,21 @@ namespace dlroof {
 // benchmark's point there to its point here.
 void WritePage(const nlohmann::json& run_file, std::ostream& out,
                const nlohmann::json* before = nullptr);
+
+// What the page shows of a run file: its records and machines, and "roofs" as chart.h has them;
+// with `before` as above.
+nlohmann::json PageContent(const nlohmann::json& run_file, const nlohmann::json* before = nullptr);
+
+// The same page for a site: its scripts are files beside it ("load.js", which brings the content,
+// "roofline.js", "plotly.js").
+void WriteSitePage(std::ostream& out);
+std::string SitePolicy();                             // Content-Security-Policy of a site's pages
+std::string Join(const std::vector<Asset>& scripts);  // one after the other
+
+// Writes `text` with each {{key}} replaced; a key that `values` lacks throws std::out_of_range. One
+// pass: what is inserted is never looked at again.
+void Fill(std::string_view text, const std::map<std::string_view, std::string>& values,
+          std::ostream& out);
 
 // JSON that can stand inside <script>: no <, >, &, U+2028, U+2029; invalid UTF-8 is replaced by
 // U+FFFD.

@@ -183,9 +183,17 @@ void ReadRepetitionsAndWork(const JsonReader& at, Record& record) {
 
 }  // namespace
 
-json ToJson(const Record& record, const Machine* machine, const PlaceView& view) {
+json FactsToJson(const Record& record) {
   json object = json::object();
   PutIdentity(record, object);
+  for (const auto& [from, work] : record.work)
+    object["work"][std::string(Key(from))] = ToJson(work);
+  if (!record.counting.empty()) object["counting"] = record.counting;
+  return object;
+}
+
+json ToJson(const Record& record, const Machine* machine, const PlaceView& view) {
+  json object = FactsToJson(record);
   for (const auto& repetition : record.repetitions)
     object["repetitions"].push_back(ToJson(repetition));
   const auto timing = record.status == Status::kOk ? Summarize(record.repetitions) : std::nullopt;
@@ -194,9 +202,6 @@ json ToJson(const Record& record, const Machine* machine, const PlaceView& view)
     if (timing->ci95) object["seconds"]["ci95"] = {timing->ci95->first, timing->ci95->second};
   }
   if (auto gpu = GpuSummary(record); timing && !gpu.is_null()) object["gpu"] = std::move(gpu);
-  for (const auto& [from, work] : record.work)
-    object["work"][std::string(Key(from))] = ToJson(work);
-  if (!record.counting.empty()) object["counting"] = record.counting;
   PutPlacement(Place(record, machine, view), timing, object);
   return object;
 }

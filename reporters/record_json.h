@@ -11,6 +11,9 @@ namespace dlroof {
 // unknown.
 nlohmann::json ToJson(const Record& record, const Machine* machine, const PlaceView& view = {});
 
+// Only what does not differ from repetition to repetition: no times, nothing derived.
+nlohmann::json FactsToJson(const Record& record);
+
 // Reads the facts and leaves what is derived. Throws BadInput with the reader's place.
 Record RecordFromJson(const JsonReader& at);
 

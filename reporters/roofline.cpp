@@ -62,8 +62,9 @@ const CeilingRow* RoofOf(const std::string& pipe, const std::string& isa,
   const CeilingRow* best = nullptr;
   if (!isa.empty())
     for (const CeilingRow& row : ceilings.flops)
-      if (IsRowOf(pipe, row.first) && RowAllowed(row.first, isa) &&
-          (best == nullptr || row.second.per_second > best->second.per_second))
+      if (IsRowOf(pipe, row.first) &&
+          (best == nullptr || row.second.per_second > best->second.per_second) &&
+          RowAllowed(row.first, isa))
         best = &row;
   if (best != nullptr) return best;
   const auto plain = ceilings.flops.find(pipe);

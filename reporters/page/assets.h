@@ -14,6 +14,12 @@ struct Asset {
 Asset PageHtml();  // with {{NAME}} for each piece
 Asset PageStyle();
 std::vector<Asset> PageScripts();  // ours, in the order in which they must run
-Asset PlotlyScript();              // empty text when the program was built without plotly.js
+// The dashboard: its index with {{NAME}} for each piece, what its style adds to the page's, what
+// loads the roofline of a date, and the index's scripts, which follow the first of the page's.
+Asset SiteHtml();
+Asset SiteStyle();
+Asset SiteLoader();
+std::vector<Asset> SiteScripts();
+Asset PlotlyScript();  // empty text when the program was built without plotly.js
 
 }  // namespace dlroof

@@ -1,0 +1,35 @@
+// A record as the history stores it: what rarely changes as text, and its repetitions as bytes.
+// Exact both ways.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "reporters/record.h"
+
+namespace dlroof {
+
+struct PackedRecord {
+  std::string facts;        // JSON (FactsToJson of record_json.h)
+  std::string repetitions;  // of each: a byte that says what follows (1 disturbed, 2 CPU time, 4
+                            // CPU time of the main thread, 8 run delay), then seconds, iterations
+                            // and these, little-endian IEEE doubles
+  std::optional<double> median;                   // [s] as Summarize (record.h); absent: not ok
+  std::optional<std::pair<double, double>> ci95;  // [s]
+  int clean = 0;                                  // [1]
+};
+
+PackedRecord Pack(const Record& record);
+// Throws BadInput, beginning with `where`, for what Pack did not make.
+Record Unpack(std::string_view facts, std::string_view repetitions, const std::string& where);
+
+int CountRepetitions(std::string_view repetitions);
+
+// FNV-1a, 64 bit; `before` continues an earlier one. Stored: it must never change.
+inline constexpr std::uint64_t kHashOfNothing = 0xcbf29ce484222325;
+std::uint64_t HashOf(std::string_view text, std::uint64_t before = kHashOfNothing);
+
+}  // namespace dlroof

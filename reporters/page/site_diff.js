@@ -1,0 +1,58 @@
+'use strict';
+// Two dates side by side: medians and their ratio beside what the series usually differs by. A help to find what to look
+// at; no verdict.
+dlroof.times = new Map();
+const dlroofTimes = (run, medians) => {
+  dlroof.times.set(run, new Map(medians));
+};
+dlroof.standsOut = 3;  // times the usual difference of two runs
+
+dlroof.diffRows = (base, fresh) => {
+  const rows = [];
+  dlroof.series.forEach((series, index) => {
+    const [before, after] = [base.get(index), fresh.get(index)];
+    if (before === undefined && after === undefined) return;
+    const known = before !== undefined && after !== undefined;
+    const usual = dlroof.isNumber(series.deviation) && series.points > 2 ? Math.SQRT2 * series.deviation : undefined;
+    const moved = known ? Math.abs(Math.log(after / before)) : -1;
+    rows.push({ index, before, after, known, usual, moved, far: known && usual !== undefined && moved > dlroof.standsOut * Math.max(usual, 0.003) });
+  });
+  return rows.sort((a, b) => Number(b.far) - Number(a.far) || b.moved - a.moved || a.index - b.index);
+};
+
+dlroof.diffRow = (body, row) => {
+  const line = dlroof.add(body, 'tr');
+  const name = dlroof.add(line, 'td', 'name');
+  const link = dlroof.add(name, 'button', 'link', dlroof.series[row.index].name);
+  link.type = 'button';
+  link.dataset.index = row.index;
+  dlroof.add(line, 'td', 'number', dlroof.scaled(row.before, 's'));
+  dlroof.add(line, 'td', 'number', dlroof.scaled(row.after, 's'));
+  const ratio = row.after / row.before;
+  dlroof.add(line, 'td', `number ${row.far ? (ratio > 1 ? 'slower' : 'faster') : ''}`, row.known ? dlroof.changeText(ratio) : '');
+  dlroof.add(line, 'td', 'number', row.usual === undefined ? '' : `${(row.usual * 100).toFixed(1)} %`);
+  dlroof.add(line, 'td', '', row.known ? (row.far ? 'stands out of the noise' : '') : (row.before === undefined ? 'only in new' : 'only in base'));
+};
+
+dlroof.drawDiff = async () => {
+  const ends = ['base', 'new'].map((side) => Number(dlroof.byId(`diff-${side}`).value));
+  const facts = dlroof.byId('diff-facts');
+  try {
+    await Promise.all(ends.map((run) => dlroof.load(`data/times-${dlroof.runs[run].id}.js`)));
+  } catch (error) {
+    facts.textContent = error.message;
+    return;
+  }
+  const rows = dlroof.diffRows(...ends.map((run) => dlroof.times.get(dlroof.runs[run].id)));
+  const common = rows.filter((row) => row.known).length;
+  facts.textContent = `${common} benchmarks in both, ${rows.filter((row) => row.far).length} stand out of their noise, ${rows.length - common} in one only`;
+  dlroof.byId('diff-table').hidden = false;
+  dlroof.drawRows(dlroof.byId('diff-body'), dlroof.byId('diff-more'), rows, dlroof.diffRow);
+};
+
+dlroof.fillDates = () => {
+  const options = dlroof.runs.map((run, index) => [String(index), `${dlroof.dateText(run)} ${dlroof.commitText(run)} (${run.points})`]).reverse();
+  for (const side of ['base', 'new']) dlroof.fillSelect(`diff-${side}`, options);
+  dlroof.byId('diff-base').value = String(Math.max(0, dlroof.runs.length - 2));
+  dlroof.byId('diff-new').value = String(dlroof.runs.length - 1);
+};

@@ -1,0 +1,21 @@
+'use strict';
+// The roofline of one date: `?run=ID` names its file, which the parser loads before the page's scripts run.
+const dlroofRun = (machines, content) => {
+  dlroofRun.content = content;
+  document.write(`<script src="data/machines-${machines}.js"></` + 'script>');
+};
+const dlroofMachines = (machines) => {
+  dlroofRun.content.machines = machines;
+  document.getElementById('content').textContent = JSON.stringify(dlroofRun.content);
+};
+(() => {
+  const nav = document.createElement('nav');
+  nav.className = 'dates';
+  const link = document.createElement('a');
+  link.href = 'index.html';
+  link.textContent = '← all dates';
+  nav.append(link);
+  document.body.prepend(nav);
+  const run = new URLSearchParams(location.search).get('run') || '';
+  if (/^[0-9]+$/.test(run)) document.write(`<script src="data/run-${run}.js"></` + 'script>');
+})();

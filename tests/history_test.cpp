@@ -1,0 +1,222 @@
+#include "baselines/history.h"
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "baselines/packed_record.h"
+#include "baselines/run_date.h"
+#include "counters/error.h"
+#include "tests/small_run.h"
+
+namespace dlroof {
+namespace {
+
+namespace fs = std::filesystem;
+
+// A folder of this process that goes with the test.
+class HistoryTest : public testing::Test {
+ protected:
+  HistoryTest() : folder_(fs::temp_directory_path() / fmt::format("dlroof-history-{}", getpid())) {
+    fs::create_directories(folder_);
+  }
+  ~HistoryTest() override { fs::remove_all(folder_); }
+  std::string Path() const { return (folder_ / "perf.sqlite").string(); }
+
+  fs::path folder_;
+};
+
+NamedRun RunOn(int day, const std::vector<Record>& records) {
+  NamedRun run = RunOf(fmt::format("{}.json", day), records);
+  run.file.context["date"] = fmt::format("2026-01-{:02}T00:00:00+00:00", day);
+  return run;
+}
+
+std::string ErrorOf(const std::function<void()>& what) {
+  try {
+    what();
+  } catch (const BadInput& error) {
+    return error.what();
+  }
+  return "";
+}
+
+TEST_F(HistoryTest, GivesBackWhatWasAdded) {
+  Record odd;
+  odd.repetitions = Measured("n2", 2e-6).repetitions;
+  odd.name = "a,\"b\"<c>\n\xC3\xA9";
+  SplitName(odd);
+  odd.repetitions[0].cpu_seconds = 0.1;  // no binary fraction
+  odd.repetitions[1].run_delay_seconds = 1e-300;
+  Record failed = Measured("n3", 1);
+  failed.status = Status::kFailed;
+  failed.reason = "it broke";
+  failed.repetitions.clear();
+  const NamedRun run = RunOn(1, {Measured("n1", 1.0 / 3), odd, failed});
+  History history(Path(), Access::kWrite);
+  const auto added = history.Add(run);
+  EXPECT_EQ(added.points, 3);
+  EXPECT_EQ(added.new_series, 3);
+  EXPECT_FALSE(added.already);
+  const auto runs = history.Runs();
+  ASSERT_EQ(runs.size(), 1U);
+  EXPECT_EQ(ToJson(history.Read(runs[0]).file), ToJson(run.file));
+}
+
+TEST_F(HistoryTest, TheSameRunTwiceIsToldAndHarmless) {
+  History history(Path(), Access::kWrite);
+  const auto first = history.Add(RunOn(1, {Measured("n1", 1)}));
+  const auto again = history.Add(RunOn(1, {Measured("n1", 1)}));
+  EXPECT_TRUE(again.already);
+  EXPECT_EQ(again.run, first.run);
+  EXPECT_EQ(history.Runs().size(), 1U);
+  EXPECT_FALSE(history.Add(RunOn(1, {Measured("n1", 1.5)})).already);
+}
+
+TEST_F(HistoryTest, SeriesAreKeptApartByWhatTheTimeDependsOn) {
+  History history(Path(), Access::kWrite);
+  Record one_thread = Measured("n1", 1), warm = Measured("n1", 1);
+  one_thread.threads = 1;
+  warm.cache = "warm";
+  NamedRun elsewhere = RunOn(4, {Measured("n1", 1)});
+  elsewhere.file.machines[0].fingerprint = "11";
+  NamedRun seconds = RunOn(5, {Measured("n1", 1)});
+  seconds.file.context["dlroof"]["conventions"]["seconds"] = "the least one";
+  history.Add(RunOn(1, {Measured("n1", 1)}));
+  history.Add(RunOn(2, {one_thread}));
+  history.Add(RunOn(3, {warm}));
+  history.Add(elsewhere);
+  history.Add(seconds);
+  history.Add(RunOn(6, {Measured("n1", 2)}));
+  const auto all = history.SeriesNamed(Name("n1"));
+  ASSERT_EQ(all.size(), 5U);
+  EXPECT_EQ(all[0].points, 2);  // days 1 and 6
+}
+
+TEST_F(HistoryTest, PointsComeOldestFirst) {
+  History history(Path(), Access::kWrite);
+  history.Add(RunOn(3, {Measured("n1", 3)}));
+  history.Add(RunOn(1, {Measured("n1", 1)}));
+  history.Add(RunOn(2, {Measured("n2", 7), Measured("n1", 2, 2)}));  // too few clean ones
+  const auto points = history.PointsOf(history.SeriesNamed(Name("n1")).at(0));
+  ASSERT_EQ(points.size(), 3U);
+  EXPECT_DOUBLE_EQ(points[0].median.value(), 1);
+  EXPECT_FALSE(points[1].median);
+  EXPECT_DOUBLE_EQ(points[2].median.value(), 3);
+  EXPECT_EQ(points[2].clean, 9);
+  EXPECT_EQ(points[2].repetitions, 9);
+  EXPECT_EQ(points[0].facts, points[2].facts);
+  EXPECT_EQ(history.Facts(points[0]).algorithm, "brgemm");
+  EXPECT_EQ(history.PointsOf(history.Runs()[1]).size(), 2U);
+}
+
+TEST_F(HistoryTest, RefusesWhatIsNoHistory) {
+  EXPECT_NE(ErrorOf([&] { History(Path(), Access::kRead); }).find("no such history"),
+            std::string::npos);
+  std::ofstream(Path()) << std::string(5000, 'x');
+  EXPECT_NE(ErrorOf([&] { History(Path(), Access::kRead); }).find("perf.sqlite: no history"),
+            std::string::npos);
+  fs::remove(Path());
+  Database(Path(), Access::kWrite).Execute("CREATE TABLE other (x)");
+  EXPECT_NE(ErrorOf([&] { History(Path(), Access::kWrite); }).find("no history of dlroof"),
+            std::string::npos);
+  fs::remove(Path());
+  { History(Path(), Access::kWrite); }
+  Database(Path(), Access::kWrite).Execute("PRAGMA user_version = 2");
+  EXPECT_NE(ErrorOf([&] { History(Path(), Access::kRead); }).find("newer dlroof (schema 2"),
+            std::string::npos);
+  History history(":memory:", Access::kWrite);
+  EXPECT_NE(ErrorOf([&] {
+              history.Add(RunOn(1, {Measured("n1", 1), Measured("n1", 2)}));
+            }).find("stands there twice"),
+            std::string::npos);
+}
+
+// Adds runs until it is stopped; what it was about to write stays out, what it finished is there.
+TEST_F(HistoryTest, AKilledWriterLeavesWholeRuns) {
+  constexpr int kBenchmarks = 50;
+  std::vector<Record> records;
+  for (int i = 0; i < kBenchmarks; ++i) records.push_back(Measured(fmt::format("n{}", i), 1));
+  { History(Path(), Access::kWrite); }
+  for (int round = 0; round < 5; ++round) {
+    const pid_t child = fork();
+    if (child == 0) {
+      History history(Path(), Access::kWrite);
+      for (int day = 1;; ++day) {
+        records[0].repetitions[0].seconds = 1 + round + 1e-6 * day;
+        history.Add(RunOn(1 + day % 28, records));
+      }
+    }
+    const auto enough = [&] { return History(Path(), Access::kRead).Runs().size() > 3U * round; };
+    while (!enough()) usleep(1000);
+    kill(child, SIGKILL);
+    waitpid(child, nullptr, 0);
+  }
+  const History history(Path(), Access::kRead);
+  const auto runs = history.Runs();
+  EXPECT_GT(runs.size(), 12U);
+  for (const auto& run : runs) EXPECT_EQ(history.PointsOf(run).size(), kBenchmarks);
+  auto check = Database(Path(), Access::kRead).Prepare("PRAGMA integrity_check");
+  ASSERT_TRUE(check.Next());
+  EXPECT_EQ(check.Text(0), "ok");
+}
+
+TEST_F(HistoryTest, SeveralWritersLoseNothing) {
+  constexpr int kWriters = 4, kRuns = 10;
+  std::vector<pid_t> children;
+  for (int writer = 0; writer < kWriters; ++writer) {
+    const pid_t child = fork();
+    if (child == 0) {
+      int code = 1;
+      try {
+        for (int day = 1; day <= kRuns; ++day)  // the file is made by whoever is first
+          History(Path(), Access::kWrite)
+              .Add(RunOn(day, {Measured("n1", 1 + writer), Measured("n2", day)}));
+        code = 0;
+      } catch (const std::exception& error) {
+        fmt::print(stderr, "{}\n", error.what());
+      }
+      _exit(code);
+    }
+    children.push_back(child);
+  }
+  for (const pid_t child : children) {
+    int status = 0;
+    waitpid(child, &status, 0);
+    EXPECT_EQ(status, 0);
+  }
+  const History history(Path(), Access::kRead);
+  EXPECT_EQ(history.Runs().size(), kWriters * kRuns);
+  EXPECT_EQ(history.SeriesNamed(Name("n1")).at(0).points, kWriters * kRuns);
+}
+
+TEST(PackedRecord, DamagedBytesAreRefused) {
+  auto packed = Pack(Measured("n1", 1));
+  EXPECT_EQ(CountRepetitions(packed.repetitions), 9);
+  packed.repetitions.pop_back();
+  EXPECT_NE(ErrorOf([&] { Unpack(packed.facts, packed.repetitions, "x"); }).find("x: damaged"),
+            std::string::npos);
+}
+
+// FNV-1a, 64 bit, of the reference implementation's test vectors.
+TEST(PackedRecord, HashIsFnv1a) {
+  EXPECT_EQ(HashOf(""), 0xcbf29ce484222325U);
+  EXPECT_EQ(HashOf("a"), 0xaf63dc4c8601ec8cU);
+  EXPECT_EQ(HashOf("foobar"), 0x85944171f73967e8U);
+  EXPECT_EQ(HashOf("bar", HashOf("foo")), HashOf("foobar"));
+}
+
+TEST(Moment, ReadsDatesWithOffsets) {
+  RunFile file;
+  EXPECT_EQ(Moment(file), 0);
+  file.context["date"] = "1970-01-02T01:00:00+01:00";
+  EXPECT_EQ(Moment(file), 86400);
+}
+
+}  // namespace
+}  // namespace dlroof
