@@ -12,6 +12,7 @@ int TerminalColumns();
 void AddMachineCommand(CLI::App& program, int& exit_code);
 void AddReportCommand(CLI::App& program, int& exit_code);
 void AddCompareCommand(CLI::App& program, int& exit_code);
+void AddRunCommand(CLI::App& program, int& exit_code);
 void AddModelCommand(CLI::App& program, int& exit_code);
 void AddCountersCommand(CLI::App& program, int& exit_code);
 void AddImportCommand(CLI::App& program, int& exit_code);

@@ -27,6 +27,7 @@ int Run(int argc, char** argv) {
   AddMachineCommand(program, exit_code);
   AddReportCommand(program, exit_code);
   AddCompareCommand(program, exit_code);
+  AddRunCommand(program, exit_code);
   AddModelCommand(program, exit_code);
   AddCountersCommand(program, exit_code);
   AddImportCommand(program, exit_code);
