@@ -9,6 +9,8 @@
 #include <thread>
 
 #include "baselines/compatible.h"
+#include "baselines/interleaving.h"
+#include "baselines/sequential.h"
 #include "counters/order_statistics.h"
 #include "reporters/roofline.h"
 
@@ -98,7 +100,10 @@ std::string TooFew(const Comparison& row, const Side& base, const Side& fresh) {
 class Comparing {
  public:
   Comparing(const NamedRun& base, const NamedRun& fresh, const CompareOptions& options)
-      : base_(base), fresh_(fresh), options_(options) {}
+      : base_(base),
+        fresh_(fresh),
+        options_(options),
+        interleaved_(InterleavingOf(base.file, fresh.file)) {}
 
   // Each pair by itself; many of them on all CPUs.
   void Add(const std::vector<PairedRecord>& pairs) {
@@ -159,18 +164,16 @@ class Comparing {
     row.base_fraction = base.fraction;
     row.fresh_fraction = fresh.fraction;
     row.changes = FindChanges(*row.base, base_machine, *row.fresh, fresh_machine);
-    const auto shift = MeasureShift(base.clean, fresh.clean);
-    if (!shift) {
-      row.reason = TooFew(row, base, fresh);
-      return std::nullopt;
-    }
+    std::optional<double> p_value;
+    const auto shift = ShiftOf(row, base, fresh, p_value);
+    if (!shift) return std::nullopt;
     row.cliffs_delta = shift->cliffs_delta;
     const bool roofs = base.roof_seconds && fresh.roof_seconds;
     if (options_.across_machines && !roofs) {
       row.reason = fmt::format("no percent of roof in {}", base.roof_seconds ? "NEW" : "BASE");
       return std::nullopt;
     }
-    Measured measured{0, {*shift, std::nullopt}, std::nullopt};
+    Measured measured{0, {*shift, std::nullopt, p_value}, std::nullopt};
     if (roofs) measured.roof = std::log(*fresh.roof_seconds / *base.roof_seconds);
     // Ceilings that both runs took from one measurement say nothing of what changed between them.
     if (roofs && base_machine->measured_at != fresh_machine->measured_at)
@@ -178,12 +181,47 @@ class Comparing {
     return measured;
   }
 
+  // Absent, with the row's reason, where there is too little to judge.
+  std::optional<Shift> ShiftOf(Comparison& row, const Side& base, const Side& fresh,
+                               std::optional<double>& p_value) const {
+    if (!interleaved_) {
+      auto shift = MeasureShift(base.clean, fresh.clean);
+      if (!shift) row.reason = TooFew(row, base, fresh);
+      return shift;
+    }
+    const auto log_ratios = BlockLogRatios(*row.base, *row.fresh);
+    const auto paired = MeasureSequentialShift(log_ratios);
+    if (paired) {
+      p_value = paired->p_value;
+      return paired->shift;
+    }
+    row.reason =
+        fmt::format("clean blocks: {}; at least {} are needed", log_ratios.size(), kLeastBlocks);
+    return std::nullopt;
+  }
+
   static Candidate AgainstRoof(const Measured& measured) {
-    Candidate candidate{measured.candidate.shift, std::nullopt};
+    Candidate candidate{measured.candidate.shift, std::nullopt, std::nullopt};
     candidate.shift.log_ratio -= *measured.roof;
     candidate.shift.ci95.first -= *measured.roof;
     candidate.shift.ci95.second -= *measured.roof;
     return candidate;
+  }
+
+  JudgeSettings Settings(std::vector<Shift> stored) const {
+    JudgeSettings settings;
+    settings.min_effect = options_.min_effect;
+    settings.run_noise = options_.run_noise;
+    settings.stored = std::move(stored);
+    settings.look_for_common_shift = !options_.across_machines && !interleaved_;
+    if (!interleaved_) return settings;
+    // Whatever differs between processes differs between blocks, each of which has its own.
+    if (!settings.run_noise) {
+      settings.run_noise = 0;
+      settings.run_noise_from = "measured by turns, each block with fresh processes";
+    }
+    if (!settings.min_effect) settings.min_effect = interleaved_->min_effect;
+    return settings;
   }
 
   void JudgeMain(std::vector<Shift> stored, CompareResult& result) {
@@ -192,8 +230,7 @@ class Comparing {
     candidates.reserve(measured_.size());
     for (const auto& measured : measured_)
       candidates.push_back(across ? AgainstRoof(measured) : measured.candidate);
-    Judged judged =
-        Judge(candidates, {options_.min_effect, options_.run_noise, std::move(stored), !across});
+    Judged judged = Judge(candidates, Settings(std::move(stored)));
     for (std::size_t i = 0; i < measured_.size(); ++i) {
       Comparison& row = rows_[measured_[i].row];
       row.verdict = judged.each[i].verdict;
@@ -270,6 +307,7 @@ class Comparing {
   const NamedRun& base_;
   const NamedRun& fresh_;
   const CompareOptions& options_;
+  const std::optional<Interleaving> interleaved_;
   std::vector<Comparison> rows_;
   std::vector<Measured> measured_;
   bool fractions_judged_ = false;

@@ -123,7 +123,7 @@ std::vector<Movement> Movements(const std::vector<Candidate>& candidates,
 }
 
 RunNoise NoiseOf(const std::vector<Candidate>& candidates, const JudgeSettings& settings) {
-  if (settings.run_noise) return {*settings.run_noise, 1e6, 0, "as asked for"};
+  if (settings.run_noise) return {*settings.run_noise, 1e6, 0, settings.run_noise_from};
   std::vector<Shift> shifts;
   shifts.reserve(candidates.size());
   for (const auto& candidate : candidates) shifts.push_back(candidate.shift);
@@ -158,7 +158,7 @@ Judged Judge(const std::vector<Candidate>& candidates, const JudgeSettings& sett
   p_values.reserve(candidates.size());
   for (std::size_t i = 0; i < candidates.size(); ++i) {
     const Views views = ViewsOf(candidates[i], judged.common);
-    double p_value = PValue(views.seconds, widened[i]);
+    double p_value = candidates[i].p_value.value_or(PValue(views.seconds, widened[i]));
     if (views.without_common)
       p_value = std::max(p_value, PValue(*views.without_common, widened[i]));
     p_values.push_back(p_value);

@@ -20,6 +20,7 @@ std::string_view Key(Verdict verdict);
 struct Candidate {
   Shift shift;                           // of its seconds
   std::optional<double> roof_log_ratio;  // as in Movement
+  std::optional<double> p_value = {};    // [1] of no change; absent: Student's, of the shift
 };
 
 struct JudgeSettings {
@@ -27,6 +28,7 @@ struct JudgeSettings {
   std::optional<double> run_noise;   // [1] deviation between runs where it is known; 0: none
   std::vector<Shift> stored;         // between stored runs of this machine, for the noise
   bool look_for_common_shift = true;
+  std::string run_noise_from = "as asked for";  // where run_noise is known from, for people
 };
 
 struct Judgement {

@@ -55,6 +55,8 @@ void AddOptions(CLI::App& app, BenchFlags& flags) {
       ->check(CLI::Range(1, 4096));
   app.add_option("--dlroof_seed", flags.seed, "seed of all input data (default 1)");
   app.add_option("--dlroof_html", flags.html_file, "also write the interactive page");
+  // Given by `dlroof run --ab` only, so --help does not list it.
+  app.add_option("--dlroof_turns", flags.turns)->delimiter(',')->expected(2)->group("");
   static const std::map<std::string, CounterChoice> kCounters = [] {
     std::map<std::string, CounterChoice> choices;
     for (int i = 0; i <= static_cast<int>(CounterChoice::kOff); ++i)

@@ -21,6 +21,7 @@ struct BenchFlags {
   CounterChoice counters = CounterChoice::kAuto;
   bool live_check = true;  // look at the stored ceilings before they are used
   std::string html_file;
+  std::vector<int> turns;  // descriptors of Turns: from, to; empty: there are none
   // What Google Benchmark was told, because it keeps its flags to itself.
   std::string filter;
   OutputFormat display = OutputFormat::kTable;

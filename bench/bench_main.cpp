@@ -240,7 +240,9 @@ int Run(std::vector<std::string> args) {
   const auto workloads = WorkloadsOf(suites);
   const auto threads = ThreadCounts(workloads, settings);
   std::cerr << CountersSentence(flags.counters);
-  RegisterWorkloads(workloads, settings, GpuOpener(devices));
+  std::optional<Turns> turns;
+  if (!flags.turns.empty()) turns.emplace(flags.turns[0], flags.turns[1]);
+  RegisterWorkloads(workloads, settings, GpuOpener(devices), turns ? &*turns : nullptr);
   StopOnInterrupt();
 
   const auto machines = [&] { return Machines(flags, threads, workloads, devices); };

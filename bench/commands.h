@@ -15,6 +15,7 @@ void AddCompareCommand(CLI::App& program, int& exit_code);
 void AddDashboardCommand(CLI::App& program, int& exit_code);
 void AddHistoryCommand(CLI::App& program, int& exit_code);
 void AddExportCommand(CLI::App& program, int& exit_code);
+void AddRunCommand(CLI::App& program, int& exit_code);
 void AddModelCommand(CLI::App& program, int& exit_code);
 void AddCountersCommand(CLI::App& program, int& exit_code);
 void AddImportCommand(CLI::App& program, int& exit_code);

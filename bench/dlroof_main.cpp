@@ -32,6 +32,7 @@ int Run(int argc, char** argv) {
   AddDashboardCommand(program, exit_code);
   AddHistoryCommand(program, exit_code);
   AddExportCommand(program, exit_code);
+  AddRunCommand(program, exit_code);
   AddModelCommand(program, exit_code);
   AddCountersCommand(program, exit_code);
   AddImportCommand(program, exit_code);

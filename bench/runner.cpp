@@ -25,6 +25,9 @@ std::atomic<bool> stop_requested{false};
 static_assert(std::atomic<bool>::is_always_lock_free,
               "a signal handler may only touch lock-free atomics");
 
+// Longer than it takes to fill the caches that are a core's own.
+constexpr double kWarmUpSeconds = 0.002;
+
 extern "C" void RequestStop(int) { stop_requested = true; }
 
 // Thrown when an output differs from the reference's.
@@ -51,14 +54,19 @@ GpuCacheState GpuCacheOf(const PreparedCall& call, CacheState cache) {
 // alternate: memory is given back and made again, the verdict on the output is kept.
 class Runner {
  public:
-  Runner(RunSettings settings, std::function<GpuClock()> open_gpu)
-      : settings_(std::move(settings)), open_gpu_(std::move(open_gpu)) {}
+  Runner(RunSettings settings, std::function<GpuClock()> open_gpu, Turns* turns)
+      : settings_(std::move(settings)), open_gpu_(std::move(open_gpu)), turns_(turns) {}
 
   void Run(benchmark::State& state, const Workload& workload) {
     try {
       Prepare(workload);
+      if (turns_ != nullptr) {
+        if (!turns_->Take()) return Pass(state, workload);
+        WarmUp(workload.cache);
+      }
       Time(state, workload);
       Attach(state, workload);
+      if (turns_ != nullptr) turns_->Give(static_cast<double>(state.iterations()));
       started_.insert(ToText(workload.name));
     } catch (const Unsupported& error) {
       Skip(state, workload, kUnsupportedPrefix + std::string(error.what()));
@@ -155,6 +163,14 @@ class Runner {
                        found.tolerance);
   }
 
+  // Another process had the caches before. Cold calls empty them anyway.
+  void WarmUp(CacheState cache) {
+    if (cache != CacheState::kWarm) return;
+    const double begin = WallSeconds();
+    do call_->run();
+    while (WallSeconds() - begin < kWarmUpSeconds);
+  }
+
   // Once per benchmark; a source calls it as the timing will, cold where it is cold.
   Counting Count(const Workload& workload, const PreparedCall& call, const RunSettings& settings) {
     std::function<void()> ready;
@@ -244,6 +260,7 @@ class Runner {
   std::optional<GpuClock> gpu_;  // from the first benchmark of a GPU on
   GpuCacheState gpu_cache_;      // before each call of the prepared benchmark
   std::optional<GpuSample> gpu_sample_;
+  Turns* turns_;                     // null: there are none
   std::vector<int> pinned_;          // CPUs, by thread
   int threads_ = 1;                  // of the prepared call
   std::vector<MemorySpan> evicted_;  // before each cold call
@@ -279,8 +296,8 @@ void StopOnInterrupt() {
 bool StoppedByInterrupt() { return stop_requested; }
 
 void RegisterWorkloads(const std::vector<Workload>& workloads, const RunSettings& settings,
-                       const std::function<GpuClock()>& open_gpu) {
-  auto runner = std::make_shared<Runner>(settings, open_gpu);
+                       const std::function<GpuClock()>& open_gpu, Turns* turns) {
+  auto runner = std::make_shared<Runner>(settings, open_gpu, turns);
   for (const Workload& workload : workloads) {
     const auto body = [runner, workload](benchmark::State& state) {
       if (stop_requested)

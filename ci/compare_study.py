@@ -228,7 +228,7 @@ def percent(value):
     return "" if value is None else f"{100 * value:.2f} %"
 
 
-def show(summary):
+def show_rules(summary):
     print("| rule | false slower or faster | slowdowns found | called faster | false at dlroof's power |")
     print("| --- | ---: | ---: | ---: | ---: |")
     for row in summary["rules"]:
@@ -239,6 +239,10 @@ def show(summary):
         rest = 1 - row["slower"] - row["ambiguous"]
         print(f"| {row['base']} -> {row['new']} | {row['ratio']:.3f} | {percent(row['slower'])} | "
               f"{percent(row['ambiguous'])} | {percent(rest)} |")
+
+
+def show(summary):
+    show_rules(summary)
     unchanged = summary["unchanged"]
     print(f"\n{unchanged['comparisons']} comparisons of an unchanged binary, "
           f"{unchanged['benchmarks']} verdicts: {unchanged['verdicts']}; exit code 1 in "

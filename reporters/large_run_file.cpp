@@ -35,6 +35,12 @@ GpuSample ReadGpuSample(JsonCursor& at) {
   return sample;
 }
 
+int Block(JsonCursor& at) {
+  const double block = Count(at);
+  if (block > 1e6) throw Unusual{};
+  return static_cast<int>(block);
+}
+
 Repetition ReadRepetition(JsonCursor& at) {
   Repetition repetition;
   at.Object([&](std::string_view key) {
@@ -52,6 +58,8 @@ Repetition ReadRepetition(JsonCursor& at) {
       repetition.run_delay_seconds = at.Number();
     else if (key == "gpu")
       repetition.gpu = ReadGpuSample(at);
+    else if (key == "block")
+      repetition.block = Block(at);
     else
       at.Skip();
   });

@@ -26,6 +26,9 @@ struct Repetition {
   double iterations = 0;                    // [1]
   bool disturbed = false;                   // kept in the file, left out of the median
   std::optional<GpuSample> gpu;             // of a GPU's benchmark only
+  // Of an interleaved comparison: windows of one block, in their order, were measured by turns with
+  // those of the other file's block of this number.
+  std::optional<int> block;
 };
 
 // Median and its distribution-free 95 % confidence interval (order statistics), of clean

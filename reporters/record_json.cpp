@@ -55,6 +55,7 @@ json ToJson(const Repetition& repetition) {
   PutIfKnown(object, "main_cpu_seconds", repetition.main_cpu_seconds);
   PutIfKnown(object, "run_delay_seconds", repetition.run_delay_seconds);
   if (repetition.gpu) object["gpu"] = ToJson(*repetition.gpu);
+  PutIfKnown(object, "block", repetition.block);
   return object;
 }
 
@@ -138,6 +139,10 @@ Repetition RepetitionFromJson(const JsonReader& at) {
     const JsonReader gpu = at.Object("gpu");
     GpuSample& sample = repetition.gpu.emplace();
     for (const auto& [key, member] : GpuSampleFields()) sample.*member = gpu.OptionalNumber(key);
+  }
+  if (const auto block = at.OptionalNumber("block")) {
+    if (*block < 0 || *block > 1e6) at.Refuse("block", "the number of a block");
+    repetition.block = static_cast<int>(*block);
   }
   return repetition;
 }

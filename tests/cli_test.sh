@@ -167,6 +167,17 @@ run "$dlroof" model "$dir/run.json";                         check "a run file w
 run "$dlroof" model --suite alexnet --machine "$dir/machine.json"; check "a CPU's ceilings for a GPU" bad_input
 run "$dlroof" model --suite alexnet -o "$dir/x.doc";         check "unknown extension of a model" bad_input
 
+# Supervised: the file of one process each has the same benchmarks; two builds by turns.
+names_in() { python3 -c 'import json, sys; print(*[r["name"] for r in json.load(open(sys.argv[1]))["records"]])' "$1"; }
+run "$dlroof" run -o "$dir/supervised.json" --seed 1 -- "$machine" "--benchmark_filter=$names" "${quick[@]}"
+check "supervised exits 0" exits 0
+check "the same benchmarks in the same order" test "$(names_in "$dir/run.json")" = "$(names_in "$dir/supervised.json")"
+run "$dlroof" report "$dir/supervised.json" --show table
+check "report reads it" exits 0
+run "$dlroof" run --ab "$bench" "$bench" -o "$dir/old.json" -o "$dir/new.json" --budget 30 --cooldown 0.1 -- "$machine" '--benchmark_filter=^LSTM/cpu/reference/fwd_inference'
+check "a build against itself is not slower" test "$code" -ne 1
+check "its windows come in blocks of five" python3 -c 'import json, sys; r = json.load(open(sys.argv[1]))["records"][0]["repetitions"]; sys.exit([x["block"] for x in r[:10]] != [0] * 5 + [1] * 5)' "$dir/new.json"
+
 # A running program: interrupted, then killed. Waits for its first results, at most a minute.
 start() {
   rm -f "$dir/live.json"

@@ -8,6 +8,7 @@
 #include <sstream>
 
 #include "baselines/compatible.h"
+#include "baselines/paired_shift.h"
 #include "counters/error.h"
 #include "tests/small_run.h"
 
@@ -279,6 +280,49 @@ TEST(ShiftsBetweenRuns, AreWhatIsLeftOfCommonMovement) {
   ASSERT_EQ(shifts.size(), 3);
   EXPECT_NEAR(shifts[0].log_ratio, 0, 1e-9);
   EXPECT_NEAR(shifts[1].log_ratio, std::log(1.2 / 1.1), 1e-9);
+}
+
+// Blocks of five windows in a machine whose speed drifts by 30 %; NEW takes `ratio` as long, give
+// or take 0.4 % from block to block.
+NamedRun Interleaved(const std::string& where, double ratio, const std::string& id) {
+  Record record = Measured("n1", 1);
+  record.repetitions.clear();
+  for (int block = 0; block < 14; ++block)
+    for (int window = 0; window < 5; ++window) {
+      const double speed = 1 + 0.1 * ((5 * block + 3 * window) % 4);
+      const double own = where == "new" ? ratio * (1 + 0.002 * (block % 5 - 2)) : 1;
+      record.repetitions.push_back({.seconds = speed * own, .iterations = 1, .block = block});
+    }
+  NamedRun run = RunOf(where, {record});
+  run.file.context["dlroof"]["interleaved"] = {{"id", id}, {"min_effect", 0.02}};
+  return run;
+}
+
+TEST(Compare, BlocksOfOneInterleavedRunAreJudgedAsPairs) {
+  const auto base = Interleaved("base", 1, "a");
+  const auto slower = Compare(base, Interleaved("new", 1.05, "a"), {});
+  EXPECT_EQ(slower.rows.at(0).verdict, Verdict::kSlower);
+  EXPECT_NEAR(slower.rows[0].judgement->ratio, 1.05, 0.001);
+  EXPECT_EQ(slower.min_effect, 0.02);
+  EXPECT_EQ(slower.noise.deviation, 0);
+  EXPECT_EQ(slower.exit_code, 1);
+  EXPECT_EQ(Compare(base, Interleaved("new", 1.0, "a"), {}).rows.at(0).verdict, Verdict::kSame);
+}
+
+TEST(Compare, BlocksOfTwoRunsAreNoPairs) {
+  const auto apart = Compare(Interleaved("base", 1, "a"), Interleaved("new", 1.05, "b"), {});
+  EXPECT_EQ(apart.rows.at(0).verdict, Verdict::kAmbiguous);
+  EXPECT_GT(apart.noise.deviation, 0);
+}
+
+TEST(Compare, TooFewCleanBlocksAreInsufficient) {
+  auto base = Interleaved("base", 1, "a"), fresh = Interleaved("new", 1.05, "a");
+  for (auto& repetition : fresh.file.records[0].repetitions)
+    repetition.disturbed = *repetition.block >= kLeastBlocks - 1;
+  const auto result = Compare(base, fresh, {});
+  EXPECT_EQ(result.rows.at(0).verdict, Verdict::kInsufficient);
+  EXPECT_THAT(result.rows[0].reason, testing::HasSubstr("clean blocks: 7; at least 8"));
+  EXPECT_EQ(result.exit_code, 3);
 }
 
 }  // namespace

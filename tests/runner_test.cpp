@@ -3,6 +3,7 @@
 #include <benchmark/benchmark.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <memory>
 #include <sstream>
@@ -53,14 +54,15 @@ Workload Fake(const std::string& name, Log& log, bool with_memory = true) {
 // Runs those that match `filter` and gives back their records.
 std::vector<Record> Records(const std::vector<Workload>& workloads, const RunSettings& settings,
                             const std::string& filter,
-                            const std::function<GpuClock()>& open_gpu = {}) {
+                            const std::function<GpuClock()>& open_gpu = {},
+                            Turns* turns = nullptr) {
   std::string program = "test", time = "--benchmark_min_time=0.001",
               repetitions = "--benchmark_repetitions=2";
   char* arguments[] = {program.data(), time.data(), repetitions.data(), nullptr};
   int count = 3;
   benchmark::Initialize(&count, arguments);
   benchmark::ClearRegisteredBenchmarks();
-  RegisterWorkloads(workloads, settings, open_gpu);
+  RegisterWorkloads(workloads, settings, open_gpu, turns);
   Session session(nlohmann::json::object(), [] { return std::vector<Machine>{}; });
   TerminalReporter reporter(session);
   std::ostringstream out, err;
@@ -275,6 +277,60 @@ TEST(Runner, EveryRecordKeepsItsReproLine) {
   EXPECT_EQ(records[0].repro, "--conv --mode=P mb1");
   EXPECT_EQ(records[1].repro, "--conv --mode=P mb2");
   EXPECT_EQ(records[1].algorithm, "");
+}
+
+// Two pipes; what a supervisor would say is written before the run, what it hears is read after it.
+class TurnsTest : public testing::Test {
+ protected:
+  TurnsTest() {
+    EXPECT_EQ(pipe(from_), 0);
+    EXPECT_EQ(pipe(to_), 0);
+  }
+  ~TurnsTest() override {
+    for (const int fd : {from_[0], to_[0]}) close(fd);
+  }
+
+  std::vector<Record> RunWith(const std::string& turns, Log& log) {
+    EXPECT_EQ(write(from_[1], turns.data(), turns.size()), static_cast<ssize_t>(turns.size()));
+    close(from_[1]);
+    Turns given(from_[0], to_[1]);
+    auto records = Records({Fake("Fake/cpu/none/fwd/f32/n1", log)}, {}, "all", {}, &given);
+    close(to_[1]);
+    return records;
+  }
+
+  std::vector<std::string> Heard() {
+    std::string text(4096, ' ');
+    text.resize(static_cast<std::size_t>(read(to_[0], text.data(), text.size())));
+    std::istringstream in(text);
+    std::vector<std::string> lines;
+    for (std::string line; std::getline(in, line);) lines.push_back(line);
+    return lines;
+  }
+
+ private:
+  int from_[2] = {}, to_[2] = {};
+};
+
+TEST_F(TurnsTest, EachRepetitionTakesATurnAndSaysItsIterations) {
+  Log log;
+  const auto records = RunWith(std::string(60, 't'), log);
+  ASSERT_EQ(records.size(), 1);
+  ASSERT_EQ(records[0].repetitions.size(), 2);
+  const auto heard = Heard();
+  ASSERT_GE(heard.size(), 3);
+  EXPECT_EQ(heard.front(), "ready");
+  // Both repetitions have as many iterations; the guesses before had fewer.
+  const auto iterations = std::to_string(static_cast<int>(records[0].repetitions[0].iterations));
+  EXPECT_EQ(heard[heard.size() - 1], iterations);
+  EXPECT_EQ(heard[heard.size() - 2], iterations);
+  for (std::size_t i = 1; i + 2 < heard.size(); ++i) EXPECT_NE(heard[i], iterations);
+}
+
+TEST_F(TurnsTest, WithoutATurnNothingIsMeasured) {
+  Log log;
+  EXPECT_THAT(RunWith("", log), testing::IsEmpty());
+  EXPECT_THAT(Heard(), testing::ElementsAre("ready"));
 }
 
 }  // namespace
