@@ -59,7 +59,8 @@ json ToJson(const Repetition& repetition) {
   return object;
 }
 
-json ToJson(const ClassicPoint& point, const std::optional<Timing>& timing) {
+// `timing`: null where the record has none.
+json ToJson(const ClassicPoint& point, const Timing* timing) {
   json object = {{"level", Key(point.level)},
                  {"intensity", point.intensity},
                  {"flops_per_second", point.flops_per_second},
@@ -68,7 +69,7 @@ json ToJson(const ClassicPoint& point, const std::optional<Timing>& timing) {
                  {"flops_from", Key(point.flops_from)},
                  {"bytes_from", Key(point.bytes_from)}};
   PutIfKnown(object, "fraction", point.fraction);
-  if (timing && timing->ci95) {
+  if (timing != nullptr && timing->ci95) {
     const double flops = point.flops_per_second * timing->median;
     object["flops_per_second_ci95"] = {flops / timing->ci95->second, flops / timing->ci95->first};
   }
@@ -119,7 +120,7 @@ void PutIdentity(const Record& record, json& object) {
   PutIfKnown(object, "seed", record.seed);
 }
 
-void PutPlacement(const Placement& placement, const std::optional<Timing>& timing, json& object) {
+void PutPlacement(const Placement& placement, const Timing* timing, json& object) {
   for (const auto& point : placement.classic) object["classic"].push_back(ToJson(point, timing));
   if (placement.time) object["time"] = ToJson(*placement.time);
   if (!placement.remarks.empty()) object["remarks"] = placement.remarks;
@@ -207,7 +208,7 @@ json ToJson(const Record& record, const Machine* machine, const PlaceView& view)
     if (timing->ci95) object["seconds"]["ci95"] = {timing->ci95->first, timing->ci95->second};
   }
   if (auto gpu = GpuSummary(record); timing && !gpu.is_null()) object["gpu"] = std::move(gpu);
-  PutPlacement(Place(record, machine, view), timing, object);
+  PutPlacement(Place(record, machine, view), timing ? &*timing : nullptr, object);
   return object;
 }
 
