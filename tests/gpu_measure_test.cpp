@@ -85,7 +85,7 @@ TEST(MeasureGpu, ALoopThatDoesNothingIsNotProved) {
 TEST(MeasureGpu, HalfOfTheWorkIsMoreThanAnSmCanDo) {
   FakeGpuBench bench;
   bench.speed["fp16.vector.hfma2"] = 2;
-  const auto& ceiling = SetOf(Quickly(bench)).flops.at("fp16.vector.hfma2");
+  const auto ceiling = SetOf(Quickly(bench)).flops.at("fp16.vector.hfma2");
   EXPECT_FALSE(ceiling.proved);
   EXPECT_THAT(ceiling.reason, HasSubstr("and it can do 512: part of the work was not done"));
 }
@@ -93,7 +93,7 @@ TEST(MeasureGpu, HalfOfTheWorkIsMoreThanAnSmCanDo) {
 TEST(MeasureGpu, AKernelThatReachesLessThanItsUnitsAllowIsNotProved) {
   FakeGpuBench bench;
   bench.speed["int8.vector.dp4a"] = 0.9;
-  const auto& ceiling = SetOf(Quickly(bench)).flops.at("int8.vector.dp4a");
+  const auto ceiling = SetOf(Quickly(bench)).flops.at("int8.vector.dp4a");
   EXPECT_FALSE(ceiling.proved);
   EXPECT_THAT(ceiling.reason, HasSubstr("this kernel reaches 95 % of 512"));
 }
@@ -122,7 +122,7 @@ TEST(MeasureGpu, AWrongSumOfLoadsIsNoContender) {
 TEST(MeasureGpu, SmsWithoutAShareAreFoundByHalfOfThem) {
   FakeGpuBench bench;
   bench.idle_sms = "fp64.vector.dfma";
-  const auto& ceiling = SetOf(Quickly(bench)).flops.at("fp64.vector.dfma");
+  const auto ceiling = SetOf(Quickly(bench)).flops.at("fp64.vector.dfma");
   EXPECT_FALSE(ceiling.proved);
   EXPECT_NEAR(*ceiling.proof.scaling, 0.5, 0.01);
   EXPECT_THAT(ceiling.reason, HasSubstr("some SMs have no share"));
@@ -131,7 +131,7 @@ TEST(MeasureGpu, SmsWithoutAShareAreFoundByHalfOfThem) {
 TEST(MeasureGpu, ASetThatFitsL2IsNotDram) {
   FakeGpuBench bench;
   bench.free_bytes = 13 << 20;  // a set of 6 MiB beside 8 MiB of L2
-  const auto& dram = SetOf(Quickly(bench)).bytes.at(Level::kDram);
+  const auto dram = SetOf(Quickly(bench)).bytes.at(Level::kDram);
   EXPECT_FALSE(dram.proved);
   EXPECT_THAT(dram.reason,
               AllOf(HasSubstr("times the L2"), HasSubstr("faster than the memory's pins")));
@@ -159,7 +159,7 @@ TEST(MeasureGpu, SomeThrottledRepetitionsOnlyCostTime) {
   FakeGpuBench bench;
   bench.throttle = [](int run) { return std::uint64_t{run % 3 == 0 ? 0x80U : 0U}; };
   bench.clock_factor = [](int run) { return run % 3 == 0 ? 0.5 : 1.0; };
-  const auto& ceiling = SetOf(Quickly(bench)).flops.at("fp32.vector.ffma");
+  const auto ceiling = SetOf(Quickly(bench)).flops.at("fp32.vector.ffma");
   EXPECT_TRUE(ceiling.proved) << ceiling.reason;
   EXPECT_LT(*ceiling.proof.clean, 0.8);
   EXPECT_NEAR(ceiling.per_second, 993.28e9, 1e9);
