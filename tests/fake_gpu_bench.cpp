@@ -61,7 +61,8 @@ GpuTime FakeGpuBench::Run(std::int64_t iterations) {
   time.health.memory_clock_hz = memory_clock_hz;
   time.health.power_watts = 650;
   time.health.throttle = throttle ? throttle(runs_) : 0;
-  now_ += time.seconds + 1e-5;
+  // The host's part; with it a row that takes no time has used up its budget soon.
+  now_ += time.seconds + (row_.key == dead_loop ? 1e-3 : 1e-5);
   ++runs_;
   return time;
 }
