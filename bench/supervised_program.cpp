@@ -52,17 +52,6 @@ bool Names(const std::string& argument, const std::string& flag) {
 
 }  // namespace
 
-TemporaryFolder::TemporaryFolder() {
-  path_ = (std::filesystem::temp_directory_path() / "dlroof-run-XXXXXX").string();
-  if (mkdtemp(path_.data()) == nullptr)
-    throw BadInput(path_ + ": cannot be made, and a run needs a temporary folder");
-}
-
-TemporaryFolder::~TemporaryFolder() {
-  std::error_code none;
-  std::filesystem::remove_all(path_, none);
-}
-
 void CheckArguments(const std::vector<std::string>& arguments) {
   for (const auto& argument : arguments)
     for (const char* flag : {"--benchmark_out", "--benchmark_out_format", "--benchmark_format",

@@ -7,22 +7,9 @@
 
 #include "baselines/journal.h"
 #include "bench/child_process.h"
+#include "counters/temporary_folder.h"
 
 namespace dlroof {
-
-// A folder in the system's place for temporary files; gone, with all in it, when this object is.
-class TemporaryFolder {
- public:
-  TemporaryFolder();
-  ~TemporaryFolder();
-  TemporaryFolder(const TemporaryFolder&) = delete;
-  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
-
-  std::string operator/(const std::string& name) const { return path_ + "/" + name; }
-
- private:
-  std::string path_;
-};
 
 // Throws BadInput for what a supervisor decides itself (where results go, how often).
 void CheckArguments(const std::vector<std::string>& arguments);

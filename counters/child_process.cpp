@@ -14,6 +14,8 @@
 #include <sstream>
 #include <stdexcept>
 
+#include "counters/temporary_folder.h"
+
 extern char** environ;
 
 namespace dlroof {
@@ -21,31 +23,11 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// A file that is gone with this object: a pipe would have to be read while the child runs.
-class ScratchFile {
- public:
-  ScratchFile() : path_(fs::temp_directory_path() / "dlroof-child-XXXXXX") {
-    const int file = mkstemp(path_.data());
-    if (file < 0) throw std::runtime_error(fmt::format("{}: {}", path_, std::strerror(errno)));
-    close(file);
-  }
-  ~ScratchFile() {
-    std::error_code ignored;
-    fs::remove(path_, ignored);
-  }
-  ScratchFile(const ScratchFile&) = delete;
-  ScratchFile& operator=(const ScratchFile&) = delete;
-
-  const std::string& path() const { return path_; }
-  std::string Text() const {
-    std::ostringstream text;
-    text << std::ifstream(path_, std::ios::binary).rdbuf();
-    return text.str();
-  }
-
- private:
-  std::string path_;
-};
+std::string TextOf(const std::string& path) {
+  std::ostringstream text;
+  text << std::ifstream(path, std::ios::binary).rdbuf();
+  return text.str();
+}
 
 std::vector<std::string> Environment(const std::map<std::string, std::string>& beside) {
   std::vector<std::string> all;
@@ -69,14 +51,16 @@ std::vector<char*> Pointers(std::vector<std::string>& texts) {
 
 ChildResult RunChild(const std::vector<std::string>& command,
                      const std::map<std::string, std::string>& environment) {
-  const ScratchFile out, err;
+  // Files: pipes would have to be read while the child runs.
+  const TemporaryFolder folder;
+  const auto out = folder / "out", err = folder / "err";
   auto arguments = command;
   auto variables = Environment(environment);
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
   posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
-  posix_spawn_file_actions_addopen(&actions, 1, out.path().c_str(), O_WRONLY | O_TRUNC, 0600);
-  posix_spawn_file_actions_addopen(&actions, 2, err.path().c_str(), O_WRONLY | O_TRUNC, 0600);
+  posix_spawn_file_actions_addopen(&actions, 1, out.c_str(), O_WRONLY | O_CREAT, 0600);
+  posix_spawn_file_actions_addopen(&actions, 2, err.c_str(), O_WRONLY | O_CREAT, 0600);
   pid_t child = 0;
   const int error = posix_spawnp(&child, command.at(0).c_str(), &actions, nullptr,
                                  Pointers(arguments).data(), Pointers(variables).data());
@@ -86,7 +70,7 @@ ChildResult RunChild(const std::vector<std::string>& command,
   while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
   }
   const int exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
-  return {exit_code, out.Text(), err.Text()};
+  return {exit_code, TextOf(out), TextOf(err)};
 }
 
 bool IsInPath(const std::string& program) {

@@ -16,6 +16,7 @@
 #include "counters/child_process.h"
 #include "counters/counter_source.h"
 #include "counters/cpu.h"
+#include "counters/temporary_folder.h"
 
 namespace dlroof {
 namespace {
@@ -65,26 +66,6 @@ std::string Program() {
   throw std::runtime_error("there is no dlroof_bench beside " + self.string());
 }
 
-// A folder for callgrind's files that is gone with this object.
-class ScratchFolder {
- public:
-  ScratchFolder() : path_((fs::temp_directory_path() / "dlroof-callgrind-XXXXXX").string()) {
-    if (mkdtemp(path_.data()) == nullptr)
-      throw std::runtime_error(path_ + ": cannot be made, and callgrind needs a folder");
-  }
-  ~ScratchFolder() {
-    std::error_code ignored;
-    fs::remove_all(path_, ignored);
-  }
-  ScratchFolder(const ScratchFolder&) = delete;
-  ScratchFolder& operator=(const ScratchFolder&) = delete;
-
-  std::string File(const char* name) const { return path_ + "/" + name; }
-
- private:
-  std::string path_;
-};
-
 std::string LastLine(const std::string& text) {
   const auto end = text.find_last_not_of('\n');
   if (end == std::string::npos) return "it said nothing";
@@ -99,8 +80,8 @@ struct Simulated {
 
 Simulated Simulate(const CountRequest& request, const CacheGeometry& first,
                    const CacheGeometry& last) {
-  const ScratchFolder folder;
-  const auto file = folder.File("counts");
+  const TemporaryFolder folder;
+  const auto file = folder / "counts";
   const auto ran = RunChild(CallgrindCommand(first, last, file,
                                              {Program(), "--dlroof_simulated_call=" + request.name,
                                               fmt::format("--dlroof_seed={}", request.seed)}),
