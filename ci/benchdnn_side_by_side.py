@@ -7,22 +7,28 @@ benchdnn comes with oneDNN's sources; build it against the library that dlroof u
 same problem, attributes, threads and CPUs: benchdnn is given each record's `repro` line. A shared
 machine slows down and recovers within seconds, so two runs after one another cannot be compared to
 2 %. Here three programs (dlroof_bench, benchdnn, and benchdnn once more) take turns of a few tens
-of milliseconds on the same CPUs, in random order, until each has measured for `--seconds`; while
-one has its turn the others are stopped, and ci/pausing_clock.c keeps the stop out of the time that
-they read. So all three see the same slow spells, and each keeps its own way of timing. A case's
-`ratio` is our median over benchdnn's average (`mean_ratio`: our mean instead, which weighs slow
-spells as benchdnn's average does); `benchdnn_itself` is the second benchdnn's average over the
-first's: what this machine lets one tell. First every third case runs once with each program's
-defaults, alone, for the wall times. Every single figure is kept in the file.
+of milliseconds on the same CPUs, in random order, while the others are stopped;
+ci/pausing_clock.c keeps the stop out of the time that benchdnn reads, and notes at its every stop
+how many calls it has timed and until when. So each turn has a time of a call by each program, and
+each program keeps its own way of timing. The ratio of two programs is the median over rounds of
+their times' ratio. Where their memory lies differs from process to process and changes a call's
+time by some percent for as long as the process lives, so a case is measured with several trios of
+fresh processes (4 to `--most`, until the standard error of both ratios is below `--sure`); `ours` is
+the Hodges-Lehmann estimate over them of our time over benchdnn's, `benchdnn_itself` of the second
+benchdnn's over the first's: what this machine lets one tell. `plain` has the same from what the programs themselves
+say: the median of our repetitions and benchdnn's average of all its calls. First every third case
+runs once with each program's defaults, alone, for the wall times.
 """
 import argparse
 import json
+import math
 import os
 import random
 import re
 import shlex
 import signal
 import statistics
+import struct
 import subprocess
 import sys
 import tempfile
@@ -53,11 +59,21 @@ def benchdnn_environment(arguments, cpus):
             "OMP_PLACES": ",".join(f"{{{cpu}}}" for cpu in cpus), "LD_LIBRARY_PATH": library}
 
 
-class Turns:
-    """A program that runs only when it has its turn."""
+def stop_wait(process, options=0):
+    """Until the program has stopped or ended (with WNOHANG: looks once). True: it has ended."""
+    pid, status = os.waitpid(process.pid, os.WUNTRACED | options)
+    if pid == 0 or os.WIFSTOPPED(status):
+        return False
+    process.returncode = os.waitstatus_to_exitcode(status)
+    if process.returncode != 0:
+        sys.exit(f"{shlex.join(process.args)}: exit {process.returncode}")
+    return True
+
+
+class TheirTurns:
+    """benchdnn, which runs only when it has its turn."""
 
     def __init__(self, label, command, environment, folder, clock):
-        self.label, self.command = label, command
         self.output = os.path.join(folder, f"{label}.txt")
         self.readings = os.path.join(folder, f"{label}.readings")
         environment = {**os.environ, **environment, "LD_PRELOAD": clock,
@@ -65,36 +81,80 @@ class Turns:
         with open(self.output, "w", encoding="utf-8") as out:
             self.process = subprocess.Popen(command, env=environment, stdout=out,
                                             stderr=subprocess.STDOUT)
-        self.ended = self.turns = 0
-
-    def wait(self, options=0):
-        """Until it has stopped or ended (with WNOHANG: looks once)."""
-        pid, status = os.waitpid(self.process.pid, os.WUNTRACED | options)
-        if pid == 0 or os.WIFSTOPPED(status):
-            return
-        self.ended = True
-        self.process.returncode = os.waitstatus_to_exitcode(status)
-        if self.process.returncode != 0:
-            sys.exit(f"{shlex.join(self.command)}: exit {self.process.returncode}:\n{self.text()}")
+        self.ended = stop_wait(self.process)
 
     def go(self, seconds):
-        self.process.send_signal(signal.SIGCONT)
-        self.stop_after(seconds)
-        self.turns += 1
-
-    def stop_after(self, seconds):
+        # Not send_signal: that would take the end of the process from our waiting.
+        os.kill(self.process.pid, signal.SIGCONT)
         end = time.monotonic() + seconds
         while time.monotonic() < end:
             time.sleep(min(0.005, seconds))
-            self.wait(os.WNOHANG)
+            self.ended = stop_wait(self.process, os.WNOHANG)
             if self.ended:
                 return
-        self.process.send_signal(signal.SIGUSR1)
-        self.wait()
+        os.kill(self.process.pid, signal.SIGUSR1)
+        self.ended = stop_wait(self.process)
 
     def text(self):
         with open(self.output, encoding="utf-8") as file:
             return file.read()
+
+    def turn_seconds(self):
+        """The time of a call [s] in each turn (None: no call ended in it)."""
+        marks = clock_marks(self.readings)
+        return [(then - before) / (calls - done) / 1e9 if calls > done else None
+                for (done, before), (calls, then) in zip(marks, marks[1:])]
+
+
+def clock_marks(path):
+    """(readings of the clock so far, the last one [ns]) at every pause and at the end."""
+    with open(path, "rb") as file:
+        return list(struct.iter_unpack("qq", file.read()))
+
+
+class OurTurns:
+    """dlroof_bench, whose repetitions each take a turn."""
+
+    def __init__(self, command):
+        theirs, self.to = os.pipe()
+        self.from_it, ours = os.pipe()
+        self.process = subprocess.Popen(
+            [*command, f"--dlroof_turns={theirs},{ours}"], pass_fds=(theirs, ours),
+            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        os.close(theirs)
+        os.close(ours)
+        self.lines = os.fdopen(self.from_it, encoding="utf-8")
+        self.answer()
+        # Guesses of the number of iterations, until two turns had the same.
+        iterations, before = self.turn(), None
+        while iterations != before:
+            iterations, before = self.turn(), iterations
+        self.turns = 0
+
+    def answer(self):
+        line = self.lines.readline()
+        if not line:
+            sys.exit(f"{shlex.join(self.process.args)}: ended before its turn")
+        os.kill(self.process.pid, signal.SIGSTOP)
+        stop_wait(self.process)
+        return line
+
+    def turn(self):
+        os.kill(self.process.pid, signal.SIGCONT)
+        os.write(self.to, b"t")
+        return self.answer()
+
+    def go(self, _):
+        self.turn()
+        self.turns += 1
+
+    def end(self):
+        """Its repetitions before the first of its turns go by without one."""
+        os.close(self.to)
+        os.kill(self.process.pid, signal.SIGCONT)
+        while not stop_wait(self.process):
+            pass
+        self.lines.close()
 
 
 def run(command, environment=None):
@@ -122,67 +182,92 @@ def benchdnn_average(text):
     return lines[0][0], float(lines[0][2]) / 1e3
 
 
-def ours_of(path, name, share):
-    """The first `share` of the repetitions: those of the turns when benchdnn was there too."""
-    with open(path, encoding="utf-8") as file:
-        record = next(r for r in json.load(file)["records"] if r["name"] == name)
-    windows = [r["seconds"] for r in record["repetitions"]]
-    windows = windows[:max(1, int(share * len(windows)))]
-    return {"windows": windows, "implementation": record["algorithm"].split(";")[0],
-            "median": statistics.median(windows), "mean": statistics.mean(windows)}
-
-
 def look_ahead(arguments, case, cpus, folder):
-    """How long a call takes [s], at which reading of the clock benchdnn begins to measure, and how
-    long ours prepares [s]."""
+    """How long a call takes [s], and at which reading of the clock benchdnn begins to measure."""
     readings = os.path.join(folder, "readings")
     environment = {**benchdnn_environment(arguments, cpus), "READINGS": readings,
                    "LD_PRELOAD": arguments.clock}
     _, text = run(benchdnn_command(arguments, case["repro"], ("--fix-times-per-prb=2",)),
                   environment)
-    with open(readings, encoding="utf-8") as file:
-        begins_at = int(file.read()) - 2
-    wall, _ = run_ours(arguments, exactly(case["name"]),
-                       ("--benchmark_repetitions=1", "--benchmark_min_time=0.001"))
-    return float(PERF_LINE.findall(text)[0][1]) / 1e3, begins_at, wall
+    return float(PERF_LINE.findall(text)[0][1]) / 1e3, clock_marks(readings)[-1][0] - 2
 
 
-def measure_by_turns(arguments, case, cpus, folder):
-    call, begins_at, prepares = look_ahead(arguments, case, cpus, folder)
-    turn = max(arguments.turn / 1e3, 3 * call)
-    seconds = max(arguments.seconds, 12 * turn)
-    window = max(0.01, call)
+def measure_by_turns(arguments, case, cpus, folder, call, begins_at):
+    """One trio of processes: each program's time of a call [s] in every round, and what it says."""
+    turn = max(arguments.turn / 1e3, 2 * call)
+    seconds = max(arguments.seconds, 16 * turn)
     out = os.path.join(folder, "ours.json")
     environment = {**benchdnn_environment(arguments, cpus), "PAUSE_AT": str(begins_at)}
-    theirs = benchdnn_command(arguments, case["repro"], (f"--max-ms-per-prb={seconds * 1e3:.0f}",))
-    programs = [Turns(label, theirs, environment, folder, arguments.clock)
-                for label in ("benchdnn", "again")]
-    for program in programs:
-        program.wait()
-    ours = Turns("dlroof", our_command(arguments, exactly(case["name"]), out, (
-        f"--benchmark_repetitions={int(seconds / window) + 1}",
-        f"--benchmark_min_time={window}")), {}, folder, arguments.clock)
-    ours.stop_after(0.9 * prepares)
-    programs.append(ours)
-    together = 0
-    while waiting := [p for p in programs if not p.ended]:
+    command = benchdnn_command(arguments, case["repro"], (f"--max-ms-per-prb={seconds * 1e3:.0f}",))
+    theirs = [TheirTurns(label, command, environment, folder, arguments.clock)
+              for label in ("benchdnn", "again")]
+    ours = OurTurns(our_command(arguments, exactly(case["name"]), out, (
+        f"--benchmark_repetitions={2 * int(seconds / turn) + 40}",
+        f"--benchmark_min_time={turn}")))
+    rounds = 0
+    while not any(program.ended for program in theirs):
+        waiting = [ours, *theirs]
         random.shuffle(waiting)
         for program in waiting:
             program.go(turn)
-        if len(waiting) > 1:
-            together = ours.turns
-    implementation, average = benchdnn_average(programs[0].text())
-    return {"turn_seconds": turn, "turns": {p.label: p.turns for p in programs},
-            "dlroof": ours_of(out, case["name"], together / ours.turns),
-            "benchdnn": {"implementation": implementation, "average": average},
-            "again": {"average": benchdnn_average(programs[1].text())[1]}}
+        rounds += 1
+    for program in theirs:
+        while not program.ended:
+            program.go(turn)
+    ours.end()
+    record = the_record(out, case["name"])
+    said = [benchdnn_average(program.text()) for program in theirs]
+    times = [[r["seconds"] for r in record["repetitions"]][-ours.turns:],
+             *(program.turn_seconds() for program in theirs)]
+    case["turn_seconds"] = turn
+    case["implementation"] = {"dlroof": record["algorithm"].split(";")[0], "benchdnn": said[0][0]}
+    # The first turns fill caches; in the last ones somebody ended.
+    return {"turns": [t[1:rounds - 1] for t in times], "averages": [average for _, average in said]}
 
 
-def add_ratios(case):
-    average = case["benchdnn"]["average"]
-    case["ratio"] = case["dlroof"]["median"] / average
-    case["mean_ratio"] = case["dlroof"]["mean"] / average
-    case["benchdnn_itself"] = case["again"]["average"] / average
+def the_record(path, name):
+    with open(path, encoding="utf-8") as file:
+        return next(r for r in json.load(file)["records"] if r["name"] == name)
+
+
+def paired(these, those):
+    ratios = [a / b for a, b in zip(these, those) if a and b]
+    if len(ratios) < 10:
+        sys.exit(f"{len(ratios)} rounds: too few")
+    return statistics.median(ratios)
+
+
+def centre_of(ratios):
+    """Hodges-Lehmann estimate over processes and its standard error (relative, from the median
+    absolute deviation: one process in a slow spell does not count)."""
+    logs = [math.log(r) for r in ratios]
+    pairs = [(a + b) / 2 for i, a in enumerate(logs) for b in logs[i:]]
+    centre = statistics.median(pairs)
+    deviation = 1.4826 * statistics.median(abs(one - centre) for one in logs)
+    return {"ratio": math.exp(centre), "of_processes": ratios,
+            "standard_error": deviation / len(logs) ** 0.5}
+
+
+def judge(case, trios):
+    ours, benchdnn, again = zip(*(trio["turns"] for trio in trios))
+    averages = [trio["averages"] for trio in trios]
+    case["benchdnn_seconds"] = statistics.mean(a for a, _ in averages)
+    case["ours"] = centre_of([paired(a, b) for a, b in zip(ours, benchdnn)])
+    case["benchdnn_itself"] = centre_of([paired(a, b) for a, b in zip(again, benchdnn)])
+    case["plain"] = {
+        "ours": centre_of([statistics.median(t) / a for t, (a, _) in zip(ours, averages)])["ratio"],
+        "benchdnn_itself": centre_of([b / a for a, b in averages])["ratio"]}
+
+
+def measure(arguments, case, cpus, folder):
+    look = look_ahead(arguments, case, cpus, folder)
+    trios = []
+    while len(trios) < arguments.most:
+        trios.append(measure_by_turns(arguments, case, cpus, folder, *look))
+        judge(case, trios)
+        if len(trios) >= 4 and all(case[key]["standard_error"] <= arguments.sure
+                                   for key in ("ours", "benchdnn_itself")):
+            return
 
 
 def spread(ratios):
@@ -195,10 +280,11 @@ def spread(ratios):
 
 def summary(cases):
     walls = [c["defaults"] for c in cases if "defaults" in c]
-    result = {key: spread([c[key] for c in cases])
-              for key in ("ratio", "mean_ratio", "benchdnn_itself")}
+    result = {key: spread([c[key]["ratio"] for c in cases]) for key in ("ours", "benchdnn_itself")}
+    result["plain"] = {key: spread([c["plain"][key] for c in cases])
+                       for key in ("ours", "benchdnn_itself")}
     result["same_implementation"] = sum(
-        c["dlroof"]["implementation"] == c["benchdnn"]["implementation"] for c in cases)
+        c["implementation"]["dlroof"] == c["implementation"]["benchdnn"] for c in cases)
     if walls:
         result["wall_ratio"] = sum(w["dlroof"] for w in walls) / sum(w["benchdnn"] for w in walls)
         result["wall_cases"] = len(walls)
@@ -211,8 +297,10 @@ def main():
     parser.add_argument("--library", default="", help="folder of the oneDNN that both use")
     parser.add_argument("--bench", default="build/dlroof_bench")
     parser.add_argument("--suite", default="ci/benchdnn_cases.txt")
-    parser.add_argument("--seconds", type=float, default=4, help="of each program and case")
-    parser.add_argument("--turn", type=float, default=20, help="[ms] (at least three calls)")
+    parser.add_argument("--seconds", type=float, default=1, help="of each process")
+    parser.add_argument("--turn", type=float, default=20, help="[ms] (at least two calls)")
+    parser.add_argument("--sure", type=float, default=0.005, help="standard error that is enough")
+    parser.add_argument("--most", type=int, default=8, help="trios of processes of one case")
     parser.add_argument("--walls", type=int, default=3,
                         help="wall times of every so many-th case (0: none)")
     parser.add_argument("--only", default="", help="cases whose name has this in it")
@@ -240,11 +328,13 @@ def main():
         source = os.path.join(os.path.dirname(__file__), "pausing_clock.c")
         run(["cc", "-O2", "-shared", "-fPIC", source, "-o", arguments.clock, "-ldl"])
         for case in cases:
-            case.update(measure_by_turns(arguments, case, cpus, folder))
-            add_ratios(case)
-            print(f"{case['benchdnn']['average'] * 1e6:12.2f} us {case['ratio']:7.3f} "
-                  f"{case['mean_ratio']:7.3f} {case['benchdnn_itself']:7.3f} {case['name']}  "
-                  f"[{time.monotonic() - begin:.0f} s]", flush=True)
+            measure(arguments, case, cpus, folder)
+            print(f"{case['benchdnn_seconds'] * 1e6:12.2f} us, ours {case['ours']['ratio']:.3f} "
+                  f"+-{case['ours']['standard_error']:.3f}, itself "
+                  f"{case['benchdnn_itself']['ratio']:.3f} "
+                  f"+-{case['benchdnn_itself']['standard_error']:.3f}, plain "
+                  f"{case['plain']['ours']:.3f}, {len(case['ours']['of_processes'])} trios: "
+                  f"{case['name']}  [{time.monotonic() - begin:.0f} s]", flush=True)
     result = {"machine": machine["name"], "fingerprint": machine["fingerprint"],
               "threads": arguments.threads, "libraries": context["libraries"],
               "command": shlex.join(sys.argv), "summary":

@@ -1,26 +1,12 @@
 #!/usr/bin/env bash
 # The programs as a user meets them: flags, formats, bad input, interrupts. Arguments: dlroof_bench, dlroof.
-set -uo pipefail
+. "$(dirname "$0")/cli_checks.sh"
 bench=$1 dlroof=$2
-dir=$(mktemp -d)
-trap 'rm -rf "$dir"' EXIT
-failures=0
 names='^LSTM/cpu/reference'
 quick=(--benchmark_repetitions=3 --benchmark_min_time=0.001)
 
-check() {   # check WHAT COMMAND...: the command must succeed
-  local what=$1; shift
-  "$@" && return
-  echo "FAILED: $what"; failures=$((failures + 1))
-  for file in out err; do echo "--- $file"; tail -n 5 "$dir/$file"; done
-}
 run() { timeout 120 "$@" >"$dir/out" 2>"$dir/err"; code=$?; }
-says() { grep -qE -- "$1" "$dir/err"; }
-prints() { grep -qE -- "$1" "$dir/out"; }
 says_nothing_but() { ! grep -qvE -- "$1" "$dir/err"; }
-exits() { [ "$code" -eq "$1" ]; }
-one_sentence() { [ "$(grep -c . "$dir/err")" -eq 1 ]; }
-bad_input() { exits 2 && one_sentence; }
 
 # Ceilings once, without a cache that could be written.
 XDG_CACHE_HOME=/proc/none run "$dlroof" machine --quick -o "$dir/machine.json"

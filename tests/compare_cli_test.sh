@@ -1,22 +1,11 @@
 #!/usr/bin/env bash
 # dlroof compare as a user meets it: formats, exit codes, bad input. Argument: dlroof.
-set -uo pipefail
+. "$(dirname "$0")/cli_checks.sh"
 dlroof=$1
-dir=$(mktemp -d)
-trap 'rm -rf "$dir"' EXIT
 cd "$dir" || exit 1
-failures=0
 
-check() {   # check WHAT COMMAND...: the command must succeed
-  local what=$1; shift
-  "$@" && return
-  echo "FAILED: $what"; failures=$((failures + 1))
-  for file in out err; do echo "--- $file"; tail -n 5 "$file"; done
-}
 run() { timeout 60 "$dlroof" compare "$@" >out 2>err; code=$?; }
-says() { grep -qE -- "$1" err; }
 prints() { grep -qF -- "$1" out; }
-exits() { [ "$code" -eq "$1" ]; }
 silent() { [ ! -s err ]; }
 bad_input() { exits 2 && [ ! -s out ] && [ "$(grep -c . err)" -eq 1 ]; }
 

@@ -1,29 +1,17 @@
 #!/usr/bin/env bash
 # The programs with a CUDA module that is made up, and with modules that are broken. Arguments: dlroof_bench, dlroof, the
 # folder of the fake modules.
-set -uo pipefail
-dir=$(mktemp -d)
-trap 'rm -rf "$dir"' EXIT
+. "$(dirname "$0")/cli_checks.sh"
 mkdir "$dir/bin" "$dir/driver"
 cp "$1" "$2" "$dir/bin"
 bench=$dir/bin/$(basename "$1") dlroof=$dir/bin/$(basename "$2") fakes=$3
 cp "$fakes/libcuda_fake.so" "$dir/driver/libcuda.so.1"
 export XDG_CACHE_HOME=$dir/cache
-failures=0
 # A busy machine disturbs repetitions; three clean ones make a time.
 quick=(--benchmark_repetitions=20 --benchmark_min_time=0.0001)
 
-check() {   # check WHAT COMMAND...: the command must succeed
-  local what=$1; shift
-  "$@" && return
-  echo "FAILED: $what"; failures=$((failures + 1))
-  for file in out err; do echo "--- $file"; tail -n 5 "$dir/$file"; done
-}
 with_driver() { timeout 120 env LD_LIBRARY_PATH="$dir/driver${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}" "$@" >"$dir/out" 2>"$dir/err"; code=$?; }
 module() { rm -f "$dir/bin/libdlroof_cuda.so"; [ "$1" = none ] || cp "$fakes/$1.so" "$dir/bin/libdlroof_cuda.so"; }
-says() { grep -qE -- "$1" "$dir/err"; }
-prints() { grep -qE -- "$1" "$dir/out"; }
-exits() { [ "$code" -eq "$1" ]; }
 file_has() { python3 -c 'import json, sys
 run = json.load(open(sys.argv[1]))
 record = {r["name"].split("/")[-1]: r for r in run["records"]}

@@ -1,24 +1,13 @@
 #!/usr/bin/env bash
 # dlroof history, export and dashboard as a user meets them. Arguments: dlroof, and a browser (may be missing).
 # Prometheus' promtool and Apache Otava check what is written for them where they are installed.
-set -uo pipefail
+. "$(dirname "$0")/cli_checks.sh"
 dlroof=$1
 browser=${2:-}
-dir=$(mktemp -d)
-trap 'rm -rf "$dir"' EXIT
 cd "$dir" || exit 1
-failures=0
 
-check() {   # check WHAT COMMAND...: the command must succeed
-  local what=$1; shift
-  "$@" && return
-  echo "FAILED: $what"; failures=$((failures + 1))
-  for file in out err; do echo "--- $file"; tail -n 5 "$file"; done
-}
 run() { timeout 60 "$dlroof" "$@" >out 2>err; code=$?; }
-says() { grep -qE -- "$1" err; }
 prints() { grep -qF -- "$1" out; }
-exits() { [ "$code" -eq "$1" ]; }
 bad_input() { exits 2 && [ ! -s out ] && [ "$(grep -c . err)" -eq 1 ]; }
 
 # 40 days of a run; 'b' is 30 % slower from day 21 on, with another algorithm.

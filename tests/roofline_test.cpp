@@ -121,21 +121,46 @@ TEST(PlaceInTime, OnRandomWorksEveryIdentityHolds) {
   }
 }
 
+void DoubleEveryCeiling(Machine& machine) {
+  CeilingSet& all = machine.by_threads[2];
+  for (auto& [pipe, ceiling] : all.flops) ceiling.per_second *= 2;
+  for (auto& [level, ceiling] : all.bytes) ceiling.per_second *= 2;
+  *all.launch_seconds /= 2;
+}
+
 TEST(PlaceInTime, OnRandomWorksDoublingEveryCeilingHalvesEveryRoofTime) {
   std::mt19937_64 random(12);
+  int same_levels = 0;
   for (int i = 0; i < 500; ++i) {
     auto [machine, record] = MakeRandomCase(random);
     const auto before = Place(record, &machine).time.value();
-    for (auto& [pipe, ceiling] : machine.by_threads[2].flops) ceiling.per_second *= 2;
-    for (auto& [level, ceiling] : machine.by_threads[2].bytes) ceiling.per_second *= 2;
-    *machine.by_threads[2].launch_seconds /= 2;
+    DoubleEveryCeiling(machine);
     const auto after = Place(record, &machine).time.value();
     EXPECT_DOUBLE_EQ(after.compute_seconds * 2, before.compute_seconds);
     EXPECT_DOUBLE_EQ(*after.overhead_seconds * 2, *before.overhead_seconds);
     for (const auto& [level, seconds] : before.memory_seconds)
       EXPECT_DOUBLE_EQ(after.memory_seconds.at(level) * 2, seconds);
+    // Faster roofs may admit bytes that the same time refuted before.
+    if (after.memory_seconds.size() != before.memory_seconds.size()) continue;
+    ++same_levels;
     EXPECT_EQ(after.bound, before.bound) << "the machine's shape is the same";
     EXPECT_NEAR(*after.gap / *before.gap, 2, 1e-12);
+  }
+  EXPECT_GT(same_levels, 400);
+}
+
+TEST(PlaceInTime, OnRandomWorksAMachineTwiceAsFastInHalfTheTimeChangesNoJudgement) {
+  std::mt19937_64 random(13);
+  for (int i = 0; i < 500; ++i) {
+    auto [machine, record] = MakeRandomCase(random);
+    const auto before = Place(record, &machine).time.value();
+    DoubleEveryCeiling(machine);
+    for (Repetition& repetition : record.repetitions) repetition.seconds /= 2;
+    const auto after = Place(record, &machine).time.value();
+    EXPECT_EQ(after.memory_seconds.size(), before.memory_seconds.size());
+    EXPECT_EQ(after.bound, before.bound);
+    EXPECT_EQ(after.bound_level, before.bound_level);
+    EXPECT_NEAR(*after.gap / *before.gap, 1, 1e-12);
   }
 }
 

@@ -1,28 +1,16 @@
 #!/usr/bin/env bash
 # dlroof run as a user meets it: processes that crash and hang, kill -9, --resume, two builds by turns. Arguments: dlroof, fake_bench.sh.
-set -uo pipefail
+. "$(dirname "$0")/cli_checks.sh"
 dlroof=$1 fake=$2
-dir=$(mktemp -d)
-trap 'rm -rf "$dir"' EXIT
 cd "$dir" || exit 1
 cp "$fake" bench; cp "$fake" slow_bench; cp "$fake" other_bench
-failures=0
 RANDOM=7
 
-check() {   # check WHAT COMMAND...: the command must succeed
-  local what=$1; shift
-  "$@" && return
-  echo "FAILED: $what"; failures=$((failures + 1))
-  for file in out err; do echo "--- $file"; tail -n 5 "$file"; done
-}
 # The ceilings are not looked for when a file is named; the fake does not read it.
 one=(run --bench ./bench --seed 1)
 two=(run --ab ./bench ./slow_bench --seed 1 -o old.json -o new.json)
 arguments=(-- --dlroof_machine=none)
 run() { timeout 60 "$dlroof" "$@" >out 2>err; code=$?; }
-says() { grep -qE -- "$1" err; }
-prints() { grep -qE -- "$1" out; }
-exits() { [ "$code" -eq "$1" ]; }
 bad_input() { exits 2 && [ ! -s out ] && [ "$(grep -c . err)" -eq 1 ]; }
 holds() { python3 -c 'import json, sys; run = json.load(open(sys.argv[1])); by = {r["name"].split("/")[-1]: r for r in run["records"]}; sys.exit(not eval(sys.argv[2]))' "$1" "$2"; }
 clean() { rm -f ./*.json ./*.journal; }
