@@ -8,9 +8,10 @@ same problem, attributes, threads and CPUs: benchdnn is given each record's `rep
 machine slows down and recovers within seconds, so two runs after one another cannot be compared to
 2 %. Here three programs (dlroof_bench, benchdnn, and benchdnn once more) take turns of a few tens
 of milliseconds on the same CPUs, in random order, while the others are stopped;
-ci/pausing_clock.c keeps the stop out of the time that benchdnn reads, and notes at its every stop
-how many calls it has timed and until when. So each turn has a time of a call by each program, and
-each program keeps its own way of timing. The ratio of two programs is the median over rounds of
+ci/pausing_clock.c keeps the stop out of the time that benchdnn reads, and notes when its turn has
+filled the caches again and when it stops how many calls it has timed and until when (dlroof_bench
+warms up by itself). So each turn has a time of a call by each program, and each program keeps its
+own way of timing. The ratio of two programs is the median over rounds of
 their times' ratio. Where their memory lies differs from process to process and changes a call's
 time by some percent for as long as the process lives, so a case is measured with several trios of
 fresh processes (4 to `--most`, until the standard error of both ratios is below `--sure`); `ours` is
@@ -59,10 +60,10 @@ def benchdnn_environment(arguments, cpus):
             "OMP_PLACES": ",".join(f"{{{cpu}}}" for cpu in cpus), "LD_LIBRARY_PATH": library}
 
 
-def stop_wait(process, options=0):
-    """Until the program has stopped or ended (with WNOHANG: looks once). True: it has ended."""
-    pid, status = os.waitpid(process.pid, os.WUNTRACED | options)
-    if pid == 0 or os.WIFSTOPPED(status):
+def stop_wait(process):
+    """Until the program has stopped or ended. True: it has ended."""
+    _, status = os.waitpid(process.pid, os.WUNTRACED)
+    if os.WIFSTOPPED(status):
         return False
     process.returncode = os.waitstatus_to_exitcode(status)
     if process.returncode != 0:
@@ -83,16 +84,13 @@ class TheirTurns:
                                             stderr=subprocess.STDOUT)
         self.ended = stop_wait(self.process)
 
-    def go(self, seconds):
-        # Not send_signal: that would take the end of the process from our waiting.
-        os.kill(self.process.pid, signal.SIGCONT)
-        end = time.monotonic() + seconds
-        while time.monotonic() < end:
-            time.sleep(min(0.005, seconds))
-            self.ended = stop_wait(self.process, os.WNOHANG)
-            if self.ended:
-                return
-        os.kill(self.process.pid, signal.SIGUSR1)
+    def go(self, warm, window):
+        """A turn: so long [s] to fill the caches again, so long measured."""
+        # Not send_signal: that would take the end of the process from our waiting. And no looking
+        # in between: that would take time from whoever has the turn.
+        for what, seconds in ((signal.SIGCONT, warm), (signal.SIGUSR2, window), (signal.SIGUSR1, 0)):
+            os.kill(self.process.pid, what)
+            time.sleep(seconds)
         self.ended = stop_wait(self.process)
 
     def text(self):
@@ -101,13 +99,13 @@ class TheirTurns:
 
     def turn_seconds(self):
         """The time of a call [s] in each turn (None: no call ended in it)."""
-        marks = clock_marks(self.readings)
+        marks = clock_marks(self.readings)[1:]  # that before the first turn
         return [(then - before) / (calls - done) / 1e9 if calls > done else None
-                for (done, before), (calls, then) in zip(marks, marks[1:])]
+                for (done, before), (calls, then) in zip(marks[::2], marks[1::2])]
 
 
 def clock_marks(path):
-    """(readings of the clock so far, the last one [ns]) at every pause and at the end."""
+    """(readings of the clock so far, the last one [ns]) at every mark."""
     with open(path, "rb") as file:
         return list(struct.iter_unpack("qq", file.read()))
 
@@ -144,7 +142,7 @@ class OurTurns:
         os.write(self.to, b"t")
         return self.answer()
 
-    def go(self, _):
+    def go(self, _warm, _window):
         self.turn()
         self.turns += 1
 
@@ -194,35 +192,35 @@ def look_ahead(arguments, case, cpus, folder):
 
 def measure_by_turns(arguments, case, cpus, folder, call, begins_at):
     """One trio of processes: each program's time of a call [s] in every round, and what it says."""
-    turn = max(arguments.turn / 1e3, 2 * call)
-    seconds = max(arguments.seconds, 16 * turn)
+    turn = max(0.004, call / 2), max(arguments.turn / 1e3, 1.5 * call)
+    seconds = max(arguments.seconds, 16 * sum(turn))
     out = os.path.join(folder, "ours.json")
     environment = {**benchdnn_environment(arguments, cpus), "PAUSE_AT": str(begins_at)}
     command = benchdnn_command(arguments, case["repro"], (f"--max-ms-per-prb={seconds * 1e3:.0f}",))
     theirs = [TheirTurns(label, command, environment, folder, arguments.clock)
               for label in ("benchdnn", "again")]
     ours = OurTurns(our_command(arguments, exactly(case["name"]), out, (
-        f"--benchmark_repetitions={2 * int(seconds / turn) + 40}",
-        f"--benchmark_min_time={turn}")))
+        f"--benchmark_repetitions={2 * int(seconds / sum(turn)) + 40}",
+        f"--benchmark_min_time={turn[1]}")))
     rounds = 0
     while not any(program.ended for program in theirs):
         waiting = [ours, *theirs]
         random.shuffle(waiting)
         for program in waiting:
-            program.go(turn)
+            program.go(*turn)
         rounds += 1
     for program in theirs:
         while not program.ended:
-            program.go(turn)
+            program.go(*turn)
     ours.end()
     record = the_record(out, case["name"])
     said = [benchdnn_average(program.text()) for program in theirs]
     times = [[r["seconds"] for r in record["repetitions"]][-ours.turns:],
              *(program.turn_seconds() for program in theirs)]
-    case["turn_seconds"] = turn
+    case["turn_seconds"] = {"warm": turn[0], "window": turn[1]}
     case["implementation"] = {"dlroof": record["algorithm"].split(";")[0], "benchdnn": said[0][0]}
-    # The first turns fill caches; in the last ones somebody ended.
-    return {"turns": [t[1:rounds - 1] for t in times], "averages": [average for _, average in said]}
+    # In the last round somebody ended.
+    return {"turns": [t[:rounds - 1] for t in times], "averages": [average for _, average in said]}
 
 
 def the_record(path, name):
@@ -298,7 +296,7 @@ def main():
     parser.add_argument("--bench", default="build/dlroof_bench")
     parser.add_argument("--suite", default="ci/benchdnn_cases.txt")
     parser.add_argument("--seconds", type=float, default=1, help="of each process")
-    parser.add_argument("--turn", type=float, default=20, help="[ms] (at least two calls)")
+    parser.add_argument("--turn", type=float, default=20, help="[ms] measured in a turn (at least 1.5 calls)")
     parser.add_argument("--sure", type=float, default=0.005, help="standard error that is enough")
     parser.add_argument("--most", type=int, default=8, help="trios of processes of one case")
     parser.add_argument("--walls", type=int, default=3,

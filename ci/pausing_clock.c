@@ -2,9 +2,9 @@
 
    SIGUSR1 pauses the whole process, SIGCONT lets it go on; what lies between is missing from every
    CLOCK_REALTIME and CLOCK_MONOTONIC that it reads afterwards. With PAUSE_AT=N in the environment the
-   process pauses itself when it reads the clock for the N-th time. At every pause and at its end it
-   appends two int64 to the file that READINGS names: how often it has read the clock so far, and what
-   it read last [ns]. */
+   process pauses itself when it reads the clock for the N-th time. At every pause, at every SIGUSR2 and
+   at its end it appends two int64 to the file that READINGS names: how often it has read the clock so
+   far, and what it read last [ns]. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -34,6 +34,11 @@ static void mark(void) {
   if (marks >= 0 && write(marks, both, sizeof both) != sizeof both) _exit(1);
 }
 
+static void mark_here(int signal) {
+  (void)signal;
+  mark();
+}
+
 static void pause_here(int signal) {
   (void)signal;
   const long long begin = now();
@@ -55,6 +60,8 @@ __attribute__((constructor)) static void begin(void) {
   sigaltstack(&other, NULL);
   struct sigaction action = {.sa_handler = pause_here, .sa_flags = SA_RESTART | SA_ONSTACK};
   sigaction(SIGUSR1, &action, NULL);
+  action.sa_handler = mark_here;
+  sigaction(SIGUSR2, &action, NULL);
 }
 
 __attribute__((destructor)) static void end(void) { mark(); }
