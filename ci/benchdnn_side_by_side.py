@@ -190,10 +190,10 @@ def look_ahead(arguments, case, cpus, folder):
     return float(PERF_LINE.findall(text)[0][1]) / 1e3, clock_marks(readings)[-1][0] - 2
 
 
-def measure_by_turns(arguments, case, cpus, folder, call, begins_at):
+def measure_by_turns(arguments, case, cpus, folder, seconds, call, begins_at):
     """One trio of processes: each program's time of a call [s] in every round, and what it says."""
     turn = max(0.004, call / 2), max(arguments.turn / 1e3, 1.5 * call)
-    seconds = max(arguments.seconds, 16 * sum(turn))
+    seconds = max(seconds, 16 * sum(turn))
     out = os.path.join(folder, "ours.json")
     environment = {**benchdnn_environment(arguments, cpus), "PAUSE_AT": str(begins_at)}
     command = benchdnn_command(arguments, case["repro"], (f"--max-ms-per-prb={seconds * 1e3:.0f}",))
@@ -229,10 +229,12 @@ def the_record(path, name):
 
 
 def paired(these, those):
-    ratios = [a / b for a, b in zip(these, those) if a and b]
-    if len(ratios) < 10:
-        sys.exit(f"{len(ratios)} rounds: too few")
-    return statistics.median(ratios)
+    return statistics.median(ratios_of(these, those))
+
+
+def ratios_of(these, those):
+    """Of the rounds in which both ended a call."""
+    return [a / b for a, b in zip(these, those) if a and b]
 
 
 def centre_of(ratios):
@@ -259,9 +261,14 @@ def judge(case, trios):
 
 def measure(arguments, case, cpus, folder):
     look = look_ahead(arguments, case, cpus, folder)
-    trios = []
+    trios, seconds = [], arguments.seconds
     while len(trios) < arguments.most:
-        trios.append(measure_by_turns(arguments, case, cpus, folder, *look))
+        trio = measure_by_turns(arguments, case, cpus, folder, seconds, *look)
+        ours, benchdnn, again = trio["turns"]
+        if min(len(ratios_of(ours, benchdnn)), len(ratios_of(again, benchdnn))) < 10:
+            seconds *= 2  # a slow spell at the look ahead, or all the time
+            continue
+        trios.append(trio)
         judge(case, trios)
         if len(trios) >= 4 and all(case[key]["standard_error"] <= arguments.sure
                                    for key in ("ours", "benchdnn_itself")):
@@ -289,6 +296,25 @@ def summary(cases):
     return result
 
 
+def done_before(arguments):
+    if not os.path.exists(arguments.output):
+        return []
+    with open(arguments.output, encoding="utf-8") as file:
+        return json.load(file)["cases"]
+
+
+def write(arguments, machine, context, cases):
+    result = {"machine": machine["name"], "fingerprint": machine["fingerprint"],
+              "threads": arguments.threads, "libraries": context["libraries"],
+              "command": shlex.join(sys.argv), "summary":
+              {op: summary([c for c in cases if c["name"].startswith(op)])
+               for op in ("Conv2D", "LSTM")}, "cases": cases}
+    with open(arguments.output, "w", encoding="utf-8") as out:
+        json.dump(result, out, indent=1)
+        out.write("\n")
+    return result
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--benchdnn", required=True, help="the program")
@@ -296,13 +322,15 @@ def main():
     parser.add_argument("--bench", default="build/dlroof_bench")
     parser.add_argument("--suite", default="ci/benchdnn_cases.txt")
     parser.add_argument("--seconds", type=float, default=1, help="of each process")
-    parser.add_argument("--turn", type=float, default=20, help="[ms] measured in a turn (at least 1.5 calls)")
+    parser.add_argument("--turn", type=float, default=20,
+                        help="[ms] measured in a turn (at least 1.5 calls)")
     parser.add_argument("--sure", type=float, default=0.005, help="standard error that is enough")
     parser.add_argument("--most", type=int, default=8, help="trios of processes of one case")
     parser.add_argument("--walls", type=int, default=3,
                         help="wall times of every so many-th case (0: none)")
     parser.add_argument("--only", default="", help="cases whose name has this in it")
     parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--resume", action="store_true", help="keep the cases that OUTPUT has")
     parser.add_argument("-o", "--output", required=True)
     arguments = parser.parse_args()
 
@@ -316,6 +344,9 @@ def main():
     cpus = context["pinned_cpus"]
     cases = [{"name": r["name"], "repro": r["repro"]} for r in file["records"]
              if r["status"] == "ok" and r.get("repro") and arguments.only in r["name"]]
+    done = done_before(arguments) if arguments.resume else []
+    known = {case["name"] for case in done}
+    cases = [case for case in cases if case["name"] not in known]
     for case in cases[::arguments.walls] if arguments.walls > 0 else []:
         case["defaults"] = {
             "dlroof": run_ours(arguments, exactly(case["name"]))[0],
@@ -333,15 +364,9 @@ def main():
                   f"+-{case['benchdnn_itself']['standard_error']:.3f}, plain "
                   f"{case['plain']['ours']:.3f}, {len(case['ours']['of_processes'])} trios: "
                   f"{case['name']}  [{time.monotonic() - begin:.0f} s]", flush=True)
-    result = {"machine": machine["name"], "fingerprint": machine["fingerprint"],
-              "threads": arguments.threads, "libraries": context["libraries"],
-              "command": shlex.join(sys.argv), "summary":
-              {op: summary([c for c in cases if c["name"].startswith(op)])
-               for op in ("Conv2D", "LSTM")}, "cases": cases}
-    with open(arguments.output, "w", encoding="utf-8") as out:
-        json.dump(result, out, indent=1)
-        out.write("\n")
-    print(json.dumps(result["summary"], indent=1))
+            done.append(case)
+            write(arguments, machine, context, done)
+    print(json.dumps(write(arguments, machine, context, done)["summary"], indent=1))
 
 
 if __name__ == "__main__":

@@ -5,6 +5,7 @@
 
 #include "bench/run_context.h"
 #include "counters/error.h"
+#include "tests/refusal.h"
 
 namespace dlroof {
 namespace {
@@ -14,12 +15,7 @@ using testing::HasSubstr;
 
 std::string Refusal(const std::vector<std::string>& args) {
   BenchFlags flags;
-  try {
-    ReadOwnFlags(args, flags);
-  } catch (const BadInput& error) {
-    return error.what();
-  }
-  return "accepted";
+  return RefusalOf([&] { ReadOwnFlags(args, flags); });
 }
 
 TEST(OwnFlags, AreReadAndAnythingElseIsRefusedByName) {

@@ -4,17 +4,13 @@
 #include <gtest/gtest.h>
 
 #include "counters/error.h"
+#include "tests/refusal.h"
 
 namespace dlroof {
 namespace {
 
 std::string Refusal(const std::string& text) {
-  try {
-    ParseBenchmarkName(text);
-  } catch (const BadInput& error) {
-    return error.what();
-  }
-  return "accepted";
+  return RefusalOf([&] { ParseBenchmarkName(text); });
 }
 
 TEST(BenchmarkName, TextAndPartsAreInverse) {

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "counters/error.h"
+#include "tests/refusal.h"
 
 namespace dlroof {
 namespace {
@@ -16,12 +17,7 @@ Conv2dCase Case(const std::string& name) {
 }
 
 std::string Refusal(const std::string& name) {
-  try {
-    Case(name);
-  } catch (const BadInput& error) {
-    return error.what();
-  }
-  return "accepted";
+  return RefusalOf([&] { Case(name); });
 }
 
 TEST(Conv2dCase, ReadsEveryOption) {

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "bench/workload.h"
+#include "tests/refusal.h"
 
 namespace dlroof::cudnn {
 namespace {
@@ -15,12 +16,7 @@ ConvRequest Read(const std::string& rest) {
 }
 
 std::string Refusal(const std::string& rest) {
-  try {
-    Read(rest);
-  } catch (const BadInput& error) {
-    return error.what();
-  }
-  return "accepted";
+  return RefusalOf([&] { Read(rest); });
 }
 
 TEST(ReadConvRequest, ChannelsLastAndTheHeuristicAreTheDefault) {

@@ -7,6 +7,7 @@
 #include "bench/cudnn_lstm_weights.h"
 #include "bench/lstm_reference.h"
 #include "counters/error.h"
+#include "tests/refusal.h"
 
 namespace dlroof::cudnn {
 namespace {
@@ -18,12 +19,7 @@ LstmGpuRequest Read(const std::string& rest) {
 }
 
 std::string Refusal(const std::string& rest) {
-  try {
-    Read(rest);
-  } catch (const BadInput& error) {
-    return error.what();
-  }
-  return "accepted";
+  return RefusalOf([&] { Read(rest); });
 }
 
 TEST(ReadLstmGpuRequest, NamesAlgorithmAndType) {

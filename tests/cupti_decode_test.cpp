@@ -12,6 +12,7 @@
 #include "counters/cupti_recording.h"
 #include "counters/cupti_self_test.h"
 #include "counters/error.h"
+#include "tests/refusal.h"
 
 namespace dlroof {
 namespace {
@@ -183,12 +184,7 @@ TEST(RecordedCounters, DecodeToWhatIsKnownOfEachCall) {
 
 TEST(CuptiRecording, RefusesWhatItCannotMean) {
   const auto refusal = [](const char* text) {
-    try {
-      CuptiRecordingFromJson(nlohmann::json::parse(text), "r.json");
-    } catch (const BadInput& error) {
-      return std::string(error.what());
-    }
-    return std::string("read");
+    return RefusalOf([&] { CuptiRecordingFromJson(nlohmann::json::parse(text), "r.json"); });
   };
   EXPECT_THAT(refusal(R"({"chip": "GH100"})"), HasSubstr("r.json: 'origin': expected a text"));
   EXPECT_THAT(refusal(R"({"chip": "c", "origin": "o", "calls": [{"name": "x", "pipes": ["y"]}]})"),

@@ -8,6 +8,7 @@
 #include "counters/cupti_report.h"
 #include "counters/error.h"
 #include "counters/work.h"
+#include "tests/refusal.h"
 
 namespace dlroof {
 namespace {
@@ -110,12 +111,7 @@ TEST(CuptiTable, RefusesWhatWouldCountWrong) {
   const auto refusal = [](const char* pointer, const nlohmann::json& value) {
     auto json = SmallTable();
     json[nlohmann::json::json_pointer(pointer)] = value;
-    try {
-      CuptiTableFromJson(json, "t.json");
-    } catch (const BadInput& error) {
-      return std::string(error.what());
-    }
-    return std::string("accepted");
+    return RefusalOf([&] { CuptiTableFromJson(json, "t.json"); });
   };
   EXPECT_EQ(refusal("/chips/0/names", "A1 A1"), "t.json: chips[0]: 'A1' is there twice");
   EXPECT_THAT(refusal("/sets/1/name", "dram"), HasSubstr("'dram' is there twice"));

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "counters/error.h"
+#include "tests/refusal.h"
 
 namespace dlroof {
 namespace {
@@ -19,12 +20,7 @@ nlohmann::json V100Text() {
 }
 
 std::string Refusal(const nlohmann::json& json) {
-  try {
-    GpuFromJson(json, "my.json");
-  } catch (const BadInput& error) {
-    return error.what();
-  }
-  return "accepted";
+  return RefusalOf([&] { GpuFromJson(json, "my.json"); });
 }
 
 TEST(BuiltInGpus, AreReadAndEveryFigureSaysWhereItIsFrom) {

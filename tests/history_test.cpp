@@ -12,6 +12,7 @@
 #include "baselines/packed_record.h"
 #include "baselines/run_date.h"
 #include "counters/error.h"
+#include "tests/refusal.h"
 #include "tests/small_run.h"
 
 namespace dlroof {
@@ -38,12 +39,7 @@ NamedRun RunOn(int day, const std::vector<Record>& records) {
 }
 
 std::string ErrorOf(const std::function<void()>& what) {
-  try {
-    what();
-  } catch (const BadInput& error) {
-    return error.what();
-  }
-  return "";
+  return RefusalOf([&] { what(); });
 }
 
 TEST_F(HistoryTest, GivesBackWhatWasAdded) {

@@ -11,6 +11,7 @@
 #include "reporters/csv.h"
 #include "reporters/import_ncu_metrics.h"
 #include "reporters/import_run.h"
+#include "tests/refusal.h"
 
 namespace dlroof {
 namespace {
@@ -38,12 +39,7 @@ Imported FromFile(const std::string& name) {
 
 std::string Refusal(Imported (*read)(const std::string&, const std::string&),
                     const std::string& text) {
-  try {
-    read(text, "x.csv");
-  } catch (const BadInput& error) {
-    return error.what();
-  }
-  return "accepted";
+  return RefusalOf([&] { read(text, "x.csv"); });
 }
 
 const Work& Measured(const Record& record) { return record.work.at(Provenance::kMeasured); }

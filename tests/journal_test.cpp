@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "counters/error.h"
+#include "tests/refusal.h"
 
 namespace dlroof {
 namespace {
@@ -31,12 +32,7 @@ JournalEntry Entry() {
 }
 
 std::string Refusal(const std::string& text) {
-  try {
-    ParseJournal(text, "j");
-  } catch (const BadInput& error) {
-    return error.what();
-  }
-  return "";
+  return RefusalOf([&] { ParseJournal(text, "j"); });
 }
 
 TEST(Journal, GivesBackWhatWasWritten) {

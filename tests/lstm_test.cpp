@@ -10,6 +10,7 @@
 #include "bench/suite.h"
 #include "bench/workload.h"
 #include "counters/error.h"
+#include "tests/refusal.h"
 
 namespace dlroof {
 namespace {
@@ -21,12 +22,7 @@ constexpr LstmDirection kTraining = LstmDirection::kForwardTraining;
 constexpr LstmDirection kBackward = LstmDirection::kBackward;
 
 std::string Refusal(const std::string& text, int column_offset = 0) {
-  try {
-    ParseLstmProblem(text, column_offset);
-  } catch (const BadInput& error) {
-    return error.what();
-  }
-  return "accepted";
+  return RefusalOf([&] { ParseLstmProblem(text, column_offset); });
 }
 
 LstmProblem RandomProblem(std::mt19937& random, int64_t most) {

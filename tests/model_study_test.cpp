@@ -8,6 +8,7 @@
 
 #include "bench/model_report.h"
 #include "counters/error.h"
+#include "tests/refusal.h"
 
 namespace dlroof {
 namespace {
@@ -21,12 +22,7 @@ LayerGroup OneLayer() { return LayersOfProblem("n64c64h56w56k256r1s1", {}); }
 
 template <class Call>
 std::string Refusal(const Call& call) {
-  try {
-    call();
-  } catch (const BadInput& error) {
-    return error.what();
-  }
-  return "accepted";
+  return RefusalOf([&] { call(); });
 }
 
 TEST(LayersOfSuites, EachProblemOnceWithItsCountAndTheBatchAskedFor) {

@@ -12,6 +12,7 @@
 #include "reporters/cut_json.h"
 #include "reporters/record_json.h"
 #include "reporters/work_counters.h"
+#include "tests/refusal.h"
 
 namespace dlroof {
 namespace {
@@ -24,12 +25,7 @@ RunFile Parsed(const std::string& text) {
 }
 
 std::string Refusal(const std::string& text) {
-  try {
-    Parsed(text);
-  } catch (const BadInput& error) {
-    return error.what();
-  }
-  return "accepted";
+  return RefusalOf([&] { Parsed(text); });
 }
 
 Record Sample() {

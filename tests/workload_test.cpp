@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "tests/refusal.h"
+
 namespace dlroof {
 namespace {
 
@@ -11,12 +13,7 @@ using testing::HasSubstr;
 constexpr const char* kName = "Conv2D/cpu/reference/fwd/f64/n1c1h8w8k1r3s3";  // 43 characters
 
 std::string Refusal(const std::string& name) {
-  try {
-    MakeWorkload(name);
-  } catch (const BadInput& error) {
-    return error.what();
-  }
-  return "accepted";
+  return RefusalOf([&] { MakeWorkload(name); });
 }
 
 TEST(MakeWorkload, ReadsTheOptionsThatEveryCellHas) {
