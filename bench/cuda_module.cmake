@@ -2,10 +2,10 @@
 # by the root's CMakeLists.txt after the layers.
 #
 # A toolkit of 12.6 or newer serves, as does CUDA 13 out of PyPI's wheels (ci/requirements-gpu.txt). It is looked for in
-# DLROOF_CUDA_ROOT, else by nvcc on PATH, CUDA_PATH, CUDA_HOME, /usr/local/cuda. Without cuDNN 9 the module has everything but
+# DLROOF_CUDA_ROOT, else by nvcc on PATH, CUDA_PATH, CUDA_HOME, /usr/local/cuda. Without cuDNN 9.8 the module has everything but
 # cuDNN's benchmarks: ceilings and counters of a GPU need none.
 set(DLROOF_CUDA_ROOT "" CACHE PATH "CUDA toolkit, or the wheels' folder nvidia/cu13 (empty: looked for)")
-set(DLROOF_CUDNN_ROOT "" CACHE STRING "cuDNN 9 where it lies elsewhere than CUDA (empty: looked for; OFF: none)")
+set(DLROOF_CUDNN_ROOT "" CACHE STRING "cuDNN 9.8 or newer where it lies elsewhere than CUDA (empty: looked for; OFF: none)")
 set(DLROOF_CUDA_ARCHS "" CACHE STRING "architectures of the kernels, as in CMAKE_CUDA_ARCHITECTURES (empty: every one; 90-real builds faster)")
 
 # --- The module's files, one a line. Paths are from the root.
@@ -282,12 +282,19 @@ if(NOT DLROOF_CUDNN_ROOT STREQUAL "OFF")
   endif()
   dlroof_find_cuda_library(DLROOF_CUDNN cudnn_graph.h "${dlroof_cudnn_roots}" NAMES libcudnn.so libcudnn.so.9)
 endif()
-set(dlroof_cudnn_text "without cuDNN 9 (its benchmarks say so)")
+set(dlroof_cudnn_text "without cuDNN 9.8 or newer (its benchmarks say so)")
 if(DLROOF_CUDNN_LIBRARY)
-  file(STRINGS "${DLROOF_CUDNN_INCLUDE}/cudnn_version.h" dlroof_cudnn_version REGEX "#define CUDNN_MAJOR +[0-9]+")
-  if(dlroof_cudnn_version MATCHES "CUDNN_MAJOR +9")
+  # Device properties, by which heuristics are asked without a device, are there since 9.8.
+  file(READ "${DLROOF_CUDNN_INCLUDE}/cudnn_version.h" dlroof_cudnn_header)
+  string(REGEX MATCH "#define CUDNN_MAJOR +([0-9]+)" dlroof_cudnn_match "${dlroof_cudnn_header}")
+  set(dlroof_cudnn_version "${CMAKE_MATCH_1}")
+  string(REGEX MATCH "#define CUDNN_MINOR +([0-9]+)" dlroof_cudnn_match "${dlroof_cudnn_header}")
+  string(APPEND dlroof_cudnn_version ".${CMAKE_MATCH_1}")
+  if(dlroof_cudnn_version VERSION_GREATER_EQUAL 9.8 AND dlroof_cudnn_version VERSION_LESS 10)
     set(DLROOF_HAVE_CUDNN ON)
     set(dlroof_cudnn_text "with ${DLROOF_CUDNN_LIBRARY}")
+  else()
+    set(dlroof_cudnn_text "without cuDNN: ${DLROOF_CUDNN_LIBRARY} is of ${dlroof_cudnn_version}, expected 9.8 or newer")
   endif()
 endif()
 

@@ -9,7 +9,8 @@ std::vector<Cell> CudnnCells() { return {}; }
 std::string CudnnVersion() { return ""; }
 
 std::string WhyNoCudnn() {
-  return "the CUDA module was built without cuDNN 9: install it and build again (ci/run.sh --gpu "
+  return "the CUDA module was built without cuDNN 9.8 or newer: install it and build again "
+         "(ci/run.sh --gpu "
          "does)";
 }
 
