@@ -4,7 +4,7 @@
 #include <string>
 
 #include "baselines/journal.h"
-#include "bench/child_process.h"
+#include "bench/watched_process.h"
 
 namespace dlroof {
 

@@ -164,7 +164,7 @@ std::optional<Outcome> OpenRun::RunAlone(std::size_t side, const std::string& li
   std::filesystem::remove(paths.run_file);
   auto command = Command(side, listed, paths);
   command.insert(command.end(), more.begin(), more.end());
-  ChildProcess process(command, {paths.out, paths.err, false});
+  WatchedProcess process(command, {paths.out, paths.err, false});
   const auto end = process.WaitForEnd(request_.timeout_seconds);
   if (!end && StoppedByInterrupt()) return std::nullopt;
   return Finished(end, paths);

@@ -54,7 +54,8 @@ class Side {
     auto command = run.Command(side, listed, paths_);
     command.insert(command.end(), WindowFlags().begin(), WindowFlags().end());
     command.emplace_back("--dlroof_turns=3,4");
-    process_ = std::make_unique<ChildProcess>(command, ProcessFiles{paths_.out, paths_.err, true});
+    process_ =
+        std::make_unique<WatchedProcess>(command, ProcessFiles{paths_.out, paths_.err, true});
   }
 
   // False: it ended before it measured anything, or does not answer.
@@ -93,7 +94,7 @@ class Side {
  private:
   OpenRun& run_;
   ProcessPaths paths_;
-  std::unique_ptr<ChildProcess> process_;
+  std::unique_ptr<WatchedProcess> process_;
 };
 
 // One block of one pair.

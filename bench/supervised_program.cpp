@@ -86,7 +86,7 @@ std::vector<std::string> ListBenchmarks(const std::string& program,
   std::vector<std::string> command = {program};
   command.insert(command.end(), arguments.begin(), arguments.end());
   command.emplace_back("--benchmark_list_tests=true");
-  ChildProcess process(command, {paths.out, paths.err, false});
+  WatchedProcess process(command, {paths.out, paths.err, false});
   const auto end = process.WaitForEnd(kListSeconds);
   if (!end) throw BadInput(program + ": does not list its benchmarks");
   if (end->signal != 0 || end->exit_code != 0)

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "baselines/journal.h"
-#include "bench/child_process.h"
+#include "bench/watched_process.h"
 #include "counters/temporary_folder.h"
 
 namespace dlroof {

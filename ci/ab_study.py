@@ -26,7 +26,11 @@ from compare_study import CALLS, Tally, read_run, show_rules, table
 UNCHANGED = ("Conv2D/cpu/onednn/fwd/f32/n16c16h14w14k32r3s3_p1/threads1",
              "Conv2D/cpu/onednn/fwd/int8/n16c64h7w7k64r1s1/threads1",
              "Conv2D/cpu/onednn/bwd_weights/f32/n8c16h14w14k16r3s3_p1/threads1",
-             "LSTM/cpu/onednn/fwd_inference/f32/t8n8i32h32/threads1")
+             "Conv2D/cpu/onednn/bwd_data/f32/n8c16h14w14k16r1s1/threads1",
+             "Conv2D/cpu/onednn/fwd/f32/n4c32h28w28k32r3s3_p1g32/threads1",
+             "LSTM/cpu/onednn/fwd_inference/f32/t8n8i32h32/threads1",
+             "LSTM/cpu/onednn/fwd_training/f32/t8n8i16h16/threads1",
+             "LSTM/cpu/onednn/bwd/f32/t4n8i16h16/threads1")
 LONGER = (("Conv2D/cpu/onednn/fwd/f32/n{}c16h14w14k16r3s3_p1/threads1", 20, 21),
           ("Conv2D/cpu/onednn/fwd/f32/n{}c32h7w7k32r1s1/threads1", 20, 21),
           ("Conv2D/cpu/onednn/bwd_data/f32/n{}c8h28w28k8r3s3_p1/threads1", 20, 21),

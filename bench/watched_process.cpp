@@ -1,4 +1,4 @@
-#include "bench/child_process.h"
+#include "bench/watched_process.h"
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -88,11 +88,11 @@ std::string Describe(const ProcessEnd& end) {
   return fmt::format("signal {} ({})", end.signal, strsignal(end.signal));
 }
 
-ChildProcess::ChildProcess(const std::vector<std::string>& args, const ProcessFiles& files) {
+WatchedProcess::WatchedProcess(const std::vector<std::string>& args, const ProcessFiles& files) {
   Start(args, files);
 }
 
-void ChildProcess::Start(const std::vector<std::string>& args, const ProcessFiles& files) {
+void WatchedProcess::Start(const std::vector<std::string>& args, const ProcessFiles& files) {
   std::signal(SIGPIPE, SIG_IGN);
   constexpr int kFresh = O_WRONLY | O_CREAT | O_TRUNC;
   std::vector<Descriptor> kept;
@@ -133,13 +133,13 @@ void ChildProcess::Start(const std::vector<std::string>& args, const ProcessFile
     throw std::runtime_error(fmt::format("pidfd_open: {}", std::strerror(errno)));
 }
 
-ChildProcess::~ChildProcess() {
+WatchedProcess::~WatchedProcess() {
   if (pid_ < 0) return;
   kill(-pid_, SIGKILL);
   if (!end_) waitpid(pid_, nullptr, 0);
 }
 
-std::optional<ProcessEnd> ChildProcess::WaitForEnd(double seconds) {
+std::optional<ProcessEnd> WatchedProcess::WaitForEnd(double seconds) {
   if (end_) return end_;
   if (!Readable(watch_.get(), seconds)) return std::nullopt;
   int status = 0;
@@ -148,7 +148,7 @@ std::optional<ProcessEnd> ChildProcess::WaitForEnd(double seconds) {
   return end_;
 }
 
-void ChildProcess::Stop() {
+void WatchedProcess::Stop() {
   if (end_) return;
   kill(pid_, SIGSTOP);
   // Until it stands, or has ended; that is looked at again by WaitForEnd.
@@ -158,15 +158,15 @@ void ChildProcess::Stop() {
     waitid(P_PID, static_cast<id_t>(pid_), &seen, WSTOPPED | WNOHANG);
 }
 
-void ChildProcess::Continue() {
+void WatchedProcess::Continue() {
   if (!end_) kill(pid_, SIGCONT);
 }
 
-void ChildProcess::Send(char byte) {
+void WatchedProcess::Send(char byte) {
   [[maybe_unused]] const auto written = write(to_.get(), &byte, 1);
 }
 
-std::optional<std::string> ChildProcess::ReadLine(double seconds) {
+std::optional<std::string> WatchedProcess::ReadLine(double seconds) {
   const double end = WallSeconds() + seconds;
   for (;;) {
     if (const auto newline = unread_.find('\n'); newline != std::string::npos) {

@@ -38,14 +38,14 @@ struct ProcessFiles {
 
 // In its own process group, so that ^C in the terminal does not reach it; killed, with its group,
 // when this object or this process ends.
-class ChildProcess {
+class WatchedProcess {
  public:
   // From now on SIGPIPE is ignored: a pipe to a program that has ended is no reason to end. Throws
   // BadInput: the program cannot be started.
-  ChildProcess(const std::vector<std::string>& args, const ProcessFiles& files);
-  ~ChildProcess();
-  ChildProcess(const ChildProcess&) = delete;
-  ChildProcess& operator=(const ChildProcess&) = delete;
+  WatchedProcess(const std::vector<std::string>& args, const ProcessFiles& files);
+  ~WatchedProcess();
+  WatchedProcess(const WatchedProcess&) = delete;
+  WatchedProcess& operator=(const WatchedProcess&) = delete;
 
   // Absent when `seconds` have passed, or an interrupt was asked for (runner.h).
   std::optional<ProcessEnd> WaitForEnd(double seconds);
