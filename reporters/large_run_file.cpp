@@ -235,8 +235,9 @@ void MakeRoom(const Reading& reading, std::size_t begin, std::size_t size,
       1, (reading.at.Position() - begin) / std::max<std::size_t>(1, records.size()));
   const std::size_t expected =
       records.size() + (size - std::min(size, reading.at.Position())) / each;
+  // The first records may be no example: no more than 64 times as many as there are.
   records.reserve(
-      std::clamp(expected + expected / 16, 2 * records.size() + 1, 8 * records.size() + 8));
+      std::clamp(expected + expected / 16, 2 * records.size() + 1, 64 * records.size() + 64));
 }
 
 void ReadRecords(Reading& reading, std::size_t size, std::vector<Record>& records) {
