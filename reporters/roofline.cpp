@@ -286,7 +286,7 @@ Placement Place(const Record& record, const Machine* machine, const PlaceView& v
   const auto timing = Summarize(record.repetitions);
   if (!timing) return placement;  // the record's reason says so
   if (machine == nullptr) {
-    placement.remarks.push_back("no ceilings of this device in the file");
+    placement.remarks.emplace_back("no ceilings of this device in the file");
     return placement;
   }
   const CeilingSet* ceilings = ForThreads(*machine, record.threads);
