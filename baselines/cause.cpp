@@ -53,6 +53,7 @@ void ForBothKnown(const Record& base, const Record& fresh, const Get& get) {
 void AddFlops(const Record& base, const Record& fresh, std::vector<Change>& changes) {
   ForBothKnown(base, fresh, [&](Provenance from, const Work& a, const Work& b) {
     if (a.flops.empty() || b.flops.empty()) return false;
+    if (a.flops == b.flops) return true;
     std::set<std::string> pipes;
     for (const auto* work : {&a, &b})
       for (const auto& [pipe, flops] : work->flops) pipes.insert(pipe);

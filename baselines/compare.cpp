@@ -28,6 +28,7 @@ constexpr std::size_t kPairsPerPart = 5000;
 
 std::vector<double> CleanSeconds(const Record& record) {
   std::vector<double> seconds;
+  seconds.reserve(record.repetitions.size());
   for (const auto& repetition : record.repetitions)
     if (!repetition.disturbed) seconds.push_back(repetition.seconds);
   return seconds;
@@ -44,9 +45,13 @@ struct Side {
 Side Look(const Record& record, const Machine* machine) {
   Side side;
   side.clean = CleanSeconds(record);
-  if (!side.clean.empty()) side.median = Median(side.clean);
-  if (machine == nullptr || record.work.empty()) return side;
-  const auto placed = Place(record, machine).time;
+  const auto timing = Summarize(record.repetitions);
+  if (timing)
+    side.median = timing->median;
+  else if (!side.clean.empty())
+    side.median = Median(side.clean);
+  if (machine == nullptr || !timing || record.work.empty()) return side;
+  const auto placed = PlaceTime(record, timing->median, *machine);
   if (placed && placed->gap) {
     side.fraction = 1 / *placed->gap;
     side.roof_seconds = placed->seconds / *placed->gap;

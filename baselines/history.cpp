@@ -37,13 +37,17 @@ std::int64_t OneNumber(const Database& database, const char* sql) {
   return statement.Next() ? statement.Integer(0) : 0;
 }
 
+void SetSchema(const Database& database) {
+  database.Execute(fmt::format("PRAGMA user_version = {}", kHistorySchema));
+}
+
 void MakeTables(const Database& database) {
   Transaction making(database, Access::kWrite);
   // Another program may have been here first.
   if (OneNumber(database, "SELECT count(*) FROM sqlite_master") > 0) return;
   for (const char* sql : kTables) database.Execute(sql);
   database.Execute(fmt::format("PRAGMA application_id = {}", kApplicationId));
-  database.Execute(fmt::format("PRAGMA user_version = {}", kHistorySchema));
+  SetSchema(database);
   making.Commit();
 }
 
@@ -223,12 +227,14 @@ Added History::Add(const NamedRun& run) {
   Added added;
   added.points = static_cast<int>(made.records.size());
   Transaction adding(database_, Access::kWrite);
+  CheckSchema(database_);  // a newer program may have been here since it was opened
   auto known = database_.Prepare("SELECT id FROM runs WHERE hash = ?");
   if (known.With(Signed(made.hash)).Next()) {
     added.run = known.Integer(0);
     added.already = true;
     return added;
   }
+  SetSchema(database_);
   Writer writer(database_);
   const auto conventions = writer.AddText(made.conventions);
   added.run = AddRun(database_, run, made, writer.AddText(made.machines));

@@ -14,8 +14,9 @@
 
 namespace dlroof {
 
-// Schema history: 1 = first.
-inline constexpr int kHistorySchema = 1;
+// Schema history: 1 = first. 2 = repetitions with their GPU's samples and their block
+// (packed_record.h); the tables are those of 1, and a file of 1 becomes one of 2 by the next Add.
+inline constexpr int kHistorySchema = 2;
 
 // What may be drawn as one line over time: the same benchmark on the same machine, measured the
 // same way.

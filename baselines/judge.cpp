@@ -164,6 +164,7 @@ Judged Judge(const std::vector<Candidate>& candidates, const JudgeSettings& sett
     p_values.push_back(p_value);
   }
   const auto adjusted = AdjustedPValues(p_values);
+  judged.each.reserve(candidates.size());
   for (std::size_t i = 0; i < candidates.size(); ++i) {
     Judgement judgement;
     judgement.ratio = std::exp(candidates[i].shift.log_ratio);

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <bit>
 #include <cstring>
 
 #include "counters/error.h"
@@ -11,11 +12,12 @@
 namespace dlroof {
 namespace {
 
-constexpr unsigned kDisturbed = 1;
+constexpr unsigned kDisturbed = 1, kBlock = 16, kGpu = 32, kAllFlags = 63;
 constexpr std::array<std::pair<unsigned, std::optional<double> Repetition::*>, 3> kOptional = {
     {{2, &Repetition::cpu_seconds},
      {4, &Repetition::main_cpu_seconds},
      {8, &Repetition::run_delay_seconds}}};
+constexpr double kMostBlock = 1e6;  // as run files have it
 
 void PutDouble(double value, std::string& bytes) {
   std::uint64_t bits = 0;
@@ -35,38 +37,86 @@ double TakeDouble(std::string_view& bytes) {
   return value;
 }
 
-unsigned FlagsOf(const Repetition& repetition) {
-  unsigned flags = repetition.disturbed ? kDisturbed : 0;
+// What a repetition is made of: its first byte, and that of its GPU's quantities.
+struct Layout {
+  unsigned flags = 0, gpu = 0;
+
+  std::size_t HeadBytes() const { return (flags & kGpu) != 0 ? 3 : 1; }
+  std::size_t Bytes() const {
+    const int doubles = 2 + std::popcount(flags & ~(kDisturbed | kGpu)) + std::popcount(gpu);
+    return HeadBytes() + 8 * static_cast<std::size_t>(doubles);
+  }
+};
+
+Layout LayoutOf(const Repetition& repetition) {
+  Layout layout;
+  if (repetition.disturbed) layout.flags |= kDisturbed;
   for (const auto& [flag, member] : kOptional)
-    if (repetition.*member) flags |= flag;
-  return flags;
+    if (repetition.*member) layout.flags |= flag;
+  if (repetition.block) layout.flags |= kBlock;
+  if (!repetition.gpu) return layout;
+  layout.flags |= kGpu;
+  unsigned bit = 1;
+  for (const auto& [key, member] : GpuSampleFields()) {
+    if ((*repetition.gpu).*member) layout.gpu |= bit;
+    bit <<= 1;
+  }
+  return layout;
 }
 
-std::size_t BytesAfter(unsigned flags) {
-  std::size_t doubles = 2;
-  for (const auto& [flag, member] : kOptional) doubles += (flags & flag) != 0 ? 1 : 0;
-  return 8 * doubles;
+// Of the repetition at the front; absent where none can stand there.
+std::optional<Layout> LayoutAt(std::string_view bytes) {
+  const auto byte = [&](std::size_t at) {
+    return at < bytes.size() ? static_cast<unsigned>(static_cast<unsigned char>(bytes[at])) : 0;
+  };
+  Layout layout{byte(0), 0};
+  if ((layout.flags & kGpu) != 0) layout.gpu = byte(1) | byte(2) << 8;
+  const bool known = layout.flags <= kAllFlags && layout.gpu >> GpuSampleFields().size() == 0;
+  return known && layout.Bytes() <= bytes.size() ? std::optional(layout) : std::nullopt;
 }
 
 void Put(const Repetition& repetition, std::string& bytes) {
-  bytes += static_cast<char>(FlagsOf(repetition));
+  const Layout layout = LayoutOf(repetition);
+  bytes += static_cast<char>(layout.flags);
+  if (repetition.gpu)
+    for (const unsigned byte : {layout.gpu & 255, layout.gpu >> 8})
+      bytes += static_cast<char>(static_cast<unsigned char>(byte));
   PutDouble(repetition.seconds, bytes);
   PutDouble(repetition.iterations, bytes);
   for (const auto& [flag, member] : kOptional)
     if (repetition.*member) PutDouble(*(repetition.*member), bytes);
+  if (repetition.block) PutDouble(*repetition.block, bytes);
+  if (!repetition.gpu) return;
+  for (const auto& [key, member] : GpuSampleFields())
+    if (const auto& value = (*repetition.gpu).*member) PutDouble(*value, bytes);
+}
+
+GpuSample TakeGpuSample(unsigned known, std::string_view& bytes) {
+  GpuSample sample;
+  for (const auto& [key, member] : GpuSampleFields()) {
+    if ((known & 1) != 0) sample.*member = TakeDouble(bytes);
+    known >>= 1;
+  }
+  return sample;
 }
 
 Repetition Take(std::string_view& bytes, const std::string& where) {
-  const auto flags = static_cast<unsigned char>(bytes.front());
-  bytes.remove_prefix(1);
-  if (flags > 15 || bytes.size() < BytesAfter(flags))
-    throw BadInput(where + ": damaged: repetitions that end too early");
+  const auto layout = LayoutAt(bytes);
+  if (!layout) throw BadInput(where + ": damaged: repetitions that end too early");
+  bytes.remove_prefix(layout->HeadBytes());
   Repetition repetition;
-  repetition.disturbed = (flags & kDisturbed) != 0;
+  repetition.disturbed = (layout->flags & kDisturbed) != 0;
   repetition.seconds = TakeDouble(bytes);
   repetition.iterations = TakeDouble(bytes);
   for (const auto& [flag, member] : kOptional)
-    if ((flags & flag) != 0) repetition.*member = TakeDouble(bytes);
+    if ((layout->flags & flag) != 0) repetition.*member = TakeDouble(bytes);
+  if ((layout->flags & kBlock) != 0) {
+    const double block = TakeDouble(bytes);
+    if (!(block >= 0 && block <= kMostBlock))
+      throw BadInput(where + ": damaged: a repetition of no block");
+    repetition.block = static_cast<int>(block);
+  }
+  if ((layout->flags & kGpu) != 0) repetition.gpu = TakeGpuSample(layout->gpu, bytes);
   return repetition;
 }
 
@@ -94,8 +144,10 @@ Record Unpack(std::string_view facts, std::string_view repetitions, const std::s
 
 int CountRepetitions(std::string_view repetitions) {
   int count = 0;
-  for (std::size_t at = 0; at < repetitions.size(); ++count)
-    at += 1 + BytesAfter(static_cast<unsigned char>(repetitions[at]));
+  for (auto layout = LayoutAt(repetitions); layout; layout = LayoutAt(repetitions)) {
+    repetitions.remove_prefix(layout->Bytes());
+    ++count;
+  }
   return count;
 }
 

@@ -13,10 +13,12 @@
 namespace dlroof {
 
 struct PackedRecord {
-  std::string facts;        // JSON (FactsToJson of record_json.h)
-  std::string repetitions;  // of each: a byte that says what follows (1 disturbed, 2 CPU time, 4
-                            // CPU time of the main thread, 8 run delay), then seconds, iterations
-                            // and these, little-endian IEEE doubles
+  std::string facts;  // JSON (FactsToJson of record_json.h)
+  // Of each: a byte that says what follows (1 disturbed, 2 CPU time, 4 CPU time of the main thread,
+  // 8 run delay, 16 block, 32 GPU); of a GPU two bytes, little-endian, with a bit for each known
+  // quantity in the order of GpuSampleFields (gpu_sample.h); then seconds, iterations and these,
+  // little-endian IEEE doubles. 16 and 32 since schema 2 of the history.
+  std::string repetitions;
   std::optional<double> median;                   // [s] as Summarize (record.h); absent: not ok
   std::optional<std::pair<double, double>> ci95;  // [s]
   int clean = 0;                                  // [1]

@@ -2,8 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <future>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 
 #include "counters/error.h"
 
@@ -22,12 +24,26 @@ Index IndexByName(const NamedRun& run) {
   return index;
 }
 
+// Of BASE and NEW; large ones at the same time.
+std::pair<Index, Index> BothIndices(const NamedRun& base, const NamedRun& fresh) {
+  constexpr std::size_t kLarge = 5000;  // smaller ones are read before a thread has started
+  const auto policy =
+      fresh.file.records.size() < kLarge ? std::launch::deferred : std::launch::async;
+  auto freshes = std::async(policy, [&] { return IndexByName(fresh); });
+  auto bases = IndexByName(base);
+  return {std::move(bases), freshes.get()};
+}
+
 }  // namespace
 
 std::vector<PairedRecord> PairRecords(const NamedRun& base, const NamedRun& fresh,
                                       const NameMap& names) {
-  const Index bases = IndexByName(base), freshes = IndexByName(fresh);
-  Index base_of = bases;  // NEW's name -> BASE's record
+  auto [bases, freshes] = BothIndices(base, fresh);
+  Index base_of;  // NEW's name -> BASE's record
+  if (names.empty())
+    base_of = std::move(bases);
+  else
+    base_of = bases;
   for (const auto& [base_name, fresh_name] : names) base_of.erase(base_name);
   for (const auto& [base_name, fresh_name] : names) {
     const auto from = bases.find(base_name);
@@ -44,7 +60,6 @@ std::vector<PairedRecord> PairRecords(const NamedRun& base, const NamedRun& fres
   for (const auto& record : fresh.file.records) {
     const auto found = base_of.find(record.name);
     pairs.push_back({found == base_of.end() ? nullptr : found->second, &record});
-    if (found != base_of.end()) base_of.erase(found);
   }
   // What is left has no partner; a base record that gave its name away to a mapped one, neither.
   std::vector<bool> paired(base.file.records.size(), false);

@@ -68,9 +68,21 @@ std::optional<std::vector<double>> Logarithms(const std::vector<double>& values)
   return logs;
 }
 
-double NthSmallest(std::vector<double>& values, std::size_t n) {
-  std::nth_element(values.begin(), values.begin() + static_cast<std::ptrdiff_t>(n), values.end());
-  return values[n];
+// The values at four ranks in rising order, as after sorting: each search narrows the next.
+struct Ranked {
+  double low = 0, lower_median = 0, upper_median = 0, high = 0;
+};
+
+Ranked RankedValues(std::vector<double>& values, std::size_t low, std::size_t high) {
+  const auto at = [&](std::size_t rank) {
+    return values.begin() + static_cast<std::ptrdiff_t>(rank);
+  };
+  const std::size_t lower = (values.size() - 1) / 2, upper = values.size() / 2;
+  std::nth_element(at(0), at(lower), values.end());
+  if (low < lower) std::nth_element(at(0), at(low), at(lower));
+  if (high > lower) std::nth_element(at(lower + 1), at(high), values.end());
+  if (upper > lower && upper < high) std::nth_element(at(lower + 1), at(upper), at(high));
+  return {*at(low), *at(lower), *at(upper), *at(high)};
 }
 
 }  // namespace
@@ -93,21 +105,20 @@ std::optional<Shift> MeasureShift(const std::vector<double>& base,
   const auto n = static_cast<int>(base_logs->size()), m = static_cast<int>(fresh_logs->size());
   const auto rank = IntervalRank95(n, m);
   if (!rank) return std::nullopt;
-  std::vector<double> differences;
-  differences.reserve(base_logs->size() * fresh_logs->size());
+  std::vector<double> differences(base_logs->size() * fresh_logs->size());
+  auto next = differences.begin();
   int larger = 0, smaller = 0;
   for (const double x : *base_logs)
     for (const double y : *fresh_logs) {
-      differences.push_back(y - x);
+      *next++ = y - x;
       larger += y > x ? 1 : 0;
       smaller += y < x ? 1 : 0;
     }
   const std::size_t pairs = differences.size();
+  const auto ranked = RankedValues(differences, rank->cut - 1, pairs - rank->cut);
   Shift shift;
-  shift.ci95 = {NthSmallest(differences, rank->cut - 1),
-                NthSmallest(differences, pairs - rank->cut)};
-  shift.log_ratio =
-      (NthSmallest(differences, (pairs - 1) / 2) + NthSmallest(differences, pairs / 2)) / 2;
+  shift.ci95 = {ranked.low, ranked.high};
+  shift.log_ratio = (ranked.lower_median + ranked.upper_median) / 2;
   shift.standard_error = (shift.ci95.second - shift.ci95.first) / (2 * rank->quantile);
   shift.degrees = n + m - 2;
   shift.cliffs_delta = static_cast<double>(larger - smaller) / static_cast<double>(pairs);

@@ -26,13 +26,14 @@ std::size_t Rank(const Comparison& row) {
 
 // Worst first, else as they came; without those that moved with all.
 std::vector<const Comparison*> Ordered(const CompareResult& result) {
-  std::vector<const Comparison*> rows;
+  std::array<std::vector<const Comparison*>, kWorstFirst.size()> by_rank;
   for (const auto& row : result.rows) {
     const bool one_line = result.common && row.judgement && row.judgement->with_all;
-    if (!one_line || !row.alerts.empty()) rows.push_back(&row);
+    if (!one_line || !row.alerts.empty()) by_rank.at(Rank(row)).push_back(&row);
   }
-  std::stable_sort(rows.begin(), rows.end(),
-                   [](const auto* a, const auto* b) { return Rank(*a) < Rank(*b); });
+  std::vector<const Comparison*> rows;
+  rows.reserve(result.rows.size());
+  for (const auto& some : by_rank) rows.insert(rows.end(), some.begin(), some.end());
   return rows;
 }
 

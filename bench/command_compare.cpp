@@ -85,7 +85,7 @@ struct Inputs {
 };
 
 NamedRun ReadNamed(const std::string& path, std::ostream& warnings) {
-  return {path, ReadRunFile(path, warnings)};
+  return {path, ReadRunFile(path, warnings, Keep::kForComparison)};
 }
 
 Inputs ReadInputs(const CompareFlags& flags, const NameMap& names) {

@@ -73,13 +73,14 @@ void WriteText(const std::string& text, const std::string& path) {
 
 // .json is the run file without Google Benchmark's own entries: all that a report needs, small
 // enough to store.
-void WriteOne(const nlohmann::json& run, const FigureChoice& choice, const std::string& path) {
+void WriteOne(const RunFile& file, const PlaceView& view, const nlohmann::json& run,
+              const FigureChoice& choice, const std::string& path) {
   if (Extension(path) == "html") {
     std::ostringstream page;
     WritePage(run, page, choice.before);
     WriteText(page.str(), path);
   } else if (Extension(path) == "json") {
-    WriteText(run.dump() + '\n', path);
+    WriteText(ToStoredJson(file, view).dump() + '\n', path);
   } else {
     WriteFigure(run, path, choice);
   }
@@ -106,12 +107,13 @@ void ShowPicture(const nlohmann::json& run, int columns, bool alone) {
 void Report(const ReportFlags& flags) {
   for (const auto& path : flags.outputs) CheckExtension(path);
   const auto view = ViewOf(flags);
-  const auto run = ToJson(ReadRunFile(flags.file, std::cerr), view);
+  const auto file = ReadRunFile(flags.file, std::cerr);
+  const auto run = ToJson(file, view);
   nlohmann::json before;
   if (!flags.before.empty()) before = ToJson(ReadRunFile(flags.before, std::cerr), view);
   const auto choice = ChoiceOf(flags, flags.before.empty() ? nullptr : &before);
   for (const auto& path : flags.outputs) {
-    WriteOne(run, choice, path);
+    WriteOne(file, view, run, choice, path);
     std::cerr << "wrote " << path << '\n';
   }
   if (!flags.outputs.empty()) return;

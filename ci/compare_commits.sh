@@ -32,6 +32,9 @@ install_requirements
 mkdir -p "$folder"
 folder=$(realpath "$folder")
 
+# To the compiler cache both trees are one: what did not change is compiled once.
+export CCACHE_BASEDIR="${CCACHE_BASEDIR:-$folder}" CCACHE_NOHASHDIR=1
+
 # build_commit COMMIT SIDE: a tree of its own, beside which later runs build only what changed.
 build_commit() {
   local tree="$folder/$2"

@@ -85,6 +85,7 @@ void JsonCursor::Refill() {
   in_.read(text_.get() + left, static_cast<std::streamsize>(size_ - left));
   at_ = text_.get();
   end_ = at_ + left + in_.gcount();
+  taken_ += static_cast<std::size_t>(in_.gcount());
 }
 
 std::pair<std::string_view, bool> JsonCursor::RawString() {
@@ -142,25 +143,38 @@ void JsonCursor::SkipString() {
   if (escapes) Unescape(raw);
 }
 
-// Beyond what a double holds it is an error, which only an exponent or its length can make.
-void JsonCursor::SkipNumber() {
+void JsonCursor::Digits() {
+  const char* first = at_;
+  while (at_ != end_ && IsDigit(*at_)) ++at_;
+  if (at_ == first) throw Unusual{};
+}
+
+bool JsonCursor::ScanNumber() {
+  const auto next = [&](char wanted) { return at_ != end_ && *at_ == wanted; };
   const char* begin = at_;
-  const auto digits = [&] {
-    const char* first = at_;
-    while (at_ != end_ && IsDigit(*at_)) ++at_;
-    if (at_ == first) throw Unusual{};
-  };
-  if (at_ != end_ && *at_ == '-') ++at_;
-  if (at_ != end_ && *at_ == '0')
+  if (next('-')) ++at_;
+  if (next('0'))
     ++at_;
   else
-    digits();
-  if (at_ != end_ && *at_ == '.') {
+    Digits();
+  if (next('.')) {
     ++at_;
-    digits();
+    Digits();
   }
-  const bool exponent = at_ != end_ && (*at_ == 'e' || *at_ == 'E');
-  if (!exponent && at_ - begin < 300) return;
+  const bool within = at_ - begin < 200;
+  if (!next('e') && !next('E')) return within;
+  ++at_;
+  if (next('-') || next('+')) ++at_;
+  const char* exponent = at_;
+  Digits();
+  return within && at_ - exponent <= 2;
+}
+
+// Beyond what a double holds it is an error, which only an exponent or its length can make.
+void JsonCursor::SkipNumber() {
+  Peek();
+  const char* begin = at_;
+  if (ScanNumber()) return;
   at_ = begin;
   Number();
 }
@@ -168,16 +182,10 @@ void JsonCursor::SkipNumber() {
 double JsonCursor::Number() {
   Peek();
   const char* begin = at_;
+  ScanNumber();
   double value = 0;
-  const auto done = std::from_chars(at_, end_, value);
-  if (done.ec != std::errc() || !std::isfinite(value)) throw Unusual{};
-  at_ = done.ptr;
-  // What it accepts and JSON does not: ".5", "-.5", "01", "1." and "1.e5", "inf".
-  const char* digits = *begin == '-' ? begin + 1 : begin;
-  if (!IsDigit(*digits) || (*digits == '0' && at_ - digits > 1 && IsDigit(digits[1])))
-    throw Unusual{};
-  const auto* point = static_cast<const char*>(std::memchr(digits, '.', at_ - digits));
-  if (point != nullptr && (point + 1 == at_ || !IsDigit(point[1]))) throw Unusual{};
+  const auto done = std::from_chars(begin, at_, value);
+  if (done.ec != std::errc() || done.ptr != at_ || !std::isfinite(value)) throw Unusual{};
   return value;
 }
 

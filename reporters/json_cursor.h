@@ -40,6 +40,8 @@ class JsonCursor {
   bool Flag();
   // Steps over a value of any kind; its text holds until Refill().
   std::string_view Skip();
+  void SkipNumber();  // that must be a number, as Number() takes it
+  std::size_t Position() const { return taken_ - static_cast<std::size_t>(end_ - at_); }  // [byte]
   // Throws Unusual unless only white space is left of the whole stream.
   void End();
 
@@ -59,7 +61,9 @@ class JsonCursor {
   void SkipString();
   void SkipObject();
   void Literal(std::string_view word);
-  void SkipNumber();
+  void Digits();
+  // Steps over a number as JSON writes it; whether it surely lies within a double's range.
+  bool ScanNumber();
   void Unescape(std::string_view raw);
 
   static constexpr int kDeepest = 200;  // brackets within brackets
@@ -69,6 +73,7 @@ class JsonCursor {
   std::size_t size_;
   const char* at_;
   const char* end_;
+  std::size_t taken_ = 0;  // [byte] of the stream, into the window
   std::string unescaped_;  // the last text or key that had escapes
   int depth_ = 0;
 };

@@ -3,7 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstring>
+#include <iterator>
 #include <set>
+#include <utility>
 
 #include "reporters/json_access.h"
 #include "reporters/json_cursor.h"
@@ -41,30 +44,68 @@ int Block(JsonCursor& at) {
   return static_cast<int>(block);
 }
 
-Repetition ReadRepetition(JsonCursor& at) {
-  Repetition repetition;
+// Element by element: the whole may be larger than the window.
+template <class Element>
+void ReadLongArray(JsonCursor& at, const Element& element) {
+  at.Array([&] {
+    at.Refill();
+    element();
+  });
+}
+
+// One file being read.
+struct Reading {
+  JsonCursor& at;
+  Keep keep;
+  std::vector<Repetition> repetitions;  // of the record at hand: its own list gets the exact size
+};
+
+// As `key == literal`, which costs a call of memcmp for each of a file's 10^7 keys.
+template <std::size_t size>
+bool Is(std::string_view key, const char (&literal)[size]) {
+  return key.size() == size - 1 && std::memcmp(key.data(), literal, size - 1) == 0;
+}
+
+void ReadKeptOnlyWithAll(Reading& reading, std::optional<double>& value) {
+  if (reading.keep == Keep::kAll)
+    value = reading.at.Number();
+  else
+    reading.at.SkipNumber();
+}
+
+void ReadRepetition(Reading& reading, Repetition& repetition) {
+  auto& at = reading.at;
+  std::optional<double> iterations;
   at.Object([&](std::string_view key) {
-    if (key == "seconds")
+    if (Is(key, "seconds"))
       repetition.seconds = at.Number();
-    else if (key == "iterations")
-      repetition.iterations = at.Number();
-    else if (key == "disturbed")
+    else if (Is(key, "disturbed"))
       repetition.disturbed = at.Flag();
-    else if (key == "cpu_seconds")
-      repetition.cpu_seconds = at.Number();
-    else if (key == "main_cpu_seconds")
-      repetition.main_cpu_seconds = at.Number();
-    else if (key == "run_delay_seconds")
-      repetition.run_delay_seconds = at.Number();
-    else if (key == "gpu")
+    else if (Is(key, "iterations"))
+      ReadKeptOnlyWithAll(reading, iterations);
+    else if (Is(key, "cpu_seconds"))
+      ReadKeptOnlyWithAll(reading, repetition.cpu_seconds);
+    else if (Is(key, "main_cpu_seconds"))
+      ReadKeptOnlyWithAll(reading, repetition.main_cpu_seconds);
+    else if (Is(key, "run_delay_seconds"))
+      ReadKeptOnlyWithAll(reading, repetition.run_delay_seconds);
+    else if (Is(key, "gpu"))
       repetition.gpu = ReadGpuSample(at);
-    else if (key == "block")
+    else if (Is(key, "block"))
       repetition.block = Block(at);
     else
       at.Skip();
   });
+  repetition.iterations = iterations.value_or(0);
   if (repetition.seconds <= 0) throw Unusual{};
-  return repetition;
+}
+
+void ReadRepetitions(Reading& reading, Record& record) {
+  auto& all = reading.repetitions;
+  all.clear();
+  reading.at.Array([&] { ReadRepetition(reading, all.emplace_back()); });
+  record.repetitions.assign(std::make_move_iterator(all.begin()),
+                            std::make_move_iterator(all.end()));
 }
 
 Work ReadWork(JsonCursor& at) {
@@ -107,37 +148,56 @@ void ReadWorks(JsonCursor& at, Record& record) {
   });
 }
 
-constexpr std::pair<std::string_view, std::string Record::*> kTexts[] = {
-    {"name", &Record::name},         {"reason", &Record::reason}, {"algorithm", &Record::algorithm},
-    {"verified", &Record::verified}, {"repro", &Record::repro},   {"cache", &Record::cache}};
+struct TextMember {
+  std::string_view key;
+  std::string Record::*member;
+  bool for_comparison = true;
+};
+constexpr TextMember kTexts[] = {{"name", &Record::name},
+                                 {"reason", &Record::reason},
+                                 {"algorithm", &Record::algorithm},
+                                 {"cache", &Record::cache},
+                                 {"verified", &Record::verified, false},
+                                 {"repro", &Record::repro, false}};
 
-bool ReadText(JsonCursor& at, std::string_view key, Record& record) {
-  for (const auto& [text, member] : kTexts)
+bool ReadText(Reading& reading, std::string_view key, Record& record) {
+  for (const auto& [text, member, for_comparison] : kTexts)
     if (text == key) {
-      (record.*member).assign(at.Text());
+      const auto value = reading.at.Text();
+      if (for_comparison || reading.keep == Keep::kAll) (record.*member).assign(value);
       return true;
     }
   return false;
 }
 
-void ReadMember(JsonCursor& at, std::string_view key, Record& record) {
-  if (ReadText(at, key, record)) return;
+int ThreadsFrom(double threads) {
+  if (threads > 1e6) throw Unusual{};
+  return static_cast<int>(threads);
+}
+
+unsigned SeedFrom(double seed) {
+  if (seed > 4294967295.0) throw Unusual{};
+  return static_cast<unsigned>(seed);
+}
+
+void ReadMember(Reading& reading, std::string_view key, Record& record) {
+  auto& at = reading.at;
+  if (ReadText(reading, key, record)) return;
   if (key == "status") {
     const auto status = StatusFromKey(at.Text());
     if (!status) throw Unusual{};
     record.status = *status;
   } else if (key == "repetitions") {
-    at.Array([&] { record.repetitions.push_back(ReadRepetition(at)); });
+    ReadRepetitions(reading, record);
   } else if (key == "work") {
     ReadWorks(at, record);
+  } else if (key == "counting") {
+    record.counting.clear();
+    at.Array([&] { record.counting.emplace_back(at.Text()); });
   } else if (key == "threads") {
-    const double threads = Count(at);
-    if (threads > 1e6) throw Unusual{};
-    record.threads = static_cast<int>(threads);
+    record.threads = ThreadsFrom(Count(at));
   } else if (key == "seed") {
-    const double seed = Count(at);
-    if (seed > 4294967295.0) throw Unusual{};
-    record.seed = static_cast<unsigned>(seed);
+    record.seed = SeedFrom(Count(at));
   } else if (key == "evicted_bytes") {
     record.evicted_bytes = at.Number();
   } else if (key == "heuristic_over_best") {
@@ -148,25 +208,44 @@ void ReadMember(JsonCursor& at, std::string_view key, Record& record) {
 }
 
 // The facts, as RecordFromJson (record_json.h) takes them.
-Record ReadRecord(JsonCursor& at) {
-  Record record;
-  bool named = false;
+void ReadRecord(Reading& reading, Record& record) {
+  bool named = false, repeated = false, worked = false;
   std::optional<std::string> device;
-  std::set<std::string, std::less<>> lists;
-  at.Object([&](std::string_view key) {
+  reading.at.Object([&](std::string_view key) {
     named = named || key == "name";
     // Of a key that stands twice the last one counts; lists would become one.
-    if ((key == "repetitions" || key == "work") && !lists.emplace(key).second) throw Unusual{};
+    if ((key == "repetitions" && std::exchange(repeated, true)) ||
+        (key == "work" && std::exchange(worked, true)))
+      throw Unusual{};
     if (key == "device")
-      device.emplace(at.Text());
+      device.emplace(reading.at.Text());
     else
-      ReadMember(at, key, record);
+      ReadMember(reading, key, record);
   });
   if (!named) throw Unusual{};
-  record.repetitions.shrink_to_fit();
   SplitName(record);
   if (device && *device != record.device) PutOnDevice(record, *device);
-  return record;
+}
+
+// Growing moves what is there; so many records as this one's size and place in the file promise.
+void MakeRoom(const Reading& reading, std::size_t begin, std::size_t size,
+              std::vector<Record>& records) {
+  if (records.size() < records.capacity()) return;
+  const std::size_t each = std::max<std::size_t>(
+      1, (reading.at.Position() - begin) / std::max<std::size_t>(1, records.size()));
+  const std::size_t expected =
+      records.size() + (size - std::min(size, reading.at.Position())) / each;
+  // The first records may be no example: no more than 64 times as many as there are.
+  records.reserve(
+      std::clamp(expected + expected / 16, 2 * records.size() + 1, 64 * records.size() + 64));
+}
+
+void ReadRecords(Reading& reading, std::size_t size, std::vector<Record>& records) {
+  const std::size_t begin = reading.at.Position();
+  ReadLongArray(reading.at, [&] {
+    MakeRoom(reading, begin, size, records);
+    ReadRecord(reading, records.emplace_back());
+  });
 }
 
 json ParseObject(std::string_view text) {
@@ -181,16 +260,9 @@ bool OfThisSchema(const json& context) {
   return schema && *schema <= kSchema;
 }
 
-// Element by element: the whole may be larger than the window.
-template <class Element>
-void ReadLongArray(JsonCursor& at, const Element& element) {
-  at.Array([&] {
-    at.Refill();
-    element();
-  });
-}
-
-void ReadTopMember(JsonCursor& at, const std::string& key, const std::string& where, RunFile& run) {
+void ReadTopMember(Reading& reading, const std::string& key, const std::string& where,
+                   std::size_t size, RunFile& run) {
+  auto& at = reading.at;
   if (key == "context") {
     run.context = ParseObject(at.Skip());
     if (!OfThisSchema(run.context)) throw Unusual{};
@@ -201,7 +273,7 @@ void ReadTopMember(JsonCursor& at, const std::string& key, const std::string& wh
       run.machines.push_back(
           MachineFromJson(machines[i], fmt::format("{}: machines[{}]", where, i)));
   } else if (key == "records") {
-    ReadLongArray(at, [&] { run.records.push_back(ReadRecord(at)); });
+    ReadRecords(reading, size, run.records);
   } else if (at.Peek() == '[') {
     ReadLongArray(at, [&] { at.Skip(); });
   } else {
@@ -211,7 +283,7 @@ void ReadTopMember(JsonCursor& at, const std::string& key, const std::string& wh
 
 }  // namespace
 
-std::optional<RunFile> ReadLargeRunFile(std::istream& in, const std::string& where) {
+std::optional<RunFile> ReadLargeRunFile(std::istream& in, const std::string& where, Keep keep) {
   RunFile run;
   std::set<std::string> seen;
   try {
@@ -219,11 +291,12 @@ std::optional<RunFile> ReadLargeRunFile(std::istream& in, const std::string& whe
     const auto size = static_cast<std::size_t>(std::max<std::streamoff>(0, in.tellg()));
     in.seekg(0);
     JsonCursor at(in, std::min(size + 1, kWindow));
+    Reading reading{at, keep, {}};
     at.Object([&](std::string_view view) {
       const std::string key(view);
       if (!seen.insert(key).second) throw Unusual{};
       at.Refill();
-      ReadTopMember(at, key, where, run);
+      ReadTopMember(reading, key, where, size, run);
     });
     at.End();
   } catch (const Unusual&) {

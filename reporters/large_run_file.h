@@ -13,6 +13,7 @@ namespace dlroof {
 // beside the result; absent for a file that is plain Google Benchmark's, cut off, wrong or unusual
 // in any way, about which ReadRunFile has to say something. Throws BadInput only for what its
 // machines and context are refused for.
-std::optional<RunFile> ReadLargeRunFile(std::istream& in, const std::string& where);
+std::optional<RunFile> ReadLargeRunFile(std::istream& in, const std::string& where,
+                                        Keep keep = Keep::kAll);
 
 }  // namespace dlroof

@@ -45,9 +45,11 @@ std::optional<Status> StatusFromKey(std::string_view key) {
 
 std::optional<Timing> Summarize(const std::vector<Repetition>& repetitions) {
   std::vector<double> clean;
+  clean.reserve(repetitions.size());
   for (const auto& repetition : repetitions)
     if (!repetition.disturbed) clean.push_back(repetition.seconds);
   if (clean.empty() || clean.size() < std::min<size_t>(3, repetitions.size())) return std::nullopt;
+  std::sort(clean.begin(), clean.end());  // once for both
   return Timing{Median(clean), MedianInterval95(clean), static_cast<int>(clean.size())};
 }
 
@@ -78,11 +80,11 @@ void SplitName(Record& record) {
   size_t begin = 0;
   for (size_t part = 0; begin <= record.name.size(); ++part) {
     const size_t end = std::min(record.name.find('/', begin), record.name.size());
-    const auto text = record.name.substr(begin, end - begin);
+    const auto text = std::string_view(record.name).substr(begin, end - begin);
     if (part < parts.size())
-      *parts.at(part) = text;
+      parts.at(part)->assign(text);
     else
-      record.options.push_back(text);
+      record.options.emplace_back(text);
     begin = end + 1;
   }
 }

@@ -25,7 +25,7 @@ struct Repetition {
   std::optional<double> run_delay_seconds;  // [s] time our threads waited for a CPU, per call
   double iterations = 0;                    // [1]
   bool disturbed = false;                   // kept in the file, left out of the median
-  std::optional<GpuSample> gpu;             // of a GPU's benchmark only
+  OptionalGpuSample gpu;                    // of a GPU's benchmark only
   // Of an interleaved comparison: windows of one block, in their order, were measured by turns with
   // those of the other file's block of this number.
   std::optional<int> block;

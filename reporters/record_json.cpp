@@ -4,6 +4,7 @@
 
 #include "counters/nvml.h"
 #include "reporters/roofline.h"
+#include "reporters/written_number.h"
 
 namespace dlroof {
 namespace {
@@ -47,10 +48,22 @@ json GpuSummary(const Record& record) {
   return object;
 }
 
+// Such as they are written. What is derived from them is derived from these digits: who reads the
+// file derives the same.
+Repetition Written(Repetition repetition) {
+  const double iterations = repetition.iterations;
+  repetition.seconds = RoundedToClock(repetition.seconds, iterations, kWrittenDigits);
+  for (auto* clock :
+       {&repetition.cpu_seconds, &repetition.main_cpu_seconds, &repetition.run_delay_seconds})
+    if (*clock) *clock = RoundedToClock(**clock, iterations);
+  return repetition;
+}
+
+// Not disturbed goes without saying.
 json ToJson(const Repetition& repetition) {
   json object = {{"seconds", repetition.seconds},
-                 {"iterations", repetition.iterations},
-                 {"disturbed", repetition.disturbed}};
+                 {"iterations", WholeOrReal(repetition.iterations)}};
+  if (repetition.disturbed) object["disturbed"] = true;
   PutIfKnown(object, "cpu_seconds", repetition.cpu_seconds);
   PutIfKnown(object, "main_cpu_seconds", repetition.main_cpu_seconds);
   PutIfKnown(object, "run_delay_seconds", repetition.run_delay_seconds);
@@ -198,7 +211,9 @@ json FactsToJson(const Record& record) {
   return object;
 }
 
-json ToJson(const Record& record, const Machine* machine, const PlaceView& view) {
+json ToJson(const Record& exact, const Machine* machine, const PlaceView& view) {
+  Record record = exact;
+  for (auto& repetition : record.repetitions) repetition = Written(repetition);
   json object = FactsToJson(record);
   for (const auto& repetition : record.repetitions)
     object["repetitions"].push_back(ToJson(repetition));
@@ -209,6 +224,8 @@ json ToJson(const Record& record, const Machine* machine, const PlaceView& view)
   }
   if (auto gpu = GpuSummary(record); timing && !gpu.is_null()) object["gpu"] = std::move(gpu);
   PutPlacement(Place(record, machine, view), timing ? &*timing : nullptr, object);
+  for (const char* derived : {"seconds", "classic", "time"})
+    if (const auto found = object.find(derived); found != object.end()) RoundAll(*found);
   return object;
 }
 

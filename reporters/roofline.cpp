@@ -61,11 +61,12 @@ const CeilingRow* RoofOf(const std::string& pipe, const std::string& isa,
                          const CeilingSet& ceilings) {
   const CeilingRow* best = nullptr;
   if (!isa.empty())
-    for (const CeilingRow& row : ceilings.flops)
-      if (IsRowOf(pipe, row.first) &&
-          (best == nullptr || row.second.per_second > best->second.per_second) &&
-          RowAllowed(row.first, isa))
-        best = &row;
+    for (auto row = ceilings.flops.upper_bound(pipe);
+         row != ceilings.flops.end() && row->first.starts_with(pipe); ++row)
+      if (IsRowOf(pipe, row->first) &&
+          (best == nullptr || row->second.per_second > best->second.per_second) &&
+          RowAllowed(row->first, isa))
+        best = &*row;
   if (best != nullptr) return best;
   const auto plain = ceilings.flops.find(pipe);
   return plain == ceilings.flops.end() ? nullptr : &*plain;
@@ -252,6 +253,19 @@ std::optional<TimePoint> PlaceInTime(const Known& known, const RoofTimes& times,
   return point;
 }
 
+RoofTimes RoofTimesOf(const Record& record, const Known& known, double seconds,
+                      const Machine& machine, const CeilingSet& ceilings, const PlaceView& view,
+                      std::vector<std::string>& remarks) {
+  RoofTimes times;
+  if (known.flops == nullptr)
+    remarks.emplace_back("FLOPs are not known");
+  else
+    (view.tensor_balance ? AddTensorTime : AddComputeTime)(known, AllowedIsa(record), ceilings,
+                                                           times, remarks);
+  AddMemoryTimes(record, known, machine, ceilings, seconds, times, remarks);
+  return times;
+}
+
 }  // namespace
 
 std::string_view Key(Bound bound) {
@@ -272,7 +286,7 @@ Placement Place(const Record& record, const Machine* machine, const PlaceView& v
   const auto timing = Summarize(record.repetitions);
   if (!timing) return placement;  // the record's reason says so
   if (machine == nullptr) {
-    placement.remarks.push_back("no ceilings of this device in the file");
+    placement.remarks.emplace_back("no ceilings of this device in the file");
     return placement;
   }
   const CeilingSet* ceilings = ForThreads(*machine, record.threads);
@@ -282,17 +296,22 @@ Placement Place(const Record& record, const Machine* machine, const PlaceView& v
     return placement;
   }
   const Known known = BestKnown(record, view);
-  RoofTimes times;
-  if (known.flops == nullptr)
-    placement.remarks.emplace_back("FLOPs are not known");
-  else
-    (view.tensor_balance ? AddTensorTime : AddComputeTime)(known, AllowedIsa(record), *ceilings,
-                                                           times, placement.remarks);
-  AddMemoryTimes(record, known, *machine, *ceilings, timing->median, times, placement.remarks);
+  const RoofTimes times =
+      RoofTimesOf(record, known, timing->median, *machine, *ceilings, view, placement.remarks);
   placement.classic = PlaceClassic(known, times, timing->median);
   placement.time = PlaceInTime(known, times, *ceilings, timing->median);
   AddFindings(record, *timing, *ceilings, placement);
   return placement;
+}
+
+std::optional<TimePoint> PlaceTime(const Record& record, double seconds, const Machine& machine,
+                                   const PlaceView& view) {
+  const CeilingSet* ceilings = ForThreads(machine, record.threads);
+  if (record.status != Status::kOk || ceilings == nullptr) return std::nullopt;
+  const Known known = BestKnown(record, view);
+  std::vector<std::string> remarks;  // that nobody asked for
+  return PlaceInTime(known, RoofTimesOf(record, known, seconds, machine, *ceilings, view, remarks),
+                     *ceilings, seconds);
 }
 
 }  // namespace dlroof

@@ -57,4 +57,9 @@ struct Placement {
 // is missing.
 Placement Place(const Record& record, const Machine* machine, const PlaceView& view = {});
 
+// Its time point alone, for who needs one of many records and no text; `seconds` [s] is the median
+// of the record's Timing, which Place would take.
+std::optional<TimePoint> PlaceTime(const Record& record, double seconds, const Machine& machine,
+                                   const PlaceView& view = {});
+
 }  // namespace dlroof

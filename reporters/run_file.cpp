@@ -16,6 +16,7 @@
 #include "reporters/model.h"
 #include "reporters/record_json.h"
 #include "reporters/work_counters.h"
+#include "reporters/written_number.h"
 
 namespace dlroof {
 namespace {
@@ -210,6 +211,20 @@ json ToJson(const RunFile& file, const PlaceView& view) {
   return whole;
 }
 
+json ToStoredJson(const RunFile& file, const PlaceView& view) {
+  RunFile stored = file;
+  for (auto& machine : stored.machines) {
+    for (auto& [threads, set] : machine.by_threads)
+      for (auto& [mix, ceiling] : set.mixes) ceiling.proof = Proof();
+    json rounded = ToJson(machine);
+    RoundAll(rounded);
+    machine = MachineFromJson(rounded, "the machine");
+  }
+  json whole = ToJson(stored, view);
+  RoundAll(whole["machines"]);  // to whole numbers again
+  return whole;
+}
+
 RunFile ParseRunFile(const std::string& text, const std::string& where, std::ostream& warnings) {
   if (text.find_first_not_of(" \t\r\n") == std::string::npos)
     throw BadInput(where + ": empty file, expected a run file");
@@ -232,11 +247,11 @@ RunFile ParseRunFile(const std::string& text, const std::string& where, std::ost
   }
 }
 
-RunFile ReadRunFile(const std::string& path, std::ostream& warnings) {
+RunFile ReadRunFile(const std::string& path, std::ostream& warnings, Keep keep) {
   std::ifstream file(path, std::ios::binary);
   // Only what can be read again: a pipe cannot.
   if (std::error_code none; file.is_open() && std::filesystem::is_regular_file(path, none)) {
-    if (auto run = ReadLargeRunFile(file, path)) return std::move(*run);
+    if (auto run = ReadLargeRunFile(file, path, keep)) return std::move(*run);
     file.clear();
     file.seekg(0);
   }

@@ -56,11 +56,20 @@ std::string BareName(const std::string& name);
 // (model.h), and where a kernel executed no FLOPs, "census" (census.h); for readers that need no
 // "benchmarks". A view that is not the usual one stands in context.dlroof.view.
 nlohmann::json ToJson(const RunFile& file, const PlaceView& view = {});
+// The same to be stored for years: the machines' numbers with kWrittenDigits (written_number.h) and
+// placed by these, and without the proofs of single access mixes, none of which judges a record:
+// their rates and whether they are proved stay, and the best one's proof stands at its level.
+nlohmann::json ToStoredJson(const RunFile& file, const PlaceView& view = {});
+
+// What a reader is asked to keep. kForComparison may leave out what a comparison never looks at: of
+// repetitions all clocks but `seconds`, and `iterations`; of records `verified` and `repro`. That
+// is half of the time and memory of a large file, and everything is checked all the same.
+enum class Keep { kAll, kForComparison };
 
 // Accepts schema 1, plain Google Benchmark JSON (times only) and a file cut off by a kill (complete
 // entries are kept; `warnings` gets one sentence). Throws BadInput: unreadable, empty, no complete
 // record, newer schema, wrong types.
-RunFile ReadRunFile(const std::string& path, std::ostream& warnings);
+RunFile ReadRunFile(const std::string& path, std::ostream& warnings, Keep keep = Keep::kAll);
 // The same from memory; `where` begins every message.
 RunFile ParseRunFile(const std::string& text, const std::string& where, std::ostream& warnings);
 

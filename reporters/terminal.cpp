@@ -20,7 +20,7 @@ using nlohmann::json;
 using Row = std::vector<std::string>;
 
 constexpr int kLeastName = 40;  // columns; less does not tell benchmarks apart
-constexpr std::string_view kGap = "  ";
+constexpr int kGap = 2;         // [columns] between two cells
 
 // Bytes of the character that starts at text[at]; 0 when it is not valid UTF-8.
 std::size_t CharacterLength(std::string_view text, std::size_t at) {
@@ -50,15 +50,15 @@ std::vector<std::string_view> Characters(std::string_view text) {
   return characters;
 }
 
-std::string Spaces(int count) {
-  return std::string(static_cast<std::size_t>(std::max(0, count)), ' ');
+void AddSpaces(int count, std::string& line) {
+  line.append(static_cast<std::size_t>(std::max(0, count)), ' ');
 }
 
-std::string Numbers(const Row& row, const std::vector<int>& widths) {
-  std::string line;
-  for (std::size_t i = 1; i < row.size(); ++i)
-    line += std::string(kGap) + Spaces(widths[i] - TextWidth(row[i])) + row[i];
-  return line;
+void AddNumbers(const Row& row, const std::vector<int>& widths, std::string& line) {
+  for (std::size_t i = 1; i < row.size(); ++i) {
+    AddSpaces(kGap + widths[i] - TextWidth(row[i]), line);
+    line += row[i];
+  }
 }
 
 // The lowest of a record's roofs is the one that binds; its entry, null where nothing is placed.
@@ -246,16 +246,21 @@ void WriteAligned(const std::vector<Row>& rows, int width, std::ostream& out) {
   for (const Row& row : rows)
     for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], TextWidth(row[i]));
   int numbers = 0;
-  for (std::size_t i = 1; i < widths.size(); ++i)
-    numbers += widths[i] + static_cast<int>(kGap.size());
+  for (std::size_t i = 1; i < widths.size(); ++i) numbers += widths[i] + kGap;
   const int room = width > 0 ? width - numbers : widths[0];
   const bool own_line = room < std::min(widths[0], kLeastName);
   const int name_width = own_line ? std::max(kLeastName, width) : std::min(widths[0], room);
+  std::string line;
   for (const Row& row : rows) {
-    const auto name = ShortenMiddle(row[0], name_width);
-    const auto line = own_line ? name + "\n" + Numbers(row, widths)
-                               : name + Spaces(name_width - TextWidth(name)) + Numbers(row, widths);
-    out << line.substr(0, line.find_last_not_of(" \n") + 1) << '\n';
+    line = ShortenMiddle(row[0], name_width);
+    if (own_line)
+      line += '\n';
+    else
+      AddSpaces(name_width - TextWidth(line), line);
+    AddNumbers(row, widths, line);
+    line.resize(line.find_last_not_of(" \n") + 1);
+    line += '\n';
+    out << line;
   }
 }
 
@@ -290,6 +295,9 @@ bool IsUtf8(std::string_view text) {
 }
 
 std::string Printable(std::string_view text) {
+  const bool plain =
+      std::all_of(text.begin(), text.end(), [](char c) { return c >= 0x20 && c < 0x7F; });
+  if (plain) return std::string(text);
   std::string printable;
   for (std::size_t at = 0; at < text.size();) {
     const auto length = CharacterLength(text, at);

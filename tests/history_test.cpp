@@ -12,6 +12,7 @@
 #include "baselines/packed_record.h"
 #include "baselines/run_date.h"
 #include "counters/error.h"
+#include "reporters/record_json.h"
 #include "tests/refusal.h"
 #include "tests/small_run.h"
 
@@ -123,7 +124,7 @@ TEST_F(HistoryTest, RefusesWhatIsNoHistory) {
             std::string::npos);
   fs::remove(Path());
   { History(Path(), Access::kWrite); }
-  Database(Path(), Access::kWrite).Execute("PRAGMA user_version = 2");
+  Database(Path(), Access::kWrite).Execute("PRAGMA user_version = 3");
   EXPECT_NE(ErrorOf([&] { History(Path(), Access::kRead); }).find("newer dlroof (schema 2"),
             std::string::npos);
   History history(":memory:", Access::kWrite);
@@ -189,6 +190,78 @@ TEST_F(HistoryTest, SeveralWritersLoseNothing) {
   const History history(Path(), Access::kRead);
   EXPECT_EQ(history.Runs().size(), kWriters * kRuns);
   EXPECT_EQ(history.SeriesNamed(Name("n1")).at(0).points, kWriters * kRuns);
+}
+
+// Every member of a repetition, each with a value of its own.
+std::vector<Repetition> FullRepetitions() {
+  Repetition full;
+  full.seconds = 0.1;
+  full.cpu_seconds = 0.2;
+  full.main_cpu_seconds = 0.3;
+  full.run_delay_seconds = 1e-300;
+  full.iterations = 5;
+  full.disturbed = true;
+  full.block = 65537;
+  double value = 1.0 / 3;
+  GpuSample& sample = full.gpu.emplace();
+  for (const auto& [key, member] : GpuSampleFields()) sample.*member = ++value;
+  Repetition last_only{.seconds = 2};
+  last_only.gpu.emplace().throttle = 0;  // known, and none
+  Repetition nothing_known{.seconds = 3};
+  nothing_known.gpu.emplace();
+  return {full, last_only, nothing_known, {.seconds = 4}};
+}
+
+TEST(PackedRecord, KeepsEveryMemberOfARepetitionAndNothingElse) {
+  Record record;
+  record.name = "Conv2D/gpu/cudnn/fwd/f32/n1";
+  SplitName(record);
+  record.repetitions = FullRepetitions();
+  const auto packed = Pack(record);
+  EXPECT_EQ(CountRepetitions(packed.repetitions), 4);
+  const Record back = Unpack(packed.facts, packed.repetitions, "x");
+  EXPECT_EQ(ToJson(back, nullptr), ToJson(record, nullptr));
+  ASSERT_EQ(back.repetitions.size(), 4U);
+  EXPECT_EQ(back.repetitions[0].block, 65537);
+  EXPECT_EQ(*back.repetitions[0].gpu, *record.repetitions[0].gpu);
+  EXPECT_EQ(back.repetitions[1].gpu->throttle, 0);
+  EXPECT_FALSE(back.repetitions[1].gpu->clock_hz);
+  EXPECT_TRUE(back.repetitions[2].gpu);
+  EXPECT_FALSE(back.repetitions[3].gpu || back.repetitions[3].block);
+}
+
+TEST(PackedRecord, ReadsRowsOfTheFirstSchema) {
+  // 1 | 8: disturbed, with run delay; 1.5, 2 and 0.25 as IEEE doubles, lowest byte first.
+  using std::string_literals::operator""s;
+  const auto row =
+      "\x09"s + "\0\0\0\0\0\0\xF8\x3F"s + "\0\0\0\0\0\0\0\x40"s + "\0\0\0\0\0\0\xD0\x3F"s;
+  EXPECT_EQ(CountRepetitions(row), 1);
+  const auto repetitions = Unpack(R"({"name": "a"})", row, "x").repetitions;
+  ASSERT_EQ(repetitions.size(), 1U);
+  EXPECT_TRUE(repetitions[0].disturbed);
+  EXPECT_EQ(repetitions[0].seconds, 1.5);
+  EXPECT_EQ(repetitions[0].iterations, 2);
+  EXPECT_EQ(repetitions[0].run_delay_seconds, 0.25);
+  EXPECT_FALSE(repetitions[0].cpu_seconds || repetitions[0].gpu || repetitions[0].block);
+  // What needs no more is written as it was, so that a run that is added again is known.
+  Record record;
+  record.repetitions = repetitions;
+  EXPECT_EQ(Pack(record).repetitions, row);
+}
+
+TEST_F(HistoryTest, AFileOfTheFirstSchemaIsReadAndBecomesOneOfTheSecondByAdding) {
+  const auto version = [&] {
+    const Database database(Path(), Access::kRead);
+    auto row = database.Prepare("PRAGMA user_version");
+    return row.Next() ? row.Integer(0) : -1;
+  };
+  History(Path(), Access::kWrite).Add(RunOn(1, {Measured("n1", 1)}));
+  Database(Path(), Access::kWrite).Execute("PRAGMA user_version = 1");
+  EXPECT_EQ(History(Path(), Access::kRead).Runs().size(), 1U);
+  EXPECT_EQ(version(), 1);
+  History(Path(), Access::kWrite).Add(RunOn(2, {Measured("n1", 2)}));
+  EXPECT_EQ(version(), 2);
+  EXPECT_EQ(History(Path(), Access::kRead).Runs().size(), 2U);
 }
 
 TEST(PackedRecord, DamagedBytesAreRefused) {

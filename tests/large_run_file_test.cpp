@@ -15,9 +15,9 @@
 namespace dlroof {
 namespace {
 
-std::optional<RunFile> Fast(const std::string& text) {
+std::optional<RunFile> Fast(const std::string& text, Keep keep = Keep::kAll) {
   std::istringstream in(text);
-  return ReadLargeRunFile(in, "run.json");
+  return ReadLargeRunFile(in, "run.json", keep);
 }
 
 std::optional<RunFile> Slow(const std::string& text) {
@@ -41,7 +41,7 @@ constexpr const char* kSmall = R"({"context": {"date": "x", "dlroof": {"schema":
   "threads": 2, "seed": 7, "cache": "cold", "evicted_bytes": 12.5, "heuristic_over_best": 1.25, "algorithm": "brgemm", "verified": "all", "repro": "--x",
   "repetitions": [{"seconds": 1.5e-3, "cpu_seconds": 2, "main_cpu_seconds": 1, "run_delay_seconds": 0, "iterations": 4, "disturbed": true, "gpu": {"graph_seconds": 1e-3, "throttle": 4, "more": [1]}}, {"seconds": 2}],
   "classic": [{"level": "dram", "roof": -0.5E+2}], "seconds": {"median": 1},
-  "work": {"modelled": {"flops": {"fp32.vector": 12}, "bytes": {"dram": 56}, "parts": {"matrix": 1}, "launches": 1, "more": {}}, "measured": {}}},
+  "counting": ["by hand", "t\u00f6"], "work": {"modelled": {"flops": {"fp32.vector": 12}, "bytes": {"dram": 56}, "parts": {"matrix": 1}, "launches": 1, "more": {}}, "measured": {}}},
   {"name": "b"}], "models": [{"a": 1}], "note": "n"})";
 
 TEST(ReadLargeRunFile, ReadsWhatTheOtherWayReads) {
@@ -53,6 +53,37 @@ TEST(ReadLargeRunFile, ReadsWhatTheOtherWayReads) {
   EXPECT_EQ(fast->records[0].repetitions[0].seconds, 1.5e-3);
   EXPECT_EQ(fast->records[0].heuristic_over_best, 1.25);
   EXPECT_TRUE(fast->records[0].repetitions[0].disturbed);
+}
+
+RunFile WithoutWhatNoComparisonNeeds(RunFile run) {
+  for (auto& record : run.records) {
+    record.verified.clear();
+    record.repro.clear();
+    for (auto& repetition : record.repetitions) {
+      repetition.iterations = 0;
+      repetition.cpu_seconds.reset();
+      repetition.main_cpu_seconds.reset();
+      repetition.run_delay_seconds.reset();
+    }
+  }
+  return run;
+}
+
+TEST(ReadLargeRunFile, KeepsForAComparisonWhatItNeeds) {
+  const auto some = Fast(kSmall, Keep::kForComparison), all = Fast(kSmall);
+  ASSERT_TRUE(some && all);
+  EXPECT_EQ(ToJson(*some), ToJson(WithoutWhatNoComparisonNeeds(*all)));
+  EXPECT_NE(ToJson(*some), ToJson(*all));
+}
+
+TEST(ReadLargeRunFile, ReadsManyRecordsOfGrowingSize) {
+  std::string text = R"({"records": [{"name": "first"})";
+  for (int i = 0; i < 3000; ++i)
+    text += fmt::format(R"(, {{"name": "{}", "reason": "{}"}})", i, std::string(i % 1000, 'x'));
+  const auto fast = Fast(text + "]}"), slow = Slow(text + "]}");
+  ASSERT_TRUE(fast && slow);
+  EXPECT_EQ(fast->records.size(), 3001U);
+  EXPECT_EQ(ToJson(*fast), ToJson(*slow));
 }
 
 TEST(ReadLargeRunFile, ReadsTheStoredFilesAlike) {
@@ -99,7 +130,8 @@ TEST(ReadLargeRunFile, NeverReadsAnythingElseThanTheOtherWay) {
       if (kind == 1) mutant.erase(at, 1 + random() % 3);
       if (kind == 2) mutant.insert(at, 1, letters[random() % letters.size()]);
     }
-    const auto fast = Fast(mutant);
+    const auto fast = Fast(mutant), some = Fast(mutant, Keep::kForComparison);
+    ASSERT_EQ(fast.has_value(), some.has_value()) << mutant;
     if (!fast) continue;
     ++accepted;
     const auto slow = Slow(mutant);

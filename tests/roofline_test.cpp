@@ -93,6 +93,33 @@ RandomCase MakeRandomCase(std::mt19937_64& random) {
   return made;
 }
 
+TEST(PlaceTime, IsTheTimePointOfPlace) {
+  std::mt19937_64 random(12);
+  for (int i = 0; i < 500; ++i) {
+    auto [machine, record] = MakeRandomCase(random);
+    machine.by_threads[2].bytes[Level::kDram].proved = i % 3 != 0;
+    if (i % 5 == 0) record.work[Provenance::kModelled].flops.clear();
+    for (const PlaceView& view : {PlaceView{}, PlaceView{{Level::kDram}, true}}) {
+      const auto all = Place(record, &machine, view).time;
+      const auto alone = PlaceTime(record, record.repetitions[0].seconds, machine, view);
+      ASSERT_EQ(alone.has_value(), all.has_value());
+      if (!all) continue;
+      EXPECT_EQ(alone->seconds, all->seconds);
+      EXPECT_EQ(alone->compute_seconds, all->compute_seconds);
+      EXPECT_EQ(alone->memory_seconds, all->memory_seconds);
+      EXPECT_EQ(alone->gap, all->gap);
+      EXPECT_EQ(alone->bound, all->bound);
+    }
+  }
+}
+
+TEST(PlaceTime, WithoutTheCeilingsOfItsThreadsThereIsNone) {
+  Record record = Measured(1, 1, 1);
+  EXPECT_TRUE(PlaceTime(record, 1, SmallMachine()).has_value());
+  record.threads = 3;
+  EXPECT_FALSE(PlaceTime(record, 1, SmallMachine()).has_value());
+}
+
 TEST(PlaceInTime, OnRandomWorksEveryIdentityHolds) {
   std::mt19937_64 random(11);
   for (int i = 0; i < 2000; ++i) {

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <random>
 
@@ -29,6 +30,26 @@ TEST(MeasureShift, IsTheMedianOfAllDifferencesAndItsOrderStatistics) {
   EXPECT_EQ(shift->degrees, 6);
   // 73 over twice the quantile of 1 - 1/70, which is 2.1893 (tables of the normal distribution).
   EXPECT_NEAR(shift->standard_error, 73 / (2 * 2.1893), 1e-2);
+}
+
+TEST(MeasureShift, IsThatOfAllDifferencesSorted) {
+  std::mt19937 random(3);
+  std::normal_distribution<double> scatter(0, 0.1);
+  for (int n = 4; n <= 11; ++n)
+    for (int m = 4; m <= 11; ++m) {
+      std::vector<double> base(n), fresh(m), differences;
+      for (double& value : base) value = std::exp(scatter(random));
+      for (double& value : fresh) value = std::exp(scatter(random));
+      for (const double x : base)
+        for (const double y : fresh) differences.push_back(std::log(y) - std::log(x));
+      std::sort(differences.begin(), differences.end());
+      const auto shift = MeasureShift(base, fresh);
+      const auto cut = static_cast<std::size_t>(IntervalRank95(n, m)->cut);
+      ASSERT_TRUE(shift.has_value());
+      EXPECT_EQ(shift->log_ratio, Median(differences)) << n << ' ' << m;
+      EXPECT_EQ(shift->ci95.first, differences[cut - 1]) << n << ' ' << m;
+      EXPECT_EQ(shift->ci95.second, differences[differences.size() - cut]) << n << ' ' << m;
+    }
 }
 
 TEST(MeasureShift, TakesARatioWhateverTheUnit) {
