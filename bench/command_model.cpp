@@ -37,14 +37,13 @@ LayerChoice ChoiceOf(const ModelFlags& flags) {
   return choice;
 }
 
-std::vector<LayerGroup> GroupsOf(const ModelFlags& flags) {
+std::vector<LayerGroup> GroupsOf(const ModelFlags& flags, const std::optional<RunFile>& run) {
   const int sources = (flags.problem.empty() ? 0 : 1) + (flags.suites.empty() ? 0 : 1) +
                       (flags.run_file.empty() ? 0 : 1);
   if (sources != 1)
     throw BadInput(
         "model: give one of --suite NAME, --problem n..c..h..w..k..r..s.. or a run file");
-  if (!flags.run_file.empty())
-    return {LayersOfRunFile(ReadRunFile(flags.run_file, std::cerr), flags.run_file)};
+  if (run) return {LayersOfRunFile(*run, flags.run_file)};
   if (!flags.problem.empty()) return {LayersOfProblem(flags.problem, ChoiceOf(flags))};
   return LayersOfSuites(flags.suites, ChoiceOf(flags));
 }
@@ -78,9 +77,11 @@ ModelReport ReportOf(const ModelFlags& flags) {
   std::vector<Design> designs;
   for (const auto& scale : flags.scales) designs.push_back(Rescaled(report.base, scale));
   if (!flags.sweep.empty()) report.axes = ParseSweep(flags.sweep);
-  const auto groups = GroupsOf(flags);
+  if (!flags.run_file.empty()) report.run = ReadRunFile(flags.run_file, std::cerr);
+  const auto groups = GroupsOf(flags, report.run);
   for (const auto& group : groups)
     report.groups.push_back(Predict(group, report.base, flags.exact));
+  if (report.run) SetPredictions(report.groups.at(0), report.base.gpu, *report.run);
   for (const auto& design : designs) {
     DesignResult result{design, {}};
     for (const auto& group : groups) result.groups.push_back(Predict(group, design, flags.exact));

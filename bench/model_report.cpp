@@ -219,8 +219,10 @@ std::string Table(const ModelReport& report) {
 }
 
 nlohmann::json ToJson(const ModelReport& report) {
-  nlohmann::json json = {
-      {"model", "DeLTA-style"}, {"choice", report.choice}, {"gpu", ToJson(report.base.gpu)}};
+  nlohmann::json json = report.run ? ToJson(*report.run) : nlohmann::json::object();
+  json["model"] = "DeLTA-style";
+  json["choice"] = report.choice;
+  json["gpu"] = ToJson(report.base.gpu);
   for (const auto& group : report.groups) json["groups"].push_back(GroupJson(group, true));
   for (const auto& design : report.designs) json["designs"].push_back(DesignJson(report, design));
   for (const auto& sweep : report.sweeps) json["sweep"].push_back(SweepJson(report, sweep));

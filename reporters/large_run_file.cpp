@@ -107,6 +107,26 @@ void ReadWorks(JsonCursor& at, Record& record) {
   });
 }
 
+Prediction ReadPrediction(JsonCursor& at) {
+  Prediction prediction;
+  at.Object([&](std::string_view key) {
+    if (key == "seconds")
+      prediction.seconds = at.Number();
+    else if (key == "by")
+      prediction.by.assign(at.Text());
+    else if (key == "bytes")
+      at.Object([&](std::string_view level_key) {
+        const auto level = LevelFromKey(level_key);
+        if (!level) throw Unusual{};
+        prediction.bytes[*level] = Count(at);
+      });
+    else
+      at.Skip();
+  });
+  if (prediction.seconds <= 0) throw Unusual{};
+  return prediction;
+}
+
 constexpr std::pair<std::string_view, std::string Record::*> kTexts[] = {
     {"name", &Record::name},         {"reason", &Record::reason}, {"algorithm", &Record::algorithm},
     {"verified", &Record::verified}, {"repro", &Record::repro},   {"cache", &Record::cache}};
@@ -130,6 +150,8 @@ void ReadMember(JsonCursor& at, std::string_view key, Record& record) {
     at.Array([&] { record.repetitions.push_back(ReadRepetition(at)); });
   } else if (key == "work") {
     ReadWorks(at, record);
+  } else if (key == "prediction") {
+    record.prediction = ReadPrediction(at);
   } else if (key == "threads") {
     const double threads = Count(at);
     if (threads > 1e6) throw Unusual{};

@@ -28,6 +28,14 @@ json ToJson(const Work& work) {
   return object;
 }
 
+json ToJson(const Prediction& prediction) {
+  json object = {{"seconds", prediction.seconds}};
+  for (const auto& [level, bytes] : prediction.bytes)
+    object["bytes"][std::string(Key(level))] = bytes;
+  PutIfSaid(object, "by", prediction.by);
+  return object;
+}
+
 json ToJson(const GpuSample& sample) {
   json object = json::object();
   for (const auto& [key, member] : GpuSampleFields()) PutIfKnown(object, key, sample.*member);
@@ -174,6 +182,15 @@ Work WorkFromJson(const JsonReader& at) {
   return work;
 }
 
+Prediction PredictionFromJson(const JsonReader& at) {
+  Prediction prediction;
+  prediction.seconds = at.Number("seconds");
+  if (prediction.seconds <= 0) at.Refuse("seconds", "a positive time");
+  prediction.bytes = WorkFromJson(at).bytes;
+  prediction.by = at.TextOr("by", "");
+  return prediction;
+}
+
 void ReadRepetitionsAndWork(const JsonReader& at, Record& record) {
   if (at.Has("repetitions"))
     for (size_t i = 0; i < at.Array("repetitions").size(); ++i)
@@ -195,6 +212,7 @@ json FactsToJson(const Record& record) {
   for (const auto& [from, work] : record.work)
     object["work"][std::string(Key(from))] = ToJson(work);
   if (!record.counting.empty()) object["counting"] = record.counting;
+  if (record.prediction) object["prediction"] = ToJson(*record.prediction);
   return object;
 }
 
@@ -236,6 +254,7 @@ Record RecordFromJson(const JsonReader& at) {
     record.seed = static_cast<unsigned>(*seed);
   }
   ReadRepetitionsAndWork(at, record);
+  if (at.Has("prediction")) record.prediction = PredictionFromJson(at.Object("prediction"));
   if (at.Has("counting"))
     for (const auto& sentence : at.Array("counting")) {
       if (!sentence.is_string()) at.Refuse("counting", "a list of sentences");

@@ -176,6 +176,29 @@ TEST(Residuals, ArePredictedOverMeasuredMinusOnePerLevelAndForTime) {
       (std::abs(residuals.at("time")) + std::abs(Residuals(predicted.layers[1]).at("time"))) / 2);
 }
 
+TEST(SetPredictions, MakesARunFileThatHoldsThem) {
+  ModelReport report;
+  report.base = V100();
+  report.run = GpuRun();
+  report.groups = {Predict(LayersOfRunFile(*report.run, "run.json"), report.base, false)};
+  SetPredictions(report.groups[0], report.base.gpu, *report.run);
+  std::ostringstream warnings;
+  const auto read = ParseRunFile(ToJson(report).dump(), "x", warnings);
+  const auto original = GpuRun();
+  ASSERT_EQ(read.records.size(), original.records.size());
+  int predicted = 0;
+  for (const auto& record : read.records) {
+    if (!record.prediction) continue;
+    const auto& layer = report.groups[0].layers.at(static_cast<size_t>(predicted++));
+    EXPECT_EQ(record.name, layer.layer.name);
+    EXPECT_EQ(record.prediction->seconds, layer.seconds);
+    EXPECT_EQ(record.prediction->bytes.at(Level::kDram), Total(layer.prediction.traffic.dram));
+    EXPECT_EQ(record.prediction->bytes.at(Level::kL2), L2TileBytes(layer.prediction.traffic));
+    EXPECT_THAT(record.prediction->by, HasSubstr("DeLTA-style model of NVIDIA Tesla V100"));
+  }
+  EXPECT_EQ(predicted, 2) << "the CPU's record has none";
+}
+
 TEST(ModelReport, JsonHoldsWhatTheTableSays) {
   ModelReport report;
   report.base = V100();
