@@ -7,7 +7,7 @@
 
 #include "bench/commands.h"
 #include "bench/conv2d.h"
-#include "bench/model_report.h"
+#include "bench/model_page.h"
 #include "counters/error.h"
 #include "reporters/run_file.h"
 
@@ -95,30 +95,12 @@ ModelReport ReportOf(const ModelFlags& flags) {
   return report;
 }
 
-std::string Escaped(const std::string& text) {
-  std::string escaped;
-  for (const char c : text)
-    escaped += c == '<' ? "&lt;" : c == '>' ? "&gt;" : c == '&' ? "&amp;" : std::string(1, c);
-  return escaped;
-}
-
-// A page without scripts: the figure, where there is one, and the tables.
-std::string Page(const ModelReport& report) {
-  const bool drawn = !report.designs.empty() || !report.sweeps.empty();
-  const std::string figure = drawn ? ModelFigure(report, "svg") : "";
-  const auto svg = figure.find("<svg");
-  return fmt::format(
-      "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">"
-      "<title>dlroof model</title></head>\n<body>\n{}\n<pre>\n{}</pre>\n</body></html>\n",
-      svg == std::string::npos ? "" : figure.substr(svg), Escaped(Table(report)));
-}
-
 std::string ContentOf(const ModelReport& report, const std::string& path) {
   const auto dot = path.rfind('.');
   const std::string extension = dot == std::string::npos ? "" : path.substr(dot + 1);
   if (extension == "json") return ToJson(report).dump(1) + "\n";
   if (extension == "txt") return Table(report);
-  if (extension == "html") return Page(report);
+  if (extension == "html") return ModelPage(report);
   if (extension == "svg" || extension == "pdf" || extension == "png")
     return ModelFigure(report, extension);
   throw BadInput(fmt::format(
