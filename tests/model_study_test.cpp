@@ -176,6 +176,20 @@ TEST(Residuals, ArePredictedOverMeasuredMinusOnePerLevelAndForTime) {
       (std::abs(residuals.at("time")) + std::abs(Residuals(predicted.layers[1]).at("time"))) / 2);
 }
 
+// The stored launches beside their prediction: the errors that README publishes.
+TEST(Residuals, OfTheStoredLaunchesAreThePublishedOnes) {
+  const std::string folder = std::string(DLROOF_TEST_DATA) + "/../../baselines/delta-scaling";
+  const auto run = ReadRunFile(folder + "/v100-deepcam-launches.json", std::cerr);
+  const Design v100{"", FindGpu(folder + "/v100-1305mhz.json"), std::nullopt};
+  const auto predicted = Predict(LayersOfRunFile(run, "launches"), v100, false);
+  EXPECT_EQ(predicted.layers.size(), 9U);
+  const auto means = MeanAbsoluteResiduals(predicted);
+  EXPECT_NEAR(means.at("l1"), 0.010, 0.0005);
+  EXPECT_NEAR(means.at("l2"), 0.082, 0.0005);
+  EXPECT_NEAR(means.at("dram"), 0.020, 0.0005);
+  EXPECT_NEAR(means.at("time"), 0.087, 0.0015);
+}
+
 TEST(SetPredictions, MakesARunFileThatHoldsThem) {
   ModelReport report;
   report.base = V100();
