@@ -59,28 +59,32 @@ std::string Bars(const ModelReport& report) {
              "EOD\nset datafile separator whitespace\nset style data histograms\n"
              "set style histogram clustered gap 1\nset style fill solid 0.9\n"
              "set xrange [-0.6:{}]\nset bmargin {}\nset xtics nomirror scale 0 noenhanced ({})\n"
-             "plot {}1 with lines dt 2 lc rgb '#6b7280' title 'as it is'\n",
-             static_cast<double>(report.designs.size()) - 0.4, most_lines + 2, ticks, plots);
+             "plot {}1 with lines lw 1.5 lc rgb '#6b7280' title 'as it is'\n",
+             static_cast<double>(report.designs.size()) - 0.4, most_lines + 1, ticks, plots);
 }
 
-// A line per group, and per value of the second resource where there is one.
+// A line per group, and per value of the second resource where there is one: those of a group
+// share its colour and differ in dashes; a single group's differ in colour.
 std::string Lines(const ModelReport& report) {
   std::string data, plots;
   size_t index = 0;
-  for (const auto& sweep : report.sweeps) {
+  for (size_t group = 0; group < report.sweeps.size(); ++group) {
+    const auto& sweep = report.sweeps[group];
     std::map<double, std::string> lines;
     for (const auto& point : sweep.points)
       lines[point.factors.size() > 1 ? point.factors[1] : 1] +=
           fmt::format("{:.6g} {:.6g}\n", point.factors[0], point.speedup);
+    size_t of_group = 0;
     for (const auto& [second, line] : lines) {
       data += fmt::format("$line{} << EOD\n{}EOD\n", index, line);
       const auto title =
           report.axes.size() > 1
               ? fmt::format("{}, {} x{}", sweep.group, report.axes[1].resource, ThreeDigits(second))
               : sweep.group;
-      plots += fmt::format("{}$line{} with linespoints pt 7 ps 0.6 lw 2 lc rgb '{}' title {}",
-                           index == 0 ? "" : ", ", index, kColours[index % kColours.size()],
-                           GnuplotText(title));
+      const size_t colour = report.sweeps.size() > 1 ? group : of_group;
+      plots += fmt::format("{}$line{} with linespoints dt {} pt 7 ps 0.6 lw 2 lc rgb '{}' title {}",
+                           index == 0 ? "" : ", ", index, ++of_group,
+                           kColours[colour % kColours.size()], GnuplotText(title));
       ++index;
     }
   }
