@@ -209,9 +209,11 @@ TEST(DeltaOnV100, CountersLeaveOutWhatStaysInL2) {
   const double per16 = (bytes[64] - bytes[32]) / 2;
   EXPECT_NEAR(bytes[16] - per16, -7.4e6, 0.1e6);
   EXPECT_NEAR(bytes[32] - 2 * per16, -7.2e6, 0.1e6);
-  for (const auto& row : PaperRows())
-    if (row.layer.shape.n == 16 && row.layer.shape.k == 64 && row.layer.shape.stride_h == 2)
-      EXPECT_NEAR(LeftInL2(row), 7.45e6, 0.1e6) << row.text;
+  for (const auto& row : PaperRows()) {
+    const auto& shape = row.layer.shape;
+    if (shape.n != 16 || shape.k != 64 || shape.stride_h != 2) continue;
+    EXPECT_NEAR(LeftInL2(row), 7.45e6, 0.1e6) << row.text;
+  }
 }
 
 // With that put back, inputs are read again in part where the taps of neighbouring tiles overlap.

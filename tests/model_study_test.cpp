@@ -6,6 +6,7 @@
 #include <cmath>
 #include <iostream>
 
+#include "bench/model_page.h"
 #include "bench/model_report.h"
 #include "counters/error.h"
 #include "tests/refusal.h"
@@ -236,6 +237,27 @@ TEST(ModelReport, JsonHoldsWhatTheTableSays) {
   EXPECT_THAT(table, HasSubstr("n64c64h56w56k256r1s1"));
   EXPECT_THAT(table, HasSubstr("what if sm=2"));
   EXPECT_THAT(table, HasSubstr("DeLTA-style model of NVIDIA Tesla V100"));
+}
+
+TEST(ModelPage, HoldsTheTablesAndNothingOfItsInputIsMarkup) {
+  ModelReport report;
+  report.base = V100();
+  report.base.gpu.name = "a<b>&\"c\x01";
+  report.choice = "fwd f32";
+  auto group = OneLayer();
+  group.name = "<script>x</script>";
+  report.groups = {Predict(group, report.base, false)};
+  report.gains = {GainsOfDoubling(group, report.base)};
+  const auto page = ModelPage(report);
+  EXPECT_THAT(page, HasSubstr("<h1>a&#60;b&#62;&#38;&#34;c&#65533;</h1>"));
+  EXPECT_THAT(page, HasSubstr("<h2>&#60;script&#62;x&#60;/script&#62;</h2>"));
+  EXPECT_THAT(page, testing::Not(HasSubstr("<script")));
+  EXPECT_THAT(page, HasSubstr(">n64c64h56w56k256r1s1</td>"));
+  EXPECT_THAT(page, HasSubstr("data-label=\"DRAM\""));
+  EXPECT_THAT(page, HasSubstr("Balance next"));
+  EXPECT_THAT(page, HasSubstr("NVIDIA Tesla V100 GPU Architecture"));  // a figure's source
+  EXPECT_THAT(page, testing::Not(HasSubstr("What if")));
+  EXPECT_THAT(page, testing::Not(HasSubstr("<svg")));
 }
 
 TEST(ModelFigure, NeedsSomethingToDraw) {
