@@ -67,6 +67,16 @@ Repetition ReadRepetition(JsonCursor& at) {
   return repetition;
 }
 
+std::map<Level, double> ReadBytes(JsonCursor& at) {
+  std::map<Level, double> bytes;
+  at.Object([&](std::string_view key) {
+    const auto level = LevelFromKey(key);
+    if (!level) throw Unusual{};
+    bytes[*level] = Count(at);
+  });
+  return bytes;
+}
+
 Work ReadWork(JsonCursor& at) {
   Work work;
   // Of a key that stands twice the last one counts.
@@ -84,11 +94,7 @@ Work ReadWork(JsonCursor& at) {
         work.flops[pipe] = flops;
       });
     else if (key == "bytes")
-      counts(work.bytes, [&](const std::string& level_key, double bytes) {
-        const auto level = LevelFromKey(level_key);
-        if (!level) throw Unusual{};
-        work.bytes[*level] = bytes;
-      });
+      work.bytes = ReadBytes(at);
     else if (key == "parts")
       counts(work.parts, [&](const std::string& part, double flops) { work.parts[part] = flops; });
     else if (key == "launches")
@@ -115,11 +121,7 @@ Prediction ReadPrediction(JsonCursor& at) {
     else if (key == "by")
       prediction.by.assign(at.Text());
     else if (key == "bytes")
-      at.Object([&](std::string_view level_key) {
-        const auto level = LevelFromKey(level_key);
-        if (!level) throw Unusual{};
-        prediction.bytes[*level] = Count(at);
-      });
+      prediction.bytes = ReadBytes(at);
     else
       at.Skip();
   });
