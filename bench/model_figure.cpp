@@ -90,7 +90,7 @@ std::string Lines(const ModelReport& report) {
   }
   return data +
          fmt::format("set xlabel {} noenhanced\nplot ",
-                     GnuplotText(report.axes[0].resource + " [x of today]")) +
+                     GnuplotText(report.axes[0].resource + " (x of today)")) +
          plots + "\n";
 }
 

@@ -5,6 +5,12 @@
 #include <map>
 
 namespace dlroof {
+namespace {
+
+// Less would print as 0 %.
+constexpr double kLeastShare = 0.005;
+
+}  // namespace
 
 std::string TileText(const CtaTile& tile) {
   const auto text = fmt::format("{}x{}x{}", tile.m, tile.n, tile.k);
@@ -13,9 +19,11 @@ std::string TileText(const CtaTile& tile) {
 
 std::string BoundShares(const PredictedGroup& group) {
   std::string text;
-  for (const auto& [bottleneck, seconds] : group.bound_seconds)
+  for (const auto& [bottleneck, seconds] : group.bound_seconds) {
+    if (seconds < kLeastShare * group.seconds) continue;
     text += fmt::format("{}{} {:.0f} %", text.empty() ? "" : ", ", Key(bottleneck),
                         100 * seconds / group.seconds);
+  }
   return text;
 }
 
