@@ -17,11 +17,12 @@
 namespace dlroof {
 namespace {
 
-constexpr std::array<std::pair<Quantity, std::string_view>, 4> kQuantities = {
+constexpr std::array<std::pair<Quantity, std::string_view>, 5> kQuantities = {
     {{Quantity::kTime, "time"},
      {Quantity::kBytes, "bytes"},
      {Quantity::kFlops, "flops"},
-     {Quantity::kFraction, "fraction"}}};
+     {Quantity::kFraction, "fraction"},
+     {Quantity::kResidual, "residual"}}};
 
 // Fewer are compared faster than a thread starts.
 constexpr std::size_t kPairsPerPart = 5000;
@@ -140,6 +141,7 @@ class Comparing {
     CompareResult result;
     JudgeMain(std::move(stored), result);
     if (options_.on.count(Quantity::kFraction) > 0) AlertOnFraction();
+    FillResiduals(result);
     for (auto& row : rows_) {
       AlertOnCounts(row);
       ++result.count[row.verdict];
@@ -157,6 +159,7 @@ class Comparing {
     std::size_t row = 0;
     Candidate candidate;
     std::optional<double> roof;  // [1] logarithm of the roof times' ratio, from whatever ceilings
+    std::optional<double> predicted;  // [1] logarithm of the predicted times' ratio
   };
 
   // Absent, with the row's reason, where there is nothing to judge.
@@ -178,7 +181,9 @@ class Comparing {
       row.reason = fmt::format("no percent of roof in {}", base.roof_seconds ? "NEW" : "BASE");
       return std::nullopt;
     }
-    Measured measured{0, {*shift, std::nullopt, p_value}, std::nullopt};
+    Measured measured{0, {*shift, std::nullopt, p_value}, std::nullopt, std::nullopt};
+    if (row.base->prediction && row.fresh->prediction)
+      measured.predicted = std::log(row.fresh->prediction->seconds / row.base->prediction->seconds);
     if (roofs) measured.roof = std::log(*fresh.roof_seconds / *base.roof_seconds);
     // Ceilings that both runs took from one measurement say nothing of what changed between them.
     if (roofs && base_machine->measured_at != fresh_machine->measured_at)
@@ -205,12 +210,29 @@ class Comparing {
     return std::nullopt;
   }
 
-  static Candidate AgainstRoof(const Measured& measured) {
+  // The times' ratio over that of other times, whose logarithm is `other`.
+  static Candidate Against(double other, const Measured& measured) {
     Candidate candidate{measured.candidate.shift, std::nullopt, std::nullopt};
-    candidate.shift.log_ratio -= *measured.roof;
-    candidate.shift.ci95.first -= *measured.roof;
-    candidate.shift.ci95.second -= *measured.roof;
+    candidate.shift.log_ratio -= other;
+    candidate.shift.ci95.first -= other;
+    candidate.shift.ci95.second -= other;
     return candidate;
+  }
+
+  // The verdicts of Against, by row, where there are such times.
+  std::map<std::size_t, Verdict> JudgeAgainst(std::optional<double> Measured::*other) const {
+    std::vector<Candidate> candidates;
+    std::vector<std::size_t> rows;
+    for (const auto& measured : measured_) {
+      if (!(measured.*other)) continue;
+      candidates.push_back(Against(*(measured.*other), measured));
+      rows.push_back(measured.row);
+    }
+    std::map<std::size_t, Verdict> verdicts;
+    if (rows.empty()) return verdicts;
+    const auto judged = Judge(candidates, {options_.min_effect, options_.run_noise, {}, false});
+    for (std::size_t i = 0; i < rows.size(); ++i) verdicts[rows[i]] = judged.each[i].verdict;
+    return verdicts;
   }
 
   JudgeSettings Settings(std::vector<Shift> stored) const {
@@ -234,7 +256,7 @@ class Comparing {
     std::vector<Candidate> candidates;
     candidates.reserve(measured_.size());
     for (const auto& measured : measured_)
-      candidates.push_back(across ? AgainstRoof(measured) : measured.candidate);
+      candidates.push_back(across ? Against(*measured.roof, measured) : measured.candidate);
     Judged judged = Judge(candidates, Settings(std::move(stored)));
     for (std::size_t i = 0; i < measured_.size(); ++i) {
       Comparison& row = rows_[measured_[i].row];
@@ -254,21 +276,29 @@ class Comparing {
   }
 
   void AlertOnFraction() {
-    std::vector<Candidate> candidates;
-    std::vector<std::size_t> rows;
-    for (const auto& measured : measured_) {
-      if (!measured.roof) continue;
-      candidates.push_back(AgainstRoof(measured));
-      rows.push_back(measured.row);
-    }
-    fractions_judged_ = !rows.empty();
-    const auto judged = Judge(candidates, {options_.min_effect, options_.run_noise, {}, false});
-    for (std::size_t i = 0; i < rows.size(); ++i) {
-      Comparison& row = rows_[rows[i]];
-      if (judged.each[i].verdict == Verdict::kSlower)
+    const auto verdicts = JudgeAgainst(&Measured::roof);
+    fractions_judged_ = !verdicts.empty();
+    for (const auto& [index, verdict] : verdicts) {
+      Comparison& row = rows_[index];
+      if (verdict == Verdict::kSlower)
         row.alerts.push_back({Quantity::kFraction,
                               fmt::format("percent of roof fell from {:.1f} to {:.1f}",
                                           100 * *row.base_fraction, 100 * *row.fresh_fraction)});
+    }
+  }
+
+  void FillResiduals(CompareResult& result) {
+    const auto times = JudgeAgainst(&Measured::predicted);
+    for (std::size_t i = 0; i < rows_.size(); ++i) {
+      Comparison& row = rows_[i];
+      if (row.base == nullptr || row.fresh == nullptr) continue;
+      std::optional<Verdict> time;
+      if (const auto judged = times.find(i); judged != times.end()) time = judged->second;
+      row.residuals = CompareResiduals(*row.base, *row.fresh, time);
+      AddTo(result.residuals, row.residuals);
+      if (options_.on.count(Quantity::kResidual) == 0) continue;
+      for (const auto& residual : row.residuals)
+        if (residual.worse) row.alerts.push_back({Quantity::kResidual, residual.Text()});
     }
   }
 
@@ -306,7 +336,8 @@ class Comparing {
                                     [](const auto& row) { return row.newly_failed; });
     if (failed || result.alerts > 0 || (time && has(Verdict::kSlower))) return 1;
     const bool timed = has(Verdict::kSame) || has(Verdict::kFaster) || has(Verdict::kSlower);
-    return (time && timed) || fractions_judged_ || CountsJudged(result) ? 0 : 3;
+    const bool residuals = options_.on.count(Quantity::kResidual) > 0 && !result.residuals.empty();
+    return (time && timed) || fractions_judged_ || residuals || CountsJudged(result) ? 0 : 3;
   }
 
   const NamedRun& base_;

@@ -11,11 +11,12 @@
 #include "baselines/cause.h"
 #include "baselines/judge.h"
 #include "baselines/paired_record.h"
+#include "baselines/residual.h"
 
 namespace dlroof {
 
 // What may raise an alarm.
-enum class Quantity { kTime, kBytes, kFlops, kFraction };
+enum class Quantity { kTime, kBytes, kFlops, kFraction, kResidual };
 std::string_view Key(Quantity quantity);
 std::optional<Quantity> QuantityFromKey(std::string_view key);
 
@@ -28,7 +29,7 @@ struct CompareOptions {
 };
 
 // A quantity of one benchmark that got worse and was asked for: bytes or FLOPs that grew, percent
-// of roof that fell.
+// of roof that fell, a measurement that went away from what a model predicted.
 struct Alert {
   Quantity on = Quantity::kBytes;
   std::string text;
@@ -48,6 +49,7 @@ struct Comparison {
   std::optional<double> base_fraction, fresh_fraction;  // [1] of the binding roof, where proved
   bool newly_failed = false;  // was ok in BASE, and cannot be timed in NEW
   std::vector<Change> changes;
+  std::vector<Residual> residuals;  // where both records have a prediction
   std::vector<Alert> alerts;
 
   const std::string& name() const { return fresh != nullptr ? fresh->name : base->name; }
@@ -63,6 +65,7 @@ struct CompareResult {
   RunNoise noise;
   std::optional<CommonShift> common;  // found, and as large as half of the minimum effect
   std::vector<std::string> context;   // what else differs between the runs (compatible.h)
+  std::map<std::string, ResidualMean> residuals;  // by "time", "l1", "l2", "dram"
   bool across_machines = false;
   std::map<Verdict, int> count;  // [1] rows
   int alerts = 0;                // [1]

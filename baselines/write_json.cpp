@@ -21,6 +21,16 @@ json ToJson(const Change& change) {
   return object;
 }
 
+json ToJson(const std::vector<Residual>& residuals) {
+  json object = json::object();
+  for (const auto& residual : residuals)
+    object[residual.of] = {{"base", residual.base},
+                           {"new", residual.fresh},
+                           {"moved", residual.moved},
+                           {"worse", residual.worse}};
+  return object;
+}
+
 json ToJson(const Comparison& row) {
   json object = {{"name", row.name()}, {"verdict", Key(row.verdict)}};
   if (row.base != nullptr && row.base->name != row.name()) object["base_name"] = row.base->name;
@@ -39,6 +49,7 @@ json ToJson(const Comparison& row) {
   PutIfKnown(object, "new_fraction", row.fresh_fraction);
   if (row.newly_failed) object["newly_failed"] = true;
   for (const auto& change : row.changes) object["changes"].push_back(ToJson(change));
+  if (!row.residuals.empty()) object["residuals"] = ToJson(row.residuals);
   if (const auto why = row.Why(); !why.empty()) object["why"] = why;
   for (const auto& alert : row.alerts)
     object["alerts"].push_back({{"on", Key(alert.on)}, {"text", alert.text}});
@@ -62,6 +73,9 @@ json Header(const CompareResult& result, const ComparedFiles& files) {
     const auto found = result.count.find(verdict);
     head["summary"][std::string(Key(verdict))] = found == result.count.end() ? 0 : found->second;
   }
+  for (const auto& [of, mean] : result.residuals)
+    head["mean_residuals"][of] = {
+        {"base", mean.base}, {"new", mean.fresh}, {"benchmarks", mean.benchmarks}};
   if (result.common)
     head["moved_together"] = {{"ratio", std::exp(result.common->log_ratio)},
                               {"same_way", result.common->same_way},

@@ -30,7 +30,8 @@ json Rules() {
       {"failed", "Ran in the baseline, and fails now."},
       {"bytes", "Moves more bytes than the baseline."},
       {"flops", "Executes more FLOPs than the baseline."},
-      {"fraction", "Reaches a smaller part of its roof than the baseline."}};
+      {"fraction", "Reaches a smaller part of its roof than the baseline."},
+      {"residual", "Lies further from what a model predicts than the baseline."}};
   for (const auto& [id, text] : texts)
     rules.push_back({{"id", id}, {"shortDescription", {{"text", text}}}});
   return rules;

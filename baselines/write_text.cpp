@@ -162,6 +162,8 @@ std::vector<std::string> RemarksOf(const CompareResult& result) {
                   "called slower or faster is expected to be chance",
                   100 * result.min_effect, result.min_effect_from, 100 * result.noise.deviation,
                   100 * result.noise.drift, result.noise.from, 100 * kFalseDiscoveryRate));
+  if (auto residuals = Describe(result.residuals); !residuals.empty())
+    remarks.push_back(std::move(residuals));
   std::string differs;
   for (const auto& change : result.context) differs += (differs.empty() ? "" : "; ") + change;
   if (!differs.empty()) remarks.push_back("differs between the runs: " + differs);
@@ -176,6 +178,8 @@ std::string NotesOf(const Comparison& row) {
   for (const auto& alert : row.alerts) add(fmt::format("alert on {}", Key(alert.on)));
   for (const auto& alert : row.alerts)
     if (alert.on == Quantity::kFraction) add(alert.text);
+  for (const auto& residual : row.residuals)
+    if (residual.moved) add(residual.Text());
   add(row.Why());
   return notes;
 }

@@ -51,7 +51,7 @@ std::set<Quantity> Quantities(const std::string& text) {
     const auto quantity = QuantityFromKey(part);
     if (!quantity)
       throw BadInput(
-          fmt::format("--on={}: expected time, bytes, flops, fraction, or several with "
+          fmt::format("--on={}: expected time, bytes, flops, fraction, residual, or several with "
                       "commas between",
                       text));
     on.insert(*quantity);
@@ -168,8 +168,10 @@ void AddCompareCommand(CLI::App& program, int& exit_code) {
   command->add_option("--run-noise", flags->run_noise,
                       "by how much a run of the same program deviates, 0 where the two were "
                       "interleaved (default: learnt from the files)");
-  command->add_option("--on", flags->on,
-                      "what raises an alarm, with commas: time, bytes, flops, fraction (time)");
+  command->add_option(
+      "--on", flags->on,
+      "what raises an alarm, with commas: time, bytes, flops, fraction, residual of "
+      "files that `dlroof model RUN -o FILE.json` wrote (time)");
   command->add_flag("--across-machines", flags->across_machines,
                     "compare percent of roof, on different machines");
   command->add_option("--map", flags->map,

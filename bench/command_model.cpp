@@ -7,7 +7,7 @@
 
 #include "bench/commands.h"
 #include "bench/conv2d.h"
-#include "bench/model_report.h"
+#include "bench/model_page.h"
 #include "counters/error.h"
 #include "reporters/run_file.h"
 
@@ -37,14 +37,13 @@ LayerChoice ChoiceOf(const ModelFlags& flags) {
   return choice;
 }
 
-std::vector<LayerGroup> GroupsOf(const ModelFlags& flags) {
+std::vector<LayerGroup> GroupsOf(const ModelFlags& flags, const std::optional<RunFile>& run) {
   const int sources = (flags.problem.empty() ? 0 : 1) + (flags.suites.empty() ? 0 : 1) +
                       (flags.run_file.empty() ? 0 : 1);
   if (sources != 1)
     throw BadInput(
         "model: give one of --suite NAME, --problem n..c..h..w..k..r..s.. or a run file");
-  if (!flags.run_file.empty())
-    return {LayersOfRunFile(ReadRunFile(flags.run_file, std::cerr), flags.run_file)};
+  if (run) return {LayersOfRunFile(*run, flags.run_file)};
   if (!flags.problem.empty()) return {LayersOfProblem(flags.problem, ChoiceOf(flags))};
   return LayersOfSuites(flags.suites, ChoiceOf(flags));
 }
@@ -78,9 +77,11 @@ ModelReport ReportOf(const ModelFlags& flags) {
   std::vector<Design> designs;
   for (const auto& scale : flags.scales) designs.push_back(Rescaled(report.base, scale));
   if (!flags.sweep.empty()) report.axes = ParseSweep(flags.sweep);
-  const auto groups = GroupsOf(flags);
+  if (!flags.run_file.empty()) report.run = ReadRunFile(flags.run_file, std::cerr);
+  const auto groups = GroupsOf(flags, report.run);
   for (const auto& group : groups)
     report.groups.push_back(Predict(group, report.base, flags.exact));
+  if (report.run) SetPredictions(report.groups.at(0), report.base.gpu, *report.run);
   for (const auto& design : designs) {
     DesignResult result{design, {}};
     for (const auto& group : groups) result.groups.push_back(Predict(group, design, flags.exact));
@@ -94,30 +95,12 @@ ModelReport ReportOf(const ModelFlags& flags) {
   return report;
 }
 
-std::string Escaped(const std::string& text) {
-  std::string escaped;
-  for (const char c : text)
-    escaped += c == '<' ? "&lt;" : c == '>' ? "&gt;" : c == '&' ? "&amp;" : std::string(1, c);
-  return escaped;
-}
-
-// A page without scripts: the figure, where there is one, and the tables.
-std::string Page(const ModelReport& report) {
-  const bool drawn = !report.designs.empty() || !report.sweeps.empty();
-  const std::string figure = drawn ? ModelFigure(report, "svg") : "";
-  const auto svg = figure.find("<svg");
-  return fmt::format(
-      "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">"
-      "<title>dlroof model</title></head>\n<body>\n{}\n<pre>\n{}</pre>\n</body></html>\n",
-      svg == std::string::npos ? "" : figure.substr(svg), Escaped(Table(report)));
-}
-
 std::string ContentOf(const ModelReport& report, const std::string& path) {
   const auto dot = path.rfind('.');
   const std::string extension = dot == std::string::npos ? "" : path.substr(dot + 1);
   if (extension == "json") return ToJson(report).dump(1) + "\n";
   if (extension == "txt") return Table(report);
-  if (extension == "html") return Page(report);
+  if (extension == "html") return ModelPage(report);
   if (extension == "svg" || extension == "pdf" || extension == "png")
     return ModelFigure(report, extension);
   throw BadInput(fmt::format(

@@ -3,9 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 
+#include "bench/model_text.h"
 #include "reporters/terminal.h"
 #include "reporters/units.h"
 
@@ -14,19 +14,7 @@ namespace {
 
 constexpr size_t kWorst = 5;
 
-std::string TileText(const CtaTile& tile) {
-  const auto text = fmt::format("{}x{}x{}", tile.m, tile.n, tile.k);
-  return tile.slices > 1 ? fmt::format("{}/{}", text, tile.slices) : text;
-}
-
 std::string Percent(double ratio) { return fmt::format("{:+.1f} %", 100 * ratio); }
-
-// Figures that nobody measured or published.
-int Assumptions(const GpuSpec& gpu) {
-  int assumed = 0;
-  for (const auto& [key, source] : gpu.sources) assumed += source.starts_with("assumed") ? 1 : 0;
-  return assumed;
-}
 
 std::string Header(const ModelReport& report) {
   const auto& gpu = report.base.gpu;
@@ -52,14 +40,6 @@ std::string ResidualText(const std::map<std::string, double>& residuals) {
   return text;
 }
 
-std::string BoundShares(const PredictedGroup& group) {
-  std::string text;
-  for (const auto& [bottleneck, seconds] : group.bound_seconds)
-    text += fmt::format("{}{} {:.0f} %", text.empty() ? "" : ", ", Key(bottleneck),
-                        100 * seconds / group.seconds);
-  return text;
-}
-
 std::string GroupTable(const PredictedGroup& group) {
   int width = 10;
   for (const auto& one : group.layers)
@@ -82,22 +62,6 @@ std::string GroupTable(const PredictedGroup& group) {
     table += "\n";
   }
   return table;
-}
-
-// Layers that another resource bounds than before.
-std::string NewBottlenecks(const PredictedGroup& before, const PredictedGroup& after) {
-  std::map<std::string, double> changes;
-  for (size_t i = 0; i < before.layers.size(); ++i) {
-    const auto from = before.layers[i].prediction.time.bottleneck;
-    const auto to = after.layers[i].prediction.time.bottleneck;
-    if (from != to)
-      changes[fmt::format("{} -> {}", Key(from), Key(to))] += after.layers[i].layer.count;
-  }
-  std::string text;
-  for (const auto& [change, layers] : changes)
-    text += fmt::format("{}{} ({} call{})", text.empty() ? "" : ", ", change, layers,
-                        layers == 1 ? "" : "s");
-  return text.empty() ? "none" : text;
 }
 
 std::string DesignTable(const ModelReport& report) {
@@ -219,8 +183,10 @@ std::string Table(const ModelReport& report) {
 }
 
 nlohmann::json ToJson(const ModelReport& report) {
-  nlohmann::json json = {
-      {"model", "DeLTA-style"}, {"choice", report.choice}, {"gpu", ToJson(report.base.gpu)}};
+  nlohmann::json json = report.run ? ToJson(*report.run) : nlohmann::json::object();
+  json["model"] = "DeLTA-style";
+  json["choice"] = report.choice;
+  json["gpu"] = ToJson(report.base.gpu);
   for (const auto& group : report.groups) json["groups"].push_back(GroupJson(group, true));
   for (const auto& design : report.designs) json["designs"].push_back(DesignJson(report, design));
   for (const auto& sweep : report.sweeps) json["sweep"].push_back(SweepJson(report, sweep));

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -26,6 +27,7 @@ struct ModelReport {
   Design base;
   std::string choice;  // "fwd f32 nchw, batch 256"
   std::vector<PredictedGroup> groups;
+  std::optional<RunFile> run;            // the run file asked about, with its predictions
   std::vector<DesignResult> designs;     // one per --scale
   std::vector<std::vector<Gain>> gains;  // per group, of the last design (the base without one)
   std::vector<SweepAxis> axes;
@@ -34,6 +36,7 @@ struct ModelReport {
 
 std::string Table(const ModelReport& report);
 // Unknown is absent. "model", "gpu" (figures with sources), "groups", "designs", "next", "sweep".
+// Of a run file beside these what makes it one, so that `compare` can take it.
 nlohmann::json ToJson(const ModelReport& report);
 
 // gnuplot's picture of the designs (bars per group) or of a sweep (a line per group or per value of

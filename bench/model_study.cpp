@@ -156,6 +156,18 @@ PredictedGroup Predict(const LayerGroup& group, const Design& design, bool exact
   return predicted;
 }
 
+void SetPredictions(const PredictedGroup& group, const GpuSpec& gpu, RunFile& file) {
+  std::map<std::string, const PredictedLayer*> layer_of;
+  for (const auto& one : group.layers) layer_of[one.layer.name] = &one;
+  for (auto& record : file.records) {
+    const auto found = layer_of.find(record.name);
+    if (found == layer_of.end()) continue;
+    const PredictedLayer& one = *found->second;
+    record.prediction = {one.seconds, ModelledWork(one.layer.question, one.prediction, gpu).bytes,
+                         HowModelled(one.prediction, gpu)};
+  }
+}
+
 Bottleneck MainBottleneck(const PredictedGroup& group) {
   return std::max_element(group.bound_seconds.begin(), group.bound_seconds.end(),
                           [](const auto& a, const auto& b) { return a.second < b.second; })

@@ -46,6 +46,10 @@ struct PredictedGroup {
 // `exact`: bytes by enumeration. Throws what PredictConv refuses, with the layer's name.
 PredictedGroup Predict(const LayerGroup& group, const Design& design, bool exact);
 
+// Puts each layer's prediction, bytes at L1, L2 (tile form) and DRAM, beside what was measured:
+// into the file's records of that name.
+void SetPredictions(const PredictedGroup& group, const GpuSpec& gpu, RunFile& file);
+
 // How much faster the group is with twice of a resource, each by itself, the most useful first.
 struct Gain {
   std::string resource;

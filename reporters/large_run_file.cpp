@@ -108,6 +108,16 @@ void ReadRepetitions(Reading& reading, Record& record) {
                             std::make_move_iterator(all.end()));
 }
 
+std::map<Level, double> ReadBytes(JsonCursor& at) {
+  std::map<Level, double> bytes;
+  at.Object([&](std::string_view key) {
+    const auto level = LevelFromKey(key);
+    if (!level) throw Unusual{};
+    bytes[*level] = Count(at);
+  });
+  return bytes;
+}
+
 Work ReadWork(JsonCursor& at) {
   Work work;
   // Of a key that stands twice the last one counts.
@@ -125,11 +135,7 @@ Work ReadWork(JsonCursor& at) {
         work.flops[pipe] = flops;
       });
     else if (key == "bytes")
-      counts(work.bytes, [&](const std::string& level_key, double bytes) {
-        const auto level = LevelFromKey(level_key);
-        if (!level) throw Unusual{};
-        work.bytes[*level] = bytes;
-      });
+      work.bytes = ReadBytes(at);
     else if (key == "parts")
       counts(work.parts, [&](const std::string& part, double flops) { work.parts[part] = flops; });
     else if (key == "launches")
@@ -146,6 +152,22 @@ void ReadWorks(JsonCursor& at, Record& record) {
     if (!from) throw Unusual{};
     record.work[*from] = ReadWork(at);
   });
+}
+
+Prediction ReadPrediction(JsonCursor& at) {
+  Prediction prediction;
+  at.Object([&](std::string_view key) {
+    if (key == "seconds")
+      prediction.seconds = at.Number();
+    else if (key == "by")
+      prediction.by.assign(at.Text());
+    else if (key == "bytes")
+      prediction.bytes = ReadBytes(at);
+    else
+      at.Skip();
+  });
+  if (prediction.seconds <= 0) throw Unusual{};
+  return prediction;
 }
 
 struct TextMember {
@@ -194,6 +216,8 @@ void ReadMember(Reading& reading, std::string_view key, Record& record) {
   } else if (key == "counting") {
     record.counting.clear();
     at.Array([&] { record.counting.emplace_back(at.Text()); });
+  } else if (key == "prediction") {
+    record.prediction = ReadPrediction(at);
   } else if (key == "threads") {
     record.threads = ThreadsFrom(Count(at));
   } else if (key == "seed") {

@@ -40,6 +40,13 @@ struct Timing {
   int clean = 0;  // [1] repetitions it rests on
 };
 
+// What a model said of one call before it was measured.
+struct Prediction {
+  double seconds = 0;             // [s] > 0
+  std::map<Level, double> bytes;  // [byte] by level, as in Work
+  std::string by;                 // which model, of what, with which choices; for people
+};
+
 struct Record {
   std::string name;  // op/device/library/direction/type/problem[/option...]
   std::string op, device, library, direction, type, problem;
@@ -60,6 +67,7 @@ struct Record {
   std::vector<Repetition> repetitions;
   std::map<Provenance, Work> work;
   std::vector<std::string> counting;  // how `work` was counted, and what lessens the trust in it
+  std::optional<Prediction> prediction;
 };
 
 // Absent when too few repetitions are clean: fewer than min(3, all).

@@ -29,6 +29,14 @@ json ToJson(const Work& work) {
   return object;
 }
 
+json ToJson(const Prediction& prediction) {
+  json object = {{"seconds", prediction.seconds}};
+  for (const auto& [level, bytes] : prediction.bytes)
+    object["bytes"][std::string(Key(level))] = bytes;
+  PutIfSaid(object, "by", prediction.by);
+  return object;
+}
+
 json ToJson(const GpuSample& sample) {
   json object = json::object();
   for (const auto& [key, member] : GpuSampleFields()) PutIfKnown(object, key, sample.*member);
@@ -161,30 +169,49 @@ Repetition RepetitionFromJson(const JsonReader& at) {
   return repetition;
 }
 
+// Calls put(object, name, count) for each member of the object `key`, where there is one.
+template <class Put>
+void ReadCounts(const JsonReader& at, const char* key, const Put& put) {
+  if (!at.Has(key)) return;
+  const JsonReader object = at.Object(key);
+  for (const auto& item : object.json().items()) {
+    const double value = object.Number(item.key().c_str());
+    if (value < 0) object.Refuse(item.key(), "a count of at least 0");
+    put(object, item.key(), value);
+  }
+}
+
+std::map<Level, double> BytesFromJson(const JsonReader& at) {
+  std::map<Level, double> bytes;
+  ReadCounts(at, "bytes", [&](const JsonReader& in, const std::string& key, double value) {
+    const auto level = LevelFromKey(key);
+    if (!level) throw BadInput(in.where() + ": '" + key + "' is not a memory level");
+    bytes[*level] = value;
+  });
+  return bytes;
+}
+
 Work WorkFromJson(const JsonReader& at) {
   Work work;
-  const auto counts = [&](const char* key, const auto& put) {
-    if (!at.Has(key)) return;
-    const JsonReader object = at.Object(key);
-    for (const auto& item : object.json().items()) {
-      const double value = object.Number(item.key().c_str());
-      if (value < 0) object.Refuse(item.key(), "a count of at least 0");
-      put(object, item.key(), value);
-    }
-  };
-  counts("flops", [&](const JsonReader& in, const std::string& key, double value) {
+  ReadCounts(at, "flops", [&](const JsonReader& in, const std::string& key, double value) {
     if (!IsPipeKey(key)) throw BadInput(in.where() + ": '" + key + "' is not a pipe");
     work.flops[key] = value;
   });
-  counts("bytes", [&](const JsonReader& in, const std::string& key, double value) {
-    const auto level = LevelFromKey(key);
-    if (!level) throw BadInput(in.where() + ": '" + key + "' is not a memory level");
-    work.bytes[*level] = value;
+  work.bytes = BytesFromJson(at);
+  ReadCounts(at, "parts", [&](const JsonReader&, const std::string& key, double value) {
+    work.parts[key] = value;
   });
-  counts("parts",
-         [&](const JsonReader&, const std::string& key, double value) { work.parts[key] = value; });
   work.launches = at.OptionalNumber("launches");
   return work;
+}
+
+Prediction PredictionFromJson(const JsonReader& at) {
+  Prediction prediction;
+  prediction.seconds = at.Number("seconds");
+  if (prediction.seconds <= 0) at.Refuse("seconds", "a positive time");
+  prediction.bytes = BytesFromJson(at);
+  prediction.by = at.TextOr("by", "");
+  return prediction;
 }
 
 void ReadRepetitionsAndWork(const JsonReader& at, Record& record) {
@@ -208,6 +235,7 @@ json FactsToJson(const Record& record) {
   for (const auto& [from, work] : record.work)
     object["work"][std::string(Key(from))] = ToJson(work);
   if (!record.counting.empty()) object["counting"] = record.counting;
+  if (record.prediction) object["prediction"] = ToJson(*record.prediction);
   return object;
 }
 
@@ -253,6 +281,7 @@ Record RecordFromJson(const JsonReader& at) {
     record.seed = static_cast<unsigned>(*seed);
   }
   ReadRepetitionsAndWork(at, record);
+  if (at.Has("prediction")) record.prediction = PredictionFromJson(at.Object("prediction"));
   if (at.Has("counting"))
     for (const auto& sentence : at.Array("counting")) {
       if (!sentence.is_string()) at.Refuse("counting", "a list of sentences");

@@ -50,6 +50,10 @@ nasty = "A,\"b\"'c'<d>&|`e`\\\n\u00e9\u20ac\u2028\x01 ]]>"
 plain("nasty.json", [(nasty, 1.0), ("n", 1.0)])
 plain("nasty_slower.json", [(nasty, 1.5), ("n", 1.0)])
 json.dump(nasty, open("nasty_name.json", "w"))
+gpu = {"name": "Conv2D/gpu/cudnn/fwd/f32/n16c64h56w56k128r1s1/nchw", "status": "ok", "algorithm": "volta_scudnn_128x64_relu",
+       "repetitions": [{"seconds": 4e-4 * (1 + 0.002 * i), "iterations": 1} for i in range(9)]}
+for path, dram in ("gpu.json", 6e7), ("gpu_more.json", 9e7):
+    json.dump({"context": {"dlroof": {"schema": 1}}, "records": [{**gpu, "work": {"measured": {"bytes": {"dram": dram}}}}]}, open(path, "w"))
 newer = json.load(open("base.json")); newer["context"]["dlroof"]["schema"] = 2; json.dump(newer, open("newer.json", "w"))
 PYTHON
 python3 make.py || exit 1
@@ -70,6 +74,14 @@ check "and printed" prints "minimum effect 50.0 %"
 run base.json bytes.json;              check "traffic alone is no alarm" exits 0
 run base.json bytes.json --on=time,bytes;    check "unless it is asked for" exits 1
 check "and is told" prints "dram bytes (modelled) grew by 20.0 %"
+for run in gpu gpu_more; do "$dlroof" model --gpu v100 $run.json -o modelled_$run.json 2>model_err || exit 1; done
+run modelled_gpu.json modelled_gpu_more.json;  check "a residual alone is no alarm" exits 0
+check "but is told" prints "dram residual (measured over predicted) grew from"
+run modelled_gpu.json modelled_gpu_more.json --on=residual; check "unless it is asked for" exits 1
+check "as an alert" prints "alert on residual; dram residual"
+check "with what all come to" prints "residuals (measured over predicted, mean distance from 1): dram"
+run modelled_gpu_more.json modelled_gpu.json --on=residual; check "nearer to the model is no alarm" exits 0
+run gpu.json gpu_more.json --on=residual;      check "no prediction: cannot say" exits 3
 run base.json machine.json --across-machines; check "other machines by percent of roof" exits 0
 printf 'Conv2D/cpu/onednn/fwd/f32/n20 Conv2D/cpu/onednn/fwd/f32/n21\n' > map.txt
 run base.json renamed.json --map map.txt;    check "renamed benchmarks are mapped" exits 1

@@ -4,6 +4,7 @@
 
 #include <cmath>
 #include <fstream>
+#include <map>
 #include <sstream>
 
 #include "counters/delta_source.h"
@@ -182,8 +183,48 @@ TEST(DeltaOnV100, DramOfThePapersConvolutions) {
   for (const auto& row : rows) {
     // The bias kernel reads and writes the output once more.
     const double bytes = Total(Predict(row).traffic.dram) + 2 * OutputBytes(row.layer);
-    // The derivation's own errors are up to 5.2 %, and 8 % at stride 3.
-    EXPECT_NEAR(bytes / row.dram_bytes, 1, row.layer.shape.stride_h == 3 ? 0.09 : 0.06) << row.text;
+    // 512 filters -5.5 %, stride 3 +7.1 %: why stands in baselines/delta-scaling/README.md.
+    const bool misses = row.layer.shape.stride_h == 3 || row.layer.shape.k == 512;
+    EXPECT_NEAR(bytes / row.dram_bytes, 1, misses ? 0.075 : 0.051) << row.text;
+  }
+}
+
+// What the counters do not see: bytes written last that are still in L2 when their kernel ends. The
+// bias kernel works in place, so that all of L2 holds written lines; of the convolution's traffic
+// the written share is.
+double LeftInL2(const Row& row) {
+  const auto dram = Predict(row).traffic.dram;
+  const double output = OutputBytes(row.layer), cache = V100().l2_bytes;
+  return std::min(output, cache) + cache * dram.c / Total(dram);
+}
+
+// More images add 94.1 MB per 16 (from 32 to 64), which leaves -7.4 MB for none: no traffic of the
+// kernels, but what they leave in a cache of 6.3 MB, twice.
+TEST(DeltaOnV100, CountersLeaveOutWhatStaysInL2) {
+  std::map<int64_t, double> bytes;
+  for (const auto& row : PaperRows())
+    if (row.layer.shape.k == 64 && row.layer.shape.r == 3 && row.layer.shape.stride_h == 2)
+      bytes[row.layer.shape.n] = row.dram_bytes;
+  ASSERT_EQ(bytes.size(), 3U);
+  const double per16 = (bytes[64] - bytes[32]) / 2;
+  EXPECT_NEAR(bytes[16] - per16, -7.4e6, 0.1e6);
+  EXPECT_NEAR(bytes[32] - 2 * per16, -7.2e6, 0.1e6);
+  for (const auto& row : PaperRows()) {
+    const auto& shape = row.layer.shape;
+    if (shape.n != 16 || shape.k != 64 || shape.stride_h != 2) continue;
+    EXPECT_NEAR(LeftInL2(row), 7.45e6, 0.1e6) << row.text;
+  }
+}
+
+// With that put back, inputs are read again in part where the taps of neighbouring tiles overlap.
+TEST(DeltaOnV100, WhatTheModelMissesIsReadWhereTapsOverlap) {
+  for (const auto& row : PaperRows()) {
+    const auto dram = Predict(row).traffic.dram;
+    const double missed = row.dram_bytes + LeftInL2(row) - Total(dram) - 2 * OutputBytes(row.layer);
+    const auto& shape = row.layer.shape;
+    const double most = shape.stride_h == shape.r ? 0.04 : shape.r == 9 ? 0.07 : 0.125;
+    EXPECT_GT(missed / dram.a, most - 0.025) << row.text;
+    EXPECT_LT(missed / dram.a, most) << row.text;
   }
 }
 

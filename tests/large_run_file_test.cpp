@@ -41,7 +41,8 @@ constexpr const char* kSmall = R"({"context": {"date": "x", "dlroof": {"schema":
   "threads": 2, "seed": 7, "cache": "cold", "evicted_bytes": 12.5, "heuristic_over_best": 1.25, "algorithm": "brgemm", "verified": "all", "repro": "--x",
   "repetitions": [{"seconds": 1.5e-3, "cpu_seconds": 2, "main_cpu_seconds": 1, "run_delay_seconds": 0, "iterations": 4, "disturbed": true, "gpu": {"graph_seconds": 1e-3, "throttle": 4, "more": [1]}}, {"seconds": 2}],
   "classic": [{"level": "dram", "roof": -0.5E+2}], "seconds": {"median": 1},
-  "counting": ["by hand", "t\u00f6"], "work": {"modelled": {"flops": {"fp32.vector": 12}, "bytes": {"dram": 56}, "parts": {"matrix": 1}, "launches": 1, "more": {}}, "measured": {}}},
+  "counting": ["by hand", "t\u00f6"], "work": {"modelled": {"flops": {"fp32.vector": 12}, "bytes": {"dram": 56}, "parts": {"matrix": 1}, "launches": 1, "more": {}}, "measured": {}},
+  "prediction": {"seconds": 0.5, "bytes": {"l1": 8, "dram": 4}, "by": "a model", "more": [2]}},
   {"name": "b"}], "models": [{"a": 1}], "note": "n"})";
 
 TEST(ReadLargeRunFile, ReadsWhatTheOtherWayReads) {
@@ -52,6 +53,10 @@ TEST(ReadLargeRunFile, ReadsWhatTheOtherWayReads) {
   EXPECT_EQ(fast->records[0].problem, "t1n2i3h4");
   EXPECT_EQ(fast->records[0].repetitions[0].seconds, 1.5e-3);
   EXPECT_EQ(fast->records[0].heuristic_over_best, 1.25);
+  ASSERT_TRUE(fast->records[0].prediction);
+  EXPECT_EQ(fast->records[0].prediction->seconds, 0.5);
+  EXPECT_EQ(fast->records[0].prediction->bytes.at(Level::kDram), 4);
+  EXPECT_EQ(fast->records[0].prediction->by, "a model");
   EXPECT_TRUE(fast->records[0].repetitions[0].disturbed);
 }
 

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <iostream>
 
+#include "bench/model_page.h"
 #include "bench/model_report.h"
 #include "counters/error.h"
 #include "tests/refusal.h"
@@ -176,6 +177,43 @@ TEST(Residuals, ArePredictedOverMeasuredMinusOnePerLevelAndForTime) {
       (std::abs(residuals.at("time")) + std::abs(Residuals(predicted.layers[1]).at("time"))) / 2);
 }
 
+// The stored launches beside their prediction: the errors that README publishes.
+TEST(Residuals, OfTheStoredLaunchesAreThePublishedOnes) {
+  const std::string folder = std::string(DLROOF_TEST_DATA) + "/../../baselines/delta-scaling";
+  const auto run = ReadRunFile(folder + "/v100-deepcam-launches.json", std::cerr);
+  const Design v100{"", FindGpu(folder + "/v100-1305mhz.json"), std::nullopt};
+  const auto predicted = Predict(LayersOfRunFile(run, "launches"), v100, false);
+  EXPECT_EQ(predicted.layers.size(), 9U);
+  const auto means = MeanAbsoluteResiduals(predicted);
+  EXPECT_NEAR(means.at("l1"), 0.010, 0.0005);
+  EXPECT_NEAR(means.at("l2"), 0.082, 0.0005);
+  EXPECT_NEAR(means.at("dram"), 0.020, 0.0005);
+  EXPECT_NEAR(means.at("time"), 0.087, 0.0015);
+}
+
+TEST(SetPredictions, MakesARunFileThatHoldsThem) {
+  ModelReport report;
+  report.base = V100();
+  report.run = GpuRun();
+  report.groups = {Predict(LayersOfRunFile(*report.run, "run.json"), report.base, false)};
+  SetPredictions(report.groups[0], report.base.gpu, *report.run);
+  std::ostringstream warnings;
+  const auto read = ParseRunFile(ToJson(report).dump(), "x", warnings);
+  const auto original = GpuRun();
+  ASSERT_EQ(read.records.size(), original.records.size());
+  int predicted = 0;
+  for (const auto& record : read.records) {
+    if (!record.prediction) continue;
+    const auto& layer = report.groups[0].layers.at(static_cast<size_t>(predicted++));
+    EXPECT_EQ(record.name, layer.layer.name);
+    EXPECT_EQ(record.prediction->seconds, layer.seconds);
+    EXPECT_EQ(record.prediction->bytes.at(Level::kDram), Total(layer.prediction.traffic.dram));
+    EXPECT_EQ(record.prediction->bytes.at(Level::kL2), L2TileBytes(layer.prediction.traffic));
+    EXPECT_THAT(record.prediction->by, HasSubstr("DeLTA-style model of NVIDIA Tesla V100"));
+  }
+  EXPECT_EQ(predicted, 2) << "the CPU's record has none";
+}
+
 TEST(ModelReport, JsonHoldsWhatTheTableSays) {
   ModelReport report;
   report.base = V100();
@@ -199,6 +237,27 @@ TEST(ModelReport, JsonHoldsWhatTheTableSays) {
   EXPECT_THAT(table, HasSubstr("n64c64h56w56k256r1s1"));
   EXPECT_THAT(table, HasSubstr("what if sm=2"));
   EXPECT_THAT(table, HasSubstr("DeLTA-style model of NVIDIA Tesla V100"));
+}
+
+TEST(ModelPage, HoldsTheTablesAndNothingOfItsInputIsMarkup) {
+  ModelReport report;
+  report.base = V100();
+  report.base.gpu.name = "a<b>&\"c\x01";
+  report.choice = "fwd f32";
+  auto group = OneLayer();
+  group.name = "<script>x</script>";
+  report.groups = {Predict(group, report.base, false)};
+  report.gains = {GainsOfDoubling(group, report.base)};
+  const auto page = ModelPage(report);
+  EXPECT_THAT(page, HasSubstr("<h1>a&#60;b&#62;&#38;&#34;c&#65533;</h1>"));
+  EXPECT_THAT(page, HasSubstr("<h2>&#60;script&#62;x&#60;/script&#62;</h2>"));
+  EXPECT_THAT(page, testing::Not(HasSubstr("<script")));
+  EXPECT_THAT(page, HasSubstr(">n64c64h56w56k256r1s1</td>"));
+  EXPECT_THAT(page, HasSubstr("data-label=\"DRAM\""));
+  EXPECT_THAT(page, HasSubstr("Balance next"));
+  EXPECT_THAT(page, HasSubstr("NVIDIA Tesla V100 GPU Architecture"));  // a figure's source
+  EXPECT_THAT(page, testing::Not(HasSubstr("What if")));
+  EXPECT_THAT(page, testing::Not(HasSubstr("<svg")));
 }
 
 TEST(ModelFigure, NeedsSomethingToDraw) {

@@ -49,6 +49,7 @@ Record Sample() {
   work.bytes[Level::kDram] = 56;
   work.launches = 1;
   work.parts = {{"matrix", 34}, {"elementwise", 12}};
+  record.prediction = {1.4, {{Level::kL2, 80}, {Level::kDram, 60}}, "a model"};
   return record;
 }
 
@@ -72,6 +73,8 @@ TEST(RecordJson, WrongTypesNameTheirPlace) {
   EXPECT_THAT(refusal("status", "fine"), HasSubstr("ok, unsupported, failed or wrong"));
   EXPECT_THAT(refusal("repetitions", {{{"seconds", -1}}}),
               HasSubstr("repetitions[0]: 'seconds': expected a positive time"));
+  EXPECT_THAT(refusal("prediction", {{"seconds", 0}}),
+              HasSubstr("prediction: 'seconds': expected a positive time"));
   EXPECT_THAT(refusal("work", {{"guessed", nlohmann::json::object()}}),
               HasSubstr("'guessed' is not a provenance"));
   EXPECT_THAT(refusal("work", {{"modelled", {{"bytes", {{"l9", 1}}}}}}),
