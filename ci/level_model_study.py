@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """How well the model of a call's loops tells the bytes of each cache level: against the cache simulator.
 
-    ci/level_model_study.py [--bench=build/dlroof_bench] [--machine=FILE] -o FILE
+    ci/level_model_study.py [--bench=build/dlroof_bench] [--machine=FILE] [--only=REGEX] -o FILE
 
 Each case runs with one thread and the AVX2 path (ONEDNN_MAX_CPU_ISA=AVX2: valgrind has no AVX-512). oneDNN cuts its loops
 for the caches that CPUID tells, and valgrind's CPUID tells of another CPU (256 KiB of L2), so the model compared is the one that the
@@ -128,11 +128,13 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--bench", default="build/dlroof_bench")
     parser.add_argument("--machine", help="a run file or ceilings, instead of measuring them")
+    parser.add_argument("--only", default="", help="a regular expression: the cases to simulate")
     parser.add_argument("-o", "--out", required=True)
     arguments = parser.parse_args()
-    context, records = simulated_records(arguments.bench, arguments.machine, FITTED + CHECKED)
+    names = [name for name in CHECKED + FITTED if re.search(arguments.only, name)]
+    context, records = simulated_records(arguments.bench, arguments.machine, names)
     by_name = {record["name"]: record for record in records}
-    rows = [row(by_name[name], name in FITTED) for name in FITTED + CHECKED if name in by_name]
+    rows = [row(by_name[name], name in FITTED) for name in names if name in by_name]
     for one in rows:
         errors = "  ".join(f"{level} {error:+.1%}" for level, error in one["errors"].items())
         print(f"{one['name']:<62} {one['algorithm'].split(';')[0]:<18} {errors or one.get('why_not', '')}")
