@@ -66,11 +66,11 @@ class Estimate {
     const int64_t padded = RoundedUp(conv_.k, unit_.lanes), filters = blocking_.filters;
     const int64_t strides = conv_.stride_h * conv_.stride_w;
     if (blocking_.columns == 4 && unit_.lanes == 16)
-      return padded % filters == 0 && (pointwise_ ? conv_.p * conv_.q >= 64 * strides
-                                                  : padded * conv_.weight_bytes < 192 * 4);
+      return padded % filters == 0 &&
+             (pointwise_ ? conv_.p * conv_.q >= 64 * strides : padded * conv_.weight_bytes < 768);
     if (filters != 48) return true;
     if (pointwise_) return Filled(conv_.k, filters) >= 0.95;
-    return padded % filters == 0 && padded * conv_.weight_bytes <= 384 * 4 &&
+    return padded % filters == 0 && padded * conv_.weight_bytes <= 1536 &&
            conv_.h * conv_.w > 81 * strides;
   }
 
