@@ -159,10 +159,8 @@ Counted Count(const CountRequest& request) {
   const auto loops = program.value("loops", "");
   counted.how = fmt::format(
       "callgrind on {}{} (at most the AVX2 path: valgrind has no AVX-512; the library cuts its "
-      "loops "
-      "for the caches of the CPU that valgrind pretends to be); L1 {}, L2 {}, L3 {}; lines "
-      "fetched, "
-      "no write-backs, no prefetch",
+      "loops for the caches of the CPU that valgrind pretends to be); L1 {}, L2 {}, L3 {}; lines "
+      "fetched, no write-backs, no prefetch",
       program.value("algorithm", "?"), loops.empty() ? "" : ", " + loops, Text(caches.l1),
       Text(caches.l2), Text(caches.l3));
   if (caches.l3.bytes != caches.real_l3.bytes)
