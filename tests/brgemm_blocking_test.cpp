@@ -47,6 +47,20 @@ TEST(BlockingOf, DependsOnTheL2ThatTheLibrarySees) {
   EXPECT_EQ(BlockingOf(Square(512, 14, 256, 1), kAvx2, kLarge, 1).filters, 16);
 }
 
+TEST(BlockingOf, BlocksFiltersAsTheLibraryLaysOutTheirWeights) {
+  // Its verbose output on a Cascade Lake core with 1 MiB of L2: "wei_f32:a:blocked:Acdb64a".
+  const VectorUnit avx512 = VectorUnitOf("brgconv:avx512_core", "avx512_core");
+  for (const auto& [conv, filters] : {std::pair{Square(64, 56, 64, 3), 64},
+                                      {Square(64, 56, 256, 1), 64},
+                                      {Square(256, 56, 64, 1), 64},
+                                      {Square(256, 14, 1024, 1), 48},
+                                      {Square(512, 7, 512, 3), 32},
+                                      {Square(16, 28, 48, 3), 48},
+                                      {Square(192, 14, 208, 1), 32},
+                                      {Square(96, 14, 208, 3), 32}})
+    EXPECT_EQ(BlockingOf(conv, avx512, kLarge, 1).filters, filters) << conv.c << " to " << conv.k;
+}
+
 TEST(BlockingOf, NeverCutsMoreThanThereIs) {
   const VectorUnit avx512 = VectorUnitOf("brgconv:avx512_core", "avx512_core");
   for (const auto& unit : {kAvx2, avx512})
