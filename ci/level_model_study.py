@@ -17,7 +17,6 @@ import json
 import os
 import re
 import subprocess
-import sys
 import tempfile
 
 CONV = "Conv2D/cpu/onednn/fwd/f32/"
@@ -142,7 +141,7 @@ def main():
     print("\n".join(table))
     counting = next((record["counting"] for record in records if record.get("counting")), [])
     with open(arguments.out, "w", encoding="utf-8") as file:
-        json.dump({"study": "level model against cache simulation", "command": " ".join(sys.argv),
+        json.dump({"study": "level model against cache simulation", "command": "ci/level_model_study.py" + (f" --only={arguments.only}" if arguments.only else ""),
                    "commit": context.get("commit"), "libraries": context.get("libraries"), "how": counting,
                    "rows": rows, "table": table}, file, indent=1)
         file.write("\n")
