@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "bench/vector_blocking.h"
+#include "counters/core_caches.h"
 
 namespace dlroof {
 namespace {
@@ -17,7 +18,8 @@ enum Dimension { kN, kG, kK, kP, kQ, kC, kR, kS, kDimensions };
 struct Shape {
   int64_t n = 1, groups = 1, k = 1, c = 1;  // per group
   int64_t h = 1, w = 1, p = 1, q = 1, r = 1, s = 1;
-  int64_t stride_h = 1, stride_w = 1, dilation_h = 1, dilation_w = 1, pad_top = 0;
+  int64_t stride_h = 1, stride_w = 1, dilation_h = 1, dilation_w = 1;
+  int64_t pad_top = 0, pad_left = 0;
   double read_bytes = 4, weight_bytes = 4, written_bytes = 4;  // [byte] per element
 };
 
@@ -26,7 +28,7 @@ Shape ForwardShape(const Conv2dCase& one) {
   Shape shape = {p.n,          p.groups,     p.k / p.groups,  p.c / p.groups,
                  p.h,          p.w,          OutputHeight(p), OutputWidth(p),
                  p.r,          p.s,          p.stride_h,      p.stride_w,
-                 p.dilation_h, p.dilation_w, p.pad_top};
+                 p.dilation_h, p.dilation_w, p.pad_top,       p.pad_left};
   shape.read_bytes = static_cast<double>(ElementBytes(one.types.source));
   shape.weight_bytes = static_cast<double>(ElementBytes(one.types.weights));
   shape.written_bytes = static_cast<double>(ElementBytes(one.types.destination));
@@ -41,6 +43,7 @@ Shape BackwardShape(const Conv2dCase& one) {
   std::swap(shape.w, shape.q);
   std::swap(shape.read_bytes, shape.written_bytes);
   shape.pad_top = (shape.r - 1) * shape.dilation_h - shape.pad_top;
+  shape.pad_left = (shape.s - 1) * shape.dilation_w - shape.pad_left;
   return shape;
 }
 
@@ -88,26 +91,6 @@ ReuseNest NestOf(const Shape& shape) {
   return nest;
 }
 
-// Vectors of filters in a block: the most multiply-adds per load among the widths that waste the
-// least of the filters.
-int64_t ColumnsOf(const VectorUnit& unit, int64_t filters, bool pointwise) {
-  int64_t best = 1;
-  double best_worth = 0;
-  for (int64_t columns = 4; columns >= 1; --columns) {
-    const int64_t block = columns * unit.lanes;
-    const int64_t padded = (filters + block - 1) / block * block;
-    if (columns > 1 && block - unit.lanes >= filters) continue;
-    const bool wide = unit.lanes == 16 && columns >= 3;
-    if (wide && (padded != filters || (!pointwise && columns == 4 && filters >= 192))) continue;
-    const int64_t rows = MostRows(unit, columns);
-    const auto reuse = static_cast<double>(columns * rows) / static_cast<double>(columns + rows);
-    const double used = static_cast<double>(filters) / static_cast<double>(padded);
-    const double worth = used * used * reuse;
-    if (worth > best_worth) best = columns, best_worth = worth;
-  }
-  return best;
-}
-
 struct Blocking {
   VectorUnit unit;
   int64_t columns = 1;    // vectors of filters
@@ -129,35 +112,51 @@ double CoreBytes(const Shape& shape, const Blocking& blocking) {
 // Elements of one cache line.
 double Line(double element_bytes) { return 64 / element_bytes; }
 
-LevelModel BrgemmModel(Shape shape, const VectorUnit& unit) {
-  const bool pointwise = shape.r == 1 && shape.s == 1;
-  if (pointwise && shape.stride_h == 1 && shape.stride_w == 1) {
+BlockedConv BlockedOf(const Shape& shape) {
+  const auto whole = [](double bytes) { return static_cast<int64_t>(bytes); };
+  return {shape.n,
+          shape.groups,
+          shape.k,
+          shape.c,
+          shape.h,
+          shape.w,
+          shape.p,
+          shape.q,
+          shape.r,
+          shape.s,
+          shape.stride_h,
+          shape.stride_w,
+          shape.dilation_w,
+          shape.pad_left,
+          whole(shape.read_bytes),
+          whole(shape.weight_bytes),
+          whole(shape.written_bytes)};
+}
+
+LevelModel BrgemmModel(Shape shape, const VectorUnit& unit, const CoreBlocking& core) {
+  const ConvBlocking chosen = BlockingOf(BlockedOf(shape), unit, core.caches, core.threads);
+  if (chosen.whole_images && shape.stride_w == 1) {
     shape.q *= shape.p, shape.w *= shape.h;
     shape.p = shape.h = 1;
   }
-  constexpr int64_t kMostPositions = 250;
-  const int64_t row = shape.p == 1 && pointwise
-                          ? (shape.q + (shape.q + kMostPositions - 1) / kMostPositions - 1) /
-                                ((shape.q + kMostPositions - 1) / kMostPositions)
-                          : shape.q;
-  Blocking blocking{unit, ColumnsOf(unit, shape.k, pointwise)};
-  blocking.positions = RowBlock(unit, blocking.columns, row);
-  const auto filters = static_cast<double>(blocking.columns * unit.lanes);
-  const bool filters_outside = shape.h * shape.w < shape.groups * shape.k * shape.r * shape.s;
+  const auto real = [](int64_t size) { return static_cast<double>(size); };
   LevelModel model;
   ReuseNest nest = NestOf(shape);
-  const NestLoop group{kG, 1}, block{kK, filters}, image_row{kP, 1};
-  const NestLoop positions{kQ, static_cast<double>(row)};
-  nest.loops = filters_outside ? std::vector<NestLoop>{{kN, 1}, group, block, image_row, positions}
-                               : std::vector<NestLoop>{{kN, 1}, image_row, positions, group, block};
+  const NestLoop group{kG, 1}, block{kK, real(chosen.filters)}, image_row{kP, 1};
+  const NestLoop positions{kQ, real(chosen.positions)};
+  nest.loops = chosen.filters_outside
+                   ? std::vector<NestLoop>{{kN, 1}, group, block, image_row, positions}
+                   : std::vector<NestLoop>{{kN, 1}, image_row, positions, group, block};
   for (const NestLoop& inner :
-       {NestLoop{kQ, static_cast<double>(blocking.positions)}, NestLoop{kR, 1}, NestLoop{kS, 1},
+       {NestLoop{kC, real(chosen.channels), true}, NestLoop{kR, real(chosen.taps)},
+        NestLoop{kQ, real(chosen.rows)}, NestLoop{kR, 1}, NestLoop{kS, 1},
         NestLoop{kC, Line(shape.read_bytes)}})
     nest.loops.push_back(inner);
-  model.core_bytes = CoreBytes(shape, blocking);
+  model.core_bytes = CoreBytes(shape, {unit, chosen.columns, chosen.rows});
   model.nests = {std::move(nest)};
-  model.how = fmt::format("blocks of {} filters {}, {} of {} positions in registers", filters,
-                          filters_outside ? "outermost" : "innermost", blocking.positions, row);
+  model.how = fmt::format("blocks of {} filters {}, {} channels, {} of {} positions in registers",
+                          chosen.filters, chosen.filters_outside ? "outermost" : "innermost",
+                          chosen.channels, chosen.rows, chosen.positions);
   return model;
 }
 
@@ -205,8 +204,18 @@ LevelModel NotModelled(std::string why) {
 
 }  // namespace
 
+CoreBlocking BlockingHere(int threads) {
+  static const auto caches = CoreCaches();
+  CoreBlocking core{{}, threads};
+  if (const auto l1 = caches.find(Level::kL1); l1 != caches.end())
+    core.caches.l1_bytes = l1->second;
+  if (const auto l2 = caches.find(Level::kL2); l2 != caches.end())
+    core.caches.l2_bytes = l2->second;
+  return core;
+}
+
 LevelModel Conv2dLevels(const Conv2dCase& one, std::string_view implementation,
-                        std::string_view isa) {
+                        std::string_view isa, const CoreBlocking& core) {
   const bool forward = one.direction == Conv2dDirection::kForward;
   const bool dense = one.problem.stride_h == 1 && one.problem.stride_w == 1;
   const bool brgemm = implementation.starts_with("brgconv");
@@ -219,7 +228,7 @@ LevelModel Conv2dLevels(const Conv2dCase& one, std::string_view implementation,
   const bool jit = implementation.starts_with("jit") || implementation.starts_with("brdgmm");
   const bool depthwise = shape.groups > 1 && shape.c == 1 && shape.k == 1;
   if (depthwise && (jit || brgemm)) return DepthwiseModel(shape, unit);
-  if (brgemm) return BrgemmModel(shape, unit);
+  if (brgemm) return BrgemmModel(shape, unit, core);
   if (jit) return JitModel(shape, unit);
   return NotModelled(fmt::format("the loops of {} are not modelled", implementation));
 }

@@ -228,7 +228,8 @@ PreparedCall Prepare(const Conv2dCase& one, const RunSettings& settings) {
   prepared.algorithm = call->implementation;
   prepared.isa = onednn::EffectiveIsa();
   prepared.modelled = Conv2dWork(one, PipeOf(one, call->implementation));
-  prepared.levels = Conv2dLevels(one, call->implementation, prepared.isa);
+  prepared.levels =
+      Conv2dLevels(one, call->implementation, prepared.isa, BlockingHere(settings.threads));
   prepared.memory = onednn::Regions(call->arguments, {DNNL_ARG_WEIGHTS, DNNL_ARG_BIAS});
   return prepared;
 }

@@ -13,10 +13,11 @@ inline constexpr const char* kSimulatedCallFlag = "--dlroof_simulated_call=";
 bool AsksForSimulatedCall(const std::vector<std::string>& args);
 
 // Prepares the benchmark with one thread, puts the simulated caches into the state that its name
-// asks for (warm: one call before; cold: empty; cold-weights: empty, then every other tensor read),
-// counts one call, and prints {"algorithm", "isa", "modelled": {"l2": bytes, ...}} as JSON. Without
-// valgrind around it the marks do nothing. Throws as the benchmark's prepare does; BadInput for
-// other arguments. Returns the exit code.
+// asks for (warm: one call before; cold: one call of the same on other tensors before;
+// cold-weights: that, then every tensor but the weights read), counts one call, and prints
+// {"algorithm", "isa", "loops": how they are modelled, "tensor_bytes": as laid out, padding and
+// all, "modelled": {"l2": bytes, ...}} as JSON. Without valgrind around it the marks do nothing.
+// Throws as the benchmark's prepare does; BadInput for other arguments. Returns the exit code.
 int RunSimulatedCall(const std::vector<std::string>& args);
 
 }  // namespace dlroof

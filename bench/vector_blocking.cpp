@@ -17,7 +17,10 @@ int64_t MostRows(const VectorUnit& unit, int64_t columns) {
 }
 
 int64_t RowBlock(const VectorUnit& unit, int64_t columns, int64_t rows) {
-  const int64_t most = MostRows(unit, columns);
+  return RowBlock(columns, rows, MostRows(unit, columns));
+}
+
+int64_t RowBlock(int64_t columns, int64_t rows, int64_t most) {
   int64_t best = 1;
   double best_worth = 0;
   for (int64_t block = most; block >= 1; --block) {

@@ -19,7 +19,8 @@ VectorUnit VectorUnitOf(std::string_view implementation, std::string_view isa);
 int64_t MostRows(const VectorUnit& unit, int64_t columns);
 
 // The rows per block that it takes of `rows`: the least waste in a last block against the most
-// reuse per load.
+// reuse per load; at most `most`.
 int64_t RowBlock(const VectorUnit& unit, int64_t columns, int64_t rows);
+int64_t RowBlock(int64_t columns, int64_t rows, int64_t most);
 
 }  // namespace dlroof

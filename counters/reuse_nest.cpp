@@ -36,13 +36,6 @@ double Span(const NestAxis& axis, const std::vector<double>& extents) {
   return std::min(span, axis.limit);
 }
 
-// How far a body is from fitting: 0 it does, 1 it does not.
-double Overflow(double bytes, const NestCache& cache) {
-  if (cache.ways == 0) return bytes > cache.bytes ? 1 : 0;
-  const double way = 1.0 / cache.ways;
-  return std::clamp((bytes / cache.bytes - (1 - way / 2)) / (1.5 * way), 0.0, 1.0);
-}
-
 // When the body of the first `fitting` loops is the largest that fits.
 double Fetched(const ReuseNest& nest, const NestTensor& tensor, size_t fitting, CacheStart start) {
   if (fitting == 0) return start == CacheStart::kSameNestBefore ? 0 : Footprint(nest, tensor, 0);
@@ -64,6 +57,43 @@ double Fetched(const ReuseNest& nest, const NestTensor& tensor, size_t fitting, 
   return stays && start == CacheStart::kSameNestBefore ? 0 : bytes;
 }
 
+// [byte] that the loop around the body of the first `around` loops replaces in each iteration.
+double Replaced(const ReuseNest& nest, size_t around) {
+  while (around > 0 && Iterations(nest, around - 1) <= 1) --around;
+  if (around == 0) return 0;
+  double bytes = 0;
+  for (const NestTensor& tensor : nest.tensors)
+    if (Moves(tensor, nest.loops[around - 1].dimension)) bytes += Footprint(nest, tensor, around);
+  return bytes;
+}
+
+// How far the body of the first `around` loops is from staying: 0 it does, 1 it does not.
+double Overflow(const ReuseNest& nest, size_t around, const NestCache& cache) {
+  const double bytes = Footprint(nest, around);
+  if (cache.ways == 0) return bytes > cache.bytes ? 1 : 0;
+  const double way = 1.0 / cache.ways;
+  const double used = (bytes + Replaced(nest, around) / 4) / cache.bytes;
+  return std::clamp((used - (1 - way / 2)) / (1.5 * way), 0.0, 1.0);
+}
+
+// The full iterations of loop `apart` and its last one, for the tensors that it moves.
+std::vector<double> FetchedApart(ReuseNest nest, size_t apart, const NestCache& cache,
+                                 CacheStart start) {
+  NestLoop& loop = nest.loops[apart];
+  loop.last_apart = false;
+  const auto dimension = static_cast<size_t>(loop.dimension);
+  const double size = nest.sizes[dimension], full = std::floor(size / loop.step) * loop.step;
+  auto fetched = FetchedBytes(nest, cache, start);
+  if (full == 0 || full == size) return fetched;
+  nest.sizes[dimension] = full;
+  const auto of_full = FetchedBytes(nest, cache, start);
+  nest.sizes[dimension] = size - full;
+  const auto of_last = FetchedBytes(nest, cache, start);
+  for (size_t i = 0; i < fetched.size(); ++i)
+    if (Moves(nest.tensors[i], loop.dimension)) fetched[i] = of_full[i] + of_last[i];
+  return fetched;
+}
+
 }  // namespace
 
 double Footprint(const ReuseNest& nest, const NestTensor& tensor, size_t around) {
@@ -80,11 +110,13 @@ double Footprint(const ReuseNest& nest, size_t around) {
 }
 
 std::vector<double> FetchedBytes(const ReuseNest& nest, const NestCache& cache, CacheStart start) {
+  for (size_t i = 0; i < nest.loops.size(); ++i)
+    if (nest.loops[i].last_apart) return FetchedApart(nest, i, cache, start);
   std::vector<double> fetched(nest.tensors.size(), 0);
   double left = 1;  // of the whole: the share of sets for which no body so far fits
   for (size_t around = 0; around <= nest.loops.size() && left > 0; ++around) {
     const bool last = around == nest.loops.size();
-    const double overflow = last ? 0 : Overflow(Footprint(nest, around), cache);
+    const double overflow = last ? 0 : Overflow(nest, around, cache);
     const double share = std::max(0.0, left - overflow);
     left = std::min(left, overflow);
     if (share == 0) continue;

@@ -11,6 +11,8 @@ namespace dlroof {
 struct NestLoop {
   int dimension = 0;
   double step = 1;
+  // Its last, smaller iteration is reckoned by itself: it may keep what the others cannot.
+  bool last_apart = false;
 };
 
 // A range of one of a tensor's axes, as the dimensions move it: over extents e it spans
@@ -62,8 +64,9 @@ struct NestCache {
 // After the same nest before, tensors that never left are not fetched at all.
 //
 // With `ways` the step from fits to does not is a ramp: sets fill unevenly, so the first overflow
-// half a way below the capacity and the last are full one way above it. (These two numbers fit
-// simulations near the step, see ci/level_model_study.py.)
+// half a way below the capacity and the last are full one way above it; and a quarter of what the
+// next iteration replaces is there before the old has left. (These three numbers fit simulations
+// near the step, see ci/level_model_study.py.)
 std::vector<double> FetchedBytes(const ReuseNest& nest, const NestCache& cache, CacheStart start);
 
 // The nest of one of `threads` threads that share the iterations of the outer loops alike: the

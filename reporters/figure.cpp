@@ -21,10 +21,13 @@ using nlohmann::json;
 std::string Caption(const json& run_file, const Figure& figure) {
   const auto& context = Member(run_file, "context");
   const auto& ours = Member(context, "dlroof");
-  std::string caption =
-      fmt::format("{}, {} thread{}, bytes of {}", figure.roofs.machine, figure.roofs.threads,
-                  figure.roofs.threads == 1 ? "" : "s",
-                  figure.all_levels ? "every level" : LevelName(Key(figure.level)));
+  std::string caption = figure.roofs.machine;
+  // A GPU's roofs are those of all of it, and another program's need not tell their threads.
+  if (figure.roofs.device != "gpu" && figure.roofs.threads > 0)
+    caption +=
+        fmt::format(", {} thread{}", figure.roofs.threads, figure.roofs.threads == 1 ? "" : "s");
+  caption += fmt::format(", bytes of {}",
+                         figure.all_levels ? "every level" : LevelName(Key(figure.level)));
   if (Text(Member(ours, "view"), "balance") == "tensor")
     caption += ", all FLOPs judged by the matrix ceiling";
   if (!figure.classic_moves.empty()) caption += ", arrows from before";

@@ -50,6 +50,19 @@ check "counters that are not there cost a sentence, not the run" exits 0
 check "and the sentence names them" says 'dlroof_counters=cupti: '
 run "$bench" --dlroof_simulated_call=LSTM/cpu/reference/nonsense
 check "a call to simulate that cannot be" bad_input
+# A cold call: 16 channels of 28 x 28, twice, and 2304 weights; beside those it fetches a few per cent of bookkeeping.
+cold=Conv2D/cpu/onednn/fwd/f32/n1c16h28w28k16r3s3_p1/cold
+run "$bench" --dlroof_simulated_call="$cold"
+if exits 0; then   # else without oneDNN or valgrind's headers
+  check "a simulated call says what it was" prints '"loops":"blocks of .*"tensor_bytes":'
+  if command -v valgrind > /dev/null; then
+    echo "$cold" > "$dir/cold.txt"
+    XDG_CACHE_HOME=$dir/cache timeout 900 "$bench" "$machine" --dlroof_suite="$dir/cold.txt" --benchmark_filter="$cold" "${quick[@]}" \
+      --dlroof_counters=simulate --benchmark_out="$dir/simulated.json" >"$dir/out" 2>"$dir/err"; code=$?
+    check "a cold call is simulated" exits 0
+    check "its DRAM bytes are its tensors'" python3 -c 'import json, sys; w = json.load(open(sys.argv[1]))["records"][0]["work"]; sys.exit(not 1 <= w["simulated"]["bytes"]["dram"] / w["modelled"]["bytes"]["dram"] < 1.05)' "$dir/simulated.json"
+  fi
+fi
 printf 'LSTM/cpu/onednn/bwd/f32/t1n1i1h1\n\nLSTM/cpu/onednn/bwd/f32/t1n1i1x1\n' > "$dir/suite.txt"
 run "$bench" --dlroof_suite="$dir/suite.txt";     check "bad suite line" bad_input
 check "names line and column" says 'suite.txt:3: column 3[0-9]:'

@@ -3,6 +3,7 @@
 // 10^5 in all).
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <ctime>
 #include <fstream>
@@ -101,7 +102,8 @@ using Reader = std::function<void(const std::string&)>;
 // Bounds a hang without judging the machine: a thousand of these files take a second or so.
 constexpr double kMostSeconds = 1;
 
-void ExpectOrderly(const std::string& name, const std::string& text, const Reader& read) {
+// [s] that the reader took.
+double ExpectOrderly(const std::string& name, const std::string& text, const Reader& read) {
   const auto start = std::clock();  // CPU time: other programs do not count
   try {
     read(text);
@@ -114,13 +116,17 @@ void ExpectOrderly(const std::string& name, const std::string& text, const Reade
   }
   const double seconds = static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC;
   EXPECT_LT(seconds, kMostSeconds) << name << " took " << seconds << " s\n" << text;
+  return seconds;
 }
 
 void Try(const std::string& sample, const Reader& read, int usual) {
   const auto text = DataText(sample);
   std::mt19937_64 random(std::hash<std::string>{}(sample));
-  for (int i = 0; i < MutantsOf(usual) && !testing::Test::HasFailure(); ++i)
-    ExpectOrderly(sample, Mutant(text, random), read);
+  const int mutants = MutantsOf(usual);
+  double slowest = 0;
+  for (int i = 0; i < mutants && !testing::Test::HasFailure(); ++i)
+    slowest = std::max(slowest, ExpectOrderly(sample, Mutant(text, random), read));
+  std::cout << sample << ": " << mutants << " mutants, the slowest took " << slowest << " s\n";
 }
 
 // What an importer took must be a run file that can be written and read again.

@@ -200,11 +200,23 @@ TEST(ReuseNest, WaysMakeTheStepARamp) {
   const auto of = [&](double bytes) {
     return FetchedBytes(nest, {bytes, 16}, CacheStart::kEmpty)[0];
   };
-  // The body of 56 byte: wholly in from 56 / (1 - 1/32), wholly out at 56 / (1 + 1/16).
-  EXPECT_DOUBLE_EQ(of(56 / (1 - 1.0 / 32)), 32);
-  EXPECT_DOUBLE_EQ(of(56 / (1 + 1.0 / 16)), 96);
-  EXPECT_GT(of(56), 32);
-  EXPECT_LT(of(56), 96);
+  // The body of 56 byte, of which the next block of columns replaces 24 (weights and C): with a
+  // quarter of those it is wholly in from 62 / (1 - 1/32), wholly out at 62 / (1 + 1/16).
+  EXPECT_DOUBLE_EQ(of(62 / (1 - 1.0 / 32)), 32);
+  EXPECT_DOUBLE_EQ(of(62 / (1 + 1.0 / 16)), 96);
+  EXPECT_GT(of(62), 32);
+  EXPECT_LT(of(62), 96);
+}
+
+TEST(ReuseNest, ASmallerLastPanelMayStayWhereTheOthersDoNot) {
+  // Sums over 20 and then 4 of 24 inputs, for 32 rows each: 80 weights do not fit, 16 do.
+  ReuseNest nest = Product(32, 4, 24, 1, 4);
+  nest.loops = {{2, 20, true}, {0, 1}, {2, 1}};
+  const auto weights = [&] { return FetchedBytes(nest, {70, 0}, CacheStart::kEmpty)[1]; };
+  EXPECT_EQ(Enumeration(nest, 70).Run()[1], 32 * 80 + 16);
+  EXPECT_EQ(weights(), 32 * 80 + 16);
+  nest.loops[0].last_apart = false;
+  EXPECT_EQ(weights(), 32 * 96);
 }
 
 TEST(ReuseNest, ThreadsShareTheOuterLoops) {

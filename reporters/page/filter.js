@@ -76,10 +76,12 @@ dlroof.fillFilters = () => {
   dlroof.fillSelect('filter-roofs', dlroof.roofs.map((roofs, index) => [String(index), dlroof.roofsName(roofs)]));
 };
 
+// A GPU's roofs are those of all of it, and another program's need not tell their threads.
 dlroof.roofsName = (roofs) => {
-  const threads = roofs.threads > 0 ? `${roofs.threads} thread${roofs.threads === 1 ? '' : 's'}` : 'threads unknown';
+  const threads = roofs.device !== 'gpu' && roofs.threads > 0 ? dlroof.threadsText(roofs.threads) : '';
   const devices = new Set(dlroof.roofs.map((one) => one.device));
-  return devices.size > 1 ? `${roofs.device}, ${threads}` : threads;
+  if (devices.size > 1) return [roofs.device, threads].filter((part) => part !== '').join(', ');
+  return threads || roofs.machine || roofs.device;
 };
 
 dlroof.showFilters = () => {

@@ -17,7 +17,7 @@ dlroof.drawHeader = () => {
   for (const record of dlroof.records) counts.set(dlroof.text(record.status), (counts.get(dlroof.text(record.status)) || 0) + 1);
   const parts = ['ok', 'unsupported', 'failed', 'wrong'].filter((status) => counts.has(status)).map((status) => `${counts.get(status)} ${status}`);
   dlroof.byId('summary').textContent = `${dlroof.records.length} benchmark${dlroof.records.length === 1 ? '' : 's'}${parts.length > 0 ? `: ${parts.join(', ')}` : ''}`;
-  const threads = [...new Set(dlroof.records.map((record) => record.threads).filter((one) => dlroof.isNumber(one) && one > 0))].sort((a, b) => a - b);
+  const threads = [...new Set(dlroof.records.filter((record) => record.device !== 'gpu').map((record) => record.threads).filter((one) => dlroof.isNumber(one) && one > 0))].sort((a, b) => a - b);
   dlroof.byId('facts').textContent = [dlroof.text(context.date).replace('T', ' '), threads.length > 0 ? `${threads.join(', ')} thread${threads.join() === '1' ? '' : 's'}` : '',
     dlroof.text(context.host_name), ours.version ? `dlroof ${dlroof.text(ours.version)}` : '', ...Object.entries(dlroof.map(ours.libraries)).map(([key, value]) => `${key} ${dlroof.text(value)}`)]
     .filter((part) => part !== '').join(' · ');
@@ -124,7 +124,7 @@ dlroof.drawSelected = () => {
   dlroof.pair(more, 'work', dlroof.workText(record));
   dlroof.pair(more, 'judged by', Object.entries(dlroof.map(time.compute_roofs)).filter(([, row]) => dlroof.text(row) !== '')
     .map(([pipe, row]) => (pipe === row ? pipe : `${dlroof.text(row)} for ${pipe}`)).join(', '));
-  dlroof.pair(more, 'ran with', [dlroof.isNumber(record.threads) && record.threads > 0 ? `threads ${record.threads}` : '', dlroof.text(record.cache) && `${record.cache} cache`,
+  dlroof.pair(more, 'ran with', [record.device !== 'gpu' && dlroof.isNumber(record.threads) && record.threads > 0 ? `threads ${record.threads}` : '', dlroof.text(record.cache) && `${record.cache} cache`,
     dlroof.isNumber(record.seed) ? `seed ${record.seed}` : ''].filter((part) => part).join(', '));
 };
 
