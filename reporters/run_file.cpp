@@ -217,11 +217,12 @@ json ToStoredJson(const RunFile& file, const PlaceView& view) {
     for (auto& [threads, set] : machine.by_threads)
       for (auto& [mix, ceiling] : set.mixes) ceiling.proof = Proof();
     json rounded = ToJson(machine);
-    RoundAll(rounded);
+    RoundAll(rounded, kStoredRoofDigits);
     machine = MachineFromJson(rounded, "the machine");
   }
   json whole = ToJson(stored, view);
-  RoundAll(whole["machines"]);  // to whole numbers again
+  RoundAll(whole["machines"], kStoredRoofDigits);  // to whole numbers again
+  for (auto& record : whole["records"]) record.erase("advice");
   return whole;
 }
 

@@ -7,6 +7,8 @@ namespace dlroof {
 
 // Of what is derived from measurements: of a repetition of 30 ms the clock resolves 8.
 inline constexpr int kWrittenDigits = 8;
+// Of a stored machine's roofs: their repetitions agree in three or four.
+inline constexpr int kStoredRoofDigits = 6;
 
 // The double that is nearest to `value` rounded to `digits` significant decimal digits; itself
 // where it is not finite.

@@ -83,8 +83,8 @@ RunFile RunWithMixes() {
 TEST(ToStoredJson, KeepsTheProofOfEveryRoofAndOfNoSingleMix) {
   const auto stored = ToStoredJson(RunWithMixes());
   const auto& set = stored["machines"][0]["by_threads"]["2"];
-  EXPECT_EQ(set["bytes"]["dram"]["proof"]["doubling"].dump(), "0.66666667");
-  EXPECT_EQ(set["mixes"]["dram.copy"]["per_second"].dump(), "6666666700");
+  EXPECT_EQ(set["bytes"]["dram"]["proof"]["doubling"].dump(), "0.666667");
+  EXPECT_EQ(set["mixes"]["dram.copy"]["per_second"].dump(), "6666670000");
   EXPECT_EQ(set["mixes"]["dram.copy"]["proved"], true);
   EXPECT_FALSE(set["mixes"]["dram.copy"].contains("proof"));
 }
@@ -94,16 +94,19 @@ TEST(ToStoredJson, IsReadAndStoredAgainAsItIs) {
   std::ostringstream warnings;
   const RunFile again = ParseRunFile(stored.dump(), "x", warnings);
   EXPECT_EQ(ToStoredJson(again).dump(), stored.dump());
-  EXPECT_EQ(ToJson(again)["records"], stored["records"]);
+  auto records = ToJson(again)["records"];
+  for (auto& record : records) record.erase("advice");
+  EXPECT_EQ(records, stored["records"]);
 }
 
-TEST(ToStoredJson, LargestStoredRunsTakeAtMost300kB) {
+TEST(ToStoredJson, LargestStoredRunsTakeAtMost300kBAndAreRead) {
   const auto folder = std::filesystem::path(DLROOF_TEST_DATA).parent_path().parent_path() /
                       "baselines" / "cascade-lake-2c";
   for (const char* name : {"2026-11-21-conv2d.json", "2026-11-21-lstm.json"}) {
+    EXPECT_LE(std::filesystem::file_size(folder / name), 300000U) << name;
     std::ostringstream warnings;
-    const RunFile run = ReadRunFile((folder / name).string(), warnings);
-    EXPECT_LE(ToStoredJson(run).dump().size(), 300000U) << name;
+    EXPECT_GT(ReadRunFile((folder / name).string(), warnings).records.size(), 70U) << name;
+    EXPECT_EQ(warnings.str(), "") << name;
   }
 }
 
