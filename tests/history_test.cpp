@@ -125,7 +125,9 @@ TEST_F(HistoryTest, RefusesWhatIsNoHistory) {
   fs::remove(Path());
   { History(Path(), Access::kWrite); }
   Database(Path(), Access::kWrite).Execute("PRAGMA user_version = 3");
-  EXPECT_NE(ErrorOf([&] { History(Path(), Access::kRead); }).find("newer dlroof (schema 3, this one reads up to 2"),
+  EXPECT_NE(ErrorOf([&] {
+              History(Path(), Access::kRead);
+            }).find("newer dlroof (schema 3, this one reads up to 2"),
             std::string::npos);
   History history(":memory:", Access::kWrite);
   EXPECT_NE(ErrorOf([&] {
