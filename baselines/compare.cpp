@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <future>
 #include <thread>
@@ -16,13 +15,6 @@
 
 namespace dlroof {
 namespace {
-
-constexpr std::array<std::pair<Quantity, std::string_view>, 5> kQuantities = {
-    {{Quantity::kTime, "time"},
-     {Quantity::kBytes, "bytes"},
-     {Quantity::kFlops, "flops"},
-     {Quantity::kFraction, "fraction"},
-     {Quantity::kResidual, "residual"}}};
 
 // Fewer are compared faster than a thread starts.
 constexpr std::size_t kPairsPerPart = 5000;
@@ -350,18 +342,6 @@ class Comparing {
 };
 
 }  // namespace
-
-std::string_view Key(Quantity quantity) {
-  return std::find_if(kQuantities.begin(), kQuantities.end(),
-                      [&](const auto& row) { return row.first == quantity; })
-      ->second;
-}
-
-std::optional<Quantity> QuantityFromKey(std::string_view key) {
-  for (const auto& [quantity, text] : kQuantities)
-    if (text == key) return quantity;
-  return std::nullopt;
-}
 
 std::string Comparison::Why() const {
   const bool moved = verdict == Verdict::kSlower || verdict == Verdict::kFaster;

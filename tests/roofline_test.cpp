@@ -4,37 +4,12 @@
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
-#include <random>
 
 #include "reporters/record_json.h"
+#include "tests/small_roofline.h"
 
 namespace dlroof {
 namespace {
-
-// 100 flop/s and 10 byte/s: the ridge is at 10 flop/byte.
-Machine SmallMachine() {
-  Machine machine;
-  machine.device = "cpu";
-  CeilingSet& all = machine.by_threads[2];
-  all.flops["fp32.vector"] = {.per_second = 100, .proved = true};
-  all.flops["bf16.matrix"] = {.per_second = 1000, .proved = true};
-  all.bytes[Level::kDram] = {.per_second = 10, .proved = true};
-  all.bytes[Level::kL2] = {.per_second = 50, .proved = true};
-  all.launch_seconds = 0.5;
-  return machine;
-}
-
-Record Measured(double seconds, double flops, double dram_bytes) {
-  Record record;
-  record.threads = 2;
-  record.cache = "warm";
-  record.repetitions = {{.seconds = seconds}};
-  Work& work = record.work[Provenance::kModelled];
-  work.flops["fp32.vector"] = flops;
-  work.bytes[Level::kDram] = dram_bytes;
-  work.launches = 1;
-  return record;
-}
 
 TEST(PlaceClassic, LeftOfTheRidgeTheSlopeBinds) {
   const Machine machine = SmallMachine();
@@ -71,126 +46,6 @@ TEST(PlaceInTime, BoundsAreOverheadThenTheLargestRoofTime) {
   EXPECT_DOUBLE_EQ(time.overhead_seconds.value(), 0.5);
 }
 
-// Random works on several pipes and levels of a random machine.
-struct RandomCase {
-  Machine machine = SmallMachine();
-  Record record = Measured(1, 1, 1);
-};
-
-RandomCase MakeRandomCase(std::mt19937_64& random) {
-  std::uniform_real_distribution<double> exponent(-3, 6);
-  const auto any = [&] { return std::pow(10, exponent(random)); };
-  RandomCase made;
-  CeilingSet& all = made.machine.by_threads[2];
-  for (auto& [pipe, ceiling] : all.flops) ceiling.per_second = any();
-  for (auto& [level, ceiling] : all.bytes) ceiling.per_second = any();
-  all.launch_seconds = any();
-  made.record = Measured(any(), any(), any());
-  Work& work = made.record.work[Provenance::kModelled];
-  work.flops["bf16.matrix"] = any();
-  work.bytes[Level::kL2] = any();
-  work.launches = any();
-  return made;
-}
-
-TEST(PlaceTime, IsTheTimePointOfPlace) {
-  std::mt19937_64 random(12);
-  for (int i = 0; i < 500; ++i) {
-    auto [machine, record] = MakeRandomCase(random);
-    machine.by_threads[2].bytes[Level::kDram].proved = i % 3 != 0;
-    if (i % 5 == 0) record.work[Provenance::kModelled].flops.clear();
-    for (const PlaceView& view : {PlaceView{}, PlaceView{{Level::kDram}, true}}) {
-      const auto all = Place(record, &machine, view).time;
-      const auto alone = PlaceTime(record, record.repetitions[0].seconds, machine, view);
-      ASSERT_EQ(alone.has_value(), all.has_value());
-      if (!all) continue;
-      EXPECT_EQ(alone->seconds, all->seconds);
-      EXPECT_EQ(alone->compute_seconds, all->compute_seconds);
-      EXPECT_EQ(alone->memory_seconds, all->memory_seconds);
-      EXPECT_EQ(alone->gap, all->gap);
-      EXPECT_EQ(alone->bound, all->bound);
-    }
-  }
-}
-
-TEST(PlaceTime, WithoutTheCeilingsOfItsThreadsThereIsNone) {
-  Record record = Measured(1, 1, 1);
-  EXPECT_TRUE(PlaceTime(record, 1, SmallMachine()).has_value());
-  record.threads = 3;
-  EXPECT_FALSE(PlaceTime(record, 1, SmallMachine()).has_value());
-}
-
-TEST(PlaceInTime, OnRandomWorksEveryIdentityHolds) {
-  std::mt19937_64 random(11);
-  for (int i = 0; i < 2000; ++i) {
-    const auto [machine, record] = MakeRandomCase(random);
-    for (const PlaceView& view : {PlaceView{}, PlaceView{{Level::kDram}, true}}) {
-      const auto time = Place(record, &machine, view).time.value();
-      double roof = time.compute_seconds;
-      for (const auto& [level, seconds] : time.memory_seconds) roof = std::max(roof, seconds);
-      // The largest coordinate of the time point is the run time; the gap is how far it is.
-      EXPECT_NEAR(*time.gap * roof / time.seconds, 1, 1e-12);
-      const bool in_box = roof < *time.overhead_seconds;
-      EXPECT_EQ(time.bound == Bound::kOverhead, in_box);
-      if (!in_box) {
-        EXPECT_EQ(time.bound == Bound::kCompute, roof == time.compute_seconds);
-        EXPECT_EQ(time.bound_level.has_value(), time.bound == Bound::kMemory);
-      }
-      if (time.bound_level) {
-        EXPECT_EQ(time.memory_seconds.at(*time.bound_level), roof);
-      }
-      double pipes = 0;
-      for (const auto& [pipe, seconds] : time.pipe_seconds) pipes += seconds;
-      if (!view.tensor_balance) {
-        EXPECT_NEAR(pipes / time.compute_seconds, 1, 1e-12);
-      }
-    }
-  }
-}
-
-void DoubleEveryCeiling(Machine& machine) {
-  CeilingSet& all = machine.by_threads[2];
-  for (auto& [pipe, ceiling] : all.flops) ceiling.per_second *= 2;
-  for (auto& [level, ceiling] : all.bytes) ceiling.per_second *= 2;
-  *all.launch_seconds /= 2;
-}
-
-TEST(PlaceInTime, OnRandomWorksDoublingEveryCeilingHalvesEveryRoofTime) {
-  std::mt19937_64 random(12);
-  int same_levels = 0;
-  for (int i = 0; i < 500; ++i) {
-    auto [machine, record] = MakeRandomCase(random);
-    const auto before = Place(record, &machine).time.value();
-    DoubleEveryCeiling(machine);
-    const auto after = Place(record, &machine).time.value();
-    EXPECT_DOUBLE_EQ(after.compute_seconds * 2, before.compute_seconds);
-    EXPECT_DOUBLE_EQ(*after.overhead_seconds * 2, *before.overhead_seconds);
-    for (const auto& [level, seconds] : before.memory_seconds)
-      EXPECT_DOUBLE_EQ(after.memory_seconds.at(level) * 2, seconds);
-    // Faster roofs may admit bytes that the same time refuted before.
-    if (after.memory_seconds.size() != before.memory_seconds.size()) continue;
-    ++same_levels;
-    EXPECT_EQ(after.bound, before.bound) << "the machine's shape is the same";
-    EXPECT_NEAR(*after.gap / *before.gap, 2, 1e-12);
-  }
-  EXPECT_GT(same_levels, 400);
-}
-
-TEST(PlaceInTime, OnRandomWorksAMachineTwiceAsFastInHalfTheTimeChangesNoJudgement) {
-  std::mt19937_64 random(13);
-  for (int i = 0; i < 500; ++i) {
-    auto [machine, record] = MakeRandomCase(random);
-    const auto before = Place(record, &machine).time.value();
-    DoubleEveryCeiling(machine);
-    for (Repetition& repetition : record.repetitions) repetition.seconds /= 2;
-    const auto after = Place(record, &machine).time.value();
-    EXPECT_EQ(after.memory_seconds.size(), before.memory_seconds.size());
-    EXPECT_EQ(after.bound, before.bound);
-    EXPECT_EQ(after.bound_level, before.bound_level);
-    EXPECT_NEAR(*after.gap / *before.gap, 1, 1e-12);
-  }
-}
-
 TEST(PlaceInTime, ThePapersBalanceJudgesEveryFlopByTheMatrixCeiling) {
   const Machine machine = SmallMachine();
   Record record = Measured(10, 100, 20);                       // 1 s on fp32.vector, 2 s of DRAM
@@ -225,29 +80,6 @@ TEST(PlaceInTime, MixedPipesAddUp) {
   Record record = Measured(10, 100, 1);                            // 1 s on fp32.vector
   record.work[Provenance::kModelled].flops["bf16.matrix"] = 3000;  // 3 s
   EXPECT_DOUBLE_EQ(Place(record, &machine).time->compute_seconds, 4);
-}
-
-TEST(Place, ClassicAndTimeViewsAgreeOnRandomWorks) {
-  const Machine machine = SmallMachine();
-  std::mt19937_64 random(7);
-  std::uniform_real_distribution<double> exponent(-3, 6);
-  for (int i = 0; i < 1000; ++i) {
-    Record record = Measured(std::pow(10, exponent(random)), std::pow(10, exponent(random)),
-                             std::pow(10, exponent(random)));
-    record.work[Provenance::kModelled].bytes[Level::kL2] = std::pow(10, exponent(random));
-    const auto placed = Place(record, &machine);
-    const double flops = record.work[Provenance::kModelled].flops["fp32.vector"];
-    for (const auto& point : placed.classic) {
-      const double roof_seconds =
-          std::max(placed.time->compute_seconds, placed.time->memory_seconds.at(point.level));
-      EXPECT_NEAR(flops / point.roof / roof_seconds, 1, 1e-12);
-      EXPECT_NEAR(point.fraction.value() * placed.time->seconds / roof_seconds, 1, 1e-12);
-    }
-    double largest = placed.time->compute_seconds;
-    for (const auto& [level, seconds] : placed.time->memory_seconds)
-      largest = std::max(largest, seconds);
-    EXPECT_NEAR(placed.time->gap.value() * largest / placed.time->seconds, 1, 1e-12);
-  }
 }
 
 TEST(Place, DoublingEveryCeilingHalvesEveryRoofTime) {
