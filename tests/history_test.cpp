@@ -160,7 +160,8 @@ TEST_F(HistoryTest, AKilledWriterLeavesWholeRuns) {
   const auto runs = history.Runs();
   EXPECT_GT(runs.size(), 12U);
   for (const auto& run : runs) EXPECT_EQ(history.PointsOf(run).size(), kBenchmarks);
-  auto check = Database(Path(), Access::kRead).Prepare("PRAGMA integrity_check");
+  const Database database(Path(), Access::kRead);  // outlives its statement
+  auto check = database.Prepare("PRAGMA integrity_check");
   ASSERT_TRUE(check.Next());
   EXPECT_EQ(check.Text(0), "ok");
 }
