@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <chrono>
 #include <functional>
+#include <iterator>
 #include <optional>
 #include <thread>
 
@@ -84,9 +85,12 @@ std::string Sentence(const SpotCheck& check) {
 
 std::vector<SpotCheck> SpotCheckCpu(const Cpu& cpu, const Machine& machine) {
   std::vector<SpotCheck> checks;
-  if (machine.by_threads.empty()) return checks;
-  const int threads = machine.by_threads.rbegin()->first;
-  const CeilingSet& set = AllThreads(machine);
+  // The most threads that this process may have: it can be allowed fewer CPUs than when they were
+  // measured.
+  const auto more = machine.by_threads.upper_bound(static_cast<int>(cpu.allowed.size()));
+  if (more == machine.by_threads.begin()) return checks;
+  const int threads = std::prev(more)->first;
+  const CeilingSet& set = std::prev(more)->second;
   const auto cpus = SpreadCpus(cpu, threads);
   Bench bench(cpus);
   if (const auto probe = FastestFp32(cpu, set)) {

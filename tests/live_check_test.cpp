@@ -60,6 +60,19 @@ TEST(LiveCheck, LooksAtThisMachinesOwnKernels) {
   EXPECT_EQ(Judge(SpotCheckCpu(cpu, machine).at(0)), SpotVerdict::kFaster);
 }
 
+TEST(LiveCheck, LooksAtTheThreadsThatAreAllowedToday) {
+  Cpu cpu = ThisCpu();
+  cpu.allowed.resize(1);
+  Machine machine;
+  machine.by_threads[2] = {};
+  EXPECT_TRUE(SpotCheckCpu(cpu, machine).empty());
+  for (const auto& feature : {"sse2", "avx2", "avx512", "portable"})
+    machine.by_threads[1].flops[std::string("fp32.vector.") + feature] = {.per_second = 1};
+  const auto checks = SpotCheckCpu(cpu, machine);
+  ASSERT_EQ(checks.size(), 1);
+  EXPECT_THAT(checks[0].what, testing::EndsWith(" with 1 threads"));
+}
+
 TEST(LiveCheck, FindsNothingToLookAtInAnEmptyMachine) {
   EXPECT_TRUE(SpotCheckCpu(ThisCpu(), Machine{}).empty());
 }
