@@ -147,7 +147,7 @@ class OurTurns:
         self.turns += 1
 
     def end(self):
-        """Its repetitions before the first of its turns go by without one."""
+        """Without a turn its other repetitions go by at once and are not recorded."""
         os.close(self.to)
         os.kill(self.process.pid, signal.SIGCONT)
         while not stop_wait(self.process):
