@@ -97,8 +97,10 @@ CallgrindCounts ParseCallgrind(std::string_view text) {
     throw std::runtime_error("not a file of callgrind's: no events, no totals");
   const auto names = Words(*events), numbers = Words(*totals);
   std::map<std::string_view, double> counts;
-  for (size_t i = 0; i < std::min(names.size(), numbers.size()); ++i) {
+  for (size_t i = 0; i < names.size(); ++i) {
     double value = 0;
+    counts[names[i]] = value;  // zeros at a line's end are left out (callgrind's file format)
+    if (i >= numbers.size()) continue;
     const auto* const end = numbers[i].data() + numbers[i].size();
     if (std::from_chars(numbers[i].data(), end, value).ptr != end || value < 0)
       throw std::runtime_error(fmt::format("callgrind's {} is not a count", names[i]));

@@ -66,11 +66,13 @@ std::string Program() {
   throw std::runtime_error("there is no dlroof_bench beside " + self.string());
 }
 
+// What the program said last; valgrind's own lines begin with "==".
 std::string LastLine(const std::string& text) {
-  const auto end = text.find_last_not_of('\n');
-  if (end == std::string::npos) return "it said nothing";
-  const auto begin = text.find_last_of('\n', end);
-  return text.substr(begin == std::string::npos ? 0 : begin + 1, end - begin);
+  std::istringstream lines(text);
+  std::string last, line;
+  while (std::getline(lines, line))
+    if (!line.empty() && !line.starts_with("==")) last = line;
+  return last.empty() ? "it said nothing" : last;
 }
 
 struct Simulated {

@@ -51,6 +51,16 @@ TEST(ParseCallgrind, ReadsDataCountsByTheirNames) {
   EXPECT_EQ(counts.last_misses, 5573 + 3196);
 }
 
+// A warm call whose tensors stay in the caches: valgrind leaves out the zeros at the line's end.
+TEST(ParseCallgrind, ZerosLeftOutAtTheEndAreCounted) {
+  const auto counts = ParseCallgrind(
+      "events: Ir Dr Dw I1mr D1mr D1mw ILmr DLmr DLmw\n"
+      "totals: 3296114 970156 39330 179 45492 17786 16 12\n");
+  EXPECT_EQ(counts.first_misses, 45492 + 17786);
+  EXPECT_EQ(counts.last_misses, 12);
+  EXPECT_EQ(ParseCallgrind("events: Dr Dw D1mr D1mw DLmr DLmw\ntotals: 7\n").last_misses, 0);
+}
+
 TEST(ParseCallgrind, SaysWhatIsMissing) {
   EXPECT_THROW(ParseCallgrind(""), std::runtime_error);
   EXPECT_THROW(ParseCallgrind("events: Ir\ntotals: 1\n"), std::runtime_error);
