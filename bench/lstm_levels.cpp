@@ -39,8 +39,11 @@ ReuseNest ProductNest(const LstmProblem& p, const Product& product, const LstmEl
       {"inputs and states", bytes.hidden, {Axis(kT, t), Axis(kN, n), Axis(kInputs, inputs)}},
       // A scratch of the library, 4 byte an element; a quarter as many states and outputs.
       {"gates", 4, {Axis(kN, n), Axis(kUnits, units)}},
-      {"outputs", bytes.output / kGates, {Axis(kT, t), Axis(kN, n), Axis(kUnits, units)}},
       {"cell states", bytes.cell / kGates, {Axis(kN, n), Axis(kUnits, units)}}};
+  // Of the states' type, an output is the next step's state: the same memory.
+  if (bytes.output != bytes.hidden)
+    nest.tensors.push_back(
+        {"outputs", bytes.output / kGates, {Axis(kT, t), Axis(kN, n), Axis(kUnits, units)}});
   return nest;
 }
 

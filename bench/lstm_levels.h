@@ -15,8 +15,8 @@ namespace dlroof {
 // vectors of hidden units and by gates, with its input and its state against each block; the
 // weights of one block and gate are read once per block of samples that registers hold. Where input
 // and state are equally wide their weights are one panel, else two; with one sample the input's
-// product is made for all steps at once. Layers, and passes, run one
-// after another.
+// product is made for all steps at once. An output of the states' type is the next step's state.
+// Layers, and passes, run one after another.
 LevelModel LstmLevels(const LstmProblem& problem, LstmDirection direction,
                       const LstmElementBytes& bytes, std::string_view implementation,
                       std::string_view isa);

@@ -102,7 +102,7 @@ Simulated Simulate(const CountRequest& request, const CacheGeometry& first,
 
 // Everything that decides the counts.
 std::string KeyText(const CountRequest& request, const Caches& caches) {
-  constexpr int kVersion = 2;  // of what the marked program does and of this file
+  constexpr int kVersion = 3;  // of what the marked program does and of this file
   return fmt::format("{} | {} | {} | {} | {} | seed {} | {}", request.name, request.made_by,
                      Text(caches.l1), Text(caches.l2), Text(caches.l3), request.seed, kVersion);
 }

@@ -95,6 +95,18 @@ TEST(LstmLevels, WeightsThatFitTheL2AreReadOnceOrNotAtAll) {
   EXPECT_EQ(LevelBytes(model, kAll, 1, kWarm).at(Level::kL3), 0);
 }
 
+// 16 steps of 16 samples: inputs 32 768 byte, weights 98 304, gates' scratch 16 384, cell states
+// 4 096, and 65 536 of hidden states, which an output of their type already is.
+TEST(LstmLevels, AnOutputIsTheNextStepsStateUnlessItsTypeDiffers) {
+  const double bytes = LevelBytes(LstmModel("t16n16i32h64"), kAll, 1, kCold).at(Level::kL3);
+  EXPECT_NEAR(bytes / (32768 + 98304 + 65536 + 16384 + 4096), 1, 0.03);
+  auto wider = ElementBytes(LstmTypeOf("f32"));
+  wider.output = 8;
+  const auto model = LstmLevels(ParseLstmProblem("t16n16i32h64"), LstmDirection::kForwardInference,
+                                wider, "brgemm:avx2", "avx2");
+  EXPECT_NEAR(LevelBytes(model, kAll, 1, kCold).at(Level::kL3) - bytes, 2 * 65536, 1);
+}
+
 TEST(LstmLevels, OneSampleMakesTheInputsProductForAllStepsAtOnce) {
   // Weights of the input once, of the state in each of 4 steps: 5 x 4.19 MB, not 8.
   const double bytes = LevelBytes(LstmModel("t4n1i512h512"), kAll, 1, kCold).at(Level::kL3);
