@@ -61,6 +61,7 @@ void Thresholds(int trials, std::uint64_t seed) {
   for (const std::size_t count : {10, 14, 20, 30, 50, 100, 200, 500, 1000, 2000}) {
     Generator random(seed);
     std::vector<double> scores;
+    scores.reserve(static_cast<std::size_t>(trials));
     for (int i = 0; i < trials; ++i)
       scores.push_back(dlroof::LargestScore(Independent(count, random), 5));
     const auto rank = scores.begin() + static_cast<std::ptrdiff_t>(0.99 * trials);

@@ -125,6 +125,7 @@ class Site {
 
   SeriesView Look(const Series& series, const std::vector<Point>& points) {
     std::vector<std::size_t> run_of;
+    run_of.reserve(points.size());
     for (const auto& point : points) run_of.push_back(run_index_.at(point.run));
     auto view = ViewOf(series, points, run_of, [&](std::size_t before, std::size_t after) {
       const auto changes = FindChanges(history_.Facts(points[before]), nullptr,

@@ -23,7 +23,8 @@ nlohmann::json ToJson(const Interleaving& interleaving) {
 }
 
 std::optional<Interleaving> InterleavingOf(const RunFile& base, const RunFile& fresh) {
-  const auto base_says = Read(base), fresh_says = Read(fresh);
+  const auto base_says = Read(base);
+  auto fresh_says = Read(fresh);
   if (!base_says || !fresh_says || base_says->id != fresh_says->id) return std::nullopt;
   return fresh_says;
 }

@@ -38,23 +38,20 @@ std::pair<Index, Index> BothIndices(const NamedRun& base, const NamedRun& fresh)
 
 std::vector<PairedRecord> PairRecords(const NamedRun& base, const NamedRun& fresh,
                                       const NameMap& names) {
-  auto [bases, freshes] = BothIndices(base, fresh);
-  Index base_of;  // NEW's name -> BASE's record
-  if (names.empty())
-    base_of = std::move(bases);
-  else
-    base_of = bases;
-  for (const auto& [base_name, fresh_name] : names) base_of.erase(base_name);
+  auto [base_of, freshes] = BothIndices(base, fresh);  // BASE's will go by NEW's names
+  Index renamed;
   for (const auto& [base_name, fresh_name] : names) {
-    const auto from = bases.find(base_name);
-    if (from == bases.end())
+    const auto from = base_of.find(base_name);
+    if (from == base_of.end())
       throw BadInput(fmt::format("{}: has no benchmark '{}', which the name map asks for",
                                  base.where, base_name));
     if (freshes.find(fresh_name) == freshes.end())
       throw BadInput(fmt::format("{}: has no benchmark '{}', which the name map asks for",
                                  fresh.where, fresh_name));
-    base_of.insert_or_assign(fresh_name, from->second);
+    renamed.insert_or_assign(fresh_name, from->second);
   }
+  for (const auto& [base_name, fresh_name] : names) base_of.erase(base_name);
+  for (const auto& [fresh_name, record] : renamed) base_of.insert_or_assign(fresh_name, record);
   std::vector<PairedRecord> pairs;
   pairs.reserve(fresh.file.records.size());
   for (const auto& record : fresh.file.records) {

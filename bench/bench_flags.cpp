@@ -34,6 +34,33 @@ OutputFormat FormatNamed(const std::string& name, OutputFormat otherwise) {
   return otherwise;
 }
 
+// What is counted, and from which caches.
+void AddCountingOptions(CLI::App& app, BenchFlags& flags) {
+  static const std::map<std::string, CounterChoice> counters = [] {
+    std::map<std::string, CounterChoice> choices;
+    for (int i = 0; i <= static_cast<int>(CounterChoice::kOff); ++i)
+      choices[std::string(Key(static_cast<CounterChoice>(i)))] = static_cast<CounterChoice>(i);
+    return choices;
+  }();
+  app.add_option("--dlroof_counters", flags.counters,
+                 "where FLOPs and bytes come from: auto (hardware counters where there are any, "
+                 "else a model of the loops), model, perf, simulate (one call under valgrind's "
+                 "cache simulator, seconds to minutes each), cupti, off (closed forms only)")
+      ->transform(CLI::CheckedTransformer(counters))
+      ->type_name("SOURCE")
+      ->default_str("");
+  static const std::map<std::string, CacheState> states = {
+      {"warm", CacheState::kWarm},
+      {"cold", CacheState::kCold},
+      {"cold-weights", CacheState::kColdWeights}};
+  app.add_option("--dlroof_cache", flags.cache,
+                 "what caches hold when a call begins, where a name does not say: warm (default), "
+                 "cold, cold-weights")
+      ->transform(CLI::CheckedTransformer(states))
+      ->type_name("STATE")
+      ->default_str("");
+}
+
 void AddOptions(CLI::App& app, BenchFlags& flags) {
   app.add_option(
       "--dlroof_device", flags.device,
@@ -57,29 +84,7 @@ void AddOptions(CLI::App& app, BenchFlags& flags) {
   app.add_option("--dlroof_html", flags.html_file, "also write the interactive page");
   // Given by `dlroof run --ab` only, so --help does not list it.
   app.add_option("--dlroof_turns", flags.turns)->delimiter(',')->expected(2)->group("");
-  static const std::map<std::string, CounterChoice> kCounters = [] {
-    std::map<std::string, CounterChoice> choices;
-    for (int i = 0; i <= static_cast<int>(CounterChoice::kOff); ++i)
-      choices[std::string(Key(static_cast<CounterChoice>(i)))] = static_cast<CounterChoice>(i);
-    return choices;
-  }();
-  app.add_option("--dlroof_counters", flags.counters,
-                 "where FLOPs and bytes come from: auto (hardware counters where there are any, "
-                 "else a model of the loops), model, perf, simulate (one call under valgrind's "
-                 "cache simulator, seconds to minutes each), cupti, off (closed forms only)")
-      ->transform(CLI::CheckedTransformer(kCounters))
-      ->type_name("SOURCE")
-      ->default_str("");
-  static const std::map<std::string, CacheState> kStates = {
-      {"warm", CacheState::kWarm},
-      {"cold", CacheState::kCold},
-      {"cold-weights", CacheState::kColdWeights}};
-  app.add_option("--dlroof_cache", flags.cache,
-                 "what caches hold when a call begins, where a name does not say: warm (default), "
-                 "cold, cold-weights")
-      ->transform(CLI::CheckedTransformer(kStates))
-      ->type_name("STATE")
-      ->default_str("");
+  AddCountingOptions(app, flags);
 }
 
 }  // namespace
