@@ -53,7 +53,7 @@ dlroof="$folder/new/build/dlroof"
 say "running both by turns, at most $budget s"
 status=0
 "$dlroof" run --ab "$folder/base/build/dlroof_bench" "$folder/new/build/dlroof_bench" --budget="$budget" \
-  -o "$folder/old.json" -o "$folder/new.json" -- "$@" || status=$?
+  -o "$folder/old.json" -o "$folder/new.json" -- "$@" > /dev/null || status=$?   # its table comes again below
 [ -s "$folder/old.json" ] && [ -s "$folder/new.json" ] || fail "the run left no results (exit code $status)"
 
 # The builds took turns: what one run has beyond its repetitions' noise, the other has too.
