@@ -37,7 +37,9 @@ void ReportCpu(const Cpu& cpu) {
   Line("cpu", fmt::format("{}: {} cores, {} CPUs, of which {} allowed; {} NUMA node{}", cpu.name,
                           cpu.topology.cores, cpu.topology.cpus, cpu.allowed.size(),
                           cpu.topology.numa_nodes, cpu.topology.numa_nodes == 1 ? "" : "s"));
-  Line("features", fmt::format("{}", fmt::join(cpu.features, " ")));
+  Line("features", cpu.features.empty()
+                       ? std::string("none that kernels are written for: portable ones run")
+                       : fmt::format("{}", fmt::join(cpu.features, " ")));
   std::string caches;
   for (const auto& [level, by_cpu] : cpu.topology.cache_of_cpu)
     if (!by_cpu.empty())

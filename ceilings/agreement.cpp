@@ -12,7 +12,8 @@ void Compare(Ceiling& smaller, const Ceiling& larger) {
   const double of_larger = larger.per_second / larger.threads;
   if (of_larger <= kAllowed * per_thread) return;
   smaller.proved = false;
-  smaller.reason =
+  if (!smaller.reason.empty()) smaller.reason += "; ";
+  smaller.reason +=
       fmt::format("{} threads reached {:.4g} G/s each, this {:.4g} G/s: something held it back",
                   larger.threads, of_larger / 1e9, per_thread / 1e9);
 }

@@ -11,20 +11,27 @@ namespace {
 
 constexpr double kSeconds = 1;  // [s] of one row at most; as soon as it proves itself it is done
 
-bool IsRoof(const CeilingSet& set, const std::string& row, const Ceiling& ceiling) {
+// The roof that rests on this row; null: none does.
+const Ceiling* RoofOf(const CeilingSet& set, const std::string& row, const Ceiling& ceiling) {
+  const auto same = [&](const Ceiling& roof) {
+    return roof.per_second == ceiling.per_second ? &roof : nullptr;
+  };
   const auto plain = set.flops.find(row.substr(0, row.rfind('.')));
-  if (plain != set.flops.end()) return plain->second.per_second == ceiling.per_second;
+  if (plain != set.flops.end()) return same(plain->second);
   const auto level = LevelFromKey(row.substr(0, row.find('.')));
   const auto roof = level ? set.bytes.find(*level) : set.bytes.end();
-  return roof != set.bytes.end() && roof->second.per_second == ceiling.per_second;
+  return roof != set.bytes.end() ? same(roof->second) : nullptr;
 }
 
 }  // namespace
 
 bool DecidesAnUnprovedRoof(const CeilingSet& set, const std::string& row) {
   for (const auto* rows : {&set.flops, &set.mixes})
-    if (const auto found = rows->find(row); found != rows->end())
-      return !found->second.proved && IsRoof(set, row, found->second);
+    if (const auto found = rows->find(row); found != rows->end()) {
+      // Larger teams and measured knees may doubt the roof alone.
+      const auto* roof = RoofOf(set, row, found->second);
+      return roof != nullptr && !(found->second.proved && roof->proved);
+    }
   return false;
 }
 

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <sys/utsname.h>
 
 #include <algorithm>
 #include <cstring>
@@ -125,6 +126,8 @@ Cpu CpuFromCpuid(const Cpuid& cpuid, std::uint64_t enabled_states, bool amx_perm
 
 Cpu ThisCpu() {
   Cpu cpu = CpuFromCpuid(ExecuteCpuid, EnabledRegisterStates(), RequestAmxPermission());
+  utsname system{};  // only x86 names itself by CPUID
+  if (cpu.name.empty() && uname(&system) == 0) cpu.name = fmt::format("{} CPU", system.machine);
   cpu.topology = ReadTopology();
   cpu.allowed = AllowedCpus();
   cpu.memory_bytes = TotalMemoryBytes();

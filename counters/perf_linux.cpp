@@ -94,7 +94,7 @@ std::vector<Place> PlacesOf(const std::string& pmu) {
   }
   std::error_code ignored;
   for (const auto& device : fs::directory_iterator("/sys/bus/event_source/devices", ignored)) {
-    if (!device.path().filename().string().starts_with(pmu)) continue;
+    if (!IsDeviceOf(pmu, device.path().filename().string())) continue;
     std::uint32_t type = 0;
     if (!(std::ifstream(device.path() / "type") >> type)) continue;
     for (const int cpu : CpusOf(device.path() / "cpumask")) places.push_back({type, -1, cpu});

@@ -64,6 +64,13 @@ PmuTable TableFrom(const json& from, const std::string& where) {
 
 }  // namespace
 
+bool IsDeviceOf(std::string_view pmu, std::string_view device) {
+  if (!device.starts_with(pmu)) return false;
+  const auto rest = device.substr(pmu.size());
+  return rest.empty() || (rest.size() > 1 && rest.front() == '_' &&
+                          rest.find_first_not_of("0123456789", 1) == std::string_view::npos);
+}
+
 std::string PmuQuantity::Name() const { return level ? std::string(Key(*level)) : pipe; }
 
 PmuTable PmuTableFromText(std::string_view text, const std::string& where) {

@@ -16,7 +16,7 @@ namespace dlroof {
 
 struct PmuEvent {
   std::string name;          // as its vendor spells it
-  std::string pmu = "cpu";   // of the kernel's PMUs: all whose names begin so
+  std::string pmu = "cpu";   // of the kernel's PMUs, see IsDeviceOf
   std::uint64_t config = 0;  // umask << 8 | event, with AMD's upper event bits in 32..35
 
   bool operator==(const PmuEvent&) const = default;
@@ -39,6 +39,10 @@ struct PmuTable {
   std::map<std::string, PmuEvent> events;
   std::vector<PmuQuantity> quantities;
 };
+
+// "uncore_imc_3" and "uncore_imc" are devices of "uncore_imc"; "uncore_imc_free_running_0" is not:
+// it has other events and refuses these.
+bool IsDeviceOf(std::string_view pmu, std::string_view device);
 
 struct BuiltInPmuTable {
   std::string_view name;  // of its file in counters/pmus without ".json"

@@ -134,7 +134,20 @@ TEST(DecidesAnUnprovedRoof, IsOnlyTheRowThatTheRoofIsTakenFrom) {
   EXPECT_FALSE(DecidesAnUnprovedRoof(set, "dram.load.avx512"));
   EXPECT_FALSE(DecidesAnUnprovedRoof(set, "l1.load.avx512"));
   set.flops["fp32.vector.avx512"].proved = true;
+  set.flops["fp32.vector"].proved = true;
   EXPECT_FALSE(DecidesAnUnprovedRoof(set, "fp32.vector.avx512"));
+}
+
+// A larger team or a knee above it doubts the roof, not the row that it was taken from.
+TEST(DecidesAnUnprovedRoof, IsTheRowOfARoofThatSomethingElseDoubts) {
+  CeilingSet set;
+  set.mixes = {{"dram.update.avx512", Of(9)}, {"dram.load.avx512", Of(8)}};
+  set.bytes[Level::kDram] = Of(9);
+  for (auto& [name, mix] : set.mixes) mix.proved = true;
+  EXPECT_TRUE(DecidesAnUnprovedRoof(set, "dram.update.avx512"));
+  EXPECT_FALSE(DecidesAnUnprovedRoof(set, "dram.load.avx512"));
+  set.bytes[Level::kDram].proved = true;
+  EXPECT_FALSE(DecidesAnUnprovedRoof(set, "dram.update.avx512"));
 }
 
 // The row's step runs again, by itself, and others do not.

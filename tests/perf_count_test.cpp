@@ -68,6 +68,16 @@ Counted CountOn(FakeKernel& kernel, std::vector<std::string> pipes = {"fp32.vect
   return CountWithPerf(PmuTableFromText(kTable, "test"), request, std::ref(kernel));
 }
 
+TEST(IsDeviceOf, TakesNumberedUnitsAndNoOtherPmuOfTheSameBeginning) {
+  EXPECT_TRUE(IsDeviceOf("uncore_imc", "uncore_imc"));
+  EXPECT_TRUE(IsDeviceOf("uncore_imc", "uncore_imc_11"));
+  EXPECT_FALSE(IsDeviceOf("uncore_imc", "uncore_imc_free_running"));
+  EXPECT_FALSE(IsDeviceOf("uncore_imc", "uncore_imc_free_running_0"));
+  EXPECT_FALSE(IsDeviceOf("uncore_imc", "uncore_imc_"));
+  EXPECT_FALSE(IsDeviceOf("uncore_imc", "uncore_imcx"));
+  EXPECT_FALSE(IsDeviceOf("uncore_imc", "cpu"));
+}
+
 TEST(CountWithPerf, AddsUpEventsTimesTheirFactorsOverAllThreads) {
   auto kernel = Working();
   const auto counted = CountOn(kernel);
