@@ -121,7 +121,7 @@ Evidence FewMatrixFlops(const AdviceCase& at) {
                      Kind(at));
 }
 
-// A narrow type whose FLOPs all went to the fp32 pipe: the CPU has no instructions for it.
+// A narrow type whose FLOPs all went to the fp32 pipe: the library widens it first.
 Evidence Emulated(const AdviceCase& at) {
   const Work* work = WorkFrom(at, Provenance::kModelled);
   if ((at.record.type != "bf16" && at.record.type != "f16") || work == nullptr) return std::nullopt;
