@@ -1,5 +1,6 @@
 #include "reporters/import.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -246,6 +247,55 @@ TEST(ImportBenchdnn, OurProblemsGetTheirNamesAndWork) {
   EXPECT_THAT(Refusal(ImportBenchdnn, "perf,cpu,x,,--conv,1,1,1,1,many,1\n"),
               HasSubstr("x.csv:1: column 28: expected a number, got 'many'"));
   EXPECT_THAT(Refusal(ImportBenchdnn, "perf,cpu\n"), HasSubstr("x.csv:1: expected 11 fields"));
+}
+
+// 2 Gop by some implementation of a benchdnn problem.
+Imported OnePerfLine(const std::string& implementation, const std::string& problem) {
+  return ImportBenchdnn(
+      fmt::format("perf,cpu,{},,--mode=P {},2,1,1,1,1,1\n", implementation, problem), "b.txt");
+}
+
+Imported OneLstm(const std::string& implementation, const std::string& cfg) {
+  return OnePerfLine(
+      implementation,
+      fmt::format("--rnn --alg=VANILLA_LSTM --cfg={} l1t16mb16sic32slc32dhc32dic32", cfg));
+}
+
+const Work& Modelled(const Imported& imported) {
+  return imported.records.at(0).work.at(Provenance::kModelled);
+}
+
+TEST(ImportBenchdnn, FlopsWithoutAnInstructionSetAreOnNoPipe) {
+  for (const char* cfg : {"bf16", "bf16f32", "u8u8u8u8", "f32u8f32u8"})
+    for (const char* implementation : {"brgemm", "ref"}) {
+      const auto imported = OneLstm(implementation, cfg);
+      EXPECT_THAT(imported.records.at(0).name, HasSubstr("LSTM/cpu/onednn/")) << cfg;
+      EXPECT_THAT(Modelled(imported).flops, IsEmpty()) << cfg;
+      EXPECT_EQ(Modelled(imported).launches, 1);
+      const auto named = fmt::format("implementation '{}' does not name it", implementation);
+      EXPECT_THAT(imported.records.at(0).counting, ElementsAre(HasSubstr(named))) << cfg;
+      EXPECT_THAT(imported.remarks, ElementsAre(testing::AllOf(HasSubstr("b.txt:1: FLOPs left out"),
+                                                               HasSubstr(named))));
+    }
+  const auto conv = OnePerfLine("gemm:jit", "--conv --dir=FWD_I --cfg=u8s8f32 mb1ic4ih8oc6kh1");
+  EXPECT_THAT(Modelled(conv).flops, IsEmpty());
+  // u8 in, s8 weights, f32 out.
+  EXPECT_EQ(Modelled(conv).bytes.at(Level::kDram), 4 * 64 + 4 * 6 + 4 * 6 * 64);
+}
+
+TEST(ImportBenchdnn, FlopsStandOnThePipeThatTheNameTells) {
+  const auto flops = [](const Imported& imported) {
+    EXPECT_THAT(imported.remarks, IsEmpty());
+    return Modelled(imported).flops;
+  };
+  EXPECT_THAT(flops(OneLstm("brgemm:avx512_core_amx", "bf16f32")),
+              ElementsAre(Pair("bf16.matrix", 2e9)));
+  EXPECT_THAT(flops(OneLstm("brgemm:avx512_core_vnni", "f32u8f32u8")),
+              ElementsAre(Pair("int8.vector", 2e9)));
+  EXPECT_THAT(flops(OneLstm("brgemm", "f32")), ElementsAre(Pair("fp32.vector", 2e9)));
+  EXPECT_THAT(flops(OnePerfLine("brgconv:avx512_core_bf16",
+                                "--conv --dir=FWD_I --cfg=bf16bf16f32 mb1ic4ih8oc6kh1")),
+              ElementsAre(Pair("bf16.vector", 2e9)));
 }
 
 TEST(ImportedRun, ForeignNamesStandOnTheMachinesDevice) {
