@@ -88,6 +88,19 @@ class PerfLine {
   std::optional<std::size_t> problem_;
 };
 
+// Adds the fields of a template that benchdnn's own has not, each once: nothing here takes them.
+void AddUnknown(const std::vector<Field>& names, std::vector<std::string>& unknown) {
+  static const std::vector<Field> known = Split(kDefault);
+  const auto is_known = [](const Field& name) {
+    return std::any_of(known.begin(), known.end(),
+                       [&](const Field& one) { return one.text == name.text; });
+  };
+  for (const Field& name : names)
+    if (name.text.starts_with('%') && !is_known(name) &&
+        std::find(unknown.begin(), unknown.end(), name.text) == unknown.end())
+      unknown.emplace_back(name.text);
+}
+
 // Our name of benchdnn's problem; empty where it is none of ours, then `reason` says why.
 std::string NameOf(const std::string& problem, std::string& reason) {
   // A line stands for itself: what it would include is no part of it.
@@ -179,6 +192,7 @@ Imported ImportBenchdnn(const std::string& text, const std::string& where) {
   Imported imported;
   std::string layout(kDefault);
   std::vector<Field> names = Split(layout);
+  std::vector<std::string> unknown;
   int number = 0;
   for (std::string_view rest = text; !rest.empty();) {
     const auto end = std::min(rest.find('\n'), rest.size());
@@ -190,6 +204,7 @@ Imported ImportBenchdnn(const std::string& text, const std::string& where) {
     if (line.starts_with(kTemplate)) {
       layout.assign(line.substr(kTemplate.size()));
       names = Split(layout);
+      AddUnknown(names, unknown);
     } else if (line.starts_with(kPerf)) {
       if (!IsUtf8(line) || line.find('\0') != std::string_view::npos)
         throw BadInput(place + ": not UTF-8 text");
@@ -205,6 +220,8 @@ Imported ImportBenchdnn(const std::string& text, const std::string& where) {
   }
   if (imported.records.empty())
     throw BadInput(where + ":1: no line 'perf,...' (benchdnn prints them with --mode=P)");
+  if (const auto remark = UnknownColumns(unknown, where); !remark.empty())
+    imported.remarks.push_back(remark);
   return imported;
 }
 

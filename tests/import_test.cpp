@@ -223,6 +223,10 @@ TEST(ImportNvbench, AStateIsARecordAndSkippedOnesStay) {
   EXPECT_DOUBLE_EQ(copy.work.at(Provenance::kModelled).bytes.at(Level::kDram), 8388608);
   EXPECT_EQ(imported.records[1].status, Status::kUnsupported);
   EXPECT_EQ(imported.records[1].reason, "out of memory");
+  EXPECT_THAT(imported.remarks,
+              ElementsAre(HasSubstr("nvbench knows no FLOPs"),
+                          "import_nvbench.json: column 'nv/cold/sample_size' is not known and "
+                          "left out"));
   auto text = DataText("import_nvbench.json");
   text.replace(text.find("2.0e-5"), 6, "\"");
   EXPECT_THAT(Refusal(ImportNvbench, text), HasSubstr("x.csv: not JSON"));
@@ -296,6 +300,19 @@ TEST(ImportBenchdnn, FlopsStandOnThePipeThatTheNameTells) {
   EXPECT_THAT(flops(OnePerfLine("brgconv:avx512_core_bf16",
                                 "--conv --dir=FWD_I --cfg=bf16bf16f32 mb1ic4ih8oc6kh1")),
               ElementsAre(Pair("bf16.vector", 2e9)));
+}
+
+TEST(ImportBenchdnn, FieldsOfATemplateThatNothingTakesAreNamed) {
+  const auto imported = ImportBenchdnn(
+      "Output template: perf,text,%engine%,%impl%,%prb%,%Gops%,%-Gbw%,%cfg%,%0time%,%cfg%\n"
+      "perf,text,cpu,jit:avx2,--conv --dir=FWD_I mb1ic4ih8oc6kh1,2,7,f32,1,f32\n",
+      "b.txt");
+  EXPECT_EQ(imported.records.at(0).repetitions.at(0).seconds, 1e-3);
+  EXPECT_THAT(imported.remarks,
+              ElementsAre("b.txt: columns '%-Gbw%', '%cfg%' are not known and left out"));
+  // What every output has is known, whether it is taken or not.
+  const std::string output = "perf,cpu,jit:avx2,,--conv --dir=FWD_I mb1ic4ih8oc6kh1,2,3,4,5,1,6\n";
+  EXPECT_THAT(ImportBenchdnn(output, "b.txt").remarks, IsEmpty());
 }
 
 TEST(ImportedRun, ForeignNamesStandOnTheMachinesDevice) {
