@@ -12,6 +12,7 @@
 #include "reporters/csv.h"
 #include "reporters/import_ncu_metrics.h"
 #include "reporters/import_run.h"
+#include "reporters/roofline.h"
 #include "tests/refusal.h"
 
 namespace dlroof {
@@ -186,11 +187,34 @@ TEST(ImportErt, MakesCeilings) {
   EXPECT_EQ(set.bytes.size(), 2U);
   EXPECT_EQ(imported.machine->device, "gpu");
   EXPECT_THAT(imported.remarks,
-              ElementsAre("import_ert.json: 'INT4 GFLOPs' is not known and left out"));
+              ElementsAre("import_ert.json: the ceilings are the toolkit's, proved by nobody here; "
+                          "percents rest on them",
+                          "import_ert.json: 'INT4 GFLOPs' is not known and left out"));
   EXPECT_EQ(MachineFromJson(ToJson(*imported.machine), "m"), *imported.machine);
   EXPECT_EQ(Refusal(ImportErt,
                     R"({"empirical": {"gflops": {"data": [["FP32 GFLOPs", -1]]}, "gbytes": {}}})"),
             "x.csv: empirical: gflops: data[0]: expected a rate above 0");
+}
+
+// Percents of imported roofs are what import is for: they may be placed on, and say whose they are.
+TEST(ImportErt, CeilingsArePlacedOnAndSayThatNobodyHereProvedThem) {
+  const auto imported = FromFile("import_ert.json");
+  const CeilingSet& set = imported.machine->by_threads.at(1);
+  for (const Ceiling* ceiling : {&set.flops.at("fp32.vector"), &set.bytes.at(Level::kDram)}) {
+    EXPECT_TRUE(ceiling->proved);
+    EXPECT_THAT(ceiling->how, testing::StartsWith("imported from the Empirical Roofline Toolkit, "
+                                                  "proved by nobody here"));
+    EXPECT_EQ(ceiling->proof, Proof()) << "nothing was looked at";
+  }
+  Record record;
+  record.threads = 1;
+  record.repetitions = {{.seconds = 1}};
+  // Half of 15158.2 GFLOP/s; few bytes.
+  record.work[Provenance::kMeasured] = {.flops = {{"fp32.vector", 7579.1e9}},
+                                        .bytes = {{Level::kDram, 1e9}}};
+  const auto placed = Place(record, &*imported.machine);
+  ASSERT_EQ(placed.classic.size(), 1U);
+  EXPECT_DOUBLE_EQ(placed.classic[0].fraction.value(), 0.5);
 }
 
 TEST(ImportLikwid, GroupsOfARegionAreOneRecord) {
