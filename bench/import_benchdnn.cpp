@@ -4,9 +4,11 @@
 
 #include <algorithm>
 #include <optional>
+#include <utility>
 
 #include "bench/benchdnn_suite.h"
 #include "bench/conv2d_case.h"
+#include "bench/lstm_types.h"
 #include "bench/pipe_choice.h"
 #include "counters/error.h"
 #include "reporters/csv.h"
@@ -86,6 +88,19 @@ class PerfLine {
   std::optional<std::size_t> problem_;
 };
 
+// Adds the fields of a template that benchdnn's own has not, each once: nothing here takes them.
+void AddUnknown(const std::vector<Field>& names, std::vector<std::string>& unknown) {
+  static const std::vector<Field> known = Split(kDefault);
+  const auto is_known = [](const Field& name) {
+    return std::any_of(known.begin(), known.end(),
+                       [&](const Field& one) { return one.text == name.text; });
+  };
+  for (const Field& name : names)
+    if (name.text.starts_with('%') && !is_known(name) &&
+        std::find(unknown.begin(), unknown.end(), name.text) == unknown.end())
+      unknown.emplace_back(name.text);
+}
+
 // Our name of benchdnn's problem; empty where it is none of ours, then `reason` says why.
 std::string NameOf(const std::string& problem, std::string& reason) {
   // A line stands for itself: what it would include is no part of it.
@@ -106,17 +121,32 @@ const Conv2dOffer& EveryConv2d() {
   return offer;
 }
 
-// FLOPs and, of a convolution, bytes; benchdnn says which implementation it timed.
-Work WorkOf(const Record& record, std::optional<double> gigaops) {
-  const auto pipe = MatrixPipe(record.type, record.algorithm, "");
-  Work work;
-  if (record.op == "Conv2D")
-    work = Conv2dWork(ReadConv2dCase(ParseBenchmarkName(record.name), EveryConv2d()), pipe);
-  work.flops.clear();
-  work.parts.clear();
-  if (gigaops && *gigaops > 0 && *gigaops <= kMostGigaops) work.flops[pipe] = *gigaops * 1e9;
+// The type that decides the pipe of an LSTM: "int8" for every mix of integers.
+std::string_view LstmComputeType(const LstmType& type) {
+  return IsQuantized(type) ? "int8" : type.weight;
+}
+
+// FLOPs and, of a convolution, bytes. benchdnn says which implementation it timed, not on which
+// instruction set where that implementation's name does not.
+void AddWork(std::optional<double> gigaops, Record& record) {
+  Work& work = record.work[Provenance::kModelled];
   work.launches = 1;
-  return work;
+  std::string_view type;
+  if (record.op == "Conv2D") {
+    const auto one = ReadConv2dCase(ParseBenchmarkName(record.name), EveryConv2d());
+    work.bytes = Conv2dWork(one, "fp32.vector").bytes;
+    type = ComputeType(one.types);
+  } else {
+    type = LstmComputeType(LstmTypeOf(record.type));
+  }
+  if (!gigaops || *gigaops <= 0 || *gigaops > kMostGigaops) return;
+  if (const auto pipe = NamedMatrixPipe(type, record.algorithm))
+    work.flops[*pipe] = *gigaops * 1e9;
+  else
+    record.counting.push_back(
+        fmt::format("FLOPs left out: the instruction set decides which unit multiplies {}, and the "
+                    "implementation '{}' does not name it",
+                    type, Printable(record.algorithm)));
 }
 
 Record RecordOf(const PerfLine& line, const std::string& place, std::string& reason) {
@@ -137,7 +167,7 @@ Record RecordOf(const PerfLine& line, const std::string& place, std::string& rea
   SplitName(record);
   record.cache = "warm";
   record.repro = problem->text;
-  record.work[Provenance::kModelled] = WorkOf(record, line.Number("%Gops%"));
+  AddWork(line.Number("%Gops%"), record);
   return record;
 }
 
@@ -162,6 +192,7 @@ Imported ImportBenchdnn(const std::string& text, const std::string& where) {
   Imported imported;
   std::string layout(kDefault);
   std::vector<Field> names = Split(layout);
+  std::vector<std::string> unknown;
   int number = 0;
   for (std::string_view rest = text; !rest.empty();) {
     const auto end = std::min(rest.find('\n'), rest.size());
@@ -173,11 +204,15 @@ Imported ImportBenchdnn(const std::string& text, const std::string& where) {
     if (line.starts_with(kTemplate)) {
       layout.assign(line.substr(kTemplate.size()));
       names = Split(layout);
+      AddUnknown(names, unknown);
     } else if (line.starts_with(kPerf)) {
       if (!IsUtf8(line) || line.find('\0') != std::string_view::npos)
         throw BadInput(place + ": not UTF-8 text");
       std::string reason;
-      AddRecord(RecordOf(PerfLine(line, number, names, where), place, reason), imported);
+      Record record = RecordOf(PerfLine(line, number, names, where), place, reason);
+      for (const auto& sentence : record.counting)
+        imported.remarks.push_back(fmt::format("{}: {}", place, sentence));
+      AddRecord(std::move(record), imported);
       if (!reason.empty())
         imported.remarks.push_back(
             fmt::format("{}: no benchmark of dlroof ({})", place, Printable(reason)));
@@ -185,6 +220,8 @@ Imported ImportBenchdnn(const std::string& text, const std::string& where) {
   }
   if (imported.records.empty())
     throw BadInput(where + ":1: no line 'perf,...' (benchdnn prints them with --mode=P)");
+  if (const auto remark = UnknownColumns(unknown, where); !remark.empty())
+    imported.remarks.push_back(remark);
   return imported;
 }
 

@@ -43,4 +43,10 @@ std::string MatrixPipe(std::string_view type, std::string_view implementation,
   throw std::logic_error(fmt::format("no pipe for type {}", type));
 }
 
+std::optional<std::string> NamedMatrixPipe(std::string_view type, std::string_view implementation) {
+  const bool isa_decides = type != "f64" && type != "f32";
+  if (isa_decides && IsaIn(implementation).empty()) return std::nullopt;
+  return MatrixPipe(type, implementation, "");
+}
+
 }  // namespace dlroof

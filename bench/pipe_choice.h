@@ -2,6 +2,7 @@
 // use.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -15,5 +16,9 @@ namespace dlroof {
 // f16 before it multiplies. Throws std::logic_error for an unknown type.
 std::string MatrixPipe(std::string_view type, std::string_view implementation,
                        std::string_view effective_isa);
+
+// The same where nobody says what the library may use: absent where that would decide, which is for
+// every type but f64 and f32 when `implementation` names no ISA ("ref", "gemm:jit").
+std::optional<std::string> NamedMatrixPipe(std::string_view type, std::string_view implementation);
 
 }  // namespace dlroof

@@ -62,6 +62,16 @@ json Environment() {
   return environment;
 }
 
+// What was asked, and which of the CPU's sources could not follow: once for all records. A GPU's is
+// not asked, since asking opens it.
+json Counters(CounterChoice choice) {
+  json counters = json::object();
+  counters["asked"] = Key(choice);
+  for (const auto& [source, why] : UnavailableSources(choice, "cpu", AllCounterSources()))
+    counters["unavailable"][source] = why;
+  return counters;
+}
+
 }  // namespace
 
 void RefuseForeignPinning() {
@@ -101,6 +111,7 @@ json RunContext(const std::string& command, const RunSettings& settings) {
           {"conventions", Conventions()},
           {"libraries", libraries},
           {"environment", Environment()},
+          {"counters", Counters(settings.counters)},
           {"threads", settings.threads},
           {"seed", settings.seed},
           {"pinned_cpus",

@@ -102,4 +102,14 @@ std::string WhyUnavailable(CounterChoice choice, std::string_view device,
   return fmt::format("this build has no source {} for the {}", Key(choice), device);
 }
 
+std::map<std::string, std::string> UnavailableSources(CounterChoice choice, std::string_view device,
+                                                      const std::vector<CounterSource>& sources) {
+  std::map<std::string, std::string> reasons;
+  for (const CounterSource& source : sources) {
+    if (source.device != device || !Asked(choice, source) || !source.unavailable) continue;
+    if (auto why = source.unavailable(); !why.empty()) reasons[source.name] = std::move(why);
+  }
+  return reasons;
+}
+
 }  // namespace dlroof

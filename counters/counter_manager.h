@@ -38,4 +38,9 @@ Counting CountCall(CounterChoice choice, std::string_view device, const CountReq
 std::string WhyUnavailable(CounterChoice choice, std::string_view device,
                            const std::vector<CounterSource>& sources);
 
+// Those that `choice` means on `device` and that cannot count here, with the reason, by name. Their
+// silence is the whole run's: said once, not with each call.
+std::map<std::string, std::string> UnavailableSources(CounterChoice choice, std::string_view device,
+                                                      const std::vector<CounterSource>& sources);
+
 }  // namespace dlroof

@@ -41,8 +41,18 @@ std::optional<double> BestBytes(const AdviceCase& at, Level level) {
   return std::nullopt;
 }
 
-// What a call must move at least: the model's DRAM bytes.
+// On a GPU a model of the kernel puts what its waves read again on top of the modelled DRAM bytes;
+// it leaves a sentence where it did.
+bool KernelIsModelled(const Record& record) {
+  return record.device == "gpu" &&
+         std::any_of(record.counting.begin(), record.counting.end(),
+                     [](const auto& said) { return said.starts_with(Key(Provenance::kModelled)); });
+}
+
+// What a call must move at least, every tensor once; absent where the modelled DRAM bytes may be
+// more than that.
 std::optional<double> CompulsoryBytes(const AdviceCase& at) {
+  if (KernelIsModelled(at.record)) return std::nullopt;
   const auto bytes = BytesFrom(at, Provenance::kModelled, Level::kDram);
   return bytes && *bytes > 0 ? bytes : std::nullopt;
 }
@@ -111,7 +121,7 @@ Evidence FewMatrixFlops(const AdviceCase& at) {
                      Kind(at));
 }
 
-// A narrow type whose FLOPs all went to the fp32 pipe: the CPU has no instructions for it.
+// A narrow type whose FLOPs all went to the fp32 pipe: the library widens it first.
 Evidence Emulated(const AdviceCase& at) {
   const Work* work = WorkFrom(at, Provenance::kModelled);
   if ((at.record.type != "bf16" && at.record.type != "f16") || work == nullptr) return std::nullopt;
@@ -141,17 +151,16 @@ Evidence MoreFlopsExecuted(const AdviceCase& at) {
   return fmt::format("it executes {:.1f} times the useful FLOPs", *share);
 }
 
-// Cache traffic that the call's own tensors, once, do not explain, where that level binds.
+// Cache traffic that the call's own tensors, once, do not explain, where that level binds. L1 says
+// nothing: what registers load always exceeds the tensors.
 Evidence ManyReads(const AdviceCase& at) {
   const auto compulsory = CompulsoryBytes(at);
   const auto level = at.time.bound_level;
-  if (!compulsory || !level || *level == Level::kDram || *level == Level::kHost)
-    return std::nullopt;
+  if (!compulsory || !level || (*level != Level::kL2 && *level != Level::kL3)) return std::nullopt;
   const auto bytes = BestBytes(at, *level);
   if (!bytes || *bytes < kManyReads * *compulsory) return std::nullopt;
-  return fmt::format("{} re-read {:.0f} times from {}",
-                     at.record.op == "LSTM" ? "weights" : "tensors", *bytes / *compulsory,
-                     LevelName(Key(*level)));
+  return fmt::format("{} moves {:.0f} times the bytes of all tensors", LevelName(Key(*level)),
+                     *bytes / *compulsory);
 }
 
 Evidence MuchDramTraffic(const AdviceCase& at) {
@@ -183,7 +192,8 @@ constexpr AdviceRule kRules[] = {
     {"emulated", Emulated, "use f32 or int8 here"},
     {"fewer-flops", FewerFlopsExecuted, "judge it by its time: its FLOP/s are of another count"},
     {"more-flops", MoreFlopsExecuted, "choose sizes that fill the library's tiles"},
-    {"re-read", ManyReads, "block for that cache: a larger batch per pass over the weights"},
+    {"re-read", ManyReads,
+     "block for the next nearer cache, or do more work per pass over the weights (a larger batch)"},
     {"dram-traffic", MuchDramTraffic,
      "make what is used again fit the cache: a smaller batch, a blocked layout"},
     {"memory-roof", MemoryAtItsRoof, "fuse it with its neighbours, or use a narrower type"}};

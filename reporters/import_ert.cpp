@@ -26,9 +26,11 @@ Ceiling CeilingOf(double per_second, int threads) {
   Ceiling ceiling;
   ceiling.per_second = per_second;
   ceiling.threads = threads;
-  ceiling.how = "Empirical Roofline Toolkit: best of its repetitions and configurations";
-  ceiling.proved = true;
-  ceiling.proof.result = "as imported: the toolkit's own check of its kernel's values";
+  ceiling.how =
+      "imported from the Empirical Roofline Toolkit, proved by nobody here: best of its "
+      "repetitions "
+      "and configurations";
+  ceiling.proved = true;  // else nothing could be placed on it; `how` and a remark say what it is
   return ceiling;
 }
 
@@ -107,6 +109,8 @@ Imported ImportErt(const std::string& text, const std::string& where) {
   machine.device = IsGpu(empirical) ? "gpu" : "cpu";
   machine.name = "measured by the Empirical Roofline Toolkit";
   machine.fingerprint = "imported";
+  imported.remarks.push_back(
+      where + ": the ceilings are the toolkit's, proved by nobody here; percents rest on them");
   for (const auto& name : unknown)
     imported.remarks.push_back(
         fmt::format("{}: '{}' is not known and left out", where, Printable(name)));

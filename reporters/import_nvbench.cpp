@@ -1,6 +1,7 @@
 // nvbench's JSON (import.h). Its numbers are texts.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 
@@ -46,6 +47,16 @@ std::optional<double> Summary(const JsonReader& state, std::string_view tag) {
   return std::nullopt;
 }
 
+// Adds the tags of summaries that nothing here takes, each once.
+void AddUnknown(const JsonReader& state, std::vector<std::string>& unknown) {
+  for (std::size_t i = 0; i < state.Array("summaries").size(); ++i) {
+    const auto tag = state.Item("summaries", i).TextOr("tag", "");
+    if (!tag.empty() && tag != kTime && tag != kBandwidth &&
+        std::find(unknown.begin(), unknown.end(), tag) == unknown.end())
+      unknown.push_back(tag);
+  }
+}
+
 // "bench/Elements=1024/T=I32": the benchmark and its axes.
 std::string NameOf(const std::string& benchmark, const JsonReader& state) {
   std::string name = benchmark;
@@ -60,7 +71,8 @@ std::string NameOf(const std::string& benchmark, const JsonReader& state) {
   return name;
 }
 
-Record RecordOf(const std::string& benchmark, const JsonReader& state) {
+Record RecordOf(const std::string& benchmark, const JsonReader& state,
+                std::vector<std::string>& unknown) {
   Record record;
   record.name = NameOf(benchmark, state);
   if (record.name.empty()) throw BadInput(state.where() + ": expected the benchmark's name");
@@ -69,6 +81,7 @@ Record RecordOf(const std::string& benchmark, const JsonReader& state) {
     record.reason = state.TextOr("skip_reason", "skipped without a reason");
     return record;
   }
+  AddUnknown(state, unknown);
   const auto seconds = Summary(state, kTime);
   if (!seconds) {
     record.reason = fmt::format("no time: no summary {}", kTime);
@@ -101,15 +114,18 @@ Imported ImportNvbench(const std::string& text, const std::string& where) {
   }
   const JsonReader file(whole, where);
   Imported imported;
+  std::vector<std::string> unknown;
   for (std::size_t i = 0; i < file.Array("benchmarks").size(); ++i) {
     const JsonReader benchmark = file.Item("benchmarks", i);
     const auto name = benchmark.Text("name");
     for (std::size_t j = 0; j < benchmark.Array("states").size(); ++j)
-      imported.records.push_back(RecordOf(name, benchmark.Item("states", j)));
+      imported.records.push_back(RecordOf(name, benchmark.Item("states", j), unknown));
   }
   if (imported.records.empty()) throw BadInput(where + ": 'benchmarks': no state of any benchmark");
   imported.remarks.push_back(
       where + ": nvbench knows no FLOPs, and its bytes are those that the author declares");
+  if (const auto remark = UnknownColumns(unknown, where); !remark.empty())
+    imported.remarks.push_back(remark);
   return imported;
 }
 

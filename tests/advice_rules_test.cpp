@@ -10,7 +10,7 @@ using testing::AllOf;
 using testing::HasSubstr;
 using testing::Not;
 
-// 100 and 1000 flop/s, 10, 50 and 100 byte/s: in seconds that a head can work out.
+// 100 and 1000 flop/s, 10, 50, 100 and 200 byte/s: in seconds that a head can work out.
 Machine SmallMachine() {
   Machine machine;
   machine.device = "gpu";
@@ -20,6 +20,7 @@ Machine SmallMachine() {
   all.bytes[Level::kDram] = {.per_second = 10, .proved = true};
   all.bytes[Level::kL3] = {.per_second = 50, .proved = true};
   all.bytes[Level::kL2] = {.per_second = 100, .proved = true};
+  all.bytes[Level::kL1] = {.per_second = 200, .proved = true};
   all.launch_seconds = 0.5;
   return machine;
 }
@@ -115,16 +116,47 @@ TEST(AdviceRules, FewerOrMoreFlopsThanTheDefinition) {
   EXPECT_EQ(Evidence("more-flops", record), "-");
 }
 
-TEST(AdviceRules, WeightsReadAgainFromACache) {
+TEST(AdviceRules, TensorsReadAgainFromACache) {
   Record record = Convolution(20);
   record.op = "LSTM";
   record.work[Provenance::kSimulated].bytes[Level::kL3] = 250;  // 5 s: it binds
-  EXPECT_EQ(Evidence("re-read", record), "weights re-read 25 times from L3");
+  EXPECT_EQ(Evidence("re-read", record), "L3 moves 25 times the bytes of all tensors");
   EXPECT_THAT(Advice(record),
-              HasSubstr("4.0x slower than its L3 bandwidth roof allows; weights re-read 25 times "
-                        "from L3: block for that cache"));
+              HasSubstr("4.0x slower than its L3 bandwidth roof allows; L3 moves 25 times the "
+                        "bytes of all tensors: block for the next nearer cache"));
   record.work[Provenance::kSimulated].bytes[Level::kL3] = 40;  // 0.8 s: it does not bind
   EXPECT_EQ(Evidence("re-read", record), "-");
+}
+
+TEST(AdviceRules, LoadsIntoRegistersAreNoReadsAgain) {
+  Record record = Convolution(20);
+  record.work[Provenance::kModelled].bytes[Level::kL1] = 2000;  // 10 s: it binds
+  EXPECT_THAT(Advice(record), HasSubstr("2.0x slower than its L1 bandwidth roof allows: "));
+  EXPECT_EQ(Evidence("re-read", record), "-");
+  record.work[Provenance::kModelled].bytes = {{Level::kDram, 10}, {Level::kL2, 1000}};
+  EXPECT_EQ(Evidence("re-read", record), "L2 moves 100 times the bytes of all tensors");
+}
+
+// DRAM bytes of a model of the kernel hold what is read again: nothing is a multiple of them.
+TEST(AdviceRules, OnlyClosedFormsAreCompulsory) {
+  Record record = Convolution(20);
+  record.work[Provenance::kMeasured].bytes = {{Level::kL2, 1000}, {Level::kDram, 23}};
+  EXPECT_EQ(Evidence("re-read", record), "L2 moves 100 times the bytes of all tensors");
+  EXPECT_EQ(Evidence("dram-traffic", record), "2.3 times the compulsory bytes go through DRAM");
+  record.counting = {"measured: CUPTI", "modelled: DeLTA-style model of v100"};
+  EXPECT_EQ(Evidence("re-read", record), "-");
+  EXPECT_EQ(Evidence("dram-traffic", record), "-");
+  record.counting = {"measured: CUPTI"};
+  EXPECT_EQ(Evidence("re-read", record), "L2 moves 100 times the bytes of all tensors");
+}
+
+// On a CPU the model says nothing about DRAM: its bytes there stay the closed form.
+TEST(AdviceRules, ACpusModelLeavesTheCompulsoryBytes) {
+  Record record = Convolution(20);
+  record.device = "cpu";
+  record.work[Provenance::kModelled].bytes[Level::kL2] = 1000;
+  record.counting = {"modelled: 4 rows in registers"};
+  EXPECT_EQ(Evidence("re-read", record), "L2 moves 100 times the bytes of all tensors");
 }
 
 TEST(AdviceRules, MoreDramTrafficThanCompulsory) {

@@ -81,6 +81,25 @@ TEST(CountCall, UnavailableIsSaidOnlyOfTheSourceThatWasNamed) {
   EXPECT_THAT(WhyUnavailable(CounterChoice::kCupti, "cpu", sources), HasSubstr("cupti"));
 }
 
+TEST(UnavailableSources, AreThoseThatTheChoiceMeansAndCannotCount) {
+  auto sources = Ladder();
+  const auto reasons = [&](CounterChoice choice, const char* device = "cpu") {
+    return UnavailableSources(choice, device, sources);
+  };
+  EXPECT_THAT(reasons(CounterChoice::kAuto), IsEmpty());
+  sources[2].unavailable = [] { return std::string("the kernel sees no PMU"); };
+  sources[1].unavailable = [] { return std::string("no valgrind"); };
+  EXPECT_THAT(reasons(CounterChoice::kAuto),
+              ElementsAre(testing::Pair("perf", "the kernel sees no PMU")));
+  EXPECT_THAT(reasons(CounterChoice::kSimulate),
+              ElementsAre(testing::Pair("simulate", "no valgrind")));
+  for (const auto choice : {CounterChoice::kOff, CounterChoice::kModel, CounterChoice::kCupti})
+    EXPECT_THAT(reasons(choice), IsEmpty()) << Key(choice);
+  EXPECT_THAT(reasons(CounterChoice::kAuto, "gpu"), IsEmpty());
+  sources[2].unavailable = [] { return std::string(); };
+  EXPECT_THAT(reasons(CounterChoice::kAuto), IsEmpty());
+}
+
 TEST(CountCall, PartOfTheFlopsIsNotTakenForAll) {
   const auto counting =
       CountCall(CounterChoice::kPerf, "cpu", OnPipes({"int8.vector", "fp32.vector"}), Ladder());

@@ -1,5 +1,6 @@
 #include "reporters/import.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -11,6 +12,7 @@
 #include "reporters/csv.h"
 #include "reporters/import_ncu_metrics.h"
 #include "reporters/import_run.h"
+#include "reporters/roofline.h"
 #include "tests/refusal.h"
 
 namespace dlroof {
@@ -185,11 +187,34 @@ TEST(ImportErt, MakesCeilings) {
   EXPECT_EQ(set.bytes.size(), 2U);
   EXPECT_EQ(imported.machine->device, "gpu");
   EXPECT_THAT(imported.remarks,
-              ElementsAre("import_ert.json: 'INT4 GFLOPs' is not known and left out"));
+              ElementsAre("import_ert.json: the ceilings are the toolkit's, proved by nobody here; "
+                          "percents rest on them",
+                          "import_ert.json: 'INT4 GFLOPs' is not known and left out"));
   EXPECT_EQ(MachineFromJson(ToJson(*imported.machine), "m"), *imported.machine);
   EXPECT_EQ(Refusal(ImportErt,
                     R"({"empirical": {"gflops": {"data": [["FP32 GFLOPs", -1]]}, "gbytes": {}}})"),
             "x.csv: empirical: gflops: data[0]: expected a rate above 0");
+}
+
+// Percents of imported roofs are what import is for: they may be placed on, and say whose they are.
+TEST(ImportErt, CeilingsArePlacedOnAndSayThatNobodyHereProvedThem) {
+  const auto imported = FromFile("import_ert.json");
+  const CeilingSet& set = imported.machine->by_threads.at(1);
+  for (const Ceiling* ceiling : {&set.flops.at("fp32.vector"), &set.bytes.at(Level::kDram)}) {
+    EXPECT_TRUE(ceiling->proved);
+    EXPECT_THAT(ceiling->how, testing::StartsWith("imported from the Empirical Roofline Toolkit, "
+                                                  "proved by nobody here"));
+    EXPECT_EQ(ceiling->proof, Proof()) << "nothing was looked at";
+  }
+  Record record;
+  record.threads = 1;
+  record.repetitions = {{.seconds = 1}};
+  // Half of 15158.2 GFLOP/s; few bytes.
+  record.work[Provenance::kMeasured] = {.flops = {{"fp32.vector", 7579.1e9}},
+                                        .bytes = {{Level::kDram, 1e9}}};
+  const auto placed = Place(record, &*imported.machine);
+  ASSERT_EQ(placed.classic.size(), 1U);
+  EXPECT_DOUBLE_EQ(placed.classic[0].fraction.value(), 0.5);
 }
 
 TEST(ImportLikwid, GroupsOfARegionAreOneRecord) {
@@ -222,6 +247,10 @@ TEST(ImportNvbench, AStateIsARecordAndSkippedOnesStay) {
   EXPECT_DOUBLE_EQ(copy.work.at(Provenance::kModelled).bytes.at(Level::kDram), 8388608);
   EXPECT_EQ(imported.records[1].status, Status::kUnsupported);
   EXPECT_EQ(imported.records[1].reason, "out of memory");
+  EXPECT_THAT(imported.remarks,
+              ElementsAre(HasSubstr("nvbench knows no FLOPs"),
+                          "import_nvbench.json: column 'nv/cold/sample_size' is not known and "
+                          "left out"));
   auto text = DataText("import_nvbench.json");
   text.replace(text.find("2.0e-5"), 6, "\"");
   EXPECT_THAT(Refusal(ImportNvbench, text), HasSubstr("x.csv: not JSON"));
@@ -246,6 +275,68 @@ TEST(ImportBenchdnn, OurProblemsGetTheirNamesAndWork) {
   EXPECT_THAT(Refusal(ImportBenchdnn, "perf,cpu,x,,--conv,1,1,1,1,many,1\n"),
               HasSubstr("x.csv:1: column 28: expected a number, got 'many'"));
   EXPECT_THAT(Refusal(ImportBenchdnn, "perf,cpu\n"), HasSubstr("x.csv:1: expected 11 fields"));
+}
+
+// 2 Gop by some implementation of a benchdnn problem.
+Imported OnePerfLine(const std::string& implementation, const std::string& problem) {
+  return ImportBenchdnn(
+      fmt::format("perf,cpu,{},,--mode=P {},2,1,1,1,1,1\n", implementation, problem), "b.txt");
+}
+
+Imported OneLstm(const std::string& implementation, const std::string& cfg) {
+  return OnePerfLine(
+      implementation,
+      fmt::format("--rnn --alg=VANILLA_LSTM --cfg={} l1t16mb16sic32slc32dhc32dic32", cfg));
+}
+
+const Work& Modelled(const Imported& imported) {
+  return imported.records.at(0).work.at(Provenance::kModelled);
+}
+
+TEST(ImportBenchdnn, FlopsWithoutAnInstructionSetAreOnNoPipe) {
+  for (const char* cfg : {"bf16", "bf16f32", "u8u8u8u8", "f32u8f32u8"})
+    for (const char* implementation : {"brgemm", "ref"}) {
+      const auto imported = OneLstm(implementation, cfg);
+      EXPECT_THAT(imported.records.at(0).name, HasSubstr("LSTM/cpu/onednn/")) << cfg;
+      EXPECT_THAT(Modelled(imported).flops, IsEmpty()) << cfg;
+      EXPECT_EQ(Modelled(imported).launches, 1);
+      const auto named = fmt::format("implementation '{}' does not name it", implementation);
+      EXPECT_THAT(imported.records.at(0).counting, ElementsAre(HasSubstr(named))) << cfg;
+      EXPECT_THAT(imported.remarks, ElementsAre(testing::AllOf(HasSubstr("b.txt:1: FLOPs left out"),
+                                                               HasSubstr(named))));
+    }
+  const auto conv = OnePerfLine("gemm:jit", "--conv --dir=FWD_I --cfg=u8s8f32 mb1ic4ih8oc6kh1");
+  EXPECT_THAT(Modelled(conv).flops, IsEmpty());
+  // u8 in, s8 weights, f32 out.
+  EXPECT_EQ(Modelled(conv).bytes.at(Level::kDram), 4 * 64 + 4 * 6 + 4 * 6 * 64);
+}
+
+TEST(ImportBenchdnn, FlopsStandOnThePipeThatTheNameTells) {
+  const auto flops = [](const Imported& imported) {
+    EXPECT_THAT(imported.remarks, IsEmpty());
+    return Modelled(imported).flops;
+  };
+  EXPECT_THAT(flops(OneLstm("brgemm:avx512_core_amx", "bf16f32")),
+              ElementsAre(Pair("bf16.matrix", 2e9)));
+  EXPECT_THAT(flops(OneLstm("brgemm:avx512_core_vnni", "f32u8f32u8")),
+              ElementsAre(Pair("int8.vector", 2e9)));
+  EXPECT_THAT(flops(OneLstm("brgemm", "f32")), ElementsAre(Pair("fp32.vector", 2e9)));
+  EXPECT_THAT(flops(OnePerfLine("brgconv:avx512_core_bf16",
+                                "--conv --dir=FWD_I --cfg=bf16bf16f32 mb1ic4ih8oc6kh1")),
+              ElementsAre(Pair("bf16.vector", 2e9)));
+}
+
+TEST(ImportBenchdnn, FieldsOfATemplateThatNothingTakesAreNamed) {
+  const auto imported = ImportBenchdnn(
+      "Output template: perf,text,%engine%,%impl%,%prb%,%Gops%,%-Gbw%,%cfg%,%0time%,%cfg%\n"
+      "perf,text,cpu,jit:avx2,--conv --dir=FWD_I mb1ic4ih8oc6kh1,2,7,f32,1,f32\n",
+      "b.txt");
+  EXPECT_EQ(imported.records.at(0).repetitions.at(0).seconds, 1e-3);
+  EXPECT_THAT(imported.remarks,
+              ElementsAre("b.txt: columns '%-Gbw%', '%cfg%' are not known and left out"));
+  // What every output has is known, whether it is taken or not.
+  const std::string output = "perf,cpu,jit:avx2,,--conv --dir=FWD_I mb1ic4ih8oc6kh1,2,3,4,5,1,6\n";
+  EXPECT_THAT(ImportBenchdnn(output, "b.txt").remarks, IsEmpty());
 }
 
 TEST(ImportedRun, ForeignNamesStandOnTheMachinesDevice) {

@@ -41,6 +41,17 @@ TEST(MatrixPipe, F16IsWidenedUnlessAmxHasIt) {
   EXPECT_EQ(MatrixPipe("f16", "brgemm", "avx512_core_amx"), "fp32.vector");
 }
 
+TEST(NamedMatrixPipe, IsAbsentWhereOnlyTheAllowedIsaWouldDecide) {
+  EXPECT_EQ(NamedMatrixPipe("bf16", "brgemm:avx512_core_amx"), "bf16.matrix");
+  EXPECT_EQ(NamedMatrixPipe("int8", "brgemm:avx512_core_vnni"), "int8.vector");
+  EXPECT_EQ(NamedMatrixPipe("int8", "ref_int8:any"), "int8.vector");
+  for (const char* type : {"bf16", "f16", "int8"})
+    for (const char* implementation : {"brgemm", "ref", "gemm:jit", ""})
+      EXPECT_FALSE(NamedMatrixPipe(type, implementation)) << type << " by " << implementation;
+  EXPECT_EQ(NamedMatrixPipe("f32", "brgemm"), "fp32.vector");
+  EXPECT_EQ(NamedMatrixPipe("f64", ""), "fp64.vector");
+}
+
 TEST(MatrixPipe, RefusesAnUnknownType) {
   EXPECT_THROW(MatrixPipe("f12", "jit:avx2", "avx2"), std::logic_error);
 }
