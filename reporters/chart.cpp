@@ -243,6 +243,14 @@ std::vector<double> PipesUntil(const json& time) {
   return until;
 }
 
+std::optional<std::pair<double, double>> TimePlace(const json& time, Level level) {
+  const auto complexity = Coordinates(time, level);
+  const auto seconds = Positive(time, "seconds");
+  if (!complexity || !seconds || !Positive(time, "gap")) return std::nullopt;
+  const double scale = *seconds / std::max(complexity->first, complexity->second);
+  return std::pair(complexity->first * scale, complexity->second * scale);
+}
+
 std::vector<TimeMark> TimeMarks(const json& run_file, const RoofSet& roofs, Level level) {
   std::vector<TimeMark> marks;
   const auto& records = Records(run_file);
@@ -252,8 +260,8 @@ std::vector<TimeMark> TimeMarks(const json& run_file, const RoofSet& roofs, Leve
     const auto complexity = Coordinates(time, level);
     if (!complexity) continue;
     marks.push_back({i, SeriesOf(records[i]), IsMeasured(ClassicEntry(records[i], level)),
-                     *complexity, Coordinates(Member(time, "point"), level),
-                     Positive(time, "overhead_seconds"), PipesUntil(time)});
+                     *complexity, TimePlace(time, level), Positive(time, "overhead_seconds"),
+                     PipesUntil(time)});
   }
   return marks;
 }
