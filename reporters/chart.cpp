@@ -17,7 +17,9 @@ std::vector<Roof> RoofsOf(const json& ceilings) {
   if (!ceilings.is_object()) return roofs;
   for (const auto& [key, ceiling] : ceilings.items()) {
     const auto per_second = Positive(ceiling, "per_second");
-    if (per_second) roofs.push_back({key, *per_second, Member(ceiling, "proved") == true});
+    if (per_second)
+      roofs.push_back({key, *per_second, Member(ceiling, "proved") == true,
+                       Positive(ceiling, "sustained_per_second")});
   }
   return roofs;
 }
@@ -103,6 +105,11 @@ std::optional<std::pair<double, double>> Coordinates(const json& time, Level lev
 }
 
 }  // namespace
+
+std::optional<Roof> SustainedOf(const Roof& roof) {
+  if (!roof.sustained_per_second) return std::nullopt;
+  return Roof{roof.key, *roof.sustained_per_second, roof.proved};
+}
 
 std::vector<MeasuredSet> MeasuredSets(const json& machine) {
   const auto& by_threads = Member(machine, "by_threads");

@@ -21,7 +21,12 @@ struct Roof {
   std::string key;        // pipe or level
   double per_second = 0;  // [flop/s] or [byte/s]
   bool proved = false;
+  std::optional<double> sustained_per_second = {};  // [the same] after seconds on end
 };
+
+// What of it is left after seconds on end, as a roof of its own: a thin line. Absent where that is
+// not known or hardly differs.
+std::optional<Roof> SustainedOf(const Roof& roof);
 
 // The roofs of one machine with one number of threads.
 struct RoofSet {

@@ -15,10 +15,12 @@ namespace {
 using nlohmann::json;
 
 json RoofJson(const Roof& roof) {
-  return {{"key", roof.key},
-          {"per_second", roof.per_second},
-          {"proved", roof.proved},
-          {"finer", IsFinerPipe(roof.key)}};
+  json entry = {{"key", roof.key},
+                {"per_second", roof.per_second},
+                {"proved", roof.proved},
+                {"finer", IsFinerPipe(roof.key)}};
+  if (roof.sustained_per_second) entry["sustained_per_second"] = *roof.sustained_per_second;
+  return entry;
 }
 
 // A slanted roof needs one point besides its ridges; far left of any chart, for lines on
@@ -33,7 +35,11 @@ json RoofSetJson(const json& run_file, const RoofSet& roofs) {
   for (const Roof& slanted : roofs.bytes) {
     json entry = RoofJson(slanted);
     entry["start"] = {kFarLeft, kFarLeft * slanted.per_second};
-    for (const Roof& flat : roofs.flops) entry["ridges"][flat.key] = RidgeIntensity(flat, slanted);
+    for (const Roof& flat : roofs.flops) {
+      entry["ridges"][flat.key] = RidgeIntensity(flat, slanted);
+      if (const auto sustained = SustainedOf(flat))
+        entry["sustained_ridges"][flat.key] = RidgeIntensity(*sustained, slanted);
+    }
     result["bytes"].push_back(entry);
   }
   if (roofs.launch_seconds) result["launch_seconds"] = *roofs.launch_seconds;

@@ -64,6 +64,18 @@ TEST(RoofSets, MeasuredRidgesByRisingIntensityWithoutWhatNoAxisCanShow) {
   EXPECT_TRUE(RoofSets(run).at(1).ridges.empty());
 }
 
+TEST(SustainedOf, IsARoofBelowItsOwnWhereItWasMeasured) {
+  auto run = SmallRun();
+  run["machines"][0]["by_threads"]["2"]["flops"]["int8.matrix"]["sustained_per_second"] = 2400e9;
+  const auto flops = RoofSets(run).at(0).flops;
+  const auto sustained = SustainedOf(flops.at(0));
+  ASSERT_TRUE(sustained.has_value());
+  EXPECT_EQ(sustained->key, "int8.matrix");
+  EXPECT_DOUBLE_EQ(sustained->per_second, 2400e9);
+  EXPECT_FALSE(sustained->proved) << "as little as the roof itself";
+  EXPECT_FALSE(SustainedOf(flops.at(1)).has_value());
+}
+
 TEST(MeasuredSets, MostThreadsFirstOrTheTopLevelAlone) {
   auto run = SmallRun();
   auto& machine = run["machines"][0];

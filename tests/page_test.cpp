@@ -122,6 +122,7 @@ TEST(WritePage, MeasuredRidgesComeWithTheirRoofs) {
   EXPECT_EQ(content["roofs"][0]["measured_ridges"],
             run["machines"][0]["by_threads"]["2"]["ridges"]);
   EXPECT_FALSE(content["roofs"][1].contains("measured_ridges"));
+  EXPECT_FALSE(content["roofs"][1]["bytes"][0].contains("sustained_ridges"));
   EXPECT_EQ(content["roofs"][0]["used"], json({"fp32.vector.avx2"}));
 }
 
@@ -357,7 +358,9 @@ TEST(PageInABrowser, CeilingsShowTheirProofsCurvesAndMixes) {
         "class=\"disagrees\">L3, 2 threads: the curve falls at 16.5 MiB",
         // charts: the sweep with its lines and caches, the knee
         "Bandwidth by working set", ">64 MiB<", ">L2 1 MiB<", ">2 threads</text>",
-        "Thin line with dots: the knee as measured, "})
+        "Thin line with dots: the knee as measured, ",
+        // the second line below the burst
+        ">sustained  280 GFLOP/s<", "Thin line named sustained: "})
     EXPECT_THAT(shown, HasSubstr(text));
   EXPECT_EQ(Count(shown, "id=\"sweep-"), 1);
   EXPECT_GE(Count(shown, "class=\"main-svg\""), 3);
