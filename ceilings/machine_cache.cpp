@@ -244,7 +244,7 @@ Machine CachedOrMeasured(const MachineSource& source, const MachineOptions& opti
 Machine CachedOrMeasuredCpu(const MachineOptions& options, std::ostream& log) {
   const Cpu cpu = ThisCpu();
   const MachineSource source = {
-      DescribeCpu(cpu), ThreadCounts(cpu, options.threads), CacheDirectory(),
+      DescribeCpu(cpu), ThreadCounts(cpu, options.threads, options.thorough), CacheDirectory(),
       [&](bool quick, const std::vector<int>& threads) {
         return MeasureCpu({quick, options.thorough, threads, options.progress});
       },

@@ -19,7 +19,7 @@ struct MachineOptions {
   bool remeasure = false;    // ignore what is cached
   bool quick = false;        // what is missing is measured quickly; a full measurement serves too
   bool thorough = false;     // measured anew and thoroughly, minutes
-  std::vector<int> threads;  // thread counts wanted; empty: 1 and all allowed CPUs
+  std::vector<int> threads;  // thread counts wanted; empty: as ThreadCounts has them
   bool live_check = false;   // look at two of the stored ceilings before they are used
   std::string file;          // a machine file to use instead of the cache; empty: none
   std::function<void(const MeasureProgress&)> progress;  // may be empty
