@@ -67,7 +67,9 @@ void AddMachineCommand(CLI::App& program, int& exit_code) {
                  "measure again, for minutes: more repetitions, every pipe for 10 s on end")
       ->excludes(quick);
   command
-      ->add_option("--threads", options->threads, "thread counts (default: 1 and all CPUs allowed)")
+      ->add_option("--threads", options->threads,
+                   "thread counts (default: 1 and all CPUs allowed; --thorough: also 2, 4, 8 ... "
+                   "between them)")
       ->check(CLI::Range(1, 4096));
   command->add_option("-o,--output", *output, "also write the machine file");
   command->callback([options, device, output, &exit_code] {

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <optional>
+#include <string_view>
 
 namespace dlroof {
 namespace {
@@ -85,6 +86,7 @@ bool MeetsItsOwnValue(const FlopsProbe& probe, int threads,
 }
 
 void AddScaling(Machine& machine) {
+  constexpr std::string_view kNote = "; each of ";
   const auto one = machine.by_threads.find(1);
   if (one == machine.by_threads.end()) return;
   for (auto& [threads, set] : machine.by_threads) {
@@ -94,8 +96,9 @@ void AddScaling(Machine& machine) {
       if (alone == one->second.flops.end()) continue;
       const double scaling = ceiling.per_second / (threads * alone->second.per_second);
       ceiling.proof.scaling = scaling;
+      ceiling.how = ceiling.how.substr(0, ceiling.how.find(kNote));  // of an earlier comparison
       if (scaling < kFairScaling)
-        ceiling.how += fmt::format("; each of {} threads has {:.0f} % of what one alone has",
+        ceiling.how += fmt::format("{}{} threads has {:.0f} % of what one alone has", kNote,
                                    threads, 100 * scaling);
     }
   }

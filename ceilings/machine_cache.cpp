@@ -11,6 +11,8 @@
 #include <nlohmann/json.hpp>
 #include <system_error>
 
+#include "ceilings/agreement.h"
+#include "ceilings/flops_proof.h"
 #include "counters/error.h"
 
 namespace dlroof {
@@ -141,10 +143,11 @@ bool StillStands(const MachineSource& source, const MachineOptions& options, Mac
   return stands;
 }
 
-bool WasQuick(const Machine& machine) {
-  for (const auto& [key, effort] : machine.facts)
-    if (key.starts_with("effort.") && effort == "quick") return true;
-  return false;
+// Between sets of different measurements what one measurement does between its own.
+void CrossCheck(Machine& machine) {
+  AddScaling(machine);
+  CompareThreadCounts(machine);
+  for (auto& [threads, set] : machine.by_threads) AddPlainPipes(set.flops);
 }
 
 Machine ByFile(const MachineSource& source, const MachineOptions& options, std::ostream& log) {
@@ -157,24 +160,30 @@ Machine ByFile(const MachineSource& source, const MachineOptions& options, std::
     log << options.file << ": these ceilings are used as they are, being asked for.\n";
   const auto missing = Missing(machine, source.threads, true);
   if (missing.empty()) return machine;
-  return Merged(machine, MeasuredAndSaid(source, options.quick, missing, log));
+  machine = Merged(machine, MeasuredAndSaid(source, options.quick, missing, log));
+  CompareThreadCounts(machine);  // the file's rates and texts stay as they are
+  return machine;
 }
 
 Machine ByCache(const MachineSource& source, const MachineOptions& options, std::ostream& log) {
+  const bool anew = options.remeasure || options.thorough;
   auto cached = FromCache(source, log);
-  auto missing = options.remeasure || options.thorough || !cached
-                     ? source.threads
-                     : Missing(*cached, source.threads, options.quick);
-  bool quick = options.quick;
-  if (missing.empty()) {
-    if (StillStands(source, options, *cached, log)) return *cached;
-    cached->facts.erase("live_check");  // of what is replaced now
+  auto missing = anew || !cached ? source.threads : Missing(*cached, source.threads, options.quick);
+  if (cached)
+    for (const int threads : missing) cached->by_threads.erase(threads);
+  bool joined = cached && !cached->by_threads.empty();  // with sets that are not measured now
+  if (joined && !anew && !StillStands(source, options, *cached, log)) {
+    cached.reset();  // what one set is no longer, none of them is: also those not wanted now
     missing = source.threads;
-    quick = quick || WasQuick(*cached);
+    joined = false;
   }
-  auto machine = MeasuredAndSaid(source, quick, missing, log);
+  if (missing.empty()) return *cached;
+  auto machine = MeasuredAndSaid(source, options.quick, missing, log);
   if (cached) machine = Merged(*cached, machine);
-  ToCache(source, machine, log);
+  if (joined) CrossCheck(machine);
+  auto kept = machine;
+  kept.facts.erase("live_check");  // of this run
+  ToCache(source, kept, log);
   return machine;
 }
 
@@ -235,7 +244,7 @@ Machine CachedOrMeasured(const MachineSource& source, const MachineOptions& opti
 Machine CachedOrMeasuredCpu(const MachineOptions& options, std::ostream& log) {
   const Cpu cpu = ThisCpu();
   const MachineSource source = {
-      DescribeCpu(cpu), ThreadCounts(cpu, options.threads), CacheDirectory(),
+      DescribeCpu(cpu), ThreadCounts(cpu, options.threads, options.thorough), CacheDirectory(),
       [&](bool quick, const std::vector<int>& threads) {
         return MeasureCpu({quick, options.thorough, threads, options.progress});
       },

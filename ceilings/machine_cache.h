@@ -19,21 +19,22 @@ struct MachineOptions {
   bool remeasure = false;    // ignore what is cached
   bool quick = false;        // what is missing is measured quickly; a full measurement serves too
   bool thorough = false;     // measured anew and thoroughly, minutes
-  std::vector<int> threads;  // thread counts wanted; empty: 1 and all allowed CPUs
+  std::vector<int> threads;  // thread counts wanted; empty: as ThreadCounts has them
   bool live_check = false;   // look at two of the stored ceilings before they are used
   std::string file;          // a machine file to use instead of the cache; empty: none
   std::function<void(const MeasureProgress&)> progress;  // may be empty
 };
 
 // This CPU's ceilings: from `options.file`, else the cache, else measured; thread counts that are
-// missing there are measured and added (to the cache, not to the file). A cache file that cannot be
+// missing there are measured and added (to the cache, not to the file); then thread counts are held
+// against each other as after one measurement (CompareThreadCounts). A cache file that cannot be
 // used, and a cache directory that cannot be written, are one sentence in `log` each.
 // With `live_check` two ceilings that are not measured now are looked at: where one lies outside
-// its stored interval, all are measured again (those of a file are only doubted); what was found is
-// in facts ("live_check") and, where it does not agree, in `log`. Ceilings that did not prove
-// themselves are one sentence in `log`, each time they are used. Throws BadInput: a file that
-// cannot be read, is not a machine, or is of another machine; a file together with `remeasure`;
-// thread counts as MeasureCpu.
+// its stored interval, all that is cached is dropped and what is wanted measured again (those of a
+// file are only doubted); what was found is in facts ("live_check") and, where it does not agree,
+// in `log`. Ceilings that did not prove themselves are one sentence in `log`, each time they are
+// used. Throws BadInput: a file that cannot be read, is not a machine, or is of another machine; a
+// file together with `remeasure`; thread counts as MeasureCpu.
 Machine CachedOrMeasuredCpu(const MachineOptions& options, std::ostream& log);
 
 // Throws BadInput: unreadable, empty, not JSON, not a machine. The file holds what ToJson made.

@@ -164,10 +164,13 @@ double Allowance(double budget_left, int steps_left, double nominal) {
   return std::clamp(spare, 1.25 * nominal, 10 * nominal);
 }
 
-std::vector<int> ThreadCounts(const Cpu& cpu, const std::vector<int>& wanted) {
+std::vector<int> ThreadCounts(const Cpu& cpu, const std::vector<int>& wanted, bool thorough) {
   const int most = static_cast<int>(cpu.allowed.size());
   std::set<int> counts(wanted.begin(), wanted.end());
-  if (counts.empty()) counts = {1, most};
+  if (counts.empty()) {
+    counts = {1, most};
+    for (int count = 2; thorough && count < most; count *= 2) counts.insert(count);
+  }
   for (const int count : counts)
     if (count < 1 || count > most)
       throw BadInput(fmt::format(
@@ -195,7 +198,7 @@ Machine DescribeCpu(const Cpu& cpu) {
 
 Machine MeasureCpu(const MeasureOptions& options) {
   MeasureSession session{ThisCpu(), EffortOf(options), {}, {}, {}, nullptr, {}, {}};
-  const auto counts = ThreadCounts(session.cpu, options.threads);
+  const auto counts = ThreadCounts(session.cpu, options.threads, options.thorough);
   session.machine = DescribeCpu(session.cpu);
   AddSteps(session, counts);
   RunSteps(session, options);

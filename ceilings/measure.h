@@ -22,7 +22,7 @@ struct MeasureProgress {
 struct MeasureOptions {
   bool quick = false;  // under 10 s instead of under 60 s on two CPUs: fewer, shorter repetitions
   bool thorough = false;     // minutes: more and longer repetitions, every pipe for 10 s on end
-  std::vector<int> threads;  // thread counts; empty: 1 and all allowed CPUs
+  std::vector<int> threads;  // thread counts; empty: as ThreadCounts has them
   std::function<void(const MeasureProgress&)> progress;  // may be empty
 };
 
@@ -36,8 +36,9 @@ Machine MeasureCpu(const MeasureOptions& options);
 // The CPU's part of a machine: device, name, fingerprint, caches, facts; no ceilings.
 Machine DescribeCpu(const Cpu& cpu);
 
-// `wanted` sorted and without repetition, or 1 and all when empty. Throws BadInput (see above).
-std::vector<int> ThreadCounts(const Cpu& cpu, const std::vector<int>& wanted);
+// `wanted` sorted and without repetition. When empty 1 and all; with `thorough` also the powers of
+// two between them, for which a full measurement has no time. Throws BadInput (see above).
+std::vector<int> ThreadCounts(const Cpu& cpu, const std::vector<int>& wanted, bool thorough);
 
 // --- The pure parts, for tests ---
 

@@ -17,7 +17,9 @@ std::vector<Roof> RoofsOf(const json& ceilings) {
   if (!ceilings.is_object()) return roofs;
   for (const auto& [key, ceiling] : ceilings.items()) {
     const auto per_second = Positive(ceiling, "per_second");
-    if (per_second) roofs.push_back({key, *per_second, Member(ceiling, "proved") == true});
+    if (per_second)
+      roofs.push_back({key, *per_second, Member(ceiling, "proved") == true,
+                       Positive(ceiling, "sustained_per_second")});
   }
   return roofs;
 }
@@ -103,6 +105,11 @@ std::optional<std::pair<double, double>> Coordinates(const json& time, Level lev
 }
 
 }  // namespace
+
+std::optional<Roof> SustainedOf(const Roof& roof) {
+  if (!roof.sustained_per_second) return std::nullopt;
+  return Roof{roof.key, *roof.sustained_per_second, roof.proved};
+}
 
 std::vector<MeasuredSet> MeasuredSets(const json& machine) {
   const auto& by_threads = Member(machine, "by_threads");
@@ -243,6 +250,14 @@ std::vector<double> PipesUntil(const json& time) {
   return until;
 }
 
+std::optional<std::pair<double, double>> TimePlace(const json& time, Level level) {
+  const auto complexity = Coordinates(time, level);
+  const auto seconds = Positive(time, "seconds");
+  if (!complexity || !seconds || !Positive(time, "gap")) return std::nullopt;
+  const double scale = *seconds / std::max(complexity->first, complexity->second);
+  return std::pair(complexity->first * scale, complexity->second * scale);
+}
+
 std::vector<TimeMark> TimeMarks(const json& run_file, const RoofSet& roofs, Level level) {
   std::vector<TimeMark> marks;
   const auto& records = Records(run_file);
@@ -252,8 +267,8 @@ std::vector<TimeMark> TimeMarks(const json& run_file, const RoofSet& roofs, Leve
     const auto complexity = Coordinates(time, level);
     if (!complexity) continue;
     marks.push_back({i, SeriesOf(records[i]), IsMeasured(ClassicEntry(records[i], level)),
-                     *complexity, Coordinates(Member(time, "point"), level),
-                     Positive(time, "overhead_seconds"), PipesUntil(time)});
+                     *complexity, TimePlace(time, level), Positive(time, "overhead_seconds"),
+                     PipesUntil(time)});
   }
   return marks;
 }

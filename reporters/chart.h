@@ -21,7 +21,12 @@ struct Roof {
   std::string key;        // pipe or level
   double per_second = 0;  // [flop/s] or [byte/s]
   bool proved = false;
+  std::optional<double> sustained_per_second = {};  // [the same] after seconds on end
 };
+
+// What of it is left after seconds on end, as a roof of its own: a thin line. Absent where that is
+// not known or hardly differs.
+std::optional<Roof> SustainedOf(const Roof& roof);
 
 // The roofs of one machine with one number of threads.
 struct RoofSet {
@@ -83,8 +88,9 @@ struct ClassicMark {
 std::vector<ClassicMark> ClassicMarks(const nlohmann::json& run_file, const RoofSet& roofs,
                                       Level level);
 
-// A record on the time-based roofline: where its roofs would allow it to be, and where it is. The
-// second is absent when a roof is not proved. Pairs are {bytes / bandwidth, FLOPs / ceiling} [s].
+// A record on the time-based roofline of one level: where its roofs would allow it to be, and where
+// it is (TimePlace). The second is absent when a roof is not proved. Pairs are {bytes / bandwidth,
+// FLOPs / ceiling} [s].
 struct TimeMark {
   std::size_t record = 0;
   std::string series;
@@ -97,6 +103,13 @@ struct TimeMark {
   std::vector<double> pipes_until;
 };
 std::vector<TimeMark> TimeMarks(const nlohmann::json& run_file, const RoofSet& roofs, Level level);
+
+// [s] Of a record's "time" where it stands among corners of equal run time when this level's
+// bandwidth is one axis: {bytes / bandwidth, FLOPs / ceiling} scaled so that the larger one is the
+// measured time, whatever level binds the record (Wang et al. 2020, one level at a time; the file's
+// "point" is scaled by the record's gap, to which every level counts). Absent without a gap: a roof
+// is not proved.
+std::optional<std::pair<double, double>> TimePlace(const nlohmann::json& time, Level level);
 
 // [s] of a record's "time": its pipe_seconds added up, one pipe, two, all.
 std::vector<double> PipesUntil(const nlohmann::json& time);

@@ -134,6 +134,27 @@ std::optional<Roof> OneFlat(const json& run_file, const Figure& figure) {
   return std::nullopt;
 }
 
+// Of pipes in use, or all plain ones; above a finer row that judges also the machine's own roof,
+// which the measured knee runs to.
+std::vector<Roof> DrawnFlats(const json& run_file, const RoofSet& roofs) {
+  const auto used = PipesInUse(run_file, roofs);
+  const auto above = [&](const Roof& flat) {
+    if (IsFinerPipe(flat.key)) return false;
+    const auto is_finer = [&](const Roof& one) {
+      return used.count(one.key) > 0 && one.key.starts_with(flat.key + ".");
+    };
+    return std::any_of(roofs.flops.begin(), roofs.flops.end(), is_finer) &&
+           std::all_of(roofs.flops.begin(), roofs.flops.end(), [&](const Roof& one) {
+             return !is_finer(one) || one.per_second < flat.per_second;
+           });
+  };
+  std::vector<Roof> drawn;
+  for (const Roof& flat : roofs.flops)
+    if (used.empty() ? !IsFinerPipe(flat.key) : used.count(flat.key) > 0 || above(flat))
+      drawn.push_back(flat);
+  return drawn;
+}
+
 }  // namespace
 
 Figure MakeFigure(const json& run_file, const FigureChoice& choice) {
@@ -151,10 +172,7 @@ Figure MakeFigure(const json& run_file, const FigureChoice& choice) {
   figure.level = *level;
   figure.all_levels = choice.all_levels;
   figure.sweep = choice.sweep;
-  const auto used = PipesInUse(run_file, figure.roofs);
-  for (const Roof& flat : figure.roofs.flops)
-    if (used.empty() ? !IsFinerPipe(flat.key) : used.count(flat.key) > 0)
-      figure.flats.push_back(flat);
+  figure.flats = DrawnFlats(run_file, figure.roofs);
   AddMarks(run_file, figure);
   if (!choice.sweep.empty()) KeepSweep(run_file, figure);
   if (choice.before != nullptr) AddMoves(run_file, *choice.before, figure);

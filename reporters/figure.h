@@ -35,7 +35,8 @@ std::string TerminalPicture(const nlohmann::json& run_file, int width);
 struct Figure {
   RoofSet roofs;
   Level level = Level::kDram;
-  std::vector<Roof> flats;  // of pipes in use, or all plain ones; highest first
+  std::vector<Roof> flats;  // of pipes in use with the roof above finer rows, or all plain ones;
+                            // highest first
   std::vector<ClassicMark> classic;
   std::vector<TimeMark> time;
   std::string caption;

@@ -52,6 +52,7 @@ Panel ClassicPanel(const Figure& figure) {
   }
   for (const Roof& flat : figure.flats) {
     y.Add(flat.per_second);
+    if (flat.sustained_per_second) y.Add(*flat.sustained_per_second);
     for (const Roof& slanted : figure.roofs.bytes)
       if (slanted.key == Key(figure.level)) x.Add(RidgeIntensity(flat, slanted));
   }
@@ -95,22 +96,47 @@ std::string RoofName(const Roof& roof, std::string_view unit) {
                      roof.proved ? "" : " (not proved)");
 }
 
-// Names of flat roofs at their right ends, of slanted ones where they enter; the second of two
+namespace {
+
+struct FlatLabel {
+  double y = 0;  // [powers of ten]
+  std::string text, how;
+};
+
+// Names of flat roofs above their right ends, what is sustained below its own; the second of two
 // neighbours moves aside.
-std::string RoofLabels(const Figure& figure, const Panel& panel) {
+std::string FlatLabels(const Figure& figure, const Panel& panel) {
   const auto [x_px, y_px] = PerPixel(panel);
+  std::vector<FlatLabel> labels;
+  for (const Roof& flat : figure.flats) {
+    labels.push_back({std::log10(flat.per_second) + 8 * y_px, RoofName(flat, "FLOP/s"), "right"});
+    if (const auto sustained = flat.sustained_per_second)
+      labels.push_back({std::log10(*sustained) - 8 * y_px,
+                        "sustained  " + WithPrefix(*sustained, "FLOP/s"),
+                        "right textcolor rgb '#5b6675'"});
+  }
+  std::stable_sort(labels.begin(), labels.end(),
+                   [](const FlatLabel& a, const FlatLabel& b) { return a.y > b.y; });
   std::string text;
   double last = Bounds().low;
   int aside = 0;
-  for (const Roof& flat : figure.flats) {
-    const double y = std::log10(flat.per_second);
-    aside = (last - y) / y_px < 13 ? aside + 1 : 0;
-    last = y;
-    text += Label(RoofName(flat, "FLOP/s"), panel.right - (4 + 170 * aside) * x_px, y + 8 * y_px,
-                  "right");
+  for (const auto& label : labels) {
+    aside = (last - label.y) / y_px < 13 ? aside + 1 : 0;
+    last = label.y;
+    text += Label(label.text, panel.right - (4 + 170 * aside) * x_px, label.y, label.how);
   }
+  return text;
+}
+
+}  // namespace
+
+// Names of slanted roofs stand where they enter; the second of two neighbours moves aside.
+std::string RoofLabels(const Figure& figure, const Panel& panel) {
+  const auto [x_px, y_px] = PerPixel(panel);
+  std::string text = FlatLabels(figure, panel);
   const double angle = std::atan2(x_px, y_px);
-  last = Bounds().low;
+  double last = Bounds().low;
+  int aside = 0;
   for (const Roof& slanted : figure.roofs.bytes) {
     const double rate = std::log10(slanted.per_second);
     aside = (last - rate) / y_px * std::cos(angle) < 12 ? aside + 1 : 0;

@@ -35,7 +35,7 @@ std::string RoofName(const Roof& roof, std::string_view unit);
 // and ridges.
 std::string Ranges(const Panel& panel);
 std::string Label(const std::string& text, double log_x, double log_y, const std::string& how);
-std::string RoofLabels(const Figure& figure, const Panel& panel);
+std::string RoofLabels(const Figure& figure, const Panel& panel);  // and of what is sustained
 std::string RidgeLabels(const Figure& figure, const Panel& panel);
 
 }  // namespace dlroof

@@ -27,6 +27,31 @@ void AddLine(const std::string& name, const std::vector<Point>& line, const std:
   plot.elements.push_back(fmt::format("${} with lines {} notitle", name, style));
 }
 
+// Of the levels whose points are drawn, as the page shows them.
+std::map<Level, std::vector<RidgePoint>> MeasuredRidges(const Figure& figure) {
+  auto ridges = figure.roofs.ridges;
+  if (!figure.all_levels)
+    std::erase_if(ridges, [&](const auto& ridge) { return ridge.first != figure.level; });
+  return ridges;
+}
+
+// Thin: what a roof has left after seconds on end, and the knees as measured.
+void AddThinRoofs(const Figure& figure, Plot& plot) {
+  int index = 0;
+  for (const Roof& flat : figure.flats)
+    if (const auto sustained = SustainedOf(flat))
+      AddLine(fmt::format("sustained{}", index++), FlatLine(*sustained, figure),
+              fmt::format("lc rgb '#8b96a5' lw 1 dt {}", sustained->proved ? 1 : 2), plot);
+  for (const auto& [level, ridge] : MeasuredRidges(figure)) {
+    std::vector<Point> line;
+    for (const auto& point : ridge) line.emplace_back(point.intensity, point.flops_per_second);
+    const auto name = fmt::format("knee_{}", Key(level));
+    plot.blocks += Block(name, {line});
+    plot.elements.push_back(
+        fmt::format("${} with linespoints pt 7 ps 0.3 lc rgb '#6f93b8' lw 1 notitle", name));
+  }
+}
+
 std::string ClassicScript(const Figure& figure) {
   const Panel panel = ClassicPanel(figure);
   Plot plot;
@@ -40,6 +65,7 @@ std::string ClassicScript(const Figure& figure) {
   for (const Roof& flat : figure.flats)
     AddLine(fmt::format("flop{}", index++), FlatLine(flat, figure),
             fmt::format("lc rgb '#27313d' lw 2 dt {}", flat.proved ? 1 : 2), plot);
+  AddThinRoofs(figure, plot);
   AddClassicMarks(figure, plot);
   return Ranges(panel) + RoofLabels(figure, panel) + RidgeLabels(figure, panel) +
          "set title 'Roofline'\nset xlabel 'intensity [FLOP/byte]'\nset ylabel 'performance "
@@ -207,7 +233,10 @@ std::string FigureScript(const Figure& figure, const std::string& extension) {
          "set key at screen 0.5,0.12 center center vertical maxrows 4 font ',10' noenhanced\n"
          "set lmargin at screen 0.06\nset rmargin at screen 0.48\n"
          "set label " +
-         GnuplotText(figure.caption + "; " + FillMeans(figure)) +
+         GnuplotText(figure.caption + "; " + FillMeans(figure) +
+                     (MeasuredRidges(figure).empty()
+                          ? ""
+                          : "; thin line with dots: the knee as measured")) +
          " at screen 0.5,0.02 center font ',9' noenhanced\n" + ClassicScript(figure) +
          "set lmargin at screen 0.56\nset rmargin at screen 0.945\nunset grid\nunset key\n" +
          TimeScript(figure) + "unset multiplot\n";

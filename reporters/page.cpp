@@ -15,10 +15,12 @@ namespace {
 using nlohmann::json;
 
 json RoofJson(const Roof& roof) {
-  return {{"key", roof.key},
-          {"per_second", roof.per_second},
-          {"proved", roof.proved},
-          {"finer", IsFinerPipe(roof.key)}};
+  json entry = {{"key", roof.key},
+                {"per_second", roof.per_second},
+                {"proved", roof.proved},
+                {"finer", IsFinerPipe(roof.key)}};
+  if (roof.sustained_per_second) entry["sustained_per_second"] = *roof.sustained_per_second;
+  return entry;
 }
 
 // A slanted roof needs one point besides its ridges; far left of any chart, for lines on
@@ -33,7 +35,11 @@ json RoofSetJson(const json& run_file, const RoofSet& roofs) {
   for (const Roof& slanted : roofs.bytes) {
     json entry = RoofJson(slanted);
     entry["start"] = {kFarLeft, kFarLeft * slanted.per_second};
-    for (const Roof& flat : roofs.flops) entry["ridges"][flat.key] = RidgeIntensity(flat, slanted);
+    for (const Roof& flat : roofs.flops) {
+      entry["ridges"][flat.key] = RidgeIntensity(flat, slanted);
+      if (const auto sustained = SustainedOf(flat))
+        entry["sustained_ridges"][flat.key] = RidgeIntensity(*sustained, slanted);
+    }
     result["bytes"].push_back(entry);
   }
   if (roofs.launch_seconds) result["launch_seconds"] = *roofs.launch_seconds;
@@ -45,11 +51,20 @@ json RoofSetJson(const json& run_file, const RoofSet& roofs) {
   return result;
 }
 
-// Lengths of the error bars, and where the times of pipes add up to, beside what they belong to:
-// the page computes nothing.
-json WithErrorBars(json record) {
-  if (auto until = PipesUntil(Member(record, "time")); !until.empty())
-    record["time"]["pipes_until"] = std::move(until);
+// A record's "time" with where it stands by level, and where the times of its pipes add up to.
+json WithPlaces(json time) {
+  json places = json::object();
+  for (const Level level : AllLevels())
+    if (const auto place = TimePlace(time, level))
+      places[std::string(Key(level))] = {place->first, place->second};
+  time["places"] = std::move(places);
+  if (auto until = PipesUntil(time); !until.empty()) time["pipes_until"] = std::move(until);
+  return time;
+}
+
+// What is drawn of a record beside what it belongs to, error bars too: the page computes nothing.
+json WithGeometry(json record) {
+  if (Member(record, "time").is_object()) record["time"] = WithPlaces(record["time"]);
   const json placed = Member(record, "classic");
   if (!placed.is_array()) return record;
   for (std::size_t i = 0; i < placed.size(); ++i) {
@@ -87,6 +102,7 @@ json BeforeJson(const json& run_file, const json& before) {
     json& move = moves[std::to_string(i)] = json::object();
     for (const char* key : {"classic", "time", "seconds"})
       if (const auto& part = Member(*found->second, key); !part.is_null()) move[key] = part;
+    if (Member(move, "time").is_object()) move["time"] = WithPlaces(move["time"]);
   }
   return moves;
 }
@@ -125,7 +141,7 @@ json PageContent(const json& run_file, const json* before) {
   if (const auto main = MainRoofSet(run_file, sets)) content["main_roofs"] = *main;
   const auto& records = Member(run_file, "records");
   if (records.is_array())
-    for (const auto& record : records) content["records"].push_back(WithErrorBars(record));
+    for (const auto& record : records) content["records"].push_back(WithGeometry(record));
   if (const auto& models = Member(run_file, "models"); models.is_array())
     content["models"] = models;
   if (const auto& census = Member(run_file, "census"); census.is_array())

@@ -97,6 +97,7 @@ json ToJson(const ClassicPoint& point, const Timing* timing) {
   return object;
 }
 
+// "point" is the time point of all levels together; TimePlace (chart.h) has that of one level.
 json ToJson(const TimePoint& point) {
   json object = {{"seconds", point.seconds},
                  {"compute_seconds", point.compute_seconds},

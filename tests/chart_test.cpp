@@ -64,6 +64,18 @@ TEST(RoofSets, MeasuredRidgesByRisingIntensityWithoutWhatNoAxisCanShow) {
   EXPECT_TRUE(RoofSets(run).at(1).ridges.empty());
 }
 
+TEST(SustainedOf, IsARoofBelowItsOwnWhereItWasMeasured) {
+  auto run = SmallRun();
+  run["machines"][0]["by_threads"]["2"]["flops"]["int8.matrix"]["sustained_per_second"] = 2400e9;
+  const auto flops = RoofSets(run).at(0).flops;
+  const auto sustained = SustainedOf(flops.at(0));
+  ASSERT_TRUE(sustained.has_value());
+  EXPECT_EQ(sustained->key, "int8.matrix");
+  EXPECT_DOUBLE_EQ(sustained->per_second, 2400e9);
+  EXPECT_FALSE(sustained->proved) << "as little as the roof itself";
+  EXPECT_FALSE(SustainedOf(flops.at(1)).has_value());
+}
+
 TEST(MeasuredSets, MostThreadsFirstOrTheTopLevelAlone) {
   auto run = SmallRun();
   auto& machine = run["machines"][0];
@@ -166,6 +178,29 @@ TEST(TimeMarks, ComplexityAndTimeLieOnOneDiagonal) {
   EXPECT_NEAR(marks[2].complexity.second, 21.2e-9, 1e-15);
   EXPECT_NEAR(marks[2].point->first, 8e-6, 1e-15);
   EXPECT_NEAR(marks[2].point->second, 16 * 21.2e-9, 1e-15);
+}
+
+// 10 s measured; L2 binds: 10 / 8 is the gap. Alone, L1 leaves compute to bind (x 5), DRAM (x 2.5).
+TEST(TimePlace, TheLargerCoordinateIsTheMeasuredTimeWhateverLevelBinds) {
+  auto time = json::parse(R"({"seconds": 10, "compute_seconds": 2, "gap": 1.25,
+    "memory_seconds": {"l1": 1, "l2": 8, "dram": 4}, "bound": "memory", "bound_level": "l2"})");
+  EXPECT_EQ(TimePlace(time, Level::kL1), std::pair(5.0, 10.0));
+  EXPECT_EQ(TimePlace(time, Level::kL2), std::pair(10.0, 2.5));
+  EXPECT_EQ(TimePlace(time, Level::kDram), std::pair(10.0, 5.0));
+  EXPECT_EQ(TimePlace(time, Level::kL3), std::nullopt);
+  for (const char* needed : {"seconds", "gap"}) {
+    auto less = time;
+    less.erase(needed);
+    EXPECT_EQ(TimePlace(less, Level::kDram), std::nullopt) << needed;
+  }
+}
+
+TEST(TimeMarks, ARecordBoundByDramReachesItsTimeInTheViewOfL2Too) {
+  // 1.25 ms; roof times: L2 0.25 ms, compute 0.51380224 ms, DRAM 1 ms.
+  const auto marks = TimeMarks(SmallRun(), TwoThreads(), Level::kL2);
+  ASSERT_EQ(marks.size(), 1U);
+  EXPECT_NEAR(marks[0].point->second, 1.25e-3, 1e-15);
+  EXPECT_NEAR(marks[0].point->first, 1.25e-3 * 0.25 / 0.51380224, 1e-15);
 }
 
 TEST(TimeMarks, WithoutProofThereIsNoTimePoint) {

@@ -58,6 +58,44 @@ TEST(FigureScript, HoldsRoofsRidgesAndMarks) {
   EXPECT_THAT(script, Not(HasSubstr("avx2"))) << "no benchmark uses that pipe";
 }
 
+// 160 of 200 GFLOP/s; L1's 800 GB/s reach it at 0.2 FLOP/byte.
+TEST(FigureScript, WhatIsSustainedIsASecondLineWithItsName) {
+  auto run = SmallRun();
+  run["machines"][0]["by_threads"]["2"]["flops"]["fp32.vector"]["sustained_per_second"] = 160e9;
+  const auto script = FigureScript(MakeFigure(run), "svg");
+  EXPECT_THAT(script, HasSubstr("$sustained0 << EOD\n0.2 1.6e+11\n1e+09 1.6e+11\n"));
+  EXPECT_THAT(script, HasSubstr("$sustained0 with lines"));
+  EXPECT_THAT(script, HasSubstr("'sustained  160 GFLOP/s'"));
+  EXPECT_THAT(script, HasSubstr("'fp32.vector  200 GFLOP/s'"));
+  EXPECT_THAT(FigureScript(MakeFigure(SmallRun()), "svg"), Not(HasSubstr("sustained")));
+}
+
+TEST(FigureScript, TheMeasuredKneesAreThoseOfTheLevelsDrawn) {
+  auto run = SmallRun();
+  run["machines"][0]["by_threads"]["2"]["ridges"] = {{"dram", {{0.5, 10e9}, {8, 150e9}}},
+                                                     {"l2", {{0.25, 90e9}, {1, 190e9}}}};
+  FigureChoice choice;
+  const auto dram = FigureScript(MakeFigure(run, choice), "svg");
+  EXPECT_THAT(dram, HasSubstr("$knee_dram << EOD\n0.5 1e+10\n8 1.5e+11\n"));
+  EXPECT_THAT(dram, HasSubstr("$knee_dram with linespoints"));
+  EXPECT_THAT(dram, HasSubstr("thin line with dots: the knee as measured"));
+  EXPECT_THAT(dram, Not(HasSubstr("knee_l2")));
+  choice.all_levels = true;
+  EXPECT_THAT(FigureScript(MakeFigure(run, choice), "svg"), HasSubstr("$knee_l2 with linespoints"));
+  EXPECT_THAT(FigureScript(MakeFigure(SmallRun()), "svg"), Not(HasSubstr("knee")));
+}
+
+TEST(MakeFigure, AboveAFinerRowThatJudgesStandsTheMachinesOwnRoof) {
+  auto run = SmallRun();
+  for (auto& record : run["records"])
+    if (record.contains("time"))
+      record["time"]["compute_roofs"]["fp32.vector"] = "fp32.vector.avx2";
+  std::vector<std::string> keys;
+  for (const auto& flat : MakeFigure(run).flats) keys.push_back(flat.key);
+  EXPECT_THAT(
+      keys, testing::ElementsAre("int8.matrix", "bf16.matrix", "fp32.vector", "fp32.vector.avx2"));
+}
+
 TEST(FigureScript, TextOfTheFileNeverBecomesACommand) {
   for (const char* hostile : kHostile) {
     auto run = SmallRun();
@@ -154,7 +192,7 @@ TEST(FigureScript, SecondsAreBytesAndFlopsOnTheOtherAxes) {
   EXPECT_THAT(FigureScript(MakeFigure(SmallRun()), "svg"), Not(HasSubstr("y2label")));
 }
 
-TEST(WriteFigure, DrawsSweepsLevelsAndArrows) {
+TEST(WriteFigure, DrawsSweepsLevelsArrowsAndThinRoofs) {
   NEED_GNUPLOT();
   const auto run = SweptRun();
   FigureChoice sweep, levels, arrows;
@@ -163,8 +201,12 @@ TEST(WriteFigure, DrawsSweepsLevelsAndArrows) {
   arrows.before = &run;
   const auto path = std::filesystem::temp_directory_path() /
                     ("dlroof_figure_" + std::to_string(getpid()) + ".svg");
+  auto thin = run;
+  auto& set = thin["machines"][0]["by_threads"]["2"];
+  set["flops"]["fp32.vector"]["sustained_per_second"] = 160e9;
+  set["ridges"] = {{"dram", {{0.5, 10e9}, {8, 150e9}}}};
   for (const auto& choice : {sweep, levels, arrows}) {
-    WriteFigure(run, path.string(), choice);
+    WriteFigure(thin, path.string(), choice);
     EXPECT_GT(std::filesystem::file_size(path), 5000U);
   }
   std::filesystem::remove(path);

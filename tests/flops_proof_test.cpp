@@ -216,6 +216,12 @@ TEST(AddScaling, HoldsEachTeamAgainstOneThread) {
   EXPECT_EQ(at(4).proof.scaling, 0.8);
   EXPECT_EQ(at(4).how, "h; each of 4 threads has 80 % of what one alone has");
   EXPECT_TRUE(at(4).proved);
+  AddScaling(machine);
+  EXPECT_EQ(at(4).how, "h; each of 4 threads has 80 % of what one alone has") << "said once";
+  machine.by_threads[1].flops["fp32.vector.avx2"].per_second = 80;
+  AddScaling(machine);
+  EXPECT_EQ(at(4).proof.scaling, 1);
+  EXPECT_EQ(at(4).how, "h") << "no longer so";
   EXPECT_EQ(machine.by_threads[4].flops["fp64.vector.avx2"].proof.scaling, std::nullopt);
 }
 

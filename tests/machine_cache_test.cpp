@@ -47,6 +47,7 @@ class MachineCache : public testing::Test {
     for (const int count : threads) {
       auto& ceiling = machine.by_threads[count].flops["fp32.vector"];
       ceiling.per_second = rate;
+      ceiling.threads = count;
       ceiling.proved = proved_;
       machine.facts["effort." + std::to_string(count)] = quick ? "quick" : "full";
     }
@@ -163,6 +164,102 @@ TEST_F(MachineCache, ALiveCheckOutsideTheStoredIntervalMeasuresAllAgainAndSaysSo
     EXPECT_FALSE(machine.facts.contains("live_check"));
     EXPECT_EQ(Value(Get({}), 1), Value(machine, 1));  // the cache has the new ones
   }
+}
+
+std::vector<int> ThreadsOf(const Machine& machine) {
+  std::vector<int> counts;
+  for (const auto& [threads, set] : machine.by_threads) counts.push_back(threads);
+  return counts;
+}
+
+TEST_F(MachineCache, ALiveCheckLooksAtWhatIsCachedBeforeTheMissingIsMeasured) {
+  Get({});
+  source_.threads = {1, 4};
+  std::vector<std::vector<int>> seen;
+  source_.look = [&](const Machine& machine) {
+    seen.push_back(ThreadsOf(machine));
+    return std::vector{Seen(machine, 1)};
+  };
+  MachineOptions options;
+  options.live_check = true;
+  const auto machine = Get(options);
+  EXPECT_EQ(seen, (std::vector<std::vector<int>>{{1, 2}}));
+  EXPECT_EQ(measured_.back().second, (std::vector<int>{4}));
+  EXPECT_THAT(machine.facts.at("live_check"), HasSubstr("agrees"));
+  EXPECT_EQ(ThreadsOf(ReadMachineFile(File())), (std::vector<int>{1, 2, 4}));
+  EXPECT_FALSE(ReadMachineFile(File()).facts.contains("live_check"));
+}
+
+TEST_F(MachineCache, ALiveCheckThatFailsDropsAllThatIsCachedAlsoWhatIsNotWanted) {
+  Get({});
+  source_.threads = {1, 4};
+  source_.look = [](const Machine& machine) { return std::vector{Seen(machine, 0.9)}; };
+  MachineOptions options;
+  options.live_check = true;
+  const auto machine = Get(options);
+  EXPECT_EQ(measured_.back().second, source_.threads);
+  EXPECT_EQ(ThreadsOf(machine), source_.threads);
+  EXPECT_EQ(ThreadsOf(ReadMachineFile(File())), source_.threads);
+}
+
+TEST_F(MachineCache, ALiveCheckLooksAtNothingThatIsMeasuredNow) {
+  MachineOptions quick;
+  quick.quick = true;
+  Get(quick);
+  int looks = 0;
+  source_.look = [&](const Machine&) {
+    ++looks;
+    return std::vector<SpotCheck>();
+  };
+  MachineOptions full;
+  full.live_check = true;
+  Get(full);
+  EXPECT_EQ(looks, 0);
+  EXPECT_EQ(measured_.back().second, source_.threads);
+}
+
+// One thread: 100; two, measured later: 240, which is 120 each.
+TEST_F(MachineCache, SetsOfDifferentMeasurementsAreHeldAgainstEachOther) {
+  std::map<int, double> rates = {{1, 100}, {2, 240}, {4, 288}};
+  const auto plain = source_.measure;
+  source_.measure = [&](bool quick, const std::vector<int>& threads) {
+    auto machine = plain(quick, threads);
+    for (auto& [count, set] : machine.by_threads) {
+      auto& row = set.flops["fp32.vector.avx2"] = set.flops.at("fp32.vector");
+      row.per_second = rates.at(count);
+      row.how = "h";
+      AddPlainPipes(set.flops);
+    }
+    return machine;
+  };
+  source_.threads = {1};
+  EXPECT_TRUE(Get({}).by_threads.at(1).flops.at("fp32.vector").proved);
+  source_.threads = {1, 2};
+  const auto two = Get({});
+  for (const char* key : {"fp32.vector", "fp32.vector.avx2"}) {
+    EXPECT_FALSE(two.by_threads.at(1).flops.at(key).proved) << key;
+    EXPECT_THAT(two.by_threads.at(1).flops.at(key).reason, HasSubstr("2 threads reached"));
+  }
+  EXPECT_THAT(log_.str(), HasSubstr("did not prove themselves"));
+  EXPECT_EQ(Get({}), two) << "the cache has the doubt too";
+  source_.threads = {4};  // 72 each: 72 % of one alone
+  const auto four = Get({}).by_threads.at(4).flops.at("fp32.vector");
+  EXPECT_DOUBLE_EQ(four.proof.scaling.value(), 0.72);
+  EXPECT_THAT(four.how, HasSubstr("72 % of what one alone has"));
+}
+
+// 3 of 2 threads now, which is 1.5 each; 0.5 of one in the file.
+TEST_F(MachineCache, AFilesSetsAreDoubtedWhereALargerTeamIsFasterPerThread) {
+  auto machine = Measured(false, {1});
+  machine.by_threads[1].flops["fp32.vector"].per_second = 0.5;
+  Write(root_ / "m.json", ToJson(machine).dump());
+  MachineOptions options;
+  options.file = root_ / "m.json";
+  measured_.resize(2);  // the next rate is 3
+  const auto both = Get(options);
+  EXPECT_FALSE(both.by_threads.at(1).flops.at("fp32.vector").proved);
+  EXPECT_EQ(Value(both, 1), 0.5);
+  EXPECT_TRUE(both.by_threads.at(2).flops.at("fp32.vector").proved);
 }
 
 TEST_F(MachineCache, ALiveCheckThatCouldNotBeMadeMeasuresNothing) {

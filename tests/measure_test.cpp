@@ -108,12 +108,23 @@ TEST(BestMix, IsAProvedOneWhereItIsWithinTheNoise) {
 TEST(ThreadCounts, AreOneAndAllUnlessSaid) {
   Cpu cpu;
   cpu.allowed = {0, 1, 2, 3};
-  EXPECT_EQ(ThreadCounts(cpu, {}), (std::vector<int>{1, 4}));
-  EXPECT_EQ(ThreadCounts(cpu, {3, 1, 3}), (std::vector<int>{1, 3}));
+  EXPECT_EQ(ThreadCounts(cpu, {}, false), (std::vector<int>{1, 4}));
+  EXPECT_EQ(ThreadCounts(cpu, {3, 1, 3}, false), (std::vector<int>{1, 3}));
   cpu.allowed = {5};
-  EXPECT_EQ(ThreadCounts(cpu, {}), (std::vector<int>{1}));
-  EXPECT_THROW(ThreadCounts(cpu, {2}), BadInput);
-  EXPECT_THROW(ThreadCounts(cpu, {0}), BadInput);
+  EXPECT_EQ(ThreadCounts(cpu, {}, false), (std::vector<int>{1}));
+  EXPECT_THROW(ThreadCounts(cpu, {2}, false), BadInput);
+  EXPECT_THROW(ThreadCounts(cpu, {0}, false), BadInput);
+}
+
+TEST(ThreadCounts, AreThePowersOfTwoAndAllWhenThorough) {
+  Cpu cpu;
+  const std::pair<int, std::vector<int>> expected[] = {
+      {1, {1}}, {2, {1, 2}}, {3, {1, 2, 3}}, {8, {1, 2, 4, 8}}, {12, {1, 2, 4, 8, 12}}};
+  for (const auto& [cpus, counts] : expected) {
+    cpu.allowed.resize(static_cast<std::size_t>(cpus));
+    EXPECT_EQ(ThreadCounts(cpu, {}, true), counts);
+  }
+  EXPECT_EQ(ThreadCounts(cpu, {3}, true), (std::vector<int>{3})) << "as said";
 }
 
 // 10 steps of 1 s nominal, 20 s left: 9 others keep 1.25 s each, the next may take 8.75 s.

@@ -8,6 +8,8 @@
 #include <filesystem>
 #include <fstream>
 #include <sstream>
+#include <string>
+#include <vector>
 
 #include "counters/error.h"
 #include "reporters/page/assets.h"
@@ -90,6 +92,8 @@ TEST(WritePage, ShowsTheNumbersOfTheFileAsTheyAre) {
   for (auto& record : content["records"])
     if (record.contains("classic"))
       for (auto& entry : record["classic"]) entry.erase("error_bar");
+  for (auto& record : content["records"])
+    if (record.contains("time")) record["time"].erase("places");
   EXPECT_EQ(content["records"], run["records"]);
   EXPECT_EQ(content["machines"], run["machines"]);
   EXPECT_FALSE(content.contains("benchmarks"));
@@ -104,6 +108,11 @@ TEST(WritePage, GeometryComesWithTheData) {
   EXPECT_DOUBLE_EQ(content["roofs"][0]["bytes"][3]["ridges"]["fp32.vector"].get<double>(), 10);
   EXPECT_FALSE(content["records"][4]["classic"][0].contains("error_bar"));
   EXPECT_TRUE(content["records"][0]["classic"][0].contains("error_bar"));
+  // 1.25 ms; compute 0.51380224 ms binds beside L2's 0.25 ms, DRAM's 1 ms binds in its own view.
+  const auto& places = content["records"][3]["time"]["places"];
+  EXPECT_DOUBLE_EQ(places["l2"][1].get<double>(), 1.25e-3);
+  EXPECT_DOUBLE_EQ(places["dram"][0].get<double>(), 1.25e-3);
+  EXPECT_EQ(content["records"][5]["time"]["places"], json::object()) << "its roof is not proved";
 }
 
 TEST(WritePage, MeasuredRidgesComeWithTheirRoofs) {
@@ -113,6 +122,7 @@ TEST(WritePage, MeasuredRidgesComeWithTheirRoofs) {
   EXPECT_EQ(content["roofs"][0]["measured_ridges"],
             run["machines"][0]["by_threads"]["2"]["ridges"]);
   EXPECT_FALSE(content["roofs"][1].contains("measured_ridges"));
+  EXPECT_FALSE(content["roofs"][1]["bytes"][0].contains("sustained_ridges"));
   EXPECT_EQ(content["roofs"][0]["used"], json({"fp32.vector.avx2"}));
 }
 
@@ -191,6 +201,38 @@ TEST(PageInABrowser, DrawsBothChartsAndEveryRow) {
   EXPECT_THAT(page.document, HasSubstr("&lt;/script&gt;&lt;img src=x onerror="));
   EXPECT_THAT(page.document, Not(HasSubstr("<img")));
   EXPECT_THAT(page.document, HasSubstr("<title>Example CPU, 2 cores · dlroof</title>"));
+}
+
+// Where the rings of the selected benchmark stand, one per chart.
+std::vector<std::string> Rings(const std::string& document) {
+  const std::string open = "class=\"ring\" style=\"";
+  std::vector<std::string> rings;
+  for (auto at = document.find(open); at != std::string::npos; at = document.find(open, at + 1))
+    rings.push_back(document.substr(at, document.find('>', at) - at));
+  return rings;
+}
+
+// Two benchmarks alike to DRAM: 1.25 ms, roof times compute 0.514 and DRAM 0.5 ms; L2 binds one.
+TEST(PageInABrowser, WhatBindsElsewhereDoesNotMoveAPointInTheTimeChartOfOneLevel) {
+  NEED_PLOTLY();
+  if (std::string(DLROOF_CHROMIUM).empty()) GTEST_SKIP() << "no chromium to look at the page with";
+  auto run = SmallRun();
+  json far = run["records"][3];
+  far["time"]["memory_seconds"] = {{"dram", 0.5e-3}};
+  far["time"]["gap"] = 1.25e-3 / far["time"]["compute_seconds"].get<double>();
+  json near = far;
+  near["name"] = far["name"].get<std::string>() + "/cold";
+  near["time"]["memory_seconds"]["l2"] = 1.2e-3;
+  near["time"]["gap"] = 1.25 / 1.2;
+  run["records"] = {run["records"][0], far, near};
+  std::vector<std::vector<std::string>> rings;
+  for (const auto& record : {far, near}) {
+    const auto page = Render(run, "#level=dram&selected=" + record["name"].get<std::string>());
+    EXPECT_EQ(page.console, "");
+    rings.push_back(Rings(page.document));
+  }
+  EXPECT_EQ(rings[0].size(), 2U);
+  EXPECT_EQ(rings[0], rings[1]);
 }
 
 // Three sizes of the first benchmark, each counted on two levels.
@@ -316,7 +358,9 @@ TEST(PageInABrowser, CeilingsShowTheirProofsCurvesAndMixes) {
         "class=\"disagrees\">L3, 2 threads: the curve falls at 16.5 MiB",
         // charts: the sweep with its lines and caches, the knee
         "Bandwidth by working set", ">64 MiB<", ">L2 1 MiB<", ">2 threads</text>",
-        "Thin line with dots: the knee as measured, "})
+        "Thin line with dots: the knee as measured, ",
+        // the second line below the burst
+        ">sustained  280 GFLOP/s<", "Thin line named sustained: "})
     EXPECT_THAT(shown, HasSubstr(text));
   EXPECT_EQ(Count(shown, "id=\"sweep-"), 1);
   EXPECT_GE(Count(shown, "class=\"main-svg\""), 3);

@@ -45,6 +45,11 @@ dlroof.classicRoofs = (roofs, colours) => {
     const end = flats.length > 0 ? [slanted.ridges[flats[0].key], flats[0].per_second] : [dlroof.farRight, slanted.start[1]];
     lines.push({ roof: slanted, unit: 'B/s', flat: false, strong: levels.includes(slanted.key), line: [slanted.start, end] });
   }
+  for (const flat of flats.filter((one) => dlroof.isNumber(one.sustained_per_second))) {
+    const from = fastest === undefined ? 1 / dlroof.farRight : fastest.sustained_ridges[flat.key];
+    lines.push({ roof: { key: `sustained ${flat.sustained_per_second}`, per_second: flat.sustained_per_second, proved: flat.proved }, name: 'sustained', unit: 'FLOP/s', flat: true, strong: false,
+      line: [[from, flat.sustained_per_second], [dlroof.farRight, flat.sustained_per_second]] });
+  }
   for (const one of lines) one.trace = dlroof.roofLine(one.line, one.roof.proved, one.strong, colours);
   return lines;
 };
@@ -66,7 +71,7 @@ dlroof.measuredRidgeTraces = (roofs, colours) => dlroof.measuredRidges(roofs).ma
 dlroof.classicLabels = (plane, lines, ridges, colours) => {
   const labels = [];
   for (const one of lines) {
-    const name = one.flat ? one.roof.key : dlroof.levelName(one.roof.key);
+    const name = one.name || (one.flat ? one.roof.key : dlroof.levelName(one.roof.key));
     const doubt = one.roof.proved ? '' : ' (not proved)';
     for (const text of [`${name}  ${dlroof.scaled(one.roof.per_second, one.unit)}${doubt}`, name]) {
       const places = one.flat ? dlroof.alongLevel(plane, one.roof.per_second, plane.left(one.line[0][0]), text)
@@ -121,7 +126,7 @@ dlroof.drawClassic = (shown) => {
       layout: dlroof.layout('intensity [FLOP/byte]', 'performance [FLOP/s]', plane, 3) };
   });
   caption.textContent = `${dlroof.drawnText(points, shown)} Bytes of ${dlroof.currentLevels().map(dlroof.levelName).join(', ')}; roofs of ${dlroof.roofsName(roofs)}. ` +
-    `${dlroof.hollowNote} Dashed: not proved.${dlroof.measuredRidges(roofs).length > 0 ? ' Thin line with dots: the knee as measured, by loads with multiply-adds.' : ''}${dlroof.beforeNote()}`;
+    `${dlroof.hollowNote} Dashed: not proved.${dlroof.measuredRidges(roofs).length > 0 ? ' Thin line with dots: the knee as measured, by loads with multiply-adds.' : ''}${flats.some((flat) => dlroof.isNumber(flat.sustained_per_second)) ? ' Thin line named sustained: that roof after seconds on end.' : ''}${dlroof.beforeNote()}`;
 };
 
 // "12 benchmarks drawn, 3 not (...)." Never silent about what a chart leaves out.

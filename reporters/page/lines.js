@@ -51,10 +51,6 @@ dlroof.classicBefore = (move, level) => {
   return entry !== undefined && entry.intensity > 0 && entry.flops_per_second > 0 ? [entry.intensity, entry.flops_per_second] : undefined;
 };
 
-dlroof.timeBefore = (move, level) => {
-  const point = dlroof.map(dlroof.map(move.time).point);
-  const memory = dlroof.map(point.memory_seconds)[level];
-  return memory > 0 && point.compute_seconds > 0 ? [memory, point.compute_seconds] : undefined;
-};
+dlroof.timeBefore = (move, level) => dlroof.map(dlroof.map(move.time).places)[level];
 
 dlroof.beforeNote = () => (Object.keys(dlroof.before).length > 0 ? ' Arrows: from the older run file to this one.' : '');

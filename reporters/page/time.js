@@ -1,6 +1,7 @@
 'use strict';
 // The time-based roofline: a dot where the roofs would allow a record to be, a symbol where it is, both on one diagonal.
-// Every coordinate is in the file (`time`).
+// Every coordinate comes from the file's writer (`time`); `places` has by level where a record is: its larger coordinate is
+// the measured time.
 dlroof.mostDots = 2000;  // above it the line alone shows where the roofs are
 
 dlroof.timePoints = (shown) => {
@@ -12,10 +13,9 @@ dlroof.timePoints = (shown) => {
     for (const level of dlroof.currentLevels()) {
       const memory = dlroof.map(time.memory_seconds)[level];
       if (!dlroof.isNumber(memory) || memory <= 0) continue;
-      const point = dlroof.map(time.point);
-      const there = dlroof.map(point.memory_seconds)[level];
-      points.push({ index, record, level, place: dlroof.isNumber(there) && dlroof.isNumber(point.compute_seconds) ? [there, point.compute_seconds] : [memory, time.compute_seconds], entry: dlroof.list(record.classic).find((one) => one.level === level), complexity: [memory, time.compute_seconds],
-        point: dlroof.isNumber(there) && dlroof.isNumber(point.compute_seconds) ? [there, point.compute_seconds] : undefined });
+      const complexity = [memory, time.compute_seconds];
+      const point = dlroof.map(time.places)[level];
+      points.push({ index, record, level, place: point || complexity, entry: dlroof.list(record.classic).find((one) => one.level === level), complexity, point });
     }
   }
   return points;
@@ -180,7 +180,7 @@ dlroof.drawTime = (shown) => {
     return { arrows: moves.arrows, traces, layout, labels: dlroof.timeLabels(plane, points, boxes, colours), marks: points.map((p) => [p.index, p.point || p.complexity]) };
   });
   caption.textContent = `${dlroof.drawnText(points, shown)} ${points.length > dlroof.mostDots ? 'Lower end of a line' : 'Dot'}: the time its roofs allow; ` +
-    'symbol: where it is; the line between them is the gap. ' +
+    'symbol: where it is; the line between them is the gap to these roofs. ' +
     'Grey corners: equal run time; diagonal: machine balance; dotted: equal intensity; dashed box: launch overhead.' + (points.some((p) => dlroof.list(p.record.time.pipes_until).length > 0) ? ' Ticks on a line: the time of each pipe at its own ceiling, added up.' : '') +
     (dlroof.map(dlroof.map(dlroof.map(dlroof.content.context).dlroof).view).balance === 'tensor' ? ' All FLOPs are judged by the matrix ceiling.' : '') + dlroof.beforeNote();
 };
