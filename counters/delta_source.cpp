@@ -10,9 +10,10 @@ namespace dlroof {
 namespace {
 
 struct TypeRow {
-  std::string_view type;
-  int64_t bytes;
+  std::string_view type;  // as a GPU's figures name its multiply-adds
+  int64_t bytes;          // [byte] of an element that is read
   std::string_view pipe;
+  std::optional<int64_t> result_bytes = {};  // [byte] where what is written has another size
 };
 constexpr std::array<TypeRow, 6> kTypes = {{{"f32", 4, "fp32.vector"},
                                             {"tf32", 4, "tf32.matrix"},
@@ -21,11 +22,23 @@ constexpr std::array<TypeRow, 6> kTypes = {{{"f32", 4, "fp32.vector"},
                                             {"int8", 1, "int8.matrix"},
                                             {"fp8", 1, "fp8.matrix"}}};
 
-const TypeRow& RowOf(const std::string& type) {
+struct ResultRow {
+  std::string_view type;
+  int64_t bytes;
+};
+constexpr std::array<ResultRow, 6> kResults = {
+    {{"s8", 1}, {"u8", 1}, {"f16", 2}, {"bf16", 2}, {"f32", 4}, {"s32", 4}}};
+
+TypeRow RowOf(std::string_view type) {
   for (const auto& row : kTypes)
     if (row.type == type) return row;
+  if (type.starts_with("s8s8") || type.starts_with("u8s8"))
+    for (const auto& result : kResults)
+      if (result.type == type.substr(4)) return {"int8", 1, "int8.matrix", result.bytes};
   throw BadInput(
-      fmt::format("no type '{}' in the model; there are f32, tf32, f16, bf16, int8, fp8", type));
+      fmt::format("no type '{}' in the model; there are f32, tf32, f16, bf16, int8, fp8 and "
+                  "integer mixes such as s8s8f32",
+                  type));
 }
 
 }  // namespace
@@ -34,7 +47,7 @@ int64_t ElementBytesOf(const std::string& type) { return RowOf(type).bytes; }
 
 std::string PipeOf(const std::string& type, const GpuSpec& gpu) {
   constexpr double kMatrixSpeed = 4;
-  const auto& row = RowOf(type);
+  const auto row = RowOf(type);
   if (type == "f16" && MacsPerClock(gpu, type) < kMatrixSpeed * MacsPerClock(gpu, "f32"))
     return "fp16.vector";
   return std::string(row.pipe);
@@ -42,7 +55,9 @@ std::string PipeOf(const std::string& type, const GpuSpec& gpu) {
 
 ConvPrediction PredictConv(const ConvQuestion& question, const GpuSpec& gpu) {
   ConvLayer layer = question.layer;
-  layer.element_bytes = ElementBytesOf(question.type);
+  const auto row = RowOf(question.type);
+  layer.element_bytes = row.bytes;
+  layer.result_bytes = row.result_bytes;
   const CtaTile named = TileFromKernelName(question.kernel);
   ConvPrediction prediction;
   prediction.tile_from = question.tile ? "request" : named.m > 0 ? "kernel name" : "rule";
@@ -60,7 +75,8 @@ ConvPrediction PredictConv(const ConvQuestion& question, const GpuSpec& gpu) {
   } else {
     prediction.traffic = ModelTraffic(layer, prediction.plan.tile, caches);
   }
-  prediction.time = ModelTime(layer, prediction.plan, prediction.traffic, gpu, question.type);
+  prediction.time =
+      ModelTime(layer, prediction.plan, prediction.traffic, gpu, std::string(row.type));
   return prediction;
 }
 
