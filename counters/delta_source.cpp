@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <cctype>
+#include <utility>
 
 #include "counters/error.h"
 
@@ -41,6 +43,44 @@ TypeRow RowOf(std::string_view type) {
                   type));
 }
 
+// Winograd and FFT transform tiles of the image first: other bytes, other multiply-adds.
+void RequireImplicitGemm(const std::string& kernel) {
+  std::string text = kernel;
+  for (char& c : text) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  for (const auto& [key, name] : {std::pair("winograd", "Winograd"), std::pair("fft", "FFT")})
+    if (text.find(key) != std::string::npos)
+      throw BadInput(fmt::format(
+          "its kernel is {}, and the model knows the traffic of implicit GEMMs alone", name));
+}
+
+// All that may be refused is refused here.
+struct Planned {
+  ConvLayer layer;
+  std::string type;  // as the GPU's figures name it
+  TilePlan plan;
+  std::string tile_from;
+};
+Planned PlanOf(const ConvQuestion& question, const GpuSpec& gpu) {
+  RequireImplicitGemm(question.kernel);
+  const auto row = RowOf(question.type);
+  Planned planned{question.layer, std::string(row.type), {}, "rule"};
+  planned.layer.element_bytes = row.bytes;
+  planned.layer.result_bytes = row.result_bytes;
+  MacsPerClock(gpu, planned.type);
+  GemmOf(planned.layer);
+  const CtaTile named = TileFromKernelName(question.kernel);
+  if (question.tile) {
+    planned.plan = PlanTile(planned.layer, gpu, question.tile->m, question.tile->n);
+    planned.tile_from = "request";
+  } else if (named.m > 0) {
+    planned.plan = PlanTile(planned.layer, gpu, named.m, named.n);
+    planned.tile_from = "kernel name";
+  } else {
+    planned.plan = PlanTile(planned.layer, gpu);
+  }
+  return planned;
+}
+
 }  // namespace
 
 int64_t ElementBytesOf(const std::string& type) { return RowOf(type).bytes; }
@@ -53,30 +93,28 @@ std::string PipeOf(const std::string& type, const GpuSpec& gpu) {
   return std::string(row.pipe);
 }
 
+std::string WhyNotPredicted(const ConvQuestion& question, const GpuSpec& gpu) try {
+  PlanOf(question, gpu);
+  return "";
+} catch (const BadInput& error) {
+  return error.what();
+}
+
 ConvPrediction PredictConv(const ConvQuestion& question, const GpuSpec& gpu) {
-  ConvLayer layer = question.layer;
-  const auto row = RowOf(question.type);
-  layer.element_bytes = row.bytes;
-  layer.result_bytes = row.result_bytes;
-  const CtaTile named = TileFromKernelName(question.kernel);
+  const auto planned = PlanOf(question, gpu);
   ConvPrediction prediction;
-  prediction.tile_from = question.tile ? "request" : named.m > 0 ? "kernel name" : "rule";
-  if (question.tile)
-    prediction.plan = PlanTile(layer, gpu, question.tile->m, question.tile->n);
-  else if (named.m > 0)
-    prediction.plan = PlanTile(layer, gpu, named.m, named.n);
-  else
-    prediction.plan = PlanTile(layer, gpu);
+  prediction.plan = planned.plan;
+  prediction.tile_from = planned.tile_from;
   const auto caches = CachesOf(gpu);
   if (question.exact) {
-    const auto exact = EnumerateTraffic(layer, prediction.plan.tile, caches);
+    const auto exact = EnumerateTraffic(planned.layer, prediction.plan.tile, caches);
     prediction.traffic = exact.bytes;
     prediction.relative_error95 = exact.relative_error95;
   } else {
-    prediction.traffic = ModelTraffic(layer, prediction.plan.tile, caches);
+    prediction.traffic = ModelTraffic(planned.layer, prediction.plan.tile, caches);
   }
   prediction.time =
-      ModelTime(layer, prediction.plan, prediction.traffic, gpu, std::string(row.type));
+      ModelTime(planned.layer, prediction.plan, prediction.traffic, gpu, planned.type);
   return prediction;
 }
 

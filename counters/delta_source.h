@@ -30,8 +30,12 @@ struct ConvPrediction {
 // [byte] of an element that a type reads. Throws BadInput for an unknown type.
 int64_t ElementBytesOf(const std::string& type);
 
-// Throws BadInput: what GemmOf, PlanTile and MacsPerClock refuse.
+// Throws BadInput: what GemmOf, PlanTile and MacsPerClock refuse, and a kernel whose name has
+// "winograd" or "fft" in it, which is no implicit GEMM.
 ConvPrediction PredictConv(const ConvQuestion& question, const GpuSpec& gpu);
+
+// The sentence with which PredictConv refuses; empty: it predicts. Counts no bytes.
+std::string WhyNotPredicted(const ConvQuestion& question, const GpuSpec& gpu);
 
 // The prediction as the work of one call, to be filed under Provenance::kModelled: useful FLOPs on
 // the pipe that the GPU has for the type, bytes at L1, L2 (tile form) and DRAM, one launch.
