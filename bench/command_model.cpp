@@ -78,7 +78,8 @@ ModelReport ReportOf(const ModelFlags& flags) {
   for (const auto& scale : flags.scales) designs.push_back(Rescaled(report.base, scale));
   if (!flags.sweep.empty()) report.axes = ParseSweep(flags.sweep);
   if (!flags.run_file.empty()) report.run = ReadRunFile(flags.run_file, std::cerr);
-  const auto groups = GroupsOf(flags, report.run);
+  auto groups = GroupsOf(flags, report.run);
+  if (report.run) groups.at(0) = OnlyPredicted(groups.at(0), report.base.gpu);
   for (const auto& group : groups)
     report.groups.push_back(Predict(group, report.base, flags.exact));
   if (report.run) SetPredictions(report.groups.at(0), report.base.gpu, *report.run);

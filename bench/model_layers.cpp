@@ -34,7 +34,7 @@ ModelLayer LayerOf(Conv2dProblem problem, const LayerChoice& choice) {
 }
 
 LayerGroup LayersOf(const Suite& suite, const LayerChoice& choice) {
-  LayerGroup group{suite.name, {}};
+  LayerGroup group{suite.name, {}, {}};
   std::set<std::string> seen;
   for (const auto& [text, count] : suite.layers) {
     const auto name = ParseBenchmarkName(text);
@@ -62,8 +62,7 @@ std::vector<Suite> Selected(const std::vector<std::string>& suites) try {
 ModelLayer LayerOf(const Record& record) {
   LayerChoice choice;
   const auto direction = Conv2dDirectionFromKey(record.direction);
-  if (!direction)
-    throw BadInput(fmt::format("{}: no direction '{}'", record.name, record.direction));
+  if (!direction) throw BadInput(fmt::format("no direction '{}'", record.direction));
   choice.direction = *direction;
   choice.type = record.type;
   choice.layout = GpuLayout(record.library, record.options);
@@ -87,7 +86,7 @@ ConvLayer ToConvLayer(const Conv2dProblem& p, Conv2dDirection direction, TensorL
 }
 
 LayerGroup LayersOfProblem(const std::string& text, const LayerChoice& choice) {
-  LayerGroup group{text, {LayerOf(ParseConv2d(text), choice)}};
+  LayerGroup group{text, {LayerOf(ParseConv2d(text), choice)}, {}};
   return group;
 }
 
@@ -105,11 +104,16 @@ std::vector<LayerGroup> LayersOfSuites(const std::vector<std::string>& suites,
 }
 
 LayerGroup LayersOfRunFile(const RunFile& file, const std::string& path) {
-  LayerGroup group{path, {}};
-  for (const auto& record : file.records)
-    if (record.op == "Conv2D" && record.device == "gpu" && record.status == Status::kOk)
+  LayerGroup group{path, {}, {}};
+  for (const auto& record : file.records) {
+    if (record.op != "Conv2D" || record.device != "gpu" || record.status != Status::kOk) continue;
+    try {
       group.layers.push_back(LayerOf(record));
-  if (group.layers.empty())
+    } catch (const BadInput& error) {
+      group.not_predicted.push_back({record.name, error.what()});
+    }
+  }
+  if (group.layers.empty() && group.not_predicted.empty())
     throw BadInput(path + ": no convolution of a GPU in it that the model could predict");
   return group;
 }

@@ -141,6 +141,13 @@ std::string SweepSection(const ModelReport& report) {
   return content.empty() ? "" : Section("Sweep", content);
 }
 
+std::string NotPredictedHtml(const PredictedGroup& group) {
+  Rows rows;
+  for (const auto& one : group.not_predicted) rows.push_back({one.name, one.reason});
+  if (rows.empty()) return "";
+  return HtmlTable({{"not predicted", "name"}, {"why", "note"}}, rows);
+}
+
 std::string GroupSection(const PredictedGroup& group) {
   std::vector<Column> columns = {{"layer", "name"},      {"calls", "number"}, {"tile", "number"},
                                  {"L1", "number"},       {"L2", "number"},    {"DRAM", "number"},
@@ -170,7 +177,7 @@ std::string GroupSection(const PredictedGroup& group) {
   for (const auto& [key, mean] : means)
     note += fmt::format(" Mean absolute error, predicted against measured, {}: {:.1f} %.", key,
                         100 * mean);
-  return Section(group.name, Note(note) + HtmlTable(columns, rows));
+  return Section(group.name, Note(note) + HtmlTable(columns, rows) + NotPredictedHtml(group));
 }
 
 std::string GpuSection(const GpuSpec& gpu) {

@@ -44,6 +44,8 @@ std::string GroupTable(const PredictedGroup& group) {
   int width = 10;
   for (const auto& one : group.layers)
     width = std::max(width, TextWidth(Printable(one.layer.name)));
+  for (const auto& one : group.not_predicted)
+    width = std::max(width, TextWidth(Printable(one.name)));
   std::string table = fmt::format("\n{}\n{:<{}} {:>4} {:>13} {:>8} {:>8} {:>8} {:>8} {:>8}  {}\n",
                                   Printable(group.name), "layer", width, "xN", "tile", "L1", "L2",
                                   "DRAM", "at least", "time", "bound");
@@ -52,6 +54,9 @@ std::string GroupTable(const PredictedGroup& group) {
     table += LayerRow(one, width) + ResidualText(Residuals(one)) + "\n";
     error = std::max(error, one.prediction.relative_error95);
   }
+  for (const auto& one : group.not_predicted)
+    table += fmt::format("{:<{}} not predicted: {}\n", Printable(one.name), width,
+                         Printable(one.reason));
   table += fmt::format("all calls: {}; bound by {}\n", WithPrefix(group.seconds, "s"),
                        BoundShares(group));
   if (error > 0) table += fmt::format("sampled: bytes of L1 within {:.2g} % (95 %)\n", 100 * error);
@@ -142,6 +147,9 @@ nlohmann::json GroupJson(const PredictedGroup& group, bool with_layers) {
     json["bound_seconds"][std::string(Key(bottleneck))] = seconds;
   if (with_layers)
     for (const auto& one : group.layers) json["layers"].push_back(LayerJson(one));
+  if (with_layers)
+    for (const auto& one : group.not_predicted)
+      json["not_predicted"].push_back({{"name", one.name}, {"reason", one.reason}});
   if (const auto means = MeanAbsoluteResiduals(group); !means.empty())
     json["mean_absolute_residuals"] = means;
   return json;

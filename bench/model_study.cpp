@@ -56,6 +56,21 @@ double CallSeconds(const ConvPrediction& prediction, const GpuSpec& gpu) {
   return std::max(prediction.time.seconds, gpu.launch_seconds);
 }
 
+PredictedLayer PredictLayer(const ModelLayer& layer, const Design& design, bool exact) try {
+  ConvQuestion question = layer.question;
+  question.exact = exact;
+  PredictedLayer one{layer, PredictConv(question, design.gpu), 0};
+  one.seconds = CallSeconds(one.prediction, design.gpu);
+  if (!design.tile) return one;
+  question.tile = design.tile;
+  auto other = PredictConv(question, design.gpu);
+  const double seconds = CallSeconds(other, design.gpu);
+  if (seconds < one.seconds) one = {layer, std::move(other), seconds};
+  return one;
+} catch (const BadInput& error) {
+  throw BadInput(fmt::format("{}: {}", layer.name, error.what()));
+}
+
 std::vector<double> Factors(const std::string& text) {
   const auto parts = SplitAt(text, ':');
   if (parts.size() != 3)
@@ -136,19 +151,26 @@ GpuSpec WithCeilings(GpuSpec gpu, const Machine& machine) {
   return gpu;
 }
 
-PredictedGroup Predict(const LayerGroup& group, const Design& design, bool exact) {
-  PredictedGroup predicted{group.name, {}, 0, {}};
+LayerGroup OnlyPredicted(const LayerGroup& group, const GpuSpec& gpu) {
+  LayerGroup kept{group.name, {}, group.not_predicted};
   for (const auto& layer : group.layers) {
-    ConvQuestion question = layer.question;
-    question.exact = exact;
-    PredictedLayer one{layer, PredictConv(question, design.gpu), 0};
-    one.seconds = CallSeconds(one.prediction, design.gpu);
-    if (design.tile) {
-      question.tile = design.tile;
-      auto other = PredictConv(question, design.gpu);
-      const double seconds = CallSeconds(other, design.gpu);
-      if (seconds < one.seconds) one = {layer, std::move(other), seconds};
-    }
+    auto reason = WhyNotPredicted(layer.question, gpu);
+    if (reason.empty())
+      kept.layers.push_back(layer);
+    else
+      kept.not_predicted.push_back({layer.name, std::move(reason)});
+  }
+  if (kept.layers.empty())
+    throw BadInput(fmt::format("{}: none of its GPU convolutions can be predicted; {}: {}",
+                               group.name, kept.not_predicted.at(0).name,
+                               kept.not_predicted.at(0).reason));
+  return kept;
+}
+
+PredictedGroup Predict(const LayerGroup& group, const Design& design, bool exact) {
+  PredictedGroup predicted{group.name, {}, 0, {}, group.not_predicted};
+  for (const auto& layer : group.layers) {
+    auto one = PredictLayer(layer, design, exact);
     predicted.seconds += layer.count * one.seconds;
     predicted.bound_seconds[one.prediction.time.bottleneck] += layer.count * one.seconds;
     predicted.layers.push_back(std::move(one));

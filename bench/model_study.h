@@ -41,7 +41,12 @@ struct PredictedGroup {
   std::vector<PredictedLayer> layers;
   double seconds = 0;                          // [s] all calls of all layers
   std::map<Bottleneck, double> bound_seconds;  // [s] of the calls that each resource bounds
+  std::vector<NotPredicted> not_predicted;     // the group's
 };
+
+// A run file's group without those layers that the model refuses on this GPU, which are not
+// predicted, each with its reason. Throws BadInput, with the first reason, when none is left.
+LayerGroup OnlyPredicted(const LayerGroup& group, const GpuSpec& gpu);
 
 // `exact`: bytes by enumeration. Throws what PredictConv refuses, with the layer's name.
 PredictedGroup Predict(const LayerGroup& group, const Design& design, bool exact);

@@ -162,6 +162,47 @@ TEST(LayersOfRunFile, TakesTheGpusConvolutionsWithKernelsAndCounters) {
               HasSubstr("x.json: no convolution of a GPU"));
 }
 
+// One record that the model knows nothing of costs that one.
+TEST(OnlyPredicted, ListsTheOthersWithTheirReasons) {
+  auto run = GpuRun();
+  const auto add = [&](const std::string& rest, const std::string& algorithm) {
+    Record record;
+    record.name = "Conv2D/gpu/cudnn/" + rest;
+    SplitName(record);
+    record.algorithm = algorithm;
+    record.repetitions = {{.seconds = 1e-3}};
+    run.records.push_back(record);
+  };
+  add("fwd/f64/n16c64h56w56k64r3s3_p1", "engine 1");
+  add("fwd/f32/n16c64h56w56k64r3s3_p1", "xmma_256x256x8");
+  add("fwd/f32/n16c64h56w56k64r3s3_p1/nchw", "engine 6, winograd");
+  add("fwd/f32/of another program", "engine 1");
+  const auto group = OnlyPredicted(LayersOfRunFile(run, "run.json"), V100().gpu);
+  EXPECT_EQ(group.layers.size(), 2U);
+  ASSERT_EQ(group.not_predicted.size(), 4U);
+  EXPECT_EQ(group.not_predicted[0].name, "Conv2D/gpu/cudnn/fwd/f32/of another program");
+  EXPECT_THAT(group.not_predicted[1].reason, HasSubstr("no type 'f64' in the model"));
+  EXPECT_THAT(group.not_predicted[2].reason, HasSubstr("256x256 does not fit into an SM"));
+  EXPECT_THAT(group.not_predicted[3].reason, HasSubstr("its kernel is Winograd"));
+  ModelReport report;
+  report.base = V100();
+  report.groups = {Predict(group, report.base, false)};
+  EXPECT_THAT(Table(report), HasSubstr("not predicted: its kernel is Winograd"));
+  EXPECT_THAT(ModelPage(report), HasSubstr(">its kernel is Winograd"));
+  const auto json = ToJson(report).at("groups").at(0);
+  EXPECT_EQ(json.at("layers").size(), 2U);
+  EXPECT_EQ(json.at("not_predicted").size(), 4U);
+  EXPECT_EQ(json.at("not_predicted").at(3).at("reason"), group.not_predicted[3].reason);
+}
+
+TEST(OnlyPredicted, RefusesWithTheFirstReasonWhereNothingIsLeft) {
+  auto group = LayersOfRunFile(GpuRun(), "run.json");
+  for (auto& layer : group.layers) layer.question.type = "f64";
+  EXPECT_THAT(Refusal([&] { OnlyPredicted(group, V100().gpu); }),
+              testing::AllOf(testing::StartsWith("run.json: none of its GPU convolutions"),
+                             HasSubstr(group.layers[0].name + ": no type 'f64'")));
+}
+
 TEST(Residuals, ArePredictedOverMeasuredMinusOnePerLevelAndForTime) {
   const auto predicted = Predict(LayersOfRunFile(GpuRun(), "run.json"), V100(), false);
   const auto& first = predicted.layers[0];
