@@ -53,8 +53,9 @@ std::vector<LayerGroup> LayersOfSuites(const std::vector<std::string>& suites,
                                        const LayerChoice& choice);
 
 // The convolutions that a GPU ran, with their own types, layouts and kernels, and with the counters
-// and times that they have; what is no problem the model could be asked about is not predicted.
-// Throws BadInput when there is none of either.
+// and times that they have (a kernel is named by its algorithm or by CUPTI's trace); what is no
+// problem the model could be asked about is not predicted. Throws BadInput when there is none of
+// either.
 LayerGroup LayersOfRunFile(const RunFile& file, const std::string& path);
 
 }  // namespace dlroof
