@@ -83,8 +83,10 @@ std::vector<double> Factors(const std::string& text) {
         fmt::format("'{}': expected a first value not above the last, a positive step, "
                     "{} values at most",
                     text, kMostValues));
+  // Counted first: a step below the last digit of a factor would never arrive.
+  const int count = static_cast<int>((last - first) / step + 1e-9) + 1;
   std::vector<double> factors;
-  for (int i = 0; first + i * step <= last * (1 + 1e-12); ++i) factors.push_back(first + i * step);
+  for (int i = 0; i < count; ++i) factors.push_back(first + i * step);
   return factors;
 }
 

@@ -114,6 +114,20 @@ TEST(Sweep, BeginsAtOneAndNeverFalls) {
   for (size_t i = 3; i < points.size(); ++i) EXPECT_GE(points[i].speedup, points[i - 3].speedup);
 }
 
+TEST(ParseSweep, EveryStepEnds) {
+  const auto factors = [](const char* text) { return ParseSweep(text).at(0).factors; };
+  // 1 + i * 1e-300 is 1 for all i.
+  EXPECT_THAT(factors("dram=1:1:1e-300"), ElementsAre(1));
+  EXPECT_THAT(factors("dram=1:1:1e300"), ElementsAre(1));
+  EXPECT_THAT(factors("dram=1:2:0.75"), ElementsAre(1, 1.75));
+  // 0.1 is no binary fraction: (1.3 - 1) / 0.1 is just above or below 3.
+  EXPECT_EQ(factors("dram=1:1.3:0.1").size(), 4U);
+  EXPECT_EQ(factors("dram=1:64:1").size(), 64U);
+  EXPECT_THAT(Refusal([&] { factors("dram=1:65:1"); }), HasSubstr("64 values at most"));
+  EXPECT_THAT(Refusal([&] { factors("dram=1:2:1e-300"); }), HasSubstr("64 values at most"));
+  EXPECT_THAT(Refusal([&] { factors("dram=1:inf:1"); }), HasSubstr("64 values at most"));
+}
+
 TEST(ParseSweep, RefusesInOneSentence) {
   const auto of = [](const char* text) { return Refusal([&] { ParseSweep(text); }); };
   EXPECT_THAT(of("dram=1:4"), HasSubstr("expected FIRST:LAST:STEP"));
