@@ -18,10 +18,12 @@ std::string Percent(double ratio) { return fmt::format("{:+.1f} %", 100 * ratio)
 
 std::string Header(const ModelReport& report) {
   const auto& gpu = report.base.gpu;
+  const int measured = MeasuredCeilings(gpu);
   return fmt::format(
-      "DeLTA-style model of {} ({} of its {} figures are assumptions: --format=json lists them)\n"
+      "DeLTA-style model of {} ({} of its {} figures are assumptions{}: --format=json lists them)\n"
       "{}; modelled, not measured: bytes and times are for comparing designs\n",
-      Printable(gpu.name), Assumptions(gpu), gpu.sources.size(), report.choice);
+      Printable(gpu.name), Assumptions(gpu), gpu.sources.size(),
+      measured > 0 ? fmt::format(", {} measured ceilings", measured) : "", report.choice);
 }
 
 std::string LayerRow(const PredictedLayer& one, int width) {

@@ -101,11 +101,6 @@ Design WithFactor(Design design, const std::string& resource, double factor) {
   return design;
 }
 
-// Useful FLOP/s of a pipe as multiply-adds per clock and SM.
-double MacsOf(const Ceiling& ceiling, const GpuSpec& gpu) {
-  return ceiling.per_second / 2 / gpu.sms / gpu.clock_hz;
-}
-
 }  // namespace
 
 Design Rescaled(const Design& design, const std::string& scales) {
@@ -123,34 +118,6 @@ Design Rescaled(const Design& design, const std::string& scales) {
       scaled.gpu = Scaled(scaled.gpu, resource, Number(value, part));
   }
   return scaled;
-}
-
-GpuSpec WithCeilings(GpuSpec gpu, const Machine& machine) {
-  if (machine.device != "gpu")
-    throw BadInput(fmt::format("the machine file is of a {} ('{}'), expected ceilings of a gpu",
-                               machine.device, machine.name));
-  const auto& set = AllThreads(machine);
-  const std::string source = "measured on " + machine.name + ", " + machine.measured_at;
-  const auto take = [&](const char* key, double& value, double measured) {
-    value = measured;
-    gpu.sources[key] = source;
-  };
-  for (auto& [type, macs] : gpu.macs_per_clock) {
-    const auto pipe = set.flops.find(PipeOf(type, gpu));
-    if (pipe == set.flops.end()) continue;
-    take(("macs_per_clock_" + type).c_str(), macs, MacsOf(pipe->second, gpu));
-  }
-  for (const auto& [level, ceiling] : set.bytes) {
-    if (level == Level::kDram)
-      take("dram_bytes_per_second", gpu.dram_bytes_per_second, ceiling.per_second);
-    if (level == Level::kL2)
-      take("l2_bytes_per_second", gpu.l2_bytes_per_second, ceiling.per_second);
-    if (level == Level::kL1)
-      take("l1_bytes_per_clock", gpu.l1_bytes_per_clock,
-           ceiling.per_second / gpu.sms / gpu.clock_hz);
-  }
-  if (set.launch_seconds) take("launch_seconds", gpu.launch_seconds, *set.launch_seconds);
-  return gpu;
 }
 
 LayerGroup OnlyPredicted(const LayerGroup& group, const GpuSpec& gpu) {

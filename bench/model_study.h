@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "bench/model_layers.h"
-#include "ceilings/machine.h"
 #include "counters/gpu_spec.h"
 
 namespace dlroof {
@@ -25,10 +24,6 @@ struct Design {
 // "sm=2,dram=1.5,tile=256x128" of a design. Throws BadInput: not of that form, what Scaled refuses,
 // a tile outside multiples of 8 from 16 to 512, a resource twice.
 Design Rescaled(const Design& design, const std::string& scales);
-
-// Ceilings that were measured on the GPU in place of the parameter file's rates: bytes per level,
-// FLOPs per pipe, launch. Throws BadInput for a machine that is no GPU.
-GpuSpec WithCeilings(GpuSpec gpu, const Machine& machine);
 
 struct PredictedLayer {
   ModelLayer layer;

@@ -140,27 +140,6 @@ TEST(ParseSweep, RefusesInOneSentence) {
   EXPECT_THAT(of("dram=1:2:1,l2=1:2:1,l1=1:2:1"), HasSubstr("two different ones"));
 }
 
-TEST(WithCeilings, MeasuredRatesReplaceTheParameters) {
-  Machine machine;
-  machine.device = "gpu";
-  machine.name = "a V100";
-  machine.measured_at = "2026-01-01";
-  auto& set = machine.by_threads[1];
-  set.flops["fp32.vector"].per_second = 80 * 1.53e9 * 2 * 60;  // 60 multiply-adds a clock
-  set.bytes[Level::kDram].per_second = 8e11;
-  set.bytes[Level::kL1].per_second = 80 * 1.53e9 * 100;
-  set.launch_seconds = 3e-6;
-  const auto gpu = WithCeilings(V100().gpu, machine);
-  EXPECT_NEAR(MacsPerClock(gpu, "f32"), 60, 1e-9);
-  EXPECT_EQ(MacsPerClock(gpu, "f16"), 512);  // not measured
-  EXPECT_EQ(gpu.dram_bytes_per_second, 8e11);
-  EXPECT_NEAR(gpu.l1_bytes_per_clock, 100, 1e-9);
-  EXPECT_EQ(gpu.launch_seconds, 3e-6);
-  EXPECT_EQ(gpu.sources.at("dram_bytes_per_second"), "measured on a V100, 2026-01-01");
-  machine.device = "cpu";
-  EXPECT_THAT(Refusal([&] { WithCeilings(V100().gpu, machine); }), HasSubstr("is of a cpu"));
-}
-
 RunFile GpuRun() { return ReadRunFile(DLROOF_TEST_DATA "/v100_gpu_run.json", std::cerr); }
 
 TEST(LayersOfRunFile, TakesTheGpusConvolutionsWithKernelsAndCounters) {
