@@ -174,9 +174,11 @@ std::string GroupSection(const PredictedGroup& group) {
   }
   std::string note = fmt::format("All calls: {}; bound by {}.", WithPrefix(group.seconds, "s"),
                                  BoundShares(group));
+  const auto medians = MedianAbsoluteResiduals(group);
   for (const auto& [key, mean] : means)
-    note += fmt::format(" Mean absolute error, predicted against measured, {}: {:.1f} %.", key,
-                        100 * mean);
+    note += fmt::format(
+        " Mean absolute error, predicted against measured, {}: {:.1f} % (median {:.1f} %).", key,
+        100 * mean, 100 * medians.at(key));
   return Section(group.name, Note(note) + HtmlTable(columns, rows) + NotPredictedHtml(group));
 }
 

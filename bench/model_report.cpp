@@ -64,8 +64,10 @@ std::string GroupTable(const PredictedGroup& group) {
   if (error > 0) table += fmt::format("sampled: bytes of L1 within {:.2g} % (95 %)\n", 100 * error);
   const auto means = MeanAbsoluteResiduals(group);
   if (!means.empty()) {
-    table += "mean absolute residual, predicted against measured:";
-    for (const auto& [key, value] : means) table += fmt::format("  {} {:.1f} %", key, 100 * value);
+    const auto medians = MedianAbsoluteResiduals(group);
+    table += "mean (median) absolute residual, predicted against measured:";
+    for (const auto& [key, value] : means)
+      table += fmt::format("  {} {:.1f} % ({:.1f} %)", key, 100 * value, 100 * medians.at(key));
     table += "\n";
   }
   return table;
@@ -152,8 +154,10 @@ nlohmann::json GroupJson(const PredictedGroup& group, bool with_layers) {
   if (with_layers)
     for (const auto& one : group.not_predicted)
       json["not_predicted"].push_back({{"name", one.name}, {"reason", one.reason}});
-  if (const auto means = MeanAbsoluteResiduals(group); !means.empty())
+  if (const auto means = MeanAbsoluteResiduals(group); !means.empty()) {
     json["mean_absolute_residuals"] = means;
+    json["median_absolute_residuals"] = MedianAbsoluteResiduals(group);
+  }
   return json;
 }
 

@@ -5,10 +5,12 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <numeric>
 #include <set>
 #include <sstream>
 
 #include "counters/error.h"
+#include "counters/order_statistics.h"
 
 namespace dlroof {
 namespace {
@@ -99,6 +101,13 @@ DesignPoint PointOf(const LayerGroup& group, const Design& design, double base_s
 Design WithFactor(Design design, const std::string& resource, double factor) {
   design.gpu = Scaled(design.gpu, resource, factor);
   return design;
+}
+
+std::map<std::string, std::vector<double>> AbsoluteResiduals(const PredictedGroup& group) {
+  std::map<std::string, std::vector<double>> errors;
+  for (const auto& layer : group.layers)
+    for (const auto& [key, residual] : Residuals(layer)) errors[key].push_back(std::abs(residual));
+  return errors;
 }
 
 }  // namespace
@@ -222,15 +231,17 @@ std::map<std::string, double> Residuals(const PredictedLayer& one) {
 }
 
 std::map<std::string, double> MeanAbsoluteResiduals(const PredictedGroup& group) {
-  std::map<std::string, std::pair<double, int>> sums;
-  for (const auto& layer : group.layers)
-    for (const auto& [key, residual] : Residuals(layer)) {
-      sums[key].first += std::abs(residual);
-      ++sums[key].second;
-    }
   std::map<std::string, double> means;
-  for (const auto& [key, sum] : sums) means[key] = sum.first / sum.second;
+  for (const auto& [key, errors] : AbsoluteResiduals(group))
+    means[key] =
+        std::accumulate(errors.begin(), errors.end(), 0.0) / static_cast<double>(errors.size());
   return means;
+}
+
+std::map<std::string, double> MedianAbsoluteResiduals(const PredictedGroup& group) {
+  std::map<std::string, double> medians;
+  for (const auto& [key, errors] : AbsoluteResiduals(group)) medians[key] = Median(errors);
+  return medians;
 }
 
 }  // namespace dlroof

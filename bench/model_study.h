@@ -80,7 +80,8 @@ Bottleneck MainBottleneck(const PredictedGroup& group);
 // [1] predicted / measured - 1 of the layers that have a measurement, by "time", "l1", "l2",
 // "dram".
 std::map<std::string, double> Residuals(const PredictedLayer& layer);
-// Mean of the absolute residuals of a group, by the same keys.
+// Mean and median of the absolute residuals of a group, by the same keys.
 std::map<std::string, double> MeanAbsoluteResiduals(const PredictedGroup& group);
+std::map<std::string, double> MedianAbsoluteResiduals(const PredictedGroup& group);
 
 }  // namespace dlroof

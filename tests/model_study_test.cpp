@@ -243,6 +243,11 @@ TEST(Residuals, OfTheStoredLaunchesAreThePublishedOnes) {
   EXPECT_NEAR(means.at("l2"), 0.082, 0.0005);
   EXPECT_NEAR(means.at("dram"), 0.020, 0.0005);
   EXPECT_NEAR(means.at("time"), 0.087, 0.0015);
+  const auto medians = MedianAbsoluteResiduals(predicted);
+  EXPECT_NEAR(medians.at("l1"), 0.008, 0.0005);
+  EXPECT_NEAR(medians.at("l2"), 0.101, 0.0005);
+  EXPECT_NEAR(medians.at("dram"), 0.007, 0.0005);
+  EXPECT_NEAR(medians.at("time"), 0.068, 0.0015);
 }
 
 TEST(SetPredictions, MakesARunFileThatHoldsThem) {
