@@ -183,7 +183,8 @@ void AddQuestionFlags(CLI::App& command, ModelFlags& flags) {
   command.add_option("--problem", flags.problem, "one convolution, as in a benchmark's name");
   command.add_option("--batch", flags.batch, "images, in place of the problem's")
       ->check(CLI::Range(int64_t{1}, int64_t{1} << 20));
-  command.add_option("--type", flags.type, "f32, tf32, f16, bf16, int8 or fp8");
+  command.add_option("--type", flags.type,
+                     "f32, tf32, f16, bf16, int8, fp8 or a mix such as s8s8f32");
   command.add_option("--direction", flags.direction, "fwd, bwd_data or bwd_weights");
   command.add_flag("--nhwc", flags.nhwc, "tensors are NHWC (default NCHW)");
 }
