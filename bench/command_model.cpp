@@ -4,9 +4,11 @@
 #include <fstream>
 #include <iostream>
 #include <memory>
+#include <sstream>
 
 #include "bench/commands.h"
 #include "bench/conv2d.h"
+#include "bench/model_gpu.h"
 #include "bench/model_page.h"
 #include "counters/error.h"
 #include "reporters/run_file.h"
@@ -15,7 +17,7 @@ namespace dlroof {
 namespace {
 
 struct ModelFlags {
-  std::string gpu = "v100", machine, problem, run_file, direction = "fwd", type = "f32";
+  std::string gpus, machine, problem, run_file, direction = "fwd", type = "f32";
   std::vector<std::string> suites, scales, outputs;
   std::string sweep, format = "table";
   int64_t batch = 0;  // 0: as the problem says
@@ -55,9 +57,14 @@ std::string ChoiceText(const ModelFlags& flags) {
                      flags.exact ? ", bytes enumerated" : "");
 }
 
-Design BaseOf(const ModelFlags& flags) {
-  Design base{"", FindGpu(flags.gpu), std::nullopt};
-  if (flags.machine.empty()) return base;
+// What the questions are about; read once.
+struct ModelInputs {
+  std::optional<RunFile> run;
+  std::optional<Machine> machine;
+  std::vector<std::string> gpus;  // at least one; empty: not named
+};
+
+Machine ReadMachine(const ModelFlags& flags) {
   std::ifstream file(flags.machine);
   if (!file.is_open()) throw BadInput(flags.machine + ": cannot be read, expected a machine file");
   nlohmann::json json;
@@ -66,19 +73,35 @@ Design BaseOf(const ModelFlags& flags) {
   } catch (const nlohmann::json::exception& error) {
     throw BadInput(fmt::format("{}: not JSON: {}", flags.machine, error.what()));
   }
-  base.gpu = WithCeilings(base.gpu, MachineFromJson(json, flags.machine));
-  return base;
+  return MachineFromJson(json, flags.machine);
 }
 
-ModelReport ReportOf(const ModelFlags& flags) {
+ModelInputs InputsOf(const ModelFlags& flags) {
+  ModelInputs inputs;
+  std::istringstream names(flags.gpus);
+  for (std::string name; std::getline(names, name, ',');) {
+    if (name.empty()) throw BadInput(fmt::format("--gpu={}: a name is empty", flags.gpus));
+    inputs.gpus.push_back(name);
+  }
+  if (inputs.gpus.empty()) inputs.gpus.emplace_back();
+  if (inputs.gpus.size() > 1 && !flags.machine.empty())
+    throw BadInput("--machine holds the ceilings of one GPU; give --gpu one name");
+  if (!flags.run_file.empty()) inputs.run = ReadRunFile(flags.run_file, std::cerr);
+  if (!flags.machine.empty()) inputs.machine = ReadMachine(flags);
+  return inputs;
+}
+
+ModelReport ReportOf(const ModelFlags& flags, const ModelInputs& inputs, const std::string& gpu) {
   ModelReport report;
-  report.base = BaseOf(flags);
+  report.run = inputs.run;
+  auto groups = GroupsOf(flags, report.run);
+  report.base.gpu = ChosenGpu({gpu, inputs.machine ? &*inputs.machine : nullptr,
+                               inputs.run ? &*inputs.run : nullptr, flags.run_file});
   report.choice = ChoiceText(flags);
   std::vector<Design> designs;
   for (const auto& scale : flags.scales) designs.push_back(Rescaled(report.base, scale));
   if (!flags.sweep.empty()) report.axes = ParseSweep(flags.sweep);
-  if (!flags.run_file.empty()) report.run = ReadRunFile(flags.run_file, std::cerr);
-  const auto groups = GroupsOf(flags, report.run);
+  if (report.run) groups.at(0) = OnlyPredicted(groups.at(0), report.base.gpu);
   for (const auto& group : groups)
     report.groups.push_back(Predict(group, report.base, flags.exact));
   if (report.run) SetPredictions(report.groups.at(0), report.base.gpu, *report.run);
@@ -95,14 +118,31 @@ ModelReport ReportOf(const ModelFlags& flags) {
   return report;
 }
 
-std::string ContentOf(const ModelReport& report, const std::string& path) {
+std::string TablesOf(const std::vector<ModelReport>& reports) {
+  std::string tables;
+  for (const auto& report : reports)
+    tables += fmt::format("{}{}", tables.empty() ? "" : "\n\n", Table(report));
+  return tables;
+}
+
+// Of several GPUs an array.
+std::string JsonOf(const std::vector<ModelReport>& reports) {
+  if (reports.size() == 1) return ToJson(reports[0]).dump(1) + "\n";
+  auto all = nlohmann::json::array();
+  for (const auto& report : reports) all.push_back(ToJson(report));
+  return all.dump(1) + "\n";
+}
+
+std::string ContentOf(const std::vector<ModelReport>& reports, const std::string& path) {
   const auto dot = path.rfind('.');
   const std::string extension = dot == std::string::npos ? "" : path.substr(dot + 1);
-  if (extension == "json") return ToJson(report).dump(1) + "\n";
-  if (extension == "txt") return Table(report);
-  if (extension == "html") return ModelPage(report);
-  if (extension == "svg" || extension == "pdf" || extension == "png")
-    return ModelFigure(report, extension);
+  if (extension == "json") return JsonOf(reports);
+  if (extension == "txt") return TablesOf(reports);
+  const bool figure = extension == "svg" || extension == "pdf" || extension == "png";
+  if ((figure || extension == "html") && reports.size() > 1)
+    throw BadInput(fmt::format("-o {}: of one GPU alone; several go to .json or .txt", path));
+  if (extension == "html") return ModelPage(reports.at(0));
+  if (figure) return ModelFigure(reports.at(0), extension);
   throw BadInput(fmt::format(
       "-o {}: unknown extension, expected .json, .txt, .html, .svg, .pdf or .png", path));
 }
@@ -123,24 +163,28 @@ void ShowStudy(const ModelFlags& flags) {
 
 void ShowModel(const ModelFlags& flags) {
   if (flags.study > 0) return ShowStudy(flags);
-  const auto report = ReportOf(flags);
-  for (const auto& path : flags.outputs) WriteContent(ContentOf(report, path), path);
+  const auto inputs = InputsOf(flags);
+  std::vector<ModelReport> reports;
+  for (const auto& gpu : inputs.gpus) reports.push_back(ReportOf(flags, inputs, gpu));
+  for (const auto& path : flags.outputs) WriteContent(ContentOf(reports, path), path);
   if (!flags.outputs.empty()) return;
-  std::cout << (flags.format == "json" ? ToJson(report).dump(1) + "\n" : Table(report))
-            << std::flush;
+  std::cout << (flags.format == "json" ? JsonOf(reports) : TablesOf(reports)) << std::flush;
 }
 
 void AddQuestionFlags(CLI::App& command, ModelFlags& flags) {
   command.add_option("FILE", flags.run_file, "run file: its GPU convolutions beside the model");
-  command.add_option("--gpu", flags.gpu, "built-in name or parameter file (default v100)");
+  command.add_option("--gpu", flags.gpus,
+                     "built-in names or parameter files, commas between (default: the GPU of the "
+                     "run or machine file, with its ceilings; else v100)");
   command.add_option("--machine", flags.machine,
-                     "machine file: measured ceilings replace the parameters");
+                     "machine file: measured ceilings that are proved replace the parameters");
   command.add_option("--suite", flags.suites, "suites (names or files, commas between)")
       ->allow_extra_args(false);
   command.add_option("--problem", flags.problem, "one convolution, as in a benchmark's name");
   command.add_option("--batch", flags.batch, "images, in place of the problem's")
       ->check(CLI::Range(int64_t{1}, int64_t{1} << 20));
-  command.add_option("--type", flags.type, "f32, tf32, f16, bf16, int8 or fp8");
+  command.add_option("--type", flags.type,
+                     "f32, tf32, f16, bf16, int8, fp8 or a mix such as s8s8f32");
   command.add_option("--direction", flags.direction, "fwd, bwd_data or bwd_weights");
   command.add_flag("--nhwc", flags.nhwc, "tensors are NHWC (default NCHW)");
 }

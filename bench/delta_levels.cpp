@@ -1,11 +1,14 @@
 #include "bench/delta_levels.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cctype>
 
 #include "bench/conv2d.h"
 #include "bench/model_layers.h"
 #include "counters/delta_source.h"
+#include "counters/error.h"
 #include "counters/gpu_spec.h"
 
 namespace dlroof {
@@ -46,17 +49,21 @@ std::function<Work(std::string& how)> DeltaModel(const BenchmarkName& name,
   const auto direction = Conv2dDirectionFromKey(name.direction);
   if (name.op != "Conv2D" || known.empty() || !direction) return {};
   ConvQuestion question;
-  question.layer =
-      ToConvLayer(ParseConv2d(name.problem), *direction, GpuLayout(name.library, name.options));
   question.type = name.type;
-  question.layer.element_bytes = ElementBytesOf(name.type);
   question.kernel = algorithm;
-  return [question, known](std::string& how) {
-    const auto spec = FindGpu(known);
-    const auto prediction = PredictConv(question, spec);
-    how = HowModelled(prediction, spec);
+  return [question, known, problem = name.problem, way = *direction,
+          layout = GpuLayout(name.library, name.options)](std::string& how) {
+    ConvQuestion asked = question;
     Work work;
-    work.bytes = ModelledWork(question, prediction, spec).bytes;
+    try {
+      asked.layer = ToConvLayer(ParseConv2d(problem), way, layout);
+      const auto spec = FindGpu(known);
+      const auto prediction = PredictConv(asked, spec);
+      work.bytes = ModelledWork(asked, prediction, spec).bytes;
+      how = HowModelled(prediction, spec);
+    } catch (const BadInput& error) {
+      how = fmt::format("no DeLTA-style model of it: {}", error.what());
+    }
     return work;
   };
 }

@@ -20,7 +20,8 @@ std::string BuiltInGpuOf(const std::string& name);
 
 // What CountRequest::model is for one benchmark on the GPU of that name: bytes at L1, L2 (tile
 // form) and DRAM, and how they were modelled; its tile is read from a kernel's name in `algorithm`,
-// else by rule. Empty for what is no convolution, or where the GPU's parameters are not known.
+// else by rule. What the model refuses has no bytes, and `how` says why. Empty for what is no
+// convolution, or where the GPU's parameters are not known.
 std::function<Work(std::string& how)> DeltaModel(const BenchmarkName& name,
                                                  const std::string& algorithm,
                                                  const std::string& gpu);

@@ -34,7 +34,7 @@ ModelLayer LayerOf(Conv2dProblem problem, const LayerChoice& choice) {
 }
 
 LayerGroup LayersOf(const Suite& suite, const LayerChoice& choice) {
-  LayerGroup group{suite.name, {}};
+  LayerGroup group{suite.name, {}, {}};
   std::set<std::string> seen;
   for (const auto& [text, count] : suite.layers) {
     const auto name = ParseBenchmarkName(text);
@@ -59,17 +59,29 @@ std::vector<Suite> Selected(const std::vector<std::string>& suites) try {
   throw BadInput(fmt::format("--suite{}", message.substr(kBenchFlag.size())));
 }
 
+// The kernels that CUPTI saw, the longest first, as it said them: "...; 2 kernel launches: a, b;
+// ..."
+std::string TracedKernels(const Record& record) {
+  for (const auto& sentence : record.counting) {
+    const auto launches = sentence.find(" kernel launch");
+    const auto names = launches == std::string::npos ? launches : sentence.find(": ", launches);
+    if (names == std::string::npos) continue;
+    const auto end = std::min(sentence.find("; ", names), sentence.size());
+    return sentence.substr(names + 2, end - names - 2);
+  }
+  return "";
+}
+
 ModelLayer LayerOf(const Record& record) {
   LayerChoice choice;
   const auto direction = Conv2dDirectionFromKey(record.direction);
-  if (!direction)
-    throw BadInput(fmt::format("{}: no direction '{}'", record.name, record.direction));
+  if (!direction) throw BadInput(fmt::format("no direction '{}'", record.direction));
   choice.direction = *direction;
   choice.type = record.type;
   choice.layout = GpuLayout(record.library, record.options);
   ModelLayer layer = LayerOf(ParseConv2d(record.problem), choice);
   layer.name = record.name;
-  layer.question.kernel = record.algorithm;
+  layer.question.kernel = record.algorithm + ", " + TracedKernels(record);
   if (const auto timing = Summarize(record.repetitions)) layer.measured_seconds = timing->median;
   if (const auto work = record.work.find(Provenance::kMeasured); work != record.work.end())
     layer.measured_bytes = work->second.bytes;
@@ -87,7 +99,7 @@ ConvLayer ToConvLayer(const Conv2dProblem& p, Conv2dDirection direction, TensorL
 }
 
 LayerGroup LayersOfProblem(const std::string& text, const LayerChoice& choice) {
-  LayerGroup group{text, {LayerOf(ParseConv2d(text), choice)}};
+  LayerGroup group{text, {LayerOf(ParseConv2d(text), choice)}, {}};
   return group;
 }
 
@@ -105,11 +117,16 @@ std::vector<LayerGroup> LayersOfSuites(const std::vector<std::string>& suites,
 }
 
 LayerGroup LayersOfRunFile(const RunFile& file, const std::string& path) {
-  LayerGroup group{path, {}};
-  for (const auto& record : file.records)
-    if (record.op == "Conv2D" && record.device == "gpu" && record.status == Status::kOk)
+  LayerGroup group{path, {}, {}};
+  for (const auto& record : file.records) {
+    if (record.op != "Conv2D" || record.device != "gpu" || record.status != Status::kOk) continue;
+    try {
       group.layers.push_back(LayerOf(record));
-  if (group.layers.empty())
+    } catch (const BadInput& error) {
+      group.not_predicted.push_back({record.name, error.what()});
+    }
+  }
+  if (group.layers.empty() && group.not_predicted.empty())
     throw BadInput(path + ": no convolution of a GPU in it that the model could predict");
   return group;
 }

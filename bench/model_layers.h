@@ -22,9 +22,15 @@ struct ModelLayer {
   std::map<Level, double> measured_bytes;  // [byte]
 };
 
+// A record that the model says nothing of.
+struct NotPredicted {
+  std::string name, reason;  // one sentence
+};
+
 struct LayerGroup {
   std::string name;  // suite, problem or file
   std::vector<ModelLayer> layers;
+  std::vector<NotPredicted> not_predicted;  // of a run file alone
 };
 
 // What the command line says about every layer.
@@ -47,7 +53,9 @@ std::vector<LayerGroup> LayersOfSuites(const std::vector<std::string>& suites,
                                        const LayerChoice& choice);
 
 // The convolutions that a GPU ran, with their own types, layouts and kernels, and with the counters
-// and times that they have. Throws BadInput when there is none.
+// and times that they have (a kernel is named by its algorithm or by CUPTI's trace); what is no
+// problem the model could be asked about is not predicted. Throws BadInput when there is none of
+// either.
 LayerGroup LayersOfRunFile(const RunFile& file, const std::string& path);
 
 }  // namespace dlroof

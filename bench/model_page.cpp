@@ -141,6 +141,13 @@ std::string SweepSection(const ModelReport& report) {
   return content.empty() ? "" : Section("Sweep", content);
 }
 
+std::string NotPredictedHtml(const PredictedGroup& group) {
+  Rows rows;
+  for (const auto& one : group.not_predicted) rows.push_back({one.name, one.reason});
+  if (rows.empty()) return "";
+  return HtmlTable({{"not predicted", "name"}, {"why", "note"}}, rows);
+}
+
 std::string GroupSection(const PredictedGroup& group) {
   std::vector<Column> columns = {{"layer", "name"},      {"calls", "number"}, {"tile", "number"},
                                  {"L1", "number"},       {"L2", "number"},    {"DRAM", "number"},
@@ -167,10 +174,12 @@ std::string GroupSection(const PredictedGroup& group) {
   }
   std::string note = fmt::format("All calls: {}; bound by {}.", WithPrefix(group.seconds, "s"),
                                  BoundShares(group));
+  const auto medians = MedianAbsoluteResiduals(group);
   for (const auto& [key, mean] : means)
-    note += fmt::format(" Mean absolute error, predicted against measured, {}: {:.1f} %.", key,
-                        100 * mean);
-  return Section(group.name, Note(note) + HtmlTable(columns, rows));
+    note += fmt::format(
+        " Mean absolute error, predicted against measured, {}: {:.1f} % (median {:.1f} %).", key,
+        100 * mean, 100 * medians.at(key));
+  return Section(group.name, Note(note) + HtmlTable(columns, rows) + NotPredictedHtml(group));
 }
 
 std::string GpuSection(const GpuSpec& gpu) {

@@ -18,10 +18,12 @@ std::string Percent(double ratio) { return fmt::format("{:+.1f} %", 100 * ratio)
 
 std::string Header(const ModelReport& report) {
   const auto& gpu = report.base.gpu;
+  const int measured = MeasuredCeilings(gpu);
   return fmt::format(
-      "DeLTA-style model of {} ({} of its {} figures are assumptions: --format=json lists them)\n"
+      "DeLTA-style model of {} ({} of its {} figures are assumptions{}: --format=json lists them)\n"
       "{}; modelled, not measured: bytes and times are for comparing designs\n",
-      Printable(gpu.name), Assumptions(gpu), gpu.sources.size(), report.choice);
+      Printable(gpu.name), Assumptions(gpu), gpu.sources.size(),
+      measured > 0 ? fmt::format(", {} measured ceilings", measured) : "", report.choice);
 }
 
 std::string LayerRow(const PredictedLayer& one, int width) {
@@ -44,6 +46,8 @@ std::string GroupTable(const PredictedGroup& group) {
   int width = 10;
   for (const auto& one : group.layers)
     width = std::max(width, TextWidth(Printable(one.layer.name)));
+  for (const auto& one : group.not_predicted)
+    width = std::max(width, TextWidth(Printable(one.name)));
   std::string table = fmt::format("\n{}\n{:<{}} {:>4} {:>13} {:>8} {:>8} {:>8} {:>8} {:>8}  {}\n",
                                   Printable(group.name), "layer", width, "xN", "tile", "L1", "L2",
                                   "DRAM", "at least", "time", "bound");
@@ -52,13 +56,18 @@ std::string GroupTable(const PredictedGroup& group) {
     table += LayerRow(one, width) + ResidualText(Residuals(one)) + "\n";
     error = std::max(error, one.prediction.relative_error95);
   }
+  for (const auto& one : group.not_predicted)
+    table += fmt::format("{:<{}} not predicted: {}\n", Printable(one.name), width,
+                         Printable(one.reason));
   table += fmt::format("all calls: {}; bound by {}\n", WithPrefix(group.seconds, "s"),
                        BoundShares(group));
   if (error > 0) table += fmt::format("sampled: bytes of L1 within {:.2g} % (95 %)\n", 100 * error);
   const auto means = MeanAbsoluteResiduals(group);
   if (!means.empty()) {
-    table += "mean absolute residual, predicted against measured:";
-    for (const auto& [key, value] : means) table += fmt::format("  {} {:.1f} %", key, 100 * value);
+    const auto medians = MedianAbsoluteResiduals(group);
+    table += "mean (median) absolute residual, predicted against measured:";
+    for (const auto& [key, value] : means)
+      table += fmt::format("  {} {:.1f} % ({:.1f} %)", key, 100 * value, 100 * medians.at(key));
     table += "\n";
   }
   return table;
@@ -142,8 +151,13 @@ nlohmann::json GroupJson(const PredictedGroup& group, bool with_layers) {
     json["bound_seconds"][std::string(Key(bottleneck))] = seconds;
   if (with_layers)
     for (const auto& one : group.layers) json["layers"].push_back(LayerJson(one));
-  if (const auto means = MeanAbsoluteResiduals(group); !means.empty())
+  if (with_layers)
+    for (const auto& one : group.not_predicted)
+      json["not_predicted"].push_back({{"name", one.name}, {"reason", one.reason}});
+  if (const auto means = MeanAbsoluteResiduals(group); !means.empty()) {
     json["mean_absolute_residuals"] = means;
+    json["median_absolute_residuals"] = MedianAbsoluteResiduals(group);
+  }
   return json;
 }
 

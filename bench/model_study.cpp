@@ -5,10 +5,12 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <numeric>
 #include <set>
 #include <sstream>
 
 #include "counters/error.h"
+#include "counters/order_statistics.h"
 
 namespace dlroof {
 namespace {
@@ -56,6 +58,21 @@ double CallSeconds(const ConvPrediction& prediction, const GpuSpec& gpu) {
   return std::max(prediction.time.seconds, gpu.launch_seconds);
 }
 
+PredictedLayer PredictLayer(const ModelLayer& layer, const Design& design, bool exact) try {
+  ConvQuestion question = layer.question;
+  question.exact = exact;
+  PredictedLayer one{layer, PredictConv(question, design.gpu), 0};
+  one.seconds = CallSeconds(one.prediction, design.gpu);
+  if (!design.tile) return one;
+  question.tile = design.tile;
+  auto other = PredictConv(question, design.gpu);
+  const double seconds = CallSeconds(other, design.gpu);
+  if (seconds < one.seconds) one = {layer, std::move(other), seconds};
+  return one;
+} catch (const BadInput& error) {
+  throw BadInput(fmt::format("{}: {}", layer.name, error.what()));
+}
+
 std::vector<double> Factors(const std::string& text) {
   const auto parts = SplitAt(text, ':');
   if (parts.size() != 3)
@@ -68,8 +85,10 @@ std::vector<double> Factors(const std::string& text) {
         fmt::format("'{}': expected a first value not above the last, a positive step, "
                     "{} values at most",
                     text, kMostValues));
+  // Counted first: a step below the last digit of a factor would never arrive.
+  const int count = static_cast<int>((last - first) / step + 1e-9) + 1;
   std::vector<double> factors;
-  for (int i = 0; first + i * step <= last * (1 + 1e-12); ++i) factors.push_back(first + i * step);
+  for (int i = 0; i < count; ++i) factors.push_back(first + i * step);
   return factors;
 }
 
@@ -84,9 +103,11 @@ Design WithFactor(Design design, const std::string& resource, double factor) {
   return design;
 }
 
-// Useful FLOP/s of a pipe as multiply-adds per clock and SM.
-double MacsOf(const Ceiling& ceiling, const GpuSpec& gpu) {
-  return ceiling.per_second / 2 / gpu.sms / gpu.clock_hz;
+std::map<std::string, std::vector<double>> AbsoluteResiduals(const PredictedGroup& group) {
+  std::map<std::string, std::vector<double>> errors;
+  for (const auto& layer : group.layers)
+    for (const auto& [key, residual] : Residuals(layer)) errors[key].push_back(std::abs(residual));
+  return errors;
 }
 
 }  // namespace
@@ -108,47 +129,26 @@ Design Rescaled(const Design& design, const std::string& scales) {
   return scaled;
 }
 
-GpuSpec WithCeilings(GpuSpec gpu, const Machine& machine) {
-  if (machine.device != "gpu")
-    throw BadInput(fmt::format("the machine file is of a {} ('{}'), expected ceilings of a gpu",
-                               machine.device, machine.name));
-  const auto& set = AllThreads(machine);
-  const std::string source = "measured on " + machine.name + ", " + machine.measured_at;
-  const auto take = [&](const char* key, double& value, double measured) {
-    value = measured;
-    gpu.sources[key] = source;
-  };
-  for (auto& [type, macs] : gpu.macs_per_clock) {
-    const auto pipe = set.flops.find(PipeOf(type, gpu));
-    if (pipe == set.flops.end()) continue;
-    take(("macs_per_clock_" + type).c_str(), macs, MacsOf(pipe->second, gpu));
+LayerGroup OnlyPredicted(const LayerGroup& group, const GpuSpec& gpu) {
+  LayerGroup kept{group.name, {}, group.not_predicted};
+  for (const auto& layer : group.layers) {
+    auto reason = WhyNotPredicted(layer.question, gpu);
+    if (reason.empty())
+      kept.layers.push_back(layer);
+    else
+      kept.not_predicted.push_back({layer.name, std::move(reason)});
   }
-  for (const auto& [level, ceiling] : set.bytes) {
-    if (level == Level::kDram)
-      take("dram_bytes_per_second", gpu.dram_bytes_per_second, ceiling.per_second);
-    if (level == Level::kL2)
-      take("l2_bytes_per_second", gpu.l2_bytes_per_second, ceiling.per_second);
-    if (level == Level::kL1)
-      take("l1_bytes_per_clock", gpu.l1_bytes_per_clock,
-           ceiling.per_second / gpu.sms / gpu.clock_hz);
-  }
-  if (set.launch_seconds) take("launch_seconds", gpu.launch_seconds, *set.launch_seconds);
-  return gpu;
+  if (kept.layers.empty())
+    throw BadInput(fmt::format("{}: none of its GPU convolutions can be predicted; {}: {}",
+                               group.name, kept.not_predicted.at(0).name,
+                               kept.not_predicted.at(0).reason));
+  return kept;
 }
 
 PredictedGroup Predict(const LayerGroup& group, const Design& design, bool exact) {
-  PredictedGroup predicted{group.name, {}, 0, {}};
+  PredictedGroup predicted{group.name, {}, 0, {}, group.not_predicted};
   for (const auto& layer : group.layers) {
-    ConvQuestion question = layer.question;
-    question.exact = exact;
-    PredictedLayer one{layer, PredictConv(question, design.gpu), 0};
-    one.seconds = CallSeconds(one.prediction, design.gpu);
-    if (design.tile) {
-      question.tile = design.tile;
-      auto other = PredictConv(question, design.gpu);
-      const double seconds = CallSeconds(other, design.gpu);
-      if (seconds < one.seconds) one = {layer, std::move(other), seconds};
-    }
+    auto one = PredictLayer(layer, design, exact);
     predicted.seconds += layer.count * one.seconds;
     predicted.bound_seconds[one.prediction.time.bottleneck] += layer.count * one.seconds;
     predicted.layers.push_back(std::move(one));
@@ -231,15 +231,17 @@ std::map<std::string, double> Residuals(const PredictedLayer& one) {
 }
 
 std::map<std::string, double> MeanAbsoluteResiduals(const PredictedGroup& group) {
-  std::map<std::string, std::pair<double, int>> sums;
-  for (const auto& layer : group.layers)
-    for (const auto& [key, residual] : Residuals(layer)) {
-      sums[key].first += std::abs(residual);
-      ++sums[key].second;
-    }
   std::map<std::string, double> means;
-  for (const auto& [key, sum] : sums) means[key] = sum.first / sum.second;
+  for (const auto& [key, errors] : AbsoluteResiduals(group))
+    means[key] =
+        std::accumulate(errors.begin(), errors.end(), 0.0) / static_cast<double>(errors.size());
   return means;
+}
+
+std::map<std::string, double> MedianAbsoluteResiduals(const PredictedGroup& group) {
+  std::map<std::string, double> medians;
+  for (const auto& [key, errors] : AbsoluteResiduals(group)) medians[key] = Median(errors);
+  return medians;
 }
 
 }  // namespace dlroof

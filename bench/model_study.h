@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "bench/model_layers.h"
-#include "ceilings/machine.h"
 #include "counters/gpu_spec.h"
 
 namespace dlroof {
@@ -26,10 +25,6 @@ struct Design {
 // a tile outside multiples of 8 from 16 to 512, a resource twice.
 Design Rescaled(const Design& design, const std::string& scales);
 
-// Ceilings that were measured on the GPU in place of the parameter file's rates: bytes per level,
-// FLOPs per pipe, launch. Throws BadInput for a machine that is no GPU.
-GpuSpec WithCeilings(GpuSpec gpu, const Machine& machine);
-
 struct PredictedLayer {
   ModelLayer layer;
   ConvPrediction prediction;
@@ -41,7 +36,12 @@ struct PredictedGroup {
   std::vector<PredictedLayer> layers;
   double seconds = 0;                          // [s] all calls of all layers
   std::map<Bottleneck, double> bound_seconds;  // [s] of the calls that each resource bounds
+  std::vector<NotPredicted> not_predicted;     // the group's
 };
+
+// A run file's group without those layers that the model refuses on this GPU, which are not
+// predicted, each with its reason. Throws BadInput, with the first reason, when none is left.
+LayerGroup OnlyPredicted(const LayerGroup& group, const GpuSpec& gpu);
 
 // `exact`: bytes by enumeration. Throws what PredictConv refuses, with the layer's name.
 PredictedGroup Predict(const LayerGroup& group, const Design& design, bool exact);
@@ -80,7 +80,8 @@ Bottleneck MainBottleneck(const PredictedGroup& group);
 // [1] predicted / measured - 1 of the layers that have a measurement, by "time", "l1", "l2",
 // "dram".
 std::map<std::string, double> Residuals(const PredictedLayer& layer);
-// Mean of the absolute residuals of a group, by the same keys.
+// Mean and median of the absolute residuals of a group, by the same keys.
 std::map<std::string, double> MeanAbsoluteResiduals(const PredictedGroup& group);
+std::map<std::string, double> MedianAbsoluteResiduals(const PredictedGroup& group);
 
 }  // namespace dlroof

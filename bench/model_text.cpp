@@ -48,4 +48,11 @@ int Assumptions(const GpuSpec& gpu) {
   return assumed;
 }
 
+int MeasuredCeilings(const GpuSpec& gpu) {
+  int measured = 0;
+  for (const auto& [key, source] : gpu.sources)
+    measured += source.starts_with("measured on ") ? 1 : 0;
+  return measured;
+}
+
 }  // namespace dlroof

@@ -14,5 +14,7 @@ std::string BoundShares(
 std::string NewBottlenecks(const PredictedGroup& before, const PredictedGroup& after);
 // Figures of a GPU that nobody measured or published.
 int Assumptions(const GpuSpec& gpu);
+// Figures that are ceilings of the machine itself.
+int MeasuredCeilings(const GpuSpec& gpu);
 
 }  // namespace dlroof

@@ -95,6 +95,9 @@ step benchmarks 300 benchmarks.txt "$bin/dlroof_bench" --dlroof_device=gpu --dlr
 step counters 60 counters.txt env "CUPTI_VALUES_FILE=$out/cupti_values.json" "$bin/dlroof_bench" --dlroof_device=gpu --dlroof_suite=paper_gpu \
   "--dlroof_machine=$out/machine.json" --dlroof_counters=cupti '--benchmark_filter=n16c64h112w112k64r3s3_s2|LSTM/.*/t16n16i32h64$' --benchmark_repetitions=1 --benchmark_min_time=0.001
 step table 30 report.txt "$bin/dlroof" report "$out/run.json" --show table
+# Predicted beside measured: the table, and a run file that compare --on=residual takes.
+at_most 30 "$bin/dlroof" model "$out/run.json" -o "$out/model.json" -o "$out/model.txt" > "$out/model.log" 2>&1 \
+  || say "no prediction: $(tail -n 1 "$out/model.log")"
 at_most 20 "$bin/dlroof" report "$out/run.json" -o "$out/run.html" > "$out/page.txt" 2>&1 || say "no page: $(tail -n 1 "$out/page.txt")"
 
 {

@@ -131,8 +131,9 @@ void Check(const ConvLayer& layer) {
         fmt::format("{} groups do not divide {} channels and {} filters", s.groups, s.c, s.k));
   if (OutputRows(s) < 1 || OutputColumns(s) < 1)
     throw BadInput("the filter is larger than the padded image");
-  if (layer.element_bytes < 1 || layer.element_bytes > 8)
-    throw BadInput(fmt::format("an element has 1 to 8 bytes, got {}", layer.element_bytes));
+  for (const int64_t bytes : {layer.element_bytes, ResultBytes(layer)})
+    if (bytes < 1 || bytes > 8)
+      throw BadInput(fmt::format("an element has 1 to 8 bytes, got {}", bytes));
 }
 
 // Output positions along one side; 0 when the filter does not fit.
@@ -142,6 +143,10 @@ int64_t Positions(int64_t padded, int64_t taps, int64_t dilation, int64_t stride
 }
 
 }  // namespace
+
+int64_t ResultBytes(const ConvLayer& layer) {
+  return layer.result_bytes.value_or(layer.element_bytes);
+}
 
 int64_t OutputRows(const ConvShape& s) {
   return Positions(s.h + s.pad_top + s.pad_bottom, s.r, s.dilation_h, s.stride_h);
@@ -194,6 +199,8 @@ ConvGemm GemmOf(const ConvLayer& layer) {
   const ConvShape& s = layer.shape;
   const Sizes z{
       s, OutputRows(s), OutputColumns(s), s.c / s.groups, s.k / s.groups, layer.element_bytes};
+  Sizes result = z;
+  result.e = ResultBytes(layer);
   const bool nhwc = layer.layout == TensorLayout::kNhwc;
   ConvGemm gemm;
   gemm.groups = s.groups;
@@ -201,17 +208,17 @@ ConvGemm GemmOf(const ConvLayer& layer) {
     case ConvDirection::kForward:
       gemm.a = InputGather(z, nhwc);
       gemm.b = FilterRows(z);
-      gemm.c = PixelsByChannels(z, z.p * z.q, s.k, z.kg, nhwc);
+      gemm.c = PixelsByChannels(result, z.p * z.q, s.k, z.kg, nhwc);
       break;
     case ConvDirection::kBackwardData:
       gemm.a = OutputGather(z, nhwc);
       gemm.b = ChannelRows(z, nhwc);
-      gemm.c = PixelsByChannels(z, s.h * s.w, s.c, z.cg, nhwc);
+      gemm.c = PixelsByChannels(result, s.h * s.w, s.c, z.cg, nhwc);
       break;
     case ConvDirection::kBackwardWeights:
       gemm.a = Transposed(PixelsByChannels(z, z.p * z.q, s.k, z.kg, nhwc));
       gemm.b = Transposed(InputGather(z, nhwc));
-      gemm.c = FilterRows(z);
+      gemm.c = FilterRows(result);
       break;
   }
   gemm.m = Size(gemm.a.rows);

@@ -28,8 +28,12 @@ struct ConvLayer {
   ConvShape shape;
   ConvDirection direction = ConvDirection::kForward;
   TensorLayout layout = TensorLayout::kNchw;
-  int64_t element_bytes = 4;  // [byte] 1 to 8, of all three tensors
+  int64_t element_bytes = 4;  // [byte] 1 to 8, of the tensors that are read
+  // [byte] 1 to 8, of the tensor that is written, where its elements have another size.
+  std::optional<int64_t> result_bytes = {};
 };
+// [byte] of an element that is written.
+int64_t ResultBytes(const ConvLayer& layer);
 
 // One digit of a matrix index in mixed radix: `count` values, and what one more adds to the place
 // in the image plane and to the address.
@@ -85,7 +89,7 @@ struct ConvGemm {
   Operand c;  // rows m, columns n
 };
 // Throws BadInput for sizes that are not positive, groups that do not divide, a filter larger than
-// the padded image, an element size outside 1 to 8.
+// the padded image, element sizes outside 1 to 8.
 ConvGemm GemmOf(const ConvLayer& layer);
 
 }  // namespace dlroof

@@ -108,7 +108,7 @@ TrafficBytes ModelTraffic(const ConvLayer& layer, const CtaTile& tile, const Cac
   CheckTile(tile, caches);
   auto bytes = BytesOf(ModelSectors(gemm, tile, caches.sector_bytes), caches.sector_bytes);
   bytes.dram =
-      DramOfWaves(gemm, tile, layer.element_bytes, caches.dram_sector_bytes, caches.l2,
+      DramOfWaves(gemm, tile, ResultBytes(layer), caches.dram_sector_bytes, caches.l2,
                   [&](const Operand& matrix, const IndexRanges& rows, const IndexRange& columns) {
                     double sum = 0;
                     for (const auto& range : rows)
@@ -125,7 +125,7 @@ ExactTraffic EnumerateTraffic(const ConvLayer& layer, const CtaTile& tile, const
   const auto sectors = EnumerateSectors(gemm, tile, caches.sector_bytes, limits);
   ExactTraffic exact{BytesOf(sectors, caches.sector_bytes), sectors.relative_error95};
   exact.bytes.dram =
-      EnumerateDram(gemm, tile, layer.element_bytes, caches.dram_sector_bytes, caches.l2);
+      EnumerateDram(gemm, tile, ResultBytes(layer), caches.dram_sector_bytes, caches.l2);
   return exact;
 }
 

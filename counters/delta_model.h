@@ -1,6 +1,7 @@
-// The fast DeLTA-style model of a convolution's traffic at L1, L2 and DRAM: tens of microseconds a
-// layer. Derived from first principles and judged by the exact count (delta_exact.h) and by
-// published V100 counters; DeLTA's own equations (Lym et al., ISPASS 2019) were not at hand.
+// The fast DeLTA-style model of a convolution's traffic at L1, L2 and DRAM: geometry in place of
+// elements. Its time grows with the waves of CTAs; a large layer takes milliseconds. Derived from
+// first principles and judged by the exact count (delta_exact.h) and by published V100 counters;
+// DeLTA's own equations (Lym et al., ISPASS 2019) were not at hand.
 #pragma once
 
 #include <cstdint>

@@ -10,9 +10,11 @@
 namespace dlroof {
 
 struct ConvQuestion {
-  ConvLayer layer;           // its element_bytes follow from `type`, see ElementBytesOf
-  std::string type = "f32";  // "f32", "tf32", "f16", "bf16", "int8", "fp8": names the multiply-adds
-  std::string kernel;        // the kernel's name where it is known: its tile is taken
+  ConvLayer layer;  // its element_bytes and result_bytes follow from `type`
+  // Names the multiply-adds: "f32", "tf32", "f16", "bf16", "int8", "fp8", or integer source,
+  // weights and any destination, "s8s8s8" or "u8s8f32".
+  std::string type = "f32";
+  std::string kernel;           // the kernel's name where it is known: its tile is taken
   std::optional<CtaTile> tile;  // m and n; beats the kernel's name
   bool exact = false;           // bytes by enumeration instead of the fast model
 };
@@ -25,11 +27,15 @@ struct ConvPrediction {
   ConvTime time;
 };
 
-// [byte] of a type's element. Throws BadInput for an unknown type.
+// [byte] of an element that a type reads. Throws BadInput for an unknown type.
 int64_t ElementBytesOf(const std::string& type);
 
-// Throws BadInput: what GemmOf, PlanTile and MacsPerClock refuse.
+// Throws BadInput: what GemmOf, PlanTile and MacsPerClock refuse, and a kernel whose name has
+// "winograd" or "fft" in it, which is no implicit GEMM.
 ConvPrediction PredictConv(const ConvQuestion& question, const GpuSpec& gpu);
+
+// The sentence with which PredictConv refuses; empty: it predicts. Counts no bytes.
+std::string WhyNotPredicted(const ConvQuestion& question, const GpuSpec& gpu);
 
 // The prediction as the work of one call, to be filed under Provenance::kModelled: useful FLOPs on
 // the pipe that the GPU has for the type, bytes at L1, L2 (tile form) and DRAM, one launch.

@@ -143,9 +143,9 @@ CtaTile TileFromKernelName(std::string_view name) {
     size_t begin = x;
     while (begin > 0 && std::isdigit(static_cast<unsigned char>(name[begin - 1])) != 0) --begin;
     CtaTile tile{0, 0, 0, 1};
-    if (begin < x && number(name.substr(begin, x - begin), tile.m) == x - begin &&
-        number(name.substr(x + 1), tile.n) > 0)
-      return tile;
+    if (begin == x || number(name.substr(begin, x - begin), tile.m) != x - begin) continue;
+    const size_t digits = number(name.substr(x + 1), tile.n);
+    if (digits > 0 && !name.substr(x + 1 + digits).starts_with('.')) return tile;
   }
   return {0, 0, 0, 1};
 }

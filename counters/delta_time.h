@@ -30,7 +30,8 @@ TilePlan PlanTile(const ConvLayer& layer, const GpuSpec& gpu);
 TilePlan PlanTile(const ConvLayer& layer, const GpuSpec& gpu, int64_t m, int64_t n);
 
 // The tile that a cuDNN or CUTLASS kernel's name states as <m>x<n> ("volta_scudnn_128x64_relu"),
-// m and n multiples of 8 from 16 to 512; m = 0 where it states none.
+// m and n multiples of 8 from 16 to 512; m = 0 where it states none. A number before a '.' is not
+// taken: names that were cut for people end in "...".
 CtaTile TileFromKernelName(std::string_view name);
 
 // What L2 does for DRAM: CTAs of one wave share. V100 counters of launches whose rows of CTAs do

@@ -93,7 +93,7 @@ WaveSectors WalkWaves(const WaveGrid& grid, const TileSectors& a, const TileSect
 
 double Total(const DramBytes& bytes) { return bytes.a + bytes.b + bytes.c; }
 
-DramBytes DramOfWaves(const ConvGemm& gemm, const CtaTile& tile, int64_t element_bytes,
+DramBytes DramOfWaves(const ConvGemm& gemm, const CtaTile& tile, int64_t result_bytes,
                       int64_t sector, const L2Cache& cache, const RangeSectors& touched) {
   const int64_t slice = CeilDiv(CeilDiv(gemm.k, tile.k), tile.slices) * tile.k;
   const int64_t slices = CeilDiv(gemm.k, slice);
@@ -114,15 +114,15 @@ DramBytes DramOfWaves(const ConvGemm& gemm, const CtaTile& tile, int64_t element
   add({(slices - 1) * slice, gemm.k}, groups);
   constexpr double kPartialSumBytes = 4;
   const double stored = slices > 1 ? kPartialSumBytes * static_cast<double>(slices)
-                                   : static_cast<double>(element_bytes);
+                                   : static_cast<double>(result_bytes);
   sum.c = groups * static_cast<double>(gemm.m) * static_cast<double>(gemm.n) * stored;
   return sum;
 }
 
-DramBytes EnumerateDram(const ConvGemm& gemm, const CtaTile& tile, int64_t element_bytes,
+DramBytes EnumerateDram(const ConvGemm& gemm, const CtaTile& tile, int64_t result_bytes,
                         int64_t sector, const L2Cache& cache) {
   return DramOfWaves(
-      gemm, tile, element_bytes, sector, cache,
+      gemm, tile, result_bytes, sector, cache,
       [sector](const Operand& matrix, const IndexRanges& rows, const IndexRange& columns) {
         return static_cast<double>(TouchedSectors(matrix, rows, {columns}, sector));
       });

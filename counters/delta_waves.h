@@ -44,15 +44,16 @@ double Total(const DramBytes& bytes);
 
 // Exact sectors per wave. Groups and slices of K are separate products whose waves begin with them;
 // groups are taken to be aligned alike, and all slices but the last to be alike. With slices C is
-// written once per slice as 4-byte partial sums (a kernel that adds them up is not counted).
-DramBytes EnumerateDram(const ConvGemm& gemm, const CtaTile& tile, int64_t element_bytes,
+// written once per slice as 4-byte partial sums (a kernel that adds them up is not counted);
+// `result_bytes` [byte] is an element of C.
+DramBytes EnumerateDram(const ConvGemm& gemm, const CtaTile& tile, int64_t result_bytes,
                         int64_t sector, const L2Cache& cache);
 
 // The part that the exact and the fast count share: `touched(matrix, rows, columns)` answers for a
 // range of rows and one of columns (indices, not tiles).
 using RangeSectors = std::function<double(const Operand& matrix, const IndexRanges& rows,
                                           const IndexRange& columns)>;
-DramBytes DramOfWaves(const ConvGemm& gemm, const CtaTile& tile, int64_t element_bytes,
+DramBytes DramOfWaves(const ConvGemm& gemm, const CtaTile& tile, int64_t result_bytes,
                       int64_t sector, const L2Cache& cache, const RangeSectors& touched);
 
 }  // namespace dlroof

@@ -17,6 +17,10 @@ namespace dlroof {
 namespace {
 
 constexpr std::string_view kMacs = "macs_per_clock_";
+// Far beyond any GPU's [s], [1/s] and [byte/s]; times and rates of what lies between stay finite.
+constexpr double kLeastFigure = 1e-12, kMostFigure = 1e18;
+constexpr double kMostSms = 65536;
+constexpr double kSlowestClock = 1e6, kFastestClock = 1e12;  // [1/s]
 
 struct Figure {
   const char* key;
@@ -68,6 +72,9 @@ double ReadFigure(const JsonReader& file, const char* key, GpuSpec& gpu) {
   const double value = figure.Number("value");
   if (value <= 0)
     throw BadInput(fmt::format("{}: 'value' must be positive, got {}", figure.where(), value));
+  if (value < kLeastFigure || value > kMostFigure)
+    throw BadInput(fmt::format("{}: 'value' is from {:g} to {:g}, got {}", figure.where(),
+                               kLeastFigure, kMostFigure, value));
   gpu.sources[key] = figure.Text("source");
   return value;
 }
@@ -111,7 +118,12 @@ GpuSpec GpuFromJson(const nlohmann::json& json, const std::string& where) {
   }
   if (gpu.macs_per_clock.empty())
     throw BadInput(fmt::format("{}: no 'macs_per_clock_<type>', expected at least one", where));
-  if (gpu.sms < 1) throw BadInput(fmt::format("{}: sms: expected at least 1", where));
+  if (gpu.sms < 1 || gpu.sms > kMostSms || gpu.sms != std::floor(gpu.sms))
+    throw BadInput(fmt::format("{}: sms: expected a whole number from 1 to {}, got {}", where,
+                               kMostSms, gpu.sms));
+  if (gpu.clock_hz < kSlowestClock || gpu.clock_hz > kFastestClock)
+    throw BadInput(fmt::format("{}: clock_hz: expected {:g} to {:g} per second, got {}", where,
+                               kSlowestClock, kFastestClock, gpu.clock_hz));
   return gpu;
 }
 

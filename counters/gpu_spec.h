@@ -35,8 +35,9 @@ struct GpuSpec {
 
 // A parameter file: "name", and for every figure {"value", "source"}; multiply-adds per clock are
 // keys "macs_per_clock_<type>", at least one. `where` starts every message. Throws BadInput for a
-// missing figure, one that is not a positive number, a sector that is no power of two from 8 to
-// 1024, a figure without a source, a key that is none.
+// missing figure, one that is not a number from 1e-12 to 1e18, SMs that are no whole number from 1
+// to 65536, a clock outside 1 MHz to 1 THz, a sector that is no power of two from 8 to 1024, a
+// figure without a source, a key that is none.
 GpuSpec GpuFromJson(const nlohmann::json& json, const std::string& where);
 
 // The inverse: a parameter file.

@@ -158,6 +158,18 @@ check "model enumerates" exits 0
 run "$dlroof" model --gpu "$dir/gpu.json" --suite alexnet;    check "parameter file without a figure" bad_input
 check "names it" says "gpu.json: 'l2_bytes': expected"
 run "$dlroof" model --gpu v1000 --suite alexnet;             check "unknown GPU" bad_input
+run "$dlroof" model --gpu v100,a100,h100 --suite alexnet
+check "model of three GPUs" exits 0
+check "a table of each" prints '^DeLTA-style model of NVIDIA H100'
+run "$dlroof" model --gpu v100,a100 --suite alexnet -o "$dir/gpus.json"
+check "several GPUs are an array" python3 -c 'import json, sys; all = json.load(open(sys.argv[1])); sys.exit([g["gpu"]["name"].split()[1] for g in all] != ["Tesla", "A100-SXM4-40GB"])' "$dir/gpus.json"
+run "$dlroof" model --gpu v100,,a100 --suite alexnet;        check "a GPU without a name" bad_input
+run "$dlroof" model --gpu v100,a100 --suite alexnet --scale sm=2 -o "$dir/x.svg"; check "one figure of two GPUs" bad_input
+run "$dlroof" model "$data/v100_gpu_run.json";               check "a run that names no GPU" bad_input
+check "says what to do" says 'does not say which GPU ran it; give --gpu'
+run "$dlroof" model --gpu "$data/../../baselines/delta-scaling/v100-1305mhz.json" "$data/../../baselines/delta-scaling/v100-deepcam-launches.json"
+check "the published launches beside the model" prints '^mean \(median\) absolute residual.* time 8\.[0-9]'
+run "$dlroof" model --suite alexnet --sweep dram=1:1:1e-300; check "a step that changes nothing" exits 0
 run "$dlroof" model --suite alexnet --scale dram=-1;         check "impossible scale" bad_input
 run "$dlroof" model --suite alexnet --scale tile=512x512;    check "tile that fits no SM" bad_input
 run "$dlroof" model --suite alexnet --sweep dram=2:1:1;      check "bad sweep" bad_input

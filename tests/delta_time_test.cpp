@@ -21,6 +21,8 @@ TEST(TileFromKernelName, ReadsWhatIsThere) {
   EXPECT_EQ(text("winograd3x3Kernel"), "0x0");
   EXPECT_EQ(text("x128x"), "0x0");
   EXPECT_EQ(text(""), "0x0");
+  // The end of a name that was cut.
+  EXPECT_EQ(text("sm90_xmma_fprop_tilesize128x16..."), "0x0");
   EXPECT_EQ(text("99999999999999999999x64"), "0x0");
 }
 
@@ -127,6 +129,26 @@ TEST(ModelledWork, IsWorkWithItsOrigin) {
   EXPECT_EQ(PredictConv(question, gpu).tile_from, "rule");
   question.type = "f64";
   EXPECT_THROW(PredictConv(question, gpu), BadInput);
+}
+
+// A Winograd kernel moves other bytes than the product that it replaces.
+TEST(PredictConv, RefusesKernelsThatAreNoImplicitGemm) {
+  ConvQuestion question;
+  question.layer = Layer(16, 64, 56, 56, 64, 3, 1, 1);
+  const auto why = [&](const char* kernel) {
+    question.kernel = kernel;
+    return WhyNotPredicted(question, FindGpu("v100"));
+  };
+  EXPECT_EQ(why("volta_scudnn_128x64_relu_interior_nn_v1"), "");
+  EXPECT_EQ(why("volta_scudnn_winograd_128x128_ldg1_ldg4_relu_tile148t_nt_v1"),
+            "its kernel is Winograd, and the model knows the traffic of implicit GEMMs alone");
+  EXPECT_EQ(why("engine 6, winograd_4x4, workspace 0 B: first of heuristic A, 9 proposed"),
+            why("winograd3x3Kernel"));
+  EXPECT_EQ(why("fft2d_r2c_32x32"),
+            "its kernel is FFT, and the model knows the traffic of implicit GEMMs alone");
+  EXPECT_THROW(PredictConv(question, FindGpu("v100")), BadInput);
+  // 256 x 256 sums are 1,024 threads of 128 registers: 131,072, and an SM has 65,536.
+  EXPECT_NE(why("sm80_xmma_fprop_256x256x8"), "");
 }
 
 TEST(PipeOf, MatrixUnitsWhereTheGpuHasThem) {

@@ -71,6 +71,24 @@ TEST(GpuFromJson, RefusesInOneSentence) {
   EXPECT_THAT(Refusal(nlohmann::json::array()), HasSubstr("expected an object"));
 }
 
+TEST(GpuFromJson, RefusesFiguresOfNoGpu) {
+  const auto with = [](const char* key, double value) {
+    auto json = V100Text();
+    json[key]["value"] = value;
+    return Refusal(json);
+  };
+  EXPECT_EQ(with("sms", 80.5), "my.json: sms: expected a whole number from 1 to 65536, got 80.5");
+  EXPECT_THAT(with("sms", 1e18),
+              HasSubstr("my.json: sms: expected a whole number from 1 to 65536"));
+  EXPECT_THAT(with("sms", 0.5), HasSubstr("sms: expected a whole number"));
+  EXPECT_EQ(with("sms", 65536), "accepted");
+  EXPECT_EQ(with("clock_hz", 1e5),
+            "my.json: clock_hz: expected 1e+06 to 1e+12 per second, got 100000");
+  EXPECT_EQ(with("clock_hz", 1e-300),
+            "my.json: clock_hz: 'value' is from 1e-12 to 1e+18, got 1e-300");
+  EXPECT_THAT(with("dram_bytes_per_second", 1e300), HasSubstr("'value' is from 1e-12 to 1e+18"));
+}
+
 TEST(FindGpu, AnUnknownNameListsThoseThereAre) {
   try {
     FindGpu("v1000");

@@ -114,6 +114,20 @@ TEST(Sweep, BeginsAtOneAndNeverFalls) {
   for (size_t i = 3; i < points.size(); ++i) EXPECT_GE(points[i].speedup, points[i - 3].speedup);
 }
 
+TEST(ParseSweep, EveryStepEnds) {
+  const auto factors = [](const char* text) { return ParseSweep(text).at(0).factors; };
+  // 1 + i * 1e-300 is 1 for all i.
+  EXPECT_THAT(factors("dram=1:1:1e-300"), ElementsAre(1));
+  EXPECT_THAT(factors("dram=1:1:1e300"), ElementsAre(1));
+  EXPECT_THAT(factors("dram=1:2:0.75"), ElementsAre(1, 1.75));
+  // 0.1 is no binary fraction: (1.3 - 1) / 0.1 is just above or below 3.
+  EXPECT_EQ(factors("dram=1:1.3:0.1").size(), 4U);
+  EXPECT_EQ(factors("dram=1:64:1").size(), 64U);
+  EXPECT_THAT(Refusal([&] { factors("dram=1:65:1"); }), HasSubstr("64 values at most"));
+  EXPECT_THAT(Refusal([&] { factors("dram=1:2:1e-300"); }), HasSubstr("64 values at most"));
+  EXPECT_THAT(Refusal([&] { factors("dram=1:inf:1"); }), HasSubstr("64 values at most"));
+}
+
 TEST(ParseSweep, RefusesInOneSentence) {
   const auto of = [](const char* text) { return Refusal([&] { ParseSweep(text); }); };
   EXPECT_THAT(of("dram=1:4"), HasSubstr("expected FIRST:LAST:STEP"));
@@ -124,27 +138,6 @@ TEST(ParseSweep, RefusesInOneSentence) {
   EXPECT_THAT(of("cache=1:2:1"), HasSubstr("no resource to scale"));
   EXPECT_THAT(of("dram=1:2:1,dram=1:2:1"), HasSubstr("two different ones"));
   EXPECT_THAT(of("dram=1:2:1,l2=1:2:1,l1=1:2:1"), HasSubstr("two different ones"));
-}
-
-TEST(WithCeilings, MeasuredRatesReplaceTheParameters) {
-  Machine machine;
-  machine.device = "gpu";
-  machine.name = "a V100";
-  machine.measured_at = "2026-01-01";
-  auto& set = machine.by_threads[1];
-  set.flops["fp32.vector"].per_second = 80 * 1.53e9 * 2 * 60;  // 60 multiply-adds a clock
-  set.bytes[Level::kDram].per_second = 8e11;
-  set.bytes[Level::kL1].per_second = 80 * 1.53e9 * 100;
-  set.launch_seconds = 3e-6;
-  const auto gpu = WithCeilings(V100().gpu, machine);
-  EXPECT_NEAR(MacsPerClock(gpu, "f32"), 60, 1e-9);
-  EXPECT_EQ(MacsPerClock(gpu, "f16"), 512);  // not measured
-  EXPECT_EQ(gpu.dram_bytes_per_second, 8e11);
-  EXPECT_NEAR(gpu.l1_bytes_per_clock, 100, 1e-9);
-  EXPECT_EQ(gpu.launch_seconds, 3e-6);
-  EXPECT_EQ(gpu.sources.at("dram_bytes_per_second"), "measured on a V100, 2026-01-01");
-  machine.device = "cpu";
-  EXPECT_THAT(Refusal([&] { WithCeilings(V100().gpu, machine); }), HasSubstr("is of a cpu"));
 }
 
 RunFile GpuRun() { return ReadRunFile(DLROOF_TEST_DATA "/v100_gpu_run.json", std::cerr); }
@@ -160,6 +153,67 @@ TEST(LayersOfRunFile, TakesTheGpusConvolutionsWithKernelsAndCounters) {
   EXPECT_EQ(predicted.layers[1].prediction.tile_from, "rule");
   EXPECT_THAT(Refusal([] { LayersOfRunFile(RunFile{}, "x.json"); }),
               HasSubstr("x.json: no convolution of a GPU"));
+}
+
+// cuDNN's algorithm is an engine's number; the kernels are in what CUPTI said of its counting.
+TEST(LayersOfRunFile, TakesTheTileOfATracedKernel) {
+  auto run = GpuRun();
+  auto& record = run.records.at(1);
+  record.algorithm = "engine 45 (stages 3), tensor_core, workspace 0 B: first of heuristic A";
+  record.counting = {
+      "modelled: DeLTA-style model of v100: tile 128x32x8 (rule), not measured",
+      "measured: CUPTI range profiler on GV100, 2 passes, each 1.50 times as long as "
+      "a plain run; 2 kernel launches: sm80_xmma_fprop_tilesize256x64x32_stage3, "
+      "nchwToNhwcKernel<float>; 40 % of DRAM's bytes are written"};
+  const auto group = LayersOfRunFile(run, "run.json");
+  EXPECT_EQ(
+      group.layers.at(1).question.kernel,
+      record.algorithm + ", sm80_xmma_fprop_tilesize256x64x32_stage3, nchwToNhwcKernel<float>");
+  const auto layer = Predict(group, V100(), false).layers.at(1);
+  EXPECT_EQ(layer.prediction.tile_from, "kernel name");
+  EXPECT_EQ(layer.prediction.plan.tile.m, 256);
+  EXPECT_EQ(layer.prediction.plan.tile.n, 64);
+}
+
+// One record that the model knows nothing of costs that one.
+TEST(OnlyPredicted, ListsTheOthersWithTheirReasons) {
+  auto run = GpuRun();
+  const auto add = [&](const std::string& rest, const std::string& algorithm) {
+    Record record;
+    record.name = "Conv2D/gpu/cudnn/" + rest;
+    SplitName(record);
+    record.algorithm = algorithm;
+    record.repetitions = {{.seconds = 1e-3}};
+    run.records.push_back(record);
+  };
+  add("fwd/f64/n16c64h56w56k64r3s3_p1", "engine 1");
+  add("fwd/f32/n16c64h56w56k64r3s3_p1", "xmma_256x256x8");
+  add("fwd/f32/n16c64h56w56k64r3s3_p1/nchw", "engine 6, winograd");
+  add("fwd/f32/of another program", "engine 1");
+  const auto group = OnlyPredicted(LayersOfRunFile(run, "run.json"), V100().gpu);
+  EXPECT_EQ(group.layers.size(), 2U);
+  ASSERT_EQ(group.not_predicted.size(), 4U);
+  EXPECT_EQ(group.not_predicted[0].name, "Conv2D/gpu/cudnn/fwd/f32/of another program");
+  EXPECT_THAT(group.not_predicted[1].reason, HasSubstr("no type 'f64' in the model"));
+  EXPECT_THAT(group.not_predicted[2].reason, HasSubstr("256x256 does not fit into an SM"));
+  EXPECT_THAT(group.not_predicted[3].reason, HasSubstr("its kernel is Winograd"));
+  ModelReport report;
+  report.base = V100();
+  report.groups = {Predict(group, report.base, false)};
+  EXPECT_THAT(Table(report), HasSubstr("not predicted: its kernel is Winograd"));
+  EXPECT_THAT(ModelPage(report), HasSubstr(">its kernel is Winograd"));
+  const auto json = ToJson(report).at("groups").at(0);
+  EXPECT_EQ(json.at("layers").size(), 2U);
+  EXPECT_EQ(json.at("not_predicted").size(), 4U);
+  EXPECT_EQ(json.at("not_predicted").at(3).at("reason"), group.not_predicted[3].reason);
+}
+
+TEST(OnlyPredicted, RefusesWithTheFirstReasonWhereNothingIsLeft) {
+  auto group = LayersOfRunFile(GpuRun(), "run.json");
+  for (auto& layer : group.layers) layer.question.type = "f64";
+  EXPECT_THAT(Refusal([&] { OnlyPredicted(group, V100().gpu); }),
+              testing::AllOf(testing::StartsWith("run.json: none of its GPU convolutions"),
+                             HasSubstr(group.layers[0].name + ": no type 'f64'")));
 }
 
 TEST(Residuals, ArePredictedOverMeasuredMinusOnePerLevelAndForTime) {
@@ -189,6 +243,11 @@ TEST(Residuals, OfTheStoredLaunchesAreThePublishedOnes) {
   EXPECT_NEAR(means.at("l2"), 0.082, 0.0005);
   EXPECT_NEAR(means.at("dram"), 0.020, 0.0005);
   EXPECT_NEAR(means.at("time"), 0.087, 0.0015);
+  const auto medians = MedianAbsoluteResiduals(predicted);
+  EXPECT_NEAR(medians.at("l1"), 0.008, 0.0005);
+  EXPECT_NEAR(medians.at("l2"), 0.101, 0.0005);
+  EXPECT_NEAR(medians.at("dram"), 0.007, 0.0005);
+  EXPECT_NEAR(medians.at("time"), 0.068, 0.0015);
 }
 
 TEST(SetPredictions, MakesARunFileThatHoldsThem) {
