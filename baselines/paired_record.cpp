@@ -36,6 +36,8 @@ std::pair<Index, Index> BothIndices(const NamedRun& base, const NamedRun& fresh)
 
 }  // namespace
 
+void CheckNames(const NamedRun& run) { IndexByName(run); }
+
 std::vector<PairedRecord> PairRecords(const NamedRun& base, const NamedRun& fresh,
                                       const NameMap& names) {
   auto [base_of, freshes] = BothIndices(base, fresh);  // BASE's will go by NEW's names

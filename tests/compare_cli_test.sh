@@ -23,10 +23,10 @@ def own(path, times, **more):
                         "repetitions": [{"seconds": seconds * (1 + 0.002 * i), "iterations": 1} for i in range(9)]}
                        for name, seconds in times]}
     json.dump(run, open(path, "w"))
-def plain(path, times, unit="ms", repetitions=5):
+def plain(path, times, unit="ms", repetitions=5, cpu=1):
     json.dump({"context": {"num_cpus": 2}, "benchmarks": [
         {"name": name, "run_name": name, "run_type": "iteration", "repetition_index": i, "iterations": 9, "real_time": value * (1 + 0.002 * i),
-         "cpu_time": value, "time_unit": unit} for name, value in times for i in range(repetitions)]}, open(path, "w"))
+         "cpu_time": value * cpu, "time_unit": unit} for name, value in times for i in range(repetitions)]}, open(path, "w"))
 conv = "Conv2D/cpu/onednn/fwd/f32/"
 base = [(conv + "n1", 2.0), (conv + "n2", 2.0), (conv + "n20", 2.0)]
 own("base.json", base)
@@ -45,6 +45,7 @@ plain("plain_slower.json", [("BM_A<int, 2>/8", 2.0), ("BM_B", 1.5)])
 plain("plain_us.json", [("BM_A<int, 2>/8", 2.0), ("BM_B", 1.0)], unit="us")
 plain("plain_few.json", [("BM_A<int, 2>/8", 2.0), ("BM_B", 1.0)], repetitions=3)
 plain("plain_negative.json", [("BM_B", -1.0)])
+plain("plain_negative_cpu.json", [("BM_B", 1.0)], cpu=-1)
 plain("plain_twice.json", [("BM_B", 1.0), ("BM_B", 1.0)])
 nasty = "A,\"b\"'c'<d>&|`e`\\\n\u00e9\u20ac\u2028\x01 ]]>"
 plain("nasty.json", [(nasty, 1.0), ("n", 1.0)])
@@ -90,6 +91,11 @@ run base.json renamed.json;            check "without the map they are new and g
 head -c 2000 base.json > cut.json
 run base.json cut.json;                check "a cut file is read" test "$code" -ne 2
 check "with a warning" says 'cut\.json: cut off; kept the'
+for format in table json markdown junit sarif; do
+  timeout 60 "$dlroof" compare base.json slower.json --format=$format >/dev/full 2>err; code=$?; : >out
+  check "a full disk is no result: $format" bad_input
+  check "and is said" says 'standard output: not all could be written'
+done
 run <(cat base.json) slower.json;      check "a pipe is read" exits 1
 
 : > empty.json; echo '{"records": [{"name": "a", "repetitions": [{"seconds": NaN}]}]}' > nan.json
@@ -99,7 +105,7 @@ for other in empty hello nan text newer machine threads warm other twice negativ
   check "naming it" says "$other\.json"
   run $other.json base.json;           check "bad input first: $other.json" bad_input
 done
-for other in plain_us plain_negative plain_twice; do
+for other in plain_us plain_negative plain_negative_cpu plain_twice; do
   run plain.json $other.json;          check "bad input: $other.json" bad_input
   check "naming it" says "$other\.json"
 done
