@@ -167,7 +167,7 @@ class Comparing {
     std::optional<double> p_value;
     const auto shift = ShiftOf(row, base, fresh, p_value);
     if (!shift) return std::nullopt;
-    row.cliffs_delta = shift->cliffs_delta;
+    if (!options_.across_machines) row.cliffs_delta = shift->cliffs_delta;
     const bool roofs = base.roof_seconds && fresh.roof_seconds;
     if (options_.across_machines && !roofs) {
       row.reason = fmt::format("no percent of roof in {}", base.roof_seconds ? "NEW" : "BASE");

@@ -44,7 +44,7 @@ struct Comparison {
   // Of seconds; across machines of the distance from the roof (1 / percent of roof): above 1 is
   // worse either way.
   std::optional<Judgement> judgement;
-  std::optional<double> cliffs_delta;                   // [1] effect size of the repetitions
+  std::optional<double> cliffs_delta;  // [1] effect size of the seconds; absent across machines
   std::optional<double> base_seconds, fresh_seconds;    // [s] medians of clean repetitions
   std::optional<double> base_fraction, fresh_fraction;  // [1] of the binding roof, where proved
   bool newly_failed = false;  // was ok in BASE, and cannot be timed in NEW

@@ -42,6 +42,9 @@ std::string CountsText(const CompareResult& result);
 std::vector<std::string> RemarksOf(const CompareResult& result);
 // Everything to be said of one benchmark beside its numbers: reason, cause, alerts; may be empty.
 std::string NotesOf(const Comparison& row);
+// "1.050 (1.040 to 1.061), effect +0.98": ratio, 95 % interval and effect size; empty where it was
+// not judged.
+std::string RatioText(const Comparison& row);
 // Whether it is a reason to fail: slower, newly failed or alerted.
 bool GotWorse(const Comparison& row);
 

@@ -49,13 +49,18 @@ std::string FractionText(const Comparison& row) {
   return text(row.base_fraction) + " -> " + text(row.fresh_fraction);
 }
 
-// verdict, ratio, interval, times, percent of roof
+std::string EffectText(const Comparison& row) {
+  return row.cliffs_delta ? fmt::format("{:+.2f}", *row.cliffs_delta) : "";
+}
+
+// verdict, ratio, interval, effect size, times, percent of roof
 std::vector<std::string> Cells(const Comparison& row) {
   std::vector<std::string> cells = {std::string(Key(row.verdict))};
   cells.push_back(row.judgement ? fmt::format("{:.3f}", row.judgement->ratio) : "");
   cells.push_back(row.judgement ? fmt::format("{:.3f} to {:.3f}", row.judgement->ci95.first,
                                               row.judgement->ci95.second)
                                 : "");
+  cells.push_back(EffectText(row));
   cells.push_back(SecondsText(row.base_seconds));
   cells.push_back(SecondsText(row.fresh_seconds));
   cells.push_back(FractionText(row));
@@ -184,6 +189,14 @@ std::string NotesOf(const Comparison& row) {
   return notes;
 }
 
+std::string RatioText(const Comparison& row) {
+  if (!row.judgement) return "";
+  const auto effect = EffectText(row);
+  return fmt::format("{:.3f} ({:.3f} to {:.3f}){}{}", row.judgement->ratio,
+                     row.judgement->ci95.first, row.judgement->ci95.second,
+                     effect.empty() ? "" : ", effect ", effect);
+}
+
 bool GotWorse(const Comparison& row) {
   return row.verdict == Verdict::kSlower || row.newly_failed || !row.alerts.empty();
 }
@@ -192,7 +205,8 @@ void WriteTable(const CompareResult& result, const ComparedFiles& files, int wid
                 std::ostream& out) {
   const auto ordered = Ordered(result);
   auto rows = TableRows(ordered);
-  rows.front() = {"benchmark", "verdict", RatioTitle(result), "95 %", "base", "new", "% roof"};
+  rows.front() = {"benchmark", "verdict", RatioTitle(result), "95 %", "effect", "base",
+                  "new",       "% roof"};
   if (rows.size() > 1) WriteAligned(rows, width, out);
   WriteNotes(ordered, out);
   out << '\n'
@@ -211,8 +225,8 @@ void WriteMarkdown(const CompareResult& result, const ComparedFiles& files, std:
   });
   if (!rows.empty())
     out << fmt::format(
-        "| benchmark | verdict | {} | 95 % | base | new | % of roof | why |\n"
-        "| --- | --- | ---: | --- | ---: | ---: | ---: | --- |\n",
+        "| benchmark | verdict | {} | 95 % | effect | base | new | % of roof | why |\n"
+        "| --- | --- | ---: | --- | ---: | ---: | ---: | ---: | --- |\n",
         RatioTitle(result));
   for (std::size_t i = 0; i < std::min(rows.size(), kMostMarkdownRows); ++i)
     WriteMarkdownRow(*rows[i], out);

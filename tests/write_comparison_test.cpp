@@ -122,6 +122,7 @@ TEST(WriteJunit, IsWellFormedWhateverTheNames) {
             "\\u0001\\u001B[31m ]]&#62;");
   EXPECT_THAT(xml, HasSubstr("tests=\"5\" failures=\"1\" errors=\"1\" skipped=\"2\""));
   EXPECT_THAT(xml, HasSubstr("<failure message=\"slower by 1.200"));
+  EXPECT_THAT(xml, HasSubstr("), effect +1.00: "));
   EXPECT_THAT(xml, HasSubstr("boom &#60;at&#62; &#34;x&#34;"));
 }
 
@@ -136,6 +137,8 @@ TEST(WriteSarif, HasAResultForEachThatGotWorse) {
   for (const auto& rule : run["tool"]["driver"]["rules"]) known.push_back(rule["id"]);
   EXPECT_THAT(rules, testing::ElementsAre("slower", "flops", "failed"));
   EXPECT_THAT(known, testing::IsSupersetOf(rules));
+  EXPECT_THAT(run["results"][0]["message"]["text"].get<std::string>(),
+              HasSubstr("), effect +1.00; "));
   const auto& location = run["results"][0]["locations"][0];
   EXPECT_EQ(location["physicalLocation"]["artifactLocation"]["uri"], "new%20dir/n.json");
   EXPECT_EQ(location["logicalLocations"][0]["fullyQualifiedName"], kNasty);
@@ -149,13 +152,16 @@ TEST(WriteMarkdown, NamesAreTextAndRowsStayRows) {
   EXPECT_THAT(markdown,
               HasSubstr("<code>A/&#34;q&#34;,&#39;s&#39;&#60;b&#62;&#38;amp;&#124;&#96;x"));
   EXPECT_THAT(markdown, HasSubstr("| **slower** |"));
+  // Every repetition of NEW is above every one of BASE.
+  EXPECT_THAT(markdown, HasSubstr("| 95 % | effect | base |"));
+  EXPECT_THAT(markdown, HasSubstr(" | +1.00 | "));
   EXPECT_THAT(markdown, Not(HasSubstr("<b>")));
   std::istringstream lines(markdown);
   int rows = 0;
   for (std::string line; std::getline(lines, line);)
     if (line.rfind("| <code>", 0) == 0) {
       ++rows;
-      EXPECT_EQ(std::count(line.begin(), line.end(), '|'), 9) << line;
+      EXPECT_EQ(std::count(line.begin(), line.end(), '|'), 10) << line;
     }
   EXPECT_EQ(rows, 4);  // all but the one that is the same
 }
@@ -165,6 +171,8 @@ TEST(WriteTable, SaysWhatMovedAndWhy) {
   std::ostringstream out;
   WriteTable(compared.result, compared.files, 0, out);
   EXPECT_THAT(out.str(), HasSubstr("1.200"));
+  EXPECT_THAT(out.str(), HasSubstr("effect"));
+  EXPECT_THAT(out.str(), HasSubstr("+1.00"));
   EXPECT_THAT(out.str(), HasSubstr("fp32.vector FLOPs (modelled) grew 2.00-fold"));
   EXPECT_THAT(out.str(), HasSubstr("1 slower, 1 failed, 1 gone, 1 new, 1 same, 1 alert"));
   EXPECT_THAT(out.str(), HasSubstr("minimum effect 3.0 % (as asked for)"));
