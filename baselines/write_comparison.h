@@ -37,6 +37,9 @@ void WriteSarif(const CompareResult& result, const ComparedFiles& files, std::os
 
 // "3 slower, 1 faster, 70 same": verdicts that occur, the worst first.
 std::string CountsText(const CompareResult& result);
+// "only 1 of 40 benchmarks is in both files (75 in BASE, 40 in NEW)", where it is less than half of
+// the smaller file: perhaps two files of different things; else empty.
+std::string FewSharedText(const CompareResult& result);
 // How it was judged, one line each: minimum effect and noise, what else differs between the runs,
 // and what moved the whole run.
 std::vector<std::string> RemarksOf(const CompareResult& result);

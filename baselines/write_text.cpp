@@ -157,8 +157,22 @@ std::string CountsText(const CompareResult& result) {
   return text;
 }
 
+std::string FewSharedText(const CompareResult& result) {
+  std::size_t in_base = 0, in_fresh = 0, in_both = 0;
+  for (const auto& row : result.rows) {
+    in_base += row.base != nullptr ? 1 : 0;
+    in_fresh += row.fresh != nullptr ? 1 : 0;
+    in_both += row.base != nullptr && row.fresh != nullptr ? 1 : 0;
+  }
+  const std::size_t smaller = std::min(in_base, in_fresh);
+  if (2 * in_both >= smaller) return "";
+  return fmt::format("only {} of {} benchmarks {} in both files ({} in BASE, {} in NEW)", in_both,
+                     smaller, in_both == 1 ? "is" : "are", in_base, in_fresh);
+}
+
 std::vector<std::string> RemarksOf(const CompareResult& result) {
   std::vector<std::string> remarks;
+  if (auto few = FewSharedText(result); !few.empty()) remarks.push_back(std::move(few));
   if (result.common) remarks.push_back(Describe(*result.common));
   if (result.exit_code == 3) remarks.emplace_back("cannot say: no benchmark could be judged");
   remarks.push_back(

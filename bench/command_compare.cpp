@@ -144,6 +144,7 @@ int RunCompare(const CompareFlags& flags, Inputs& inputs) {
   inputs = ReadInputs(flags, options.names);
   const auto result = Compare(inputs.base, inputs.fresh, options, inputs.stored);
   Write(result, {inputs.base.where, inputs.fresh.where}, flags.format);
+  if (const auto few = FewSharedText(result); !few.empty()) std::cerr << few << '\n';
   if (!flags.badge.empty()) WriteBadge(result, flags.badge);
   return result.exit_code;
 }

@@ -39,6 +39,7 @@ own("warm.json", base, cache="warm")
 own("bytes.json", base, bytes=12)
 own("other.json", [("other", 1.0)])
 own("twice.json", base + base)
+own("mixed.json", base[:1] + [("other1", 1.0), ("other2", 1.0)])
 own("negative.json", [(conv + "n1", -2.0)])
 plain("plain.json", [("BM_A<int, 2>/8", 2.0), ("BM_B", 1.0)])
 plain("plain_slower.json", [("BM_A<int, 2>/8", 2.0), ("BM_B", 1.5)])
@@ -84,6 +85,9 @@ check "with what all come to" prints "residuals (measured over predicted, mean d
 run modelled_gpu_more.json modelled_gpu.json --on=residual; check "nearer to the model is no alarm" exits 0
 run gpu.json gpu_more.json --on=residual;      check "no prediction: cannot say" exits 3
 run base.json machine.json --across-machines; check "other machines by percent of roof" exits 0
+run base.json mixed.json;              check "one benchmark in common is compared" exits 0
+check "with a word on stderr" says '^only 1 of 3 benchmarks is in both files \(3 in BASE, 3 in NEW\)$'
+check "and among the notes" prints "only 1 of 3 benchmarks is in both files"
 printf 'Conv2D/cpu/onednn/fwd/f32/n20 Conv2D/cpu/onednn/fwd/f32/n21\n' > map.txt
 run base.json renamed.json --map map.txt;    check "renamed benchmarks are mapped" exits 1
 run base.json renamed.json;            check "without the map they are new and gone" exits 0

@@ -210,6 +210,7 @@ TEST(Compare, AcrossMachinesPercentOfRoofIsJudged) {
   const auto result = Compare(base, fresh, options);
   EXPECT_THAT(Verdicts(result), ElementsAre("same", "slower"));
   EXPECT_NEAR(result.rows[1].judgement->ratio, 1.25, 0.005);
+  EXPECT_FALSE(result.rows[1].cliffs_delta);
   fresh.file.machines[0].by_threads[2].flops["fp32.vector"].proved = false;
   const auto unproved = Compare(base, fresh, options);
   EXPECT_EQ(unproved.exit_code, 3);

@@ -179,6 +179,23 @@ TEST(WriteTable, SaysWhatMovedAndWhy) {
   EXPECT_THAT(out.str(), Not(HasSubstr("\x1B")));
 }
 
+TEST(RemarksOf, SaysThatTheFilesHaveLittleInCommon) {
+  NamedRun base{"b", {}}, fresh{"n", {}};
+  const auto add = [](NamedRun& run, const std::string& name) {
+    run.file.records.push_back(Measured(name, 1));
+  };
+  const auto few = [&] { return FewSharedText(Compare(base, fresh, {})); };
+  add(base, "a");
+  add(fresh, "a");
+  for (int i = 0; i < 4; ++i) add(base, fmt::format("base{}", i));
+  EXPECT_EQ(few(), "");  // all that NEW has: a run of fewer benchmarks
+  add(fresh, "new0");
+  EXPECT_EQ(few(), "");  // half of it
+  add(fresh, "new1");
+  EXPECT_EQ(few(), "only 1 of 3 benchmarks is in both files (5 in BASE, 3 in NEW)");
+  EXPECT_THAT(RemarksOf(Compare(base, fresh, {})), testing::Contains(few()));
+}
+
 TEST(WriteTable, AMachineChangeIsOneLine) {
   NamedRun base{"b", {}}, fresh{"n", {}};
   for (int i = 0; i < 200; ++i) {
