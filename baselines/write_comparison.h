@@ -41,7 +41,7 @@ std::string CountsText(const CompareResult& result);
 // the smaller file: perhaps two files of different things; else empty.
 std::string FewSharedText(const CompareResult& result);
 // How it was judged, one line each: minimum effect and noise, what else differs between the runs,
-// and what moved the whole run.
+// and what moved the whole run, of several stored runs for each; and what has no partner in them.
 std::vector<std::string> RemarksOf(const CompareResult& result);
 // Everything to be said of one benchmark beside its numbers: reason, cause, alerts; may be empty.
 std::string NotesOf(const Comparison& row);

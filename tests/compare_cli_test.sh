@@ -37,6 +37,7 @@ own("machine.json", base, fingerprint="11")
 own("threads.json", base, threads=1)
 own("warm.json", base, cache="warm")
 own("bytes.json", base, bytes=12)
+own("part.json", [(conv + "n2", 2.0)], date="2026-03-03T00:00:00+00:00")
 own("other.json", [("other", 1.0)])
 own("twice.json", base + base)
 own("mixed.json", base[:1] + [("other1", 1.0), ("other2", 1.0)])
@@ -129,6 +130,12 @@ sed -i 's/2026-01-01T00:00:00+00:00/2026-02-02T00:00:00+00:00/' stored/m/new.jso
 run --baseline auto --baselines stored slower.json;  check "the newest stored run is found" exits 0
 check "and named" prints "stored/m/new.json -> slower.json"
 rm stored/m/new.json
+cp part.json stored/m/
+run --baseline auto --baselines stored slower.json;  check "each benchmark has its newest stored run" exits 1
+check "of which all are named" prints "stored/m/part.json, stored/m/old.json -> slower.json: 1 slower, 2 same"
+check "and judged each by itself" prints "against stored/m/old.json (1 slower, 1 same): minimum effect"
+check "with what has none" prints "0 of 3 benchmarks of NEW have no stored partner"
+rm stored/m/part.json
 run --baseline auto --baselines stored slower.json;  check "or the one before" exits 1
 run --baseline auto --baselines stored plain.json;   check "no machine, no baseline" bad_input
 run --baseline auto --baselines none slower.json;    check "no folder of baselines" bad_input

@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "baselines/compare_stored.h"
 #include "reporters/terminal.h"
 
 namespace dlroof {
@@ -194,6 +195,28 @@ TEST(RemarksOf, SaysThatTheFilesHaveLittleInCommon) {
   add(fresh, "new1");
   EXPECT_EQ(few(), "only 1 of 3 benchmarks is in both files (5 in BASE, 3 in NEW)");
   EXPECT_THAT(RemarksOf(Compare(base, fresh, {})), testing::Contains(few()));
+}
+
+TEST(WriteJsonAndTable, NameTheStoredRunsAndWhatHasNone) {
+  std::vector<NamedRun> runs = {{"old.json", {}}, {"new.json", {}}};
+  NamedRun fresh{"n.json", {}};
+  runs[0].file.records = {Measured("a", 1)};
+  runs[1].file.records = {Measured("b", 1)};
+  fresh.file.records = {Measured("a", 1), Measured("b", 1), Measured("c", 1)};
+  const auto result = CompareWithStored(runs, fresh, {});
+  std::ostringstream table, text;
+  WriteTable(result, {"new.json, old.json", "n.json"}, 0, table);
+  EXPECT_THAT(table.str(), HasSubstr("1 of 3 benchmarks of NEW have no stored partner"));
+  EXPECT_THAT(table.str(), HasSubstr("\nagainst new.json (1 new, 1 same): minimum effect"));
+  EXPECT_THAT(table.str(), HasSubstr("\nagainst old.json (1 same): minimum effect"));
+  WriteJson(result, {"new.json, old.json", "n.json"}, text);
+  const auto whole = json::parse(text.str());
+  EXPECT_EQ(whole["benchmarks"][0]["base_file"], "old.json");
+  EXPECT_EQ(whole["benchmarks"][1]["base_file"], "new.json");
+  EXPECT_FALSE(whole["benchmarks"][2].contains("base_file"));
+  ASSERT_EQ(whole["stored"].size(), 2);
+  EXPECT_EQ(whole["stored"][0]["base"], "new.json");
+  EXPECT_EQ(whole["stored"][1]["summary"]["same"], 1);
 }
 
 TEST(WriteTable, AMachineChangeIsOneLine) {
