@@ -106,18 +106,19 @@ CompareResult Merged(std::vector<CompareResult> parts, std::vector<Comparison> r
   return whole;
 }
 
-// Of records of `fresh` that are not in `seen`, which they join.
+// Of records of `fresh` that are not in `seen`, which those with a shift join.
 std::vector<Shift> ShiftsBetween(const NamedRun& base, const NamedRun& fresh,
                                  std::unordered_set<const Record*>& seen) {
   std::vector<Shift> shifts;
   std::vector<double> logs;
   for (const auto& pair : PairRecords(base, fresh, {})) {
     if (pair.base == nullptr || pair.fresh == nullptr || pair.base->status != Status::kOk ||
-        pair.fresh->status != Status::kOk || !seen.insert(pair.fresh).second)
+        pair.fresh->status != Status::kOk || seen.count(pair.fresh) > 0)
       continue;
     if (const auto shift = MeasureShift(CleanSeconds(*pair.base), CleanSeconds(*pair.fresh))) {
       shifts.push_back(*shift);
       logs.push_back(shift->log_ratio);
+      seen.insert(pair.fresh);
     }
   }
   if (shifts.size() < kLeastMoved) return {};

@@ -119,7 +119,8 @@ python3 -c 'import json; r = json.load(open("runs/00.json")); r["records"] += r[
 for format in bencher github-action openmetrics csv otava otava-config; do
   run export --format=$format twice.json;     check "a name that stands twice: $format" bad_input
   timeout 60 "$dlroof" export --format=$format runs/00.json >/dev/full 2>err; code=$?; : >out
-  check "a full disk is no export: $format" bad_input
+  check "a full disk is no export: $format" exits 2
+  check "and is said" says 'standard output: not all could be written'
 done
 for verb in list "show f32/a" export "export --run 1"; do
   # shellcheck disable=SC2086
