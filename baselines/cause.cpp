@@ -7,6 +7,7 @@
 #include <cmath>
 #include <set>
 
+#include "counters/order_statistics.h"
 #include "reporters/units.h"
 
 namespace dlroof {
@@ -97,19 +98,41 @@ const Ceiling* CeilingOf(const Machine* machine, const Record& record, const std
   return found == set->flops.end() ? nullptr : &found->second;
 }
 
+// [1/s] of a GPU's SMs while it ran: the median of the clean repetitions that know it.
+std::optional<double> ClockOfSms(const Record& record) {
+  std::vector<double> clocks;
+  for (const auto& repetition : record.repetitions)
+    if (!repetition.disturbed && repetition.gpu && repetition.gpu->clock_hz)
+      clocks.push_back(*repetition.gpu->clock_hz);
+  if (clocks.empty()) return std::nullopt;
+  return Median(std::move(clocks));
+}
+
+// False: they are alike.
+bool AddClockChange(const std::string& what, double before, double after,
+                    std::vector<Change>& changes) {
+  if (before <= 0 || std::abs(after / before - 1) <= kClockChange) return false;
+  changes.push_back({.kind = ChangeKind::kClock,
+                     .ratio = after / before,
+                     .text = fmt::format("{} {}", what, Movement(before, after, "Hz"))});
+  return true;
+}
+
 void AddClock(const Record& base, const Machine* base_machine, const Record& fresh,
               const Machine* fresh_machine, std::vector<Change>& changes) {
+  const auto base_sms = ClockOfSms(base), fresh_sms = ClockOfSms(fresh);
+  if (base_sms && fresh_sms) {
+    AddClockChange("the clock of the SMs while it ran", *base_sms, *fresh_sms, changes);
+    return;
+  }
   for (const auto& [from, work] : fresh.work)
     for (const auto& [pipe, flops] : work.flops) {
       const auto* before = CeilingOf(base_machine, base, pipe);
       const auto* after = CeilingOf(fresh_machine, fresh, pipe);
       if (before == nullptr || after == nullptr || !before->clock_hz || !after->clock_hz) continue;
-      if (std::abs(*after->clock_hz / *before->clock_hz - 1) <= kClockChange) continue;
-      changes.push_back({.kind = ChangeKind::kClock,
-                         .ratio = *after->clock_hz / *before->clock_hz,
-                         .text = "the clock under the " + pipe + " ceiling " +
-                                 Movement(*before->clock_hz, *after->clock_hz, "Hz")});
-      return;
+      if (AddClockChange(fmt::format("the clock under the {} ceiling", pipe), *before->clock_hz,
+                         *after->clock_hz, changes))
+        return;
     }
 }
 

@@ -29,8 +29,9 @@ inline constexpr double kDisturbedShare = 0.3;
 inline constexpr double kClockChange = 0.02;
 
 // In the order in which they explain a time: algorithm, FLOPs per pipe, bytes per level, launches
-// (each of one provenance that both records have, best known first), clock (of the ceilings of the
-// record's pipes, where both runs measured it), disturbed repetitions. Machines may be null.
+// (each of one provenance that both records have, best known first), clock (of a GPU's SMs in
+// clean repetitions where both runs know it, else under the ceilings of the record's pipes, where
+// both runs measured it), disturbed repetitions. Machines may be null.
 std::vector<Change> FindChanges(const Record& base, const Machine* base_machine,
                                 const Record& fresh, const Machine* fresh_machine);
 

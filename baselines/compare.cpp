@@ -19,14 +19,6 @@ namespace {
 // Fewer are compared faster than a thread starts.
 constexpr std::size_t kPairsPerPart = 5000;
 
-std::vector<double> CleanSeconds(const Record& record) {
-  std::vector<double> seconds;
-  seconds.reserve(record.repetitions.size());
-  for (const auto& repetition : record.repetitions)
-    if (!repetition.disturbed) seconds.push_back(repetition.seconds);
-  return seconds;
-}
-
 // One side of a pair while it is compared.
 struct Side {
   std::vector<double> clean;           // [s]
@@ -131,11 +123,13 @@ class Comparing {
 
   CompareResult Finish(std::vector<Shift> stored) {
     CompareResult result;
+    result.base = base_.where;
     JudgeMain(std::move(stored), result);
     if (options_.on.count(Quantity::kFraction) > 0) AlertOnFraction();
     FillResiduals(result);
     for (auto& row : rows_) {
       AlertOnCounts(row);
+      row.told_by_common = result.common && row.judgement && row.judgement->with_all;
       ++result.count[row.verdict];
       result.alerts += static_cast<int>(row.alerts.size());
     }
@@ -167,7 +161,7 @@ class Comparing {
     std::optional<double> p_value;
     const auto shift = ShiftOf(row, base, fresh, p_value);
     if (!shift) return std::nullopt;
-    row.cliffs_delta = shift->cliffs_delta;
+    if (!options_.across_machines) row.cliffs_delta = shift->cliffs_delta;
     const bool roofs = base.roof_seconds && fresh.roof_seconds;
     if (options_.across_machines && !roofs) {
       row.reason = fmt::format("no percent of roof in {}", base.roof_seconds ? "NEW" : "BASE");
@@ -348,35 +342,25 @@ std::string Comparison::Why() const {
   return moved || !changes.empty() ? WhyItMoved(changes) : "";
 }
 
-CompareResult Compare(const NamedRun& base, const NamedRun& fresh, const CompareOptions& options,
-                      const std::vector<NamedRun>& stored) {
-  const auto pairs = PairRecords(base, fresh, options.names);
+CompareResult Compare(const NamedRun& base, const NamedRun& fresh, const CompareOptions& options) {
+  return ComparePairs(base, fresh, PairRecords(base, fresh, options.names), options, {});
+}
+
+CompareResult ComparePairs(const NamedRun& base, const NamedRun& fresh,
+                           const std::vector<PairedRecord>& pairs, const CompareOptions& options,
+                           std::vector<Shift> stored) {
   CheckComparable(base, fresh, pairs, options.across_machines);
   Comparing comparing(base, fresh, options);
   comparing.Add(pairs);
-  return comparing.Finish(ShiftsBetweenRuns(stored));
+  return comparing.Finish(std::move(stored));
 }
 
-std::vector<Shift> ShiftsBetweenRuns(const std::vector<NamedRun>& runs) {
-  std::vector<Shift> all;
-  for (std::size_t i = 1; i < runs.size(); ++i) {
-    std::vector<Shift> shifts;
-    std::vector<double> logs;
-    for (const auto& pair : PairRecords(runs[i - 1], runs[i], {})) {
-      if (pair.base == nullptr || pair.fresh == nullptr || pair.base->status != Status::kOk ||
-          pair.fresh->status != Status::kOk)
-        continue;
-      if (const auto shift = MeasureShift(CleanSeconds(*pair.base), CleanSeconds(*pair.fresh))) {
-        shifts.push_back(*shift);
-        logs.push_back(shift->log_ratio);
-      }
-    }
-    if (shifts.empty()) continue;
-    const double centre = Median(std::move(logs));
-    for (auto& shift : shifts) shift.log_ratio -= centre;
-    all.insert(all.end(), shifts.begin(), shifts.end());
-  }
-  return all;
+std::vector<double> CleanSeconds(const Record& record) {
+  std::vector<double> seconds;
+  seconds.reserve(record.repetitions.size());
+  for (const auto& repetition : record.repetitions)
+    if (!repetition.disturbed) seconds.push_back(repetition.seconds);
+  return seconds;
 }
 
 }  // namespace dlroof

@@ -37,17 +37,19 @@ struct Alert {
 
 // One benchmark. The records are those of the compared run files, which must outlive it.
 struct Comparison {
-  const Record* base = nullptr;   // null: new
-  const Record* fresh = nullptr;  // null: gone
+  const Record* base = nullptr;      // null: new
+  const Record* fresh = nullptr;     // null: gone
+  const NamedRun* stored = nullptr;  // whose record `base` is, of several stored runs
   Verdict verdict = Verdict::kInsufficient;
   std::string reason;  // why not same, faster or slower
   // Of seconds; across machines of the distance from the roof (1 / percent of roof): above 1 is
   // worse either way.
   std::optional<Judgement> judgement;
-  std::optional<double> cliffs_delta;                   // [1] effect size of the repetitions
+  std::optional<double> cliffs_delta;  // [1] effect size of the seconds; absent across machines
   std::optional<double> base_seconds, fresh_seconds;    // [s] medians of clean repetitions
   std::optional<double> base_fraction, fresh_fraction;  // [1] of the binding roof, where proved
-  bool newly_failed = false;  // was ok in BASE, and cannot be timed in NEW
+  bool told_by_common = false;  // moved with its run, as CompareResult::common says of all
+  bool newly_failed = false;    // was ok in BASE, and cannot be timed in NEW
   std::vector<Change> changes;
   std::vector<Residual> residuals;  // where both records have a prediction
   std::vector<Alert> alerts;
@@ -59,6 +61,7 @@ struct Comparison {
 };
 
 struct CompareResult {
+  std::string base;              // what BASE is called
   std::vector<Comparison> rows;  // NEW's order, then what is gone
   double min_effect = 0;         // [1]
   std::string min_effect_from;
@@ -72,15 +75,21 @@ struct CompareResult {
   // 0 nothing asked for got worse, 1 something did (slower, newly failed, or an alert), 3 nothing
   // got worse, but nothing could be judged
   int exit_code = 0;
+  // Of CompareWithStored (compare_stored.h): how NEW was judged against each stored run, the newest
+  // first; each without its rows.
+  std::vector<CompareResult> parts;
 };
 
-// `stored`: older runs of the same machine, oldest first, for its noise; may be empty. Throws
-// BadInput as PairRecords and CheckComparable do.
-CompareResult Compare(const NamedRun& base, const NamedRun& fresh, const CompareOptions& options,
-                      const std::vector<NamedRun>& stored = {});
+// Throws BadInput as PairRecords and CheckComparable do.
+CompareResult Compare(const NamedRun& base, const NamedRun& fresh, const CompareOptions& options);
 
-// How much each benchmark moved between neighbouring runs, less what all moved: what is left of
-// runs of one machine is its noise (and the few true changes).
-std::vector<Shift> ShiftsBetweenRuns(const std::vector<NamedRun>& runs);
+// The same of these pairs of the two runs alone. `stored`: by how much stored runs of the machine
+// differ (ShiftsBetweenRuns); may be empty. Throws BadInput as CheckComparable does.
+CompareResult ComparePairs(const NamedRun& base, const NamedRun& fresh,
+                           const std::vector<PairedRecord>& pairs, const CompareOptions& options,
+                           std::vector<Shift> stored);
+
+// [s] of the repetitions that were not disturbed, in their order.
+std::vector<double> CleanSeconds(const Record& record);
 
 }  // namespace dlroof

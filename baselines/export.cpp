@@ -37,6 +37,7 @@ void Export(std::string_view format, std::vector<NamedRun> runs, std::ostream& o
   if (runs.size() > 1 && !found->several)
     throw BadInput(
         fmt::format("--format={} holds one run, but {} were given", format, runs.size()));
+  for (const auto& run : runs) CheckNames(run);
   std::stable_sort(runs.begin(), runs.end(),
                    [](const auto& a, const auto& b) { return Moment(a.file) < Moment(b.file); });
   if (runs.size() > 1 && Moment(runs.front().file) == 0)

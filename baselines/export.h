@@ -25,7 +25,7 @@ struct Exporter {
 const std::vector<Exporter>& Exporters();
 
 // Sorts by date and writes. Throws BadInput: unknown format, no run, several runs for a format that
-// holds one, a format that needs dates and a run without.
+// holds one, a name twice in a run, several runs and one without a date.
 void Export(std::string_view format, std::vector<NamedRun> runs, std::ostream& out,
             std::ostream& warnings);
 

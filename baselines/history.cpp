@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <unordered_set>
 
 #include "baselines/packed_record.h"
 #include "baselines/run_date.h"
@@ -95,14 +94,6 @@ Series SeriesOf(const RunFile& file, const Record& record) {
     series.machine = Text(file.context, "host_name");
   }
   return series;
-}
-
-void CheckNames(const NamedRun& run) {
-  std::unordered_set<std::string_view> names;
-  for (const auto& record : run.file.records)
-    if (!names.insert(record.name).second)
-      throw BadInput(fmt::format("{}: '{}' stands there twice: which of the two is meant?",
-                                 run.where, record.name));
 }
 
 // Everything of a run that needs no look into the database, made before its lock is taken.

@@ -36,6 +36,16 @@ std::pair<Index, Index> BothIndices(const NamedRun& base, const NamedRun& fresh)
 
 }  // namespace
 
+void CheckNames(const NamedRun& run) { IndexByName(run); }
+
+NameMap NamesIn(const NamedRun& base, const NameMap& names) {
+  NameMap found;
+  if (names.empty()) return found;
+  for (const auto& record : base.file.records)
+    if (const auto mapped = names.find(record.name); mapped != names.end()) found.insert(*mapped);
+  return found;
+}
+
 std::vector<PairedRecord> PairRecords(const NamedRun& base, const NamedRun& fresh,
                                       const NameMap& names) {
   auto [base_of, freshes] = BothIndices(base, fresh);  // BASE's will go by NEW's names

@@ -21,6 +21,12 @@ struct PairedRecord {
   const Record* fresh = nullptr;
 };
 
+// Throws BadInput: a name that stands there twice.
+void CheckNames(const NamedRun& run);
+
+// Those of `names` that `base` has.
+NameMap NamesIn(const NamedRun& base, const NameMap& names);
+
 // In NEW's order, then those that only BASE has, in its order. Throws BadInput: a name twice in a
 // file, a mapped name that its file does not have.
 std::vector<PairedRecord> PairRecords(const NamedRun& base, const NamedRun& fresh,

@@ -22,6 +22,17 @@ bool SharesMachine(const RunFile& a, const RunFile& b) {
   return false;
 }
 
+void CheckMapped(const std::vector<NamedRun>& runs, const NameMap& names, const fs::path& folder) {
+  NameMap left = names;
+  for (const auto& run : runs)
+    for (const auto& [base_name, fresh_name] : NamesIn(run, names)) left.erase(base_name);
+  if (!left.empty())
+    throw BadInput(
+        fmt::format("{}: no stored run of this machine has the benchmark '{}', which the name map "
+                    "asks for",
+                    folder.string(), left.begin()->first));
+}
+
 }  // namespace
 
 std::vector<fs::path> JsonFiles(const fs::path& folder) {
@@ -47,8 +58,8 @@ std::optional<NamedRun> ReadIfRun(const fs::path& path) {
   return std::nullopt;
 }
 
-StoredBaseline FindBaseline(const fs::path& folder, const NamedRun& fresh, const NameMap& names,
-                            std::ostream& warnings) {
+std::vector<NamedRun> FindBaselines(const fs::path& folder, const NamedRun& fresh,
+                                    const NameMap& names, std::ostream& warnings) {
   if (fresh.file.machines.empty())
     throw BadInput(fresh.where + ": names no machine, so no baseline can be found for it");
   const auto files = JsonFiles(folder);
@@ -59,7 +70,7 @@ StoredBaseline FindBaseline(const fs::path& folder, const NamedRun& fresh, const
     auto run = ReadIfRun(path);
     if (!run || !SharesMachine(run->file, fresh.file)) continue;
     try {
-      CheckComparable(*run, fresh, PairRecords(*run, fresh, names), false);
+      CheckComparable(*run, fresh, PairRecords(*run, fresh, NamesIn(*run, names)), false);
       fitting.push_back(std::move(*run));
     } catch (const BadInput& error) {
       warnings << "passed over: " << error.what() << '\n';
@@ -72,7 +83,8 @@ StoredBaseline FindBaseline(const fs::path& folder, const NamedRun& fresh, const
         folder.string(), files.size(), fresh.file.machines.front().fingerprint, fresh.where));
   std::stable_sort(fitting.begin(), fitting.end(),
                    [](const auto& a, const auto& b) { return Moment(a.file) < Moment(b.file); });
-  return {fitting.back(), fitting};
+  CheckMapped(fitting, names, folder);
+  return fitting;
 }
 
 }  // namespace dlroof

@@ -37,11 +37,17 @@ void WriteSarif(const CompareResult& result, const ComparedFiles& files, std::os
 
 // "3 slower, 1 faster, 70 same": verdicts that occur, the worst first.
 std::string CountsText(const CompareResult& result);
+// "only 1 of 40 benchmarks is in both files (75 in BASE, 40 in NEW)", where it is less than half of
+// the smaller file: perhaps two files of different things; else empty.
+std::string FewSharedText(const CompareResult& result);
 // How it was judged, one line each: minimum effect and noise, what else differs between the runs,
-// and what moved the whole run.
+// and what moved the whole run, of several stored runs for each; and what has no partner in them.
 std::vector<std::string> RemarksOf(const CompareResult& result);
 // Everything to be said of one benchmark beside its numbers: reason, cause, alerts; may be empty.
 std::string NotesOf(const Comparison& row);
+// "1.050 (1.040 to 1.061), effect +0.98": ratio, 95 % interval and effect size; empty where it was
+// not judged.
+std::string RatioText(const Comparison& row);
 // Whether it is a reason to fail: slower, newly failed or alerted.
 bool GotWorse(const Comparison& row);
 

@@ -34,6 +34,7 @@ json ToJson(const std::vector<Residual>& residuals) {
 json ToJson(const Comparison& row) {
   json object = {{"name", row.name()}, {"verdict", Key(row.verdict)}};
   if (row.base != nullptr && row.base->name != row.name()) object["base_name"] = row.base->name;
+  if (row.stored != nullptr) object["base_file"] = row.stored->where;
   if (!row.reason.empty()) object["reason"] = row.reason;
   if (row.judgement) {
     object["ratio"] = row.judgement->ratio;
@@ -81,6 +82,8 @@ json Header(const CompareResult& result, const ComparedFiles& files) {
                               {"same_way", result.common->same_way},
                               {"benchmarks", result.common->benchmarks},
                               {"text", Describe(*result.common)}};
+  for (const auto& part : result.parts)
+    head["stored"].push_back(Header(part, {part.base, files.fresh}));
   return head;
 }
 

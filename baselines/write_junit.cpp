@@ -48,9 +48,7 @@ const char* ElementOf(const Comparison& row) {
 
 std::string MessageOf(const Comparison& row) {
   std::string text(Key(row.verdict));
-  if (row.judgement)
-    text += fmt::format(" by {:.3f} ({:.3f} to {:.3f})", row.judgement->ratio,
-                        row.judgement->ci95.first, row.judgement->ci95.second);
+  if (row.judgement) text += fmt::format(" by {}", RatioText(row));
   const auto notes = NotesOf(row);
   return notes.empty() ? text : text + ": " + notes;
 }

@@ -56,11 +56,9 @@ void WriteSarif(const CompareResult& result, const ComparedFiles& files, std::os
   json results = json::array();
   for (const auto& row : result.rows) {
     if (row.verdict == Verdict::kSlower && row.judgement)
-      results.push_back(
-          Result(row, "slower",
-                 fmt::format("slower by {:.3f} ({:.3f} to {:.3f}); {}", row.judgement->ratio,
-                             row.judgement->ci95.first, row.judgement->ci95.second, NotesOf(row)),
-                 files.fresh));
+      results.push_back(Result(row, "slower",
+                               fmt::format("slower by {}; {}", RatioText(row), NotesOf(row)),
+                               files.fresh));
     if (row.newly_failed) results.push_back(Result(row, "failed", NotesOf(row), files.fresh));
     for (const auto& alert : row.alerts)
       results.push_back(Result(row, Key(alert.on), alert.text, files.fresh));

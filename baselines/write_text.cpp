@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
@@ -28,8 +29,7 @@ std::size_t Rank(const Comparison& row) {
 std::vector<const Comparison*> Ordered(const CompareResult& result) {
   std::array<std::vector<const Comparison*>, kWorstFirst.size()> by_rank;
   for (const auto& row : result.rows) {
-    const bool one_line = result.common && row.judgement && row.judgement->with_all;
-    if (!one_line || !row.alerts.empty()) by_rank.at(Rank(row)).push_back(&row);
+    if (!row.told_by_common || !row.alerts.empty()) by_rank.at(Rank(row)).push_back(&row);
   }
   std::vector<const Comparison*> rows;
   rows.reserve(result.rows.size());
@@ -49,13 +49,18 @@ std::string FractionText(const Comparison& row) {
   return text(row.base_fraction) + " -> " + text(row.fresh_fraction);
 }
 
-// verdict, ratio, interval, times, percent of roof
+std::string EffectText(const Comparison& row) {
+  return row.cliffs_delta ? fmt::format("{:+.2f}", *row.cliffs_delta) : "";
+}
+
+// verdict, ratio, interval, effect size, times, percent of roof
 std::vector<std::string> Cells(const Comparison& row) {
   std::vector<std::string> cells = {std::string(Key(row.verdict))};
   cells.push_back(row.judgement ? fmt::format("{:.3f}", row.judgement->ratio) : "");
   cells.push_back(row.judgement ? fmt::format("{:.3f} to {:.3f}", row.judgement->ci95.first,
                                               row.judgement->ci95.second)
                                 : "");
+  cells.push_back(EffectText(row));
   cells.push_back(SecondsText(row.base_seconds));
   cells.push_back(SecondsText(row.fresh_seconds));
   cells.push_back(FractionText(row));
@@ -118,6 +123,36 @@ std::vector<std::vector<std::string>> TableRows(const std::vector<const Comparis
   return rows;
 }
 
+// Benchmarks.
+struct PartnerCounts {
+  std::size_t in_base = 0, in_fresh = 0, in_both = 0;
+};
+
+PartnerCounts CountPartners(const CompareResult& result) {
+  PartnerCounts counts;
+  for (const auto& row : result.rows) {
+    counts.in_base += row.base != nullptr ? 1 : 0;
+    counts.in_fresh += row.fresh != nullptr ? 1 : 0;
+    counts.in_both += row.base != nullptr && row.fresh != nullptr ? 1 : 0;
+  }
+  return counts;
+}
+
+// How one run was judged against another; `before` begins each.
+void AddJudgedBy(const CompareResult& result, const std::string& before,
+                 std::vector<std::string>& remarks) {
+  if (result.common) remarks.push_back(before + Describe(*result.common));
+  remarks.push_back(fmt::format(
+      "{}minimum effect {:.1f} % ({}); noise between runs {:.1f} %, drift {:.1f} % "
+      "({}); at most {:.0f} % of what is called slower or faster is expected to be "
+      "chance",
+      before, 100 * result.min_effect, result.min_effect_from, 100 * result.noise.deviation,
+      100 * result.noise.drift, result.noise.from, 100 * kFalseDiscoveryRate));
+  if (!result.context.empty())
+    remarks.push_back(
+        fmt::format("{}differs between the runs: {}", before, fmt::join(result.context, "; ")));
+}
+
 // What is to be said of the rows, each text once.
 void WriteNotes(const std::vector<const Comparison*>& rows, std::ostream& out) {
   std::vector<std::pair<std::string, std::vector<const Comparison*>>> notes;
@@ -152,21 +187,29 @@ std::string CountsText(const CompareResult& result) {
   return text;
 }
 
+std::string FewSharedText(const CompareResult& result) {
+  const auto [in_base, in_fresh, in_both] = CountPartners(result);
+  const std::size_t smaller = std::min(in_base, in_fresh);
+  if (!result.parts.empty() || 2 * in_both >= smaller) return "";
+  return fmt::format("only {} of {} benchmarks {} in both files ({} in BASE, {} in NEW)", in_both,
+                     smaller, in_both == 1 ? "is" : "are", in_base, in_fresh);
+}
+
 std::vector<std::string> RemarksOf(const CompareResult& result) {
   std::vector<std::string> remarks;
-  if (result.common) remarks.push_back(Describe(*result.common));
   if (result.exit_code == 3) remarks.emplace_back("cannot say: no benchmark could be judged");
-  remarks.push_back(
-      fmt::format("minimum effect {:.1f} % ({}); noise between runs {:.1f} %, drift {:.1f} % ({}); "
-                  "at most {:.0f} % of what is "
-                  "called slower or faster is expected to be chance",
-                  100 * result.min_effect, result.min_effect_from, 100 * result.noise.deviation,
-                  100 * result.noise.drift, result.noise.from, 100 * kFalseDiscoveryRate));
+  if (auto few = FewSharedText(result); !few.empty()) remarks.push_back(std::move(few));
+  if (!result.parts.empty()) {
+    const auto partners = CountPartners(result);
+    remarks.push_back(fmt::format("{} of {} benchmarks of NEW have no stored partner",
+                                  partners.in_fresh - partners.in_both, partners.in_fresh));
+  }
+  if (result.parts.size() < 2) AddJudgedBy(result, "", remarks);
+  if (result.parts.size() > 1)
+    for (const auto& part : result.parts)
+      AddJudgedBy(part, fmt::format("against {} ({}): ", part.base, CountsText(part)), remarks);
   if (auto residuals = Describe(result.residuals); !residuals.empty())
     remarks.push_back(std::move(residuals));
-  std::string differs;
-  for (const auto& change : result.context) differs += (differs.empty() ? "" : "; ") + change;
-  if (!differs.empty()) remarks.push_back("differs between the runs: " + differs);
   return remarks;
 }
 
@@ -184,6 +227,14 @@ std::string NotesOf(const Comparison& row) {
   return notes;
 }
 
+std::string RatioText(const Comparison& row) {
+  if (!row.judgement) return "";
+  const auto effect = EffectText(row);
+  return fmt::format("{:.3f} ({:.3f} to {:.3f}){}{}", row.judgement->ratio,
+                     row.judgement->ci95.first, row.judgement->ci95.second,
+                     effect.empty() ? "" : ", effect ", effect);
+}
+
 bool GotWorse(const Comparison& row) {
   return row.verdict == Verdict::kSlower || row.newly_failed || !row.alerts.empty();
 }
@@ -192,7 +243,8 @@ void WriteTable(const CompareResult& result, const ComparedFiles& files, int wid
                 std::ostream& out) {
   const auto ordered = Ordered(result);
   auto rows = TableRows(ordered);
-  rows.front() = {"benchmark", "verdict", RatioTitle(result), "95 %", "base", "new", "% roof"};
+  rows.front() = {"benchmark", "verdict", RatioTitle(result), "95 %", "effect", "base",
+                  "new",       "% roof"};
   if (rows.size() > 1) WriteAligned(rows, width, out);
   WriteNotes(ordered, out);
   out << '\n'
@@ -211,8 +263,8 @@ void WriteMarkdown(const CompareResult& result, const ComparedFiles& files, std:
   });
   if (!rows.empty())
     out << fmt::format(
-        "| benchmark | verdict | {} | 95 % | base | new | % of roof | why |\n"
-        "| --- | --- | ---: | --- | ---: | ---: | ---: | --- |\n",
+        "| benchmark | verdict | {} | 95 % | effect | base | new | % of roof | why |\n"
+        "| --- | --- | ---: | --- | ---: | ---: | ---: | ---: | --- |\n",
         RatioTitle(result));
   for (std::size_t i = 0; i < std::min(rows.size(), kMostMarkdownRows); ++i)
     WriteMarkdownRow(*rows[i], out);

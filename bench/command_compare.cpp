@@ -1,5 +1,6 @@
 // dlroof compare: a verdict per benchmark of two run files.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <fstream>
 #include <future>
@@ -8,7 +9,7 @@
 #include <sstream>
 
 #include "baselines/badge.h"
-#include "baselines/compare.h"
+#include "baselines/compare_stored.h"
 #include "baselines/stored_run.h"
 #include "baselines/write_comparison.h"
 #include "bench/commands.h"
@@ -81,7 +82,7 @@ CompareOptions OptionsFrom(const CompareFlags& flags) {
 // Both files of a comparison; the two are read at once, for large ones take their time.
 struct Inputs {
   NamedRun base, fresh;
-  std::vector<NamedRun> stored;
+  std::vector<NamedRun> stored;  // instead of `base`, oldest first
 };
 
 NamedRun ReadNamed(const std::string& path, std::ostream& warnings) {
@@ -92,9 +93,7 @@ Inputs ReadInputs(const CompareFlags& flags, const NameMap& names) {
   Inputs inputs;
   if (flags.baseline == "auto") {
     inputs.fresh = ReadNamed(flags.files.back(), std::cerr);
-    auto found = FindBaseline(flags.folder, inputs.fresh, names, std::cerr);
-    inputs.base = std::move(found.base);
-    inputs.stored = std::move(found.all);
+    inputs.stored = FindBaselines(flags.folder, inputs.fresh, names, std::cerr);
     return inputs;
   }
   const auto& base_path = flags.baseline.empty() ? flags.files.front() : flags.baseline;
@@ -127,6 +126,14 @@ void Write(const CompareResult& result, const ComparedFiles& files, const std::s
   std::cout << std::flush;
 }
 
+// The file, or the stored ones, the newest first.
+std::string BaseText(const CompareResult& result) {
+  if (result.parts.empty()) return result.base;
+  std::vector<std::string> files;
+  for (const auto& part : result.parts) files.push_back(part.base);
+  return fmt::format("{}", fmt::join(files, ", "));
+}
+
 void WriteBadge(const CompareResult& result, const std::string& path) {
   std::ofstream out(path);
   out << BadgeSvg(result) << std::flush;
@@ -142,8 +149,11 @@ int RunCompare(const CompareFlags& flags, Inputs& inputs) {
                        : "compare: expected one run file, NEW, beside --baseline");
   const auto options = OptionsFrom(flags);
   inputs = ReadInputs(flags, options.names);
-  const auto result = Compare(inputs.base, inputs.fresh, options, inputs.stored);
-  Write(result, {inputs.base.where, inputs.fresh.where}, flags.format);
+  const auto result = inputs.stored.empty()
+                          ? Compare(inputs.base, inputs.fresh, options)
+                          : CompareWithStored(inputs.stored, inputs.fresh, options);
+  Write(result, {BaseText(result), inputs.fresh.where}, flags.format);
+  if (const auto few = FewSharedText(result); !few.empty()) std::cerr << few << '\n';
   if (!flags.badge.empty()) WriteBadge(result, flags.badge);
   return result.exit_code;
 }
@@ -159,8 +169,9 @@ void AddCompareCommand(CLI::App& program, int& exit_code) {
       "2: bad input, 3: cannot say");
   command->add_option("FILES", flags->files, "BASE and NEW: run files, or Google Benchmark JSON")
       ->required();
-  command->add_option("--baseline", flags->baseline,
-                      "BASE: a file, or auto: the newest stored run of NEW's machine");
+  command->add_option(
+      "--baseline", flags->baseline,
+      "BASE: a file, or auto: of each benchmark the newest stored run of NEW's machine");
   command->add_option("--baselines", flags->folder, "where --baseline auto looks (baselines)");
   command->add_option("--min-effect", flags->min_effect,
                       "smaller changes do not matter: 5% (default: what the runs can tell, 2 to "

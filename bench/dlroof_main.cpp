@@ -45,8 +45,9 @@ int Run(int argc, char** argv) {
     std::cerr << "dlroof: " << error.what() << " (dlroof --help lists commands and flags)\n";
     return 2;
   }
+  // Of every command: what a full disk cut off is no result.
+  if (!std::cout.flush()) throw BadInput("standard output: not all could be written (disk full?)");
   // What is left is memory; of two large run files freeing it takes as long as reading one of them.
-  std::cout << std::flush;
   std::fflush(nullptr);
   std::_Exit(exit_code);
 }

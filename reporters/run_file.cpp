@@ -72,6 +72,7 @@ Entry EntryFromJson(const JsonReader& at) {
   entry.seconds = at.Number("real_time") * unit;
   if (entry.seconds < 0) at.Refuse("real_time", "a time of at least 0");
   entry.main_cpu_seconds = at.Number("cpu_time") * unit;
+  if (entry.main_cpu_seconds < 0) at.Refuse("cpu_time", "a time of at least 0");
   entry.iterations = at.OptionalNumber("iterations").value_or(0);
   for (const auto& item : at.json().items())
     if (item.value().is_number()) entry.counters[item.key()] = at.Number(item.key().c_str());

@@ -33,6 +33,33 @@ TEST(FindChanges, NamesWhatElseChanged) {
   EXPECT_THAT(WhyItMoved({}), HasSubstr("unexplained"));
 }
 
+TEST(FindChanges, TheClockOfAGpuIsThatOfItsOwnRepetitions) {
+  const auto at = [](double hz, double disturbed_hz) {
+    auto record = Measured("n0", 2, 8);  // the ninth is disturbed
+    for (auto& repetition : record.repetitions) {
+      repetition.gpu.emplace();
+      repetition.gpu->clock_hz = repetition.disturbed ? disturbed_hz : hz;
+    }
+    return record;
+  };
+  const auto base = at(2e9, 1e9), fresh = at(1.5e9, 3e9);
+  // What the ceilings had is of another hour.
+  auto base_machine = SmallMachine(), fresh_machine = SmallMachine();
+  base_machine.by_threads[2].flops["fp32.vector"].clock_hz = 3e9;
+  fresh_machine.by_threads[2].flops["fp32.vector"].clock_hz = 4e9;
+  const auto changes = FindChanges(base, &base_machine, fresh, &fresh_machine);
+  ASSERT_EQ(changes.size(), 1);
+  EXPECT_EQ(changes[0].kind, ChangeKind::kClock);
+  EXPECT_DOUBLE_EQ(*changes[0].ratio, 0.75);
+  EXPECT_EQ(changes[0].text,
+            "the clock of the SMs while it ran fell by 25.0 %, from 2.00 GHz to 1.50 GHz");
+  // Alike, whatever the ceilings say; and where one run does not know it, the ceilings do.
+  EXPECT_TRUE(FindChanges(base, &base_machine, at(2.01e9, 1e9), &fresh_machine).empty());
+  const auto unknown = FindChanges(base, &base_machine, Measured("n0", 2), &fresh_machine);
+  ASSERT_EQ(unknown.size(), 1);
+  EXPECT_THAT(unknown[0].text, HasSubstr("under the fp32.vector ceiling grew by 33.3 %"));
+}
+
 TEST(FindChanges, CountersHaveATolerance) {
   auto base = Measured("n0", 2), fresh = base;
   base.work[Provenance::kMeasured].bytes[Level::kL2] = 100;

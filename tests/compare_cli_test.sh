@@ -23,10 +23,10 @@ def own(path, times, **more):
                         "repetitions": [{"seconds": seconds * (1 + 0.002 * i), "iterations": 1} for i in range(9)]}
                        for name, seconds in times]}
     json.dump(run, open(path, "w"))
-def plain(path, times, unit="ms", repetitions=5):
+def plain(path, times, unit="ms", repetitions=5, cpu=1):
     json.dump({"context": {"num_cpus": 2}, "benchmarks": [
         {"name": name, "run_name": name, "run_type": "iteration", "repetition_index": i, "iterations": 9, "real_time": value * (1 + 0.002 * i),
-         "cpu_time": value, "time_unit": unit} for name, value in times for i in range(repetitions)]}, open(path, "w"))
+         "cpu_time": value * cpu, "time_unit": unit} for name, value in times for i in range(repetitions)]}, open(path, "w"))
 conv = "Conv2D/cpu/onednn/fwd/f32/"
 base = [(conv + "n1", 2.0), (conv + "n2", 2.0), (conv + "n20", 2.0)]
 own("base.json", base)
@@ -37,14 +37,17 @@ own("machine.json", base, fingerprint="11")
 own("threads.json", base, threads=1)
 own("warm.json", base, cache="warm")
 own("bytes.json", base, bytes=12)
+own("part.json", [(conv + "n2", 2.0)], date="2026-03-03T00:00:00+00:00")
 own("other.json", [("other", 1.0)])
 own("twice.json", base + base)
+own("mixed.json", base[:1] + [("other1", 1.0), ("other2", 1.0)])
 own("negative.json", [(conv + "n1", -2.0)])
 plain("plain.json", [("BM_A<int, 2>/8", 2.0), ("BM_B", 1.0)])
 plain("plain_slower.json", [("BM_A<int, 2>/8", 2.0), ("BM_B", 1.5)])
 plain("plain_us.json", [("BM_A<int, 2>/8", 2.0), ("BM_B", 1.0)], unit="us")
 plain("plain_few.json", [("BM_A<int, 2>/8", 2.0), ("BM_B", 1.0)], repetitions=3)
 plain("plain_negative.json", [("BM_B", -1.0)])
+plain("plain_negative_cpu.json", [("BM_B", 1.0)], cpu=-1)
 plain("plain_twice.json", [("BM_B", 1.0), ("BM_B", 1.0)])
 nasty = "A,\"b\"'c'<d>&|`e`\\\n\u00e9\u20ac\u2028\x01 ]]>"
 plain("nasty.json", [(nasty, 1.0), ("n", 1.0)])
@@ -83,6 +86,9 @@ check "with what all come to" prints "residuals (measured over predicted, mean d
 run modelled_gpu_more.json modelled_gpu.json --on=residual; check "nearer to the model is no alarm" exits 0
 run gpu.json gpu_more.json --on=residual;      check "no prediction: cannot say" exits 3
 run base.json machine.json --across-machines; check "other machines by percent of roof" exits 0
+run base.json mixed.json;              check "one benchmark in common is compared" exits 0
+check "with a word on stderr" says '^only 1 of 3 benchmarks is in both files \(3 in BASE, 3 in NEW\)$'
+check "and among the notes" prints "only 1 of 3 benchmarks is in both files"
 printf 'Conv2D/cpu/onednn/fwd/f32/n20 Conv2D/cpu/onednn/fwd/f32/n21\n' > map.txt
 run base.json renamed.json --map map.txt;    check "renamed benchmarks are mapped" exits 1
 run base.json renamed.json;            check "without the map they are new and gone" exits 0
@@ -90,6 +96,11 @@ run base.json renamed.json;            check "without the map they are new and g
 head -c 2000 base.json > cut.json
 run base.json cut.json;                check "a cut file is read" test "$code" -ne 2
 check "with a warning" says 'cut\.json: cut off; kept the'
+for format in table json markdown junit sarif; do
+  timeout 60 "$dlroof" compare base.json slower.json --format=$format >/dev/full 2>err; code=$?; : >out
+  check "a full disk is no result: $format" bad_input
+  check "and is said" says 'standard output: not all could be written'
+done
 run <(cat base.json) slower.json;      check "a pipe is read" exits 1
 
 : > empty.json; echo '{"records": [{"name": "a", "repetitions": [{"seconds": NaN}]}]}' > nan.json
@@ -99,7 +110,7 @@ for other in empty hello nan text newer machine threads warm other twice negativ
   check "naming it" says "$other\.json"
   run $other.json base.json;           check "bad input first: $other.json" bad_input
 done
-for other in plain_us plain_negative plain_twice; do
+for other in plain_us plain_negative plain_negative_cpu plain_twice; do
   run plain.json $other.json;          check "bad input: $other.json" bad_input
   check "naming it" says "$other\.json"
 done
@@ -119,6 +130,12 @@ sed -i 's/2026-01-01T00:00:00+00:00/2026-02-02T00:00:00+00:00/' stored/m/new.jso
 run --baseline auto --baselines stored slower.json;  check "the newest stored run is found" exits 0
 check "and named" prints "stored/m/new.json -> slower.json"
 rm stored/m/new.json
+cp part.json stored/m/
+run --baseline auto --baselines stored slower.json;  check "each benchmark has its newest stored run" exits 1
+check "of which all are named" prints "stored/m/part.json, stored/m/old.json -> slower.json: 1 slower, 2 same"
+check "and judged each by itself" prints "against stored/m/old.json (1 slower, 1 same): minimum effect"
+check "with what has none" prints "0 of 3 benchmarks of NEW have no stored partner"
+rm stored/m/part.json
 run --baseline auto --baselines stored slower.json;  check "or the one before" exits 1
 run --baseline auto --baselines stored plain.json;   check "no machine, no baseline" bad_input
 run --baseline auto --baselines none slower.json;    check "no folder of baselines" bad_input

@@ -151,6 +151,15 @@ TEST(Export, RefusesWhatAFormatCannotHold) {
   EXPECT_EQ(ErrorOf("csv", {undated}), "accepted");
 }
 
+TEST(Export, EveryFormatRefusesANameThatStandsTwice) {
+  NamedRun twice = OddRun();
+  twice.file.records.push_back(twice.file.records[1]);
+  for (const auto& exporter : Exporters())
+    EXPECT_EQ(ErrorOf(std::string(exporter.format), {twice}),
+              "1.json: 'Conv2D/cpu/onednn/fwd/f32/n2' stands there twice: which of the two is "
+              "meant?");
+}
+
 TEST(Badge, SaysTheVerdictAndEscapes) {
   CompareResult result;
   result.count[Verdict::kSlower] = 3;

@@ -115,6 +115,18 @@ run history export --db h.sqlite --run 99;    check "no such run" bad_input
 run history export --db h.sqlite -o no/x.csv; check "nowhere to write" bad_input
 run history;                                  check "no verb" bad_input
 run export --format=xml runs/00.json;         check "no such format" bad_input
+python3 -c 'import json; r = json.load(open("runs/00.json")); r["records"] += r["records"]; json.dump(r, open("twice.json", "w"))'
+for format in bencher github-action openmetrics csv otava otava-config; do
+  run export --format=$format twice.json;     check "a name that stands twice: $format" bad_input
+  timeout 60 "$dlroof" export --format=$format runs/00.json >/dev/full 2>err; code=$?; : >out
+  check "a full disk is no export: $format" exits 2
+  check "and is said" says 'standard output: not all could be written'
+done
+for verb in list "show f32/a" export "export --run 1"; do
+  # shellcheck disable=SC2086
+  timeout 60 "$dlroof" history $verb --db h.sqlite >/dev/full 2>err; code=$?; : >out
+  check "a full disk is no answer: history $verb" bad_input
+done
 run export --format=csv;                      check "nothing to export" bad_input
 run export --format=bencher runs/00.json runs/01.json; check "two runs where one fits" bad_input
 run dashboard;                                check "no folder" bad_input

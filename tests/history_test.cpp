@@ -112,6 +112,20 @@ TEST_F(HistoryTest, PointsComeOldestFirst) {
   EXPECT_EQ(history.PointsOf(history.Runs()[1]).size(), 2U);
 }
 
+TEST_F(HistoryTest, RunsAreInOrderHoweverTheirDatesAreWritten) {
+  const char* dates[] = {"2026-03-02T10:00:00.25+02:00",  // 8:00 UTC
+                         "2026-03-02 09:00:00", "2026-03-02T10:00:00Z"};
+  History history(Path(), Access::kWrite);
+  for (const int i : {2, 0, 1}) {
+    NamedRun run = RunOn(1, {Measured("n1", 1 + i)});
+    run.file.context["date"] = dates[i];
+    history.Add(run);
+  }
+  const auto points = history.PointsOf(history.SeriesNamed(Name("n1")).at(0));
+  ASSERT_EQ(points.size(), 3U);
+  for (int i = 0; i < 3; ++i) EXPECT_DOUBLE_EQ(points[i].median.value(), 1 + i);
+}
+
 TEST_F(HistoryTest, RefusesWhatIsNoHistory) {
   EXPECT_NE(ErrorOf([&] { History(Path(), Access::kRead); }).find("no such history"),
             std::string::npos);
@@ -288,6 +302,25 @@ TEST(Moment, ReadsDatesWithOffsets) {
   EXPECT_EQ(Moment(file), 0);
   file.context["date"] = "1970-01-02T01:00:00+01:00";
   EXPECT_EQ(Moment(file), 86400);
+}
+
+TEST(Moment, ReadsWhatOtherVersionsAndToolsWrite) {
+  const auto moment = [](const char* date) {
+    RunFile file;
+    file.context["date"] = date;
+    return Moment(file);
+  };
+  // A day is 86400 s, an hour 3600 s.
+  EXPECT_EQ(moment("1970-01-02 00:00:00"), 86400);  // older Google Benchmark
+  EXPECT_EQ(moment("1970-01-02T00:00:00Z"), 86400);
+  EXPECT_EQ(moment("1970-01-02T01:00:00.123456+01:00"), 86400);
+  EXPECT_EQ(moment("1970-01-01T22:30:00.5-01:30"), 86400);
+  EXPECT_EQ(moment("1970-01-02T05:30:00+0530"), 86400);
+  EXPECT_EQ(moment("1970-01-02T01:00:00+01"), 86400);
+  EXPECT_EQ(moment("1970-01-02 01:00:00 +0100"), 86400);
+  EXPECT_EQ(moment("1970-01-02T00:00:07.999"), 86407);
+  EXPECT_EQ(moment("1970-01-02"), 0);
+  EXPECT_EQ(moment("yesterday"), 0);
 }
 
 }  // namespace

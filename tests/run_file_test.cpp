@@ -168,6 +168,8 @@ TEST(ReadRunFile, RefusesWhatItCannotReadInOneSentence) {
       Refusal(
           R"({"benchmarks": [{"name": "a", "real_time": 1, "cpu_time": 1, "time_unit": "h"}]})"),
       HasSubstr("benchmarks[0]: 'time_unit'"));
+  EXPECT_THAT(Refusal(R"({"benchmarks": [{"name": "a", "real_time": 1, "cpu_time": -1}]})"),
+              HasSubstr("benchmarks[0]: 'cpu_time'"));
   std::ostringstream warnings;
   EXPECT_THROW(ReadRunFile("/nonexistent/run.json", warnings), BadInput);
   EXPECT_THROW(ReadRunFile("/", warnings), BadInput);

@@ -10,6 +10,7 @@
 #include <sstream>
 
 #include "counters/error.h"
+#include "tests/refusal.h"
 #include "tests/small_run.h"
 
 namespace dlroof {
@@ -34,7 +35,7 @@ class StoredRuns : public testing::Test {
   std::filesystem::path folder_;
 };
 
-TEST_F(StoredRuns, TheNewestOfTheMachineThatCanBeComparedIsTheBaseline) {
+TEST_F(StoredRuns, ThoseOfTheMachineThatCanBeComparedAreFoundOldestFirst) {
   const auto mine = RunOf("new.json", {Measured("n0", 2)});
   auto foreign = mine, other = mine;
   foreign.file.machines[0].fingerprint = "11";
@@ -45,10 +46,25 @@ TEST_F(StoredRuns, TheNewestOfTheMachineThatCanBeComparedIsTheBaseline) {
   Store("d.json", other, "2026-02-01T10:00:00+00:00");
   std::ofstream(folder_ / "study.json") << R"({"table": []})";
   std::ostringstream warnings;
-  const auto found = FindBaseline(folder_, mine, {}, warnings);
-  EXPECT_THAT(found.base.where, HasSubstr("a.json"));
-  EXPECT_EQ(found.all.size(), 2);
+  const auto found = FindBaselines(folder_, mine, {}, warnings);
+  ASSERT_EQ(found.size(), 2);
+  EXPECT_THAT(found[0].where, HasSubstr("b.json"));
+  EXPECT_THAT(found[1].where, HasSubstr("a.json"));
   EXPECT_THAT(warnings.str(), HasSubstr("d.json and new.json have no benchmark in common"));
+}
+
+TEST_F(StoredRuns, ANameMapIsOfTheRunsThatHaveTheOldName) {
+  Store("a.json", RunOf("a", {Measured("n1", 2)}), "2026-01-01T10:00:00+00:00");
+  Store("b.json", RunOf("b", {Measured("n0", 2)}), "2026-02-01T10:00:00+00:00");
+  const auto fresh = RunOf("new.json", {Measured("n0", 2), Measured("m1", 2)});
+  std::ostringstream warnings;
+  EXPECT_EQ(FindBaselines(folder_, fresh, {{Name("n1"), Name("m1")}}, warnings).size(), 2);
+  EXPECT_EQ(warnings.str(), "");
+  EXPECT_THAT(
+      RefusalOf([&] {
+        FindBaselines(folder_, fresh, {{Name("n7"), Name("m1")}}, warnings);
+      }),
+      HasSubstr("no stored run of this machine has the benchmark 'Conv2D/cpu/onednn/fwd/f32/n7'"));
 }
 
 TEST_F(StoredRuns, NothingFoundSaysWhereAndForWhom) {
@@ -56,7 +72,7 @@ TEST_F(StoredRuns, NothingFoundSaysWhereAndForWhom) {
   std::ostringstream warnings;
   const auto refusal = [&](const std::filesystem::path& folder, const NamedRun& run) {
     try {
-      FindBaseline(folder, run, {}, warnings);
+      FindBaselines(folder, run, {}, warnings);
     } catch (const BadInput& error) {
       return std::string(error.what());
     }

@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "baselines/compare_stored.h"
 #include "reporters/terminal.h"
 
 namespace dlroof {
@@ -122,6 +123,7 @@ TEST(WriteJunit, IsWellFormedWhateverTheNames) {
             "\\u0001\\u001B[31m ]]&#62;");
   EXPECT_THAT(xml, HasSubstr("tests=\"5\" failures=\"1\" errors=\"1\" skipped=\"2\""));
   EXPECT_THAT(xml, HasSubstr("<failure message=\"slower by 1.200"));
+  EXPECT_THAT(xml, HasSubstr("), effect +1.00: "));
   EXPECT_THAT(xml, HasSubstr("boom &#60;at&#62; &#34;x&#34;"));
 }
 
@@ -136,6 +138,8 @@ TEST(WriteSarif, HasAResultForEachThatGotWorse) {
   for (const auto& rule : run["tool"]["driver"]["rules"]) known.push_back(rule["id"]);
   EXPECT_THAT(rules, testing::ElementsAre("slower", "flops", "failed"));
   EXPECT_THAT(known, testing::IsSupersetOf(rules));
+  EXPECT_THAT(run["results"][0]["message"]["text"].get<std::string>(),
+              HasSubstr("), effect +1.00; "));
   const auto& location = run["results"][0]["locations"][0];
   EXPECT_EQ(location["physicalLocation"]["artifactLocation"]["uri"], "new%20dir/n.json");
   EXPECT_EQ(location["logicalLocations"][0]["fullyQualifiedName"], kNasty);
@@ -149,13 +153,16 @@ TEST(WriteMarkdown, NamesAreTextAndRowsStayRows) {
   EXPECT_THAT(markdown,
               HasSubstr("<code>A/&#34;q&#34;,&#39;s&#39;&#60;b&#62;&#38;amp;&#124;&#96;x"));
   EXPECT_THAT(markdown, HasSubstr("| **slower** |"));
+  // Every repetition of NEW is above every one of BASE.
+  EXPECT_THAT(markdown, HasSubstr("| 95 % | effect | base |"));
+  EXPECT_THAT(markdown, HasSubstr(" | +1.00 | "));
   EXPECT_THAT(markdown, Not(HasSubstr("<b>")));
   std::istringstream lines(markdown);
   int rows = 0;
   for (std::string line; std::getline(lines, line);)
     if (line.rfind("| <code>", 0) == 0) {
       ++rows;
-      EXPECT_EQ(std::count(line.begin(), line.end(), '|'), 9) << line;
+      EXPECT_EQ(std::count(line.begin(), line.end(), '|'), 10) << line;
     }
   EXPECT_EQ(rows, 4);  // all but the one that is the same
 }
@@ -165,10 +172,51 @@ TEST(WriteTable, SaysWhatMovedAndWhy) {
   std::ostringstream out;
   WriteTable(compared.result, compared.files, 0, out);
   EXPECT_THAT(out.str(), HasSubstr("1.200"));
+  EXPECT_THAT(out.str(), HasSubstr("effect"));
+  EXPECT_THAT(out.str(), HasSubstr("+1.00"));
   EXPECT_THAT(out.str(), HasSubstr("fp32.vector FLOPs (modelled) grew 2.00-fold"));
   EXPECT_THAT(out.str(), HasSubstr("1 slower, 1 failed, 1 gone, 1 new, 1 same, 1 alert"));
   EXPECT_THAT(out.str(), HasSubstr("minimum effect 3.0 % (as asked for)"));
   EXPECT_THAT(out.str(), Not(HasSubstr("\x1B")));
+}
+
+TEST(RemarksOf, SaysThatTheFilesHaveLittleInCommon) {
+  NamedRun base{"b", {}}, fresh{"n", {}};
+  const auto add = [](NamedRun& run, const std::string& name) {
+    run.file.records.push_back(Measured(name, 1));
+  };
+  const auto few = [&] { return FewSharedText(Compare(base, fresh, {})); };
+  add(base, "a");
+  add(fresh, "a");
+  for (int i = 0; i < 4; ++i) add(base, fmt::format("base{}", i));
+  EXPECT_EQ(few(), "");  // all that NEW has: a run of fewer benchmarks
+  add(fresh, "new0");
+  EXPECT_EQ(few(), "");  // half of it
+  add(fresh, "new1");
+  EXPECT_EQ(few(), "only 1 of 3 benchmarks is in both files (5 in BASE, 3 in NEW)");
+  EXPECT_THAT(RemarksOf(Compare(base, fresh, {})), testing::Contains(few()));
+}
+
+TEST(WriteJsonAndTable, NameTheStoredRunsAndWhatHasNone) {
+  std::vector<NamedRun> runs = {{"old.json", {}}, {"new.json", {}}};
+  NamedRun fresh{"n.json", {}};
+  runs[0].file.records = {Measured("a", 1)};
+  runs[1].file.records = {Measured("b", 1)};
+  fresh.file.records = {Measured("a", 1), Measured("b", 1), Measured("c", 1)};
+  const auto result = CompareWithStored(runs, fresh, {});
+  std::ostringstream table, text;
+  WriteTable(result, {"new.json, old.json", "n.json"}, 0, table);
+  EXPECT_THAT(table.str(), HasSubstr("1 of 3 benchmarks of NEW have no stored partner"));
+  EXPECT_THAT(table.str(), HasSubstr("\nagainst new.json (1 new, 1 same): minimum effect"));
+  EXPECT_THAT(table.str(), HasSubstr("\nagainst old.json (1 same): minimum effect"));
+  WriteJson(result, {"new.json, old.json", "n.json"}, text);
+  const auto whole = json::parse(text.str());
+  EXPECT_EQ(whole["benchmarks"][0]["base_file"], "old.json");
+  EXPECT_EQ(whole["benchmarks"][1]["base_file"], "new.json");
+  EXPECT_FALSE(whole["benchmarks"][2].contains("base_file"));
+  ASSERT_EQ(whole["stored"].size(), 2);
+  EXPECT_EQ(whole["stored"][0]["base"], "new.json");
+  EXPECT_EQ(whole["stored"][1]["summary"]["same"], 1);
 }
 
 TEST(WriteTable, AMachineChangeIsOneLine) {
