@@ -30,18 +30,32 @@ bool Explains(double deviation, double centre, const std::vector<Shift>& shifts)
   return 2 * near >= shifts.size();
 }
 
-}  // namespace
-
-std::optional<double> DeviationBetweenRuns(const std::vector<Shift>& shifts) {
-  if (shifts.size() < kLeastShifts) return std::nullopt;
-  const double centre = Centre(shifts);
-  double low = kLeastRunNoise, high = kMostRunNoise;
+// The least deviation between `low` and `high` that explains the shifts; `high` if none does.
+double LeastThatExplains(double low, double high, double centre, const std::vector<Shift>& shifts) {
   if (Explains(low, centre, shifts)) return low;
   for (int i = 0; i < 30; ++i) {
     const double middle = (low + high) / 2;
     (Explains(middle, centre, shifts) ? high : low) = middle;
   }
   return high;
+}
+
+// Half of a symmetrical spread tells all of it: of the slower and of the faster benchmarks the
+// smaller deviation, so that changes for the worse alone (or the better) do not count.
+double DeviationBothWays(const std::vector<Shift>& shifts) {
+  std::vector<Shift> slower, faster;
+  for (const auto& shift : shifts) (shift.log_ratio > 0 ? slower : faster).push_back(shift);
+  if (2 * std::min(slower.size(), faster.size()) < kLeastShifts) return kMostRunNoise;
+  return std::min(LeastThatExplains(kMostRunNoise, kMostNoiseBothWays, 0, slower),
+                  LeastThatExplains(kMostRunNoise, kMostNoiseBothWays, 0, faster));
+}
+
+}  // namespace
+
+std::optional<double> DeviationBetweenRuns(const std::vector<Shift>& shifts) {
+  if (shifts.size() < kLeastShifts) return std::nullopt;
+  const double deviation = LeastThatExplains(kLeastRunNoise, kMostRunNoise, Centre(shifts), shifts);
+  return deviation < kMostRunNoise ? deviation : DeviationBothWays(shifts);
 }
 
 RunNoise EstimateRunNoise(const std::vector<Shift>& stored, const std::vector<Shift>& compared) {
@@ -53,10 +67,13 @@ RunNoise EstimateRunNoise(const std::vector<Shift>& stored, const std::vector<Sh
   const bool from_stored = before && (!here || *before >= *here);
   const auto& shifts = from_stored ? stored : compared;
   // A median has about 0.37 of the efficiency of the mean of squares.
-  return {from_stored ? *before : *here, 0.37 * static_cast<double>(shifts.size()), drift,
-          from_stored
-              ? fmt::format("from {} pairs of stored results", shifts.size())
-              : fmt::format("from the spread of {} benchmarks over these two runs", shifts.size())};
+  const double deviation = from_stored ? *before : *here;
+  auto from = from_stored ? fmt::format("from {} pairs of stored results", shifts.size())
+                          : fmt::format("from the spread of {} benchmarks over these two runs",
+                                        shifts.size());
+  if (deviation > kMostRunNoise)
+    from += ", which moved both ways: the machine was not in one state; run --ab compares by turns";
+  return {deviation, 0.37 * static_cast<double>(shifts.size()), drift, std::move(from)};
 }
 
 }  // namespace dlroof

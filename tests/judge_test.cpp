@@ -12,6 +12,7 @@ namespace dlroof {
 namespace {
 
 using testing::HasSubstr;
+using testing::Not;
 
 // A shift of `ratio` whose 95 % interval within the runs is 1.96 standard errors to each side.
 Candidate At(double ratio, double standard_error) {
@@ -174,6 +175,31 @@ TEST(DeviationBetweenRuns, StaysBetweenItsBounds) {
   for (int i = 0; i < 30; ++i) apart.push_back(At(1 + 0.1 * i, 0.001).shift);
   EXPECT_EQ(DeviationBetweenRuns(alike), kLeastRunNoise);
   EXPECT_EQ(DeviationBetweenRuns(apart), kMostRunNoise);
+}
+
+// A machine that halves its speed for some benchmarks of either run, and a program of which most
+// parts became slower.
+TEST(DeviationBetweenRuns, ExceedsTheCapOnlyWhereAsManyBecameFaster) {
+  std::mt19937_64 random(11);
+  std::normal_distribution<double> gauss(0, 0.2 * std::sqrt(2));
+  std::vector<Shift> both, worse;
+  for (int i = 0; i < 400; ++i) {
+    both.push_back(At(std::exp(gauss(random)), 0.01).shift);
+    worse.push_back(At(std::exp(std::abs(gauss(random))), 0.01).shift);
+  }
+  EXPECT_NEAR(DeviationBetweenRuns(both).value(), 0.2, 0.03);
+  EXPECT_EQ(DeviationBetweenRuns(worse), kMostRunNoise);
+  EXPECT_THAT(EstimateRunNoise({}, both).from, HasSubstr("not in one state"));
+  EXPECT_THAT(EstimateRunNoise({}, worse).from, Not(HasSubstr("not in one state")));
+}
+
+// Two of three of 45 benchmarks met a neighbour in one of the two runs.
+TEST(Judge, BenchmarksThatMoveBothWaysByChanceAreNoRegressions) {
+  constexpr double kMoved[] = {1.6, 1 / 1.6, 1.0};
+  std::vector<Candidate> candidates;
+  for (int i = 0; i < 45; ++i) candidates.push_back(At(kMoved[i % 3] + 0.002 * (i % 7 - 3), 0.01));
+  for (const auto& each : Judge(candidates, JudgeSettings()).each)
+    EXPECT_EQ(each.verdict, Verdict::kAmbiguous);
 }
 
 TEST(EstimateRunNoise, SaysWhereItComesFrom) {
