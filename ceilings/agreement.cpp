@@ -12,10 +12,11 @@ void Compare(Ceiling& smaller, const Ceiling& larger) {
   const double of_larger = larger.per_second / larger.threads;
   if (of_larger <= kAllowed * per_thread) return;
   smaller.proved = false;
-  if (!smaller.reason.empty()) smaller.reason += "; ";
-  smaller.reason +=
+  const auto doubt =
       fmt::format("{} threads reached {:.4g} G/s each, this {:.4g} G/s: something held it back",
                   larger.threads, of_larger / 1e9, per_thread / 1e9);
+  if (smaller.reason.find(doubt) != std::string::npos) return;  // of an earlier comparison
+  smaller.reason = smaller.reason.empty() ? doubt : fmt::format("{}; {}", smaller.reason, doubt);
 }
 
 template <class Key>
