@@ -1,3 +1,5 @@
+#include "baselines/compare.h"
+
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -5,25 +7,17 @@
 #include <cmath>
 #include <sstream>
 
-#include "baselines/compare_stored.h"
 #include "baselines/compatible.h"
 #include "baselines/paired_shift.h"
 #include "counters/error.h"
 #include "tests/small_run.h"
+#include "tests/verdicts.h"
 
 namespace dlroof {
 namespace {
 
 using testing::ElementsAre;
 using testing::HasSubstr;
-
-// Noise that is known keeps single benchmarks apart from what other tests look at.
-CompareOptions Options(double min_effect = 0.03) {
-  CompareOptions options;
-  options.min_effect = min_effect;
-  options.run_noise = 0.003;
-  return options;
-}
 
 std::string Refusal(const NamedRun& base, const NamedRun& fresh, const CompareOptions& options) {
   try {
@@ -32,13 +26,6 @@ std::string Refusal(const NamedRun& base, const NamedRun& fresh, const CompareOp
     return error.what();
   }
   return "accepted";
-}
-
-std::vector<std::string> Verdicts(const CompareResult& result) {
-  std::vector<std::string> verdicts;
-  for (const auto& row : result.rows)
-    verdicts.push_back(fmt::format("{}{}", row.fresh == nullptr ? "-" : "", Key(row.verdict)));
-  return verdicts;
 }
 
 TEST(Compare, EveryVerdictInTheOrderOfNewThenWhatIsGone) {
@@ -269,83 +256,6 @@ TEST(ContextChanges, NamesWhatElseDiffers) {
   EXPECT_THAT(ContextChanges(base, fresh),
               ElementsAre("commit: a -> b", "libraries onednn: 3.2 -> 3.3",
                           "environment OMP_NUM_THREADS: none -> 2"));
-}
-
-TEST(ShiftsBetweenRuns, AreWhatIsLeftOfCommonMovement) {
-  // The second run is 1.1 times slower as a whole; n1 by 1.2.
-  const std::vector<NamedRun> runs = {
-      RunOf("a", {Measured("n0", 2), Measured("n1", 2), Measured("n2", 2)}),
-      RunOf("b", {Measured("n0", 2.2), Measured("n1", 2.4), Measured("n2", 2.2)})};
-  const auto shifts = ShiftsBetweenRuns(runs);
-  ASSERT_EQ(shifts.size(), 3);
-  EXPECT_NEAR(shifts[0].log_ratio, 0, 1e-9);
-  EXPECT_NEAR(shifts[1].log_ratio, std::log(1.2 / 1.1), 1e-9);
-}
-
-TEST(ShiftsBetweenRuns, AreThoseSinceTheRunBeforeThatHasTheBenchmark) {
-  const auto run = [](const std::string& where, const std::string& op, double last) {
-    return RunOf(where, {Measured(op + "0", 2), Measured(op + "1", 2), Measured(op + "2", last)});
-  };
-  // Neighbours share nothing; a and c do.
-  const auto shifts = ShiftsBetweenRuns({run("a", "n", 2), run("b", "m", 2), run("c", "n", 2.4)});
-  ASSERT_EQ(shifts.size(), 3);
-  EXPECT_NEAR(shifts[2].log_ratio, std::log(1.2), 1e-9);
-  // Two movements less their median are none.
-  const auto two = RunOf("a", {Measured("n0", 2), Measured("n1", 2)});
-  EXPECT_TRUE(ShiftsBetweenRuns({two, two}).empty());
-}
-
-TEST(CompareWithStored, EachBenchmarkIsHeldAgainstTheNewestRunThatHasIt) {
-  const std::vector<NamedRun> stored = {
-      RunOf("old.json", {Measured("n0", 2), Measured("n1", 2), Measured("n3", 2)}),
-      RunOf("new.json", {Measured("n0", 3), Measured("n4", 2)})};
-  const auto fresh = RunOf("n", {Measured("n2", 1), Measured("n1", 6), Measured("n0", 3)});
-  const auto result = CompareWithStored(stored, fresh, Options());
-  EXPECT_THAT(Verdicts(result), ElementsAre("new", "slower", "same", "-gone", "-gone"));
-  EXPECT_EQ(result.exit_code, 1);
-  EXPECT_EQ(result.rows[1].stored, &stored[0]);
-  EXPECT_EQ(result.rows[2].stored, &stored[1]);
-  EXPECT_EQ(result.rows[3].name(), Name("n4"));
-  EXPECT_EQ(result.rows[4].name(), Name("n3"));
-  EXPECT_EQ(result.count.at(Verdict::kGone), 2);
-  ASSERT_EQ(result.parts.size(), 2);
-  EXPECT_EQ(result.parts[0].base, "new.json");
-  EXPECT_EQ(result.parts[1].count.at(Verdict::kSlower), 1);
-}
-
-TEST(CompareWithStored, AStoredResultThatWasDisturbedIsPassedOverForAnOlderOne) {
-  const std::vector<NamedRun> stored = {RunOf("old.json", {Measured("n0", 2), Measured("n1", 2)}),
-                                        RunOf("new.json", {Measured("n0", 4, 3)})};
-  const auto fresh = RunOf("n", {Measured("n0", 2), Measured("n1", 2)});
-  const auto result = CompareWithStored(stored, fresh, Options());
-  EXPECT_THAT(Verdicts(result), ElementsAre("same", "same"));
-  ASSERT_EQ(result.parts.size(), 1);
-  // Where there is no older one it says so.
-  EXPECT_THAT(Verdicts(CompareWithStored({stored[1]}, fresh, Options())),
-              ElementsAre("insufficient", "new"));
-}
-
-TEST(CompareWithStored, AMachineThatWasFasterInOneStoredRunIsToldOfThatRun) {
-  std::vector<Record> quick, slow, all;
-  for (int i = 0; i < 12; ++i) {
-    quick.push_back(Measured(fmt::format("q{}", i), 2));
-    slow.push_back(Measured(fmt::format("s{}", i), 2));
-    all.push_back(Measured(fmt::format("q{}", i), 2.4));
-    all.push_back(Measured(fmt::format("s{}", i), 2));
-  }
-  const std::vector<NamedRun> stored = {RunOf("slow.json", slow), RunOf("quick.json", quick)};
-  const auto fresh = RunOf("n", all);
-  const auto result = CompareWithStored(stored, fresh, Options());
-  EXPECT_EQ(result.count.at(Verdict::kAmbiguous), 12);
-  EXPECT_EQ(result.count.at(Verdict::kSame), 12);
-  ASSERT_EQ(result.parts.size(), 2);
-  ASSERT_TRUE(result.parts[0].common);
-  EXPECT_NEAR(std::exp(result.parts[0].common->log_ratio), 1.2, 1e-6);
-  EXPECT_FALSE(result.parts[1].common);
-  EXPECT_FALSE(result.common);
-  EXPECT_TRUE(result.rows[0].told_by_common);
-  EXPECT_FALSE(result.rows[1].told_by_common);
-  EXPECT_EQ(result.exit_code, 0);
 }
 
 // Blocks of five windows in a machine whose speed drifts by 30 %; NEW takes `ratio` as long, give

@@ -4,7 +4,6 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
-#include <cstdlib>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <sstream>
@@ -383,40 +382,6 @@ TEST_F(MachineCache, WritesWholeFilesOrNone) {
   fs::create_directories(root_ / "taken" / "inside");
   EXPECT_THROW(WriteMachineFile(Measured(false, {1}), root_ / "taken"), BadInput);
   EXPECT_EQ(std::distance(fs::directory_iterator(root_), {}), 1);  // no temporary left
-}
-
-// The variables are put back: other tests of this process may read them.
-class Variable {
- public:
-  explicit Variable(const char* name) : name_(name) {
-    if (const char* text = std::getenv(name)) before_ = text;
-  }
-  ~Variable() { Set(before_); }
-  Variable(const Variable&) = delete;
-  Variable& operator=(const Variable&) = delete;
-  void Set(const std::optional<std::string>& text) const {
-    if (text)
-      setenv(name_, text->c_str(), 1);
-    else
-      unsetenv(name_);
-  }
-
- private:
-  const char* name_;
-  std::optional<std::string> before_;
-};
-
-TEST(CacheDirectory, FollowsTheXdgSpecification) {
-  const Variable cache("XDG_CACHE_HOME"), home("HOME");
-  cache.Set("/c");
-  home.Set("/h");
-  EXPECT_EQ(CacheDirectory(), fs::path("/c/dlroof"));
-  cache.Set("relative");  // the specification: must be ignored
-  EXPECT_EQ(CacheDirectory(), fs::path("/h/.cache/dlroof"));
-  cache.Set(std::nullopt);
-  EXPECT_EQ(CacheDirectory(), fs::path("/h/.cache/dlroof"));
-  home.Set(std::nullopt);
-  EXPECT_EQ(CacheDirectory(), std::nullopt);
 }
 
 }  // namespace
