@@ -70,6 +70,8 @@ class Likwid:
         self.program, self.seconds = program, seconds
         self.tests = {line.split()[0] for line in output_of([program, "-a"]).splitlines() if line}
         self.machine = machine
+        self.iterations = {}   # (test, kilobytes, threads) -> what the last launch took
+        self.dlroof = dlroof_rows(machine)
 
     def kilobytes(self, level, threads):
         """Working sets of all threads [kB]; several where a level's best size is not known."""
@@ -81,16 +83,20 @@ class Likwid:
             return [(l2 * l3) ** 0.5 / 1024] if l3 > 3 * l2 else []
         return [4 * max(l3, l2 * threads) / 1024]
 
-    def rate(self, test, kilobytes, threads):
-        """[flop/s] or [byte/s] of one thread; its least time is a second, so iterations are given."""
+    def rate(self, test, kilobytes, threads, expected):
+        """[flop/s] or [byte/s] of one thread; its least time is a second, so iterations are given: those
+        of the last launch, or as many as `expected` bytes per second of one thread would need."""
         unit = "MFlops/s" if test.startswith("peakflops") else "MByte/s"
-        iterations = 10
+        key = test, kilobytes, threads
+        start = expected and int(self.seconds * expected * threads / (kilobytes * 1000)) + 1
+        iterations = self.iterations.get(key, start or 10)
         for _ in range(4):
             text = output_of([self.program, "-t", test, "-w", f"S0:{int(kilobytes)}kB:{threads}",
                               "-i", str(iterations)])
             rate, time = (float(re.search(rf"^{key}:\s+([\d.e+-]+)", text, re.MULTILINE)[1])
                           for key in (unit, "Time"))
             if time >= 0.7 * self.seconds:
+                self.iterations[key] = iterations
                 break
             iterations = int(iterations * min(1000, self.seconds / max(time, 1e-7))) + 1
         return rate * 1e6 / threads
@@ -99,12 +105,13 @@ class Likwid:
         result = {}
         for row, test in FLOPS_ROWS.items():
             if test in self.tests and row in self.machine["flops"]:
-                result[row, threads] = self.rate(test, 16 * threads, threads)
+                result[row, threads] = self.rate(test, 16 * threads, threads, None)
         for row in self.machine["by_threads"][str(threads)].get("mixes", {}):
             level, mix, isa, *rest = row.split(".")
             if rest:
                 continue
-            rates = [self.rate(base + suffix, size, threads)
+            expected = self.dlroof[row, threads]["per_second"]
+            rates = [self.rate(base + suffix, size, threads, expected)
                     for base in MIXES.get(mix, []) for suffix in ISAS.get(isa, [])
                     if base + suffix in self.tests for size in self.kilobytes(level, threads)]
             if rates:
@@ -168,6 +175,16 @@ def show(rows, peers):
         print(f"{row['row']:34}{row['threads']:8}{row['full'] / 1e9:10.2f}{own}{ratios}")
 
 
+def write(arguments, machine, rows):
+    """After each round: a run that is cut off keeps its rounds."""
+    unfinished = arguments.output + ".tmp"
+    with open(unfinished, "w", encoding="utf-8") as out:
+        json.dump({"machine": machine["name"], "fingerprint": machine["fingerprint"],
+                   "command": shlex.join(sys.argv), "rows": rows}, out, indent=1)
+        out.write("\n")
+    os.replace(unfinished, arguments.output)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--dlroof", default="build/dlroof")
@@ -195,13 +212,9 @@ def main():
                                     for k, v in stream_rows(arguments.stream, n).items()})
         if arguments.clpeak and number == 0:
             peers["clpeak"].append(clpeak_rows(arguments.clpeak, threads[-1]))
+        write(arguments, machine, table(ours, full, peers))
         print(f"round {number + 1} of {arguments.rounds}", file=sys.stderr, flush=True)
-    rows = table(ours, full, peers)
-    with open(arguments.output, "w", encoding="utf-8") as out:
-        json.dump({"machine": machine["name"], "fingerprint": machine["fingerprint"],
-                   "command": shlex.join(sys.argv), "rows": rows}, out, indent=1)
-        out.write("\n")
-    show(rows, peers)
+    show(table(ours, full, peers), peers)
 
 
 if __name__ == "__main__":
