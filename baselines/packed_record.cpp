@@ -12,11 +12,12 @@
 namespace dlroof {
 namespace {
 
-constexpr unsigned kDisturbed = 1, kBlock = 16, kGpu = 32, kAllFlags = 63;
-constexpr std::array<std::pair<unsigned, std::optional<double> Repetition::*>, 3> kOptional = {
+constexpr unsigned kDisturbed = 1, kBlock = 16, kGpu = 32, kAllFlags = 127;
+constexpr std::array<std::pair<unsigned, std::optional<double> Repetition::*>, 4> kOptional = {
     {{2, &Repetition::cpu_seconds},
      {4, &Repetition::main_cpu_seconds},
-     {8, &Repetition::run_delay_seconds}}};
+     {8, &Repetition::run_delay_seconds},
+     {64, &Repetition::core_share}}};
 constexpr double kMostBlock = 1e6;  // as run files have it
 
 void PutDouble(double value, std::string& bytes) {

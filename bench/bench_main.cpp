@@ -196,6 +196,12 @@ std::function<GpuClock()> GpuOpener(const Devices& devices) {
   return [gpu = devices.gpu] { return gpu.module->clock(gpu.device.number); };
 }
 
+std::optional<double> IssueRate(const Session& session) {
+  for (const auto& machine : session.file().machines)
+    if (machine.device == "cpu") return machine.issue_rate;
+  return std::nullopt;
+}
+
 // The exit code.
 int RunAndReport(Session& session, const BenchFlags& flags) {
   TerminalReporter table(session);
@@ -242,7 +248,6 @@ int Run(std::vector<std::string> args) {
   std::cerr << CountersSentence(flags.counters);
   std::optional<Turns> turns;
   if (!flags.turns.empty()) turns.emplace(flags.turns[0], flags.turns[1]);
-  RegisterWorkloads(workloads, settings, GpuOpener(devices), turns ? &*turns : nullptr);
   StopOnInterrupt();
 
   const auto machines = [&] { return Machines(flags, threads, workloads, devices); };
@@ -250,6 +255,9 @@ int Run(std::vector<std::string> args) {
   if (!flags.machine_files.empty()) given = machines();
   Session session(Context(command, settings, suites, devices),
                   [&] { return given.empty() ? machines() : given; });
+  RegisterWorkloads(workloads, settings, {GpuOpener(devices), turns ? &*turns : nullptr, [&] {
+                                            return IssueRate(session);
+                                          }});
   return RunAndReport(session, flags);
 }
 

@@ -3,10 +3,14 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstdlib>
 #include <filesystem>
 #include <iostream>
 #include <numeric>
+#include <optional>
+#include <thread>
+#include <vector>
 
 #include "bench/commands.h"
 #include "bench/gpu_loader.h"
@@ -15,6 +19,9 @@
 #include "counters/clocks.h"
 #include "counters/counter_source.h"
 #include "counters/cpu.h"
+#include "counters/error.h"
+#include "counters/issue_rate.h"
+#include "counters/order_statistics.h"
 #include "counters/perf_access.h"
 #include "counters/version.h"
 #include "reporters/result_row.h"
@@ -23,6 +30,7 @@ namespace dlroof {
 namespace {
 
 constexpr double kFreezeTestSeconds = 2;
+constexpr double kCoreTestSeconds = 1;
 
 void Line(const std::string& topic, const std::string& text) {
   std::cout << fmt::format("{:<12} {}\n", topic, text);
@@ -65,6 +73,41 @@ void ReportClocks() {
                    "CPU, the rest was the host's. Repetitions hit by this are marked disturbed",
                    watch.seconds, watch.gaps.size(), 100 * lost / watch.seconds,
                    TimeText(*std::max_element(watch.gaps.begin(), watch.gaps.end())), waited));
+}
+
+// By the best that this machine's ceilings saw, where they were measured.
+std::optional<double> KnownIssueRate() {
+  const auto directory = CacheDirectory();
+  if (!directory) return std::nullopt;
+  const auto path = CachePath(*directory, DescribeCpu(ThisCpu()));
+  std::error_code error;
+  if (!std::filesystem::exists(path, error)) return std::nullopt;
+  try {
+    return ReadMachineFile(path).issue_rate;
+  } catch (const BadInput&) {
+    return std::nullopt;  // it will be measured anew
+  }
+}
+
+void ReportCoreShare() {
+  CoreShare share(KnownIssueRate());
+  std::vector<double> rates;
+  const double begin = WallSeconds();
+  while (WallSeconds() - begin < kCoreTestSeconds) {
+    const auto rate = MeasureIssueRate();
+    if (!rate) return Line("core", "not known whether others share it: no test for this CPU");
+    share.Of(*rate);
+    rates.push_back(*rate);
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  }
+  const double median = share.Of(Median(rates));
+  Line("core",
+       fmt::format("a thread gets {:.0f} % of the issue slots that it got at best{}", 100 * median,
+                   median >= kLeastCoreShare
+                       ? ""
+                       : ": another hardware thread is busy on the core (of the host's, "
+                         "where nothing else runs here). Such repetitions of one thread "
+                         "are marked disturbed"));
 }
 
 // What --dlroof_counters can ask for.
@@ -134,6 +177,7 @@ void AddDoctorCommand(CLI::App& program, int& exit_code) {
     Line("dlroof", fmt::format("{} ({}), {}, {}", kVersion, kCommit, kCompiler, kBuildType));
     ReportCpu(ThisCpu());
     ReportClocks();
+    ReportCoreShare();
     Line("counters", PerfSentence(AskPerf()));
     ReportSources();
     ReportLibraries();

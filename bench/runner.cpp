@@ -3,6 +3,7 @@
 #include <benchmark/benchmark.h>
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <csignal>
@@ -15,6 +16,7 @@
 #include "bench/gpu_timing.h"
 #include "counters/cache_eviction.h"
 #include "counters/clocks.h"
+#include "counters/issue_rate.h"
 #include "reporters/run_file.h"
 #include "reporters/work_counters.h"
 
@@ -54,19 +56,19 @@ GpuCacheState GpuCacheOf(const PreparedCall& call, CacheState cache) {
 // alternate: memory is given back and made again, the verdict on the output is kept.
 class Runner {
  public:
-  Runner(RunSettings settings, std::function<GpuClock()> open_gpu, Turns* turns)
-      : settings_(std::move(settings)), open_gpu_(std::move(open_gpu)), turns_(turns) {}
+  Runner(RunSettings settings, RunnerMeans means)
+      : settings_(std::move(settings)), means_(std::move(means)) {}
 
   void Run(benchmark::State& state, const Workload& workload) {
     try {
       Prepare(workload);
-      if (turns_ != nullptr) {
-        if (!turns_->Take()) return Pass(state, workload);
+      if (means_.turns != nullptr) {
+        if (!means_.turns->Take()) return Pass(state, workload);
         WarmUp(workload.cache);
       }
       Time(state, workload);
       Attach(state, workload);
-      if (turns_ != nullptr) turns_->Give(static_cast<double>(state.iterations()));
+      if (means_.turns != nullptr) means_.turns->Give(static_cast<double>(state.iterations()));
       started_.insert(ToText(workload.name));
     } catch (const Unsupported& error) {
       Skip(state, workload, kUnsupportedPrefix + std::string(error.what()));
@@ -126,7 +128,7 @@ class Runner {
   // Before the call is prepared: it makes the GPU the current one. Without a clock the benchmark
   // is one that cannot be prepared either, and says why.
   void OpenGpu() {
-    if (!gpu_ && open_gpu_) gpu_ = open_gpu_();
+    if (!gpu_ && means_.open_gpu) gpu_ = means_.open_gpu();
   }
 
   // As many of the CPUs as there are threads.
@@ -183,8 +185,26 @@ class Runner {
 
   void Time(benchmark::State& state, const Workload& workload) {
     gpu_sample_.reset();
+    core_share_.reset();
     if (OnGpu(workload)) return TimeGpu(state, workload.cache);
-    if (workload.cache != CacheState::kWarm) return TimeCold(state);
+    const auto before = LookAtCore();
+    if (workload.cache != CacheState::kWarm)
+      TimeCold(state);
+    else
+      TimeWarm(state);
+    if (const auto after = LookAtCore()) core_share_ = std::min(before.value_or(*after), *after);
+  }
+
+  // The share of its core that the only thread gets. Two threads may share a core between them.
+  // Where turns are taken both programs have the same neighbours.
+  std::optional<double> LookAtCore() {
+    if (threads_ != 1 || means_.turns != nullptr) return std::nullopt;
+    if (!core_) core_.emplace(means_.issue_rate ? means_.issue_rate() : std::nullopt);
+    const auto rate = MeasureIssueRate();
+    return rate ? std::optional(core_->Of(*rate)) : std::nullopt;
+  }
+
+  void TimeWarm(benchmark::State& state) {
     const auto& run = call_->run;
     const ClockReading begin = ReadClocks();
     for (auto _ : state) run();
@@ -237,6 +257,7 @@ class Runner {
     }
     state.counters[kCpuSecondsCounter] = spent_.process_cpu / iterations;
     if (spent_.run_delay) state.counters[kRunDelayCounter] = *spent_.run_delay / iterations;
+    if (core_share_) state.counters[kCoreShareCounter] = *core_share_;
     state.counters[kThreadsCounter] = call_->threads > 0 ? call_->threads : threads_;
     state.counters[kSeedCounter] = settings_.seed;
     if (call_->heuristic_over_best)
@@ -256,11 +277,10 @@ class Runner {
   }
 
   RunSettings settings_;
-  std::function<GpuClock()> open_gpu_;
+  RunnerMeans means_;
   std::optional<GpuClock> gpu_;  // from the first benchmark of a GPU on
   GpuCacheState gpu_cache_;      // before each call of the prepared benchmark
   std::optional<GpuSample> gpu_sample_;
-  Turns* turns_;                     // null: there are none
   std::vector<int> pinned_;          // CPUs, by thread
   int threads_ = 1;                  // of the prepared call
   std::vector<MemorySpan> evicted_;  // before each cold call
@@ -271,6 +291,8 @@ class Runner {
   std::map<std::string, Counting> counted_;
   std::set<std::string> started_;
   ClockReading spent_;
+  std::optional<CoreShare> core_;     // from the first look on
+  std::optional<double> core_share_;  // of the last repetition
 };
 
 }  // namespace
@@ -296,8 +318,8 @@ void StopOnInterrupt() {
 bool StoppedByInterrupt() { return stop_requested; }
 
 void RegisterWorkloads(const std::vector<Workload>& workloads, const RunSettings& settings,
-                       const std::function<GpuClock()>& open_gpu, Turns* turns) {
-  auto runner = std::make_shared<Runner>(settings, open_gpu, turns);
+                       const RunnerMeans& means) {
+  auto runner = std::make_shared<Runner>(settings, means);
   for (const Workload& workload : workloads) {
     const auto body = [runner, workload](benchmark::State& state) {
       if (stop_requested)

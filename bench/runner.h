@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -11,13 +12,21 @@
 
 namespace dlroof {
 
+// What a run has beside its settings; all of it may be missing.
+struct RunnerMeans {
+  std::function<GpuClock()> open_gpu;  // called when the first benchmark of a GPU is about to run
+  // Outlives the benchmarks: each repetition waits for its turn and begins with calls that are not
+  // timed, so that caches are as warm as without a break.
+  Turns* turns = nullptr;
+  // [1/cycle] the best that the machine's core is known to issue; asked for when a benchmark runs.
+  std::function<std::optional<double>()> issue_rate;
+};
+
 // Registers every workload with Google Benchmark under its name; nothing is prepared before its
 // body runs. At most one workload is prepared at a time, so that memory in use is that of one
-// benchmark. `open_gpu` is called when the first benchmark of a GPU is about to run; empty: there
-// is none. With `turns`, which outlives them, each repetition waits for its turn and begins with
-// calls that are not timed, so that caches are as warm as without a break.
+// benchmark.
 void RegisterWorkloads(const std::vector<Workload>& workloads, const RunSettings& settings,
-                       const std::function<GpuClock()>& open_gpu = {}, Turns* turns = nullptr);
+                       const RunnerMeans& means = {});
 
 // Whether its times come from a clock of its own (a GPU's, or one that stops while caches are
 // emptied), so that Google Benchmark appends "/manual_time" to its name.

@@ -13,6 +13,7 @@
 #include "ceilings/cpu_flops_probes.h"
 #include "ceilings/measure_session.h"
 #include "ceilings/working_sets.h"
+#include "counters/issue_rate.h"
 
 namespace dlroof {
 namespace {
@@ -24,14 +25,27 @@ constexpr Effort kLook = {"look", 0.1, 3e-3, 12, 2, 1, 0, 0};
 
 using Look = std::function<Rate(const RatePolicy&)>;
 
-void LookAgain(SpotCheck& check, double work_per_iteration, double tolerance, const Look& look) {
+// Whether the first thread has its core for itself, as far as the machine's best is known. The
+// others sleep meanwhile.
+bool HasItsCore(Bench& bench, const Machine& machine) {
+  if (!machine.issue_rate) return true;
+  std::optional<double> rate;
+  bench.team().Run([&](int i) {
+    if (i == 0) rate = MeasureIssueRate();
+  });
+  return !rate || *rate >= kLeastCoreShare * *machine.issue_rate;
+}
+
+void LookAgain(SpotCheck& check, double work_per_iteration, double tolerance, const Look& look,
+               const std::function<bool()>& has_its_core) {
   check.tolerance = tolerance;
   auto policy = kLook.Policy(tolerance);
   policy.max_seconds = kLook.budget_seconds;
   for (int i = 0; i < kLooks; ++i) {
     if (i > 0) std::this_thread::sleep_for(std::chrono::duration<double>(kPauseSeconds));
+    const bool before = has_its_core();
     const auto rate = look(policy);
-    check.clean = check.clean || rate.clean > 0;
+    check.clean = check.clean || (rate.clean > 0 && before && has_its_core());
     check.per_second = std::max(check.per_second, rate.per_second * work_per_iteration);
     if (Judge(check) == SpotVerdict::kAgrees) return;
   }
@@ -76,7 +90,7 @@ std::string Sentence(const SpotCheck& check) {
       verdict = "slower: something holds the machine back";
       break;
     case SpotVerdict::kUnknown:
-      verdict = "not to be told, other programs held the CPUs";
+      verdict = "not to be told, others held the CPUs or their cores";
       break;
   }
   return fmt::format("{} now {:.4g} G/s, stored {:.4g} G/s: {}", check.what, check.per_second / 1e9,
@@ -93,12 +107,15 @@ std::vector<SpotCheck> SpotCheckCpu(const Cpu& cpu, const Machine& machine) {
   const CeilingSet& set = std::prev(more)->second;
   const auto cpus = SpreadCpus(cpu, threads);
   Bench bench(cpus);
+  const auto has_its_core = [&] { return HasItsCore(bench, machine); };
   if (const auto probe = FastestFp32(cpu, set)) {
     SpotCheck check{fmt::format("{} with {} threads", probe->key, threads),
                     set.flops.at(probe->key)};
     for (int i = 0; i < threads; ++i) FillOperands(*probe, bench.Of(i));
-    LookAgain(check, FlopsPerIteration(*probe) * threads, kArithmeticTolerance,
-              [&](const RatePolicy& policy) { return bench.Measure(probe->kernel, policy); });
+    LookAgain(
+        check, FlopsPerIteration(*probe) * threads, kArithmeticTolerance,
+        [&](const RatePolicy& policy) { return bench.Measure(probe->kernel, policy); },
+        has_its_core);
     checks.push_back(check);
   }
   const auto& isa = *BytesIsasFor(cpu.features).front();
@@ -108,8 +125,9 @@ std::vector<SpotCheck> SpotCheckCpu(const Cpu& cpu, const Machine& machine) {
       stored != set.mixes.end() && sets.sets.contains(Level::kDram)) {
     SpotCheck check{fmt::format("{} with {} threads", row, threads), stored->second};
     bench.Lay(sets.sets.at(Level::kDram).front().bytes, 1, isa.step_floats);
-    LookAgain(check, static_cast<double>(isa.step_floats * sizeof(float)) * threads, kPassTolerance,
-              [&](const RatePolicy& policy) { return bench.Measure(isa.load, policy); });
+    LookAgain(
+        check, static_cast<double>(isa.step_floats * sizeof(float)) * threads, kPassTolerance,
+        [&](const RatePolicy& policy) { return bench.Measure(isa.load, policy); }, has_its_core);
     checks.push_back(check);
   }
   return checks;

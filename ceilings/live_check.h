@@ -13,7 +13,8 @@ struct SpotCheck {
   std::string what;  // the row: "fp32.vector.avx512 with 2 threads"
   Ceiling stored;
   double per_second = 0;    // [flop/s] or [byte/s] best repetition now
-  bool clean = false;       // in some repetition no thread waited for a CPU
+  bool clean = false;       // no thread waited for a CPU in some repetition, while the first
+                            // thread's core was its own before and after
   double tolerance = 0.03;  // [1] that two measurements may differ by
 };
 
@@ -21,7 +22,7 @@ enum class SpotVerdict {
   kAgrees,
   kFaster,   // above the stored ceiling: it is too low
   kSlower,   // below the stored interval: something holds the machine back now
-  kUnknown,  // other programs held the CPUs
+  kUnknown,  // others held the CPUs or their cores
 };
 
 // Pure. The interval goes from the lower end of the stored ci95 (the rate itself where there is

@@ -295,6 +295,7 @@ json ToJson(const Machine& machine) {
   result["cache_bytes"] = json::object();
   for (const auto& [level, bytes] : machine.cache_bytes)
     result["cache_bytes"][std::string(Key(level))] = bytes;
+  if (machine.issue_rate) result["issue_rate"] = *machine.issue_rate;
   for (const auto& [threads, set] : machine.by_threads)
     result["by_threads"][std::to_string(threads)] = SetToJson(set);
   return result;
@@ -312,6 +313,7 @@ Machine MachineFromJson(const json& value, const std::string& where) {
   place.Member("cache_bytes").EachMember([&](const std::string& key, const Place& bytes) {
     machine.cache_bytes[LevelFrom(key, bytes)] = bytes.Positive();
   });
+  if (const auto rate = place.Optional("issue_rate")) machine.issue_rate = rate->Positive();
   place.Member("by_threads").EachMember([&](const std::string& key, const Place& set) {
     const int threads = ThreadsFromKey(key, set);
     machine.by_threads[threads] = SetFrom(set);

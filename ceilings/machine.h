@@ -77,6 +77,8 @@ struct Machine {
   std::map<int, CeilingSet> by_threads;  // always holds 1 and all
   std::map<std::string, std::string>
       facts;  // what the fingerprint hashes, versions, remarks: key -> text
+  // [1/cycle] additions that a CPU's core starts, the best seen (counters/issue_rate.h).
+  std::optional<double> issue_rate = std::nullopt;
 
   bool operator==(const Machine&) const = default;
 };

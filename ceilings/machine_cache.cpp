@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdlib>
 #include <fstream>
@@ -51,6 +52,9 @@ Machine Merged(Machine machine, const Machine& added) {
                                                  : fmt::format("absent.{}", key));
     machine.facts[key] = text;
   }
+  if (added.issue_rate)
+    machine.issue_rate =
+        std::max(machine.issue_rate.value_or(*added.issue_rate), *added.issue_rate);
   machine.measured_at = added.measured_at;
   return machine;
 }

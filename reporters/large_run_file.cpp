@@ -89,6 +89,8 @@ void ReadRepetition(Reading& reading, Repetition& repetition) {
       ReadKeptOnlyWithAll(reading, repetition.main_cpu_seconds);
     else if (Is(key, "run_delay_seconds"))
       ReadKeptOnlyWithAll(reading, repetition.run_delay_seconds);
+    else if (Is(key, "core_share"))
+      ReadKeptOnlyWithAll(reading, repetition.core_share);
     else if (Is(key, "gpu"))
       repetition.gpu = ReadGpuSample(at);
     else if (Is(key, "block"))

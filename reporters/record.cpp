@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "counters/issue_rate.h"
 #include "counters/order_statistics.h"
 
 namespace dlroof {
@@ -63,6 +64,7 @@ void MarkDisturbed(std::vector<Repetition>& repetitions) {
         repetition.run_delay_seconds.value_or(0) > kRunDelayShare * HostSeconds(repetition);
     const auto off = OffCpu(repetition);
     repetition.disturbed = waited || (off && *off > *least_off_cpu + kOffCpuShare) ||
+                           repetition.core_share.value_or(1) < kLeastCoreShare ||
                            (repetition.gpu && IsThrottled(*repetition.gpu));
   }
 }

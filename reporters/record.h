@@ -23,9 +23,12 @@ struct Repetition {
   std::optional<double> cpu_seconds;        // [s] CPU time of all our threads per call
   std::optional<double> main_cpu_seconds;   // [s] CPU time of the main thread per call
   std::optional<double> run_delay_seconds;  // [s] time our threads waited for a CPU, per call
-  double iterations = 0;                    // [1]
-  bool disturbed = false;                   // kept in the file, left out of the median
-  OptionalGpuSample gpu;                    // of a GPU's benchmark only
+  // [1] of its core's issue slots that the only thread got right before and after, the lower of the
+  // two over the best known (issue_rate.h).
+  std::optional<double> core_share;
+  double iterations = 0;   // [1]
+  bool disturbed = false;  // kept in the file, left out of the median
+  OptionalGpuSample gpu;   // of a GPU's benchmark only
   // Of an interleaved comparison: windows of one block, in their order, were measured by turns with
   // those of the other file's block of this number.
   std::optional<int> block;
@@ -75,8 +78,9 @@ std::optional<Timing> Summarize(const std::vector<Repetition>& repetitions);
 
 // Sets `disturbed` (design 6.3): run delay above 1 % of wall time, or a main thread that was off
 // its CPU 2 % of wall time more than in the best repetition (a deterministic wait is the workload's
-// own, a sudden one is not). On a GPU: run delay above 1 % of the host's wall time, or SMs below 75
-// % of their default clock; that the host waits says nothing there.
+// own, a sudden one is not), or less than 90 % of its core for the only thread. On a GPU: run delay
+// above 1 % of the host's wall time, or SMs below 75 % of their default clock; that the host waits
+// says nothing there.
 void MarkDisturbed(std::vector<Repetition>& repetitions);
 
 // The instruction set that the library was allowed, as it spells it ("avx512_core_vnni"), out of

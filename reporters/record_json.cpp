@@ -11,6 +11,8 @@ namespace {
 
 using nlohmann::json;
 
+constexpr int kShareDigits = 3;
+
 template <class T>
 void PutIfKnown(json& object, const char* key, const std::optional<T>& value) {
   if (value) object[key] = *value;
@@ -64,6 +66,7 @@ Repetition Written(Repetition repetition) {
   for (auto* clock :
        {&repetition.cpu_seconds, &repetition.main_cpu_seconds, &repetition.run_delay_seconds})
     if (*clock) *clock = RoundedToClock(**clock, iterations);
+  if (repetition.core_share) *repetition.core_share = Rounded(*repetition.core_share, kShareDigits);
   return repetition;
 }
 
@@ -75,6 +78,7 @@ json ToJson(const Repetition& repetition) {
   PutIfKnown(object, "cpu_seconds", repetition.cpu_seconds);
   PutIfKnown(object, "main_cpu_seconds", repetition.main_cpu_seconds);
   PutIfKnown(object, "run_delay_seconds", repetition.run_delay_seconds);
+  PutIfKnown(object, "core_share", repetition.core_share);
   if (repetition.gpu) object["gpu"] = ToJson(*repetition.gpu);
   PutIfKnown(object, "block", repetition.block);
   return object;
@@ -158,6 +162,7 @@ Repetition RepetitionFromJson(const JsonReader& at) {
   repetition.cpu_seconds = at.OptionalNumber("cpu_seconds");
   repetition.main_cpu_seconds = at.OptionalNumber("main_cpu_seconds");
   repetition.run_delay_seconds = at.OptionalNumber("run_delay_seconds");
+  repetition.core_share = at.OptionalNumber("core_share");
   if (at.Has("gpu")) {
     const JsonReader gpu = at.Object("gpu");
     GpuSample& sample = repetition.gpu.emplace();

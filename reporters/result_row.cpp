@@ -61,7 +61,9 @@ std::string ResultSummary(const std::vector<Record>& records) {
   std::string text = fmt::format("{} benchmarks", records.size());
   for (const auto& [what, number] : count) text += fmt::format(", {} {}", number, what);
   if (count.count("disturbed") > 0)
-    text += "; disturbed: other programs held the CPUs, run these again when the machine is quiet";
+    text +=
+        "; disturbed: other programs held the CPUs or their cores, run these again when the "
+        "machine is quiet";
   return text + '\n';
 }
 

@@ -187,6 +187,7 @@ Record RecordFromEntries(const std::vector<Entry>& entries) {
         Find(entry.counters, kMainCpuSecondsCounter).value_or(entry.main_cpu_seconds);
     repetition.cpu_seconds = Find(entry.counters, kCpuSecondsCounter);
     repetition.run_delay_seconds = Find(entry.counters, kRunDelayCounter);
+    repetition.core_share = Find(entry.counters, kCoreShareCounter);
     repetition.iterations = entry.iterations;
     repetition.gpu = GpuSampleFromCounters(entry.counters);
     record.repetitions.push_back(repetition);

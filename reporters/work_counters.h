@@ -27,6 +27,7 @@ inline constexpr const char* kEvictedBytesCounter =
     "dlroof/evicted_bytes";  // [byte] dropped from the caches before each call
 inline constexpr const char* kHeuristicOverBestCounter = "dlroof/heuristic_over_best";  // [1]
 inline constexpr const char* kRunDelayCounter = "dlroof/run_delay_seconds";  // [s] per call
+inline constexpr const char* kCoreShareCounter = "dlroof/core_share";        // [1]
 inline constexpr const char* kThreadsCounter = "dlroof/threads";
 inline constexpr const char* kSeedCounter = "dlroof/seed";
 inline constexpr const char* kCacheCounter = "dlroof/cold";  // 0 warm, 1 cold, 2 cold-weights

@@ -216,6 +216,7 @@ std::vector<Repetition> FullRepetitions() {
   full.cpu_seconds = 0.2;
   full.main_cpu_seconds = 0.3;
   full.run_delay_seconds = 1e-300;
+  full.core_share = 0.875;
   full.iterations = 5;
   full.disturbed = true;
   full.block = 65537;

@@ -39,7 +39,7 @@ constexpr const char* kSmall = R"({"context": {"date": "x", "dlroof": {"schema":
  "benchmarks": [{"name": "x", "run_name": "x", "real_time": 1e0, "cpu_time": 1, "z": [null, true]}],
  "records": [{"name": "LSTM/cpu/onednn/bwd/bf16/t1n2i3h4/cold", "status": "ok", "reason": "a\"\\\n\u00e9\ud83d\ude00",
   "threads": 2, "seed": 7, "cache": "cold", "evicted_bytes": 12.5, "heuristic_over_best": 1.25, "algorithm": "brgemm", "verified": "all", "repro": "--x",
-  "repetitions": [{"seconds": 1.5e-3, "cpu_seconds": 2, "main_cpu_seconds": 1, "run_delay_seconds": 0, "iterations": 4, "disturbed": true, "gpu": {"graph_seconds": 1e-3, "throttle": 4, "more": [1]}}, {"seconds": 2}],
+  "repetitions": [{"seconds": 1.5e-3, "cpu_seconds": 2, "main_cpu_seconds": 1, "run_delay_seconds": 0, "core_share": 0.5, "iterations": 4, "disturbed": true, "gpu": {"graph_seconds": 1e-3, "throttle": 4, "more": [1]}}, {"seconds": 2}],
   "classic": [{"level": "dram", "roof": -0.5E+2}], "seconds": {"median": 1},
   "counting": ["by hand", "t\u00f6"], "work": {"modelled": {"flops": {"fp32.vector": 12}, "bytes": {"dram": 56}, "parts": {"matrix": 1}, "launches": 1, "more": {}}, "measured": {}},
   "prediction": {"seconds": 0.5, "bytes": {"l1": 8, "dram": 4}, "by": "a model", "more": [2]}},
@@ -69,6 +69,7 @@ RunFile WithoutWhatNoComparisonNeeds(RunFile run) {
       repetition.cpu_seconds.reset();
       repetition.main_cpu_seconds.reset();
       repetition.run_delay_seconds.reset();
+      repetition.core_share.reset();
     }
   }
   return run;

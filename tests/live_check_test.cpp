@@ -5,6 +5,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "counters/issue_rate.h"
+
 namespace dlroof {
 namespace {
 
@@ -41,7 +43,7 @@ TEST(LiveCheck, SaysBothRatesAndTheVerdict) {
   EXPECT_THAT(Sentence(Now(110)), HasSubstr("fp32.vector.avx2 with 2 threads now"));
   EXPECT_THAT(Sentence(Now(110)), HasSubstr("too low"));
   EXPECT_THAT(Sentence(Now(50)), HasSubstr("slower"));
-  EXPECT_THAT(Sentence(Now(50, false)), HasSubstr("other programs"));
+  EXPECT_THAT(Sentence(Now(50, false)), HasSubstr("others held"));
 }
 
 // Stored ceilings that no machine reaches, and such that each does: the look is at real kernels.
@@ -56,6 +58,10 @@ TEST(LiveCheck, LooksAtThisMachinesOwnKernels) {
   EXPECT_GT(checks[0].per_second, 0);
   EXPECT_NE(Judge(checks[0]), SpotVerdict::kAgrees);
   EXPECT_NE(Judge(checks[0]), SpotVerdict::kFaster);
+  // A core that could issue so much more is shared: then nothing can be told.
+  machine.issue_rate = 1e6;
+  EXPECT_EQ(Judge(SpotCheckCpu(cpu, machine).at(0)),
+            MeasureIssueRate() ? SpotVerdict::kUnknown : Judge(checks[0]));
   for (auto& [key, ceiling] : set.flops) ceiling.per_second = 1;
   EXPECT_EQ(Judge(SpotCheckCpu(cpu, machine).at(0)), SpotVerdict::kFaster);
 }

@@ -6,7 +6,9 @@
 
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <sstream>
+#include <tuple>
 
 #include "counters/error.h"
 
@@ -114,6 +116,23 @@ TEST_F(MachineCache, MeasuresAndAddsOnlyTheThreadCountThatIsMissing) {
   EXPECT_EQ(Value(machine, 3), 2);
   EXPECT_EQ(Get({}), machine);
   EXPECT_EQ(measured_.size(), 2);
+}
+
+TEST_F(MachineCache, KeepsTheBestIssueRateOfAllMeasurements) {
+  std::optional<double> now;
+  const auto measure = source_.measure;
+  source_.measure = [&](bool quick, const std::vector<int>& threads) {
+    auto machine = measure(quick, threads);
+    machine.issue_rate = now;
+    return machine;
+  };
+  const std::tuple<std::optional<double>, std::optional<double>> steps[] = {
+      {std::nullopt, std::nullopt}, {3.5, 3.5}, {2.5, 3.5}, {4, 4}, {std::nullopt, 4}};
+  for (const auto& [measured, kept] : steps) {
+    now = measured;
+    source_.threads.push_back(source_.threads.back() + 1);
+    EXPECT_EQ(Get({}).issue_rate, kept);
+  }
 }
 
 TEST_F(MachineCache, QuickServesOnlyWhereQuickIsAskedFor) {
@@ -268,7 +287,7 @@ TEST_F(MachineCache, ALiveCheckThatCouldNotBeMadeMeasuresNothing) {
   options.live_check = true;
   Get(options);
   EXPECT_EQ(measured_.size(), 1);
-  EXPECT_THAT(log_.str(), HasSubstr("other programs held the CPUs"));
+  EXPECT_THAT(log_.str(), HasSubstr("others held the CPUs"));
 }
 
 TEST_F(MachineCache, ALiveCheckOnlyDoubtsTheCeilingsOfAFile) {

@@ -77,6 +77,7 @@ Machine RandomMachine(std::mt19937& random) {
     if (random() % 2 == 0) machine.by_threads[threads] = RandomSet(random);
   machine.by_threads[1] = RandomSet(random);
   machine.facts["cpu.name"] = RandomText(random);
+  if (random() % 2 == 0) machine.issue_rate = RandomRate(random);
   return machine;
 }
 

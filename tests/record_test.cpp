@@ -55,6 +55,16 @@ TEST(MarkDisturbed, AMainThreadThatAlwaysWaitsForAWorkerIsNotDisturbed) {
   EXPECT_FALSE(repetitions[0].disturbed);
 }
 
+TEST(MarkDisturbed, LessThanNineTenthsOfTheCore) {
+  auto repetitions = Times({1, 1, 1});
+  repetitions[0].core_share = 0.91;
+  repetitions[1].core_share = 0.89;
+  MarkDisturbed(repetitions);
+  EXPECT_FALSE(repetitions[0].disturbed);
+  EXPECT_TRUE(repetitions[1].disturbed);
+  EXPECT_FALSE(repetitions[2].disturbed);  // not looked at
+}
+
 TEST(SplitName, TakesPartsAndOptionsAndLeavesForeignNamesShort) {
   Record record;
   record.name = "LSTM/cpu/onednn/bwd/bf16/t1n2i3h4/cold/nhwc";

@@ -42,6 +42,7 @@ Record Sample() {
                          .cpu_seconds = 2.5,
                          .main_cpu_seconds = 1.25,
                          .run_delay_seconds = 0.001,
+                         .core_share = 0.995,
                          .iterations = 4},
                         {.seconds = 1.75, .iterations = 4, .disturbed = true}};
   Work& work = record.work[Provenance::kModelled];

@@ -8,6 +8,7 @@
 #include <memory>
 #include <sstream>
 
+#include "counters/issue_rate.h"
 #include "reporters/google_benchmark.h"
 #include "tests/fake_gpu.h"
 
@@ -53,16 +54,14 @@ Workload Fake(const std::string& name, Log& log, bool with_memory = true) {
 
 // Runs those that match `filter` and gives back their records.
 std::vector<Record> Records(const std::vector<Workload>& workloads, const RunSettings& settings,
-                            const std::string& filter,
-                            const std::function<GpuClock()>& open_gpu = {},
-                            Turns* turns = nullptr) {
+                            const std::string& filter, const RunnerMeans& means = {}) {
   std::string program = "test", time = "--benchmark_min_time=0.001",
               repetitions = "--benchmark_repetitions=2";
   char* arguments[] = {program.data(), time.data(), repetitions.data(), nullptr};
   int count = 3;
   benchmark::Initialize(&count, arguments);
   benchmark::ClearRegisteredBenchmarks();
-  RegisterWorkloads(workloads, settings, open_gpu, turns);
+  RegisterWorkloads(workloads, settings, means);
   Session session(nlohmann::json::object(), [] { return std::vector<Machine>{}; });
   TerminalReporter reporter(session);
   std::ostringstream out, err;
@@ -110,6 +109,25 @@ TEST(Runner, AColdCallSaysWhatItEvicted) {
     EXPECT_EQ(record.repetitions.size(), 2);
     for (const auto& repetition : record.repetitions) EXPECT_GT(repetition.seconds, 0);
   }
+}
+
+TEST(Runner, LooksAtTheCoreOfASingleThreadOnly) {
+  if (!MeasureIssueRate()) GTEST_SKIP() << "no loops for this family of CPUs";
+  Log log;
+  auto cold = Fake("Fake/cpu/none/fwd/f32/n1/cold", log);
+  cold.cache = CacheState::kCold;
+  const RunnerMeans neighbour{{}, nullptr, [] { return 1e6; }};
+  RunSettings settings;
+  for (const auto& record :
+       Records({Fake("Fake/cpu/none/fwd/f32/n1", log), cold}, settings, "all", neighbour))
+    for (const auto& repetition : record.repetitions) {
+      EXPECT_LT(repetition.core_share, 1e-3) << record.name;
+      EXPECT_TRUE(repetition.disturbed) << record.name;
+    }
+  settings.threads = 2;
+  for (const auto& record :
+       Records({Fake("Fake/cpu/none/fwd/f32/n2", log)}, settings, "all", neighbour))
+    for (const auto& repetition : record.repetitions) EXPECT_FALSE(repetition.core_share);
 }
 
 TEST(Runner, ColdWithoutKnownMemoryIsUnsupportedNotWarm) {
@@ -196,7 +214,7 @@ TEST(RunnerOfGpu, RecordsTheDevicesTimesNotTheHosts) {
   const auto records =
       Records({OnGpu("Fake/gpu/none/fwd/f32/n1"), OnGpu("Fake/gpu/none/fwd/f32/n2"),
                OnGpu("Fake/gpu/none/fwd/f32/n4")},
-              {.threads = 2}, "all", open);
+              {.threads = 2}, "all", {open, nullptr, {}});
   ASSERT_EQ(records.size(), 3);
   EXPECT_EQ(opened, 1);
   const auto& record = records[0];

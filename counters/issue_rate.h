@@ -1,0 +1,33 @@
+// How much of its core a thread gets. Two hardware threads share one core's issue slots; a virtual
+// machine may not tell which of its CPUs do, or who runs on the other one.
+#pragma once
+
+#include <optional>
+
+namespace dlroof {
+
+// [1/cycle] independent integer additions that the calling thread starts now, over about 0.1 ms:
+// all that its core can start (4 on Intel's and AMD's cores of 2013 to 2023, then 5 or 6) when the
+// core is its own, and about half where another hardware thread is busy on it. Additions go by the
+// clock of a chain of multiplications (core_clock.h), which such a neighbour does not slow; the
+// median of five pairs, so that an interrupt or a change of the clock spoils one. Absent on CPUs
+// for which this program has no such loops.
+std::optional<double> MeasureIssueRate();
+
+// [1] With less of its core a thread was disturbed.
+inline constexpr double kLeastCoreShare = 0.9;
+
+// The share of its core that a thread gets, by comparison with the best that was ever seen: no
+// number of an architecture is assumed. `best_known` [1/cycle] is that of an earlier measurement.
+class CoreShare {
+ public:
+  explicit CoreShare(std::optional<double> best_known = std::nullopt) : best_(best_known) {}
+
+  // [1] in ]0, 1], of `rate` [1/cycle] > 0, which may become the best.
+  double Of(double rate);
+
+ private:
+  std::optional<double> best_;
+};
+
+}  // namespace dlroof
