@@ -70,6 +70,7 @@ struct Row {
   double work_per_iteration = 0;  // [flop] or [byte], all threads
   std::string doubt;              // of the set-up, whatever is measured
   std::string result;             // Proof::result
+  double set_bytes = 0;           // [byte] memory rows: one thread's arrays in the best pass
   std::vector<Rate> passes;
 
   // `pass_tolerance`: see MergePasses.
@@ -92,8 +93,11 @@ struct MeasureSession {
   std::unique_ptr<Bench> bench;  // of the thread count in progress
   std::map<int, Rows> rows;      // by thread count
   std::map<int, WorkingSets> sets;
+  // The topology's caches are where a sweep found edges: the system tells no sizes.
+  bool caches_found = false;
 
   RatePolicy Policy(double tolerance, double max_seconds) const;
+  WorkingSets SetsOf(const std::vector<int>& cpus) const;
 };
 
 // measure_flops.cpp, measure_bytes.cpp, measure_overheads.cpp. `pass` counts from 0; a step finds
