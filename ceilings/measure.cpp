@@ -56,6 +56,7 @@ void AddSteps(MeasureSession& session, const std::vector<int>& counts) {
 void Finish(MeasureSession& session) {
   FinishFlops(session);
   FinishBytes(session);
+  AddScaling(session.machine);
   CompareThreadCounts(session.machine);
   for (auto& [threads, set] : session.machine.by_threads) {
     AddPlainPipes(set.flops);
