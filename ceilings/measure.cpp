@@ -25,7 +25,7 @@ namespace {
 // Repetitions stay within a time slice: on a busy machine only such can be clean.
 constexpr Effort kFull = {"full", 38, 3e-3, 16, 6, 3, 8, 1};
 constexpr Effort kQuick = {"quick", 6, 1.5e-3, 6, 3, 3, 1, 0};
-constexpr Effort kThorough = {"thorough", 240, 5e-3, 30, 12, 5, 60, 100};
+constexpr Effort kThorough = {"thorough", 240, 5e-3, 30, 12, 5, 60, 100, true};
 
 void AddPass(MeasureSession& session, int threads, int pass) {
   const auto begin = session.steps.size();

@@ -232,6 +232,21 @@ void AddBytesSteps(MeasureSession& session, int threads, int pass) {
   if (!Quick(session)) AddCurveSteps(session, threads, pass);
 }
 
+std::optional<RunningRow> DramRoofRow(const MeasureSession& session, int threads) {
+  const auto& set = session.machine.by_threads.at(threads);
+  for (const auto& probe : ProbesFor(session, threads)) {
+    const auto key = fmt::format("{}.{}", Key(probe.level), probe.Name());
+    if (probe.level != Level::kDram || probe.node || RoofOf(set, key) == nullptr) continue;
+    const double bytes = session.rows.at(threads).bytes.at(probe.level).at(probe.Name()).set_bytes;
+    return RunningRow{key, BytesPerIteration(probe, threads),
+                      [probe, bytes](Bench& bench) {
+                        Lay(bench, probe, {bytes, {}, {}});
+                      },
+                      probe.mix.kernel};
+  }
+  return std::nullopt;
+}
+
 void FinishBytes(MeasureSession& session) {
   for (const auto& [threads, rows] : session.rows) {
     auto& set = session.machine.by_threads[threads];
