@@ -126,6 +126,19 @@ TEST(WritePage, MeasuredRidgesComeWithTheirRoofs) {
   EXPECT_EQ(content["roofs"][0]["used"], json({"fp32.vector.avx2"}));
 }
 
+// 16 of DRAM's 20 GB/s: fp32.vector's 200 GFLOP/s are reached at 12.5 FLOP/byte, not at 10.
+TEST(WritePage, WhatDramSustainsComesWithItsLine) {
+  NEED_PLOTLY();
+  auto run = SmallRun();
+  EXPECT_FALSE(json::parse(Content(Page(run)))["roofs"][0]["bytes"][3].contains("sustained_start"));
+  run["machines"][0]["by_threads"]["2"]["bytes"]["dram"]["sustained_per_second"] = 16e9;
+  const auto content = json::parse(Content(Page(run)));
+  const auto& dram = content["roofs"][0]["bytes"][3];
+  EXPECT_DOUBLE_EQ(
+      dram["sustained_start"][1].get<double>() / dram["sustained_start"][0].get<double>(), 16e9);
+  EXPECT_DOUBLE_EQ(dram["sustained_ends"]["fp32.vector"].get<double>(), 12.5);
+}
+
 TEST(WritePage, LoadsNothing) {
   NEED_PLOTLY();
   std::string own(PageHtml().text);
