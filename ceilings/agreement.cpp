@@ -2,10 +2,14 @@
 
 #include <fmt/format.h>
 
+#include <iterator>
+#include <string_view>
+
 namespace dlroof {
 namespace {
 
 constexpr double kAllowed = 1.03;
+constexpr double kFairScaling = 0.9;  // below: told
 
 void Compare(Ceiling& smaller, const Ceiling& larger) {
   const double per_thread = smaller.per_second / smaller.threads;
@@ -25,7 +29,42 @@ void CompareAll(std::map<Key, Ceiling>& smaller, const std::map<Key, Ceiling>& l
     if (const auto other = larger.find(key); other != larger.end()) Compare(ceiling, other->second);
 }
 
+bool IsPrivate(Level level) { return level == Level::kL1 || level == Level::kL2; }
+// A pipe, or a mix of a private level ("l2.copy.avx512").
+bool IsPrivate(std::string_view row) {
+  const auto level = LevelFromKey(row.substr(0, row.find('.')));
+  return !level || IsPrivate(*level);
+}
+
+void Scale(const Ceiling& alone, int threads, Ceiling& ceiling) {
+  constexpr std::string_view kNote = "; each of ";
+  const double scaling = ceiling.per_second / (threads * alone.per_second);
+  ceiling.proof.scaling = scaling;
+  ceiling.how = ceiling.how.substr(0, ceiling.how.find(kNote));  // of an earlier comparison
+  if (scaling < kFairScaling)
+    ceiling.how += fmt::format("{}{} threads has {:.0f} % of what one alone has", kNote, threads,
+                               100 * scaling);
+}
+
+template <class Key>
+void ScaleAll(const std::map<Key, Ceiling>& alone, int threads, std::map<Key, Ceiling>& ceilings) {
+  for (auto& [key, ceiling] : ceilings)
+    if (const auto one = alone.find(key); one != alone.end() && IsPrivate(key))
+      Scale(one->second, threads, ceiling);
+}
+
 }  // namespace
+
+void AddScaling(Machine& machine) {
+  const auto one = machine.by_threads.find(1);
+  if (one == machine.by_threads.end()) return;
+  for (auto& [threads, set] : machine.by_threads) {
+    if (threads == 1) continue;
+    ScaleAll(one->second.flops, threads, set.flops);
+    ScaleAll(one->second.bytes, threads, set.bytes);
+    ScaleAll(one->second.mixes, threads, set.mixes);
+  }
+}
 
 void CompareThreadCounts(Machine& machine) {
   for (auto smaller = machine.by_threads.begin(); smaller != machine.by_threads.end(); ++smaller)

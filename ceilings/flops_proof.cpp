@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <cmath>
 #include <optional>
-#include <string_view>
 
 namespace dlroof {
 namespace {
@@ -14,8 +13,6 @@ namespace {
 // Three instructions on two and three ports are never spread over them perfectly: 0.977 of the
 // ports' rate was the best of some hundred orders on Cascade Lake.
 double PerCycleTolerance(Issue issue) { return issue == Issue::kThree ? 0.04 : 0.03; }
-
-constexpr double kFairScaling = 0.9;  // below: told
 
 void Doubt(const std::string& reason, Ceiling& ceiling) {
   ceiling.proved = false;
@@ -83,25 +80,6 @@ bool MeetsItsOwnValue(const FlopsProbe& probe, int threads,
     confirmed = confirmed || theirs == value;
   }
   return confirmed;
-}
-
-void AddScaling(Machine& machine) {
-  constexpr std::string_view kNote = "; each of ";
-  const auto one = machine.by_threads.find(1);
-  if (one == machine.by_threads.end()) return;
-  for (auto& [threads, set] : machine.by_threads) {
-    if (threads == 1) continue;
-    for (auto& [key, ceiling] : set.flops) {
-      const auto alone = one->second.flops.find(key);
-      if (alone == one->second.flops.end()) continue;
-      const double scaling = ceiling.per_second / (threads * alone->second.per_second);
-      ceiling.proof.scaling = scaling;
-      ceiling.how = ceiling.how.substr(0, ceiling.how.find(kNote));  // of an earlier comparison
-      if (scaling < kFairScaling)
-        ceiling.how += fmt::format("{}{} threads has {:.0f} % of what one alone has", kNote,
-                                   threads, 100 * scaling);
-    }
-  }
 }
 
 }  // namespace dlroof

@@ -42,8 +42,4 @@ void JudgePerCycle(const FlopsProbe& probe, Ceiling& ceiling);
 bool MeetsItsOwnValue(const FlopsProbe& probe, int threads,
                       const std::map<int, CeilingSet>& by_threads);
 
-// Sets proof.scaling of the ceilings of several threads; below 0.9 `how` tells it: cores share a
-// power budget. May be called again when a set was measured anew.
-void AddScaling(Machine& machine);
-
 }  // namespace dlroof

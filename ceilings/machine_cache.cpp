@@ -13,7 +13,6 @@
 #include <system_error>
 
 #include "ceilings/agreement.h"
-#include "ceilings/flops_proof.h"
 #include "counters/error.h"
 
 namespace dlroof {

@@ -13,6 +13,7 @@
 
 #include "ceilings/agreement.h"
 #include "ceilings/cpu_bytes_probes.h"
+#include "ceilings/measure_curves.h"
 #include "ceilings/measure_session.h"
 #include "ceilings/ridge.h"
 #include "counters/clocks.h"
@@ -25,7 +26,7 @@ namespace {
 // Repetitions stay within a time slice: on a busy machine only such can be clean.
 constexpr Effort kFull = {"full", 38, 3e-3, 16, 6, 3, 8, 1};
 constexpr Effort kQuick = {"quick", 6, 1.5e-3, 6, 3, 3, 1, 0};
-constexpr Effort kThorough = {"thorough", 240, 5e-3, 30, 12, 5, 60, 100};
+constexpr Effort kThorough = {"thorough", 240, 5e-3, 30, 12, 5, 60, 100, true};
 
 void AddPass(MeasureSession& session, int threads, int pass) {
   const auto begin = session.steps.size();
@@ -40,10 +41,9 @@ void AddPass(MeasureSession& session, int threads, int pass) {
 }
 
 void AddSteps(MeasureSession& session, const std::vector<int>& counts) {
-  const auto available = AvailableMemoryBytes();
   for (const int threads : counts) {
     auto& sets = session.sets[threads];
-    sets = ChooseWorkingSets(session.cpu.topology, SpreadCpus(session.cpu, threads), available);
+    sets = session.SetsOf(SpreadCpus(session.cpu, threads));
     for (const auto& [level, why] : sets.absent)
       session.machine.facts[fmt::format("absent.{}.threads.{}", Key(level), threads)] = why;
     session.machine.facts[fmt::format("effort.{}", threads)] = session.effort.name;
@@ -57,6 +57,7 @@ void AddSteps(MeasureSession& session, const std::vector<int>& counts) {
 void Finish(MeasureSession& session) {
   FinishFlops(session);
   FinishBytes(session);
+  AddScaling(session.machine);
   CompareThreadCounts(session.machine);
   for (auto& [threads, set] : session.machine.by_threads) {
     AddPlainPipes(set.flops);
@@ -131,6 +132,11 @@ RatePolicy MeasureSession::Policy(double tolerance, double max_seconds) const {
   return policy;
 }
 
+WorkingSets MeasureSession::SetsOf(const std::vector<int>& cpus) const {
+  return ChooseWorkingSets(cpu.topology, cpus, AvailableMemoryBytes(),
+                           caches_found ? kUnknownCacheDramBytes : 0);
+}
+
 Bench::Bench(const std::vector<int>& cpus)
     : team_(cpus), workspaces_(cpus.size()), memory_(cpus.size()) {
   for (auto& workspace : workspaces_) workspace = std::make_unique<Workspace>();
@@ -194,10 +200,7 @@ Machine DescribeCpu(const Cpu& cpu) {
   machine.name = cpu.name;
   machine.facts = Facts(cpu);
   machine.fingerprint = Fingerprint(machine.facts);
-  for (const Level level : {Level::kL1, Level::kL2, Level::kL3})
-    if (!cpu.allowed.empty())
-      if (const auto share = ShareOf(cpu.topology, level, {cpu.allowed.front()}))
-        machine.cache_bytes[level] = share->bytes;
+  if (!cpu.allowed.empty()) machine.cache_bytes = ThreadShares(cpu.topology, {cpu.allowed.front()});
   if (cpu.memory_bytes)
     machine.facts["memory"] = fmt::format("{:.1f} GiB", *cpu.memory_bytes / (1024.0 * 1024 * 1024));
   machine.facts["allowed_cpus"] = std::to_string(cpu.allowed.size());
@@ -208,6 +211,7 @@ Machine MeasureCpu(const MeasureOptions& options) {
   MeasureSession session{ThisCpu(), EffortOf(options), {}, {}, {}, nullptr, {}, {}};
   const auto counts = ThreadCounts(session.cpu, options.threads, options.thorough);
   session.machine = DescribeCpu(session.cpu);
+  if (session.machine.cache_bytes.empty()) FindUntoldCaches(session, counts);
   AddSteps(session, counts);
   RunSteps(session, options);
   Finish(session);

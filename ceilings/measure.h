@@ -21,7 +21,7 @@ struct MeasureProgress {
 
 struct MeasureOptions {
   bool quick = false;  // under 10 s instead of under 60 s on two CPUs: fewer, shorter repetitions
-  bool thorough = false;     // minutes: more and longer repetitions, every pipe for 10 s on end
+  bool thorough = false;     // minutes: more and longer repetitions; pipes and DRAM for 10 s on end
   std::vector<int> threads;  // thread counts; empty: as ThreadCounts has them
   std::function<void(const MeasureProgress&)> progress;  // may be empty
 };

@@ -11,10 +11,20 @@ namespace {
 
 constexpr double kSeconds = 1;  // [s] of one row at most; as soon as it proves itself it is done
 
-// The roof that rests on this row; null: none does.
-const Ceiling* RoofOf(const CeilingSet& set, const std::string& row, const Ceiling& ceiling) {
-  const auto same = [&](const Ceiling& roof) {
-    return roof.per_second == ceiling.per_second ? &roof : nullptr;
+// Null: there is no such row.
+const Ceiling* FindRow(const CeilingSet& set, const std::string& row) {
+  for (const auto* rows : {&set.flops, &set.mixes})
+    if (const auto found = rows->find(row); found != rows->end()) return &found->second;
+  return nullptr;
+}
+
+// For sets that may be changed, and for others.
+template <class Set>
+auto FindRoof(Set& set, const std::string& row) -> decltype(&set.flops.begin()->second) {
+  const auto* ceiling = FindRow(set, row);
+  if (ceiling == nullptr) return nullptr;
+  const auto same = [&](auto& roof) {
+    return roof.per_second == ceiling->per_second ? &roof : nullptr;
   };
   const auto plain = set.flops.find(row.substr(0, row.rfind('.')));
   if (plain != set.flops.end()) return same(plain->second);
@@ -25,14 +35,13 @@ const Ceiling* RoofOf(const CeilingSet& set, const std::string& row, const Ceili
 
 }  // namespace
 
+Ceiling* RoofOf(CeilingSet& set, const std::string& row) { return FindRoof(set, row); }
+const Ceiling* RoofOf(const CeilingSet& set, const std::string& row) { return FindRoof(set, row); }
+
 bool DecidesAnUnprovedRoof(const CeilingSet& set, const std::string& row) {
-  for (const auto* rows : {&set.flops, &set.mixes})
-    if (const auto found = rows->find(row); found != rows->end()) {
-      // Larger teams and measured knees may doubt the roof alone.
-      const auto* roof = RoofOf(set, row, found->second);
-      return roof != nullptr && !(found->second.proved && roof->proved);
-    }
-  return false;
+  const auto* roof = RoofOf(set, row);
+  // Larger teams and measured knees may doubt the roof alone.
+  return roof != nullptr && !(FindRow(set, row)->proved && roof->proved);
 }
 
 bool MeasureUnprovedAgain(MeasureSession& session) {

@@ -74,9 +74,8 @@ void AddNodes(const MeasureSession& session, int threads, const BytesIsa& isa,
               std::vector<BytesProbe>& probes) {
   const auto& topology = session.cpu.topology;
   if (threads != static_cast<int>(session.cpu.allowed.size())) return;
-  const auto available = AvailableMemoryBytes();
   for (const auto& [node, team] : NodeTeams(topology, session.cpu.allowed)) {
-    const auto set = ChooseWorkingSets(topology, team, available).sets.at(Level::kDram).front();
+    const auto set = session.SetsOf(team).sets.at(Level::kDram).front();
     for (const auto& mix : MixesFor(isa, Level::kDram))
       if (OneOf(mix.name, {"load", "copy", "update", "triad-nt"}))
         probes.push_back({Level::kDram, mix, &isa, PageSize::kHuge, {set}, false, node, team});
@@ -172,6 +171,7 @@ void Measure(const MeasureSession& session, const BytesProbe& probe, const std::
   row.passes.push_back(bench.Measure(probe.mix.kernel, policy));
   if (BestOf(row) <= before) return;
   row.how = HowText(probe, set);
+  row.set_bytes = bytes;
   row.doubt = NearerCacheDoubt(session.cpu.topology, cpus, probe.level, bytes);
   if (!set.doubt.empty())
     row.doubt = row.doubt.empty() ? set.doubt : fmt::format("{}; {}", row.doubt, set.doubt);
@@ -197,6 +197,21 @@ int ThreadsOf(const BytesProbe& probe, int threads) {
   return probe.node ? static_cast<int>(probe.team.size()) : threads;
 }
 
+// `edges` are those of the session's threads: a node's team has others.
+Ceiling CeilingOf(const MeasureSession& session, const BytesProbe& probe, int threads,
+                  const LevelEdges& edges, Row row) {
+  const auto proof = ProveBytesKernel(probe.mix, *probe.isa);
+  row.result = proof.text;
+  if (!proof.passed) row.doubt = fmt::format("the kernel is not what it counts: {}", proof.text);
+  auto ceiling = row.Finished(ThreadsOf(probe, threads), PolicyOf(probe, session.effort));
+  const auto doubt =
+      probe.node ? std::string() : EdgeDoubt(edges, probe.level, row.set_bytes, ceiling.per_second);
+  if (doubt.empty()) return ceiling;
+  ceiling.proved = false;
+  ceiling.reason = ceiling.reason.empty() ? doubt : fmt::format("{}; {}", ceiling.reason, doubt);
+  return ceiling;
+}
+
 }  // namespace
 
 void AddBytesSteps(MeasureSession& session, int threads, int pass) {
@@ -217,17 +232,29 @@ void AddBytesSteps(MeasureSession& session, int threads, int pass) {
   if (!Quick(session)) AddCurveSteps(session, threads, pass);
 }
 
+std::optional<RunningRow> DramRoofRow(const MeasureSession& session, int threads) {
+  const auto& set = session.machine.by_threads.at(threads);
+  for (const auto& probe : ProbesFor(session, threads)) {
+    const auto key = fmt::format("{}.{}", Key(probe.level), probe.Name());
+    if (probe.level != Level::kDram || probe.node || RoofOf(set, key) == nullptr) continue;
+    const double bytes = session.rows.at(threads).bytes.at(probe.level).at(probe.Name()).set_bytes;
+    return RunningRow{key, BytesPerIteration(probe, threads),
+                      [probe, bytes](Bench& bench) {
+                        Lay(bench, probe, {bytes, {}, {}});
+                      },
+                      probe.mix.kernel};
+  }
+  return std::nullopt;
+}
+
 void FinishBytes(MeasureSession& session) {
   for (const auto& [threads, rows] : session.rows) {
     auto& set = session.machine.by_threads[threads];
+    const auto edges = EdgesOf(session, threads);
     std::map<Level, MeasuredMixes> roofs;
     for (const auto& probe : ProbesFor(session, threads)) {
-      auto row = rows.bytes.at(probe.level).at(probe.Name());
-      const auto proof = ProveBytesKernel(probe.mix, *probe.isa);
-      row.result = proof.text;
-      if (!proof.passed)
-        row.doubt = fmt::format("the kernel is not what it counts: {}", proof.text);
-      auto ceiling = row.Finished(ThreadsOf(probe, threads), PolicyOf(probe, session.effort));
+      const auto ceiling =
+          CeilingOf(session, probe, threads, edges, rows.bytes.at(probe.level).at(probe.Name()));
       set.mixes[fmt::format("{}.{}", Key(probe.level), probe.Name())] = ceiling;
       if (!probe.node) roofs[probe.level].emplace_back(probe.Name(), ceiling);
     }

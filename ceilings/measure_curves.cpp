@@ -5,13 +5,15 @@
 #include <algorithm>
 
 #include "ceilings/ridge.h"
-#include "ceilings/sweep.h"
 #include "ceilings/working_sets.h"
 
 namespace dlroof {
 namespace {
 
 constexpr std::size_t kPointsPerStep = 4;
+// [byte] of the sweeps that look for caches: twice the largest that one core has (96 MiB of L3);
+// what cores share within a package is found in less.
+constexpr double kAloneBytes = 1 << 28, kTogetherBytes = 1 << 25;
 
 // A point of a curve is a picture, not a roof: few repetitions.
 RatePolicy PointPolicy(const MeasureSession& session, double max_seconds) {
@@ -23,17 +25,43 @@ RatePolicy PointPolicy(const MeasureSession& session, double max_seconds) {
   return policy;
 }
 
+std::vector<SweepPoint> Swept(Bench& bench, const std::vector<double>& sizes, const BytesIsa& isa,
+                              const RatePolicy& policy) {
+  std::vector<SweepPoint> curve;
+  for (const double bytes : sizes) {
+    bench.Lay(bytes, 1, isa.step_floats);
+    const double bytes_per_step =
+        static_cast<double>(isa.step_floats * sizeof(float)) * bench.threads();
+    curve.push_back({static_cast<double>(bench.Of(0).floats * sizeof(float)),
+                     bench.Measure(isa.load, policy).per_second * bytes_per_step});
+  }
+  return curve;
+}
+
 void SweepOver(MeasureSession& session, const std::vector<double>& sizes, const BytesIsa& isa,
                int threads, double max_seconds) {
   const auto policy = PointPolicy(session, max_seconds / static_cast<double>(sizes.size()));
-  auto& bench = *session.bench;
-  for (const double bytes : sizes) {
-    bench.Lay(bytes, 1, isa.step_floats);
-    const auto rate = bench.Measure(isa.load, policy);
-    session.machine.by_threads[threads].sweep.push_back(
-        {static_cast<double>(bench.Of(0).floats * sizeof(float)),
-         rate.per_second * static_cast<double>(isa.step_floats * sizeof(float)) * threads});
-  }
+  auto& sweep = session.machine.by_threads[threads].sweep;
+  for (const auto& point : Swept(*session.bench, sizes, isa, policy)) sweep.push_back(point);
+}
+
+std::vector<CapacityEdge> EdgesOn(const MeasureSession& session, const std::vector<int>& cpus,
+                                  double largest_bytes) {
+  if (const auto available = AvailableMemoryBytes())
+    largest_bytes = std::min(largest_bytes, *available / 4 / static_cast<double>(cpus.size()));
+  const auto& isa = *BytesIsasFor(session.cpu.features).front();
+  constexpr double kSeconds = 1;  // of a point at most; it takes a few hundredths
+  Bench bench(cpus);
+  return FindCapacityEdges(
+      Swept(bench, SweepSizes(largest_bytes), isa, PointPolicy(session, kSeconds)));
+}
+
+// "l1 33 KiB, l2 1.1 MiB".
+std::string SizesText(const std::map<Level, double>& sizes) {
+  std::string text;
+  for (const auto& [level, bytes] : sizes)
+    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", Key(level), SizeText(bytes));
+  return text;
 }
 
 void AddSweep(MeasureSession& session, const BytesIsa& isa, int threads) {
@@ -85,6 +113,38 @@ void MeasureRidge(MeasureSession& session, Level level, const BytesIsa& isa, int
 
 }  // namespace
 
+void FindUntoldCaches(MeasureSession& session, const std::vector<int>& counts) {
+  const auto& allowed = session.cpu.allowed;
+  const auto alone = EdgesOn(session, {allowed.front()}, kAloneBytes);
+  const auto together = allowed.size() > 1 && !alone.empty()
+                            ? EdgesOn(session, allowed, kTogetherBytes)
+                            : std::vector<CapacityEdge>();
+  session.cpu.topology.cache_of_cpu = CachesFromEdges(alone, together, allowed);
+  session.caches_found = !alone.empty();
+  session.machine.cache_bytes = ThreadShares(session.cpu.topology, {allowed.front()});
+  const auto said =
+      session.caches_found
+          ? fmt::format(
+                "the system tells no sizes; where a first sweep of loads over working sets "
+                "falls is taken for them: {}",
+                SizesText(session.machine.cache_bytes))
+          : std::string(
+                "the system tells no sizes, and loads do not get slower with their working "
+                "set");
+  for (const int threads : counts)
+    session.machine.facts[fmt::format("sweep.caches.threads.{}", threads)] = said;
+}
+
+LevelEdges EdgesOf(const MeasureSession& session, int threads) {
+  LevelEdges edges;
+  edges.teller = session.caches_found ? "a first sweep" : "hwloc";
+  edges.told = ThreadShares(session.cpu.topology, SpreadCpus(session.cpu, threads));
+  const auto set = session.machine.by_threads.find(threads);
+  if (set != session.machine.by_threads.end())
+    edges.found = MatchEdges(FindCapacityEdges(set->second.sweep), edges.told);
+  return edges;
+}
+
 void AddCurveSteps(MeasureSession& session, int threads, int pass) {
   const auto& isa = *BytesIsasFor(session.cpu.features).front();
   if (pass == 0) AddSweep(session, isa, threads);
@@ -99,12 +159,10 @@ void AddCurveSteps(MeasureSession& session, int threads, int pass) {
 void FinishCurves(MeasureSession& session) {
   for (auto& [threads, set] : session.machine.by_threads) {
     if (set.sweep.empty()) continue;
-    const auto edges = FindCapacityEdges(set.sweep);
-    const auto cpus = SpreadCpus(session.cpu, threads);
-    for (const Level level : {Level::kL1, Level::kL2, Level::kL3})
-      if (const auto share = ShareOf(session.cpu.topology, level, cpus))
-        session.machine.facts[fmt::format("sweep.{}.threads.{}", Key(level), threads)] =
-            EdgeSentence(edges, share->bytes / share->sharers);
+    const auto edges = EdgesOf(session, threads);
+    for (const auto& [level, bytes] : edges.told)
+      session.machine.facts[fmt::format("sweep.{}.threads.{}", Key(level), threads)] =
+          EdgeSentence(edges, level);
   }
 }
 

@@ -65,7 +65,6 @@ void FinishFlops(MeasureSession& session) {
   finish(kPassTolerance, [&](const FlopsProbe& probe, int threads) {
     return !MeetsItsOwnValue(probe, threads, alone);
   });
-  AddScaling(session.machine);
 }
 
 void AddPlainPipes(std::map<std::string, Ceiling>& flops) {

@@ -26,9 +26,10 @@ struct Effort {
   double budget_seconds;  // [s] of probes, all thread counts together
   double repetition_seconds;
   int repetitions, doubled;
-  int passes;            // over all probes, so that each is measured at times far apart
-  double again_seconds;  // [s] for rows that did not prove themselves and decide a roof
-  int sustained;         // how many pipes are watched for 10 s
+  int passes;                   // over all probes, so that each is measured at times far apart
+  double again_seconds;         // [s] for rows that did not prove themselves and decide a roof
+  int sustained;                // how many pipes are watched for 10 s
+  bool sustained_dram = false;  // and DRAM
 
   RatePolicy Policy(double tolerance) const;
   // Calibration takes about three repetitions.
@@ -70,6 +71,7 @@ struct Row {
   double work_per_iteration = 0;  // [flop] or [byte], all threads
   std::string doubt;              // of the set-up, whatever is measured
   std::string result;             // Proof::result
+  double set_bytes = 0;           // [byte] memory rows: one thread's arrays in the best pass
   std::vector<Rate> passes;
 
   // `pass_tolerance`: see MergePasses.
@@ -92,8 +94,11 @@ struct MeasureSession {
   std::unique_ptr<Bench> bench;  // of the thread count in progress
   std::map<int, Rows> rows;      // by thread count
   std::map<int, WorkingSets> sets;
+  // The topology's caches are where a sweep found edges: the system tells no sizes.
+  bool caches_found = false;
 
   RatePolicy Policy(double tolerance, double max_seconds) const;
+  WorkingSets SetsOf(const std::vector<int>& cpus) const;
 };
 
 // measure_flops.cpp, measure_bytes.cpp, measure_overheads.cpp. `pass` counts from 0; a step finds
@@ -107,11 +112,28 @@ void FinishBytes(MeasureSession& session);
 // finished again.
 bool MeasureUnprovedAgain(MeasureSession& session);
 bool DecidesAnUnprovedRoof(const CeilingSet& set, const std::string& row);
-// measure_sustained.cpp. The rows of the largest thread count that heat most run on for 10 s: the
-// hottest pipe's, in a thorough measurement those of all pipes. What they still reach then is in
-// facts ("sustained.<row>"), and a ceiling's sustained_per_second where it differs by more than 3
-// %.
+// The roof that rests on this row of CeilingSet::flops or ::mixes, having its rate; null: none
+// does.
+Ceiling* RoofOf(CeilingSet& set, const std::string& row);
+const Ceiling* RoofOf(const CeilingSet& set, const std::string& row);
+
+// A row that can run on and on.
+struct RunningRow {
+  std::string row;                      // of CeilingSet::flops or ::mixes
+  double work_per_iteration = 0;        // [flop] or [byte], all threads
+  std::function<void(Bench&)> prepare;  // operands, or arrays
+  Kernel kernel = nullptr;
+};
+// measure_bytes.cpp. That of the mix that DRAM's roof was taken from, on arrays as it had them;
+// absent where there is no such roof.
+std::optional<RunningRow> DramRoofRow(const MeasureSession& session, int threads);
+// measure_sustained.cpp. Rows that roofs of the largest thread count rest on run on for 10 s: that
+// of the pipe that heats most, in a thorough measurement those of all pipes and of DRAM. What they
+// still reach then is kept by KeepSustained.
 void AddSustainedSteps(MeasureSession& session);
+// Says in facts ("sustained.<row>") what a row reached at the end [flop/s] or [byte/s]; the row's
+// and its roof's sustained_per_second where that differs by more than 3 %. Pure.
+void KeepSustained(Machine& machine, int threads, const std::string& row, double per_second);
 // Last of all: the library's own threads spin for a while after each call.
 void AddOverheadSteps(MeasureSession& session, int threads);
 

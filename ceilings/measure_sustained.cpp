@@ -29,47 +29,66 @@ double RateAfterTenSeconds(Bench& bench, Kernel kernel, double per_second) {
   return best;
 }
 
-void Watch(MeasureSession& session, const FlopsProbe& probe, int threads) {
-  auto& set = session.machine.by_threads.at(threads);
-  auto& ceiling = set.flops.at(probe.key);
-  const double work = FlopsPerIteration(probe) * threads;
+void Watch(MeasureSession& session, const RunningRow& running, int threads) {
+  const auto& set = session.machine.by_threads.at(threads);
+  const auto pipe = set.flops.find(running.row);
+  const auto& ceiling = pipe != set.flops.end() ? pipe->second : set.mixes.at(running.row);
   Bench bench(SpreadCpus(session.cpu, threads));
-  for (int i = 0; i < threads; ++i) FillOperands(probe, bench.Of(i));
-  const double sustained =
-      work * RateAfterTenSeconds(bench, probe.kernel, ceiling.per_second / work);
-  const double ratio = sustained / ceiling.per_second;
-  session.machine.facts[fmt::format("sustained.{}", probe.key)] = fmt::format(
-      "after {:.0f} s on end {:.3f} of the burst, with {} threads", kSeconds, ratio, threads);
-  if (std::abs(ratio - 1) <= kDifference) return;
-  ceiling.sustained_per_second = sustained;
-  const auto plain = set.flops.find(probe.key.substr(0, probe.key.rfind('.')));
-  if (plain != set.flops.end() && plain->second.per_second == ceiling.per_second)
-    plain->second.sustained_per_second = sustained;
+  running.prepare(bench);
+  const double work = running.work_per_iteration;
+  KeepSustained(session.machine, threads, running.row,
+                work * RateAfterTenSeconds(bench, running.kernel, ceiling.per_second / work));
+}
+
+RunningRow RunningPipe(const FlopsProbe& probe, int threads) {
+  return {probe.key, FlopsPerIteration(probe) * threads,
+          [probe](Bench& bench) {
+            for (int i = 0; i < bench.threads(); ++i) FillOperands(probe, bench.Of(i));
+          },
+          probe.kernel};
+}
+
+// The row of each pipe that its roof rests on, the fastest first, as many as the effort has time
+// for.
+std::vector<FlopsProbe> HottestPipes(const MeasureSession& session) {
+  const auto& set = AllThreads(session.machine);
+  std::vector<FlopsProbe> hottest;
+  for (const auto& probe : FlopsProbesFor(session.cpu.features))
+    if (RoofOf(set, probe.key) != nullptr) hottest.push_back(probe);
+  std::sort(hottest.begin(), hottest.end(), [&](const auto& a, const auto& b) {
+    return set.flops.at(a.key).per_second > set.flops.at(b.key).per_second;
+  });
+  hottest.resize(std::min(hottest.size(), static_cast<std::size_t>(session.effort.sustained)));
+  return hottest;
 }
 
 }  // namespace
 
+void KeepSustained(Machine& machine, int threads, const std::string& row, double per_second) {
+  auto& set = machine.by_threads.at(threads);
+  auto& rows = set.flops.contains(row) ? set.flops : set.mixes;
+  auto& ceiling = rows.at(row);
+  const double ratio = per_second / ceiling.per_second;
+  machine.facts[fmt::format("sustained.{}", row)] = fmt::format(
+      "after {:.0f} s on end {:.3f} of the burst, with {} threads", kSeconds, ratio, threads);
+  if (std::abs(ratio - 1) <= kDifference) return;
+  ceiling.sustained_per_second = per_second;
+  if (auto* roof = RoofOf(set, row)) roof->sustained_per_second = per_second;
+}
+
 void AddSustainedSteps(MeasureSession& session) {
   const int threads = session.machine.by_threads.rbegin()->first;
-  const auto& flops = AllThreads(session.machine).flops;
-  std::vector<FlopsProbe> hottest;  // the best row of each pipe
-  for (const auto& probe : FlopsProbesFor(session.cpu.features)) {
-    const auto plain = flops.find(probe.key.substr(0, probe.key.rfind('.')));
-    const auto row = flops.find(probe.key);
-    if (plain != flops.end() && row != flops.end() &&
-        row->second.per_second == plain->second.per_second)
-      hottest.push_back(probe);
-  }
-  std::sort(hottest.begin(), hottest.end(), [&](const auto& a, const auto& b) {
-    return flops.at(a.key).per_second > flops.at(b.key).per_second;
-  });
-  hottest.resize(std::min(hottest.size(), static_cast<std::size_t>(session.effort.sustained)));
-  for (const auto& probe : hottest)
-    session.last_steps.push_back({fmt::format("{} for 10 s, {} threads", probe.key, threads),
-                                  [&session, probe, threads](double) {
+  const auto add = [&](const RunningRow& running) {
+    session.last_steps.push_back({fmt::format("{} for 10 s, {} threads", running.row, threads),
+                                  [&session, running, threads](double) {
                                     session.bench.reset();
-                                    Watch(session, probe, threads);
+                                    Watch(session, running, threads);
                                   }});
+  };
+  for (const auto& probe : HottestPipes(session)) add(RunningPipe(probe, threads));
+  if (const auto dram = session.effort.sustained_dram ? DramRoofRow(session, threads)
+                                                      : std::optional<RunningRow>())
+    add(*dram);
 }
 
 }  // namespace dlroof

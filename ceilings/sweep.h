@@ -1,11 +1,13 @@
-// Bandwidth over working sets: which sizes to measure, and where the memory levels end. Pure.
+// Bandwidth over working sets: which sizes to measure, where the memory levels end, and whether
+// that is where the system says. Pure.
 #pragma once
 
-#include <optional>
+#include <map>
 #include <string>
 #include <vector>
 
 #include "ceilings/machine.h"
+#include "counters/cpu.h"
 
 namespace dlroof {
 
@@ -25,9 +27,39 @@ struct CapacityEdge {
 // the fall, in logarithms, has happened. A level that is all slope is not found.
 std::vector<CapacityEdge> FindCapacityEdges(const std::vector<SweepPoint>& curve);
 
-// What the curve says of a cache of which one thread's share is `share_bytes`: "the curve falls at
-// 1.1 MiB, hwloc says 1 MiB: they agree" within a factor of 1.5, else that they disagree; or that
-// it does not fall within a factor of 4.
-std::string EdgeSentence(const std::vector<CapacityEdge>& edges, double share_bytes);
+// What is said and what was found of the caches of one team of threads.
+struct LevelEdges {
+  std::string teller;                   // who says the sizes: "hwloc"
+  std::map<Level, double> told;         // [byte] one thread's share of the level's caches
+  std::map<Level, CapacityEdge> found;  // MatchEdges of these; a level without an edge is absent
+};
+
+// Of which level each edge is the end: of the one with the nearest size, if no nearer edge is there
+// and within a factor of 4. The farthest level, if that leaves it without one, gets the last edge
+// where that is no other level's and lies between its size and that of the level before it: the
+// part of a shared cache that a virtual machine gets may be any.
+std::map<Level, CapacityEdge> MatchEdges(const std::vector<CapacityEdge>& edges,
+                                         const std::map<Level, double>& told);
+
+// What the curve says of a level whose size is told: "the curve falls at 1.1 MiB, from 110 to 24
+// GB/s; hwloc says 1 MiB: they agree" within a factor of 2, else that they disagree; or that it
+// does not fall near it.
+std::string EdgeSentence(const LevelEdges& edges, Level level);
+
+// Why `per_second` [byte/s] of all threads, measured on arrays of `bytes` of one thread, may not be
+// the level's although they fit what is told of it. Where the told size and the edge differ by more
+// than a factor of 2: the arrays lie beyond the level's edge, and are 10 % or more slower than the
+// curve is before it (else it is the curve that was disturbed); or a nearer level ends so late that
+// it holds half of them. Empty: no such doubt.
+std::string EdgeDoubt(const LevelEdges& edges, Level level, double bytes, double per_second);
+
+// The caches of a system that tells no sizes, as edges show them: of one thread alone, and of one
+// thread on each of `cpus` together (working sets of one thread in both). The first edge is the end
+// of L1, the second of L2, the last of three or more that of L3, which all CPUs are taken to share;
+// L1 and L2 belong to as many CPUs in a row as the size is larger for one thread alone. Empty
+// without edges.
+std::map<Level, std::map<int, CacheInstance>> CachesFromEdges(
+    const std::vector<CapacityEdge>& alone, const std::vector<CapacityEdge>& together,
+    const std::vector<int>& cpus);
 
 }  // namespace dlroof

@@ -11,9 +11,7 @@
 namespace dlroof {
 namespace {
 
-constexpr double kUnknownCacheDramBytes = 1 << 30;  // when no cache size is known
-constexpr double kNearerShares = 3;                 // of L2, for a set that L2 does not help
-constexpr double kHelpedBelow = 2;                  // times a nearer cache: it serves a part
+constexpr double kNearerShares = 3;  // of L2, for a set that L2 does not help
 // The part that was the fastest first: of an L2 a small one (Cascade Lake: 6 % before a half).
 using Parts = std::initializer_list<std::pair<double, const char*>>;
 constexpr std::pair<double, const char*> kHalf = {1 / 2.0, "half"},
@@ -99,20 +97,25 @@ double LastLevelBytes(const Shares& shares) {
 }
 
 void ChooseDram(const Shares& shares, double threads, std::optional<double> available_bytes,
-                WorkingSets& result) {
+                double least_bytes, WorkingSets& result) {
   const double cached = LastLevelBytes(shares);
   const bool known = cached > 0;
-  const double wanted = known ? 4 * cached : kUnknownCacheDramBytes;
+  const double wanted = known ? std::max(4 * cached, least_bytes) : kUnknownCacheDramBytes;
   const double total = std::min(wanted, available_bytes ? *available_bytes / 2 : wanted);
   WorkingSet set{total / threads, fmt::format("{} over all threads", SizeText(total)), {}};
   if (known) {
     set.how +=
         fmt::format(", {:.1f} x the last-level caches ({})", total / cached, SizeText(cached));
-    if (total < wanted)
+    if (total < 4 * cached)
       set.doubt = fmt::format(
           "memory for only {:.1f} x the last-level caches is available, 4 x are needed: part of "
           "the traffic may not have reached DRAM",
           total / cached);
+    else if (total < wanted)
+      set.doubt = fmt::format(
+          "the system tells no cache sizes and memory for only {} is available, {} are needed: "
+          "part of the traffic may not have reached DRAM",
+          SizeText(total), SizeText(wanted));
   } else {
     set.doubt = "no cache size is known: part of the traffic may not have reached DRAM";
   }
@@ -128,7 +131,7 @@ std::string SizeText(double bytes) {
 }
 
 WorkingSets ChooseWorkingSets(const Topology& topology, const std::vector<int>& cpus,
-                              std::optional<double> available_bytes) {
+                              std::optional<double> available_bytes, double least_dram_bytes) {
   Shares shares;
   for (const Level level : {Level::kL1, Level::kL2, Level::kL3})
     if (const auto share = ShareOf(topology, level, cpus)) shares.of[level] = *share;
@@ -137,8 +140,15 @@ WorkingSets ChooseWorkingSets(const Topology& topology, const std::vector<int>& 
   ChooseNear(Level::kL2, {kQuarter, kHalf, kMost}, shares, result);
   ChooseL3(shares, result);
   ChooseDram(shares, static_cast<double>(std::max<std::size_t>(1, cpus.size())), available_bytes,
-             result);
+             least_dram_bytes, result);
   return result;
+}
+
+std::map<Level, double> ThreadShares(const Topology& topology, const std::vector<int>& cpus) {
+  std::map<Level, double> shares;
+  for (const Level level : {Level::kL1, Level::kL2, Level::kL3})
+    if (const auto bytes = PerThread(topology, level, cpus)) shares[level] = *bytes;
+  return shares;
 }
 
 std::string NearerCacheDoubt(const Topology& topology, const std::vector<int>& cpus, Level level,

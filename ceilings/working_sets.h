@@ -11,6 +11,11 @@
 
 namespace dlroof {
 
+// A set below so many times a nearer cache is served by it in part.
+inline constexpr double kHelpedBelow = 2;
+// [byte] of all threads, for DRAM, where the system tells no cache size.
+inline constexpr double kUnknownCacheDramBytes = 1 << 30;
+
 // What one thread works on at a level.
 struct WorkingSet {
   double bytes = 0;   // [byte] of one thread, all streams together
@@ -28,9 +33,13 @@ struct WorkingSets {
 // in the level is faster; of L2 none below twice the share of L1, unless it is half of L2 or more.
 // L3: the geometric mean of the thread's shares of L2 and L3, half of that of L3, and 3 x L2; at
 // least 3 x L2 and at most 3/4 of the share of L3; absent when that share is below 2 x L2. DRAM:
-// together 4 x the last-level caches in use, at most half of `available_bytes`.
+// together 4 x the last-level caches in use and at least `least_dram_bytes`, at most half of
+// `available_bytes`.
 WorkingSets ChooseWorkingSets(const Topology& topology, const std::vector<int>& cpus,
-                              std::optional<double> available_bytes);
+                              std::optional<double> available_bytes, double least_dram_bytes = 0);
+
+// [byte] of each of these threads, by the levels whose size is known.
+std::map<Level, double> ThreadShares(const Topology& topology, const std::vector<int>& cpus);
 
 // Why a set of `bytes` per thread would not be served by this level but by a nearer one, whose
 // share holds half of it or more: such a part is found again by many replacement policies. Empty:

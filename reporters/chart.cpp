@@ -104,6 +104,11 @@ std::optional<std::pair<double, double>> Coordinates(const json& time, Level lev
   return std::pair(*x, *y);
 }
 
+bool IsUnproved(const json& time, Level level) {
+  const auto& levels = Member(time, "unproved_levels");
+  return levels.is_array() && std::find(levels.begin(), levels.end(), Key(level)) != levels.end();
+}
+
 }  // namespace
 
 std::optional<Roof> SustainedOf(const Roof& roof) {
@@ -253,7 +258,8 @@ std::vector<double> PipesUntil(const json& time) {
 std::optional<std::pair<double, double>> TimePlace(const json& time, Level level) {
   const auto complexity = Coordinates(time, level);
   const auto seconds = Positive(time, "seconds");
-  if (!complexity || !seconds || !Positive(time, "gap")) return std::nullopt;
+  if (!complexity || !seconds || !Positive(time, "gap") || IsUnproved(time, level))
+    return std::nullopt;
   const double scale = *seconds / std::max(complexity->first, complexity->second);
   return std::pair(complexity->first * scale, complexity->second * scale);
 }

@@ -107,8 +107,8 @@ std::vector<TimeMark> TimeMarks(const nlohmann::json& run_file, const RoofSet& r
 // [s] Of a record's "time" where it stands among corners of equal run time when this level's
 // bandwidth is one axis: {bytes / bandwidth, FLOPs / ceiling} scaled so that the larger one is the
 // measured time, whatever level binds the record (Wang et al. 2020, one level at a time; the file's
-// "point" is scaled by the record's gap, to which every level counts). Absent without a gap: a roof
-// is not proved.
+// "point" is scaled by the record's gap, to which every level counts). Absent without a gap and for
+// the record's "unproved_levels": what would scale it rests on a roof that is not proved.
 std::optional<std::pair<double, double>> TimePlace(const nlohmann::json& time, Level level);
 
 // [s] of a record's "time": its pipe_seconds added up, one pipe, two, all.

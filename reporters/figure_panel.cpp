@@ -144,7 +144,9 @@ std::string RoofLabels(const Figure& figure, const Panel& panel) {
     const double x =
         std::max(panel.left, panel.bottom - rate) + (8 + 130 * aside * std::cos(angle)) * x_px;
     const double y = x + rate + 8 * std::cos(angle) * y_px;
-    const auto name = RoofName(slanted, "B/s");
+    auto name = RoofName(slanted, "B/s");
+    if (slanted.sustained_per_second)
+      name += fmt::format(", sustained {}", WithPrefix(*slanted.sustained_per_second, "B/s"));
     // A name that would stand beyond its line says nothing; that of the points' own level always
     // stands.
     const double end = y + kCharacter * static_cast<double>(name.size()) * std::sin(angle) * y_px;

@@ -38,10 +38,14 @@ std::map<Level, std::vector<RidgePoint>> MeasuredRidges(const Figure& figure) {
 // Thin: what a roof has left after seconds on end, and the knees as measured.
 void AddThinRoofs(const Figure& figure, Plot& plot) {
   int index = 0;
-  for (const Roof& flat : figure.flats)
-    if (const auto sustained = SustainedOf(flat))
-      AddLine(fmt::format("sustained{}", index++), FlatLine(*sustained, figure),
-              fmt::format("lc rgb '#8b96a5' lw 1 dt {}", sustained->proved ? 1 : 2), plot);
+  const auto add = [&](const Roof& roof, const auto& line) {
+    const auto sustained = SustainedOf(roof);
+    if (!sustained) return;
+    AddLine(fmt::format("sustained{}", index++), line(*sustained, figure),
+            fmt::format("lc rgb '#8b96a5' lw 1 dt {}", sustained->proved ? 1 : 2), plot);
+  };
+  for (const Roof& flat : figure.flats) add(flat, FlatLine);
+  for (const Roof& slanted : figure.roofs.bytes) add(slanted, SlantedLine);
   for (const auto& [level, ridge] : MeasuredRidges(figure)) {
     std::vector<Point> line;
     for (const auto& point : ridge) line.emplace_back(point.intensity, point.flops_per_second);

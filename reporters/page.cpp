@@ -35,8 +35,11 @@ json RoofSetJson(const json& run_file, const RoofSet& roofs) {
   for (const Roof& slanted : roofs.bytes) {
     json entry = RoofJson(slanted);
     entry["start"] = {kFarLeft, kFarLeft * slanted.per_second};
+    const auto less = SustainedOf(slanted);
+    if (less) entry["sustained_start"] = {kFarLeft, kFarLeft * less->per_second};
     for (const Roof& flat : roofs.flops) {
       entry["ridges"][flat.key] = RidgeIntensity(flat, slanted);
+      if (less) entry["sustained_ends"][flat.key] = RidgeIntensity(flat, *less);
       if (const auto sustained = SustainedOf(flat))
         entry["sustained_ridges"][flat.key] = RidgeIntensity(*sustained, slanted);
     }

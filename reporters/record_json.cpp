@@ -117,6 +117,8 @@ json ToJson(const TimePoint& point) {
     object["pipe_seconds"] = point.pipe_seconds;
   PutIfKnown(object, "overhead_seconds", point.overhead_seconds);
   if (point.bound_level) object["bound_level"] = Key(*point.bound_level);
+  for (const Level level : point.unproved_levels)
+    object["unproved_levels"].push_back(std::string(Key(level)));
   if (!point.gap) return object;
   object["gap"] = *point.gap;
   json scaled = {{"compute_seconds", point.compute_seconds * *point.gap}};

@@ -1,6 +1,7 @@
 #include "reporters/roofline.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 
@@ -37,15 +38,54 @@ Known BestKnown(const Record& record, const PlaceView& view) {
   return known;
 }
 
-// Roof times of one record; `proved` per part, so that an unproved roof takes away only what rests
-// on it.
+// How many times too fast an unproved ceiling may be. What proofs find is either too slow (other
+// programs, repetitions or passes that disagree), which only makes its part of the time too long,
+// or too fast because a kernel did half of what it counts (half its vectors, twice the work in the
+// same time) or a nearer cache served half of its working set: 2. A kernel that does none of its
+// work would be wrong by more, but that is found without a clock, by the tests.
+constexpr double kUnprovedFactor = 2;
+
+// One of the times of which the largest is the roof time.
+struct Part {
+  double seconds = 0;
+  double at_worst = 0;  // [s] with unproved ceilings at 1 / kUnprovedFactor of their rates
+
+  void Add(double more, bool proved) {
+    seconds += more;
+    at_worst += proved ? more : kUnprovedFactor * more;
+  }
+  // Whether it rests on an unproved ceiling and is the largest part, or could be.
+  bool Doubtful(double largest_seconds) const {
+    return at_worst > seconds && at_worst >= largest_seconds;
+  }
+};
+
+// Roof times of one record; an unproved ceiling takes away only what may rest on it.
 struct RoofTimes {
-  std::optional<double> compute;
-  std::map<std::string, std::string> compute_roofs;  // by pipe the row
-  std::map<std::string, double> pipes;               // by pipe at its own ceiling
-  bool compute_proved = true;
-  std::map<Level, double> memory;
-  std::map<Level, bool> memory_proved;
+  std::optional<Part> compute;
+  std::map<std::string, std::string> compute_roofs;     // by pipe the row
+  std::map<std::string, double> pipes;                  // by pipe at its own ceiling
+  std::map<std::string, std::string> compute_unproved;  // by row why
+  std::map<Level, Part> memory;
+  std::map<Level, std::string> memory_unproved;  // why
+
+  double Largest() const {
+    double largest = compute->seconds;
+    for (const auto& [level, part] : memory) largest = std::max(largest, part.seconds);
+    return largest;
+  }
+  // Of compute and this level alone.
+  double Largest(Level level) const { return std::max(compute->seconds, memory.at(level).seconds); }
+  bool Doubtful(Level level) const {
+    const double largest = Largest(level);
+    return compute->Doubtful(largest) || memory.at(level).Doubtful(largest);
+  }
+  bool Doubtful() const {
+    const double largest = Largest();
+    return compute->Doubtful(largest) ||
+           std::any_of(memory.begin(), memory.end(),
+                       [&](const auto& part) { return part.second.Doubtful(largest); });
+  }
 };
 
 using CeilingRow = std::pair<const std::string, Ceiling>;
@@ -82,11 +122,10 @@ void SayLowerRoof(const std::string& pipe, const CeilingRow& roof, const std::st
       roof.first, roof.second.per_second / 1e9, isa, pipe, plain->second.per_second / 1e9));
 }
 
-void SayUnproved(const CeilingRow& roof, RoofTimes& times, std::vector<std::string>& remarks) {
-  if (roof.second.proved) return;
-  times.compute_proved = false;
-  remarks.push_back(
-      fmt::format("the {} ceiling is not proved: {}", roof.first, roof.second.reason));
+void AddCompute(const CeilingRow& roof, double seconds, RoofTimes& times) {
+  if (!times.compute) times.compute = Part{};
+  times.compute->Add(seconds, roof.second.proved);
+  if (!roof.second.proved) times.compute_unproved[roof.first] = roof.second.reason;
 }
 
 // By pipe its FLOPs and the row that it is judged by; empty, with a remark, where one has none.
@@ -108,16 +147,13 @@ JudgedPipes Judged(const std::map<std::string, double>& flops, const std::string
 
 void AddComputeTime(const Known& known, const std::string& isa, const CeilingSet& ceilings,
                     RoofTimes& times, std::vector<std::string>& remarks) {
-  double seconds = 0;
   for (const auto& [pipe, judged] : Judged(*known.flops, isa, ceilings, remarks)) {
     const auto& [flops, roof] = judged;
     times.pipes[pipe] = flops / roof->second.per_second;
-    seconds += times.pipes[pipe];
+    AddCompute(*roof, times.pipes[pipe], times);
     times.compute_roofs[pipe] = roof->first;
     SayLowerRoof(pipe, *roof, isa, ceilings, remarks);
-    SayUnproved(*roof, times, remarks);
   }
-  if (seconds > 0) times.compute = seconds;
 }
 
 // The paper's balance: one ceiling, that of the matrix units, for the FLOPs of every pipe.
@@ -141,8 +177,7 @@ void AddTensorTime(const Known& known, const std::string& isa, const CeilingSet&
     flops += count;
     times.compute_roofs[pipe] = best->first;
   }
-  SayUnproved(*best, times, remarks);
-  if (flops > 0) times.compute = flops / best->second.per_second;
+  if (flops > 0) AddCompute(*best, flops / best->second.per_second, times);
 }
 
 // Compulsory bytes count as DRAM traffic. With warm caches a call whose tensors fit the last cache
@@ -194,11 +229,39 @@ void AddMemoryTimes(const Record& record, const Known& known, const Machine& mac
       remarks.push_back(std::move(why));
       continue;
     }
-    times.memory[level] = roof_seconds;
-    times.memory_proved[level] = ceiling->second.proved;
-    if (!ceiling->second.proved)
-      remarks.push_back(
-          fmt::format("the {} ceiling is not proved: {}", Key(level), ceiling->second.reason));
+    times.memory[level].Add(roof_seconds, ceiling->second.proved);
+    if (!ceiling->second.proved) times.memory_unproved[level] = ceiling->second.reason;
+  }
+}
+
+// `part` rests on the ceiling `name`; `levels` are those in whose own view it is doubtful.
+std::string UnprovedRemark(const RoofTimes& times, const Part& part, std::string_view name,
+                           const std::vector<std::string_view>& levels, std::string_view reason) {
+  const double largest = times.Largest();
+  if (part.seconds >= largest)
+    return fmt::format("no gap: the {} ceiling binds and is not proved: {}", name, reason);
+  if (part.Doubtful(largest))
+    return fmt::format("no gap: the {} ceiling is not proved and at half its rate would bind: {}",
+                       name, reason);
+  if (!levels.empty())
+    return fmt::format("no percent at {}: the {} ceiling is not proved: {}",
+                       fmt::join(levels, ", "), name, reason);
+  return fmt::format("the {} ceiling is not proved, but at half its rate would not bind: {}", name,
+                     reason);
+}
+
+void SayUnproved(const RoofTimes& times, std::vector<std::string>& remarks) {
+  if (!times.compute) return;  // nothing is placed
+  std::vector<std::string_view> of_compute;
+  for (const auto& [level, part] : times.memory)
+    if (times.compute->Doubtful(times.Largest(level))) of_compute.push_back(Key(level));
+  for (const auto& [row, reason] : times.compute_unproved)
+    remarks.push_back(UnprovedRemark(times, *times.compute, row, of_compute, reason));
+  for (const auto& [level, reason] : times.memory_unproved) {
+    const auto& part = times.memory.at(level);
+    std::vector<std::string_view> own;
+    if (part.Doubtful(times.Largest(level))) own.push_back(Key(level));
+    remarks.push_back(UnprovedRemark(times, part, Key(level), own, reason));
   }
 }
 
@@ -206,17 +269,16 @@ std::vector<ClassicPoint> PlaceClassic(const Known& known, const RoofTimes& time
   std::vector<ClassicPoint> points;
   if (!times.compute) return points;
   const double flops = TotalFlops({.flops = *known.flops}).value();
-  for (const auto& [level, memory_seconds] : times.memory) {
+  for (const auto& [level, memory] : times.memory) {
     ClassicPoint point;
     const auto& [bytes, bytes_from] = known.bytes.at(level);
-    const double roof_seconds = std::max(*times.compute, memory_seconds);
+    const double roof_seconds = times.Largest(level);
     point.level = level;
     point.intensity = flops / bytes;
     point.flops_per_second = flops / seconds;
     point.roof = flops / roof_seconds;
-    point.memory_bound = memory_seconds > *times.compute;
-    if (times.compute_proved && times.memory_proved.at(level))
-      point.fraction = roof_seconds / seconds;
+    point.memory_bound = memory.seconds > times.compute->seconds;
+    if (!times.Doubtful(level)) point.fraction = roof_seconds / seconds;
     point.flops_from = known.flops_from;
     point.bytes_from = bytes_from;
     points.push_back(point);
@@ -229,16 +291,15 @@ std::optional<TimePoint> PlaceInTime(const Known& known, const RoofTimes& times,
   if (!times.compute) return std::nullopt;
   TimePoint point;
   point.seconds = seconds;
-  point.compute_seconds = *times.compute;
+  point.compute_seconds = times.compute->seconds;
   point.compute_roofs = times.compute_roofs;
   point.pipe_seconds = times.pipes;
-  point.memory_seconds = times.memory;
-  double roof_seconds = *times.compute;
-  bool proved = times.compute_proved;
-  for (const auto& [level, memory_seconds] : times.memory) {
-    proved = proved && times.memory_proved.at(level);
-    if (memory_seconds <= roof_seconds) continue;
-    roof_seconds = memory_seconds;
+  double roof_seconds = point.compute_seconds;
+  for (const auto& [level, memory] : times.memory) {
+    point.memory_seconds[level] = memory.seconds;
+    if (times.Doubtful(level)) point.unproved_levels.push_back(level);
+    if (memory.seconds <= roof_seconds) continue;
+    roof_seconds = memory.seconds;
     point.bound = Bound::kMemory;
     point.bound_level = level;
   }
@@ -249,7 +310,7 @@ std::optional<TimePoint> PlaceInTime(const Known& known, const RoofTimes& times,
       point.bound_level.reset();
     }
   }
-  if (proved) point.gap = seconds / roof_seconds;
+  if (!times.Doubtful()) point.gap = seconds / roof_seconds;
   return point;
 }
 
@@ -263,6 +324,7 @@ RoofTimes RoofTimesOf(const Record& record, const Known& known, double seconds,
     (view.tensor_balance ? AddTensorTime : AddComputeTime)(known, AllowedIsa(record), ceilings,
                                                            times, remarks);
   AddMemoryTimes(record, known, machine, ceilings, seconds, times, remarks);
+  SayUnproved(times, remarks);
   return times;
 }
 

@@ -17,7 +17,7 @@ struct ClassicPoint {
   double intensity = 0;            // [flop/byte]
   double flops_per_second = 0;     // [flop/s] achieved
   double roof = 0;                 // [flop/s] min(compute roof, intensity x bandwidth)
-  std::optional<double> fraction;  // [1] achieved / roof; absent when a ceiling is not proved
+  std::optional<double> fraction;  // [1] achieved / roof; absent in doubt (TimePoint::gap)
   bool memory_bound = false;       // the slanted part is the lower one
   Provenance flops_from = Provenance::kModelled, bytes_from = Provenance::kModelled;
 };
@@ -41,8 +41,13 @@ struct TimePoint {
   std::optional<double> overhead_seconds;  // launches x launch cost
   Bound bound = Bound::kCompute;
   std::optional<Level> bound_level;  // with kMemory
-  std::optional<double> gap;  // [1] seconds / max(compute, memory): distance from the roof; absent
-                              // when a ceiling is not proved
+  // [1] seconds / max(compute, memory): distance from the roof. Absent in doubt: where the largest
+  // of these times rests on a ceiling that is not proved, in part or whole, or another one would
+  // reach it if the unproved ceilings that it rests on had half their rates. Overhead has no part
+  // in it: where compute and memory lie below it, so does the largest of them.
+  std::optional<double> gap;
+  // In doubt by the same rule when compute and this level alone count.
+  std::vector<Level> unproved_levels;
 };
 
 struct Placement {

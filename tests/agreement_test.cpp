@@ -41,5 +41,67 @@ TEST(CompareThreadCounts, AcceptsScalingUpToNoiseAndBelow) {
   }
 }
 
+// 2 threads at 190 of 100 each: 0.95; 4 at 320: 0.8, told and still proved.
+TEST(AddScaling, HoldsEachTeamAgainstOneThread) {
+  Machine machine;
+  for (const auto& [threads, rate] : {std::pair{1, 100.0}, {2, 190.0}, {4, 320.0}}) {
+    auto& ceiling = machine.by_threads[threads].flops["fp32.vector.avx2"];
+    ceiling.per_second = rate;
+    ceiling.threads = threads;
+    ceiling.how = "h";
+    ceiling.proved = true;
+  }
+  machine.by_threads[4].flops["fp64.vector.avx2"].per_second = 1;  // not measured alone
+  AddScaling(machine);
+  const auto at = [&](int threads) {
+    return machine.by_threads[threads].flops["fp32.vector.avx2"];
+  };
+  EXPECT_EQ(at(1).proof.scaling, std::nullopt);
+  EXPECT_EQ(at(2).proof.scaling, 0.95);
+  EXPECT_EQ(at(2).how, "h");
+  EXPECT_EQ(at(4).proof.scaling, 0.8);
+  EXPECT_EQ(at(4).how, "h; each of 4 threads has 80 % of what one alone has");
+  EXPECT_TRUE(at(4).proved);
+  AddScaling(machine);
+  EXPECT_EQ(at(4).how, "h; each of 4 threads has 80 % of what one alone has") << "said once";
+  machine.by_threads[1].flops["fp32.vector.avx2"].per_second = 80;
+  AddScaling(machine);
+  EXPECT_EQ(at(4).proof.scaling, 1);
+  EXPECT_EQ(at(4).how, "h") << "no longer so";
+  EXPECT_EQ(machine.by_threads[4].flops["fp64.vector.avx2"].proof.scaling, std::nullopt);
+}
+
+// 10 and 18 of two threads: 0.9; 5 and 7: 0.7. L3 and DRAM are shared, their rates say nothing of
+// one thread.
+TEST(AddScaling, OfMemoryIsThatOfThePrivateLevels) {
+  Machine machine;
+  const auto put = [&](int threads, Level level, const std::string& mix, double rate) {
+    const Ceiling ceiling = {.per_second = rate, .threads = threads, .how = "h", .proved = true};
+    machine.by_threads[threads].bytes[level] = ceiling;
+    machine.by_threads[threads].mixes[mix] = ceiling;
+  };
+  for (const int threads : {1, 2}) {
+    put(threads, Level::kL1, "l1.load.avx2", threads == 1 ? 10 : 18);
+    put(threads, Level::kL2, "l2.copy.avx2", threads == 1 ? 5 : 7);
+    put(threads, Level::kL3, "l3.load.avx2", 2);
+    put(threads, Level::kDram, "dram.load.avx2", 1);
+  }
+  machine.by_threads[2].bytes[Level::kHost] = {.per_second = 1};
+  AddScaling(machine);
+  AddScaling(machine);  // says nothing twice
+  auto& two = machine.by_threads[2];
+  EXPECT_DOUBLE_EQ(two.bytes[Level::kL1].proof.scaling.value(), 0.9);
+  EXPECT_DOUBLE_EQ(two.mixes["l1.load.avx2"].proof.scaling.value(), 0.9);
+  EXPECT_DOUBLE_EQ(two.bytes[Level::kL2].proof.scaling.value(), 0.7);
+  EXPECT_DOUBLE_EQ(two.mixes["l2.copy.avx2"].proof.scaling.value(), 0.7);
+  EXPECT_EQ(two.bytes[Level::kL2].how, "h; each of 2 threads has 70 % of what one alone has");
+  EXPECT_TRUE(two.bytes[Level::kL2].proved);
+  for (const Level level : {Level::kL3, Level::kDram, Level::kHost})
+    EXPECT_EQ(two.bytes[level].proof.scaling, std::nullopt) << Key(level);
+  EXPECT_EQ(two.mixes["l3.load.avx2"].proof.scaling, std::nullopt);
+  EXPECT_EQ(two.mixes["dram.load.avx2"].proof.scaling, std::nullopt);
+  EXPECT_EQ(machine.by_threads[1].bytes[Level::kL1].proof.scaling, std::nullopt);
+}
+
 }  // namespace
 }  // namespace dlroof

@@ -193,6 +193,9 @@ TEST(TimePlace, TheLargerCoordinateIsTheMeasuredTimeWhateverLevelBinds) {
     less.erase(needed);
     EXPECT_EQ(TimePlace(less, Level::kDram), std::nullopt) << needed;
   }
+  time["unproved_levels"] = {"dram"};
+  EXPECT_EQ(TimePlace(time, Level::kDram), std::nullopt) << "DRAM's roof may be wrong";
+  EXPECT_EQ(TimePlace(time, Level::kL2), std::pair(10.0, 2.5));
 }
 
 TEST(TimeMarks, ARecordBoundByDramReachesItsTimeInTheViewOfL2Too) {

@@ -58,6 +58,16 @@ TEST(FigureScript, HoldsRoofsRidgesAndMarks) {
   EXPECT_THAT(script, Not(HasSubstr("avx2"))) << "no benchmark uses that pipe";
 }
 
+// 16 of 20 GB/s; they reach int8.matrix, the highest roof in use, 3200 GFLOP/s, at 200 FLOP/byte.
+TEST(FigureScript, WhatDramSustainsIsASecondLineThatItsLabelNames) {
+  auto run = SmallRun();
+  run["machines"][0]["by_threads"]["2"]["bytes"]["dram"]["sustained_per_second"] = 16e9;
+  const auto script = FigureScript(MakeFigure(run), "svg");
+  EXPECT_THAT(script, HasSubstr("$sustained0 << EOD\n1e-09 16\n200 3.2e+12\n"));
+  EXPECT_THAT(script, HasSubstr("$sustained0 with lines"));
+  EXPECT_THAT(script, HasSubstr("'DRAM  20.0 GB/s, sustained 16.0 GB/s'"));
+}
+
 // 160 of 200 GFLOP/s; L1's 800 GB/s reach it at 0.2 FLOP/byte.
 TEST(FigureScript, WhatIsSustainedIsASecondLineWithItsName) {
   auto run = SmallRun();

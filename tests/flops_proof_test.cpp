@@ -195,35 +195,5 @@ TEST(JudgePerCycle, SaysNothingWithoutAClockOrForACompilersKernel) {
   EXPECT_TRUE(ceiling.proved);
 }
 
-// 2 threads at 190 of 100 each: 0.95; 4 at 320: 0.8, told and still proved.
-TEST(AddScaling, HoldsEachTeamAgainstOneThread) {
-  Machine machine;
-  for (const auto& [threads, rate] : {std::pair{1, 100.0}, {2, 190.0}, {4, 320.0}}) {
-    auto& ceiling = machine.by_threads[threads].flops["fp32.vector.avx2"];
-    ceiling.per_second = rate;
-    ceiling.threads = threads;
-    ceiling.how = "h";
-    ceiling.proved = true;
-  }
-  machine.by_threads[4].flops["fp64.vector.avx2"].per_second = 1;  // not measured alone
-  AddScaling(machine);
-  const auto at = [&](int threads) {
-    return machine.by_threads[threads].flops["fp32.vector.avx2"];
-  };
-  EXPECT_EQ(at(1).proof.scaling, std::nullopt);
-  EXPECT_EQ(at(2).proof.scaling, 0.95);
-  EXPECT_EQ(at(2).how, "h");
-  EXPECT_EQ(at(4).proof.scaling, 0.8);
-  EXPECT_EQ(at(4).how, "h; each of 4 threads has 80 % of what one alone has");
-  EXPECT_TRUE(at(4).proved);
-  AddScaling(machine);
-  EXPECT_EQ(at(4).how, "h; each of 4 threads has 80 % of what one alone has") << "said once";
-  machine.by_threads[1].flops["fp32.vector.avx2"].per_second = 80;
-  AddScaling(machine);
-  EXPECT_EQ(at(4).proof.scaling, 1);
-  EXPECT_EQ(at(4).how, "h") << "no longer so";
-  EXPECT_EQ(machine.by_threads[4].flops["fp64.vector.avx2"].proof.scaling, std::nullopt);
-}
-
 }  // namespace
 }  // namespace dlroof

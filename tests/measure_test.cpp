@@ -7,6 +7,7 @@
 #include <atomic>
 #include <cmath>
 #include <memory>
+#include <set>
 #include <sstream>
 #include <stdexcept>
 
@@ -159,6 +160,76 @@ TEST(DecidesAnUnprovedRoof, IsTheRowOfARoofThatSomethingElseDoubts) {
   EXPECT_FALSE(DecidesAnUnprovedRoof(set, "dram.load.avx512"));
   set.bytes[Level::kDram].proved = true;
   EXPECT_FALSE(DecidesAnUnprovedRoof(set, "dram.update.avx512"));
+}
+
+TEST(KeepSustained, IsTheRowsAndItsRoofsWhereItDiffers) {
+  Machine machine;
+  auto& set = machine.by_threads[2];
+  set.flops = {
+      {"fp32.vector", Of(100)}, {"fp32.vector.avx512", Of(100)}, {"fp32.vector.avx2", Of(50)}};
+  set.mixes = {{"dram.update.avx512", Of(40)}, {"dram.load.avx512", Of(30)}};
+  set.bytes[Level::kDram] = Of(40);
+  KeepSustained(machine, 2, "fp32.vector.avx512", 98);  // 2 %: said, no roof of its own
+  EXPECT_EQ(machine.facts.at("sustained.fp32.vector.avx512"),
+            "after 10 s on end 0.980 of the burst, with 2 threads");
+  EXPECT_EQ(set.flops["fp32.vector"].sustained_per_second, std::nullopt);
+  KeepSustained(machine, 2, "fp32.vector.avx512", 90);
+  EXPECT_EQ(set.flops["fp32.vector.avx512"].sustained_per_second, 90);
+  EXPECT_EQ(set.flops["fp32.vector"].sustained_per_second, 90);
+  KeepSustained(machine, 2, "fp32.vector.avx2", 40);
+  EXPECT_EQ(set.flops["fp32.vector.avx2"].sustained_per_second, 40);
+  EXPECT_EQ(set.flops["fp32.vector"].sustained_per_second, 90) << "rests on the other row";
+  KeepSustained(machine, 2, "dram.update.avx512", 36);
+  EXPECT_THAT(machine.facts.at("sustained.dram.update.avx512"), HasSubstr("0.900 of the burst"));
+  EXPECT_EQ(set.mixes["dram.update.avx512"].sustained_per_second, 36);
+  EXPECT_EQ(set.bytes[Level::kDram].sustained_per_second, 36);
+  EXPECT_EQ(set.mixes["dram.load.avx512"].sustained_per_second, std::nullopt);
+}
+
+// A session whose rows have been measured, as far as this needs it: every pipe's row at 1, each
+// pipe's first at 2; DRAM's loads at 1 and its updates at 2.
+MeasureSession MeasuredSession(int sustained, bool dram) {
+  MeasureSession session{
+      ThisCpu(), {"test", 45, 3e-3, 16, 6, 3, 8, sustained, dram}, {}, {}, {}, nullptr, {}, {}};
+  session.sets[1] = session.SetsOf({session.cpu.allowed.front()});
+  AddBytesSteps(session, 1, 0);
+  auto& set = session.machine.by_threads[1];
+  for (const auto& probe : FlopsProbesFor(session.cpu.features)) {
+    const auto plain = probe.key.substr(0, probe.key.rfind('.'));
+    set.flops[probe.key] = Of(set.flops.contains(plain) ? 1 : 2);
+    set.flops.try_emplace(plain, Of(2));
+  }
+  for (const auto& [name, row] : session.rows[1].bytes.at(Level::kDram))
+    set.mixes["dram." + name] = Of(name.starts_with("update") ? 2 : 1);
+  return session;
+}
+
+TEST(DramRoofRow, IsTheMixThatTheRoofWasTakenFrom) {
+  auto session = MeasuredSession(1, true);
+  EXPECT_FALSE(DramRoofRow(session, 1).has_value()) << "no roof";
+  session.machine.by_threads[1].bytes[Level::kDram] = Of(2);
+  const auto row = DramRoofRow(session, 1);
+  ASSERT_TRUE(row.has_value());
+  EXPECT_THAT(row->row, testing::StartsWith("dram.update."));
+  EXPECT_NE(row->kernel, nullptr);
+  EXPECT_GT(row->work_per_iteration, 0);
+}
+
+// 10 s each: the default has time for one.
+TEST(AddSustainedSteps, AreOneByDefaultAndEveryPipeAndDramWhenThorough) {
+  auto session = MeasuredSession(1, false);
+  session.machine.by_threads[1].bytes[Level::kDram] = Of(2);
+  std::set<std::string> pipes;
+  for (const auto& probe : FlopsProbesFor(session.cpu.features))
+    pipes.insert(probe.key.substr(0, probe.key.rfind('.')));
+  AddSustainedSteps(session);
+  EXPECT_EQ(session.last_steps.size(), 1);
+  session.last_steps.clear();
+  session.effort.sustained = 100;
+  session.effort.sustained_dram = true;
+  AddSustainedSteps(session);
+  EXPECT_EQ(session.last_steps.size(), pipes.size() + 1);
+  EXPECT_THAT(session.last_steps.back().text, testing::StartsWith("dram.update."));
 }
 
 // The row's step runs again, by itself, and others do not.

@@ -13,6 +13,7 @@
 
 #include "counters/error.h"
 #include "reporters/page/assets.h"
+#include "tests/written_page.h"
 
 namespace dlroof {
 namespace {
@@ -20,26 +21,6 @@ namespace {
 using nlohmann::json;
 using testing::HasSubstr;
 using testing::Not;
-
-// Ceilings with proofs, mixes, curves and overheads; see ceilings_table_test.cpp.
-json CeilingsRun() { return json::parse(std::ifstream(DLROOF_TEST_DATA "/run_ceilings.json")); }
-
-json SmallRun() { return json::parse(std::ifstream(DLROOF_TEST_DATA "/run_small.json")); }
-
-#define NEED_PLOTLY() \
-  if (PlotlyScript().text.empty()) GTEST_SKIP() << "built without plotly.js"
-
-std::string Page(const json& run_file, const json* before = nullptr) {
-  std::ostringstream out;
-  WritePage(run_file, out, before);
-  return out.str();
-}
-
-std::string Content(const std::string& page) {
-  const std::string open = R"(<script type="application/json" id="content">)";
-  const auto start = page.find(open) + open.size();
-  return page.substr(start, page.find("</script>", start) - start);
-}
 
 int Count(const std::string& text, const std::string& part) {
   int count = 0;
@@ -97,33 +78,6 @@ TEST(WritePage, ShowsTheNumbersOfTheFileAsTheyAre) {
   EXPECT_EQ(content["records"], run["records"]);
   EXPECT_EQ(content["machines"], run["machines"]);
   EXPECT_FALSE(content.contains("benchmarks"));
-}
-
-TEST(WritePage, GeometryComesWithTheData) {
-  NEED_PLOTLY();
-  const auto content = json::parse(Content(Page(SmallRun())));
-  EXPECT_EQ(content["main_roofs"], 0);
-  EXPECT_EQ(content["roofs"][0]["level"], "dram");
-  EXPECT_EQ(content["roofs"][0]["used"], json({"bf16.matrix", "fp32.vector", "int8.matrix"}));
-  EXPECT_DOUBLE_EQ(content["roofs"][0]["bytes"][3]["ridges"]["fp32.vector"].get<double>(), 10);
-  EXPECT_FALSE(content["records"][4]["classic"][0].contains("error_bar"));
-  EXPECT_TRUE(content["records"][0]["classic"][0].contains("error_bar"));
-  // 1.25 ms; compute 0.51380224 ms binds beside L2's 0.25 ms, DRAM's 1 ms binds in its own view.
-  const auto& places = content["records"][3]["time"]["places"];
-  EXPECT_DOUBLE_EQ(places["l2"][1].get<double>(), 1.25e-3);
-  EXPECT_DOUBLE_EQ(places["dram"][0].get<double>(), 1.25e-3);
-  EXPECT_EQ(content["records"][5]["time"]["places"], json::object()) << "its roof is not proved";
-}
-
-TEST(WritePage, MeasuredRidgesComeWithTheirRoofs) {
-  NEED_PLOTLY();
-  const auto run = CeilingsRun();
-  const auto content = json::parse(Content(Page(run)));
-  EXPECT_EQ(content["roofs"][0]["measured_ridges"],
-            run["machines"][0]["by_threads"]["2"]["ridges"]);
-  EXPECT_FALSE(content["roofs"][1].contains("measured_ridges"));
-  EXPECT_FALSE(content["roofs"][1]["bytes"][0].contains("sustained_ridges"));
-  EXPECT_EQ(content["roofs"][0]["used"], json({"fp32.vector.avx2"}));
 }
 
 TEST(WritePage, LoadsNothing) {

@@ -128,14 +128,85 @@ TEST(Place, WhatIsMissingIsSaidAndNothingIsInvented) {
   EXPECT_TRUE(Place(record, &machine).remarks.empty());
 }
 
-TEST(Place, AnUnprovedCeilingTakesThePercentAwayAndIsNamed) {
+void Doubt(Ceiling& ceiling) {
+  ceiling.proved = false;
+  ceiling.reason = "too noisy";
+}
+
+TEST(Place, AnUnprovedCeilingThatBindsTakesThePercentAwayAndIsNamed) {
   Machine machine = SmallMachine();
-  machine.by_threads[2].bytes[Level::kDram].proved = false;
-  machine.by_threads[2].bytes[Level::kDram].reason = "too noisy";
-  const auto placed = Place(Measured(1000, 100, 20), &machine);
+  Doubt(machine.by_threads[2].bytes[Level::kDram]);
+  const auto placed = Place(Measured(1000, 100, 20), &machine);  // 1 s, 2 s
   EXPECT_FALSE(placed.classic.at(0).fraction.has_value());
   EXPECT_FALSE(placed.time->gap.has_value());
-  EXPECT_THAT(placed.remarks, testing::ElementsAre("the dram ceiling is not proved: too noisy"));
+  EXPECT_THAT(placed.remarks,
+              testing::ElementsAre("no gap: the dram ceiling binds and is not proved: too noisy"));
+  EXPECT_EQ(placed.advice, "");
+}
+
+TEST(Place, AnUnprovedCeilingThatWouldNotBindAtHalfItsRateTakesNothingAway) {
+  Machine machine = SmallMachine();
+  Doubt(machine.by_threads[2].bytes[Level::kDram]);
+  // Compute 100 s. 499 byte / 10 byte/s = 49.9 s, at half the rate 99.8 s; 501 byte: 100.2 s.
+  const auto below = Place(Measured(1000, 10000, 499), &machine);
+  EXPECT_DOUBLE_EQ(below.time->gap.value(), 10);
+  EXPECT_DOUBLE_EQ(below.classic.at(0).fraction.value(), 0.1);
+  EXPECT_TRUE(below.time->unproved_levels.empty());
+  EXPECT_NE(below.advice, "");
+  EXPECT_THAT(
+      below.remarks,
+      testing::ElementsAre(
+          "the dram ceiling is not proved, but at half its rate would not bind: too noisy"));
+  const auto above = Place(Measured(1000, 10000, 501), &machine);
+  EXPECT_FALSE(above.time->gap.has_value());
+  EXPECT_FALSE(above.classic.at(0).fraction.has_value());
+  EXPECT_THAT(above.remarks,
+              testing::ElementsAre("no gap: the dram ceiling is not proved and at half its rate "
+                                   "would bind: too noisy"));
+}
+
+TEST(Place, AnUnprovedPipeCountsInTheSumOfPipes) {
+  Machine machine = SmallMachine();
+  Doubt(machine.by_threads[2].flops["bf16.matrix"]);
+  const auto placed = [&](double dram_bytes) {
+    Record record = Measured(1000, 100, dram_bytes);                 // fp32.vector 1 s, proved
+    record.work[Provenance::kModelled].flops["bf16.matrix"] = 2000;  // 2 s: in all 3 s, or 5 s
+    return Place(record, &machine);
+  };
+  EXPECT_DOUBLE_EQ(placed(51).time->gap.value(), 1000 / 5.1);
+  EXPECT_FALSE(placed(49).time->gap.has_value());
+  const auto binds = placed(1);
+  EXPECT_FALSE(binds.time->gap.has_value()) << "a part of what binds is not proved";
+  EXPECT_THAT(binds.remarks,
+              testing::ElementsAre(testing::StartsWith("no gap: the bf16.matrix ceiling binds")));
+}
+
+TEST(Place, ALevelsOwnViewIsInDoubtOnItsOwn) {
+  Machine machine = SmallMachine();
+  Doubt(machine.by_threads[2].bytes[Level::kDram]);
+  Record record = Measured(1000, 5000, 300);  // compute 50 s; DRAM 30 s, at half its rate 60 s
+  record.work[Provenance::kModelled].bytes[Level::kL2] = 5000;  // 100 s, proved
+  const auto placed = Place(record, &machine);
+  EXPECT_DOUBLE_EQ(placed.time->gap.value(), 10);
+  EXPECT_THAT(placed.time->unproved_levels, testing::ElementsAre(Level::kDram));
+  for (const auto& point : placed.classic)
+    EXPECT_EQ(point.fraction.has_value(), point.level == Level::kL2);
+  EXPECT_THAT(placed.remarks, testing::ElementsAre(
+                                  "no percent at dram: the dram ceiling is not proved: too noisy"));
+  EXPECT_EQ(ToJson(record, &machine)["time"]["unproved_levels"], nlohmann::json({"dram"}));
+  // The same of a pipe: in the view of L2 it cannot bind, in that of DRAM it does.
+  machine = SmallMachine();
+  Doubt(machine.by_threads[2].flops["fp32.vector"]);
+  record = Measured(1000, 4000, 300);  // compute 40 s, at half its rate 80 s
+  record.work[Provenance::kModelled].bytes[Level::kL2] = 5000;
+  EXPECT_THAT(
+      Place(record, &machine).remarks,
+      testing::ElementsAre("no percent at dram: the fp32.vector ceiling is not proved: too noisy"));
+}
+
+TEST(RecordJson, NothingIsSaidOfLevelsWithoutDoubt) {
+  const Machine machine = SmallMachine();
+  EXPECT_FALSE(ToJson(Measured(1000, 100, 20), &machine)["time"].contains("unproved_levels"));
 }
 
 TEST(Place, APointAboveItsRoofSaysWhichNumberIsWrong) {

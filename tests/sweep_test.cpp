@@ -5,7 +5,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <random>
+
+#include "ceilings/working_sets.h"
 
 namespace dlroof {
 namespace {
@@ -108,13 +111,133 @@ TEST(FindCapacityEdges, IsNotMisledByDisturbances) {
   }
 }
 
-TEST(EdgeSentence, SaysWhetherTheNearestEdgeAgrees) {
-  const std::vector<CapacityEdge> edges = {{33 * kKib, 340e9, 110e9}, {7 * kMib, 24e9, 12e9}};
-  EXPECT_EQ(EdgeSentence(edges, 32 * kKib),
+CapacityEdge At(double bytes, double before = 2e9, double after = 1e9) {
+  return {bytes, before, after};
+}
+
+std::map<Level, double> BytesOf(const std::map<Level, CapacityEdge>& found) {
+  std::map<Level, double> bytes;
+  for (const auto& [level, edge] : found) bytes[level] = edge.bytes;
+  return bytes;
+}
+
+using Sizes = std::map<Level, double>;
+
+TEST(MatchEdges, GivesEachLevelTheNearestEdgeAndNoEdgeToTwo) {
+  const Sizes told = {{Level::kL1, 32 * kKib}, {Level::kL2, kMib}, {Level::kL3, 18 * kMib}};
+  EXPECT_EQ(BytesOf(MatchEdges({At(33 * kKib), At(1.1 * kMib), At(7 * kMib)}, told)),
+            (Sizes{{Level::kL1, 33 * kKib}, {Level::kL2, 1.1 * kMib}, {Level::kL3, 7 * kMib}}));
+  // 100 KiB is a factor of 3.1 from L1's size and of 10 from L2's.
+  EXPECT_EQ(BytesOf(MatchEdges({At(100 * kKib)}, told)), (Sizes{{Level::kL1, 100 * kKib}}));
+  // 64 KiB is within a factor of 4 of both, and L1's.
+  EXPECT_EQ(
+      BytesOf(MatchEdges({At(64 * kKib)}, {{Level::kL1, 48 * kKib}, {Level::kL2, 256 * kKib}})),
+      (Sizes{{Level::kL1, 64 * kKib}}));
+  EXPECT_TRUE(MatchEdges({}, told).empty());
+  EXPECT_TRUE(MatchEdges({At(kMib)}, {}).empty());
+}
+
+// A cloud's virtual machine: 480 MiB are told, 30 MiB are its part.
+TEST(MatchEdges, GivesTheLastEdgeToASharedCacheOfWhichOnlyAPartIsOurs) {
+  const Sizes told = {{Level::kL1, 48 * kKib}, {Level::kL2, 2 * kMib}, {Level::kL3, 480 * kMib}};
+  EXPECT_EQ(BytesOf(MatchEdges({At(48 * kKib), At(2 * kMib), At(30 * kMib)}, told)),
+            (Sizes{{Level::kL1, 48 * kKib}, {Level::kL2, 2 * kMib}, {Level::kL3, 30 * kMib}}));
+  EXPECT_EQ(BytesOf(MatchEdges({At(48 * kKib), At(2 * kMib)}, told)),
+            (Sizes{{Level::kL1, 48 * kKib}, {Level::kL2, 2 * kMib}}))
+      << "L2's own edge is not L3's too";
+  EXPECT_TRUE(MatchEdges({At(kMib)}, {{Level::kL1, 32 * kKib}}).empty()) << "it is no part of L1";
+}
+
+LevelEdges Edges(const Sizes& told, const std::vector<CapacityEdge>& edges) {
+  return {"hwloc", told, MatchEdges(edges, told)};
+}
+
+TEST(EdgeSentence, SaysWhetherTheEdgeAgrees) {
+  const std::vector<CapacityEdge> found = {{33 * kKib, 340e9, 110e9}, {7 * kMib, 24e9, 12e9}};
+  const auto edges =
+      Edges({{Level::kL1, 32 * kKib}, {Level::kL2, kMib / 2}, {Level::kL3, 18 * kMib}}, found);
+  EXPECT_EQ(EdgeSentence(edges, Level::kL1),
             "the curve falls at 33 KiB, from 340 to 110 GB/s; hwloc says 32 KiB: they agree");
-  EXPECT_THAT(EdgeSentence(edges, 18 * kMib), HasSubstr("hwloc says 18 MiB: they disagree"));
-  EXPECT_THAT(EdgeSentence(edges, kMib / 2), HasSubstr("does not fall near 512 KiB"));
-  EXPECT_THAT(EdgeSentence({}, kMib), HasSubstr("does not fall"));
+  EXPECT_THAT(EdgeSentence(edges, Level::kL2),
+              HasSubstr("does not fall near 512 KiB, which hwloc says: they disagree"));
+  EXPECT_THAT(EdgeSentence(edges, Level::kL3), HasSubstr("hwloc says 18 MiB: they disagree"));
+  for (const double bytes : {9.1 * kMib, 35.9 * kMib})
+    EXPECT_THAT(EdgeSentence(Edges({{Level::kL3, 18 * kMib}}, {At(bytes)}), Level::kL3),
+                HasSubstr("they agree"));
+  for (const double bytes : {8.9 * kMib, 36.1 * kMib})
+    EXPECT_THAT(EdgeSentence(Edges({{Level::kL3, 18 * kMib}}, {At(bytes)}), Level::kL3),
+                HasSubstr("they disagree"));
+}
+
+// 32 KiB are told, loads fall at 12 KiB from 300 to 100 GB/s.
+TEST(EdgeDoubt, IsAboutArraysBeyondAnEdgeThatComesTooEarly) {
+  const auto edges = Edges({{Level::kL1, 32 * kKib}}, {At(12 * kKib, 300e9, 100e9)});
+  EXPECT_EQ(EdgeDoubt(edges, Level::kL1, 16 * kKib, 100e9),
+            "hwloc says that l1 has 32 KiB for a thread, and loads fall at 12 KiB: arrays of 16 "
+            "KiB lie beyond it");
+  EXPECT_EQ(EdgeDoubt(edges, Level::kL1, 8 * kKib, 100e9), "") << "before the edge";
+  EXPECT_EQ(EdgeDoubt(edges, Level::kL1, 16 * kKib, 290e9), "")
+      << "as fast as before the edge: the curve was disturbed there";
+  EXPECT_NE(EdgeDoubt(edges, Level::kL1, 16 * kKib, 269e9), "") << "more than 10 % below 300";
+  EXPECT_EQ(EdgeDoubt(Edges({{Level::kL1, 32 * kKib}}, {At(17 * kKib, 300e9, 100e9)}), Level::kL1,
+                      24 * kKib, 100e9),
+            "")
+      << "within a factor of 2 they agree";
+}
+
+// 1 MiB of L2 is told, it has 3 MiB: sets of L3 of 3 x 1 MiB stay in it.
+TEST(EdgeDoubt, IsAboutArraysThatANearerCacheHolds) {
+  const Sizes told = {{Level::kL2, kMib}, {Level::kL3, 36 * kMib}};
+  const auto edges = Edges(told, {At(3 * kMib), At(30 * kMib)});
+  EXPECT_THAT(EdgeDoubt(edges, Level::kL3, 3 * kMib, 1e9),
+              HasSubstr("l2 has 1 MiB for a thread, and loads fall at 3 MiB: part of the traffic "
+                        "of arrays of 3 MiB stayed there"));
+  EXPECT_EQ(EdgeDoubt(edges, Level::kL3, 6.1 * kMib, 1e9), "") << "twice what L2 holds";
+  EXPECT_EQ(EdgeDoubt(edges, Level::kL2, kMib / 2, 1e9), "") << "more L2 is no harm to itself";
+  EXPECT_EQ(EdgeDoubt(Edges(told, {At(kMib / 3)}), Level::kL3, kMib / 2, 1e9), "")
+      << "an early edge of L2 does not hold more";
+  const auto late = Edges({{Level::kL3, 36 * kMib}}, {At(90 * kMib)});
+  EXPECT_NE(EdgeDoubt(late, Level::kDram, 144 * kMib, 1e9), "");
+}
+
+TEST(EdgeDoubt, IsNoneWhereCurveAndSizesAgree) {
+  const Sizes told = {{Level::kL1, 32 * kKib}, {Level::kL2, kMib}, {Level::kL3, 32 * kMib}};
+  const auto edges = Edges(told, FindCapacityEdges(Curve({kL1, kL2, kL3, kDram}, 0.5)));
+  ASSERT_EQ(edges.found.size(), 3);
+  for (const Level level : {Level::kL1, Level::kL2, Level::kL3, Level::kDram})
+    EXPECT_EQ(EdgeDoubt(edges, level, 1, 1), "");
+}
+
+// [byte] of L1, L2 and L3 as `cpus` see them.
+Sizes SharesOf(const std::map<Level, std::map<int, CacheInstance>>& caches,
+               const std::vector<int>& cpus) {
+  Topology topology;
+  topology.cache_of_cpu = caches;
+  return ThreadShares(topology, cpus);
+}
+
+TEST(CachesFromEdges, AreTheLevelsOfTheCurveInTheirOrder) {
+  const auto alone = FindCapacityEdges(Curve({kL1, kL2, kL3, kDram}, 0.5));
+  const auto sizes = SharesOf(CachesFromEdges(alone, {}, {3}), {3});
+  ASSERT_EQ(sizes.size(), 3);
+  EXPECT_NEAR(std::log2(sizes.at(Level::kL1) / (32 * kKib)), 0, 0.35);
+  EXPECT_NEAR(std::log2(sizes.at(Level::kL2) / kMib), 0, 0.35);
+  EXPECT_NEAR(std::log2(sizes.at(Level::kL3) / (32 * kMib)), 0, 0.35);
+  EXPECT_EQ(SharesOf(CachesFromEdges({At(kMib)}, {}, {3}), {3}), (Sizes{{Level::kL1, kMib}}));
+  EXPECT_TRUE(CachesFromEdges({}, {}, {3}).empty());
+  // Four edges: the last ends what lies before DRAM.
+  const std::vector<CapacityEdge> four = {At(32 * kKib), At(kMib), At(8 * kMib), At(64 * kMib)};
+  EXPECT_EQ(SharesOf(CachesFromEdges(four, {}, {3}), {3}).at(Level::kL3), 64 * kMib);
+}
+
+// Four CPUs: L1 of each, L2 of two, L3 of all.
+TEST(CachesFromEdges, AreSharedByAsManyAsTheTeamShows) {
+  const auto caches = CachesFromEdges({At(32 * kKib), At(2 * kMib), At(32 * kMib)},
+                                      {At(31 * kKib), At(1.1 * kMib)}, {0, 1, 2, 3});
+  EXPECT_EQ(SharesOf(caches, {0}),
+            (Sizes{{Level::kL1, 32 * kKib}, {Level::kL2, 2 * kMib}, {Level::kL3, 32 * kMib}}));
+  EXPECT_EQ(SharesOf(caches, {0, 1, 2, 3}),
+            (Sizes{{Level::kL1, 32 * kKib}, {Level::kL2, kMib}, {Level::kL3, 8 * kMib}}));
 }
 
 }  // namespace

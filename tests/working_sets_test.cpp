@@ -79,6 +79,31 @@ TEST(ChooseWorkingSets, ToleratesMissingCaches) {
   EXPECT_EQ(no_l3.sets.at(Level::kDram).front().bytes, kMib);
 }
 
+// Where caches are found by a sweep there may be one that it did not reach.
+TEST(ChooseWorkingSets, TakesAtLeastSoMuchForDramAsIsAskedFor) {
+  const auto topology = Caches(2, 32 * kKib, kMib, 0);
+  const auto dram = [&](double available) {
+    return ChooseWorkingSets(topology, {0, 1}, available, 1024 * kMib).sets.at(Level::kDram).at(0);
+  };
+  EXPECT_EQ(dram(1e12).bytes, 512 * kMib);
+  EXPECT_EQ(dram(1e12).doubt, "");
+  EXPECT_EQ(dram(400 * kMib).bytes, 100 * kMib);
+  EXPECT_THAT(dram(400 * kMib).doubt, HasSubstr("memory for only 200 MiB is available, 1024 MiB"));
+  EXPECT_EQ(ChooseWorkingSets(Caches(1, 0, 0, 512 * kMib), {0}, 1e12, 1024 * kMib)
+                .sets.at(Level::kDram)
+                .at(0)
+                .bytes,
+            2048 * kMib);
+}
+
+TEST(ThreadShares, AreThoseOfEachThreadOnSharedCaches) {
+  using Shares = std::map<Level, double>;
+  const auto topology = Caches(4, 32 * kKib, 0, 36 * kMib);
+  EXPECT_EQ(ThreadShares(topology, {0, 1}),
+            (Shares{{Level::kL1, 32 * kKib}, {Level::kL3, 18 * kMib}}));
+  EXPECT_TRUE(ThreadShares({}, {0}).empty());
+}
+
 std::vector<double> Kib(const std::vector<WorkingSet>& sets) {
   std::vector<double> sizes;
   for (const auto& set : sets) sizes.push_back(set.bytes / kKib);

@@ -50,6 +50,11 @@ dlroof.classicRoofs = (roofs, colours) => {
     lines.push({ roof: { key: `sustained ${flat.sustained_per_second}`, per_second: flat.sustained_per_second, proved: flat.proved }, name: 'sustained', unit: 'FLOP/s', flat: true, strong: false,
       line: [[from, flat.sustained_per_second], [dlroof.farRight, flat.sustained_per_second]] });
   }
+  for (const slanted of roofs.bytes.filter((one) => dlroof.isNumber(one.sustained_per_second))) {
+    const end = flats.length > 0 ? [slanted.sustained_ends[flats[0].key], flats[0].per_second] : [dlroof.farRight, slanted.sustained_start[1]];
+    lines.push({ roof: { key: `sustained ${slanted.key}`, per_second: slanted.sustained_per_second, proved: slanted.proved }, name: 'sustained', unit: 'B/s', flat: false, strong: false,
+      line: [slanted.sustained_start, end] });
+  }
   for (const one of lines) one.trace = dlroof.roofLine(one.line, one.roof.proved, one.strong, colours);
   return lines;
 };
@@ -126,7 +131,7 @@ dlroof.drawClassic = (shown) => {
       layout: dlroof.layout('intensity [FLOP/byte]', 'performance [FLOP/s]', plane, 3) };
   });
   caption.textContent = `${dlroof.drawnText(points, shown)} Bytes of ${dlroof.currentLevels().map(dlroof.levelName).join(', ')}; roofs of ${dlroof.roofsName(roofs)}. ` +
-    `${dlroof.hollowNote} Dashed: not proved.${dlroof.measuredRidges(roofs).length > 0 ? ' Thin line with dots: the knee as measured, by loads with multiply-adds.' : ''}${flats.some((flat) => dlroof.isNumber(flat.sustained_per_second)) ? ' Thin line named sustained: that roof after seconds on end.' : ''}${dlroof.beforeNote()}`;
+    `${dlroof.hollowNote} Dashed: not proved.${dlroof.measuredRidges(roofs).length > 0 ? ' Thin line with dots: the knee as measured, by loads with multiply-adds.' : ''}${[...flats, ...roofs.bytes].some((roof) => dlroof.isNumber(roof.sustained_per_second)) ? ' Thin line named sustained: that roof after seconds on end.' : ''}${dlroof.beforeNote()}`;
 };
 
 // "12 benchmarks drawn, 3 not (...)." Never silent about what a chart leaves out.
