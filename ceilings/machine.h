@@ -97,7 +97,8 @@ std::string Fingerprint(const std::map<std::string, std::string>& facts);
 nlohmann::json ToJson(const Machine& machine);
 // `where` ("FILE" or "FILE: machines[0]") starts every message. Throws BadInput on a missing or
 // wrong-typed key, an unknown level or pipe, a rate that is not finite and positive, a confidence
-// interval that is not ordered.
+// interval that is not ordered. All three of the top level may be missing, as in stored run files:
+// "by_threads" has them.
 Machine MachineFromJson(const nlohmann::json& json, const std::string& where);
 
 }  // namespace dlroof

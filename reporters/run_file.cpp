@@ -150,6 +150,35 @@ RunFile FromJson(const json& whole, const std::string& where, bool cut) {
   return run;
 }
 
+template <class Change>
+void ChangeIfThere(json& object, const char* key, const Change& change) {
+  if (const auto found = object.find(key); found != object.end()) change(*found);
+}
+
+// A record as ToStoredJson promises it.
+void Slim(json& record) {
+  constexpr std::array<std::pair<const char*, int>, 3> kClocks = {
+      {{"cpu_seconds", kStoredDigits},
+       {"main_cpu_seconds", kStoredDigits},
+       {"run_delay_seconds", kStoredDelayDigits}}};
+  for (const char* sentences : {"advice", "remarks"}) record.erase(sentences);
+  ChangeIfThere(record, "time", [](json& time) {
+    time.erase("point");
+    RoundAll(time, kStoredDigits);
+  });
+  ChangeIfThere(record, "classic", [](json& points) {
+    for (auto& point : points) point.erase("flops_per_second_ci95");
+    RoundAll(points, kStoredDigits);
+  });
+  ChangeIfThere(record, "work", [](json& work) { RoundAll(work, kExactDigits); });
+  ChangeIfThere(record, "repetitions", [&](json& repetitions) {
+    for (auto& repetition : repetitions)
+      for (const auto& clock : kClocks)
+        ChangeIfThere(repetition, clock.first,
+                      [&](json& seconds) { RoundAll(seconds, clock.second); });
+  });
+}
+
 json ViewJson(const PlaceView& view) {
   json object = json::object();
   for (const Level level : view.levels) object["levels"].push_back(Key(level));
@@ -219,12 +248,14 @@ json ToStoredJson(const RunFile& file, const PlaceView& view) {
     for (auto& [threads, set] : machine.by_threads)
       for (auto& [mix, ceiling] : set.mixes) ceiling.proof = Proof();
     json rounded = ToJson(machine);
-    RoundAll(rounded, kStoredRoofDigits);
+    RoundAll(rounded, kStoredDigits);
     machine = MachineFromJson(rounded, "the machine");
   }
   json whole = ToJson(stored, view);
-  RoundAll(whole["machines"], kStoredRoofDigits);  // to whole numbers again
-  for (auto& record : whole["records"]) record.erase("advice");
+  RoundAll(whole["machines"], kStoredDigits);  // to whole numbers again
+  for (auto& machine : whole["machines"])
+    for (const char* twice : {"flops", "bytes", "launch_seconds"}) machine.erase(twice);
+  for (auto& record : whole["records"]) Slim(record);
   return whole;
 }
 

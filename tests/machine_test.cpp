@@ -198,6 +198,14 @@ TEST(MachineFromJson, NamesAKeyThatIsMissing) {
   }
 }
 
+TEST(MachineFromJson, TakesTheRoofsFromTheSetOfAllThreadsWhereTheTopLevelHasNone) {
+  auto machine = SmallMachine();
+  for (const char* key : {"flops", "bytes", "launch_seconds"}) machine.erase(key);
+  EXPECT_EQ(MachineFromJson(machine, "m.json"), MachineFromJson(SmallMachine(), "m.json"));
+  machine["launch_seconds"] = 1e-6;
+  EXPECT_EQ(Refusal(machine), "m.json: the key \"flops\" is missing");
+}
+
 // Every node replaced by every kind of value: accepted or refused in one sentence, nothing else.
 TEST(MachineFromJson, SurvivesEveryMutationOfEveryNode) {
   const json replacements[] = {nullptr,
