@@ -12,14 +12,13 @@
 namespace dlroof {
 namespace {
 
-bool IsDigit(char c) { return c >= '0' && c <= '9'; }
+constexpr std::uint64_t kOnes = 0x0101010101010101, kHighs = 0x8080808080808080;
+static_assert(std::endian::native == std::endian::little);
 
 // How many of 8 bytes of a string, from its first on, are neither quote, backslash, control
 // character nor beyond ASCII. In each byte of these sums the highest bit tells; a borrow can only
 // reach bytes behind one that is found (the usual arithmetic of bytes within a word).
 int PlainBytes(const char* text) {
-  constexpr std::uint64_t kOnes = 0x0101010101010101, kHighs = 0x8080808080808080;
-  static_assert(std::endian::native == std::endian::little);
   std::uint64_t bytes = 0;
   std::memcpy(&bytes, text, sizeof bytes);
   const auto holds = [&](unsigned char c) {
@@ -28,6 +27,15 @@ int PlainBytes(const char* text) {
   };
   const std::uint64_t control = (bytes - kOnes * 0x20) & ~bytes;
   return std::countr_zero((bytes | control | holds('"') | holds('\\')) & kHighs) / 8;
+}
+
+// How many of 8 bytes, from the first on, are digits. A sum can only carry into bytes behind one
+// that is none.
+int DigitBytes(const char* text) {
+  std::uint64_t bytes = 0;
+  std::memcpy(&bytes, text, sizeof bytes);
+  const std::uint64_t values = bytes ^ (kOnes * '0');  // 0 to 9 of digits
+  return std::countr_zero((values | (values + kOnes * (0x80 - 10))) & kHighs) / 8;
 }
 
 unsigned Hex(std::string_view digits) {
@@ -74,7 +82,12 @@ unsigned CodePoint(std::string_view raw, std::size_t& at) {
 }  // namespace
 
 JsonCursor::JsonCursor(std::istream& in, std::size_t window)
-    : in_(in), text_(new char[window]), size_(window), at_(text_.get()), end_(text_.get()) {
+    : in_(in),
+      most_(window),
+      size_(std::min(window, kFewBytes)),
+      text_(new char[window + kZeros]),
+      at_(text_.get()),
+      end_(text_.get()) {
   Refill();
 }
 
@@ -85,7 +98,17 @@ void JsonCursor::Refill() {
   in_.read(text_.get() + left, static_cast<std::streamsize>(size_ - left));
   at_ = text_.get();
   end_ = at_ + left + in_.gcount();
+  std::memset(text_.get() + (end_ - at_), 0, kZeros);
   taken_ += static_cast<std::size_t>(in_.gcount());
+}
+
+bool JsonCursor::Again(const char* begin, int depth) {
+  if (size_ == most_ || !in_.good()) return false;
+  at_ = begin;
+  depth_ = depth;
+  size_ = std::min(most_, 4 * size_);
+  Refill();
+  return true;
 }
 
 std::pair<std::string_view, bool> JsonCursor::RawString() {
@@ -93,19 +116,17 @@ std::pair<std::string_view, bool> JsonCursor::RawString() {
   const char* begin = at_;
   bool ascii = true, escapes = false;
   for (;; ++at_) {
-    if (end_ - at_ >= 8) {
-      const int plain = PlainBytes(at_);
-      at_ += plain == 8 ? 7 : plain;  // and one more by the loop
-      if (plain == 8) continue;
-    }
-    if (at_ == end_) throw Unusual{};
+    int plain = PlainBytes(at_);
+    for (; plain == 8; plain = PlainBytes(at_)) at_ += 8;
+    at_ += plain;
     const auto byte = static_cast<unsigned char>(*at_);
     if (byte == '"') break;
     if (byte < 0x20) throw Unusual{};
     ascii = ascii && byte < 0x80;
     if (byte != '\\') continue;
     escapes = true;
-    if (++at_ == end_ || std::strchr("\"\\/bfnrtu", *at_) == nullptr) throw Unusual{};
+    ++at_;  // of a string's view, not of strchr's, which would find a zero byte in any text
+    if (std::string_view("\"\\/bfnrtu").find(*at_) == std::string_view::npos) throw Unusual{};
   }
   const std::string_view raw(begin, at_ - begin);
   ++at_;
@@ -144,13 +165,14 @@ void JsonCursor::SkipString() {
 }
 
 void JsonCursor::Digits() {
-  const char* first = at_;
-  while (at_ != end_ && IsDigit(*at_)) ++at_;
-  if (at_ == first) throw Unusual{};
+  int digits = DigitBytes(at_);
+  if (digits == 0) throw Unusual{};
+  for (; digits == 8; digits = DigitBytes(at_)) at_ += 8;
+  at_ += digits;
 }
 
 bool JsonCursor::ScanNumber() {
-  const auto next = [&](char wanted) { return at_ != end_ && *at_ == wanted; };
+  const auto next = [&](char wanted) { return *at_ == wanted; };
   const char* begin = at_;
   if (next('-')) ++at_;
   if (next('0'))
@@ -223,14 +245,100 @@ std::string_view JsonCursor::Skip() {
     SkipObject();
   } else if (first == '[') {
     Array([&] { Skip(); });
-  } else if (first == '"') {
-    SkipString();
-  } else if (first == 't' || first == 'f') {
-    Flag();
-  } else if (first == 'n') {
-    Literal("null");
   } else {
+    SkipScalar();
+  }
+  return {begin, static_cast<std::size_t>(at_ - begin)};
+}
+
+void JsonCursor::SkipScalar() {
+  const char first = *at_;
+  if (first == '"')
+    SkipString();
+  else if (first == 't' || first == 'f')
+    Flag();
+  else if (first == 'n')
+    Literal("null");
+  else
     SkipNumber();
+}
+
+std::string_view JsonCursor::KeyAndColon() {
+  const auto key = Text();
+  Expect(':');
+  Peek();
+  return key;
+}
+
+// From behind a value of the one object (or before it) to the next, or behind its end.
+std::string_view JsonCursor::StepInObject(JsonBrackets& brackets) {
+  const char c = Next();
+  if (brackets.depth == 0) {
+    if (c != '{') throw Unusual{};
+    brackets.Enter(true);
+    if (Peek() != '}') return KeyAndColon();
+    ++at_;
+  } else if (c == ',') {
+    return KeyAndColon();
+  } else if (c != '}') {
+    throw Unusual{};
+  }
+  brackets.Leave();
+  return {};
+}
+
+// A bracket or a comma with its key; `due`: whether a value may stand here, and then behind it.
+std::string_view JsonCursor::StepToValue(JsonBrackets& brackets, bool& due) {
+  const char c = Next();
+  const char end = brackets.InObject() ? '}' : ']';
+  if (due) {
+    if (brackets.depth == JsonBrackets::kMost) throw Unusual{};
+    brackets.Enter(c == '{');
+    const bool empty = Peek() == (c == '{' ? '}' : ']');
+    if (!empty) return c == '{' ? KeyAndColon() : std::string_view();
+    ++at_;
+    brackets.Leave();
+    due = false;
+  } else if (c == ',') {
+    due = true;
+    if (brackets.InObject()) return KeyAndColon();
+    Peek();
+  } else if (c == end) {
+    brackets.Leave();
+  } else {
+    throw Unusual{};
+  }
+  return {};
+}
+
+std::string_view JsonCursor::StepToScalar(JsonBrackets& brackets) {
+  bool due = brackets.depth == 0;
+  std::string_view key;
+  do {
+    if (const auto last = StepToValue(brackets, due); due) key = last;
+  } while (due ? *at_ == '{' || *at_ == '[' : brackets.depth > 0);
+  return key;
+}
+
+std::uint32_t JsonCursor::NewJoint(JsonJoints& joints, std::uint32_t last, bool deep) {
+  JsonBrackets brackets = joints[last].after;
+  const char* begin = at_;
+  const auto key = deep ? StepToScalar(brackets) : StepInObject(brackets);
+  return joints.Add(last, {begin, static_cast<std::size_t>(at_ - begin)}, key, brackets);
+}
+
+std::string_view JsonCursor::Skip(JsonJoints& joints) {
+  const char first = Peek();
+  const char* begin = at_;
+  if (first != '{' && first != '[') return Skip();
+  try {
+    if (depth_ > kDeepest - JsonBrackets::kMost) throw Unusual{};
+    for (auto joint = Join(joints, JsonJoints::kStart, true); joints[joint].after.depth > 0;
+         joint = Join(joints, joint, true))
+      SkipScalar();
+  } catch (const Unusual&) {  // perhaps only too deep
+    at_ = begin;
+    return Skip();
   }
   return {begin, static_cast<std::size_t>(at_ - begin)};
 }

@@ -3,13 +3,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstring>
 #include <iterator>
+#include <memory>
 #include <set>
 #include <utility>
 
 #include "reporters/json_access.h"
 #include "reporters/json_cursor.h"
+#include "reporters/json_joints.h"
 
 namespace dlroof {
 namespace {
@@ -50,21 +51,25 @@ void ReadLongArray(JsonCursor& at, const Element& element) {
   at.Array([&] {
     at.Refill();
     element();
+    at.Refill();  // for what stands between two
   });
 }
 
-// One file being read.
+// One file being read. Of objects that are alike the joints are remembered, each kind apart.
 struct Reading {
+  // Records have few keys that nobody here reads; of a file that has more, the rest is read slowly.
+  static constexpr std::size_t kMostSkipped = 32;
+
   JsonCursor& at;
   Keep keep;
-  std::vector<Repetition> repetitions;  // of the record at hand: its own list gets the exact size
+  std::vector<Repetition> repetitions = {};  // of the record at hand: its own list gets their size
+  std::string device = {};                   // of the record at hand
+  bool named = false, placed = false, repeated = false, worked = false;
+  JsonJoints record = {}, repetition = {}, works = {}, work = {}, flops = {}, bytes = {},
+             parts = {};
+  // By key; their joints in the record have kSkipped + the place as meaning.
+  std::vector<std::pair<std::string, std::unique_ptr<JsonJoints>>> skipped = {};
 };
-
-// As `key == literal`, which costs a call of memcmp for each of a file's 10^7 keys.
-template <std::size_t size>
-bool Is(std::string_view key, const char (&literal)[size]) {
-  return key.size() == size - 1 && std::memcmp(key.data(), literal, size - 1) == 0;
-}
 
 void ReadKeptOnlyWithAll(Reading& reading, std::optional<double>& value) {
   if (reading.keep == Keep::kAll)
@@ -73,36 +78,54 @@ void ReadKeptOnlyWithAll(Reading& reading, std::optional<double>& value) {
     reading.at.SkipNumber();
 }
 
+using ReadOfRepetition = void (*)(Reading&, Repetition&);
+
+template <std::optional<double> Repetition::*member>
+void ReadClock(Reading& reading, Repetition& repetition) {
+  ReadKeptOnlyWithAll(reading, repetition.*member);
+}
+
+constexpr std::pair<std::string_view, ReadOfRepetition> kOfRepetition[] = {
+    {"seconds", [](Reading& reading, Repetition& to) { to.seconds = reading.at.Number(); }},
+    {"disturbed", [](Reading& reading, Repetition& to) { to.disturbed = reading.at.Flag(); }},
+    {"iterations",
+     [](Reading& reading, Repetition& to) {
+       std::optional<double> iterations;
+       ReadKeptOnlyWithAll(reading, iterations);
+       to.iterations = iterations.value_or(0);
+     }},
+    {"cpu_seconds", ReadClock<&Repetition::cpu_seconds>},
+    {"main_cpu_seconds", ReadClock<&Repetition::main_cpu_seconds>},
+    {"run_delay_seconds", ReadClock<&Repetition::run_delay_seconds>},
+    {"core_share", ReadClock<&Repetition::core_share>},
+    {"gpu", [](Reading& reading, Repetition& to) { to.gpu = ReadGpuSample(reading.at); }},
+    {"block", [](Reading& reading, Repetition& to) { to.block = Block(reading.at); }}};
+
+// The place of the joint's key in a table, or the table's size.
+template <class Row, std::size_t size>
+std::size_t PlaceOf(JsonJoint& joint, const Row (&table)[size]) {
+  if (joint.meaning < 0) {
+    const auto* found = std::find_if(std::begin(table), std::end(table),
+                                     [&](const Row& row) { return row.first == joint.key; });
+    joint.meaning = static_cast<int>(found - std::begin(table));
+  }
+  return static_cast<std::size_t>(joint.meaning);
+}
+
 void ReadRepetition(Reading& reading, Repetition& repetition) {
-  auto& at = reading.at;
-  std::optional<double> iterations;
-  at.Object([&](std::string_view key) {
-    if (Is(key, "seconds"))
-      repetition.seconds = at.Number();
-    else if (Is(key, "disturbed"))
-      repetition.disturbed = at.Flag();
-    else if (Is(key, "iterations"))
-      ReadKeptOnlyWithAll(reading, iterations);
-    else if (Is(key, "cpu_seconds"))
-      ReadKeptOnlyWithAll(reading, repetition.cpu_seconds);
-    else if (Is(key, "main_cpu_seconds"))
-      ReadKeptOnlyWithAll(reading, repetition.main_cpu_seconds);
-    else if (Is(key, "run_delay_seconds"))
-      ReadKeptOnlyWithAll(reading, repetition.run_delay_seconds);
-    else if (Is(key, "core_share"))
-      ReadKeptOnlyWithAll(reading, repetition.core_share);
-    else if (Is(key, "gpu"))
-      repetition.gpu = ReadGpuSample(at);
-    else if (Is(key, "block"))
-      repetition.block = Block(at);
+  reading.at.Object(reading.repetition, [&](JsonJoint& joint) {
+    const auto place = PlaceOf(joint, kOfRepetition);
+    if (place < std::size(kOfRepetition))
+      kOfRepetition[place].second(reading, repetition);
     else
-      at.Skip();
+      reading.at.Skip();
   });
-  repetition.iterations = iterations.value_or(0);
   if (repetition.seconds <= 0) throw Unusual{};
 }
 
 void ReadRepetitions(Reading& reading, Record& record) {
+  // Of a key that stands twice the last one counts; lists would become one.
+  if (std::exchange(reading.repeated, true)) throw Unusual{};
   auto& all = reading.repetitions;
   all.clear();
   reading.at.Array([&] { ReadRepetition(reading, all.emplace_back()); });
@@ -110,53 +133,67 @@ void ReadRepetitions(Reading& reading, Record& record) {
                             std::make_move_iterator(all.end()));
 }
 
-std::map<Level, double> ReadBytes(JsonCursor& at) {
+std::map<Level, double> ReadBytes(JsonCursor& at, JsonJoints& joints) {
   std::map<Level, double> bytes;
-  at.Object([&](std::string_view key) {
-    const auto level = LevelFromKey(key);
+  at.Object(joints, [&](const JsonJoint& joint) {
+    const auto level = LevelFromKey(joint.key);
     if (!level) throw Unusual{};
     bytes[*level] = Count(at);
   });
   return bytes;
 }
 
-Work ReadWork(JsonCursor& at) {
+// Of a key that stands twice the last one counts. `is_key` is asked once of each joint.
+template <class IsKey>
+void ReadCounts(JsonCursor& at, JsonJoints& joints, std::map<std::string, double>& counts,
+                const IsKey& is_key) {
+  counts.clear();
+  at.Object(joints, [&](JsonJoint& joint) {
+    if (joint.meaning < 0 && !is_key(joint.key)) throw Unusual{};
+    joint.meaning = 1;
+    std::string key(joint.key);  // its view holds until the value is read
+    counts.insert_or_assign(std::move(key), Count(at));
+  });
+}
+
+using ReadOfWork = void (*)(Reading&, Work&);
+constexpr std::pair<std::string_view, ReadOfWork> kOfWork[] = {
+    {"flops",
+     [](Reading& reading, Work& work) {
+       ReadCounts(reading.at, reading.flops, work.flops,
+                  [](std::string_view key) { return IsPipeKey(std::string(key)); });
+     }},
+    {"bytes",
+     [](Reading& reading, Work& work) { work.bytes = ReadBytes(reading.at, reading.bytes); }},
+    {"parts",
+     [](Reading& reading, Work& work) {
+       ReadCounts(reading.at, reading.parts, work.parts, [](std::string_view) { return true; });
+     }},
+    {"launches", [](Reading& reading, Work& work) { work.launches = reading.at.Number(); }}};
+
+Work ReadWork(Reading& reading) {
   Work work;
-  // Of a key that stands twice the last one counts.
-  const auto counts = [&](auto& known, const auto& put) {
-    known.clear();
-    at.Object([&](std::string_view view) {
-      const std::string key(view);
-      put(key, Count(at));
-    });
-  };
-  at.Object([&](std::string_view key) {
-    if (key == "flops")
-      counts(work.flops, [&](const std::string& pipe, double flops) {
-        if (!IsPipeKey(pipe)) throw Unusual{};
-        work.flops[pipe] = flops;
-      });
-    else if (key == "bytes")
-      work.bytes = ReadBytes(at);
-    else if (key == "parts")
-      counts(work.parts, [&](const std::string& part, double flops) { work.parts[part] = flops; });
-    else if (key == "launches")
-      work.launches = at.Number();
+  reading.at.Object(reading.work, [&](JsonJoint& joint) {
+    const auto place = PlaceOf(joint, kOfWork);
+    if (place < std::size(kOfWork))
+      kOfWork[place].second(reading, work);
     else
-      at.Skip();
+      reading.at.Skip();
   });
   return work;
 }
 
-void ReadWorks(JsonCursor& at, Record& record) {
-  at.Object([&](std::string_view key) {
-    const auto from = ProvenanceFromKey(key);
+void ReadWorks(Reading& reading, Record& record) {
+  if (std::exchange(reading.worked, true)) throw Unusual{};
+  reading.at.Object(reading.works, [&](const JsonJoint& joint) {
+    const auto from = ProvenanceFromKey(joint.key);
     if (!from) throw Unusual{};
-    record.work[*from] = ReadWork(at);
+    record.work[*from] = ReadWork(reading);
   });
 }
 
-Prediction ReadPrediction(JsonCursor& at) {
+Prediction ReadPrediction(Reading& reading) {
+  auto& at = reading.at;
   Prediction prediction;
   at.Object([&](std::string_view key) {
     if (key == "seconds")
@@ -164,34 +201,12 @@ Prediction ReadPrediction(JsonCursor& at) {
     else if (key == "by")
       prediction.by.assign(at.Text());
     else if (key == "bytes")
-      prediction.bytes = ReadBytes(at);
+      prediction.bytes = ReadBytes(at, reading.bytes);
     else
       at.Skip();
   });
   if (prediction.seconds <= 0) throw Unusual{};
   return prediction;
-}
-
-struct TextMember {
-  std::string_view key;
-  std::string Record::*member;
-  bool for_comparison = true;
-};
-constexpr TextMember kTexts[] = {{"name", &Record::name},
-                                 {"reason", &Record::reason},
-                                 {"algorithm", &Record::algorithm},
-                                 {"cache", &Record::cache},
-                                 {"verified", &Record::verified, false},
-                                 {"repro", &Record::repro, false}};
-
-bool ReadText(Reading& reading, std::string_view key, Record& record) {
-  for (const auto& [text, member, for_comparison] : kTexts)
-    if (text == key) {
-      const auto value = reading.at.Text();
-      if (for_comparison || reading.keep == Keep::kAll) (record.*member).assign(value);
-      return true;
-    }
-  return false;
 }
 
 int ThreadsFrom(double threads) {
@@ -204,53 +219,85 @@ unsigned SeedFrom(double seed) {
   return static_cast<unsigned>(seed);
 }
 
-void ReadMember(Reading& reading, std::string_view key, Record& record) {
-  auto& at = reading.at;
-  if (ReadText(reading, key, record)) return;
-  if (key == "status") {
-    const auto status = StatusFromKey(at.Text());
-    if (!status) throw Unusual{};
-    record.status = *status;
-  } else if (key == "repetitions") {
-    ReadRepetitions(reading, record);
-  } else if (key == "work") {
-    ReadWorks(at, record);
-  } else if (key == "counting") {
-    record.counting.clear();
-    at.Array([&] { record.counting.emplace_back(at.Text()); });
-  } else if (key == "prediction") {
-    record.prediction = ReadPrediction(at);
-  } else if (key == "threads") {
-    record.threads = ThreadsFrom(Count(at));
-  } else if (key == "seed") {
-    record.seed = SeedFrom(Count(at));
-  } else if (key == "evicted_bytes") {
-    record.evicted_bytes = at.Number();
-  } else if (key == "heuristic_over_best") {
-    record.heuristic_over_best = at.Number();
-  } else {
-    at.Skip();
+template <std::string Record::*member, bool for_comparison = true>
+void ReadText(Reading& reading, Record& record) {
+  const auto text = reading.at.Text();
+  if (for_comparison || reading.keep == Keep::kAll) (record.*member).assign(text);
+}
+
+void ReadName(Reading& reading, Record& record) {
+  reading.named = true;
+  record.name.assign(reading.at.Text());
+}
+
+void ReadDevice(Reading& reading, Record&) {
+  reading.placed = true;
+  reading.device.assign(reading.at.Text());
+}
+
+void ReadStatus(Reading& reading, Record& record) {
+  const auto status = StatusFromKey(reading.at.Text());
+  if (!status) throw Unusual{};
+  record.status = *status;
+}
+
+void ReadCounting(Reading& reading, Record& record) {
+  record.counting.clear();
+  reading.at.Array([&] { record.counting.emplace_back(reading.at.Text()); });
+}
+
+using ReadOfRecord = void (*)(Reading&, Record&);
+constexpr std::pair<std::string_view, ReadOfRecord> kOfRecord[] = {
+    {"name", ReadName},
+    {"device", ReadDevice},
+    {"status", ReadStatus},
+    {"reason", ReadText<&Record::reason>},
+    {"algorithm", ReadText<&Record::algorithm>},
+    {"cache", ReadText<&Record::cache>},
+    {"verified", ReadText<&Record::verified, false>},
+    {"repro", ReadText<&Record::repro, false>},
+    {"repetitions", ReadRepetitions},
+    {"work", ReadWorks},
+    {"counting", ReadCounting},
+    {"prediction", [](Reading& from, Record& to) { to.prediction = ReadPrediction(from); }},
+    {"threads", [](Reading& from, Record& to) { to.threads = ThreadsFrom(Count(from.at)); }},
+    {"seed", [](Reading& from, Record& to) { to.seed = SeedFrom(Count(from.at)); }},
+    {"evicted_bytes", [](Reading& from, Record& to) { to.evicted_bytes = from.at.Number(); }},
+    {"heuristic_over_best",
+     [](Reading& from, Record& to) { to.heuristic_over_best = from.at.Number(); }}};
+
+// Steps over the value of a key that nobody here reads.
+void SkipMember(Reading& reading, JsonJoint& joint) {
+  constexpr auto kFirst = static_cast<int>(std::size(kOfRecord));
+  auto& skipped = reading.skipped;
+  if (joint.meaning == kFirst) {
+    auto found = std::find_if(skipped.begin(), skipped.end(),
+                              [&](const auto& row) { return row.first == joint.key; });
+    if (found == skipped.end()) {
+      if (skipped.size() == Reading::kMostSkipped) {
+        reading.at.Skip();
+        return;
+      }
+      found = skipped.emplace(skipped.end(), joint.key, std::make_unique<JsonJoints>());
+    }
+    joint.meaning = kFirst + 1 + static_cast<int>(found - skipped.begin());
   }
+  reading.at.Skip(*skipped[static_cast<std::size_t>(joint.meaning - kFirst - 1)].second);
 }
 
 // The facts, as RecordFromJson (record_json.h) takes them.
 void ReadRecord(Reading& reading, Record& record) {
-  bool named = false, repeated = false, worked = false;
-  std::optional<std::string> device;
-  reading.at.Object([&](std::string_view key) {
-    named = named || key == "name";
-    // Of a key that stands twice the last one counts; lists would become one.
-    if ((key == "repetitions" && std::exchange(repeated, true)) ||
-        (key == "work" && std::exchange(worked, true)))
-      throw Unusual{};
-    if (key == "device")
-      device.emplace(reading.at.Text());
+  reading.named = reading.placed = reading.repeated = reading.worked = false;
+  reading.at.Object(reading.record, [&](JsonJoint& joint) {
+    const auto place = PlaceOf(joint, kOfRecord);
+    if (place < std::size(kOfRecord))
+      kOfRecord[place].second(reading, record);
     else
-      ReadMember(reading, key, record);
+      SkipMember(reading, joint);
   });
-  if (!named) throw Unusual{};
+  if (!reading.named) throw Unusual{};
   SplitName(record);
-  if (device && *device != record.device) PutOnDevice(record, *device);
+  if (reading.placed && reading.device != record.device) PutOnDevice(record, reading.device);
 }
 
 // Growing moves what is there; so many records as this one's size and place in the file promise.
@@ -270,7 +317,11 @@ void ReadRecords(Reading& reading, std::size_t size, std::vector<Record>& record
   const std::size_t begin = reading.at.Position();
   ReadLongArray(reading.at, [&] {
     MakeRoom(reading, begin, size, records);
-    ReadRecord(reading, records.emplace_back());
+    auto& record = records.emplace_back();
+    reading.at.Whole([&] {
+      record = Record();
+      ReadRecord(reading, record);
+    });
   });
 }
 
@@ -290,10 +341,11 @@ void ReadTopMember(Reading& reading, const std::string& key, const std::string& 
                    std::size_t size, RunFile& run) {
   auto& at = reading.at;
   if (key == "context") {
-    run.context = ParseObject(at.Skip());
+    at.Whole([&] { run.context = ParseObject(at.Skip()); });
     if (!OfThisSchema(run.context)) throw Unusual{};
   } else if (key == "machines") {
-    const auto machines = json::parse(at.Skip());
+    json machines;
+    at.Whole([&] { machines = json::parse(at.Skip()); });
     if (!machines.is_array()) throw Unusual{};
     for (std::size_t i = 0; i < machines.size(); ++i)
       run.machines.push_back(
@@ -301,9 +353,9 @@ void ReadTopMember(Reading& reading, const std::string& key, const std::string& 
   } else if (key == "records") {
     ReadRecords(reading, size, run.records);
   } else if (at.Peek() == '[') {
-    ReadLongArray(at, [&] { at.Skip(); });
+    ReadLongArray(at, [&] { at.Whole([&] { at.Skip(); }); });
   } else {
-    at.Skip();
+    at.Whole([&] { at.Skip(); });
   }
 }
 
@@ -317,12 +369,13 @@ std::optional<RunFile> ReadLargeRunFile(std::istream& in, const std::string& whe
     const auto size = static_cast<std::size_t>(std::max<std::streamoff>(0, in.tellg()));
     in.seekg(0);
     JsonCursor at(in, std::min(size + 1, kWindow));
-    Reading reading{at, keep, {}};
+    Reading reading{at, keep};
     at.Object([&](std::string_view view) {
       const std::string key(view);
       if (!seen.insert(key).second) throw Unusual{};
       at.Refill();
       ReadTopMember(reading, key, where, size, run);
+      at.Refill();
     });
     at.End();
   } catch (const Unusual&) {
