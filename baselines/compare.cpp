@@ -114,6 +114,7 @@ class Comparing {
                                   (part + 1) * pairs.size() / parts));
     look(0, pairs.size() / parts);
     for (auto& other : others) other.get();
+    measured_.reserve(pairs.size());
     for (std::size_t i = 0; i < pairs.size(); ++i) {
       if (!measured[i]) continue;
       measured[i]->row = i;

@@ -8,14 +8,24 @@
 namespace dlroof {
 
 double Median(std::vector<double> values) {
-  if (values.empty()) throw std::invalid_argument("the median of no values");
   std::sort(values.begin(), values.end());
-  const std::size_t n = values.size();
-  return (values[(n - 1) / 2] + values[n / 2]) / 2;
+  return MedianOfSorted(values);
+}
+
+double MedianOfSorted(const std::vector<double>& rising) {
+  if (rising.empty()) throw std::invalid_argument("the median of no values");
+  const std::size_t n = rising.size();
+  return (rising[(n - 1) / 2] + rising[n / 2]) / 2;
 }
 
 std::optional<std::pair<double, double>> MedianInterval95(std::vector<double> values) {
-  const std::size_t n = values.size();
+  std::sort(values.begin(), values.end());
+  return MedianInterval95OfSorted(values);
+}
+
+std::optional<std::pair<double, double>> MedianInterval95OfSorted(
+    const std::vector<double>& rising) {
+  const std::size_t n = rising.size();
   const auto count = static_cast<double>(n);
   // P(at most k of n values lie below the median), k = 0, 1, ...: in logarithms, 2^-n underflows.
   double tail = 0, log_exactly = -count * std::log(2.0);
@@ -28,8 +38,7 @@ std::optional<std::pair<double, double>> MedianInterval95(std::vector<double> va
     cut = k + 1;
   }
   if (cut == 0) return std::nullopt;
-  std::sort(values.begin(), values.end());
-  return std::pair{values[cut - 1], values[n - cut]};
+  return std::pair{rising[cut - 1], rising[n - cut]};
 }
 
 }  // namespace dlroof

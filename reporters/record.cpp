@@ -51,7 +51,8 @@ std::optional<Timing> Summarize(const std::vector<Repetition>& repetitions) {
     if (!repetition.disturbed) clean.push_back(repetition.seconds);
   if (clean.empty() || clean.size() < std::min<size_t>(3, repetitions.size())) return std::nullopt;
   std::sort(clean.begin(), clean.end());  // once for both
-  return Timing{Median(clean), MedianInterval95(clean), static_cast<int>(clean.size())};
+  return Timing{MedianOfSorted(clean), MedianInterval95OfSorted(clean),
+                static_cast<int>(clean.size())};
 }
 
 void MarkDisturbed(std::vector<Repetition>& repetitions) {
