@@ -247,7 +247,7 @@ TEST(RunnerOfGpu, FlushesBeforeEveryColdCallAndTouchesAllButColdWeights) {
     steps.clear();
     auto workload = OnGpu(name);
     workload.cache = cache;
-    const auto records = Records({workload}, {}, "all", open);
+    const auto records = Records({workload}, {}, "all", {open, nullptr, {}});
     EXPECT_EQ(records.at(0).cache, std::string(Key(cache)));
     EXPECT_FALSE(records[0].evicted_bytes);  // how much of L2 was the call's is not known
     return steps;
@@ -274,7 +274,7 @@ TEST(RunnerOfGpu, RefusesWhatCannotBeTimed) {
     call.enqueue = {};
     return call;
   };
-  const auto records = Records({threads, weights, plain}, {}, "all", FakeClock);
+  const auto records = Records({threads, weights, plain}, {}, "all", {FakeClock, nullptr, {}});
   ASSERT_EQ(records.size(), 3);
   EXPECT_EQ(records[0].status, Status::kUnsupported);
   EXPECT_THAT(records[0].reason, HasSubstr("threads2"));
@@ -312,7 +312,7 @@ class TurnsTest : public testing::Test {
     EXPECT_EQ(write(from_[1], turns.data(), turns.size()), static_cast<ssize_t>(turns.size()));
     close(from_[1]);
     Turns given(from_[0], to_[1]);
-    auto records = Records({Fake("Fake/cpu/none/fwd/f32/n1", log)}, {}, "all", {}, &given);
+    auto records = Records({Fake("Fake/cpu/none/fwd/f32/n1", log)}, {}, "all", {{}, &given, {}});
     close(to_[1]);
     return records;
   }
