@@ -73,7 +73,15 @@ bool DecideByStatus(Comparison& row) {
 
 // A file beside itself, or a copy: whatever their spread, such repetitions cannot have moved.
 bool IsOneMeasurement(const Comparison& row) {
-  return CleanSeconds(*row.base) == CleanSeconds(*row.fresh);
+  const auto disturbed = [](const Repetition& repetition) { return repetition.disturbed; };
+  auto base = row.base->repetitions.begin(), fresh = row.fresh->repetitions.begin();
+  const auto base_end = row.base->repetitions.end(), fresh_end = row.fresh->repetitions.end();
+  for (;; ++base, ++fresh) {
+    base = std::find_if_not(base, base_end, disturbed);
+    fresh = std::find_if_not(fresh, fresh_end, disturbed);
+    if (base == base_end || fresh == fresh_end) return base == base_end && fresh == fresh_end;
+    if (base->seconds != fresh->seconds) return false;
+  }
 }
 
 std::string TooFew(const Comparison& row, const Side& base, const Side& fresh) {

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <future>
 #include <ostream>
 #include <thread>
@@ -43,23 +44,31 @@ std::string SecondsText(const std::optional<double>& seconds) {
 
 std::string FractionText(const Comparison& row) {
   const auto text = [](const std::optional<double>& fraction) {
-    return fraction ? fmt::format("{:.1f}", 100 * *fraction) : std::string("?");
+    return fraction ? FixedText(100 * *fraction, 1) : std::string("?");
   };
   if (!row.base_fraction && !row.fresh_fraction) return "";
   return text(row.base_fraction) + " -> " + text(row.fresh_fraction);
 }
 
 std::string EffectText(const Comparison& row) {
-  return row.cliffs_delta ? fmt::format("{:+.2f}", *row.cliffs_delta) : "";
+  if (!row.cliffs_delta) return "";
+  std::string text(std::signbit(*row.cliffs_delta) ? "" : "+");
+  text += FixedText(*row.cliffs_delta, 2);
+  return text;
+}
+
+std::string IntervalText(const std::pair<double, double>& ci95) {
+  auto text = FixedText(ci95.first, 3);
+  text += " to ";
+  text += FixedText(ci95.second, 3);
+  return text;
 }
 
 // verdict, ratio, interval, effect size, times, percent of roof
 std::vector<std::string> Cells(const Comparison& row) {
   std::vector<std::string> cells = {std::string(Key(row.verdict))};
-  cells.push_back(row.judgement ? fmt::format("{:.3f}", row.judgement->ratio) : "");
-  cells.push_back(row.judgement ? fmt::format("{:.3f} to {:.3f}", row.judgement->ci95.first,
-                                              row.judgement->ci95.second)
-                                : "");
+  cells.push_back(row.judgement ? FixedText(row.judgement->ratio, 3) : "");
+  cells.push_back(row.judgement ? IntervalText(row.judgement->ci95) : "");
   cells.push_back(EffectText(row));
   cells.push_back(SecondsText(row.base_seconds));
   cells.push_back(SecondsText(row.fresh_seconds));

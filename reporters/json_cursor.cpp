@@ -88,6 +88,7 @@ JsonCursor::JsonCursor(std::istream& in, std::size_t window)
       text_(new char[window + kZeros]),
       at_(text_.get()),
       end_(text_.get()) {
+  std::memset(text_.get(), 0, kZeros);
   Refill();
 }
 

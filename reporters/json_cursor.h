@@ -100,7 +100,7 @@ class JsonCursor {
   static constexpr std::size_t kFewBytes = 256 << 10;  // they stay in a core's own cache
   // Zeros behind the text, which no string, number or joint goes on with: none need look for its
   // end.
-  static constexpr std::size_t kZeros = 64;
+  static constexpr std::size_t kZeros = JsonJoint::kLongest + 8;
 
   std::istream& in_;
   std::size_t most_;              // [byte]

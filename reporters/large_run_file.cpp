@@ -1,6 +1,7 @@
 #include "reporters/large_run_file.h"
 
 #include <fmt/format.h>
+#include <sys/mman.h>
 
 #include <algorithm>
 #include <iterator>
@@ -62,12 +63,12 @@ struct Reading {
 
   JsonCursor& at;
   Keep keep;
-  std::vector<Repetition> repetitions = {};  // of the record at hand: its own list gets their size
-  std::string device = {};                   // of the record at hand
+  std::size_t usual_repetitions = 0;  // of a record
+  std::string device = {};            // of the record at hand
   bool named = false, placed = false, repeated = false, worked = false;
   JsonJoints record = {}, repetition = {}, works = {}, work = {}, flops = {}, bytes = {},
              parts = {};
-  // By key; their joints in the record have kSkipped + the place as meaning.
+  // By key, of values that nobody here reads.
   std::vector<std::pair<std::string, std::unique_ptr<JsonJoints>>> skipped = {};
 };
 
@@ -126,11 +127,12 @@ void ReadRepetition(Reading& reading, Repetition& repetition) {
 void ReadRepetitions(Reading& reading, Record& record) {
   // Of a key that stands twice the last one counts; lists would become one.
   if (std::exchange(reading.repeated, true)) throw Unusual{};
-  auto& all = reading.repetitions;
-  all.clear();
+  // Most have as many as the one before.
+  auto& all = record.repetitions;
+  all.reserve(reading.usual_repetitions);
   reading.at.Array([&] { ReadRepetition(reading, all.emplace_back()); });
-  record.repetitions.assign(std::make_move_iterator(all.begin()),
-                            std::make_move_iterator(all.end()));
+  if (all.size() < all.capacity()) all.shrink_to_fit();
+  reading.usual_repetitions = std::min<std::size_t>(all.size(), 1000);
 }
 
 std::map<Level, double> ReadBytes(JsonCursor& at, JsonJoints& joints) {
@@ -300,6 +302,15 @@ void ReadRecord(Reading& reading, Record& record) {
   if (reading.placed && reading.device != record.device) PutOnDevice(record, reading.device);
 }
 
+// 10^5 records have their memory in a few large pages, not in 10^4 and more small ones.
+void AskForLargePages(std::vector<Record>& records) {
+  constexpr std::size_t kPage = 2 << 20;
+  void* begin = records.data();
+  std::size_t room = records.capacity() * sizeof(Record);
+  if (std::align(kPage, kPage, begin, room) != nullptr)
+    madvise(begin, room / kPage * kPage, MADV_HUGEPAGE);  // refused: it is slower, no more
+}
+
 // Growing moves what is there; so many records as this one's size and place in the file promise.
 void MakeRoom(const Reading& reading, std::size_t begin, std::size_t size,
               std::vector<Record>& records) {
@@ -311,6 +322,7 @@ void MakeRoom(const Reading& reading, std::size_t begin, std::size_t size,
   // The first records may be no example: no more than 64 times as many as there are.
   records.reserve(
       std::clamp(expected + expected / 16, 2 * records.size() + 1, 64 * records.size() + 64));
+  AskForLargePages(records);
 }
 
 void ReadRecords(Reading& reading, std::size_t size, std::vector<Record>& records) {
@@ -318,8 +330,9 @@ void ReadRecords(Reading& reading, std::size_t size, std::vector<Record>& record
   ReadLongArray(reading.at, [&] {
     MakeRoom(reading, begin, size, records);
     auto& record = records.emplace_back();
+    bool begun = false;
     reading.at.Whole([&] {
-      record = Record();
+      if (std::exchange(begun, true)) record = Record();
       ReadRecord(reading, record);
     });
   });

@@ -10,6 +10,9 @@ namespace dlroof {
 // "4.20 µs", (0, "s") -> "0 s". From p (1e-12) to E (1e18), beyond them in powers of ten.
 std::string WithPrefix(double value, std::string_view unit);
 
+// "1.300": as fmt's "{:.3f}" of the same digits, at most 80 of them.
+std::string FixedText(double value, int digits);
+
 // Three significant digits without an exponent from 1e-4 to 1e6: 57.468 -> "57.5".
 std::string ThreeDigits(double value);
 

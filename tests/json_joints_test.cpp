@@ -29,7 +29,7 @@ constexpr const char* kRecord =
     R"( "flops": {"fp32.vector": 12}, "launches": 1, "parts": {"matrix": 1, "more": 2}}}})";
 
 std::string Mutant(const std::string& whole, std::mt19937& random) {
-  const std::string letters("{}[]\":,0123456789.eE+-\\untrflas \x80\xC3\n\0", 37);
+  const std::string letters("{}[]\":,0123456789.eE+-\\untrflas \x80\xC3\n\0", 36);
   std::string mutant = whole;
   for (unsigned edits = 0; edits <= random() % 2; ++edits) {
     const auto at = random() % mutant.size();
