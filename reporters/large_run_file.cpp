@@ -1,7 +1,6 @@
 #include "reporters/large_run_file.h"
 
 #include <fmt/format.h>
-#include <sys/mman.h>
 
 #include <algorithm>
 #include <iterator>
@@ -302,15 +301,6 @@ void ReadRecord(Reading& reading, Record& record) {
   if (reading.placed && reading.device != record.device) PutOnDevice(record, reading.device);
 }
 
-// 10^5 records have their memory in a few large pages, not in 10^4 and more small ones.
-void AskForLargePages(std::vector<Record>& records) {
-  constexpr std::size_t kPage = 2 << 20;
-  void* begin = records.data();
-  std::size_t room = records.capacity() * sizeof(Record);
-  if (std::align(kPage, kPage, begin, room) != nullptr)
-    madvise(begin, room / kPage * kPage, MADV_HUGEPAGE);  // refused: it is slower, no more
-}
-
 // Growing moves what is there; so many records as this one's size and place in the file promise.
 void MakeRoom(const Reading& reading, std::size_t begin, std::size_t size,
               std::vector<Record>& records) {
@@ -322,7 +312,6 @@ void MakeRoom(const Reading& reading, std::size_t begin, std::size_t size,
   // The first records may be no example: no more than 64 times as many as there are.
   records.reserve(
       std::clamp(expected + expected / 16, 2 * records.size() + 1, 64 * records.size() + 64));
-  AskForLargePages(records);
 }
 
 void ReadRecords(Reading& reading, std::size_t size, std::vector<Record>& records) {
