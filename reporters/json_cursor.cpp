@@ -94,7 +94,11 @@ JsonCursor::JsonCursor(std::istream& in, std::size_t window)
 
 void JsonCursor::Refill() {
   const std::size_t left = end_ - at_;
-  if (2 * left > size_ || !in_.good()) return;  // enough for now, or all there is
+  if (2 * left <= size_ && in_.good()) Fill();  // else it is enough for now, or all there is
+}
+
+void JsonCursor::Fill() {
+  const std::size_t left = end_ - at_;
   std::memmove(text_.get(), at_, left);
   in_.read(text_.get() + left, static_cast<std::streamsize>(size_ - left));
   at_ = text_.get();
@@ -108,7 +112,7 @@ bool JsonCursor::Again(const char* begin, int depth) {
   at_ = begin;
   depth_ = depth;
   size_ = std::min(most_, 4 * size_);
-  Refill();
+  Fill();
   return true;
 }
 

@@ -69,6 +69,7 @@ class JsonCursor {
   void Expect(char wanted) {
     if (Next() != wanted) throw Unusual{};
   }
+  void Fill();
   // Between the quotes, with its escapes, and whether there are any.
   std::pair<std::string_view, bool> RawString();
   void SkipString();
