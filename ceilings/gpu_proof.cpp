@@ -119,6 +119,7 @@ GpuRate MergeGpuPasses(const std::vector<GpuPass>& passes, const RatePolicy& pol
 
 void DoubtGpu(const std::string& reason, Ceiling& ceiling) {
   ceiling.proved = false;
+  ceiling.unbounded = true;
   ceiling.reason = ceiling.reason.empty() ? reason : fmt::format("{}; {}", ceiling.reason, reason);
 }
 

@@ -34,6 +34,8 @@ struct Ceiling {
   std::string how;                                // kernel, ISA, working set, statistic
   std::optional<double> clock_hz;  // [1/s] core clock during the kernel, where it was measured
   bool proved = false;             // passed its self-proof
+  bool unbounded = false;          // not proved for a reason that allows any error: its kernel did
+                                   // not do what it counts, or its arrays lie elsewhere
   std::string reason;              // why not, when not proved
   Proof proof;
 

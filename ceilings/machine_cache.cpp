@@ -172,6 +172,7 @@ Machine ByCache(const MachineSource& source, const MachineOptions& options, std:
   const bool anew = options.remeasure || options.thorough;
   auto cached = FromCache(source, log);
   auto missing = anew || !cached ? source.threads : Missing(*cached, source.threads, options.quick);
+  if (cached && anew) cached->issue_rate.reset();
   if (cached)
     for (const int threads : missing) cached->by_threads.erase(threads);
   bool joined = cached && !cached->by_threads.empty();  // with sets that are not measured now

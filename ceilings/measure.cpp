@@ -65,10 +65,16 @@ void Finish(MeasureSession& session) {
   }
 }
 
-// The best of many looks, spread over the whole measurement: a neighbour comes and goes.
-void LookAtIssueRate(Machine& machine) {
-  if (const auto rate = MeasureIssueRate())
-    machine.issue_rate = std::max(machine.issue_rate.value_or(*rate), *rate);
+// Looks spread over the whole measurement, on the CPU of the first thread: a neighbour comes and
+// goes. The other threads sleep meanwhile.
+void LookAtIssueRate(MeasureSession& session, BestIssueRate& best) {
+  if (!session.bench) return;
+  std::optional<double> rate;
+  session.bench->team().Run([&](int i) {
+    if (i == 0) rate = MeasureIssueRate();
+  });
+  if (rate) best.Add(*rate);
+  session.machine.issue_rate = best.Value();
 }
 
 void RunSteps(MeasureSession& session, const MeasureOptions& options) {
@@ -81,10 +87,11 @@ void RunSteps(MeasureSession& session, const MeasureOptions& options) {
     const double per_step = step == 0 ? nominal : elapsed / step;
     options.progress({step, steps, text, per_step * (steps - step)});
   };
+  BestIssueRate best;
   for (int i = 0; i < steps; ++i) {
     const auto& step = session.steps[static_cast<std::size_t>(i)];
     report(i, step.text);
-    LookAtIssueRate(session.machine);
+    LookAtIssueRate(session, best);
     const double left = session.effort.budget_seconds - (WallSeconds() - begin);
     step.run(Allowance(left, steps - i, nominal));
   }
@@ -168,6 +175,7 @@ Ceiling Row::Finished(int threads, const RatePolicy& policy, double pass_toleran
   if (passes.size() > 1) ceiling.how += fmt::format(" in {} passes", passes.size());
   if (!doubt.empty()) {
     ceiling.proved = false;
+    ceiling.unbounded = true;
     ceiling.reason = ceiling.reason.empty() ? doubt : doubt + "; " + ceiling.reason;
   }
   return ceiling;

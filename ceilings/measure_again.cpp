@@ -40,6 +40,7 @@ const Ceiling* RoofOf(const CeilingSet& set, const std::string& row) { return Fi
 
 bool DecidesAnUnprovedRoof(const CeilingSet& set, const std::string& row) {
   const auto* roof = RoofOf(set, row);
+  if (roof != nullptr && FindRow(set, row)->unbounded) return false;  // it would be so again
   // Larger teams and measured knees may doubt the roof alone.
   return roof != nullptr && !(FindRow(set, row)->proved && roof->proved);
 }

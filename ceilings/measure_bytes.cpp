@@ -208,6 +208,7 @@ Ceiling CeilingOf(const MeasureSession& session, const BytesProbe& probe, int th
       probe.node ? std::string() : EdgeDoubt(edges, probe.level, row.set_bytes, ceiling.per_second);
   if (doubt.empty()) return ceiling;
   ceiling.proved = false;
+  ceiling.unbounded = true;
   ceiling.reason = ceiling.reason.empty() ? doubt : fmt::format("{}; {}", ceiling.reason, doubt);
   return ceiling;
 }

@@ -111,6 +111,7 @@ void FinishBytes(MeasureSession& session);
 // long as the effort has time; false when there was none. The ceilings must be there, and are to be
 // finished again.
 bool MeasureUnprovedAgain(MeasureSession& session);
+// Of what another pass could mend.
 bool DecidesAnUnprovedRoof(const CeilingSet& set, const std::string& row);
 // The roof that rests on this row of CeilingSet::flops or ::mixes, having its rate; null: none
 // does.

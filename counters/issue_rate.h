@@ -3,10 +3,11 @@
 #pragma once
 
 #include <optional>
+#include <vector>
 
 namespace dlroof {
 
-// [1/cycle] independent integer additions that the calling thread starts now, over about 0.1 ms:
+// [1/cycle] independent integer additions that the calling thread starts now, over some 50 us:
 // all that its core can start (4 on Intel's and AMD's cores of 2013 to 2023, then 5 or 6) when the
 // core is its own, and about half where another hardware thread is busy on it. Additions go by the
 // clock of a chain of multiplications (core_clock.h), which such a neighbour does not slow; the
@@ -17,17 +18,28 @@ std::optional<double> MeasureIssueRate();
 // [1] With less of its core a thread was disturbed.
 inline constexpr double kLeastCoreShare = 0.9;
 
+// The best of many looks that was met more than once: the third highest, or the lowest of fewer.
+class BestIssueRate {
+ public:
+  void Add(double rate);  // [1/cycle] > 0
+  std::optional<double> Value() const;
+
+ private:
+  std::vector<double> highest_;  // up to three, falling
+};
+
 // The share of its core that a thread gets, by comparison with the best that was ever seen: no
 // number of an architecture is assumed. `best_known` [1/cycle] is that of an earlier measurement.
 class CoreShare {
  public:
-  explicit CoreShare(std::optional<double> best_known = std::nullopt) : best_(best_known) {}
+  explicit CoreShare(std::optional<double> best_known = std::nullopt) : best_known_(best_known) {}
 
-  // [1] in ]0, 1], of `rate` [1/cycle] > 0, which may become the best.
+  // [1] in ]0, 1], of `rate` [1/cycle] > 0, which counts among the looks.
   double Of(double rate);
 
  private:
-  std::optional<double> best_;
+  std::optional<double> best_known_;
+  BestIssueRate seen_;
 };
 
 }  // namespace dlroof

@@ -24,7 +24,9 @@ std::string RoofColumns(const Placement& placement) {
   for (const auto& point : placement.classic)
     if (binding == nullptr || point.roof < binding->roof) binding = &point;
   if (binding == nullptr) return fmt::format("{:>9} {:>8} {:>8}", "-", "-", "-");
-  const auto share = binding->fraction ? fmt::format("{:.1f}%", 100 * *binding->fraction) : "-";
+  const bool sure = placement.time && placement.time->gap;  // no other level may bind
+  const auto share =
+      binding->fraction && sure ? fmt::format("{:.1f}%", 100 * *binding->fraction) : "-";
   return fmt::format("{:>9.4g} {:>8.3g} {:>8}", binding->flops_per_second / 1e9, binding->intensity,
                      share);
 }

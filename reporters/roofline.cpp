@@ -4,6 +4,8 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
 
 #include "ceilings/row_isa.h"
 #include "reporters/advice.h"
@@ -38,21 +40,22 @@ Known BestKnown(const Record& record, const PlaceView& view) {
   return known;
 }
 
-// How many times too fast an unproved ceiling may be. What proofs find is either too slow (other
-// programs, repetitions or passes that disagree), which only makes its part of the time too long,
-// or too fast because a kernel did half of what it counts (half its vectors, twice the work in the
-// same time) or a nearer cache served half of its working set: 2. A kernel that does none of its
-// work would be wrong by more, but that is found without a clock, by the tests.
+// How many times too fast or too slow an unproved ceiling may be, unless it is `unbounded`. What
+// the clock's proofs find is either too slow (other programs, repetitions or passes that disagree;
+// two hardware threads halve a core), or too fast because a kernel did half of what it counts (half
+// its vectors, twice the work in the same time): 2.
 constexpr double kUnprovedFactor = 2;
 
 // One of the times of which the largest is the roof time.
 struct Part {
   double seconds = 0;
-  double at_worst = 0;  // [s] with unproved ceilings at 1 / kUnprovedFactor of their rates
+  double at_worst = 0;  // [s] with unproved ceilings at 1 / kUnprovedFactor of their rates, or less
 
-  void Add(double more, bool proved) {
+  void Add(double more, const Ceiling& ceiling) {
     seconds += more;
-    at_worst += proved ? more : kUnprovedFactor * more;
+    at_worst += ceiling.proved      ? more
+                : ceiling.unbounded ? std::numeric_limits<double>::infinity()
+                                    : kUnprovedFactor * more;
   }
   // Whether it rests on an unproved ceiling and is the largest part, or could be.
   bool Doubtful(double largest_seconds) const {
@@ -124,7 +127,7 @@ void SayLowerRoof(const std::string& pipe, const CeilingRow& roof, const std::st
 
 void AddCompute(const CeilingRow& roof, double seconds, RoofTimes& times) {
   if (!times.compute) times.compute = Part{};
-  times.compute->Add(seconds, roof.second.proved);
+  times.compute->Add(seconds, roof.second);
   if (!roof.second.proved) times.compute_unproved[roof.first] = roof.second.reason;
 }
 
@@ -224,12 +227,13 @@ void AddMemoryTimes(const Record& record, const Known& known, const Machine& mac
     }
     if (bytes == 0) continue;
     const double roof_seconds = bytes / ceiling->second.per_second;
-    if (auto why = WhyRefuted(record, machine, level, known_bytes, roof_seconds, seconds);
-        !why.empty()) {
+    // Only what even a faster ceiling would refute is.
+    const double surely = ceiling->second.proved ? roof_seconds : roof_seconds / kUnprovedFactor;
+    if (auto why = WhyRefuted(record, machine, level, known_bytes, surely, seconds); !why.empty()) {
       remarks.push_back(std::move(why));
       continue;
     }
-    times.memory[level].Add(roof_seconds, ceiling->second.proved);
+    times.memory[level].Add(roof_seconds, ceiling->second);
     if (!ceiling->second.proved) times.memory_unproved[level] = ceiling->second.reason;
   }
 }
@@ -240,6 +244,9 @@ std::string UnprovedRemark(const RoofTimes& times, const Part& part, std::string
   const double largest = times.Largest();
   if (part.seconds >= largest)
     return fmt::format("no gap: the {} ceiling binds and is not proved: {}", name, reason);
+  if (part.Doubtful(largest) && std::isinf(part.at_worst))
+    return fmt::format("no gap: the {} ceiling is not proved and may be wrong by any factor: {}",
+                       name, reason);
   if (part.Doubtful(largest))
     return fmt::format("no gap: the {} ceiling is not proved and at half its rate would bind: {}",
                        name, reason);

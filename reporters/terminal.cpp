@@ -101,8 +101,8 @@ Row RecordRow(const json& record) {
   const auto& entry = BindingEntry(record);
   const auto& time = Member(record, "time");
   const auto intensity = Number(entry, "intensity");
-  const auto fraction = Number(entry, "fraction");
   const auto gap = Number(time, "gap");
+  const auto fraction = gap ? Number(entry, "fraction") : std::nullopt;  // else another may bind
   return {Printable(Text(record, "name")),
           Rendered(Number(Member(record, "seconds"), "median"), "s"),
           SpreadText(Member(record, "seconds")),

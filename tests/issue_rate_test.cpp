@@ -14,17 +14,35 @@ TEST(MeasureIssueRate, IsWhatACoreCanIssueWhereThereAreLoops) {
   EXPECT_LT(*rate, 10);
 }
 
-TEST(CoreShare, IsOverTheBestSeen) {
+TEST(BestIssueRate, IsTheThirdHighestOrTheLowestOfFewer) {
+  BestIssueRate best;
+  EXPECT_FALSE(best.Value());
+  best.Add(2);
+  EXPECT_EQ(best.Value(), 2);
+  best.Add(4);
+  EXPECT_EQ(best.Value(), 2);
+  best.Add(3);
+  EXPECT_EQ(best.Value(), 2);
+  best.Add(3.5);
+  EXPECT_EQ(best.Value(), 3);
+  best.Add(1);
+  EXPECT_EQ(best.Value(), 3);
+}
+
+TEST(CoreShare, IsOverTheBestThatWasMetMoreThanOnce) {
   CoreShare share;
-  EXPECT_EQ(share.Of(2), 1);
   EXPECT_EQ(share.Of(4), 1);
+  EXPECT_EQ(share.Of(4), 1);
+  EXPECT_EQ(share.Of(4), 1);
+  EXPECT_EQ(share.Of(2), 0.5);
+  EXPECT_EQ(share.Of(8), 1);  // once: an accident
   EXPECT_EQ(share.Of(2), 0.5);
 }
 
 TEST(CoreShare, KnowsTheBestOfAnEarlierMeasurementAndLearnsABetterOne) {
   CoreShare share(4);
   EXPECT_EQ(share.Of(3), 0.75);
-  EXPECT_EQ(share.Of(5), 1);
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(share.Of(5), 1);
   EXPECT_EQ(share.Of(4), 0.8);
 }
 

@@ -47,6 +47,7 @@ Ceiling RandomCeiling(std::mt19937& random) {
                             &Proof::per_cycle, &Proof::per_cycle_expected})
     if (random() % 3 == 0) ceiling.proof.*member = random() % 2 == 0 ? 0 : RandomRate(random);
   ceiling.proof.result = RandomText(random);
+  ceiling.unbounded = random() % 4 == 0;
   return ceiling;
 }
 

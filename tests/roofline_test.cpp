@@ -165,6 +165,30 @@ TEST(Place, AnUnprovedCeilingThatWouldNotBindAtHalfItsRateTakesNothingAway) {
                                    "would bind: too noisy"));
 }
 
+TEST(Place, AnUnprovedCeilingThatMayBeWrongByAnyFactorTakesTheGapAwayWhereverItIs) {
+  Machine machine = SmallMachine();
+  Doubt(machine.by_threads[2].bytes[Level::kDram]);
+  machine.by_threads[2].bytes[Level::kDram].unbounded = true;
+  const auto placed = Place(Measured(1000, 10000, 1), &machine);  // 100 s, 0.1 s
+  EXPECT_FALSE(placed.time->gap.has_value());
+  EXPECT_THAT(placed.remarks,
+              testing::ElementsAre("no gap: the dram ceiling is not proved and may be wrong by any "
+                                   "factor: too noisy"));
+}
+
+TEST(Place, AnUnprovedCeilingRefutesOnlyWhatTwiceItsRateWould) {
+  const auto placed = [](double l2_bytes, bool proved) {
+    Machine machine = SmallMachine();
+    if (!proved) Doubt(machine.by_threads[2].bytes[Level::kL2]);
+    Record record = Measured(100, 2000, 1);  // compute 20 s
+    record.work[Provenance::kModelled].bytes[Level::kL2] = l2_bytes;
+    return Place(record, &machine);
+  };
+  EXPECT_DOUBLE_EQ(placed(6000, true).time->gap.value(), 5);  // L2 120 s: not of this call
+  EXPECT_FALSE(placed(6000, false).time->gap.has_value());    // at twice the rate 60 s
+  EXPECT_DOUBLE_EQ(placed(11000, false).time->gap.value(), 5);
+}
+
 TEST(Place, AnUnprovedPipeCountsInTheSumOfPipes) {
   Machine machine = SmallMachine();
   Doubt(machine.by_threads[2].flops["bf16.matrix"]);

@@ -118,16 +118,22 @@ TEST(Runner, LooksAtTheCoreOfASingleThreadOnly) {
   cold.cache = CacheState::kCold;
   const RunnerMeans neighbour{{}, nullptr, [] { return 1e6; }};
   RunSettings settings;
-  for (const auto& record :
-       Records({Fake("Fake/cpu/none/fwd/f32/n1", log), cold}, settings, "all", neighbour))
+  const auto alone =
+      Records({Fake("Fake/cpu/none/fwd/f32/n1", log), cold}, settings, "all", neighbour);
+  ASSERT_EQ(alone.size(), 2);
+  for (const auto& record : alone) {
+    ASSERT_EQ(record.repetitions.size(), 2) << record.name;
     for (const auto& repetition : record.repetitions) {
-      EXPECT_LT(repetition.core_share, 1e-3) << record.name;
+      EXPECT_LT(repetition.core_share.value_or(1), 1e-3) << record.name;
       EXPECT_TRUE(repetition.disturbed) << record.name;
     }
+  }
   settings.threads = 2;
-  for (const auto& record :
-       Records({Fake("Fake/cpu/none/fwd/f32/n2", log)}, settings, "all", neighbour))
-    for (const auto& repetition : record.repetitions) EXPECT_FALSE(repetition.core_share);
+  const auto together =
+      Records({Fake("Fake/cpu/none/fwd/f32/n2", log)}, settings, "all", neighbour);
+  ASSERT_EQ(together.size(), 1);
+  ASSERT_EQ(together[0].repetitions.size(), 2);
+  for (const auto& repetition : together[0].repetitions) EXPECT_FALSE(repetition.core_share);
 }
 
 TEST(Runner, ColdWithoutKnownMemoryIsUnsupportedNotWarm) {

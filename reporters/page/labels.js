@@ -179,7 +179,7 @@ dlroof.hoverText = (record, level, entry) => {
   if (entry !== undefined) {
     lines.push(`${dlroof.scaled(entry.flops_per_second, 'FLOP/s')} at ${dlroof.digits(entry.intensity)} FLOP/byte of ${dlroof.levelName(level)}`);
     const roof = `its ${dlroof.levelName(level)} roof, ${dlroof.scaled(entry.roof, 'FLOP/s')}`;
-    lines.push(dlroof.isNumber(entry.fraction) ? `${dlroof.percent(entry.fraction)} of ${roof}` : `no fraction of ${roof}: not proved`);
+    lines.push(dlroof.isNumber(entry.fraction) ? `${dlroof.percent(entry.fraction)} of ${roof}` : `no fraction of ${roof}: in doubt`);
     const binding = dlroof.binding(record);
     if (binding !== undefined && binding !== entry) lines.push(`${dlroof.percent(binding.fraction)} of the binding roof (${dlroof.levelName(binding.level)})`);
     lines.push(`FLOPs ${dlroof.escape(entry.flops_from)}, bytes ${dlroof.escape(entry.bytes_from)}`);
