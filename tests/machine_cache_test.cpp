@@ -123,9 +123,9 @@ TEST_F(MachineCache, KeepsTheBestIssueRateOfAllMeasurements) {
     source_.threads.push_back(source_.threads.back() + 1);
     return Get({}).issue_rate;
   };
-  EXPECT_EQ(best_after(3.5), 3.5);
   EXPECT_EQ(best_after(4), 4);
-  EXPECT_EQ(best_after({}), 4);
+  EXPECT_EQ(best_after(2.5), 4);
+  EXPECT_EQ(Get({.remeasure = true}).issue_rate, 2.5);
 }
 
 TEST_F(MachineCache, QuickServesOnlyWhereQuickIsAskedFor) {
