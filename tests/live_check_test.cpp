@@ -60,7 +60,9 @@ TEST(LiveCheck, LooksAtThisMachinesOwnKernels) {
   EXPECT_NE(Judge(checks[0]), SpotVerdict::kFaster);
   // A core that could issue so much more is shared: then nothing can be told.
   machine.issue_rate = 1e6;
-  if (MeasureIssueRate()) EXPECT_EQ(Judge(SpotCheckCpu(cpu, machine).at(0)), SpotVerdict::kUnknown);
+  if (MeasureIssueRate()) {
+    EXPECT_EQ(Judge(SpotCheckCpu(cpu, machine).at(0)), SpotVerdict::kUnknown);
+  }
   for (auto& [key, ceiling] : set.flops) ceiling.per_second = 1;
   EXPECT_EQ(Judge(SpotCheckCpu(cpu, machine).at(0)), SpotVerdict::kFaster);
 }
