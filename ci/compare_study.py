@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
 """How often `dlroof compare` raises a false alarm and what it finds, beside what others do.
 
-    ci/compare_study.py --collect 20 --filter REGEX --folder runs     # 20 run files of one binary
-    ci/compare_study.py --folder runs --map map.txt -o study.json     # the tables, and a summary file
+    # 20 run files of one binary; then the tables and a summary file
+    ci/compare_study.py --collect 20 --folder runs --filter /threads1 \\
+        --flags "--dlroof_suite=ci/stored_study/suite.txt --dlroof_threads=1 --dlroof_live_check=false"
+    ci/compare_study.py --folder runs --map ci/stored_study/map.txt -o study.json
 
 Every pair of runs of the one binary (BASE before NEW; at most --pairs of them, drawn with a fixed
 seed) is compared twice: as it is, where nothing changed and each `slower` or `faster` is false; and,
