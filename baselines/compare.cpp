@@ -85,11 +85,9 @@ bool IsOneMeasurement(const Comparison& row) {
 }
 
 std::string TooFew(const Comparison& row, const Side& base, const Side& fresh) {
-  const auto least = std::min(base.clean.size(), fresh.clean.size());
-  if (least >= kLeastClean) return "a time of 0 has no ratio";
   return fmt::format(
-      "clean repetitions: {} of {} in BASE, {} of {} in NEW; at least {} are needed in "
-      "each",
+      "clean repetitions: {} of {} in BASE, {} of {} in NEW; at least {}, and half of all, are "
+      "needed in each",
       base.clean.size(), row.base->repetitions.size(), fresh.clean.size(),
       row.fresh->repetitions.size(), kLeastClean);
 }
@@ -190,8 +188,12 @@ class Comparing {
   std::optional<Shift> ShiftOf(Comparison& row, const Side& base, const Side& fresh,
                                std::optional<double>& p_value) const {
     if (!interleaved_) {
+      if (!HasEnoughClean(*row.base) || !HasEnoughClean(*row.fresh)) {
+        row.reason = TooFew(row, base, fresh);
+        return std::nullopt;
+      }
       auto shift = MeasureShift(base.clean, fresh.clean);
-      if (!shift) row.reason = TooFew(row, base, fresh);
+      if (!shift) row.reason = "a time of 0 has no ratio";
       return shift;
     }
     const auto log_ratios = BlockLogRatios(*row.base, *row.fresh);
@@ -370,6 +372,11 @@ std::vector<double> CleanSeconds(const Record& record) {
   for (const auto& repetition : record.repetitions)
     if (!repetition.disturbed) seconds.push_back(repetition.seconds);
   return seconds;
+}
+
+bool HasEnoughClean(const Record& record) {
+  const auto clean = CleanSeconds(record).size();
+  return clean >= kLeastClean && 2 * clean >= record.repetitions.size();
 }
 
 }  // namespace dlroof

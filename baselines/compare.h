@@ -91,5 +91,8 @@ CompareResult ComparePairs(const NamedRun& base, const NamedRun& fresh,
 
 // [s] of the repetitions that were not disturbed, in their order.
 std::vector<double> CleanSeconds(const Record& record);
+// Whether they can be compared: kLeastClean of them, and half of all. Where most were disturbed the
+// others have only not been seen to be.
+bool HasEnoughClean(const Record& record);
 
 }  // namespace dlroof

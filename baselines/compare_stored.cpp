@@ -17,9 +17,9 @@ namespace {
 // What is left of one or two movements without their median is no noise.
 constexpr std::size_t kLeastMoved = 3;
 
-// A failure is a result too; repetitions that were nearly all disturbed are none.
+// A failure is a result too; repetitions that were mostly disturbed are none.
 bool CanBeComparedWith(const Record& record) {
-  return record.status != Status::kOk || CleanSeconds(record).size() >= kLeastClean;
+  return record.status != Status::kOk || HasEnoughClean(record);
 }
 
 // The stored record that a benchmark of NEW is compared with.

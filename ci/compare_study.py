@@ -132,7 +132,9 @@ def dlroof_verdicts(arguments, base, new, extra=()):
     if done.returncode not in (0, 1, 3):
         sys.exit(f"{arguments.dlroof} compare: exit {done.returncode}: {done.stderr.strip()}")
     result = json.loads(done.stdout)
-    return result, {row["name"]: row for row in result["benchmarks"]}
+    # With a map a name is also that of a row without a partner.
+    return result, {row["name"]: row for row in result["benchmarks"]
+                    if row["verdict"] not in ("gone", "new")}
 
 
 class Tally:

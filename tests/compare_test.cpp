@@ -146,6 +146,22 @@ TEST(Compare, PlainGoogleBenchmarkFilesByTheirTimes) {
               HasSubstr("the time_unit of 'BM_A/8' differs: 'ms' and 'us'"));
 }
 
+TEST(Compare, RepetitionsThatWereMostlyDisturbedAreInsufficient) {
+  const auto run = [](int disturbed) {
+    NamedRun made{"x", Plain(PlainEntries(2))};
+    auto& repetitions = made.file.records[0].repetitions;
+    repetitions.resize(12, repetitions[0]);
+    for (int i = 0; i < disturbed; ++i) repetitions[static_cast<std::size_t>(i)].disturbed = true;
+    return made;
+  };
+  EXPECT_NE(Compare(run(0), run(6), Options()).rows[0].verdict, Verdict::kInsufficient);
+  for (const auto& result :
+       {Compare(run(0), run(7), Options()), Compare(run(7), run(0), Options())})
+    EXPECT_EQ(result.rows[0].verdict, Verdict::kInsufficient);
+  EXPECT_THAT(Compare(run(0), run(7), Options()).rows[0].reason,
+              HasSubstr("12 of 12 in BASE, 5 of 12 in NEW; at least 4, and half of all"));
+}
+
 TEST(Compare, ATimeOfZeroIsInsufficient) {
   const NamedRun base{"b", Plain(PlainEntries(2))}, fresh{"n", Plain(PlainEntries(0))};
   const auto result = Compare(base, fresh, Options());
