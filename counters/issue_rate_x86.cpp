@@ -3,14 +3,14 @@
 
 #include "counters/clocks.h"
 #include "counters/issue_rate.h"
+#include "counters/multiply_chain.h"
 
 namespace dlroof {
 namespace {
 
 constexpr int kPairs = 5;
 constexpr int kAddRounds = 600, kAddsPerRound = 64;
-constexpr int kChainRounds = 400, kMultipliesPerRound = 8;
-constexpr double kCyclesPerMultiply = 3;
+constexpr int kChainRounds = 200;
 
 // Eight chains, each a cycle an addition: up to eight in a cycle. Of two registers: some cores
 // leave out the addition of a constant.
@@ -27,16 +27,6 @@ constexpr double kCyclesPerMultiply = 3;
   return a + b + c + d + e + f + g + h;
 }
 
-[[gnu::noinline]] unsigned MultiplyInAChain(unsigned value) {
-  for (int round = 0; round < kChainRounds; ++round)
-    asm volatile(
-        ".rept 8\n\t"
-        "imull %0, %0\n\t"
-        ".endr"
-        : "+r"(value));
-  return value;
-}
-
 }  // namespace
 
 std::optional<double> MeasureIssueRate() {
@@ -46,7 +36,7 @@ std::optional<double> MeasureIssueRate() {
     const double begin = WallSeconds();
     value = Add(value);
     const double middle = WallSeconds();
-    value = MultiplyInAChain(value | 1);
+    value = MultiplyInAChain(value | 1, kChainRounds);
     const double end = WallSeconds();
     const double cycles_per_second =
         kCyclesPerMultiply * kChainRounds * kMultipliesPerRound / (end - middle);
