@@ -1,6 +1,9 @@
 #include "baselines/compare_stored.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <cmath>
 #include <iterator>
 #include <set>
 #include <string_view>
@@ -26,6 +29,7 @@ bool CanBeComparedWith(const Record& record) {
 struct Partner {
   std::size_t run = 0;  // index into the stored runs
   const Record* base = nullptr;
+  const Record* before = nullptr;  // of the run before that has times of it; null: none
 };
 
 struct Partners {
@@ -44,18 +48,21 @@ Partners FindPartners(const std::vector<NamedRun>& stored, const NamedRun& fresh
         partners.gone[run].push_back(pair.base);
         continue;
       }
-      const Partner partner{run, pair.base};
+      const Partner partner{run, pair.base, nullptr};
       const auto [found, added] = partners.of.try_emplace(pair.fresh, partner);
-      if (!added && !CanBeComparedWith(*found->second.base) && CanBeComparedWith(*pair.base))
+      if (added) continue;
+      auto& [newest, base, before] = found->second;
+      if (!CanBeComparedWith(*base) && CanBeComparedWith(*pair.base))
         found->second = partner;
+      else if (before == nullptr && pair.base->status == Status::kOk && HasEnoughClean(*pair.base))
+        before = pair.base;
     }
   return partners;
 }
 
 // By stored run. What none of them has stands with the newest that has anything.
 std::vector<std::vector<PairedRecord>> PairsByRun(const std::vector<NamedRun>& stored,
-                                                  const NamedRun& fresh, const NameMap& names) {
-  const auto partners = FindPartners(stored, fresh, names);
+                                                  const NamedRun& fresh, const Partners& partners) {
   std::vector<std::vector<PairedRecord>> pairs(stored.size());
   std::vector<PairedRecord> alone;
   for (const auto& record : fresh.file.records) {
@@ -74,6 +81,33 @@ std::vector<std::vector<PairedRecord>> PairsByRun(const std::vector<NamedRun>& s
     alone.clear();
   }
   return pairs;
+}
+
+// A process may be faster or slower than the next one for as long as it lives (up to 18 % were
+// seen): a movement from the newest run alone may be that run's own.
+void HoldAgainstTheRunBefore(const Record& before, double min_effect, Comparison& row) {
+  const bool slower = row.verdict == Verdict::kSlower;
+  if (!slower && row.verdict != Verdict::kFaster) return;
+  const auto shift = MeasureShift(CleanSeconds(before), CleanSeconds(*row.fresh));
+  if (!shift || (slower ? 1 : -1) * shift->log_ratio > std::log1p(min_effect)) return;
+  row.verdict = Verdict::kAmbiguous;
+  row.reason = fmt::format("{} than the newest stored run, but not than the one before it",
+                           slower ? "slower" : "faster");
+}
+
+// The counts and the exit code of what is left of a part's verdicts.
+void CountAnew(const CompareOptions& options, CompareResult& part) {
+  part.count.clear();
+  bool worse = part.alerts > 0, timed = false;
+  for (const auto& row : part.rows) {
+    ++part.count[row.verdict];
+    worse = worse || row.newly_failed;
+    timed = timed || row.verdict == Verdict::kSame || row.verdict == Verdict::kFaster ||
+            row.verdict == Verdict::kSlower;
+  }
+  const bool time = options.on.count(Quantity::kTime) > 0;
+  if (time && part.count.count(Verdict::kSlower) > 0) return;
+  if (part.exit_code == 1 && !worse) part.exit_code = timed || !time ? 0 : 3;
 }
 
 // 1 where something got worse, 0 where something was judged, else 3.
@@ -131,7 +165,8 @@ std::vector<Shift> ShiftsBetween(const NamedRun& base, const NamedRun& fresh,
 
 CompareResult CompareWithStored(const std::vector<NamedRun>& stored, const NamedRun& fresh,
                                 const CompareOptions& options) {
-  const auto pairs = PairsByRun(stored, fresh, options.names);
+  const auto partners = FindPartners(stored, fresh, options.names);
+  const auto pairs = PairsByRun(stored, fresh, partners);
   const auto noise = ShiftsBetweenRuns(stored);
   std::vector<CompareResult> parts;
   std::unordered_map<const Record*, Comparison> by_fresh;
@@ -139,6 +174,11 @@ CompareResult CompareWithStored(const std::vector<NamedRun>& stored, const Named
   for (std::size_t run = stored.size(); run-- > 0;) {
     if (pairs[run].empty()) continue;
     auto part = ComparePairs(stored[run], fresh, pairs[run], options, noise);
+    for (auto& row : part.rows)
+      if (const auto found = partners.of.find(row.fresh);
+          found != partners.of.end() && found->second.before != nullptr)
+        HoldAgainstTheRunBefore(*found->second.before, part.min_effect, row);
+    CountAnew(options, part);
     for (auto& row : std::exchange(part.rows, {})) {
       if (row.base != nullptr) row.stored = &stored[run];
       if (row.fresh == nullptr)

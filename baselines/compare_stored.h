@@ -9,7 +9,9 @@ namespace dlroof {
 
 // Stored runs need not hold the same benchmarks. Each one of `fresh` is compared with that of the
 // newest of `stored` (oldest first; they must outlive the result) that has it; a stored result with
-// too few clean repetitions is passed over where an older run has a better one. What two runs
+// too few clean repetitions is passed over where an older run has a better one. Slower or faster it
+// is only if it is so, by more than the minimum effect, beside the run before that one too, where
+// there is one: else ambiguous. What two runs
 // differ by as a whole (noise, drift, common movement, settings) is judged for each stored run by
 // itself: `parts`. Of the whole, the rows, counts, alerts and residuals are those of all parts, the
 // exit code is the worst one (slower, then judged, then cannot say), effect and noise are the

@@ -4,8 +4,10 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <charconv>
 #include <cstdlib>
 #include <map>
+#include <string_view>
 
 #include "counters/error.h"
 #include "counters/version.h"
@@ -25,6 +27,15 @@ std::string BenchmarkFlag(const std::vector<std::string>& args, const std::strin
   for (const auto& arg : args)
     if (arg.compare(0, prefix.size(), prefix) == 0) value = arg.substr(prefix.size());
   return value;
+}
+
+// "0.03", "0.03s"; "10x" is no time.
+std::optional<double> Seconds(const std::string& text) {
+  double seconds = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), seconds);
+  const std::string_view rest(end, static_cast<size_t>(text.data() + text.size() - end));
+  if (error != std::errc() || !(rest.empty() || rest == "s")) return std::nullopt;
+  return seconds;
 }
 
 OutputFormat FormatNamed(const std::string& name, OutputFormat otherwise) {
@@ -68,7 +79,7 @@ void AddOptions(CLI::App& app, BenchFlags& flags) {
       "used), cpu, gpu, gpu1 (the second GPU); with gpu, suites of the CPU are run there");
   app.add_option("--dlroof_machine", flags.machine_files,
                  "machine file to place results on, one per device (default: cached, or measured "
-                 "now)")
+                 "now); none: results without roofs")
       ->take_all();
   app.add_option("--dlroof_live_check", flags.live_check,
                  "look at two of the stored ceilings first, a second's work, and measure all again "
@@ -99,6 +110,7 @@ void AddDefaultFlags(std::vector<std::string>& args) {
 
 void ReadBenchmarkFlags(const std::vector<std::string>& args, BenchFlags& flags) {
   flags.filter = BenchmarkFlag(args, "filter");
+  flags.min_seconds = Seconds(BenchmarkFlag(args, "min_time"));
   flags.display = FormatNamed(BenchmarkFlag(args, "format"), OutputFormat::kTable);
   flags.out_file = BenchmarkFlag(args, "out");
   flags.out_format = FormatNamed(BenchmarkFlag(args, "out_format"), OutputFormat::kJson);

@@ -24,9 +24,13 @@ struct BenchFlags {
   std::vector<int> turns;  // descriptors of Turns: from, to; empty: there are none
   // What Google Benchmark was told, because it keeps its flags to itself.
   std::string filter;
+  std::optional<double> min_seconds;  // [s] of a repetition; absent: a number of iterations
   OutputFormat display = OutputFormat::kTable;
   std::string out_file;
   OutputFormat out_format = OutputFormat::kJson;
+
+  // Whether nothing is to be measured but the benchmarks: --dlroof_machine=none.
+  bool WithoutRoofs() const { return machine_files == std::vector<std::string>{"none"}; }
 };
 
 // Google Benchmark's defaults suit a table read by eye; ours give every record a confidence

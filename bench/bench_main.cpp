@@ -107,6 +107,7 @@ bool Runs(const std::vector<Workload>& workloads, const std::string& device,
 
 // One file per device at most, and none of a device that is not here.
 void CheckMachineFiles(const BenchFlags& flags, const Devices& devices) {
+  if (flags.WithoutRoofs()) return;
   std::set<std::string> seen;
   for (const auto& file : flags.machine_files) {
     const auto machine = ReadMachineFile(file);
@@ -142,6 +143,7 @@ void SayWhyNoGpu(const Devices& devices) {
 // Of every device that the run has benchmarks for.
 std::vector<Machine> Machines(const BenchFlags& flags, const std::vector<int>& threads,
                               const std::vector<Workload>& workloads, const Devices& devices) {
+  if (flags.WithoutRoofs()) return {};
   MachineOptions options;
   options.threads = threads;
   options.live_check = flags.live_check;
@@ -255,9 +257,9 @@ int Run(std::vector<std::string> args) {
   if (!flags.machine_files.empty()) given = machines();
   Session session(Context(command, settings, suites, devices),
                   [&] { return given.empty() ? machines() : given; });
-  RegisterWorkloads(workloads, settings, {GpuOpener(devices), turns ? &*turns : nullptr, [&] {
-                                            return IssueRate(session);
-                                          }});
+  const RunnerMeans means{GpuOpener(devices), turns ? &*turns : nullptr,
+                          [&] { return IssueRate(session); }, flags.min_seconds};
+  RegisterWorkloads(workloads, settings, means);
   return RunAndReport(session, flags);
 }
 

@@ -32,8 +32,9 @@ namespace {
 constexpr double kFreezeTestSeconds = 2;
 constexpr double kCoreTestSeconds = 1;
 
+// Flushed: what comes next may hang or crash in a driver.
 void Line(const std::string& topic, const std::string& text) {
-  std::cout << fmt::format("{:<12} {}\n", topic, text);
+  std::cout << fmt::format("{:<12} {}\n", topic, text) << std::flush;
 }
 
 std::string Kibibytes(double bytes) {
@@ -149,7 +150,7 @@ void ReportGpu() {
   }
   for (const auto& library : module->libraries) Line(library.name, library.description());
   for (const auto& source : module->sources) {
-    const auto why = source.unavailable();
+    const auto why = source.unavailable ? source.unavailable() : "";
     Line("counters", fmt::format("{}: {}", source.name, why.empty() ? "can be read" : why));
   }
 }

@@ -17,23 +17,25 @@ struct ElementRow {
   int64_t bytes;
   bool source, weights, destination;  // may be the type of
 };
-constexpr std::array<ElementRow, 7> kElements = {{{"f64", 8, false, false, false},
+constexpr std::array<ElementRow, 8> kElements = {{{"f64", 8, false, false, false},
                                                   {"f32", 4, true, true, true},
                                                   {"bf16", 2, true, true, true},
                                                   {"f16", 2, true, true, true},
                                                   {"s32", 4, false, false, true},
                                                   {"u8", 1, true, false, true},
-                                                  {"s8", 1, true, true, true}}};
+                                                  {"s8", 1, true, true, true},
+                                                  {"e4m3", 1, false, false, false}}};
 
 // Types with a name of their own.
-const std::array<std::pair<std::string_view, Conv2dTypes>, 6>& NamedTypes() {
-  static const std::array<std::pair<std::string_view, Conv2dTypes>, 6> rows = {
+const std::array<std::pair<std::string_view, Conv2dTypes>, 7>& NamedTypes() {
+  static const std::array<std::pair<std::string_view, Conv2dTypes>, 7> rows = {
       {{"f64", {"f64", "f64", "f64"}},
        {"f32", {"f32", "f32", "f32"}},
        {"tf32", {"f32", "f32", "f32"}},  // what multiplies is narrower than what is stored
        {"bf16", {"bf16", "bf16", "bf16"}},
        {"f16", {"f16", "f16", "f16"}},
-       {"int8", {"u8", "s8", "u8"}}}};
+       {"int8", {"u8", "s8", "u8"}},
+       {"fp8", {"e4m3", "e4m3", "e4m3"}}}};
   return rows;
 }
 
@@ -123,6 +125,7 @@ std::string_view BiasType(const Conv2dTypes& types) {
 
 std::string_view ComputeType(const Conv2dTypes& types) {
   if (IsInt8(types)) return "int8";
+  if (types.weights == "e4m3") return "fp8";
   for (const std::string_view narrow : {"f16", "bf16", "f32"})
     for (const auto* element : {&types.source, &types.weights, &types.destination})
       if (*element == narrow) return narrow;

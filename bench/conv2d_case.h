@@ -20,7 +20,8 @@ struct Conv2dTypes {
   bool operator==(const Conv2dTypes&) const = default;
 };
 
-// "f32" and "tf32" -> f32 f32 f32, "int8" -> u8 s8 u8, "u8s8f32" -> u8 s8 f32. Throws BadInput
+// "f32" and "tf32" -> f32 f32 f32, "int8" -> u8 s8 u8, "u8s8f32" -> u8 s8 f32, "fp8" -> three times
+// e4m3. Throws BadInput
 // without a column for anything that is not a type's one spelling.
 Conv2dTypes Conv2dTypesFromKey(std::string_view type);
 bool IsInt8(const Conv2dTypes& types);  // integer source and weights
@@ -50,8 +51,8 @@ struct Conv2dCase {
 // The element type of what a direction writes, and of the bias: f32 beside integer weights.
 std::string_view ResultType(const Conv2dCase& one);
 std::string_view BiasType(const Conv2dTypes& types);
-// "bf16": the narrowest floating type of the three tensors, "int8" for integers; what decides the
-// unit that computes.
+// "bf16": the narrowest floating type of the three tensors, "int8" for integers, "fp8"; what
+// decides the unit that computes.
 std::string_view ComputeType(const Conv2dTypes& types);
 
 // The options that exist, in the order of a name; a cell offers all or some of these rows.

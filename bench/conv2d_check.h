@@ -24,6 +24,7 @@ struct Conv2dOutput {
 //   f64        2^-53 x 64 x the sum of absolute products
 //   f32        2^-24 x 64 x the sum of absolute products
 //   bf16, f16  as f32, plus the rounding of the result: 2^-8, 2^-11 of it
+//   e4m3       2^-19 x 64 x the sum of absolute products, plus 2^-4 of the result and 2^-10
 //   s32        one, plus 2^-23 of it (it is read as f32)
 //   u8, s8     one
 // With fpmath each product's two factors may be rounded: 2 x 2^-8 (bf16, any), 2 x 2^-11 (f16,

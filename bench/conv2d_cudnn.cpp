@@ -68,6 +68,11 @@ struct Candidate {
 }  // namespace
 
 struct ConvCall::State {
+  State() = default;
+  ~State() { ForgetStream(); }
+  State(const State&) = delete;
+  State& operator=(const State&) = delete;
+
   ConvRequest request;
   unsigned seed = 1;
   GraphSpec graph;
@@ -181,29 +186,19 @@ void ConvCall::State::KeepOnly(size_t candidate) {
   Pack();
 }
 
-// In rounds, so that a change of the clock meets all of them alike. One that cuDNN refuses on the
-// way is dropped.
 void ConvCall::State::TimeCandidates() {
-  constexpr int kRounds = 5;
-  constexpr double kSeconds = 1e-3;  // of one look, at least
   const auto clock = OpenCudaClock(CurrentDevice());
+  const StreamUse use;  // of the clock's stream, which ends with it
   const auto seconds = [&](size_t candidate, int calls) {
     const auto call = [&](void* on) { Execute(candidates[candidate], on); };
     return clock.batch(call, calls, {}).seconds / calls;
   };
-  std::vector<TimedPlan> plans;
-  std::vector<int> calls;
-  for (size_t i = 0; i < candidates.size(); ++i) try {
-      seconds(i, 1);  // compiles where an engine does that at run time
-      calls.push_back(static_cast<int>(std::clamp(kSeconds / seconds(i, 1), 1.0, 100.0)));
-      plans.push_back({i, {}});
-    } catch (const Unsupported&) {
-      continue;
-    }
-  if (plans.empty()) throw Unsupported("cuDNN executes none of the plans that it makes");
-  for (int round = 0; round < kRounds; ++round)
-    for (size_t i = 0; i < plans.size(); ++i)
-      plans[i].seconds.push_back(seconds(plans[i].config, calls[i]));
+  // An error of the context stays, and every later call says it again.
+  const auto require_gpu = [] {
+    cudaGetLastError();
+    CheckCuda(cudaDeviceSynchronize(), "after a plan that failed");
+  };
+  const auto plans = TimePlans(candidates.size(), seconds, require_gpu);
   const auto fastest = Fastest(plans);
   KeepOnly(fastest.config);
   heuristic_over_best = fastest.heuristic_over_best;

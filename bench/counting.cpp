@@ -43,6 +43,21 @@ CountRequest Request(const Workload& workload, const PreparedCall& call,
   return request;
 }
 
+// A GPU's sources are opened when its first call is counted, too late for the run's context: each
+// record says why they are silent. Those asked for by name have said it.
+void AddSilentSources(CounterChoice choice, Counting& counting) {
+  if (choice != CounterChoice::kAuto) return;
+  for (const auto& [source, why] : UnavailableSources(choice, "gpu", AllCounterSources()))
+    counting.said.push_back(fmt::format("{}: {}", source, why));
+}
+
+bool HasSource(CounterChoice choice, std::string_view device) {
+  const auto& sources = AllCounterSources();
+  return std::any_of(sources.begin(), sources.end(), [&](const CounterSource& source) {
+    return source.name == Key(choice) && source.device == device;
+  });
+}
+
 }  // namespace
 
 std::map<Level, double> ModelledLevels(const PreparedCall& call, CacheState state, int threads,
@@ -55,23 +70,28 @@ std::map<Level, double> ModelledLevels(const PreparedCall& call, CacheState stat
 
 Counting CountPrepared(const Workload& workload, const PreparedCall& call,
                        const RunSettings& settings, const std::function<void()>& ready) {
+  const auto& device = workload.name.device;
   Counting counting;
   if (settings.counters != CounterChoice::kOff)
-    counting = CountCall(settings.counters, workload.name.device,
-                         Request(workload, call, settings, ready), AllCounterSources());
+    counting = CountCall(settings.counters, device, Request(workload, call, settings, ready),
+                         AllCounterSources());
+  if (device == "gpu") AddSilentSources(settings.counters, counting);
   Work& modelled = counting.work[Provenance::kModelled];
   Work closed = call.modelled;
   closed.bytes.insert(modelled.bytes.begin(), modelled.bytes.end());
   // What a GPU's waves of CTAs read again comes on top of the compulsory bytes.
   if (const auto more = modelled.bytes.find(Level::kDram);
-      workload.name.device == "gpu" && more != modelled.bytes.end())
+      device == "gpu" && more != modelled.bytes.end())
     closed.bytes[Level::kDram] = std::max(closed.bytes[Level::kDram], more->second);
   modelled = std::move(closed);
   return counting;
 }
 
 std::string CountersSentence(CounterChoice choice) {
-  const auto why = WhyUnavailable(choice, "cpu", AllCounterSources());
+  if (HasSource(choice, "gpu")) return "";
+  const auto why = choice == CounterChoice::kCupti
+                       ? "it counts on a GPU, and this run has none"
+                       : WhyUnavailable(choice, "cpu", AllCounterSources());
   if (why.empty()) return "";
   return fmt::format("--dlroof_counters={}: {}; bytes are modelled\n", Key(choice), why);
 }

@@ -19,7 +19,8 @@ Counting CountPrepared(const Workload& workload, const PreparedCall& call,
 std::map<Level, double> ModelledLevels(const PreparedCall& call, CacheState state, int threads,
                                        const std::vector<int>& cpus);
 
-// One sentence for stderr where the source that `choice` names cannot count on the CPU; else empty.
+// One sentence for stderr where the source that `choice` names cannot count; else empty. Whether a
+// GPU's can shows only when its first call is counted, and is in the record.
 std::string CountersSentence(CounterChoice choice);
 
 }  // namespace dlroof

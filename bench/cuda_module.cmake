@@ -79,6 +79,7 @@ set(DLROOF_CUDA_SHARED_SOURCES
   bench/cudnn_graph.cpp
   bench/cudnn_lstm_case.cpp
   bench/cudnn_lstm_weights.cpp
+  bench/cudnn_version.cpp
   bench/device_elements.cpp
   bench/host_memory.cpp
   bench/lstm.cpp
@@ -88,6 +89,7 @@ set(DLROOF_CUDA_SHARED_SOURCES
   bench/problem_text.cpp
   bench/seeded_values.cpp
   bench/workload.cpp
+  ceilings/choose_roof.cpp
   ceilings/gpu_chips.cpp
   ceilings/gpu_described.cpp
   ceilings/gpu_elements.cpp
@@ -132,14 +134,17 @@ set(DLROOF_CUDA_TESTS
   tests/cuda_bench_test.cpp
   tests/cuda_clock_test.cpp
   tests/cuda_module_test.cpp
+  tests/cupti_cost_gpu_test.cpp
   tests/cupti_gpu_test.cpp
   tests/cupti_host_test.cpp
+  tests/cupti_rows_gpu_test.cpp
 )
 
 # The same, but only with cuDNN.
 set(DLROOF_CUDNN_TESTS
   tests/cudnn_gpu_test.cpp
   tests/cudnn_plans_test.cpp
+  tests/cupti_times_gpu_test.cpp
   tests/gpu_sass_test.cpp
   tests/sass_loop.cpp
 )

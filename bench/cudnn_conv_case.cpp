@@ -35,7 +35,7 @@ ConvRequest ReadConvRequest(const BenchmarkName& full) {
   ConvRequest request;
   BenchmarkName name = full;
   TakeEngine(name, request);
-  request.one = ReadConv2dCase(name, {{"f32", "tf32", "f16", "bf16", "int8"},
+  request.one = ReadConv2dCase(name, {{"f32", "tf32", "f16", "bf16", "int8", "fp8"},
                                       true,
                                       {{"bias"}, {"relu"}, {"nchw"}, {"best", "engineN"}}});
   auto& one = request.one;

@@ -118,6 +118,7 @@ std::string ConvPipe(const Conv2dCase& one, const EngineConfig& config) {
     });
     return tiled || HasNote(config, Note::kTensorCore) ? "int8.matrix" : "int8.vector";
   }
+  if (type == "fp8") return "fp8.matrix";  // no other unit has it
   if (!HasNote(config, Note::kTensorCore)) return "fp32.vector";
   if (type == "f16") return "fp16.matrix";
   return type == "f32" ? "tf32.matrix" : fmt::format("{}.matrix", type);
@@ -133,6 +134,38 @@ Conv2dCase CheckedCase(const Conv2dCase& one, const EngineConfig& config) {
 int64_t WorkspaceLimit(int64_t free_bytes) {
   constexpr int64_t kMost = int64_t{8} << 30U;
   return std::min(free_bytes / 2, kMost);
+}
+
+std::vector<TimedPlan> TimePlans(size_t plans,
+                                 const std::function<double(size_t plan, int calls)>& seconds,
+                                 const std::function<void()>& require_gpu) {
+  constexpr int kRounds = 5;
+  constexpr double kSeconds = 1e-3;  // of one look, at least
+  constexpr double kMostCalls = 100;
+  std::vector<TimedPlan> timed;
+  std::map<size_t, int> calls;
+  for (size_t i = 0; i < plans; ++i) timed.push_back({i, {}});
+  std::string last;
+  const auto look = [&](TimedPlan& plan, bool first) {
+    try {
+      if (first) {
+        seconds(plan.config, 1);  // compiles where an engine does that at run time
+        const double once = std::max(seconds(plan.config, 1), 1e-9);
+        calls[plan.config] = static_cast<int>(std::clamp(kSeconds / once, 1.0, kMostCalls));
+      } else {
+        plan.seconds.push_back(seconds(plan.config, calls.at(plan.config)));
+      }
+      return false;
+    } catch (const std::exception& error) {
+      require_gpu();
+      last = error.what();
+      return true;
+    }
+  };
+  for (int round = 0; round <= kRounds; ++round)
+    std::erase_if(timed, [&](TimedPlan& plan) { return look(plan, round == 0); });
+  if (timed.empty()) throw Unsupported("cuDNN executes none of the plans that it makes: " + last);
+  return timed;
 }
 
 FastestPlan Fastest(const std::vector<TimedPlan>& plans) {
@@ -152,6 +185,10 @@ FastestPlan Fastest(const std::vector<TimedPlan>& plans) {
 void RequireConvSupport(const Conv2dCase& one) {
   if (IsInt8(one.types) && one.direction != Conv2dDirection::kForward)
     throw Unsupported("int8 convolutions have no backward pass: cuDNN's integer engines are fwd");
+  if (one.type != "fp8") return;
+  if (one.direction != Conv2dDirection::kForward)
+    throw Unsupported("fp8 convolutions have no backward pass here: their gradients are e5m2");
+  if (one.bias || one.relu) throw Unsupported("fp8 convolutions have neither bias nor relu here");
 }
 
 std::string NoPlan(const Conv2dCase& one, const std::vector<std::string>& reasons) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <utility>
@@ -77,12 +78,20 @@ struct FastestPlan {
   // least 1.
   double heuristic_over_best = 1;
 };
+// Times plans that may fail as they run, in rounds, so that a change of the clock meets all of them
+// alike. `seconds` of one call, the mean of `calls`; where it throws, the plan is dropped after
+// `require_gpu`, which throws where the failure left nothing usable behind. Throws Unsupported,
+// with the last failure, when no plan is left.
+std::vector<TimedPlan> TimePlans(size_t plans,
+                                 const std::function<double(size_t plan, int calls)>& seconds,
+                                 const std::function<void()>& require_gpu);
+
 // By the median. The first plan stays unless the fastest is 2 % faster, or slowest still faster
 // than the first at its fastest. Throws std::logic_error for no plans.
 FastestPlan Fastest(const std::vector<TimedPlan>& plans);
 
 // Throws Unsupported for what no engine can do and cuDNN would be asked for in vain: a backward
-// pass of integers.
+// pass of integers; and for what is not described of fp8: backward passes, bias, relu.
 void RequireConvSupport(const Conv2dCase& one);
 
 // Why no proposal became a plan: how many fell to each reason, most first, and where `int8` was

@@ -25,7 +25,7 @@ enum TensorId : int64_t {
 // 1 k 1 1 (bias), whatever its order in memory, which the strides say.
 struct TensorSpec {
   int64_t id = 0;
-  std::string type;                   // "f32 f16 bf16 s32 s8 u8"
+  std::string type;                   // "f32 f16 bf16 e4m3 s32 s8 u8"
   std::array<int64_t, 4> dimensions;  // [1]
   std::array<int64_t, 4> strides;     // [element]
   bool is_virtual = false;            // never in memory

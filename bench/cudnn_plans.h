@@ -17,7 +17,8 @@ class Target {
  public:
   static Target Here();  // the handle's; throws as Handle()
   // A GPU by its properties as cuDNN writes them in JSON
-  // (CUDNN_ATTR_DEVICEPROP_JSON_REPRESENTATION, cuDNN 9.8). Needs neither GPU nor driver.
+  // (CUDNN_ATTR_DEVICEPROP_JSON_REPRESENTATION, cuDNN 9.8). Needs neither GPU nor driver; without
+  // libcuda.so.1 engines that are compiled at run time are not proposed, among them all of fp8.
   static Target Described(const std::string& json);
 
   // Only one of the two does something.

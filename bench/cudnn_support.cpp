@@ -12,13 +12,14 @@
 namespace dlroof::cudnn {
 namespace {
 
-constexpr std::array<std::pair<std::string_view, cudnnDataType_t>, 6> kTypes = {
+constexpr std::array<std::pair<std::string_view, cudnnDataType_t>, 7> kTypes = {
     {{"f32", CUDNN_DATA_FLOAT},
      {"f16", CUDNN_DATA_HALF},
      {"bf16", CUDNN_DATA_BFLOAT16},
      {"s32", CUDNN_DATA_INT32},
      {"s8", CUDNN_DATA_INT8},
-     {"u8", CUDNN_DATA_UINT8}}};
+     {"u8", CUDNN_DATA_UINT8},
+     {"e4m3", CUDNN_DATA_FP8_E4M3}}};
 
 // cuDNN 9 numbers its statuses in thousands by kind.
 constexpr int kKind = 1000;
@@ -58,6 +59,14 @@ cudnnHandle_t Handle() {
 
 void UseStream(void* stream) {
   Check(cudnnSetStream(Handle(), static_cast<cudaStream_t>(stream)), "cuDNN's stream");
+}
+
+void ForgetStream() noexcept {
+  try {
+    cudnnSetStream(Handle(), nullptr);
+  } catch (const std::exception&) {
+    return;  // no handle, so that it used none
+  }
 }
 
 int CurrentDevice() {

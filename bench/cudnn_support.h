@@ -24,6 +24,14 @@ cudnnHandle_t Handle();
 
 // What the handle does from now on, it does on this stream.
 void UseStream(void* stream);
+// CUDA's default stream from now on: before a stream that it used ends.
+void ForgetStream() noexcept;
+struct StreamUse {  // forgets it at the end of a scope
+  StreamUse() = default;
+  ~StreamUse() { ForgetStream(); }
+  StreamUse(const StreamUse&) = delete;
+  StreamUse& operator=(const StreamUse&) = delete;
+};
 
 int CurrentDevice();      // CUDA's number
 int ComputeCapability();  // of that GPU: 90 for 9.0
@@ -33,7 +41,7 @@ int64_t FreeDeviceBytes();
 // Throws Unsupported, naming both sizes, when `bytes` exceed it. `what` names the workload.
 void RequireDeviceMemory(double bytes, std::string_view what);
 
-// "f32 f16 bf16 s32 s8 u8" -> cuDNN's type. Throws std::logic_error for another.
+// "f32 f16 bf16 e4m3 s32 s8 u8" -> cuDNN's type. Throws std::logic_error for another.
 cudnnDataType_t DataType(std::string_view type);
 
 // A descriptor of the backend API, made and then set attribute by attribute.

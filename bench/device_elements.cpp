@@ -6,9 +6,11 @@
 #include <bit>
 #include <cmath>
 #include <cstring>
+#include <limits>
 #include <stdexcept>
 
 #include "bench/seeded_values.h"
+#include "ceilings/gpu_numbers.h"
 
 namespace dlroof {
 namespace {
@@ -108,6 +110,16 @@ float FromF16Bits(uint16_t bits) {
   return negative ? -size : size;
 }
 
+uint8_t E4m3Bits(float value) {
+  return static_cast<uint8_t>(EncodeFloat(RoundToE4m3(value), kE4m3Format));
+}
+
+float FromE4m3Bits(uint8_t bits) {
+  constexpr uint8_t kNan = 0x7f;  // the format's one
+  if ((bits & kNan) == kNan) return std::numeric_limits<float>::quiet_NaN();
+  return static_cast<float>(DecodeFloat(bits, kE4m3Format));
+}
+
 std::vector<std::byte> Encoded(const std::vector<float>& values, std::string_view type) {
   if (type == "f32") return Bytes<float>(values, [](float value) { return value; });
   if (type == "f16") return Bytes<uint16_t>(values, F16Bits);
@@ -115,6 +127,7 @@ std::vector<std::byte> Encoded(const std::vector<float>& values, std::string_vie
   if (type == "s32") return Bytes<int32_t>(values, Nearest<int32_t>);
   if (type == "s8") return Bytes<int8_t>(values, Nearest<int8_t>);
   if (type == "u8") return Bytes<uint8_t>(values, Nearest<uint8_t>);
+  if (type == "e4m3") return Bytes<uint8_t>(values, E4m3Bits);
   throw std::logic_error(fmt::format("a device stores no type {}", type));
 }
 
@@ -125,6 +138,7 @@ std::vector<float> Decoded(const std::vector<std::byte>& bytes, std::string_view
   if (type == "s32") return Values<int32_t>(bytes, Widened<int32_t>);
   if (type == "s8") return Values<int8_t>(bytes, Widened<int8_t>);
   if (type == "u8") return Values<uint8_t>(bytes, Widened<uint8_t>);
+  if (type == "e4m3") return Values<uint8_t>(bytes, FromE4m3Bits);
   throw std::logic_error(fmt::format("a device stores no type {}", type));
 }
 

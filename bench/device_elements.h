@@ -15,9 +15,13 @@ uint16_t F16Bits(float value);
 uint16_t Bf16Bits(float value);
 float FromF16Bits(uint16_t bits);
 float FromBf16Bits(uint16_t bits);
+// Of an fp8 with 4 bits of exponent and 3 of fraction (OCP's e4m3: no infinity, one NaN). What is
+// beyond its range becomes the largest, 448.
+uint8_t E4m3Bits(float value);
+float FromE4m3Bits(uint8_t bits);
 
-// The bytes of `values` as elements of `type` ("f32 f16 bf16 s32 s8 u8"), one behind the other.
-// Integers are taken as the nearest of the type. Throws std::logic_error for another type.
+// The bytes of `values` as elements of `type` ("f32 f16 bf16 e4m3 s32 s8 u8"), one behind the
+// other. Integers are taken as the nearest of the type. Throws std::logic_error for another type.
 std::vector<std::byte> Encoded(const std::vector<float>& values, std::string_view type);
 // The other way. Throws std::logic_error for another type or a size that is no multiple of it.
 std::vector<float> Decoded(const std::vector<std::byte>& bytes, std::string_view type);

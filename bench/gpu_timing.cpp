@@ -20,13 +20,15 @@ constexpr double kLongSeconds = 0.1;
 
 int SamplesOf(double batch_seconds) { return batch_seconds > kLongSeconds ? 1 : kSamples; }
 
-// Absent where the call cannot become a graph.
-std::optional<double> GraphSeconds(const GpuClock& clock, const Enqueue& call, double seconds) {
+// Absent, with the reason, where the call cannot become a graph.
+std::optional<double> GraphSeconds(const GpuClock& clock, const Enqueue& call, double seconds,
+                                   std::string& why_not) {
   const int calls = CallsToFill(seconds, kGraphSeconds, kMostNodes);
   std::function<double()> replay;
   try {
     replay = clock.graph(call, calls);
-  } catch (const std::exception&) {
+  } catch (const std::exception& error) {
+    why_not = error.what();
     return std::nullopt;
   }
   replay();  // uploads the graph
@@ -52,7 +54,9 @@ double TimeOnce(const GpuClock& clock, const Enqueue& call, const GpuCacheState&
   return clock.once(call);
 }
 
-GpuSample SampleGpu(const GpuClock& clock, const Enqueue& call, double seconds, bool warm) {
+GpuSample SampleGpu(const GpuClock& clock, const Enqueue& call, double seconds, bool warm,
+                    std::string& why_no_graph) {
+  why_no_graph.clear();
   const int calls = CallsToFill(seconds, kBatchSeconds, kMostCalls);
   GpuHealth health;
   std::vector<double> times, clocks;
@@ -64,7 +68,7 @@ GpuSample SampleGpu(const GpuClock& clock, const Enqueue& call, double seconds, 
   GpuSample sample;
   if (warm) {
     sample.throughput_seconds = Median(times);
-    sample.graph_seconds = GraphSeconds(clock, call, seconds);
+    sample.graph_seconds = GraphSeconds(clock, call, seconds, why_no_graph);
   }
   // What the SMs counted is the truth; the driver's answer is of one moment.
   sample.clock_hz = clocks.empty() ? health.sm_clock_hz : Median(clocks);

@@ -6,6 +6,8 @@
 //   graph_seconds        replayed as nodes of one CUDA graph, whose launch many calls share
 #pragma once
 
+#include <string>
+
 #include "counters/gpu_clock.h"
 #include "reporters/gpu_sample.h"
 
@@ -33,7 +35,9 @@ double TimeOnce(const GpuClock& clock, const Enqueue& call, const GpuCacheState&
 
 // After the loop of a repetition whose calls took `seconds` each: the other two times (not those of
 // a cold call, for calls back to back are warm), each a median, and the GPU's clock and health
-// while calls were running. A graph that cannot be captured has no time; any other failure throws.
-GpuSample SampleGpu(const GpuClock& clock, const Enqueue& call, double seconds, bool warm);
+// while calls were running. A graph that cannot be captured has no time, and `why_no_graph` says
+// why (else it is empty); any other failure throws.
+GpuSample SampleGpu(const GpuClock& clock, const Enqueue& call, double seconds, bool warm,
+                    std::string& why_no_graph);
 
 }  // namespace dlroof

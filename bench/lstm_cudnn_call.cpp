@@ -129,6 +129,9 @@ void SetRnn(const RnnSpec& spec, cudnnDropoutDescriptor_t dropout, cudnnRNNDescr
 struct LstmGpuCall::State {
   explicit State(const LstmGpuRequest& asked)
       : request(asked), spec(RnnSpecOf(asked)), type(StorageType(asked.type)) {}
+  ~State() { ForgetStream(); }
+  State(const State&) = delete;
+  State& operator=(const State&) = delete;
 
   bool Trains() const { return request.direction != LstmDirection::kForwardInference; }
   bool IsBackward() const { return request.direction == LstmDirection::kBackward; }

@@ -11,6 +11,7 @@
 #include <memory>
 #include <optional>
 #include <set>
+#include <utility>
 
 #include "bench/counting.h"
 #include "bench/gpu_timing.h"
@@ -97,6 +98,7 @@ class Runner {
     const std::string name = ToText(workload.name);
     if (call_ && prepared_ == name) return;
     call_.reset();
+    iterations_ = 0;
     threads_ = ThreadsOf(workload);
     if (OnGpu(workload)) OpenGpu();
     Pin();
@@ -228,6 +230,16 @@ class Runner {
     }
   }
 
+  // Google Benchmark looks for a number of iterations that takes long enough, with more of them
+  // each time; its repetitions all have the number that it found. It keeps what took `min_seconds`
+  // by our clock or five times that by its own; samples of anything much shorter would be thrown
+  // away.
+  bool IsAttempt(std::int64_t iterations, double seconds) {
+    const bool more = iterations > std::exchange(iterations_, iterations);
+    return more && means_.min_seconds && seconds < *means_.min_seconds / 2 &&
+           spent_.wall < 2 * *means_.min_seconds;
+  }
+
   // Each call by itself on an idle GPU; then what cannot be seen while they are timed.
   void TimeGpu(benchmark::State& state, CacheState cache) {
     if (!gpu_ || !call_->enqueue)
@@ -240,9 +252,10 @@ class Runner {
       seconds += once;
     }
     spent_ = ReadClocks() - begin;
+    if (IsAttempt(state.iterations(), seconds)) return;
     const auto iterations = static_cast<double>(state.iterations());
-    gpu_sample_ =
-        SampleGpu(*gpu_, call_->enqueue, seconds / iterations, cache == CacheState::kWarm);
+    gpu_sample_ = SampleGpu(*gpu_, call_->enqueue, seconds / iterations, cache == CacheState::kWarm,
+                            why_no_graph_);
     gpu_sample_->host_seconds = spent_.wall / iterations;
   }
 
@@ -266,8 +279,11 @@ class Runner {
     const Counting& counting = counted_.at(prepared_);
     for (const auto& [from, work] : counting.work)
       for (const auto& [key, value] : ToCounters(from, work)) state.counters[key] = value;
-    state.SetLabel(ToLabel(call_->algorithm, call_->isa, verified_.at(prepared_), workload.repro,
-                           counting.said));
+    auto said = counting.said;
+    if (gpu_sample_ && !why_no_graph_.empty())
+      said.push_back("gpu.graph_seconds is not known: " + why_no_graph_);
+    state.SetLabel(
+        ToLabel(call_->algorithm, call_->isa, verified_.at(prepared_), workload.repro, said));
   }
 
   void Skip(benchmark::State& state, const Workload& workload, const std::string& message) {
@@ -280,7 +296,9 @@ class Runner {
   RunnerMeans means_;
   std::optional<GpuClock> gpu_;  // from the first benchmark of a GPU on
   GpuCacheState gpu_cache_;      // before each call of the prepared benchmark
+  std::int64_t iterations_ = 0;  // of the prepared benchmark's last run
   std::optional<GpuSample> gpu_sample_;
+  std::string why_no_graph_;         // of the last sample
   std::vector<int> pinned_;          // CPUs, by thread
   int threads_ = 1;                  // of the prepared call
   std::vector<MemorySpan> evicted_;  // before each cold call

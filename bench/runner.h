@@ -20,6 +20,8 @@ struct RunnerMeans {
   Turns* turns = nullptr;
   // [1/cycle] the best that the machine's core is known to issue; asked for when a benchmark runs.
   std::function<std::optional<double>()> issue_rate;
+  // [s] that Google Benchmark wants a repetition to take; absent: not known.
+  std::optional<double> min_seconds;
 };
 
 // Registers every workload with Google Benchmark under its name; nothing is prepared before its

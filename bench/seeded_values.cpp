@@ -8,6 +8,8 @@
 #include <limits>
 #include <stdexcept>
 
+#include "ceilings/gpu_numbers.h"
+
 namespace dlroof {
 namespace {
 
@@ -75,6 +77,12 @@ float RoundToF16(float value) {
   return static_cast<float>(std::ldexp(std::nearbyint(std::ldexp(double{value}, -step)), step));
 }
 
+float RoundToE4m3(float value) {
+  constexpr float kMost = 448;
+  if (std::isnan(value)) return value;
+  return static_cast<float>(RoundTo(std::clamp(value, -kMost, kMost), kE4m3Format));
+}
+
 std::vector<float> SeededValues(int64_t count, uint64_t seed, std::string_view type, float low,
                                 float high) {
   if (count < 0 || !(low <= high))
@@ -82,6 +90,7 @@ std::vector<float> SeededValues(int64_t count, uint64_t seed, std::string_view t
   if (type == "f32") return Reals(count, seed, low, high, [](float value) { return value; });
   if (type == "bf16") return Reals(count, seed, low, high, RoundToBf16);
   if (type == "f16") return Reals(count, seed, low, high, RoundToF16);
+  if (type == "e4m3") return Reals(count, seed, low, high, RoundToE4m3);
   if (type == "u8" || type == "s8") return Integers(count, seed, low, high);
   throw std::logic_error(fmt::format("SeededValues of type {}", type));
 }

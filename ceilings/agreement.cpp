@@ -11,16 +11,19 @@ namespace {
 constexpr double kAllowed = 1.03;
 constexpr double kFairScaling = 0.9;  // below: told
 
+void Doubt(const std::string& doubt, Ceiling& ceiling) {
+  ceiling.proved = false;
+  if (ceiling.reason.find(doubt) != std::string::npos) return;  // of an earlier comparison
+  ceiling.reason = ceiling.reason.empty() ? doubt : fmt::format("{}; {}", ceiling.reason, doubt);
+}
+
 void Compare(Ceiling& smaller, const Ceiling& larger) {
   const double per_thread = smaller.per_second / smaller.threads;
   const double of_larger = larger.per_second / larger.threads;
   if (of_larger <= kAllowed * per_thread) return;
-  smaller.proved = false;
-  const auto doubt =
-      fmt::format("{} threads reached {:.4g} G/s each, this {:.4g} G/s: something held it back",
-                  larger.threads, of_larger / 1e9, per_thread / 1e9);
-  if (smaller.reason.find(doubt) != std::string::npos) return;  // of an earlier comparison
-  smaller.reason = smaller.reason.empty() ? doubt : fmt::format("{}; {}", smaller.reason, doubt);
+  Doubt(fmt::format("{} threads reached {:.4g} G/s each, this {:.4g} G/s: something held it back",
+                    larger.threads, of_larger / 1e9, per_thread / 1e9),
+        smaller);
 }
 
 template <class Key>
@@ -36,7 +39,12 @@ bool IsPrivate(std::string_view row) {
   return !level || IsPrivate(*level);
 }
 
-void Scale(const Ceiling& alone, int threads, Ceiling& ceiling) {
+// [1] 1 where a clock is not known.
+double ClockRatio(const Ceiling& alone, const Ceiling& ceiling) {
+  return alone.clock_hz && ceiling.clock_hz ? *ceiling.clock_hz / *alone.clock_hz : 1;
+}
+
+void Scale(const Ceiling& alone, int threads, int cores, Ceiling& ceiling) {
   constexpr std::string_view kNote = "; each of ";
   const double scaling = ceiling.per_second / (threads * alone.per_second);
   ceiling.proof.scaling = scaling;
@@ -44,25 +52,31 @@ void Scale(const Ceiling& alone, int threads, Ceiling& ceiling) {
   if (scaling < kFairScaling)
     ceiling.how += fmt::format("{}{} threads has {:.0f} % of what one alone has", kNote, threads,
                                100 * scaling);
+  if (threads <= cores && scaling < kFairScaling * ClockRatio(alone, ceiling))
+    Doubt(
+        "at the same clock its threads are slower together than alone: others used their cores, or "
+        "they share one",
+        ceiling);
 }
 
 template <class Key>
-void ScaleAll(const std::map<Key, Ceiling>& alone, int threads, std::map<Key, Ceiling>& ceilings) {
+void ScaleAll(const std::map<Key, Ceiling>& alone, int threads, int cores,
+              std::map<Key, Ceiling>& ceilings) {
   for (auto& [key, ceiling] : ceilings)
     if (const auto one = alone.find(key); one != alone.end() && IsPrivate(key))
-      Scale(one->second, threads, ceiling);
+      Scale(one->second, threads, cores, ceiling);
 }
 
 }  // namespace
 
-void AddScaling(Machine& machine) {
+void AddScaling(Machine& machine, int cores) {
   const auto one = machine.by_threads.find(1);
   if (one == machine.by_threads.end()) return;
   for (auto& [threads, set] : machine.by_threads) {
     if (threads == 1) continue;
-    ScaleAll(one->second.flops, threads, set.flops);
-    ScaleAll(one->second.bytes, threads, set.bytes);
-    ScaleAll(one->second.mixes, threads, set.mixes);
+    ScaleAll(one->second.flops, threads, cores, set.flops);
+    ScaleAll(one->second.bytes, threads, cores, set.bytes);
+    ScaleAll(one->second.mixes, threads, cores, set.mixes);
   }
 }
 

@@ -8,8 +8,10 @@ namespace dlroof {
 // Sets proof.scaling of the ceilings of several threads, rate / (threads x the rate of one), where
 // each thread has what it works on to itself: all pipes, and of memory the mixes and roofs of L1
 // and L2. Below 0.9 `how` tells it: cores share a power budget, siblings a core, some cores their
-// L2. May be called again when a set was measured anew.
-void AddScaling(Machine& machine);
+// L2. A team that has a core for each thread (`cores` of them may be used) and at the same clock
+// still stays below 0.9 is no longer proved: its cores are not its own. May be called again when a
+// set was measured anew.
+void AddScaling(Machine& machine, int cores);
 
 // What one thread of several reaches, one thread alone reaches too: where a larger team's rate per
 // thread lies more than 3 % above a smaller team's, something held the smaller one back (a

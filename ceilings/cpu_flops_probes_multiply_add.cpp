@@ -1,8 +1,9 @@
-// a = a * x + y with an instruction each for product and sum, on independent accumulators: 12 of 16
-// registers, 16 of AVX-512's 32, for a latency of 8 cycles in fp32 and 11 in int32. A core that
-// gives an instruction its port when it enters, as Intel's do, loses up to 18 % when a sum follows
-// its own product; so sums lag behind products by several accumulators. In assembler, which keeps
-// this order. AVX512-FP16 on a type that every compiler has: older ones know no __m512h.
+// a = a * x + y with an instruction each for product and sum, on independent accumulators: 14 of 16
+// registers, 16 of AVX-512's 32, for a latency of 8 cycles in fp32 and 11 in int32, or of 6 where a
+// core starts two pairs a cycle (Zen 5). A core that gives an instruction its port when it enters,
+// as Intel's do, loses up to 18 % when a sum follows its own product; so sums lag behind products
+// by several accumulators. In assembler, which keeps this order. AVX512-FP16 on a type that every
+// compiler has: older ones know no __m512h.
 #include <cstdint>
 #include <cstring>
 
@@ -11,10 +12,13 @@
 namespace dlroof {
 namespace {
 
-constexpr int kFew = 12, kMany = 16;
-// Products that a sum lags behind; found by trying. Of 12 accumulators in fp32 6 give 1.00 steps a
-// cycle and 10 give 0.94; in int32 6 give 0.85 and 10 give 1.00.
-constexpr int kFewLag = 6, kFewIntegerLag = 10, kManyLag = 12;
+constexpr int kFew = 14, kMany = 16;
+// Products that a sum lags behind: at least the latency of a product, and what is left at least
+// that of a sum, in steps. Of 12 accumulators on Cascade Lake, in fp32 a lag of 6 gave 1.00 steps a
+// cycle and of 10 0.94; in int32 6 gave 0.85 and 10 gave 1.00. On Zen 5, 12 are just as many as are
+// under way, and come in step by chance only; of 14 in int32 a lag of 12 gave 1.99 steps, one of 8
+// to 11 half of that.
+constexpr int kFewLag = 7, kFewIntegerLag = 12, kManyLag = 12;
 
 typedef double Fp64Xmm __attribute__((vector_size(16)));
 typedef double Fp64Ymm __attribute__((vector_size(32)));

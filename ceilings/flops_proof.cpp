@@ -29,10 +29,19 @@ std::optional<double> MetValue(const FlopsProbe& probe, const CeilingSet& set) {
   return distance <= PerCycleTolerance(probe.issue) ? proof.per_cycle_expected : std::nullopt;
 }
 
+std::optional<double> KnownStepsPerCycle(const FlopsProbe& probe, const CoreRates& core) {
+  if (probe.operands != Operands::kFp32 && probe.operands != Operands::kFp64) return std::nullopt;
+  const bool wide = probe.vector_bytes == 64;
+  if (probe.recurrence == Recurrence::kFusedMultiplyAdd) return wide ? core.fused_512 : core.fused;
+  if (probe.issue == Issue::kTwo) return wide ? core.separate_512 : core.separate;
+  return std::nullopt;
+}
+
 }  // namespace
 
-std::vector<double> AdmissibleStepsPerCycle(Issue issue) {
-  switch (issue) {
+std::vector<double> AdmissibleStepsPerCycle(const FlopsProbe& probe, const CoreRates& core) {
+  if (const auto known = KnownStepsPerCycle(probe, core)) return {*known};
+  switch (probe.issue) {
     case Issue::kOne:
       return {0.5, 1, 2};
     case Issue::kTwo:  // 2/3: vpmulld is two operations, with the addition on two ports; 3/2: three
@@ -48,8 +57,8 @@ std::vector<double> AdmissibleStepsPerCycle(Issue issue) {
   return {};
 }
 
-void JudgePerCycle(const FlopsProbe& probe, Ceiling& ceiling) {
-  auto admissible = AdmissibleStepsPerCycle(probe.issue);
+void JudgePerCycle(const FlopsProbe& probe, Ceiling& ceiling, const CoreRates& core) {
+  auto admissible = AdmissibleStepsPerCycle(probe, core);
   if (!ceiling.proof.per_cycle || admissible.empty()) return;
   const double measured = *ceiling.proof.per_cycle;
   for (auto& each : admissible) each *= FlopsPerStep(probe);
@@ -68,8 +77,8 @@ void JudgePerCycle(const FlopsProbe& probe, Ceiling& ceiling) {
 }
 
 bool MeetsItsOwnValue(const FlopsProbe& probe, int threads,
-                      const std::map<int, CeilingSet>& by_threads) {
-  const auto admissible = AdmissibleStepsPerCycle(probe.issue);
+                      const std::map<int, CeilingSet>& by_threads, const CoreRates& core) {
+  const auto admissible = AdmissibleStepsPerCycle(probe, core);
   const auto value = MetValue(probe, by_threads.at(threads));
   if (!value || admissible.empty()) return false;
   if (*value == admissible.back() * FlopsPerStep(probe)) return true;

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "ceilings/core_rates.h"
 #include "ceilings/cpu_flops_probes.h"
 #include "ceilings/machine.h"
 
@@ -24,15 +25,15 @@ struct ResultCheck {
 // Overwrites the workspace.
 ResultCheck CheckResult(const FlopsProbe& probe, Workspace& workspace);
 
-// [step/cycle] of one core that the kernel's instructions allow, ascending; see Issue. As
-// Intel's and AMD's optimization manuals describe their ports; met on Cascade Lake, not yet held
-// against other cores. Empty: not judged.
-std::vector<double> AdmissibleStepsPerCycle(Issue issue);
+// [step/cycle] of one core that the kernel's instructions allow, ascending; see Issue. Only the
+// core's own rate where it is known. Else as Intel's and AMD's optimization manuals describe their
+// ports; met on Cascade Lake and on Zen 5 (Turin). Empty: not judged.
+std::vector<double> AdmissibleStepsPerCycle(const FlopsProbe& probe, const CoreRates& core = {});
 
 // Holds ceiling.proof.per_cycle against the nearest admissible value, within 3 % (4 % for three
 // instructions, which never spread perfectly over their ports): sets per_cycle_expected, and where
 // it differs `proved` and `reason` too. Nothing without a clock.
-void JudgePerCycle(const FlopsProbe& probe, Ceiling& ceiling);
+void JudgePerCycle(const FlopsProbe& probe, Ceiling& ceiling, const CoreRates& core = {});
 
 // Whether the row of `threads` threads needs no second pass to agree with the first: a slow spell
 // of the machine, which passes are there to find, cannot make what it reaches. So where it meets
@@ -40,6 +41,6 @@ void JudgePerCycle(const FlopsProbe& probe, Ceiling& ceiling);
 // another number of threads, at another time, meets as well and none exceeds. `by_threads` holds
 // ceilings that JudgePerCycle has seen.
 bool MeetsItsOwnValue(const FlopsProbe& probe, int threads,
-                      const std::map<int, CeilingSet>& by_threads);
+                      const std::map<int, CeilingSet>& by_threads, const CoreRates& core = {});
 
 }  // namespace dlroof

@@ -99,8 +99,8 @@ void AddLevels(const GpuSession& session, Machine& machine) {
   facts.l2_bytes = session.gpu.identity.l2_bytes;
   for (const auto& state : session.rows)
     if (IsMemory(state.row) && !state.result.empty() && !state.passes.empty())
-      by_level[state.row.level].emplace_back(state.row.key.substr(state.row.key.find('.') + 1),
-                                             set.mixes.at(state.row.key));
+      by_level[state.row.level].emplace(state.row.key.substr(state.row.key.find('.') + 1),
+                                        set.mixes.at(state.row.key));
   for (const auto& [level, mixes] : by_level) set.bytes[level] = BestMix(mixes);
   if (const auto* loads = FindRow(session, kDramLoads)) {
     facts.dram_set_bytes = static_cast<double>(loads->shape.set_bytes);

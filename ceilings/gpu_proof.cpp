@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstdlib>
 
+#include "ceilings/choose_roof.h"
 #include "ceilings/gpu_chips.h"
 
 namespace dlroof {
@@ -202,21 +203,14 @@ std::string DramExpectation(double per_second, double pins, int bus_bits, double
 }
 
 void ChooseGpuRoofs(std::map<std::string, Ceiling>& flops) {
-  std::map<std::string, std::vector<std::string>> rows;  // by pipe
-  for (const auto& [key, ceiling] : flops)
-    if (!Failed(ceiling)) rows[key.substr(0, key.rfind('.'))].push_back(key);
-  for (auto& [pipe, keys] : rows) {
-    std::sort(keys.begin(), keys.end(), [&](const auto& a, const auto& b) {
-      return flops.at(a).per_second > flops.at(b).per_second;
-    });
-    const double highest = flops.at(keys.front()).per_second;
-    const auto proved = std::find_if(keys.begin(), keys.end(), [&](const auto& key) {
-      return flops.at(key).proved && flops.at(key).per_second >= (1 - kNear) * highest;
-    });
-    const auto& chosen = proved == keys.end() ? keys.front() : *proved;
-    auto roof = flops.at(chosen);
-    roof.how = fmt::format("{}, the best of {} row{}: {}", chosen, keys.size(),
-                           keys.size() == 1 ? "" : "s", roof.how);
+  std::map<std::string, std::vector<const CeilingRow*>> pipes;
+  for (const auto& row : flops)
+    if (!Failed(row.second)) pipes[row.first.substr(0, row.first.rfind('.'))].push_back(&row);
+  for (const auto& [pipe, rows] : pipes) {
+    const auto* chosen = ChooseRoof(rows);
+    auto roof = chosen->second;
+    roof.how = fmt::format("{}, the best of {} row{}: {}", chosen->first, rows.size(),
+                           rows.size() == 1 ? "" : "s", roof.how);
     flops[pipe] = roof;
   }
 }

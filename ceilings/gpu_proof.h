@@ -72,8 +72,8 @@ void JudgeGpuLevels(const GpuMemoryFacts& facts, std::map<Level, Ceiling>& best)
 // "read 4.6 TB/s of 4.8 TB/s at the pins (6144 bit, 3.2 GHz): 95.8 %; 94 % or more is expected"
 std::string DramExpectation(double per_second, double pins, int bus_bits, double memory_clock_hz);
 
-// Adds "bf16.matrix" as the fastest of "bf16.matrix.<...>" whose result is right (of those within 3
-// % a proved one), for every pipe; `how` says which. A pipe without a right row has none.
+// Adds "bf16.matrix" as the one that ChooseRoof takes of "bf16.matrix.<...>" whose result is right,
+// for every pipe; `how` says which. A pipe without a right row has none.
 void ChooseGpuRoofs(std::map<std::string, Ceiling>& flops);
 
 }  // namespace dlroof

@@ -147,8 +147,8 @@ bool StillStands(const MachineSource& source, const MachineOptions& options, Mac
 }
 
 // Between sets of different measurements what one measurement does between its own.
-void CrossCheck(Machine& machine) {
-  AddScaling(machine);
+void CrossCheck(int cores, Machine& machine) {
+  AddScaling(machine, cores);
   CompareThreadCounts(machine);
   for (auto& [threads, set] : machine.by_threads) AddPlainPipes(set.flops);
 }
@@ -184,7 +184,7 @@ Machine ByCache(const MachineSource& source, const MachineOptions& options, std:
   if (missing.empty()) return *cached;
   auto machine = MeasuredAndSaid(source, options.quick, missing, log);
   if (cached) machine = Merged(*cached, machine);
-  if (joined) CrossCheck(machine);
+  if (joined) CrossCheck(source.cores, machine);
   auto kept = machine;
   kept.facts.erase("live_check");  // of this run
   ToCache(source, kept, log);
@@ -248,11 +248,14 @@ Machine CachedOrMeasured(const MachineSource& source, const MachineOptions& opti
 Machine CachedOrMeasuredCpu(const MachineOptions& options, std::ostream& log) {
   const Cpu cpu = ThisCpu();
   const MachineSource source = {
-      DescribeCpu(cpu), ThreadCounts(cpu, options.threads, options.thorough), CacheDirectory(),
+      DescribeCpu(cpu),
+      ThreadCounts(cpu, options.threads, options.thorough),
+      CacheDirectory(),
       [&](bool quick, const std::vector<int>& threads) {
         return MeasureCpu({quick, options.thorough, threads, options.progress});
       },
-      [&](const Machine& machine) { return SpotCheckCpu(cpu, machine); }};
+      [&](const Machine& machine) { return SpotCheckCpu(cpu, machine); },
+      UsableCores(cpu)};
   return CachedOrMeasured(source, options, log);
 }
 

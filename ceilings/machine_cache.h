@@ -55,6 +55,7 @@ struct MachineSource {
   std::optional<std::filesystem::path> directory;  // of the cache
   std::function<Machine(bool quick, const std::vector<int>& threads)> measure;
   std::function<std::vector<SpotCheck>(const Machine&)> look;  // for live_check; may be empty
+  int cores = 0;                                               // that may be used; 0: not known
 };
 Machine CachedOrMeasured(const MachineSource& source, const MachineOptions& options,
                          std::ostream& log);

@@ -24,7 +24,7 @@ namespace dlroof {
 namespace {
 
 // Repetitions stay within a time slice: on a busy machine only such can be clean.
-constexpr Effort kFull = {"full", 38, 3e-3, 16, 6, 3, 8, 1};
+constexpr Effort kFull = {"full", 35, 3e-3, 16, 6, 3, 6, 1};
 constexpr Effort kQuick = {"quick", 6, 1.5e-3, 6, 3, 3, 1, 0};
 constexpr Effort kThorough = {"thorough", 240, 5e-3, 30, 12, 5, 60, 100, true};
 
@@ -57,7 +57,7 @@ void AddSteps(MeasureSession& session, const std::vector<int>& counts) {
 void Finish(MeasureSession& session) {
   FinishFlops(session);
   FinishBytes(session);
-  AddScaling(session.machine);
+  AddScaling(session.machine, UsableCores(session.cpu));
   CompareThreadCounts(session.machine);
   for (auto& [threads, set] : session.machine.by_threads) {
     AddPlainPipes(set.flops);

@@ -47,13 +47,13 @@ std::vector<int> ThreadCounts(const Cpu& cpu, const std::vector<int>& wanted, bo
 Ceiling CeilingFrom(const Rate& rate, double work_per_iteration, int threads,
                     const std::string& how);
 
-// Adds "fp32.vector" as the best of "fp32.vector.<...>", for every pipe with finer rows; `how` says
-// which.
+// Adds "fp32.vector" as the one of "fp32.vector.<...>" that ChooseRoof takes, for every pipe with
+// finer rows; `how` says which.
 void AddPlainPipes(std::map<std::string, Ceiling>& flops);
 
-// The mix with the highest rate; of those within 3 % of it a proved one. Its `how` says which it
-// is. Throws std::invalid_argument when there is none.
-using MeasuredMixes = std::vector<std::pair<std::string, Ceiling>>;
+// The mix that ChooseRoof takes. Its `how` says which it is. Throws std::invalid_argument when
+// there is none.
+using MeasuredMixes = std::map<std::string, Ceiling>;
 Ceiling BestMix(const MeasuredMixes& mixes);
 
 // [s] that the next probe may take so that the `steps_left` (with it) keep within `budget_left`,

@@ -13,6 +13,7 @@
 #include "ceilings/measure_curves.h"
 #include "ceilings/measure_session.h"
 #include "ceilings/working_sets.h"
+#include "counters/huge_pages.h"
 
 namespace dlroof {
 namespace {
@@ -47,8 +48,11 @@ bool OneOf(std::string_view name, std::initializer_list<std::string_view> names)
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
-// The widest vectors; in a hurry only the mixes that are the best of a level on some processor, on
-// the size of set that usually is.
+// Of a core's own cache the best size of set is soon found.
+bool IsOwn(Level level) { return level == Level::kL1 || level == Level::kL2; }
+
+// The widest vectors; in a hurry only the mixes that are the best of a level on some processor, at
+// L3 and DRAM on the size of set that usually is.
 void AddWidest(const MeasureSession& session, Level level, const BytesIsa& isa,
                const std::vector<WorkingSet>& sets, std::vector<BytesProbe>& probes) {
   const bool quick = Quick(session);
@@ -57,16 +61,18 @@ void AddWidest(const MeasureSession& session, Level level, const BytesIsa& isa,
         !(level == Level::kDram && OneOf(mix.name, {"copy-nt", "triad-nt"})))
       continue;
     probes.push_back({level, mix, &isa, PageSize::kHuge, sets});
-    if (quick) probes.back().sets.resize(1);
+    if (quick && !IsOwn(level)) probes.back().sets.resize(1);
   }
 }
 
-void AddMinor(Level level, const BytesIsa& isa, PageSize page_size, const WorkingSet& set,
+// Rows that are there to compare with. Of a core's own caches the best size is soon found.
+void AddMinor(Level level, const BytesIsa& isa, PageSize page_size, std::vector<WorkingSet> sets,
               std::vector<BytesProbe>& probes) {
+  if (!IsOwn(level)) sets.resize(1);
   for (const auto& mix : MixesFor(isa, level))
     if (OneOf(mix.name, {"load", "copy", "triad"}) ||
         (page_size == PageSize::kSmall && OneOf(mix.name, {"update", "triad-nt"})))
-      probes.push_back({level, mix, &isa, page_size, {set}, false});
+      probes.push_back({level, mix, &isa, page_size, sets, false});
 }
 
 // Each node's local bandwidth, when every CPU is in the team.
@@ -83,16 +89,16 @@ void AddNodes(const MeasureSession& session, int threads, const BytesIsa& isa,
 }
 
 std::vector<BytesProbe> ProbesFor(const MeasureSession& session, int threads) {
-  const auto isas = BytesIsasFor(session.cpu.features);
+  const auto& isas = session.bytes_isas;
   const auto& widest = *isas.front();
   std::vector<BytesProbe> probes;
   for (const auto& [level, sets] : session.sets.at(threads).sets) {
     AddWidest(session, level, widest, sets, probes);
     if (Quick(session)) continue;
     for (std::size_t i = 1; i < isas.size(); ++i)
-      AddMinor(level, *isas[i], PageSize::kHuge, sets.front(), probes);
+      AddMinor(level, *isas[i], PageSize::kHuge, sets, probes);
     if (level == Level::kL3 || level == Level::kDram)
-      AddMinor(level, widest, PageSize::kSmall, sets.front(), probes);
+      AddMinor(level, widest, PageSize::kSmall, sets, probes);
   }
   if (!Quick(session)) AddNodes(session, threads, widest, probes);
   return probes;
@@ -139,10 +145,17 @@ std::string HowText(const BytesProbe& probe, const WorkingSet& set) {
   auto how = fmt::format("{} {}, {}", probe.isa->name, probe.mix.name, set.how);
   if (const auto traffic = TrafficText(probe.mix, probe.level); !traffic.empty())
     how += ", " + traffic;
-  if (probe.page_size == PageSize::kSmall) how += ", small pages";
   if (probe.node)
     how += fmt::format(", node {}'s own {} CPUs and memory", *probe.node, probe.team.size());
   return how;
+}
+
+// Beyond the caches that a few small pages cover.
+std::string PagesText(const BytesProbe& probe, const Workspace& workspace) {
+  if (probe.page_size == PageSize::kSmall) return ", small pages";
+  if (probe.level != Level::kL3 && probe.level != Level::kDram) return {};
+  const auto share = HugePageShare(workspace.arrays[0]);
+  return share ? fmt::format(", {:.0f} % on huge pages", 100 * *share) : std::string();
 }
 
 double BestOf(const Row& row) {
@@ -170,7 +183,7 @@ void Measure(const MeasureSession& session, const BytesProbe& probe, const std::
   const double before = BestOf(row);
   row.passes.push_back(bench.Measure(probe.mix.kernel, policy));
   if (BestOf(row) <= before) return;
-  row.how = HowText(probe, set);
+  row.how = HowText(probe, set) + PagesText(probe, workspace);
   row.set_bytes = bytes;
   row.doubt = NearerCacheDoubt(session.cpu.topology, cpus, probe.level, bytes);
   if (!set.doubt.empty())
@@ -257,7 +270,7 @@ void FinishBytes(MeasureSession& session) {
       const auto ceiling =
           CeilingOf(session, probe, threads, edges, rows.bytes.at(probe.level).at(probe.Name()));
       set.mixes[fmt::format("{}.{}", Key(probe.level), probe.Name())] = ceiling;
-      if (!probe.node) roofs[probe.level].emplace_back(probe.Name(), ceiling);
+      if (!probe.node) roofs[probe.level].emplace(probe.Name(), ceiling);
     }
     for (const auto& [level, mixes] : roofs) set.bytes[level] = BestMix(mixes);
   }

@@ -49,7 +49,7 @@ std::vector<CapacityEdge> EdgesOn(const MeasureSession& session, const std::vect
                                   double largest_bytes) {
   if (const auto available = AvailableMemoryBytes())
     largest_bytes = std::min(largest_bytes, *available / 4 / static_cast<double>(cpus.size()));
-  const auto& isa = *BytesIsasFor(session.cpu.features).front();
+  const auto& isa = *session.bytes_isas.front();
   constexpr double kSeconds = 1;  // of a point at most; it takes a few hundredths
   Bench bench(cpus);
   return FindCapacityEdges(
@@ -146,7 +146,7 @@ LevelEdges EdgesOf(const MeasureSession& session, int threads) {
 }
 
 void AddCurveSteps(MeasureSession& session, int threads, int pass) {
-  const auto& isa = *BytesIsasFor(session.cpu.features).front();
+  const auto& isa = *session.bytes_isas.front();
   if (pass == 0) AddSweep(session, isa, threads);
   if (pass != session.effort.passes - 1) return;
   for (const auto& [level, sets] : session.sets.at(threads).sets)

@@ -3,6 +3,7 @@
 
 #include <utility>
 
+#include "ceilings/choose_roof.h"
 #include "ceilings/cpu_flops_probes.h"
 #include "ceilings/flops_proof.h"
 #include "ceilings/measure.h"
@@ -36,7 +37,7 @@ Step MeasureStep(MeasureSession& session, int threads, const FlopsProbe& probe, 
 }  // namespace
 
 void AddFlopsSteps(MeasureSession& session, int threads, int pass) {
-  const auto probes = FlopsProbesFor(session.cpu.features);
+  const auto& probes = session.flops_probes;
   const auto candidates = RoofCandidates(probes);
   for (const auto& probe : probes) {
     if (!MeasuredIn(pass, session.effort.passes, candidates.contains(probe.key))) continue;
@@ -49,38 +50,37 @@ void AddFlopsSteps(MeasureSession& session, int threads, int pass) {
 
 void FinishFlops(MeasureSession& session) {
   const auto policy = session.effort.Policy(kArithmeticTolerance);
-  const auto probes = FlopsProbesFor(session.cpu.features);
+  const auto& probes = session.flops_probes;
+  const auto core = RatesOf(session.cpu);
   const auto finish = [&](double pass_tolerance, const auto& wanted) {
     for (const auto& [threads, rows] : session.rows)
       for (const auto& probe : probes) {
         const auto row = rows.flops.find(probe.key);
         if (row == rows.flops.end() || !wanted(probe, threads)) continue;
         auto ceiling = row->second.Finished(threads, policy, pass_tolerance);
-        JudgePerCycle(probe, ceiling);
+        JudgePerCycle(probe, ceiling, core);
         session.machine.by_threads[threads].flops[probe.key] = std::move(ceiling);
       }
   };
   finish(1, [](const FlopsProbe&, int) { return true; });
   const auto alone = session.machine.by_threads;
   finish(kPassTolerance, [&](const FlopsProbe& probe, int threads) {
-    return !MeetsItsOwnValue(probe, threads, alone);
+    return !MeetsItsOwnValue(probe, threads, alone, core);
   });
 }
 
 void AddPlainPipes(std::map<std::string, Ceiling>& flops) {
-  std::map<std::string, std::pair<std::string, int>> best;  // plain key -> best row, rows
-  for (const auto& [key, ceiling] : flops) {
-    const auto unit = key.find('.');
-    const auto finer = key.find('.', unit + 1);
-    if (unit == std::string::npos || finer == std::string::npos) continue;
-    auto& [row, rows] = best[key.substr(0, finer)];
-    ++rows;
-    if (row.empty() || ceiling.per_second > flops.at(row).per_second) row = key;
+  std::map<std::string, std::vector<const CeilingRow*>> pipes;
+  for (const auto& row : flops) {
+    const auto unit = row.first.find('.');
+    const auto finer = row.first.find('.', unit + 1);
+    if (unit != std::string::npos && finer != std::string::npos)
+      pipes[row.first.substr(0, finer)].push_back(&row);
   }
-  for (const auto& [plain, choice] : best) {
-    auto ceiling = flops.at(choice.first);
-    ceiling.how =
-        fmt::format("{}, the best of {} rows: {}", choice.first, choice.second, ceiling.how);
+  for (const auto& [plain, rows] : pipes) {
+    const auto* best = ChooseRoof(rows);
+    auto ceiling = best->second;
+    ceiling.how = fmt::format("{}, the best of {} rows: {}", best->first, rows.size(), ceiling.how);
     flops[plain] = ceiling;
   }
 }

@@ -9,6 +9,8 @@
 #include <string>
 #include <vector>
 
+#include "ceilings/cpu_bytes_probes.h"
+#include "ceilings/cpu_flops_probes.h"
 #include "ceilings/machine.h"
 #include "ceilings/rate.h"
 #include "ceilings/thread_team.h"
@@ -96,6 +98,9 @@ struct MeasureSession {
   std::map<int, WorkingSets> sets;
   // The topology's caches are where a sweep found edges: the system tells no sizes.
   bool caches_found = false;
+  // The rows there are: of arithmetic in the order of the tables, of memory the widest first.
+  std::vector<FlopsProbe> flops_probes = FlopsProbesFor(cpu.features);
+  std::vector<const BytesIsa*> bytes_isas = BytesIsasFor(cpu.features);
 
   RatePolicy Policy(double tolerance, double max_seconds) const;
   WorkingSets SetsOf(const std::vector<int>& cpus) const;

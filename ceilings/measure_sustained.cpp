@@ -53,7 +53,7 @@ RunningRow RunningPipe(const FlopsProbe& probe, int threads) {
 std::vector<FlopsProbe> HottestPipes(const MeasureSession& session) {
   const auto& set = AllThreads(session.machine);
   std::vector<FlopsProbe> hottest;
-  for (const auto& probe : FlopsProbesFor(session.cpu.features))
+  for (const auto& probe : session.flops_probes)
     if (RoofOf(set, probe.key) != nullptr) hottest.push_back(probe);
   std::sort(hottest.begin(), hottest.end(), [&](const auto& a, const auto& b) {
     return set.flops.at(a.key).per_second > set.flops.at(b.key).per_second;

@@ -1,9 +1,9 @@
 // From measured rates to ceilings, for every device.
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <stdexcept>
 
+#include "ceilings/choose_roof.h"
 #include "ceilings/measure.h"
 #include "ceilings/measure_session.h"
 
@@ -33,17 +33,10 @@ Ceiling CeilingFrom(const Rate& rate, double work_per_iteration, int threads,
 
 Ceiling BestMix(const MeasuredMixes& mixes) {
   if (mixes.empty()) throw std::invalid_argument("the best of no mixes");
-  const auto slower = [](const auto& a, const auto& b) {
-    return a.second.per_second < b.second.per_second;
-  };
-  auto best = std::max_element(mixes.begin(), mixes.end(), slower);
-  const auto proved =
-      std::max_element(mixes.begin(), mixes.end(), [&](const auto& a, const auto& b) {
-        if (a.second.proved != b.second.proved) return b.second.proved;
-        return slower(a, b);
-      });
-  const double enough = (1 - kMemoryTolerance) * best->second.per_second;
-  if (proved->second.proved && proved->second.per_second >= enough) best = proved;
+  std::vector<const CeilingRow*> rows;
+  rows.reserve(mixes.size());
+  for (const auto& mix : mixes) rows.push_back(&mix);
+  const auto* best = ChooseRoof(rows);
   Ceiling ceiling = best->second;
   ceiling.how = fmt::format("{}, the best of {} mixes: {}", best->first, mixes.size(), ceiling.how);
   return ceiling;

@@ -7,6 +7,7 @@
 #include <stdexcept>
 #include <utility>
 
+#include "counters/error.h"
 #include "counters/order_statistics.h"
 
 namespace dlroof {
@@ -14,6 +15,8 @@ namespace {
 
 constexpr double kFirstPause = 2e-3;    // [s] after a disturbed repetition; doubles with each more
 constexpr int kMostRecalibrations = 5;  // then the kernel does not depend on its iterations
+constexpr double kLeastSeconds = 1e-9;  // a reading below this is none
+constexpr double kMostGrowth = 10;      // of the iterations, from one look to the next
 constexpr int kAgreeing = 3;            // clean rates that must lie close to the best one
 
 double PerSecond(const RateRepetition& repetition) {
@@ -32,9 +35,13 @@ double Best(const std::vector<double>& rates) {
   return *std::max_element(rates.begin(), rates.end());
 }
 
-// Equal rates are twice the time for twice the work.
+// Equal rates are twice the time for twice the work. Of the best of each or of their medians,
+// whichever is closer to 2: a short repetition catches a higher clock or a pause of the neighbours
+// more often than a long one, while work that is not done is missing from every one.
 double TimeRatio(const std::vector<double>& single, const std::vector<double>& doubled) {
-  return 2 * Best(single) / Best(doubled);
+  const double best = 2 * Best(single) / Best(doubled);
+  const double typical = 2 * Median(single) / Median(doubled);
+  return std::abs(typical - 2) < std::abs(best - 2) ? typical : best;
 }
 
 // Empty when the evidence proves the rate.
@@ -95,18 +102,27 @@ std::int64_t Scaled(std::int64_t iterations, double factor) {
 double Fastest(const std::vector<RateRepetition>& repetitions) {
   double seconds = repetitions.front().time.seconds;
   for (const auto& repetition : repetitions) seconds = std::min(seconds, repetition.time.seconds);
-  return std::max(seconds, 1e-9);
+  return std::max(seconds, kLeastSeconds);
 }
 
 // Iterations that take about `policy.repetition_seconds`. A disturbance makes it too few, which
-// MeasureRate notices.
+// MeasureRate notices. Ends where the kernel's own clock stands still: what a GPU's events say may
+// be nothing, however much is asked for.
 std::int64_t Calibrate(const TimedKernel& kernel, const RatePolicy& policy) {
+  const double begin = policy.now();
   std::int64_t iterations = 1;
   for (int step = 0; step < 64; ++step) {
-    const double seconds = std::max(kernel(iterations).seconds, 1e-9);
+    const double read = kernel(iterations).seconds;
+    const double seconds = std::max(read, kLeastSeconds);
     if (seconds >= policy.repetition_seconds / 2)
       return Scaled(iterations, policy.repetition_seconds / seconds);
-    iterations = Scaled(iterations, std::clamp(policy.repetition_seconds / seconds, 2.0, 10.0));
+    if (policy.now() - begin >= policy.max_seconds) {
+      if (read >= kLeastSeconds) return iterations;
+      throw Unsupported(fmt::format("{} iterations took {:.2g} s, and its clock says {:.2g} s",
+                                    iterations, policy.now() - begin, read));
+    }
+    iterations =
+        Scaled(iterations, std::clamp(policy.repetition_seconds / seconds, 2.0, kMostGrowth));
   }
   return iterations;
 }
@@ -190,7 +206,9 @@ Rate MeasureRate(const TimedKernel& kernel, const RatePolicy& policy) {
     const bool too_short = fastest < policy.repetition_seconds / 2;
     if (too_short && recalibrations < (time_is_up ? 1 : kMostRecalibrations)) {
       ++recalibrations;
-      iterations = Scaled(iterations, policy.repetition_seconds / fastest);
+      // Beyond the time a clock that says too little must not ask for hours.
+      const double factor = policy.repetition_seconds / fastest;
+      iterations = Scaled(iterations, time_is_up ? std::min(factor, kMostGrowth) : factor);
       single.clear();
       doubled.clear();
       continue;

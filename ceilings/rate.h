@@ -45,7 +45,7 @@ struct Rate {
   std::optional<std::pair<double, double>> ci95;  // [iteration/s] of the median, clean only
   bool proved = false;
   std::string reason;              // one sentence, when not proved
-  std::optional<double> doubling;  // [1] time of twice the work / time of the work, best of each
+  std::optional<double> doubling;  // [1] time of twice the work / time of the work, best or median
   std::optional<double> spread;    // [1] width of ci95 / the median of the clean ones
   std::optional<double> clock_hz;  // [1/s] median over the clean repetitions close to the best
   int clean = 0, total = 0;
@@ -54,11 +54,11 @@ struct Rate {
 };
 
 // Proved means: enough clean repetitions of both kinds; the best doubled one took twice the time of
-// the best single one within the tolerance; three or more clean rates lie within it of the best.
-// A clock is held against the repetition that it followed, and only repetitions within the
-// tolerance of the best are asked: others may have run beside a neighbour. Without any clean
-// repetition the best disturbed one is returned, not proved. Throws std::invalid_argument when both
-// are empty.
+// the best single one within the tolerance, or the median ones did; three or more clean rates lie
+// within it of the best. A clock is held against the repetition that it followed, and only
+// repetitions within the tolerance of the best are asked: others may have run beside a neighbour.
+// Without any clean repetition the best disturbed one is returned, not proved. Throws
+// std::invalid_argument when both are empty.
 Rate JudgeRate(const RateEvidence& evidence, const RatePolicy& policy);
 
 // One rate from several measurements spread over a time: judged by the evidence of all, and proved
@@ -71,7 +71,8 @@ Rate MergePasses(const std::vector<Rate>& passes, const RatePolicy& policy, doub
 using TimedKernel = std::function<TeamTime(std::int64_t iterations)>;
 
 // Finds the number of iterations that takes `repetition_seconds`, then repeats until the evidence
-// proves the rate or the time is up.
+// proves the rate or the time is up. Throws Unsupported where the time is up and the kernel has
+// said that it took none.
 Rate MeasureRate(const TimedKernel& kernel, const RatePolicy& policy);
 
 }  // namespace dlroof

@@ -119,10 +119,12 @@ std::vector<double> SweepSizes(double largest_bytes) {
 std::vector<CapacityEdge> FindCapacityEdges(const std::vector<SweepPoint>& curve) {
   const auto rates = Envelope(curve);
   std::vector<CapacityEdge> edges;
-  for (const auto& fall : Falls(rates))
-    if (rates[fall.first] - rates[fall.last] >= -std::log(1 - kEdgeFalls) &&
-        rates.size() - fall.last >= kLevelPoints)
+  for (auto fall : Falls(rates)) {
+    if (rates.size() < kLevelPoints) continue;
+    fall.last = std::min(fall.last, rates.size() - kLevelPoints);
+    if (fall.first < fall.last && rates[fall.first] - rates[fall.last] >= -std::log(1 - kEdgeFalls))
       edges.push_back(EdgeOf(curve, rates, fall));
+  }
   return edges;
 }
 

@@ -23,8 +23,10 @@ struct CapacityEdge {
 // The edges of a curve by rising working set. Each rate counts as at least that of every larger
 // working set, since a disturbance only slows. The curve falls where a step loses 3 % or more;
 // falls with fewer than four points between them are one, for a level is at least that long (an
-// octave); an edge is a fall of 12 % or more to at least four points. It lies where a quarter of
-// the fall, in logarithms, has happened. A level that is all slope is not found.
+// octave); an edge is a fall of 12 % or more to at least four points: of one that goes on to the
+// curve's end (behind a cache that takes what others throw out there is no plateau for long) what
+// happens before its last four. It lies where a quarter of the fall, in logarithms, has happened. A
+// level between two others that is all slope is not found.
 std::vector<CapacityEdge> FindCapacityEdges(const std::vector<SweepPoint>& curve);
 
 // What is said and what was found of the caches of one team of threads.

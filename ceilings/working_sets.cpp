@@ -89,26 +89,25 @@ void ChooseL3(const Shares& shares, WorkingSets& result) {
   }
 }
 
-// All caches count that a line could stay in: an exclusive L3 adds to L2.
-double LastLevelBytes(const Shares& shares) {
+// All levels count: an exclusive L3 adds to L2.
+double CachedBytes(const Shares& shares) {
   double bytes = 0;
-  for (const auto& [level, share] : shares.of) bytes = std::max(bytes, share.total_bytes);
+  for (const auto& [level, share] : shares.of) bytes += share.total_bytes;
   return bytes;
 }
 
 void ChooseDram(const Shares& shares, double threads, std::optional<double> available_bytes,
                 double least_bytes, WorkingSets& result) {
-  const double cached = LastLevelBytes(shares);
+  const double cached = CachedBytes(shares);
   const bool known = cached > 0;
   const double wanted = known ? std::max(4 * cached, least_bytes) : kUnknownCacheDramBytes;
   const double total = std::min(wanted, available_bytes ? *available_bytes / 2 : wanted);
   WorkingSet set{total / threads, fmt::format("{} over all threads", SizeText(total)), {}};
   if (known) {
-    set.how +=
-        fmt::format(", {:.1f} x the last-level caches ({})", total / cached, SizeText(cached));
+    set.how += fmt::format(", {:.1f} x the caches ({})", total / cached, SizeText(cached));
     if (total < 4 * cached)
       set.doubt = fmt::format(
-          "memory for only {:.1f} x the last-level caches is available, 4 x are needed: part of "
+          "memory for only {:.1f} x the caches is available, 4 x are needed: part of "
           "the traffic may not have reached DRAM",
           total / cached);
     else if (total < wanted)

@@ -33,7 +33,7 @@ struct WorkingSets {
 // in the level is faster; of L2 none below twice the share of L1, unless it is half of L2 or more.
 // L3: the geometric mean of the thread's shares of L2 and L3, half of that of L3, and 3 x L2; at
 // least 3 x L2 and at most 3/4 of the share of L3; absent when that share is below 2 x L2. DRAM:
-// together 4 x the last-level caches in use and at least `least_dram_bytes`, at most half of
+// together 4 x the caches in use, of all levels, and at least `least_dram_bytes`, at most half of
 // `available_bytes`.
 WorkingSets ChooseWorkingSets(const Topology& topology, const std::vector<int>& cpus,
                               std::optional<double> available_bytes, double least_dram_bytes = 0);

@@ -6,10 +6,10 @@
 
 Each round is one interleaved comparison of one program with itself. Some of its benchmarks are
 themselves on both sides: nothing changed, and each `slower` or `faster` is false. The others are
-paired by --map with the same problem that is 5 % longer (20 images or time steps against 21), real
+paired by a map with the same problem that is 5 % longer (20 images or time steps against 21), real
 work and no scaled numbers; the truth is the median of the ratios over all rounds. The windows that
-were measured go through the rules of others too (ci/compare_study.py says which, and how the last
-column of the table is made).
+were measured go through the rules of others too (ci/study_tables.py says which, and what the columns
+mean).
 """
 import argparse
 import collections
@@ -21,7 +21,8 @@ import subprocess
 import sys
 import time
 
-from compare_study import CALLS, Tally, read_run, show_rules, table
+from compare_study import read_run, run_dlroof
+from study_tables import CALLS, Tally, show_tables, tables
 
 UNCHANGED = ("Conv2D/cpu/onednn/fwd/f32/n16c16h14w14k32r3s3_p1/threads1",
              "Conv2D/cpu/onednn/fwd/int8/n16c64h7w7k64r1s1/threads1",
@@ -69,11 +70,9 @@ def all_names():
 
 def judge(arguments, stem, names):
     files = [os.path.join(arguments.folder, f"{stem}.{side}.json") for side in ("old", "new")]
-    done = subprocess.run([arguments.dlroof, "compare", *files, "--map", names, "--format=json"],
-                          capture_output=True, text=True, check=False)
-    if done.returncode not in (0, 1, 3):
-        sys.exit(f"{arguments.dlroof} compare: exit {done.returncode}: {done.stderr.strip()}")
-    rows = {row["name"]: row for row in json.loads(done.stdout)["benchmarks"]}
+    said_of = run_dlroof(arguments.dlroof, "compare", *files, "--map", names, "--format=json",
+                         may_exit=(0, 1, 3))
+    rows = {row["name"]: row for row in json.loads(said_of)["benchmarks"]}
     return read_run(files[0]), read_run(files[1]), rows
 
 
@@ -110,31 +109,26 @@ def study(arguments, names):
 
 def median_ratio(said_of):
     ratios = [one["ratio"] for one in said_of if "ratio" in one]
-    return statistics.median(ratios) if ratios else None
+    return {"ratio": statistics.median(ratios)} if ratios else {}
 
 
 def summarize(arguments, names):
     new, stems, unchanged, alarms, slower, every = study(arguments, names)
     context = new["context"].get("dlroof", {})
-    slowdowns = []
-    for pair, tally in slower.items():
-        total = max(1, tally.total())
-        slowdowns.append({"base": pair[0], "new": pair[1], "comparisons": tally.total(),
-                          "ratio": median_ratio(every[" -> ".join(pair)]),
-                          "slower": tally.ours["slower"] / total,
-                          "ambiguous": tally.ours["ambiguous"] / total,
-                          "verdicts": dict(tally.ours)})
+    found = tables(unchanged, slower)
+    for row in found["slowdowns"]:
+        row |= median_ratio(every[f"{row['base']} -> {row['new']}"])
     return {"command": shlex.join(sys.argv), "rounds": len(stems), "commit": context.get("commit"),
             "libraries": context.get("libraries"), "date": new["context"].get("date"),
             "machine": [m["name"] for m in new["machines"]],
             "measured_with": context.get("command"),
             "unchanged": {"comparisons": unchanged.total(), "rounds_with_an_alarm": alarms,
-                          "verdicts": dict(unchanged.ours)},
-            "rules": table(unchanged, slower), "slowdowns": slowdowns, "comparisons": every}
+                          "judged": unchanged.judged(), "verdicts": unchanged.verdicts()},
+            **found, "comparisons": every}
 
 
 def show(summary):
-    show_rules(summary)
+    show_tables(summary)
     unchanged = summary["unchanged"]
     print(f"\n{unchanged['comparisons']} comparisons of what did not change: "
           f"{unchanged['verdicts']}; in {unchanged['rounds_with_an_alarm']} of "

@@ -5,11 +5,13 @@
 
 Peers: likwid-bench (Debian package likwid), STREAM (stream.c, built with OpenMP and an array of at
 least four times the last cache), clpeak (Debian packages clpeak, pocl-opencl-icd). Those that are
-not given or not found are left out. In each round dlroof measures once (`dlroof machine
---remeasure --quick`), then each peer; one full measurement of dlroof's comes before. A row's `ratio`
-is the best of dlroof's rounds over the best of the peer's. `spread` is the range of the rounds over
-their median; of dlroof also of those rounds alone in which the row proved itself. Rates are per
-CPU-second: of N threads over N. Every single figure is kept in the file.
+not given or not found are left out. In each round dlroof measures fully (`dlroof machine
+--remeasure`), then each peer once, then dlroof a few times with `--quick`: as many full measurements as
+turns of a peer. A row's `ratio` is the best of dlroof's full measurements over the best of the
+peer's turns, `ratio_median` the median of the rounds' ratios. `spread` is the range of the quick
+invocations over their median; `spread_proved` of those alone in which the row proved itself;
+`quick_over_full` the ratio of the medians. Rates are per CPU-second: of N threads over N. Every
+single figure is kept in the file.
 """
 import argparse
 import json
@@ -31,8 +33,8 @@ FLOPS_ROWS = {
     "fp64.vector.avx2": "peakflops_avx_fma", "fp64.vector.avx": "peakflops_avx",
     "fp64.vector.sse2": "peakflops_sse", "fp64.vector.sse2_scalar": "peakflops"}
 MIXES = {"load": ["load"], "store": ["store"], "copy": ["copy"], "update": ["update"],
-         "triad": ["stream", "stream_sp"], "store-nt": ["store_mem"], "copy-nt": ["copy_mem"],
-         "triad-nt": ["stream_mem", "stream_sp_mem"]}
+         "triad": ["stream"], "store-nt": ["store_mem"], "copy-nt": ["copy_mem"],
+         "triad-nt": ["stream_mem"]}
 ISAS = {"avx512": ["_avx512", "_avx512_fma"], "avx2": ["_avx", "_avx_fma"], "sse2": ["_sse"]}
 
 
@@ -57,7 +59,12 @@ def dlroof_rows(machine):
     rows = {}
     for threads, ceilings in machine["by_threads"].items():
         level_roofs = {f"{level}.roof": roof for level, roof in ceilings["bytes"].items()}
-        for key, one in {**ceilings["flops"], **ceilings.get("mixes", {}), **level_roofs}.items():
+        mixes = ceilings.get("mixes", {})
+        for mix in ("load", "copy", "triad"):   # of any instruction set, with or without caches
+            alike = [one for key, one in mixes.items() if re.match(rf"dram\.{mix}(-nt)?\.\w+$", key)]
+            if alike:
+                level_roofs[f"dram.{mix}.best"] = max(alike, key=lambda one: one["per_second"])
+        for key, one in {**ceilings["flops"], **mixes, **level_roofs}.items():
             rows[key, int(threads)] = {"per_second": one["per_second"] / int(threads),
                                        "proved": one["proved"]}
     return rows
@@ -79,9 +86,11 @@ class Likwid:
         l2, l3 = sizes.get("l2", 1 << 20), sizes.get("l3", 0)
         if level in ("l1", "l2"):
             return [sizes[level] * part * threads / 1024 for part in (0.25, 0.5)] if level in sizes else []
-        if level == "l3":
-            return [(l2 * l3) ** 0.5 / 1024] if l3 > 3 * l2 else []
-        return [4 * max(l3, l2 * threads) / 1024]
+        if level == "l3":   # like dlroof's: nothing that L2 helps, nothing beyond the thread's share
+            share = l3 / threads
+            wanted = {min(0.75 * share, max(3 * l2, size)) for size in ((l2 * share) ** 0.5, share / 2)}
+            return [size * threads / 1024 for size in wanted] if share > 3 * l2 else []
+        return [4 * (l3 + l2 * threads) / 1024]
 
     def rate(self, test, kilobytes, threads, expected):
         """[flop/s] or [byte/s] of one thread; its least time is a second, so iterations are given: those
@@ -123,18 +132,18 @@ def stream_rows(program, threads):
     text = output_of([program], env=dict(os.environ, OMP_NUM_THREADS=str(threads)))
     rates = {name.lower(): float(rate) * 1e6 / threads for name, rate in
              re.findall(r"^(Copy|Scale|Add|Triad):\s+([\d.]+)", text, re.MULTILINE)}
-    rows = {("dram.roof", threads): max(rates.values())}
-    for name in ("copy", "triad"):
-        rows[f"dram.{name}.avx2", threads] = rates[name]
-    return rows
+    return {(f"dram.{name}.best", threads): rates[name] for name in ("copy", "triad")}
 
 
 def clpeak_rows(program, threads):
-    """clpeak uses all CPUs; its bandwidth buffer fits a large last cache, so it is compared with L3."""
-    text = output_of([program, "--compute-sp", "--compute-dp"])
+    """clpeak uses all CPUs."""
+    text = output_of([program, "--compute-sp", "--compute-dp", "--compute-integer", "--global-bandwidth"])
     rows = {}
-    for row, title in (("fp32.vector", "Single-precision"), ("fp64.vector", "Double-precision")):
-        section = re.search(rf"{title} compute \(GFLOPS\)\n((?:\s+\w+\s+:\s+[\d.]+\n)+)", text)
+    for row, title in (("fp32.vector", "Single-precision compute (GFLOPS)"),
+                       ("fp64.vector", "Double-precision compute (GFLOPS)"),
+                       ("int32.vector", "Integer compute (GIOPS)"),
+                       ("dram.load.best", "Global memory bandwidth (GBPS)")):
+        section = re.search(rf"{re.escape(title)}\n((?:\s+\w+\s+:\s+[\d.]+\n)+)", text)
         if section:
             rows[row, threads] = max(map(float, re.findall(r":\s+([\d.]+)", section[1]))) * 1e9 / threads
     return rows
@@ -144,35 +153,41 @@ def spread(values):
     return (max(values) - min(values)) / statistics.median(values) if len(values) > 1 else None
 
 
-def table(ours, full, peers):
+def table(full, quick, peers):
+    """`full` and of each of `peers`: a dictionary per round; `quick`: one per invocation."""
     rows = []
-    for key in sorted(full):
-        values = [round_[key] for round_ in ours if key in round_]
-        row = {"row": key[0], "threads": key[1], "full": full[key]["per_second"],
-               "full_proved": full[key]["proved"]}
+    for key in sorted(set().union(*full)):
+        measured = [round_[key] for round_ in full if key in round_]
+        values = [round_[key] for round_ in quick if key in round_]
+        rates = [one["per_second"] for one in measured]
+        row = {"row": key[0], "threads": key[1], "full": rates,
+               "full_proved": sum(one["proved"] for one in measured)}
         if values:
-            row["dlroof"] = [v["per_second"] for v in values]
-            row["spread"] = spread(row["dlroof"])
+            row["quick"] = [v["per_second"] for v in values]
+            row["spread"] = spread(row["quick"])
             proved = [v["per_second"] for v in values if v["proved"]]
             row["proved_rounds"] = len(proved)
             if len(proved) > 1:
                 row["spread_proved"] = spread(proved)
-            row["quick_over_full"] = statistics.median(row["dlroof"]) / row["full"]
+            row["quick_over_full"] = statistics.median(row["quick"]) / statistics.median(rates)
         for name, rounds in peers.items():
             theirs = [round_[key] for round_ in rounds if key in round_]
             if theirs:
-                best = max(row.get("dlroof", []) + [row["full"]])
-                row[name] = {"rates": theirs, "ratio": best / max(theirs), "spread": spread(theirs)}
+                row[name] = {"rates": theirs, "ratio": max(rates) / max(theirs), "spread": spread(theirs),
+                             "ratio_median": statistics.median(a / b for a, b in zip(rates, theirs))}
         rows.append(row)
     return rows
 
 
 def show(rows, peers):
-    print(f"{'row':34}{'threads':>8}{'G/s each':>10}{'spread':>8}" + "".join(f"{name:>14}" for name in peers))
+    print(f"{'row':34}{'threads':>8}{'G/s each':>10}{'spread':>8}{'quick':>7}" +
+          "".join(f"{name:>16}" for name in peers))
     for row in rows:
-        ratios = "".join(f"{row[name]['ratio']:14.3f}" if name in row else " " * 14 for name in peers)
-        own = f"{row['spread'] * 100:7.1f}%" if row.get("spread") is not None else " " * 8
-        print(f"{row['row']:34}{row['threads']:8}{row['full'] / 1e9:10.2f}{own}{ratios}")
+        ratios = "".join(f"{row[name]['ratio']:9.3f} {row[name]['ratio_median']:6.3f}" if name in row
+                         else " " * 16 for name in peers)
+        own = (f"{row['spread'] * 100:7.1f}%{row['quick_over_full']:7.3f}"
+               if row.get("spread") is not None else " " * 15)
+        print(f"{row['row']:34}{row['threads']:8}{max(row['full']) / 1e9:10.2f}{own}{ratios}")
 
 
 def write(arguments, machine, rows):
@@ -191,30 +206,33 @@ def main():
     parser.add_argument("--likwid", default=shutil.which("likwid-bench"))
     parser.add_argument("--stream", help="the program stream")
     parser.add_argument("--clpeak", default=shutil.which("clpeak"))
-    parser.add_argument("--rounds", type=int, default=10)
-    parser.add_argument("--likwid-rounds", type=int, default=3, help="of the rounds with likwid-bench")
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--quick", type=int, default=2, help="quick measurements in a round")
     parser.add_argument("--seconds", type=float, default=0.15, help="of a likwid-bench test")
     parser.add_argument("-o", "--output", required=True)
     arguments = parser.parse_args()
 
-    machine = dlroof_machine(arguments, "--remeasure")
-    full, ours = dlroof_rows(machine), []
-    threads = sorted(map(int, machine["by_threads"]))
-    likwid = Likwid(arguments.likwid, arguments.seconds, machine) if arguments.likwid else None
-    peers = {name: [] for name, there in (("likwid-bench", likwid), ("STREAM", arguments.stream),
-                                          ("clpeak", arguments.clpeak)) if there}
+    full, quick, peers = [], [], {}
     for number in range(arguments.rounds):
-        ours.append(dlroof_rows(dlroof_machine(arguments, "--remeasure", "--quick")))
-        if likwid and number < arguments.likwid_rounds:
-            peers["likwid-bench"].append({k: v for n in threads for k, v in likwid.rows(n).items()})
+        machine = dlroof_machine(arguments, "--remeasure")
+        full.append(dlroof_rows(machine))
+        threads = sorted(map(int, machine["by_threads"]))
+        turns = {}
+        if arguments.likwid:
+            likwid = Likwid(arguments.likwid, arguments.seconds, machine)
+            turns["likwid-bench"] = {k: v for n in threads for k, v in likwid.rows(n).items()}
         if arguments.stream:
-            peers["STREAM"].append({k: v for n in threads
-                                    for k, v in stream_rows(arguments.stream, n).items()})
-        if arguments.clpeak and number == 0:
-            peers["clpeak"].append(clpeak_rows(arguments.clpeak, threads[-1]))
-        write(arguments, machine, table(ours, full, peers))
+            turns["STREAM"] = {k: v for n in threads for k, v in stream_rows(arguments.stream, n).items()}
+        if arguments.clpeak:
+            turns["clpeak"] = clpeak_rows(arguments.clpeak, threads[-1])
+        for name, rates in turns.items():
+            peers.setdefault(name, []).append(rates)
+        for _ in range(arguments.quick):
+            quick.append(dlroof_rows(dlroof_machine(arguments, "--remeasure", "--quick")))
+        rows = table(full, quick, peers)
+        write(arguments, machine, rows)
         print(f"round {number + 1} of {arguments.rounds}", file=sys.stderr, flush=True)
-    show(table(ours, full, peers), peers)
+    show(rows, peers)
 
 
 if __name__ == "__main__":

@@ -1,186 +1,149 @@
 #!/usr/bin/env python3
 """How often `dlroof compare` raises a false alarm and what it finds, beside what others do.
 
-    # 20 run files of one binary; then the tables and a summary file
+    # 20 run files of one binary; then the tables and a summary file: of pairs, of stored baselines
     ci/compare_study.py --collect 20 --folder runs --filter /threads1 \\
-        --flags "--dlroof_suite=ci/stored_study/suite.txt --dlroof_threads=1 --dlroof_live_check=false"
-    ci/compare_study.py --folder runs --map ci/stored_study/map.txt -o study.json
+        --flags "--dlroof_suite=ci/stored_study/suite.txt --dlroof_threads=1 \\
+        --dlroof_live_check=false"
+    ci/compare_study.py --folder runs --map ci/stored_study/map.txt -o pairs.json
+    ci/compare_study.py --folder runs --map ci/stored_study/map.txt --stored-pool 8 -o stored.json
 
 Every pair of runs of the one binary (BASE before NEW; at most --pairs of them, drawn with a fixed
-seed) is compared twice: as it is, where nothing changed and each `slower` or `faster` is false; and,
-with --map, with the benchmarks renamed as its lines say ("base-name new-name", for instance n=20 and
-n=21 of one problem), where the truth is the ratio of the medians over all runs, real work and no
-scaled numbers. The same repetitions go through the rules of others:
+seed) is compared twice: as it is, where nothing changed and each `slower` or `faster` is false;
+and, with --map, with benchmarks renamed as its lines say ("base-name new-name", for instance n=20
+and n=21 of one problem), those of one size at a time and the others as they are, where the truth is
+the ratio of the medians of the clean repetitions of all runs, real work and no scaled numbers. With
+--stored-pool N no pairs: `dlroof report` stores the runs as in baselines/, and `dlroof compare
+--baseline auto` judges each run by the N before it.
 
-  U test       Google Benchmark's compare.py: two-sided Mann-Whitney at 0.05, all repetitions
-  ratio R      ratio of medians beyond R either way: 1.1 is a threshold of 10 %; 2 is what
-               github-action-benchmark calls 200 %; 3 is one of 200 % more
-  IQR fence    the median lies outside BASE's quartiles by more than 1.5 times their distance
-  nvbench      nvbench_compare.py: the means differ by more than the smaller of the two relative
-               standard deviations
-
-Each rule can be made stricter until it finds no more of the true slowdowns than dlroof does; the
-column "false at dlroof's power" is what is left of its false alarms then.
+The same repetitions (with --stored-pool: the run's and those of the one before it) go through the
+rules of others; ci/study_tables.py says which, and what the columns mean.
 """
 import argparse
-import collections
+import datetime
 import itertools
 import json
-import math
 import os
 import random
 import shlex
-import statistics
 import subprocess
 import sys
+import tempfile
 import time
 
-CALLS = ("slower", "faster")
+from study_tables import Tally, ratio_of_medians, show_tables, size_of, tables
+
+
+def collect_one(arguments, path):
+    """Why there is no run, or None."""
+    unfinished = path + ".tmp"
+    try:
+        done = subprocess.run([arguments.bench, f"--benchmark_filter={arguments.filter}",
+                               f"--benchmark_out={unfinished}", *shlex.split(arguments.flags)],
+                              capture_output=True, text=True, check=False)
+        if done.returncode != 0:
+            return f"exit {done.returncode}: {done.stderr.strip()}"
+        with open(unfinished, encoding="utf-8") as file:
+            run = json.load(file)
+    except (OSError, ValueError) as error:
+        return str(error)
+    run.pop("benchmarks", None)   # the records hold every repetition
+    with open(unfinished, "w", encoding="utf-8") as file:
+        json.dump(run, file)
+    os.rename(unfinished, path)
+    return None
 
 
 def collect(arguments):
     os.makedirs(arguments.folder, exist_ok=True)
     begin = time.monotonic()
+    failed = 0
     for i in range(arguments.collect):
         path = os.path.join(arguments.folder, f"run-{int(time.time())}-{i:03}.json")
-        unfinished = path + ".tmp"
-        done = subprocess.run([arguments.bench, f"--benchmark_filter={arguments.filter}",
-                               f"--benchmark_out={unfinished}", *shlex.split(arguments.flags)],
-                              capture_output=True, text=True, check=False)
-        if done.returncode != 0:
-            sys.exit(f"{arguments.bench}: exit {done.returncode}: {done.stderr.strip()}")
-        with open(unfinished, encoding="utf-8") as file:
-            run = json.load(file)
-        run.pop("benchmarks", None)   # the records hold every repetition
-        with open(unfinished, "w", encoding="utf-8") as file:
-            json.dump(run, file)
-        os.rename(unfinished, path)
-        print(f"{path}  [{time.monotonic() - begin:.0f} s]", flush=True)
+        reason = collect_one(arguments, path)
+        failed += reason is not None
+        print(f"{path}  [{time.monotonic() - begin:.0f} s]"
+              + (f"  skipped: {arguments.bench}: {reason}" if reason else ""), flush=True)
         time.sleep(arguments.pause)
-
-
-def u_cumulated(n, m):
-    """P(U <= u), exact, no ties: orders of n and m values counted by their U."""
-    ways = [[1] for _ in range(m + 1)]
-    for i in range(1, n + 1):
-        for j in range(1, m + 1):
-            with_base = [0] * j + ways[j]
-            ways[j] = [(with_base[u] if u < len(with_base) else 0) +
-                       (ways[j - 1][u] if u < len(ways[j - 1]) else 0) for u in range(i * j + 1)]
-    total = math.comb(n + m, n)
-    return [u / total for u in itertools.accumulate(ways[m])]
-
-
-def u_test(base, new, tables={}):
-    """Two-sided p-value as scipy.stats.mannwhitneyu takes it: exact for 8 values or fewer without
-    ties, else the normal approximation with corrections for ties and continuity."""
-    n, m = len(base), len(new)
-    u = sum((b > x) + 0.5 * (b == x) for x in new for b in base)
-    low = min(u, n * m - u)
-    counts = collections.Counter(base + new)
-    if min(n, m) <= 8 and max(counts.values()) == 1:
-        if (n, m) not in tables:
-            tables[n, m] = u_cumulated(n, m)
-        return min(1.0, 2 * tables[n, m][int(low)])
-    ties = sum(c ** 3 - c for c in counts.values()) / ((n + m) * (n + m - 1))
-    deviation = math.sqrt(n * m / 12 * (n + m + 1 - ties))
-    return math.erfc((n * m / 2 - low - 0.5) / deviation / math.sqrt(2)) if deviation else 1.0
-
-
-def ratio_of_medians(base, new):
-    return statistics.median(new) / statistics.median(base)
-
-
-def fence(base, new):
-    low, _, high = statistics.quantiles(base, n=4, method="inclusive")
-    median = statistics.median(new)
-    beyond = max(low - median, median - high, 0)
-    return beyond / (high - low) if high > low else (math.inf if beyond else 0)
-
-
-def nvbench(base, new):
-    means = [statistics.fmean(side) for side in (base, new)]
-    noise = min(statistics.stdev(side) / mean for side, mean in zip((base, new), means))
-    change = abs(means[1] - means[0]) / means[0]
-    return change / noise if noise else (math.inf if change else 0)
-
-
-# rule -> how sure it is that something moved (the larger the surer), and from where on it says so
-RULES = {
-    "U test, 0.05": (lambda base, new: -math.log(max(u_test(base, new), 1e-300)), -math.log(0.05)),
-    "ratio 1.1": (lambda base, new: abs(math.log(ratio_of_medians(base, new))), math.log(1.1)),
-    "ratio 2": (lambda base, new: abs(math.log(ratio_of_medians(base, new))), math.log(2)),
-    "ratio 3": (lambda base, new: abs(math.log(ratio_of_medians(base, new))), math.log(3)),
-    "IQR fence": (fence, 1.5),
-    "nvbench": (nvbench, 1.0),
-}
+    print(f"{arguments.collect - failed} of {arguments.collect} runs measured", flush=True)
 
 
 def read_run(path):
     with open(path, encoding="utf-8") as file:
         run = json.load(file)
-    return {"path": path, "times": {r["name"]: [p["seconds"] for p in r["repetitions"]]
-                                    for r in run["records"]
-                                    if r.get("status") == "ok" and len(r["repetitions"]) > 1},
-            "context": run.get("context", {}), "machines": run.get("machines", [])}
+    records = {r["name"]: r["repetitions"] for r in run["records"]
+               if r.get("status") == "ok" and len(r["repetitions"]) > 1}
+    return {"path": path, "context": run.get("context", {}), "machines": run.get("machines", []),
+            "times": {name: [p["seconds"] for p in of] for name, of in records.items()},
+            "clean": {name: [p["seconds"] for p in of if not p.get("disturbed")]
+                      for name, of in records.items()}}
 
 
-def dlroof_verdicts(arguments, base, new, extra=()):
-    done = subprocess.run([arguments.dlroof, "compare", base["path"], new["path"],
-                           "--format=json", *shlex.split(arguments.compare_flags), *extra],
-                          capture_output=True, text=True, check=False)
-    if done.returncode not in (0, 1, 3):
-        sys.exit(f"{arguments.dlroof} compare: exit {done.returncode}: {done.stderr.strip()}")
-    result = json.loads(done.stdout)
+def read_runs(folder):
+    """In order of time."""
+    runs = [read_run(os.path.join(folder, name))
+            for name in sorted(os.listdir(folder)) if name.endswith(".json")]
+    return sorted(runs, key=lambda run: datetime.datetime.fromisoformat(run["context"]["date"]))
+
+
+def run_dlroof(program, *arguments, may_exit=(0,)):
+    done = subprocess.run([program, *arguments], capture_output=True, text=True, check=False)
+    if done.returncode not in may_exit:
+        sys.exit(f"{program} {arguments[0]}: exit {done.returncode}: {done.stderr.strip()}")
+    return done.stdout
+
+
+def pairs_of(runs, most):
+    """(BASE, NEW, arguments of dlroof compare)"""
+    pairs = list(itertools.combinations(runs, 2))
+    pairs = random.Random(1).sample(pairs, most) if len(pairs) > most else pairs
+    return [(base, new, [base["path"], new["path"]]) for base, new in pairs]
+
+
+def stored_pools(dlroof, runs, count, folder):
+    """As pairs_of; NEW's stored baselines are the `count` runs before it, BASE is the last."""
+    stored = []
+    for i, run in enumerate(runs):
+        stored.append(os.path.join(folder, f"stored-{i:03}.json"))
+        run_dlroof(dlroof, "report", run["path"], "-o", stored[i])
+    comparisons = []
+    for i in range(count, len(runs)):
+        pool = os.path.join(folder, f"pool-{i:03}")
+        machine = os.path.join(pool, "machine")
+        os.makedirs(machine)
+        for path in stored[i - count:i]:
+            os.symlink(path, os.path.join(machine, os.path.basename(path)))
+        comparisons.append((runs[i - 1], runs[i], ["--baseline=auto", f"--baselines={pool}",
+                                                   runs[i]["path"]]))
+    return comparisons
+
+
+def dlroof_verdicts(arguments, what, extra=()):
+    result = json.loads(run_dlroof(arguments.dlroof, "compare", *what, "--format=json",
+                                   *shlex.split(arguments.compare_flags), *extra,
+                                   may_exit=(0, 1, 3)))
     # With a map a name is also that of a row without a partner.
     return result, {row["name"]: row for row in result["benchmarks"]
                     if row["verdict"] not in ("gone", "new")}
 
 
-class Tally:
-    """What the rules said of many pairs of one benchmark's repetitions."""
-
-    def __init__(self):
-        self.ours = collections.Counter()
-        self.comparisons = self.alarms = self.together = 0
-        self.scores = {rule: [] for rule in RULES}   # (score, slower?)
-
-    def add(self, verdict, base, new):
-        self.ours[verdict] += 1
-        slower = ratio_of_medians(base, new) > 1
-        for rule, (score, _) in RULES.items():
-            self.scores[rule].append((score(base, new), slower))
-
-    def total(self):
-        return sum(self.ours.values())
-
-    def share(self, rule, threshold=None, only_slower=False):
-        least = RULES[rule][1] if threshold is None else threshold
-        hits = sum(score > least and (slower or not only_slower) for score, slower in self.scores[rule])
-        return hits / max(1, self.total())
-
-    def threshold_of(self, rule, power):
-        """The least strict threshold that finds no more than `power` of the slowdowns."""
-        found = sorted((score for score, slower in self.scores[rule] if slower), reverse=True)
-        keep = round(power * self.total())
-        return found[keep] if keep < len(found) else -math.inf
+def add_row(tally, rows, base, new, names):
+    base_name, new_name = names
+    if new_name in rows and base_name in base["times"] and new_name in new["times"]:
+        tally.add(rows[new_name]["verdict"], base["times"][base_name], new["times"][new_name])
 
 
-def pairs_of(runs, most):
-    pairs = list(itertools.combinations(runs, 2))
-    return random.Random(1).sample(pairs, most) if len(pairs) > most else pairs
-
-
-def study_unchanged(arguments, pairs):
-    tally = Tally()
-    for base, new in pairs:
-        result, rows = dlroof_verdicts(arguments, base, new)
-        tally.comparisons += 1
-        tally.alarms += result["exit_code"] == 1
-        tally.together += "moved_together" in result
-        for name in base["times"].keys() & new["times"].keys():
-            tally.add(rows[name]["verdict"], base["times"][name], new["times"][name])
-    return tally
+def study_unchanged(arguments, comparisons):
+    tally, alarms, together = Tally(), 0, 0
+    for base, new, what in comparisons:
+        result, rows = dlroof_verdicts(arguments, what)
+        alarms += result["exit_code"] == 1
+        together += any("moved_together" in part for part in (result, *result.get("stored", ())))
+        for name in sorted(new["times"]):
+            add_row(tally, rows, base, new, (name, name))
+    return tally, {"comparisons": len(comparisons), "benchmarks": tally.total(),
+                   "judged": tally.judged(), "verdicts": tally.verdicts(), "alarms": alarms,
+                   "together": together}
 
 
 def read_map(path):
@@ -188,96 +151,64 @@ def read_map(path):
         return [tuple(line.split()) for line in file if line.strip() and not line.startswith("#")]
 
 
-def study_slower(arguments, pairs, names):
-    tallies = {names_of: Tally() for names_of in names}
-    extra = (f"--map={arguments.map}",)
-    for base, new in pairs:
-        _, rows = dlroof_verdicts(arguments, base, new, extra)
-        for (base_name, new_name), tally in tallies.items():
-            tally.add(rows[new_name]["verdict"], base["times"][base_name], new["times"][new_name])
+def study_slower(arguments, comparisons):
+    """Slowdowns of one size at a time: of a run's benchmarks most are what they were."""
+    tallies = {names: Tally() for names in read_map(arguments.map)}
+    sizes = {}
+    for names in tallies:
+        sizes.setdefault(size_of(names), []).append(names)
+    for group in sizes.values():
+        with tempfile.NamedTemporaryFile("w", encoding="utf-8", suffix=".txt") as map_file:
+            map_file.writelines(f"{base} {new}\n" for base, new in group)
+            map_file.flush()
+            for base, new, what in comparisons:
+                _, rows = dlroof_verdicts(arguments, what, (f"--map={map_file.name}",))
+                for names in group:
+                    add_row(tallies[names], rows, base, new, names)
     return tallies
 
 
 def truth(runs, names):
-    medians = [[statistics.median(run["times"][name]) for run in runs] for name in names]
-    return statistics.median(medians[1]) / statistics.median(medians[0])
-
-
-def table(unchanged, slower):
-    """Rows: rule, false alarms, what it finds, its false alarms at our power."""
-    total = max(1, unchanged.total())
-    power = wrong = None
-    joined = Tally()
-    for tally in slower.values():
-        joined.ours += tally.ours
-        for rule in RULES:
-            joined.scores[rule] += tally.scores[rule]
-    if joined.total():
-        power = joined.ours["slower"] / joined.total()
-        wrong = joined.ours["faster"] / joined.total()
-    rows = [{"rule": "dlroof compare", "false": sum(unchanged.ours[c] for c in CALLS) / total,
-             "power": power, "wrong_way": wrong,
-             "false_at_our_power": sum(unchanged.ours[c] for c in CALLS) / total}]
-    for rule in RULES:
-        row = {"rule": rule, "false": unchanged.share(rule)}
-        if joined.total():
-            row["power"] = joined.share(rule, only_slower=True)
-            row["wrong_way"] = joined.share(rule) - row["power"]
-            row["false_at_our_power"] = unchanged.share(rule, joined.threshold_of(rule, power))
-        rows.append(row)
-    return rows
-
-
-def percent(value):
-    return "" if value is None else f"{100 * value:.2f} %"
-
-
-def show_rules(summary):
-    print("| rule | false slower or faster | slowdowns found | called faster | false at dlroof's power |")
-    print("| --- | ---: | ---: | ---: | ---: |")
-    for row in summary["rules"]:
-        print("| " + " | ".join([row["rule"]] + [percent(row.get(key)) for key in (
-            "false", "power", "wrong_way", "false_at_our_power")]) + " |")
-    print("\n| slowdown | true ratio | slower | ambiguous | other |\n| --- | ---: | ---: | ---: | ---: |")
-    for row in summary["slowdowns"]:
-        rest = 1 - row["slower"] - row["ambiguous"]
-        print(f"| {row['base']} -> {row['new']} | {row['ratio']:.3f} | {percent(row['slower'])} | "
-              f"{percent(row['ambiguous'])} | {percent(rest)} |")
+    """The ratio of the medians of all clean repetitions and how many these are; {}: none are."""
+    clean = [[seconds for run in runs for seconds in run["clean"].get(name, ())] for name in names]
+    if not all(clean):
+        return {}
+    return {"ratio": ratio_of_medians(*clean), "clean_repetitions": [len(side) for side in clean]}
 
 
 def show(summary):
-    show_rules(summary)
+    show_tables(summary)
     unchanged = summary["unchanged"]
-    print(f"\n{unchanged['comparisons']} comparisons of an unchanged binary, "
-          f"{unchanged['benchmarks']} verdicts: {unchanged['verdicts']}; exit code 1 in "
-          f"{unchanged['alarms']}, moved together in {unchanged['together']}")
+    how = f", each by {summary['stored_pool']} stored runs" if "stored_pool" in summary else ""
+    print(f"\n{unchanged['comparisons']} comparisons of an unchanged binary{how}: "
+          f"{unchanged['benchmarks']} verdicts, {unchanged['judged']} judged: "
+          f"{unchanged['verdicts']}; exit code 1 in {unchanged['alarms']}, moved together in "
+          f"{unchanged['together']}")
 
 
-def summarize(arguments, runs):
-    pairs = pairs_of(runs, arguments.pairs)
-    unchanged = study_unchanged(arguments, pairs)
-    slower = study_slower(arguments, pairs, read_map(arguments.map)) if arguments.map else {}
+def summarize(arguments, runs, comparisons):
+    unchanged, counts = study_unchanged(arguments, comparisons)
+    slower = study_slower(arguments, comparisons) if arguments.map else {}
     context = runs[0]["context"].get("dlroof", {})
-    return {"command": shlex.join(sys.argv), "runs": len(runs),
-            "dates": [runs[0]["context"].get("date"), runs[-1]["context"].get("date")],
-            "commit": context.get("commit"), "libraries": context.get("libraries"),
-            "machine": [m["name"] for m in runs[0]["machines"]],
-            "measured_with": context.get("command"),
-            "unchanged": {"comparisons": unchanged.comparisons, "benchmarks": unchanged.total(),
-                          "verdicts": dict(unchanged.ours), "alarms": unchanged.alarms,
-                          "together": unchanged.together},
-            "rules": table(unchanged, slower),
-            "slowdowns": [{"base": names[0], "new": names[1], "ratio": truth(runs, names),
-                           "slower": tally.ours["slower"] / max(1, tally.total()),
-                           "ambiguous": tally.ours["ambiguous"] / max(1, tally.total()),
-                           "verdicts": dict(tally.ours)} for names, tally in slower.items()]}
+    summary = {"command": shlex.join(sys.argv), "runs": len(runs),
+               "dates": [runs[0]["context"].get("date"), runs[-1]["context"].get("date")],
+               "commit": context.get("commit"), "libraries": context.get("libraries"),
+               "machine": [m["name"] for m in runs[0]["machines"]],
+               "measured_with": context.get("command")}
+    if arguments.stored_pool:
+        summary["stored_pool"] = arguments.stored_pool
+    summary |= {"unchanged": counts, **tables(unchanged, slower)}
+    for row in summary["slowdowns"]:
+        row |= truth(runs, (row["base"], row["new"]))
+    return summary
 
 
-def main():
+def parse():
     parser = argparse.ArgumentParser(description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--folder", required=True, help="of the run files, in order of their names")
-    parser.add_argument("--collect", type=int, default=0, help="measure so many runs first")
+    parser.add_argument("--folder", required=True, help="of the run files")
+    parser.add_argument("--collect", type=int, default=0,
+                        help="measure so many runs first; one that fails is told of and skipped")
     parser.add_argument("--filter", default="LSTM/cpu/onednn", help="which benchmarks to measure")
     parser.add_argument("--flags", default="", help="more flags for dlroof_bench")
     parser.add_argument("--pause", type=float, default=0, help="[s] between runs")
@@ -285,22 +216,30 @@ def main():
     parser.add_argument("--dlroof", default="build/dlroof")
     parser.add_argument("--compare-flags", default="", help="more flags for dlroof compare")
     parser.add_argument("--pairs", type=int, default=250, help="at most, of runs")
+    parser.add_argument("--stored-pool", type=int, default=0, metavar="N",
+                        help="judge each run by the N before it as stored baselines, not in pairs")
     parser.add_argument("--map", help="lines 'base-name new-name': the known slowdowns")
     parser.add_argument("-o", "--output", help="the summary")
-    arguments = parser.parse_args()
+    return parser.parse_args()
 
+
+def main():
+    arguments = parse()
     if arguments.collect:
         collect(arguments)
-    runs = [read_run(os.path.join(arguments.folder, name))
-            for name in sorted(os.listdir(arguments.folder)) if name.endswith(".json")]
-    if len(runs) < 2:
-        sys.exit(f"{arguments.folder}: holds {len(runs)} run files, expected at least 2")
-    summary = summarize(arguments, runs)
-    show(summary)
+    runs = read_runs(arguments.folder)
+    least = max(2, arguments.stored_pool + 1)
+    if len(runs) < least:
+        sys.exit(f"{arguments.folder}: holds {len(runs)} run files, expected at least {least}")
+    with tempfile.TemporaryDirectory() as folder:
+        comparisons = (stored_pools(arguments.dlroof, runs, arguments.stored_pool, folder)
+                       if arguments.stored_pool else pairs_of(runs, arguments.pairs))
+        summary = summarize(arguments, runs, comparisons)
     if arguments.output:
         with open(arguments.output, "w", encoding="utf-8") as file:
             json.dump(summary, file, indent=1)
             file.write("\n")
+    show(summary)
 
 
 if __name__ == "__main__":

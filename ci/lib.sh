@@ -63,6 +63,8 @@ install_cuda() {
   build_options+=("-DDLROOF_CUDA_ROOT=$(echo "$PWD/$gpu_venv"/lib/python3*/site-packages/nvidia/cu13)")
 }
 build_options=()
+# The same file in another clone is the same file.
+export CCACHE_BASEDIR=$PWD CCACHE_NOHASHDIR=1
 
 # build PRESET TARGET...
 build() {

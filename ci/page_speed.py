@@ -55,6 +55,13 @@ def run_file(like, points, path):
 
 class Server(http.server.HTTPServer):
     result = None
+    timeout = 60  # [s]
+
+    def __init__(self):
+        super().__init__(("127.0.0.1", 0), Handler)
+
+    def handle_timeout(self):
+        raise SystemExit(f"page_speed: the page told nothing within {self.timeout} s")
 
 
 class Handler(http.server.BaseHTTPRequestHandler):
@@ -69,8 +76,24 @@ class Handler(http.server.BaseHTTPRequestHandler):
         pass
 
 
+def find_chromium():
+    chromium = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+    if chromium is None:
+        raise SystemExit("page_speed: chromium is not installed")
+    return chromium
+
+
+def let_tell(page, script, server):
+    """Puts the measuring script into the page."""
+    with open(page, encoding="utf-8") as file:
+        text = re.sub(r'<meta http-equiv="Content-Security-Policy"[^>]*>', "", file.read(), count=1)
+    with open(page, "w", encoding="utf-8") as file:
+        file.write(text.replace("</head>", script % server.server_port + "</head>", 1))
+
+
 def open_page(chromium, page, server):
-    with tempfile.TemporaryDirectory() as profile:
+    """What the page tells: milliseconds since the start of the navigation."""
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as profile:
         browser = subprocess.Popen(
             [chromium, "--headless=new", "--no-sandbox", "--disable-gpu", f"--user-data-dir={profile}", "--window-size=1280,1500",
              "--remote-debugging-port=0", "file://" + os.path.abspath(page)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
@@ -93,20 +116,13 @@ def main():
     parser.add_argument("--points", type=int, nargs="+", default=[300, 10000])
     parser.add_argument("--repeat", type=int, default=3)
     arguments = parser.parse_args()
-    chromium = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-    if chromium is None:
-        raise SystemExit("page_speed: chromium is not installed")
-    server = Server(("127.0.0.1", 0), Handler)
-    server.timeout = 60
+    chromium, server = find_chromium(), Server()
     with tempfile.TemporaryDirectory() as folder:
         for points in arguments.points:
             run, page = os.path.join(folder, "run.json"), os.path.join(folder, "page.html")
             run_file(arguments.like, points, run)
             subprocess.run([arguments.dlroof, "report", run, "-o", page], check=True, stderr=subprocess.DEVNULL)
-            with open(page, encoding="utf-8") as file:
-                text = re.sub(r'<meta http-equiv="Content-Security-Policy"[^>]*>', "", file.read(), count=1)
-            with open(page, "w", encoding="utf-8") as file:
-                file.write(text.replace("</head>", SCRIPT % server.server_port + "</head>", 1))
+            let_tell(page, SCRIPT, server)
             results = [open_page(chromium, page, server) for _ in range(arguments.repeat)]
             for what, key in (("first paint", "paint"), ("charts drawn", "drawn")):
                 times = [result[key] / 1000 for result in results]

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <set>
 #include <stdexcept>
 #include <utility>
 
@@ -148,6 +149,16 @@ std::map<std::string, std::string> Facts(const Cpu& cpu) {
                     topology.cores, topology.cpus, topology.numa_nodes);
   AddCacheFacts(topology, facts);
   return facts;
+}
+
+int UsableCores(const Cpu& cpu) {
+  std::set<int> cores;
+  for (const int each : cpu.allowed) {
+    const auto core = cpu.topology.core_of_cpu.find(each);
+    if (core == cpu.topology.core_of_cpu.end()) return 0;
+    cores.insert(core->second);
+  }
+  return static_cast<int>(cores.size());
 }
 
 std::vector<int> SpreadCpus(const Cpu& cpu, int count) {

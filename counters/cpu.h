@@ -47,6 +47,9 @@ Cpu ThisCpu();
 // begin "cpu." or "topology."; what a fingerprint is made of.
 std::map<std::string, std::string> Facts(const Cpu& cpu);
 
+// Cores that the allowed CPUs belong to; 0 where the system does not tell.
+int UsableCores(const Cpu& cpu);
+
 // The `count` CPUs to pin threads to: one per core before a second of any core, then in ascending
 // order. Throws std::invalid_argument when fewer are allowed.
 std::vector<int> SpreadCpus(const Cpu& cpu, int count);

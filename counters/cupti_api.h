@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -17,6 +18,8 @@ using CuptiImage = std::vector<uint8_t>;
 struct TracedKernel {
   std::string name;    // as the compiler made it
   double seconds = 0;  // [s] on the GPU
+  // [s] its start since that of the first kernel of the trace; absent where nobody kept it
+  std::optional<double> start_seconds;
 };
 
 // CUPTI's host half: needs no GPU and no driver. One host object at a time. All throw CuptiError.
@@ -63,8 +66,9 @@ class CuptiApi : public CuptiHostApi {
   virtual void DisableRanges() noexcept = 0;
 
   virtual void StartTrace() = 0;
-  virtual std::vector<TracedKernel> StopTrace() = 0;  // since StartTrace, in the order of their end
-  virtual void Synchronize() = 0;                     // until the GPU has nothing left to do
+  virtual std::vector<TracedKernel>
+  StopTrace() = 0;                 // since StartTrace, in the order of their start
+  virtual void Synchronize() = 0;  // until the GPU has nothing left to do
 };
 
 }  // namespace dlroof

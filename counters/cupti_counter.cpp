@@ -124,7 +124,12 @@ const JudgedCounters& CuptiCounter::SelfTest() {
   return judged_;
 }
 
-CuptiRecording CuptiCounter::Recording() const { return recording_; }
+CuptiRecording CuptiCounter::Recording() const {
+  auto recording = recording_;
+  for (const auto& [quantity, row] : judged_)
+    if (row.grade == CounterGrade::kFailed) recording.failed.push_back(quantity);
+  return recording;
+}
 
 Counted CuptiCounter::CountNow(const CountRequest& request, const CuptiWish& wish) {
   const RepeatedCall call{request.run, request.ready};

@@ -41,6 +41,12 @@ Work WorkFrom(const JsonReader& json) {
   return work;
 }
 
+bool IsQuantity(const nlohmann::json& json) {
+  if (!json.is_string()) return false;
+  const auto key = json.get<std::string>();
+  return IsPipeKey(key) || LevelFromKey(key) || key == "launches";
+}
+
 RecordedCall CallFrom(const JsonReader& row) {
   RecordedCall call;
   call.name = row.Text("name");
@@ -53,7 +59,8 @@ RecordedCall CallFrom(const JsonReader& row) {
   call.values = Numbers(row.Object("values"));
   for (size_t i = 0; i < row.Array("kernels").size(); ++i) {
     const auto kernel = row.Item("kernels", i);
-    call.kernels.push_back({kernel.Text("name"), kernel.Number("seconds")});
+    call.kernels.push_back(
+        {kernel.Text("name"), kernel.Number("seconds"), kernel.OptionalNumber("start")});
   }
   if (row.Has("expected")) call.expected = WorkFrom(row.Object("expected"));
   return call;
@@ -64,13 +71,16 @@ RecordedCall CallFrom(const JsonReader& row) {
 nlohmann::json ToJson(const CuptiRecording& recording) {
   nlohmann::json json = {
       {"chip", recording.chip}, {"origin", recording.origin}, {"calls", nlohmann::json::array()}};
+  if (!recording.failed.empty()) json["failed"] = recording.failed;
   for (const auto& call : recording.calls) {
     nlohmann::json row = {{"name", call.name},
                           {"pipes", call.pipes},
                           {"values", call.values},
                           {"kernels", nlohmann::json::array()}};
-    for (const auto& kernel : call.kernels)
+    for (const auto& kernel : call.kernels) {
       row["kernels"].push_back({{"name", kernel.name}, {"seconds", kernel.seconds}});
+      if (kernel.start_seconds) row["kernels"].back()["start"] = *kernel.start_seconds;
+    }
     if (call.expected) row["expected"] = WorkJson(*call.expected);
     if (call.passes > 0) row["passes"] = call.passes;
     if (!call.origin.empty()) row["origin"] = call.origin;
@@ -81,7 +91,12 @@ nlohmann::json ToJson(const CuptiRecording& recording) {
 
 CuptiRecording CuptiRecordingFromJson(const nlohmann::json& json, const std::string& where) {
   const JsonReader file(json, where);
-  CuptiRecording recording{file.Text("chip"), file.Text("origin"), {}};
+  CuptiRecording recording{file.Text("chip"), file.Text("origin"), {}, {}};
+  if (file.Has("failed"))
+    for (const auto& quantity : file.Array("failed")) {
+      if (!IsQuantity(quantity)) file.Refuse("failed", "pipes, levels, or launches");
+      recording.failed.push_back(quantity.get<std::string>());
+    }
   for (size_t i = 0; i < file.Array("calls").size(); ++i)
     recording.calls.push_back(CallFrom(file.Item("calls", i)));
   return recording;

@@ -24,6 +24,9 @@ struct RecordedCall {
 struct CuptiRecording {
   std::string chip;    // "GH100"
   std::string origin;  // GPU, driver, CUPTI, date; or the publication
+  // Quantities ("fp32.vector", "dram", "launches") whose counter failed on this hardware, by the
+  // self-test: their values are kept, and are known to be wrong.
+  std::vector<std::string> failed;
   std::vector<RecordedCall> calls;
 };
 

@@ -1,6 +1,8 @@
 // Names and times of kernels, from CUPTI's activity records.
+#include <algorithm>
 #include <cstdlib>
 #include <mutex>
+#include <utility>
 
 #include "counters/cupti_calls.h"
 
@@ -11,9 +13,14 @@ constexpr size_t kBufferBytes = size_t{1} << 20;
 constexpr size_t kAlignment = 8;
 
 // CUPTI hands records to functions without an argument of ours, and from a thread of its own.
+struct Record {
+  std::string name;
+  uint64_t start = 0,
+           end = 0;  // [ns] since an epoch that a double of seconds would round to 0.2 us
+};
 struct Records {
   std::mutex mutex;
-  std::vector<TracedKernel> kernels;
+  std::vector<Record> kernels;
 };
 Records& Store() {
   static auto* store = new Records;  // outlives whatever CUPTI still does when the program ends
@@ -34,10 +41,24 @@ void CUPTIAPI TakeBuffer(CUcontext, uint32_t, uint8_t* buffer, size_t, size_t va
     if (record->kind != CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL) continue;
     // Newer records begin with the fields of this one, which CUDA 12.6 and 13 both declare.
     const auto* kernel = reinterpret_cast<const CUpti_ActivityKernel9*>(record);
-    store.kernels.push_back({kernel->name != nullptr ? kernel->name : "?",
-                             1e-9 * static_cast<double>(kernel->end - kernel->start)});
+    store.kernels.push_back(
+        {kernel->name != nullptr ? kernel->name : "?", kernel->start, kernel->end});
   }
   std::free(buffer);
+}
+
+double Seconds(uint64_t nanoseconds) { return 1e-9 * static_cast<double>(nanoseconds); }
+
+// Buffers come back in any order.
+std::vector<TracedKernel> InOrder(std::vector<Record> records) {
+  std::sort(records.begin(), records.end(),
+            [](const Record& a, const Record& b) { return a.start < b.start; });
+  std::vector<TracedKernel> kernels;
+  kernels.reserve(records.size());
+  for (const auto& record : records)
+    kernels.push_back({record.name, Seconds(record.end - record.start),
+                       Seconds(record.start - records.front().start)});
+  return kernels;
 }
 
 }  // namespace
@@ -62,7 +83,7 @@ std::vector<TracedKernel> CuptiCalls::StopTrace() {
   CheckCupti(flushed, "cuptiActivityFlushAll");
   CheckCupti(disabled, "cuptiActivityDisable");
   const std::lock_guard lock(Store().mutex);
-  return std::move(Store().kernels);
+  return InOrder(std::exchange(Store().kernels, {}));
 }
 
 }  // namespace dlroof

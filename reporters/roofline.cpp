@@ -7,6 +7,7 @@
 #include <cmath>
 #include <limits>
 
+#include "ceilings/choose_roof.h"
 #include "ceilings/row_isa.h"
 #include "reporters/advice.h"
 
@@ -91,8 +92,6 @@ struct RoofTimes {
   }
 };
 
-using CeilingRow = std::pair<const std::string, Ceiling>;
-
 bool IsRowOf(const std::string& pipe, const std::string& key) {
   return key.size() > pipe.size() && key.starts_with(pipe) && key[pipe.size()] == '.';
 }
@@ -102,14 +101,12 @@ bool IsRowOf(const std::string& pipe, const std::string& key) {
 // where there is none.
 const CeilingRow* RoofOf(const std::string& pipe, const std::string& isa,
                          const CeilingSet& ceilings) {
-  const CeilingRow* best = nullptr;
+  std::vector<const CeilingRow*> rows;
   if (!isa.empty())
     for (auto row = ceilings.flops.upper_bound(pipe);
          row != ceilings.flops.end() && row->first.starts_with(pipe); ++row)
-      if (IsRowOf(pipe, row->first) &&
-          (best == nullptr || row->second.per_second > best->second.per_second) &&
-          RowAllowed(row->first, isa))
-        best = &*row;
+      if (IsRowOf(pipe, row->first) && RowAllowed(row->first, isa)) rows.push_back(&*row);
+  const CeilingRow* best = ChooseRoof(rows);
   if (best != nullptr) return best;
   const auto plain = ceilings.flops.find(pipe);
   return plain == ceilings.flops.end() ? nullptr : &*plain;

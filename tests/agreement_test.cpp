@@ -52,7 +52,7 @@ TEST(AddScaling, HoldsEachTeamAgainstOneThread) {
     ceiling.proved = true;
   }
   machine.by_threads[4].flops["fp64.vector.avx2"].per_second = 1;  // not measured alone
-  AddScaling(machine);
+  AddScaling(machine, 0);
   const auto at = [&](int threads) {
     return machine.by_threads[threads].flops["fp32.vector.avx2"];
   };
@@ -62,13 +62,35 @@ TEST(AddScaling, HoldsEachTeamAgainstOneThread) {
   EXPECT_EQ(at(4).proof.scaling, 0.8);
   EXPECT_EQ(at(4).how, "h; each of 4 threads has 80 % of what one alone has");
   EXPECT_TRUE(at(4).proved);
-  AddScaling(machine);
+  AddScaling(machine, 0);
   EXPECT_EQ(at(4).how, "h; each of 4 threads has 80 % of what one alone has") << "said once";
   machine.by_threads[1].flops["fp32.vector.avx2"].per_second = 80;
-  AddScaling(machine);
+  AddScaling(machine, 0);
   EXPECT_EQ(at(4).proof.scaling, 1);
   EXPECT_EQ(at(4).how, "h") << "no longer so";
   EXPECT_EQ(machine.by_threads[4].flops["fp64.vector.avx2"].proof.scaling, std::nullopt);
+}
+
+// Two threads at 160 of 100 each: 0.8 of what one has, which a clock of 0.8 explains, or that there
+// is one core for both.
+TEST(AddScaling, RefutesATeamWhoseCoresAreNotItsOwn) {
+  const auto scaled = [](int cores, std::optional<double> clock_of_two) {
+    Machine machine = With(100, 160);
+    auto& two = machine.by_threads[2].flops["fp32.vector"];
+    machine.by_threads[1].flops["fp32.vector"].clock_hz = 4e9;
+    two.clock_hz = clock_of_two;
+    AddScaling(machine, cores);
+    AddScaling(machine, cores);  // says nothing twice
+    return two;
+  };
+  EXPECT_FALSE(scaled(2, 4e9).proved);
+  EXPECT_EQ(
+      scaled(2, 4e9).reason,
+      "at the same clock its threads are slower together than alone: others used their cores, "
+      "or they share one");
+  EXPECT_FALSE(scaled(2, std::nullopt).proved);
+  EXPECT_TRUE(scaled(2, 3.2e9).proved);
+  EXPECT_TRUE(scaled(1, 4e9).proved);
 }
 
 // 10 and 18 of two threads: 0.9; 5 and 7: 0.7. L3 and DRAM are shared, their rates say nothing of
@@ -87,8 +109,8 @@ TEST(AddScaling, OfMemoryIsThatOfThePrivateLevels) {
     put(threads, Level::kDram, "dram.load.avx2", 1);
   }
   machine.by_threads[2].bytes[Level::kHost] = {.per_second = 1};
-  AddScaling(machine);
-  AddScaling(machine);  // says nothing twice
+  AddScaling(machine, 0);
+  AddScaling(machine, 0);  // says nothing twice
   auto& two = machine.by_threads[2];
   EXPECT_DOUBLE_EQ(two.bytes[Level::kL1].proof.scaling.value(), 0.9);
   EXPECT_DOUBLE_EQ(two.mixes["l1.load.avx2"].proof.scaling.value(), 0.9);

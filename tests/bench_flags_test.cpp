@@ -49,6 +49,18 @@ TEST(BenchmarkFlags, LastMentionCountsAsInGoogleBenchmark) {
   EXPECT_EQ(flags.out_format, OutputFormat::kCsv);
 }
 
+TEST(BenchmarkFlags, AMinimalTimeIsInSecondsOrInIterations) {
+  const auto read = [](const std::string& arg) {
+    BenchFlags flags;
+    ReadBenchmarkFlags({"x", "--benchmark_min_time=" + arg}, flags);
+    return flags.min_seconds;
+  };
+  EXPECT_EQ(read("0.03"), 0.03);
+  EXPECT_EQ(read("0.5s"), 0.5);
+  EXPECT_FALSE(read("10x"));
+  EXPECT_FALSE(read(""));
+}
+
 TEST(DefaultFlags, YieldToTheUsers) {
   std::vector<std::string> none = {"x"};
   AddDefaultFlags(none);

@@ -55,6 +55,30 @@ TEST(CompareWithStored, EachBenchmarkIsHeldAgainstTheNewestRunThatHasIt) {
   EXPECT_EQ(result.parts[1].count.at(Verdict::kSlower), 1);
 }
 
+// The newest stored run was an odd one for n0: 3 between runs of 2. n1 is slower than both.
+TEST(CompareWithStored, AMovementFromTheNewestRunAloneIsAmbiguous) {
+  const std::vector<NamedRun> stored = {
+      RunOf("old.json", {Measured("n0", 2), Measured("n1", 2), Measured("n2", 2)}),
+      RunOf("new.json", {Measured("n0", 3), Measured("n1", 2), Measured("n2", 2)})};
+  const auto run = [&](double n1) {
+    const auto fresh = RunOf("n", {Measured("n0", 2), Measured("n1", n1), Measured("n2", 2)});
+    return CompareWithStored(stored, fresh, Options());
+  };
+  const auto slower = run(3);
+  EXPECT_THAT(Verdicts(slower), ElementsAre("ambiguous", "slower", "same"));
+  EXPECT_EQ(slower.rows[0].reason,
+            "faster than the newest stored run, but not than the one before it");
+  EXPECT_EQ(slower.exit_code, 1);
+  EXPECT_EQ(slower.parts.at(0).count.count(Verdict::kFaster), 0);
+  EXPECT_EQ(run(2).exit_code, 0) << "what was faster than the newest alone counts for nothing";
+  // Slower than the newest alone is no alarm either.
+  const std::vector<NamedRun> turned = {stored[1], stored[0]};
+  const auto back = CompareWithStored(
+      turned, RunOf("n", {Measured("n0", 3), Measured("n1", 2), Measured("n2", 2)}), Options());
+  EXPECT_THAT(Verdicts(back), ElementsAre("ambiguous", "same", "same"));
+  EXPECT_EQ(back.exit_code, 0);
+}
+
 TEST(CompareWithStored, AStoredResultThatWasDisturbedIsPassedOverForAnOlderOne) {
   const std::vector<NamedRun> stored = {RunOf("old.json", {Measured("n0", 2), Measured("n1", 2)}),
                                         RunOf("new.json", {Measured("n0", 4, 3)})};

@@ -60,9 +60,11 @@ TEST(Conv2dCase, RefusesWhatADirectionOrATypeCannotHave) {
 TEST(Conv2dTypes, HaveOneSpellingEach) {
   EXPECT_EQ(Conv2dTypesFromKey("int8"), (Conv2dTypes{"u8", "s8", "u8"}));
   EXPECT_EQ(Conv2dTypesFromKey("bf16bf16f32"), (Conv2dTypes{"bf16", "bf16", "f32"}));
+  EXPECT_EQ(Conv2dTypesFromKey("fp8"), (Conv2dTypes{"e4m3", "e4m3", "e4m3"}));
   EXPECT_EQ(Conv2dTypesFromKey("s8s8s32"), (Conv2dTypes{"s8", "s8", "s32"}));
-  for (const std::string_view bad : {"u8s8u8", "f32f32f32", "bf16bf16bf16", "u8u8u8", "s32s8u8",
-                                     "f32f32", "f32f32f32f32", "f64f32f32", "", "int4"})
+  for (const std::string_view bad :
+       {"u8s8u8", "f32f32f32", "bf16bf16bf16", "u8u8u8", "s32s8u8", "f32f32", "f32f32f32f32",
+        "f64f32f32", "", "int4", "e4m3e4m3f32"})
     EXPECT_THROW(Conv2dTypesFromKey(bad), BadInput) << bad;
 }
 
@@ -74,6 +76,7 @@ TEST(Conv2dTypes, SayWhatIsWrittenAndWhatComputes) {
   EXPECT_EQ(ComputeType({"f16", "f16", "f32"}), "f16");
   EXPECT_EQ(ComputeType({"u8", "s8", "f32"}), "int8");
   EXPECT_EQ(ComputeType({"f32", "f32", "s8"}), "f32");
+  EXPECT_EQ(ComputeType({"e4m3", "e4m3", "e4m3"}), "fp8");
   EXPECT_EQ(BiasType({"u8", "s8", "u8"}), "f32");
   EXPECT_EQ(BiasType({"bf16", "bf16", "f32"}), "bf16");
 }

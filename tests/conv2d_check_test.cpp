@@ -52,6 +52,7 @@ std::vector<float> RightOutput(const Conv2dCase& one, const Conv2dInputs& inputs
                 : type == "s8"   ? whole(-128, 127)
                 : type == "bf16" ? RoundToBf16(value)
                 : type == "f16"  ? RoundToF16(value)
+                : type == "e4m3" ? RoundToE4m3(value)
                                  : value;
   }
   return output;
@@ -69,8 +70,8 @@ struct Fixture {
   Verification Check() const { return CheckConv2d(one, inputs, {output}, 1); }
 };
 
-constexpr std::string_view kTypes[] = {"f32",     "bf16",    "f16",    "int8",       "u8s8s8",
-                                       "s8s8f32", "u8s8s32", "s8s8u8", "bf16bf16f32"};
+constexpr std::string_view kTypes[] = {"f32",     "bf16",    "f16",    "int8",        "u8s8s8",
+                                       "s8s8f32", "u8s8s32", "s8s8u8", "bf16bf16f32", "fp8"};
 
 TEST(CheckConv2d, AcceptsRightResultsOfEveryType) {
   for (const std::string_view type : kTypes)
@@ -85,8 +86,9 @@ TEST(CheckConv2d, FindsOneWrongOutputAmongAll) {
   for (const std::string_view type : kTypes)
     for (const bool full : {false, true}) {
       Fixture fixture(Case(kSmall, type, full));
-      // One part in 64 of a typical sum (72 products of deviation 1/3), or two units of an integer.
-      fixture.output.at(31234) += IsInt8(fixture.one.types) ? 2.0F : 0.05F;
+      // One part in 64 of a typical sum (72 products of deviation 1/3), or two units of an integer;
+      // of fp8, which rounds by one part in 16 at most, one in three.
+      fixture.output.at(31234) += IsInt8(fixture.one.types) ? 2.0F : type == "fp8" ? 1.0F : 0.05F;
       EXPECT_FALSE(fixture.Check().ok) << type;
     }
 }

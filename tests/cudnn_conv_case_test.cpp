@@ -60,6 +60,7 @@ TEST(ReadConvRequest, RefusesWhatCannotBe) {
   EXPECT_THAT(Refusal("fwd/f64/n1c8h8w8k8r3s3"), HasSubstr("expected a type (f32, tf32, f16"));
   EXPECT_THAT(Refusal("fwd/f32/n1c8h8w8k8r3s3/training"), HasSubstr("no option 'training'"));
   EXPECT_EQ(Refusal("fwd/s8s8s8/n1c8h8w8k8r3s3"), "accepted");
+  EXPECT_EQ(Refusal("fwd/fp8/n1c16h8w8k16r3s3/best"), "accepted");
 }
 
 // In a program that has not opened the CUDA module.

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <stdexcept>
 
 #include "counters/error.h"
@@ -63,6 +64,10 @@ TEST(ConvPipe, IsWhereTheProductsAreMade) {
   EXPECT_EQ(ConvPipe(Case("f16"), tiled), "fp32.vector");
 }
 
+TEST(ConvPipe, Fp8IsOnTensorCoresWhateverTheEngineNotes) {
+  EXPECT_EQ(ConvPipe(Case("fp8"), {}), "fp8.matrix");
+}
+
 TEST(ConvPipe, IsAPipe) {
   for (const char* type : {"f32", "tf32", "f16", "bf16", "int8", "s8s8f32"})
     for (const auto& config : {With({}), With({Note::kTensorCore})})
@@ -80,6 +85,52 @@ TEST(CheckedCase, WinogradRoundsItsTransformedInputs) {
 TEST(WorkspaceLimit, IsHalfOfWhatIsFreeUpTo8GiB) {
   EXPECT_EQ(WorkspaceLimit(1000), 500);
   EXPECT_EQ(WorkspaceLimit(int64_t{140} << 30U), int64_t{8} << 30U);
+}
+
+// Plan i takes 1 ms times i + 1; plan 1 breaks at its third look.
+TEST(TimePlans, APlanThatBreaksIsDroppedAndTheOthersAreTimed) {
+  std::vector<int> looks(3);
+  int asked = 0;
+  const auto timed = TimePlans(
+      3,
+      [&](size_t plan, int calls) {
+        EXPECT_EQ(calls, 1);  // a millisecond fills a look
+        if (++looks[plan] == 3 && plan == 1) throw std::runtime_error("an engine fell over");
+        return 1e-3 * static_cast<double>(plan + 1);
+      },
+      [&] { ++asked; });
+  ASSERT_EQ(timed.size(), 2);
+  EXPECT_EQ(timed[0].config, 0);
+  EXPECT_EQ(timed[1].config, 2);
+  EXPECT_EQ(timed[1].seconds, std::vector<double>(5, 3e-3));
+  EXPECT_EQ(looks, (std::vector<int>{7, 3, 7}));
+  EXPECT_EQ(asked, 1);
+}
+
+TEST(TimePlans, AShortCallIsRepeatedToAMillisecond) {
+  int most = 0;
+  TimePlans(
+      1,
+      [&](size_t, int calls) {
+        most = std::max(most, calls);
+        return 5e-5;
+      },
+      [] {});
+  EXPECT_EQ(most, 20);
+}
+
+TEST(TimePlans, ABrokenGpuOrNoPlanLeftIsNoResult) {
+  const auto breaks = [](size_t, int) -> double {
+    throw std::runtime_error("an engine fell over");
+  };
+  EXPECT_THROW(TimePlans(2, breaks, [] { throw std::logic_error("the GPU is gone"); }),
+               std::logic_error);
+  try {
+    TimePlans(2, breaks, [] {});
+    FAIL() << "there is no plan";
+  } catch (const Unsupported& error) {
+    EXPECT_NE(std::string(error.what()).find("an engine fell over"), std::string::npos);
+  }
 }
 
 TEST(Fastest, IsTheSmallestMedian) {
@@ -151,6 +202,14 @@ TEST(RequireConvSupport, IntegersHaveNoBackwardPass) {
   EXPECT_NO_THROW(RequireConvSupport(Case("f16", "bwd_data")));
   EXPECT_THROW(RequireConvSupport(Case("s8s8s8", "bwd_data")), Unsupported);
   EXPECT_THROW(RequireConvSupport(Case("int8", "bwd_weights")), Unsupported);
+}
+
+TEST(RequireConvSupport, Fp8IsAForwardPassAlone) {
+  EXPECT_NO_THROW(RequireConvSupport(Case("fp8")));
+  EXPECT_THROW(RequireConvSupport(Case("fp8", "bwd_data")), Unsupported);
+  auto fused = Case("fp8");
+  fused.relu = true;
+  EXPECT_THROW(RequireConvSupport(fused), Unsupported);
 }
 
 }  // namespace

@@ -90,6 +90,17 @@ TEST_F(GpuCudnnOnGpu, VariantsAgreeWithTheReference) {
     EXPECT_THAT(Outcome(fmt::format("Conv2D/gpu/cudnn/{}", rest)), StartsWith("ok ")) << rest;
 }
 
+TEST_F(GpuCudnnOnGpu, Fp8AgreesWithTheReference) {
+  for (const auto* problem :
+       {"n4c64h28w28k64r3s3_p1", "n2c16h14w14k32r1s1", "n8c64h56w56k64r3s3_s2p1"}) {
+    const auto outcome = Outcome(fmt::format("Conv2D/gpu/cudnn/fwd/fp8/{}", problem));
+    constexpr int kFirstWithFp8 = 89;
+    EXPECT_THAT(outcome,
+                StartsWith(cudnn::ComputeCapability() >= kFirstWithFp8 ? "ok " : "unsupported: "))
+        << problem;
+  }
+}
+
 TEST_F(GpuCudnnOnGpu, WhatCudnnLacksIsRefusedWithAReason) {
   EXPECT_THAT(Outcome("Conv2D/gpu/cudnn/fwd/int8/n4c64h28w28k64r3s3_p1"),
               HasSubstr("unsupported: cuDNN proposes no engine"));

@@ -59,6 +59,13 @@ TEST(GraphOf, IntegersAreSummedInIntegers) {
   EXPECT_EQ(TensorOf(graph, kDestinationId).type, "f32");
 }
 
+TEST(GraphOf, ProductsOfFp8AreSummedInF32) {
+  const auto graph = Spec("fwd/fp8/n1c16h8w8k32r1s1");
+  EXPECT_EQ(graph.convolution.compute_type, "f32");
+  EXPECT_EQ(TensorOf(graph, kSourceId).type, "e4m3");
+  EXPECT_EQ(TensorOf(graph, kDestinationId).type, "e4m3");
+}
+
 TEST(GraphOf, BiasThenReluFollowTheConvolution) {
   const auto graph = Spec("fwd/s8s8s8/n1c16h8w8k24r1s1/bias/relu");
   EXPECT_EQ(graph.convolution.destination, kSumId);

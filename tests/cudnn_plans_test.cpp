@@ -2,11 +2,15 @@
 // are only described.
 #include "bench/cudnn_plans.h"
 
+#include <dlfcn.h>
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstdlib>
+#include <iostream>
+#include <string_view>
 
 #include "bench/lstm_cudnn.h"
 #include "counters/error.h"
@@ -128,6 +132,12 @@ TEST_P(CudnnOn, Bf16IsThereFromCapability80On) {
         << direction;
 }
 
+// Its engines are compiled at run time, and cuDNN proposes none of that kind where it finds no
+// driver: see IsProposedFromCapability89OnWhereThereIsADriver.
+TEST_P(CudnnOn, DescriptorsOfFp8AreTaken) {
+  EXPECT_NO_THROW(Of(fmt::format("fwd/fp8/{}", kUsual)));
+}
+
 TEST_P(CudnnOn, IntegersNeedASignedSource) {
   EXPECT_FALSE(Of(fmt::format("fwd/s8s8s8/{}", kUsual)).usable.empty());
   EXPECT_FALSE(Of(fmt::format("fwd/s8s8f32/{}", kUsual)).usable.empty());
@@ -177,6 +187,35 @@ INSTANTIATE_TEST_SUITE_P(DescribedGpus, CudnnOn, testing::ValuesIn(kDescribedGpu
                            return fmt::format("sm{}", one.param.compute_capability);
                          });
 
+// How many engines are proposed for fp8 on each GPU; the toolkit's stub of a driver is enough for
+// that, though not for plans.
+std::string Fp8Proposals() {
+  std::string text;
+  for (const auto& gpu : kDescribedGpus) {
+    const auto request = Request(fmt::format("fwd/fp8/{}/best", kUsual));
+    const auto target = Target::Described(Json(gpu));
+    const Graph graph(GraphOf(request), target);
+    const auto proposals = Propose(graph, target, true);
+    const bool usable = std::all_of(proposals.begin(), proposals.end(), [&](const Proposal& one) {
+      return WhyNotAllowed(request.one, one.config).empty() &&
+             HasNote(one.config, Note::kTensorCore);
+    });
+    if (!proposals.empty() && usable) text += fmt::format("{} ", gpu.compute_capability);
+  }
+  return text;
+}
+
+// In a process of its own, where a driver that is none does no harm.
+TEST(CudnnFp8DeathTest, IsProposedFromCapability89OnWhereThereIsADriver) {
+  if (std::string_view(DLROOF_CUDA_STUB).empty()) GTEST_SKIP() << "no stub of libcuda here";
+  const auto propose = [] {
+    if (dlopen(DLROOF_CUDA_STUB, RTLD_NOW | RTLD_GLOBAL) == nullptr) std::_Exit(2);
+    std::cerr << Fp8Proposals();
+    std::_Exit(0);
+  };
+  EXPECT_EXIT(propose(), testing::ExitedWithCode(0), "^89 90 100 120 $");
+}
+
 std::string Words(const GraphSpec& spec) {
   try {
     const Graph graph(spec, Target::Described(Json(kDescribedGpus[4])));
@@ -205,6 +244,7 @@ TEST(CudnnGraph, PaddingOfTheTwoAxesIsNotMixedUp) {
 TEST(CudnnSupport, TypesThatCudnnLacksAreDefectsOfOurs) {
   EXPECT_EQ(DataType("bf16"), CUDNN_DATA_BFLOAT16);
   EXPECT_EQ(DataType("s8"), CUDNN_DATA_INT8);
+  EXPECT_EQ(DataType("e4m3"), CUDNN_DATA_FP8_E4M3);
   EXPECT_THROW(DataType("tf32"), std::logic_error);
 }
 

@@ -235,6 +235,9 @@ TEST(CuptiCounter, CounterThatFailsItsTestIsNotUsedTheOthersAre) {
                                                  "of known work (known: counted 1.147")));
   EXPECT_EQ(bench.counter->SelfTest().at("dram").grade, CounterGrade::kFailed);
   EXPECT_EQ(bench.counter->SelfTest().at("fp32.vector").grade, CounterGrade::kProved);
+  const auto recording = bench.counter->Recording();
+  EXPECT_THAT(recording.failed, testing::ElementsAre("dram"));
+  EXPECT_EQ(CuptiRecordingFromJson(ToJson(recording), "again").failed, recording.failed);
 }
 
 TEST(CuptiCounter, WhatHasNoKnownKernelIsADoubtAndStays) {

@@ -1,7 +1,6 @@
 // CUPTI's counters on the GPU that is here; without one each test says why it is skipped.
 #include <gtest/gtest.h>
 
-#include <cmath>
 #include <fstream>
 #include <iostream>
 #include <nlohmann/json.hpp>
@@ -49,50 +48,6 @@ TEST(CuptiOnGpu, ACallIsCountedInThreePassesAtMostAndItsKernelIsNamed) {
               0.01);
   EXPECT_EQ(counted.work.launches, 1);
   EXPECT_NE(counted.how.find("Chain<"), std::string::npos);
-}
-
-// After counting, a call takes what it took before: within 1 %, of the shortest of many.
-TEST(CuptiOnGpu, NothingIsSlowerAfterACount) {
-  const auto source = CuptiSources(0).front();
-  if (const auto why = source.unavailable(); !why.empty()) GTEST_SKIP() << why;
-  const int blocks = 4096, rounds = 4096;
-  const DeviceBuffer elements(size_t{8} * kKnownThreads * blocks);
-  const CudaStream stream;
-  cudaEvent_t begin = nullptr, end = nullptr;
-  CheckCuda(cudaEventCreate(&begin), "an event");
-  CheckCuda(cudaEventCreate(&end), "an event");
-  const auto run = [&] {
-    CheckCuda(LaunchKnownFma(KnownVector::kFp32, elements.get(), blocks, rounds), "multiply-adds");
-  };
-  const auto shortest = [&] {
-    float best = 1e30F;
-    for (int i = 0; i < 50; ++i) {
-      float milliseconds = 0;
-      CheckCuda(cudaEventRecord(begin), "begin");
-      run();
-      CheckCuda(cudaEventRecord(end), "end");
-      CheckCuda(cudaEventSynchronize(end), "end");
-      CheckCuda(cudaEventElapsedTime(&milliseconds, begin, end), "time");
-      best = std::min(best, milliseconds);
-    }
-    return best;
-  };
-  CountRequest request;
-  request.pipes = {"fp32.vector"};
-  request.run = [&] {
-    run();
-    CheckCuda(cudaDeviceSynchronize(), "multiply-adds");
-  };
-  request.name = "the self-test's heat before the first look";
-  source.count(request);
-  const float before = shortest();
-  request.name = "multiply-adds";
-  source.count(request);
-  const float after = shortest();
-  cudaEventDestroy(begin);
-  cudaEventDestroy(end);
-  std::cout << "shortest of 50: " << before << " ms before, " << after << " ms after\n";
-  EXPECT_NEAR(after / before, 1, 0.01);
 }
 
 }  // namespace

@@ -49,8 +49,27 @@ TEST(Bf16Bits, AreTheUpperHalfOfF32) {
   EXPECT_EQ(FromBf16Bits(0xbf80), -1.0F);
 }
 
+// OCP 8-bit floating point: sign, 4 bits of exponent with bias 7, 3 of fraction, no infinity.
+TEST(E4m3Bits, AreThoseOfOcp) {
+  EXPECT_EQ(E4m3Bits(0.0F), 0x00);
+  EXPECT_EQ(E4m3Bits(1.0F), 0x38);
+  EXPECT_EQ(E4m3Bits(-1.125F), 0xb9);
+  EXPECT_EQ(E4m3Bits(1.0625F), 0x38);  // a tie goes to the even one
+  EXPECT_EQ(E4m3Bits(448.0F), 0x7e);   // the largest
+  EXPECT_EQ(E4m3Bits(1000.0F), 0x7e);
+  EXPECT_EQ(E4m3Bits(0x1p-9F), 0x01);  // the smallest
+  EXPECT_EQ(E4m3Bits(0x1p-6F), 0x08);  // the smallest normal one
+  EXPECT_TRUE(std::isnan(FromE4m3Bits(0x7f)));
+  EXPECT_TRUE(std::isnan(FromE4m3Bits(0xff)));
+  for (uint32_t bits = 0; bits <= 0xff; ++bits) {
+    const float value = FromE4m3Bits(static_cast<uint8_t>(bits));
+    if (std::isnan(value)) continue;
+    EXPECT_EQ(E4m3Bits(value), bits);
+  }
+}
+
 TEST(Encoded, ComesBackInEveryType) {
-  for (const char* type : {"f32", "f16", "bf16"}) {
+  for (const char* type : {"f32", "f16", "bf16", "e4m3"}) {
     const auto values = SeededValues(1000, 3, type, -4, 4);
     EXPECT_EQ(Decoded(Encoded(values, type), type), values) << type;
   }

@@ -2,7 +2,9 @@
 #pragma once
 
 #include <memory>
+#include <stdexcept>
 #include <string>
+#include <vector>
 
 #include "bench/gpu_module.h"
 
@@ -86,10 +88,21 @@ inline Workload FakeWorkload(const BenchmarkName& name) {
   return workload;
 }
 
+// Hardware counters that nobody may read, and some that break when they are read.
+inline std::vector<CounterSource> FakeSources() {
+  const auto breaks = [](const CountRequest&) -> Counted {
+    throw std::runtime_error("the fake counter broke");
+  };
+  const auto locked = [] { return std::string("the fake driver keeps its counters to root"); };
+  return {{"cupti", "gpu", Provenance::kMeasured, locked, breaks},
+          {"breaking", "gpu", Provenance::kMeasured, {}, breaks}};
+}
+
 inline GpuModule FakeModule() {
   GpuModule module;
   module.abi = kGpuModuleAbi;
   module.cells = {{"Conv2D", "gpu", "cudnn", FakeWorkload}};
+  module.sources = FakeSources();
   module.libraries = {{"cudnn", [] { return std::string("cuDNN of the fake"); },
                        [](const std::vector<int>&) {}, [] {}}};
   module.devices = {{0, "Fake GPU"}};

@@ -91,6 +91,28 @@ TEST(RunFileReporter, WritesASupersetThatReadsBackToTheSameRecords) {
   EXPECT_EQ(read.machines.at(0), OneThreadMachine());
 }
 
+// What github-action-benchmark's reader for Google Benchmark ("googlecpp") takes of each entry, and
+// compare.py with it.
+TEST(RunFileReporter, EntriesHaveWhatOtherReadersOfGoogleBenchmarksFilesTake) {
+  Session session = TestSession();
+  BenchmarkRun failed = Repetition(1);
+  failed.error_occurred = true;
+  failed.error_message = "unsupported: no AMX here";
+  const auto text = Written<RunFileReporter>(session, {{Repetition(2), Repetition(4)}, {failed}});
+  const auto json = nlohmann::json::parse(text);
+  EXPECT_TRUE(json.at("context").at("date").is_string());
+  ASSERT_EQ(json.at("benchmarks").size(), 3);
+  for (const auto& entry : json.at("benchmarks")) {
+    EXPECT_EQ(entry.at("name"), kName + std::string("/real_time"));
+    EXPECT_TRUE(entry.at("iterations").is_number_integer());
+    EXPECT_TRUE(entry.at("real_time").is_number());
+    EXPECT_TRUE(entry.at("cpu_time").is_number());
+    EXPECT_EQ(entry.at("time_unit"), "us");
+    EXPECT_TRUE(entry.at("threads").is_number_integer());
+  }
+  EXPECT_EQ(json.at("benchmarks")[1].at("real_time"), 4e6);
+}
+
 TEST(RunFileReporter, WhatAKillLeavesStillHasMachinesAndWork) {
   Session session = TestSession();
   std::vector runs = {Repetition(1), Repetition(2), Repetition(4)};

@@ -40,10 +40,17 @@ check "what the library refuses is unsupported" file_has 'record["n2"]["status"]
 check "what breaks has failed" file_has 'record["n3"]["status"] == "failed" and "broke at n3" in record["n3"]["reason"]'
 check "cold is cold" file_has 'record["cold"]["cache"] == "cold" and "throughput_seconds" not in record["cold"]["gpu"]'
 check "the library is named" file_has 'run["context"]["dlroof"]["libraries"]["cudnn"] == "cuDNN of the fake"'
+check "why counters were not read is in the record" file_has '"cupti: the fake driver keeps its counters to root" in record["n1"]["counting"]'
+check "and one that broke, which costs nothing else" file_has '"breaking failed: the fake counter broke" in record["n1"]["counting"] and record["n1"]["status"] == "ok" and "modelled" in record["n1"]["work"]'
 run_suite
 check "the ceilings are kept" test -z "$(grep Measuring "$dir/err")"
 with_driver "$dlroof" report "$dir/run.json" --show table
 check "report reads it" exits 0
+with_driver "$bench" --dlroof_device=gpu --dlroof_suite="$dir/suite.txt" "--benchmark_filter=f32/n1/" --dlroof_counters=cupti "${quick[@]}" --benchmark_out="$dir/run.json"
+check "CUPTI asked for by name says why once, and no other source is asked" file_has 'record["n1"]["counting"] == ["cupti: the fake driver keeps its counters to root"] and record["n1"]["status"] == "ok"'
+check "not that there is none" test -z "$(grep -- --dlroof_counters "$dir/err")"
+with_driver "$bench" --dlroof_device=cpu --dlroof_counters=cupti --benchmark_filter=nothing
+check "without a GPU that is what is said" says '--dlroof_counters=cupti: it counts on a GPU, and this run has none'
 
 with_driver "$bench" --benchmark_list_tests
 check "the default set has the GPU's" prints '^Conv2D/gpu/cudnn/fwd/f16/n16c64h112w112k64r3s3_s2p0:1x0:1'
@@ -63,6 +70,7 @@ check "machine shows the GPU's ceilings" prints 'Fake GPU'
 check "and writes them" grep -q '"device": "gpu"' "$dir/gpu.json"
 with_driver "$dlroof" doctor
 check "the doctor finds it" prints '^gpu0 +Fake GPU'
+check "and why its counters cannot be read" prints '^counters +cupti: the fake driver keeps'
 check "and its library" prints '^cudnn +cuDNN of the fake'
 
 XDG_CACHE_HOME=/proc/none with_driver "$dlroof" machine --quick -o "$dir/cpu.json"

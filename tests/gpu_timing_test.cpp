@@ -61,10 +61,17 @@ TEST(TimeOnce, EmptiesTheCachesBeforeEachCallAndThenWarmsWhatIsToBeWarm) {
   EXPECT_EQ(log.steps, "flush touch7 touch9 once ");
 }
 
+GpuSample Sampled(const GpuClock& clock, double seconds, bool warm) {
+  std::string why_no_graph = "of the call before";
+  const auto sample = SampleGpu(
+      clock, [](void*) {}, seconds, warm, why_no_graph);
+  EXPECT_EQ(why_no_graph, "");
+  return sample;
+}
+
 TEST(SampleGpu, KeepsTheThreeTimesApart) {
   Log log;
-  const auto sample = SampleGpu(
-      Logging(log), [](void*) {}, 1e-3, true);
+  const auto sample = Sampled(Logging(log), 1e-3, true);
   EXPECT_DOUBLE_EQ(sample.throughput_seconds.value(), 3e-3);
   EXPECT_DOUBLE_EQ(sample.graph_seconds.value(), 5e-4);  // not the first replay, which uploads
   EXPECT_EQ(log.batches, 3);
@@ -75,16 +82,14 @@ TEST(SampleGpu, KeepsTheThreeTimesApart) {
 
 TEST(SampleGpu, ALongCallIsNotRepeatedForItsOwnSake) {
   Log log;
-  SampleGpu(
-      Logging(log), [](void*) {}, 0.5, true);
+  Sampled(Logging(log), 0.5, true);
   EXPECT_EQ(log.batches, 1);
   EXPECT_EQ(log.replays, 2);
 }
 
 TEST(SampleGpu, AColdCallHasNoThroughputButAClock) {
   Log log;
-  const auto sample = SampleGpu(
-      Logging(log), [](void*) {}, 1e-3, false);
+  const auto sample = Sampled(Logging(log), 1e-3, false);
   EXPECT_FALSE(sample.throughput_seconds);
   EXPECT_FALSE(sample.graph_seconds);
   EXPECT_EQ(sample.clock_hz, 1.6e9);  // NVML's, since no batch was long enough to count cycles
@@ -93,22 +98,21 @@ TEST(SampleGpu, AColdCallHasNoThroughputButAClock) {
 }
 
 TEST(SampleGpu, TheCyclesThatSmsCountedWinOverTheDriversWord) {
-  EXPECT_EQ(SampleGpu(
-                FakeClock(), [](void*) {}, 1e-5, true)
-                .clock_hz,
-            1.7e9);
+  EXPECT_EQ(Sampled(FakeClock(), 1e-5, true).clock_hz, 1.7e9);
 }
 
-TEST(SampleGpu, ACallThatCannotBeCapturedHasNoGraphTime) {
+TEST(SampleGpu, ACallThatCannotBeCapturedHasNoGraphTimeAndSaysWhy) {
   Log log;
   auto clock = Logging(log);
   clock.graph = [](const Enqueue&, int) -> std::function<double()> {
     throw std::runtime_error("operation not permitted when stream is capturing");
   };
+  std::string why_no_graph;
   const auto sample = SampleGpu(
-      clock, [](void*) {}, 1e-3, true);
+      clock, [](void*) {}, 1e-3, true, why_no_graph);
   EXPECT_TRUE(sample.throughput_seconds);
   EXPECT_FALSE(sample.graph_seconds);
+  EXPECT_EQ(why_no_graph, "operation not permitted when stream is capturing");
 }
 
 }  // namespace

@@ -6,6 +6,8 @@
 #include <cmath>
 #include <stdexcept>
 
+#include "counters/error.h"
+
 namespace dlroof {
 namespace {
 
@@ -67,10 +69,24 @@ TEST(JudgeRate, DoubtsWorkThatDoesNotTakeTwiceTheTime) {
   const auto rate = JudgeRate({Singles(), doubles}, SmallPolicy());
   EXPECT_FALSE(rate.proved);
   EXPECT_EQ(rate.reason, "twice the work took 1.000 times the time, allowed is 2 within 2.0 %");
-  for (auto& repetition : doubles) repetition.time.seconds = 2.05;
+  for (auto& repetition : doubles) repetition.time.seconds = 2.1;
   EXPECT_FALSE(JudgeRate({Singles(), doubles}, SmallPolicy()).proved);
   for (auto& repetition : doubles) repetition.time.seconds = 2.03;
   EXPECT_TRUE(JudgeRate({Singles(), doubles}, SmallPolicy()).proved);
+}
+
+// Three singles of seven at a higher clock than any double: of the best the ratio is 2 / 0.95, of
+// the medians 2. Where the medians differ too it is doubted.
+TEST(JudgeRate, AcceptsTwiceTheTimeOfTypicalRepetitions) {
+  std::vector<RateRepetition> singles(3, Repetition(100, 0.95));
+  singles.insert(singles.end(), 4, Repetition(100, 1));
+  const std::vector<RateRepetition> doubles(3, Repetition(200, 2));
+  const auto rate = JudgeRate({singles, doubles}, SmallPolicy());
+  EXPECT_TRUE(rate.proved) << rate.reason;
+  EXPECT_DOUBLE_EQ(rate.doubling.value(), 2);
+  EXPECT_DOUBLE_EQ(rate.per_second, 100 / 0.95);
+  singles[3] = Repetition(100, 0.95);
+  EXPECT_FALSE(JudgeRate({singles, doubles}, SmallPolicy()).proved);
 }
 
 TEST(JudgeRate, DoubtsABestThatOthersDoNotComeNear) {
@@ -240,6 +256,31 @@ TEST(MeasureRate, StartsAgainWhenTheCalibrationWasDisturbed) {
   const auto rate = machine.Measure(SmallPolicy());
   EXPECT_TRUE(rate.proved) << rate.reason;
   EXPECT_NEAR(rate.per_second / 1e6, 1, 0.01);
+}
+
+// Wall time passes, and the kernel says that none did, or a thousandth of it.
+TEST(MeasureRate, EndsWhereTheKernelsClockStandsStill) {
+  for (const double share : {0.0, 1e-3}) {
+    double wall = 0;
+    auto policy = SmallPolicy();
+    policy.repetition_seconds = 1e3;
+    policy.now = [&] { return wall; };
+    const auto measure = [&] {
+      return MeasureRate(
+          [&](std::int64_t iterations) {
+            const double seconds = 1e-6 * static_cast<double>(iterations);
+            wall += seconds;
+            return TeamTime{share * seconds, 0.0};
+          },
+          policy);
+    };
+    if (share == 0)
+      EXPECT_THROW(measure(), Unsupported);
+    else
+      EXPECT_NEAR(measure().per_second, 1e9, 1e6);  // 1e6 by the wall, a thousand times that
+    // Ten times the ten seconds in the last look; then 4 of it and 2 of twice, once ten times more.
+    EXPECT_LT(wall, 1e4) << share;
+  }
 }
 
 TEST(MeasureRate, WaitsAndGoesOnUntilEnoughAreClean) {

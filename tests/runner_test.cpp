@@ -237,6 +237,44 @@ TEST(RunnerOfGpu, RecordsTheDevicesTimesNotTheHosts) {
   EXPECT_EQ(records[1].status, Status::kUnsupported);
 }
 
+// A call of 12 us fills a millisecond 84 times: one call alone, then what Google Benchmark keeps.
+TEST(RunnerOfGpu, WhatGoogleBenchmarkWillNotKeepIsNotSampled) {
+  int graphs = 0;
+  const auto open = [&] {
+    auto clock = FakeClock();
+    clock.graph = [&, graph = clock.graph](const Enqueue& call, int calls) {
+      ++graphs;
+      return graph(call, calls);
+    };
+    return clock;
+  };
+  const auto sampled = [&](std::optional<double> min_seconds) {
+    graphs = 0;
+    const auto records =
+        Records({OnGpu("Fake/gpu/none/fwd/f32/n1")}, {}, "all", {open, nullptr, {}, min_seconds});
+    for (const auto& repetition : records.at(0).repetitions) EXPECT_TRUE(repetition.gpu);
+    EXPECT_EQ(records[0].repetitions.size(), 2);
+    return graphs;
+  };
+  EXPECT_EQ(sampled(0.001), 2);
+  EXPECT_GT(sampled(std::nullopt), 2);
+}
+
+TEST(RunnerOfGpu, SaysWhyACallHasNoGraphTime) {
+  const auto open = [] {
+    auto clock = FakeClock();
+    clock.graph = [](const Enqueue&, int) -> std::function<double()> {
+      throw std::runtime_error("capture: not permitted");
+    };
+    return clock;
+  };
+  const auto records = Records({OnGpu("Fake/gpu/none/fwd/f32/n1")}, {}, "all", {open, nullptr, {}});
+  ASSERT_EQ(records.size(), 1);
+  EXPECT_EQ(records[0].status, Status::kOk) << records[0].reason;
+  EXPECT_THAT(records[0].counting,
+              testing::Contains("gpu.graph_seconds is not known: capture: not permitted"));
+}
+
 TEST(RunnerOfGpu, FlushesBeforeEveryColdCallAndTouchesAllButColdWeights) {
   std::string steps;
   const auto open = [&] {

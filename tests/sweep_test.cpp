@@ -93,6 +93,32 @@ TEST(FindCapacityEdges, TakesALevelWithoutAPlateauForAPartOfTheFall) {
   ExpectEdges(Curve({{256 * kKib, 100e9}, {2 * kMib, 50e9}, kDram}, 2.75), {256 * kKib}, 2.5);
 }
 
+// As measured with one thread on Zen 5 (48 KiB, 1 MiB, 32 MiB): L3 is a victim cache and keeps a
+// part of what is larger, so that DRAM's part of the curve falls to its end.
+TEST(FindCapacityEdges, FindsAnL3BehindWhichTheCurveGoesOnFalling) {
+  const std::vector<std::pair<double, double>> measured = {
+      // KiB, GB/s
+      {32, 489},     {38, 490},     {45, 484},     {54, 191},     {64, 188},     {76, 187},
+      {91, 186},     {108, 199},    {128, 182},    {152, 185},    {181, 188},    {215, 183},
+      {256, 198},    {304, 196},    {362, 199},    {431, 203},    {512, 239},    {609, 236},
+      {724, 232},    {861, 238},    {1024, 221},   {1218, 149},   {1448, 143},   {1722, 135},
+      {2048, 131},   {2435, 127},   {2896, 125},   {3444, 120},   {4096, 124},   {4871, 118},
+      {5793, 109},   {6889, 112},   {8192, 113},   {9742, 113},   {11585, 116},  {13777, 116},
+      {16384, 115},  {19484, 113},  {23170, 110},  {27554, 98.1}, {32768, 54.8}, {38968, 52.2},
+      {46341, 64.0}, {55109, 57.8}, {65536, 51.5}, {77936, 49.5}, {92682, 45.0}, {110218, 41.2},
+      {131072, 42.1}};
+  std::vector<SweepPoint> curve;
+  for (const auto& [kib, rate] : measured) curve.push_back({kib * kKib, rate * 1e9});
+  ExpectEdges(curve, {48 * kKib, kMib, 32 * kMib});
+}
+
+// Three disturbed points at the end are no level.
+TEST(FindCapacityEdges, FindsNoneInTheLastPoints) {
+  auto curve = Curve({kL1, kDram}, 0.5);
+  for (auto point = curve.end() - 3; point != curve.end(); ++point) point->per_second /= 2;
+  ExpectEdges(curve, {32 * kKib});
+}
+
 // Other programs slow points down, by up to 2 % all and by half one in twenty; nothing speeds up.
 TEST(FindCapacityEdges, IsNotMisledByDisturbances) {
   for (unsigned seed = 0; seed < 50; ++seed) {

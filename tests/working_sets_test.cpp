@@ -31,7 +31,9 @@ TEST(ChooseWorkingSets, FitTheirLevelAndNotTheNearerOne) {
   EXPECT_EQ(chosen.sets.at(Level::kL2).front().bytes, 256 * kKib);
   // Two threads share L3: 18 MiB each; sqrt(1 * 18) = 4.24 MiB.
   EXPECT_NEAR(chosen.sets.at(Level::kL3).front().bytes / kMib, 4.243, 0.001);
-  EXPECT_EQ(chosen.sets.at(Level::kDram).front().bytes, 4 * 36 * kMib / 2);
+  // All caches that two threads use, four times, over both.
+  EXPECT_EQ(chosen.sets.at(Level::kDram).front().bytes,
+            4 * (36 * kMib + 2 * kMib + 2 * 32 * kKib) / 2);
   EXPECT_EQ(chosen.sets.at(Level::kDram).front().doubt, "");
   EXPECT_TRUE(chosen.absent.empty());
 }
@@ -54,10 +56,9 @@ TEST(ChooseWorkingSets, LeavesL3OutWhereItIsNotMuchMoreThanL2) {
 
 TEST(ChooseWorkingSets, SaysWhenMemoryIsTooSmallForDram) {
   const auto topology = Caches(2, 32 * kKib, 2 * kMib, 480 * kMib);
-  const auto chosen = ChooseWorkingSets(topology, {0, 1}, 960 * kMib);
+  const auto chosen = ChooseWorkingSets(topology, {0, 1}, 960 * kMib);  // the caches have 484
   EXPECT_EQ(chosen.sets.at(Level::kDram).front().bytes, 240 * kMib);
-  EXPECT_THAT(chosen.sets.at(Level::kDram).front().doubt,
-              HasSubstr("only 1.0 x the last-level caches"));
+  EXPECT_THAT(chosen.sets.at(Level::kDram).front().doubt, HasSubstr("only 1.0 x the caches"));
 }
 
 TEST(ChooseWorkingSets, CountsTheLastLevelOfEverySocketInUse) {
@@ -76,7 +77,7 @@ TEST(ChooseWorkingSets, ToleratesMissingCaches) {
   EXPECT_THAT(nothing.sets.at(Level::kDram).front().doubt, HasSubstr("no cache size is known"));
   const auto no_l3 = ChooseWorkingSets(Caches(1, 32 * kKib, 256 * kKib, 0), {0}, 1e12);
   EXPECT_TRUE(no_l3.absent.contains(Level::kL3));
-  EXPECT_EQ(no_l3.sets.at(Level::kDram).front().bytes, kMib);
+  EXPECT_EQ(no_l3.sets.at(Level::kDram).front().bytes, 4 * (256 + 32) * kKib);
 }
 
 // Where caches are found by a sweep there may be one that it did not reach.
@@ -117,7 +118,7 @@ TEST(ChooseWorkingSets, TriesSeveralSizesOfEachCache) {
   // sqrt(1 * 36) = 6 MiB, half of 36, 3 x 1.
   EXPECT_THAT(Kib(chosen.sets.at(Level::kL3)), ElementsAre(6 * 1024, 18 * 1024, 3 * 1024));
   EXPECT_EQ(chosen.sets.at(Level::kDram).size(), 1);
-  EXPECT_EQ(chosen.largest_bytes, 144 * kMib);
+  EXPECT_EQ(chosen.largest_bytes, 4 * (37 * kMib + 32 * kKib));
 }
 
 // A quarter of this L2 is 64 KiB, less than twice the L1 of 48 KiB: L1 would serve a part.

@@ -1,0 +1,18 @@
+// Whether memory lies on huge pages: the system takes a wish for them as it likes.
+#pragma once
+
+#include <cstdint>
+#include <istream>
+#include <optional>
+
+namespace dlroof {
+
+// [1] share of the resident bytes of the mapping around `address` that lie on huge pages, by
+// `smaps` (proc(5)). Absent where no mapping holds the address, nothing of it is resident or the
+// text is another.
+std::optional<double> HugePageShare(std::istream& smaps, std::uintptr_t address);
+
+// The same of this process; absent also where the system has no such file.
+std::optional<double> HugePageShare(const void* address);
+
+}  // namespace dlroof
