@@ -10,7 +10,8 @@ not given or not found are left out. In each round dlroof measures fully (`dlroo
 turns of a peer. A row's `ratio` is the best of dlroof's full measurements over the best of the
 peer's turns, `ratio_median` the median of the rounds' ratios. `spread` is the range of the quick
 invocations over their median; `spread_proved` of those alone in which the row proved itself;
-`quick_over_full` the ratio of the medians. Rates are per CPU-second: of N threads over N. Every
+`spread_per_cycle` that of work per clock cycle, the clock being read right after each kernel: what is
+left of the spread where the machine's clock moves. `quick_over_full` is the ratio of the medians. Rates are per CPU-second: of N threads over N. Every
 single figure is kept in the file.
 """
 import argparse
@@ -55,7 +56,7 @@ def dlroof_machine(arguments, *flags):
 
 
 def dlroof_rows(machine):
-    """(row, threads) -> {rate of one thread, proved}."""
+    """(row, threads) -> {rate of one thread, by its clock where that was read, proved}."""
     rows = {}
     for threads, ceilings in machine["by_threads"].items():
         level_roofs = {f"{level}.roof": roof for level, roof in ceilings["bytes"].items()}
@@ -66,6 +67,7 @@ def dlroof_rows(machine):
                 level_roofs[f"dram.{mix}.best"] = max(alike, key=lambda one: one["per_second"])
         for key, one in {**ceilings["flops"], **mixes, **level_roofs}.items():
             rows[key, int(threads)] = {"per_second": one["per_second"] / int(threads),
+                                       "per_cycle": one.get("proof", {}).get("per_cycle"),
                                        "proved": one["proved"]}
     return rows
 
@@ -169,6 +171,9 @@ def table(full, quick, peers):
             row["proved_rounds"] = len(proved)
             if len(proved) > 1:
                 row["spread_proved"] = spread(proved)
+            by_clock = [v["per_cycle"] for v in values if v["per_cycle"]]
+            if len(by_clock) == len(values):
+                row["quick_per_cycle"], row["spread_per_cycle"] = by_clock, spread(by_clock)
             row["quick_over_full"] = statistics.median(row["quick"]) / statistics.median(rates)
         for name, rounds in peers.items():
             theirs = [round_[key] for round_ in rounds if key in round_]
@@ -180,13 +185,14 @@ def table(full, quick, peers):
 
 
 def show(rows, peers):
-    print(f"{'row':34}{'threads':>8}{'G/s each':>10}{'spread':>8}{'quick':>7}" +
+    print(f"{'row':34}{'threads':>8}{'G/s each':>10}{'spread':>8}{'/cycle':>8}{'quick':>7}" +
           "".join(f"{name:>16}" for name in peers))
     for row in rows:
         ratios = "".join(f"{row[name]['ratio']:9.3f} {row[name]['ratio_median']:6.3f}" if name in row
                          else " " * 16 for name in peers)
-        own = (f"{row['spread'] * 100:7.1f}%{row['quick_over_full']:7.3f}"
-               if row.get("spread") is not None else " " * 15)
+        by_clock = f"{row['spread_per_cycle'] * 100:7.1f}%" if row.get("spread_per_cycle") is not None else " " * 8
+        own = (f"{row['spread'] * 100:7.1f}%{by_clock}{row['quick_over_full']:7.3f}"
+               if row.get("spread") is not None else " " * 23)
         print(f"{row['row']:34}{row['threads']:8}{max(row['full']) / 1e9:10.2f}{own}{ratios}")
 
 

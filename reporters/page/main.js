@@ -95,9 +95,16 @@ dlroof.drawModels();
 dlroof.drawCensus();
 dlroof.drawMachines();
 dlroof.watchWindow();
-document.addEventListener('DOMContentLoaded', () => requestAnimationFrame(() => setTimeout(() => {
+
+// The charts come after the first paint of text and table. A page that nobody looks at yet gets no frame to paint: it draws them after a moment all the same.
+dlroof.beginCharts = () => {
+  if (dlroof.chartsReady) return;
   dlroof.chartsReady = true;
   dlroof.redrawCharts(dlroof.filtered());
   dlroof.watchSweeps();
   document.documentElement.dataset.drawn = 'yes';
-})));
+};
+document.addEventListener('DOMContentLoaded', () => {
+  requestAnimationFrame(() => setTimeout(dlroof.beginCharts));
+  setTimeout(dlroof.beginCharts, 500);
+});
