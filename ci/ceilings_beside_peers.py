@@ -2,6 +2,7 @@
 """Measures the CPU's ceilings with dlroof and with other programs, in turns, row by row.
 
     ci/ceilings_beside_peers.py [--stream=PATH] [--clpeak=PATH] -o table.json
+    ci/ceilings_beside_peers.py --show table.json
 
 Peers: likwid-bench (Debian package likwid), STREAM (stream.c, built with OpenMP and an array of at
 least four times the last cache), clpeak (Debian packages clpeak, pocl-opencl-icd). Those that are
@@ -196,6 +197,32 @@ def show(rows, peers):
         print(f"{row['row']:34}{row['threads']:8}{max(row['full']) / 1e9:10.2f}{own}{ratios}")
 
 
+def show_all(rows):
+    show(rows, sorted({name for row in rows for name, value in row.items() if isinstance(value, dict)}))
+    show_groups(rows)
+
+
+def least_and_largest(values, shown):
+    return f"{shown(min(values))} to {shown(max(values))}" if values else "-"
+
+
+def show_groups(rows):
+    """A line for each pipe and level at each number of threads: its rows from least to largest."""
+    percent, ratio = (lambda v: f"{v * 100:.1f} %"), (lambda v: f"{v:.3f}")
+    rows = [row for row in rows if not row["row"].endswith((".roof", ".best"))]
+    print(f"\n{'group':14}{'threads':>8}{'rows':>6}{'G/s each':>10}  {'spread':20}{'per cycle':20}"
+          f"{'quick over full':20}{'within 3 %':>10}  over peers")
+    for group, threads in sorted({(row["row"].split(".")[0], row["threads"]) for row in rows}):
+        own = [row for row in rows if row["row"].split(".")[0] == group and row["threads"] == threads]
+        quick = [row["quick_over_full"] for row in own if "quick_over_full" in row]
+        peers = [value["ratio"] for row in own for value in row.values() if isinstance(value, dict)]
+        print(f"{group:14}{threads:8}{len(own):6}{max(max(row['full']) for row in own) / 1e9:10.2f}  "
+              f"{least_and_largest([row['spread'] for row in own if row.get('spread') is not None], percent):20}"
+              f"{least_and_largest([row['spread_per_cycle'] for row in own if 'spread_per_cycle' in row], percent):20}"
+              f"{least_and_largest(quick, ratio):20}{sum(abs(q - 1) <= 0.03 for q in quick):10}  "
+              f"{least_and_largest(peers, ratio)}")
+
+
 def write(arguments, machine, rows):
     """After each round: a run that is cut off keeps its rounds."""
     unfinished = arguments.output + ".tmp"
@@ -215,8 +242,14 @@ def main():
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--quick", type=int, default=2, help="quick measurements in a round")
     parser.add_argument("--seconds", type=float, default=0.15, help="of a likwid-bench test")
-    parser.add_argument("-o", "--output", required=True)
+    output = parser.add_mutually_exclusive_group(required=True)
+    output.add_argument("-o", "--output")
+    output.add_argument("--show", help="print a stored table, measure nothing")
     arguments = parser.parse_args()
+    if arguments.show:
+        with open(arguments.show, encoding="utf-8") as file:
+            show_all(json.load(file)["rows"])
+        return
 
     full, quick, peers = [], [], {}
     for number in range(arguments.rounds):
@@ -238,7 +271,7 @@ def main():
         rows = table(full, quick, peers)
         write(arguments, machine, rows)
         print(f"round {number + 1} of {arguments.rounds}", file=sys.stderr, flush=True)
-    show(rows, peers)
+    show_all(rows)
 
 
 if __name__ == "__main__":
