@@ -92,6 +92,34 @@ std::string TooFew(const Comparison& row, const Side& base, const Side& fresh) {
       row.fresh->repetitions.size(), kLeastClean);
 }
 
+bool CountsJudged(const std::set<Quantity>& on, const std::vector<Comparison>& rows) {
+  const auto known = [&](const auto& get) {
+    return std::any_of(rows.begin(), rows.end(), [&](const Comparison& row) {
+      if (row.base == nullptr || row.fresh == nullptr) return false;
+      return std::any_of(AllProvenances().begin(), AllProvenances().end(), [&](Provenance from) {
+        const auto a = row.base->work.find(from), b = row.fresh->work.find(from);
+        return a != row.base->work.end() && b != row.fresh->work.end() && !get(a->second).empty() &&
+               !get(b->second).empty();
+      });
+    });
+  };
+  return (on.count(Quantity::kBytes) > 0 && known([](const Work& work) { return work.bytes; })) ||
+         (on.count(Quantity::kFlops) > 0 && known([](const Work& work) { return work.flops; }));
+}
+
+int ExitCode(const std::set<Quantity>& on, const CompareResult& result) {
+  const bool time = on.count(Quantity::kTime) > 0;
+  const auto has = [&](Verdict verdict) { return result.count.count(verdict) > 0; };
+  const bool failed = std::any_of(result.rows.begin(), result.rows.end(),
+                                  [](const auto& row) { return row.newly_failed; });
+  if (failed || result.alerts > 0 || (time && has(Verdict::kSlower))) return 1;
+  const bool timed = has(Verdict::kSame) || has(Verdict::kFaster) || has(Verdict::kSlower);
+  const bool residuals = on.count(Quantity::kResidual) > 0 && !result.residuals.empty();
+  return (time && timed) || result.fractions_judged || residuals || CountsJudged(on, result.rows)
+             ? 0
+             : 3;
+}
+
 // All that is compared of one run file pair, before and after the verdicts.
 class Comparing {
  public:
@@ -132,18 +160,16 @@ class Comparing {
     CompareResult result;
     result.base = base_.where;
     JudgeMain(std::move(stored), result);
-    if (options_.on.count(Quantity::kFraction) > 0) AlertOnFraction();
+    if (options_.on.count(Quantity::kFraction) > 0) AlertOnFraction(result);
     FillResiduals(result);
     for (auto& row : rows_) {
       AlertOnCounts(row);
       row.told_by_common = result.common && row.judgement && row.judgement->with_all;
-      ++result.count[row.verdict];
-      result.alerts += static_cast<int>(row.alerts.size());
     }
     result.rows = std::move(rows_);
     result.across_machines = options_.across_machines;
     result.context = ContextChanges(base_.file, fresh_.file);
-    result.exit_code = ExitCode(result);
+    CountVerdicts(options_, result);
     return result;
   }
 
@@ -272,9 +298,9 @@ class Comparing {
       result.common = judged.common;
   }
 
-  void AlertOnFraction() {
+  void AlertOnFraction(CompareResult& result) {
     const auto verdicts = JudgeAgainst(&Measured::roof);
-    fractions_judged_ = !verdicts.empty();
+    result.fractions_judged = !verdicts.empty();
     for (const auto& [index, verdict] : verdicts) {
       Comparison& row = rows_[index];
       if (verdict == Verdict::kSlower)
@@ -309,41 +335,12 @@ class Comparing {
     }
   }
 
-  bool CountsJudged(const CompareResult& result) const {
-    const auto known = [&](const auto& get) {
-      return std::any_of(result.rows.begin(), result.rows.end(), [&](const Comparison& row) {
-        if (row.base == nullptr || row.fresh == nullptr) return false;
-        return std::any_of(AllProvenances().begin(), AllProvenances().end(), [&](Provenance from) {
-          const auto a = row.base->work.find(from), b = row.fresh->work.find(from);
-          return a != row.base->work.end() && b != row.fresh->work.end() &&
-                 !get(a->second).empty() && !get(b->second).empty();
-        });
-      });
-    };
-    return (options_.on.count(Quantity::kBytes) > 0 &&
-            known([](const Work& work) { return work.bytes; })) ||
-           (options_.on.count(Quantity::kFlops) > 0 &&
-            known([](const Work& work) { return work.flops; }));
-  }
-
-  int ExitCode(const CompareResult& result) const {
-    const bool time = options_.on.count(Quantity::kTime) > 0;
-    const auto has = [&](Verdict verdict) { return result.count.count(verdict) > 0; };
-    const bool failed = std::any_of(result.rows.begin(), result.rows.end(),
-                                    [](const auto& row) { return row.newly_failed; });
-    if (failed || result.alerts > 0 || (time && has(Verdict::kSlower))) return 1;
-    const bool timed = has(Verdict::kSame) || has(Verdict::kFaster) || has(Verdict::kSlower);
-    const bool residuals = options_.on.count(Quantity::kResidual) > 0 && !result.residuals.empty();
-    return (time && timed) || fractions_judged_ || residuals || CountsJudged(result) ? 0 : 3;
-  }
-
   const NamedRun& base_;
   const NamedRun& fresh_;
   const CompareOptions& options_;
   const std::optional<Interleaving> interleaved_;
   std::vector<Comparison> rows_;
   std::vector<Measured> measured_;
-  bool fractions_judged_ = false;
 };
 
 }  // namespace
@@ -351,6 +348,16 @@ class Comparing {
 std::string Comparison::Why() const {
   const bool moved = verdict == Verdict::kSlower || verdict == Verdict::kFaster;
   return moved || !changes.empty() ? WhyItMoved(changes) : "";
+}
+
+void CountVerdicts(const CompareOptions& options, CompareResult& result) {
+  result.count.clear();
+  result.alerts = 0;
+  for (const auto& row : result.rows) {
+    ++result.count[row.verdict];
+    result.alerts += static_cast<int>(row.alerts.size());
+  }
+  result.exit_code = ExitCode(options.on, result);
 }
 
 CompareResult Compare(const NamedRun& base, const NamedRun& fresh, const CompareOptions& options) {

@@ -70,8 +70,9 @@ struct CompareResult {
   std::vector<std::string> context;   // what else differs between the runs (compatible.h)
   std::map<std::string, ResidualMean> residuals;  // by "time", "l1", "l2", "dram"
   bool across_machines = false;
-  std::map<Verdict, int> count;  // [1] rows
-  int alerts = 0;                // [1]
+  bool fractions_judged = false;  // percent of roof was asked for, and known of some
+  std::map<Verdict, int> count;   // [1] rows
+  int alerts = 0;                 // [1]
   // 0 nothing asked for got worse, 1 something did (slower, newly failed, or an alert), 3 nothing
   // got worse, but nothing could be judged
   int exit_code = 0;
@@ -88,6 +89,9 @@ CompareResult Compare(const NamedRun& base, const NamedRun& fresh, const Compare
 CompareResult ComparePairs(const NamedRun& base, const NamedRun& fresh,
                            const std::vector<PairedRecord>& pairs, const CompareOptions& options,
                            std::vector<Shift> stored);
+
+// Sets counts, alerts and exit code by the rows as they are now: after any verdict was changed.
+void CountVerdicts(const CompareOptions& options, CompareResult& result);
 
 // [s] of the repetitions that were not disturbed, in their order.
 std::vector<double> CleanSeconds(const Record& record);

@@ -95,21 +95,6 @@ void HoldAgainstTheRunBefore(const Record& before, double min_effect, Comparison
                            slower ? "slower" : "faster");
 }
 
-// The counts and the exit code of what is left of a part's verdicts.
-void CountAnew(const CompareOptions& options, CompareResult& part) {
-  part.count.clear();
-  bool worse = part.alerts > 0, timed = false;
-  for (const auto& row : part.rows) {
-    ++part.count[row.verdict];
-    worse = worse || row.newly_failed;
-    timed = timed || row.verdict == Verdict::kSame || row.verdict == Verdict::kFaster ||
-            row.verdict == Verdict::kSlower;
-  }
-  const bool time = options.on.count(Quantity::kTime) > 0;
-  if (time && part.count.count(Verdict::kSlower) > 0) return;
-  if (part.exit_code == 1 && !worse) part.exit_code = timed || !time ? 0 : 3;
-}
-
 // 1 where something got worse, 0 where something was judged, else 3.
 int WorstExitCode(const std::vector<CompareResult>& parts) {
   const auto any = [&](int code) {
@@ -178,7 +163,7 @@ CompareResult CompareWithStored(const std::vector<NamedRun>& stored, const Named
       if (const auto found = partners.of.find(row.fresh);
           found != partners.of.end() && found->second.before != nullptr)
         HoldAgainstTheRunBefore(*found->second.before, part.min_effect, row);
-    CountAnew(options, part);
+    CountVerdicts(options, part);
     for (auto& row : std::exchange(part.rows, {})) {
       if (row.base != nullptr) row.stored = &stored[run];
       if (row.fresh == nullptr)

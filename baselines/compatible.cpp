@@ -66,9 +66,11 @@ const Machine* MachineOf(const RunFile& file, const std::string& device) {
 
 void CheckMachines(const NamedRun& base, const NamedRun& fresh,
                    const std::set<std::string>& devices) {
+  bool unknown = false;  // no fingerprint of a device on one side
   for (const auto& device : devices) {
     const auto* a = MachineOf(base.file, device);
     const auto* b = MachineOf(fresh.file, device);
+    unknown = unknown || a == nullptr || b == nullptr;
     if (a == nullptr || b == nullptr || a->fingerprint == b->fingerprint) continue;
     throw BadInput(fmt::format(
         "{} and {} cannot be compared: the machine's fingerprint ({}) differs: {} ({}) and {} "
@@ -76,7 +78,7 @@ void CheckMachines(const NamedRun& base, const NamedRun& fresh,
         "--across-machines compares percent of roof instead",
         base.where, fresh.where, device, a->fingerprint, a->name, b->fingerprint, b->name));
   }
-  if (!base.file.machines.empty() || !fresh.file.machines.empty()) return;
+  if (!unknown) return;
   for (const char* key : {"num_cpus", "caches"})
     CheckMember(base, fresh, base.file.context, fresh.file.context, key,
                 std::string("the machine's ") + key);

@@ -191,14 +191,7 @@ void AddCompareCommand(CLI::App& program, int& exit_code) {
       ->check(CLI::IsMember({"table", "markdown", "json", "junit", "sarif"}));
   command->add_option("--badge", flags->badge, "write the result as a badge, too: x.svg");
   command->callback([flags, inputs, &exit_code] {
-    try {
-      exit_code = RunCompare(*flags, *inputs);
-    } catch (const BadInput&) {
-      throw;
-    } catch (const std::exception& error) {
-      // Exit code 1 would say that something is slower.
-      throw BadInput(fmt::format("compare: {}", error.what()));
-    }
+    exit_code = VerdictOf("compare", [&] { return RunCompare(*flags, *inputs); });
   });
 }
 

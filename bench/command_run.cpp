@@ -113,8 +113,9 @@ void AddRunCommand(CLI::App& program, int& exit_code) {
   command->callback([flags, &exit_code] {
     const auto request = RequestFrom(*flags);
     StopOnInterrupt();
-    exit_code = request.programs.size() == 1 ? Supervise(request, std::cerr)
-                                             : SuperviseBlocks(request, std::cerr);
+    exit_code = request.programs.size() == 1
+                    ? Supervise(request, std::cerr)
+                    : VerdictOf("run", [&] { return SuperviseBlocks(request, std::cerr); });
   });
 }
 

@@ -17,6 +17,16 @@ int dlroof::TerminalColumns() {
   return size.ws_col;
 }
 
+int dlroof::VerdictOf(const char* command, const std::function<int()>& run) {
+  try {
+    return run();
+  } catch (const BadInput&) {
+    throw;
+  } catch (const std::exception& error) {
+    throw BadInput(std::string(command) + ": " + error.what());
+  }
+}
+
 namespace {
 
 int Run(int argc, char** argv) {

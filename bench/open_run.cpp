@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <functional>
 #include <map>
@@ -15,6 +16,7 @@
 #include "counters/clocks.h"
 #include "counters/cpu.h"
 #include "counters/error.h"
+#include "reporters/record.h"
 #include "reporters/run_file.h"
 
 namespace dlroof {
@@ -55,6 +57,14 @@ std::vector<std::string> SettingsText(const RunRequest& request) {
   return texts;
 }
 
+// A name that does not say its device may be a CPU's.
+bool OnCpu(const std::string& listed) {
+  Record record;
+  record.name = listed;
+  SplitName(record);
+  return record.device.empty() || record.device == "cpu";
+}
+
 std::string Joined(const std::vector<std::string>& texts) {
   return fmt::format("'{}'", fmt::join(texts, "', '"));
 }
@@ -70,6 +80,7 @@ OpenRun::OpenRun(const RunRequest& request, std::ostream& log)
   if (!found.header) {
     try {
       Begin();
+      FindCeilings();
     } catch (...) {
       journal_.Remove();
       throw;
@@ -80,8 +91,8 @@ OpenRun::OpenRun(const RunRequest& request, std::ostream& log)
     machines_ = found.machines;
     machines_kept_ = !machines_.is_null();
     log_ << fmt::format("{}: goes on after {} results\n", journal_.path(), found.entries.size());
+    FindCeilings();
   }
-  FindCeilings();
 }
 
 void OpenRun::Begin() {
@@ -130,9 +141,12 @@ void OpenRun::CheckResumed() const {
   refuse("builds of its programs", header_.builds, builds);
 }
 
-// Measured once, or looked up, and handed on to each process.
+// The CPU's, measured once, or looked up, and handed on to each process.
 void OpenRun::FindCeilings() {
   if (FlagValue(request_.arguments, "dlroof_machine")) return;
+  const auto& pairs = header_.benchmarks;
+  if (std::none_of(pairs.begin(), pairs.end(), [](const auto& pair) { return OnCpu(pair.fresh); }))
+    return;
   json machine;
   if (machines_.is_array())
     for (const auto& known : machines_)
@@ -140,7 +154,7 @@ void OpenRun::FindCeilings() {
   if (machine.is_null()) {
     RefuseForeignPinning();
     std::vector<std::string> listed;
-    for (const auto& pair : header_.benchmarks) listed.push_back(pair.fresh);
+    for (const auto& pair : pairs) listed.push_back(pair.fresh);
     MachineOptions options;
     options.threads =
         ThreadsOf(listed, request_.arguments, static_cast<int>(ThisCpu().allowed.size()));

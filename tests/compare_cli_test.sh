@@ -15,8 +15,9 @@ import json, sys
 roof = {"per_second": 1e9, "threads": 2, "how": "x", "proved": True}
 roofs = {"flops": {"fp32.vector": roof}, "bytes": {"dram": roof}}
 def own(path, times, **more):
-    run = {"context": {"date": more.pop("date", "2026-01-01T00:00:00+00:00"), "dlroof": {"schema": 1, "conventions": {"flops": "fma is 2"}}},
-           "machines": [{"device": "cpu", "name": "m", "fingerprint": more.pop("fingerprint", "00"), "measured_at": "2026-01-01T00:00:00Z",
+    run = {"context": {"date": more.pop("date", "2026-01-01T00:00:00+00:00"), "num_cpus": more.get("cpus", 2),
+                       "dlroof": {"schema": 1, "conventions": {"flops": "fma is 2"}}},
+           "machines": [] if more.get("bare") else [{"device": more.get("device", "cpu"), "name": "m", "fingerprint": more.pop("fingerprint", "00"), "measured_at": "2026-01-01T00:00:00Z",
                          "facts": {}, "cache_bytes": {}, **roofs, "by_threads": {"2": roofs}}],
            "records": [{"name": name, "status": "ok", "threads": more.get("threads", 2), "cache": more.get("cache", "cold"), "algorithm": "a",
                         "work": {"modelled": {"flops": {"fp32.vector": 1e9}, "bytes": {"dram": more.get("bytes", 10)}}},
@@ -34,6 +35,9 @@ own("same.json", base)
 own("slower.json", [(conv + "n1", 2.6), (conv + "n2", 2.0), (conv + "n20", 2.0)])
 own("renamed.json", [(conv + "n1", 2.0), (conv + "n2", 2.0), (conv + "n21", 2.5)])
 own("machine.json", base, fingerprint="11")
+own("bare.json", base, bare=True)
+own("bare_machine.json", base, bare=True, cpus=8)
+own("roofless_machine.json", base, device="gpu", cpus=8)
 own("threads.json", base, threads=1)
 own("warm.json", base, cache="warm")
 own("bytes.json", base, bytes=12)
@@ -86,6 +90,7 @@ check "with what all come to" prints "residuals (measured over predicted, mean d
 run modelled_gpu_more.json modelled_gpu.json --on=residual; check "nearer to the model is no alarm" exits 0
 run gpu.json gpu_more.json --on=residual;      check "no prediction: cannot say" exits 3
 run base.json machine.json --across-machines; check "other machines by percent of roof" exits 0
+run base.json bare.json;               check "without ceilings, as many CPUs" exits 0
 run base.json mixed.json;              check "one benchmark in common is compared" exits 0
 check "with a word on stderr" says '^only 1 of 3 benchmarks is in both files \(3 in BASE, 3 in NEW\)$'
 check "and among the notes" prints "only 1 of 3 benchmarks is in both files"
@@ -105,7 +110,7 @@ run <(cat base.json) slower.json;      check "a pipe is read" exits 1
 
 : > empty.json; echo '{"records": [{"name": "a", "repetitions": [{"seconds": NaN}]}]}' > nan.json
 echo '{"records": [{"name": "a", "repetitions": [{"seconds": "1 ms"}]}]}' > text.json; echo hello > hello.json
-for other in empty hello nan text newer machine threads warm other twice negative plain none; do
+for other in empty hello nan text newer machine bare_machine roofless_machine threads warm other twice negative plain none; do
   run base.json $other.json;           check "bad input: $other.json" bad_input
   check "naming it" says "$other\.json"
   run $other.json base.json;           check "bad input first: $other.json" bad_input

@@ -79,6 +79,25 @@ TEST(CompareWithStored, AMovementFromTheNewestRunAloneIsAmbiguous) {
   EXPECT_EQ(back.exit_code, 0);
 }
 
+// Nothing was judged but n0, whose only movement is the newest stored run's own.
+TEST(CompareWithStored, WhatIsLeftAmbiguousAloneCannotBeSaid) {
+  const auto run = [](double older, double newest, double now, std::set<Quantity> on) {
+    CompareOptions options = Options();
+    options.on = std::move(on);
+    return CompareWithStored(
+        {RunOf("old.json", {Measured("n0", older)}), RunOf("new.json", {Measured("n0", newest)})},
+        RunOf("n", {Measured("n0", now)}), options);
+  };
+  for (const double newest : {3.0, 4.0 / 3}) {  // NEW is faster than it, slower than it
+    const auto result = run(2, newest, 2, {Quantity::kTime});
+    EXPECT_THAT(Verdicts(result), ElementsAre("ambiguous"));
+    EXPECT_EQ(result.exit_code, 3);
+    EXPECT_EQ(result.parts.at(0).exit_code, 3);
+    // Counts were judged, and are the same.
+    EXPECT_EQ(run(2, newest, 2, {Quantity::kTime, Quantity::kBytes}).exit_code, 0);
+  }
+}
+
 TEST(CompareWithStored, AStoredResultThatWasDisturbedIsPassedOverForAnOlderOne) {
   const std::vector<NamedRun> stored = {RunOf("old.json", {Measured("n0", 2), Measured("n1", 2)}),
                                         RunOf("new.json", {Measured("n0", 4, 3)})};

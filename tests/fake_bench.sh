@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Behaves like dlroof_bench towards `dlroof run`, in milliseconds: lists benchmarks, writes a run file, crashes, hangs.
-# FAKE_NAMES: the problems it has. A file whose name holds "slow" is 5 % slower.
+# FAKE_NAMES: the problems it has. FAKE_DEVICE: of which device (cpu). A file whose name holds "slow" is 5 % slower.
 list= filter= out= turns= repetitions=9
 for argument in "$@"; do
   case $argument in
@@ -12,7 +12,7 @@ for argument in "$@"; do
     --dlroof_refused) echo "dlroof_bench: flags: refused" >&2; exit 2 ;;
   esac
 done
-prefix=Fake/cpu/none/fwd/f32/
+prefix=Fake/${FAKE_DEVICE-cpu}/none/fwd/f32/
 if [ "$list" ]; then
   for problem in ${FAKE_NAMES-n1 n2 n3}; do
     [[ $filter && ! $prefix$problem =~ $filter ]] || echo "$prefix$problem/real_time"

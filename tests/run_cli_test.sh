@@ -38,6 +38,11 @@ clean
 export FAKE_NAMES='n1 n2 n3'
 run run --bench ./none "${arguments[@]}";              check "no such program" bad_input
 check "leaves no journal" test ! -e run.json.journal
+OMP_PROC_BIND=true run "${one[@]}";                      check "pinned by someone else" bad_input
+check "says so" says 'OMP_PROC_BIND is set'
+check "leaves no journal either" test ! -e run.json.journal
+OMP_PROC_BIND=true FAKE_DEVICE=gpu run "${one[@]}";      check "without a CPU's benchmark its ceilings are not wanted" exits 0
+clean
 run "${one[@]}" "${arguments[@]}" --dlroof_refused;    check "a program that refuses" bad_input
 check "says it in its words" says 'flags: refused'
 run "${one[@]}" "${arguments[@]}" --benchmark_filter=x; check "nothing of this name" bad_input
@@ -49,6 +54,10 @@ run "${one[@]}" --map x "${arguments[@]}";             check "names of one progr
 run "${two[@]}" --map none "${arguments[@]}";          check "missing map" bad_input
 run run --ab ./bench "${arguments[@]}";                check "one of two programs" bad_input
 run run --ab ./bench ./slow_bench -o x -o x "${arguments[@]}"; check "one file of two runs" bad_input
+(ulimit -n 10; timeout 60 "$dlroof" "${two[@]}" "${arguments[@]}" >out 2>err); code=$?
+check "what nobody foresaw is no verdict" bad_input
+check "and has its reason" says '^dlroof: run: fcntl: '
+clean
 
 # Budget, and what may be resumed.
 run "${one[@]}" --budget 0 "${arguments[@]}"
