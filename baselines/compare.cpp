@@ -9,6 +9,7 @@
 
 #include "baselines/compatible.h"
 #include "baselines/interleaving.h"
+#include "baselines/measured_again.h"
 #include "baselines/sequential.h"
 #include "counters/order_statistics.h"
 #include "reporters/roofline.h"
@@ -69,19 +70,6 @@ bool DecideByStatus(Comparison& row) {
     return false;
   }
   return true;
-}
-
-// A file beside itself, or a copy: whatever their spread, such repetitions cannot have moved.
-bool IsOneMeasurement(const Comparison& row) {
-  const auto disturbed = [](const Repetition& repetition) { return repetition.disturbed; };
-  auto base = row.base->repetitions.begin(), fresh = row.fresh->repetitions.begin();
-  const auto base_end = row.base->repetitions.end(), fresh_end = row.fresh->repetitions.end();
-  for (;; ++base, ++fresh) {
-    base = std::find_if_not(base, base_end, disturbed);
-    fresh = std::find_if_not(fresh, fresh_end, disturbed);
-    if (base == base_end || fresh == fresh_end) return base == base_end && fresh == fresh_end;
-    if (base->seconds != fresh->seconds) return false;
-  }
 }
 
 std::string TooFew(const Comparison& row, const Side& base, const Side& fresh) {
@@ -166,7 +154,10 @@ class Comparing {
       AlertOnCounts(row);
       row.told_by_common = result.common && row.judgement && row.judgement->with_all;
     }
+    if (options_.again != nullptr)
+      result.again = HoldAgainst(*options_.again, result.min_effect, rows_);
     result.rows = std::move(rows_);
+    result.interleaved = interleaved_.has_value();
     result.across_machines = options_.across_machines;
     result.context = ContextChanges(base_.file, fresh_.file);
     CountVerdicts(options_, result);
@@ -285,7 +276,7 @@ class Comparing {
       Comparison& row = rows_[measured_[i].row];
       row.verdict = judged.each[i].verdict;
       row.reason = judged.each[i].reason;
-      if (row.verdict == Verdict::kAmbiguous && IsOneMeasurement(row)) {
+      if (row.verdict == Verdict::kAmbiguous && IsOneMeasurement(*row.base, *row.fresh)) {
         row.verdict = Verdict::kSame;
         row.reason = "both files hold the very same repetitions: one measurement, not two";
       }
@@ -361,6 +352,7 @@ void CountVerdicts(const CompareOptions& options, CompareResult& result) {
 }
 
 CompareResult Compare(const NamedRun& base, const NamedRun& fresh, const CompareOptions& options) {
+  if (options.again != nullptr) CheckMeasuredAgain(fresh, *options.again);
   return ComparePairs(base, fresh, PairRecords(base, fresh, options.names), options, {});
 }
 
@@ -371,6 +363,18 @@ CompareResult ComparePairs(const NamedRun& base, const NamedRun& fresh,
   Comparing comparing(base, fresh, options);
   comparing.Add(pairs);
   return comparing.Finish(std::move(stored));
+}
+
+bool IsOneMeasurement(const Record& base_record, const Record& fresh_record) {
+  const auto disturbed = [](const Repetition& repetition) { return repetition.disturbed; };
+  auto base = base_record.repetitions.begin(), fresh = fresh_record.repetitions.begin();
+  const auto base_end = base_record.repetitions.end(), fresh_end = fresh_record.repetitions.end();
+  for (;; ++base, ++fresh) {
+    base = std::find_if_not(base, base_end, disturbed);
+    fresh = std::find_if_not(fresh, fresh_end, disturbed);
+    if (base == base_end || fresh == fresh_end) return base == base_end && fresh == fresh_end;
+    if (base->seconds != fresh->seconds) return false;
+  }
 }
 
 std::vector<double> CleanSeconds(const Record& record) {

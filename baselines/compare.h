@@ -26,6 +26,16 @@ struct CompareOptions {
   bool across_machines = false;      // judge percent of roof, not seconds
   std::set<Quantity> on = {Quantity::kTime};
   NameMap names;
+  // Another process's run of what NEW measured, whole or in part (measured_again.h); must outlive
+  // the call.
+  const NamedRun* again = nullptr;
+};
+
+// What became of verdicts slower and faster beside a run that measured them again.
+struct MeasuredAgain {
+  std::string where;   // that run
+  int taken_back = 0;  // [1] verdicts
+  int unknown = 0;     // [1] that it has no times of
 };
 
 // A quantity of one benchmark that got worse and was asked for: bytes or FLOPs that grew, percent
@@ -69,7 +79,9 @@ struct CompareResult {
   std::optional<CommonShift> common;  // found, and as large as half of the minimum effect
   std::vector<std::string> context;   // what else differs between the runs (compatible.h)
   std::map<std::string, ResidualMean> residuals;  // by "time", "l1", "l2", "dram"
+  std::optional<MeasuredAgain> again;
   bool across_machines = false;
+  bool interleaved = false;       // the builds took turns
   bool fractions_judged = false;  // percent of roof was asked for, and known of some
   std::map<Verdict, int> count;   // [1] rows
   int alerts = 0;                 // [1]
@@ -98,5 +110,7 @@ std::vector<double> CleanSeconds(const Record& record);
 // Whether they can be compared: kLeastClean of them, and half of all. Where most were disturbed the
 // others have only not been seen to be.
 bool HasEnoughClean(const Record& record);
+// Whether the clean repetitions of both are the very same.
+bool IsOneMeasurement(const Record& base, const Record& fresh);
 
 }  // namespace dlroof

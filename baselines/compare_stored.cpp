@@ -11,6 +11,7 @@
 #include <unordered_set>
 #include <utility>
 
+#include "baselines/measured_again.h"
 #include "counters/error.h"
 #include "counters/order_statistics.h"
 
@@ -83,18 +84,6 @@ std::vector<std::vector<PairedRecord>> PairsByRun(const std::vector<NamedRun>& s
   return pairs;
 }
 
-// A process may be faster or slower than the next one for as long as it lives (up to 18 % were
-// seen): a movement from the newest run alone may be that run's own.
-void HoldAgainstTheRunBefore(const Record& before, double min_effect, Comparison& row) {
-  const bool slower = row.verdict == Verdict::kSlower;
-  if (!slower && row.verdict != Verdict::kFaster) return;
-  const auto shift = MeasureShift(CleanSeconds(before), CleanSeconds(*row.fresh));
-  if (!shift || (slower ? 1 : -1) * shift->log_ratio > std::log1p(min_effect)) return;
-  row.verdict = Verdict::kAmbiguous;
-  row.reason = fmt::format("{} than the newest stored run, but not than the one before it",
-                           slower ? "slower" : "faster");
-}
-
 // 1 where something got worse, 0 where something was judged, else 3.
 int WorstExitCode(const std::vector<CompareResult>& parts) {
   const auto any = [&](int code) {
@@ -115,6 +104,10 @@ CompareResult Merged(std::vector<CompareResult> parts, std::vector<Comparison> r
     ++whole.count[row.verdict];
     whole.alerts += static_cast<int>(row.alerts.size());
     AddTo(whole.residuals, row.residuals);
+  }
+  for (std::size_t i = 1; whole.again && i < parts.size(); ++i) {
+    whole.again->taken_back += parts[i].again->taken_back;
+    whole.again->unknown += parts[i].again->unknown;
   }
   if (parts.size() > 1) {  // of two runs, not of all
     whole.common.reset();
@@ -150,6 +143,7 @@ std::vector<Shift> ShiftsBetween(const NamedRun& base, const NamedRun& fresh,
 
 CompareResult CompareWithStored(const std::vector<NamedRun>& stored, const NamedRun& fresh,
                                 const CompareOptions& options) {
+  if (options.again != nullptr) CheckMeasuredAgain(fresh, *options.again);
   const auto partners = FindPartners(stored, fresh, options.names);
   const auto pairs = PairsByRun(stored, fresh, partners);
   const auto noise = ShiftsBetweenRuns(stored);
@@ -162,7 +156,8 @@ CompareResult CompareWithStored(const std::vector<NamedRun>& stored, const Named
     for (auto& row : part.rows)
       if (const auto found = partners.of.find(row.fresh);
           found != partners.of.end() && found->second.before != nullptr)
-        HoldAgainstTheRunBefore(*found->second.before, part.min_effect, row);
+        HoldAgainst(*found->second.before, *row.fresh, part.min_effect,
+                    "than the newest stored run, but not than the one before it", row);
     CountVerdicts(options, part);
     for (auto& row : std::exchange(part.rows, {})) {
       if (row.base != nullptr) row.stored = &stored[run];

@@ -74,6 +74,10 @@ json Header(const CompareResult& result, const ComparedFiles& files) {
     const auto found = result.count.find(verdict);
     head["summary"][std::string(Key(verdict))] = found == result.count.end() ? 0 : found->second;
   }
+  if (result.again)
+    head["measured_again"] = {{"file", result.again->where},
+                              {"taken_back", result.again->taken_back},
+                              {"unknown", result.again->unknown}};
   for (const auto& [of, mean] : result.residuals)
     head["mean_residuals"][of] = {
         {"base", mean.base}, {"new", mean.fresh}, {"benchmarks", mean.benchmarks}};

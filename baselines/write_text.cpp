@@ -162,6 +162,20 @@ void AddJudgedBy(const CompareResult& result, const std::string& before,
         fmt::format("{}differs between the runs: {}", before, fmt::join(result.context, "; ")));
 }
 
+// What another process said of what moved, or that none was asked.
+void AddMeasuredAgain(const CompareResult& result, std::vector<std::string>& remarks) {
+  const bool moved =
+      result.count.count(Verdict::kSlower) > 0 || result.count.count(Verdict::kFaster) > 0;
+  if (result.again)
+    remarks.push_back(fmt::format(
+        "held against {}: {} slower or faster in NEW alone, {} without enough times there",
+        result.again->where, result.again->taken_back, result.again->unknown));
+  else if (moved && !result.interleaved && !result.across_machines)
+    remarks.emplace_back(
+        "a process may be slower or faster than the next one for as long as it lives: measure what "
+        "moved once more and hold it against that with --again FILE");
+}
+
 // What is to be said of the rows, each text once.
 void WriteNotes(const std::vector<const Comparison*>& rows, std::ostream& out) {
   std::vector<std::pair<std::string, std::vector<const Comparison*>>> notes;
@@ -213,6 +227,7 @@ std::vector<std::string> RemarksOf(const CompareResult& result) {
     remarks.push_back(fmt::format("{} of {} benchmarks of NEW have no stored partner",
                                   partners.in_fresh - partners.in_both, partners.in_fresh));
   }
+  AddMeasuredAgain(result, remarks);
   if (result.parts.size() < 2) AddJudgedBy(result, "", remarks);
   if (result.parts.size() > 1)
     for (const auto& part : result.parts)

@@ -24,7 +24,7 @@ struct CompareFlags {
   std::string folder = "baselines";   // where `auto` looks
   std::string min_effect, run_noise;  // "5%" or "0.05"
   std::string on = "time";
-  std::string map;
+  std::string map, again;
   std::string format = "table";
   std::string badge;
   bool across_machines = false;
@@ -82,6 +82,7 @@ CompareOptions OptionsFrom(const CompareFlags& flags) {
 // Both files of a comparison; the two are read at once, for large ones take their time.
 struct Inputs {
   NamedRun base, fresh;
+  std::optional<NamedRun> again;  // what measured NEW's benchmarks once more
   std::vector<NamedRun> stored;  // instead of `base`, oldest first
 };
 
@@ -147,8 +148,14 @@ int RunCompare(const CompareFlags& flags, Inputs& inputs) {
     throw BadInput(flags.baseline.empty()
                        ? "compare: expected two run files, BASE and NEW (or --baseline auto NEW)"
                        : "compare: expected one run file, NEW, beside --baseline");
-  const auto options = OptionsFrom(flags);
+  if (!flags.again.empty() && flags.across_machines)
+    throw BadInput("--again: expected one machine's seconds, not --across-machines");
+  auto options = OptionsFrom(flags);
   inputs = ReadInputs(flags, options.names);
+  if (!flags.again.empty()) {
+    inputs.again = ReadNamed(flags.again, std::cerr);
+    options.again = &*inputs.again;
+  }
   const auto result = inputs.stored.empty()
                           ? Compare(inputs.base, inputs.fresh, options)
                           : CompareWithStored(inputs.stored, inputs.fresh, options);
@@ -173,6 +180,9 @@ void AddCompareCommand(CLI::App& program, int& exit_code) {
       "--baseline", flags->baseline,
       "BASE: a file, or auto: of each benchmark the newest stored run of NEW's machine");
   command->add_option("--baselines", flags->folder, "where --baseline auto looks (baselines)");
+  command->add_option("--again", flags->again,
+                      "NEW's benchmarks, or some, measured by another process: slower or faster is "
+                      "only what is so in both");
   command->add_option("--min-effect", flags->min_effect,
                       "smaller changes do not matter: 5% (default: what the runs can tell, 2 to "
                       "10 %)");

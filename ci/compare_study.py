@@ -14,7 +14,8 @@ and, with --map, with benchmarks renamed as its lines say ("base-name new-name",
 and n=21 of one problem), those of one size at a time and the others as they are, where the truth is
 the ratio of the medians of the clean repetitions of all runs, real work and no scaled numbers. With
 --stored-pool N no pairs: `dlroof report` stores the runs as in baselines/, and `dlroof compare
---baseline auto` judges each run by the N before it.
+--baseline auto` judges each run by the N before it. With --again too, each but the last is held
+against the run after it, as a user's who measures again what moved.
 
 The same repetitions (with --stored-pool: the run's and those of the one before it) go through the
 rules of others; ci/study_tables.py says which, and what the columns mean.
@@ -100,21 +101,22 @@ def pairs_of(runs, most):
     return [(base, new, [base["path"], new["path"]]) for base, new in pairs]
 
 
-def stored_pools(dlroof, runs, count, folder):
+def stored_pools(dlroof, runs, count, again, folder):
     """As pairs_of; NEW's stored baselines are the `count` runs before it, BASE is the last."""
     stored = []
     for i, run in enumerate(runs):
         stored.append(os.path.join(folder, f"stored-{i:03}.json"))
         run_dlroof(dlroof, "report", run["path"], "-o", stored[i])
     comparisons = []
-    for i in range(count, len(runs)):
+    for i in range(count, len(runs) - again):
         pool = os.path.join(folder, f"pool-{i:03}")
         machine = os.path.join(pool, "machine")
         os.makedirs(machine)
         for path in stored[i - count:i]:
             os.symlink(path, os.path.join(machine, os.path.basename(path)))
+        held = [f"--again={runs[i + 1]['path']}"] if again else []
         comparisons.append((runs[i - 1], runs[i], ["--baseline=auto", f"--baselines={pool}",
-                                                   runs[i]["path"]]))
+                                                   runs[i]["path"], *held]))
     return comparisons
 
 
@@ -180,6 +182,7 @@ def show(summary):
     show_tables(summary)
     unchanged = summary["unchanged"]
     how = f", each by {summary['stored_pool']} stored runs" if "stored_pool" in summary else ""
+    how += " and held against the run after it" if summary.get("measured_again") else ""
     print(f"\n{unchanged['comparisons']} comparisons of an unchanged binary{how}: "
           f"{unchanged['benchmarks']} verdicts, {unchanged['judged']} judged: "
           f"{unchanged['verdicts']}; exit code 1 in {unchanged['alarms']}, moved together in "
@@ -197,6 +200,7 @@ def summarize(arguments, runs, comparisons):
                "measured_with": context.get("command")}
     if arguments.stored_pool:
         summary["stored_pool"] = arguments.stored_pool
+        summary["measured_again"] = arguments.again
     summary |= {"unchanged": counts, **tables(unchanged, slower)}
     for row in summary["slowdowns"]:
         row |= truth(runs, (row["base"], row["new"]))
@@ -218,6 +222,8 @@ def parse():
     parser.add_argument("--pairs", type=int, default=250, help="at most, of runs")
     parser.add_argument("--stored-pool", type=int, default=0, metavar="N",
                         help="judge each run by the N before it as stored baselines, not in pairs")
+    parser.add_argument("--again", action="store_true",
+                        help="hold each run against the one after it; with --stored-pool")
     parser.add_argument("--map", help="lines 'base-name new-name': the known slowdowns")
     parser.add_argument("-o", "--output", help="the summary")
     return parser.parse_args()
@@ -228,11 +234,13 @@ def main():
     if arguments.collect:
         collect(arguments)
     runs = read_runs(arguments.folder)
-    least = max(2, arguments.stored_pool + 1)
+    if arguments.again and not arguments.stored_pool:
+        sys.exit("--again: expected --stored-pool beside it")
+    least = max(2, arguments.stored_pool + 1 + arguments.again)
     if len(runs) < least:
         sys.exit(f"{arguments.folder}: holds {len(runs)} run files, expected at least {least}")
     with tempfile.TemporaryDirectory() as folder:
-        comparisons = (stored_pools(arguments.dlroof, runs, arguments.stored_pool, folder)
+        comparisons = (stored_pools(arguments.dlroof, runs, arguments.stored_pool, arguments.again, folder)
                        if arguments.stored_pool else pairs_of(runs, arguments.pairs))
         summary = summarize(arguments, runs, comparisons)
     if arguments.output:

@@ -33,6 +33,8 @@ base = [(conv + "n1", 2.0), (conv + "n2", 2.0), (conv + "n20", 2.0)]
 own("base.json", base)
 own("same.json", base)
 own("slower.json", [(conv + "n1", 2.6), (conv + "n2", 2.0), (conv + "n20", 2.0)])
+own("slower_again.json", [(conv + "n1", 2.7)])
+own("not_again.json", [(conv + "n1", 2.01)])
 own("renamed.json", [(conv + "n1", 2.0), (conv + "n2", 2.0), (conv + "n21", 2.5)])
 own("machine.json", base, fingerprint="11")
 own("bare.json", base, bare=True)
@@ -72,6 +74,12 @@ run base.json slower.json;             check "slower exits 1" exits 1
 check "in the table" prints "slower"
 check "with a cause" prints "unexplained: same algorithm"
 check "with percent of roof" prints "49.6 -> 38.2"
+run base.json slower.json --again slower_again.json;  check "slower in two processes too" exits 1
+run base.json slower.json --again not_again.json;     check "not so in one of them alone" exits 0
+check "which is said" prints 'slower in NEW, but not when measured again (not_again.json)'
+run base.json slower.json --again slower.json;        check "the same run is no other one" bad_input
+run base.json slower.json --again none.json;          check "no run to hold it against" bad_input
+run base.json slower.json --again not_again.json --across-machines; check "nor beside percent of roof" bad_input
 run slower.json base.json;             check "faster exits 0" exits 0
 run plain.json plain_slower.json;      check "plain Google Benchmark files too" exits 1
 run plain.json plain_few.json;         check "too few repetitions: cannot say" exits 3
