@@ -83,7 +83,7 @@ CompareOptions OptionsFrom(const CompareFlags& flags) {
 struct Inputs {
   NamedRun base, fresh;
   std::optional<NamedRun> again;  // what measured NEW's benchmarks once more
-  std::vector<NamedRun> stored;  // instead of `base`, oldest first
+  std::vector<NamedRun> stored;   // instead of `base`, oldest first
 };
 
 NamedRun ReadNamed(const std::string& path, std::ostream& warnings) {
