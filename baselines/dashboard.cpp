@@ -5,6 +5,7 @@
 #include <fstream>
 #include <map>
 #include <set>
+#include <sstream>
 #include <unordered_map>
 
 #include "baselines/badge.h"
@@ -56,8 +57,9 @@ void WriteSharedFiles(const fs::path& folder) {
   WriteFile(folder / "roofline.js", Join(PageScripts()));
   WriteFile(folder / "site.js",
             fmt::format("{}\n{}", PageScripts().front().text, Join(SiteScripts())));
-  std::ofstream page(folder / "roofline.html", std::ios::binary);
+  std::ostringstream page;
   WriteSitePage(page);
+  WriteFile(folder / "roofline.html", page.str());
 }
 
 // What the page shows of a record, without what only the run file needs.
@@ -244,6 +246,7 @@ class Site {
 }  // namespace
 
 DashboardCounts WriteDashboard(const History& history, const fs::path& folder) {
+  const auto unchanging = history.Unchanging();
   return Site(history, folder).Write();
 }
 

@@ -65,6 +65,9 @@ class History {
   // One run, as a whole or not at all. Throws BadInput for a name that stands there twice.
   Added Add(const NamedRun& run);
 
+  // While it lives, everything that is read is as it was at the first look, whatever others add.
+  [[nodiscard]] Transaction Unchanging() const { return {database_, Access::kRead}; }
+
   // Oldest first.
   std::vector<StoredRun> Runs() const;
   // By name, then machine.

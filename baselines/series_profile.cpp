@@ -9,6 +9,8 @@ namespace {
 
 // MAD to standard deviation, of normal values.
 constexpr double kDeviationOfMad = 1.4826;
+// Two values are as far from their median as from each other, whatever the noise.
+constexpr std::size_t kLeastWithNoise = 3;
 
 std::vector<SeriesLevel> LevelsOf(const std::vector<double>& values,
                                   const std::vector<ChangePoint>& changes) {
@@ -33,12 +35,12 @@ SeriesProfile ProfileOf(const std::vector<double>& values, const ChangePointSett
   for (const auto& level : profile.levels)
     for (std::size_t i = level.begin; i < level.end; ++i)
       distances.push_back(std::abs(std::log(values[i] / level.median)));
-  profile.deviation = kDeviationOfMad * Median(distances);
+  if (values.size() >= kLeastWithNoise) profile.deviation = kDeviationOfMad * Median(distances);
   std::vector<std::size_t> at;
   for (const auto& change : profile.changes) at.push_back(change.at);
   profile.memory = NoiseMemory(values, at);
   for (std::size_t i = 0; i < distances.size(); ++i)
-    if (profile.deviation > 0 && distances[i] > kOutlier * profile.deviation)
+    if (profile.deviation > 0 && distances[i] > kOutlier * *profile.deviation)
       profile.outliers.push_back(i);
   return profile;
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <vector>
 
 #include "baselines/change_points.h"
@@ -17,8 +18,8 @@ struct SeriesProfile {
   std::vector<SeriesLevel> levels;   // at least one
   std::vector<ChangePoint> changes;  // between them
   // [1] deviation of one value from its level, logarithm: 1.4826 times the median absolute one,
-  // which outliers do not move.
-  double deviation = 0;
+  // which outliers do not move. Absent: of one value or two nobody can say.
+  std::optional<double> deviation;
   double memory = 0;                  // [1] as NoiseMemory (change_points.h)
   std::vector<std::size_t> outliers;  // values further from their level than kOutlier deviations
 };

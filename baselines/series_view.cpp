@@ -64,10 +64,12 @@ Timed TimedOf(const std::vector<Point>& points) {
 
 json PointsJson(const std::vector<Point>& points, const std::vector<std::size_t>& run_of,
                 const Timed& timed, const SeriesProfile& profile) {
-  const double bar = 2 * kHistogramReach * profile.deviation / kHistogramBars;
-  json all = {{"outliers", profile.outliers},
-              {"bar", Rounded(bar)},
-              {"histogram", Histogram(timed.seconds, profile, bar)}};
+  json all = {{"outliers", profile.outliers}};
+  if (profile.deviation) {
+    const double bar = 2 * kHistogramReach * *profile.deviation / kHistogramBars;
+    all["bar"] = Rounded(bar);
+    all["histogram"] = Histogram(timed.seconds, profile, bar);
+  }
   for (const char* key : {"run", "median", "low", "high", "clean", "of"}) all[key] = json::array();
   for (const std::size_t i : timed.point) {
     const auto& ci95 = points[i].ci95;
@@ -99,7 +101,7 @@ SeriesView ViewOf(const Series& series, const std::vector<Point>& points,
   const auto run_at = [&](std::size_t value) { return run_of[timed.point[value]]; };
   view.summary["spark"] = Spark(timed.seconds);
   if (points.back().median) view.summary["last"] = Rounded(*points.back().median);
-  if (timed.seconds.size() > 2) view.summary["deviation"] = Rounded(profile.deviation);
+  if (profile.deviation) view.summary["deviation"] = Rounded(*profile.deviation);
   view.summary["memory"] = Rounded(profile.memory);
   for (const auto& level : profile.levels)
     view.summary["levels"].push_back(

@@ -55,9 +55,9 @@ std::string MessageOf(const Comparison& row) {
 
 void WriteCase(const Comparison& row, std::ostream& out) {
   const Record& record = row.fresh != nullptr ? *row.fresh : *row.base;
-  out << fmt::format(R"(    <testcase classname="{}" name="{}" time="{:.9f}")",
-                     Attribute(ClassOf(record)), Attribute(row.name()),
-                     row.fresh_seconds.value_or(0));
+  out << fmt::format(R"(    <testcase classname="{}" name="{}")", Attribute(ClassOf(record)),
+                     Attribute(row.name()));
+  if (row.fresh_seconds) out << fmt::format(R"( time="{:.9f}")", *row.fresh_seconds);
   const char* element = ElementOf(row);
   if (element == nullptr) {
     out << "/>\n";

@@ -28,6 +28,7 @@ std::vector<NamedRun> ReadRuns(const ExportFlags& flags) {
   for (const auto& file : flags.files) runs.push_back({file, ReadRunFile(file, std::cerr)});
   if (flags.db.empty()) return runs;
   const History history(flags.db, Access::kRead);
+  const auto unchanging = history.Unchanging();
   const auto stored = history.Runs();
   const std::size_t count = flags.last == 0 ? stored.size() : std::min(flags.last, stored.size());
   for (std::size_t i = stored.size() - count; i < stored.size(); ++i)

@@ -72,8 +72,10 @@ class SeriesTable {
                              series.cache.empty() ? "" : ", " + Printable(series.cache),
                              Plural(static_cast<int>(points_.size()), "run"), timed_.size());
     if (profile_)
-      std::cout << fmt::format("  noise {:.1f} % from run to run, {} among them; {}\n",
-                               100 * profile_->deviation,
+      std::cout << fmt::format("  {}, {} among them; {}\n",
+                               profile_->deviation ? fmt::format("noise {:.1f} % from run to run",
+                                                                 100 * *profile_->deviation)
+                                                   : "noise not known",
                                Plural(static_cast<int>(profile_->outliers.size()), "outlier"),
                                Plural(static_cast<int>(profile_->changes.size()), "change"));
     std::vector<std::vector<std::string>> rows = {
@@ -134,6 +136,7 @@ class SeriesTable {
 
 void Show(const HistoryFlags& flags) {
   const History history(flags.db, Access::kRead);
+  const auto unchanging = history.Unchanging();
   auto name = flags.name;
   auto all = history.SeriesNamed(name);
   if (all.empty()) {
@@ -163,6 +166,7 @@ const StoredRun& RunWithId(const std::vector<StoredRun>& runs, const HistoryFlag
 // A run file of one run, or lines of CSV of all.
 void WriteExport(const HistoryFlags& flags, std::ostream& out) {
   const History history(flags.db, Access::kRead);
+  const auto unchanging = history.Unchanging();
   const auto runs = history.Runs();
   if (flags.run != 0) {
     out << ToJson(history.Read(RunWithId(runs, flags)).file).dump() << '\n';

@@ -129,8 +129,12 @@ void WatchedProcess::Start(const std::vector<std::string>& args, const ProcessFi
     throw BadInput(fmt::format("{}: cannot be started: {}", args[0], std::strerror(reason)));
   }
   watch_ = Descriptor(static_cast<int>(syscall(SYS_pidfd_open, pid_, 0)));
-  if (watch_.get() < 0)
-    throw std::runtime_error(fmt::format("pidfd_open: {}", std::strerror(errno)));
+  if (watch_.get() >= 0) return;
+  const int refused = errno;
+  kill(-pid_, SIGKILL);
+  waitpid(pid_, nullptr, 0);
+  pid_ = -1;
+  throw std::runtime_error(fmt::format("pidfd_open: {}", std::strerror(refused)));
 }
 
 WatchedProcess::~WatchedProcess() {

@@ -118,6 +118,12 @@ TEST(NoiseMemory, SeesCorrelationAndNoSteps) {
   EXPECT_LT(NoiseMemory(stepped), 0.1);
 }
 
+TEST(ProfileOf, OfTwoValuesNobodyKnowsTheNoise) {
+  EXPECT_FALSE(ProfileOf({1}).deviation);
+  EXPECT_FALSE(ProfileOf({1, 1.5}).deviation);
+  EXPECT_EQ(ProfileOf({1, 1, 1}).deviation, 0);
+}
+
 TEST(ProfileOf, KnowsLevelsNoiseAndOutliers) {
   std::vector<double> values;
   Append(values, 1, 20);
@@ -131,7 +137,7 @@ TEST(ProfileOf, KnowsLevelsNoiseAndOutliers) {
   ASSERT_EQ(profile.outliers.size(), 1U);
   EXPECT_EQ(profile.outliers[0], 9U);
   // Distances 0, 0.01, 0.01, 0.005, 0.005, over and over: the median is about 0.005.
-  EXPECT_NEAR(profile.deviation, 1.4826 * 0.005, 1e-3);
+  EXPECT_NEAR(profile.deviation.value(), 1.4826 * 0.005, 1e-3);
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # Behaves like dlroof_bench towards `dlroof run`, in milliseconds: lists benchmarks, writes a run file, crashes, hangs.
+# Its times are the same in every test: by turns they depend on how often it was called so (FILE.calls), else on nothing.
 # FAKE_NAMES: the problems it has. FAKE_DEVICE: of which device (cpu). A file whose name holds "slow" is 5 % slower.
 list= filter= out= turns= repetitions=9
 for argument in "$@"; do
@@ -31,6 +32,9 @@ esac
 status='"ok"' list=
 [[ $problem == refused* ]] && status='"unsupported", "reason": "not on this CPU"' repetitions=0
 if [ "$turns" ] && [ "$repetitions" -gt 0 ]; then
+  calls=0; [ ! -e "$0.calls" ] || read -r calls < "$0.calls"
+  echo $((calls + 1)) > "$0.calls"
+  RANDOM=$((7919 * calls + ${#0}))
   echo ready >&4
   for ((i = 0; i < repetitions; ++i)); do
     read -r -N 1 -u 3 || exit 1

@@ -50,6 +50,8 @@ run history show --db h.sqlite Conv2D/cpu/onednn/fwd/f32/b;  check "show exits 0
 check "the change stands at its date" grep -qE "2026-01-21.*slower by \+(29|30|31)\.[0-9] % from here on; algorithm x -> y" out
 check "and only there" test "$(grep -c 'from here on' out)" -eq 1
 run history show --db h.sqlite f32/a;  check "a part of a name is enough" prints "noise"
+run history add --db one.sqlite runs/00.json runs/01.json; check "two runs" exits 0
+run history show --db one.sqlite f32/a; check "have no noise that is known" prints "noise not known, 0 outliers among them; 0 changes"
 run history show --db h.sqlite f32/;   check "if it is no other's" bad_input
 check "with the names" says "f32/a, Conv2D"
 run history export --db h.sqlite --run 3 -o three.json;  check "a run comes out again" exits 0
@@ -62,6 +64,26 @@ for kill in 1 2 3 4 5; do
 done
 run history add --db killed.sqlite runs/*.json;  check "a killed history goes on" exits 0
 run history list --db killed.sqlite;   check "to the end" prints "40 runs"
+
+# What is read is one state of the history, whatever another program adds meanwhile.
+mkdir many
+cat > make_many.py <<'PYTHON'
+import json
+for run in range(300):
+    json.dump({"context": {"date": "2026-01-01T00:%02d:%02d+00:00" % (run // 60, run % 60), "dlroof": {"schema": 1}},
+               "records": [{"name": "n%d" % n, "status": "ok", "repetitions": [{"seconds": 1 + run * 1e-6 + i * 1e-3, "iterations": 1} for i in range(5)]}
+                           for n in range(200)]}, open("many/%03d.json" % run, "w"))
+PYTHON
+python3 make_many.py || exit 1
+run history add --db many.sqlite many/00?.json;  check "ten runs" exits 0
+{ for file in many/0[1-9]?.json many/[12]??.json; do [ -e enough ] || "$dlroof" history add --db many.sqlite "$file" >/dev/null 2>>errors || exit 1; done; } & pid=$!
+for read in 1 2 3 4 5; do
+  run dashboard --db many.sqlite -o many_site;   check "a dashboard beside a writer: $read" exits 0
+  run history show --db many.sqlite n7;          check "a benchmark beside a writer: $read" exits 0
+  check "all of its runs: $read" test "$(grep -c '2026-01-01' out)" -eq "$(sed -nE 's/.*: ([0-9]+) runs, \1 with a time.*/\1/p' out)"
+done
+: > enough; wait $pid
+check "which lost nothing" test $? -eq 0
 
 for format in bencher github-action openmetrics csv otava otava-config; do
   run export --format=$format runs/39.json; check "$format exits 0" exits 0
@@ -96,14 +118,20 @@ check "and is told" says "wrote site/index.html: 3 benchmarks, 40 dates, 1 chang
 run dashboard --db h.sqlite -o site2;  check "so does a history" exits 0
 check "the same one" cmp -s site/data/times-1.js site2/data/times-1.js
 check "with a badge" grep -q "1 slower since 2026-01-21" site/badge.svg
-check "that is XML" python3 -c 'import xml.etree.ElementTree as t; t.parse("site/badge.svg")'
+run dashboard --db one.sqlite -o site_of_two; check "two runs are a site too" exits 0
+mkdir full; ln -s /dev/full full/roofline.html
+run dashboard --db one.sqlite -o full; check "a page that the disk does not hold" bad_input
+check "is named" says 'full/roofline\.html: '
+check "the badge is XML" python3 -c 'import xml.etree.ElementTree as t; t.parse("site/badge.svg")'
 check "nothing of it is elsewhere" test -z "$(grep -lE 'src="(https?:)?//' site/*.html)"
 if [ -n "$browser" ]; then
-  look() { timeout 120 "$browser" --headless=new --no-sandbox --disable-gpu --virtual-time-budget=20000 --user-data-dir="$dir/profile" --dump-dom "file://$dir/site/$1" >out 2>err; }
-  look index.html;                     check "the index draws itself" prints 'data-listed="yes"'
+  look() { timeout 120 "$browser" --headless=new --no-sandbox --disable-gpu --virtual-time-budget=20000 --user-data-dir="$dir/profile" --dump-dom "file://$dir/$1" >out 2>err; }
+  look site/index.html;                     check "the index draws itself" prints 'data-listed="yes"'
   check "and what changed" prints "<h3>2026-01-21 00:00 c20: 1 slower"
-  look 'index.html#series=2';          check "a series is drawn" prints 'data-drawn="yes"'
-  look 'roofline.html?run=7';          check "the roofline of a date is drawn" prints 'data-drawn="yes"'
+  look 'site/index.html#series=2';          check "a series is drawn" prints 'data-drawn="yes"'
+  look 'site_of_two/index.html#series=1'; check "so is one of two runs" prints 'data-drawn="yes"'
+  check "without a noise" prints 'Too few runs to tell how they differ.'
+  look 'site/roofline.html?run=7';          check "the roofline of a date is drawn" prints 'data-drawn="yes"'
   check "with its benchmarks" prints "3 of 3 shown"
 fi
 

@@ -150,6 +150,36 @@ TEST_F(HistoryTest, RefusesWhatIsNoHistory) {
             std::string::npos);
 }
 
+TEST_F(HistoryTest, WhatIsReadDoesNotChangeWhileAnotherAdds) {
+  History writer(Path(), Access::kWrite);
+  writer.Add(RunOn(1, {Measured("n1", 1)}));
+  const History reader(Path(), Access::kRead);
+  const auto points = [&] { return reader.PointsOf(reader.SeriesNamed(Name("n1")).at(0)).size(); };
+  {
+    const auto unchanging = reader.Unchanging();
+    EXPECT_EQ(reader.Runs().size(), 1U);
+    writer.Add(RunOn(2, {Measured("n1", 2)}));
+    EXPECT_EQ(points(), 1U);
+  }
+  EXPECT_EQ(points(), 2U);
+}
+
+// The whole life of a child process.
+[[noreturn]] void AddForEver(const std::string& path, int round, std::vector<Record> records) {
+  constexpr unsigned kMostSeconds = 100;  // where nobody stops it
+  alarm(kMostSeconds);
+  try {
+    History history(path, Access::kWrite);
+    for (int day = 1;; ++day) {
+      records[0].repetitions[0].seconds = 1 + round + 1e-6 * day;
+      history.Add(RunOn(1 + day % 28, records));
+    }
+  } catch (const std::exception& error) {
+    fmt::print(stderr, "{}\n", error.what());
+  }
+  _exit(1);
+}
+
 // Adds runs until it is stopped; what it was about to write stays out, what it finished is there.
 TEST_F(HistoryTest, AKilledWriterLeavesWholeRuns) {
   constexpr int kBenchmarks = 50;
@@ -158,15 +188,12 @@ TEST_F(HistoryTest, AKilledWriterLeavesWholeRuns) {
   { History(Path(), Access::kWrite); }
   for (int round = 0; round < 5; ++round) {
     const pid_t child = fork();
-    if (child == 0) {
-      History history(Path(), Access::kWrite);
-      for (int day = 1;; ++day) {
-        records[0].repetitions[0].seconds = 1 + round + 1e-6 * day;
-        history.Add(RunOn(1 + day % 28, records));
-      }
-    }
+    if (child == 0) AddForEver(Path(), round, records);
     const auto enough = [&] { return History(Path(), Access::kRead).Runs().size() > 3U * round; };
-    while (!enough()) usleep(1000);
+    int status = 0;
+    // A writer that ends says why, and is not waited for.
+    while (!enough() && waitpid(child, &status, WNOHANG) == 0) usleep(1000);
+    ASSERT_EQ(status, 0) << "the writer ended by itself";
     kill(child, SIGKILL);
     waitpid(child, nullptr, 0);
   }

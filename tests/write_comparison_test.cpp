@@ -127,6 +127,15 @@ TEST(WriteJunit, IsWellFormedWhateverTheNames) {
   EXPECT_THAT(xml, HasSubstr("boom &#60;at&#62; &#34;x&#34;"));
 }
 
+// Failed, new and gone have no time that was compared.
+TEST(WriteJunit, WhatHasNoTimeIsWrittenWithoutOne) {
+  Compared compared(1.2);
+  const auto xml = compared.Written(WriteJunit);
+  EXPECT_THAT(xml, HasSubstr("name=\"same\" time=\"1.004000000\"/>"));
+  for (const char* name : {"failed", "new", "gone"})
+    EXPECT_THAT(xml, HasSubstr(fmt::format("name=\"{}\"><", name)));
+}
+
 TEST(WriteSarif, HasAResultForEachThatGotWorse) {
   Compared compared(1.2);
   const auto sarif = json::parse(compared.Written(WriteSarif));

@@ -13,7 +13,7 @@ dlroof.diffRows = (base, fresh) => {
     const [before, after] = [base.get(index), fresh.get(index)];
     if (before === undefined && after === undefined) return;
     const known = before !== undefined && after !== undefined;
-    const usual = dlroof.isNumber(series.deviation) && series.points > 2 ? Math.SQRT2 * series.deviation : undefined;
+    const usual = dlroof.isNumber(series.deviation) ? Math.SQRT2 * series.deviation : undefined;
     const moved = known ? Math.abs(Math.log(after / before)) : -1;
     rows.push({ index, before, after, known, usual, moved, far: known && usual !== undefined && moved > dlroof.standsOut * Math.max(usual, 0.003) });
   });

@@ -1,7 +1,6 @@
 'use strict';
 // One series: its points and levels over time, its changes, its noise. Its points come from a file of their own.
 dlroof.chunks = new Map();
-dlroof.waiting = new Map();
 const dlroofSeries = (chunk, all) => {
   dlroof.chunks.set(chunk, all);
 };
@@ -56,6 +55,11 @@ dlroof.drawSeriesChart = (series, points) => {
 };
 
 dlroof.drawNoise = (series, points) => {
+  if (!dlroof.isNumber(series.deviation)) {
+    Plotly.purge(dlroof.byId('noise-chart'));
+    dlroof.byId('noise-facts').textContent = 'Too few runs to tell how they differ.';
+    return;
+  }
   const count = points.histogram.length;
   const centres = points.histogram.map((bar, i) => (i - (count - 1) / 2) * points.bar);
   Plotly.react(dlroof.byId('noise-chart'), [{ type: 'bar', x: centres.map((one) => one * 100), y: points.histogram, hoverinfo: 'x+y', marker: { color: dlroof.colour('--accent') } }],
