@@ -22,15 +22,13 @@ struct ChangePointSettings {
   double min_effect = 0.02;
 };
 
-// Of 100 series in which nothing changes about one gets a change point, whatever its length.
-inline constexpr double kChangePointFalseAlarms = 0.01;
-
 struct ChangePoint {
   std::size_t at = 0;  // the first value of the new level
   double ratio = 1;    // [1] its median over that of the level before
 };
 
-// By rising `at`. `values` are positive; fewer than 2 x least_segment hold no change.
+// By rising `at`. `values` are positive; fewer than 2 x least_segment hold no change. Of 100 series
+// in which nothing changes about one gets a change point, whatever its length.
 std::vector<ChangePoint> FindChangePoints(const std::vector<double>& values,
                                           const ChangePointSettings& settings = {});
 

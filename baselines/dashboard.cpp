@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <fstream>
 #include <map>
 #include <set>
 #include <sstream>
@@ -13,6 +12,7 @@
 #include "baselines/packed_record.h"
 #include "baselines/series_view.h"
 #include "counters/error.h"
+#include "counters/write_file.h"
 #include "reporters/json_access.h"
 #include "reporters/page.h"
 #include "reporters/page/assets.h"
@@ -24,13 +24,6 @@ namespace fs = std::filesystem;
 using nlohmann::json;
 
 constexpr std::size_t kSeriesPerFile = 32;
-
-void WriteFile(const fs::path& path, std::string_view text) {
-  std::ofstream out(path, std::ios::binary);
-  if (!out.is_open()) throw BadInput(path.string() + ": cannot be written");
-  out << text << std::flush;
-  if (!out.good()) throw BadInput(path.string() + ": not all could be written (disk full?)");
-}
 
 // Makes site/ and site/data, the latter without what an earlier dashboard left there.
 void MakeFolders(const fs::path& folder) {
@@ -205,7 +198,7 @@ class Site {
 
   void WriteIndex(const json& content) const {
     const ChangePointSettings settings;
-    std::ofstream out(folder_ / "index.html", std::ios::binary);
+    std::ostringstream out;
     Fill(SiteHtml().text,
          {{"policy", SitePolicy()},
           {"style", fmt::format("{}{}", PageStyle().text, SiteStyle().text)},
@@ -213,9 +206,7 @@ class Site {
           {"effect", fmt::format("{:g}", 100 * settings.min_effect)},
           {"content", ScriptSafeJson(content)}},
          out);
-    out << std::flush;
-    if (!out.good())
-      throw BadInput((folder_ / "index.html").string() + ": not all could be written (disk full?)");
+    WriteFile(folder_ / "index.html", out.str());
   }
 
   std::string Badge() const {

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <fstream>
 #include <set>
 #include <sstream>
 
@@ -30,6 +31,14 @@ NameMap ParseNameMap(const std::string& text, const std::string& where) {
       throw BadInput(fmt::format("{}:{}: a name of this line was mapped before", where, number));
   }
   return names;
+}
+
+NameMap ReadNameMap(const std::string& path) {
+  const std::ifstream file(path);
+  std::ostringstream text;
+  if (!file.is_open() || (!(text << file.rdbuf()) && file.bad()))
+    throw BadInput(path + ": cannot be read, expected lines 'base-name new-name'");
+  return ParseNameMap(text.str(), path);
 }
 
 }  // namespace dlroof

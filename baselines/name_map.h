@@ -14,4 +14,7 @@ using NameMap = std::map<std::string, std::string>;
 // anything else and for a name given twice on one side.
 NameMap ParseNameMap(const std::string& text, const std::string& where);
 
+// The same of a file. Throws BadInput also where it cannot be read.
+NameMap ReadNameMap(const std::string& path);
+
 }  // namespace dlroof

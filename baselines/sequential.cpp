@@ -18,11 +18,6 @@ std::optional<PairedShift> MeasureSequentialShift(const std::vector<double>& log
   return paired;
 }
 
-int NextLook(int clean_blocks) {
-  const auto* const next = std::upper_bound(kLooks.begin(), kLooks.end(), clean_blocks);
-  return next == kLooks.end() ? 0 : *next;
-}
-
 bool IsSettled(const PairedShift& paired, const StopRule& rule) {
   const double bound = std::log1p(rule.min_effect);
   const auto& [low, high] = paired.shift.ci95;

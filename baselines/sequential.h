@@ -23,9 +23,6 @@ inline constexpr double kLookLevel = 1 - 0.05 / kLooks.size();
 // keeps its meaning although the looks decide when to stop. Absent below kLeastBlocks.
 std::optional<PairedShift> MeasureSequentialShift(const std::vector<double>& log_ratios);
 
-// Clean blocks at which to look next; 0: there is no further look.
-int NextLook(int clean_blocks);
-
 struct StopRule {
   int benchmarks = 1;        // [1] that are compared at once
   double min_effect = 0.02;  // [1] 0.02: ratios from 1 / 1.02 to 1.02 are alike

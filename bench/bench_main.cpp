@@ -9,6 +9,7 @@
 #include <iostream>
 #include <memory>
 #include <set>
+#include <sstream>
 
 #include "bench/bench_flags.h"
 #include "bench/benchmark_filter.h"
@@ -23,6 +24,7 @@
 #include "ceilings/progress.h"
 #include "counters/clocks.h"
 #include "counters/cpu.h"
+#include "counters/write_file.h"
 #include "reporters/google_benchmark.h"
 #include "reporters/page.h"
 
@@ -187,10 +189,9 @@ nlohmann::json Context(const std::string& command, const RunSettings& settings,
 
 void WriteHtml(const Session& session, const std::string& path) {
   if (path.empty()) return;
-  std::ofstream out(path);
-  WritePage(ToJson(session.file()), out);
-  out.flush();
-  if (!out.good()) throw BadInput(path + ": cannot be written (disk full?)");
+  std::ostringstream page;
+  WritePage(ToJson(session.file()), page);
+  WriteFile(path, page.str());
 }
 
 std::function<GpuClock()> GpuOpener(const Devices& devices) {

@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <fstream>
 #include <future>
 #include <iostream>
 #include <memory>
@@ -13,7 +12,9 @@
 #include "baselines/stored_run.h"
 #include "baselines/write_comparison.h"
 #include "bench/commands.h"
+#include "bench/share.h"
 #include "counters/error.h"
+#include "counters/write_file.h"
 
 namespace dlroof {
 namespace {
@@ -30,21 +31,6 @@ struct CompareFlags {
   bool across_machines = false;
 };
 
-// "5%" or "0.05" -> 0.05.
-std::optional<double> Share(const std::string& flag, const std::string& text) {
-  if (text.empty()) return std::nullopt;
-  std::istringstream in(text);
-  double value = 0;
-  std::string rest;
-  const bool number = static_cast<bool>(in >> value);
-  in >> rest;
-  if (rest == "%") value /= 100;
-  if (!number || !(rest.empty() || rest == "%") || !(value >= 0 && value <= 1))
-    throw BadInput(
-        fmt::format("{}={}: expected a share such as 5% or 0.05, from 0 to 1", flag, text));
-  return value;
-}
-
 std::set<Quantity> Quantities(const std::string& text) {
   std::set<Quantity> on;
   std::istringstream parts(text + ",");
@@ -60,22 +46,13 @@ std::set<Quantity> Quantities(const std::string& text) {
   return on;
 }
 
-NameMap ReadNameMap(const std::string& path) {
-  if (path.empty()) return {};
-  std::ifstream file(path);
-  std::ostringstream text;
-  if (!file.is_open() || (!(text << file.rdbuf()) && file.bad()))
-    throw BadInput(path + ": cannot be read, expected lines 'base-name new-name'");
-  return ParseNameMap(text.str(), path);
-}
-
 CompareOptions OptionsFrom(const CompareFlags& flags) {
   CompareOptions options;
-  options.min_effect = Share("--min-effect", flags.min_effect);
-  options.run_noise = Share("--run-noise", flags.run_noise);
+  options.min_effect = ParseShare("--min-effect", flags.min_effect);
+  options.run_noise = ParseShare("--run-noise", flags.run_noise);
   options.across_machines = flags.across_machines;
   options.on = Quantities(flags.on);
-  options.names = ReadNameMap(flags.map);
+  if (!flags.map.empty()) options.names = ReadNameMap(flags.map);
   return options;
 }
 
@@ -135,12 +112,6 @@ std::string BaseText(const CompareResult& result) {
   return fmt::format("{}", fmt::join(files, ", "));
 }
 
-void WriteBadge(const CompareResult& result, const std::string& path) {
-  std::ofstream out(path);
-  out << BadgeSvg(result) << std::flush;
-  if (!out.good()) throw BadInput(path + ": cannot be written");
-}
-
 // `inputs` is the caller's, so that the program can end without freeing it record by record.
 int RunCompare(const CompareFlags& flags, Inputs& inputs) {
   const std::size_t wanted = flags.baseline.empty() ? 2 : 1;
@@ -161,7 +132,7 @@ int RunCompare(const CompareFlags& flags, Inputs& inputs) {
                           : CompareWithStored(inputs.stored, inputs.fresh, options);
   Write(result, {BaseText(result), inputs.fresh.where}, flags.format);
   if (const auto few = FewSharedText(result); !few.empty()) std::cerr << few << '\n';
-  if (!flags.badge.empty()) WriteBadge(result, flags.badge);
+  if (!flags.badge.empty()) WriteFile(flags.badge, BadgeSvg(result));
   return result.exit_code;
 }
 

@@ -1,14 +1,15 @@
 // dlroof export: runs in the formats of other tools.
 #include <fmt/format.h>
 
-#include <fstream>
 #include <iostream>
 #include <memory>
+#include <sstream>
 
 #include "baselines/export.h"
 #include "baselines/history.h"
 #include "bench/commands.h"
 #include "counters/error.h"
+#include "counters/write_file.h"
 
 namespace dlroof {
 namespace {
@@ -43,11 +44,9 @@ void RunExport(const ExportFlags& flags) {
     std::cout << std::flush;
     return;
   }
-  std::ofstream out(flags.output);
-  if (!out.is_open()) throw BadInput(flags.output + ": cannot be written");
+  std::ostringstream out;
   Export(flags.format, std::move(runs), out, std::cerr);
-  out << std::flush;
-  if (!out.good()) throw BadInput(flags.output + ": not all could be written (disk full?)");
+  WriteFile(flags.output, out.str());
   std::cerr << "wrote " << flags.output << '\n';
 }
 

@@ -1,15 +1,16 @@
 // dlroof history: runs in one SQLite file, and one benchmark over time.
 #include <fmt/format.h>
 
-#include <fstream>
 #include <iostream>
 #include <memory>
+#include <sstream>
 
 #include "baselines/export.h"
 #include "baselines/history.h"
 #include "baselines/series_profile.h"
 #include "bench/commands.h"
 #include "counters/error.h"
+#include "counters/write_file.h"
 #include "reporters/terminal.h"
 #include "reporters/units.h"
 
@@ -182,11 +183,9 @@ void Export(const HistoryFlags& flags) {
     std::cout << std::flush;
     return;
   }
-  std::ofstream out(flags.output);
-  if (!out.is_open()) throw BadInput(flags.output + ": cannot be written");
+  std::ostringstream out;
   WriteExport(flags, out);
-  out << std::flush;
-  if (!out.good()) throw BadInput(flags.output + ": not all could be written (disk full?)");
+  WriteFile(flags.output, out.str());
   std::cerr << "wrote " << flags.output << '\n';
 }
 

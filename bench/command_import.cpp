@@ -13,6 +13,7 @@
 #include "ceilings/machine_cache.h"
 #include "counters/error.h"
 #include "counters/version.h"
+#include "counters/write_file.h"
 #include "reporters/import.h"
 #include "reporters/import_run.h"
 
@@ -62,9 +63,7 @@ ImportFormat FormatOf(const ImportFlags& flags, const std::string& text) {
 }
 
 void WriteText(const std::string& text, const std::string& path) {
-  std::ofstream out(path);
-  out << text << std::flush;
-  if (!out.good()) throw BadInput(path + ": cannot be written");
+  WriteFile(path, text);
   std::cerr << "wrote " << path << '\n';
 }
 

@@ -1,7 +1,6 @@
 // dlroof machine: what this machine can do.
 #include <fmt/format.h>
 
-#include <fstream>
 #include <functional>
 #include <iostream>
 #include <memory>
@@ -44,9 +43,7 @@ void ShowMachine(MachineOptions options, const std::string& device, const std::s
   WriteTables(run, TerminalColumns(), std::cout);
   std::cout << std::flush;
   if (output.empty()) return;
-  std::ofstream out(output);
-  out << ToJson(machine).dump(1) << std::endl;
-  if (!out.good()) throw BadInput(output + ": cannot be written");
+  WriteMachineFile(machine, output);
   std::cerr << "wrote " << output << '\n';
 }
 

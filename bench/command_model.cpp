@@ -11,6 +11,7 @@
 #include "bench/model_gpu.h"
 #include "bench/model_page.h"
 #include "counters/error.h"
+#include "counters/write_file.h"
 #include "reporters/run_file.h"
 
 namespace dlroof {
@@ -148,9 +149,7 @@ std::string ContentOf(const std::vector<ModelReport>& reports, const std::string
 }
 
 void WriteContent(const std::string& content, const std::string& path) {
-  std::ofstream out(path, std::ios::binary);
-  out << content << std::flush;
-  if (!out.good()) throw BadInput(path + ": cannot be written");
+  WriteFile(path, content);
   std::cerr << "wrote " << path << '\n';
 }
 

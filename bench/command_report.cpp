@@ -1,13 +1,13 @@
 // dlroof report: a run file as tables and a picture in the terminal, or as a page or figure.
 #include <fmt/format.h>
 
-#include <fstream>
 #include <iostream>
 #include <memory>
 #include <sstream>
 
 #include "bench/commands.h"
 #include "counters/error.h"
+#include "counters/write_file.h"
 #include "reporters/figure.h"
 #include "reporters/page.h"
 #include "reporters/run_file.h"
@@ -64,13 +64,6 @@ std::string Extension(const std::string& path) {
   return dot == std::string::npos ? "" : path.substr(dot + 1);
 }
 
-void WriteText(const std::string& text, const std::string& path) {
-  std::ofstream out(path);
-  if (!out.is_open()) throw BadInput(path + ": cannot be written");
-  out << text << std::flush;
-  if (!out.good()) throw BadInput(path + ": not all could be written (disk full?)");
-}
-
 // .json is the run file without Google Benchmark's own entries: all that a report needs, small
 // enough to store.
 void WriteOne(const RunFile& file, const PlaceView& view, const nlohmann::json& run,
@@ -78,9 +71,9 @@ void WriteOne(const RunFile& file, const PlaceView& view, const nlohmann::json& 
   if (Extension(path) == "html") {
     std::ostringstream page;
     WritePage(run, page, choice.before);
-    WriteText(page.str(), path);
+    WriteFile(path, page.str());
   } else if (Extension(path) == "json") {
-    WriteText(ToStoredJson(file, view).dump() + '\n', path);
+    WriteFile(path, ToStoredJson(file, view).dump() + '\n');
   } else {
     WriteFigure(run, path, choice);
   }

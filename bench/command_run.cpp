@@ -2,14 +2,13 @@
 #include <fmt/format.h>
 
 #include <filesystem>
-#include <fstream>
 #include <iostream>
 #include <memory>
-#include <sstream>
 
 #include "bench/commands.h"
 #include "bench/journal_file.h"
 #include "bench/runner.h"
+#include "bench/share.h"
 #include "bench/supervise.h"
 #include "counters/error.h"
 
@@ -21,6 +20,7 @@ struct RunFlags {
   std::vector<std::string> builds;  // BASE's program and NEW's
   std::string order = "random";
   std::string map;
+  std::string min_effect;  // "2%" or "0.02"
   RunRequest request;
 };
 
@@ -41,23 +41,20 @@ RunRequest RequestFrom(const RunFlags& flags) {
     request.outputs = two ? std::vector<std::string>{"old.json", "new.json"}
                           : std::vector<std::string>{"run.json"};
   if (request.outputs.size() != request.programs.size())
-    throw BadInput(two ? "run: expected -o twice with --ab, OLD's run file and NEW's"
+    throw BadInput(two ? "run: expected -o twice with --ab, BASE's run file and NEW's"
                        : "run: expected -o once, the run file");
   if (two && request.outputs.front() == request.outputs.back())
     throw BadInput(request.outputs.front() + ": expected two different run files");
   request.random_order = flags.order == "random";
+  request.min_effect = ParseShare("--min-effect", flags.min_effect).value_or(request.min_effect);
   if (flags.map.empty()) return request;
   if (!two) throw BadInput("--map: expected --ab, whose programs have names that differ");
-  const std::ifstream file(flags.map);
-  std::ostringstream text;
-  if (!file.is_open())
-    throw BadInput(flags.map + ": cannot be read, expected lines 'base-name new-name'");
-  text << file.rdbuf();
-  request.names = ParseNameMap(text.str(), flags.map);
+  request.names = ReadNameMap(flags.map);
   return request;
 }
 
-void AddOptions(CLI::App& command, RunFlags& flags) {
+// What is run, and where results go.
+void AddFileOptions(CLI::App& command, RunFlags& flags) {
   auto& request = flags.request;
   command.add_option("ARGUMENTS", request.arguments,
                      "after --: what dlroof_bench is given, such as --benchmark_filter=...");
@@ -65,7 +62,7 @@ void AddOptions(CLI::App& command, RunFlags& flags) {
       command.add_option("--bench", flags.bench, "the program (dlroof_bench beside this)");
   command
       .add_option("--ab", flags.builds,
-                  "OLD and NEW: two builds of dlroof_bench, measured by turns in short blocks "
+                  "BASE and NEW: two builds of dlroof_bench, measured by turns in short blocks "
                   "until each verdict is sure; the exit code is that of compare")
       ->expected(2)
       ->excludes(bench);
@@ -75,6 +72,15 @@ void AddOptions(CLI::App& command, RunFlags& flags) {
                   "beside the last one until all is done")
       ->allow_extra_args(false);
   command.add_flag("--resume", request.resume, "go on after an interrupt, a kill or a budget");
+  command.add_option("--min-effect", flags.min_effect,
+                     "with --ab: smaller changes do not matter (2%)");
+  command.add_option("--map", flags.map,
+                     "with --ab: file with a line 'base-name new-name' per renamed benchmark");
+}
+
+// When, how long and how often.
+void AddTimeOptions(CLI::App& command, RunFlags& flags) {
+  auto& request = flags.request;
   command
       .add_option("--timeout", request.timeout_seconds,
                   "[s] for one benchmark, or one block of it (600)")
@@ -93,12 +99,6 @@ void AddOptions(CLI::App& command, RunFlags& flags) {
       ->check(CLI::Range(0, 100));
   command.add_option("--cooldown", request.cooldown_seconds, "[s] before the first of them (2)")
       ->check(CLI::NonNegativeNumber);
-  command
-      .add_option("--min-effect", request.min_effect,
-                  "with --ab: smaller changes do not matter (0.02)")
-      ->check(CLI::Range(0.0, 1.0));
-  command.add_option("--map", flags.map,
-                     "with --ab: file with a line 'old-name new-name' per renamed benchmark");
 }
 
 }  // namespace
@@ -109,7 +109,8 @@ void AddRunCommand(CLI::App& program, int& exit_code) {
       "run",
       "supervise dlroof_bench: a process per benchmark, a journal, --resume; or compare two builds "
       "by turns (--ab)");
-  AddOptions(*command, *flags);
+  AddFileOptions(*command, *flags);
+  AddTimeOptions(*command, *flags);
   command->callback([flags, &exit_code] {
     const auto request = RequestFrom(*flags);
     StopOnInterrupt();

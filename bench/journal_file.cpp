@@ -6,7 +6,6 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstdio>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -62,26 +61,5 @@ JournalFile::JournalFile(const std::string& path)
 void JournalFile::Append(const std::string& line) { WriteAll(file_.get(), line, path_); }
 
 void JournalFile::Remove() { unlink(path_.c_str()); }
-
-void WriteWhole(const std::string& path, const std::string& text) {
-  const std::string beside = fmt::format("{}.{}.tmp", path, getpid());
-  {
-    const Descriptor file(open(beside.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644));
-    if (file.get() < 0) Refuse(path, "cannot be written");
-    try {
-      WriteAll(file.get(), text, path);
-    } catch (...) {
-      unlink(beside.c_str());
-      throw;
-    }
-  }
-  if (std::rename(beside.c_str(), path.c_str()) != 0) {
-    const int reason = errno;
-    unlink(beside.c_str());
-    errno = reason;
-    Refuse(path, "cannot be written");
-  }
-  SyncFolderOf(path);
-}
 
 }  // namespace dlroof

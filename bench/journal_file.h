@@ -28,10 +28,6 @@ class JournalFile {
   Journal found_;
 };
 
-// Whole or not at all: written beside its place, on disk, then renamed. Throws BadInput with the
-// system's reason.
-void WriteWhole(const std::string& path, const std::string& text);
-
 // All of the file; empty when it cannot be read.
 std::string FileText(const std::string& path);
 

@@ -16,6 +16,7 @@
 #include "counters/clocks.h"
 #include "counters/cpu.h"
 #include "counters/error.h"
+#include "counters/write_file.h"
 #include "reporters/record.h"
 #include "reporters/run_file.h"
 
@@ -164,7 +165,7 @@ void OpenRun::FindCeilings() {
     machine = ToJson(CachedOrMeasuredCpu(options, log_));
   }
   machine_file_ = folder_ / "machine.json";
-  WriteWhole(machine_file_, machine.dump());
+  WriteFile(machine_file_, machine.dump());
 }
 
 std::vector<std::string> OpenRun::Command(std::size_t side, const std::string& listed,

@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cstdlib>
+#include <utility>
 
 #include "counters/error.h"
 #include "counters/version.h"
@@ -13,48 +14,46 @@ namespace {
 using nlohmann::json;
 
 // Conventions of counting and of statistics; comparing two files is only allowed where they agree.
-json Conventions() {
-  return {
-      {"flops",
-       "a fused multiply-add is 2; useful work of the definition, padding taps included (dense)"},
-      {"flops.conv2d",
-       "2*N*K*P*Q*(C/g)*R*S in every direction; each bias add, relu and add to the bias gradient "
-       "1, "
-       "apart"},
-      {"flops.lstm",
-       "matrix products and elementwise part apart; each sigmoid, tanh, add and multiply of the "
-       "elementwise part counts 1"},
-      {"bytes.dram", "modelled: compulsory, every tensor of the call once, whole, without padding"},
-      {"seconds",
-       "median of the undisturbed repetitions, each the mean of its iterations; 95 % interval by "
-       "order statistics"},
-      {"disturbed",
-       "threads waited for a CPU more than 1 % of the time, or the main thread was off its CPU 2 % "
-       "of the time "
-       "more than in the best repetition"},
-      {"disturbed.core",
-       "or the only thread of a benchmark had less than 90 % of its core's issue slots right "
-       "before "
-       "or after, for another hardware thread was busy on it"},
-      {"cache",
-       "warm: calls follow each other on the same data; cold: before each call all its tensors "
-       "(cold-weights: its weights) are flushed from the caches of every CPU, outside the timing; "
-       "its threads are awake"},
-      {"gpu.seconds",
-       "between two CUDA events around one call on an idle GPU, its launch included; apart from it "
-       "gpu.throughput_seconds (calls back to back) and gpu.graph_seconds (replayed as a graph)"},
-      {"gpu.disturbed",
-       "SMs below 75 % of their default clock, or the host's threads waited for a CPU more than 1 "
-       "% "
-       "of its time"},
-      {"gpu.cache",
-       "cold: three times L2 is read before each call; cold-weights: then all but the weights is "
-       "read"},
-      {"data",
-       "seeded uniform random numbers; int8 convolutions without scales small ones, so that sums "
-       "fit 8 bit"},
-      {"prefixes", "SI: 1 GB = 1e9 byte"}};
-}
+constexpr std::pair<const char*, const char*> kConventions[] = {
+    {"flops",
+     "a fused multiply-add is 2; useful work of the definition, padding taps included (dense)"},
+    {"flops.conv2d",
+     "2*N*K*P*Q*(C/g)*R*S in every direction; each bias add, relu and add to the bias gradient "
+     "1, "
+     "apart"},
+    {"flops.lstm",
+     "matrix products and elementwise part apart; each sigmoid, tanh, add and multiply of the "
+     "elementwise part counts 1"},
+    {"bytes.dram", "modelled: compulsory, every tensor of the call once, whole, without padding"},
+    {"seconds",
+     "median of the undisturbed repetitions, each the mean of its iterations; 95 % interval by "
+     "order statistics"},
+    {"disturbed",
+     "threads waited for a CPU more than 1 % of the time, or the main thread was off its CPU 2 % "
+     "of the time "
+     "more than in the best repetition"},
+    {"disturbed.core",
+     "or the only thread of a benchmark had less than 90 % of its core's issue slots right "
+     "before "
+     "or after, for another hardware thread was busy on it"},
+    {"cache",
+     "warm: calls follow each other on the same data; cold: before each call all its tensors "
+     "(cold-weights: its weights) are flushed from the caches of every CPU, outside the timing; "
+     "its threads are awake"},
+    {"gpu.seconds",
+     "between two CUDA events around one call on an idle GPU, its launch included; apart from it "
+     "gpu.throughput_seconds (calls back to back) and gpu.graph_seconds (replayed as a graph)"},
+    {"gpu.disturbed",
+     "SMs below 75 % of their default clock, or the host's threads waited for a CPU more than 1 "
+     "% "
+     "of its time"},
+    {"gpu.cache",
+     "cold: three times L2 is read before each call; cold-weights: then all but the weights is "
+     "read"},
+    {"data",
+     "seeded uniform random numbers; int8 convolutions without scales small ones, so that sums "
+     "fit 8 bit"},
+    {"prefixes", "SI: 1 GB = 1e9 byte"}};
 
 json Environment() {
   constexpr std::array<const char*, 6> kVariables = {
@@ -105,6 +104,8 @@ std::string CommandLine(const std::vector<std::string>& args) {
 
 json RunContext(const std::string& command, const RunSettings& settings) {
   json libraries = {{"google_benchmark", kGoogleBenchmarkVersion}};
+  json conventions = json::object();
+  for (const auto& [key, text] : kConventions) conventions[key] = text;
   for (const auto& library : AllLibraries()) libraries[library.name] = library.description();
   return {{"schema", kSchema},
           {"version", kVersion},
@@ -112,7 +113,7 @@ json RunContext(const std::string& command, const RunSettings& settings) {
           {"compiler", kCompiler},
           {"build_type", kBuildType},
           {"command", command},
-          {"conventions", Conventions()},
+          {"conventions", conventions},
           {"libraries", libraries},
           {"environment", Environment()},
           {"counters", Counters(settings.counters)},

@@ -13,6 +13,7 @@
 #include "bench/open_run.h"
 #include "bench/runner.h"
 #include "counters/clocks.h"
+#include "counters/write_file.h"
 #include "reporters/terminal.h"
 #include "reporters/units.h"
 
@@ -103,7 +104,7 @@ class Supervision {
     const auto missing = run_.header().benchmarks.size() - done.size();
     const auto whole = MergedRun(done, run_.machines(), run_.About());
     if (!done.empty()) {
-      WriteWhole(run_.request().outputs.front(), whole.dump(1) + "\n");
+      WriteFile(run_.request().outputs.front(), whole.dump(1) + "\n", OnDisk::kNow);
       WriteTables(whole, TerminalColumns(), std::cout);
       std::cout << std::flush;
     }

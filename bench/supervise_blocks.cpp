@@ -20,6 +20,7 @@
 #include "bench/supervise.h"
 #include "counters/clocks.h"
 #include "counters/error.h"
+#include "counters/write_file.h"
 #include "reporters/terminal.h"
 
 namespace dlroof {
@@ -284,7 +285,7 @@ class Alternation {
     auto about = run_.About();
     about["interleaved"] = ToJson(Interleaving{run_.header().id, rule_.min_effect});
     const auto text = MergedRun(Done(base), run_.machines(), about).dump(1) + "\n";
-    WriteWhole(path, text);
+    WriteFile(path, text, OnDisk::kNow);
     // As `dlroof compare` will see it.
     return {path, ParseRunFile(text, path, log_)};
   }

@@ -14,6 +14,7 @@
 
 #include "ceilings/agreement.h"
 #include "counters/error.h"
+#include "counters/write_file.h"
 
 namespace dlroof {
 namespace {
@@ -218,19 +219,8 @@ Machine ReadMachineFile(const fs::path& path) {
 }
 
 void WriteMachineFile(const Machine& machine, const fs::path& path) {
-  const fs::path temporary = path.string() + fmt::format(".{}.tmp", getpid());
-  errno = 0;
-  std::ofstream file(temporary, std::ios::binary | std::ios::trunc);
-  if (!file)
-    throw BadInput(fmt::format("{}: cannot be written: {}", path.string(), SystemReason()));
-  file << ToJson(machine).dump(2, ' ', false, nlohmann::json::error_handler_t::replace) << '\n';
-  file.close();
-  std::error_code error;
-  if (file) fs::rename(temporary, path, error);
-  if (file && !error) return;
-  const std::string reason = error ? error.message() : SystemReason();
-  fs::remove(temporary, error);
-  throw BadInput(fmt::format("{}: cannot be written: {}", path.string(), reason));
+  WriteFile(path,
+            ToJson(machine).dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + '\n');
 }
 
 fs::path CachePath(const fs::path& directory, const Machine& machine) {

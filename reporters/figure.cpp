@@ -3,12 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <fstream>
 #include <map>
 #include <set>
 #include <sstream>
 
 #include "counters/error.h"
+#include "counters/write_file.h"
 #include "reporters/gnuplot.h"
 #include "reporters/json_access.h"
 #include "reporters/terminal.h"
@@ -189,11 +189,7 @@ void WriteFigure(const json& run_file, const std::string& path, const FigureChoi
   const auto extension = ExtensionOf(path);
   if (extension != "svg" && extension != "pdf" && extension != "png")
     throw BadInput(fmt::format("{}: a figure is .svg, .pdf or .png", Printable(path)));
-  const auto picture = RunGnuplot(FigureScript(MakeFigure(run_file, choice), extension));
-  std::ofstream file(path, std::ios::binary);
-  file << picture;
-  file.close();
-  if (!file) throw BadInput(fmt::format("{}: cannot be written", Printable(path)));
+  WriteFile(path, RunGnuplot(FigureScript(MakeFigure(run_file, choice), extension)));
 }
 
 std::string TerminalPicture(const json& run_file, int width) {

@@ -54,6 +54,7 @@ run "${one[@]}" -o a -o b "${arguments[@]}";           check "two files of one r
 run "${one[@]}" -o none/run.json "${arguments[@]}";    check "unwritable folder" bad_input
 run "${one[@]}" --timeout 0 "${arguments[@]}";         check "no time at all" bad_input
 run "${one[@]}" --map x "${arguments[@]}";             check "names of one program" bad_input
+run "${two[@]}" --min-effect 1.5 "${arguments[@]}";    check "no share" bad_input
 run "${two[@]}" --map none "${arguments[@]}";          check "missing map" bad_input
 run run --ab ./bench "${arguments[@]}";                check "one of two programs" bad_input
 run run --ab ./bench ./slow_bench -o x -o x "${arguments[@]}"; check "one file of two runs" bad_input
@@ -124,6 +125,7 @@ export FAKE_NAMES='n1 n2'
 run "${two[@]}" "${arguments[@]}"
 check "5 % slower exits 1" exits 1
 check "both are slower" prints '2 slower'
+check "by more than 2 %" prints 'minimum effect 2\.0 %'
 check "by 5 %" prints ' slower +1\.0[45]'
 check "both files have blocks" holds old.json 'all(r["repetitions"][5 * i + j]["block"] == i for r in run["records"] for i in range(10) for j in range(5))'
 check "of one comparison" holds new.json 'run["context"]["dlroof"]["interleaved"]["id"] == json.load(open("old.json"))["context"]["dlroof"]["interleaved"]["id"]'
@@ -131,9 +133,10 @@ cp out first
 run compare old.json new.json
 check "compare says the same of the files" cmp first out
 clean
-run run --ab ./bench ./other_bench --seed 1 "${arguments[@]}"
+run run --ab ./bench ./other_bench --seed 1 --min-effect 3% "${arguments[@]}"
 check "unchanged exits 0" exits 0
 check "both are the same" prints '2 same'
+check "by what was asked" prints 'minimum effect 3\.0 %'
 clean
 export FAKE_NAMES='n20 n21'
 echo 'Fake/cpu/none/fwd/f32/n20 Fake/cpu/none/fwd/f32/n21' > map.txt

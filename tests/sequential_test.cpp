@@ -35,14 +35,6 @@ int Count(Said wanted, double log_ratio, double scatter, const StopRule& rule) {
   return count;
 }
 
-TEST(Sequential, LooksAtTheseNumbersOfBlocks) {
-  EXPECT_EQ(NextLook(0), 10);
-  EXPECT_EQ(NextLook(9), 10);
-  EXPECT_EQ(NextLook(10), 14);
-  EXPECT_EQ(NextLook(39), 40);
-  EXPECT_EQ(NextLook(40), 0);
-}
-
 TEST(Sequential, APValuePaysForAllLooks) {
   // Ten of ten slower: 2 / 1024, five times.
   const auto paired = MeasureSequentialShift(std::vector<double>(10, 0.05));
