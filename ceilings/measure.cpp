@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <chrono>
 #include <ctime>
+#include <new>
 #include <set>
 #include <stdexcept>
 #include <thread>
@@ -32,12 +33,16 @@ void AddPass(MeasureSession& session, int threads, int pass) {
   const auto begin = session.steps.size();
   AddFlopsSteps(session, threads, pass);
   AddBytesSteps(session, threads, pass);
-  auto& first = session.steps[begin].run;
-  first = [&session, cpus = SpreadCpus(session.cpu, threads), inner = first](double max_seconds) {
-    session.bench.reset();  // its memory first
-    session.bench = std::make_unique<Bench>(cpus);
-    inner(max_seconds);
-  };
+  // The first step of a pass makes the threads anew, the others where a step before could not.
+  for (auto i = begin; i < session.steps.size(); ++i) {
+    auto& run = session.steps[i].run;
+    run = [&session, cpus = SpreadCpus(session.cpu, threads), inner = run,
+           first = i == begin](double max_seconds) {
+      if (first) session.bench.reset();  // its memory first
+      if (!session.bench) session.bench = std::make_unique<Bench>(cpus);
+      inner(max_seconds);
+    };
+  }
 }
 
 void AddSteps(MeasureSession& session, const std::vector<int>& counts) {
@@ -93,7 +98,7 @@ void RunSteps(MeasureSession& session, const MeasureOptions& options) {
     report(i, step.text);
     LookAtIssueRate(session, best);
     const double left = session.effort.budget_seconds - (WallSeconds() - begin);
-    step.run(Allowance(left, steps - i, nominal));
+    TryStep(session, step, Allowance(left, steps - i, nominal));
   }
   report(steps, "done");
 }
@@ -104,7 +109,7 @@ void RunLastSteps(MeasureSession& session, const MeasureOptions& options) {
   for (int i = 0; i < steps; ++i) {
     const auto& step = session.last_steps[static_cast<std::size_t>(i)];
     if (options.progress) options.progress({i, steps, step.text, kSeconds * (steps - i)});
-    step.run(kSeconds);
+    TryStep(session, step, kSeconds);
   }
   if (options.progress && steps > 0) options.progress({steps, steps, "done", 0});
 }
@@ -179,6 +184,24 @@ Ceiling Row::Finished(int threads, const RatePolicy& policy, double pass_toleran
     ceiling.reason = ceiling.reason.empty() ? doubt : doubt + "; " + ceiling.reason;
   }
   return ceiling;
+}
+
+std::string AbsentKey(const std::string& row, int threads) {
+  return fmt::format("absent.{}.threads.{}", row, threads);
+}
+
+void TryStep(MeasureSession& session, const Step& step, double max_seconds) {
+  const auto absent = [&](const std::string& why) {
+    const auto key = step.row.empty() ? "absent." + step.text : AbsentKey(step.row, step.threads);
+    session.machine.facts[key] = why;
+  };
+  try {
+    step.run(max_seconds);
+  } catch (const std::bad_alloc&) {
+    absent("there is not enough memory for it");
+  } catch (const std::exception& error) {
+    absent(error.what());
+  }
 }
 
 double Allowance(double budget_left, int steps_left, double nominal) {

@@ -53,11 +53,9 @@ bool MeasureUnprovedAgain(MeasureSession& session) {
     if (step.row.empty() || done.contains({step.threads, step.row}) ||
         !DecidesAnUnprovedRoof(session.machine.by_threads.at(step.threads), step.row))
       continue;
-    if (!session.bench || session.bench->threads() != step.threads) {
-      session.bench.reset();  // its memory first
-      session.bench = std::make_unique<Bench>(SpreadCpus(session.cpu, step.threads));
-    }
-    step.run(kSeconds);
+    // A step makes threads of its own where it finds none.
+    if (session.bench && session.bench->threads() != step.threads) session.bench.reset();
+    TryStep(session, step, kSeconds);
     done.emplace(step.threads, step.row);
   }
   return !done.empty();

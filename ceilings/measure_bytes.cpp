@@ -267,9 +267,12 @@ void FinishBytes(MeasureSession& session) {
     const auto edges = EdgesOf(session, threads);
     std::map<Level, MeasuredMixes> roofs;
     for (const auto& probe : ProbesFor(session, threads)) {
-      const auto ceiling =
-          CeilingOf(session, probe, threads, edges, rows.bytes.at(probe.level).at(probe.Name()));
-      set.mixes[fmt::format("{}.{}", Key(probe.level), probe.Name())] = ceiling;
+      const auto& row = rows.bytes.at(probe.level).at(probe.Name());
+      if (row.passes.empty()) continue;  // none came to its end: the facts have the reason
+      const auto key = fmt::format("{}.{}", Key(probe.level), probe.Name());
+      session.machine.facts.erase(AbsentKey(key, threads));
+      const auto ceiling = CeilingOf(session, probe, threads, edges, row);
+      set.mixes[key] = ceiling;
       if (!probe.node) roofs[probe.level].emplace(probe.Name(), ceiling);
     }
     for (const auto& [level, mixes] : roofs) set.bytes[level] = BestMix(mixes);

@@ -56,7 +56,9 @@ void FinishFlops(MeasureSession& session) {
     for (const auto& [threads, rows] : session.rows)
       for (const auto& probe : probes) {
         const auto row = rows.flops.find(probe.key);
-        if (row == rows.flops.end() || !wanted(probe, threads)) continue;
+        if (row == rows.flops.end() || row->second.passes.empty() || !wanted(probe, threads))
+          continue;
+        session.machine.facts.erase(AbsentKey(probe.key, threads));
         auto ceiling = row->second.Finished(threads, policy, pass_tolerance);
         JudgePerCycle(probe, ceiling, core);
         session.machine.by_threads[threads].flops[probe.key] = std::move(ceiling);

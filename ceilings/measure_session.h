@@ -106,6 +106,11 @@ struct MeasureSession {
   WorkingSets SetsOf(const std::vector<int>& cpus) const;
 };
 
+// measure.cpp. Runs the step. What it throws ends this step alone: the reason goes to the facts,
+// under AbsentKey for a row; that of a row that another pass measured is taken out at the end.
+void TryStep(MeasureSession& session, const Step& step, double max_seconds);
+std::string AbsentKey(const std::string& row, int threads);  // "absent.l3.copy.avx2.threads.2"
+
 // measure_flops.cpp, measure_bytes.cpp, measure_overheads.cpp. `pass` counts from 0; a step finds
 // the pinned threads in session.bench.
 void AddFlopsSteps(MeasureSession& session, int threads, int pass);

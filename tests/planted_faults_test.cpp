@@ -6,6 +6,7 @@
 #include <bit>
 #include <cstdint>
 #include <cstring>
+#include <new>
 
 #include "broken_flops_kernels.h"
 #include "ceilings/measure.h"
@@ -192,6 +193,29 @@ TEST(PlantedFault, LeavesTheLevelUnproved) {
     EXPECT_TRUE(roof.unbounded) << why;
     EXPECT_THAT(roof.reason, HasSubstr(why));
   }
+}
+
+// The memory of one mix is not to be had: its row is absent, with the reason, and no other.
+TEST(UnmeasuredRow, IsAbsentAndTheOthersAreNot) {
+  auto session = Session();
+  session.effort.name = "quick";
+  session.bytes_isas = {&BytesPortable()};
+  AddBytesSteps(session, 1, 0);
+  for (auto step : session.steps) {
+    if (step.row == "l1.triad.portable") step.run = [](double) { throw std::bad_alloc(); };
+    TryStep(session, step, kRowSeconds);
+  }
+  FinishBytes(session);
+  const auto& set = session.machine.by_threads.at(1);
+  EXPECT_FALSE(set.mixes.contains("l1.triad.portable"));
+  EXPECT_TRUE(set.mixes.contains("l1.copy.portable"));
+  EXPECT_GT(set.bytes.at(Level::kL1).per_second, 0);
+  EXPECT_EQ(session.machine.facts.at("absent.l1.triad.portable.threads.1"),
+            "there is not enough memory for it");
+  RunSteps(session);
+  FinishBytes(session);
+  EXPECT_FALSE(session.machine.facts.contains("absent.l1.triad.portable.threads.1"))
+      << "another pass measured it";
 }
 
 // Arrays that fit L1 as the set of L2.
