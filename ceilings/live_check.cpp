@@ -25,14 +25,10 @@ constexpr Effort kLook = {"look", 0.1, 3e-3, 12, 2, 1, 0, 0};
 
 using Look = std::function<Rate(const RatePolicy&)>;
 
-// Whether the first thread has its core for itself, as far as the machine's best is known. The
-// others sleep meanwhile.
+// Whether the first thread has its core for itself, as far as the machine's best is known.
 bool HasItsCore(Bench& bench, const Machine& machine) {
   if (!machine.issue_rate) return true;
-  std::optional<double> rate;
-  bench.team().Run([&](int i) {
-    if (i == 0) rate = MeasureIssueRate();
-  });
+  const auto rate = bench.IssueRate();
   return !rate || *rate >= kLeastCoreShare * *machine.issue_rate;
 }
 

@@ -14,6 +14,7 @@
 
 #include "ceilings/agreement.h"
 #include "ceilings/cpu_bytes_probes.h"
+#include "ceilings/doubt.h"
 #include "ceilings/measure_curves.h"
 #include "ceilings/measure_session.h"
 #include "ceilings/ridge.h"
@@ -70,15 +71,10 @@ void Finish(MeasureSession& session) {
   }
 }
 
-// Looks spread over the whole measurement, on the CPU of the first thread: a neighbour comes and
-// goes. The other threads sleep meanwhile.
+// Looks spread over the whole measurement: a neighbour comes and goes.
 void LookAtIssueRate(MeasureSession& session, BestIssueRate& best) {
   if (!session.bench) return;
-  std::optional<double> rate;
-  session.bench->team().Run([&](int i) {
-    if (i == 0) rate = MeasureIssueRate();
-  });
-  if (rate) best.Add(*rate);
+  if (const auto rate = session.bench->IssueRate()) best.Add(*rate);
   session.machine.issue_rate = best.Value();
 }
 
@@ -162,6 +158,14 @@ Rate Bench::Measure(Kernel kernel, const RatePolicy& policy) {
       policy);
 }
 
+std::optional<double> Bench::IssueRate() {
+  std::optional<double> rate;
+  team_.Run([&](int i) {
+    if (i == 0) rate = MeasureIssueRate();
+  });
+  return rate;
+}
+
 void Bench::Lay(double bytes, int streams, std::size_t step_floats, PageSize page_size) {
   team_.Run([&](int i) {
     auto& memory = memory_[static_cast<std::size_t>(i)];
@@ -173,15 +177,20 @@ void Bench::Lay(double bytes, int streams, std::size_t step_floats, PageSize pag
   });
 }
 
+double Row::BestRate() const {
+  double best = 0;
+  for (const auto& pass : passes) best = std::max(best, pass.per_second * work_per_iteration);
+  return best;
+}
+
 Ceiling Row::Finished(int threads, const RatePolicy& policy, double pass_tolerance) const {
   auto ceiling =
       CeilingFrom(MergePasses(passes, policy, pass_tolerance), work_per_iteration, threads, how);
   ceiling.proof.result = result;
   if (passes.size() > 1) ceiling.how += fmt::format(" in {} passes", passes.size());
   if (!doubt.empty()) {
-    ceiling.proved = false;
+    Doubt(ceiling, doubt);
     ceiling.unbounded = true;
-    ceiling.reason = ceiling.reason.empty() ? doubt : doubt + "; " + ceiling.reason;
   }
   return ceiling;
 }

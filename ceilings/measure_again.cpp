@@ -3,6 +3,7 @@
 #include <set>
 #include <utility>
 
+#include "ceilings/cpu_flops_probes.h"
 #include "ceilings/measure_session.h"
 #include "counters/clocks.h"
 
@@ -26,7 +27,7 @@ auto FindRoof(Set& set, const std::string& row) -> decltype(&set.flops.begin()->
   const auto same = [&](auto& roof) {
     return roof.per_second == ceiling->per_second ? &roof : nullptr;
   };
-  const auto plain = set.flops.find(row.substr(0, row.rfind('.')));
+  const auto plain = set.flops.find(PlainPipe(row));
   if (plain != set.flops.end()) return same(plain->second);
   const auto level = LevelFromKey(row.substr(0, row.find('.')));
   const auto roof = level ? set.bytes.find(*level) : set.bytes.end();

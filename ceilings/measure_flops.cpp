@@ -73,12 +73,8 @@ void FinishFlops(MeasureSession& session) {
 
 void AddPlainPipes(std::map<std::string, Ceiling>& flops) {
   std::map<std::string, std::vector<const CeilingRow*>> pipes;
-  for (const auto& row : flops) {
-    const auto unit = row.first.find('.');
-    const auto finer = row.first.find('.', unit + 1);
-    if (unit != std::string::npos && finer != std::string::npos)
-      pipes[row.first.substr(0, finer)].push_back(&row);
-  }
+  for (const auto& row : flops)
+    if (const auto plain = PlainPipe(row.first); plain != row.first) pipes[plain].push_back(&row);
   for (const auto& [plain, rows] : pipes) {
     const auto* best = ChooseRoof(rows);
     auto ceiling = best->second;

@@ -49,6 +49,9 @@ class Bench {
 
   // With the clock of the cores after each repetition.
   Rate Measure(Kernel kernel, const RatePolicy& policy);
+  // What the first thread's core issues now; absent where it cannot be known (see
+  // counters/issue_rate.h). The other threads sleep meanwhile.
+  std::optional<double> IssueRate();
   // Lays arrays for `streams` streams out of `bytes` per thread, in memory that each thread touched
   // first.
   void Lay(double bytes, int streams, std::size_t step_floats,
@@ -76,6 +79,8 @@ struct Row {
   double set_bytes = 0;           // [byte] memory rows: one thread's arrays in the best pass
   std::vector<Rate> passes;
 
+  // [flop/s] or [byte/s] of the best pass; 0 without one.
+  double BestRate() const;
   // `pass_tolerance`: see MergePasses.
   Ceiling Finished(int threads, const RatePolicy& policy,
                    double pass_tolerance = kPassTolerance) const;
