@@ -30,10 +30,13 @@ struct ProofNumber {
   const char* key;
   std::optional<double> Proof::*member;
 };
-constexpr ProofNumber kProofNumbers[] = {
-    {"doubling", &Proof::doubling},   {"spread", &Proof::spread},
-    {"clean", &Proof::clean},         {"scaling", &Proof::scaling},
-    {"per_cycle", &Proof::per_cycle}, {"per_cycle_expected", &Proof::per_cycle_expected}};
+constexpr ProofNumber kProofNumbers[] = {{"doubling", &Proof::doubling},
+                                         {"spread", &Proof::spread},
+                                         {"drift", &Proof::drift},
+                                         {"clean", &Proof::clean},
+                                         {"scaling", &Proof::scaling},
+                                         {"per_cycle", &Proof::per_cycle},
+                                         {"per_cycle_expected", &Proof::per_cycle_expected}};
 
 json ProofToJson(const Proof& proof) {
   json result = json::object();

@@ -183,10 +183,22 @@ double Row::BestRate() const {
   return best;
 }
 
+std::optional<double> Row::Drift() const {
+  std::optional<double> slowest, fastest;
+  for (const auto& pass : passes) {
+    if (pass.clean == 0) continue;
+    slowest = std::min(slowest.value_or(pass.per_second), pass.per_second);
+    fastest = std::max(fastest.value_or(pass.per_second), pass.per_second);
+  }
+  if (passes.size() < 2 || !fastest || *fastest <= 0) return std::nullopt;
+  return 1 - *slowest / *fastest;
+}
+
 Ceiling Row::Finished(int threads, const RatePolicy& policy, double pass_tolerance) const {
   auto ceiling =
       CeilingFrom(MergePasses(passes, policy, pass_tolerance), work_per_iteration, threads, how);
   ceiling.proof.result = result;
+  ceiling.proof.drift = Drift();
   if (passes.size() > 1) ceiling.how += fmt::format(" in {} passes", passes.size());
   if (!doubt.empty()) {
     Doubt(ceiling, doubt);

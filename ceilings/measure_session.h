@@ -81,6 +81,7 @@ struct Row {
 
   // [flop/s] or [byte/s] of the best pass; 0 without one.
   double BestRate() const;
+  std::optional<double> Drift() const;  // Proof::drift; absent without a second pass
   // `pass_tolerance`: see MergePasses.
   Ceiling Finished(int threads, const RatePolicy& policy,
                    double pass_tolerance = kPassTolerance) const;

@@ -195,6 +195,19 @@ TEST(PlantedFault, LeavesTheLevelUnproved) {
   }
 }
 
+// 10, 8 and 5 a second, of which the last was disturbed throughout: 1 - 8 / 10.
+TEST(RowDrift, IsThatOfTheCleanPasses) {
+  Row row;
+  for (const double per_second : {10.0, 8.0, 5.0}) {
+    EXPECT_NEAR(row.Drift().value_or(-1), row.passes.size() < 2 ? -1 : 0.2, 1e-12);
+    Rate rate;
+    rate.per_second = per_second;
+    rate.clean = per_second > 5 ? 3 : 0;
+    row.passes.push_back(rate);
+  }
+  EXPECT_NEAR(row.Drift().value_or(-1), 0.2, 1e-12);
+}
+
 // The memory of one mix is not to be had: its row is absent, with the reason, and no other.
 TEST(UnmeasuredRow, IsAbsentAndTheOthersAreNot) {
   auto session = Session();
