@@ -12,6 +12,7 @@
 #include "baselines/packed_record.h"
 #include "baselines/series_view.h"
 #include "counters/error.h"
+#include "counters/text_hash.h"
 #include "counters/write_file.h"
 #include "reporters/json_access.h"
 #include "reporters/page.h"

@@ -7,6 +7,7 @@
 #include "baselines/packed_record.h"
 #include "baselines/run_date.h"
 #include "counters/error.h"
+#include "counters/text_hash.h"
 #include "reporters/json_access.h"
 
 namespace dlroof {

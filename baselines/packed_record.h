@@ -30,8 +30,4 @@ Record Unpack(std::string_view facts, std::string_view repetitions, const std::s
 
 int CountRepetitions(std::string_view repetitions);
 
-// FNV-1a, 64 bit; `before` continues an earlier one. Stored: it must never change.
-inline constexpr std::uint64_t kHashOfNothing = 0xcbf29ce484222325;
-std::uint64_t HashOf(std::string_view text, std::uint64_t before = kHashOfNothing);
-
 }  // namespace dlroof

@@ -5,25 +5,21 @@
 #include <iterator>
 #include <string_view>
 
+#include "ceilings/doubt.h"
+
 namespace dlroof {
 namespace {
 
 constexpr double kAllowed = 1.03;
 constexpr double kFairScaling = 0.9;  // below: told
 
-void Doubt(const std::string& doubt, Ceiling& ceiling) {
-  ceiling.proved = false;
-  if (ceiling.reason.find(doubt) != std::string::npos) return;  // of an earlier comparison
-  ceiling.reason = ceiling.reason.empty() ? doubt : fmt::format("{}; {}", ceiling.reason, doubt);
-}
-
 void Compare(Ceiling& smaller, const Ceiling& larger) {
   const double per_thread = smaller.per_second / smaller.threads;
   const double of_larger = larger.per_second / larger.threads;
   if (of_larger <= kAllowed * per_thread) return;
-  Doubt(fmt::format("{} threads reached {:.4g} G/s each, this {:.4g} G/s: something held it back",
-                    larger.threads, of_larger / 1e9, per_thread / 1e9),
-        smaller);
+  Doubt(smaller,
+        fmt::format("{} threads reached {:.4g} G/s each, this {:.4g} G/s: something held it back",
+                    larger.threads, of_larger / 1e9, per_thread / 1e9));
 }
 
 template <class Key>
@@ -53,10 +49,9 @@ void Scale(const Ceiling& alone, int threads, int cores, Ceiling& ceiling) {
     ceiling.how += fmt::format("{}{} threads has {:.0f} % of what one alone has", kNote, threads,
                                100 * scaling);
   if (threads <= cores && scaling < kFairScaling * ClockRatio(alone, ceiling))
-    Doubt(
-        "at the same clock its threads are slower together than alone: others used their cores, or "
-        "they share one",
-        ceiling);
+    Doubt(ceiling,
+          "at the same clock its threads are slower together than alone: others used their cores, "
+          "or they share one");
 }
 
 template <class Key>

@@ -1,10 +1,10 @@
 // The memory kernels for any vector type V, included only by the files that have one. V is local to
 // its file, and so are these functions: each file is compiled for its own instruction set.
 //
-// V has: Vector; kFloats; kAccumulators (sums of the ridge kernels); Add(a, b),
-// Load(p), Store(p, v) (any address), Stream(p, v) and EndStream() (non-temporal), Same(x),
-// MultiplyAdd(a, b, c) = a * b + c, Opaque(v): the compiler must make v, and knows
-// nothing of it afterwards.
+// V has: Vector; kFloats; kAccumulators (sums of the ridge kernels); Load(p),
+// Store(p, v) (any address), Stream(p, v) and EndStream() (non-temporal), Same(x), Xor(a, b) of the
+// bits, MultiplyAdd(a, b, c) = a * b + c, Opaque(v): the compiler must make v, and knows nothing of
+// it afterwards.
 #pragma once
 
 #include <cstddef>
@@ -56,39 +56,39 @@ class Walk {
   std::size_t floats_, next_;  // [float]
 };
 
-// What becomes of loaded vectors. Taken: used, or the load would be deleted.
-template <class V>
-struct Taken {
-  [[gnu::always_inline]] void Take(std::size_t /*i*/, typename V::Vector value) {
-    V::Opaque(value);
+// Calls visit(std::integral_constant) for 0 ... kCount - 1: unlike a loop it leaves arrays that are
+// indexed in registers.
+template <std::size_t kCount, class Visit>
+[[gnu::always_inline]] inline void ForEachIndex(const Visit& visit) {
+  [&]<std::size_t... kIndex>(std::index_sequence<kIndex...>) __attribute__((always_inline)) {
+    (visit(std::integral_constant<std::size_t, kIndex>()), ...);
   }
-  [[gnu::always_inline]] void Keep(Workspace& /*workspace*/) const {}
-};
+  (std::make_index_sequence<kCount>());
+}
 
-// Summed, so that the same walk can be checked: every element once.
+// Loaded vectors are folded into some registers: unused loads would be deleted, and what is left
+// tells which were made, of which width. By exclusive or, which takes no more than the ports that
+// wait for the loads: with AVX-512 arithmetic would lower the clock of some processors. As many
+// registers as hide its latency.
 template <class V>
-struct Summed {
-  typename V::Vector sum[4] = {V::Same(0), V::Same(0), V::Same(0), V::Same(0)};
-  [[gnu::always_inline]] void Take(std::size_t i, typename V::Vector value) {
-    sum[i % 4] = V::Add(sum[i % 4], value);
-  }
-  [[gnu::always_inline]] void Keep(Workspace& workspace) const {
-    auto* results = reinterpret_cast<float*>(workspace.accumulators.data());
-    V::Store(results, V::Add(V::Add(sum[0], sum[1]), V::Add(sum[2], sum[3])));
-  }
-};
-
-template <class V, template <class> class Fate>
 void LoadKernel(Workspace& workspace, std::int64_t iterations) {
   Walk<V> walk(workspace);
-  Fate<V> fate;
+  typename V::Vector folds[kFolds];
+  ForEachIndex<kFolds>([&](auto i) __attribute__((always_inline)) { folds[i] = V::Same(0); });
   for (; iterations > 0; --iterations) {
     const float* from = walk.First();
-    for (std::size_t i = 0; i < kVectorsPerStep; ++i) fate.Take(i, V::Load(from + V::kFloats * i));
+    ForEachIndex<kVectorsPerStep>([&](auto i) __attribute__((always_inline)) {
+      auto& fold = folds[i % kFolds];
+      fold = V::Xor(fold, V::Load(from + V::kFloats * i));
+      V::Opaque(fold);  // in this order: another one halves what the L2 of a Zen 5 gives
+    });
     walk.Step();
   }
   walk.Keep(workspace);
-  fate.Keep(workspace);
+  auto* results = reinterpret_cast<float*>(workspace.folds.data());
+  ForEachIndex<kFolds>([&](auto i) __attribute__((always_inline)) {
+    V::Store(results + V::kFloats * i, folds[i]);
+  });
 }
 
 template <class V>
@@ -110,7 +110,7 @@ struct Streamed {
 template <class V, class Way>
 void StoreKernel(Workspace& workspace, std::int64_t iterations) {
   Walk<V> walk(workspace);
-  auto value = V::Same(kBytesScale);
+  auto value = V::Load(kStoredVector);
   V::Opaque(value);
   for (; iterations > 0; --iterations) {
     float* to = walk.First();
@@ -156,29 +156,23 @@ void TriadKernel(Workspace& workspace, std::int64_t iterations) {
   Way::End();
 }
 
-// a = -a: no element overflows, and to flip signs is no arithmetic. A multiplication in its place
-// costs a processor with AVX-512 (Cascade Lake) 11 % of its clock, and the L1 and L2 as much
-// bandwidth.
+// Flips bits: no element overflows, and it is no arithmetic. A multiplication in its place costs a
+// processor with AVX-512 (Cascade Lake) 11 % of its clock, and the L1 and L2 as much bandwidth. The
+// array that it writes is the one that it reads, by another pointer: so the proof can lay them
+// apart.
 template <class V>
 void UpdateKernel(Workspace& workspace, std::int64_t iterations) {
   Walk<V> walk(workspace);
+  auto flipped = V::Load(reinterpret_cast<const float*>(kFlippedBits));
+  V::Opaque(flipped);
   for (; iterations > 0; --iterations) {
-    float* here = walk.First();
+    float* to = walk.First();
+    const float* from = walk.Second();
     for (std::size_t i = 0; i < kVectorsPerStep; ++i)
-      V::Store(here + V::kFloats * i, -V::Load(here + V::kFloats * i));
+      V::Store(to + V::kFloats * i, V::Xor(flipped, V::Load(from + V::kFloats * i)));
     walk.Step();
   }
   walk.Keep(workspace);
-}
-
-// Calls visit(std::integral_constant) for 0 ... kCount - 1: unlike a loop it leaves arrays that are
-// indexed in registers.
-template <std::size_t kCount, class Visit>
-[[gnu::always_inline]] inline void ForEachIndex(const Visit& visit) {
-  [&]<std::size_t... kIndex>(std::index_sequence<kIndex...>) __attribute__((always_inline)) {
-    (visit(std::integral_constant<std::size_t, kIndex>()), ...);
-  }
-  (std::make_index_sequence<kCount>());
 }
 
 // Loads kLoads vectors and does kMultiplyAdds with them, again and again: a fixed number of flops

@@ -87,7 +87,7 @@ void LayArrays(char* memory, double set_bytes, int streams, std::size_t step_flo
   const std::size_t apart = (bytes + kPage - 1) / kPage * kPage + kPad;
   for (std::size_t i = 0; i < kMostArrays; ++i) {
     const bool used = i < static_cast<std::size_t>(streams);
-    workspace.arrays[i] = used ? reinterpret_cast<float*>(memory + i * apart) : nullptr;
+    workspace.arrays[i] = used ? reinterpret_cast<float*>(memory + i * apart) : workspace.arrays[0];
   }
 }
 

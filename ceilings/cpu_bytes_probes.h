@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <set>
 #include <span>
 #include <string>
@@ -12,8 +13,19 @@
 
 namespace dlroof {
 
-// Stored by the store kernels, and the triad's factor.
-inline constexpr float kBytesScale = 3;
+inline constexpr float kBytesScale = 3;  // the triad's factor
+// What the store kernels store, and the bits that the update kernels flip: the first so many of a
+// vector, each time. No two elements are alike, so that what is left tells how wide the vectors
+// were. The flipped bits leave exponents as they are: no number becomes denormal.
+alignas(64) inline constexpr float kStoredVector[] = {
+    2.0F, 2.0625F, 2.125F, 2.1875F, 2.25F, 2.3125F, 2.375F, 2.4375F,
+    2.5F, 2.5625F, 2.625F, 2.6875F, 2.75F, 2.8125F, 2.875F, 2.9375F};
+alignas(64) inline constexpr std::uint32_t kFlippedBits[] = {
+    0x80000001, 0x80000002, 0x80000003, 0x80000004, 0x80000005, 0x80000006, 0x80000007, 0x80000008,
+    0x80000009, 0x8000000a, 0x8000000b, 0x8000000c, 0x8000000d, 0x8000000e, 0x8000000f, 0x80000010};
+// Registers that the load kernels fold into: a step's vector i by exclusive or into i % kFolds.
+// Each call begins with zeros, and leaves them in Workspace::folds.
+inline constexpr std::size_t kFolds = 8;
 // The ridge kernels' sum = sum * factor + element: it stays below twice the largest element.
 inline constexpr float kRidgeFactor = 0.5F;
 
@@ -32,8 +44,7 @@ struct BytesIsa {
   const char* needs[2];       // features of counters/cpu.h; null: nothing more
   std::size_t vector_floats;  // [float] per vector
   std::size_t step_floats;    // [float] per array and iteration
-  Kernel load, sum;           // `sum` walks as `load` does and leaves vectors of sums
-  Kernel store, copy, triad, update;
+  Kernel load, store, copy, triad, update;
   Kernel streaming_store, streaming_copy, streaming_triad;  // non-temporal stores; null: has none
   std::span<const RidgeRow> ridge;                          // by rising intensity
 };
@@ -56,7 +67,7 @@ struct Streams {
   int moved;   // [1] modelled, with write-allocate; equal to `named` with non-temporal stores
 };
 
-// A way to access memory: load; store; copy a = b; triad a = b + 3 c; update a = -a.
+// A way to access memory: load; store; copy a = b; triad a = b + 3 c; update a = a ^ kFlippedBits.
 struct Mix {
   const char* name;  // "copy-nt" for non-temporal stores
   BytesOperation operation;
@@ -74,7 +85,8 @@ std::string TrafficText(const Mix& mix, Level level);
 // Lays the arrays of `streams` streams, `set_bytes` together, into memory of at least
 // MemoryBytes(set_bytes) that begins on a page; each gets a multiple of `step_floats`, at least one
 // step. Each begins kPadBytes further into a page of 4 KiB than the one before: at the same place
-// in a page, loads wait for stores of the same low address bits.
+// in a page, loads wait for stores of the same low address bits. The others are the first again:
+// an update reads and writes one.
 void LayArrays(char* memory, double set_bytes, int streams, std::size_t step_floats,
                Workspace& workspace);
 std::size_t MemoryBytes(double set_bytes);

@@ -17,7 +17,7 @@ struct Avx2 {
   }
   [[gnu::always_inline]] static void EndStream() { _mm_sfence(); }
   [[gnu::always_inline]] static Vector Same(float value) { return _mm256_set1_ps(value); }
-  [[gnu::always_inline]] static Vector Add(Vector a, Vector b) { return _mm256_add_ps(a, b); }
+  [[gnu::always_inline]] static Vector Xor(Vector a, Vector b) { return _mm256_xor_ps(a, b); }
   [[gnu::always_inline]] static Vector MultiplyAdd(Vector a, Vector b, Vector c) {
     return _mm256_fmadd_ps(a, b, c);
   }
@@ -28,8 +28,7 @@ constexpr BytesIsa kKernels = {"avx2",
                                {"avx2", "fma"},
                                Avx2::kFloats,
                                kStepFloats<Avx2>,
-                               LoadKernel<Avx2, Taken>,
-                               LoadKernel<Avx2, Summed>,
+                               LoadKernel<Avx2>,
                                StoreKernel<Avx2, Stored<Avx2>>,
                                CopyKernel<Avx2, Stored<Avx2>>,
                                TriadKernel<Avx2, Stored<Avx2>>,

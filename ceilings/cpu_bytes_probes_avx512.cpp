@@ -17,7 +17,9 @@ struct Avx512 {
   }
   [[gnu::always_inline]] static void EndStream() { _mm_sfence(); }
   [[gnu::always_inline]] static Vector Same(float value) { return _mm512_set1_ps(value); }
-  [[gnu::always_inline]] static Vector Add(Vector a, Vector b) { return _mm512_add_ps(a, b); }
+  [[gnu::always_inline]] static Vector Xor(Vector a, Vector b) {
+    return _mm512_castsi512_ps(_mm512_xor_si512(_mm512_castps_si512(a), _mm512_castps_si512(b)));
+  }
   [[gnu::always_inline]] static Vector MultiplyAdd(Vector a, Vector b, Vector c) {
     return _mm512_fmadd_ps(a, b, c);
   }
@@ -28,8 +30,7 @@ constexpr BytesIsa kKernels = {"avx512",
                                {"avx512f", nullptr},
                                Avx512::kFloats,
                                kStepFloats<Avx512>,
-                               LoadKernel<Avx512, Taken>,
-                               LoadKernel<Avx512, Summed>,
+                               LoadKernel<Avx512>,
                                StoreKernel<Avx512, Stored<Avx512>>,
                                CopyKernel<Avx512, Stored<Avx512>>,
                                TriadKernel<Avx512, Stored<Avx512>>,

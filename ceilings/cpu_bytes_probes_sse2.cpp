@@ -15,7 +15,7 @@ struct Sse2 {
   [[gnu::always_inline]] static void Stream(float* to, Vector value) { _mm_stream_ps(to, value); }
   [[gnu::always_inline]] static void EndStream() { _mm_sfence(); }
   [[gnu::always_inline]] static Vector Same(float value) { return _mm_set1_ps(value); }
-  [[gnu::always_inline]] static Vector Add(Vector a, Vector b) { return _mm_add_ps(a, b); }
+  [[gnu::always_inline]] static Vector Xor(Vector a, Vector b) { return _mm_xor_ps(a, b); }
   [[gnu::always_inline]] static Vector MultiplyAdd(Vector a, Vector b, Vector c) {
     return _mm_add_ps(_mm_mul_ps(a, b), c);
   }
@@ -26,8 +26,7 @@ constexpr BytesIsa kKernels = {"sse2",
                                {"sse2", nullptr},
                                Sse2::kFloats,
                                kStepFloats<Sse2>,
-                               LoadKernel<Sse2, Taken>,
-                               LoadKernel<Sse2, Summed>,
+                               LoadKernel<Sse2>,
                                StoreKernel<Sse2, Stored<Sse2>>,
                                CopyKernel<Sse2, Stored<Sse2>>,
                                TriadKernel<Sse2, Stored<Sse2>>,

@@ -63,9 +63,12 @@ void FillInt32(Workspace& workspace) {
   }
 }
 
-std::string PlainPipe(const std::string& key) { return key.substr(0, key.rfind('.')); }
-
 }  // namespace
+
+std::string PlainPipe(const std::string& row) {
+  const auto unit = row.find('.');
+  return unit == std::string::npos ? row : row.substr(0, row.find('.', unit + 1));
+}
 
 std::size_t OperandBytes(Operands operands) {
   switch (operands) {

@@ -65,6 +65,9 @@ std::string How(const FlopsProbe& probe);
 // far as one can know. Without any, those of plain C++.
 std::vector<FlopsProbe> FlopsProbesFor(const std::set<std::string>& features);
 
+// "fp32.vector" of "fp32.vector.avx2", and of itself: what a row is a finer row of.
+std::string PlainPipe(const std::string& row);
+
 // Keys of the rows that may be the best of their pipe: the last two of each.
 std::set<std::string> RoofCandidates(const std::vector<FlopsProbe>& probes);
 

@@ -7,17 +7,14 @@
 #include <cmath>
 #include <optional>
 
+#include "ceilings/doubt.h"
+
 namespace dlroof {
 namespace {
 
 // Three instructions on two and three ports are never spread over them perfectly: 0.977 of the
 // ports' rate was the best of some hundred orders on Cascade Lake.
 double PerCycleTolerance(Issue issue) { return issue == Issue::kThree ? 0.04 : 0.03; }
-
-void Doubt(const std::string& reason, Ceiling& ceiling) {
-  ceiling.proved = false;
-  ceiling.reason = ceiling.reason.empty() ? reason : fmt::format("{}; {}", ceiling.reason, reason);
-}
 
 // [flop/cycle] of one thread that the row meets; absent where it has no clock or meets none.
 std::optional<double> MetValue(const FlopsProbe& probe, const CeilingSet& set) {
@@ -69,11 +66,11 @@ void JudgePerCycle(const FlopsProbe& probe, Ceiling& ceiling, const CoreRates& c
   ceiling.proof.per_cycle_expected = nearest;
   const double tolerance = PerCycleTolerance(probe.issue);
   if (distance(nearest) <= tolerance) return;
-  Doubt(fmt::format("{:.4g} flop per cycle of one thread at {:.4g} GHz, and {} allows {:.4g} "
+  Doubt(ceiling,
+        fmt::format("{:.4g} flop per cycle of one thread at {:.4g} GHz, and {} allows {:.4g} "
                     "within {:.0f} %: another program used the core, or the kernel is another",
                     measured, ceiling.clock_hz.value_or(0) / 1e9, probe.instructions,
-                    fmt::join(admissible, ", "), 100 * tolerance),
-        ceiling);
+                    fmt::join(admissible, ", "), 100 * tolerance));
 }
 
 bool MeetsItsOwnValue(const FlopsProbe& probe, int threads,

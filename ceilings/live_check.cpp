@@ -25,14 +25,10 @@ constexpr Effort kLook = {"look", 0.1, 3e-3, 12, 2, 1, 0, 0};
 
 using Look = std::function<Rate(const RatePolicy&)>;
 
-// Whether the first thread has its core for itself, as far as the machine's best is known. The
-// others sleep meanwhile.
+// Whether the first thread has its core for itself, as far as the machine's best is known.
 bool HasItsCore(Bench& bench, const Machine& machine) {
   if (!machine.issue_rate) return true;
-  std::optional<double> rate;
-  bench.team().Run([&](int i) {
-    if (i == 0) rate = MeasureIssueRate();
-  });
+  const auto rate = bench.IssueRate();
   return !rate || *rate >= kLeastCoreShare * *machine.issue_rate;
 }
 
@@ -73,8 +69,14 @@ SpotVerdict Judge(const SpotCheck& check) {
   if (check.per_second > stored.per_second * (1 + check.tolerance)) return SpotVerdict::kFaster;
   const double lower =
       stored.ci95 ? std::min(stored.ci95->first, stored.per_second) : stored.per_second;
-  if (check.per_second >= lower * (1 - check.tolerance)) return SpotVerdict::kAgrees;
+  if (check.per_second >= lower * (1 - std::max(check.tolerance, check.drift)))
+    return SpotVerdict::kAgrees;
   return check.clean ? SpotVerdict::kSlower : SpotVerdict::kUnknown;
+}
+
+double AllowedDrift(const Ceiling& stored) {
+  const auto& proof = stored.proof;
+  return std::min(1.0 / 3, std::max(proof.drift.value_or(0), proof.spread.value_or(0)));
 }
 
 std::string Sentence(const SpotCheck& check) {
@@ -124,6 +126,7 @@ std::vector<SpotCheck> SpotCheckCpu(const Cpu& cpu, const Machine& machine) {
   if (const auto stored = set.mixes.find(row);
       stored != set.mixes.end() && sets.sets.contains(Level::kDram)) {
     SpotCheck check{fmt::format("{} with {} threads", row, threads), stored->second};
+    check.drift = AllowedDrift(stored->second);
     bench.Lay(sets.sets.at(Level::kDram).front().bytes, 1, isa.step_floats);
     LookAgain(
         check, static_cast<double>(isa.step_floats * sizeof(float)) * threads, kPassTolerance,

@@ -16,6 +16,7 @@ struct SpotCheck {
   bool clean = false;       // no thread waited for a CPU in some repetition, while the first
                             // thread's core was its own before and after
   double tolerance = 0.03;  // [1] that two measurements may differ by
+  double drift = 0;         // [1] that one may be lower by: as much as the stored one's passes were
 };
 
 enum class SpotVerdict {
@@ -26,8 +27,13 @@ enum class SpotVerdict {
 };
 
 // Pure. The interval goes from the lower end of the stored ci95 (the rate itself where there is
-// none) to the stored rate, widened by the tolerance on both sides.
+// none) to the stored rate, widened by the tolerance on both sides, and
+// below by the drift where that is more: what was slower once within the measurement may be again.
+// Not above: a roof that is too low lets records lie above it.
 SpotVerdict Judge(const SpotCheck& check);
+// [1] The drift and the spread that are stored with a ceiling, the larger, but a third at most: a
+// machine that was so unsteady is looked at all the same.
+double AllowedDrift(const Ceiling& stored);
 
 // "fp32.vector.avx512 with 2 threads now 301 G/s, stored 305 G/s: agrees".
 std::string Sentence(const SpotCheck& check);

@@ -10,6 +10,7 @@
 #include <string_view>
 
 #include "counters/error.h"
+#include "counters/text_hash.h"
 
 namespace dlroof {
 namespace {
@@ -29,10 +30,13 @@ struct ProofNumber {
   const char* key;
   std::optional<double> Proof::*member;
 };
-constexpr ProofNumber kProofNumbers[] = {
-    {"doubling", &Proof::doubling},   {"spread", &Proof::spread},
-    {"clean", &Proof::clean},         {"scaling", &Proof::scaling},
-    {"per_cycle", &Proof::per_cycle}, {"per_cycle_expected", &Proof::per_cycle_expected}};
+constexpr ProofNumber kProofNumbers[] = {{"doubling", &Proof::doubling},
+                                         {"spread", &Proof::spread},
+                                         {"drift", &Proof::drift},
+                                         {"clean", &Proof::clean},
+                                         {"scaling", &Proof::scaling},
+                                         {"per_cycle", &Proof::per_cycle},
+                                         {"per_cycle_expected", &Proof::per_cycle_expected}};
 
 json ProofToJson(const Proof& proof) {
   json result = json::object();
@@ -280,10 +284,9 @@ const CeilingSet* ForThreads(const Machine& machine, int threads) {
 }
 
 std::string Fingerprint(const std::map<std::string, std::string>& facts) {
-  std::uint64_t hash = 0xcbf29ce484222325;  // FNV-1a
+  std::uint64_t hash = kHashOfNothing;
   const auto add = [&](const std::string& text) {
-    for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3;
-    hash *= 0x100000001b3;  // as after a byte 0: "a", "bc" differs from "ab", "c"
+    hash = HashOf({"\0", 1}, HashOf(text, hash));  // the byte 0: "a", "bc" differs from "ab", "c"
   };
   for (const auto& [key, text] : facts)
     if (IsStable(key)) {

@@ -16,6 +16,7 @@ namespace dlroof {
 struct Proof {
   std::optional<double> doubling;   // [1] time of twice the work / time of the work: 2 is right
   std::optional<double> spread;     // [1] width of ci95 / the median: how far repetitions agree
+  std::optional<double> drift;      // [1] 1 - the slowest pass / the fastest, of the clean ones
   std::optional<double> clean;      // [1] share of repetitions in which no thread waited for a CPU
   std::optional<double> scaling;    // [1] rate / (threads x the rate of one thread)
   std::optional<double> per_cycle;  // [flop/cycle] or [byte/cycle] of one thread at `clock_hz`

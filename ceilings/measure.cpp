@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <chrono>
 #include <ctime>
+#include <new>
 #include <set>
 #include <stdexcept>
 #include <thread>
@@ -13,6 +14,7 @@
 
 #include "ceilings/agreement.h"
 #include "ceilings/cpu_bytes_probes.h"
+#include "ceilings/doubt.h"
 #include "ceilings/measure_curves.h"
 #include "ceilings/measure_session.h"
 #include "ceilings/ridge.h"
@@ -32,12 +34,16 @@ void AddPass(MeasureSession& session, int threads, int pass) {
   const auto begin = session.steps.size();
   AddFlopsSteps(session, threads, pass);
   AddBytesSteps(session, threads, pass);
-  auto& first = session.steps[begin].run;
-  first = [&session, cpus = SpreadCpus(session.cpu, threads), inner = first](double max_seconds) {
-    session.bench.reset();  // its memory first
-    session.bench = std::make_unique<Bench>(cpus);
-    inner(max_seconds);
-  };
+  // The first step of a pass makes the threads anew, the others where a step before could not.
+  for (auto i = begin; i < session.steps.size(); ++i) {
+    auto& run = session.steps[i].run;
+    run = [&session, cpus = SpreadCpus(session.cpu, threads), inner = run,
+           first = i == begin](double max_seconds) {
+      if (first) session.bench.reset();  // its memory first
+      if (!session.bench) session.bench = std::make_unique<Bench>(cpus);
+      inner(max_seconds);
+    };
+  }
 }
 
 void AddSteps(MeasureSession& session, const std::vector<int>& counts) {
@@ -65,15 +71,10 @@ void Finish(MeasureSession& session) {
   }
 }
 
-// Looks spread over the whole measurement, on the CPU of the first thread: a neighbour comes and
-// goes. The other threads sleep meanwhile.
+// Looks spread over the whole measurement: a neighbour comes and goes.
 void LookAtIssueRate(MeasureSession& session, BestIssueRate& best) {
   if (!session.bench) return;
-  std::optional<double> rate;
-  session.bench->team().Run([&](int i) {
-    if (i == 0) rate = MeasureIssueRate();
-  });
-  if (rate) best.Add(*rate);
+  if (const auto rate = session.bench->IssueRate()) best.Add(*rate);
   session.machine.issue_rate = best.Value();
 }
 
@@ -93,7 +94,7 @@ void RunSteps(MeasureSession& session, const MeasureOptions& options) {
     report(i, step.text);
     LookAtIssueRate(session, best);
     const double left = session.effort.budget_seconds - (WallSeconds() - begin);
-    step.run(Allowance(left, steps - i, nominal));
+    TryStep(session, step, Allowance(left, steps - i, nominal));
   }
   report(steps, "done");
 }
@@ -104,7 +105,7 @@ void RunLastSteps(MeasureSession& session, const MeasureOptions& options) {
   for (int i = 0; i < steps; ++i) {
     const auto& step = session.last_steps[static_cast<std::size_t>(i)];
     if (options.progress) options.progress({i, steps, step.text, kSeconds * (steps - i)});
-    step.run(kSeconds);
+    TryStep(session, step, kSeconds);
   }
   if (options.progress && steps > 0) options.progress({steps, steps, "done", 0});
 }
@@ -157,6 +158,14 @@ Rate Bench::Measure(Kernel kernel, const RatePolicy& policy) {
       policy);
 }
 
+std::optional<double> Bench::IssueRate() {
+  std::optional<double> rate;
+  team_.Run([&](int i) {
+    if (i == 0) rate = MeasureIssueRate();
+  });
+  return rate;
+}
+
 void Bench::Lay(double bytes, int streams, std::size_t step_floats, PageSize page_size) {
   team_.Run([&](int i) {
     auto& memory = memory_[static_cast<std::size_t>(i)];
@@ -168,17 +177,52 @@ void Bench::Lay(double bytes, int streams, std::size_t step_floats, PageSize pag
   });
 }
 
+double Row::BestRate() const {
+  double best = 0;
+  for (const auto& pass : passes) best = std::max(best, pass.per_second * work_per_iteration);
+  return best;
+}
+
+std::optional<double> Row::Drift() const {
+  std::optional<double> slowest, fastest;
+  for (const auto& pass : passes) {
+    if (pass.clean == 0) continue;
+    slowest = std::min(slowest.value_or(pass.per_second), pass.per_second);
+    fastest = std::max(fastest.value_or(pass.per_second), pass.per_second);
+  }
+  if (passes.size() < 2 || !fastest || *fastest <= 0) return std::nullopt;
+  return 1 - *slowest / *fastest;
+}
+
 Ceiling Row::Finished(int threads, const RatePolicy& policy, double pass_tolerance) const {
   auto ceiling =
       CeilingFrom(MergePasses(passes, policy, pass_tolerance), work_per_iteration, threads, how);
   ceiling.proof.result = result;
+  ceiling.proof.drift = Drift();
   if (passes.size() > 1) ceiling.how += fmt::format(" in {} passes", passes.size());
   if (!doubt.empty()) {
-    ceiling.proved = false;
+    Doubt(ceiling, doubt);
     ceiling.unbounded = true;
-    ceiling.reason = ceiling.reason.empty() ? doubt : doubt + "; " + ceiling.reason;
   }
   return ceiling;
+}
+
+std::string AbsentKey(const std::string& row, int threads) {
+  return fmt::format("absent.{}.threads.{}", row, threads);
+}
+
+void TryStep(MeasureSession& session, const Step& step, double max_seconds) {
+  const auto absent = [&](const std::string& why) {
+    const auto key = step.row.empty() ? "absent." + step.text : AbsentKey(step.row, step.threads);
+    session.machine.facts[key] = why;
+  };
+  try {
+    step.run(max_seconds);
+  } catch (const std::bad_alloc&) {
+    absent("there is not enough memory for it");
+  } catch (const std::exception& error) {
+    absent(error.what());
+  }
 }
 
 double Allowance(double budget_left, int steps_left, double nominal) {

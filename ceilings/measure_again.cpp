@@ -3,6 +3,7 @@
 #include <set>
 #include <utility>
 
+#include "ceilings/cpu_flops_probes.h"
 #include "ceilings/measure_session.h"
 #include "counters/clocks.h"
 
@@ -26,7 +27,7 @@ auto FindRoof(Set& set, const std::string& row) -> decltype(&set.flops.begin()->
   const auto same = [&](auto& roof) {
     return roof.per_second == ceiling->per_second ? &roof : nullptr;
   };
-  const auto plain = set.flops.find(row.substr(0, row.rfind('.')));
+  const auto plain = set.flops.find(PlainPipe(row));
   if (plain != set.flops.end()) return same(plain->second);
   const auto level = LevelFromKey(row.substr(0, row.find('.')));
   const auto roof = level ? set.bytes.find(*level) : set.bytes.end();
@@ -53,11 +54,9 @@ bool MeasureUnprovedAgain(MeasureSession& session) {
     if (step.row.empty() || done.contains({step.threads, step.row}) ||
         !DecidesAnUnprovedRoof(session.machine.by_threads.at(step.threads), step.row))
       continue;
-    if (!session.bench || session.bench->threads() != step.threads) {
-      session.bench.reset();  // its memory first
-      session.bench = std::make_unique<Bench>(SpreadCpus(session.cpu, step.threads));
-    }
-    step.run(kSeconds);
+    // A step makes threads of its own where it finds none.
+    if (session.bench && session.bench->threads() != step.threads) session.bench.reset();
+    TryStep(session, step, kSeconds);
     done.emplace(step.threads, step.row);
   }
   return !done.empty();

@@ -9,6 +9,7 @@
 
 #include "ceilings/bytes_proof.h"
 #include "ceilings/cpu_bytes_probes.h"
+#include "ceilings/doubt.h"
 #include "ceilings/measure.h"
 #include "ceilings/measure_curves.h"
 #include "ceilings/measure_session.h"
@@ -158,17 +159,10 @@ std::string PagesText(const BytesProbe& probe, const Workspace& workspace) {
   return share ? fmt::format(", {:.0f} % on huge pages", 100 * *share) : std::string();
 }
 
-double BestOf(const Row& row) {
-  double best = 0;
-  for (const auto& pass : row.passes)
-    best = std::max(best, pass.per_second * row.work_per_iteration);
-  return best;
-}
-
 bool Contends(const Row& row, const std::map<std::string, Row>& rows) {
   double best = 0;
-  for (const auto& [name, each] : rows) best = std::max(best, BestOf(each));
-  return BestOf(row) >= kContender * best;
+  for (const auto& [name, each] : rows) best = std::max(best, each.BestRate());
+  return row.BestRate() >= kContender * best;
 }
 
 void Measure(const MeasureSession& session, const BytesProbe& probe, const std::vector<int>& cpus,
@@ -180,9 +174,9 @@ void Measure(const MeasureSession& session, const BytesProbe& probe, const std::
   const auto& workspace = bench.Of(0);
   const double bytes =
       static_cast<double>(workspace.floats * sizeof(float)) * probe.mix.OfStreams().arrays;
-  const double before = BestOf(row);
+  const double before = row.BestRate();
   row.passes.push_back(bench.Measure(probe.mix.kernel, policy));
-  if (BestOf(row) <= before) return;
+  if (row.BestRate() <= before) return;
   row.how = HowText(probe, set) + PagesText(probe, workspace);
   row.set_bytes = bytes;
   row.doubt = NearerCacheDoubt(session.cpu.topology, cpus, probe.level, bytes);
@@ -220,9 +214,8 @@ Ceiling CeilingOf(const MeasureSession& session, const BytesProbe& probe, int th
   const auto doubt =
       probe.node ? std::string() : EdgeDoubt(edges, probe.level, row.set_bytes, ceiling.per_second);
   if (doubt.empty()) return ceiling;
-  ceiling.proved = false;
+  Doubt(ceiling, doubt);
   ceiling.unbounded = true;
-  ceiling.reason = ceiling.reason.empty() ? doubt : fmt::format("{}; {}", ceiling.reason, doubt);
   return ceiling;
 }
 
@@ -267,9 +260,12 @@ void FinishBytes(MeasureSession& session) {
     const auto edges = EdgesOf(session, threads);
     std::map<Level, MeasuredMixes> roofs;
     for (const auto& probe : ProbesFor(session, threads)) {
-      const auto ceiling =
-          CeilingOf(session, probe, threads, edges, rows.bytes.at(probe.level).at(probe.Name()));
-      set.mixes[fmt::format("{}.{}", Key(probe.level), probe.Name())] = ceiling;
+      const auto& row = rows.bytes.at(probe.level).at(probe.Name());
+      if (row.passes.empty()) continue;  // none came to its end: the facts have the reason
+      const auto key = fmt::format("{}.{}", Key(probe.level), probe.Name());
+      session.machine.facts.erase(AbsentKey(key, threads));
+      const auto ceiling = CeilingOf(session, probe, threads, edges, row);
+      set.mixes[key] = ceiling;
       if (!probe.node) roofs[probe.level].emplace(probe.Name(), ceiling);
     }
     for (const auto& [level, mixes] : roofs) set.bytes[level] = BestMix(mixes);

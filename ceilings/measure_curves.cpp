@@ -77,21 +77,14 @@ void AddSweep(MeasureSession& session, const BytesIsa& isa, int threads) {
   }
 }
 
-double BestRate(const Row& row) {
-  double best = 0;
-  for (const auto& pass : row.passes)
-    best = std::max(best, pass.per_second * row.work_per_iteration);
-  return best;
-}
-
 // [flop/byte] where the roofs measured so far meet; 1 where one of them is not known.
 double Knee(const MeasureSession& session, int threads, Level level) {
   const auto& rows = session.rows.at(threads);
   double compute = 0, bandwidth = 0;
   for (const auto& [key, row] : rows.flops)
-    if (key.starts_with(kRidgePipe)) compute = std::max(compute, BestRate(row));
+    if (key.starts_with(kRidgePipe)) compute = std::max(compute, row.BestRate());
   for (const auto& [name, row] : rows.bytes.at(level))
-    bandwidth = std::max(bandwidth, BestRate(row));
+    bandwidth = std::max(bandwidth, row.BestRate());
   return compute > 0 && bandwidth > 0 ? compute / bandwidth : 1;
 }
 

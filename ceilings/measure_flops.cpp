@@ -56,7 +56,9 @@ void FinishFlops(MeasureSession& session) {
     for (const auto& [threads, rows] : session.rows)
       for (const auto& probe : probes) {
         const auto row = rows.flops.find(probe.key);
-        if (row == rows.flops.end() || !wanted(probe, threads)) continue;
+        if (row == rows.flops.end() || row->second.passes.empty() || !wanted(probe, threads))
+          continue;
+        session.machine.facts.erase(AbsentKey(probe.key, threads));
         auto ceiling = row->second.Finished(threads, policy, pass_tolerance);
         JudgePerCycle(probe, ceiling, core);
         session.machine.by_threads[threads].flops[probe.key] = std::move(ceiling);
@@ -71,12 +73,8 @@ void FinishFlops(MeasureSession& session) {
 
 void AddPlainPipes(std::map<std::string, Ceiling>& flops) {
   std::map<std::string, std::vector<const CeilingRow*>> pipes;
-  for (const auto& row : flops) {
-    const auto unit = row.first.find('.');
-    const auto finer = row.first.find('.', unit + 1);
-    if (unit != std::string::npos && finer != std::string::npos)
-      pipes[row.first.substr(0, finer)].push_back(&row);
-  }
+  for (const auto& row : flops)
+    if (const auto plain = PlainPipe(row.first); plain != row.first) pipes[plain].push_back(&row);
   for (const auto& [plain, rows] : pipes) {
     const auto* best = ChooseRoof(rows);
     auto ceiling = best->second;

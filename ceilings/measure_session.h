@@ -49,6 +49,9 @@ class Bench {
 
   // With the clock of the cores after each repetition.
   Rate Measure(Kernel kernel, const RatePolicy& policy);
+  // What the first thread's core issues now; absent where it cannot be known (see
+  // counters/issue_rate.h). The other threads sleep meanwhile.
+  std::optional<double> IssueRate();
   // Lays arrays for `streams` streams out of `bytes` per thread, in memory that each thread touched
   // first.
   void Lay(double bytes, int streams, std::size_t step_floats,
@@ -76,6 +79,9 @@ struct Row {
   double set_bytes = 0;           // [byte] memory rows: one thread's arrays in the best pass
   std::vector<Rate> passes;
 
+  // [flop/s] or [byte/s] of the best pass; 0 without one.
+  double BestRate() const;
+  std::optional<double> Drift() const;  // Proof::drift; absent without a second pass
   // `pass_tolerance`: see MergePasses.
   Ceiling Finished(int threads, const RatePolicy& policy,
                    double pass_tolerance = kPassTolerance) const;
@@ -105,6 +111,11 @@ struct MeasureSession {
   RatePolicy Policy(double tolerance, double max_seconds) const;
   WorkingSets SetsOf(const std::vector<int>& cpus) const;
 };
+
+// measure.cpp. Runs the step. What it throws ends this step alone: the reason goes to the facts,
+// under AbsentKey for a row; that of a row that another pass measured is taken out at the end.
+void TryStep(MeasureSession& session, const Step& step, double max_seconds);
+std::string AbsentKey(const std::string& row, int threads);  // "absent.l3.copy.avx2.threads.2"
 
 // measure_flops.cpp, measure_bytes.cpp, measure_overheads.cpp. `pass` counts from 0; a step finds
 // the pinned threads in session.bench.

@@ -5,16 +5,13 @@
 #include <algorithm>
 #include <cmath>
 
+#include "ceilings/doubt.h"
+
 namespace dlroof {
 namespace {
 
 constexpr std::ptrdiff_t kRows = 8;
 constexpr double kAllowed = 1.03;
-
-void Doubt(Ceiling& ceiling, const std::string& reason) {
-  ceiling.proved = false;
-  ceiling.reason = ceiling.reason.empty() ? reason : fmt::format("{}; {}", ceiling.reason, reason);
-}
 
 // The point furthest above `roof(point)`; null when none is by more than the noise.
 template <class Roof>

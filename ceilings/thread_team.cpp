@@ -111,10 +111,8 @@ ThreadTeam::ThreadTeam(const std::vector<int>& cpus) : state_(std::make_unique<S
   if (cpus.empty()) throw std::invalid_argument("a team of no threads");
   const int team_size = static_cast<int>(cpus.size());
   state_->stamps.resize(cpus.size());
-  for (int i = 0; i < team_size; ++i)
-    state_->threads.emplace_back(&State::Work, state_.get(), i, cpus[static_cast<std::size_t>(i)],
-                                 team_size);
   try {
+    for (const int cpu : cpus) Start(cpu, team_size);
     Run([](int) {});
   } catch (...) {
     Stop();
@@ -123,6 +121,16 @@ ThreadTeam::ThreadTeam(const std::vector<int>& cpus) : state_(std::make_unique<S
 }
 
 ThreadTeam::~ThreadTeam() { Stop(); }
+
+void ThreadTeam::Start(int cpu, int team_size) {
+  const int index = size();
+  try {
+    state_->threads.emplace_back(&State::Work, state_.get(), index, cpu, team_size);
+  } catch (const std::system_error& error) {  // a limit of processes or of memory
+    throw std::runtime_error(fmt::format("thread {} of {} cannot be started: {}", index + 1,
+                                         team_size, error.code().message()));
+  }
+}
 
 void ThreadTeam::Stop() {
   {

@@ -20,7 +20,8 @@ struct TeamTime {
 
 class ThreadTeam {
  public:
-  // One thread pinned to each of these CPUs. Throws std::runtime_error when one cannot be pinned.
+  // One thread pinned to each of these CPUs. Throws std::runtime_error when one cannot be started
+  // or pinned.
   explicit ThreadTeam(const std::vector<int>& cpus);
   ~ThreadTeam();
   ThreadTeam(const ThreadTeam&) = delete;
@@ -37,6 +38,7 @@ class ThreadTeam {
   TeamTime TimeWithClock(const std::function<void(int)>& task);
 
  private:
+  void Start(int cpu, int team_size);
   void Stop();
   TeamTime LastTime() const;
 

@@ -45,6 +45,8 @@ struct Workspace {
   float* arrays[3] = {};
   std::size_t floats = 0;  // in each array; a multiple of the kernel's step
   std::size_t next = 0;    // [float]
+  // Memory kernels that only load leave here what they loaded, folded.
+  alignas(64) std::array<std::byte, 512> folds{};
 };
 
 // Does so many times the kernel's work.

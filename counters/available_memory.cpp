@@ -1,4 +1,6 @@
 #include <fmt/format.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <charconv>
@@ -59,6 +61,16 @@ void EachLine(std::string_view text, const Visit& visit) {
   }
 }
 
+// Limit minus use of the address space; absent when it has no limit.
+std::optional<double> AddressSpaceRoom() {
+  rlimit limit{};
+  if (getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return std::nullopt;
+  const auto pages = Number(TextOf("/proc/self/statm"));  // the first number is the whole size
+  if (!pages) return std::nullopt;
+  const double used = *pages * static_cast<double>(sysconf(_SC_PAGESIZE));
+  return std::max(0.0, static_cast<double>(limit.rlim_cur) - used);
+}
+
 }  // namespace
 
 std::optional<double> ParseMeminfo(std::string_view meminfo, std::string_view key) {
@@ -95,7 +107,7 @@ std::optional<double> AvailableMemoryBytes() {
   std::optional<double> room = ParseMeminfo(TextOf("/proc/meminfo"), "MemAvailable");
   for (const auto& group : ParseMemoryGroups(TextOf("/proc/self/cgroup")))
     room = Least(room, RoomOf(group));
-  return room;
+  return Least(room, AddressSpaceRoom());
 }
 
 }  // namespace dlroof

@@ -65,7 +65,8 @@ std::optional<CacheShare> ShareOf(const Topology& topology, Level level,
                                   const std::vector<int>& cpus);
 
 // [byte] that may be allocated without swapping or being killed: what the system calls available,
-// within the limits of our control groups (v1 and v2, with their parents). Absent when unknown.
+// within the limits of our control groups (v1 and v2, with their parents) and of our address space
+// (RLIMIT_AS). Absent when unknown.
 std::optional<double> AvailableMemoryBytes();
 // [byte] of the whole system; hwloc's sum over NUMA nodes misses memory that was added later.
 std::optional<double> TotalMemoryBytes();

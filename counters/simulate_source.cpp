@@ -17,6 +17,7 @@
 #include "counters/counter_source.h"
 #include "counters/cpu.h"
 #include "counters/temporary_folder.h"
+#include "counters/text_hash.h"
 
 namespace dlroof {
 namespace {
@@ -107,11 +108,9 @@ std::string KeyText(const CountRequest& request, const Caches& caches) {
                      Text(caches.l1), Text(caches.l2), Text(caches.l3), request.seed, kVersion);
 }
 
-// FNV-1a; the whole key is in the file too.
+// The whole key is in the file too.
 fs::path KeptIn(const fs::path& directory, const std::string& key) {
-  std::uint64_t hash = 14695981039346656037ULL;
-  for (const char c : key) hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211ULL;
-  return directory / fmt::format("simulated-{:016x}.json", hash);
+  return directory / fmt::format("simulated-{:016x}.json", HashOf(key));
 }
 
 nlohmann::json ReadKept(const fs::path& path, const std::string& key) {

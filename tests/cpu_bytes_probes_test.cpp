@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -55,18 +56,19 @@ struct Arrays {
 };
 
 // Worked by hand: what each mix leaves of -7, i + 1 and 0.5.
-float Expected(const Mix& mix, std::size_t i) {
+float Expected(const BytesIsa& isa, const Mix& mix, std::size_t i) {
   switch (mix.operation) {
     case BytesOperation::kLoad:
       return -7;
     case BytesOperation::kStore:
-      return 3;
+      return 2 + static_cast<float>(i % isa.vector_floats) / 16;
     case BytesOperation::kCopy:
       return static_cast<float>(i + 1);
     case BytesOperation::kTriad:
       return static_cast<float>(i + 1) + 1.5F;
     case BytesOperation::kUpdate:
-      return 7;
+      // 7, the lowest bits flipped as well: 7 is 0x40e00000.
+      return std::bit_cast<float>(0x40e00001U + static_cast<std::uint32_t>(i % isa.vector_floats));
   }
   return 0;
 }
@@ -78,7 +80,8 @@ TEST(BytesKernels, WriteWhatTheyCountAndNoMore) {
       Arrays arrays(*isa, mix, 5);
       mix.kernel(arrays.workspace, 3);
       for (std::size_t i = 0; i < arrays.workspace.floats; ++i)
-        ASSERT_EQ(arrays.workspace.arrays[0][i], i < 3 * isa->step_floats ? Expected(mix, i) : -7)
+        ASSERT_EQ(arrays.workspace.arrays[0][i],
+                  i < 3 * isa->step_floats ? Expected(*isa, mix, i) : -7)
             << isa->name << ' ' << mix.name << ' ' << i;
     }
 }

@@ -122,6 +122,12 @@ TEST(FlopsProbes, ArePortableWhereTheCpuHasNoneOfItsOwn) {
 }
 
 // The last two of a pipe: rows without FMA are never the roof where there is FMA.
+TEST(PlainPipe, IsTheTypeAndTheUnit) {
+  EXPECT_EQ(PlainPipe("fp32.vector.avx512"), "fp32.vector");
+  EXPECT_EQ(PlainPipe("fp32.vector"), "fp32.vector");
+  EXPECT_EQ(PlainPipe("fp32"), "fp32");
+}
+
 TEST(RoofCandidates, AreTheLastTwoOfEachPipe) {
   if (NativeFlopsProbes().empty()) GTEST_SKIP() << "this family of CPUs has portable kernels only";
   const auto candidates = RoofCandidates(

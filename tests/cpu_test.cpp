@@ -2,8 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdlib>
 #include <cstring>
 #include <stdexcept>
+
+#include "tests/address_space.h"
 
 namespace dlroof {
 namespace {
@@ -154,6 +157,15 @@ TEST(ThisCpu, IsUsableAndStable) {
   EXPECT_FALSE(cpu.allowed.empty());
   EXPECT_TRUE(cpu.features.contains("sse2"));
   EXPECT_EQ(Facts(cpu), Facts(ThisCpu()));
+}
+
+TEST(AvailableMemoryBytes, IsNoMoreThanTheAddressSpaceHasLeft) {
+  const auto limited = [] {
+    LimitAddressSpace(64 << 20);
+    const auto bytes = AvailableMemoryBytes();
+    std::_Exit(bytes && *bytes <= 64 << 20 && *bytes > 48 << 20 ? 0 : 1);
+  };
+  EXPECT_EXIT(limited(), testing::ExitedWithCode(0), "");
 }
 
 TEST(ParseMeminfo, FindsTheLineInKibibytes) {

@@ -317,14 +317,6 @@ TEST(PackedRecord, DamagedBytesAreRefused) {
             std::string::npos);
 }
 
-// FNV-1a, 64 bit, of the reference implementation's test vectors.
-TEST(PackedRecord, HashIsFnv1a) {
-  EXPECT_EQ(HashOf(""), 0xcbf29ce484222325U);
-  EXPECT_EQ(HashOf("a"), 0xaf63dc4c8601ec8cU);
-  EXPECT_EQ(HashOf("foobar"), 0x85944171f73967e8U);
-  EXPECT_EQ(HashOf("bar", HashOf("foo")), HashOf("foobar"));
-}
-
 TEST(Moment, ReadsDatesWithOffsets) {
   RunFile file;
   EXPECT_EQ(Moment(file), 0);

@@ -29,6 +29,31 @@ TEST(LiveCheck, AgreesWithinTheStoredIntervalAndTheTolerance) {
   EXPECT_EQ(Judge(check), SpotVerdict::kAgrees);
 }
 
+// Stored: 100, in another pass of the same measurement 80.
+TEST(LiveCheck, MayBeAsSlowAsTheStoredPassesWereAndNoFaster) {
+  auto check = Now(80.1);
+  check.stored.ci95.reset();
+  EXPECT_EQ(Judge(check), SpotVerdict::kSlower);
+  check.stored.proof.drift = 0.2;
+  check.drift = AllowedDrift(check.stored);
+  EXPECT_EQ(Judge(check), SpotVerdict::kAgrees);
+  check.per_second = 79.9;
+  EXPECT_EQ(Judge(check), SpotVerdict::kSlower);
+  check.per_second = 103.1;
+  EXPECT_EQ(Judge(check), SpotVerdict::kFaster);
+}
+
+TEST(AllowedDrift, IsTheLargerOfDriftAndSpreadAndAThirdAtMost) {
+  Ceiling stored;
+  EXPECT_EQ(AllowedDrift(stored), 0);
+  stored.proof.spread = 0.1;
+  EXPECT_EQ(AllowedDrift(stored), 0.1);
+  stored.proof.drift = 0.2;
+  EXPECT_EQ(AllowedDrift(stored), 0.2);
+  stored.proof.drift = 0.9;
+  EXPECT_NEAR(AllowedDrift(stored), 0.333, 0.001);
+}
+
 TEST(LiveCheck, AFasterMachineRefutesTheRoofEvenWhenOthersRan) {
   EXPECT_EQ(Judge(Now(103.1)), SpotVerdict::kFaster);
   EXPECT_EQ(Judge(Now(103.1, false)), SpotVerdict::kFaster);

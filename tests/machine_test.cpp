@@ -43,8 +43,8 @@ Ceiling RandomCeiling(std::mt19937& random) {
     ceiling.ci95 = {low, low * 1.5};
   }
   if (random() % 2 == 0) ceiling.sustained_per_second = RandomRate(random);
-  for (const auto member : {&Proof::doubling, &Proof::spread, &Proof::clean, &Proof::scaling,
-                            &Proof::per_cycle, &Proof::per_cycle_expected})
+  for (const auto member : {&Proof::doubling, &Proof::spread, &Proof::drift, &Proof::clean,
+                            &Proof::scaling, &Proof::per_cycle, &Proof::per_cycle_expected})
     if (random() % 3 == 0) ceiling.proof.*member = random() % 2 == 0 ? 0 : RandomRate(random);
   ceiling.proof.result = RandomText(random);
   ceiling.unbounded = random() % 4 == 0;

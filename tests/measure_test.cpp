@@ -4,9 +4,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <atomic>
 #include <cmath>
 #include <memory>
+#include <new>
 #include <set>
 #include <sstream>
 #include <stdexcept>
@@ -272,35 +272,18 @@ TEST(DescribeCpu, HasAFingerprintThatTheAffinityMaskDoesNotChange) {
   EXPECT_EQ(DescribeCpu(cpu).fingerprint, machine.fingerprint);
 }
 
-TEST(ThreadTeam, RunsEveryThreadOnceAndTogether) {
-  const auto cpu = ThisCpu();
-  ThreadTeam team(cpu.allowed);
-  ASSERT_EQ(team.size(), static_cast<int>(cpu.allowed.size()));
-  for (int round = 0; round < 20; ++round) {
-    std::vector<std::atomic<int>> runs(cpu.allowed.size());
-    std::atomic<int> inside{0};
-    const auto time = team.Time([&](int i) {
-      ++runs[static_cast<std::size_t>(i)];
-      ++inside;
-      while (inside < team.size()) {  // ends only when all run at the same time
-      }
-    });
-    for (auto& count : runs) EXPECT_EQ(count, 1);
-    EXPECT_GE(time.seconds, 0);
-  }
-}
-
-TEST(ThreadTeam, PassesOnWhatATaskThrowsAndStaysUsable) {
-  ThreadTeam team({ThisCpu().allowed.front()});
-  EXPECT_THROW(team.Run([](int) { throw std::bad_alloc(); }), std::bad_alloc);
-  int runs = 0;
-  team.Run([&](int) { ++runs; });
-  EXPECT_EQ(runs, 1);
-}
-
-TEST(ThreadTeam, RefusesACpuThatIsNotThere) {
-  EXPECT_THROW(ThreadTeam({1 << 15}), std::runtime_error);
-  EXPECT_THROW(ThreadTeam({}), std::invalid_argument);
+// One row has no memory, another no threads, and the third is measured.
+TEST(TryStep, LeavesOutWhatCannotBeMeasuredAndSaysWhy) {
+  auto session = MeasuredSession(0, false);
+  TryStep(session, {"l1", [](double) { throw std::bad_alloc(); }, "l1.load.avx2", 1}, 1);
+  TryStep(session, {"sweep", [](double) { throw std::runtime_error("no threads"); }}, 1);
+  double seconds = 0;
+  TryStep(session, {"l2", [&](double given) { seconds = given; }, "l2.load.avx2", 1}, 2);
+  const auto& facts = session.machine.facts;
+  EXPECT_EQ(facts.at("absent.l1.load.avx2.threads.1"), "there is not enough memory for it");
+  EXPECT_EQ(facts.at("absent.sweep"), "no threads");
+  EXPECT_FALSE(facts.contains("absent.l2.load.avx2.threads.1"));
+  EXPECT_EQ(seconds, 2);
 }
 
 // Smoke: every kernel of this CPU under the real clock, a few milliseconds each.
