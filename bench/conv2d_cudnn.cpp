@@ -38,14 +38,6 @@ int64_t ResultId(Conv2dDirection direction) {
   return direction == Conv2dDirection::kBackwardData ? kSourceId : kWeightsId;
 }
 
-// [byte] of all tensors on the device.
-double DeviceBytes(const GraphSpec& graph) {
-  double bytes = 0;
-  for (const auto& tensor : graph.tensors)
-    if (!tensor.is_virtual) bytes += static_cast<double>(Bytes(tensor));
-  return bytes;
-}
-
 // Before anything is allocated. On the host each tensor stands as f32 in plain and in the device's
 // order, and encoded.
 void RequireMemory(const GraphSpec& graph, const std::string& what) {
@@ -55,7 +47,7 @@ void RequireMemory(const GraphSpec& graph, const std::string& what) {
       host += static_cast<double>(Bytes(tensor)) *
               (1 + 8 / static_cast<double>(ElementBytes(tensor.type)));
   RequireHostMemory(host, what);
-  RequireDeviceMemory(DeviceBytes(graph), what);
+  RequireDeviceMemory(TensorBytes(graph), what);
 }
 
 // A plan, what it was made from, and the pointers that it is executed with.
@@ -142,7 +134,7 @@ void ConvCall::State::FindCandidates() {
   described.emplace(graph, target);
   const bool all = request.choice == EngineChoice::kBest;
   const int64_t limit =
-      WorkspaceLimit(FreeDeviceBytes() - static_cast<int64_t>(DeviceBytes(graph)));
+      WorkspaceLimit(FreeDeviceBytes() - static_cast<int64_t>(TensorBytes(graph)));
   auto proposals = Propose(*described, target, all);
   choice.proposed = proposals.size();
   for (const auto& proposal : proposals)
@@ -218,6 +210,7 @@ ConvCall::ConvCall(const ConvRequest& request, unsigned seed) : state_(std::make
   if (request.choice == EngineChoice::kBest) state.TimeCandidates();
   state.choice.config = state.Chosen().proposal.config;
   state.choice.workspace_bytes = state.Chosen().plan.workspace_bytes;
+  state.choice.tensor_bytes = TensorBytes(state.graph);
   Run();
 }
 
@@ -265,8 +258,7 @@ Workload MakeConv2dCudnn(const BenchmarkName& name) {
             prepared.enqueue = [call](void* stream) { call->Enqueue(stream); };
             prepared.verify = [call] { return call->Verify(); };
             prepared.algorithm = Describe(call->choice(), request.one.type);
-            prepared.modelled =
-                Conv2dWork(request.one, ConvPipe(request.one, call->choice().config));
+            prepared.modelled = ConvWork(request.one, call->choice());
             prepared.threads = 1;
             prepared.memory = call->Memory();
             if (call->choice().timed > 0)

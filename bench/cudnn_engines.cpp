@@ -207,6 +207,19 @@ std::string NoPlan(const Conv2dCase& one, const std::vector<std::string>& reason
   return text;
 }
 
+bool ConvertsLayouts(const PlanChoice& choice) {
+  constexpr double kSlack = 4096;  // [byte] alignment of three tensors and something small
+  const auto beside = static_cast<double>(choice.workspace_bytes) - choice.tensor_bytes;
+  return beside >= 0 && beside <= kSlack && !IsWinograd(choice.config) &&
+         !HasNote(choice.config, Note::kFft);
+}
+
+Work ConvWork(const Conv2dCase& one, const PlanChoice& choice) {
+  auto work = Conv2dWork(one, ConvPipe(one, choice.config));
+  if (static_cast<double>(choice.workspace_bytes) >= choice.tensor_bytes) work.launches.reset();
+  return work;
+}
+
 std::string Describe(const PlanChoice& choice, std::string_view type) {
   std::string text = fmt::format("engine {}", choice.config.engine);
   std::vector<std::string> parts;
@@ -214,7 +227,8 @@ std::string Describe(const PlanChoice& choice, std::string_view type) {
     parts.push_back(fmt::format("{} {}", KnobName(knob), value));
   if (!parts.empty()) text += fmt::format(" ({})", fmt::join(parts, ", "));
   for (const int note : choice.config.notes) text += fmt::format(", {}", NoteName(note));
-  text += fmt::format(", workspace {} B: ", choice.workspace_bytes);
+  text += fmt::format(", workspace {} B{}: ", choice.workspace_bytes,
+                      ConvertsLayouts(choice) ? " (converts layouts)" : "");
   if (choice.timed > 0)
     text += fmt::format("fastest of {} timed", choice.timed);
   else

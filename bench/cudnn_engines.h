@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "bench/cudnn_conv_case.h"
+#include "counters/work.h"
 
 namespace dlroof::cudnn {
 
@@ -103,12 +104,24 @@ std::string NoPlan(const Conv2dCase& one, const std::vector<std::string>& reason
 struct PlanChoice {
   EngineConfig config;
   int64_t workspace_bytes = 0;
-  size_t proposed = 0;  // by the heuristics
-  size_t refused = 0;   // of them, by the rules of the type
-  size_t timed = 0;     // 0: not
+  double tensor_bytes = 0;  // [byte] of the call's tensors
+  size_t proposed = 0;      // by the heuristics
+  size_t refused = 0;       // of them, by the rules of the type
+  size_t timed = 0;         // 0: not
 };
+
+// Whether the engine copies its tensors into another order and back, which is several launches and
+// three times the traffic. cuDNN does not say so; what gives it away is a workspace that is all
+// tensors and a few bytes (f32 forward in NHWC with cuDNN 9.19: 16 byte more, and none in NCHW).
+bool ConvertsLayouts(const PlanChoice& choice);
+
+// Conv2dWork on the engine's pipe; one launch, unless the workspace has room for the tensors: what
+// one kernel leaves there another reads, and how many there are is not known.
+Work ConvWork(const Conv2dCase& one, const PlanChoice& choice);
+
 // "engine 62 (tile_size 3, stages 2), tensor_core, workspace 131 B: first of heuristic A, 40
-// proposed, 34 not f32". The same for the same choice: no times.
+// proposed, 34 not f32". Of an engine that copies its tensors: "workspace 131 B (converts
+// layouts)". The same for the same choice: no times.
 std::string Describe(const PlanChoice& choice, std::string_view type);
 
 }  // namespace dlroof::cudnn

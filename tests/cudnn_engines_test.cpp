@@ -155,6 +155,7 @@ TEST(Fastest, LeavesTheHeuristicsChoiceWithinTheNoise) {
 TEST(Describe, SaysEngineKnobsNotesAndHowItWasChosen) {
   PlanChoice choice{.config = With({Note::kTensorCore}),
                     .workspace_bytes = 131,
+                    .tensor_bytes = 4000,
                     .proposed = 40,
                     .refused = 0,
                     .timed = 0};
@@ -168,6 +169,32 @@ TEST(Describe, SaysEngineKnobsNotesAndHowItWasChosen) {
   EXPECT_EQ(Describe(choice, "f32"),
             "engine 7, winograd, winograd_4x4, workspace 131 B: fastest of 6 timed, 40 proposed, "
             "34 not f32");
+}
+
+// n1c8h8w8k8r3s3: 512 + 576 + 8 x 6 x 6 elements of 4 byte each are 5504 byte.
+TEST(ConvWork, AWorkspaceOfTheTensorsSizeMeansLaunchesThatNobodyKnows) {
+  PlanChoice choice{.config = With({}), .workspace_bytes = 5503, .tensor_bytes = 5504};
+  EXPECT_EQ(ConvWork(Case("f32"), choice).launches, 1);
+  choice.workspace_bytes = 5520;
+  EXPECT_FALSE(ConvWork(Case("f32"), choice).launches);
+  EXPECT_DOUBLE_EQ(ConvWork(Case("f32"), choice).bytes.at(Level::kDram), 5504);
+}
+
+TEST(ConvertsLayouts, IsAWorkspaceOfAllTensorsAndLittleElse) {
+  PlanChoice choice{.config = With({}), .workspace_bytes = 5503, .tensor_bytes = 5504};
+  EXPECT_FALSE(ConvertsLayouts(choice));
+  choice.workspace_bytes = 5520;
+  EXPECT_TRUE(ConvertsLayouts(choice));
+  EXPECT_EQ(Describe(choice, "f32"),
+            "engine 7, workspace 5520 B (converts layouts): first of heuristic A, 0 proposed");
+  // Partial sums, transformed tensors.
+  choice.workspace_bytes = 20000;
+  EXPECT_FALSE(ConvertsLayouts(choice));
+  choice.workspace_bytes = 5520;
+  choice.config = With({Note::kFft});
+  EXPECT_FALSE(ConvertsLayouts(choice));
+  choice.config = With({Note::kWinograd});
+  EXPECT_FALSE(ConvertsLayouts(choice));
 }
 
 TEST(NoteName, OfANewerLibraryIsItsNumber) {
