@@ -66,13 +66,14 @@ Offer OfferOf(const ConvRequest& request, const DescribedGpu& gpu) {
   Offer offer;
   for (const auto& proposal : Propose(graph, target, request.choice == EngineChoice::kBest)) {
     offer.proposed.push_back(proposal.config);
-    std::string words;
+    WhyNot why;
     if (!WhyNotAllowed(request.one, proposal.config).empty()) continue;
-    if (const auto plan = MakePlan(proposal, target, words)) {
+    if (const auto plan = MakePlan(proposal, target, why)) {
       EXPECT_GE(plan->workspace_bytes, 0);
       offer.usable.push_back(proposal.config);
     } else {
-      EXPECT_NE(words, "");
+      EXPECT_NE(why.words, "");
+      EXPECT_FALSE(why.broken) << why.words;
     }
   }
   return offer;
@@ -227,10 +228,10 @@ std::string WhatIsCopied() {
       if (name.op != "Conv2D" || name.type != "f32") continue;
       const auto request = ReadConvRequest(name);
       const Graph graph(GraphOf(request), target);
-      std::string words;
+      WhyNot why;
       for (const auto& proposal : Propose(graph, target, false)) {
         if (!WhyNotAllowed(request.one, proposal.config).empty()) continue;
-        const auto plan = MakePlan(proposal, target, words);
+        const auto plan = MakePlan(proposal, target, why);
         if (!plan) continue;
         const PlanChoice choice{.config = proposal.config,
                                 .workspace_bytes = plan->workspace_bytes,
