@@ -217,6 +217,9 @@ int RunAndReport(Session& session, const BenchFlags& flags) {
           : nullptr;
   const bool own_file = !flags.out_file.empty() && flags.out_format == OutputFormat::kJson;
   benchmark::RunSpecifiedBenchmarks(display, own_file ? &json_file : nullptr);
+  // Now, not when the process ends: libraries that were loaded after this program began are gone
+  // then before what the last benchmark holds of them.
+  benchmark::ClearRegisteredBenchmarks();
   benchmark::Shutdown();
 
   if (!json_file.Written() || !json_display.Written())

@@ -4,10 +4,12 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdlib>
 #include <map>
 #include <memory>
 
 #include "bench/cudnn_plans.h"
+#include "bench/cudnn_version.h"
 #include "bench/device_elements.h"
 #include "bench/host_memory.h"
 #include "counters/cuda_clock.h"
@@ -38,14 +40,6 @@ int64_t ResultId(Conv2dDirection direction) {
   return direction == Conv2dDirection::kBackwardData ? kSourceId : kWeightsId;
 }
 
-// [byte] of all tensors on the device.
-double DeviceBytes(const GraphSpec& graph) {
-  double bytes = 0;
-  for (const auto& tensor : graph.tensors)
-    if (!tensor.is_virtual) bytes += static_cast<double>(Bytes(tensor));
-  return bytes;
-}
-
 // Before anything is allocated. On the host each tensor stands as f32 in plain and in the device's
 // order, and encoded.
 void RequireMemory(const GraphSpec& graph, const std::string& what) {
@@ -55,7 +49,7 @@ void RequireMemory(const GraphSpec& graph, const std::string& what) {
       host += static_cast<double>(Bytes(tensor)) *
               (1 + 8 / static_cast<double>(ElementBytes(tensor.type)));
   RequireHostMemory(host, what);
-  RequireDeviceMemory(DeviceBytes(graph), what);
+  RequireDeviceMemory(TensorBytes(graph), what);
 }
 
 // A plan, what it was made from, and the pointers that it is executed with.
@@ -81,26 +75,39 @@ struct ConvCall::State {
   std::optional<DeviceBuffer> workspace;
   // cuDNN does not promise that a plan owns all that it was made from.
   std::optional<Graph> described;
+  std::optional<Target> target;
+  std::vector<Proposal> proposals;
+  size_t next = 0;              // proposal to be tried
+  std::vector<WhyNot> reasons;  // why earlier ones could not be used
+  std::vector<WhyNot> modes;    // heuristics that broke
+  int64_t workspace_limit = 0;  // [byte]
   std::vector<Candidate> candidates;
   PlanChoice choice;
-  double heuristic_over_best = 1;
+  std::optional<double> heuristic_over_best;
   CudaStream stream;
 
   const Candidate& Chosen() const { return candidates.front(); }
 
   void Execute(const Candidate& candidate, void* on) const {
     UseStream(on);
-    Check(cudnnBackendExecute(Handle(), candidate.plan.descriptor.get(), candidate.pack.get()),
-          "a convolution");
+    CheckExecuted(
+        cudnnBackendExecute(Handle(), candidate.plan.descriptor.get(), candidate.pack.get()),
+        "a convolution");
+  }
+  void Run(const Candidate& candidate) const {
+    Execute(candidate, stream.get());
+    stream.Wait();
   }
 
   void FillTensors();
-  std::optional<Candidate> Try(Proposal& proposal, const Target& target, int64_t workspace_limit,
-                               std::string& why) const;
-  void FindCandidates();
+  void Ask();
+  std::optional<Candidate> Try(Proposal& proposal, WhyNot& why) const;
+  bool NextCandidate();
   void Pack();
   void KeepOnly(size_t candidate);
-  void TimeCandidates();
+  void TakeFirstThatRuns();
+  void TakeFastest();
+  Verification Compared(const Candidate& candidate);
 };
 
 void ConvCall::State::FillTensors() {
@@ -117,43 +124,44 @@ void ConvCall::State::FillTensors() {
   }
 }
 
+void ConvCall::State::Ask() {
+  target.emplace(Target::Here());
+  described.emplace(graph, *target);
+  workspace_limit = WorkspaceLimit(FreeDeviceBytes() - static_cast<int64_t>(TensorBytes(graph)));
+  proposals = Propose(*described, *target, request.choice == EngineChoice::kBest, &modes);
+  choice.proposed = proposals.size();
+  for (const auto& proposal : proposals)
+    if (!WhyNotAllowed(request.one, proposal.config).empty()) ++choice.refused;
+}
+
 // Makes the plan and takes the proposal; absent with the reason where it cannot be used.
-std::optional<Candidate> ConvCall::State::Try(Proposal& proposal, const Target& target,
-                                              int64_t workspace_limit, std::string& why) const {
-  why = WhyNotAllowed(request.one, proposal.config);
-  if (!why.empty()) return std::nullopt;
+std::optional<Candidate> ConvCall::State::Try(Proposal& proposal, WhyNot& why) const {
+  why.words = WhyNotAllowed(request.one, proposal.config);
+  if (!why.words.empty()) return std::nullopt;
   if (request.choice == EngineChoice::kNumbered && proposal.config.engine != request.engine) {
-    why = fmt::format("engine {}", proposal.config.engine);
+    why.words = fmt::format("engine {}", proposal.config.engine);
     return std::nullopt;
   }
-  auto plan = MakePlan(proposal, target, why);
+  auto plan = MakePlan(proposal, *target, why);
   if (!plan) return std::nullopt;
   if (plan->workspace_bytes > workspace_limit) {
-    why = fmt::format("workspace above {:.2g} GB", static_cast<double>(workspace_limit) / 1e9);
+    why.words =
+        fmt::format("workspace above {:.2g} GB", static_cast<double>(workspace_limit) / 1e9);
     return std::nullopt;
   }
   return Candidate{std::move(proposal), std::move(*plan),
                    Descriptor(CUDNN_BACKEND_VARIANT_PACK_DESCRIPTOR)};
 }
 
-// All that may be used, in the heuristics' order; unless the fastest is asked for, the first alone.
-void ConvCall::State::FindCandidates() {
-  const auto target = Target::Here();
-  described.emplace(graph, target);
-  const bool all = request.choice == EngineChoice::kBest;
-  const int64_t limit =
-      WorkspaceLimit(FreeDeviceBytes() - static_cast<int64_t>(DeviceBytes(graph)));
-  auto proposals = Propose(*described, target, all);
-  choice.proposed = proposals.size();
-  for (const auto& proposal : proposals)
-    if (!WhyNotAllowed(request.one, proposal.config).empty()) ++choice.refused;
-  std::vector<std::string> reasons;
-  for (auto& proposal : proposals) {
-    if (auto candidate = Try(proposal, target, limit, reasons.emplace_back()))
+// Appends the next that may be used, in the heuristics' order; false: there is none.
+bool ConvCall::State::NextCandidate() {
+  while (next < proposals.size())
+    if (auto candidate = Try(proposals[next++], reasons.emplace_back())) {
+      reasons.pop_back();
       candidates.push_back(std::move(*candidate));
-    if (!candidates.empty() && !all) break;
-  }
-  if (candidates.empty()) throw Unsupported(NoPlan(request.one, reasons));
+      return true;
+    }
+  return false;
 }
 
 void ConvCall::State::Pack() {
@@ -186,23 +194,48 @@ void ConvCall::State::KeepOnly(size_t candidate) {
   Pack();
 }
 
-void ConvCall::State::TimeCandidates() {
+void ConvCall::State::TakeFirstThatRuns() {
+  const auto run = [&] {
+    Pack();
+    Run(Chosen());
+  };
+  const auto another = [&] {
+    candidates.clear();
+    workspace.reset();
+    return NextCandidate();
+  };
+  choice.broke = RunFirstThatWorks(run, another, RequireWorkingGpu);
+}
+
+void ConvCall::State::TakeFastest() {
+  while (NextCandidate()) {
+  }
+  Pack();
   const auto clock = OpenCudaClock(CurrentDevice());
   const StreamUse use;  // of the clock's stream, which ends with it
   const auto seconds = [&](size_t candidate, int calls) {
     const auto call = [&](void* on) { Execute(candidates[candidate], on); };
     return clock.batch(call, calls, {}).seconds / calls;
   };
-  // An error of the context stays, and every later call says it again.
-  const auto require_gpu = [] {
-    cudaGetLastError();
-    CheckCuda(cudaDeviceSynchronize(), "after a plan that failed");
-  };
-  const auto plans = TimePlans(candidates.size(), seconds, require_gpu);
-  const auto fastest = Fastest(plans);
-  KeepOnly(fastest.config);
-  heuristic_over_best = fastest.heuristic_over_best;
+  const auto plans = TimePlans(candidates.size(), seconds, RequireWorkingGpu);
+  const auto fastest =
+      FastestRight(plans, [&](size_t candidate) { return Compared(candidates[candidate]).ok; });
+  choice.broke = candidates.size() - plans.size();
   choice.timed = plans.size();
+  choice.wrong = fastest.wrong;
+  heuristic_over_best = fastest.plan.heuristic_over_best;
+  KeepOnly(fastest.plan.config);
+}
+
+// Runs it on a result that is not a number, and looks at what it made.
+Verification ConvCall::State::Compared(const Candidate& candidate) {
+  constexpr int kNotANumber = 0xff;
+  const int64_t id = ResultId(request.one.direction);
+  auto& result = tensors.at(id);
+  result.Fill(kNotANumber);
+  Run(candidate);
+  return CheckConv2d(CheckedCase(request.one, candidate.proposal.config), inputs,
+                     Conv2dOutput<float>{Download(TensorOf(graph, id), result)}, seed);
 }
 
 ConvCall::ConvCall(const ConvRequest& request, unsigned seed) : state_(std::make_unique<State>()) {
@@ -210,44 +243,37 @@ ConvCall::ConvCall(const ConvRequest& request, unsigned seed) : state_(std::make
   state.request = request;
   state.seed = seed;
   RequireConvSupport(request.one);
+  RequireTf32(request.one.type, std::getenv(kTf32Override));
   state.graph = GraphOf(request);
   RequireMemory(state.graph, ToText(request.one.problem));
-  state.FindCandidates();
+  state.Ask();
+  if (!state.NextCandidate()) ThrowNoPlan(request.one, state.reasons, state.modes);
   state.FillTensors();
-  state.Pack();
-  if (request.choice == EngineChoice::kBest) state.TimeCandidates();
+  if (request.choice == EngineChoice::kBest)
+    state.TakeFastest();
+  else
+    state.TakeFirstThatRuns();
+  state.proposals.clear();
   state.choice.config = state.Chosen().proposal.config;
   state.choice.workspace_bytes = state.Chosen().plan.workspace_bytes;
-  Run();
+  state.choice.tensor_bytes = TensorBytes(state.graph);
 }
 
 ConvCall::~ConvCall() = default;
 
 void ConvCall::Enqueue(void* stream) const { state_->Execute(state_->Chosen(), stream); }
 
-void ConvCall::Run() const {
-  Enqueue(state_->stream.get());
-  state_->stream.Wait();
-}
+void ConvCall::Run() const { state_->Run(state_->Chosen()); }
 
 Verification ConvCall::Verify() const {
-  constexpr int kNotANumber = 0xff;
-  auto& state = *state_;
-  const int64_t id = ResultId(state.request.one.direction);
-  auto& result = state.tensors.at(id);
-  result.Fill(kNotANumber);
-  Run();
-  const auto checked = CheckedCase(state.request.one, state.choice.config);
-  auto found =
-      CheckConv2d(checked, state.inputs,
-                  Conv2dOutput<float>{Download(TensorOf(state.graph, id), result)}, state.seed);
-  state.inputs = {};  // up to gigabytes that the timed calls do not need
+  auto found = state_->Compared(state_->Chosen());
+  state_->inputs = {};  // up to gigabytes that the timed calls do not need
   return found;
 }
 
 const PlanChoice& ConvCall::choice() const { return state_->choice; }
 
-double ConvCall::heuristic_over_best() const { return state_->heuristic_over_best; }
+std::optional<double> ConvCall::heuristic_over_best() const { return state_->heuristic_over_best; }
 
 std::vector<MemoryRegion> ConvCall::Memory() const {
   std::vector<MemoryRegion> regions;
@@ -265,12 +291,10 @@ Workload MakeConv2dCudnn(const BenchmarkName& name) {
             prepared.enqueue = [call](void* stream) { call->Enqueue(stream); };
             prepared.verify = [call] { return call->Verify(); };
             prepared.algorithm = Describe(call->choice(), request.one.type);
-            prepared.modelled =
-                Conv2dWork(request.one, ConvPipe(request.one, call->choice().config));
+            prepared.modelled = ConvWork(request.one, call->choice());
             prepared.threads = 1;
             prepared.memory = call->Memory();
-            if (call->choice().timed > 0)
-              prepared.heuristic_over_best = call->heuristic_over_best();
+            prepared.heuristic_over_best = call->heuristic_over_best();
             return prepared;
           }};
 }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 
 #include "bench/conv2d_check.h"
 #include "bench/cudnn_engines.h"
@@ -13,8 +14,9 @@ namespace dlroof::cudnn {
 
 class ConvCall {
  public:
-  // Asks cuDNN, chooses an engine (EngineChoice::kBest times all that may be used), fills the GPU's
-  // memory. Throws Unsupported with cuDNN's own words.
+  // Asks cuDNN, fills the GPU's memory, chooses an engine: the first that may be used and that
+  // runs, or the fastest of all whose result is right (EngineChoice::kBest). Throws cuDNN's own
+  // words, Unsupported where it refuses.
   ConvCall(const ConvRequest& request, unsigned seed);
   ~ConvCall();
   ConvCall(const ConvCall&) = delete;
@@ -28,7 +30,8 @@ class ConvCall {
   Verification Verify() const;
 
   const PlanChoice& choice() const;
-  double heuristic_over_best() const;  // [1] 1 where nothing was timed
+  // [1] Of EngineChoice::kBest alone, and absent where the heuristic's choice failed.
+  std::optional<double> heuristic_over_best() const;
   std::vector<MemoryRegion> Memory() const;
 
  private:

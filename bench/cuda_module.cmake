@@ -79,6 +79,7 @@ set(DLROOF_CUDA_SHARED_SOURCES
   bench/cudnn_graph.cpp
   bench/cudnn_lstm_case.cpp
   bench/cudnn_lstm_weights.cpp
+  bench/cudnn_status.cpp
   bench/cudnn_version.cpp
   bench/device_elements.cpp
   bench/host_memory.cpp

@@ -80,6 +80,24 @@ std::string NameIn(const std::array<std::string_view, count>& names, int value,
   return fmt::format("{}{}", unknown, value);
 }
 
+bool Broken(const WhyNot& why) { return why.broken; }
+
+[[noreturn]] void Throw(const WhyNot& why) {
+  if (why.broken) throw std::runtime_error(why.words);
+  throw Unsupported(why.words);
+}
+
+// As caught: Unsupported is a refusal.
+WhyNot WhyNotOf(const std::exception& error) {
+  return {error.what(), dynamic_cast<const Unsupported*>(&error) == nullptr};
+}
+
+WhyNot NotExecuted(const std::exception& error) {
+  auto why = WhyNotOf(error);
+  why.words.insert(0, "cuDNN executes none of the plans that it makes: ");
+  return why;
+}
+
 double Seconds(const TimedPlan& plan) { return Median(plan.seconds); }
 
 }  // namespace
@@ -136,6 +154,12 @@ int64_t WorkspaceLimit(int64_t free_bytes) {
   return std::min(free_bytes / 2, kMost);
 }
 
+void ThrowFirst(const std::vector<WhyNot>& failures) {
+  if (failures.empty()) throw std::logic_error("nothing failed");
+  const auto broken = std::find_if(failures.begin(), failures.end(), Broken);
+  Throw(broken != failures.end() ? *broken : failures.front());
+}
+
 std::vector<TimedPlan> TimePlans(size_t plans,
                                  const std::function<double(size_t plan, int calls)>& seconds,
                                  const std::function<void()>& require_gpu) {
@@ -145,7 +169,7 @@ std::vector<TimedPlan> TimePlans(size_t plans,
   std::vector<TimedPlan> timed;
   std::map<size_t, int> calls;
   for (size_t i = 0; i < plans; ++i) timed.push_back({i, {}});
-  std::string last;
+  std::vector<WhyNot> failures;
   const auto look = [&](TimedPlan& plan, bool first) {
     try {
       if (first) {
@@ -158,14 +182,29 @@ std::vector<TimedPlan> TimePlans(size_t plans,
       return false;
     } catch (const std::exception& error) {
       require_gpu();
-      last = error.what();
+      failures.push_back(NotExecuted(error));
       return true;
     }
   };
   for (int round = 0; round <= kRounds; ++round)
     std::erase_if(timed, [&](TimedPlan& plan) { return look(plan, round == 0); });
-  if (timed.empty()) throw Unsupported("cuDNN executes none of the plans that it makes: " + last);
+  if (timed.empty()) ThrowFirst(failures);
   return timed;
+}
+
+size_t RunFirstThatWorks(const std::function<void()>& run, const std::function<bool()>& another,
+                         const std::function<void()>& require_gpu) {
+  std::vector<WhyNot> failures;
+  do {
+    try {
+      run();
+      return failures.size();
+    } catch (const std::exception& error) {
+      require_gpu();
+      failures.push_back(NotExecuted(error));
+    }
+  } while (another());
+  ThrowFirst(failures);
 }
 
 FastestPlan Fastest(const std::vector<TimedPlan>& plans) {
@@ -174,12 +213,24 @@ FastestPlan Fastest(const std::vector<TimedPlan>& plans) {
   const auto* const best = &*std::min_element(
       plans.begin(), plans.end(),
       [](const auto& one, const auto& other) { return Seconds(one) < Seconds(other); });
+  if (first.config != 0) return {best->config, std::nullopt};
   // Within the noise of a short look the library's own choice is as good.
   constexpr double kNoise = 1.02;
   const bool clear = *std::max_element(best->seconds.begin(), best->seconds.end()) <
                      *std::min_element(first.seconds.begin(), first.seconds.end());
   if (!clear && Seconds(first) < kNoise * Seconds(*best)) return {first.config, 1};
   return {best->config, Seconds(first) / Seconds(*best)};
+}
+
+FastestRightPlan FastestRight(std::vector<TimedPlan> plans,
+                              const std::function<bool(size_t config)>& is_right) {
+  const FastestRightPlan of_all{Fastest(plans), 0};
+  for (size_t wrong = 0; !plans.empty(); ++wrong) {
+    const auto fastest = Fastest(plans);
+    if (is_right(fastest.config)) return {fastest, wrong};
+    std::erase_if(plans, [&](const TimedPlan& plan) { return plan.config == fastest.config; });
+  }
+  return of_all;
 }
 
 void RequireConvSupport(const Conv2dCase& one) {
@@ -191,20 +242,35 @@ void RequireConvSupport(const Conv2dCase& one) {
   if (one.bias || one.relu) throw Unsupported("fp8 convolutions have neither bias nor relu here");
 }
 
-std::string NoPlan(const Conv2dCase& one, const std::vector<std::string>& reasons) {
+void ThrowNoPlan(const Conv2dCase& one, const std::vector<WhyNot>& reasons,
+                 const std::vector<WhyNot>& modes) {
   std::map<std::string, int> counts;
-  for (const auto& reason : reasons) ++counts[reason];
+  for (const auto& reason : reasons) ++counts[reason.words];
   std::vector<std::pair<std::string, int>> ordered(counts.begin(), counts.end());
   std::stable_sort(ordered.begin(), ordered.end(),
                    [](const auto& a, const auto& b) { return a.second > b.second; });
   std::vector<std::string> parts;
-  parts.reserve(ordered.size());
+  parts.reserve(ordered.size() + modes.size());
   for (const auto& [reason, count] : ordered) parts.push_back(fmt::format("{} {}", count, reason));
+  for (const auto& mode : modes) parts.push_back(mode.words);
   auto text = reasons.empty() ? std::string("cuDNN proposes no engine for it")
                               : fmt::format("none of {} proposals of cuDNN can be used: {}",
                                             reasons.size(), fmt::join(parts, "; "));
   if (one.type == "int8") text += " (its integer engines read s8, not u8: s8s8s8)";
-  return text;
+  Throw({text, !modes.empty() || std::any_of(reasons.begin(), reasons.end(), Broken)});
+}
+
+bool ConvertsLayouts(const PlanChoice& choice) {
+  constexpr double kSlack = 4096;  // [byte] alignment of three tensors and something small
+  const auto beside = static_cast<double>(choice.workspace_bytes) - choice.tensor_bytes;
+  return beside >= 0 && beside <= kSlack && !IsWinograd(choice.config) &&
+         !HasNote(choice.config, Note::kFft);
+}
+
+Work ConvWork(const Conv2dCase& one, const PlanChoice& choice) {
+  auto work = Conv2dWork(one, ConvPipe(one, choice.config));
+  if (static_cast<double>(choice.workspace_bytes) >= choice.tensor_bytes) work.launches.reset();
+  return work;
 }
 
 std::string Describe(const PlanChoice& choice, std::string_view type) {
@@ -214,11 +280,15 @@ std::string Describe(const PlanChoice& choice, std::string_view type) {
     parts.push_back(fmt::format("{} {}", KnobName(knob), value));
   if (!parts.empty()) text += fmt::format(" ({})", fmt::join(parts, ", "));
   for (const int note : choice.config.notes) text += fmt::format(", {}", NoteName(note));
-  text += fmt::format(", workspace {} B: ", choice.workspace_bytes);
+  text += fmt::format(", workspace {} B{}: ", choice.workspace_bytes,
+                      ConvertsLayouts(choice) ? " (converts layouts)" : "");
   if (choice.timed > 0)
     text += fmt::format("fastest of {} timed", choice.timed);
   else
-    text += fmt::format("first of heuristic {}", choice.config.heuristic);
+    text += fmt::format("first of heuristic {}{}", choice.config.heuristic,
+                        choice.broke > 0 ? " that runs" : "");
+  if (choice.wrong > 0) text += fmt::format(", {} faster is wrong", choice.wrong);
+  if (choice.broke > 0) text += fmt::format(", {} broke", choice.broke);
   text += fmt::format(", {} proposed", choice.proposed);
   if (choice.refused > 0) text += fmt::format(", {} not {}", choice.refused, type);
   return text;

@@ -52,6 +52,17 @@ const TensorSpec& TensorOf(const GraphSpec& graph, int64_t id) {
   return *found;
 }
 
+double TensorBytes(const GraphSpec& graph) {
+  double bytes = 0;
+  for (const auto& tensor : graph.tensors) {
+    if (tensor.is_virtual) continue;
+    auto count = static_cast<double>(ElementBytes(tensor.type));
+    for (const int64_t size : tensor.dimensions) count *= static_cast<double>(size);
+    bytes += count;
+  }
+  return bytes;
+}
+
 GraphSpec GraphOf(const ConvRequest& request) {
   const auto& one = request.one;
   const auto& p = one.problem;

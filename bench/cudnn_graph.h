@@ -65,6 +65,9 @@ GraphSpec GraphOf(const ConvRequest& request);
 // (kNhwc).
 std::array<int64_t, 4> DenseStrides(const std::array<int64_t, 4>& dimensions, Conv2dLayout layout);
 
+// [byte] of all its tensors in memory, each once.
+double TensorBytes(const GraphSpec& graph);
+
 // The tensor with this id. Throws std::logic_error when there is none.
 const TensorSpec& TensorOf(const GraphSpec& graph, int64_t id);
 

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <stdexcept>
 
+#include "bench/cudnn_version.h"
 #include "counters/error.h"
 
 namespace dlroof::cudnn {
@@ -16,13 +17,15 @@ struct TypeRow {
   std::string_view type, storage, pipe;
   RnnMath math;
   int least_capability;
+  std::size_t least_version;  // of cuDNN; 0: every one that there is a module for
   double tolerance;
 };
 constexpr std::array<TypeRow, 4> kTypes = {
-    {{"f32", "f32", "fp32.vector", RnnMath::kFma, 0, 3e-5},
-     {"tf32", "f32", "tf32.matrix", RnnMath::kDefault, 80, 5e-3},
-     {"f16", "f16", "fp16.matrix", RnnMath::kTensorCores, 70, 0.02},
-     {"bf16", "bf16", "bf16.matrix", RnnMath::kTensorCores, 80, 0.05}}};
+    {{"f32", "f32", "fp32.vector", RnnMath::kFma, 0, 0, 3e-5},
+     {"tf32", "f32", "tf32.matrix", RnnMath::kDefault, 80, 0, 5e-3},
+     {"f16", "f16", "fp16.matrix", RnnMath::kTensorCores, 70, 0, 0.02},
+     // github.com/pytorch/pytorch/pull/164411
+     {"bf16", "bf16", "bf16.matrix", RnnMath::kTensorCores, 80, 91300, 0.05}}};
 
 const TypeRow& RowOf(std::string_view type) {
   for (const auto& row : kTypes)
@@ -64,6 +67,10 @@ RnnSpec RnnSpecOf(const LstmGpuRequest& request) {
   const auto& p = request.problem;
   if (p.passes == LstmPasses::kSummed)
     throw Unsupported("cuDNN concatenates the two passes of a bidirectional LSTM; it has no sum");
+  if (p.p >= p.h)
+    throw Unsupported(fmt::format(
+        "a projection to {} of {} values: cuDNN's are narrower than the cell (p below h)", p.p,
+        p.h));
   RnnSpec spec;
   spec.algorithm = request.algorithm;
   spec.math = RowOf(request.type).math;
@@ -84,6 +91,13 @@ void RequireRnnUnit(std::string_view type, int compute_capability) {
                                   compute_capability % 10));
 }
 
+void RequireRnnType(std::string_view type, std::size_t cudnn_version) {
+  const auto least = RowOf(type).least_version;
+  if (cudnn_version < least)
+    throw Unsupported(fmt::format("LSTMs in {} need cuDNN {}, this is {}", type, VersionText(least),
+                                  VersionText(cudnn_version)));
+}
+
 std::string RnnPipe(std::string_view type) { return std::string(RowOf(type).pipe); }
 
 double GpuLstmTolerance(const LstmGpuRequest& request) {
@@ -93,7 +107,9 @@ double GpuLstmTolerance(const LstmGpuRequest& request) {
 
 std::string DescribeRnn(const RnnSpec& spec, int64_t workspace_bytes, int64_t reserve_bytes) {
   std::string text(Key(spec.algorithm));
-  text += spec.math == RnnMath::kFma ? ", no tensor cores" : ", tensor cores allowed";
+  text += spec.math == RnnMath::kFma
+              ? ", no tensor cores"
+              : ", tensor cores allowed and expected where FLOPs are not counted";
   text += fmt::format(", workspace {} B", workspace_bytes);
   if (reserve_bytes > 0) text += fmt::format(", reserve {} B", reserve_bytes);
   return text;

@@ -2,6 +2,7 @@
 // makes of it, in plain numbers. No CUDA here: names parse the same way in every build.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -54,12 +55,17 @@ struct RnnSpec {
 
   bool operator==(const RnnSpec&) const = default;
 };
-// Throws Unsupported for what no cuDNN has: two passes that are added.
+// Throws Unsupported for what no cuDNN has: two passes that are added, a projection that is not
+// narrower than the cell.
 RnnSpec RnnSpecOf(const LstmGpuRequest& request);
 
 // Throws Unsupported when a GPU of this compute capability (90 for 9.0) has no unit for the type;
 // cuDNN would compute in another one without saying so. tf32 and bf16: 8.0; f16: 7.0.
 void RequireRnnUnit(std::string_view type, int compute_capability);
+
+// Throws Unsupported when this version of cuDNN (91300 for 9.13.0) has no LSTMs in the type. bf16:
+// 9.13.
+void RequireRnnType(std::string_view type, std::size_t cudnn_version);
 
 // The pipe that the matrix part is expected on; cuDNN does not say what its RNN kernels use.
 std::string RnnPipe(std::string_view type);
@@ -74,7 +80,8 @@ std::string RnnPipe(std::string_view type);
 // errors grow like its square root.
 double GpuLstmTolerance(const LstmGpuRequest& request);
 
-// "standard", "persist-static, tensor cores allowed, workspace 4096 B, reserve 65536 B".
+// "standard, no tensor cores, workspace 0 B", "persist-static, tensor cores allowed and expected
+// where FLOPs are not counted, workspace 4096 B, reserve 65536 B".
 std::string DescribeRnn(const RnnSpec& spec, int64_t workspace_bytes, int64_t reserve_bytes);
 
 }  // namespace dlroof::cudnn

@@ -139,15 +139,15 @@ struct Mode {
   std::string_view name;
 };
 
-// Appends what one mode proposes; the words of its refusal, or nothing.
-std::string Append(const Graph& graph, const Target& target, const Mode& mode,
-                   std::vector<Proposal>& proposals) {
+// Appends what one mode proposes; says why it proposes nothing.
+std::optional<WhyNot> Append(const Graph& graph, const Target& target, const Mode& mode,
+                             std::vector<Proposal>& proposals) {
   Descriptor heuristic(CUDNN_BACKEND_ENGINEHEUR_DESCRIPTOR);
   heuristic.SetDescriptor(CUDNN_ATTR_ENGINEHEUR_OPERATION_GRAPH, graph.descriptor());
   heuristic.Set(CUDNN_ATTR_ENGINEHEUR_MODE, CUDNN_TYPE_HEUR_MODE, 1, &mode.mode);
   target.SetPropertiesOn(heuristic, CUDNN_ATTR_ENGINEHEUR_DEVICEPROP);
   if (const auto status = heuristic.TryFinalize(); status != CUDNN_STATUS_SUCCESS)
-    return LastWords(status);
+    return WhyNotMade(status);
   for (auto& descriptor : heuristic.GetDescriptors(CUDNN_ATTR_ENGINEHEUR_RESULTS,
                                                    CUDNN_BACKEND_ENGINECFG_DESCRIPTOR)) {
     auto config = Read(descriptor, mode.name);
@@ -156,7 +156,7 @@ std::string Append(const Graph& graph, const Target& target, const Mode& mode,
     });
     if (!known) proposals.push_back({std::move(config), std::move(descriptor)});
   }
-  return {};
+  return std::nullopt;
 }
 
 }  // namespace
@@ -200,26 +200,30 @@ Graph::Graph(const GraphSpec& spec, const Target& target)
   graph_.Finalize("the graph of the convolution");
 }
 
-std::vector<Proposal> Propose(const Graph& graph, const Target& target, bool all) {
+std::vector<Proposal> Propose(const Graph& graph, const Target& target, bool all,
+                              std::vector<WhyNot>* broken) {
   std::vector<Mode> modes = {{CUDNN_HEUR_MODE_A, "A"}, {CUDNN_HEUR_MODE_FALLBACK, "fallback"}};
   if (all) modes.insert(modes.begin() + 1, {CUDNN_HEUR_MODE_B, "B"});
   std::vector<Proposal> proposals;
-  std::string words;
+  std::vector<WhyNot> failures;
   for (const auto& mode : modes) {
-    const auto refusal = Append(graph, target, mode, proposals);
-    if (words.empty()) words = refusal;
+    auto failure = Append(graph, target, mode, proposals);
+    if (!failure) continue;
+    failure->words = fmt::format("heuristic {}: {}", mode.name, failure->words);
+    if (failure->broken && broken != nullptr) broken->push_back(*failure);
+    failures.push_back(*failure);
   }
-  if (proposals.empty() && !words.empty()) throw Unsupported(words);
+  if (proposals.empty() && !failures.empty()) ThrowFirst(failures);
   return proposals;
 }
 
-std::optional<Plan> MakePlan(const Proposal& proposal, const Target& target, std::string& words) {
+std::optional<Plan> MakePlan(const Proposal& proposal, const Target& target, WhyNot& why) {
   Plan plan{Descriptor(CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR), 0};
   target.SetOn(plan.descriptor, CUDNN_ATTR_EXECUTION_PLAN_HANDLE);
   plan.descriptor.SetDescriptor(CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG, proposal.descriptor);
   target.SetPropertiesOn(plan.descriptor, CUDNN_ATTR_EXECUTION_PLAN_DEVICEPROP);
   if (const auto status = plan.descriptor.TryFinalize(); status != CUDNN_STATUS_SUCCESS) {
-    words = LastWords(status);
+    why = WhyNotMade(status);
     return std::nullopt;
   }
   plan.workspace_bytes = plan.descriptor.GetInt(CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE);

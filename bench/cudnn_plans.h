@@ -50,16 +50,18 @@ struct Proposal {
 };
 
 // What the heuristics propose, in their order: mode A, then (`all`) mode B, then what it falls back
-// to; each kernel once. A mode that cuDNN refuses proposes nothing; where all refuse, throws
-// Unsupported with cuDNN's words. May be empty.
-std::vector<Proposal> Propose(const Graph& graph, const Target& target, bool all);
+// to; each kernel once. A mode that fails proposes nothing; where all do, throws cuDNN's words:
+// Unsupported, or std::runtime_error where one did not refuse but broke. May be empty. Modes that
+// broke are appended to `broken`.
+std::vector<Proposal> Propose(const Graph& graph, const Target& target, bool all,
+                              std::vector<WhyNot>* broken = nullptr);
 
 // An executable plan.
 struct Plan {
   Descriptor descriptor;
   int64_t workspace_bytes = 0;
 };
-// Absent where cuDNN refuses; `words` then says why.
-std::optional<Plan> MakePlan(const Proposal& proposal, const Target& target, std::string& words);
+// Absent where cuDNN makes none; `why` then says why.
+std::optional<Plan> MakePlan(const Proposal& proposal, const Target& target, WhyNot& why);
 
 }  // namespace dlroof::cudnn

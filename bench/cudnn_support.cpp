@@ -21,11 +21,11 @@ constexpr std::array<std::pair<std::string_view, cudnnDataType_t>, 7> kTypes = {
      {"u8", CUDNN_DATA_UINT8},
      {"e4m3", CUDNN_DATA_FP8_E4M3}}};
 
-// cuDNN 9 numbers its statuses in thousands by kind.
-constexpr int kKind = 1000;
-bool IsRefusal(cudnnStatus_t status) {
-  const int kind = static_cast<int>(status) / kKind;
-  return kind == CUDNN_STATUS_NOT_SUPPORTED / kKind || kind == CUDNN_STATUS_BAD_PARAM / kKind;
+void Require(cudnnStatus_t status, std::string_view what, Stage stage) {
+  if (status == CUDNN_STATUS_SUCCESS) return;
+  const auto text = fmt::format("{}: {}", what, LastWords(status));
+  if (IsRefusal(static_cast<int>(status), stage)) throw Unsupported(text);
+  throw std::runtime_error(text);
 }
 
 }  // namespace
@@ -40,25 +40,28 @@ std::string LastWords(cudnnStatus_t status) {
   return text;
 }
 
-void Check(cudnnStatus_t status, std::string_view what) {
-  if (status == CUDNN_STATUS_SUCCESS) return;
-  const auto text = fmt::format("{}: {}", what, LastWords(status));
-  if (IsRefusal(status)) throw Unsupported(text);
-  throw std::runtime_error(text);
+void Check(cudnnStatus_t status, std::string_view what) { Require(status, what, Stage::kDescribe); }
+
+void CheckExecuted(cudnnStatus_t status, std::string_view what) {
+  Require(status, what, Stage::kExecute);
+}
+
+WhyNot WhyNotMade(cudnnStatus_t status) {
+  return {LastWords(status), !IsRefusal(static_cast<int>(status), Stage::kDescribe)};
 }
 
 cudnnHandle_t Handle() {
   // Never destroyed: at the end of the process CUDA may be gone before it.
   static const cudnnHandle_t handle = [] {
     cudnnHandle_t made = nullptr;
-    Check(cudnnCreate(&made), "cuDNN");
+    CheckExecuted(cudnnCreate(&made), "cuDNN");
     return made;
   }();
   return handle;
 }
 
 void UseStream(void* stream) {
-  Check(cudnnSetStream(Handle(), static_cast<cudaStream_t>(stream)), "cuDNN's stream");
+  CheckExecuted(cudnnSetStream(Handle(), static_cast<cudaStream_t>(stream)), "cuDNN's stream");
 }
 
 void ForgetStream() noexcept {

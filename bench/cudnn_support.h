@@ -9,12 +9,19 @@
 #include <string_view>
 #include <vector>
 
+#include "bench/cudnn_engines.h"
+#include "bench/cudnn_status.h"
+
 namespace dlroof::cudnn {
 
-// Throws Unsupported for a refusal (CUDNN_STATUS_NOT_SUPPORTED and its kinds, BAD_PARAM and its
-// kinds, since a shape that an engine cannot take is refused so too), std::runtime_error for
-// anything else: "what: status: cuDNN's own words".
+// Throws Unsupported for a refusal (IsRefusal), std::runtime_error for anything else: "what:
+// status: cuDNN's own words". The first for what describes or plans something, the other for what
+// executes.
 void Check(cudnnStatus_t status, std::string_view what);
+void CheckExecuted(cudnnStatus_t status, std::string_view what);
+
+// Of a description or a plan that could not be made.
+WhyNot WhyNotMade(cudnnStatus_t status);
 
 // The words alone, after a call that failed.
 std::string LastWords(cudnnStatus_t status);

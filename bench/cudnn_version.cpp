@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "counters/error.h"
+
 namespace dlroof::cudnn {
 namespace {
 
@@ -20,6 +22,16 @@ std::string WhyNotThisVersion(std::size_t found, int built_for_major) {
   return fmt::format(
       "cuDNN {} was found, and this build needs {}: put its folder first in LD_LIBRARY_PATH",
       VersionText(found), built_for_major);
+}
+
+void RequireTf32(std::string_view type, const char* override_value) {
+  if (override_value == nullptr || *override_value == 0) return;
+  const std::string_view value = override_value;
+  if (type == "tf32" && value == "0")
+    throw Unsupported(fmt::format("{}=0 turns tf32 off in cuDNN: unset it", kTf32Override));
+  if (type == "f32" && value != "0")
+    throw Unsupported(
+        fmt::format("{}={} may turn f32 into tf32 in cuDNN: unset it", kTf32Override, value));
 }
 
 }  // namespace dlroof::cudnn

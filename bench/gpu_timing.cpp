@@ -18,11 +18,15 @@ constexpr int kSamples = 3;
 // One sample of what takes as long must do.
 constexpr double kLongSeconds = 0.1;
 
+void Renew(const GpuCacheState& cache) {
+  if (cache.renew) cache.renew();
+}
+
 int SamplesOf(double batch_seconds) { return batch_seconds > kLongSeconds ? 1 : kSamples; }
 
 // Absent, with the reason, where the call cannot become a graph.
 std::optional<double> GraphSeconds(const GpuClock& clock, const Enqueue& call, double seconds,
-                                   std::string& why_not) {
+                                   const GpuCacheState& cache, std::string& why_not) {
   const int calls = CallsToFill(seconds, kGraphSeconds, kMostNodes);
   std::function<double()> replay;
   try {
@@ -33,7 +37,10 @@ std::optional<double> GraphSeconds(const GpuClock& clock, const Enqueue& call, d
   }
   replay();  // uploads the graph
   std::vector<double> times;
-  for (int i = SamplesOf(seconds * calls); i > 0; --i) times.push_back(replay() / calls);
+  for (int i = SamplesOf(seconds * calls); i > 0; --i) {
+    Renew(cache);
+    times.push_back(replay() / calls);
+  }
   return Median(times);
 }
 
@@ -45,6 +52,7 @@ int CallsToFill(double seconds, double target_seconds, int most) {
 }
 
 void MakeReady(const GpuClock& clock, const GpuCacheState& cache) {
+  Renew(cache);
   if (cache.flush) clock.flush();
   for (const auto& region : cache.touched) clock.touch(region.begin, region.bytes);
 }
@@ -54,21 +62,22 @@ double TimeOnce(const GpuClock& clock, const Enqueue& call, const GpuCacheState&
   return clock.once(call);
 }
 
-GpuSample SampleGpu(const GpuClock& clock, const Enqueue& call, double seconds, bool warm,
-                    std::string& why_no_graph) {
+GpuSample SampleGpu(const GpuClock& clock, const Enqueue& call, double seconds,
+                    const GpuCacheState& cache, std::string& why_no_graph) {
   why_no_graph.clear();
   const int calls = CallsToFill(seconds, kBatchSeconds, kMostCalls);
   GpuHealth health;
   std::vector<double> times, clocks;
   for (int i = SamplesOf(seconds * calls); i > 0; --i) {
+    Renew(cache);
     const auto batch = clock.batch(call, calls, [&] { health = clock.health(); });
     times.push_back(batch.seconds / calls);
     if (batch.clock_hz) clocks.push_back(*batch.clock_hz);
   }
   GpuSample sample;
-  if (warm) {
+  if (!cache.flush) {
     sample.throughput_seconds = Median(times);
-    sample.graph_seconds = GraphSeconds(clock, call, seconds, why_no_graph);
+    sample.graph_seconds = GraphSeconds(clock, call, seconds, cache, why_no_graph);
   }
   // What the SMs counted is the truth; the driver's answer is of one moment.
   sample.clock_hz = clocks.empty() ? health.sm_clock_hz : Median(clocks);

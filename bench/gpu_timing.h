@@ -6,7 +6,9 @@
 //   graph_seconds        replayed as nodes of one CUDA graph, whose launch many calls share
 #pragma once
 
+#include <functional>
 #include <string>
+#include <vector>
 
 #include "counters/gpu_clock.h"
 #include "reporters/gpu_sample.h"
@@ -17,7 +19,7 @@ namespace dlroof {
 // the answer for calls that take no time.
 int CallsToFill(double seconds, double target_seconds, int most);
 
-// Between `once`s: what a call must not, and must, find in L2.
+// Between `once`s: what a call must find in memory, and what it must not, and must, find in L2.
 struct GpuRegion {
   const void* begin = nullptr;
   std::size_t bytes = 0;
@@ -25,9 +27,10 @@ struct GpuRegion {
 struct GpuCacheState {
   bool flush = false;              // empty L2 before each call
   std::vector<GpuRegion> touched;  // and then put these into it
+  std::function<void()> renew;     // before both: PreparedCall's
 };
 
-// Brings L2 into the state; nothing where that is as the last call left it.
+// Brings about the state; does nothing where that is as the last call left it.
 void MakeReady(const GpuClock& clock, const GpuCacheState& cache);
 
 // One call as `seconds` counts it.
@@ -35,9 +38,10 @@ double TimeOnce(const GpuClock& clock, const Enqueue& call, const GpuCacheState&
 
 // After the loop of a repetition whose calls took `seconds` each: the other two times (not those of
 // a cold call, for calls back to back are warm), each a median, and the GPU's clock and health
-// while calls were running. A graph that cannot be captured has no time, and `why_no_graph` says
-// why (else it is empty); any other failure throws.
-GpuSample SampleGpu(const GpuClock& clock, const Enqueue& call, double seconds, bool warm,
-                    std::string& why_no_graph);
+// while calls were running. What calls use up is renewed before each batch and each replay, not
+// within: there every call but the first does the same work on what is left. A graph that cannot be
+// captured has no time, and `why_no_graph` says why (else it is empty); any other failure throws.
+GpuSample SampleGpu(const GpuClock& clock, const Enqueue& call, double seconds,
+                    const GpuCacheState& cache, std::string& why_no_graph);
 
 }  // namespace dlroof

@@ -25,11 +25,13 @@ class LstmGpuCall {
   LstmGpuCall(const LstmGpuCall&) = delete;
   LstmGpuCall& operator=(const LstmGpuCall&) = delete;
 
-  // Starts one call on a cudaStream_t. cuDNN adds to the weight gradients, so they grow with every
-  // `bwd`.
+  // Starts one call on a cudaStream_t.
   void Enqueue(void* stream) const;
   // One call, finished when it returns.
   void Run() const;
+  // What `bwd` uses up is as after the last Renew: cuDNN writes over the reserve space of the
+  // forward call, and adds to the weight gradients. Nothing for others.
+  void Restore() const;
   // As if nothing had run: results are not-a-number, weight gradients zero, and for `bwd` the
   // forward training call has just run.
   void Renew() const;

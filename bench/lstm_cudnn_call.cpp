@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdlib>
 #include <utility>
 
 #include "bench/cudnn_lstm_weights.h"
 #include "bench/cudnn_support.h"
+#include "bench/cudnn_version.h"
 #include "bench/device_elements.h"
 #include "bench/lstm_cudnn.h"
 #include "counters/cuda_support.h"
@@ -157,6 +159,7 @@ struct LstmGpuCall::State {
   Tensor hidden, cell;
   size_t weight_bytes = 0, work_bytes = 0, reserve_bytes = 0;
   std::optional<DeviceBuffer> lengths, weights, d_weights, work, reserve;
+  std::optional<DeviceBuffer> kept_reserve;  // `bwd`: as the forward call left it
   std::optional<TensorSet> tensors, gradients;
   CudaStream stream;
 };
@@ -181,8 +184,8 @@ void LstmGpuCall::State::Describe() {
 void LstmGpuCall::State::RequireMemory() const {
   const double bytes =
       CompulsoryBytes(request.problem, request.direction, GpuElementBytes(request.type));
-  RequireDeviceMemory(bytes + static_cast<double>(work_bytes + reserve_bytes),
-                      ToText(request.problem));
+  const size_t reserves = IsBackward() ? 2 * reserve_bytes : reserve_bytes;
+  RequireDeviceMemory(bytes + static_cast<double>(work_bytes + reserves), ToText(request.problem));
 }
 
 Place LstmGpuCall::State::PlaceOf(const RnnPart& part) const {
@@ -234,6 +237,7 @@ void LstmGpuCall::State::Fill(const LstmInput<float>& input, const LstmOutput<fl
   tensors->cell_in.Write(input.initial_cell);
   if (!IsBackward()) return;
   Allocate(weight_bytes, d_weights);
+  Allocate(reserve_bytes, kept_reserve);
   gradients.emplace(type, counts);
   gradients->output.Write(d_output.output);
   gradients->hidden_out.Write(d_output.final_hidden);
@@ -241,34 +245,37 @@ void LstmGpuCall::State::Fill(const LstmInput<float>& input, const LstmOutput<fl
 }
 
 void LstmGpuCall::State::Forward() const {
-  Check(cudnnRNNForward(Handle(), rnn.get(), Mode(), Lengths(), source.get(), tensors->source.get(),
-                        output.get(), tensors->output.get(), hidden.get(), tensors->hidden_in.get(),
-                        tensors->hidden_out.get(), cell.get(), tensors->cell_in.get(),
-                        tensors->cell_out.get(), weight_bytes, weights->get(), work_bytes,
-                        Pointer(work), reserve_bytes, Pointer(reserve)),
-        "an LSTM's forward call");
+  CheckExecuted(
+      cudnnRNNForward(Handle(), rnn.get(), Mode(), Lengths(), source.get(), tensors->source.get(),
+                      output.get(), tensors->output.get(), hidden.get(), tensors->hidden_in.get(),
+                      tensors->hidden_out.get(), cell.get(), tensors->cell_in.get(),
+                      tensors->cell_out.get(), weight_bytes, weights->get(), work_bytes,
+                      Pointer(work), reserve_bytes, Pointer(reserve)),
+      "an LSTM's forward call");
 }
 
 void LstmGpuCall::State::Backward() const {
-  Check(cudnnRNNBackwardData_v8(Handle(), rnn.get(), Lengths(), output.get(), tensors->output.get(),
-                                gradients->output.get(), source.get(), gradients->source.get(),
-                                hidden.get(), tensors->hidden_in.get(), gradients->hidden_out.get(),
-                                gradients->hidden_in.get(), cell.get(), tensors->cell_in.get(),
-                                gradients->cell_out.get(), gradients->cell_in.get(), weight_bytes,
-                                weights->get(), work_bytes, Pointer(work), reserve_bytes,
-                                Pointer(reserve)),
-        "an LSTM's data gradient");
-  Check(cudnnRNNBackwardWeights_v8(Handle(), rnn.get(), CUDNN_WGRAD_MODE_ADD, Lengths(),
-                                   source.get(), tensors->source.get(), hidden.get(),
-                                   tensors->hidden_in.get(), output.get(), tensors->output.get(),
-                                   weight_bytes, d_weights->get(), work_bytes, Pointer(work),
-                                   reserve_bytes, Pointer(reserve)),
-        "an LSTM's weight gradient");
+  CheckExecuted(
+      cudnnRNNBackwardData_v8(
+          Handle(), rnn.get(), Lengths(), output.get(), tensors->output.get(),
+          gradients->output.get(), source.get(), gradients->source.get(), hidden.get(),
+          tensors->hidden_in.get(), gradients->hidden_out.get(), gradients->hidden_in.get(),
+          cell.get(), tensors->cell_in.get(), gradients->cell_out.get(), gradients->cell_in.get(),
+          weight_bytes, weights->get(), work_bytes, Pointer(work), reserve_bytes, Pointer(reserve)),
+      "an LSTM's data gradient");
+  CheckExecuted(
+      cudnnRNNBackwardWeights_v8(
+          Handle(), rnn.get(), CUDNN_WGRAD_MODE_ADD, Lengths(), source.get(), tensors->source.get(),
+          hidden.get(), tensors->hidden_in.get(), output.get(), tensors->output.get(), weight_bytes,
+          d_weights->get(), work_bytes, Pointer(work), reserve_bytes, Pointer(reserve)),
+      "an LSTM's weight gradient");
 }
 
 LstmGpuCall::LstmGpuCall(const LstmGpuRequest& request, const LstmInput<float>& input,
                          const LstmOutput<float>& d_output)
     : state_(std::make_unique<State>(request)) {
+  RequireTf32(request.type, std::getenv(kTf32Override));
+  RequireRnnType(request.type, cudnnGetVersion());
   RequireRnnUnit(request.type, ComputeCapability());
   state_->Describe();
   state_->RequireMemory();
@@ -305,6 +312,13 @@ void LstmGpuCall::Renew() const {
   UseStream(state.stream.get());
   state.Forward();
   state.stream.Wait();
+  if (state.reserve) state.kept_reserve->CopyFrom(*state.reserve);
+}
+
+void LstmGpuCall::Restore() const {
+  if (!state_->IsBackward()) return;
+  state_->d_weights->Fill(0);
+  if (state_->reserve) state_->reserve->CopyFrom(*state_->kept_reserve);
 }
 
 LstmOutput<float> LstmGpuCall::Outputs() const {

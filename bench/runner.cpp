@@ -38,10 +38,10 @@ struct WrongResult : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-// What a call on a GPU must find in L2. Throws Unsupported where cold weights are asked for and the
-// call does not say which they are.
+// What a call on a GPU must find in memory and in L2. Throws Unsupported where cold weights are
+// asked for and the call does not say which they are.
 GpuCacheState GpuCacheOf(const PreparedCall& call, CacheState cache) {
-  GpuCacheState state{.flush = cache != CacheState::kWarm};
+  GpuCacheState state{.flush = cache != CacheState::kWarm, .touched = {}, .renew = call.renew};
   if (cache != CacheState::kColdWeights) return state;
   bool weights = false;
   for (const auto& region : call.memory) {
@@ -61,6 +61,8 @@ class Runner {
       : settings_(std::move(settings)), means_(std::move(means)) {}
 
   void Run(benchmark::State& state, const Workload& workload) {
+    const auto failed = failed_.find(ToText(workload.name));
+    if (failed != failed_.end()) return Skip(state, workload, failed->second);
     try {
       Prepare(workload);
       if (means_.turns != nullptr) {
@@ -72,11 +74,11 @@ class Runner {
       if (means_.turns != nullptr) means_.turns->Give(static_cast<double>(state.iterations()));
       started_.insert(ToText(workload.name));
     } catch (const Unsupported& error) {
-      Skip(state, workload, kUnsupportedPrefix + std::string(error.what()));
+      Fail(state, workload, kUnsupportedPrefix + std::string(error.what()));
     } catch (const WrongResult& error) {
-      Skip(state, workload, kWrongPrefix + std::string(error.what()));
+      Fail(state, workload, kWrongPrefix + std::string(error.what()));
     } catch (const std::exception& error) {
-      Skip(state, workload, error.what());
+      Fail(state, workload, error.what());
     }
   }
 
@@ -97,10 +99,13 @@ class Runner {
   void Prepare(const Workload& workload) {
     const std::string name = ToText(workload.name);
     if (call_ && prepared_ == name) return;
-    call_.reset();
+    Release();
     iterations_ = 0;
     threads_ = ThreadsOf(workload);
-    if (OnGpu(workload)) OpenGpu();
+    if (OnGpu(workload)) {
+      if (!lost_gpu_.empty()) throw std::runtime_error(lost_gpu_);
+      OpenGpu();
+    }
     Pin();
     RunSettings settings = settings_;
     settings.threads = threads_;
@@ -114,6 +119,12 @@ class Runner {
     call.run();  // first-time work of the library stays out of the timing
     prepared_ = name;
     call_ = std::move(call);
+  }
+
+  // The prepared call, and what was taken from it.
+  void Release() {
+    call_.reset();
+    gpu_cache_ = {};
   }
 
   static bool OnGpu(const Workload& workload) { return workload.name.device == "gpu"; }
@@ -178,7 +189,7 @@ class Runner {
   // Once per benchmark; a source calls it as the timing will, cold where it is cold.
   Counting Count(const Workload& workload, const PreparedCall& call, const RunSettings& settings) {
     std::function<void()> ready;
-    if (OnGpu(workload) && gpu_ && workload.cache != CacheState::kWarm)
+    if (OnGpu(workload) && gpu_ && (workload.cache != CacheState::kWarm || call.renew))
       ready = [this] { MakeReady(*gpu_, gpu_cache_); };
     else if (!OnGpu(workload) && workload.cache != CacheState::kWarm)
       ready = [this] { Evict(evicted_); };
@@ -188,7 +199,7 @@ class Runner {
   void Time(benchmark::State& state, const Workload& workload) {
     gpu_sample_.reset();
     core_share_.reset();
-    if (OnGpu(workload)) return TimeGpu(state, workload.cache);
+    if (OnGpu(workload)) return TimeGpu(state);
     const auto before = LookAtCore();
     if (workload.cache != CacheState::kWarm)
       TimeCold(state);
@@ -241,7 +252,7 @@ class Runner {
   }
 
   // Each call by itself on an idle GPU; then what cannot be seen while they are timed.
-  void TimeGpu(benchmark::State& state, CacheState cache) {
+  void TimeGpu(benchmark::State& state) {
     if (!gpu_ || !call_->enqueue)
       throw std::logic_error("a call on a GPU needs a clock and `enqueue`");
     double seconds = 0;
@@ -254,8 +265,7 @@ class Runner {
     spent_ = ReadClocks() - begin;
     if (IsAttempt(state.iterations(), seconds)) return;
     const auto iterations = static_cast<double>(state.iterations());
-    gpu_sample_ = SampleGpu(*gpu_, call_->enqueue, seconds / iterations, cache == CacheState::kWarm,
-                            why_no_graph_);
+    gpu_sample_ = SampleGpu(*gpu_, call_->enqueue, seconds / iterations, gpu_cache_, why_no_graph_);
     gpu_sample_->host_seconds = spent_.wall / iterations;
   }
 
@@ -286,10 +296,38 @@ class Runner {
         ToLabel(call_->algorithm, call_->isa, verified_.at(prepared_), workload.repro, said));
   }
 
+  // What failed once is not tried again: all its repetitions fail for the same reason.
+  void Fail(benchmark::State& state, const Workload& workload, const std::string& message) {
+    const auto name = ToText(workload.name);
+    failed_[name] = message;
+    Release();
+    if (OnGpu(workload)) LookAfterGpu(name);
+    Skip(state, workload, message);
+  }
+
+  // Some failures of a GPU stay until the process ends; nothing that it says afterwards is about
+  // the benchmark that is asking.
+  void LookAfterGpu(const std::string& name) {
+    if (!gpu_ || !lost_gpu_.empty()) return;
+    try {
+      gpu_->recover();
+    } catch (const std::exception& error) {
+      lost_gpu_ =
+          fmt::format("not run: the GPU is lost to this process since {}: {}", name, error.what());
+    }
+  }
+
+  // Google Benchmark ends the program when repetitions of one benchmark differ in their iterations,
+  // failed ones too: none where the loop has not begun, else all. After an error the loop passes in
+  // no time.
   void Skip(benchmark::State& state, const Workload& workload, const std::string& message) {
-    call_.reset();
+    const auto name = ToText(workload.name);
     state.SetLabel(ToLabel("", "", "", workload.repro));
     state.SkipWithError(message.c_str());
+    if (state.iterations() > 0) started_.insert(name);
+    if (started_.count(name) == 0 || state.iterations() > 0) return;
+    for (auto _ : state) {
+    }
   }
 
   RunSettings settings_;
@@ -307,7 +345,9 @@ class Runner {
   std::optional<PreparedCall> call_;
   std::map<std::string, std::string> verified_;
   std::map<std::string, Counting> counted_;
-  std::set<std::string> started_;
+  std::set<std::string> started_;              // whose loop has begun
+  std::map<std::string, std::string> failed_;  // why, by name
+  std::string lost_gpu_;                       // why no GPU can be used any more; empty: it can
   ClockReading spent_;
   std::optional<CoreShare> core_;     // from the first look on
   std::optional<double> core_share_;  // of the last repetition

@@ -49,6 +49,9 @@ struct PreparedCall {
   // GPUs only: starts one call on a cudaStream_t and returns, never waits; `run` is this, then a
   // wait for its end. The same work each time, so that it can be captured into a graph.
   std::function<void(void* stream)> enqueue;
+  // GPUs only: brings back what a call uses up, finished when it returns; before calls that are
+  // timed or counted, and not part of them. Empty: every call finds what the first one found.
+  std::function<void()> renew;
 };
 
 struct RunSettings {

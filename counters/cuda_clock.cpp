@@ -170,6 +170,7 @@ GpuClock OpenCudaClock(int device) {
   clock.health = [state] { return state->Health(); };
   clock.flush = [state] { state->Flush(); };
   clock.touch = [state](const void* begin, std::size_t bytes) { state->Read(begin, bytes); };
+  clock.recover = [] { RequireWorkingGpu(); };
   clock.default_clock_hz = DefaultClockHz(device);
   return clock;
 }

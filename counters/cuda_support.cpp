@@ -9,8 +9,14 @@ namespace dlroof {
 
 void CheckCuda(cudaError_t status, const std::string& what) {
   if (status == cudaSuccess) return;
+  cudaGetLastError();  // told here: the next launch must not hear of it
   throw std::runtime_error(
       fmt::format("{}: {}: {}", what, cudaGetErrorName(status), cudaGetErrorString(status)));
+}
+
+void RequireWorkingGpu() {
+  cudaGetLastError();
+  CheckCuda(cudaDeviceSynchronize(), "the GPU after a failure");
 }
 
 DeviceBuffer::DeviceBuffer(size_t bytes) : bytes_(bytes) {
@@ -30,9 +36,17 @@ DeviceBuffer& DeviceBuffer::operator=(DeviceBuffer&& other) noexcept {
 
 void DeviceBuffer::CopyFrom(const void* host) {
   CheckCuda(cudaMemcpy(data_, host, bytes_, cudaMemcpyHostToDevice), "copy to the GPU");
+  CheckCuda(cudaDeviceSynchronize(), "copy to the GPU");
+}
+
+void DeviceBuffer::CopyFrom(const DeviceBuffer& other) {
+  if (other.bytes_ != bytes_) throw std::logic_error("a copy of another size on the GPU");
+  CheckCuda(cudaMemcpy(data_, other.data_, bytes_, cudaMemcpyDeviceToDevice), "copy on the GPU");
+  CheckCuda(cudaDeviceSynchronize(), "copy on the GPU");
 }
 
 void DeviceBuffer::CopyTo(void* host) const {
+  CheckCuda(cudaDeviceSynchronize(), "copy from the GPU");
   CheckCuda(cudaMemcpy(host, data_, bytes_, cudaMemcpyDeviceToHost), "copy from the GPU");
 }
 
@@ -41,7 +55,9 @@ void DeviceBuffer::Fill(int byte) {
   CheckCuda(cudaDeviceSynchronize(), "fill of GPU memory");
 }
 
-CudaStream::CudaStream() { CheckCuda(cudaStreamCreate(&stream_), "a CUDA stream"); }
+CudaStream::CudaStream() {
+  CheckCuda(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), "a CUDA stream");
+}
 
 CudaStream::~CudaStream() { cudaStreamDestroy(stream_); }
 

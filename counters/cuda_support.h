@@ -8,8 +8,12 @@
 
 namespace dlroof {
 
-// Throws std::runtime_error "what: cudaErrorName: CUDA's own words".
+// Throws std::runtime_error "what: cudaErrorName: CUDA's own words", and CUDA forgets it.
 void CheckCuda(cudaError_t status, const std::string& what);
+
+// After something failed: forgets what CUDA kept of it. Throws a failure that stays, which every
+// later call would say again.
+void RequireWorkingGpu();
 
 // Device memory of at least one byte. Throws std::runtime_error naming the bytes when there are not
 // as many.
@@ -24,15 +28,20 @@ class DeviceBuffer {
 
   void* get() const { return data_; }
   size_t bytes() const { return bytes_; }
-  void CopyFrom(const void* host);  // all bytes, finished when it returns
-  void CopyTo(void* host) const;    // all bytes, finished when it returns
-  void Fill(int byte);              // every byte, finished when it returns
+  // All bytes, after everything that the GPU was asked for before, finished when they return:
+  // copies and fills are on CUDA's default stream, for which a CudaStream does not wait.
+  void CopyFrom(const void* host);
+  void CopyFrom(const DeviceBuffer& other);  // of as many bytes
+  void CopyTo(void* host) const;
+  void Fill(int byte);
 
  private:
   void* data_ = nullptr;
   size_t bytes_ = 0;
 };
 
+// A stream that has nothing to do with CUDA's default one: what a library puts there by itself
+// neither waits for the calls that are timed nor breaks their capture into a graph.
 class CudaStream {
  public:
   CudaStream();

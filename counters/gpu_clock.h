@@ -48,6 +48,10 @@ struct GpuClock {
   std::function<void()> flush;
   // Reads device memory once, so that it lies in L2 as far as it fits.
   std::function<void(const void* begin, std::size_t bytes)> touch;
+  // After something failed: waits until the GPU is idle and forgets the failure. Throws, with the
+  // driver's words, one that stays (an illegal address, for one): whatever this process asks of the
+  // GPU from then on fails too.
+  std::function<void()> recover;
   std::optional<double> default_clock_hz;  // [1/s] of the SMs, by the driver's table
 };
 

@@ -98,5 +98,16 @@ TEST_F(CudaClockOnGpu, AFailedCaptureLeavesTheClockUsable) {
   EXPECT_GT(clock_.once(call_), 0);
 }
 
+// What was thrown is told: the kernels that follow must not hear it again.
+TEST_F(CudaClockOnGpu, ACaptureThatEndsBrokenIsToldOnce) {
+  const Enqueue waits = [](void* stream) {
+    cudaStreamSynchronize(static_cast<cudaStream_t>(stream));
+  };
+  EXPECT_THROW(clock_.graph(waits, 2), std::runtime_error);
+  EXPECT_EQ(cudaPeekAtLastError(), cudaSuccess);
+  EXPECT_GT(clock_.batch(call_, 10, {}).seconds, 0);
+  EXPECT_NO_THROW(clock_.recover());
+}
+
 }  // namespace
 }  // namespace dlroof

@@ -128,33 +128,86 @@ TEST(TimePlans, ABrokenGpuOrNoPlanLeftIsNoResult) {
   try {
     TimePlans(2, breaks, [] {});
     FAIL() << "there is no plan";
-  } catch (const Unsupported& error) {
+  } catch (const Unsupported&) {
+    FAIL() << "that was no refusal";
+  } catch (const std::runtime_error& error) {
     EXPECT_NE(std::string(error.what()).find("an engine fell over"), std::string::npos);
   }
+  const auto refuses = [](size_t, int) -> double { throw Unsupported("not this shape"); };
+  EXPECT_THROW(TimePlans(2, refuses, [] {}), Unsupported);
 }
 
 TEST(Fastest, IsTheSmallestMedian) {
-  const auto found = Fastest({{4, {3, 3, 3}}, {5, {1.4, 1.5, 9}}, {6, {2, 2, 2}}});
+  const auto found = Fastest({{0, {3, 3, 3}}, {5, {1.4, 1.5, 9}}, {6, {2, 2, 2}}});
   EXPECT_EQ(found.config, 5U);
-  EXPECT_DOUBLE_EQ(found.heuristic_over_best, 2);  // 3 / 1.5
+  EXPECT_DOUBLE_EQ(found.heuristic_over_best.value(), 2);  // 3 / 1.5
 }
 
 TEST(Fastest, LeavesTheHeuristicsChoiceWithinTheNoise) {
   // Medians 1.00 and 0.99, and the times overlap.
-  const auto near = Fastest({{4, {0.98, 1, 1.02}}, {5, {0.97, 0.99, 1.01}}});
-  EXPECT_EQ(near.config, 4U);
+  const auto near = Fastest({{0, {0.98, 1, 1.02}}, {5, {0.97, 0.99, 1.01}}});
+  EXPECT_EQ(near.config, 0U);
   EXPECT_EQ(near.heuristic_over_best, 1);
   // As near, but slowest below fastest.
-  const auto clear = Fastest({{4, {1, 1, 1}}, {5, {0.99, 0.99, 0.99}}});
+  const auto clear = Fastest({{0, {1, 1, 1}}, {5, {0.99, 0.99, 0.99}}});
   EXPECT_EQ(clear.config, 5U);
-  EXPECT_DOUBLE_EQ(clear.heuristic_over_best, 1 / 0.99);
-  EXPECT_EQ(Fastest({{9, {1}}}).config, 9U);
+  EXPECT_DOUBLE_EQ(clear.heuristic_over_best.value(), 1 / 0.99);
   EXPECT_THROW(Fastest({}), std::logic_error);
+}
+
+TEST(Fastest, HasNoGapWhereTheHeuristicsChoiceFailed) {
+  const auto found = Fastest({{4, {1, 1, 1}}, {5, {0.995, 0.995, 0.995}}});
+  EXPECT_EQ(found.config, 5U);  // 4 is nobody's choice
+  EXPECT_FALSE(found.heuristic_over_best);
+}
+
+TEST(FastestRight, SetsWrongResultsAside) {
+  const std::vector<TimedPlan> plans = {{0, {3, 3}}, {1, {1, 1}}, {2, {1.5, 1.5}}};
+  const auto without = [&](const std::vector<size_t>& wrong) {
+    return FastestRight(plans, [&](size_t config) {
+      return std::find(wrong.begin(), wrong.end(), config) == wrong.end();
+    });
+  };
+  EXPECT_EQ(without({}).plan.config, 1U);
+  EXPECT_EQ(without({}).wrong, 0U);
+  const auto second = without({1});
+  EXPECT_EQ(second.plan.config, 2U);
+  EXPECT_DOUBLE_EQ(second.plan.heuristic_over_best.value(), 2);  // 3 / 1.5
+  EXPECT_EQ(second.wrong, 1U);
+  // Only the choice of the heuristic is slower.
+  EXPECT_EQ(without({1, 2}).plan.config, 0U);
+  // The fastest is what will be found wrong.
+  EXPECT_EQ(without({0, 1, 2}).plan.config, 1U);
+  EXPECT_EQ(without({0, 1, 2}).wrong, 0U);
+}
+
+TEST(RunFirstThatWorks, GoesOnAfterAFailureThatPasses) {
+  int plan = 0;
+  const auto another = [&] { return ++plan < 3; };
+  const auto breaks_until = [&](int good) {
+    plan = 0;
+    return RunFirstThatWorks(
+        [&] {
+          if (plan < good) throw std::runtime_error("an engine fell over");
+        },
+        another, [] {});
+  };
+  EXPECT_EQ(breaks_until(0), 0U);
+  EXPECT_EQ(plan, 0);
+  EXPECT_EQ(breaks_until(2), 2U);
+  EXPECT_EQ(plan, 2);
+  EXPECT_THROW(breaks_until(3), std::runtime_error);
+  plan = 0;
+  EXPECT_THROW(RunFirstThatWorks([] { throw std::runtime_error("an engine fell over"); }, another,
+                                 [] { throw std::logic_error("the GPU is gone"); }),
+               std::logic_error);
+  EXPECT_EQ(plan, 0);
 }
 
 TEST(Describe, SaysEngineKnobsNotesAndHowItWasChosen) {
   PlanChoice choice{.config = With({Note::kTensorCore}),
                     .workspace_bytes = 131,
+                    .tensor_bytes = 4000,
                     .proposed = 40,
                     .refused = 0,
                     .timed = 0};
@@ -168,6 +221,41 @@ TEST(Describe, SaysEngineKnobsNotesAndHowItWasChosen) {
   EXPECT_EQ(Describe(choice, "f32"),
             "engine 7, winograd, winograd_4x4, workspace 131 B: fastest of 6 timed, 40 proposed, "
             "34 not f32");
+  choice.wrong = 1;
+  choice.broke = 2;
+  EXPECT_EQ(Describe(choice, "f32"),
+            "engine 7, winograd, winograd_4x4, workspace 131 B: fastest of 6 timed, 1 faster is "
+            "wrong, 2 broke, 40 proposed, 34 not f32");
+  choice = {.config = With({}), .proposed = 3, .broke = 1};
+  choice.tensor_bytes = 4000;
+  EXPECT_EQ(Describe(choice, "f16"),
+            "engine 7, workspace 0 B: first of heuristic A that runs, 1 broke, 3 proposed");
+}
+
+// n1c8h8w8k8r3s3: 512 + 576 + 8 x 6 x 6 elements of 4 byte each are 5504 byte.
+TEST(ConvWork, AWorkspaceOfTheTensorsSizeMeansLaunchesThatNobodyKnows) {
+  PlanChoice choice{.config = With({}), .workspace_bytes = 5503, .tensor_bytes = 5504};
+  EXPECT_EQ(ConvWork(Case("f32"), choice).launches, 1);
+  choice.workspace_bytes = 5520;
+  EXPECT_FALSE(ConvWork(Case("f32"), choice).launches);
+  EXPECT_DOUBLE_EQ(ConvWork(Case("f32"), choice).bytes.at(Level::kDram), 5504);
+}
+
+TEST(ConvertsLayouts, IsAWorkspaceOfAllTensorsAndLittleElse) {
+  PlanChoice choice{.config = With({}), .workspace_bytes = 5503, .tensor_bytes = 5504};
+  EXPECT_FALSE(ConvertsLayouts(choice));
+  choice.workspace_bytes = 5520;
+  EXPECT_TRUE(ConvertsLayouts(choice));
+  EXPECT_EQ(Describe(choice, "f32"),
+            "engine 7, workspace 5520 B (converts layouts): first of heuristic A, 0 proposed");
+  // Partial sums, transformed tensors.
+  choice.workspace_bytes = 20000;
+  EXPECT_FALSE(ConvertsLayouts(choice));
+  choice.workspace_bytes = 5520;
+  choice.config = With({Note::kFft});
+  EXPECT_FALSE(ConvertsLayouts(choice));
+  choice.config = With({Note::kWinograd});
+  EXPECT_FALSE(ConvertsLayouts(choice));
 }
 
 TEST(NoteName, OfANewerLibraryIsItsNumber) {
@@ -189,12 +277,51 @@ TEST(SameKernel, ByEngineAndKnobsWhoeverProposedIt) {
   EXPECT_FALSE(SameKernel(one, With({})));
 }
 
-TEST(NoPlan, CountsTheReasonsMostFirst) {
-  EXPECT_EQ(NoPlan(Case("f32"), {"b", "a", "a"}),
+template <class Error>
+std::string NoPlan(const std::string& type, const std::vector<WhyNot>& reasons,
+                   const std::vector<WhyNot>& modes = {}) {
+  try {
+    ThrowNoPlan(Case(type), reasons, modes);
+  } catch (const Error& error) {
+    return error.what();
+  }
+}
+
+TEST(ThrowNoPlan, CountsTheReasonsMostFirst) {
+  EXPECT_EQ(NoPlan<Unsupported>("f32", {{"b"}, {"a"}, {"a"}}),
             "none of 3 proposals of cuDNN can be used: 2 a; 1 b");
-  EXPECT_EQ(NoPlan(Case("f32"), {}), "cuDNN proposes no engine for it");
-  EXPECT_EQ(NoPlan(Case("int8"), {}),
+  EXPECT_EQ(NoPlan<Unsupported>("f32", {}), "cuDNN proposes no engine for it");
+  EXPECT_EQ(NoPlan<Unsupported>("int8", {}),
             "cuDNN proposes no engine for it (its integer engines read s8, not u8: s8s8s8)");
+}
+
+// Unsupported is a std::runtime_error too, and leaves the exit code alone.
+template <class Throws>
+bool IsUnsupported(const Throws& throws) {
+  try {
+    throws();
+  } catch (const Unsupported&) {
+    return true;
+  } catch (const std::runtime_error&) {
+    return false;
+  }
+  throw std::logic_error("nothing was thrown");
+}
+
+TEST(ThrowNoPlan, WhereOneBrokeItIsAFailure) {
+  const WhyNot refused{"refused", false}, broke{"NVRTC is missing", true};
+  EXPECT_TRUE(IsUnsupported([&] { ThrowNoPlan(Case("f32"), {refused, refused}); }));
+  EXPECT_FALSE(IsUnsupported([&] { ThrowNoPlan(Case("f32"), {refused, broke}); }));
+  EXPECT_FALSE(IsUnsupported([&] { ThrowNoPlan(Case("f32"), {refused}, {broke}); }));
+  EXPECT_EQ(NoPlan<std::runtime_error>("f32", {refused}, {broke}),
+            "none of 1 proposals of cuDNN can be used: 1 refused; NVRTC is missing");
+}
+
+TEST(ThrowFirst, IsWhatBrokeBeforeWhatWasRefused) {
+  const WhyNot refused{"refused", false}, broke{"broke", true};
+  EXPECT_TRUE(IsUnsupported([&] { ThrowFirst({refused}); }));
+  EXPECT_FALSE(IsUnsupported([&] { ThrowFirst({refused, broke}); }));
+  EXPECT_THROW(ThrowFirst({}), std::logic_error);
 }
 
 TEST(RequireConvSupport, IntegersHaveNoBackwardPass) {

@@ -46,6 +46,14 @@ TEST(GraphOf, HeightComesBeforeWidth) {
   EXPECT_EQ(c.dilations, (Two{1, 2}));
 }
 
+// Source 2 x 4 x 9 x 7, weights 6 x 4 x 3 x 3, destination 2 x 6 x 7 x 5, bias 6: 504, 216, 420 and
+// 6 elements of 2 byte; what stands between convolution and relu is never in memory.
+TEST(TensorBytes, CountsWhatIsInMemory) {
+  EXPECT_DOUBLE_EQ(TensorBytes(Spec("fwd/f16/n2c4h9w7k6r3s3")), 2 * (504 + 216 + 420));
+  EXPECT_DOUBLE_EQ(TensorBytes(Spec("fwd/f16/n2c4h9w7k6r3s3/bias/relu")),
+                   2 * (504 + 216 + 420 + 6));
+}
+
 TEST(GraphOf, GroupsShowInTheWeightsChannels) {
   const auto graph = Spec("bwd_weights/bf16/n2c12h8w8k18r3s3_p1g3/nchw");
   EXPECT_EQ(TensorOf(graph, kWeightsId).dimensions, (Four{18, 4, 3, 3}));

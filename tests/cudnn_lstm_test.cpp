@@ -65,6 +65,24 @@ TEST(RnnSpecOf, PassesAreNotAdded) {
   EXPECT_THROW(RnnSpecOf(Read("bwd/f32/t1n1i8h8bisum")), Unsupported);
 }
 
+TEST(RnnSpecOf, AProjectionIsNarrowerThanTheCell) {
+  EXPECT_EQ(RnnSpecOf(Read("bwd/f32/t1n1i8h8p7")).projection, 7);
+  EXPECT_THROW(RnnSpecOf(Read("bwd/f32/t1n1i8h8p8")), Unsupported);
+  EXPECT_THROW(RnnSpecOf(Read("bwd/f32/t1n1i8h8p9")), Unsupported);
+}
+
+TEST(RequireRnnType, Bf16IsThereFromVersion913On) {
+  EXPECT_NO_THROW(RequireRnnType("f32", 90800));
+  EXPECT_NO_THROW(RequireRnnType("f16", 90800));
+  EXPECT_NO_THROW(RequireRnnType("bf16", 91300));
+  try {
+    RequireRnnType("bf16", 91200);
+    FAIL();
+  } catch (const Unsupported& error) {
+    EXPECT_STREQ(error.what(), "LSTMs in bf16 need cuDNN 9.13.0, this is 9.12.0");
+  }
+}
+
 TEST(RequireRnnUnit, RefusesWhatWouldSilentlyBeAnotherType) {
   EXPECT_NO_THROW(RequireRnnUnit("f32", 60));
   EXPECT_NO_THROW(RequireRnnUnit("f16", 75));
@@ -97,7 +115,8 @@ TEST(DescribeRnn, SaysWhatMayMultiply) {
   EXPECT_EQ(DescribeRnn(RnnSpecOf(Read("bwd/f32/t1n1i8h8")), 12, 34),
             "standard, no tensor cores, workspace 12 B, reserve 34 B");
   EXPECT_EQ(DescribeRnn(RnnSpecOf(Read("fwd_inference/f16/t1n1i8h8/persist-small-h")), 12, 0),
-            "persist-small-h, tensor cores allowed, workspace 12 B");
+            "persist-small-h, tensor cores allowed and expected where FLOPs are not counted, "
+            "workspace 12 B");
 }
 
 // Layer 1 of two, second pass of two, forget gate on the hidden state: pseudo-layer 3, matrix 5.

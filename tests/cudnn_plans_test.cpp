@@ -13,6 +13,7 @@
 #include <string_view>
 
 #include "bench/lstm_cudnn.h"
+#include "bench/suite_selection.h"
 #include "counters/error.h"
 #include "tests/described_gpus.h"
 
@@ -65,13 +66,14 @@ Offer OfferOf(const ConvRequest& request, const DescribedGpu& gpu) {
   Offer offer;
   for (const auto& proposal : Propose(graph, target, request.choice == EngineChoice::kBest)) {
     offer.proposed.push_back(proposal.config);
-    std::string words;
+    WhyNot why;
     if (!WhyNotAllowed(request.one, proposal.config).empty()) continue;
-    if (const auto plan = MakePlan(proposal, target, words)) {
+    if (const auto plan = MakePlan(proposal, target, why)) {
       EXPECT_GE(plan->workspace_bytes, 0);
       offer.usable.push_back(proposal.config);
     } else {
-      EXPECT_NE(words, "");
+      EXPECT_NE(why.words, "");
+      EXPECT_FALSE(why.broken) << why.words;
     }
   }
   return offer;
@@ -214,6 +216,42 @@ TEST(CudnnFp8DeathTest, IsProposedFromCapability89OnWhereThereIsADriver) {
     std::_Exit(0);
   };
   EXPECT_EXIT(propose(), testing::ExitedWithCode(0), "^89 90 100 120 $");
+}
+
+// The convolutions in f32 of our suites whose engine on a GPU of 9.0 copies its tensors.
+std::string WhatIsCopied() {
+  const auto target = Target::Described(Json(kDescribedGpus[4]));
+  std::string text;
+  for (const auto& suite : SelectSuites({"paper_gpu", "gpu_more"}))
+    for (const auto& layer : suite.layers) {
+      const auto name = ParseBenchmarkName(layer.name);
+      if (name.op != "Conv2D" || name.type != "f32") continue;
+      const auto request = ReadConvRequest(name);
+      const Graph graph(GraphOf(request), target);
+      WhyNot why;
+      for (const auto& proposal : Propose(graph, target, false)) {
+        if (!WhyNotAllowed(request.one, proposal.config).empty()) continue;
+        const auto plan = MakePlan(proposal, target, why);
+        if (!plan) continue;
+        const PlanChoice choice{.config = proposal.config,
+                                .workspace_bytes = plan->workspace_bytes,
+                                .tensor_bytes = TensorBytes(GraphOf(request))};
+        if (ConvertsLayouts(choice))
+          text += fmt::format("{}: {}\n", layer.name, Describe(choice, "f32"));
+        break;
+      }
+    }
+  return text + "that is all";
+}
+
+TEST(CudnnF32DeathTest, OfTheSuitesIsTimedWithoutCopiesOfItsTensors) {
+  if (std::string_view(DLROOF_CUDA_STUB).empty()) GTEST_SKIP() << "no stub of libcuda here";
+  const auto look = [] {
+    if (dlopen(DLROOF_CUDA_STUB, RTLD_NOW | RTLD_GLOBAL) == nullptr) std::_Exit(2);
+    std::cerr << WhatIsCopied();
+    std::_Exit(0);
+  };
+  EXPECT_EXIT(look(), testing::ExitedWithCode(0), "^that is all$");
 }
 
 std::string Words(const GraphSpec& spec) {

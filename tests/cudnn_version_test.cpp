@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "counters/error.h"
+
 namespace dlroof::cudnn {
 namespace {
 
@@ -19,6 +21,26 @@ TEST(CudnnVersion, AMinorVersionServesAnotherAMajorOneDoesNot) {
             "cuDNN 10.0.0 was found, and this build needs 9: put its folder first in "
             "LD_LIBRARY_PATH");
   EXPECT_NE(WhyNotThisVersion(8907, 9), "");
+}
+
+bool Taken(std::string_view type, const char* value) {
+  try {
+    RequireTf32(type, value);
+    return true;
+  } catch (const Unsupported&) {
+    return false;
+  }
+}
+
+TEST(RequireTf32, RefusesWhatTheVariableWouldMakeAnotherType) {
+  for (const char* value : {static_cast<const char*>(nullptr), ""})
+    for (const char* type : {"tf32", "f32", "f16"}) EXPECT_TRUE(Taken(type, value)) << type;
+  EXPECT_FALSE(Taken("tf32", "0"));
+  EXPECT_TRUE(Taken("f32", "0"));
+  EXPECT_TRUE(Taken("tf32", "1"));
+  EXPECT_FALSE(Taken("f32", "1"));
+  EXPECT_TRUE(Taken("f16", "0"));
+  EXPECT_TRUE(Taken("f16", "1"));
 }
 
 }  // namespace

@@ -37,6 +37,7 @@ inline GpuClock FakeClock() {
   };
   clock.flush = [] {};
   clock.touch = [](const void*, std::size_t) {};
+  clock.recover = [] {};
   clock.default_clock_hz = 2e9;
   return clock;
 }

@@ -52,6 +52,11 @@ check "not that there is none" test -z "$(grep -- --dlroof_counters "$dir/err")"
 with_driver "$bench" --dlroof_device=cpu --dlroof_counters=cupti --benchmark_filter=nothing
 check "without a GPU that is what is said" says '--dlroof_counters=cupti: it counts on a GPU, and this run has none'
 
+module late
+with_driver "$bench" --dlroof_device=gpu --dlroof_suite="$dir/suite.txt" "--benchmark_filter=f32/n1/" "${quick[@]}"
+check "what is prepared is freed before the libraries are" exits 0
+module working
+
 with_driver "$bench" --benchmark_list_tests
 check "the default set has the GPU's" prints '^Conv2D/gpu/cudnn/fwd/f16/n16c64h112w112k64r3s3_s2p0:1x0:1'
 check "and the CPU's" prints '^Conv2D/cpu/onednn/'

@@ -61,10 +61,26 @@ TEST(TimeOnce, EmptiesTheCachesBeforeEachCallAndThenWarmsWhatIsToBeWarm) {
   EXPECT_EQ(log.steps, "flush touch7 touch9 once ");
 }
 
+TEST(TimeOnce, RenewsWhatACallUsesUpBeforeTheCachesAreEmptied) {
+  Log log;
+  const auto clock = Logging(log);
+  TimeOnce(clock, [](void*) {}, {.flush = true, .renew = [&] { log.steps += "renew "; }});
+  EXPECT_EQ(log.steps, "renew flush once ");
+}
+
+// Three batches, three replays.
+TEST(SampleGpu, RenewsWhatACallUsesUpBeforeEachSample) {
+  Log log;
+  std::string why_no_graph;
+  SampleGpu(
+      Logging(log), [](void*) {}, 1e-3, {.renew = [&] { log.steps += "renew "; }}, why_no_graph);
+  EXPECT_EQ(log.steps, "renew renew renew renew renew renew ");
+}
+
 GpuSample Sampled(const GpuClock& clock, double seconds, bool warm) {
   std::string why_no_graph = "of the call before";
   const auto sample = SampleGpu(
-      clock, [](void*) {}, seconds, warm, why_no_graph);
+      clock, [](void*) {}, seconds, {.flush = !warm}, why_no_graph);
   EXPECT_EQ(why_no_graph, "");
   return sample;
 }
@@ -109,7 +125,7 @@ TEST(SampleGpu, ACallThatCannotBeCapturedHasNoGraphTimeAndSaysWhy) {
   };
   std::string why_no_graph;
   const auto sample = SampleGpu(
-      clock, [](void*) {}, 1e-3, true, why_no_graph);
+      clock, [](void*) {}, 1e-3, {}, why_no_graph);
   EXPECT_TRUE(sample.throughput_seconds);
   EXPECT_FALSE(sample.graph_seconds);
   EXPECT_EQ(why_no_graph, "operation not permitted when stream is capturing");

@@ -1,79 +1,19 @@
 #include "bench/runner.h"
 
-#include <benchmark/benchmark.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
 
-#include <memory>
-#include <sstream>
-
 #include "counters/issue_rate.h"
-#include "reporters/google_benchmark.h"
-#include "tests/fake_gpu.h"
+#include "tests/runner_records.h"
 
 namespace dlroof {
 namespace {
 
 using testing::HasSubstr;
 
-// What fake workloads saw.
-struct Log {
-  std::vector<std::string> prepared;
-  std::vector<int> threads;
-  int alive = 0, most_alive = 0;
-};
-
-// Keeps count of how many calls are prepared at a time.
-struct Alive {
-  explicit Alive(Log& seen) : log(seen) { log.most_alive = std::max(log.most_alive, ++log.alive); }
-  ~Alive() { --log.alive; }
-  Alive(const Alive&) = delete;
-  Alive& operator=(const Alive&) = delete;
-  Log& log;
-};
-
-Workload Fake(const std::string& name, Log& log, bool with_memory = true) {
-  return {.name = ParseBenchmarkName(name), .prepare = [&log, name, with_memory](auto& settings) {
-            log.prepared.push_back(name);
-            log.threads.push_back(settings.threads);
-            const auto alive = std::make_shared<Alive>(log);
-            const auto values = std::make_shared<std::vector<double>>(1000, 1.0);
-            PreparedCall call;
-            call.run = [alive, values] {
-              for (double& value : *values) value = value * 0.5 + 1;
-            };
-            call.verify = [] { return Verification{true, 0, 1, "by decree"}; };
-            call.algorithm = "fake";
-            call.modelled.launches = 1;
-            if (with_memory)
-              call.memory = {{values->data(), 4000, false}, {values->data() + 500, 4000, true}};
-            return call;
-          }};
-}
-
-// Runs those that match `filter` and gives back their records.
-std::vector<Record> Records(const std::vector<Workload>& workloads, const RunSettings& settings,
-                            const std::string& filter, const RunnerMeans& means = {}) {
-  std::string program = "test", time = "--benchmark_min_time=0.001",
-              repetitions = "--benchmark_repetitions=2";
-  char* arguments[] = {program.data(), time.data(), repetitions.data(), nullptr};
-  int count = 3;
-  benchmark::Initialize(&count, arguments);
-  benchmark::ClearRegisteredBenchmarks();
-  RegisterWorkloads(workloads, settings, means);
-  Session session(nlohmann::json::object(), [] { return std::vector<Machine>{}; });
-  TerminalReporter reporter(session);
-  std::ostringstream out, err;
-  reporter.SetOutputStream(&out);
-  reporter.SetErrorStream(&err);
-  benchmark::RunSpecifiedBenchmarks(&reporter, filter);
-  benchmark::ClearRegisteredBenchmarks();
-  return session.file().records;
-}
-
 TEST(Runner, PreparesWhatTheFilterKeepsOneAtATime) {
-  Log log;
+  RunLog log;
   std::vector<Workload> workloads;
   for (const std::string size : {"1", "2", "3", "4"})
     workloads.push_back(Fake("Fake/cpu/none/fwd/f32/n" + size, log));
@@ -86,7 +26,7 @@ TEST(Runner, PreparesWhatTheFilterKeepsOneAtATime) {
 }
 
 TEST(Runner, AColdCallSaysWhatItEvicted) {
-  Log log;
+  RunLog log;
   auto warm = Fake("Fake/cpu/none/fwd/f32/n1", log);
   auto cold = Fake("Fake/cpu/none/fwd/f32/n1/cold", log);
   cold.cache = CacheState::kCold;
@@ -113,7 +53,7 @@ TEST(Runner, AColdCallSaysWhatItEvicted) {
 
 TEST(Runner, LooksAtTheCoreOfASingleThreadOnly) {
   if (!MeasureIssueRate()) GTEST_SKIP() << "no loops for this family of CPUs";
-  Log log;
+  RunLog log;
   auto cold = Fake("Fake/cpu/none/fwd/f32/n1/cold", log);
   cold.cache = CacheState::kCold;
   const RunnerMeans neighbour{{}, nullptr, [] { return 1e6; }};
@@ -137,7 +77,7 @@ TEST(Runner, LooksAtTheCoreOfASingleThreadOnly) {
 }
 
 TEST(Runner, ColdWithoutKnownMemoryIsUnsupportedNotWarm) {
-  Log log;
+  RunLog log;
   auto cold = Fake("Fake/cpu/none/fwd/f32/n1/cold", log, false);
   cold.cache = CacheState::kCold;
   const auto records = Records({cold}, {}, "all");
@@ -159,7 +99,7 @@ LevelModel SmallModel() {
   return model;
 }
 
-Workload Modelled(const std::string& name, Log& log) {
+Workload Modelled(const std::string& name, RunLog& log) {
   auto workload = Fake(name, log);
   workload.prepare = [prepare = workload.prepare](const RunSettings& settings) {
     auto call = prepare(settings);
@@ -171,7 +111,7 @@ Workload Modelled(const std::string& name, Log& log) {
 }
 
 TEST(Runner, ARecordHasTheModelsBytesBesideTheClosedForms) {
-  Log log;
+  RunLog log;
   const auto records = Records({Modelled("Fake/cpu/none/fwd/f32/n1", log)},
                                {.counters = CounterChoice::kModel}, "all");
   ASSERT_EQ(records.size(), 1);
@@ -183,7 +123,7 @@ TEST(Runner, ARecordHasTheModelsBytesBesideTheClosedForms) {
 }
 
 TEST(Runner, CountersOffAskNobody) {
-  Log log;
+  RunLog log;
   const auto records = Records({Modelled("Fake/cpu/none/fwd/f32/n1", log)},
                                {.counters = CounterChoice::kOff}, "all");
   ASSERT_EQ(records.size(), 1);
@@ -194,7 +134,7 @@ TEST(Runner, CountersOffAskNobody) {
 }
 
 TEST(Runner, ThreadsOfANameWinOverTheRuns) {
-  Log log;
+  RunLog log;
   auto one = Fake("Fake/cpu/none/fwd/f32/n1/threads1", log);
   one.threads = 1;
   auto many = Fake("Fake/cpu/none/fwd/f32/n1/threads4000", log);
@@ -209,126 +149,19 @@ TEST(Runner, ThreadsOfANameWinOverTheRuns) {
   EXPECT_THAT(records[2].reason, HasSubstr("may use 2 CPUs"));
 }
 
-Workload OnGpu(const std::string& name) { return FakeWorkload(ParseBenchmarkName(name)); }
-
-TEST(RunnerOfGpu, RecordsTheDevicesTimesNotTheHosts) {
-  int opened = 0;
-  const auto open = [&] {
-    ++opened;
-    return FakeClock();
-  };
-  const auto records =
-      Records({OnGpu("Fake/gpu/none/fwd/f32/n1"), OnGpu("Fake/gpu/none/fwd/f32/n2"),
-               OnGpu("Fake/gpu/none/fwd/f32/n4")},
-              {.threads = 2}, "all", {open, nullptr, {}});
-  ASSERT_EQ(records.size(), 3);
-  EXPECT_EQ(opened, 1);
-  const auto& record = records[0];
-  EXPECT_EQ(record.status, Status::kOk) << record.reason;
-  EXPECT_EQ(record.threads, 1);
-  for (const auto& repetition : record.repetitions) {
-    EXPECT_NEAR(repetition.seconds, kFakeOnce, 1e-12);  // a mean over many iterations
-    ASSERT_TRUE(repetition.gpu);
-    EXPECT_DOUBLE_EQ(repetition.gpu->throughput_seconds.value(), kFakeBackToBack);
-    EXPECT_DOUBLE_EQ(repetition.gpu->graph_seconds.value(), kFakeInGraph);
-    EXPECT_GT(repetition.gpu->host_seconds.value(), 0);
-    EXPECT_EQ(repetition.gpu->clock_hz, 1.7e9);
-  }
-  EXPECT_EQ(records[1].status, Status::kUnsupported);
-}
-
-// A call of 12 us fills a millisecond 84 times: one call alone, then what Google Benchmark keeps.
-TEST(RunnerOfGpu, WhatGoogleBenchmarkWillNotKeepIsNotSampled) {
-  int graphs = 0;
-  const auto open = [&] {
-    auto clock = FakeClock();
-    clock.graph = [&, graph = clock.graph](const Enqueue& call, int calls) {
-      ++graphs;
-      return graph(call, calls);
-    };
-    return clock;
-  };
-  const auto sampled = [&](std::optional<double> min_seconds) {
-    graphs = 0;
-    const auto records =
-        Records({OnGpu("Fake/gpu/none/fwd/f32/n1")}, {}, "all", {open, nullptr, {}, min_seconds});
-    for (const auto& repetition : records.at(0).repetitions) EXPECT_TRUE(repetition.gpu);
-    EXPECT_EQ(records[0].repetitions.size(), 2);
-    return graphs;
-  };
-  EXPECT_EQ(sampled(0.001), 2);
-  EXPECT_GT(sampled(std::nullopt), 2);
-}
-
-TEST(RunnerOfGpu, SaysWhyACallHasNoGraphTime) {
-  const auto open = [] {
-    auto clock = FakeClock();
-    clock.graph = [](const Enqueue&, int) -> std::function<double()> {
-      throw std::runtime_error("capture: not permitted");
-    };
-    return clock;
-  };
-  const auto records = Records({OnGpu("Fake/gpu/none/fwd/f32/n1")}, {}, "all", {open, nullptr, {}});
-  ASSERT_EQ(records.size(), 1);
-  EXPECT_EQ(records[0].status, Status::kOk) << records[0].reason;
-  EXPECT_THAT(records[0].counting,
-              testing::Contains("gpu.graph_seconds is not known: capture: not permitted"));
-}
-
-TEST(RunnerOfGpu, FlushesBeforeEveryColdCallAndTouchesAllButColdWeights) {
-  std::string steps;
-  const auto open = [&] {
-    auto clock = FakeClock();
-    clock.flush = [&] { steps += 'f'; };
-    clock.touch = [&](const void*, std::size_t bytes) { steps += bytes == 600 ? 't' : '?'; };
-    clock.once = [&](const Enqueue&) {
-      steps += 'c';
-      return 1e-2;  // one iteration is enough
-    };
-    return clock;
-  };
-  const auto stepped = [&](const std::string& name, CacheState cache) {
-    steps.clear();
-    auto workload = OnGpu(name);
-    workload.cache = cache;
-    const auto records = Records({workload}, {}, "all", {open, nullptr, {}});
-    EXPECT_EQ(records.at(0).cache, std::string(Key(cache)));
-    EXPECT_FALSE(records[0].evicted_bytes);  // how much of L2 was the call's is not known
-    return steps;
-  };
-  EXPECT_EQ(stepped("Fake/gpu/none/fwd/f32/n1/cold", CacheState::kCold).substr(0, 4), "fcfc");
-  EXPECT_EQ(stepped("Fake/gpu/none/fwd/f32/n1/cold-weights", CacheState::kColdWeights).substr(0, 6),
-            "ftcftc");
-  EXPECT_EQ(stepped("Fake/gpu/none/fwd/f32/n1", CacheState::kWarm).substr(0, 2), "cc");
-}
-
-TEST(RunnerOfGpu, RefusesWhatCannotBeTimed) {
-  auto threads = OnGpu("Fake/gpu/none/fwd/f32/n1/threads2");
-  threads.threads = 2;
-  auto weights = OnGpu("Fake/gpu/none/fwd/f32/n1/cold-weights");
-  weights.cache = CacheState::kColdWeights;
-  weights.prepare = [](const RunSettings&) {
-    auto call = FakeCall();
-    call.memory.clear();
-    return call;
-  };
-  auto plain = OnGpu("Fake/gpu/none/fwd/f32/n1");
-  plain.prepare = [](const RunSettings&) {
-    auto call = FakeCall();
-    call.enqueue = {};
-    return call;
-  };
-  const auto records = Records({threads, weights, plain}, {}, "all", {FakeClock, nullptr, {}});
-  ASSERT_EQ(records.size(), 3);
-  EXPECT_EQ(records[0].status, Status::kUnsupported);
-  EXPECT_THAT(records[0].reason, HasSubstr("threads2"));
-  EXPECT_EQ(records[1].status, Status::kUnsupported);
-  EXPECT_THAT(records[1].reason, HasSubstr("weights"));
-  EXPECT_EQ(records[2].status, Status::kFailed);
+TEST(Runner, WhatCannotBePreparedIsNotTriedAgain) {
+  int prepared = 0;
+  const Workload broken{.name = ParseBenchmarkName("Fake/cpu/none/fwd/f32/n1"),
+                        .prepare = [&](auto&) -> PreparedCall {
+                          ++prepared;
+                          throw std::runtime_error("broken");
+                        }};
+  EXPECT_EQ(Records({broken}, {}, "all").at(0).status, Status::kFailed);
+  EXPECT_EQ(prepared, 1);
 }
 
 TEST(Runner, EveryRecordKeepsItsReproLine) {
-  Log log;
+  RunLog log;
   auto good = Fake("Fake/cpu/none/fwd/f32/n1", log);
   good.repro = "--conv --mode=P mb1";
   Workload refused{.name = ParseBenchmarkName("Fake/cpu/none/fwd/f32/n2"),
@@ -352,7 +185,7 @@ class TurnsTest : public testing::Test {
     for (const int fd : {from_[0], to_[0]}) close(fd);
   }
 
-  std::vector<Record> RunWith(const std::string& turns, Log& log) {
+  std::vector<Record> RunWith(const std::string& turns, RunLog& log) {
     EXPECT_EQ(write(from_[1], turns.data(), turns.size()), static_cast<ssize_t>(turns.size()));
     close(from_[1]);
     Turns given(from_[0], to_[1]);
@@ -375,7 +208,7 @@ class TurnsTest : public testing::Test {
 };
 
 TEST_F(TurnsTest, EachRepetitionTakesATurnAndSaysItsIterations) {
-  Log log;
+  RunLog log;
   const auto records = RunWith(std::string(60, 't'), log);
   ASSERT_EQ(records.size(), 1);
   ASSERT_EQ(records[0].repetitions.size(), 2);
@@ -390,7 +223,7 @@ TEST_F(TurnsTest, EachRepetitionTakesATurnAndSaysItsIterations) {
 }
 
 TEST_F(TurnsTest, WithoutATurnNothingIsMeasured) {
-  Log log;
+  RunLog log;
   EXPECT_THAT(RunWith("", log), testing::IsEmpty());
   EXPECT_THAT(Heard(), testing::ElementsAre("ready"));
 }

@@ -1,0 +1,19 @@
+// What cuDNN's statuses mean. Plain numbers, no CUDA.
+#pragma once
+
+namespace dlroof::cudnn {
+
+// What cuDNN was asked for.
+enum class Stage {
+  kDescribe,  // a description is made, checked or turned into a plan
+  kExecute    // what it has accepted before is to run
+};
+
+// Whether a status (cudnnStatus_t of cuDNN 9) says that cuDNN cannot do what it is asked for, so
+// that another shape, type or engine may do; anything else is a failure of the installation, of the
+// GPU or of this program. Refusals are the kinds of NOT_SUPPORTED but those that name a driver, a
+// runtime, a compiler or a part of cuDNN that is missing; of BAD_PARAM (a shape that an engine
+// cannot take is refused so) only while something is described.
+bool IsRefusal(int status, Stage stage);
+
+}  // namespace dlroof::cudnn
