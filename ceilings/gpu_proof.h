@@ -14,14 +14,18 @@
 
 namespace dlroof {
 
-// Why a repetition does not count; empty: it does. Below 75 % of the default clock (nvbench's
-// rule), or the driver reports a slowdown by heat or by the power supply. Running at the power
-// limit is no disturbance: it is what this GPU can do; the clock beside the ceiling shows it.
+// Whether the SM clock is what the row runs by: then it is judged in cycles, at any clock.
+bool RunsBySmClock(const GpuRow& row);
+
+// Why a repetition does not count; empty: it does. The driver reports a slowdown by heat or by the
+// power supply, or the clock is too low (IsClockTooLow). Running at the power limit is no
+// disturbance: it is what this GPU can do; the clock beside the ceiling shows it.
 std::string GpuDisturbance(const GpuTime& time, std::optional<double> default_clock_hz);
 
 using GpuRun = std::function<GpuTime(std::int64_t iterations)>;
 
-// One measurement of a rate. Disturbed repetitions are not clean.
+// One measurement of a rate. Disturbed repetitions are not clean; without a default clock any clock
+// will do. A power limit that the driver has reported once holds for the rest of the measurement.
 struct GpuPass {
   Rate rate;
   std::string disturbance;  // of the last one that was disturbed; empty: none was
