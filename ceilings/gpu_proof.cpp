@@ -188,13 +188,17 @@ void JudgeGpuLevels(const GpuMemoryFacts& facts, std::map<Level, Ceiling>& best)
 }
 
 std::string DramExpectation(double per_second, double pins, int bus_bits, double memory_clock_hz) {
-  constexpr double kExpected = 0.94;
+  constexpr double kSeen = 0.87;  // copies on an H200; 0.89 on an H100
   const double share = per_second / pins;
   return fmt::format(
-      "loads reach {:.4g} of {:.4g} GB/s at the pins ({} bit, both edges of {:.4g} GHz): {:.1f} %; "
-      "{:.0f} % or more is expected{}",
-      per_second / 1e9, pins / 1e9, bus_bits, memory_clock_hz / 1e9, 100 * share, 100 * kExpected,
-      share >= kExpected ? "" : ", so something holds it back");
+      "loads reach {:.4g} of {:.4g} GB/s at the pins ({} bit, both edges of {:.4g} GHz): {:.1f} "
+      "%{}",
+      per_second / 1e9, pins / 1e9, bus_bits, memory_clock_hz / 1e9, 100 * share,
+      share >= kSeen
+          ? ""
+          : fmt::format("; copies alone reach {:.0f} % on sound ones, so something holds "
+                        "it back",
+                        100 * kSeen));
 }
 
 void ChooseGpuRoofs(std::map<std::string, Ceiling>& flops) {

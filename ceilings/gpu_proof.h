@@ -73,7 +73,8 @@ struct GpuMemoryFacts {
 };
 void JudgeGpuLevels(const GpuMemoryFacts& facts, std::map<Level, Ceiling>& best);
 
-// "read 4.6 TB/s of 4.8 TB/s at the pins (6144 bit, 3.2 GHz): 95.8 %; 94 % or more is expected"
+// "loads reach 4600 of 4800 GB/s at the pins (6144 bit, both edges of 3.2 GHz): 95.8 %"; far below,
+// also that something holds it back.
 std::string DramExpectation(double per_second, double pins, int bus_bits, double memory_clock_hz);
 
 // Adds "bf16.matrix" as the one that ChooseRoof takes of "bf16.matrix.<...>" whose result is right,
