@@ -124,9 +124,11 @@ set(DLROOF_CUDA_SHARED_SOURCES
   counters/clocks.cpp
   counters/gpu_access.cpp
   counters/gpu_identity.cpp
+  counters/gpu_throttle.cpp
   counters/json_reader.cpp
   counters/nvml.cpp
   counters/order_statistics.cpp
+  counters/sm_stamps.cpp
   counters/work.cpp
 )
 

@@ -5,6 +5,7 @@
 #include <optional>
 #include <vector>
 
+#include "counters/gpu_throttle.h"
 #include "counters/order_statistics.h"
 
 namespace dlroof {
@@ -23,6 +24,20 @@ void Renew(const GpuCacheState& cache) {
 }
 
 int SamplesOf(double batch_seconds) { return batch_seconds > kLongSeconds ? 1 : kSamples; }
+
+// The driver's newest answers, and all throttling that it spoke of.
+GpuHealth Newer(const GpuHealth& earlier, GpuHealth later) {
+  if (earlier.throttle) later.throttle = later.throttle.value_or(0) | *earlier.throttle;
+  return later;
+}
+
+// A long call is asked about when it has just begun, before a power limit can show; right
+// afterwards the driver still speaks of it, and of idleness, which is no matter of the call's.
+GpuHealth WithPowerLimit(GpuHealth during, const GpuHealth& after) {
+  if (after.throttle)
+    during.throttle = KeepPowerLimit(during.throttle.value_or(0), *after.throttle);
+  return during;
+}
 
 // Absent, with the reason, where the call cannot become a graph.
 std::optional<double> GraphSeconds(const GpuClock& clock, const Enqueue& call, double seconds,
@@ -70,10 +85,11 @@ GpuSample SampleGpu(const GpuClock& clock, const Enqueue& call, double seconds,
   std::vector<double> times, clocks;
   for (int i = SamplesOf(seconds * calls); i > 0; --i) {
     Renew(cache);
-    const auto batch = clock.batch(call, calls, [&] { health = clock.health(); });
+    const auto batch = clock.batch(call, calls, [&] { health = Newer(health, clock.health()); });
     times.push_back(batch.seconds / calls);
     if (batch.clock_hz) clocks.push_back(*batch.clock_hz);
   }
+  if (times.size() == 1) health = WithPowerLimit(health, clock.health());
   GpuSample sample;
   if (!cache.flush) {
     sample.throughput_seconds = Median(times);

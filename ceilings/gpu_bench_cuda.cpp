@@ -62,9 +62,10 @@ std::size_t AtLeastOne(std::int64_t bytes) {
 // A row with its memory on the device. Operands are whole numbers of 16 bytes or unread.
 class Prepared {
  public:
-  Prepared(const GpuRow& row, const GpuShape& shape)
+  Prepared(const GpuRow& row, const GpuShape& shape, const GpuIdentity& gpu)
       : row_(row),
         shape_(shape),
+        shared_bytes_(SharedToBeAlone(row, static_cast<int>(gpu.shared_bytes_per_sm))),
         operands_(AtLeastOne(GpuOperandBytes(row, shape))),
         results_(AtLeastOne(GpuResultBytes(row, shape))) {
     if (row.unit == GpuUnit::kGemm) gemm_.emplace(row.element, shape.n);
@@ -96,7 +97,8 @@ class Prepared {
       return;
     }
     CheckCuda(KernelOf(row_)({shape_.blocks, shape_.threads, iterations, operands_.get(),
-                              results_.get(), static_cast<std::size_t>(shape_.set_bytes), stream}),
+                              results_.get(), static_cast<std::size_t>(shape_.set_bytes), stream,
+                              static_cast<std::size_t>(shared_bytes_)}),
               row_.key);
   }
 
@@ -112,6 +114,7 @@ class Prepared {
  private:
   GpuRow row_;
   GpuShape shape_;
+  int shared_bytes_;
   DeviceBuffer operands_, results_;
   std::optional<GpuGemm> gemm_;
 };
@@ -130,7 +133,7 @@ class CudaBench : public GpuBench {
   void Prepare(const GpuRow& row, const GpuShape& shape) override {
     if (prepared_ && prepared_->Is(row, shape)) return;
     prepared_.reset();  // first give back, then take more
-    prepared_ = std::make_unique<Prepared>(row, shape);
+    prepared_ = std::make_unique<Prepared>(row, shape, identity_);
     prepared_->LayRandom(identity_.sms * 8);
     if (prepared_->gemm() != nullptr) ChooseAlgorithm();
   }
@@ -147,7 +150,7 @@ class CudaBench : public GpuBench {
 
   GpuBytes Result(const GpuRow& row, const GpuShape& shape, const GpuBytes& operands,
                   std::int64_t iterations) override {
-    // A GEMM is checked with the algorithm that is timed: the prepared one has it.
+    // A GEMM is checked with the algorithm that is timed: the prepared one has it and stays.
     if (row.unit != GpuUnit::kGemm)
       Renew(row, shape);
     else
@@ -157,7 +160,11 @@ class CudaBench : public GpuBench {
     prepared_->Start(iterations, stream.get());
     stream.Wait();
     auto results = prepared_->Results();
-    prepared_.reset();
+    // To prepare a GEMM anew would be to choose its algorithm anew.
+    if (row.unit == GpuUnit::kGemm)
+      prepared_->LayRandom(identity_.sms * 8);
+    else
+      prepared_.reset();
     return results;
   }
 
@@ -169,7 +176,7 @@ class CudaBench : public GpuBench {
  private:
   void Renew(const GpuRow& row, const GpuShape& shape) {
     prepared_.reset();
-    prepared_ = std::make_unique<Prepared>(row, shape);
+    prepared_ = std::make_unique<Prepared>(row, shape, identity_);
   }
 
   // The fastest of the heuristic's.

@@ -8,19 +8,19 @@ namespace {
 struct Dfma {
   using Register = double;
   static constexpr int kUnroll = 32;
-  static __device__ double Step(double v, double a, double b) { return __fma_rn(v, a, b); }
+  static __device__ double Step(double v, double, double b) { return __fma_rn(v, v, b); }
 };
 
 struct Ffma {
   using Register = float;
   static constexpr int kUnroll = 64;
-  static __device__ float Step(float v, float a, float b) { return __fmaf_rn(v, a, b); }
+  static __device__ float Step(float v, float, float b) { return __fmaf_rn(v, v, b); }
 };
 
 struct Hfma2 {
   using Register = __half2;
   static constexpr int kUnroll = 64;
-  static __device__ __half2 Step(__half2 v, __half2 a, __half2 b) { return __hfma2(v, a, b); }
+  static __device__ __half2 Step(__half2 v, __half2, __half2 b) { return __hfma2(v, v, b); }
 };
 
 struct Dp4a {

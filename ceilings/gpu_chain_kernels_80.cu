@@ -9,7 +9,7 @@ namespace {
 struct Bf16Hfma2 {
   using Register = __nv_bfloat162;
   static constexpr int kUnroll = 64;
-  static __device__ Register Step(Register v, Register a, Register b) { return __hfma2(v, a, b); }
+  static __device__ Register Step(Register v, Register, Register b) { return __hfma2(v, v, b); }
 };
 
 }  // namespace

@@ -3,7 +3,8 @@
 // Layouts, shared with the kernels. `slot` arrays hold a value per thread of a block: element
 // [slot * threads + thread], the same for every block; results hold [(block * slots + slot) *
 // threads + thread].
-//   chain    operands: a, b, then a start value per chain; results: a value per chain
+//   chain    operands: a, b, then a start value per chain; results: a value per chain, of
+//            v * v + b in floating point, v + a . b in integers
 //   mma      operands: registers of A, of B per chain, then accumulators per chain; results:
 //            accumulators per chain. Registers hold elements as PTX ISA lays out fragments.
 //   wgmma    operands: kWgmmaTiles images of A (64 rows) and B (256 columns) for shared memory, 32

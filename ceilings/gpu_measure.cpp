@@ -12,6 +12,7 @@
 #include "ceilings/gpu_described.h"
 #include "ceilings/gpu_measure_session.h"
 #include "ceilings/measure.h"
+#include "counters/gpu_throttle.h"
 #include "counters/nvml.h"
 
 namespace dlroof {
@@ -47,12 +48,15 @@ std::string HealthText(const GpuHealth& health) {
 }
 
 Ceiling CeilingOf(const GpuSession& session, const GpuRowState& state) {
-  const bool by_clock = !IsMemory(state.row) || state.row.level == Level::kL1;
+  const bool by_clock = RunsBySmClock(state.row);
   const auto policy = session.Policy(state.row);
   const auto merged = MergeGpuPasses(state.passes, policy, kPassTolerance, by_clock);
   auto ceiling = CeilingFrom(merged.rate, WorkPerIteration(state.row, state.shape), 1,
                              fmt::format("{}, {}", state.row.text, LaunchText(state)));
   if (merged.clock_moved) ceiling.how += "; the clock moved, in its cycles they agree";
+  if (IsClockTooLow(ceiling.clock_hz, session.gpu.default_clock_hz, 0))
+    ceiling.how += fmt::format("; at {:.0f} MHz, below 75 % of the default {:.0f} MHz",
+                               *ceiling.clock_hz / 1e6, *session.gpu.default_clock_hz / 1e6);
   ceiling.how += HealthText(state.last.health);
   ceiling.proof.per_cycle.reset();
   if (by_clock && ceiling.clock_hz)

@@ -84,7 +84,7 @@ void MeasureHalf(GpuSession& session, GpuRowState& state) {
   policy.doubled = 1;
   const auto pass =
       MeasureGpuRate([&](std::int64_t iterations) { return session.bench.Run(iterations); }, policy,
-                     session.gpu.default_clock_hz);
+                     session.HeldClock(state.row));
   if (pass.rate.clean == 0) return;
   state.half = HalfRate{pass.rate.per_second * WorkPerIteration(state.row, half),
                         pass.rate.clock_hz, static_cast<double>(half.blocks) / state.shape.blocks};
@@ -100,7 +100,7 @@ void MeasureOnce(GpuSession& session, GpuRowState& state) {
     return state.last = session.bench.Run(iterations);
   };
   state.passes.push_back(
-      MeasureGpuRate(run, session.Policy(state.row), session.gpu.default_clock_hz));
+      MeasureGpuRate(run, session.Policy(state.row), session.HeldClock(state.row)));
   if (static_cast<int>(state.passes.size()) == session.effort.passes && ScalesWithSms(state.row))
     MeasureHalf(session, state);
 }
@@ -112,6 +112,10 @@ RatePolicy GpuSession::Policy(const GpuRow& row) const {
   auto policy = effort.Policy(IsMemory(row) ? kMemory : kArithmetic, now);
   policy.max_seconds = effort.row_seconds;
   return policy;
+}
+
+std::optional<double> GpuSession::HeldClock(const GpuRow& row) const {
+  return RunsBySmClock(row) ? std::nullopt : gpu.default_clock_hz;
 }
 
 void MeasureGpuRows(GpuSession& session) {

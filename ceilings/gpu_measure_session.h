@@ -48,6 +48,8 @@ struct GpuSession {
 
   int Capability() const { return 10 * gpu.identity.major + gpu.identity.minor; }
   RatePolicy Policy(const GpuRow& row) const;
+  // [1/s] the default clock that the row's repetitions are held against; absent: none.
+  std::optional<double> HeldClock(const GpuRow& row) const;
 };
 
 // gpu_measure_rows.cpp. Fills session.rows.

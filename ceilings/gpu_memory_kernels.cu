@@ -7,7 +7,7 @@
 namespace dlroof {
 namespace {
 
-constexpr int kInFlight = 8;  // loads of a thread
+constexpr int kInFlight = 8;  // loads of a thread in an iteration; ptxas keeps 4 of them in flight
 
 __device__ uint4 LoadPastL1(const uint4* from) {
   uint4 v;
@@ -230,14 +230,16 @@ cudaError_t LaunchTriad(const GpuLaunch& launch) {
 }
 
 cudaError_t LaunchL1Load(const GpuLaunch& launch) {
-  L1Kernel<<<launch.blocks, launch.threads, 0, launch.stream>>>(Operands(launch), Sums(launch),
-                                                                launch.iterations);
+  AllowShared(L1Kernel, launch);
+  L1Kernel<<<launch.blocks, launch.threads, launch.shared_bytes, launch.stream>>>(
+      Operands(launch), Sums(launch), launch.iterations);
   return cudaGetLastError();
 }
 
 cudaError_t LaunchShared(const GpuLaunch& launch) {
-  SharedKernel<<<launch.blocks, launch.threads, 0, launch.stream>>>(Operands(launch), Sums(launch),
-                                                                    launch.iterations);
+  AllowShared(SharedKernel, launch);
+  SharedKernel<<<launch.blocks, launch.threads, launch.shared_bytes, launch.stream>>>(
+      Operands(launch), Sums(launch), launch.iterations);
   return cudaGetLastError();
 }
 

@@ -43,7 +43,8 @@ __global__ void MmaKernel(const typename Mma::Register* operands, typename Mma::
 
 template <class Mma>
 cudaError_t LaunchMma(const GpuLaunch& launch) {
-  MmaKernel<Mma><<<launch.blocks, launch.threads, 0, launch.stream>>>(
+  AllowShared(MmaKernel<Mma>, launch);
+  MmaKernel<Mma><<<launch.blocks, launch.threads, launch.shared_bytes, launch.stream>>>(
       static_cast<const typename Mma::Register*>(launch.operands),
       static_cast<typename Mma::Sum*>(launch.results), launch.iterations);
   return cudaGetLastError();

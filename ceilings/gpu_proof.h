@@ -14,14 +14,18 @@
 
 namespace dlroof {
 
-// Why a repetition does not count; empty: it does. Below 75 % of the default clock (nvbench's
-// rule), or the driver reports a slowdown by heat or by the power supply. Running at the power
-// limit is no disturbance: it is what this GPU can do; the clock beside the ceiling shows it.
+// Whether the SM clock is what the row runs by: then it is judged in cycles, at any clock.
+bool RunsBySmClock(const GpuRow& row);
+
+// Why a repetition does not count; empty: it does. The driver reports a slowdown by heat or by the
+// power supply, or the clock is too low (IsClockTooLow). Running at the power limit is no
+// disturbance: it is what this GPU can do; the clock beside the ceiling shows it.
 std::string GpuDisturbance(const GpuTime& time, std::optional<double> default_clock_hz);
 
 using GpuRun = std::function<GpuTime(std::int64_t iterations)>;
 
-// One measurement of a rate. Disturbed repetitions are not clean.
+// One measurement of a rate. Disturbed repetitions are not clean; without a default clock any clock
+// will do. A power limit that the driver has reported once holds for the rest of the measurement.
 struct GpuPass {
   Rate rate;
   std::string disturbance;  // of the last one that was disturbed; empty: none was
@@ -69,7 +73,8 @@ struct GpuMemoryFacts {
 };
 void JudgeGpuLevels(const GpuMemoryFacts& facts, std::map<Level, Ceiling>& best);
 
-// "read 4.6 TB/s of 4.8 TB/s at the pins (6144 bit, 3.2 GHz): 95.8 %; 94 % or more is expected"
+// "loads reach 4600 of 4800 GB/s at the pins (6144 bit, both edges of 3.2 GHz): 95.8 %"; far below,
+// also that something holds it back.
 std::string DramExpectation(double per_second, double pins, int bus_bits, double memory_clock_hz);
 
 // Adds "bf16.matrix" as the one that ChooseRoof takes of "bf16.matrix.<...>" whose result is right,

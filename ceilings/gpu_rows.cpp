@@ -107,7 +107,14 @@ constexpr ArithmeticRow kGemms[] = {
     {"bf16.matrix", "cublaslt", U::kGemm, E::kBf16, {}, {80, kNewest}, "", kGemm},
     {"tf32.matrix", "cublaslt", U::kGemm, E::kTf32, {}, {80, kNewest}, "", kGemm},
     {"int8.matrix", "cublaslt", U::kGemm, E::kInt8, {}, {75, kNewest}, "", "cublasLt GEMM"},
-    {"fp8.matrix", "cublaslt", U::kGemm, E::kFp8, {}, {89, kNewest}, "", "cublasLt GEMM, bf16 out"},
+    {"fp8.matrix",
+     "cublaslt",
+     U::kGemm,
+     E::kFp8,
+     {},
+     {89, kNewest},
+     "",
+     "cublasLt GEMM, fast sums, bf16 out"},
     {"fp64.matrix", "cublaslt", U::kGemm, E::kFp64, {}, {80, 80}, "", "cublasLt GEMM"},
     {"fp64.matrix", "cublaslt", U::kGemm, E::kFp64, {}, {90, 103}, "", "cublasLt GEMM"},
 };
@@ -223,6 +230,12 @@ GpuShape CheckShape(const GpuRow& row, const GpuShape& measured) {
 
 bool ScalesWithSms(const GpuRow& row) {
   return row.unit != U::kGemm && (!IsMemory(row) || row.level == Level::kL1);
+}
+
+int SharedToBeAlone(const GpuRow& row, int shared_bytes_per_sm) {
+  // What a block has besides it (at least 1 KiB that is the system's) keeps two halves from
+  // fitting.
+  return ScalesWithSms(row) ? shared_bytes_per_sm / 2 : 0;
 }
 
 GpuShape HalfShape(const GpuShape& shape) {

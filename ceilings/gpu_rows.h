@@ -78,6 +78,10 @@ std::vector<GpuShape> GpuShapes(const GpuRow& row, const GpuSize& gpu, double fl
 // The launch that checks a row's result: small, all blocks.
 GpuShape CheckShape(const GpuRow& row, const GpuShape& measured);
 
+// [byte] of unread shared memory that each block of such a row asks for, so that no two share an
+// SM; 0 for other rows.
+int SharedToBeAlone(const GpuRow& row, int shared_bytes_per_sm);
+
 // Half of the blocks: half of the SMs. Only for rows of one block per SM.
 bool ScalesWithSms(const GpuRow& row);
 GpuShape HalfShape(const GpuShape& shape);

@@ -114,7 +114,8 @@ __global__ void __launch_bounds__(256, 1)
 
 template <class Wgmma>
 cudaError_t LaunchWgmma(const GpuLaunch& launch) {
-  WgmmaKernel<Wgmma><<<launch.blocks, launch.threads, 0, launch.stream>>>(
+  AllowShared(WgmmaKernel<Wgmma>, launch);
+  WgmmaKernel<Wgmma><<<launch.blocks, launch.threads, launch.shared_bytes, launch.stream>>>(
       static_cast<const uint4*>(launch.operands), static_cast<typename Wgmma::Sum*>(launch.results),
       launch.iterations);
   return cudaGetLastError();

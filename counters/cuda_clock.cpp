@@ -12,8 +12,6 @@
 namespace dlroof {
 namespace {
 
-// The GPU's timer may count in steps of 1 us: below this its quotient is not worth 1 %.
-constexpr unsigned long long kLeastNanoseconds = 200'000;
 // With one size of L2 the last lines of the previous call would survive.
 constexpr double kFlushSizes = 3;
 
@@ -27,6 +25,41 @@ class CudaEvent {
 
  private:
   cudaEvent_t event_ = nullptr;
+};
+
+// An int of the host that the GPU sees.
+class HostFlag {
+ public:
+  HostFlag() {
+    CheckCuda(cudaHostAlloc(&memory_, sizeof(int), cudaHostAllocMapped), "memory of the host");
+    CheckCuda(cudaHostGetDevicePointer(&seen_, memory_, 0), "memory of the host");
+  }
+  ~HostFlag() { cudaFreeHost(memory_); }
+  HostFlag(const HostFlag&) = delete;
+  HostFlag& operator=(const HostFlag&) = delete;
+  void Set(int value) { *static_cast<volatile int*>(memory_) = value; }
+  const volatile int* on_gpu() const { return static_cast<const volatile int*>(seen_); }
+
+ private:
+  void *memory_ = nullptr, *seen_ = nullptr;
+};
+
+// While it lives nothing begins that is put on the stream, so that what is put there then runs
+// without waiting for its launches. Never for longer than starting 1000 launches takes: a call that
+// waits for the GPU itself would wait for ever.
+class Held {
+ public:
+  Held(HostFlag& flag, cudaStream_t stream) : flag_(flag) {
+    constexpr unsigned long long kMostNanoseconds = 10'000'000;
+    flag_.Set(0);
+    CheckCuda(LaunchHold(flag_.on_gpu(), kMostNanoseconds, stream), "a stream that waits");
+  }
+  ~Held() { flag_.Set(1); }
+  Held(const Held&) = delete;
+  Held& operator=(const Held&) = delete;
+
+ private:
+  HostFlag& flag_;
 };
 
 using Graph = std::unique_ptr<CUgraph_st, decltype(&cudaGraphDestroy)>;
@@ -48,6 +81,7 @@ class CudaClock {
   template <class Start>
   double Timed(const Start& start) {
     stream_.Wait();
+    ForgetErrors();
     CheckCuda(cudaEventRecord(begin_.get(), stream_.get()), "a mark on the GPU");
     start();
     CheckCuda(cudaEventRecord(end_.get(), stream_.get()), "a mark on the GPU");
@@ -59,14 +93,18 @@ class CudaClock {
   }
 
   GpuBatch Batch(const Enqueue& call, int calls, const std::function<void()>& while_running) {
+    ForgetErrors();
     stamps_.Fill(0);
-    Stamp(0);
-    GpuBatch batch;
-    CheckCuda(cudaEventRecord(begin_.get(), stream_.get()), "a mark on the GPU");
-    for (int i = 0; i < calls; ++i) call(stream_.get());
-    CheckCuda(cudaEventRecord(end_.get(), stream_.get()), "a mark on the GPU");
-    Stamp(1);
+    {
+      const Held held(released_, stream_.get());
+      Stamp(0);
+      CheckCuda(cudaEventRecord(begin_.get(), stream_.get()), "a mark on the GPU");
+      for (int i = 0; i < calls; ++i) call(stream_.get());
+      CheckCuda(cudaEventRecord(end_.get(), stream_.get()), "a mark on the GPU");
+      Stamp(1);
+    }
     if (while_running) while_running();
+    GpuBatch batch;
     batch.seconds = Between();
     batch.clock_hz = ClockHz();
     return batch;
@@ -98,7 +136,15 @@ class CudaClock {
   }
 
   double Replayed(cudaGraphExec_t exec) {
-    return Timed([&] { CheckCuda(cudaGraphLaunch(exec, stream_.get()), "the start of a graph"); });
+    stream_.Wait();
+    ForgetErrors();
+    {
+      const Held held(released_, stream_.get());
+      CheckCuda(cudaEventRecord(begin_.get(), stream_.get()), "a mark on the GPU");
+      CheckCuda(cudaGraphLaunch(exec, stream_.get()), "the start of a graph");
+      CheckCuda(cudaEventRecord(end_.get(), stream_.get()), "a mark on the GPU");
+    }
+    return Between();
   }
 
   void Read(const void* begin, std::size_t bytes) {
@@ -112,6 +158,9 @@ class CudaClock {
   GpuHealth Health() const { return nvml_.Health(); }
 
  private:
+  // What an earlier call did wrong and nobody asked about would be told as this one's.
+  static void ForgetErrors() { cudaGetLastError(); }
+
   double Between() {
     CheckCuda(cudaEventSynchronize(end_.get()), "a call on the GPU");
     float milliseconds = 0;
@@ -126,27 +175,18 @@ class CudaClock {
               "reading the clocks of SMs");
   }
 
-  // Of the first SM that has both stamps.
   std::optional<double> ClockHz() {
     stream_.Wait();
     std::vector<SmStamp> stamps(2 * sms_);
     stamps_.CopyTo(stamps.data());
-    for (std::size_t sm = 0; sm < sms_; ++sm) {
-      const auto& before = stamps[sm];
-      const auto& after = stamps[sms_ + sm];
-      if (before.nanoseconds == 0 || after.nanoseconds < before.nanoseconds + kLeastNanoseconds ||
-          after.cycles <= before.cycles)
-        continue;
-      return 1e9 * static_cast<double>(after.cycles - before.cycles) /
-             static_cast<double>(after.nanoseconds - before.nanoseconds);
-    }
-    return std::nullopt;
+    return MeanClockHz(stamps);
   }
 
   GpuIdentity identity_;
   std::size_t sms_;
   CudaStream stream_;
   CudaEvent begin_, end_;
+  HostFlag released_;
   DeviceBuffer stamps_;   // SmStamp [2][sms]
   DeviceBuffer ballast_;  // read to push everything else out of L2
   DeviceBuffer sink_;

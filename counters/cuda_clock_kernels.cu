@@ -15,6 +15,17 @@ __global__ void WriteStamps(SmStamp* stamps, int count) {
   stamps[sm].nanoseconds = nanoseconds;
 }
 
+__device__ unsigned long long Nanoseconds() {
+  unsigned long long nanoseconds = 0;
+  asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(nanoseconds));
+  return nanoseconds;
+}
+
+__global__ void Hold(const volatile int* released, unsigned long long most_nanoseconds) {
+  const unsigned long long begin = Nanoseconds();
+  while (*released == 0 && Nanoseconds() - begin < most_nanoseconds) __nanosleep(200);
+}
+
 __global__ void ReadAll(const uint4* words, std::size_t count, unsigned* sink) {
   unsigned sum = 0;
   const std::size_t stride = static_cast<std::size_t>(gridDim.x) * blockDim.x;
@@ -30,6 +41,12 @@ __global__ void ReadAll(const uint4* words, std::size_t count, unsigned* sink) {
 
 cudaError_t LaunchStamps(SmStamp* stamps, int count, int blocks, cudaStream_t stream) {
   WriteStamps<<<blocks, 1, 0, stream>>>(stamps, count);
+  return cudaGetLastError();
+}
+
+cudaError_t LaunchHold(const volatile int* released, unsigned long long most_nanoseconds,
+                       cudaStream_t stream) {
+  Hold<<<1, 1, 0, stream>>>(released, most_nanoseconds);
   return cudaGetLastError();
 }
 

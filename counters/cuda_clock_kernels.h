@@ -5,16 +5,17 @@
 
 #include <cstddef>
 
-namespace dlroof {
+#include "counters/sm_stamps.h"
 
-// What an SM read off its two clocks at about the same time; both 0 where none of its own was read.
-struct SmStamp {
-  unsigned long long nanoseconds = 0;  // [ns] of the GPU's timer, the same for all SMs
-  unsigned long long cycles = 0;       // [1] of this SM
-};
+namespace dlroof {
 
 // Every SM that gets a block writes stamps[its number], if that is below `count`.
 cudaError_t LaunchStamps(SmStamp* stamps, int count, int blocks, cudaStream_t stream);
+
+// Keeps the stream's later work waiting until `released`, memory of the host that the GPU sees, is
+// not 0, and no longer than `most_nanoseconds`.
+cudaError_t LaunchHold(const volatile int* released, unsigned long long most_nanoseconds,
+                       cudaStream_t stream);
 
 // Reads all of [begin, begin + bytes) through L2 but for what does not fill 16 bytes; `sink` is not
 // written in practice, but the compiler cannot know.

@@ -67,7 +67,9 @@ class CuptiApi : public CuptiHostApi {
 
   virtual void StartTrace() = 0;
   virtual std::vector<TracedKernel>
-  StopTrace() = 0;                 // since StartTrace, in the order of their start
+  StopTrace() = 0;  // since StartTrace, in the order of their start
+  // Of what failed before and nobody asked about: it would be told as a failure of the next call.
+  virtual void ForgetErrors() noexcept = 0;
   virtual void Synchronize() = 0;  // until the GPU has nothing left to do
 };
 

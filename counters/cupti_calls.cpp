@@ -49,6 +49,13 @@ CUcontext CurrentContext() {
   return context;
 }
 
+// Newer releases of CUPTI leave out device-wide counters (DRAM, PCIe) unless they are asked for.
+template <class Params>
+void AskForDeviceCounters(Params& params) {
+  if constexpr (requires { params.bAllowDeviceLevelCounters; })
+    params.bAllowDeviceLevelCounters = 1;
+}
+
 // CUPTI 13's way to subscribe, which CUDA 12 does not declare: it tells the name of another tool.
 struct SubscriberParams {
   size_t struct_bytes;
@@ -108,6 +115,7 @@ CuptiImage CuptiCalls::CounterAvailability() {
   CUpti_Profiler_GetCounterAvailability_Params params = {};
   params.structSize = CUpti_Profiler_GetCounterAvailability_Params_STRUCT_SIZE;
   params.ctx = context_;
+  AskForDeviceCounters(params);
   CheckCupti(cuptiProfilerGetCounterAvailability(&params), "cuptiProfilerGetCounterAvailability");
   CuptiImage image(params.counterAvailabilityImageSize);
   params.pCounterAvailabilityImage = image.data();
@@ -236,6 +244,8 @@ void CuptiCalls::DisableRanges() noexcept {
   cuptiRangeProfilerDisable(&params);
   ranges_ = nullptr;
 }
+
+void CuptiCalls::ForgetErrors() noexcept { cudaGetLastError(); }
 
 void CuptiCalls::Synchronize() {
   CheckRuntime(cudaGetLastError(), "a kernel's launch");

@@ -41,6 +41,7 @@ class CuptiCalls final : public CuptiApi {
   void DisableRanges() noexcept override;
   void StartTrace() override;
   std::vector<TracedKernel> StopTrace() override;
+  void ForgetErrors() noexcept override;
   void Synchronize() override;
 
  private:

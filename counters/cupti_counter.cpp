@@ -82,7 +82,12 @@ CuptiCounter::Reading CuptiCounter::Read(const std::vector<std::string>& pipes,
   Reading reading;
   reading.plan = &PlanFor(pipes, wish);
   reading.values = CountValues(*parts_.api, *device_, *reading.plan, call, parts_.now);
-  reading.counts = DecodeCounters(reading.plan->metrics, reading.values.values, pipes);
+  auto given = reading.plan->metrics;
+  std::erase_if(given, [&](const CuptiMetric& metric) {
+    return !reading.values.values.contains(metric.name);
+  });
+  reading.counts = DecodeCounters(given, reading.values.values, pipes);
+  for (const auto& doubt : reading.values.doubts) reading.counts.doubts.push_back(doubt);
   return reading;
 }
 

@@ -16,6 +16,11 @@ constexpr std::string_view kPeak = "peak.";
 // runs.
 constexpr double kSumTolerance = 0.02;
 
+// Compilers load constants by half-precision multiply-adds (HFMA2.MMA Rx, -RZ, RZ, ...), which do
+// no work and on some chips are the tensor cores' to execute.
+constexpr double kMovesShare = 1e-3;          // [1] of all FLOPs: half precision below it is those
+constexpr double kHalfFlopsPerWarp = 4 * 32;  // [flop] of one such instruction
+
 bool Usable(double value) { return std::isfinite(value) && value >= 0; }
 
 Quantities SumQuantities(const std::vector<CuptiMetric>& metrics, const Quantities& values,
@@ -50,6 +55,14 @@ std::string HalfPipe(const std::vector<std::string>& pipes, double flops,
   return bf16 && !fp16 ? "bf16.vector" : "fp16.vector";
 }
 
+// What is left of half precision without the constants that were loaded by it.
+double HalfWork(double half, double all, const std::vector<std::string>& pipes) {
+  const bool asked = std::any_of(pipes.begin(), pipes.end(), [](const auto& pipe) {
+    return pipe == "fp16.vector" || pipe == "bf16.vector";
+  });
+  return asked || half >= kMovesShare * all ? half : 0;
+}
+
 void SetLevel(const Quantities& sums, const char* quantity, Level level, Work& work) {
   if (const auto sum = sums.find(quantity); sum != sums.end()) work.bytes[level] = sum->second;
 }
@@ -57,9 +70,12 @@ void SetLevel(const Quantities& sums, const char* quantity, Level level, Work& w
 Work WorkOf(const Quantities& sums, const std::vector<std::string>& pipes,
             std::vector<std::string>& doubts) {
   Work work;
-  for (const auto& [quantity, sum] : sums) {
-    if (quantity == "half.vector") work.flops[HalfPipe(pipes, sum, doubts)] = sum;
-    if (IsPipeKey(quantity)) work.flops[quantity] = sum;
+  double all = 0;
+  for (const auto& [quantity, sum] : sums)
+    if (IsPipeKey(quantity)) all += work.flops[quantity] = sum;
+  if (const auto half = sums.find("half.vector"); half != sums.end()) {
+    const double flops = HalfWork(half->second, all + half->second, pipes);
+    work.flops[HalfPipe(pipes, flops, doubts)] = flops;
   }
   const auto tags = sums.find("l1.tags"), shared = sums.find("shared");
   if (tags != sums.end() && shared != sums.end())
@@ -87,7 +103,8 @@ void AddDoubts(const Quantities& sums, CuptiCounts& counts) {
       counted = true;
       any = any || flops > 0;
     }
-  if (const auto used = of("tensor.instructions"); used && *used > 0 && counted && !any)
+  const auto used = of("tensor.instructions");
+  if (used && *used > of("half.vector").value_or(0) / kHalfFlopsPerWarp && counted && !any)
     counts.doubts.push_back(fmt::format(
         "tensor cores executed {:.4g} instructions, none of a type that was counted", *used));
   if (of("link"))

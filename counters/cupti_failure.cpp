@@ -40,7 +40,9 @@ constexpr auto kFailures = std::to_array<KnownFailure>({
     {CudaLibrary::kCupti, 12, "CUPTI reached a limit of its own", "count fewer quantities"},
     {CudaLibrary::kCupti, 14, "CUPTI is not compatible with the driver", "update the driver"},
     {CudaLibrary::kCupti, 15, "CUPTI could not be started",
-     "libnvperf_host must lie where libcupti is found (LD_LIBRARY_PATH)"},
+     "libnvperf_host must lie where libcupti is found (LD_LIBRARY_PATH); a sandbox (gVisor) may "
+     "hide "
+     "the counters"},
     {CudaLibrary::kCupti, 23, "CUPTI is disabled",
      "start the program without CUDA_INJECTION64_PATH"},
     {CudaLibrary::kCupti, 26, "another profiler or monitor (DCGM) holds the counters", kBusy},

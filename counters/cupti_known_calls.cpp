@@ -87,15 +87,12 @@ KnownCall KnownCopy() {
 }
 
 KnownCall KnownL2Loads() {
-  constexpr size_t kPart = 8;  // of L2: stays there, in both of its halves
-  constexpr size_t kBlockBytes = kKnownThreads * static_cast<size_t>(kVectorBytes);
-  const auto blocks = static_cast<int>(std::max<size_t>(1, L2Bytes() / kPart / kBlockBytes));
-  const size_t bytes = static_cast<size_t>(blocks) * kBlockBytes;
+  const auto [blocks, bytes] = WalkL2(L2Bytes(), kKnownThreads * static_cast<size_t>(kVectorBytes));
   const std::string name = "loads from L2";
   const Buffer from = Zeros(bytes), sink = Zeros(kKnownThreads);
   Work work;
-  work.bytes[Level::kL2] = static_cast<double>(bytes) * kLoads;
-  return {name, {"fp32.vector"}, work, Run(name, [=] {
+  work.bytes[Level::kL2] = kVectorBytes * kKnownThreads * blocks * kLoads;
+  return {name, {"fp32.vector"}, work, Run(name, [=, blocks = blocks, bytes = bytes] {
             return LaunchKnownL2Loads(from->get(), sink->get(), bytes, blocks, kLoads);
           })};
 }

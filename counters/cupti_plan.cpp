@@ -50,11 +50,15 @@ class Planner {
   void Add(const CuptiSet& set, const std::vector<const CuptiMetric*>& metrics) {
     if (metrics.empty()) return Refuse(set, fmt::format("{} has no counter for it", chip_.name));
     CuptiConfig with = set.alone ? CuptiConfig{} : config_;
-    for (const auto* metric : metrics) with.metrics.push_back(metric->name);
+    for (const auto* metric : metrics) {
+      with.metrics.push_back(metric->name);
+      if (set.free) with.free.push_back(metric->name);
+    }
     const auto passes = passes_of_(with.metrics);
     if (!passes) return Refuse(set, "this device does not give it (a part of a divided GPU?)");
     const int most = set.free ? std::max(config_.passes, 1) : wish_.most_passes;
     with.passes = *passes;
+    with.alone = set.alone;
     // PCIe is asked for expressly and has its own runs.
     if (!set.alone && with.passes > most)
       return Refuse(set, fmt::format("would take a {} pass", Ordinal(most + 1)));

@@ -23,7 +23,9 @@ struct CuptiWish {
 // Metrics that CUPTI collects together.
 struct CuptiConfig {
   std::vector<std::string> metrics;
-  int passes = 0;  // [1] that CUPTI asks for
+  int passes = 0;                 // [1] that CUPTI asks for
+  std::vector<std::string> free;  // those of `metrics` that the count can do without
+  bool alone = false;             // as a whole something that the count can do without
 };
 
 struct CuptiPlan {

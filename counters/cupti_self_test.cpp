@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <cmath>
 #include <optional>
 
@@ -64,6 +65,12 @@ void DropFailed(const JudgedCounters& judged, Work& work, std::vector<std::strin
   if (!untested.empty())
     doubts.push_back(
         fmt::format("not tested on a kernel of known work: {}", fmt::join(untested, ", ")));
+}
+
+KnownL2Walk WalkL2(std::size_t l2_bytes, std::size_t block_bytes) {
+  constexpr std::size_t kPart = 8, kStrides = 17;  // twice the loads in flight, and one
+  const std::size_t blocks = std::max<std::size_t>(1, l2_bytes / kPart / block_bytes / kStrides);
+  return {static_cast<int>(blocks), blocks * kStrides * block_bytes};
 }
 
 }  // namespace dlroof

@@ -1,6 +1,7 @@
 // Counters prove themselves on kernels whose work is known before they are believed. Pure.
 #pragma once
 
+#include <cstddef>
 #include <functional>
 #include <map>
 #include <string>
@@ -37,5 +38,15 @@ void JudgeCounters(const KnownCall& known, const Work& counted, JudgedCounters& 
 // Takes out of `work` what failed, with a sentence in `doubts` for each, and names what is in it
 // but was not tested.
 void DropFailed(const JudgedCounters& judged, Work& work, std::vector<std::string>& doubts);
+
+// How the known call that loads from L2 walks: `bytes` stay in L2, in both of its halves, and each
+// thread's next load is `blocks * block_bytes` further, round and round.
+struct KnownL2Walk {
+  int blocks = 0;
+  std::size_t bytes = 0;
+};
+// A thread comes back to a place only after loads that are no longer in flight: L1 would merge
+// those that are.
+KnownL2Walk WalkL2(std::size_t l2_bytes, std::size_t block_bytes);
 
 }  // namespace dlroof

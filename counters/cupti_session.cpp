@@ -1,9 +1,11 @@
 #include "counters/cupti_session.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <limits>
+#include <optional>
 #include <stdexcept>
 
 namespace dlroof {
@@ -24,6 +26,7 @@ class AtEnd {
 };
 
 void MakeReady(CuptiApi& api, const RepeatedCall& call) {
+  api.ForgetErrors();
   if (!call.ready) return;
   call.ready();
   api.Synchronize();
@@ -79,6 +82,34 @@ void CountConfig(CuptiApi& api, const CuptiDevice& device, const CuptiConfig& co
   counted.runs += runs;
 }
 
+// Absent where there is nothing in it that must be counted.
+std::optional<CuptiConfig> WithoutFree(const CuptiConfig& config) {
+  if (config.alone) return std::nullopt;
+  CuptiConfig rest = config;
+  rest.free.clear();
+  std::erase_if(rest.metrics, [&](const std::string& metric) {
+    return std::find(config.free.begin(), config.free.end(), metric) != config.free.end();
+  });
+  return rest;
+}
+
+// Plans are proved against CUPTI's host half; a device may still refuse a configuration.
+void CountWhatIsGiven(CuptiApi& api, const CuptiDevice& device, const CuptiConfig& config,
+                      const RepeatedCall& call, const SecondsNow& now, CountedValues& counted) {
+  try {
+    return CountConfig(api, device, config, call, now, counted);
+  } catch (const CuptiError& error) {
+    const auto rest = WithoutFree(config);
+    const bool less = !rest || (!rest->metrics.empty() && !config.free.empty());
+    if (!less || error.failure().library != CudaLibrary::kCupti) throw;
+    const auto& without = rest ? config.free : config.metrics;
+    const auto doubt =
+        fmt::format("counted without {}: {}", fmt::join(without, ", "), error.what());
+    if (rest) CountConfig(api, device, *rest, call, now, counted);
+    counted.doubts.push_back(doubt);
+  }
+}
+
 }  // namespace
 
 CuptiDevice OpenCuptiDevice(CuptiApi& api, const CuptiTable& table, int number) {
@@ -122,7 +153,7 @@ CountedValues CountValues(CuptiApi& api, const CuptiDevice& device, const CuptiP
   counted.seconds_per_run = std::numeric_limits<double>::infinity();
   api.Subscribe();
   const AtEnd unsubscribe([&] { api.Unsubscribe(); });
-  for (const auto& config : plan.configs) CountConfig(api, device, config, call, now, counted);
+  for (const auto& config : plan.configs) CountWhatIsGiven(api, device, config, call, now, counted);
   return counted;
 }
 

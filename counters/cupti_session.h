@@ -30,6 +30,7 @@ struct CountedValues {
   std::map<std::string, double> values;  // by metric
   int runs = 0;                          // [1] of the call
   double seconds_per_run = 0;            // [s] the shortest run under counting
+  std::vector<std::string> doubts;       // what the device refused when it was to be counted
 };
 
 // One call that can be repeated.
@@ -40,8 +41,9 @@ struct RepeatedCall {
 
 using SecondsNow = std::function<double()>;
 
-// Runs the call once per pass of every configuration of the plan, in a range of its own. Throws
-// CuptiError or what `run` throws; in every case CUPTI holds nothing afterwards.
+// Runs the call once per pass of every configuration of the plan, in a range of its own. What a
+// device refuses only now (some hypervisors do) costs a doubt where the count can do without.
+// Throws CuptiError or what `run` throws; in every case CUPTI holds nothing afterwards.
 CountedValues CountValues(CuptiApi& api, const CuptiDevice& device, const CuptiPlan& plan,
                           const RepeatedCall& call, const SecondsNow& now);
 

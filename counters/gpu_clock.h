@@ -26,8 +26,8 @@ struct GpuHealth {
 // Calls that follow each other with nothing waiting in between.
 struct GpuBatch {
   double seconds = 0;              // [s] on the GPU, of all calls together
-  std::optional<double> clock_hz;  // [1/s] mean clock of an SM meanwhile, counted by itself; absent
-                                   // where the batch was too short to tell
+  std::optional<double> clock_hz;  // [1/s] mean clock of the SMs meanwhile, counted by themselves;
+                                   // absent where the batch was too short to tell
 };
 
 // All of one GPU. Each function waits until its work is done and throws std::exception with the
@@ -36,12 +36,14 @@ struct GpuClock {
   // [s] on the GPU between a mark set on the idle GPU right before the call is started and one
   // right after: the call and the cost of its launch.
   std::function<double(const Enqueue& call)> once;
-  // `while_running` is called when all calls are started and not yet done.
+  // The first call begins when the last is started, or the launches of short calls would be timed;
+  // not so where starting them takes long or waits for the GPU. `while_running` is called when all
+  // calls are started and not yet done.
   std::function<GpuBatch(const Enqueue& call, int calls,
                          const std::function<void()>& while_running)>
       batch;
   // `calls` calls as one CUDA graph; what comes back launches it once: [s] on the GPU, of all calls
-  // together. Throws where the call cannot be captured.
+  // together, without the graph's own launch. Throws where the call cannot be captured.
   std::function<std::function<double()>(const Enqueue& call, int calls)> graph;
   std::function<GpuHealth()> health;
   // Afterwards L2 holds nothing that was there before and nothing that has to be written back.

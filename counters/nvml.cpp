@@ -13,6 +13,17 @@ namespace {
 using Device = struct nvmlDevice_st*;
 constexpr unsigned kSmClock = 1, kMemoryClock = 2;
 constexpr unsigned kCoreSensor = 0;
+constexpr unsigned kPowerNow = 186;  // NVML_FI_DEV_POWER_INSTANT, [mW]
+constexpr int kUnsigned = 1;         // NVML_VALUE_TYPE_UNSIGNED_INT
+struct FieldValue {                  // nvmlFieldValue_t
+  unsigned field, scope;
+  long long timestamp, latency;
+  int type, status;
+  union {
+    unsigned whole;
+    double widest;
+  } value;
+};
 
 template <class Function>
 void Resolve(void* library, const char* name, Function& function) {
@@ -31,6 +42,7 @@ struct Nvml::Session {
   int (*driver_version)(char*, unsigned) = nullptr;
   int (*clock)(Device, unsigned, unsigned*) = nullptr;
   int (*power)(Device, unsigned*) = nullptr;
+  int (*fields)(Device, int, FieldValue*) = nullptr;
   int (*temperature)(Device, unsigned, unsigned*) = nullptr;
   int (*reasons)(Device, unsigned long long*) = nullptr;
   bool begun = false;
@@ -50,6 +62,7 @@ struct Nvml::Session {
     Resolve(library, "nvmlSystemGetDriverVersion", driver_version);
     Resolve(library, "nvmlDeviceGetClockInfo", clock);
     Resolve(library, "nvmlDeviceGetPowerUsage", power);
+    Resolve(library, "nvmlDeviceGetFieldValues", fields);
     Resolve(library, "nvmlDeviceGetTemperature", temperature);
     Resolve(library, "nvmlDeviceGetCurrentClocksEventReasons", reasons);
     // Its name before driver 535.
@@ -61,6 +74,18 @@ struct Nvml::Session {
     unsigned megahertz = 0;
     if (clock == nullptr || clock(device, which, &megahertz) != 0) return std::nullopt;
     return 1e6 * megahertz;
+  }
+
+  // At this moment where the driver has that; else what from Ampere on is the mean over a second.
+  std::optional<double> PowerWatts() const {
+    FieldValue now = {};
+    now.field = kPowerNow;
+    if (fields != nullptr && fields(device, 1, &now) == 0 && now.status == 0 &&
+        now.type == kUnsigned)
+      return 1e-3 * now.value.whole;
+    unsigned milliwatts = 0;
+    if (power == nullptr || power(device, &milliwatts) != 0) return std::nullopt;
+    return 1e-3 * milliwatts;
   }
 };
 
@@ -82,9 +107,8 @@ GpuHealth Nvml::Health() const {
   if (!session_) return health;
   health.sm_clock_hz = session_->ClockHz(kSmClock);
   health.memory_clock_hz = session_->ClockHz(kMemoryClock);
+  health.power_watts = session_->PowerWatts();
   unsigned value = 0;
-  if (session_->power != nullptr && session_->power(session_->device, &value) == 0)
-    health.power_watts = 1e-3 * value;
   if (session_->temperature != nullptr &&
       session_->temperature(session_->device, kCoreSensor, &value) == 0)
     health.temperature_celsius = value;

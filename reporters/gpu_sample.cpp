@@ -2,9 +2,21 @@
 
 #include <cstdint>
 
+#include "counters/gpu_throttle.h"
 #include "counters/order_statistics.h"
 
 namespace dlroof {
+namespace {
+
+// Absent where a file's number is none that NVML gives.
+std::optional<std::uint64_t> ThrottleBits(const GpuSample& sample) {
+  constexpr double kExactWholeNumbers = 9007199254740992;  // 2^53
+  if (!sample.throttle || !(*sample.throttle >= 0 && *sample.throttle < kExactWholeNumbers))
+    return std::nullopt;
+  return static_cast<std::uint64_t>(*sample.throttle);
+}
+
+}  // namespace
 
 const std::vector<GpuSampleField>& GpuSampleFields() {
   static const std::vector<GpuSampleField> fields = {
@@ -21,13 +33,10 @@ const std::vector<GpuSampleField>& GpuSampleFields() {
 }
 
 bool IsThrottled(const GpuSample& sample) {
-  constexpr double kLeastShare = 0.75;
-  return sample.clock_hz && sample.default_clock_hz &&
-         *sample.clock_hz < kLeastShare * *sample.default_clock_hz;
+  return IsClockTooLow(sample.clock_hz, sample.default_clock_hz, ThrottleBits(sample).value_or(0));
 }
 
 GpuSample SummarizeSamples(const std::vector<GpuSample>& samples) {
-  constexpr double kExactWholeNumbers = 9007199254740992;  // 2^53
   GpuSample summary;
   for (const auto& [key, member] : GpuSampleFields()) {
     std::vector<double> values;
@@ -37,8 +46,7 @@ GpuSample SummarizeSamples(const std::vector<GpuSample>& samples) {
   }
   std::optional<std::uint64_t> bits;
   for (const auto& sample : samples)
-    if (sample.throttle && *sample.throttle >= 0 && *sample.throttle < kExactWholeNumbers)
-      bits = bits.value_or(0) | static_cast<std::uint64_t>(*sample.throttle);
+    if (const auto more = ThrottleBits(sample)) bits = bits.value_or(0) | *more;
   summary.throttle.reset();
   if (bits) summary.throttle = static_cast<double>(*bits);
   summary.default_clock_hz.reset();

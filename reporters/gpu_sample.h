@@ -58,7 +58,7 @@ class OptionalGpuSample {
 using GpuSampleField = std::pair<const char*, std::optional<double> GpuSample::*>;
 const std::vector<GpuSampleField>& GpuSampleFields();
 
-// The SMs ran below 75 % of their default clock (NVBench's rule). Not known is not guilty.
+// IsClockTooLow of gpu_throttle.h.
 bool IsThrottled(const GpuSample& sample);
 
 // What several repetitions say together: each quantity's median over those that know it; of

@@ -92,6 +92,35 @@ TEST_F(CudaClockOnGpu, AFlushedCallIsSlowerThanATouchedOne) {
   EXPECT_GT(cold, 1.1 * warm);
 }
 
+// Kernels of 1 us and less, each launched in 2 us and more.
+TEST_F(CudaClockOnGpu, ShortCallsRunBackToBackWithoutTheirLaunches) {
+  const Enqueue tiny = [this](void* stream) {
+    CheckCuda(LaunchRead(buffer_->get(), 64, static_cast<unsigned*>(sink_->get()), 1,
+                         static_cast<cudaStream_t>(stream)),
+              "the test's kernel");
+  };
+  const double batch = clock_.batch(tiny, 500, {}).seconds / 500;
+  const auto replay = clock_.graph(tiny, 100);
+  replay();
+  EXPECT_LT(batch, 0.8 * clock_.once(tiny));
+  EXPECT_LE(replay() / 100, 1.2 * batch);
+}
+
+TEST_F(CudaClockOnGpu, ACallThatWaitsForTheGpuDoesNotHang) {
+  const Enqueue waits = [this](void* stream) {
+    call_(stream);
+    CheckCuda(cudaStreamSynchronize(static_cast<cudaStream_t>(stream)), "the test's wait");
+  };
+  EXPECT_GT(clock_.batch(waits, 10, {}).seconds, 0);
+}
+
+TEST_F(CudaClockOnGpu, AnErrorOfACallBeforeIsNotThisOnes) {
+  cudaSetDevice(-1);  // invalid, and nobody asks
+  EXPECT_GT(clock_.once(call_), 0);
+  cudaSetDevice(-1);
+  EXPECT_GT(clock_.batch(call_, 2, {}).seconds, 0);
+}
+
 TEST_F(CudaClockOnGpu, AFailedCaptureLeavesTheClockUsable) {
   const Enqueue breaks = [](void*) { throw std::runtime_error("not today"); };
   EXPECT_THROW(clock_.graph(breaks, 2), std::runtime_error);

@@ -13,6 +13,7 @@
 namespace dlroof {
 namespace {
 
+using testing::AllOf;
 using testing::Contains;
 using testing::HasSubstr;
 using testing::IsEmpty;
@@ -155,6 +156,13 @@ TEST(CuptiCounter, ACallThatThrowsUnderCountingIsItsOwnSentence) {
   }
 }
 
+TEST(CuptiCounter, AnErrorOfACallBeforeIsNotThisOnes) {
+  Bench bench;
+  bench.counter->SelfTest();
+  bench.cupti->stale = true;
+  EXPECT_EQ(bench.Count(bench.Request()).work.flops.at("fp32.vector"), 6400);
+}
+
 TEST(CuptiCounter, DroppedRangesAreNoCount) {
   Bench bench;
   bench.counter->SelfTest();
@@ -275,6 +283,23 @@ TEST(CuptiCounter, PartOfADividedGpuCountsWhatItHas) {
   EXPECT_EQ(counted.work.bytes.count(Level::kDram), 0U);
   EXPECT_EQ(counted.work.flops.at("fp32.vector"), 6400);
   EXPECT_THAT(counted.how, HasSubstr("not counted: dram (this device does not give it"));
+}
+
+TEST(CuptiCounter, WhatADeviceRefusesWhenItIsToBeCountedIsLeftOut) {
+  for (const char* metric : {"pcie__read_bytes.sum", "lts__t_bytes.sum"}) {
+    Bench bench;
+    bench.cupti->refused_late = metric;
+    const auto counted = bench.counter->Count(bench.Request(), {64, true, true});
+    EXPECT_EQ(counted.work.flops.at("fp32.vector"), 6400);
+    EXPECT_EQ(counted.work.bytes.at(Level::kDram), 4096);
+    EXPECT_THAT(counted.doubts, Contains(AllOf(HasSubstr("counted without"), HasSubstr(metric),
+                                               HasSubstr("not on this machine"))));
+    EXPECT_THAT(counted.doubts, Not(Contains(HasSubstr("no usable value"))));
+    EXPECT_EQ(bench.cupti->Left(), "");
+  }
+  Bench bench;
+  bench.cupti->refused_late = kDram;
+  EXPECT_THAT(bench.Failure(bench.Request()), HasSubstr("not on this machine"));
 }
 
 TEST(CuptiCounter, SourceCountsForTheManager) {

@@ -94,6 +94,20 @@ TEST(DecodeCounters, HalfInstructionsAreOfTheCallsType) {
   }
 }
 
+// 7 constants loaded by 4 FLOPs each beside 2 * 14001 and beside 2 * 13985: 28 of 28030 FLOPs are
+// 0.0999 % and no work, 28 of 27998 are 0.1 %.
+TEST(DecodeCounters, ConstantsLoadedByHalfInstructionsAreNoWork) {
+  auto values = Sass("h", 0, 0, 7);
+  values[kSass + "ffma_pred_on.sum"] = 14001;
+  const auto counts = Decode(values, {"fp32.vector"});
+  EXPECT_EQ(counts.work.flops, (Values{{"fp32.vector", 28002}, {"fp16.vector", 0}}));
+  EXPECT_THAT(counts.doubts, IsEmpty());
+  EXPECT_EQ(Decode(values, {"fp16.vector"}).work.flops.at("fp16.vector"), 28);
+  EXPECT_EQ(Decode(values, {"bf16.vector"}).work.flops.at("bf16.vector"), 28);
+  values[kSass + "ffma_pred_on.sum"] = 13985;
+  EXPECT_EQ(Decode(values, {"fp32.vector"}).work.flops.at("fp16.vector"), 28);
+}
+
 TEST(DecodeCounters, TensorOperationsCountOnceEachByType) {
   const std::string path = "sm__ops_path_tensor_src_";
   EXPECT_EQ(Decode({{path + "bf16_dst_fp32.sum", 100}, {path + "int8.sum", 7}}).work.flops,
@@ -161,6 +175,17 @@ TEST(DecodeCounters, TensorInstructionsOfAnUncountedTypeAreADoubt) {
   EXPECT_THAT(Decode(values).doubts, Contains(HasSubstr("12 instructions, none of a type")));
   values[tf32] = 1;
   EXPECT_THAT(Decode(values).doubts, IsEmpty());
+}
+
+// 12 warps of 32 threads that load a constant by a half-precision multiply-add each.
+TEST(DecodeCounters, TensorInstructionsThatLoadConstantsAreNoDoubt) {
+  Values values = {{"sm__ops_path_tensor_src_tf32_dst_fp32.sum", 0},
+                   {"sm__inst_executed_pipe_tensor.sum", 12},
+                   {kSass + "hfma_pred_on.sum", 12 * 32},
+                   {kSass + "ffma_pred_on.sum", 1e6}};
+  EXPECT_THAT(Decode(values, {"fp32.vector"}).doubts, IsEmpty());
+  values["sm__inst_executed_pipe_tensor.sum"] = 13;
+  EXPECT_THAT(Decode(values, {"fp32.vector"}).doubts, Contains(HasSubstr("13 instructions")));
 }
 
 // 132 SMs, 4096 dense bf16 operations a cycle in each, at 1.83 GHz: NVIDIA's 989.4 TFLOP/s of an

@@ -3,6 +3,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <deque>
+#include <set>
+
 #include "counters/cupti_self_test.h"
 
 namespace dlroof {
@@ -145,6 +149,27 @@ TEST(DropFailed, TakesOutPipesLevelsAndLaunches) {
   EXPECT_FALSE(work.launches);
   EXPECT_EQ(doubts.size(), 4U);
   EXPECT_EQ(doubts.back(), "not tested on a kernel of known work: l2") << "zero is not in doubt";
+}
+
+// By brute force: the 8 loads of a thread that are in flight together are of 8 places, and all of
+// the set is loaded.
+TEST(WalkL2, AThreadsLoadsInFlightAreOfDifferentPlaces) {
+  constexpr std::size_t kBlockBytes = 4096;
+  for (const std::size_t mebibytes : {std::size_t{4}, std::size_t{40}, std::size_t{50}}) {
+    const auto [blocks, bytes] = WalkL2(mebibytes << 20, kBlockBytes);
+    EXPECT_LE(bytes, (mebibytes << 20) / 8);
+    EXPECT_GE(bytes, (mebibytes << 20) / 10);
+    const std::size_t step = blocks * kBlockBytes;
+    std::set<std::size_t> places;
+    std::deque<std::size_t> in_flight;
+    for (std::size_t k = 0, at = 0; k < 256; ++k, at = (at + step) % bytes) {
+      EXPECT_EQ(std::count(in_flight.begin(), in_flight.end(), at), 0) << mebibytes;
+      in_flight.push_back(at);
+      if (in_flight.size() == 8) in_flight.pop_front();
+      places.insert(at);
+    }
+    EXPECT_EQ(places.size() * step, bytes);
+  }
 }
 
 }  // namespace

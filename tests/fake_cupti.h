@@ -26,7 +26,9 @@ class FakeCupti : public CuptiApi {
   CuptiDeviceSupport support;
   std::map<std::string, double> values;  // 0 for the others
   std::map<std::string, int> refused;    // metrics that this device does not give
+  std::string refused_late;              // and one that it refuses when it is to be counted
   std::vector<TracedKernel> kernels = {{"kernel", 1e-6}};
+  bool stale = false;  // the runtime keeps an error of a call before
   size_t dropped = 0, ranges = 1;
   std::map<std::string, int> calls;  // by function
   std::vector<std::string> counted;  // metrics, of every configuration
@@ -104,6 +106,9 @@ class FakeCupti : public CuptiApi {
   }
   void SetConfig(const CuptiImage&, CuptiImage&) override {
     Step("SetConfig");
+    for (const auto& metric : metrics_)
+      if (metric == refused_late)
+        throw CuptiError({CudaLibrary::kCupti, 7, "SetConfig", "CODE", "not on this machine", ""});
     EXPECT_TRUE(open_["ranges"]);
   }
   void StartPass() override {
@@ -148,7 +153,12 @@ class FakeCupti : public CuptiApi {
     Step("StopTrace");
     return kernels;
   }
-  void Synchronize() override { Step("Synchronize"); }
+  void ForgetErrors() noexcept override { stale = false; }
+  void Synchronize() override {
+    Step("Synchronize");
+    if (stale)
+      throw CuptiError({CudaLibrary::kRuntime, 1, "a kernel's launch", "cudaErrorX", "stale", ""});
+  }
 
  private:
   void Step(const std::string& call) {

@@ -165,11 +165,26 @@ TEST(MeasureGpu, SomeThrottledRepetitionsOnlyCostTime) {
   EXPECT_NEAR(ceiling.per_second, 993.28e9, 1e9);
 }
 
-TEST(MeasureGpu, TheClockBelow75PercentIsADisturbance) {
+TEST(MeasureGpu, AClockBelow75PercentDisturbsWhatIsNotJudgedInItsCycles) {
   FakeGpuBench bench;
   bench.default_clock_hz = 1.5e9;  // and runs at 1 GHz
-  EXPECT_THAT(SetOf(Quickly(bench)).flops.at("fp32.vector").reason,
+  const auto machine = Quickly(bench);
+  EXPECT_THAT(SetOf(machine).bytes.at(Level::kDram).reason,
               HasSubstr("the SMs ran at 1000 MHz, below 75 % of their 1500 MHz"));
+  const auto& fp32 = SetOf(machine).flops.at("fp32.vector.ffma");
+  EXPECT_TRUE(fp32.proved) << fp32.reason;
+  EXPECT_NEAR(*fp32.proof.per_cycle, 0.97 * 256, 0.3);
+  EXPECT_TRUE(fp32.proof.scaling);
+  EXPECT_THAT(fp32.how, HasSubstr("; at 1000 MHz, below 75 % of the default 1500 MHz"));
+}
+
+TEST(MeasureGpu, ThePowerLimitIsWhatTheGpuCanDo) {
+  FakeGpuBench bench;
+  bench.default_clock_hz = 1.5e9;
+  bench.throttle = [](int) { return std::uint64_t{0x4}; };
+  const auto machine = Quickly(bench);
+  for (const auto& [level, ceiling] : SetOf(machine).bytes)
+    EXPECT_TRUE(ceiling.proved) << Key(level) << ": " << ceiling.reason;
 }
 
 // Measures in full; while the hottest row (fp8 wgmma) is watched for 10 s, its rate is multiplied

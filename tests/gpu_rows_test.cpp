@@ -27,6 +27,21 @@ GpuRow RowOf(int capability, const std::string& key) {
   return {};
 }
 
+// 64 KiB on 7.5, 228 on 9.0; of each block 1 KiB is the system's. wgmma and the shared-memory row
+// have up to 40 KiB of their own.
+TEST(SharedToBeAlone, LetsOneBlockFitAndNoSecond) {
+  for (const int kib : {64, 100, 164, 228})
+    for (const auto* key :
+         {"fp32.vector.ffma", "fp16.matrix.mma", "l1.load.ca16", "l1.shared.v16"}) {
+      const int bytes = SharedToBeAlone(RowOf(80, key), kib << 10);
+      EXPECT_GT(2 * (bytes + 1024), kib << 10) << key;
+      EXPECT_LE(bytes + (16 << 10), (kib - 1) << 10) << key;
+    }
+  EXPECT_LE(SharedToBeAlone(RowOf(90, "bf16.matrix.wgmma"), 228 << 10) + (40 << 10), 227 << 10);
+  EXPECT_EQ(SharedToBeAlone(RowOf(90, "dram.load.v16"), 228 << 10), 0);
+  EXPECT_EQ(SharedToBeAlone(RowOf(90, "bf16.matrix.cublaslt"), 228 << 10), 0);
+}
+
 TEST(GpuRows, AGpuHasTheInstructionsOfItsCapability) {
   EXPECT_THAT(Keys(75), Not(Contains("bf16.vector.hfma2")));
   EXPECT_THAT(Keys(75), Contains("fp16.matrix.mma"));

@@ -16,6 +16,12 @@ TEST(IsThrottled, BelowThreeQuartersOfTheDefaultClock) {
   EXPECT_FALSE(IsThrottled({.default_clock_hz = 2e9}));
 }
 
+TEST(IsThrottled, NotByThePowerLimitAlone) {
+  EXPECT_FALSE(IsThrottled({.clock_hz = 1e9, .default_clock_hz = 2e9, .throttle = 0x4}));
+  EXPECT_TRUE(IsThrottled({.clock_hz = 1e9, .default_clock_hz = 2e9, .throttle = 0x24}));
+  EXPECT_TRUE(IsThrottled({.clock_hz = 1e9, .default_clock_hz = 2e9, .throttle = 1e300}));
+}
+
 TEST(SummarizeSamples, IsEachQuantitysMedianAndEveryThrottleBit) {
   const auto summary =
       SummarizeSamples({{.throughput_seconds = 1, .power_watts = 100, .throttle = 4},

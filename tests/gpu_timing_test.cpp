@@ -113,6 +113,25 @@ TEST(SampleGpu, AColdCallHasNoThroughputButAClock) {
   EXPECT_EQ(sample.throttle, 4);
 }
 
+TEST(SampleGpu, ThrottlingIsAllThatTheDriverSpokeOf) {
+  Log log;
+  auto clock = Logging(log);
+  int asked = 0;
+  clock.health = [&asked] {
+    const std::uint64_t answers[] = {0x4, 0x20, 0};
+    return GpuHealth{.throttle = answers[asked++ % 3]};
+  };
+  EXPECT_EQ(Sampled(clock, 1e-3, true).throttle, 0x24);
+}
+
+TEST(SampleGpu, ThePowerLimitOfALongCallIsSeenAtItsEndAndIdlenessIsNot) {
+  Log log;
+  auto clock = Logging(log);
+  int asked = 0;
+  clock.health = [&asked] { return GpuHealth{.throttle = asked++ == 0 ? 0 : 0x5}; };
+  EXPECT_EQ(Sampled(clock, 0.5, true).throttle, 0x4);
+}
+
 TEST(SampleGpu, TheCyclesThatSmsCountedWinOverTheDriversWord) {
   EXPECT_EQ(Sampled(FakeClock(), 1e-5, true).clock_hz, 1.7e9);
 }

@@ -1,10 +1,21 @@
-// Stands for libnvidia-ml.so.1. One device, "0000:01:00.0"; its power cannot be read, as on many
-// cards.
+// Stands for libnvidia-ml.so.1. Two devices: "0000:01:00.0" tells its power at the moment and as a
+// mean; that of "0000:03:00.0" cannot be read, as on many cards.
 #include <cstring>
 
 namespace {
-int device;
+int device, old_device;
 constexpr int kNotSupported = 3, kNotFound = 6;
+
+// nvmlFieldValue_t
+struct Field {
+  unsigned field, scope;
+  long long timestamp, latency;
+  int type, status;
+  union {
+    unsigned whole;
+    unsigned long long longest;
+  } value;
+};
 }  // namespace
 
 extern "C" {
@@ -13,8 +24,9 @@ int nvmlInit_v2() { return 0; }
 int nvmlShutdown() { return 0; }
 
 int nvmlDeviceGetHandleByPciBusId_v2(const char* bus, void** handle) {
-  if (std::strcmp(bus, "0000:01:00.0") != 0) return kNotFound;
-  *handle = &device;
+  const bool old = std::strcmp(bus, "0000:03:00.0") == 0;
+  if (!old && std::strcmp(bus, "0000:01:00.0") != 0) return kNotFound;
+  *handle = old ? &old_device : &device;
   return 0;
 }
 
@@ -28,7 +40,20 @@ int nvmlDeviceGetClockInfo(void*, unsigned which, unsigned* megahertz) {
   return 0;
 }
 
-int nvmlDeviceGetPowerUsage(void*, unsigned*) { return kNotSupported; }
+int nvmlDeviceGetPowerUsage(void* handle, unsigned* milliwatts) {
+  if (handle == &old_device) return kNotSupported;
+  *milliwatts = 300000;
+  return 0;
+}
+
+int nvmlDeviceGetFieldValues(void* handle, int count, Field* fields) {
+  for (int i = 0; i < count; ++i) {
+    fields[i].status = handle == &old_device || fields[i].field != 186 ? kNotSupported : 0;
+    fields[i].type = 1;
+    fields[i].value.whole = 651234;
+  }
+  return 0;
+}
 
 int nvmlDeviceGetTemperature(void*, unsigned, unsigned* celsius) {
   *celsius = 41;

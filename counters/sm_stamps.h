@@ -1,0 +1,20 @@
+// The clock of a GPU's SMs from what they read off their two clocks. Pure; C++17: kernels include
+// it.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+namespace dlroof {
+
+// What an SM read at about the same time; both 0 where none of its own was read.
+struct SmStamp {
+  unsigned long long nanoseconds = 0;  // [ns] of the GPU's timer, the same for all SMs
+  unsigned long long cycles = 0;       // [1] of this SM
+};
+
+// [1/s] Mean over the SMs that have both stamps; `stamps` holds the earlier one of every SM, then
+// the later ones. Absent where they are too close together to tell.
+std::optional<double> MeanClockHz(const std::vector<SmStamp>& stamps);
+
+}  // namespace dlroof
