@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Ceilings where little is allowed: one CPU, little memory, no AVX, half a CPU. Arguments: dlroof.
+# Ceilings where little is allowed: one CPU, little memory, half a CPU. Arguments: dlroof.
 . "$(dirname "$0")/cli_checks.sh"
 dlroof=$1
 export XDG_CACHE_HOME=$dir/cache
