@@ -259,7 +259,7 @@ int Run(std::vector<std::string> args) {
                   [&] { return given.empty() ? machines() : given; });
   const RunnerMeans means{GpuOpener(devices), turns ? &*turns : nullptr,
                           [&] { return IssueRate(session); }, flags.min_seconds};
-  RegisterWorkloads(workloads, settings, means);
+  session.CountLater(RegisterWorkloads(workloads, settings, means));
   return RunAndReport(session, flags);
 }
 

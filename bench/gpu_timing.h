@@ -2,12 +2,13 @@
 // in.
 //
 //   seconds              started on an idle GPU, launch included; Google Benchmark's loop
-//   throughput_seconds   started back to back, so that launches hide behind calls that are running
+//   throughput_seconds   back to back, all started before the first begins where that can be
 //   graph_seconds        replayed as nodes of one CUDA graph, whose launch many calls share
 #pragma once
 
 #include <string>
 
+#include "bench/workload.h"
 #include "counters/gpu_clock.h"
 #include "reporters/gpu_sample.h"
 
@@ -26,6 +27,10 @@ struct GpuCacheState {
   bool flush = false;              // empty L2 before each call
   std::vector<GpuRegion> touched;  // and then put these into it
 };
+
+// What a call on a GPU must find in L2. Throws Unsupported where cold weights are asked for and the
+// call does not say which they are.
+GpuCacheState GpuCacheOf(const PreparedCall& call, CacheState cache);
 
 // Brings L2 into the state; nothing where that is as the last call left it.
 void MakeReady(const GpuClock& clock, const GpuCacheState& cache);

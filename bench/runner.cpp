@@ -38,20 +38,6 @@ struct WrongResult : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-// What a call on a GPU must find in L2. Throws Unsupported where cold weights are asked for and the
-// call does not say which they are.
-GpuCacheState GpuCacheOf(const PreparedCall& call, CacheState cache) {
-  GpuCacheState state{.flush = cache != CacheState::kWarm};
-  if (cache != CacheState::kColdWeights) return state;
-  bool weights = false;
-  for (const auto& region : call.memory) {
-    weights = weights || region.weights;
-    if (!region.weights) state.touched.push_back({region.begin, region.bytes});
-  }
-  if (!weights) throw Unsupported("cold-weights: this call does not say where its weights lie");
-  return state;
-}
-
 // Google Benchmark calls a body several times per benchmark (guesses of the iteration count, then
 // repetitions); what is slow happens at the first call only. With random interleaving benchmarks
 // alternate: memory is given back and made again, the verdict on the output is kept.
@@ -71,6 +57,7 @@ class Runner {
       Attach(state, workload);
       if (means_.turns != nullptr) means_.turns->Give(static_cast<double>(state.iterations()));
       started_.insert(ToText(workload.name));
+      if (CountsLater(workload)) timed_.emplace(prepared_, Timed{workload, call_->algorithm});
     } catch (const Unsupported& error) {
       Skip(state, workload, kUnsupportedPrefix + std::string(error.what()));
     } catch (const WrongResult& error) {
@@ -93,27 +80,69 @@ class Runner {
     state.counters[kInterruptedCounter] = 1;
   }
 
+  std::map<std::string, Counting> CountTimed() {
+    std::map<std::string, Counting> counted;
+    for (const auto& [name, timed] : timed_) {
+      if (stop_requested) break;
+      call_.reset();
+      try {
+        call_ = Make(timed.workload);
+        auto& counting = counted[name] = Count(timed.workload, *call_, settings_.counters);
+        if (call_->algorithm != timed.algorithm)
+          counting.said.push_back("counted when it was prepared again, with another algorithm: " +
+                                  call_->algorithm);
+      } catch (const std::exception& error) {
+        counted[name].said = {fmt::format("not counted: {}", error.what())};
+      }
+    }
+    call_.reset();
+    prepared_.clear();
+    return counted;
+  }
+
  private:
+  struct Timed {
+    Workload workload;
+    std::string algorithm;
+  };
+
   void Prepare(const Workload& workload) {
     const std::string name = ToText(workload.name);
     if (call_ && prepared_ == name) return;
     call_.reset();
     iterations_ = 0;
+    PreparedCall call = Make(workload);
+    if (verified_.count(name) == 0) verified_[name] = Verify(call);
+    if (counted_.count(name) == 0)
+      counted_[name] =
+          Count(workload, call, CountsLater(workload) ? CounterChoice::kModel : settings_.counters);
+    call.run();  // first-time work of the library stays out of the timing
+    prepared_ = name;
+    call_ = std::move(call);
+  }
+
+  // Ready to be called, in the state of the caches that the name asks for.
+  PreparedCall Make(const Workload& workload) {
     threads_ = ThreadsOf(workload);
     if (OnGpu(workload)) OpenGpu();
     Pin();
-    RunSettings settings = settings_;
-    settings.threads = threads_;
-    PreparedCall call = workload.prepare(settings);
+    PreparedCall call = workload.prepare(Settings());
     if (OnGpu(workload))
       gpu_cache_ = GpuCacheOf(call, workload.cache);
     else if (workload.cache != CacheState::kWarm)
       FindSpans(call, workload.cache);
-    if (verified_.count(name) == 0) verified_[name] = Verify(call);
-    if (counted_.count(name) == 0) counted_[name] = Count(workload, call, settings);
-    call.run();  // first-time work of the library stays out of the timing
-    prepared_ = name;
-    call_ = std::move(call);
+    return call;
+  }
+
+  RunSettings Settings() const {
+    RunSettings settings = settings_;
+    settings.threads = threads_;
+    return settings;
+  }
+
+  bool CountsLater(const Workload& workload) const {
+    const auto choice = settings_.counters;
+    return OnGpu(workload) && (choice == CounterChoice::kAuto || choice == CounterChoice::kCupti);
   }
 
   static bool OnGpu(const Workload& workload) { return workload.name.device == "gpu"; }
@@ -176,7 +205,9 @@ class Runner {
   }
 
   // Once per benchmark; a source calls it as the timing will, cold where it is cold.
-  Counting Count(const Workload& workload, const PreparedCall& call, const RunSettings& settings) {
+  Counting Count(const Workload& workload, const PreparedCall& call, CounterChoice choice) {
+    RunSettings settings = Settings();
+    settings.counters = choice;
     std::function<void()> ready;
     if (OnGpu(workload) && gpu_ && workload.cache != CacheState::kWarm)
       ready = [this] { MakeReady(*gpu_, gpu_cache_); };
@@ -308,6 +339,7 @@ class Runner {
   std::map<std::string, std::string> verified_;
   std::map<std::string, Counting> counted_;
   std::set<std::string> started_;
+  std::map<std::string, Timed> timed_;  // and not yet counted
   ClockReading spent_;
   std::optional<CoreShare> core_;     // from the first look on
   std::optional<double> core_share_;  // of the last repetition
@@ -335,8 +367,8 @@ void StopOnInterrupt() {
 
 bool StoppedByInterrupt() { return stop_requested; }
 
-void RegisterWorkloads(const std::vector<Workload>& workloads, const RunSettings& settings,
-                       const RunnerMeans& means) {
+std::function<std::map<std::string, Counting>()> RegisterWorkloads(
+    const std::vector<Workload>& workloads, const RunSettings& settings, const RunnerMeans& means) {
   auto runner = std::make_shared<Runner>(settings, means);
   for (const Workload& workload : workloads) {
     const auto body = [runner, workload](benchmark::State& state) {
@@ -352,6 +384,7 @@ void RegisterWorkloads(const std::vector<Workload>& workloads, const RunSettings
     else
       registered->UseRealTime();
   }
+  return [runner] { return runner->CountTimed(); };
 }
 
 }  // namespace dlroof
