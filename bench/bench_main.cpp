@@ -16,6 +16,7 @@
 #include "bench/counting.h"
 #include "bench/gpu_loader.h"
 #include "bench/gpu_machine.h"
+#include "bench/interrupt.h"
 #include "bench/run_context.h"
 #include "bench/runner.h"
 #include "bench/simulated_call.h"
@@ -263,7 +264,7 @@ int Run(std::vector<std::string> args) {
                   [&] { return given.empty() ? machines() : given; });
   const RunnerMeans means{GpuOpener(devices), turns ? &*turns : nullptr,
                           [&] { return IssueRate(session); }, flags.min_seconds};
-  RegisterWorkloads(workloads, settings, means);
+  session.CountLater(RegisterWorkloads(workloads, settings, means));
   return RunAndReport(session, flags);
 }
 

@@ -6,8 +6,8 @@
 #include <memory>
 
 #include "bench/commands.h"
+#include "bench/interrupt.h"
 #include "bench/journal_file.h"
-#include "bench/runner.h"
 #include "bench/share.h"
 #include "bench/supervise.h"
 #include "counters/error.h"

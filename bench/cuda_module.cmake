@@ -128,6 +128,7 @@ set(DLROOF_CUDA_SHARED_SOURCES
   counters/json_reader.cpp
   counters/nvml.cpp
   counters/order_statistics.cpp
+  counters/text_hash.cpp
   counters/sm_stamps.cpp
   counters/work.cpp
 )

@@ -5,6 +5,7 @@
 #include <optional>
 #include <vector>
 
+#include "counters/error.h"
 #include "counters/gpu_throttle.h"
 #include "counters/order_statistics.h"
 
@@ -64,6 +65,18 @@ std::optional<double> GraphSeconds(const GpuClock& clock, const Enqueue& call, d
 int CallsToFill(double seconds, double target_seconds, int most) {
   if (seconds * most <= target_seconds) return most;
   return std::clamp(static_cast<int>(std::ceil(target_seconds / seconds)), 1, most);
+}
+
+GpuCacheState GpuCacheOf(const PreparedCall& call, CacheState cache) {
+  GpuCacheState state{.flush = cache != CacheState::kWarm, .touched = {}, .renew = call.renew};
+  if (cache != CacheState::kColdWeights) return state;
+  bool weights = false;
+  for (const auto& region : call.memory) {
+    weights = weights || region.weights;
+    if (!region.weights) state.touched.push_back({region.begin, region.bytes});
+  }
+  if (!weights) throw Unsupported("cold-weights: this call does not say where its weights lie");
+  return state;
 }
 
 void MakeReady(const GpuClock& clock, const GpuCacheState& cache) {

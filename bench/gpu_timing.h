@@ -2,7 +2,7 @@
 // in.
 //
 //   seconds              started on an idle GPU, launch included; Google Benchmark's loop
-//   throughput_seconds   started back to back, so that launches hide behind calls that are running
+//   throughput_seconds   back to back, all started before the first begins where that can be
 //   graph_seconds        replayed as nodes of one CUDA graph, whose launch many calls share
 #pragma once
 
@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "bench/workload.h"
 #include "counters/gpu_clock.h"
 #include "reporters/gpu_sample.h"
 
@@ -29,6 +30,10 @@ struct GpuCacheState {
   std::vector<GpuRegion> touched;  // and then put these into it
   std::function<void()> renew;     // before both: PreparedCall's
 };
+
+// What a call on a GPU must find in memory and in L2. Throws Unsupported where cold weights are
+// asked for and the call does not say which they are.
+GpuCacheState GpuCacheOf(const PreparedCall& call, CacheState cache);
 
 // Brings about the state; does nothing where that is as the last call left it.
 void MakeReady(const GpuClock& clock, const GpuCacheState& cache);

@@ -9,8 +9,8 @@
 #include <ostream>
 #include <random>
 
+#include "bench/interrupt.h"
 #include "bench/run_context.h"
-#include "bench/runner.h"
 #include "ceilings/machine_cache.h"
 #include "ceilings/progress.h"
 #include "counters/clocks.h"

@@ -4,9 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
-#include <atomic>
-#include <csignal>
 #include <map>
 #include <memory>
 #include <optional>
@@ -14,8 +11,9 @@
 #include <utility>
 
 #include "bench/counting.h"
+#include "bench/evicted_spans.h"
 #include "bench/gpu_timing.h"
-#include "counters/cache_eviction.h"
+#include "bench/interrupt.h"
 #include "counters/clocks.h"
 #include "counters/issue_rate.h"
 #include "reporters/run_file.h"
@@ -24,33 +22,13 @@
 namespace dlroof {
 namespace {
 
-std::atomic<bool> stop_requested{false};
-static_assert(std::atomic<bool>::is_always_lock_free,
-              "a signal handler may only touch lock-free atomics");
-
 // Longer than it takes to fill the caches that are a core's own.
 constexpr double kWarmUpSeconds = 0.002;
-
-extern "C" void RequestStop(int) { stop_requested = true; }
 
 // Thrown when an output differs from the reference's.
 struct WrongResult : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
-
-// What a call on a GPU must find in memory and in L2. Throws Unsupported where cold weights are
-// asked for and the call does not say which they are.
-GpuCacheState GpuCacheOf(const PreparedCall& call, CacheState cache) {
-  GpuCacheState state{.flush = cache != CacheState::kWarm, .touched = {}, .renew = call.renew};
-  if (cache != CacheState::kColdWeights) return state;
-  bool weights = false;
-  for (const auto& region : call.memory) {
-    weights = weights || region.weights;
-    if (!region.weights) state.touched.push_back({region.begin, region.bytes});
-  }
-  if (!weights) throw Unsupported("cold-weights: this call does not say where its weights lie");
-  return state;
-}
 
 // Google Benchmark calls a body several times per benchmark (guesses of the iteration count, then
 // repetitions); what is slow happens at the first call only. With random interleaving benchmarks
@@ -73,6 +51,7 @@ class Runner {
       Attach(state, workload);
       if (means_.turns != nullptr) means_.turns->Give(static_cast<double>(state.iterations()));
       started_.insert(ToText(workload.name));
+      if (CountsLater(workload)) timed_.emplace(prepared_, Timed{workload, call_->algorithm});
     } catch (const Unsupported& error) {
       Fail(state, workload, kUnsupportedPrefix + std::string(error.what()));
     } catch (const WrongResult& error) {
@@ -95,30 +74,73 @@ class Runner {
     state.counters[kInterruptedCounter] = 1;
   }
 
+  std::map<std::string, Counting> CountTimed() {
+    std::map<std::string, Counting> counted;
+    for (const auto& [name, timed] : timed_) {
+      if (StoppedByInterrupt()) break;
+      Release();
+      try {
+        call_ = Make(timed.workload);
+        auto& counting = counted[name] = Count(timed.workload, *call_, settings_.counters);
+        if (call_->algorithm != timed.algorithm)
+          counting.said.push_back("counted when it was prepared again, with another algorithm: " +
+                                  call_->algorithm);
+      } catch (const std::exception& error) {
+        counted[name].said = {fmt::format("not counted: {}", error.what())};
+        LookAfterGpu(name);
+      }
+    }
+    Release();
+    prepared_.clear();
+    return counted;
+  }
+
  private:
+  struct Timed {
+    Workload workload;
+    std::string algorithm;
+  };
+
   void Prepare(const Workload& workload) {
     const std::string name = ToText(workload.name);
     if (call_ && prepared_ == name) return;
     Release();
     iterations_ = 0;
+    PreparedCall call = Make(workload);
+    if (verified_.count(name) == 0) verified_[name] = Verify(call);
+    if (counted_.count(name) == 0)
+      counted_[name] =
+          Count(workload, call, CountsLater(workload) ? CounterChoice::kModel : settings_.counters);
+    call.run();  // first-time work of the library stays out of the timing
+    prepared_ = name;
+    call_ = std::move(call);
+  }
+
+  // Ready to be called, in the state of the caches that the name asks for.
+  PreparedCall Make(const Workload& workload) {
     threads_ = ThreadsOf(workload);
     if (OnGpu(workload)) {
       if (!lost_gpu_.empty()) throw std::runtime_error(lost_gpu_);
       OpenGpu();
     }
     Pin();
-    RunSettings settings = settings_;
-    settings.threads = threads_;
-    PreparedCall call = workload.prepare(settings);
+    PreparedCall call = workload.prepare(Settings());
     if (OnGpu(workload))
       gpu_cache_ = GpuCacheOf(call, workload.cache);
     else if (workload.cache != CacheState::kWarm)
-      FindSpans(call, workload.cache);
-    if (verified_.count(name) == 0) verified_[name] = Verify(call);
-    if (counted_.count(name) == 0) counted_[name] = Count(workload, call, settings);
-    call.run();  // first-time work of the library stays out of the timing
-    prepared_ = name;
-    call_ = std::move(call);
+      evicted_ = EvictedSpans(call, workload.cache);
+    return call;
+  }
+
+  RunSettings Settings() const {
+    RunSettings settings = settings_;
+    settings.threads = threads_;
+    return settings;
+  }
+
+  bool CountsLater(const Workload& workload) const {
+    const auto choice = settings_.counters;
+    return OnGpu(workload) && (choice == CounterChoice::kAuto || choice == CounterChoice::kCupti);
   }
 
   // The prepared call, and what was taken from it.
@@ -158,17 +180,6 @@ class Runner {
     pinned_ = cpus;
   }
 
-  // What a cold call must not find in a cache.
-  void FindSpans(const PreparedCall& call, CacheState cache) {
-    evicted_.clear();
-    for (const auto& region : call.memory)
-      if (cache == CacheState::kCold || region.weights)
-        evicted_.push_back({region.begin, region.bytes});
-    if (evicted_.empty())
-      throw Unsupported(fmt::format("{}: this call does not say where its {} lie", Key(cache),
-                                    cache == CacheState::kCold ? "tensors" : "weights"));
-  }
-
   static std::string Verify(const PreparedCall& call) {
     const Verification found = call.verify();
     if (!found.ok)
@@ -187,7 +198,9 @@ class Runner {
   }
 
   // Once per benchmark; a source calls it as the timing will, cold where it is cold.
-  Counting Count(const Workload& workload, const PreparedCall& call, const RunSettings& settings) {
+  Counting Count(const Workload& workload, const PreparedCall& call, CounterChoice choice) {
+    RunSettings settings = Settings();
+    settings.counters = choice;
     std::function<void()> ready;
     if (OnGpu(workload) && gpu_ && (workload.cache != CacheState::kWarm || call.renew))
       ready = [this] { MakeReady(*gpu_, gpu_cache_); };
@@ -348,6 +361,7 @@ class Runner {
   std::set<std::string> started_;              // whose loop has begun
   std::map<std::string, std::string> failed_;  // why, by name
   std::string lost_gpu_;                       // why no GPU can be used any more; empty: it can
+  std::map<std::string, Timed> timed_;         // and not yet counted
   ClockReading spent_;
   std::optional<CoreShare> core_;     // from the first look on
   std::optional<double> core_share_;  // of the last repetition
@@ -359,28 +373,12 @@ bool UsesManualTime(const Workload& workload) {
   return workload.name.device == "gpu" || workload.cache != CacheState::kWarm;
 }
 
-void StopOnInterrupt() {
-  // Kernels that a library generates may use the stack beyond what a signal spares: oneDNN 3.2's
-  // sgemm did, and its loop counters were gone.
-  static std::array<char, 1 << 16> other_stack;
-  stack_t stack = {};
-  stack.ss_sp = other_stack.data();
-  stack.ss_size = other_stack.size();
-  sigaltstack(&stack, nullptr);
-  struct sigaction action = {};
-  action.sa_handler = RequestStop;
-  action.sa_flags = static_cast<int>(SA_RESETHAND | SA_ONSTACK);
-  for (const int signal : {SIGINT, SIGTERM}) sigaction(signal, &action, nullptr);
-}
-
-bool StoppedByInterrupt() { return stop_requested; }
-
-void RegisterWorkloads(const std::vector<Workload>& workloads, const RunSettings& settings,
-                       const RunnerMeans& means) {
+std::function<std::map<std::string, Counting>()> RegisterWorkloads(
+    const std::vector<Workload>& workloads, const RunSettings& settings, const RunnerMeans& means) {
   auto runner = std::make_shared<Runner>(settings, means);
   for (const Workload& workload : workloads) {
     const auto body = [runner, workload](benchmark::State& state) {
-      if (stop_requested)
+      if (StoppedByInterrupt())
         runner->Pass(state, workload);
       else
         runner->Run(state, workload);
@@ -392,6 +390,7 @@ void RegisterWorkloads(const std::vector<Workload>& workloads, const RunSettings
     else
       registered->UseRealTime();
   }
+  return [runner] { return runner->CountTimed(); };
 }
 
 }  // namespace dlroof

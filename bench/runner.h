@@ -2,12 +2,14 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "bench/turns.h"
 #include "bench/workload.h"
+#include "counters/counter_manager.h"
 #include "counters/gpu_clock.h"
 
 namespace dlroof {
@@ -26,17 +28,15 @@ struct RunnerMeans {
 
 // Registers every workload with Google Benchmark under its name; nothing is prepared before its
 // body runs. At most one workload is prepared at a time, so that memory in use is that of one
-// benchmark.
-void RegisterWorkloads(const std::vector<Workload>& workloads, const RunSettings& settings,
-                       const RunnerMeans& means = {});
+// benchmark. What comes back is for Session::CountLater: it asks a GPU's hardware counters about
+// the calls that were timed, each prepared once more. To be called after the last was timed, for
+// CUPTI makes launches slower for as long as a process lives that it was once attached to.
+std::function<std::map<std::string, Counting>()> RegisterWorkloads(
+    const std::vector<Workload>& workloads, const RunSettings& settings,
+    const RunnerMeans& means = {});
 
 // Whether its times come from a clock of its own (a GPU's, or one that stops while caches are
 // emptied), so that Google Benchmark appends "/manual_time" to its name.
 bool UsesManualTime(const Workload& workload);
-
-// From now on SIGINT and SIGTERM let the running benchmark finish its repetition and skip the rest;
-// a second one ends the program at once.
-void StopOnInterrupt();
-bool StoppedByInterrupt();
 
 }  // namespace dlroof

@@ -14,7 +14,7 @@
 #include <csignal>
 #include <cstring>
 
-#include "bench/runner.h"
+#include "bench/interrupt.h"
 #include "counters/clocks.h"
 #include "counters/error.h"
 

@@ -3,6 +3,7 @@ set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 readonly venv=.deps/venv
 readonly gpu_venv=.deps/gpu
+readonly sass_venv=.deps/sass
 
 say() { printf '== %s\n' "$*"; }
 fail() { printf '%s: %s\n' "$(basename "$0")" "$*" >&2; exit 1; }
@@ -61,6 +62,11 @@ install_cuda() {
   done
   if install_wheels "$gpu_venv" ci/requirements-gpu.txt "CUDA and cuDNN, 1.6 GB,"; then stamp "$gpu_venv" ci/requirements-gpu.txt; fi
   build_options+=("-DDLROOF_CUDA_ROOT=$(echo "$PWD/$gpu_venv"/lib/python3*/site-packages/nvidia/cu13)")
+}
+# Where a CUDA toolkit without cuobjdump is found, what reads machine code: for one test, which else is skipped.
+install_sass_reader() {
+  command -v nvcc >/dev/null && ! command -v cuobjdump >/dev/null && [ "$(uname -m)" = x86_64 ] || return 0
+  if install_wheels "$sass_venv" ci/requirements-sass.txt "cuobjdump and nvdisasm"; then stamp "$sass_venv" ci/requirements-sass.txt; fi
 }
 build_options=()
 # The same file in another clone is the same file.

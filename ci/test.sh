@@ -5,6 +5,7 @@
 # shellcheck disable=SC2086
 install_packages $test_packages
 install_requirements
+install_sass_reader
 ci/check_layers.sh
 ci/check_format.sh
 build ci all

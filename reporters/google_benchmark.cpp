@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <ostream>
 #include <sstream>
@@ -103,6 +104,15 @@ void TerminalReporter::ReportRuns(const std::vector<Run>& runs) {
 }
 
 void TerminalReporter::Finalize() {
+  session_.Finish();
+  if (!session_.counted_late().empty())
+    GetOutputStream() << "Counted after all were timed:\n" << ResultHeader(name_width_);
+  for (const auto& record : session_.file().records) {
+    const auto& late = session_.counted_late();
+    if (std::find(late.begin(), late.end(), record.name) != late.end())
+      GetOutputStream() << ResultRow(record, Place(record, MachineFor(session_.file(), record)),
+                                     name_width_);
+  }
   WriteModels(ToJson(SummarizeModels(session_.file())), 0, GetOutputStream());
   GetOutputStream() << std::flush;
   GetErrorStream() << ResultSummary(session_.file().records);
@@ -151,6 +161,7 @@ void RunFileReporter::ReportRuns(const std::vector<Run>& runs) {
 }
 
 void RunFileReporter::Finalize() {
+  session_.Finish();
   nlohmann::json records = nlohmann::json::array();
   for (const auto& record : session_.file().records)
     records.push_back(ToJson(record, MachineFor(session_.file(), record)));

@@ -1,6 +1,7 @@
 #include "reporters/session.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace dlroof {
 
@@ -18,6 +19,22 @@ const Record& Session::Add(Record record) {
   else
     file_.records[found->second] = std::move(record);
   return file_.records[found->second];
+}
+
+void Session::Finish() {
+  if (!count_) return;
+  const auto counted = std::exchange(count_, {})();
+  for (auto& record : file_.records) {
+    const auto found = counted.find(record.name);
+    if (found == counted.end() || record.status != Status::kOk) continue;
+    const auto& [work, said] = found->second;
+    for (const auto& [from, each] : work) record.work[from] = each;
+    for (const auto& sentence : said)
+      if (std::find(record.counting.begin(), record.counting.end(), sentence) ==
+          record.counting.end())
+        record.counting.push_back(sentence);
+    if (!work.empty()) counted_late_.push_back(record.name);
+  }
 }
 
 bool Session::AnyFailed() const {

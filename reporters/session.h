@@ -2,9 +2,11 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <string>
 #include <vector>
 
+#include "counters/counter_manager.h"
 #include "reporters/run_file.h"
 
 namespace dlroof {
@@ -22,6 +24,16 @@ class Session {
   // reference holds until the next Add.
   const Record& Add(Record record);
 
+  // `count` is called once, by the first Finish: what it says of records by their names.
+  void CountLater(std::function<std::map<std::string, Counting>()> count) {
+    count_ = std::move(count);
+  }
+  // After the last benchmark: every record's work is then as it will be written. Further calls do
+  // nothing.
+  void Finish();
+  // Names of the records whose work Finish brought, in the order of the file.
+  const std::vector<std::string>& counted_late() const { return counted_late_; }
+
   bool Has(const std::string& name) const { return index_of_.count(name) > 0; }
 
   const RunFile& file() const { return file_; }
@@ -31,6 +43,8 @@ class Session {
  private:
   nlohmann::json dlroof_context_;
   std::function<std::vector<Machine>()> measure_;
+  std::function<std::map<std::string, Counting>()> count_;
+  std::vector<std::string> counted_late_;
   bool begun_ = false;
   RunFile file_;
   std::map<std::string, size_t> index_of_;

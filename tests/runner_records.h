@@ -62,8 +62,8 @@ inline std::vector<Record> Records(const std::vector<Workload>& workloads,
   int count = 3;
   benchmark::Initialize(&count, arguments);
   benchmark::ClearRegisteredBenchmarks();
-  RegisterWorkloads(workloads, settings, means);
   Session session(nlohmann::json::object(), [] { return std::vector<Machine>{}; });
+  session.CountLater(RegisterWorkloads(workloads, settings, means));
   TerminalReporter reporter(session);
   std::ostringstream out, err;
   reporter.SetOutputStream(&out);
