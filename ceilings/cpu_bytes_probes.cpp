@@ -71,6 +71,12 @@ std::string TrafficText(const Mix& mix, Level level) {
                      streams.named == 1 ? "" : "s", streams.moved);
 }
 
+std::optional<double> MovedPerNamed(const Mix& mix, Level level) {
+  if (level == Level::kL1) return std::nullopt;
+  const auto streams = mix.OfStreams();
+  return static_cast<double>(streams.moved) / streams.named;
+}
+
 std::size_t MemoryBytes(double set_bytes) {
   // Each array may begin a page later, and has at least one step of the widest kernel.
   return static_cast<std::size_t>(std::ceil(set_bytes)) +

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <set>
 #include <span>
 #include <string>
@@ -81,6 +82,9 @@ struct Mix {
 std::vector<Mix> MixesFor(const BytesIsa& isa, Level level);
 // "named 2 streams, moved 3 with write-allocate (modelled)"; empty for L1, where nothing moves on.
 std::string TrafficText(const Mix& mix, Level level);
+
+// The same as a number; absent for L1.
+std::optional<double> MovedPerNamed(const Mix& mix, Level level);
 
 // Lays the arrays of `streams` streams, `set_bytes` together, into memory of at least
 // MemoryBytes(set_bytes) that begins on a page; each gets a multiple of `step_floats`, at least one

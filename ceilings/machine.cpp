@@ -54,6 +54,7 @@ json CeilingToJson(const Ceiling& ceiling) {
   if (ceiling.ci95) result["ci95"] = {ceiling.ci95->first, ceiling.ci95->second};
   if (ceiling.clock_hz) result["clock_hz"] = *ceiling.clock_hz;
   if (ceiling.sustained_per_second) result["sustained_per_second"] = *ceiling.sustained_per_second;
+  if (ceiling.moved_per_named) result["moved_per_named"] = *ceiling.moved_per_named;
   if (ceiling.unbounded) result["unbounded"] = true;
   if (!ceiling.reason.empty()) result["reason"] = ceiling.reason;
   if (ceiling.proof != Proof()) result["proof"] = ProofToJson(ceiling.proof);
@@ -193,6 +194,8 @@ Ceiling CeilingFrom(const Place& place) {
   if (const auto clock = place.Optional("clock_hz")) ceiling.clock_hz = clock->Positive();
   if (const auto sustained = place.Optional("sustained_per_second"))
     ceiling.sustained_per_second = sustained->Positive();
+  if (const auto moved = place.Optional("moved_per_named"))
+    ceiling.moved_per_named = moved->Positive();
   if (const auto unbounded = place.Optional("unbounded")) ceiling.unbounded = unbounded->Truth();
   if (const auto reason = place.Optional("reason")) ceiling.reason = reason->Text();
   if (const auto proof = place.Optional("proof")) ceiling.proof = ProofFrom(*proof);

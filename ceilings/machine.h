@@ -31,8 +31,11 @@ struct Ceiling {
   std::optional<std::pair<double, double>> ci95;  // [the same] of the median of clean repetitions
   std::optional<double> sustained_per_second;     // [the same] after 10 s of nothing else, where it
                                                   // was measured; `per_second` is the burst
-  int threads = 1;                                // how many ran it together
-  std::string how;                                // kernel, ISA, working set, statistic
+  // [1] of a memory level: bytes that the level moves (modelled, write-allocate included) for each
+  // one that the program names and `per_second` counts; absent where nothing moves on
+  std::optional<double> moved_per_named;
+  int threads = 1;                 // how many ran it together
+  std::string how;                 // kernel, ISA, working set, statistic
   std::optional<double> clock_hz;  // [1/s] core clock during the kernel, where it was measured
   bool proved = false;             // passed its self-proof
   bool unbounded = false;          // not proved for a reason that allows any error: its kernel did

@@ -211,6 +211,7 @@ Ceiling CeilingOf(const MeasureSession& session, const BytesProbe& probe, int th
   row.result = proof.text;
   if (!proof.passed) row.doubt = fmt::format("the kernel is not what it counts: {}", proof.text);
   auto ceiling = row.Finished(ThreadsOf(probe, threads), PolicyOf(probe, session.effort));
+  ceiling.moved_per_named = MovedPerNamed(probe.mix, probe.level);
   const auto doubt =
       probe.node ? std::string() : EdgeDoubt(edges, probe.level, row.set_bytes, ceiling.per_second);
   if (doubt.empty()) return ceiling;

@@ -169,8 +169,11 @@ TEST(TrafficText, KeepsNamedAndMovedBytesApart) {
   EXPECT_EQ(TrafficText(copy, Level::kDram),
             "2 streams named, 3 moved with write-allocate (modelled)");
   EXPECT_EQ(TrafficText(copy, Level::kL1), "");
+  EXPECT_EQ(MovedPerNamed(copy, Level::kDram), 1.5);
+  EXPECT_EQ(MovedPerNamed(copy, Level::kL1), std::nullopt);
   const Mix streaming{"copy-nt", BytesOperation::kCopy, true, nullptr};
   EXPECT_EQ(TrafficText(streaming, Level::kDram), "2 streams named and moved (modelled)");
+  EXPECT_EQ(MovedPerNamed(streaming, Level::kDram), 1);
   const Mix store{"store", BytesOperation::kStore, false, nullptr};
   EXPECT_EQ(TrafficText(store, Level::kL2),
             "1 stream named, 2 moved with write-allocate (modelled)");

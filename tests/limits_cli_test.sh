@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Ceilings where little is allowed: one CPU, little memory, half a CPU. Arguments: dlroof.
+# Ceilings where little is allowed or there: one CPU, little memory, no AVX, half a CPU. Arguments: dlroof.
 . "$(dirname "$0")/cli_checks.sh"
 dlroof=$1
 export XDG_CACHE_HOME=$dir/cache
@@ -25,6 +25,21 @@ check "one CPU: ceilings of one thread" threads_are 1
 # A program with sanitizers reserves more address space than any limit, and does not run under valgrind.
 if ! grep -q __asan_init "$dlroof"; then
   measures "1 GiB of address space" prlimit --as=$((1 << 30))
+fi
+
+# A CPU without AVX, made up: rates are those of an emulator, which rows there are is not.
+if command -v qemu-x86_64 >/dev/null && ! grep -q __asan_init "$dlroof"; then
+  measures "no AVX" qemu-x86_64 -cpu Nehalem
+  check "no AVX: no row needs it" python3 -c '
+import json, sys
+machine = json.load(open(sys.argv[1]))
+for roofs in machine["by_threads"].values():
+    rows = [*roofs["flops"], *roofs["mixes"]]
+    assert "fp32.vector.sse2" in rows and "l1.load.sse2" in rows, rows
+    assert not [row for row in rows if "avx" in row], rows
+' "$dir/machine.json"
+else
+  echo "skipped: no AVX: qemu-x86_64 is not installed, or the program has sanitizers"
 fi
 
 # Half a CPU, where this user may make a control group (of version 2 or 1).

@@ -43,6 +43,7 @@ Ceiling RandomCeiling(std::mt19937& random) {
     ceiling.ci95 = {low, low * 1.5};
   }
   if (random() % 2 == 0) ceiling.sustained_per_second = RandomRate(random);
+  if (random() % 2 == 0) ceiling.moved_per_named = RandomRate(random);
   for (const auto member : {&Proof::doubling, &Proof::spread, &Proof::drift, &Proof::clean,
                             &Proof::scaling, &Proof::per_cycle, &Proof::per_cycle_expected})
     if (random() % 3 == 0) ceiling.proof.*member = random() % 2 == 0 ? 0 : RandomRate(random);

@@ -42,7 +42,7 @@ dlroof.addCeilings = (parent, ceilings, kind) => {
   const burst = rows.some(([, ceiling]) => dlroof.isNumber(ceiling.sustained_per_second));
   const columns = [[burst ? 'Burst' : 'Value', (ceiling) => dlroof.scaled(ceiling.per_second, kind.unit)], ['Sustained', (ceiling) => dlroof.scaled(ceiling.sustained_per_second, kind.unit)],
     ['95 % interval', (ceiling) => dlroof.interval(ceiling.ci95, kind.unit)], ['Threads', (ceiling) => (dlroof.text(ceiling.threads) === kind.threads ? '' : dlroof.text(ceiling.threads))],
-    ['Clock', (ceiling) => dlroof.scaled(ceiling.clock_hz, 'Hz')]].filter(([, show]) => rows.some(([, ceiling]) => show(ceiling) !== ''));
+    ['With write-allocate', (ceiling) => (ceiling.moved_per_named > 1 ? dlroof.scaled(ceiling.per_second * ceiling.moved_per_named, kind.unit) : '')], ['Clock', (ceiling) => dlroof.scaled(ceiling.clock_hz, 'Hz')]].filter(([, show]) => rows.some(([, ceiling]) => show(ceiling) !== ''));
   const table = dlroof.add(dlroof.add(parent, 'div', 'scroll'), 'table', `ceilings ${kind.work}`);
   const head = dlroof.add(dlroof.add(table, 'thead'), 'tr');
   for (const [text, align] of [[kind.title, ''], ...columns.map(([title]) => [title, 'number']), ['Proof', ''], ['How', '']]) dlroof.add(head, 'th', align, text).scope = 'col';
