@@ -85,14 +85,14 @@ const GpuRowState* FindRow(const GpuSession& session, const std::string& key) {
   return nullptr;
 }
 
-void AddDramExpectation(const GpuSession& session, Machine& machine) {
+void AddShareOfPins(const GpuSession& session, Machine& machine) {
   const auto* loads = FindRow(session, kDramLoads);
   if (loads == nullptr) return;
   const int bits = session.gpu.identity.memory_bus_bits;
   const auto clock = loads->last.health.memory_clock_hz;
   if (const auto pins = PinBandwidth(bits, clock))
-    machine.facts["dram.expectation"] = DramExpectation(
-        machine.by_threads.at(1).mixes.at(kDramLoads).per_second, *pins, bits, *clock);
+    machine.facts["dram.share_of_pins"] =
+        ShareOfPins(machine.by_threads.at(1).mixes.at(kDramLoads).per_second, *pins, bits, *clock);
 }
 
 // Of each level the best of the mixes whose result is right.
@@ -112,7 +112,7 @@ void AddLevels(const GpuSession& session, Machine& machine) {
         PinBandwidth(session.gpu.identity.memory_bus_bits, loads->last.health.memory_clock_hz);
   }
   JudgeGpuLevels(facts, set.bytes);
-  AddDramExpectation(session, machine);
+  AddShareOfPins(session, machine);
 }
 
 void RefuseNothing(const GpuSession& session) {

@@ -187,18 +187,10 @@ void JudgeGpuLevels(const GpuMemoryFacts& facts, std::map<Level, Ceiling>& best)
     DoubtGpu("not faster than L2: the set did not stay in L1", *l1);
 }
 
-std::string DramExpectation(double per_second, double pins, int bus_bits, double memory_clock_hz) {
-  constexpr double kSeen = 0.87;  // copies on an H200; 0.89 on an H100
-  const double share = per_second / pins;
+std::string ShareOfPins(double per_second, double pins, int bus_bits, double memory_clock_hz) {
   return fmt::format(
-      "loads reach {:.4g} of {:.4g} GB/s at the pins ({} bit, both edges of {:.4g} GHz): {:.1f} "
-      "%{}",
-      per_second / 1e9, pins / 1e9, bus_bits, memory_clock_hz / 1e9, 100 * share,
-      share >= kSeen
-          ? ""
-          : fmt::format("; copies alone reach {:.0f} % on sound ones, so something holds "
-                        "it back",
-                        100 * kSeen));
+      "loads reach {:.4g} of {:.4g} GB/s at the pins ({} bit, both edges of {:.4g} GHz): {:.1f} %",
+      per_second / 1e9, pins / 1e9, bus_bits, memory_clock_hz / 1e9, 100 * per_second / pins);
 }
 
 void ChooseGpuRoofs(std::map<std::string, Ceiling>& flops) {

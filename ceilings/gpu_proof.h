@@ -73,9 +73,8 @@ struct GpuMemoryFacts {
 };
 void JudgeGpuLevels(const GpuMemoryFacts& facts, std::map<Level, Ceiling>& best);
 
-// "loads reach 4600 of 4800 GB/s at the pins (6144 bit, both edges of 3.2 GHz): 95.8 %"; far below,
-// also that something holds it back.
-std::string DramExpectation(double per_second, double pins, int bus_bits, double memory_clock_hz);
+// "loads reach 4600 of 4800 GB/s at the pins (6144 bit, both edges of 3.2 GHz): 95.8 %"
+std::string ShareOfPins(double per_second, double pins, int bus_bits, double memory_clock_hz);
 
 // Adds "bf16.matrix" as the one that ChooseRoof takes of "bf16.matrix.<...>" whose result is right,
 // for every pipe; `how` says which. A pipe without a right row has none.

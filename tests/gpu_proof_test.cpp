@@ -116,11 +116,9 @@ TEST(PinBandwidth, GivesTheVendorsFigures) {
   EXPECT_FALSE(PinBandwidth(384, std::nullopt));
 }
 
-TEST(DramExpectation, SaysWhatIsMissed) {
-  EXPECT_EQ(DramExpectation(950e9, 1000e9, 4000, 1e9),
+TEST(ShareOfPins, IsSaidWithWhereThePinsComeFrom) {
+  EXPECT_EQ(ShareOfPins(950e9, 1000e9, 4000, 1e9),
             "loads reach 950 of 1000 GB/s at the pins (4000 bit, both edges of 1 GHz): 95.0 %");
-  EXPECT_THAT(DramExpectation(871e9, 1000e9, 4000, 1e9), testing::EndsWith(": 87.1 %"));
-  EXPECT_THAT(DramExpectation(860e9, 1000e9, 4000, 1e9), HasSubstr("so something holds it back"));
 }
 
 TEST(ChooseGpuRoofs, AProvedRowCloseToAnUnprovedOneIsTheRoof) {
