@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "ceilings/gpu_rows.h"
+#include "tests/output_of.h"
 #include "tests/sass_loop.h"
 
 namespace dlroof {
@@ -50,17 +51,6 @@ constexpr KernelName kNames[] = {
     {"l1.load.ca16", 0, "8L1Kernel", "", 8},
     {"l1.shared.v16", 0, "12SharedKernel", "", 8},
 };
-
-std::string OutputOf(const std::string& command) {
-  std::string output;
-  FILE* pipe = popen(command.c_str(), "r");
-  if (pipe == nullptr) return output;
-  std::array<char, 65536> part{};
-  for (std::size_t read = 0; (read = fread(part.data(), 1, part.size(), pipe)) > 0;)
-    output.append(part.data(), read);
-  pclose(pipe);
-  return output;
-}
 
 std::vector<std::string> Objects() {
   std::vector<std::string> objects;

@@ -11,6 +11,8 @@
 #include <string>
 #include <vector>
 
+#include "tests/output_of.h"
+
 namespace dlroof {
 namespace {
 
@@ -71,17 +73,6 @@ Accesses AccessesOfLoop(const std::vector<Instruction>& function, const std::str
       if (each.address >= first && each.address < last.address) Count(each.text, vector, accesses);
   }
   return accesses;
-}
-
-std::string OutputOf(const std::string& command) {
-  std::string output;
-  FILE* pipe = popen(command.c_str(), "r");
-  if (pipe == nullptr) return output;
-  std::array<char, 65536> part{};
-  for (std::size_t read = 0; (read = fread(part.data(), 1, part.size(), pipe)) > 0;)
-    output.append(part.data(), read);
-  pclose(pipe);
-  return output;
 }
 
 // 16 vectors in a step of each array.
