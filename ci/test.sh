@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
-# From a bare Debian 12 machine to a verdict: installs, builds, checks layers and format, runs every test.
+# From a bare Debian 12 machine to a verdict: installs, builds, checks rooms and format, runs every test.
 . "$(dirname "$0")/lib.sh"
 
 # shellcheck disable=SC2086
 install_packages $test_packages
 install_requirements
 install_sass_reader
-ci/check_layers.sh
+ci/check_rooms.py
 ci/check_format.sh
 build ci all
 say "testing"

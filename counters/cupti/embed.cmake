@@ -1,5 +1,5 @@
 # cmake -DMETRICS=metrics.json -DPASSES=passes.json -DOUTPUT=cupti_tables.cpp -P embed.cmake
-# Writes the texts that counters/cupti_table.h declares.
+# Writes the texts that counters/cupti/table.h declares.
 set(body "")
 foreach(text IN ITEMS Metrics Passes)
   string(TOUPPER ${text} file)
@@ -18,5 +18,5 @@ foreach(text IN ITEMS Metrics Passes)
   endwhile()
   string(APPEND body "std::string_view Cupti${text}Text() {\n  return${pieces};\n}\n\n")
 endforeach()
-file(WRITE "${OUTPUT}" "// Made from counters/cupti by counters/cupti/embed.cmake.\n#include \"counters/cupti_table.h\"\n
+file(WRITE "${OUTPUT}" "// Made from counters/cupti by counters/cupti/embed.cmake.\n#include \"counters/cupti/table.h\"\n
 namespace dlroof {\n\n${body}}  // namespace dlroof\n")

@@ -1,0 +1,393 @@
+#include "baselines/compare/compare.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <future>
+#include <thread>
+
+#include "baselines/compare/compatible.h"
+#include "baselines/compare/interleaving.h"
+#include "baselines/compare/measured_again.h"
+#include "baselines/statistics/sequential.h"
+#include "counters/base/order_statistics.h"
+#include "reporters/roofline/roofline.h"
+
+namespace dlroof {
+namespace {
+
+// Fewer are compared faster than a thread starts.
+constexpr std::size_t kPairsPerPart = 5000;
+
+// One side of a pair while it is compared.
+struct Side {
+  std::vector<double> clean;           // [s]
+  std::optional<double> median;        // [s]
+  std::optional<double> fraction;      // [1] of the binding roof
+  std::optional<double> roof_seconds;  // [s]
+};
+
+Side Look(const Record& record, const Machine* machine) {
+  Side side;
+  side.clean = CleanSeconds(record);
+  const auto timing = Summarize(record.repetitions);
+  if (timing)
+    side.median = timing->median;
+  else if (!side.clean.empty())
+    side.median = Median(side.clean);
+  if (machine == nullptr || !timing || record.work.empty()) return side;
+  const auto placed = PlaceTime(record, timing->median, *machine);
+  if (placed && placed->gap) {
+    side.fraction = 1 / *placed->gap;
+    side.roof_seconds = placed->seconds / *placed->gap;
+  }
+  return side;
+}
+
+std::string StatusText(const Record& record) {
+  return fmt::format("{}{}{}", Key(record.status), record.reason.empty() ? "" : ": ",
+                     record.reason);
+}
+
+// Sets the verdict of what needs no statistics; false for what does.
+bool DecideByStatus(Comparison& row) {
+  if (row.fresh == nullptr) {
+    row.verdict = Verdict::kGone;
+    row.reason = "only in BASE";
+  } else if (row.base == nullptr) {
+    row.verdict = Verdict::kNew;
+    row.reason = "only in NEW";
+    if (row.fresh->status != Status::kOk) row.reason += ", " + StatusText(*row.fresh);
+  } else if (row.fresh->status != Status::kOk) {
+    row.verdict = Verdict::kFailed;
+    row.newly_failed = row.base->status == Status::kOk;
+    row.reason = StatusText(*row.fresh) + (row.newly_failed ? "" : " (in BASE too)");
+  } else if (row.base->status != Status::kOk) {
+    row.verdict = Verdict::kNew;
+    row.reason = "in BASE it is " + StatusText(*row.base);
+  } else {
+    return false;
+  }
+  return true;
+}
+
+std::string TooFew(const Comparison& row, const Side& base, const Side& fresh) {
+  return fmt::format(
+      "clean repetitions: {} of {} in BASE, {} of {} in NEW; at least {}, and half of all, are "
+      "needed in each",
+      base.clean.size(), row.base->repetitions.size(), fresh.clean.size(),
+      row.fresh->repetitions.size(), kLeastClean);
+}
+
+bool CountsJudged(const std::set<Quantity>& on, const std::vector<Comparison>& rows) {
+  const auto known = [&](const auto& get) {
+    return std::any_of(rows.begin(), rows.end(), [&](const Comparison& row) {
+      if (row.base == nullptr || row.fresh == nullptr) return false;
+      return std::any_of(AllProvenances().begin(), AllProvenances().end(), [&](Provenance from) {
+        const auto a = row.base->work.find(from), b = row.fresh->work.find(from);
+        return a != row.base->work.end() && b != row.fresh->work.end() && !get(a->second).empty() &&
+               !get(b->second).empty();
+      });
+    });
+  };
+  return (on.count(Quantity::kBytes) > 0 && known([](const Work& work) { return work.bytes; })) ||
+         (on.count(Quantity::kFlops) > 0 && known([](const Work& work) { return work.flops; }));
+}
+
+int ExitCode(const std::set<Quantity>& on, const CompareResult& result) {
+  const bool time = on.count(Quantity::kTime) > 0;
+  const auto has = [&](Verdict verdict) { return result.count.count(verdict) > 0; };
+  const bool failed = std::any_of(result.rows.begin(), result.rows.end(),
+                                  [](const auto& row) { return row.newly_failed; });
+  if (failed || result.alerts > 0 || (time && has(Verdict::kSlower))) return 1;
+  const bool timed = has(Verdict::kSame) || has(Verdict::kFaster) || has(Verdict::kSlower);
+  const bool residuals = on.count(Quantity::kResidual) > 0 && !result.residuals.empty();
+  return (time && timed) || result.fractions_judged || residuals || CountsJudged(on, result.rows)
+             ? 0
+             : 3;
+}
+
+// All that is compared of one run file pair, before and after the verdicts.
+class Comparing {
+ public:
+  Comparing(const NamedRun& base, const NamedRun& fresh, const CompareOptions& options)
+      : base_(base),
+        fresh_(fresh),
+        options_(options),
+        interleaved_(InterleavingOf(base.file, fresh.file)) {}
+
+  // Each pair by itself; many of them on all CPUs.
+  void Add(const std::vector<PairedRecord>& pairs) {
+    rows_.resize(pairs.size());
+    std::vector<std::optional<Measured>> measured(pairs.size());
+    const auto look = [&](std::size_t begin, std::size_t end) {
+      for (std::size_t i = begin; i < end; ++i) {
+        rows_[i].base = pairs[i].base;
+        rows_[i].fresh = pairs[i].fresh;
+        if (!DecideByStatus(rows_[i])) measured[i] = Measure(rows_[i]);
+      }
+    };
+    const std::size_t parts = std::clamp<std::size_t>(
+        pairs.size() / kPairsPerPart, 1, std::max(1U, std::thread::hardware_concurrency()));
+    std::vector<std::future<void>> others;
+    for (std::size_t part = 1; part < parts; ++part)
+      others.push_back(std::async(std::launch::async, look, part * pairs.size() / parts,
+                                  (part + 1) * pairs.size() / parts));
+    look(0, pairs.size() / parts);
+    for (auto& other : others) other.get();
+    measured_.reserve(pairs.size());
+    for (std::size_t i = 0; i < pairs.size(); ++i) {
+      if (!measured[i]) continue;
+      measured[i]->row = i;
+      measured_.push_back(*measured[i]);
+    }
+  }
+
+  CompareResult Finish(std::vector<Shift> stored) {
+    CompareResult result;
+    result.base = base_.where;
+    JudgeMain(std::move(stored), result);
+    if (options_.on.count(Quantity::kFraction) > 0) AlertOnFraction(result);
+    FillResiduals(result);
+    for (auto& row : rows_) {
+      AlertOnCounts(row);
+      row.told_by_common = result.common && row.judgement && row.judgement->with_all;
+    }
+    if (options_.again != nullptr)
+      result.again = HoldAgainst(*options_.again, result.min_effect, rows_);
+    result.rows = std::move(rows_);
+    result.interleaved = interleaved_.has_value();
+    result.across_machines = options_.across_machines;
+    result.context = ContextChanges(base_.file, fresh_.file);
+    CountVerdicts(options_, result);
+    return result;
+  }
+
+ private:
+  struct Measured {
+    std::size_t row = 0;
+    Candidate candidate;
+    std::optional<double> roof;  // [1] logarithm of the roof times' ratio, from whatever ceilings
+    std::optional<double> predicted;  // [1] logarithm of the predicted times' ratio
+  };
+
+  // Absent, with the row's reason, where there is nothing to judge.
+  std::optional<Measured> Measure(Comparison& row) const {
+    const auto* base_machine = MachineFor(base_.file, *row.base);
+    const auto* fresh_machine = MachineFor(fresh_.file, *row.fresh);
+    const Side base = Look(*row.base, base_machine), fresh = Look(*row.fresh, fresh_machine);
+    row.base_seconds = base.median;
+    row.fresh_seconds = fresh.median;
+    row.base_fraction = base.fraction;
+    row.fresh_fraction = fresh.fraction;
+    row.changes = FindChanges(*row.base, base_machine, *row.fresh, fresh_machine);
+    std::optional<double> p_value;
+    const auto shift = ShiftOf(row, base, fresh, p_value);
+    if (!shift) return std::nullopt;
+    if (!options_.across_machines) row.cliffs_delta = shift->cliffs_delta;
+    const bool roofs = base.roof_seconds && fresh.roof_seconds;
+    if (options_.across_machines && !roofs) {
+      row.reason = fmt::format("no percent of roof in {}", base.roof_seconds ? "NEW" : "BASE");
+      return std::nullopt;
+    }
+    Measured measured{0, {*shift, std::nullopt, p_value}, std::nullopt, std::nullopt};
+    if (row.base->prediction && row.fresh->prediction)
+      measured.predicted = std::log(row.fresh->prediction->seconds / row.base->prediction->seconds);
+    if (roofs) measured.roof = std::log(*fresh.roof_seconds / *base.roof_seconds);
+    // Ceilings that both runs took from one measurement say nothing of what changed between them.
+    if (roofs && base_machine->measured_at != fresh_machine->measured_at)
+      measured.candidate.roof_log_ratio = measured.roof;
+    return measured;
+  }
+
+  // Absent, with the row's reason, where there is too little to judge.
+  std::optional<Shift> ShiftOf(Comparison& row, const Side& base, const Side& fresh,
+                               std::optional<double>& p_value) const {
+    if (!interleaved_) {
+      if (!HasEnoughClean(*row.base) || !HasEnoughClean(*row.fresh)) {
+        row.reason = TooFew(row, base, fresh);
+        return std::nullopt;
+      }
+      auto shift = MeasureShift(base.clean, fresh.clean);
+      if (!shift) row.reason = "a time of 0 has no ratio";
+      return shift;
+    }
+    const auto log_ratios = BlockLogRatios(*row.base, *row.fresh);
+    const auto paired = MeasureSequentialShift(log_ratios);
+    if (paired) {
+      p_value = paired->p_value;
+      return paired->shift;
+    }
+    row.reason =
+        fmt::format("clean blocks: {}; at least {} are needed", log_ratios.size(), kLeastBlocks);
+    return std::nullopt;
+  }
+
+  // The times' ratio over that of other times, whose logarithm is `other`.
+  static Candidate Against(double other, const Measured& measured) {
+    Candidate candidate{measured.candidate.shift, std::nullopt, std::nullopt};
+    candidate.shift.log_ratio -= other;
+    candidate.shift.ci95.first -= other;
+    candidate.shift.ci95.second -= other;
+    return candidate;
+  }
+
+  // The verdicts of Against, by row, where there are such times.
+  std::map<std::size_t, Verdict> JudgeAgainst(std::optional<double> Measured::*other) const {
+    std::vector<Candidate> candidates;
+    std::vector<std::size_t> rows;
+    for (const auto& measured : measured_) {
+      if (!(measured.*other)) continue;
+      candidates.push_back(Against(*(measured.*other), measured));
+      rows.push_back(measured.row);
+    }
+    std::map<std::size_t, Verdict> verdicts;
+    if (rows.empty()) return verdicts;
+    const auto judged = Judge(candidates, {options_.min_effect, options_.run_noise, {}, false});
+    for (std::size_t i = 0; i < rows.size(); ++i) verdicts[rows[i]] = judged.each[i].verdict;
+    return verdicts;
+  }
+
+  JudgeSettings Settings(std::vector<Shift> stored) const {
+    JudgeSettings settings;
+    settings.min_effect = options_.min_effect;
+    settings.run_noise = options_.run_noise;
+    settings.stored = std::move(stored);
+    settings.look_for_common_shift = !options_.across_machines && !interleaved_;
+    if (!interleaved_) return settings;
+    // Whatever differs between processes differs between blocks, each of which has its own.
+    if (!settings.run_noise) {
+      settings.run_noise = 0;
+      settings.run_noise_from = "measured by turns, each block with fresh processes";
+    }
+    if (!settings.min_effect) settings.min_effect = interleaved_->min_effect;
+    return settings;
+  }
+
+  void JudgeMain(std::vector<Shift> stored, CompareResult& result) {
+    const bool across = options_.across_machines;
+    std::vector<Candidate> candidates;
+    candidates.reserve(measured_.size());
+    for (const auto& measured : measured_)
+      candidates.push_back(across ? Against(*measured.roof, measured) : measured.candidate);
+    Judged judged = Judge(candidates, Settings(std::move(stored)));
+    for (std::size_t i = 0; i < measured_.size(); ++i) {
+      Comparison& row = rows_[measured_[i].row];
+      row.verdict = judged.each[i].verdict;
+      row.reason = judged.each[i].reason;
+      if (row.verdict == Verdict::kAmbiguous && IsOneMeasurement(*row.base, *row.fresh)) {
+        row.verdict = Verdict::kSame;
+        row.reason = "both files hold the very same repetitions: one measurement, not two";
+      }
+      row.judgement = std::move(judged.each[i]);
+    }
+    result.min_effect = judged.min_effect;
+    result.min_effect_from = std::move(judged.min_effect_from);
+    result.noise = std::move(judged.noise);
+    if (judged.common && std::abs(judged.common->log_ratio) >= std::log1p(judged.min_effect) / 2)
+      result.common = judged.common;
+  }
+
+  void AlertOnFraction(CompareResult& result) {
+    const auto verdicts = JudgeAgainst(&Measured::roof);
+    result.fractions_judged = !verdicts.empty();
+    for (const auto& [index, verdict] : verdicts) {
+      Comparison& row = rows_[index];
+      if (verdict == Verdict::kSlower)
+        row.alerts.push_back({Quantity::kFraction,
+                              fmt::format("percent of roof fell from {:.1f} to {:.1f}",
+                                          100 * *row.base_fraction, 100 * *row.fresh_fraction)});
+    }
+  }
+
+  void FillResiduals(CompareResult& result) {
+    const auto times = JudgeAgainst(&Measured::predicted);
+    for (std::size_t i = 0; i < rows_.size(); ++i) {
+      Comparison& row = rows_[i];
+      if (row.base == nullptr || row.fresh == nullptr) continue;
+      std::optional<Verdict> time;
+      if (const auto judged = times.find(i); judged != times.end()) time = judged->second;
+      row.residuals = CompareResiduals(*row.base, *row.fresh, time);
+      AddTo(result.residuals, row.residuals);
+      if (options_.on.count(Quantity::kResidual) == 0) continue;
+      for (const auto& residual : row.residuals)
+        if (residual.worse) row.alerts.push_back({Quantity::kResidual, residual.Text()});
+    }
+  }
+
+  void AlertOnCounts(Comparison& row) const {
+    for (const auto& change : row.changes) {
+      const bool counts = change.kind == ChangeKind::kBytes || change.kind == ChangeKind::kFlops;
+      const auto on = change.kind == ChangeKind::kBytes ? Quantity::kBytes : Quantity::kFlops;
+      // Without a ratio it grew from none.
+      if (counts && options_.on.count(on) > 0 && change.ratio.value_or(2) > 1)
+        row.alerts.push_back({on, change.text});
+    }
+  }
+
+  const NamedRun& base_;
+  const NamedRun& fresh_;
+  const CompareOptions& options_;
+  const std::optional<Interleaving> interleaved_;
+  std::vector<Comparison> rows_;
+  std::vector<Measured> measured_;
+};
+
+}  // namespace
+
+std::string Comparison::Why() const {
+  const bool moved = verdict == Verdict::kSlower || verdict == Verdict::kFaster;
+  return moved || !changes.empty() ? WhyItMoved(changes) : "";
+}
+
+void CountVerdicts(const CompareOptions& options, CompareResult& result) {
+  result.count.clear();
+  result.alerts = 0;
+  for (const auto& row : result.rows) {
+    ++result.count[row.verdict];
+    result.alerts += static_cast<int>(row.alerts.size());
+  }
+  result.exit_code = ExitCode(options.on, result);
+}
+
+CompareResult Compare(const NamedRun& base, const NamedRun& fresh, const CompareOptions& options) {
+  if (options.again != nullptr) CheckMeasuredAgain(fresh, *options.again);
+  return ComparePairs(base, fresh, PairRecords(base, fresh, options.names), options, {});
+}
+
+CompareResult ComparePairs(const NamedRun& base, const NamedRun& fresh,
+                           const std::vector<PairedRecord>& pairs, const CompareOptions& options,
+                           std::vector<Shift> stored) {
+  CheckComparable(base, fresh, pairs, options.across_machines);
+  Comparing comparing(base, fresh, options);
+  comparing.Add(pairs);
+  return comparing.Finish(std::move(stored));
+}
+
+bool IsOneMeasurement(const Record& base_record, const Record& fresh_record) {
+  const auto disturbed = [](const Repetition& repetition) { return repetition.disturbed; };
+  auto base = base_record.repetitions.begin(), fresh = fresh_record.repetitions.begin();
+  const auto base_end = base_record.repetitions.end(), fresh_end = fresh_record.repetitions.end();
+  for (;; ++base, ++fresh) {
+    base = std::find_if_not(base, base_end, disturbed);
+    fresh = std::find_if_not(fresh, fresh_end, disturbed);
+    if (base == base_end || fresh == fresh_end) return base == base_end && fresh == fresh_end;
+    if (base->seconds != fresh->seconds) return false;
+  }
+}
+
+std::vector<double> CleanSeconds(const Record& record) {
+  std::vector<double> seconds;
+  seconds.reserve(record.repetitions.size());
+  for (const auto& repetition : record.repetitions)
+    if (!repetition.disturbed) seconds.push_back(repetition.seconds);
+  return seconds;
+}
+
+bool HasEnoughClean(const Record& record) {
+  const auto clean = CleanSeconds(record).size();
+  return clean >= kLeastClean && 2 * clean >= record.repetitions.size();
+}
+
+}  // namespace dlroof

@@ -1,0 +1,116 @@
+// Two runs of the same benchmarks: a verdict for each, how sure it is, and why it moved. Pure.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "baselines/compare/cause.h"
+#include "baselines/compare/paired_record.h"
+#include "baselines/compare/residual.h"
+#include "baselines/statistics/judge.h"
+
+namespace dlroof {
+
+// What may raise an alarm.
+enum class Quantity { kTime, kBytes, kFlops, kFraction, kResidual };
+std::string_view Key(Quantity quantity);
+std::optional<Quantity> QuantityFromKey(std::string_view key);
+
+struct CompareOptions {
+  std::optional<double> min_effect;  // [1] as in JudgeSettings
+  std::optional<double> run_noise;   // [1] as in JudgeSettings
+  bool across_machines = false;      // judge percent of roof, not seconds
+  std::set<Quantity> on = {Quantity::kTime};
+  NameMap names;
+  // Another process's run of what NEW measured, whole or in part (measured_again.h); must outlive
+  // the call.
+  const NamedRun* again = nullptr;
+};
+
+// What became of verdicts slower and faster beside a run that measured them again.
+struct MeasuredAgain {
+  std::string where;   // that run
+  int taken_back = 0;  // [1] verdicts
+  int unknown = 0;     // [1] that it has no times of
+};
+
+// A quantity of one benchmark that got worse and was asked for: bytes or FLOPs that grew, percent
+// of roof that fell, a measurement that went away from what a model predicted.
+struct Alert {
+  Quantity on = Quantity::kBytes;
+  std::string text;
+};
+
+// One benchmark. The records are those of the compared run files, which must outlive it.
+struct Comparison {
+  const Record* base = nullptr;      // null: new
+  const Record* fresh = nullptr;     // null: gone
+  const NamedRun* stored = nullptr;  // whose record `base` is, of several stored runs
+  Verdict verdict = Verdict::kInsufficient;
+  std::string reason;  // why not same, faster or slower
+  // Of seconds; across machines of the distance from the roof (1 / percent of roof): above 1 is
+  // worse either way.
+  std::optional<Judgement> judgement;
+  std::optional<double> cliffs_delta;  // [1] effect size of the seconds; absent across machines
+  std::optional<double> base_seconds, fresh_seconds;    // [s] medians of clean repetitions
+  std::optional<double> base_fraction, fresh_fraction;  // [1] of the binding roof, where proved
+  bool told_by_common = false;  // moved with its run, as CompareResult::common says of all
+  bool newly_failed = false;    // was ok in BASE, and cannot be timed in NEW
+  std::vector<Change> changes;
+  std::vector<Residual> residuals;  // where both records have a prediction
+  std::vector<Alert> alerts;
+
+  const std::string& name() const { return fresh != nullptr ? fresh->name : base->name; }
+  // What moved it, or that nothing known did; empty unless it is slower or faster, or something
+  // changed.
+  std::string Why() const;
+};
+
+struct CompareResult {
+  std::string base;              // what BASE is called
+  std::vector<Comparison> rows;  // NEW's order, then what is gone
+  double min_effect = 0;         // [1]
+  std::string min_effect_from;
+  RunNoise noise;
+  std::optional<CommonShift> common;  // found, and as large as half of the minimum effect
+  std::vector<std::string> context;   // what else differs between the runs (compatible.h)
+  std::map<std::string, ResidualMean> residuals;  // by "time", "l1", "l2", "dram"
+  std::optional<MeasuredAgain> again;
+  bool across_machines = false;
+  bool interleaved = false;       // the builds took turns
+  bool fractions_judged = false;  // percent of roof was asked for, and known of some
+  std::map<Verdict, int> count;   // [1] rows
+  int alerts = 0;                 // [1]
+  // 0 nothing asked for got worse, 1 something did (slower, newly failed, or an alert), 3 nothing
+  // got worse, but nothing could be judged
+  int exit_code = 0;
+  // Of CompareWithStored (compare_stored.h): how NEW was judged against each stored run, the newest
+  // first; each without its rows.
+  std::vector<CompareResult> parts;
+};
+
+// Throws BadInput as PairRecords and CheckComparable do.
+CompareResult Compare(const NamedRun& base, const NamedRun& fresh, const CompareOptions& options);
+
+// The same of these pairs of the two runs alone. `stored`: by how much stored runs of the machine
+// differ (ShiftsBetweenRuns); may be empty. Throws BadInput as CheckComparable does.
+CompareResult ComparePairs(const NamedRun& base, const NamedRun& fresh,
+                           const std::vector<PairedRecord>& pairs, const CompareOptions& options,
+                           std::vector<Shift> stored);
+
+// Sets counts, alerts and exit code by the rows as they are now: after any verdict was changed.
+void CountVerdicts(const CompareOptions& options, CompareResult& result);
+
+// [s] of the repetitions that were not disturbed, in their order.
+std::vector<double> CleanSeconds(const Record& record);
+// Whether they can be compared: kLeastClean of them, and half of all. Where most were disturbed the
+// others have only not been seen to be.
+bool HasEnoughClean(const Record& record);
+// Whether the clean repetitions of both are the very same.
+bool IsOneMeasurement(const Record& base, const Record& fresh);
+
+}  // namespace dlroof

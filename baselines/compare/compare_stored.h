@@ -1,0 +1,30 @@
+// A run beside all that is stored of its machine, each benchmark with its newest result. Pure.
+#pragma once
+
+#include <vector>
+
+#include "baselines/compare/compare.h"
+
+namespace dlroof {
+
+// Stored runs need not hold the same benchmarks. Each one of `fresh` is compared with that of the
+// newest of `stored` (oldest first; they must outlive the result) that has it; a stored result with
+// too few clean repetitions is passed over where an older run has a better one. Slower or faster it
+// is only if it is so, by more than the minimum effect, beside the run before that one too, where
+// there is one: else ambiguous. What two runs
+// differ by as a whole (noise, drift, common movement, settings) is judged for each stored run by
+// itself: `parts`. Of the whole, the rows, counts, alerts and residuals are those of all parts, the
+// exit code is the worst one (slower, then judged, then cannot say), effect and noise are the
+// newest part's; a common movement and what else differs stand at the parts unless there is one
+// alone. Benchmarks that only stored runs have are `gone` where something else of their run was
+// compared. Throws BadInput as PairRecords and CheckComparable do, and where `stored` has no
+// benchmark of `fresh`.
+CompareResult CompareWithStored(const std::vector<NamedRun>& stored, const NamedRun& fresh,
+                                const CompareOptions& options);
+
+// How much each benchmark moved since the run before that has it, less what all of the two runs
+// moved: what is left of runs of one machine, oldest first, is its noise (and the few true
+// changes).
+std::vector<Shift> ShiftsBetweenRuns(const std::vector<NamedRun>& runs);
+
+}  // namespace dlroof

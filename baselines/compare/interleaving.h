@@ -1,0 +1,23 @@
+// What the two run files of one interleaved comparison say of it (context.dlroof.interleaved).
+// Pure.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+
+#include "reporters/record/run_file.h"
+
+namespace dlroof {
+
+struct Interleaving {
+  std::string id;            // of this comparison: both files have it, no others
+  double min_effect = 0.02;  // [1] by which it was decided when enough was measured
+};
+
+nlohmann::json ToJson(const Interleaving& interleaving);
+
+// Present when both files are of one interleaved comparison, so that their blocks are pairs.
+std::optional<Interleaving> InterleavingOf(const RunFile& base, const RunFile& fresh);
+
+}  // namespace dlroof

@@ -1,0 +1,27 @@
+// What a second process of the same build says of a verdict. A process may be faster or slower than
+// the next one for as long as it lives (up to 18 % were seen), and its repetitions cannot tell.
+// Pure.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "baselines/compare/compare.h"
+
+namespace dlroof {
+
+// Takes a verdict slower or faster back (ambiguous, for the reason `told`) unless `fresh` is so too
+// beside `base`, by more than `min_effect` [1]. Records without enough clean repetitions say
+// nothing.
+void HoldAgainst(const Record& base, const Record& fresh, double min_effect,
+                 const std::string& told, Comparison& row);
+
+// Throws BadInput: `again` was measured elsewhere, otherwise, or is of another build than `fresh`,
+// or a name stands in it twice.
+void CheckMeasuredAgain(const NamedRun& fresh, const NamedRun& again);
+
+// The rows beside what `again` has of their benchmarks. How many slower or faster ones were taken
+// back, and how many it does not tell of.
+MeasuredAgain HoldAgainst(const NamedRun& again, double min_effect, std::vector<Comparison>& rows);
+
+}  // namespace dlroof

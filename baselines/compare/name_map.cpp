@@ -1,0 +1,44 @@
+#include "baselines/compare/name_map.h"
+
+#include <fmt/format.h>
+
+#include <fstream>
+#include <set>
+#include <sstream>
+
+#include "counters/base/error.h"
+
+namespace dlroof {
+
+NameMap ParseNameMap(const std::string& text, const std::string& where) {
+  NameMap names;
+  std::set<std::string> targets;
+  std::istringstream lines(text);
+  std::string line;
+  for (int number = 1; std::getline(lines, line); ++number) {
+    if (!line.empty() && line.back() == '\r') line.pop_back();
+    if (line.find_first_not_of(" \t") == std::string::npos || line[0] == '#') continue;
+    const char apart = line.find('\t') == std::string::npos ? ' ' : '\t';
+    const auto cut = line.find(apart);
+    if (cut == std::string::npos || cut == 0 || cut + 1 == line.size() ||
+        line.find(apart, cut + 1) != std::string::npos)
+      throw BadInput(
+          fmt::format("{}:{}: expected 'base-name new-name' (a tab between names that "
+                      "hold spaces), got '{}'",
+                      where, number, line));
+    const auto target = line.substr(cut + 1);
+    if (!names.emplace(line.substr(0, cut), target).second || !targets.insert(target).second)
+      throw BadInput(fmt::format("{}:{}: a name of this line was mapped before", where, number));
+  }
+  return names;
+}
+
+NameMap ReadNameMap(const std::string& path) {
+  const std::ifstream file(path);
+  std::ostringstream text;
+  if (!file.is_open() || (!(text << file.rdbuf()) && file.bad()))
+    throw BadInput(path + ": cannot be read, expected lines 'base-name new-name'");
+  return ParseNameMap(text.str(), path);
+}
+
+}  // namespace dlroof

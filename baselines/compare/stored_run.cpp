@@ -1,0 +1,90 @@
+#include "baselines/compare/stored_run.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <ostream>
+#include <sstream>
+
+#include "baselines/compare/compatible.h"
+#include "baselines/compare/run_date.h"
+#include "counters/base/error.h"
+
+namespace dlroof {
+namespace {
+
+namespace fs = std::filesystem;
+
+bool SharesMachine(const RunFile& a, const RunFile& b) {
+  for (const auto& one : a.machines)
+    for (const auto& other : b.machines)
+      if (one.fingerprint == other.fingerprint) return true;
+  return false;
+}
+
+void CheckMapped(const std::vector<NamedRun>& runs, const NameMap& names, const fs::path& folder) {
+  NameMap left = names;
+  for (const auto& run : runs)
+    for (const auto& [base_name, fresh_name] : NamesIn(run, names)) left.erase(base_name);
+  if (!left.empty())
+    throw BadInput(
+        fmt::format("{}: no stored run of this machine has the benchmark '{}', which the name map "
+                    "asks for",
+                    folder.string(), left.begin()->first));
+}
+
+}  // namespace
+
+std::vector<fs::path> JsonFiles(const fs::path& folder) {
+  if (!fs::is_directory(folder))
+    throw BadInput(
+        fmt::format("{}: not a folder, expected stored run files in it", folder.string()));
+  std::vector<fs::path> files;
+  for (const auto& entry : fs::recursive_directory_iterator(folder))
+    if (entry.is_regular_file() && entry.path().extension() == ".json")
+      files.push_back(entry.path());
+  std::sort(files.begin(), files.end());
+  return files;
+}
+
+std::optional<NamedRun> ReadIfRun(const fs::path& path) {
+  try {
+    std::ostringstream cut;  // a stored file that was cut off is no baseline
+    NamedRun run{path.string(), ReadRunFile(path.string(), cut)};
+    if (cut.str().empty()) return run;
+  } catch (const BadInput&) {
+    // A study's table, a machine: not every stored file is a run.
+  }
+  return std::nullopt;
+}
+
+std::vector<NamedRun> FindBaselines(const fs::path& folder, const NamedRun& fresh,
+                                    const NameMap& names, std::ostream& warnings) {
+  if (fresh.file.machines.empty())
+    throw BadInput(fresh.where + ": names no machine, so no baseline can be found for it");
+  const auto files = JsonFiles(folder);
+  std::vector<NamedRun> fitting;
+  for (const auto& path : files) {
+    std::error_code none;
+    if (fs::equivalent(path, fresh.where, none)) continue;
+    auto run = ReadIfRun(path);
+    if (!run || !SharesMachine(run->file, fresh.file)) continue;
+    try {
+      CheckComparable(*run, fresh, PairRecords(*run, fresh, NamesIn(*run, names)), false);
+      fitting.push_back(std::move(*run));
+    } catch (const BadInput& error) {
+      warnings << "passed over: " << error.what() << '\n';
+    }
+  }
+  if (fitting.empty())
+    throw BadInput(fmt::format(
+        "{}: none of {} JSON files is a run of this machine ({}) that can be "
+        "compared with {}",
+        folder.string(), files.size(), fresh.file.machines.front().fingerprint, fresh.where));
+  std::stable_sort(fitting.begin(), fitting.end(),
+                   [](const auto& a, const auto& b) { return Moment(a.file) < Moment(b.file); });
+  CheckMapped(fitting, names, folder);
+  return fitting;
+}
+
+}  // namespace dlroof

@@ -1,0 +1,27 @@
+// Stored run files as baselines: which of a folder answer to a new run.
+#pragma once
+
+#include <filesystem>
+#include <iosfwd>
+#include <optional>
+#include <vector>
+
+#include "baselines/compare/paired_record.h"
+
+namespace dlroof {
+
+// All *.json under `folder`, folders in it too, sorted. Throws BadInput where it is none.
+std::vector<std::filesystem::path> JsonFiles(const std::filesystem::path& folder);
+// Absent for a file that is no run file (a study's table, a machine), or one that was cut off.
+std::optional<NamedRun> ReadIfRun(const std::filesystem::path& path);
+
+// Of the run files under `folder` (*.json, folders in it too), those that Compare accepts beside
+// `fresh`: same fingerprint, conventions, threads, cache state, and a benchmark in common; at least
+// one, oldest first by context.date. `fresh` itself and files that are no run files are passed
+// over; `warnings` gets a sentence for each run file of the same machine that was. `names` may map
+// the benchmarks of some. Throws BadInput: no such folder, `fresh` names no machine, nothing found
+// (with how many files were looked at), or a mapped name that none of those found has.
+std::vector<NamedRun> FindBaselines(const std::filesystem::path& folder, const NamedRun& fresh,
+                                    const NameMap& names, std::ostream& warnings);
+
+}  // namespace dlroof

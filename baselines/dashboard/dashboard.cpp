@@ -1,0 +1,245 @@
+#include "baselines/dashboard/dashboard.h"
+
+#include <fmt/format.h>
+
+#include <map>
+#include <set>
+#include <sstream>
+#include <unordered_map>
+
+#include "baselines/compare/cause.h"
+#include "baselines/dashboard/series_view.h"
+#include "baselines/formats/badge.h"
+#include "baselines/history/packed_record.h"
+#include "counters/base/error.h"
+#include "counters/base/text_hash.h"
+#include "counters/base/write_file.h"
+#include "reporters/page/assets.h"
+#include "reporters/page/page.h"
+#include "reporters/text/json_access.h"
+
+namespace dlroof {
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+
+constexpr std::size_t kSeriesPerFile = 32;
+
+// Makes site/ and site/data, the latter without what an earlier dashboard left there.
+void MakeFolders(const fs::path& folder) {
+  std::error_code error;
+  fs::create_directories(folder / "data", error);
+  if (error) throw BadInput(fmt::format("{}: {}", folder.string(), error.message()));
+  for (const auto& entry : fs::directory_iterator(folder / "data")) {
+    const auto name = entry.path().filename().string();
+    for (const char* ours : {"series-", "times-", "run-", "machines-"})
+      if (name.rfind(ours, 0) == 0 && entry.path().extension() == ".js") {
+        fs::remove(entry.path());
+        break;
+      }
+  }
+}
+
+void WriteSharedFiles(const fs::path& folder) {
+  if (PlotlyScript().text.empty())
+    throw BadInput(
+        "built without plotly.js: a dashboard cannot be written; configure with "
+        "-DDLROOF_PLOTLY_JS=/path/to/plotly.min.js");
+  WriteFile(folder / "plotly.js", PlotlyScript().text);
+  WriteFile(folder / "load.js", SiteLoader().text);
+  WriteFile(folder / "roofline.js", Join(PageScripts()));
+  WriteFile(folder / "site.js",
+            fmt::format("{}\n{}", PageScripts().front().text, Join(SiteScripts())));
+  std::ostringstream page;
+  WriteSitePage(page);
+  WriteFile(folder / "roofline.html", page.str());
+}
+
+// What the page shows of a record, without what only the run file needs.
+void Slim(json& record) {
+  for (const char* key : {"repetitions", "work", "verified", "repro", "seed", "problem", "library"})
+    record.erase(key);
+}
+
+void RoundAll(json& value) {
+  if (value.is_number_float()) {
+    value = Rounded(value.get<double>());
+  } else if (value.is_structured()) {
+    for (auto& member : value) RoundAll(member);
+  }
+}
+
+// The site while it is written.
+class Site {
+ public:
+  Site(const History& history, fs::path folder)
+      : history_(history), folder_(std::move(folder)), runs_(history.Runs()), times_(runs_.size()) {
+    if (runs_.empty()) throw BadInput("dashboard: there is no run to show");
+    for (std::size_t i = 0; i < runs_.size(); ++i) run_index_[runs_[i].id] = i;
+  }
+
+  DashboardCounts Write() {
+    MakeFolders(folder_);
+    WriteSharedFiles(folder_);
+    json content = {{"series", WriteSeries()}, {"runs", WriteRuns()}, {"machines", machines_}};
+    WriteTimes();
+    Count();
+    WriteIndex(content);
+    WriteFile(folder_ / "badge.svg", Badge());
+    return counts_;
+  }
+
+ private:
+  // Of all series; their points in files of some each.
+  json WriteSeries() {
+    json summaries = json::array();
+    json chunk = json::object();
+    std::size_t chunks = 0;
+    const auto flush = [&] {
+      if (chunk.empty()) return;
+      WriteFile(folder_ / "data" / fmt::format("series-{}.js", chunks),
+                fmt::format("dlroofSeries({}, {});\n", chunks, ScriptSafeJson(chunk)));
+      chunk = json::object();
+      ++chunks;
+    };
+    for (const Series& series : history_.AllSeries()) {
+      const auto points = history_.PointsOf(series);
+      if (points.empty()) continue;
+      SeriesView view = Look(series, points);
+      view.summary["machine"] = MachineIndex(series);
+      view.summary["chunk"] = chunks;
+      Remember(points, view, summaries.size());
+      summaries.push_back(std::move(view.summary));
+      if (!view.points.is_null()) chunk[std::to_string(series.id)] = std::move(view.points);
+      if (chunk.size() == kSeriesPerFile) flush();
+    }
+    flush();
+    counts_.series = static_cast<int>(summaries.size());
+    return summaries;
+  }
+
+  SeriesView Look(const Series& series, const std::vector<Point>& points) {
+    std::vector<std::size_t> run_of;
+    run_of.reserve(points.size());
+    for (const auto& point : points) run_of.push_back(run_index_.at(point.run));
+    auto view = ViewOf(series, points, run_of, [&](std::size_t before, std::size_t after) {
+      const auto changes = FindChanges(history_.Facts(points[before]), nullptr,
+                                       history_.Facts(points[after]), nullptr);
+      return changes.empty() ? std::string() : WhyItMoved(changes);
+    });
+    if (!points.back().median) {
+      const Record last = history_.Facts(points.back());
+      view.summary["reason"] = last.status == Status::kOk ? "disturbed" : Key(last.status);
+    }
+    return view;
+  }
+
+  std::size_t MachineIndex(const Series& series) {
+    const auto [found, added] = machine_index_.try_emplace(series.fingerprint, machines_.size());
+    if (added) machines_.push_back({{"name", series.machine}, {"fingerprint", series.fingerprint}});
+    return found->second;
+  }
+
+  void Remember(const std::vector<Point>& points, const SeriesView& view, std::size_t series) {
+    for (const auto& point : points)
+      if (point.median)
+        times_[run_index_.at(point.run)].push_back({series, Rounded(*point.median)});
+    if (view.changed_at.empty()) return;
+    ++counts_.changed;
+    auto& [slower, faster] = last_changes_[view.changed_at.back()];
+    ++(view.last_slower ? slower : faster);
+  }
+
+  void WriteTimes() const {
+    for (std::size_t i = 0; i < runs_.size(); ++i) {
+      json medians = json::array();
+      for (const auto& [series, median] : times_[i]) medians.push_back({series, median});
+      WriteFile(folder_ / "data" / fmt::format("times-{}.js", runs_[i].id),
+                fmt::format("dlroofTimes({}, {});\n", runs_[i].id, medians.dump()));
+    }
+  }
+
+  // Of all runs; the content of each one's roofline page in a file, its machines apart, for most
+  // runs share them.
+  json WriteRuns() {
+    json all = json::array();
+    for (const auto& run : runs_) {
+      const auto read = history_.Read(run);
+      json summary = {
+          {"id", run.id}, {"date", run.date}, {"points", run.points}, {"source", run.source}};
+      if (!run.commit.empty()) summary["commit"] = run.commit;
+      if (!read.file.machines.empty()) summary["machine"] = read.file.machines.front().name;
+      all.push_back(std::move(summary));
+      WriteRun(run, read.file);
+    }
+    counts_.runs = static_cast<int>(runs_.size());
+    return all;
+  }
+
+  void WriteRun(const StoredRun& run, const RunFile& file) {
+    json content = PageContent(ToJson(file));
+    for (auto& record : content["records"]) Slim(record);
+    const auto machines = ScriptSafeJson(content["machines"]);
+    content.erase("machines");
+    RoundAll(content);
+    const auto hash = fmt::format("{:016x}", HashOf(machines));
+    if (written_machines_.insert(hash).second)
+      WriteFile(folder_ / "data" / fmt::format("machines-{}.js", hash),
+                fmt::format("dlroofMachines({});\n", machines));
+    WriteFile(folder_ / "data" / fmt::format("run-{}.js", run.id),
+              fmt::format("dlroofRun('{}', {});\n", hash, ScriptSafeJson(content)));
+  }
+
+  void Count() {
+    if (last_changes_.empty()) return;
+    std::tie(counts_.slower_last, counts_.faster_last) = last_changes_.rbegin()->second;
+    last_change_date_ = runs_[last_changes_.rbegin()->first].date.substr(0, 10);
+  }
+
+  void WriteIndex(const json& content) const {
+    const ChangePointSettings settings;
+    std::ostringstream out;
+    Fill(SiteHtml().text,
+         {{"policy", SitePolicy()},
+          {"style", fmt::format("{}{}", PageStyle().text, SiteStyle().text)},
+          {"least", std::to_string(settings.least_segment)},
+          {"effect", fmt::format("{:g}", 100 * settings.min_effect)},
+          {"content", ScriptSafeJson(content)}},
+         out);
+    WriteFile(folder_ / "index.html", out.str());
+  }
+
+  std::string Badge() const {
+    if (counts_.slower_last > 0)
+      return BadgeSvg("performance",
+                      fmt::format("{} slower since {}", counts_.slower_last, last_change_date_),
+                      BadgeMood::kBad);
+    if (counts_.faster_last > 0)
+      return BadgeSvg("performance",
+                      fmt::format("{} faster since {}", counts_.faster_last, last_change_date_),
+                      BadgeMood::kGood);
+    return BadgeSvg("performance", "no change", BadgeMood::kGood);
+  }
+
+  const History& history_;
+  fs::path folder_;
+  std::vector<StoredRun> runs_;
+  std::unordered_map<std::int64_t, std::size_t> run_index_;         // by id
+  std::vector<std::vector<std::pair<std::size_t, double>>> times_;  // of each run: series, [s]
+  json machines_ = json::array();
+  std::map<std::string, std::size_t> machine_index_;  // by fingerprint
+  std::set<std::string> written_machines_;
+  std::map<std::size_t, std::pair<int, int>> last_changes_;  // by run: slower, faster
+  std::string last_change_date_;
+  DashboardCounts counts_;
+};
+
+}  // namespace
+
+DashboardCounts WriteDashboard(const History& history, const fs::path& folder) {
+  const auto unchanging = history.Unchanging();
+  return Site(history, folder).Write();
+}
+
+}  // namespace dlroof

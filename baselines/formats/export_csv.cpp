@@ -1,0 +1,56 @@
+#include <fmt/format.h>
+
+#include <ostream>
+
+#include "baselines/formats/export.h"
+#include "reporters/text/json_access.h"
+
+namespace dlroof {
+namespace {
+
+std::string NumberField(const std::optional<double>& value) {
+  return value ? fmt::format("{}", *value) : "";
+}
+
+int CleanOf(const Record& record) {
+  int clean = 0;
+  for (const auto& repetition : record.repetitions) clean += repetition.disturbed ? 0 : 1;
+  return clean;
+}
+
+}  // namespace
+
+void WriteCsvHeader(std::ostream& out) {
+  out << "name,date,commit,machine,fingerprint,threads,cache,status,reason,algorithm,seconds,"
+         "ci95_low,ci95_high,clean,repetitions,fraction_of_roof\n";
+}
+
+void WriteCsvLines(const NamedRun& run, std::ostream& out) {
+  const auto date = CsvField(Text(run.file.context, "date"));
+  const auto commit = CsvField(Text(Member(run.file.context, "dlroof"), "commit"));
+  for (const auto& record : run.file.records) {
+    const auto* machine = MachineFor(run.file, record);
+    const auto time = TimeOf(run.file, record);
+    std::optional<double> seconds, low, high, fraction;
+    if (time) {
+      seconds = time->median;
+      fraction = time->fraction;
+      if (time->ci95) std::tie(low, high) = *time->ci95;
+    }
+    out << fmt::format("{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{}\n", CsvField(record.name),
+                       date, commit, machine == nullptr ? "" : CsvField(machine->name),
+                       machine == nullptr ? "" : CsvField(machine->fingerprint),
+                       record.threads > 0 ? std::to_string(record.threads) : "",
+                       CsvField(record.cache), Key(record.status), CsvField(record.reason),
+                       CsvField(record.algorithm), NumberField(seconds), NumberField(low),
+                       NumberField(high), CleanOf(record), record.repetitions.size(),
+                       NumberField(fraction));
+  }
+}
+
+void WriteCsv(const std::vector<NamedRun>& runs, std::ostream& out, std::ostream&) {
+  WriteCsvHeader(out);
+  for (const auto& run : runs) WriteCsvLines(run, out);
+}
+
+}  // namespace dlroof

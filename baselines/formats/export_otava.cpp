@@ -1,0 +1,99 @@
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+#include <ostream>
+#include <unordered_map>
+
+#include "baselines/formats/export.h"
+#include "reporters/text/json_access.h"
+
+namespace dlroof {
+namespace {
+
+using Seconds = std::unordered_map<std::string_view, double>;
+
+std::vector<Seconds> SecondsOf(const std::vector<NamedRun>& runs) {
+  std::vector<Seconds> all;
+  for (const auto& run : runs) {
+    auto& seconds = all.emplace_back();
+    for (const auto& record : run.file.records)
+      if (record.status == Status::kOk)
+        if (const auto timing = Summarize(record.repetitions))
+          seconds[record.name] = timing->median;
+  }
+  return all;
+}
+
+// Otava cannot read a line with an empty field.
+std::vector<std::string_view> NamesInAll(const std::vector<NamedRun>& runs,
+                                         const std::vector<Seconds>& seconds,
+                                         std::ostream& warnings) {
+  std::vector<std::string_view> names;
+  std::unordered_map<std::string_view, std::size_t> count;
+  for (const auto& one : seconds)
+    for (const auto& [name, median] : one) ++count[name];
+  for (const auto& record : runs.back().file.records)
+    if (const auto found = count.find(record.name);
+        found != count.end() && found->second == runs.size())
+      names.push_back(record.name);
+  if (names.size() < count.size())
+    warnings << fmt::format("left out: {} of {} benchmarks, which not every run has timed\n",
+                            count.size() - names.size(), count.size());
+  return names;
+}
+
+// A JSON string is a YAML one, but for what lies beyond 16 bits: JSON escapes it in two halves.
+std::string Quoted(std::string_view text) {
+  const auto json =
+      nlohmann::json(text).dump(-1, ' ', true, nlohmann::json::error_handler_t::replace);
+  std::string yaml;
+  const auto unit = [&](std::size_t at) { return std::stoul(json.substr(at + 2, 4), nullptr, 16); };
+  for (std::size_t at = 0; at < json.size(); ++at) {
+    const bool escape = json[at] == '\\';
+    if (escape && json[at + 1] == 'u' && unit(at) >= 0xD800 && unit(at) < 0xDC00) {
+      yaml +=
+          fmt::format("\\U{:08X}", 0x10000 + ((unit(at) - 0xD800) << 10) + unit(at + 6) - 0xDC00);
+      at += 11;
+      continue;
+    }
+    yaml += json[at];
+    if (escape) yaml += json[++at];
+  }
+  return yaml;
+}
+
+// Otava's report cannot show a name with a line break.
+std::string OneLine(std::string_view name) {
+  std::string line(name);
+  for (char& c : line)
+    if (static_cast<unsigned char>(c) < 0x20) c = ' ';
+  return line;
+}
+
+}  // namespace
+
+void WriteOtava(const std::vector<NamedRun>& runs, std::ostream& out, std::ostream& warnings) {
+  const auto seconds = SecondsOf(runs);
+  const auto names = NamesInAll(runs, seconds, warnings);
+  out << "time,commit";
+  for (const auto name : names) out << ',' << CsvField(name);
+  out << '\n';
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    const auto& context = runs[i].file.context;
+    out << CsvField(Text(context, "date")) << ','
+        << CsvField(Text(Member(context, "dlroof"), "commit"));
+    for (const auto name : names) out << fmt::format(",{}", seconds[i].at(name));
+    out << '\n';
+  }
+}
+
+void WriteOtavaConfig(const std::vector<NamedRun>& runs, std::ostream& out,
+                      std::ostream& warnings) {
+  out << "tests:\n  dlroof:\n    type: csv\n    file: otava.csv\n    time_column: time\n"
+         "    attributes: [commit]\n    metrics:\n";
+  for (const auto name : NamesInAll(runs, SecondsOf(runs), warnings))
+    out << fmt::format("      {}: {{column: {}, direction: -1, scale: 1}}\n", Quoted(OneLine(name)),
+                       Quoted(name));
+}
+
+}  // namespace dlroof

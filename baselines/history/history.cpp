@@ -1,0 +1,338 @@
+#include "baselines/history/history.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "baselines/compare/run_date.h"
+#include "baselines/history/packed_record.h"
+#include "counters/base/error.h"
+#include "counters/base/text_hash.h"
+#include "reporters/text/json_access.h"
+
+namespace dlroof {
+namespace {
+
+using nlohmann::json;
+
+constexpr int kApplicationId = 0x646C7266;  // "dlrf", where file(1) looks
+
+// Points of a run stand together, in its order. `texts` holds what repeats from run to run once: by
+// hash, so that a run can be prepared without looking into the file.
+constexpr const char* kTables[] = {
+    "CREATE TABLE texts (hash INTEGER PRIMARY KEY, text TEXT NOT NULL)",
+    "CREATE TABLE runs (id INTEGER PRIMARY KEY, hash INTEGER NOT NULL UNIQUE, date TEXT NOT NULL, "
+    "moment REAL NOT NULL, code TEXT NOT NULL, source TEXT NOT NULL, context TEXT NOT NULL, "
+    "machines INTEGER NOT NULL, first_point INTEGER NOT NULL, points INTEGER NOT NULL)",
+    "CREATE TABLE series (id INTEGER PRIMARY KEY, name TEXT NOT NULL, fingerprint TEXT NOT NULL, "
+    "machine TEXT NOT NULL, threads INTEGER NOT NULL, cache TEXT NOT NULL, conventions INTEGER NOT "
+    "NULL, UNIQUE (name, fingerprint, threads, cache, conventions))",
+    "CREATE TABLE points (id INTEGER PRIMARY KEY, run INTEGER NOT NULL, series INTEGER NOT NULL, "
+    "facts INTEGER NOT NULL, median REAL, low REAL, high REAL, clean INTEGER NOT NULL, "
+    "repetitions BLOB NOT NULL)",
+    "CREATE INDEX points_of_series ON points (series)"};
+
+std::int64_t OneNumber(const Database& database, const char* sql) {
+  auto statement = database.Prepare(sql);
+  return statement.Next() ? statement.Integer(0) : 0;
+}
+
+void SetSchema(const Database& database) {
+  database.Execute(fmt::format("PRAGMA user_version = {}", kHistorySchema));
+}
+
+void MakeTables(const Database& database) {
+  Transaction making(database, Access::kWrite);
+  // Another program may have been here first.
+  if (OneNumber(database, "SELECT count(*) FROM sqlite_master") > 0) return;
+  for (const char* sql : kTables) database.Execute(sql);
+  database.Execute(fmt::format("PRAGMA application_id = {}", kApplicationId));
+  SetSchema(database);
+  making.Commit();
+}
+
+void CheckSchema(const Database& database) {
+  if (OneNumber(database, "PRAGMA application_id") != kApplicationId)
+    throw BadInput(database.path() + ": a SQLite database, but no history of dlroof");
+  const auto schema = OneNumber(database, "PRAGMA user_version");
+  if (schema > kHistorySchema)
+    throw BadInput(fmt::format("{}: written by a newer dlroof (schema {}, this one reads up to {})",
+                               database.path(), schema, kHistorySchema));
+}
+
+// SQLite's integers have a sign.
+std::int64_t Signed(std::uint64_t hash) { return static_cast<std::int64_t>(hash); }
+
+std::string Dump(const json& value) {
+  return value.dump(-1, ' ', false, json::error_handler_t::replace);
+}
+
+// Of the conventions only what a time depends on: a benchmark whose FLOPs are counted anew keeps
+// its series.
+std::string TimeConventions(const RunFile& file) {
+  const auto& all = Member(Member(file.context, "dlroof"), "conventions");
+  json some = json::object();
+  for (const char* key : {"cache", "data", "seconds"})
+    if (const auto& text = Member(all, key); !text.is_null()) some[key] = text;
+  return some.empty() ? "" : Dump(some);
+}
+
+Series SeriesOf(const RunFile& file, const Record& record) {
+  Series series;
+  series.name = record.name;
+  series.threads = record.threads;
+  series.cache = record.cache;
+  const auto* machine = MachineFor(file, record);
+  // A name need not say its device.
+  if (machine == nullptr && file.machines.size() == 1) machine = &file.machines.front();
+  if (machine != nullptr) {
+    series.fingerprint = machine->fingerprint;
+    series.machine = machine->name;
+  } else {
+    series.fingerprint =
+        "plain-" + Fingerprint({{"cpu.count", Dump(Member(file.context, "num_cpus"))},
+                                {"cpu.caches", Dump(Member(file.context, "caches"))}});
+    series.machine = Text(file.context, "host_name");
+  }
+  return series;
+}
+
+// Everything of a run that needs no look into the database, made before its lock is taken.
+struct Prepared {
+  std::string context, machines, conventions;
+  std::vector<Series> series;
+  std::vector<PackedRecord> records;
+  std::uint64_t hash = 0;
+};
+
+Prepared Prepare(const NamedRun& run) {
+  Prepared made;
+  made.context = Dump(run.file.context);
+  json machines = json::array();
+  for (const auto& machine : run.file.machines) machines.push_back(ToJson(machine));
+  made.machines = Dump(machines);
+  made.conventions = TimeConventions(run.file);
+  made.hash = HashOf(made.machines, HashOf(made.context));
+  for (const auto& record : run.file.records) {
+    made.series.push_back(SeriesOf(run.file, record));
+    made.records.push_back(Pack(record));
+    made.hash =
+        HashOf(made.records.back().repetitions, HashOf(made.records.back().facts, made.hash));
+  }
+  return made;
+}
+
+// Writes into the tables; within one transaction.
+class Writer {
+ public:
+  explicit Writer(const Database& database)
+      : database_(database),
+        add_text_(database.Prepare("INSERT OR IGNORE INTO texts VALUES (?, ?)")),
+        find_series_(
+            database.Prepare("SELECT id FROM series WHERE name = ? AND fingerprint = ? AND "
+                             "threads = ? AND cache = ? AND conventions = ?")),
+        add_series_(database.Prepare("INSERT INTO series (name, fingerprint, threads, cache, "
+                                     "conventions, machine) VALUES (?, ?, ?, ?, ?, ?)")),
+        add_point_(database.Prepare("INSERT INTO points (run, series, facts, median, low, high, "
+                                    "clean, repetitions) VALUES (?, ?, ?, ?, ?, ?, ?, ?)")) {}
+
+  std::int64_t AddText(const std::string& text) {
+    const auto hash = Signed(HashOf(text));
+    add_text_.With(hash, text).Run();
+    return hash;
+  }
+
+  std::int64_t IdOf(const Series& series, std::int64_t conventions, int& added) {
+    find_series_.With(series.name, series.fingerprint, series.threads, series.cache, conventions);
+    if (find_series_.Next()) return find_series_.Integer(0);
+    ++added;
+    add_series_
+        .With(series.name, series.fingerprint, series.threads, series.cache, conventions,
+              series.machine)
+        .Run();
+    return database_.LastId();
+  }
+
+  std::int64_t AddPoint(std::int64_t run, std::int64_t series, const PackedRecord& record) {
+    std::optional<double> low, high;
+    if (record.ci95) std::tie(low, high) = *record.ci95;
+    add_point_
+        .With(run, series, AddText(record.facts), record.median, low, high, record.clean,
+              Blob{record.repetitions})
+        .Run();
+    return database_.LastId();
+  }
+
+ private:
+  const Database& database_;
+  Statement add_text_, find_series_, add_series_, add_point_;
+};
+
+std::int64_t AddRun(const Database& database, const NamedRun& run, const Prepared& made,
+                    std::int64_t machines) {
+  const auto& file = run.file;
+  const std::int64_t first = OneNumber(database, "SELECT coalesce(max(id), 0) + 1 FROM points");
+  database
+      .Prepare(
+          "INSERT INTO runs (hash, date, moment, code, source, context, machines, first_point, "
+          "points) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)")
+      .With(Signed(made.hash), Text(file.context, "date"), Moment(file),
+            Text(Member(file.context, "dlroof"), "commit"), run.where, made.context, machines,
+            first, static_cast<std::int64_t>(file.records.size()))
+      .Run();
+  return database.LastId();
+}
+
+constexpr const char* kPointColumns =
+    "p.run, p.series, p.facts, p.median, p.low, p.high, p.clean, "
+    "p.repetitions";
+
+Point ReadPoint(const Statement& row) {
+  Point point;
+  point.run = row.Integer(0);
+  point.series = row.Integer(1);
+  point.facts = static_cast<std::uint64_t>(row.Integer(2));
+  point.median = row.Real(3);
+  if (const auto low = row.Real(4), high = row.Real(5); low && high) point.ci95 = {*low, *high};
+  point.clean = static_cast<int>(row.Integer(6));
+  point.repetitions = CountRepetitions(row.Bytes(7));
+  return point;
+}
+
+std::vector<Point> ReadPoints(Statement& statement) {
+  std::vector<Point> points;
+  while (statement.Next()) points.push_back(ReadPoint(statement));
+  return points;
+}
+
+}  // namespace
+
+History::History(const std::string& path, Access access) : database_(path, access) {
+  if (access == Access::kWrite && OneNumber(database_, "SELECT count(*) FROM sqlite_master") == 0)
+    MakeTables(database_);
+  CheckSchema(database_);
+}
+
+Added History::Add(const NamedRun& run) {
+  CheckNames(run);
+  const auto made = Prepare(run);
+  Added added;
+  added.points = static_cast<int>(made.records.size());
+  Transaction adding(database_, Access::kWrite);
+  CheckSchema(database_);  // a newer program may have been here since it was opened
+  auto known = database_.Prepare("SELECT id FROM runs WHERE hash = ?");
+  if (known.With(Signed(made.hash)).Next()) {
+    added.run = known.Integer(0);
+    added.already = true;
+    return added;
+  }
+  SetSchema(database_);
+  Writer writer(database_);
+  const auto conventions = writer.AddText(made.conventions);
+  added.run = AddRun(database_, run, made, writer.AddText(made.machines));
+  for (std::size_t i = 0; i < made.records.size(); ++i)
+    writer.AddPoint(added.run, writer.IdOf(made.series[i], conventions, added.new_series),
+                    made.records[i]);
+  adding.Commit();
+  return added;
+}
+
+std::vector<StoredRun> History::Runs() const {
+  auto row = database_.Prepare(
+      "SELECT id, date, moment, code, source, points FROM runs ORDER BY moment, id");
+  std::vector<StoredRun> runs;
+  while (row.Next())
+    runs.push_back({row.Integer(0), std::string(row.Text(1)), row.Real(2).value_or(0),
+                    std::string(row.Text(3)), std::string(row.Text(4)),
+                    static_cast<int>(row.Integer(5))});
+  return runs;
+}
+
+std::vector<Series> History::ReadSeries(Statement& row) const {
+  std::vector<Series> all;
+  while (row.Next()) {
+    Series series;
+    series.id = row.Integer(0);
+    series.name = row.Text(1);
+    series.fingerprint = row.Text(2);
+    series.machine = row.Text(3);
+    series.threads = static_cast<int>(row.Integer(4));
+    series.cache = row.Text(5);
+    series.conventions = row.Text(6);
+    series.points = static_cast<int>(row.Integer(7));
+    all.push_back(std::move(series));
+  }
+  return all;
+}
+
+std::vector<Series> History::AllSeries() const {
+  auto statement = database_.Prepare(
+      "SELECT s.id, s.name, s.fingerprint, s.machine, s.threads, s.cache, t.text, "
+      "(SELECT count(*) FROM points p WHERE p.series = s.id) "
+      "FROM series s JOIN texts t ON t.hash = s.conventions ORDER BY s.name, s.fingerprint, s.id");
+  return ReadSeries(statement);
+}
+
+std::vector<Series> History::SeriesNamed(const std::string& name) const {
+  auto statement = database_.Prepare(
+      "SELECT s.id, s.name, s.fingerprint, s.machine, s.threads, s.cache, t.text, "
+      "(SELECT count(*) FROM points p WHERE p.series = s.id) "
+      "FROM series s JOIN texts t ON t.hash = s.conventions WHERE s.name = ? "
+      "ORDER BY s.fingerprint, s.id");
+  return ReadSeries(statement.With(name));
+}
+
+std::vector<std::string> History::NamesWith(const std::string& part, int most) const {
+  auto statement = database_.Prepare(
+      "SELECT DISTINCT name FROM series WHERE instr(name, ?) > 0 ORDER BY name LIMIT ?");
+  statement.With(part, most);
+  std::vector<std::string> names;
+  while (statement.Next()) names.emplace_back(statement.Text(0));
+  return names;
+}
+
+std::vector<Point> History::PointsOf(const Series& series) const {
+  auto statement = database_.Prepare(
+      fmt::format("SELECT {} FROM points p JOIN runs r ON r.id = p.run WHERE p.series = ? "
+                  "ORDER BY r.moment, r.id",
+                  kPointColumns));
+  return ReadPoints(statement.With(series.id));
+}
+
+std::vector<Point> History::PointsOf(const StoredRun& run) const {
+  auto statement = database_.Prepare(
+      fmt::format("SELECT {} FROM runs r JOIN points p ON p.id BETWEEN r.first_point AND "
+                  "r.first_point + r.points - 1 WHERE r.id = ? ORDER BY p.id",
+                  kPointColumns));
+  return ReadPoints(statement.With(run.id));
+}
+
+NamedRun History::Read(const StoredRun& stored) const {
+  NamedRun run{fmt::format("{}: run {}", database_.path(), stored.id), {}};
+  auto head = database_.Prepare(
+      "SELECT r.context, t.text FROM runs r JOIN texts t ON t.hash = r.machines WHERE r.id = ?");
+  if (!head.With(stored.id).Next()) throw BadInput(run.where + ": no such run");
+  try {
+    run.file.context = json::parse(head.Text(0));
+    for (const auto& machine : json::parse(head.Text(1)))
+      run.file.machines.push_back(MachineFromJson(machine, run.where));
+    auto row = database_.Prepare(
+        "SELECT t.text, p.repetitions FROM runs r JOIN points p ON p.id BETWEEN r.first_point AND "
+        "r.first_point + r.points - 1 JOIN texts t ON t.hash = p.facts WHERE r.id = ? ORDER BY "
+        "p.id");
+    row.With(stored.id);
+    while (row.Next()) run.file.records.push_back(Unpack(row.Text(0), row.Bytes(1), run.where));
+  } catch (const json::exception& error) {
+    throw BadInput(fmt::format("{}: damaged: {}", run.where, error.what()));
+  }
+  return run;
+}
+
+Record History::Facts(const Point& point) const {
+  auto row = database_.Prepare("SELECT text FROM texts WHERE hash = ?");
+  if (!row.With(Signed(point.facts)).Next())
+    throw BadInput(fmt::format("{}: damaged: a text is missing", database_.path()));
+  return Unpack(row.Text(0), {}, database_.path());
+}
+
+}  // namespace dlroof

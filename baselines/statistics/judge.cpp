@@ -1,0 +1,180 @@
+#include "baselines/statistics/judge.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "baselines/statistics/significance.h"
+#include "counters/base/order_statistics.h"
+
+namespace dlroof {
+namespace {
+
+constexpr double kLeastEffect = 0.02, kMostEffect = 0.10;
+constexpr double kExcludeAndShow = 1.96 + 1.28;  // standard errors
+
+// A candidate with the noise between runs added.
+struct Widened {
+  double deviation = 0;  // [1] standard error, both noises
+  double degrees = 0;    // [1] of freedom (Welch and Satterthwaite)
+  std::pair<double, double> ci95;
+};
+
+Widened Widen(const Shift& shift, const RunNoise& noise) {
+  const double within = shift.standard_error * shift.standard_error;
+  const double between = 2 * noise.deviation * noise.deviation + noise.drift * noise.drift;
+  Widened wide;
+  wide.deviation = std::sqrt(within + between);
+  const double spread = within * within / shift.degrees + between * between / noise.degrees;
+  wide.degrees = spread > 0 ? (within + between) * (within + between) / spread : shift.degrees;
+  const double reach = StudentQuantile95(noise.degrees) * std::sqrt(between);
+  const auto end = [&](double inner) { return std::hypot(inner - shift.log_ratio, reach); };
+  wide.ci95 = {shift.log_ratio - end(shift.ci95.first), shift.log_ratio + end(shift.ci95.second)};
+  return wide;
+}
+
+double PValue(double log_ratio, const Widened& wide) {
+  if (wide.deviation > 0) return StudentTwoSided(log_ratio / wide.deviation, wide.degrees);
+  return log_ratio == 0 ? 1 : 0;
+}
+
+void ChooseMinEffect(const JudgeSettings& settings, const std::vector<Widened>& widened,
+                     Judged& judged) {
+  if (settings.min_effect) {
+    judged.min_effect = *settings.min_effect;
+    judged.min_effect_from = "as asked for";
+    return;
+  }
+  std::vector<double> deviations;
+  deviations.reserve(widened.size());
+  for (const auto& wide : widened) deviations.push_back(wide.deviation);
+  const double typical =
+      deviations.empty() ? kUsualRunNoise * std::sqrt(2) : Median(std::move(deviations));
+  judged.min_effect = std::clamp(std::expm1(kExcludeAndShow * typical), kLeastEffect, kMostEffect);
+  judged.min_effect_from = fmt::format(
+      "what these runs can tell: a typical ratio has a standard error of {:.1f} %", 100 * typical);
+}
+
+// The movements that must each be beyond the minimum effect before a verdict rests on a candidate:
+// of the seconds, and of these without what all share and without what the roofs did.
+struct Views {
+  double seconds = 0;
+  std::optional<double> without_common, without_roof;
+};
+
+Views ViewsOf(const Candidate& candidate, const std::optional<CommonShift>& common) {
+  Views views;
+  views.seconds = candidate.shift.log_ratio;
+  const bool machine = common && common->roofs != RoofEvidence::kDidNotMove;
+  if (machine) views.without_common = views.seconds - common->log_ratio;
+  if (candidate.roof_log_ratio) views.without_roof = views.seconds - *candidate.roof_log_ratio;
+  return views;
+}
+
+// Without the benchmark's own numbers, which stand beside it: reports gather equal texts.
+std::string IntervalReason(bool beyond, bool includes_one, double min_effect) {
+  const double percent = 100 * min_effect;
+  if (includes_one)
+    return fmt::format("too uncertain: unchanged, or changed by more than {:.1f} %", percent);
+  if (beyond)
+    return fmt::format("beyond {:.1f} %, but among so many benchmarks that can be chance", percent);
+  return fmt::format("moved, by more or by less than {:.1f} %", percent);
+}
+
+void Decide(const Views& views, double min_effect, Judgement& judgement) {
+  const double bound = std::log1p(min_effect);
+  const auto& [low, high] = judgement.ci95;
+  const bool excludes = low > 1 || high < 1;
+  const bool beyond = std::abs(views.seconds) > bound;
+  const bool sure = excludes && judgement.adjusted_p <= kFalseDiscoveryRate;
+  const auto agrees = [&](const std::optional<double>& view) {
+    return !view || (*view * views.seconds > 0 && std::abs(*view) > bound);
+  };
+  const char* way = views.seconds > 0 ? "slower" : "faster";
+  judgement.verdict = Verdict::kAmbiguous;
+  if (beyond && excludes && !agrees(views.without_common)) {
+    judgement.with_all = true;
+    judgement.reason = fmt::format("{}, but so is nearly everything else in this run", way);
+  } else if (beyond && excludes && !agrees(views.without_roof)) {
+    judgement.reason = fmt::format(
+        "seconds and percent of roof disagree: {} by {:.3f} in seconds, {:.3f} with its roofs, "
+        "which "
+        "each run measured, taken out",
+        way, judgement.ratio, std::exp(*views.without_roof));
+  } else if (beyond && sure) {
+    judgement.verdict = views.seconds > 0 ? Verdict::kSlower : Verdict::kFaster;
+  } else if (std::log(low) >= -bound && std::log(high) <= bound) {
+    judgement.verdict = Verdict::kSame;
+  } else {
+    judgement.reason = IntervalReason(beyond, !excludes, min_effect);
+  }
+}
+
+std::vector<Movement> Movements(const std::vector<Candidate>& candidates,
+                                const std::vector<Widened>& widened) {
+  std::vector<Movement> movements;
+  movements.reserve(candidates.size());
+  for (std::size_t i = 0; i < candidates.size(); ++i)
+    movements.push_back(
+        {candidates[i].shift.log_ratio, widened[i].deviation, candidates[i].roof_log_ratio});
+  return movements;
+}
+
+RunNoise NoiseOf(const std::vector<Candidate>& candidates, const JudgeSettings& settings) {
+  if (settings.run_noise) return {*settings.run_noise, 1e6, 0, settings.run_noise_from};
+  std::vector<Shift> shifts;
+  shifts.reserve(candidates.size());
+  for (const auto& candidate : candidates) shifts.push_back(candidate.shift);
+  return EstimateRunNoise(settings.stored, shifts);
+}
+
+}  // namespace
+
+const std::vector<Verdict>& AllVerdicts() {
+  static const std::vector<Verdict> all = {
+      Verdict::kSame,         Verdict::kFaster, Verdict::kSlower, Verdict::kAmbiguous,
+      Verdict::kInsufficient, Verdict::kNew,    Verdict::kGone,   Verdict::kFailed};
+  return all;
+}
+
+std::string_view Key(Verdict verdict) {
+  constexpr std::array<std::string_view, 8> kKeys = {
+      "same", "faster", "slower", "ambiguous", "insufficient", "new", "gone", "failed"};
+  return kKeys.at(static_cast<std::size_t>(verdict));
+}
+
+Judged Judge(const std::vector<Candidate>& candidates, const JudgeSettings& settings) {
+  Judged judged;
+  judged.noise = NoiseOf(candidates, settings);
+  std::vector<Widened> widened;
+  widened.reserve(candidates.size());
+  for (const auto& candidate : candidates) widened.push_back(Widen(candidate.shift, judged.noise));
+  ChooseMinEffect(settings, widened, judged);
+  if (settings.look_for_common_shift)
+    judged.common = FindCommonShift(Movements(candidates, widened), std::log1p(judged.min_effect));
+  std::vector<double> p_values;
+  p_values.reserve(candidates.size());
+  for (std::size_t i = 0; i < candidates.size(); ++i) {
+    const Views views = ViewsOf(candidates[i], judged.common);
+    double p_value = candidates[i].p_value.value_or(PValue(views.seconds, widened[i]));
+    if (views.without_common)
+      p_value = std::max(p_value, PValue(*views.without_common, widened[i]));
+    p_values.push_back(p_value);
+  }
+  const auto adjusted = AdjustedPValues(p_values);
+  judged.each.reserve(candidates.size());
+  for (std::size_t i = 0; i < candidates.size(); ++i) {
+    Judgement judgement;
+    judgement.ratio = std::exp(candidates[i].shift.log_ratio);
+    judgement.ci95 = {std::exp(widened[i].ci95.first), std::exp(widened[i].ci95.second)};
+    judgement.p_value = p_values[i];
+    judgement.adjusted_p = adjusted[i];
+    Decide(ViewsOf(candidates[i], judged.common), judged.min_effect, judgement);
+    judged.each.push_back(std::move(judgement));
+  }
+  return judged;
+}
+
+}  // namespace dlroof

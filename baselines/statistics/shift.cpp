@@ -1,0 +1,155 @@
+#include "baselines/statistics/shift.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <utility>
+
+#include "baselines/statistics/significance.h"
+#include "counters/base/order_statistics.h"
+
+namespace dlroof {
+namespace {
+
+constexpr int kLargestExact = 400;        // pairs; beyond them the approximation is good to 1e-3
+constexpr std::size_t kMostValues = 256;  // of a side; more are grouped
+constexpr std::size_t kFewValues = 128;   // pairs of as many repetitions as a run has by default
+
+// P(U <= u) for u = 0, 1, ...: U is the number of pairs whose NEW is smaller, all orders of n + m
+// values being alike. Adding one value at a time: the largest of all is NEW or BASE.
+std::vector<double> MannWhitneyCumulated(int n, int m) {
+  // ways[j][u]: orders of i BASE and j NEW values with U = u, for the i at hand.
+  std::vector<std::vector<double>> ways(m + 1, std::vector<double>(n * m + 1, 0.0));
+  for (auto& row : ways) row[0] = 1;
+  for (int i = 1; i <= n; ++i)
+    for (int j = 1; j <= m; ++j) {
+      // ways[j] still holds i - 1; a BASE value on top lies above all j NEW ones.
+      std::vector<double> next(n * m + 1, 0.0);
+      for (int u = 0; u <= i * j; ++u) next[u] = (u >= j ? ways[j][u - j] : 0) + ways[j - 1][u];
+      ways[j] = next;
+    }
+  double all = 0;
+  for (const double count : ways[m]) all += count;
+  std::vector<double> cumulated;
+  double sum = 0;
+  for (const double count : ways[m]) cumulated.push_back((sum += count) / all);
+  return cumulated;
+}
+
+std::optional<IntervalRank> ExactRank(int n, int m) {
+  const auto cumulated = MannWhitneyCumulated(n, m);
+  IntervalRank rank;
+  while (2 * cumulated[rank.cut] <= 0.05) {
+    rank.level = 1 - 2 * cumulated[rank.cut];
+    ++rank.cut;
+  }
+  return rank.cut > 0 ? std::optional(rank) : std::nullopt;
+}
+
+IntervalRank ApproximateRank(int n, int m) {
+  const double pairs = static_cast<double>(n) * m;
+  const double deviation = std::sqrt(pairs * (n + m + 1) / 12);
+  const double cut = std::floor(pairs / 2 - NormalQuantile(0.975) * deviation);
+  return {static_cast<int>(cut), 1 - 2 * NormalTail((pairs / 2 - cut + 0.5) / deviation)};
+}
+
+// Logarithms; of long samples the medians of equal, consecutive groups (batches also lose the
+// correlation of neighbours).
+std::optional<std::vector<double>> Logarithms(const std::vector<double>& values) {
+  std::vector<double> logs;
+  const std::size_t groups = std::min(values.size(), kMostValues);
+  logs.reserve(groups);
+  const auto start = [&](std::size_t group) {
+    return values.begin() + static_cast<std::ptrdiff_t>(group * values.size() / groups);
+  };
+  for (std::size_t group = 0; group < groups; ++group) {
+    const auto begin = start(group), end = start(group + 1);
+    if (!std::all_of(begin, end, [](double value) { return value > 0; })) return std::nullopt;
+    logs.push_back(std::log(end - begin == 1 ? *begin : Median({begin, end})));
+  }
+  return logs;
+}
+
+// As std::nth_element, for few values in half of its time: the next step never depends on how a
+// comparison went, which of noise nobody can foretell. Every step sets the value aside that it
+// compared with, so that it ends; of many values alike that would be late.
+void PutInPlace(double* begin, double* nth, double* end) {
+  while (end - begin > 1) {
+    double* const last = end - 1;
+    std::swap(begin[(end - begin) / 2], *last);
+    const double pivot = *last;
+    double* less = begin;
+    for (double* at = begin; at != last; ++at) {
+      const double value = *at;
+      *at = *less;
+      *less = value;
+      less += value < pivot ? 1 : 0;
+    }
+    std::swap(*less, *last);
+    if (less == nth) return;
+    (nth < less ? end : begin) = nth < less ? less : less + 1;
+  }
+}
+
+// The values at four ranks in rising order, as after sorting: each search narrows the next.
+struct Ranked {
+  double low = 0, lower_median = 0, upper_median = 0, high = 0;
+};
+
+Ranked RankedValues(std::vector<double>& values, std::size_t low, std::size_t high) {
+  const std::size_t lower = (values.size() - 1) / 2, upper = values.size() / 2;
+  double* const all = values.data();
+  const auto put = [&](std::size_t begin, std::size_t rank, std::size_t end) {
+    if (values.size() <= kFewValues)
+      PutInPlace(all + begin, all + rank, all + end);
+    else
+      std::nth_element(all + begin, all + rank, all + end);
+  };
+  put(0, lower, values.size());
+  if (low < lower) put(0, low, lower);
+  if (high > lower) put(lower + 1, high, values.size());
+  if (upper > lower && upper < high) put(lower + 1, upper, high);
+  return {all[low], all[lower], all[upper], all[high]};
+}
+
+}  // namespace
+
+std::optional<IntervalRank> IntervalRank95(int n, int m) {
+  thread_local std::map<std::pair<int, int>, std::optional<IntervalRank>> known;
+  const auto [found, added] = known.try_emplace({std::min(n, m), std::max(n, m)});
+  if (added && n > 0 && m > 0)
+    found->second = n * m <= kLargestExact ? ExactRank(n, m) : ApproximateRank(n, m);
+  auto& rank = found->second;
+  if (added && rank) rank->quantile = NormalQuantile((1 + rank->level) / 2);
+  return rank;
+}
+
+std::optional<Shift> MeasureShift(const std::vector<double>& base,
+                                  const std::vector<double>& fresh) {
+  if (std::min(base.size(), fresh.size()) < kLeastClean) return std::nullopt;
+  const auto base_logs = Logarithms(base), fresh_logs = Logarithms(fresh);
+  if (!base_logs || !fresh_logs) return std::nullopt;
+  const auto n = static_cast<int>(base_logs->size()), m = static_cast<int>(fresh_logs->size());
+  const auto rank = IntervalRank95(n, m);
+  if (!rank) return std::nullopt;
+  std::vector<double> differences(base_logs->size() * fresh_logs->size());
+  auto next = differences.begin();
+  int larger = 0, smaller = 0;
+  for (const double x : *base_logs)
+    for (const double y : *fresh_logs) {
+      *next++ = y - x;
+      larger += y > x ? 1 : 0;
+      smaller += y < x ? 1 : 0;
+    }
+  const std::size_t pairs = differences.size();
+  const auto ranked = RankedValues(differences, rank->cut - 1, pairs - rank->cut);
+  Shift shift;
+  shift.ci95 = {ranked.low, ranked.high};
+  shift.log_ratio = (ranked.lower_median + ranked.upper_median) / 2;
+  shift.standard_error = (shift.ci95.second - shift.ci95.first) / (2 * rank->quantile);
+  shift.degrees = n + m - 2;
+  shift.cliffs_delta = static_cast<double>(larger - smaller) / static_cast<double>(pairs);
+  return shift;
+}
+
+}  // namespace dlroof

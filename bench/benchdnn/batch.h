@@ -1,0 +1,40 @@
+// The files that --batch=FILE includes.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "bench/benchdnn/problem.h"
+#include "bench/benchdnn/tokens.h"
+
+namespace dlroof {
+
+// A file of benchdnn, read once however often it is included.
+struct BenchdnnFile {
+  std::string path;  // as messages name it
+  std::vector<BenchdnnToken> tokens;
+};
+
+class BenchdnnFiles {
+ public:
+  // `path` and `text` of the file that all begins with.
+  BenchdnnFiles(const std::string& path, std::string_view text);
+
+  const BenchdnnFile& First() const { return first_; }
+  // What --batch=`name` in `from` stands for. Throws BadInput (without a place) when there is no
+  // such file, it is no regular file or longer than 16 MiB.
+  const BenchdnnFile& Batch(const BenchdnnFile& from, std::string_view name);
+  // Of the first --conv, --rnn or problem; conv where there is none.
+  BenchdnnDriver FirstDriver();
+
+ private:
+  std::string Locate(const BenchdnnFile& from, std::string_view name) const;
+
+  BenchdnnFile first_;
+  std::map<std::string, std::unique_ptr<BenchdnnFile>> read_;  // by path
+};
+
+}  // namespace dlroof

@@ -1,0 +1,179 @@
+// dlroof compare: a verdict per benchmark of two run files.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <future>
+#include <iostream>
+#include <memory>
+#include <sstream>
+
+#include "baselines/compare/compare_stored.h"
+#include "baselines/compare/stored_run.h"
+#include "baselines/formats/badge.h"
+#include "baselines/formats/write_comparison.h"
+#include "bench/commands/commands.h"
+#include "bench/commands/share.h"
+#include "counters/base/error.h"
+#include "counters/base/write_file.h"
+
+namespace dlroof {
+namespace {
+
+struct CompareFlags {
+  std::vector<std::string> files;
+  std::string baseline;               // "auto" or a file
+  std::string folder = "baselines/stored";   // where `auto` looks
+  std::string min_effect, run_noise;  // "5%" or "0.05"
+  std::string on = "time";
+  std::string map, again;
+  std::string format = "table";
+  std::string badge;
+  bool across_machines = false;
+};
+
+std::set<Quantity> Quantities(const std::string& text) {
+  std::set<Quantity> on;
+  std::istringstream parts(text + ",");
+  for (std::string part; std::getline(parts, part, ',');) {
+    const auto quantity = QuantityFromKey(part);
+    if (!quantity)
+      throw BadInput(
+          fmt::format("--on={}: expected time, bytes, flops, fraction, residual, or several with "
+                      "commas between",
+                      text));
+    on.insert(*quantity);
+  }
+  return on;
+}
+
+CompareOptions OptionsFrom(const CompareFlags& flags) {
+  CompareOptions options;
+  options.min_effect = ParseShare("--min-effect", flags.min_effect);
+  options.run_noise = ParseShare("--run-noise", flags.run_noise);
+  options.across_machines = flags.across_machines;
+  options.on = Quantities(flags.on);
+  if (!flags.map.empty()) options.names = ReadNameMap(flags.map);
+  return options;
+}
+
+// Both files of a comparison; the two are read at once, for large ones take their time.
+struct Inputs {
+  NamedRun base, fresh;
+  std::optional<NamedRun> again;  // what measured NEW's benchmarks once more
+  std::vector<NamedRun> stored;   // instead of `base`, oldest first
+};
+
+NamedRun ReadNamed(const std::string& path, std::ostream& warnings) {
+  return {path, ReadRunFile(path, warnings, Keep::kForComparison)};
+}
+
+Inputs ReadInputs(const CompareFlags& flags, const NameMap& names) {
+  Inputs inputs;
+  if (flags.baseline == "auto") {
+    inputs.fresh = ReadNamed(flags.files.back(), std::cerr);
+    inputs.stored = FindBaselines(flags.folder, inputs.fresh, names, std::cerr);
+    return inputs;
+  }
+  const auto& base_path = flags.baseline.empty() ? flags.files.front() : flags.baseline;
+  std::ostringstream base_warnings;
+  auto base = std::async(std::launch::async, [&] { return ReadNamed(base_path, base_warnings); });
+  std::ostringstream fresh_warnings;
+  std::exception_ptr fresh_error;
+  try {
+    inputs.fresh = ReadNamed(flags.files.back(), fresh_warnings);
+  } catch (const BadInput&) {
+    fresh_error = std::current_exception();
+  }
+  inputs.base = base.get();  // BASE's error, if any, is the one that is told
+  if (fresh_error) std::rethrow_exception(fresh_error);
+  std::cerr << base_warnings.str() << fresh_warnings.str();
+  return inputs;
+}
+
+void Write(const CompareResult& result, const ComparedFiles& files, const std::string& format) {
+  if (format == "json")
+    WriteJson(result, files, std::cout);
+  else if (format == "markdown")
+    WriteMarkdown(result, files, std::cout);
+  else if (format == "junit")
+    WriteJunit(result, files, std::cout);
+  else if (format == "sarif")
+    WriteSarif(result, files, std::cout);
+  else
+    WriteTable(result, files, TerminalColumns(), std::cout);
+  std::cout << std::flush;
+}
+
+// The file, or the stored ones, the newest first.
+std::string BaseText(const CompareResult& result) {
+  if (result.parts.empty()) return result.base;
+  std::vector<std::string> files;
+  for (const auto& part : result.parts) files.push_back(part.base);
+  return fmt::format("{}", fmt::join(files, ", "));
+}
+
+// `inputs` is the caller's, so that the program can end without freeing it record by record.
+int RunCompare(const CompareFlags& flags, Inputs& inputs) {
+  const std::size_t wanted = flags.baseline.empty() ? 2 : 1;
+  if (flags.files.size() != wanted)
+    throw BadInput(flags.baseline.empty()
+                       ? "compare: expected two run files, BASE and NEW (or --baseline auto NEW)"
+                       : "compare: expected one run file, NEW, beside --baseline");
+  if (!flags.again.empty() && flags.across_machines)
+    throw BadInput("--again: expected one machine's seconds, not --across-machines");
+  auto options = OptionsFrom(flags);
+  inputs = ReadInputs(flags, options.names);
+  if (!flags.again.empty()) {
+    inputs.again = ReadNamed(flags.again, std::cerr);
+    options.again = &*inputs.again;
+  }
+  const auto result = inputs.stored.empty()
+                          ? Compare(inputs.base, inputs.fresh, options)
+                          : CompareWithStored(inputs.stored, inputs.fresh, options);
+  Write(result, {BaseText(result), inputs.fresh.where}, flags.format);
+  if (const auto few = FewSharedText(result); !few.empty()) std::cerr << few << '\n';
+  if (!flags.badge.empty()) WriteFile(flags.badge, BadgeSvg(result));
+  return result.exit_code;
+}
+
+}  // namespace
+
+void AddCompareCommand(CLI::App& program, int& exit_code) {
+  auto flags = std::make_shared<CompareFlags>();
+  auto inputs = std::make_shared<Inputs>();
+  auto* command = program.add_subcommand(
+      "compare",
+      "a verdict per benchmark of two run files; exit code 0: none slower, 1: something is, "
+      "2: bad input, 3: cannot say");
+  command->add_option("FILES", flags->files, "BASE and NEW: run files, or Google Benchmark JSON")
+      ->required();
+  command->add_option(
+      "--baseline", flags->baseline,
+      "BASE: a file, or auto: of each benchmark the newest stored run of NEW's machine");
+  command->add_option("--baselines", flags->folder, "where --baseline auto looks (baselines)");
+  command->add_option("--again", flags->again,
+                      "NEW's benchmarks, or some, measured by another process: slower or faster is "
+                      "only what is so in both");
+  command->add_option("--min-effect", flags->min_effect,
+                      "smaller changes do not matter: 5% (default: what the runs can tell, 2 to "
+                      "10 %)");
+  command->add_option("--run-noise", flags->run_noise,
+                      "by how much a run of the same program deviates, 0 where the two were "
+                      "interleaved (default: learnt from the files)");
+  command->add_option(
+      "--on", flags->on,
+      "what raises an alarm, with commas: time, bytes, flops, fraction, residual of "
+      "files that `dlroof model RUN -o FILE.json` wrote (time)");
+  command->add_flag("--across-machines", flags->across_machines,
+                    "compare percent of roof, on different machines");
+  command->add_option("--map", flags->map,
+                      "file with a line 'base-name new-name' per renamed benchmark");
+  command->add_option("--format", flags->format, "table, markdown, json, junit or sarif (table)")
+      ->check(CLI::IsMember({"table", "markdown", "json", "junit", "sarif"}));
+  command->add_option("--badge", flags->badge, "write the result as a badge, too: x.svg");
+  command->callback([flags, inputs, &exit_code] {
+    exit_code = VerdictOf("compare", [&] { return RunCompare(*flags, *inputs); });
+  });
+}
+
+}  // namespace dlroof

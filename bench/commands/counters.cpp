@@ -1,0 +1,21 @@
+// dlroof counters: what NVIDIA's hardware counters can tell on a chip that need not be there.
+#include <iostream>
+#include <memory>
+
+#include "bench/commands/commands.h"
+#include "counters/cupti/report.h"
+
+namespace dlroof {
+
+void AddCountersCommand(CLI::App& program, int& exit_code) {
+  auto chip = std::make_shared<std::string>();
+  auto* command = program.add_subcommand(
+      "counters", "which counters of NVIDIA's chips are read, and in how many runs of a call");
+  command->add_option("--chip", *chip, "one chip's metrics: GH100 (H100, H200), GA100, AD102, ...");
+  command->callback([chip, &exit_code] {
+    std::cout << CountersText(BuiltInCuptiTable(), BuiltInStoredPasses(), *chip) << std::flush;
+    exit_code = 0;
+  });
+}
+
+}  // namespace dlroof

@@ -1,0 +1,77 @@
+// dlroof: everything that reads or makes files.
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <cstdlib>
+#include <iostream>
+
+#include "bench/commands/commands.h"
+#include "counters/base/error.h"
+#include "counters/base/version.h"
+
+int dlroof::TerminalColumns() {
+  winsize size = {};
+  if (isatty(STDOUT_FILENO) == 0 || ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0) return 0;
+  return size.ws_col;
+}
+
+int dlroof::VerdictOf(const char* command, const std::function<int()>& run) {
+  try {
+    return run();
+  } catch (const BadInput&) {
+    throw;
+  } catch (const std::exception& error) {
+    throw BadInput(std::string(command) + ": " + error.what());
+  }
+}
+
+namespace {
+
+int Run(int argc, char** argv) {
+  using namespace dlroof;
+  CLI::App program("dlroof: rooflines of deep learning benchmarks (measure with dlroof_bench)",
+                   "dlroof");
+  program.set_version_flag("--version", std::string(kVersion) + " (" + kCommit + ")");
+  program.require_subcommand(1);
+  int exit_code = 0;
+  AddMachineCommand(program, exit_code);
+  AddReportCommand(program, exit_code);
+  AddCompareCommand(program, exit_code);
+  AddDashboardCommand(program, exit_code);
+  AddHistoryCommand(program, exit_code);
+  AddExportCommand(program, exit_code);
+  AddRunCommand(program, exit_code);
+  AddModelCommand(program, exit_code);
+  AddCountersCommand(program, exit_code);
+  AddImportCommand(program, exit_code);
+  AddDoctorCommand(program, exit_code);
+  try {
+    program.parse(argc, argv);
+  } catch (const CLI::Success& asked) {
+    return program.exit(asked);
+  } catch (const CLI::ParseError& error) {
+    std::cerr << "dlroof: " << error.what() << " (dlroof --help lists commands and flags)\n";
+    return 2;
+  }
+  // Of every command: what a full disk cut off is no result.
+  if (!std::cout.flush()) throw BadInput("standard output: not all could be written (disk full?)");
+  // What is left is memory; of two large run files freeing it takes as long as reading one of them.
+  std::fflush(nullptr);
+  std::_Exit(exit_code);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  try {
+    return Run(argc, argv);
+  } catch (const dlroof::BadInput& error) {
+    std::cerr << "dlroof: " << error.what() << '\n';
+    return 2;
+  } catch (const std::exception& error) {
+    std::cerr << "dlroof: " << error.what() << '\n';
+    return 1;
+  }
+}

@@ -1,0 +1,191 @@
+// dlroof doctor: what can be measured here, what cannot, why, and what to do about it.
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdlib>
+#include <filesystem>
+#include <iostream>
+#include <numeric>
+#include <optional>
+#include <thread>
+#include <vector>
+
+#include "bench/commands/commands.h"
+#include "bench/gpu/loader.h"
+#include "bench/workload/workload.h"
+#include "ceilings/cache/machine_cache.h"
+#include "counters/base/error.h"
+#include "counters/base/order_statistics.h"
+#include "counters/base/version.h"
+#include "counters/counter_source.h"
+#include "counters/cpu/clocks.h"
+#include "counters/cpu/cpu.h"
+#include "counters/cpu/issue_rate.h"
+#include "counters/perf/access.h"
+#include "reporters/live/result_row.h"
+
+namespace dlroof {
+namespace {
+
+constexpr double kFreezeTestSeconds = 2;
+constexpr double kCoreTestSeconds = 1;
+
+// Flushed: what comes next may hang or crash in a driver.
+void Line(const std::string& topic, const std::string& text) {
+  std::cout << fmt::format("{:<12} {}\n", topic, text) << std::flush;
+}
+
+std::string Kibibytes(double bytes) {
+  return bytes < 1048576 ? fmt::format("{:.0f} KiB", bytes / 1024)
+                         : fmt::format("{:.1f} MiB", bytes / 1048576);
+}
+
+void ReportCpu(const Cpu& cpu) {
+  Line("cpu", fmt::format("{}: {} cores, {} CPUs, of which {} allowed; {} NUMA node{}", cpu.name,
+                          cpu.topology.cores, cpu.topology.cpus, cpu.allowed.size(),
+                          cpu.topology.numa_nodes, cpu.topology.numa_nodes == 1 ? "" : "s"));
+  Line("features", cpu.features.empty()
+                       ? std::string("none that kernels are written for: portable ones run")
+                       : fmt::format("{}", fmt::join(cpu.features, " ")));
+  std::string caches;
+  for (const auto& [level, by_cpu] : cpu.topology.cache_of_cpu)
+    if (!by_cpu.empty())
+      caches += fmt::format("{}{} {}", caches.empty() ? "" : ", ", Key(level),
+                            Kibibytes(by_cpu.begin()->second.bytes));
+  Line("caches", caches.empty() ? "not known: the system does not describe them" : caches);
+  if (const auto memory = AvailableMemoryBytes())
+    Line("memory", fmt::format("{:.1f} GB can be allocated", *memory / 1e9));
+}
+
+void ReportClocks() {
+  const auto watch = WatchFreezes(kFreezeTestSeconds);
+  const double lost = std::accumulate(watch.gaps.begin(), watch.gaps.end(), 0.0);
+  if (watch.gaps.empty()) {
+    Line("clocks",
+         fmt::format("steady: a {:.0f} s busy loop saw no gap of 1 ms or more", watch.seconds));
+    return;
+  }
+  const auto waited = watch.run_delay ? TimeText(*watch.run_delay) : std::string("an unknown time");
+  Line("clocks",
+       fmt::format("a {:.0f} s busy loop stood still {} times, {:.2g} % of the time (longest {}); "
+                   "it waited {} for a "
+                   "CPU, the rest was the host's. Repetitions hit by this are marked disturbed",
+                   watch.seconds, watch.gaps.size(), 100 * lost / watch.seconds,
+                   TimeText(*std::max_element(watch.gaps.begin(), watch.gaps.end())), waited));
+}
+
+// By the best that this machine's ceilings saw, where they were measured.
+std::optional<double> KnownIssueRate() {
+  const auto directory = CacheDirectory();
+  if (!directory) return std::nullopt;
+  const auto path = CachePath(*directory, DescribeCpu(ThisCpu()));
+  std::error_code error;
+  if (!std::filesystem::exists(path, error)) return std::nullopt;
+  try {
+    return ReadMachineFile(path).issue_rate;
+  } catch (const BadInput&) {
+    return std::nullopt;  // it will be measured anew
+  }
+}
+
+void ReportCoreShare() {
+  CoreShare share(KnownIssueRate());
+  std::vector<double> rates;
+  const double begin = WallSeconds();
+  while (WallSeconds() - begin < kCoreTestSeconds) {
+    const auto rate = MeasureIssueRate();
+    if (!rate) return Line("core", "not known whether others share it: no test for this CPU");
+    share.Of(*rate);
+    rates.push_back(*rate);
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  }
+  const double median = share.Of(Median(rates));
+  Line("core",
+       fmt::format("a thread gets {:.0f} % of the issue slots that it got at best{}", 100 * median,
+                   median >= kLeastCoreShare
+                       ? ""
+                       : ": another hardware thread is busy on the core (of the host's, "
+                         "where nothing else runs here). Such repetitions of one thread "
+                         "are marked disturbed"));
+}
+
+// What --dlroof_counters can ask for.
+void ReportSources() {
+  for (const auto& source : AllCounterSources()) {
+    const auto why = source.unavailable ? source.unavailable() : "";
+    Line("", fmt::format("--dlroof_counters={} ({}, {}): {}", source.name, source.device,
+                         Key(source.provenance), why.empty() ? "available" : why));
+  }
+}
+
+void ReportLibraries() {
+  for (const auto& library : AllLibraries()) Line(library.name, library.description());
+  if (AllLibraries().empty())
+    Line("onednn",
+         "not in this build: only the reference loops are benchmarks (ci/run.sh installs it)");
+  Line("benchmark", fmt::format("Google Benchmark {}", kGoogleBenchmarkVersion));
+  Line("gnuplot", std::system("command -v gnuplot >/dev/null 2>&1") == 0
+                      ? "found: pictures in the terminal, .svg, .pdf, .png"
+                      : "missing: no pictures in the terminal, no .svg, .pdf, .png (apt-get "
+                        "install gnuplot-nox)");
+}
+
+// Without a driver the module is opened all the same: what else is missing is worth knowing.
+void ReportGpu() {
+  const auto access = AccessGpu({}, "--device");
+  if (access.why_not.empty()) {
+    for (const auto& device : access.module->devices)
+      Line(fmt::format("gpu{}", device.number), device.name);
+    const auto& why = access.module->why_no_cells;
+    if (!why.empty()) Line("", "no GPU benchmarks: " + why);
+  } else {
+    Line("gpu", access.why_not);
+  }
+  const auto [module, why_not] = OpenGpuModule(ModuleBesideProgram());
+  if (module == nullptr) {
+    if (why_not != access.why_not) Line("", why_not);
+    return;
+  }
+  for (const auto& library : module->libraries) Line(library.name, library.description());
+  for (const auto& source : module->sources) {
+    const auto why = source.unavailable ? source.unavailable() : "";
+    Line("counters", fmt::format("{}: {}", source.name, why.empty() ? "can be read" : why));
+  }
+}
+
+std::string CacheText() {
+  const auto directory = CacheDirectory();
+  if (!directory) return "no place for the machine's ceilings: set HOME or XDG_CACHE_HOME";
+  std::error_code error;
+  std::filesystem::create_directories(*directory, error);
+  if (error || access(directory->c_str(), W_OK) != 0)
+    return fmt::format("{} cannot be written: ceilings are measured anew each time",
+                       directory->string());
+  const auto path = CachePath(*directory, DescribeCpu(ThisCpu()));
+  return fmt::format(
+      "{} ({})", path.string(),
+      std::filesystem::exists(path, error) ? "measured" : "not measured yet: dlroof machine");
+}
+
+}  // namespace
+
+void AddDoctorCommand(CLI::App& program, int& exit_code) {
+  auto* command =
+      program.add_subcommand("doctor", "what can be measured here, what cannot, and why");
+  command->callback([&exit_code] {
+    Line("dlroof", fmt::format("{} ({}), {}, {}", kVersion, kCommit, kCompiler, kBuildType));
+    ReportCpu(ThisCpu());
+    ReportClocks();
+    ReportCoreShare();
+    Line("counters", PerfSentence(AskPerf()));
+    ReportSources();
+    ReportLibraries();
+    ReportGpu();
+    Line("cache", CacheText());
+    exit_code = 0;
+  });
+}
+
+}  // namespace dlroof

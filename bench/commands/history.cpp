@@ -1,0 +1,226 @@
+// dlroof history: runs in one SQLite file, and one benchmark over time.
+#include "baselines/history/history.h"
+
+#include <fmt/format.h>
+
+#include <iostream>
+#include <memory>
+#include <sstream>
+
+#include "baselines/formats/export.h"
+#include "baselines/statistics/series_profile.h"
+#include "bench/commands/commands.h"
+#include "counters/base/error.h"
+#include "counters/base/write_file.h"
+#include "reporters/terminal/tables.h"
+#include "reporters/text/units.h"
+
+namespace dlroof {
+namespace {
+
+struct HistoryFlags {
+  std::string db = "perf.sqlite";
+  std::vector<std::string> files;
+  std::string name;
+  std::string output;
+  std::int64_t run = 0;
+};
+
+std::string Plural(int count, const char* word) {
+  return fmt::format("{} {}{}", count, word, count == 1 ? "" : "s");
+}
+
+void Add(const HistoryFlags& flags) {
+  History history(flags.db, Access::kWrite);
+  for (const auto& file : flags.files) {
+    const auto added = history.Add({file, ReadRunFile(file, std::cerr)});
+    if (added.already)
+      std::cout << fmt::format("{}: is there already, as run {}\n", file, added.run);
+    else
+      std::cout << fmt::format("{}: run {}, {}, {} of them new\n", file, added.run,
+                               Plural(added.points, "benchmark"), added.new_series);
+  }
+}
+
+void List(const HistoryFlags& flags) {
+  const History history(flags.db, Access::kRead);
+  std::vector<std::vector<std::string>> rows = {{"run", "date", "commit", "benchmarks", "from"}};
+  for (const auto& run : history.Runs())
+    rows.push_back({std::to_string(run.id), Printable(run.date), Printable(run.commit),
+                    std::to_string(run.points), Printable(run.source)});
+  WriteAligned(rows, TerminalColumns(), std::cout);
+  std::cout << Plural(static_cast<int>(rows.size()) - 1, "run") << '\n';
+}
+
+// One row per run of a series, while its table is written.
+class SeriesTable {
+ public:
+  SeriesTable(const History& history, const Series& series, const std::vector<StoredRun>& runs)
+      : history_(history), points_(history.PointsOf(series)), runs_(runs) {
+    std::vector<double> values;
+    for (std::size_t i = 0; i < points_.size(); ++i)
+      if (points_[i].median) {
+        values.push_back(*points_[i].median);
+        timed_.push_back(i);
+      }
+    if (!values.empty()) profile_ = ProfileOf(values);
+  }
+
+  void Write(const Series& series) {
+    std::cout << Printable(series.name) << '\n';
+    std::cout << fmt::format("  on {} ({}){}{}: {}, {} with a time\n", Printable(series.machine),
+                             series.fingerprint,
+                             series.threads > 0 ? ", " + Plural(series.threads, "thread") : "",
+                             series.cache.empty() ? "" : ", " + Printable(series.cache),
+                             Plural(static_cast<int>(points_.size()), "run"), timed_.size());
+    if (profile_)
+      std::cout << fmt::format("  {}, {} among them; {}\n",
+                               profile_->deviation ? fmt::format("noise {:.1f} % from run to run",
+                                                                 100 * *profile_->deviation)
+                                                   : "noise not known",
+                               Plural(static_cast<int>(profile_->outliers.size()), "outlier"),
+                               Plural(static_cast<int>(profile_->changes.size()), "change"));
+    std::vector<std::vector<std::string>> rows = {
+        {"run", "date", "commit", "time", "95 %", "clean", "note"}};
+    for (std::size_t i = 0; i < points_.size(); ++i) rows.push_back(Row(i));
+    WriteAligned(rows, TerminalColumns(), std::cout);
+  }
+
+ private:
+  std::vector<std::string> Row(std::size_t i) const {
+    const Point& point = points_[i];
+    const auto run = std::find_if(runs_.begin(), runs_.end(),
+                                  [&](const StoredRun& one) { return one.id == point.run; });
+    std::string interval;
+    if (point.ci95)
+      interval = fmt::format("{} to {}", WithPrefix(point.ci95->first, "s"),
+                             WithPrefix(point.ci95->second, "s"));
+    return {std::to_string(point.run),
+            Printable(run->date),
+            Printable(run->commit),
+            point.median ? WithPrefix(*point.median, "s") : "",
+            interval,
+            fmt::format("{}/{}", point.clean, point.repetitions),
+            Note(i)};
+  }
+
+  std::string Note(std::size_t i) const {
+    std::string note;
+    const auto add = [&](const std::string& text) { note += (note.empty() ? "" : "; ") + text; };
+    if (profile_)
+      for (const auto& change : profile_->changes)
+        if (timed_[change.at] == i)
+          add(fmt::format("{} by {:+.1f} % from here on", change.ratio > 1 ? "slower" : "faster",
+                          100 * (change.ratio - 1)));
+    // Most points repeat the facts of the one before.
+    if (i > 0 && points_[i].facts == points_[i - 1].facts && points_[i].median) return note;
+    const Record facts = history_.Facts(points_[i]);
+    if (facts.status != Status::kOk)
+      add(fmt::format("{}: {}", Key(facts.status), Printable(facts.reason)));
+    else if (!points_[i].median)
+      add(facts.reason.empty() ? "no time" : Printable(facts.reason));
+    if (i == 0) return note;
+    const Record before = history_.Facts(points_[i - 1]);
+    if (before.algorithm != facts.algorithm && !before.algorithm.empty() &&
+        !facts.algorithm.empty())
+      add(fmt::format("algorithm {} -> {}", Printable(before.algorithm),
+                      Printable(facts.algorithm)));
+    if (before.work != facts.work) add("FLOPs, bytes or launches differ from the run before");
+    return note;
+  }
+
+  const History& history_;
+  std::vector<Point> points_;
+  const std::vector<StoredRun>& runs_;
+  std::vector<std::size_t> timed_;  // points that have a time
+  std::optional<SeriesProfile> profile_;
+};
+
+void Show(const HistoryFlags& flags) {
+  const History history(flags.db, Access::kRead);
+  const auto unchanging = history.Unchanging();
+  auto name = flags.name;
+  auto all = history.SeriesNamed(name);
+  if (all.empty()) {
+    constexpr int kNamed = 3;
+    const auto like = history.NamesWith(name, kNamed + 1);
+    if (like.size() == 1) {
+      name = like.front();
+      all = history.SeriesNamed(name);
+    } else {
+      std::string text;
+      for (std::size_t i = 0; i < like.size(); ++i)
+        text += fmt::format("{}{}", i == 0 ? ", but " : ", ", i == kNamed ? "more" : like[i]);
+      throw BadInput(fmt::format("{}: has no benchmark '{}'{}", flags.db, name, text));
+    }
+  }
+  const auto runs = history.Runs();
+  for (const auto& series : all) SeriesTable(history, series, runs).Write(series);
+}
+
+const StoredRun& RunWithId(const std::vector<StoredRun>& runs, const HistoryFlags& flags) {
+  for (const auto& run : runs)
+    if (run.id == flags.run) return run;
+  throw BadInput(
+      fmt::format("{}: has no run {} (dlroof history list shows them)", flags.db, flags.run));
+}
+
+// A run file of one run, or lines of CSV of all.
+void WriteExport(const HistoryFlags& flags, std::ostream& out) {
+  const History history(flags.db, Access::kRead);
+  const auto unchanging = history.Unchanging();
+  const auto runs = history.Runs();
+  if (flags.run != 0) {
+    out << ToJson(history.Read(RunWithId(runs, flags)).file).dump() << '\n';
+    return;
+  }
+  WriteCsvHeader(out);
+  for (const auto& run : runs) WriteCsvLines(history.Read(run), out);
+}
+
+void Export(const HistoryFlags& flags) {
+  if (flags.output.empty()) {
+    WriteExport(flags, std::cout);
+    std::cout << std::flush;
+    return;
+  }
+  std::ostringstream out;
+  WriteExport(flags, out);
+  WriteFile(flags.output, out.str());
+  std::cerr << "wrote " << flags.output << '\n';
+}
+
+CLI::App* Sub(CLI::App& history, const std::shared_ptr<HistoryFlags>& flags, const char* name,
+              const char* description, void (*run)(const HistoryFlags&), int& exit_code) {
+  auto* command = history.add_subcommand(name, description);
+  command->add_option("--db", flags->db, "the history (perf.sqlite)");
+  command->callback([flags, run, &exit_code] {
+    run(*flags);
+    std::cout << std::flush;
+    exit_code = 0;
+  });
+  return command;
+}
+
+}  // namespace
+
+void AddHistoryCommand(CLI::App& program, int& exit_code) {
+  auto flags = std::make_shared<HistoryFlags>();
+  auto* history =
+      program.add_subcommand("history", "runs in one SQLite file, benchmarks over time");
+  history->require_subcommand(1);
+  Sub(*history, flags, "add", "adds runs; one that is there already changes nothing", Add,
+      exit_code)
+      ->add_option("FILES", flags->files, "run files, or Google Benchmark JSON")
+      ->required();
+  Sub(*history, flags, "list", "the runs, oldest first", List, exit_code);
+  Sub(*history, flags, "show", "a benchmark's times, its changes and its noise", Show, exit_code)
+      ->add_option("NAME", flags->name, "a benchmark, or a part of its name that no other has")
+      ->required();
+  auto* out =
+      Sub(*history, flags, "export", "a run as a run file, or all as CSV", Export, exit_code);
+  out->add_option("--run", flags->run, "this run as a run file (without: all runs, as CSV)");
+  out->add_option("-o,--output", flags->output, "a file (without: standard output)");
+}
+
+}  // namespace dlroof

@@ -1,0 +1,127 @@
+// dlroof import: anyone's measurements on our roofs.
+#include "reporters/import/import.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <iostream>
+#include <memory>
+#include <sstream>
+
+#include "bench/commands/commands.h"
+#include "bench/commands/import_benchdnn.h"
+#include "ceilings/cache/machine_cache.h"
+#include "counters/base/error.h"
+#include "counters/base/version.h"
+#include "counters/base/write_file.h"
+#include "reporters/import/run.h"
+
+namespace dlroof {
+namespace {
+
+struct ImportFlags {
+  std::string file, machine, output, format, set;
+  std::string provenance;
+};
+
+std::vector<ImportFormat> AllFormats() {
+  std::vector<ImportFormat> formats(ImportFormats().begin(), ImportFormats().end());
+  formats.push_back({"benchdnn", "output of oneDNN's benchdnn --mode=P", LooksLikeBenchdnnOutput,
+                     ImportBenchdnn});
+  return formats;
+}
+
+std::string FormatNames() {
+  std::string names;
+  for (const auto& format : AllFormats())
+    names += fmt::format("{}{}", names.empty() ? "" : ", ", format.name);
+  return names;
+}
+
+std::string ReadText(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::ostringstream text;
+  std::error_code none;
+  if (!file.is_open() || std::filesystem::is_directory(path, none) ||
+      (!(text << file.rdbuf()) && file.bad()))
+    throw BadInput(path + ": cannot be read, expected measurements");
+  if (text.str().find_first_not_of(" \t\r\n") == std::string::npos)
+    throw BadInput(path + ": empty file, expected measurements");
+  return text.str();
+}
+
+ImportFormat FormatOf(const ImportFlags& flags, const std::string& text) {
+  for (const auto& format : AllFormats())
+    if (flags.format.empty() ? format.recognise(text) : format.name == flags.format) return format;
+  if (flags.format.empty())
+    throw BadInput(
+        fmt::format("{}:1: of no format that is known; expected one of {} (--format says which)",
+                    flags.file, FormatNames()));
+  throw BadInput(
+      fmt::format("--format {}: no such format; there are {}", flags.format, FormatNames()));
+}
+
+void WriteText(const std::string& text, const std::string& path) {
+  WriteFile(path, text);
+  std::cerr << "wrote " << path << '\n';
+}
+
+nlohmann::json Origin(const ImportFlags& flags, const ImportFormat& format) {
+  std::string command = "dlroof import " + flags.file;
+  if (!flags.machine.empty()) command += " --machine " + flags.machine;
+  if (!flags.set.empty()) command += " --set " + flags.set;
+  if (!flags.provenance.empty()) command += " --provenance " + flags.provenance;
+  return {{"schema", kSchema},
+          {"version", kVersion},
+          {"commit", kCommit},
+          {"command", command},
+          {"imported", {{"file", flags.file}, {"format", format.name}}}};
+}
+
+void Import(const ImportFlags& flags) {
+  if (flags.output.empty()) throw BadInput("import: expected -o FILE");
+  const auto text = ReadText(flags.file);
+  const auto format = FormatOf(flags, text);
+  Imported imported = format.read(text, flags.file);
+  for (const auto& remark : imported.remarks) std::cerr << "dlroof: " << remark << '\n';
+  if (imported.machine && imported.records.empty()) {
+    WriteText(ToJson(*imported.machine).dump(1) + '\n', flags.output);
+    return;
+  }
+  std::optional<Machine> machine;
+  if (!flags.machine.empty()) machine = ReadMachineFile(flags.machine);
+  const ImportChoice choice = {flags.set, ProvenanceFromKey(flags.provenance)};
+  RunFile run = ImportedRun(std::move(imported.records), machine, choice, std::cerr);
+  run.context["dlroof"] = Origin(flags, format);
+  WriteText(ToJson(run).dump() + '\n', flags.output);
+}
+
+}  // namespace
+
+void AddImportCommand(CLI::App& program, int& exit_code) {
+  auto flags = std::make_shared<ImportFlags>();
+  auto* command = program.add_subcommand(
+      "import", "measurements of another tool as a run file (or a machine file, of ERT)");
+  command->add_option("FILE", flags->file, "the other tool's file")->required();
+  command->add_option("--machine", flags->machine, "machine file whose roofs they stand on");
+  command->add_option("-o,--output", flags->output, "the run file to write")->required();
+  command->add_option("--format", flags->format,
+                      FormatNames() + " (default: the first that the file looks like)");
+  command->add_option(
+      "--set", flags->set,
+      "put this and a slash before every name: kernels of one run, summed up as one "
+      "row of the report's census");
+  command
+      ->add_option("--provenance", flags->provenance,
+                   "how FLOPs and bytes came about: measured, simulated or modelled (default: what "
+                   "the format says)")
+      ->check(CLI::IsMember({"measured", "simulated", "modelled"}));
+  command->callback([flags, &exit_code] {
+    Import(*flags);
+    exit_code = 0;
+  });
+}
+
+}  // namespace dlroof

@@ -1,0 +1,222 @@
+// dlroof model: the traffic and time of convolutions on a GPU that need not be there, and what-if.
+#include <fmt/format.h>
+
+#include <fstream>
+#include <iostream>
+#include <memory>
+#include <sstream>
+
+#include "bench/commands/commands.h"
+#include "bench/conv2d/problem.h"
+#include "bench/predict/gpu.h"
+#include "bench/predict/page.h"
+#include "counters/base/error.h"
+#include "counters/base/write_file.h"
+#include "reporters/record/run_file.h"
+
+namespace dlroof {
+namespace {
+
+struct ModelFlags {
+  std::string gpus, machine, problem, run_file, direction = "fwd", type = "f32";
+  std::vector<std::string> suites, scales, outputs;
+  std::string sweep, format = "table";
+  int64_t batch = 0;  // 0: as the problem says
+  bool nhwc = false, exact = false;
+  int study = 0;  // [1] random layers
+};
+
+LayerChoice ChoiceOf(const ModelFlags& flags) {
+  LayerChoice choice;
+  const auto direction = Conv2dDirectionFromKey(flags.direction);
+  if (!direction)
+    throw BadInput(
+        fmt::format("--direction={}: expected fwd, bwd_data or bwd_weights", flags.direction));
+  choice.direction = *direction;
+  choice.type = flags.type;
+  choice.layout = flags.nhwc ? TensorLayout::kNhwc : TensorLayout::kNchw;
+  ElementBytesOf(flags.type);
+  if (flags.batch != 0) choice.batch = flags.batch;
+  return choice;
+}
+
+std::vector<LayerGroup> GroupsOf(const ModelFlags& flags, const std::optional<RunFile>& run) {
+  const int sources = (flags.problem.empty() ? 0 : 1) + (flags.suites.empty() ? 0 : 1) +
+                      (flags.run_file.empty() ? 0 : 1);
+  if (sources != 1)
+    throw BadInput(
+        "model: give one of --suite NAME, --problem n..c..h..w..k..r..s.. or a run file");
+  if (run) return {LayersOfRunFile(*run, flags.run_file)};
+  if (!flags.problem.empty()) return {LayersOfProblem(flags.problem, ChoiceOf(flags))};
+  return LayersOfSuites(flags.suites, ChoiceOf(flags));
+}
+
+std::string ChoiceText(const ModelFlags& flags) {
+  if (!flags.run_file.empty()) return "types and kernels of the run file";
+  return fmt::format("{} {} {}{}{}", flags.direction, flags.type, flags.nhwc ? "nhwc" : "nchw",
+                     flags.batch != 0 ? fmt::format(", batch {}", flags.batch) : "",
+                     flags.exact ? ", bytes enumerated" : "");
+}
+
+// What the questions are about; read once.
+struct ModelInputs {
+  std::optional<RunFile> run;
+  std::optional<Machine> machine;
+  std::vector<std::string> gpus;  // at least one; empty: not named
+};
+
+Machine ReadMachine(const ModelFlags& flags) {
+  std::ifstream file(flags.machine);
+  if (!file.is_open()) throw BadInput(flags.machine + ": cannot be read, expected a machine file");
+  nlohmann::json json;
+  try {
+    json = nlohmann::json::parse(file);
+  } catch (const nlohmann::json::exception& error) {
+    throw BadInput(fmt::format("{}: not JSON: {}", flags.machine, error.what()));
+  }
+  return MachineFromJson(json, flags.machine);
+}
+
+ModelInputs InputsOf(const ModelFlags& flags) {
+  ModelInputs inputs;
+  std::istringstream names(flags.gpus);
+  for (std::string name; std::getline(names, name, ',');) {
+    if (name.empty()) throw BadInput(fmt::format("--gpu={}: a name is empty", flags.gpus));
+    inputs.gpus.push_back(name);
+  }
+  if (inputs.gpus.empty()) inputs.gpus.emplace_back();
+  if (inputs.gpus.size() > 1 && !flags.machine.empty())
+    throw BadInput("--machine holds the ceilings of one GPU; give --gpu one name");
+  if (!flags.run_file.empty()) inputs.run = ReadRunFile(flags.run_file, std::cerr);
+  if (!flags.machine.empty()) inputs.machine = ReadMachine(flags);
+  return inputs;
+}
+
+ModelReport ReportOf(const ModelFlags& flags, const ModelInputs& inputs, const std::string& gpu) {
+  ModelReport report;
+  report.run = inputs.run;
+  auto groups = GroupsOf(flags, report.run);
+  report.base.gpu = ChosenGpu({gpu, inputs.machine ? &*inputs.machine : nullptr,
+                               inputs.run ? &*inputs.run : nullptr, flags.run_file});
+  report.choice = ChoiceText(flags);
+  std::vector<Design> designs;
+  for (const auto& scale : flags.scales) designs.push_back(Rescaled(report.base, scale));
+  if (!flags.sweep.empty()) report.axes = ParseSweep(flags.sweep);
+  if (report.run) groups.at(0) = OnlyPredicted(groups.at(0), report.base.gpu);
+  for (const auto& group : groups)
+    report.groups.push_back(Predict(group, report.base, flags.exact));
+  if (report.run) SetPredictions(report.groups.at(0), report.base.gpu, *report.run);
+  for (const auto& design : designs) {
+    DesignResult result{design, {}};
+    for (const auto& group : groups) result.groups.push_back(Predict(group, design, flags.exact));
+    report.designs.push_back(std::move(result));
+  }
+  if (!report.axes.empty())
+    for (const auto& group : groups)
+      report.sweeps.push_back({group.name, Sweep(group, report.base, report.axes)});
+  if (!designs.empty())
+    for (const auto& group : groups) report.gains.push_back(GainsOfDoubling(group, designs.back()));
+  return report;
+}
+
+std::string TablesOf(const std::vector<ModelReport>& reports) {
+  std::string tables;
+  for (const auto& report : reports)
+    tables += fmt::format("{}{}", tables.empty() ? "" : "\n\n", Table(report));
+  return tables;
+}
+
+// Of several GPUs an array.
+std::string JsonOf(const std::vector<ModelReport>& reports) {
+  if (reports.size() == 1) return ToJson(reports[0]).dump(1) + "\n";
+  auto all = nlohmann::json::array();
+  for (const auto& report : reports) all.push_back(ToJson(report));
+  return all.dump(1) + "\n";
+}
+
+std::string ContentOf(const std::vector<ModelReport>& reports, const std::string& path) {
+  const auto dot = path.rfind('.');
+  const std::string extension = dot == std::string::npos ? "" : path.substr(dot + 1);
+  if (extension == "json") return JsonOf(reports);
+  if (extension == "txt") return TablesOf(reports);
+  const bool figure = extension == "svg" || extension == "pdf" || extension == "png";
+  if ((figure || extension == "html") && reports.size() > 1)
+    throw BadInput(fmt::format("-o {}: of one GPU alone; several go to .json or .txt", path));
+  if (extension == "html") return ModelPage(reports.at(0));
+  if (figure) return ModelFigure(reports.at(0), extension);
+  throw BadInput(fmt::format(
+      "-o {}: unknown extension, expected .json, .txt, .html, .svg, .pdf or .png", path));
+}
+
+void WriteContent(const std::string& content, const std::string& path) {
+  WriteFile(path, content);
+  std::cerr << "wrote " << path << '\n';
+}
+
+void ShowStudy(const ModelFlags& flags) {
+  const auto studies = StudyRandomLayers(flags.study, 1);
+  for (const auto& path : flags.outputs) WriteContent(ToJson(studies).dump(1) + "\n", path);
+  if (!flags.outputs.empty()) return;
+  std::cout << (flags.format == "json" ? ToJson(studies).dump(1) + "\n" : Table(studies));
+}
+
+void ShowModel(const ModelFlags& flags) {
+  if (flags.study > 0) return ShowStudy(flags);
+  const auto inputs = InputsOf(flags);
+  std::vector<ModelReport> reports;
+  for (const auto& gpu : inputs.gpus) reports.push_back(ReportOf(flags, inputs, gpu));
+  for (const auto& path : flags.outputs) WriteContent(ContentOf(reports, path), path);
+  if (!flags.outputs.empty()) return;
+  std::cout << (flags.format == "json" ? JsonOf(reports) : TablesOf(reports)) << std::flush;
+}
+
+void AddQuestionFlags(CLI::App& command, ModelFlags& flags) {
+  command.add_option("FILE", flags.run_file, "run file: its GPU convolutions beside the model");
+  command.add_option("--gpu", flags.gpus,
+                     "built-in names or parameter files, commas between (default: the GPU of the "
+                     "run or machine file, with its ceilings; else v100)");
+  command.add_option("--machine", flags.machine,
+                     "machine file: measured ceilings that are proved replace the parameters");
+  command.add_option("--suite", flags.suites, "suites (names or files, commas between)")
+      ->allow_extra_args(false);
+  command.add_option("--problem", flags.problem, "one convolution, as in a benchmark's name");
+  command.add_option("--batch", flags.batch, "images, in place of the problem's")
+      ->check(CLI::Range(int64_t{1}, int64_t{1} << 20));
+  command.add_option("--type", flags.type,
+                     "f32, tf32, f16, bf16, int8, fp8 or a mix such as s8s8f32");
+  command.add_option("--direction", flags.direction, "fwd, bwd_data or bwd_weights");
+  command.add_flag("--nhwc", flags.nhwc, "tensors are NHWC (default NCHW)");
+}
+
+}  // namespace
+
+void AddModelCommand(CLI::App& program, int& exit_code) {
+  auto flags = std::make_shared<ModelFlags>();
+  auto* command = program.add_subcommand(
+      "model", "traffic and time of convolutions on a GPU by the DeLTA-style model, and what-if");
+  AddQuestionFlags(*command, *flags);
+  command
+      ->add_option("--scale", flags->scales,
+                   "what if: sm=2,dram=1.5,l2=2,tile=256x128 (one more tile, taken where it is "
+                   "faster); may be given several times")
+      ->allow_extra_args(false);
+  command->add_option("--sweep", flags->sweep, "one resource or two: dram=1:4:0.5,l2=1:2:1");
+  command->add_flag("--exact", flags->exact, "count bytes by exact enumeration");
+  command
+      ->add_option("--study", flags->study,
+                   "instead: the fast model against enumeration on so many random layers")
+      ->check(CLI::Range(1, 100000));
+  command->add_option("--format", flags->format, "table or json")
+      ->check(CLI::IsMember({"table", "json"}));
+  command
+      ->add_option("-o,--output", flags->outputs,
+                   "write x.json, x.txt, x.html, or a figure of --scale or --sweep (x.svg, x.pdf, "
+                   "x.png) instead")
+      ->allow_extra_args(false);
+  command->callback([flags, &exit_code] {
+    ShowModel(*flags);
+    exit_code = 0;
+  });
+}
+
+}  // namespace dlroof

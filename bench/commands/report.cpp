@@ -1,0 +1,155 @@
+// dlroof report: a run file as tables and a picture in the terminal, or as a page or figure.
+#include <fmt/format.h>
+
+#include <iostream>
+#include <memory>
+#include <sstream>
+
+#include "bench/commands/commands.h"
+#include "counters/base/error.h"
+#include "counters/base/write_file.h"
+#include "reporters/figure/figure.h"
+#include "reporters/page/page.h"
+#include "reporters/record/run_file.h"
+#include "reporters/terminal/tables.h"
+
+namespace dlroof {
+namespace {
+
+constexpr int kPictureColumns = 100;  // where the output is not a terminal
+
+struct ReportFlags {
+  std::string file;
+  std::vector<std::string> outputs;
+  std::string show = "all";
+  std::string levels, balance = "pipe";
+  std::string level, sweep, before;
+};
+
+// "dram,l2" -> the levels whose bytes count.
+PlaceView ViewOf(const ReportFlags& flags) {
+  PlaceView view;
+  view.tensor_balance = flags.balance == "tensor";
+  for (std::size_t at = 0; at < flags.levels.size();) {
+    const auto comma = std::min(flags.levels.find(',', at), flags.levels.size());
+    const auto key = flags.levels.substr(at, comma - at);
+    const auto level = LevelFromKey(key);
+    if (!level)
+      throw BadInput(
+          fmt::format("--levels {}: column {}: '{}' is no memory level; expected l1, "
+                      "l2, l3, dram or host",
+                      flags.levels, at + 1, key));
+    view.levels.push_back(*level);
+    at = comma + 1;
+  }
+  return view;
+}
+
+FigureChoice ChoiceOf(const ReportFlags& flags, const nlohmann::json* before) {
+  FigureChoice choice;
+  choice.all_levels = flags.level == "all";
+  choice.sweep = flags.sweep;
+  choice.before = before;
+  if (!flags.level.empty() && !choice.all_levels) {
+    choice.level = LevelFromKey(flags.level);
+    if (!choice.level)
+      throw BadInput(fmt::format(
+          "--level {}: no memory level; expected l1, l2, l3, dram, host or all", flags.level));
+  }
+  return choice;
+}
+
+std::string Extension(const std::string& path) {
+  const auto dot = path.rfind('.');
+  return dot == std::string::npos ? "" : path.substr(dot + 1);
+}
+
+// .json is the run file without Google Benchmark's own entries: all that a report needs, small
+// enough to store.
+void WriteOne(const RunFile& file, const PlaceView& view, const nlohmann::json& run,
+              const FigureChoice& choice, const std::string& path) {
+  if (Extension(path) == "html") {
+    std::ostringstream page;
+    WritePage(run, page, choice.before);
+    WriteFile(path, page.str());
+  } else if (Extension(path) == "json") {
+    WriteFile(path, ToStoredJson(file, view).dump() + '\n');
+  } else {
+    WriteFigure(run, path, choice);
+  }
+}
+
+void CheckExtension(const std::string& path) {
+  for (const char* known : {"html", "json", "svg", "pdf", "png"})
+    if (Extension(path) == known) return;
+  throw BadInput(
+      fmt::format("-o {}: unknown extension, expected .html, .json, .svg, .pdf or .png", path));
+}
+
+// Beside the tables a picture is a help, not the answer: without one (nothing to draw, no gnuplot)
+// the reason is a sentence.
+void ShowPicture(const nlohmann::json& run, int columns, bool alone) {
+  try {
+    std::cout << TerminalPicture(run, columns > 0 ? columns : kPictureColumns);
+  } catch (const BadInput& error) {
+    if (alone) throw;
+    std::cerr << "no picture: " << error.what() << '\n';
+  }
+}
+
+void Report(const ReportFlags& flags) {
+  for (const auto& path : flags.outputs) CheckExtension(path);
+  const auto view = ViewOf(flags);
+  const auto file = ReadRunFile(flags.file, std::cerr);
+  const auto run = ToJson(file, view);
+  nlohmann::json before;
+  if (!flags.before.empty()) before = ToJson(ReadRunFile(flags.before, std::cerr), view);
+  const auto choice = ChoiceOf(flags, flags.before.empty() ? nullptr : &before);
+  for (const auto& path : flags.outputs) {
+    WriteOne(file, view, run, choice, path);
+    std::cerr << "wrote " << path << '\n';
+  }
+  if (!flags.outputs.empty()) return;
+  const int columns = TerminalColumns();
+  if (flags.show != "picture") WriteTables(run, columns, std::cout);
+  if (flags.show != "table") ShowPicture(run, columns, flags.show == "picture");
+  std::cout << std::flush;
+}
+
+}  // namespace
+
+void AddReportCommand(CLI::App& program, int& exit_code) {
+  auto flags = std::make_shared<ReportFlags>();
+  auto* command =
+      program.add_subcommand("report", "a run file as tables and a picture, a page or a figure");
+  command->add_option("FILE", flags->file, "run file, or any Google Benchmark JSON")->required();
+  command->add_option("-o,--output", flags->outputs,
+                      "write x.html (interactive), x.svg, x.pdf, x.png, or x.json (only records "
+                      "and machines) instead");
+  command->add_option("--show", flags->show, "in the terminal: all, table or picture")
+      ->check(CLI::IsMember({"all", "table", "picture"}));
+  command->add_option("--levels", flags->levels,
+                      "only the bytes of these memory levels count, with commas: dram is the "
+                      "time-based roofline paper's (default: all that are known)");
+  command
+      ->add_option("--balance", flags->balance,
+                   "judge FLOPs by the ceiling of the pipe that executes them, or all of them by "
+                   "the best matrix ceiling, as the time-based roofline paper does: pipe or tensor")
+      ->check(CLI::IsMember({"pipe", "tensor"}));
+  command->add_option("--level", flags->level,
+                      "figures: draw the points of this level, or one per level: all (default: the "
+                      "level that most benchmarks know)");
+  command->add_option("--sweep", flags->sweep,
+                      "figures: only benchmarks that differ in one parameter alone, joined in its "
+                      "order: batch, filters, channels, image, kernel, stride, groups, steps, "
+                      "features, hidden or layers");
+  command->add_option("--before", flags->before,
+                      "pages and figures: an older run file, an arrow from each benchmark's point "
+                      "there to its point here");
+  command->callback([flags, &exit_code] {
+    Report(*flags);
+    exit_code = 0;
+  });
+}
+
+}  // namespace dlroof

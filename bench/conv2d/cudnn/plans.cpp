@@ -1,0 +1,233 @@
+#include "bench/conv2d/cudnn/plans.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <map>
+
+#include "counters/base/error.h"
+
+namespace dlroof::cudnn {
+namespace {
+
+Descriptor TensorDescriptor(const TensorSpec& spec) {
+  // cudaMalloc gives 256; what cuDNN's vector loads want is 16.
+  constexpr int64_t kAlignment = 16;
+  Descriptor tensor(CUDNN_BACKEND_TENSOR_DESCRIPTOR);
+  tensor.SetType(CUDNN_ATTR_TENSOR_DATA_TYPE, spec.type);
+  tensor.SetInts(CUDNN_ATTR_TENSOR_DIMENSIONS, {spec.dimensions.begin(), spec.dimensions.end()});
+  tensor.SetInts(CUDNN_ATTR_TENSOR_STRIDES, {spec.strides.begin(), spec.strides.end()});
+  tensor.SetInts(CUDNN_ATTR_TENSOR_UNIQUE_ID, {spec.id});
+  tensor.SetInts(CUDNN_ATTR_TENSOR_BYTE_ALIGNMENT, {kAlignment});
+  tensor.Set(CUDNN_ATTR_TENSOR_IS_VIRTUAL, CUDNN_TYPE_BOOLEAN, 1, &spec.is_virtual);
+  tensor.Finalize(fmt::format("tensor {} of a convolution", spec.id));
+  return tensor;
+}
+
+Descriptor ConvolutionDescriptor(const ConvolutionSpec& spec) {
+  const auto pair = [](const std::array<int64_t, 2>& values) {
+    return std::vector<int64_t>(values.begin(), values.end());
+  };
+  const cudnnConvolutionMode_t mode = CUDNN_CROSS_CORRELATION;
+  Descriptor convolution(CUDNN_BACKEND_CONVOLUTION_DESCRIPTOR);
+  convolution.SetType(CUDNN_ATTR_CONVOLUTION_COMP_TYPE, spec.compute_type);
+  convolution.Set(CUDNN_ATTR_CONVOLUTION_CONV_MODE, CUDNN_TYPE_CONVOLUTION_MODE, 1, &mode);
+  convolution.SetInts(CUDNN_ATTR_CONVOLUTION_SPATIAL_DIMS, {2});
+  convolution.SetInts(CUDNN_ATTR_CONVOLUTION_DILATIONS, pair(spec.dilations));
+  convolution.SetInts(CUDNN_ATTR_CONVOLUTION_FILTER_STRIDES, pair(spec.strides));
+  convolution.SetInts(CUDNN_ATTR_CONVOLUTION_PRE_PADDINGS, pair(spec.pads_before));
+  convolution.SetInts(CUDNN_ATTR_CONVOLUTION_POST_PADDINGS, pair(spec.pads_after));
+  convolution.Finalize("the convolution's parameters");
+  return convolution;
+}
+
+// The attributes of one direction's operation.
+struct OperationRow {
+  Conv2dDirection direction;
+  cudnnBackendDescriptorType_t type;
+  cudnnBackendAttributeName_t parameters, source, weights, destination, alpha, beta;
+};
+constexpr std::array<OperationRow, 3> kOperations = {
+    {{Conv2dDirection::kForward, CUDNN_BACKEND_OPERATION_CONVOLUTION_FORWARD_DESCRIPTOR,
+      CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_CONV_DESC,
+      CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_X, CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_W,
+      CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_Y, CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_ALPHA,
+      CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_BETA},
+     {Conv2dDirection::kBackwardData, CUDNN_BACKEND_OPERATION_CONVOLUTION_BACKWARD_DATA_DESCRIPTOR,
+      CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_CONV_DESC,
+      CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_DX, CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_W,
+      CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_DY, CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_ALPHA,
+      CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_BETA},
+     {Conv2dDirection::kBackwardWeights,
+      CUDNN_BACKEND_OPERATION_CONVOLUTION_BACKWARD_FILTER_DESCRIPTOR,
+      CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_CONV_DESC,
+      CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_X, CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_DW,
+      CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_DY,
+      CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_ALPHA,
+      CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_BETA}}};
+
+using Tensors = std::map<int64_t, Descriptor>;  // by id
+
+// The operation; what it refers to beside tensors is appended to `parts`.
+Descriptor Convolution(const ConvolutionSpec& spec, const Tensors& tensors,
+                       std::vector<Descriptor>& parts) {
+  const auto& row = kOperations.at(static_cast<size_t>(spec.direction));
+  const float alpha = 1, beta = 0;
+  Descriptor operation(row.type);
+  operation.SetDescriptor(row.parameters, parts.emplace_back(ConvolutionDescriptor(spec)));
+  operation.SetDescriptor(row.source, tensors.at(spec.source));
+  operation.SetDescriptor(row.weights, tensors.at(spec.weights));
+  operation.SetDescriptor(row.destination, tensors.at(spec.destination));
+  operation.Set(row.alpha, CUDNN_TYPE_FLOAT, 1, &alpha);
+  operation.Set(row.beta, CUDNN_TYPE_FLOAT, 1, &beta);
+  operation.Finalize(fmt::format("the convolution {}", Key(spec.direction)));
+  return operation;
+}
+
+Descriptor PointwiseDescriptor(const PointwiseSpec& spec) {
+  const cudnnPointwiseMode_t mode =
+      spec.mode == PointwiseMode::kAdd ? CUDNN_POINTWISE_ADD : CUDNN_POINTWISE_RELU_FWD;
+  Descriptor pointwise(CUDNN_BACKEND_POINTWISE_DESCRIPTOR);
+  pointwise.Set(CUDNN_ATTR_POINTWISE_MODE, CUDNN_TYPE_POINTWISE_MODE, 1, &mode);
+  pointwise.SetType(CUDNN_ATTR_POINTWISE_MATH_PREC, spec.compute_type);
+  pointwise.Finalize("a pointwise operation's parameters");
+  return pointwise;
+}
+
+Descriptor Fused(const PointwiseSpec& spec, const Tensors& tensors,
+                 std::vector<Descriptor>& parts) {
+  Descriptor fused(CUDNN_BACKEND_OPERATION_POINTWISE_DESCRIPTOR);
+  fused.SetDescriptor(CUDNN_ATTR_OPERATION_POINTWISE_PW_DESCRIPTOR,
+                      parts.emplace_back(PointwiseDescriptor(spec)));
+  fused.SetDescriptor(CUDNN_ATTR_OPERATION_POINTWISE_XDESC, tensors.at(spec.input));
+  if (spec.mode == PointwiseMode::kAdd)
+    fused.SetDescriptor(CUDNN_ATTR_OPERATION_POINTWISE_BDESC, tensors.at(spec.addend));
+  fused.SetDescriptor(CUDNN_ATTR_OPERATION_POINTWISE_YDESC, tensors.at(spec.output));
+  fused.Finalize("what is fused behind the convolution");
+  return fused;
+}
+
+// The heuristic's configuration in plain numbers.
+EngineConfig Read(const Descriptor& descriptor, std::string_view heuristic) {
+  EngineConfig config;
+  config.heuristic.assign(heuristic);
+  const auto engines =
+      descriptor.GetDescriptors(CUDNN_ATTR_ENGINECFG_ENGINE, CUDNN_BACKEND_ENGINE_DESCRIPTOR);
+  if (engines.empty()) throw std::runtime_error("cuDNN proposes a configuration of no engine");
+  config.engine = engines.front().GetInt(CUDNN_ATTR_ENGINE_GLOBAL_INDEX);
+  for (const auto note : engines.front().Get<cudnnBackendNumericalNote_t>(
+           CUDNN_ATTR_ENGINE_NUMERICAL_NOTE, CUDNN_TYPE_NUMERICAL_NOTE))
+    config.notes.push_back(static_cast<int>(note));
+  for (const auto& knob :
+       descriptor.GetDescriptors(CUDNN_ATTR_ENGINECFG_KNOB_CHOICES,
+                                 CUDNN_BACKEND_KNOB_CHOICE_DESCRIPTOR, CUDNN_KNOB_TYPE_COUNTS)) {
+    cudnnBackendKnobType_t type{};
+    int64_t count = 0;
+    Check(cudnnBackendGetAttribute(knob.get(), CUDNN_ATTR_KNOB_CHOICE_KNOB_TYPE,
+                                   CUDNN_TYPE_KNOB_TYPE, 1, &count, &type),
+          "a knob of an engine");
+    config.knobs.emplace_back(static_cast<int>(type),
+                              knob.GetInt(CUDNN_ATTR_KNOB_CHOICE_KNOB_VALUE));
+  }
+  std::sort(config.knobs.begin(), config.knobs.end());
+  return config;
+}
+
+struct Mode {
+  cudnnBackendHeurMode_t mode;
+  std::string_view name;
+};
+
+// Appends what one mode proposes; says why it proposes nothing.
+std::optional<WhyNot> Append(const Graph& graph, const Target& target, const Mode& mode,
+                             std::vector<Proposal>& proposals) {
+  Descriptor heuristic(CUDNN_BACKEND_ENGINEHEUR_DESCRIPTOR);
+  heuristic.SetDescriptor(CUDNN_ATTR_ENGINEHEUR_OPERATION_GRAPH, graph.descriptor());
+  heuristic.Set(CUDNN_ATTR_ENGINEHEUR_MODE, CUDNN_TYPE_HEUR_MODE, 1, &mode.mode);
+  target.SetPropertiesOn(heuristic, CUDNN_ATTR_ENGINEHEUR_DEVICEPROP);
+  if (const auto status = heuristic.TryFinalize(); status != CUDNN_STATUS_SUCCESS)
+    return WhyNotMade(status);
+  for (auto& descriptor : heuristic.GetDescriptors(CUDNN_ATTR_ENGINEHEUR_RESULTS,
+                                                   CUDNN_BACKEND_ENGINECFG_DESCRIPTOR)) {
+    auto config = Read(descriptor, mode.name);
+    const bool known = std::any_of(proposals.begin(), proposals.end(), [&](const Proposal& one) {
+      return SameKernel(one.config, config);
+    });
+    if (!known) proposals.push_back({std::move(config), std::move(descriptor)});
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+Target Target::Here() {
+  Target target;
+  target.handle_ = Handle();
+  return target;
+}
+
+Target Target::Described(const std::string& json) {
+  Target target;
+  Descriptor properties(CUDNN_BACKEND_DEVICEPROP_DESCRIPTOR);
+  properties.Set(CUDNN_ATTR_DEVICEPROP_JSON_REPRESENTATION, CUDNN_TYPE_CHAR,
+                 static_cast<int64_t>(json.size()), json.data());
+  properties.Finalize("the properties of a GPU");
+  target.properties_.emplace(std::move(properties));
+  return target;
+}
+
+void Target::SetOn(Descriptor& descriptor, cudnnBackendAttributeName_t handle) const {
+  if (handle_ != nullptr) descriptor.Set(handle, CUDNN_TYPE_HANDLE, 1, &handle_);
+}
+
+void Target::SetPropertiesOn(Descriptor& descriptor, cudnnBackendAttributeName_t properties) const {
+  if (properties_) descriptor.SetDescriptor(properties, *properties_);
+}
+
+Graph::Graph(const GraphSpec& spec, const Target& target)
+    : graph_(CUDNN_BACKEND_OPERATIONGRAPH_DESCRIPTOR) {
+  Tensors tensors;
+  for (const auto& tensor : spec.tensors) tensors.emplace(tensor.id, TensorDescriptor(tensor));
+  std::vector<cudnnBackendDescriptor_t> operations;
+  operations.push_back(parts_.emplace_back(Convolution(spec.convolution, tensors, parts_)).get());
+  for (const auto& pointwise : spec.pointwise)
+    operations.push_back(parts_.emplace_back(Fused(pointwise, tensors, parts_)).get());
+  for (auto& [id, tensor] : tensors) parts_.push_back(std::move(tensor));
+  graph_.Set(CUDNN_ATTR_OPERATIONGRAPH_OPS, CUDNN_TYPE_BACKEND_DESCRIPTOR,
+             static_cast<int64_t>(operations.size()), operations.data());
+  target.SetOn(graph_, CUDNN_ATTR_OPERATIONGRAPH_HANDLE);
+  graph_.Finalize("the graph of the convolution");
+}
+
+std::vector<Proposal> Propose(const Graph& graph, const Target& target, bool all,
+                              std::vector<WhyNot>* broken) {
+  std::vector<Mode> modes = {{CUDNN_HEUR_MODE_A, "A"}, {CUDNN_HEUR_MODE_FALLBACK, "fallback"}};
+  if (all) modes.insert(modes.begin() + 1, {CUDNN_HEUR_MODE_B, "B"});
+  std::vector<Proposal> proposals;
+  std::vector<WhyNot> failures;
+  for (const auto& mode : modes) {
+    auto failure = Append(graph, target, mode, proposals);
+    if (!failure) continue;
+    failure->words = fmt::format("heuristic {}: {}", mode.name, failure->words);
+    if (failure->broken && broken != nullptr) broken->push_back(*failure);
+    failures.push_back(*failure);
+  }
+  if (proposals.empty() && !failures.empty()) ThrowFirst(failures);
+  return proposals;
+}
+
+std::optional<Plan> MakePlan(const Proposal& proposal, const Target& target, WhyNot& why) {
+  Plan plan{Descriptor(CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR), 0};
+  target.SetOn(plan.descriptor, CUDNN_ATTR_EXECUTION_PLAN_HANDLE);
+  plan.descriptor.SetDescriptor(CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG, proposal.descriptor);
+  target.SetPropertiesOn(plan.descriptor, CUDNN_ATTR_EXECUTION_PLAN_DEVICEPROP);
+  if (const auto status = plan.descriptor.TryFinalize(); status != CUDNN_STATUS_SUCCESS) {
+    why = WhyNotMade(status);
+    return std::nullopt;
+  }
+  plan.workspace_bytes = plan.descriptor.GetInt(CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE);
+  return plan;
+}
+
+}  // namespace dlroof::cudnn

@@ -1,0 +1,88 @@
+#include "bench/conv2d/cudnn_graph.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <stdexcept>
+
+namespace dlroof::cudnn {
+namespace {
+
+TensorSpec Dense(int64_t id, std::string_view type, const std::array<int64_t, 4>& dimensions,
+                 Conv2dLayout layout) {
+  return {id, std::string(type), dimensions, DenseStrides(dimensions, layout), false};
+}
+
+// Behind the convolution: bias, then relu, the last of which writes the destination.
+void AppendFused(const Conv2dCase& one, GraphSpec& graph) {
+  if (!one.bias && !one.relu) return;
+  const TensorSpec result = TensorOf(graph, kDestinationId);
+  const auto between = [&](int64_t id, std::string_view type) {
+    TensorSpec tensor = result;
+    tensor.id = id;
+    tensor.type.assign(type);
+    tensor.is_virtual = true;
+    graph.tensors.push_back(tensor);
+    return id;
+  };
+  int64_t made = between(kSumId, graph.convolution.compute_type);
+  graph.convolution.destination = made;
+  if (one.bias) {
+    graph.tensors.push_back(
+        Dense(kBiasId, BiasType(one.types), {1, one.problem.k, 1, 1}, one.layout));
+    const int64_t sum = one.relu ? between(kBiasedId, "f32") : kDestinationId;
+    graph.pointwise.push_back({PointwiseMode::kAdd, made, kBiasId, sum});
+    made = sum;
+  }
+  if (one.relu) graph.pointwise.push_back({PointwiseMode::kRelu, made, 0, kDestinationId});
+}
+
+}  // namespace
+
+std::array<int64_t, 4> DenseStrides(const std::array<int64_t, 4>& d, Conv2dLayout layout) {
+  if (layout == Conv2dLayout::kNchw) return {d[1] * d[2] * d[3], d[2] * d[3], d[3], 1};
+  return {d[1] * d[2] * d[3], 1, d[1] * d[3], d[1]};
+}
+
+const TensorSpec& TensorOf(const GraphSpec& graph, int64_t id) {
+  const auto found = std::find_if(graph.tensors.begin(), graph.tensors.end(),
+                                  [&](const TensorSpec& tensor) { return tensor.id == id; });
+  if (found == graph.tensors.end())
+    throw std::logic_error(fmt::format("the graph has no tensor {}", id));
+  return *found;
+}
+
+double TensorBytes(const GraphSpec& graph) {
+  double bytes = 0;
+  for (const auto& tensor : graph.tensors) {
+    if (tensor.is_virtual) continue;
+    auto count = static_cast<double>(ElementBytes(tensor.type));
+    for (const int64_t size : tensor.dimensions) count *= static_cast<double>(size);
+    bytes += count;
+  }
+  return bytes;
+}
+
+GraphSpec GraphOf(const ConvRequest& request) {
+  const auto& one = request.one;
+  const auto& p = one.problem;
+  GraphSpec graph;
+  graph.tensors = {
+      Dense(kSourceId, one.types.source, {p.n, p.c, p.h, p.w}, one.layout),
+      Dense(kWeightsId, one.types.weights, {p.k, p.c / p.groups, p.r, p.s}, one.layout),
+      Dense(kDestinationId, one.types.destination, {p.n, p.k, OutputHeight(p), OutputWidth(p)},
+            one.layout)};
+  graph.convolution = {one.direction,
+                       IsInt8(one.types) ? "s32" : "f32",
+                       {p.stride_h, p.stride_w},
+                       {p.dilation_h, p.dilation_w},
+                       {p.pad_top, p.pad_left},
+                       {p.pad_bottom, p.pad_right},
+                       kSourceId,
+                       kWeightsId,
+                       kDestinationId};
+  AppendFused(one, graph);
+  return graph;
+}
+
+}  // namespace dlroof::cudnn

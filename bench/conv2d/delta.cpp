@@ -1,0 +1,71 @@
+#include "bench/conv2d/delta.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+
+#include "bench/conv2d/problem.h"
+#include "bench/predict/layers.h"
+#include "counters/base/error.h"
+#include "counters/delta/gpu_spec.h"
+#include "counters/delta/source.h"
+
+namespace dlroof {
+namespace {
+
+bool Has(const std::vector<std::string>& options, std::string_view option) {
+  return std::find(options.begin(), options.end(), option) != options.end();
+}
+
+// "NVIDIA TITAN Xp" -> " nvidia titan xp ": whole words can be looked for.
+std::string Words(const std::string& name) {
+  std::string words(1, ' ');
+  for (const char c : name)
+    words += std::isalnum(static_cast<unsigned char>(c)) != 0
+                 ? static_cast<char>(std::tolower(static_cast<unsigned char>(c)))
+                 : ' ';
+  return words + ' ';
+}
+
+}  // namespace
+
+TensorLayout GpuLayout(const std::string& library, const std::vector<std::string>& options) {
+  const bool channels_last = library == "cudnn" ? !Has(options, "nchw") : Has(options, "nhwc");
+  return channels_last ? TensorLayout::kNhwc : TensorLayout::kNchw;
+}
+
+std::string BuiltInGpuOf(const std::string& name) {
+  const auto words = Words(name);
+  for (const auto& gpu : BuiltInGpus())
+    if (words.find(Words(std::string(gpu.name))) != std::string::npos) return std::string(gpu.name);
+  return {};
+}
+
+std::function<Work(std::string& how)> DeltaModel(const BenchmarkName& name,
+                                                 const std::string& algorithm,
+                                                 const std::string& gpu) {
+  const auto known = BuiltInGpuOf(gpu);
+  const auto direction = Conv2dDirectionFromKey(name.direction);
+  if (name.op != "Conv2D" || known.empty() || !direction) return {};
+  ConvQuestion question;
+  question.type = name.type;
+  question.kernel = algorithm;
+  return [question, known, problem = name.problem, way = *direction,
+          layout = GpuLayout(name.library, name.options)](std::string& how) {
+    ConvQuestion asked = question;
+    Work work;
+    try {
+      asked.layer = ToConvLayer(ParseConv2d(problem), way, layout);
+      const auto spec = FindGpu(known);
+      const auto prediction = PredictConv(asked, spec);
+      work.bytes = ModelledWork(asked, prediction, spec).bytes;
+      how = HowModelled(prediction, spec);
+    } catch (const BadInput& error) {
+      how = fmt::format("no DeLTA-style model of it: {}", error.what());
+    }
+    return work;
+  };
+}
+
+}  // namespace dlroof

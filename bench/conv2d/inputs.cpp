@@ -1,0 +1,103 @@
+#include "bench/conv2d/inputs.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "bench/workload/seeded_values.h"
+
+namespace dlroof {
+namespace {
+
+constexpr float kMostU8 = 127;
+constexpr float kMostS8 = 63;
+
+bool EightBits(std::string_view type) { return type == "u8" || type == "s8"; }
+
+double ForwardTaps(const Conv2dProblem& p) {
+  return static_cast<double>(TapsPerOutput(p, Conv2dDirection::kForward));
+}
+
+struct Range {
+  float low, high;
+};
+struct IntegerRanges {
+  Range source, weights;
+};
+
+IntegerRanges RangesOf(const Conv2dCase& one) {
+  const auto root = static_cast<float>(std::sqrt(ForwardTaps(one.problem)));
+  const bool is_signed = one.types.source == "s8";
+  if (EightBits(one.types.destination) && !one.scales) {
+    // Of `high` and a third for uniform numbers, two thirds for -1, 0, 1: deviation root x high x
+    // 0.47, which is 60 here.
+    const float high = std::clamp(std::round(127 / root), 1.0F, is_signed ? kMostS8 : kMostU8);
+    return {{is_signed ? -high : 0, high}, {-1, 1}};
+  }
+  if (is_signed) return {{-kMostS8, kMostS8}, {-kMostS8, kMostS8}};
+  // Sums have mean taps x 63.5 x m and deviation 2,700 root, m the weights' mean: this m puts zero
+  // two deviations below the mean.
+  return {{0, kMostU8}, {std::min(0.0F, -kMostS8 + 168 / root), kMostS8}};
+}
+
+// Alternating, so that a filter's scale taken for its neighbour's shows.
+std::vector<float> WeightScales(int64_t filters) {
+  std::vector<float> scales(static_cast<size_t>(filters));
+  for (size_t k = 0; k < scales.size(); ++k) scales[k] = k % 2 == 0 ? 0.5F : 0.25F;
+  return scales;
+}
+
+Conv2dInputs IntegerInputs(const Conv2dCase& one, uint64_t seed) {
+  const auto ranges = RangesOf(one);
+  Conv2dInputs inputs;
+  inputs.source = SeededValues(SourceCount(one.problem), 4 * seed, one.types.source,
+                               ranges.source.low, ranges.source.high);
+  inputs.weights = SeededValues(WeightsCount(one.problem), 4 * seed + 1, "s8", ranges.weights.low,
+                                ranges.weights.high);
+  return inputs;
+}
+
+Conv2dInputs FloatInputs(const Conv2dCase& one, uint64_t seed) {
+  const auto& p = one.problem;
+  const auto values = [&](int64_t count, std::string_view type, uint64_t tensor) {
+    return SeededValues(count, 4 * seed + tensor, type == "f64" ? "f32" : type, -1, 1);
+  };
+  Conv2dInputs inputs;
+  if (one.direction != Conv2dDirection::kBackwardData)
+    inputs.source = values(SourceCount(p), one.types.source, 0);
+  if (one.direction != Conv2dDirection::kBackwardWeights)
+    inputs.weights = values(WeightsCount(p), one.types.weights, 1);
+  if (one.direction != Conv2dDirection::kForward)
+    inputs.destination = values(DestinationCount(p), one.types.destination, 2);
+  return inputs;
+}
+
+}  // namespace
+
+Conv2dScales Conv2dScalesOf(const Conv2dCase& one) {
+  Conv2dScales scales;
+  if (!one.scales) return scales;
+  scales.source = 0.5F;
+  scales.weights = WeightScales(one.problem.k);
+  if (!EightBits(one.types.destination)) return scales;
+  // From zero to five deviations of 2,700 sqrt(taps) in 256 steps, where both scales are 1/2.
+  const double root = std::sqrt(ForwardTaps(one.problem));
+  scales.destination =
+      static_cast<float>(std::exp2(std::round(std::log2(0.25 * 5 * 2700.0 / 256 * root))));
+  return scales;
+}
+
+Conv2dInputs SeededConv2dInputs(const Conv2dCase& one, uint64_t seed) {
+  auto inputs = IsInt8(one.types) ? IntegerInputs(one, seed) : FloatInputs(one, seed);
+  if (one.bias && one.direction == Conv2dDirection::kForward) {
+    const auto type = BiasType(one.types);
+    // Beside integers whole numbers that matter, so that exact sums stay exact.
+    const float most = IsInt8(one.types) ? 16 * Conv2dScalesOf(one).destination : 1;
+    inputs.bias =
+        SeededValues(one.problem.k, 4 * seed + 3, type == "f64" ? "f32" : type, -most, most);
+    if (IsInt8(one.types))
+      for (float& value : inputs.bias) value = std::round(value);
+  }
+  return inputs;
+}
+
+}  // namespace dlroof

@@ -1,0 +1,236 @@
+#include "bench/conv2d/onednn_levels.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+
+#include "bench/library_rules/vector_blocking.h"
+#include "counters/cpu/core_caches.h"
+
+namespace dlroof {
+namespace {
+
+enum Dimension { kN, kG, kK, kP, kQ, kC, kR, kS, kDimensions };
+
+// A forward convolution of any direction's loops: what is read at shifted positions, what is
+// written at dense ones.
+struct Shape {
+  int64_t n = 1, groups = 1, k = 1, c = 1;  // per group
+  int64_t h = 1, w = 1, p = 1, q = 1, r = 1, s = 1;
+  int64_t stride_h = 1, stride_w = 1, dilation_h = 1, dilation_w = 1;
+  int64_t pad_top = 0, pad_left = 0;
+  double read_bytes = 4, weight_bytes = 4, written_bytes = 4;  // [byte] per element
+};
+
+Shape ForwardShape(const Conv2dCase& one) {
+  const auto& p = one.problem;
+  Shape shape = {p.n,          p.groups,     p.k / p.groups,  p.c / p.groups,
+                 p.h,          p.w,          OutputHeight(p), OutputWidth(p),
+                 p.r,          p.s,          p.stride_h,      p.stride_w,
+                 p.dilation_h, p.dilation_w, p.pad_top,       p.pad_left};
+  shape.read_bytes = static_cast<double>(ElementBytes(one.types.source));
+  shape.weight_bytes = static_cast<double>(ElementBytes(one.types.weights));
+  shape.written_bytes = static_cast<double>(ElementBytes(one.types.destination));
+  return shape;
+}
+
+// At stride 1 the data gradient is a convolution of the output's gradient with turned filters.
+Shape BackwardShape(const Conv2dCase& one) {
+  Shape shape = ForwardShape(one);
+  std::swap(shape.k, shape.c);
+  std::swap(shape.h, shape.p);
+  std::swap(shape.w, shape.q);
+  std::swap(shape.read_bytes, shape.written_bytes);
+  shape.pad_top = (shape.r - 1) * shape.dilation_h - shape.pad_top;
+  shape.pad_left = (shape.s - 1) * shape.dilation_w - shape.pad_left;
+  return shape;
+}
+
+// Of r taps per output row, the share that lies inside the image, on average.
+double TapsInside(const Shape& shape) {
+  int64_t inside = 0;
+  for (int64_t row = 0; row < shape.p; ++row)
+    for (int64_t tap = 0; tap < shape.r; ++tap) {
+      const int64_t from = row * shape.stride_h - shape.pad_top + tap * shape.dilation_h;
+      inside += from >= 0 && from < shape.h ? 1 : 0;
+    }
+  return static_cast<double>(inside) / static_cast<double>(shape.p * shape.r);
+}
+
+NestAxis Axis(int dimension, int64_t size) { return {{{dimension, 1}}, static_cast<double>(size)}; }
+
+NestAxis Shifted(int positions, int taps, int64_t stride, int64_t dilation, int64_t size) {
+  return {{{positions, static_cast<double>(stride)}, {taps, static_cast<double>(dilation)}},
+          static_cast<double>(size)};
+}
+
+ReuseNest NestOf(const Shape& shape) {
+  ReuseNest nest;
+  for (const int64_t size :
+       {shape.n, shape.groups, shape.k, shape.p, shape.q, shape.c, shape.r, shape.s})
+    nest.sizes.push_back(static_cast<double>(size));
+  const double inside = TapsInside(shape);
+  nest.tensors = {{"source",
+                   shape.read_bytes,
+                   {Axis(kN, shape.n), Axis(kG, shape.groups), Axis(kC, shape.c),
+                    Shifted(kP, kR, shape.stride_h, shape.dilation_h, shape.h),
+                    Shifted(kQ, kS, shape.stride_w, shape.dilation_w, shape.w)},
+                   kP,
+                   inside},
+                  {"weights",
+                   shape.weight_bytes,
+                   {Axis(kG, shape.groups), Axis(kK, shape.k), Axis(kC, shape.c), Axis(kR, shape.r),
+                    Axis(kS, shape.s)},
+                   kP,
+                   inside},
+                  {"destination",
+                   shape.written_bytes,
+                   {Axis(kN, shape.n), Axis(kG, shape.groups), Axis(kK, shape.k), Axis(kP, shape.p),
+                    Axis(kQ, shape.q)}}};
+  return nest;
+}
+
+struct Blocking {
+  VectorUnit unit;
+  int64_t columns = 1;    // vectors of filters
+  int64_t positions = 1;  // of the result in registers
+};
+
+double CoreBytes(const Shape& shape, const Blocking& blocking) {
+  const double products = static_cast<double>(shape.n * shape.groups * shape.k * shape.c) *
+                          static_cast<double>(shape.p * shape.q * shape.r * shape.s) *
+                          TapsInside(shape);
+  const double written = static_cast<double>(shape.n * shape.groups * shape.k) *
+                         static_cast<double>(shape.p * shape.q) * shape.written_bytes;
+  const auto filters = std::min<int64_t>(shape.k, blocking.columns * blocking.unit.lanes);
+  return products * (shape.read_bytes / static_cast<double>(filters) +
+                     shape.weight_bytes / static_cast<double>(blocking.positions)) +
+         written;
+}
+
+// Elements of one cache line.
+double Line(double element_bytes) { return 64 / element_bytes; }
+
+BlockedConv BlockedOf(const Shape& shape) {
+  const auto whole = [](double bytes) { return static_cast<int64_t>(bytes); };
+  return {shape.n,
+          shape.groups,
+          shape.k,
+          shape.c,
+          shape.h,
+          shape.w,
+          shape.p,
+          shape.q,
+          shape.r,
+          shape.s,
+          shape.stride_h,
+          shape.stride_w,
+          shape.dilation_w,
+          shape.pad_left,
+          whole(shape.read_bytes),
+          whole(shape.weight_bytes),
+          whole(shape.written_bytes)};
+}
+
+LevelModel BrgemmModel(Shape shape, const VectorUnit& unit, const CoreBlocking& core) {
+  const ConvBlocking chosen = BlockingOf(BlockedOf(shape), unit, core.caches, core.threads);
+  if (chosen.whole_images && shape.stride_w == 1) {
+    shape.q *= shape.p, shape.w *= shape.h;
+    shape.p = shape.h = 1;
+  }
+  const auto real = [](int64_t size) { return static_cast<double>(size); };
+  LevelModel model;
+  ReuseNest nest = NestOf(shape);
+  const NestLoop group{kG, 1}, block{kK, real(chosen.filters)}, image_row{kP, 1};
+  const NestLoop positions{kQ, real(chosen.positions)};
+  nest.loops = chosen.filters_outside
+                   ? std::vector<NestLoop>{{kN, 1}, group, block, image_row, positions}
+                   : std::vector<NestLoop>{{kN, 1}, image_row, positions, group, block};
+  for (const NestLoop& inner :
+       {NestLoop{kC, real(chosen.channels), true}, NestLoop{kR, real(chosen.taps)},
+        NestLoop{kQ, real(chosen.rows)}, NestLoop{kR, 1}, NestLoop{kS, 1},
+        NestLoop{kC, Line(shape.read_bytes)}})
+    nest.loops.push_back(inner);
+  model.core_bytes = CoreBytes(shape, {unit, chosen.columns, chosen.rows});
+  model.nests = {std::move(nest)};
+  model.how = fmt::format("blocks of {} filters {}, {} channels, {} of {} positions in registers",
+                          chosen.filters, chosen.filters_outside ? "outermost" : "innermost",
+                          chosen.channels, chosen.rows, chosen.positions);
+  return model;
+}
+
+LevelModel JitModel(const Shape& shape, const VectorUnit& unit) {
+  Blocking blocking{unit, std::min<int64_t>(4, (shape.k + unit.lanes - 1) / unit.lanes)};
+  blocking.positions = std::min(shape.q, MostRows(unit, blocking.columns) + 1);
+  const auto filters = static_cast<double>(blocking.columns * unit.lanes);
+  LevelModel model;
+  ReuseNest nest = NestOf(shape);
+  nest.loops = {{kN, 1},
+                {kG, 1},
+                {kK, filters},
+                {kP, 1},
+                {kC, static_cast<double>(unit.lanes)},
+                {kQ, static_cast<double>(blocking.positions)},
+                {kR, 1},
+                {kS, 1}};
+  model.core_bytes = CoreBytes(shape, blocking);
+  model.nests = {std::move(nest)};
+  model.how = fmt::format("blocks of {} filters outermost, {} input channels at a time", filters,
+                          unit.lanes);
+  return model;
+}
+
+// One filter per channel: nothing is summed over channels, rows of the image are reused.
+LevelModel DepthwiseModel(const Shape& shape, const VectorUnit& unit) {
+  LevelModel model;
+  ReuseNest nest = NestOf(shape);
+  const auto channels = static_cast<double>(std::min<int64_t>(shape.groups, 4 * unit.lanes));
+  nest.loops = {{kN, 1}, {kP, 1}, {kG, channels}, {kR, 1}};
+  // Each of the taps' products reads its source; weights stay in registers along a row.
+  model.core_bytes =
+      static_cast<double>(shape.n * shape.groups * shape.p * shape.q) *
+      (static_cast<double>(shape.r * shape.s) * shape.read_bytes + shape.written_bytes);
+  model.nests = {std::move(nest)};
+  model.how = fmt::format("depthwise, {} channels at a time", channels);
+  return model;
+}
+
+LevelModel NotModelled(std::string why) {
+  LevelModel model;
+  model.why_not = std::move(why);
+  return model;
+}
+
+}  // namespace
+
+CoreBlocking BlockingHere(int threads) {
+  static const auto caches = CoreCaches();
+  CoreBlocking core{{}, threads};
+  if (const auto l1 = caches.find(Level::kL1); l1 != caches.end())
+    core.caches.l1_bytes = l1->second;
+  if (const auto l2 = caches.find(Level::kL2); l2 != caches.end())
+    core.caches.l2_bytes = l2->second;
+  return core;
+}
+
+LevelModel Conv2dLevels(const Conv2dCase& one, std::string_view implementation,
+                        std::string_view isa, const CoreBlocking& core) {
+  const bool forward = one.direction == Conv2dDirection::kForward;
+  const bool dense = one.problem.stride_h == 1 && one.problem.stride_w == 1;
+  const bool brgemm = implementation.starts_with("brgconv");
+  const bool backward = one.direction == Conv2dDirection::kBackwardData && dense && brgemm;
+  if (!forward && !backward)
+    return NotModelled(
+        fmt::format("the loops of {} by {} are not modelled", Key(one.direction), implementation));
+  const Shape shape = forward ? ForwardShape(one) : BackwardShape(one);
+  const VectorUnit unit = VectorUnitOf(implementation, isa);
+  const bool jit = implementation.starts_with("jit") || implementation.starts_with("brdgmm");
+  const bool depthwise = shape.groups > 1 && shape.c == 1 && shape.k == 1;
+  if (depthwise && (jit || brgemm)) return DepthwiseModel(shape, unit);
+  if (brgemm) return BrgemmModel(shape, unit, core);
+  if (jit) return JitModel(shape, unit);
+  return NotModelled(fmt::format("the loops of {} are not modelled", implementation));
+}
+
+}  // namespace dlroof

@@ -1,0 +1,189 @@
+#include "bench/conv2d/problem.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "bench/workload/problem_text.h"
+#include "counters/base/error.h"
+
+namespace dlroof {
+namespace {
+
+constexpr std::array<std::pair<Conv2dDirection, std::string_view>, 3> kDirections = {
+    {{Conv2dDirection::kForward, "fwd"},
+     {Conv2dDirection::kBackwardData, "bwd_data"},
+     {Conv2dDirection::kBackwardWeights, "bwd_weights"}}};
+
+int64_t PaddedHeight(const Conv2dProblem& p) { return p.h + p.pad_top + p.pad_bottom; }
+int64_t PaddedWidth(const Conv2dProblem& p) { return p.w + p.pad_left + p.pad_right; }
+
+// Image rows or columns that a filter of `taps` spans.
+int64_t Extent(int64_t taps, int64_t dilation) { return (taps - 1) * dilation + 1; }
+
+std::string Pair(char letter, int64_t height, int64_t width) {
+  if (height == width) return fmt::format("{}{}", letter, height);
+  return fmt::format("{}{}x{}", letter, height, width);
+}
+
+std::string PaddingText(const Conv2dProblem& p) {
+  if (p.pad_top == p.pad_bottom && p.pad_left == p.pad_right)
+    return Pair('p', p.pad_top, p.pad_left);
+  return fmt::format("p{}:{}x{}:{}", p.pad_top, p.pad_bottom, p.pad_left, p.pad_right);
+}
+
+// "2" or "2x1" after its letter.
+void ReadPair(TextCursor& cursor, int64_t& height, int64_t& width, std::string_view what) {
+  height = cursor.Integer(1, what);
+  width = cursor.Accept("x") ? cursor.Integer(1, what) : height;
+}
+
+// "1", "1x0" or "0:1x0:1" after its letter.
+void ReadPadding(TextCursor& cursor, Conv2dProblem& p) {
+  p.pad_top = p.pad_bottom = p.pad_left = p.pad_right = cursor.Integer(0, "padding");
+  if (cursor.Accept(":")) {
+    p.pad_bottom = cursor.Integer(0, "bottom padding");
+    cursor.Expect("x");
+    p.pad_left = cursor.Integer(0, "left padding");
+    cursor.Expect(":");
+    p.pad_right = cursor.Integer(0, "right padding");
+  } else if (cursor.Accept("x")) {
+    p.pad_left = p.pad_right = cursor.Integer(0, "horizontal padding");
+  }
+}
+
+// Reads what may be written; that it is written in the one way is the caller's check.
+Conv2dProblem ReadLetters(TextCursor& cursor) {
+  Conv2dProblem p;
+  const std::array<std::pair<std::string_view, int64_t*>, 7> sizes = {
+      {{"n", &p.n}, {"c", &p.c}, {"h", &p.h}, {"w", &p.w}, {"k", &p.k}, {"r", &p.r}, {"s", &p.s}}};
+  for (const auto& [letter, value] : sizes) {
+    cursor.Expect(letter);
+    *value = cursor.Integer(1, fmt::format("the size {}", letter));
+  }
+  if (cursor.AtEnd()) return p;
+  cursor.Expect("_");
+  bool any = false;
+  if (cursor.Accept("s")) any = true, ReadPair(cursor, p.stride_h, p.stride_w, "a stride");
+  if (cursor.Accept("p")) any = true, ReadPadding(cursor, p);
+  if (cursor.Accept("d")) any = true, ReadPair(cursor, p.dilation_h, p.dilation_w, "a dilation");
+  if (cursor.Accept("g")) any = true, p.groups = cursor.Integer(1, "a number of groups");
+  if (!cursor.AtEnd() || !any)
+    cursor.Refuse(any ? "the end, or what comes later in the order s p d g" : "one of s p d g");
+  return p;
+}
+
+void CheckOneText(const Conv2dProblem& problem, std::string_view text, int column_offset) {
+  const auto canonical = ToText(problem);
+  if (canonical == text) return;
+  const auto differs =
+      std::mismatch(canonical.begin(), canonical.end(), text.begin(), text.end()).second;
+  throw BadInput(
+      fmt::format("column {}: this problem is written {} (defaults and equal pairs are "
+                  "left out)",
+                  column_offset + (differs - text.begin()) + 1, canonical));
+}
+
+void CheckFits(int64_t taps, int64_t dilation, int64_t padded, std::string_view what) {
+  if (Extent(taps, dilation) > padded)
+    throw BadInput(fmt::format("the filter spans {} {} but the padded image has {}",
+                               Extent(taps, dilation), what, padded));
+}
+
+int64_t CheckedCount(std::initializer_list<int64_t> sizes, std::string_view what) {
+  int64_t count = 1;
+  for (const int64_t size : sizes) count = CheckedProduct(count, size, what);
+  return count;
+}
+
+// Throws BadInput without a column.
+void CheckShape(const Conv2dProblem& p) {
+  CheckFits(p.r, p.dilation_h, PaddedHeight(p), "rows");
+  CheckFits(p.s, p.dilation_w, PaddedWidth(p), "columns");
+  if (p.c % p.groups != 0)
+    throw BadInput(fmt::format("{} channels do not divide into {} groups", p.c, p.groups));
+  if (p.k % p.groups != 0)
+    throw BadInput(fmt::format("{} filters do not divide into {} groups", p.k, p.groups));
+  // In the widest type, so that no type of the same problem overflows.
+  constexpr int64_t kBytes = 8;
+  CheckedCount({kBytes, p.n, p.c, PaddedHeight(p), PaddedWidth(p)}, "the source's size in byte");
+  const auto weights =
+      CheckedCount({kBytes, p.k, p.c / p.groups, p.r, p.s}, "the weights' size in byte");
+  const auto destination = CheckedCount({kBytes, p.n, p.k, OutputHeight(p), OutputWidth(p)},
+                                        "the destination's size in byte");
+  int64_t total = CheckedCount({kBytes, p.n, p.c, p.h, p.w}, "the source's size in byte");
+  if (__builtin_add_overflow(total, weights, &total) ||
+      __builtin_add_overflow(total, destination, &total))
+    throw BadInput("the tensors' size in byte overflows 64 bits");
+  CheckedCount({2, p.n, p.k, OutputHeight(p), OutputWidth(p), p.c / p.groups, p.r, p.s},
+               "the number of FLOPs");
+}
+
+}  // namespace
+
+int64_t OutputHeight(const Conv2dProblem& p) {
+  return (PaddedHeight(p) - Extent(p.r, p.dilation_h)) / p.stride_h + 1;
+}
+
+int64_t OutputWidth(const Conv2dProblem& p) {
+  return (PaddedWidth(p) - Extent(p.s, p.dilation_w)) / p.stride_w + 1;
+}
+
+int64_t SourceCount(const Conv2dProblem& p) { return p.n * p.c * p.h * p.w; }
+int64_t WeightsCount(const Conv2dProblem& p) { return p.k * (p.c / p.groups) * p.r * p.s; }
+int64_t DestinationCount(const Conv2dProblem& p) {
+  return p.n * p.k * OutputHeight(p) * OutputWidth(p);
+}
+
+std::string ToText(const Conv2dProblem& p) {
+  std::string options;
+  if (p.stride_h != 1 || p.stride_w != 1) options += Pair('s', p.stride_h, p.stride_w);
+  if (p.pad_top != 0 || p.pad_bottom != 0 || p.pad_left != 0 || p.pad_right != 0)
+    options += PaddingText(p);
+  if (p.dilation_h != 1 || p.dilation_w != 1) options += Pair('d', p.dilation_h, p.dilation_w);
+  if (p.groups != 1) options += fmt::format("g{}", p.groups);
+  return fmt::format("n{}c{}h{}w{}k{}r{}s{}{}{}", p.n, p.c, p.h, p.w, p.k, p.r, p.s,
+                     options.empty() ? "" : "_", options);
+}
+
+Conv2dProblem ParseConv2d(std::string_view text, int column_offset) {
+  TextCursor cursor(text, column_offset);
+  const auto problem = ReadLetters(cursor);
+  CheckOneText(problem, text, column_offset);
+  try {
+    CheckShape(problem);
+  } catch (const BadInput& error) {
+    throw BadInput(fmt::format("column {}: {}", column_offset + 1, error.what()));
+  }
+  return problem;
+}
+
+std::string_view Key(Conv2dDirection direction) {
+  return std::find_if(kDirections.begin(), kDirections.end(),
+                      [&](auto& row) { return row.first == direction; })
+      ->second;
+}
+
+std::optional<Conv2dDirection> Conv2dDirectionFromKey(std::string_view key) {
+  for (const auto& [direction, text] : kDirections)
+    if (text == key) return direction;
+  return std::nullopt;
+}
+
+int64_t DenseFlops(const Conv2dProblem& p) {
+  return 2 * DestinationCount(p) * (p.c / p.groups) * p.r * p.s;
+}
+
+int64_t TapsPerOutput(const Conv2dProblem& p, Conv2dDirection direction) {
+  if (direction == Conv2dDirection::kForward) return (p.c / p.groups) * p.r * p.s;
+  if (direction == Conv2dDirection::kBackwardWeights) return p.n * OutputHeight(p) * OutputWidth(p);
+  // Of r taps at a stride, at most every stride-th meets one source row (dilation aside).
+  const bool dense = p.dilation_h == 1 && p.dilation_w == 1;
+  const int64_t rows = dense ? (p.r + p.stride_h - 1) / p.stride_h : p.r;
+  const int64_t columns = dense ? (p.s + p.stride_w - 1) / p.stride_w : p.s;
+  return (p.k / p.groups) * rows * columns;
+}
+
+}  // namespace dlroof

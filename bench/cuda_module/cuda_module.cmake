@@ -1,0 +1,93 @@
+# libdlroof_cuda.so: everything that needs a CUDA library, opened at run time by the programs, which link none. Included
+# by the root's CMakeLists.txt after the rooms.
+#
+# The module is the rooms that see CUDA with their kernels, and of the other rooms what the linker finds they need.
+if(NOT DLROOF_IF_cuda)
+  return()
+endif()
+
+# dlroof_architectures(RESULT FALLBACK NUMBER...): those of dlroof_cuda_archs from each pair FIRST LAST of numbers in ARGN.
+function(dlroof_architectures result fallback)
+  set(chosen "")
+  foreach(architecture IN LISTS dlroof_cuda_archs)
+    string(REGEX MATCH "^[0-9]+" number "${architecture}")
+    set(ranges ${ARGN})
+    while(ranges)
+      list(POP_FRONT ranges first last)
+      if(number AND number GREATER_EQUAL first AND number LESS_EQUAL last)
+        list(APPEND chosen ${architecture})
+      endif()
+    endwhile()
+  endforeach()
+  if(NOT chosen)
+    set(chosen ${fallback})
+  endif()
+  set(${result} ${chosen} PARENT_SCOPE)
+endfunction()
+# Kernels in a room: every *.cu. One whose name ends in _N uses instructions that begin with architecture N, or that only some
+# have. Where none of those that were asked for has them, it is compiled for one that does and never launched.
+dlroof_architectures(dlroof_archs_80 80-real 80 999)
+dlroof_architectures(dlroof_archs_89 89-real 89 89 120 121)
+dlroof_architectures(dlroof_archs_90 90-real 90 999)
+set(dlroof_archs_90a 90a-real)   # Hopper's own instructions (wgmma) exist for sm_90a alone
+set(dlroof_archs_all ${dlroof_cuda_archs})
+
+set(dlroof_cuda_warnings -Xcompiler=-Wall,-Wextra,-Wshadow,-Wno-missing-field-initializers)
+if(DLROOF_WERROR)
+  list(APPEND dlroof_cuda_warnings --Werror=all-warnings -Xcompiler=-Werror)
+endif()
+
+# dlroof_kernels(ROOM): an OBJECT library for each group of the room's kernels; C++17.
+function(dlroof_kernels room)
+  get_target_property(folder ${room} DLROOF_ROOM)
+  file(GLOB sources CONFIGURE_DEPENDS "${CMAKE_SOURCE_DIR}/${folder}/*.cu")
+  foreach(source IN LISTS sources)
+    set(group all)
+    if(source MATCHES "_([0-9]+a?)\\.cu$")
+      set(group ${CMAKE_MATCH_1})
+    endif()
+    set(kernels ${room}_kernels_${group})
+    if(NOT TARGET ${kernels})
+      add_library(${kernels} OBJECT)
+      set_target_properties(${kernels} PROPERTIES POSITION_INDEPENDENT_CODE ON CUDA_STANDARD 17 CUDA_STANDARD_REQUIRED ON
+                            CUDA_RUNTIME_LIBRARY None CUDA_ARCHITECTURES "${dlroof_archs_${group}}")
+      target_compile_options(${kernels} PRIVATE "$<$<COMPILE_LANGUAGE:CUDA>:${dlroof_cuda_warnings}>")
+      target_link_libraries(${kernels} PRIVATE dlroof_everywhere)
+      list(APPEND dlroof_kernel_targets ${kernels})
+    endif()
+    target_sources(${kernels} PRIVATE "${source}")
+  endforeach()
+  set(dlroof_kernel_targets ${dlroof_kernel_targets} PARENT_SCOPE)
+endfunction()
+set(dlroof_kernel_targets "")
+foreach(room IN LISTS dlroof_cuda_rooms)
+  dlroof_kernels(${room})
+endforeach()
+
+set(dlroof_cuda_rpath "$ORIGIN" "$ORIGIN/../nvidia/cu${dlroof_cuda_major}/lib" "$ORIGIN/../nvidia/cudnn/lib")
+foreach(library IN ITEMS "${DLROOF_CUBLASLT_LIBRARY}" "${DLROOF_CUPTI_LIBRARY}" "${DLROOF_CUDNN_LIBRARY}")
+  if(library)
+    cmake_path(GET library PARENT_PATH dlroof_folder)
+    list(APPEND dlroof_cuda_rpath "${dlroof_folder}")
+  endif()
+endforeach()
+list(REMOVE_DUPLICATES dlroof_cuda_rpath)
+
+add_library(dlroof_rooms_archive STATIC EXCLUDE_FROM_ALL)
+foreach(room IN LISTS dlroof_rooms)
+  target_sources(dlroof_rooms_archive PRIVATE $<TARGET_OBJECTS:${room}>)
+endforeach()
+set_target_properties(dlroof_rooms_archive PROPERTIES LINKER_LANGUAGE CXX)
+
+# CMake pads a build RUNPATH with an empty entry, so the installed one serves from the start.
+set(dlroof_cuda_map "${CMAKE_SOURCE_DIR}/bench/cuda_module/cuda_module.map")
+add_library(dlroof_cuda MODULE)
+set_target_properties(dlroof_cuda PROPERTIES LIBRARY_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}" LINKER_LANGUAGE CXX
+                      BUILD_WITH_INSTALL_RPATH ON INSTALL_RPATH "${dlroof_cuda_rpath}" LINK_DEPENDS "${dlroof_cuda_map}")
+target_link_options(dlroof_cuda PRIVATE LINKER:-z,now LINKER:-z,defs "LINKER:--version-script,${dlroof_cuda_map}")
+target_link_libraries(dlroof_cuda PRIVATE dlroof_flags ${dlroof_cuda_rooms} ${dlroof_kernel_targets} dlroof_rooms_archive dlroof_cuda_libraries fmt::fmt)
+install(TARGETS dlroof_cuda LIBRARY DESTINATION bin)
+# The programs refuse a module of another build.
+foreach(program IN ITEMS dlroof dlroof_bench)
+  add_dependencies(${program} dlroof_cuda)
+endforeach()

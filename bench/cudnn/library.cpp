@@ -1,0 +1,12 @@
+#include <cudnn_graph.h>
+
+#include "bench/cuda_module/libraries.h"
+#include "bench/library_rules/cudnn_version.h"
+
+namespace dlroof {
+
+std::string CudnnVersion() { return cudnn::VersionText(cudnnGetVersion()); }
+
+std::string WhyNoCudnn() { return cudnn::WhyNotThisVersion(cudnnGetVersion(), CUDNN_MAJOR); }
+
+}  // namespace dlroof

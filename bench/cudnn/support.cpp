@@ -1,0 +1,180 @@
+#include "bench/cudnn/support.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <stdexcept>
+#include <utility>
+
+#include "counters/base/error.h"
+#include "counters/cuda/support.h"
+
+namespace dlroof::cudnn {
+namespace {
+
+constexpr std::array<std::pair<std::string_view, cudnnDataType_t>, 7> kTypes = {
+    {{"f32", CUDNN_DATA_FLOAT},
+     {"f16", CUDNN_DATA_HALF},
+     {"bf16", CUDNN_DATA_BFLOAT16},
+     {"s32", CUDNN_DATA_INT32},
+     {"s8", CUDNN_DATA_INT8},
+     {"u8", CUDNN_DATA_UINT8},
+     {"e4m3", CUDNN_DATA_FP8_E4M3}}};
+
+void Require(cudnnStatus_t status, std::string_view what, Stage stage) {
+  if (status == CUDNN_STATUS_SUCCESS) return;
+  const auto text = fmt::format("{}: {}", what, LastWords(status));
+  if (IsRefusal(static_cast<int>(status), stage)) throw Unsupported(text);
+  throw std::runtime_error(text);
+}
+
+}  // namespace
+
+std::string LastWords(cudnnStatus_t status) {
+  std::array<char, 1024> words{};
+  cudnnGetLastErrorString(words.data(), words.size());
+  std::string text = cudnnGetErrorString(status);
+  if (words[0] != 0) text += fmt::format(": {}", words.data());
+  for (char& letter : text)
+    if (letter == '\n') letter = ' ';
+  return text;
+}
+
+void Check(cudnnStatus_t status, std::string_view what) { Require(status, what, Stage::kDescribe); }
+
+void CheckExecuted(cudnnStatus_t status, std::string_view what) {
+  Require(status, what, Stage::kExecute);
+}
+
+WhyNot WhyNotMade(cudnnStatus_t status) {
+  return {LastWords(status), !IsRefusal(static_cast<int>(status), Stage::kDescribe)};
+}
+
+cudnnHandle_t Handle() {
+  // Never destroyed: at the end of the process CUDA may be gone before it.
+  static const cudnnHandle_t handle = [] {
+    cudnnHandle_t made = nullptr;
+    CheckExecuted(cudnnCreate(&made), "cuDNN");
+    return made;
+  }();
+  return handle;
+}
+
+void UseStream(void* stream) {
+  CheckExecuted(cudnnSetStream(Handle(), static_cast<cudaStream_t>(stream)), "cuDNN's stream");
+}
+
+void ForgetStream() noexcept {
+  try {
+    cudnnSetStream(Handle(), nullptr);
+  } catch (const std::exception&) {
+    return;  // no handle, so that it used none
+  }
+}
+
+int CurrentDevice() {
+  int device = 0;
+  CheckCuda(cudaGetDevice(&device), "the current GPU");
+  return device;
+}
+
+int ComputeCapability() {
+  const int device = CurrentDevice();
+  int major = 0, minor = 0;
+  for (const auto& [attribute, value] : {std::pair(cudaDevAttrComputeCapabilityMajor, &major),
+                                         {cudaDevAttrComputeCapabilityMinor, &minor}})
+    CheckCuda(cudaDeviceGetAttribute(value, attribute, device), "the GPU's compute capability");
+  return 10 * major + minor;
+}
+
+int64_t FreeDeviceBytes() {
+  size_t free = 0, total = 0;
+  CheckCuda(cudaMemGetInfo(&free, &total), "the GPU's free memory");
+  return static_cast<int64_t>(free);
+}
+
+void RequireDeviceMemory(double bytes, std::string_view what) {
+  const auto free = static_cast<double>(FreeDeviceBytes());
+  if (bytes > free)
+    throw Unsupported(fmt::format("{} needs {:.3g} GB of GPU memory, {:.3g} GB are free", what,
+                                  bytes / 1e9, free / 1e9));
+}
+
+cudnnDataType_t DataType(std::string_view type) {
+  for (const auto& [name, value] : kTypes)
+    if (name == type) return value;
+  throw std::logic_error(fmt::format("cuDNN has no type {}", type));
+}
+
+Descriptor::Descriptor(cudnnBackendDescriptorType_t type) {
+  Check(cudnnBackendCreateDescriptor(type, &descriptor_), "a cuDNN descriptor");
+}
+
+Descriptor::~Descriptor() {
+  if (descriptor_ != nullptr) cudnnBackendDestroyDescriptor(descriptor_);
+}
+
+Descriptor::Descriptor(Descriptor&& other) noexcept
+    : descriptor_(std::exchange(other.descriptor_, nullptr)) {}
+
+Descriptor& Descriptor::operator=(Descriptor&& other) noexcept {
+  std::swap(descriptor_, other.descriptor_);
+  return *this;
+}
+
+void Descriptor::Set(cudnnBackendAttributeName_t name, cudnnBackendAttributeType_t type,
+                     int64_t count, const void* values) {
+  Check(cudnnBackendSetAttribute(descriptor_, name, type, count, values),
+        fmt::format("attribute {} of a cuDNN descriptor", static_cast<int>(name)));
+}
+
+void Descriptor::SetInts(cudnnBackendAttributeName_t name, const std::vector<int64_t>& values) {
+  Set(name, CUDNN_TYPE_INT64, static_cast<int64_t>(values.size()), values.data());
+}
+
+void Descriptor::SetType(cudnnBackendAttributeName_t name, std::string_view type) {
+  const cudnnDataType_t value = DataType(type);
+  Set(name, CUDNN_TYPE_DATA_TYPE, 1, &value);
+}
+
+void Descriptor::SetDescriptor(cudnnBackendAttributeName_t name, const Descriptor& value) {
+  const cudnnBackendDescriptor_t raw = value.get();
+  Set(name, CUDNN_TYPE_BACKEND_DESCRIPTOR, 1, &raw);
+}
+
+void Descriptor::Finalize(std::string_view what) { Check(TryFinalize(), what); }
+
+int64_t Descriptor::GetInt(cudnnBackendAttributeName_t name) const {
+  int64_t value = 0, count = 0;
+  Check(cudnnBackendGetAttribute(descriptor_, name, CUDNN_TYPE_INT64, 1, &count, &value),
+        fmt::format("reading attribute {} of a cuDNN descriptor", static_cast<int>(name)));
+  return value;
+}
+
+int64_t Descriptor::Count(cudnnBackendAttributeName_t name,
+                          cudnnBackendAttributeType_t type) const {
+  int64_t count = 0;
+  Check(cudnnBackendGetAttribute(descriptor_, name, type, 0, &count, nullptr),
+        fmt::format("counting attribute {} of a cuDNN descriptor", static_cast<int>(name)));
+  return count;
+}
+
+std::vector<Descriptor> Descriptor::GetDescriptors(cudnnBackendAttributeName_t name,
+                                                   cudnnBackendDescriptorType_t type,
+                                                   int64_t most) const {
+  int64_t count = most > 0 ? most : Count(name, CUDNN_TYPE_BACKEND_DESCRIPTOR);
+  std::vector<Descriptor> made;
+  std::vector<cudnnBackendDescriptor_t> raw;
+  for (int64_t i = 0; i < count; ++i) {
+    made.emplace_back(type);
+    raw.push_back(made.back().get());
+  }
+  if (count > 0)
+    Check(cudnnBackendGetAttribute(descriptor_, name, CUDNN_TYPE_BACKEND_DESCRIPTOR, count, &count,
+                                   raw.data()),
+          fmt::format("reading attribute {} of a cuDNN descriptor", static_cast<int>(name)));
+  while (made.size() > static_cast<size_t>(count)) made.pop_back();
+  return made;
+}
+
+}  // namespace dlroof::cudnn

@@ -1,0 +1,55 @@
+// The programs' side of the CUDA module: opens it, or says in one sentence why there is no GPU and
+// what to do about it. No CUDA header, no CUDA library.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "bench/gpu/module.h"
+
+namespace dlroof {
+
+// Which devices' benchmarks a run has.
+struct DeviceChoice {
+  bool cpu = true;
+  bool gpu = true;
+  bool gpu_asked = false;  // by name: that there is none is said
+  int number = 0;          // CUDA's
+};
+// "auto" (CPU, and the first GPU where one can be used), "cpu", "gpu" (the first), "gpu1" (the
+// second). Throws BadInput for anything else; `flag` begins the message.
+DeviceChoice ParseDevice(const std::string& text, const std::string& flag);
+
+struct OpenedModule {
+  const GpuModule* module = nullptr;  // lives until the program ends
+  std::string why_not;                // empty: it is open
+};
+// Never throws. `file` is opened where it is.
+OpenedModule OpenGpuModule(const std::filesystem::path& file);
+
+// What dlopen said, as a sentence with its cure.
+std::string SentenceForDlopen(const std::string& said, const std::filesystem::path& file);
+
+struct GpuAccess {
+  const GpuModule* module = nullptr;  // null where there is none, or where it was not worth opening
+  GpuDevice device;                   // that was chosen
+  std::string why_not;                // empty: the device can be used
+};
+
+// libdlroof_cuda.so beside the running program. Without the driver's library the module, which
+// takes CUDA's libraries half a second to load, is not even opened. Throws BadInput for a GPU that
+// is not there while others are (`flag` begins the message).
+GpuAccess AccessGpu(const DeviceChoice& choice, const std::string& flag);
+// The same with everything replaceable. `driver` is a name or path for dlopen.
+GpuAccess AccessGpu(const DeviceChoice& choice, const std::string& flag,
+                    const std::filesystem::path& module, const std::string& driver);
+
+// Adds the module's cells, sources and libraries to those of the program; where it has no cells,
+// the names of cuDNN's benchmarks stand for benchmarks that are recorded as unsupported with the
+// reason.
+void RegisterGpu(const GpuAccess& access);
+
+std::filesystem::path ModuleBesideProgram();
+
+}  // namespace dlroof

@@ -1,0 +1,42 @@
+#include "bench/gpu/machine.h"
+
+#include <stdexcept>
+
+#include "ceilings/machine/progress.h"
+
+namespace dlroof {
+namespace {
+
+constexpr int kHostThreads = 1;
+
+// One line that is written over on a terminal, nothing elsewhere: how many rows there will be is
+// the module's business.
+std::function<void(const std::string&)> RowPrinter(std::ostream& log) {
+  if (!StderrIsTerminal()) return {};
+  return [&log](const std::string& row) { log << "\r\033[K" << row << std::flush; };
+}
+
+}  // namespace
+
+std::optional<Machine> CachedOrMeasuredGpu(const GpuAccess& access, const MachineOptions& options,
+                                           std::ostream& log) {
+  if (!access.why_not.empty()) throw std::invalid_argument(access.why_not);
+  if (!access.module->measure) {
+    log << "The CUDA module of this build measures no ceilings: GPU results have no roofs.\n";
+    return std::nullopt;
+  }
+  MachineSource source;
+  source.described = access.module->describe(access.device.number);
+  source.threads = {kHostThreads};
+  source.directory = CacheDirectory();
+  source.measure = [&](bool quick, const std::vector<int>&) {
+    auto machine =
+        access.module->measure({access.device.number, quick, options.thorough, RowPrinter(log)});
+    if (StderrIsTerminal()) log << "\r\033[K" << std::flush;
+    machine.facts["effort.1"] = quick ? "quick" : "full";
+    return machine;
+  };
+  return CachedOrMeasured(source, options, log);
+}
+
+}  // namespace dlroof

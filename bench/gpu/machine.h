@@ -1,0 +1,18 @@
+// A GPU's ceilings: kept and found again as a CPU's are.
+#pragma once
+
+#include <optional>
+#include <ostream>
+
+#include "bench/gpu/loader.h"
+#include "ceilings/cache/machine_cache.h"
+
+namespace dlroof {
+
+// The ceilings of the device that `access` found, as CachedOrMeasured gets them: from a file, the
+// cache, or measured now. Absent, with a sentence in `log`, in a build whose module measures none.
+// Throws std::invalid_argument when no device can be used.
+std::optional<Machine> CachedOrMeasuredGpu(const GpuAccess& access, const MachineOptions& options,
+                                           std::ostream& log);
+
+}  // namespace dlroof

@@ -1,0 +1,180 @@
+#include "bench/lstm/check.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "bench/workload/seeded_values.h"
+
+namespace dlroof {
+namespace {
+
+// The largest error so far; what is no number counts as the largest double.
+void Note(double error, double& worst) {
+  worst = std::max(worst, std::isfinite(error) ? error : std::numeric_limits<double>::max());
+}
+
+double Gate(const LstmLayerWeights<double>& weights, const lstm_reference::PassShape& s,
+            int64_t pass, int64_t column, const double* x, const double* hidden_before) {
+  const int64_t gates = 4 * s.hidden;
+  double sum = weights.bias[pass * gates + column];
+  for (int64_t k = 0; k < s.input; ++k)
+    sum += weights.input[(pass * s.input + k) * gates + column] * x[k];
+  for (int64_t k = 0; k < s.state; ++k)
+    sum += weights.state[(pass * s.state + k) * gates + column] * hidden_before[k];
+  return sum;
+}
+
+// One sample of one step, from its inputs alone: hidden state and cell state.
+struct States {
+  std::vector<double> hidden, cell;
+};
+States Step(const LstmLayerWeights<double>& weights, const lstm_reference::PassShape& s,
+            int64_t pass, const double* x, const double* hidden_before, const double* cell_before) {
+  const auto sigmoid = [](double a) { return 0.5 * (1 + std::tanh(0.5 * a)); };
+  States states;
+  std::vector<double> exposed(s.hidden);
+  for (int64_t u = 0; u < s.hidden; ++u) {
+    const auto sum = [&](int64_t gate) {
+      return Gate(weights, s, pass, gate * s.hidden + u, x, hidden_before);
+    };
+    const auto peephole = [&](int64_t row, double cell) {
+      return s.peephole ? cell * weights.peephole[(pass * 3 + row) * s.hidden + u] : 0;
+    };
+    const double i = sigmoid(sum(0) + peephole(0, cell_before[u]));
+    const double f = sigmoid(sum(1) + peephole(1, cell_before[u]));
+    states.cell.push_back(f * cell_before[u] + i * std::tanh(sum(2)));
+    exposed[u] = sigmoid(sum(3) + peephole(2, states.cell.back())) * std::tanh(states.cell.back());
+  }
+  if (s.projection == 0) {
+    states.hidden = exposed;
+    return states;
+  }
+  for (int64_t k = 0; k < s.projection; ++k) {
+    double sum = 0;
+    for (int64_t u = 0; u < s.hidden; ++u)
+      sum += weights.projection[(pass * s.hidden + u) * s.projection + k] * exposed[u];
+    states.hidden.push_back(sum);
+  }
+  return states;
+}
+
+struct LayerPass {
+  int64_t layer, pass;
+};
+
+// Largest deviation of one pass's final states from Step().
+double LastStepError(const LstmProblem& problem, const LstmInput<double>& input,
+                     const LstmForwardResult<double>& forward, LayerPass which) {
+  const auto s = lstm_reference::ShapeOf(problem, which.layer, which.pass);
+  const auto& kept = forward.kept[which.layer].passes[which.pass];
+  const double* x =
+      which.layer == 0 ? input.source.data() : forward.kept[which.layer - 1].output.data();
+  const int64_t row = (which.layer * Passes(problem) + which.pass) * s.samples;
+  double worst = 0;
+  for (int64_t sample = 0; sample < s.samples; ++sample) {
+    const int64_t at = s.Step(s.steps - 1) * s.samples + sample;
+    const double* hidden = input.initial_hidden.data() + (row + sample) * s.state;
+    const double* cell = input.initial_cell.data() + (row + sample) * s.hidden;
+    if (s.steps > 1) {
+      const int64_t before = s.Step(s.steps - 2) * s.samples + sample;
+      hidden = kept.hidden.data() + before * s.state;
+      cell = kept.cell.data() + before * s.hidden;
+    }
+    const States states =
+        Step(input.layers[which.layer], s, which.pass, x + at * s.input, hidden, cell);
+    for (int64_t k = 0; k < s.state; ++k)
+      Note(std::abs(states.hidden[k] - forward.outputs.final_hidden[(row + sample) * s.state + k]),
+           worst);
+    for (int64_t u = 0; u < s.hidden; ++u)
+      Note(std::abs(states.cell[u] - forward.outputs.final_cell[(row + sample) * s.hidden + u]),
+           worst);
+  }
+  return worst;
+}
+
+// Largest deviation of the output from the last layer's hidden states.
+double OutputError(const LstmProblem& problem, const LstmForwardResult<double>& forward) {
+  const int64_t state = StateWidth(problem), width = OutputWidth(problem);
+  const auto& passes = forward.kept.back().passes;
+  double worst = 0;
+  for (int64_t row = 0; row < problem.t * problem.n; ++row)
+    for (int64_t k = 0; k < width; ++k) {
+      double expected = passes[k / state].hidden[row * state + k % state];
+      if (problem.passes == LstmPasses::kSummed) expected += passes[1].hidden[row * state + k];
+      Note(std::abs(forward.outputs.output[row * width + k] - expected), worst);
+    }
+  return worst;
+}
+
+double Loss(const LstmProblem& problem, const LstmInput<double>& input,
+            const LstmOutput<double>& d_output) {
+  LstmForwardResult<double> forward;
+  LstmForward(problem, input, forward);
+  double loss = 0;
+  ForEachOutput(
+      [&](const auto& value, const auto& weight) {
+        for (size_t k = 0; k < value.size(); ++k) loss += value[k] * weight[k];
+      },
+      forward.outputs, d_output);
+  return loss;
+}
+
+LstmInput<double> Moved(LstmInput<double> input, const LstmInput<double>& direction, double step) {
+  ForEachInput(
+      [&](auto& value, const auto& along) {
+        for (size_t k = 0; k < value.size(); ++k) value[k] += step * along[k];
+      },
+      input, direction);
+  return input;
+}
+
+}  // namespace
+
+Verification CheckLastSteps(const LstmProblem& problem, const LstmInput<double>& input,
+                            const LstmForwardResult<double>& forward) {
+  Verification verification;
+  // Two orders of summing some thousand products of size 1 differ by far less.
+  verification.tolerance = 1e-12;
+  Note(OutputError(problem, forward), verification.max_error);
+  for (int64_t layer = 0; layer < problem.l; ++layer)
+    for (int64_t pass = 0; pass < Passes(problem); ++pass)
+      Note(LastStepError(problem, input, forward, {layer, pass}), verification.max_error);
+  verification.ok = verification.max_error <= verification.tolerance;
+  verification.how = "last step of every layer and pass, gate by gate";
+  return verification;
+}
+
+Verification CheckGradient(const LstmProblem& problem, const LstmInput<double>& input,
+                           const LstmOutput<double>& d_output, const LstmInput<double>& d_input) {
+  // Truncation of the central difference is O(step^2), cancellation 1e-16 / step: both below 1e-9.
+  constexpr double kStep = 1e-5;
+  LstmInput<double> direction = d_input;
+  uint64_t seed = 0x646972ULL;
+  double slope = 0, gradient_square = 0, direction_square = 0;
+  ForEachInput(
+      [&](const auto& gradient, auto& along) {
+        const auto values = SeededValues(static_cast<int64_t>(along.size()), ++seed, "f32", -1, 1);
+        along.assign(values.begin(), values.end());
+        for (size_t k = 0; k < along.size(); ++k) {
+          slope += gradient[k] * along[k];
+          gradient_square += gradient[k] * gradient[k];
+          direction_square += along[k] * along[k];
+        }
+      },
+      d_input, direction);
+  const double difference = (Loss(problem, Moved(input, direction, kStep), d_output) -
+                             Loss(problem, Moved(input, direction, -kStep), d_output)) /
+                            (2 * kStep);
+  Verification verification;
+  verification.tolerance = 1e-6;
+  Note(std::abs(slope - difference) / std::sqrt(gradient_square * direction_square),
+       verification.max_error);
+  verification.ok = verification.max_error <= verification.tolerance;
+  verification.how = "derivative along a random direction of all inputs, by central difference";
+  return verification;
+}
+
+}  // namespace dlroof

@@ -1,0 +1,371 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <utility>
+
+#include "bench/cudnn/support.h"
+#include "bench/library_rules/cudnn_version.h"
+#include "bench/lstm/cudnn/workload.h"
+#include "bench/lstm/cudnn_weights.h"
+#include "bench/workload/device_elements.h"
+#include "counters/cuda/support.h"
+
+namespace dlroof::cudnn {
+namespace {
+
+template <class T, cudnnStatus_t (*make)(T*), cudnnStatus_t (*destroy)(T)>
+class Owned {
+ public:
+  Owned() { Check(make(&descriptor_), "a cuDNN descriptor"); }
+  ~Owned() { destroy(descriptor_); }
+  Owned(const Owned&) = delete;
+  Owned& operator=(const Owned&) = delete;
+  T get() const { return descriptor_; }
+
+ private:
+  T descriptor_ = nullptr;
+};
+using Dropout =
+    Owned<cudnnDropoutDescriptor_t, cudnnCreateDropoutDescriptor, cudnnDestroyDropoutDescriptor>;
+using Rnn = Owned<cudnnRNNDescriptor_t, cudnnCreateRNNDescriptor, cudnnDestroyRNNDescriptor>;
+using Sequences =
+    Owned<cudnnRNNDataDescriptor_t, cudnnCreateRNNDataDescriptor, cudnnDestroyRNNDataDescriptor>;
+using Tensor =
+    Owned<cudnnTensorDescriptor_t, cudnnCreateTensorDescriptor, cudnnDestroyTensorDescriptor>;
+
+constexpr int kNotANumber = 0xff;  // every byte
+
+class DeviceTensor {
+ public:
+  DeviceTensor(std::string_view type, int64_t count)
+      : type_(type), buffer_(static_cast<size_t>(count) * (type == "f32" ? 4 : 2)) {}
+  void Write(const std::vector<float>& values) { buffer_.CopyFrom(Encoded(values, type_).data()); }
+  std::vector<float> Read() const {
+    std::vector<std::byte> bytes(buffer_.bytes());
+    buffer_.CopyTo(bytes.data());
+    return Decoded(bytes, type_);
+  }
+  void Poison() { buffer_.Fill(kNotANumber); }
+  void* get() const { return buffer_.get(); }
+  MemoryRegion Region() const { return {buffer_.get(), buffer_.bytes(), false}; }
+
+ private:
+  std::string_view type_;  // a row of the table of types, which lives as long as the program
+  DeviceBuffer buffer_;
+};
+
+// What goes into a call and what comes out, or the gradients of these.
+struct TensorSet {
+  TensorSet(std::string_view type, const LstmElements& count)
+      : source(type, count.source),
+        output(type, count.output),
+        hidden_in(type, count.hidden),
+        hidden_out(type, count.hidden),
+        cell_in(type, count.cell),
+        cell_out(type, count.cell) {}
+
+  DeviceTensor source, output, hidden_in, hidden_out, cell_in, cell_out;
+};
+
+void SetSequences(const Sequences& data, std::string_view type, const LstmProblem& p,
+                  int64_t width) {
+  const std::vector<int> lengths(static_cast<size_t>(p.n), static_cast<int>(p.t));
+  Check(
+      cudnnSetRNNDataDescriptor(data.get(), DataType(type), CUDNN_RNN_DATA_LAYOUT_SEQ_MAJOR_PACKED,
+                                static_cast<int>(p.t), static_cast<int>(p.n),
+                                static_cast<int>(width), lengths.data(), nullptr),
+      "the sequences of an LSTM");
+}
+
+void SetStates(const Tensor& tensor, std::string_view type, const LstmProblem& p, int64_t width) {
+  const std::array<int, 3> sizes = {static_cast<int>(p.l * Passes(p)), static_cast<int>(p.n),
+                                    static_cast<int>(width)};
+  const std::array<int, 3> strides = {sizes[1] * sizes[2], sizes[2], 1};
+  Check(cudnnSetTensorNdDescriptor(tensor.get(), DataType(type), 3, sizes.data(), strides.data()),
+        "the states of an LSTM");
+}
+
+// cuDNN says 1 x rows x columns.
+void RequireShape(const Tensor& tensor, const RnnPart& part) {
+  cudnnDataType_t type{};
+  int dimensions = 0;
+  std::array<int, 3> sizes{}, strides{};
+  Check(
+      cudnnGetTensorNdDescriptor(tensor.get(), 3, &type, &dimensions, sizes.data(), strides.data()),
+      "a matrix of an LSTM");
+  if (sizes[0] != 1 || sizes[1] != part.rows || sizes[2] != part.columns)
+    throw std::runtime_error(
+        fmt::format("matrix {} of cuDNN's LSTM is {} x {} x {}, expected 1 x {} x {}", part.linear,
+                    sizes[0], sizes[1], sizes[2], part.rows, part.columns));
+}
+
+void* Pointer(const std::optional<DeviceBuffer>& buffer) {
+  return buffer ? buffer->get() : nullptr;
+}
+
+void Allocate(size_t bytes, std::optional<DeviceBuffer>& buffer) {
+  if (bytes > 0) buffer.emplace(bytes);
+}
+
+// [byte] from the start of the weight space.
+struct Place {
+  size_t matrix = 0, bias = 0;
+};
+
+}  // namespace
+
+void SetRnn(const RnnSpec& spec, cudnnDropoutDescriptor_t dropout, cudnnRNNDescriptor_t rnn) {
+  constexpr std::array<cudnnMathType_t, 3> kMath = {CUDNN_FMA_MATH, CUDNN_DEFAULT_MATH,
+                                                    CUDNN_TENSOR_OP_MATH};
+  Check(cudnnSetRNNDescriptor_v8(
+            rnn, static_cast<cudnnRNNAlgo_t>(spec.algorithm), CUDNN_LSTM, CUDNN_RNN_DOUBLE_BIAS,
+            spec.bidirectional ? CUDNN_BIDIRECTIONAL : CUDNN_UNIDIRECTIONAL, CUDNN_LINEAR_INPUT,
+            DataType(spec.data_type), CUDNN_DATA_FLOAT, kMath.at(static_cast<size_t>(spec.math)),
+            spec.input, spec.hidden, spec.projection, spec.layers, dropout,
+            CUDNN_RNN_PADDED_IO_DISABLED),
+        fmt::format("an LSTM, {}", Key(spec.algorithm)));
+}
+
+struct LstmGpuCall::State {
+  explicit State(const LstmGpuRequest& asked)
+      : request(asked), spec(RnnSpecOf(asked)), type(StorageType(asked.type)) {}
+  ~State() { ForgetStream(); }
+  State(const State&) = delete;
+  State& operator=(const State&) = delete;
+
+  bool Trains() const { return request.direction != LstmDirection::kForwardInference; }
+  bool IsBackward() const { return request.direction == LstmDirection::kBackward; }
+  cudnnForwardMode_t Mode() const {
+    return Trains() ? CUDNN_FWD_MODE_TRAINING : CUDNN_FWD_MODE_INFERENCE;
+  }
+  const int32_t* Lengths() const { return static_cast<const int32_t*>(lengths->get()); }
+
+  void Describe();
+  void RequireMemory() const;
+  void Fill(const LstmInput<float>& input, const LstmOutput<float>& d_output);
+  void FillWeights(const LstmInput<float>& input);
+  Place PlaceOf(const RnnPart& part) const;
+  void Forward() const;
+  void Backward() const;
+
+  LstmGpuRequest request;
+  RnnSpec spec;
+  std::string_view type;  // of storage
+  Dropout dropout;
+  Rnn rnn;
+  Sequences source, output;
+  Tensor hidden, cell;
+  size_t weight_bytes = 0, work_bytes = 0, reserve_bytes = 0;
+  std::optional<DeviceBuffer> lengths, weights, d_weights, work, reserve;
+  std::optional<DeviceBuffer> kept_reserve;  // `bwd`: as the forward call left it
+  std::optional<TensorSet> tensors, gradients;
+  CudaStream stream;
+};
+
+void LstmGpuCall::State::Describe() {
+  const auto& p = request.problem;
+  Check(cudnnSetDropoutDescriptor(dropout.get(), Handle(), 0, nullptr, 0, 0), "no dropout");
+  SetRnn(spec, dropout.get(), rnn.get());
+  if (spec.algorithm == RnnAlgorithm::kPersistDynamic)
+    Check(cudnnBuildRNNDynamic(Handle(), rnn.get(), static_cast<int>(p.n)),
+          "compiling an LSTM, persist-dynamic");
+  SetSequences(source, type, p, p.i);
+  SetSequences(output, type, p, OutputWidth(p));
+  SetStates(hidden, type, p, StateWidth(p));
+  SetStates(cell, type, p, p.h);
+  Check(cudnnGetRNNWeightSpaceSize(Handle(), rnn.get(), &weight_bytes), "the weights of an LSTM");
+  Check(cudnnGetRNNTempSpaceSizes(Handle(), rnn.get(), Mode(), source.get(), &work_bytes,
+                                  &reserve_bytes),
+        fmt::format("the workspace of an LSTM, {}", Key(spec.algorithm)));
+}
+
+void LstmGpuCall::State::RequireMemory() const {
+  const double bytes =
+      CompulsoryBytes(request.problem, request.direction, GpuElementBytes(request.type));
+  const size_t reserves = IsBackward() ? 2 * reserve_bytes : reserve_bytes;
+  RequireDeviceMemory(bytes + static_cast<double>(work_bytes + reserves), ToText(request.problem));
+}
+
+Place LstmGpuCall::State::PlaceOf(const RnnPart& part) const {
+  Tensor matrix, bias;
+  void *matrix_at = nullptr, *bias_at = nullptr;
+  Check(cudnnGetRNNWeightParams(Handle(), rnn.get(), static_cast<int32_t>(part.pseudo_layer),
+                                weight_bytes, weights->get(), part.linear, matrix.get(), &matrix_at,
+                                bias.get(), &bias_at),
+        "the place of an LSTM's weights");
+  if (matrix_at == nullptr || (part.HasBias() && bias_at == nullptr))
+    throw std::runtime_error(fmt::format("cuDNN's LSTM has no matrix {}", part.linear));
+  RequireShape(matrix, part);
+  const auto* const begin = static_cast<const std::byte*>(weights->get());
+  const auto offset = [&](const void* at) {
+    return static_cast<size_t>(static_cast<const std::byte*>(at) - begin);
+  };
+  return {offset(matrix_at), part.HasBias() ? offset(bias_at) : 0};
+}
+
+void LstmGpuCall::State::FillWeights(const LstmInput<float>& input) {
+  std::vector<std::byte> space(weight_bytes);
+  const auto put = [&](const std::vector<float>& values, size_t at) {
+    const auto bytes = Encoded(values, type);
+    if (at + bytes.size() > space.size())
+      throw std::runtime_error("cuDNN places an LSTM's weights outside of their space");
+    std::copy(bytes.begin(), bytes.end(), space.begin() + static_cast<std::ptrdiff_t>(at));
+  };
+  for (const auto& part : RnnParts(request.problem)) {
+    const auto place = PlaceOf(part);
+    put(MatrixOf(part, input), place.matrix);
+    if (part.HasBias()) put(HalfBiasOf(part, input), place.bias);
+  }
+  weights->CopyFrom(space.data());
+}
+
+void LstmGpuCall::State::Fill(const LstmInput<float>& input, const LstmOutput<float>& d_output) {
+  const auto& p = request.problem;
+  const auto counts = Elements(p);
+  const std::vector<int32_t> steps(static_cast<size_t>(p.n), static_cast<int32_t>(p.t));
+  lengths.emplace(steps.size() * sizeof(int32_t));
+  lengths->CopyFrom(steps.data());
+  Allocate(weight_bytes, weights);
+  Allocate(work_bytes, work);
+  Allocate(reserve_bytes, reserve);
+  FillWeights(input);
+  tensors.emplace(type, counts);
+  tensors->source.Write(input.source);
+  tensors->hidden_in.Write(input.initial_hidden);
+  tensors->cell_in.Write(input.initial_cell);
+  if (!IsBackward()) return;
+  Allocate(weight_bytes, d_weights);
+  Allocate(reserve_bytes, kept_reserve);
+  gradients.emplace(type, counts);
+  gradients->output.Write(d_output.output);
+  gradients->hidden_out.Write(d_output.final_hidden);
+  gradients->cell_out.Write(d_output.final_cell);
+}
+
+void LstmGpuCall::State::Forward() const {
+  CheckExecuted(
+      cudnnRNNForward(Handle(), rnn.get(), Mode(), Lengths(), source.get(), tensors->source.get(),
+                      output.get(), tensors->output.get(), hidden.get(), tensors->hidden_in.get(),
+                      tensors->hidden_out.get(), cell.get(), tensors->cell_in.get(),
+                      tensors->cell_out.get(), weight_bytes, weights->get(), work_bytes,
+                      Pointer(work), reserve_bytes, Pointer(reserve)),
+      "an LSTM's forward call");
+}
+
+void LstmGpuCall::State::Backward() const {
+  CheckExecuted(
+      cudnnRNNBackwardData_v8(
+          Handle(), rnn.get(), Lengths(), output.get(), tensors->output.get(),
+          gradients->output.get(), source.get(), gradients->source.get(), hidden.get(),
+          tensors->hidden_in.get(), gradients->hidden_out.get(), gradients->hidden_in.get(),
+          cell.get(), tensors->cell_in.get(), gradients->cell_out.get(), gradients->cell_in.get(),
+          weight_bytes, weights->get(), work_bytes, Pointer(work), reserve_bytes, Pointer(reserve)),
+      "an LSTM's data gradient");
+  CheckExecuted(
+      cudnnRNNBackwardWeights_v8(
+          Handle(), rnn.get(), CUDNN_WGRAD_MODE_ADD, Lengths(), source.get(), tensors->source.get(),
+          hidden.get(), tensors->hidden_in.get(), output.get(), tensors->output.get(), weight_bytes,
+          d_weights->get(), work_bytes, Pointer(work), reserve_bytes, Pointer(reserve)),
+      "an LSTM's weight gradient");
+}
+
+LstmGpuCall::LstmGpuCall(const LstmGpuRequest& request, const LstmInput<float>& input,
+                         const LstmOutput<float>& d_output)
+    : state_(std::make_unique<State>(request)) {
+  RequireTf32(request.type, std::getenv(kTf32Override));
+  RequireRnnType(request.type, cudnnGetVersion());
+  RequireRnnUnit(request.type, ComputeCapability());
+  state_->Describe();
+  state_->RequireMemory();
+  state_->Fill(input, d_output);
+  Renew();
+  Run();
+}
+
+LstmGpuCall::~LstmGpuCall() = default;
+
+void LstmGpuCall::Enqueue(void* stream) const {
+  UseStream(stream);
+  if (state_->IsBackward())
+    state_->Backward();
+  else
+    state_->Forward();
+}
+
+void LstmGpuCall::Run() const {
+  Enqueue(state_->stream.get());
+  state_->stream.Wait();
+}
+
+void LstmGpuCall::Renew() const {
+  auto& state = *state_;
+  for (auto* tensor :
+       {&state.tensors->output, &state.tensors->hidden_out, &state.tensors->cell_out})
+    tensor->Poison();
+  if (!state.IsBackward()) return;
+  for (auto* tensor :
+       {&state.gradients->source, &state.gradients->hidden_in, &state.gradients->cell_in})
+    tensor->Poison();
+  state.d_weights->Fill(0);
+  UseStream(state.stream.get());
+  state.Forward();
+  state.stream.Wait();
+  if (state.reserve) state.kept_reserve->CopyFrom(*state.reserve);
+}
+
+void LstmGpuCall::Restore() const {
+  if (!state_->IsBackward()) return;
+  state_->d_weights->Fill(0);
+  if (state_->reserve) state_->reserve->CopyFrom(*state_->kept_reserve);
+}
+
+LstmOutput<float> LstmGpuCall::Outputs() const {
+  const auto& made = *state_->tensors;
+  return {made.output.Read(), made.hidden_out.Read(), made.cell_out.Read()};
+}
+
+LstmInput<float> LstmGpuCall::Gradients() const {
+  const auto& state = *state_;
+  LstmInput<float> made = ZeroWeights(state.request.problem);
+  made.source = state.gradients->source.Read();
+  made.initial_hidden = state.gradients->hidden_in.Read();
+  made.initial_cell = state.gradients->cell_in.Read();
+  std::vector<std::byte> space(state.weight_bytes);
+  state.d_weights->CopyTo(space.data());
+  const size_t element = state.type == "f32" ? 4 : 2;
+  const auto take = [&](size_t at, int64_t count) {
+    const auto begin = space.begin() + static_cast<std::ptrdiff_t>(at);
+    return Decoded({begin, begin + static_cast<std::ptrdiff_t>(count * element)}, state.type);
+  };
+  for (const auto& part : RnnParts(state.request.problem)) {
+    const auto place = state.PlaceOf(part);
+    PutMatrix(part, take(place.matrix, part.rows * part.columns), made);
+    if (part.HasBias()) AddHalfBias(part, take(place.bias, part.rows), made);
+  }
+  return made;
+}
+
+std::string LstmGpuCall::Algorithm() const {
+  return DescribeRnn(state_->spec, static_cast<int64_t>(state_->work_bytes),
+                     static_cast<int64_t>(state_->reserve_bytes));
+}
+
+std::vector<MemoryRegion> LstmGpuCall::Memory() const {
+  std::vector<MemoryRegion> regions;
+  for (const auto* set : {&state_->tensors, &state_->gradients}) {
+    if (!*set) continue;
+    for (const auto* tensor : {&(*set)->source, &(*set)->output, &(*set)->hidden_in,
+                               &(*set)->hidden_out, &(*set)->cell_in, &(*set)->cell_out})
+      regions.push_back(tensor->Region());
+  }
+  for (const auto* space : {&state_->weights, &state_->d_weights})
+    if (*space) regions.push_back({(*space)->get(), (*space)->bytes(), true});
+  if (state_->reserve) regions.push_back({state_->reserve->get(), state_->reserve->bytes(), false});
+  return regions;
+}
+
+const LstmGpuRequest& LstmGpuCall::request() const { return state_->request; }
+
+}  // namespace dlroof::cudnn

@@ -1,0 +1,118 @@
+#include "bench/lstm/cudnn_case.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <stdexcept>
+
+#include "bench/library_rules/cudnn_version.h"
+#include "counters/base/error.h"
+
+namespace dlroof::cudnn {
+namespace {
+
+struct TypeRow {
+  std::string_view type, storage, pipe;
+  RnnMath math;
+  int least_capability;
+  std::size_t least_version;  // of cuDNN; 0: every one that there is a module for
+  double tolerance;
+};
+constexpr std::array<TypeRow, 4> kTypes = {
+    {{"f32", "f32", "fp32.vector", RnnMath::kFma, 0, 0, 3e-5},
+     {"tf32", "f32", "tf32.matrix", RnnMath::kDefault, 80, 0, 5e-3},
+     {"f16", "f16", "fp16.matrix", RnnMath::kTensorCores, 70, 0, 0.02},
+     // github.com/pytorch/pytorch/pull/164411
+     {"bf16", "bf16", "bf16.matrix", RnnMath::kTensorCores, 80, 91300, 0.05}}};
+
+const TypeRow& RowOf(std::string_view type) {
+  for (const auto& row : kTypes)
+    if (row.type == type) return row;
+  throw std::logic_error(fmt::format("an LSTM on cuDNN has no type {}", type));
+}
+
+// In the order of cudnnRNNAlgo_t.
+constexpr std::array<std::string_view, 4> kAlgorithms = {"standard", "persist-static",
+                                                         "persist-dynamic", "persist-small-h"};
+
+}  // namespace
+
+std::string_view Key(RnnAlgorithm algorithm) {
+  return kAlgorithms.at(static_cast<size_t>(algorithm));
+}
+
+LstmGpuRequest ReadLstmGpuRequest(const BenchmarkName& name) {
+  std::vector<std::string> types;
+  types.reserve(kTypes.size());
+  for (const auto& row : kTypes) types.emplace_back(row.type);
+  const auto plain =
+      ParseLstmRequest(name, types, {{"persist-static", "persist-small-h", "persist-dynamic"}});
+  LstmGpuRequest request{plain.direction, plain.problem, name.type, RnnAlgorithm::kStandard};
+  for (const auto algorithm :
+       {RnnAlgorithm::kPersistStatic, RnnAlgorithm::kPersistDynamic, RnnAlgorithm::kPersistSmallH})
+    if (HasOption(name, Key(algorithm))) request.algorithm = algorithm;
+  return request;
+}
+
+std::string_view StorageType(std::string_view type) { return RowOf(type).storage; }
+
+LstmElementBytes GpuElementBytes(std::string_view type) {
+  const double bytes = StorageType(type) == "f32" ? 4 : 2;
+  return {bytes, bytes, bytes, bytes, bytes, bytes, bytes, bytes};
+}
+
+RnnSpec RnnSpecOf(const LstmGpuRequest& request) {
+  const auto& p = request.problem;
+  if (p.passes == LstmPasses::kSummed)
+    throw Unsupported("cuDNN concatenates the two passes of a bidirectional LSTM; it has no sum");
+  if (p.p >= p.h)
+    throw Unsupported(fmt::format(
+        "a projection to {} of {} values: cuDNN's are narrower than the cell (p below h)", p.p,
+        p.h));
+  RnnSpec spec;
+  spec.algorithm = request.algorithm;
+  spec.math = RowOf(request.type).math;
+  spec.data_type.assign(StorageType(request.type));
+  spec.bidirectional = p.passes == LstmPasses::kConcatenated;
+  spec.input = static_cast<int>(p.i);
+  spec.hidden = static_cast<int>(p.h);
+  spec.projection = static_cast<int>(StateWidth(p));
+  spec.layers = static_cast<int>(p.l);
+  return spec;
+}
+
+void RequireRnnUnit(std::string_view type, int compute_capability) {
+  const int least = RowOf(type).least_capability;
+  if (compute_capability < least)
+    throw Unsupported(fmt::format("{} needs compute capability {}.{}, this GPU has {}.{}", type,
+                                  least / 10, least % 10, compute_capability / 10,
+                                  compute_capability % 10));
+}
+
+void RequireRnnType(std::string_view type, std::size_t cudnn_version) {
+  const auto least = RowOf(type).least_version;
+  if (cudnn_version < least)
+    throw Unsupported(fmt::format("LSTMs in {} need cuDNN {}, this is {}", type, VersionText(least),
+                                  VersionText(cudnn_version)));
+}
+
+std::string RnnPipe(std::string_view type) { return std::string(RowOf(type).pipe); }
+
+double GpuLstmTolerance(const LstmGpuRequest& request) {
+  const auto terms = static_cast<double>(request.problem.t * request.problem.n);
+  return RowOf(request.type).tolerance * std::sqrt(std::max(1.0, terms / 2048));
+}
+
+std::string DescribeRnn(const RnnSpec& spec, int64_t workspace_bytes, int64_t reserve_bytes) {
+  std::string text(Key(spec.algorithm));
+  text += spec.math == RnnMath::kFma
+              ? ", no tensor cores"
+              : ", tensor cores allowed and expected where FLOPs are not counted";
+  text += fmt::format(", workspace {} B", workspace_bytes);
+  if (reserve_bytes > 0) text += fmt::format(", reserve {} B", reserve_bytes);
+  return text;
+}
+
+}  // namespace dlroof::cudnn

@@ -1,0 +1,272 @@
+#include "bench/lstm/onednn/builder.h"
+
+#include <cmath>
+
+#include "bench/onednn/support.h"
+
+namespace dlroof::onednn {
+namespace {
+
+using dnnl::memory;
+using Weights = LstmLayerWeights<float>;
+
+dnnl::rnn_direction DirectionOf(const LstmProblem& problem) {
+  if (problem.passes == LstmPasses::kConcatenated) return dnnl::rnn_direction::bidirectional_concat;
+  if (problem.passes == LstmPasses::kSummed) return dnnl::rnn_direction::bidirectional_sum;
+  return dnnl::rnn_direction::unidirectional_left2right;
+}
+
+bool IsInteger(memory::data_type type) {
+  return type == memory::data_type::u8 || type == memory::data_type::s8;
+}
+
+// What stands for 0: the middle of the range that the scale fills.
+float ShiftOf(memory::data_type type, const LstmProblem& problem) {
+  return type == memory::data_type::u8 ? Int8ActivationScale(problem) + 1 : 0;
+}
+
+// A stage's layers of one weight tensor, one behind the other.
+std::vector<float> Joined(const LstmInput<float>& input, const LstmStage& stage,
+                          std::vector<float> Weights::*tensor) {
+  std::vector<float> values;
+  for (int64_t layer = stage.first; layer < stage.first + stage.layers; ++layer) {
+    const auto& part = input.layers[layer].*tensor;
+    values.insert(values.end(), part.begin(), part.end());
+  }
+  return values;
+}
+
+// A stage's layers of states [layer][pass][sample][channel].
+std::vector<float> LayersOf(const std::vector<float>& states, const LstmStage& stage,
+                            const LstmProblem& problem) {
+  const int64_t layer = static_cast<int64_t>(states.size()) / problem.l;
+  return {states.begin() + stage.first * layer,
+          states.begin() + (stage.first + stage.layers) * layer};
+}
+
+// The dimensions of every tensor of a stage.
+struct Dimensions {
+  memory::dims source, hidden, cell, input, state, peephole, projection, bias, output;
+};
+Dimensions DimensionsOf(const LstmProblem& problem, const LstmStage& stage) {
+  const int64_t layers = stage.layers, passes = Passes(problem), state = StateWidth(problem);
+  const int64_t t = problem.t, n = problem.n, h = problem.h;
+  const int64_t input = InputWidth(problem, stage.first);
+  return {{t, n, input},
+          {layers, passes, n, state},
+          {layers, passes, n, h},
+          {layers, passes, input, 4, h},
+          {layers, passes, state, 4, h},
+          {layers, passes, 3, h},
+          {layers, passes, h, problem.p},
+          {layers, passes, 4, h},
+          {t, n, OutputWidth(problem)}};
+}
+
+}  // namespace
+
+LstmBuilder::LstmBuilder(const LstmRequest& request, const LstmType& type,
+                         const LstmInput<float>& input)
+    : request_(request), problem_(request.problem), type_(type), input_(input) {
+  // Set even to the default: the environment can change that.
+  attributes_.set_fpmath_mode(request.fpmath == "strict" ? dnnl::fpmath_mode::strict
+                                                         : FpmathMode(request.fpmath));
+  if (!IsQuantized(type)) return;
+  const float weight_scale = kInt8WeightSteps / Int8WeightLimit(problem_);
+  for (auto* attributes : {&attributes_, &quantization_}) {
+    attributes->set_rnn_data_qparams(Int8ActivationScale(problem_),
+                                     ShiftOf(DataType(type.source), problem_));
+    attributes->set_rnn_weights_qparams(0, {weight_scale});
+    if (problem_.p != 0) attributes->set_rnn_weights_projection_qparams(0, {weight_scale});
+  }
+}
+
+LstmBuilder::Shapes LstmBuilder::ShapesOf(const LstmStage& stage) const {
+  const Dimensions d = DimensionsOf(problem_, stage);
+  const auto weight = DataType(type_.weight);
+  const auto weights = [&](const memory::dims& dims) {
+    return request_.plain_weights ? PlainDesc(dims, weight)
+                                  : memory::desc(dims, weight, memory::format_tag::any);
+  };
+  const bool last = stage.first + stage.layers == problem_.l;
+  Shapes shapes;
+  shapes.source = PlainDesc(d.source, DataType(type_.source));
+  shapes.output = PlainDesc(d.output, DataType(last ? type_.output : type_.source));
+  shapes.hidden = PlainDesc(d.hidden, DataType(type_.hidden));
+  shapes.cell = PlainDesc(d.cell, DataType(type_.cell));
+  shapes.input = weights(d.input);
+  shapes.state = weights(d.state);
+  if (problem_.p != 0) shapes.projection = weights(d.projection);
+  if (problem_.peephole) shapes.peephole = PlainDesc(d.peephole, memory::data_type::f32);
+  shapes.bias = PlainDesc(d.bias, DataType(type_.bias));
+  return shapes;
+}
+
+LstmBuilder::Shapes LstmBuilder::GradientShapesOf(const LstmStage& stage) const {
+  const Dimensions d = DimensionsOf(problem_, stage);
+  const auto any = [](const memory::dims& dims) {
+    return memory::desc(dims, memory::data_type::f32, memory::format_tag::any);
+  };
+  Shapes shapes;
+  shapes.source = any(d.source);
+  shapes.output = any(d.output);
+  shapes.hidden = any(d.hidden);
+  shapes.cell = any(d.cell);
+  shapes.input = any(d.input);
+  shapes.state = any(d.state);
+  if (problem_.p != 0) shapes.projection = any(d.projection);
+  if (problem_.peephole) shapes.peephole = PlainDesc(d.peephole, memory::data_type::f32);
+  shapes.bias = any(d.bias);
+  return shapes;
+}
+
+LstmBuilder::Forward LstmBuilder::Describe(const LstmStage& stage) const {
+  const Shapes s = ShapesOf(stage);
+  const auto kind = request_.direction == LstmDirection::kForwardInference
+                        ? dnnl::prop_kind::forward_inference
+                        : dnnl::prop_kind::forward_training;
+  return {CpuEngine(), kind,       DirectionOf(problem_), s.source, s.hidden, s.cell,   s.input,
+          s.state,     s.peephole, s.projection,          s.bias,   s.output, s.hidden, s.cell,
+          attributes_};
+}
+
+LstmStep LstmBuilder::MakeForward(const LstmStage& stage, const Forward& descriptor,
+                                  const LstmStep* below) const {
+  LstmStep step{dnnl::lstm_forward(descriptor), {}, descriptor.impl_info_str(), {}, {}};
+  auto& a = step.arguments;
+  a[DNNL_ARG_SRC_LAYER] =
+      below != nullptr ? below->arguments.at(DNNL_ARG_DST_LAYER)
+                       : Activation(descriptor.src_layer_desc(), input_.source, step.tensors);
+  a[DNNL_ARG_SRC_ITER] = Activation(descriptor.src_iter_desc(),
+                                    LayersOf(input_.initial_hidden, stage, problem_), step.tensors);
+  a[DNNL_ARG_SRC_ITER_C] = step.tensors.Filled(descriptor.src_iter_c_desc(),
+                                               LayersOf(input_.initial_cell, stage, problem_));
+  AddWeights(stage, descriptor, step);
+  a[DNNL_ARG_DST_LAYER] = step.tensors.Poisoned(descriptor.dst_layer_desc());
+  a[DNNL_ARG_DST_ITER] = step.tensors.Poisoned(descriptor.dst_iter_desc());
+  a[DNNL_ARG_DST_ITER_C] = step.tensors.Poisoned(descriptor.dst_iter_c_desc());
+  if (descriptor.workspace_desc().get_size() != 0)
+    a[DNNL_ARG_WORKSPACE] = step.tensors.Zeroed(descriptor.workspace_desc());
+  step.listed = ListedArguments(a);
+  return step;
+}
+
+LstmStep LstmBuilder::MakeBackward(const LstmStage& stage, const Forward& forward_descriptor,
+                                   const LstmStep& forward, const LstmOutput<float>& d_output,
+                                   const LstmStep* above) const {
+  const auto descriptor = DescribeBackward(stage, forward_descriptor, above);
+  LstmStep step{
+      dnnl::lstm_backward(descriptor), forward.arguments, descriptor.impl_info_str(), {}, {}};
+  auto& a = step.arguments;
+  AddWeights(stage, descriptor, step);
+  a[DNNL_ARG_DIFF_DST_LAYER] =
+      above != nullptr ? above->arguments.at(DNNL_ARG_DIFF_SRC_LAYER)
+                       : step.tensors.Filled(descriptor.diff_dst_layer_desc(), d_output.output);
+  a[DNNL_ARG_DIFF_DST_ITER] = step.tensors.Filled(descriptor.diff_dst_iter_desc(),
+                                                  LayersOf(d_output.final_hidden, stage, problem_));
+  a[DNNL_ARG_DIFF_DST_ITER_C] = step.tensors.Filled(descriptor.diff_dst_iter_c_desc(),
+                                                    LayersOf(d_output.final_cell, stage, problem_));
+  a[DNNL_ARG_DIFF_SRC_LAYER] = step.tensors.Poisoned(descriptor.diff_src_layer_desc());
+  a[DNNL_ARG_DIFF_SRC_ITER] = step.tensors.Poisoned(descriptor.diff_src_iter_desc());
+  a[DNNL_ARG_DIFF_SRC_ITER_C] = step.tensors.Poisoned(descriptor.diff_src_iter_c_desc());
+  a[DNNL_ARG_DIFF_WEIGHTS_LAYER] = step.tensors.Zeroed(descriptor.diff_weights_layer_desc());
+  a[DNNL_ARG_DIFF_WEIGHTS_ITER] = step.tensors.Zeroed(descriptor.diff_weights_iter_desc());
+  if (problem_.peephole)
+    a[DNNL_ARG_DIFF_WEIGHTS_PEEPHOLE] =
+        step.tensors.Zeroed(descriptor.diff_weights_peephole_desc());
+  if (problem_.p != 0)
+    a[DNNL_ARG_DIFF_WEIGHTS_PROJECTION] =
+        step.tensors.Zeroed(descriptor.diff_weights_projection_desc());
+  a[DNNL_ARG_DIFF_BIAS] = step.tensors.Zeroed(descriptor.diff_bias_desc());
+  step.listed = ListedArguments(a);
+  return step;
+}
+
+dnnl::lstm_backward::primitive_desc LstmBuilder::DescribeBackward(const LstmStage& stage,
+                                                                  const Forward& forward,
+                                                                  const LstmStep* above) const {
+  const Shapes s = ShapesOf(stage), d = GradientShapesOf(stage);
+  const auto d_output =
+      above != nullptr ? above->arguments.at(DNNL_ARG_DIFF_SRC_LAYER).get_desc() : d.output;
+  return {CpuEngine(),
+          dnnl::prop_kind::backward,
+          DirectionOf(problem_),
+          s.source,
+          s.hidden,
+          s.cell,
+          s.input,
+          s.state,
+          s.peephole,
+          s.projection,
+          s.bias,
+          s.output,
+          s.hidden,
+          s.cell,
+          d.source,
+          d.hidden,
+          d.cell,
+          d.input,
+          d.state,
+          d.peephole,
+          d.projection,
+          d.bias,
+          d_output,
+          d.hidden,
+          d.cell,
+          forward,
+          attributes_};
+}
+
+// Forward and backward primitives prefer different layouts of the same weights.
+template <class AnyDescriptor>
+void LstmBuilder::AddWeights(const LstmStage& stage, const AnyDescriptor& descriptor,
+                             LstmStep& step) const {
+  auto& a = step.arguments;
+  a[DNNL_ARG_WEIGHTS_LAYER] =
+      Weight(descriptor.weights_layer_desc(), Joined(input_, stage, &Weights::input), step.tensors);
+  a[DNNL_ARG_WEIGHTS_ITER] =
+      Weight(descriptor.weights_iter_desc(), Joined(input_, stage, &Weights::state), step.tensors);
+  if (problem_.p != 0)
+    a[DNNL_ARG_WEIGHTS_PROJECTION] =
+        Weight(descriptor.weights_projection_desc(), Joined(input_, stage, &Weights::projection),
+               step.tensors);
+  if (problem_.peephole)
+    a[DNNL_ARG_WEIGHTS_PEEPHOLE] = step.tensors.Filled(descriptor.weights_peephole_desc(),
+                                                       Joined(input_, stage, &Weights::peephole));
+  a[DNNL_ARG_BIAS] =
+      step.tensors.Filled(descriptor.bias_desc(), Joined(input_, stage, &Weights::bias));
+}
+
+memory LstmBuilder::Activation(const memory::desc& target, std::vector<float> values,
+                               Tensors& tensors) const {
+  const auto stored = target.get_data_type();
+  if (IsInteger(stored))
+    for (float& value : values)
+      value = std::round(value * Int8ActivationScale(problem_) + ShiftOf(stored, problem_));
+  return tensors.Filled(target, values);
+}
+
+// Quantized weights carry sums that the library needs beside them: only a reorder that knows the
+// scales makes those.
+memory LstmBuilder::Weight(const memory::desc& target, std::vector<float> values,
+                           Tensors& tensors) const {
+  if (!IsQuantized(type_)) return tensors.Filled(target, values);
+  memory plain(PlainDesc(target.get_dims(), memory::data_type::f32), CpuEngine(), values.data());
+  memory filled = tensors.Empty(target);
+  dnnl::reorder(dnnl::reorder::primitive_desc(plain, filled, quantization_))
+      .execute(CpuStream(), plain, filled);
+  CpuStream().wait();
+  return filled;
+}
+
+std::vector<float> RealActivation(const memory& activation, const LstmProblem& problem,
+                                  int summed) {
+  auto values = Plain(activation);
+  const auto stored = activation.get_desc().get_data_type();
+  const float shift = static_cast<float>(summed) * ShiftOf(stored, problem);
+  if (IsInteger(stored))
+    for (float& value : values) value = (value - shift) / Int8ActivationScale(problem);
+  return values;
+}
+
+}  // namespace dlroof::onednn

@@ -1,0 +1,54 @@
+// One call of an LSTM stack on oneDNN, and the way back to plain tensors.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "bench/lstm/inputs.h"
+#include "bench/lstm/onednn/builder.h"
+#include "bench/lstm/problem.h"
+#include "bench/workload/workload.h"
+
+namespace dlroof::onednn {
+
+class LstmCall {
+ public:
+  // Creates everything that Run() uses, and runs it once: what the library accepts but cannot
+  // execute shows here. For `bwd` it also runs the forward training call that makes its workspace;
+  // `d_output` is read by `bwd` only. `type`: one of LstmTypes(). Threads: onednn::SetThreads
+  // before. Throws Unsupported with the library's words.
+  LstmCall(const LstmRequest& request, std::string_view type, const LstmInput<float>& input,
+           const LstmOutput<float>& d_output);
+
+  // One call, finished when it returns. oneDNN adds to the weight gradients, so they grow with
+  // every `bwd`.
+  void Run() { Execute(Steps()); }
+
+  // Real values of what the last forward call made (for `bwd`: the one before it).
+  LstmOutput<float> Outputs() const;
+  // `bwd` only: gradients; of weights and bias, summed over the calls since ClearWeightGradients().
+  LstmInput<float> Gradients() const;
+  void ClearWeightGradients();
+
+  // "brgemm:avx512_core"; the distinct names joined by " + " where stages differ.
+  std::string Algorithm() const;
+  int64_t Launches() const { return static_cast<int64_t>(forward_.size()); }
+  // Every tensor that Run() reads or writes, each once, what the primitives hand to each other too;
+  // not the library's own scratchpad. Stays where it is as long as the call lives.
+  std::vector<MemoryRegion> Memory() const;
+  const LstmRequest& request() const { return request_; }
+
+ private:
+  static void Execute(const std::vector<LstmStep>& steps);
+  const std::vector<LstmStep>& Steps() const {
+    return request_.direction == LstmDirection::kBackward ? backward_ : forward_;
+  }
+  const LstmStep& BackwardOf(size_t stage) const { return backward_[backward_.size() - 1 - stage]; }
+
+  LstmRequest request_;
+  std::vector<LstmStep> forward_;   // by stage
+  std::vector<LstmStep> backward_;  // last stage first; empty unless `bwd`
+};
+
+}  // namespace dlroof::onednn

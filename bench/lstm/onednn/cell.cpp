@@ -1,0 +1,130 @@
+#include "bench/lstm/onednn/cell.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <memory>
+
+#include "bench/lstm/benchdnn_line.h"
+#include "bench/lstm/onednn_levels.h"
+#include "bench/lstm/reference.h"
+#include "bench/lstm/types.h"
+#include "bench/onednn/support.h"
+#include "bench/workload/host_memory.h"
+
+namespace dlroof::onednn {
+namespace {
+
+// Above this the plain loops would take longer than the measurement: a twin is compared instead.
+constexpr double kMostFlopsToVerify = 50e6;
+
+// What an error relative to the largest value of its tensor may be.
+//   f32   2^-24 per operation, some tens of them in a row through a gate; states contract errors.
+//         Seen: 2e-6.
+//   bf16, f16  each hidden state is stored with 2^-9 of its size lost and read by the next step and
+//         layer, gates likewise in the backward pass. Seen with bf16: 6e-3. An fpmath mode may
+//         round the operands of each product to these types (tf32 to as many bits as f16): less.
+//   int8  a hidden state is off by 1/254 of full scale; behind a projection, whose outputs are some
+//         tenths in size, twice. Seen: 1e-2, with a projection 4e-2.
+// A wrong gate, weight or step is off by tenths. Weight gradients are sums over t*n: their rounding
+// errors grow like its square root.
+double Tolerance(std::string_view type, const LstmRequest& request) {
+  const double terms = static_cast<double>(request.problem.t * request.problem.n);
+  const double growth = std::sqrt(std::max(1.0, terms / 2048));
+  if (IsQuantized(LstmTypeOf(type))) return 0.1;
+  return (type == "f32" && request.fpmath == "strict" ? 1e-5 : 0.02) * growth;
+}
+
+std::string Short(const std::string& implementation) {
+  return implementation.substr(0, implementation.find(':'));
+}
+
+Verification VerifyTwin(const LstmProblem& twin_problem, const LstmCall& call,
+                        const std::string& type, unsigned seed) {
+  const auto input = SeededLstmInput(twin_problem, seed, type);
+  const auto d_output = SeededLstmGradient(twin_problem, seed);
+  LstmRequest request = call.request();
+  request.problem = twin_problem;
+  LstmCall twin(request, type, input, d_output);
+  Verification verification = CompareWithLoops(twin, type, input, d_output);
+  const auto own = Short(call.Algorithm()), twins = Short(twin.Algorithm());
+  verification.how = fmt::format(
+      "{} of the twin {} ({})", verification.how, ToText(twin_problem),
+      own == twins ? fmt::format("{} too", own) : fmt::format("{}, not {}", twins, own));
+  return verification;
+}
+
+Verification Verify(LstmCall& call, const std::string& type, unsigned seed) {
+  const LstmProblem& problem = call.request().problem;
+  const LstmProblem twin = Twin(problem, kMostFlopsToVerify);
+  if (twin != problem) return VerifyTwin(twin, call, type, seed);
+  return CompareWithLoops(call, type, SeededLstmInput(twin, seed, type),
+                          SeededLstmGradient(twin, seed));
+}
+
+PreparedCall Prepare(const LstmRequest& request, const std::string& type_name,
+                     const RunSettings& settings) {
+  const LstmType& type = LstmTypeOf(type_name);
+  const LstmElementBytes bytes = ElementBytes(type);
+  RequireHostMemory(LeastHostBytes(request.problem, request.direction, bytes),
+                    ToText(request.problem));
+  SetThreads(settings.threads);
+  auto call = std::make_shared<LstmCall>(request, type_name,
+                                         SeededLstmInput(request.problem, settings.seed, type_name),
+                                         SeededLstmGradient(request.problem, settings.seed));
+  PreparedCall prepared;
+  prepared.run = [call] { call->Run(); };
+  prepared.verify = [call, type_name, settings] { return Verify(*call, type_name, settings.seed); };
+  prepared.algorithm = call->Algorithm();
+  prepared.isa = EffectiveIsa();
+  prepared.memory = call->Memory();
+  prepared.modelled =
+      ModelledWork(request.problem, request.direction, bytes,
+                   LstmMatrixPipe(type, request.fpmath, prepared.algorithm, prepared.isa),
+                   "fp32.vector", static_cast<double>(call->Launches()));
+  prepared.levels =
+      LstmLevels(request.problem, request.direction, bytes, prepared.algorithm, prepared.isa);
+  return prepared;
+}
+
+Workload Make(const BenchmarkName& name) {
+  const LstmRequest request = ParseLstmRequest(
+      name, LstmTypeNames(),
+      {{"peephole"}, {"ldigo"}, {"fpmath-bf16", "fpmath-f16", "fpmath-tf32", "fpmath-any"}});
+  return {.name = name,
+          .prepare = [request, type = name.type](
+                         const RunSettings& settings) { return Prepare(request, type, settings); },
+          .repro = LstmBenchdnn(request, name.type)};
+}
+
+[[maybe_unused]] const bool registered = RegisterCell({"LSTM", "cpu", "onednn", Make});
+
+}  // namespace
+
+Verification CompareWithLoops(LstmCall& call, std::string_view type, const LstmInput<float>& input,
+                              const LstmOutput<float>& d_output) {
+  const LstmProblem& problem = call.request().problem;
+  const auto exact = ToDouble(input);
+  LstmForwardResult<double> forward;
+  LstmForward(problem, exact, forward);
+  LstmDifference difference;
+  if (call.request().direction == LstmDirection::kBackward) {
+    LstmInput<double> d_input;
+    LstmBackward(problem, exact, forward, ToDouble(d_output), d_input);
+    call.ClearWeightGradients();
+    call.Run();
+    difference = Difference(call.Gradients(), d_input);
+  } else {
+    call.Run();
+    difference = Difference(call.Outputs(), forward.outputs);
+  }
+  Verification verification;
+  verification.max_error = difference.max_error;
+  verification.tolerance = Tolerance(type, call.request());
+  verification.ok = verification.max_error <= verification.tolerance;
+  verification.how = fmt::format("all {} outputs", difference.count);
+  return verification;
+}
+
+}  // namespace dlroof::onednn

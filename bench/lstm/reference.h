@@ -1,0 +1,342 @@
+// The LSTM stack in plain loops, for any number type: what every library's output is checked with,
+// and, with a number type that counts, what the operation counts of lstm.h are checked with.
+//
+// The cell (gate order i, f, g, o; g is the candidate), x the layer's input, h' and c' the states
+// of the step before:
+//   i, f, o = sigmoid(W x + U h' + b), g = tanh(W x + U h' + b)
+//   c = f*c' + i*g,  h = o*tanh(c),  with a projection h = P (o*tanh(c))
+// With peepholes the sums of i and f have p c' more, that of o has p c, p being one number per unit
+// and gate.
+// The backward pass walks the steps from the last to the first, starting from its own `initial`
+// states.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "bench/lstm/inputs.h"
+#include "bench/lstm/problem.h"
+
+namespace dlroof {
+
+// One pass of one layer, kept for the backward call. "Final" is the last step that was walked.
+template <class T>
+struct LstmKeptPass {
+  std::vector<T> gates;          // [step][sample][gate][hidden unit] after their activation
+  std::vector<T> cell, exposed;  // [step][sample][hidden unit]; exposed = o*tanh(c)
+  std::vector<T> hidden;         // [step][sample][state channel]
+};
+
+template <class T>
+struct LstmKeptLayer {
+  std::vector<LstmKeptPass<T>> passes;
+  std::vector<T> output;  // [step][sample][output channel]
+};
+
+template <class T>
+struct LstmForwardResult {
+  LstmOutput<T> outputs;
+  std::vector<LstmKeptLayer<T>> kept;
+};
+
+namespace lstm_reference {
+
+inline double Sigmoid(double x) { return 1 / (1 + std::exp(-x)); }
+inline double Tanh(double x) { return std::tanh(x); }
+
+// The one operation of the matrix part. A counting number type overloads it to tell the parts
+// apart.
+template <class T>
+void MultiplyAdd(T& sum, const T& a, const T& b) {
+  sum = sum + a * b;
+}
+
+// sum[column] += x[row] * w[row][column]
+template <class T>
+void AddProduct(T* sum, const T* x, const T* w, int64_t rows, int64_t columns) {
+  for (int64_t row = 0; row < rows; ++row)
+    for (int64_t column = 0; column < columns; ++column)
+      MultiplyAdd(sum[column], x[row], w[row * columns + column]);
+}
+
+// sum[row] += w[row][column] * y[column]
+template <class T>
+void AddTransposedProduct(T* sum, const T* y, const T* w, int64_t rows, int64_t columns) {
+  for (int64_t row = 0; row < rows; ++row)
+    for (int64_t column = 0; column < columns; ++column)
+      MultiplyAdd(sum[row], w[row * columns + column], y[column]);
+}
+
+// sum[row][column] += x[row] * y[column]
+template <class T>
+void AddOuterProduct(T* sum, const T* x, const T* y, int64_t rows, int64_t columns) {
+  for (int64_t row = 0; row < rows; ++row)
+    for (int64_t column = 0; column < columns; ++column)
+      MultiplyAdd(sum[row * columns + column], x[row], y[column]);
+}
+
+// One pass of one layer: sizes, and which step follows which.
+struct PassShape {
+  int64_t steps, samples, input, state, hidden, projection;
+  bool peephole, reversed;
+
+  int64_t Step(int64_t walked) const { return reversed ? steps - 1 - walked : walked; }
+};
+
+inline PassShape ShapeOf(const LstmProblem& problem, int64_t layer, int64_t pass) {
+  return {problem.t, problem.n, InputWidth(problem, layer), StateWidth(problem),
+          problem.h, problem.p, problem.peephole,           pass == 1};
+}
+
+// The weights (or their gradients) of one pass within its layer's tensors.
+template <class T>
+struct PassWeights {
+  T *input, *state, *projection, *bias;
+  T* peephole;  // null without
+};
+template <class T, class Layer>
+PassWeights<T> WeightsOf(Layer& layer, const PassShape& s, int64_t pass) {
+  const int64_t gates = 4 * s.hidden;
+  return {layer.input.data() + pass * s.input * gates, layer.state.data() + pass * s.state * gates,
+          layer.projection.data() + pass * s.hidden * s.projection,
+          layer.bias.data() + pass * gates,
+          s.peephole ? layer.peephole.data() + pass * 3 * s.hidden : nullptr};
+}
+
+// From the gates' sums to gates, cell and exposed state of one sample.
+template <class T>
+void CellForward(int64_t hidden, const PassWeights<const T>& w, const T* cell_before, T* gates,
+                 T* cell, T* exposed) {
+  for (int64_t u = 0; u < hidden; ++u) {
+    T &i = gates[u], &f = gates[hidden + u], &g = gates[2 * hidden + u], &o = gates[3 * hidden + u];
+    if (w.peephole != nullptr) {
+      i = i + w.peephole[u] * cell_before[u];
+      f = f + w.peephole[hidden + u] * cell_before[u];
+    }
+    i = Sigmoid(i + w.bias[u]);
+    f = Sigmoid(f + w.bias[hidden + u]);
+    g = Tanh(g + w.bias[2 * hidden + u]);
+    cell[u] = f * cell_before[u] + i * g;
+    if (w.peephole != nullptr) o = o + w.peephole[2 * hidden + u] * cell[u];
+    o = Sigmoid(o + w.bias[3 * hidden + u]);
+    exposed[u] = o * Tanh(cell[u]);
+  }
+}
+
+template <class T>
+void StepForward(const PassShape& s, const PassWeights<const T>& w, const T* x,
+                 const T* hidden_before, const T* cell_before, int64_t at, LstmKeptPass<T>& kept) {
+  T* gates = kept.gates.data() + at * 4 * s.hidden;
+  T* exposed = kept.exposed.data() + at * s.hidden;
+  T* hidden = kept.hidden.data() + at * s.state;
+  AddProduct(gates, x, w.input, s.input, 4 * s.hidden);
+  AddProduct(gates, hidden_before, w.state, s.state, 4 * s.hidden);
+  CellForward(s.hidden, w, cell_before, gates, kept.cell.data() + at * s.hidden, exposed);
+  if (s.projection != 0)
+    AddProduct(hidden, exposed, w.projection, s.hidden, s.projection);
+  else
+    std::copy(exposed, exposed + s.hidden, hidden);
+}
+
+template <class T>
+void PassForward(const PassShape& s, const PassWeights<const T>& w, const T* x,
+                 const T* initial_hidden, const T* initial_cell, LstmKeptPass<T>& kept) {
+  const int64_t rows = s.steps * s.samples;
+  kept.gates.assign(rows * 4 * s.hidden, T(0));
+  kept.cell.assign(rows * s.hidden, T(0));
+  kept.exposed.assign(rows * s.hidden, T(0));
+  kept.hidden.assign(rows * s.state, T(0));
+  for (int64_t walked = 0; walked < s.steps; ++walked)
+    for (int64_t sample = 0; sample < s.samples; ++sample) {
+      const int64_t at = s.Step(walked) * s.samples + sample;
+      const int64_t before = walked == 0 ? 0 : s.Step(walked - 1) * s.samples + sample;
+      const T* hidden_before =
+          walked == 0 ? initial_hidden + sample * s.state : kept.hidden.data() + before * s.state;
+      const T* cell_before =
+          walked == 0 ? initial_cell + sample * s.hidden : kept.cell.data() + before * s.hidden;
+      StepForward(s, w, x + at * s.input, hidden_before, cell_before, at, kept);
+    }
+}
+
+// The layer's output out of its passes' hidden states.
+template <class T>
+void JoinPasses(const LstmProblem& problem, LstmKeptLayer<T>& layer) {
+  const int64_t state = StateWidth(problem), width = OutputWidth(problem);
+  layer.output.assign(problem.t * problem.n * width, T(0));
+  for (int64_t row = 0; row < problem.t * problem.n; ++row)
+    for (int64_t k = 0; k < state; ++k) {
+      const auto hidden = [&](int64_t pass) { return layer.passes[pass].hidden[row * state + k]; };
+      T* out = layer.output.data() + row * width + k;
+      *out = problem.passes == LstmPasses::kSummed ? hidden(0) + hidden(1) : hidden(0);
+      if (problem.passes == LstmPasses::kConcatenated) out[state] = hidden(1);
+    }
+}
+
+// What the backward walk carries from step to step: gradients by hidden and cell state [sample].
+template <class T>
+struct Carried {
+  std::vector<T> hidden, cell;
+};
+
+// Gradients of one sample's gate sums; turns `cell` (by this step's cell state) into that by the
+// one before. `exposed` is the gradient by o*tanh(c).
+template <class T>
+void CellBackward(int64_t hidden, const PassWeights<const T>& w, const T* gates, const T* cell_now,
+                  const T* cell_before, const T* exposed, T* cell, T* d_gates,
+                  const PassWeights<T>& d_w) {
+  const T one(1);
+  for (int64_t u = 0; u < hidden; ++u) {
+    const T &i = gates[u], &f = gates[hidden + u], &g = gates[2 * hidden + u],
+            &o = gates[3 * hidden + u];
+    T &d_i = d_gates[u], &d_f = d_gates[hidden + u], &d_o = d_gates[3 * hidden + u];
+    const T squashed = Tanh(cell_now[u]);
+    d_o = exposed[u] * squashed * (o * (one - o));
+    T d_cell = cell[u] + exposed[u] * o * (one - squashed * squashed);
+    if (w.peephole != nullptr) d_cell = d_cell + d_o * w.peephole[2 * hidden + u];
+    d_i = d_cell * g * (i * (one - i));
+    d_f = d_cell * cell_before[u] * (f * (one - f));
+    d_gates[2 * hidden + u] = d_cell * i * (one - g * g);
+    cell[u] = d_cell * f;
+    if (w.peephole != nullptr) {
+      cell[u] = cell[u] + d_i * w.peephole[u] + d_f * w.peephole[hidden + u];
+      T *d_p = d_w.peephole + u, *d_p_f = d_p + hidden, *d_p_o = d_p_f + hidden;
+      *d_p = *d_p + d_i * cell_before[u];
+      *d_p_f = *d_p_f + d_f * cell_before[u];
+      *d_p_o = *d_p_o + d_o * cell_now[u];
+    }
+    for (int64_t gate = 0; gate < 4; ++gate)
+      d_w.bias[gate * hidden + u] = d_w.bias[gate * hidden + u] + d_gates[gate * hidden + u];
+  }
+}
+
+// What one step of one sample reads: this step's row, the states before it, the layer's input.
+template <class T>
+struct StepRow {
+  int64_t at;
+  const T *x, *hidden_before, *cell_before, *d_output;
+};
+
+template <class T>
+void StepBackward(const PassShape& s, const PassWeights<const T>& w, const PassWeights<T>& d_w,
+                  const LstmKeptPass<T>& kept, const StepRow<T>& row, T* d_x, T* d_hidden,
+                  T* d_cell) {
+  const T* exposed = kept.exposed.data() + row.at * s.hidden;
+  for (int64_t k = 0; k < s.state; ++k) d_hidden[k] = d_hidden[k] + row.d_output[k];
+  std::vector<T> d_exposed(d_hidden, d_hidden + s.state);
+  if (s.projection != 0) {
+    d_exposed.assign(s.hidden, T(0));
+    AddTransposedProduct(d_exposed.data(), d_hidden, w.projection, s.hidden, s.projection);
+    AddOuterProduct(d_w.projection, exposed, d_hidden, s.hidden, s.projection);
+  }
+  std::vector<T> d_gates(4 * s.hidden, T(0));
+  CellBackward(s.hidden, w, kept.gates.data() + row.at * 4 * s.hidden,
+               kept.cell.data() + row.at * s.hidden, row.cell_before, d_exposed.data(), d_cell,
+               d_gates.data(), d_w);
+  std::fill(d_hidden, d_hidden + s.state, T(0));
+  AddTransposedProduct(d_x, d_gates.data(), w.input, s.input, 4 * s.hidden);
+  AddTransposedProduct(d_hidden, d_gates.data(), w.state, s.state, 4 * s.hidden);
+  AddOuterProduct(d_w.input, row.x, d_gates.data(), s.input, 4 * s.hidden);
+  AddOuterProduct(d_w.state, row.hidden_before, d_gates.data(), s.state, 4 * s.hidden);
+}
+
+// `d_hidden`, `d_cell`: gradients by the final states in, by the initial states out.
+// `d_output` has rows of `d_stride` channels, of which this pass owns the first `s.state`.
+template <class T>
+void PassBackward(const PassShape& s, const PassWeights<const T>& w, const PassWeights<T>& d_w,
+                  const LstmKeptPass<T>& kept, const T* x, const T* initial_hidden,
+                  const T* initial_cell, const T* d_output, int64_t d_stride, T* d_x, T* d_hidden,
+                  T* d_cell) {
+  for (int64_t walked = s.steps - 1; walked >= 0; --walked)
+    for (int64_t sample = 0; sample < s.samples; ++sample) {
+      const int64_t at = s.Step(walked) * s.samples + sample;
+      const int64_t before = walked == 0 ? 0 : s.Step(walked - 1) * s.samples + sample;
+      StepRow<T> row{at, x + at * s.input, kept.hidden.data() + before * s.state,
+                     kept.cell.data() + before * s.hidden, d_output + at * d_stride};
+      if (walked == 0) {
+        row.hidden_before = initial_hidden + sample * s.state;
+        row.cell_before = initial_cell + sample * s.hidden;
+      }
+      StepBackward(s, w, d_w, kept, row, d_x + at * s.input, d_hidden + sample * s.state,
+                   d_cell + sample * s.hidden);
+    }
+}
+
+}  // namespace lstm_reference
+
+// result: every output, and what the backward call needs.
+template <class T>
+void LstmForward(const LstmProblem& problem, const LstmInput<T>& input,
+                 LstmForwardResult<T>& result) {
+  using namespace lstm_reference;
+  const int64_t states = problem.n * StateWidth(problem), cells = problem.n * problem.h;
+  const int64_t last = (problem.t - 1) * problem.n;
+  auto& final_hidden = result.outputs.final_hidden;
+  auto& final_cell = result.outputs.final_cell;
+  final_hidden.clear();
+  final_cell.clear();
+  result.kept.resize(problem.l);
+  for (int64_t layer = 0; layer < problem.l; ++layer) {
+    const T* x = layer == 0 ? input.source.data() : result.kept[layer - 1].output.data();
+    result.kept[layer].passes.resize(Passes(problem));
+    for (int64_t pass = 0; pass < Passes(problem); ++pass) {
+      const PassShape s = ShapeOf(problem, layer, pass);
+      const int64_t state = layer * Passes(problem) + pass;
+      auto& kept = result.kept[layer].passes[pass];
+      PassForward<T>(s, WeightsOf<const T>(input.layers[layer], s, pass), x,
+                     input.initial_hidden.data() + state * states,
+                     input.initial_cell.data() + state * cells, kept);
+      const int64_t end = pass == 1 ? 0 : last;
+      final_hidden.insert(final_hidden.end(), kept.hidden.begin() + end * s.state,
+                          kept.hidden.begin() + end * s.state + states);
+      final_cell.insert(final_cell.end(), kept.cell.begin() + end * s.hidden,
+                        kept.cell.begin() + end * s.hidden + cells);
+    }
+    JoinPasses(problem, result.kept[layer]);
+  }
+  result.outputs.output = result.kept.back().output;
+}
+
+// d_output: gradient of a loss by each output of `forward`; d_input: by each input. Every gradient
+// starts from zero.
+template <class T>
+void LstmBackward(const LstmProblem& problem, const LstmInput<T>& input,
+                  const LstmForwardResult<T>& forward, const LstmOutput<T>& d_output,
+                  LstmInput<T>& d_input) {
+  using namespace lstm_reference;
+  const int64_t states = problem.n * StateWidth(problem), cells = problem.n * problem.h;
+  d_input.initial_hidden = d_output.final_hidden;
+  d_input.initial_cell = d_output.final_cell;
+  d_input.layers.resize(problem.l);
+  std::vector<T> d_above = d_output.output;
+  for (int64_t layer = problem.l - 1; layer >= 0; --layer) {
+    const std::vector<T>& x = layer == 0 ? input.source : forward.kept[layer - 1].output;
+    const auto& weights = input.layers[layer];
+    auto& d_weights = d_input.layers[layer];
+    d_weights.input.assign(weights.input.size(), T(0));
+    d_weights.state.assign(weights.state.size(), T(0));
+    d_weights.projection.assign(weights.projection.size(), T(0));
+    d_weights.bias.assign(weights.bias.size(), T(0));
+    d_weights.peephole.assign(weights.peephole.size(), T(0));
+    // The source's gradient stays where it was in the call before: memory that can be named.
+    std::vector<T> between;
+    std::vector<T>& d_x = layer == 0 ? d_input.source : between;
+    d_x.assign(x.size(), T(0));
+    for (int64_t pass = 0; pass < Passes(problem); ++pass) {
+      const PassShape s = ShapeOf(problem, layer, pass);
+      const int64_t state = layer * Passes(problem) + pass;
+      const bool second = pass == 1 && problem.passes == LstmPasses::kConcatenated;
+      PassBackward<T>(
+          s, WeightsOf<const T>(weights, s, pass), WeightsOf<T>(d_weights, s, pass),
+          forward.kept[layer].passes[pass], x.data(), input.initial_hidden.data() + state * states,
+          input.initial_cell.data() + state * cells, d_above.data() + (second ? s.state : 0),
+          OutputWidth(problem), d_x.data(), d_input.initial_hidden.data() + state * states,
+          d_input.initial_cell.data() + state * cells);
+    }
+    if (layer != 0) d_above = std::move(between);
+  }
+}
+
+}  // namespace dlroof

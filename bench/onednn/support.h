@@ -1,0 +1,93 @@
+// What every oneDNN cell needs: engine, types, seeded memories, which pipe an implementation runs
+// on, and oneDNN's refusals as our errors.
+#pragma once
+
+#include <dnnl.hpp>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "bench/workload/workload.h"
+
+namespace dlroof::onednn {
+
+const dnnl::engine& CpuEngine();
+// The one stream, in order; wait() after every execute.
+dnnl::stream& CpuStream();
+
+// "f32 f16 bf16 s32 s8 u8" -> oneDNN's type. Throws Unsupported for a type that oneDNN's CPU engine
+// does not have.
+dnnl::memory::data_type DataType(std::string_view type);
+
+// "bf16 f16 tf32 any" -> what may replace f32 in a product.
+dnnl::fpmath_mode FpmathMode(std::string_view mode);
+
+// Executes the primitive and waits for its end. `arguments` as ListedArguments makes them: dnnl's
+// own C++ call would make such a list anew in every call, inside the timing.
+using ArgumentList = std::vector<dnnl_exec_arg_t>;
+ArgumentList ListedArguments(const std::unordered_map<int, dnnl::memory>& arguments);
+void Execute(const dnnl::primitive& primitive, const ArgumentList& arguments);
+
+// Where the memories of an execution lie; those of `weights` are marked as such. Empty ones are
+// left out, one that is there twice is there once.
+std::vector<MemoryRegion> Regions(const std::unordered_map<int, dnnl::memory>& arguments,
+                                  const std::vector<int>& weights);
+
+// The highest ISA the library may use here, after ONEDNN_MAX_CPU_ISA: "avx512_core_vnni"; an ISA
+// newer than this source knows is its number, "isa_0x3fef".
+std::string EffectiveIsa();
+// Of the library that is loaded: "3.2.0 (commit ...)".
+std::string Version();
+
+// The pipe on which matrix work of `type` runs here; see pipe_choice.h.
+std::string MatrixPipe(std::string_view type, std::string_view implementation);
+
+// The threads that primitives made from here on will use.
+void SetThreads(int threads);
+
+// The plain row-major descriptor of these dimensions (1 to 6 of them).
+dnnl::memory::desc PlainDesc(const dnnl::memory::dims& dims, dnnl::memory::data_type type);
+
+// The memory of one call's tensors, which live as long as this does. Each begins at a multiple of
+// 2 MiB, as benchdnn's do: a call's speed depends by some percent on how its tensors lie to each
+// other and to huge pages, and so is the same in every process.
+class Tensors {
+ public:
+  // Of undefined content.
+  dnnl::memory Empty(const dnnl::memory::desc& target);
+  // `values` (plain row-major layout of the target's dimensions) -> memory of descriptor `target`,
+  // reordered and converted by the library. Throws std::logic_error when the counts differ.
+  dnnl::memory Filled(const dnnl::memory::desc& target, const std::vector<float>& values);
+  // Every byte zero, padding of blocked layouts too.
+  dnnl::memory Zeroed(const dnnl::memory::desc& target);
+  // Every byte 0xff, which is NaN in every floating type: for outputs, so that an element that is
+  // never written shows.
+  dnnl::memory Poisoned(const dnnl::memory::desc& target);
+
+ private:
+  struct Free {
+    void operator()(void* data) const;
+  };
+  std::vector<std::unique_ptr<void, Free>> held_;
+};
+
+// Any memory as f32 in plain row-major layout.
+std::vector<float> Plain(const dnnl::memory& memory);
+
+// Throws `error` again as our own: "unimplemented" becomes Unsupported with the library's words,
+// `what` and the ISA; anything else std::runtime_error with the words and the status.
+[[noreturn]] void Rethrow(const dnnl::error& error, std::string_view what);
+
+// make(), with oneDNN's errors translated by Rethrow. `what` names it: "conv2d bwd_data f16".
+template <class Make>
+auto Translated(std::string_view what, Make make) -> decltype(make()) {
+  try {
+    return make();
+  } catch (const dnnl::error& error) {
+    Rethrow(error, what);
+  }
+}
+
+}  // namespace dlroof::onednn

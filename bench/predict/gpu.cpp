@@ -1,0 +1,106 @@
+#include "bench/predict/gpu.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "bench/conv2d/delta.h"
+#include "counters/base/error.h"
+#include "counters/delta/source.h"
+
+namespace dlroof {
+namespace {
+
+// Useful FLOP/s of a pipe as multiply-adds per clock and SM.
+double MacsOf(const Ceiling& ceiling, const GpuSpec& gpu) {
+  return ceiling.per_second / 2 / gpu.sms / gpu.clock_hz;
+}
+
+void RequireGpu(const Machine& machine) {
+  if (machine.device != "gpu")
+    throw BadInput(fmt::format("the machine file is of a {} ('{}'), expected ceilings of a gpu",
+                               machine.device, machine.name));
+}
+
+bool IsBuiltIn(const std::string& name) {
+  const auto& gpus = BuiltInGpus();
+  return std::any_of(gpus.begin(), gpus.end(), [&](const auto& gpu) { return gpu.name == name; });
+}
+
+const Machine* GpuOf(const RunFile& run) {
+  const auto found = std::find_if(run.machines.begin(), run.machines.end(),
+                                  [](const Machine& machine) { return machine.device == "gpu"; });
+  return found == run.machines.end() ? nullptr : &*found;
+}
+
+// The built-in name of what ran, or was measured.
+std::string NameOf(const Machine& machine, const std::string& where) {
+  auto name = BuiltInGpuOf(machine.name);
+  if (name.empty())
+    throw BadInput(
+        fmt::format("{}: no built-in parameters for '{}'; give --gpu a name or a parameter file",
+                    where, machine.name));
+  return name;
+}
+
+void RequireSameGpu(const std::string& gpu, const Machine& machine) {
+  if (!IsBuiltIn(gpu) || BuiltInGpuOf(machine.name) == gpu) return;
+  throw BadInput(
+      fmt::format("--machine: the ceilings are those of '{}', not of {}; give --gpu the name or a "
+                  "parameter file of that GPU",
+                  machine.name, gpu));
+}
+
+}  // namespace
+
+GpuSpec WithCeilings(GpuSpec gpu, const Machine& machine) {
+  RequireGpu(machine);
+  if (machine.by_threads.empty()) return gpu;
+  const auto& set = AllThreads(machine);
+  const auto source = fmt::format("measured on {}, {}", machine.name, machine.measured_at);
+  const auto take = [&](const std::string& key, double& value, double measured) {
+    value = measured;
+    gpu.sources[key] = source;
+  };
+  for (auto& [type, macs] : gpu.macs_per_clock) {
+    const auto pipe = set.flops.find(PipeOf(type, gpu));
+    if (pipe != set.flops.end() && pipe->second.proved)
+      take(fmt::format("macs_per_clock_{}", type), macs, MacsOf(pipe->second, gpu));
+  }
+  for (const auto& [level, ceiling] : set.bytes) {
+    if (!ceiling.proved) continue;
+    if (level == Level::kDram)
+      take("dram_bytes_per_second", gpu.dram_bytes_per_second, ceiling.per_second);
+    if (level == Level::kL2)
+      take("l2_bytes_per_second", gpu.l2_bytes_per_second, ceiling.per_second);
+    if (level == Level::kL1)
+      take("l1_bytes_per_clock", gpu.l1_bytes_per_clock,
+           ceiling.per_second / gpu.sms / gpu.clock_hz);
+  }
+  if (set.launch_seconds) take("launch_seconds", gpu.launch_seconds, *set.launch_seconds);
+  return gpu;
+}
+
+GpuSpec ChosenGpu(const GpuChoice& choice) {
+  if (choice.machine != nullptr) RequireGpu(*choice.machine);
+  const Machine* measured = choice.machine;
+  std::string name = choice.gpu;
+  if (name.empty() && choice.run != nullptr) {
+    const Machine* ran = GpuOf(*choice.run);
+    if (ran == nullptr)
+      throw BadInput(
+          fmt::format("{}: does not say which GPU ran it; give --gpu a name or a parameter file",
+                      choice.run_path));
+    name = NameOf(*ran, choice.run_path);
+    if (measured == nullptr) measured = ran;
+  } else if (name.empty()) {
+    name = measured == nullptr ? "v100" : NameOf(*measured, "--machine");
+  }
+  auto gpu = FindGpu(name);
+  if (measured == nullptr) return gpu;
+  RequireSameGpu(name, *measured);
+  return WithCeilings(std::move(gpu), *measured);
+}
+
+}  // namespace dlroof

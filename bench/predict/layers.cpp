@@ -1,0 +1,134 @@
+#include "bench/predict/layers.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+#include <sstream>
+
+#include "bench/conv2d/delta.h"
+#include "bench/suites/suite_selection.h"
+#include "bench/workload/benchmark_name.h"
+#include "counters/base/error.h"
+
+namespace dlroof {
+namespace {
+
+ConvDirection ToConvDirection(Conv2dDirection direction) {
+  if (direction == Conv2dDirection::kBackwardData) return ConvDirection::kBackwardData;
+  if (direction == Conv2dDirection::kBackwardWeights) return ConvDirection::kBackwardWeights;
+  return ConvDirection::kForward;
+}
+
+// Checked like a problem that was written with that batch.
+ModelLayer LayerOf(Conv2dProblem problem, const LayerChoice& choice) {
+  if (choice.batch) {
+    problem.n = *choice.batch;
+    problem = ParseConv2d(ToText(problem));
+  }
+  ModelLayer layer;
+  layer.name = ToText(problem);
+  layer.question.layer = ToConvLayer(problem, choice.direction, choice.layout);
+  layer.question.type = choice.type;
+  return layer;
+}
+
+LayerGroup LayersOf(const Suite& suite, const LayerChoice& choice) {
+  LayerGroup group{suite.name, {}, {}};
+  std::set<std::string> seen;
+  for (const auto& [text, count] : suite.layers) {
+    const auto name = ParseBenchmarkName(text);
+    if (name.op != "Conv2D" || name.direction != Key(choice.direction)) continue;
+    if (!seen.insert(name.problem).second) continue;
+    group.layers.push_back(LayerOf(ParseConv2d(name.problem), choice));
+    group.layers.back().count = static_cast<double>(count);
+  }
+  if (group.layers.empty())
+    throw BadInput(fmt::format("suite '{}' has no convolution of direction {}", suite.name,
+                               Key(choice.direction)));
+  return group;
+}
+
+// Messages name the flag that was given.
+std::vector<Suite> Selected(const std::vector<std::string>& suites) try {
+  return SelectSuites(suites);
+} catch (const BadInput& error) {
+  constexpr std::string_view kBenchFlag = "--dlroof_suite";
+  const std::string_view message = error.what();
+  if (!message.starts_with(kBenchFlag)) throw;
+  throw BadInput(fmt::format("--suite{}", message.substr(kBenchFlag.size())));
+}
+
+// The kernels that CUPTI saw, the longest first, as it said them: "...; 2 kernel launches: a, b;
+// ..."
+std::string TracedKernels(const Record& record) {
+  for (const auto& sentence : record.counting) {
+    const auto launches = sentence.find(" kernel launch");
+    const auto names = launches == std::string::npos ? launches : sentence.find(": ", launches);
+    if (names == std::string::npos) continue;
+    const auto end = std::min(sentence.find("; ", names), sentence.size());
+    return sentence.substr(names + 2, end - names - 2);
+  }
+  return "";
+}
+
+ModelLayer LayerOf(const Record& record) {
+  LayerChoice choice;
+  const auto direction = Conv2dDirectionFromKey(record.direction);
+  if (!direction) throw BadInput(fmt::format("no direction '{}'", record.direction));
+  choice.direction = *direction;
+  choice.type = record.type;
+  choice.layout = GpuLayout(record.library, record.options);
+  ModelLayer layer = LayerOf(ParseConv2d(record.problem), choice);
+  layer.name = record.name;
+  layer.question.kernel = record.algorithm + ", " + TracedKernels(record);
+  if (const auto timing = Summarize(record.repetitions)) layer.measured_seconds = timing->median;
+  if (const auto work = record.work.find(Provenance::kMeasured); work != record.work.end())
+    layer.measured_bytes = work->second.bytes;
+  return layer;
+}
+
+}  // namespace
+
+ConvLayer ToConvLayer(const Conv2dProblem& p, Conv2dDirection direction, TensorLayout layout) {
+  return {{p.n, p.c, p.h, p.w, p.k, p.r, p.s, p.stride_h, p.stride_w, p.pad_top, p.pad_bottom,
+           p.pad_left, p.pad_right, p.dilation_h, p.dilation_w, p.groups},
+          ToConvDirection(direction),
+          layout,
+          4};
+}
+
+LayerGroup LayersOfProblem(const std::string& text, const LayerChoice& choice) {
+  LayerGroup group{text, {LayerOf(ParseConv2d(text), choice)}, {}};
+  return group;
+}
+
+std::vector<LayerGroup> LayersOfSuites(const std::vector<std::string>& suites,
+                                       const LayerChoice& choice) {
+  std::vector<LayerGroup> groups;
+  for (const auto& suite : Selected(suites)) {
+    // A file comes beside the default suites, which nobody asked the model for.
+    const bool asked = std::any_of(suites.begin(), suites.end(), [&](const std::string& value) {
+      return ("," + value + ",").find("," + suite.name + ",") != std::string::npos;
+    });
+    if (asked) groups.push_back(LayersOf(suite, choice));
+  }
+  return groups;
+}
+
+LayerGroup LayersOfRunFile(const RunFile& file, const std::string& path) {
+  LayerGroup group{path, {}, {}};
+  for (const auto& record : file.records) {
+    if (record.op != "Conv2D" || record.device != "gpu" || record.status != Status::kOk) continue;
+    try {
+      group.layers.push_back(LayerOf(record));
+    } catch (const BadInput& error) {
+      group.not_predicted.push_back({record.name, error.what()});
+    }
+  }
+  if (group.layers.empty() && group.not_predicted.empty())
+    throw BadInput(path + ": no convolution of a GPU in it that the model could predict");
+  return group;
+}
+
+}  // namespace dlroof

@@ -1,0 +1,248 @@
+#include "bench/predict/report.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "bench/predict/text.h"
+#include "reporters/terminal/tables.h"
+#include "reporters/text/units.h"
+
+namespace dlroof {
+namespace {
+
+constexpr size_t kWorst = 5;
+
+std::string Percent(double ratio) { return fmt::format("{:+.1f} %", 100 * ratio); }
+
+std::string Header(const ModelReport& report) {
+  const auto& gpu = report.base.gpu;
+  const int measured = MeasuredCeilings(gpu);
+  return fmt::format(
+      "DeLTA-style model of {} ({} of its {} figures are assumptions{}: --format=json lists them)\n"
+      "{}; modelled, not measured: bytes and times are for comparing designs\n",
+      Printable(gpu.name), Assumptions(gpu), gpu.sources.size(),
+      measured > 0 ? fmt::format(", {} measured ceilings", measured) : "", report.choice);
+}
+
+std::string LayerRow(const PredictedLayer& one, int width) {
+  const auto& traffic = one.prediction.traffic;
+  return fmt::format("{:<{}} {:>4} {:>13} {:>8} {:>8} {:>8} {:>8} {:>8}  {}",
+                     Printable(one.layer.name), width, one.layer.count,
+                     TileText(one.prediction.plan.tile), WithPrefix(L1Bytes(traffic), "B"),
+                     WithPrefix(L2TileBytes(traffic), "B"), WithPrefix(Total(traffic.dram), "B"),
+                     WithPrefix(one.prediction.time.lower_bound_seconds, "s"),
+                     WithPrefix(one.seconds, "s"), Key(one.prediction.time.bottleneck));
+}
+
+std::string ResidualText(const std::map<std::string, double>& residuals) {
+  std::string text;
+  for (const auto& [key, value] : residuals) text += fmt::format("  {} {}", key, Percent(value));
+  return text;
+}
+
+std::string GroupTable(const PredictedGroup& group) {
+  int width = 10;
+  for (const auto& one : group.layers)
+    width = std::max(width, TextWidth(Printable(one.layer.name)));
+  for (const auto& one : group.not_predicted)
+    width = std::max(width, TextWidth(Printable(one.name)));
+  std::string table = fmt::format("\n{}\n{:<{}} {:>4} {:>13} {:>8} {:>8} {:>8} {:>8} {:>8}  {}\n",
+                                  Printable(group.name), "layer", width, "xN", "tile", "L1", "L2",
+                                  "DRAM", "at least", "time", "bound");
+  double error = 0;
+  for (const auto& one : group.layers) {
+    table += LayerRow(one, width) + ResidualText(Residuals(one)) + "\n";
+    error = std::max(error, one.prediction.relative_error95);
+  }
+  for (const auto& one : group.not_predicted)
+    table += fmt::format("{:<{}} not predicted: {}\n", Printable(one.name), width,
+                         Printable(one.reason));
+  table += fmt::format("all calls: {}; bound by {}\n", WithPrefix(group.seconds, "s"),
+                       BoundShares(group));
+  if (error > 0) table += fmt::format("sampled: bytes of L1 within {:.2g} % (95 %)\n", 100 * error);
+  const auto means = MeanAbsoluteResiduals(group);
+  if (!means.empty()) {
+    const auto medians = MedianAbsoluteResiduals(group);
+    table += "mean (median) absolute residual, predicted against measured:";
+    for (const auto& [key, value] : means)
+      table += fmt::format("  {} {:.1f} % ({:.1f} %)", key, 100 * value, 100 * medians.at(key));
+    table += "\n";
+  }
+  return table;
+}
+
+std::string DesignTable(const ModelReport& report) {
+  std::string table;
+  for (const auto& result : report.designs) {
+    table += fmt::format("\nwhat if {}\n", result.design.name);
+    for (size_t i = 0; i < result.groups.size(); ++i)
+      table += fmt::format("  {:<12} {:.2f}x faster: {}; bound by {}; new bottlenecks: {}\n",
+                           Printable(result.groups[i].name),
+                           report.groups[i].seconds / result.groups[i].seconds,
+                           WithPrefix(result.groups[i].seconds, "s"), BoundShares(result.groups[i]),
+                           NewBottlenecks(report.groups[i], result.groups[i]));
+  }
+  return table;
+}
+
+std::string GainTable(const ModelReport& report) {
+  std::string table;
+  for (size_t i = 0; i < report.gains.size(); ++i) {
+    table +=
+        fmt::format("balance next ({}), twice of one gives:", Printable(report.groups[i].name));
+    for (const auto& gain : report.gains[i])
+      if (gain.speedup > 1.005) table += fmt::format("  {} {:.2f}x", gain.resource, gain.speedup);
+    table += "\n";
+  }
+  return table.empty() ? "" : "\n" + table;
+}
+
+std::string SweepTable(const ModelReport& report) {
+  std::string table;
+  for (const auto& sweep : report.sweeps) {
+    table += fmt::format("\nsweep, {}\n", Printable(sweep.group));
+    for (const auto& point : sweep.points) {
+      for (size_t axis = 0; axis < report.axes.size(); ++axis)
+        table += fmt::format("  {} x{:<6}", report.axes[axis].resource,
+                             ThreeDigits(point.factors[axis]));
+      table += fmt::format("  {:.3f}x faster, {}\n", point.speedup, Key(point.bottleneck));
+    }
+  }
+  return table;
+}
+
+nlohmann::json TrafficJson(const TrafficBytes& traffic) {
+  return {{"l1", L1Bytes(traffic)},
+          {"l2", L2TileBytes(traffic)},
+          {"l2_step", L2StepBytes(traffic)},
+          {"dram", Total(traffic.dram)},
+          {"dram_parts", {{"a", traffic.dram.a}, {"b", traffic.dram.b}, {"c", traffic.dram.c}}}};
+}
+
+nlohmann::json LayerJson(const PredictedLayer& one) {
+  const auto& tile = one.prediction.plan.tile;
+  nlohmann::json json = {
+      {"name", one.layer.name},
+      {"count", one.layer.count},
+      {"type", one.layer.question.type},
+      {"tile", {{"m", tile.m}, {"n", tile.n}, {"k", tile.k}, {"slices", tile.slices}}},
+      {"tile_from", one.prediction.tile_from},
+      {"bytes", TrafficJson(one.prediction.traffic)},
+      {"seconds", one.seconds},
+      {"lower_bound_seconds", one.prediction.time.lower_bound_seconds},
+      {"waves", one.prediction.time.waves},
+      {"bound", Key(one.prediction.time.bottleneck)}};
+  if (one.prediction.relative_error95 > 0)
+    json["sampling_error95"] = one.prediction.relative_error95;
+  for (const auto& [bottleneck, clocks] : one.prediction.time.step_clocks)
+    json["step_clocks"][std::string(Key(bottleneck))] = clocks;
+  if (one.layer.measured_seconds) json["measured"]["seconds"] = *one.layer.measured_seconds;
+  for (const auto& [level, bytes] : one.layer.measured_bytes)
+    json["measured"]["bytes"][std::string(Key(level))] = bytes;
+  if (const auto residuals = Residuals(one); !residuals.empty()) json["residuals"] = residuals;
+  return json;
+}
+
+nlohmann::json GroupJson(const PredictedGroup& group, bool with_layers) {
+  nlohmann::json json = {{"name", group.name}, {"seconds", group.seconds}};
+  for (const auto& [bottleneck, seconds] : group.bound_seconds)
+    json["bound_seconds"][std::string(Key(bottleneck))] = seconds;
+  if (with_layers)
+    for (const auto& one : group.layers) json["layers"].push_back(LayerJson(one));
+  if (with_layers)
+    for (const auto& one : group.not_predicted)
+      json["not_predicted"].push_back({{"name", one.name}, {"reason", one.reason}});
+  if (const auto means = MeanAbsoluteResiduals(group); !means.empty()) {
+    json["mean_absolute_residuals"] = means;
+    json["median_absolute_residuals"] = MedianAbsoluteResiduals(group);
+  }
+  return json;
+}
+
+nlohmann::json DesignJson(const ModelReport& report, const DesignResult& result) {
+  nlohmann::json json = {{"scale", result.design.name}};
+  for (size_t i = 0; i < result.groups.size(); ++i) {
+    auto group = GroupJson(result.groups[i], false);
+    group["speedup"] = report.groups[i].seconds / result.groups[i].seconds;
+    for (size_t j = 0; j < result.groups[i].layers.size(); ++j) {
+      const auto& after = result.groups[i].layers[j];
+      group["layers"].push_back({{"name", after.layer.name},
+                                 {"speedup", report.groups[i].layers[j].seconds / after.seconds},
+                                 {"bound", Key(after.prediction.time.bottleneck)}});
+    }
+    json["groups"].push_back(std::move(group));
+  }
+  return json;
+}
+
+nlohmann::json SweepJson(const ModelReport& report, const GroupSweep& sweep) {
+  nlohmann::json json = {{"name", sweep.group}};
+  for (const auto& point : sweep.points) {
+    nlohmann::json one = {{"speedup", point.speedup}, {"bound", Key(point.bottleneck)}};
+    for (size_t axis = 0; axis < report.axes.size(); ++axis)
+      one["scale"][report.axes[axis].resource] = point.factors[axis];
+    json["points"].push_back(std::move(one));
+  }
+  return json;
+}
+
+}  // namespace
+
+std::string Table(const ModelReport& report) {
+  std::string table = Header(report);
+  for (const auto& group : report.groups) table += GroupTable(group);
+  return table + DesignTable(report) + SweepTable(report) + GainTable(report);
+}
+
+nlohmann::json ToJson(const ModelReport& report) {
+  nlohmann::json json = report.run ? ToJson(*report.run) : nlohmann::json::object();
+  json["model"] = "DeLTA-style";
+  json["choice"] = report.choice;
+  json["gpu"] = ToJson(report.base.gpu);
+  for (const auto& group : report.groups) json["groups"].push_back(GroupJson(group, true));
+  for (const auto& design : report.designs) json["designs"].push_back(DesignJson(report, design));
+  for (const auto& sweep : report.sweeps) json["sweep"].push_back(SweepJson(report, sweep));
+  for (size_t i = 0; i < report.gains.size(); ++i) {
+    nlohmann::json next = {{"name", report.groups[i].name}};
+    for (const auto& gain : report.gains[i]) next["doubling"][gain.resource] = gain.speedup;
+    next["most_useful"] = report.gains[i].front().resource;
+    json["next"].push_back(std::move(next));
+  }
+  return json;
+}
+
+std::string Table(const std::vector<LevelStudy>& studies) {
+  std::string table = fmt::format(
+      "fast model against exact enumeration, {} random layers\n{:<8} {:>8} {:>8} {:>8}\n",
+      studies.at(0).errors.size(), "level", "median", "95 %", "worst");
+  for (const auto& study : studies)
+    table +=
+        fmt::format("{:<8} {:>6.2f} % {:>6.2f} % {:>6.1f} %\n", study.level, 100 * study.median,
+                    100 * study.percentile95, 100 * std::abs(study.errors.at(0).relative));
+  for (const auto& study : studies) {
+    table += fmt::format("worst layers, {}\n", study.level);
+    for (size_t i = 0; i < std::min(kWorst, study.errors.size()); ++i)
+      table +=
+          fmt::format("  {:>9}  {}\n", Percent(study.errors[i].relative), study.errors[i].layer);
+  }
+  return table;
+}
+
+nlohmann::json ToJson(const std::vector<LevelStudy>& studies) {
+  nlohmann::json json = {{"study", "fast model against exact enumeration"}};
+  for (const auto& study : studies) {
+    nlohmann::json level = {{"level", study.level},
+                            {"layers", study.errors.size()},
+                            {"median", study.median},
+                            {"percentile95", study.percentile95}};
+    for (size_t i = 0; i < std::min<size_t>(10, study.errors.size()); ++i)
+      level["worst"].push_back(
+          {{"relative_error", study.errors[i].relative}, {"layer", study.errors[i].layer}});
+    json["levels"].push_back(std::move(level));
+  }
+  return json;
+}
+
+}  // namespace dlroof

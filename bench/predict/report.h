@@ -1,0 +1,49 @@
+// What dlroof model prints and writes: tables, JSON, a figure.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "bench/predict/study.h"
+#include "counters/delta/study.h"
+
+namespace dlroof {
+
+// A what-if design's answer beside the base's, group by group.
+struct DesignResult {
+  Design design;
+  std::vector<PredictedGroup> groups;
+};
+
+// One group's sweep.
+struct GroupSweep {
+  std::string group;
+  std::vector<DesignPoint> points;
+};
+
+struct ModelReport {
+  Design base;
+  std::string choice;  // "fwd f32 nchw, batch 256"
+  std::vector<PredictedGroup> groups;
+  std::optional<RunFile> run;            // the run file asked about, with its predictions
+  std::vector<DesignResult> designs;     // one per --scale
+  std::vector<std::vector<Gain>> gains;  // per group, of the last design (the base without one)
+  std::vector<SweepAxis> axes;
+  std::vector<GroupSweep> sweeps;
+};
+
+std::string Table(const ModelReport& report);
+// Unknown is absent. "model", "gpu" (figures with sources), "groups", "designs", "next", "sweep".
+// Of a run file beside these what makes it one, so that `compare` can take it.
+nlohmann::json ToJson(const ModelReport& report);
+
+// gnuplot's picture of the designs (bars per group) or of a sweep (a line per group or per value of
+// the second resource). Throws BadInput when there is neither, or gnuplot is missing.
+std::string ModelFigure(const ModelReport& report, const std::string& extension);
+
+std::string Table(const std::vector<LevelStudy>& studies);
+nlohmann::json ToJson(const std::vector<LevelStudy>& studies);
+
+}  // namespace dlroof

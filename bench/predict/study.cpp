@@ -1,0 +1,247 @@
+#include "bench/predict/study.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <numeric>
+#include <set>
+#include <sstream>
+
+#include "counters/base/error.h"
+#include "counters/base/order_statistics.h"
+
+namespace dlroof {
+namespace {
+
+std::vector<std::string> SplitAt(const std::string& text, char separator) {
+  std::vector<std::string> parts;
+  std::istringstream stream(text + separator);
+  for (std::string part; std::getline(stream, part, separator);) parts.push_back(part);
+  return parts;
+}
+
+double Number(const std::string& text, const std::string& whole) {
+  double value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size() || text.empty())
+    throw BadInput(fmt::format("'{}': expected a number, got '{}'", whole, text));
+  return value;
+}
+
+CtaTile ParseTile(const std::string& text) {
+  const auto sizes = SplitAt(text, 'x');
+  CtaTile tile;
+  const auto size = [&](size_t i) {
+    const double value = i < sizes.size() ? Number(sizes[i], "tile=" + text) : 0;
+    if (value < 16 || value > 512 || std::fmod(value, 8) != 0)
+      throw BadInput(fmt::format("tile={}: expected MxN, multiples of 8 from 16 to 512", text));
+    return static_cast<int64_t>(value);
+  };
+  tile.m = size(0);
+  tile.n = size(1);
+  if (sizes.size() != 2)
+    throw BadInput(fmt::format("tile={}: expected MxN, multiples of 8 from 16 to 512", text));
+  return tile;
+}
+
+// "dram=2" -> dram, 2
+std::pair<std::string, std::string> Assignment(const std::string& text, const char* expected) {
+  const auto equals = text.find('=');
+  if (equals == std::string::npos || equals == 0)
+    throw BadInput(fmt::format("'{}': expected {}", text, expected));
+  return {text.substr(0, equals), text.substr(equals + 1)};
+}
+
+double CallSeconds(const ConvPrediction& prediction, const GpuSpec& gpu) {
+  return std::max(prediction.time.seconds, gpu.launch_seconds);
+}
+
+PredictedLayer PredictLayer(const ModelLayer& layer, const Design& design, bool exact) try {
+  ConvQuestion question = layer.question;
+  question.exact = exact;
+  PredictedLayer one{layer, PredictConv(question, design.gpu), 0};
+  one.seconds = CallSeconds(one.prediction, design.gpu);
+  if (!design.tile) return one;
+  question.tile = design.tile;
+  auto other = PredictConv(question, design.gpu);
+  const double seconds = CallSeconds(other, design.gpu);
+  if (seconds < one.seconds) one = {layer, std::move(other), seconds};
+  return one;
+} catch (const BadInput& error) {
+  throw BadInput(fmt::format("{}: {}", layer.name, error.what()));
+}
+
+std::vector<double> Factors(const std::string& text) {
+  const auto parts = SplitAt(text, ':');
+  if (parts.size() != 3)
+    throw BadInput(fmt::format("'{}': expected FIRST:LAST:STEP such as 1:4:0.5", text));
+  const double first = Number(parts[0], text), last = Number(parts[1], text);
+  const double step = Number(parts[2], text);
+  constexpr double kMostValues = 64;
+  if (!(step > 0) || !(last >= first) || !((last - first) / step < kMostValues))
+    throw BadInput(
+        fmt::format("'{}': expected a first value not above the last, a positive step, "
+                    "{} values at most",
+                    text, kMostValues));
+  // Counted first: a step below the last digit of a factor would never arrive.
+  const int count = static_cast<int>((last - first) / step + 1e-9) + 1;
+  std::vector<double> factors;
+  for (int i = 0; i < count; ++i) factors.push_back(first + i * step);
+  return factors;
+}
+
+DesignPoint PointOf(const LayerGroup& group, const Design& design, double base_seconds,
+                    std::vector<double> factors) {
+  const auto predicted = Predict(group, design, false);
+  return {std::move(factors), base_seconds / predicted.seconds, MainBottleneck(predicted)};
+}
+
+Design WithFactor(Design design, const std::string& resource, double factor) {
+  design.gpu = Scaled(design.gpu, resource, factor);
+  return design;
+}
+
+std::map<std::string, std::vector<double>> AbsoluteResiduals(const PredictedGroup& group) {
+  std::map<std::string, std::vector<double>> errors;
+  for (const auto& layer : group.layers)
+    for (const auto& [key, residual] : Residuals(layer)) errors[key].push_back(std::abs(residual));
+  return errors;
+}
+
+}  // namespace
+
+Design Rescaled(const Design& design, const std::string& scales) {
+  Design scaled = design;
+  scaled.name = scales;
+  std::set<std::string> seen;
+  for (const auto& part : SplitAt(scales, ',')) {
+    const auto [resource, value] =
+        Assignment(part, "RESOURCE=FACTOR such as dram=1.5, or tile=256x128");
+    if (!seen.insert(resource).second)
+      throw BadInput(fmt::format("'{}': {} is there twice", scales, resource));
+    if (resource == "tile")
+      scaled.tile = ParseTile(value);
+    else
+      scaled.gpu = Scaled(scaled.gpu, resource, Number(value, part));
+  }
+  return scaled;
+}
+
+LayerGroup OnlyPredicted(const LayerGroup& group, const GpuSpec& gpu) {
+  LayerGroup kept{group.name, {}, group.not_predicted};
+  for (const auto& layer : group.layers) {
+    auto reason = WhyNotPredicted(layer.question, gpu);
+    if (reason.empty())
+      kept.layers.push_back(layer);
+    else
+      kept.not_predicted.push_back({layer.name, std::move(reason)});
+  }
+  if (kept.layers.empty())
+    throw BadInput(fmt::format("{}: none of its GPU convolutions can be predicted; {}: {}",
+                               group.name, kept.not_predicted.at(0).name,
+                               kept.not_predicted.at(0).reason));
+  return kept;
+}
+
+PredictedGroup Predict(const LayerGroup& group, const Design& design, bool exact) {
+  PredictedGroup predicted{group.name, {}, 0, {}, group.not_predicted};
+  for (const auto& layer : group.layers) {
+    auto one = PredictLayer(layer, design, exact);
+    predicted.seconds += layer.count * one.seconds;
+    predicted.bound_seconds[one.prediction.time.bottleneck] += layer.count * one.seconds;
+    predicted.layers.push_back(std::move(one));
+  }
+  return predicted;
+}
+
+void SetPredictions(const PredictedGroup& group, const GpuSpec& gpu, RunFile& file) {
+  std::map<std::string, const PredictedLayer*> layer_of;
+  for (const auto& one : group.layers) layer_of[one.layer.name] = &one;
+  for (auto& record : file.records) {
+    const auto found = layer_of.find(record.name);
+    if (found == layer_of.end()) continue;
+    const PredictedLayer& one = *found->second;
+    record.prediction = {one.seconds, ModelledWork(one.layer.question, one.prediction, gpu).bytes,
+                         HowModelled(one.prediction, gpu)};
+  }
+}
+
+Bottleneck MainBottleneck(const PredictedGroup& group) {
+  return std::max_element(group.bound_seconds.begin(), group.bound_seconds.end(),
+                          [](const auto& a, const auto& b) { return a.second < b.second; })
+      ->first;
+}
+
+std::vector<Gain> GainsOfDoubling(const LayerGroup& group, const Design& design) {
+  const double base = Predict(group, design, false).seconds;
+  std::vector<Gain> gains;
+  for (const auto resource : ScalableResources()) {
+    const std::string name(resource);
+    gains.push_back({name, base / Predict(group, WithFactor(design, name, 2), false).seconds});
+  }
+  std::stable_sort(gains.begin(), gains.end(),
+                   [](const Gain& a, const Gain& b) { return a.speedup > b.speedup; });
+  return gains;
+}
+
+std::vector<SweepAxis> ParseSweep(const std::string& text) {
+  std::vector<SweepAxis> axes;
+  for (const auto& part : SplitAt(text, ',')) {
+    const auto [resource, values] = Assignment(part, "RESOURCE=FIRST:LAST:STEP such as dram=1:4:1");
+    const auto& known = ScalableResources();
+    if (std::find(known.begin(), known.end(), resource) == known.end())
+      Scaled(GpuSpec{}, resource, 1);  // says which there are
+    axes.push_back({resource, Factors(values)});
+  }
+  if (axes.size() > 2 || (axes.size() == 2 && axes[0].resource == axes[1].resource))
+    throw BadInput(fmt::format("'{}': a sweep has one resource or two different ones", text));
+  return axes;
+}
+
+std::vector<DesignPoint> Sweep(const LayerGroup& group, const Design& design,
+                               const std::vector<SweepAxis>& axes) {
+  const double base = Predict(group, design, false).seconds;
+  std::vector<DesignPoint> points;
+  for (const double first : axes.at(0).factors) {
+    const Design one = WithFactor(design, axes[0].resource, first);
+    if (axes.size() == 1) {
+      points.push_back(PointOf(group, one, base, {first}));
+      continue;
+    }
+    for (const double second : axes[1].factors)
+      points.push_back(
+          PointOf(group, WithFactor(one, axes[1].resource, second), base, {first, second}));
+  }
+  return points;
+}
+
+std::map<std::string, double> Residuals(const PredictedLayer& one) {
+  std::map<std::string, double> residuals;
+  if (one.layer.measured_seconds) residuals["time"] = one.seconds / *one.layer.measured_seconds - 1;
+  const auto& traffic = one.prediction.traffic;
+  const std::map<Level, double> bytes = {{Level::kL1, L1Bytes(traffic)},
+                                         {Level::kL2, L2TileBytes(traffic)},
+                                         {Level::kDram, Total(traffic.dram)}};
+  for (const auto& [level, measured] : one.layer.measured_bytes)
+    if (const auto found = bytes.find(level); found != bytes.end() && measured > 0)
+      residuals[std::string(Key(level))] = found->second / measured - 1;
+  return residuals;
+}
+
+std::map<std::string, double> MeanAbsoluteResiduals(const PredictedGroup& group) {
+  std::map<std::string, double> means;
+  for (const auto& [key, errors] : AbsoluteResiduals(group))
+    means[key] =
+        std::accumulate(errors.begin(), errors.end(), 0.0) / static_cast<double>(errors.size());
+  return means;
+}
+
+std::map<std::string, double> MedianAbsoluteResiduals(const PredictedGroup& group) {
+  std::map<std::string, double> medians;
+  for (const auto& [key, errors] : AbsoluteResiduals(group)) medians[key] = Median(errors);
+  return medians;
+}
+
+}  // namespace dlroof

@@ -1,0 +1,87 @@
+// What dlroof model answers: predictions of groups of layers on a design, what-if designs beside
+// it, sweeps. Pure.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "bench/predict/layers.h"
+#include "counters/delta/gpu_spec.h"
+
+namespace dlroof {
+
+// A GPU, perhaps changed, and a tile that it also has: a layer takes it where that is faster, as a
+// library that tunes would.
+struct Design {
+  std::string name;  // "sm=2,dram=1.5"; empty: as it is
+  GpuSpec gpu;
+  std::optional<CtaTile> tile;
+};
+
+// "sm=2,dram=1.5,tile=256x128" of a design. Throws BadInput: not of that form, what Scaled refuses,
+// a tile outside multiples of 8 from 16 to 512, a resource twice.
+Design Rescaled(const Design& design, const std::string& scales);
+
+struct PredictedLayer {
+  ModelLayer layer;
+  ConvPrediction prediction;
+  double seconds = 0;  // [s] of one call: the kernel, or its launch where that takes longer
+};
+
+struct PredictedGroup {
+  std::string name;
+  std::vector<PredictedLayer> layers;
+  double seconds = 0;                          // [s] all calls of all layers
+  std::map<Bottleneck, double> bound_seconds;  // [s] of the calls that each resource bounds
+  std::vector<NotPredicted> not_predicted;     // the group's
+};
+
+// A run file's group without those layers that the model refuses on this GPU, which are not
+// predicted, each with its reason. Throws BadInput, with the first reason, when none is left.
+LayerGroup OnlyPredicted(const LayerGroup& group, const GpuSpec& gpu);
+
+// `exact`: bytes by enumeration. Throws what PredictConv refuses, with the layer's name.
+PredictedGroup Predict(const LayerGroup& group, const Design& design, bool exact);
+
+// Puts each layer's prediction, bytes at L1, L2 (tile form) and DRAM, beside what was measured:
+// into the file's records of that name.
+void SetPredictions(const PredictedGroup& group, const GpuSpec& gpu, RunFile& file);
+
+// How much faster the group is with twice of a resource, each by itself, the most useful first.
+struct Gain {
+  std::string resource;
+  double speedup = 1;  // [1]
+};
+std::vector<Gain> GainsOfDoubling(const LayerGroup& group, const Design& design);
+
+// A resource's values: "dram=1:4:0.5" is 1, 1.5, ... 4.
+struct SweepAxis {
+  std::string resource;
+  std::vector<double> factors;
+};
+// One axis or two, with a comma between. Throws BadInput: not of that form, more than 64 values, a
+// resource that cannot be scaled.
+std::vector<SweepAxis> ParseSweep(const std::string& text);
+
+struct DesignPoint {
+  std::vector<double> factors;                   // of each axis
+  double speedup = 1;                            // [1] against the design as it is
+  Bottleneck bottleneck = Bottleneck::kCompute;  // that bounds the most time
+};
+std::vector<DesignPoint> Sweep(const LayerGroup& group, const Design& design,
+                               const std::vector<SweepAxis>& axes);
+
+// The bottleneck that bounds the most time.
+Bottleneck MainBottleneck(const PredictedGroup& group);
+
+// [1] predicted / measured - 1 of the layers that have a measurement, by "time", "l1", "l2",
+// "dram".
+std::map<std::string, double> Residuals(const PredictedLayer& layer);
+// Mean and median of the absolute residuals of a group, by the same keys.
+std::map<std::string, double> MeanAbsoluteResiduals(const PredictedGroup& group);
+std::map<std::string, double> MedianAbsoluteResiduals(const PredictedGroup& group);
+
+}  // namespace dlroof

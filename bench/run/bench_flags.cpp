@@ -1,0 +1,139 @@
+#include "bench/run/bench_flags.h"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <charconv>
+#include <cstdlib>
+#include <map>
+#include <string_view>
+
+#include "counters/base/error.h"
+#include "counters/base/version.h"
+
+namespace dlroof {
+namespace {
+
+// The value of --benchmark_NAME=VALUE, its last mention; Google Benchmark reads BENCHMARK_NAME from
+// the environment too.
+std::string BenchmarkFlag(const std::vector<std::string>& args, const std::string& name) {
+  std::string upper = "BENCHMARK_" + name;
+  std::transform(upper.begin(), upper.end(), upper.begin(),
+                 [](unsigned char c) { return std::toupper(c); });
+  const char* from_environment = std::getenv(upper.c_str());
+  std::string value = from_environment == nullptr ? "" : from_environment;
+  const std::string prefix = "--benchmark_" + name + "=";
+  for (const auto& arg : args)
+    if (arg.compare(0, prefix.size(), prefix) == 0) value = arg.substr(prefix.size());
+  return value;
+}
+
+// "0.03", "0.03s"; "10x" is no time.
+std::optional<double> Seconds(const std::string& text) {
+  double seconds = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), seconds);
+  const std::string_view rest(end, static_cast<size_t>(text.data() + text.size() - end));
+  if (error != std::errc() || !(rest.empty() || rest == "s")) return std::nullopt;
+  return seconds;
+}
+
+OutputFormat FormatNamed(const std::string& name, OutputFormat otherwise) {
+  if (name == "json") return OutputFormat::kJson;
+  if (name == "csv") return OutputFormat::kCsv;
+  if (name == "console") return OutputFormat::kTable;
+  return otherwise;
+}
+
+// What is counted, and from which caches.
+void AddCountingOptions(CLI::App& app, BenchFlags& flags) {
+  static const std::map<std::string, CounterChoice> counters = [] {
+    std::map<std::string, CounterChoice> choices;
+    for (int i = 0; i <= static_cast<int>(CounterChoice::kOff); ++i)
+      choices[std::string(Key(static_cast<CounterChoice>(i)))] = static_cast<CounterChoice>(i);
+    return choices;
+  }();
+  app.add_option("--dlroof_counters", flags.counters,
+                 "where FLOPs and bytes come from: auto (hardware counters where there are any, "
+                 "else a model of the loops), model, perf, simulate (one call under valgrind's "
+                 "cache simulator, seconds to minutes each), cupti, off (closed forms only)")
+      ->transform(CLI::CheckedTransformer(counters))
+      ->type_name("SOURCE")
+      ->default_str("");
+  static const std::map<std::string, CacheState> states = {
+      {"warm", CacheState::kWarm},
+      {"cold", CacheState::kCold},
+      {"cold-weights", CacheState::kColdWeights}};
+  app.add_option("--dlroof_cache", flags.cache,
+                 "what caches hold when a call begins, where a name does not say: warm (default), "
+                 "cold, cold-weights")
+      ->transform(CLI::CheckedTransformer(states))
+      ->type_name("STATE")
+      ->default_str("");
+}
+
+void AddOptions(CLI::App& app, BenchFlags& flags) {
+  app.add_option(
+      "--dlroof_device", flags.device,
+      "whose benchmarks run: auto (default: the CPU, and the first GPU where one can be "
+      "used), cpu, gpu, gpu1 (the second GPU); with gpu, suites of the CPU are run there");
+  app.add_option("--dlroof_machine", flags.machine_files,
+                 "machine file to place results on, one per device (default: cached, or measured "
+                 "now); none: results without roofs")
+      ->take_all();
+  app.add_option("--dlroof_live_check", flags.live_check,
+                 "look at two of the stored ceilings first, a second's work, and measure all again "
+                 "where they no longer hold (default true)");
+  app.add_option("--dlroof_suite", flags.suites,
+                 "built-in suites by name (--dlroof_suite=help lists them), or files with one "
+                 "benchmark name per line; commas between them")
+      ->take_all();
+  app.add_option("--dlroof_threads", flags.threads,
+                 "threads per benchmark (default: all CPUs allowed)")
+      ->check(CLI::Range(1, 4096));
+  app.add_option("--dlroof_seed", flags.seed, "seed of all input data (default 1)");
+  app.add_option("--dlroof_html", flags.html_file, "also write the interactive page");
+  // Given by `dlroof run --ab` only, so --help does not list it.
+  app.add_option("--dlroof_turns", flags.turns)->delimiter(',')->expected(2)->group("");
+  AddCountingOptions(app, flags);
+}
+
+}  // namespace
+
+void AddDefaultFlags(std::vector<std::string>& args) {
+  if (BenchmarkFlag(args, "repetitions").empty()) args.emplace_back("--benchmark_repetitions=9");
+  // 1.8 wants a unit, which 1.7 refuses.
+  const bool unit = std::string(kGoogleBenchmarkVersion).rfind("1.7", 0) != 0;
+  if (BenchmarkFlag(args, "min_time").empty())
+    args.emplace_back(std::string("--benchmark_min_time=0.03") + (unit ? "s" : ""));
+}
+
+void ReadBenchmarkFlags(const std::vector<std::string>& args, BenchFlags& flags) {
+  flags.filter = BenchmarkFlag(args, "filter");
+  flags.min_seconds = Seconds(BenchmarkFlag(args, "min_time"));
+  flags.display = FormatNamed(BenchmarkFlag(args, "format"), OutputFormat::kTable);
+  flags.out_file = BenchmarkFlag(args, "out");
+  flags.out_format = FormatNamed(BenchmarkFlag(args, "out_format"), OutputFormat::kJson);
+}
+
+void ReadOwnFlags(const std::vector<std::string>& args, BenchFlags& flags) {
+  CLI::App app;
+  app.set_help_flag();
+  AddOptions(app, flags);
+  std::vector<std::string> reversed(args.rbegin(), args.rend());
+  try {
+    app.parse(reversed);
+  } catch (const CLI::ParseError& error) {
+    throw BadInput(fmt::format("flags: {}", error.what()));
+  }
+}
+
+std::string OwnHelp() {
+  CLI::App app("Flags of dlroof_bench beside Google Benchmark's:");
+  app.set_help_flag();
+  BenchFlags flags;
+  AddOptions(app, flags);
+  return app.help();
+}
+
+}  // namespace dlroof

@@ -1,0 +1,52 @@
+// The flags of dlroof_bench that are not Google Benchmark's.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "bench/workload/workload.h"
+
+namespace dlroof {
+
+enum class OutputFormat { kTable, kJson, kCsv };
+
+struct BenchFlags {
+  std::vector<std::string> machine_files;  // of other devices: cached by fingerprint, or measured
+  std::string device = "auto";             // as ParseDevice takes it
+  std::vector<std::string> suites;         // as SelectSuites takes them
+  int threads = 0;                         // 0: all CPUs that this process may use
+  unsigned seed = 1;
+  CacheState cache = CacheState::kWarm;  // of names that do not say
+  CounterChoice counters = CounterChoice::kAuto;
+  bool live_check = true;  // look at the stored ceilings before they are used
+  std::string html_file;
+  std::vector<int> turns;  // descriptors of Turns: from, to; empty: there are none
+  // What Google Benchmark was told, because it keeps its flags to itself.
+  std::string filter;
+  std::optional<double> min_seconds;  // [s] of a repetition; absent: a number of iterations
+  OutputFormat display = OutputFormat::kTable;
+  std::string out_file;
+  OutputFormat out_format = OutputFormat::kJson;
+
+  // Whether nothing is to be measured but the benchmarks: --dlroof_machine=none.
+  bool WithoutRoofs() const { return machine_files == std::vector<std::string>{"none"}; }
+};
+
+// Google Benchmark's defaults suit a table read by eye; ours give every record a confidence
+// interval: 9 repetitions of 0.03 s. Appended to `args` where neither the command line nor the
+// environment says otherwise.
+void AddDefaultFlags(std::vector<std::string>& args);
+
+// The --benchmark_ flags that decide which reporters run; `args` is the whole command line, read
+// before Google Benchmark takes its flags out.
+void ReadBenchmarkFlags(const std::vector<std::string>& args, BenchFlags& flags);
+
+// What is left after Google Benchmark took its flags: only --dlroof_*. Throws BadInput for anything
+// else.
+void ReadOwnFlags(const std::vector<std::string>& args, BenchFlags& flags);
+
+// Text for --help.
+std::string OwnHelp();
+
+}  // namespace dlroof

@@ -1,0 +1,99 @@
+#include "bench/run/counting.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "bench/conv2d/delta.h"
+#include "counters/cpu/cpu.h"
+
+namespace dlroof {
+namespace {
+
+// The first `threads` of those that threads are pinned to; all allowed ones where they are not.
+std::vector<int> CpusOf(const std::vector<int>& cpus, int threads) {
+  static const Cpu cpu = ThisCpu();
+  std::vector<int> used = cpus.empty() ? cpu.allowed : cpus;
+  used.resize(std::min(used.size(), static_cast<size_t>(threads)));
+  return used;
+}
+
+CountRequest Request(const Workload& workload, const PreparedCall& call,
+                     const RunSettings& settings, const std::function<void()>& ready) {
+  CountRequest request;
+  request.name = ToText(workload.name);
+  request.run = call.run;
+  request.ready = ready;
+  for (const auto& [pipe, flops] : call.modelled.flops)
+    if (flops > 0) request.pipes.push_back(pipe);
+  request.threads = call.threads > 0 ? call.threads : settings.threads;
+  for (const auto& library : AllLibraries()) request.made_by += library.description() + "; ";
+  request.seed = settings.seed;
+  if (workload.name.device == "gpu") {
+    request.model = DeltaModel(workload.name, call.algorithm, settings.gpu);
+    return request;
+  }
+  request.model = [&call, state = workload.cache, threads = request.threads,
+                   cpus = settings.cpus](std::string& how) {
+    Work work;
+    work.bytes = ModelledLevels(call, state, threads, cpus);
+    if (!work.bytes.empty()) how = call.levels.how;
+    return work;
+  };
+  return request;
+}
+
+// A GPU's sources are opened when its first call is counted, too late for the run's context: each
+// record says why they are silent. Those asked for by name have said it.
+void AddSilentSources(CounterChoice choice, Counting& counting) {
+  if (choice != CounterChoice::kAuto) return;
+  for (const auto& [source, why] : UnavailableSources(choice, "gpu", AllCounterSources()))
+    counting.said.push_back(fmt::format("{}: {}", source, why));
+}
+
+bool HasSource(CounterChoice choice, std::string_view device) {
+  const auto& sources = AllCounterSources();
+  return std::any_of(sources.begin(), sources.end(), [&](const CounterSource& source) {
+    return source.name == Key(choice) && source.device == device;
+  });
+}
+
+}  // namespace
+
+std::map<Level, double> ModelledLevels(const PreparedCall& call, CacheState state, int threads,
+                                       const std::vector<int>& cpus) {
+  if (call.levels.nests.empty()) return {};
+  static const Topology topology = ThisCpu().topology;
+  const StartOfCall start = {state == CacheState::kWarm, state != CacheState::kCold};
+  return LevelBytes(call.levels, SharesPerThread(topology, CpusOf(cpus, threads)), threads, start);
+}
+
+Counting CountPrepared(const Workload& workload, const PreparedCall& call,
+                       const RunSettings& settings, const std::function<void()>& ready) {
+  const auto& device = workload.name.device;
+  Counting counting;
+  if (settings.counters != CounterChoice::kOff)
+    counting = CountCall(settings.counters, device, Request(workload, call, settings, ready),
+                         AllCounterSources());
+  if (device == "gpu") AddSilentSources(settings.counters, counting);
+  Work& modelled = counting.work[Provenance::kModelled];
+  Work closed = call.modelled;
+  closed.bytes.insert(modelled.bytes.begin(), modelled.bytes.end());
+  // What a GPU's waves of CTAs read again comes on top of the compulsory bytes.
+  if (const auto more = modelled.bytes.find(Level::kDram);
+      device == "gpu" && more != modelled.bytes.end())
+    closed.bytes[Level::kDram] = std::max(closed.bytes[Level::kDram], more->second);
+  modelled = std::move(closed);
+  return counting;
+}
+
+std::string CountersSentence(CounterChoice choice) {
+  if (HasSource(choice, "gpu")) return "";
+  const auto why = choice == CounterChoice::kCupti
+                       ? "it counts on a GPU, and this run has none"
+                       : WhyUnavailable(choice, "cpu", AllCounterSources());
+  if (why.empty()) return "";
+  return fmt::format("--dlroof_counters={}: {}; bytes are modelled\n", Key(choice), why);
+}
+
+}  // namespace dlroof

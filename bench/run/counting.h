@@ -1,0 +1,26 @@
+// What one prepared call does, by the counter manager's sources: once per benchmark, outside the
+// timing.
+#pragma once
+
+#include <functional>
+
+#include "bench/workload/workload.h"
+#include "counters/counter_manager.h"
+
+namespace dlroof {
+
+// The call's closed forms (FLOPs, compulsory bytes), and beside them what the sources of
+// `settings.counters` say. `ready` comes before each call that a source makes and is not counted
+// (flushes caches for a cold call); may be empty. Takes no time with kOff.
+Counting CountPrepared(const Workload& workload, const PreparedCall& call,
+                       const RunSettings& settings, const std::function<void()>& ready);
+
+// As the model sees this call on this CPU.
+std::map<Level, double> ModelledLevels(const PreparedCall& call, CacheState state, int threads,
+                                       const std::vector<int>& cpus);
+
+// One sentence for stderr where the source that `choice` names cannot count; else empty. Whether a
+// GPU's can shows only when its first call is counted, and is in the record.
+std::string CountersSentence(CounterChoice choice);
+
+}  // namespace dlroof

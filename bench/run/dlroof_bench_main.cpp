@@ -1,0 +1,284 @@
+// dlroof_bench: a Google Benchmark program whose results carry their work and stand on measured
+// roofs.
+#include <benchmark/benchmark.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <iostream>
+#include <memory>
+#include <set>
+#include <sstream>
+
+#include "bench/gpu/loader.h"
+#include "bench/gpu/machine.h"
+#include "bench/run/bench_flags.h"
+#include "bench/run/benchmark_filter.h"
+#include "bench/run/counting.h"
+#include "bench/run/interrupt.h"
+#include "bench/run/run_context.h"
+#include "bench/run/runner.h"
+#include "bench/run/simulated_call.h"
+#include "bench/suites/suite_selection.h"
+#include "ceilings/cache/machine_cache.h"
+#include "ceilings/machine/progress.h"
+#include "counters/base/write_file.h"
+#include "counters/cpu/clocks.h"
+#include "counters/cpu/cpu.h"
+#include "reporters/live/google_benchmark.h"
+#include "reporters/page/page.h"
+
+namespace dlroof {
+namespace {
+
+std::vector<char*> Pointers(std::vector<std::string>& args) {
+  std::vector<char*> pointers;
+  pointers.reserve(args.size() + 1);
+  for (auto& arg : args) pointers.push_back(arg.data());
+  pointers.push_back(nullptr);
+  return pointers;
+}
+
+// Google Benchmark's help knows nothing of our flags.
+void PrintHelp() {
+  std::cout << OwnHelp() << "\nGoogle Benchmark's flags work as always:\n";
+  benchmark::PrintDefaultHelp();
+}
+
+// Opened here and now: Google Benchmark would end the program with another exit code and an empty
+// file.
+void CheckWritable(const std::string& path) {
+  if (path.empty()) return;
+  const std::ofstream probe(path, std::ios::app);
+  if (!probe.is_open()) throw BadInput(path + ": cannot be written");
+}
+
+bool ListedSuites(const BenchFlags& flags) {
+  const bool asked = AsksForSuiteList(flags.suites);
+  if (asked) std::cout << SuiteList();
+  return asked;
+}
+
+// The CUDA module, opened where the run could use it, and what of the run it takes part in.
+struct Devices {
+  DeviceChoice choice;
+  GpuAccess gpu;
+  bool HasGpu() const { return gpu.why_not.empty(); }
+};
+
+Devices FindDevices(const BenchFlags& flags) {
+  constexpr const char* kFlag = "--dlroof_device";
+  Devices devices{.choice = ParseDevice(flags.device, kFlag)};
+  devices.gpu = AccessGpu(devices.choice, kFlag);
+  RegisterGpu(devices.gpu);
+  if (devices.choice.gpu_asked && !devices.HasGpu())
+    std::cerr << fmt::format("No GPU can be used: {}.\n", devices.gpu.why_not);
+  return devices;
+}
+
+std::vector<Suite> Suites(const BenchFlags& flags, const Devices& devices) {
+  const auto& choice = devices.choice;
+  const auto defaults = DefaultSuites(choice.cpu, devices.HasGpu() || choice.gpu_asked);
+  auto suites = SelectSuites(flags.suites, defaults);
+  suites = InCacheState(OnDevices(std::move(suites), choice.cpu, choice.gpu), flags.cache);
+  std::cerr << SkippedSentences(suites);
+  return suites;
+}
+
+// One thread is always there (the page compares it with all); then the run's, and those that names
+// ask for, as far as this machine has them.
+std::vector<int> ThreadCounts(const std::vector<Workload>& workloads, const RunSettings& settings) {
+  std::set<int> counts = {1, settings.threads};
+  for (const Workload& workload : workloads)
+    if (workload.name.device == "cpu" && workload.threads > 0 &&
+        static_cast<size_t>(workload.threads) <= settings.cpus.size())
+      counts.insert(workload.threads);
+  return {counts.begin(), counts.end()};
+}
+
+// Whether the filter leaves a benchmark of that device; Google Benchmark appends which clock it
+// reads.
+bool Runs(const std::vector<Workload>& workloads, const std::string& device,
+          const std::string& filter) {
+  return std::any_of(workloads.begin(), workloads.end(), [&](const Workload& workload) {
+    return workload.name.device == device &&
+           KeptByFilter(filter, ToText(workload.name) +
+                                    (UsesManualTime(workload) ? "/manual_time" : "/real_time"));
+  });
+}
+
+// One file per device at most, and none of a device that is not here.
+void CheckMachineFiles(const BenchFlags& flags, const Devices& devices) {
+  if (flags.WithoutRoofs()) return;
+  std::set<std::string> seen;
+  for (const auto& file : flags.machine_files) {
+    const auto machine = ReadMachineFile(file);
+    if (!seen.insert(machine.device).second)
+      throw BadInput(
+          fmt::format("--dlroof_machine: {}: a second file for device {}", file, machine.device));
+    if (machine.device != "cpu" && machine.device != "gpu")
+      throw BadInput(fmt::format("{}: \"device\" is \"{}\"; expected \"cpu\" or \"gpu\"", file,
+                                 machine.device));
+    if (machine.device == "gpu" && !devices.HasGpu())
+      throw BadInput(fmt::format("{}: the ceilings of a GPU, and none can be used: {}", file,
+                                 devices.gpu.why_not));
+  }
+}
+
+// The file given for a device; empty: none.
+std::string MachineFile(const BenchFlags& flags, const std::string& device) {
+  for (const auto& file : flags.machine_files)
+    if (ReadMachineFile(file).device == device) return file;
+  return "";
+}
+
+// A build that could have measured a GPU says why it does not; said already where one was asked
+// for.
+void SayWhyNoGpu(const Devices& devices) {
+  std::error_code none;
+  const auto& choice = devices.choice;
+  if (!devices.HasGpu() && choice.cpu && choice.gpu &&
+      std::filesystem::exists(ModuleBesideProgram(), none))
+    std::cerr << fmt::format("Only the CPU is measured: {}.\n", devices.gpu.why_not);
+}
+
+// Of every device that the run has benchmarks for.
+std::vector<Machine> Machines(const BenchFlags& flags, const std::vector<int>& threads,
+                              const std::vector<Workload>& workloads, const Devices& devices) {
+  if (flags.WithoutRoofs()) return {};
+  MachineOptions options;
+  options.threads = threads;
+  options.live_check = flags.live_check;
+  ProgressPrinter progress(std::cerr, StderrIsTerminal());
+  options.progress = std::ref(progress);
+  std::vector<Machine> machines;
+  options.file = MachineFile(flags, "cpu");
+  if (Runs(workloads, "cpu", flags.filter))
+    machines.push_back(CachedOrMeasuredCpu(options, std::cerr));
+  SayWhyNoGpu(devices);
+  if (!devices.HasGpu() || !Runs(workloads, "gpu", flags.filter)) return machines;
+  options.file = MachineFile(flags, "gpu");
+  if (auto gpu = CachedOrMeasuredGpu(devices.gpu, options, std::cerr))
+    machines.push_back(std::move(*gpu));
+  return machines;
+}
+
+RunSettings Settings(const BenchFlags& flags) {
+  const Cpu cpu = ThisCpu();
+  const int allowed = static_cast<int>(cpu.allowed.size());
+  if (flags.threads > allowed)
+    throw BadInput(fmt::format(
+        "--dlroof_threads={}: this process may use {} CPUs, and each thread needs its own",
+        flags.threads, allowed));
+  RunSettings settings;
+  settings.threads = flags.threads > 0 ? flags.threads : allowed;
+  settings.cpus = SpreadCpus(cpu, allowed);
+  settings.seed = flags.seed;
+  settings.counters = flags.counters;
+  return settings;
+}
+
+nlohmann::json Context(const std::string& command, const RunSettings& settings,
+                       const std::vector<Suite>& suites, const Devices& devices) {
+  auto context = RunContext(command, settings);
+  context["gpu"] = devices.HasGpu() ? devices.gpu.device.name : devices.gpu.why_not;
+  if (auto described = SuitesContext(suites); !described.empty())
+    context["suites"] = std::move(described);
+  return context;
+}
+
+void WriteHtml(const Session& session, const std::string& path) {
+  if (path.empty()) return;
+  std::ostringstream page;
+  WritePage(ToJson(session.file()), page);
+  WriteFile(path, page.str());
+}
+
+std::function<GpuClock()> GpuOpener(const Devices& devices) {
+  if (!devices.HasGpu()) return {};
+  return [gpu = devices.gpu] { return gpu.module->clock(gpu.device.number); };
+}
+
+std::optional<double> IssueRate(const Session& session) {
+  for (const auto& machine : session.file().machines)
+    if (machine.device == "cpu") return machine.issue_rate;
+  return std::nullopt;
+}
+
+// The exit code.
+int RunAndReport(Session& session, const BenchFlags& flags) {
+  TerminalReporter table(session);
+  RunFileReporter json_display(session);
+  RunFileReporter json_file(session);
+  benchmark::BenchmarkReporter* display =
+      flags.display == OutputFormat::kTable ? &table
+      : flags.display == OutputFormat::kJson
+          ? static_cast<benchmark::BenchmarkReporter*>(&json_display)
+          : nullptr;
+  const bool own_file = !flags.out_file.empty() && flags.out_format == OutputFormat::kJson;
+  benchmark::RunSpecifiedBenchmarks(display, own_file ? &json_file : nullptr);
+  // Now, not when the process ends: libraries that were loaded after this program began are gone
+  // then before what the last benchmark holds of them.
+  benchmark::ClearRegisteredBenchmarks();
+  benchmark::Shutdown();
+
+  if (!json_file.Written() || !json_display.Written())
+    throw BadInput((flags.out_file.empty() ? "standard output" : flags.out_file) +
+                   ": not all could be written (disk full?)");
+  WriteHtml(session, flags.html_file);
+  if (StoppedByInterrupt()) return 130;
+  return session.AnyFailed() ? 1 : 0;
+}
+
+int Run(std::vector<std::string> args) {
+  if (AsksForSimulatedCall(args)) return RunSimulatedCall(args);
+  RefuseForeignPinning();
+  BenchFlags flags;
+  AddDefaultFlags(args);
+  ReadBenchmarkFlags(args, flags);
+  const auto command = CommandLine(args);
+  auto pointers = Pointers(args);
+  int count = static_cast<int>(args.size());
+  benchmark::Initialize(&count, pointers.data(), PrintHelp);
+  ReadOwnFlags({pointers.begin() + 1, pointers.begin() + count}, flags);
+  if (ListedSuites(flags)) return 0;
+  for (const auto& path : {flags.html_file, flags.out_file}) CheckWritable(path);
+
+  RunSettings settings = Settings(flags);
+  const auto devices = FindDevices(flags);
+  if (devices.HasGpu()) settings.gpu = devices.gpu.device.name;
+  CheckMachineFiles(flags, devices);
+  const auto suites = Suites(flags, devices);
+  const auto workloads = WorkloadsOf(suites);
+  const auto threads = ThreadCounts(workloads, settings);
+  std::cerr << CountersSentence(flags.counters);
+  std::optional<Turns> turns;
+  if (!flags.turns.empty()) turns.emplace(flags.turns[0], flags.turns[1]);
+  StopOnInterrupt();
+
+  const auto machines = [&] { return Machines(flags, threads, workloads, devices); };
+  std::vector<Machine> given;
+  if (!flags.machine_files.empty()) given = machines();
+  Session session(Context(command, settings, suites, devices),
+                  [&] { return given.empty() ? machines() : given; });
+  const RunnerMeans means{GpuOpener(devices), turns ? &*turns : nullptr,
+                          [&] { return IssueRate(session); }, flags.min_seconds};
+  session.CountLater(RegisterWorkloads(workloads, settings, means));
+  return RunAndReport(session, flags);
+}
+
+}  // namespace
+}  // namespace dlroof
+
+int main(int argc, char** argv) {
+  try {
+    return dlroof::Run({argv, argv + argc});
+  } catch (const dlroof::BadInput& error) {
+    std::cerr << "dlroof_bench: " << error.what() << '\n';
+    return 2;
+  } catch (const std::exception& error) {
+    std::cerr << "dlroof_bench: " << error.what() << '\n';
+    return 1;
+  }
+}

@@ -1,0 +1,126 @@
+#include "bench/run/run_context.h"
+
+#include <array>
+#include <cstdlib>
+#include <utility>
+
+#include "counters/base/error.h"
+#include "counters/base/version.h"
+#include "reporters/record/run_file.h"
+
+namespace dlroof {
+namespace {
+
+using nlohmann::json;
+
+// Conventions of counting and of statistics; comparing two files is only allowed where they agree.
+constexpr std::pair<const char*, const char*> kConventions[] = {
+    {"flops",
+     "a fused multiply-add is 2; useful work of the definition, padding taps included (dense)"},
+    {"flops.conv2d",
+     "2*N*K*P*Q*(C/g)*R*S in every direction; each bias add, relu and add to the bias gradient "
+     "1, "
+     "apart"},
+    {"flops.lstm",
+     "matrix products and elementwise part apart; each sigmoid, tanh, add and multiply of the "
+     "elementwise part counts 1"},
+    {"bytes.dram", "modelled: compulsory, every tensor of the call once, whole, without padding"},
+    {"seconds",
+     "median of the undisturbed repetitions, each the mean of its iterations; 95 % interval by "
+     "order statistics"},
+    {"disturbed",
+     "threads waited for a CPU more than 1 % of the time, or the main thread was off its CPU 2 % "
+     "of the time "
+     "more than in the best repetition"},
+    {"disturbed.core",
+     "or the only thread of a benchmark had less than 90 % of its core's issue slots right "
+     "before "
+     "or after, for another hardware thread was busy on it"},
+    {"cache",
+     "warm: calls follow each other on the same data; cold: before each call all its tensors "
+     "(cold-weights: its weights) are flushed from the caches of every CPU, outside the timing; "
+     "its threads are awake"},
+    {"gpu.seconds",
+     "between two CUDA events around one call on an idle GPU, its launch included; apart from it "
+     "gpu.throughput_seconds (calls back to back) and gpu.graph_seconds (replayed as a graph)"},
+    {"gpu.disturbed",
+     "SMs below 75 % of their default clock, or the host's threads waited for a CPU more than 1 "
+     "% "
+     "of its time"},
+    {"gpu.cache",
+     "cold: three times L2 is read before each call; cold-weights: then all but the weights is "
+     "read"},
+    {"data",
+     "seeded uniform random numbers; int8 convolutions without scales small ones, so that sums "
+     "fit 8 bit"},
+    {"prefixes", "SI: 1 GB = 1e9 byte"}};
+
+json Environment() {
+  constexpr std::array<const char*, 6> kVariables = {
+      "OMP_NUM_THREADS",    "OMP_WAIT_POLICY",      "GOMP_SPINCOUNT",
+      "ONEDNN_MAX_CPU_ISA", "ONEDNN_CPU_ISA_HINTS", "ONEDNN_DEFAULT_FPMATH_MODE"};
+  json environment = json::object();
+  for (const char* variable : kVariables)
+    if (const char* value = std::getenv(variable)) environment[variable] = value;
+  return environment;
+}
+
+// What was asked, and which of the CPU's sources could not follow: once for all records. A GPU's is
+// not asked, since asking opens it.
+json Counters(CounterChoice choice) {
+  json counters = json::object();
+  counters["asked"] = Key(choice);
+  for (const auto& [source, why] : UnavailableSources(choice, "cpu", AllCounterSources()))
+    counters["unavailable"][source] = why;
+  return counters;
+}
+
+}  // namespace
+
+void RefuseForeignPinning() {
+  for (const char* variable : {"OMP_PROC_BIND", "OMP_PLACES", "GOMP_CPU_AFFINITY"})
+    if (std::getenv(variable) != nullptr)
+      throw BadInput(
+          std::string(variable) +
+          " is set, which hides CPUs from the measurement: unset it, threads are pinned anyway");
+}
+
+std::string CommandLine(const std::vector<std::string>& args) {
+  constexpr std::string_view kPlain =
+      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789@%+=:,./_-";
+  std::string command;
+  for (const auto& arg : args) {
+    if (!command.empty()) command += ' ';
+    if (!arg.empty() && arg.find_first_not_of(kPlain) == std::string::npos) {
+      command += arg;
+      continue;
+    }
+    command += '\'';
+    for (const char c : arg) command += c == '\'' ? std::string("'\\''") : std::string(1, c);
+    command += '\'';
+  }
+  return command;
+}
+
+json RunContext(const std::string& command, const RunSettings& settings) {
+  json libraries = {{"google_benchmark", kGoogleBenchmarkVersion}};
+  json conventions = json::object();
+  for (const auto& [key, text] : kConventions) conventions[key] = text;
+  for (const auto& library : AllLibraries()) libraries[library.name] = library.description();
+  return {{"schema", kSchema},
+          {"version", kVersion},
+          {"commit", kCommit},
+          {"compiler", kCompiler},
+          {"build_type", kBuildType},
+          {"command", command},
+          {"conventions", conventions},
+          {"libraries", libraries},
+          {"environment", Environment()},
+          {"counters", Counters(settings.counters)},
+          {"threads", settings.threads},
+          {"seed", settings.seed},
+          {"pinned_cpus",
+           std::vector<int>(settings.cpus.begin(), settings.cpus.begin() + settings.threads)}};
+}
+
+}  // namespace dlroof

@@ -1,0 +1,258 @@
+#include "bench/suites/benchdnn_suite.h"
+
+#include <fmt/format.h>
+#include <regex.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <memory>
+#include <utility>
+
+#include "bench/benchdnn/batch.h"
+#include "bench/benchdnn/names.h"
+#include "bench/benchdnn/options.h"
+#include "bench/benchdnn/problem.h"
+#include "bench/benchdnn/tokens.h"
+#include "bench/benchdnn/values.h"
+#include "counters/base/error.h"
+
+namespace dlroof {
+namespace {
+
+constexpr size_t kMostBenchmarks = 500'000;
+constexpr size_t kMostTokens = 10'000'000;  // that a file may say, with all that it includes
+
+// "./benchdnn", as a command begins.
+bool IsProgram(std::string_view text) { return text.substr(text.rfind('/') + 1) == "benchdnn"; }
+
+void CheckCount(uint64_t benchmarks) {
+  if (benchmarks > kMostBenchmarks)
+    throw BadInput(fmt::format("these are more than {} benchmarks", kMostBenchmarks));
+}
+
+// A basic regular expression, searched for as benchdnn does.
+class Pattern {
+ public:
+  explicit Pattern(const std::string& text) {
+    if (text.size() > kMostCharacters || MayTakeForever(text) ||
+        regcomp(&compiled_, text.c_str(), REG_NOSUB) != 0)
+      throw BenchdnnRefusal(
+          0, fmt::format("expected a basic regular expression of {} characters at most, without "
+                         "repeat counts and back-references",
+                         kMostCharacters));
+  }
+  Pattern(const Pattern&) = delete;
+  Pattern& operator=(const Pattern&) = delete;
+  ~Pattern() { regfree(&compiled_); }
+
+  bool IsIn(const std::string& text) const {
+    return regexec(&compiled_, text.c_str(), 0, nullptr, 0) == 0;
+  }
+
+ private:
+  static constexpr size_t kMostCharacters = 200;
+
+  static bool MayTakeForever(const std::string& text) {
+    for (size_t at = 1; at < text.size(); ++at)
+      if (text[at - 1] == '\\' &&
+          std::string_view("{123456789").find(text[at]) != std::string_view::npos)
+        return true;
+    return false;
+  }
+
+  regex_t compiled_{};
+};
+
+class Reader {
+ public:
+  Reader(const std::string& file, std::string_view text)
+      : files_(file, text), settings_(files_.FirstDriver()) {}
+
+  std::vector<BenchdnnBenchmark> Read() {
+    ReadFile(files_.First());
+    return std::move(benchmarks_);
+  }
+
+ private:
+  void ReadFile(const BenchdnnFile& file);
+  // The batch file that the token includes, or none.
+  const BenchdnnFile* ReadToken(const BenchdnnToken& token, const BenchdnnFile& file);
+  const BenchdnnFile* Batch(const BenchdnnFile& from, std::string_view name);
+  void BeginCommand(BenchdnnDriver driver, int line);
+  void ReadOption(std::string_view option, std::string_view value, int line);
+  // Options of no driver on which it depends what runs, or where; false for any other.
+  bool ReadGlobal(std::string_view option, std::string_view value, int line);
+  void ReadProblem(const BenchdnnToken& token, const BenchdnnFile& file);
+  template <typename Problem>
+  void AddProblem(const Problem& problem,
+                  BenchdnnName (*name_of)(const Problem&, const BenchdnnChoice&),
+                  BenchdnnBenchmark benchmark);
+  // Why the machine or its kernels would be others; empty: they are not.
+  std::string GlobalReason() const;
+
+  BenchdnnFiles files_;
+  BenchdnnSettings settings_;
+  std::unique_ptr<Pattern> match_;
+  std::string engine_ = "cpu", isa_hints_ = "none";
+  int global_line_ = 0;  // of the last option that says which engine or kernels
+  uint64_t start_ = 0, problems_ = 0;
+  std::vector<const BenchdnnFile*> including_;
+  size_t tokens_ = 0;
+  std::vector<BenchdnnBenchmark> benchmarks_;
+};
+
+void Reader::ReadFile(const BenchdnnFile& file) {
+  including_.push_back(&file);
+  for (const auto& token : file.tokens) {
+    const auto refuse = [&](size_t offset, const std::string& why) {
+      const TextPlace place = token.At(offset);
+      throw BadInput(fmt::format("{}:{}: column {}: {}", file.path, place.line, place.column, why));
+    };
+    const BenchdnnFile* batch = nullptr;
+    try {
+      batch = ReadToken(token, file);
+    } catch (const BenchdnnRefusal& refusal) {
+      refuse(refusal.offset, refusal.what());
+    } catch (const BadInput& error) {
+      refuse(0, error.what());
+    }
+    if (batch != nullptr) ReadFile(*batch);  // its refusals have their own places
+  }
+  including_.pop_back();
+}
+
+const BenchdnnFile* Reader::ReadToken(const BenchdnnToken& token, const BenchdnnFile& file) {
+  if (++tokens_ > kMostTokens)
+    throw BadInput(fmt::format("more than {} words with all that is included", kMostTokens));
+  const std::string_view text = token.text;
+  const int line = token.At(0).line;
+  const auto equals = text.find('=');
+  if (IsProgram(text) || text == "--conv" || text == "--rnn") {
+    if (text.front() == '-')
+      BeginCommand(text == "--conv" ? BenchdnnDriver::kConv : BenchdnnDriver::kRnn, line);
+  } else if (text == "--reset") {
+    settings_ = BenchdnnSettings(settings_.Driver());
+    match_.reset();
+  } else if (text.substr(0, 8) == "--batch=") {
+    return Batch(file, text.substr(8));
+  } else if (text.substr(0, 2) == "-v") {
+    IsIgnoredOption("verbose", text.substr(2));
+  } else if (text.substr(0, 2) == "--" && equals != std::string_view::npos) {
+    try {
+      ReadOption(text.substr(2, equals - 2), text.substr(equals + 1), line);
+    } catch (const BenchdnnRefusal& refusal) {
+      throw BenchdnnRefusal(equals + 1 + refusal.offset, refusal.what());
+    }
+  } else if (text.front() == '-') {
+    throw BadInput(
+        fmt::format("unknown option '{}' (a value follows behind '=')", ShownText(text)));
+  } else {
+    ReadProblem(token, file);
+  }
+  return nullptr;
+}
+
+const BenchdnnFile* Reader::Batch(const BenchdnnFile& from, std::string_view name) {
+  constexpr size_t kMostDepth = 64;
+  const BenchdnnFile& batch = files_.Batch(from, name);
+  if (std::find(including_.begin(), including_.end(), &batch) != including_.end())
+    throw BadInput(fmt::format("{} includes itself", ShownText(batch.path)));
+  if (including_.size() == kMostDepth)
+    throw BadInput(fmt::format("batch files include each other {} deep at most", kMostDepth));
+  return &batch;
+}
+
+// Options before the driver in the same line belong to its command.
+void Reader::BeginCommand(BenchdnnDriver driver, int line) {
+  settings_ = BenchdnnSettings(driver);
+  match_.reset();
+  if (global_line_ == line) return;
+  engine_ = "cpu";
+  isa_hints_ = "none";
+}
+
+void Reader::ReadOption(std::string_view option, std::string_view value, int line) {
+  if (settings_.Set(option, value) || IsIgnoredOption(option, value) ||
+      ReadGlobal(option, value, line))
+    return;
+  throw BadInput(fmt::format("unknown option --{}: the driver {} of benchdnn has none",
+                             ShownText(option), Key(settings_.Driver())));
+}
+
+bool Reader::ReadGlobal(std::string_view option, std::string_view value, int line) {
+  if (option == "engine") {
+    engine_ = OneOf("cpu gpu", value.substr(0, value.find(':')));
+    global_line_ = line;
+  } else if (option == "cpu-isa-hints") {
+    isa_hints_ = value.empty() ? "none" : OneOf("none no_hints prefer_ymm", value);
+    global_line_ = line;
+  } else if (option == "start") {
+    start_ = value.empty() ? 0 : std::stoull(ReadCount(value));
+  } else if (option == "match" && settings_.Driver() == BenchdnnDriver::kConv) {
+    match_ = std::make_unique<Pattern>(std::string(value));
+  } else {
+    return false;
+  }
+  return true;
+}
+
+void Reader::ReadProblem(const BenchdnnToken& token, const BenchdnnFile& file) {
+  constexpr size_t kMostCharacters = 1000;  // each benchmark has a copy
+  if (token.text.size() > kMostCharacters)
+    throw BadInput(fmt::format("a problem has {} characters at most", kMostCharacters));
+  BenchdnnBenchmark benchmark{"", "", token.text, file.path, token.At(0).line};
+  if (settings_.Driver() == BenchdnnDriver::kConv)
+    AddProblem(ReadBenchdnnConv(token.text), ConvName, std::move(benchmark));
+  else
+    AddProblem(ReadBenchdnnRnn(token.text), LstmName, std::move(benchmark));
+}
+
+template <typename Problem>
+void Reader::AddProblem(const Problem& problem,
+                        BenchdnnName (*name_of)(const Problem&, const BenchdnnChoice&),
+                        BenchdnnBenchmark benchmark) {
+  const uint64_t combinations = settings_.Combinations();
+  CheckCount(combinations);
+  const std::string global_reason = GlobalReason();
+  // No letter of a problem has an n: its name begins there.
+  const auto name_begin = std::min(benchmark.text.find('n'), benchmark.text.size());
+  const auto listed = match_ == nullptr ? "" : ToText(problem) + benchmark.text.substr(name_begin);
+  for (uint64_t i = 0; i < combinations; ++i) {
+    const auto choice = settings_.Choice(i);
+    if (match_ != nullptr && !match_->IsIn(fmt::format("--{} {}{}", Key(settings_.Driver()),
+                                                       choice.Arguments(), listed)))
+      return;
+    CheckCount(++problems_);
+    if (problems_ <= start_) continue;
+    auto [name, reason] = name_of(problem, choice);
+    benchmark.name = global_reason.empty() ? std::move(name) : "";
+    benchmark.reason = global_reason.empty() ? std::move(reason) : global_reason;
+    benchmarks_.push_back(benchmark);
+  }
+}
+
+std::string Reader::GlobalReason() const {
+  if (engine_ != "cpu") return "engine " + engine_;
+  return isa_hints_ == "prefer_ymm" ? "cpu-isa-hints prefer_ymm" : "";
+}
+
+}  // namespace
+
+bool LooksLikeBenchdnn(std::string_view text) {
+  // The first word is enough, also of a long file.
+  for (size_t at = 0; at < text.size();) {
+    const auto end = std::min(text.find('\n', at), text.size());
+    const auto tokens = BenchdnnTokens(text.substr(at, end - at));
+    at = end + 1;
+    if (tokens.empty()) continue;
+    const std::string& word = tokens.front().text;
+    return word.front() == '-' || IsProgram(word) || DriverOfProblem(word).has_value();
+  }
+  return false;
+}
+
+std::vector<BenchdnnBenchmark> ReadBenchdnn(std::string_view text, const std::string& file) {
+  return Reader(file, text).Read();
+}
+
+}  // namespace dlroof

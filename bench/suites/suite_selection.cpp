@@ -1,0 +1,226 @@
+#include "bench/suites/suite_selection.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <unordered_set>
+
+#include "bench/suites/benchdnn_suite.h"
+#include "counters/base/error.h"
+
+namespace dlroof {
+namespace {
+
+const BuiltInSuite* FindBuiltIn(std::string_view name) {
+  const auto& suites = BuiltInSuites();
+  const auto found = std::find_if(suites.begin(), suites.end(),
+                                  [&](const BuiltInSuite& suite) { return suite.name == name; });
+  return found == suites.end() ? nullptr : &*found;
+}
+
+bool Exists(const std::string& path) {
+  std::error_code error;
+  return std::filesystem::exists(path, error);
+}
+
+// benchdnn's command line as a value.
+bool IsCommand(const std::string& value) {
+  return value.starts_with("--conv ") || value.starts_with("--rnn ");
+}
+
+bool IsFile(const std::string& value) {
+  return !IsCommand(value) && FindBuiltIn(value) == nullptr &&
+         (value.find_first_of("/.") != std::string::npos || Exists(value));
+}
+
+std::vector<std::string_view> BuiltInNames() {
+  std::vector<std::string_view> names;
+  for (const auto& suite : BuiltInSuites()) names.push_back(suite.name);
+  return names;
+}
+
+void CheckKnown(const std::string& value) {
+  if (IsCommand(value) || IsFile(value) || FindBuiltIn(value) != nullptr) return;
+  throw BadInput(fmt::format("--dlroof_suite: no suite '{}'; there are {}, or the path of a file",
+                             value, fmt::join(BuiltInNames(), ", ")));
+}
+
+// A path that exists may have commas in it.
+std::vector<std::string> Separated(const std::vector<std::string>& values) {
+  std::vector<std::string> single;
+  for (const auto& value : values) {
+    if (IsCommand(value) || Exists(value)) {
+      single.push_back(value);
+      continue;
+    }
+    std::istringstream parts(value + ',');
+    for (std::string part; std::getline(parts, part, ',');) single.push_back(part);
+  }
+  return single;
+}
+
+Suite FromBenchdnn(std::string_view text, const std::string& file) {
+  std::vector<ForeignProblem> problems;
+  for (auto& one : ReadBenchdnn(text, file))
+    problems.push_back({{std::move(one.file), one.line, std::move(one.text), std::move(one.reason)},
+                        std::move(one.name)});
+  return SuiteFromProblems(file, std::move(problems));
+}
+
+Suite ReadFile(const std::string& path) {
+  std::ifstream file(path);
+  std::stringstream whole;
+  whole << file.rdbuf();
+  if (!file.good() || !whole.good()) return ReadSuite(file, path);  // says what is wrong with it
+  if (LooksLikeBenchdnn(whole.str())) return FromBenchdnn(whole.str(), path);
+  return ReadSuite(whole, path);
+}
+
+Suite ReadSelected(const std::string& value) {
+  if (IsCommand(value)) return FromBenchdnn(value, "--dlroof_suite");
+  if (IsFile(value)) return ReadFile(value);
+  std::istringstream text{std::string(FindBuiltIn(value)->text)};
+  return ReadSuite(text, value);
+}
+
+std::string PlaceOf(const SkippedProblem& problem, const Suite& suite) {
+  if (problem.line == 0) return problem.text;
+  if (problem.file == suite.name) return fmt::format("line {}", problem.line);
+  return fmt::format("{}:{}", problem.file, problem.line);
+}
+
+// oneDNN's benchmarks become cuDNN's, each once.
+void MoveToGpu(Suite& suite) {
+  std::unordered_set<std::string> there;
+  for (const auto& layer : suite.layers) there.insert(layer.name);
+  for (auto& layer : suite.layers) {
+    auto name = ParseBenchmarkName(layer.name);
+    if (name.device != "cpu" || name.library != "onednn") continue;
+    name.device = "gpu";
+    name.library = "cudnn";
+    const auto text = ToText(name);
+    if (there.count(text) > 0) continue;
+    try {
+      MakeWorkload(text);
+      layer.name = text;
+    } catch (const BadInput&) {
+      suite.skipped.push_back({suite.name, 0, layer.name, "cuDNN's benchmarks have no such case"});
+    }
+  }
+}
+
+nlohmann::json SuiteContext(const Suite& suite) {
+  nlohmann::json context = {{"name", suite.name}};
+  if (suite.counted)
+    for (const auto& layer : suite.layers)
+      context["layers"].push_back({{"name", layer.name}, {"count", layer.count}});
+  for (const auto& problem : suite.skipped) {
+    nlohmann::json skipped = {{"text", problem.text}, {"reason", problem.reason}};
+    if (problem.line > 0) skipped["line"] = problem.line;
+    if (problem.file != suite.name) skipped["file"] = problem.file;
+    context["skipped"].push_back(std::move(skipped));
+  }
+  return context;
+}
+
+}  // namespace
+
+std::vector<std::string> DefaultSuites(bool cpu, bool gpu) {
+  std::vector<std::string> names;
+  if (cpu) names = {"paper", "reference"};
+  if (gpu) names.emplace_back("paper_gpu");
+  return names;
+}
+
+std::vector<Suite> OnDevices(std::vector<Suite> suites, bool cpu, bool gpu) {
+  if (cpu && gpu) return suites;
+  for (auto& suite : suites) {
+    if (!cpu) MoveToGpu(suite);
+    const std::string_view other = cpu ? "gpu" : "cpu";
+    std::erase_if(suite.layers, [&](const Layer& layer) {
+      return ParseBenchmarkName(layer.name).device == other;
+    });
+  }
+  return suites;
+}
+
+std::vector<Suite> SelectSuites(const std::vector<std::string>& values,
+                                const std::vector<std::string>& defaults) {
+  const auto given = Separated(values);
+  for (const auto& value : given) CheckKnown(value);
+  std::vector<std::string> selected;
+  if (std::all_of(given.begin(), given.end(), IsFile)) selected = defaults;
+  for (const auto& value : given)
+    if (std::find(selected.begin(), selected.end(), value) == selected.end())
+      selected.push_back(value);
+  std::vector<Suite> suites;
+  suites.reserve(selected.size());
+  for (const auto& value : selected) suites.push_back(ReadSelected(value));
+  return suites;
+}
+
+std::vector<Suite> InCacheState(std::vector<Suite> suites, CacheState cache) {
+  if (cache == CacheState::kWarm) return suites;
+  for (auto& suite : suites)
+    for (auto& layer : suite.layers)
+      if (MakeWorkload(layer.name).cache == CacheState::kWarm)
+        layer.name += fmt::format("/{}", Key(cache));
+  return suites;
+}
+
+bool AsksForSuiteList(const std::vector<std::string>& values) {
+  return std::find(values.begin(), values.end(), "help") != values.end();
+}
+
+std::string SuiteList() {
+  std::string list;
+  for (const auto& suite : BuiltInSuites())
+    list += fmt::format("{:<14} {}\n", suite.name, Summary(suite));
+  return list + fmt::format("Without --dlroof_suite: {}; where a GPU can be used, {} as well.\n",
+                            fmt::join(DefaultSuites(true, false), ", "),
+                            fmt::join(DefaultSuites(false, true), ", "));
+}
+
+std::vector<Workload> WorkloadsOf(const std::vector<Suite>& suites) {
+  std::vector<Workload> workloads;
+  std::unordered_set<std::string_view> seen;
+  for (const auto& suite : suites)
+    for (const auto& layer : suite.layers)
+      if (seen.insert(layer.name).second) workloads.push_back(MakeWorkload(layer.name));
+  return workloads;
+}
+
+nlohmann::json SuitesContext(const std::vector<Suite>& suites) {
+  auto context = nlohmann::json::array();
+  for (const auto& suite : suites)
+    if (suite.counted || !suite.skipped.empty()) context.push_back(SuiteContext(suite));
+  return context;
+}
+
+std::string SkippedSentences(const std::vector<Suite>& suites) {
+  std::string sentences;
+  for (const auto& suite : suites) {
+    std::vector<std::pair<const SkippedProblem*, int>> reasons;  // first of its kind, how many
+    for (const auto& problem : suite.skipped) {
+      const auto found = std::find_if(reasons.begin(), reasons.end(), [&](const auto& reason) {
+        return reason.first->reason == problem.reason;
+      });
+      if (found == reasons.end())
+        reasons.emplace_back(&problem, 1);
+      else
+        ++found->second;
+    }
+    for (const auto& [first, count] : reasons)
+      sentences += fmt::format("{}: {} here: {} (first: {})\n", suite.name,
+                               count == 1 ? "1 problem is no benchmark"
+                                          : fmt::format("{} problems are no benchmarks", count),
+                               first->reason, PlaceOf(*first, suite));
+  }
+  return sentences;
+}
+
+}  // namespace dlroof

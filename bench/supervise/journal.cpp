@@ -1,0 +1,123 @@
+#include "bench/supervise/journal.h"
+
+#include <fmt/format.h>
+
+#include "counters/base/json_reader.h"
+
+namespace dlroof {
+namespace {
+
+using nlohmann::json;
+
+constexpr int kVersion = 1;
+
+std::string Line(const json& object) {
+  // Foreign programs may have said anything on stderr.
+  return object.dump(-1, ' ', false, json::error_handler_t::replace) + '\n';
+}
+
+json ToJson(const ListedPair& pair) {
+  json object = {{"new", pair.fresh}};
+  if (!pair.base.empty()) object["base"] = pair.base;
+  return object;
+}
+
+ListedPair PairFrom(const JsonReader& at) { return {at.TextOr("base", ""), at.Text("new")}; }
+
+json ToJson(const Outcome& outcome) {
+  if (!outcome.failed.empty()) return {{"failed", outcome.failed}};
+  return {{"result", outcome.result}};
+}
+
+std::vector<std::string> Texts(const JsonReader& at, const char* key) {
+  std::vector<std::string> texts;
+  for (const auto& text : at.Array(key)) {
+    if (!text.is_string()) at.Refuse(key, "texts");
+    texts.push_back(text.get<std::string>());
+  }
+  return texts;
+}
+
+JournalHeader HeaderFrom(const JsonReader& at) {
+  const double version = at.Number("dlroof_journal");
+  if (version > kVersion)
+    throw BadInput(fmt::format("{}: written by a newer dlroof (journal {}, this one reads {})",
+                               at.where(), version, kVersion));
+  JournalHeader header;
+  header.programs = Texts(at, "programs");
+  header.builds = Texts(at, "builds");
+  header.arguments = Texts(at, "arguments");
+  header.settings = Texts(at, "settings");
+  header.id = at.Text("id");
+  const json& seed = at.json().at("seed");
+  if (!seed.is_number_unsigned()) at.Refuse("seed", "a whole number");
+  header.seed = seed.get<std::uint64_t>();
+  for (std::size_t i = 0; i < at.Array("benchmarks").size(); ++i)
+    header.benchmarks.push_back(PairFrom(at.Item("benchmarks", i)));
+  if (header.programs.empty() || header.programs.size() > 2) at.Refuse("programs", "one or two");
+  return header;
+}
+
+JournalEntry EntryFrom(const JsonReader& at, std::size_t programs) {
+  JournalEntry entry;
+  entry.benchmark = PairFrom(at.Object("benchmark"));
+  entry.block = static_cast<int>(at.Number("block"));
+  entry.seconds = at.Number("seconds");
+  for (std::size_t i = 0; i < at.Array("outcomes").size(); ++i) {
+    const JsonReader outcome = at.Item("outcomes", i);
+    entry.outcomes.push_back({outcome.TextOr("failed", ""), {}});
+    if (outcome.Has("result")) entry.outcomes.back().result = outcome.Object("result").json();
+  }
+  if (entry.outcomes.size() != programs) at.Refuse("outcomes", "one of each program");
+  return entry;
+}
+
+void ReadLine(const std::string& line, const std::string& where, Journal& journal) {
+  const json object = json::parse(line, nullptr, false);
+  if (!object.is_object()) throw BadInput(where + ": not a line of a run's journal");
+  const JsonReader at(object, where);
+  if (!journal.header) {
+    if (!at.Has("dlroof_journal")) throw BadInput(where + ": not the journal of a run");
+    if (!at.Has("seed")) at.Refuse("seed", "a whole number");
+    journal.header = HeaderFrom(at);
+  } else if (at.Has("machines")) {
+    journal.machines = at.Array("machines");
+  } else {
+    journal.entries.push_back(EntryFrom(at, journal.header->programs.size()));
+  }
+}
+
+}  // namespace
+
+std::string JournalLine(const JournalHeader& header) {
+  json object = {{"dlroof_journal", kVersion},  {"programs", header.programs},
+                 {"builds", header.builds},     {"arguments", header.arguments},
+                 {"settings", header.settings}, {"seed", header.seed},
+                 {"benchmarks", json::array()}, {"id", header.id}};
+  for (const auto& pair : header.benchmarks) object["benchmarks"].push_back(ToJson(pair));
+  return Line(object);
+}
+
+std::string JournalLine(const json& machines) { return Line({{"machines", machines}}); }
+
+std::string JournalLine(const JournalEntry& entry) {
+  json object = {{"benchmark", ToJson(entry.benchmark)},
+                 {"block", entry.block},
+                 {"seconds", entry.seconds},
+                 {"outcomes", json::array()}};
+  for (const auto& outcome : entry.outcomes) object["outcomes"].push_back(ToJson(outcome));
+  return Line(object);
+}
+
+Journal ParseJournal(const std::string& text, const std::string& where) {
+  Journal journal;
+  int number = 0;
+  for (std::size_t end = 0; (end = text.find('\n', journal.whole_bytes)) != std::string::npos;) {
+    ReadLine(text.substr(journal.whole_bytes, end - journal.whole_bytes),
+             fmt::format("{}:{}", where, ++number), journal);
+    journal.whole_bytes = end + 1;
+  }
+  return journal;
+}
+
+}  // namespace dlroof

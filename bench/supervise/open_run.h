@@ -1,0 +1,59 @@
+// A run that is under way: its journal, opened or begun, and the ceilings that its processes get.
+#pragma once
+
+#include <iosfwd>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "bench/supervise/journal_file.h"
+#include "bench/supervise/supervise.h"
+#include "bench/supervise/supervised_program.h"
+
+namespace dlroof {
+
+class OpenRun {
+ public:
+  // Throws BadInput: an unfinished run that was not to be resumed, or of other programs or
+  // arguments; programs that list nothing.
+  OpenRun(const RunRequest& request, std::ostream& log);
+
+  const RunRequest& request() const { return request_; }
+  const JournalHeader& header() const { return header_; }
+  const std::vector<JournalEntry>& finished() const { return journal_.found().entries; }
+  const nlohmann::json& machines() const { return machines_; }
+  const TemporaryFolder& folder() const { return folder_; }
+
+  // Of program `side`, for one of its benchmarks.
+  std::vector<std::string> Command(std::size_t side, const std::string& listed,
+                                   const ProcessPaths& paths) const;
+  // Runs it without turns. Absent: interrupted.
+  std::optional<Outcome> RunAlone(std::size_t side, const std::string& listed,
+                                  const std::vector<std::string>& more);
+  Outcome Finished(const std::optional<ProcessEnd>& end, const ProcessPaths& paths);
+
+  void Append(const JournalEntry& entry);
+  // Nothing may begin any more: interrupted, or the budget is over.
+  bool Over() const;
+  // What the run file says of this run (context.dlroof).
+  nlohmann::json About() const;
+  void Remove() { journal_.Remove(); }
+  const std::string& journal_path() const { return journal_.path(); }
+
+ private:
+  void Begin();
+  void CheckResumed() const;
+  void FindCeilings();
+
+  const RunRequest& request_;
+  std::ostream& log_;
+  double begin_seconds_ = 0;
+  TemporaryFolder folder_;
+  JournalFile journal_;
+  JournalHeader header_;
+  nlohmann::json machines_;
+  bool machines_kept_ = false;  // in the journal
+  std::string machine_file_;
+};
+
+}  // namespace dlroof

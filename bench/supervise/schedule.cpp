@@ -1,0 +1,42 @@
+#include "bench/supervise/schedule.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <numeric>
+#include <random>
+
+namespace dlroof {
+
+std::vector<std::size_t> ShuffledOrder(std::size_t count, std::uint64_t seed) {
+  std::vector<std::size_t> order(count);
+  std::iota(order.begin(), order.end(), 0);
+  // The engine's numbers are the standard's; its distributions are each library's own.
+  std::mt19937_64 engine(seed);
+  for (std::size_t left = count; left > 1; --left)
+    std::swap(order[left - 1], order[engine() % left]);
+  return order;
+}
+
+std::vector<bool> DrawnSides(std::size_t count, std::uint64_t seed, std::uint64_t stream) {
+  std::seed_seq both{seed, seed >> 32, stream, stream >> 32};
+  std::mt19937_64 engine(both);
+  std::vector<bool> sides(count);
+  for (std::size_t i = 0; i < count; ++i) sides[i] = (engine() >> 40) % 2 == 0;
+  return sides;
+}
+
+std::string DurationText(double seconds) {
+  const auto whole = static_cast<long long>(std::llround(seconds));
+  if (whole < 60) return fmt::format("{} s", whole);
+  if (whole < 3600) return fmt::format("{} min {} s", whole / 60, whole % 60);
+  return fmt::format("{} h {} min", whole / 3600, whole % 3600 / 60);
+}
+
+std::string LeftText(const std::vector<double>& seconds, double left) {
+  if (seconds.empty()) return {};
+  const double sum = std::accumulate(seconds.begin(), seconds.end(), 0.0);
+  return DurationText(left * sum / static_cast<double>(seconds.size()));
+}
+
+}  // namespace dlroof

@@ -1,0 +1,139 @@
+#include "bench/supervise/supervise.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iostream>
+#include <map>
+#include <numeric>
+
+#include "bench/commands/commands.h"
+#include "bench/run/interrupt.h"
+#include "bench/supervise/merge.h"
+#include "bench/supervise/open_run.h"
+#include "bench/supervise/schedule.h"
+#include "counters/base/write_file.h"
+#include "counters/cpu/clocks.h"
+#include "reporters/terminal/tables.h"
+#include "reporters/text/units.h"
+
+namespace dlroof {
+namespace {
+
+// A benchmark counts as disturbed when it has no time for that reason alone.
+bool WasDisturbed(const Part& part) {
+  return part.failed.empty() && part.record.status == Status::kOk &&
+         !part.record.repetitions.empty() && !Summarize(part.record.repetitions);
+}
+
+std::size_t CleanOf(const Part& part) {
+  return static_cast<std::size_t>(
+      std::count_if(part.record.repetitions.begin(), part.record.repetitions.end(),
+                    [](const Repetition& repetition) { return !repetition.disturbed; }));
+}
+
+// One build.
+class Supervision {
+ public:
+  Supervision(OpenRun& run, std::ostream& log) : run_(run), log_(log) {
+    for (const auto& entry : run.finished()) Keep(entry);
+  }
+
+  int Run() {
+    const auto& benchmarks = run_.header().benchmarks;
+    std::vector<std::size_t> order(benchmarks.size());
+    std::iota(order.begin(), order.end(), 0);
+    if (run_.request().random_order) order = ShuffledOrder(order.size(), run_.header().seed);
+    for (const std::size_t i : order) {
+      if (parts_.count(benchmarks[i].fresh) > 0) continue;
+      if (run_.Over()) break;
+      const auto entry = RunOne(benchmarks[i]);
+      if (!entry) break;
+      run_.Append(*entry);
+      Keep(*entry);
+      Say(benchmarks[i].fresh);
+    }
+    return Finish();
+  }
+
+ private:
+  void Keep(const JournalEntry& entry) {
+    const auto& listed = entry.benchmark.fresh;
+    parts_.insert_or_assign(listed, PartFrom(listed, entry.outcomes.front(), std::nullopt));
+    seconds_.push_back(entry.seconds);
+  }
+
+  // Absent: interrupted. Of several attempts the one with most clean repetitions is kept.
+  std::optional<JournalEntry> RunOne(const ListedPair& benchmark) {
+    JournalEntry best{benchmark, 0, 0, {}};
+    std::size_t most = 0;
+    double pause = run_.request().cooldown_seconds;
+    const double begin = WallSeconds();
+    for (int attempt = 0;; ++attempt, pause *= 2) {
+      auto outcome = run_.RunAlone(0, benchmark.fresh, {});
+      if (!outcome) return std::nullopt;
+      const Part part = PartFrom(benchmark.fresh, *outcome, std::nullopt);
+      if (attempt == 0 || CleanOf(part) > most) best.outcomes = {std::move(*outcome)};
+      most = std::max(most, CleanOf(part));
+      if (!WasDisturbed(part) || attempt == run_.request().retries || run_.Over()) break;
+      log_ << fmt::format("{}: disturbed; once more in {:g} s\n", benchmark.fresh, pause);
+      SleepSeconds(pause);
+    }
+    best.seconds = WallSeconds() - begin;
+    return best;
+  }
+
+  void Say(const std::string& listed) const {
+    const Record record = RecordOf(listed, {parts_.at(listed)});
+    const auto timing = record.status == Status::kOk ? Summarize(record.repetitions) : std::nullopt;
+    const auto left = run_.header().benchmarks.size() - parts_.size();
+    std::string said = timing ? WithPrefix(timing->median, "s") : std::string(Key(record.status));
+    if (!timing && !record.reason.empty()) said.append(": ").append(record.reason);
+    log_ << fmt::format(
+        "[{:{}}/{}] {}  {}{}\n", parts_.size(),
+        std::to_string(run_.header().benchmarks.size()).size(), run_.header().benchmarks.size(),
+        Printable(BareName(listed)), Printable(said),
+        left > 0 ? "; " + LeftText(seconds_, static_cast<double>(left)) + " left" : std::string());
+  }
+
+  int Finish() {
+    std::vector<Supervised> done;
+    for (const auto& benchmark : run_.header().benchmarks)
+      if (const auto found = parts_.find(benchmark.fresh); found != parts_.end())
+        done.push_back({benchmark.fresh, {found->second}});
+    const auto missing = run_.header().benchmarks.size() - done.size();
+    const auto whole = MergedRun(done, run_.machines(), run_.About());
+    if (!done.empty()) {
+      WriteFile(run_.request().outputs.front(), whole.dump(1) + "\n", OnDisk::kNow);
+      WriteTables(whole, TerminalColumns(), std::cout);
+      std::cout << std::flush;
+    }
+    if (missing == 0)
+      run_.Remove();
+    else
+      log_ << fmt::format("{} of {} benchmarks are left; the same command with --resume goes on\n",
+                          missing, run_.header().benchmarks.size());
+    if (StoppedByInterrupt()) return 130;
+    return std::any_of(done.begin(), done.end(),
+                       [](const Supervised& one) {
+                         const auto status = RecordOf(one.listed, one.parts).status;
+                         return status == Status::kFailed || status == Status::kWrong;
+                       })
+               ? 1
+               : 0;
+  }
+
+  OpenRun& run_;
+  std::ostream& log_;
+  std::map<std::string, Part> parts_;
+  std::vector<double> seconds_;
+};
+
+}  // namespace
+
+int Supervise(const RunRequest& request, std::ostream& log) {
+  OpenRun run(request, log);
+  return Supervision(run, log).Run();
+}
+
+}  // namespace dlroof

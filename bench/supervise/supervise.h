@@ -1,0 +1,35 @@
+// dlroof run: benchmarks one by one, each in its own process, with a journal; or those of two
+// builds by turns.
+#pragma once
+
+#include <cstdint>
+#include <iosfwd>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "baselines/compare/name_map.h"
+
+namespace dlroof {
+
+struct RunRequest {
+  std::vector<std::string> programs;   // one, or BASE's and NEW's
+  std::vector<std::string> outputs;    // as many run files
+  std::vector<std::string> arguments;  // for the programs
+  bool resume = false;
+  bool random_order = true;
+  std::optional<std::uint64_t> seed;     // of the order; absent: drawn
+  std::optional<double> budget_seconds;  // [s] nothing begins later
+  double timeout_seconds = 600;          // [s] for one benchmark, or one block of it
+  int retries = 2;                       // [1] of a benchmark that was disturbed
+  double cooldown_seconds = 2;           // [s] before the first of them, doubled each time
+  double min_effect = 0.02;              // [1] of two programs, as in StopRule
+  NameMap names;                         // of two programs, BASE's -> NEW's
+};
+
+// The exit code: 0, 1 when a benchmark failed, 130 after an interrupt. Progress goes to `log`.
+int Supervise(const RunRequest& request, std::ostream& log);
+// The exit code of the comparison (compare.h), or 130. The comparison goes to standard output.
+int SuperviseBlocks(const RunRequest& request, std::ostream& log);
+
+}  // namespace dlroof

@@ -1,0 +1,340 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <filesystem>
+#include <iostream>
+#include <map>
+#include <memory>
+
+#include "baselines/compare/compare.h"
+#include "baselines/compare/interleaving.h"
+#include "baselines/formats/write_comparison.h"
+#include "baselines/statistics/sequential.h"
+#include "bench/commands/commands.h"
+#include "bench/run/interrupt.h"
+#include "bench/supervise/merge.h"
+#include "bench/supervise/open_run.h"
+#include "bench/supervise/schedule.h"
+#include "bench/supervise/supervise.h"
+#include "counters/base/error.h"
+#include "counters/base/write_file.h"
+#include "counters/cpu/clocks.h"
+#include "reporters/terminal/tables.h"
+
+namespace dlroof {
+namespace {
+
+using nlohmann::json;
+
+// A block: so many windows of each side, one side's right beside the other's. Windows are so short
+// that most slow spells of a shared machine meet both sides, and long enough that what a turn costs
+// (filling the caches, waking threads) is no part of them. Blocks are short, because what counts is
+// their number.
+constexpr int kWindows = 5;
+constexpr double kWindowSeconds = 0.02;
+// Disturbed blocks do not count, but time does.
+constexpr int kMostBlocks = 2 * kLooks.back();
+// Guesses of the number of iterations that Google Benchmark makes before repetitions are alike.
+constexpr int kMostGuesses = 40;
+
+const std::vector<std::string>& WindowFlags() {
+  static const std::vector<std::string> flags = {
+      fmt::format("--benchmark_repetitions={}", kWindows + kAloneRepetitions),
+      fmt::format("--benchmark_min_time={}", kWindowSeconds)};
+  return flags;
+}
+
+// One side of a block.
+class Side {
+ public:
+  Side(OpenRun& run, std::size_t side, const std::string& listed)
+      : run_(run), paths_(PathsIn(run.folder(), side == 0 ? "base" : "new")) {
+    std::filesystem::remove(paths_.run_file);
+    auto command = run.Command(side, listed, paths_);
+    command.insert(command.end(), WindowFlags().begin(), WindowFlags().end());
+    command.emplace_back("--dlroof_turns=3,4");
+    process_ =
+        std::make_unique<WatchedProcess>(command, ProcessFiles{paths_.out, paths_.err, true});
+  }
+
+  // False: it ended before it measured anything, or does not answer.
+  bool Ready() {
+    const bool ready = process_->ReadLine(run_.request().timeout_seconds) == "ready";
+    if (ready) process_->Stop();
+    return ready;
+  }
+
+  // Until its repetitions are alike. False: it ended, or does not answer.
+  bool Settle() {
+    std::string before;
+    for (int i = 0; i < kMostGuesses; ++i) {
+      const auto iterations = Turn();
+      if (!iterations) return false;
+      if (*iterations == before) return true;
+      before = *iterations;
+    }
+    return false;
+  }
+
+  // How many iterations the repetition had.
+  std::optional<std::string> Turn() {
+    process_->Continue();
+    process_->Send('t');
+    auto iterations = process_->ReadLine(run_.request().timeout_seconds);
+    process_->Stop();
+    return iterations;
+  }
+
+  Outcome End(double seconds) {
+    process_->Continue();
+    return run_.Finished(process_->WaitForEnd(seconds), paths_);
+  }
+
+ private:
+  OpenRun& run_;
+  ProcessPaths paths_;
+  std::unique_ptr<WatchedProcess> process_;
+};
+
+// One block of one pair.
+class Block {
+ public:
+  Block(OpenRun& run, const ListedPair& pair, std::vector<bool> base_first)
+      : run_(run), listed_{pair.base, pair.fresh}, base_first_(std::move(base_first)) {}
+
+  // BASE's outcome and NEW's. Absent: interrupted.
+  std::optional<std::vector<Outcome>> Run() {
+    for (const auto side : Order(0))
+      sides_.at(side) = std::make_unique<Side>(run_, side, listed_.at(side));
+    for (const auto side : Order(0)) answers_.at(side) = sides_.at(side)->Ready();
+    for (const auto side : Order(0)) Let(side, [](Side& one) { return one.Settle(); });
+    for (std::size_t window = 1; window < base_first_.size(); ++window)
+      for (const auto side : Order(window))
+        Let(side, [](Side& one) { return one.Turn().has_value(); });
+    std::vector<Outcome> outcomes;
+    for (std::size_t side = 0; side < 2; ++side) {
+      auto outcome = OutcomeOfSide(side);
+      if (!outcome || StoppedByInterrupt()) return std::nullopt;
+      outcomes.push_back(std::move(*outcome));
+    }
+    return outcomes;
+  }
+
+ private:
+  std::array<std::size_t, 2> Order(std::size_t i) const {
+    return base_first_.at(i) ? std::array<std::size_t, 2>{0, 1} : std::array<std::size_t, 2>{1, 0};
+  }
+  bool Together() const { return answers_[0] && answers_[1]; }
+
+  // There are no turns without a partner.
+  template <class Action>
+  void Let(std::size_t side, const Action& action) {
+    if (Together()) answers_.at(side) = action(*sides_.at(side));
+  }
+
+  std::optional<Outcome> OutcomeOfSide(std::size_t side) {
+    if (Together()) return sides_.at(side)->End(run_.request().timeout_seconds);
+    // It was waited for already, unless it has just ended.
+    if (!answers_.at(side)) return sides_.at(side)->End(1);
+    // Its partner failed: what it does alone is still worth knowing.
+    sides_.at(side).reset();
+    return run_.RunAlone(side, listed_.at(side), WindowFlags());
+  }
+
+  OpenRun& run_;
+  std::array<std::string, 2> listed_;
+  std::vector<bool> base_first_;  // at the start, then in each window
+  std::array<std::unique_ptr<Side>, 2> sides_;
+  std::array<bool, 2> answers_ = {};
+};
+
+// What is known of one pair.
+struct Progress {
+  std::vector<Part> base, fresh;
+  std::vector<double> log_ratios;
+  std::optional<PairedShift> shift;  // at the last look
+  std::size_t looks = 0;
+  bool settled = false;  // more blocks would not change what is said of it
+  bool failed = false;
+};
+
+class Alternation {
+ public:
+  Alternation(OpenRun& run, std::ostream& log)
+      : run_(run),
+        log_(log),
+        rule_{static_cast<int>(run.header().benchmarks.size()), run.request().min_effect} {
+    for (const auto& entry : run.finished()) Keep(entry);
+  }
+
+  int Run() {
+    for (int block = 0; block < kMostBlocks; ++block) {
+      if (!RunRound(block)) break;
+    }
+    return Finish();
+  }
+
+ private:
+  const std::vector<ListedPair>& benchmarks() const { return run_.header().benchmarks; }
+  Progress& ProgressOf(const ListedPair& pair) { return progress_[pair.fresh]; }
+
+  // A block of each benchmark that needs one, in random order: its blocks are spread over the whole
+  // run. False: there is none, or the time is over.
+  bool RunRound(int block) {
+    bool any = false;
+    const auto order =
+        ShuffledOrder(benchmarks().size(), run_.header().seed + static_cast<unsigned>(block));
+    for (const std::size_t i : order) {
+      const ListedPair& pair = benchmarks()[i];
+      Progress& progress = ProgressOf(pair);
+      if (progress.settled) continue;
+      any = true;
+      if (static_cast<int>(progress.fresh.size()) > block) continue;  // done before a resume
+      if (run_.Over()) return false;
+      const double begin = WallSeconds();
+      const auto sides =
+          DrawnSides(kWindows + 1, run_.header().seed,
+                     (static_cast<std::uint64_t>(i) << 32) | static_cast<unsigned>(block));
+      auto outcomes = Block(run_, pair, sides).Run();
+      if (!outcomes) return false;
+      const JournalEntry entry{pair, block, WallSeconds() - begin, std::move(*outcomes)};
+      run_.Append(entry);
+      const auto before = progress.log_ratios.size();
+      Keep(entry);
+      CoolDown(progress.log_ratios.size() > before || progress.settled);
+    }
+    return any;
+  }
+
+  void Keep(const JournalEntry& entry) {
+    Progress& progress = ProgressOf(entry.benchmark);
+    progress.base.push_back(PartFrom(entry.benchmark.base, entry.outcomes.at(0), entry.block));
+    progress.fresh.push_back(PartFrom(entry.benchmark.fresh, entry.outcomes.at(1), entry.block));
+    seconds_.push_back(entry.seconds);
+    const Record base = RecordOf(entry.benchmark.base, progress.base);
+    const Record fresh = RecordOf(entry.benchmark.fresh, progress.fresh);
+    if (base.status != Status::kOk || fresh.status != Status::kOk) {
+      progress.settled = progress.failed = true;
+    } else {
+      progress.log_ratios = BlockLogRatios(base, fresh);
+      Look(progress);
+    }
+    if (progress.settled) Say(entry.benchmark, progress);
+  }
+
+  void Look(Progress& progress) const {
+    if (static_cast<int>(progress.log_ratios.size()) < kLooks.at(progress.looks)) return;
+    ++progress.looks;
+    progress.shift = MeasureSequentialShift(progress.log_ratios);
+    progress.settled =
+        progress.looks == kLooks.size() || (progress.shift && IsSettled(*progress.shift, rule_));
+  }
+
+  // Longer and longer while blocks are disturbed.
+  void CoolDown(bool clean) {
+    if (clean) {
+      pause_seconds_ = 0;
+      return;
+    }
+    pause_seconds_ = std::clamp(2 * pause_seconds_, run_.request().cooldown_seconds / 8,
+                                run_.request().cooldown_seconds);
+    SleepSeconds(pause_seconds_);
+  }
+
+  // As if each went on to the last look.
+  double BlocksLeft() const {
+    double left = 0;
+    for (const auto& pair : benchmarks()) {
+      const auto found = progress_.find(pair.fresh);
+      const bool known = found != progress_.end();
+      if (known && found->second.settled) continue;
+      const auto clean = known ? found->second.log_ratios.size() : 0;
+      left += kLooks.back() - static_cast<double>(clean);
+    }
+    return left;
+  }
+
+  void Say(const ListedPair& pair, const Progress& progress) {
+    std::string what = "without a ratio";
+    if (progress.shift && !progress.failed)
+      what = fmt::format("{:.3f} ({:.3f} to {:.3f})", std::exp(progress.shift->shift.log_ratio),
+                         std::exp(progress.shift->shift.ci95.first),
+                         std::exp(progress.shift->shift.ci95.second));
+    ++settled_;
+    const double left = BlocksLeft();
+    log_ << fmt::format("[{}/{}] {}  {} after {} blocks{}\n", settled_, benchmarks().size(),
+                        Printable(BareName(pair.fresh)), what, progress.fresh.size(),
+                        left > 0 ? "; at most " + LeftText(seconds_, left) + " left" : "");
+  }
+
+  std::vector<Supervised> Done(bool base) {
+    std::vector<Supervised> done;
+    for (const auto& pair : benchmarks()) {
+      const auto found = progress_.find(pair.fresh);
+      if (found == progress_.end() || found->second.fresh.empty()) continue;
+      done.push_back(
+          {base ? pair.base : pair.fresh, base ? found->second.base : found->second.fresh});
+    }
+    return done;
+  }
+
+  NamedRun Write(bool base) {
+    const auto& path = base ? run_.request().outputs.front() : run_.request().outputs.back();
+    auto about = run_.About();
+    about["interleaved"] = ToJson(Interleaving{run_.header().id, rule_.min_effect});
+    const auto text = MergedRun(Done(base), run_.machines(), about).dump(1) + "\n";
+    WriteFile(path, text, OnDisk::kNow);
+    // As `dlroof compare` will see it.
+    return {path, ParseRunFile(text, path, log_)};
+  }
+
+  // Of what was measured; the files hold no other.
+  NameMap NamesDone() const {
+    NameMap names = run_.request().names;
+    std::erase_if(names, [&](const auto& mapped) {
+      return std::none_of(benchmarks().begin(), benchmarks().end(), [&](const ListedPair& pair) {
+        const auto found = progress_.find(pair.fresh);
+        return BareName(pair.fresh) == mapped.second && found != progress_.end() &&
+               !found->second.fresh.empty();
+      });
+    });
+    return names;
+  }
+
+  int Finish() {
+    const bool unsettled = settled_ < benchmarks().size();
+    if (unsettled && run_.Over())
+      log_ << fmt::format(
+          "{} of {} benchmarks are not settled; the same command with --resume goes on\n",
+          benchmarks().size() - settled_, benchmarks().size());
+    else
+      run_.Remove();
+    if (seconds_.empty()) return StoppedByInterrupt() ? 130 : 3;
+    const NamedRun base = Write(true), fresh = Write(false);
+    CompareOptions options;
+    options.names = NamesDone();
+    const auto result = Compare(base, fresh, options);
+    WriteTable(result, {base.where, fresh.where}, TerminalColumns(), std::cout);
+    std::cout << std::flush;
+    return StoppedByInterrupt() ? 130 : result.exit_code;
+  }
+
+  OpenRun& run_;
+  std::ostream& log_;
+  StopRule rule_;
+  std::map<std::string, Progress> progress_;  // by NEW's listed name
+  std::vector<double> seconds_;               // [s] of each block
+  double pause_seconds_ = 0;
+  std::size_t settled_ = 0;
+};
+
+}  // namespace
+
+int SuperviseBlocks(const RunRequest& request, std::ostream& log) {
+  OpenRun run(request, log);
+  return Alternation(run, log).Run();
+}
+
+}  // namespace dlroof

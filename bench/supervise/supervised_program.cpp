@@ -1,0 +1,172 @@
+#include "bench/supervise/supervised_program.h"
+
+#include <fmt/format.h>
+#include <stdlib.h>
+
+#include <algorithm>
+#include <charconv>
+#include <filesystem>
+#include <set>
+#include <sstream>
+
+#include "bench/supervise/journal_file.h"
+#include "counters/base/error.h"
+#include "reporters/terminal/tables.h"
+
+namespace dlroof {
+namespace {
+
+using nlohmann::json;
+
+constexpr double kListSeconds = 120;
+constexpr std::size_t kTailLines = 3, kTailBytes = 400;
+
+std::vector<std::string> Lines(const std::string& text) {
+  std::vector<std::string> lines;
+  std::istringstream in(text);
+  for (std::string line; std::getline(in, line);)
+    if (line.find_first_not_of(" \t\r") != std::string::npos) lines.push_back(line);
+  return lines;
+}
+
+// The last words on stderr, on one line.
+std::string Tail(const std::string& path) {
+  const auto lines = Lines(FileText(path));
+  std::string tail;
+  for (std::size_t i = lines.size() - std::min(kTailLines, lines.size()); i < lines.size(); ++i) {
+    if (!tail.empty()) tail.append(" | ");
+    tail.append(lines[i]);
+  }
+  if (tail.size() > kTailBytes) tail.erase(0, tail.size() - kTailBytes);
+  return Printable(tail);
+}
+
+std::string WithTail(const std::string& what, const std::string& err) {
+  const auto tail = Tail(err);
+  return tail.empty() ? what : fmt::format("{}; it said last: {}", what, tail);
+}
+
+bool Names(const std::string& argument, const std::string& flag) {
+  return argument == flag || argument.compare(0, flag.size() + 1, flag + "=") == 0;
+}
+
+}  // namespace
+
+void CheckArguments(const std::vector<std::string>& arguments) {
+  for (const auto& argument : arguments)
+    for (const char* flag : {"--benchmark_out", "--benchmark_out_format", "--benchmark_format",
+                             "--benchmark_list_tests", "--dlroof_html", "--dlroof_turns"})
+      if (Names(argument, flag))
+        throw BadInput(fmt::format(
+            "{}: dlroof run decides that itself; -o says where the run file goes", argument));
+}
+
+std::optional<std::string> FlagValue(const std::vector<std::string>& arguments,
+                                     const std::string& name) {
+  std::optional<std::string> value;
+  for (const auto& argument : arguments)
+    if (argument.compare(0, name.size() + 3, "--" + name + "=") == 0)
+      value = argument.substr(name.size() + 3);
+  return value;
+}
+
+std::string BuildOf(const std::string& program) {
+  std::error_code error;
+  const auto bytes = std::filesystem::file_size(program, error);
+  if (error)
+    throw BadInput(fmt::format("{}: {}, expected a dlroof_bench", program, error.message()));
+  const auto written = std::filesystem::last_write_time(program, error);
+  return fmt::format("{} byte of {}", bytes, written.time_since_epoch().count());
+}
+
+std::vector<std::string> ListBenchmarks(const std::string& program,
+                                        const std::vector<std::string>& arguments,
+                                        const TemporaryFolder& folder) {
+  const auto paths = PathsIn(folder, "list");
+  std::vector<std::string> command = {program};
+  command.insert(command.end(), arguments.begin(), arguments.end());
+  command.emplace_back("--benchmark_list_tests=true");
+  WatchedProcess process(command, {paths.out, paths.err, false});
+  const auto end = process.WaitForEnd(kListSeconds);
+  if (!end) throw BadInput(program + ": does not list its benchmarks");
+  if (end->signal != 0 || end->exit_code != 0)
+    throw BadInput(
+        WithTail(fmt::format("{}: lists no benchmarks, {}", program, Describe(*end)), paths.err));
+  std::set<std::string> seen;
+  std::vector<std::string> names;
+  for (auto& name : Lines(FileText(paths.out)))
+    if (seen.insert(name).second) names.push_back(std::move(name));
+  if (names.empty()) throw BadInput(program + ": no benchmark of this name");
+  return names;
+}
+
+std::string ExactFilter(const std::string& listed) {
+  std::string filter = "^";
+  for (const char c : listed) {
+    if (std::string_view("\\^$.[]|()?*+{}").find(c) != std::string_view::npos) filter += '\\';
+    filter += c;
+  }
+  return filter + '$';
+}
+
+std::vector<int> ThreadsOf(const std::vector<std::string>& listed,
+                           const std::vector<std::string>& arguments, int allowed) {
+  std::set<int> counts = {1};
+  const auto add = [&](std::string_view digits) {
+    int count = 0;
+    const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), count);
+    if (error == std::errc() && end == digits.data() + digits.size() && count > 0 &&
+        count <= allowed)
+      counts.insert(count);
+  };
+  add(FlagValue(arguments, "dlroof_threads").value_or(std::to_string(allowed)));
+  for (const auto& name : listed) {
+    constexpr std::string_view kOption = "/threads";
+    const auto at = name.rfind(kOption);
+    if (at == std::string::npos) continue;
+    const auto begin = at + kOption.size();
+    add(std::string_view(name).substr(begin, name.find('/', begin) - begin));
+  }
+  return {counts.begin(), counts.end()};
+}
+
+ProcessPaths PathsIn(const TemporaryFolder& folder, const std::string& who) {
+  return {folder / (who + ".json"), folder / (who + ".out"), folder / (who + ".err")};
+}
+
+std::vector<std::string> CommandFor(const std::string& program,
+                                    const std::vector<std::string>& arguments,
+                                    const std::string& listed, const std::string& machine_file,
+                                    const ProcessPaths& paths) {
+  std::vector<std::string> command = {program};
+  for (const auto& argument : arguments)
+    if (!Names(argument, "--dlroof_live_check") && !Names(argument, "--benchmark_filter"))
+      command.push_back(argument);
+  command.push_back("--benchmark_filter=" + ExactFilter(listed));
+  command.push_back("--benchmark_out=" + paths.run_file);
+  command.emplace_back("--dlroof_live_check=false");
+  if (!machine_file.empty()) command.push_back("--dlroof_machine=" + machine_file);
+  return command;
+}
+
+Outcome OutcomeOf(const std::optional<ProcessEnd>& end, double timeout_seconds,
+                  const ProcessPaths& paths, json& machines) {
+  if (!end)
+    return {WithTail(fmt::format("still running after {:g} s, so it was ended", timeout_seconds),
+                     paths.err),
+            {}};
+  // Exit code 1: a record says itself what failed.
+  if (end->signal != 0 || end->exit_code > 1)
+    return {WithTail("ended by " + Describe(*end), paths.err), {}};
+  json run = json::parse(FileText(paths.run_file), nullptr, false);
+  if (!run.is_object() || !run.contains("records"))
+    return {WithTail("left no run file, " + Describe(*end), paths.err), {}};
+  if (machines.is_null() && run.contains("machines") && run["machines"].is_array() &&
+      !run["machines"].empty())
+    machines = run["machines"];
+  run.erase("machines");
+  run.erase("models");
+  return {"", std::move(run)};
+}
+
+}  // namespace dlroof

@@ -1,0 +1,58 @@
+#include "bench/workload/benchmark_name.h"
+
+#include <fmt/format.h>
+
+#include <cctype>
+
+#include "counters/base/error.h"
+
+namespace dlroof {
+namespace {
+
+constexpr int kParts = 6;
+
+void CheckCharacters(const std::string& text) {
+  for (size_t i = 0; i < text.size(); ++i) {
+    const auto c = static_cast<unsigned char>(text[i]);
+    if (std::isalnum(c) != 0 || std::string_view("/_.:+-").find(text[i]) != std::string_view::npos)
+      continue;
+    throw BadInput(
+        fmt::format("column {}: a benchmark name has only letters, digits and / _ . : + -", i + 1));
+  }
+}
+
+}  // namespace
+
+std::string ToText(const BenchmarkName& name) {
+  std::string text = fmt::format("{}/{}/{}/{}/{}/{}", name.op, name.device, name.library,
+                                 name.direction, name.type, name.problem);
+  for (const auto& option : name.options) text += '/' + option;
+  return text;
+}
+
+BenchmarkName ParseBenchmarkName(const std::string& text) {
+  CheckCharacters(text);
+  std::vector<std::string> parts(1);
+  for (size_t i = 0; i <= text.size(); ++i) {
+    if (i < text.size() && text[i] != '/') {
+      parts.back() += text[i];
+      continue;
+    }
+    if (parts.back().empty())
+      throw BadInput(fmt::format("column {}: empty part of a benchmark name", i + 1));
+    if (i < text.size()) parts.emplace_back();
+  }
+  if (parts.size() < kParts)
+    throw BadInput(
+        fmt::format("column {}: expected op/device/library/direction/type/problem, got {} part{}",
+                    text.size() + 1, parts.size(), parts.size() == 1 ? "" : "s"));
+  return {parts[0],
+          parts[1],
+          parts[2],
+          parts[3],
+          parts[4],
+          parts[5],
+          {parts.begin() + kParts, parts.end()}};
+}
+
+}  // namespace dlroof

@@ -1,0 +1,161 @@
+#include "bench/workload/device_elements.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <stdexcept>
+
+#include "bench/workload/seeded_values.h"
+#include "counters/base/small_floats.h"
+
+namespace dlroof {
+namespace {
+
+constexpr uint32_t kF16Sign = 0x8000U, kF16Infinity = 0x7c00U, kF16Nan = 0x7e00U;
+constexpr int kF16Bias = 15, kF16Fraction = 10;
+
+template <class Element, class Convert>
+std::vector<std::byte> Bytes(const std::vector<float>& values, Convert convert) {
+  std::vector<std::byte> bytes(values.size() * sizeof(Element));
+  for (size_t i = 0; i < values.size(); ++i) {
+    const Element element = convert(values[i]);
+    std::memcpy(bytes.data() + i * sizeof(Element), &element, sizeof(Element));
+  }
+  return bytes;
+}
+
+template <class Element, class Convert>
+std::vector<float> Values(const std::vector<std::byte>& bytes, Convert convert) {
+  if (bytes.size() % sizeof(Element) != 0)
+    throw std::logic_error(
+        fmt::format("{} bytes are no elements of {}", bytes.size(), sizeof(Element)));
+  std::vector<float> values(bytes.size() / sizeof(Element));
+  for (size_t i = 0; i < values.size(); ++i) {
+    Element element{};
+    std::memcpy(&element, bytes.data() + i * sizeof(Element), sizeof(Element));
+    values[i] = convert(element);
+  }
+  return values;
+}
+
+template <class Integer>
+Integer Nearest(float value) {
+  return static_cast<Integer>(std::nearbyint(value));
+}
+
+template <class Number>
+float Widened(Number value) {
+  return static_cast<float>(value);
+}
+
+// visit(position in plain order, position in memory) of every element.
+template <class Visit>
+void ForEachElement(const std::array<int64_t, 4>& d, const std::array<int64_t, 4>& strides,
+                    Visit visit) {
+  size_t plain = 0;
+  for (int64_t a = 0; a < d[0]; ++a)
+    for (int64_t b = 0; b < d[1]; ++b)
+      for (int64_t c = 0; c < d[2]; ++c) {
+        const int64_t row = a * strides[0] + b * strides[1] + c * strides[2];
+        for (int64_t e = 0; e < d[3]; ++e)
+          visit(plain++, static_cast<size_t>(row + e * strides[3]));
+      }
+}
+
+void RequireCount(size_t count, const std::array<int64_t, 4>& d) {
+  if (count != static_cast<size_t>(d[0] * d[1] * d[2] * d[3]))
+    throw std::logic_error(
+        fmt::format("{} values for {} x {} x {} x {}", count, d[0], d[1], d[2], d[3]));
+}
+
+}  // namespace
+
+uint16_t F16Bits(float value) {
+  const uint32_t sign = std::signbit(value) ? kF16Sign : 0;
+  if (std::isnan(value)) return static_cast<uint16_t>(sign | kF16Nan);
+  const float size = std::fabs(RoundToF16(value));
+  if (std::isinf(size)) return static_cast<uint16_t>(sign | kF16Infinity);
+  if (size == 0) return static_cast<uint16_t>(sign);
+  // Exact from here on: size is a multiple of 2^-24 with 11 significant bits.
+  int exponent = 0;
+  std::frexp(size, &exponent);  // size in [2^(exponent-1), 2^exponent)
+  const int biased = std::max(exponent - 1 + kF16Bias, 0);
+  const int unit = std::max(biased, 1) - kF16Bias - kF16Fraction;  // of the last place
+  const auto steps = static_cast<uint32_t>(std::ldexp(size, -unit));
+  const uint32_t bits = biased == 0 ? steps : (static_cast<uint32_t>(biased - 1) << 10U) + steps;
+  return static_cast<uint16_t>(sign | bits);
+}
+
+uint16_t Bf16Bits(float value) {
+  return static_cast<uint16_t>(std::bit_cast<uint32_t>(RoundToBf16(value)) >> 16U);
+}
+
+float FromBf16Bits(uint16_t bits) { return std::bit_cast<float>(uint32_t{bits} << 16U); }
+
+float FromF16Bits(uint16_t bits) {
+  const bool negative = (bits & kF16Sign) != 0;
+  const int biased = (bits >> 10U) & 0x1f;
+  const int fraction = bits & 0x3ff;
+  float size = 0;
+  if (biased == 0x1f)
+    size = fraction == 0 ? std::numeric_limits<float>::infinity()
+                         : std::numeric_limits<float>::quiet_NaN();
+  else
+    size = std::ldexp(static_cast<float>(biased == 0 ? fraction : fraction + 1024),
+                      std::max(biased, 1) - kF16Bias - kF16Fraction);
+  return negative ? -size : size;
+}
+
+uint8_t E4m3Bits(float value) {
+  return static_cast<uint8_t>(EncodeFloat(RoundToE4m3(value), kE4m3Format));
+}
+
+float FromE4m3Bits(uint8_t bits) {
+  constexpr uint8_t kNan = 0x7f;  // the format's one
+  if ((bits & kNan) == kNan) return std::numeric_limits<float>::quiet_NaN();
+  return static_cast<float>(DecodeFloat(bits, kE4m3Format));
+}
+
+std::vector<std::byte> Encoded(const std::vector<float>& values, std::string_view type) {
+  if (type == "f32") return Bytes<float>(values, [](float value) { return value; });
+  if (type == "f16") return Bytes<uint16_t>(values, F16Bits);
+  if (type == "bf16") return Bytes<uint16_t>(values, Bf16Bits);
+  if (type == "s32") return Bytes<int32_t>(values, Nearest<int32_t>);
+  if (type == "s8") return Bytes<int8_t>(values, Nearest<int8_t>);
+  if (type == "u8") return Bytes<uint8_t>(values, Nearest<uint8_t>);
+  if (type == "e4m3") return Bytes<uint8_t>(values, E4m3Bits);
+  throw std::logic_error(fmt::format("a device stores no type {}", type));
+}
+
+std::vector<float> Decoded(const std::vector<std::byte>& bytes, std::string_view type) {
+  if (type == "f32") return Values<float>(bytes, Widened<float>);
+  if (type == "f16") return Values<uint16_t>(bytes, FromF16Bits);
+  if (type == "bf16") return Values<uint16_t>(bytes, FromBf16Bits);
+  if (type == "s32") return Values<int32_t>(bytes, Widened<int32_t>);
+  if (type == "s8") return Values<int8_t>(bytes, Widened<int8_t>);
+  if (type == "u8") return Values<uint8_t>(bytes, Widened<uint8_t>);
+  if (type == "e4m3") return Values<uint8_t>(bytes, FromE4m3Bits);
+  throw std::logic_error(fmt::format("a device stores no type {}", type));
+}
+
+std::vector<float> ToStrides(const std::vector<float>& plain, const std::array<int64_t, 4>& d,
+                             const std::array<int64_t, 4>& strides) {
+  RequireCount(plain.size(), d);
+  std::vector<float> memory(plain.size());
+  ForEachElement(d, strides, [&](size_t from, size_t to) { memory[to] = plain[from]; });
+  return memory;
+}
+
+std::vector<float> FromStrides(const std::vector<float>& memory, const std::array<int64_t, 4>& d,
+                               const std::array<int64_t, 4>& strides) {
+  RequireCount(memory.size(), d);
+  std::vector<float> plain(memory.size());
+  ForEachElement(d, strides, [&](size_t to, size_t from) { plain[to] = memory[from]; });
+  return plain;
+}
+
+}  // namespace dlroof

@@ -1,0 +1,191 @@
+#include "bench/workload/workload.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <set>
+
+#include "bench/workload/problem_text.h"
+
+namespace dlroof {
+namespace {
+
+constexpr int kMostThreads = 4096;
+
+// Cells that exist in dlroof but need a library that a build may lack: told apart from a typing
+// error.
+struct OptionalCell {
+  std::string_view op, device, library, needs;
+};
+constexpr std::array<OptionalCell, 4> kOptionalCells = {
+    {{"Conv2D", "cpu", "onednn", "oneDNN 3.2 or newer"},
+     {"LSTM", "cpu", "onednn", "oneDNN 3.2 or newer"},
+     {"Conv2D", "gpu", "cudnn", "the CUDA module"},
+     {"LSTM", "gpu", "cudnn", "the CUDA module"}}};
+
+// By the value of CacheState.
+constexpr std::array<std::string_view, 3> kCacheStates = {"warm", "cold", "cold-weights"};
+
+std::string Listed(const OptionRows& rows) {
+  std::string text;
+  for (const auto& row : rows) text += fmt::format(" {}", fmt::join(row, "|"));
+  return text.empty() ? "" : " (" + text.substr(1) + ")";
+}
+
+// "threads2" -> 2. Throws BadInput for a number that none can be.
+int ThreadsOf(std::string_view option, int column) {
+  constexpr std::string_view kPrefix = "threads";
+  if (!option.starts_with(kPrefix)) return 0;
+  TextCursor cursor(option, column - 1);
+  cursor.Expect(kPrefix);
+  const auto threads = cursor.Integer(1, "a number of threads");
+  if (!cursor.AtEnd() || threads > kMostThreads)
+    throw BadInput(fmt::format("column {}: expected threads1 to threads{}, got '{}'", column,
+                               kMostThreads, option));
+  return static_cast<int>(threads);
+}
+
+// The name as its cell reads it; what was taken off stands in `common`.
+BenchmarkName WithoutCommonOptions(BenchmarkName name, Workload& common) {
+  const auto last = [&] { return ColumnOfPart(name, 5 + static_cast<int>(name.options.size())); };
+  for (const auto state : {CacheState::kCold, CacheState::kColdWeights})
+    if (!name.options.empty() && name.options.back() == Key(state)) {
+      common.cache = state;
+      name.options.pop_back();
+      break;
+    }
+  if (!name.options.empty()) common.threads = ThreadsOf(name.options.back(), last());
+  if (common.threads > 0) name.options.pop_back();
+  return name;
+}
+
+std::vector<Cell>& Registry() {
+  static std::vector<Cell> cells;
+  return cells;
+}
+
+std::vector<Library>& LibraryRegistry() {
+  static std::vector<Library> libraries;
+  return libraries;
+}
+
+std::vector<NameReader>& NameReaders() {
+  static std::vector<NameReader> readers;
+  return readers;
+}
+
+// Throws BadInput for a name that a missing cell could not have.
+void CheckName(const OptionalCell& cell, const BenchmarkName& name) {
+  for (const auto& reader : NameReaders())
+    if (reader.op == cell.op && reader.device == cell.device && reader.library == cell.library)
+      reader.read(name);
+}
+
+// Why a device's optional cells are missing, by device.
+std::map<std::string, std::string>& Explanations() {
+  static std::map<std::string, std::string> explanations;
+  return explanations;
+}
+
+std::string WhyMissing(const OptionalCell& cell) {
+  const auto found = Explanations().find(std::string(cell.device));
+  if (found != Explanations().end()) return found->second;
+  return fmt::format("this build of dlroof was made without {}", cell.needs);
+}
+
+std::string Known() {
+  std::set<std::string> names;
+  for (const auto& cell : AllCells())
+    names.insert(fmt::format("{}/{}/{}", cell.op, cell.device, cell.library));
+  return fmt::format("{}", fmt::join(names, ", "));
+}
+
+}  // namespace
+
+bool RegisterCell(Cell cell) {
+  Registry().push_back(std::move(cell));
+  return true;
+}
+
+bool RegisterNameReader(NameReader reader) {
+  NameReaders().push_back(std::move(reader));
+  return true;
+}
+
+const std::vector<Cell>& AllCells() { return Registry(); }
+
+bool RegisterLibrary(Library library) {
+  LibraryRegistry().push_back(std::move(library));
+  return true;
+}
+
+const std::vector<Library>& AllLibraries() { return LibraryRegistry(); }
+
+void ExplainMissing(const std::string& device, const std::string& why) {
+  Explanations()[device] = why;
+}
+
+int ColumnOfPart(const BenchmarkName& name, int index) {
+  const std::array<const std::string*, 6> parts = {&name.op,        &name.device, &name.library,
+                                                   &name.direction, &name.type,   &name.problem};
+  size_t column = 1;
+  for (int i = 0; i < index && i < 6; ++i) column += parts.at(i)->size() + 1;
+  for (int i = 6; i < index; ++i) column += name.options.at(i - 6).size() + 1;
+  return static_cast<int>(column);
+}
+
+std::string_view Key(CacheState state) { return kCacheStates.at(static_cast<size_t>(state)); }
+
+void CheckOptions(const BenchmarkName& name, const OptionRows& rows) {
+  size_t next = 0;
+  for (size_t i = 0; i < name.options.size(); ++i) {
+    const auto& option = name.options[i];
+    const auto holds = [&](const auto& row) {
+      return std::find(row.begin(), row.end(), option) != row.end();
+    };
+    const int column = ColumnOfPart(name, 6 + static_cast<int>(i));
+    const auto row = std::find_if(rows.begin(), rows.end(), holds);
+    if (row == rows.end())
+      throw BadInput(fmt::format("column {}: {}/{}/{} has no option '{}'{}", column, name.op,
+                                 name.device, name.library, option, Listed(rows)));
+    if (static_cast<size_t>(row - rows.begin()) < next)
+      throw BadInput(fmt::format("column {}: '{}' cannot come after '{}'; the order is{}", column,
+                                 option, name.options[i - 1], Listed(rows)));
+    next = static_cast<size_t>(row - rows.begin()) + 1;
+  }
+}
+
+bool HasOption(const BenchmarkName& name, std::string_view option) {
+  return std::find(name.options.begin(), name.options.end(), option) != name.options.end();
+}
+
+Workload MakeWorkload(const std::string& text) {
+  const BenchmarkName name = ParseBenchmarkName(text);
+  Workload common;
+  const BenchmarkName own = WithoutCommonOptions(name, common);
+  for (const auto& cell : AllCells())
+    if (cell.op == name.op && cell.device == name.device && cell.library == name.library) {
+      Workload workload = cell.make(own);
+      workload.name = name;
+      workload.threads = common.threads;
+      workload.cache = common.cache;
+      if (workload.cache != CacheState::kWarm) workload.repro.clear();  // benchdnn 3.2 is warm
+      return workload;
+    }
+  for (const auto& cell : kOptionalCells)
+    if (cell.op == name.op && cell.device == name.device && cell.library == name.library) {
+      CheckName(cell, own);
+      return {.name = name,
+              .prepare = [why = WhyMissing(cell)](const RunSettings&) -> PreparedCall {
+                throw Unsupported(why);
+              },
+              .threads = common.threads,
+              .cache = common.cache};
+    }
+  throw BadInput(fmt::format("column 1: no benchmark {}/{}/{}; there are {}", name.op, name.device,
+                             name.library, Known()));
+}
+
+}  // namespace dlroof

@@ -1,0 +1,141 @@
+// A workload is one benchmark before it runs; a cell makes the workloads of one op on one device by
+// one library.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "bench/workload/benchmark_name.h"
+#include "counters/base/error.h"
+#include "counters/caches/level_model.h"
+#include "counters/counter_manager.h"
+#include "counters/work.h"
+
+namespace dlroof {
+
+// What the comparison with the plain-loop reference found.
+struct Verification {
+  bool ok = false;
+  double max_error =
+      0;  // [1] largest |output - reference| / (tolerance scale of that output), see the cell
+  double tolerance = 0;  // [1] what was allowed
+  std::string
+      how;  // "all 4096 outputs", "512 sampled outputs", "all outputs of the twin t2n4i64h64"
+};
+
+// Memory of one tensor of a call; what a cold call must not find in a cache.
+struct MemoryRegion {
+  const void* begin = nullptr;
+  size_t bytes = 0;
+  bool weights = false;  // trained parameters: weights, bias
+};
+
+// Memory filled with seeded data, algorithm chosen. Owns everything that `run` uses.
+struct PreparedCall {
+  std::function<void()> run;             // one call, finished when it returns; nothing but the call
+  std::function<Verification()> verify;  // compares with the reference; called once, before timing
+  std::string algorithm;                 // what the library chose: "brgconv:avx512_core"
+  std::string isa;                       // what the library may use here: "avx512_core_vnni"
+  Work modelled;                         // of one call, on the pipes that this algorithm uses
+  LevelModel levels;                     // its loops, for the bytes at each cache level
+  int threads = 0;  // that work on it, where they are not all that were given; 0: all
+  std::vector<MemoryRegion> memory;  // every tensor that `run` reads or writes
+  // [1] Time of the library's own choice of algorithm over that of the fastest one, where all were
+  // timed and the fastest was taken.
+  std::optional<double> heuristic_over_best;
+  // GPUs only: starts one call on a cudaStream_t and returns, never waits; `run` is this, then a
+  // wait for its end. The same work each time, so that it can be captured into a graph.
+  std::function<void(void* stream)> enqueue;
+  // GPUs only: brings back what a call uses up, finished when it returns; before calls that are
+  // timed or counted, and not part of them. Empty: every call finds what the first one found.
+  std::function<void()> renew;
+};
+
+struct RunSettings {
+  int threads = 1;
+  // The first for the first thread to stay on, and so on, as many as may be used; empty: threads
+  // are not pinned.
+  std::vector<int> cpus;
+  unsigned seed = 1;
+  CounterChoice counters = CounterChoice::kAuto;
+  std::string gpu;  // the GPU's name where the run has one
+};
+
+// What the caches hold when a call begins.
+enum class CacheState {
+  kWarm,         // what the call before left there
+  kCold,         // nothing of the call's tensors
+  kColdWeights,  // nothing of its weights: data came just now, the model has long been idle
+};
+std::string_view Key(CacheState state);  // "warm", "cold", "cold-weights"
+
+struct Workload {
+  BenchmarkName name;
+  // Throws Unsupported with the library's own words, std::exception when it breaks.
+  std::function<PreparedCall(const RunSettings&)> prepare;
+  // benchdnn's arguments that time the same call; empty where benchdnn cannot.
+  std::string repro;
+  int threads = 0;  // that the name asks for; 0: as many as the run gives
+  CacheState cache = CacheState::kWarm;
+};
+
+// One op on one device by one library. `make` parses the problem and throws BadInput (column within
+// the whole name) for a direction, type, problem or option that cannot exist; it sees the name
+// without the options that every cell has. Whether it is supported here shows only in prepare.
+struct Cell {
+  std::string op, device, library;
+  std::function<Workload(const BenchmarkName&)> make;
+};
+
+// Called by each cell's file at namespace scope: [[maybe_unused]] const bool registered =
+// RegisterCell({...});
+bool RegisterCell(Cell cell);
+const std::vector<Cell>& AllCells();
+
+// Reads the names of a cell that may be missing: they parse, or are refused, the same way in every
+// build. `read` throws BadInput as the cell's `make` does.
+struct NameReader {
+  std::string op, device, library;
+  std::function<void(const BenchmarkName&)> read;
+};
+bool RegisterNameReader(NameReader reader);
+
+// Why the cells of a device that this dlroof could have are not there, with the cure: the reason of
+// every benchmark of theirs. Without it the build is named.
+void ExplainMissing(const std::string& device, const std::string& why);
+
+// Column (from 1) at which part `index` of the name's text begins; for messages of `make`.
+int ColumnOfPart(const BenchmarkName& name, int index);
+
+// A library that cells call: named in every run file and by the doctor.
+struct Library {
+  std::string name;                          // "onednn"
+  std::function<std::string()> description;  // version, threading, ISA that it may use
+  // Keeps its i-th thread on cpus[i] from now on, and with it the calling thread on cpus[0].
+  std::function<void(const std::vector<int>& cpus)> pin;
+  // Its threads have work to do and then wait for more: a call that begins now need not wake them.
+  std::function<void()> gather;
+};
+bool RegisterLibrary(Library library);
+const std::vector<Library>& AllLibraries();
+
+// Which of `options` a cell knows, in the order in which a name must have them: each row holds
+// choices of which a name has one at most, the default being to have none.
+using OptionRows = std::vector<std::vector<std::string_view>>;
+// Throws BadInput with the column for an option that no row holds, that comes twice or too late
+// (one benchmark has one name).
+void CheckOptions(const BenchmarkName& name, const OptionRows& rows);
+bool HasOption(const BenchmarkName& name, std::string_view option);
+
+// Every cell's last options, in this order: "threadsN", then "cold" or "cold-weights".
+//
+// name -> Workload. Throws BadInput: what ParseBenchmarkName refuses, or no such op, device or
+// library (listing those there are). A cell that exists in dlroof but not in this build (a library
+// that was not found) gives a workload whose prepare throws Unsupported: it is recorded, it does
+// not vanish.
+Workload MakeWorkload(const std::string& name);
+
+}  // namespace dlroof

@@ -1,0 +1,139 @@
+#include "ceilings/cache/live_check.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <functional>
+#include <iterator>
+#include <optional>
+#include <thread>
+
+#include "ceilings/cpu/measure_session.h"
+#include "ceilings/cpu/working_sets.h"
+#include "ceilings/cpu_kernels/bytes.h"
+#include "ceilings/cpu_kernels/flops.h"
+#include "counters/cpu/issue_rate.h"
+
+namespace dlroof {
+namespace {
+
+constexpr int kLooks = 3;
+constexpr double kPauseSeconds = 0.1;
+// A few repetitions are enough: what counts is the best one.
+constexpr Effort kLook = {"look", 0.1, 3e-3, 12, 2, 1, 0, 0};
+
+using Look = std::function<Rate(const RatePolicy&)>;
+
+// Whether the first thread has its core for itself, as far as the machine's best is known.
+bool HasItsCore(Bench& bench, const Machine& machine) {
+  if (!machine.issue_rate) return true;
+  const auto rate = bench.IssueRate();
+  return !rate || *rate >= kLeastCoreShare * *machine.issue_rate;
+}
+
+void LookAgain(SpotCheck& check, double work_per_iteration, double tolerance, const Look& look,
+               const std::function<bool()>& has_its_core) {
+  check.tolerance = tolerance;
+  auto policy = kLook.Policy(tolerance);
+  policy.max_seconds = kLook.budget_seconds;
+  for (int i = 0; i < kLooks; ++i) {
+    if (i > 0) std::this_thread::sleep_for(std::chrono::duration<double>(kPauseSeconds));
+    const bool before = has_its_core();
+    const auto rate = look(policy);
+    check.clean = check.clean || (rate.clean > 0 && before && has_its_core());
+    check.per_second = std::max(check.per_second, rate.per_second * work_per_iteration);
+    if (Judge(check) == SpotVerdict::kAgrees) return;
+  }
+}
+
+// The fp32 row with the highest stored rate of those that this program still has.
+std::optional<FlopsProbe> FastestFp32(const Cpu& cpu, const CeilingSet& set) {
+  std::optional<FlopsProbe> fastest;
+  double highest = 0;
+  for (const auto& probe : FlopsProbesFor(cpu.features)) {
+    const auto stored = set.flops.find(probe.key);
+    if (!probe.key.starts_with("fp32.vector.") || stored == set.flops.end() ||
+        stored->second.per_second <= highest)
+      continue;
+    highest = stored->second.per_second;
+    fastest = probe;
+  }
+  return fastest;
+}
+
+}  // namespace
+
+SpotVerdict Judge(const SpotCheck& check) {
+  const auto& stored = check.stored;
+  if (check.per_second > stored.per_second * (1 + check.tolerance)) return SpotVerdict::kFaster;
+  const double lower =
+      stored.ci95 ? std::min(stored.ci95->first, stored.per_second) : stored.per_second;
+  if (check.per_second >= lower * (1 - std::max(check.tolerance, check.drift)))
+    return SpotVerdict::kAgrees;
+  return check.clean ? SpotVerdict::kSlower : SpotVerdict::kUnknown;
+}
+
+double AllowedDrift(const Ceiling& stored) {
+  const auto& proof = stored.proof;
+  return std::min(1.0 / 3, std::max(proof.drift.value_or(0), proof.spread.value_or(0)));
+}
+
+std::string Sentence(const SpotCheck& check) {
+  const char* verdict = "";
+  switch (Judge(check)) {
+    case SpotVerdict::kAgrees:
+      verdict = "agrees";
+      break;
+    case SpotVerdict::kFaster:
+      verdict = "faster, so the stored ceiling is too low";
+      break;
+    case SpotVerdict::kSlower:
+      verdict = "slower: something holds the machine back";
+      break;
+    case SpotVerdict::kUnknown:
+      verdict = "not to be told, others held the CPUs or their cores";
+      break;
+  }
+  return fmt::format("{} now {:.4g} G/s, stored {:.4g} G/s: {}", check.what, check.per_second / 1e9,
+                     check.stored.per_second / 1e9, verdict);
+}
+
+std::vector<SpotCheck> SpotCheckCpu(const Cpu& cpu, const Machine& machine) {
+  std::vector<SpotCheck> checks;
+  // The most threads that this process may have: it can be allowed fewer CPUs than when they were
+  // measured.
+  const auto more = machine.by_threads.upper_bound(static_cast<int>(cpu.allowed.size()));
+  if (more == machine.by_threads.begin()) return checks;
+  const int threads = std::prev(more)->first;
+  const CeilingSet& set = std::prev(more)->second;
+  const auto cpus = SpreadCpus(cpu, threads);
+  Bench bench(cpus);
+  const auto has_its_core = [&] { return HasItsCore(bench, machine); };
+  if (const auto probe = FastestFp32(cpu, set)) {
+    SpotCheck check{fmt::format("{} with {} threads", probe->key, threads),
+                    set.flops.at(probe->key)};
+    for (int i = 0; i < threads; ++i) FillOperands(*probe, bench.Of(i));
+    LookAgain(
+        check, FlopsPerIteration(*probe) * threads, kArithmeticTolerance,
+        [&](const RatePolicy& policy) { return bench.Measure(probe->kernel, policy); },
+        has_its_core);
+    checks.push_back(check);
+  }
+  const auto& isa = *BytesIsasFor(cpu.features).front();
+  const auto row = fmt::format("dram.load.{}", isa.name);
+  const auto sets = ChooseWorkingSets(cpu.topology, cpus, AvailableMemoryBytes());
+  if (const auto stored = set.mixes.find(row);
+      stored != set.mixes.end() && sets.sets.contains(Level::kDram)) {
+    SpotCheck check{fmt::format("{} with {} threads", row, threads), stored->second};
+    check.drift = AllowedDrift(stored->second);
+    bench.Lay(sets.sets.at(Level::kDram).front().bytes, 1, isa.step_floats);
+    LookAgain(
+        check, static_cast<double>(isa.step_floats * sizeof(float)) * threads, kPassTolerance,
+        [&](const RatePolicy& policy) { return bench.Measure(isa.load, policy); }, has_its_core);
+    checks.push_back(check);
+  }
+  return checks;
+}
+
+}  // namespace dlroof

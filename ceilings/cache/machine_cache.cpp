@@ -1,0 +1,252 @@
+#include "ceilings/cache/machine_cache.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <fstream>
+#include <iterator>
+#include <nlohmann/json.hpp>
+#include <system_error>
+
+#include "ceilings/machine/agreement.h"
+#include "counters/base/error.h"
+#include "counters/base/write_file.h"
+
+namespace dlroof {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::uintmax_t kMostBytes = std::uintmax_t{64} << 20;  // a machine file has some 50 kB
+
+std::string SystemReason() { return std::generic_category().message(errno); }
+
+std::string EffortKey(int threads) { return fmt::format("effort.{}", threads); }
+
+// Whether the machine's ceilings of that thread count serve: a quick measurement only where a quick
+// one is asked for. A file without the fact was made by hand or by an importer: it serves.
+bool Serves(const Machine& machine, int threads, bool quick) {
+  if (ForThreads(machine, threads) == nullptr) return false;
+  const auto effort = machine.facts.find(EffortKey(threads));
+  return quick || effort == machine.facts.end() || effort->second != "quick";
+}
+
+std::vector<int> Missing(const Machine& machine, const std::vector<int>& threads, bool quick) {
+  std::vector<int> missing;
+  for (const int count : threads)
+    if (!Serves(machine, count, quick)) missing.push_back(count);
+  return missing;
+}
+
+// `added` replaces what `machine` has for the same thread counts.
+Machine Merged(Machine machine, const Machine& added) {
+  for (const auto& [threads, set] : added.by_threads) machine.by_threads[threads] = set;
+  constexpr std::string_view kAbsent = "absent.";
+  for (const auto& [key, text] : added.facts) {
+    // What was absent is there now, or the other way round.
+    machine.facts.erase(key.starts_with(kAbsent) ? key.substr(kAbsent.size())
+                                                 : fmt::format("absent.{}", key));
+    machine.facts[key] = text;
+  }
+  if (added.issue_rate)
+    machine.issue_rate =
+        std::max(machine.issue_rate.value_or(*added.issue_rate), *added.issue_rate);
+  machine.measured_at = added.measured_at;
+  return machine;
+}
+
+void RefuseOther(const Machine& machine, const Machine& here, const std::string& where) {
+  if (machine.device != here.device)
+    throw BadInput(fmt::format("{}: \"device\" is \"{}\"; expected \"{}\"", where, machine.device,
+                               here.device));
+  if (machine.fingerprint != here.fingerprint)
+    throw BadInput(fmt::format(
+        "{}: these are the ceilings of another machine ({}, fingerprint {}); this one is {}, "
+        "fingerprint {}",
+        where, machine.name, machine.fingerprint, here.name, here.fingerprint));
+}
+
+// What the cache holds for this machine; absent when there is nothing, or nothing that can be used
+// (one sentence in `log`).
+std::optional<Machine> FromCache(const MachineSource& source, std::ostream& log) {
+  if (!source.directory) return std::nullopt;
+  const auto path = CachePath(*source.directory, source.described);
+  std::error_code error;
+  if (!fs::exists(path, error)) return std::nullopt;
+  try {
+    auto machine = ReadMachineFile(path);
+    RefuseOther(machine, source.described, path.string());
+    return machine;
+  } catch (const BadInput& refusal) {
+    log << "The cached ceilings cannot be used and are measured again: " << refusal.what() << '\n';
+    return std::nullopt;
+  }
+}
+
+void ToCache(const MachineSource& source, const Machine& machine, std::ostream& log) {
+  if (!source.directory) {
+    log << "The ceilings are not kept: neither XDG_CACHE_HOME nor HOME is an absolute path.\n";
+    return;
+  }
+  try {
+    std::error_code error;
+    fs::create_directories(*source.directory, error);
+    WriteMachineFile(machine, CachePath(*source.directory, source.described));
+  } catch (const BadInput& refusal) {
+    log << "The ceilings are not kept for the next run: " << refusal.what() << '\n';
+  }
+}
+
+Machine MeasuredAndSaid(const MachineSource& source, bool quick, const std::vector<int>& threads,
+                        std::ostream& log) {
+  log << fmt::format("Measuring the ceilings of {} for {} threads{}.\n", source.described.name,
+                     fmt::join(threads, " and "), quick ? ", quickly" : "");
+  return source.measure(quick, threads);
+}
+
+// A roof that is not proved is drawn, but its user must know, also when it comes from the cache.
+void WarnOfDoubts(const Machine& machine, const std::vector<int>& threads, std::ostream& log) {
+  int ceilings = 0;
+  std::vector<std::string> doubtful;
+  const auto add = [&](std::string_view key, int count, const Ceiling& ceiling) {
+    ++ceilings;
+    if (!ceiling.proved) doubtful.push_back(fmt::format("{} ({} threads)", key, count));
+  };
+  for (const int count : threads) {
+    const auto* set = ForThreads(machine, count);
+    if (set == nullptr) continue;
+    for (const auto& [pipe, ceiling] : set->flops) add(pipe, count, ceiling);
+    for (const auto& [level, ceiling] : set->bytes) add(Key(level), count, ceiling);
+  }
+  if (!doubtful.empty())
+    log << fmt::format(
+        "{} of {} ceilings did not prove themselves, among them {}; measure again (--remeasure) "
+        "when "
+        "the machine is quiet.\n",
+        doubtful.size(), ceilings, doubtful.front());
+}
+
+// Whether the ceilings still stand; what was seen goes to the machine's facts.
+bool StillStands(const MachineSource& source, const MachineOptions& options, Machine& machine,
+                 std::ostream& log) {
+  if (!options.live_check || !source.look) return true;
+  bool stands = true;
+  std::vector<std::string> sentences;
+  for (const auto& check : source.look(machine)) {
+    sentences.push_back(Sentence(check));
+    const auto verdict = Judge(check);
+    if (verdict != SpotVerdict::kAgrees) log << sentences.back() << ".\n";
+    if (verdict == SpotVerdict::kFaster || verdict == SpotVerdict::kSlower) stands = false;
+  }
+  if (!sentences.empty())
+    machine.facts["live_check"] = fmt::format("{}", fmt::join(sentences, "; "));
+  return stands;
+}
+
+// Between sets of different measurements what one measurement does between its own.
+void CrossCheck(int cores, Machine& machine) {
+  AddScaling(machine, cores);
+  CompareThreadCounts(machine);
+  for (auto& [threads, set] : machine.by_threads) AddPlainPipes(set.flops);
+}
+
+Machine ByFile(const MachineSource& source, const MachineOptions& options, std::ostream& log) {
+  if (options.remeasure || options.thorough)
+    throw BadInput(
+        fmt::format("{}: a machine file and a new measurement exclude each other", options.file));
+  auto machine = ReadMachineFile(options.file);
+  RefuseOther(machine, source.described, options.file);
+  if (!StillStands(source, options, machine, log))
+    log << options.file << ": these ceilings are used as they are, being asked for.\n";
+  const auto missing = Missing(machine, source.threads, true);
+  if (missing.empty()) return machine;
+  machine = Merged(machine, MeasuredAndSaid(source, options.quick, missing, log));
+  CompareThreadCounts(machine);  // the file's rates and texts stay as they are
+  return machine;
+}
+
+Machine ByCache(const MachineSource& source, const MachineOptions& options, std::ostream& log) {
+  const bool anew = options.remeasure || options.thorough;
+  auto cached = FromCache(source, log);
+  auto missing = anew || !cached ? source.threads : Missing(*cached, source.threads, options.quick);
+  if (cached && anew) cached->issue_rate.reset();
+  if (cached)
+    for (const int threads : missing) cached->by_threads.erase(threads);
+  bool joined = cached && !cached->by_threads.empty();  // with sets that are not measured now
+  if (joined && !anew && !StillStands(source, options, *cached, log)) {
+    cached.reset();  // what one set is no longer, none of them is: also those not wanted now
+    missing = source.threads;
+    joined = false;
+  }
+  if (missing.empty()) return *cached;
+  auto machine = MeasuredAndSaid(source, options.quick, missing, log);
+  if (cached) machine = Merged(*cached, machine);
+  if (joined) CrossCheck(source.cores, machine);
+  auto kept = machine;
+  kept.facts.erase("live_check");  // of this run
+  ToCache(source, kept, log);
+  return machine;
+}
+
+}  // namespace
+
+Machine ReadMachineFile(const fs::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  if (!file) throw BadInput(fmt::format("{}: cannot be read: {}", path.string(), SystemReason()));
+  std::error_code error;
+  if (fs::is_directory(path, error))
+    throw BadInput(fmt::format("{}: is a directory; expected a machine file", path.string()));
+  if (const auto bytes = fs::file_size(path, error); !error && bytes > kMostBytes)
+    throw BadInput(fmt::format("{}: has {} bytes; expected a machine file of at most {}",
+                               path.string(), bytes, kMostBytes));
+  const std::string text{std::istreambuf_iterator<char>(file), {}};
+  if (text.find_first_not_of(" \t\r\n") == std::string::npos)
+    throw BadInput(fmt::format("{}: is empty; expected a machine file", path.string()));
+  nlohmann::json json;
+  try {
+    json = nlohmann::json::parse(text);
+  } catch (const nlohmann::json::parse_error& refusal) {
+    throw BadInput(fmt::format("{}: is not JSON: the first wrong character is at byte {}",
+                               path.string(), refusal.byte));
+  } catch (const nlohmann::json::out_of_range&) {
+    throw BadInput(fmt::format("{}: holds a number that no double can hold", path.string()));
+  }
+  return MachineFromJson(json, path.string());
+}
+
+void WriteMachineFile(const Machine& machine, const fs::path& path) {
+  WriteFile(path,
+            ToJson(machine).dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + '\n');
+}
+
+fs::path CachePath(const fs::path& directory, const Machine& machine) {
+  return directory / fmt::format("machine-{}-{}.json", machine.device, machine.fingerprint);
+}
+
+Machine CachedOrMeasured(const MachineSource& source, const MachineOptions& options,
+                         std::ostream& log) {
+  auto machine =
+      options.file.empty() ? ByCache(source, options, log) : ByFile(source, options, log);
+  WarnOfDoubts(machine, source.threads, log);
+  return machine;
+}
+
+Machine CachedOrMeasuredCpu(const MachineOptions& options, std::ostream& log) {
+  const Cpu cpu = ThisCpu();
+  const MachineSource source = {
+      DescribeCpu(cpu),
+      ThreadCounts(cpu, options.threads, options.thorough),
+      CacheDirectory(),
+      [&](bool quick, const std::vector<int>& threads) {
+        return MeasureCpu({quick, options.thorough, threads, options.progress});
+      },
+      [&](const Machine& machine) { return SpotCheckCpu(cpu, machine); },
+      UsableCores(cpu)};
+  return CachedOrMeasured(source, options, log);
+}
+
+}  // namespace dlroof

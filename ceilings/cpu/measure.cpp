@@ -1,0 +1,277 @@
+#include "ceilings/cpu/measure.h"
+
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <ctime>
+#include <new>
+#include <set>
+#include <stdexcept>
+#include <thread>
+#include <utility>
+
+#include "ceilings/cpu/measure_curves.h"
+#include "ceilings/cpu/measure_session.h"
+#include "ceilings/cpu/ridge.h"
+#include "ceilings/cpu_kernels/bytes.h"
+#include "ceilings/machine/agreement.h"
+#include "ceilings/machine/doubt.h"
+#include "counters/base/error.h"
+#include "counters/cpu/clocks.h"
+#include "counters/cpu/issue_rate.h"
+
+namespace dlroof {
+namespace {
+
+// Repetitions stay within a time slice: on a busy machine only such can be clean.
+constexpr Effort kFull = {"full", 35, 3e-3, 16, 6, 3, 6, 1};
+constexpr Effort kQuick = {"quick", 6, 1.5e-3, 6, 3, 3, 1, 0};
+constexpr Effort kThorough = {"thorough", 240, 5e-3, 30, 12, 5, 60, 100, true};
+
+void AddPass(MeasureSession& session, int threads, int pass) {
+  const auto begin = session.steps.size();
+  AddFlopsSteps(session, threads, pass);
+  AddBytesSteps(session, threads, pass);
+  // The first step of a pass makes the threads anew, the others where a step before could not.
+  for (auto i = begin; i < session.steps.size(); ++i) {
+    auto& run = session.steps[i].run;
+    run = [&session, cpus = SpreadCpus(session.cpu, threads), inner = run,
+           first = i == begin](double max_seconds) {
+      if (first) session.bench.reset();  // its memory first
+      if (!session.bench) session.bench = std::make_unique<Bench>(cpus);
+      inner(max_seconds);
+    };
+  }
+}
+
+void AddSteps(MeasureSession& session, const std::vector<int>& counts) {
+  for (const int threads : counts) {
+    auto& sets = session.sets[threads];
+    sets = session.SetsOf(SpreadCpus(session.cpu, threads));
+    for (const auto& [level, why] : sets.absent)
+      session.machine.facts[fmt::format("absent.{}.threads.{}", Key(level), threads)] = why;
+    session.machine.facts[fmt::format("effort.{}", threads)] = session.effort.name;
+  }
+  for (int pass = 0; pass < session.effort.passes; ++pass)
+    for (const int threads : counts) AddPass(session, threads, pass);
+  for (const int threads : counts) AddOverheadSteps(session, threads);
+}
+
+// The ceilings of what the passes measured.
+void Finish(MeasureSession& session) {
+  FinishFlops(session);
+  FinishBytes(session);
+  AddScaling(session.machine, UsableCores(session.cpu));
+  CompareThreadCounts(session.machine);
+  for (auto& [threads, set] : session.machine.by_threads) {
+    AddPlainPipes(set.flops);
+    CompareRidges(set);
+  }
+}
+
+// Looks spread over the whole measurement: a neighbour comes and goes.
+void LookAtIssueRate(MeasureSession& session, BestIssueRate& best) {
+  if (!session.bench) return;
+  if (const auto rate = session.bench->IssueRate()) best.Add(*rate);
+  session.machine.issue_rate = best.Value();
+}
+
+void RunSteps(MeasureSession& session, const MeasureOptions& options) {
+  const double begin = WallSeconds();
+  const int steps = static_cast<int>(session.steps.size());
+  const double nominal = session.effort.NominalSeconds();
+  const auto report = [&](int step, const std::string& text) {
+    if (!options.progress) return;
+    const double elapsed = WallSeconds() - begin;
+    const double per_step = step == 0 ? nominal : elapsed / step;
+    options.progress({step, steps, text, per_step * (steps - step)});
+  };
+  BestIssueRate best;
+  for (int i = 0; i < steps; ++i) {
+    const auto& step = session.steps[static_cast<std::size_t>(i)];
+    report(i, step.text);
+    LookAtIssueRate(session, best);
+    const double left = session.effort.budget_seconds - (WallSeconds() - begin);
+    TryStep(session, step, Allowance(left, steps - i, nominal));
+  }
+  report(steps, "done");
+}
+
+void RunLastSteps(MeasureSession& session, const MeasureOptions& options) {
+  constexpr double kSeconds = 10;  // of each
+  const int steps = static_cast<int>(session.last_steps.size());
+  for (int i = 0; i < steps; ++i) {
+    const auto& step = session.last_steps[static_cast<std::size_t>(i)];
+    if (options.progress) options.progress({i, steps, step.text, kSeconds * (steps - i)});
+    TryStep(session, step, kSeconds);
+  }
+  if (options.progress && steps > 0) options.progress({steps, steps, "done", 0});
+}
+
+Effort EffortOf(const MeasureOptions& options) {
+  if (options.thorough) return kThorough;
+  return options.quick ? kQuick : kFull;
+}
+
+std::string UtcNow() {
+  return fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr)));
+}
+
+}  // namespace
+
+RatePolicy Effort::Policy(double tolerance) const {
+  RatePolicy policy;
+  policy.repetition_seconds = repetition_seconds;
+  policy.repetitions = repetitions;
+  policy.doubled = doubled;
+  policy.tolerance = tolerance;
+  policy.sleep = [](double seconds) {
+    std::this_thread::sleep_for(std::chrono::duration<double>(seconds));
+  };
+  policy.now = WallSeconds;
+  return policy;
+}
+
+RatePolicy MeasureSession::Policy(double tolerance, double max_seconds) const {
+  auto policy = effort.Policy(tolerance);
+  policy.max_seconds = max_seconds;
+  return policy;
+}
+
+WorkingSets MeasureSession::SetsOf(const std::vector<int>& cpus) const {
+  return ChooseWorkingSets(cpu.topology, cpus, AvailableMemoryBytes(),
+                           caches_found ? kUnknownCacheDramBytes : 0);
+}
+
+Bench::Bench(const std::vector<int>& cpus)
+    : team_(cpus), workspaces_(cpus.size()), memory_(cpus.size()) {
+  for (auto& workspace : workspaces_) workspace = std::make_unique<Workspace>();
+}
+
+Rate Bench::Measure(Kernel kernel, const RatePolicy& policy) {
+  return MeasureRate(
+      [&](std::int64_t iterations) {
+        return team_.TimeWithClock([&](int i) { kernel(Of(i), iterations); });
+      },
+      policy);
+}
+
+std::optional<double> Bench::IssueRate() {
+  std::optional<double> rate;
+  team_.Run([&](int i) {
+    if (i == 0) rate = MeasureIssueRate();
+  });
+  return rate;
+}
+
+void Bench::Lay(double bytes, int streams, std::size_t step_floats, PageSize page_size) {
+  team_.Run([&](int i) {
+    auto& memory = memory_[static_cast<std::size_t>(i)];
+    if (memory.size() < MemoryBytes(bytes) || memory.page_size() != page_size) {
+      memory = Pages();  // first give back, then take more
+      memory = Pages(MemoryBytes(bytes), page_size);
+    }
+    LayArrays(memory.begin(), bytes, streams, step_floats, Of(i));
+  });
+}
+
+double Row::BestRate() const {
+  double best = 0;
+  for (const auto& pass : passes) best = std::max(best, pass.per_second * work_per_iteration);
+  return best;
+}
+
+std::optional<double> Row::Drift() const {
+  std::optional<double> slowest, fastest;
+  for (const auto& pass : passes) {
+    if (pass.clean == 0) continue;
+    slowest = std::min(slowest.value_or(pass.per_second), pass.per_second);
+    fastest = std::max(fastest.value_or(pass.per_second), pass.per_second);
+  }
+  if (passes.size() < 2 || !fastest || *fastest <= 0) return std::nullopt;
+  return 1 - *slowest / *fastest;
+}
+
+Ceiling Row::Finished(int threads, const RatePolicy& policy, double pass_tolerance) const {
+  auto ceiling =
+      CeilingFrom(MergePasses(passes, policy, pass_tolerance), work_per_iteration, threads, how);
+  ceiling.proof.result = result;
+  ceiling.proof.drift = Drift();
+  if (passes.size() > 1) ceiling.how += fmt::format(" in {} passes", passes.size());
+  if (!doubt.empty()) {
+    Doubt(ceiling, doubt);
+    ceiling.unbounded = true;
+  }
+  return ceiling;
+}
+
+std::string AbsentKey(const std::string& row, int threads) {
+  return fmt::format("absent.{}.threads.{}", row, threads);
+}
+
+void TryStep(MeasureSession& session, const Step& step, double max_seconds) {
+  const auto absent = [&](const std::string& why) {
+    const auto key = step.row.empty() ? "absent." + step.text : AbsentKey(step.row, step.threads);
+    session.machine.facts[key] = why;
+  };
+  try {
+    step.run(max_seconds);
+  } catch (const std::bad_alloc&) {
+    absent("there is not enough memory for it");
+  } catch (const std::exception& error) {
+    absent(error.what());
+  }
+}
+
+double Allowance(double budget_left, int steps_left, double nominal) {
+  const double spare = budget_left - 1.25 * nominal * (steps_left - 1);
+  return std::clamp(spare, 1.25 * nominal, 10 * nominal);
+}
+
+std::vector<int> ThreadCounts(const Cpu& cpu, const std::vector<int>& wanted, bool thorough) {
+  const int most = static_cast<int>(cpu.allowed.size());
+  std::set<int> counts(wanted.begin(), wanted.end());
+  if (counts.empty()) {
+    counts = {1, most};
+    for (int count = 2; thorough && count < most; count *= 2) counts.insert(count);
+  }
+  for (const int count : counts)
+    if (count < 1 || count > most)
+      throw BadInput(fmt::format(
+          "ceilings of {} threads cannot be measured: this process may use {} CPUs, and each "
+          "thread needs its own",
+          count, most));
+  return {counts.begin(), counts.end()};
+}
+
+Machine DescribeCpu(const Cpu& cpu) {
+  Machine machine;
+  machine.device = "cpu";
+  machine.name = cpu.name;
+  machine.facts = Facts(cpu);
+  machine.fingerprint = Fingerprint(machine.facts);
+  if (!cpu.allowed.empty()) machine.cache_bytes = ThreadShares(cpu.topology, {cpu.allowed.front()});
+  if (cpu.memory_bytes)
+    machine.facts["memory"] = fmt::format("{:.1f} GiB", *cpu.memory_bytes / (1024.0 * 1024 * 1024));
+  machine.facts["allowed_cpus"] = std::to_string(cpu.allowed.size());
+  return machine;
+}
+
+Machine MeasureCpu(const MeasureOptions& options) {
+  MeasureSession session{ThisCpu(), EffortOf(options), {}, {}, {}, nullptr, {}, {}};
+  const auto counts = ThreadCounts(session.cpu, options.threads, options.thorough);
+  session.machine = DescribeCpu(session.cpu);
+  if (session.machine.cache_bytes.empty()) FindUntoldCaches(session, counts);
+  AddSteps(session, counts);
+  RunSteps(session, options);
+  Finish(session);
+  if (MeasureUnprovedAgain(session)) Finish(session);
+  AddSustainedSteps(session);
+  RunLastSteps(session, options);
+  session.machine.measured_at = UtcNow();
+  return session.machine;
+}
+
+}  // namespace dlroof

@@ -1,0 +1,86 @@
+// Arithmetic: a row per pipe and instruction set.
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "ceilings/cpu/measure.h"
+#include "ceilings/cpu/measure_session.h"
+#include "ceilings/cpu_kernels/flops.h"
+#include "ceilings/cpu_kernels/flops_proof.h"
+#include "ceilings/machine/choose_roof.h"
+
+namespace dlroof {
+namespace {
+
+// Finer rows are there to be compared with; the first and the last pass show whether the machine
+// changed in between.
+bool MeasuredIn(int pass, int passes, bool candidate) {
+  return candidate || pass == 0 || pass == passes - 1;
+}
+
+Step MeasureStep(MeasureSession& session, int threads, const FlopsProbe& probe, Row& row) {
+  return {fmt::format("{}, {} threads", probe.key, threads),
+          [&session, &row, probe](double max_seconds) {
+            auto& bench = *session.bench;
+            if (row.passes.empty()) {
+              auto check = CheckResult(probe, bench.Of(0));
+              row.result = std::move(check.result);
+              row.doubt = std::move(check.doubt);
+            }
+            for (int i = 0; i < bench.threads(); ++i) FillOperands(probe, bench.Of(i));
+            row.passes.push_back(
+                bench.Measure(probe.kernel, session.Policy(kArithmeticTolerance, max_seconds)));
+          },
+          probe.key, threads};
+}
+
+}  // namespace
+
+void AddFlopsSteps(MeasureSession& session, int threads, int pass) {
+  const auto& probes = session.flops_probes;
+  const auto candidates = RoofCandidates(probes);
+  for (const auto& probe : probes) {
+    if (!MeasuredIn(pass, session.effort.passes, candidates.contains(probe.key))) continue;
+    auto& row = session.rows[threads].flops[probe.key];
+    row.how = How(probe);
+    row.work_per_iteration = FlopsPerIteration(probe) * threads;
+    session.steps.push_back(MeasureStep(session, threads, probe, row));
+  }
+}
+
+void FinishFlops(MeasureSession& session) {
+  const auto policy = session.effort.Policy(kArithmeticTolerance);
+  const auto& probes = session.flops_probes;
+  const auto core = RatesOf(session.cpu);
+  const auto finish = [&](double pass_tolerance, const auto& wanted) {
+    for (const auto& [threads, rows] : session.rows)
+      for (const auto& probe : probes) {
+        const auto row = rows.flops.find(probe.key);
+        if (row == rows.flops.end() || row->second.passes.empty() || !wanted(probe, threads))
+          continue;
+        session.machine.facts.erase(AbsentKey(probe.key, threads));
+        auto ceiling = row->second.Finished(threads, policy, pass_tolerance);
+        JudgePerCycle(probe, ceiling, core);
+        session.machine.by_threads[threads].flops[probe.key] = std::move(ceiling);
+      }
+  };
+  finish(1, [](const FlopsProbe&, int) { return true; });
+  const auto alone = session.machine.by_threads;
+  finish(kPassTolerance, [&](const FlopsProbe& probe, int threads) {
+    return !MeetsItsOwnValue(probe, threads, alone, core);
+  });
+}
+
+void AddPlainPipes(std::map<std::string, Ceiling>& flops) {
+  std::map<std::string, std::vector<const CeilingRow*>> pipes;
+  for (const auto& row : flops)
+    if (const auto plain = PlainPipe(row.first); plain != row.first) pipes[plain].push_back(&row);
+  for (const auto& [plain, rows] : pipes) {
+    const auto* best = ChooseRoof(rows);
+    auto ceiling = best->second;
+    ceiling.how = fmt::format("{}, the best of {} rows: {}", best->first, rows.size(), ceiling.how);
+    flops[plain] = ceiling;
+  }
+}
+
+}  // namespace dlroof

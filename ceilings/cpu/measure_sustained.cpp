@@ -1,0 +1,94 @@
+// What a ceiling becomes when it is asked for 10 s on end: clocks fall with heat and power.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "ceilings/cpu/measure_session.h"
+#include "ceilings/cpu_kernels/flops.h"
+#include "counters/cpu/clocks.h"
+
+namespace dlroof {
+namespace {
+
+constexpr double kSeconds = 10, kLastSeconds = 1;  // watched, and judged
+constexpr double kSliceSeconds = 3e-3;
+constexpr double kDifference = 0.03;  // [1] less is said, but no roof of its own
+
+// [iteration/s] of the best slice in the last second: a disturbance only slows.
+double RateAfterTenSeconds(Bench& bench, Kernel kernel, double per_second) {
+  const auto slice =
+      std::max<std::int64_t>(1, static_cast<std::int64_t>(per_second * kSliceSeconds));
+  const double begin = WallSeconds();
+  double best = 0;
+  for (double now = begin; now < begin + kSeconds; now = WallSeconds()) {
+    const auto time = bench.team().Time([&](int i) { kernel(bench.Of(i), slice); });
+    if (now >= begin + kSeconds - kLastSeconds)
+      best = std::max(best, static_cast<double>(slice) / time.seconds);
+  }
+  return best;
+}
+
+void Watch(MeasureSession& session, const RunningRow& running, int threads) {
+  const auto& set = session.machine.by_threads.at(threads);
+  const auto pipe = set.flops.find(running.row);
+  const auto& ceiling = pipe != set.flops.end() ? pipe->second : set.mixes.at(running.row);
+  Bench bench(SpreadCpus(session.cpu, threads));
+  running.prepare(bench);
+  const double work = running.work_per_iteration;
+  KeepSustained(session.machine, threads, running.row,
+                work * RateAfterTenSeconds(bench, running.kernel, ceiling.per_second / work));
+}
+
+RunningRow RunningPipe(const FlopsProbe& probe, int threads) {
+  return {probe.key, FlopsPerIteration(probe) * threads,
+          [probe](Bench& bench) {
+            for (int i = 0; i < bench.threads(); ++i) FillOperands(probe, bench.Of(i));
+          },
+          probe.kernel};
+}
+
+// The row of each pipe that its roof rests on, the fastest first, as many as the effort has time
+// for.
+std::vector<FlopsProbe> HottestPipes(const MeasureSession& session) {
+  const auto& set = AllThreads(session.machine);
+  std::vector<FlopsProbe> hottest;
+  for (const auto& probe : session.flops_probes)
+    if (RoofOf(set, probe.key) != nullptr) hottest.push_back(probe);
+  std::sort(hottest.begin(), hottest.end(), [&](const auto& a, const auto& b) {
+    return set.flops.at(a.key).per_second > set.flops.at(b.key).per_second;
+  });
+  hottest.resize(std::min(hottest.size(), static_cast<std::size_t>(session.effort.sustained)));
+  return hottest;
+}
+
+}  // namespace
+
+void KeepSustained(Machine& machine, int threads, const std::string& row, double per_second) {
+  auto& set = machine.by_threads.at(threads);
+  auto& rows = set.flops.contains(row) ? set.flops : set.mixes;
+  auto& ceiling = rows.at(row);
+  const double ratio = per_second / ceiling.per_second;
+  machine.facts[fmt::format("sustained.{}", row)] = fmt::format(
+      "after {:.0f} s on end {:.3f} of the burst, with {} threads", kSeconds, ratio, threads);
+  if (std::abs(ratio - 1) <= kDifference) return;
+  ceiling.sustained_per_second = per_second;
+  if (auto* roof = RoofOf(set, row)) roof->sustained_per_second = per_second;
+}
+
+void AddSustainedSteps(MeasureSession& session) {
+  const int threads = session.machine.by_threads.rbegin()->first;
+  const auto add = [&](const RunningRow& running) {
+    session.last_steps.push_back({fmt::format("{} for 10 s, {} threads", running.row, threads),
+                                  [&session, running, threads](double) {
+                                    session.bench.reset();
+                                    Watch(session, running, threads);
+                                  }});
+  };
+  for (const auto& probe : HottestPipes(session)) add(RunningPipe(probe, threads));
+  if (const auto dram = session.effort.sustained_dram ? DramRoofRow(session, threads)
+                                                      : std::optional<RunningRow>())
+    add(*dram);
+}
+
+}  // namespace dlroof

@@ -1,0 +1,67 @@
+// Bandwidth over working sets: which sizes to measure, where the memory levels end, and whether
+// that is where the system says. Pure.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "ceilings/machine/machine.h"
+#include "counters/cpu/cpu.h"
+
+namespace dlroof {
+
+// [byte] working sets of one thread from 4 KiB up to `largest_bytes`, four per octave.
+std::vector<double> SweepSizes(double largest_bytes);
+
+// Where a level ends.
+struct CapacityEdge {
+  double bytes = 0;              // [byte] the curve falls beyond this working set
+  double before = 0, after = 0;  // [byte/s] the rates between which it falls
+};
+
+// The edges of a curve by rising working set. Each rate counts as at least that of every larger
+// working set, since a disturbance only slows. The curve falls where a step loses 3 % or more;
+// falls with fewer than four points between them are one, for a level is at least that long (an
+// octave); an edge is a fall of 12 % or more to at least four points: of one that goes on to the
+// curve's end (behind a cache that takes what others throw out there is no plateau for long) what
+// happens before its last four. It lies where a quarter of the fall, in logarithms, has happened. A
+// level between two others that is all slope is not found.
+std::vector<CapacityEdge> FindCapacityEdges(const std::vector<SweepPoint>& curve);
+
+// What is said and what was found of the caches of one team of threads.
+struct LevelEdges {
+  std::string teller;                   // who says the sizes: "hwloc"
+  std::map<Level, double> told;         // [byte] one thread's share of the level's caches
+  std::map<Level, CapacityEdge> found;  // MatchEdges of these; a level without an edge is absent
+};
+
+// Of which level each edge is the end: of the one with the nearest size, if no nearer edge is there
+// and within a factor of 4. The farthest level, if that leaves it without one, gets the last edge
+// where that is no other level's and lies between its size and that of the level before it: the
+// part of a shared cache that a virtual machine gets may be any.
+std::map<Level, CapacityEdge> MatchEdges(const std::vector<CapacityEdge>& edges,
+                                         const std::map<Level, double>& told);
+
+// What the curve says of a level whose size is told: "the curve falls at 1.1 MiB, from 110 to 24
+// GB/s; hwloc says 1 MiB: they agree" within a factor of 2, else that they disagree; or that it
+// does not fall near it.
+std::string EdgeSentence(const LevelEdges& edges, Level level);
+
+// Why `per_second` [byte/s] of all threads, measured on arrays of `bytes` of one thread, may not be
+// the level's although they fit what is told of it. Where the told size and the edge differ by more
+// than a factor of 2: the arrays lie beyond the level's edge, and are 10 % or more slower than the
+// curve is before it (else it is the curve that was disturbed); or a nearer level ends so late that
+// it holds half of them. Empty: no such doubt.
+std::string EdgeDoubt(const LevelEdges& edges, Level level, double bytes, double per_second);
+
+// The caches of a system that tells no sizes, as edges show them: of one thread alone, and of one
+// thread on each of `cpus` together (working sets of one thread in both). The first edge is the end
+// of L1, the second of L2, the last of three or more that of L3, which all CPUs are taken to share;
+// L1 and L2 belong to as many CPUs in a row as the size is larger for one thread alone. Empty
+// without edges.
+std::map<Level, std::map<int, CacheInstance>> CachesFromEdges(
+    const std::vector<CapacityEdge>& alone, const std::vector<CapacityEdge>& together,
+    const std::vector<int>& cpus);
+
+}  // namespace dlroof

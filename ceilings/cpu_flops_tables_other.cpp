@@ -1,7 +1,0 @@
-#include "ceilings/cpu_flops_probes.h"
-
-namespace dlroof {
-
-std::vector<FlopsProbe> NativeFlopsProbes() { return {}; }
-
-}  // namespace dlroof

@@ -1,0 +1,100 @@
+#include "ceilings/cpu_kernels/bytes.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+namespace dlroof {
+namespace {
+
+constexpr std::size_t kPage = 4096, kPad = 256;  // [byte]
+constexpr std::size_t kMostArrays = 3, kWidestStepBytes = 1024;
+
+struct MixRow {
+  Mix mix;
+  Kernel BytesIsa::*kernel;
+};
+
+constexpr MixRow kMixes[] = {
+    {{"load", BytesOperation::kLoad, false, nullptr}, &BytesIsa::load},
+    {{"store", BytesOperation::kStore, false, nullptr}, &BytesIsa::store},
+    {{"copy", BytesOperation::kCopy, false, nullptr}, &BytesIsa::copy},
+    {{"triad", BytesOperation::kTriad, false, nullptr}, &BytesIsa::triad},
+    {{"update", BytesOperation::kUpdate, false, nullptr}, &BytesIsa::update},
+    {{"store-nt", BytesOperation::kStore, true, nullptr}, &BytesIsa::streaming_store},
+    {{"copy-nt", BytesOperation::kCopy, true, nullptr}, &BytesIsa::streaming_copy},
+    {{"triad-nt", BytesOperation::kTriad, true, nullptr}, &BytesIsa::streaming_triad},
+};
+
+// By BytesOperation.
+constexpr Streams kStreams[] = {{1, 1, 1}, {1, 1, 2}, {2, 2, 3}, {3, 3, 4}, {1, 2, 2}};
+
+bool Has(const std::set<std::string>& features, const BytesIsa& isa) {
+  return std::all_of(std::begin(isa.needs), std::end(isa.needs),
+                     [&](const char* need) { return need == nullptr || features.contains(need); });
+}
+
+}  // namespace
+
+Streams Mix::OfStreams() const {
+  auto streams = kStreams[static_cast<std::size_t>(operation)];
+  if (streaming) streams.moved = streams.named;
+  return streams;
+}
+
+std::vector<const BytesIsa*> BytesIsasFor(const std::set<std::string>& features) {
+  auto isas = BytesIsas();
+  std::erase_if(isas, [&](const BytesIsa* isa) { return !Has(features, *isa); });
+  if (isas.empty()) isas.push_back(&BytesPortable());
+  return isas;
+}
+
+std::vector<Mix> MixesFor(const BytesIsa& isa, Level level) {
+  const bool far = level == Level::kL3 || level == Level::kDram;
+  std::vector<Mix> mixes;
+  for (const auto& [mix, kernel] : kMixes) {
+    if (isa.*kernel == nullptr || (mix.streaming && !far)) continue;
+    mixes.push_back(mix);
+    mixes.back().kernel = isa.*kernel;
+  }
+  return mixes;
+}
+
+std::string TrafficText(const Mix& mix, Level level) {
+  if (level == Level::kL1) return {};
+  const auto streams = mix.OfStreams();
+  if (streams.moved == streams.named)
+    return fmt::format("{} stream{} named and moved (modelled)", streams.named,
+                       streams.named == 1 ? "" : "s");
+  return fmt::format("{} stream{} named, {} moved with write-allocate (modelled)", streams.named,
+                     streams.named == 1 ? "" : "s", streams.moved);
+}
+
+std::optional<double> MovedPerNamed(const Mix& mix, Level level) {
+  if (level == Level::kL1) return std::nullopt;
+  const auto streams = mix.OfStreams();
+  return static_cast<double>(streams.moved) / streams.named;
+}
+
+std::size_t MemoryBytes(double set_bytes) {
+  // Each array may begin a page later, and has at least one step of the widest kernel.
+  return static_cast<std::size_t>(std::ceil(set_bytes)) +
+         kMostArrays * (kPage + kPad + kWidestStepBytes);
+}
+
+void LayArrays(char* memory, double set_bytes, int streams, std::size_t step_floats,
+               Workspace& workspace) {
+  const double floats = set_bytes / streams / static_cast<double>(sizeof(float));
+  const auto steps = static_cast<std::size_t>(floats) / step_floats;
+  workspace.floats = std::max<std::size_t>(1, steps) * step_floats;
+  workspace.next = 0;
+  const std::size_t bytes = workspace.floats * sizeof(float);
+  const std::size_t apart = (bytes + kPage - 1) / kPage * kPage + kPad;
+  for (std::size_t i = 0; i < kMostArrays; ++i) {
+    const bool used = i < static_cast<std::size_t>(streams);
+    workspace.arrays[i] = used ? reinterpret_cast<float*>(memory + i * apart) : workspace.arrays[0];
+  }
+}
+
+}  // namespace dlroof

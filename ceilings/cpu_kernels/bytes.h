@@ -1,0 +1,98 @@
+// Memory kernels: which there are, and what their traffic is.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <set>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "ceilings/cpu_kernels/workspace.h"
+#include "counters/work.h"
+
+namespace dlroof {
+
+inline constexpr float kBytesScale = 3;  // the triad's factor
+// What the store kernels store, and the bits that the update kernels flip: the first so many of a
+// vector, each time. No two elements are alike, so that what is left tells how wide the vectors
+// were. The flipped bits leave exponents as they are: no number becomes denormal.
+alignas(64) inline constexpr float kStoredVector[] = {
+    2.0F, 2.0625F, 2.125F, 2.1875F, 2.25F, 2.3125F, 2.375F, 2.4375F,
+    2.5F, 2.5625F, 2.625F, 2.6875F, 2.75F, 2.8125F, 2.875F, 2.9375F};
+alignas(64) inline constexpr std::uint32_t kFlippedBits[] = {
+    0x80000001, 0x80000002, 0x80000003, 0x80000004, 0x80000005, 0x80000006, 0x80000007, 0x80000008,
+    0x80000009, 0x8000000a, 0x8000000b, 0x8000000c, 0x8000000d, 0x8000000e, 0x8000000f, 0x80000010};
+// Registers that the load kernels fold into: a step's vector i by exclusive or into i % kFolds.
+// Each call begins with zeros, and leaves them in Workspace::folds.
+inline constexpr std::size_t kFolds = 8;
+// The ridge kernels' sum = sum * factor + element: it stays below twice the largest element.
+inline constexpr float kRidgeFactor = 0.5F;
+
+// A kernel that does so many multiply-adds for so many loads of a vector.
+struct RidgeRow {
+  int loads, multiply_adds;
+  Kernel kernel;
+
+  // [flop/byte] of fp32: a multiply-add is 2 flops, an element 4 byte.
+  double Intensity() const { return 2.0 * multiply_adds / (4.0 * loads); }
+};
+
+// The kernels of one instruction set, as constants: asking for them runs none of its instructions.
+struct BytesIsa {
+  const char* name;
+  const char* needs[2];       // features of counters/cpu.h; null: nothing more
+  std::size_t vector_floats;  // [float] per vector
+  std::size_t step_floats;    // [float] per array and iteration
+  Kernel load, store, copy, triad, update;
+  Kernel streaming_store, streaming_copy, streaming_triad;  // non-temporal stores; null: has none
+  std::span<const RidgeRow> ridge;                          // by rising intensity
+};
+
+// The instruction sets that this processor family may have, the widest first: a file per family,
+// chosen by the build.
+std::vector<const BytesIsa*> BytesIsas();
+// Those that a CPU with these features has, the widest first; never empty.
+std::vector<const BytesIsa*> BytesIsasFor(const std::set<std::string>& features);
+
+const BytesIsa& BytesPortable();  // the compiler's own vectors, any processor
+
+enum class BytesOperation { kLoad, kStore, kCopy, kTriad, kUpdate };
+
+// Streams of one operation. Bytes count as the program names them; a cache that reads a line
+// because it is written to (write-allocate) moves more, which no rate here contains.
+struct Streams {
+  int arrays;  // laid out
+  int named;   // read or written by the program
+  int moved;   // [1] modelled, with write-allocate; equal to `named` with non-temporal stores
+};
+
+// A way to access memory: load; store; copy a = b; triad a = b + 3 c; update a = a ^ kFlippedBits.
+struct Mix {
+  const char* name;  // "copy-nt" for non-temporal stores
+  BytesOperation operation;
+  bool streaming;  // non-temporal stores
+  Kernel kernel;
+
+  Streams OfStreams() const;
+};
+
+// All of this instruction set; non-temporal stores at L3 and DRAM, for nearer levels they leave.
+std::vector<Mix> MixesFor(const BytesIsa& isa, Level level);
+// "named 2 streams, moved 3 with write-allocate (modelled)"; empty for L1, where nothing moves on.
+std::string TrafficText(const Mix& mix, Level level);
+
+// The same as a number; absent for L1.
+std::optional<double> MovedPerNamed(const Mix& mix, Level level);
+
+// Lays the arrays of `streams` streams, `set_bytes` together, into memory of at least
+// MemoryBytes(set_bytes) that begins on a page; each gets a multiple of `step_floats`, at least one
+// step. Each begins kPadBytes further into a page of 4 KiB than the one before: at the same place
+// in a page, loads wait for stores of the same low address bits. The others are the first again:
+// an update reads and writes one.
+void LayArrays(char* memory, double set_bytes, int streams, std::size_t step_floats,
+               Workspace& workspace);
+std::size_t MemoryBytes(double set_bytes);
+
+}  // namespace dlroof

@@ -1,0 +1,230 @@
+// The memory kernels for any vector type V, included only by the files that have one. V is local to
+// its file, and so are these functions: each file is compiled for its own instruction set.
+//
+// V has: Vector; kFloats; kAccumulators (sums of the ridge kernels); Load(p),
+// Store(p, v) (any address), Stream(p, v) and EndStream() (non-temporal), Same(x), Xor(a, b) of the
+// bits, MultiplyAdd(a, b, c) = a * b + c, Opaque(v): the compiler must make v, and knows nothing of
+// it afterwards.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <type_traits>
+#include <utility>
+
+#include "ceilings/cpu_kernels/bytes.h"
+
+namespace dlroof {
+
+inline constexpr std::size_t kVectorsPerStep = 16;
+
+template <class V>
+inline constexpr std::size_t kStepFloats = V::kFloats* kVectorsPerStep;
+
+// A kernel's way through the arrays of its workspace, in steps of equal length, from where the last
+// call stopped; begins again at the end. Kept in registers (in memory it would be a chain of stores
+// and loads), and without a branch: one per pass would be mispredicted, 10 % and more of a pass
+// over a small array. Pointers are opaque so that addresses have no index register: Intel's third
+// store port takes none.
+template <class V>
+class Walk {
+ public:
+  [[gnu::always_inline]] explicit Walk(const Workspace& workspace)
+      : first_(workspace.arrays[0]),
+        second_(workspace.arrays[1]),
+        third_(workspace.arrays[2]),
+        floats_(workspace.floats),
+        next_(workspace.next) {}
+
+  [[gnu::always_inline]] float* First() const { return At(first_); }
+  [[gnu::always_inline]] float* Second() const { return At(second_); }
+  [[gnu::always_inline]] float* Third() const { return At(third_); }
+  [[gnu::always_inline]] void Step() {
+    next_ += kStepFloats<V>;
+    next_ &= std::size_t{0} - static_cast<std::size_t>(next_ < floats_);
+  }
+  [[gnu::always_inline]] void Keep(Workspace& workspace) const { workspace.next = next_; }
+
+ private:
+  [[gnu::always_inline]] float* At(float* array) const {
+    float* here = array + next_;
+    asm volatile("" : "+r"(here));
+    return here;
+  }
+
+  float *first_, *second_, *third_;
+  std::size_t floats_, next_;  // [float]
+};
+
+// Calls visit(std::integral_constant) for 0 ... kCount - 1: unlike a loop it leaves arrays that are
+// indexed in registers.
+template <std::size_t kCount, class Visit>
+[[gnu::always_inline]] inline void ForEachIndex(const Visit& visit) {
+  [&]<std::size_t... kIndex>(std::index_sequence<kIndex...>) __attribute__((always_inline)) {
+    (visit(std::integral_constant<std::size_t, kIndex>()), ...);
+  }
+  (std::make_index_sequence<kCount>());
+}
+
+// Loaded vectors are folded into some registers: unused loads would be deleted, and what is left
+// tells which were made, of which width. By exclusive or, which takes no more than the ports that
+// wait for the loads: with AVX-512 arithmetic would lower the clock of some processors. As many
+// registers as hide its latency.
+template <class V>
+void LoadKernel(Workspace& workspace, std::int64_t iterations) {
+  Walk<V> walk(workspace);
+  typename V::Vector folds[kFolds];
+  ForEachIndex<kFolds>([&](auto i) __attribute__((always_inline)) { folds[i] = V::Same(0); });
+  for (; iterations > 0; --iterations) {
+    const float* from = walk.First();
+    ForEachIndex<kVectorsPerStep>([&](auto i) __attribute__((always_inline)) {
+      auto& fold = folds[i % kFolds];
+      fold = V::Xor(fold, V::Load(from + V::kFloats * i));
+      V::Opaque(fold);  // in this order: another one halves what the L2 of a Zen 5 gives
+    });
+    walk.Step();
+  }
+  walk.Keep(workspace);
+  auto* results = reinterpret_cast<float*>(workspace.folds.data());
+  ForEachIndex<kFolds>([&](auto i) __attribute__((always_inline)) {
+    V::Store(results + V::kFloats * i, folds[i]);
+  });
+}
+
+template <class V>
+struct Stored {
+  [[gnu::always_inline]] static void Put(float* to, typename V::Vector value) {
+    V::Store(to, value);
+  }
+  [[gnu::always_inline]] static void End() {}
+};
+
+template <class V>
+struct Streamed {
+  [[gnu::always_inline]] static void Put(float* to, typename V::Vector value) {
+    V::Stream(to, value);
+  }
+  [[gnu::always_inline]] static void End() { V::EndStream(); }
+};
+
+template <class V, class Way>
+void StoreKernel(Workspace& workspace, std::int64_t iterations) {
+  Walk<V> walk(workspace);
+  auto value = V::Load(kStoredVector);
+  V::Opaque(value);
+  for (; iterations > 0; --iterations) {
+    float* to = walk.First();
+    for (std::size_t i = 0; i < kVectorsPerStep; ++i) Way::Put(to + V::kFloats * i, value);
+    walk.Step();
+  }
+  walk.Keep(workspace);
+  Way::End();
+}
+
+template <class V, class Way>
+void CopyKernel(Workspace& workspace, std::int64_t iterations) {
+  Walk<V> walk(workspace);
+  for (; iterations > 0; --iterations) {
+    float* to = walk.First();
+    const float* from = walk.Second();
+    for (std::size_t i = 0; i < kVectorsPerStep; ++i) {
+      auto value = V::Load(from + V::kFloats * i);
+      V::Opaque(value);  // not to become a call of memcpy
+      Way::Put(to + V::kFloats * i, value);
+    }
+    walk.Step();
+  }
+  walk.Keep(workspace);
+  Way::End();
+}
+
+template <class V, class Way>
+void TriadKernel(Workspace& workspace, std::int64_t iterations) {
+  Walk<V> walk(workspace);
+  auto scale = V::Same(kBytesScale);
+  V::Opaque(scale);
+  for (; iterations > 0; --iterations) {
+    float* to = walk.First();
+    const float* from = walk.Second();
+    const float* scaled = walk.Third();
+    for (std::size_t i = 0; i < kVectorsPerStep; ++i)
+      Way::Put(to + V::kFloats * i, V::MultiplyAdd(scale, V::Load(scaled + V::kFloats * i),
+                                                   V::Load(from + V::kFloats * i)));
+    walk.Step();
+  }
+  walk.Keep(workspace);
+  Way::End();
+}
+
+// Flips bits: no element overflows, and it is no arithmetic. A multiplication in its place costs a
+// processor with AVX-512 (Cascade Lake) 11 % of its clock, and the L1 and L2 as much bandwidth. The
+// array that it writes is the one that it reads, by another pointer: so the proof can lay them
+// apart.
+template <class V>
+void UpdateKernel(Workspace& workspace, std::int64_t iterations) {
+  Walk<V> walk(workspace);
+  auto flipped = V::Load(reinterpret_cast<const float*>(kFlippedBits));
+  V::Opaque(flipped);
+  for (; iterations > 0; --iterations) {
+    float* to = walk.First();
+    const float* from = walk.Second();
+    for (std::size_t i = 0; i < kVectorsPerStep; ++i)
+      V::Store(to + V::kFloats * i, V::Xor(flipped, V::Load(from + V::kFloats * i)));
+    walk.Step();
+  }
+  walk.Keep(workspace);
+}
+
+// Loads kLoads vectors and does kMultiplyAdds with them, again and again: a fixed number of flops
+// per byte. Independent sums, at least as many as the latency times the rate of multiply-adds.
+template <class V, std::size_t kLoads, std::size_t kMultiplyAdds>
+void RidgeKernel(Workspace& workspace, std::int64_t iterations) {
+  // So many loads together that all sums take part.
+  constexpr std::size_t kFew = kMultiplyAdds >= 16 ? 1 : kMultiplyAdds >= 4 ? 4 : kVectorsPerStep;
+  constexpr std::size_t kTogether = kLoads > 1 ? kVectorsPerStep : kFew;
+  constexpr std::size_t kSums = V::kAccumulators;
+  Walk<V> walk(workspace);
+  auto factor = V::Same(kRidgeFactor);
+  V::Opaque(factor);
+  // From memory: of two sums that the compiler knows to be equal it would make one.
+  auto* results = reinterpret_cast<float*>(workspace.accumulators.data());
+  typename V::Vector sums[kSums];
+  ForEachIndex<kSums>([&](auto i) __attribute__((always_inline)) {
+    sums[i] = V::Load(results + V::kFloats * i);
+  });
+  for (; iterations > 0; --iterations) {
+    const float* from = walk.First();
+    for (std::size_t first = 0; first < kVectorsPerStep; first += kTogether) {
+      ForEachIndex<kTogether>([&](auto i) __attribute__((always_inline)) {
+        auto loaded = V::Load(from + V::kFloats * (first + i));
+        if constexpr (i % kLoads != 0) {
+          V::Opaque(loaded);
+        } else {
+          ForEachIndex<kMultiplyAdds>([&](auto j) __attribute__((always_inline)) {
+            auto& sum = sums[(i / kLoads * kMultiplyAdds + j) % kSums];
+            sum = V::MultiplyAdd(sum, factor, loaded);
+          });
+        }
+      });
+    }
+    walk.Step();
+  }
+  walk.Keep(workspace);
+  ForEachIndex<kSums>([&](auto i) __attribute__((always_inline)) {
+    V::Store(results + V::kFloats * i, sums[i]);
+  });
+}
+
+template <class V>
+constexpr RidgeRow kRidgeRows[] = {
+    {4, 1, RidgeKernel<V, 4, 1>},   {2, 1, RidgeKernel<V, 2, 1>},
+    {1, 1, RidgeKernel<V, 1, 1>},   {1, 2, RidgeKernel<V, 1, 2>},
+    {1, 3, RidgeKernel<V, 1, 3>},   {1, 4, RidgeKernel<V, 1, 4>},
+    {1, 6, RidgeKernel<V, 1, 6>},   {1, 8, RidgeKernel<V, 1, 8>},
+    {1, 12, RidgeKernel<V, 1, 12>}, {1, 16, RidgeKernel<V, 1, 16>},
+    {1, 24, RidgeKernel<V, 1, 24>}, {1, 32, RidgeKernel<V, 1, 32>},
+    {1, 48, RidgeKernel<V, 1, 48>}, {1, 64, RidgeKernel<V, 1, 64>},
+    {1, 96, RidgeKernel<V, 1, 96>}, {1, 128, RidgeKernel<V, 1, 128>},
+};
+
+}  // namespace dlroof

@@ -1,0 +1,45 @@
+// Memory kernels on avx2 vectors. The build compiles this file, and nothing else, for avx2.
+#include <immintrin.h>
+
+#include "ceilings/cpu_kernels/bytes_kernels.h"
+
+namespace dlroof {
+namespace {
+
+struct Avx2 {
+  using Vector = __m256;
+  static constexpr std::size_t kFloats = 8, kAccumulators = 12;
+
+  [[gnu::always_inline]] static Vector Load(const float* from) { return _mm256_load_ps(from); }
+  [[gnu::always_inline]] static void Store(float* to, Vector value) { _mm256_storeu_ps(to, value); }
+  [[gnu::always_inline]] static void Stream(float* to, Vector value) {
+    _mm256_stream_ps(to, value);
+  }
+  [[gnu::always_inline]] static void EndStream() { _mm_sfence(); }
+  [[gnu::always_inline]] static Vector Same(float value) { return _mm256_set1_ps(value); }
+  [[gnu::always_inline]] static Vector Xor(Vector a, Vector b) { return _mm256_xor_ps(a, b); }
+  [[gnu::always_inline]] static Vector MultiplyAdd(Vector a, Vector b, Vector c) {
+    return _mm256_fmadd_ps(a, b, c);
+  }
+  [[gnu::always_inline]] static void Opaque(Vector& value) { asm volatile("" : "+x"(value)); }
+};
+
+constexpr BytesIsa kKernels = {"avx2",
+                               {"avx2", "fma"},
+                               Avx2::kFloats,
+                               kStepFloats<Avx2>,
+                               LoadKernel<Avx2>,
+                               StoreKernel<Avx2, Stored<Avx2>>,
+                               CopyKernel<Avx2, Stored<Avx2>>,
+                               TriadKernel<Avx2, Stored<Avx2>>,
+                               UpdateKernel<Avx2>,
+                               StoreKernel<Avx2, Streamed<Avx2>>,
+                               CopyKernel<Avx2, Streamed<Avx2>>,
+                               TriadKernel<Avx2, Streamed<Avx2>>,
+                               kRidgeRows<Avx2>};
+
+}  // namespace
+
+const BytesIsa& BytesAvx2() { return kKernels; }
+
+}  // namespace dlroof

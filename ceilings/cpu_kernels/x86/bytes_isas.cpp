@@ -1,0 +1,12 @@
+// Which memory kernels x86-64 processors may run.
+#include "ceilings/cpu_kernels/bytes.h"
+
+namespace dlroof {
+
+const BytesIsa& BytesSse2();
+const BytesIsa& BytesAvx2();
+const BytesIsa& BytesAvx512();
+
+std::vector<const BytesIsa*> BytesIsas() { return {&BytesAvx512(), &BytesAvx2(), &BytesSse2()}; }
+
+}  // namespace dlroof

@@ -1,0 +1,95 @@
+// a = a * x + y by fused multiply-add in fp64 and fp32, on independent accumulators: 14 of 16
+// registers cover its latency (4 or 5 cycles, two per cycle); of AVX-512's 32 registers 16 are
+// used.
+#include <immintrin.h>
+
+#include <cstdint>
+#include <cstring>
+#include <type_traits>
+
+#include "ceilings/cpu_kernels/flops.h"
+
+namespace dlroof {
+namespace {
+
+constexpr int kFew = 14, kMany = 16;
+
+// Scalars in assembler: the compiler would make vectors of them.
+template <class T>
+__attribute__((target("fma"))) void ScalarFma(Workspace& workspace, std::int64_t iterations) {
+  T x, y, a[kFew];
+  std::memcpy(&x, workspace.operands.data() + kFirstOperand, sizeof x);
+  std::memcpy(&y, workspace.operands.data() + kSecondOperand, sizeof y);
+  auto* memory = workspace.accumulators.data();
+  for (int i = 0; i < kFew; ++i) std::memcpy(&a[i], memory + sizeof(T) * i, sizeof(T));
+  for (; iterations > 0; --iterations)
+    for (auto& each : a) {
+      T next = each;  // a copy: an operand in the array would be stored each time
+      if constexpr (std::is_same_v<T, double>)
+        asm("vfmadd213sd %2, %1, %0" : "+x"(next) : "x"(x), "x"(y));
+      else
+        asm("vfmadd213ss %2, %1, %0" : "+x"(next) : "x"(x), "x"(y));
+      each = next;
+    }
+  for (int i = 0; i < kFew; ++i) std::memcpy(memory + sizeof(T) * i, &a[i], sizeof(T));
+}
+
+template <class T>
+__attribute__((target("avx2,fma"))) void Avx2Fma(Workspace& workspace, std::int64_t iterations) {
+  typedef T Vector __attribute__((vector_size(32)));
+  Vector x, y, a[kFew];
+  std::memcpy(&x, workspace.operands.data() + kFirstOperand, sizeof x);
+  std::memcpy(&y, workspace.operands.data() + kSecondOperand, sizeof y);
+  auto* memory = workspace.accumulators.data();
+  for (int i = 0; i < kFew; ++i) std::memcpy(&a[i], memory + sizeof x * i, sizeof x);
+  for (; iterations > 0; --iterations)
+    for (auto& each : a) {
+      if constexpr (std::is_same_v<T, double>)
+        each = _mm256_fmadd_pd(each, x, y);
+      else
+        each = _mm256_fmadd_ps(each, x, y);
+    }
+  for (int i = 0; i < kFew; ++i) std::memcpy(memory + sizeof x * i, &a[i], sizeof x);
+}
+
+template <class T>
+__attribute__((target("avx512f"))) void Avx512Fma(Workspace& workspace, std::int64_t iterations) {
+  typedef T Vector __attribute__((vector_size(64)));
+  Vector x, y, a[kMany];
+  std::memcpy(&x, workspace.operands.data() + kFirstOperand, sizeof x);
+  std::memcpy(&y, workspace.operands.data() + kSecondOperand, sizeof y);
+  auto* memory = workspace.accumulators.data();
+  for (int i = 0; i < kMany; ++i) std::memcpy(&a[i], memory + sizeof x * i, sizeof x);
+  for (; iterations > 0; --iterations)
+    for (auto& each : a) {
+      if constexpr (std::is_same_v<T, double>)
+        each = _mm512_fmadd_pd(each, x, y);
+      else
+        each = _mm512_fmadd_ps(each, x, y);
+    }
+  for (int i = 0; i < kMany; ++i) std::memcpy(memory + sizeof x * i, &a[i], sizeof x);
+}
+
+// `d`: the last letter of the type's instructions.
+template <class T>
+std::vector<FlopsProbe> Rows(Operands operands, const std::string& pipe, const std::string& d) {
+  const auto row = [&](const char* part, const std::string& instruction, std::size_t bytes,
+                       int accumulators, Kernel kernel) -> FlopsProbe {
+    return {pipe + part,  instruction, operands, Recurrence::kFusedMultiplyAdd, Issue::kOne, bytes,
+            accumulators, 1,           kernel};
+  };
+  return {row(".fma_scalar", "vfmadd213s" + d, sizeof(T), kFew, ScalarFma<T>),
+          row(".avx2", "vfmaddp" + d + " ymm", 32, kFew, Avx2Fma<T>),
+          row(".avx512", "vfmaddp" + d + " zmm", 64, kMany, Avx512Fma<T>)};
+}
+
+}  // namespace
+
+std::vector<FlopsProbe> FusedProbes() {
+  auto all = Rows<double>(Operands::kFp64, "fp64.vector", "d");
+  const auto fp32 = Rows<float>(Operands::kFp32, "fp32.vector", "s");
+  all.insert(all.end(), fp32.begin(), fp32.end());
+  return all;
+}
+
+}  // namespace dlroof

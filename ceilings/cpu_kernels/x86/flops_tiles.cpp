@@ -1,0 +1,148 @@
+// Tile products of AMX. Tiles: 16 rows of 64 bytes each, 4 accumulators from 2 x 2 operands, which
+// covers the latency of a tile product (52 cycles, one each 16). Operands stay in their tiles, or
+// are loaded from L1 before each four products, as a matrix product does.
+#include <immintrin.h>
+
+#include <cstdint>
+
+#include "ceilings/cpu_kernels/flops.h"
+
+namespace dlroof {
+namespace {
+
+constexpr int kTileRowBytes = 64;
+
+// Palette 1: the layout that LDTILECFG reads (Intel SDM volume 1, 18.3).
+struct alignas(64) TileConfiguration {
+  std::uint8_t palette = 1;
+  std::uint8_t start_row = 0;
+  std::uint8_t reserved[14] = {};
+  std::uint16_t row_bytes[16] = {64, 64, 64, 64, 64, 64, 64, 64};
+  std::uint8_t rows[16] = {16, 16, 16, 16, 16, 16, 16, 16};
+};
+static_assert(sizeof(TileConfiguration) == 64);
+
+__attribute__((target("amx-tile"), always_inline)) inline void LoadOperands(
+    const Workspace& workspace) {
+  const auto* operands = workspace.operands.data();
+  _tile_loadd(4, operands + kFirstOperand, kTileRowBytes);
+  _tile_loadd(5, operands + kFirstOperand + kTileBytes, kTileRowBytes);
+  _tile_loadd(6, operands + kSecondOperand, kTileRowBytes);
+  _tile_loadd(7, operands + kSecondOperand + kTileBytes, kTileRowBytes);
+}
+
+__attribute__((target("amx-tile"))) void LoadTiles(const Workspace& workspace) {
+  const TileConfiguration configuration;
+  // Without this barrier gcc 12 drops the stores: its _tile_loadconfig claims to read 8 bytes only.
+  asm volatile("" : : "r"(&configuration) : "memory");
+  _tile_loadconfig(&configuration);
+  const auto* accumulators = workspace.accumulators.data();
+  _tile_loadd(0, accumulators, kTileRowBytes);
+  _tile_loadd(1, accumulators + kTileBytes, kTileRowBytes);
+  _tile_loadd(2, accumulators + 2 * kTileBytes, kTileRowBytes);
+  _tile_loadd(3, accumulators + 3 * kTileBytes, kTileRowBytes);
+  LoadOperands(workspace);
+}
+
+__attribute__((target("amx-tile"))) void StoreTiles(Workspace& workspace) {
+  auto* accumulators = workspace.accumulators.data();
+  _tile_stored(0, accumulators, kTileRowBytes);
+  _tile_stored(1, accumulators + kTileBytes, kTileRowBytes);
+  _tile_stored(2, accumulators + 2 * kTileBytes, kTileRowBytes);
+  _tile_stored(3, accumulators + 3 * kTileBytes, kTileRowBytes);
+  _tile_release();
+}
+
+__attribute__((target("amx-tile,amx-bf16"), always_inline)) inline void MultiplyBf16() {
+  _tile_dpbf16ps(0, 4, 6);
+  _tile_dpbf16ps(1, 4, 7);
+  _tile_dpbf16ps(2, 5, 6);
+  _tile_dpbf16ps(3, 5, 7);
+}
+
+__attribute__((target("amx-tile,amx-int8"), always_inline)) inline void MultiplyInt8() {
+  _tile_dpbusd(0, 4, 6);
+  _tile_dpbusd(1, 4, 7);
+  _tile_dpbusd(2, 5, 6);
+  _tile_dpbusd(3, 5, 7);
+}
+
+// tdpfp16ps of the same tiles, in bytes: compilers before gcc 13 and assemblers before 2.40 do not
+// know it (Intel SDM volume 2: VEX.128.F2.0F38.W0 5C).
+__attribute__((target("amx-tile"), always_inline)) inline void MultiplyFp16() {
+  asm volatile(
+      ".byte 0xc4, 0xe2, 0x4b, 0x5c, 0xc4\n\t"
+      ".byte 0xc4, 0xe2, 0x43, 0x5c, 0xcc\n\t"
+      ".byte 0xc4, 0xe2, 0x4b, 0x5c, 0xd5\n\t"
+      ".byte 0xc4, 0xe2, 0x43, 0x5c, 0xdd");
+}
+
+__attribute__((target("amx-tile,amx-bf16"))) void Bf16(Workspace& workspace,
+                                                       std::int64_t iterations) {
+  LoadTiles(workspace);
+  for (; iterations > 0; --iterations) MultiplyBf16();
+  StoreTiles(workspace);
+}
+
+__attribute__((target("amx-tile,amx-bf16"))) void Bf16FromL1(Workspace& workspace,
+                                                             std::int64_t iterations) {
+  LoadTiles(workspace);
+  for (; iterations > 0; --iterations) {
+    LoadOperands(workspace);
+    MultiplyBf16();
+  }
+  StoreTiles(workspace);
+}
+
+__attribute__((target("amx-tile,amx-int8"))) void Int8(Workspace& workspace,
+                                                       std::int64_t iterations) {
+  LoadTiles(workspace);
+  for (; iterations > 0; --iterations) MultiplyInt8();
+  StoreTiles(workspace);
+}
+
+__attribute__((target("amx-tile,amx-int8"))) void Int8FromL1(Workspace& workspace,
+                                                             std::int64_t iterations) {
+  LoadTiles(workspace);
+  for (; iterations > 0; --iterations) {
+    LoadOperands(workspace);
+    MultiplyInt8();
+  }
+  StoreTiles(workspace);
+}
+
+__attribute__((target("amx-tile"))) void Fp16(Workspace& workspace, std::int64_t iterations) {
+  LoadTiles(workspace);
+  for (; iterations > 0; --iterations) MultiplyFp16();
+  StoreTiles(workspace);
+}
+
+__attribute__((target("amx-tile"))) void Fp16FromL1(Workspace& workspace, std::int64_t iterations) {
+  LoadTiles(workspace);
+  for (; iterations > 0; --iterations) {
+    LoadOperands(workspace);
+    MultiplyFp16();
+  }
+  StoreTiles(workspace);
+}
+
+FlopsProbe Row(const char* key, const char* instructions, Operands operands, Kernel kernel) {
+  constexpr int kAccumulators = 4;
+  return {key, instructions, operands, Recurrence::kTile, Issue::kTile, kTileBytes, kAccumulators,
+          1,   kernel};
+}
+
+}  // namespace
+
+std::vector<FlopsProbe> TileProbes() {
+  return {
+      Row("bf16.matrix.amx_l1", "tdpbf16ps + tileloadd from L1", Operands::kBf16, Bf16FromL1),
+      Row("bf16.matrix.amx", "tdpbf16ps", Operands::kBf16, Bf16),
+      Row("int8.matrix.amx_l1", "tdpbusd + tileloadd from L1", Operands::kInt8, Int8FromL1),
+      Row("int8.matrix.amx", "tdpbusd", Operands::kInt8, Int8),
+      Row("fp16.matrix.amx_l1", "tdpfp16ps + tileloadd from L1", Operands::kFp16, Fp16FromL1),
+      Row("fp16.matrix.amx", "tdpfp16ps", Operands::kFp16, Fp16),
+  };
+}
+
+}  // namespace dlroof

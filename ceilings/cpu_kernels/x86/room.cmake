@@ -1,0 +1,11 @@
+# As in ceilings/cpu_kernels. A file named after an instruction set is compiled for it; it defines nothing that another file
+# could share: kernels local to it, and one table of constants.
+target_compile_options(${target} PRIVATE -ffp-contract=off)
+set(dlroof_isa_avx2 "-mavx2;-mfma")
+set(dlroof_isa_avx512 "-mavx512f")
+file(GLOB dlroof_kernels CONFIGURE_DEPENDS "${CMAKE_SOURCE_DIR}/${room}/bytes_*.cpp" "${CMAKE_SOURCE_DIR}/${room}/flops_*.cpp")
+foreach(kernels IN LISTS dlroof_kernels)
+  string(REGEX MATCH "([a-z0-9]+)\\.cpp$" isa "${kernels}")
+  set_source_files_properties("${kernels}" PROPERTIES
+    COMPILE_OPTIONS "-O3;${dlroof_isa_${CMAKE_MATCH_1}};$<$<BOOL:${DLROOF_SANITIZE}>:-fno-sanitize=all>")
+endforeach()

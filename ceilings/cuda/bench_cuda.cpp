@@ -1,0 +1,214 @@
+#include "ceilings/cuda/bench_cuda.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+#include <stdexcept>
+#include <string>
+
+#include "ceilings/cuda/gemm_cublaslt.h"
+#include "ceilings/cuda/kernels.h"
+#include "ceilings/cuda/overheads_cuda.h"
+#include "ceilings/gpu/measure.h"
+#include "counters/cpu/clocks.h"
+#include "counters/cuda/clock.h"
+#include "counters/cuda/device.h"
+#include "counters/cuda/support.h"
+
+namespace dlroof {
+namespace {
+
+// By key; where one key has kernels of two shapes, by the k of its instruction.
+struct KernelOfRow {
+  const char* key;
+  int k;  // 0: any
+  GpuKernel launch;
+};
+constexpr KernelOfRow kKernels[] = {
+    {"fp64.vector.dfma", 0, LaunchDfma},       {"fp32.vector.ffma", 0, LaunchFfma},
+    {"fp16.vector.hfma2", 0, LaunchHfma2},     {"bf16.vector.hfma2", 0, LaunchBf16Hfma2},
+    {"int8.vector.dp4a", 0, LaunchDp4a},       {"fp16.matrix.mma", 8, LaunchMmaFp16K8},
+    {"fp16.matrix.mma", 16, LaunchMmaFp16},    {"bf16.matrix.mma", 0, LaunchMmaBf16},
+    {"tf32.matrix.mma", 0, LaunchMmaTf32},     {"int8.matrix.mma", 16, LaunchMmaInt8K16},
+    {"int8.matrix.mma", 32, LaunchMmaInt8},    {"fp64.matrix.mma", 4, LaunchMmaFp64K4},
+    {"fp64.matrix.mma", 16, LaunchMmaFp64K16}, {"fp8.matrix.mma", 0, LaunchMmaFp8},
+    {"fp16.matrix.wgmma", 0, LaunchWgmmaFp16}, {"bf16.matrix.wgmma", 0, LaunchWgmmaBf16},
+    {"tf32.matrix.wgmma", 0, LaunchWgmmaTf32}, {"int8.matrix.wgmma", 0, LaunchWgmmaInt8},
+    {"fp8.matrix.wgmma", 0, LaunchWgmmaFp8},   {"dram.load.v16", 0, LaunchDramLoad},
+    {"dram.store.v16", 0, LaunchStore},        {"dram.copy.v16", 0, LaunchCopy},
+    {"dram.triad.v16", 0, LaunchTriad},        {"l2.load.cg16", 0, LaunchL2Load},
+    {"l2.store.v16", 0, LaunchStore},          {"l1.load.ca16", 0, LaunchL1Load},
+    {"l1.shared.v16", 0, LaunchShared},
+};
+
+// Null where there is none.
+GpuKernel FindKernel(const GpuRow& row) {
+  for (const auto& kernel : kKernels)
+    if (row.key == kernel.key && (kernel.k == 0 || kernel.k == row.instruction.k))
+      return kernel.launch;
+  return nullptr;
+}
+
+GpuKernel KernelOf(const GpuRow& row) {
+  if (const auto kernel = FindKernel(row)) return kernel;
+  throw std::logic_error(fmt::format("{} has no kernel", row.key));
+}
+
+std::size_t AtLeastOne(std::int64_t bytes) {
+  return static_cast<std::size_t>(std::max<std::int64_t>(bytes, 16));
+}
+
+// A row with its memory on the device. Operands are whole numbers of 16 bytes or unread.
+class Prepared {
+ public:
+  Prepared(const GpuRow& row, const GpuShape& shape, const GpuIdentity& gpu)
+      : row_(row),
+        shape_(shape),
+        shared_bytes_(SharedToBeAlone(row, static_cast<int>(gpu.shared_bytes_per_sm))),
+        operands_(AtLeastOne(GpuOperandBytes(row, shape))),
+        results_(AtLeastOne(GpuResultBytes(row, shape))) {
+    if (row.unit == GpuUnit::kGemm) gemm_.emplace(row.element, shape.n);
+  }
+
+  bool Is(const GpuRow& row, const GpuShape& shape) const {
+    return row_.key == row.key && shape_ == shape;
+  }
+
+  void Lay(const GpuBytes& operands) {
+    if (!operands.empty()) operands_.CopyFrom(operands.data());
+    results_.Fill(0);
+  }
+
+  void LayRandom(int blocks) {
+    if (!IsMemory(row_)) return Lay(GpuOperands(row_, shape_, GpuOperandKind::kRandom));
+    const CudaStream stream;
+    for (auto* buffer : {&operands_, &results_})
+      CheckCuda(LaunchFill({blocks, 256, 0, nullptr, buffer->get(), buffer->bytes(), stream.get()}),
+                "random data");
+    stream.Wait();
+  }
+
+  void Start(std::int64_t iterations, cudaStream_t stream) {
+    if (gemm_) {
+      const auto* a = static_cast<const char*>(operands_.get());
+      for (std::int64_t i = 0; i < iterations; ++i)
+        gemm_->Run(a, a + operands_.bytes() / 2, results_.get(), stream);
+      return;
+    }
+    CheckCuda(KernelOf(row_)({shape_.blocks, shape_.threads, iterations, operands_.get(),
+                              results_.get(), static_cast<std::size_t>(shape_.set_bytes), stream,
+                              static_cast<std::size_t>(shared_bytes_)}),
+              row_.key);
+  }
+
+  GpuBytes Results() const {
+    GpuBytes results(results_.bytes());
+    results_.CopyTo(results.data());
+    results.resize(static_cast<std::size_t>(GpuResultBytes(row_, shape_)));
+    return results;
+  }
+
+  GpuGemm* gemm() { return gemm_ ? &*gemm_ : nullptr; }
+
+ private:
+  GpuRow row_;
+  GpuShape shape_;
+  int shared_bytes_;
+  DeviceBuffer operands_, results_;
+  std::optional<GpuGemm> gemm_;
+};
+
+class CudaBench : public GpuBench {
+ public:
+  explicit CudaBench(int device)
+      : clock_(OpenCudaClock(device)), identity_(ReadGpuIdentity(device)) {}
+
+  GpuDescription Describe() override {
+    std::size_t free = 0, all = 0;
+    CheckCuda(cudaMemGetInfo(&free, &all), "the GPU's free memory");
+    return {identity_, static_cast<double>(free), clock_.default_clock_hz};
+  }
+
+  void Prepare(const GpuRow& row, const GpuShape& shape) override {
+    if (prepared_ && prepared_->Is(row, shape)) return;
+    prepared_.reset();  // first give back, then take more
+    prepared_ = std::make_unique<Prepared>(row, shape, identity_);
+    prepared_->LayRandom(identity_.sms * 8);
+    if (prepared_->gemm() != nullptr) ChooseAlgorithm();
+  }
+
+  GpuTime Run(std::int64_t iterations) override {
+    GpuTime time;
+    const auto batch = clock_.batch(
+        [&](void* stream) { prepared_->Start(iterations, static_cast<cudaStream_t>(stream)); }, 1,
+        [&] { time.health = clock_.health(); });
+    time.seconds = batch.seconds;
+    time.clock_hz = batch.clock_hz;
+    return time;
+  }
+
+  GpuBytes Result(const GpuRow& row, const GpuShape& shape, const GpuBytes& operands,
+                  std::int64_t iterations) override {
+    // A GEMM is checked with the algorithm that is timed: the prepared one has it and stays.
+    if (row.unit != GpuUnit::kGemm)
+      Renew(row, shape);
+    else
+      Prepare(row, shape);
+    prepared_->Lay(operands);
+    const CudaStream stream;
+    prepared_->Start(iterations, stream.get());
+    stream.Wait();
+    auto results = prepared_->Results();
+    // To prepare a GEMM anew would be to choose its algorithm anew.
+    if (row.unit == GpuUnit::kGemm)
+      prepared_->LayRandom(identity_.sms * 8);
+    else
+      prepared_.reset();
+    return results;
+  }
+
+  double Overhead(GpuOverhead kind, std::int64_t times) override {
+    prepared_.reset();
+    return CudaOverhead(kind, times, clock_);
+  }
+
+ private:
+  void Renew(const GpuRow& row, const GpuShape& shape) {
+    prepared_.reset();
+    prepared_ = std::make_unique<Prepared>(row, shape, identity_);
+  }
+
+  // The fastest of the heuristic's.
+  void ChooseAlgorithm() {
+    auto& gemm = *prepared_->gemm();
+    int best = 0;
+    double least = 0;
+    for (int i = 0; i < gemm.algorithms(); ++i) {
+      gemm.Choose(i);
+      Run(1);
+      const double seconds = Run(1).seconds;
+      if (i > 0 && seconds >= least) continue;
+      least = seconds;
+      best = i;
+    }
+    gemm.Choose(best);
+  }
+
+  GpuClock clock_;
+  GpuIdentity identity_;
+  std::unique_ptr<Prepared> prepared_;
+};
+
+}  // namespace
+
+std::unique_ptr<GpuBench> OpenCudaBench(int device) { return std::make_unique<CudaBench>(device); }
+
+bool HasCudaKernel(const GpuRow& row) { return FindKernel(row) != nullptr; }
+
+Machine MeasureGpu(const GpuMeasureOptions& options) {
+  const auto bench = OpenCudaBench(options.device);
+  return MeasureGpuOn(*bench, options, WallSeconds);
+}
+
+}  // namespace dlroof

@@ -1,0 +1,257 @@
+// Memory at each level: loads that are summed, stores, copies. Loads are written out as PTX for
+// their cache operators. That none is dropped or kept for the next pass, the sums and a look at the
+// machine code say.
+#include "ceilings/cuda/kernels.h"
+#include "ceilings/gpu_known/constants.h"
+
+namespace dlroof {
+namespace {
+
+constexpr int kInFlight = 8;  // loads of a thread in an iteration; ptxas keeps 4 of them in flight
+
+__device__ uint4 LoadPastL1(const uint4* from) {
+  uint4 v;
+  asm volatile("ld.global.L1::no_allocate.v4.u32 {%0, %1, %2, %3}, [%4];"
+               : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w)
+               : "l"(from));
+  return v;
+}
+
+__device__ uint4 LoadFromL2(const uint4* from) {
+  uint4 v;
+  asm volatile("ld.global.cg.v4.u32 {%0, %1, %2, %3}, [%4];"
+               : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w)
+               : "l"(from));
+  return v;
+}
+
+__device__ uint4 LoadThroughL1(const uint4* from) {
+  uint4 v;
+  asm volatile("ld.global.ca.v4.u32 {%0, %1, %2, %3}, [%4];"
+               : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w)
+               : "l"(from));
+  return v;
+}
+
+__device__ uint4 LoadShared(unsigned from) {
+  uint4 v;
+  asm volatile("ld.shared.v4.u32 {%0, %1, %2, %3}, [%4];"
+               : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w)
+               : "r"(from));
+  return v;
+}
+
+__device__ unsigned Sum(uint4 v) { return v.x + v.y + v.z + v.w; }
+
+__device__ size_t FirstVector() {
+  return static_cast<size_t>(blockIdx.x) * blockDim.x + threadIdx.x;
+}
+__device__ size_t Stride() { return static_cast<size_t>(gridDim.x) * blockDim.x; }
+
+// Loads every vector of the set once in each pass.
+template <uint4 (*kLoad)(const uint4*)>
+__global__ void LoadKernel(const uint4* set, size_t vectors, unsigned* sums, long long passes) {
+  const size_t stride = Stride();
+  unsigned sum = 0;
+#pragma unroll 1
+  for (long long pass = 0; pass < passes; ++pass) {
+    size_t i = FirstVector();
+#pragma unroll 1
+    for (; i + (kInFlight - 1) * stride < vectors; i += kInFlight * stride) {
+      uint4 v[kInFlight];
+#pragma unroll
+      for (int j = 0; j < kInFlight; ++j) v[j] = kLoad(set + i + j * stride);
+#pragma unroll
+      for (int j = 0; j < kInFlight; ++j) sum += Sum(v[j]);
+    }
+#pragma unroll 1
+    for (; i < vectors; i += stride) sum += Sum(kLoad(set + i));
+  }
+  sums[FirstVector()] = sum;
+}
+
+__global__ void StoreKernel(uint4* set, size_t vectors, long long passes) {
+  const size_t stride = Stride();
+#pragma unroll 1
+  for (long long pass = 1; pass <= passes; ++pass) {
+    const unsigned word = kStoredFactor * static_cast<unsigned>(pass);
+    const uint4 v = make_uint4(word, word, word, word);
+#pragma unroll 4
+    for (size_t i = FirstVector(); i < vectors; i += stride)
+      asm volatile("st.global.v4.u32 [%0], {%1, %2, %3, %4};" ::"l"(set + i), "r"(v.x), "r"(v.y),
+                   "r"(v.z), "r"(v.w)
+                   : "memory");
+  }
+}
+
+__global__ void CopyKernel(const uint4* from, uint4* to, size_t vectors, long long passes) {
+  constexpr int kTogether = 4;
+  const size_t stride = Stride();
+#pragma unroll 1
+  for (long long pass = 0; pass < passes; ++pass) {
+    size_t i = FirstVector();
+#pragma unroll 1
+    for (; i + (kTogether - 1) * stride < vectors; i += kTogether * stride) {
+      uint4 v[kTogether];
+#pragma unroll
+      for (int j = 0; j < kTogether; ++j) v[j] = LoadPastL1(from + i + j * stride);
+#pragma unroll
+      for (int j = 0; j < kTogether; ++j) to[i + j * stride] = v[j];
+    }
+#pragma unroll 1
+    for (; i < vectors; i += stride) to[i] = LoadPastL1(from + i);
+  }
+}
+
+__device__ unsigned TriadWord(unsigned b, unsigned c) {
+  return __float_as_uint(__fmaf_rn(kTriadFactor, __uint_as_float(c), __uint_as_float(b)));
+}
+
+__device__ uint4 TriadVector(const uint4* b, const uint4* c) {
+  const uint4 x = LoadPastL1(b), y = LoadPastL1(c);
+  return make_uint4(TriadWord(x.x, y.x), TriadWord(x.y, y.y), TriadWord(x.z, y.z),
+                    TriadWord(x.w, y.w));
+}
+
+__global__ void TriadKernel(const uint4* b, const uint4* c, uint4* a, size_t vectors,
+                            long long passes) {
+  constexpr int kTogether = 2;
+  const size_t stride = Stride();
+#pragma unroll 1
+  for (long long pass = 0; pass < passes; ++pass) {
+    size_t i = FirstVector();
+#pragma unroll 1
+    for (; i + (kTogether - 1) * stride < vectors; i += kTogether * stride) {
+      uint4 v[kTogether];
+#pragma unroll
+      for (int j = 0; j < kTogether; ++j)
+        v[j] = TriadVector(b + i + j * stride, c + i + j * stride);
+#pragma unroll
+      for (int j = 0; j < kTogether; ++j) a[i + j * stride] = v[j];
+    }
+#pragma unroll 1
+    for (; i < vectors; i += stride) a[i] = TriadVector(b + i, c + i);
+  }
+}
+
+constexpr unsigned kBlockVectors = kL1BytesPerBlock / sizeof(uint4);
+
+// Each block loads its own part of the set over and over; every load of a block covers all of it. A
+// thread's next load is elsewhere: loads of one place were taken out of the loop.
+__device__ unsigned PlaceOf(long long iteration, unsigned load) {
+  const unsigned loads = static_cast<unsigned>(iteration) * kL1VectorsPerThread + load;
+  return (threadIdx.x + 32 * loads) % kBlockVectors;
+}
+
+__global__ void L1Kernel(const uint4* set, unsigned* sums, long long iterations) {
+  const uint4* part = set + static_cast<size_t>(blockIdx.x) * kBlockVectors;
+  unsigned sum = 0;
+#pragma unroll 1
+  for (long long i = 0; i < iterations; ++i) {
+    uint4 v[kL1VectorsPerThread];
+#pragma unroll
+    for (unsigned j = 0; j < kL1VectorsPerThread; ++j) v[j] = LoadThroughL1(part + PlaceOf(i, j));
+#pragma unroll
+    for (int j = 0; j < kL1VectorsPerThread; ++j) sum += Sum(v[j]);
+  }
+  sums[FirstVector()] = sum;
+}
+
+__global__ void SharedKernel(const uint4* set, unsigned* sums, long long iterations) {
+  __shared__ uint4 part[kBlockVectors];
+  part[threadIdx.x] = set[static_cast<size_t>(blockIdx.x) * kBlockVectors + threadIdx.x];
+  __syncthreads();
+  const auto base = static_cast<unsigned>(__cvta_generic_to_shared(part));
+  unsigned sum = 0;
+#pragma unroll 1
+  for (long long i = 0; i < iterations; ++i) {
+    uint4 v[kL1VectorsPerThread];
+#pragma unroll
+    for (unsigned j = 0; j < kL1VectorsPerThread; ++j)
+      v[j] = LoadShared(base + PlaceOf(i, j) * sizeof(uint4));
+#pragma unroll
+    for (int j = 0; j < kL1VectorsPerThread; ++j) sum += Sum(v[j]);
+  }
+  sums[FirstVector()] = sum;
+}
+
+// The finalizer of splitmix64.
+__device__ unsigned long long RandomWords(unsigned long long z) {
+  z += 0x9e3779b97f4a7c15ULL;
+  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ULL;
+  z = (z ^ (z >> 27)) * 0x94d049bb133111ebULL;
+  return z ^ (z >> 31);
+}
+
+__global__ void FillKernel(ulonglong2* set, size_t vectors) {
+  for (size_t i = FirstVector(); i < vectors; i += Stride())
+    set[i] = make_ulonglong2(RandomWords(2 * i), RandomWords(2 * i + 1));
+}
+
+__global__ void NothingKernel() {}
+
+size_t Vectors(const GpuLaunch& launch) { return launch.set_bytes / sizeof(uint4); }
+const uint4* Operands(const GpuLaunch& launch) {
+  return static_cast<const uint4*>(launch.operands);
+}
+unsigned* Sums(const GpuLaunch& launch) { return static_cast<unsigned*>(launch.results); }
+
+template <uint4 (*kLoad)(const uint4*)>
+cudaError_t LaunchLoad(const GpuLaunch& launch) {
+  LoadKernel<kLoad><<<launch.blocks, launch.threads, 0, launch.stream>>>(
+      Operands(launch), Vectors(launch), Sums(launch), launch.iterations);
+  return cudaGetLastError();
+}
+
+}  // namespace
+
+cudaError_t LaunchDramLoad(const GpuLaunch& launch) { return LaunchLoad<LoadPastL1>(launch); }
+cudaError_t LaunchL2Load(const GpuLaunch& launch) { return LaunchLoad<LoadFromL2>(launch); }
+
+cudaError_t LaunchStore(const GpuLaunch& launch) {
+  StoreKernel<<<launch.blocks, launch.threads, 0, launch.stream>>>(
+      static_cast<uint4*>(launch.results), Vectors(launch), launch.iterations);
+  return cudaGetLastError();
+}
+
+cudaError_t LaunchCopy(const GpuLaunch& launch) {
+  CopyKernel<<<launch.blocks, launch.threads, 0, launch.stream>>>(
+      Operands(launch), static_cast<uint4*>(launch.results), Vectors(launch) / 2,
+      launch.iterations);
+  return cudaGetLastError();
+}
+
+cudaError_t LaunchTriad(const GpuLaunch& launch) {
+  const size_t vectors = Vectors(launch) / 3;
+  TriadKernel<<<launch.blocks, launch.threads, 0, launch.stream>>>(
+      Operands(launch), Operands(launch) + vectors, static_cast<uint4*>(launch.results), vectors,
+      launch.iterations);
+  return cudaGetLastError();
+}
+
+cudaError_t LaunchL1Load(const GpuLaunch& launch) {
+  AllowShared(L1Kernel, launch);
+  L1Kernel<<<launch.blocks, launch.threads, launch.shared_bytes, launch.stream>>>(
+      Operands(launch), Sums(launch), launch.iterations);
+  return cudaGetLastError();
+}
+
+cudaError_t LaunchShared(const GpuLaunch& launch) {
+  AllowShared(SharedKernel, launch);
+  SharedKernel<<<launch.blocks, launch.threads, launch.shared_bytes, launch.stream>>>(
+      Operands(launch), Sums(launch), launch.iterations);
+  return cudaGetLastError();
+}
+
+cudaError_t LaunchFill(const GpuLaunch& launch) {
+  FillKernel<<<launch.blocks, launch.threads, 0, launch.stream>>>(
+      static_cast<ulonglong2*>(launch.results), Vectors(launch));
+  return cudaGetLastError();
+}
+
+cudaError_t LaunchNothing(cudaStream_t stream) {
+  NothingKernel<<<1, 32, 0, stream>>>();
+  return cudaGetLastError();
+}
+
+}  // namespace dlroof

@@ -1,0 +1,166 @@
+#include "ceilings/gpu/measure.h"
+
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <ctime>
+#include <stdexcept>
+#include <utility>
+#include <vector>
+
+#include "ceilings/cpu/measure.h"
+#include "ceilings/gpu/described.h"
+#include "ceilings/gpu/measure_session.h"
+#include "counters/gpu/nvml.h"
+#include "counters/gpu/throttle.h"
+
+namespace dlroof {
+namespace {
+
+constexpr double kPassTolerance = 0.05;
+constexpr const char* kDramLoads = "dram.load.v16";
+constexpr GpuEffort kQuick = {"quick", 4e-3, 6, 3, 1, 0.5, 0};
+constexpr GpuEffort kFull = {"full", 5e-3, 12, 6, 2, 1, 1};
+constexpr GpuEffort kThorough = {"thorough", 1e-2, 18, 9, 3, 3, 100};
+
+GpuEffort EffortOf(const GpuMeasureOptions& options) {
+  if (options.thorough) return kThorough;
+  return options.quick ? kQuick : kFull;
+}
+
+std::string LaunchText(const GpuRowState& state) {
+  if (state.row.unit == GpuUnit::kGemm) return fmt::format("n {}", state.shape.n);
+  auto text = fmt::format("{} blocks of {} threads", state.shape.blocks, state.shape.threads);
+  if (IsMemory(state.row))
+    text += fmt::format(", set {:.4g} MiB", static_cast<double>(state.shape.set_bytes) / 1048576);
+  return text;
+}
+
+// What the driver said while the last repetition ran.
+std::string HealthText(const GpuHealth& health) {
+  std::string text;
+  if (health.power_watts) text += fmt::format("; {:.0f} W", *health.power_watts);
+  if (health.temperature_celsius) text += fmt::format(", {:.0f} C", *health.temperature_celsius);
+  const auto reasons = ThrottleReasons(health.throttle.value_or(0));
+  if (!reasons.empty()) text += fmt::format(", clock held by {}", fmt::join(reasons, ", "));
+  return text;
+}
+
+Ceiling CeilingOf(const GpuSession& session, const GpuRowState& state) {
+  const bool by_clock = RunsBySmClock(state.row);
+  const auto policy = session.Policy(state.row);
+  const auto merged = MergeGpuPasses(state.passes, policy, kPassTolerance, by_clock);
+  auto ceiling = CeilingFrom(merged.rate, WorkPerIteration(state.row, state.shape), 1,
+                             fmt::format("{}, {}", state.row.text, LaunchText(state)));
+  if (merged.clock_moved) ceiling.how += "; the clock moved, in its cycles they agree";
+  if (IsClockTooLow(ceiling.clock_hz, session.gpu.default_clock_hz, 0))
+    ceiling.how += fmt::format("; at {:.0f} MHz, below 75 % of the default {:.0f} MHz",
+                               *ceiling.clock_hz / 1e6, *session.gpu.default_clock_hz / 1e6);
+  ceiling.how += HealthText(state.last.health);
+  ceiling.proof.per_cycle.reset();
+  if (by_clock && ceiling.clock_hz)
+    ceiling.proof.per_cycle = ceiling.per_second / session.gpu.identity.sms / *ceiling.clock_hz;
+  ceiling.proof.result = state.result;
+  if (!state.doubt.empty()) DoubtGpu(state.doubt, ceiling);
+  if (by_clock) JudgeGpuPerCycle(state.row, session.Capability(), ceiling);
+  if (state.half) JudgeGpuScaling(*state.half, ceiling);
+  return ceiling;
+}
+
+void AddRows(const GpuSession& session, Machine& machine) {
+  auto& set = machine.by_threads[1];
+  for (const auto& state : session.rows) {
+    if (state.passes.empty())
+      machine.facts[fmt::format("absent.{}.threads.1", state.row.key)] = state.absent;
+    else
+      (IsMemory(state.row) ? set.mixes : set.flops)[state.row.key] = CeilingOf(session, state);
+  }
+  set.sweep = session.sweep;
+}
+
+const GpuRowState* FindRow(const GpuSession& session, const std::string& key) {
+  for (const auto& state : session.rows)
+    if (state.row.key == key && !state.passes.empty()) return &state;
+  return nullptr;
+}
+
+void AddShareOfPins(const GpuSession& session, Machine& machine) {
+  const auto* loads = FindRow(session, kDramLoads);
+  if (loads == nullptr) return;
+  const int bits = session.gpu.identity.memory_bus_bits;
+  const auto clock = loads->last.health.memory_clock_hz;
+  if (const auto pins = PinBandwidth(bits, clock))
+    machine.facts["dram.share_of_pins"] =
+        ShareOfPins(machine.by_threads.at(1).mixes.at(kDramLoads).per_second, *pins, bits, *clock);
+}
+
+// Of each level the best of the mixes whose result is right.
+void AddLevels(const GpuSession& session, Machine& machine) {
+  auto& set = machine.by_threads.at(1);
+  std::map<Level, MeasuredMixes> by_level;
+  GpuMemoryFacts facts;
+  facts.l2_bytes = session.gpu.identity.l2_bytes;
+  for (const auto& state : session.rows)
+    if (IsMemory(state.row) && !state.result.empty() && !state.passes.empty())
+      by_level[state.row.level].emplace(state.row.key.substr(state.row.key.find('.') + 1),
+                                        set.mixes.at(state.row.key));
+  for (const auto& [level, mixes] : by_level) set.bytes[level] = BestMix(mixes);
+  if (const auto* loads = FindRow(session, kDramLoads)) {
+    facts.dram_set_bytes = static_cast<double>(loads->shape.set_bytes);
+    facts.pins =
+        PinBandwidth(session.gpu.identity.memory_bus_bits, loads->last.health.memory_clock_hz);
+  }
+  JudgeGpuLevels(facts, set.bytes);
+  AddShareOfPins(session, machine);
+}
+
+void RefuseNothing(const GpuSession& session) {
+  for (const auto& state : session.rows)
+    if (!state.passes.empty()) return;
+  throw std::runtime_error(fmt::format("no ceiling of {} could be measured: {}: {}",
+                                       session.gpu.identity.name, session.rows.front().row.key,
+                                       session.rows.front().absent));
+}
+
+void AddFacts(const GpuSession& session, Machine& machine) {
+  machine.facts["effort.1"] = session.effort.name;
+  if (session.gpu.default_clock_hz)
+    machine.facts["clock.default"] = fmt::format("{:.0f} MHz", *session.gpu.default_clock_hz / 1e6);
+  // A100's, H100's and B200's white papers.
+  const int capability = session.Capability();
+  if (capability == 80 || capability == 90 || capability == 100)
+    machine.facts["l2.partitions"] =
+        "two: what an SM reads from the far one may lie in both, so only sets below half of the L2 "
+        "stay in it for every SM";
+}
+
+}  // namespace
+
+RatePolicy GpuEffort::Policy(double tolerance, const std::function<double()>& clock) const {
+  RatePolicy policy;
+  policy.repetition_seconds = repetition_seconds;
+  policy.repetitions = repetitions;
+  policy.doubled = doubled;
+  policy.tolerance = tolerance;
+  policy.now = clock;
+  return policy;
+}
+
+Machine MeasureGpuOn(GpuBench& bench, const GpuMeasureOptions& options,
+                     const std::function<double()>& now) {
+  GpuSession session{bench, options, now, EffortOf(options), bench.Describe(), {}, {}};
+  Machine machine = DescribeGpu(session.gpu.identity);
+  MeasureGpuRows(session);
+  RefuseNothing(session);
+  AddRows(session, machine);
+  AddFacts(session, machine);
+  MeasureGpuOverheads(session, machine);
+  WatchGpuFor10Seconds(session, machine);
+  ChooseGpuRoofs(machine.by_threads.at(1).flops);
+  AddLevels(session, machine);
+  machine.measured_at = fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr)));
+  return machine;
+}
+
+}  // namespace dlroof

@@ -1,0 +1,70 @@
+#include <fmt/format.h>
+
+#include <exception>
+#include <utility>
+
+#include "ceilings/gpu/measure_session.h"
+
+namespace dlroof {
+namespace {
+
+constexpr double kTolerance = 0.05;  // the host takes part
+constexpr const char* kLaunchName = "launch";
+
+struct OverheadRow {
+  GpuOverhead kind;
+  const char* name;
+  const char* text;
+};
+constexpr OverheadRow kOverheads[] = {
+    {GpuOverhead::kLaunch, kLaunchName,
+     "empty kernels one after another, from the first to the wait for the last"},
+    {GpuOverhead::kLaunchSync, "launch-sync", "an empty kernel and the wait for it"},
+    {GpuOverhead::kGraphNode, "graph-node", "empty kernels as the nodes of one graph"},
+    {GpuOverhead::kGraphLaunchSync, "graph-launch-sync",
+     "a graph of one empty kernel and the wait for it"},
+    {GpuOverhead::kEvents, "events", "what two events with nothing between them measure"},
+    {GpuOverhead::kSync, "sync", "the wait for an idle stream"},
+};
+
+Rate MeasureOverhead(GpuSession& session, GpuOverhead kind) {
+  auto policy = session.effort.Policy(kTolerance, session.now);
+  policy.max_seconds = session.effort.row_seconds;
+  return MeasureRate(
+      [&](std::int64_t times) {
+        return TeamTime{session.bench.Overhead(kind, times), 0.0, std::nullopt};
+      },
+      policy);
+}
+
+void AddOverhead(const OverheadRow& row, const Rate& rate, Machine& machine) {
+  auto& set = machine.by_threads[1];
+  if (!rate.proved) {
+    machine.facts[fmt::format("absent.{}.threads.1", row.name)] = rate.reason;
+    return;
+  }
+  const double seconds = 1 / rate.per_second;
+  if (row.name == std::string(kLaunchName))
+    set.launch_seconds = seconds;
+  else
+    set.overheads[row.name] = seconds;
+  machine.facts[fmt::format("overhead.{}", row.name)] =
+      fmt::format("{:.3f} us: {}; best of {} repetitions, twice as many took {:.3f} times the time",
+                  1e6 * seconds, row.text, rate.total, rate.doubling.value_or(0));
+}
+
+}  // namespace
+
+void MeasureGpuOverheads(GpuSession& session, Machine& machine) {
+  for (const auto& row : kOverheads) {
+    if (session.options.progress) session.options.progress(row.name);
+    try {
+      AddOverhead(row, MeasureOverhead(session, row.kind), machine);
+    } catch (const std::exception& why) {
+      machine.facts[fmt::format("absent.{}.threads.1", row.name)] =
+          fmt::format("it failed: {}", why.what());
+    }
+  }
+}
+
+}  // namespace dlroof

@@ -1,0 +1,143 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <exception>
+#include <optional>
+
+#include "ceilings/gpu/chips.h"
+#include "ceilings/gpu/measure_session.h"
+#include "counters/base/error.h"
+
+namespace dlroof {
+namespace {
+
+constexpr double kTrialSeconds = 1e-3;  // long enough to tell launches apart
+constexpr std::int64_t kChecked[] = {1, 3};
+
+// [flop/s] that the architecture allows; 0: not known.
+double PeakOf(const GpuSession& session, const GpuRow& row) {
+  const auto* peak = FindGpuPeak(session.Capability(), row.key.substr(0, row.key.rfind('.')));
+  if (peak == nullptr || !session.gpu.default_clock_hz) return 0;
+  return peak->per_cycle.front() * session.gpu.identity.sms * *session.gpu.default_clock_hz;
+}
+
+// [iteration/s]; the first run, with cold instructions and clocks, does not count.
+double Trial(GpuSession& session, const GpuRow& row, const GpuShape& shape) {
+  session.bench.Prepare(row, shape);
+  session.bench.Run(1);
+  for (std::int64_t iterations = 1;; iterations *= 2) {
+    const double seconds = session.bench.Run(iterations).seconds;
+    if (seconds >= kTrialSeconds || iterations >= (std::int64_t{1} << 40))
+      return static_cast<double>(iterations) / std::max(seconds, 1e-9);
+  }
+}
+
+void AddToSweep(const GpuShape& shape, double per_second, std::vector<SweepPoint>& sweep) {
+  const auto bytes = static_cast<double>(shape.set_bytes);
+  const auto same = std::find_if(sweep.begin(), sweep.end(),
+                                 [&](const SweepPoint& point) { return point.bytes == bytes; });
+  if (same == sweep.end())
+    sweep.push_back({bytes, per_second});
+  else
+    same->per_second = std::max(same->per_second, per_second);
+}
+
+GpuShape FastestShape(GpuSession& session, const GpuRow& row) {
+  const auto& identity = session.gpu.identity;
+  const GpuSize size{identity.sms, static_cast<std::int64_t>(identity.l2_bytes),
+                     static_cast<std::int64_t>(session.gpu.free_bytes)};
+  GpuShape best;
+  double best_rate = 0;
+  for (const auto& shape : GpuShapes(row, size, PeakOf(session, row))) {
+    const double rate = Trial(session, row, shape) * WorkPerIteration(row, shape);
+    if (row.unit == GpuUnit::kLoad) AddToSweep(shape, rate, session.sweep);
+    if (rate <= best_rate) continue;
+    best_rate = rate;
+    best = shape;
+  }
+  return best;
+}
+
+void CheckResult(GpuSession& session, GpuRowState& state) {
+  const auto shape = CheckShape(state.row, state.shape);
+  const auto operands = GpuOperands(state.row, shape, GpuOperandKind::kKnown);
+  const bool gemm = state.row.unit == GpuUnit::kGemm;
+  for (const auto iterations : kChecked) {
+    const auto results = session.bench.Result(state.row, shape, operands, iterations);
+    const auto difference = GpuDifference(state.row, shape, iterations, results);
+    if (!difference.empty()) {
+      state.doubt = fmt::format("the result is wrong: {}", difference);
+      return;
+    }
+    if (gemm) break;  // one product leaves what many leave
+  }
+  state.result = gemm ? "256 elements of the product equal a plain loop's"
+                      : "all results of 1 and of 3 iterations equal a plain loop's";
+}
+
+void MeasureHalf(GpuSession& session, GpuRowState& state) {
+  const auto half = HalfShape(state.shape);
+  if (half.blocks == state.shape.blocks) return;
+  session.bench.Prepare(state.row, half);
+  auto policy = session.Policy(state.row);
+  policy.repetitions = 3;
+  policy.doubled = 1;
+  const auto pass =
+      MeasureGpuRate([&](std::int64_t iterations) { return session.bench.Run(iterations); }, policy,
+                     session.HeldClock(state.row));
+  if (pass.rate.clean == 0) return;
+  state.half = HalfRate{pass.rate.per_second * WorkPerIteration(state.row, half),
+                        pass.rate.clock_hz, static_cast<double>(half.blocks) / state.shape.blocks};
+}
+
+void MeasureOnce(GpuSession& session, GpuRowState& state) {
+  if (state.passes.empty()) {
+    state.shape = FastestShape(session, state.row);
+    CheckResult(session, state);
+  }
+  session.bench.Prepare(state.row, state.shape);
+  const auto run = [&](std::int64_t iterations) {
+    return state.last = session.bench.Run(iterations);
+  };
+  state.passes.push_back(
+      MeasureGpuRate(run, session.Policy(state.row), session.HeldClock(state.row)));
+  if (static_cast<int>(state.passes.size()) == session.effort.passes && ScalesWithSms(state.row))
+    MeasureHalf(session, state);
+}
+
+}  // namespace
+
+RatePolicy GpuSession::Policy(const GpuRow& row) const {
+  constexpr double kArithmetic = 0.02, kMemory = 0.03;
+  auto policy = effort.Policy(IsMemory(row) ? kMemory : kArithmetic, now);
+  policy.max_seconds = effort.row_seconds;
+  return policy;
+}
+
+std::optional<double> GpuSession::HeldClock(const GpuRow& row) const {
+  return RunsBySmClock(row) ? std::nullopt : gpu.default_clock_hz;
+}
+
+void MeasureGpuRows(GpuSession& session) {
+  for (auto& row : GpuRows(session.Capability())) {
+    session.rows.emplace_back();
+    session.rows.back().row = std::move(row);
+  }
+  // A kernel that breaks takes the device's context with it: those in the newest instructions last.
+  std::stable_partition(session.rows.begin(), session.rows.end(),
+                        [](const GpuRowState& state) { return state.row.unit != GpuUnit::kWgmma; });
+  for (int pass = 0; pass < session.effort.passes; ++pass)
+    for (auto& state : session.rows) {
+      if (!state.absent.empty()) continue;
+      if (session.options.progress) session.options.progress(state.row.key);
+      try {
+        MeasureOnce(session, state);
+      } catch (const Unsupported& why) {
+        state.absent = why.what();
+      } catch (const std::exception& why) {
+        state.absent = fmt::format("it failed: {}", why.what());
+      }
+    }
+}
+
+}  // namespace dlroof

@@ -1,0 +1,209 @@
+#include "ceilings/gpu/proof.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+
+#include "ceilings/gpu/chips.h"
+#include "ceilings/machine/choose_roof.h"
+#include "counters/gpu/throttle.h"
+
+namespace dlroof {
+namespace {
+
+constexpr double kAbove = 1.02;  // measured clocks are good to 2 %
+constexpr double kScaling = 0.03;
+constexpr double kLeastL2 = 16;  // sets in DRAM: at most 6 % of them can be found in L2
+constexpr double kNear = 0.03;
+
+Rate InCycles(const Rate& rate, const RatePolicy& policy) {
+  RateEvidence cycles = rate.evidence;
+  for (auto* repetitions : {&cycles.single, &cycles.doubled}) {
+    for (auto& repetition : *repetitions) {
+      if (repetition.time.clock_hz)
+        repetition.time.seconds *= *repetition.time.clock_hz;
+      else
+        repetition.time.wait_fraction = 1;  // cannot be told
+    }
+  }
+  return JudgeRate(cycles, policy);
+}
+
+// Of our own kernels; 0: need not reach anything.
+double LeastShare(const GpuRow& row, int compute_capability) {
+  if (row.unit == GpuUnit::kChain) return 0.95;
+  if (row.unit == GpuUnit::kWgmma || IsMemory(row)) return 0.9;
+  return row.unit == GpuUnit::kMma && compute_capability < 90 ? 0.9 : 0;
+}
+
+// Why there are too few clean repetitions; empty where there are enough.
+std::string Lack(const Rate& rate, const std::vector<GpuPass>& passes, const RatePolicy& policy) {
+  const auto clean = [&](const std::vector<RateRepetition>& repetitions) {
+    return std::count_if(repetitions.begin(), repetitions.end(),
+                         [&](const auto& each) { return IsClean(each, policy); });
+  };
+  if (clean(rate.evidence.single) >= policy.repetitions &&
+      clean(rate.evidence.doubled) >= policy.doubled)
+    return {};
+  for (const auto& pass : passes)
+    if (!pass.disturbance.empty())
+      return fmt::format("in {} of {} repetitions {}", rate.total - rate.clean, rate.total,
+                         pass.disturbance);
+  return fmt::format("only {} repetitions of the {} that are needed fitted the time", rate.total,
+                     policy.repetitions + policy.doubled);
+}
+
+bool Failed(const Ceiling& ceiling) { return ceiling.proof.result.empty(); }
+
+}  // namespace
+
+bool RunsBySmClock(const GpuRow& row) { return !IsMemory(row) || row.level == Level::kL1; }
+
+std::string GpuDisturbance(const GpuTime& time, std::optional<double> default_clock_hz) {
+  const auto throttle = time.health.throttle.value_or(0);
+  if (const auto slowdown = GpuSlowdown(throttle); !slowdown.empty())
+    return fmt::format("the driver reports {}", slowdown);
+  const auto clock = time.clock_hz ? time.clock_hz : time.health.sm_clock_hz;
+  if (!IsClockTooLow(clock, default_clock_hz, throttle)) return {};
+  return fmt::format("the SMs ran at {:.0f} MHz, below 75 % of their {:.0f} MHz", *clock / 1e6,
+                     *default_clock_hz / 1e6);
+}
+
+GpuPass MeasureGpuRate(const GpuRun& run, const RatePolicy& policy,
+                       std::optional<double> default_clock_hz) {
+  GpuPass pass;
+  std::uint64_t throttle = 0;
+  pass.rate = MeasureRate(
+      [&](std::int64_t iterations) {
+        auto time = run(iterations);
+        throttle = KeepPowerLimit(throttle, time.health.throttle.value_or(0));
+        time.health.throttle = time.health.throttle.value_or(0) | throttle;
+        const auto why = GpuDisturbance(time, default_clock_hz);
+        if (!why.empty()) pass.disturbance = why;
+        return TeamTime{time.seconds, why.empty() ? 0.0 : 1.0, time.clock_hz};
+      },
+      policy);
+  return pass;
+}
+
+GpuRate MergeGpuPasses(const std::vector<GpuPass>& passes, const RatePolicy& policy,
+                       double pass_tolerance, bool by_clock) {
+  std::vector<Rate> rates, in_cycles;
+  for (const auto& pass : passes) {
+    rates.push_back(pass.rate);
+    in_cycles.push_back(InCycles(pass.rate, policy));
+  }
+  GpuRate merged;
+  merged.rate = MergePasses(rates, policy, pass_tolerance);
+  if (merged.rate.proved) return merged;
+  if (const auto lack = Lack(merged.rate, passes, policy); !lack.empty()) {
+    merged.rate.reason = lack;
+    return merged;
+  }
+  if (!by_clock) return merged;
+  const auto cycles = MergePasses(in_cycles, policy, pass_tolerance);
+  if (!cycles.proved) return merged;
+  merged.clock_moved = true;
+  merged.rate.proved = true;
+  merged.rate.reason.clear();
+  merged.rate.doubling = cycles.doubling;
+  merged.rate.spread = cycles.spread;
+  return merged;
+}
+
+void DoubtGpu(const std::string& reason, Ceiling& ceiling) {
+  ceiling.proved = false;
+  ceiling.unbounded = true;
+  ceiling.reason = ceiling.reason.empty() ? reason : fmt::format("{}; {}", ceiling.reason, reason);
+}
+
+void JudgeGpuPerCycle(const GpuRow& row, int compute_capability, Ceiling& ceiling) {
+  const auto key = IsMemory(row) ? std::string("l1") : row.key.substr(0, row.key.rfind('.'));
+  const auto* peak = FindGpuPeak(compute_capability, key);
+  if (peak == nullptr || !ceiling.proof.per_cycle) return;
+  const double measured = *ceiling.proof.per_cycle, least = LeastShare(row, compute_capability);
+  const char* unit = IsMemory(row) ? "byte" : "flop";
+  const auto& values = peak->per_cycle;
+  ceiling.proof.per_cycle_expected = values.back();
+  if (measured > kAbove * values.back())
+    return DoubtGpu(fmt::format("{:.4g} {} per cycle of an SM at {:.4g} GHz, and it can do {:g}: "
+                                "part of the work was not done, or the clock is another",
+                                measured, unit, ceiling.clock_hz.value_or(0) / 1e9, values.back()),
+                    ceiling);
+  for (const double value : values)
+    if (measured >= least * value && measured <= kAbove * value) {
+      ceiling.proof.per_cycle_expected = value;
+      if (least > 0) return;
+    }
+  if (least > 0)
+    DoubtGpu(fmt::format("{:.4g} {} per cycle of an SM at {:.4g} GHz, and this kernel reaches "
+                         "{:.0f} % of {:g} where nothing holds it back",
+                         measured, unit, ceiling.clock_hz.value_or(0) / 1e9, 100 * least,
+                         *ceiling.proof.per_cycle_expected),
+             ceiling);
+}
+
+void JudgeGpuScaling(const HalfRate& half, Ceiling& ceiling) {
+  const bool in_cycles = half.clock_hz && ceiling.clock_hz;
+  const double clocks = in_cycles ? *ceiling.clock_hz / *half.clock_hz : 1;
+  const double scaling = ceiling.per_second / clocks / (half.per_second / half.share);
+  ceiling.proof.scaling = scaling;
+  if (std::abs(scaling - 1) > kScaling)
+    DoubtGpu(
+        fmt::format("{:.0f} % of the SMs do {:.1f} % of it{}: some SMs have no share, or there "
+                    "is less work than counted",
+                    100 * half.share, 100 * half.share / scaling, in_cycles ? " per cycle" : ""),
+        ceiling);
+}
+
+std::optional<double> PinBandwidth(int bus_bits, std::optional<double> memory_clock_hz) {
+  constexpr double kEdges = 2, kBits = 8;
+  if (bus_bits <= 0 || !memory_clock_hz) return std::nullopt;
+  return bus_bits / kBits * kEdges * *memory_clock_hz;
+}
+
+void JudgeGpuLevels(const GpuMemoryFacts& facts, std::map<Level, Ceiling>& best) {
+  const auto find = [&](Level level) {
+    const auto found = best.find(level);
+    return found == best.end() ? nullptr : &found->second;
+  };
+  auto *l1 = find(Level::kL1), *l2 = find(Level::kL2), *dram = find(Level::kDram);
+  if (dram != nullptr && facts.dram_set_bytes < kLeastL2 * facts.l2_bytes)
+    DoubtGpu(fmt::format("the set of {:.0f} MiB is only {:.1f} times the L2, {:.0f} times are "
+                         "needed: a part of it stays there",
+                         facts.dram_set_bytes / 1048576, facts.dram_set_bytes / facts.l2_bytes,
+                         kLeastL2),
+             *dram);
+  if (dram != nullptr && facts.pins && dram->per_second > kAbove * *facts.pins)
+    DoubtGpu(
+        fmt::format("faster than the memory's pins ({:.4g} GB/s): not all of it came from DRAM",
+                    *facts.pins / 1e9),
+        *dram);
+  if (l2 != nullptr && dram != nullptr && l2->per_second <= (1 + kNear) * dram->per_second)
+    DoubtGpu("not faster than DRAM: the set did not stay in L2", *l2);
+  if (l1 != nullptr && l2 != nullptr && l1->per_second <= (1 + kNear) * l2->per_second)
+    DoubtGpu("not faster than L2: the set did not stay in L1", *l1);
+}
+
+std::string ShareOfPins(double per_second, double pins, int bus_bits, double memory_clock_hz) {
+  return fmt::format(
+      "loads reach {:.4g} of {:.4g} GB/s at the pins ({} bit, both edges of {:.4g} GHz): {:.1f} %",
+      per_second / 1e9, pins / 1e9, bus_bits, memory_clock_hz / 1e9, 100 * per_second / pins);
+}
+
+void ChooseGpuRoofs(std::map<std::string, Ceiling>& flops) {
+  std::map<std::string, std::vector<const CeilingRow*>> pipes;
+  for (const auto& row : flops)
+    if (!Failed(row.second)) pipes[row.first.substr(0, row.first.rfind('.'))].push_back(&row);
+  for (const auto& [pipe, rows] : pipes) {
+    const auto* chosen = ChooseRoof(rows);
+    auto roof = chosen->second;
+    roof.how = fmt::format("{}, the best of {} row{}: {}", chosen->first, rows.size(),
+                           rows.size() == 1 ? "" : "s", roof.how);
+    flops[pipe] = roof;
+  }
+}
+
+}  // namespace dlroof

@@ -1,0 +1,30 @@
+// Says how far a measurement is, on a terminal or in a log.
+#pragma once
+
+#include <ostream>
+#include <string>
+
+#include "ceilings/cpu/measure.h"
+
+namespace dlroof {
+
+// "[ 12/52] fp32.vector.avx2, 1 threads; 14 s left"
+std::string ProgressText(const MeasureProgress& progress);
+
+// On a terminal one line that is written over and gone at the end; otherwise a line at the start
+// and whenever another tenth is done. Pass it by std::ref: a copy would not know what was printed.
+class ProgressPrinter {
+ public:
+  ProgressPrinter(std::ostream& out, bool terminal) : out_(out), terminal_(terminal) {}
+  void operator()(const MeasureProgress& progress);
+
+ private:
+  std::ostream& out_;
+  bool terminal_;
+  int tenths_ = -1;
+};
+
+// Whether stderr is a terminal.
+bool StderrIsTerminal();
+
+}  // namespace dlroof

@@ -1,0 +1,221 @@
+#include "ceilings/machine/rate.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <stdexcept>
+#include <utility>
+
+#include "counters/base/error.h"
+#include "counters/base/order_statistics.h"
+
+namespace dlroof {
+namespace {
+
+constexpr double kFirstPause = 2e-3;    // [s] after a disturbed repetition; doubles with each more
+constexpr int kMostRecalibrations = 5;  // then the kernel does not depend on its iterations
+constexpr double kLeastSeconds = 1e-9;  // a reading below this is none
+constexpr double kMostGrowth = 10;      // of the iterations, from one look to the next
+constexpr int kAgreeing = 3;            // clean rates that must lie close to the best one
+
+double PerSecond(const RateRepetition& repetition) {
+  return static_cast<double>(repetition.iterations) / repetition.time.seconds;
+}
+
+std::vector<double> CleanRates(const std::vector<RateRepetition>& repetitions,
+                               const RatePolicy& policy) {
+  std::vector<double> rates;
+  for (const auto& repetition : repetitions)
+    if (IsClean(repetition, policy)) rates.push_back(PerSecond(repetition));
+  return rates;
+}
+
+double Best(const std::vector<double>& rates) {
+  return *std::max_element(rates.begin(), rates.end());
+}
+
+// Equal rates are twice the time for twice the work. Of the best of each or of their medians,
+// whichever is closer to 2: a short repetition catches a higher clock or a pause of the neighbours
+// more often than a long one, while work that is not done is missing from every one.
+double TimeRatio(const std::vector<double>& single, const std::vector<double>& doubled) {
+  const double best = 2 * Best(single) / Best(doubled);
+  const double typical = 2 * Median(single) / Median(doubled);
+  return std::abs(typical - 2) < std::abs(best - 2) ? typical : best;
+}
+
+// Empty when the evidence proves the rate.
+std::string Doubt(const std::vector<double>& single, const std::vector<double>& doubled,
+                  const std::vector<double>& all, const RatePolicy& policy) {
+  const auto enough = [](const std::vector<double>& rates, int wanted) {
+    return rates.size() >= static_cast<std::size_t>(wanted);
+  };
+  if (!enough(single, policy.repetitions) || !enough(doubled, policy.doubled))
+    return fmt::format(
+        "only {} clean repetitions of {} and {} of {} with twice the work: other programs ran",
+        single.size(), policy.repetitions, doubled.size(), policy.doubled);
+  const double time_ratio = TimeRatio(single, doubled);
+  if (std::abs(time_ratio / 2 - 1) > policy.tolerance)
+    return fmt::format("twice the work took {:.3f} times the time, allowed is 2 within {:.1f} %",
+                       time_ratio, 100 * policy.tolerance);
+  const double best = Best(all);
+  const auto close = std::count_if(
+      all.begin(), all.end(), [&](double rate) { return rate >= best * (1 - policy.tolerance); });
+  if (close < std::min<std::ptrdiff_t>(kAgreeing, std::ssize(all)))
+    return fmt::format("only {} of {} clean repetitions came within {:.1f} % of the best", close,
+                       all.size(), 100 * policy.tolerance);
+  return {};
+}
+
+// The clocks of repetitions close to the best: others may have run at another one.
+void AddClock(const RatePolicy& policy, Rate& rate) {
+  std::vector<double> clocks;
+  for (const auto* repetitions : {&rate.evidence.single, &rate.evidence.doubled})
+    for (const auto& repetition : *repetitions)
+      if (repetition.time.clock_hz && IsClean(repetition, policy) &&
+          PerSecond(repetition) >= rate.per_second * (1 - policy.tolerance))
+        clocks.push_back(*repetition.time.clock_hz);
+  if (!clocks.empty()) rate.clock_hz = Median(std::move(clocks));
+}
+
+Rate BestDisturbed(const RateEvidence& evidence) {
+  const auto& [single, doubled] = evidence;
+  Rate rate;
+  rate.evidence = evidence;
+  for (const auto* repetitions : {&single, &doubled})
+    for (const auto& repetition : *repetitions)
+      rate.per_second = std::max(rate.per_second, PerSecond(repetition));
+  rate.total = static_cast<int>(single.size() + doubled.size());
+  rate.reason = fmt::format(
+      "in each of the {} repetitions a thread waited for a CPU; the best of them is only a lower "
+      "bound",
+      rate.total);
+  return rate;
+}
+
+std::int64_t Scaled(std::int64_t iterations, double factor) {
+  constexpr double kMost = 1e15;
+  return static_cast<std::int64_t>(
+      std::clamp(static_cast<double>(iterations) * factor, 1.0, kMost));
+}
+
+double Fastest(const std::vector<RateRepetition>& repetitions) {
+  double seconds = repetitions.front().time.seconds;
+  for (const auto& repetition : repetitions) seconds = std::min(seconds, repetition.time.seconds);
+  return std::max(seconds, kLeastSeconds);
+}
+
+// Iterations that take about `policy.repetition_seconds`. A disturbance makes it too few, which
+// MeasureRate notices. Ends where the kernel's own clock stands still: what a GPU's events say may
+// be nothing, however much is asked for.
+std::int64_t Calibrate(const TimedKernel& kernel, const RatePolicy& policy) {
+  const double begin = policy.now();
+  std::int64_t iterations = 1;
+  for (int step = 0; step < 64; ++step) {
+    const double read = kernel(iterations).seconds;
+    const double seconds = std::max(read, kLeastSeconds);
+    if (seconds >= policy.repetition_seconds / 2)
+      return Scaled(iterations, policy.repetition_seconds / seconds);
+    if (policy.now() - begin >= policy.max_seconds) {
+      if (read >= kLeastSeconds) return iterations;
+      throw Unsupported(fmt::format("{} iterations took {:.2g} s, and its clock says {:.2g} s",
+                                    iterations, policy.now() - begin, read));
+    }
+    iterations =
+        Scaled(iterations, std::clamp(policy.repetition_seconds / seconds, 2.0, kMostGrowth));
+  }
+  return iterations;
+}
+
+}  // namespace
+
+bool IsClean(const RateRepetition& repetition, const RatePolicy& policy) {
+  return repetition.time.wait_fraction.value_or(0) <= policy.max_wait_fraction;
+}
+
+Rate JudgeRate(const RateEvidence& evidence, const RatePolicy& policy) {
+  const auto& [single, doubled] = evidence;
+  if (single.empty() && doubled.empty()) throw std::invalid_argument("a rate without repetitions");
+  const auto clean_single = CleanRates(single, policy);
+  const auto clean_doubled = CleanRates(doubled, policy);
+  auto all = clean_single;
+  all.insert(all.end(), clean_doubled.begin(), clean_doubled.end());
+  if (all.empty()) return BestDisturbed(evidence);
+  Rate rate;
+  rate.evidence = evidence;
+  rate.per_second = Best(all);
+  rate.ci95 = MedianInterval95(all);
+  if (rate.ci95) rate.spread = (rate.ci95->second - rate.ci95->first) / Median(all);
+  if (!clean_single.empty() && !clean_doubled.empty())
+    rate.doubling = TimeRatio(clean_single, clean_doubled);
+  AddClock(policy, rate);
+  rate.reason = Doubt(clean_single, clean_doubled, all, policy);
+  rate.proved = rate.reason.empty();
+  rate.clean = static_cast<int>(all.size());
+  rate.total = static_cast<int>(single.size() + doubled.size());
+  for (const auto* repetitions : {&single, &doubled})
+    for (const auto& repetition : *repetitions)
+      if (!repetition.time.wait_fraction) rate.waits_known = false;
+  return rate;
+}
+
+Rate MergePasses(const std::vector<Rate>& passes, const RatePolicy& policy, double tolerance) {
+  if (passes.empty()) throw std::invalid_argument("a rate without passes");
+  RateEvidence all;
+  for (const auto& pass : passes) {
+    const auto& [single, doubled] = pass.evidence;
+    all.single.insert(all.single.end(), single.begin(), single.end());
+    all.doubled.insert(all.doubled.end(), doubled.begin(), doubled.end());
+  }
+  auto merged = JudgeRate(all, policy);
+  const auto agreeing = std::count_if(passes.begin(), passes.end(), [&](const Rate& pass) {
+    return pass.clean > 0 && pass.per_second >= merged.per_second * (1 - tolerance);
+  });
+  if (passes.size() > 1 && agreeing < 2 && merged.proved) {
+    merged.proved = false;
+    merged.reason = fmt::format(
+        "none of the {} other measurements, spread over the run, came within {:.0f} % of it",
+        passes.size() - 1, 100 * tolerance);
+  }
+  return merged;
+}
+
+Rate MeasureRate(const TimedKernel& kernel, const RatePolicy& policy) {
+  const double begin = policy.now();
+  std::int64_t iterations = Calibrate(kernel, policy);
+  int recalibrations = 0;
+  RateEvidence evidence;
+  auto& [single, doubled] = evidence;
+  double pause = kFirstPause;
+  const auto repeat = [&](std::int64_t n, std::vector<RateRepetition>& into) {
+    into.push_back({n, kernel(n)});
+    if (IsClean(into.back(), policy)) {
+      pause = kFirstPause;
+      return;
+    }
+    if (policy.sleep) policy.sleep(pause);
+    pause = std::min(2 * pause, 0.1);
+  };
+  // Interleaved, so that a slow epoch of the machine hits both alike.
+  const int per_doubled = std::max(1, policy.repetitions / std::max(1, policy.doubled));
+  for (;;) {
+    for (int i = 0; i < per_doubled; ++i) repeat(iterations, single);
+    repeat(2 * iterations, doubled);
+    const bool time_is_up = policy.now() - begin >= policy.max_seconds;
+    const double fastest = Fastest(single);
+    const bool too_short = fastest < policy.repetition_seconds / 2;
+    if (too_short && recalibrations < (time_is_up ? 1 : kMostRecalibrations)) {
+      ++recalibrations;
+      // Beyond the time a clock that says too little must not ask for hours.
+      const double factor = policy.repetition_seconds / fastest;
+      iterations = Scaled(iterations, time_is_up ? std::min(factor, kMostGrowth) : factor);
+      single.clear();
+      doubled.clear();
+      continue;
+    }
+    auto rate = JudgeRate(evidence, policy);
+    if (rate.proved || time_is_up) return rate;
+  }
+}
+
+}  // namespace dlroof

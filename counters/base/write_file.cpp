@@ -1,0 +1,75 @@
+#include "counters/base/write_file.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <system_error>
+
+#include "counters/base/error.h"
+
+namespace dlroof {
+namespace {
+
+namespace fs = std::filesystem;
+
+using Reason = std::error_code;  // none: it was done
+
+Reason SystemReason() { return {errno, std::generic_category()}; }
+
+// A pipe or /dev/null cannot be synchronized, and need not be.
+bool Synchronized(int fd) { return fsync(fd) == 0 || errno == EINVAL || errno == EROFS; }
+
+Reason WriteInPlace(const fs::path& path, std::string_view text, OnDisk when) {
+  std::FILE* file = std::fopen(path.c_str(), "wbe");
+  if (file == nullptr) return SystemReason();
+  Reason first;
+  const auto note = [&](bool done) {
+    if (!done && !first) first = SystemReason();
+  };
+  note(std::fwrite(text.data(), 1, text.size(), file) == text.size());
+  note(std::fflush(file) == 0);
+  if (when == OnDisk::kNow) note(Synchronized(fileno(file)));
+  note(std::fclose(file) == 0);
+  return first;
+}
+
+// The name itself survives a loss of power only when its folder is on disk.
+void SyncFolderOf(const fs::path& path) {
+  const int folder =
+      open(fs::absolute(path).parent_path().c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (folder < 0) return;
+  fsync(folder);
+  close(folder);
+}
+
+Reason WriteBeside(const fs::path& path, std::string_view text, OnDisk when) {
+  const fs::path beside = path.string() + fmt::format(".{}.tmp", getpid());
+  auto reason = WriteInPlace(beside, text, when);
+  if (!reason) fs::rename(beside, path, reason);
+  if (reason) {
+    Reason none;
+    fs::remove(beside, none);
+  } else if (when == OnDisk::kNow) {
+    SyncFolderOf(path);
+  }
+  return reason;
+}
+
+}  // namespace
+
+void WriteFile(const fs::path& path, std::string_view text, OnDisk when) {
+  Reason reason;
+  const auto kind = fs::symlink_status(path, reason).type();
+  const bool plain = kind == fs::file_type::regular || kind == fs::file_type::not_found;
+  reason = plain ? WriteBeside(path, text, when) : WriteInPlace(path, text, when);
+  // What is mounted by itself cannot be renamed over.
+  if (plain && reason == std::errc::device_or_resource_busy)
+    reason = WriteInPlace(path, text, when);
+  if (reason)
+    throw BadInput(fmt::format("{}: cannot be written: {}", path.string(), reason.message()));
+}
+
+}  // namespace dlroof

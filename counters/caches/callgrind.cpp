@@ -1,0 +1,121 @@
+#include "counters/caches/callgrind.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <limits>
+#include <map>
+#include <optional>
+#include <stdexcept>
+
+namespace dlroof {
+namespace {
+
+std::vector<std::string_view> Words(std::string_view line) {
+  std::vector<std::string_view> words;
+  while (!line.empty()) {
+    const auto begin = line.find_first_not_of(' ');
+    if (begin == std::string_view::npos) break;
+    line.remove_prefix(begin);
+    const auto end = std::min(line.find(' '), line.size());
+    words.push_back(line.substr(0, end));
+    line.remove_prefix(end);
+  }
+  return words;
+}
+
+// The rest of the last line that begins with `key`.
+std::optional<std::string_view> LineOf(std::string_view text, std::string_view key) {
+  std::optional<std::string_view> found;
+  while (!text.empty()) {
+    const auto end = std::min(text.find('\n'), text.size());
+    const auto line = text.substr(0, end);
+    if (line.starts_with(key)) found = line.substr(key.size());
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return found;
+}
+
+double Count(const std::map<std::string_view, double>& counts, std::string_view event) {
+  const auto found = counts.find(event);
+  if (found == counts.end())
+    throw std::runtime_error(fmt::format("callgrind counted no {}", event));
+  return found->second;
+}
+
+}  // namespace
+
+CacheGeometry Simulable(const CacheGeometry& cache, int otherwise) {
+  const int ways = cache.ways > 0 ? cache.ways : otherwise;
+  const double lines = cache.bytes / cache.line;
+  CacheGeometry best;
+  double best_error = std::numeric_limits<double>::infinity();
+  // Ways from three quarters to twice as many: the nearest capacity, then the nearest ways.
+  for (int many = std::max(1, ways * 3 / 4); many <= 2 * ways; ++many) {
+    const double sets = std::exp2(std::round(std::log2(lines / many)));
+    const double bytes = sets * many * cache.line;
+    const double error = std::abs(bytes / cache.bytes - 1) + 1e-4 * std::abs(many - ways);
+    if (error >= best_error) continue;
+    best_error = error;
+    best = {bytes, many, cache.line};
+  }
+  return best;
+}
+
+std::string Text(const CacheGeometry& cache) {
+  const bool small = cache.bytes < 1048576;
+  return fmt::format("{:.4g} {} {}-way", cache.bytes / (small ? 1024 : 1048576),
+                     small ? "KiB" : "MiB", cache.ways);
+}
+
+std::vector<std::string> CallgrindCommand(const CacheGeometry& first, const CacheGeometry& last,
+                                          const std::string& out_file,
+                                          const std::vector<std::string>& program) {
+  const auto cache = [](const CacheGeometry& of) {
+    return fmt::format("{:.0f},{},{}", of.bytes, of.ways, of.line);
+  };
+  std::vector<std::string> command = {"valgrind",
+                                      "--tool=callgrind",
+                                      "--cache-sim=yes",
+                                      "--instr-atstart=no",
+                                      "--I1=32768,8,64",
+                                      "--D1=" + cache(first),
+                                      "--LL=" + cache(last),
+                                      "--callgrind-out-file=" + out_file};
+  command.insert(command.end(), program.begin(), program.end());
+  return command;
+}
+
+CallgrindCounts ParseCallgrind(std::string_view text) {
+  const auto events = LineOf(text, "events:");
+  auto totals = LineOf(text, "totals:");
+  if (!totals) totals = LineOf(text, "summary:");
+  if (!events || !totals)
+    throw std::runtime_error("not a file of callgrind's: no events, no totals");
+  const auto names = Words(*events), numbers = Words(*totals);
+  std::map<std::string_view, double> counts;
+  for (size_t i = 0; i < names.size(); ++i) {
+    double value = 0;
+    counts[names[i]] = value;  // zeros at a line's end are left out (callgrind's file format)
+    if (i >= numbers.size()) continue;
+    const auto* const end = numbers[i].data() + numbers[i].size();
+    if (std::from_chars(numbers[i].data(), end, value).ptr != end || value < 0)
+      throw std::runtime_error(fmt::format("callgrind's {} is not a count", names[i]));
+    counts[names[i]] = value;
+  }
+  return {Count(counts, "Dr") + Count(counts, "Dw"), Count(counts, "D1mr") + Count(counts, "D1mw"),
+          Count(counts, "DLmr") + Count(counts, "DLmw")};
+}
+
+Work WorkOfRuns(const CallgrindCounts& with_l2, const CallgrindCounts& with_l3, double line) {
+  Work work;
+  work.bytes[Level::kL2] = with_l2.first_misses * line;
+  work.bytes[Level::kL3] = with_l2.last_misses * line;
+  work.bytes[Level::kDram] = with_l3.last_misses * line;
+  return work;
+}
+
+}  // namespace dlroof

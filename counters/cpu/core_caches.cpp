@@ -1,0 +1,44 @@
+#include "counters/cpu/core_caches.h"
+
+#include <algorithm>
+
+#include "counters/cpu/cpuid.h"
+
+namespace dlroof {
+namespace {
+
+constexpr std::uint32_t kIntelCaches = 4, kAmdCaches = 0x8000001D, kTopology = 0xB;
+constexpr std::uint32_t kData = 1, kUnified = 3;
+
+// [1] hardware threads of a core.
+std::uint32_t ThreadsOfCore(const Cpuid& cpuid) {
+  if (cpuid(0, 0).eax < kTopology) return 1;
+  const CpuidRegisters level = cpuid(kTopology, 0);
+  const bool of_threads = (level.ecx >> 8 & 0xFF) == 1;
+  return of_threads ? std::max(1U, level.ebx & 0xFFFF) : 1;
+}
+
+}  // namespace
+
+std::map<Level, double> CoreCaches(const Cpuid& cpuid) {
+  std::map<Level, double> caches;
+  const bool intel = cpuid(0, 0).eax >= kIntelCaches && (cpuid(kIntelCaches, 0).eax & 0x1F) != 0;
+  if (!intel && cpuid(0x80000000, 0).eax < kAmdCaches) return caches;
+  const std::uint32_t leaf = intel ? kIntelCaches : kAmdCaches;
+  for (std::uint32_t i = 0; i < 8; ++i) {
+    const CpuidRegisters cache = cpuid(leaf, i);
+    const std::uint32_t type = cache.eax & 0x1F, level = cache.eax >> 5 & 7;
+    if (type == 0) break;
+    if ((type != kData && type != kUnified) || level < 1 || level > 2) continue;
+    const double bytes = ((cache.ebx >> 22) + 1.0) * ((cache.ebx >> 12 & 0x3FF) + 1.0) *
+                         ((cache.ebx & 0xFFF) + 1.0) * (cache.ecx + 1.0);
+    const std::uint32_t threads = (cache.eax >> 14 & 0xFFF) + 1;
+    caches[level == 1 ? Level::kL1 : Level::kL2] =
+        bytes / std::max(1U, threads / ThreadsOfCore(cpuid));
+  }
+  return caches;
+}
+
+std::map<Level, double> CoreCaches() { return CoreCaches(ExecuteCpuid); }
+
+}  // namespace dlroof

@@ -1,0 +1,199 @@
+#include "counters/cpu/cpu.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <sys/utsname.h>
+
+#include <algorithm>
+#include <cstring>
+#include <set>
+#include <stdexcept>
+#include <utility>
+
+#include "counters/cpu/cpuid.h"
+
+namespace dlroof {
+namespace {
+
+// Register states in XCR0: SSE and AVX; those and the three of AVX-512; tile configuration and
+// data.
+constexpr std::uint64_t kNone = 0, kAvx = 0x6, kAvx512 = 0xe6, kTiles = 0x60000;
+
+struct FeatureRow {
+  const char* name;
+  std::uint32_t leaf, subleaf;
+  std::uint32_t CpuidRegisters::*word;
+  int bit;
+  std::uint64_t states;  // all must be enabled by the system
+};
+
+// Intel SDM volume 2A, CPUID; AMD APM volume 3, appendix E: the same bits.
+constexpr FeatureRow kFeatures[] = {
+    {"sse2", 1, 0, &CpuidRegisters::edx, 26, kNone},
+    {"ssse3", 1, 0, &CpuidRegisters::ecx, 9, kNone},
+    {"sse4.1", 1, 0, &CpuidRegisters::ecx, 19, kNone},
+    {"avx", 1, 0, &CpuidRegisters::ecx, 28, kAvx},
+    {"fma", 1, 0, &CpuidRegisters::ecx, 12, kAvx},
+    {"avx2", 7, 0, &CpuidRegisters::ebx, 5, kAvx},
+    {"avx512f", 7, 0, &CpuidRegisters::ebx, 16, kAvx512},
+    {"avx512dq", 7, 0, &CpuidRegisters::ebx, 17, kAvx512},
+    {"avx512bw", 7, 0, &CpuidRegisters::ebx, 30, kAvx512},
+    {"avx512vl", 7, 0, &CpuidRegisters::ebx, 31, kAvx512},
+    {"avx512_vnni", 7, 0, &CpuidRegisters::ecx, 11, kAvx512},
+    {"avx512_fp16", 7, 0, &CpuidRegisters::edx, 23, kAvx512},
+    {"avx512_bf16", 7, 1, &CpuidRegisters::eax, 5, kAvx512},
+    {"avx_vnni", 7, 1, &CpuidRegisters::eax, 4, kAvx},
+    {"amx_bf16", 7, 0, &CpuidRegisters::edx, 22, kTiles},
+    {"amx_tile", 7, 0, &CpuidRegisters::edx, 24, kTiles},
+    {"amx_int8", 7, 0, &CpuidRegisters::edx, 25, kTiles},
+    {"amx_fp16", 7, 1, &CpuidRegisters::eax, 21, kTiles},
+};
+
+void AppendWord(std::uint32_t word, std::string& text) {
+  char bytes[sizeof word];
+  std::memcpy(bytes, &word, sizeof word);
+  text.append(bytes, sizeof bytes);
+}
+
+// Brand strings are padded with NULs at the end and, by some vendors, spaces in front.
+std::string Trimmed(const std::string& padded) {
+  const std::string text = padded.c_str();
+  const auto first = text.find_first_not_of(' ');
+  if (first == std::string::npos) return {};
+  return text.substr(first, text.find_last_not_of(' ') - first + 1);
+}
+
+std::string BrandString(const Cpuid& cpuid) {
+  constexpr std::uint32_t kExtended = 0x80000000;
+  if (cpuid(kExtended, 0).eax < kExtended + 4) return {};
+  std::string text;
+  for (std::uint32_t leaf = kExtended + 2; leaf <= kExtended + 4; ++leaf) {
+    const auto words = cpuid(leaf, 0);
+    for (const auto word : {words.eax, words.ebx, words.ecx, words.edx}) AppendWord(word, text);
+  }
+  return Trimmed(text);
+}
+
+std::set<std::string> Features(const Cpuid& cpuid, std::uint32_t max_leaf, std::uint64_t states,
+                               bool amx_permitted) {
+  const std::uint32_t max_subleaf_of_7 = max_leaf >= 7 ? cpuid(7, 0).eax : 0;
+  std::set<std::string> found;
+  for (const auto& row : kFeatures) {
+    if (row.leaf > max_leaf || (row.leaf == 7 && row.subleaf > max_subleaf_of_7)) continue;
+    const bool present = (cpuid(row.leaf, row.subleaf).*row.word >> row.bit & 1U) != 0;
+    const bool enabled = (states & row.states) == row.states;
+    const bool permitted = row.states != kTiles || amx_permitted;
+    if (present && enabled && permitted) found.insert(row.name);
+  }
+  return found;
+}
+
+void AddCacheFacts(const Topology& topology, std::map<std::string, std::string>& facts) {
+  for (const auto& [level, by_cpu] : topology.cache_of_cpu) {
+    std::map<int, std::pair<double, int>> instances;  // id -> capacity, CPUs
+    for (const auto& [cpu, cache] : by_cpu) {
+      instances[cache.id].first = cache.bytes;
+      ++instances[cache.id].second;
+    }
+    std::map<std::pair<double, int>, int> kinds;
+    for (const auto& [id, kind] : instances) ++kinds[kind];
+    std::vector<std::string> texts;
+    for (const auto& [kind, count] : kinds)
+      texts.push_back(fmt::format("{} x {:.0f} byte for {} CPUs", count, kind.first, kind.second));
+    facts[fmt::format("topology.{}", Key(level))] = fmt::format("{}", fmt::join(texts, ", "));
+  }
+}
+
+}  // namespace
+
+Cpu CpuFromCpuid(const Cpuid& cpuid, std::uint64_t enabled_states, bool amx_permitted) {
+  Cpu cpu;
+  const auto first = cpuid(0, 0);
+  for (const auto word : {first.ebx, first.edx, first.ecx}) AppendWord(word, cpu.vendor);
+  cpu.vendor = Trimmed(cpu.vendor);
+  cpu.name = BrandString(cpuid);
+  if (cpu.name.empty()) cpu.name = cpu.vendor;
+  if (first.eax >= 1) {
+    const auto signature = cpuid(1, 0).eax;
+    cpu.stepping = signature & 0xf;
+    cpu.family = signature >> 8 & 0xf;
+    cpu.model = signature >> 4 & 0xf;
+    if (cpu.family == 0x6 || cpu.family == 0xf) cpu.model += (signature >> 16 & 0xf) << 4;
+    if (cpu.family == 0xf) cpu.family += signature >> 20 & 0xff;
+  }
+  cpu.features = Features(cpuid, first.eax, enabled_states, amx_permitted);
+  return cpu;
+}
+
+Cpu ThisCpu() {
+  Cpu cpu = CpuFromCpuid(ExecuteCpuid, EnabledRegisterStates(), RequestAmxPermission());
+  utsname system{};  // only x86 names itself by CPUID
+  if (cpu.name.empty() && uname(&system) == 0) cpu.name = fmt::format("{} CPU", system.machine);
+  cpu.topology = ReadTopology();
+  cpu.allowed = AllowedCpus();
+  cpu.memory_bytes = TotalMemoryBytes();
+  return cpu;
+}
+
+std::map<std::string, std::string> Facts(const Cpu& cpu) {
+  std::map<std::string, std::string> facts = {
+      {"cpu.vendor", cpu.vendor},
+      {"cpu.name", cpu.name},
+      {"cpu.signature",
+       fmt::format("family {} model {} stepping {}", cpu.family, cpu.model, cpu.stepping)},
+      {"cpu.features", fmt::format("{}", fmt::join(cpu.features, " "))}};
+  const auto& topology = cpu.topology;
+  if (topology.cpus > 0)
+    facts["topology.counts"] =
+        fmt::format("{} packages, {} cores, {} CPUs, {} NUMA nodes", topology.packages,
+                    topology.cores, topology.cpus, topology.numa_nodes);
+  AddCacheFacts(topology, facts);
+  return facts;
+}
+
+int UsableCores(const Cpu& cpu) {
+  std::set<int> cores;
+  for (const int each : cpu.allowed) {
+    const auto core = cpu.topology.core_of_cpu.find(each);
+    if (core == cpu.topology.core_of_cpu.end()) return 0;
+    cores.insert(core->second);
+  }
+  return static_cast<int>(cores.size());
+}
+
+std::vector<int> SpreadCpus(const Cpu& cpu, int count) {
+  if (count < 0 || static_cast<std::size_t>(count) > cpu.allowed.size())
+    throw std::invalid_argument(
+        fmt::format("{} CPUs wanted, {} allowed", count, cpu.allowed.size()));
+  std::map<int, int> used_of_core;
+  std::vector<std::pair<int, int>> order;  // rank within its core, CPU
+  for (const int each : cpu.allowed) {
+    const auto core = cpu.topology.core_of_cpu.find(each);
+    order.emplace_back(core == cpu.topology.core_of_cpu.end() ? 0 : used_of_core[core->second]++,
+                       each);
+  }
+  std::sort(order.begin(), order.end());
+  std::vector<int> chosen;
+  for (int i = 0; i < count; ++i) chosen.push_back(order[static_cast<std::size_t>(i)].second);
+  return chosen;
+}
+
+std::optional<CacheShare> ShareOf(const Topology& topology, Level level,
+                                  const std::vector<int>& cpus) {
+  const auto of_level = topology.cache_of_cpu.find(level);
+  if (of_level == topology.cache_of_cpu.end() || cpus.empty()) return std::nullopt;
+  std::map<int, int> sharers;
+  CacheShare share;
+  for (const int cpu : cpus) {
+    const auto found = of_level->second.find(cpu);
+    if (found == of_level->second.end()) return std::nullopt;
+    const auto& cache = found->second;
+    share.bytes = share.bytes == 0 ? cache.bytes : std::min(share.bytes, cache.bytes);
+    const int on_this = ++sharers[cache.id];
+    if (on_this == 1) share.total_bytes += cache.bytes;
+    share.sharers = std::max(share.sharers, on_this);
+  }
+  return share;
+}
+
+}  // namespace dlroof

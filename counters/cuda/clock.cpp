@@ -1,0 +1,218 @@
+#include "counters/cuda/clock.h"
+
+#include <algorithm>
+#include <memory>
+#include <vector>
+
+#include "counters/cuda/clock_kernels.h"
+#include "counters/cuda/device.h"
+#include "counters/cuda/support.h"
+#include "counters/gpu/nvml.h"
+
+namespace dlroof {
+namespace {
+
+// With one size of L2 the last lines of the previous call would survive.
+constexpr double kFlushSizes = 3;
+
+class CudaEvent {
+ public:
+  CudaEvent() { CheckCuda(cudaEventCreate(&event_), "a CUDA event"); }
+  ~CudaEvent() { cudaEventDestroy(event_); }
+  CudaEvent(const CudaEvent&) = delete;
+  CudaEvent& operator=(const CudaEvent&) = delete;
+  cudaEvent_t get() const { return event_; }
+
+ private:
+  cudaEvent_t event_ = nullptr;
+};
+
+// An int of the host that the GPU sees.
+class HostFlag {
+ public:
+  HostFlag() {
+    CheckCuda(cudaHostAlloc(&memory_, sizeof(int), cudaHostAllocMapped), "memory of the host");
+    CheckCuda(cudaHostGetDevicePointer(&seen_, memory_, 0), "memory of the host");
+  }
+  ~HostFlag() { cudaFreeHost(memory_); }
+  HostFlag(const HostFlag&) = delete;
+  HostFlag& operator=(const HostFlag&) = delete;
+  void Set(int value) { *static_cast<volatile int*>(memory_) = value; }
+  const volatile int* on_gpu() const { return static_cast<const volatile int*>(seen_); }
+
+ private:
+  void *memory_ = nullptr, *seen_ = nullptr;
+};
+
+// While it lives nothing begins that is put on the stream, so that what is put there then runs
+// without waiting for its launches. Never for longer than starting 1000 launches takes: a call that
+// waits for the GPU itself would wait for ever.
+class Held {
+ public:
+  Held(HostFlag& flag, cudaStream_t stream) : flag_(flag) {
+    constexpr unsigned long long kMostNanoseconds = 10'000'000;
+    flag_.Set(0);
+    CheckCuda(LaunchHold(flag_.on_gpu(), kMostNanoseconds, stream), "a stream that waits");
+  }
+  ~Held() { flag_.Set(1); }
+  Held(const Held&) = delete;
+  Held& operator=(const Held&) = delete;
+
+ private:
+  HostFlag& flag_;
+};
+
+using Graph = std::unique_ptr<CUgraph_st, decltype(&cudaGraphDestroy)>;
+using GraphExec = std::unique_ptr<CUgraphExec_st, decltype(&cudaGraphExecDestroy)>;
+
+class CudaClock {
+ public:
+  explicit CudaClock(int device)
+      : identity_(ReadGpuIdentity(device)),
+        sms_(static_cast<std::size_t>(identity_.sms)),
+        stamps_(2 * sms_ * sizeof(SmStamp)),
+        ballast_(static_cast<std::size_t>(kFlushSizes * std::max(identity_.l2_bytes, 1048576.0))),
+        sink_(sizeof(unsigned)),
+        nvml_(Nvml::Open("libnvidia-ml.so.1", PciBusId(device))) {
+    ballast_.Fill(0);
+  }
+
+  // Between two marks on the stream; what `start` puts there is what is timed.
+  template <class Start>
+  double Timed(const Start& start) {
+    stream_.Wait();
+    ForgetErrors();
+    CheckCuda(cudaEventRecord(begin_.get(), stream_.get()), "a mark on the GPU");
+    start();
+    CheckCuda(cudaEventRecord(end_.get(), stream_.get()), "a mark on the GPU");
+    return Between();
+  }
+
+  double Once(const Enqueue& call) {
+    return Timed([&] { call(stream_.get()); });
+  }
+
+  GpuBatch Batch(const Enqueue& call, int calls, const std::function<void()>& while_running) {
+    ForgetErrors();
+    stamps_.Fill(0);
+    {
+      const Held held(released_, stream_.get());
+      Stamp(0);
+      CheckCuda(cudaEventRecord(begin_.get(), stream_.get()), "a mark on the GPU");
+      for (int i = 0; i < calls; ++i) call(stream_.get());
+      CheckCuda(cudaEventRecord(end_.get(), stream_.get()), "a mark on the GPU");
+      Stamp(1);
+    }
+    if (while_running) while_running();
+    GpuBatch batch;
+    batch.seconds = Between();
+    batch.clock_hz = ClockHz();
+    return batch;
+  }
+
+  // The nodes that calls leave on the stream.
+  Graph Captured(const Enqueue& call, int calls) {
+    stream_.Wait();
+    CheckCuda(cudaStreamBeginCapture(stream_.get(), cudaStreamCaptureModeThreadLocal),
+              "the capture of a call");
+    cudaGraph_t graph = nullptr;
+    try {
+      for (int i = 0; i < calls; ++i) call(stream_.get());
+    } catch (...) {
+      cudaStreamEndCapture(stream_.get(), &graph);
+      if (graph != nullptr) cudaGraphDestroy(graph);
+      cudaGetLastError();
+      throw;
+    }
+    CheckCuda(cudaStreamEndCapture(stream_.get(), &graph), "the capture of a call");
+    return Graph(graph, cudaGraphDestroy);
+  }
+
+  std::shared_ptr<GraphExec> Instantiated(const Enqueue& call, int calls) {
+    const Graph graph = Captured(call, calls);
+    cudaGraphExec_t exec = nullptr;
+    CheckCuda(cudaGraphInstantiate(&exec, graph.get(), 0), "the graph of a call");
+    return std::make_shared<GraphExec>(exec, cudaGraphExecDestroy);
+  }
+
+  double Replayed(cudaGraphExec_t exec) {
+    stream_.Wait();
+    ForgetErrors();
+    {
+      const Held held(released_, stream_.get());
+      CheckCuda(cudaEventRecord(begin_.get(), stream_.get()), "a mark on the GPU");
+      CheckCuda(cudaGraphLaunch(exec, stream_.get()), "the start of a graph");
+      CheckCuda(cudaEventRecord(end_.get(), stream_.get()), "a mark on the GPU");
+    }
+    return Between();
+  }
+
+  void Read(const void* begin, std::size_t bytes) {
+    CheckCuda(LaunchRead(begin, bytes, static_cast<unsigned*>(sink_.get()), 8 * identity_.sms,
+                         stream_.get()),
+              "reading GPU memory");
+    stream_.Wait();
+  }
+
+  void Flush() { Read(ballast_.get(), ballast_.bytes()); }
+  GpuHealth Health() const { return nvml_.Health(); }
+
+ private:
+  // What an earlier call did wrong and nobody asked about would be told as this one's.
+  static void ForgetErrors() { cudaGetLastError(); }
+
+  double Between() {
+    CheckCuda(cudaEventSynchronize(end_.get()), "a call on the GPU");
+    float milliseconds = 0;
+    CheckCuda(cudaEventElapsedTime(&milliseconds, begin_.get(), end_.get()), "the time of a call");
+    return 1e-3 * static_cast<double>(milliseconds);
+  }
+
+  // More blocks than SMs, so that each gets one.
+  void Stamp(std::size_t which) {
+    auto* first = static_cast<SmStamp*>(stamps_.get()) + which * sms_;
+    CheckCuda(LaunchStamps(first, identity_.sms, 4 * identity_.sms, stream_.get()),
+              "reading the clocks of SMs");
+  }
+
+  std::optional<double> ClockHz() {
+    stream_.Wait();
+    std::vector<SmStamp> stamps(2 * sms_);
+    stamps_.CopyTo(stamps.data());
+    return MeanClockHz(stamps);
+  }
+
+  GpuIdentity identity_;
+  std::size_t sms_;
+  CudaStream stream_;
+  CudaEvent begin_, end_;
+  HostFlag released_;
+  DeviceBuffer stamps_;   // SmStamp [2][sms]
+  DeviceBuffer ballast_;  // read to push everything else out of L2
+  DeviceBuffer sink_;
+  Nvml nvml_;
+};
+
+}  // namespace
+
+GpuClock OpenCudaClock(int device) {
+  CheckCuda(cudaSetDevice(device), "the choice of a GPU");
+  const auto state = std::make_shared<CudaClock>(device);
+  GpuClock clock;
+  clock.once = [state](const Enqueue& call) { return state->Once(call); };
+  clock.batch = [state](const Enqueue& call, int calls, const std::function<void()>& meanwhile) {
+    return state->Batch(call, calls, meanwhile);
+  };
+  clock.graph = [state](const Enqueue& call, int calls) -> std::function<double()> {
+    const auto exec = state->Instantiated(call, calls);
+    return [state, exec] { return state->Replayed(exec->get()); };
+  };
+  clock.health = [state] { return state->Health(); };
+  clock.flush = [state] { state->Flush(); };
+  clock.touch = [state](const void* begin, std::size_t bytes) { state->Read(begin, bytes); };
+  clock.recover = [] { RequireWorkingGpu(); };
+  clock.default_clock_hz = DefaultClockHz(device);
+  return clock;
+}
+
+}  // namespace dlroof

@@ -1,0 +1,25 @@
+// Kernels with which a GPU's clock is read and its L2 emptied. Part of the CUDA module only; C++17.
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include <cstddef>
+
+#include "counters/gpu/sm_stamps.h"
+
+namespace dlroof {
+
+// Every SM that gets a block writes stamps[its number], if that is below `count`.
+cudaError_t LaunchStamps(SmStamp* stamps, int count, int blocks, cudaStream_t stream);
+
+// Keeps the stream's later work waiting until `released`, memory of the host that the GPU sees, is
+// not 0, and no longer than `most_nanoseconds`.
+cudaError_t LaunchHold(const volatile int* released, unsigned long long most_nanoseconds,
+                       cudaStream_t stream);
+
+// Reads all of [begin, begin + bytes) through L2 but for what does not fill 16 bytes; `sink` is not
+// written in practice, but the compiler cannot know.
+cudaError_t LaunchRead(const void* begin, std::size_t bytes, unsigned* sink, int blocks,
+                       cudaStream_t stream);
+
+}  // namespace dlroof

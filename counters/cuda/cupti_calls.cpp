@@ -1,0 +1,255 @@
+// The half of CUPTI that needs a GPU. Without a driver some of these calls crash, so nothing here
+// may be called before DeviceCount() gave a device.
+#include "counters/cuda/cupti_calls.h"
+
+#include <cuda_runtime_api.h>
+#include <cupti_profiler_target.h>
+#include <cupti_target.h>
+#include <dlfcn.h>
+
+#include <array>
+
+namespace dlroof {
+namespace {
+
+// One range is counted; the rest is room for what CUPTI may want beside it.
+constexpr size_t kRanges = 4;
+
+void CheckRuntime(cudaError_t status, const char* call) {
+  if (status == cudaSuccess) return;
+  CudaFailure failure{CudaLibrary::kRuntime,    static_cast<int>(status),   call,
+                      cudaGetErrorName(status), cudaGetErrorString(status), ""};
+  cudaDriverGetVersion(&failure.driver_version);
+  cudaRuntimeGetVersion(&failure.runtime_version);
+  throw CuptiError(std::move(failure));
+}
+
+CuptiSupport SupportFrom(CUpti_Profiler_Support_Level level) {
+  if (level == CUPTI_PROFILER_CONFIGURATION_UNSUPPORTED) return CuptiSupport::kUnsupported;
+  if (level == CUPTI_PROFILER_CONFIGURATION_DISABLED) return CuptiSupport::kDisabled;
+  return level == CUPTI_PROFILER_CONFIGURATION_SUPPORTED ? CuptiSupport::kSupported
+                                                         : CuptiSupport::kUnknown;
+}
+
+// By way of the runtime: to link the driver's library would keep the program from starting where
+// there is none.
+CUcontext CurrentContext() {
+  void* address = nullptr;
+  auto answer = cudaDriverEntryPointSymbolNotFound;
+  constexpr unsigned kVersion = 12000;
+  CheckRuntime(cudaGetDriverEntryPointByVersion("cuCtxGetCurrent", &address, kVersion,
+                                                cudaEnableDefault, &answer),
+               "cudaGetDriverEntryPointByVersion");
+  CUcontext context = nullptr;
+  const auto get = reinterpret_cast<CUresult (*)(CUcontext*)>(address);
+  const auto result = get == nullptr ? CUDA_ERROR_NOT_FOUND : get(&context);
+  if (result != CUDA_SUCCESS || context == nullptr)
+    throw CuptiError({CudaLibrary::kDriver, static_cast<int>(result), "cuCtxGetCurrent",
+                      "no current context", "", ""});
+  return context;
+}
+
+// Newer releases of CUPTI leave out device-wide counters (DRAM, PCIe) unless they are asked for.
+template <class Params>
+void AskForDeviceCounters(Params& params) {
+  if constexpr (requires { params.bAllowDeviceLevelCounters; })
+    params.bAllowDeviceLevelCounters = 1;
+}
+
+// CUPTI 13's way to subscribe, which CUDA 12 does not declare: it tells the name of another tool.
+struct SubscriberParams {
+  size_t struct_bytes;
+  const char* name;
+  char* other_name;
+  size_t other_bytes;
+};
+using SubscribeNamed = CUptiResult (*)(CUpti_SubscriberHandle*, CUpti_CallbackFunc, void*,
+                                       const SubscriberParams*);
+
+void NoCallback(void*, CUpti_CallbackDomain, CUpti_CallbackId, const void*) {}
+
+}  // namespace
+
+int CuptiCalls::DeviceCount() {
+  int devices = 0;
+  CheckRuntime(cudaGetDeviceCount(&devices), "cudaGetDeviceCount");
+  return devices;
+}
+
+void CuptiCalls::OpenDevice(int device) {
+  CheckRuntime(cudaSetDevice(device), "cudaSetDevice");
+  CheckRuntime(cudaFree(nullptr), "cudaFree");
+  context_ = CurrentContext();
+}
+
+void CuptiCalls::StartProfiler() {
+  CUpti_Profiler_Initialize_Params params = {};
+  params.structSize = CUpti_Profiler_Initialize_Params_STRUCT_SIZE;
+  CheckCupti(cuptiProfilerInitialize(&params), "cuptiProfilerInitialize");
+}
+
+CuptiDeviceSupport CuptiCalls::Support(int device) {
+  CUpti_Profiler_DeviceSupported_Params params = {};
+  params.structSize = CUpti_Profiler_DeviceSupported_Params_STRUCT_SIZE;
+  params.cuDevice = device;
+  params.api = CUPTI_PROFILER_RANGE_PROFILING;
+  CheckCupti(cuptiProfilerDeviceSupported(&params), "cuptiProfilerDeviceSupported");
+  return {SupportFrom(params.isSupported),
+          SupportFrom(params.architecture),
+          SupportFrom(params.sli),
+          SupportFrom(params.vGpu),
+          SupportFrom(params.confidentialCompute),
+          SupportFrom(params.cmp),
+          SupportFrom(params.wsl)};
+}
+
+std::string CuptiCalls::ChipName(int device) {
+  CUpti_Device_GetChipName_Params params = {};
+  params.structSize = CUpti_Device_GetChipName_Params_STRUCT_SIZE;
+  params.deviceIndex = static_cast<size_t>(device);
+  CheckCupti(cuptiDeviceGetChipName(&params), "cuptiDeviceGetChipName");
+  return params.pChipName;
+}
+
+CuptiImage CuptiCalls::CounterAvailability() {
+  CUpti_Profiler_GetCounterAvailability_Params params = {};
+  params.structSize = CUpti_Profiler_GetCounterAvailability_Params_STRUCT_SIZE;
+  params.ctx = context_;
+  AskForDeviceCounters(params);
+  CheckCupti(cuptiProfilerGetCounterAvailability(&params), "cuptiProfilerGetCounterAvailability");
+  CuptiImage image(params.counterAvailabilityImageSize);
+  params.pCounterAvailabilityImage = image.data();
+  CheckCupti(cuptiProfilerGetCounterAvailability(&params), "cuptiProfilerGetCounterAvailability");
+  return image;
+}
+
+void CuptiCalls::Subscribe() {
+  std::array<char, 128> other = {};
+  const SubscriberParams params = {sizeof(SubscriberParams), "dlroof", other.data(), other.size()};
+  const auto subscribe = reinterpret_cast<SubscribeNamed>(dlsym(RTLD_DEFAULT, "cuptiSubscribe_v2"));
+  const auto result = subscribe == nullptr ? cuptiSubscribe(&subscriber_, NoCallback, nullptr)
+                                           : subscribe(&subscriber_, NoCallback, nullptr, &params);
+  try {
+    CheckCupti(result, "cuptiSubscribe");
+  } catch (const CuptiError& error) {
+    auto failure = error.failure();
+    other.back() = '\0';
+    failure.tool = other.data();
+    throw CuptiError(std::move(failure));
+  }
+}
+
+void CuptiCalls::Unsubscribe() noexcept {
+  cuptiUnsubscribe(subscriber_);
+  subscriber_ = nullptr;
+}
+
+void CuptiCalls::EnableRanges() {
+  CUpti_RangeProfiler_Enable_Params params = {};
+  params.structSize = CUpti_RangeProfiler_Enable_Params_STRUCT_SIZE;
+  params.ctx = context_;
+  CheckCupti(cuptiRangeProfilerEnable(&params), "cuptiRangeProfilerEnable");
+  ranges_ = params.pRangeProfilerObject;
+}
+
+CuptiImage CuptiCalls::CounterImage(const std::vector<std::string>& metrics) {
+  auto names = Pointers(metrics);
+  CUpti_RangeProfiler_GetCounterDataSize_Params size = {};
+  size.structSize = CUpti_RangeProfiler_GetCounterDataSize_Params_STRUCT_SIZE;
+  size.pRangeProfilerObject = ranges_;
+  size.pMetricNames = names.data();
+  size.numMetrics = names.size();
+  size.maxNumOfRanges = kRanges;
+  size.maxNumRangeTreeNodes = kRanges;
+  CheckCupti(cuptiRangeProfilerGetCounterDataSize(&size), "cuptiRangeProfilerGetCounterDataSize");
+  CuptiImage image(size.counterDataSize);
+  CUpti_RangeProfiler_CounterDataImage_Initialize_Params params = {};
+  params.structSize = CUpti_RangeProfiler_CounterDataImage_Initialize_Params_STRUCT_SIZE;
+  params.pRangeProfilerObject = ranges_;
+  params.pCounterData = image.data();
+  params.counterDataSize = image.size();
+  CheckCupti(cuptiRangeProfilerCounterDataImageInitialize(&params),
+             "cuptiRangeProfilerCounterDataImageInitialize");
+  return image;
+}
+
+void CuptiCalls::SetConfig(const CuptiImage& config, CuptiImage& counters) {
+  CUpti_RangeProfiler_SetConfig_Params params = {};
+  params.structSize = CUpti_RangeProfiler_SetConfig_Params_STRUCT_SIZE;
+  params.pRangeProfilerObject = ranges_;
+  params.pConfig = config.data();
+  params.configSize = config.size();
+  params.pCounterDataImage = counters.data();
+  params.counterDataImageSize = counters.size();
+  params.range = CUPTI_UserRange;
+  params.replayMode = CUPTI_UserReplay;
+  params.maxRangesPerPass = kRanges;
+  params.numNestingLevels = 1;
+  params.minNestingLevel = 1;
+  params.targetNestingLevel = 1;
+  CheckCupti(cuptiRangeProfilerSetConfig(&params), "cuptiRangeProfilerSetConfig");
+}
+
+void CuptiCalls::StartPass() {
+  CUpti_RangeProfiler_Start_Params params = {};
+  params.structSize = CUpti_RangeProfiler_Start_Params_STRUCT_SIZE;
+  params.pRangeProfilerObject = ranges_;
+  CheckCupti(cuptiRangeProfilerStart(&params), "cuptiRangeProfilerStart");
+}
+
+void CuptiCalls::PushRange() {
+  CUpti_RangeProfiler_PushRange_Params params = {};
+  params.structSize = CUpti_RangeProfiler_PushRange_Params_STRUCT_SIZE;
+  params.pRangeProfilerObject = ranges_;
+  params.pRangeName = "call";
+  CheckCupti(cuptiRangeProfilerPushRange(&params), "cuptiRangeProfilerPushRange");
+}
+
+void CuptiCalls::PopRange() {
+  CUpti_RangeProfiler_PopRange_Params params = {};
+  params.structSize = CUpti_RangeProfiler_PopRange_Params_STRUCT_SIZE;
+  params.pRangeProfilerObject = ranges_;
+  CheckCupti(cuptiRangeProfilerPopRange(&params), "cuptiRangeProfilerPopRange");
+}
+
+bool CuptiCalls::StopPass() {
+  CUpti_RangeProfiler_Stop_Params params = {};
+  params.structSize = CUpti_RangeProfiler_Stop_Params_STRUCT_SIZE;
+  params.pRangeProfilerObject = ranges_;
+  CheckCupti(cuptiRangeProfilerStop(&params), "cuptiRangeProfilerStop");
+  return params.isAllPassSubmitted != 0;
+}
+
+size_t CuptiCalls::DecodeCounters() {
+  CUpti_RangeProfiler_DecodeData_Params params = {};
+  params.structSize = CUpti_RangeProfiler_DecodeData_Params_STRUCT_SIZE;
+  params.pRangeProfilerObject = ranges_;
+  CheckCupti(cuptiRangeProfilerDecodeData(&params), "cuptiRangeProfilerDecodeData");
+  return params.numOfRangeDropped;
+}
+
+size_t CuptiCalls::Ranges(const CuptiImage& counters) {
+  CUpti_RangeProfiler_GetCounterDataInfo_Params params = {};
+  params.structSize = CUpti_RangeProfiler_GetCounterDataInfo_Params_STRUCT_SIZE;
+  params.pCounterDataImage = counters.data();
+  params.counterDataImageSize = counters.size();
+  CheckCupti(cuptiRangeProfilerGetCounterDataInfo(&params), "cuptiRangeProfilerGetCounterDataInfo");
+  return params.numTotalRanges;
+}
+
+void CuptiCalls::DisableRanges() noexcept {
+  CUpti_RangeProfiler_Disable_Params params = {};
+  params.structSize = CUpti_RangeProfiler_Disable_Params_STRUCT_SIZE;
+  params.pRangeProfilerObject = ranges_;
+  cuptiRangeProfilerDisable(&params);
+  ranges_ = nullptr;
+}
+
+void CuptiCalls::ForgetErrors() noexcept { cudaGetLastError(); }
+
+void CuptiCalls::Synchronize() {
+  CheckRuntime(cudaGetLastError(), "a kernel's launch");
+  CheckRuntime(cudaDeviceSynchronize(), "cudaDeviceSynchronize");
+}
+
+}  // namespace dlroof

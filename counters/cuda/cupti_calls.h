@@ -1,0 +1,58 @@
+// CUPTI itself behind CuptiApi: translates, nothing else. Part of the CUDA module only.
+#pragma once
+
+#include <cuda.h>
+#include <cupti.h>
+#include <cupti_profiler_host.h>
+#include <cupti_range_profiler.h>
+
+#include "counters/cupti/api.h"
+
+namespace dlroof {
+
+class CuptiCalls final : public CuptiApi {
+ public:
+  std::string Version() override;
+  void OpenHost(const std::string& chip, const CuptiImage& availability) override;
+  bool AddMetrics(const std::vector<std::string>& metrics) override;
+  CuptiImage Config() override;
+  int Passes(const CuptiImage& config) override;
+  std::vector<double> Values(const CuptiImage& counters,
+                             const std::vector<std::string>& metrics) override;
+  void CloseHost() noexcept override;
+
+  int DeviceCount() override;
+  void OpenDevice(int device) override;
+  void StartProfiler() override;
+  CuptiDeviceSupport Support(int device) override;
+  std::string ChipName(int device) override;
+  CuptiImage CounterAvailability() override;
+  void Subscribe() override;
+  void Unsubscribe() noexcept override;
+  void EnableRanges() override;
+  CuptiImage CounterImage(const std::vector<std::string>& metrics) override;
+  void SetConfig(const CuptiImage& config, CuptiImage& counters) override;
+  void StartPass() override;
+  void PushRange() override;
+  void PopRange() override;
+  bool StopPass() override;
+  size_t DecodeCounters() override;
+  size_t Ranges(const CuptiImage& counters) override;
+  void DisableRanges() noexcept override;
+  void StartTrace() override;
+  std::vector<TracedKernel> StopTrace() override;
+  void ForgetErrors() noexcept override;
+  void Synchronize() override;
+
+ private:
+  CUpti_Profiler_Host_Object* host_ = nullptr;
+  CUpti_RangeProfiler_Object* ranges_ = nullptr;
+  CUpti_SubscriberHandle subscriber_ = nullptr;
+  CUcontext context_ = nullptr;
+};
+
+// Throws CuptiError naming `call`.
+void CheckCupti(CUptiResult result, const char* call);
+std::vector<const char*> Pointers(const std::vector<std::string>& texts);
+
+}  // namespace dlroof

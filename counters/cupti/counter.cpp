@@ -1,0 +1,195 @@
+#include "counters/cupti/counter.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <stdexcept>
+
+#include "counters/cupti/report.h"
+
+namespace dlroof {
+namespace {
+
+constexpr int kPlainRuns = 3;  // the first brings caches and clocks to where counting finds them
+constexpr CuptiWish kDefaultWish = {};
+constexpr CuptiWish kEverything = {64, true, true};
+
+std::string KeyOf(const std::vector<std::string>& texts, const CuptiWish& wish) {
+  return fmt::format("{} {} {} {}", fmt::join(texts, ","), wish.most_passes, wish.every_type,
+                     wish.link);
+}
+
+// CUPTI's counters exist once: a second user is refused, not made to wait for ever.
+class Turn {
+ public:
+  explicit Turn(std::atomic<bool>& busy) : busy_(busy) {
+    if (busy_.exchange(true))
+      throw std::runtime_error("the GPU's counters are in use by another count of this program");
+  }
+  ~Turn() { busy_ = false; }
+  Turn(const Turn&) = delete;
+  Turn& operator=(const Turn&) = delete;
+
+ private:
+  std::atomic<bool>& busy_;
+};
+
+}  // namespace
+
+CuptiCounter::CuptiCounter(CuptiParts parts, int device)
+    : parts_(std::move(parts)), number_(device) {}
+
+std::string CuptiCounter::Unavailable() {
+  try {
+    Open();
+  } catch (const std::exception& error) {
+    return error.what();
+  }
+  return "";
+}
+
+void CuptiCounter::Open() {
+  const std::lock_guard lock(opening_);
+  if (!unavailable_) try {
+      device_ = OpenCuptiDevice(*parts_.api, BuiltInCuptiTable(), number_);
+      recording_.chip = device_->chip.name;
+      recording_.origin = "CUPTI " + parts_.api->Version();
+      unavailable_ = "";
+    } catch (const std::exception& error) {
+      unavailable_ = error.what();
+    }
+  if (!unavailable_->empty()) throw std::runtime_error(*unavailable_);
+}
+
+const CuptiPlan& CuptiCounter::PlanFor(const std::vector<std::string>& pipes,
+                                       const CuptiWish& wish) {
+  const auto types = TensorTypesOf(pipes);
+  const auto key = KeyOf(types, wish);
+  const auto found = plans_.find(key);
+  if (found != plans_.end()) return found->second;
+  auto plan = PlanCounters(BuiltInCuptiTable(), device_->chip, types, wish,
+                           AskHostApi(*parts_.api, device_->chip.name, device_->availability));
+  if (plan.configs.empty())
+    throw std::runtime_error("this device has none of the counters that the table knows");
+  return plans_.emplace(key, std::move(plan)).first->second;
+}
+
+CuptiCounter::Reading CuptiCounter::Read(const std::vector<std::string>& pipes,
+                                         const CuptiWish& wish, const RepeatedCall& call) {
+  Reading reading;
+  reading.plan = &PlanFor(pipes, wish);
+  reading.values = CountValues(*parts_.api, *device_, *reading.plan, call, parts_.now);
+  auto given = reading.plan->metrics;
+  std::erase_if(given, [&](const CuptiMetric& metric) {
+    return !reading.values.values.contains(metric.name);
+  });
+  reading.counts = DecodeCounters(given, reading.values.values, pipes);
+  for (const auto& doubt : reading.values.doubts) reading.counts.doubts.push_back(doubt);
+  return reading;
+}
+
+void CuptiCounter::TestOn(const KnownCall& known) {
+  known.run();  // its caches are warm like those of the calls that will be counted
+  parts_.api->Synchronize();
+  const RepeatedCall call{known.run, {}};
+  const auto reading = Read(known.pipes, kDefaultWish, call);
+  auto counted = reading.counts.work;
+  std::vector<TracedKernel> kernels;
+  if (known.work.launches) {
+    kernels = TraceKernels(*parts_.api, call);
+    counted.launches = static_cast<double>(kernels.size());
+  }
+  JudgeCounters(known, counted, judged_);
+  recording_.calls.push_back({known.name, known.pipes, reading.values.values, kernels, known.work,
+                              reading.values.runs, ""});
+}
+
+void CuptiCounter::TestOnce() {
+  if (tested_) return;
+  not_tested_.clear();
+  try {
+    for (const auto& known : parts_.known_calls(device_->chip)) try {
+        TestOn(known);
+        tested_ = true;
+      } catch (const std::exception& error) {
+        not_tested_ = fmt::format("{}: {}", known.name, error.what());
+      }
+  } catch (const std::exception& error) {
+    not_tested_ = error.what();
+  }
+}
+
+const JudgedCounters& CuptiCounter::SelfTest() {
+  const Turn turn(busy_);
+  Open();
+  TestOnce();
+  return judged_;
+}
+
+CuptiRecording CuptiCounter::Recording() const {
+  auto recording = recording_;
+  for (const auto& [quantity, row] : judged_)
+    if (row.grade == CounterGrade::kFailed) recording.failed.push_back(quantity);
+  return recording;
+}
+
+Counted CuptiCounter::CountNow(const CountRequest& request, const CuptiWish& wish) {
+  const RepeatedCall call{request.run, request.ready};
+  const double plain = PlainSeconds(*parts_.api, call, kPlainRuns, parts_.now);
+  const auto reading = Read(request.pipes, wish, call);
+  Counted counted;
+  counted.work = reading.counts.work;
+  counted.doubts = reading.counts.doubts;
+  counted.passes = reading.values.runs;
+  std::vector<TracedKernel> kernels;
+  try {
+    kernels = TraceKernels(*parts_.api, call);
+    counted.work.launches = static_cast<double>(kernels.size());
+  } catch (const CuptiError& error) {
+    counted.doubts.push_back(fmt::format("kernels are not known: {}", error.what()));
+  }
+  if (!not_tested_.empty())
+    counted.doubts.push_back("the counters' self-test is incomplete: " + not_tested_);
+  DropFailed(judged_, counted.work, counted.doubts);
+  counted.how = HowCounted({device_->chip.name, *reading.plan, reading.counts, kernels,
+                            reading.values.runs, plain, reading.values.seconds_per_run});
+  recording_.calls.push_back({request.name, request.pipes, reading.values.values, kernels,
+                              std::nullopt, reading.values.runs, ""});
+  return counted;
+}
+
+Counted CuptiCounter::Count(const CountRequest& request, const CuptiWish& wish) {
+  const Turn turn(busy_);
+  Open();
+  auto parts = request.pipes;
+  parts.push_back(request.name);
+  const auto key = KeyOf(parts, wish);
+  const auto found = counted_.find(key);
+  if (found != counted_.end()) return found->second;
+  TestOnce();
+  return counted_.emplace(key, CountNow(request, wish)).first->second;
+}
+
+CounterSource CuptiSourceOf(const std::shared_ptr<CuptiCounter>& counter,
+                            const std::string& record_path) {
+  CounterSource source;
+  source.name = "cupti";
+  source.device = "gpu";
+  source.provenance = Provenance::kMeasured;
+  source.unavailable = [counter] { return counter->Unavailable(); };
+  source.count = [counter, record_path](const CountRequest& request) {
+    if (record_path.empty()) return counter->Count(request, kDefaultWish);
+    auto counted = counter->Count(request, kEverything);
+    std::ofstream file(record_path);
+    file << ToJson(counter->Recording()).dump(1) << '\n' << std::flush;
+    if (!file.good())
+      counted.doubts.push_back(fmt::format("{}: the raw values cannot be written", record_path));
+    return counted;
+  };
+  return source;
+}
+
+}  // namespace dlroof

@@ -1,0 +1,173 @@
+#include "counters/cupti/report.h"
+
+#include <cxxabi.h>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <memory>
+
+#include "counters/base/error.h"
+
+namespace dlroof {
+namespace {
+
+constexpr size_t kLongestName = 80;  // [columns]
+constexpr size_t kNamedKernels = 3;
+
+std::string KernelText(const std::vector<TracedKernel>& kernels) {
+  if (kernels.empty()) return "";
+  struct Sum {
+    double seconds = 0;
+    int launches = 0;
+  };
+  std::map<std::string, Sum> sums;
+  for (const auto& kernel : kernels) {
+    auto& sum = sums[KernelName(kernel.name)];
+    sum.seconds += kernel.seconds;
+    ++sum.launches;
+  }
+  std::vector<std::pair<std::string, Sum>> order(sums.begin(), sums.end());
+  std::stable_sort(order.begin(), order.end(), [](const auto& one, const auto& other) {
+    return one.second.seconds > other.second.seconds;
+  });
+  std::vector<std::string> names;
+  for (size_t i = 0; i < std::min(order.size(), kNamedKernels); ++i)
+    names.push_back(order[i].second.launches == 1
+                        ? order[i].first
+                        : fmt::format("{} x {}", order[i].second.launches, order[i].first));
+  if (order.size() > kNamedKernels)
+    names.push_back(fmt::format("{} more", order.size() - kNamedKernels));
+  return fmt::format("; {} kernel launch{}: {}", kernels.size(), kernels.size() == 1 ? "" : "es",
+                     fmt::join(names, ", "));
+}
+
+std::string PeakText(const CuptiCounts& counts) {
+  std::string text;
+  for (const auto& [pipe, peak] : counts.tensor_peaks)
+    text += fmt::format("; {}'s dense peak by the device is {:.4g} TFLOP/s at {:.4g} GHz", pipe,
+                        peak / 1e12, *counts.clock_hz / 1e9);
+  return text;
+}
+
+std::string DetailText(const CuptiCounts& counts) {
+  std::string text;
+  const auto add = [&](const char* detail, Level level, const char* format) {
+    const auto part = counts.details.find(detail);
+    const auto whole = counts.work.bytes.find(level);
+    if (part != counts.details.end() && whole != counts.work.bytes.end() && whole->second > 0 &&
+        part->second > 0)
+      text += fmt::format(fmt::runtime(format), 100 * part->second / whole->second);
+  };
+  add("shared", Level::kL1, "; {:.0f} % of L1's bytes are shared memory's");
+  add("l2.slices", Level::kL2, "; all slices of L2 moved {:.0f} % of L2's bytes");
+  add("dram.write", Level::kDram, "; {:.0f} % of DRAM's bytes are written");
+  return text;
+}
+
+std::string LeftOutText(const CuptiPlan& plan) {
+  std::vector<std::string> reasons;
+  for (const auto& left_out : plan.left_out)
+    reasons.push_back(fmt::format("{} ({})", left_out.set, left_out.reason));
+  return reasons.empty() ? "" : fmt::format("; not counted: {}", fmt::join(reasons, ", "));
+}
+
+std::string ChipsText(const CuptiTable& table, const StoredPasses& passes) {
+  auto types = TensorTypes(table);
+  types.insert(types.begin(), "");
+  std::string text = fmt::format(
+      "Passes that counting a call takes, by the type of its tensor operations (CUPTI {}, without "
+      "a device; in brackets what does not fit into three)\n\n{:<8}{:>5}",
+      passes.cupti, "chips", "sm");
+  for (const auto& type : types) text += fmt::format("  {:<11}", type.empty() ? "none" : type);
+  text.erase(text.find_last_not_of(' ') + 1);
+  for (const auto* chip : Representatives(table)) {
+    text += fmt::format("\n{:<8}{:>5}", chip->family, chip->compute_capability);
+    const auto plans = passes.plans.find(chip->name);
+    for (const auto& type : types) {
+      std::string cell = "-";
+      if (plans != passes.plans.end())
+        if (const auto plan = plans->second.find(type); plan != plans->second.end()) {
+          const auto& left_out = plan->second.left_out;
+          cell =
+              fmt::format("{}{}", plan->second.passes,
+                          left_out.empty() ? "" : fmt::format(" ({})", fmt::join(left_out, " ")));
+        }
+      text += fmt::format("  {:<11}", cell);
+    }
+    text.erase(text.find_last_not_of(' ') + 1);
+  }
+  return text + "\n\nchips:";
+}
+
+std::string FamilyText(const CuptiTable& table) {
+  std::string text;
+  for (const auto& chip : table.chips) text += (text.empty() ? " " : ", ") + chip.name;
+  return text + "\n--chip=GH100 lists what is counted there.\n";
+}
+
+std::string MetricsText(const CuptiTable& table, const CuptiChip& chip) {
+  std::string text;
+  for (const auto& set : table.sets) {
+    const auto metrics = MetricsOf(table, set, chip);
+    text += fmt::format("\n{} - {}{}\n", set.name, set.counts,
+                        set.alone  ? " (with CUPTI_VALUES_FILE alone)"
+                        : set.free ? " (where it takes no pass more)"
+                                   : "");
+    if (metrics.empty()) text += "  none on this chip\n";
+    for (const auto* metric : metrics)
+      text +=
+          fmt::format("  {:<20} += {:>5g} x {}\n", metric->quantity, metric->weight, metric->name);
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string KernelName(const std::string& symbol) {
+  int status = 0;
+  const std::unique_ptr<char, void (*)(void*)> readable(
+      abi::__cxa_demangle(symbol.c_str(), nullptr, nullptr, &status), std::free);
+  std::string name = readable != nullptr ? readable.get() : symbol;
+  if (name.rfind("void ", 0) == 0) name.erase(0, 5);
+  int depth = 0;
+  for (size_t i = 0; i < name.size(); ++i) {
+    depth += name[i] == '<' ? 1 : name[i] == '>' ? -1 : 0;
+    if (name[i] == '(' && depth == 0 && i > 0) {
+      if (name.compare(i, 11, "(anonymous ") == 0) continue;
+      name.erase(i);
+      break;
+    }
+  }
+  if (name.size() > kLongestName) name = name.substr(0, kLongestName - 3) + "...";
+  return name;
+}
+
+std::string HowCounted(const CuptiReading& reading) {
+  std::string text = fmt::format("CUPTI range profiler on {}, {} pass{}", reading.chip,
+                                 reading.runs, reading.runs == 1 ? "" : "es");
+  if (reading.plain_seconds > 0)
+    text += fmt::format(", each {:.2f} times as long as a plain run",
+                        reading.counted_seconds / reading.plain_seconds);
+  text += ", caches as the run before left them";
+  return text + KernelText(reading.kernels) + DetailText(reading.counts) +
+         PeakText(reading.counts) + LeftOutText(reading.plan);
+}
+
+std::string CountersText(const CuptiTable& table, const StoredPasses& passes,
+                         const std::string& chip) {
+  if (chip.empty()) return ChipsText(table, passes) + FamilyText(table);
+  const auto* found = FindChip(table, chip);
+  if (found == nullptr) {
+    std::vector<std::string> names;
+    for (const auto& one : table.chips) names.push_back(one.name);
+    throw BadInput(
+        fmt::format("--chip={}: no such chip; there are {}", chip, fmt::join(names, ", ")));
+  }
+  return fmt::format("{}: compute capability {}.{}\n", found->name, found->compute_capability / 10,
+                     found->compute_capability % 10) +
+         MetricsText(table, *found);
+}
+
+}  // namespace dlroof

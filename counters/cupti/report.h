@@ -1,0 +1,36 @@
+// How a count of CUPTI's was made, and the table of counters, in words. Pure.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "counters/cupti/api.h"
+#include "counters/cupti/decode.h"
+#include "counters/cupti/plan.h"
+
+namespace dlroof {
+
+struct CuptiReading {
+  const std::string& chip;
+  const CuptiPlan& plan;
+  const CuptiCounts& counts;
+  const std::vector<TracedKernel>& kernels;  // of one run; empty: not known
+  int runs = 0;                              // [1] under counting
+  double plain_seconds = 0;                  // [s] the shortest run that was not counted
+  double counted_seconds = 0;                // [s] the shortest run that was
+};
+
+// One line: passes, slow-down, kernels with the most time, what is in L1's bytes, the device's own
+// dense tensor peaks, what was not counted and why.
+std::string HowCounted(const CuptiReading& reading);
+
+// A kernel's name as its author wrote it, without return type and parameters where they can be
+// told, at most 80 columns.
+std::string KernelName(const std::string& symbol);
+
+// The table for people: chips with their passes ("" for `chip`), or one chip's metrics. Throws
+// BadInput for a chip that is not there, listing those that are.
+std::string CountersText(const CuptiTable& table, const StoredPasses& passes,
+                         const std::string& chip);
+
+}  // namespace dlroof

@@ -1,0 +1,177 @@
+#include "counters/cupti/table.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <sstream>
+
+#include "counters/base/error.h"
+#include "counters/base/json_reader.h"
+
+namespace dlroof {
+namespace {
+
+std::vector<std::string> Words(const std::string& text) {
+  std::istringstream in(text);
+  std::vector<std::string> words;
+  for (std::string word; in >> word;) words.push_back(word);
+  return words;
+}
+
+bool FlagOr(const JsonReader& row, const char* key, bool otherwise) {
+  return row.Has(key) ? row.Flag(key) : otherwise;
+}
+
+void RefuseTwice(std::set<std::string>& seen, const std::string& name, const JsonReader& row) {
+  if (!seen.insert(name).second)
+    throw BadInput(fmt::format("{}: '{}' is there twice", row.where(), name));
+}
+
+void ReadChips(const JsonReader& file, CuptiTable& table) {
+  std::set<std::string> seen;
+  for (size_t i = 0; i < file.Array("chips").size(); ++i) {
+    const auto row = file.Item("chips", i);
+    const auto family = row.Text("family");
+    RefuseTwice(seen, family + " (family)", row);
+    for (const auto& name : Words(row.Text("names"))) {
+      RefuseTwice(seen, name, row);
+      table.chips.push_back({name, family, static_cast<int>(row.Number("compute_capability"))});
+    }
+  }
+}
+
+void ReadSets(const JsonReader& file, CuptiTable& table) {
+  std::set<std::string> seen;
+  for (size_t i = 0; i < file.Array("sets").size(); ++i) {
+    const auto row = file.Item("sets", i);
+    RefuseTwice(seen, row.Text("name"), row);
+    table.sets.push_back({row.Text("name"), row.Text("counts"), row.TextOr("type", ""),
+                          FlagOr(row, "free", false), FlagOr(row, "alone", false)});
+  }
+}
+
+std::vector<std::string> FamiliesOf(const JsonReader& row, const CuptiTable& table) {
+  std::vector<std::string> known;
+  for (const auto& chip : table.chips)
+    if (known.empty() || known.back() != chip.family) known.push_back(chip.family);
+  const auto text = row.Text("chips");
+  if (text == "all") return known;
+  auto families = Words(text);
+  for (const auto& family : families)
+    if (std::find(known.begin(), known.end(), family) == known.end())
+      throw BadInput(fmt::format("{}: no family '{}' of chips", row.where(), family));
+  if (families.empty()) row.Refuse("chips", "families of chips");
+  return families;
+}
+
+void ReadMetrics(const JsonReader& file, CuptiTable& table) {
+  for (size_t i = 0; i < file.Array("metrics").size(); ++i) {
+    const auto row = file.Item("metrics", i);
+    const CuptiMetric metric{row.Text("set"), row.Text("quantity"), row.Number("weight"),
+                             row.Text("metric"), FamiliesOf(row, table)};
+    if (std::none_of(table.sets.begin(), table.sets.end(),
+                     [&](const auto& set) { return set.name == metric.set; }))
+      throw BadInput(fmt::format("{}: no set '{}'", row.where(), metric.set));
+    if (metric.weight <= 0) throw BadInput(row.where() + ": 'weight' must be positive");
+    if (metric.name.find('.') == std::string::npos)
+      throw BadInput(fmt::format("{}: '{}' has no rollup (.sum)", row.where(), metric.name));
+    table.metrics.push_back(metric);
+  }
+}
+
+StoredPlan StoredPlanFrom(const JsonReader& row) {
+  StoredPlan plan;
+  plan.passes = static_cast<int>(row.Number("passes"));
+  plan.counted = Words(row.Text("counted"));
+  plan.left_out = Words(row.Text("left_out"));
+  return plan;
+}
+
+}  // namespace
+
+CuptiTable CuptiTableFromJson(const nlohmann::json& json, const std::string& where) {
+  const JsonReader file(json, where);
+  CuptiTable table;
+  ReadChips(file, table);
+  ReadSets(file, table);
+  ReadMetrics(file, table);
+  return table;
+}
+
+const CuptiTable& BuiltInCuptiTable() {
+  static const auto table =
+      CuptiTableFromJson(nlohmann::json::parse(CuptiMetricsText()), "counters/cupti/metrics.json");
+  return table;
+}
+
+const CuptiChip* FindChip(const CuptiTable& table, std::string_view name) {
+  const auto chip = std::find_if(table.chips.begin(), table.chips.end(),
+                                 [&](const auto& one) { return one.name == name; });
+  return chip == table.chips.end() ? nullptr : &*chip;
+}
+
+std::vector<const CuptiMetric*> MetricsOf(const CuptiTable& table, const CuptiSet& set,
+                                          const CuptiChip& chip) {
+  std::vector<const CuptiMetric*> metrics;
+  for (const auto& metric : table.metrics)
+    if (metric.set == set.name && std::find(metric.families.begin(), metric.families.end(),
+                                            chip.family) != metric.families.end())
+      metrics.push_back(&metric);
+  return metrics;
+}
+
+bool HasCounters(const CuptiTable& table, const CuptiChip& chip, std::string_view set) {
+  return std::any_of(table.metrics.begin(), table.metrics.end(), [&](const auto& metric) {
+    return metric.set == set && std::find(metric.families.begin(), metric.families.end(),
+                                          chip.family) != metric.families.end();
+  });
+}
+
+std::vector<const CuptiChip*> Representatives(const CuptiTable& table) {
+  std::vector<const CuptiChip*> chips;
+  for (const auto& chip : table.chips)
+    if (chips.empty() || chips.back()->family != chip.family) chips.push_back(&chip);
+  return chips;
+}
+
+std::vector<std::string> TensorTypes(const CuptiTable& table) {
+  std::vector<std::string> types;
+  for (const auto& set : table.sets)
+    if (!set.free && !set.type.empty()) types.push_back(set.type);
+  return types;
+}
+
+StoredPasses StoredPassesFromJson(const nlohmann::json& json, const std::string& where) {
+  const JsonReader file(json, where);
+  StoredPasses passes;
+  passes.cupti = file.Text("cupti");
+  const auto chips = file.Object("chips");
+  for (const auto& [chip, types] : chips.json().items()) {
+    const auto by_type = chips.Object(chip.c_str());
+    for (const auto& [type, plan] : by_type.json().items())
+      passes.plans[chip][type == "none" ? "" : type] = StoredPlanFrom(by_type.Object(type.c_str()));
+  }
+  return passes;
+}
+
+nlohmann::json ToJson(const StoredPasses& passes) {
+  nlohmann::json chips = nlohmann::json::object();
+  for (const auto& [chip, types] : passes.plans)
+    for (const auto& [type, plan] : types)
+      chips[chip][type.empty() ? "none" : type] = {
+          {"passes", plan.passes},
+          {"counted", fmt::format("{}", fmt::join(plan.counted, " "))},
+          {"left_out", fmt::format("{}", fmt::join(plan.left_out, " "))}};
+  return {{"cupti", passes.cupti}, {"chips", chips}};
+}
+
+const StoredPasses& BuiltInStoredPasses() {
+  static const auto passes =
+      StoredPassesFromJson(nlohmann::json::parse(CuptiPassesText()), "counters/cupti/passes.json");
+  return passes;
+}
+
+}  // namespace dlroof

@@ -1,0 +1,195 @@
+#include "counters/delta/gpu_spec.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "counters/base/error.h"
+#include "counters/base/json_reader.h"
+
+namespace dlroof {
+namespace {
+
+constexpr std::string_view kMacs = "macs_per_clock_";
+// Far beyond any GPU's [s], [1/s] and [byte/s]; times and rates of what lies between stay finite.
+constexpr double kLeastFigure = 1e-12, kMostFigure = 1e18;
+constexpr double kMostSms = 65536;
+constexpr double kSlowestClock = 1e6, kFastestClock = 1e12;  // [1/s]
+
+struct Figure {
+  const char* key;
+  double GpuSpec::*value;
+};
+constexpr std::array<Figure, 16> kFigures = {{
+    {"sms", &GpuSpec::sms},
+    {"clock_hz", &GpuSpec::clock_hz},
+    {"l1_bytes_per_clock", &GpuSpec::l1_bytes_per_clock},
+    {"shared_bytes_per_clock", &GpuSpec::shared_bytes_per_clock},
+    {"l2_bytes_per_second", &GpuSpec::l2_bytes_per_second},
+    {"dram_bytes_per_second", &GpuSpec::dram_bytes_per_second},
+    {"l1_latency_clocks", &GpuSpec::l1_latency_clocks},
+    {"shared_latency_clocks", &GpuSpec::shared_latency_clocks},
+    {"l2_latency_clocks", &GpuSpec::l2_latency_clocks},
+    {"dram_latency_clocks", &GpuSpec::dram_latency_clocks},
+    {"l2_bytes", &GpuSpec::l2_bytes},
+    {"shared_bytes_per_sm", &GpuSpec::shared_bytes_per_sm},
+    {"registers_per_sm", &GpuSpec::registers_per_sm},
+    {"threads_per_sm", &GpuSpec::threads_per_sm},
+    {"ctas_per_sm", &GpuSpec::ctas_per_sm},
+    {"launch_seconds", &GpuSpec::launch_seconds},
+}};
+struct SectorFigure {
+  const char* key;
+  int64_t GpuSpec::*value;
+};
+constexpr std::array<SectorFigure, 2> kSectors = {
+    {{"sector_bytes", &GpuSpec::sector_bytes}, {"dram_sector_bytes", &GpuSpec::dram_sector_bytes}}};
+
+struct Resource {
+  std::string_view name;
+  double GpuSpec::*value;
+};
+constexpr std::array<Resource, 9> kResources = {{
+    {"sm", &GpuSpec::sms},
+    {"clock", &GpuSpec::clock_hz},
+    {"shared", &GpuSpec::shared_bytes_per_clock},
+    {"l1", &GpuSpec::l1_bytes_per_clock},
+    {"l2", &GpuSpec::l2_bytes_per_second},
+    {"dram", &GpuSpec::dram_bytes_per_second},
+    {"l2size", &GpuSpec::l2_bytes},
+    {"reg", &GpuSpec::registers_per_sm},
+    {"smem", &GpuSpec::shared_bytes_per_sm},
+}};
+
+double ReadFigure(const JsonReader& file, const char* key, GpuSpec& gpu) {
+  const JsonReader figure = file.Object(key);
+  const double value = figure.Number("value");
+  if (value <= 0)
+    throw BadInput(fmt::format("{}: 'value' must be positive, got {}", figure.where(), value));
+  if (value < kLeastFigure || value > kMostFigure)
+    throw BadInput(fmt::format("{}: 'value' is from {:g} to {:g}, got {}", figure.where(),
+                               kLeastFigure, kMostFigure, value));
+  gpu.sources[key] = figure.Text("source");
+  return value;
+}
+
+int64_t ReadSector(const JsonReader& file, const char* key, GpuSpec& gpu) {
+  const double value = ReadFigure(file, key, gpu);
+  for (int64_t power = 8; power <= 1024; power *= 2)
+    if (value == static_cast<double>(power)) return power;
+  throw BadInput(fmt::format("{}: {}: expected a power of two from 8 to 1024, got {}", file.where(),
+                             key, value));
+}
+
+bool IsFigure(const std::string& key) {
+  const auto is = [&](const auto& one) { return key == one.key; };
+  return key == "name" || std::any_of(kFigures.begin(), kFigures.end(), is) ||
+         std::any_of(kSectors.begin(), kSectors.end(), is);
+}
+
+GpuSpec Parse(const std::string& text, const std::string& where) {
+  try {
+    return GpuFromJson(nlohmann::json::parse(text), where);
+  } catch (const nlohmann::json::exception& error) {
+    throw BadInput(fmt::format("{}: not JSON: {}", where, error.what()));
+  }
+}
+
+}  // namespace
+
+GpuSpec GpuFromJson(const nlohmann::json& json, const std::string& where) {
+  const JsonReader file(json, where);
+  GpuSpec gpu;
+  gpu.name = file.Text("name");
+  for (const auto& [key, value] : kFigures) gpu.*value = ReadFigure(file, key, gpu);
+  for (const auto& [key, value] : kSectors) gpu.*value = ReadSector(file, key, gpu);
+  for (const auto& item : json.items()) {
+    const std::string& key = item.key();
+    if (IsFigure(key)) continue;
+    if (!key.starts_with(kMacs) || key.size() == kMacs.size())
+      throw BadInput(fmt::format("{}: '{}' is no figure of a GPU", where, key));
+    gpu.macs_per_clock[key.substr(kMacs.size())] = ReadFigure(file, key.c_str(), gpu);
+  }
+  if (gpu.macs_per_clock.empty())
+    throw BadInput(fmt::format("{}: no 'macs_per_clock_<type>', expected at least one", where));
+  if (gpu.sms < 1 || gpu.sms > kMostSms || gpu.sms != std::floor(gpu.sms))
+    throw BadInput(fmt::format("{}: sms: expected a whole number from 1 to {}, got {}", where,
+                               kMostSms, gpu.sms));
+  if (gpu.clock_hz < kSlowestClock || gpu.clock_hz > kFastestClock)
+    throw BadInput(fmt::format("{}: clock_hz: expected {:g} to {:g} per second, got {}", where,
+                               kSlowestClock, kFastestClock, gpu.clock_hz));
+  return gpu;
+}
+
+nlohmann::json ToJson(const GpuSpec& gpu) {
+  nlohmann::json json = {{"name", gpu.name}};
+  const auto put = [&](const std::string& key, const nlohmann::json& value) {
+    const auto source = gpu.sources.find(key);
+    json[key] = {{"value", value}, {"source", source == gpu.sources.end() ? "" : source->second}};
+  };
+  for (const auto& [key, value] : kFigures) put(key, gpu.*value);
+  for (const auto& [key, value] : kSectors) put(key, gpu.*value);
+  for (const auto& [type, macs] : gpu.macs_per_clock) put(std::string(kMacs) + type, macs);
+  return json;
+}
+
+GpuSpec FindGpu(const std::string& name) {
+  std::vector<std::string_view> names;
+  for (const auto& gpu : BuiltInGpus()) {
+    if (gpu.name == name) return Parse(std::string(gpu.text), name);
+    names.push_back(gpu.name);
+  }
+  if (name.find_first_of("/.") == std::string::npos)
+    throw BadInput(fmt::format("no GPU '{}'; there are {}, or the path of a parameter file", name,
+                               fmt::join(names, ", ")));
+  std::ifstream file(name);
+  std::ostringstream text;
+  if (!file.is_open() || !(text << file.rdbuf()))
+    throw BadInput(name + ": cannot be read, expected a GPU's parameter file");
+  return Parse(text.str(), name);
+}
+
+double MacsPerClock(const GpuSpec& gpu, const std::string& type) {
+  if (const auto found = gpu.macs_per_clock.find(type); found != gpu.macs_per_clock.end())
+    return found->second;
+  std::vector<std::string> types;
+  for (const auto& [key, value] : gpu.macs_per_clock) types.push_back(key);
+  throw BadInput(
+      fmt::format("{} has no type '{}'; it has {}", gpu.name, type, fmt::join(types, ", ")));
+}
+
+const std::vector<std::string_view>& ScalableResources() {
+  static const std::vector<std::string_view> names = [] {
+    std::vector<std::string_view> list = {"mac"};
+    for (const auto& resource : kResources) list.push_back(resource.name);
+    return list;
+  }();
+  return names;
+}
+
+GpuSpec Scaled(GpuSpec gpu, const std::string& resource, double factor) {
+  constexpr double kMost = 64;
+  if (!std::isfinite(factor) || factor < 1 / kMost || factor > kMost)
+    throw BadInput(fmt::format("{}={}: a factor is from 1/64 to 64", resource, factor));
+  if (resource == "mac") {
+    for (auto& [type, macs] : gpu.macs_per_clock) macs *= factor;
+    return gpu;
+  }
+  const auto found = std::find_if(kResources.begin(), kResources.end(),
+                                  [&](const Resource& one) { return one.name == resource; });
+  if (found == kResources.end())
+    throw BadInput(fmt::format("'{}' is no resource to scale; there are {}, tile=MxN", resource,
+                               fmt::join(ScalableResources(), ", ")));
+  gpu.*(found->value) *= factor;
+  if (resource == "sm") gpu.sms = std::round(gpu.sms);
+  if (gpu.sms < 1) throw BadInput(fmt::format("sm={}: leaves less than one SM", factor));
+  return gpu;
+}
+
+}  // namespace dlroof

@@ -1,0 +1,147 @@
+#include "counters/gpu/nvml.h"
+
+#include <dlfcn.h>
+#include <fmt/format.h>
+
+#include <array>
+#include <string_view>
+
+namespace dlroof {
+namespace {
+
+// The parts of nvml.h that are used: an ABI that NVIDIA keeps.
+using Device = struct nvmlDevice_st*;
+constexpr unsigned kSmClock = 1, kMemoryClock = 2;
+constexpr unsigned kCoreSensor = 0;
+constexpr unsigned kPowerNow = 186;  // NVML_FI_DEV_POWER_INSTANT, [mW]
+constexpr int kUnsigned = 1;         // NVML_VALUE_TYPE_UNSIGNED_INT
+struct FieldValue {                  // nvmlFieldValue_t
+  unsigned field, scope;
+  long long timestamp, latency;
+  int type, status;
+  union {
+    unsigned whole;
+    double widest;
+  } value;
+};
+
+template <class Function>
+void Resolve(void* library, const char* name, Function& function) {
+  function = reinterpret_cast<Function>(dlsym(library, name));
+}
+
+}  // namespace
+
+// Functions that a driver lacks are null.
+struct Nvml::Session {
+  void* library = nullptr;
+  Device device = nullptr;
+  int (*init)() = nullptr;
+  int (*shutdown)() = nullptr;
+  int (*by_pci)(const char*, Device*) = nullptr;
+  int (*driver_version)(char*, unsigned) = nullptr;
+  int (*clock)(Device, unsigned, unsigned*) = nullptr;
+  int (*power)(Device, unsigned*) = nullptr;
+  int (*fields)(Device, int, FieldValue*) = nullptr;
+  int (*temperature)(Device, unsigned, unsigned*) = nullptr;
+  int (*reasons)(Device, unsigned long long*) = nullptr;
+  bool begun = false;
+
+  Session() = default;
+  Session(const Session&) = delete;
+  Session& operator=(const Session&) = delete;
+  ~Session() {
+    if (begun && shutdown != nullptr) shutdown();
+    if (library != nullptr) dlclose(library);
+  }
+
+  void ResolveAll() {
+    Resolve(library, "nvmlInit_v2", init);
+    Resolve(library, "nvmlShutdown", shutdown);
+    Resolve(library, "nvmlDeviceGetHandleByPciBusId_v2", by_pci);
+    Resolve(library, "nvmlSystemGetDriverVersion", driver_version);
+    Resolve(library, "nvmlDeviceGetClockInfo", clock);
+    Resolve(library, "nvmlDeviceGetPowerUsage", power);
+    Resolve(library, "nvmlDeviceGetFieldValues", fields);
+    Resolve(library, "nvmlDeviceGetTemperature", temperature);
+    Resolve(library, "nvmlDeviceGetCurrentClocksEventReasons", reasons);
+    // Its name before driver 535.
+    if (reasons == nullptr) Resolve(library, "nvmlDeviceGetCurrentClocksThrottleReasons", reasons);
+  }
+
+  // 0 is NVML_SUCCESS throughout.
+  std::optional<double> ClockHz(unsigned which) const {
+    unsigned megahertz = 0;
+    if (clock == nullptr || clock(device, which, &megahertz) != 0) return std::nullopt;
+    return 1e6 * megahertz;
+  }
+
+  // At this moment where the driver has that; else what from Ampere on is the mean over a second.
+  std::optional<double> PowerWatts() const {
+    FieldValue now = {};
+    now.field = kPowerNow;
+    if (fields != nullptr && fields(device, 1, &now) == 0 && now.status == 0 &&
+        now.type == kUnsigned)
+      return 1e-3 * now.value.whole;
+    unsigned milliwatts = 0;
+    if (power == nullptr || power(device, &milliwatts) != 0) return std::nullopt;
+    return 1e-3 * milliwatts;
+  }
+};
+
+Nvml Nvml::Open(const std::string& library, const std::string& pci_bus_id) {
+  Nvml nvml;
+  const auto session = std::make_shared<Session>();
+  session->library = dlopen(library.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (session->library == nullptr) return nvml;
+  session->ResolveAll();
+  if (session->init == nullptr || session->by_pci == nullptr) return nvml;
+  session->begun = session->init() == 0;
+  if (session->begun && session->by_pci(pci_bus_id.c_str(), &session->device) == 0)
+    nvml.session_ = session;
+  return nvml;
+}
+
+GpuHealth Nvml::Health() const {
+  GpuHealth health;
+  if (!session_) return health;
+  health.sm_clock_hz = session_->ClockHz(kSmClock);
+  health.memory_clock_hz = session_->ClockHz(kMemoryClock);
+  health.power_watts = session_->PowerWatts();
+  unsigned value = 0;
+  if (session_->temperature != nullptr &&
+      session_->temperature(session_->device, kCoreSensor, &value) == 0)
+    health.temperature_celsius = value;
+  unsigned long long bits = 0;
+  if (session_->reasons != nullptr && session_->reasons(session_->device, &bits) == 0)
+    health.throttle = bits;
+  return health;
+}
+
+std::string Nvml::DriverVersion() const {
+  std::array<char, 96> text{};
+  if (!session_ || session_->driver_version == nullptr ||
+      session_->driver_version(text.data(), static_cast<unsigned>(text.size()) - 1) != 0)
+    return "";
+  return text.data();
+}
+
+std::vector<std::string> ThrottleReasons(std::uint64_t bits) {
+  constexpr std::array<std::string_view, 9> kNames = {"idle",
+                                                      "clocks_setting",
+                                                      "sw_power_cap",
+                                                      "hw_slowdown",
+                                                      "sync_boost",
+                                                      "sw_thermal_slowdown",
+                                                      "hw_thermal_slowdown",
+                                                      "hw_power_brake",
+                                                      "display_clocks_setting"};
+  std::vector<std::string> reasons;
+  for (unsigned bit = 0; bit < 64; ++bit)
+    if ((bits >> bit & 1) != 0)
+      reasons.push_back(bit < kNames.size() ? std::string(kNames.at(bit))
+                                            : fmt::format("bit {}", bit));
+  return reasons;
+}
+
+}  // namespace dlroof

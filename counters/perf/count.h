@@ -1,0 +1,52 @@
+// Counting one call with hardware counters: which events go together, how often the call runs, what
+// the readings add up to. The kernel is behind a function, so that all of it is tested without one.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "counters/counter_source.h"
+#include "counters/perf/pmu_table.h"
+
+namespace dlroof {
+
+// One counter over one call, on one thread (core events) or of one unit (memory controllers).
+struct PerfReading {
+  std::uint64_t begin = 0, end = 0;  // [1] its value before and after
+  std::uint64_t enabled = 0;         // [ns] that it was asked to count
+  std::uint64_t running = 0;         // [ns] that it did count; less where it had to share
+};
+
+// The kernel refused an event or a group.
+struct PerfRefused : std::runtime_error {
+  PerfRefused(int code, const std::string& sentence) : std::runtime_error(sentence), error(code) {}
+  int error = 0;  // errno
+};
+
+// Counts the events together while `call` runs: for each event its readings, one per thread or
+// unit. Throws PerfRefused, with EINVAL or ENOSPC where they do not fit together.
+using PerfBackend = std::function<std::vector<std::vector<PerfReading>>(
+    const std::vector<PmuEvent>& events, const std::function<void()>& call)>;
+
+// What one reading counted. A counter that went backwards wrapped around at 48 bits (Intel and AMD
+// cores, memory controllers), or at 64.
+double Difference(const PerfReading& reading);
+
+// [1] by event, over one call: the median of `kPerfCalls` calls. Events of one PMU go together, as
+// many as `slots`; where the kernel finds that too many, half as many. Events that it refuses are
+// absent, with a sentence in `doubts`; so are events that counted for less than half of their time,
+// and those that counted for less than all are scaled, with a sentence.
+inline constexpr int kPerfCalls = 3;
+std::map<std::string, double> CountEvents(const std::vector<PmuEvent>& events, int slots,
+                                          const CountRequest& request, const PerfBackend& backend,
+                                          Counted& counted);
+
+// The quantities of the table that this call can have: FLOPs of its own pipes (all vector ones of
+// the table, so that a part is not taken for the whole), bytes.
+Counted CountWithPerf(const PmuTable& table, const CountRequest& request,
+                      const PerfBackend& backend);
+
+}  // namespace dlroof

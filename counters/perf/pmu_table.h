@@ -1,0 +1,58 @@
+// Which events of a micro-architecture's performance monitoring unit (PMU) add up to FLOPs and
+// bytes: data files (counters/pmus), each with its source.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "counters/cpu/cpu.h"
+#include "counters/work.h"
+
+namespace dlroof {
+
+struct PmuEvent {
+  std::string name;          // as its vendor spells it
+  std::string pmu = "cpu";   // of the kernel's PMUs, see IsDeviceOf
+  std::uint64_t config = 0;  // umask << 8 | event, with AMD's upper event bits in 32..35
+
+  bool operator==(const PmuEvent&) const = default;
+};
+
+// FLOPs of one pipe, or bytes of one level: the sum of events, each times its factor.
+struct PmuQuantity {
+  std::string pipe;            // empty for bytes
+  std::optional<Level> level;  // absent for FLOPs
+  bool alone = false;  // the events do not tell types apart: only where the call uses one pipe
+  std::map<std::string, double> terms;  // [flop] or [byte] per count, by event
+
+  std::string Name() const;  // "fp32.vector", "l2"
+};
+
+struct PmuTable {
+  std::string name;    // for people
+  std::string source;  // where the codes are from, what they do not count
+  int slots = 4;       // general counters that a thread surely has
+  std::map<std::string, PmuEvent> events;
+  std::vector<PmuQuantity> quantities;
+};
+
+// "uncore_imc_3" and "uncore_imc" are devices of "uncore_imc"; "uncore_imc_free_running_0" is not:
+// it has other events and refuses these.
+bool IsDeviceOf(std::string_view pmu, std::string_view device);
+
+struct BuiltInPmuTable {
+  std::string_view name;  // of its file in counters/pmus without ".json"
+  std::string_view text;
+};
+const std::vector<BuiltInPmuTable>& BuiltInPmuTables();
+
+// The table of this CPU; absent where there is none. Throws std::logic_error where a built-in file
+// is wrong (`where` names it): an unknown pipe, level or event, no source.
+std::optional<PmuTable> PmuTableFor(const Cpu& cpu);
+PmuTable PmuTableFromText(std::string_view text, const std::string& where);
+
+}  // namespace dlroof

@@ -1,0 +1,201 @@
+#include "reporters/figure/figure.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <sstream>
+
+#include "counters/base/error.h"
+#include "counters/base/write_file.h"
+#include "reporters/figure/gnuplot.h"
+#include "reporters/terminal/tables.h"
+#include "reporters/text/json_access.h"
+
+namespace dlroof {
+namespace {
+
+using nlohmann::json;
+
+std::string Caption(const json& run_file, const Figure& figure) {
+  const auto& context = Member(run_file, "context");
+  const auto& ours = Member(context, "dlroof");
+  std::string caption = figure.roofs.machine;
+  // A GPU's roofs are those of all of it, and another program's need not tell their threads.
+  if (figure.roofs.device != "gpu" && figure.roofs.threads > 0)
+    caption +=
+        fmt::format(", {} thread{}", figure.roofs.threads, figure.roofs.threads == 1 ? "" : "s");
+  caption += fmt::format(", bytes of {}",
+                         figure.all_levels ? "every level" : LevelName(Key(figure.level)));
+  if (Text(Member(ours, "view"), "balance") == "tensor")
+    caption += ", all FLOPs judged by the matrix ceiling";
+  if (!figure.classic_moves.empty()) caption += ", arrows from before";
+  for (const auto& part : {Text(context, "date"), Text(ours, "version")})
+    if (!part.empty()) caption += (part == Text(ours, "version") ? ", dlroof " : ", ") + part;
+  return caption;
+}
+
+std::string ExtensionOf(const std::string& path) {
+  const auto dot = path.find_last_of("./");
+  return dot == std::string::npos || path[dot] == '/' ? "" : path.substr(dot + 1);
+}
+
+// Series in the order of their names, with how many marks each has.
+std::string Legend(const Figure& figure) {
+  std::map<std::string, int> counts;
+  for (const auto& mark : figure.classic) ++counts[mark.series];
+  std::string legend;
+  int index = 0;
+  for (const auto& [series, count] : counts) {
+    legend += fmt::format("  {}  {} ({})\n", static_cast<char>('A' + std::min(index, 25)),
+                          Printable(series), count);
+    ++index;
+  }
+  return legend;
+}
+
+// Without the blanks that fill gnuplot's lines and the empty lines round its picture.
+std::string Trimmed(const std::string& picture) {
+  std::string trimmed;
+  std::istringstream lines(picture);
+  for (std::string line; std::getline(lines, line);) {
+    const auto end = line.find_last_not_of(" \r\f");
+    if (end != std::string::npos) trimmed += line.substr(0, end + 1) + "\n";
+  }
+  return trimmed;
+}
+
+// One point per record, or per record and level.
+void AddMarks(const json& run_file, Figure& figure) {
+  for (const Level level : AllLevels()) {
+    if (!figure.all_levels && level != figure.level) continue;
+    auto classic = ClassicMarks(run_file, figure.roofs, level);
+    auto time = TimeMarks(run_file, figure.roofs, level);
+    if (figure.all_levels) {
+      for (auto& mark : classic) mark.series = LevelName(Key(level));
+      for (auto& mark : time) mark.series = LevelName(Key(level));
+    }
+    figure.classic.insert(figure.classic.end(), classic.begin(), classic.end());
+    figure.time.insert(figure.time.end(), time.begin(), time.end());
+  }
+}
+
+void KeepSweep(const json& run_file, Figure& figure) {
+  std::set<std::size_t> kept;
+  for (auto& line : SweepLines(run_file, figure.sweep)) {
+    const bool drawn = std::any_of(line.records.begin(), line.records.end(), [&](std::size_t i) {
+      return BelongsTo(Member(run_file, "records")[i], figure.roofs);
+    });
+    if (!drawn) continue;
+    kept.insert(line.records.begin(), line.records.end());
+    figure.lines.push_back(std::move(line));
+  }
+  std::erase_if(figure.classic, [&](const auto& mark) { return kept.count(mark.record) == 0; });
+  std::erase_if(figure.time, [&](const auto& mark) { return kept.count(mark.record) == 0; });
+}
+
+// By name, which tells benchmarks apart in both files.
+void AddMoves(const json& run_file, const json& before, Figure& figure) {
+  Figure old;
+  old.roofs = figure.roofs;
+  old.level = figure.level;
+  AddMarks(before, old);
+  const auto name = [](const json& file, std::size_t i) {
+    return Text(Member(file, "records")[i], "name");
+  };
+  std::map<std::string, const ClassicMark*> classic;
+  for (const auto& mark : old.classic) classic[name(before, mark.record)] = &mark;
+  std::map<std::string, const TimeMark*> time;
+  for (const auto& mark : old.time) time[name(before, mark.record)] = &mark;
+  for (const auto& mark : figure.classic)
+    if (const auto found = classic.find(name(run_file, mark.record)); found != classic.end())
+      figure.classic_moves.push_back({{found->second->intensity, found->second->flops_per_second},
+                                      {mark.intensity, mark.flops_per_second}});
+  for (const auto& mark : figure.time) {
+    const auto found = time.find(name(run_file, mark.record));
+    if (found != time.end() && found->second->point && mark.point)
+      figure.time_moves.push_back({*found->second->point, *mark.point});
+  }
+}
+
+std::optional<Roof> OneFlat(const json& run_file, const Figure& figure) {
+  std::set<std::string> judged;
+  for (const auto& mark : figure.time) {
+    const auto& rows =
+        Member(Member(Member(run_file, "records")[mark.record], "time"), "compute_roofs");
+    if (rows.is_object())
+      for (const auto& [pipe, row] : rows.items())
+        if (row.is_string()) judged.insert(row.get<std::string>());
+  }
+  if (judged.size() != 1) return std::nullopt;
+  for (const Roof& flat : figure.roofs.flops)
+    if (flat.key == *judged.begin()) return flat;
+  return std::nullopt;
+}
+
+// Of pipes in use, or all plain ones; above a finer row that judges also the machine's own roof,
+// which the measured knee runs to.
+std::vector<Roof> DrawnFlats(const json& run_file, const RoofSet& roofs) {
+  const auto used = PipesInUse(run_file, roofs);
+  const auto above = [&](const Roof& flat) {
+    if (IsFinerPipe(flat.key)) return false;
+    const auto is_finer = [&](const Roof& one) {
+      return used.count(one.key) > 0 && one.key.starts_with(flat.key + ".");
+    };
+    return std::any_of(roofs.flops.begin(), roofs.flops.end(), is_finer) &&
+           std::all_of(roofs.flops.begin(), roofs.flops.end(), [&](const Roof& one) {
+             return !is_finer(one) || one.per_second < flat.per_second;
+           });
+  };
+  std::vector<Roof> drawn;
+  for (const Roof& flat : roofs.flops)
+    if (used.empty() ? !IsFinerPipe(flat.key) : used.count(flat.key) > 0 || above(flat))
+      drawn.push_back(flat);
+  return drawn;
+}
+
+}  // namespace
+
+Figure MakeFigure(const json& run_file, const FigureChoice& choice) {
+  const auto sets = RoofSets(run_file);
+  const auto main = MainRoofSet(run_file, sets);
+  if (!main)
+    throw BadInput(
+        "figure: the file has no ceilings, so there is no roof to draw (dlroof machine measures "
+        "them)");
+  Figure figure;
+  figure.roofs = sets[*main];
+  const auto level = choice.level ? choice.level : MainLevel(run_file, figure.roofs);
+  if (!level)
+    throw BadInput("figure: no benchmark of the file has a time, FLOPs, bytes and ceilings");
+  figure.level = *level;
+  figure.all_levels = choice.all_levels;
+  figure.sweep = choice.sweep;
+  figure.flats = DrawnFlats(run_file, figure.roofs);
+  AddMarks(run_file, figure);
+  if (!choice.sweep.empty()) KeepSweep(run_file, figure);
+  if (choice.before != nullptr) AddMoves(run_file, *choice.before, figure);
+  if (figure.classic.empty())
+    throw BadInput(fmt::format("figure: no benchmark has a point of {}{}",
+                               figure.all_levels ? "any level" : LevelName(Key(figure.level)),
+                               choice.sweep.empty() ? "" : " on a line of this sweep"));
+  figure.one_flat = OneFlat(run_file, figure);
+  figure.caption = Caption(run_file, figure);
+  return figure;
+}
+
+void WriteFigure(const json& run_file, const std::string& path, const FigureChoice& choice) {
+  const auto extension = ExtensionOf(path);
+  if (extension != "svg" && extension != "pdf" && extension != "png")
+    throw BadInput(fmt::format("{}: a figure is .svg, .pdf or .png", Printable(path)));
+  WriteFile(path, RunGnuplot(FigureScript(MakeFigure(run_file, choice), extension)));
+}
+
+std::string TerminalPicture(const json& run_file, int width) {
+  const Figure figure = MakeFigure(run_file);
+  return Trimmed(RunGnuplot(TerminalScript(figure, width))) + Legend(figure) + "  " +
+         Printable(figure.caption) + "\n";
+}
+
+}  // namespace dlroof

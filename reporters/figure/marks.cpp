@@ -1,0 +1,281 @@
+#include "reporters/figure/marks.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <set>
+
+#include "reporters/figure/gnuplot.h"
+#include "reporters/text/units.h"
+
+namespace dlroof {
+namespace {
+
+// Okabe and Ito's colours without yellow: told apart with any colour vision.
+constexpr std::array<std::string_view, 7> kColours = {"#0072b2", "#d55e00", "#009e73", "#b5468f",
+                                                      "#8a6d00", "#4b4fc4", "#6b7280"};
+// As the hierarchical roofline paper draws its levels: L1 blue, L2 red, the farthest green.
+constexpr std::pair<std::string_view, std::string_view> kLevelColours[] = {{"L1", "#0072b2"},
+                                                                           {"L2", "#d55e00"},
+                                                                           {"L3", "#b5468f"},
+                                                                           {"DRAM", "#009e73"},
+                                                                           {"HOST", "#6b7280"}};
+constexpr std::size_t kMostSeries = 18;   // in the legend
+constexpr std::size_t kMostCrosses = 60;  // time marks beyond which pipes are not told apart
+
+// Hollow point types of gnuplot; the filled one follows each.
+constexpr std::array<int, 7> kShapes = {6, 4, 10, 8, 12, 14, 2};
+
+// Colour by operation and direction, shape by type; hollow unless measured.
+struct Style {
+  std::string_view colour;
+  int hollow = 6;  // gnuplot's point type; the filled one follows it
+};
+
+std::string_view ColourOf(const std::string& family, std::size_t index) {
+  for (const auto& [level, colour] : kLevelColours)
+    if (level == family) return colour;
+  return kColours[index % kColours.size()];
+}
+
+std::map<std::string, Style> Styles(const std::set<std::string>& series) {
+  static const std::map<std::string_view, int> shapes = {
+      {"f32", 6}, {"bf16", 4}, {"int8", 12}, {"f16", 8}};
+  std::map<std::string, std::size_t> families;
+  std::map<std::string, Style> styles;
+  for (const auto& name : series) {
+    const auto space = name.find_last_of(' ');
+    const auto family = name.substr(0, space);
+    const auto index = families.try_emplace(family, families.size()).first->second;
+    const auto shape =
+        space == std::string::npos ? shapes.end() : shapes.find(name.substr(space + 1));
+    const int other = space == std::string::npos ? 6 : 10;
+    styles[name] = {ColourOf(family, index), shape == shapes.end() ? other : shape->second};
+  }
+  return styles;
+}
+
+// A series' marks as gnuplot draws them, a data block each for the modelled and the measured.
+void AddMarks(const std::string& block, const std::vector<Point>& points, const Style& style,
+              bool measured, const std::string& title, double size, Plot& plot) {
+  if (points.empty()) return;
+  plot.blocks += Block(block, {points});
+  plot.elements.push_back(
+      fmt::format("${} with points pt {} ps {} lw 1.4 lc rgb '{}' {}", block,
+                  style.hollow + (measured ? 1 : 0), size, style.colour,
+                  title.empty() ? "notitle" : "title " + GnuplotText(title) + " noenhanced"));
+}
+
+template <typename Mark, typename Where>
+void AddSeries(const std::string& prefix, const std::vector<Mark>& marks, const Figure& figure,
+               bool titled, Where where, Plot& plot, double size = 0.8) {
+  std::set<std::string> series;
+  for (const auto& mark : figure.classic) series.insert(mark.series);
+  const auto styles = Styles(series);
+  std::size_t index = 0;
+  for (const auto& [name, style] : styles) {
+    bool named = !titled || index >= kMostSeries;
+    for (const bool measured : {false, true}) {
+      std::vector<Point> points;
+      for (const auto& mark : marks)
+        if (mark.series == name && mark.measured == measured)
+          if (const std::optional<Point> point = where(mark)) points.push_back(*point);
+      AddMarks(fmt::format("{}{}_{}", prefix, index, measured ? 1 : 0), points, style, measured,
+               named ? "" : name, size, plot);
+      named = named || !points.empty();
+    }
+    ++index;
+  }
+}
+
+std::string TypeOf(const std::string& series) {
+  return series.substr(series.find_last_of(' ') + 1);
+}
+
+bool AllMeasured(const Figure& figure) {
+  return std::all_of(figure.classic.begin(), figure.classic.end(),
+                     [](const ClassicMark& mark) { return mark.measured; });
+}
+
+// Types of a sweep's lines, where two of them and nothing else can fill the marks.
+std::vector<std::string> FillTypes(const Figure& figure) {
+  std::set<std::string> types;
+  for (const auto& line : figure.lines) types.insert(TypeOf(line.series));
+  if (!AllMeasured(figure) || types.size() != 2) return {};
+  return types.count("f32") > 0 && *types.begin() != "f32"
+             ? std::vector<std::string>{"f32", *types.begin()}
+             : std::vector<std::string>(types.begin(), types.end());
+}
+
+// Colour by series without its type, where the fill tells that; shape by the parameter's value.
+class SweepStyle {
+ public:
+  explicit SweepStyle(const Figure& figure) : fill_(FillTypes(figure)) {
+    for (const auto& line : figure.lines) {
+      colours_.try_emplace(FamilyOf(line), colours_.size());
+      values_.insert(line.values.begin(), line.values.end());
+    }
+  }
+
+  std::string FamilyOf(const SweepLine& line) const {
+    return fill_.empty() ? line.series : line.series.substr(0, line.series.find_last_of(' '));
+  }
+  std::string_view Colour(const SweepLine& line) const {
+    return kColours[colours_.at(FamilyOf(line)) % kColours.size()];
+  }
+  int Shape(double value) const {
+    const auto index = std::distance(values_.begin(), values_.find(value));
+    return kShapes[static_cast<std::size_t>(index) % kShapes.size()];
+  }
+  bool Filled(const SweepLine& line, bool measured) const {
+    return fill_.empty() ? measured : TypeOf(line.series) == fill_[1];
+  }
+  const std::map<std::string, std::size_t>& Colours() const { return colours_; }
+  const std::set<double>& Values() const { return values_; }
+
+ private:
+  std::vector<std::string> fill_;
+  std::map<std::string, std::size_t> colours_;
+  std::set<double> values_;
+};
+
+// A line through the marks of each sweep and the marks themselves, in one block with their types.
+template <typename Mark, typename Where>
+void AddSweep(const std::string& prefix, const std::vector<Mark>& marks, const Figure& figure,
+              Where where, Plot& plot) {
+  const SweepStyle style(figure);
+  int index = 0;
+  for (const auto& line : figure.lines) {
+    const auto name = fmt::format("{}line{}", prefix, index++);
+    std::string block = "$" + name + " << EOD\n";
+    for (std::size_t i = 0; i < line.records.size(); ++i)
+      for (const Mark& mark : marks) {
+        if (mark.record != line.records[i]) continue;
+        const std::optional<Point> point = where(mark);
+        if (!point) continue;
+        const int type = style.Shape(line.values[i]) + (style.Filled(line, mark.measured) ? 1 : 0);
+        block += fmt::format("{:.9g} {:.9g} {}\n", point->first, point->second, type);
+      }
+    plot.blocks += block + "EOD\n";
+    const auto colour = style.Colour(line);
+    plot.elements.push_back(fmt::format("${} with lines lw 1.2 lc rgb '{}' notitle", name, colour));
+    plot.elements.push_back(fmt::format(
+        "${} using 1:2:3 with points pt variable ps 0.9 lw 1.4 lc rgb '{}' notitle", name, colour));
+  }
+}
+
+void AddSweepLegend(const Figure& figure, Plot& plot) {
+  const SweepStyle style(figure);
+  for (const auto& [family, index] : style.Colours())
+    plot.elements.push_back(fmt::format("keyentry with lines lw 3 lc rgb '{}' title {} noenhanced",
+                                        kColours[index % kColours.size()], GnuplotText(family)));
+  for (const double value : style.Values())
+    plot.elements.push_back(
+        fmt::format("keyentry with points pt {} lc rgb '#5b6675' title {} noenhanced",
+                    style.Shape(value), GnuplotText(fmt::format("{} {:g}", figure.sweep, value))));
+}
+
+// Not yerrorbars: it draws a white box round each symbol.
+void AddIntervals(const Figure& figure, Plot& plot) {
+  std::string bars;
+  for (const auto& mark : figure.classic)
+    if (mark.ci95)
+      bars += fmt::format("{:.9g} {:.9g} 0 {:.9g}\n", mark.intensity, mark.ci95->first,
+                          mark.ci95->second - mark.ci95->first);
+  plot.blocks += "$bars << EOD\n" + bars + "EOD\n";
+  if (!bars.empty())
+    plot.elements.emplace_back("$bars with vectors nohead lc rgb '#5b6675' lw 1 notitle");
+}
+
+void AddMoves(const std::string& name, const std::vector<std::pair<Point, Point>>& moves,
+              Plot& plot) {
+  if (moves.empty()) return;
+  std::string block;
+  for (const auto& [before, now] : moves)
+    block += fmt::format("{:.9g} {:.9g} {:.9g} {:.9g}\n", before.first, before.second,
+                         now.first - before.first, now.second - before.second);
+  plot.blocks += "$" + name + " << EOD\n" + block + "EOD\n";
+  plot.elements.push_back(fmt::format(
+      "${} with vectors head filled size screen 0.008,20 lw 1.2 lc rgb '#5b6675' notitle", name));
+}
+
+// A record's levels stand at one height: the line between them is their spread.
+void AddLevelJoints(const Figure& figure, Plot& plot) {
+  std::map<std::size_t, std::vector<Point>> joints;
+  for (const auto& mark : figure.classic)
+    joints[mark.record].emplace_back(mark.intensity, mark.flops_per_second);
+  std::vector<std::vector<Point>> lines;
+  for (auto& [record, points] : joints) {
+    std::sort(points.begin(), points.end());
+    lines.push_back({points.front(), points.back()});
+  }
+  plot.blocks += Block("joints", lines);
+  plot.elements.emplace_back("$joints with lines lc rgb '#b6bec9' lw 1 notitle");
+}
+
+// Where the pipes' times at their own ceilings add up to, on the record's diagonal.
+void AddPipeCrosses(const Figure& figure, Plot& plot) {
+  std::vector<Point> crosses;
+  for (const auto& mark : figure.time)
+    for (const double seconds : mark.pipes_until)
+      crosses.emplace_back(seconds * mark.complexity.first / mark.complexity.second, seconds);
+  if (crosses.empty() || figure.time.size() > kMostCrosses) return;
+  plot.blocks += Block("pipes", {crosses});
+  plot.elements.emplace_back("$pipes with points pt 2 ps 0.5 lc rgb '#5b6675' notitle");
+}
+
+}  // namespace
+
+std::string Block(const std::string& name, const std::vector<std::vector<Point>>& lines) {
+  std::string text = "$" + name + " << EOD\n";
+  for (const auto& line : lines) {
+    for (const auto& [x, y] : line) text += fmt::format("{:.9g} {:.9g}\n", x, y);
+    text += "\n";
+  }
+  return text + "EOD\n";
+}
+
+void AddClassicMarks(const Figure& figure, Plot& plot) {
+  AddIntervals(figure, plot);
+  if (figure.all_levels) AddLevelJoints(figure, plot);
+  AddMoves("moves", figure.classic_moves, plot);
+  const auto where = [](const ClassicMark& m) {
+    return std::optional<Point>({m.intensity, m.flops_per_second});
+  };
+  if (figure.lines.empty()) {
+    AddSeries("classic", figure.classic, figure, true, where, plot);
+    return;
+  }
+  AddSweep("classic", figure.classic, figure, where, plot);
+  AddSweepLegend(figure, plot);
+}
+
+void AddTimeMarks(const Figure& figure, Plot& plot) {
+  std::vector<std::vector<Point>> gaps;
+  for (const auto& mark : figure.time)
+    gaps.push_back({mark.complexity, mark.point.value_or(mark.complexity)});
+  plot.blocks += Block("gaps", gaps);
+  plot.elements.emplace_back("$gaps with lines lc rgb '#8b96a5' lw 1 notitle");
+  plot.elements.emplace_back("$gaps every ::0::0 with points pt 7 ps 0.3 lc rgb '#5b6675' notitle");
+  if (figure.all_levels)
+    AddSeries(
+        "roof", figure.time, figure, false,
+        [](const TimeMark& m) { return std::optional<Point>(m.complexity); }, plot, 0.4);
+  AddPipeCrosses(figure, plot);
+  AddMoves("timemoves", figure.time_moves, plot);
+  const auto where = [](const TimeMark& m) { return m.point; };
+  if (figure.lines.empty())
+    AddSeries("time", figure.time, figure, false, where, plot);
+  else
+    AddSweep("time", figure.time, figure, where, plot);
+}
+
+std::string FillMeans(const Figure& figure) {
+  const auto types = figure.lines.empty() ? std::vector<std::string>() : FillTypes(figure);
+  if (types.empty()) return "hollow: modelled, filled: measured";
+  return fmt::format("hollow: {}, filled: {}", types[0], types[1]);
+}
+
+}  // namespace dlroof

@@ -1,0 +1,176 @@
+#include "reporters/figure/panel.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "reporters/figure/gnuplot.h"
+#include "reporters/text/units.h"
+
+namespace dlroof {
+namespace {
+
+constexpr double kFarRight = 1e9, kFarLeft = 1e-9;  // [flop/byte] outside every chart
+
+// Powers of ten to a pixel.
+Point PerPixel(const Panel& panel) {
+  return {(panel.right - panel.left) / panel.width, (panel.top - panel.bottom) / panel.height};
+}
+
+struct Bounds {
+  double low = std::numeric_limits<double>::infinity(), high = -low;
+  void Add(double value) {
+    low = std::min(low, std::log10(value));
+    high = std::max(high, std::log10(value));
+  }
+};
+
+}  // namespace
+
+std::vector<Point> SlantedLine(const Roof& slanted, const Figure& figure) {
+  const double ridge =
+      figure.flats.empty() ? kFarRight : RidgeIntensity(figure.flats.front(), slanted);
+  return {{kFarLeft, kFarLeft * slanted.per_second}, {ridge, ridge * slanted.per_second}};
+}
+
+std::vector<Point> FlatLine(const Roof& flat, const Figure& figure) {
+  double start = kFarLeft;
+  const auto fastest =
+      std::max_element(figure.roofs.bytes.begin(), figure.roofs.bytes.end(),
+                       [](const Roof& a, const Roof& b) { return a.per_second < b.per_second; });
+  if (fastest != figure.roofs.bytes.end()) start = RidgeIntensity(flat, *fastest);
+  return {{start, flat.per_second}, {kFarRight, flat.per_second}};
+}
+
+Panel ClassicPanel(const Figure& figure) {
+  Bounds x, y;
+  for (const auto& mark : figure.classic) {
+    x.Add(mark.intensity);
+    y.Add(mark.flops_per_second);
+  }
+  for (const Roof& flat : figure.flats) {
+    y.Add(flat.per_second);
+    if (flat.sustained_per_second) y.Add(*flat.sustained_per_second);
+    for (const Roof& slanted : figure.roofs.bytes)
+      if (slanted.key == Key(figure.level)) x.Add(RidgeIntensity(flat, slanted));
+  }
+  return {x.low - 0.6, x.high + 0.9, y.low - 0.35, y.high + 0.3};
+}
+
+Panel TimePanel(const Figure& figure) {
+  Bounds x, y;
+  for (const auto& mark : figure.time) {
+    for (const auto& point : {mark.complexity, mark.point.value_or(mark.complexity)}) {
+      x.Add(point.first);
+      y.Add(point.second);
+    }
+    for (Bounds* bounds : {&x, &y})
+      if (mark.overhead_seconds) bounds->Add(*mark.overhead_seconds);
+  }
+  Panel panel{x.low - 0.3, x.high + 0.35, y.low - 0.3, y.high + 0.35};
+  const double decade =
+      std::min(panel.width / (panel.right - panel.left), panel.height / (panel.top - panel.bottom));
+  const double wider = panel.width / decade - (panel.right - panel.left);
+  const double higher = panel.height / decade - (panel.top - panel.bottom);
+  return {panel.left - wider / 2, panel.right + wider / 2, panel.bottom - higher / 2,
+          panel.top + higher / 2};
+}
+
+std::string Ranges(const Panel& panel) {
+  return fmt::format("set xrange [{:.6g}:{:.6g}]\nset yrange [{:.6g}:{:.6g}]\n",
+                     std::pow(10, panel.left), std::pow(10, panel.right),
+                     std::pow(10, panel.bottom), std::pow(10, panel.top));
+}
+
+constexpr double kCharacter = 5.5;  // [px] width of a letter of a label, about
+
+std::string Label(const std::string& text, double log_x, double log_y, const std::string& how) {
+  return fmt::format("set label {} at {:.6g},{:.6g} {} front noenhanced font ',9'\n",
+                     GnuplotText(text), std::pow(10, log_x), std::pow(10, log_y), how);
+}
+
+std::string RoofName(const Roof& roof, std::string_view unit) {
+  return fmt::format("{}  {}{}", LevelName(roof.key), WithPrefix(roof.per_second, unit),
+                     roof.proved ? "" : " (not proved)");
+}
+
+namespace {
+
+struct FlatLabel {
+  double y = 0;  // [powers of ten]
+  std::string text, how;
+};
+
+// Names of flat roofs above their right ends, what is sustained below its own; the second of two
+// neighbours moves aside.
+std::string FlatLabels(const Figure& figure, const Panel& panel) {
+  const auto [x_px, y_px] = PerPixel(panel);
+  std::vector<FlatLabel> labels;
+  for (const Roof& flat : figure.flats) {
+    labels.push_back({std::log10(flat.per_second) + 8 * y_px, RoofName(flat, "FLOP/s"), "right"});
+    if (const auto sustained = flat.sustained_per_second)
+      labels.push_back({std::log10(*sustained) - 8 * y_px,
+                        "sustained  " + WithPrefix(*sustained, "FLOP/s"),
+                        "right textcolor rgb '#5b6675'"});
+  }
+  std::stable_sort(labels.begin(), labels.end(),
+                   [](const FlatLabel& a, const FlatLabel& b) { return a.y > b.y; });
+  std::string text;
+  double last = Bounds().low;
+  int aside = 0;
+  for (const auto& label : labels) {
+    aside = (last - label.y) / y_px < 13 ? aside + 1 : 0;
+    last = label.y;
+    text += Label(label.text, panel.right - (4 + 170 * aside) * x_px, label.y, label.how);
+  }
+  return text;
+}
+
+}  // namespace
+
+// Names of slanted roofs stand where they enter; the second of two neighbours moves aside.
+std::string RoofLabels(const Figure& figure, const Panel& panel) {
+  const auto [x_px, y_px] = PerPixel(panel);
+  std::string text = FlatLabels(figure, panel);
+  const double angle = std::atan2(x_px, y_px);
+  double last = Bounds().low;
+  int aside = 0;
+  for (const Roof& slanted : figure.roofs.bytes) {
+    const double rate = std::log10(slanted.per_second);
+    aside = (last - rate) / y_px * std::cos(angle) < 12 ? aside + 1 : 0;
+    last = rate;
+    const double x =
+        std::max(panel.left, panel.bottom - rate) + (8 + 130 * aside * std::cos(angle)) * x_px;
+    const double y = x + rate + 8 * std::cos(angle) * y_px;
+    auto name = RoofName(slanted, "B/s");
+    if (slanted.sustained_per_second)
+      name += fmt::format(", sustained {}", WithPrefix(*slanted.sustained_per_second, "B/s"));
+    // A name that would stand beyond its line says nothing; that of the points' own level always
+    // stands.
+    const double end = y + kCharacter * static_cast<double>(name.size()) * std::sin(angle) * y_px;
+    const double highest =
+        figure.flats.empty() ? panel.top : std::log10(figure.flats.front().per_second);
+    if (slanted.key != Key(figure.level) && end > highest) continue;
+    text += Label(name, x - 8 * std::sin(angle) * x_px, y,
+                  fmt::format("left rotate by {:.4g}", angle * 180 / M_PI));
+  }
+  return text;
+}
+
+std::string RidgeLabels(const Figure& figure, const Panel& panel) {
+  const auto [x_px, y_px] = PerPixel(panel);
+  std::string text;
+  for (const Roof& slanted : figure.roofs.bytes) {
+    if (slanted.key != Key(figure.level)) continue;
+    for (const Roof& flat : figure.flats) {
+      const double ridge = RidgeIntensity(flat, slanted);
+      text += Label("ridge " + ThreeDigits(ridge), std::log10(ridge) + 6 * x_px,
+                    std::log10(flat.per_second) - 9 * y_px, "left textcolor rgb '#5b6675'");
+    }
+  }
+  return text;
+}
+
+}  // namespace dlroof

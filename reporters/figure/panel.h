@@ -1,0 +1,41 @@
+// The plane of a figure's chart: its ranges, the lines of its roofs, and where their labels stand,
+// as gnuplot reads them.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "reporters/figure/figure.h"
+
+namespace dlroof {
+
+using Point = std::pair<double, double>;
+
+// A panel of the figure: ranges [powers of ten] and the area inside its axes [px].
+struct Panel {
+  double left = 0, right = 1, bottom = 0, top = 1;
+  double width = 504, height = 340;
+};
+
+Panel ClassicPanel(const Figure& figure);
+// Both axes of one scale: the machine balance rises at 45 degrees.
+Panel TimePanel(const Figure& figure);
+
+// From far left of every chart to the ridge with the highest flat roof drawn.
+std::vector<Point> SlantedLine(const Roof& slanted, const Figure& figure);
+// From the ridge with the fastest level to far right of every chart.
+std::vector<Point> FlatLine(const Roof& flat, const Figure& figure);
+
+// "fp32.vector  200 GFLOP/s (not proved)"
+std::string RoofName(const Roof& roof, std::string_view unit);
+
+// Commands: the ranges; a label at powers of ten, `how` it is aligned and coloured; those of roofs
+// and ridges.
+std::string Ranges(const Panel& panel);
+std::string Label(const std::string& text, double log_x, double log_y, const std::string& how);
+std::string RoofLabels(const Figure& figure, const Panel& panel);  // and of what is sustained
+std::string RidgeLabels(const Figure& figure, const Panel& panel);
+
+}  // namespace dlroof

@@ -1,0 +1,264 @@
+// The gnuplot half of figure.h. Roofs, marks and guides are data blocks of numbers; everything is
+// on logarithmic axes.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <map>
+#include <set>
+
+#include "reporters/figure/figure.h"
+#include "reporters/figure/gnuplot.h"
+#include "reporters/figure/marks.h"
+#include "reporters/figure/panel.h"
+#include "reporters/text/units.h"
+
+namespace dlroof {
+namespace {
+
+std::string Joined(const Plot& plot) {
+  return plot.blocks + fmt::format("plot {}\n", fmt::join(plot.elements, ", \\\n  "));
+}
+
+void AddLine(const std::string& name, const std::vector<Point>& line, const std::string& style,
+             Plot& plot) {
+  plot.blocks += Block(name, {line});
+  plot.elements.push_back(fmt::format("${} with lines {} notitle", name, style));
+}
+
+// Of the levels whose points are drawn, as the page shows them.
+std::map<Level, std::vector<RidgePoint>> MeasuredRidges(const Figure& figure) {
+  auto ridges = figure.roofs.ridges;
+  if (!figure.all_levels)
+    std::erase_if(ridges, [&](const auto& ridge) { return ridge.first != figure.level; });
+  return ridges;
+}
+
+// Thin: what a roof has left after seconds on end, and the knees as measured.
+void AddThinRoofs(const Figure& figure, Plot& plot) {
+  int index = 0;
+  const auto add = [&](const Roof& roof, const auto& line) {
+    const auto sustained = SustainedOf(roof);
+    if (!sustained) return;
+    AddLine(fmt::format("sustained{}", index++), line(*sustained, figure),
+            fmt::format("lc rgb '#8b96a5' lw 1 dt {}", sustained->proved ? 1 : 2), plot);
+  };
+  for (const Roof& flat : figure.flats) add(flat, FlatLine);
+  for (const Roof& slanted : figure.roofs.bytes) add(slanted, SlantedLine);
+  for (const auto& [level, ridge] : MeasuredRidges(figure)) {
+    std::vector<Point> line;
+    for (const auto& point : ridge) line.emplace_back(point.intensity, point.flops_per_second);
+    const auto name = fmt::format("knee_{}", Key(level));
+    plot.blocks += Block(name, {line});
+    plot.elements.push_back(
+        fmt::format("${} with linespoints pt 7 ps 0.3 lc rgb '#6f93b8' lw 1 notitle", name));
+  }
+}
+
+std::string ClassicScript(const Figure& figure) {
+  const Panel panel = ClassicPanel(figure);
+  Plot plot;
+  int index = 0;
+  for (const Roof& slanted : figure.roofs.bytes)
+    AddLine(fmt::format("byte{}", index++), SlantedLine(slanted, figure),
+            fmt::format("lc rgb '{}' lw {} dt {}",
+                        slanted.key == Key(figure.level) ? "#27313d" : "#8b96a5",
+                        slanted.key == Key(figure.level) ? 2 : 1, slanted.proved ? 1 : 2),
+            plot);
+  for (const Roof& flat : figure.flats)
+    AddLine(fmt::format("flop{}", index++), FlatLine(flat, figure),
+            fmt::format("lc rgb '#27313d' lw 2 dt {}", flat.proved ? 1 : 2), plot);
+  AddThinRoofs(figure, plot);
+  AddClassicMarks(figure, plot);
+  return Ranges(panel) + RoofLabels(figure, panel) + RidgeLabels(figure, panel) +
+         "set title 'Roofline'\nset xlabel 'intensity [FLOP/byte]'\nset ylabel 'performance "
+         "[FLOP/s]'\n" +
+         Joined(plot);
+}
+
+std::set<double> Overheads(const Figure& figure) {
+  std::set<double> overheads;
+  for (const auto& mark : figure.time)
+    if (mark.overhead_seconds) overheads.insert(*mark.overhead_seconds);
+  return overheads;
+}
+
+constexpr double kFar = 1e-18;      // [s] outside every chart
+constexpr double kMostDecades = 3;  // from 10 FLOP/byte that a guide's label may be
+
+// Lines of equal intensity are parallel to the machine balance. With one compute roof each has its
+// FLOP/byte; with several only the ratio of the times is the same along it.
+void AddIntensities(const Figure& figure, const Panel& panel, Plot& plot, std::string& labels) {
+  const auto slanted =
+      std::find_if(figure.roofs.bytes.begin(), figure.roofs.bytes.end(),
+                   [&](const Roof& roof) { return roof.key == Key(figure.level); });
+  const bool known = figure.one_flat && slanted != figure.roofs.bytes.end() && !figure.all_levels;
+  const double balance = known ? RidgeIntensity(*figure.one_flat, *slanted) : 1;
+  const double lowest = panel.bottom - panel.right, highest = panel.top - panel.left;
+  std::vector<std::vector<Point>> lines;
+  for (double power = std::ceil(lowest + std::log10(balance));
+       power <= highest + std::log10(balance); ++power) {
+    const double ratio = std::pow(10, power) / balance;  // compute time / memory time
+    lines.push_back({{kFar, kFar * ratio}, {1 / kFar, ratio / kFar}});
+    const double x = std::min(panel.right, panel.top - std::log10(ratio)) - 0.02;
+    const double y = x + std::log10(ratio);
+    if (!known || std::abs(power - 1) > kMostDecades || y < panel.bottom + 0.3 ||
+        x < panel.left + 0.3)
+      continue;
+    labels += Label(ThreeDigits(std::pow(10, power)) + " FLOP/byte", x, y,
+                    "right rotate by 45 offset 0,-0.3 textcolor rgb '#8b96a5'");
+  }
+  plot.blocks += Block("intensities", lines);
+  plot.elements.emplace_back("$intensities with lines lc rgb '#dfe4ea' dt 3 lw 1 notitle");
+}
+
+// Corners of equal run time, the machine balance, and the boxes in which starting a call costs
+// most.
+void AddGuides(const Figure& figure, const Panel& panel, Plot& plot, std::string& labels) {
+  std::vector<std::vector<Point>> corners, boxes;
+  for (double power = std::ceil(std::min(panel.left, panel.bottom));
+       power <= std::max(panel.right, panel.top); ++power) {
+    const double t = std::pow(10, power);
+    corners.push_back({{kFar, t}, {t, t}, {t, kFar}});
+  }
+  const auto overheads = Overheads(figure);
+  for (const double t : overheads) boxes.push_back({{kFar, t}, {t, t}, {t, kFar}});
+  plot.blocks += Block("corners", corners) + Block("boxes", boxes);
+  plot.elements.emplace_back("$corners with lines lc rgb '#dfe4ea' lw 1 notitle");
+  AddIntensities(figure, panel, plot, labels);
+  if (!boxes.empty()) plot.elements.emplace_back("$boxes with lines lc rgb '#d9a55c' dt 2 notitle");
+  AddLine("balance", {{kFar, kFar}, {1 / kFar, 1 / kFar}}, "lc rgb '#27313d' lw 2", plot);
+  if (overheads.empty()) return;
+  for (const double t : {*overheads.begin(), *overheads.rbegin()})
+    labels += Label("overhead " + WithPrefix(t, "s"), panel.left + 0.05, std::log10(t),
+                    "left offset 0,0.5 textcolor rgb '#9a5b00'");
+}
+
+// The same plane in what was done: seconds x bandwidth, and seconds x the one compute roof.
+std::string WorkAxes(const Figure& figure, const Panel& panel) {
+  std::string text;
+  const auto axis = [&](const char* name, double low, double high, double rate,
+                        const std::string& title) {
+    text += fmt::format(
+        "set logscale {0}\nset {0}range [{1:.6g}:{2:.6g}]\nset {0}tics nomirror font ',10' format "
+        "'%.0s%c'\nset {0}label {3} font ',10'\n",
+        name, std::pow(10, low) * rate, std::pow(10, high) * rate, GnuplotText(title));
+  };
+  for (const Roof& slanted : figure.roofs.bytes)
+    if (slanted.key == Key(figure.level) && !figure.all_levels)
+      axis("x2", panel.left, panel.right, slanted.per_second, LevelName(slanted.key) + " bytes");
+  if (figure.one_flat)
+    axis("y2", panel.bottom, panel.top, figure.one_flat->per_second,
+         "FLOPs at the " + figure.one_flat->key + " roof");
+  return text + "set border 15\n";
+}
+
+std::string TimeScript(const Figure& figure) {
+  if (figure.time.empty()) return "";
+  const Panel panel = TimePanel(figure);
+  Plot plot;
+  std::string labels;
+  AddGuides(figure, panel, plot, labels);
+  AddTimeMarks(figure, plot);
+  return "unset label\n" + Ranges(panel) + WorkAxes(figure, panel) + labels +
+         fmt::format(
+             "set title 'Time-based roofline'\nset xlabel '{} time [s]'\nset ylabel "
+             "'compute time [s]'\n",
+             figure.all_levels ? "memory" : LevelName(Key(figure.level))) +
+         "set label 'compute bound' at graph 0.3,0.95 textcolor rgb '#8b96a5' font ',9'\n"
+         "set label 'bandwidth bound' at graph 0.96,0.05 right textcolor rgb '#8b96a5' font "
+         "',9'\n" +
+         Joined(plot);
+}
+
+// A roof as dots, two a column, for lines of a text terminal change their letter with their slope.
+std::vector<Point> Dots(const std::vector<Point>& line, const Panel& panel, int columns) {
+  const double start = std::log10(line[0].first);
+  const double from = std::max(panel.left, start);
+  const double to = std::min(panel.right, std::log10(line[1].first));
+  const double slope = line[0].second == line[1].second ? 0 : 1;
+  std::vector<Point> dots;
+  for (int i = 0; i <= 2 * columns; ++i) {
+    const double x = from + (to - from) * i / (2 * columns);
+    dots.emplace_back(std::pow(10, x), line[0].second * std::pow(10, slope * (x - start)));
+  }
+  return dots;
+}
+
+void AddDottedRoofs(const Figure& figure, const Panel& panel, int columns, Plot& plot,
+                    std::string& labels) {
+  std::vector<std::vector<Point>> dots;
+  for (const Roof& flat : figure.flats) {
+    dots.push_back(Dots(FlatLine(flat, figure), panel, columns));
+    labels += Label(RoofName(flat, "FLOP/s"), panel.right, std::log10(flat.per_second),
+                    "right offset 0,0.6");
+  }
+  for (const Roof& slanted : figure.roofs.bytes) {
+    if (slanted.key != Key(figure.level)) continue;
+    dots.push_back(Dots(SlantedLine(slanted, figure), panel, columns));
+    const double rate = std::log10(slanted.per_second);
+    const double x = std::max(panel.left, panel.bottom - rate);
+    labels += Label(RoofName(slanted, "B/s"), x, x + rate, "left offset 2,2");
+  }
+  plot.blocks += Block("roofs", dots);
+  plot.elements.emplace_back("$roofs with dots notitle");
+}
+
+void AddLetters(const Figure& figure, Plot& plot) {
+  std::map<std::string, std::vector<Point>> series;
+  for (const auto& mark : figure.classic)
+    series[mark.series].emplace_back(mark.intensity, mark.flops_per_second);
+  int index = 0;
+  for (const auto& [name, points] : series) {
+    plot.blocks += Block(fmt::format("series{}", index), {points});
+    plot.elements.push_back(fmt::format("$series{} with points pt '{}' notitle", index,
+                                        static_cast<char>('A' + std::min(index, 25))));
+    ++index;
+  }
+}
+
+}  // namespace
+
+std::string FigureScript(const Figure& figure, const std::string& extension) {
+  const std::map<std::string, std::string> terminals = {
+      {"svg",
+       "svg size 1200,560 dynamic background rgb 'white' font 'Liberation Sans,12' noenhanced"},
+      {"pdf", "pdfcairo size 12in,5.6in font 'Liberation Sans,12' noenhanced"},
+      {"png",
+       "pngcairo size 2400,1120 font 'Liberation Sans,12' fontscale 2 linewidth 2 pointscale 2 "
+       "noenhanced"}};
+  return "set terminal " + terminals.at(extension) +
+         "\nset encoding utf8\nset micro\nset clip two\nset multiplot\nset logscale xy\nset format "
+         "'%.0s%c'\nset grid lc "
+         "rgb '#dfe4ea' lt 1\n"
+         "set border 3\nset tics nomirror font ',10'\nset tmargin at screen 0.86\nset bmargin at "
+         "screen 0.303\n"
+         "set key at screen 0.5,0.12 center center vertical maxrows 4 font ',10' noenhanced\n"
+         "set lmargin at screen 0.06\nset rmargin at screen 0.48\n"
+         "set label " +
+         GnuplotText(figure.caption + "; " + FillMeans(figure) +
+                     (MeasuredRidges(figure).empty()
+                          ? ""
+                          : "; thin line with dots: the knee as measured")) +
+         " at screen 0.5,0.02 center font ',9' noenhanced\n" + ClassicScript(figure) +
+         "set lmargin at screen 0.56\nset rmargin at screen 0.945\nunset grid\nunset key\n" +
+         TimeScript(figure) + "unset multiplot\n";
+}
+
+std::string TerminalScript(const Figure& figure, int width) {
+  const Panel panel = ClassicPanel(figure);
+  const int columns = std::clamp(width, 60, 160), rows = std::clamp(columns * 3 / 10, 20, 36);
+  Plot plot;
+  std::string labels;
+  AddDottedRoofs(figure, panel, columns, plot, labels);
+  AddLetters(figure, plot);
+  return fmt::format(
+             "set terminal dumb size {},{} noenhanced\nset encoding utf8\nset micro\n"
+             "set logscale xy\nset format '%.0s%c'\nset xlabel 'intensity [FLOP/byte]'\n"
+             "set title 'performance [FLOP/s]'\n",
+             columns, rows) +
+         Ranges(panel) + labels + Joined(plot);
+}
+
+}  // namespace dlroof

@@ -1,0 +1,266 @@
+// Nsight Compute's CSV (import.h).
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <set>
+
+#include "counters/base/error.h"
+#include "reporters/import/import.h"
+#include "reporters/import/ncu_metrics.h"
+#include "reporters/terminal/tables.h"
+#include "reporters/text/csv.h"
+
+namespace dlroof {
+namespace {
+
+// What the tool itself prints before the table, and programs that it runs, are no rows of it.
+std::size_t HeaderAt(std::string_view text) {
+  for (std::size_t at = 0; at < text.size();) {
+    const auto end = std::min(text.find('\n', at), text.size());
+    const auto line = text.substr(at, end - at);
+    if (line.starts_with("\"ID\",") && line.find("\"Kernel Name\"") != std::string_view::npos)
+      return at;
+    at = end + 1;
+  }
+  return std::string_view::npos;
+}
+
+// The text with everything before the header, and later lines "==PROF== ...", blanked out: places
+// in messages stay.
+std::string TableOnly(const std::string& text) {
+  const auto start = std::min(HeaderAt(text), text.size());
+  std::string table(static_cast<std::size_t>(std::count(
+                        text.begin(), text.begin() + static_cast<std::ptrdiff_t>(start), '\n')),
+                    '\n');
+  for (std::size_t at = start; at < text.size();) {
+    const auto end = std::min(text.find('\n', at), text.size() - 1) + 1;
+    const bool said = std::string_view(text).substr(at).starts_with("==");
+    table += said ? "\n" : text.substr(at, end - at);
+    at = end;
+  }
+  return table;
+}
+
+struct Launch {
+  std::string kernel;
+  std::string capability;  // "7.0"; empty where there is no such column
+  MetricValues values;
+};
+
+// "53,261,312" in groups of three; "n/a" and nothing are unknown. A locale that swaps comma and
+// point cannot be told from this one, so two points are refused.
+std::optional<double> MetricNumber(const CsvField& field, const std::string& where) {
+  if (field.text.empty() || field.text == "n/a" || field.text == "nan") return std::nullopt;
+  CsvField plain = field;
+  std::erase(plain.text, ',');
+  if (std::count(plain.text.begin(), plain.text.end(), '.') > 1)
+    throw BadInput(
+        fmt::format("{}: '{}' has two points: run ncu in a locale that writes 1,234.5 (LC_ALL=C)",
+                    PlaceOf(field, where), Printable(field.text.substr(0, 40))));
+  return CsvNumber(plain, where);
+}
+
+// Columns that describe a launch; the others are metrics.
+constexpr std::string_view kDescriptions[] = {
+    "ID",     "Process ID", "Process Name", "Host Name", "Kernel Name", "Kernel Time", "Context",
+    "Stream", "Block Size", "Grid Size",    "Device",    "CC",          "Section Name"};
+
+bool IsDescription(std::string_view column) {
+  return std::find(std::begin(kDescriptions), std::end(kDescriptions), column) !=
+         std::end(kDescriptions);
+}
+
+class NsightTable {
+ public:
+  NsightTable(const std::string& text, const std::string& where)
+      : rows_(ReadCsv(TableOnly(text), where)), where_(where) {
+    if (rows_.empty())
+      throw BadInput(where_ + ":1: expected the header of a table of Nsight Compute, \"ID\",...");
+    for (std::size_t i = 0; i < rows_[0].size(); ++i) columns_.emplace(rows_[0][i].text, i);
+    Column("ID");
+    Column("Kernel Name");
+  }
+
+  std::vector<Launch> Launches() {
+    return columns_.count("Metric Name") > 0 ? MetricPerRow() : MetricPerColumn();
+  }
+
+  const std::vector<std::string>& Unknown() const { return unknown_; }
+  int HeaderLine() const { return rows_[0][0].line; }
+
+ private:
+  std::size_t Column(const std::string& name) const {
+    const auto found = columns_.find(name);
+    if (found == columns_.end())
+      throw BadInput(
+          fmt::format("{}: expected a column \"{}\"", PlaceOf(rows_[0][0], where_), name));
+    return found->second;
+  }
+
+  const CsvField& Field(const CsvRow& row, const std::string& column) const {
+    return row[Column(column)];
+  }
+
+  void CheckWidth(const CsvRow& row) const {
+    if (row.size() != rows_[0].size())
+      throw BadInput(fmt::format("{}: expected {} fields as in the header, got {}",
+                                 PlaceOf(row.back(), where_), rows_[0].size(), row.size()));
+  }
+
+  // Values of known metrics in base units; the rest is named once.
+  void Put(const std::string& metric, const std::string& unit, const CsvField& field,
+           Launch& launch) {
+    if (!IsKnownMetric(metric)) {
+      if (named_.insert(metric).second) unknown_.push_back(metric);
+      return;
+    }
+    const auto value = MetricNumber(field, where_);
+    const auto factor = UnitFactor(unit);
+    if (!factor)
+      throw BadInput(fmt::format("{}: '{}' is in '{}', which is no unit that is known",
+                                 PlaceOf(field, where_), metric, Printable(unit)));
+    if (!value) return;
+    if (*value < 0)
+      throw BadInput(fmt::format("{}: '{}': expected at least 0", PlaceOf(field, where_), metric));
+    launch.values[metric] = *value * *factor;
+  }
+
+  Launch Begin(const CsvRow& row) const {
+    Launch launch;
+    launch.kernel = Field(row, "Kernel Name").text;
+    if (launch.kernel.empty())
+      throw BadInput(
+          fmt::format("{}: expected a kernel's name", PlaceOf(Field(row, "Kernel Name"), where_)));
+    if (columns_.count("CC") > 0) launch.capability = Field(row, "CC").text;
+    return launch;
+  }
+
+  // Below the header stands a row of units, which has no ID.
+  std::vector<Launch> MetricPerColumn() {
+    std::vector<Launch> launches;
+    std::vector<std::string> units(rows_[0].size());
+    for (std::size_t i = 1; i < rows_.size(); ++i) {
+      CheckWidth(rows_[i]);
+      if (Field(rows_[i], "ID").text.empty()) {
+        for (std::size_t j = 0; j < units.size(); ++j) units[j] = rows_[i][j].text;
+        continue;
+      }
+      launches.push_back(Begin(rows_[i]));
+      for (std::size_t j = 0; j < units.size(); ++j)
+        if (!IsDescription(rows_[0][j].text))
+          Put(rows_[0][j].text, units[j], rows_[i][j], launches.back());
+    }
+    return launches;
+  }
+
+  // Launches of several processes share IDs.
+  std::vector<Launch> MetricPerRow() {
+    const auto name = Column("Metric Name"), value = Column("Metric Value");
+    std::vector<Launch> launches;
+    std::map<std::string, std::size_t> found;
+    for (std::size_t i = 1; i < rows_.size(); ++i) {
+      const CsvRow& row = rows_[i];
+      CheckWidth(row);
+      std::string key = Field(row, "ID").text + " " + Field(row, "Kernel Name").text;
+      if (columns_.count("Process ID") > 0) key += " " + Field(row, "Process ID").text;
+      const auto [known, added] = found.try_emplace(key, launches.size());
+      if (added) launches.push_back(Begin(row));
+      const std::string unit =
+          columns_.count("Metric Unit") > 0 ? Field(row, "Metric Unit").text : "";
+      if (!row[name].text.empty()) Put(row[name].text, unit, row[value], launches[known->second]);
+    }
+    return launches;
+  }
+
+  std::vector<CsvRow> rows_;
+  const std::string& where_;
+  std::map<std::string, std::size_t> columns_;
+  std::vector<std::string> unknown_;
+  std::set<std::string> named_;
+};
+
+// All launches of one kernel name. A quantity that one of them lacks is unknown for all.
+struct Kernel {
+  std::string name;
+  double seconds = 0, launches = 0;
+  bool timed = true, tensor_unknown = false;
+  LaunchWork work;
+};
+
+template <class Key>
+void AddCommon(const std::map<Key, double>& more, bool first, std::map<Key, double>& sums) {
+  if (first) sums = more;
+  for (auto sum = sums.begin(); !first && sum != sums.end();) {
+    const auto value = more.find(sum->first);
+    if (value != more.end()) sum->second += value->second;
+    sum = value == more.end() ? sums.erase(sum) : std::next(sum);
+  }
+}
+
+void AddLaunch(const Launch& launch, Kernel& kernel) {
+  const bool first = kernel.launches == 0;
+  const bool volta = launch.capability.empty() || launch.capability == "7.0";
+  const auto work = WorkOfLaunch(launch.values, volta);
+  AddCommon(work.flops, first, kernel.work.flops);
+  AddCommon(work.bytes, first, kernel.work.bytes);
+  kernel.tensor_unknown = kernel.tensor_unknown || work.tensor_unknown;
+  const auto seconds = LaunchSeconds(launch.values);
+  kernel.timed = kernel.timed && seconds && IsRunTime(*seconds);
+  kernel.seconds += seconds.value_or(0);
+  kernel.launches += 1;
+}
+
+Record RecordOf(const Kernel& kernel, Imported& imported) {
+  Record record;
+  record.name = kernel.name;
+  Work& work = record.work[Provenance::kMeasured];
+  work.launches = kernel.launches;
+  work.bytes = kernel.work.bytes;
+  if (kernel.tensor_unknown)
+    imported.remarks.push_back(fmt::format(
+        "{}: FLOPs left out: tensor instructions were counted but not their FLOPs, which differ by "
+        "instruction (collect sm__ops_path_tensor_src_*.sum)",
+        Printable(kernel.name)));
+  else
+    work.flops = kernel.work.flops;
+  if (kernel.timed)
+    record.repetitions.push_back({.seconds = kernel.seconds, .iterations = 1});
+  else
+    record.reason = "no time: not every launch has gpu__time_duration or sm__cycles_elapsed";
+  return record;
+}
+
+}  // namespace
+
+bool LooksLikeNsightCompute(std::string_view text) {
+  return HeaderAt(text) != std::string_view::npos;
+}
+
+Imported ImportNsightCompute(const std::string& text, const std::string& where) {
+  NsightTable table(text, where);
+  std::vector<Kernel> kernels;
+  std::map<std::string, std::size_t> found;
+  bool assumed_volta = false;
+  for (const Launch& launch : table.Launches()) {
+    const auto [known, added] = found.try_emplace(launch.kernel, kernels.size());
+    if (added) kernels.emplace_back().name = launch.kernel;
+    AddLaunch(launch, kernels[known->second]);
+    const auto tensor = launch.values.find("sm__inst_executed_pipe_tensor.sum");
+    assumed_volta = assumed_volta || (launch.capability.empty() && tensor != launch.values.end() &&
+                                      tensor->second > 0);
+  }
+  Imported imported;
+  if (kernels.empty())
+    throw BadInput(fmt::format("{}:{}: no launch below the header", where, table.HeaderLine()));
+  for (const Kernel& kernel : kernels) imported.records.push_back(RecordOf(kernel, imported));
+  if (assumed_volta)
+    imported.remarks.push_back(
+        where + ": no column \"CC\": a tensor instruction is taken as Volta's 512 FLOPs");
+  if (const auto remark = UnknownColumns(table.Unknown(), where); !remark.empty())
+    imported.remarks.push_back(remark);
+  return imported;
+}
+
+}  // namespace dlroof

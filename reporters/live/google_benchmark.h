@@ -1,0 +1,55 @@
+// Google Benchmark's side of the reporters: its Runs become our entries, its reporters write our
+// table and our file. Compiles with Google Benchmark 1.7.1 to 1.9.x.
+#pragma once
+
+#include <benchmark/benchmark.h>
+
+#include <iosfwd>
+#include <vector>
+
+#include "reporters/live/session.h"
+#include "reporters/record/run_file.h"
+
+namespace dlroof {
+
+// The repetitions among `runs` (aggregates are derived, so left out), in order.
+std::vector<Entry> EntriesFromRuns(const std::vector<benchmark::BenchmarkReporter::Run>& runs);
+
+// The table in the terminal: a row per benchmark as it finishes.
+class TerminalReporter : public benchmark::BenchmarkReporter {
+ public:
+  explicit TerminalReporter(Session& session) : session_(session) {}
+
+  bool ReportContext(const Context& context) override;
+  void ReportRuns(const std::vector<Run>& runs) override;
+  void Finalize() override;
+
+ private:
+  void ReportAggregates(const std::vector<Run>& runs);
+
+  Session& session_;
+  size_t name_width_ = 0;
+};
+
+// The run file, written as benchmarks finish: context and machines first, then Google Benchmark's
+// entries, records last.
+class RunFileReporter : public benchmark::JSONReporter {
+ public:
+  explicit RunFileReporter(Session& session) : session_(session) {}
+
+  bool ReportContext(const Context& context) override;
+  void ReportRuns(const std::vector<Run>& runs) override;
+  void Finalize() override;
+
+  // False when something could not be written (disk full); what was written stays readable as a
+  // cut-off file.
+  bool Written() const { return written_; }
+
+ private:
+  void Flush();
+
+  Session& session_;
+  bool written_ = true;
+};
+
+}  // namespace dlroof

@@ -1,0 +1,46 @@
+#include "reporters/live/session.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace dlroof {
+
+void Session::Begin() {
+  if (begun_) return;
+  begun_ = true;
+  file_.machines = measure_();
+  file_.context["dlroof"] = dlroof_context_;
+}
+
+const Record& Session::Add(Record record) {
+  const auto [found, added] = index_of_.try_emplace(record.name, file_.records.size());
+  if (added)
+    file_.records.push_back(std::move(record));
+  else
+    file_.records[found->second] = std::move(record);
+  return file_.records[found->second];
+}
+
+void Session::Finish() {
+  if (!count_) return;
+  const auto counted = std::exchange(count_, {})();
+  for (auto& record : file_.records) {
+    const auto found = counted.find(record.name);
+    if (found == counted.end() || record.status != Status::kOk) continue;
+    const auto& [work, said] = found->second;
+    for (const auto& [from, each] : work) record.work[from] = each;
+    for (const auto& sentence : said)
+      if (std::find(record.counting.begin(), record.counting.end(), sentence) ==
+          record.counting.end())
+        record.counting.push_back(sentence);
+    if (!work.empty()) counted_late_.push_back(record.name);
+  }
+}
+
+bool Session::AnyFailed() const {
+  return std::any_of(file_.records.begin(), file_.records.end(), [](const Record& record) {
+    return record.status == Status::kFailed || record.status == Status::kWrong;
+  });
+}
+
+}  // namespace dlroof

@@ -1,0 +1,53 @@
+// What one process has measured so far, shared by the reporters of a run.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "counters/counter_manager.h"
+#include "reporters/record/run_file.h"
+
+namespace dlroof {
+
+class Session {
+ public:
+  // `machine` is called once, when the first benchmark is about to run: listing benchmarks must not
+  // measure anything.
+  explicit Session(nlohmann::json dlroof_context, std::function<std::vector<Machine>()> machines)
+      : dlroof_context_(std::move(dlroof_context)), measure_(std::move(machines)) {}
+
+  // Makes `file().machines` and `file().context` ready; further calls do nothing.
+  void Begin();
+  // Adds a record or replaces the one of the same name (several reporters see the same runs). The
+  // reference holds until the next Add.
+  const Record& Add(Record record);
+
+  // `count` is called once, by the first Finish: what it says of records by their names.
+  void CountLater(std::function<std::map<std::string, Counting>()> count) {
+    count_ = std::move(count);
+  }
+  // After the last benchmark: every record's work is then as it will be written. Further calls do
+  // nothing.
+  void Finish();
+  // Names of the records whose work Finish brought, in the order of the file.
+  const std::vector<std::string>& counted_late() const { return counted_late_; }
+
+  bool Has(const std::string& name) const { return index_of_.count(name) > 0; }
+
+  const RunFile& file() const { return file_; }
+  const nlohmann::json& dlroof_context() const { return dlroof_context_; }
+  bool AnyFailed() const;
+
+ private:
+  nlohmann::json dlroof_context_;
+  std::function<std::vector<Machine>()> measure_;
+  std::function<std::map<std::string, Counting>()> count_;
+  std::vector<std::string> counted_late_;
+  bool begun_ = false;
+  RunFile file_;
+  std::map<std::string, size_t> index_of_;
+};
+
+}  // namespace dlroof

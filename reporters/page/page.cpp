@@ -1,0 +1,242 @@
+#include "reporters/page/page.h"
+
+#include <fmt/format.h>
+
+#include <ostream>
+
+#include "counters/base/error.h"
+#include "reporters/roofline/chart.h"
+#include "reporters/roofline/sweep_line.h"
+#include "reporters/text/json_access.h"
+
+namespace dlroof {
+namespace {
+
+using nlohmann::json;
+
+json RoofJson(const Roof& roof) {
+  json entry = {{"key", roof.key},
+                {"per_second", roof.per_second},
+                {"proved", roof.proved},
+                {"finer", IsFinerPipe(roof.key)}};
+  if (roof.sustained_per_second) entry["sustained_per_second"] = *roof.sustained_per_second;
+  return entry;
+}
+
+// A slanted roof needs one point besides its ridges; far left of any chart, for lines on
+// logarithmic axes are straight.
+constexpr double kFarLeft = 1e-9;  // [flop/byte]
+
+json RoofSetJson(const json& run_file, const RoofSet& roofs) {
+  json result = {{"device", roofs.device},   {"machine", roofs.machine},
+                 {"threads", roofs.threads}, {"used", PipesInUse(run_file, roofs)},
+                 {"flops", json::array()},   {"bytes", json::array()}};
+  for (const Roof& flat : roofs.flops) result["flops"].push_back(RoofJson(flat));
+  for (const Roof& slanted : roofs.bytes) {
+    json entry = RoofJson(slanted);
+    entry["start"] = {kFarLeft, kFarLeft * slanted.per_second};
+    const auto less = SustainedOf(slanted);
+    if (less) entry["sustained_start"] = {kFarLeft, kFarLeft * less->per_second};
+    for (const Roof& flat : roofs.flops) {
+      entry["ridges"][flat.key] = RidgeIntensity(flat, slanted);
+      if (less) entry["sustained_ends"][flat.key] = RidgeIntensity(flat, *less);
+      if (const auto sustained = SustainedOf(flat))
+        entry["sustained_ridges"][flat.key] = RidgeIntensity(*sustained, slanted);
+    }
+    result["bytes"].push_back(entry);
+  }
+  if (roofs.launch_seconds) result["launch_seconds"] = *roofs.launch_seconds;
+  for (const auto& [level, ridge] : roofs.ridges)
+    for (const RidgePoint& point : ridge)
+      result["measured_ridges"][std::string(Key(level))].push_back(
+          {point.intensity, point.flops_per_second});
+  if (const auto level = MainLevel(run_file, roofs)) result["level"] = Key(*level);
+  return result;
+}
+
+// A record's "time" with where it stands by level, and where the times of its pipes add up to.
+json WithPlaces(json time) {
+  json places = json::object();
+  for (const Level level : AllLevels())
+    if (const auto place = TimePlace(time, level))
+      places[std::string(Key(level))] = {place->first, place->second};
+  time["places"] = std::move(places);
+  if (auto until = PipesUntil(time); !until.empty()) time["pipes_until"] = std::move(until);
+  return time;
+}
+
+// What is drawn of a record beside what it belongs to, error bars too: the page computes nothing.
+json WithGeometry(json record) {
+  if (Member(record, "time").is_object()) record["time"] = WithPlaces(record["time"]);
+  const json placed = Member(record, "classic");
+  if (!placed.is_array()) return record;
+  for (std::size_t i = 0; i < placed.size(); ++i) {
+    const auto rate = Positive(placed[i], "flops_per_second");
+    const auto interval = rate ? RateInterval(record, *rate) : std::nullopt;
+    if (interval)
+      record["classic"][i]["error_bar"] = {*rate - interval->first, interval->second - *rate};
+  }
+  return record;
+}
+
+// The lines of every parameter that has some.
+json SweepsJson(const json& run_file) {
+  json sweeps = json::array();
+  for (const auto& parameter : SweepParameters()) {
+    json lines = json::array();
+    for (const auto& line : SweepLines(run_file, parameter))
+      lines.push_back(
+          {{"series", line.series}, {"records", line.records}, {"values", line.values}});
+    if (!lines.empty()) sweeps.push_back({{"name", parameter.name}, {"lines", std::move(lines)}});
+  }
+  return sweeps;
+}
+
+// By index of the record here what stood in the older file under its name.
+json BeforeJson(const json& run_file, const json& before) {
+  json moves = json::object();
+  std::map<std::string, const json*> old;
+  const auto& records = Member(run_file, "records");
+  if (!records.is_array() || !Member(before, "records").is_array()) return moves;
+  for (const auto& record : Member(before, "records")) old[Text(record, "name")] = &record;
+  for (std::size_t i = 0; i < records.size(); ++i) {
+    const auto found = old.find(Text(records[i], "name"));
+    if (found == old.end()) continue;
+    json& move = moves[std::to_string(i)] = json::object();
+    for (const char* key : {"classic", "time", "seconds"})
+      if (const auto& part = Member(*found->second, key); !part.is_null()) move[key] = part;
+    if (Member(move, "time").is_object()) move["time"] = WithPlaces(move["time"]);
+  }
+  return moves;
+}
+
+std::string Policy() {
+  std::string sources;
+  auto add = [&](const Asset& script) {
+    sources += fmt::format(" 'sha256-{}'", Base64OfHex(script.sha256));
+  };
+  for (const Asset& script : PageScripts()) add(script);
+  add(PlotlyScript());
+  return "default-src 'none'; script-src" + sources +
+         "; style-src 'unsafe-inline'; img-src data: blob:; base-uri 'none'; form-action 'none'";
+}
+
+std::string Element(const Asset& script) {
+  return fmt::format("<script>{}</script>\n", script.text);
+}
+
+std::string Elements(const std::vector<Asset>& scripts) {
+  std::string text;
+  for (const Asset& script : scripts) text += Element(script);
+  return text;
+}
+
+}  // namespace
+
+// Google Benchmark's own entries say the same again and stay in the file.
+json PageContent(const json& run_file, const json* before) {
+  json content = {{"context", Member(run_file, "context")},
+                  {"machines", Member(run_file, "machines")},
+                  {"records", json::array()},
+                  {"roofs", json::array()}};
+  const auto sets = RoofSets(run_file);
+  for (const auto& set : sets) content["roofs"].push_back(RoofSetJson(run_file, set));
+  if (const auto main = MainRoofSet(run_file, sets)) content["main_roofs"] = *main;
+  const auto& records = Member(run_file, "records");
+  if (records.is_array())
+    for (const auto& record : records) content["records"].push_back(WithGeometry(record));
+  if (const auto& models = Member(run_file, "models"); models.is_array())
+    content["models"] = models;
+  if (const auto& census = Member(run_file, "census"); census.is_array())
+    content["census"] = census;
+  if (auto sweeps = SweepsJson(run_file); !sweeps.empty()) content["sweeps"] = std::move(sweeps);
+  if (before != nullptr) content["before"] = BeforeJson(run_file, *before);
+  return content;
+}
+
+void Fill(std::string_view text, const std::map<std::string_view, std::string>& values,
+          std::ostream& out) {
+  for (std::size_t at = 0; at < text.size();) {
+    const auto open = text.find("{{", at);
+    const auto close = text.find("}}", open);
+    if (open == std::string_view::npos || close == std::string_view::npos) {
+      out << text.substr(at);
+      return;
+    }
+    out << text.substr(at, open - at) << values.at(text.substr(open + 2, close - open - 2));
+    at = close + 2;
+  }
+}
+
+std::string ScriptSafeJson(const json& value) {
+  const auto plain = value.dump(-1, ' ', false, json::error_handler_t::replace);
+  std::string safe;
+  safe.reserve(plain.size());
+  for (std::size_t i = 0; i < plain.size(); ++i) {
+    const char c = plain[i];
+    const auto three = std::string_view(plain).substr(i, 3);
+    if (c == '<' || c == '>' || c == '&') {
+      safe += fmt::format("\\u{:04x}", static_cast<unsigned>(c));
+    } else if (three == "\xE2\x80\xA8" || three == "\xE2\x80\xA9") {
+      safe += three == "\xE2\x80\xA8" ? "\\u2028" : "\\u2029";
+      i += 2;
+    } else {
+      safe += c;
+    }
+  }
+  return safe;
+}
+
+std::string Base64OfHex(std::string_view hex) {
+  static constexpr std::string_view kDigits =
+      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+  std::string text;
+  unsigned bits = 0, count = 0;
+  auto emit = [&](unsigned value, unsigned width) {
+    bits = (bits << width) | value;
+    for (count += width; count >= 6; count -= 6) text += kDigits[(bits >> (count - 6)) & 63];
+  };
+  for (const char digit : hex)
+    emit(static_cast<unsigned>(digit <= '9' ? digit - '0' : (digit | 0x20) - 'a' + 10), 4);
+  if (count > 0) text += kDigits[(bits << (6 - count)) & 63];
+  while (text.size() % 4 != 0) text += '=';
+  return text;
+}
+
+void WritePage(const json& run_file, std::ostream& out, const json* before) {
+  if (!run_file.is_object()) throw BadInput("page: the run file is not a JSON object");
+  if (PlotlyScript().text.empty())
+    throw BadInput(
+        "built without plotly.js: pages cannot be written; configure with "
+        "-DDLROOF_PLOTLY_JS=/path/to/plotly.min.js");
+  Fill(PageHtml().text,
+       {{"policy", Policy()},
+        {"style", std::string(PageStyle().text)},
+        {"content", ScriptSafeJson(PageContent(run_file, before))},
+        {"scripts", Elements(PageScripts())},
+        {"plotly", Element(PlotlyScript())}},
+       out);
+}
+
+std::string SitePolicy() {
+  return "default-src 'none'; script-src 'self'; style-src 'unsafe-inline'; img-src data: blob:; "
+         "base-uri 'none'; form-action 'none'";
+}
+
+std::string Join(const std::vector<Asset>& scripts) {
+  std::string text;
+  for (const Asset& script : scripts) text += fmt::format("{}\n", script.text);
+  return text;
+}
+
+void WriteSitePage(std::ostream& out) {
+  Fill(PageHtml().text,
+       {{"policy", SitePolicy()},
+        {"style", fmt::format("{}{}", PageStyle().text, SiteStyle().text)},
+        {"content", "{}"},
+        {"scripts", "<script src=\"load.js\"></script>\n<script src=\"roofline.js\"></script>\n"},
+        {"plotly", "<script src=\"plotly.js\"></script>\n"}},
+       out);
+}
+
+}  // namespace dlroof

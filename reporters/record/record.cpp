@@ -1,0 +1,103 @@
+#include "reporters/record/record.h"
+
+#include <algorithm>
+#include <array>
+
+#include "counters/base/order_statistics.h"
+#include "counters/cpu/issue_rate.h"
+
+namespace dlroof {
+namespace {
+
+constexpr std::array<std::pair<Status, std::string_view>, 4> kStatuses = {
+    {{Status::kOk, "ok"},
+     {Status::kUnsupported, "unsupported"},
+     {Status::kFailed, "failed"},
+     {Status::kWrong, "wrong"}}};
+constexpr double kRunDelayShare = 0.01;
+constexpr double kOffCpuShare = 0.02;
+
+// Share of wall time in which the main thread did not run; absent without its clock, and on a GPU.
+std::optional<double> OffCpu(const Repetition& repetition) {
+  if (repetition.gpu || !repetition.main_cpu_seconds || repetition.seconds <= 0)
+    return std::nullopt;
+  return 1 - *repetition.main_cpu_seconds / repetition.seconds;
+}
+
+// Wall time per call during which our threads could be kept waiting.
+double HostSeconds(const Repetition& repetition) {
+  if (!repetition.gpu) return repetition.seconds;
+  return repetition.gpu->host_seconds.value_or(repetition.seconds);
+}
+
+}  // namespace
+
+std::string_view Key(Status status) {
+  return std::find_if(kStatuses.begin(), kStatuses.end(),
+                      [&](auto& row) { return row.first == status; })
+      ->second;
+}
+
+std::optional<Status> StatusFromKey(std::string_view key) {
+  for (const auto& [status, text] : kStatuses)
+    if (text == key) return status;
+  return std::nullopt;
+}
+
+std::optional<Timing> Summarize(const std::vector<Repetition>& repetitions) {
+  std::vector<double> clean;
+  clean.reserve(repetitions.size());
+  for (const auto& repetition : repetitions)
+    if (!repetition.disturbed) clean.push_back(repetition.seconds);
+  if (clean.empty() || clean.size() < std::min<size_t>(3, repetitions.size())) return std::nullopt;
+  std::sort(clean.begin(), clean.end());  // once for both
+  return Timing{MedianOfSorted(clean), MedianInterval95OfSorted(clean),
+                static_cast<int>(clean.size())};
+}
+
+void MarkDisturbed(std::vector<Repetition>& repetitions) {
+  std::optional<double> least_off_cpu;
+  for (const auto& repetition : repetitions)
+    if (const auto off = OffCpu(repetition))
+      least_off_cpu = std::min(least_off_cpu.value_or(*off), *off);
+  for (auto& repetition : repetitions) {
+    const bool waited =
+        repetition.run_delay_seconds.value_or(0) > kRunDelayShare * HostSeconds(repetition);
+    const auto off = OffCpu(repetition);
+    repetition.disturbed = waited || (off && *off > *least_off_cpu + kOffCpuShare) ||
+                           repetition.core_share.value_or(1) < kLeastCoreShare ||
+                           (repetition.gpu && IsThrottled(*repetition.gpu));
+  }
+}
+
+std::string AllowedIsa(const Record& record) {
+  constexpr std::string_view kMark = "; isa ";
+  const auto mark = record.algorithm.rfind(kMark);
+  if (mark == std::string::npos) return {};
+  return record.algorithm.substr(mark + kMark.size());
+}
+
+void SplitName(Record& record) {
+  const std::array<std::string*, 6> parts = {&record.op,        &record.device, &record.library,
+                                             &record.direction, &record.type,   &record.problem};
+  size_t begin = 0;
+  for (size_t part = 0; begin <= record.name.size(); ++part) {
+    const size_t end = std::min(record.name.find('/', begin), record.name.size());
+    const auto text = std::string_view(record.name).substr(begin, end - begin);
+    if (part < parts.size())
+      parts.at(part)->assign(text);
+    else
+      record.options.emplace_back(text);
+    begin = end + 1;
+  }
+}
+
+void PutOnDevice(Record& record, const std::string& device) {
+  for (std::string* part :
+       {&record.op, &record.library, &record.direction, &record.type, &record.problem})
+    part->clear();
+  record.options.clear();
+  record.device = device;
+}
+
+}  // namespace dlroof

@@ -1,0 +1,97 @@
+// One benchmark's result. Facts only: whatever can be derived is derived again
+// (roofline.h).
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "ceilings/machine/machine.h"
+#include "counters/work.h"
+#include "reporters/record/gpu_sample.h"
+
+namespace dlroof {
+
+enum class Status { kOk, kUnsupported, kFailed, kWrong };
+std::string_view Key(Status status);
+std::optional<Status> StatusFromKey(std::string_view key);
+
+struct Repetition {
+  double seconds = 0;                       // [s] wall time of one call, mean over `iterations`
+  std::optional<double> cpu_seconds;        // [s] CPU time of all our threads per call
+  std::optional<double> main_cpu_seconds;   // [s] CPU time of the main thread per call
+  std::optional<double> run_delay_seconds;  // [s] time our threads waited for a CPU, per call
+  // [1] of its core's issue slots that the only thread got right before and after, the lower of the
+  // two over the best known (issue_rate.h).
+  std::optional<double> core_share;
+  double iterations = 0;   // [1]
+  bool disturbed = false;  // kept in the file, left out of the median
+  OptionalGpuSample gpu;   // of a GPU's benchmark only
+  // Of an interleaved comparison: windows of one block, in their order, were measured by turns with
+  // those of the other file's block of this number.
+  std::optional<int> block;
+};
+
+// Median and its distribution-free 95 % confidence interval (order statistics), of clean
+// repetitions only.
+struct Timing {
+  double median = 0;  // [s]
+  std::optional<std::pair<double, double>>
+      ci95;       // [s]; absent below 6 clean repetitions, which cannot carry 95 %
+  int clean = 0;  // [1] repetitions it rests on
+};
+
+// What a model said of one call before it was measured.
+struct Prediction {
+  double seconds = 0;             // [s] > 0
+  std::map<Level, double> bytes;  // [byte] by level, as in Work
+  std::string by;                 // which model, of what, with which choices; for people
+};
+
+struct Record {
+  std::string name;  // op/device/library/direction/type/problem[/option...]
+  std::string op, device, library, direction, type, problem;
+  std::vector<std::string> options;
+  Status status = Status::kOk;
+  std::string reason;     // why not ok; or why there is no time
+  std::string algorithm;  // what the library chose, and the ISA it may use ("...; isa avx2")
+  std::string verified;   // how the output was checked; empty when it was not
+  std::string repro;      // arguments of benchdnn that time the same call; empty: it cannot
+  int threads = 0;        // 0: not known (plain Google Benchmark file)
+  std::string time_unit;  // of a plain Google Benchmark entry, "ns"; empty: not known
+  std::string cache;      // "warm", "cold", "cold-weights"; empty: not known
+  std::optional<double> evicted_bytes;  // [byte] dropped from all caches before each call
+  // [1] Time of the library's own choice of algorithm over that of the fastest one, which was
+  // taken; absent where the library's choice was taken.
+  std::optional<double> heuristic_over_best;
+  std::optional<unsigned> seed;
+  std::vector<Repetition> repetitions;
+  std::map<Provenance, Work> work;
+  std::vector<std::string> counting;  // how `work` was counted, and what lessens the trust in it
+  std::optional<Prediction> prediction;
+};
+
+// Absent when too few repetitions are clean: fewer than min(3, all).
+std::optional<Timing> Summarize(const std::vector<Repetition>& repetitions);
+
+// Sets `disturbed` (design 6.3): run delay above 1 % of wall time, or a main thread that was off
+// its CPU 2 % of wall time more than in the best repetition (a deterministic wait is the workload's
+// own, a sudden one is not), or less than 90 % of its core for the only thread. On a GPU: run delay
+// above 1 % of the host's wall time, or SMs below 75 % of their default clock; that the host waits
+// says nothing there.
+void MarkDisturbed(std::vector<Repetition>& repetitions);
+
+// The instruction set that the library was allowed, as it spells it ("avx512_core_vnni"), out of
+// `algorithm`; empty where it does not say.
+std::string AllowedIsa(const Record& record);
+
+// Splits op/device/library/direction/type/problem/options; fewer parts leave the rest empty
+// (foreign files).
+void SplitName(Record& record);
+
+// The name is not made of parts (a kernel of another program): it belongs to `device` as a whole.
+void PutOnDevice(Record& record, const std::string& device);
+
+}  // namespace dlroof

@@ -1,0 +1,300 @@
+#include <fmt/format.h>
+
+#include "counters/gpu/nvml.h"
+#include "reporters/roofline/placed_json.h"
+#include "reporters/roofline/roofline.h"
+#include "reporters/text/written_number.h"
+
+namespace dlroof {
+namespace {
+
+using nlohmann::json;
+
+constexpr int kShareDigits = 3;
+
+template <class T>
+void PutIfKnown(json& object, const char* key, const std::optional<T>& value) {
+  if (value) object[key] = *value;
+}
+
+void PutIfSaid(json& object, const char* key, const std::string& text) {
+  if (!text.empty()) object[key] = text;
+}
+
+json ToJson(const Work& work) {
+  json object = json::object();
+  if (!work.flops.empty()) object["flops"] = work.flops;
+  for (const auto& [level, bytes] : work.bytes) object["bytes"][std::string(Key(level))] = bytes;
+  if (!work.parts.empty()) object["parts"] = work.parts;
+  PutIfKnown(object, "launches", work.launches);
+  return object;
+}
+
+json ToJson(const Prediction& prediction) {
+  json object = {{"seconds", prediction.seconds}};
+  for (const auto& [level, bytes] : prediction.bytes)
+    object["bytes"][std::string(Key(level))] = bytes;
+  PutIfSaid(object, "by", prediction.by);
+  return object;
+}
+
+json ToJson(const GpuSample& sample) {
+  json object = json::object();
+  for (const auto& [key, member] : GpuSampleFields()) PutIfKnown(object, key, sample.*member);
+  return object;
+}
+
+// Of the clean repetitions; null where none is a GPU's.
+json GpuSummary(const Record& record) {
+  std::vector<GpuSample> samples;
+  for (const auto& repetition : record.repetitions)
+    if (repetition.gpu && !repetition.disturbed) samples.push_back(*repetition.gpu);
+  if (samples.empty()) return nullptr;
+  const GpuSample summary = SummarizeSamples(samples);
+  json object = ToJson(summary);
+  if (summary.throttle)
+    object["throttle"] = ThrottleReasons(static_cast<std::uint64_t>(*summary.throttle));
+  return object;
+}
+
+// Such as they are written. What is derived from them is derived from these digits: who reads the
+// file derives the same.
+Repetition Written(Repetition repetition) {
+  const double iterations = repetition.iterations;
+  repetition.seconds = RoundedToClock(repetition.seconds, iterations, kWrittenDigits);
+  for (auto* clock :
+       {&repetition.cpu_seconds, &repetition.main_cpu_seconds, &repetition.run_delay_seconds})
+    if (*clock) *clock = RoundedToClock(**clock, iterations);
+  if (repetition.core_share) *repetition.core_share = Rounded(*repetition.core_share, kShareDigits);
+  return repetition;
+}
+
+// Not disturbed goes without saying.
+json ToJson(const Repetition& repetition) {
+  json object = {{"seconds", repetition.seconds},
+                 {"iterations", WholeOrReal(repetition.iterations)}};
+  if (repetition.disturbed) object["disturbed"] = true;
+  PutIfKnown(object, "cpu_seconds", repetition.cpu_seconds);
+  PutIfKnown(object, "main_cpu_seconds", repetition.main_cpu_seconds);
+  PutIfKnown(object, "run_delay_seconds", repetition.run_delay_seconds);
+  PutIfKnown(object, "core_share", repetition.core_share);
+  if (repetition.gpu) object["gpu"] = ToJson(*repetition.gpu);
+  PutIfKnown(object, "block", repetition.block);
+  return object;
+}
+
+// `timing`: null where the record has none.
+json ToJson(const ClassicPoint& point, const Timing* timing) {
+  json object = {{"level", Key(point.level)},
+                 {"intensity", point.intensity},
+                 {"flops_per_second", point.flops_per_second},
+                 {"roof", point.roof},
+                 {"bound", point.memory_bound ? "memory" : "compute"},
+                 {"flops_from", Key(point.flops_from)},
+                 {"bytes_from", Key(point.bytes_from)}};
+  PutIfKnown(object, "fraction", point.fraction);
+  if (timing != nullptr && timing->ci95) {
+    const double flops = point.flops_per_second * timing->median;
+    object["flops_per_second_ci95"] = {flops / timing->ci95->second, flops / timing->ci95->first};
+  }
+  return object;
+}
+
+// "point" is the time point of all levels together; TimePlace (chart.h) has that of one level.
+json ToJson(const TimePoint& point) {
+  json object = {{"seconds", point.seconds},
+                 {"compute_seconds", point.compute_seconds},
+                 {"memory_seconds", json::object()},
+                 {"bound", Key(point.bound)}};
+  for (const auto& [level, seconds] : point.memory_seconds)
+    object["memory_seconds"][std::string(Key(level))] = seconds;
+  if (!point.compute_roofs.empty()) object["compute_roofs"] = point.compute_roofs;
+  // One pipe judged by its own ceiling is compute_seconds again.
+  if (point.pipe_seconds.size() > 1 ||
+      (point.pipe_seconds.size() == 1 &&
+       point.pipe_seconds.begin()->second != point.compute_seconds))
+    object["pipe_seconds"] = point.pipe_seconds;
+  PutIfKnown(object, "overhead_seconds", point.overhead_seconds);
+  if (point.bound_level) object["bound_level"] = Key(*point.bound_level);
+  for (const Level level : point.unproved_levels)
+    object["unproved_levels"].push_back(std::string(Key(level)));
+  if (!point.gap) return object;
+  object["gap"] = *point.gap;
+  json scaled = {{"compute_seconds", point.compute_seconds * *point.gap}};
+  for (const auto& [level, seconds] : point.memory_seconds)
+    scaled["memory_seconds"][std::string(Key(level))] = seconds * *point.gap;
+  object["point"] = scaled;
+  return object;
+}
+
+void PutIdentity(const Record& record, json& object) {
+  object["name"] = record.name;
+  const std::pair<const char*, const std::string*> parts[] = {
+      {"op", &record.op},           {"device", &record.device},
+      {"library", &record.library}, {"direction", &record.direction},
+      {"type", &record.type},       {"problem", &record.problem}};
+  for (const auto& [key, text] : parts) PutIfSaid(object, key, *text);
+  if (!record.options.empty()) object["options"] = record.options;
+  object["status"] = Key(record.status);
+  PutIfSaid(object, "reason", record.reason);
+  PutIfSaid(object, "algorithm", record.algorithm);
+  PutIfSaid(object, "verified", record.verified);
+  PutIfSaid(object, "repro", record.repro);
+  if (record.threads > 0) object["threads"] = record.threads;
+  PutIfSaid(object, "cache", record.cache);
+  PutIfKnown(object, "evicted_bytes", record.evicted_bytes);
+  PutIfKnown(object, "heuristic_over_best", record.heuristic_over_best);
+  PutIfKnown(object, "seed", record.seed);
+}
+
+void PutPlacement(const Placement& placement, const Timing* timing, json& object) {
+  for (const auto& point : placement.classic) object["classic"].push_back(ToJson(point, timing));
+  if (placement.time) object["time"] = ToJson(*placement.time);
+  if (!placement.remarks.empty()) object["remarks"] = placement.remarks;
+  PutIfSaid(object, "advice", placement.advice);
+}
+
+Repetition RepetitionFromJson(const JsonReader& at) {
+  Repetition repetition;
+  repetition.seconds = at.Number("seconds");
+  if (repetition.seconds <= 0) at.Refuse("seconds", "a positive time");
+  repetition.iterations = at.OptionalNumber("iterations").value_or(0);
+  repetition.disturbed = at.Has("disturbed") && at.Flag("disturbed");
+  repetition.cpu_seconds = at.OptionalNumber("cpu_seconds");
+  repetition.main_cpu_seconds = at.OptionalNumber("main_cpu_seconds");
+  repetition.run_delay_seconds = at.OptionalNumber("run_delay_seconds");
+  repetition.core_share = at.OptionalNumber("core_share");
+  if (at.Has("gpu")) {
+    const JsonReader gpu = at.Object("gpu");
+    GpuSample& sample = repetition.gpu.emplace();
+    for (const auto& [key, member] : GpuSampleFields()) sample.*member = gpu.OptionalNumber(key);
+  }
+  if (const auto block = at.OptionalNumber("block")) {
+    if (*block < 0 || *block > 1e6) at.Refuse("block", "the number of a block");
+    repetition.block = static_cast<int>(*block);
+  }
+  return repetition;
+}
+
+// Calls put(object, name, count) for each member of the object `key`, where there is one.
+template <class Put>
+void ReadCounts(const JsonReader& at, const char* key, const Put& put) {
+  if (!at.Has(key)) return;
+  const JsonReader object = at.Object(key);
+  for (const auto& item : object.json().items()) {
+    const double value = object.Number(item.key().c_str());
+    if (value < 0) object.Refuse(item.key(), "a count of at least 0");
+    put(object, item.key(), value);
+  }
+}
+
+std::map<Level, double> BytesFromJson(const JsonReader& at) {
+  std::map<Level, double> bytes;
+  ReadCounts(at, "bytes", [&](const JsonReader& in, const std::string& key, double value) {
+    const auto level = LevelFromKey(key);
+    if (!level) throw BadInput(in.where() + ": '" + key + "' is not a memory level");
+    bytes[*level] = value;
+  });
+  return bytes;
+}
+
+Work WorkFromJson(const JsonReader& at) {
+  Work work;
+  ReadCounts(at, "flops", [&](const JsonReader& in, const std::string& key, double value) {
+    if (!IsPipeKey(key)) throw BadInput(in.where() + ": '" + key + "' is not a pipe");
+    work.flops[key] = value;
+  });
+  work.bytes = BytesFromJson(at);
+  ReadCounts(at, "parts", [&](const JsonReader&, const std::string& key, double value) {
+    work.parts[key] = value;
+  });
+  work.launches = at.OptionalNumber("launches");
+  return work;
+}
+
+Prediction PredictionFromJson(const JsonReader& at) {
+  Prediction prediction;
+  prediction.seconds = at.Number("seconds");
+  if (prediction.seconds <= 0) at.Refuse("seconds", "a positive time");
+  prediction.bytes = BytesFromJson(at);
+  prediction.by = at.TextOr("by", "");
+  return prediction;
+}
+
+void ReadRepetitionsAndWork(const JsonReader& at, Record& record) {
+  if (at.Has("repetitions"))
+    for (size_t i = 0; i < at.Array("repetitions").size(); ++i)
+      record.repetitions.push_back(RepetitionFromJson(at.Item("repetitions", i)));
+  if (!at.Has("work")) return;
+  const JsonReader works = at.Object("work");
+  for (const auto& item : works.json().items()) {
+    const auto from = ProvenanceFromKey(item.key());
+    if (!from) throw BadInput(works.where() + ": '" + item.key() + "' is not a provenance");
+    record.work[*from] = WorkFromJson(works.Object(item.key().c_str()));
+  }
+}
+
+}  // namespace
+
+json FactsToJson(const Record& record) {
+  json object = json::object();
+  PutIdentity(record, object);
+  for (const auto& [from, work] : record.work)
+    object["work"][std::string(Key(from))] = ToJson(work);
+  if (!record.counting.empty()) object["counting"] = record.counting;
+  if (record.prediction) object["prediction"] = ToJson(*record.prediction);
+  return object;
+}
+
+json ToJson(const Record& exact, const Machine* machine, const PlaceView& view) {
+  Record record = exact;
+  for (auto& repetition : record.repetitions) repetition = Written(repetition);
+  json object = FactsToJson(record);
+  for (const auto& repetition : record.repetitions)
+    object["repetitions"].push_back(ToJson(repetition));
+  const auto timing = record.status == Status::kOk ? Summarize(record.repetitions) : std::nullopt;
+  if (timing) {
+    object["seconds"] = {{"median", timing->median}, {"clean", timing->clean}};
+    if (timing->ci95) object["seconds"]["ci95"] = {timing->ci95->first, timing->ci95->second};
+  }
+  if (auto gpu = GpuSummary(record); timing && !gpu.is_null()) object["gpu"] = std::move(gpu);
+  PutPlacement(Place(record, machine, view), timing ? &*timing : nullptr, object);
+  for (const char* derived : {"seconds", "classic", "time"})
+    if (const auto found = object.find(derived); found != object.end()) RoundAll(*found);
+  return object;
+}
+
+Record RecordFromJson(const JsonReader& at) {
+  Record record;
+  record.name = at.Text("name");
+  SplitName(record);
+  if (const auto device = at.TextOr("device", record.device); device != record.device)
+    PutOnDevice(record, device);
+  const auto status = StatusFromKey(at.TextOr("status", "ok"));
+  if (!status) at.Refuse("status", "ok, unsupported, failed or wrong");
+  record.status = *status;
+  record.reason = at.TextOr("reason", "");
+  record.algorithm = at.TextOr("algorithm", "");
+  record.verified = at.TextOr("verified", "");
+  record.repro = at.TextOr("repro", "");
+  record.evicted_bytes = at.OptionalNumber("evicted_bytes");
+  record.heuristic_over_best = at.OptionalNumber("heuristic_over_best");
+  const double threads = at.OptionalNumber("threads").value_or(0);
+  if (threads < 0 || threads > 1e6) at.Refuse("threads", "a thread count");
+  record.threads = static_cast<int>(threads);
+  record.cache = at.TextOr("cache", "");
+  if (const auto seed = at.OptionalNumber("seed")) {
+    if (*seed < 0 || *seed > 4294967295.0) at.Refuse("seed", "an unsigned 32-bit number");
+    record.seed = static_cast<unsigned>(*seed);
+  }
+  ReadRepetitionsAndWork(at, record);
+  if (at.Has("prediction")) record.prediction = PredictionFromJson(at.Object("prediction"));
+  if (at.Has("counting"))
+    for (const auto& sentence : at.Array("counting")) {
+      if (!sentence.is_string()) at.Refuse("counting", "a list of sentences");
+      record.counting.push_back(sentence.get<std::string>());
+    }
+  return record;
+}
+
+}  // namespace dlroof

@@ -1,0 +1,80 @@
+// The run file: a superset of Google Benchmark's JSON (schema 1).
+// Schema history: 1 = first.
+#pragma once
+
+#include <iosfwd>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "reporters/record/record.h"
+#include "reporters/roofline/place_view.h"
+
+namespace dlroof {
+
+inline constexpr int kSchema = 1;
+
+struct RunFile {
+  nlohmann::json context =
+      nlohmann::json::object();   // Google Benchmark's, with ours under "dlroof"
+  std::vector<Machine> machines;  // one per device
+  std::vector<Record> records;
+};
+
+// The machine of the record's device; null when the file has none.
+const Machine* MachineFor(const RunFile& file, const Record& record);
+
+// One repetition as Google Benchmark reports it; the common ground of its in-memory Run and its
+// JSON entry.
+struct Entry {
+  std::string name;             // without suffixes such as /real_time
+  double seconds = 0;           // [s] wall, per call
+  double main_cpu_seconds = 0;  // [s] per call
+  double iterations = 0;
+  std::string time_unit;  // of the file it was read from; empty: none
+  std::string label;
+  bool skipped = false;
+  std::string message;  // why skipped
+  std::map<std::string, double> counters;
+};
+
+// All entries of one benchmark -> its record, disturbed repetitions marked. They share one unit.
+Record RecordFromEntries(const std::vector<Entry>& entries);
+
+// Messages of skipped benchmarks begin with one of these; any other message means failed.
+inline constexpr const char* kUnsupportedPrefix = "unsupported: ";
+inline constexpr const char* kWrongPrefix = "wrong: ";
+// A benchmark that an interrupt kept from running: no record at all.
+inline constexpr const char* kInterrupted = "interrupted";
+
+// A name without what Google Benchmark appends for its own settings ("/real_time", "/repeats:3",
+// ...), but with "/threads:2", which tells benchmarks apart.
+std::string BareName(const std::string& name);
+
+// "context", "machines", "records" (placed anew) and, where a counted suite was run, "models"
+// (model.h), and where a kernel executed no FLOPs, "census" (census.h); for readers that need no
+// "benchmarks". A view that is not the usual one stands in context.dlroof.view.
+nlohmann::json ToJson(const RunFile& file, const PlaceView& view = {});
+// The same to be stored for years, all measured facts in it but the proofs of single access mixes,
+// none of which judges a record: their rates and whether they are proved stay, and the best one's
+// proof stands at its level. The machines' numbers have kStoredDigits (written_number.h) and place
+// the records; so have "classic", "time" and CPU times, run delays have kStoredDelayDigits, wall
+// times all that they have. What ReadRunFile gives anew is left out: a machine's "flops", "bytes"
+// and "launch_seconds" (those of the largest "by_threads"), a record's advice, remarks, time point
+// (the complexity point times gap) and interval of FLOP/s (FLOPs over that of "seconds").
+nlohmann::json ToStoredJson(const RunFile& file, const PlaceView& view = {});
+
+// What a reader is asked to keep. kForComparison may leave out what a comparison never looks at: of
+// repetitions all clocks but `seconds`, and `iterations`; of records `verified` and `repro`. That
+// is half of the time and memory of a large file, and everything is checked all the same.
+enum class Keep { kAll, kForComparison };
+
+// Accepts schema 1, plain Google Benchmark JSON (times only) and a file cut off by a kill (complete
+// entries are kept; `warnings` gets one sentence). Throws BadInput: unreadable, empty, no complete
+// record, newer schema, wrong types.
+RunFile ReadRunFile(const std::string& path, std::ostream& warnings, Keep keep = Keep::kAll);
+// The same from memory; `where` begins every message.
+RunFile ParseRunFile(const std::string& text, const std::string& where, std::ostream& warnings);
+
+}  // namespace dlroof

@@ -1,0 +1,51 @@
+// Work <-> the flat counters of Google Benchmark. The only place that knows how the keys are
+// spelled, so that a run can carry its work from the benchmark's body through any reporter and any
+// plain Google Benchmark file.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "counters/work.h"
+#include "reporters/record/record.h"
+
+namespace dlroof {
+
+// "modelled/flops/fp32.vector", "modelled/bytes/dram", "modelled/launches",
+// "modelled/parts/matrix".
+std::map<std::string, double> ToCounters(Provenance from, const Work& work);
+// The works in these counters; keys of anyone else are left alone.
+std::map<Provenance, Work> WorkFromCounters(const std::map<std::string, double>& counters);
+
+// What else a repetition carries; all but `threads` may be unknown.
+inline constexpr const char* kCpuSecondsCounter =
+    "dlroof/cpu_seconds";  // [s] all threads, per call
+inline constexpr const char* kMainCpuSecondsCounter =
+    "dlroof/main_cpu_seconds";  // [s] main thread, per call, where Google Benchmark's is not that
+inline constexpr const char* kEvictedBytesCounter =
+    "dlroof/evicted_bytes";  // [byte] dropped from the caches before each call
+inline constexpr const char* kHeuristicOverBestCounter = "dlroof/heuristic_over_best";  // [1]
+inline constexpr const char* kRunDelayCounter = "dlroof/run_delay_seconds";  // [s] per call
+inline constexpr const char* kCoreShareCounter = "dlroof/core_share";        // [1]
+inline constexpr const char* kThreadsCounter = "dlroof/threads";
+inline constexpr const char* kSeedCounter = "dlroof/seed";
+inline constexpr const char* kCacheCounter = "dlroof/cold";  // 0 warm, 1 cold, 2 cold-weights
+
+// "dlroof/gpu/throughput_seconds" and so on: every quantity that is known.
+std::map<std::string, double> ToCounters(const GpuSample& sample);
+// Absent when no counter is of this kind.
+std::optional<GpuSample> GpuSampleFromCounters(const std::map<std::string, double>& counters);
+
+// On a repetition that an interrupt kept from running: it has no time and is dropped.
+inline constexpr const char* kInterruptedCounter = "dlroof/interrupted";
+
+// Google Benchmark carries one free text per benchmark; this is how ours is spelled:
+// "ALGORITHM; isa ISA; verified: HOW; counted: SENTENCE | SENTENCE; repro: LINE", each only where
+// there is one.
+std::string ToLabel(const std::string& algorithm, const std::string& isa,
+                    const std::string& verified, const std::string& repro,
+                    const std::vector<std::string>& counting = {});
+void ReadLabel(const std::string& label, Record& record);
+
+}  // namespace dlroof

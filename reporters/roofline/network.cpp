@@ -1,0 +1,197 @@
+#include "reporters/roofline/network.h"
+
+#include <algorithm>
+#include <map>
+#include <unordered_map>
+
+#include "reporters/roofline/roofline.h"
+#include "reporters/text/json_access.h"
+
+namespace dlroof {
+namespace {
+
+using nlohmann::json;
+
+constexpr size_t kMostToFix = 3;
+
+struct ModelLayer {
+  std::string name;
+  double count = 1;
+};
+
+// Layers of a suite that share `parts`, a record without problem, and what they add up to.
+struct Group {
+  Record parts;
+  std::vector<ModelLayer> layers;
+};
+
+std::vector<ModelLayer> LayersOf(const json& suite) {
+  std::vector<ModelLayer> layers;
+  const auto& entries = Member(suite, "layers");
+  if (!entries.is_array()) return layers;
+  for (const auto& entry : entries) {
+    const ModelLayer layer{Text(entry, "name"), Number(entry, "count").value_or(1)};
+    if (!layer.name.empty() && layer.count >= 1) layers.push_back(layer);
+  }
+  return layers;
+}
+
+std::vector<Group> GroupsOf(const std::vector<ModelLayer>& layers) {
+  std::vector<Group> groups;
+  std::map<std::vector<std::string>, size_t> index_of;
+  for (const auto& layer : layers) {
+    Record parts;
+    parts.name = layer.name;
+    SplitName(parts);
+    std::vector<std::string> key = {parts.op, parts.device, parts.library, parts.direction,
+                                    parts.type};
+    key.insert(key.end(), parts.options.begin(), parts.options.end());
+    const auto [found, added] = index_of.try_emplace(std::move(key), groups.size());
+    if (added) groups.push_back({std::move(parts), {}});
+    groups[found->second].layers.push_back(layer);
+  }
+  return groups;
+}
+
+std::optional<double> BestKnownFlops(const Record& record) {
+  for (const Provenance from : AllProvenances()) {
+    const auto found = record.work.find(from);
+    if (found == record.work.end()) continue;
+    if (const auto flops = TotalFlops(found->second)) return flops;
+  }
+  return std::nullopt;
+}
+
+// Sums over the layers that have a time.
+class Sum {
+ public:
+  void Add(const Record& record, const Machine* machine, double count) {
+    if (record.status != Status::kOk) return;
+    const auto timing = Summarize(record.repetitions);
+    if (!timing) return;
+    ++measured_;
+    calls_ += count;
+    const double seconds = count * timing->median;
+    seconds_ += seconds;
+    const auto flops = BestKnownFlops(record);
+    flops_known_ = flops_known_ && flops.has_value();
+    flops_ += count * flops.value_or(0);
+    const auto placement = Place(record, machine);
+    if (!placement.time || !placement.time->gap) return;
+    ++placed_;
+    const double roof_seconds = seconds / *placement.time->gap;
+    placed_seconds_ += seconds;
+    roof_seconds_ += roof_seconds;
+    if (seconds > roof_seconds)
+      above_.push_back({record.name, count, seconds, seconds - roof_seconds, 0});
+  }
+
+  void Write(ModelSummary& model) const {
+    model.layers_measured = measured_;
+    model.calls_measured = calls_;
+    if (measured_ == 0) return;
+    model.seconds = seconds_;
+    if (flops_known_) {
+      model.flops = flops_;
+      model.flops_per_second = flops_ / seconds_;
+    }
+    model.layers_placed = placed_;
+    if (placed_ == 0) return;
+    model.roof_seconds = roof_seconds_;
+    model.roof_fraction = roof_seconds_ / placed_seconds_;
+    model.fix_first = above_;
+    std::stable_sort(model.fix_first.begin(), model.fix_first.end(),
+                     [](const LayerToFix& a, const LayerToFix& b) {
+                       return a.above_roof_seconds > b.above_roof_seconds;
+                     });
+    if (model.fix_first.size() > kMostToFix) model.fix_first.resize(kMostToFix);
+    for (auto& layer : model.fix_first) layer.share = layer.seconds / seconds_;
+  }
+
+ private:
+  int measured_ = 0, placed_ = 0;
+  double calls_ = 0, seconds_ = 0, flops_ = 0, placed_seconds_ = 0, roof_seconds_ = 0;
+  bool flops_known_ = true;
+  std::vector<LayerToFix> above_;
+};
+
+using RecordsByName = std::unordered_map<std::string, const Record*>;
+
+std::optional<ModelSummary> Summary(const std::string& suite, const Group& group,
+                                    const RunFile& file, const RecordsByName& records) {
+  const Record& parts = group.parts;
+  ModelSummary model{.suite = suite,
+                     .op = parts.op,
+                     .device = parts.device,
+                     .library = parts.library,
+                     .direction = parts.direction,
+                     .type = parts.type,
+                     .options = parts.options};
+  Sum sum;
+  bool any = false;
+  for (const auto& layer : group.layers) {
+    ++model.layers_total;
+    model.calls_total += layer.count;
+    const auto found = records.find(layer.name);
+    if (found == records.end()) continue;
+    any = true;
+    sum.Add(*found->second, MachineFor(file, *found->second), layer.count);
+  }
+  if (!any) return std::nullopt;
+  sum.Write(model);
+  return model;
+}
+
+void PutParts(const ModelSummary& model, json& object) {
+  const std::pair<const char*, const std::string*> parts[] = {
+      {"suite", &model.suite},         {"op", &model.op},
+      {"device", &model.device},       {"library", &model.library},
+      {"direction", &model.direction}, {"type", &model.type}};
+  for (const auto& [key, text] : parts)
+    if (!text->empty()) object[key] = *text;
+  if (!model.options.empty()) object["options"] = model.options;
+}
+
+json ToJson(const ModelSummary& model) {
+  json object = json::object();
+  PutParts(model, object);
+  object["layers"] = {{"measured", model.layers_measured}, {"total", model.layers_total}};
+  object["calls"] = {{"measured", model.calls_measured}, {"total", model.calls_total}};
+  if (model.seconds) object["seconds"] = *model.seconds;
+  if (model.flops) object["flops"] = *model.flops;
+  if (model.flops_per_second) object["flops_per_second"] = *model.flops_per_second;
+  if (model.roof_fraction)
+    object["roof"] = {{"layers", model.layers_placed},
+                      {"seconds", *model.roof_seconds},
+                      {"fraction", *model.roof_fraction}};
+  for (const auto& layer : model.fix_first)
+    object["fix_first"].push_back({{"name", layer.name},
+                                   {"count", layer.count},
+                                   {"seconds", layer.seconds},
+                                   {"above_roof_seconds", layer.above_roof_seconds},
+                                   {"share", layer.share}});
+  return object;
+}
+
+}  // namespace
+
+std::vector<ModelSummary> SummarizeModels(const RunFile& file) {
+  std::vector<ModelSummary> models;
+  const auto& suites = Member(Member(file.context, "dlroof"), "suites");
+  if (!suites.is_array()) return models;
+  RecordsByName records;
+  for (const auto& record : file.records) records[record.name] = &record;
+  for (const auto& suite : suites)
+    for (const auto& group : GroupsOf(LayersOf(suite)))
+      if (auto model = Summary(Text(suite, "name"), group, file, records))
+        models.push_back(std::move(*model));
+  return models;
+}
+
+json ToJson(const std::vector<ModelSummary>& models) {
+  json list = json::array();
+  for (const auto& model : models) list.push_back(ToJson(model));
+  return list;
+}
+
+}  // namespace dlroof

@@ -1,0 +1,49 @@
+// A model's time from its layers' records: what a counted suite of the run file adds up to. Pure.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "reporters/record/run_file.h"
+
+namespace dlroof {
+
+// A layer that is worth a look: where the time above the roof is.
+struct LayerToFix {
+  std::string name;               // of its record
+  double count = 1;               // [1] times that it occurs
+  double seconds = 0;             // [s] of all its occurrences
+  double above_roof_seconds = 0;  // [s] of these, more than its roofs ask for
+  double share = 0;               // [1] of the model's time
+};
+
+// Layers of one suite that share everything of their name but the problem.
+struct ModelSummary {
+  std::string suite;  // "resnet50"
+  std::string op, device, library, direction, type;
+  std::vector<std::string> options;
+  int layers_total = 0;     // [1] different layers in the suite
+  int layers_measured = 0;  // of these, with a time
+  double calls_total = 0;   // [1] layers, each as often as it occurs
+  double calls_measured = 0;
+  // Of the measured layers only: the sum over layers of count x median. Absent where none is.
+  std::optional<double> seconds;           // [s]
+  std::optional<double> flops;             // [flop]; absent when one of them has none known
+  std::optional<double> flops_per_second;  // [flop/s]
+  // Of the layers that have a time and a proved roof: count x the largest of their compute and
+  // memory times, and its share of their time. Absent where none has.
+  int layers_placed = 0;
+  std::optional<double> roof_seconds;   // [s]
+  std::optional<double> roof_fraction;  // [1]
+  std::vector<LayerToFix> fix_first;    // the three with most time above their roof, most first
+};
+
+// A summary for each counted suite in context.dlroof.suites and each group of its layers of which
+// the file has a record, in the suites' order. A group without any record was not asked for.
+std::vector<ModelSummary> SummarizeModels(const RunFile& file);
+
+// The run file's "models": unknown is absent.
+nlohmann::json ToJson(const std::vector<ModelSummary>& models);
+
+}  // namespace dlroof

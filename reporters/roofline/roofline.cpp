@@ -1,0 +1,383 @@
+#include "reporters/roofline/roofline.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "ceilings/machine/choose_roof.h"
+#include "ceilings/machine/row_isa.h"
+#include "reporters/roofline/advice.h"
+
+namespace dlroof {
+namespace {
+
+// What placement needs of a record, each quantity from its best provenance.
+struct Known {
+  const std::map<std::string, double>* flops = nullptr;  // all of one provenance
+  Provenance flops_from = Provenance::kModelled;
+  std::map<Level, std::pair<double, Provenance>> bytes;
+  std::optional<double> launches;
+};
+
+Known BestKnown(const Record& record, const PlaceView& view) {
+  Known known;
+  for (const Provenance from : AllProvenances()) {
+    const auto found = record.work.find(from);
+    if (found == record.work.end()) continue;
+    const Work& work = found->second;
+    if (known.flops == nullptr && !work.flops.empty()) {
+      known.flops = &work.flops;
+      known.flops_from = from;
+    }
+    for (const auto& [level, bytes] : work.bytes)
+      if (view.levels.empty() ||
+          std::find(view.levels.begin(), view.levels.end(), level) != view.levels.end())
+        known.bytes.try_emplace(level, bytes, from);
+    if (!known.launches) known.launches = work.launches;
+  }
+  return known;
+}
+
+// How many times too fast or too slow an unproved ceiling may be, unless it is `unbounded`. What
+// the clock's proofs find is either too slow (other programs, repetitions or passes that disagree;
+// two hardware threads halve a core), or too fast because a kernel did half of what it counts (half
+// its vectors, twice the work in the same time): 2.
+constexpr double kUnprovedFactor = 2;
+
+// One of the times of which the largest is the roof time.
+struct Part {
+  double seconds = 0;
+  double at_worst = 0;  // [s] with unproved ceilings at 1 / kUnprovedFactor of their rates, or less
+
+  void Add(double more, const Ceiling& ceiling) {
+    seconds += more;
+    at_worst += ceiling.proved      ? more
+                : ceiling.unbounded ? std::numeric_limits<double>::infinity()
+                                    : kUnprovedFactor * more;
+  }
+  // Whether it rests on an unproved ceiling and is the largest part, or could be.
+  bool Doubtful(double largest_seconds) const {
+    return at_worst > seconds && at_worst >= largest_seconds;
+  }
+};
+
+// Roof times of one record; an unproved ceiling takes away only what may rest on it.
+struct RoofTimes {
+  std::optional<Part> compute;
+  std::map<std::string, std::string> compute_roofs;     // by pipe the row
+  std::map<std::string, double> pipes;                  // by pipe at its own ceiling
+  std::map<std::string, std::string> compute_unproved;  // by row why
+  std::map<Level, Part> memory;
+  std::map<Level, std::string> memory_unproved;  // why
+
+  double Largest() const {
+    double largest = compute->seconds;
+    for (const auto& [level, part] : memory) largest = std::max(largest, part.seconds);
+    return largest;
+  }
+  // Of compute and this level alone.
+  double Largest(Level level) const { return std::max(compute->seconds, memory.at(level).seconds); }
+  bool Doubtful(Level level) const {
+    const double largest = Largest(level);
+    return compute->Doubtful(largest) || memory.at(level).Doubtful(largest);
+  }
+  bool Doubtful() const {
+    const double largest = Largest();
+    return compute->Doubtful(largest) ||
+           std::any_of(memory.begin(), memory.end(),
+                       [&](const auto& part) { return part.second.Doubtful(largest); });
+  }
+};
+
+bool IsRowOf(const std::string& pipe, const std::string& key) {
+  return key.size() > pipe.size() && key.starts_with(pipe) && key[pipe.size()] == '.';
+}
+
+// The ceiling of a pipe for code that is held to `isa`: the best of its rows whose instructions it
+// may use. The plain one, which is the best of all, where `isa` is not known or allows no row; null
+// where there is none.
+const CeilingRow* RoofOf(const std::string& pipe, const std::string& isa,
+                         const CeilingSet& ceilings) {
+  std::vector<const CeilingRow*> rows;
+  if (!isa.empty())
+    for (auto row = ceilings.flops.upper_bound(pipe);
+         row != ceilings.flops.end() && row->first.starts_with(pipe); ++row)
+      if (IsRowOf(pipe, row->first) && RowAllowed(row->first, isa)) rows.push_back(&*row);
+  const CeilingRow* best = ChooseRoof(rows);
+  if (best != nullptr) return best;
+  const auto plain = ceilings.flops.find(pipe);
+  return plain == ceilings.flops.end() ? nullptr : &*plain;
+}
+
+void SayLowerRoof(const std::string& pipe, const CeilingRow& roof, const std::string& isa,
+                  const CeilingSet& ceilings, std::vector<std::string>& remarks) {
+  const auto plain = ceilings.flops.find(pipe);
+  if (plain == ceilings.flops.end() || roof.second.per_second >= plain->second.per_second) return;
+  remarks.push_back(fmt::format(
+      "judged by {} ({:.4g} GFLOP/s), the best that {} allows, not by the machine's {} "
+      "({:.4g} GFLOP/s)",
+      roof.first, roof.second.per_second / 1e9, isa, pipe, plain->second.per_second / 1e9));
+}
+
+void AddCompute(const CeilingRow& roof, double seconds, RoofTimes& times) {
+  if (!times.compute) times.compute = Part{};
+  times.compute->Add(seconds, roof.second);
+  if (!roof.second.proved) times.compute_unproved[roof.first] = roof.second.reason;
+}
+
+// By pipe its FLOPs and the row that it is judged by; empty, with a remark, where one has none.
+using JudgedPipes = std::map<std::string, std::pair<double, const CeilingRow*>>;
+JudgedPipes Judged(const std::map<std::string, double>& flops, const std::string& isa,
+                   const CeilingSet& ceilings, std::vector<std::string>& remarks) {
+  JudgedPipes judged;
+  for (const auto& [pipe, count] : flops) {
+    if (count == 0) continue;
+    const auto* roof = RoofOf(pipe, isa, ceilings);
+    if (roof == nullptr) {
+      remarks.push_back(fmt::format("the machine has no measured {} ceiling", pipe));
+      return {};
+    }
+    judged[pipe] = {count, roof};
+  }
+  return judged;
+}
+
+void AddComputeTime(const Known& known, const std::string& isa, const CeilingSet& ceilings,
+                    RoofTimes& times, std::vector<std::string>& remarks) {
+  for (const auto& [pipe, judged] : Judged(*known.flops, isa, ceilings, remarks)) {
+    const auto& [flops, roof] = judged;
+    times.pipes[pipe] = flops / roof->second.per_second;
+    AddCompute(*roof, times.pipes[pipe], times);
+    times.compute_roofs[pipe] = roof->first;
+    SayLowerRoof(pipe, *roof, isa, ceilings, remarks);
+  }
+}
+
+// The paper's balance: one ceiling, that of the matrix units, for the FLOPs of every pipe.
+void AddTensorTime(const Known& known, const std::string& isa, const CeilingSet& ceilings,
+                   RoofTimes& times, std::vector<std::string>& remarks) {
+  const CeilingRow* best = nullptr;
+  for (const CeilingRow& row : ceilings.flops)
+    if (row.first.find(".matrix") != std::string::npos &&
+        (best == nullptr || row.second.per_second > best->second.per_second))
+      best = &row;
+  if (best == nullptr) {
+    remarks.emplace_back("the machine has no matrix ceiling to judge all FLOPs by");
+    return;
+  }
+  std::vector<std::string> of_pipes;  // say nothing about what is not judged by
+  for (const auto& [pipe, judged] : Judged(*known.flops, isa, ceilings, of_pipes))
+    times.pipes[pipe] = judged.first / judged.second->second.per_second;
+  double flops = 0;
+  for (const auto& [pipe, count] : *known.flops) {
+    if (count == 0) continue;
+    flops += count;
+    times.compute_roofs[pipe] = best->first;
+  }
+  if (flops > 0) AddCompute(*best, flops / best->second.per_second, times);
+}
+
+// Compulsory bytes count as DRAM traffic. With warm caches a call whose tensors fit the last cache
+// need not move them at all; a time below bytes / bandwidth proves that it did not, and then the
+// model, not the roof, is wrong.
+bool CachesRefute(const Record& record, const Machine& machine, double bytes, double roof_seconds,
+                  double seconds) {
+  double largest_cache = 0;
+  for (const auto& [level, capacity] : machine.cache_bytes)
+    largest_cache = std::max(largest_cache, capacity);
+  return record.cache != "cold" && bytes <= largest_cache && roof_seconds > seconds;
+}
+
+// Why bytes that nobody counted are left out: the call is faster than they could move; empty: it
+// is not.
+std::string WhyRefuted(const Record& record, const Machine& machine, Level level,
+                       std::pair<double, Provenance> known, double roof_seconds, double seconds) {
+  const auto [bytes, from] = known;
+  if (from == Provenance::kMeasured) return "";
+  if (from == Provenance::kModelled && level == Level::kDram)
+    return CachesRefute(record, machine, bytes, roof_seconds, seconds)
+               ? fmt::format(
+                     "left out at dram: its {:.3g} MB stay in a warm cache (moving them "
+                     "through DRAM would take longer than the call), so compulsory traffic "
+                     "does not apply",
+                     bytes / 1e6)
+               : "";
+  if (roof_seconds <= seconds) return "";
+  return fmt::format(
+      "left out at {}: moving its {:.3g} MB ({}) would take {:.2g} times as long as "
+      "the call, so they are not this call's",
+      Key(level), bytes / 1e6, Key(from), roof_seconds / seconds);
+}
+
+void AddMemoryTimes(const Record& record, const Known& known, const Machine& machine,
+                    const CeilingSet& ceilings, double seconds, RoofTimes& times,
+                    std::vector<std::string>& remarks) {
+  for (const auto& [level, known_bytes] : known.bytes) {
+    const double bytes = known_bytes.first;
+    const auto ceiling = ceilings.bytes.find(level);
+    if (ceiling == ceilings.bytes.end()) {
+      remarks.push_back(fmt::format("the machine has no measured {} ceiling", Key(level)));
+      continue;
+    }
+    if (bytes == 0) continue;
+    const double roof_seconds = bytes / ceiling->second.per_second;
+    // Only what even a faster ceiling would refute is.
+    const double surely = ceiling->second.proved ? roof_seconds : roof_seconds / kUnprovedFactor;
+    if (auto why = WhyRefuted(record, machine, level, known_bytes, surely, seconds); !why.empty()) {
+      remarks.push_back(std::move(why));
+      continue;
+    }
+    times.memory[level].Add(roof_seconds, ceiling->second);
+    if (!ceiling->second.proved) times.memory_unproved[level] = ceiling->second.reason;
+  }
+}
+
+// `part` rests on the ceiling `name`; `levels` are those in whose own view it is doubtful.
+std::string UnprovedRemark(const RoofTimes& times, const Part& part, std::string_view name,
+                           const std::vector<std::string_view>& levels, std::string_view reason) {
+  const double largest = times.Largest();
+  if (part.seconds >= largest)
+    return fmt::format("no gap: the {} ceiling binds and is not proved: {}", name, reason);
+  if (part.Doubtful(largest) && std::isinf(part.at_worst))
+    return fmt::format("no gap: the {} ceiling is not proved and may be wrong by any factor: {}",
+                       name, reason);
+  if (part.Doubtful(largest))
+    return fmt::format("no gap: the {} ceiling is not proved and at half its rate would bind: {}",
+                       name, reason);
+  if (!levels.empty())
+    return fmt::format("no percent at {}: the {} ceiling is not proved: {}",
+                       fmt::join(levels, ", "), name, reason);
+  return fmt::format("the {} ceiling is not proved, but at half its rate would not bind: {}", name,
+                     reason);
+}
+
+void SayUnproved(const RoofTimes& times, std::vector<std::string>& remarks) {
+  if (!times.compute) return;  // nothing is placed
+  std::vector<std::string_view> of_compute;
+  for (const auto& [level, part] : times.memory)
+    if (times.compute->Doubtful(times.Largest(level))) of_compute.push_back(Key(level));
+  for (const auto& [row, reason] : times.compute_unproved)
+    remarks.push_back(UnprovedRemark(times, *times.compute, row, of_compute, reason));
+  for (const auto& [level, reason] : times.memory_unproved) {
+    const auto& part = times.memory.at(level);
+    std::vector<std::string_view> own;
+    if (part.Doubtful(times.Largest(level))) own.push_back(Key(level));
+    remarks.push_back(UnprovedRemark(times, part, Key(level), own, reason));
+  }
+}
+
+std::vector<ClassicPoint> PlaceClassic(const Known& known, const RoofTimes& times, double seconds) {
+  std::vector<ClassicPoint> points;
+  if (!times.compute) return points;
+  const double flops = TotalFlops({.flops = *known.flops}).value();
+  for (const auto& [level, memory] : times.memory) {
+    ClassicPoint point;
+    const auto& [bytes, bytes_from] = known.bytes.at(level);
+    const double roof_seconds = times.Largest(level);
+    point.level = level;
+    point.intensity = flops / bytes;
+    point.flops_per_second = flops / seconds;
+    point.roof = flops / roof_seconds;
+    point.memory_bound = memory.seconds > times.compute->seconds;
+    if (!times.Doubtful(level)) point.fraction = roof_seconds / seconds;
+    point.flops_from = known.flops_from;
+    point.bytes_from = bytes_from;
+    points.push_back(point);
+  }
+  return points;
+}
+
+std::optional<TimePoint> PlaceInTime(const Known& known, const RoofTimes& times,
+                                     const CeilingSet& ceilings, double seconds) {
+  if (!times.compute) return std::nullopt;
+  TimePoint point;
+  point.seconds = seconds;
+  point.compute_seconds = times.compute->seconds;
+  point.compute_roofs = times.compute_roofs;
+  point.pipe_seconds = times.pipes;
+  double roof_seconds = point.compute_seconds;
+  for (const auto& [level, memory] : times.memory) {
+    point.memory_seconds[level] = memory.seconds;
+    if (times.Doubtful(level)) point.unproved_levels.push_back(level);
+    if (memory.seconds <= roof_seconds) continue;
+    roof_seconds = memory.seconds;
+    point.bound = Bound::kMemory;
+    point.bound_level = level;
+  }
+  if (known.launches && ceilings.launch_seconds) {
+    point.overhead_seconds = *known.launches * *ceilings.launch_seconds;
+    if (roof_seconds < *point.overhead_seconds) {
+      point.bound = Bound::kOverhead;
+      point.bound_level.reset();
+    }
+  }
+  if (!times.Doubtful()) point.gap = seconds / roof_seconds;
+  return point;
+}
+
+RoofTimes RoofTimesOf(const Record& record, const Known& known, double seconds,
+                      const Machine& machine, const CeilingSet& ceilings, const PlaceView& view,
+                      std::vector<std::string>& remarks) {
+  RoofTimes times;
+  if (known.flops == nullptr)
+    remarks.emplace_back("FLOPs are not known");
+  else
+    (view.tensor_balance ? AddTensorTime : AddComputeTime)(known, AllowedIsa(record), ceilings,
+                                                           times, remarks);
+  AddMemoryTimes(record, known, machine, ceilings, seconds, times, remarks);
+  SayUnproved(times, remarks);
+  return times;
+}
+
+}  // namespace
+
+std::string_view Key(Bound bound) {
+  switch (bound) {
+    case Bound::kCompute:
+      return "compute";
+    case Bound::kMemory:
+      return "memory";
+    case Bound::kOverhead:
+      return "overhead";
+  }
+  return "";
+}
+
+Placement Place(const Record& record, const Machine* machine, const PlaceView& view) {
+  Placement placement;
+  if (record.status != Status::kOk) return placement;
+  const auto timing = Summarize(record.repetitions);
+  if (!timing) return placement;  // the record's reason says so
+  if (machine == nullptr) {
+    placement.remarks.emplace_back("no ceilings of this device in the file");
+    return placement;
+  }
+  const CeilingSet* ceilings = ForThreads(*machine, record.threads);
+  if (ceilings == nullptr) {
+    placement.remarks.push_back(
+        fmt::format("no ceilings measured with {} threads", record.threads));
+    return placement;
+  }
+  const Known known = BestKnown(record, view);
+  const RoofTimes times =
+      RoofTimesOf(record, known, timing->median, *machine, *ceilings, view, placement.remarks);
+  placement.classic = PlaceClassic(known, times, timing->median);
+  placement.time = PlaceInTime(known, times, *ceilings, timing->median);
+  AddFindings(record, *timing, *ceilings, placement);
+  return placement;
+}
+
+std::optional<TimePoint> PlaceTime(const Record& record, double seconds, const Machine& machine,
+                                   const PlaceView& view) {
+  const CeilingSet* ceilings = ForThreads(machine, record.threads);
+  if (record.status != Status::kOk || ceilings == nullptr) return std::nullopt;
+  const Known known = BestKnown(record, view);
+  std::vector<std::string> remarks;  // that nobody asked for
+  return PlaceInTime(known, RoofTimesOf(record, known, seconds, machine, *ceilings, view, remarks),
+                     *ceilings, seconds);
+}
+
+}  // namespace dlroof

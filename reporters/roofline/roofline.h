@@ -1,0 +1,70 @@
+// Placement of one record on its machine's roofs. Pure: no clock, no hardware, no text layout.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "reporters/record/record.h"
+#include "reporters/roofline/place_view.h"
+
+namespace dlroof {
+
+// Classic roofline: one point per level with known bytes.
+struct ClassicPoint {
+  Level level = Level::kDram;
+  double intensity = 0;            // [flop/byte]
+  double flops_per_second = 0;     // [flop/s] achieved
+  double roof = 0;                 // [flop/s] min(compute roof, intensity x bandwidth)
+  std::optional<double> fraction;  // [1] achieved / roof; absent in doubt (TimePoint::gap)
+  bool memory_bound = false;       // the slanted part is the lower one
+  Provenance flops_from = Provenance::kModelled, bytes_from = Provenance::kModelled;
+};
+
+enum class Bound { kCompute, kMemory, kOverhead };
+std::string_view Key(Bound bound);
+
+// Time-based roofline (Wang et al. 2020): the same record in seconds. All [s]. (compute_seconds,
+// memory_seconds) is the complexity point; multiplied by `gap` it is the time point, whose largest
+// coordinate is `seconds`.
+struct TimePoint {
+  double seconds = 0;          // measured
+  double compute_seconds = 0;  // sum over pipes of FLOPs / ceiling
+  // By pipe the ceiling that it was judged by: its best row of what the library may use
+  // ("fp32.vector.avx2" where AVX-512 is forbidden), the plain key where that is not known.
+  std::map<std::string, std::string> compute_roofs;
+  // By pipe its FLOPs / its own ceiling, whatever `compute_seconds` judges by; empty where one of
+  // them has no ceiling.
+  std::map<std::string, double> pipe_seconds;
+  std::map<Level, double> memory_seconds;  // bytes / ceiling
+  std::optional<double> overhead_seconds;  // launches x launch cost
+  Bound bound = Bound::kCompute;
+  std::optional<Level> bound_level;  // with kMemory
+  // [1] seconds / max(compute, memory): distance from the roof. Absent in doubt: where the largest
+  // of these times rests on a ceiling that is not proved, in part or whole, or another one would
+  // reach it if the unproved ceilings that it rests on had half their rates. Overhead has no part
+  // in it: where compute and memory lie below it, so does the largest of them.
+  std::optional<double> gap;
+  // In doubt by the same rule when compute and this level alone count.
+  std::vector<Level> unproved_levels;
+};
+
+struct Placement {
+  std::vector<ClassicPoint> classic;
+  std::optional<TimePoint> time;
+  std::vector<std::string>
+      remarks;  // why something is absent; a point above its roof and which of the two is wrong
+  std::string advice;  // one sentence; empty when the evidence is too weak
+};
+
+// A record without time, work or matching ceilings gives an empty placement whose remarks say what
+// is missing.
+Placement Place(const Record& record, const Machine* machine, const PlaceView& view = {});
+
+// Its time point alone, for who needs one of many records and no text; `seconds` [s] is the median
+// of the record's Timing, which Place would take.
+std::optional<TimePoint> PlaceTime(const Record& record, double seconds, const Machine& machine,
+                                   const PlaceView& view = {});
+
+}  // namespace dlroof

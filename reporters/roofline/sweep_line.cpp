@@ -1,0 +1,169 @@
+#include "reporters/roofline/sweep_line.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <set>
+
+#include "counters/base/error.h"
+#include "reporters/terminal/tables.h"
+#include "reporters/text/json_access.h"
+
+namespace dlroof {
+namespace {
+
+using nlohmann::json;
+
+constexpr SweepParameter kParameters[] = {{"batch", "", "n", ""},
+                                          {"filters", "Conv2D", "k", ""},
+                                          {"channels", "Conv2D", "c", ""},
+                                          {"image", "Conv2D", "h", "w _p"},
+                                          {"kernel", "Conv2D", "r", "s _p"},
+                                          {"stride", "Conv2D", "_s", "_p"},
+                                          {"groups", "Conv2D", "_g", ""},
+                                          {"steps", "LSTM", "t", ""},
+                                          {"features", "LSTM", "i", ""},
+                                          {"hidden", "LSTM", "h", ""},
+                                          {"layers", "LSTM", "l", ""}};
+
+using Parts = std::map<std::string, std::string, std::less<>>;
+
+bool IsLetter(char c) { return c >= 'a' && c <= 'z'; }
+
+// "n16c64_s2p0:1x0:1" -> n 16, c 64, _s 2, _p 0:1x0:1; an `x` after a digit belongs to the value.
+Parts PartsOf(std::string_view problem) {
+  Parts parts;
+  std::string prefix;
+  for (std::size_t at = 0; at < problem.size();) {
+    if (problem[at] == '_') {
+      prefix = "_";
+      ++at;
+      continue;
+    }
+    std::size_t end = at;
+    while (end < problem.size() && IsLetter(problem[end])) ++end;
+    if (end == at) end = at + 1;
+    const auto key = prefix + std::string(problem.substr(at, end - at));
+    at = end;
+    while (end < problem.size() && problem[end] != '_' &&
+           (!IsLetter(problem[end]) || (problem[end] == 'x' && end > at)))
+      ++end;
+    parts[key] = problem.substr(at, end - at);
+    at = end;
+  }
+  return parts;
+}
+
+std::optional<double> ValueOf(const Parts& parts, const SweepParameter& parameter) {
+  const auto found = parts.find(parameter.key);
+  if (found == parts.end()) return parameter.absent;
+  double value = 0;
+  const auto& text = found->second;
+  const auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  return error == std::errc() && stop == text.data() + text.size() ? std::optional(value)
+                                                                   : std::nullopt;
+}
+
+// What a record shares with others of its line; `strict` keeps the padding that follows.
+std::string GroupOf(const json& record, Parts parts, const SweepParameter& parameter, bool strict) {
+  parts.erase(std::string(parameter.key));
+  for (auto rest = parameter.follow; !rest.empty();) {
+    const auto blank = std::min(rest.find(' '), rest.size());
+    const auto key = rest.substr(0, blank);
+    if (!strict || key != "_p") parts.erase(std::string(key));
+    rest.remove_prefix(std::min(blank + 1, rest.size()));
+  }
+  std::string group;
+  for (const char* key : {"op", "device", "library", "direction", "type", "cache"})
+    group += Text(record, key) + "\n";
+  for (const char* key : {"options", "threads"}) group += Member(record, key).dump() + "\n";
+  for (const auto& [key, value] : parts) group += fmt::format("{}={} ", key, value);
+  return group;
+}
+
+std::string SeriesOf(const json& record) {
+  return fmt::format("{} {} {}", Text(record, "library"), Text(record, "direction"),
+                     Text(record, "type"));
+}
+
+struct Candidate {
+  std::size_t record;
+  double value;
+  std::string loose, strict;  // groups
+};
+
+std::vector<Candidate> Candidates(const json& run_file, const SweepParameter& parameter) {
+  std::vector<Candidate> candidates;
+  const auto& records = Member(run_file, "records");
+  if (!records.is_array()) return candidates;
+  for (std::size_t i = 0; i < records.size(); ++i) {
+    const auto problem = Text(records[i], "problem");
+    const bool placed =
+        Member(records[i], "classic").is_array() || Member(records[i], "time").is_object();
+    if (problem.empty() || !placed) continue;
+    if (!parameter.op.empty() && Text(records[i], "op") != parameter.op) continue;
+    const auto parts = PartsOf(problem);
+    const auto value = ValueOf(parts, parameter);
+    if (value)
+      candidates.push_back({i, *value, GroupOf(records[i], parts, parameter, false),
+                            GroupOf(records[i], parts, parameter, true)});
+  }
+  return candidates;
+}
+
+}  // namespace
+
+std::span<const SweepParameter> SweepParameters() { return kParameters; }
+
+std::vector<SweepLine> SweepLines(const json& run_file, const SweepParameter& parameter) {
+  auto candidates = Candidates(run_file, parameter);
+  std::map<std::string, std::multiset<double>> values;
+  for (const auto& one : candidates) values[one.loose].insert(one.value);
+  std::vector<std::vector<const Candidate*>> groups;
+  std::map<std::string, std::size_t> found;
+  for (const auto& one : candidates) {
+    const auto& of_group = values.at(one.loose);
+    const bool twice = std::adjacent_find(of_group.begin(), of_group.end()) != of_group.end();
+    const auto [known, added] =
+        found.try_emplace(twice ? one.loose + "\n" + one.strict : one.loose, groups.size());
+    if (added) groups.emplace_back();
+    groups[known->second].push_back(&one);
+  }
+  std::vector<SweepLine> lines;
+  for (auto& group : groups) {
+    std::stable_sort(group.begin(), group.end(),
+                     [](const auto* a, const auto* b) { return a->value < b->value; });
+    SweepLine line;
+    for (const auto* one : group) {
+      if (!line.values.empty() && line.values.back() == one->value) continue;
+      line.records.push_back(one->record);
+      line.values.push_back(one->value);
+    }
+    if (line.records.size() < 2) continue;
+    line.series = SeriesOf(Member(run_file, "records")[line.records.front()]);
+    lines.push_back(std::move(line));
+  }
+  return lines;
+}
+
+std::vector<SweepLine> SweepLines(const json& run_file, std::string_view name) {
+  std::vector<SweepLine> lines;
+  std::string names;
+  bool known = false;
+  for (const auto& parameter : SweepParameters()) {
+    names += fmt::format("{}{}", names.empty() ? "" : ", ", parameter.name);
+    if (parameter.name != name) continue;
+    known = true;
+    for (auto& line : SweepLines(run_file, parameter)) lines.push_back(std::move(line));
+  }
+  if (!known)
+    throw BadInput(
+        fmt::format("--sweep {}: no such parameter; there are {}", Printable(name), names));
+  return lines;
+}
+
+}  // namespace dlroof

@@ -1,0 +1,116 @@
+#include "reporters/text/csv.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+
+#include "counters/base/error.h"
+#include "reporters/terminal/tables.h"
+
+namespace dlroof {
+namespace {
+
+constexpr double kLargest = 1e30;  // quotients and products of such numbers are numbers, too
+
+// Walks over the text and knows line and column [character of UTF-8].
+class CsvText {
+ public:
+  CsvText(std::string_view text, const std::string& where) : text_(text), where_(where) {
+    if (text_.starts_with("\xEF\xBB\xBF")) text_.remove_prefix(3);
+  }
+
+  bool AtEnd() const { return at_ == text_.size(); }
+  char Now() const { return text_[at_]; }
+  bool AtLineEnd() const { return AtEnd() || Now() == '\n' || Now() == '\r'; }
+  void Step() {
+    if (Now() == '\n') {
+      ++line_;
+      column_ = 1;
+    } else if ((static_cast<unsigned char>(Now()) & 0xC0) != 0x80) {
+      ++column_;
+    }
+    ++at_;
+  }
+  void SkipLineEnd() {
+    while (!AtEnd() && (Now() == '\r' || Now() == '\n')) Step();
+  }
+  CsvField Start() const { return {"", line_, column_}; }
+  [[noreturn]] void Refuse(const CsvField& field, std::string_view why) const {
+    throw BadInput(fmt::format("{}: {}", PlaceOf(field, where_), why));
+  }
+
+ private:
+  std::string_view text_;
+  const std::string& where_;
+  std::size_t at_ = 0;
+  int line_ = 1, column_ = 1;
+};
+
+CsvField QuotedField(CsvText& at) {
+  CsvField field = at.Start();
+  for (at.Step();; at.Step()) {
+    if (at.AtEnd()) at.Refuse(field, "the quote that begins here is not closed");
+    if (at.Now() == '"') {
+      at.Step();
+      if (at.AtEnd() || at.Now() != '"') break;
+    }
+    field.text += at.Now();
+  }
+  if (!at.AtLineEnd() && at.Now() != ',')
+    at.Refuse(at.Start(), "expected a comma or the end of the line after a closed quote");
+  return field;
+}
+
+CsvField PlainField(CsvText& at) {
+  CsvField field = at.Start();
+  for (; !at.AtLineEnd() && at.Now() != ','; at.Step()) field.text += at.Now();
+  return field;
+}
+
+CsvRow ReadRow(CsvText& at) {
+  CsvRow row;
+  while (true) {
+    row.push_back(!at.AtEnd() && at.Now() == '"' ? QuotedField(at) : PlainField(at));
+    if (at.AtLineEnd()) return row;
+    at.Step();  // the comma
+  }
+}
+
+void CheckUtf8(std::string_view text, const std::string& where) {
+  for (int line = 1; !text.empty(); ++line) {
+    const auto end = text.find('\n');
+    const auto one = text.substr(0, end);
+    if (!IsUtf8(one) || one.find('\0') != std::string_view::npos)
+      throw BadInput(fmt::format("{}:{}: not UTF-8 text, expected CSV", where, line));
+    text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
+  }
+}
+
+}  // namespace
+
+std::vector<CsvRow> ReadCsv(std::string_view text, const std::string& where) {
+  CheckUtf8(text, where);
+  std::vector<CsvRow> rows;
+  CsvText at(text, where);
+  for (at.SkipLineEnd(); !at.AtEnd(); at.SkipLineEnd()) rows.push_back(ReadRow(at));
+  return rows;
+}
+
+std::string PlaceOf(const CsvField& field, const std::string& where) {
+  return fmt::format("{}:{}: column {}", where, field.line, field.column);
+}
+
+std::optional<double> CsvNumber(const CsvField& field, const std::string& where) {
+  if (field.text.empty()) return std::nullopt;
+  double value = 0;
+  const char* end = field.text.data() + field.text.size();
+  const auto [stop, error] = std::from_chars(field.text.data(), end, value);
+  if (error != std::errc() || stop != end || !(std::abs(value) <= kLargest))
+    throw BadInput(fmt::format("{}: expected a number, got '{}'", PlaceOf(field, where),
+                               Printable(field.text.substr(0, 40))));
+  return value;
+}
+
+}  // namespace dlroof

@@ -1,0 +1,90 @@
+#include "baselines/compare/stored_run.h"
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include "counters/base/error.h"
+#include "tests/fakes/refusal.h"
+#include "tests/fakes/small_run.h"
+
+namespace dlroof {
+namespace {
+
+using testing::HasSubstr;
+
+class StoredRuns : public testing::Test {
+ protected:
+  StoredRuns()
+      : folder_(std::filesystem::temp_directory_path() /
+                fmt::format("dlroof_stored_{}", getpid())) {
+    std::filesystem::create_directories(folder_ / "machine");
+  }
+  ~StoredRuns() override { std::filesystem::remove_all(folder_); }
+
+  void Store(const std::string& name, NamedRun run, const std::string& date) {
+    run.file.context["date"] = date;
+    std::ofstream(folder_ / "machine" / name) << ToJson(run.file).dump();
+  }
+
+  std::filesystem::path folder_;
+};
+
+TEST_F(StoredRuns, ThoseOfTheMachineThatCanBeComparedAreFoundOldestFirst) {
+  const auto mine = RunOf("new.json", {Measured("n0", 2)});
+  auto foreign = mine, other = mine;
+  foreign.file.machines[0].fingerprint = "11";
+  other.file.records[0].name = "other";
+  Store("a.json", mine, "2026-01-01T10:00:00+00:00");
+  Store("b.json", mine, "2026-01-01T10:30:00+02:00");  // 8:30 UTC: older
+  Store("c.json", foreign, "2026-02-01T10:00:00+00:00");
+  Store("d.json", other, "2026-02-01T10:00:00+00:00");
+  std::ofstream(folder_ / "study.json") << R"({"table": []})";
+  std::ostringstream warnings;
+  const auto found = FindBaselines(folder_, mine, {}, warnings);
+  ASSERT_EQ(found.size(), 2);
+  EXPECT_THAT(found[0].where, HasSubstr("b.json"));
+  EXPECT_THAT(found[1].where, HasSubstr("a.json"));
+  EXPECT_THAT(warnings.str(), HasSubstr("d.json and new.json have no benchmark in common"));
+}
+
+TEST_F(StoredRuns, ANameMapIsOfTheRunsThatHaveTheOldName) {
+  Store("a.json", RunOf("a", {Measured("n1", 2)}), "2026-01-01T10:00:00+00:00");
+  Store("b.json", RunOf("b", {Measured("n0", 2)}), "2026-02-01T10:00:00+00:00");
+  const auto fresh = RunOf("new.json", {Measured("n0", 2), Measured("m1", 2)});
+  std::ostringstream warnings;
+  EXPECT_EQ(FindBaselines(folder_, fresh, {{Name("n1"), Name("m1")}}, warnings).size(), 2);
+  EXPECT_EQ(warnings.str(), "");
+  EXPECT_THAT(
+      RefusalOf([&] {
+        FindBaselines(folder_, fresh, {{Name("n7"), Name("m1")}}, warnings);
+      }),
+      HasSubstr("no stored run of this machine has the benchmark 'Conv2D/cpu/onednn/fwd/f32/n7'"));
+}
+
+TEST_F(StoredRuns, NothingFoundSaysWhereAndForWhom) {
+  const auto mine = RunOf("new.json", {Measured("n0", 2)});
+  std::ostringstream warnings;
+  const auto refusal = [&](const std::filesystem::path& folder, const NamedRun& run) {
+    try {
+      FindBaselines(folder, run, {}, warnings);
+    } catch (const BadInput& error) {
+      return std::string(error.what());
+    }
+    return std::string("found");
+  };
+  EXPECT_THAT(refusal(folder_, mine),
+              HasSubstr("none of 0 JSON files is a run of this machine (00)"));
+  EXPECT_THAT(refusal(folder_ / "none", mine), HasSubstr("not a folder"));
+  auto nameless = mine;
+  nameless.file.machines.clear();
+  EXPECT_THAT(refusal(folder_, nameless), HasSubstr("names no machine"));
+}
+
+}  // namespace
+}  // namespace dlroof

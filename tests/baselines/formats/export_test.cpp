@@ -1,0 +1,177 @@
+#include "baselines/formats/export.h"
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "baselines/formats/badge.h"
+#include "counters/base/error.h"
+#include "tests/fakes/refusal.h"
+#include "tests/fakes/small_run.h"
+
+namespace dlroof {
+namespace {
+
+using nlohmann::json;
+
+constexpr const char* kOdd = "A,\"b\"'c'<d>&|`e`\\\n\xC3\xA9\xE2\x82\xAC\xF0\x9F\x98\x80 ]]>";
+
+NamedRun OddRun(int day = 1, double seconds = 2) {
+  Record odd = Measured("n1", seconds);
+  odd.name = kOdd;
+  odd.device = "cpu";
+  Record failed = Measured("n3", 1);
+  failed.status = Status::kFailed;
+  failed.reason = "it, \"broke\"";
+  NamedRun run = RunOf(fmt::format("{}.json", day), {odd, Measured("n2", 4), failed});
+  run.file.context["date"] = fmt::format("2026-01-{:02}T00:00:00+00:00", day);
+  run.file.context["dlroof"]["commit"] = "abc";
+  return run;
+}
+
+std::string Exported(const std::string& format, const std::vector<NamedRun>& runs) {
+  std::ostringstream out, warnings;
+  Export(format, runs, out, warnings);
+  return out.str();
+}
+
+// RFC 4180, for tests: rows of fields.
+std::vector<std::vector<std::string>> ReadCsv(const std::string& text) {
+  std::vector<std::vector<std::string>> rows = {{""}};
+  bool quoted = false;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    if (quoted && c == '"' && i + 1 < text.size() && text[i + 1] == '"') {
+      rows.back().back() += text[++i];
+    } else if (c == '"') {
+      quoted = !quoted;
+    } else if (!quoted && c == ',') {
+      rows.back().emplace_back();
+    } else if (!quoted && c == '\n') {
+      rows.push_back({""});
+    } else {
+      rows.back().back() += c;
+    }
+  }
+  rows.pop_back();
+  return rows;
+}
+
+TEST(Export, BencherHasLatencyInNanoseconds) {
+  const auto whole = json::parse(Exported("bencher", {OddRun()}));
+  EXPECT_EQ(whole.size(), 2U);  // the failed one has no place
+  const auto& latency = whole.at(kOdd).at("latency");
+  EXPECT_DOUBLE_EQ(latency.at("value"), 2e9);
+  // 9 values from 1.98 to 2.02; the 95 % interval is from the second to the eighth.
+  EXPECT_NEAR(latency.at("lower_value").get<double>(), 1.985e9, 1);
+  EXPECT_NEAR(latency.at("upper_value").get<double>(), 2.015e9, 1);
+  // The roof of 100 flop at 100 flop/s takes 1 s.
+  EXPECT_DOUBLE_EQ(whole.at(kOdd).at("fraction-of-roof").at("value"), 0.5);
+}
+
+TEST(Export, BencherLeavesOutNamesThatItRefuses) {
+  NamedRun run = OddRun();
+  run.file.records[1].name = std::string(1025, 'x');
+  std::ostringstream out, warnings;
+  Export("bencher", {run}, out, warnings);
+  EXPECT_EQ(json::parse(out.str()).size(), 1U);
+  EXPECT_NE(warnings.str().find("left out: 'xxx"), std::string::npos);
+}
+
+TEST(Export, GithubActionIsAnArrayOfEntries) {
+  const auto whole = json::parse(Exported("github-action", {OddRun()}));
+  ASSERT_EQ(whole.size(), 2U);
+  EXPECT_EQ(whole[0].at("name"), kOdd);
+  EXPECT_EQ(whole[0].at("unit"), "ns");
+  EXPECT_DOUBLE_EQ(whole[0].at("value"), 2e9);
+  EXPECT_EQ(whole[0].at("range"), "1.985e+09 to 2.015e+09");
+  EXPECT_EQ(whole[0].at("extra"), "brgemm\n50.0 % of its roof");
+}
+
+TEST(Export, OpenMetricsEscapesLabelsAndEnds) {
+  const auto text = Exported("openmetrics", {OddRun()});
+  EXPECT_NE(text.find("dlroof_median_seconds{benchmark=\"A,\\\"b\\\"'c'<d>&|`e`\\\\\\n\xC3\xA9"),
+            std::string::npos);
+  EXPECT_NE(text.find(",fingerprint=\"00\",cache=\"cold\",threads=\"2\"} 2\n"), std::string::npos);
+  EXPECT_EQ(text.substr(text.size() - 6), "# EOF\n");
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);)
+    EXPECT_TRUE(line.rfind("# ", 0) == 0 || line.rfind("dlroof_", 0) == 0) << line;
+}
+
+TEST(Export, OpenMetricsOfSeveralRunsHasRisingTimestamps) {
+  const auto text = Exported("openmetrics", {OddRun(2, 3), OddRun(1, 2)});
+  // 2026-01-01 is 1767225600.
+  const auto first = text.find("threads=\"2\"} 2 1767225600\n");
+  const auto second = text.find("threads=\"2\"} 3 1767312000\n");
+  ASSERT_NE(first, std::string::npos);
+  ASSERT_NE(second, std::string::npos);
+  EXPECT_LT(first, second);
+}
+
+TEST(Export, CsvKeepsNamesAndReasons) {
+  const auto rows = ReadCsv(Exported("csv", {OddRun()}));
+  ASSERT_EQ(rows.size(), 4U);
+  for (const auto& row : rows) EXPECT_EQ(row.size(), 16U);
+  EXPECT_EQ(rows[1][0], kOdd);
+  EXPECT_EQ(rows[1][10], "2");
+  EXPECT_EQ(rows[1][13], "9");
+  EXPECT_EQ(rows[3][8], "it, \"broke\"");
+  EXPECT_EQ(rows[3][10], "");  // unknown is absent
+}
+
+TEST(Export, OtavaHasOnlyWhatAllRunsTimed) {
+  NamedRun second = OddRun(2, 3);
+  second.file.records.erase(second.file.records.begin() + 1);
+  std::ostringstream out, warnings;
+  Export("otava", {second, OddRun(1, 2)}, out, warnings);
+  const auto rows = ReadCsv(out.str());
+  ASSERT_EQ(rows.size(), 3U);
+  EXPECT_EQ(rows[0], (std::vector<std::string>{"time", "commit", kOdd}));
+  EXPECT_EQ(rows[1], (std::vector<std::string>{"2026-01-01T00:00:00+00:00", "abc", "2"}));
+  EXPECT_EQ(rows[2][2], "3");
+  EXPECT_NE(warnings.str().find("left out: 1 of 2"), std::string::npos);
+  EXPECT_NE(Exported("otava-config", {OddRun()}).find("\\U0001F600"), std::string::npos);
+}
+
+std::string ErrorOf(const std::string& format, const std::vector<NamedRun>& runs) {
+  return RefusalOf([&] { Exported(format, runs); });
+}
+
+TEST(Export, RefusesWhatAFormatCannotHold) {
+  EXPECT_NE(ErrorOf("xml", {OddRun()}).find("expected one of bencher, csv"), std::string::npos);
+  EXPECT_EQ(ErrorOf("bencher", {OddRun(1), OddRun(2)}),
+            "--format=bencher holds one run, but 2 were given");
+  NamedRun undated = OddRun();
+  undated.file.context.erase("date");
+  EXPECT_NE(ErrorOf("csv", {undated, OddRun(2)}).find("1.json: has no date"), std::string::npos);
+  EXPECT_EQ(ErrorOf("csv", {undated}), "accepted");
+}
+
+TEST(Export, EveryFormatRefusesANameThatStandsTwice) {
+  NamedRun twice = OddRun();
+  twice.file.records.push_back(twice.file.records[1]);
+  for (const auto& exporter : Exporters())
+    EXPECT_EQ(ErrorOf(std::string(exporter.format), {twice}),
+              "1.json: 'Conv2D/cpu/onednn/fwd/f32/n2' stands there twice: which of the two is "
+              "meant?");
+}
+
+TEST(Badge, SaysTheVerdictAndEscapes) {
+  CompareResult result;
+  result.count[Verdict::kSlower] = 3;
+  result.exit_code = 1;
+  EXPECT_NE(BadgeSvg(result).find("performance: 3 slower"), std::string::npos);
+  result = {};
+  result.exit_code = 3;
+  EXPECT_NE(BadgeSvg(result).find("cannot say"), std::string::npos);
+  EXPECT_NE(BadgeSvg(CompareResult()).find("no regression"), std::string::npos);
+  EXPECT_NE(BadgeSvg("<a>&", "\"", BadgeMood::kGood).find("&#60;a&#62;&#38;: &#34;"),
+            std::string::npos);
+}
+
+}  // namespace
+}  // namespace dlroof

@@ -1,0 +1,347 @@
+#include "baselines/history/history.h"
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "baselines/compare/run_date.h"
+#include "baselines/history/packed_record.h"
+#include "counters/base/error.h"
+#include "reporters/roofline/placed_json.h"
+#include "tests/fakes/refusal.h"
+#include "tests/fakes/small_run.h"
+
+namespace dlroof {
+namespace {
+
+namespace fs = std::filesystem;
+
+// A folder of this process that goes with the test.
+class HistoryTest : public testing::Test {
+ protected:
+  HistoryTest() : folder_(fs::temp_directory_path() / fmt::format("dlroof-history-{}", getpid())) {
+    fs::create_directories(folder_);
+  }
+  ~HistoryTest() override { fs::remove_all(folder_); }
+  std::string Path() const { return (folder_ / "perf.sqlite").string(); }
+
+  fs::path folder_;
+};
+
+NamedRun RunOn(int day, const std::vector<Record>& records) {
+  NamedRun run = RunOf(fmt::format("{}.json", day), records);
+  run.file.context["date"] = fmt::format("2026-01-{:02}T00:00:00+00:00", day);
+  return run;
+}
+
+std::string ErrorOf(const std::function<void()>& what) {
+  return RefusalOf([&] { what(); });
+}
+
+TEST_F(HistoryTest, GivesBackWhatWasAdded) {
+  Record odd;
+  odd.repetitions = Measured("n2", 2e-6).repetitions;
+  odd.name = "a,\"b\"<c>\n\xC3\xA9";
+  SplitName(odd);
+  odd.repetitions[0].cpu_seconds = 0.1;  // no binary fraction
+  odd.repetitions[1].run_delay_seconds = 1e-300;
+  Record failed = Measured("n3", 1);
+  failed.status = Status::kFailed;
+  failed.reason = "it broke";
+  failed.repetitions.clear();
+  const NamedRun run = RunOn(1, {Measured("n1", 1.0 / 3), odd, failed});
+  History history(Path(), Access::kWrite);
+  const auto added = history.Add(run);
+  EXPECT_EQ(added.points, 3);
+  EXPECT_EQ(added.new_series, 3);
+  EXPECT_FALSE(added.already);
+  const auto runs = history.Runs();
+  ASSERT_EQ(runs.size(), 1U);
+  EXPECT_EQ(ToJson(history.Read(runs[0]).file), ToJson(run.file));
+}
+
+TEST_F(HistoryTest, TheSameRunTwiceIsToldAndHarmless) {
+  History history(Path(), Access::kWrite);
+  const auto first = history.Add(RunOn(1, {Measured("n1", 1)}));
+  const auto again = history.Add(RunOn(1, {Measured("n1", 1)}));
+  EXPECT_TRUE(again.already);
+  EXPECT_EQ(again.run, first.run);
+  EXPECT_EQ(history.Runs().size(), 1U);
+  EXPECT_FALSE(history.Add(RunOn(1, {Measured("n1", 1.5)})).already);
+}
+
+TEST_F(HistoryTest, SeriesAreKeptApartByWhatTheTimeDependsOn) {
+  History history(Path(), Access::kWrite);
+  Record one_thread = Measured("n1", 1), warm = Measured("n1", 1);
+  one_thread.threads = 1;
+  warm.cache = "warm";
+  NamedRun elsewhere = RunOn(4, {Measured("n1", 1)});
+  elsewhere.file.machines[0].fingerprint = "11";
+  NamedRun seconds = RunOn(5, {Measured("n1", 1)});
+  seconds.file.context["dlroof"]["conventions"]["seconds"] = "the least one";
+  history.Add(RunOn(1, {Measured("n1", 1)}));
+  history.Add(RunOn(2, {one_thread}));
+  history.Add(RunOn(3, {warm}));
+  history.Add(elsewhere);
+  history.Add(seconds);
+  history.Add(RunOn(6, {Measured("n1", 2)}));
+  const auto all = history.SeriesNamed(Name("n1"));
+  ASSERT_EQ(all.size(), 5U);
+  EXPECT_EQ(all[0].points, 2);  // days 1 and 6
+}
+
+TEST_F(HistoryTest, PointsComeOldestFirst) {
+  History history(Path(), Access::kWrite);
+  history.Add(RunOn(3, {Measured("n1", 3)}));
+  history.Add(RunOn(1, {Measured("n1", 1)}));
+  history.Add(RunOn(2, {Measured("n2", 7), Measured("n1", 2, 2)}));  // too few clean ones
+  const auto points = history.PointsOf(history.SeriesNamed(Name("n1")).at(0));
+  ASSERT_EQ(points.size(), 3U);
+  EXPECT_DOUBLE_EQ(points[0].median.value(), 1);
+  EXPECT_FALSE(points[1].median);
+  EXPECT_DOUBLE_EQ(points[2].median.value(), 3);
+  EXPECT_EQ(points[2].clean, 9);
+  EXPECT_EQ(points[2].repetitions, 9);
+  EXPECT_EQ(points[0].facts, points[2].facts);
+  EXPECT_EQ(history.Facts(points[0]).algorithm, "brgemm");
+  EXPECT_EQ(history.PointsOf(history.Runs()[1]).size(), 2U);
+}
+
+TEST_F(HistoryTest, RunsAreInOrderHoweverTheirDatesAreWritten) {
+  const char* dates[] = {"2026-03-02T10:00:00.25+02:00",  // 8:00 UTC
+                         "2026-03-02 09:00:00", "2026-03-02T10:00:00Z"};
+  History history(Path(), Access::kWrite);
+  for (const int i : {2, 0, 1}) {
+    NamedRun run = RunOn(1, {Measured("n1", 1 + i)});
+    run.file.context["date"] = dates[i];
+    history.Add(run);
+  }
+  const auto points = history.PointsOf(history.SeriesNamed(Name("n1")).at(0));
+  ASSERT_EQ(points.size(), 3U);
+  for (int i = 0; i < 3; ++i) EXPECT_DOUBLE_EQ(points[i].median.value(), 1 + i);
+}
+
+TEST_F(HistoryTest, RefusesWhatIsNoHistory) {
+  EXPECT_NE(ErrorOf([&] { History(Path(), Access::kRead); }).find("no such history"),
+            std::string::npos);
+  std::ofstream(Path()) << std::string(5000, 'x');
+  EXPECT_NE(ErrorOf([&] { History(Path(), Access::kRead); }).find("perf.sqlite: no history"),
+            std::string::npos);
+  fs::remove(Path());
+  Database(Path(), Access::kWrite).Execute("CREATE TABLE other (x)");
+  EXPECT_NE(ErrorOf([&] { History(Path(), Access::kWrite); }).find("no history of dlroof"),
+            std::string::npos);
+  fs::remove(Path());
+  { History(Path(), Access::kWrite); }
+  Database(Path(), Access::kWrite).Execute("PRAGMA user_version = 3");
+  EXPECT_NE(ErrorOf([&] {
+              History(Path(), Access::kRead);
+            }).find("newer dlroof (schema 3, this one reads up to 2"),
+            std::string::npos);
+  History history(":memory:", Access::kWrite);
+  EXPECT_NE(ErrorOf([&] {
+              history.Add(RunOn(1, {Measured("n1", 1), Measured("n1", 2)}));
+            }).find("stands there twice"),
+            std::string::npos);
+}
+
+TEST_F(HistoryTest, WhatIsReadDoesNotChangeWhileAnotherAdds) {
+  History writer(Path(), Access::kWrite);
+  writer.Add(RunOn(1, {Measured("n1", 1)}));
+  const History reader(Path(), Access::kRead);
+  const auto points = [&] { return reader.PointsOf(reader.SeriesNamed(Name("n1")).at(0)).size(); };
+  {
+    const auto unchanging = reader.Unchanging();
+    EXPECT_EQ(reader.Runs().size(), 1U);
+    writer.Add(RunOn(2, {Measured("n1", 2)}));
+    EXPECT_EQ(points(), 1U);
+  }
+  EXPECT_EQ(points(), 2U);
+}
+
+// The whole life of a child process.
+[[noreturn]] void AddForEver(const std::string& path, int round, std::vector<Record> records) {
+  constexpr unsigned kMostSeconds = 100;  // where nobody stops it
+  alarm(kMostSeconds);
+  try {
+    History history(path, Access::kWrite);
+    for (int day = 1;; ++day) {
+      records[0].repetitions[0].seconds = 1 + round + 1e-6 * day;
+      history.Add(RunOn(1 + day % 28, records));
+    }
+  } catch (const std::exception& error) {
+    fmt::print(stderr, "{}\n", error.what());
+  }
+  _exit(1);
+}
+
+// Adds runs until it is stopped; what it was about to write stays out, what it finished is there.
+TEST_F(HistoryTest, AKilledWriterLeavesWholeRuns) {
+  constexpr int kBenchmarks = 50;
+  std::vector<Record> records;
+  for (int i = 0; i < kBenchmarks; ++i) records.push_back(Measured(fmt::format("n{}", i), 1));
+  { History(Path(), Access::kWrite); }
+  for (int round = 0; round < 5; ++round) {
+    const pid_t child = fork();
+    if (child == 0) AddForEver(Path(), round, records);
+    const auto enough = [&] { return History(Path(), Access::kRead).Runs().size() > 3U * round; };
+    int status = 0;
+    // A writer that ends says why, and is not waited for.
+    while (!enough() && waitpid(child, &status, WNOHANG) == 0) usleep(1000);
+    ASSERT_EQ(status, 0) << "the writer ended by itself";
+    kill(child, SIGKILL);
+    waitpid(child, nullptr, 0);
+  }
+  const History history(Path(), Access::kRead);
+  const auto runs = history.Runs();
+  EXPECT_GT(runs.size(), 12U);
+  for (const auto& run : runs) EXPECT_EQ(history.PointsOf(run).size(), kBenchmarks);
+  const Database database(Path(), Access::kRead);  // outlives its statement
+  auto check = database.Prepare("PRAGMA integrity_check");
+  ASSERT_TRUE(check.Next());
+  EXPECT_EQ(check.Text(0), "ok");
+}
+
+TEST_F(HistoryTest, SeveralWritersLoseNothing) {
+  constexpr int kWriters = 4, kRuns = 10;
+  std::vector<pid_t> children;
+  for (int writer = 0; writer < kWriters; ++writer) {
+    const pid_t child = fork();
+    if (child == 0) {
+      int code = 1;
+      try {
+        for (int day = 1; day <= kRuns; ++day)  // the file is made by whoever is first
+          History(Path(), Access::kWrite)
+              .Add(RunOn(day, {Measured("n1", 1 + writer), Measured("n2", day)}));
+        code = 0;
+      } catch (const std::exception& error) {
+        fmt::print(stderr, "{}\n", error.what());
+      }
+      _exit(code);
+    }
+    children.push_back(child);
+  }
+  for (const pid_t child : children) {
+    int status = 0;
+    waitpid(child, &status, 0);
+    EXPECT_EQ(status, 0);
+  }
+  const History history(Path(), Access::kRead);
+  EXPECT_EQ(history.Runs().size(), kWriters * kRuns);
+  EXPECT_EQ(history.SeriesNamed(Name("n1")).at(0).points, kWriters * kRuns);
+}
+
+// Every member of a repetition, each with a value of its own.
+std::vector<Repetition> FullRepetitions() {
+  Repetition full;
+  full.seconds = 0.1;
+  full.cpu_seconds = 0.2;
+  full.main_cpu_seconds = 0.3;
+  full.run_delay_seconds = 1e-300;
+  full.core_share = 0.875;
+  full.iterations = 5;
+  full.disturbed = true;
+  full.block = 65537;
+  double value = 1.0 / 3;
+  GpuSample& sample = full.gpu.emplace();
+  for (const auto& [key, member] : GpuSampleFields()) sample.*member = ++value;
+  Repetition last_only{.seconds = 2};
+  last_only.gpu.emplace().throttle = 0;  // known, and none
+  Repetition nothing_known{.seconds = 3};
+  nothing_known.gpu.emplace();
+  return {full, last_only, nothing_known, {.seconds = 4}};
+}
+
+TEST(PackedRecord, KeepsEveryMemberOfARepetitionAndNothingElse) {
+  Record record;
+  record.name = "Conv2D/gpu/cudnn/fwd/f32/n1";
+  SplitName(record);
+  record.repetitions = FullRepetitions();
+  const auto packed = Pack(record);
+  EXPECT_EQ(CountRepetitions(packed.repetitions), 4);
+  const Record back = Unpack(packed.facts, packed.repetitions, "x");
+  EXPECT_EQ(ToJson(back, nullptr), ToJson(record, nullptr));
+  ASSERT_EQ(back.repetitions.size(), 4U);
+  EXPECT_EQ(back.repetitions[0].block, 65537);
+  EXPECT_EQ(*back.repetitions[0].gpu, *record.repetitions[0].gpu);
+  EXPECT_EQ(back.repetitions[1].gpu->throttle, 0);
+  EXPECT_FALSE(back.repetitions[1].gpu->clock_hz);
+  EXPECT_TRUE(back.repetitions[2].gpu);
+  EXPECT_FALSE(back.repetitions[3].gpu || back.repetitions[3].block);
+}
+
+TEST(PackedRecord, ReadsRowsOfTheFirstSchema) {
+  // 1 | 8: disturbed, with run delay; 1.5, 2 and 0.25 as IEEE doubles, lowest byte first.
+  using std::string_literals::operator""s;
+  const auto row =
+      "\x09"s + "\0\0\0\0\0\0\xF8\x3F"s + "\0\0\0\0\0\0\0\x40"s + "\0\0\0\0\0\0\xD0\x3F"s;
+  EXPECT_EQ(CountRepetitions(row), 1);
+  const auto repetitions = Unpack(R"({"name": "a"})", row, "x").repetitions;
+  ASSERT_EQ(repetitions.size(), 1U);
+  EXPECT_TRUE(repetitions[0].disturbed);
+  EXPECT_EQ(repetitions[0].seconds, 1.5);
+  EXPECT_EQ(repetitions[0].iterations, 2);
+  EXPECT_EQ(repetitions[0].run_delay_seconds, 0.25);
+  EXPECT_FALSE(repetitions[0].cpu_seconds || repetitions[0].gpu || repetitions[0].block);
+  // What needs no more is written as it was, so that a run that is added again is known.
+  Record record;
+  record.repetitions = repetitions;
+  EXPECT_EQ(Pack(record).repetitions, row);
+}
+
+TEST_F(HistoryTest, AFileOfTheFirstSchemaIsReadAndBecomesOneOfTheSecondByAdding) {
+  const auto version = [&] {
+    const Database database(Path(), Access::kRead);
+    auto row = database.Prepare("PRAGMA user_version");
+    return row.Next() ? row.Integer(0) : -1;
+  };
+  History(Path(), Access::kWrite).Add(RunOn(1, {Measured("n1", 1)}));
+  Database(Path(), Access::kWrite).Execute("PRAGMA user_version = 1");
+  EXPECT_EQ(History(Path(), Access::kRead).Runs().size(), 1U);
+  EXPECT_EQ(version(), 1);
+  History(Path(), Access::kWrite).Add(RunOn(2, {Measured("n1", 2)}));
+  EXPECT_EQ(version(), 2);
+  EXPECT_EQ(History(Path(), Access::kRead).Runs().size(), 2U);
+}
+
+TEST(PackedRecord, DamagedBytesAreRefused) {
+  auto packed = Pack(Measured("n1", 1));
+  EXPECT_EQ(CountRepetitions(packed.repetitions), 9);
+  packed.repetitions.pop_back();
+  EXPECT_NE(ErrorOf([&] { Unpack(packed.facts, packed.repetitions, "x"); }).find("x: damaged"),
+            std::string::npos);
+}
+
+TEST(Moment, ReadsDatesWithOffsets) {
+  RunFile file;
+  EXPECT_EQ(Moment(file), 0);
+  file.context["date"] = "1970-01-02T01:00:00+01:00";
+  EXPECT_EQ(Moment(file), 86400);
+}
+
+TEST(Moment, ReadsWhatOtherVersionsAndToolsWrite) {
+  const auto moment = [](const char* date) {
+    RunFile file;
+    file.context["date"] = date;
+    return Moment(file);
+  };
+  // A day is 86400 s, an hour 3600 s.
+  EXPECT_EQ(moment("1970-01-02 00:00:00"), 86400);  // older Google Benchmark
+  EXPECT_EQ(moment("1970-01-02T00:00:00Z"), 86400);
+  EXPECT_EQ(moment("1970-01-02T01:00:00.123456+01:00"), 86400);
+  EXPECT_EQ(moment("1970-01-01T22:30:00.5-01:30"), 86400);
+  EXPECT_EQ(moment("1970-01-02T05:30:00+0530"), 86400);
+  EXPECT_EQ(moment("1970-01-02T01:00:00+01"), 86400);
+  EXPECT_EQ(moment("1970-01-02 01:00:00 +0100"), 86400);
+  EXPECT_EQ(moment("1970-01-02T00:00:07.999"), 86407);
+  EXPECT_EQ(moment("1970-01-02"), 0);
+  EXPECT_EQ(moment("yesterday"), 0);
+}
+
+}  // namespace
+}  // namespace dlroof

@@ -1,0 +1,155 @@
+#include "baselines/statistics/shift.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <random>
+
+#include "counters/base/order_statistics.h"
+
+namespace dlroof {
+namespace {
+
+std::vector<double> Times(const std::vector<double>& logs) {
+  std::vector<double> times;
+  for (const double log : logs) times.push_back(std::exp(log));
+  return times;
+}
+
+TEST(MeasureShift, IsTheMedianOfAllDifferencesAndItsOrderStatistics) {
+  // BASE 0 1 2 3, NEW 10 20 40 80: differences 7..10, 17..20, 37..40, 77..80. The middle two of the
+  // 16 are 20 and 37. With 4 and 4 values, 1 of 70 orders has no NEW below a BASE: cut 1, level
+  // 1 - 2 / 70, from the least to the largest.
+  const auto shift = MeasureShift(Times({0, 1, 2, 3}), Times({80, 10, 40, 20}));
+  ASSERT_TRUE(shift.has_value());
+  EXPECT_NEAR(shift->log_ratio, 28.5, 1e-9);
+  EXPECT_NEAR(shift->ci95.first, 7, 1e-9);
+  EXPECT_NEAR(shift->ci95.second, 80, 1e-9);
+  EXPECT_EQ(shift->cliffs_delta, 1);
+  EXPECT_EQ(shift->degrees, 6);
+  // 73 over twice the quantile of 1 - 1/70, which is 2.1893 (tables of the normal distribution).
+  EXPECT_NEAR(shift->standard_error, 73 / (2 * 2.1893), 1e-2);
+}
+
+TEST(MeasureShift, IsThatOfAllDifferencesSorted) {
+  std::mt19937 random(3);
+  std::normal_distribution<double> scatter(0, 0.1);
+  // Up to 144 differences, more than the 128 that count as few; every other time with ties.
+  for (int n = 4; n <= 12; ++n)
+    for (int m = 4; m <= 12; ++m) {
+      std::vector<double> base(n), fresh(m), differences;
+      const auto draw = [&] {
+        const double log = scatter(random);
+        return std::exp((n + m) % 2 == 0 ? log : std::round(20 * log) / 20);
+      };
+      for (double& value : base) value = draw();
+      for (double& value : fresh) value = draw();
+      for (const double x : base)
+        for (const double y : fresh) differences.push_back(std::log(y) - std::log(x));
+      std::sort(differences.begin(), differences.end());
+      const auto shift = MeasureShift(base, fresh);
+      const auto cut = static_cast<std::size_t>(IntervalRank95(n, m)->cut);
+      ASSERT_TRUE(shift.has_value());
+      EXPECT_EQ(shift->log_ratio, Median(differences)) << n << ' ' << m;
+      EXPECT_EQ(shift->ci95.first, differences[cut - 1]) << n << ' ' << m;
+      EXPECT_EQ(shift->ci95.second, differences[differences.size() - cut]) << n << ' ' << m;
+    }
+}
+
+TEST(MeasureShift, TakesARatioWhateverTheUnit) {
+  const std::vector<double> base = {1.0, 1.1, 0.9, 1.05, 0.95};
+  std::vector<double> fresh;
+  for (const double value : base) fresh.push_back(1.25 * value);
+  const auto shift = MeasureShift(base, fresh);
+  ASSERT_TRUE(shift.has_value());
+  EXPECT_NEAR(std::exp(shift->log_ratio), 1.25, 1e-9);
+  for (double& value : fresh) value *= 1e-6;
+  const auto scaled = MeasureShift(base, fresh);
+  EXPECT_NEAR(scaled->log_ratio - shift->log_ratio, std::log(1e-6), 1e-9);
+  EXPECT_NEAR(scaled->standard_error, shift->standard_error, 1e-9);
+}
+
+TEST(MeasureShift, AFifthOfWildValuesDoesNotMoveItFar) {
+  std::vector<double> base, fresh;
+  for (int i = 0; i < 10; ++i) {
+    base.push_back(1 + 0.001 * i);
+    fresh.push_back(1 + 0.001 * i);
+  }
+  fresh[0] = fresh[5] = 50;
+  EXPECT_NEAR(MeasureShift(base, fresh)->log_ratio, 0, 0.003);
+}
+
+TEST(MeasureShift, TooFewOrNoPositiveValuesHaveNone) {
+  EXPECT_FALSE(MeasureShift({1, 1, 1}, {1, 1, 1, 1, 1, 1, 1, 1, 1}).has_value());
+  EXPECT_FALSE(MeasureShift({}, {}).has_value());
+  EXPECT_FALSE(MeasureShift({1, 1, 0, 1}, {1, 1, 1, 1}).has_value());
+}
+
+TEST(MeasureShift, LongSamplesAreGroupedAndKeepTheirShift) {
+  std::mt19937_64 random(5);
+  std::normal_distribution<double> noise(0, 0.02);
+  std::vector<double> base, fresh;
+  for (int i = 0; i < 20000; ++i) {
+    base.push_back(std::exp(noise(random)));
+    fresh.push_back(std::exp(0.05 + noise(random)));
+  }
+  const auto shift = MeasureShift(base, fresh);
+  EXPECT_NEAR(shift->log_ratio, 0.05, 0.002);
+  EXPECT_LT(shift->ci95.second - shift->ci95.first, 0.004);
+}
+
+TEST(IntervalRank95, IsThatOfThePublishedTables) {
+  // Critical values of U at 0.025 one-sided (Mann and Whitney's table): 4,4: 0; 5,5: 2; 6,6: 5;
+  // 7,8: 10; 9,9: 17; 10,10: 23; 20,20: 127. The interval leaves out U values below cut = U + 1.
+  const int kTable[][3] = {{4, 4, 0},  {5, 5, 2},  {6, 6, 5},    {7, 8, 10},
+                           {8, 7, 10}, {9, 9, 17}, {10, 10, 23}, {20, 20, 127}};
+  for (const auto& [n, m, critical] : kTable) {
+    const auto rank = IntervalRank95(n, m);
+    ASSERT_TRUE(rank.has_value()) << n << ' ' << m;
+    EXPECT_EQ(rank->cut, critical + 1) << n << ' ' << m;
+    EXPECT_GE(rank->level, 0.95);
+  }
+  EXPECT_NEAR(IntervalRank95(4, 4)->level, 1 - 2.0 / 70, 1e-12);
+  EXPECT_FALSE(IntervalRank95(3, 4).has_value());
+  EXPECT_FALSE(IntervalRank95(1, 30).has_value());
+}
+
+TEST(IntervalRank95, ApproximationMeetsTheExactLevels) {
+  // 20 x 20 is the last exact one, 20 x 21 the first by the approximation.
+  const auto exact = IntervalRank95(20, 20), beyond = IntervalRank95(20, 21);
+  EXPECT_GT(beyond->cut, exact->cut);
+  EXPECT_LT(beyond->cut, exact->cut + 12);
+  EXPECT_NEAR(beyond->level, 0.95, 0.005);
+}
+
+// Which part of 4,000 intervals hold the true shift, for noise of one shape.
+template <class Draw>
+double Coverage(int n, int m, const Draw& draw) {
+  int covered = 0;
+  for (int round = 0; round < 4000; ++round) {
+    std::vector<double> base, fresh;
+    for (int i = 0; i < n; ++i) base.push_back(std::exp(draw()));
+    for (int i = 0; i < m; ++i) fresh.push_back(std::exp(0.1 + draw()));
+    const auto shift = MeasureShift(base, fresh);
+    covered += shift->ci95.first <= 0.1 && 0.1 <= shift->ci95.second ? 1 : 0;
+  }
+  return covered / 4000.0;
+}
+
+TEST(MeasureShift, IntervalCoversWhatItPromisesWhateverTheNoise) {
+  std::mt19937_64 random(11);
+  std::normal_distribution<double> gauss(0, 0.01);
+  std::student_t_distribution<double> heavy(2);
+  std::exponential_distribution<double> skewed(100);
+  // 0.95 less three standard errors of 4,000 rounds.
+  const double least = 0.95 - 3 * std::sqrt(0.95 * 0.05 / 4000);
+  for (const auto& [n, m] : {std::pair{4, 4}, {5, 9}, {6, 6}, {9, 9}}) {
+    EXPECT_GE(Coverage(n, m, [&] { return gauss(random); }), least) << n << ' ' << m;
+    EXPECT_GE(Coverage(n, m, [&] { return 0.01 * heavy(random); }), least) << n << ' ' << m;
+    EXPECT_GE(Coverage(n, m, [&] { return skewed(random); }), least) << n << ' ' << m;
+  }
+}
+
+}  // namespace
+}  // namespace dlroof

@@ -1,0 +1,264 @@
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cctype>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iostream>
+#include <map>
+#include <random>
+#include <sstream>
+#include <utility>
+
+#include "bench/conv2d/problem.h"
+#include "bench/lstm/problem.h"
+#include "bench/suites/benchdnn_suite.h"
+#include "bench/workload/benchmark_name.h"
+#include "counters/base/error.h"
+
+namespace dlroof {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::AllOf;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::StartsWith;
+
+// Each benchmark's name, or its reason in brackets.
+std::vector<std::string> Read(const std::string& text, const std::string& file = "my.txt") {
+  std::vector<std::string> shown;
+  for (const auto& one : ReadBenchdnn(text, file))
+    shown.push_back(one.name.empty() ? fmt::format("[{}]", one.reason) : one.name);
+  return shown;
+}
+
+std::string Refusal(const std::string& text, const std::string& file = "my.txt") {
+  try {
+    return fmt::format("accepted {}", ReadBenchdnn(text, file).size());
+  } catch (const BadInput& error) {
+    return error.what();
+  }
+}
+
+constexpr const char* kProblem = " mb1ic4ih8oc6kh1";
+
+std::string ConvName(const std::string& direction, const std::string& type,
+                     const std::string& options = "") {
+  return fmt::format("Conv2D/cpu/onednn/{}/{}/n1c4h8w8k6r1s1{}", direction, type, options);
+}
+
+TEST(BenchdnnRefusals, NameFileLineAndColumn) {
+  const std::vector<std::pair<std::string, std::string>> cases = {
+      {"\n  --foo=1", "my.txt:2: column 3: unknown option --foo: the driver conv"},
+      {"--prop=FWD_I ic1ih1oc1kh1", "column 1: unknown option --prop: the driver conv"},
+      {"--dir=FWD_I sic4", "column 1: unknown option --dir: the driver rnn"},
+      {"--rnn --match=x", "column 7: unknown option --match: the driver rnn"},
+      {"--matmul", "column 1: unknown option '--matmul'"},
+      {"--dir FWD_I", "column 1: unknown option '--dir' (a value follows"},
+      {"-dir=FWD_I", "column 1: unknown option '-dir=FWD_I'"},
+      {"--dir=FWD_I,FWD_X", "column 13: expected one of FWD_B FWD_D FWD_I"},
+      {"--dir=FWD_I,", "column 13: expected a value of --dir"},
+      {"--dt=u8:s8", "column 6: expected one type, or those of source, weights and"},
+      {"--dt=f32,u8:s8:x8", "column 16: expected one of f32 bf16"},
+      {"--cfg=u8", "column 7: expected one of f32 f32_wino"},
+      {"--stag=anny", "column 8: expected a layout"},
+      {"--alg=fft", "column 7: expected one of direct wino auto"},
+      {"--attr-post-ops=relu,relux", "column 22: expected a post-op"},
+      {"--attr-post-ops=sum+relu:a", "column 26: expected a number"},
+      {"--attr-post-ops=add:f32:all", "column 25: expected one of common per_oc"},
+      {"--attr-post-ops=prelu:per_oc:1", "column 30: expected 1 arguments of prelu at most"},
+      {"--attr-scales=src:common:0.5+wie:common:2", "column 30: expected src, wei or dst"},
+      {"--attr-scales=src", "column 15: expected ARGUMENT:POLICY"},
+      {"--attr-fpmath=f32", "column 15: expected one of strict bf16"},
+      {"--ctx-exe=auto:x", "column 16: expected auto or an integer"},
+      {"--mb=1,-2", "column 8: expected an integer from 0"},
+      {"--mb=99999999999", "column 6: expected an integer from 0"},
+      {"--mode=Q", "column 8: expected one of C P"},
+      {"--match=\\(", "column 9: expected a basic regular expression"},
+      {"--match=a\\{9\\}", "column 9: expected a basic regular expression"},
+      {R"(--match=\(a\)\1)", "column 9: expected a basic regular expression"},
+      {"--engine=tpu", "column 10: expected one of cpu gpu"},
+      {"--rnn --flags=X", "column 15: expected O or nothing"},
+      {"--rnn --with-peephole=yes", "column 23: expected one of true false"},
+      {"ic4ih8oc4kh3\n mb1ic4oc4kx3", "my.txt:2: column 11: expected one of g mb ic"},
+      {"ic4ih8oc4kh3 t4sic4", "column 14: expected one of g mb ic"},
+      {"hello", "column 1: expected one of g mb ic"},
+      {"--attr-post-ops=relu, \\\n   sum:x mb1", "my.txt:2: column 8: expected a number"},
+      {"--batch=", "column 1: expected a file after --batch="},
+      {"--batch=none.txt", "column 1: no file none.txt beside my.txt"},
+  };
+  for (const auto& [text, message] : cases)
+    EXPECT_THAT(Refusal(text), AllOf(StartsWith("my.txt:"), HasSubstr(message))) << text;
+}
+
+TEST(BenchdnnRefusals, CombinationsHaveALimit) {
+  std::string many = "--mb=0";
+  for (int i = 0; i < 200; ++i) many += ",0";
+  std::string automatic = "--ctx-init=auto";
+  for (int i = 0; i < 100; ++i) automatic += ",auto";
+  std::string again = "--ctx-exe=auto";
+  for (int i = 0; i < 100; ++i) again += ",auto";
+  EXPECT_THAT(Refusal(many + " " + automatic + " " + again + kProblem),
+              HasSubstr("these are more than 500000 benchmarks"));
+}
+
+// A folder for batch files that is removed again.
+class BatchFolder : public testing::Test {
+ protected:
+  BatchFolder() : folder_(fs::path(testing::TempDir()) / fmt::format("dlroof_batch_{}", getpid())) {
+    fs::create_directories(folder_ / "conv");
+  }
+  ~BatchFolder() override { fs::remove_all(folder_); }
+  std::string Write(const std::string& name, const std::string& text) {
+    std::ofstream(folder_ / name) << text;
+    return (folder_ / name).string();
+  }
+  fs::path folder_;
+};
+
+TEST_F(BatchFolder, IncludesFilesThatStandBesideOrInTheDriversFolder) {
+  Write("shapes", "mb1ic4ih8oc6kh1\n");
+  Write("conv/more", "--dir=BWD_D --batch=same --batch=shapes\n");
+  Write("conv/same", "mb1ic4ih8oc6kh1\n");
+  const auto top =
+      "--dir=FWD_I --batch=shapes --batch=more\n--batch=" + (folder_ / "shapes").string();
+  // The settings of an included file stay.
+  EXPECT_THAT(Read(top, (folder_ / "top").string()),
+              ElementsAre(ConvName("fwd", "f32"), ConvName("bwd_data", "f32"),
+                          ConvName("bwd_data", "f32"), ConvName("bwd_data", "f32")));
+  const auto read = ReadBenchdnn(top, (folder_ / "top").string());
+  EXPECT_EQ(read[1].file, (folder_ / "conv" / "same").string());
+  EXPECT_EQ(read[1].line, 1);
+}
+
+TEST_F(BatchFolder, DriverIsThatOfTheFirstProblemAlsoInAnIncludedFile) {
+  Write("shapes", "# nothing\nsic8\n");
+  EXPECT_THAT(Read("--alg=VANILLA_LSTM --batch=shapes", (folder_ / "top").string()),
+              ElementsAre("LSTM/cpu/onednn/fwd_inference/f32/t1n2i8h8"));
+}
+
+TEST_F(BatchFolder, RefusalsNameTheIncludedFile) {
+  const auto bad = Write("bad", "\n --dir=X\n");
+  EXPECT_THAT(Refusal("--batch=bad", (folder_ / "top").string()),
+              StartsWith(bad + ":2: column 8: expected one of FWD_B"));
+}
+
+TEST_F(BatchFolder, FilesThatIncludeThemselvesAreRefused) {
+  const auto a = Write("a", "--batch=b\n");
+  const auto b = Write("b", "\n--batch=a\n");
+  EXPECT_EQ(Refusal("--batch=b\n", a), b + ":2: column 1: " + a + " includes itself");
+  const auto itself = Write("c", "--batch=c");
+  EXPECT_EQ(Refusal("--batch=c", itself), itself + ":1: column 1: " + itself + " includes itself");
+}
+
+TEST(LooksLikeBenchdnn, TellsBenchdnnsFilesFromListsOfNames) {
+  for (const auto* text : {"# c\n\n --dir=FWD_I\n", "mb1ic4ih8oc6kh1n\"a/b\"", "l1t2sic4", "-v5",
+                           "./benchdnn --conv", "/opt/x/benchdnn --rnn", "g32ic32", "--batch=x"})
+    EXPECT_TRUE(LooksLikeBenchdnn(text)) << text;
+  for (const auto* text : {"", "# c\n\n", "Conv2D/cpu/onednn/fwd/f32/n1c1h1w1k1r1s1",
+                           "{Conv2D,x}/y", "LSTM/cpu/onednn/{a,b}", "hello", "/benchdnn/x"})
+    EXPECT_FALSE(LooksLikeBenchdnn(text)) << text;
+}
+
+std::string SmallList() {
+  std::ifstream file(DLROOF_TEST_DATA "/benchdnn_small.txt");
+  std::stringstream text;
+  text << file.rdbuf();
+  return text.str();
+}
+
+TEST(BenchdnnSmallList, IsReadWhole) {
+  const auto text = SmallList();
+  ASSERT_TRUE(LooksLikeBenchdnn(text));
+  std::map<std::string, int> reasons;
+  int names = 0;
+  for (const auto& one : ReadBenchdnn(text, "small")) {
+    EXPECT_NE(one.name.empty(), one.reason.empty()) << one.text;
+    if (one.name.empty()) {
+      ++reasons[one.reason];
+      continue;
+    }
+    ++names;
+    const auto name = ParseBenchmarkName(one.name);  // canonical: what is parsed is what is printed
+    EXPECT_EQ(ToText(name), one.name);
+    if (name.op == "Conv2D")
+      EXPECT_EQ(ToText(ParseConv2d(name.problem)), name.problem);
+    else
+      EXPECT_EQ(ToText(ParseLstmProblem(name.problem)), name.problem);
+  }
+  EXPECT_EQ(reasons["3-D convolution"], 1);
+  EXPECT_EQ(reasons["type f64"], 1);
+  EXPECT_EQ(reasons["VANILLA_GRU"], 1);
+  EXPECT_EQ(reasons["weights layout xba"], 1);
+  EXPECT_EQ(reasons["direction right2left"], 2);
+  EXPECT_EQ(reasons["engine gpu"], 1);
+  EXPECT_GT(names, 60);
+}
+
+// Every benchmark, or the place of what is wrong; never anything else.
+// "small:1: column N: ..." or line 2, and nothing that a terminal would not show.
+bool NamesItsPlace(std::string_view refusal) {
+  const bool has_line =
+      refusal.starts_with("small:1: column ") || refusal.starts_with("small:2: column ");
+  const auto digit = [](unsigned char c) { return std::isdigit(c) != 0; };
+  const auto number = has_line ? refusal.substr(16) : std::string_view();
+  const auto rest = std::find_if_not(number.begin(), number.end(), digit);
+  const auto said = number.substr(static_cast<size_t>(rest - number.begin()));
+  return rest != number.begin() && said.size() > 2 && said.starts_with(": ") &&
+         std::all_of(said.begin(), said.end(), [](char c) { return c >= ' ' && c <= '~'; });
+}
+
+TEST(BenchdnnSmallList, MutatedLinesAreReadOrRefusedWithTheirPlace) {
+  std::vector<std::string> lines;
+  std::istringstream text(SmallList());
+  for (std::string line; std::getline(text, line);)
+    if (!line.empty() && line[0] != '#') lines.push_back(line);
+  std::mt19937 random(11);
+  int refused = 0;
+  for (int i = 0; i < 10000; ++i) {
+    auto line = lines[random() % lines.size()];
+    for (unsigned change = 0; change <= random() % 3; ++change) {
+      const size_t at = random() % line.size();
+      if (random() % 3 == 0) line.erase(at, 1 + random() % 3);
+      if (random() % 3 == 0) line.insert(at, lines[random() % lines.size()].substr(0, 5));
+      if (line.empty()) line.push_back('x');
+      line[random() % line.size()] = random() % 2 == 0 ? ",:=+-_0149nmicokhsgx\\\n"[random() % 22]
+                                                       : static_cast<char>(random());
+    }
+    const auto outcome =
+        Refusal((random() % 2 == 0 ? "--conv " : "--rnn ") + line + kProblem, "small");
+    if (outcome.rfind("accepted", 0) == 0) continue;
+    ++refused;
+    ASSERT_TRUE(NamesItsPlace(outcome)) << outcome;
+  }
+  EXPECT_GT(refused, 1000);
+}
+
+// benchdnn's own lists, which are not part of dlroof.
+TEST(BenchdnnInputs, AreReadWhole) {
+  const char* folder = std::getenv("DLROOF_BENCHDNN_INPUTS");
+  if (folder == nullptr)
+    GTEST_SKIP() << "DLROOF_BENCHDNN_INPUTS does not name benchdnn's folder inputs";
+  size_t files = 0, benchmarks = 0, names = 0;
+  for (const auto* driver : {"conv", "rnn"})
+    for (const auto& entry : fs::directory_iterator(fs::path(folder) / driver)) {
+      std::ifstream file(entry.path());
+      std::stringstream text;
+      text << file.rdbuf();
+      ++files;
+      const auto read = ReadBenchdnn(text.str(), entry.path().string());
+      benchmarks += read.size();
+      for (const auto& one : read) names += one.name.empty() ? 0 : 1;
+    }
+  std::cout << fmt::format("{} files, {} problems, {} are benchmarks of dlroof\n", files,
+                           benchmarks, names);
+  EXPECT_GT(names, 0);
+}
+
+}  // namespace
+}  // namespace dlroof

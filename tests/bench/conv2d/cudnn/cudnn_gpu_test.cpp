@@ -1,0 +1,214 @@
+// cuDNN's benchmarks on a GPU: every result against the plain loops. Skipped where there is none.
+#include <cuda_runtime_api.h>
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "bench/cudnn/cells.h"
+#include "bench/cudnn/support.h"
+#include "bench/lstm/cudnn/workload.h"
+#include "bench/lstm/inputs.h"
+#include "bench/workload/workload.h"
+#include "counters/cuda/support.h"
+
+namespace dlroof {
+namespace {
+
+using testing::HasSubstr;
+using testing::StartsWith;
+
+Workload Made(const std::string& name) {
+  const auto parsed = ParseBenchmarkName(name);
+  for (const auto& cell : CudnnCells())
+    if (cell.op == parsed.op) return cell.make(parsed);
+  throw std::logic_error("no cell for " + name);
+}
+
+// Prepares and verifies; a reason instead when it cannot run here.
+std::string Outcome(const std::string& name) {
+  try {
+    const auto call = Made(name).prepare({.threads = 1, .cpus = {}, .seed = 7});
+    call.run();
+    const auto found = call.verify();
+    if (!found.ok)
+      return fmt::format("wrong: {} of {}, {}", found.max_error, found.tolerance, found.how);
+    return "ok " + call.algorithm;
+  } catch (const Unsupported& error) {
+    return fmt::format("unsupported: {}", error.what());
+  }
+}
+
+class GpuCudnnOnGpu : public testing::Test {
+ protected:
+  void SetUp() override {
+    int devices = 0;
+    const auto status = cudaGetDeviceCount(&devices);
+    if (status != cudaSuccess || devices == 0)
+      GTEST_SKIP() << "no GPU here: " << cudaGetErrorString(status);
+  }
+
+  // f32 and f16 everywhere; the others from 8.0 on, or refused with a reason.
+  static bool MustRun(const std::string& type) {
+    return type == "f32" || type == "f16" || cudnn::ComputeCapability() >= 80;
+  }
+
+  static void ExpectRight(const std::string& name, const std::string& type) {
+    const auto outcome = Outcome(name);
+    if (MustRun(type))
+      EXPECT_THAT(outcome, StartsWith("ok ")) << name;
+    else
+      EXPECT_THAT(outcome, StartsWith("unsupported: ")) << name;
+  }
+};
+
+constexpr const char* kDirections[] = {"fwd", "bwd_data", "bwd_weights"};
+constexpr const char* kTypes[] = {"f32", "tf32", "f16", "bf16"};
+
+TEST_F(GpuCudnnOnGpu, ConvolutionsAgreeWithTheReference) {
+  for (const auto* problem :
+       {"n2c16h10w10k16r3s3_p1", "n2c3h11w13k5r5s3_s2p2x1", "n1c8h9w12k8r2s3_s2x1p0:1x2:0",
+        "n2c8h12w12k8r3s3_p2d2", "n2c12h8w8k18r3s3_p1g3", "n2c16h9w9k16r3s3_s2p1g16",
+        "n3c32h7w7k48r1s1", "n1c64h28w28k64r3s3_p1", "n8c64h56w56k64r3s3_p1"})
+    for (const auto* direction : kDirections)
+      for (const auto* type : {"f32", "f16"})
+        for (const auto* layout : {"", "/nchw"})
+          ExpectRight(fmt::format("Conv2D/gpu/cudnn/{}/{}/{}{}", direction, type, problem, layout),
+                      type);
+}
+
+TEST_F(GpuCudnnOnGpu, ConvolutionsOfEveryTypeAgreeWithTheReference) {
+  for (const auto* direction : kDirections)
+    for (const auto* type : kTypes)
+      ExpectRight(
+          fmt::format("Conv2D/gpu/cudnn/{}/{}/n4c64h28w28k64r3s3_s2p0:1x0:1", direction, type),
+          type);
+}
+
+TEST_F(GpuCudnnOnGpu, VariantsAgreeWithTheReference) {
+  for (const auto* rest :
+       {"fwd/f16/n4c64h28w28k64r3s3_p1/bias", "fwd/f16/n4c64h28w28k64r3s3_p1/bias/relu",
+        "fwd/f32/n4c64h28w28k64r3s3_p1/bias/relu", "fwd/s8s8s8/n4c64h28w28k64r3s3_p1",
+        "fwd/s8s8f32/n4c64h28w28k64r3s3_p1", "fwd/s8s8s8/n4c64h28w28k64r3s3_p1/bias/relu"})
+    EXPECT_THAT(Outcome(fmt::format("Conv2D/gpu/cudnn/{}", rest)), StartsWith("ok ")) << rest;
+}
+
+TEST_F(GpuCudnnOnGpu, Fp8AgreesWithTheReference) {
+  for (const auto* problem :
+       {"n4c64h28w28k64r3s3_p1", "n2c16h14w14k32r1s1", "n8c64h56w56k64r3s3_s2p1"}) {
+    const auto outcome = Outcome(fmt::format("Conv2D/gpu/cudnn/fwd/fp8/{}", problem));
+    constexpr int kFirstWithFp8 = 89;
+    EXPECT_THAT(outcome,
+                StartsWith(cudnn::ComputeCapability() >= kFirstWithFp8 ? "ok " : "unsupported: "))
+        << problem;
+  }
+}
+
+TEST_F(GpuCudnnOnGpu, WhatCudnnLacksIsRefusedWithAReason) {
+  EXPECT_THAT(Outcome("Conv2D/gpu/cudnn/fwd/int8/n4c64h28w28k64r3s3_p1"),
+              HasSubstr("unsupported: cuDNN proposes no engine"));
+  EXPECT_THAT(Outcome("Conv2D/gpu/cudnn/fwd/f16/n4c64h28w28k64r3s3_p1/engine9999"),
+              HasSubstr("unsupported: none of "));
+  EXPECT_THAT(Outcome("Conv2D/gpu/cudnn/bwd_data/s8s8s8/n4c64h28w28k64r3s3_p1"),
+              HasSubstr("unsupported: int8 convolutions have no backward pass"));
+  EXPECT_THAT(Outcome("LSTM/gpu/cudnn/fwd_inference/f32/t2n2i8h8bisum"),
+              HasSubstr("unsupported: cuDNN concatenates"));
+}
+
+TEST_F(GpuCudnnOnGpu, TheFastestEngineIsNoSlowerThanTheHeuristics) {
+  for (const auto* type : {"f32", "f16"}) {
+    const auto call =
+        Made(fmt::format("Conv2D/gpu/cudnn/fwd/{}/n8c64h56w56k64r3s3_p1/best", type)).prepare({});
+    ASSERT_TRUE(call.heuristic_over_best.has_value());
+    EXPECT_GE(*call.heuristic_over_best, 1);
+    EXPECT_TRUE(call.verify().ok) << call.algorithm;
+    EXPECT_THAT(call.algorithm, HasSubstr("fastest of "));
+  }
+}
+
+TEST_F(GpuCudnnOnGpu, ANumberedEngineIsThatEngine) {
+  const std::string name = "Conv2D/gpu/cudnn/fwd/f16/n8c64h56w56k64r3s3_p1";
+  const auto chosen = Made(name).prepare({}).algorithm;  // "engine 62 (..."
+  const auto number = chosen.substr(7, chosen.find_first_of(" ,", 7) - 7);
+  EXPECT_EQ(Made(name + "/engine" + number).prepare({}).algorithm, chosen);
+}
+
+TEST_F(GpuCudnnOnGpu, LstmsAgreeWithTheReference) {
+  for (const auto* direction : {"fwd_inference", "fwd_training", "bwd"})
+    for (const auto* type : kTypes)
+      for (const auto* problem : {"t1n1i8h8", "t7n4i16h32", "t5n3i24h16l2", "t4n2i16h32l2bi",
+                                  "t6n4i16h32p16", "t3n2i13h11"})
+        ExpectRight(fmt::format("LSTM/gpu/cudnn/{}/{}/{}", direction, type, problem), type);
+}
+
+TEST_F(GpuCudnnOnGpu, ARestoredReserveGivesTheSameGradients) {
+  const auto request =
+      cudnn::ReadLstmGpuRequest(ParseBenchmarkName("LSTM/gpu/cudnn/bwd/f32/t7n4i16h32"));
+  const cudnn::LstmGpuCall call(request, SeededLstmInput(request.problem, 7, "f32"),
+                                SeededLstmGradient(request.problem, 7));
+  call.Renew();
+  call.Run();
+  const auto first = call.Gradients();
+  for (int i = 0; i < 3; ++i) call.Run();
+  call.Restore();
+  call.Run();
+  const auto again = call.Gradients();
+  EXPECT_THAT(again.source, testing::Pointwise(testing::FloatNear(1e-5F), first.source));
+  EXPECT_THAT(again.layers[0].input,
+              testing::Pointwise(testing::FloatNear(1e-4F), first.layers[0].input));
+}
+
+// Which shapes they take is cuDNN's affair; what they take has to be right, and each takes one
+// whose h and i are multiples of 128, h small, n a multiple of 8.
+TEST_F(GpuCudnnOnGpu, PersistentLstmsAgreeWithTheReferenceOrAreRefused) {
+  for (const auto* algorithm : {"persist-static", "persist-small-h", "persist-dynamic"}) {
+    int ran = 0;
+    for (const auto* direction : {"fwd_inference", "fwd_training", "bwd"})
+      for (const auto* type : {"f32", "f16"})
+        for (const auto* problem :
+             {"t8n8i64h64", "t8n16i128h128", "t8n16i256h256", "t4n8i512h512l2"}) {
+          const auto name =
+              fmt::format("LSTM/gpu/cudnn/{}/{}/{}/{}", direction, type, problem, algorithm);
+          const auto outcome = Outcome(name);
+          EXPECT_THAT(outcome, testing::Not(StartsWith("wrong"))) << name;
+          ran += outcome.starts_with("ok ") ? 1 : 0;
+        }
+    EXPECT_GT(ran, 0) << algorithm;
+  }
+}
+
+// Captured into a graph and launched from there, the same result.
+void ExpectToBeCaptured(const std::string& name) {
+  const auto call = Made(name).prepare({});
+  const CudaStream stream;
+  call.enqueue(stream.get());
+  stream.Wait();
+  CheckCuda(cudaStreamBeginCapture(stream.get(), cudaStreamCaptureModeThreadLocal), "capture");
+  call.enqueue(stream.get());
+  cudaGraph_t graph = nullptr;
+  CheckCuda(cudaStreamEndCapture(stream.get(), &graph), "capture");
+  cudaGraphExec_t executable = nullptr;
+  CheckCuda(cudaGraphInstantiate(&executable, graph, 0), "graph");
+  CheckCuda(cudaGraphLaunch(executable, stream.get()), "graph");
+  stream.Wait();
+  EXPECT_EQ(cudaGraphExecDestroy(executable), cudaSuccess);
+  EXPECT_EQ(cudaGraphDestroy(graph), cudaSuccess);
+  EXPECT_TRUE(call.verify().ok) << name;
+}
+
+TEST_F(GpuCudnnOnGpu, CallsCanBeCapturedIntoAGraph) {
+  for (const auto* name :
+       {"Conv2D/gpu/cudnn/fwd/f16/n8c64h56w56k64r3s3_p1",
+        "Conv2D/gpu/cudnn/bwd_data/f16/n8c64h56w56k64r3s3_p1",
+        "Conv2D/gpu/cudnn/bwd_weights/f16/n8c64h56w56k64r3s3_p1",
+        "LSTM/gpu/cudnn/fwd_inference/f16/t8n8i64h64", "LSTM/gpu/cudnn/fwd_training/f16/t8n8i64h64",
+        "LSTM/gpu/cudnn/bwd/f16/t8n8i64h64"})
+    EXPECT_NO_THROW(ExpectToBeCaptured(name)) << name;
+}
+
+TEST_F(GpuCudnnOnGpu, PersistentLstmsCanBeCapturedIntoAGraph) {
+  EXPECT_NO_THROW(
+      ExpectToBeCaptured("LSTM/gpu/cudnn/fwd_inference/f16/t8n16i128h128/persist-static"));
+}
+
+}  // namespace
+}  // namespace dlroof

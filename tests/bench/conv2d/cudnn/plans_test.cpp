@@ -1,0 +1,358 @@
+// cuDNN without a GPU: it takes our descriptors, proposes engines and finalizes plans for GPUs that
+// are only described.
+#include "bench/conv2d/cudnn/plans.h"
+
+#include <dlfcn.h>
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <iostream>
+#include <string_view>
+
+#include "bench/lstm/cudnn/workload.h"
+#include "bench/suites/suite_selection.h"
+#include "counters/base/error.h"
+#include "tests/fakes/described_gpus.h"
+
+namespace dlroof::cudnn {
+namespace {
+
+using testing::HasSubstr;
+
+// Our tables have cuDNN's order.
+static_assert(CUDNN_NUMERICAL_NOTE_TENSOR_CORE == static_cast<int>(Note::kTensorCore));
+static_assert(CUDNN_NUMERICAL_NOTE_DOWN_CONVERT_INPUTS ==
+              static_cast<int>(Note::kDownConvertInputs));
+static_assert(CUDNN_NUMERICAL_NOTE_REDUCED_PRECISION_REDUCTION ==
+              static_cast<int>(Note::kReducedPrecisionReduction));
+static_assert(CUDNN_NUMERICAL_NOTE_FFT == static_cast<int>(Note::kFft));
+static_assert(CUDNN_NUMERICAL_NOTE_NONDETERMINISTIC == static_cast<int>(Note::kNondeterministic));
+static_assert(CUDNN_NUMERICAL_NOTE_WINOGRAD == static_cast<int>(Note::kWinograd));
+static_assert(CUDNN_NUMERICAL_NOTE_WINOGRAD_TILE_4x4 == static_cast<int>(Note::kWinograd4x4));
+static_assert(CUDNN_NUMERICAL_NOTE_WINOGRAD_TILE_6x6 == static_cast<int>(Note::kWinograd6x6));
+static_assert(CUDNN_NUMERICAL_NOTE_WINOGRAD_TILE_13x13 == static_cast<int>(Note::kWinograd13x13));
+static_assert(CUDNN_NUMERICAL_NOTE_STRICT_NAN_PROP == static_cast<int>(Note::kStrictNan));
+static_assert(CUDNN_RNN_ALGO_STANDARD == static_cast<int>(RnnAlgorithm::kStandard));
+static_assert(CUDNN_RNN_ALGO_PERSIST_STATIC == static_cast<int>(RnnAlgorithm::kPersistStatic));
+static_assert(CUDNN_RNN_ALGO_PERSIST_DYNAMIC == static_cast<int>(RnnAlgorithm::kPersistDynamic));
+static_assert(CUDNN_RNN_ALGO_PERSIST_STATIC_SMALL_H ==
+              static_cast<int>(RnnAlgorithm::kPersistSmallH));
+
+TEST(CudnnTables, NameKnobsInCudnnsOrder) {
+  EXPECT_EQ(KnobName(CUDNN_KNOB_TYPE_TILE_SIZE), "tile_size");
+  EXPECT_EQ(KnobName(CUDNN_KNOB_TYPE_STAGES), "stages");
+  EXPECT_EQ(KnobName(CUDNN_KNOB_TYPE_SPLIT_K_SLC), "split_k_slc");
+  EXPECT_EQ(KnobName(CUDNN_KNOB_TYPE_KERNEL_CFG), "kernel_cfg");
+  EXPECT_EQ(KnobName(CUDNN_KNOB_TYPE_TILE_CGA_N), "tile_cga_n");
+  EXPECT_EQ(KnobName(CUDNN_KNOB_TYPE_STREAM_K), "stream_k");
+  EXPECT_EQ(KnobName(CUDNN_KNOB_TYPE_TILE_M), "tile_m");
+  EXPECT_EQ(KnobName(CUDNN_KNOB_TYPE_SWAP_AB), "swap_ab");
+}
+
+ConvRequest Request(const std::string& rest) {
+  return ReadConvRequest(ParseBenchmarkName("Conv2D/gpu/cudnn/" + rest));
+}
+
+// What the heuristics propose and the type allows, as far as cuDNN makes a plan of it.
+struct Offer {
+  std::vector<EngineConfig> proposed, usable;
+};
+Offer OfferOf(const ConvRequest& request, const DescribedGpu& gpu) {
+  const auto target = Target::Described(Json(gpu));
+  const Graph graph(GraphOf(request), target);
+  Offer offer;
+  for (const auto& proposal : Propose(graph, target, request.choice == EngineChoice::kBest)) {
+    offer.proposed.push_back(proposal.config);
+    WhyNot why;
+    if (!WhyNotAllowed(request.one, proposal.config).empty()) continue;
+    if (const auto plan = MakePlan(proposal, target, why)) {
+      EXPECT_GE(plan->workspace_bytes, 0);
+      offer.usable.push_back(proposal.config);
+    } else {
+      EXPECT_NE(why.words, "");
+      EXPECT_FALSE(why.broken) << why.words;
+    }
+  }
+  return offer;
+}
+
+class CudnnOn : public testing::TestWithParam<DescribedGpu> {
+ protected:
+  static int Capability() { return GetParam().compute_capability; }
+  static Offer Of(const std::string& rest) { return OfferOf(Request(rest), GetParam()); }
+};
+
+constexpr const char* kDirections[] = {"fwd", "bwd_data", "bwd_weights"};
+constexpr const char* kUsual = "n32c64h56w56k64r3s3_p1";
+
+TEST_P(CudnnOn, F32HasEnginesAndNoneOfThemUsesTensorCores) {
+  for (const auto* direction : kDirections)
+    for (const auto* layout : {"", "/nchw"}) {
+      const auto offer = Of(fmt::format("{}/f32/{}{}", direction, kUsual, layout));
+      EXPECT_FALSE(offer.usable.empty()) << direction << layout;
+      for (const auto& config : offer.usable) {
+        EXPECT_FALSE(HasNote(config, Note::kTensorCore)) << direction << layout;
+        EXPECT_FALSE(HasNote(config, Note::kDownConvertInputs)) << direction << layout;
+        EXPECT_EQ(ConvPipe(Request("fwd/f32/n1c1h1w1k1r1s1").one, config), "fp32.vector");
+      }
+    }
+}
+
+// Why the filter is needed: left alone, "f32" would be TF32 wherever there is TF32.
+TEST_P(CudnnOn, TheFirstProposalForF32IsTf32WhereThereIsTf32) {
+  const auto offer = Of(fmt::format("fwd/f32/{}", kUsual));
+  ASSERT_FALSE(offer.proposed.empty());
+  EXPECT_EQ(HasNote(offer.proposed.front(), Note::kTensorCore), Capability() >= 80);
+}
+
+TEST_P(CudnnOn, Tf32IsTensorCoresFromCapability80On) {
+  for (const auto* direction : kDirections) {
+    const auto offer = Of(fmt::format("{}/tf32/{}", direction, kUsual));
+    EXPECT_EQ(offer.usable.empty(), Capability() < 80) << direction;
+    for (const auto& config : offer.usable)
+      EXPECT_TRUE(HasNote(config, Note::kTensorCore)) << direction;
+  }
+}
+
+TEST_P(CudnnOn, F16IsFirstOfAllOnTensorCores) {
+  for (const auto* direction : kDirections)
+    for (const auto* layout : {"", "/nchw"}) {
+      const auto offer = Of(fmt::format("{}/f16/{}{}", direction, kUsual, layout));
+      ASSERT_FALSE(offer.usable.empty()) << direction << layout;
+      EXPECT_EQ(ConvPipe(Request("fwd/f16/n1c1h1w1k1r1s1").one, offer.usable.front()),
+                "fp16.matrix")
+          << direction << layout;
+    }
+}
+
+TEST_P(CudnnOn, Bf16IsThereFromCapability80On) {
+  for (const auto* direction : kDirections)
+    EXPECT_EQ(Of(fmt::format("{}/bf16/{}", direction, kUsual)).usable.empty(), Capability() < 80)
+        << direction;
+}
+
+// Its engines are compiled at run time, and cuDNN proposes none of that kind where it finds no
+// driver: see IsProposedFromCapability89OnWhereThereIsADriver.
+TEST_P(CudnnOn, DescriptorsOfFp8AreTaken) {
+  EXPECT_NO_THROW(Of(fmt::format("fwd/fp8/{}", kUsual)));
+}
+
+TEST_P(CudnnOn, IntegersNeedASignedSource) {
+  EXPECT_FALSE(Of(fmt::format("fwd/s8s8s8/{}", kUsual)).usable.empty());
+  EXPECT_FALSE(Of(fmt::format("fwd/s8s8f32/{}", kUsual)).usable.empty());
+  EXPECT_TRUE(Of(fmt::format("fwd/int8/{}", kUsual)).usable.empty());
+}
+
+TEST_P(CudnnOn, BiasAndReluAreFusedBehindABias) {
+  EXPECT_FALSE(Of(fmt::format("fwd/f16/{}/bias", kUsual)).usable.empty());
+  EXPECT_FALSE(Of(fmt::format("fwd/f16/{}/bias/relu", kUsual)).usable.empty());
+  EXPECT_FALSE(Of(fmt::format("fwd/f32/{}/bias/relu", kUsual)).usable.empty());
+  EXPECT_FALSE(Of(fmt::format("fwd/s8s8s8/{}/bias/relu", kUsual)).usable.empty());
+}
+
+// Each with something that is easy to get wrong.
+TEST_P(CudnnOn, EveryShapeHasAnEngineInEveryDirection) {
+  for (const auto* problem :
+       {"n2c3h11w13k5r5s3_s2p2x1", "n1c8h9w12k6r2s3_s2x1p0:1x2:0", "n2c8h12w12k8r3s3_p2d2",
+        "n1c4h10w9k4r3s2_p1d1x2", "n2c12h8w8k18r3s3_p1g3", "n2c16h9w9k16r3s3_s2p1g16",
+        "n3c32h7w7k48r1s1", "n1c1h1w1k1r1s1", "n16c64h112w112k64r3s3_s2p0:1x0:1"})
+    for (const auto* direction : kDirections)
+      for (const auto* type : {"f32", "f16"})
+        EXPECT_FALSE(Of(fmt::format("{}/{}/{}", direction, type, problem)).usable.empty())
+            << direction << ' ' << type << ' ' << problem;
+}
+
+TEST_P(CudnnOn, KernelsAreToldApartByTheirKnobs) {
+  const auto offer = Of(fmt::format("fwd/f16/{}/best", kUsual));
+  EXPECT_GT(offer.proposed.size(), 20U);
+  for (size_t i = 0; i < offer.proposed.size(); ++i)
+    for (size_t j = 0; j < i; ++j)
+      EXPECT_FALSE(SameKernel(offer.proposed[i], offer.proposed[j])) << i << ' ' << j;
+  EXPECT_TRUE(std::any_of(offer.proposed.begin(), offer.proposed.end(),
+                          [](const EngineConfig& one) { return !one.knobs.empty(); }));
+}
+
+// The default and the fastest start from the same engine: the gap between them has a meaning.
+TEST_P(CudnnOn, BestBeginsWithTheHeuristicsChoice) {
+  const auto first = Of(fmt::format("fwd/f32/{}", kUsual));
+  const auto all = Of(fmt::format("fwd/f32/{}/best", kUsual));
+  ASSERT_FALSE(first.usable.empty() || all.usable.empty());
+  EXPECT_TRUE(SameKernel(first.usable.front(), all.usable.front()));
+  EXPECT_GE(all.usable.size(), first.usable.size());
+}
+
+INSTANTIATE_TEST_SUITE_P(DescribedGpus, CudnnOn, testing::ValuesIn(kDescribedGpus),
+                         [](const auto& one) {
+                           return fmt::format("sm{}", one.param.compute_capability);
+                         });
+
+// How many engines are proposed for fp8 on each GPU; the toolkit's stub of a driver is enough for
+// that, though not for plans.
+std::string Fp8Proposals() {
+  std::string text;
+  for (const auto& gpu : kDescribedGpus) {
+    const auto request = Request(fmt::format("fwd/fp8/{}/best", kUsual));
+    const auto target = Target::Described(Json(gpu));
+    const Graph graph(GraphOf(request), target);
+    const auto proposals = Propose(graph, target, true);
+    const bool usable = std::all_of(proposals.begin(), proposals.end(), [&](const Proposal& one) {
+      return WhyNotAllowed(request.one, one.config).empty() &&
+             HasNote(one.config, Note::kTensorCore);
+    });
+    if (!proposals.empty() && usable) text += fmt::format("{} ", gpu.compute_capability);
+  }
+  return text;
+}
+
+// In a process of its own, where a driver that is none does no harm.
+TEST(CudnnFp8DeathTest, IsProposedFromCapability89OnWhereThereIsADriver) {
+  if (std::string_view(DLROOF_CUDA_STUB).empty()) GTEST_SKIP() << "no stub of libcuda here";
+  const auto propose = [] {
+    if (dlopen(DLROOF_CUDA_STUB, RTLD_NOW | RTLD_GLOBAL) == nullptr) std::_Exit(2);
+    std::cerr << Fp8Proposals();
+    std::_Exit(0);
+  };
+  EXPECT_EXIT(propose(), testing::ExitedWithCode(0), "^89 90 100 120 $");
+}
+
+// The convolutions in f32 of our suites whose engine on a GPU of 9.0 copies its tensors.
+std::string WhatIsCopied() {
+  const auto target = Target::Described(Json(kDescribedGpus[4]));
+  std::string text;
+  for (const auto& suite : SelectSuites({"paper_gpu", "gpu_more"}))
+    for (const auto& layer : suite.layers) {
+      const auto name = ParseBenchmarkName(layer.name);
+      if (name.op != "Conv2D" || name.type != "f32") continue;
+      const auto request = ReadConvRequest(name);
+      const Graph graph(GraphOf(request), target);
+      WhyNot why;
+      for (const auto& proposal : Propose(graph, target, false)) {
+        if (!WhyNotAllowed(request.one, proposal.config).empty()) continue;
+        const auto plan = MakePlan(proposal, target, why);
+        if (!plan) continue;
+        const PlanChoice choice{.config = proposal.config,
+                                .workspace_bytes = plan->workspace_bytes,
+                                .tensor_bytes = TensorBytes(GraphOf(request))};
+        if (ConvertsLayouts(choice))
+          text += fmt::format("{}: {}\n", layer.name, Describe(choice, "f32"));
+        break;
+      }
+    }
+  return text + "that is all";
+}
+
+TEST(CudnnF32DeathTest, OfTheSuitesIsTimedWithoutCopiesOfItsTensors) {
+  if (std::string_view(DLROOF_CUDA_STUB).empty()) GTEST_SKIP() << "no stub of libcuda here";
+  const auto look = [] {
+    if (dlopen(DLROOF_CUDA_STUB, RTLD_NOW | RTLD_GLOBAL) == nullptr) std::_Exit(2);
+    std::cerr << WhatIsCopied();
+    std::_Exit(0);
+  };
+  EXPECT_EXIT(look(), testing::ExitedWithCode(0), "^that is all$");
+}
+
+std::string Words(const GraphSpec& spec) {
+  try {
+    const Graph graph(spec, Target::Described(Json(kDescribedGpus[4])));
+  } catch (const Unsupported& error) {
+    return error.what();
+  }
+  return "taken";
+}
+
+TEST(CudnnGraph, ShapesThatDoNotFitAreRefusedInCudnnsWords) {
+  auto spec = GraphOf(Request("fwd/f16/n2c8h8w8k8r3s3_p1"));
+  EXPECT_EQ(Words(spec), "taken");
+  spec.tensors[2].dimensions[2] = 9;
+  EXPECT_THAT(Words(spec), HasSubstr("CUDNN_STATUS_"));
+}
+
+// 9 rows with 0 + 1 of padding, filters of 2, stride 2: 5. 6 columns with 4 + 1, filters of 3: 9.
+TEST(CudnnGraph, PaddingOfTheTwoAxesIsNotMixedUp) {
+  auto spec = GraphOf(Request("fwd/f16/n1c8h9w6k8r2s3_s2x1p0:1x4:1"));
+  EXPECT_EQ(TensorOf(spec, kDestinationId).dimensions, (std::array<int64_t, 4>{1, 8, 5, 9}));
+  EXPECT_EQ(Words(spec), "taken");
+  std::swap(spec.convolution.pads_before[0], spec.convolution.pads_before[1]);
+  EXPECT_THAT(Words(spec), HasSubstr("CUDNN_STATUS_"));
+}
+
+TEST(CudnnSupport, TypesThatCudnnLacksAreDefectsOfOurs) {
+  EXPECT_EQ(DataType("bf16"), CUDNN_DATA_BFLOAT16);
+  EXPECT_EQ(DataType("s8"), CUDNN_DATA_INT8);
+  EXPECT_EQ(DataType("e4m3"), CUDNN_DATA_FP8_E4M3);
+  EXPECT_THROW(DataType("tf32"), std::logic_error);
+}
+
+// Without a handle cuDNN checks the arguments of an LSTM against each other.
+class RnnDescriptors : public testing::Test {
+ protected:
+  void SetUp() override {
+    ASSERT_EQ(cudnnCreateRNNDescriptor(&rnn_), CUDNN_STATUS_SUCCESS);
+    ASSERT_EQ(cudnnCreateDropoutDescriptor(&dropout_), CUDNN_STATUS_SUCCESS);
+  }
+  void TearDown() override {
+    cudnnDestroyRNNDescriptor(rnn_);
+    cudnnDestroyDropoutDescriptor(dropout_);
+  }
+  cudnnRNNDescriptor_t rnn_ = nullptr;
+  cudnnDropoutDescriptor_t dropout_ = nullptr;
+};
+
+RnnSpec SpecFrom(const std::string& rest) {
+  return RnnSpecOf(ReadLstmGpuRequest(ParseBenchmarkName("LSTM/gpu/cudnn/" + rest)));
+}
+
+TEST_F(RnnDescriptors, TakeEveryTypeAndAlgorithm) {
+  for (const auto* type : {"f32", "tf32", "f16", "bf16"})
+    for (const auto* algorithm : {"", "/persist-static", "/persist-small-h", "/persist-dynamic"})
+      for (const auto* problem : {"t4n2i16h32", "t4n2i16h32l2bi"})
+        EXPECT_NO_THROW(
+            SetRnn(SpecFrom(fmt::format("bwd/{}/{}{}", type, problem, algorithm)), dropout_, rnn_))
+            << type << algorithm << problem;
+  EXPECT_NO_THROW(SetRnn(SpecFrom("bwd/f16/t4n2i16h32p16"), dropout_, rnn_));
+}
+
+TEST_F(RnnDescriptors, HoldWhatTheSpecSays) {
+  SetRnn(SpecFrom("bwd/tf32/t4n2i16h32l3p8bi"), dropout_, rnn_);
+  cudnnRNNAlgo_t algorithm{};
+  cudnnRNNMode_t mode{};
+  cudnnRNNBiasMode_t bias{};
+  cudnnDirectionMode_t direction{};
+  cudnnRNNInputMode_t input_mode{};
+  cudnnDataType_t data{}, sums{};
+  cudnnMathType_t math{};
+  int input = 0, hidden = 0, projection = 0, layers = 0;
+  cudnnDropoutDescriptor_t dropout = nullptr;
+  unsigned flags = 0;
+  ASSERT_EQ(cudnnGetRNNDescriptor_v8(rnn_, &algorithm, &mode, &bias, &direction, &input_mode, &data,
+                                     &sums, &math, &input, &hidden, &projection, &layers, &dropout,
+                                     &flags),
+            CUDNN_STATUS_SUCCESS);
+  EXPECT_EQ(algorithm, CUDNN_RNN_ALGO_STANDARD);
+  EXPECT_EQ(mode, CUDNN_LSTM);
+  EXPECT_EQ(direction, CUDNN_BIDIRECTIONAL);
+  EXPECT_EQ(data, CUDNN_DATA_FLOAT);
+  EXPECT_EQ(sums, CUDNN_DATA_FLOAT);
+  EXPECT_EQ(math, CUDNN_DEFAULT_MATH);
+  EXPECT_EQ(input, 16);
+  EXPECT_EQ(hidden, 32);
+  EXPECT_EQ(projection, 8);
+  EXPECT_EQ(layers, 3);
+}
+
+TEST_F(RnnDescriptors, RefuseInCudnnsWords) {
+  auto spec = SpecFrom("bwd/f32/t4n2i16h32");
+  spec.projection = 64;  // wider than the cell
+  try {
+    SetRnn(spec, dropout_, rnn_);
+    FAIL() << "taken";
+  } catch (const Unsupported& error) {
+    EXPECT_THAT(error.what(), HasSubstr("CUDNN_STATUS_"));
+  }
+}
+
+}  // namespace
+}  // namespace dlroof::cudnn

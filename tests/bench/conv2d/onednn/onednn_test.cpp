@@ -1,0 +1,168 @@
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "bench/conv2d/problem.h"
+#include "bench/workload/workload.h"
+
+namespace dlroof {
+namespace {
+
+using testing::HasSubstr;
+
+// Small problems, each with something that is easy to get wrong.
+constexpr std::string_view kProblems[] = {
+    "n2c16h10w10k16r3s3_p1",         // usual
+    "n2c3h11w13k5r5s3_s2p2x1",       // odd channels, different height and width
+    "n1c8h9w12k6r2s3_s2x1p0:1x2:0",  // padding and strides differ at every side
+    "n2c8h12w12k8r3s3_p2d2",         // dilation
+    "n1c4h10w9k4r3s2_p1d1x2",        // dilation in one direction
+    "n2c12h8w8k18r3s3_p1g3",         // groups of unequal width
+    "n2c16h9w9k16r3s3_s2p1g16",      // depthwise
+    "n3c32h7w7k48r1s1",              // 1x1
+    "n1c1h1w1k1r1s1",                // nothing smaller
+    "n1c64h20w20k64r3s3_s3p1",       // the last rows meet no filter
+};
+
+// Prepares and verifies; a reason instead when it cannot run here.
+std::string Outcome(const std::string& name, int threads) {
+  try {
+    const auto call = MakeWorkload(name).prepare({.threads = threads, .seed = 7});
+    call.run();
+    const auto found = call.verify();
+    if (!found.ok) return "wrong: " + std::to_string(found.max_error) + ", " + found.how;
+    return "ok " + call.algorithm;
+  } catch (const Unsupported& error) {
+    return std::string("unsupported: ") + error.what();
+  }
+}
+
+class EveryDirectionAndType : public testing::TestWithParam<std::tuple<std::string, std::string>> {
+};
+
+TEST_P(EveryDirectionAndType, AgreesWithTheReference) {
+  const auto& [direction, type] = GetParam();
+  for (const auto problem : kProblems) {
+    const auto name = fmt::format("Conv2D/cpu/onednn/{}/{}/{}", direction, type, problem);
+    const auto outcome = Outcome(name, 2);
+    // f32 runs wherever oneDNN does; other types may be unsupported here, but never wrong.
+    if (type == "f32" || outcome.rfind("unsupported", 0) != 0)
+      EXPECT_THAT(outcome, testing::StartsWith("ok ")) << name;
+    else
+      EXPECT_THAT(outcome, HasSubstr(type)) << "the reason names no type";
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Conv2dOnednn, EveryDirectionAndType,
+                         testing::Combine(testing::Values("fwd", "bwd_data", "bwd_weights"),
+                                          testing::Values("f32", "bf16", "f16", "int8")),
+                         [](const auto& one) {
+                           return std::get<0>(one.param) + '_' + std::get<1>(one.param);
+                         });
+
+// Direction, type and options; problems with something that is easy to get wrong.
+TEST(Conv2dOnednn, VariantsAgreeWithTheReference) {
+  const std::string kVariants[] = {"fwd/f32/@/training",
+                                   "fwd/f32/@/bias",
+                                   "fwd/f32/@/training/bias",
+                                   "fwd/f32/@/relu",
+                                   "fwd/f32/@/bias/relu",
+                                   "fwd/f32/@/nchw",
+                                   "fwd/f32/@/nhwc",
+                                   "bwd_data/f32/@/nhwc",
+                                   "bwd_weights/f32/@/nchw",
+                                   "bwd_weights/f32/@/bias",
+                                   "bwd_weights/f32/@/bias/nhwc",
+                                   "fwd/f32/@/auto",
+                                   "fwd/f32/@/fpmath-bf16",
+                                   "fwd/f32/@/fpmath-any",
+                                   "bwd_weights/f32/@/fpmath-tf32",
+                                   "fwd/int8/@/scales",
+                                   "fwd/int8/@/bias",
+                                   "fwd/int8/@/bias/relu/scales",
+                                   "fwd/u8s8s8/@/bias/relu",
+                                   "fwd/s8s8f32/@",
+                                   "fwd/s8s8f32/@/relu/scales",
+                                   "fwd/s8s8u8/@/bias/scales",
+                                   "fwd/u8s8s32/@",
+                                   "fwd/bf16/@/bias/relu",
+                                   "fwd/bf16bf16f32/@",
+                                   "bwd_data/f32bf16bf16/@",
+                                   "bwd_weights/bf16f32bf16/@/bias"};
+  int ran = 0;
+  for (const std::string& variant : kVariants)
+    for (const std::string problem : {"n2c16h10w10k16r3s3_p1", "n2c3h11w13k5r5s3_s2p2x1",
+                                      "n2c12h8w8k18r3s3_p1g3", "n2c16h9w9k16r3s3_s2p1g16"}) {
+      std::string name = "Conv2D/cpu/onednn/" + variant;
+      name.replace(name.find('@'), 1, problem);
+      const auto outcome = Outcome(name, 2);
+      // f32 runs wherever oneDNN does; other types may be unsupported here, but never wrong.
+      if (variant.find("/f32/") == std::string::npos && outcome.starts_with("unsupported"))
+        continue;
+      EXPECT_THAT(outcome, testing::StartsWith("ok ")) << name;
+      ++ran;
+    }
+  EXPECT_GE(ran, 60);
+}
+
+TEST(Conv2dOnednn, WhatTheLibraryLacksIsSaidInItsWords) {
+  const auto outcome = Outcome("Conv2D/cpu/onednn/fwd/f32/n1c16h8w8k16r3s3_p1/winograd", 1);
+  if (outcome.starts_with("ok ")) GTEST_SKIP() << "this oneDNN has Winograd convolutions";
+  EXPECT_THAT(outcome, testing::AllOf(testing::StartsWith("unsupported: oneDNN 3."),
+                                      HasSubstr("primitive descriptor")));
+}
+
+TEST(Conv2dOnednn, SaysHowBenchdnnRepeatsIt) {
+  const std::string name = "Conv2D/cpu/onednn/fwd/f32/n2c16h10w10k16r3s3_p1/training/bias";
+  const auto line = MakeWorkload(name).repro;
+  EXPECT_THAT(line, testing::StartsWith("--conv --mode=P "));
+  EXPECT_THAT(line, HasSubstr("mb2ic16ih10"));
+  EXPECT_EQ(MakeWorkload(name + "/threads2").repro, line) << "threads are the environment's";
+  EXPECT_EQ(MakeWorkload(name + "/cold").repro, "") << "benchdnn would time a warm call";
+}
+
+TEST(Conv2dOnednn, SaysWhereItsTensorsLie) {
+  const auto call = MakeWorkload("Conv2D/cpu/onednn/fwd/f32/n2c16h10w10k16r3s3_p1/bias/nchw")
+                        .prepare({.threads = 1});
+  size_t weights = 0, rest = 0;
+  for (const auto& region : call.memory) (region.weights ? weights : rest) += region.bytes;
+  EXPECT_EQ(rest, 4 * (3200 + 3200));   // source and destination, plain
+  EXPECT_GE(weights, 4 * (2304 + 16));  // the library may pad its own layout
+  EXPECT_LE(weights, 8 * (2304 + 16));
+}
+
+TEST(Conv2dOnednn, SaysWhatTheLibraryChoseAndWhatItDoes) {
+  const auto call =
+      MakeWorkload("Conv2D/cpu/onednn/fwd/f32/n2c16h10w10k16r3s3_p1").prepare({.threads = 1});
+  EXPECT_FALSE(call.algorithm.empty());
+  EXPECT_FALSE(call.isa.empty());
+  // 2*2*16*10*10*16*9 = 921,600
+  EXPECT_EQ(call.modelled.flops, (std::map<std::string, double>{{"fp32.vector", 921600}}));
+  EXPECT_EQ(call.modelled.launches, 1);
+  // 4 byte x (2*16*100 + 16*16*9 + 2*16*100)
+  EXPECT_EQ(call.modelled.bytes.at(Level::kDram), 4 * (3200 + 2304 + 3200));
+}
+
+TEST(Conv2dOnednn, Int8BytesAreOfEachTensorsType) {
+  const auto workload = MakeWorkload("Conv2D/cpu/onednn/fwd/int8/n2c16h10w10k16r3s3_p1");
+  EXPECT_EQ(workload.prepare({}).modelled.bytes.at(Level::kDram), 3200 + 2304 + 3200);
+}
+
+TEST(Conv2dOnednn, Int8HasNoBackwardPass) {
+  EXPECT_THAT(Outcome("Conv2D/cpu/onednn/bwd_data/int8/n1c1h1w1k1r1s1", 1),
+              HasSubstr("no backward pass"));
+}
+
+TEST(Conv2dOnednn, WhatCannotFitIsUnsupportedAndNotTried) {
+  EXPECT_THAT(Outcome("Conv2D/cpu/onednn/fwd/f32/n2147483647c64h64w64k64r1s1", 1),
+              HasSubstr("GB of memory"));
+}
+
+TEST(Conv2dOnednn, RefusesWhatCannotExist) {
+  for (const std::string bad : {"bwd/f32/n1c1h1w1k1r1s1", "fwd/f8/n1c1h1w1k1r1s1",
+                                "fwd/f32/n1c1h1w1k1r2s1", "bwd_data/f32/n1c1h1w1k1r1s1/relu"})
+    EXPECT_THROW(MakeWorkload("Conv2D/cpu/onednn/" + bad), BadInput) << bad;
+}
+
+}  // namespace
+}  // namespace dlroof

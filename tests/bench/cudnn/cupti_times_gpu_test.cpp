@@ -1,0 +1,98 @@
+// The times of events and graphs against what CUPTI saw of the kernels themselves, on the GPU that
+// is here.
+#include <cuda_runtime_api.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <iostream>
+#include <numeric>
+
+#include "bench/cudnn/cells.h"
+#include "bench/workload/workload.h"
+#include "ceilings/cuda/bench_cuda.h"
+#include "counters/base/order_statistics.h"
+#include "counters/cuda/clock.h"
+#include "counters/cuda/cupti_calls.h"
+#include "counters/cuda/support.h"
+#include "counters/cupti/session.h"
+
+namespace dlroof {
+namespace {
+
+class CuptiTimesOnGpu : public testing::Test {
+ protected:
+  void SetUp() override {
+    int devices = 0;
+    if (cudaGetDeviceCount(&devices) != cudaSuccess || devices == 0) GTEST_SKIP() << "no GPU";
+    api_.OpenDevice(0);
+    try {
+      Traced([] {});
+    } catch (const std::exception& why) {
+      GTEST_SKIP() << "no trace: " << why.what();
+    }
+  }
+
+  std::vector<TracedKernel> Traced(const std::function<void()>& run) {
+    return TraceKernels(api_, {run, {}});
+  }
+
+ private:
+  CuptiCalls api_;
+};
+
+PreparedCall Convolution() {
+  const auto name =
+      ParseBenchmarkName("Conv2D/gpu/cudnn/fwd/f16/n32c256h56w56k256r3s3_p1");  // 0.2 ms
+  for (const auto& cell : CudnnCells())
+    if (cell.op == name.op) return cell.make(name).prepare({});
+  throw std::logic_error("no cell for Conv2D");
+}
+
+// What they differ by, a gap of a microsecond between kernels, is half a percent of this call.
+TEST_F(CuptiTimesOnGpu, EventsGraphAndKernelsAgreeOnAConvolution) {
+  constexpr int kCalls = 20, kRounds = 9;
+  const auto call = Convolution();
+  const auto clock = OpenCudaClock(0);
+  const auto replay = clock.graph(call.enqueue, kCalls);
+  const CudaStream stream;
+  const auto run = [&] {
+    for (int i = 0; i < kCalls; ++i) call.enqueue(stream.get());
+    stream.Wait();
+  };
+  std::vector<double> events, graph, kernels;
+  for (int round = -1; round < kRounds; ++round) {  // the first brings the clock up
+    const double batch = clock.batch(call.enqueue, kCalls, {}).seconds / kCalls;
+    const double replayed = replay() / kCalls;
+    double traced = 0;
+    for (const auto& kernel : Traced(run)) traced += kernel.seconds / kCalls;
+    if (round < 0) continue;
+    events.push_back(batch);
+    graph.push_back(replayed);
+    kernels.push_back(traced);
+  }
+  const double by_kernels = Median(kernels);
+  std::cout << call.algorithm << ": events " << Median(events) << " s, graph " << Median(graph)
+            << " s, kernels " << by_kernels << " s\n";
+  EXPECT_NEAR(Median(events) / by_kernels, 1, 0.03);
+  EXPECT_NEAR(Median(graph) / by_kernels, 1, 0.03);
+}
+
+// Both under the trace, which makes launches dearer: from the start of an empty kernel to that of
+// the next is what the host pays for one.
+TEST_F(CuptiTimesOnGpu, TheLaunchOverheadIsTheTimeBetweenKernels) {
+  constexpr int kLaunches = 2000;
+  const auto bench = OpenCudaBench(0);
+  const double plain = bench->Overhead(GpuOverhead::kLaunch, kLaunches) / kLaunches;
+  double seconds = 0;
+  const auto kernels =
+      Traced([&] { seconds = bench->Overhead(GpuOverhead::kLaunch, kLaunches) / kLaunches; });
+  ASSERT_GE(kernels.size(), static_cast<size_t>(kLaunches));
+  const auto& first = kernels[kernels.size() - kLaunches];
+  const double between = (*kernels.back().start_seconds - *first.start_seconds) / (kLaunches - 1);
+  std::cout << "a launch costs " << seconds << " s, kernels start every " << between
+            << " s; without the trace " << plain << " s\n";
+  EXPECT_NEAR(seconds / between, 1, 0.10);
+}
+
+}  // namespace
+}  // namespace dlroof

@@ -1,0 +1,101 @@
+#include "bench/onednn/support.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstdint>
+#include <numeric>
+#include <stdexcept>
+
+#include "bench/workload/seeded_values.h"
+
+namespace dlroof::onednn {
+namespace {
+
+using dnnl::memory;
+
+TEST(OnednnMemories, KeepTheirValuesThroughABlockedLayout) {
+  const memory::dims dims = {2, 20, 3, 5};
+  // 20 channels in blocks of 16: the layout has padding that must not be read back.
+  const memory::desc blocked(dims, memory::data_type::f32, memory::format_tag::nChw16c);
+  std::vector<float> values(600);
+  Tensors tensors;
+  std::iota(values.begin(), values.end(), 1.0F);
+  EXPECT_EQ(Plain(tensors.Filled(blocked, values)), values);
+}
+
+TEST(OnednnMemories, ConvertExactlyToEveryTypeThatHoldsTheValues) {
+  const memory::dims dims = {3, 7};
+  for (const std::string type : {"f32", "bf16", "u8", "s8"}) {
+    Tensors tensors;
+    const auto values = SeededValues(21, 1, type, type == "u8" ? 0.0F : -9.0F, 9.0F);
+    EXPECT_EQ(Plain(tensors.Filled(PlainDesc(dims, DataType(type)), values)), values) << type;
+  }
+}
+
+TEST(OnednnMemories, ZeroedIsZeroAndACountThatDiffersIsRefused) {
+  Tensors tensors;
+  const auto desc = PlainDesc({2, 2}, memory::data_type::f32);
+  EXPECT_THAT(Plain(tensors.Zeroed(desc)), testing::Each(0.0F));
+  EXPECT_THROW(tensors.Filled(desc, {1, 2, 3}), std::logic_error);
+}
+
+TEST(OnednnMemories, PoisonedIsNotANumberInFloatingTypes) {
+  Tensors tensors;
+  for (const std::string type : {"f32", "bf16"})
+    for (const float value : Plain(tensors.Poisoned(PlainDesc({2, 3}, DataType(type)))))
+      EXPECT_TRUE(std::isnan(value)) << type;
+}
+
+// How tensors lie is then the same in every process, and as in benchdnn.
+TEST(OnednnMemories, BeginAtMultiplesOf2MiBAndOutliveAMove) {
+  Tensors first;
+  const auto desc = PlainDesc({3}, memory::data_type::f32);
+  const std::vector<memory> made = {first.Empty(desc), first.Zeroed(desc),
+                                    first.Filled(desc, {1, 2, 3})};
+  const Tensors second = std::move(first);
+  for (const auto& each : made)
+    EXPECT_EQ(reinterpret_cast<std::uintptr_t>(each.get_data_handle()) % (2 << 20), 0U);
+  EXPECT_THAT(Plain(made[2]), testing::ElementsAre(1, 2, 3));
+  EXPECT_EQ(Tensors().Empty(memory::desc()).get_data_handle(), nullptr);
+}
+
+TEST(OnednnMemories, PlainIsRowMajor) {
+  const auto strides = PlainDesc({2, 3, 4}, memory::data_type::f32).get_strides();
+  EXPECT_THAT(strides, testing::ElementsAre(12, 4, 1));
+}
+
+TEST(OnednnIsa, IsKnownByNameAndVersionIsTheOneWeCompileFor) {
+  EXPECT_THAT(EffectiveIsa(), testing::AnyOf(testing::StartsWith("avx"), testing::StartsWith("sse"),
+                                             testing::StartsWith("isa_")));
+  EXPECT_THAT(Version(), testing::StartsWith("3."));
+}
+
+TEST(OnednnErrors, UnimplementedIsUnsupportedWithTheLibrarysWords) {
+  try {
+    Translated("conv2d fwd f16", []() -> int { throw dnnl::error(dnnl_unimplemented, "no such"); });
+    FAIL() << "nothing thrown";
+  } catch (const Unsupported& error) {
+    EXPECT_THAT(error.what(), testing::HasSubstr("no such"));
+    EXPECT_THAT(error.what(), testing::HasSubstr("conv2d fwd f16"));
+    EXPECT_THAT(error.what(), testing::HasSubstr(EffectiveIsa()));
+  }
+}
+
+TEST(OnednnErrors, AnyOtherStatusIsAFailure) {
+  const auto fail = []() -> int { throw dnnl::error(dnnl_out_of_memory, "no room"); };
+  try {
+    Translated("conv2d fwd f32", fail);
+    FAIL() << "nothing thrown";
+  } catch (const Unsupported&) {
+    FAIL() << "a failure was taken for unsupported";
+  } catch (const std::runtime_error& error) {
+    EXPECT_THAT(error.what(), testing::HasSubstr("out_of_memory"));
+  }
+}
+
+TEST(OnednnTypes, AnUnknownOneIsUnsupported) { EXPECT_THROW(DataType("f64"), Unsupported); }
+
+}  // namespace
+}  // namespace dlroof::onednn

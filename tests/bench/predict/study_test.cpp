@@ -1,0 +1,329 @@
+#include "bench/predict/study.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <iostream>
+
+#include "bench/predict/page.h"
+#include "bench/predict/report.h"
+#include "counters/base/error.h"
+#include "tests/fakes/refusal.h"
+
+namespace dlroof {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+Design V100() { return {"", FindGpu("v100"), std::nullopt}; }
+
+LayerGroup OneLayer() { return LayersOfProblem("n64c64h56w56k256r1s1", {}); }
+
+template <class Call>
+std::string Refusal(const Call& call) {
+  return RefusalOf([&] { call(); });
+}
+
+TEST(LayersOfSuites, EachProblemOnceWithItsCountAndTheBatchAskedFor) {
+  LayerChoice choice;
+  choice.batch = 256;
+  const auto groups = LayersOfSuites({"alexnet,resnet152"}, choice);
+  ASSERT_EQ(groups.size(), 2U);
+  EXPECT_EQ(groups[0].layers.size(), 5U);
+  double calls = 0;
+  for (const auto& layer : groups[1].layers) {
+    calls += layer.count;
+    EXPECT_EQ(layer.question.layer.shape.n, 256);
+  }
+  EXPECT_EQ(calls, 155);
+  choice.direction = Conv2dDirection::kBackwardData;
+  EXPECT_EQ(LayersOfSuites({"alexnet"}, choice)[0].layers.size(), 4U);  // none of the first layer
+}
+
+TEST(LayersOfSuites, RefusesWhatHasNoConvolution) {
+  EXPECT_THAT(Refusal([] { LayersOfSuites({"gnmt"}, {}); }), HasSubstr("suite 'gnmt' has no"));
+  EXPECT_THAT(Refusal([] { LayersOfSuites({"nope"}, {}); }),
+              testing::StartsWith("--suite: no suite 'nope'"));
+}
+
+TEST(Rescaled, ChangesResourcesAndTile) {
+  const auto design = Rescaled(V100(), "sm=2,dram=1.5,tile=256x128");
+  EXPECT_EQ(design.gpu.sms, 160);
+  EXPECT_DOUBLE_EQ(design.gpu.dram_bytes_per_second, 1.5 * V100().gpu.dram_bytes_per_second);
+  ASSERT_TRUE(design.tile);
+  EXPECT_EQ(design.tile->m, 256);
+  EXPECT_EQ(design.tile->n, 128);
+}
+
+TEST(Rescaled, RefusesInOneSentence) {
+  const auto of = [](const char* text) { return Refusal([&] { Rescaled(V100(), text); }); };
+  EXPECT_THAT(of("dram"), HasSubstr("expected RESOURCE=FACTOR"));
+  EXPECT_THAT(of(""), HasSubstr("expected RESOURCE=FACTOR"));
+  EXPECT_THAT(of("dram=x"), HasSubstr("expected a number, got 'x'"));
+  EXPECT_THAT(of("dram=0"), HasSubstr("a factor is from 1/64 to 64"));
+  EXPECT_THAT(of("dram=2,dram=3"), HasSubstr("dram is there twice"));
+  EXPECT_THAT(of("cache=2"), HasSubstr("no resource to scale"));
+  EXPECT_THAT(of("tile=100x64"), HasSubstr("expected MxN"));
+  EXPECT_THAT(of("tile=128"), HasSubstr("expected MxN"));
+  EXPECT_THAT(of("tile=128x64x8"), HasSubstr("expected MxN"));
+}
+
+TEST(Predict, SumsCallsAndNamesWhatBoundsThem) {
+  auto group = OneLayer();
+  group.layers[0].count = 3;
+  const auto predicted = Predict(group, V100(), false);
+  EXPECT_DOUBLE_EQ(predicted.seconds, 3 * predicted.layers[0].seconds);
+  EXPECT_EQ(MainBottleneck(predicted), predicted.layers[0].prediction.time.bottleneck);
+  // The exact bytes are near the fast ones.
+  const auto exact = Predict(group, V100(), true);
+  EXPECT_NEAR(exact.seconds / predicted.seconds, 1, 0.02);
+}
+
+TEST(Predict, ATileIsTakenWhereItIsFaster) {
+  // 64 columns: a tile of 256x256 would compute four times as many.
+  const auto narrow = LayersOfProblem("n64c64h56w56k64r3s3_p1", {});
+  const auto wide = LayersOfProblem("n256c256h14w14k1024r1s1", {});
+  const auto design = Rescaled(V100(), "mac=8,reg=4,tile=256x256");
+  EXPECT_EQ(Predict(narrow, design, false).layers[0].prediction.tile_from, "rule");
+  const auto taken = Predict(wide, design, false);
+  EXPECT_EQ(taken.layers[0].prediction.tile_from, "request");
+  EXPECT_LE(taken.seconds, Predict(wide, Rescaled(V100(), "mac=8,reg=4"), false).seconds);
+  EXPECT_THAT(Refusal([&] { Predict(wide, Rescaled(V100(), "tile=512x512"), false); }),
+              HasSubstr("does not fit into an SM"));
+}
+
+TEST(GainsOfDoubling, TheMostUsefulFirstAndNoneSlower) {
+  const auto gains = GainsOfDoubling(OneLayer(), V100());
+  EXPECT_EQ(gains.size(), ScalableResources().size());
+  for (size_t i = 1; i < gains.size(); ++i) EXPECT_GE(gains[i - 1].speedup, gains[i].speedup);
+  EXPECT_GT(gains[0].speedup, 1.2);
+  // A layer bound by DRAM alone gains most from DRAM.
+  EXPECT_EQ(GainsOfDoubling(OneLayer(), Rescaled(V100(), "dram=0.1"))[0].resource, "dram");
+}
+
+TEST(Sweep, BeginsAtOneAndNeverFalls) {
+  const auto axes = ParseSweep("dram=1:4:1,l2=1:2:0.5");
+  ASSERT_EQ(axes.size(), 2U);
+  EXPECT_THAT(axes[0].factors, ElementsAre(1, 2, 3, 4));
+  EXPECT_THAT(axes[1].factors, ElementsAre(1, 1.5, 2));
+  const auto points = Sweep(OneLayer(), V100(), axes);
+  ASSERT_EQ(points.size(), 12U);
+  EXPECT_DOUBLE_EQ(points[0].speedup, 1);
+  for (size_t i = 3; i < points.size(); ++i) EXPECT_GE(points[i].speedup, points[i - 3].speedup);
+}
+
+TEST(ParseSweep, EveryStepEnds) {
+  const auto factors = [](const char* text) { return ParseSweep(text).at(0).factors; };
+  // 1 + i * 1e-300 is 1 for all i.
+  EXPECT_THAT(factors("dram=1:1:1e-300"), ElementsAre(1));
+  EXPECT_THAT(factors("dram=1:1:1e300"), ElementsAre(1));
+  EXPECT_THAT(factors("dram=1:2:0.75"), ElementsAre(1, 1.75));
+  // 0.1 is no binary fraction: (1.3 - 1) / 0.1 is just above or below 3.
+  EXPECT_EQ(factors("dram=1:1.3:0.1").size(), 4U);
+  EXPECT_EQ(factors("dram=1:64:1").size(), 64U);
+  EXPECT_THAT(Refusal([&] { factors("dram=1:65:1"); }), HasSubstr("64 values at most"));
+  EXPECT_THAT(Refusal([&] { factors("dram=1:2:1e-300"); }), HasSubstr("64 values at most"));
+  EXPECT_THAT(Refusal([&] { factors("dram=1:inf:1"); }), HasSubstr("64 values at most"));
+}
+
+TEST(ParseSweep, RefusesInOneSentence) {
+  const auto of = [](const char* text) { return Refusal([&] { ParseSweep(text); }); };
+  EXPECT_THAT(of("dram=1:4"), HasSubstr("expected FIRST:LAST:STEP"));
+  EXPECT_THAT(of("dram=4:1:1"), HasSubstr("not above the last"));
+  EXPECT_THAT(of("dram=1:4:0"), HasSubstr("a positive step"));
+  EXPECT_THAT(of("dram=1:1e9:1"), HasSubstr("64 values at most"));
+  EXPECT_THAT(of("dram=nan:4:1"), HasSubstr("expected"));
+  EXPECT_THAT(of("cache=1:2:1"), HasSubstr("no resource to scale"));
+  EXPECT_THAT(of("dram=1:2:1,dram=1:2:1"), HasSubstr("two different ones"));
+  EXPECT_THAT(of("dram=1:2:1,l2=1:2:1,l1=1:2:1"), HasSubstr("two different ones"));
+}
+
+RunFile GpuRun() { return ReadRunFile(DLROOF_TEST_DATA "/v100_gpu_run.json", std::cerr); }
+
+TEST(LayersOfRunFile, TakesTheGpusConvolutionsWithKernelsAndCounters) {
+  const auto group = LayersOfRunFile(GpuRun(), "run.json");
+  ASSERT_EQ(group.layers.size(), 2U);  // the CPU's is left out
+  EXPECT_EQ(group.layers[0].measured_seconds, 0.000722);
+  EXPECT_EQ(group.layers[0].measured_bytes.at(Level::kDram), 1.8e8);
+  EXPECT_TRUE(group.layers[1].measured_bytes.empty());
+  const auto predicted = Predict(group, V100(), false);
+  EXPECT_EQ(predicted.layers[0].prediction.tile_from, "kernel name");
+  EXPECT_EQ(predicted.layers[1].prediction.tile_from, "rule");
+  EXPECT_THAT(Refusal([] { LayersOfRunFile(RunFile{}, "x.json"); }),
+              HasSubstr("x.json: no convolution of a GPU"));
+}
+
+// cuDNN's algorithm is an engine's number; the kernels are in what CUPTI said of its counting.
+TEST(LayersOfRunFile, TakesTheTileOfATracedKernel) {
+  auto run = GpuRun();
+  auto& record = run.records.at(1);
+  record.algorithm = "engine 45 (stages 3), tensor_core, workspace 0 B: first of heuristic A";
+  record.counting = {
+      "modelled: DeLTA-style model of v100: tile 128x32x8 (rule), not measured",
+      "measured: CUPTI range profiler on GV100, 2 passes, each 1.50 times as long as "
+      "a plain run; 2 kernel launches: sm80_xmma_fprop_tilesize256x64x32_stage3, "
+      "nchwToNhwcKernel<float>; 40 % of DRAM's bytes are written"};
+  const auto group = LayersOfRunFile(run, "run.json");
+  EXPECT_EQ(
+      group.layers.at(1).question.kernel,
+      record.algorithm + ", sm80_xmma_fprop_tilesize256x64x32_stage3, nchwToNhwcKernel<float>");
+  const auto layer = Predict(group, V100(), false).layers.at(1);
+  EXPECT_EQ(layer.prediction.tile_from, "kernel name");
+  EXPECT_EQ(layer.prediction.plan.tile.m, 256);
+  EXPECT_EQ(layer.prediction.plan.tile.n, 64);
+}
+
+// One record that the model knows nothing of costs that one.
+TEST(OnlyPredicted, ListsTheOthersWithTheirReasons) {
+  auto run = GpuRun();
+  const auto add = [&](const std::string& rest, const std::string& algorithm) {
+    Record record;
+    record.name = "Conv2D/gpu/cudnn/" + rest;
+    SplitName(record);
+    record.algorithm = algorithm;
+    record.repetitions = {{.seconds = 1e-3}};
+    run.records.push_back(record);
+  };
+  add("fwd/f64/n16c64h56w56k64r3s3_p1", "engine 1");
+  add("fwd/f32/n16c64h56w56k64r3s3_p1", "xmma_256x256x8");
+  add("fwd/f32/n16c64h56w56k64r3s3_p1/nchw", "engine 6, winograd");
+  add("fwd/f32/of another program", "engine 1");
+  const auto group = OnlyPredicted(LayersOfRunFile(run, "run.json"), V100().gpu);
+  EXPECT_EQ(group.layers.size(), 2U);
+  ASSERT_EQ(group.not_predicted.size(), 4U);
+  EXPECT_EQ(group.not_predicted[0].name, "Conv2D/gpu/cudnn/fwd/f32/of another program");
+  EXPECT_THAT(group.not_predicted[1].reason, HasSubstr("no type 'f64' in the model"));
+  EXPECT_THAT(group.not_predicted[2].reason, HasSubstr("256x256 does not fit into an SM"));
+  EXPECT_THAT(group.not_predicted[3].reason, HasSubstr("its kernel is Winograd"));
+  ModelReport report;
+  report.base = V100();
+  report.groups = {Predict(group, report.base, false)};
+  EXPECT_THAT(Table(report), HasSubstr("not predicted: its kernel is Winograd"));
+  EXPECT_THAT(ModelPage(report), HasSubstr(">its kernel is Winograd"));
+  const auto json = ToJson(report).at("groups").at(0);
+  EXPECT_EQ(json.at("layers").size(), 2U);
+  EXPECT_EQ(json.at("not_predicted").size(), 4U);
+  EXPECT_EQ(json.at("not_predicted").at(3).at("reason"), group.not_predicted[3].reason);
+}
+
+TEST(OnlyPredicted, RefusesWithTheFirstReasonWhereNothingIsLeft) {
+  auto group = LayersOfRunFile(GpuRun(), "run.json");
+  for (auto& layer : group.layers) layer.question.type = "f64";
+  EXPECT_THAT(Refusal([&] { OnlyPredicted(group, V100().gpu); }),
+              testing::AllOf(testing::StartsWith("run.json: none of its GPU convolutions"),
+                             HasSubstr(group.layers[0].name + ": no type 'f64'")));
+}
+
+TEST(Residuals, ArePredictedOverMeasuredMinusOnePerLevelAndForTime) {
+  const auto predicted = Predict(LayersOfRunFile(GpuRun(), "run.json"), V100(), false);
+  const auto& first = predicted.layers[0];
+  const auto residuals = Residuals(first);
+  ASSERT_EQ(residuals.size(), 3U);
+  EXPECT_DOUBLE_EQ(residuals.at("time"), first.seconds / 0.000722 - 1);
+  EXPECT_DOUBLE_EQ(residuals.at("dram"), Total(first.prediction.traffic.dram) / 1.8e8 - 1);
+  EXPECT_EQ(Residuals(predicted.layers[1]).size(), 1U);  // unknown is absent
+  const auto means = MeanAbsoluteResiduals(predicted);
+  EXPECT_DOUBLE_EQ(means.at("dram"), std::abs(residuals.at("dram")));
+  EXPECT_DOUBLE_EQ(
+      means.at("time"),
+      (std::abs(residuals.at("time")) + std::abs(Residuals(predicted.layers[1]).at("time"))) / 2);
+}
+
+// The stored launches beside their prediction: the errors that README publishes.
+TEST(Residuals, OfTheStoredLaunchesAreThePublishedOnes) {
+  const std::string folder = std::string(DLROOF_TEST_DATA) + "/../../baselines/studies/delta_scaling";
+  const auto run = ReadRunFile(folder + "/v100-deepcam-launches.json", std::cerr);
+  const Design v100{"", FindGpu(folder + "/v100-1305mhz.json"), std::nullopt};
+  const auto predicted = Predict(LayersOfRunFile(run, "launches"), v100, false);
+  EXPECT_EQ(predicted.layers.size(), 9U);
+  const auto means = MeanAbsoluteResiduals(predicted);
+  EXPECT_NEAR(means.at("l1"), 0.010, 0.0005);
+  EXPECT_NEAR(means.at("l2"), 0.082, 0.0005);
+  EXPECT_NEAR(means.at("dram"), 0.020, 0.0005);
+  EXPECT_NEAR(means.at("time"), 0.087, 0.0015);
+  const auto medians = MedianAbsoluteResiduals(predicted);
+  EXPECT_NEAR(medians.at("l1"), 0.008, 0.0005);
+  EXPECT_NEAR(medians.at("l2"), 0.101, 0.0005);
+  EXPECT_NEAR(medians.at("dram"), 0.007, 0.0005);
+  EXPECT_NEAR(medians.at("time"), 0.068, 0.0015);
+}
+
+TEST(SetPredictions, MakesARunFileThatHoldsThem) {
+  ModelReport report;
+  report.base = V100();
+  report.run = GpuRun();
+  report.groups = {Predict(LayersOfRunFile(*report.run, "run.json"), report.base, false)};
+  SetPredictions(report.groups[0], report.base.gpu, *report.run);
+  std::ostringstream warnings;
+  const auto read = ParseRunFile(ToJson(report).dump(), "x", warnings);
+  const auto original = GpuRun();
+  ASSERT_EQ(read.records.size(), original.records.size());
+  int predicted = 0;
+  for (const auto& record : read.records) {
+    if (!record.prediction) continue;
+    const auto& layer = report.groups[0].layers.at(static_cast<size_t>(predicted++));
+    EXPECT_EQ(record.name, layer.layer.name);
+    EXPECT_EQ(record.prediction->seconds, layer.seconds);
+    EXPECT_EQ(record.prediction->bytes.at(Level::kDram), Total(layer.prediction.traffic.dram));
+    EXPECT_EQ(record.prediction->bytes.at(Level::kL2), L2TileBytes(layer.prediction.traffic));
+    EXPECT_THAT(record.prediction->by, HasSubstr("DeLTA-style model of NVIDIA Tesla V100"));
+  }
+  EXPECT_EQ(predicted, 2) << "the CPU's record has none";
+}
+
+TEST(ModelReport, JsonHoldsWhatTheTableSays) {
+  ModelReport report;
+  report.base = V100();
+  report.choice = "fwd f32";
+  const auto group = OneLayer();
+  report.groups = {Predict(group, report.base, false)};
+  const auto design = Rescaled(report.base, "sm=2");
+  report.designs = {{design, {Predict(group, design, false)}}};
+  report.gains = {GainsOfDoubling(group, design)};
+  const auto json = ToJson(report);
+  const auto& layer = json.at("groups").at(0).at("layers").at(0);
+  EXPECT_EQ(layer.at("name"), "n64c64h56w56k256r1s1");
+  EXPECT_DOUBLE_EQ(layer.at("seconds"), report.groups[0].layers[0].seconds);
+  EXPECT_FALSE(layer.contains("measured"));
+  EXPECT_GT(json.at("designs").at(0).at("groups").at(0).at("speedup").get<double>(), 1);
+  EXPECT_EQ(json.at("next").at(0).at("most_useful"), report.gains[0][0].resource);
+  // The GPU's figures read back as a parameter file.
+  EXPECT_EQ(GpuFromJson(json.at("gpu"), "x").dram_bytes_per_second,
+            report.base.gpu.dram_bytes_per_second);
+  const auto table = Table(report);
+  EXPECT_THAT(table, HasSubstr("n64c64h56w56k256r1s1"));
+  EXPECT_THAT(table, HasSubstr("what if sm=2"));
+  EXPECT_THAT(table, HasSubstr("DeLTA-style model of NVIDIA Tesla V100"));
+}
+
+TEST(ModelPage, HoldsTheTablesAndNothingOfItsInputIsMarkup) {
+  ModelReport report;
+  report.base = V100();
+  report.base.gpu.name = "a<b>&\"c\x01";
+  report.choice = "fwd f32";
+  auto group = OneLayer();
+  group.name = "<script>x</script>";
+  report.groups = {Predict(group, report.base, false)};
+  report.gains = {GainsOfDoubling(group, report.base)};
+  const auto page = ModelPage(report);
+  EXPECT_THAT(page, HasSubstr("<h1>a&#60;b&#62;&#38;&#34;c&#65533;</h1>"));
+  EXPECT_THAT(page, HasSubstr("<h2>&#60;script&#62;x&#60;/script&#62;</h2>"));
+  EXPECT_THAT(page, testing::Not(HasSubstr("<script")));
+  EXPECT_THAT(page, HasSubstr(">n64c64h56w56k256r1s1</td>"));
+  EXPECT_THAT(page, HasSubstr("data-label=\"DRAM\""));
+  EXPECT_THAT(page, HasSubstr("Balance next"));
+  EXPECT_THAT(page, HasSubstr("NVIDIA Tesla V100 GPU Architecture"));  // a figure's source
+  EXPECT_THAT(page, testing::Not(HasSubstr("What if")));
+  EXPECT_THAT(page, testing::Not(HasSubstr("<svg")));
+}
+
+TEST(ModelFigure, NeedsSomethingToDraw) {
+  ModelReport report;
+  report.base = V100();
+  EXPECT_THAT(Refusal([&] { ModelFigure(report, "svg"); }), HasSubstr("--scale or --sweep"));
+}
+
+}  // namespace
+}  // namespace dlroof

@@ -1,0 +1,79 @@
+#include "bench/run/bench_flags.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "bench/run/run_context.h"
+#include "counters/base/error.h"
+#include "tests/fakes/refusal.h"
+
+namespace dlroof {
+namespace {
+
+using testing::Contains;
+using testing::HasSubstr;
+
+std::string Refusal(const std::vector<std::string>& args) {
+  BenchFlags flags;
+  return RefusalOf([&] { ReadOwnFlags(args, flags); });
+}
+
+TEST(OwnFlags, AreReadAndAnythingElseIsRefusedByName) {
+  BenchFlags flags;
+  ReadOwnFlags(
+      {"--dlroof_threads=3", "--dlroof_suite=a.txt", "--dlroof_suite=b.txt", "--dlroof_seed=9"},
+      flags);
+  EXPECT_EQ(flags.threads, 3);
+  EXPECT_EQ(flags.seed, 9);
+  EXPECT_THAT(flags.suites, testing::ElementsAre("a.txt", "b.txt"));
+  EXPECT_THAT(Refusal({"--dlroof_thread=3"}), HasSubstr("--dlroof_thread=3"));
+  EXPECT_THAT(Refusal({"stray"}), HasSubstr("stray"));
+  EXPECT_THAT(Refusal({"--dlroof_threads=0"}), HasSubstr("4096"));
+  EXPECT_THAT(Refusal({"--dlroof_cache=tepid"}), HasSubstr("tepid"));
+  EXPECT_EQ(flags.cache, CacheState::kWarm);
+  ReadOwnFlags({"--dlroof_cache=cold-weights"}, flags);
+  EXPECT_EQ(flags.cache, CacheState::kColdWeights);
+  EXPECT_EQ(flags.counters, CounterChoice::kAuto);
+  ReadOwnFlags({"--dlroof_counters=simulate"}, flags);
+  EXPECT_EQ(flags.counters, CounterChoice::kSimulate);
+  EXPECT_THAT(Refusal({"--dlroof_counters=papi"}), HasSubstr("papi"));
+}
+
+TEST(BenchmarkFlags, LastMentionCountsAsInGoogleBenchmark) {
+  BenchFlags flags;
+  ReadBenchmarkFlags({"x", "--benchmark_format=csv", "--benchmark_format=json", "--benchmark_out=f",
+                      "--benchmark_out_format=csv"},
+                     flags);
+  EXPECT_EQ(flags.display, OutputFormat::kJson);
+  EXPECT_EQ(flags.out_file, "f");
+  EXPECT_EQ(flags.out_format, OutputFormat::kCsv);
+}
+
+TEST(BenchmarkFlags, AMinimalTimeIsInSecondsOrInIterations) {
+  const auto read = [](const std::string& arg) {
+    BenchFlags flags;
+    ReadBenchmarkFlags({"x", "--benchmark_min_time=" + arg}, flags);
+    return flags.min_seconds;
+  };
+  EXPECT_EQ(read("0.03"), 0.03);
+  EXPECT_EQ(read("0.5s"), 0.5);
+  EXPECT_FALSE(read("10x"));
+  EXPECT_FALSE(read(""));
+}
+
+TEST(DefaultFlags, YieldToTheUsers) {
+  std::vector<std::string> none = {"x"};
+  AddDefaultFlags(none);
+  EXPECT_THAT(none, Contains("--benchmark_repetitions=9"));
+  std::vector<std::string> own = {"x", "--benchmark_repetitions=2", "--benchmark_min_time=1"};
+  AddDefaultFlags(own);
+  EXPECT_EQ(own.size(), 3);
+}
+
+TEST(CommandLine, IsWhatAShellTakesAgain) {
+  EXPECT_EQ(CommandLine({"./a", "--filter=LSTM", "it's", "a b", ""}),
+            R"(./a --filter=LSTM 'it'\''s' 'a b' '')");
+}
+
+}  // namespace
+}  // namespace dlroof

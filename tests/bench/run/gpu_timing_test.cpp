@@ -1,0 +1,154 @@
+#include "bench/run/gpu_timing.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <stdexcept>
+#include <string>
+
+#include "tests/fakes/fake_gpu.h"
+
+namespace dlroof {
+namespace {
+
+TEST(CallsToFill, TakesAsManyAsFitAndAtLeastOne) {
+  EXPECT_EQ(CallsToFill(1e-3, 5e-3, 1000), 5);
+  EXPECT_EQ(CallsToFill(2e-3, 5e-3, 1000), 3);  // 2.5, rounded up
+  EXPECT_EQ(CallsToFill(1, 5e-3, 1000), 1);
+  EXPECT_EQ(CallsToFill(1e-9, 5e-3, 1000), 1000);
+  EXPECT_EQ(CallsToFill(0, 5e-3, 1000), 1000);
+}
+
+// A clock that writes down what it is asked for.
+struct Log {
+  std::string steps;
+  int batches = 0, replays = 0, nodes = 0, calls_in_batch = 0;
+};
+
+GpuClock Logging(Log& log) {
+  GpuClock clock = FakeClock();
+  clock.once = [&log](const Enqueue&) {
+    log.steps += "once ";
+    return 1e-3;
+  };
+  clock.flush = [&log] { log.steps += "flush "; };
+  clock.touch = [&log](const void*, std::size_t bytes) {
+    log.steps += "touch" + std::to_string(bytes) + " ";
+  };
+  clock.batch = [&log](const Enqueue& call, int calls, const std::function<void()>& while_running) {
+    while_running();
+    call(nullptr);
+    log.calls_in_batch = calls;
+    // 4, 2, 3 ms of one call: the median is 3 ms.
+    const double each[] = {4e-3, 2e-3, 3e-3};
+    return GpuBatch{calls * each[log.batches++ % 3], std::nullopt};
+  };
+  clock.graph = [&log](const Enqueue&, int calls) -> std::function<double()> {
+    log.nodes = calls;
+    return [&log, calls] { return calls * (++log.replays == 1 ? 1.0 : 5e-4); };
+  };
+  return clock;
+}
+
+TEST(TimeOnce, EmptiesTheCachesBeforeEachCallAndThenWarmsWhatIsToBeWarm) {
+  Log log;
+  const auto clock = Logging(log);
+  const Enqueue nothing = [](void*) {};
+  EXPECT_EQ(TimeOnce(clock, nothing, {}), 1e-3);
+  EXPECT_EQ(log.steps, "once ");
+  log.steps.clear();
+  TimeOnce(clock, nothing, {.flush = true, .touched = {{nullptr, 7}, {nullptr, 9}}});
+  EXPECT_EQ(log.steps, "flush touch7 touch9 once ");
+}
+
+TEST(TimeOnce, RenewsWhatACallUsesUpBeforeTheCachesAreEmptied) {
+  Log log;
+  const auto clock = Logging(log);
+  TimeOnce(clock, [](void*) {}, {.flush = true, .renew = [&] { log.steps += "renew "; }});
+  EXPECT_EQ(log.steps, "renew flush once ");
+}
+
+// Three batches, three replays.
+TEST(SampleGpu, RenewsWhatACallUsesUpBeforeEachSample) {
+  Log log;
+  std::string why_no_graph;
+  SampleGpu(
+      Logging(log), [](void*) {}, 1e-3, {.renew = [&] { log.steps += "renew "; }}, why_no_graph);
+  EXPECT_EQ(log.steps, "renew renew renew renew renew renew ");
+}
+
+GpuSample Sampled(const GpuClock& clock, double seconds, bool warm) {
+  std::string why_no_graph = "of the call before";
+  const auto sample = SampleGpu(
+      clock, [](void*) {}, seconds, {.flush = !warm}, why_no_graph);
+  EXPECT_EQ(why_no_graph, "");
+  return sample;
+}
+
+TEST(SampleGpu, KeepsTheThreeTimesApart) {
+  Log log;
+  const auto sample = Sampled(Logging(log), 1e-3, true);
+  EXPECT_DOUBLE_EQ(sample.throughput_seconds.value(), 3e-3);
+  EXPECT_DOUBLE_EQ(sample.graph_seconds.value(), 5e-4);  // not the first replay, which uploads
+  EXPECT_EQ(log.batches, 3);
+  EXPECT_EQ(log.calls_in_batch, 5);  // 5 ms of 1 ms
+  EXPECT_EQ(log.nodes, 2);           // 2 ms of 1 ms
+  EXPECT_EQ(log.replays, 4);
+}
+
+TEST(SampleGpu, ALongCallIsNotRepeatedForItsOwnSake) {
+  Log log;
+  Sampled(Logging(log), 0.5, true);
+  EXPECT_EQ(log.batches, 1);
+  EXPECT_EQ(log.replays, 2);
+}
+
+TEST(SampleGpu, AColdCallHasNoThroughputButAClock) {
+  Log log;
+  const auto sample = Sampled(Logging(log), 1e-3, false);
+  EXPECT_FALSE(sample.throughput_seconds);
+  EXPECT_FALSE(sample.graph_seconds);
+  EXPECT_EQ(sample.clock_hz, 1.6e9);  // NVML's, since no batch was long enough to count cycles
+  EXPECT_EQ(sample.power_watts, 500);
+  EXPECT_EQ(sample.throttle, 4);
+}
+
+TEST(SampleGpu, ThrottlingIsAllThatTheDriverSpokeOf) {
+  Log log;
+  auto clock = Logging(log);
+  int asked = 0;
+  clock.health = [&asked] {
+    const std::uint64_t answers[] = {0x4, 0x20, 0};
+    return GpuHealth{.throttle = answers[asked++ % 3]};
+  };
+  EXPECT_EQ(Sampled(clock, 1e-3, true).throttle, 0x24);
+}
+
+TEST(SampleGpu, ThePowerLimitOfALongCallIsSeenAtItsEndAndIdlenessIsNot) {
+  Log log;
+  auto clock = Logging(log);
+  int asked = 0;
+  clock.health = [&asked] { return GpuHealth{.throttle = asked++ == 0 ? 0 : 0x5}; };
+  EXPECT_EQ(Sampled(clock, 0.5, true).throttle, 0x4);
+}
+
+TEST(SampleGpu, TheCyclesThatSmsCountedWinOverTheDriversWord) {
+  EXPECT_EQ(Sampled(FakeClock(), 1e-5, true).clock_hz, 1.7e9);
+}
+
+TEST(SampleGpu, ACallThatCannotBeCapturedHasNoGraphTimeAndSaysWhy) {
+  Log log;
+  auto clock = Logging(log);
+  clock.graph = [](const Enqueue&, int) -> std::function<double()> {
+    throw std::runtime_error("operation not permitted when stream is capturing");
+  };
+  std::string why_no_graph;
+  const auto sample = SampleGpu(
+      clock, [](void*) {}, 1e-3, {}, why_no_graph);
+  EXPECT_TRUE(sample.throughput_seconds);
+  EXPECT_FALSE(sample.graph_seconds);
+  EXPECT_EQ(why_no_graph, "operation not permitted when stream is capturing");
+}
+
+}  // namespace
+}  // namespace dlroof

@@ -1,0 +1,32 @@
+#include "bench/run/run_context.h"
+
+#include <gtest/gtest.h>
+
+namespace dlroof {
+namespace {
+
+nlohmann::json Counters(CounterChoice choice) {
+  RunSettings settings;
+  settings.cpus = {0};
+  settings.counters = choice;
+  return RunContext("dlroof_bench", settings).at("counters");
+}
+
+// A record made under `auto` shows modelled bytes; here is why nothing better counted.
+TEST(RunContext, SaysOnceWhyHardwareCountersWereNotUsed) {
+  const auto why = WhyUnavailable(CounterChoice::kPerf, "cpu", AllCounterSources());
+  for (const auto choice : {CounterChoice::kAuto, CounterChoice::kPerf}) {
+    const auto counters = Counters(choice);
+    EXPECT_EQ(counters.at("asked"), Key(choice));
+    EXPECT_EQ(counters.contains("unavailable"), !why.empty());
+    if (!why.empty()) {
+      EXPECT_EQ(counters.at("unavailable").at("perf"), why);
+      EXPECT_EQ(counters.at("unavailable").size(), 1U);
+    }
+  }
+  EXPECT_EQ(Counters(CounterChoice::kModel).dump(), R"({"asked":"model"})");
+  EXPECT_EQ(Counters(CounterChoice::kOff).dump(), R"({"asked":"off"})");
+}
+
+}  // namespace
+}  // namespace dlroof

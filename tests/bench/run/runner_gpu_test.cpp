@@ -1,0 +1,227 @@
+// The runner's benchmarks of a GPU that is made up.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <memory>
+
+#include "tests/fakes/fake_gpu.h"
+#include "tests/fakes/runner_records.h"
+
+namespace dlroof {
+namespace {
+
+using testing::HasSubstr;
+
+Workload OnGpu(const std::string& name) { return FakeWorkload(ParseBenchmarkName(name)); }
+
+TEST(RunnerOfGpu, RecordsTheDevicesTimesNotTheHosts) {
+  int opened = 0;
+  const auto open = [&] {
+    ++opened;
+    return FakeClock();
+  };
+  const auto records =
+      Records({OnGpu("Fake/gpu/none/fwd/f32/n1"), OnGpu("Fake/gpu/none/fwd/f32/n2"),
+               OnGpu("Fake/gpu/none/fwd/f32/n4")},
+              {.threads = 2}, "all", {open, nullptr, {}});
+  ASSERT_EQ(records.size(), 3);
+  EXPECT_EQ(opened, 1);
+  const auto& record = records[0];
+  EXPECT_EQ(record.status, Status::kOk) << record.reason;
+  EXPECT_EQ(record.threads, 1);
+  for (const auto& repetition : record.repetitions) {
+    EXPECT_NEAR(repetition.seconds, kFakeOnce, 1e-12);  // a mean over many iterations
+    ASSERT_TRUE(repetition.gpu);
+    EXPECT_DOUBLE_EQ(repetition.gpu->throughput_seconds.value(), kFakeBackToBack);
+    EXPECT_DOUBLE_EQ(repetition.gpu->graph_seconds.value(), kFakeInGraph);
+    EXPECT_GT(repetition.gpu->host_seconds.value(), 0);
+    EXPECT_EQ(repetition.gpu->clock_hz, 1.7e9);
+  }
+  EXPECT_EQ(records[1].status, Status::kUnsupported);
+}
+
+// A call of 12 us fills a millisecond 84 times: one call alone, then what Google Benchmark keeps.
+TEST(RunnerOfGpu, WhatGoogleBenchmarkWillNotKeepIsNotSampled) {
+  int graphs = 0;
+  const auto open = [&] {
+    auto clock = FakeClock();
+    clock.graph = [&, graph = clock.graph](const Enqueue& call, int calls) {
+      ++graphs;
+      return graph(call, calls);
+    };
+    return clock;
+  };
+  const auto sampled = [&](std::optional<double> min_seconds) {
+    graphs = 0;
+    const auto records =
+        Records({OnGpu("Fake/gpu/none/fwd/f32/n1")}, {}, "all", {open, nullptr, {}, min_seconds});
+    for (const auto& repetition : records.at(0).repetitions) EXPECT_TRUE(repetition.gpu);
+    EXPECT_EQ(records[0].repetitions.size(), 2);
+    return graphs;
+  };
+  EXPECT_EQ(sampled(0.001), 2);
+  EXPECT_GT(sampled(std::nullopt), 2);
+}
+
+TEST(RunnerOfGpu, SaysWhyACallHasNoGraphTime) {
+  const auto open = [] {
+    auto clock = FakeClock();
+    clock.graph = [](const Enqueue&, int) -> std::function<double()> {
+      throw std::runtime_error("capture: not permitted");
+    };
+    return clock;
+  };
+  const auto records = Records({OnGpu("Fake/gpu/none/fwd/f32/n1")}, {}, "all", {open, nullptr, {}});
+  ASSERT_EQ(records.size(), 1);
+  EXPECT_EQ(records[0].status, Status::kOk) << records[0].reason;
+  EXPECT_THAT(records[0].counting,
+              testing::Contains("gpu.graph_seconds is not known: capture: not permitted"));
+}
+
+TEST(RunnerOfGpu, FlushesBeforeEveryColdCallAndTouchesAllButColdWeights) {
+  std::string steps;
+  const auto open = [&] {
+    auto clock = FakeClock();
+    clock.flush = [&] { steps += 'f'; };
+    clock.touch = [&](const void*, std::size_t bytes) { steps += bytes == 600 ? 't' : '?'; };
+    clock.once = [&](const Enqueue&) {
+      steps += 'c';
+      return 1e-2;  // one iteration is enough
+    };
+    return clock;
+  };
+  const auto stepped = [&](const std::string& name, CacheState cache) {
+    steps.clear();
+    auto workload = OnGpu(name);
+    workload.cache = cache;
+    const auto records = Records({workload}, {}, "all", {open, nullptr, {}});
+    EXPECT_EQ(records.at(0).cache, std::string(Key(cache)));
+    EXPECT_FALSE(records[0].evicted_bytes);  // how much of L2 was the call's is not known
+    return steps;
+  };
+  EXPECT_EQ(stepped("Fake/gpu/none/fwd/f32/n1/cold", CacheState::kCold).substr(0, 4), "fcfc");
+  EXPECT_EQ(stepped("Fake/gpu/none/fwd/f32/n1/cold-weights", CacheState::kColdWeights).substr(0, 6),
+            "ftcftc");
+  EXPECT_EQ(stepped("Fake/gpu/none/fwd/f32/n1", CacheState::kWarm).substr(0, 2), "cc");
+}
+
+TEST(RunnerOfGpu, RenewsWhatACallUsesUpBeforeEachTimedCall) {
+  std::string steps;
+  const auto open = [&] {
+    auto clock = FakeClock();
+    clock.once = [&](const Enqueue&) {
+      steps += 'c';
+      return 1e-2;  // one iteration is enough
+    };
+    return clock;
+  };
+  auto workload = OnGpu("Fake/gpu/none/bwd/f32/n1");
+  workload.prepare = [&](const RunSettings&) {
+    auto call = FakeCall();
+    call.renew = [&] { steps += 'r'; };
+    return call;
+  };
+  Records({workload}, {.counters = CounterChoice::kOff}, "all", {open, nullptr, {}});
+  EXPECT_EQ(steps.substr(0, 2), "rc");
+  EXPECT_THAT(steps.substr(2), HasSubstr("rc"));
+  EXPECT_THAT(steps, testing::Not(HasSubstr("cc")));
+}
+
+TEST(RunnerOfGpu, WhatRenewsACallGoesWithIt) {
+  RunLog log;
+  std::vector<Workload> workloads;
+  for (const std::string problem : {"n1", "n4"}) {
+    workloads.push_back(OnGpu("Fake/gpu/none/bwd/f32/" + problem));
+    workloads.back().prepare = [&](const RunSettings&) {
+      auto call = FakeCall();
+      call.renew = [alive = std::make_shared<Alive>(log)] {};
+      return call;
+    };
+  }
+  Records(workloads, {}, "all", {FakeClock, nullptr, {}});
+  EXPECT_EQ(log.most_alive, 1);
+  EXPECT_EQ(log.alive, 0);
+}
+
+TEST(RunnerOfGpu, RefusesWhatCannotBeTimed) {
+  auto threads = OnGpu("Fake/gpu/none/fwd/f32/n1/threads2");
+  threads.threads = 2;
+  auto weights = OnGpu("Fake/gpu/none/fwd/f32/n1/cold-weights");
+  weights.cache = CacheState::kColdWeights;
+  weights.prepare = [](const RunSettings&) {
+    auto call = FakeCall();
+    call.memory.clear();
+    return call;
+  };
+  auto plain = OnGpu("Fake/gpu/none/fwd/f32/n1");
+  plain.prepare = [](const RunSettings&) {
+    auto call = FakeCall();
+    call.enqueue = {};
+    return call;
+  };
+  const auto records = Records({threads, weights, plain}, {}, "all", {FakeClock, nullptr, {}});
+  ASSERT_EQ(records.size(), 3);
+  EXPECT_EQ(records[0].status, Status::kUnsupported);
+  EXPECT_THAT(records[0].reason, HasSubstr("threads2"));
+  EXPECT_EQ(records[1].status, Status::kUnsupported);
+  EXPECT_THAT(records[1].reason, HasSubstr("weights"));
+  EXPECT_EQ(records[2].status, Status::kFailed);
+}
+
+// A call of 10 ms: one iteration is enough. The second repetition breaks in its loop.
+GpuClock BreakingClock(std::shared_ptr<int> calls, bool stays) {
+  auto clock = FakeClock();
+  clock.once = [calls](const Enqueue&) {
+    if (++*calls > 1) throw std::runtime_error("illegal address");
+    return 1e-2;
+  };
+  clock.recover = [stays] {
+    if (stays) throw std::runtime_error("the driver says it again");
+  };
+  return clock;
+}
+
+// Preparing fails too after the failure, as where the context is gone.
+Workload PreparedBefore(const std::string& name, const std::shared_ptr<int>& calls) {
+  auto workload = OnGpu(name);
+  workload.prepare = [calls](const RunSettings&) {
+    if (*calls > 1) throw std::runtime_error("no memory can be had");
+    return FakeCall();
+  };
+  return workload;
+}
+
+TEST(RunnerOfGpu, ALostGpuFailsWhatFollowsAndTheRecordsStay) {
+  const auto calls = std::make_shared<int>(0);
+  const auto open = [&] { return BreakingClock(calls, true); };
+  RunLog log;
+  const auto records = Records(
+      {PreparedBefore("Fake/gpu/none/fwd/f32/n1", calls),
+       PreparedBefore("Fake/gpu/none/fwd/f32/n4", calls), Fake("Fake/cpu/none/fwd/f32/n1", log)},
+      {}, "all", {open, nullptr, {}}, 5);
+  ASSERT_EQ(records.size(), 3);
+  EXPECT_EQ(records[0].status, Status::kFailed);
+  EXPECT_THAT(records[0].reason, HasSubstr("illegal address"));
+  EXPECT_EQ(*calls, 2);  // what failed is not tried again
+  EXPECT_EQ(records[1].status, Status::kFailed);
+  EXPECT_EQ(records[1].reason,
+            "not run: the GPU is lost to this process since Fake/gpu/none/fwd/f32/n1: the driver "
+            "says it again");
+  EXPECT_EQ(records[2].status, Status::kOk) << records[2].reason;
+}
+
+TEST(RunnerOfGpu, AFailureThatPassesIsOneBenchmarks) {
+  const auto calls = std::make_shared<int>(0);
+  const auto open = [&] { return BreakingClock(calls, false); };
+  const auto other = OnGpu("Fake/gpu/none/fwd/f32/n4");
+  const auto records = Records({PreparedBefore("Fake/gpu/none/fwd/f32/n1", calls), other}, {},
+                               "all", {open, nullptr, {}});
+  ASSERT_EQ(records.size(), 2);
+  EXPECT_EQ(records[0].status, Status::kFailed);
+  EXPECT_EQ(records[1].status, Status::kFailed);
+  EXPECT_EQ(records[1].reason, "illegal address");  // its own
+  EXPECT_EQ(*calls, 3);
+}
+
+}  // namespace
+}  // namespace dlroof

@@ -1,0 +1,232 @@
+#include "bench/run/runner.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include "counters/cpu/issue_rate.h"
+#include "tests/fakes/runner_records.h"
+
+namespace dlroof {
+namespace {
+
+using testing::HasSubstr;
+
+TEST(Runner, PreparesWhatTheFilterKeepsOneAtATime) {
+  RunLog log;
+  std::vector<Workload> workloads;
+  for (const std::string size : {"1", "2", "3", "4"})
+    workloads.push_back(Fake("Fake/cpu/none/fwd/f32/n" + size, log));
+  const auto records = Records(workloads, {}, "n[234]");
+  EXPECT_EQ(records.size(), 3);
+  EXPECT_THAT(log.prepared,
+              testing::ElementsAre("Fake/cpu/none/fwd/f32/n2", "Fake/cpu/none/fwd/f32/n3",
+                                   "Fake/cpu/none/fwd/f32/n4"));
+  EXPECT_EQ(log.most_alive, 1);
+}
+
+TEST(Runner, AColdCallSaysWhatItEvicted) {
+  RunLog log;
+  auto warm = Fake("Fake/cpu/none/fwd/f32/n1", log);
+  auto cold = Fake("Fake/cpu/none/fwd/f32/n1/cold", log);
+  cold.cache = CacheState::kCold;
+  auto weights = Fake("Fake/cpu/none/fwd/f32/n1/cold-weights", log);
+  weights.cache = CacheState::kColdWeights;
+  const auto records = Records({warm, cold, weights}, {}, "all");
+  ASSERT_EQ(records.size(), 3);
+  EXPECT_EQ(records[0].cache, "warm");
+  EXPECT_FALSE(records[0].evicted_bytes);
+  EXPECT_EQ(records[1].name, "Fake/cpu/none/fwd/f32/n1/cold");
+  EXPECT_EQ(records[1].cache, "cold");
+  // Two regions of 4000 byte: 63 or 64 lines of 64 byte each, as they lie.
+  EXPECT_GE(records[1].evicted_bytes, 2 * 63 * 64);
+  EXPECT_LE(records[1].evicted_bytes, 2 * 64 * 64);
+  EXPECT_EQ(records[2].cache, "cold-weights");
+  EXPECT_GE(records[2].evicted_bytes, 63 * 64);
+  EXPECT_LE(records[2].evicted_bytes, 64 * 64);
+  for (const auto& record : records) {
+    EXPECT_EQ(record.status, Status::kOk) << record.reason;
+    EXPECT_EQ(record.repetitions.size(), 2);
+    for (const auto& repetition : record.repetitions) EXPECT_GT(repetition.seconds, 0);
+  }
+}
+
+TEST(Runner, LooksAtTheCoreOfASingleThreadOnly) {
+  if (!MeasureIssueRate()) GTEST_SKIP() << "no loops for this family of CPUs";
+  RunLog log;
+  auto cold = Fake("Fake/cpu/none/fwd/f32/n1/cold", log);
+  cold.cache = CacheState::kCold;
+  const RunnerMeans neighbour{{}, nullptr, [] { return 1e6; }};
+  RunSettings settings;
+  const auto alone =
+      Records({Fake("Fake/cpu/none/fwd/f32/n1", log), cold}, settings, "all", neighbour);
+  ASSERT_EQ(alone.size(), 2);
+  for (const auto& record : alone) {
+    ASSERT_EQ(record.repetitions.size(), 2) << record.name;
+    for (const auto& repetition : record.repetitions) {
+      EXPECT_LT(repetition.core_share.value_or(1), 1e-3) << record.name;
+      EXPECT_TRUE(repetition.disturbed) << record.name;
+    }
+  }
+  settings.threads = 2;
+  const auto together =
+      Records({Fake("Fake/cpu/none/fwd/f32/n2", log)}, settings, "all", neighbour);
+  ASSERT_EQ(together.size(), 1);
+  ASSERT_EQ(together[0].repetitions.size(), 2);
+  for (const auto& repetition : together[0].repetitions) EXPECT_FALSE(repetition.core_share);
+}
+
+TEST(Runner, ColdWithoutKnownMemoryIsUnsupportedNotWarm) {
+  RunLog log;
+  auto cold = Fake("Fake/cpu/none/fwd/f32/n1/cold", log, false);
+  cold.cache = CacheState::kCold;
+  const auto records = Records({cold}, {}, "all");
+  ASSERT_EQ(records.size(), 1);
+  EXPECT_EQ(records[0].status, Status::kUnsupported);
+  EXPECT_THAT(records[0].reason, HasSubstr("cold"));
+}
+
+// Rows 0 to 3 of a matrix of 1000 columns of one byte, again for each of 4 columns of filters.
+LevelModel SmallModel() {
+  LevelModel model;
+  ReuseNest nest;
+  nest.sizes = {4, 1000};
+  nest.loops = {{0, 1}};
+  nest.tensors = {{"weights", 1, {{{{0, 1}}, 4}, {{{1, 1}}, 1000}}}};
+  model.nests = {nest};
+  model.core_bytes = 123456;
+  model.how = "by decree";
+  return model;
+}
+
+Workload Modelled(const std::string& name, RunLog& log) {
+  auto workload = Fake(name, log);
+  workload.prepare = [prepare = workload.prepare](const RunSettings& settings) {
+    auto call = prepare(settings);
+    call.levels = SmallModel();
+    call.modelled.bytes[Level::kDram] = 77;
+    return call;
+  };
+  return workload;
+}
+
+TEST(Runner, ARecordHasTheModelsBytesBesideTheClosedForms) {
+  RunLog log;
+  const auto records = Records({Modelled("Fake/cpu/none/fwd/f32/n1", log)},
+                               {.counters = CounterChoice::kModel}, "all");
+  ASSERT_EQ(records.size(), 1);
+  const Work& work = records[0].work.at(Provenance::kModelled);
+  EXPECT_EQ(work.bytes.at(Level::kL1), 123456);
+  EXPECT_EQ(work.bytes.at(Level::kDram), 77);
+  EXPECT_EQ(work.launches, 1);
+  EXPECT_THAT(records[0].counting, testing::ElementsAre("modelled: by decree"));
+}
+
+TEST(Runner, CountersOffAskNobody) {
+  RunLog log;
+  const auto records = Records({Modelled("Fake/cpu/none/fwd/f32/n1", log)},
+                               {.counters = CounterChoice::kOff}, "all");
+  ASSERT_EQ(records.size(), 1);
+  const Work& work = records[0].work.at(Provenance::kModelled);
+  EXPECT_EQ(work.bytes.size(), 1);  // dram
+  EXPECT_EQ(work.launches, 1);
+  EXPECT_TRUE(records[0].counting.empty());
+}
+
+TEST(Runner, ThreadsOfANameWinOverTheRuns) {
+  RunLog log;
+  auto one = Fake("Fake/cpu/none/fwd/f32/n1/threads1", log);
+  one.threads = 1;
+  auto many = Fake("Fake/cpu/none/fwd/f32/n1/threads4000", log);
+  many.threads = 4000;
+  const RunSettings settings{.threads = 2, .cpus = {0, 0}};
+  const auto records = Records({Fake("Fake/cpu/none/fwd/f32/n1", log), one, many}, settings, "all");
+  ASSERT_EQ(records.size(), 3);
+  EXPECT_THAT(log.threads, testing::ElementsAre(2, 1));
+  EXPECT_EQ(records[0].threads, 2);
+  EXPECT_EQ(records[1].threads, 1);
+  EXPECT_EQ(records[2].status, Status::kUnsupported);
+  EXPECT_THAT(records[2].reason, HasSubstr("may use 2 CPUs"));
+}
+
+TEST(Runner, WhatCannotBePreparedIsNotTriedAgain) {
+  int prepared = 0;
+  const Workload broken{.name = ParseBenchmarkName("Fake/cpu/none/fwd/f32/n1"),
+                        .prepare = [&](auto&) -> PreparedCall {
+                          ++prepared;
+                          throw std::runtime_error("broken");
+                        }};
+  EXPECT_EQ(Records({broken}, {}, "all").at(0).status, Status::kFailed);
+  EXPECT_EQ(prepared, 1);
+}
+
+TEST(Runner, EveryRecordKeepsItsReproLine) {
+  RunLog log;
+  auto good = Fake("Fake/cpu/none/fwd/f32/n1", log);
+  good.repro = "--conv --mode=P mb1";
+  Workload refused{.name = ParseBenchmarkName("Fake/cpu/none/fwd/f32/n2"),
+                   .prepare = [](auto&) -> PreparedCall { throw Unsupported("not here"); },
+                   .repro = "--conv --mode=P mb2"};
+  const auto records = Records({good, refused}, {}, "all");
+  ASSERT_EQ(records.size(), 2);
+  EXPECT_EQ(records[0].repro, "--conv --mode=P mb1");
+  EXPECT_EQ(records[1].repro, "--conv --mode=P mb2");
+  EXPECT_EQ(records[1].algorithm, "");
+}
+
+// Two pipes; what a supervisor would say is written before the run, what it hears is read after it.
+class TurnsTest : public testing::Test {
+ protected:
+  TurnsTest() {
+    EXPECT_EQ(pipe(from_), 0);
+    EXPECT_EQ(pipe(to_), 0);
+  }
+  ~TurnsTest() override {
+    for (const int fd : {from_[0], to_[0]}) close(fd);
+  }
+
+  std::vector<Record> RunWith(const std::string& turns, RunLog& log) {
+    EXPECT_EQ(write(from_[1], turns.data(), turns.size()), static_cast<ssize_t>(turns.size()));
+    close(from_[1]);
+    Turns given(from_[0], to_[1]);
+    auto records = Records({Fake("Fake/cpu/none/fwd/f32/n1", log)}, {}, "all", {{}, &given, {}});
+    close(to_[1]);
+    return records;
+  }
+
+  std::vector<std::string> Heard() {
+    std::string text(4096, ' ');
+    text.resize(static_cast<std::size_t>(read(to_[0], text.data(), text.size())));
+    std::istringstream in(text);
+    std::vector<std::string> lines;
+    for (std::string line; std::getline(in, line);) lines.push_back(line);
+    return lines;
+  }
+
+ private:
+  int from_[2] = {}, to_[2] = {};
+};
+
+TEST_F(TurnsTest, EachRepetitionTakesATurnAndSaysItsIterations) {
+  RunLog log;
+  const auto records = RunWith(std::string(60, 't'), log);
+  ASSERT_EQ(records.size(), 1);
+  ASSERT_EQ(records[0].repetitions.size(), 2);
+  const auto heard = Heard();
+  ASSERT_GE(heard.size(), 3);
+  EXPECT_EQ(heard.front(), "ready");
+  // Both repetitions have as many iterations; the guesses before had fewer.
+  const auto iterations = std::to_string(static_cast<int>(records[0].repetitions[0].iterations));
+  EXPECT_EQ(heard[heard.size() - 1], iterations);
+  EXPECT_EQ(heard[heard.size() - 2], iterations);
+  for (std::size_t i = 1; i + 2 < heard.size(); ++i) EXPECT_NE(heard[i], iterations);
+}
+
+TEST_F(TurnsTest, WithoutATurnNothingIsMeasured) {
+  RunLog log;
+  EXPECT_THAT(RunWith("", log), testing::IsEmpty());
+  EXPECT_THAT(Heard(), testing::ElementsAre("ready"));
+}
+
+}  // namespace
+}  // namespace dlroof

@@ -1,0 +1,240 @@
+// The built-in suites as data: what they say they hold, against what is published about the models.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <map>
+#include <set>
+
+#include "bench/conv2d/problem.h"
+#include "bench/lstm/problem.h"
+#include "bench/suites/suite_selection.h"
+
+namespace dlroof {
+namespace {
+
+std::vector<Layer> AllLayers(const std::string& suite) {
+  return SelectSuites({suite}).at(0).layers;
+}
+
+struct CountedProblem {
+  BenchmarkName name;
+  int64_t count;
+};
+
+// Layers of one direction and type.
+std::vector<CountedProblem> Layers(const std::string& suite, const std::string& direction,
+                                   const std::string& type) {
+  std::vector<CountedProblem> layers;
+  for (const auto& layer : AllLayers(suite)) {
+    const auto name = ParseBenchmarkName(layer.name);
+    if (name.direction == direction && name.type == type) layers.push_back({name, layer.count});
+  }
+  return layers;
+}
+
+// problem -> how often
+std::map<std::string, int64_t> Problems(const std::string& suite, const std::string& direction,
+                                        const std::string& type) {
+  std::map<std::string, int64_t> problems;
+  for (const auto& layer : Layers(suite, direction, type))
+    problems[layer.name.problem] = layer.count;
+  return problems;
+}
+
+int64_t Calls(const std::string& suite) {
+  int64_t calls = 0;
+  for (const auto& layer : Layers(suite, "fwd", "f32")) calls += layer.count;
+  return calls;
+}
+
+// [1] multiply-adds of one image: half the FLOPs.
+double MultiplyAdds(const std::string& suite) {
+  double flops = 0, images = 0;
+  for (const auto& layer : Layers(suite, "fwd", "f32")) {
+    const auto problem = ParseConv2d(layer.name.problem);
+    images = static_cast<double>(problem.n);
+    flops += static_cast<double>(layer.count * DenseFlops(problem));
+  }
+  return flops / 2 / images;
+}
+
+TEST(BuiltInSuites, AreReadableAndTheDefaultSetSharesNoName) {
+  for (const auto& suite : BuiltInSuites()) {
+    EXPECT_GE(SelectSuites({std::string(suite.name)}).at(0).layers.size(), 5U) << suite.name;
+    EXPECT_TRUE(suite.text.starts_with("# ")) << suite.name;
+  }
+  std::set<std::string> names;
+  const auto suites = SelectSuites({});
+  for (const auto& suite : suites)
+    for (const auto& layer : suite.layers)
+      EXPECT_TRUE(names.insert(layer.name).second) << layer.name << " is in two suites";
+}
+
+TEST(BuiltInSuites, OnlyModelsAreCounted) {
+  std::set<std::string_view> lists;
+  for (const auto& suite : BuiltInSuites())
+    if (!SelectSuites({std::string(suite.name)}).at(0).counted) lists.insert(suite.name);
+  EXPECT_EQ(lists, (std::set<std::string_view>{"cold", "deepbench", "gpu_more", "paper",
+                                               "paper_gpu", "reference"}));
+}
+
+TEST(PaperSuite, HoldsItsTenConvolutionsWithItsOutputSizes) {
+  std::map<std::string, int> outputs;  // names of each problem
+  for (const auto& layer : AllLayers("paper")) {
+    const auto name = ParseBenchmarkName(layer.name);
+    if (name.op != "Conv2D") continue;
+    const auto problem = ParseConv2d(name.problem);
+    // SAME padding: ceil(112 / stride) outputs.
+    EXPECT_EQ(OutputHeight(problem), (112 + problem.stride_h - 1) / problem.stride_h);
+    EXPECT_EQ(OutputWidth(problem), OutputHeight(problem)) << layer.name;
+    ++outputs[ToText(problem)];
+  }
+  EXPECT_EQ(outputs.size(), 10U);
+  for (const auto& [problem, count] : outputs) EXPECT_EQ(count, 7) << problem;  // 3 x 2 + int8
+}
+
+TEST(PaperSuite, HasTheSameProblemsOnAGpu) {
+  const auto problems = [](const std::string& suite, const std::string& device) {
+    std::set<std::string> found;
+    for (const auto& layer : AllLayers(suite)) {
+      const auto name = ParseBenchmarkName(layer.name);
+      EXPECT_EQ(name.device, device);
+      found.insert(name.op + "/" + name.direction + "/" + name.problem);
+    }
+    return found;
+  };
+  EXPECT_EQ(problems("paper_gpu", "gpu"), problems("paper", "cpu"));
+}
+
+// Published sizes. Convolutions: counted in each paper's table. GMAC: torchvision's table of
+// pre-trained weights (its "GFLOPS" are multiply-adds: ResNet50 4.09, ResNet152 11.51, VGG16 15.47,
+// MobileNet_V2 0.30), less the classifier's matrix products, worked by hand from its shapes;
+// GoogLeNet: "1.5 billion multiply-adds" in its paper, one digit of precision; AlexNet: the sum of
+// its five layers from the paper's figure 2, by hand:
+// 96*55*55*363 + 256*27*27*1200 + 384*13*13*2304 + 384*13*13*1728 + 256*13*13*1728 = 665,784,864.
+struct Published {
+  const char* suite;
+  int64_t convolutions;
+  double multiply_adds, tolerance;
+};
+constexpr Published kPublished[] = {
+    {"alexnet", 5, 665784864, 0},
+    {"vgg16", 13, 15.47e9 - (25088 * 4096 + 4096 * 4096 + 4096 * 1000), 0.005e9},
+    {"googlenet", 57, 1.5e9, 0.1e9},
+    {"resnet50", 53, 4.09e9 - 2048 * 1000, 0.005e9},
+    {"resnet152", 155, 11.51e9 - 2048 * 1000, 0.005e9},
+    {"mobilenet_v2", 52, 0.30e9 - 1280 * 1000, 0.005e9},
+};
+
+TEST(ModelSuites, HaveThePublishedNumberOfConvolutionsAndMultiplyAdds) {
+  for (const auto& model : kPublished) {
+    EXPECT_EQ(Calls(model.suite), model.convolutions) << model.suite;
+    EXPECT_NEAR(MultiplyAdds(model.suite), model.multiply_adds, model.tolerance) << model.suite;
+  }
+}
+
+TEST(ModelSuites, EveryTypeAndDirectionHasTheSameLayersButForTheFirst) {
+  for (const auto& model : kPublished) {
+    const auto forward = Problems(model.suite, "fwd", "f32");
+    for (const char* type : {"bf16", "int8"})
+      EXPECT_EQ(Problems(model.suite, "fwd", type), forward) << model.suite;
+    for (const char* type : {"f32", "bf16"}) {
+      EXPECT_EQ(Problems(model.suite, "bwd_weights", type), forward) << model.suite;
+      auto data = Problems(model.suite, "bwd_data", type);
+      EXPECT_EQ(data.size() + 1, forward.size()) << model.suite;
+      for (const auto& [problem, count] : forward)
+        if (ParseConv2d(problem).c == 3) data[problem] = count;  // images have three channels
+      EXPECT_EQ(data, forward) << model.suite;
+    }
+  }
+}
+
+TEST(ModelSuites, ResNetsHaveTheirStrideOnThe3x3) {
+  for (const char* suite : {"resnet50", "resnet152"}) {
+    int strided = 0;
+    for (const auto& layer : Layers(suite, "fwd", "f32")) {
+      const auto problem = ParseConv2d(layer.name.problem);
+      if (problem.stride_h == 1) continue;
+      ++strided;
+      // The stem, a 3x3 per stage, and the projections, which quadruple the block's width.
+      EXPECT_TRUE(problem.r > 1 || problem.k == 2 * problem.c) << layer.name.problem;
+    }
+    EXPECT_EQ(strided, 1 + 3 + 3) << suite;
+  }
+}
+
+TEST(ModelSuites, MobileNetHasSeventeenDepthwiseLayers) {
+  int64_t depthwise = 0;
+  for (const auto& layer : Layers("mobilenet_v2", "fwd", "f32")) {
+    const auto problem = ParseConv2d(layer.name.problem);
+    if (problem.groups == problem.c) depthwise += layer.count;
+  }
+  EXPECT_EQ(depthwise, 17);
+}
+
+TEST(DeepCam, IsTheNetworkThatWasProfiled) {
+  // 3 + 3*7 - 1 entry, 48*2 middle, 7 + 6 exit, 4 + 1 + 1 pooling, 1 + 2 + 3 + 2 decoder.
+  EXPECT_EQ(Calls("deepcam"), 2 + 21 + 96 + 13 + 6 + 8);
+  // Counted on a V100 by the hierarchical roofline paper's profiles (PyTorch, batch 2, forward,
+  // every kernel): 1.185 TFLOP in FP32, where cuDNN takes fast algorithms, and 1.370 TFLOP on
+  // Tensor Cores, which pad to their tiles. The definition's count lies between.
+  const double flops = 2 * 2 * MultiplyAdds("deepcam");
+  EXPECT_GT(flops, 1.185e12);
+  EXPECT_LT(flops, 1.370e12);
+  // All but the four deconvolutions have an int8 form; all but the first a data gradient.
+  const auto all = Problems("deepcam", "fwd", "f32");
+  EXPECT_EQ(Problems("deepcam", "fwd", "int8").size() + 4, all.size());
+  EXPECT_EQ(Problems("deepcam", "bwd_data", "bf16").size() + 1, all.size());
+  EXPECT_EQ(Problems("deepcam", "bwd_weights", "f32"), all);
+}
+
+TEST(DeepBench, HasItsDistinctShapesAndRows) {
+  std::set<std::string> shapes, training, server, images;
+  for (const auto& layer : AllLayers("deepbench")) {
+    const auto name = ParseBenchmarkName(layer.name);
+    if (name.op != "Conv2D") continue;
+    shapes.insert(name.problem.substr(name.problem.find('c')));  // behind the batch size
+    if (name.direction == "bwd_weights") training.insert(name.problem);
+    if (name.type == "int8") server.insert(name.problem);
+    if (name.direction == "bwd_data") {
+      EXPECT_GT(ParseConv2d(name.problem).c, 3) << layer.name;
+    }
+  }
+  EXPECT_EQ(shapes.size(), 55U);
+  // Of 94 rows of training_set and 107 of inference_server_set, four and four are there twice.
+  EXPECT_EQ(training.size(), 90U);
+  EXPECT_EQ(server.size(), 103U);
+}
+
+TEST(DeepBench, HasItsLstmRows) {
+  std::map<std::string, std::set<std::string>> problems;  // by direction
+  for (const auto& layer : AllLayers("deepbench")) {
+    const auto name = ParseBenchmarkName(layer.name);
+    if (name.op == "LSTM") problems[name.direction].insert(name.problem);
+  }
+  EXPECT_EQ(problems["fwd_training"].size(), 22U);  // 4*4 of 25 steps, 3 of 50, 3 of 150
+  EXPECT_EQ(problems["bwd"], problems["fwd_training"]);
+  EXPECT_EQ(problems["fwd_inference"].size(), 15U);
+}
+
+TEST(LstmSuites, FitTogetherLayerByLayer) {
+  const auto widths = [](const std::string& suite) {
+    std::vector<std::pair<int64_t, int64_t>> layers;  // input, output
+    for (const auto& layer : Layers(suite, "fwd_training", "f32"))
+      for (int64_t i = 0; i < layer.count; ++i) {
+        const auto problem = ParseLstmProblem(layer.name.problem);
+        layers.emplace_back(problem.i, OutputWidth(problem));
+      }
+    return layers;
+  };
+  EXPECT_EQ(widths("gnmt").size(), 8U);
+  EXPECT_EQ(widths("deepspeech2").size(), 5U);
+  for (const char* suite : {"gnmt", "deepspeech2"}) {
+    const auto layers = widths(suite);
+    for (size_t i = 1; i < layers.size(); ++i)
+      EXPECT_EQ(layers[i].first, layers[i - 1].second) << suite << " layer " << i + 1;
+  }
+}
+
+}  // namespace
+}  // namespace dlroof

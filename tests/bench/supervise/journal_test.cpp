@@ -1,0 +1,94 @@
+#include "bench/supervise/journal.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "counters/base/error.h"
+#include "tests/fakes/refusal.h"
+
+namespace dlroof {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+JournalHeader Header() {
+  JournalHeader header;
+  header.programs = {"old", "new"};
+  header.builds = {"1", "2"};
+  header.arguments = {"--benchmark_filter=\"x\n"};
+  header.settings = {"random order"};
+  header.benchmarks = {{"a/n20", "a/n21"}};
+  header.seed = 0xfedcba9876543210U;
+  header.id = "0a";
+  return header;
+}
+
+JournalEntry Entry() {
+  JournalEntry entry{{"a/n20", "a/n21"}, 3, 1.5, {}};
+  entry.outcomes.push_back({"signal 11", {}});
+  entry.outcomes.push_back({"", {{"records", nlohmann::json::array()}}});
+  return entry;
+}
+
+std::string Refusal(const std::string& text) {
+  return RefusalOf([&] { ParseJournal(text, "j"); });
+}
+
+TEST(Journal, GivesBackWhatWasWritten) {
+  const auto text = JournalLine(Header()) +
+                    JournalLine(nlohmann::json::array({{{"device", "cpu"}}})) +
+                    JournalLine(Entry());
+  const auto journal = ParseJournal(text, "j");
+  ASSERT_TRUE(journal.header);
+  EXPECT_THAT(journal.header->programs, ElementsAre("old", "new"));
+  EXPECT_THAT(journal.header->builds, ElementsAre("1", "2"));
+  EXPECT_THAT(journal.header->arguments, ElementsAre("--benchmark_filter=\"x\n"));
+  EXPECT_THAT(journal.header->settings, ElementsAre("random order"));
+  EXPECT_EQ(journal.header->benchmarks.at(0).base, "a/n20");
+  EXPECT_EQ(journal.header->benchmarks.at(0).fresh, "a/n21");
+  EXPECT_EQ(journal.header->seed, 0xfedcba9876543210U);
+  EXPECT_EQ(journal.header->id, "0a");
+  EXPECT_EQ(journal.machines.at(0).at("device"), "cpu");
+  ASSERT_EQ(journal.entries.size(), 1);
+  EXPECT_EQ(journal.entries[0].benchmark.base, "a/n20");
+  EXPECT_EQ(journal.entries[0].block, 3);
+  EXPECT_EQ(journal.entries[0].seconds, 1.5);
+  EXPECT_EQ(journal.entries[0].outcomes.at(0).failed, "signal 11");
+  EXPECT_TRUE(journal.entries[0].outcomes.at(1).result.contains("records"));
+  EXPECT_EQ(journal.whole_bytes, text.size());
+}
+
+TEST(Journal, CutAnywhereKeepsItsWholeLines) {
+  const auto header = JournalLine(Header()), entry = JournalLine(Entry());
+  const auto text = header + entry + entry;
+  for (std::size_t cut = 0; cut <= text.size(); ++cut) {
+    const auto journal = ParseJournal(text.substr(0, cut), "j");
+    const bool has_header = cut >= header.size();
+    const std::size_t entries = has_header ? (cut - header.size()) / entry.size() : 0;
+    EXPECT_EQ(journal.header.has_value(), has_header) << cut;
+    EXPECT_EQ(journal.entries.size(), entries) << cut;
+    EXPECT_EQ(journal.whole_bytes, has_header ? header.size() + entries * entry.size() : 0) << cut;
+  }
+}
+
+TEST(Journal, OthersFilesAreRefusedWithTheirLine) {
+  EXPECT_THAT(Refusal("hello\n"), HasSubstr("j:1: not a line"));
+  EXPECT_THAT(Refusal("{}\n"), HasSubstr("j:1: not the journal"));
+  EXPECT_THAT(Refusal(JournalLine(Header()) + "{\n" + JournalLine(Entry())), HasSubstr("j:2: "));
+  EXPECT_THAT(Refusal(R"({"dlroof_journal": 2, "seed": 1})"
+                      "\n"),
+              HasSubstr("newer dlroof (journal 2"));
+  auto entry = Entry();
+  entry.outcomes.pop_back();
+  EXPECT_THAT(Refusal(JournalLine(Header()) + JournalLine(entry)), HasSubstr("one of each"));
+}
+
+TEST(Journal, WordsThatAreNoUtf8DoNotStopIt) {
+  auto entry = Entry();
+  entry.outcomes[0].failed = "\xff said";
+  EXPECT_EQ(ParseJournal(JournalLine(Header()) + JournalLine(entry), "j").entries.size(), 1);
+}
+
+}  // namespace
+}  // namespace dlroof

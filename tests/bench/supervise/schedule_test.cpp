@@ -1,0 +1,41 @@
+#include "bench/supervise/schedule.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+namespace dlroof {
+namespace {
+
+TEST(Schedule, AnOrderHasEachOnceAndIsThatOfItsSeed) {
+  auto order = ShuffledOrder(50, 3);
+  EXPECT_EQ(order, ShuffledOrder(50, 3));
+  EXPECT_NE(order, ShuffledOrder(50, 4));
+  EXPECT_FALSE(std::is_sorted(order.begin(), order.end()));
+  std::sort(order.begin(), order.end());
+  for (std::size_t i = 0; i < order.size(); ++i) EXPECT_EQ(order[i], i);
+  EXPECT_TRUE(ShuffledOrder(0, 1).empty());
+}
+
+TEST(Schedule, BothSidesGoFirstAboutAsOften) {
+  int base = 0;
+  for (std::uint64_t block = 0; block < 200; ++block)
+    for (const bool first : DrawnSides(5, 1, block)) base += first ? 1 : 0;
+  // Of 1000; three deviations are 47.
+  EXPECT_GT(base, 450);
+  EXPECT_LT(base, 550);
+  EXPECT_EQ(DrawnSides(64, 1, 2), DrawnSides(64, 1, 2));
+  EXPECT_NE(DrawnSides(64, 1, 2), DrawnSides(64, 1, 3));
+  EXPECT_NE(DrawnSides(64, 1, 2), DrawnSides(64, 2, 2));
+}
+
+TEST(Schedule, WhatIsLeftTakesTheMeanOfWhatWasSeen) {
+  EXPECT_EQ(LeftText({1, 3}, 5), "10 s");
+  EXPECT_EQ(LeftText({}, 5), "");
+  EXPECT_EQ(DurationText(129.6), "2 min 10 s");
+  EXPECT_EQ(DurationText(3900), "1 h 5 min");
+}
+
+}  // namespace
+}  // namespace dlroof

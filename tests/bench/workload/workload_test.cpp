@@ -1,0 +1,44 @@
+#include "bench/workload/workload.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/fakes/refusal.h"
+
+namespace dlroof {
+namespace {
+
+using testing::HasSubstr;
+
+constexpr const char* kName = "Conv2D/cpu/reference/fwd/f64/n1c1h8w8k1r3s3";  // 43 characters
+
+std::string Refusal(const std::string& name) {
+  return RefusalOf([&] { MakeWorkload(name); });
+}
+
+TEST(MakeWorkload, ReadsTheOptionsThatEveryCellHas) {
+  const auto plain = MakeWorkload(kName);
+  EXPECT_EQ(plain.threads, 0);
+  EXPECT_EQ(plain.cache, CacheState::kWarm);
+  const auto both = MakeWorkload(std::string(kName) + "/bias/threads2/cold");
+  EXPECT_EQ(both.threads, 2);
+  EXPECT_EQ(both.cache, CacheState::kCold);
+  EXPECT_EQ(ToText(both.name), std::string(kName) + "/bias/threads2/cold");
+  EXPECT_EQ(MakeWorkload(std::string(kName) + "/cold-weights").cache, CacheState::kColdWeights);
+}
+
+TEST(MakeWorkload, OneBenchmarkHasOneName) {
+  const std::string name = kName;
+  EXPECT_THAT(Refusal(name + "/cold/threads2"), HasSubstr("column 45: "));
+  EXPECT_THAT(Refusal(name + "/threads2/threads2"), HasSubstr("column 45: "));
+  EXPECT_THAT(Refusal(name + "/cold/cold"), HasSubstr("column 45: "));
+  EXPECT_THAT(Refusal(name + "/relu/bias"),
+              HasSubstr("column 50: 'bias' cannot come after 'relu'"));
+  EXPECT_THAT(Refusal(name + "/nhwc"), HasSubstr("has no option 'nhwc' (bias relu)"));
+  for (const std::string bad :
+       {"/threads0", "/threads02", "/threads5000", "/threads", "/threads2x"})
+    EXPECT_THAT(Refusal(name + bad), HasSubstr("column ")) << bad;
+}
+
+}  // namespace
+}  // namespace dlroof

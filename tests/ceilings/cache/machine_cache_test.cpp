@@ -1,0 +1,400 @@
+#include "ceilings/cache/machine_cache.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <sstream>
+
+#include "counters/base/error.h"
+
+namespace dlroof {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::HasSubstr;
+using testing::Not;
+
+// A directory of its own, a machine described but not measured, and a count of measurements.
+class MachineCache : public testing::Test {
+ protected:
+  void SetUp() override {
+    root_ =
+        fs::temp_directory_path() / ("dlroof-cache-" + std::to_string(getpid()) + "-" +
+                                     testing::UnitTest::GetInstance()->current_test_info()->name());
+    fs::create_directories(root_);
+    source_.described.device = "cpu";
+    source_.described.name = "Some CPU";
+    source_.described.fingerprint = "0123";
+    source_.threads = {1, 2};
+    source_.directory = root_ / "cache" / "dlroof";
+    source_.measure = [this](bool quick, const std::vector<int>& threads) {
+      auto machine = Measured(quick, threads);
+      measured_.push_back({quick, threads});
+      return machine;
+    };
+  }
+  void TearDown() override { fs::remove_all(root_); }
+
+  // Ceilings that tell the order of measurements apart: the first have rate 1.
+  Machine Measured(bool quick, const std::vector<int>& threads) {
+    const auto rate = static_cast<double>(measured_.size() + 1);
+    Machine machine = source_.described;
+    machine.measured_at = std::to_string(rate);
+    for (const int count : threads) {
+      auto& ceiling = machine.by_threads[count].flops["fp32.vector"];
+      ceiling.per_second = rate;
+      ceiling.threads = count;
+      ceiling.proved = proved_;
+      machine.facts["effort." + std::to_string(count)] = quick ? "quick" : "full";
+    }
+    return machine;
+  }
+
+  Machine Get(const MachineOptions& options) { return CachedOrMeasured(source_, options, log_); }
+  fs::path File() const { return CachePath(*source_.directory, source_.described); }
+  void Write(const fs::path& path, const std::string& text) {
+    fs::create_directories(path.parent_path());
+    std::ofstream(path) << text;
+  }
+  static double Value(const Machine& machine, int threads) {
+    return machine.by_threads.at(threads).flops.at("fp32.vector").per_second;
+  }
+
+  fs::path root_;
+  bool proved_ = true;
+  MachineSource source_;
+  std::ostringstream log_;
+  std::vector<std::pair<bool, std::vector<int>>> measured_;
+};
+
+TEST_F(MachineCache, MeasuresOnceAndReadsBackTheSame) {
+  const auto first = Get({});
+  const auto second = Get({});
+  EXPECT_EQ(measured_.size(), 1);
+  EXPECT_EQ(first, second);
+  EXPECT_EQ(std::distance(fs::directory_iterator(*source_.directory), {}), 1);  // no temporary left
+}
+
+TEST_F(MachineCache, MeasuresAgainWhenToldTo) {
+  Get({});
+  MachineOptions again;
+  again.remeasure = true;
+  EXPECT_EQ(Value(Get(again), 1), 2);
+  EXPECT_EQ(Value(Get({}), 1), 2);
+  EXPECT_EQ(measured_.size(), 2);
+}
+
+TEST_F(MachineCache, WhatIsThereNowIsNoLongerSaidToBeAbsent) {
+  const auto first = source_.measure;
+  for (const char* said : {"absent.launch", "launch", "absent.launch"}) {
+    source_.measure = [&](bool quick, const std::vector<int>& threads) {
+      auto machine = first(quick, threads);
+      machine.facts[said] = "why";
+      return machine;
+    };
+    MachineOptions again;
+    again.remeasure = true;
+    const auto machine = Get(again);
+    EXPECT_EQ(machine.facts.contains("absent.launch"), std::string(said) == "absent.launch");
+    EXPECT_NE(machine.facts.contains("absent.launch"), machine.facts.contains("launch"));
+  }
+}
+
+TEST_F(MachineCache, MeasuresAndAddsOnlyTheThreadCountThatIsMissing) {
+  Get({});
+  source_.threads = {1, 3};
+  const auto machine = Get({});
+  ASSERT_EQ(measured_.size(), 2);
+  EXPECT_EQ(measured_[1].second, (std::vector<int>{3}));
+  EXPECT_EQ(Value(machine, 1), 1);
+  EXPECT_EQ(Value(machine, 2), 1);
+  EXPECT_EQ(Value(machine, 3), 2);
+  EXPECT_EQ(Get({}), machine);
+  EXPECT_EQ(measured_.size(), 2);
+}
+
+TEST_F(MachineCache, KeepsTheBestIssueRateOfAllMeasurements) {
+  const auto best_after = [&](std::optional<double> rate) {
+    source_.described.issue_rate = rate;
+    source_.threads.push_back(source_.threads.back() + 1);
+    return Get({}).issue_rate;
+  };
+  EXPECT_EQ(best_after(4), 4);
+  EXPECT_EQ(best_after(2.5), 4);
+  EXPECT_EQ(Get({.remeasure = true}).issue_rate, 2.5);
+}
+
+TEST_F(MachineCache, QuickServesOnlyWhereQuickIsAskedFor) {
+  MachineOptions quick;
+  quick.quick = true;
+  Get(quick);
+  Get(quick);
+  EXPECT_EQ(measured_.size(), 1);
+  Get({});
+  ASSERT_EQ(measured_.size(), 2);
+  EXPECT_FALSE(measured_[1].first);
+  Get(quick);  // the full one serves too
+  EXPECT_EQ(measured_.size(), 2);
+}
+
+// What a look finds: the stored rate of 1 thread, times `factor`.
+SpotCheck Seen(const Machine& machine, double factor, bool clean = true) {
+  SpotCheck check{"a row", machine.by_threads.at(1).flops.at("fp32.vector"), 0, clean, 0.03};
+  check.per_second = check.stored.per_second * factor;
+  return check;
+}
+
+TEST_F(MachineCache, ALiveCheckThatAgreesChangesNothingButLeavesItsProof) {
+  Get({});
+  source_.look = [](const Machine& machine) { return std::vector{Seen(machine, 1.01)}; };
+  MachineOptions options;
+  options.live_check = true;
+  const auto machine = Get(options);
+  EXPECT_EQ(measured_.size(), 1);
+  EXPECT_THAT(machine.facts.at("live_check"), HasSubstr("agrees"));
+  EXPECT_THAT(log_.str(), Not(HasSubstr("a row")));
+  EXPECT_FALSE(Get({}).facts.contains("live_check"));  // said of a run, not kept in the cache
+}
+
+TEST_F(MachineCache, ALiveCheckOutsideTheStoredIntervalMeasuresAllAgainAndSaysSo) {
+  for (const double factor : {0.9, 1.1}) {
+    source_.look = nullptr;
+    Get({});
+    const auto before = measured_.size();
+    source_.look = [&](const Machine& machine) { return std::vector{Seen(machine, factor)}; };
+    MachineOptions options;
+    options.live_check = true;
+    const auto machine = Get(options);
+    ASSERT_EQ(measured_.size(), before + 1);
+    EXPECT_EQ(measured_.back().second, source_.threads);
+    EXPECT_THAT(log_.str(), HasSubstr("a row now"));
+    EXPECT_FALSE(machine.facts.contains("live_check"));
+    EXPECT_EQ(Value(Get({}), 1), Value(machine, 1));  // the cache has the new ones
+  }
+}
+
+std::vector<int> ThreadsOf(const Machine& machine) {
+  std::vector<int> counts;
+  for (const auto& [threads, set] : machine.by_threads) counts.push_back(threads);
+  return counts;
+}
+
+TEST_F(MachineCache, ALiveCheckLooksAtWhatIsCachedBeforeTheMissingIsMeasured) {
+  Get({});
+  source_.threads = {1, 4};
+  std::vector<std::vector<int>> seen;
+  source_.look = [&](const Machine& machine) {
+    seen.push_back(ThreadsOf(machine));
+    return std::vector{Seen(machine, 1)};
+  };
+  MachineOptions options;
+  options.live_check = true;
+  const auto machine = Get(options);
+  EXPECT_EQ(seen, (std::vector<std::vector<int>>{{1, 2}}));
+  EXPECT_EQ(measured_.back().second, (std::vector<int>{4}));
+  EXPECT_THAT(machine.facts.at("live_check"), HasSubstr("agrees"));
+  EXPECT_EQ(ThreadsOf(ReadMachineFile(File())), (std::vector<int>{1, 2, 4}));
+  EXPECT_FALSE(ReadMachineFile(File()).facts.contains("live_check"));
+}
+
+TEST_F(MachineCache, ALiveCheckThatFailsDropsAllThatIsCachedAlsoWhatIsNotWanted) {
+  Get({});
+  source_.threads = {1, 4};
+  source_.look = [](const Machine& machine) { return std::vector{Seen(machine, 0.9)}; };
+  MachineOptions options;
+  options.live_check = true;
+  const auto machine = Get(options);
+  EXPECT_EQ(measured_.back().second, source_.threads);
+  EXPECT_EQ(ThreadsOf(machine), source_.threads);
+  EXPECT_EQ(ThreadsOf(ReadMachineFile(File())), source_.threads);
+}
+
+TEST_F(MachineCache, ALiveCheckLooksAtNothingThatIsMeasuredNow) {
+  MachineOptions quick;
+  quick.quick = true;
+  Get(quick);
+  int looks = 0;
+  source_.look = [&](const Machine&) {
+    ++looks;
+    return std::vector<SpotCheck>();
+  };
+  MachineOptions full;
+  full.live_check = true;
+  Get(full);
+  EXPECT_EQ(looks, 0);
+  EXPECT_EQ(measured_.back().second, source_.threads);
+}
+
+// One thread: 100; two, measured later: 240, which is 120 each.
+TEST_F(MachineCache, SetsOfDifferentMeasurementsAreHeldAgainstEachOther) {
+  std::map<int, double> rates = {{1, 100}, {2, 240}, {4, 288}};
+  const auto plain = source_.measure;
+  source_.measure = [&](bool quick, const std::vector<int>& threads) {
+    auto machine = plain(quick, threads);
+    for (auto& [count, set] : machine.by_threads) {
+      auto& row = set.flops["fp32.vector.avx2"] = set.flops.at("fp32.vector");
+      row.per_second = rates.at(count);
+      row.how = "h";
+      AddPlainPipes(set.flops);
+    }
+    return machine;
+  };
+  source_.threads = {1};
+  EXPECT_TRUE(Get({}).by_threads.at(1).flops.at("fp32.vector").proved);
+  source_.threads = {1, 2};
+  const auto two = Get({});
+  for (const char* key : {"fp32.vector", "fp32.vector.avx2"}) {
+    EXPECT_FALSE(two.by_threads.at(1).flops.at(key).proved) << key;
+    EXPECT_THAT(two.by_threads.at(1).flops.at(key).reason, HasSubstr("2 threads reached"));
+  }
+  EXPECT_THAT(log_.str(), HasSubstr("did not prove themselves"));
+  EXPECT_EQ(Get({}), two) << "the cache has the doubt too";
+  source_.threads = {4};  // 72 each: 72 % of one alone
+  const auto four = Get({}).by_threads.at(4).flops.at("fp32.vector");
+  EXPECT_DOUBLE_EQ(four.proof.scaling.value(), 0.72);
+  EXPECT_THAT(four.how, HasSubstr("72 % of what one alone has"));
+}
+
+// 3 of 2 threads now, which is 1.5 each; 0.5 of one in the file.
+TEST_F(MachineCache, AFilesSetsAreDoubtedWhereALargerTeamIsFasterPerThread) {
+  auto machine = Measured(false, {1});
+  machine.by_threads[1].flops["fp32.vector"].per_second = 0.5;
+  Write(root_ / "m.json", ToJson(machine).dump());
+  MachineOptions options;
+  options.file = root_ / "m.json";
+  measured_.resize(2);  // the next rate is 3
+  const auto both = Get(options);
+  EXPECT_FALSE(both.by_threads.at(1).flops.at("fp32.vector").proved);
+  EXPECT_EQ(Value(both, 1), 0.5);
+  EXPECT_TRUE(both.by_threads.at(2).flops.at("fp32.vector").proved);
+}
+
+TEST_F(MachineCache, ALiveCheckThatCouldNotBeMadeMeasuresNothing) {
+  Get({});
+  source_.look = [](const Machine& machine) { return std::vector{Seen(machine, 0.5, false)}; };
+  MachineOptions options;
+  options.live_check = true;
+  Get(options);
+  EXPECT_EQ(measured_.size(), 1);
+  EXPECT_THAT(log_.str(), HasSubstr("others held the CPUs"));
+}
+
+TEST_F(MachineCache, ALiveCheckOnlyDoubtsTheCeilingsOfAFile) {
+  const auto file = root_ / "m.json";
+  WriteMachineFile(Measured(false, {1, 2}), file);
+  source_.look = [](const Machine& machine) { return std::vector{Seen(machine, 1.2)}; };
+  MachineOptions options;
+  options.live_check = true;
+  options.file = file.string();
+  Get(options);
+  EXPECT_TRUE(measured_.empty());
+  EXPECT_THAT(log_.str(), HasSubstr("are used as they are"));
+}
+
+TEST_F(MachineCache, ACacheFileThatCannotBeUsedIsOneSentenceAndIsReplaced) {
+  auto other = Measured(false, {1, 2});
+  other.fingerprint = "9999";
+  const auto whole = ToJson(Measured(false, {1, 2})).dump();
+  const std::pair<std::string, const char*> bad[] = {
+      {"", "is empty"},
+      {"{", "is not JSON"},
+      {whole.substr(0, whole.size() / 2), "is not JSON"},
+      {"[1, 2]", "expected an object"},
+      {"{\"a\": 1e999}", "no double"},
+      {ToJson(other).dump(), "another machine"}};
+  for (const auto& [text, reason] : bad) {
+    measured_.clear();
+    log_.str("");
+    Write(File(), text);
+    Get({});
+    EXPECT_EQ(measured_.size(), 1) << text;
+    EXPECT_THAT(log_.str(), HasSubstr(reason));
+    EXPECT_THAT(log_.str(), HasSubstr(File().string()));
+    Get({});
+    EXPECT_EQ(measured_.size(), 1) << text;
+  }
+}
+
+TEST_F(MachineCache, GoesOnWithoutADirectoryThatCanBeWritten) {
+  Write(root_ / "cache", "a file where the directory should be");
+  EXPECT_EQ(Value(Get({}), 2), 1);
+  EXPECT_THAT(log_.str(), HasSubstr("not kept for the next run"));
+  source_.directory.reset();
+  log_.str("");
+  Get({});
+  EXPECT_THAT(log_.str(), HasSubstr("XDG_CACHE_HOME"));
+}
+
+TEST_F(MachineCache, SaysEachTimeThatCeilingsAreNotProved) {
+  Get({});
+  EXPECT_THAT(log_.str(), Not(HasSubstr("prove")));
+  proved_ = false;
+  MachineOptions again;
+  again.remeasure = true;
+  for (const auto& options : {again, MachineOptions()}) {
+    log_.str("");
+    Get(options);
+    EXPECT_THAT(log_.str(), HasSubstr("2 of 2 ceilings did not prove themselves"));
+  }
+}
+
+TEST_F(MachineCache, UsesAnExplicitFileAndNeverTheCache) {
+  auto machine = Measured(true, {1, 2});
+  machine.by_threads[1].flops["fp32.vector"].per_second = 77;
+  Write(root_ / "m.json", ToJson(machine).dump());
+  MachineOptions options;
+  options.file = root_ / "m.json";
+  EXPECT_EQ(Value(Get(options), 1), 77);
+  EXPECT_EQ(measured_.size(), 0);
+  EXPECT_FALSE(fs::exists(*source_.directory));
+}
+
+TEST_F(MachineCache, MeasuresWhatAnExplicitFileLacksAndLeavesTheFileAlone) {
+  const auto text = ToJson(Measured(false, {1})).dump();
+  Write(root_ / "m.json", text);
+  MachineOptions options;
+  options.file = root_ / "m.json";
+  EXPECT_EQ(Get(options).by_threads.size(), 2);
+  EXPECT_EQ(measured_.size(), 1);
+  std::ifstream file(root_ / "m.json");
+  EXPECT_EQ(std::string(std::istreambuf_iterator<char>(file), {}), text);
+}
+
+TEST_F(MachineCache, RefusesAnExplicitFileOfAnotherMachine) {
+  auto other = Measured(false, {1, 2});
+  other.fingerprint = "9999";
+  Write(root_ / "m.json", ToJson(other).dump());
+  MachineOptions options;
+  options.file = root_ / "m.json";
+  EXPECT_THROW(Get(options), BadInput);
+  other.fingerprint = "0123";
+  other.device = "gpu";
+  Write(root_ / "m.json", ToJson(other).dump());
+  EXPECT_THROW(Get(options), BadInput);
+}
+
+TEST_F(MachineCache, RefusesAnExplicitFileThatCannotBeReadOrContradicts) {
+  MachineOptions options;
+  options.file = root_ / "absent.json";
+  EXPECT_THROW(Get(options), BadInput);
+  options.file = root_.string();
+  EXPECT_THROW(Get(options), BadInput);
+  Write(root_ / "m.json", ToJson(Measured(false, {1, 2})).dump());
+  options.file = root_ / "m.json";
+  options.remeasure = true;
+  EXPECT_THROW(Get(options), BadInput);
+}
+
+TEST_F(MachineCache, WritesWholeFilesOrNone) {
+  EXPECT_THROW(WriteMachineFile(Measured(false, {1}), root_ / "absent" / "m.json"), BadInput);
+  fs::create_directories(root_ / "taken" / "inside");
+  EXPECT_THROW(WriteMachineFile(Measured(false, {1}), root_ / "taken"), BadInput);
+  EXPECT_EQ(std::distance(fs::directory_iterator(root_), {}), 1);  // no temporary left
+}
+
+}  // namespace
+}  // namespace dlroof

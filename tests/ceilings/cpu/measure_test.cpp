@@ -1,0 +1,345 @@
+#include "ceilings/cpu/measure.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <memory>
+#include <new>
+#include <set>
+#include <sstream>
+#include <stdexcept>
+
+#include "ceilings/cpu/launch.h"
+#include "ceilings/cpu/measure_session.h"
+#include "ceilings/cpu/thread_team.h"
+#include "ceilings/cpu_kernels/flops.h"
+#include "ceilings/machine/progress.h"
+#include "counters/base/error.h"
+#include "counters/cpu/clocks.h"
+
+namespace dlroof {
+namespace {
+
+using testing::HasSubstr;
+
+TEST(CeilingFrom, ScalesTheRateByTheWork) {
+  Rate rate;
+  rate.per_second = 10;
+  rate.ci95 = {8, 9};
+  rate.proved = true;
+  rate.clean = 18;
+  rate.total = 20;
+  const auto ceiling = CeilingFrom(rate, 3, 2, "avx2 fma");
+  EXPECT_EQ(ceiling.per_second, 30);
+  EXPECT_EQ(ceiling.ci95, std::pair(24.0, 27.0));
+  EXPECT_EQ(ceiling.threads, 2);
+  EXPECT_EQ(ceiling.how, "avx2 fma; best of 18 clean repetitions (20 made)");
+  EXPECT_TRUE(ceiling.proved);
+}
+
+// 30 flop/s of 2 threads at 5 cycles/s: 3 flop per cycle of each.
+TEST(CeilingFrom, KeepsTheProof) {
+  Rate rate;
+  rate.per_second = 10;
+  rate.clean = 15;
+  rate.total = 20;
+  rate.doubling = 2.01;
+  rate.spread = 0.02;
+  rate.clock_hz = 5;
+  const auto ceiling = CeilingFrom(rate, 3, 2, "h");
+  EXPECT_EQ(ceiling.clock_hz, 5);
+  EXPECT_EQ(ceiling.proof.per_cycle, 3);
+  EXPECT_EQ(ceiling.proof.clean, 0.75);
+  EXPECT_EQ(ceiling.proof.doubling, 2.01);
+  EXPECT_EQ(ceiling.proof.spread, 0.02);
+  EXPECT_EQ(ceiling.proof.per_cycle_expected, std::nullopt);
+}
+
+TEST(CeilingFrom, KeepsTheDoubt) {
+  Rate rate;
+  rate.per_second = 10;
+  rate.total = 5;
+  rate.reason = "because";
+  rate.waits_known = false;
+  const auto ceiling = CeilingFrom(rate, 1, 1, "x");
+  EXPECT_FALSE(ceiling.proved);
+  EXPECT_EQ(ceiling.reason, "because");
+  EXPECT_EQ(ceiling.ci95, std::nullopt);
+  EXPECT_THAT(ceiling.how, HasSubstr("5 disturbed repetitions"));
+  EXPECT_THAT(ceiling.how, HasSubstr("not readable"));
+}
+
+Ceiling Of(double per_second) {
+  Ceiling ceiling;
+  ceiling.per_second = per_second;
+  ceiling.how = "h";
+  return ceiling;
+}
+
+TEST(AddPlainPipes, TakesTheBestRowAndSaysWhich) {
+  std::map<std::string, Ceiling> flops = {{"fp32.vector.avx2", Of(2)},
+                                          {"fp32.vector.avx512", Of(3)},
+                                          {"fp32.vector.sse2", Of(1)},
+                                          {"bf16.matrix.amx", Of(9)}};
+  AddPlainPipes(flops);
+  EXPECT_EQ(flops.size(), 6);
+  EXPECT_EQ(flops.at("fp32.vector").per_second, 3);
+  EXPECT_EQ(flops.at("fp32.vector").how, "fp32.vector.avx512, the best of 3 rows: h");
+  EXPECT_EQ(flops.at("bf16.matrix").per_second, 9);
+}
+
+TEST(BestMix, IsNotBeatenByAnyOfTheMixesAndSaysWhichItIs) {
+  const auto best =
+      BestMix({{"load.sse2", Of(2e9)}, {"triad.sse2", Of(4e9)}, {"copy.sse2", Of(3e9)}});
+  EXPECT_EQ(best.per_second, 4e9);
+  EXPECT_EQ(best.how, "triad.sse2, the best of 3 mixes: h");
+  EXPECT_THROW(BestMix({}), std::invalid_argument);
+}
+
+TEST(BestMix, IsAProvedOneWhereItIsWithinTheNoise) {
+  auto proved = Of(3.9e9);
+  proved.proved = true;
+  EXPECT_EQ(BestMix({{"load", Of(4e9)}, {"copy", proved}, {"triad", Of(1e9)}}).per_second, 3.9e9);
+  proved.per_second = 3.8e9;
+  EXPECT_EQ(BestMix({{"load", Of(4e9)}, {"copy", proved}}).per_second, 4e9);
+}
+
+TEST(ThreadCounts, AreOneAndAllUnlessSaid) {
+  Cpu cpu;
+  cpu.allowed = {0, 1, 2, 3};
+  EXPECT_EQ(ThreadCounts(cpu, {}, false), (std::vector<int>{1, 4}));
+  EXPECT_EQ(ThreadCounts(cpu, {3, 1, 3}, false), (std::vector<int>{1, 3}));
+  cpu.allowed = {5};
+  EXPECT_EQ(ThreadCounts(cpu, {}, false), (std::vector<int>{1}));
+  EXPECT_THROW(ThreadCounts(cpu, {2}, false), BadInput);
+  EXPECT_THROW(ThreadCounts(cpu, {0}, false), BadInput);
+}
+
+TEST(ThreadCounts, AreThePowersOfTwoAndAllWhenThorough) {
+  Cpu cpu;
+  const std::pair<int, std::vector<int>> expected[] = {
+      {1, {1}}, {2, {1, 2}}, {3, {1, 2, 3}}, {8, {1, 2, 4, 8}}, {12, {1, 2, 4, 8, 12}}};
+  for (const auto& [cpus, counts] : expected) {
+    cpu.allowed.resize(static_cast<std::size_t>(cpus));
+    EXPECT_EQ(ThreadCounts(cpu, {}, true), counts);
+  }
+  EXPECT_EQ(ThreadCounts(cpu, {3}, true), (std::vector<int>{3})) << "as said";
+}
+
+// 10 steps of 1 s nominal, 20 s left: 9 others keep 1.25 s each, the next may take 8.75 s.
+TEST(Allowance, LeavesEnoughForTheStepsThatFollow) {
+  EXPECT_DOUBLE_EQ(Allowance(20, 10, 1), 8.75);
+  EXPECT_DOUBLE_EQ(Allowance(1000, 10, 1), 10);
+  EXPECT_DOUBLE_EQ(Allowance(-5, 10, 1), 1.25);
+}
+
+TEST(DecidesAnUnprovedRoof, IsOnlyTheRowThatTheRoofIsTakenFrom) {
+  CeilingSet set;
+  set.flops = {{"fp32.vector", Of(3)}, {"fp32.vector.avx512", Of(3)}, {"fp32.vector.avx2", Of(2)}};
+  set.mixes = {{"dram.update.avx512", Of(9)}, {"dram.load.avx512", Of(8)}};
+  set.bytes[Level::kDram] = Of(9);
+  EXPECT_TRUE(DecidesAnUnprovedRoof(set, "fp32.vector.avx512"));
+  EXPECT_FALSE(DecidesAnUnprovedRoof(set, "fp32.vector.avx2"));
+  EXPECT_TRUE(DecidesAnUnprovedRoof(set, "dram.update.avx512"));
+  EXPECT_FALSE(DecidesAnUnprovedRoof(set, "dram.load.avx512"));
+  EXPECT_FALSE(DecidesAnUnprovedRoof(set, "l1.load.avx512"));
+  set.flops["fp32.vector.avx512"].proved = true;
+  set.flops["fp32.vector"].proved = true;
+  EXPECT_FALSE(DecidesAnUnprovedRoof(set, "fp32.vector.avx512"));
+}
+
+// A larger team or a knee above it doubts the roof, not the row that it was taken from.
+TEST(DecidesAnUnprovedRoof, IsTheRowOfARoofThatSomethingElseDoubts) {
+  CeilingSet set;
+  set.mixes = {{"dram.update.avx512", Of(9)}, {"dram.load.avx512", Of(8)}};
+  set.bytes[Level::kDram] = Of(9);
+  for (auto& [name, mix] : set.mixes) mix.proved = true;
+  EXPECT_TRUE(DecidesAnUnprovedRoof(set, "dram.update.avx512"));
+  EXPECT_FALSE(DecidesAnUnprovedRoof(set, "dram.load.avx512"));
+  set.bytes[Level::kDram].proved = true;
+  EXPECT_FALSE(DecidesAnUnprovedRoof(set, "dram.update.avx512"));
+}
+
+TEST(KeepSustained, IsTheRowsAndItsRoofsWhereItDiffers) {
+  Machine machine;
+  auto& set = machine.by_threads[2];
+  set.flops = {
+      {"fp32.vector", Of(100)}, {"fp32.vector.avx512", Of(100)}, {"fp32.vector.avx2", Of(50)}};
+  set.mixes = {{"dram.update.avx512", Of(40)}, {"dram.load.avx512", Of(30)}};
+  set.bytes[Level::kDram] = Of(40);
+  KeepSustained(machine, 2, "fp32.vector.avx512", 98);  // 2 %: said, no roof of its own
+  EXPECT_EQ(machine.facts.at("sustained.fp32.vector.avx512"),
+            "after 10 s on end 0.980 of the burst, with 2 threads");
+  EXPECT_EQ(set.flops["fp32.vector"].sustained_per_second, std::nullopt);
+  KeepSustained(machine, 2, "fp32.vector.avx512", 90);
+  EXPECT_EQ(set.flops["fp32.vector.avx512"].sustained_per_second, 90);
+  EXPECT_EQ(set.flops["fp32.vector"].sustained_per_second, 90);
+  KeepSustained(machine, 2, "fp32.vector.avx2", 40);
+  EXPECT_EQ(set.flops["fp32.vector.avx2"].sustained_per_second, 40);
+  EXPECT_EQ(set.flops["fp32.vector"].sustained_per_second, 90) << "rests on the other row";
+  KeepSustained(machine, 2, "dram.update.avx512", 36);
+  EXPECT_THAT(machine.facts.at("sustained.dram.update.avx512"), HasSubstr("0.900 of the burst"));
+  EXPECT_EQ(set.mixes["dram.update.avx512"].sustained_per_second, 36);
+  EXPECT_EQ(set.bytes[Level::kDram].sustained_per_second, 36);
+  EXPECT_EQ(set.mixes["dram.load.avx512"].sustained_per_second, std::nullopt);
+}
+
+// A session whose rows have been measured, as far as this needs it: every pipe's row at 1, each
+// pipe's first at 2; DRAM's loads at 1 and its updates at 2.
+MeasureSession MeasuredSession(int sustained, bool dram) {
+  MeasureSession session{
+      ThisCpu(), {"test", 45, 3e-3, 16, 6, 3, 8, sustained, dram}, {}, {}, {}, nullptr, {}, {}};
+  session.sets[1] = session.SetsOf({session.cpu.allowed.front()});
+  AddBytesSteps(session, 1, 0);
+  auto& set = session.machine.by_threads[1];
+  for (const auto& probe : FlopsProbesFor(session.cpu.features)) {
+    const auto plain = probe.key.substr(0, probe.key.rfind('.'));
+    set.flops[probe.key] = Of(set.flops.contains(plain) ? 1 : 2);
+    set.flops.try_emplace(plain, Of(2));
+  }
+  for (const auto& [name, row] : session.rows[1].bytes.at(Level::kDram))
+    set.mixes["dram." + name] = Of(name.starts_with("update") ? 2 : 1);
+  return session;
+}
+
+TEST(DramRoofRow, IsTheMixThatTheRoofWasTakenFrom) {
+  auto session = MeasuredSession(1, true);
+  EXPECT_FALSE(DramRoofRow(session, 1).has_value()) << "no roof";
+  session.machine.by_threads[1].bytes[Level::kDram] = Of(2);
+  const auto row = DramRoofRow(session, 1);
+  ASSERT_TRUE(row.has_value());
+  EXPECT_THAT(row->row, testing::StartsWith("dram.update."));
+  EXPECT_NE(row->kernel, nullptr);
+  EXPECT_GT(row->work_per_iteration, 0);
+}
+
+// 10 s each: the default has time for one.
+TEST(AddSustainedSteps, AreOneByDefaultAndEveryPipeAndDramWhenThorough) {
+  auto session = MeasuredSession(1, false);
+  session.machine.by_threads[1].bytes[Level::kDram] = Of(2);
+  std::set<std::string> pipes;
+  for (const auto& probe : FlopsProbesFor(session.cpu.features))
+    pipes.insert(probe.key.substr(0, probe.key.rfind('.')));
+  AddSustainedSteps(session);
+  EXPECT_EQ(session.last_steps.size(), 1);
+  session.last_steps.clear();
+  session.effort.sustained = 100;
+  session.effort.sustained_dram = true;
+  AddSustainedSteps(session);
+  EXPECT_EQ(session.last_steps.size(), pipes.size() + 1);
+  EXPECT_THAT(session.last_steps.back().text, testing::StartsWith("dram.update."));
+}
+
+// The row's step runs again, by itself, and others do not.
+TEST(MeasureUnprovedAgain, RunsTheStepOfTheRowThatDecides) {
+  MeasureSession session{ThisCpu(), {"full", 45, 3e-3, 16, 6, 3, 8, 1}, {}, {}, {}, nullptr, {},
+                         {}};
+  auto& set = session.machine.by_threads[1];
+  set.flops = {{"fp32.vector", Of(3)}, {"fp32.vector.avx512", Of(3)}, {"fp32.vector.avx2", Of(2)}};
+  std::vector<std::string> ran;
+  for (const char* row : {"", "fp32.vector.avx2", "fp32.vector.avx512", "fp32.vector.avx512"})
+    session.steps.push_back({"s", [&ran, row](double) { ran.emplace_back(row); }, row, 1});
+  EXPECT_TRUE(MeasureUnprovedAgain(session));
+  EXPECT_EQ(ran, (std::vector<std::string>{"fp32.vector.avx512"}));
+  session.effort.again_seconds = 0;
+  EXPECT_FALSE(MeasureUnprovedAgain(session));
+  EXPECT_EQ(ran.size(), 1);
+}
+
+TEST(AddFlopsSteps, MeasuresFinerRowsInTheFirstAndTheLastPassOnly) {
+  MeasureSession session{ThisCpu(), {"full", 45, 3e-3, 16, 6, 3, 8, 1}, {}, {}, {}, nullptr, {},
+                         {}};
+  const auto probes = FlopsProbesFor(session.cpu.features);
+  const auto candidates = RoofCandidates(probes);
+  std::size_t steps = 0;
+  int pass = 0;
+  for (const auto added : {probes.size(), candidates.size(), probes.size()}) {
+    AddFlopsSteps(session, 1, pass++);
+    EXPECT_EQ(session.steps.size(), steps + added);
+    steps += added;
+  }
+  EXPECT_EQ(session.rows.at(1).flops.size(), probes.size());
+}
+
+TEST(DescribeCpu, HasAFingerprintThatTheAffinityMaskDoesNotChange) {
+  auto cpu = ThisCpu();
+  const auto machine = DescribeCpu(cpu);
+  EXPECT_EQ(machine.device, "cpu");
+  EXPECT_EQ(machine.fingerprint.size(), 16);
+  cpu.allowed.pop_back();
+  EXPECT_EQ(DescribeCpu(cpu).fingerprint, machine.fingerprint);
+}
+
+// One row has no memory, another no threads, and the third is measured.
+TEST(TryStep, LeavesOutWhatCannotBeMeasuredAndSaysWhy) {
+  auto session = MeasuredSession(0, false);
+  TryStep(session, {"l1", [](double) { throw std::bad_alloc(); }, "l1.load.avx2", 1}, 1);
+  TryStep(session, {"sweep", [](double) { throw std::runtime_error("no threads"); }}, 1);
+  double seconds = 0;
+  TryStep(session, {"l2", [&](double given) { seconds = given; }, "l2.load.avx2", 1}, 2);
+  const auto& facts = session.machine.facts;
+  EXPECT_EQ(facts.at("absent.l1.load.avx2.threads.1"), "there is not enough memory for it");
+  EXPECT_EQ(facts.at("absent.sweep"), "no threads");
+  EXPECT_FALSE(facts.contains("absent.l2.load.avx2.threads.1"));
+  EXPECT_EQ(seconds, 2);
+}
+
+// Smoke: every kernel of this CPU under the real clock, a few milliseconds each.
+TEST(MeasureRate, GivesAPositiveFiniteRateForEveryKernelHere) {
+  const auto cpu = ThisCpu();
+  ThreadTeam team({cpu.allowed.front()});
+  RatePolicy policy;
+  policy.repetition_seconds = 2e-4;
+  policy.repetitions = 2;
+  policy.doubled = 1;
+  policy.max_seconds = 5e-3;
+  policy.now = WallSeconds;
+  const auto workspace = std::make_unique<Workspace>();
+  for (const auto& probe : FlopsProbesFor(cpu.features)) {
+    FillOperands(probe, *workspace);
+    const auto rate = MeasureRate(
+        [&](std::int64_t iterations) {
+          return team.Time([&](int) { probe.kernel(*workspace, iterations); });
+        },
+        policy);
+    EXPECT_TRUE(std::isfinite(rate.per_second)) << probe.key;
+    EXPECT_GT(rate.per_second, 0) << probe.key;
+    EXPECT_GE(rate.total, 3) << probe.key;
+  }
+}
+
+TEST(MeasureLaunch, IsPositiveWhereALibraryRegisteredAProbe) {
+  RatePolicy policy;
+  policy.repetition_seconds = 2e-4;
+  policy.repetitions = 2;
+  policy.doubled = 1;
+  policy.max_seconds = 5e-3;
+  policy.now = WallSeconds;
+  const auto cost = MeasureLaunch(1, policy);
+  if (!cost) GTEST_SKIP() << "this build has no library with a launch probe";
+  EXPECT_GT(cost->seconds, 0);  // clean or not: other tests may run beside
+  EXPECT_TRUE(std::isfinite(cost->seconds));
+  EXPECT_FALSE(cost->how.empty());
+}
+
+TEST(ProgressPrinter, WritesOverOneLineOnATerminal) {
+  std::ostringstream out;
+  ProgressPrinter printer(out, true);
+  printer({0, 2, "load", 4});
+  printer({2, 2, "done", 0});
+  EXPECT_EQ(out.str(), "\r\033[K[  0/2] load; 4 s left\r\033[K");
+}
+
+TEST(ProgressPrinter, WritesALinePerTenthElsewhere) {
+  std::ostringstream out;
+  ProgressPrinter printer(out, false);
+  for (int step = 0; step <= 200; ++step) printer({step, 200, "x", 1});
+  const auto text = out.str();
+  EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 11);
+  EXPECT_EQ(text.find('\033'), std::string::npos);
+}
+
+}  // namespace
+}  // namespace dlroof

@@ -1,0 +1,251 @@
+// Kernels that are wrong on purpose, through the whole measurement: what becomes of their ceilings.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <bit>
+#include <cstdint>
+#include <cstring>
+#include <new>
+
+#include "ceilings/cpu/measure.h"
+#include "ceilings/cpu/measure_session.h"
+#include "tests/fakes/broken_flops_kernels.h"
+
+namespace dlroof {
+namespace {
+
+using testing::HasSubstr;
+
+// One thread, no second chance.
+MeasureSession Session() {
+  constexpr Effort kBrief = {"planted", 1, 1e-4, 3, 1, 1, 0, 0};
+  MeasureSession session{ThisCpu(), kBrief, {}, {}, {}, nullptr, {}, {}};
+  const std::vector<int> cpus = {session.cpu.allowed.front()};
+  session.sets[1].sets[Level::kL1] = {{1 << 14, "16 KiB", {}}};
+  session.bench = std::make_unique<Bench>(cpus);
+  return session;
+}
+
+constexpr double kRowSeconds = 0.05;  // [s] at most
+
+void RunSteps(MeasureSession& session) {
+  for (const auto& step : session.steps) step.run(kRowSeconds);
+}
+
+FlopsProbe Named(const std::string& key, FlopsProbe probe) {
+  probe.key = key;
+  return probe;
+}
+
+CeilingSet MeasuredFlops(const std::vector<FlopsProbe>& probes) {
+  auto session = Session();
+  session.flops_probes = probes;
+  AddFlopsSteps(session, 1, 0);
+  RunSteps(session);
+  FinishFlops(session);
+  auto set = session.machine.by_threads.at(1);
+  AddPlainPipes(set.flops);
+  return set;
+}
+
+TEST(PlantedFault, LeavesItsRowUnprovedWithAnyErrorPossible) {
+  const auto set = MeasuredFlops({Named("fp32.vector.sound", SoundProbe()),
+                                  Named("fp32.vector.dead_sum", DeadSumProbe()),
+                                  Named("fp32.vector.half_width", HalfWidthProbe()),
+                                  Named("fp32.vector.half", HalfTheAccumulators()),
+                                  Named("fp32.vector.hoisted", HoistedLoopProbe())});
+  for (const char* key : {"dead_sum", "half_width", "half", "hoisted"}) {
+    const auto& ceiling = set.flops.at(std::string("fp32.vector.") + key);
+    EXPECT_FALSE(ceiling.proved) << key;
+    EXPECT_TRUE(ceiling.unbounded) << key;
+    EXPECT_THAT(ceiling.reason, HasSubstr("is not what a plain loop makes of it")) << key;
+  }
+  EXPECT_FALSE(set.flops.at("fp32.vector.sound").unbounded);
+}
+
+// Work that is done once, whatever is counted, is the fastest row: the roof that it makes is drawn
+// dashed and judges nothing.
+TEST(PlantedFault, LeavesTheRoofUnproved) {
+  const auto set = MeasuredFlops(
+      {Named("fp32.vector.sound", SoundProbe()), Named("fp32.vector.hoisted", HoistedLoopProbe())});
+  const auto& roof = set.flops.at("fp32.vector");
+  EXPECT_EQ(roof.per_second, set.flops.at("fp32.vector.hoisted").per_second);
+  EXPECT_FALSE(roof.proved);
+  EXPECT_TRUE(roof.unbounded);
+}
+
+// As gcc makes of the loop: other stores than were asked for.
+void CopyByMemcpy(Workspace& workspace, std::int64_t iterations) {
+  const auto step = BytesPortable().step_floats;
+  for (; iterations > 0; --iterations) {
+    std::memmove(workspace.arrays[0] + workspace.next, workspace.arrays[1] + workspace.next,
+                 step * sizeof(float));
+    workspace.next = (workspace.next + step) % workspace.floats;
+  }
+}
+
+void LoadNothing(Workspace& workspace, std::int64_t iterations) {
+  const auto step = BytesPortable().step_floats * static_cast<std::size_t>(iterations);
+  workspace.next = (workspace.next + step) % workspace.floats;
+}
+
+// Vectors of half the width, which cover half of the bytes of each.
+void LoadHalf(Workspace& workspace, std::int64_t iterations) {
+  const auto step = BytesPortable().step_floats, width = BytesPortable().vector_floats;
+  auto* folds = reinterpret_cast<std::uint32_t*>(workspace.folds.data());
+  std::fill_n(folds, kFolds * width, 0);
+  for (; iterations > 0; --iterations) {
+    for (std::size_t i = 0; i < step; ++i)
+      if (i % width < width / 2)
+        folds[i % (kFolds * width)] ^=
+            std::bit_cast<std::uint32_t>(workspace.arrays[0][workspace.next + i]);
+    workspace.next = (workspace.next + step) % workspace.floats;
+  }
+}
+
+// Vectors of half the width, twice as many: nothing in the array tells.
+void UpdateByHalves(Workspace& workspace, std::int64_t iterations) {
+  const auto step = BytesPortable().step_floats, half = BytesPortable().vector_floats / 2;
+  for (; iterations > 0; --iterations) {
+    for (std::size_t i = 0; i < step; i += half) {
+      std::uint32_t vector[2];
+      std::memcpy(vector, workspace.arrays[1] + workspace.next + i, sizeof vector);
+      for (std::size_t j = 0; j < half; ++j) vector[j] ^= kFlippedBits[(i + j) % (2 * half)];
+      std::memcpy(workspace.arrays[0] + workspace.next + i, vector, sizeof vector);
+    }
+    workspace.next = (workspace.next + step) % workspace.floats;
+  }
+}
+
+void StoreByMemset(Workspace& workspace, std::int64_t iterations) {
+  const auto step = BytesPortable().step_floats;
+  for (; iterations > 0; --iterations) {
+    std::memset(workspace.arrays[0] + workspace.next, 0x40, step * sizeof(float));
+    workspace.next = (workspace.next + step) % workspace.floats;
+  }
+}
+
+// L1 of one thread, measured with these kernels.
+CeilingSet MeasuredBytes(const BytesIsa& isa) {
+  auto session = Session();
+  session.effort.name = "brief";
+  session.bytes_isas = {&isa};
+  AddBytesSteps(session, 1, 0);
+  for (const auto& step : session.steps)
+    if (!step.row.empty()) step.run(kRowSeconds);  // no curves: they take other kernels
+  FinishBytes(session);
+  return session.machine.by_threads.at(1);
+}
+
+TEST(PlantedFault, LeavesTheMixUnproved) {
+  static const BytesIsa kBroken = [] {
+    auto isa = BytesPortable();
+    isa.copy = CopyByMemcpy;
+    isa.load = LoadNothing;
+    isa.store = StoreByMemset;
+    isa.update = UpdateByHalves;
+    return isa;
+  }();
+  const auto set = MeasuredBytes(kBroken);
+  const auto row = [&](const std::string& mix) {
+    return set.mixes.at("l1." + mix + "." + kBroken.name);
+  };
+  EXPECT_THAT(row("copy").reason, HasSubstr("memcpy"));
+  EXPECT_THAT(row("load").reason, HasSubstr("has not loaded every vector"));
+  EXPECT_THAT(row("store").reason, HasSubstr("differ from those of a plain loop"));
+  EXPECT_THAT(row("update").reason, HasSubstr("vectors of another width"));
+  for (const char* mix : {"copy", "load", "store", "update"}) {
+    EXPECT_FALSE(row(mix).proved) << mix;
+    EXPECT_TRUE(row(mix).unbounded) << mix;
+  }
+  EXPECT_THAT(row("triad").reason, testing::Not(HasSubstr("the kernel is not what it counts")));
+  EXPECT_FALSE(set.bytes.at(Level::kL1).proved) << "no load is the fastest mix";
+}
+
+// Each fault alone, as the only mix that there is to take.
+TEST(PlantedFault, LeavesTheLevelUnproved) {
+  struct Fault {
+    Kernel BytesIsa::*mix;
+    Kernel kernel;
+    const char* why;
+  };
+  for (const auto& [mix, kernel, why] :
+       {Fault{&BytesIsa::load, LoadHalf, "has not loaded every vector"},
+        Fault{&BytesIsa::update, UpdateByHalves, "another width"},
+        Fault{&BytesIsa::store, StoreByMemset, "differ from those of a plain loop"}}) {
+    BytesIsa isa{BytesPortable().name,
+                 {},
+                 BytesPortable().vector_floats,
+                 BytesPortable().step_floats,
+                 nullptr,
+                 nullptr,
+                 nullptr,
+                 nullptr,
+                 nullptr,
+                 nullptr,
+                 nullptr,
+                 nullptr,
+                 {}};
+    isa.*mix = kernel;
+    const auto roof = MeasuredBytes(isa).bytes.at(Level::kL1);
+    EXPECT_FALSE(roof.proved) << why;
+    EXPECT_TRUE(roof.unbounded) << why;
+    EXPECT_THAT(roof.reason, HasSubstr(why));
+  }
+}
+
+// 10, 8 and 5 a second, of which the last was disturbed throughout: 1 - 8 / 10.
+TEST(RowDrift, IsThatOfTheCleanPasses) {
+  Row row;
+  for (const double per_second : {10.0, 8.0, 5.0}) {
+    EXPECT_NEAR(row.Drift().value_or(-1), row.passes.size() < 2 ? -1 : 0.2, 1e-12);
+    Rate rate;
+    rate.per_second = per_second;
+    rate.clean = per_second > 5 ? 3 : 0;
+    row.passes.push_back(rate);
+  }
+  EXPECT_NEAR(row.Drift().value_or(-1), 0.2, 1e-12);
+}
+
+// The memory of one mix is not to be had: its row is absent, with the reason, and no other.
+TEST(UnmeasuredRow, IsAbsentAndTheOthersAreNot) {
+  auto session = Session();
+  session.effort.name = "quick";
+  session.bytes_isas = {&BytesPortable()};
+  AddBytesSteps(session, 1, 0);
+  for (auto step : session.steps) {
+    if (step.row == "l1.triad.portable") step.run = [](double) { throw std::bad_alloc(); };
+    TryStep(session, step, kRowSeconds);
+  }
+  FinishBytes(session);
+  const auto& set = session.machine.by_threads.at(1);
+  EXPECT_FALSE(set.mixes.contains("l1.triad.portable"));
+  EXPECT_TRUE(set.mixes.contains("l1.copy.portable"));
+  EXPECT_GT(set.bytes.at(Level::kL1).per_second, 0);
+  EXPECT_EQ(session.machine.facts.at("absent.l1.triad.portable.threads.1"),
+            "there is not enough memory for it");
+  RunSteps(session);
+  FinishBytes(session);
+  EXPECT_FALSE(session.machine.facts.contains("absent.l1.triad.portable.threads.1"))
+      << "another pass measured it";
+}
+
+// Arrays that fit L1 as the set of L2.
+TEST(PlantedFault, OfASetInANearerCacheLeavesTheLevelUnproved) {
+  auto session = Session();
+  if (!ThreadShares(session.cpu.topology, {session.cpu.allowed.front()}).contains(Level::kL1))
+    GTEST_SKIP() << "the system does not tell the size of L1";
+  session.effort.name = "quick";
+  session.sets[1].sets = {{Level::kL2, {{1 << 13, "8 KiB", {}}}}};
+  AddBytesSteps(session, 1, 0);
+  RunSteps(session);
+  FinishBytes(session);
+  const auto& roof = session.machine.by_threads.at(1).bytes.at(Level::kL2);
+  EXPECT_FALSE(roof.proved);
+  EXPECT_TRUE(roof.unbounded);
+  EXPECT_THAT(roof.reason, HasSubstr("its share of L1"));
+}
+
+}  // namespace
+}  // namespace dlroof

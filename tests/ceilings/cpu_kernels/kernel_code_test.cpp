@@ -1,0 +1,143 @@
+// The machine code of the CPU's memory kernels: the loop that is timed reads and writes memory by
+// as many vectors as it counts, of their full width, and by nothing else. Needs objdump.
+#include <gtest/gtest.h>
+
+#include <array>
+#include <cstdio>
+#include <fstream>
+#include <map>
+#include <regex>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "tests/fakes/output_of.h"
+
+namespace dlroof {
+namespace {
+
+struct Accesses {
+  int loads = 0, stores = 0, others = 0;  // others: of another width, or of no vector
+  bool operator==(const Accesses&) const = default;
+};
+
+void PrintTo(const Accesses& accesses, std::ostream* out) {
+  *out << accesses.loads << " loads, " << accesses.stores << " stores, " << accesses.others
+       << " others";
+}
+
+struct Instruction {
+  unsigned long address = 0;
+  std::string text;  // "vmovups %zmm1,0x40(%rax)"
+};
+
+using Functions = std::map<std::string, std::vector<Instruction>>;  // by name, demangled
+
+// What `objdump -d -C --no-show-raw-insn` prints.
+Functions ParseCode(const std::string& text) {
+  static const std::regex kFunction("^[0-9a-f]+ <(.*)>:$");
+  static const std::regex kInstruction("^ *([0-9a-f]+):\\s+(.*)$");
+  Functions functions;
+  std::vector<Instruction>* function = nullptr;
+  std::istringstream lines(text);
+  std::smatch match;
+  for (std::string line; std::getline(lines, line);)
+    if (std::regex_match(line, match, kFunction))
+      function = &functions[match[1]];
+    else if (function != nullptr && std::regex_match(line, match, kInstruction))
+      function->push_back({std::stoul(match[1], nullptr, 16), match[2]});
+  return functions;
+}
+
+// Registers are written "%zmm1"; the operand that is written comes last.
+void Count(const std::string& text, const std::string& vector, Accesses& accesses) {
+  const auto memory = text.find('(');
+  if (memory == std::string::npos || text.starts_with("lea") || text.starts_with("nop")) return;
+  if (text.find(vector) == std::string::npos)
+    ++accesses.others;
+  else if (text.back() == ')')
+    ++accesses.stores;
+  else
+    ++accesses.loads;
+}
+
+// Of the only loop: from where a branch leads back to, to the branch.
+Accesses AccessesOfLoop(const std::vector<Instruction>& function, const std::string& vector) {
+  static const std::regex kBranch("^j[a-z]+ +([0-9a-f]+) <.*$");
+  Accesses accesses;
+  std::smatch match;
+  for (const auto& last : function) {
+    if (!std::regex_match(last.text, match, kBranch)) continue;
+    const auto first = std::stoul(match[1], nullptr, 16);
+    for (const auto& each : function)
+      if (each.address >= first && each.address < last.address) Count(each.text, vector, accesses);
+  }
+  return accesses;
+}
+
+// 16 vectors in a step of each array.
+struct KernelCode {
+  const char* begin;  // of its name
+  const char* way;    // "": any
+  Accesses accesses;
+};
+constexpr KernelCode kKernels[] = {
+    {"LoadKernel<", "", {16, 0, 0}},           {"StoreKernel<", "Stored", {0, 16, 0}},
+    {"StoreKernel<", "Streamed", {0, 16, 0}},  {"CopyKernel<", "Stored", {16, 16, 0}},
+    {"CopyKernel<", "Streamed", {16, 16, 0}},  {"TriadKernel<", "Stored", {32, 16, 0}},
+    {"TriadKernel<", "Streamed", {32, 16, 0}}, {"UpdateKernel<", "", {16, 16, 0}},
+};
+
+struct IsaCode {
+  const char* file;
+  const char* vector;
+};
+constexpr IsaCode kIsas[] = {
+    {"x86/bytes_avx512", "%zmm"}, {"x86/bytes_avx2", "%ymm"}, {"x86/bytes_sse2", "%xmm"}};
+
+std::string Disassembled(const IsaCode& isa) {
+  std::ifstream objects(DLROOF_CEILINGS_OBJECTS);
+  for (std::string object; std::getline(objects, object);)
+    if (object.find(isa.file) != std::string::npos)
+      return OutputOf("\"" DLROOF_OBJDUMP "\" -d -C --no-show-raw-insn \"" + object +
+                      "\" 2>/dev/null");
+  return {};
+}
+
+TEST(MemoryKernelCode, AccessesWhatItCountsByWholeVectors) {
+  for (const auto& isa : kIsas) {
+    const auto functions = ParseCode(Disassembled(isa));
+    if (functions.empty()) GTEST_SKIP() << "no objdump, or no kernels of x86-64 in this build";
+    for (const auto& kernel : kKernels) {
+      int found = 0;
+      for (const auto& [name, code] : functions) {
+        const auto begin = name.find(kernel.begin);
+        if (begin == std::string::npos || name.find(kernel.way, begin) == std::string::npos)
+          continue;
+        ++found;
+        EXPECT_EQ(AccessesOfLoop(code, isa.vector), kernel.accesses) << name;
+      }
+      EXPECT_EQ(found, 1) << kernel.begin << kernel.way << " in " << isa.file;
+    }
+  }
+}
+
+// A loop of vectors of half the width, with a spilled register.
+TEST(MemoryKernelCode, OfHalfTheWidthIsTold) {
+  const auto functions = ParseCode(
+      "0000000000000000 <void LoadKernel<X>(long)>:\n"
+      "   0:\tmov    0x2000(%rdi),%r8\n"
+      "  20:\tlea    (%r8,%rdx,4),%rax\n"
+      "  24:\tvmovaps (%rax),%ymm0\n"
+      "  28:\tvmovaps 0x20(%rax),%ymm0\n"
+      "  2c:\tvmovups %zmm1,0x40(%rax)\n"
+      "  30:\tmov    %rdx,0x8(%rsp)\n"
+      "  a7:\tjne    20 <void LoadKernel<X>(long)+0x20>\n"
+      "  b7:\tret\n");
+  const auto& code = functions.at("void LoadKernel<X>(long)");
+  EXPECT_EQ(AccessesOfLoop(code, "%zmm"), (Accesses{0, 1, 3}));
+  EXPECT_EQ(AccessesOfLoop(code, "%ymm"), (Accesses{2, 0, 2}));
+}
+
+}  // namespace
+}  // namespace dlroof

@@ -1,0 +1,40 @@
+// The kernels of the GPU's ceilings by CUDA. What launches them is in ceilings/gpu_bench_cuda.h.
+#include <cuda_runtime_api.h>
+#include <gtest/gtest.h>
+
+#include "ceilings/cuda/bench_cuda.h"
+#include "counters/base/error.h"
+
+namespace dlroof {
+namespace {
+
+TEST(CudaBench, EveryRowOfEveryGpuHasAKernel) {
+  for (const int capability : {75, 80, 86, 87, 89, 90, 100, 103, 120, 121})
+    for (const auto& row : GpuRows(capability))
+      EXPECT_TRUE(row.unit == GpuUnit::kGemm || HasCudaKernel(row)) << capability << ' ' << row.key;
+}
+
+TEST(CudaBenchOnGpu, EveryRowLeavesWhatAPlainLoopLeaves) {
+  int count = 0;
+  if (cudaGetDeviceCount(&count) != cudaSuccess || count == 0) GTEST_SKIP() << "no GPU";
+  const auto bench = OpenCudaBench(0);
+  const auto gpu = bench->Describe();
+  const GpuSize size = {gpu.identity.sms, static_cast<std::int64_t>(gpu.identity.l2_bytes),
+                        static_cast<std::int64_t>(gpu.free_bytes)};
+  for (const auto& row : GpuRows(10 * gpu.identity.major + gpu.identity.minor)) {
+    const auto shape = CheckShape(row, GpuShapes(row, size, 1e12).front());
+    const auto operands = GpuOperands(row, shape, GpuOperandKind::kKnown);
+    try {
+      for (const int iterations : {1, 3})
+        EXPECT_EQ(
+            GpuDifference(row, shape, iterations, bench->Result(row, shape, operands, iterations)),
+            "")
+            << row.key;
+    } catch (const Unsupported& why) {
+      EXPECT_EQ(row.unit, GpuUnit::kGemm) << row.key << ": " << why.what();
+    }
+  }
+}
+
+}  // namespace
+}  // namespace dlroof

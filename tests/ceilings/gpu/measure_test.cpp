@@ -1,0 +1,294 @@
+#include "ceilings/gpu/measure.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <sstream>
+
+#include "reporters/terminal/ceilings_table.h"
+#include "tests/fakes/fake_gpu_bench.h"
+
+namespace dlroof {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::Not;
+using testing::StartsWith;
+
+Machine Measured(FakeGpuBench& bench, const GpuMeasureOptions& options) {
+  return MeasureGpuOn(bench, options, [&] { return bench.Now(); });
+}
+
+Machine Quickly(FakeGpuBench& bench) {
+  bench.gemms = false;
+  return Measured(bench, {.quick = true});
+}
+
+const CeilingSet& SetOf(const Machine& machine) { return machine.by_threads.at(1); }
+
+TEST(MeasureGpu, ProvesEveryRowOfASoundGpu) {
+  FakeGpuBench bench;
+  const auto machine = Measured(bench, {.quick = true});
+  EXPECT_EQ(machine.device, "gpu");
+  EXPECT_EQ(machine.name, "NVIDIA Fake 100");
+  for (const auto& [key, ceiling] : SetOf(machine).flops)
+    EXPECT_TRUE(ceiling.proved) << key << ": " << ceiling.reason;
+  for (const auto& [key, ceiling] : SetOf(machine).mixes)
+    EXPECT_TRUE(ceiling.proved) << key << ": " << ceiling.reason;
+  EXPECT_EQ(SetOf(machine).bytes.size(), 3U);
+  for (const auto& [level, ceiling] : SetOf(machine).bytes)
+    EXPECT_TRUE(ceiling.proved) << Key(level) << ": " << ceiling.reason;
+}
+
+TEST(MeasureGpu, FindsTheRatesOfTheGpu) {
+  FakeGpuBench bench;
+  const auto machine = Measured(bench, {.quick = true});
+  const auto& set = SetOf(machine);
+  // 4 SMs x 1 GHz x 0.97 x 256 flop per cycle; a repetition of 4 ms holds a launch of 2 us.
+  EXPECT_NEAR(set.flops.at("fp32.vector.ffma").per_second, 993.28e9, 1e9);
+  EXPECT_NEAR(*set.flops.at("fp32.vector.ffma").proof.per_cycle, 0.97 * 256, 0.3);
+  EXPECT_EQ(set.flops.at("fp32.vector.ffma").proof.per_cycle_expected, 256);
+  EXPECT_NEAR(*set.flops.at("fp32.vector.ffma").proof.scaling, 1, 0.005);
+  // 4 x 1 GHz x 120 byte
+  EXPECT_NEAR(set.bytes.at(Level::kL1).per_second, 480e9, 0.5e9);
+  EXPECT_NEAR(set.bytes.at(Level::kL2).per_second, 250e9, 0.5e9);
+  EXPECT_NEAR(set.bytes.at(Level::kDram).per_second, 98.304e9, 0.5e9);
+  EXPECT_NEAR(*set.launch_seconds, 2.5e-6, 1e-12);
+  EXPECT_NEAR(set.overheads.at("events"), 2.5e-6, 1e-12);
+}
+
+TEST(MeasureGpu, TheFastestContenderIsTheRoofAndSaysWhichItIs) {
+  FakeGpuBench bench;
+  const auto first = Measured(bench, {.quick = true});
+  EXPECT_THAT(SetOf(first).flops.at("bf16.matrix").how,
+              StartsWith("bf16.matrix.wgmma, the best of 3 rows: wgmma m64n256, fp32"));
+  EXPECT_EQ(SetOf(first).flops.at("bf16.matrix").per_second,
+            SetOf(first).flops.at("bf16.matrix.wgmma").per_second);
+  bench.speed["bf16.matrix.wgmma"] = 0.5;
+  const auto second = Measured(bench, {.quick = true});
+  EXPECT_THAT(SetOf(second).flops.at("bf16.matrix").how,
+              StartsWith("bf16.matrix.cublaslt, the best of 3 rows: cublasLt GEMM"));
+}
+
+TEST(MeasureGpu, ALoopThatDoesNothingIsNotProved) {
+  FakeGpuBench bench;
+  bench.dead_loop = "fp32.vector.ffma";
+  const auto machine = Quickly(bench);
+  EXPECT_FALSE(SetOf(machine).flops.at("fp32.vector.ffma").proved);
+  EXPECT_FALSE(SetOf(machine).flops.at("fp32.vector").proved);
+  EXPECT_THAT(SetOf(machine).flops.at("fp32.vector").reason, HasSubstr("times the time"));
+}
+
+TEST(MeasureGpu, HalfOfTheWorkIsMoreThanAnSmCanDo) {
+  FakeGpuBench bench;
+  bench.speed["fp16.vector.hfma2"] = 2;
+  const auto ceiling = SetOf(Quickly(bench)).flops.at("fp16.vector.hfma2");
+  EXPECT_FALSE(ceiling.proved);
+  EXPECT_THAT(ceiling.reason, HasSubstr("and it can do 512: part of the work was not done"));
+}
+
+TEST(MeasureGpu, AKernelThatReachesLessThanItsUnitsAllowIsNotProved) {
+  FakeGpuBench bench;
+  bench.speed["int8.vector.dp4a"] = 0.9;
+  const auto ceiling = SetOf(Quickly(bench)).flops.at("int8.vector.dp4a");
+  EXPECT_FALSE(ceiling.proved);
+  EXPECT_THAT(ceiling.reason, HasSubstr("this kernel reaches 95 % of 512"));
+}
+
+TEST(MeasureGpu, AWrongResultIsNoContender) {
+  FakeGpuBench bench;
+  bench.wrong_result = "bf16.matrix.wgmma";
+  const auto machine = Quickly(bench);
+  EXPECT_FALSE(SetOf(machine).flops.at("bf16.matrix.wgmma").proved);
+  EXPECT_THAT(SetOf(machine).flops.at("bf16.matrix.wgmma").reason,
+              HasSubstr("the result is wrong: byte 0 of"));
+  EXPECT_THAT(SetOf(machine).flops.at("bf16.matrix").how,
+              StartsWith("bf16.matrix.mma, the best of 1"));
+  EXPECT_TRUE(SetOf(machine).flops.at("bf16.matrix").proved);
+}
+
+TEST(MeasureGpu, AWrongSumOfLoadsIsNoContender) {
+  FakeGpuBench bench;
+  bench.wrong_result = "dram.load.v16";
+  const auto machine = Quickly(bench);
+  EXPECT_THAT(SetOf(machine).mixes.at("dram.load.v16").reason,
+              HasSubstr("the sum of what was read"));
+  EXPECT_THAT(SetOf(machine).bytes.at(Level::kDram).how, Not(StartsWith("load")));
+}
+
+TEST(MeasureGpu, SmsWithoutAShareAreFoundByHalfOfThem) {
+  FakeGpuBench bench;
+  bench.idle_sms = "fp64.vector.dfma";
+  const auto ceiling = SetOf(Quickly(bench)).flops.at("fp64.vector.dfma");
+  EXPECT_FALSE(ceiling.proved);
+  EXPECT_NEAR(*ceiling.proof.scaling, 0.5, 0.01);
+  EXPECT_THAT(ceiling.reason, HasSubstr("some SMs have no share"));
+}
+
+TEST(MeasureGpu, ASetThatFitsL2IsNotDram) {
+  FakeGpuBench bench;
+  bench.free_bytes = 13 << 20;  // a set of 6 MiB beside 8 MiB of L2
+  const auto dram = SetOf(Quickly(bench)).bytes.at(Level::kDram);
+  EXPECT_FALSE(dram.proved);
+  EXPECT_THAT(dram.reason,
+              AllOf(HasSubstr("times the L2"), HasSubstr("faster than the memory's pins")));
+}
+
+TEST(MeasureGpu, ALevelThatIsNotFasterThanTheNextIsNotProved) {
+  FakeGpuBench bench;
+  bench.l2_bytes_per_second = bench.dram_bytes_per_second;
+  const auto machine = Quickly(bench);
+  EXPECT_THAT(SetOf(machine).bytes.at(Level::kL2).reason, HasSubstr("not faster than DRAM"));
+  EXPECT_TRUE(SetOf(machine).bytes.at(Level::kDram).proved);
+}
+
+TEST(MeasureGpu, ThrottledRepetitionsAreNotMixedIn) {
+  FakeGpuBench bench;
+  bench.throttle = [](int) { return std::uint64_t{0x40}; };
+  const auto machine = Quickly(bench);
+  for (const auto& [key, ceiling] : SetOf(machine).flops) {
+    EXPECT_FALSE(ceiling.proved) << key;
+    EXPECT_THAT(ceiling.reason, HasSubstr("the driver reports a hardware slowdown by heat")) << key;
+  }
+}
+
+TEST(MeasureGpu, SomeThrottledRepetitionsOnlyCostTime) {
+  FakeGpuBench bench;
+  bench.throttle = [](int run) { return std::uint64_t{run % 3 == 0 ? 0x80U : 0U}; };
+  bench.clock_factor = [](int run) { return run % 3 == 0 ? 0.5 : 1.0; };
+  const auto ceiling = SetOf(Quickly(bench)).flops.at("fp32.vector.ffma");
+  EXPECT_TRUE(ceiling.proved) << ceiling.reason;
+  EXPECT_LT(*ceiling.proof.clean, 0.8);
+  EXPECT_NEAR(ceiling.per_second, 993.28e9, 1e9);
+}
+
+TEST(MeasureGpu, AClockBelow75PercentDisturbsWhatIsNotJudgedInItsCycles) {
+  FakeGpuBench bench;
+  bench.default_clock_hz = 1.5e9;  // and runs at 1 GHz
+  const auto machine = Quickly(bench);
+  EXPECT_THAT(SetOf(machine).bytes.at(Level::kDram).reason,
+              HasSubstr("the SMs ran at 1000 MHz, below 75 % of their 1500 MHz"));
+  const auto& fp32 = SetOf(machine).flops.at("fp32.vector.ffma");
+  EXPECT_TRUE(fp32.proved) << fp32.reason;
+  EXPECT_NEAR(*fp32.proof.per_cycle, 0.97 * 256, 0.3);
+  EXPECT_TRUE(fp32.proof.scaling);
+  EXPECT_THAT(fp32.how, HasSubstr("; at 1000 MHz, below 75 % of the default 1500 MHz"));
+}
+
+TEST(MeasureGpu, ThePowerLimitIsWhatTheGpuCanDo) {
+  FakeGpuBench bench;
+  bench.default_clock_hz = 1.5e9;
+  bench.throttle = [](int) { return std::uint64_t{0x4}; };
+  const auto machine = Quickly(bench);
+  for (const auto& [level, ceiling] : SetOf(machine).bytes)
+    EXPECT_TRUE(ceiling.proved) << Key(level) << ": " << ceiling.reason;
+}
+
+// Measures in full; while the hottest row (fp8 wgmma) is watched for 10 s, its rate is multiplied
+// by `factor` from the 5th second on.
+Machine Watched(double factor) {
+  FakeGpuBench bench;
+  bench.gemms = false;
+  std::optional<double> begin;
+  bench.heat = [&](double seconds) { return begin && seconds > *begin + 5 ? factor : 1; };
+  GpuMeasureOptions options;
+  options.progress = [&](const std::string& row) {
+    if (row.ends_with(" for 10 s")) begin = bench.Now();
+  };
+  return Measured(bench, options);
+}
+
+TEST(MeasureGpu, WhatFallsWithHeatHasBurstAndSustained) {
+  const auto machine = Watched(0.8);
+  const auto& roof = SetOf(machine).flops.at("fp8.matrix");
+  ASSERT_TRUE(roof.sustained_per_second);
+  EXPECT_NEAR(*roof.sustained_per_second / roof.per_second, 0.8, 0.001);
+  EXPECT_THAT(machine.facts.at("sustained.fp8.matrix.wgmma"), HasSubstr("0.800 of the burst"));
+  EXPECT_TRUE(roof.proved) << roof.reason;
+}
+
+TEST(MeasureGpu, WhatStaysHasNoSustainedRateOfItsOwn) {
+  const auto machine = Watched(1);
+  EXPECT_FALSE(SetOf(machine).flops.at("fp8.matrix").sustained_per_second);
+  EXPECT_THAT(machine.facts.at("sustained.fp8.matrix.wgmma"), HasSubstr("1.000 of the burst"));
+}
+
+TEST(MeasureGpu, ARowThatRunsFasterLaterWasTooLow) {
+  EXPECT_THAT(SetOf(Watched(1.1)).flops.at("fp8.matrix").reason, HasSubstr("this is too low"));
+}
+
+TEST(MeasureGpu, WhatCannotRunIsAbsentWithItsReason) {
+  FakeGpuBench bench;
+  bench.unsupported["fp8.matrix.cublaslt"] = "cublasLt has no algorithm";
+  bench.broken["fp64.matrix.mma"] = "an illegal instruction";
+  const auto machine = Quickly(bench);
+  EXPECT_EQ(machine.facts.at("absent.fp8.matrix.cublaslt.threads.1"), "cublasLt has no algorithm");
+  EXPECT_EQ(machine.facts.at("absent.fp64.matrix.mma.threads.1"),
+            "it failed: an illegal instruction");
+  EXPECT_FALSE(SetOf(machine).flops.contains("fp64.matrix.mma"));
+  EXPECT_TRUE(SetOf(machine).flops.at("fp32.vector").proved);
+}
+
+TEST(MeasureGpu, AGpuOnWhichNothingRunsIsAnError) {
+  FakeGpuBench bench;
+  for (const auto& row : GpuRows(90)) bench.broken[row.key] = "no kernel image";
+  try {
+    Quickly(bench);
+    FAIL() << "no exception";
+  } catch (const std::runtime_error& error) {
+    EXPECT_THAT(error.what(), HasSubstr("no ceiling of NVIDIA Fake 100 could be measured"));
+    EXPECT_THAT(error.what(), HasSubstr("no kernel image"));
+  }
+}
+
+TEST(MeasureGpu, ALaunchCostThatDoesNotGrowWithLaunchesIsAbsent) {
+  FakeGpuBench bench;
+  bench.launch_time = [](std::int64_t) { return 1e-3; };
+  const auto machine = Quickly(bench);
+  EXPECT_FALSE(SetOf(machine).launch_seconds);
+  EXPECT_THAT(machine.facts.at("absent.launch.threads.1"), HasSubstr("times the time"));
+}
+
+TEST(MeasureGpu, SaysHowFarDramIsFromItsPins) {
+  FakeGpuBench bench;
+  // 98.304 of 102.4 GB/s is 96 %; a part of the set of 2 GiB comes from L2.
+  EXPECT_THAT(Quickly(bench).facts.at("dram.share_of_pins"),
+              AllOf(HasSubstr("of 102.4 GB/s at the pins (256 bit"), HasSubstr("96.")));
+  bench.dram_bytes_per_second = 80e9;
+  EXPECT_THAT(Quickly(bench).facts.at("dram.share_of_pins"), HasSubstr("78."));
+}
+
+TEST(MeasureGpu, TheMachineFileReadsBackTheSame) {
+  FakeGpuBench bench;
+  const auto machine = Quickly(bench);
+  EXPECT_EQ(MachineFromJson(ToJson(machine), "m.json"), machine);
+}
+
+TEST(MeasureGpu, TheSweepHasEveryTriedSetOnce) {
+  FakeGpuBench bench;
+  const auto machine = Quickly(bench);
+  // DRAM: 2 GiB; L2: 1, 2 and 4 of 8 MiB; L1: 4 blocks of 16 KiB
+  EXPECT_EQ(SetOf(machine).sweep.size(), 5U);
+}
+
+TEST(MeasureGpu, TheTableShowsPipesWithContendersLevelsAndOverheads) {
+  FakeGpuBench bench;
+  const auto machine = Measured(bench, {.quick = true});
+  std::ostringstream out;
+  WriteCeilings({{"machines", {ToJson(machine)}}}, 0, out);
+  const auto table = out.str();
+  EXPECT_THAT(table, HasSubstr("ceilings of NVIDIA Fake 100\n"));
+  EXPECT_THAT(table, HasSubstr("\n  bf16.matrix "));
+  EXPECT_THAT(table, HasSubstr("\n    wgmma "));
+  EXPECT_THAT(table, HasSubstr("\n    cublaslt "));
+  EXPECT_THAT(table, HasSubstr("\n  L1   "));
+  EXPECT_THAT(table, HasSubstr("\n  L2   "));
+  EXPECT_THAT(table, HasSubstr("\n  DRAM "));
+  EXPECT_THAT(table, HasSubstr("\n  graph-node "));
+}
+
+}  // namespace
+}  // namespace dlroof

@@ -1,0 +1,42 @@
+#include "ceilings/machine/choose_roof.h"
+
+#include <gtest/gtest.h>
+
+#include <map>
+
+namespace dlroof {
+namespace {
+
+Ceiling Of(double per_second, bool proved) {
+  Ceiling ceiling;
+  ceiling.per_second = per_second;
+  ceiling.proved = proved;
+  return ceiling;
+}
+
+std::string Chosen(const std::map<std::string, Ceiling>& ceilings) {
+  std::vector<const CeilingRow*> rows;
+  for (const auto& row : ceilings) rows.push_back(&row);
+  const auto* chosen = ChooseRoof(rows);
+  return chosen == nullptr ? "none" : chosen->first;
+}
+
+TEST(ChooseRoof, IsTheHighestOfProvedRows) {
+  EXPECT_EQ(Chosen({{"a", Of(2, true)}, {"b", Of(3, true)}, {"c", Of(1, true)}}), "b");
+}
+
+// A core that multiplies and adds beside each other reaches the same with and without FMA.
+TEST(ChooseRoof, IsAProvedRowWithinTheNoiseOfAnUnprovedOne) {
+  EXPECT_EQ(Chosen({{"fma", Of(97, true)}, {"nofma", Of(100, false)}, {"old", Of(50, true)}}),
+            "fma");
+}
+
+TEST(ChooseRoof, IsTheUnprovedRowFarAboveTheOthers) {
+  EXPECT_EQ(Chosen({{"fma", Of(96, true)}, {"nofma", Of(100, false)}}), "nofma");
+  EXPECT_EQ(Chosen({{"fma", Of(99, false)}, {"nofma", Of(100, false)}}), "nofma");
+}
+
+TEST(ChooseRoof, OfNothingIsNone) { EXPECT_EQ(Chosen({}), "none"); }
+
+}  // namespace
+}  // namespace dlroof

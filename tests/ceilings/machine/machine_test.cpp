@@ -1,0 +1,279 @@
+#include "ceilings/machine/machine.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <random>
+#include <stdexcept>
+
+#include "counters/base/error.h"
+#include "tests/fakes/refusal.h"
+
+namespace dlroof {
+namespace {
+
+using nlohmann::json;
+
+double RandomRate(std::mt19937& random) {
+  return std::exp(std::uniform_real_distribution<double>(1, 60)(random));
+}
+
+std::string RandomText(std::mt19937& random) {
+  static const std::vector<std::string> kTexts = {"",
+                                                  "avx512 fma",
+                                                  "two\nlines",
+                                                  "\"quoted\" \\ </script>",
+                                                  "Grüße, 机器",
+                                                  std::string(300, 'x')};
+  return kTexts[random() % kTexts.size()];
+}
+
+Ceiling RandomCeiling(std::mt19937& random) {
+  Ceiling ceiling;
+  ceiling.per_second = RandomRate(random);
+  ceiling.threads = 1 + static_cast<int>(random() % 300);
+  ceiling.how = RandomText(random);
+  ceiling.proved = random() % 2 == 0;
+  ceiling.reason = RandomText(random);
+  if (random() % 2 == 0) ceiling.clock_hz = RandomRate(random);
+  if (random() % 2 == 0) {
+    const double low = RandomRate(random);
+    ceiling.ci95 = {low, low * 1.5};
+  }
+  if (random() % 2 == 0) ceiling.sustained_per_second = RandomRate(random);
+  if (random() % 2 == 0) ceiling.moved_per_named = RandomRate(random);
+  for (const auto member : {&Proof::doubling, &Proof::spread, &Proof::drift, &Proof::clean,
+                            &Proof::scaling, &Proof::per_cycle, &Proof::per_cycle_expected})
+    if (random() % 3 == 0) ceiling.proof.*member = random() % 2 == 0 ? 0 : RandomRate(random);
+  ceiling.proof.result = RandomText(random);
+  ceiling.unbounded = random() % 4 == 0;
+  return ceiling;
+}
+
+CeilingSet RandomSet(std::mt19937& random) {
+  CeilingSet set;
+  for (const char* pipe : {"fp32.vector", "fp32.vector.avx2", "bf16.matrix", "int8.vector"})
+    if (random() % 2 == 0) set.flops[pipe] = RandomCeiling(random);
+  for (const Level level : AllLevels())
+    if (random() % 2 == 0) set.bytes[level] = RandomCeiling(random);
+  if (random() % 2 == 0) set.launch_seconds = 1 / RandomRate(random);
+  for (const char* mix : {"l1.load.avx2", "dram.copy-nt.avx512"})
+    if (random() % 2 == 0) set.mixes[mix] = RandomCeiling(random);
+  if (random() % 2 == 0) set.overheads = {{"fork-join", RandomRate(random)}, {"timer", 1e-8}};
+  for (auto i = random() % 3; i > 0; --i)
+    set.sweep.push_back({RandomRate(random), RandomRate(random)});
+  for (const Level level : {Level::kL1, Level::kDram})
+    for (auto i = random() % 3; i > 0; --i)
+      set.ridges[level].push_back({RandomRate(random), RandomRate(random)});
+  return set;
+}
+
+Machine RandomMachine(std::mt19937& random) {
+  Machine machine{"cpu", RandomText(random), "0123456789abcdef", "2026-01-02T03:04:05Z", {}, {},
+                  {}};
+  for (const Level level : {Level::kL1, Level::kL2, Level::kL3})
+    if (random() % 2 == 0) machine.cache_bytes[level] = RandomRate(random);
+  for (const int threads : {1, 2, 10, 128})
+    if (random() % 2 == 0) machine.by_threads[threads] = RandomSet(random);
+  machine.by_threads[1] = RandomSet(random);
+  machine.facts["cpu.name"] = RandomText(random);
+  if (random() % 2 == 0) machine.issue_rate = RandomRate(random);
+  return machine;
+}
+
+json SmallMachine() {
+  const json flops = {{"fp32.vector",
+                       {{"per_second", 4.0},
+                        {"threads", 2},
+                        {"how", "x"},
+                        {"proved", true},
+                        {"ci95", {3.0, 3.5}},
+                        {"clock_hz", 1e9},
+                        {"reason", "r"}}}};
+  const json bytes = {
+      {"dram", {{"per_second", 2.0}, {"threads", 2}, {"how", "y"}, {"proved", false}}}};
+  const json set = {{"flops", flops}, {"bytes", bytes}, {"launch_seconds", 1e-6}};
+  json machine = set;
+  machine.update({{"device", "cpu"},
+                  {"name", "n"},
+                  {"fingerprint", "f"},
+                  {"measured_at", "t"},
+                  {"facts", {{"cpu.name", "n"}}},
+                  {"cache_bytes", {{"l1", 32768}}},
+                  {"by_threads", {{"2", set}}}});
+  return machine;
+}
+
+std::string Refusal(const json& machine) {
+  return RefusalOf([&] { MachineFromJson(machine, "m.json"); });
+}
+
+TEST(MachineJson, ReadsBackWhatWasWritten) {
+  std::mt19937 random(1);
+  for (int i = 0; i < 2000; ++i) {
+    const Machine machine = RandomMachine(random);
+    const auto text = ToJson(machine).dump();
+    EXPECT_EQ(MachineFromJson(json::parse(text), "m.json"), machine) << text;
+  }
+}
+
+TEST(MachineJson, TopLevelIsTheSetOfAllThreads) {
+  std::mt19937 random(2);
+  Machine machine = RandomMachine(random);
+  machine.by_threads = {{1, RandomSet(random)}, {8, RandomSet(random)}, {12, {}}};
+  machine.by_threads[12].launch_seconds = 3e-6;
+  machine.by_threads[12].bytes[Level::kDram].per_second = 7;
+  const auto written = ToJson(machine);
+  EXPECT_EQ(written["launch_seconds"], 3e-6);
+  EXPECT_EQ(written["bytes"]["dram"]["per_second"], 7);
+  EXPECT_EQ(written["flops"], json::object());
+  EXPECT_EQ(written["by_threads"].size(), 3);
+}
+
+TEST(MachineJson, WithoutCeilingsIsADefect) { EXPECT_THROW(ToJson(Machine{}), std::logic_error); }
+
+TEST(MachineJson, UnknownIsLeftOut) {
+  Machine machine{"cpu", "n", "f", "t", {}, {}, {}};
+  machine.by_threads[1].flops["fp32.vector"].per_second = 1;
+  const auto written = ToJson(machine);
+  EXPECT_FALSE(written.contains("launch_seconds"));
+  EXPECT_EQ(written["flops"]["fp32.vector"].size(), 4);  // per_second, threads, how, proved
+}
+
+TEST(MachineFromJson, AcceptsTheSmallMachineAndIgnoresUnknownKeys) {
+  auto machine = SmallMachine();
+  machine["from_a_later_version"] = {1, 2};
+  EXPECT_EQ(Refusal(machine), "accepted");
+}
+
+TEST(MachineFromJson, SaysWhereWhatAndWhatWasExpected) {
+  struct Row {
+    const char* pointer;
+    json value;
+    const char* message;
+  };
+  const Row rows[] = {
+      {"/device", 5, "m.json: \"device\" is 5; expected a string"},
+      {"/fingerprint", "", "m.json: \"fingerprint\" is \"\"; expected a string that is not empty"},
+      {"/facts/cpu.name", nullptr, "m.json: \"facts\": \"cpu.name\" is null; expected a string"},
+      {"/cache_bytes/l1", 0,
+       "m.json: \"cache_bytes\": \"l1\" is 0; expected a finite number above 0"},
+      {"/cache_bytes/l7", 1,
+       "m.json: \"cache_bytes\": \"l7\": no such memory level; expected l1, l2, l3, dram or host"},
+      {"/by_threads", json::array(), "m.json: \"by_threads\" is an array; expected an object"},
+      {"/by_threads", json::object(),
+       "m.json: \"by_threads\" is an object; expected the ceilings of at least one thread count"},
+      {"/by_threads/02", json::object(),
+       "m.json: \"by_threads\": \"02\": expected a number of threads as key, at least 1"},
+      {"/by_threads/2/flops/fp32.vector/per_second", -1,
+       "m.json: \"by_threads\": \"2\": \"flops\": \"fp32.vector\": \"per_second\" is -1; "
+       "expected a finite number above 0"},
+      {"/by_threads/2/flops/fp32.vector/ci95",
+       {3, 2},
+       "m.json: \"by_threads\": \"2\": \"flops\": \"fp32.vector\": \"ci95\" is [3, 2]; "
+       "expected the lower end first"},
+      {"/by_threads/2/flops/fp32.vector/threads", 1.5,
+       "m.json: \"by_threads\": \"2\": \"flops\": \"fp32.vector\": \"threads\" is 1.5; "
+       "expected a whole number of threads, at least 1"},
+      {"/flops/fp31.vector", json::object(),
+       "m.json: \"flops\": \"fp31.vector\": no such pipe; expected <type>.<unit>, such as "
+       "fp32.vector"},
+      {"/launch_seconds", 2e-6,
+       "m.json: \"flops\", \"bytes\" and \"launch_seconds\" differ from those in \"by_threads\": "
+       "\"2\"; expected the same, they are of all threads"},
+  };
+  for (const auto& row : rows) {
+    auto machine = SmallMachine();
+    machine[json::json_pointer(row.pointer)] = row.value;
+    EXPECT_EQ(Refusal(machine), row.message) << row.pointer;
+  }
+}
+
+TEST(MachineFromJson, NamesAKeyThatIsMissing) {
+  for (const char* key : {"device", "name", "fingerprint", "measured_at", "facts", "cache_bytes",
+                          "by_threads", "flops", "bytes"}) {
+    auto machine = SmallMachine();
+    machine.erase(key);
+    EXPECT_EQ(Refusal(machine), std::string("m.json: the key \"") + key + "\" is missing");
+  }
+}
+
+TEST(MachineFromJson, TakesTheRoofsFromTheSetOfAllThreadsWhereTheTopLevelHasNone) {
+  auto machine = SmallMachine();
+  for (const char* key : {"flops", "bytes", "launch_seconds"}) machine.erase(key);
+  EXPECT_EQ(MachineFromJson(machine, "m.json"), MachineFromJson(SmallMachine(), "m.json"));
+  machine["launch_seconds"] = 1e-6;
+  EXPECT_EQ(Refusal(machine), "m.json: the key \"flops\" is missing");
+}
+
+// Every node replaced by every kind of value: accepted or refused in one sentence, nothing else.
+TEST(MachineFromJson, SurvivesEveryMutationOfEveryNode) {
+  const json replacements[] = {nullptr,
+                               true,
+                               -1,
+                               0,
+                               1.5,
+                               1e300,
+                               "",
+                               "text",
+                               std::string(5000, 'y'),
+                               std::string("\xff\xfe"),
+                               json::array(),
+                               json::array({1, "a"}),
+                               json::object(),
+                               json::object({{"l1", 1}})};
+  int refused = 0;
+  const auto flat = SmallMachine().flatten();
+  for (const auto& leaf : flat.items()) {
+    for (auto pointer = json::json_pointer(leaf.key());; pointer = pointer.parent_pointer()) {
+      for (const auto& replacement : replacements) {
+        auto machine = SmallMachine();
+        machine[pointer] = replacement;
+        const auto message = Refusal(machine);
+        if (message == "accepted") continue;
+        ++refused;
+        EXPECT_TRUE(message.starts_with("m.json")) << message;
+        EXPECT_EQ(message.find('\n'), std::string::npos) << message;
+        EXPECT_LT(message.size(), 300) << message;
+      }
+      if (pointer.empty()) break;
+    }
+  }
+  EXPECT_GT(refused, 200);
+}
+
+TEST(Fingerprint, DependsOnStableFactsOnly) {
+  const std::map<std::string, std::string> facts = {{"cpu.name", "A"}, {"topology.l1", "B"}};
+  auto more = facts;
+  more["effort.1"] = "quick";
+  more["memory"] = "1 GB";
+  EXPECT_EQ(Fingerprint(more), Fingerprint(facts));
+  for (const char* key : {"cpu.name", "cpu.other", "topology.l1", "gpu.name"}) {
+    auto other = facts;
+    other[key] = "C";
+    EXPECT_NE(Fingerprint(other), Fingerprint(facts)) << key;
+  }
+}
+
+TEST(Fingerprint, KeepsKeysAndTextsApart) {
+  EXPECT_NE(Fingerprint({{"cpu.a", "bc"}}), Fingerprint({{"cpu.ab", "c"}}));
+  EXPECT_NE(Fingerprint({{"cpu.a", "b"}, {"cpu.c", "d"}}), Fingerprint({{"cpu.a", "bcpu.cd"}}));
+}
+
+// FNV-1a of nothing is its offset basis; files that people keep depend on this never changing.
+TEST(Fingerprint, IsFnv1aInSixteenHexDigits) {
+  EXPECT_EQ(Fingerprint({}), "cbf29ce484222325");
+  EXPECT_THAT(Fingerprint({{"cpu.name", "x"}}), testing::MatchesRegex("[0-9a-f]{16}"));
+}
+
+TEST(ForThreads, FindsJustThatCount) {
+  Machine machine;
+  machine.by_threads[4].launch_seconds = 1;
+  EXPECT_EQ(ForThreads(machine, 4), &machine.by_threads[4]);
+  EXPECT_EQ(ForThreads(machine, 2), nullptr);
+}
+
+}  // namespace
+}  // namespace dlroof

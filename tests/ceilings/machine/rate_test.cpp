@@ -1,0 +1,317 @@
+#include "ceilings/machine/rate.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <stdexcept>
+
+#include "counters/base/error.h"
+
+namespace dlroof {
+namespace {
+
+using testing::HasSubstr;
+
+RatePolicy SmallPolicy() {
+  RatePolicy policy;
+  policy.repetition_seconds = 1e-2;
+  policy.repetitions = 4;
+  policy.doubled = 2;
+  policy.max_seconds = 10;
+  policy.tolerance = 0.02;
+  return policy;
+}
+
+RateRepetition Repetition(std::int64_t iterations, double seconds,
+                          std::optional<double> wait = 0.0) {
+  return {iterations, {seconds, wait}};
+}
+
+// 100 iterations in 1 s, 200 in 2 s.
+std::vector<RateRepetition> Singles() {
+  return {Repetition(100, 1.01), Repetition(100, 1), Repetition(100, 1.005), Repetition(100, 1.1)};
+}
+std::vector<RateRepetition> Doubles() { return {Repetition(200, 2), Repetition(200, 2.2)}; }
+
+TEST(JudgeRate, TakesTheBestCleanRepetition) {
+  const auto rate = JudgeRate({Singles(), Doubles()}, SmallPolicy());
+  EXPECT_EQ(rate.per_second, 100);
+  EXPECT_TRUE(rate.proved) << rate.reason;
+  EXPECT_EQ(rate.reason, "");
+  EXPECT_EQ(rate.clean, 6);
+  EXPECT_EQ(rate.total, 6);
+  // 6 rates: the interval of the median is minimum and maximum.
+  EXPECT_DOUBLE_EQ(rate.ci95.value().first, 100 / 1.1);
+  EXPECT_DOUBLE_EQ(rate.ci95.value().second, 100);
+}
+
+TEST(JudgeRate, LeavesDisturbedRepetitionsOut) {
+  auto singles = Singles();
+  singles.push_back(Repetition(100, 0.5, 0.0051));  // impossibly fast, but a thread waited
+  const auto rate = JudgeRate({singles, Doubles()}, SmallPolicy());
+  EXPECT_EQ(rate.per_second, 100);
+  EXPECT_EQ(rate.clean, 6);
+  EXPECT_EQ(rate.total, 7);
+  singles.back().time.wait_fraction = 0.005;
+  EXPECT_EQ(JudgeRate({singles, Doubles()}, SmallPolicy()).per_second, 200);
+}
+
+TEST(JudgeRate, CountsABetterDoubledRepetition) {
+  auto doubles = Doubles();
+  doubles[0].time.seconds = 1.99;
+  EXPECT_DOUBLE_EQ(JudgeRate({Singles(), doubles}, SmallPolicy()).per_second, 200 / 1.99);
+}
+
+// A loop that the compiler removed takes the same time for any number of iterations.
+TEST(JudgeRate, DoubtsWorkThatDoesNotTakeTwiceTheTime) {
+  std::vector<RateRepetition> doubles = {Repetition(200, 1), Repetition(200, 1)};
+  const auto rate = JudgeRate({Singles(), doubles}, SmallPolicy());
+  EXPECT_FALSE(rate.proved);
+  EXPECT_EQ(rate.reason, "twice the work took 1.000 times the time, allowed is 2 within 2.0 %");
+  for (auto& repetition : doubles) repetition.time.seconds = 2.1;
+  EXPECT_FALSE(JudgeRate({Singles(), doubles}, SmallPolicy()).proved);
+  for (auto& repetition : doubles) repetition.time.seconds = 2.03;
+  EXPECT_TRUE(JudgeRate({Singles(), doubles}, SmallPolicy()).proved);
+}
+
+// Three singles of seven at a higher clock than any double: of the best the ratio is 2 / 0.95, of
+// the medians 2. Where the medians differ too it is doubted.
+TEST(JudgeRate, AcceptsTwiceTheTimeOfTypicalRepetitions) {
+  std::vector<RateRepetition> singles(3, Repetition(100, 0.95));
+  singles.insert(singles.end(), 4, Repetition(100, 1));
+  const std::vector<RateRepetition> doubles(3, Repetition(200, 2));
+  const auto rate = JudgeRate({singles, doubles}, SmallPolicy());
+  EXPECT_TRUE(rate.proved) << rate.reason;
+  EXPECT_DOUBLE_EQ(rate.doubling.value(), 2);
+  EXPECT_DOUBLE_EQ(rate.per_second, 100 / 0.95);
+  singles[3] = Repetition(100, 0.95);
+  EXPECT_FALSE(JudgeRate({singles, doubles}, SmallPolicy()).proved);
+}
+
+TEST(JudgeRate, DoubtsABestThatOthersDoNotComeNear) {
+  const std::vector<RateRepetition> singles = {Repetition(100, 1), Repetition(100, 1.2),
+                                               Repetition(100, 1.3), Repetition(100, 1.1)};
+  const std::vector<RateRepetition> doubles = {Repetition(200, 2), Repetition(200, 2.4)};
+  const auto rate = JudgeRate({singles, doubles}, SmallPolicy());
+  EXPECT_FALSE(rate.proved);
+  EXPECT_EQ(rate.reason, "only 2 of 6 clean repetitions came within 2.0 % of the best");
+}
+
+TEST(JudgeRate, DoubtsTooFewCleanRepetitions) {
+  auto doubles = Doubles();
+  doubles[1].time.wait_fraction = 0.5;
+  const auto rate = JudgeRate({Singles(), doubles}, SmallPolicy());
+  EXPECT_FALSE(rate.proved);
+  EXPECT_THAT(rate.reason, HasSubstr("4 clean repetitions of 4 and 1 of 2"));
+  EXPECT_EQ(rate.ci95, std::nullopt);  // 5 clean ones carry none
+}
+
+TEST(JudgeRate, WithoutACleanOneKeepsTheBestAsALowerBound) {
+  const auto rate =
+      JudgeRate({{Repetition(100, 2, 0.3), Repetition(100, 1.5, 0.2)}, {}}, SmallPolicy());
+  EXPECT_FALSE(rate.proved);
+  EXPECT_DOUBLE_EQ(rate.per_second, 100 / 1.5);
+  EXPECT_EQ(rate.clean, 0);
+  EXPECT_THAT(rate.reason, HasSubstr("lower bound"));
+  EXPECT_EQ(rate.ci95, std::nullopt);
+}
+
+TEST(JudgeRate, SaysWhenWaitsAreNotKnown) {
+  auto singles = Singles();
+  EXPECT_TRUE(JudgeRate({singles, Doubles()}, SmallPolicy()).waits_known);
+  singles[0].time.wait_fraction.reset();
+  const auto rate = JudgeRate({singles, Doubles()}, SmallPolicy());
+  EXPECT_FALSE(rate.waits_known);
+  EXPECT_TRUE(rate.proved);
+}
+
+// Best single 1 s, best double 2 s: 2. Rates 99.0, 100, 99.5, 90.9, 100, 90.9: their median is
+// (99.0 + 99.5) / 2, their interval 90.9 to 100.
+TEST(JudgeRate, KeepsDoublingAndSpreadAsEvidence) {
+  const auto rate = JudgeRate({Singles(), Doubles()}, SmallPolicy());
+  EXPECT_DOUBLE_EQ(rate.doubling.value(), 2);
+  const double median = (100 / 1.01 + 100 / 1.005) / 2;
+  EXPECT_DOUBLE_EQ(rate.spread.value(), (100 - 100 / 1.1) / median);
+  const auto few = JudgeRate({Singles(), {}}, SmallPolicy());
+  EXPECT_EQ(few.doubling, std::nullopt);
+  EXPECT_EQ(few.spread, std::nullopt);
+}
+
+// The repetition of 1.1 s ran at another clock, the disturbed one at a third: neither is asked.
+TEST(JudgeRate, TakesTheClockOfCleanRepetitionsCloseToTheBest) {
+  auto singles = Singles();
+  EXPECT_EQ(JudgeRate({singles, Doubles()}, SmallPolicy()).clock_hz, std::nullopt);
+  singles[0].time.clock_hz = 3.0e9;
+  singles[1].time.clock_hz = 3.1e9;
+  singles[2].time.clock_hz = 3.2e9;
+  singles[3].time.clock_hz = 1.0e9;
+  singles.push_back(Repetition(100, 1, 0.3));
+  singles.back().time.clock_hz = 5.0e9;
+  EXPECT_DOUBLE_EQ(JudgeRate({singles, Doubles()}, SmallPolicy()).clock_hz.value(), 3.1e9);
+}
+
+TEST(JudgeRate, OfNothingIsADefect) {
+  EXPECT_THROW(JudgeRate({}, SmallPolicy()), std::invalid_argument);
+}
+
+// A measurement that saw this rate `repetitions` times with each amount of work.
+Rate Pass(double per_second, int repetitions = 4, double wait = 0) {
+  const auto count = static_cast<std::size_t>(repetitions);
+  return JudgeRate({{count, Repetition(100, 100 / per_second, wait)},
+                    {count, Repetition(200, 200 / per_second, wait)}},
+                   SmallPolicy());
+}
+
+TEST(MergePasses, TakesTheBestWhenAnotherComesNear) {
+  const auto rate = MergePasses({Pass(72), Pass(100), Pass(96)}, SmallPolicy(), 0.05);
+  EXPECT_EQ(rate.per_second, 100);
+  EXPECT_TRUE(rate.proved) << rate.reason;
+  EXPECT_EQ(rate.clean, 24);
+  EXPECT_EQ(rate.total, 24);
+}
+
+// The machine was slow for all of one pass, or for all but one: which, cannot be told.
+TEST(MergePasses, DoubtsABestThatNoOtherPassComesNear) {
+  const auto rate = MergePasses({Pass(72), Pass(100), Pass(94)}, SmallPolicy(), 0.05);
+  EXPECT_EQ(rate.per_second, 100);
+  EXPECT_FALSE(rate.proved);
+  EXPECT_EQ(rate.reason,
+            "none of the 2 other measurements, spread over the run, came within 5 % of it");
+}
+
+TEST(MergePasses, ProvesTogetherWhatNoPassCouldProveAlone) {
+  const auto pass = Pass(100, 2);  // 4 and 2 are wanted
+  ASSERT_FALSE(pass.proved);
+  EXPECT_TRUE(MergePasses({pass, pass}, SmallPolicy(), 0.05).proved);
+}
+
+TEST(MergePasses, PrefersCleanRepetitionsToFasterDisturbedOnes) {
+  const auto rate = MergePasses({Pass(100, 4, 0.5), Pass(90), Pass(90)}, SmallPolicy(), 0.05);
+  EXPECT_EQ(rate.per_second, 90);
+  EXPECT_TRUE(rate.proved) << rate.reason;
+}
+
+TEST(MergePasses, OfOneIsThatOneAndOfNoneIsADefect) {
+  EXPECT_TRUE(MergePasses({Pass(5)}, SmallPolicy(), 0.05).proved);
+  EXPECT_THROW(MergePasses({}, SmallPolicy(), 0.05), std::invalid_argument);
+}
+
+// A machine with an exact rate, a cost per call, and disturbances by call number.
+struct FakeMachine {
+  double iterations_per_second = 1e6;
+  double seconds_per_call = 0;
+  std::function<TeamTime(int call, TeamTime)> disturb = [](int, TeamTime time) { return time; };
+  int calls = 0;
+  double seconds = 0, slept = 0;
+  std::int64_t largest = 0;
+
+  Rate Measure(RatePolicy policy) {
+    policy.sleep = [this](double pause) { slept += pause; };
+    policy.now = [this] { return seconds + slept; };
+    return MeasureRate(
+        [this](std::int64_t iterations) {
+          largest = std::max(largest, iterations);
+          const TeamTime quiet = {
+              seconds_per_call + static_cast<double>(iterations) / iterations_per_second, 0.0};
+          const auto time = disturb(calls++, quiet);
+          seconds += time.seconds;
+          return time;
+        },
+        policy);
+  }
+};
+
+TEST(MeasureRate, FindsTheRateAndStopsWhenProved) {
+  FakeMachine machine;
+  const auto rate = machine.Measure(SmallPolicy());
+  EXPECT_TRUE(rate.proved);
+  EXPECT_NEAR(rate.per_second, 1e6, 1);
+  EXPECT_EQ(rate.clean, 6);  // 4 and 2, no more than wanted
+  EXPECT_NEAR(static_cast<double>(machine.largest), 2e4,
+              2e3);  // doubled: 20 ms at 1e6 iterations per second
+  EXPECT_EQ(machine.slept, 0);
+}
+
+TEST(MeasureRate, MakesRepetitionsLongWhateverTheIterationCosts) {
+  for (const double per_second : {1e-1, 1e2, 1e5, 1e9, 1e11}) {
+    FakeMachine machine;
+    machine.iterations_per_second = per_second;
+    auto policy = SmallPolicy();
+    policy.max_seconds = 1e3;
+    const auto rate = machine.Measure(policy);
+    EXPECT_TRUE(rate.proved) << per_second << rate.reason;
+    EXPECT_NEAR(rate.per_second / per_second, 1, 1e-3) << per_second;
+  }
+}
+
+// A wait during calibration makes the repetitions too short, where the cost of a call hides the
+// rate.
+TEST(MeasureRate, StartsAgainWhenTheCalibrationWasDisturbed) {
+  FakeMachine machine;
+  machine.seconds_per_call = 2e-5;
+  machine.disturb = [](int call, TeamTime time) {
+    return call < 2 ? TeamTime{time.seconds + 1, 1.0} : time;
+  };
+  const auto rate = machine.Measure(SmallPolicy());
+  EXPECT_TRUE(rate.proved) << rate.reason;
+  EXPECT_NEAR(rate.per_second / 1e6, 1, 0.01);
+}
+
+// Wall time passes, and the kernel says that none did, or a thousandth of it.
+TEST(MeasureRate, EndsWhereTheKernelsClockStandsStill) {
+  for (const double share : {0.0, 1e-3}) {
+    double wall = 0;
+    auto policy = SmallPolicy();
+    policy.repetition_seconds = 1e3;
+    policy.now = [&] { return wall; };
+    const auto measure = [&] {
+      return MeasureRate(
+          [&](std::int64_t iterations) {
+            const double seconds = 1e-6 * static_cast<double>(iterations);
+            wall += seconds;
+            return TeamTime{share * seconds, 0.0};
+          },
+          policy);
+    };
+    if (share == 0)
+      EXPECT_THROW(measure(), Unsupported);
+    else
+      EXPECT_NEAR(measure().per_second, 1e9, 1e6);  // 1e6 by the wall, a thousand times that
+    // Ten times the ten seconds in the last look; then 4 of it and 2 of twice, once ten times more.
+    EXPECT_LT(wall, 1e4) << share;
+  }
+}
+
+TEST(MeasureRate, WaitsAndGoesOnUntilEnoughAreClean) {
+  FakeMachine machine;
+  machine.disturb = [](int call, TeamTime time) {
+    return call % 4 == 0 ? time : TeamTime{time.seconds * 1.5, 0.3};
+  };
+  const auto rate = machine.Measure(SmallPolicy());
+  EXPECT_TRUE(rate.proved) << rate.reason;
+  EXPECT_NEAR(rate.per_second, 1e6, 1);
+  EXPECT_GT(machine.slept, 0);
+  EXPECT_GT(rate.total, rate.clean);
+}
+
+TEST(MeasureRate, GivesUpInTimeOnAMachineThatIsNeverQuiet) {
+  FakeMachine machine;
+  machine.disturb = [](int, TeamTime time) { return TeamTime{time.seconds * 2, 0.5}; };
+  const auto rate = machine.Measure(SmallPolicy());
+  EXPECT_FALSE(rate.proved);
+  EXPECT_EQ(rate.clean, 0);
+  EXPECT_LT(machine.seconds + machine.slept, 1.2 * SmallPolicy().max_seconds);
+}
+
+TEST(MeasureRate, GivesUpInTimeOnAKernelThatDoesNothing) {
+  FakeMachine machine;
+  machine.iterations_per_second = 1e30;
+  machine.seconds_per_call = 1e-3;
+  const auto rate = machine.Measure(SmallPolicy());
+  EXPECT_FALSE(rate.proved);
+  EXPECT_THAT(rate.reason, HasSubstr("twice the work took 1.000 times the time"));
+}
+
+}  // namespace
+}  // namespace dlroof

@@ -1,0 +1,68 @@
+#include "counters/base/write_file.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <iterator>
+
+#include "counters/base/temporary_folder.h"
+#include "tests/fakes/refusal.h"
+
+namespace dlroof {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::EndsWith;
+using testing::StartsWith;
+
+class WriteFileTest : public testing::Test {
+ protected:
+  fs::path At(const char* name) const { return folder_ / name; }
+  static std::string Read(const fs::path& path) {
+    std::ifstream file(path, std::ios::binary);
+    return {std::istreambuf_iterator<char>(file), {}};
+  }
+  std::ptrdiff_t Entries() const { return std::distance(fs::directory_iterator(At("")), {}); }
+
+  TemporaryFolder folder_;
+};
+
+TEST_F(WriteFileTest, ReplacesWhatWasThere) {
+  for (const auto when : {OnDisk::kLater, OnDisk::kNow})
+    for (const char* text : {"long text\n", "short", ""}) {
+      WriteFile(At("f"), text, when);
+      EXPECT_EQ(Read(At("f")), text);
+    }
+  EXPECT_EQ(Entries(), 1);
+}
+
+// Who has the old file open goes on reading it whole.
+TEST_F(WriteFileTest, APlainFileIsOldOrNew) {
+  WriteFile(At("f"), "old");
+  std::ifstream reader(At("f"));
+  WriteFile(At("f"), "new, and longer");
+  EXPECT_EQ(std::string(std::istreambuf_iterator<char>(reader), {}), "old");
+}
+
+TEST_F(WriteFileTest, ALinkStaysOne) {
+  WriteFile(At("f"), "old");
+  fs::create_symlink(At("f"), At("link"));
+  WriteFile(At("link"), "new");
+  EXPECT_TRUE(fs::is_symlink(At("link")));
+  EXPECT_EQ(Read(At("f")), "new");
+}
+
+TEST_F(WriteFileTest, WhatCannotBeWrittenIsOneSentence) {
+  const auto refusal = [](const fs::path& path) {
+    return RefusalOf([&] { WriteFile(path, "text"); });
+  };
+  EXPECT_EQ(refusal("/dev/full"), "/dev/full: cannot be written: No space left on device");
+  EXPECT_THAT(refusal(At("no/f")), EndsWith("/no/f: cannot be written: No such file or directory"));
+  fs::create_directory(At("folder"));
+  EXPECT_THAT(refusal(At("folder")), EndsWith("/folder: cannot be written: Is a directory"));
+  EXPECT_EQ(Entries(), 1);  // nothing is left beside
+}
+
+}  // namespace
+}  // namespace dlroof

@@ -1,0 +1,189 @@
+#include "counters/cpu/cpu.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <cstring>
+#include <stdexcept>
+
+#include "tests/fakes/address_space.h"
+
+namespace dlroof {
+namespace {
+
+constexpr std::uint64_t kAllStates = 0x600e6;
+
+// A CPU that has every feature bit, family 6 model 0x8f stepping 4.
+CpuidRegisters Everything(std::uint32_t leaf, std::uint32_t subleaf) {
+  const std::uint32_t all = ~0U;
+  if (leaf == 0) return {0x20, 0x756e6547, 0x6c65746e, 0x49656e69};  // "Genu" "ntel" "ineI"
+  if (leaf == 1) return {0x000806f4, all, all, all};
+  if (leaf == 7 && subleaf == 0) return {1, all, all, all};
+  if (leaf == 7) return {all, all, all, all};
+  if (leaf == 0x80000000) return {0x80000004, 0, 0, 0};
+  if (leaf == 0x80000002) return {0x6d6f5320, 0x50432065, 0x55, 0};  // " Some CPU", NULs
+  return {};
+}
+
+TEST(CpuFromCpuid, ReadsNameAndExtendedModel) {
+  const auto cpu = CpuFromCpuid(Everything, kAllStates, true);
+  EXPECT_EQ(cpu.vendor, "GenuineIntel");
+  EXPECT_EQ(cpu.name, "Some CPU");
+  EXPECT_EQ(cpu.family, 6);
+  EXPECT_EQ(cpu.model, 0x8f);
+  EXPECT_EQ(cpu.stepping, 4);
+}
+
+// AMD family 0x19: base family 0xf plus extended family 0xa; model 0x61.
+TEST(CpuFromCpuid, AddsTheExtendedFamilyOfAmd) {
+  const auto cpuid = [](std::uint32_t leaf, std::uint32_t) -> CpuidRegisters {
+    if (leaf == 0) return {1, 0, 0, 0};
+    if (leaf == 1) return {0x00a60f12, 0, 0, 0};
+    return {};
+  };
+  const auto cpu = CpuFromCpuid(cpuid, 0, false);
+  EXPECT_EQ(cpu.family, 0x19);
+  EXPECT_EQ(cpu.model, 0x61);
+  EXPECT_EQ(cpu.stepping, 2);
+  EXPECT_TRUE(cpu.features.empty());
+}
+
+TEST(CpuFromCpuid, CountsAFeatureOnlyWhenTheSystemSavesItsRegisters) {
+  const auto all = CpuFromCpuid(Everything, kAllStates, true).features;
+  EXPECT_TRUE(all.contains("amx_int8"));
+  EXPECT_TRUE(all.contains("avx512_fp16"));
+  EXPECT_TRUE(all.contains("avx_vnni"));
+  EXPECT_TRUE(all.contains("amx_fp16"));
+  const auto no_tiles = CpuFromCpuid(Everything, 0xe6, true).features;
+  EXPECT_FALSE(no_tiles.contains("amx_tile"));
+  EXPECT_TRUE(no_tiles.contains("avx512f"));
+  const auto only_avx = CpuFromCpuid(Everything, 0x7, true).features;
+  EXPECT_TRUE(only_avx.contains("avx2"));
+  EXPECT_FALSE(only_avx.contains("avx512f"));
+  EXPECT_FALSE(only_avx.contains("avx512_vnni"));
+  const auto no_xsave = CpuFromCpuid(Everything, 0, true).features;
+  EXPECT_EQ(no_xsave, (std::set<std::string>{"sse2", "ssse3", "sse4.1"}));
+}
+
+TEST(CpuFromCpuid, CountsAmxOnlyWithTheKernelsPermission) {
+  const auto features = CpuFromCpuid(Everything, kAllStates, false).features;
+  for (const char* amx : {"amx_tile", "amx_bf16", "amx_int8"})
+    EXPECT_FALSE(features.contains(amx)) << amx;
+  EXPECT_TRUE(features.contains("avx512_bf16"));
+}
+
+// CPUs answer a leaf above their highest with another leaf's bits.
+TEST(CpuFromCpuid, IgnoresLeavesThatTheCpuDoesNotHave) {
+  const auto cpuid = [](std::uint32_t leaf, std::uint32_t subleaf) {
+    auto words = Everything(leaf, subleaf);
+    if (leaf == 7 && subleaf == 0) words.eax = 0;
+    return words;
+  };
+  const auto features = CpuFromCpuid(cpuid, kAllStates, true).features;
+  EXPECT_TRUE(features.contains("avx2"));
+  EXPECT_FALSE(features.contains("avx_vnni"));
+  EXPECT_FALSE(features.contains("avx512_bf16"));
+}
+
+// Two cores with two CPUs each (0,2 and 1,3), numbered as Linux does; an L3 for all.
+Cpu TwoCores() {
+  Cpu cpu;
+  cpu.allowed = {0, 1, 2, 3};
+  cpu.topology.core_of_cpu = {{0, 0}, {1, 1}, {2, 0}, {3, 1}};
+  for (const int each : cpu.allowed) {
+    cpu.topology.cache_of_cpu[Level::kL2][each] = {each % 2, 1024};
+    cpu.topology.cache_of_cpu[Level::kL3][each] = {0, 8192};
+  }
+  return cpu;
+}
+
+TEST(SpreadCpus, TakesEveryCoreBeforeASecondCpuOfAny) {
+  auto cpu = TwoCores();
+  EXPECT_EQ(SpreadCpus(cpu, 2), (std::vector<int>{0, 1}));
+  EXPECT_EQ(SpreadCpus(cpu, 4), (std::vector<int>{0, 1, 2, 3}));
+  cpu.topology.core_of_cpu = {{0, 0}, {1, 0}, {2, 1}, {3, 1}};
+  EXPECT_EQ(SpreadCpus(cpu, 2), (std::vector<int>{0, 2}));
+  EXPECT_EQ(SpreadCpus(cpu, 3), (std::vector<int>{0, 2, 1}));
+}
+
+TEST(SpreadCpus, StaysWithinTheAffinityMaskAndRefusesMore) {
+  auto cpu = TwoCores();
+  cpu.allowed = {2, 3};
+  EXPECT_EQ(SpreadCpus(cpu, 2), (std::vector<int>{2, 3}));
+  EXPECT_THROW(SpreadCpus(cpu, 3), std::invalid_argument);
+  EXPECT_THROW(SpreadCpus(cpu, -1), std::invalid_argument);
+}
+
+TEST(SpreadCpus, ToleratesUnknownCores) {
+  auto cpu = TwoCores();
+  cpu.topology.core_of_cpu.clear();
+  EXPECT_EQ(SpreadCpus(cpu, 3), (std::vector<int>{0, 1, 2}));
+}
+
+TEST(ShareOf, CountsOnlyTheCpusInUse) {
+  const auto topology = TwoCores().topology;
+  const auto two = ShareOf(topology, Level::kL2, {0, 1}).value();
+  EXPECT_EQ(two.sharers, 1);
+  EXPECT_EQ(two.total_bytes, 2048);
+  const auto four = ShareOf(topology, Level::kL2, {0, 1, 2, 3}).value();
+  EXPECT_EQ(four.sharers, 2);
+  EXPECT_EQ(four.bytes, 1024);
+  EXPECT_EQ(four.total_bytes, 2048);
+  const auto l3 = ShareOf(topology, Level::kL3, {0, 1, 3}).value();
+  EXPECT_EQ(l3.sharers, 3);
+  EXPECT_EQ(l3.total_bytes, 8192);
+}
+
+TEST(ShareOf, IsAbsentWhereTheCacheIsUnknown) {
+  auto topology = TwoCores().topology;
+  EXPECT_EQ(ShareOf(topology, Level::kL1, {0}), std::nullopt);
+  EXPECT_EQ(ShareOf(topology, Level::kL2, {0, 9}), std::nullopt);
+  EXPECT_EQ(ShareOf(topology, Level::kL2, {}), std::nullopt);
+}
+
+TEST(Facts, NameTheCachesAndLeaveTheAffinityMaskOut) {
+  auto cpu = TwoCores();
+  cpu.topology.cpus = 4;
+  const auto facts = Facts(cpu);
+  EXPECT_EQ(facts.at("topology.l2"), "2 x 1024 byte for 2 CPUs");
+  EXPECT_EQ(facts.at("topology.l3"), "1 x 8192 byte for 4 CPUs");
+  EXPECT_FALSE(facts.contains("topology.l1"));
+  cpu.allowed = {1};
+  EXPECT_EQ(Facts(cpu), facts);
+}
+
+TEST(ThisCpu, IsUsableAndStable) {
+  const auto cpu = ThisCpu();
+  EXPECT_FALSE(cpu.allowed.empty());
+  EXPECT_TRUE(cpu.features.contains("sse2"));
+  EXPECT_EQ(Facts(cpu), Facts(ThisCpu()));
+}
+
+TEST(AvailableMemoryBytes, IsNoMoreThanTheAddressSpaceHasLeft) {
+  const auto limited = [] {
+    LimitAddressSpace(64 << 20);
+    const auto bytes = AvailableMemoryBytes();
+    std::_Exit(bytes && *bytes <= 64 << 20 && *bytes > 48 << 20 ? 0 : 1);
+  };
+  EXPECT_EXIT(limited(), testing::ExitedWithCode(0), "");
+}
+
+TEST(ParseMeminfo, FindsTheLineInKibibytes) {
+  const char* text = "MemTotal:       9 kB\nMemAvailable:   2048 kB\nX: 1\n";
+  EXPECT_EQ(ParseMeminfo(text, "MemAvailable"), 2097152);
+  EXPECT_EQ(ParseMeminfo(text, "MemTotal"), 9216);
+  EXPECT_EQ(ParseMeminfo(text, "Mem"), std::nullopt);
+  for (const char* bad : {"", "MemFree: 1 kB\n", "MemAvailable:", "MemAvailable: x kB"})
+    EXPECT_EQ(ParseMeminfo(bad, "MemAvailable"), std::nullopt) << bad;
+}
+
+TEST(ParseMemoryGroups, KnowsBothVersions) {
+  EXPECT_EQ(ParseMemoryGroups("0::/user.slice\n"),
+            (std::vector<MemoryGroup>{{true, "/user.slice"}}));
+  EXPECT_EQ(ParseMemoryGroups("5:cpu,memory:/a\n4:cpuset:/b\n0::/\n"),
+            (std::vector<MemoryGroup>{{false, "/a"}, {true, "/"}}));
+  EXPECT_TRUE(ParseMemoryGroups("garbage\n1:\n:::\n").empty());
+}
+
+}  // namespace
+}  // namespace dlroof

@@ -1,0 +1,142 @@
+#include "counters/cuda/clock.h"
+
+#include <gtest/gtest.h>
+
+#include <stdexcept>
+
+#include "counters/cuda/clock_kernels.h"
+#include "counters/cuda/device.h"
+#include "counters/cuda/support.h"
+#include "counters/gpu/access.h"
+
+namespace dlroof {
+namespace {
+
+TEST(CudaState, SaysSomethingOnEveryMachine) {
+  const auto state = ReadCudaState();
+  EXPECT_EQ(state.gpus.empty(), state.error != 0) << state.error_text;
+  EXPECT_GE(state.runtime_version, 12060);
+}
+
+TEST(DeviceBuffer, WithoutMemoryNamesTheBytes) {
+  try {
+    const DeviceBuffer buffer(std::size_t{1} << 50);
+    ADD_FAILURE() << "got a pebibyte";
+  } catch (const std::runtime_error& error) {
+    EXPECT_NE(std::string(error.what()).find("1125899906842624 bytes"), std::string::npos);
+  }
+}
+
+// Reads 64 MiB: tens of microseconds on any GPU that counts here.
+class CudaClockOnGpu : public testing::Test {
+ protected:
+  void SetUp() override {
+    const auto why = WhyNoDevice(ReadCudaState());
+    if (!why.empty()) GTEST_SKIP() << why;
+    clock_ = OpenCudaClock(0);
+    buffer_.emplace(std::size_t{64} << 20);
+    buffer_->Fill(0);
+    sink_.emplace(sizeof(unsigned));
+    call_ = [this](void* stream) {
+      CheckCuda(LaunchRead(buffer_->get(), buffer_->bytes(), static_cast<unsigned*>(sink_->get()),
+                           1024, static_cast<cudaStream_t>(stream)),
+                "the test's kernel");
+    };
+    clock_.once(call_);
+  }
+
+  GpuClock clock_;
+  std::optional<DeviceBuffer> buffer_, sink_;
+  Enqueue call_;
+};
+
+TEST_F(CudaClockOnGpu, TwiceTheCallsTakeTwiceTheTime) {
+  const double few = clock_.batch(call_, 500, {}).seconds;
+  const double many = clock_.batch(call_, 1000, {}).seconds;
+  EXPECT_NEAR(many / few, 2, 0.1);
+}
+
+TEST_F(CudaClockOnGpu, BackToBackIsNotSlowerThanOneByOneAndAGraphIsAlike) {
+  const double once = clock_.once(call_);
+  const double batch = clock_.batch(call_, 500, {}).seconds / 500;
+  const auto replay = clock_.graph(call_, 100);
+  replay();
+  const double graph = replay() / 100;
+  EXPECT_LE(batch, 1.1 * once);
+  EXPECT_NEAR(graph / batch, 1, 0.1);
+}
+
+TEST_F(CudaClockOnGpu, TheSmsClockIsOneThatTheyCanHave) {
+  const auto batch = clock_.batch(call_, 500, {});
+  ASSERT_TRUE(batch.clock_hz.has_value());
+  EXPECT_GT(*batch.clock_hz, 1e8);
+  ASSERT_TRUE(clock_.default_clock_hz.has_value());
+  EXPECT_LT(*batch.clock_hz, 1.5 * *clock_.default_clock_hz);
+}
+
+TEST_F(CudaClockOnGpu, AFlushedCallIsSlowerThanATouchedOne) {
+  const auto identity = ReadGpuIdentity(0);
+  const DeviceBuffer small(static_cast<std::size_t>(identity.l2_bytes / 4));
+  const Enqueue call = [&](void* stream) {
+    CheckCuda(LaunchRead(small.get(), small.bytes(), static_cast<unsigned*>(sink_->get()), 1024,
+                         static_cast<cudaStream_t>(stream)),
+              "the test's kernel");
+  };
+  double cold = 1, warm = 1;
+  for (int i = 0; i < 20; ++i) {
+    clock_.flush();
+    cold = std::min(cold, clock_.once(call));
+    clock_.touch(small.get(), small.bytes());
+    warm = std::min(warm, clock_.once(call));
+  }
+  EXPECT_GT(cold, 1.1 * warm);
+}
+
+// Kernels of 1 us and less, each launched in 2 us and more.
+TEST_F(CudaClockOnGpu, ShortCallsRunBackToBackWithoutTheirLaunches) {
+  const Enqueue tiny = [this](void* stream) {
+    CheckCuda(LaunchRead(buffer_->get(), 64, static_cast<unsigned*>(sink_->get()), 1,
+                         static_cast<cudaStream_t>(stream)),
+              "the test's kernel");
+  };
+  const double batch = clock_.batch(tiny, 500, {}).seconds / 500;
+  const auto replay = clock_.graph(tiny, 100);
+  replay();
+  EXPECT_LT(batch, 0.8 * clock_.once(tiny));
+  EXPECT_LE(replay() / 100, 1.2 * batch);
+}
+
+TEST_F(CudaClockOnGpu, ACallThatWaitsForTheGpuDoesNotHang) {
+  const Enqueue waits = [this](void* stream) {
+    call_(stream);
+    CheckCuda(cudaStreamSynchronize(static_cast<cudaStream_t>(stream)), "the test's wait");
+  };
+  EXPECT_GT(clock_.batch(waits, 10, {}).seconds, 0);
+}
+
+TEST_F(CudaClockOnGpu, AnErrorOfACallBeforeIsNotThisOnes) {
+  cudaSetDevice(-1);  // invalid, and nobody asks
+  EXPECT_GT(clock_.once(call_), 0);
+  cudaSetDevice(-1);
+  EXPECT_GT(clock_.batch(call_, 2, {}).seconds, 0);
+}
+
+TEST_F(CudaClockOnGpu, AFailedCaptureLeavesTheClockUsable) {
+  const Enqueue breaks = [](void*) { throw std::runtime_error("not today"); };
+  EXPECT_THROW(clock_.graph(breaks, 2), std::runtime_error);
+  EXPECT_GT(clock_.once(call_), 0);
+}
+
+// What was thrown is told: the kernels that follow must not hear it again.
+TEST_F(CudaClockOnGpu, ACaptureThatEndsBrokenIsToldOnce) {
+  const Enqueue waits = [](void* stream) {
+    cudaStreamSynchronize(static_cast<cudaStream_t>(stream));
+  };
+  EXPECT_THROW(clock_.graph(waits, 2), std::runtime_error);
+  EXPECT_EQ(cudaPeekAtLastError(), cudaSuccess);
+  EXPECT_GT(clock_.batch(call_, 10, {}).seconds, 0);
+  EXPECT_NO_THROW(clock_.recover());
+}
+
+}  // namespace
+}  // namespace dlroof

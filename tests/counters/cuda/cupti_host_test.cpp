@@ -1,0 +1,169 @@
+// The table of counters against CUPTI's host API, which needs neither a GPU nor a driver.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "counters/cuda/cupti_calls.h"
+#include "counters/cupti/plan.h"
+#include "counters/cupti/session.h"
+
+namespace dlroof {
+namespace {
+
+std::string Unknown(CuptiCalls& api, const CuptiChip& chip, const CuptiSet& set) {
+  std::string unknown;
+  for (const auto* metric : MetricsOf(BuiltInCuptiTable(), set, chip)) {
+    api.OpenHost(chip.name, {});
+    if (!api.AddMetrics({metric->name})) unknown += metric->name + " ";
+    api.CloseHost();
+  }
+  return unknown;
+}
+
+// All of a set at once: one by one only where that fails.
+TEST(CuptiTableByHostApi, EveryMetricExistsOnEveryChipThatListsIt) {
+  CuptiCalls api;
+  for (const auto& chip : BuiltInCuptiTable().chips) {
+    for (const bool alone : {false, true}) {
+      std::vector<std::string> names;
+      for (const auto& set : BuiltInCuptiTable().sets)
+        if (set.alone == alone)
+          for (const auto* metric : MetricsOf(BuiltInCuptiTable(), set, chip))
+            names.push_back(metric->name);
+      if (names.empty()) continue;
+      api.OpenHost(chip.name, {});
+      const bool all = api.AddMetrics(names);
+      api.CloseHost();
+      if (all) continue;
+      for (const auto& set : BuiltInCuptiTable().sets) {
+        if (set.alone != alone) continue;
+        EXPECT_EQ(Unknown(api, chip, set), "") << chip.name << " " << set.name;
+      }
+      EXPECT_TRUE(all) << chip.name << ": not in one configuration";
+    }
+  }
+}
+
+// Of the peaks a chip may have more names than the one of its fastest instruction, which is listed.
+TEST(CuptiTableByHostApi, AMetricThatAFamilyDoesNotListIsRefusedThere) {
+  CuptiCalls api;
+  for (const auto* chip : Representatives(BuiltInCuptiTable())) {
+    for (const auto& metric : BuiltInCuptiTable().metrics) {
+      const bool listed = std::find(metric.families.begin(), metric.families.end(), chip->family) !=
+                          metric.families.end();
+      if (listed || metric.set.rfind("peak.", 0) == 0) continue;
+      // A host object that has refused a metric is of no more use.
+      api.OpenHost(chip->name, {});
+      EXPECT_FALSE(api.AddMetrics({metric.name})) << chip->name << " " << metric.name;
+      api.CloseHost();
+    }
+  }
+}
+
+TEST(CuptiTableByHostApi, PcieSharesNoConfigurationWithTheOthers) {
+  CuptiCalls api;
+  api.OpenHost("GH100", {});
+  EXPECT_FALSE(api.AddMetrics({"pcie__read_bytes.sum", "dram__bytes.sum"}));
+  api.CloseHost();
+}
+
+std::vector<std::string> MetricsOfSets(const CuptiChip& chip,
+                                       const std::vector<std::string>& sets) {
+  std::vector<std::string> names;
+  for (const auto& set : BuiltInCuptiTable().sets)
+    if (std::find(sets.begin(), sets.end(), set.name) != sets.end())
+      for (const auto* metric : MetricsOf(BuiltInCuptiTable(), set, chip))
+        names.push_back(metric->name);
+  return names;
+}
+
+// Empty where the stored passes are this CUPTI's; another version may ask for others.
+std::string OtherCupti(CuptiCalls& api) {
+  const auto version = api.Version();
+  return version == BuiltInStoredPasses().cupti
+             ? ""
+             : "counters/cupti/passes.json is of CUPTI " + BuiltInStoredPasses().cupti +
+                   ", this is " + version;
+}
+
+StoredPlan StoredPlanBy(CuptiCalls& api, const CuptiChip& chip, const std::string& type) {
+  std::vector<std::string> types;
+  if (!type.empty()) types.push_back(type);
+  return StoredPlanOf(
+      BuiltInCuptiTable(), chip,
+      PlanCounters(BuiltInCuptiTable(), chip, types, {}, AskHostApi(api, chip.name, {})));
+}
+
+TEST(CuptiTableByHostApi, DefaultSetsTakeThePassesThatAreStoredAndThreeAtMost) {
+  CuptiCalls api;
+  if (const auto why = OtherCupti(api); !why.empty()) GTEST_SKIP() << why;
+  for (const auto* chip : Representatives(BuiltInCuptiTable())) {
+    const auto stored = BuiltInStoredPasses().plans.find(chip->name);
+    ASSERT_NE(stored, BuiltInStoredPasses().plans.end()) << chip->name;
+    for (const auto& [type, plan] : stored->second) {
+      const auto passes = AskHostApi(api, chip->name, {})(MetricsOfSets(*chip, plan.counted));
+      EXPECT_EQ(passes, plan.passes) << chip->name << " " << type;
+      EXPECT_LE(plan.passes, 3) << chip->name << " " << type;
+    }
+  }
+}
+
+// On the chips whose passes are the tightest; for the others the sets are known to be the same from
+// when the file was made.
+TEST(CuptiTableByHostApi, PlansAreThoseThatAreStored) {
+  CuptiCalls api;
+  if (const auto why = OtherCupti(api); !why.empty()) GTEST_SKIP() << why;
+  for (const auto& [chip, type] :
+       std::vector<std::pair<std::string, std::string>>{{"GH100", "bf16"},
+                                                        {"GH100", "fp16"},
+                                                        {"GB100", "tf32"},
+                                                        {"GB110", "fp8"},
+                                                        {"TU116", ""}})
+    EXPECT_EQ(StoredPlanBy(api, *FindChip(BuiltInCuptiTable(), chip), type),
+              BuiltInStoredPasses().plans.at(chip).at(type))
+        << chip << " " << type;
+}
+
+// Not a test: makes counters/cupti/passes.json anew (--gtest_also_run_disabled_tests).
+TEST(CuptiTableByHostApi, DISABLED_WriteStoredPasses) {
+  CuptiCalls api;
+  StoredPasses passes;
+  passes.cupti = api.Version();
+  auto types = TensorTypes(BuiltInCuptiTable());
+  types.insert(types.begin(), "");
+  for (const auto* chip : Representatives(BuiltInCuptiTable()))
+    for (const auto& type : types)
+      if (type.empty() || HasCounters(BuiltInCuptiTable(), *chip, "tensor." + type))
+        passes.plans[chip->name][type] = StoredPlanBy(api, *chip, type);
+  const auto path = testing::TempDir() + "cupti_passes.json";
+  std::ofstream(path) << ToJson(passes).dump(1) << '\n';
+  std::cout << "wrote " << path << '\n';
+}
+
+TEST(CuptiHostApi, ABadChipIsOneSentence) {
+  CuptiCalls api;
+  try {
+    api.OpenHost("XX999", {});
+    FAIL() << "opened";
+  } catch (const CuptiError& error) {
+    EXPECT_THAT(error.what(), testing::HasSubstr("does not know the chip"));
+  }
+}
+
+// What a machine without a driver or GPU says; where there is one the source can count or says why.
+TEST(CuptiCalls, WithoutADeviceOpeningIsOneSentenceAndNoCrash) {
+  CuptiCalls api;
+  std::string said;
+  try {
+    OpenCuptiDevice(api, BuiltInCuptiTable(), 0);
+  } catch (const std::exception& error) {
+    said = error.what();
+    EXPECT_GT(said.size(), 20U) << said;
+  }
+  EXPECT_EQ(said.find('\n'), std::string::npos);
+}
+
+}  // namespace
+}  // namespace dlroof

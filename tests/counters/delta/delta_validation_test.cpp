@@ -1,0 +1,258 @@
+// The DeLTA-style model against published V100 counters.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <fstream>
+#include <map>
+#include <sstream>
+
+#include "counters/base/order_statistics.h"
+#include "counters/delta/source.h"
+#include "tests/fakes/delta_layers.h"
+
+namespace dlroof {
+namespace {
+
+// The V100 of the published rows ran at 1.30 to 1.31 GHz.
+GpuSpec V100() {
+  GpuSpec gpu = FindGpu("v100");
+  gpu.clock_hz = 1.305e9;
+  return gpu;
+}
+
+// DeepCAM's PyTorch FP32 forward convolutions, batch 2, single launches: counters from the raw
+// Nsight Compute logs of github.com/cyanguwa/DeepLearningProfiling; shapes follow from the executed
+// multiply-adds, tile widths from the kernels' names and the padding that these show. [MB, kclock]
+struct Launch {
+  int id;
+  int64_t c, h, w, k, r, stride, pad, tile_n;
+  double l1, l2, dram, kclocks;
+};
+const std::vector<Launch>& Launches() {
+  static const std::vector<Launch> launches = {
+      {0, 16, 768, 1152, 32, 3, 2, 1, 32, 714, 263, 177, 519},
+      {2, 64, 384, 576, 128, 1, 1, 0, 64, 567, 491, 457, 885},
+      {4, 128, 192, 288, 128, 1, 1, 0, 64, 225, 202, 171, 426},
+      {5, 64, 384, 576, 128, 1, 2, 0, 64, 199, 180, 171, 324},
+      {6, 128, 192, 288, 256, 1, 1, 0, 64, 449, 409, 342, 795},
+      {8, 256, 96, 144, 256, 1, 1, 0, 64, 196, 187, 138, 399},
+      {10, 256, 96, 144, 728, 1, 1, 0, 128, 408, 399, 253, 1290},
+      {11, 728, 96, 144, 728, 1, 1, 0, 64, 1468, 1466, 1043, 3151},
+      {64, 1024, 48, 72, 1024, 1, 1, 0, 64, 694, 698, 242, 1634}};
+  return launches;
+}
+
+ConvPrediction Predict(const Launch& one, bool exact) {
+  ConvQuestion question;
+  question.layer = Layer(2, one.c, one.h, one.w, one.k, one.r, one.stride, one.pad);
+  question.tile = CtaTile{128, one.tile_n};
+  question.exact = exact;
+  return PredictConv(question, V100());
+}
+
+// The fast model for all; enumeration too where it takes no seconds.
+std::vector<bool> Ways(const Launch& one) {
+  if (one.h * one.w > 20000) return {false};
+  return {false, true};
+}
+
+TEST(DeltaOnV100, L1Within3PercentOfCounters) {
+  for (const auto& one : Launches())
+    for (const bool exact : Ways(one))
+      EXPECT_NEAR(L1Bytes(Predict(one, exact).traffic) / (one.l1 * 1e6), 1, 0.03) << one.id;
+}
+
+TEST(DeltaOnV100, L2TileFormIsAboveCountersByAtMost16Percent) {
+  for (const auto& one : Launches()) {
+    const double ratio = L2TileBytes(Predict(one, false).traffic) / (one.l2 * 1e6);
+    EXPECT_GT(ratio, 0.99) << one.id;
+    EXPECT_LT(ratio, 1.16) << one.id;
+  }
+}
+
+TEST(DeltaOnV100, DramWithin5PercentWhereRowsFillTheChip) {
+  int filled = 0;
+  for (const auto& one : Launches()) {
+    const int64_t pixels = 2 * (one.h / one.stride) * (one.w / one.stride);
+    const double rows = static_cast<double>(pixels) / 128;
+    if (rows < 2 * 80) continue;
+    ++filled;
+    for (const bool exact : Ways(one))
+      EXPECT_NEAR(Total(Predict(one, exact).traffic.dram) / (one.dram * 1e6), 1, 0.05) << one.id;
+  }
+  EXPECT_EQ(filled, 8);
+}
+
+// 54 rows of CTAs on 80 SMs: one read per column, as with a full chip, would be 485 MB.
+TEST(DeltaOnV100, TheWaveRuleBringsSmallWavesWithin25Percent) {
+  const auto& one = Launches().back();
+  for (const bool exact : {false, true})
+    EXPECT_NEAR(Total(Predict(one, exact).traffic.dram) / (one.dram * 1e6), 1, 0.25);
+}
+
+TEST(DeltaOnV100, TimeIsAboveItsLowerBoundAndTheBoundBelowTheMeasurement) {
+  std::vector<double> errors;
+  for (const auto& one : Launches()) {
+    const auto time = Predict(one, false).time;
+    const double kclocks = V100().clock_hz / 1e3;
+    EXPECT_LE(time.lower_bound_seconds * kclocks, one.kclocks) << one.id;
+    EXPECT_LE(time.lower_bound_seconds, time.seconds) << one.id;
+    errors.push_back(std::abs(time.seconds * kclocks / one.kclocks - 1));
+  }
+  EXPECT_LE(Median(errors), 0.10);
+  EXPECT_LE(*std::max_element(errors.begin(), errors.end()), 0.25);
+}
+
+// Bounds of launch 0 by hand: 3456 CTAs on 80 SMs are 44 each, 36 steps of 128 x 32 x 4
+// multiply-adds at 64 a clock: 44 x 36 x 256 = 405,504 clocks.
+TEST(DeltaOnV100, LowerBoundByHand) {
+  EXPECT_NEAR(Predict(Launches()[0], false).time.lower_bound_seconds * V100().clock_hz, 405504, 1);
+}
+
+// TensorFlow's DeepLab: published are the errors of both L2 forms, so their ratio is known. An
+// eighth of the image's height, which the ratio does not depend on.
+TEST(DeltaOnV100, L2FormsStandToEachOtherAsPublished) {
+  struct Case {
+    ConvLayer layer;
+    double step_error, tile_error;
+  };
+  const std::vector<Case> cases = {{Layer(1, 16, 96, 1152, 64, 7, 2, 3), 0.29, 0.03},
+                                   {Layer(1, 64, 24, 288, 64, 3, 1, 1), 0.18, 0.09},
+                                   {Layer(1, 64, 24, 288, 64, 3, 2, 1), 0.20, 0.07}};
+  for (const auto& one : cases) {
+    const auto bytes = EnumerateTraffic(one.layer, {128, 64, 8}, CachesOf(V100())).bytes;
+    EXPECT_NEAR(L2StepBytes(bytes) / L2TileBytes(bytes),
+                (1 + one.step_error) / (1 + one.tile_error), 0.02);
+  }
+}
+
+TEST(DeltaOnV100, DramOfDeepLabLayers) {
+  const auto dram = [](const ConvLayer& layer) {
+    return Total(ModelTraffic(layer, {128, 64, 8}, CachesOf(V100())).dram) / 1e6;
+  };
+  EXPECT_NEAR(dram(Layer(1, 16, 768, 1152, 64, 7, 2, 3)) / 119, 1, 0.06);
+  EXPECT_NEAR(dram(Layer(1, 64, 192, 288, 64, 3, 1, 1)) / 29, 1, 0.05);
+  EXPECT_NEAR(dram(Layer(1, 64, 192, 288, 64, 3, 2, 1)) / 18, 1, 0.05);
+}
+
+// ---- the time-based roofline paper's convolutions ----
+
+struct Row {
+  ConvLayer layer;
+  double seconds = 0, l2_bytes = 0, dram_bytes = 0;
+  std::string text;
+};
+
+// PyTorch's FP32 forward rows with a stride (stride 1 ran as Winograd): 112 x 112 x 64 inputs, no
+// padding; three launches: offsets, volta_scudnn_128x64, bias.
+std::vector<Row> PaperRows() {
+  std::ifstream file(DLROOF_TEST_DATA "/v100_conv2d_measured.csv");
+  std::vector<Row> rows;
+  for (std::string line; std::getline(file, line);) {
+    if (!line.starts_with("pytorch1.5,FP32,") || line.find(",fwd,") == std::string::npos) continue;
+    std::istringstream fields(line);
+    std::vector<std::string> field;
+    for (std::string text; std::getline(fields, text, ',');) field.push_back(text);
+    const int64_t taps = field[2][0] - '0', stride = std::stoll(field[3]);
+    if (stride == 1) continue;
+    const int64_t filters = std::stoll(field[2].substr(field[2].rfind('x') + 1));
+    const double flops = std::stod(field[8]) * 1e9;
+    rows.push_back({Layer(std::stoll(field[4]), 64, 112, 112, filters, taps, stride, 0),
+                    std::stod(field[6]) * 1e-3, flops / std::stod(field[11]),
+                    flops / std::stod(field[10]), line});
+  }
+  return rows;
+}
+
+double OutputBytes(const ConvLayer& layer) {
+  const auto gemm = GemmOf(layer);
+  return 4.0 * static_cast<double>(gemm.m * gemm.n);
+}
+
+ConvPrediction Predict(const Row& row) {
+  ConvQuestion question;
+  question.layer = row.layer;
+  question.kernel = "volta_scudnn_128x64_relu_interior_nn_v1";
+  return PredictConv(question, V100());
+}
+
+TEST(DeltaOnV100, DramOfThePapersConvolutions) {
+  const auto rows = PaperRows();
+  ASSERT_EQ(rows.size(), 9U);
+  for (const auto& row : rows) {
+    // The bias kernel reads and writes the output once more.
+    const double bytes = Total(Predict(row).traffic.dram) + 2 * OutputBytes(row.layer);
+    // 512 filters -5.5 %, stride 3 +7.1 %: why stands in baselines/studies/delta_scaling/README.md.
+    const bool misses = row.layer.shape.stride_h == 3 || row.layer.shape.k == 512;
+    EXPECT_NEAR(bytes / row.dram_bytes, 1, misses ? 0.075 : 0.051) << row.text;
+  }
+}
+
+// What the counters do not see: bytes written last that are still in L2 when their kernel ends. The
+// bias kernel works in place, so that all of L2 holds written lines; of the convolution's traffic
+// the written share is.
+double LeftInL2(const Row& row) {
+  const auto dram = Predict(row).traffic.dram;
+  const double output = OutputBytes(row.layer), cache = V100().l2_bytes;
+  return std::min(output, cache) + cache * dram.c / Total(dram);
+}
+
+// More images add 94.1 MB per 16 (from 32 to 64), which leaves -7.4 MB for none: no traffic of the
+// kernels, but what they leave in a cache of 6.3 MB, twice.
+TEST(DeltaOnV100, CountersLeaveOutWhatStaysInL2) {
+  std::map<int64_t, double> bytes;
+  for (const auto& row : PaperRows())
+    if (row.layer.shape.k == 64 && row.layer.shape.r == 3 && row.layer.shape.stride_h == 2)
+      bytes[row.layer.shape.n] = row.dram_bytes;
+  ASSERT_EQ(bytes.size(), 3U);
+  const double per16 = (bytes[64] - bytes[32]) / 2;
+  EXPECT_NEAR(bytes[16] - per16, -7.4e6, 0.1e6);
+  EXPECT_NEAR(bytes[32] - 2 * per16, -7.2e6, 0.1e6);
+  for (const auto& row : PaperRows()) {
+    const auto& shape = row.layer.shape;
+    if (shape.n != 16 || shape.k != 64 || shape.stride_h != 2) continue;
+    EXPECT_NEAR(LeftInL2(row), 7.45e6, 0.1e6) << row.text;
+  }
+}
+
+// With that put back, inputs are read again in part where the taps of neighbouring tiles overlap.
+TEST(DeltaOnV100, WhatTheModelMissesIsReadWhereTapsOverlap) {
+  for (const auto& row : PaperRows()) {
+    const auto dram = Predict(row).traffic.dram;
+    const double missed = row.dram_bytes + LeftInL2(row) - Total(dram) - 2 * OutputBytes(row.layer);
+    const auto& shape = row.layer.shape;
+    const double most = shape.stride_h == shape.r ? 0.04 : shape.r == 9 ? 0.07 : 0.125;
+    EXPECT_GT(missed / dram.a, most - 0.025) << row.text;
+    EXPECT_LT(missed / dram.a, most) << row.text;
+  }
+}
+
+TEST(DeltaOnV100, L2OfThePapersConvolutions) {
+  for (const auto& row : PaperRows()) {
+    const double bytes = L2TileBytes(Predict(row).traffic) + 2 * OutputBytes(row.layer);
+    const int64_t taps = row.layer.shape.r;
+    const double error = bytes / row.l2_bytes - 1;
+    // Errors stated with the derivation: 3x3/2 +1 %, stride 3 +5 %, 7x7 +9 %, 9x9 +14 %.
+    const double stated = row.layer.shape.stride_h == 3 ? 0.05
+                          : taps == 3                   ? 0.01
+                          : taps == 7                   ? 0.09
+                                                        : 0.14;
+    EXPECT_NEAR(error, stated, 0.03) << row.text;
+  }
+}
+
+TEST(DeltaOnV100, TimeOfThePapersConvolutions) {
+  std::vector<double> errors;
+  for (const auto& row : PaperRows()) {
+    const auto predicted = Predict(row);
+    EXPECT_LE(predicted.time.lower_bound_seconds, row.seconds) << row.text;
+    // The measured time has the bias kernel in it, two passes over the output.
+    const double bias = 2 * OutputBytes(row.layer) / V100().dram_bytes_per_second;
+    errors.push_back(std::abs((predicted.time.seconds + bias) / row.seconds - 1));
+  }
+  EXPECT_LE(Median(errors), 0.15);
+}
+
+}  // namespace
+}  // namespace dlroof

@@ -1,0 +1,118 @@
+#include "counters/delta/gpu_spec.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "counters/base/error.h"
+#include "tests/fakes/refusal.h"
+
+namespace dlroof {
+namespace {
+
+using testing::HasSubstr;
+
+nlohmann::json V100Text() {
+  for (const auto& gpu : BuiltInGpus())
+    if (gpu.name == "v100") return nlohmann::json::parse(gpu.text);
+  return {};
+}
+
+std::string Refusal(const nlohmann::json& json) {
+  return RefusalOf([&] { GpuFromJson(json, "my.json"); });
+}
+
+TEST(BuiltInGpus, AreReadAndEveryFigureSaysWhereItIsFrom) {
+  std::vector<std::string> names;
+  for (const auto& gpu : BuiltInGpus()) {
+    names.emplace_back(gpu.name);
+    const auto spec = FindGpu(std::string(gpu.name));
+    for (const auto& [key, source] : spec.sources) EXPECT_GT(source.size(), 3U) << key;
+    EXPECT_GT(MacsPerClock(spec, "f32"), 0);
+  }
+  EXPECT_THAT(names, testing::ElementsAre("a100", "h100", "h200", "p100", "titan_xp", "v100"));
+}
+
+// Published peaks [TFLOP/s]: 12.15, 10.6, 15.7, 19.5 in f32, 312 in f16 on A100.
+TEST(BuiltInGpus, PeaksAreThePublishedOnes) {
+  const auto tflops = [](const char* name, const char* type) {
+    const auto gpu = FindGpu(name);
+    return 2e-12 * gpu.sms * gpu.clock_hz * MacsPerClock(gpu, type);
+  };
+  EXPECT_NEAR(tflops("titan_xp", "f32"), 12.15, 0.01);
+  EXPECT_NEAR(tflops("p100", "f32"), 10.6, 0.05);
+  EXPECT_NEAR(tflops("v100", "f32"), 15.7, 0.05);
+  EXPECT_NEAR(tflops("a100", "f32"), 19.5, 0.05);
+  EXPECT_NEAR(tflops("a100", "f16"), 312, 0.5);
+  EXPECT_NEAR(tflops("h100", "f16"), 989.4, 1);
+}
+
+TEST(GpuFromJson, RefusesInOneSentence) {
+  EXPECT_EQ(Refusal(V100Text()), "accepted");
+  auto json = V100Text();
+  json.erase("l2_bytes_per_second");
+  EXPECT_THAT(Refusal(json), HasSubstr("my.json: 'l2_bytes_per_second': expected an object"));
+  json = V100Text();
+  json["dram_latency_clocks"]["value"] = -1;
+  EXPECT_EQ(Refusal(json), "my.json: dram_latency_clocks: 'value' must be positive, got -1");
+  json = V100Text();
+  json["sms"].erase("source");
+  EXPECT_THAT(Refusal(json), HasSubstr("my.json: sms: 'source'"));
+  json = V100Text();
+  json["smss"] = json["sms"];
+  EXPECT_EQ(Refusal(json), "my.json: 'smss' is no figure of a GPU");
+  json = V100Text();
+  json["sector_bytes"]["value"] = 48;
+  EXPECT_THAT(Refusal(json), HasSubstr("sector_bytes: expected a power of two"));
+  json = V100Text();
+  json.erase("macs_per_clock_f32"), json.erase("macs_per_clock_f16");
+  EXPECT_THAT(Refusal(json), HasSubstr("no 'macs_per_clock_<type>'"));
+  EXPECT_THAT(Refusal(nlohmann::json::array()), HasSubstr("expected an object"));
+}
+
+TEST(GpuFromJson, RefusesFiguresOfNoGpu) {
+  const auto with = [](const char* key, double value) {
+    auto json = V100Text();
+    json[key]["value"] = value;
+    return Refusal(json);
+  };
+  EXPECT_EQ(with("sms", 80.5), "my.json: sms: expected a whole number from 1 to 65536, got 80.5");
+  EXPECT_THAT(with("sms", 1e18),
+              HasSubstr("my.json: sms: expected a whole number from 1 to 65536"));
+  EXPECT_THAT(with("sms", 0.5), HasSubstr("sms: expected a whole number"));
+  EXPECT_EQ(with("sms", 65536), "accepted");
+  EXPECT_EQ(with("clock_hz", 1e5),
+            "my.json: clock_hz: expected 1e+06 to 1e+12 per second, got 100000");
+  EXPECT_EQ(with("clock_hz", 1e-300),
+            "my.json: clock_hz: 'value' is from 1e-12 to 1e+18, got 1e-300");
+  EXPECT_THAT(with("dram_bytes_per_second", 1e300), HasSubstr("'value' is from 1e-12 to 1e+18"));
+}
+
+TEST(FindGpu, AnUnknownNameListsThoseThereAre) {
+  try {
+    FindGpu("v1000");
+    FAIL();
+  } catch (const BadInput& error) {
+    EXPECT_THAT(error.what(), HasSubstr("no GPU 'v1000'; there are a100, h100, h200, p100,"));
+  }
+  EXPECT_THROW(FindGpu("./none.json"), BadInput);
+  EXPECT_THROW(MacsPerClock(FindGpu("v100"), "int8"), BadInput);
+}
+
+TEST(Scaled, ChangesOneResource) {
+  const auto gpu = FindGpu("v100");
+  EXPECT_EQ(Scaled(gpu, "sm", 2).sms, 160);
+  EXPECT_EQ(Scaled(gpu, "dram", 1.5).dram_bytes_per_second, 1.5 * gpu.dram_bytes_per_second);
+  EXPECT_EQ(Scaled(gpu, "mac", 2).macs_per_clock.at("f32"), 128);
+  for (const auto resource : ScalableResources())
+    EXPECT_NO_THROW(Scaled(gpu, std::string(resource), 2)) << resource;
+  EXPECT_THROW(Scaled(gpu, "dram", 0), BadInput);
+  EXPECT_THROW(Scaled(gpu, "dram", -2), BadInput);
+  EXPECT_THROW(Scaled(gpu, "dram", 1e9), BadInput);
+  EXPECT_THROW(Scaled(gpu, "cache", 2), BadInput);
+  EXPECT_THROW(Scaled(gpu, "dram", std::numeric_limits<double>::quiet_NaN()), BadInput);
+}
+
+}  // namespace
+}  // namespace dlroof

@@ -1,0 +1,105 @@
+#include "counters/gpu/access.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "ceilings/gpu/described.h"
+#include "counters/gpu/nvml.h"
+
+namespace dlroof {
+namespace {
+
+using testing::AllOf;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+TEST(WhyNoDevice, TellsAMissingDriverFromAnOldOne) {
+  CudaState state{.error = 35, .runtime_version = 13000};
+  EXPECT_THAT(WhyNoDevice(state), HasSubstr("no NVIDIA driver is loaded"));
+  state.driver_version = 12040;
+  EXPECT_THAT(WhyNoDevice(state),
+              AllOf(HasSubstr("serves CUDA 12.4 and this build needs CUDA 13.0"),
+                    HasSubstr("580 or newer")));
+  state.runtime_version = 12080;
+  EXPECT_THAT(WhyNoDevice(state), HasSubstr("525 or newer"));
+}
+
+TEST(WhyNoDevice, EachCauseHasItsCure) {
+  EXPECT_THAT(WhyNoDevice({.error = 34}), HasSubstr("stub"));
+  EXPECT_THAT(WhyNoDevice({.error = 100}), HasSubstr("CUDA_VISIBLE_DEVICES"));
+  EXPECT_THAT(WhyNoDevice({.error = 46}), HasSubstr("exclusive mode"));
+  EXPECT_THAT(WhyNoDevice({.error = 802}), HasSubstr("nvidia-fabricmanager"));
+  EXPECT_THAT(WhyNoDevice({.error = 803}), HasSubstr("reboot"));
+  EXPECT_THAT(WhyNoDevice({.error = 804}), HasSubstr("compatibility libraries"));
+  EXPECT_THAT(
+      WhyNoDevice({.error = 999, .error_name = "cudaErrorUnknown", .error_text = "unknown"}),
+      AllOf(HasSubstr("cudaErrorUnknown"), HasSubstr("dmesg")));
+  EXPECT_EQ(WhyNoDevice({}), WhyNoDevice({.error = 100}));  // no error, and no device either
+}
+
+TEST(WhyNoDevice, AGpuThatIsTooOldIsNamed) {
+  CudaState state{.driver_version = 13000, .runtime_version = 13000, .gpus = {{"V100", 7, 0}}};
+  EXPECT_THAT(WhyNoDevice(state), HasSubstr("V100 has compute capability 7.0"));
+  state.gpus.push_back({"T4", 7, 5});
+  EXPECT_THAT(WhyNoDevice(state), IsEmpty());
+  EXPECT_FALSE(IsUsable(state.gpus[0], state));
+  EXPECT_TRUE(IsUsable(state.gpus[1], state));
+  EXPECT_TRUE(IsUsable({"H200", 9, 0}, state));
+}
+
+GpuIdentity H200() {
+  return {.name = "NVIDIA H200",
+          .major = 9,
+          .sms = 132,
+          .memory_bytes = 150.1e9,
+          .l2_bytes = 62914560,
+          .shared_bytes_per_sm = 233472,
+          .memory_bus_bits = 6144,
+          .ecc = true};
+}
+
+TEST(DescribeGpu, TheFingerprintIsOfTheGpuNotOfWhatItsDriverKeepsForItself) {
+  const auto machine = DescribeGpu(H200());
+  EXPECT_EQ(machine.device, "gpu");
+  EXPECT_EQ(machine.facts.at("gpu.memory"), "140 GiB");  // 150.1e9 / 2^30 = 139.8
+  EXPECT_EQ(machine.cache_bytes.at(Level::kL2), 62914560);
+  auto less = H200();
+  less.memory_bytes -= 100e6;
+  EXPECT_EQ(DescribeGpu(less).fingerprint, machine.fingerprint);
+  auto other = H200();
+  other.sms = 114;
+  EXPECT_NE(DescribeGpu(other).fingerprint, machine.fingerprint);
+  auto without_ecc = H200();
+  without_ecc.ecc = false;
+  EXPECT_NE(DescribeGpu(without_ecc).fingerprint, machine.fingerprint);
+}
+
+TEST(Nvml, ReadsWhatTheDriverTellsAndLeavesOutWhatItDoesNot) {
+  const auto nvml = Nvml::Open(DLROOF_FAKE_MODULES "/libnvml_fake.so", "0000:01:00.0");
+  const auto health = nvml.Health();
+  EXPECT_EQ(health.sm_clock_hz, 1980e6);
+  EXPECT_EQ(health.memory_clock_hz, 3201e6);
+  EXPECT_EQ(health.temperature_celsius, 41);
+  EXPECT_EQ(health.power_watts, 651.234);  // at the moment, not the mean of 300 W
+  EXPECT_FALSE(
+      Nvml::Open(DLROOF_FAKE_MODULES "/libnvml_fake.so", "0000:03:00.0").Health().power_watts);
+  EXPECT_EQ(health.throttle, 0x44U);
+  EXPECT_EQ(nvml.DriverVersion(), "580.65.06");
+}
+
+TEST(Nvml, WithoutALibraryOrADeviceEveryAnswerIsAbsent) {
+  EXPECT_EQ(Nvml::Open("libdlroof_no_such_library.so", "0000:01:00.0").Health(), GpuHealth{});
+  EXPECT_EQ(Nvml::Open(DLROOF_FAKE_MODULES "/libnvml_fake.so", "0000:02:00.0").Health(),
+            GpuHealth{});
+  EXPECT_EQ(Nvml::Open("libdlroof_no_such_library.so", "").DriverVersion(), "");
+}
+
+TEST(ThrottleReasons, NamesEachBit) {
+  EXPECT_THAT(ThrottleReasons(0), IsEmpty());
+  EXPECT_THAT(ThrottleReasons(0x44), ElementsAre("sw_power_cap", "hw_thermal_slowdown"));
+  EXPECT_THAT(ThrottleReasons(1ULL << 63), ElementsAre("bit 63"));
+}
+
+}  // namespace
+}  // namespace dlroof

@@ -1,7 +1,0 @@
-// One GPU, one op.
-#include "tests/fake_gpu.h"
-
-extern "C" const dlroof::GpuModule* dlroof_cuda_module() {
-  static const dlroof::GpuModule module = dlroof::FakeModule();
-  return &module;
-}

@@ -1,0 +1,116 @@
+// A GPU that is made up, for the fake CUDA modules: what it does is known to the last digit.
+#pragma once
+
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "bench/gpu/module.h"
+
+namespace dlroof {
+
+// [s] a call takes when started on an idle GPU, back to back, and in a graph.
+inline constexpr double kFakeOnce = 12e-6, kFakeBackToBack = 10e-6, kFakeInGraph = 9e-6;
+
+inline GpuClock FakeClock() {
+  GpuClock clock;
+  clock.once = [](const Enqueue& call) {
+    call(nullptr);
+    return kFakeOnce;
+  };
+  clock.batch = [](const Enqueue& call, int calls, const std::function<void()>& while_running) {
+    for (int i = 0; i < calls; ++i) call(nullptr);
+    if (while_running) while_running();
+    return GpuBatch{calls * kFakeBackToBack, 1.7e9};
+  };
+  clock.graph = [](const Enqueue& call, int calls) -> std::function<double()> {
+    for (int i = 0; i < calls; ++i) call(nullptr);
+    return [calls] { return calls * kFakeInGraph; };
+  };
+  clock.health = [] {
+    return GpuHealth{.sm_clock_hz = 1.6e9,
+                     .memory_clock_hz = 3.2e9,
+                     .power_watts = 500,
+                     .temperature_celsius = 50,
+                     .throttle = 4};
+  };
+  clock.flush = [] {};
+  clock.touch = [](const void*, std::size_t) {};
+  clock.recover = [] {};
+  clock.default_clock_hz = 2e9;
+  return clock;
+}
+
+inline Machine FakeGpuMachine() {
+  Machine machine;
+  machine.device = "gpu";
+  machine.name = "Fake GPU";
+  machine.facts = {{"gpu.name", "Fake GPU"}};
+  machine.fingerprint = "00000000000000aa";
+  machine.measured_at = "2020-01-01T00:00:00Z";
+  return machine;
+}
+
+// 1e12 flop/s and 1e11 byte/s.
+inline Machine FakeGpuWithCeilings() {
+  Machine machine = FakeGpuMachine();
+  CeilingSet& all = machine.by_threads[1];
+  all.flops["fp32.vector"] = {.per_second = 1e12, .how = "made up", .proved = true};
+  all.bytes[Level::kDram] = {.per_second = 1e11, .how = "made up", .proved = true};
+  all.launch_seconds = 2e-6;
+  return machine;
+}
+
+// A call of 1e6 flop and 1e5 byte: on the fake's roofs 1 us each.
+inline PreparedCall FakeCall() {
+  PreparedCall call;
+  const auto output = std::make_shared<std::string>(1000, 'x');
+  call.enqueue = [output](void*) { output->front() = 'y'; };
+  call.run = [enqueue = call.enqueue] { enqueue(nullptr); };
+  call.verify = [] { return Verification{true, 0, 1, "by decree"}; };
+  call.algorithm = "fake engine";
+  call.modelled.flops["fp32.vector"] = 1e6;
+  call.modelled.bytes[Level::kDram] = 1e5;
+  call.modelled.launches = 1;
+  call.memory = {{output->data(), 600, false}, {output->data() + 600, 400, true}};
+  return call;
+}
+
+// Problem "n1" works; "n2" is refused by the library; "n3" breaks.
+inline Workload FakeWorkload(const BenchmarkName& name) {
+  Workload workload;
+  workload.name = name;
+  workload.prepare = [problem = name.problem](const RunSettings&) {
+    if (problem == "n2") throw Unsupported("the fake library has no n2");
+    if (problem == "n3") throw std::runtime_error("the fake library broke at n3");
+    return FakeCall();
+  };
+  return workload;
+}
+
+// Hardware counters that nobody may read, and some that break when they are read.
+inline std::vector<CounterSource> FakeSources() {
+  const auto breaks = [](const CountRequest&) -> Counted {
+    throw std::runtime_error("the fake counter broke");
+  };
+  const auto locked = [] { return std::string("the fake driver keeps its counters to root"); };
+  return {{"cupti", "gpu", Provenance::kMeasured, locked, breaks},
+          {"breaking", "gpu", Provenance::kMeasured, {}, breaks}};
+}
+
+inline GpuModule FakeModule() {
+  GpuModule module;
+  module.abi = kGpuModuleAbi;
+  module.cells = {{"Conv2D", "gpu", "cudnn", FakeWorkload}};
+  module.sources = FakeSources();
+  module.libraries = {{"cudnn", [] { return std::string("cuDNN of the fake"); },
+                       [](const std::vector<int>&) {}, [] {}}};
+  module.devices = {{0, "Fake GPU"}};
+  module.describe = [](int) { return FakeGpuMachine(); };
+  module.measure = [](const GpuMeasureOptions&) { return FakeGpuWithCeilings(); };
+  module.clock = [](int) { return FakeClock(); };
+  return module;
+}
+
+}  // namespace dlroof

@@ -1,0 +1,20 @@
+// A GPU whose counters take the program down and whose ceilings cannot be measured.
+#include <cstdlib>
+
+#include "tests/fakes/fake_gpu.h"
+
+extern "C" const dlroof::GpuModule* dlroof_cuda_module() {
+  static const dlroof::GpuModule module = [] {
+    auto made = dlroof::FakeModule();
+    made.sources = {{.name = "cupti",
+                     .device = "gpu",
+                     .provenance = dlroof::Provenance::kMeasured,
+                     .unavailable = []() -> std::string { std::abort(); },
+                     .count = {}}};
+    made.measure = [](const dlroof::GpuMeasureOptions&) -> dlroof::Machine {
+      throw std::runtime_error("the fake measures no ceilings");
+    };
+    return made;
+  }();
+  return &module;
+}

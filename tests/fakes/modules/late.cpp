@@ -1,0 +1,41 @@
+// A GPU whose library is loaded by the first call, as cuDNN loads its parts: at the end of the
+// program it is gone before everything that was there earlier. Whatever is freed after that
+// crashes.
+#include <cstdlib>
+
+#include "tests/fakes/fake_gpu.h"
+
+namespace {
+
+bool library_is_gone = false;
+struct Library {
+  ~Library() { library_is_gone = true; }
+};
+
+struct Freed {
+  ~Freed() {
+    if (library_is_gone) std::abort();
+  }
+};
+
+dlroof::Workload LateWorkload(const dlroof::BenchmarkName& name) {
+  auto workload = dlroof::FakeWorkload(name);
+  workload.prepare = [](const dlroof::RunSettings&) {
+    static const Library library;
+    auto call = dlroof::FakeCall();
+    call.run = [freed = std::make_shared<Freed>(), run = call.run] { run(); };
+    return call;
+  };
+  return workload;
+}
+
+}  // namespace
+
+extern "C" const dlroof::GpuModule* dlroof_cuda_module() {
+  static const dlroof::GpuModule module = [] {
+    auto made = dlroof::FakeModule();
+    made.cells = {{"Conv2D", "gpu", "cudnn", LateWorkload}};
+    return made;
+  }();
+  return &module;
+}

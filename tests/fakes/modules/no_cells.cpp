@@ -1,0 +1,12 @@
+// A GPU without cuDNN.
+#include "tests/fakes/fake_gpu.h"
+
+extern "C" const dlroof::GpuModule* dlroof_cuda_module() {
+  static const dlroof::GpuModule module = [] {
+    auto made = dlroof::FakeModule();
+    made.cells.clear();
+    made.why_no_cells = "the fake was built without cuDNN";
+    return made;
+  }();
+  return &module;
+}

@@ -1,0 +1,21 @@
+// What a call says when it refuses its input.
+#pragma once
+
+#include <string>
+
+#include "counters/base/error.h"
+
+namespace dlroof {
+
+// The sentence of the BadInput that `call()` throws; "accepted" where it throws none.
+template <typename Call>
+std::string RefusalOf(const Call& call) {
+  try {
+    call();
+  } catch (const BadInput& error) {
+    return error.what();
+  }
+  return "accepted";
+}
+
+}  // namespace dlroof

@@ -1,0 +1,76 @@
+// Workloads that are made up, run through the runner as the program runs them.
+#pragma once
+
+#include <benchmark/benchmark.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <memory>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "bench/run/runner.h"
+#include "reporters/live/google_benchmark.h"
+
+namespace dlroof {
+
+// What fake workloads saw.
+struct RunLog {
+  std::vector<std::string> prepared;
+  std::vector<int> threads;
+  int alive = 0, most_alive = 0;
+};
+
+// Keeps count of how many calls are prepared at a time.
+struct Alive {
+  explicit Alive(RunLog& seen) : log(seen) {
+    log.most_alive = std::max(log.most_alive, ++log.alive);
+  }
+  ~Alive() { --log.alive; }
+  Alive(const Alive&) = delete;
+  Alive& operator=(const Alive&) = delete;
+  RunLog& log;
+};
+
+inline Workload Fake(const std::string& name, RunLog& log, bool with_memory = true) {
+  return {.name = ParseBenchmarkName(name), .prepare = [&log, name, with_memory](auto& settings) {
+            log.prepared.push_back(name);
+            log.threads.push_back(settings.threads);
+            const auto alive = std::make_shared<Alive>(log);
+            const auto values = std::make_shared<std::vector<double>>(1000, 1.0);
+            PreparedCall call;
+            call.run = [alive, values] {
+              for (double& value : *values) value = value * 0.5 + 1;
+            };
+            call.verify = [] { return Verification{true, 0, 1, "by decree"}; };
+            call.algorithm = "fake";
+            call.modelled.launches = 1;
+            if (with_memory)
+              call.memory = {{values->data(), 4000, false}, {values->data() + 500, 4000, true}};
+            return call;
+          }};
+}
+
+// Runs those that match `filter` and gives back their records.
+inline std::vector<Record> Records(const std::vector<Workload>& workloads,
+                                   const RunSettings& settings, const std::string& filter,
+                                   const RunnerMeans& means = {}, int count_of_repetitions = 2) {
+  std::string program = "test", time = "--benchmark_min_time=0.001",
+              repetitions = fmt::format("--benchmark_repetitions={}", count_of_repetitions);
+  char* arguments[] = {program.data(), time.data(), repetitions.data(), nullptr};
+  int count = 3;
+  benchmark::Initialize(&count, arguments);
+  benchmark::ClearRegisteredBenchmarks();
+  Session session(nlohmann::json::object(), [] { return std::vector<Machine>{}; });
+  session.CountLater(RegisterWorkloads(workloads, settings, means));
+  TerminalReporter reporter(session);
+  std::ostringstream out, err;
+  reporter.SetOutputStream(&out);
+  reporter.SetErrorStream(&err);
+  benchmark::RunSpecifiedBenchmarks(&reporter, filter);
+  benchmark::ClearRegisteredBenchmarks();
+  return session.file().records;
+}
+
+}  // namespace dlroof

@@ -1,0 +1,34 @@
+// A machine and records whose rooflines can be worked out by hand.
+#pragma once
+
+#include "ceilings/machine/machine.h"
+#include "reporters/record/record.h"
+
+namespace dlroof {
+
+// 100 flop/s and 10 byte/s: the ridge is at 10 flop/byte.
+inline Machine SmallMachine() {
+  Machine machine;
+  machine.device = "cpu";
+  CeilingSet& all = machine.by_threads[2];
+  all.flops["fp32.vector"] = {.per_second = 100, .proved = true};
+  all.flops["bf16.matrix"] = {.per_second = 1000, .proved = true};
+  all.bytes[Level::kDram] = {.per_second = 10, .proved = true};
+  all.bytes[Level::kL2] = {.per_second = 50, .proved = true};
+  all.launch_seconds = 0.5;
+  return machine;
+}
+
+inline Record Measured(double seconds, double flops, double dram_bytes) {
+  Record record;
+  record.threads = 2;
+  record.cache = "warm";
+  record.repetitions = {{.seconds = seconds}};
+  Work& work = record.work[Provenance::kModelled];
+  work.flops["fp32.vector"] = flops;
+  work.bytes[Level::kDram] = dram_bytes;
+  work.launches = 1;
+  return record;
+}
+
+}  // namespace dlroof

@@ -1,0 +1,57 @@
+// Small run files for tests of comparisons.
+#pragma once
+
+#include <fmt/format.h>
+
+#include <string>
+#include <vector>
+
+#include "baselines/compare/paired_record.h"
+
+namespace dlroof {
+
+inline Machine SmallMachine(const std::string& measured_at = "2020-01-01T00:00:00Z",
+                            double speed = 1) {
+  Machine machine;
+  machine.device = "cpu";
+  machine.name = "test";
+  machine.fingerprint = "00";
+  machine.measured_at = measured_at;
+  CeilingSet& all = machine.by_threads[2];
+  all.flops["fp32.vector"] = {.per_second = 100 * speed, .how = "fake", .proved = true};
+  all.bytes[Level::kDram] = {.per_second = 10 * speed, .how = "fake", .proved = true};
+  return machine;
+}
+
+inline std::string Name(const std::string& problem) {
+  return fmt::format("Conv2D/cpu/onednn/fwd/f32/{}", problem);
+}
+
+// 9 clean repetitions that scatter by 1 % around `seconds`; 100 flop and 1 byte: at a speed of 1
+// the roof takes 1 s.
+inline Record Measured(const std::string& problem, double seconds, int clean = 9) {
+  Record record;
+  record.name = Name(problem);
+  SplitName(record);
+  record.threads = 2;
+  record.cache = "cold";
+  record.algorithm = "brgemm";
+  for (int i = 0; i < 9; ++i)
+    record.repetitions.push_back(
+        {.seconds = seconds * (1 + 0.01 * (i - 4) / 4), .iterations = 3, .disturbed = i >= clean});
+  Work& work = record.work[Provenance::kModelled];
+  work.flops["fp32.vector"] = 100;
+  work.bytes[Level::kDram] = 1;
+  work.launches = 1;
+  return record;
+}
+
+inline NamedRun RunOf(const std::string& where, const std::vector<Record>& records) {
+  NamedRun run{where, {}};
+  run.file.context["dlroof"] = {{"schema", kSchema}, {"conventions", {{"flops", "fma is 2"}}}};
+  run.file.machines = {SmallMachine()};
+  run.file.records = records;
+  return run;
+}
+
+}  // namespace dlroof

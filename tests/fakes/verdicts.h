@@ -1,0 +1,29 @@
+// How tests of comparisons ask and read the answer.
+#pragma once
+
+#include <fmt/format.h>
+
+#include <string>
+#include <vector>
+
+#include "baselines/compare/compare.h"
+
+namespace dlroof {
+
+// Noise that is known keeps single benchmarks apart from what other tests look at.
+inline CompareOptions Options(double min_effect = 0.03) {
+  CompareOptions options;
+  options.min_effect = min_effect;
+  options.run_noise = 0.003;
+  return options;
+}
+
+// One word per row; what is gone begins with "-".
+inline std::vector<std::string> Verdicts(const CompareResult& result) {
+  std::vector<std::string> verdicts;
+  for (const auto& row : result.rows)
+    verdicts.push_back(fmt::format("{}{}", row.fresh == nullptr ? "-" : "", Key(row.verdict)));
+  return verdicts;
+}
+
+}  // namespace dlroof

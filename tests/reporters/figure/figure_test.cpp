@@ -1,0 +1,281 @@
+#include "reporters/figure/figure.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+
+#include "counters/base/error.h"
+#include "reporters/figure/gnuplot.h"
+
+namespace dlroof {
+namespace {
+
+using nlohmann::json;
+using testing::HasSubstr;
+using testing::Not;
+using testing::StartsWith;
+
+json SmallRun() { return json::parse(std::ifstream(DLROOF_TEST_DATA "/run_small.json")); }
+
+bool HaveGnuplot() { return std::system("gnuplot --version > /dev/null 2>&1") == 0; }
+
+#define NEED_GNUPLOT() \
+  if (!HaveGnuplot()) GTEST_SKIP() << "gnuplot is not installed"
+
+// Each would do harm in one place or another of a gnuplot script.
+constexpr const char* kHostile[] = {"`touch owned`",
+                                    "'; system('touch owned'); '",
+                                    "\"\n!touch owned\n",
+                                    "\nEOD\nset output 'owned'\n",
+                                    "$(touch owned)",
+                                    "@owned",
+                                    "\\",
+                                    "%s%n",
+                                    "\xff\xfe"};
+
+TEST(GnuplotText, LeavesNothingThatEndsALiteral) {
+  for (const char* hostile : kHostile) {
+    const auto text = GnuplotText(hostile);
+    EXPECT_THAT(text, StartsWith("'"));
+    const auto inside = text.substr(1, text.size() - 2);
+    EXPECT_EQ(inside.find_first_of("'\"`\n\r\\$@"), std::string::npos) << text;
+  }
+  EXPECT_EQ(GnuplotText("Conv2D fwd_bwd f32, 2 µ"), "'Conv2D fwd_bwd f32, 2 µ'");
+}
+
+TEST(FigureScript, HoldsRoofsRidgesAndMarks) {
+  const auto script = FigureScript(MakeFigure(SmallRun()), "svg");
+  EXPECT_THAT(script, HasSubstr("'fp32.vector  200 GFLOP/s'"));
+  EXPECT_THAT(script, HasSubstr("'int8.matrix  3.20 TFLOP/s (not proved)'"));
+  EXPECT_THAT(script, HasSubstr("'ridge 10.0'"));
+  EXPECT_THAT(script, HasSubstr("'overhead 5.00 µs'"));
+  EXPECT_THAT(script, HasSubstr("\n57.468058 1.6e+11\n"));
+  EXPECT_THAT(script, Not(HasSubstr("avx2"))) << "no benchmark uses that pipe";
+}
+
+// 16 of 20 GB/s; they reach int8.matrix, the highest roof in use, 3200 GFLOP/s, at 200 FLOP/byte.
+TEST(FigureScript, WhatDramSustainsIsASecondLineThatItsLabelNames) {
+  auto run = SmallRun();
+  run["machines"][0]["by_threads"]["2"]["bytes"]["dram"]["sustained_per_second"] = 16e9;
+  const auto script = FigureScript(MakeFigure(run), "svg");
+  EXPECT_THAT(script, HasSubstr("$sustained0 << EOD\n1e-09 16\n200 3.2e+12\n"));
+  EXPECT_THAT(script, HasSubstr("$sustained0 with lines"));
+  EXPECT_THAT(script, HasSubstr("'DRAM  20.0 GB/s, sustained 16.0 GB/s'"));
+}
+
+// 160 of 200 GFLOP/s; L1's 800 GB/s reach it at 0.2 FLOP/byte.
+TEST(FigureScript, WhatIsSustainedIsASecondLineWithItsName) {
+  auto run = SmallRun();
+  run["machines"][0]["by_threads"]["2"]["flops"]["fp32.vector"]["sustained_per_second"] = 160e9;
+  const auto script = FigureScript(MakeFigure(run), "svg");
+  EXPECT_THAT(script, HasSubstr("$sustained0 << EOD\n0.2 1.6e+11\n1e+09 1.6e+11\n"));
+  EXPECT_THAT(script, HasSubstr("$sustained0 with lines"));
+  EXPECT_THAT(script, HasSubstr("'sustained  160 GFLOP/s'"));
+  EXPECT_THAT(script, HasSubstr("'fp32.vector  200 GFLOP/s'"));
+  EXPECT_THAT(FigureScript(MakeFigure(SmallRun()), "svg"), Not(HasSubstr("sustained")));
+}
+
+TEST(FigureScript, TheMeasuredKneesAreThoseOfTheLevelsDrawn) {
+  auto run = SmallRun();
+  run["machines"][0]["by_threads"]["2"]["ridges"] = {{"dram", {{0.5, 10e9}, {8, 150e9}}},
+                                                     {"l2", {{0.25, 90e9}, {1, 190e9}}}};
+  FigureChoice choice;
+  const auto dram = FigureScript(MakeFigure(run, choice), "svg");
+  EXPECT_THAT(dram, HasSubstr("$knee_dram << EOD\n0.5 1e+10\n8 1.5e+11\n"));
+  EXPECT_THAT(dram, HasSubstr("$knee_dram with linespoints"));
+  EXPECT_THAT(dram, HasSubstr("thin line with dots: the knee as measured"));
+  EXPECT_THAT(dram, Not(HasSubstr("knee_l2")));
+  choice.all_levels = true;
+  EXPECT_THAT(FigureScript(MakeFigure(run, choice), "svg"), HasSubstr("$knee_l2 with linespoints"));
+  EXPECT_THAT(FigureScript(MakeFigure(SmallRun()), "svg"), Not(HasSubstr("knee")));
+}
+
+TEST(MakeFigure, AboveAFinerRowThatJudgesStandsTheMachinesOwnRoof) {
+  auto run = SmallRun();
+  for (auto& record : run["records"])
+    if (record.contains("time"))
+      record["time"]["compute_roofs"]["fp32.vector"] = "fp32.vector.avx2";
+  std::vector<std::string> keys;
+  for (const auto& flat : MakeFigure(run).flats) keys.push_back(flat.key);
+  EXPECT_THAT(
+      keys, testing::ElementsAre("int8.matrix", "bf16.matrix", "fp32.vector", "fp32.vector.avx2"));
+}
+
+TEST(FigureScript, TextOfTheFileNeverBecomesACommand) {
+  for (const char* hostile : kHostile) {
+    auto run = SmallRun();
+    for (auto& record : run["records"])
+      for (const char* key : {"name", "op", "direction", "type"}) record[key] = hostile;
+    run["machines"][0]["name"] = hostile;
+    run["context"]["date"] = hostile;
+    run["machines"][0]["by_threads"]["2"]["flops"][hostile] = {{"per_second", 1e12},
+                                                               {"proved", true}};
+    run["records"][0]["work"]["modelled"]["flops"][hostile] = 1;
+    const auto figure = MakeFigure(run);
+    for (const auto& script : {FigureScript(figure, "svg"), TerminalScript(figure, 80)}) {
+      EXPECT_EQ(script.find_first_of("`\\@!"), script.find("\\\n"))
+          << "only our own continuation lines";
+      EXPECT_THAT(script, Not(HasSubstr("\nset output")));
+    }
+  }
+}
+
+// Three sizes of one problem in two types, counted on two levels: what the newer figures need.
+json SweptRun() {
+  auto run = SmallRun();
+  const json like = run["records"][0];
+  run["records"] = json::array();
+  for (const char* type : {"f32", "f16"})
+    for (const int batch : {1, 2, 4}) {
+      json record = like;
+      record["type"] = type;
+      record["problem"] = "n" + std::to_string(batch) + "c8h8w8k8r3s3";
+      record["name"] =
+          "Conv2D/cpu/onednn/fwd/" + std::string(type) + "/" + record["problem"].get<std::string>();
+      json entry = record["classic"][0];
+      entry["flops_from"] = entry["bytes_from"] = "measured";
+      entry["intensity"] = 10.0 * batch;
+      json nearer = entry;
+      nearer["level"] = "l2";
+      nearer["intensity"] = 2.0 * batch;
+      record["classic"] = {entry, nearer};
+      record["time"]["compute_roofs"] = {{"fp32.vector", "fp32.vector"}};
+      run["records"].push_back(record);
+    }
+  return run;
+}
+
+TEST(FigureScript, ASweepIsJoinedInItsOrderHollowAndFilledByType) {
+  FigureChoice choice;
+  choice.sweep = "batch";
+  const auto figure = MakeFigure(SweptRun(), choice);
+  EXPECT_EQ(figure.lines.size(), 2U);
+  const auto script = FigureScript(figure, "svg");
+  EXPECT_THAT(script, HasSubstr("title 'batch 2'"));
+  EXPECT_THAT(script, HasSubstr("hollow: f32, filled: f16"));
+  // Circle, square, triangle: hollow types are even, filled ones follow.
+  EXPECT_THAT(script,
+              HasSubstr("$classicline0 << EOD\n10 1.6e+11 6\n20 1.6e+11 4\n40 1.6e+11 10\nEOD"));
+  EXPECT_THAT(script,
+              HasSubstr("$classicline1 << EOD\n10 1.6e+11 7\n20 1.6e+11 5\n40 1.6e+11 11\nEOD"));
+  choice.sweep = "stride";
+  EXPECT_THROW(MakeFigure(SweptRun(), choice), BadInput) << "nothing differs in its stride";
+}
+
+TEST(FigureScript, EveryLevelIsAPointAtTheSameHeight) {
+  FigureChoice choice;
+  choice.all_levels = true;
+  const auto figure = MakeFigure(SweptRun(), choice);
+  EXPECT_EQ(figure.classic.size(), 12U);
+  const auto script = FigureScript(figure, "svg");
+  EXPECT_THAT(script, HasSubstr("title 'L2'"));
+  EXPECT_THAT(script, HasSubstr("title 'DRAM'"));
+  EXPECT_THAT(script, HasSubstr("$joints << EOD\n2 1.6e+11\n10 1.6e+11\n\n"));
+  choice.all_levels = false;
+  choice.level = Level::kL3;
+  EXPECT_THROW(MakeFigure(SweptRun(), choice), BadInput) << "no point of that level";
+}
+
+TEST(FigureScript, ArrowsLeadFromTheOlderFileToThisOne) {
+  auto before = SweptRun();
+  for (auto& record : before["records"]) record["classic"][0]["flops_per_second"] = 4e10;
+  before["records"].erase(5);
+  FigureChoice choice;
+  choice.before = &before;
+  const auto figure = MakeFigure(SweptRun(), choice);
+  EXPECT_EQ(figure.classic_moves.size(), 5U);
+  EXPECT_THAT(FigureScript(figure, "svg"), HasSubstr("\n10 4e+10 0 1.2e+11\n"));
+  EXPECT_THAT(figure.caption, HasSubstr("arrows from before"));
+}
+
+TEST(FigureScript, SecondsAreBytesAndFlopsOnTheOtherAxes) {
+  const auto one = FigureScript(MakeFigure(SweptRun()), "svg");
+  EXPECT_THAT(one, HasSubstr("set x2label 'DRAM bytes'"));
+  EXPECT_THAT(one, HasSubstr("set y2label 'FLOPs at the fp32.vector roof'"));
+  EXPECT_THAT(one, HasSubstr("'10.0 FLOP/byte'"));
+  // Several compute roofs: seconds are FLOPs of none of them.
+  EXPECT_THAT(FigureScript(MakeFigure(SmallRun()), "svg"), Not(HasSubstr("y2label")));
+}
+
+TEST(WriteFigure, DrawsSweepsLevelsArrowsAndThinRoofs) {
+  NEED_GNUPLOT();
+  const auto run = SweptRun();
+  FigureChoice sweep, levels, arrows;
+  sweep.sweep = "batch";
+  levels.all_levels = true;
+  arrows.before = &run;
+  const auto path = std::filesystem::temp_directory_path() /
+                    ("dlroof_figure_" + std::to_string(getpid()) + ".svg");
+  auto thin = run;
+  auto& set = thin["machines"][0]["by_threads"]["2"];
+  set["flops"]["fp32.vector"]["sustained_per_second"] = 160e9;
+  set["ridges"] = {{"dram", {{0.5, 10e9}, {8, 150e9}}}};
+  for (const auto& choice : {sweep, levels, arrows}) {
+    WriteFigure(thin, path.string(), choice);
+    EXPECT_GT(std::filesystem::file_size(path), 5000U);
+  }
+  std::filesystem::remove(path);
+}
+
+TEST(WriteFigure, DrawsEveryFormatAndRunsNothing) {
+  NEED_GNUPLOT();
+  const auto folder =
+      std::filesystem::temp_directory_path() / ("dlroof_figure_" + std::to_string(getpid()));
+  std::filesystem::create_directory(folder);
+  const auto before = std::filesystem::current_path();
+  std::filesystem::current_path(folder);
+  for (const auto& [name, start] :
+       {std::pair("x.svg", "<?xml"), std::pair("x.pdf", "%PDF"), std::pair("x.png", "\x89PNG")}) {
+    WriteFigure(SmallRun(), name);
+    std::ifstream file(name, std::ios::binary);
+    const std::string text((std::istreambuf_iterator<char>(file)), {});
+    EXPECT_THAT(text, StartsWith(start));
+    EXPECT_GT(text.size(), 5000U) << name;
+  }
+  EXPECT_FALSE(std::filesystem::exists("owned"));
+  EXPECT_FALSE(std::filesystem::exists("pwned"));
+  std::filesystem::current_path(before);
+  std::filesystem::remove_all(folder);
+}
+
+TEST(WriteFigure, RefusesWhatItCannotDraw) {
+  EXPECT_THROW(WriteFigure(SmallRun(), "x.jpeg"), BadInput);
+  EXPECT_THROW(WriteFigure(SmallRun(), "folder.svg/x"), BadInput);
+  EXPECT_THROW(WriteFigure(json::object(), "x.svg"), BadInput);
+  auto run = SmallRun();
+  run["records"] = json::array();
+  EXPECT_THROW(WriteFigure(run, "x.svg"), BadInput);
+}
+
+TEST(WriteFigure, SaysWhenTheFileCannotBeWritten) {
+  NEED_GNUPLOT();
+  EXPECT_THROW(WriteFigure(SmallRun(), "/nowhere/x.svg"), BadInput);
+}
+
+TEST(RunGnuplot, AnErrorIsOneSentence) {
+  NEED_GNUPLOT();
+  try {
+    RunGnuplot("plot nonsense with nothing\n");
+    FAIL() << "accepted";
+  } catch (const BadInput& error) {
+    EXPECT_THAT(error.what(), StartsWith("gnuplot failed: "));
+    EXPECT_THAT(error.what(), Not(HasSubstr("\n")));
+  }
+}
+
+TEST(TerminalPicture, HasALetterPerSeriesAndItsLegend) {
+  NEED_GNUPLOT();
+  const auto picture = TerminalPicture(SmallRun(), 100);
+  EXPECT_THAT(picture, HasSubstr("fp32.vector  200 GFLOP/s"));
+  EXPECT_THAT(picture, HasSubstr("A  Conv2D bwd_weights bf16 (1)"));
+  EXPECT_THAT(picture, HasSubstr("D  LSTM fwd_inference f32 (2)"));
+  EXPECT_THAT(picture, HasSubstr("...."));
+}
+
+}  // namespace
+}  // namespace dlroof

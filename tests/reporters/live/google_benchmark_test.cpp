@@ -1,0 +1,216 @@
+#include "reporters/live/google_benchmark.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <sstream>
+
+#include "reporters/live/result_row.h"
+#include "reporters/record/work_counters.h"
+#include "reporters/roofline/placed_json.h"
+
+namespace dlroof {
+namespace {
+
+using BenchmarkRun = benchmark::BenchmarkReporter::Run;
+using testing::HasSubstr;
+using testing::Not;
+
+constexpr const char* kName = "LSTM/cpu/onednn/fwd_inference/f32/t1n1i1h1";
+
+// What Google Benchmark hands over after a repetition of 10 iterations.
+BenchmarkRun Repetition(double seconds_per_call) {
+  BenchmarkRun run;
+  run.run_name.function_name = kName;
+  run.run_name.time_type = "real_time";
+  run.iterations = 10;
+  run.repetitions = 3;
+  run.repetition_index = 0;
+  run.real_accumulated_time = 10 * seconds_per_call;
+  run.cpu_accumulated_time = 10 * seconds_per_call;
+  run.time_unit = benchmark::kMicrosecond;
+  run.report_label = "brgemm; isa avx2; verified: all 3 outputs";
+  run.counters["modelled/flops/fp32.vector"] = 40;
+  run.counters["modelled/bytes/dram"] = 8;
+  run.counters[kThreadsCounter] = 1;
+  run.counters[kCacheCounter] = 0;
+  return run;
+}
+
+Machine OneThreadMachine() {
+  Machine machine;
+  machine.device = "cpu";
+  machine.name = "test";
+  machine.fingerprint = "00";
+  machine.measured_at = "2020-01-01T00:00:00Z";
+  CeilingSet& one = machine.by_threads[1];
+  one.flops["fp32.vector"] = {.per_second = 100, .how = "fake", .proved = true};
+  one.bytes[Level::kDram] = {.per_second = 10, .how = "fake", .proved = true};
+  return machine;
+}
+
+// Drives a reporter as Google Benchmark does and gives back what it wrote.
+template <class Reporter>
+std::string Written(Session& session, const std::vector<std::vector<BenchmarkRun>>& groups) {
+  std::ostringstream out, err;
+  Reporter reporter(session);
+  reporter.SetOutputStream(&out);
+  reporter.SetErrorStream(&err);
+  benchmark::BenchmarkReporter::Context context;
+  context.name_field_width = 50;
+  reporter.ReportContext(context);
+  for (const auto& runs : groups) reporter.ReportRuns(runs);
+  reporter.Finalize();
+  return out.str();
+}
+
+Session TestSession() {
+  return Session({{"schema", kSchema}}, [] { return std::vector{OneThreadMachine()}; });
+}
+
+TEST(RunFileReporter, WritesASupersetThatReadsBackToTheSameRecords) {
+  Session session = TestSession();
+  BenchmarkRun mean = Repetition(2);
+  mean.run_type = BenchmarkRun::RT_Aggregate;
+  mean.aggregate_name = "cv";
+  mean.counters["modelled/launches"] = std::nan("");
+  const auto text =
+      Written<RunFileReporter>(session, {{Repetition(1), Repetition(2), Repetition(4), mean}});
+  EXPECT_THAT(text, Not(HasSubstr("nan")));
+  const auto json = nlohmann::json::parse(text);
+  EXPECT_EQ(json["benchmarks"].size(), 4);
+  EXPECT_EQ(json["context"]["dlroof"]["schema"], 1);
+  EXPECT_TRUE(json["context"].contains("num_cpus"));
+  EXPECT_EQ(json["records"][0]["seconds"]["median"], 2);
+  // 40 flop in 2 s on a roof of min(100, 5 x 10) flop/s.
+  EXPECT_DOUBLE_EQ(json["records"][0]["classic"][0]["fraction"], 20.0 / 50.0);
+  std::ostringstream warnings;
+  const auto read = ParseRunFile(text, "x", warnings);
+  EXPECT_EQ(ToJson(read.records.at(0), MachineFor(read, read.records[0])), json["records"][0]);
+  EXPECT_EQ(read.machines.at(0), OneThreadMachine());
+}
+
+// What github-action-benchmark's reader for Google Benchmark ("googlecpp") takes of each entry, and
+// compare.py with it.
+TEST(RunFileReporter, EntriesHaveWhatOtherReadersOfGoogleBenchmarksFilesTake) {
+  Session session = TestSession();
+  BenchmarkRun failed = Repetition(1);
+  failed.error_occurred = true;
+  failed.error_message = "unsupported: no AMX here";
+  const auto text = Written<RunFileReporter>(session, {{Repetition(2), Repetition(4)}, {failed}});
+  const auto json = nlohmann::json::parse(text);
+  EXPECT_TRUE(json.at("context").at("date").is_string());
+  ASSERT_EQ(json.at("benchmarks").size(), 3);
+  for (const auto& entry : json.at("benchmarks")) {
+    EXPECT_EQ(entry.at("name"), kName + std::string("/real_time"));
+    EXPECT_TRUE(entry.at("iterations").is_number_integer());
+    EXPECT_TRUE(entry.at("real_time").is_number());
+    EXPECT_TRUE(entry.at("cpu_time").is_number());
+    EXPECT_EQ(entry.at("time_unit"), "us");
+    EXPECT_TRUE(entry.at("threads").is_number_integer());
+  }
+  EXPECT_EQ(json.at("benchmarks")[1].at("real_time"), 4e6);
+}
+
+TEST(RunFileReporter, WhatAKillLeavesStillHasMachinesAndWork) {
+  Session session = TestSession();
+  std::vector runs = {Repetition(1), Repetition(2), Repetition(4)};
+  for (std::size_t i = 0; i < runs.size(); ++i)
+    runs[i].repetition_index = static_cast<std::int64_t>(i);
+  const auto text = Written<RunFileReporter>(session, {runs});
+  std::ostringstream warnings;
+  const auto cut = ParseRunFile(text.substr(0, text.find("\"records\"")), "x", warnings);
+  EXPECT_EQ(cut.machines.size(), 1);
+  EXPECT_EQ(ToJson(cut.records.at(0), &cut.machines[0]), nlohmann::json::parse(text)["records"][0]);
+}
+
+TEST(RunFileReporter, SkippedBenchmarksKeepTheirReasonAndInterruptedOnesLeaveNoTrace) {
+  std::ostringstream unused;
+  benchmark::RegisterBenchmark("unsupported", [](benchmark::State& state) {
+    state.SkipWithError("unsupported: no AMX here");
+  });
+  benchmark::RegisterBenchmark("interrupted",
+                               [](benchmark::State& state) { state.SkipWithError(kInterrupted); });
+  Session session = TestSession();
+  TerminalReporter reporter(session);
+  reporter.SetOutputStream(&unused);
+  reporter.SetErrorStream(&unused);
+  benchmark::RunSpecifiedBenchmarks(&reporter);
+  benchmark::ClearRegisteredBenchmarks();
+  ASSERT_EQ(session.file().records.size(), 1);
+  EXPECT_EQ(session.file().records[0].status, Status::kUnsupported);
+  EXPECT_EQ(session.file().records[0].reason, "no AMX here");
+  EXPECT_FALSE(session.AnyFailed());
+  EXPECT_THAT(unused.str(), HasSubstr("unsupported: no AMX here"));
+}
+
+Session SessionOfAModel() {
+  const nlohmann::json layers = {{{"name", kName}, {"count", 3}}};
+  return Session({{"schema", kSchema}, {"suites", {{{"name", "net"}, {"layers", layers}}}}},
+                 [] { return std::vector{OneThreadMachine()}; });
+}
+
+TEST(RunFileReporter, WritesWhatAModelAddsUpTo) {
+  Session session = SessionOfAModel();
+  const auto json = nlohmann::json::parse(
+      Written<RunFileReporter>(session, {{Repetition(1), Repetition(2), Repetition(4)}}));
+  ASSERT_EQ(json["models"].size(), 1);
+  EXPECT_EQ(json["models"][0]["seconds"], 6);  // three times the median of 2 s
+  EXPECT_DOUBLE_EQ(json["models"][0]["roof"]["fraction"], 0.4);
+}
+
+TEST(TerminalReporter, ShowsTheModelAfterTheTable) {
+  Session session = SessionOfAModel();
+  const auto text =
+      Written<TerminalReporter>(session, {{Repetition(1), Repetition(2), Repetition(4)}});
+  EXPECT_THAT(text, testing::ContainsRegex("net LSTM/cpu/onednn/fwd_inference/f32 +1 +3 +6.00 s"));
+}
+
+TEST(TerminalReporter, ShowsRateIntensityShareOfTheRoofAndBound) {
+  Session session = TestSession();
+  const auto text =
+      Written<TerminalReporter>(session, {{Repetition(1), Repetition(2), Repetition(4)}});
+  EXPECT_THAT(text, HasSubstr("of roof"));
+  EXPECT_THAT(text,
+              testing::ContainsRegex(std::string(kName) + " .* 2 s .* 2e-08 +5 +40.0% +dram"));
+}
+
+// Google Benchmark hands aggregates over in a call of their own.
+TEST(Reporters, TakeAggregatesThatComeAlone) {
+  BenchmarkRun median = Repetition(2);
+  median.run_type = BenchmarkRun::RT_Aggregate;
+  median.aggregate_name = "median";
+  Session file_session = TestSession();
+  const auto text = Written<RunFileReporter>(file_session, {{Repetition(1)}, {median}});
+  EXPECT_EQ(nlohmann::json::parse(text)["records"].size(), 1);
+  Session alone = TestSession();
+  EXPECT_THAT(Written<TerminalReporter>(alone, {{median}}), HasSubstr("_median"));
+  Session after = TestSession();
+  EXPECT_THAT(Written<TerminalReporter>(after, {{Repetition(1)}, {median}}),
+              Not(HasSubstr("_median")));
+}
+
+TEST(ResultSummary, CountsWhatHasNoResultAndWhy) {
+  Record timed, disturbed, wrong;
+  timed.repetitions = {{.seconds = 1}};
+  disturbed.repetitions = {{.seconds = 1, .disturbed = true}};
+  wrong.status = Status::kWrong;
+  EXPECT_THAT(ResultSummary({timed, timed, disturbed, wrong}),
+              testing::StartsWith("4 benchmarks, 1 disturbed, 2 ok, 1 wrong; disturbed:"));
+}
+
+TEST(Session, MeasuresTheMachineOnlyWhenARunBeginsAndOnlyOnce) {
+  int measured = 0;
+  Session session(nlohmann::json::object(), [&] {
+    ++measured;
+    return std::vector<Machine>{};
+  });
+  EXPECT_EQ(measured, 0);
+  session.Begin();
+  session.Begin();
+  EXPECT_EQ(measured, 1);
+}
+
+}  // namespace
+}  // namespace dlroof

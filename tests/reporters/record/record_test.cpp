@@ -1,0 +1,84 @@
+#include "reporters/record/record.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace dlroof {
+namespace {
+
+std::vector<Repetition> Times(std::initializer_list<double> seconds) {
+  std::vector<Repetition> repetitions;
+  for (const double value : seconds) repetitions.push_back({.seconds = value});
+  return repetitions;
+}
+
+TEST(Summarize, IsTheMedianOfTheCleanRepetitionsOnly) {
+  auto repetitions = Times({1, 2, 3, 4, 5, 6, 100});
+  repetitions[6].disturbed = true;
+  const auto timing = Summarize(repetitions).value();
+  EXPECT_EQ(timing.median, 3.5);
+  EXPECT_EQ(timing.clean, 6);
+  EXPECT_EQ(timing.ci95, (std::pair<double, double>{1, 6}));  // n = 6: minimum and maximum, 96.9 %
+}
+
+TEST(Summarize, CannotSayWithFewerThanThreeCleanOnes) {
+  auto repetitions = Times({1, 2, 3, 4});
+  repetitions[0].disturbed = repetitions[1].disturbed = true;
+  EXPECT_FALSE(Summarize(repetitions).has_value());
+  EXPECT_FALSE(Summarize({}).has_value());
+}
+
+TEST(Summarize, OneRepetitionAskedForIsEnoughAndHasNoInterval) {
+  const auto timing = Summarize(Times({2})).value();
+  EXPECT_EQ(timing.median, 2);
+  EXPECT_FALSE(timing.ci95.has_value());
+}
+
+TEST(MarkDisturbed, WaitingForACpuMoreThanOnePercent) {
+  auto repetitions = Times({1, 1, 1});
+  repetitions[0].run_delay_seconds = 0.009;
+  repetitions[1].run_delay_seconds = 0.011;
+  MarkDisturbed(repetitions);
+  EXPECT_FALSE(repetitions[0].disturbed);
+  EXPECT_TRUE(repetitions[1].disturbed);
+  EXPECT_FALSE(repetitions[2].disturbed);  // not known is not guilty
+}
+
+TEST(MarkDisturbed, AMainThreadThatAlwaysWaitsForAWorkerIsNotDisturbed) {
+  auto repetitions = Times({1, 1, 1});
+  for (auto& repetition : repetitions) repetition.main_cpu_seconds = 0.6;
+  MarkDisturbed(repetitions);
+  for (const auto& repetition : repetitions) EXPECT_FALSE(repetition.disturbed);
+  repetitions[1].main_cpu_seconds = 0.57;  // off its CPU for 43 %, the best for 40 %: 3 % more
+  MarkDisturbed(repetitions);
+  EXPECT_TRUE(repetitions[1].disturbed);
+  EXPECT_FALSE(repetitions[0].disturbed);
+}
+
+TEST(MarkDisturbed, LessThanNineTenthsOfTheCore) {
+  auto repetitions = Times({1, 1, 1});
+  repetitions[0].core_share = 0.91;
+  repetitions[1].core_share = 0.89;
+  MarkDisturbed(repetitions);
+  EXPECT_FALSE(repetitions[0].disturbed);
+  EXPECT_TRUE(repetitions[1].disturbed);
+  EXPECT_FALSE(repetitions[2].disturbed);  // not looked at
+}
+
+TEST(SplitName, TakesPartsAndOptionsAndLeavesForeignNamesShort) {
+  Record record;
+  record.name = "LSTM/cpu/onednn/bwd/bf16/t1n2i3h4/cold/nhwc";
+  SplitName(record);
+  EXPECT_EQ(record.op, "LSTM");
+  EXPECT_EQ(record.problem, "t1n2i3h4");
+  EXPECT_THAT(record.options, testing::ElementsAre("cold", "nhwc"));
+  Record foreign;
+  foreign.name = "BM_Sort/1024";
+  SplitName(foreign);
+  EXPECT_EQ(foreign.op, "BM_Sort");
+  EXPECT_EQ(foreign.device, "1024");
+  EXPECT_EQ(foreign.library, "");
+}
+
+}  // namespace
+}  // namespace dlroof

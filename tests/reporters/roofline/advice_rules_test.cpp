@@ -1,0 +1,207 @@
+#include "reporters/roofline/advice_rules.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace dlroof {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::Not;
+
+// 100 and 1000 flop/s, 10, 50, 100 and 200 byte/s: in seconds that a head can work out.
+Machine SmallMachine() {
+  Machine machine;
+  machine.device = "gpu";
+  CeilingSet& all = machine.by_threads[2];
+  all.flops["fp32.vector"] = {.per_second = 100, .proved = true};
+  all.flops["fp16.matrix"] = {.per_second = 1000, .proved = true};
+  all.bytes[Level::kDram] = {.per_second = 10, .proved = true};
+  all.bytes[Level::kL3] = {.per_second = 50, .proved = true};
+  all.bytes[Level::kL2] = {.per_second = 100, .proved = true};
+  all.bytes[Level::kL1] = {.per_second = 200, .proved = true};
+  all.launch_seconds = 0.5;
+  return machine;
+}
+
+// A convolution of 100 flop and 10 compulsory bytes: 1 s each.
+Record Convolution(double seconds, const std::string& type = "f32") {
+  Record record;
+  record.op = "Conv2D";
+  record.device = "gpu";
+  record.library = "cudnn";
+  record.type = type;
+  record.threads = 2;
+  record.cache = "cold";
+  record.algorithm = "tuned";
+  record.repetitions = {{.seconds = seconds}};
+  Work& work = record.work[Provenance::kModelled];
+  work.flops["fp32.vector"] = 100;
+  work.bytes[Level::kDram] = 10;
+  work.launches = 1;
+  return record;
+}
+
+// The evidence of one rule on a record, "-" where it is silent.
+std::string Evidence(const std::string& rule, const Record& record) {
+  const Machine machine = SmallMachine();
+  const auto placed = Place(record, &machine);
+  if (!placed.time) return "no time";
+  for (const AdviceRule& row : AdviceRules())
+    if (row.name == rule)
+      return row.evidence({record, *placed.time, machine.by_threads.at(2)}).value_or("-");
+  return "no such rule";
+}
+
+std::string Advice(const Record& record) {
+  const Machine machine = SmallMachine();
+  return Place(record, &machine).advice;
+}
+
+TEST(AdviceRules, LaunchesThatCostMostOfTheTime) {
+  Record record = Convolution(10);
+  record.work[Provenance::kModelled].launches = 17.4;  // 8.7 s, more than 1 s of work
+  EXPECT_EQ(Evidence("overhead", record), "launches cost 87 % of the time");
+  EXPECT_THAT(Advice(record), AllOf(HasSubstr("Bound by the cost of starting it"),
+                                    HasSubstr("87 % of the time: put more work into one call")));
+  record.repetitions = {{.seconds = 100}};  // 8.7 %: something else takes the time
+  EXPECT_EQ(Evidence("overhead", record), "-");
+  EXPECT_EQ(Evidence("overhead", Convolution(10)), "-");
+}
+
+TEST(AdviceRules, TheReferenceImplementation) {
+  Record record = Convolution(4);
+  record.algorithm = "ref:any; isa avx2";
+  EXPECT_THAT(Advice(record),
+              HasSubstr("4.0x slower than its arithmetic roof allows; the library used its "
+                        "reference implementation: try a type, layout"));
+  record.library = "reference";  // our own plain loops are what they are
+  EXPECT_EQ(Evidence("reference", record), "-");
+  EXPECT_EQ(Evidence("reference", Convolution(4)), "-");
+}
+
+TEST(AdviceRules, NoTensorCoreFlopsInAnFp16Convolution) {
+  Record record = Convolution(4, "f16");
+  record.work[Provenance::kMeasured].flops = {{"fp32.vector", 100}, {"fp16.matrix", 0}};
+  EXPECT_EQ(Evidence("no-matrix", record), "no tensor-core FLOPs in an fp16 convolution");
+  EXPECT_EQ(Evidence("few-matrix", record), "-");
+  record.work[Provenance::kMeasured].flops = {{"fp32.vector", 67}, {"fp16.matrix", 33}};
+  EXPECT_EQ(Evidence("no-matrix", record), "-");
+  EXPECT_EQ(Evidence("few-matrix", record), "only 33 % tensor-core FLOPs in an fp16 convolution");
+  record.work[Provenance::kMeasured].flops = {{"fp32.vector", 1}, {"fp16.matrix", 99}};
+  EXPECT_EQ(Evidence("few-matrix", record), "-");
+  record.work.erase(Provenance::kMeasured);  // a model knows nothing about what was executed
+  EXPECT_EQ(Evidence("no-matrix", record), "-");
+  Record f32 = Convolution(4);
+  f32.work[Provenance::kMeasured].flops = {{"fp32.vector", 100}};
+  EXPECT_EQ(Evidence("no-matrix", f32), "-");
+}
+
+TEST(AdviceRules, ANarrowTypeThatIsEmulated) {
+  EXPECT_EQ(Evidence("emulated", Convolution(4, "bf16")), "bf16 is emulated in fp32");
+  EXPECT_EQ(Evidence("emulated", Convolution(4)), "-");
+}
+
+TEST(AdviceRules, FewerOrMoreFlopsThanTheDefinition) {
+  Record record = Convolution(4);
+  record.work[Provenance::kMeasured].flops = {{"fp32.vector", 44}};
+  EXPECT_EQ(Evidence("fewer-flops", record), "the algorithm executes 0.44 of the FLOPs");
+  record.algorithm = "jit_wino";
+  EXPECT_EQ(Evidence("fewer-flops", record), "Winograd executes 0.44 of the FLOPs");
+  record.work[Provenance::kMeasured].flops = {{"fp32.vector", 400}};
+  EXPECT_EQ(Evidence("more-flops", record), "it executes 4.0 times the useful FLOPs");
+  EXPECT_EQ(Evidence("fewer-flops", record), "-");
+  record.work[Provenance::kMeasured].flops = {{"fp32.vector", 105}};
+  EXPECT_EQ(Evidence("more-flops", record), "-");
+}
+
+TEST(AdviceRules, TensorsReadAgainFromACache) {
+  Record record = Convolution(20);
+  record.op = "LSTM";
+  record.work[Provenance::kSimulated].bytes[Level::kL3] = 250;  // 5 s: it binds
+  EXPECT_EQ(Evidence("re-read", record), "L3 moves 25 times the bytes of all tensors");
+  EXPECT_THAT(Advice(record),
+              HasSubstr("4.0x slower than its L3 bandwidth roof allows; L3 moves 25 times the "
+                        "bytes of all tensors: block for the next nearer cache"));
+  record.work[Provenance::kSimulated].bytes[Level::kL3] = 40;  // 0.8 s: it does not bind
+  EXPECT_EQ(Evidence("re-read", record), "-");
+}
+
+TEST(AdviceRules, LoadsIntoRegistersAreNoReadsAgain) {
+  Record record = Convolution(20);
+  record.work[Provenance::kModelled].bytes[Level::kL1] = 2000;  // 10 s: it binds
+  EXPECT_THAT(Advice(record), HasSubstr("2.0x slower than its L1 bandwidth roof allows: "));
+  EXPECT_EQ(Evidence("re-read", record), "-");
+  record.work[Provenance::kModelled].bytes = {{Level::kDram, 10}, {Level::kL2, 1000}};
+  EXPECT_EQ(Evidence("re-read", record), "L2 moves 100 times the bytes of all tensors");
+}
+
+// DRAM bytes of a model of the kernel hold what is read again: nothing is a multiple of them.
+TEST(AdviceRules, OnlyClosedFormsAreCompulsory) {
+  Record record = Convolution(20);
+  record.work[Provenance::kMeasured].bytes = {{Level::kL2, 1000}, {Level::kDram, 23}};
+  EXPECT_EQ(Evidence("re-read", record), "L2 moves 100 times the bytes of all tensors");
+  EXPECT_EQ(Evidence("dram-traffic", record), "2.3 times the compulsory bytes go through DRAM");
+  record.counting = {"measured: CUPTI", "modelled: DeLTA-style model of v100"};
+  EXPECT_EQ(Evidence("re-read", record), "-");
+  EXPECT_EQ(Evidence("dram-traffic", record), "-");
+  record.counting = {"measured: CUPTI"};
+  EXPECT_EQ(Evidence("re-read", record), "L2 moves 100 times the bytes of all tensors");
+}
+
+// On a CPU the model says nothing about DRAM: its bytes there stay the closed form.
+TEST(AdviceRules, ACpusModelLeavesTheCompulsoryBytes) {
+  Record record = Convolution(20);
+  record.device = "cpu";
+  record.work[Provenance::kModelled].bytes[Level::kL2] = 1000;
+  record.counting = {"modelled: 4 rows in registers"};
+  EXPECT_EQ(Evidence("re-read", record), "L2 moves 100 times the bytes of all tensors");
+}
+
+TEST(AdviceRules, MoreDramTrafficThanCompulsory) {
+  Record record = Convolution(8);
+  record.work[Provenance::kMeasured].bytes[Level::kDram] = 23;
+  EXPECT_EQ(Evidence("dram-traffic", record), "2.3 times the compulsory bytes go through DRAM");
+  record.work[Provenance::kMeasured].bytes[Level::kDram] = 12;
+  EXPECT_EQ(Evidence("dram-traffic", record), "-");
+}
+
+TEST(AdviceRules, MemoryAtItsRoof) {
+  Record record = Convolution(4);
+  record.work[Provenance::kModelled].bytes[Level::kDram] = 36;  // 3.6 s of 4
+  EXPECT_EQ(Evidence("memory-roof", record), "DRAM transfers take 90 % of the time");
+  EXPECT_THAT(Advice(record), HasSubstr("At 90 % of its DRAM bandwidth roof; DRAM transfers"));
+  record.repetitions = {{.seconds = 10}};
+  EXPECT_EQ(Evidence("memory-roof", record), "-");
+}
+
+TEST(Advice, SaysTheBoundAloneWithoutEvidenceAndNothingWhereItIsWeak) {
+  EXPECT_EQ(Advice(Convolution(4)),
+            "4.0x slower than its arithmetic roof allows: look at the algorithm, layout and "
+            "blocking first.");
+  EXPECT_EQ(Advice(Convolution(1.1)),
+            "At 91 % of its arithmetic roof: only less work, a narrower type or a faster machine "
+            "helps.");
+  Record wide = Convolution(4);
+  // Six times and more: the interval is from the least to the greatest, 2 to 6 s.
+  wide.repetitions = {{.seconds = 2}, {.seconds = 4}, {.seconds = 4},
+                      {.seconds = 4}, {.seconds = 4}, {.seconds = 6}};
+  EXPECT_EQ(Advice(wide), "");
+  Machine machine = SmallMachine();
+  machine.by_threads[2].flops["fp32.vector"].proved = false;
+  EXPECT_EQ(Place(Convolution(4), &machine).advice, "");
+}
+
+TEST(Advice, AtMostTwoClausesOfEvidence) {
+  Record record = Convolution(40, "f16");
+  record.algorithm = "ref";
+  record.work[Provenance::kMeasured].flops = {{"fp32.vector", 400}, {"fp16.matrix", 0}};
+  const auto advice = Advice(record);
+  EXPECT_THAT(advice, AllOf(HasSubstr("reference implementation; no tensor-core FLOPs"),
+                            Not(HasSubstr("useful FLOPs"))));
+  EXPECT_EQ(advice.back(), '.');
+}
+
+}  // namespace
+}  // namespace dlroof

@@ -1,0 +1,216 @@
+// tests/data/run_small.json, worked by hand: 2 threads reach 200 GFLOP/s (fp32.vector), 1600
+// (bf16.matrix), 3200 (int8.matrix, not proved) and 800, 400, 80, 20 GB/s (L1, L2, L3, DRAM); 1
+// thread half of each.
+#include "reporters/roofline/chart.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <fstream>
+
+namespace dlroof {
+namespace {
+
+using nlohmann::json;
+using testing::ElementsAre;
+
+json SmallRun() { return json::parse(std::ifstream(DLROOF_TEST_DATA "/run_small.json")); }
+
+RoofSet TwoThreads() { return RoofSets(SmallRun()).at(0); }
+
+TEST(RoofSets, OnePerThreadCountMostFirstBestPipeFirst) {
+  const auto sets = RoofSets(SmallRun());
+  ASSERT_EQ(sets.size(), 2U);
+  EXPECT_EQ(sets[0].threads, 2);
+  EXPECT_EQ(sets[1].threads, 1);
+  EXPECT_EQ(sets[0].machine, "Example CPU, 2 cores");
+  ASSERT_EQ(sets[0].flops.size(), 6U);
+  EXPECT_EQ(sets[0].flops[0].key, "int8.matrix");
+  EXPECT_FALSE(sets[0].flops[0].proved);
+  EXPECT_EQ(sets[0].flops[1].key, "bf16.matrix");
+  EXPECT_TRUE(sets[0].flops[1].proved);
+  ASSERT_EQ(sets[0].bytes.size(), 4U);
+  EXPECT_EQ(sets[0].bytes[0].key, "l1");
+  EXPECT_EQ(sets[0].bytes[3].key, "dram");
+  EXPECT_DOUBLE_EQ(sets[1].bytes[3].per_second, 10e9);
+  EXPECT_DOUBLE_EQ(sets[0].launch_seconds.value(), 5e-6);
+}
+
+TEST(RoofSets, WithoutByThreadsTheTopLevelIsTheOnlyOne) {
+  auto run = SmallRun();
+  run["machines"][0].erase("by_threads");
+  const auto sets = RoofSets(run);
+  ASSERT_EQ(sets.size(), 1U);
+  EXPECT_EQ(sets[0].threads, 2);
+}
+
+TEST(RoofSets, NonsenseIsLeftOut) {
+  EXPECT_TRUE(RoofSets(json::parse(R"({"machines": "none"})")).empty());
+  EXPECT_TRUE(RoofSets(json::parse(R"({"machines": [1, "two"]})")).empty());
+  const auto sets = RoofSets(json::parse(
+      R"({"machines": [{"flops": {"fp32.vector": {"per_second": -1}, "fp64.vector": 3}, "bytes": 4}]})"));
+  ASSERT_EQ(sets.size(), 1U);
+  EXPECT_TRUE(sets[0].flops.empty());
+  EXPECT_TRUE(sets[0].bytes.empty());
+}
+
+TEST(RoofSets, MeasuredRidgesByRisingIntensityWithoutWhatNoAxisCanShow) {
+  auto run = SmallRun();
+  run["machines"][0]["by_threads"]["2"]["ridges"] = json::parse(R"({"dram": [[8, 160e9],
+    [0.5, 10e9], [0, 1e9], [2, -1], [3], [null, 1], "x"], "l1": [[0, 0]], "l2": 5, "tape": [[1, 1]]})");
+  const auto ridges = RoofSets(run).at(0).ridges;
+  ASSERT_EQ(ridges.size(), 1U);
+  EXPECT_THAT(ridges.at(Level::kDram), ElementsAre(RidgePoint{0.5, 10e9}, RidgePoint{8, 160e9}));
+  EXPECT_TRUE(RoofSets(run).at(1).ridges.empty());
+}
+
+TEST(SustainedOf, IsARoofBelowItsOwnWhereItWasMeasured) {
+  auto run = SmallRun();
+  run["machines"][0]["by_threads"]["2"]["flops"]["int8.matrix"]["sustained_per_second"] = 2400e9;
+  const auto flops = RoofSets(run).at(0).flops;
+  const auto sustained = SustainedOf(flops.at(0));
+  ASSERT_TRUE(sustained.has_value());
+  EXPECT_EQ(sustained->key, "int8.matrix");
+  EXPECT_DOUBLE_EQ(sustained->per_second, 2400e9);
+  EXPECT_FALSE(sustained->proved) << "as little as the roof itself";
+  EXPECT_FALSE(SustainedOf(flops.at(1)).has_value());
+}
+
+TEST(MeasuredSets, MostThreadsFirstOrTheTopLevelAlone) {
+  auto run = SmallRun();
+  auto& machine = run["machines"][0];
+  const auto sets = MeasuredSets(machine);
+  ASSERT_EQ(sets.size(), 2U);
+  EXPECT_EQ(sets[0].threads, 2);
+  EXPECT_EQ(sets[0].ceilings, &machine["by_threads"]["2"]);
+  EXPECT_EQ(sets[1].threads, 1);
+  machine.erase("by_threads");
+  const auto alone = MeasuredSets(machine);
+  ASSERT_EQ(alone.size(), 1U);
+  EXPECT_EQ(alone[0].threads, 2) << "as its ceilings say";
+  EXPECT_EQ(alone[0].ceilings, &machine);
+}
+
+TEST(MainRoofSet, IsTheOneThatMostPlacedRecordsRestOn) {
+  auto run = SmallRun();
+  EXPECT_EQ(MainRoofSet(run, RoofSets(run)), 0U);
+  for (auto& record : run["records"]) record["threads"] = 1;
+  EXPECT_EQ(MainRoofSet(run, RoofSets(run)), 1U);
+  EXPECT_EQ(MainRoofSet(run, {}), std::nullopt);
+}
+
+TEST(PipesInUse, CountsPlacedRecordsOnly) {
+  EXPECT_THAT(PipesInUse(SmallRun(), TwoThreads()),
+              ElementsAre("bf16.matrix", "fp32.vector", "int8.matrix"));
+}
+
+TEST(PipesInUse, ARowThatJudgedStandsForItsPipe) {
+  auto run = SmallRun();
+  for (auto& record : run["records"])
+    if (record.contains("time"))
+      record["time"]["compute_roofs"]["fp32.vector"] = "fp32.vector.avx2";
+  EXPECT_THAT(PipesInUse(run, TwoThreads()),
+              ElementsAre("bf16.matrix", "fp32.vector.avx2", "int8.matrix"));
+}
+
+TEST(IsFinerPipe, HasMoreThanTypeAndUnit) {
+  EXPECT_TRUE(IsFinerPipe("fp32.vector.avx2"));
+  EXPECT_FALSE(IsFinerPipe("fp32.vector"));
+}
+
+TEST(RidgeIntensity, IsWhereBothRoofsAreEqual) {
+  // 200e9 flop/s / 20e9 byte/s
+  EXPECT_DOUBLE_EQ(RidgeIntensity({"fp32.vector", 200e9, true}, {"dram", 20e9, true}), 10);
+}
+
+TEST(MainLevel, IsTheOneThatMostRecordsKnow) {
+  auto run = SmallRun();
+  EXPECT_EQ(MainLevel(run, TwoThreads()), Level::kDram);
+  for (auto& record : run["records"]) record.erase("classic");
+  EXPECT_EQ(MainLevel(run, TwoThreads()), std::nullopt);
+}
+
+TEST(ClassicMarks, TakeTheNumbersOfTheFile) {
+  const auto marks = ClassicMarks(SmallRun(), TwoThreads(), Level::kDram);
+  ASSERT_EQ(marks.size(), 6U);
+  EXPECT_EQ(marks[0].series, "Conv2D fwd f32");
+  // 2*16*64*56*56*64*9 flop = 3699376128 in 23.1211008 ms; 64372736 byte.
+  EXPECT_NEAR(marks[0].flops_per_second, 160e9, 1);
+  EXPECT_NEAR(marks[0].intensity, 3699376128.0 / 64372736, 1e-6);
+  EXPECT_FALSE(marks[0].measured);
+  EXPECT_EQ(marks[3].record, 3U);
+  EXPECT_TRUE(marks[3].measured);
+  EXPECT_FALSE(marks[4].ci95.has_value()) << "its time has no interval";
+  ASSERT_EQ(ClassicMarks(SmallRun(), TwoThreads(), Level::kL2).size(), 1U);
+}
+
+TEST(ClassicMarks, ABenchmarkOfOtherThreadsIsNotOnTheseRoofs) {
+  const auto sets = RoofSets(SmallRun());
+  EXPECT_TRUE(ClassicMarks(SmallRun(), sets.at(1), Level::kDram).empty());
+}
+
+TEST(RateInterval, SlowestTimeGivesLowestRate) {
+  const auto record = json::parse(R"({"seconds": {"median": 2.0, "ci95": [1.6, 4.0]}})");
+  const auto interval = RateInterval(record, 100);  // 200 flop: 200/4 and 200/1.6
+  ASSERT_TRUE(interval.has_value());
+  EXPECT_DOUBLE_EQ(interval->first, 50);
+  EXPECT_DOUBLE_EQ(interval->second, 125);
+}
+
+TEST(RateInterval, AnIntervalThatCannotBeIsNone) {
+  for (const char* text :
+       {R"({"seconds": {"median": 2.0}})", R"({"seconds": {"median": 2.0, "ci95": [0, 4]}})",
+        R"({"seconds": {"median": 2.0, "ci95": [3, 4]}})",
+        R"({"seconds": {"median": 2.0, "ci95": ["1", 4]}})"})
+    EXPECT_FALSE(RateInterval(json::parse(text), 100).has_value()) << text;
+}
+
+TEST(TimeMarks, ComplexityAndTimeLieOnOneDiagonal) {
+  const auto marks = TimeMarks(SmallRun(), TwoThreads(), Level::kDram);
+  ASSERT_EQ(marks.size(), 6U);
+  for (const auto& mark : marks) {
+    if (!mark.point) continue;
+    EXPECT_NEAR(mark.point->first / mark.complexity.first,
+                mark.point->second / mark.complexity.second, 1e-6);
+  }
+  // 4240 flop / 200e9 = 21.2 ns, 10000 byte / 20e9 = 0.5 us; measured 8 us, so the gap is 16.
+  EXPECT_NEAR(marks[2].complexity.first, 0.5e-6, 1e-15);
+  EXPECT_NEAR(marks[2].complexity.second, 21.2e-9, 1e-15);
+  EXPECT_NEAR(marks[2].point->first, 8e-6, 1e-15);
+  EXPECT_NEAR(marks[2].point->second, 16 * 21.2e-9, 1e-15);
+}
+
+// 10 s measured; L2 binds: 10 / 8 is the gap. Alone, L1 leaves compute to bind (x 5), DRAM (x 2.5).
+TEST(TimePlace, TheLargerCoordinateIsTheMeasuredTimeWhateverLevelBinds) {
+  auto time = json::parse(R"({"seconds": 10, "compute_seconds": 2, "gap": 1.25,
+    "memory_seconds": {"l1": 1, "l2": 8, "dram": 4}, "bound": "memory", "bound_level": "l2"})");
+  EXPECT_EQ(TimePlace(time, Level::kL1), std::pair(5.0, 10.0));
+  EXPECT_EQ(TimePlace(time, Level::kL2), std::pair(10.0, 2.5));
+  EXPECT_EQ(TimePlace(time, Level::kDram), std::pair(10.0, 5.0));
+  EXPECT_EQ(TimePlace(time, Level::kL3), std::nullopt);
+  for (const char* needed : {"seconds", "gap"}) {
+    auto less = time;
+    less.erase(needed);
+    EXPECT_EQ(TimePlace(less, Level::kDram), std::nullopt) << needed;
+  }
+  time["unproved_levels"] = {"dram"};
+  EXPECT_EQ(TimePlace(time, Level::kDram), std::nullopt) << "DRAM's roof may be wrong";
+  EXPECT_EQ(TimePlace(time, Level::kL2), std::pair(10.0, 2.5));
+}
+
+TEST(TimeMarks, ARecordBoundByDramReachesItsTimeInTheViewOfL2Too) {
+  // 1.25 ms; roof times: L2 0.25 ms, compute 0.51380224 ms, DRAM 1 ms.
+  const auto marks = TimeMarks(SmallRun(), TwoThreads(), Level::kL2);
+  ASSERT_EQ(marks.size(), 1U);
+  EXPECT_NEAR(marks[0].point->second, 1.25e-3, 1e-15);
+  EXPECT_NEAR(marks[0].point->first, 1.25e-3 * 0.25 / 0.51380224, 1e-15);
+}
+
+TEST(TimeMarks, WithoutProofThereIsNoTimePoint) {
+  const auto marks = TimeMarks(SmallRun(), TwoThreads(), Level::kDram);
+  EXPECT_EQ(marks[5].series, "Conv2D fwd int8");
+  EXPECT_FALSE(marks[5].point.has_value());
+}
+
+}  // namespace
+}  // namespace dlroof

@@ -1,0 +1,246 @@
+#include "reporters/roofline/network.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <sstream>
+
+#include "reporters/terminal/tables.h"
+
+namespace dlroof {
+namespace {
+
+using nlohmann::json;
+using testing::HasSubstr;
+using testing::Not;
+
+// 100 flop/s and 10 byte/s; bf16 has a roof that is not proved.
+Machine SmallMachine() {
+  Machine machine;
+  machine.device = "cpu";
+  machine.name = "test";
+  machine.fingerprint = "00";
+  machine.measured_at = "2020-01-01T00:00:00Z";
+  CeilingSet& all = machine.by_threads[2];
+  all.flops["fp32.vector"] = {.per_second = 100, .how = "fake", .proved = true};
+  all.flops["bf16.matrix"] = {.per_second = 1000, .how = "fake", .reason = "noise"};
+  all.bytes[Level::kDram] = {.per_second = 10, .how = "fake", .proved = true};
+  return machine;
+}
+
+std::string Name(const std::string& rest) { return "Conv2D/cpu/onednn/" + rest; }
+
+Record Measured(const std::string& rest, double seconds, double flops, double bytes,
+                const std::string& pipe = "fp32.vector") {
+  Record record;
+  record.name = Name(rest);
+  SplitName(record);
+  record.threads = 2;
+  record.cache = "cold";
+  record.repetitions = {{.seconds = seconds}};
+  Work& work = record.work[Provenance::kModelled];
+  work.flops[pipe] = flops;
+  work.bytes[Level::kDram] = bytes;
+  return record;
+}
+
+json Suite(const std::string& name, const std::vector<std::pair<std::string, int>>& layers) {
+  json suite = {{"name", name}, {"layers", json::array()}};
+  for (const auto& [rest, count] : layers)
+    suite["layers"].push_back({{"name", Name(rest)}, {"count", count}});
+  return suite;
+}
+
+RunFile FileOf(const std::vector<json>& suites, const std::vector<Record>& records) {
+  RunFile file;
+  file.context["dlroof"] = {{"schema", kSchema}, {"suites", suites}};
+  file.machines = {SmallMachine()};
+  file.records = records;
+  return file;
+}
+
+// The network of the tests: a once, b three times, c twice.
+json Net() { return Suite("net", {{"fwd/f32/a", 1}, {"fwd/f32/b", 3}, {"fwd/f32/c", 2}}); }
+
+TEST(SummarizeModels, AddsUpEachLayerAsOftenAsItOccurs) {
+  // Roof times: a max(200/100, 10/10) = 2 s; b max(100/100, 30/10) = 3 s; c max(400/100, 10/10) =
+  // 4 s.
+  const auto models = SummarizeModels(
+      FileOf({Net()}, {Measured("fwd/f32/a", 4, 200, 10), Measured("fwd/f32/b", 5, 100, 30),
+                       Measured("fwd/f32/c", 8, 400, 10)}));
+  ASSERT_EQ(models.size(), 1U);
+  const auto& net = models[0];
+  EXPECT_EQ(net.suite, "net");
+  EXPECT_EQ(net.op + "/" + net.direction + "/" + net.type, "Conv2D/fwd/f32");
+  EXPECT_EQ(net.layers_measured, 3);
+  EXPECT_EQ(net.layers_total, 3);
+  EXPECT_EQ(net.calls_measured, 6);
+  EXPECT_EQ(net.calls_total, 6);
+  EXPECT_DOUBLE_EQ(net.seconds.value(), 4 + 3 * 5 + 2 * 8);       // 35 s
+  EXPECT_DOUBLE_EQ(net.flops.value(), 200 + 3 * 100 + 2 * 400);   // 1300 flop
+  EXPECT_DOUBLE_EQ(net.flops_per_second.value(), 1300.0 / 35);    //
+  EXPECT_EQ(net.layers_placed, 3);                                //
+  EXPECT_DOUBLE_EQ(net.roof_seconds.value(), 2 + 3 * 3 + 2 * 4);  // 19 s
+  EXPECT_DOUBLE_EQ(net.roof_fraction.value(), 19.0 / 35);         // not the mean of the shares
+  // Above the roof: a 1 x 2 s, b 3 x 2 s, c 2 x 4 s.
+  ASSERT_EQ(net.fix_first.size(), 3U);
+  EXPECT_EQ(net.fix_first[0].name, Name("fwd/f32/c"));
+  EXPECT_DOUBLE_EQ(net.fix_first[0].above_roof_seconds, 8);
+  EXPECT_DOUBLE_EQ(net.fix_first[0].seconds, 16);
+  EXPECT_DOUBLE_EQ(net.fix_first[0].share, 16.0 / 35);
+  EXPECT_EQ(net.fix_first[1].name, Name("fwd/f32/b"));
+  EXPECT_DOUBLE_EQ(net.fix_first[1].above_roof_seconds, 6);
+  EXPECT_EQ(net.fix_first[1].count, 3);
+  EXPECT_EQ(net.fix_first[2].name, Name("fwd/f32/a"));
+}
+
+TEST(SummarizeModels, AMissingLayerIsMissedNotGuessed) {
+  auto disturbed = Measured("fwd/f32/b", 5, 100, 30);
+  disturbed.repetitions = {{.seconds = 5, .disturbed = true}};
+  auto unsupported = Measured("fwd/f32/c", 1, 1, 1);
+  unsupported.status = Status::kUnsupported;
+  unsupported.repetitions.clear();
+  const auto models =
+      SummarizeModels(FileOf({Net()}, {Measured("fwd/f32/a", 4, 200, 10), disturbed, unsupported}));
+  ASSERT_EQ(models.size(), 1U);
+  EXPECT_EQ(models[0].layers_measured, 1);
+  EXPECT_EQ(models[0].layers_total, 3);
+  EXPECT_EQ(models[0].calls_measured, 1);
+  EXPECT_EQ(models[0].calls_total, 6);
+  EXPECT_DOUBLE_EQ(models[0].seconds.value(), 4);
+  const auto text = ToJson(models)[0];
+  EXPECT_EQ(text["layers"], json({{"measured", 1}, {"total", 3}}));
+}
+
+TEST(SummarizeModels, WithoutAnyTimeThereAreNoNumbers) {
+  auto failed = Measured("fwd/f32/a", 1, 1, 1);
+  failed.status = Status::kFailed;
+  const auto models = SummarizeModels(FileOf({Net()}, {failed}));
+  ASSERT_EQ(models.size(), 1U);
+  EXPECT_EQ(models[0].layers_measured, 0);
+  EXPECT_EQ(ToJson(models)[0].size(), 8U)
+      << "suite, five parts of the name, layers, calls: " << ToJson(models)[0];
+}
+
+TEST(SummarizeModels, EveryDirectionTypeAndOptionIsAModelOfItsOwnIfItWasRun) {
+  const auto suite = Suite("net", {{"fwd/f32/a", 1},
+                                   {"fwd/bf16/a", 1},
+                                   {"fwd/f32/a/relu", 1},
+                                   {"bwd_data/f32/a", 1},
+                                   {"fwd/f32/b", 2}});
+  const auto models = SummarizeModels(
+      FileOf({suite}, {Measured("fwd/f32/a/relu", 1, 1, 1), Measured("fwd/f32/a", 1, 1, 1),
+                       Measured("bwd_data/f32/a", 1, 1, 1)}));
+  ASSERT_EQ(models.size(), 3U) << "bf16 has no record: nobody asked for it";
+  EXPECT_EQ(models[0].options.size(), 0U);
+  EXPECT_EQ(models[0].layers_total, 2);
+  EXPECT_EQ(models[1].options, std::vector<std::string>{"relu"});
+  EXPECT_EQ(models[1].layers_total, 1);
+  EXPECT_EQ(models[2].direction, "bwd_data");
+}
+
+TEST(SummarizeModels, LayersWithoutAProvedRoofCountForTimeOnly) {
+  const auto suite = Suite("net", {{"fwd/bf16/a", 2}, {"fwd/bf16/b", 1}});
+  const auto models = SummarizeModels(
+      FileOf({suite}, {Measured("fwd/bf16/a", 3, 1000, 10, "bf16.matrix"),
+                       Measured("fwd/bf16/b", 4, 100, 10)}));  // fp32.vector: roof 1 s
+  ASSERT_EQ(models.size(), 1U);
+  EXPECT_DOUBLE_EQ(models[0].seconds.value(), 10);
+  EXPECT_EQ(models[0].layers_placed, 1);
+  EXPECT_DOUBLE_EQ(models[0].roof_seconds.value(), 1);
+  EXPECT_DOUBLE_EQ(models[0].roof_fraction.value(), 0.25) << "of b's 4 s, not of all 10";
+  ASSERT_EQ(models[0].fix_first.size(), 1U);
+  EXPECT_DOUBLE_EQ(models[0].fix_first[0].share, 0.4);
+}
+
+TEST(SummarizeModels, UnknownFlopsOfOneLayerLeaveNoTotal) {
+  auto unknown = Measured("fwd/f32/b", 5, 100, 30);
+  unknown.work.clear();
+  const auto models =
+      SummarizeModels(FileOf({Net()}, {Measured("fwd/f32/a", 4, 200, 10), unknown}));
+  EXPECT_DOUBLE_EQ(models.at(0).seconds.value(), 4 + 3 * 5);
+  EXPECT_FALSE(models.at(0).flops.has_value());
+  EXPECT_FALSE(ToJson(models)[0].contains("flops_per_second"));
+}
+
+TEST(SummarizeModels, OnlyTheThreeWorstAreToBeFixedAndNoneOnItsRoof) {
+  const auto suite = Suite(
+      "net",
+      {{"fwd/f32/a", 1}, {"fwd/f32/b", 1}, {"fwd/f32/c", 1}, {"fwd/f32/d", 1}, {"fwd/f32/e", 9}});
+  const auto models = SummarizeModels(
+      FileOf({suite}, {Measured("fwd/f32/a", 2, 100, 1), Measured("fwd/f32/b", 4, 100, 1),
+                       Measured("fwd/f32/c", 3, 100, 1), Measured("fwd/f32/d", 5, 100, 1),
+                       Measured("fwd/f32/e", 1, 100, 1)}));  // e is on its roof
+  std::vector<std::string> names;
+  for (const auto& layer : models.at(0).fix_first) names.push_back(layer.name);
+  EXPECT_THAT(names, testing::ElementsAre(Name("fwd/f32/d"), Name("fwd/f32/b"), Name("fwd/f32/c")));
+}
+
+TEST(SummarizeModels, AForeignContextGivesNoModelAndNoError) {
+  for (const char* context :
+       {"null", "[]", R"({"dlroof": 1})", R"({"dlroof": {"suites": {}}})",
+        R"({"dlroof": {"suites": [1, {"layers": 2}, {"layers": [3, {"name": 4}]}]}})",
+        R"({"dlroof": {"suites": [{"name": "x", "layers": [{"name": "a", "count": -1}]}]}})"}) {
+    RunFile file;
+    file.context = json::parse(context);
+    Record record;
+    record.name = "a";
+    file.records = {record};
+    EXPECT_TRUE(SummarizeModels(file).empty()) << context;
+  }
+}
+
+TEST(RunFileJson, HoldsModelsWhereACountedSuiteWasRun) {
+  auto file = FileOf({Net()}, {Measured("fwd/f32/a", 4, 200, 10)});
+  const auto whole = ToJson(file);
+  EXPECT_EQ(whole["models"], ToJson(SummarizeModels(file)));
+  std::ostringstream warnings;
+  EXPECT_EQ(ToJson(ParseRunFile(whole.dump(), "x", warnings))["models"], whole["models"]);
+  file.context = json::object();
+  EXPECT_FALSE(ToJson(file).contains("models"));
+}
+
+std::string Shown(const RunFile& file) {
+  std::ostringstream out;
+  WriteModels(ToJson(SummarizeModels(file)), 0, out);
+  return out.str();
+}
+
+TEST(WriteModels, OneRowPerModelThenWhatToFixFirst) {
+  const auto text = Shown(
+      FileOf({Net()}, {Measured("fwd/f32/a", 4, 200, 10), Measured("fwd/f32/b", 5, 100, 30)}));
+  // a 4 s + b 3 x 5 s; roofs 2 + 9 of 19 s.
+  EXPECT_EQ(text, R"(
+model                          layers   calls    time      FLOP       FLOP/s  % roof
+net Conv2D/cpu/onednn/fwd/f32  2 of 3  4 of 6  19.0 s  500 FLOP  26.3 FLOP/s    57.9
+
+fix first (time above the roof x occurrences)
+  net Conv2D/cpu/onednn/fwd/f32
+    78.9 % of the time, 6.00 s of it above the roof: Conv2D/cpu/onednn/fwd/f32/b x3
+    21.1 % of the time, 2.00 s of it above the roof: Conv2D/cpu/onednn/fwd/f32/a x1
+)");
+}
+
+TEST(WriteModels, SaysHowManyLayersTheRoofIsOf) {
+  const auto suite = Suite("net", {{"fwd/bf16/a", 2}, {"fwd/bf16/b", 1}});
+  EXPECT_THAT(Shown(FileOf({suite}, {Measured("fwd/bf16/a", 3, 1000, 10, "bf16.matrix"),
+                                     Measured("fwd/bf16/b", 4, 100, 10)})),
+              HasSubstr("25.0 (1 layer)\n"));
+}
+
+TEST(WriteModels, NothingOfTheFileControlsTheTerminal) {
+  json models = ToJson(SummarizeModels(FileOf({Net()}, {Measured("fwd/f32/a", 4, 200, 10)})));
+  models[0]["suite"] = "\x1b[2J";
+  models[0]["options"] = {"\x07"};
+  models[0]["fix_first"][0]["name"] = "\x1b]0;x";
+  std::ostringstream out;
+  WriteModels(models, 80, out);
+  EXPECT_THAT(out.str(), Not(testing::ContainsRegex("[\x1b\x07]")));
+  for (const char* odd : {"null", "[1, null]", R"([{"layers": 1, "fix_first": [1]}])"}) {
+    std::ostringstream unused;
+    EXPECT_NO_THROW(WriteModels(json::parse(odd), 80, unused)) << odd;
+  }
+}
+
+}  // namespace
+}  // namespace dlroof

@@ -1,0 +1,201 @@
+// What holds for every work on every machine: random ones.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <random>
+
+#include "reporters/roofline/roofline.h"
+#include "tests/fakes/small_roofline.h"
+
+namespace dlroof {
+namespace {
+
+// Random works on several pipes and levels of a random machine.
+struct RandomCase {
+  Machine machine = SmallMachine();
+  Record record = Measured(1, 1, 1);
+};
+
+RandomCase MakeRandomCase(std::mt19937_64& random) {
+  std::uniform_real_distribution<double> exponent(-3, 6);
+  const auto any = [&] { return std::pow(10, exponent(random)); };
+  RandomCase made;
+  CeilingSet& all = made.machine.by_threads[2];
+  for (auto& [pipe, ceiling] : all.flops) ceiling.per_second = any();
+  for (auto& [level, ceiling] : all.bytes) ceiling.per_second = any();
+  all.launch_seconds = any();
+  made.record = Measured(any(), any(), any());
+  Work& work = made.record.work[Provenance::kModelled];
+  work.flops["bf16.matrix"] = any();
+  work.bytes[Level::kL2] = any();
+  work.launches = any();
+  return made;
+}
+
+TEST(PlaceTime, IsTheTimePointOfPlace) {
+  std::mt19937_64 random(12);
+  for (int i = 0; i < 500; ++i) {
+    auto [machine, record] = MakeRandomCase(random);
+    machine.by_threads[2].bytes[Level::kDram].proved = i % 3 != 0;
+    if (i % 5 == 0) record.work[Provenance::kModelled].flops.clear();
+    for (const PlaceView& view : {PlaceView{}, PlaceView{{Level::kDram}, true}}) {
+      const auto all = Place(record, &machine, view).time;
+      const auto alone = PlaceTime(record, record.repetitions[0].seconds, machine, view);
+      ASSERT_EQ(alone.has_value(), all.has_value());
+      if (!all) continue;
+      EXPECT_EQ(alone->seconds, all->seconds);
+      EXPECT_EQ(alone->compute_seconds, all->compute_seconds);
+      EXPECT_EQ(alone->memory_seconds, all->memory_seconds);
+      EXPECT_EQ(alone->gap, all->gap);
+      EXPECT_EQ(alone->bound, all->bound);
+    }
+  }
+}
+
+template <class Visit>
+void EachCeiling(Machine& machine, const Visit& visit) {
+  for (auto& [pipe, ceiling] : machine.by_threads[2].flops) visit(ceiling);
+  for (auto& [level, ceiling] : machine.by_threads[2].bytes) visit(ceiling);
+}
+
+// What would be found if every unproved ceiling's true rate were `factor` times the measured one.
+double TrueGap(const Record& record, double seconds, Machine machine, double factor) {
+  EachCeiling(machine, [&](Ceiling& ceiling) {
+    if (!ceiling.proved) ceiling.per_second *= factor;
+    ceiling.proved = true;
+  });
+  return PlaceTime(record, seconds, machine)->gap.value();
+}
+
+// Whatever the unproved ceilings' true rates are, from half of what was measured up, the gap that
+// is given is the same; and one is kept back only where it is not.
+TEST(PlaceTime, HasAGapWhereNoTrueRateOfAnUnprovedCeilingWouldChangeIt) {
+  std::mt19937_64 random(14);
+  int given = 0, doubtful = 0;
+  for (int i = 0; i < 2000; ++i) {
+    auto [machine, record] = MakeRandomCase(random);
+    bool any = false;
+    EachCeiling(machine, [&](Ceiling& ceiling) {
+      ceiling.proved = random() % 3 != 0;
+      any = any || !ceiling.proved;
+    });
+    constexpr double kLong = 1e15;  // [s] no level is refuted
+    const auto placed = PlaceTime(record, kLong, machine).value();
+    const double pipes =
+        placed.pipe_seconds.at("fp32.vector") / placed.pipe_seconds.at("bf16.matrix");
+    if (std::abs(std::log10(pipes)) > 12) continue;  // one is lost in the sum's last digits
+    const double gap = TrueGap(record, kLong, machine, 1);
+    const bool same =
+        TrueGap(record, kLong, machine, 0.5) == gap && TrueGap(record, kLong, machine, 1e12) == gap;
+    EXPECT_EQ(placed.gap.has_value(), same) << i;
+    EXPECT_EQ(placed.gap.value_or(gap), gap);
+    given += same && any ? 1 : 0;
+    doubtful += same ? 0 : 1;
+  }
+  EXPECT_GT(given, 200);
+  EXPECT_GT(doubtful, 200);
+}
+
+TEST(PlaceTime, WithoutTheCeilingsOfItsThreadsThereIsNone) {
+  Record record = Measured(1, 1, 1);
+  EXPECT_TRUE(PlaceTime(record, 1, SmallMachine()).has_value());
+  record.threads = 3;
+  EXPECT_FALSE(PlaceTime(record, 1, SmallMachine()).has_value());
+}
+
+TEST(PlaceInTime, OnRandomWorksEveryIdentityHolds) {
+  std::mt19937_64 random(11);
+  for (int i = 0; i < 2000; ++i) {
+    const auto [machine, record] = MakeRandomCase(random);
+    for (const PlaceView& view : {PlaceView{}, PlaceView{{Level::kDram}, true}}) {
+      const auto time = Place(record, &machine, view).time.value();
+      double roof = time.compute_seconds;
+      for (const auto& [level, seconds] : time.memory_seconds) roof = std::max(roof, seconds);
+      // The largest coordinate of the time point is the run time; the gap is how far it is.
+      EXPECT_NEAR(*time.gap * roof / time.seconds, 1, 1e-12);
+      const bool in_box = roof < *time.overhead_seconds;
+      EXPECT_EQ(time.bound == Bound::kOverhead, in_box);
+      if (!in_box) {
+        EXPECT_EQ(time.bound == Bound::kCompute, roof == time.compute_seconds);
+        EXPECT_EQ(time.bound_level.has_value(), time.bound == Bound::kMemory);
+      }
+      if (time.bound_level) {
+        EXPECT_EQ(time.memory_seconds.at(*time.bound_level), roof);
+      }
+      double pipes = 0;
+      for (const auto& [pipe, seconds] : time.pipe_seconds) pipes += seconds;
+      if (!view.tensor_balance) {
+        EXPECT_NEAR(pipes / time.compute_seconds, 1, 1e-12);
+      }
+    }
+  }
+}
+
+void DoubleEveryCeiling(Machine& machine) {
+  CeilingSet& all = machine.by_threads[2];
+  for (auto& [pipe, ceiling] : all.flops) ceiling.per_second *= 2;
+  for (auto& [level, ceiling] : all.bytes) ceiling.per_second *= 2;
+  *all.launch_seconds /= 2;
+}
+
+TEST(PlaceInTime, OnRandomWorksDoublingEveryCeilingHalvesEveryRoofTime) {
+  std::mt19937_64 random(12);
+  int same_levels = 0;
+  for (int i = 0; i < 500; ++i) {
+    auto [machine, record] = MakeRandomCase(random);
+    const auto before = Place(record, &machine).time.value();
+    DoubleEveryCeiling(machine);
+    const auto after = Place(record, &machine).time.value();
+    EXPECT_DOUBLE_EQ(after.compute_seconds * 2, before.compute_seconds);
+    EXPECT_DOUBLE_EQ(*after.overhead_seconds * 2, *before.overhead_seconds);
+    for (const auto& [level, seconds] : before.memory_seconds)
+      EXPECT_DOUBLE_EQ(after.memory_seconds.at(level) * 2, seconds);
+    // Faster roofs may admit bytes that the same time refuted before.
+    if (after.memory_seconds.size() != before.memory_seconds.size()) continue;
+    ++same_levels;
+    EXPECT_EQ(after.bound, before.bound) << "the machine's shape is the same";
+    EXPECT_NEAR(*after.gap / *before.gap, 2, 1e-12);
+  }
+  EXPECT_GT(same_levels, 400);
+}
+
+TEST(PlaceInTime, OnRandomWorksAMachineTwiceAsFastInHalfTheTimeChangesNoJudgement) {
+  std::mt19937_64 random(13);
+  for (int i = 0; i < 500; ++i) {
+    auto [machine, record] = MakeRandomCase(random);
+    const auto before = Place(record, &machine).time.value();
+    DoubleEveryCeiling(machine);
+    for (Repetition& repetition : record.repetitions) repetition.seconds /= 2;
+    const auto after = Place(record, &machine).time.value();
+    EXPECT_EQ(after.memory_seconds.size(), before.memory_seconds.size());
+    EXPECT_EQ(after.bound, before.bound);
+    EXPECT_EQ(after.bound_level, before.bound_level);
+    EXPECT_NEAR(*after.gap / *before.gap, 1, 1e-12);
+  }
+}
+
+TEST(Place, ClassicAndTimeViewsAgreeOnRandomWorks) {
+  const Machine machine = SmallMachine();
+  std::mt19937_64 random(7);
+  std::uniform_real_distribution<double> exponent(-3, 6);
+  for (int i = 0; i < 1000; ++i) {
+    Record record = Measured(std::pow(10, exponent(random)), std::pow(10, exponent(random)),
+                             std::pow(10, exponent(random)));
+    record.work[Provenance::kModelled].bytes[Level::kL2] = std::pow(10, exponent(random));
+    const auto placed = Place(record, &machine);
+    const double flops = record.work[Provenance::kModelled].flops["fp32.vector"];
+    for (const auto& point : placed.classic) {
+      const double roof_seconds =
+          std::max(placed.time->compute_seconds, placed.time->memory_seconds.at(point.level));
+      EXPECT_NEAR(flops / point.roof / roof_seconds, 1, 1e-12);
+      EXPECT_NEAR(point.fraction.value() * placed.time->seconds / roof_seconds, 1, 1e-12);
+    }
+    double largest = placed.time->compute_seconds;
+    for (const auto& [level, seconds] : placed.time->memory_seconds)
+      largest = std::max(largest, seconds);
+    EXPECT_NEAR(placed.time->gap.value() * largest / placed.time->seconds, 1, 1e-12);
+  }
+}
+
+}  // namespace
+}  // namespace dlroof

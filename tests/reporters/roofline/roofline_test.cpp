@@ -1,0 +1,359 @@
+#include "reporters/roofline/roofline.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "reporters/roofline/placed_json.h"
+#include "tests/fakes/small_roofline.h"
+
+namespace dlroof {
+namespace {
+
+TEST(PlaceClassic, LeftOfTheRidgeTheSlopeBinds) {
+  const Machine machine = SmallMachine();
+  // 200 flop, 100 byte: intensity 2, slope 2 x 10 = 20 flop/s; in 20 s 10 flop/s are done: half the
+  // roof.
+  const auto point = Place(Measured(20, 200, 100), &machine).classic.at(0);
+  EXPECT_DOUBLE_EQ(point.intensity, 2);
+  EXPECT_DOUBLE_EQ(point.flops_per_second, 10);
+  EXPECT_DOUBLE_EQ(point.roof, 20);
+  EXPECT_DOUBLE_EQ(point.fraction.value(), 0.5);
+  EXPECT_TRUE(point.memory_bound);
+}
+
+TEST(PlaceClassic, RightOfTheRidgeTheFlatRoofBinds) {
+  const Machine machine = SmallMachine();
+  // 8000 flop, 100 byte: intensity 80, flat roof 100 flop/s; 8000 flop in 100 s = 80 flop/s.
+  const auto point = Place(Measured(100, 8000, 100), &machine).classic.at(0);
+  EXPECT_DOUBLE_EQ(point.roof, 100);
+  EXPECT_DOUBLE_EQ(point.fraction.value(), 0.8);
+  EXPECT_FALSE(point.memory_bound);
+}
+
+TEST(PlaceInTime, BoundsAreOverheadThenTheLargestRoofTime) {
+  const Machine machine = SmallMachine();
+  const auto bound = [&](double flops, double bytes) {
+    return Place(Measured(1000, flops, bytes), &machine).time->bound;
+  };
+  EXPECT_EQ(bound(49, 4.9), Bound::kOverhead);  // 0.49 s and 0.49 s, both inside the box of 0.5 s
+  EXPECT_EQ(bound(51, 4.9), Bound::kCompute);   // 0.51 s outside
+  EXPECT_EQ(bound(49, 5.1), Bound::kMemory);
+  const auto time = Place(Measured(1000, 100, 20), &machine).time.value();  // 1 s, 2 s
+  EXPECT_EQ(time.bound_level, Level::kDram);
+  EXPECT_DOUBLE_EQ(time.gap.value(), 500);
+  EXPECT_DOUBLE_EQ(time.overhead_seconds.value(), 0.5);
+}
+
+TEST(PlaceInTime, ThePapersBalanceJudgesEveryFlopByTheMatrixCeiling) {
+  const Machine machine = SmallMachine();
+  Record record = Measured(10, 100, 20);                       // 1 s on fp32.vector, 2 s of DRAM
+  record.work[Provenance::kModelled].bytes[Level::kL2] = 200;  // 4 s
+  const auto usual = Place(record, &machine).time.value();
+  EXPECT_EQ(usual.bound_level, Level::kL2);
+  const auto paper = Place(record, &machine, {{Level::kDram}, true}).time.value();
+  EXPECT_DOUBLE_EQ(paper.compute_seconds, 0.1);  // 100 of 1000 flop/s
+  EXPECT_EQ(paper.compute_roofs.at("fp32.vector"), "bf16.matrix");
+  EXPECT_DOUBLE_EQ(paper.pipe_seconds.at("fp32.vector"), 1);
+  EXPECT_EQ(paper.bound_level, Level::kDram);
+  EXPECT_EQ(paper.memory_seconds.size(), 1U) << "no other level counts";
+  EXPECT_DOUBLE_EQ(*paper.gap, 5);
+  Machine without = machine;
+  without.by_threads[2].flops.erase("bf16.matrix");
+  const auto placed = Place(record, &without, {{}, true});
+  EXPECT_FALSE(placed.time.has_value());
+  EXPECT_THAT(placed.remarks, testing::ElementsAre(testing::HasSubstr("no matrix ceiling")));
+}
+
+TEST(RecordJson, PipesAreSaidWhereTheyAreNotTheComputeTimeAgain) {
+  const Machine machine = SmallMachine();
+  Record record = Measured(10, 100, 20);
+  EXPECT_FALSE(ToJson(record, &machine)["time"].contains("pipe_seconds"));
+  EXPECT_EQ(ToJson(record, &machine, {{}, true})["time"]["pipe_seconds"]["fp32.vector"], 1.0);
+  record.work[Provenance::kModelled].flops["bf16.matrix"] = 3000;
+  EXPECT_EQ(ToJson(record, &machine)["time"]["pipe_seconds"]["bf16.matrix"], 3.0);
+}
+
+TEST(PlaceInTime, MixedPipesAddUp) {
+  const Machine machine = SmallMachine();
+  Record record = Measured(10, 100, 1);                            // 1 s on fp32.vector
+  record.work[Provenance::kModelled].flops["bf16.matrix"] = 3000;  // 3 s
+  EXPECT_DOUBLE_EQ(Place(record, &machine).time->compute_seconds, 4);
+}
+
+TEST(Place, DoublingEveryCeilingHalvesEveryRoofTime) {
+  Machine machine = SmallMachine();
+  const Record record = Measured(1000, 300, 70);
+  const auto before = Place(record, &machine).time.value();
+  for (auto& [pipe, ceiling] : machine.by_threads[2].flops) ceiling.per_second *= 2;
+  for (auto& [level, ceiling] : machine.by_threads[2].bytes) ceiling.per_second *= 2;
+  const auto after = Place(record, &machine).time.value();
+  EXPECT_DOUBLE_EQ(after.compute_seconds * 2, before.compute_seconds);
+  EXPECT_DOUBLE_EQ(after.memory_seconds.at(Level::kDram) * 2,
+                   before.memory_seconds.at(Level::kDram));
+}
+
+TEST(Place, FlopsComeAllFromOneProvenanceAndBytesPerLevelFromTheBest) {
+  const Machine machine = SmallMachine();
+  Record record = Measured(1000, 100, 20);
+  record.work[Provenance::kMeasured].flops["bf16.matrix"] = 500;
+  record.work[Provenance::kSimulated].bytes[Level::kL2] = 40;
+  const auto placed = Place(record, &machine);
+  EXPECT_DOUBLE_EQ(placed.time->compute_seconds,
+                   0.5);  // 500 / 1000 and nothing of the modelled 100
+  for (const auto& point : placed.classic) {
+    EXPECT_EQ(point.flops_from, Provenance::kMeasured);
+    EXPECT_EQ(point.bytes_from,
+              point.level == Level::kL2 ? Provenance::kSimulated : Provenance::kModelled);
+  }
+}
+
+TEST(Place, WhatIsMissingIsSaidAndNothingIsInvented) {
+  const Machine machine = SmallMachine();
+  Record record = Measured(1, 1, 1);
+  record.threads = 3;
+  EXPECT_THAT(Place(record, &machine).remarks,
+              testing::ElementsAre("no ceilings measured with 3 threads"));
+  EXPECT_THAT(Place(Measured(1, 1, 1), nullptr).remarks,
+              testing::ElementsAre(testing::HasSubstr("no ceilings of this device")));
+  record = Measured(1000, 1, 1);
+  record.work[Provenance::kModelled].flops = {{"int8.vector", 5}};
+  const auto placed = Place(record, &machine);
+  EXPECT_TRUE(placed.classic.empty());
+  EXPECT_FALSE(placed.time.has_value());
+  EXPECT_THAT(placed.remarks,
+              testing::ElementsAre("the machine has no measured int8.vector ceiling"));
+  record.status = Status::kWrong;
+  EXPECT_TRUE(Place(record, &machine).remarks.empty());
+}
+
+void Doubt(Ceiling& ceiling) {
+  ceiling.proved = false;
+  ceiling.reason = "too noisy";
+}
+
+TEST(Place, AnUnprovedCeilingThatBindsTakesThePercentAwayAndIsNamed) {
+  Machine machine = SmallMachine();
+  Doubt(machine.by_threads[2].bytes[Level::kDram]);
+  const auto placed = Place(Measured(1000, 100, 20), &machine);  // 1 s, 2 s
+  EXPECT_FALSE(placed.classic.at(0).fraction.has_value());
+  EXPECT_FALSE(placed.time->gap.has_value());
+  EXPECT_THAT(placed.remarks,
+              testing::ElementsAre("no gap: the dram ceiling binds and is not proved: too noisy"));
+  EXPECT_EQ(placed.advice, "");
+}
+
+TEST(Place, AnUnprovedCeilingThatWouldNotBindAtHalfItsRateTakesNothingAway) {
+  Machine machine = SmallMachine();
+  Doubt(machine.by_threads[2].bytes[Level::kDram]);
+  // Compute 100 s. 499 byte / 10 byte/s = 49.9 s, at half the rate 99.8 s; 501 byte: 100.2 s.
+  const auto below = Place(Measured(1000, 10000, 499), &machine);
+  EXPECT_DOUBLE_EQ(below.time->gap.value(), 10);
+  EXPECT_DOUBLE_EQ(below.classic.at(0).fraction.value(), 0.1);
+  EXPECT_TRUE(below.time->unproved_levels.empty());
+  EXPECT_NE(below.advice, "");
+  EXPECT_THAT(
+      below.remarks,
+      testing::ElementsAre(
+          "the dram ceiling is not proved, but at half its rate would not bind: too noisy"));
+  const auto above = Place(Measured(1000, 10000, 501), &machine);
+  EXPECT_FALSE(above.time->gap.has_value());
+  EXPECT_FALSE(above.classic.at(0).fraction.has_value());
+  EXPECT_THAT(above.remarks,
+              testing::ElementsAre("no gap: the dram ceiling is not proved and at half its rate "
+                                   "would bind: too noisy"));
+}
+
+TEST(Place, AnUnprovedCeilingThatMayBeWrongByAnyFactorTakesTheGapAwayWhereverItIs) {
+  Machine machine = SmallMachine();
+  Doubt(machine.by_threads[2].bytes[Level::kDram]);
+  machine.by_threads[2].bytes[Level::kDram].unbounded = true;
+  const auto placed = Place(Measured(1000, 10000, 1), &machine);  // 100 s, 0.1 s
+  EXPECT_FALSE(placed.time->gap.has_value());
+  EXPECT_THAT(placed.remarks,
+              testing::ElementsAre("no gap: the dram ceiling is not proved and may be wrong by any "
+                                   "factor: too noisy"));
+}
+
+TEST(Place, AnUnprovedCeilingRefutesOnlyWhatTwiceItsRateWould) {
+  const auto placed = [](double l2_bytes, bool proved) {
+    Machine machine = SmallMachine();
+    if (!proved) Doubt(machine.by_threads[2].bytes[Level::kL2]);
+    Record record = Measured(100, 2000, 1);  // compute 20 s
+    record.work[Provenance::kModelled].bytes[Level::kL2] = l2_bytes;
+    return Place(record, &machine);
+  };
+  EXPECT_DOUBLE_EQ(placed(6000, true).time->gap.value(), 5);  // L2 120 s: not of this call
+  EXPECT_FALSE(placed(6000, false).time->gap.has_value());    // at twice the rate 60 s
+  EXPECT_DOUBLE_EQ(placed(11000, false).time->gap.value(), 5);
+}
+
+TEST(Place, AnUnprovedPipeCountsInTheSumOfPipes) {
+  Machine machine = SmallMachine();
+  Doubt(machine.by_threads[2].flops["bf16.matrix"]);
+  const auto placed = [&](double dram_bytes) {
+    Record record = Measured(1000, 100, dram_bytes);                 // fp32.vector 1 s, proved
+    record.work[Provenance::kModelled].flops["bf16.matrix"] = 2000;  // 2 s: in all 3 s, or 5 s
+    return Place(record, &machine);
+  };
+  EXPECT_DOUBLE_EQ(placed(51).time->gap.value(), 1000 / 5.1);
+  EXPECT_FALSE(placed(49).time->gap.has_value());
+  const auto binds = placed(1);
+  EXPECT_FALSE(binds.time->gap.has_value()) << "a part of what binds is not proved";
+  EXPECT_THAT(binds.remarks,
+              testing::ElementsAre(testing::StartsWith("no gap: the bf16.matrix ceiling binds")));
+}
+
+TEST(Place, ALevelsOwnViewIsInDoubtOnItsOwn) {
+  Machine machine = SmallMachine();
+  Doubt(machine.by_threads[2].bytes[Level::kDram]);
+  Record record = Measured(1000, 5000, 300);  // compute 50 s; DRAM 30 s, at half its rate 60 s
+  record.work[Provenance::kModelled].bytes[Level::kL2] = 5000;  // 100 s, proved
+  const auto placed = Place(record, &machine);
+  EXPECT_DOUBLE_EQ(placed.time->gap.value(), 10);
+  EXPECT_THAT(placed.time->unproved_levels, testing::ElementsAre(Level::kDram));
+  for (const auto& point : placed.classic)
+    EXPECT_EQ(point.fraction.has_value(), point.level == Level::kL2);
+  EXPECT_THAT(placed.remarks, testing::ElementsAre(
+                                  "no percent at dram: the dram ceiling is not proved: too noisy"));
+  EXPECT_EQ(ToJson(record, &machine)["time"]["unproved_levels"], nlohmann::json({"dram"}));
+  // The same of a pipe: in the view of L2 it cannot bind, in that of DRAM it does.
+  machine = SmallMachine();
+  Doubt(machine.by_threads[2].flops["fp32.vector"]);
+  record = Measured(1000, 4000, 300);  // compute 40 s, at half its rate 80 s
+  record.work[Provenance::kModelled].bytes[Level::kL2] = 5000;
+  EXPECT_THAT(
+      Place(record, &machine).remarks,
+      testing::ElementsAre("no percent at dram: the fp32.vector ceiling is not proved: too noisy"));
+}
+
+TEST(RecordJson, NothingIsSaidOfLevelsWithoutDoubt) {
+  const Machine machine = SmallMachine();
+  EXPECT_FALSE(ToJson(Measured(1000, 100, 20), &machine)["time"].contains("unproved_levels"));
+}
+
+TEST(Place, APointAboveItsRoofSaysWhichNumberIsWrong) {
+  Machine machine = SmallMachine();
+  // 100 byte / 10 byte/s = 10 s at the roof, done in 5 s. Larger than any cache: the ceiling must
+  // be too low.
+  auto placed = Place(Measured(5, 1, 100), &machine);
+  EXPECT_THAT(placed.remarks, testing::Contains(testing::HasSubstr(
+                                  "above the dram roof by 100 %: the ceiling is too low")));
+  // The same bytes in a cache that holds them: they never moved, so the model is wrong and no point
+  // is drawn.
+  machine.cache_bytes[Level::kL3] = 100;
+  placed = Place(Measured(5, 1, 100), &machine);
+  EXPECT_TRUE(placed.classic.empty());
+  EXPECT_THAT(placed.remarks, testing::Contains(testing::HasSubstr("stay in a warm cache")));
+  Record cold = Measured(5, 1, 100);
+  cold.cache = "cold";
+  EXPECT_FALSE(Place(cold, &machine).classic.empty());
+  Record winograd = Measured(5, 1000, 1);
+  winograd.algorithm = "jit_wino:avx512_core";
+  EXPECT_THAT(Place(winograd, &machine).remarks,
+              testing::Contains(testing::HasSubstr("the FLOP count is wrong for it")));
+}
+
+TEST(Place, BytesOfACacheLevelThatTheTimeRefutesDrawNoPoint) {
+  const Machine machine = SmallMachine();
+  // 500 byte / 50 byte/s = 10 s at the L2 roof, done in 5 s: nobody counted them, so they are
+  // wrong.
+  for (const auto from : {Provenance::kModelled, Provenance::kSimulated}) {
+    Record record = Measured(5, 1, 1);
+    record.work[from].bytes[Level::kL2] = 500;
+    const auto placed = Place(record, &machine);
+    ASSERT_EQ(placed.classic.size(), 1);
+    EXPECT_EQ(placed.classic[0].level, Level::kDram);
+    EXPECT_THAT(placed.remarks, testing::ElementsAre(testing::AllOf(
+                                    testing::HasSubstr("left out at l2"),
+                                    testing::HasSubstr("2 times as long as the call"))));
+  }
+  // Counted by hardware they stay: then the ceiling is too low, and the record says so.
+  Record counted = Measured(5, 1, 1);
+  counted.work[Provenance::kMeasured].bytes[Level::kL2] = 500;
+  const auto placed = Place(counted, &machine);
+  EXPECT_EQ(placed.classic.size(), 2);
+  EXPECT_THAT(placed.remarks, testing::Contains(testing::HasSubstr("above the l2 roof")));
+  // Modelled bytes that the call had time for are a point like any other.
+  Record slow = Measured(20, 1, 1);
+  slow.work[Provenance::kModelled].bytes[Level::kL2] = 500;
+  EXPECT_EQ(Place(slow, &machine).time->bound_level, Level::kL2);
+}
+
+TEST(Place, TheLibrarysReferenceImplementationIsAFinding) {
+  const Machine machine = SmallMachine();
+  Record record = Measured(1000, 100, 20);
+  record.library = "onednn";
+  record.algorithm = "ref:any; isa avx2";
+  EXPECT_THAT(Place(record, &machine).remarks,
+              testing::ElementsAre(testing::HasSubstr("reference implementation (ref:any)")));
+  record.algorithm = "jit:avx2; isa avx2";
+  EXPECT_TRUE(Place(record, &machine).remarks.empty());
+}
+
+// A library that may use AVX2 only is not slow because the CPU has AVX-512.
+TEST(Place, TheRoofIsTheBestRowThatTheLibraryMayUse) {
+  Machine machine = SmallMachine();
+  auto& flops = machine.by_threads[2].flops;
+  const double best = flops.at("fp32.vector").per_second;
+  for (const auto& [row, rate] :
+       {std::pair("fp32.vector.avx512", best), std::pair("fp32.vector.avx2", best / 2),
+        std::pair("fp32.vector.avx", best / 4)}) {
+    flops[row] = flops.at("fp32.vector");
+    flops[row].per_second = rate;
+  }
+  Record record = Measured(1000, 100, 20);
+  const auto judged = [&](const std::string& algorithm) {
+    record.algorithm = algorithm;
+    return Place(record, &machine);
+  };
+  const auto free = judged("jit:avx512_core; isa avx512_core");
+  EXPECT_EQ(free.time->compute_roofs.at("fp32.vector"), "fp32.vector.avx512");
+  EXPECT_TRUE(free.remarks.empty());
+  const auto capped = judged("jit:avx2; isa avx2");
+  EXPECT_EQ(capped.time->compute_roofs.at("fp32.vector"), "fp32.vector.avx2");
+  EXPECT_DOUBLE_EQ(capped.time->compute_seconds, 2 * free.time->compute_seconds);
+  EXPECT_THAT(capped.remarks,
+              testing::ElementsAre(testing::HasSubstr("judged by fp32.vector.avx2")));
+  // What the library chose does not matter, what it may use does.
+  EXPECT_EQ(judged("jit:avx2; isa avx512_core").time->compute_roofs, free.time->compute_roofs);
+  // Nothing said, or no row allowed: the plain roof.
+  EXPECT_EQ(judged("loops").time->compute_roofs.at("fp32.vector"), "fp32.vector");
+  EXPECT_EQ(judged("jit; isa sse41").time->compute_roofs.at("fp32.vector"), "fp32.vector");
+  flops["fp32.vector.avx2"].proved = false;
+  EXPECT_FALSE(judged("jit:avx2; isa avx2").time->gap.has_value());
+  EXPECT_EQ(ToJson(record, &machine)["time"]["compute_roofs"]["fp32.vector"], "fp32.vector.avx2");
+}
+
+// By what the library chose: a CPU may have the instructions, as those with AVX512-FP16 have.
+TEST(Place, ANarrowTypeOnTheFp32PipeIsNamedAsEmulated) {
+  const Machine machine = SmallMachine();
+  Record record = Measured(1000, 100, 20);
+  for (const char* type : {"bf16", "f16"}) {
+    record.type = type;
+    EXPECT_THAT(
+        Place(record, &machine).remarks,
+        testing::ElementsAre(testing::AllOf(
+            testing::StartsWith(std::string(type) + " is emulated in fp32: what the library chose"),
+            testing::Not(testing::HasSubstr("CPU")),
+            testing::Not(testing::HasSubstr("instructions")))));
+  }
+  record.type = "bf16";
+  record.work[Provenance::kModelled].flops["bf16.matrix"] =
+      50;  // an LSTM's elementwise part stays in fp32
+  EXPECT_TRUE(Place(record, &machine).remarks.empty());
+}
+
+TEST(RecordJson, TimePointLiesAtTheGapTimesTheComplexityPoint) {
+  const Machine machine = SmallMachine();
+  const auto json = ToJson(Measured(1000, 100, 20), &machine);  // 1 s, 2 s, gap 500
+  EXPECT_DOUBLE_EQ(json["time"]["gap"], 500);
+  EXPECT_DOUBLE_EQ(json["time"]["point"]["compute_seconds"], 500);
+  EXPECT_DOUBLE_EQ(json["time"]["point"]["memory_seconds"]["dram"], 1000);
+  EXPECT_EQ(json["seconds"]["median"], 1000);
+  EXPECT_FALSE(json["seconds"].contains("ci95"));
+}
+
+}  // namespace
+}  // namespace dlroof

@@ -1,0 +1,139 @@
+// tests/data/run_ceilings.json: the ceilings of baselines/stored/cascade-lake-2c/2026-11-21-conv2d.json,
+// cut down, with rates, proofs, mixes, curves and overheads written by hand.
+#include "reporters/terminal/ceilings_table.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <sstream>
+
+#include "reporters/terminal/tables.h"
+
+namespace dlroof {
+namespace {
+
+using nlohmann::json;
+using testing::EndsWith;
+using testing::HasSubstr;
+using testing::Not;
+
+json CeilingsRun() { return json::parse(std::ifstream(DLROOF_TEST_DATA "/run_ceilings.json")); }
+
+std::string Table(const json& run_file, int width) {
+  std::ostringstream out;
+  WriteCeilings(run_file, width, out);
+  return out.str();
+}
+
+// The first line that begins with `start`; empty where there is none.
+std::string LineOf(const std::string& text, const std::string& start) {
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);)
+    if (line.starts_with(start)) return line;
+  return "";
+}
+
+std::size_t At(const std::string& text, const std::string& part) { return text.find(part); }
+
+TEST(WriteCeilings, SaysAllOfACeilingWhereThereIsRoom) {
+  EXPECT_EQ(
+      LineOf(Table(CeilingsRun(), 120), "  fp32.vector"),
+      "  fp32.vector          305 GFLOP/s  280 GFLOP/s  2.40 GHz  63.8 of 64   0.4 %     1.00");
+}
+
+TEST(WriteCeilings, AProvedCeilingHasNoDoubtAnUnprovedOneItsReason) {
+  const auto table = Table(CeilingsRun(), 0);
+  EXPECT_THAT(LineOf(table, "    avx2"), EndsWith("0.95"));
+  EXPECT_THAT(LineOf(table, "  int8.vector"),
+              EndsWith("  twice the work took 2.31 times the time, allowed is 2 within 2.0 %"));
+}
+
+TEST(WriteCeilings, PipesStandHighestFirstEachBeforeItsFinerRows) {
+  const auto table = Table(CeilingsRun(), 0);
+  EXPECT_LT(At(table, "\n  int8.vector "), At(table, "\n    avx512_vnni "));
+  EXPECT_LT(At(table, "\n    avx512_vnni "), At(table, "\n  fp32.vector "));
+  EXPECT_LT(At(table, "\n  fp32.vector "), At(table, "\n    avx512 "));
+  EXPECT_LT(At(table, "\n    avx512 "), At(table, "\n    avx2 "));
+}
+
+TEST(WriteCeilings, AFinerRowWithoutAPlainOneHasItsWholeName) {
+  auto run = CeilingsRun();
+  run["machines"][0]["by_threads"]["2"]["flops"].erase("fp32.vector");
+  EXPECT_THAT(Table(run, 0), HasSubstr("\n  fp32.vector.avx2 "));
+}
+
+TEST(WriteCeilings, ALevelNamesTheMixThatMadeItsRoof) {
+  const auto table = Table(CeilingsRun(), 0);
+  EXPECT_THAT(table, HasSubstr("\n  DRAM update.avx512  "));
+  EXPECT_THAT(table, HasSubstr("\n  L1   load.avx512  "));
+}
+
+TEST(WriteCeilings, NoLineIsWiderThanTheTerminal) {
+  auto run = CeilingsRun();
+  auto& reason = run["machines"][0]["by_threads"]["2"]["flops"]["int8.vector"]["reason"];
+  reason = "µ" + reason.get<std::string>() + std::string(300, 'x');
+  for (const int width : {80, 100, 120, 200}) {
+    std::istringstream lines(Table(run, width));
+    for (std::string line; std::getline(lines, line);) EXPECT_LE(TextWidth(line), width) << line;
+  }
+}
+
+TEST(WriteCeilings, ANarrowTerminalKeepsRateCyclesAndDoubt) {
+  EXPECT_EQ(LineOf(Table(CeilingsRun(), 80), "  int8.vector"),
+            "  int8.vector         1.22 TFLOP/s  255 of 256  twice the work took 2.31 times …");
+}
+
+TEST(WriteCeilings, WithoutDoubtsTheSameTerminalHasRoomForMore) {
+  const auto table = Table(CeilingsRun(), 80);
+  EXPECT_EQ(LineOf(table.substr(At(table, "with 1 thread\n")), "  fp32.vector"),
+            "  fp32.vector       153 GFLOP/s  2.40 GHz  63.8 of 64   0.4 %");
+}
+
+TEST(WriteCeilings, AColumnThatNoRowHasIsLeftOut) {
+  auto run = CeilingsRun();
+  for (auto& [key, ceiling] : run["machines"][0]["by_threads"]["2"]["flops"].items()) {
+    ceiling.erase("sustained_per_second");
+    ceiling["proved"] = true;
+  }
+  const auto table = Table(run, 0);
+  EXPECT_THAT(table, Not(HasSubstr("sustained")));
+  EXPECT_THAT(table, Not(HasSubstr("not proved")));
+  EXPECT_THAT(table, HasSubstr("scaling"));
+}
+
+TEST(WriteCeilings, OverheadsAndWhatTheSweepSaysStandBelow) {
+  const auto table = Table(CeilingsRun(), 0);
+  EXPECT_THAT(LineOf(table, "  fork-join"), EndsWith(" 1.10 µs"));
+  EXPECT_THAT(LineOf(table, "  timer"), EndsWith(" 26.0 ns"));
+  const auto one = table.substr(At(table, "with 1 thread\n"));
+  EXPECT_THAT(table, HasSubstr("\n  L3: the curve falls at 16.5 MiB, from 48 to 24 GB/s;"));
+  EXPECT_THAT(one, HasSubstr("\n  L1: the curve falls at 33.4 KiB, from 340 to 116 GB/s;"));
+  EXPECT_THAT(one, Not(HasSubstr("from 680")));
+  EXPECT_THAT(one, HasSubstr("\n  launch: not measured: in each repetition a thread waited"));
+}
+
+TEST(WriteCeilings, SentencesBreakBetweenWords) {
+  EXPECT_THAT(Table(CeilingsRun(), 80),
+              HasSubstr("\n  L1: the curve falls at 33.4 KiB, from 680 to 232 GB/s; hwloc says 32 "
+                        "KiB: they\n    agree\n"));
+}
+
+TEST(WriteCeilings, WhatIsMissingOrNonsenseIsAbsent) {
+  auto run = CeilingsRun();
+  auto& set = run["machines"][0]["by_threads"]["2"];
+  set["flops"] = json::parse(R"({"fp32.vector": {"per_second": 1e9, "proof": {"per_cycle": 0,
+    "spread": null}, "proved": true, "clock_hz": "fast"}, "fp64.vector": {"per_second": 0},
+    "int8.vector": 7})");
+  set["bytes"] = json::parse(R"({"l1": {"per_second": 1e9, "how": 5, "proved": true}})");
+  set["overheads"] = json::parse(R"({"timer": -1})");
+  set.erase("launch_seconds");
+  run["machines"][0]["facts"] =
+      json::parse(R"({"sweep.l1.threads.2": 3, "sweep..threads.2": "x"})");
+  const auto table = Table(run, 0);
+  EXPECT_THAT(table, HasSubstr("                       rate\n  fp32.vector  1.00 GFLOP/s\n  L1"));
+  EXPECT_THAT(table, HasSubstr("  L1              1.00 GB/s\n\nceilings of"));
+}
+
+}  // namespace
+}  // namespace dlroof

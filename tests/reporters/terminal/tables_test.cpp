@@ -1,0 +1,80 @@
+#include "reporters/terminal/tables.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <iterator>
+#include <sstream>
+
+namespace dlroof {
+namespace {
+
+using nlohmann::json;
+using testing::HasSubstr;
+using testing::Not;
+
+json SmallRun() { return json::parse(std::ifstream(DLROOF_TEST_DATA "/run_small.json")); }
+
+std::string Tables(const json& run_file, int width) {
+  std::ostringstream out;
+  WriteTables(run_file, width, out);
+  return out.str();
+}
+
+TEST(WriteTables, GoldenTable) {
+  std::ifstream file(DLROOF_TEST_DATA "/run_small_tables.txt");
+  const std::string golden((std::istreambuf_iterator<char>(file)), {});
+  EXPECT_EQ(Tables(SmallRun(), 120), golden);
+}
+
+TEST(WriteTables, NoRowOfBenchmarksIsWiderThanTheTerminal) {
+  for (const int width : {100, 120, 200}) {
+    std::istringstream lines(Tables(SmallRun(), width));
+    for (std::string line; std::getline(lines, line) && !line.empty();)
+      EXPECT_LE(TextWidth(line), width) << line;
+  }
+}
+
+TEST(WriteTables, ANarrowTerminalGetsNamesOnLinesOfTheirOwn) {
+  EXPECT_THAT(Tables(SmallRun(), 80),
+              HasSubstr("\nLSTM/cpu/onednn/fwd_inference/f32/t1n1i16h16\n"));
+}
+
+TEST(WriteTables, AFileGetsWholeNames) {
+  EXPECT_THAT(Tables(SmallRun(), 0),
+              HasSubstr("\nConv2D/cpu/onednn/bwd_weights/bf16/n16c64h112w112k64r3s3_s2p1  "));
+}
+
+TEST(WriteTables, NothingOfTheFileControlsTheTerminal) {
+  auto run = SmallRun();
+  run["records"][0]["name"] = "\x1b]0;owned\x07 \xc2\x9b 31m";
+  run["records"][6]["reason"] = "\x1b[2J";
+  run["machines"][0]["name"] = "\r\x7f";
+  const auto tables = Tables(run, 120);
+  for (const char* bad : {"\x1b", "\x07", "\r", "\x7f", "\xc2\x9b"})
+    EXPECT_THAT(tables, Not(HasSubstr(bad)));
+}
+
+TEST(WriteTables, AnEmptyFileHasNoTable) {
+  EXPECT_EQ(Tables(json::object(), 80), "");
+  EXPECT_EQ(Tables(json::parse(R"({"records": 1, "machines": 2})"), 80), "");
+}
+
+TEST(ShortenMiddle, KeepsBothEndsAndWholeCharacters) {
+  EXPECT_EQ(ShortenMiddle("abcdef", 6), "abcdef");
+  EXPECT_EQ(ShortenMiddle("abcdefg", 6), "ab…efg");
+  EXPECT_EQ(ShortenMiddle("ääääää", 3), "ä…ä");
+  EXPECT_EQ(ShortenMiddle("ääääää", 1), "…");
+}
+
+TEST(Printable, ReplacesWhatIsNotUtf8) {
+  EXPECT_EQ(Printable("µs …"), "µs …");
+  EXPECT_EQ(Printable("a\xff"), "a?");
+  EXPECT_EQ(Printable("\xc0\x80"), "??") << "an overlong form";
+  EXPECT_EQ(Printable("\xed\xa0\x80"), "???") << "a surrogate";
+  EXPECT_EQ(Printable("\xe2\x80"), "??") << "cut short";
+}
+
+}  // namespace
+}  // namespace dlroof
