@@ -71,6 +71,8 @@ install_sass_reader() {
 build_options=()
 # The same file in another clone is the same file.
 export CCACHE_BASEDIR=$PWD CCACHE_NOHASHDIR=1
+# What ccache needs to keep files that use a precompiled header.
+export CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime
 
 # build PRESET TARGET...
 build() {

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "reporters/record/run_file.h"
+#include "reporters/roofline/placed_json.h"
 
 namespace dlroof {
 

@@ -16,6 +16,7 @@
 #include "counters/base/write_file.h"
 #include "reporters/page/assets.h"
 #include "reporters/page/page.h"
+#include "reporters/roofline/placed_json.h"
 #include "reporters/text/json_access.h"
 
 namespace dlroof {

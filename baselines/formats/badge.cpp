@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "reporters/terminal/tables.h"
+#include "reporters/text/text.h"
 
 namespace dlroof {
 namespace {

@@ -3,7 +3,6 @@
 #include <ostream>
 
 #include "baselines/formats/write_comparison.h"
-#include "reporters/terminal/tables.h"
 
 namespace dlroof {
 namespace {

@@ -10,7 +10,7 @@
 #include <unordered_map>
 
 #include "baselines/formats/write_comparison.h"
-#include "reporters/terminal/tables.h"
+#include "reporters/text/text.h"
 #include "reporters/text/units.h"
 
 namespace dlroof {

@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "counters/base/error.h"
+#include "reporters/record/record_from_json.h"
 #include "reporters/roofline/placed_json.h"
 
 namespace dlroof {

@@ -7,9 +7,6 @@
 
 namespace dlroof {
 
-// Columns of the terminal on standard output; 0 when it is not one (a file, a pipe).
-int TerminalColumns();
-
 // What `run` returns, of a command whose exit code 1 says that something is slower: what nobody
 // foresaw is thrown as BadInput, with the command's name and its reason.
 int VerdictOf(const char* command, const std::function<int()>& run);

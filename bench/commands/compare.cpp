@@ -15,15 +15,16 @@
 #include "bench/commands/share.h"
 #include "counters/base/error.h"
 #include "counters/base/write_file.h"
+#include "reporters/text/text.h"
 
 namespace dlroof {
 namespace {
 
 struct CompareFlags {
   std::vector<std::string> files;
-  std::string baseline;               // "auto" or a file
-  std::string folder = "baselines/stored";   // where `auto` looks
-  std::string min_effect, run_noise;  // "5%" or "0.05"
+  std::string baseline;                     // "auto" or a file
+  std::string folder = "baselines/stored";  // where `auto` looks
+  std::string min_effect, run_noise;        // "5%" or "0.05"
   std::string on = "time";
   std::string map, again;
   std::string format = "table";
@@ -150,7 +151,8 @@ void AddCompareCommand(CLI::App& program, int& exit_code) {
   command->add_option(
       "--baseline", flags->baseline,
       "BASE: a file, or auto: of each benchmark the newest stored run of NEW's machine");
-  command->add_option("--baselines", flags->folder, "where --baseline auto looks (baselines)");
+  command->add_option("--baselines", flags->folder,
+                      "where --baseline auto looks (baselines/stored)");
   command->add_option("--again", flags->again,
                       "NEW's benchmarks, or some, measured by another process: slower or faster is "
                       "only what is so in both");

@@ -11,12 +11,6 @@
 #include "counters/base/error.h"
 #include "counters/base/version.h"
 
-int dlroof::TerminalColumns() {
-  winsize size = {};
-  if (isatty(STDOUT_FILENO) == 0 || ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0) return 0;
-  return size.ws_col;
-}
-
 int dlroof::VerdictOf(const char* command, const std::function<int()>& run) {
   try {
     return run();

@@ -12,7 +12,8 @@
 #include "bench/commands/commands.h"
 #include "counters/base/error.h"
 #include "counters/base/write_file.h"
-#include "reporters/terminal/tables.h"
+#include "reporters/roofline/placed_json.h"
+#include "reporters/text/text.h"
 #include "reporters/text/units.h"
 
 namespace dlroof {

@@ -17,6 +17,7 @@
 #include "counters/base/version.h"
 #include "counters/base/write_file.h"
 #include "reporters/import/run.h"
+#include "reporters/roofline/placed_json.h"
 
 namespace dlroof {
 namespace {

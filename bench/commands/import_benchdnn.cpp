@@ -11,8 +11,8 @@
 #include "bench/lstm/types.h"
 #include "bench/suites/benchdnn_suite.h"
 #include "counters/base/error.h"
-#include "reporters/terminal/tables.h"
 #include "reporters/text/csv.h"
+#include "reporters/text/text.h"
 
 namespace dlroof {
 namespace {

@@ -14,6 +14,7 @@
 #include "counters/base/error.h"
 #include "counters/cpu/cpu.h"
 #include "reporters/terminal/tables.h"
+#include "reporters/text/text.h"
 
 namespace dlroof {
 namespace {

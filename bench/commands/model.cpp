@@ -13,6 +13,7 @@
 #include "counters/base/error.h"
 #include "counters/base/write_file.h"
 #include "reporters/record/run_file.h"
+#include "reporters/roofline/placed_json.h"
 
 namespace dlroof {
 namespace {

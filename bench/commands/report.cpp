@@ -11,7 +11,9 @@
 #include "reporters/figure/figure.h"
 #include "reporters/page/page.h"
 #include "reporters/record/run_file.h"
+#include "reporters/roofline/placed_json.h"
 #include "reporters/terminal/tables.h"
+#include "reporters/text/text.h"
 
 namespace dlroof {
 namespace {

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "bench/workload/problem_text.h"
+#include "bench/workload/workload.h"
 #include "counters/base/error.h"
 
 namespace dlroof::cudnn {
@@ -51,5 +52,10 @@ ConvRequest ReadConvRequest(const BenchmarkName& full) {
     RefuseOption(name, "bias", "is fused into fwd alone");
   return request;
 }
+
+namespace {
+[[maybe_unused]] const bool registered = RegisterNameReader(
+    {"Conv2D", "gpu", "cudnn", [](const BenchmarkName& name) { ReadConvRequest(name); }});
+}  // namespace
 
 }  // namespace dlroof::cudnn

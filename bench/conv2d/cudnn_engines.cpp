@@ -80,13 +80,6 @@ std::string NameIn(const std::array<std::string_view, count>& names, int value,
   return fmt::format("{}{}", unknown, value);
 }
 
-bool Broken(const WhyNot& why) { return why.broken; }
-
-[[noreturn]] void Throw(const WhyNot& why) {
-  if (why.broken) throw std::runtime_error(why.words);
-  throw Unsupported(why.words);
-}
-
 // As caught: Unsupported is a refusal.
 WhyNot WhyNotOf(const std::exception& error) {
   return {error.what(), dynamic_cast<const Unsupported*>(&error) == nullptr};
@@ -152,12 +145,6 @@ Conv2dCase CheckedCase(const Conv2dCase& one, const EngineConfig& config) {
 int64_t WorkspaceLimit(int64_t free_bytes) {
   constexpr int64_t kMost = int64_t{8} << 30U;
   return std::min(free_bytes / 2, kMost);
-}
-
-void ThrowFirst(const std::vector<WhyNot>& failures) {
-  if (failures.empty()) throw std::logic_error("nothing failed");
-  const auto broken = std::find_if(failures.begin(), failures.end(), Broken);
-  Throw(broken != failures.end() ? *broken : failures.front());
 }
 
 std::vector<TimedPlan> TimePlans(size_t plans,

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "bench/conv2d/cudnn_case.h"
+#include "bench/library_rules/cudnn_status.h"
 #include "counters/work.h"
 
 namespace dlroof::cudnn {
@@ -79,15 +80,6 @@ struct FastestPlan {
   // absent where that is not among the plans.
   std::optional<double> heuristic_over_best;
 };
-// Why a proposal, or a whole heuristic, could not be used.
-struct WhyNot {
-  std::string words;
-  bool broken = false;  // no refusal: the installation, the GPU or this program failed
-};
-// Throws the first: std::runtime_error the first that broke, else Unsupported the first of all.
-// Throws std::logic_error for none.
-[[noreturn]] void ThrowFirst(const std::vector<WhyNot>& failures);
-
 // Times plans that may fail as they run, in rounds, so that a change of the clock meets all of them
 // alike. `seconds` of one call, the mean of `calls`; where it throws, the plan is dropped after
 // `require_gpu`, which throws where the failure left nothing usable behind. When no plan is left,

@@ -6,7 +6,6 @@
 #include <cctype>
 
 #include "bench/conv2d/problem.h"
-#include "bench/predict/layers.h"
 #include "counters/base/error.h"
 #include "counters/delta/gpu_spec.h"
 #include "counters/delta/source.h"
@@ -28,7 +27,21 @@ std::string Words(const std::string& name) {
   return words + ' ';
 }
 
+ConvDirection ToConvDirection(Conv2dDirection direction) {
+  if (direction == Conv2dDirection::kBackwardData) return ConvDirection::kBackwardData;
+  if (direction == Conv2dDirection::kBackwardWeights) return ConvDirection::kBackwardWeights;
+  return ConvDirection::kForward;
+}
+
 }  // namespace
+
+ConvLayer ToConvLayer(const Conv2dProblem& p, Conv2dDirection direction, TensorLayout layout) {
+  return {{p.n, p.c, p.h, p.w, p.k, p.r, p.s, p.stride_h, p.stride_w, p.pad_top, p.pad_bottom,
+           p.pad_left, p.pad_right, p.dilation_h, p.dilation_w, p.groups},
+          ToConvDirection(direction),
+          layout,
+          4};
+}
 
 TensorLayout GpuLayout(const std::string& library, const std::vector<std::string>& options) {
   const bool channels_last = library == "cudnn" ? !Has(options, "nchw") : Has(options, "nhwc");

@@ -4,6 +4,7 @@
 #include <functional>
 #include <string>
 
+#include "bench/conv2d/problem.h"
 #include "bench/workload/benchmark_name.h"
 #include "counters/delta/model.h"
 #include "counters/work.h"
@@ -13,6 +14,8 @@ namespace dlroof {
 // The layout of the tensors of a record of a GPU's library: cuDNN's benchmarks are NHWC without the
 // option "nchw", those of others NCHW without "nhwc".
 TensorLayout GpuLayout(const std::string& library, const std::vector<std::string>& options);
+
+ConvLayer ToConvLayer(const Conv2dProblem& problem, Conv2dDirection direction, TensorLayout layout);
 
 // The built-in parameter file of a GPU that its driver calls `name` ("NVIDIA H200 NVL" -> "h200");
 // empty: there is none.

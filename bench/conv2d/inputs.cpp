@@ -17,6 +17,13 @@ double ForwardTaps(const Conv2dProblem& p) {
   return static_cast<double>(TapsPerOutput(p, Conv2dDirection::kForward));
 }
 
+// Returns 2 beside an s8 source, else 1: weights are multiples of it.
+// Without VNNI oneDNN's reorder halves weights beside s8 and rounds them; the convolution doubles
+// its sums again. An odd weight is then off by one, and 1 becomes 0.
+// https://oneapi-src.github.io/oneDNN/dev_guide_int8_computations.html, section 2. benchdnn's
+// weights are even for the same reason (tests/benchdnn/conv/cfg.cpp, v3.2).
+float WeightsStep(const Conv2dCase& one) { return one.types.source == "s8" ? 2.0F : 1.0F; }
+
 struct Range {
   float low, high;
 };
@@ -29,9 +36,11 @@ IntegerRanges RangesOf(const Conv2dCase& one) {
   const bool is_signed = one.types.source == "s8";
   if (EightBits(one.types.destination) && !one.scales) {
     // Of `high` and a third for uniform numbers, two thirds for -1, 0, 1: deviation root x high x
-    // 0.47, which is 60 here.
-    const float high = std::clamp(std::round(127 / root), 1.0F, is_signed ? kMostS8 : kMostU8);
-    return {{is_signed ? -high : 0, high}, {-1, 1}};
+    // 0.47 x step, which is 60 here.
+    const float step = WeightsStep(one);
+    const float high =
+        std::clamp(std::round(127 / (step * root)), 1.0F, is_signed ? kMostS8 : kMostU8);
+    return {{is_signed ? -high : 0, high}, {-step, step}};
   }
   if (is_signed) return {{-kMostS8, kMostS8}, {-kMostS8, kMostS8}};
   // Sums have mean taps x 63.5 x m and deviation 2,700 root, m the weights' mean: this m puts zero
@@ -51,8 +60,10 @@ Conv2dInputs IntegerInputs(const Conv2dCase& one, uint64_t seed) {
   Conv2dInputs inputs;
   inputs.source = SeededValues(SourceCount(one.problem), 4 * seed, one.types.source,
                                ranges.source.low, ranges.source.high);
-  inputs.weights = SeededValues(WeightsCount(one.problem), 4 * seed + 1, "s8", ranges.weights.low,
-                                ranges.weights.high);
+  const float step = WeightsStep(one);
+  inputs.weights = SeededValues(WeightsCount(one.problem), 4 * seed + 1, "s8",
+                                ranges.weights.low / step, ranges.weights.high / step);
+  for (float& weight : inputs.weights) weight *= step;
   return inputs;
 }
 

@@ -26,7 +26,9 @@ Conv2dScales Conv2dScalesOf(const Conv2dCase& one);
 //     and a source so small that the sums spread by about 50;
 //   else u8 from 0 to 127, s8 from -63 to 63, weights narrowed from below so that most sums are
 //     positive.
-// Products of two neighbours fit 16 bits, where implementations without VNNI add them.
+// Sums are exact without VNNI too. Two neighbours' products fit the 16 bits that hold their sum,
+// also those of an s8 source plus 128. Weights beside an s8 source are even (-2, 0, 2 for -1, 0,
+// 1): oneDNN halves them.
 Conv2dInputs SeededConv2dInputs(const Conv2dCase& one, uint64_t seed);
 
 }  // namespace dlroof

@@ -1,6 +1,6 @@
 // The CUDA module's entry: the table of what it has.
 #include "bench/cuda_module/libraries.h"
-#include "bench/cudnn/cells.h"
+#include "bench/cudnn/library.h"
 #include "bench/gpu/module.h"
 #include "ceilings/gpu/described.h"
 #include "ceilings/gpu/measure.h"
@@ -33,7 +33,7 @@ GpuModule Made() {
   module.abi = kGpuModuleAbi;
   module.libraries = CudaLibraries();
   module.why_no_cells = WhyNoCudnn();
-  if (module.why_no_cells.empty()) module.cells = CudnnCells();
+  if (module.why_no_cells.empty()) module.cells = AllCells();
   module.why_no_device = WhyNoDevice(state);
   for (int number = 0; number < static_cast<int>(state.gpus.size()); ++number)
     if (const auto& gpu = state.gpus[number]; IsUsable(gpu, state))

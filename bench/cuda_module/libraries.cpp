@@ -8,6 +8,7 @@
 
 #include <filesystem>
 
+#include "bench/cudnn/library.h"
 #include "counters/gpu/access.h"
 
 namespace dlroof {

@@ -11,12 +11,6 @@ namespace dlroof {
 // Versions, for run files and the doctor: the CUDA runtime and driver, cuBLASLt, CUPTI, cuDNN.
 std::vector<Library> CudaLibraries();
 
-// cuDNN's version as it runs ("9.19.0"); empty in a build without it.
-std::string CudnnVersion();
-// Why cuDNN's benchmarks cannot run, with the cure: it is not in this build, or the one found when
-// the program started is not the one it was built for. Empty: they can.
-std::string WhyNoCudnn();
-
 // libnvrtc, which cuDNN uses, opens its own second half by a bare name, which no search path leads
 // to where CUDA comes from Python's wheels: opened here by its path, it is found. Does nothing
 // where there is none.

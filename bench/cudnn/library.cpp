@@ -1,6 +1,7 @@
+#include "bench/cudnn/library.h"
+
 #include <cudnn_graph.h>
 
-#include "bench/cuda_module/libraries.h"
 #include "bench/library_rules/cudnn_version.h"
 
 namespace dlroof {

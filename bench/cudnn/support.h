@@ -9,7 +9,6 @@
 #include <string_view>
 #include <vector>
 
-#include "bench/conv2d/cudnn_engines.h"
 #include "bench/library_rules/cudnn_status.h"
 
 namespace dlroof::cudnn {

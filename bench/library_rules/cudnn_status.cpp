@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <array>
+#include <stdexcept>
+
+#include "counters/base/error.h"
 
 namespace dlroof::cudnn {
 namespace {
@@ -19,6 +22,19 @@ bool IsRefusal(int status, Stage stage) {
     return false;
   const int kind = status / kKind;
   return kind == kNotSupported || (kind == kBadParam && stage == Stage::kDescribe);
+}
+
+bool Broken(const WhyNot& why) { return why.broken; }
+
+void Throw(const WhyNot& why) {
+  if (why.broken) throw std::runtime_error(why.words);
+  throw Unsupported(why.words);
+}
+
+void ThrowFirst(const std::vector<WhyNot>& failures) {
+  if (failures.empty()) throw std::logic_error("nothing failed");
+  const auto broken = std::find_if(failures.begin(), failures.end(), Broken);
+  Throw(broken != failures.end() ? *broken : failures.front());
 }
 
 }  // namespace dlroof::cudnn

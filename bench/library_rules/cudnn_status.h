@@ -1,6 +1,9 @@
 // What cuDNN's statuses mean. Plain numbers, no CUDA.
 #pragma once
 
+#include <string>
+#include <vector>
+
 namespace dlroof::cudnn {
 
 // What cuDNN was asked for.
@@ -15,5 +18,17 @@ enum class Stage {
 // runtime, a compiler or a part of cuDNN that is missing; of BAD_PARAM (a shape that an engine
 // cannot take is refused so) only while something is described.
 bool IsRefusal(int status, Stage stage);
+
+// Why a proposal, or a whole heuristic, could not be used.
+struct WhyNot {
+  std::string words;
+  bool broken = false;  // no refusal: the installation, the GPU or this program failed
+};
+// Throws the first: std::runtime_error the first that broke, else Unsupported the first of all.
+// Throws std::logic_error for none.
+[[noreturn]] void ThrowFirst(const std::vector<WhyNot>& failures);
+// Throws it: std::runtime_error where something broke, else Unsupported.
+[[noreturn]] void Throw(const WhyNot& why);
+bool Broken(const WhyNot& why);
 
 }  // namespace dlroof::cudnn

@@ -8,6 +8,7 @@
 #include <stdexcept>
 
 #include "bench/library_rules/cudnn_version.h"
+#include "bench/workload/workload.h"
 #include "counters/base/error.h"
 
 namespace dlroof::cudnn {
@@ -114,5 +115,10 @@ std::string DescribeRnn(const RnnSpec& spec, int64_t workspace_bytes, int64_t re
   if (reserve_bytes > 0) text += fmt::format(", reserve {} B", reserve_bytes);
   return text;
 }
+
+namespace {
+[[maybe_unused]] const bool registered = RegisterNameReader(
+    {"LSTM", "gpu", "cudnn", [](const BenchmarkName& name) { ReadLstmGpuRequest(name); }});
+}  // namespace
 
 }  // namespace dlroof::cudnn

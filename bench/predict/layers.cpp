@@ -14,12 +14,6 @@
 namespace dlroof {
 namespace {
 
-ConvDirection ToConvDirection(Conv2dDirection direction) {
-  if (direction == Conv2dDirection::kBackwardData) return ConvDirection::kBackwardData;
-  if (direction == Conv2dDirection::kBackwardWeights) return ConvDirection::kBackwardWeights;
-  return ConvDirection::kForward;
-}
-
 // Checked like a problem that was written with that batch.
 ModelLayer LayerOf(Conv2dProblem problem, const LayerChoice& choice) {
   if (choice.batch) {
@@ -89,14 +83,6 @@ ModelLayer LayerOf(const Record& record) {
 }
 
 }  // namespace
-
-ConvLayer ToConvLayer(const Conv2dProblem& p, Conv2dDirection direction, TensorLayout layout) {
-  return {{p.n, p.c, p.h, p.w, p.k, p.r, p.s, p.stride_h, p.stride_w, p.pad_top, p.pad_bottom,
-           p.pad_left, p.pad_right, p.dilation_h, p.dilation_w, p.groups},
-          ToConvDirection(direction),
-          layout,
-          4};
-}
 
 LayerGroup LayersOfProblem(const std::string& text, const LayerChoice& choice) {
   LayerGroup group{text, {LayerOf(ParseConv2d(text), choice)}, {}};

@@ -41,8 +41,6 @@ struct LayerChoice {
   std::optional<int64_t> batch;  // replaces the problem's
 };
 
-ConvLayer ToConvLayer(const Conv2dProblem& problem, Conv2dDirection direction, TensorLayout layout);
-
 // Throws BadInput for a text that is no problem, or a batch beyond 64 bits' worth of elements.
 LayerGroup LayersOfProblem(const std::string& text, const LayerChoice& choice);
 

@@ -6,7 +6,8 @@
 #include <cmath>
 
 #include "bench/predict/text.h"
-#include "reporters/terminal/tables.h"
+#include "reporters/roofline/placed_json.h"
+#include "reporters/text/text.h"
 #include "reporters/text/units.h"
 
 namespace dlroof {

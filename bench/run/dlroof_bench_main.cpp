@@ -28,6 +28,7 @@
 #include "counters/cpu/cpu.h"
 #include "reporters/live/google_benchmark.h"
 #include "reporters/page/page.h"
+#include "reporters/roofline/placed_json.h"
 
 namespace dlroof {
 namespace {

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <sstream>
 
+#include "reporters/roofline/placed_json.h"
+
 namespace dlroof {
 namespace {
 

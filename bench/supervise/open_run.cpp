@@ -19,6 +19,7 @@
 #include "counters/cpu/cpu.h"
 #include "reporters/record/record.h"
 #include "reporters/record/run_file.h"
+#include "reporters/roofline/placed_json.h"
 
 namespace dlroof {
 namespace {

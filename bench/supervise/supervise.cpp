@@ -7,7 +7,6 @@
 #include <map>
 #include <numeric>
 
-#include "bench/commands/commands.h"
 #include "bench/run/interrupt.h"
 #include "bench/supervise/merge.h"
 #include "bench/supervise/open_run.h"
@@ -15,6 +14,7 @@
 #include "counters/base/write_file.h"
 #include "counters/cpu/clocks.h"
 #include "reporters/terminal/tables.h"
+#include "reporters/text/text.h"
 #include "reporters/text/units.h"
 
 namespace dlroof {

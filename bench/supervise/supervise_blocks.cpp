@@ -12,7 +12,6 @@
 #include "baselines/compare/interleaving.h"
 #include "baselines/formats/write_comparison.h"
 #include "baselines/statistics/sequential.h"
-#include "bench/commands/commands.h"
 #include "bench/run/interrupt.h"
 #include "bench/supervise/merge.h"
 #include "bench/supervise/open_run.h"
@@ -21,7 +20,7 @@
 #include "counters/base/error.h"
 #include "counters/base/write_file.h"
 #include "counters/cpu/clocks.h"
-#include "reporters/terminal/tables.h"
+#include "reporters/text/text.h"
 
 namespace dlroof {
 namespace {

@@ -11,7 +11,7 @@
 
 #include "bench/supervise/journal_file.h"
 #include "counters/base/error.h"
-#include "reporters/terminal/tables.h"
+#include "reporters/text/text.h"
 
 namespace dlroof {
 namespace {

@@ -17,6 +17,7 @@
 #include "ceilings/cpu/ridge.h"
 #include "ceilings/cpu_kernels/bytes.h"
 #include "ceilings/machine/agreement.h"
+#include "ceilings/machine/ceiling.h"
 #include "ceilings/machine/doubt.h"
 #include "counters/base/error.h"
 #include "counters/cpu/clocks.h"

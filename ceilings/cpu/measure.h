@@ -8,16 +8,10 @@
 #include <vector>
 
 #include "ceilings/machine/machine.h"
-#include "ceilings/machine/rate.h"
+#include "ceilings/machine/progress.h"
 #include "counters/cpu/cpu.h"
 
 namespace dlroof {
-
-struct MeasureProgress {
-  int step = 0, steps = 0;  // `step` of `steps` begins; step == steps: done
-  std::string text;         // what is measured now
-  double eta_seconds = 0;   // [s] until done, at the speed so far
-};
 
 struct MeasureOptions {
   bool quick = false;  // under 10 s instead of under 60 s on two CPUs: fewer, shorter repetitions
@@ -42,19 +36,9 @@ std::vector<int> ThreadCounts(const Cpu& cpu, const std::vector<int>& wanted, bo
 
 // --- The pure parts, for tests ---
 
-// A rate of `work` per iteration as a ceiling, with what its proof knows from the repetitions;
-// `how` gets the statistic appended.
-Ceiling CeilingFrom(const Rate& rate, double work_per_iteration, int threads,
-                    const std::string& how);
-
 // Adds "fp32.vector" as the one of "fp32.vector.<...>" that ChooseRoof takes, for every pipe with
 // finer rows; `how` says which.
 void AddPlainPipes(std::map<std::string, Ceiling>& flops);
-
-// The mix that ChooseRoof takes. Its `how` says which it is. Throws std::invalid_argument when
-// there is none.
-using MeasuredMixes = std::map<std::string, Ceiling>;
-Ceiling BestMix(const MeasuredMixes& mixes);
 
 // [s] that the next probe may take so that the `steps_left` (with it) keep within `budget_left`,
 // when each takes `nominal` on a quiet machine; never less than 1.25 nominal nor more than 10.

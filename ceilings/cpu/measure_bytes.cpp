@@ -13,6 +13,7 @@
 #include "ceilings/cpu/working_sets.h"
 #include "ceilings/cpu_kernels/bytes.h"
 #include "ceilings/cpu_kernels/bytes_proof.h"
+#include "ceilings/machine/ceiling.h"
 #include "ceilings/machine/doubt.h"
 #include "counters/cpu/huge_pages.h"
 

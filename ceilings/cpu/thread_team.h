@@ -7,16 +7,9 @@
 #include <optional>
 #include <vector>
 
-namespace dlroof {
+#include "ceilings/machine/rate.h"
 
-// One timed run of a task on all threads.
-struct TeamTime {
-  double seconds = 0;                   // [s] from the first start to the last end, steady clock
-  std::optional<double> wait_fraction;  // [1] of `seconds` that the worst thread waited for a CPU;
-                                        // absent without /proc schedstat
-  std::optional<double> clock_hz;       // [1/s] of the slowest core right after its task; absent
-                                        // where nobody measured it
-};
+namespace dlroof {
 
 class ThreadTeam {
  public:

@@ -12,6 +12,7 @@
 #include "ceilings/cpu/measure.h"
 #include "ceilings/gpu/described.h"
 #include "ceilings/gpu/measure_session.h"
+#include "ceilings/machine/ceiling.h"
 #include "counters/gpu/nvml.h"
 #include "counters/gpu/throttle.h"
 

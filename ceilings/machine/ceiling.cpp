@@ -1,10 +1,9 @@
-// From measured rates to ceilings, for every device.
+#include "ceilings/machine/ceiling.h"
+
 #include <fmt/format.h>
 
 #include <stdexcept>
 
-#include "ceilings/cpu/measure.h"
-#include "ceilings/cpu/measure_session.h"
 #include "ceilings/machine/choose_roof.h"
 
 namespace dlroof {

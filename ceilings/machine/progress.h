@@ -4,9 +4,13 @@
 #include <ostream>
 #include <string>
 
-#include "ceilings/cpu/measure.h"
-
 namespace dlroof {
+
+struct MeasureProgress {
+  int step = 0, steps = 0;  // `step` of `steps` begins; step == steps: done
+  std::string text;         // what is measured now
+  double eta_seconds = 0;   // [s] until done, at the speed so far
+};
 
 // "[ 12/52] fp32.vector.avx2, 1 threads; 14 s left"
 std::string ProgressText(const MeasureProgress& progress);

@@ -9,9 +9,16 @@
 #include <utility>
 #include <vector>
 
-#include "ceilings/cpu/thread_team.h"
-
 namespace dlroof {
+
+// One timed run of a task on all threads.
+struct TeamTime {
+  double seconds = 0;                   // [s] from the first start to the last end, steady clock
+  std::optional<double> wait_fraction;  // [1] of `seconds` that the worst thread waited for a CPU;
+                                        // absent without /proc schedstat
+  std::optional<double> clock_hz;       // [1/s] of the slowest core right after its task; absent
+                                        // where nobody measured it
+};
 
 // How hard to try.
 struct RatePolicy {

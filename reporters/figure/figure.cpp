@@ -10,8 +10,8 @@
 #include "counters/base/error.h"
 #include "counters/base/write_file.h"
 #include "reporters/figure/gnuplot.h"
-#include "reporters/terminal/tables.h"
 #include "reporters/text/json_access.h"
+#include "reporters/text/text.h"
 
 namespace dlroof {
 namespace {

@@ -12,7 +12,7 @@
 #include <memory>
 
 #include "counters/base/error.h"
-#include "reporters/terminal/tables.h"
+#include "reporters/text/text.h"
 
 extern char** environ;
 

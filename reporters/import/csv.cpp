@@ -7,7 +7,7 @@
 
 #include "counters/base/error.h"
 #include "reporters/import/import.h"
-#include "reporters/terminal/tables.h"
+#include "reporters/text/text.h"
 
 namespace dlroof {
 namespace {

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "reporters/terminal/tables.h"
+#include "reporters/text/text.h"
 
 namespace dlroof {
 namespace {

@@ -9,8 +9,8 @@
 #include "counters/base/error.h"
 #include "reporters/import/import.h"
 #include "reporters/import/ncu_metrics.h"
-#include "reporters/terminal/tables.h"
 #include "reporters/text/csv.h"
+#include "reporters/text/text.h"
 
 namespace dlroof {
 namespace {

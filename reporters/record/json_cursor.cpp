@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <cstring>
 
-#include "reporters/terminal/tables.h"
+#include "reporters/text/text.h"
 
 namespace dlroof {
 namespace {

@@ -12,11 +12,8 @@
 #include "counters/base/json_reader.h"
 #include "reporters/record/cut_json.h"
 #include "reporters/record/large_run_file.h"
+#include "reporters/record/record_from_json.h"
 #include "reporters/record/work_counters.h"
-#include "reporters/roofline/census.h"
-#include "reporters/roofline/network.h"
-#include "reporters/roofline/placed_json.h"
-#include "reporters/text/written_number.h"
 
 namespace dlroof {
 namespace {
@@ -150,42 +147,6 @@ RunFile FromJson(const json& whole, const std::string& where, bool cut) {
   return run;
 }
 
-template <class Change>
-void ChangeIfThere(json& object, const char* key, const Change& change) {
-  if (const auto found = object.find(key); found != object.end()) change(*found);
-}
-
-// A record as ToStoredJson promises it.
-void Slim(json& record) {
-  constexpr std::array<std::pair<const char*, int>, 3> kClocks = {
-      {{"cpu_seconds", kStoredDigits},
-       {"main_cpu_seconds", kStoredDigits},
-       {"run_delay_seconds", kStoredDelayDigits}}};
-  for (const char* sentences : {"advice", "remarks"}) record.erase(sentences);
-  ChangeIfThere(record, "time", [](json& time) {
-    time.erase("point");
-    RoundAll(time, kStoredDigits);
-  });
-  ChangeIfThere(record, "classic", [](json& points) {
-    for (auto& point : points) point.erase("flops_per_second_ci95");
-    RoundAll(points, kStoredDigits);
-  });
-  ChangeIfThere(record, "work", [](json& work) { RoundAll(work, kExactDigits); });
-  ChangeIfThere(record, "repetitions", [&](json& repetitions) {
-    for (auto& repetition : repetitions)
-      for (const auto& clock : kClocks)
-        ChangeIfThere(repetition, clock.first,
-                      [&](json& seconds) { RoundAll(seconds, clock.second); });
-  });
-}
-
-json ViewJson(const PlaceView& view) {
-  json object = json::object();
-  for (const Level level : view.levels) object["levels"].push_back(Key(level));
-  if (view.tensor_balance) object["balance"] = "tensor";
-  return object;
-}
-
 }  // namespace
 
 std::string BareName(const std::string& name) {
@@ -228,35 +189,6 @@ Record RecordFromEntries(const std::vector<Entry>& entries) {
   if (record.status == Status::kOk && !Summarize(record.repetitions))
     record.reason = "too few undisturbed repetitions";
   return record;
-}
-
-json ToJson(const RunFile& file, const PlaceView& view) {
-  json whole = {{"context", file.context}, {"machines", json::array()}, {"records", json::array()}};
-  for (const auto& machine : file.machines) whole["machines"].push_back(ToJson(machine));
-  for (const auto& record : file.records)
-    whole["records"].push_back(ToJson(record, MachineFor(file, record), view));
-  if (const auto said = ViewJson(view); !said.empty()) whole["context"]["dlroof"]["view"] = said;
-  if (const auto models = SummarizeModels(file); !models.empty()) whole["models"] = ToJson(models);
-  if (const auto census = TakeCensus(file.records); !census.empty())
-    whole["census"] = ToJson(census);
-  return whole;
-}
-
-json ToStoredJson(const RunFile& file, const PlaceView& view) {
-  RunFile stored = file;
-  for (auto& machine : stored.machines) {
-    for (auto& [threads, set] : machine.by_threads)
-      for (auto& [mix, ceiling] : set.mixes) ceiling.proof = Proof();
-    json rounded = ToJson(machine);
-    RoundAll(rounded, kStoredDigits);
-    machine = MachineFromJson(rounded, "the machine");
-  }
-  json whole = ToJson(stored, view);
-  RoundAll(whole["machines"], kStoredDigits);  // to whole numbers again
-  for (auto& machine : whole["machines"])
-    for (const char* twice : {"flops", "bytes", "launch_seconds"}) machine.erase(twice);
-  for (auto& record : whole["records"]) Slim(record);
-  return whole;
 }
 
 RunFile ParseRunFile(const std::string& text, const std::string& where, std::ostream& warnings) {

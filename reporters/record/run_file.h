@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "reporters/record/record.h"
-#include "reporters/roofline/place_view.h"
 
 namespace dlroof {
 
@@ -51,19 +50,6 @@ inline constexpr const char* kInterrupted = "interrupted";
 // A name without what Google Benchmark appends for its own settings ("/real_time", "/repeats:3",
 // ...), but with "/threads:2", which tells benchmarks apart.
 std::string BareName(const std::string& name);
-
-// "context", "machines", "records" (placed anew) and, where a counted suite was run, "models"
-// (model.h), and where a kernel executed no FLOPs, "census" (census.h); for readers that need no
-// "benchmarks". A view that is not the usual one stands in context.dlroof.view.
-nlohmann::json ToJson(const RunFile& file, const PlaceView& view = {});
-// The same to be stored for years, all measured facts in it but the proofs of single access mixes,
-// none of which judges a record: their rates and whether they are proved stay, and the best one's
-// proof stands at its level. The machines' numbers have kStoredDigits (written_number.h) and place
-// the records; so have "classic", "time" and CPU times, run delays have kStoredDelayDigits, wall
-// times all that they have. What ReadRunFile gives anew is left out: a machine's "flops", "bytes"
-// and "launch_seconds" (those of the largest "by_threads"), a record's advice, remarks, time point
-// (the complexity point times gap) and interval of FLOP/s (FLOPs over that of "seconds").
-nlohmann::json ToStoredJson(const RunFile& file, const PlaceView& view = {});
 
 // What a reader is asked to keep. kForComparison may leave out what a comparison never looks at: of
 // repetitions all clocks but `seconds`, and `iterations`; of records `verified` and `repro`. That

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "reporters/record/run_file.h"
+#include "reporters/roofline/placed_json.h"
 
 namespace dlroof {
 

@@ -1,9 +1,11 @@
-// One record as an element of a run file's "records", and back.
+// The run file as it is written: records placed on their roofs.
 #pragma once
 
-#include "counters/base/json_reader.h"
-#include "reporters/record/record.h"
+#include <nlohmann/json.hpp>
+
+#include "reporters/record/run_file.h"
 #include "reporters/roofline/place_view.h"
+#include "reporters/roofline/placed_json.h"
 
 namespace dlroof {
 
@@ -14,7 +16,17 @@ nlohmann::json ToJson(const Record& record, const Machine* machine, const PlaceV
 // Only what does not differ from repetition to repetition: no times, nothing derived.
 nlohmann::json FactsToJson(const Record& record);
 
-// Reads the facts and leaves what is derived. Throws BadInput with the reader's place.
-Record RecordFromJson(const JsonReader& at);
+// "context", "machines", "records" (placed anew) and, where a counted suite was run, "models"
+// (model.h), and where a kernel executed no FLOPs, "census" (census.h); for readers that need no
+// "benchmarks". A view that is not the usual one stands in context.dlroof.view.
+nlohmann::json ToJson(const RunFile& file, const PlaceView& view = {});
+// The same to be stored for years, all measured facts in it but the proofs of single access mixes,
+// none of which judges a record: their rates and whether they are proved stay, and the best one's
+// proof stands at its level. The machines' numbers have kStoredDigits (written_number.h) and place
+// the records; so have "classic", "time" and CPU times, run delays have kStoredDelayDigits, wall
+// times all that they have. What ReadRunFile gives anew is left out: a machine's "flops", "bytes"
+// and "launch_seconds" (those of the largest "by_threads"), a record's advice, remarks, time point
+// (the complexity point times gap) and interval of FLOP/s (FLOPs over that of "seconds").
+nlohmann::json ToStoredJson(const RunFile& file, const PlaceView& view = {});
 
 }  // namespace dlroof

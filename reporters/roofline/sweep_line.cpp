@@ -10,8 +10,8 @@
 #include <set>
 
 #include "counters/base/error.h"
-#include "reporters/terminal/tables.h"
 #include "reporters/text/json_access.h"
+#include "reporters/text/text.h"
 
 namespace dlroof {
 namespace {

@@ -13,8 +13,8 @@
 #include <vector>
 
 #include "reporters/roofline/chart.h"
-#include "reporters/terminal/tables.h"
 #include "reporters/text/json_access.h"
+#include "reporters/text/text.h"
 #include "reporters/text/units.h"
 
 namespace dlroof {

@@ -7,7 +7,7 @@
 #include <cmath>
 
 #include "counters/base/error.h"
-#include "reporters/terminal/tables.h"
+#include "reporters/text/text.h"
 
 namespace dlroof {
 namespace {

@@ -299,4 +299,8 @@ Workload MakeConv2dCudnn(const BenchmarkName& name) {
           }};
 }
 
+namespace {
+[[maybe_unused]] const bool registered = RegisterCell({"Conv2D", "gpu", "cudnn", MakeConv2dCudnn});
+}  // namespace
+
 }  // namespace dlroof::cudnn

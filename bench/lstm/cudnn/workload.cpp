@@ -121,4 +121,8 @@ Workload MakeLstmCudnn(const BenchmarkName& name) {
           .prepare = [request](const RunSettings& settings) { return Prepare(request, settings); }};
 }
 
+namespace {
+[[maybe_unused]] const bool registered = RegisterCell({"LSTM", "gpu", "cudnn", MakeLstmCudnn});
+}  // namespace
+
 }  // namespace dlroof::cudnn

@@ -1,6 +1,7 @@
 # As in ceilings/cpu_kernels. A file named after an instruction set is compiled for it; it defines nothing that another file
 # could share: kernels local to it, and one table of constants.
 target_compile_options(${target} PRIVATE -ffp-contract=off)
+set_target_properties(${target} PROPERTIES DISABLE_PRECOMPILE_HEADERS ON)
 set(dlroof_isa_avx2 "-mavx2;-mfma")
 set(dlroof_isa_avx512 "-mavx512f")
 file(GLOB dlroof_kernels CONFIGURE_DEPENDS "${CMAKE_SOURCE_DIR}/${room}/bytes_*.cpp" "${CMAKE_SOURCE_DIR}/${room}/flops_*.cpp")

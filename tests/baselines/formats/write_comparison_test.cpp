@@ -9,7 +9,6 @@
 #include <sstream>
 
 #include "baselines/compare/compare_stored.h"
-#include "reporters/terminal/tables.h"
 
 namespace dlroof {
 namespace {

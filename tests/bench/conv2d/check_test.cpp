@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <limits>
@@ -214,6 +215,30 @@ TEST(SeededConv2dInputs, Int8OutputsSpreadOverTheirRange) {
       EXPECT_LT(zeros / count, 0.6) << text << scaled;
       EXPECT_LT(full / count, 0.05) << text << scaled;
       EXPECT_GT(sum / count, 12) << text << scaled;
+    }
+}
+
+float Largest(const std::vector<float>& values) {
+  float largest = 0;
+  for (const float value : values) largest = std::max(largest, std::fabs(value));
+  return largest;
+}
+
+// Without VNNI oneDNN adds 128 to an s8 source, halves the weights beside it, and adds two products
+// in 16 bits: no half may be rounded, no sum may exceed 32767.
+TEST(SeededConv2dInputs, Int8IsExactWithoutVnni) {
+  for (const std::string_view type : {"int8", "u8s8s32", "s8s8s8", "s8s8u8", "s8s8s32", "s8s8f32"})
+    for (const bool scaled : {false, true}) {
+      const auto one = Case(kSmall, type, scaled);
+      const auto inputs = SeededConv2dInputs(one, 1);
+      const bool is_signed = one.types.source == "s8";
+      EXPECT_GE(Largest(inputs.weights), 1) << type << scaled;
+      EXPECT_LE(2 * (Largest(inputs.source) + (is_signed ? 128 : 0)) * Largest(inputs.weights),
+                32767)
+          << type << scaled;
+      const auto odd = std::count_if(inputs.weights.begin(), inputs.weights.end(),
+                                     [](float weight) { return std::fmod(weight, 2) != 0; });
+      EXPECT_EQ(odd > 0, !is_signed) << type << scaled;
     }
 }
 

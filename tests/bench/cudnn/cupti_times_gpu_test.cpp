@@ -7,7 +7,6 @@
 #include <iostream>
 #include <numeric>
 
-#include "bench/cudnn/cells.h"
 #include "bench/workload/workload.h"
 #include "ceilings/cuda/bench_cuda.h"
 #include "counters/base/order_statistics.h"
@@ -43,8 +42,8 @@ class CuptiTimesOnGpu : public testing::Test {
 PreparedCall Convolution() {
   const auto name =
       ParseBenchmarkName("Conv2D/gpu/cudnn/fwd/f16/n32c256h56w56k256r3s3_p1");  // 0.2 ms
-  for (const auto& cell : CudnnCells())
-    if (cell.op == name.op) return cell.make(name).prepare({});
+  for (const auto& cell : AllCells())
+    if (cell.op == name.op && cell.library == "cudnn") return cell.make(name).prepare({});
   throw std::logic_error("no cell for Conv2D");
 }
 

@@ -233,7 +233,8 @@ TEST(Residuals, ArePredictedOverMeasuredMinusOnePerLevelAndForTime) {
 
 // The stored launches beside their prediction: the errors that README publishes.
 TEST(Residuals, OfTheStoredLaunchesAreThePublishedOnes) {
-  const std::string folder = std::string(DLROOF_TEST_DATA) + "/../../baselines/studies/delta_scaling";
+  const std::string folder =
+      std::string(DLROOF_TEST_DATA) + "/../../baselines/studies/delta_scaling";
   const auto run = ReadRunFile(folder + "/v100-deepcam-launches.json", std::cerr);
   const Design v100{"", FindGpu(folder + "/v100-1305mhz.json"), std::nullopt};
   const auto predicted = Predict(LayersOfRunFile(run, "launches"), v100, false);

@@ -18,6 +18,7 @@
 #include "counters/base/error.h"
 #include "reporters/import/import.h"
 #include "reporters/record/run_file.h"
+#include "reporters/roofline/placed_json.h"
 
 namespace dlroof {
 namespace {

@@ -10,6 +10,7 @@
 
 #include "counters/base/error.h"
 #include "reporters/record/cut_json.h"
+#include "reporters/record/record_from_json.h"
 #include "reporters/record/work_counters.h"
 #include "reporters/roofline/placed_json.h"
 #include "tests/fakes/refusal.h"

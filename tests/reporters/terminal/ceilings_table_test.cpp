@@ -1,5 +1,6 @@
-// tests/data/run_ceilings.json: the ceilings of baselines/stored/cascade-lake-2c/2026-11-21-conv2d.json,
-// cut down, with rates, proofs, mixes, curves and overheads written by hand.
+// tests/data/run_ceilings.json: the ceilings of
+// baselines/stored/cascade-lake-2c/2026-11-21-conv2d.json, cut down, with rates, proofs, mixes,
+// curves and overheads written by hand.
 #include "reporters/terminal/ceilings_table.h"
 
 #include <gmock/gmock.h>
@@ -8,7 +9,7 @@
 #include <fstream>
 #include <sstream>
 
-#include "reporters/terminal/tables.h"
+#include "reporters/text/text.h"
 
 namespace dlroof {
 namespace {

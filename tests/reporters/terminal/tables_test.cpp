@@ -7,6 +7,8 @@
 #include <iterator>
 #include <sstream>
 
+#include "reporters/text/text.h"
+
 namespace dlroof {
 namespace {
 

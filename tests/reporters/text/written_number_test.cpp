@@ -8,6 +8,7 @@
 #include <random>
 #include <sstream>
 
+#include "reporters/record/record_from_json.h"
 #include "reporters/record/run_file.h"
 #include "reporters/roofline/placed_json.h"
 #include "tests/fakes/small_run.h"

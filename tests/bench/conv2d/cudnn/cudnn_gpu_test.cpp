@@ -4,7 +4,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "bench/cudnn/cells.h"
 #include "bench/cudnn/support.h"
 #include "bench/lstm/cudnn/workload.h"
 #include "bench/lstm/inputs.h"
@@ -19,8 +18,8 @@ using testing::StartsWith;
 
 Workload Made(const std::string& name) {
   const auto parsed = ParseBenchmarkName(name);
-  for (const auto& cell : CudnnCells())
-    if (cell.op == parsed.op) return cell.make(parsed);
+  for (const auto& cell : AllCells())
+    if (cell.op == parsed.op && cell.library == "cudnn") return cell.make(parsed);
   throw std::logic_error("no cell for " + name);
 }
 

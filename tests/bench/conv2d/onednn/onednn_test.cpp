@@ -83,6 +83,7 @@ TEST(Conv2dOnednn, VariantsAgreeWithTheReference) {
                                    "fwd/u8s8s8/@/bias/relu",
                                    "fwd/s8s8f32/@",
                                    "fwd/s8s8f32/@/relu/scales",
+                                   "fwd/s8s8s8/@",
                                    "fwd/s8s8u8/@/bias/scales",
                                    "fwd/u8s8s32/@",
                                    "fwd/bf16/@/bias/relu",

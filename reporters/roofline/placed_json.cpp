@@ -1,7 +1,10 @@
-#include <fmt/format.h>
+#include "reporters/roofline/placed_json.h"
+
+#include <array>
 
 #include "counters/gpu/nvml.h"
-#include "reporters/roofline/placed_json.h"
+#include "reporters/roofline/census.h"
+#include "reporters/roofline/network.h"
 #include "reporters/roofline/roofline.h"
 #include "reporters/text/written_number.h"
 
@@ -154,84 +157,40 @@ void PutPlacement(const Placement& placement, const Timing* timing, json& object
   PutIfSaid(object, "advice", placement.advice);
 }
 
-Repetition RepetitionFromJson(const JsonReader& at) {
-  Repetition repetition;
-  repetition.seconds = at.Number("seconds");
-  if (repetition.seconds <= 0) at.Refuse("seconds", "a positive time");
-  repetition.iterations = at.OptionalNumber("iterations").value_or(0);
-  repetition.disturbed = at.Has("disturbed") && at.Flag("disturbed");
-  repetition.cpu_seconds = at.OptionalNumber("cpu_seconds");
-  repetition.main_cpu_seconds = at.OptionalNumber("main_cpu_seconds");
-  repetition.run_delay_seconds = at.OptionalNumber("run_delay_seconds");
-  repetition.core_share = at.OptionalNumber("core_share");
-  if (at.Has("gpu")) {
-    const JsonReader gpu = at.Object("gpu");
-    GpuSample& sample = repetition.gpu.emplace();
-    for (const auto& [key, member] : GpuSampleFields()) sample.*member = gpu.OptionalNumber(key);
-  }
-  if (const auto block = at.OptionalNumber("block")) {
-    if (*block < 0 || *block > 1e6) at.Refuse("block", "the number of a block");
-    repetition.block = static_cast<int>(*block);
-  }
-  return repetition;
+template <class Change>
+void ChangeIfThere(json& object, const char* key, const Change& change) {
+  if (const auto found = object.find(key); found != object.end()) change(*found);
 }
 
-// Calls put(object, name, count) for each member of the object `key`, where there is one.
-template <class Put>
-void ReadCounts(const JsonReader& at, const char* key, const Put& put) {
-  if (!at.Has(key)) return;
-  const JsonReader object = at.Object(key);
-  for (const auto& item : object.json().items()) {
-    const double value = object.Number(item.key().c_str());
-    if (value < 0) object.Refuse(item.key(), "a count of at least 0");
-    put(object, item.key(), value);
-  }
-}
-
-std::map<Level, double> BytesFromJson(const JsonReader& at) {
-  std::map<Level, double> bytes;
-  ReadCounts(at, "bytes", [&](const JsonReader& in, const std::string& key, double value) {
-    const auto level = LevelFromKey(key);
-    if (!level) throw BadInput(in.where() + ": '" + key + "' is not a memory level");
-    bytes[*level] = value;
+// A record as ToStoredJson promises it.
+void Slim(json& record) {
+  constexpr std::array<std::pair<const char*, int>, 3> kClocks = {
+      {{"cpu_seconds", kStoredDigits},
+       {"main_cpu_seconds", kStoredDigits},
+       {"run_delay_seconds", kStoredDelayDigits}}};
+  for (const char* sentences : {"advice", "remarks"}) record.erase(sentences);
+  ChangeIfThere(record, "time", [](json& time) {
+    time.erase("point");
+    RoundAll(time, kStoredDigits);
   });
-  return bytes;
-}
-
-Work WorkFromJson(const JsonReader& at) {
-  Work work;
-  ReadCounts(at, "flops", [&](const JsonReader& in, const std::string& key, double value) {
-    if (!IsPipeKey(key)) throw BadInput(in.where() + ": '" + key + "' is not a pipe");
-    work.flops[key] = value;
+  ChangeIfThere(record, "classic", [](json& points) {
+    for (auto& point : points) point.erase("flops_per_second_ci95");
+    RoundAll(points, kStoredDigits);
   });
-  work.bytes = BytesFromJson(at);
-  ReadCounts(at, "parts", [&](const JsonReader&, const std::string& key, double value) {
-    work.parts[key] = value;
+  ChangeIfThere(record, "work", [](json& work) { RoundAll(work, kExactDigits); });
+  ChangeIfThere(record, "repetitions", [&](json& repetitions) {
+    for (auto& repetition : repetitions)
+      for (const auto& clock : kClocks)
+        ChangeIfThere(repetition, clock.first,
+                      [&](json& seconds) { RoundAll(seconds, clock.second); });
   });
-  work.launches = at.OptionalNumber("launches");
-  return work;
 }
 
-Prediction PredictionFromJson(const JsonReader& at) {
-  Prediction prediction;
-  prediction.seconds = at.Number("seconds");
-  if (prediction.seconds <= 0) at.Refuse("seconds", "a positive time");
-  prediction.bytes = BytesFromJson(at);
-  prediction.by = at.TextOr("by", "");
-  return prediction;
-}
-
-void ReadRepetitionsAndWork(const JsonReader& at, Record& record) {
-  if (at.Has("repetitions"))
-    for (size_t i = 0; i < at.Array("repetitions").size(); ++i)
-      record.repetitions.push_back(RepetitionFromJson(at.Item("repetitions", i)));
-  if (!at.Has("work")) return;
-  const JsonReader works = at.Object("work");
-  for (const auto& item : works.json().items()) {
-    const auto from = ProvenanceFromKey(item.key());
-    if (!from) throw BadInput(works.where() + ": '" + item.key() + "' is not a provenance");
-    record.work[*from] = WorkFromJson(works.Object(item.key().c_str()));
-  }
+json ViewJson(const PlaceView& view) {
+  json object = json::object();
+  for (const Level level : view.levels) object["levels"].push_back(Key(level));
+  if (view.tensor_balance) object["balance"] = "tensor";
+  return object;
 }
 
 }  // namespace
@@ -264,37 +223,33 @@ json ToJson(const Record& exact, const Machine* machine, const PlaceView& view) 
   return object;
 }
 
-Record RecordFromJson(const JsonReader& at) {
-  Record record;
-  record.name = at.Text("name");
-  SplitName(record);
-  if (const auto device = at.TextOr("device", record.device); device != record.device)
-    PutOnDevice(record, device);
-  const auto status = StatusFromKey(at.TextOr("status", "ok"));
-  if (!status) at.Refuse("status", "ok, unsupported, failed or wrong");
-  record.status = *status;
-  record.reason = at.TextOr("reason", "");
-  record.algorithm = at.TextOr("algorithm", "");
-  record.verified = at.TextOr("verified", "");
-  record.repro = at.TextOr("repro", "");
-  record.evicted_bytes = at.OptionalNumber("evicted_bytes");
-  record.heuristic_over_best = at.OptionalNumber("heuristic_over_best");
-  const double threads = at.OptionalNumber("threads").value_or(0);
-  if (threads < 0 || threads > 1e6) at.Refuse("threads", "a thread count");
-  record.threads = static_cast<int>(threads);
-  record.cache = at.TextOr("cache", "");
-  if (const auto seed = at.OptionalNumber("seed")) {
-    if (*seed < 0 || *seed > 4294967295.0) at.Refuse("seed", "an unsigned 32-bit number");
-    record.seed = static_cast<unsigned>(*seed);
+json ToJson(const RunFile& file, const PlaceView& view) {
+  json whole = {{"context", file.context}, {"machines", json::array()}, {"records", json::array()}};
+  for (const auto& machine : file.machines) whole["machines"].push_back(ToJson(machine));
+  for (const auto& record : file.records)
+    whole["records"].push_back(ToJson(record, MachineFor(file, record), view));
+  if (const auto said = ViewJson(view); !said.empty()) whole["context"]["dlroof"]["view"] = said;
+  if (const auto models = SummarizeModels(file); !models.empty()) whole["models"] = ToJson(models);
+  if (const auto census = TakeCensus(file.records); !census.empty())
+    whole["census"] = ToJson(census);
+  return whole;
+}
+
+json ToStoredJson(const RunFile& file, const PlaceView& view) {
+  RunFile stored = file;
+  for (auto& machine : stored.machines) {
+    for (auto& [threads, set] : machine.by_threads)
+      for (auto& [mix, ceiling] : set.mixes) ceiling.proof = Proof();
+    json rounded = ToJson(machine);
+    RoundAll(rounded, kStoredDigits);
+    machine = MachineFromJson(rounded, "the machine");
   }
-  ReadRepetitionsAndWork(at, record);
-  if (at.Has("prediction")) record.prediction = PredictionFromJson(at.Object("prediction"));
-  if (at.Has("counting"))
-    for (const auto& sentence : at.Array("counting")) {
-      if (!sentence.is_string()) at.Refuse("counting", "a list of sentences");
-      record.counting.push_back(sentence.get<std::string>());
-    }
-  return record;
+  json whole = ToJson(stored, view);
+  RoundAll(whole["machines"], kStoredDigits);  // to whole numbers again
+  for (auto& machine : whole["machines"])
+    for (const char* twice : {"flops", "bytes", "launch_seconds"}) machine.erase(twice);
+  for (auto& record : whole["records"]) Slim(record);
+  return whole;
 }
 
 }  // namespace dlroof

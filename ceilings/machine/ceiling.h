@@ -1,0 +1,22 @@
+// From measured rates to ceilings, for every device. Pure.
+#pragma once
+
+#include <map>
+#include <string>
+
+#include "ceilings/machine/machine.h"
+#include "ceilings/machine/rate.h"
+
+namespace dlroof {
+
+// A rate of `work` per iteration as a ceiling, with what its proof knows from the repetitions;
+// `how` gets the statistic appended.
+Ceiling CeilingFrom(const Rate& rate, double work_per_iteration, int threads,
+                    const std::string& how);
+
+// The mix that ChooseRoof takes. Its `how` says which it is. Throws std::invalid_argument when
+// there is none.
+using MeasuredMixes = std::map<std::string, Ceiling>;
+Ceiling BestMix(const MeasuredMixes& mixes);
+
+}  // namespace dlroof

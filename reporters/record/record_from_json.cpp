@@ -1,0 +1,123 @@
+#include "reporters/record/record_from_json.h"
+
+#include "counters/base/error.h"
+
+namespace dlroof {
+namespace {
+
+Repetition RepetitionFromJson(const JsonReader& at) {
+  Repetition repetition;
+  repetition.seconds = at.Number("seconds");
+  if (repetition.seconds <= 0) at.Refuse("seconds", "a positive time");
+  repetition.iterations = at.OptionalNumber("iterations").value_or(0);
+  repetition.disturbed = at.Has("disturbed") && at.Flag("disturbed");
+  repetition.cpu_seconds = at.OptionalNumber("cpu_seconds");
+  repetition.main_cpu_seconds = at.OptionalNumber("main_cpu_seconds");
+  repetition.run_delay_seconds = at.OptionalNumber("run_delay_seconds");
+  repetition.core_share = at.OptionalNumber("core_share");
+  if (at.Has("gpu")) {
+    const JsonReader gpu = at.Object("gpu");
+    GpuSample& sample = repetition.gpu.emplace();
+    for (const auto& [key, member] : GpuSampleFields()) sample.*member = gpu.OptionalNumber(key);
+  }
+  if (const auto block = at.OptionalNumber("block")) {
+    if (*block < 0 || *block > 1e6) at.Refuse("block", "the number of a block");
+    repetition.block = static_cast<int>(*block);
+  }
+  return repetition;
+}
+
+// Calls put(object, name, count) for each member of the object `key`, where there is one.
+template <class Put>
+void ReadCounts(const JsonReader& at, const char* key, const Put& put) {
+  if (!at.Has(key)) return;
+  const JsonReader object = at.Object(key);
+  for (const auto& item : object.json().items()) {
+    const double value = object.Number(item.key().c_str());
+    if (value < 0) object.Refuse(item.key(), "a count of at least 0");
+    put(object, item.key(), value);
+  }
+}
+
+std::map<Level, double> BytesFromJson(const JsonReader& at) {
+  std::map<Level, double> bytes;
+  ReadCounts(at, "bytes", [&](const JsonReader& in, const std::string& key, double value) {
+    const auto level = LevelFromKey(key);
+    if (!level) throw BadInput(in.where() + ": '" + key + "' is not a memory level");
+    bytes[*level] = value;
+  });
+  return bytes;
+}
+
+Work WorkFromJson(const JsonReader& at) {
+  Work work;
+  ReadCounts(at, "flops", [&](const JsonReader& in, const std::string& key, double value) {
+    if (!IsPipeKey(key)) throw BadInput(in.where() + ": '" + key + "' is not a pipe");
+    work.flops[key] = value;
+  });
+  work.bytes = BytesFromJson(at);
+  ReadCounts(at, "parts", [&](const JsonReader&, const std::string& key, double value) {
+    work.parts[key] = value;
+  });
+  work.launches = at.OptionalNumber("launches");
+  return work;
+}
+
+Prediction PredictionFromJson(const JsonReader& at) {
+  Prediction prediction;
+  prediction.seconds = at.Number("seconds");
+  if (prediction.seconds <= 0) at.Refuse("seconds", "a positive time");
+  prediction.bytes = BytesFromJson(at);
+  prediction.by = at.TextOr("by", "");
+  return prediction;
+}
+
+void ReadRepetitionsAndWork(const JsonReader& at, Record& record) {
+  if (at.Has("repetitions"))
+    for (size_t i = 0; i < at.Array("repetitions").size(); ++i)
+      record.repetitions.push_back(RepetitionFromJson(at.Item("repetitions", i)));
+  if (!at.Has("work")) return;
+  const JsonReader works = at.Object("work");
+  for (const auto& item : works.json().items()) {
+    const auto from = ProvenanceFromKey(item.key());
+    if (!from) throw BadInput(works.where() + ": '" + item.key() + "' is not a provenance");
+    record.work[*from] = WorkFromJson(works.Object(item.key().c_str()));
+  }
+}
+
+}  // namespace
+
+Record RecordFromJson(const JsonReader& at) {
+  Record record;
+  record.name = at.Text("name");
+  SplitName(record);
+  if (const auto device = at.TextOr("device", record.device); device != record.device)
+    PutOnDevice(record, device);
+  const auto status = StatusFromKey(at.TextOr("status", "ok"));
+  if (!status) at.Refuse("status", "ok, unsupported, failed or wrong");
+  record.status = *status;
+  record.reason = at.TextOr("reason", "");
+  record.algorithm = at.TextOr("algorithm", "");
+  record.verified = at.TextOr("verified", "");
+  record.repro = at.TextOr("repro", "");
+  record.evicted_bytes = at.OptionalNumber("evicted_bytes");
+  record.heuristic_over_best = at.OptionalNumber("heuristic_over_best");
+  const double threads = at.OptionalNumber("threads").value_or(0);
+  if (threads < 0 || threads > 1e6) at.Refuse("threads", "a thread count");
+  record.threads = static_cast<int>(threads);
+  record.cache = at.TextOr("cache", "");
+  if (const auto seed = at.OptionalNumber("seed")) {
+    if (*seed < 0 || *seed > 4294967295.0) at.Refuse("seed", "an unsigned 32-bit number");
+    record.seed = static_cast<unsigned>(*seed);
+  }
+  ReadRepetitionsAndWork(at, record);
+  if (at.Has("prediction")) record.prediction = PredictionFromJson(at.Object("prediction"));
+  if (at.Has("counting"))
+    for (const auto& sentence : at.Array("counting")) {
+      if (!sentence.is_string()) at.Refuse("counting", "a list of sentences");
+      record.counting.push_back(sentence.get<std::string>());
+    }
+  return record;
+}
+
+}  // namespace dlroof

@@ -1,0 +1,30 @@
+// Text for a terminal: what is valid, how wide it is, and columns that line up.
+#pragma once
+
+#include <iosfwd>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace dlroof {
+
+// Rows of equally many cells, the first column left-aligned, the others right-aligned. Where too
+// little of `width` [columns] would be left of the first, it gets a line of its own; 0 is no limit.
+void WriteAligned(const std::vector<std::vector<std::string>>& rows, int width, std::ostream& out);
+
+// Columns that the text takes in a terminal: code points, for our text has no wide ones.
+int TextWidth(std::string_view utf8);
+
+// At most `width` columns, the middle replaced by "…". Never cuts a character in half.
+std::string ShortenMiddle(const std::string& utf8, int width);
+
+// Whether all of it is valid UTF-8: no overlong forms, no surrogates.
+bool IsUtf8(std::string_view text);
+
+// Invalid UTF-8 and control characters (a newline, an escape sequence) become "?".
+std::string Printable(std::string_view text);
+
+// Columns of the terminal on standard output; 0 when it is not one (a file, a pipe).
+int TerminalColumns();
+
+}  // namespace dlroof
