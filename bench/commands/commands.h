@@ -1,26 +1,23 @@
-// The subcommands of dlroof. Each adds itself to the program and runs when it was given; the result
-// is the exit code.
+// The subcommands of dlroof. A command's file registers the function that adds it to the program.
 #pragma once
 
 #include <CLI/CLI.hpp>
 #include <functional>
+#include <map>
+#include <string>
 
 namespace dlroof {
 
-// What `run` returns, of a command whose exit code 1 says that something is slower: what nobody
-// foresaw is thrown as BadInput, with the command's name and its reason.
-int VerdictOf(const char* command, const std::function<int()>& run);
+// Adds a subcommand to the program. When it was given it runs and sets the exit code.
+using AddCommand = void (*)(CLI::App& program, int& exit_code);
 
-void AddMachineCommand(CLI::App& program, int& exit_code);
-void AddReportCommand(CLI::App& program, int& exit_code);
-void AddCompareCommand(CLI::App& program, int& exit_code);
-void AddDashboardCommand(CLI::App& program, int& exit_code);
-void AddHistoryCommand(CLI::App& program, int& exit_code);
-void AddExportCommand(CLI::App& program, int& exit_code);
-void AddRunCommand(CLI::App& program, int& exit_code);
-void AddModelCommand(CLI::App& program, int& exit_code);
-void AddCountersCommand(CLI::App& program, int& exit_code);
-void AddImportCommand(CLI::App& program, int& exit_code);
-void AddDoctorCommand(CLI::App& program, int& exit_code);
+// Called by each command's file at namespace scope. Returns true.
+bool RegisterCommand(const std::string& name, AddCommand add);
+// Returns the commands by name, which is the order in which --help lists them.
+const std::map<std::string, AddCommand>& Commands();
+
+// Returns what `run` returns, for a command whose exit code 1 means "something is slower". Throws
+// BadInput, with the command's name, in place of any other exception.
+int VerdictOf(const char* command, const std::function<int()>& run);
 
 }  // namespace dlroof

@@ -139,7 +139,7 @@ int RunCompare(const CompareFlags& flags, Inputs& inputs) {
 
 }  // namespace
 
-void AddCompareCommand(CLI::App& program, int& exit_code) {
+static void AddCompareCommand(CLI::App& program, int& exit_code) {
   auto flags = std::make_shared<CompareFlags>();
   auto inputs = std::make_shared<Inputs>();
   auto* command = program.add_subcommand(
@@ -177,5 +177,9 @@ void AddCompareCommand(CLI::App& program, int& exit_code) {
     exit_code = VerdictOf("compare", [&] { return RunCompare(*flags, *inputs); });
   });
 }
+
+namespace {
+[[maybe_unused]] const bool compare_registered = RegisterCommand("compare", AddCompareCommand);
+}  // namespace
 
 }  // namespace dlroof

@@ -7,7 +7,7 @@
 
 namespace dlroof {
 
-void AddCountersCommand(CLI::App& program, int& exit_code) {
+static void AddCountersCommand(CLI::App& program, int& exit_code) {
   auto chip = std::make_shared<std::string>();
   auto* command = program.add_subcommand(
       "counters", "which counters of NVIDIA's chips are read, and in how many runs of a call");
@@ -17,5 +17,9 @@ void AddCountersCommand(CLI::App& program, int& exit_code) {
     exit_code = 0;
   });
 }
+
+namespace {
+[[maybe_unused]] const bool counters_registered = RegisterCommand("counters", AddCountersCommand);
+}  // namespace
 
 }  // namespace dlroof

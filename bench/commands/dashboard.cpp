@@ -52,7 +52,7 @@ void RunDashboard(const DashboardFlags& flags) {
 
 }  // namespace
 
-void AddDashboardCommand(CLI::App& program, int& exit_code) {
+static void AddDashboardCommand(CLI::App& program, int& exit_code) {
   auto flags = std::make_shared<DashboardFlags>();
   auto* command =
       program.add_subcommand("dashboard", "a static site of many runs: open index.html");
@@ -64,5 +64,10 @@ void AddDashboardCommand(CLI::App& program, int& exit_code) {
     exit_code = 0;
   });
 }
+
+namespace {
+[[maybe_unused]] const bool dashboard_registered =
+    RegisterCommand("dashboard", AddDashboardCommand);
+}  // namespace
 
 }  // namespace dlroof

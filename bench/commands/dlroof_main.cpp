@@ -1,7 +1,4 @@
 // dlroof: everything that reads or makes files.
-#include <sys/ioctl.h>
-#include <unistd.h>
-
 #include <CLI/CLI.hpp>
 #include <cstdio>
 #include <cstdlib>
@@ -10,16 +7,6 @@
 #include "bench/commands/commands.h"
 #include "counters/base/error.h"
 #include "counters/base/version.h"
-
-int dlroof::VerdictOf(const char* command, const std::function<int()>& run) {
-  try {
-    return run();
-  } catch (const BadInput&) {
-    throw;
-  } catch (const std::exception& error) {
-    throw BadInput(std::string(command) + ": " + error.what());
-  }
-}
 
 namespace {
 
@@ -30,17 +17,7 @@ int Run(int argc, char** argv) {
   program.set_version_flag("--version", std::string(kVersion) + " (" + kCommit + ")");
   program.require_subcommand(1);
   int exit_code = 0;
-  AddMachineCommand(program, exit_code);
-  AddReportCommand(program, exit_code);
-  AddCompareCommand(program, exit_code);
-  AddDashboardCommand(program, exit_code);
-  AddHistoryCommand(program, exit_code);
-  AddExportCommand(program, exit_code);
-  AddRunCommand(program, exit_code);
-  AddModelCommand(program, exit_code);
-  AddCountersCommand(program, exit_code);
-  AddImportCommand(program, exit_code);
-  AddDoctorCommand(program, exit_code);
+  for (const auto& [name, add] : Commands()) add(program, exit_code);
   try {
     program.parse(argc, argv);
   } catch (const CLI::Success& asked) {

@@ -171,7 +171,7 @@ std::string CacheText() {
 
 }  // namespace
 
-void AddDoctorCommand(CLI::App& program, int& exit_code) {
+static void AddDoctorCommand(CLI::App& program, int& exit_code) {
   auto* command =
       program.add_subcommand("doctor", "what can be measured here, what cannot, and why");
   command->callback([&exit_code] {
@@ -187,5 +187,9 @@ void AddDoctorCommand(CLI::App& program, int& exit_code) {
     exit_code = 0;
   });
 }
+
+namespace {
+[[maybe_unused]] const bool doctor_registered = RegisterCommand("doctor", AddDoctorCommand);
+}  // namespace
 
 }  // namespace dlroof

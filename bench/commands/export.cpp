@@ -53,7 +53,7 @@ void RunExport(const ExportFlags& flags) {
 
 }  // namespace
 
-void AddExportCommand(CLI::App& program, int& exit_code) {
+static void AddExportCommand(CLI::App& program, int& exit_code) {
   auto flags = std::make_shared<ExportFlags>();
   std::string formats;
   for (const auto& exporter : Exporters())
@@ -70,5 +70,9 @@ void AddExportCommand(CLI::App& program, int& exit_code) {
     exit_code = 0;
   });
 }
+
+namespace {
+[[maybe_unused]] const bool export_registered = RegisterCommand("export", AddExportCommand);
+}  // namespace
 
 }  // namespace dlroof

@@ -205,7 +205,7 @@ CLI::App* Sub(CLI::App& history, const std::shared_ptr<HistoryFlags>& flags, con
 
 }  // namespace
 
-void AddHistoryCommand(CLI::App& program, int& exit_code) {
+static void AddHistoryCommand(CLI::App& program, int& exit_code) {
   auto flags = std::make_shared<HistoryFlags>();
   auto* history =
       program.add_subcommand("history", "runs in one SQLite file, benchmarks over time");
@@ -223,5 +223,9 @@ void AddHistoryCommand(CLI::App& program, int& exit_code) {
   out->add_option("--run", flags->run, "this run as a run file (without: all runs, as CSV)");
   out->add_option("-o,--output", flags->output, "a file (without: standard output)");
 }
+
+namespace {
+[[maybe_unused]] const bool history_registered = RegisterCommand("history", AddHistoryCommand);
+}  // namespace
 
 }  // namespace dlroof

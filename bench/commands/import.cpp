@@ -11,7 +11,7 @@
 #include <sstream>
 
 #include "bench/commands/commands.h"
-#include "bench/commands/import_benchdnn.h"
+#include "bench/suites/import_benchdnn.h"
 #include "ceilings/cache/machine_cache.h"
 #include "counters/base/error.h"
 #include "counters/base/version.h"
@@ -101,7 +101,7 @@ void Import(const ImportFlags& flags) {
 
 }  // namespace
 
-void AddImportCommand(CLI::App& program, int& exit_code) {
+static void AddImportCommand(CLI::App& program, int& exit_code) {
   auto flags = std::make_shared<ImportFlags>();
   auto* command = program.add_subcommand(
       "import", "measurements of another tool as a run file (or a machine file, of ERT)");
@@ -124,5 +124,9 @@ void AddImportCommand(CLI::App& program, int& exit_code) {
     exit_code = 0;
   });
 }
+
+namespace {
+[[maybe_unused]] const bool import_registered = RegisterCommand("import", AddImportCommand);
+}  // namespace
 
 }  // namespace dlroof

@@ -51,7 +51,7 @@ void ShowMachine(MachineOptions options, const std::string& device, const std::s
 
 }  // namespace
 
-void AddMachineCommand(CLI::App& program, int& exit_code) {
+static void AddMachineCommand(CLI::App& program, int& exit_code) {
   auto options = std::make_shared<MachineOptions>();
   auto output = std::make_shared<std::string>();
   auto device = std::make_shared<std::string>("cpu");
@@ -77,5 +77,9 @@ void AddMachineCommand(CLI::App& program, int& exit_code) {
     exit_code = 0;
   });
 }
+
+namespace {
+[[maybe_unused]] const bool machine_registered = RegisterCommand("machine", AddMachineCommand);
+}  // namespace
 
 }  // namespace dlroof

@@ -191,7 +191,7 @@ void AddQuestionFlags(CLI::App& command, ModelFlags& flags) {
 
 }  // namespace
 
-void AddModelCommand(CLI::App& program, int& exit_code) {
+static void AddModelCommand(CLI::App& program, int& exit_code) {
   auto flags = std::make_shared<ModelFlags>();
   auto* command = program.add_subcommand(
       "model", "traffic and time of convolutions on a GPU by the DeLTA-style model, and what-if");
@@ -219,5 +219,9 @@ void AddModelCommand(CLI::App& program, int& exit_code) {
     exit_code = 0;
   });
 }
+
+namespace {
+[[maybe_unused]] const bool model_registered = RegisterCommand("model", AddModelCommand);
+}  // namespace
 
 }  // namespace dlroof

@@ -120,7 +120,7 @@ void Report(const ReportFlags& flags) {
 
 }  // namespace
 
-void AddReportCommand(CLI::App& program, int& exit_code) {
+static void AddReportCommand(CLI::App& program, int& exit_code) {
   auto flags = std::make_shared<ReportFlags>();
   auto* command =
       program.add_subcommand("report", "a run file as tables and a picture, a page or a figure");
@@ -153,5 +153,9 @@ void AddReportCommand(CLI::App& program, int& exit_code) {
     exit_code = 0;
   });
 }
+
+namespace {
+[[maybe_unused]] const bool report_registered = RegisterCommand("report", AddReportCommand);
+}  // namespace
 
 }  // namespace dlroof

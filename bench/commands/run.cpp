@@ -103,7 +103,7 @@ void AddTimeOptions(CLI::App& command, RunFlags& flags) {
 
 }  // namespace
 
-void AddRunCommand(CLI::App& program, int& exit_code) {
+static void AddRunCommand(CLI::App& program, int& exit_code) {
   auto flags = std::make_shared<RunFlags>();
   auto* command = program.add_subcommand(
       "run",
@@ -119,5 +119,9 @@ void AddRunCommand(CLI::App& program, int& exit_code) {
                     : VerdictOf("run", [&] { return SuperviseBlocks(request, std::cerr); });
   });
 }
+
+namespace {
+[[maybe_unused]] const bool run_registered = RegisterCommand("run", AddRunCommand);
+}  // namespace
 
 }  // namespace dlroof

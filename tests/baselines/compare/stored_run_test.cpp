@@ -10,6 +10,7 @@
 #include <sstream>
 
 #include "counters/base/error.h"
+#include "reporters/roofline/placed_json.h"
 #include "tests/fakes/refusal.h"
 #include "tests/fakes/small_run.h"
 

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "reporters/roofline/placed_json.h"
 #include "tests/fakes/small_run.h"
 
 namespace dlroof {

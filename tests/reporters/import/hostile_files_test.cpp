@@ -12,8 +12,8 @@
 #include <random>
 #include <sstream>
 
-#include "bench/commands/import_benchdnn.h"
 #include "bench/suites/benchdnn_suite.h"
+#include "bench/suites/import_benchdnn.h"
 #include "bench/suites/suite.h"
 #include "counters/base/error.h"
 #include "reporters/import/import.h"

@@ -7,10 +7,11 @@
 #include <fstream>
 #include <sstream>
 
-#include "bench/commands/import_benchdnn.h"
+#include "bench/suites/import_benchdnn.h"
 #include "counters/base/error.h"
 #include "reporters/import/ncu_metrics.h"
 #include "reporters/import/run.h"
+#include "reporters/roofline/placed_json.h"
 #include "reporters/roofline/roofline.h"
 #include "reporters/text/csv.h"
 #include "tests/fakes/refusal.h"

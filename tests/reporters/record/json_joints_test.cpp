@@ -11,6 +11,7 @@
 #include "counters/base/error.h"
 #include "reporters/record/json_cursor.h"
 #include "reporters/record/large_run_file.h"
+#include "reporters/roofline/placed_json.h"
 
 namespace dlroof {
 namespace {

@@ -12,6 +12,7 @@
 #include "reporters/import/import.h"
 #include "reporters/import/run.h"
 #include "reporters/roofline/census.h"
+#include "reporters/roofline/placed_json.h"
 #include "reporters/roofline/roofline.h"
 #include "reporters/roofline/sweep_line.h"
 #include "reporters/text/csv.h"

@@ -152,7 +152,7 @@ TEST(ToStoredJson, TimePointIsTheComplexityPointTimesItsGap) {
 TEST(ToStoredJson, ALargeRunWithEveryLevelTakesAtMost300kB) {
   for (const char* name : {"2026-11-21-conv2d.json", "2026-11-21-lstm.json"}) {
     const auto path = std::filesystem::path(DLROOF_TEST_DATA).parent_path().parent_path() /
-                      "baselines" / "cascade-lake-2c" / name;
+                      "baselines" / "stored" / "cascade-lake-2c" / name;
     std::ostringstream warnings;
     RunFile run = ReadRunFile(path.string(), warnings);
     for (auto& record : run.records) {
@@ -170,7 +170,7 @@ TEST(ToStoredJson, ALargeRunWithEveryLevelTakesAtMost300kB) {
 
 TEST(ToStoredJson, LargestStoredRunsTakeAtMost300kBAndAreRead) {
   const auto folder = std::filesystem::path(DLROOF_TEST_DATA).parent_path().parent_path() /
-                      "baselines" / "cascade-lake-2c";
+                      "baselines" / "stored" / "cascade-lake-2c";
   for (const char* name : {"2026-11-21-conv2d.json", "2026-11-21-lstm.json"}) {
     EXPECT_LE(std::filesystem::file_size(folder / name), 300000U) << name;
     std::ostringstream warnings;

@@ -1,4 +1,4 @@
-#include "bench/commands/import_benchdnn.h"
+#include "bench/suites/import_benchdnn.h"
 
 #include <fmt/format.h>
 

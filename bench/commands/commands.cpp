@@ -1,0 +1,31 @@
+#include "bench/commands/commands.h"
+
+#include "counters/base/error.h"
+
+namespace dlroof {
+namespace {
+
+std::map<std::string, AddCommand>& Registry() {
+  static std::map<std::string, AddCommand> commands;
+  return commands;
+}
+
+}  // namespace
+
+bool RegisterCommand(const std::string& name, AddCommand add) {
+  return Registry().emplace(name, add).second;
+}
+
+const std::map<std::string, AddCommand>& Commands() { return Registry(); }
+
+int VerdictOf(const char* command, const std::function<int()>& run) {
+  try {
+    return run();
+  } catch (const BadInput&) {
+    throw;
+  } catch (const std::exception& error) {
+    throw BadInput(std::string(command) + ": " + error.what());
+  }
+}
+
+}  // namespace dlroof
