@@ -54,7 +54,7 @@ install_requirements() {
   stamp "$venv" ci/requirements.txt
 }
 
-# Where there is no CUDA toolkit, CUDA and cuDNN as well. Without --gpu nothing asks for them.
+# Where there is no CUDA toolkit, CUDA and cuDNN as well.
 install_cuda() {
   build_options+=(-DDLROOF_CUDA=ON)
   for nvcc in "$(command -v nvcc || true)" "${CUDA_PATH:-}/bin/nvcc" "${CUDA_HOME:-}/bin/nvcc" /usr/local/cuda/bin/nvcc; do
@@ -62,6 +62,22 @@ install_cuda() {
   done
   if install_wheels "$gpu_venv" ci/requirements-gpu.txt "CUDA and cuDNN, 1.6 GB,"; then stamp "$gpu_venv" ci/requirements-gpu.txt; fi
   build_options+=("-DDLROOF_CUDA_ROOT=$(echo "$PWD/$gpu_venv"/lib/python3*/site-packages/nvidia/cu13)")
+}
+
+# use_gpu yes|no: builds the CUDA module for the GPU of this machine alone. Without a driver only where it is asked for, since
+# nothing could run it: its kernels would take half of the first build.
+use_gpu() {
+  local driver arch
+  driver=$(ldconfig -p 2>/dev/null | grep -m 1 -o 'libcuda\.so\.1' || true)
+  if [ "$1" = yes ]; then
+    install_cuda
+  elif [ -n "$driver" ] || [ -e build/libdlroof_cuda.so ]; then
+    build_options+=(-DDLROOF_CUDA=AUTO)
+  else
+    build_options+=(-DDLROOF_CUDA=OFF)
+  fi
+  arch=$(nvidia-smi --query-gpu=compute_cap --format=csv,noheader 2>/dev/null | sed 's/\.//' | sort -u | sed 's/$/-real/' | paste -sd ';') || true
+  [ -z "$arch" ] || build_options+=("-DDLROOF_CUDA_ARCHS=$arch")
 }
 # Where a CUDA toolkit without cuobjdump is found, what reads machine code: for one test, which else is skipped.
 install_sass_reader() {
@@ -71,8 +87,8 @@ install_sass_reader() {
 build_options=()
 # The same file in another clone is the same file.
 export CCACHE_BASEDIR=$PWD CCACHE_NOHASHDIR=1
-# What ccache needs to keep files that use a precompiled header.
-export CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime
+# ccache keeps files that use a precompiled header; its content is known by the sum beside it (ci/rooms.cmake).
+export CCACHE_PCH_EXTSUM=1 CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime
 
 # build PRESET TARGET...
 build() {

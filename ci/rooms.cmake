@@ -72,13 +72,26 @@ add_library(dlroof_everywhere INTERFACE)
 target_include_directories(dlroof_everywhere INTERFACE ${CMAKE_SOURCE_DIR} ${CMAKE_BINARY_DIR}/generated)
 target_link_libraries(dlroof_everywhere INTERFACE fmt::fmt nlohmann_json::nlohmann_json Threads::Threads ${CMAKE_DL_LIBS})
 
-# Headers that half of the files include, parsed once. nlohmann's JSON alone takes longer than most files without it.
+# dlroof_precompile(TARGET HEADERS...): parses the headers once. ccache takes the sum beside a precompiled header for its
+# content, which would name the build folder: with it another clone and another build folder find the same objects.
+set(dlroof_json "${CMAKE_SOURCE_DIR}/counters/base/json.h")
+function(dlroof_precompile name)
+  target_precompile_headers(${name} PRIVATE "${dlroof_json}" ${ARGN})
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${dlroof_json}")
+  file(SHA256 "${dlroof_json}" sum)
+  string(TOUPPER "${CMAKE_BUILD_TYPE}" type)
+  string(SHA256 sum "${sum} ${ARGN} ${CMAKE_CXX_COMPILER_ID} ${CMAKE_CXX_COMPILER_VERSION} ${CMAKE_CXX_FLAGS} ${CMAKE_CXX_FLAGS_${type}}
+    ${DLROOF_SANITIZE} ${nlohmann_json_VERSION} ${fmt_VERSION} ${GTest_VERSION}")
+  file(WRITE "${CMAKE_CURRENT_BINARY_DIR}/CMakeFiles/${name}.dir/cmake_pch.hxx.gch.sum" "${sum}\n")
+endfunction()
+
+# nlohmann's JSON alone takes longer to parse than most files take without it.
 file(WRITE "${CMAKE_BINARY_DIR}/generated/precompiled.cpp" "")
 add_library(dlroof_precompiled OBJECT "${CMAKE_BINARY_DIR}/generated/precompiled.cpp")
 set_target_properties(dlroof_precompiled PROPERTIES POSITION_INDEPENDENT_CODE ON)
 target_link_libraries(dlroof_precompiled PUBLIC dlroof_everywhere PRIVATE dlroof_flags)
-target_precompile_headers(dlroof_precompiled PRIVATE "${CMAKE_SOURCE_DIR}/counters/base/json.h" <fmt/format.h> <fmt/ranges.h> <algorithm> <array> <filesystem>
-  <fstream> <functional> <map> <optional> <ostream> <set> <sstream> <string> <string_view> <utility> <vector>)
+dlroof_precompile(dlroof_precompiled <fmt/format.h> <fmt/ranges.h> <algorithm> <array> <filesystem> <fstream> <functional> <map>
+                  <optional> <ostream> <set> <sstream> <string> <string_view> <utility> <vector>)
 
 set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${CMAKE_SOURCE_DIR}/ci/rooms.txt")
 file(STRINGS ci/rooms.txt dlroof_lines REGEX "^[a-z]")

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # From a bare Debian 12 machine to results: installs, builds, measures the machine once, runs the benchmarks, prints a
-# table and a picture, and writes out/run.json and out/run.html. With --gpu first, the CUDA module is built too, with CUDA
-# from PyPI where there is no toolkit. Other arguments go to dlroof_bench (--benchmark_filter=LSTM).
+# table and a picture, and writes out/run.json and out/run.html. The CUDA module is built where there is a driver; with --gpu
+# first always, with CUDA from PyPI where there is no toolkit. Other arguments go to dlroof_bench (--benchmark_filter=LSTM).
 . "$(dirname "$0")/lib.sh"
 gpu=no
 if [ "${1:-}" = --gpu ]; then gpu=yes; shift; fi
@@ -9,7 +9,7 @@ if [ "${1:-}" = --gpu ]; then gpu=yes; shift; fi
 # shellcheck disable=SC2086
 install_packages $build_packages
 install_requirements
-[ "$gpu" = no ] || install_cuda
+use_gpu "$gpu"
 build release dlroof_bench dlroof
 
 mkdir -p out

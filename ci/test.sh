@@ -8,6 +8,7 @@ install_requirements
 install_sass_reader
 ci/check_rooms.py
 ci/check_format.sh
+build_options+=(-DDLROOF_CUDA=AUTO)
 build ci all
 say "testing"
 ctest --preset ci -j2
