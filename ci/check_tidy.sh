@@ -6,7 +6,7 @@ cd "$(dirname "$0")/.."
 command -v clang-tidy-14 >/dev/null || { echo "check_tidy: clang-tidy-14 is missing (apt-get install clang-tidy-14)"; exit 1; }
 [ -f build/compile_commands.json ] || { echo "check_tidy: no build/compile_commands.json: run ci/test.sh first"; exit 1; }
 if [ $# -gt 0 ]; then sources=("$@"); else mapfile -t sources < <(git ls-files '*.cpp'); fi
-# What this build leaves out (without oneDNN, without CUDA) has no command to be read with.
+# Sources that this build leaves out (without oneDNN, without CUDA) have no compile command.
 known=()
 for source in "${sources[@]}"; do ! grep -q "/$source\"" build/compile_commands.json || known+=("$source"); done
 printf '%s\n' "${known[@]}" | xargs -P "$(nproc)" -n 1 clang-tidy-14 -p build --quiet 2>/dev/null || { echo "check_tidy: findings above"; exit 1; }

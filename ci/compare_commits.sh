@@ -51,7 +51,7 @@ build_commit "$new" new
 dlroof="$folder/new/build/dlroof"
 
 say "running both by turns, at most $budget s"
-# What an earlier pair left would be judged as this one's, and its journal would refuse this run.
+# Results of an earlier pair would be judged as this one's. Its journal would refuse this run.
 rm -f "$folder"/{old,new}.json{,.journal} "$folder"/{comment.md,badge.svg,junit.xml}
 status=0
 "$dlroof" run --ab "$folder/base/build/dlroof_bench" "$folder/new/build/dlroof_bench" --budget="$budget" \

@@ -54,7 +54,7 @@ print(list(spec.submodule_search_locations)[0] if spec else "")' 2>/dev/null || 
   LD_LIBRARY_PATH="$LD_LIBRARY_PATH:/usr/local/cuda/lib64:/usr/local/cuda/extras/CUPTI/lib64"
 fi
 
-# What an earlier run left must not pass for this one's.
+# Results of an earlier run must not pass for this one's.
 rm -rf "$out/tests" "$out"/{conv2d,lstm,more,counters,cupti_values,machine,model}.json "$out"/{conv2d,lstm}.html
 mkdir -p "$out/tests"
 export XDG_CACHE_HOME="$out/cache" TEST_TMPDIR="$out/tests"
@@ -123,8 +123,8 @@ test_suites module 30 'CudaModule*OnGpu*'
 # Before CUPTI, which could use the time up. Persistent LSTMs, which may take a process with them, come last of all.
 test_suites cudnn 90 'GpuCudnn*OnGpu*-GpuCudnn*Persistent*'
 
-# Tests of CUPTI, and its raw values of the known kernels and of a few layers, which as tests/data/cupti_<gpu>.json are decoded
-# again without a GPU. What they do to the process decides whether the benchmarks ask it too.
+# Tests of CUPTI, and its raw values of the known kernels and of a few layers: tests/data/cupti_<gpu>.json is decoded again
+# without a GPU. The cost that they find decides whether the benchmarks count too.
 cupti_steps() {
   test_suites cupti_cost 40 'CuptiCost*OnGpu*'
   test_suites cupti 60 'CuptiOnGpu*'
@@ -152,7 +152,7 @@ bench_suite() {
   step "$1" "$2" "$1.txt" "$bin/dlroof_bench" "${benched[@]}" "--dlroof_suite=$3" "--benchmark_filter=$4" "--dlroof_machine=$machine" \
     "--dlroof_counters=$counters" --benchmark_repetitions=5 --benchmark_min_time=0.005 "--benchmark_out=$out/$1.json"
 }
-# What no other step shows first, then the paper's: in two processes, so that what breaks in one leaves the other.
+# First the benchmarks that no other step covers, then the paper's, in two processes: a crash costs one of them.
 keep=$((ending + 90))
 bench_suite more 60 gpu_more .
 keep=$((ending + 60))

@@ -1,7 +1,7 @@
 # shellcheck shell=bash
 # A folder of programs that run on another machine without installing anything there. Source it after lib.sh.
 
-# What a machine with a GPU has: the C and C++ runtimes, and CUDA's own.
+# Libraries that a machine with a GPU has: the C and C++ runtimes, and CUDA's own.
 readonly on_every_system='linux-vdso|ld-linux[a-z0-9_-]*|lib(c|m|dl|rt|util|pthread|gcc_s|stdc\+\+)'
 readonly of_cuda='lib(cuda|cudart|cublas|cublasLt|cupti|nvperf_host|nvrtc|nvrtc-builtins|nvJitLink|cudnn[a-z_]*)'
 

@@ -36,7 +36,7 @@ std::string WhyFlopsArePartial(const CountRequest& request, const Work& work) {
   return "";
 }
 
-// What is known already, from a better source of the same kind, stays.
+// Keeps quantities that a better source of the same kind has provided.
 void Merge(const Work& more, Work& known) {
   if (known.flops.empty()) known.flops = more.flops;
   known.bytes.insert(more.bytes.begin(), more.bytes.end());

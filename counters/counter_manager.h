@@ -22,8 +22,7 @@ std::optional<CounterChoice> CounterChoiceFromKey(std::string_view key);
 
 struct Counting {
   std::map<Provenance, Work> work;
-  // How each source counted, what lessens the trust in it, and why one that was asked said nothing:
-  // sentences for the record.
+  // Sentences for the record: how each source counted, its doubts, and why a source gave nothing.
   std::vector<std::string> said;
 };
 

@@ -1,4 +1,4 @@
-// What ONE call of a workload does: FLOPs by pipe, bytes by memory level, launches.
+// The work of ONE call of a workload: FLOPs by pipe, bytes by memory level, launches.
 // Everything else in the tree (ceilings, placement, reports) is expressed in these terms.
 #pragma once
 
@@ -12,7 +12,7 @@ namespace dlroof {
 
 enum class Level { kL1, kL2, kL3, kDram, kHost };
 
-// How a quantity was obtained: a hardware counter, a cache simulation, or a formula. Never mixed
+// Origin of a quantity: a hardware counter, a cache simulation, or a formula. Never mixed
 // silently.
 enum class Provenance { kMeasured, kSimulated, kModelled };
 

@@ -18,7 +18,7 @@ struct ChildResult {
 ChildResult RunChild(const std::vector<std::string>& command,
                      const std::map<std::string, std::string>& environment);
 
-// Whether `program` is an executable file in PATH.
+// Returns whether `program` is an executable file in PATH.
 bool IsInPath(const std::string& program);
 
 }  // namespace dlroof

@@ -65,7 +65,7 @@ void WriteFile(const fs::path& path, std::string_view text, OnDisk when) {
   const auto kind = fs::symlink_status(path, reason).type();
   const bool plain = kind == fs::file_type::regular || kind == fs::file_type::not_found;
   reason = plain ? WriteBeside(path, text, when) : WriteInPlace(path, text, when);
-  // What is mounted by itself cannot be renamed over.
+  // A mount point cannot be renamed over.
   if (plain && reason == std::errc::device_or_resource_busy)
     reason = WriteInPlace(path, text, when);
   if (reason)

@@ -6,7 +6,7 @@
 
 namespace dlroof {
 
-// What a killed program leaves is whole either way; what a loss of power leaves only with kNow.
+// A killed program leaves a whole file either way. A loss of power does so only with kNow.
 enum class OnDisk { kLater, kNow };
 
 // A plain file, or one that is not there yet: written beside its place and renamed, so that it is

@@ -42,7 +42,7 @@ struct CallgrindCounts {
   double last_misses = 0;   // [1] lines that the last level fetched
 };
 
-// Of the file that a mark made callgrind write. Throws std::runtime_error saying what is missing.
+// Reads the file that a mark made callgrind write. Throws std::runtime_error with the missing part.
 CallgrindCounts ParseCallgrind(std::string_view text);
 
 // Bytes by level of two runs whose last levels were the L2 and the L3.

@@ -20,7 +20,7 @@ struct LevelModel {
   std::string why_not;           // with no nests: why
 };
 
-// What the caches hold when the call begins.
+// Contents of the caches when the call begins.
 struct StartOfCall {
   bool weights_cached = true;  // tensors named "weights"
   bool others_cached = true;

@@ -6,7 +6,7 @@
 namespace dlroof {
 namespace {
 
-// What is left of each dimension inside the first `around` loops.
+// Returns the rest of each dimension inside the first `around` loops.
 std::vector<double> Extents(const ReuseNest& nest, size_t around) {
   std::vector<double> extents = nest.sizes;
   for (size_t i = 0; i < around; ++i) {
@@ -67,7 +67,8 @@ double Replaced(const ReuseNest& nest, size_t around) {
   return bytes;
 }
 
-// How far the body of the first `around` loops is from staying: 0 it does, 1 it does not.
+// Returns by how much the body of the first `around` loops exceeds the cache: 0 it stays, 1 it does
+// not.
 double Overflow(const ReuseNest& nest, size_t around, const NestCache& cache) {
   const double bytes = Footprint(nest, around);
   if (cache.ways == 0) return bytes > cache.bytes ? 1 : 0;

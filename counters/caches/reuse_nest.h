@@ -1,5 +1,5 @@
-// How many bytes a loop nest fetches into a cache, by reuse: the model behind the bytes of L1, L2
-// and L3 where nothing counts them. Pure.
+// Bytes that a loop nest fetches into a cache, by reuse: the model of L1, L2 and L3 traffic where
+// no counter is available. Pure.
 #pragma once
 
 #include <string>
@@ -54,8 +54,8 @@ struct NestCache {
   int ways = 0;      // 0: fully associative
 };
 
-// [byte] fetched into an LRU cache, by tensor in the order of the nest. What is written counts as
-// fetched, once per visit; write-backs are not counted.
+// [byte] fetched into an LRU cache, by tensor in the order of the nest. Written data counts as
+// fetched, once per visit. Write-backs are not counted.
 //
 // The largest body whose tensors fit together keeps everything that it touches: the loop around it
 // fetches the union of its iterations only. Further out a tensor is fetched anew in each iteration,

@@ -67,7 +67,7 @@ std::string Program() {
   throw std::runtime_error("there is no dlroof_bench beside " + self.string());
 }
 
-// What the program said last; valgrind's own lines begin with "==".
+// Returns the program's last line. Valgrind's own lines begin with "==".
 std::string LastLine(const std::string& text) {
   std::istringstream lines(text);
   std::string last, line;

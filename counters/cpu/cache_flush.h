@@ -9,7 +9,7 @@ namespace dlroof {
 // CPU. Throws Unsupported on a CPU whose instruction for it this program does not know.
 void FlushLines(const char* line, std::size_t lines);
 
-// What was written before is written back, what was flushed is gone.
+// Waits until earlier writes are written back and flushed lines are gone.
 void FlushFence();
 
 }  // namespace dlroof

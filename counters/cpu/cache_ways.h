@@ -1,4 +1,4 @@
-// How many lines of a cache share a set.
+// Associativity: lines of a cache that share a set.
 #pragma once
 
 #include <filesystem>

@@ -22,8 +22,8 @@ struct ClockReading {
 ClockReading ReadClocks();
 ClockReading operator-(const ClockReading& end, const ClockReading& begin);
 
-// What `call` alone takes: wall and CPU clocks are read right around it (some 0.5 us of CPU time
-// are theirs), the files outside of `ready`, which runs just before.
+// Returns the time of `call` alone: wall and CPU clocks are read right around it (some 0.5 us of
+// CPU time are theirs), the files outside of `ready`, which runs just before.
 ClockReading SpentBy(const std::function<void()>& ready, const std::function<void()>& call);
 
 double WallSeconds();
@@ -34,7 +34,7 @@ std::optional<double> ThreadRunDelay();
 // that form.
 std::optional<double> ParseRunDelay(std::string_view schedstat);
 
-// What a busy loop that only reads the clock saw: gaps are times in which it did not run.
+// Result of a busy loop that only reads the clock. Gaps are times in which it did not run.
 struct FreezeReport {
   double seconds = 0;               // length of the watch
   std::vector<double> gaps;         // [s] each gap of at least 1 ms, in order

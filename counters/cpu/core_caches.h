@@ -13,7 +13,7 @@ namespace dlroof {
 // not describe is absent.
 std::map<Level, double> CoreCaches(const Cpuid& cpuid);
 
-// Of the CPU that executes this.
+// Returns the caches of the CPU that executes this.
 std::map<Level, double> CoreCaches();
 
 }  // namespace dlroof

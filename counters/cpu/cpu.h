@@ -1,4 +1,4 @@
-// Which CPU this is: what it calls itself, what it and the system let us use, and its caches.
+// Identity of this CPU: its name, the features that it and the system allow, its caches.
 #pragma once
 
 #include <array>
@@ -22,8 +22,8 @@ struct CacheInstance {
   bool operator==(const CacheInstance&) const = default;
 };
 
-// A "CPU" is what the system schedules on (hwloc: PU), numbered as the system does. What hwloc does
-// not know is absent or 0.
+// A "CPU" is what the system schedules on (hwloc: PU), numbered as the system does. Facts unknown
+// to hwloc are absent or 0.
 struct Topology {
   int packages = 0, cores = 0, cpus = 0, numa_nodes = 0;
   std::map<int, int> core_of_cpu;
@@ -43,8 +43,8 @@ struct Cpu {
 // Never throws for missing information; it is absent.
 Cpu ThisCpu();
 
-// What stays the same until the hardware or the virtual machine changes, as text, under keys that
-// begin "cpu." or "topology."; what a fingerprint is made of.
+// Returns the facts that stay the same until the hardware or the virtual machine changes. Keys
+// begin with "cpu." or "topology.". The fingerprint is made of them.
 std::map<std::string, std::string> Facts(const Cpu& cpu);
 
 // Cores that the allowed CPUs belong to; 0 where the system does not tell.

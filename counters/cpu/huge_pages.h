@@ -1,4 +1,4 @@
-// Whether memory lies on huge pages: the system takes a wish for them as it likes.
+// Memory on huge pages, and a check of it: the system may ignore the request.
 #pragma once
 
 #include <cstdint>

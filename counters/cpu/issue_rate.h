@@ -1,5 +1,5 @@
-// How much of its core a thread gets. Two hardware threads share one core's issue slots; a virtual
-// machine may not tell which of its CPUs do, or who runs on the other one.
+// Share of its core that a thread gets. Two hardware threads share one core's issue slots; a
+// virtual machine may not tell which of its CPUs do, or who runs on the other one.
 #pragma once
 
 #include <optional>

@@ -158,7 +158,7 @@ class CudaClock {
   GpuHealth Health() const { return nvml_.Health(); }
 
  private:
-  // What an earlier call did wrong and nobody asked about would be told as this one's.
+  // Clears an earlier call's unread error, which would be reported as this one's.
   static void ForgetErrors() { cudaGetLastError(); }
 
   double Between() {

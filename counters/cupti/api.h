@@ -1,6 +1,6 @@
 // The steps of counting with CUPTI's range profiler, one call of the library each (or a pair that
 // only makes sense together). The real one (cupti_calls.h) translates; a fake drives every success
-// and failure in tests. What follows what is cupti_session.h's to know.
+// and failure in tests. session.h knows the order of the steps.
 #pragma once
 
 #include <cstdint>
@@ -68,7 +68,7 @@ class CuptiApi : public CuptiHostApi {
   virtual void StartTrace() = 0;
   virtual std::vector<TracedKernel>
   StopTrace() = 0;  // since StartTrace, in the order of their start
-  // Of what failed before and nobody asked about: it would be told as a failure of the next call.
+  // Clears unread errors, which would be reported as failures of the next call.
   virtual void ForgetErrors() noexcept = 0;
   virtual void Synchronize() = 0;  // until the GPU has nothing left to do
 };

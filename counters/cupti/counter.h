@@ -36,7 +36,7 @@ class CuptiCounter {
   // The same request with the same wish is counted once and remembered. Throws std::exception with
   // one sentence.
   Counted Count(const CountRequest& request, const CuptiWish& wish);
-  // What the self-test found; runs it if that was not done.
+  // Returns the self-test's findings. Runs it the first time.
   const JudgedCounters& SelfTest();
   // Raw values of all that was counted so far, the self-test's first.
   CuptiRecording Recording() const;

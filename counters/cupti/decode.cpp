@@ -55,7 +55,7 @@ std::string HalfPipe(const std::vector<std::string>& pipes, double flops,
   return bf16 && !fp16 ? "bf16.vector" : "fp16.vector";
 }
 
-// What is left of half precision without the constants that were loaded by it.
+// Returns the half-precision work without the constants that it loaded.
 double HalfWork(double half, double all, const std::vector<std::string>& pipes) {
   const bool asked = std::any_of(pipes.begin(), pipes.end(), [](const auto& pipe) {
     return pipe == "fp16.vector" || pipe == "bf16.vector";

@@ -11,7 +11,7 @@
 
 namespace dlroof {
 
-// What the counters of one run of a call say.
+// Decoded counters of one run of a call.
 struct CuptiCounts {
   Work work;  // launches are not the counters' to tell
   // [s] GPU time under counting, from the first kernel's begin to the last one's end.

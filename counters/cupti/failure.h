@@ -1,5 +1,5 @@
-// What CUPTI, the CUDA runtime or the driver say when counting fails, as one sentence with a cure.
-// Pure.
+// Failures of CUPTI, the CUDA runtime or the driver while counting, each as one sentence with its
+// cure. Pure.
 #pragma once
 
 #include <stdexcept>

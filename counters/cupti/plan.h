@@ -1,5 +1,5 @@
-// Which counters of a chip are read for one call, in how many runs of it. Pure: whoever can ask
-// CUPTI's host API for passes (no GPU needed) hands in that question.
+// Chooses a chip's counters for one call, and the number of its runs. Pure: the caller passes in
+// the question to CUPTI's host API for passes (no GPU needed).
 #pragma once
 
 #include <functional>

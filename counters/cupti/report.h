@@ -1,4 +1,4 @@
-// How a count of CUPTI's was made, and the table of counters, in words. Pure.
+// Words for a count of CUPTI's: how it was made, and the table of counters. Pure.
 #pragma once
 
 #include <string>

@@ -31,15 +31,15 @@ using JudgedCounters = std::map<std::string, JudgedCounter>;
 // [1] by which counted may differ from known: FLOPs and launches 1 %, DRAM 5 %, L2 and L1 10 %.
 double CounterTolerance(const std::string& quantity);
 
-// Adds what one known call says of each quantity that it knows: failed stays failed, the first that
-// passes is the evidence. What was not counted proves nothing.
+// Adds a known call's evidence on each quantity that it knows. Failed stays failed, and the first
+// pass is the evidence. An uncounted quantity proves nothing.
 void JudgeCounters(const KnownCall& known, const Work& counted, JudgedCounters& judged);
 
 // Takes out of `work` what failed, with a sentence in `doubts` for each, and names what is in it
 // but was not tested.
 void DropFailed(const JudgedCounters& judged, Work& work, std::vector<std::string>& doubts);
 
-// How the known call that loads from L2 walks: `bytes` stay in L2, in both of its halves, and each
+// Walk of the known call that loads from L2: `bytes` stay in L2, in both of its halves, and each
 // thread's next load is `blocks * block_bytes` further, round and round.
 struct KnownL2Walk {
   int blocks = 0;

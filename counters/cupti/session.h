@@ -41,8 +41,8 @@ struct RepeatedCall {
 
 using SecondsNow = std::function<double()>;
 
-// Runs the call once per pass of every configuration of the plan, in a range of its own. What a
-// device refuses only now (some hypervisors do) costs a doubt where the count can do without.
+// Runs the call once per pass of every configuration of the plan, in a range of its own. A metric
+// that is refused only now (by some hypervisors) becomes a doubt where the count can do without it.
 // Throws CuptiError or what `run` throws; in every case CUPTI holds nothing afterwards.
 CountedValues CountValues(CuptiApi& api, const CuptiDevice& device, const CuptiPlan& plan,
                           const RepeatedCall& call, const SecondsNow& now);

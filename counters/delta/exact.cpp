@@ -176,7 +176,7 @@ BlockSectors CountBlock(const Operand& matrix, IndexRange rows, IndexRange colum
   return sum;
 }
 
-// How an operand is cut: its tile's rows, its K-steps, its K ranges.
+// Cut of an operand: its tile's rows, its K-steps, its K ranges.
 struct OperandCut {
   int64_t rows = 1, step = 1, slice = 1;
 };

@@ -2,8 +2,8 @@
 // each warp, K-step, CTA tile and wave of CTAs touches. The reference that the fast model
 // (delta_model.h) is judged by; no hardware, no fitted number.
 //
-// What repeats is counted once: tiles and K-steps whose addresses are translates of each other by
-// whole sectors touch equally many. That makes ResNet-152's layers at batch 256 a matter of
+// Repetitions are counted once: tiles and K-steps whose addresses are translates of each other by
+// whole sectors touch equally many. This makes ResNet-152's layers at batch 256 a matter of
 // seconds without sampling; where a layer has more different tiles than `most_elements` allows,
 // tiles are sampled and the error is stated.
 #pragma once
@@ -16,7 +16,7 @@
 
 namespace dlroof {
 
-// What one CTA computes: m x n of the output, k columns of A and B per step. With `slices` (split
+// Work of one CTA: m x n of the output, k columns of A and B per step. With `slices` (split
 // K) so many CTAs share a tile, each with its part of K.
 struct CtaTile {
   int64_t m = 128, n = 128, k = 8, slices = 1;
@@ -31,7 +31,8 @@ using IndexRanges = std::vector<IndexRange>;
 int64_t TouchedSectors(const Operand& matrix, const IndexRanges& rows, const IndexRanges& columns,
                        int64_t sector, int64_t base = 0);
 
-// Of one operand, all tiles and groups, each loaded once (not yet once per CTA on the other axis).
+// Sectors of one operand, all tiles and groups, each loaded once (not yet once per CTA on the other
+// axis).
 struct OperandSectors {
   double warp = 0;  // [sector] summed over the loads of warps: 32 lanes, an element each
   double step = 0;  // [sector] different ones within a tile's K-step, summed over steps and tiles

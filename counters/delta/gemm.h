@@ -48,7 +48,7 @@ struct Axis {
 };
 int64_t Size(const Axis& axis);
 
-// What an index adds to the place of an element.
+// Offset that an index adds to an element's place.
 struct Place {
   int64_t y = 0, x = 0, bytes = 0;
 };

@@ -1,5 +1,5 @@
-// What the DeLTA-style model needs to know of a GPU: figures from data files (counters/gpus), each
-// with its source.
+// Figures of a GPU for the DeLTA-style model, from data files (counters/delta/gpus), each with its
+// source.
 #pragma once
 
 #include <cstdint>

@@ -13,9 +13,9 @@ namespace {
 
 int64_t CeilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
-// Sum over all blocks of rows x columns indices that cut the matrix. Of more than `most` blocks as
-// many stand for all, spread by the R2 sequence (fractions of powers of the plastic number), which
-// falls into step with no period of the layer.
+// Sum over all blocks of rows x columns indices that cut the matrix. Beyond `most` blocks a
+// sample of so many stands for all, spread by the R2 sequence (fractions of powers of the plastic
+// number), which falls into step with no period of the layer.
 double SumOfBlocks(const Operand& matrix, int64_t rows, int64_t columns, int64_t sector,
                    int64_t most) {
   const int64_t all_rows = Size(matrix.rows), all_columns = Size(matrix.columns);

@@ -33,7 +33,7 @@ double L1Bytes(const TrafficBytes& traffic);
 double L2StepBytes(const TrafficBytes& traffic);
 double L2TileBytes(const TrafficBytes& traffic);
 
-// What the model asks of a cache hierarchy.
+// Cache hierarchy as the model needs it.
 struct CacheShape {
   int64_t sector_bytes = 32;       // [byte] L1 and L2 move
   int64_t dram_sector_bytes = 32;  // [byte] DRAM moves into L2

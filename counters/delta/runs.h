@@ -1,6 +1,6 @@
-// How many sectors a block of a matrix touches, by the runs of memory that it is made of instead of
-// element by element: the geometry of a convolution in a few dozen operations. Parts of the fast
-// model (delta_model.h), which says what it is worth.
+// Sectors that a block of a matrix touches, counted by its runs of memory instead of its elements:
+// the geometry of a convolution in a few dozen operations. Parts of the fast model (model.h), whose
+// comment states their accuracy.
 #pragma once
 
 #include <cstdint>

@@ -61,7 +61,7 @@ TilePlan Complete(const ConvLayer& layer, const GpuSpec& gpu, CtaTile tile) {
   return {tile, Occupancy(tile, layer.element_bytes, gpu)};
 }
 
-// What the resources have to do in one K-step of one CTA [clock].
+// [clock] Work of each resource in one K-step of one CTA.
 struct StepClocks {
   double compute = 0, shared = 0, l1 = 0, l2 = 0, dram = 0;
   double load = 0;  // until the data of the next step have arrived, latencies included

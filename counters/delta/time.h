@@ -34,9 +34,9 @@ TilePlan PlanTile(const ConvLayer& layer, const GpuSpec& gpu, int64_t m, int64_t
 // taken: names that were cut for people end in "...".
 CtaTile TileFromKernelName(std::string_view name);
 
-// What L2 does for DRAM: CTAs of one wave share. V100 counters of launches whose rows of CTAs do
-// not fill the chip show 1.07 to 1.62 CTAs per SM that share, whatever the number resident: CTAs of
-// one row drift apart. Taken: 1.35.
+// Returns L2's effect on DRAM traffic: CTAs of one wave share. V100 counters of launches whose rows
+// of CTAs do not fill the chip show 1.07 to 1.62 CTAs per SM that share, whatever the number
+// resident: CTAs of one row drift apart. Taken: 1.35.
 CacheShape CachesOf(const GpuSpec& gpu);
 
 struct ConvTime {

@@ -31,7 +31,7 @@ using TileSectors = std::function<double(const IndexRanges& tiles)>;
 // counters show filters of 1.3 MB read once beside 51 MB of input).
 WaveSectors WalkWaves(const WaveGrid& grid, const TileSectors& a, const TileSectors& b);
 
-// What L2 does for the DRAM.
+// L2's effect on DRAM traffic.
 struct L2Cache {
   double bytes = 0;          // [byte] that stay
   double ctas_per_wave = 1;  // [1] CTAs of the chip that share what they load at the same time

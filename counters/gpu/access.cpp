@@ -8,7 +8,7 @@
 namespace dlroof {
 namespace {
 
-// Of cudaError_t; stable since CUDA 10.1.
+// Values of cudaError_t, stable since CUDA 10.1.
 enum CudaError {
   kStubLibrary = 34,
   kInsufficientDriver = 35,

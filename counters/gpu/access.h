@@ -12,7 +12,7 @@ struct SeenGpu {
   int major = 0, minor = 0;  // compute capability
 };
 
-// What the CUDA runtime says when it is asked for devices.
+// The CUDA runtime's answer to a question for devices.
 struct CudaState {
   int error = 0;              // cudaError_t of cudaGetDeviceCount
   std::string error_name;     // "cudaErrorNoDevice"
@@ -26,7 +26,7 @@ struct CudaState {
 // "13.0" of 13000.
 std::string CudaVersionText(int version);
 
-// Whether this build has kernels for it.
+// Returns whether this build has kernels for it.
 bool IsUsable(const SeenGpu& gpu, const CudaState& state);
 
 // Empty: at least one GPU can be used.

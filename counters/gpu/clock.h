@@ -1,4 +1,4 @@
-// What a run needs of a GPU besides the calls it times: its clock, its caches, its health. A table
+// GPU services beside the timed calls: clock, caches, health. A table
 // of functions, so that the CUDA module makes it and tests fake it.
 #pragma once
 
@@ -12,7 +12,7 @@ namespace dlroof {
 // Starts one call on a stream and returns without waiting for it.
 using Enqueue = std::function<void(void* stream)>;
 
-// What the driver said while calls were running; absent: it did not say.
+// The driver's readings while calls were running. Absent: not readable.
 struct GpuHealth {
   std::optional<double> sm_clock_hz;          // [1/s]
   std::optional<double> memory_clock_hz;      // [1/s]

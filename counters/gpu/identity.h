@@ -1,4 +1,4 @@
-// Which GPU this is, by facts that no setting, driver or temperature changes.
+// Identity of a GPU, by facts that no setting, driver or temperature changes.
 #pragma once
 
 #include <map>

@@ -7,7 +7,7 @@
 
 namespace dlroof {
 
-// What an SM read at about the same time; both 0 where none of its own was read.
+// An SM's readings of two clocks at about the same time. Both 0 without a reading of its own.
 struct SmStamp {
   unsigned long long nanoseconds = 0;  // [ns] of the GPU's timer, the same for all SMs
   unsigned long long cycles = 0;       // [1] of this SM

@@ -1,4 +1,4 @@
-// Whether a GPU ran slower than it can, by its clock and by NVML's bits. Pure.
+// Throttling of a GPU, by its clock and by NVML's bits. Pure.
 #pragma once
 
 #include <cstdint>
@@ -7,7 +7,7 @@
 
 namespace dlroof {
 
-// What is wrong with the GPU's cooling or supply, as "a slowdown by heat"; empty: nothing.
+// Returns the fault of the GPU's cooling or supply, as "a slowdown by heat". Empty: none.
 std::string GpuSlowdown(std::uint64_t throttle);
 
 // The SMs ran below 75 % of their default clock (NVBench's rule), and not because of the GPU's own

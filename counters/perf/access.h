@@ -1,5 +1,4 @@
-// Whether hardware counters can be read here through perf events, and if not, why and what would
-// help.
+// Access to hardware counters through perf events: available, or the reason and its cure.
 #pragma once
 
 #include <optional>
@@ -7,7 +6,7 @@
 
 namespace dlroof {
 
-// What the system answered.
+// The system's answer.
 struct PerfAnswer {
   int error = 0;                // errno of opening a cycle counter; 0: it opened
   bool has_pmu = false;         // the kernel knows a CPU performance monitoring unit

@@ -15,7 +15,7 @@ constexpr double kLeastShare = 0.5;  // of its time that a counter must have cou
 
 bool SeveralPipes(const CountRequest& request) { return request.pipes.size() > 1; }
 
-// What one event's readings of one call add up to; absent where one of them hardly counted.
+// Returns the sum of an event's readings of one call. Absent where one of them hardly counted.
 std::optional<double> Sum(const std::string& event, const std::vector<PerfReading>& readings,
                           std::set<std::string>& doubts) {
   double sum = 0;

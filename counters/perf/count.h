@@ -31,8 +31,8 @@ struct PerfRefused : std::runtime_error {
 using PerfBackend = std::function<std::vector<std::vector<PerfReading>>(
     const std::vector<PmuEvent>& events, const std::function<void()>& call)>;
 
-// What one reading counted. A counter that went backwards wrapped around at 48 bits (Intel and AMD
-// cores, memory controllers), or at 64.
+// Returns the count of one reading. A counter that went backwards wrapped around at 48 bits (Intel
+// and AMD cores, memory controllers), or at 64.
 double Difference(const PerfReading& reading);
 
 // [1] by event, over one call: the median of `kPerfCalls` calls. Events of one PMU go together, as

@@ -1,5 +1,5 @@
-// Which events of a micro-architecture's performance monitoring unit (PMU) add up to FLOPs and
-// bytes: data files (counters/pmus), each with its source.
+// Events of a micro-architecture's performance monitoring unit (PMU) that add up to FLOPs and
+// bytes: data files (counters/perf/tables), each with its source.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// Of a CPU without the instruction CPUID: it tells nothing, so that only portable kernels run.
+// CPUs without the instruction CPUID report no feature, so that only portable kernels run.
 #include "counters/cpu/cpuid.h"
 
 namespace dlroof {

@@ -13,8 +13,8 @@ constexpr int kPairs = 5;
 constexpr int kAddRounds = 600, kAddsPerRound = 64;
 constexpr int kChainRounds = 200;
 
-// Eight chains, each a cycle an addition: up to eight in a cycle. Of two registers: some cores
-// leave out the addition of a constant.
+// Eight chains, each one addition a cycle: up to eight in a cycle. Both operands are registers:
+// some cores skip the addition of a constant.
 [[gnu::noinline]] unsigned Add(unsigned x) {
   unsigned a = 0, b = 1, c = 2, d = 3, e = 4, f = 5, g = 6, h = 7;
   for (int round = 0; round < kAddRounds; ++round)
