@@ -66,7 +66,7 @@ function(dlroof_find_cuda_library name header roots)
   endforeach()
 endfunction()
 
-# Whether this nvcc and the host's compiler get on; enable_language would end the configuration.
+# Checks that this nvcc and the host's compiler get on; enable_language would end the configuration.
 function(dlroof_nvcc_works nvcc result)
   if(NOT "${nvcc} ${CMAKE_CXX_COMPILER}" STREQUAL "${DLROOF_NVCC_WORKED}")
     file(WRITE "${CMAKE_BINARY_DIR}/CMakeFiles/dlroof_nvcc.cu" "__global__ void nothing() {}\nvoid start() { nothing<<<1, 1>>>(); }\n")

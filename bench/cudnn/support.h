@@ -1,4 +1,4 @@
-// What every cuDNN cell needs: errors in cuDNN's own words, the handle, types, descriptors of its
+// Shared by every cuDNN cell: errors in cuDNN's own words, the handle, types, descriptors of its
 // backend API that free themselves. Part of the CUDA module only.
 #pragma once
 
@@ -19,7 +19,7 @@ namespace dlroof::cudnn {
 void Check(cudnnStatus_t status, std::string_view what);
 void CheckExecuted(cudnnStatus_t status, std::string_view what);
 
-// Of a description or a plan that could not be made.
+// Returns why a description or a plan could not be made.
 WhyNot WhyNotMade(cudnnStatus_t status);
 
 // The words alone, after a call that failed.
@@ -28,7 +28,7 @@ std::string LastWords(cudnnStatus_t status);
 // One handle for the process, on the device that was current at the first call. Throws as Check.
 cudnnHandle_t Handle();
 
-// What the handle does from now on, it does on this stream.
+// Lets the handle work on this stream from now on.
 void UseStream(void* stream);
 // CUDA's default stream from now on: before a stream that it used ends.
 void ForgetStream() noexcept;

@@ -10,7 +10,7 @@
 
 namespace dlroof {
 
-// Which devices' benchmarks a run has.
+// Devices whose benchmarks a run has.
 struct DeviceChoice {
   bool cpu = true;
   bool gpu = true;
@@ -28,7 +28,7 @@ struct OpenedModule {
 // Never throws. `file` is opened where it is.
 OpenedModule OpenGpuModule(const std::filesystem::path& file);
 
-// What dlopen said, as a sentence with its cure.
+// Returns dlopen's message as a sentence with its cure.
 std::string SentenceForDlopen(const std::string& said, const std::filesystem::path& file);
 
 struct GpuAccess {

@@ -1,5 +1,5 @@
-// What libdlroof_cuda.so, opened at run time, gives to the program that opens it: everything that
-// needs a CUDA library. The programs themselves link none.
+// Table that libdlroof_cuda.so, opened at run time, gives to the program that opens it: everything
+// that needs a CUDA library. The programs themselves link none.
 #pragma once
 
 #include <cstddef>

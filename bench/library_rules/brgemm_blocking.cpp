@@ -179,7 +179,7 @@ class Estimate {
                      parts});
   }
 
-  // How one thread's share of the work spreads over the loops around the kernel.
+  // Spread of one thread's share of the work over the loops around the kernel.
   struct Share {
     int64_t work, job;  // [1] kernel calls: all, of one thread
     int64_t filter_blocks, filter_vectors, row_blocks, positions, rows, images;

@@ -16,7 +16,7 @@ struct BlockedConv {
   int64_t read_bytes = 4, weight_bytes = 4, written_bytes = 4;  // [byte] per element
 };
 
-// What the library believes about the machine.
+// Caches that the library assumes.
 struct BlockingCaches {
   double l1_bytes = 32768, l2_bytes = 1048576;  // [byte] of one core
 };

@@ -1,4 +1,4 @@
-// What cuDNN's statuses mean. Plain numbers, no CUDA.
+// Meaning of cuDNN's statuses. Plain numbers, no CUDA.
 #pragma once
 
 #include <string>
@@ -6,13 +6,13 @@
 
 namespace dlroof::cudnn {
 
-// What cuDNN was asked for.
+// Kind of a request to cuDNN.
 enum class Stage {
   kDescribe,  // a description is made, checked or turned into a plan
   kExecute    // what it has accepted before is to run
 };
 
-// Whether a status (cudnnStatus_t of cuDNN 9) says that cuDNN cannot do what it is asked for, so
+// Returns whether a status (cudnnStatus_t of cuDNN 9) says that cuDNN cannot do the request, so
 // that another shape, type or engine may do; anything else is a failure of the installation, of the
 // GPU or of this program. Refusals are the kinds of NOT_SUPPORTED but those that name a driver, a
 // runtime, a compiler or a part of cuDNN that is missing; of BAD_PARAM (a shape that an engine

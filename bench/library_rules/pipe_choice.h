@@ -1,4 +1,4 @@
-// Which pipe matrix work runs on, from names alone: what the library says it chose and what it may
+// Pipe of matrix work, from names alone: the library's choice, and the instruction set that it may
 // use.
 #pragma once
 

@@ -1,5 +1,5 @@
-// How oneDNN's matrix kernels (brgemm) block registers: what its choice of an implementation tells
-// about the reuse of a call's data. Derived from the behaviour of oneDNN 3.2.
+// Register blocking of oneDNN's matrix kernels (brgemm): the reuse of a call's data that follows
+// from the chosen implementation. Derived from the behaviour of oneDNN 3.2.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
-// What every oneDNN cell needs: engine, types, seeded memories, which pipe an implementation runs
-// on, and oneDNN's refusals as our errors.
+// Shared by every oneDNN cell: engine, types, seeded memories, the pipe of an implementation,
+// and oneDNN's refusals as our errors.
 #pragma once
 
 #include <dnnl.hpp>
@@ -38,7 +38,7 @@ std::vector<MemoryRegion> Regions(const std::unordered_map<int, dnnl::memory>& a
 // The highest ISA the library may use here, after ONEDNN_MAX_CPU_ISA: "avx512_core_vnni"; an ISA
 // newer than this source knows is its number, "isa_0x3fef".
 std::string EffectiveIsa();
-// Of the library that is loaded: "3.2.0 (commit ...)".
+// Returns the loaded library's version: "3.2.0 (commit ...)".
 std::string Version();
 
 // The pipe on which matrix work of `type` runs here; see pipe_choice.h.
@@ -55,7 +55,7 @@ dnnl::memory::desc PlainDesc(const dnnl::memory::dims& dims, dnnl::memory::data_
 // other and to huge pages, and so is the same in every process.
 class Tensors {
  public:
-  // Of undefined content.
+  // Returns memory of undefined content.
   dnnl::memory Empty(const dnnl::memory::desc& target);
   // `values` (plain row-major layout of the target's dimensions) -> memory of descriptor `target`,
   // reordered and converted by the library. Throws std::logic_error when the counts differ.

@@ -1,4 +1,4 @@
-// Which GPU dlroof model asks about, and what of it was measured. Pure.
+// GPU of `dlroof model`, and its measured figures. Pure.
 #pragma once
 
 #include <string>

@@ -17,7 +17,7 @@ struct ModelLayer {
   std::string name;  // the problem's text, or the record's name
   ConvQuestion question;
   double count = 1;  // [1] times that it occurs in the model
-  // Of a run file, what was measured: absent where it was not.
+  // Measured values of a run file's record. Absent: not measured.
   std::optional<double> measured_seconds;  // [s]
   std::map<Level, double> measured_bytes;  // [byte]
 };
@@ -33,7 +33,7 @@ struct LayerGroup {
   std::vector<NotPredicted> not_predicted;  // of a run file alone
 };
 
-// What the command line says about every layer.
+// Choices of the command line for every layer.
 struct LayerChoice {
   Conv2dDirection direction = Conv2dDirection::kForward;
   TensorLayout layout = TensorLayout::kNchw;

@@ -116,7 +116,7 @@ std::string GainSection(const ModelReport& report) {
                      HtmlTable(columns, rows));
 }
 
-// Of two resources the second one goes along the row.
+// Draws the second of two resources along the row.
 std::string SweepHtml(const ModelReport& report, const GroupSweep& sweep) {
   const auto& axes = report.axes;
   std::vector<Column> columns = {{axes[0].resource, "number"}};

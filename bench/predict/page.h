@@ -1,4 +1,4 @@
-// What dlroof model answers as an HTML page.
+// Answer of `dlroof model` as an HTML page.
 #pragma once
 
 #include <string>

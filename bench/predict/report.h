@@ -1,4 +1,4 @@
-// What dlroof model prints and writes: tables, JSON, a figure.
+// Output of `dlroof model`: tables, JSON, a figure.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -36,7 +36,7 @@ struct ModelReport {
 
 std::string Table(const ModelReport& report);
 // Unknown is absent. "model", "gpu" (figures with sources), "groups", "designs", "next", "sweep".
-// Of a run file beside these what makes it one, so that `compare` can take it.
+// For a run file it adds the members of one, so that `compare` can read it.
 nlohmann::json ToJson(const ModelReport& report);
 
 // gnuplot's picture of the designs (bars per group) or of a sweep (a line per group or per value of

@@ -1,4 +1,4 @@
-// What dlroof model answers: predictions of groups of layers on a design, what-if designs beside
+// Answer of `dlroof model`: predictions of groups of layers on a design, what-if designs beside
 // it, sweeps. Pure.
 #pragma once
 
@@ -50,7 +50,7 @@ PredictedGroup Predict(const LayerGroup& group, const Design& design, bool exact
 // into the file's records of that name.
 void SetPredictions(const PredictedGroup& group, const GpuSpec& gpu, RunFile& file);
 
-// How much faster the group is with twice of a resource, each by itself, the most useful first.
+// Speed-up of the group by twice of one resource, the most useful first.
 struct Gain {
   std::string resource;
   double speedup = 1;  // [1]

@@ -33,7 +33,7 @@ class FakeCupti : public CuptiApi {
   std::map<std::string, int> calls;  // by function
   std::vector<std::string> counted;  // metrics, of every configuration
 
-  // What is open: nothing may be when a count is over, however it ended.
+  // Open handles: none may be left when a count is over, however it ended.
   std::string Left() const {
     std::string left;
     for (const auto& [what, open] : open_)

@@ -39,7 +39,7 @@ double FakeGpuBench::PerSecond() const {
   const auto set = static_cast<double>(shape_.set_bytes);
   if (IsMemory(row_) && row_.level == Level::kL1) return times * 120 * sms * clock_hz;
   if (IsMemory(row_)) {
-    // What of a large set is still in L2 in the next pass comes from there.
+    // The part of a large set that is still in L2 in the next pass comes from there.
     const double from_l2 = std::min(1.0, identity.l2_bytes / set);
     return times / (from_l2 / l2_bytes_per_second + (1 - from_l2) / dram_bytes_per_second);
   }

@@ -31,7 +31,7 @@ class FakeGpuBench : public GpuBench {
   double launch_seconds = 2.5e-6;  // of an empty kernel
   bool gemms = true;               // false: cublasLt has none, which saves a test's time
 
-  // What may be wrong; each is asked with the row's key.
+  // Faults, each by the row's key.
   std::map<std::string, double> speed;  // a factor on the rate
   std::map<std::string, std::string> unsupported, broken;
   std::string wrong_result;                               // this row leaves wrong bytes

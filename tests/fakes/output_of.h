@@ -1,4 +1,4 @@
-// What a command prints.
+// Output of a command.
 #pragma once
 
 #include <array>

@@ -1,4 +1,4 @@
-// What a call says when it refuses its input.
+// Message of a call that refuses its input.
 #pragma once
 
 #include <string>

@@ -15,7 +15,7 @@
 
 namespace dlroof {
 
-// What fake workloads saw.
+// Log of fake workloads.
 struct RunLog {
   std::vector<std::string> prepared;
   std::vector<int> threads;

@@ -1,4 +1,4 @@
-// How tests of comparisons ask and read the answer.
+// Comparisons in tests: the question and the answer.
 #pragma once
 
 #include <fmt/format.h>

@@ -43,7 +43,7 @@ TEST(FindChanges, TheClockOfAGpuIsThatOfItsOwnRepetitions) {
     return record;
   };
   const auto base = at(2e9, 1e9), fresh = at(1.5e9, 3e9);
-  // What the ceilings had is of another hour.
+  // The ceilings' clock is of another hour.
   auto base_machine = SmallMachine(), fresh_machine = SmallMachine();
   base_machine.by_threads[2].flops["fp32.vector"].clock_hz = 3e9;
   fresh_machine.by_threads[2].flops["fp32.vector"].clock_hz = 4e9;

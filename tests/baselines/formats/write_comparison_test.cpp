@@ -17,7 +17,7 @@ using nlohmann::json;
 using testing::HasSubstr;
 using testing::Not;
 
-// What a name may hold and a format may stumble over.
+// Characters of a name that a format may stumble over.
 const std::string kNasty = "A/\"q\",'s'<b>&amp;|`x`\\\n\tend \xC3\xA9\xE2\x82\xAC \x01\x1B[31m ]]>";
 
 Record Measured(const std::string& name, double seconds) {

@@ -288,7 +288,7 @@ TEST(PackedRecord, ReadsRowsOfTheFirstSchema) {
   EXPECT_EQ(repetitions[0].iterations, 2);
   EXPECT_EQ(repetitions[0].run_delay_seconds, 0.25);
   EXPECT_FALSE(repetitions[0].cpu_seconds || repetitions[0].gpu || repetitions[0].block);
-  // What needs no more is written as it was, so that a run that is added again is known.
+  // A plain record is written as before, so that a run that is added again is known.
   Record record;
   record.repetitions = repetitions;
   EXPECT_EQ(Pack(record).repetitions, row);

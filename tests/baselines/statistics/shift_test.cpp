@@ -123,7 +123,7 @@ TEST(IntervalRank95, ApproximationMeetsTheExactLevels) {
   EXPECT_NEAR(beyond->level, 0.95, 0.005);
 }
 
-// Which part of 4,000 intervals hold the true shift, for noise of one shape.
+// Returns the part of 4,000 intervals that hold the true shift, for noise of one shape.
 template <class Draw>
 double Coverage(int n, int m, const Draw& draw) {
   int covered = 0;

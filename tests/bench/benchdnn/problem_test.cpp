@@ -65,7 +65,7 @@ TEST(ReadBenchdnnConv, OutputIsTheNumberOfPlacesThatTheFilterHas) {
     if (places == 0) continue;
     const auto axis = ReadBenchdnnConv(text).h;
     EXPECT_EQ(axis.output, places) << text;
-    // What the last place reads behind the image.
+    // Elements that the last place reads behind the image.
     EXPECT_EQ(FarPadding(axis), (places - 1) * stride + last + 1 - input - padding) << text;
   }
 }

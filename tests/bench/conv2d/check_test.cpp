@@ -28,7 +28,7 @@ Conv2dCase Case(std::string_view problem, std::string_view type, bool full = fal
   return one;
 }
 
-// What the definition says of one forward output, from its single element.
+// Returns one forward output by definition, from its single element.
 double RightValue(const Conv2dCase& one, const Conv2dInputs& inputs, int64_t index) {
   const auto& p = one.problem;
   const int64_t filter = index / (OutputHeight(p) * OutputWidth(p)) % p.k;

@@ -47,7 +47,7 @@ PreparedCall Convolution() {
   throw std::logic_error("no cell for Conv2D");
 }
 
-// What they differ by, a gap of a microsecond between kernels, is half a percent of this call.
+// Their difference, a gap of a microsecond between kernels, is half a percent of this call.
 TEST_F(CuptiTimesOnGpu, EventsGraphAndKernelsAgreeOnAConvolution) {
   constexpr int kCalls = 20, kRounds = 9;
   const auto call = Convolution();

@@ -335,7 +335,7 @@ TEST(LstmReferenceCell, HasOnlyDoublesAndNoLayouts) {
   EXPECT_THROW(MakeWorkload("LSTM/cpu/reference/bwd/f64/t1n1i1h1/fpmath-bf16"), BadInput);
 }
 
-// What times depend on: slow denormal numbers, and gates that pass nothing on.
+// Times depend on slow denormal numbers, and on gates that pass nothing on.
 TEST(LstmTensors, SeededDataNeitherSaturateGatesNorUnderflow) {
   for (const auto* text : {"t200n2i16h16", "t8n4i64h64l3bi", "t8n4i64h64p16/peephole"}) {
     const Prepared p = RunLoops(text);

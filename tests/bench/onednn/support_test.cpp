@@ -48,7 +48,7 @@ TEST(OnednnMemories, PoisonedIsNotANumberInFloatingTypes) {
       EXPECT_TRUE(std::isnan(value)) << type;
 }
 
-// How tensors lie is then the same in every process, and as in benchdnn.
+// Tensors then lie the same in every process, and as in benchdnn.
 TEST(OnednnMemories, BeginAtMultiplesOf2MiBAndOutliveAMove) {
   Tensors first;
   const auto desc = PlainDesc({3}, memory::data_type::f32);

@@ -74,7 +74,7 @@ TEST(ChosenGpu, IsTheRunsOwnWithItsProvedCeilings) {
   auto later = Measured("NVIDIA H200 NVL");
   later.by_threads[1].bytes[Level::kDram].per_second = 5e12;
   EXPECT_EQ(ChosenGpu({.machine = &later, .run = &run}).dram_bytes_per_second, 5e12);
-  // Who names a GPU asks what that one would do.
+  // A named GPU is the one that is asked about.
   EXPECT_EQ(ChosenGpu({.gpu = "a100", .run = &run}).dram_bytes_per_second,
             FindGpu("a100").dram_bytes_per_second);
 }

@@ -19,7 +19,7 @@ std::vector<std::string> Read(const std::string& text, const std::string& file =
 
 constexpr const char* kProblem = " mb1ic4ih8oc6kh1";
 
-// What the options of a convolution make of kProblem.
+// Returns the names that a convolution's options make of kProblem.
 std::vector<std::string> Conv(const std::string& options) { return Read(options + kProblem); }
 
 std::string ConvName(const std::string& direction, const std::string& type,
@@ -160,7 +160,7 @@ TEST(ReadBenchdnn, SaysWhereAndHowEachProblemWasWritten) {
   EXPECT_EQ(read[0].line, 3);
 }
 
-// What the options of an LSTM make of `problem`.
+// Returns the names that an LSTM's options make of `problem`.
 std::vector<std::string> Lstm(const std::string& rest) {
   return Read("--rnn --alg=VANILLA_LSTM " + rest);
 }

@@ -201,7 +201,7 @@ TEST(DeepBench, HasItsDistinctShapesAndRows) {
     }
   }
   EXPECT_EQ(shapes.size(), 55U);
-  // Of 94 rows of training_set and 107 of inference_server_set, four and four are there twice.
+  // training_set has 94 rows and inference_server_set 107. Four of each are there twice.
   EXPECT_EQ(training.size(), 90U);
   EXPECT_EQ(server.size(), 103U);
 }

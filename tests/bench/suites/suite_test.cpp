@@ -76,7 +76,7 @@ TEST(ReadSuite, ColumnsAreThoseOfTheLineNotOfTheExpandedName) {
               testing::AllOf(testing::StartsWith("my.txt:1: column 34: expected the size n"),
                              HasSubstr("(in " + Plain("n0c1h1w1k1r1s1)"))));
   EXPECT_THAT(Refusal("  " + Plain("n0c1h1w1k1r1s1")), testing::StartsWith("my.txt:1: column 33:"));
-  // What is wrong behind the list: name 1 ends early at column 30 + 6 = 36 of the line.
+  // The error is behind the list: name 1 ends early at column 30 + 6 = 36 of the line.
   EXPECT_THAT(Refusal(Plain("n{1,22}h1w1k1r1s1")), testing::StartsWith("my.txt:1: column 37: "));
   // A problem that is wrong as a whole: the column where it begins.
   constexpr std::string_view kHuge = "2147483647";

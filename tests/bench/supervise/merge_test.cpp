@@ -13,7 +13,7 @@ using nlohmann::json;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-// What one process leaves: repetitions of these seconds.
+// Result of one process: repetitions of these seconds.
 Outcome Result(const std::string& problem, const std::vector<double>& seconds) {
   Record record = Measured(problem, 1);
   record.repetitions.clear();

@@ -22,7 +22,7 @@ TEST(Schedule, BothSidesGoFirstAboutAsOften) {
   int base = 0;
   for (std::uint64_t block = 0; block < 200; ++block)
     for (const bool first : DrawnSides(5, 1, block)) base += first ? 1 : 0;
-  // Of 1000; three deviations are 47.
+  // 1000 draws: three deviations are 47.
   EXPECT_GT(base, 450);
   EXPECT_LT(base, 550);
   EXPECT_EQ(DrawnSides(64, 1, 2), DrawnSides(64, 1, 2));

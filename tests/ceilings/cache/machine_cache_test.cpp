@@ -141,7 +141,7 @@ TEST_F(MachineCache, QuickServesOnlyWhereQuickIsAskedFor) {
   EXPECT_EQ(measured_.size(), 2);
 }
 
-// What a look finds: the stored rate of 1 thread, times `factor`.
+// Result of a live check: the stored rate of 1 thread, times `factor`.
 SpotCheck Seen(const Machine& machine, double factor, bool clean = true) {
   SpotCheck check{"a row", machine.by_threads.at(1).flops.at("fp32.vector"), 0, clean, 0.03};
   check.per_second = check.stored.per_second * factor;

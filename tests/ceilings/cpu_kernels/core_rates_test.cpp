@@ -34,7 +34,7 @@ TEST(AdmissibleStepsPerCycle, AreTheCoresOwnRateWhereItIsKnown) {
   EXPECT_THAT(AdmissibleStepsPerCycle(Separate(Operands::kFp32, 16), zen5), ElementsAre(2));
 }
 
-// Of Skylake-SP to Cooper Lake some have one unit of 512 bit, some two.
+// Some of Skylake-SP to Cooper Lake have one unit of 512 bit, some two.
 TEST(AdmissibleStepsPerCycle, AreAllThatTheInstructionsAllowWhereItIsNot) {
   const auto cascade_lake = Rates("GenuineIntel", 6, 85);
   EXPECT_THAT(AdmissibleStepsPerCycle(Fused(Operands::kFp32, 64), cascade_lake),

@@ -79,7 +79,7 @@ std::vector<FlopsProbe> AllProbes() {
   return all;
 }
 
-// What this CPU can run, with the kernels that it would run if it had none of its own.
+// Kernels that this CPU can run, with those that it would run if it had none of its own.
 std::vector<FlopsProbe> ProbesHere() {
   auto here = FlopsProbesFor(ThisCpu().features);
   if (here.front().issue == Issue::kAny) return here;

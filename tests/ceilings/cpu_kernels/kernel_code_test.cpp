@@ -33,7 +33,7 @@ struct Instruction {
 
 using Functions = std::map<std::string, std::vector<Instruction>>;  // by name, demangled
 
-// What `objdump -d -C --no-show-raw-insn` prints.
+// Parses the output of `objdump -d -C --no-show-raw-insn`.
 Functions ParseCode(const std::string& text) {
   static const std::regex kFunction("^[0-9a-f]+ <(.*)>:$");
   static const std::regex kInstruction("^ *([0-9a-f]+):\\s+(.*)$");
@@ -61,7 +61,7 @@ void Count(const std::string& text, const std::string& vector, Accesses& accesse
     ++accesses.loads;
 }
 
-// Of the only loop: from where a branch leads back to, to the branch.
+// Counts the accesses of the only loop: from a backward branch's target to the branch.
 Accesses AccessesOfLoop(const std::vector<Instruction>& function, const std::string& vector) {
   static const std::regex kBranch("^j[a-z]+ +([0-9a-f]+) <.*$");
   Accesses accesses;

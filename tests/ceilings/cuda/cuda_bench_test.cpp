@@ -1,4 +1,4 @@
-// The kernels of the GPU's ceilings by CUDA. What launches them is in ceilings/gpu_bench_cuda.h.
+// The kernels of the GPU's ceilings by CUDA. ceilings/cuda/bench_cuda.h launches them.
 #include <cuda_runtime_api.h>
 #include <gtest/gtest.h>
 

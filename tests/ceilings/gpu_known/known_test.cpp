@@ -1,5 +1,5 @@
-// What kernels must leave, held against the instructions as their manuals describe them: operands
-// are read from the bytes that the device gets, by formulas written anew.
+// Results that kernels must leave, held against the instructions as their manuals describe them:
+// operands are read from the bytes that the device gets, by formulas written anew.
 #include "ceilings/gpu_known/known.h"
 
 #include <gmock/gmock.h>
@@ -73,7 +73,7 @@ TEST(ChainResults, AStepMoreOrLessStillShowsAfterAllThatAreChecked) {
   }
 }
 
-// What has come to rest is timed on the same bits over and over: a fixed point of v * v + b that
+// A chain at rest is timed on the same bits over and over: a fixed point of v * v + b that
 // the type can hold catches a few chains of bf16, no more than 1 in 10.
 TEST(ChainResults, OperandsKeepSwitchingAndStayFinite) {
   for (const auto* key :
@@ -273,7 +273,7 @@ TEST(GpuDifference, FindsOneWrongByteInEveryRow) {
       ASSERT_EQ(static_cast<std::int64_t>(Known(row, shape).size()), GpuOperandBytes(row, shape))
           << row.key;
       ASSERT_THAT(GpuDifference(row, shape, 2, results), IsEmpty()) << row.key;
-      // Of a GEMM 256 elements are compared, the last is one of them.
+      // 256 elements of a GEMM are compared, the last among them.
       results.back() ^= std::byte{4};
       EXPECT_FALSE(GpuDifference(row, shape, 2, results).empty()) << row.key;
     }

@@ -37,7 +37,7 @@ TEST_F(WriteFileTest, ReplacesWhatWasThere) {
   EXPECT_EQ(Entries(), 1);
 }
 
-// Who has the old file open goes on reading it whole.
+// A reader of the old file goes on reading it whole.
 TEST_F(WriteFileTest, APlainFileIsOldOrNew) {
   WriteFile(At("f"), "old");
   std::ifstream reader(At("f"));

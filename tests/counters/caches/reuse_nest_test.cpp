@@ -17,7 +17,7 @@ class LruCache {
  public:
   explicit LruCache(std::size_t elements) : elements_(elements) {}
 
-  // Whether the element had to be fetched.
+  // Returns whether the element had to be fetched.
   bool Fetch(long element) {
     const auto found = where_.find(element);
     if (found != where_.end()) {

@@ -9,7 +9,7 @@ namespace {
 using testing::ElementsAre;
 using testing::Pair;
 
-// Of a leaf 4: type, level, sharing threads - 1; ways - 1 and line - 1; sets - 1.
+// Registers of a leaf 4: type, level, sharing threads - 1; ways - 1 and line - 1; sets - 1.
 CpuidRegisters Cache(std::uint32_t type, std::uint32_t level, std::uint32_t threads,
                      std::uint32_t ways, std::uint32_t sets) {
   return {type | level << 5 | (threads - 1) << 14, (ways - 1) << 22 | 63, sets - 1, 0};

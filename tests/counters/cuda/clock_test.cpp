@@ -127,7 +127,7 @@ TEST_F(CudaClockOnGpu, AFailedCaptureLeavesTheClockUsable) {
   EXPECT_GT(clock_.once(call_), 0);
 }
 
-// What was thrown is told: the kernels that follow must not hear it again.
+// A thrown error is reported once: the kernels that follow must not see it again.
 TEST_F(CudaClockOnGpu, ACaptureThatEndsBrokenIsToldOnce) {
   const Enqueue waits = [](void* stream) {
     cudaStreamSynchronize(static_cast<cudaStream_t>(stream));

@@ -1,5 +1,5 @@
-// What counting leaves behind in a process, on the GPU that is here. By itself in its process: the
-// first look has to come before CUPTI was ever attached (ci/gpu_check.sh sees to that).
+// Cost that counting leaves behind in a process, on the GPU that is here. By itself in its process:
+// the first look has to come before CUPTI was ever attached (ci/gpu_check.sh sees to that).
 #include <gtest/gtest.h>
 
 #include <algorithm>

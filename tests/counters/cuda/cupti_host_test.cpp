@@ -46,7 +46,7 @@ TEST(CuptiTableByHostApi, EveryMetricExistsOnEveryChipThatListsIt) {
   }
 }
 
-// Of the peaks a chip may have more names than the one of its fastest instruction, which is listed.
+// A chip may have more names of peaks than that of its fastest instruction, which is listed.
 TEST(CuptiTableByHostApi, AMetricThatAFamilyDoesNotListIsRefusedThere) {
   CuptiCalls api;
   for (const auto* chip : Representatives(BuiltInCuptiTable())) {
@@ -152,7 +152,7 @@ TEST(CuptiHostApi, ABadChipIsOneSentence) {
   }
 }
 
-// What a machine without a driver or GPU says; where there is one the source can count or says why.
+// A machine without a driver or GPU gives its sentence. With one the source counts or says why not.
 TEST(CuptiCalls, WithoutADeviceOpeningIsOneSentenceAndNoCrash) {
   CuptiCalls api;
   std::string said;

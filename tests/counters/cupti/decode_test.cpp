@@ -246,7 +246,7 @@ void ExpectLikely(const CuptiRecording& recording, const RecordedCall& call) {
     EXPECT_EQ(counts.work.bytes.count(level), 1U) << call.name << ": " << Key(level);
 }
 
-// What failed on the hardware fails here as well, and nothing else does.
+// A failure on the hardware fails here as well, and nothing else does.
 TEST(RecordedCounters, DecodeToWhatIsKnownOfEachCall) {
   int calls = 0, layers = 0;
   for (const auto& [name, recording] : Recordings()) {

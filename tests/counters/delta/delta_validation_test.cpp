@@ -189,9 +189,9 @@ TEST(DeltaOnV100, DramOfThePapersConvolutions) {
   }
 }
 
-// What the counters do not see: bytes written last that are still in L2 when their kernel ends. The
-// bias kernel works in place, so that all of L2 holds written lines; of the convolution's traffic
-// the written share is.
+// Bytes that the counters do not see: bytes written last that are still in L2 when their kernel
+// ends. The bias kernel works in place, so that all of L2 holds written lines; of the convolution's
+// traffic the written share is.
 double LeftInL2(const Row& row) {
   const auto dram = Predict(row).traffic.dram;
   const double output = OutputBytes(row.layer), cache = V100().l2_bytes;

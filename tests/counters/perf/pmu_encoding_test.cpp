@@ -62,7 +62,7 @@ constexpr Spelling kSpellings[] = {
     {kZen3, "l2_pf_miss_l2_l3", "L2_PREFETCH_MISS_L3", kZen3Prefetchers},
     {kZen4, "l2_pf_miss_l2_l3", "L2_PREFETCH_MISS_L3", kZen4Prefetchers}};
 
-// What a libpfm4 may not know (Debian 12's 4.13 knows none of it). One that does must agree.
+// Events that a libpfm4 may not know (Debian 12's 4.13 knows none). One that does must agree.
 struct Unknown {
   std::string_view pmu;
   std::string_view events;  // all that begin so

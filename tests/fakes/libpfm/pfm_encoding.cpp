@@ -11,7 +11,7 @@
 namespace dlroof {
 namespace {
 
-// Of both vendors' event select registers: user, kernel, interrupt, enable.
+// Bits of both vendors' event select registers: user, kernel, interrupt, enable.
 constexpr std::uint64_t kHowItRuns = 1U << 16 | 1U << 17 | 1U << 20 | 1U << 22;
 
 [[noreturn]] void Refuse(const std::string& what, int error) {

@@ -1,4 +1,4 @@
-// Of another build: everything behind the first number is elsewhere.
+// A module of another build: everything behind the first number is elsewhere.
 #include <cstdint>
 
 namespace dlroof {

@@ -130,7 +130,7 @@ void Try(const std::string& sample, const Reader& read, int usual) {
   std::cout << sample << ": " << mutants << " mutants, the slowest took " << slowest << " s\n";
 }
 
-// What an importer took must be a run file that can be written and read again.
+// An imported file must be a run file that can be written and read again.
 Reader Importing(Imported (*read)(const std::string&, const std::string&)) {
   return [read](const std::string& text) {
     const auto imported = read(text, "hostile");

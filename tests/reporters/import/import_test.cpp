@@ -335,7 +335,7 @@ TEST(ImportBenchdnn, FieldsOfATemplateThatNothingTakesAreNamed) {
   EXPECT_EQ(imported.records.at(0).repetitions.at(0).seconds, 1e-3);
   EXPECT_THAT(imported.remarks,
               ElementsAre("b.txt: columns '%-Gbw%', '%cfg%' are not known and left out"));
-  // What every output has is known, whether it is taken or not.
+  // Columns that every output has are known, used or not.
   const std::string output = "perf,cpu,jit:avx2,,--conv --dir=FWD_I mb1ic4ih8oc6kh1,2,3,4,5,1,6\n";
   EXPECT_THAT(ImportBenchdnn(output, "b.txt").remarks, IsEmpty());
 }

@@ -19,7 +19,7 @@ using testing::Not;
 
 constexpr const char* kName = "LSTM/cpu/onednn/fwd_inference/f32/t1n1i1h1";
 
-// What Google Benchmark hands over after a repetition of 10 iterations.
+// Google Benchmark's report of a repetition of 10 iterations.
 BenchmarkRun Repetition(double seconds_per_call) {
   BenchmarkRun run;
   run.run_name.function_name = kName;
@@ -91,8 +91,8 @@ TEST(RunFileReporter, WritesASupersetThatReadsBackToTheSameRecords) {
   EXPECT_EQ(read.machines.at(0), OneThreadMachine());
 }
 
-// What github-action-benchmark's reader for Google Benchmark ("googlecpp") takes of each entry, and
-// compare.py with it.
+// Members that github-action-benchmark's reader for Google Benchmark ("googlecpp") and compare.py
+// read of each entry.
 TEST(RunFileReporter, EntriesHaveWhatOtherReadersOfGoogleBenchmarksFilesTake) {
   Session session = TestSession();
   BenchmarkRun failed = Repetition(1);

@@ -1,4 +1,4 @@
-// What the page's scripts get to draw roofs and places with.
+// Data from which the page's scripts draw roofs and places.
 #include <gtest/gtest.h>
 
 #include "tests/fakes/written_page.h"

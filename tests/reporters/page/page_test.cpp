@@ -133,7 +133,7 @@ Rendered Render(const json& run_file, const std::string& address = "",
   return rendered;
 }
 
-// What a reader sees of a document; its scripts hold the words of every message.
+// Returns the visible part of a document. Its scripts hold the words of every message.
 std::string WithoutScripts(std::string document) {
   for (auto open = document.find("<script"); open != std::string::npos;
        open = document.find("<script", open))

@@ -1,4 +1,4 @@
-// What holds for every work on every machine: random ones.
+// Properties of every work on every machine: random ones.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -58,7 +58,7 @@ void EachCeiling(Machine& machine, const Visit& visit) {
   for (auto& [level, ceiling] : machine.by_threads[2].bytes) visit(ceiling);
 }
 
-// What would be found if every unproved ceiling's true rate were `factor` times the measured one.
+// Returns the gap if every unproved ceiling's true rate were `factor` times the measured one.
 double TrueGap(const Record& record, double seconds, Machine machine, double factor) {
   EachCeiling(machine, [&](Ceiling& ceiling) {
     if (!ceiling.proved) ceiling.per_second *= factor;

@@ -316,7 +316,7 @@ TEST(Place, TheRoofIsTheBestRowThatTheLibraryMayUse) {
   EXPECT_DOUBLE_EQ(capped.time->compute_seconds, 2 * free.time->compute_seconds);
   EXPECT_THAT(capped.remarks,
               testing::ElementsAre(testing::HasSubstr("judged by fp32.vector.avx2")));
-  // What the library chose does not matter, what it may use does.
+  // The library's choice does not matter, its allowed instruction set does.
   EXPECT_EQ(judged("jit:avx2; isa avx512_core").time->compute_roofs, free.time->compute_roofs);
   // Nothing said, or no row allowed: the plain roof.
   EXPECT_EQ(judged("loops").time->compute_roofs.at("fp32.vector"), "fp32.vector");

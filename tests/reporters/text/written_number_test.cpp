@@ -49,7 +49,7 @@ TEST(RoundedToClock, StillNamesTheNanosecond) {
 TEST(RoundedToClock, HasNoDigitsBeyondTheClockButThoseAskedFor) {
   // 1 ns / 2 is 5e-10: ten decimals.
   EXPECT_EQ(json(RoundedToClock(0.035090472500000025, 2)).dump(), "0.0350904725");
-  // Of 20 ns eight digits are asked for, where the clock resolves two.
+  // Eight digits of 20 ns are asked for, where the clock resolves two.
   EXPECT_EQ(json(RoundedToClock(2.123456789e-8, 1, 8)).dump(), "2.1234568e-08");
   EXPECT_EQ(json(RoundedToClock(2.123456789e-8, 1)).dump(), "2.12e-08");
   EXPECT_EQ(RoundedToClock(1.0 / 3, 0), 1.0 / 3);  // nobody knows how many calls it was

@@ -156,8 +156,8 @@ TEST_F(GpuCudnnOnGpu, ARestoredReserveGivesTheSameGradients) {
               testing::Pointwise(testing::FloatNear(1e-4F), first.layers[0].input));
 }
 
-// Which shapes they take is cuDNN's affair; what they take has to be right, and each takes one
-// whose h and i are multiples of 128, h small, n a multiple of 8.
+// cuDNN chooses the shapes that they accept. An accepted shape must come out right, and each
+// accepts one whose h and i are multiples of 128, h small, n a multiple of 8.
 TEST_F(GpuCudnnOnGpu, PersistentLstmsAgreeWithTheReferenceOrAreRefused) {
   for (const auto* algorithm : {"persist-static", "persist-small-h", "persist-dynamic"}) {
     int ran = 0;

@@ -56,7 +56,7 @@ ConvRequest Request(const std::string& rest) {
   return ReadConvRequest(ParseBenchmarkName("Conv2D/gpu/cudnn/" + rest));
 }
 
-// What the heuristics propose and the type allows, as far as cuDNN makes a plan of it.
+// Proposals of the heuristics that the type allows and of which cuDNN makes a plan.
 struct Offer {
   std::vector<EngineConfig> proposed, usable;
 };
@@ -189,8 +189,8 @@ INSTANTIATE_TEST_SUITE_P(DescribedGpus, CudnnOn, testing::ValuesIn(kDescribedGpu
                            return fmt::format("sm{}", one.param.compute_capability);
                          });
 
-// How many engines are proposed for fp8 on each GPU; the toolkit's stub of a driver is enough for
-// that, though not for plans.
+// Returns the number of engines proposed for fp8 on each GPU. The toolkit's stub of a driver is
+// enough for that, though not for plans.
 std::string Fp8Proposals() {
   std::string text;
   for (const auto& gpu : kDescribedGpus) {

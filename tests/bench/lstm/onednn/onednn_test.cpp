@@ -47,8 +47,8 @@ std::string Outcome(const std::string& name, int threads) {
 
 // Seen with 3.2: without AMX signed hidden states are stored as if they were unsigned, negative
 // ones as 0; and with AVX512-BF16 a projection's weights are laid out as f32's (rnn_utils.cpp,
-// set_expected_desc), while rnn_brgemm_utils.cpp says that bf16 has none. That is not hidden: such
-// a record says that it is wrong.
+// set_expected_desc), while rnn_brgemm_utils.cpp says that bf16 has none. Such a record says that
+// it is wrong.
 bool IsRight(const std::string& outcome, const std::string& type, const std::string& problem) {
   if (outcome.starts_with("ok ")) return true;
   const auto source = LstmTypeOf(type).source;
