@@ -22,6 +22,7 @@ VENDORS = {
     "benchmark": r"benchmark/",
     "sqlite": r"(sqlite3|SQLiteCpp)",
     "cli": r"CLI/",
+    "boost": r"boost/",
     "hwloc": r"hwloc",
 }
 INCLUDE = re.compile(r'^\s*#\s*include\s*(?:"([^"]+)"|<([^>]+)>)', re.M)

@@ -10,7 +10,6 @@
 #include "baselines/compare/cause.h"
 #include "baselines/dashboard/series_view.h"
 #include "baselines/formats/badge.h"
-#include "baselines/history/packed_record.h"
 #include "counters/base/error.h"
 #include "counters/base/text_hash.h"
 #include "counters/base/write_file.h"
@@ -57,7 +56,7 @@ void WriteSharedFiles(const fs::path& folder) {
   WriteFile(folder / "roofline.html", page.str());
 }
 
-// What the page shows of a record, without what only the run file needs.
+// Removes the parts of a record that only the run file needs.
 void Slim(json& record) {
   for (const char* key : {"repetitions", "work", "verified", "repro", "seed", "problem", "library"})
     record.erase(key);
@@ -92,7 +91,7 @@ class Site {
   }
 
  private:
-  // Of all series; their points in files of some each.
+  // Returns summaries of all series. Writes their points to files of some series each.
   json WriteSeries() {
     json summaries = json::array();
     json chunk = json::object();
@@ -161,8 +160,8 @@ class Site {
     }
   }
 
-  // Of all runs; the content of each one's roofline page in a file, its machines apart, for most
-  // runs share them.
+  // Returns summaries of all runs. Writes the content of each roofline page to a file, its machines
+  // apart, because most runs share them.
   json WriteRuns() {
     json all = json::array();
     for (const auto& run : runs_) {

@@ -6,6 +6,7 @@
 
 #include "baselines/compare/run_date.h"
 #include "baselines/history/packed_record.h"
+#include "baselines/history/query.h"
 #include "counters/base/error.h"
 #include "counters/base/text_hash.h"
 #include "reporters/text/json_access.h"
@@ -32,32 +33,38 @@ constexpr const char* kTables[] = {
     "repetitions BLOB NOT NULL)",
     "CREATE INDEX points_of_series ON points (series)"};
 
-std::int64_t OneNumber(const Database& database, const char* sql) {
-  auto statement = database.Prepare(sql);
+std::int64_t OneNumber(SQLite::Database& database, const char* sql) {
+  Query statement(database, sql);
   return statement.Next() ? statement.Integer(0) : 0;
 }
 
-void SetSchema(const Database& database) {
-  database.Execute(fmt::format("PRAGMA user_version = {}", kHistorySchema));
+SQLite::Transaction BeginWriting(SQLite::Database& database) {
+  return Guarded(database, [&] {
+    return SQLite::Transaction(database, SQLite::TransactionBehavior::IMMEDIATE);
+  });
 }
 
-void MakeTables(const Database& database) {
-  Transaction making(database, Access::kWrite);
+void SetSchema(SQLite::Database& database) {
+  Execute(database, fmt::format("PRAGMA user_version = {}", kHistorySchema));
+}
+
+void MakeTables(SQLite::Database& database) {
+  auto making = BeginWriting(database);
   // Another program may have been here first.
   if (OneNumber(database, "SELECT count(*) FROM sqlite_master") > 0) return;
-  for (const char* sql : kTables) database.Execute(sql);
-  database.Execute(fmt::format("PRAGMA application_id = {}", kApplicationId));
+  for (const char* sql : kTables) Execute(database, sql);
+  Execute(database, fmt::format("PRAGMA application_id = {}", kApplicationId));
   SetSchema(database);
-  making.Commit();
+  Guarded(database, [&] { making.commit(); });
 }
 
-void CheckSchema(const Database& database) {
+void CheckSchema(SQLite::Database& database) {
   if (OneNumber(database, "PRAGMA application_id") != kApplicationId)
-    throw BadInput(database.path() + ": a SQLite database, but no history of dlroof");
+    throw BadInput(database.getFilename() + ": a SQLite database, but no history of dlroof");
   const auto schema = OneNumber(database, "PRAGMA user_version");
   if (schema > kHistorySchema)
     throw BadInput(fmt::format("{}: written by a newer dlroof (schema {}, this one reads up to {})",
-                               database.path(), schema, kHistorySchema));
+                               database.getFilename(), schema, kHistorySchema));
 }
 
 // SQLite's integers have a sign.
@@ -67,8 +74,8 @@ std::string Dump(const json& value) {
   return value.dump(-1, ' ', false, json::error_handler_t::replace);
 }
 
-// Of the conventions only what a time depends on: a benchmark whose FLOPs are counted anew keeps
-// its series.
+// Returns only the conventions that a time depends on. A benchmark whose FLOPs are counted anew
+// keeps its series.
 std::string TimeConventions(const RunFile& file) {
   const auto& all = Member(Member(file.context, "dlroof"), "conventions");
   json some = json::object();
@@ -97,7 +104,7 @@ Series SeriesOf(const RunFile& file, const Record& record) {
   return series;
 }
 
-// Everything of a run that needs no look into the database, made before its lock is taken.
+// The parts of a run that need no look into the database. Add makes them before it takes the lock.
 struct Prepared {
   std::string context, machines, conventions;
   std::vector<Series> series;
@@ -125,16 +132,18 @@ Prepared Prepare(const NamedRun& run) {
 // Writes into the tables; within one transaction.
 class Writer {
  public:
-  explicit Writer(const Database& database)
+  explicit Writer(SQLite::Database& database)
       : database_(database),
-        add_text_(database.Prepare("INSERT OR IGNORE INTO texts VALUES (?, ?)")),
-        find_series_(
-            database.Prepare("SELECT id FROM series WHERE name = ? AND fingerprint = ? AND "
-                             "threads = ? AND cache = ? AND conventions = ?")),
-        add_series_(database.Prepare("INSERT INTO series (name, fingerprint, threads, cache, "
-                                     "conventions, machine) VALUES (?, ?, ?, ?, ?, ?)")),
-        add_point_(database.Prepare("INSERT INTO points (run, series, facts, median, low, high, "
-                                    "clean, repetitions) VALUES (?, ?, ?, ?, ?, ?, ?, ?)")) {}
+        add_text_(database, "INSERT OR IGNORE INTO texts VALUES (?, ?)"),
+        find_series_(database,
+                     "SELECT id FROM series WHERE name = ? AND fingerprint = ? AND "
+                     "threads = ? AND cache = ? AND conventions = ?"),
+        add_series_(database,
+                    "INSERT INTO series (name, fingerprint, threads, cache, "
+                    "conventions, machine) VALUES (?, ?, ?, ?, ?, ?)"),
+        add_point_(database,
+                   "INSERT INTO points (run, series, facts, median, low, high, "
+                   "clean, repetitions) VALUES (?, ?, ?, ?, ?, ?, ?, ?)") {}
 
   std::int64_t AddText(const std::string& text) {
     const auto hash = Signed(HashOf(text));
@@ -150,44 +159,42 @@ class Writer {
         .With(series.name, series.fingerprint, series.threads, series.cache, conventions,
               series.machine)
         .Run();
-    return database_.LastId();
+    return database_.getLastInsertRowid();
   }
 
-  std::int64_t AddPoint(std::int64_t run, std::int64_t series, const PackedRecord& record) {
+  void AddPoint(std::int64_t run, std::int64_t series, const PackedRecord& record) {
     std::optional<double> low, high;
     if (record.ci95) std::tie(low, high) = *record.ci95;
     add_point_
         .With(run, series, AddText(record.facts), record.median, low, high, record.clean,
               Blob{record.repetitions})
         .Run();
-    return database_.LastId();
   }
 
  private:
-  const Database& database_;
-  Statement add_text_, find_series_, add_series_, add_point_;
+  SQLite::Database& database_;
+  Query add_text_, find_series_, add_series_, add_point_;
 };
 
-std::int64_t AddRun(const Database& database, const NamedRun& run, const Prepared& made,
+std::int64_t AddRun(SQLite::Database& database, const NamedRun& run, const Prepared& made,
                     std::int64_t machines) {
   const auto& file = run.file;
   const std::int64_t first = OneNumber(database, "SELECT coalesce(max(id), 0) + 1 FROM points");
-  database
-      .Prepare(
-          "INSERT INTO runs (hash, date, moment, code, source, context, machines, first_point, "
-          "points) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)")
+  Query(database,
+        "INSERT INTO runs (hash, date, moment, code, source, context, machines, first_point, "
+        "points) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)")
       .With(Signed(made.hash), Text(file.context, "date"), Moment(file),
             Text(Member(file.context, "dlroof"), "commit"), run.where, made.context, machines,
             first, static_cast<std::int64_t>(file.records.size()))
       .Run();
-  return database.LastId();
+  return database.getLastInsertRowid();
 }
 
 constexpr const char* kPointColumns =
     "p.run, p.series, p.facts, p.median, p.low, p.high, p.clean, "
     "p.repetitions";
 
-Point ReadPoint(const Statement& row) {
+Point ReadPoint(const Query& row) {
   Point point;
   point.run = row.Integer(0);
   point.series = row.Integer(1);
@@ -195,60 +202,17 @@ Point ReadPoint(const Statement& row) {
   point.median = row.Real(3);
   if (const auto low = row.Real(4), high = row.Real(5); low && high) point.ci95 = {*low, *high};
   point.clean = static_cast<int>(row.Integer(6));
-  point.repetitions = CountRepetitions(row.Bytes(7));
+  point.repetitions = CountRepetitions(row.Text(7));
   return point;
 }
 
-std::vector<Point> ReadPoints(Statement& statement) {
+std::vector<Point> ReadPoints(Query& statement) {
   std::vector<Point> points;
   while (statement.Next()) points.push_back(ReadPoint(statement));
   return points;
 }
 
-}  // namespace
-
-History::History(const std::string& path, Access access) : database_(path, access) {
-  if (access == Access::kWrite && OneNumber(database_, "SELECT count(*) FROM sqlite_master") == 0)
-    MakeTables(database_);
-  CheckSchema(database_);
-}
-
-Added History::Add(const NamedRun& run) {
-  CheckNames(run);
-  const auto made = Prepare(run);
-  Added added;
-  added.points = static_cast<int>(made.records.size());
-  Transaction adding(database_, Access::kWrite);
-  CheckSchema(database_);  // a newer program may have been here since it was opened
-  auto known = database_.Prepare("SELECT id FROM runs WHERE hash = ?");
-  if (known.With(Signed(made.hash)).Next()) {
-    added.run = known.Integer(0);
-    added.already = true;
-    return added;
-  }
-  SetSchema(database_);
-  Writer writer(database_);
-  const auto conventions = writer.AddText(made.conventions);
-  added.run = AddRun(database_, run, made, writer.AddText(made.machines));
-  for (std::size_t i = 0; i < made.records.size(); ++i)
-    writer.AddPoint(added.run, writer.IdOf(made.series[i], conventions, added.new_series),
-                    made.records[i]);
-  adding.Commit();
-  return added;
-}
-
-std::vector<StoredRun> History::Runs() const {
-  auto row = database_.Prepare(
-      "SELECT id, date, moment, code, source, points FROM runs ORDER BY moment, id");
-  std::vector<StoredRun> runs;
-  while (row.Next())
-    runs.push_back({row.Integer(0), std::string(row.Text(1)), row.Real(2).value_or(0),
-                    std::string(row.Text(3)), std::string(row.Text(4)),
-                    static_cast<int>(row.Integer(5))});
-  return runs;
-}
-
-std::vector<Series> History::ReadSeries(Statement& row) const {
+std::vector<Series> ReadSeries(Query& row) {
   std::vector<Series> all;
   while (row.Next()) {
     Series series;
@@ -265,8 +229,69 @@ std::vector<Series> History::ReadSeries(Statement& row) const {
   return all;
 }
 
+}  // namespace
+
+History::History(const std::string& path, Access access) : database_(OpenDatabase(path, access)) {
+  if (access == Access::kWrite && OneNumber(*database_, "SELECT count(*) FROM sqlite_master") == 0)
+    MakeTables(*database_);
+  CheckSchema(*database_);
+}
+
+void History::PackAnew() {
+  Query rename(*database_, "UPDATE OR IGNORE runs SET hash = ? WHERE id = ?");
+  Query pack(*database_,
+             "UPDATE points SET repetitions = ? WHERE id = ? + (SELECT first_point FROM runs WHERE "
+             "id = ?)");
+  for (const auto& run : Runs()) {
+    const auto made = Prepare(Read(run));
+    rename.With(Signed(made.hash), run.id).Run();
+    for (int i = 0; i < run.points; ++i)
+      pack.With(Blob{made.records.at(i).repetitions}, i, run.id).Run();
+  }
+  SetSchema(*database_);
+}
+
+Added History::Add(const NamedRun& run) {
+  CheckNames(run);
+  const auto made = Prepare(run);
+  Added added;
+  added.points = static_cast<int>(made.records.size());
+  auto adding = BeginWriting(*database_);
+  CheckSchema(*database_);  // a newer program may have been here since it was opened
+  if (OneNumber(*database_, "PRAGMA user_version") < kHistorySchema) PackAnew();
+  Query known(*database_, "SELECT id FROM runs WHERE hash = ?");
+  if (known.With(Signed(made.hash)).Next()) {
+    added.run = known.Integer(0);
+    added.already = true;
+    return added;
+  }
+  Writer writer(*database_);
+  const auto conventions = writer.AddText(made.conventions);
+  added.run = AddRun(*database_, run, made, writer.AddText(made.machines));
+  for (std::size_t i = 0; i < made.records.size(); ++i)
+    writer.AddPoint(added.run, writer.IdOf(made.series[i], conventions, added.new_series),
+                    made.records[i]);
+  Guarded(*database_, [&] { adding.commit(); });
+  return added;
+}
+
+std::shared_ptr<SQLite::Transaction> History::Unchanging() const {
+  return Guarded(*database_, [&] { return std::make_shared<SQLite::Transaction>(*database_); });
+}
+
+std::vector<StoredRun> History::Runs() const {
+  Query row(*database_,
+            "SELECT id, date, moment, code, source, points FROM runs ORDER BY moment, id");
+  std::vector<StoredRun> runs;
+  while (row.Next())
+    runs.push_back({row.Integer(0), row.Text(1), row.Real(2).value_or(0), row.Text(3), row.Text(4),
+                    static_cast<int>(row.Integer(5))});
+  return runs;
+}
+
 std::vector<Series> History::AllSeries() const {
-  auto statement = database_.Prepare(
+  Query statement(
+      *database_,
       "SELECT s.id, s.name, s.fingerprint, s.machine, s.threads, s.cache, t.text, "
       "(SELECT count(*) FROM points p WHERE p.series = s.id) "
       "FROM series s JOIN texts t ON t.hash = s.conventions ORDER BY s.name, s.fingerprint, s.id");
@@ -274,16 +299,17 @@ std::vector<Series> History::AllSeries() const {
 }
 
 std::vector<Series> History::SeriesNamed(const std::string& name) const {
-  auto statement = database_.Prepare(
-      "SELECT s.id, s.name, s.fingerprint, s.machine, s.threads, s.cache, t.text, "
-      "(SELECT count(*) FROM points p WHERE p.series = s.id) "
-      "FROM series s JOIN texts t ON t.hash = s.conventions WHERE s.name = ? "
-      "ORDER BY s.fingerprint, s.id");
+  Query statement(*database_,
+                  "SELECT s.id, s.name, s.fingerprint, s.machine, s.threads, s.cache, t.text, "
+                  "(SELECT count(*) FROM points p WHERE p.series = s.id) "
+                  "FROM series s JOIN texts t ON t.hash = s.conventions WHERE s.name = ? "
+                  "ORDER BY s.fingerprint, s.id");
   return ReadSeries(statement.With(name));
 }
 
 std::vector<std::string> History::NamesWith(const std::string& part, int most) const {
-  auto statement = database_.Prepare(
+  Query statement(
+      *database_,
       "SELECT DISTINCT name FROM series WHERE instr(name, ?) > 0 ORDER BY name LIMIT ?");
   statement.With(part, most);
   std::vector<std::string> names;
@@ -292,7 +318,8 @@ std::vector<std::string> History::NamesWith(const std::string& part, int most) c
 }
 
 std::vector<Point> History::PointsOf(const Series& series) const {
-  auto statement = database_.Prepare(
+  Query statement(
+      *database_,
       fmt::format("SELECT {} FROM points p JOIN runs r ON r.id = p.run WHERE p.series = ? "
                   "ORDER BY r.moment, r.id",
                   kPointColumns));
@@ -300,7 +327,8 @@ std::vector<Point> History::PointsOf(const Series& series) const {
 }
 
 std::vector<Point> History::PointsOf(const StoredRun& run) const {
-  auto statement = database_.Prepare(
+  Query statement(
+      *database_,
       fmt::format("SELECT {} FROM runs r JOIN points p ON p.id BETWEEN r.first_point AND "
                   "r.first_point + r.points - 1 WHERE r.id = ? ORDER BY p.id",
                   kPointColumns));
@@ -308,20 +336,22 @@ std::vector<Point> History::PointsOf(const StoredRun& run) const {
 }
 
 NamedRun History::Read(const StoredRun& stored) const {
-  NamedRun run{fmt::format("{}: run {}", database_.path(), stored.id), {}};
-  auto head = database_.Prepare(
+  NamedRun run{fmt::format("{}: run {}", database_->getFilename(), stored.id), {}};
+  Query head(
+      *database_,
       "SELECT r.context, t.text FROM runs r JOIN texts t ON t.hash = r.machines WHERE r.id = ?");
   if (!head.With(stored.id).Next()) throw BadInput(run.where + ": no such run");
   try {
     run.file.context = json::parse(head.Text(0));
     for (const auto& machine : json::parse(head.Text(1)))
       run.file.machines.push_back(MachineFromJson(machine, run.where));
-    auto row = database_.Prepare(
+    Query row(
+        *database_,
         "SELECT t.text, p.repetitions FROM runs r JOIN points p ON p.id BETWEEN r.first_point AND "
         "r.first_point + r.points - 1 JOIN texts t ON t.hash = p.facts WHERE r.id = ? ORDER BY "
         "p.id");
     row.With(stored.id);
-    while (row.Next()) run.file.records.push_back(Unpack(row.Text(0), row.Bytes(1), run.where));
+    while (row.Next()) run.file.records.push_back(Unpack(row.Text(0), row.Text(1), run.where));
   } catch (const json::exception& error) {
     throw BadInput(fmt::format("{}: damaged: {}", run.where, error.what()));
   }
@@ -329,10 +359,10 @@ NamedRun History::Read(const StoredRun& stored) const {
 }
 
 Record History::Facts(const Point& point) const {
-  auto row = database_.Prepare("SELECT text FROM texts WHERE hash = ?");
+  Query row(*database_, "SELECT text FROM texts WHERE hash = ?");
   if (!row.With(Signed(point.facts)).Next())
-    throw BadInput(fmt::format("{}: damaged: a text is missing", database_.path()));
-  return Unpack(row.Text(0), {}, database_.path());
+    throw BadInput(fmt::format("{}: damaged: a text is missing", database_->getFilename()));
+  return Unpack(row.Text(0), {}, database_->getFilename());
 }
 
 }  // namespace dlroof

@@ -1,9 +1,9 @@
-// The history: many runs in one SQLite file. Run files stay the exchange format: what goes in comes
-// out again, to the last digit.
+// The history: many runs in one SQLite file. Run files stay the exchange format. A run comes out as
+// it was added, to the last digit.
 #pragma once
 
 #include <cstdint>
-#include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -12,14 +12,18 @@
 #include "baselines/compare/paired_record.h"
 #include "baselines/history/database.h"
 
+namespace SQLite {
+class Transaction;
+}
+
 namespace dlroof {
 
-// Schema history: 1 = first. 2 = repetitions with their GPU's samples and their block
-// (packed_record.h); the tables are those of 1, and a file of 1 becomes one of 2 by the next Add.
-inline constexpr int kHistorySchema = 2;
+// Schema history: 1 = first. 2 = repetitions with their GPU's samples and their block. 3 =
+// repetitions as CBOR (packed_record.h). The tables are those of 1. The next Add turns an older
+// file into one of 3.
+inline constexpr int kHistorySchema = 3;
 
-// What may be drawn as one line over time: the same benchmark on the same machine, measured the
-// same way.
+// One line over time: the same benchmark on the same machine, measured the same way.
 struct Series {
   std::int64_t id = 0;
   std::string name;
@@ -62,34 +66,36 @@ class History {
   // Refuses a database that is none of ours, and one of a newer schema.
   History(const std::string& path, Access access);
 
-  // One run, as a whole or not at all. Throws BadInput for a name that stands there twice.
+  // Adds one run, as a whole or not at all. Throws BadInput if two of its benchmarks share a name.
   Added Add(const NamedRun& run);
 
-  // While it lives, everything that is read is as it was at the first look, whatever others add.
-  [[nodiscard]] Transaction Unchanging() const { return {database_, Access::kRead}; }
+  // Returns a guard. While it lives, reads see the state of the first read, whatever others add.
+  [[nodiscard]] std::shared_ptr<SQLite::Transaction> Unchanging() const;
 
-  // Oldest first.
+  // Returns them oldest first.
   std::vector<StoredRun> Runs() const;
-  // By name, then machine.
+  // Returns them by name, then machine.
   std::vector<Series> AllSeries() const;
-  // Those of this name; none is none.
+  // Returns the series of this name; may be empty.
   std::vector<Series> SeriesNamed(const std::string& name) const;
-  // Up to `most` names that contain `part`, for messages.
+  // Returns up to `most` names that contain `part`, for messages.
   std::vector<std::string> NamesWith(const std::string& part, int most) const;
 
-  // Oldest first.
+  // Returns them oldest first.
   std::vector<Point> PointsOf(const Series& series) const;
-  // Of one run, in its order.
+  // Returns the points of one run in its order.
   std::vector<Point> PointsOf(const StoredRun& run) const;
 
-  // The run as it was added, without Google Benchmark's own entries.
+  // Returns the run as it was added, without Google Benchmark's own entries.
   NamedRun Read(const StoredRun& run) const;
-  // Status, reason, algorithm and work of a point.
+  // Returns a point's status, reason, algorithm and work.
   Record Facts(const Point& point) const;
 
  private:
-  std::vector<Series> ReadSeries(Statement& statement) const;
-  Database database_;
+  // Stores the repetitions of an older file anew, within a transaction. A run's hash depends on
+  // their bytes, so that a run which is added again is known.
+  void PackAnew();
+  std::shared_ptr<SQLite::Database> database_;
 };
 
 }  // namespace dlroof

@@ -1,11 +1,9 @@
-// A record as the history stores it: what rarely changes as text, and its repetitions as bytes.
-// Exact both ways.
+// A record as the history stores it: JSON of the part that rarely changes, and its repetitions as
+// CBOR. Exact both ways.
 #pragma once
 
-#include <cstdint>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <utility>
 
 #include "reporters/record/record.h"
@@ -14,10 +12,9 @@ namespace dlroof {
 
 struct PackedRecord {
   std::string facts;  // JSON (FactsToJson of record_json.h)
-  // Of each: a byte that says what follows (1 disturbed, 2 CPU time, 4 CPU time of the main thread,
-  // 8 run delay, 16 block, 32 GPU); of a GPU two bytes, little-endian, with a bit for each known
-  // quantity in the order of GpuSampleFields (gpu_sample.h); then seconds, iterations and these,
-  // little-endian IEEE doubles. 16 and 32 since schema 2 of the history.
+  // CBOR: an array with an array for each repetition. Its items: seconds, iterations, disturbed,
+  // CPU time, CPU time of the main thread, run delay, core share, block, and the GPU's quantities
+  // in the order of GpuSampleFields (gpu_sample.h). Unknown is null, or absent at the end.
   std::string repetitions;
   std::optional<double> median;                   // [s] as Summarize (record.h); absent: not ok
   std::optional<std::pair<double, double>> ci95;  // [s]
@@ -25,9 +22,12 @@ struct PackedRecord {
 };
 
 PackedRecord Pack(const Record& record);
-// Throws BadInput, beginning with `where`, for what Pack did not make.
-Record Unpack(std::string_view facts, std::string_view repetitions, const std::string& where);
+// Returns the record. Empty `repetitions` are none. Reads repetitions of older schemas, too
+// (flagged_repetitions.h). Throws BadInput, beginning with `where`, for anything that Pack did not
+// make.
+Record Unpack(const std::string& facts, const std::string& repetitions, const std::string& where);
 
-int CountRepetitions(std::string_view repetitions);
+// Returns 0 for damaged bytes.
+int CountRepetitions(const std::string& repetitions);
 
 }  // namespace dlroof

@@ -9,8 +9,8 @@
 #include <filesystem>
 #include <fstream>
 
-#include "baselines/compare/run_date.h"
 #include "baselines/history/packed_record.h"
+#include "baselines/history/query.h"
 #include "counters/base/error.h"
 #include "reporters/roofline/placed_json.h"
 #include "tests/fakes/refusal.h"
@@ -133,15 +133,15 @@ TEST_F(HistoryTest, RefusesWhatIsNoHistory) {
   EXPECT_NE(ErrorOf([&] { History(Path(), Access::kRead); }).find("perf.sqlite: no history"),
             std::string::npos);
   fs::remove(Path());
-  Database(Path(), Access::kWrite).Execute("CREATE TABLE other (x)");
+  Execute(*OpenDatabase(Path(), Access::kWrite), "CREATE TABLE other (x)");
   EXPECT_NE(ErrorOf([&] { History(Path(), Access::kWrite); }).find("no history of dlroof"),
             std::string::npos);
   fs::remove(Path());
   { History(Path(), Access::kWrite); }
-  Database(Path(), Access::kWrite).Execute("PRAGMA user_version = 3");
+  Execute(*OpenDatabase(Path(), Access::kWrite), "PRAGMA user_version = 4");
   EXPECT_NE(ErrorOf([&] {
               History(Path(), Access::kRead);
-            }).find("newer dlroof (schema 3, this one reads up to 2"),
+            }).find("newer dlroof (schema 4, this one reads up to 3"),
             std::string::npos);
   History history(":memory:", Access::kWrite);
   EXPECT_NE(ErrorOf([&] {
@@ -201,8 +201,8 @@ TEST_F(HistoryTest, AKilledWriterLeavesWholeRuns) {
   const auto runs = history.Runs();
   EXPECT_GT(runs.size(), 12U);
   for (const auto& run : runs) EXPECT_EQ(history.PointsOf(run).size(), kBenchmarks);
-  const Database database(Path(), Access::kRead);  // outlives its statement
-  auto check = database.Prepare("PRAGMA integrity_check");
+  const auto database = OpenDatabase(Path(), Access::kRead);  // outlives its statement
+  Query check(*database, "PRAGMA integrity_check");
   ASSERT_TRUE(check.Next());
   EXPECT_EQ(check.Text(0), "ok");
 }
@@ -288,25 +288,71 @@ TEST(PackedRecord, ReadsRowsOfTheFirstSchema) {
   EXPECT_EQ(repetitions[0].iterations, 2);
   EXPECT_EQ(repetitions[0].run_delay_seconds, 0.25);
   EXPECT_FALSE(repetitions[0].cpu_seconds || repetitions[0].gpu || repetitions[0].block);
-  // A plain record is written as before, so that a run that is added again is known.
-  Record record;
-  record.repetitions = repetitions;
-  EXPECT_EQ(Pack(record).repetitions, row);
+  EXPECT_NE(ErrorOf([&] { Unpack(R"({"name": "a"})", row.substr(1), "x"); }).find("x: damaged"),
+            std::string::npos);
 }
 
-TEST_F(HistoryTest, AFileOfTheFirstSchemaIsReadAndBecomesOneOfTheSecondByAdding) {
-  const auto version = [&] {
-    const Database database(Path(), Access::kRead);
-    auto row = database.Prepare("PRAGMA user_version");
+class OldHistoryTest : public HistoryTest {
+ protected:
+  OldHistoryTest() { fs::copy_file(DLROOF_TEST_DATA "/history_schema2.sqlite", Path()); }
+  std::int64_t Version() const {
+    const auto database = OpenDatabase(Path(), Access::kRead);
+    Query row(*database, "PRAGMA user_version");
     return row.Next() ? row.Integer(0) : -1;
-  };
-  History(Path(), Access::kWrite).Add(RunOn(1, {Measured("n1", 1)}));
-  Database(Path(), Access::kWrite).Execute("PRAGMA user_version = 1");
-  EXPECT_EQ(History(Path(), Access::kRead).Runs().size(), 1U);
-  EXPECT_EQ(version(), 1);
-  History(Path(), Access::kWrite).Add(RunOn(2, {Measured("n1", 2)}));
-  EXPECT_EQ(version(), 2);
-  EXPECT_EQ(History(Path(), Access::kRead).Runs().size(), 2U);
+  }
+};
+
+// Expects the run of 2026-01-01 (tests/data/imports.md).
+void ExpectFirstDay(const RunFile& file) {
+  ASSERT_EQ(file.records.size(), 2U);
+  EXPECT_EQ(file.records[1].reason, "no such kernel");
+  EXPECT_TRUE(file.records[1].repetitions.empty());
+  const auto& repetitions = file.records[0].repetitions;
+  ASSERT_EQ(repetitions.size(), 4U);
+  EXPECT_TRUE(repetitions[0].disturbed);
+  EXPECT_EQ(repetitions[0].main_cpu_seconds, 0.3);
+  EXPECT_EQ(repetitions[0].core_share, 0.875);
+  EXPECT_EQ(repetitions[0].block, 65537);
+  EXPECT_EQ(repetitions[0].gpu->throughput_seconds, 1.5);
+  EXPECT_EQ(repetitions[0].gpu->throttle, 9);
+  EXPECT_EQ(repetitions[1].gpu->throttle, 0);
+  EXPECT_FALSE(repetitions[1].gpu->clock_hz);
+  EXPECT_EQ(repetitions[3].seconds, 2.25);
+  EXPECT_FALSE(repetitions[3].gpu || repetitions[3].block || repetitions[3].cpu_seconds);
+}
+
+TEST_F(OldHistoryTest, ReadsAFileOfSchema2AndLeavesItAsItIs) {
+  for (const int schema : {2, 1}) {
+    Execute(*OpenDatabase(Path(), Access::kWrite), fmt::format("PRAGMA user_version = {}", schema));
+    const History history(Path(), Access::kRead);
+    const auto runs = history.Runs();
+    ASSERT_EQ(runs.size(), 3U);
+    ExpectFirstDay(history.Read(runs[0]).file);
+    const auto points = history.PointsOf(history.SeriesNamed("Conv2D/gpu/cudnn/fwd/f32/n1").at(0));
+    ASSERT_EQ(points.size(), 2U);
+    EXPECT_EQ(points[0].repetitions, 4);
+    EXPECT_EQ(points[1].median, 4.5);
+    EXPECT_EQ(Version(), schema);
+  }
+}
+
+TEST_F(OldHistoryTest, AddTurnsItIntoOneOfSchema3ThatKnowsItsRuns) {
+  const auto old = [&] {
+    const History history(Path(), Access::kRead);
+    return history.Read(history.Runs().at(0));
+  }();
+  History history(Path(), Access::kWrite);
+  EXPECT_TRUE(history.Add(old).already);
+  EXPECT_FALSE(history.Add(RunOn(3, {Measured("n1", 1)})).already);
+  EXPECT_EQ(Version(), 3);
+  EXPECT_EQ(history.Runs().size(), 4U);
+  ExpectFirstDay(history.Read(history.Runs().at(0)).file);
+  EXPECT_TRUE(history.Add(old).already);
+  const auto database = OpenDatabase(Path(), Access::kRead);
+  // An array in CBOR begins with 0x80 or more, the flags of schema 2 with at most 0x7F.
+  Query flagged(*database, "SELECT count(*) FROM points WHERE hex(repetitions) < '80'");
+  ASSERT_TRUE(flagged.Next());
+  EXPECT_EQ(flagged.Integer(0), 0);
 }
 
 TEST(PackedRecord, DamagedBytesAreRefused) {
@@ -315,32 +361,16 @@ TEST(PackedRecord, DamagedBytesAreRefused) {
   packed.repetitions.pop_back();
   EXPECT_NE(ErrorOf([&] { Unpack(packed.facts, packed.repetitions, "x"); }).find("x: damaged"),
             std::string::npos);
-}
-
-TEST(Moment, ReadsDatesWithOffsets) {
-  RunFile file;
-  EXPECT_EQ(Moment(file), 0);
-  file.context["date"] = "1970-01-02T01:00:00+01:00";
-  EXPECT_EQ(Moment(file), 86400);
-}
-
-TEST(Moment, ReadsWhatOtherVersionsAndToolsWrite) {
-  const auto moment = [](const char* date) {
-    RunFile file;
-    file.context["date"] = date;
-    return Moment(file);
-  };
-  // A day is 86400 s, an hour 3600 s.
-  EXPECT_EQ(moment("1970-01-02 00:00:00"), 86400);  // older Google Benchmark
-  EXPECT_EQ(moment("1970-01-02T00:00:00Z"), 86400);
-  EXPECT_EQ(moment("1970-01-02T01:00:00.123456+01:00"), 86400);
-  EXPECT_EQ(moment("1970-01-01T22:30:00.5-01:30"), 86400);
-  EXPECT_EQ(moment("1970-01-02T05:30:00+0530"), 86400);
-  EXPECT_EQ(moment("1970-01-02T01:00:00+01"), 86400);
-  EXPECT_EQ(moment("1970-01-02 01:00:00 +0100"), 86400);
-  EXPECT_EQ(moment("1970-01-02T00:00:07.999"), 86407);
-  EXPECT_EQ(moment("1970-01-02"), 0);
-  EXPECT_EQ(moment("yesterday"), 0);
+  EXPECT_EQ(CountRepetitions(packed.repetitions), 0);
+  for (const char* row :
+       {"[[1, 2]]", "[7]", R"([["a", 1, false]])", "[[1, 1, false, 0, 0, 0, 0, -1]]"}) {
+    const auto bytes = nlohmann::json::to_cbor(nlohmann::json::parse(row));
+    EXPECT_NE(ErrorOf([&] {
+                Unpack(packed.facts, {bytes.begin(), bytes.end()}, "x");
+              }).find("x: damaged"),
+              std::string::npos)
+        << row;
+  }
 }
 
 }  // namespace
