@@ -13,6 +13,13 @@
 namespace dlroof {
 namespace {
 
+// [1] A count that comes from a formula is exact, so any change is one.
+constexpr double kExactCount = 1e-6;
+// [1] Share of disturbed repetitions in NEW, above BASE's, that may explain a time.
+constexpr double kDisturbedShare = 0.3;
+// [1] Clocks of two runs differ when they are further apart.
+constexpr double kClockChange = 0.02;
+
 // "grew by 12.0 %, from 1.00 MB to 1.12 MB"; a factor where percents are hard to read.
 std::string Movement(double from, double to, std::string_view unit) {
   const double ratio = from > 0 ? to / from : 0;

@@ -20,13 +20,8 @@ struct Change {
   std::string text;             // "dram bytes (measured) grew by 12.0 %, from 1.00 MB to 1.12 MB"
 };
 
-// A count that comes from a formula is exact: any change is one. Counters and simulations repeat
-// themselves within a few percent only.
-inline constexpr double kExactCount = 1e-6, kCountedCount = 0.05;
-// Share of disturbed repetitions in NEW, above BASE's, that may explain a time.
-inline constexpr double kDisturbedShare = 0.3;
-// Clocks of two runs that are apart by more than this differ.
-inline constexpr double kClockChange = 0.02;
+// [1] Counters and simulations repeat themselves within this share.
+inline constexpr double kCountedCount = 0.05;
 
 // In the order in which they explain a time: algorithm, FLOPs per pipe, bytes per level, launches
 // (each of one provenance that both records have, best known first), clock (of a GPU's SMs in

@@ -138,8 +138,8 @@ void Refine(const std::vector<double>& values, const ChangePointSettings& settin
 constexpr std::size_t kLeastForMemory = 10;
 constexpr double kMostMemory = 0.8;
 
-// Of each value with the next one: Spearman's coefficient, as Pearson's of normal values. -0.5
-// where all are equal, which for differences means no memory.
+// Returns the correlation of each value with the next one: Spearman's coefficient, as Pearson's of
+// normal values. Returns -0.5 if all are equal, which for differences means no memory.
 double NeighbourCorrelation(const std::vector<double>& values) {
   const std::size_t pairs = values.size() - 1;
   const Ranks first = RankAll(values.data(), pairs);
@@ -159,7 +159,7 @@ double MemoryOfDifferences(const std::vector<double>& values) {
   std::vector<double> differences(values.size());
   std::adjacent_difference(values.begin(), values.end(), differences.begin());
   differences.erase(differences.begin());
-  // That of differences of neighbours is -(1 - r) / 2.
+  // The correlation of differences of neighbours is -(1 - r) / 2.
   return std::clamp(1 + 2 * NeighbourCorrelation(differences), 0.0, kMostMemory);
 }
 

@@ -10,6 +10,8 @@
 namespace dlroof {
 namespace {
 
+// Fewer benchmarks than this are not a whole run: 10 go one way by chance in 1 of 512 runs.
+constexpr int kLeastForCommon = 10;
 constexpr double kNearlyAll = 0.9;
 // Roofs that moved by less than this part of the common shift did not cause it; by more than the
 // other, they did.

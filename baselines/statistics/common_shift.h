@@ -17,7 +17,7 @@ struct Movement {
   std::optional<double> roof_log_ratio;
 };
 
-// What the ceilings that each run measured say of it.
+// Evidence from the ceilings that each run measured.
 enum class RoofEvidence { kNone, kMovedToo, kDidNotMove };
 
 struct CommonShift {
@@ -28,10 +28,7 @@ struct CommonShift {
   std::optional<double> roof_log_ratio;  // [1] median, with evidence
 };
 
-// Fewer benchmarks than this are not a whole run: 10 that go one way by chance are 1 of 512.
-inline constexpr int kLeastForCommon = 10;
-
-// Present when at least 90 % of at least kLeastForCommon benchmarks moved the same way, and at
+// Present when at least 90 % of at least 10 benchmarks moved the same way, and at
 // least 90 % lie within 2 deviations + `tolerance` [1, logarithm] of their median.
 std::optional<CommonShift> FindCommonShift(const std::vector<Movement>& movements,
                                            double tolerance);

@@ -22,14 +22,15 @@ struct Widened {
   std::pair<double, double> ci95;
 };
 
-Widened Widen(const Shift& shift, const RunNoise& noise) {
+// `quantile` is StudentQuantile95 of the noise's degrees of freedom.
+Widened Widen(const Shift& shift, const RunNoise& noise, double quantile) {
   const double within = shift.standard_error * shift.standard_error;
   const double between = 2 * noise.deviation * noise.deviation + noise.drift * noise.drift;
   Widened wide;
   wide.deviation = std::sqrt(within + between);
   const double spread = within * within / shift.degrees + between * between / noise.degrees;
   wide.degrees = spread > 0 ? (within + between) * (within + between) / spread : shift.degrees;
-  const double reach = StudentQuantile95(noise.degrees) * std::sqrt(between);
+  const double reach = quantile * std::sqrt(between);
   const auto end = [&](double inner) { return std::hypot(inner - shift.log_ratio, reach); };
   wide.ci95 = {shift.log_ratio - end(shift.ci95.first), shift.log_ratio + end(shift.ci95.second)};
   return wide;
@@ -150,7 +151,9 @@ Judged Judge(const std::vector<Candidate>& candidates, const JudgeSettings& sett
   judged.noise = NoiseOf(candidates, settings);
   std::vector<Widened> widened;
   widened.reserve(candidates.size());
-  for (const auto& candidate : candidates) widened.push_back(Widen(candidate.shift, judged.noise));
+  const double quantile = StudentQuantile95(judged.noise.degrees);
+  for (const auto& candidate : candidates)
+    widened.push_back(Widen(candidate.shift, judged.noise, quantile));
   ChooseMinEffect(settings, widened, judged);
   if (settings.look_for_common_shift)
     judged.common = FindCommonShift(Movements(candidates, widened), std::log1p(judged.min_effect));

@@ -10,6 +10,8 @@
 namespace dlroof {
 namespace {
 
+// A larger drift is no noise. A common shift reports it (common_shift.h).
+constexpr double kMostDrift = 0.02;
 constexpr double kMedianOfChiSquare = 0.454936;  // one degree of freedom
 
 double Centre(const std::vector<Shift>& shifts) {

@@ -1,5 +1,5 @@
-// What two runs of an unchanged program differ by beyond what their repetitions show: neighbours,
-// clock, page placement. Pure.
+// Noise between two runs of an unchanged program, which their repetitions do not show. Neighbours,
+// clock and page placement cause it. Pure.
 #pragma once
 
 #include <optional>
@@ -24,8 +24,6 @@ struct RunNoise {
 inline constexpr double kLeastRunNoise = 0.003, kMostRunNoise = 0.05, kMostNoiseBothWays = 0.5;
 // Without evidence. Chosen between a quiet machine (0.001) and a shared one (0.02 and more).
 inline constexpr double kUsualRunNoise = 0.01;
-// A larger drift is not noise: it is called out (common_shift.h).
-inline constexpr double kMostDrift = 0.02;
 // Shifts that make evidence.
 inline constexpr int kLeastShifts = 20;
 
@@ -40,7 +38,7 @@ std::optional<double> DeviationBetweenRuns(const std::vector<Shift>& shifts);
 
 // The larger of what stored runs of this machine differ by (`stored`, pairs of runs, pooled) and
 // what the compared runs do; kUsualRunNoise where both are too few. The drift is the median of
-// `compared`, at most kMostDrift: which part of it is the program's own nobody can tell.
+// `compared`, at most 2 %: which part of it is the program's own nobody can tell.
 RunNoise EstimateRunNoise(const std::vector<Shift>& stored, const std::vector<Shift>& compared);
 
 }  // namespace dlroof

@@ -21,7 +21,7 @@ struct PairedShift {
   double p_value = 1;  // [1] two-sided, of no change
 };
 
-// Fewer blocks than this carry no interval of kLookLevel (sequential.h).
+// Fewer blocks than this carry no interval of 99 %, the level of one look (sequential.h).
 inline constexpr int kLeastBlocks = 8;
 
 // Wilcoxon's signed-rank test and the estimate and interval that belong to it: Hodges and Lehmann's

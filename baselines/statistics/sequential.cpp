@@ -8,6 +8,7 @@
 namespace dlroof {
 namespace {
 
+constexpr double kLookLevel = 1 - 0.05 / kLooks.size();
 constexpr double kMostFalse = 0.01;
 
 }  // namespace

@@ -16,10 +16,8 @@ namespace dlroof {
 // time is over: that must not depend on the ratios.
 inline constexpr std::array<int, 5> kLooks = {10, 14, 20, 28, 40};
 
-// Of the interval at each look: all five cover together with at least 95 %.
-inline constexpr double kLookLevel = 1 - 0.05 / kLooks.size();
-
-// As MeasurePairedShift at kLookLevel; the p-value is multiplied by the number of looks, so it
+// As MeasurePairedShift at a level of 99 % for each look, so that the five intervals cover together
+// with at least 95 %. The p-value is multiplied by the number of looks, so it
 // keeps its meaning although the looks decide when to stop. Absent below kLeastBlocks.
 std::optional<PairedShift> MeasureSequentialShift(const std::vector<double>& log_ratios);
 
@@ -28,9 +26,9 @@ struct StopRule {
   double min_effect = 0.02;  // [1] 0.02: ratios from 1 / 1.02 to 1.02 are alike
 };
 
-// Whether more blocks would not change the verdict: the interval lies within the minimum effect, or
-// the ratio beyond it with a p-value that survives the control of false discoveries (judge.h)
-// whatever the others show, and that is at most 1 %.
+// Returns whether more blocks would not change the verdict. Either the interval lies within the
+// minimum effect, or the ratio lies beyond it. Then its p-value is at most 1 % and survives the
+// control of false discoveries (judge.h), whatever the other benchmarks show.
 bool IsSettled(const PairedShift& paired, const StopRule& rule);
 
 }  // namespace dlroof

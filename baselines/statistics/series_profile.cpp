@@ -7,6 +7,8 @@
 namespace dlroof {
 namespace {
 
+// [1] deviations. In normal noise one value in 16,000 is as far away.
+constexpr double kOutlier = 4;
 // MAD to standard deviation, of normal values.
 constexpr double kDeviationOfMad = 1.4826;
 // Two values are as far from their median as from each other, whatever the noise.

@@ -21,11 +21,8 @@ struct SeriesProfile {
   // which outliers do not move. Absent: of one value or two nobody can say.
   std::optional<double> deviation;
   double memory = 0;                  // [1] as NoiseMemory (change_points.h)
-  std::vector<std::size_t> outliers;  // values further from their level than kOutlier deviations
+  std::vector<std::size_t> outliers;  // values further from their level than 4 deviations
 };
-
-// Of normal noise one value in 16,000 is as far away.
-inline constexpr double kOutlier = 4;
 
 // `values` are positive, oldest first, at least one.
 SeriesProfile ProfileOf(const std::vector<double>& values,

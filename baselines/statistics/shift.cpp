@@ -13,7 +13,6 @@ namespace {
 
 constexpr int kLargestExact = 400;        // pairs; beyond them the approximation is good to 1e-3
 constexpr std::size_t kMostValues = 256;  // of a side; more are grouped
-constexpr std::size_t kFewValues = 128;   // pairs of as many repetitions as a run has by default
 
 // P(U <= u) for u = 0, 1, ...: U is the number of pairs whose NEW is smaller, all orders of n + m
 // values being alike. Adding one value at a time: the largest of all is NEW or BASE.
@@ -70,27 +69,6 @@ std::optional<std::vector<double>> Logarithms(const std::vector<double>& values)
   return logs;
 }
 
-// As std::nth_element, for few values in half of its time: the next step never depends on how a
-// comparison went, which of noise nobody can foretell. Every step sets the value aside that it
-// compared with, so that it ends; of many values alike that would be late.
-void PutInPlace(double* begin, double* nth, double* end) {
-  while (end - begin > 1) {
-    double* const last = end - 1;
-    std::swap(begin[(end - begin) / 2], *last);
-    const double pivot = *last;
-    double* less = begin;
-    for (double* at = begin; at != last; ++at) {
-      const double value = *at;
-      *at = *less;
-      *less = value;
-      less += value < pivot ? 1 : 0;
-    }
-    std::swap(*less, *last);
-    if (less == nth) return;
-    (nth < less ? end : begin) = nth < less ? less : less + 1;
-  }
-}
-
 // The values at four ranks in rising order, as after sorting: each search narrows the next.
 struct Ranked {
   double low = 0, lower_median = 0, upper_median = 0, high = 0;
@@ -100,10 +78,7 @@ Ranked RankedValues(std::vector<double>& values, std::size_t low, std::size_t hi
   const std::size_t lower = (values.size() - 1) / 2, upper = values.size() / 2;
   double* const all = values.data();
   const auto put = [&](std::size_t begin, std::size_t rank, std::size_t end) {
-    if (values.size() <= kFewValues)
-      PutInPlace(all + begin, all + rank, all + end);
-    else
-      std::nth_element(all + begin, all + rank, all + end);
+    std::nth_element(all + begin, all + rank, all + end);
   };
   put(0, lower, values.size());
   if (low < lower) put(0, low, lower);
@@ -115,7 +90,7 @@ Ranked RankedValues(std::vector<double>& values, std::size_t low, std::size_t hi
 }  // namespace
 
 std::optional<IntervalRank> IntervalRank95(int n, int m) {
-  thread_local std::map<std::pair<int, int>, std::optional<IntervalRank>> known;
+  static std::map<std::pair<int, int>, std::optional<IntervalRank>> known;
   const auto [found, added] = known.try_emplace({std::min(n, m), std::max(n, m)});
   if (added && n > 0 && m > 0)
     found->second = n * m <= kLargestExact ? ExactRank(n, m) : ApproximateRank(n, m);

@@ -11,10 +11,10 @@ double NormalTail(double z);
 // z with P(Z <= z) = probability, 0 < probability < 1; to 1e-9.
 double NormalQuantile(double probability);
 
-// P(|T| > t) of Student's t with `degrees` > 0 degrees of freedom, through the incomplete beta
-// function (NIST DLMF 8.17.22, 26.5.27 of Abramowitz and Stegun); relative error below 1e-10.
+// P(|T| > t) of Student's t with `degrees` > 0 degrees of freedom; relative error below 1e-10.
 double StudentTwoSided(double t, double degrees);
-// t with P(|T| > t) = 0.05. `degrees` >= 1 are rounded down, which errs on the wide side.
+// t with P(|T| > t) = 0.05. `degrees` are rounded down, to at least 1 and at most 200, which errs
+// on the wide side. Costs microseconds.
 double StudentQuantile95(double degrees);
 
 // Benjamini and Hochberg, Journal of the Royal Statistical Society B 57 (1995) 289: the adjusted
