@@ -4,8 +4,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <future>
-#include <thread>
 
 #include "baselines/compare/compatible.h"
 #include "baselines/compare/interleaving.h"
@@ -16,9 +14,6 @@
 
 namespace dlroof {
 namespace {
-
-// Fewer are compared faster than a thread starts.
-constexpr std::size_t kPairsPerPart = 5000;
 
 // One side of a pair while it is compared.
 struct Side {
@@ -117,30 +112,19 @@ class Comparing {
         options_(options),
         interleaved_(InterleavingOf(base.file, fresh.file)) {}
 
-  // Each pair by itself; many of them on all CPUs.
+  // Measures each pair by itself.
   void Add(const std::vector<PairedRecord>& pairs) {
-    rows_.resize(pairs.size());
-    std::vector<std::optional<Measured>> measured(pairs.size());
-    const auto look = [&](std::size_t begin, std::size_t end) {
-      for (std::size_t i = begin; i < end; ++i) {
-        rows_[i].base = pairs[i].base;
-        rows_[i].fresh = pairs[i].fresh;
-        if (!DecideByStatus(rows_[i])) measured[i] = Measure(rows_[i]);
-      }
-    };
-    const std::size_t parts = std::clamp<std::size_t>(
-        pairs.size() / kPairsPerPart, 1, std::max(1U, std::thread::hardware_concurrency()));
-    std::vector<std::future<void>> others;
-    for (std::size_t part = 1; part < parts; ++part)
-      others.push_back(std::async(std::launch::async, look, part * pairs.size() / parts,
-                                  (part + 1) * pairs.size() / parts));
-    look(0, pairs.size() / parts);
-    for (auto& other : others) other.get();
+    rows_.reserve(pairs.size());
     measured_.reserve(pairs.size());
-    for (std::size_t i = 0; i < pairs.size(); ++i) {
-      if (!measured[i]) continue;
-      measured[i]->row = i;
-      measured_.push_back(*measured[i]);
+    for (const auto& [base, fresh] : pairs) {
+      Comparison& row = rows_.emplace_back();
+      row.base = base;
+      row.fresh = fresh;
+      if (DecideByStatus(row)) continue;
+      if (auto measured = Measure(row)) {
+        measured->row = rows_.size() - 1;
+        measured_.push_back(*std::move(measured));
+      }
     }
   }
 

@@ -15,7 +15,7 @@
 
 namespace dlroof {
 
-// What may raise an alarm.
+// The quantities that may raise an alarm.
 enum class Quantity { kTime, kBytes, kFlops, kFraction, kResidual };
 std::string_view Key(Quantity quantity);
 std::optional<Quantity> QuantityFromKey(std::string_view key);
@@ -31,7 +31,7 @@ struct CompareOptions {
   const NamedRun* again = nullptr;
 };
 
-// What became of verdicts slower and faster beside a run that measured them again.
+// The fate of the verdicts slower and faster beside a run that measured them again.
 struct MeasuredAgain {
   std::string where;   // that run
   int taken_back = 0;  // [1] verdicts
@@ -52,8 +52,8 @@ struct Comparison {
   const NamedRun* stored = nullptr;  // whose record `base` is, of several stored runs
   Verdict verdict = Verdict::kInsufficient;
   std::string reason;  // why not same, faster or slower
-  // Of seconds; across machines of the distance from the roof (1 / percent of roof): above 1 is
-  // worse either way.
+  // [1] ratio of seconds; across machines of the distances from the roof (1 / percent of roof).
+  // Above 1 is worse either way.
   std::optional<Judgement> judgement;
   std::optional<double> cliffs_delta;  // [1] effect size of the seconds; absent across machines
   std::optional<double> base_seconds, fresh_seconds;    // [s] medians of clean repetitions
@@ -65,7 +65,7 @@ struct Comparison {
   std::vector<Alert> alerts;
 
   const std::string& name() const { return fresh != nullptr ? fresh->name : base->name; }
-  // What moved it, or that nothing known did; empty unless it is slower or faster, or something
+  // Returns the cause, or "unexplained: ..."; empty unless it is slower or faster, or something
   // changed.
   std::string Why() const;
 };
@@ -88,8 +88,8 @@ struct CompareResult {
   // 0 nothing asked for got worse, 1 something did (slower, newly failed, or an alert), 3 nothing
   // got worse, but nothing could be judged
   int exit_code = 0;
-  // Of CompareWithStored (compare_stored.h): how NEW was judged against each stored run, the newest
-  // first; each without its rows.
+  // CompareWithStored's (compare_stored.h) results against each stored run, without their rows, the
+  // newest first.
   std::vector<CompareResult> parts;
 };
 
@@ -107,10 +107,10 @@ void CountVerdicts(const CompareOptions& options, CompareResult& result);
 
 // [s] of the repetitions that were not disturbed, in their order.
 std::vector<double> CleanSeconds(const Record& record);
-// Whether they can be compared: kLeastClean of them, and half of all. Where most were disturbed the
-// others have only not been seen to be.
+// Returns whether at least kLeastClean repetitions and half of all are clean. Where most were
+// disturbed, the rest may be disturbed without a sign of it.
 bool HasEnoughClean(const Record& record);
-// Whether the clean repetitions of both are the very same.
+// Returns whether the clean repetitions of both are the very same.
 bool IsOneMeasurement(const Record& base, const Record& fresh);
 
 }  // namespace dlroof

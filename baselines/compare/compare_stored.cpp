@@ -18,7 +18,7 @@
 namespace dlroof {
 namespace {
 
-// What is left of one or two movements without their median is no noise.
+// One or two movements without their median are no noise.
 constexpr std::size_t kLeastMoved = 3;
 
 // A failure is a result too; repetitions that were mostly disturbed are none.
@@ -118,7 +118,7 @@ CompareResult Merged(std::vector<CompareResult> parts, std::vector<Comparison> r
   return whole;
 }
 
-// Of records of `fresh` that are not in `seen`, which those with a shift join.
+// Returns the shifts of `fresh`'s records that are not in `seen`. Records with a shift join `seen`.
 std::vector<Shift> ShiftsBetween(const NamedRun& base, const NamedRun& fresh,
                                  std::unordered_set<const Record*>& seen) {
   std::vector<Shift> shifts;

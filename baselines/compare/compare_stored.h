@@ -22,8 +22,8 @@ namespace dlroof {
 CompareResult CompareWithStored(const std::vector<NamedRun>& stored, const NamedRun& fresh,
                                 const CompareOptions& options);
 
-// How much each benchmark moved since the run before that has it, less what all of the two runs
-// moved: what is left of runs of one machine, oldest first, is its noise (and the few true
+// Returns each benchmark's movement since the last run that has it, less the common movement of the
+// two runs. `runs` are of one machine, oldest first. The rest is its noise (and the few true
 // changes).
 std::vector<Shift> ShiftsBetweenRuns(const std::vector<NamedRun>& runs);
 

@@ -14,7 +14,7 @@ namespace {
 
 using nlohmann::json;
 
-// Of a text in a sentence: enough to see the difference.
+// [byte] of a text in a sentence: enough to see the difference.
 constexpr std::size_t kLongestQuote = 80;
 
 std::string Quoted(const json& value) {

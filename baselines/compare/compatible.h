@@ -1,4 +1,4 @@
-// Whether two runs measured the same thing the same way; a comparison of others would be wrong.
+// Checks that two runs measured the same thing the same way. Any other comparison is wrong.
 #pragma once
 
 #include <string>
@@ -15,8 +15,8 @@ namespace dlroof {
 void CheckComparable(const NamedRun& base, const NamedRun& fresh,
                      const std::vector<PairedRecord>& pairs, bool across_machines);
 
-// What else differs between the runs (libraries, compiler, build type, environment, commit), one
-// text each: "libraries.onednn: 3.2 -> 3.3".
+// Returns the other differences between the runs (libraries, compiler, build type, environment,
+// commit), one text each: "libraries.onednn: 3.2 -> 3.3".
 std::vector<std::string> ContextChanges(const RunFile& base, const RunFile& fresh);
 
 }  // namespace dlroof

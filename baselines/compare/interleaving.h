@@ -1,5 +1,4 @@
-// What the two run files of one interleaved comparison say of it (context.dlroof.interleaved).
-// Pure.
+// The entry of an interleaved comparison in its two run files (context.dlroof.interleaved). Pure.
 #pragma once
 
 #include <nlohmann/json.hpp>

@@ -1,6 +1,5 @@
-// What a second process of the same build says of a verdict. A process may be faster or slower than
-// the next one for as long as it lives (up to 18 % were seen), and its repetitions cannot tell.
-// Pure.
+// Checks a verdict against a second process of the same build. A process may be faster or slower
+// than the next one for as long as it lives (by up to 18 %). Its repetitions do not show it. Pure.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// Which benchmark of BASE answers to which of NEW where their names differ.
+// Names of the same benchmark in BASE and in NEW where they differ.
 #pragma once
 
 #include <map>

@@ -1,5 +1,5 @@
-// How far what was measured is from what a model predicted, and where two runs differ in that.
-// Pure.
+// Residuals: distances of measurements from a model's predictions, and their differences between
+// two runs. Pure.
 #pragma once
 
 #include <map>
@@ -33,7 +33,7 @@ struct Residual {
 std::vector<Residual> CompareResiduals(const Record& base, const Record& fresh,
                                        std::optional<Verdict> time);
 
-// What all benchmarks' residuals of one kind come to.
+// The mean of all benchmarks' residuals of one kind.
 struct ResidualMean {
   double base = 0, fresh = 0;  // [1] mean of |measured over predicted - 1|
   int benchmarks = 0;          // [1] that have it in both runs

@@ -15,7 +15,7 @@ std::vector<std::filesystem::path> JsonFiles(const std::filesystem::path& folder
 // Absent for a file that is no run file (a study's table, a machine), or one that was cut off.
 std::optional<NamedRun> ReadIfRun(const std::filesystem::path& path);
 
-// Of the run files under `folder` (*.json, folders in it too), those that Compare accepts beside
+// Returns the run files under `folder` (*.json, folders in it too) that Compare accepts beside
 // `fresh`: same fingerprint, conventions, threads, cache state, and a benchmark in common; at least
 // one, oldest first by context.date. `fresh` itself and files that are no run files are passed
 // over; `warnings` gets a sentence for each run file of the same machine that was. `names` may map

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "baselines/formats/xml_text.h"
 #include "reporters/text/text.h"
 
 namespace dlroof {
@@ -9,17 +10,6 @@ namespace {
 
 // In 11 px sans-serif; `textLength` makes the text fit whatever the font.
 double WidthOf(std::string_view text) { return 6.5 * TextWidth(text) + 10; }
-
-std::string XmlText(std::string_view text) {
-  std::string escaped;
-  for (const char c : Printable(text)) {
-    if (c == '<' || c == '>' || c == '&' || c == '"')
-      escaped += fmt::format("&#{};", static_cast<int>(c));
-    else
-      escaped += c;
-  }
-  return escaped;
-}
 
 const char* Colour(BadgeMood mood) {
   if (mood == BadgeMood::kGood) return "#1a7f4b";
@@ -34,7 +24,7 @@ std::string BadgeSvg(std::string_view label, std::string_view text, BadgeMood mo
     return fmt::format("<text x=\"{}\" y=\"14\" textLength=\"{}\">{}</text>", begin + width / 2,
                        width - 10, escaped);
   };
-  const auto label_text = XmlText(label), value_text = XmlText(text);
+  const auto label_text = XmlText(Printable(label)), value_text = XmlText(Printable(text));
   return fmt::format(
       R"svg(<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="20" role="img" aria-label="{label}: {text}"><title>{label}: {text}</title><clipPath id="r"><rect width="{width}" height="20" rx="3"/></clipPath><g clip-path="url(#r)"><rect width="{left}" height="20" fill="#30363d"/><rect x="{left}" width="{right}" height="20" fill="{colour}"/></g><g fill="#fff" text-anchor="middle" font-family="Verdana,DejaVu Sans,sans-serif" font-size="11">{first}{second}</g></svg>
 )svg",

@@ -29,7 +29,7 @@ const std::vector<Exporter>& Exporters();
 void Export(std::string_view format, std::vector<NamedRun> runs, std::ostream& out,
             std::ostream& warnings);
 
-// What every format tells of a record.
+// A record's time, as every format has it.
 struct ExportedTime {
   double median = 0;                              // [s]
   std::optional<std::pair<double, double>> ci95;  // [s]

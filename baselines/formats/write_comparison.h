@@ -1,21 +1,31 @@
-// A comparison as text for people (terminal, merge request) and for machines.
+// A comparison as text for people (terminal, merge request) and for machines. A new format is a
+// file write_NAME.cpp, its declaration here and its row in the table of write_comparison.cpp.
 #pragma once
 
 #include <iosfwd>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "baselines/compare/compare.h"
 
 namespace dlroof {
 
-// What the compared files are called.
+// Names of the compared files.
 struct ComparedFiles {
   std::string base, fresh;
 };
 
-// What needs attention first, with reasons beneath; rows that moved with the whole run are one
-// line. `width` [columns] of the terminal, 0 is no limit.
+struct ComparisonWriter {
+  std::string_view format;  // as --format spells it
+  void (*write)(const CompareResult& result, const ComparedFiles& files, std::ostream& out);
+};
+
+// Returns the default format first. The table is as wide as the terminal.
+const std::vector<ComparisonWriter>& ComparisonWriters();
+
+// Writes the rows that need attention first, with reasons beneath. Rows that moved with the whole
+// run share a line. `width` [columns] of the terminal; 0: no limit.
 void WriteTable(const CompareResult& result, const ComparedFiles& files, int width,
                 std::ostream& out);
 
@@ -40,15 +50,16 @@ std::string CountsText(const CompareResult& result);
 // "only 1 of 40 benchmarks is in both files (75 in BASE, 40 in NEW)", where it is less than half of
 // the smaller file: perhaps two files of different things; else empty.
 std::string FewSharedText(const CompareResult& result);
-// How it was judged, one line each: minimum effect and noise, what else differs between the runs,
-// and what moved the whole run, of several stored runs for each; and what has no partner in them.
+// Returns lines on how it was judged: minimum effect, noise, other differences between the runs,
+// and the cause that moved the whole run. Several stored runs have lines each. One line counts the
+// benchmarks without a stored partner.
 std::vector<std::string> RemarksOf(const CompareResult& result);
-// Everything to be said of one benchmark beside its numbers: reason, cause, alerts; may be empty.
+// Returns the reason, cause and alerts of one benchmark; may be empty.
 std::string NotesOf(const Comparison& row);
 // "1.050 (1.040 to 1.061), effect +0.98": ratio, 95 % interval and effect size; empty where it was
 // not judged.
 std::string RatioText(const Comparison& row);
-// Whether it is a reason to fail: slower, newly failed or alerted.
+// Returns whether it is a reason to fail: slower, newly failed or alerted.
 bool GotWorse(const Comparison& row);
 
 }  // namespace dlroof

@@ -3,32 +3,10 @@
 #include <ostream>
 
 #include "baselines/formats/write_comparison.h"
+#include "baselines/formats/xml_text.h"
 
 namespace dlroof {
 namespace {
-
-// Text inside an attribute's quotes. XML 1.0 (2.2) has no control characters but tab, newline and
-// return, not even as references, and no U+FFFE and U+FFFF.
-std::string Attribute(std::string_view text) {
-  std::string escaped;
-  for (std::size_t at = 0; at < text.size(); ++at) {
-    const char c = text[at];
-    const auto byte = static_cast<unsigned char>(c);
-    if (text.compare(at, 2, "\xEF\xBF") == 0 && at + 2 < text.size() &&
-        static_cast<unsigned char>(text[at + 2]) >= 0xBE) {
-      escaped += static_cast<unsigned char>(text[at + 2]) == 0xBE ? "\\uFFFE" : "\\uFFFF";
-      at += 2;
-    } else if (c == '<' || c == '>' || c == '&' || c == '"' || c == '\'' || c == '\n' ||
-               c == '\t' || c == '\r') {
-      escaped += fmt::format("&#{};", static_cast<int>(c));
-    } else if (byte < 0x20 || byte == 0x7F) {
-      escaped += fmt::format("\\u{:04X}", static_cast<int>(byte));
-    } else {
-      escaped += c;
-    }
-  }
-  return escaped;
-}
 
 // "Conv2D.cpu.onednn.fwd": what a CI server groups by.
 std::string ClassOf(const Record& record) {
@@ -54,15 +32,15 @@ std::string MessageOf(const Comparison& row) {
 
 void WriteCase(const Comparison& row, std::ostream& out) {
   const Record& record = row.fresh != nullptr ? *row.fresh : *row.base;
-  out << fmt::format(R"(    <testcase classname="{}" name="{}")", Attribute(ClassOf(record)),
-                     Attribute(row.name()));
+  out << fmt::format(R"(    <testcase classname="{}" name="{}")", XmlText(ClassOf(record)),
+                     XmlText(row.name()));
   if (row.fresh_seconds) out << fmt::format(R"( time="{:.9f}")", *row.fresh_seconds);
   const char* element = ElementOf(row);
   if (element == nullptr) {
     out << "/>\n";
     return;
   }
-  out << fmt::format("><{} message=\"{}\"", element, Attribute(MessageOf(row)));
+  out << fmt::format("><{} message=\"{}\"", element, XmlText(MessageOf(row)));
   if (element != std::string_view("skipped"))
     out << fmt::format(" type=\"{}\"", row.alerts.empty() ? Key(row.verdict) : "alert");
   out << "/></testcase>\n";
@@ -83,12 +61,12 @@ void WriteJunit(const CompareResult& result, const ComparedFiles& files, std::os
   <testsuite name="{3}" tests="{0}" failures="{1}" errors="{2}" skipped="{4}">
 )",
                      result.rows.size(), failures, errors,
-                     Attribute("dlroof compare " + files.base + " " + files.fresh), skipped);
+                     XmlText("dlroof compare " + files.base + " " + files.fresh), skipped);
   for (const auto& row : result.rows) WriteCase(row, out);
   std::string remarks;
   for (const auto& remark : RemarksOf(result)) remarks += remark + '\n';
   out << fmt::format("    <system-out>{}</system-out>\n  </testsuite>\n</testsuites>\n",
-                     Attribute(remarks));
+                     XmlText(remarks));
 }
 
 }  // namespace dlroof

@@ -4,9 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <future>
 #include <ostream>
-#include <thread>
 #include <unordered_map>
 
 #include "baselines/formats/write_comparison.h"
@@ -111,24 +109,14 @@ void WriteMarkdownRow(const Comparison& row, std::ostream& out) {
   out << ' ' << MarkdownText(NotesOf(row)) << " |\n";
 }
 
-// Of the table, from its second row on; many of them on all CPUs.
+// Returns the table's rows. The first one is left for the titles.
 std::vector<std::vector<std::string>> TableRows(const std::vector<const Comparison*>& ordered) {
-  constexpr std::size_t kRowsPerPart = 10000;
-  std::vector<std::vector<std::string>> rows(ordered.size() + 1);
-  const auto fill = [&](std::size_t begin, std::size_t end) {
-    for (std::size_t i = begin; i < end; ++i) {
-      auto& row = rows[i + 1] = Cells(*ordered[i]);
-      row.insert(row.begin(), Printable(NameOf(*ordered[i])));
-    }
-  };
-  const std::size_t parts = std::clamp<std::size_t>(
-      ordered.size() / kRowsPerPart, 1, std::max(1U, std::thread::hardware_concurrency()));
-  std::vector<std::future<void>> others;
-  for (std::size_t part = 1; part < parts; ++part)
-    others.push_back(std::async(std::launch::async, fill, part * ordered.size() / parts,
-                                (part + 1) * ordered.size() / parts));
-  fill(0, ordered.size() / parts);
-  for (auto& other : others) other.get();
+  std::vector<std::vector<std::string>> rows(1);
+  rows.reserve(ordered.size() + 1);
+  for (const auto* comparison : ordered) {
+    auto& row = rows.emplace_back(Cells(*comparison));
+    row.insert(row.begin(), Printable(NameOf(*comparison)));
+  }
   return rows;
 }
 
@@ -147,7 +135,7 @@ PartnerCounts CountPartners(const CompareResult& result) {
   return counts;
 }
 
-// How one run was judged against another; `before` begins each.
+// Adds remarks on how one run was judged against another. `before` begins each.
 void AddJudgedBy(const CompareResult& result, const std::string& before,
                  std::vector<std::string>& remarks) {
   if (result.common) remarks.push_back(before + Describe(*result.common));
@@ -162,7 +150,7 @@ void AddJudgedBy(const CompareResult& result, const std::string& before,
         fmt::format("{}differs between the runs: {}", before, fmt::join(result.context, "; ")));
 }
 
-// What another process said of what moved, or that none was asked.
+// Adds the second process's remarks on the benchmarks that moved, or a hint to measure with one.
 void AddMeasuredAgain(const CompareResult& result, std::vector<std::string>& remarks) {
   const bool moved =
       result.count.count(Verdict::kSlower) > 0 || result.count.count(Verdict::kFaster) > 0;
@@ -176,7 +164,7 @@ void AddMeasuredAgain(const CompareResult& result, std::vector<std::string>& rem
         "moved once more and hold it against that with --again FILE");
 }
 
-// What is to be said of the rows, each text once.
+// Writes the notes of the rows, each text once.
 void WriteNotes(const std::vector<const Comparison*>& rows, std::ostream& out) {
   std::vector<std::pair<std::string, std::vector<const Comparison*>>> notes;
   std::unordered_map<std::string, std::size_t> place;

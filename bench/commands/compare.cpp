@@ -15,7 +15,6 @@
 #include "bench/commands/share.h"
 #include "counters/base/error.h"
 #include "counters/base/write_file.h"
-#include "reporters/text/text.h"
 
 namespace dlroof {
 namespace {
@@ -25,34 +24,20 @@ struct CompareFlags {
   std::string baseline;                     // "auto" or a file
   std::string folder = "baselines/stored";  // where `auto` looks
   std::string min_effect, run_noise;        // "5%" or "0.05"
-  std::string on = "time";
+  std::vector<std::string> on = {"time"};
   std::string map, again;
   std::string format = "table";
   std::string badge;
   bool across_machines = false;
 };
 
-std::set<Quantity> Quantities(const std::string& text) {
-  std::set<Quantity> on;
-  std::istringstream parts(text + ",");
-  for (std::string part; std::getline(parts, part, ',');) {
-    const auto quantity = QuantityFromKey(part);
-    if (!quantity)
-      throw BadInput(
-          fmt::format("--on={}: expected time, bytes, flops, fraction, residual, or several with "
-                      "commas between",
-                      text));
-    on.insert(*quantity);
-  }
-  return on;
-}
-
 CompareOptions OptionsFrom(const CompareFlags& flags) {
   CompareOptions options;
   options.min_effect = ParseShare("--min-effect", flags.min_effect);
   options.run_noise = ParseShare("--run-noise", flags.run_noise);
   options.across_machines = flags.across_machines;
-  options.on = Quantities(flags.on);
+  options.on.clear();
+  for (const auto& key : flags.on) options.on.insert(*QuantityFromKey(key));
   if (!flags.map.empty()) options.names = ReadNameMap(flags.map);
   return options;
 }
@@ -91,17 +76,15 @@ Inputs ReadInputs(const CompareFlags& flags, const NameMap& names) {
   return inputs;
 }
 
+std::vector<std::string> Formats() {
+  std::vector<std::string> formats;
+  for (const auto& writer : ComparisonWriters()) formats.emplace_back(writer.format);
+  return formats;
+}
+
 void Write(const CompareResult& result, const ComparedFiles& files, const std::string& format) {
-  if (format == "json")
-    WriteJson(result, files, std::cout);
-  else if (format == "markdown")
-    WriteMarkdown(result, files, std::cout);
-  else if (format == "junit")
-    WriteJunit(result, files, std::cout);
-  else if (format == "sarif")
-    WriteSarif(result, files, std::cout);
-  else
-    WriteTable(result, files, TerminalColumns(), std::cout);
+  for (const auto& writer : ComparisonWriters())
+    if (writer.format == format) writer.write(result, files, std::cout);
   std::cout << std::flush;
 }
 
@@ -162,16 +145,24 @@ static void AddCompareCommand(CLI::App& program, int& exit_code) {
   command->add_option("--run-noise", flags->run_noise,
                       "by how much a run of the same program deviates, 0 where the two were "
                       "interleaved (default: learnt from the files)");
-  command->add_option(
-      "--on", flags->on,
-      "what raises an alarm, with commas: time, bytes, flops, fraction, residual of "
-      "files that `dlroof model RUN -o FILE.json` wrote (time)");
+  command
+      ->add_option("--on", flags->on,
+                   "what raises an alarm, with commas: time, bytes, flops, fraction, residual of "
+                   "files that `dlroof model RUN -o FILE.json` wrote (time)")
+      ->delimiter(',')
+      ->allow_extra_args(false)
+      ->check([](const std::string& key) {
+        return QuantityFromKey(key)
+                   ? ""
+                   : "expected time, bytes, flops, fraction or residual, not '" + key + "'";
+      });
   command->add_flag("--across-machines", flags->across_machines,
                     "compare percent of roof, on different machines");
   command->add_option("--map", flags->map,
                       "file with a line 'base-name new-name' per renamed benchmark");
-  command->add_option("--format", flags->format, "table, markdown, json, junit or sarif (table)")
-      ->check(CLI::IsMember({"table", "markdown", "json", "junit", "sarif"}));
+  command
+      ->add_option("--format", flags->format, fmt::format("{} (table)", fmt::join(Formats(), ", ")))
+      ->check(CLI::IsMember(Formats()));
   command->add_option("--badge", flags->badge, "write the result as a badge, too: x.svg");
   command->callback([flags, inputs, &exit_code] {
     exit_code = VerdictOf("compare", [&] { return RunCompare(*flags, *inputs); });
