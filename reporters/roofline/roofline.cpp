@@ -125,7 +125,7 @@ void SayLowerRoof(const std::string& pipe, const CeilingRow& roof, const std::st
 void AddCompute(const CeilingRow& roof, double seconds, RoofTimes& times) {
   if (!times.compute) times.compute = Part{};
   times.compute->Add(seconds, roof.second);
-  if (!roof.second.proved) times.compute_unproved[roof.first] = roof.second.reason;
+  if (!roof.second.proved) times.compute_unproved[roof.first] = roof.second.Reason();
 }
 
 // By pipe its FLOPs and the row that it is judged by; empty, with a remark, where one has none.
@@ -231,7 +231,7 @@ void AddMemoryTimes(const Record& record, const Known& known, const Machine& mac
       continue;
     }
     times.memory[level].Add(roof_seconds, ceiling->second);
-    if (!ceiling->second.proved) times.memory_unproved[level] = ceiling->second.reason;
+    if (!ceiling->second.proved) times.memory_unproved[level] = ceiling->second.Reason();
   }
 }
 
