@@ -169,6 +169,10 @@ Conv2dCase ReadConv2dCase(const BenchmarkName& name, const Conv2dOffer& offer) {
   return one;
 }
 
+Conv2dCase ReadOnednnCase(const BenchmarkName& name) {
+  return ReadConv2dCase(name, {{"f32", "bf16", "f16", "int8"}, true, Conv2dOptions()});
+}
+
 int64_t ElementwiseFlops(const Conv2dCase& one) {
   return DestinationCount(one.problem) * (static_cast<int64_t>(one.bias) + one.relu);
 }

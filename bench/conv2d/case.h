@@ -70,6 +70,9 @@ struct Conv2dOffer {
 // that the direction or the type cannot have.
 Conv2dCase ReadConv2dCase(const BenchmarkName& name, const Conv2dOffer& offer);
 
+// Reads a name of Conv2D/cpu/onednn.
+Conv2dCase ReadOnednnCase(const BenchmarkName& name);
+
 // [flop] beside the dense count, of element by element operations: each bias add and each relu
 // counts 1 per output, each add to the bias gradient 1 per gradient element.
 int64_t ElementwiseFlops(const Conv2dCase& one);

@@ -54,8 +54,13 @@ ConvRequest ReadConvRequest(const BenchmarkName& full) {
 }
 
 namespace {
-[[maybe_unused]] const bool registered = RegisterNameReader(
-    {"Conv2D", "gpu", "cudnn", [](const BenchmarkName& name) { ReadConvRequest(name); }});
+Workload Read(const BenchmarkName& name) {
+  ReadConvRequest(name);
+  return {};
+}
+
+[[maybe_unused]] const bool registered =
+    RegisterCell({"Conv2D", "gpu", "cudnn", Read, "the CUDA module"});
 }  // namespace
 
 }  // namespace dlroof::cudnn

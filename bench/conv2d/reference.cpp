@@ -36,7 +36,12 @@ std::vector<MemoryRegion> Regions(const Arrays& arrays) {
   return regions;
 }
 
-PreparedCall Prepare(const Conv2dCase& one, const RunSettings& settings) {
+Conv2dCase ReadCase(const BenchmarkName& name) {
+  return ReadConv2dCase(name, {{"f64"}, false, {{"bias"}, {"relu"}}});
+}
+
+PreparedCall Prepare(const BenchmarkName& name, const RunSettings& settings) {
+  const auto one = ReadCase(name);
   const auto& p = one.problem;
   // Inputs as f32, arrays in f64, and a copy of the output to check.
   constexpr double kBytes = 20;
@@ -65,13 +70,13 @@ PreparedCall Prepare(const Conv2dCase& one, const RunSettings& settings) {
   return call;
 }
 
-Workload Make(const BenchmarkName& name) {
-  const auto one = ReadConv2dCase(name, {{"f64"}, false, {{"bias"}, {"relu"}}});
-  return {.name = name,
-          .prepare = [one](const RunSettings& settings) { return Prepare(one, settings); }};
+Workload Read(const BenchmarkName& name) {
+  ReadCase(name);
+  return {};
 }
 
-[[maybe_unused]] const bool registered = RegisterCell({"Conv2D", "cpu", "reference", Make});
+[[maybe_unused]] const bool registered =
+    RegisterCell({"Conv2D", "cpu", "reference", Read, "", Prepare});
 
 }  // namespace
 }  // namespace dlroof

@@ -117,8 +117,13 @@ std::string DescribeRnn(const RnnSpec& spec, int64_t workspace_bytes, int64_t re
 }
 
 namespace {
-[[maybe_unused]] const bool registered = RegisterNameReader(
-    {"LSTM", "gpu", "cudnn", [](const BenchmarkName& name) { ReadLstmGpuRequest(name); }});
+Workload Read(const BenchmarkName& name) {
+  ReadLstmGpuRequest(name);
+  return {};
+}
+
+[[maybe_unused]] const bool registered =
+    RegisterCell({"LSTM", "gpu", "cudnn", Read, "the CUDA module"});
 }  // namespace
 
 }  // namespace dlroof::cudnn

@@ -48,7 +48,12 @@ std::vector<MemoryRegion> Memory(const ReferenceCall& call) {
   return memory;
 }
 
-PreparedCall Prepare(const LstmRequest& request, const RunSettings& settings) {
+LstmRequest ReadRequest(const BenchmarkName& name) {
+  return ParseLstmRequest(name, {"f64"}, {{"peephole"}});
+}
+
+PreparedCall Prepare(const BenchmarkName& name, const RunSettings& settings) {
+  const LstmRequest request = ReadRequest(name);
   RequireHostMemory(LeastHostBytes(request.problem, LstmDirection::kForwardTraining, kBytes),
                     ToText(request.problem));
   auto call = std::make_shared<ReferenceCall>();
@@ -81,13 +86,13 @@ PreparedCall Prepare(const LstmRequest& request, const RunSettings& settings) {
   return prepared;
 }
 
-Workload Make(const BenchmarkName& name) {
-  const LstmRequest request = ParseLstmRequest(name, {"f64"}, {{"peephole"}});
-  return {.name = name,
-          .prepare = [request](const RunSettings& settings) { return Prepare(request, settings); }};
+Workload Read(const BenchmarkName& name) {
+  ReadRequest(name);
+  return {};
 }
 
-[[maybe_unused]] const bool registered = RegisterCell({"LSTM", "cpu", "reference", Make});
+[[maybe_unused]] const bool registered =
+    RegisterCell({"LSTM", "cpu", "reference", Read, "", Prepare});
 
 }  // namespace
 }  // namespace dlroof

@@ -57,6 +57,12 @@ const LstmType& LstmTypeOf(std::string_view name) {
   throw std::logic_error(fmt::format("an LSTM has no type {}", name));
 }
 
+LstmRequest ReadOnednnRequest(const BenchmarkName& name) {
+  return ParseLstmRequest(
+      name, LstmTypeNames(),
+      {{"peephole"}, {"ldigo"}, {"fpmath-bf16", "fpmath-f16", "fpmath-tf32", "fpmath-any"}});
+}
+
 bool IsQuantized(const LstmType& type) { return type.weight == "s8"; }
 
 LstmElementBytes ElementBytes(const LstmType& type) {

@@ -29,6 +29,9 @@ std::vector<std::string> LstmTypeNames();
 // Throws std::logic_error for a name that is none of them.
 const LstmType& LstmTypeOf(std::string_view name);
 
+// Reads a name of LSTM/cpu/onednn.
+LstmRequest ReadOnednnRequest(const BenchmarkName& name);
+
 // Whether activations and weights are integers.
 bool IsQuantized(const LstmType& type);
 LstmElementBytes ElementBytes(const LstmType& type);

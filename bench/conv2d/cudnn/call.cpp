@@ -282,25 +282,26 @@ std::vector<MemoryRegion> ConvCall::Memory() const {
   return regions;
 }
 
-Workload MakeConv2dCudnn(const BenchmarkName& name) {
+namespace {
+
+PreparedCall Prepare(const BenchmarkName& name, const RunSettings& settings) {
   const auto request = ReadConvRequest(name);
-  return {.name = name, .prepare = [request](const RunSettings& settings) {
-            const auto call = std::make_shared<const ConvCall>(request, settings.seed);
-            PreparedCall prepared;
-            prepared.run = [call] { call->Run(); };
-            prepared.enqueue = [call](void* stream) { call->Enqueue(stream); };
-            prepared.verify = [call] { return call->Verify(); };
-            prepared.algorithm = Describe(call->choice(), request.one.type);
-            prepared.modelled = ConvWork(request.one, call->choice());
-            prepared.threads = 1;
-            prepared.memory = call->Memory();
-            prepared.heuristic_over_best = call->heuristic_over_best();
-            return prepared;
-          }};
+  const auto call = std::make_shared<const ConvCall>(request, settings.seed);
+  PreparedCall prepared;
+  prepared.run = [call] { call->Run(); };
+  prepared.enqueue = [call](void* stream) { call->Enqueue(stream); };
+  prepared.verify = [call] { return call->Verify(); };
+  prepared.algorithm = Describe(call->choice(), request.one.type);
+  prepared.modelled = ConvWork(request.one, call->choice());
+  prepared.threads = 1;
+  prepared.memory = call->Memory();
+  prepared.heuristic_over_best = call->heuristic_over_best();
+  return prepared;
 }
 
-namespace {
-[[maybe_unused]] const bool registered = RegisterCell({"Conv2D", "gpu", "cudnn", MakeConv2dCudnn});
+[[maybe_unused]] const bool registered =
+    RegisterCell({.op = "Conv2D", .device = "gpu", .library = "cudnn", .prepare = Prepare});
+
 }  // namespace
 
 }  // namespace dlroof::cudnn

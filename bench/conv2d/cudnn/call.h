@@ -39,7 +39,4 @@ class ConvCall {
   std::unique_ptr<State> state_;
 };
 
-// The workload of a name of Conv2D/gpu/cudnn.
-Workload MakeConv2dCudnn(const BenchmarkName& name);
-
 }  // namespace dlroof::cudnn

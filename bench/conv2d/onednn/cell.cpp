@@ -7,7 +7,6 @@
 #include <string_view>
 #include <unordered_map>
 
-#include "bench/conv2d/benchdnn_line.h"
 #include "bench/conv2d/check.h"
 #include "bench/conv2d/onednn_levels.h"
 #include "bench/onednn/support.h"
@@ -209,7 +208,8 @@ std::string PipeOf(const Conv2dCase& one, const std::string& implementation) {
   return onednn::MatrixPipe(narrowed ? "bf16" : type, implementation);
 }
 
-PreparedCall Prepare(const Conv2dCase& one, const RunSettings& settings) {
+PreparedCall Prepare(const BenchmarkName& name, const RunSettings& settings) {
+  const auto one = ReadOnednnCase(name);
   RequireSupport(one);
   onednn::SetThreads(settings.threads);
   auto inputs = std::make_shared<Conv2dInputs>(SeededConv2dInputs(one, settings.seed));
@@ -234,14 +234,8 @@ PreparedCall Prepare(const Conv2dCase& one, const RunSettings& settings) {
   return prepared;
 }
 
-Workload Make(const BenchmarkName& name) {
-  const auto one = ReadConv2dCase(name, {{"f32", "bf16", "f16", "int8"}, true, Conv2dOptions()});
-  return {.name = name,
-          .prepare = [one](const RunSettings& settings) { return Prepare(one, settings); },
-          .repro = ConvBenchdnn(one.problem, one.direction, one.type, name.options)};
-}
-
-[[maybe_unused]] const bool registered = RegisterCell({"Conv2D", "cpu", "onednn", Make});
+[[maybe_unused]] const bool registered =
+    RegisterCell({.op = "Conv2D", .device = "cpu", .library = "onednn", .prepare = Prepare});
 
 }  // namespace
 }  // namespace dlroof

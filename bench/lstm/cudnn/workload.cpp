@@ -91,7 +91,8 @@ Verification Verify(const LstmGpuCall& call, unsigned seed) {
   return found;
 }
 
-PreparedCall Prepare(const LstmGpuRequest& request, const RunSettings& settings) {
+PreparedCall Prepare(const BenchmarkName& name, const RunSettings& settings) {
+  const auto request = ReadLstmGpuRequest(name);
   RnnSpecOf(request);  // refuses before anything is made
   const auto bytes = GpuElementBytes(request.type);
   RequireHostMemory(LeastHostBytes(request.problem, request.direction, bytes),
@@ -113,16 +114,8 @@ PreparedCall Prepare(const LstmGpuRequest& request, const RunSettings& settings)
   return prepared;
 }
 
+[[maybe_unused]] const bool registered =
+    RegisterCell({.op = "LSTM", .device = "gpu", .library = "cudnn", .prepare = Prepare});
+
 }  // namespace
-
-Workload MakeLstmCudnn(const BenchmarkName& name) {
-  const auto request = ReadLstmGpuRequest(name);
-  return {.name = name,
-          .prepare = [request](const RunSettings& settings) { return Prepare(request, settings); }};
-}
-
-namespace {
-[[maybe_unused]] const bool registered = RegisterCell({"LSTM", "gpu", "cudnn", MakeLstmCudnn});
-}  // namespace
-
 }  // namespace dlroof::cudnn

@@ -48,7 +48,4 @@ class LstmGpuCall {
   std::unique_ptr<State> state_;
 };
 
-// The workload of a name of LSTM/gpu/cudnn.
-Workload MakeLstmCudnn(const BenchmarkName& name);
-
 }  // namespace dlroof::cudnn

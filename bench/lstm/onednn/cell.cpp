@@ -6,7 +6,6 @@
 #include <cmath>
 #include <memory>
 
-#include "bench/lstm/benchdnn_line.h"
 #include "bench/lstm/onednn_levels.h"
 #include "bench/lstm/reference.h"
 #include "bench/lstm/types.h"
@@ -63,8 +62,9 @@ Verification Verify(LstmCall& call, const std::string& type, unsigned seed) {
                           SeededLstmGradient(twin, seed));
 }
 
-PreparedCall Prepare(const LstmRequest& request, const std::string& type_name,
-                     const RunSettings& settings) {
+PreparedCall Prepare(const BenchmarkName& name, const RunSettings& settings) {
+  const LstmRequest request = ReadOnednnRequest(name);
+  const std::string& type_name = name.type;
   const LstmType& type = LstmTypeOf(type_name);
   const LstmElementBytes bytes = ElementBytes(type);
   RequireHostMemory(LeastHostBytes(request.problem, request.direction, bytes),
@@ -88,17 +88,8 @@ PreparedCall Prepare(const LstmRequest& request, const std::string& type_name,
   return prepared;
 }
 
-Workload Make(const BenchmarkName& name) {
-  const LstmRequest request = ParseLstmRequest(
-      name, LstmTypeNames(),
-      {{"peephole"}, {"ldigo"}, {"fpmath-bf16", "fpmath-f16", "fpmath-tf32", "fpmath-any"}});
-  return {.name = name,
-          .prepare = [request, type = name.type](
-                         const RunSettings& settings) { return Prepare(request, type, settings); },
-          .repro = LstmBenchdnn(request, name.type)};
-}
-
-[[maybe_unused]] const bool registered = RegisterCell({"LSTM", "cpu", "onednn", Make});
+[[maybe_unused]] const bool registered =
+    RegisterCell({.op = "LSTM", .device = "cpu", .library = "onednn", .prepare = Prepare});
 
 }  // namespace
 
