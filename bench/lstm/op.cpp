@@ -1,9 +1,19 @@
-// Registers the cell of the op on oneDNN.
+// Registers the op and its cell on oneDNN.
+#include "bench/workload/op.h"
+
 #include "bench/lstm/benchdnn_line.h"
 #include "bench/lstm/types.h"
 
 namespace dlroof {
 namespace {
+
+[[maybe_unused]] const bool registered = RegisterOp(
+    {.name = "LSTM",
+     .words =
+         {"LSTM",
+          {{"batch", "n"}, {"steps", "t"}, {"features", "i"}, {"hidden", "h"}, {"layers", "l"}}},
+     .flop_convention = "matrix products and elementwise part apart; each sigmoid, tanh, add and "
+                        "multiply of the elementwise part counts 1"});
 
 Workload Read(const BenchmarkName& name) {
   return {.repro = LstmBenchdnn(ReadOnednnRequest(name), name.type)};
