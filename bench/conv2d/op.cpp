@@ -1,7 +1,7 @@
 // Registers the op and its cell on oneDNN.
 #include "bench/workload/op.h"
 
-#include "bench/conv2d/benchdnn_line.h"
+#include "bench/conv2d/benchdnn.h"
 #include "bench/conv2d/case.h"
 #include "bench/conv2d/delta.h"
 
@@ -20,6 +20,7 @@ namespace {
                 {"groups", "_g"}}},
      .flop_convention = "2*N*K*P*Q*(C/g)*R*S in every direction; each bias add, relu and add to "
                         "the bias gradient 1, apart",
+     .benchdnn = &kConvDriver,
      .gpu_traffic = DeltaModel});
 
 Workload Read(const BenchmarkName& name) {

@@ -1,9 +1,8 @@
-#include "bench/lstm/benchdnn_line.h"
-
 #include <fmt/format.h>
 
 #include <array>
 
+#include "bench/lstm/benchdnn.h"
 #include "bench/lstm/types.h"
 
 namespace dlroof {

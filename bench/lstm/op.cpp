@@ -1,7 +1,7 @@
 // Registers the op and its cell on oneDNN.
 #include "bench/workload/op.h"
 
-#include "bench/lstm/benchdnn_line.h"
+#include "bench/lstm/benchdnn.h"
 #include "bench/lstm/types.h"
 
 namespace dlroof {
@@ -13,7 +13,8 @@ namespace {
          {"LSTM",
           {{"batch", "n"}, {"steps", "t"}, {"features", "i"}, {"hidden", "h"}, {"layers", "l"}}},
      .flop_convention = "matrix products and elementwise part apart; each sigmoid, tanh, add and "
-                        "multiply of the elementwise part counts 1"});
+                        "multiply of the elementwise part counts 1",
+     .benchdnn = &kRnnDriver});
 
 Workload Read(const BenchmarkName& name) {
   return {.repro = LstmBenchdnn(ReadOnednnRequest(name), name.type)};

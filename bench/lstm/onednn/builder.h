@@ -7,7 +7,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "bench/lstm/benchdnn_line.h"
+#include "bench/lstm/benchdnn.h"
 #include "bench/lstm/inputs.h"
 #include "bench/lstm/problem.h"
 #include "bench/lstm/types.h"

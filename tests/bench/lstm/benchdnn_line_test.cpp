@@ -1,5 +1,3 @@
-#include "bench/lstm/benchdnn_line.h"
-
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -8,6 +6,7 @@
 #include <iterator>
 #include <random>
 
+#include "bench/lstm/benchdnn.h"
 #include "bench/lstm/types.h"
 #include "bench/suites/benchdnn_suite.h"
 #include "bench/workload/benchmark_name.h"
