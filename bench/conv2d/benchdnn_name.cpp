@@ -227,9 +227,9 @@ BenchdnnProblem Read(const std::string& text) {
 }
 
 BenchdnnWork WorkOf(const BenchmarkName& name) {
-  const auto one =
+  const auto conv =
       ReadConv2dCase(name, {{"f64", "f32", "bf16", "f16", "int8"}, true, Conv2dOptions()});
-  return {Conv2dWork(one, "fp32.vector").bytes, std::string(ComputeType(one.types))};
+  return {Conv2dWork(conv, "fp32.vector").bytes, std::string(ComputeType(conv.types))};
 }
 
 }  // namespace

@@ -24,8 +24,8 @@ namespace {
      .gpu_traffic = DeltaModel});
 
 Workload Read(const BenchmarkName& name) {
-  const auto one = ReadOnednnCase(name);
-  return {.repro = ConvBenchdnn(one.problem, one.direction, one.type, name.options)};
+  const auto conv = ReadOnednnConv2dCase(name);
+  return {.repro = ConvBenchdnn(conv.problem, conv.direction, conv.type, name.options)};
 }
 
 [[maybe_unused]] const bool on_onednn =

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "bench/benchdnn/driver.h"
-#include "bench/lstm/problem.h"
+#include "bench/lstm/case.h"
 
 namespace dlroof {
 
@@ -48,6 +48,6 @@ std::vector<LstmStage> LstmStages(const LstmProblem& problem);
 // out but for the descriptor; `type` is one of LstmTypes(). benchdnn by default spaces the rows of
 // sources and states by one element, so the line asks for none of that. Empty where benchdnn cannot
 // express the call: several primitives, plain weights, bf16 with a projection.
-std::string LstmBenchdnn(const LstmRequest& request, std::string_view type);
+std::string LstmBenchdnn(const LstmCase& lstm, std::string_view type);
 
 }  // namespace dlroof

@@ -7,7 +7,7 @@
 
 #include "bench/benchdnn/problem.h"
 #include "bench/lstm/benchdnn.h"
-#include "bench/lstm/types.h"
+#include "bench/lstm/case.h"
 #include "bench/workload/benchmark_name.h"
 #include "counters/base/error.h"
 

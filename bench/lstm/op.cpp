@@ -2,7 +2,7 @@
 #include "bench/workload/op.h"
 
 #include "bench/lstm/benchdnn.h"
-#include "bench/lstm/types.h"
+#include "bench/lstm/case.h"
 
 namespace dlroof {
 namespace {
@@ -17,7 +17,7 @@ namespace {
      .benchdnn = &kRnnDriver});
 
 Workload Read(const BenchmarkName& name) {
-  return {.repro = LstmBenchdnn(ReadOnednnRequest(name), name.type)};
+  return {.repro = LstmBenchdnn(ReadOnednnLstmCase(name), name.type)};
 }
 
 [[maybe_unused]] const bool on_onednn =

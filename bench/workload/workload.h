@@ -104,7 +104,7 @@ const std::vector<Cell>& AllCells();
 // benchmark of theirs. Without it the build is named.
 void ExplainMissing(const std::string& device, const std::string& why);
 
-// Column (from 1) at which part `index` of the name's text begins; for messages of `make`.
+// Column (from 1) at which part `index` of the name's text begins; for messages of `read`.
 int ColumnOfPart(const BenchmarkName& name, int index);
 
 // A library that cells call: named in every run file and by the doctor.

@@ -11,15 +11,15 @@ namespace {
 
 using testing::HasSubstr;
 
-ConvRequest Read(const std::string& rest) {
-  return ReadConvRequest(ParseBenchmarkName("Conv2D/gpu/cudnn/" + rest));
+CudnnConv2dCase Read(const std::string& rest) {
+  return ReadCudnnConv2dCase(ParseBenchmarkName("Conv2D/gpu/cudnn/" + rest));
 }
 
 std::string Refusal(const std::string& rest) {
   return RefusalOf([&] { Read(rest); });
 }
 
-TEST(ReadConvRequest, ChannelsLastAndTheHeuristicAreTheDefault) {
+TEST(ReadCudnnConv2dCase, ChannelsLastAndTheHeuristicAreTheDefault) {
   const auto plain = Read("fwd/f16/n1c8h8w8k8r3s3");
   EXPECT_EQ(plain.one.layout, Conv2dLayout::kNhwc);
   EXPECT_EQ(plain.choice, EngineChoice::kHeuristic);
@@ -31,7 +31,7 @@ TEST(ReadConvRequest, ChannelsLastAndTheHeuristicAreTheDefault) {
   EXPECT_TRUE(asked.one.bias && asked.one.relu);
 }
 
-TEST(ReadConvRequest, AnEngineHasANumber) {
+TEST(ReadCudnnConv2dCase, AnEngineHasANumber) {
   const auto numbered = Read("bwd_data/f32/n1c8h8w8k8r3s3/nchw/engine62");
   EXPECT_EQ(numbered.choice, EngineChoice::kNumbered);
   EXPECT_EQ(numbered.engine, 62);
@@ -44,14 +44,14 @@ TEST(ReadConvRequest, AnEngineHasANumber) {
   EXPECT_THAT(Refusal("fwd/f32/n1c8h8w8k8r3s3/best/engine7"), HasSubstr("column 41: 'best' "));
 }
 
-TEST(ReadConvRequest, Tf32IsF32StoredAndLessMultiplied) {
+TEST(ReadCudnnConv2dCase, Tf32IsF32StoredAndLessMultiplied) {
   const auto one = Read("bwd_weights/tf32/n1c8h8w8k8r3s3").one;
   EXPECT_EQ(one.types, (Conv2dTypes{"f32", "f32", "f32"}));
   EXPECT_EQ(one.type, "tf32");
   EXPECT_EQ(one.fpmath, "tf32-truncated");
 }
 
-TEST(ReadConvRequest, RefusesWhatCannotBe) {
+TEST(ReadCudnnConv2dCase, RefusesWhatCannotBe) {
   EXPECT_THAT(Refusal("fwd/f32/n1c8h8w8k8r3s3/nhwc"), HasSubstr("has no option 'nhwc'"));
   EXPECT_THAT(Refusal("bwd_weights/f32/n1c8h8w8k8r3s3/bias"),
               HasSubstr("'bias' is fused into fwd alone"));

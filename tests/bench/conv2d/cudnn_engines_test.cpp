@@ -12,7 +12,7 @@ namespace dlroof::cudnn {
 namespace {
 
 Conv2dCase Case(const std::string& type, const std::string& direction = "fwd") {
-  return ReadConvRequest(
+  return ReadCudnnConv2dCase(
              ParseBenchmarkName("Conv2D/gpu/cudnn/" + direction + "/" + type + "/n1c8h8w8k8r3s3"))
       .one;
 }

@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "bench/cudnn/support.h"
-#include "bench/lstm/cudnn/workload.h"
+#include "bench/lstm/cudnn/call.h"
 #include "bench/lstm/inputs.h"
 #include "bench/workload/workload.h"
 #include "counters/cuda/support.h"
@@ -135,7 +135,7 @@ TEST_F(GpuCudnnOnGpu, LstmsAgreeWithTheReference) {
 
 TEST_F(GpuCudnnOnGpu, ARestoredReserveGivesTheSameGradients) {
   const auto request =
-      cudnn::ReadLstmGpuRequest(ParseBenchmarkName("LSTM/gpu/cudnn/bwd/f32/t7n4i16h32"));
+      cudnn::ReadCudnnLstmCase(ParseBenchmarkName("LSTM/gpu/cudnn/bwd/f32/t7n4i16h32"));
   const cudnn::LstmGpuCall call(request, SeededLstmInput(request.problem, 7, "f32"),
                                 SeededLstmGradient(request.problem, 7));
   call.Renew();
