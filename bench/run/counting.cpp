@@ -39,7 +39,7 @@ CountRequest Request(const Workload& workload, const PreparedCall& call,
                    cpus = settings.cpus](std::string& how) {
     Work work;
     work.bytes = ModelledLevels(call, state, threads, cpus);
-    if (!work.bytes.empty()) how = call.levels.how;
+    how = work.bytes.empty() ? call.levels.why_not : call.levels.how;
     return work;
   };
   return request;

@@ -229,8 +229,8 @@ PreparedCall Prepare(const BenchmarkName& name, const RunSettings& settings) {
   prepared.algorithm = call->implementation;
   prepared.isa = onednn::EffectiveIsa();
   prepared.modelled = Conv2dWork(conv, PipeOf(conv, call->implementation));
-  prepared.levels =
-      Conv2dLevels(conv, call->implementation, prepared.isa, BlockingHere(settings.threads));
+  prepared.levels = onednn::OfThisVersion(
+      Conv2dLevels(conv, call->implementation, prepared.isa, BlockingHere(settings.threads)));
   prepared.memory = onednn::Regions(call->arguments, {DNNL_ARG_WEIGHTS, DNNL_ARG_BIAS});
   return prepared;
 }

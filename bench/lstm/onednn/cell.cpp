@@ -82,8 +82,8 @@ PreparedCall Prepare(const BenchmarkName& name, const RunSettings& settings) {
       ModelledWork(lstm.problem, lstm.direction, bytes,
                    LstmMatrixPipe(type, lstm.fpmath, prepared.algorithm, prepared.isa),
                    "fp32.vector", static_cast<double>(call->Launches()));
-  prepared.levels =
-      LstmLevels(lstm.problem, lstm.direction, bytes, prepared.algorithm, prepared.isa);
+  prepared.levels = OfThisVersion(
+      LstmLevels(lstm.problem, lstm.direction, bytes, prepared.algorithm, prepared.isa));
   return prepared;
 }
 
