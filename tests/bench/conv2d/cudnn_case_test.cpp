@@ -21,14 +21,14 @@ std::string Refusal(const std::string& rest) {
 
 TEST(ReadCudnnConv2dCase, ChannelsLastAndTheHeuristicAreTheDefault) {
   const auto plain = Read("fwd/f16/n1c8h8w8k8r3s3");
-  EXPECT_EQ(plain.one.layout, Conv2dLayout::kNhwc);
+  EXPECT_EQ(plain.conv.layout, Conv2dLayout::kNhwc);
   EXPECT_EQ(plain.choice, EngineChoice::kHeuristic);
-  EXPECT_EQ(plain.one.types, (Conv2dTypes{"f16", "f16", "f16"}));
-  EXPECT_TRUE(plain.one.fpmath.empty());
+  EXPECT_EQ(plain.conv.types, (Conv2dTypes{"f16", "f16", "f16"}));
+  EXPECT_TRUE(plain.conv.fpmath.empty());
   const auto asked = Read("fwd/f16/n1c8h8w8k8r3s3/bias/relu/nchw/best");
-  EXPECT_EQ(asked.one.layout, Conv2dLayout::kNchw);
+  EXPECT_EQ(asked.conv.layout, Conv2dLayout::kNchw);
   EXPECT_EQ(asked.choice, EngineChoice::kBest);
-  EXPECT_TRUE(asked.one.bias && asked.one.relu);
+  EXPECT_TRUE(asked.conv.bias && asked.conv.relu);
 }
 
 TEST(ReadCudnnConv2dCase, AnEngineHasANumber) {
@@ -45,7 +45,7 @@ TEST(ReadCudnnConv2dCase, AnEngineHasANumber) {
 }
 
 TEST(ReadCudnnConv2dCase, Tf32IsF32StoredAndLessMultiplied) {
-  const auto one = Read("bwd_weights/tf32/n1c8h8w8k8r3s3").one;
+  const auto one = Read("bwd_weights/tf32/n1c8h8w8k8r3s3").conv;
   EXPECT_EQ(one.types, (Conv2dTypes{"f32", "f32", "f32"}));
   EXPECT_EQ(one.type, "tf32");
   EXPECT_EQ(one.fpmath, "tf32-truncated");

@@ -96,7 +96,7 @@ TEST_P(CudnnOn, F32HasEnginesAndNoneOfThemUsesTensorCores) {
       for (const auto& config : offer.usable) {
         EXPECT_FALSE(HasNote(config, Note::kTensorCore)) << direction << layout;
         EXPECT_FALSE(HasNote(config, Note::kDownConvertInputs)) << direction << layout;
-        EXPECT_EQ(ConvPipe(Request("fwd/f32/n1c1h1w1k1r1s1").one, config), "fp32.vector");
+        EXPECT_EQ(ConvPipe(Request("fwd/f32/n1c1h1w1k1r1s1").conv, config), "fp32.vector");
       }
     }
 }
@@ -122,7 +122,7 @@ TEST_P(CudnnOn, F16IsFirstOfAllOnTensorCores) {
     for (const auto* layout : {"", "/nchw"}) {
       const auto offer = Of(fmt::format("{}/f16/{}{}", direction, kUsual, layout));
       ASSERT_FALSE(offer.usable.empty()) << direction << layout;
-      EXPECT_EQ(ConvPipe(Request("fwd/f16/n1c1h1w1k1r1s1").one, offer.usable.front()),
+      EXPECT_EQ(ConvPipe(Request("fwd/f16/n1c1h1w1k1r1s1").conv, offer.usable.front()),
                 "fp16.matrix")
           << direction << layout;
     }
