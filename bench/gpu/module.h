@@ -24,7 +24,7 @@ struct GpuDevice {
 
 struct GpuModule {
   std::uint32_t abi = 0;               // kGpuModuleAbi of the build that made it; stands first
-  std::vector<Cell> cells;             // cuDNN's ops, to be registered by the program
+  std::vector<Cell> cells;             // cuDNN's ops, with which the program completes its own
   std::vector<CounterSource> sources;  // CUPTI
   std::vector<Library> libraries;      // cuDNN, CUDA runtime, driver: for run files and the doctor
   std::vector<GpuDevice> devices;      // the GPUs that can be used

@@ -17,9 +17,10 @@ void RefuseForeignPinning();
 // The command as a shell would take it again: arguments quoted where they need it.
 std::string CommandLine(const std::vector<std::string>& args);
 
-// schema, version, commit, compiler, command, conventions, libraries, environment variables that
-// steer them, seed, and "counters": what was asked of the counter manager and, by name, why a
-// source that it means cannot count on this CPU (records then hold modelled bytes).
+// schema, version, commit, compiler, command, conventions, the ops' words for reports, libraries,
+// environment variables that steer them, seed, and "counters": what was asked of the counter
+// manager and, by name, why a source that it means cannot count on this CPU (records then hold
+// modelled bytes).
 nlohmann::json RunContext(const std::string& command, const RunSettings& settings);
 
 }  // namespace dlroof

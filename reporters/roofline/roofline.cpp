@@ -366,7 +366,7 @@ Placement Place(const Record& record, const Machine* machine, const PlaceView& v
       RoofTimesOf(record, known, timing->median, *machine, *ceilings, view, placement.remarks);
   placement.classic = PlaceClassic(known, times, timing->median);
   placement.time = PlaceInTime(known, times, *ceilings, timing->median);
-  AddFindings(record, *timing, *ceilings, placement);
+  AddFindings(record, *timing, *ceilings, view.words, placement);
   return placement;
 }
 

@@ -14,7 +14,7 @@ with_driver() { timeout 120 env LD_LIBRARY_PATH="$dir/driver${LD_LIBRARY_PATH:+:
 module() { rm -f "$dir/bin/libdlroof_cuda.so"; [ "$1" = none ] || cp "$fakes/$1.so" "$dir/bin/libdlroof_cuda.so"; }
 file_has() { python3 -c 'import json, sys
 run = json.load(open(sys.argv[1]))
-record = {r["name"].split("/")[-1]: r for r in run["records"]}
+record = {r["name"].split("/")[-1].removesuffix("c1h1w1k1r1s1"): r for r in run["records"]}
 machine = {m["device"]: m for m in run["machines"]}
 sys.exit(0 if eval(sys.argv[2]) else 1)' "$dir/run.json" "$1"; }
 
@@ -22,10 +22,8 @@ for program in "$bench" "$dlroof"; do
   check "$(basename "$program") links no CUDA library" test -z "$(readelf -d "$program" | grep NEEDED | grep -E 'lib(cu|nv)')"
 done
 
-printf 'Conv2D/gpu/cudnn/fwd/f32/n%s\n' 1 2 3 4/cold > "$dir/suite.txt"
-# What the fake does not mind is no problem's text where cuDNN's names are read without a module.
-printf 'Conv2D/gpu/cudnn/fwd/f32/n%s\n' {1,2,3}c1h1w1k1r1s1 4c1h1w1k1r1s1/cold > "$dir/named.txt"
-run_suite() { with_driver "$bench" --dlroof_device=gpu --dlroof_suite="$dir/suite.txt" "--benchmark_filter=f32/n[1234]/" "${quick[@]}" --benchmark_out="$dir/run.json"; }
+printf 'Conv2D/gpu/cudnn/fwd/f32/n%s\n' {1,2,3}c1h1w1k1r1s1 4c1h1w1k1r1s1/cold > "$dir/suite.txt"
+run_suite() { with_driver "$bench" --dlroof_device=gpu --dlroof_suite="$dir/suite.txt" "--benchmark_filter=f32/n[1234]c" "${quick[@]}" --benchmark_out="$dir/run.json"; }
 
 module working
 run_suite
@@ -46,14 +44,14 @@ run_suite
 check "the ceilings are kept" test -z "$(grep Measuring "$dir/err")"
 with_driver "$dlroof" report "$dir/run.json" --show table
 check "report reads it" exits 0
-with_driver "$bench" --dlroof_device=gpu --dlroof_suite="$dir/suite.txt" "--benchmark_filter=f32/n1/" --dlroof_counters=cupti "${quick[@]}" --benchmark_out="$dir/run.json"
+with_driver "$bench" --dlroof_device=gpu --dlroof_suite="$dir/suite.txt" "--benchmark_filter=f32/n1c" --dlroof_counters=cupti "${quick[@]}" --benchmark_out="$dir/run.json"
 check "CUPTI asked for by name says why once, and no other source is asked" file_has 'record["n1"]["counting"] == ["cupti: the fake driver keeps its counters to root"] and record["n1"]["status"] == "ok"'
 check "not that there is none" test -z "$(grep -- --dlroof_counters "$dir/err")"
 with_driver "$bench" --dlroof_device=cpu --dlroof_counters=cupti --benchmark_filter=nothing
 check "without a GPU that is what is said" says '--dlroof_counters=cupti: it counts on a GPU, and this run has none'
 
 module late
-with_driver "$bench" --dlroof_device=gpu --dlroof_suite="$dir/suite.txt" "--benchmark_filter=f32/n1/" "${quick[@]}"
+with_driver "$bench" --dlroof_device=gpu --dlroof_suite="$dir/suite.txt" "--benchmark_filter=f32/n1c" "${quick[@]}"
 check "what is prepared is freed before the libraries are" exits 0
 module working
 
@@ -80,14 +78,14 @@ check "and its library" prints '^cudnn +cuDNN of the fake'
 
 XDG_CACHE_HOME=/proc/none with_driver "$dlroof" machine --quick -o "$dir/cpu.json"
 with_driver "$bench" --dlroof_machine="$dir/cpu.json" --dlroof_machine="$dir/gpu.json" --dlroof_suite="$dir/suite.txt" \
-  '--benchmark_filter=f32/n1/|^LSTM/cpu/reference/fwd_inf' --dlroof_live_check=false "${quick[@]}" --benchmark_out="$dir/run.json"
+  '--benchmark_filter=f32/n1c|^LSTM/cpu/reference/fwd_inf' --dlroof_live_check=false "${quick[@]}" --benchmark_out="$dir/run.json"
 check "CPU and GPU in one run" exits 0
 check "both machines are in the file" file_has 'sorted(machine) == ["cpu", "gpu"]'
 check "each record on its own" file_has '"classic" in record["n1"] and all(abs(p["roof"] - 1e12) < 1 for p in record["n1"]["classic"])'
 
 refused() {   # refused MODULE SENTENCE: every benchmark is recorded with it
   module "$1"
-  with_driver "$bench" --dlroof_device=gpu --dlroof_suite="$dir/named.txt" "--benchmark_filter=f32/n[1234]c1h1w1k1r1s1" "${quick[@]}" --benchmark_out="$dir/run.json"
+  with_driver "$bench" --dlroof_device=gpu --dlroof_suite="$dir/suite.txt" "--benchmark_filter=f32/n[1234]c1h1w1k1r1s1" "${quick[@]}" --benchmark_out="$dir/run.json"
   check "$1: exit 0" exits 0
   check "$1: says it" says "^No GPU can be used: .*$2"
   check "$1: records it" file_has "all(r['status'] == 'unsupported' and '$2' in r['reason'] for r in run['records']) and len(run['records']) == 4"
@@ -105,7 +103,7 @@ with_driver "$bench" --dlroof_machine="$dir/gpu.json"
 check "a GPU's ceilings without a GPU are bad input" exits 2
 
 module working
-for program in "$bench --dlroof_device=gpu --benchmark_filter=/n1c1h1 --dlroof_suite=$dir/named.txt" "$dlroof doctor"; do
+for program in "$bench --dlroof_device=gpu --benchmark_filter=/n1c1h1 --dlroof_suite=$dir/suite.txt" "$dlroof doctor"; do
   # shellcheck disable=SC2086
   timeout 120 $program >"$dir/out" 2>"$dir/err"; code=$?
   cat "$dir/out" >> "$dir/err"

@@ -28,5 +28,16 @@ TEST(RunContext, SaysOnceWhyHardwareCountersWereNotUsed) {
   EXPECT_EQ(Counters(CounterChoice::kOff).dump(), R"({"asked":"off"})");
 }
 
+// Readers of the file need no names of ops.
+TEST(RunContext, HasWhatReportsNeedToKnowOfTheOps) {
+  RunSettings settings;
+  settings.cpus = {0};
+  const auto context = RunContext("dlroof_bench", settings);
+  EXPECT_EQ(context.at("ops").at("Conv2D").at("noun"), "convolution");
+  EXPECT_EQ(context.at("ops").at("LSTM").at("sweep").at(1).dump(), R"({"key":"t","name":"steps"})");
+  for (const auto* key : {"flops.conv2d", "flops.lstm"})
+    EXPECT_TRUE(context.at("conventions").contains(key)) << key;
+}
+
 }  // namespace
 }  // namespace dlroof

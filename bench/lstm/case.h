@@ -1,4 +1,4 @@
-// How an LSTM call stores its tensors, by the fifth part of a benchmark's name.
+// A parsed LSTM benchmark name, and how its type stores each tensor.
 #pragma once
 
 #include <string>
@@ -6,6 +6,8 @@
 #include <vector>
 
 #include "bench/lstm/problem.h"
+#include "bench/workload/benchmark_name.h"
+#include "bench/workload/workload.h"
 
 namespace dlroof {
 
@@ -28,6 +30,24 @@ const std::vector<LstmType>& LstmTypes();
 std::vector<std::string> LstmTypeNames();
 // Throws std::logic_error for a name that is none of them.
 const LstmType& LstmTypeOf(std::string_view name);
+
+// A parsed LSTM benchmark name, without its type.
+struct LstmCase {
+  LstmDirection direction = LstmDirection::kForwardInference;
+  LstmProblem problem;
+  bool plain_weights = false;     // "ldigo": weights [layer][pass][input][gate][hidden unit]
+  std::string fpmath = "strict";  // what f32 may be computed as: also "bf16", "f16", "tf32", "any"
+
+  bool operator==(const LstmCase&) const = default;
+};
+// Throws BadInput (column within the whole name) for a direction that is none, a type not in
+// `types`, a bad problem, or an option that is not in `options` (known are "peephole", "ldigo" and
+// "fpmath-bf16|f16|tf32|any").
+LstmCase ReadLstmCase(const BenchmarkName& name, const std::vector<std::string>& types,
+                      const OptionRows& options);
+
+// Reads a name of LSTM/cpu/onednn.
+LstmCase ReadOnednnLstmCase(const BenchmarkName& name);
 
 // Whether activations and weights are integers.
 bool IsQuantized(const LstmType& type);

@@ -1,4 +1,4 @@
-#include "bench/lstm/reference.h"
+#include "bench/lstm/loops.h"
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>

@@ -19,7 +19,7 @@ class LstmGpuCall {
  public:
   // Asks cuDNN, fills the GPU's memory, runs the call once; for `bwd` the forward training call
   // before it. Throws Unsupported with cuDNN's own words. `d_output` is read by `bwd` only.
-  LstmGpuCall(const LstmGpuRequest& request, const LstmInput<float>& input,
+  LstmGpuCall(const CudnnLstmCase& lstm, const LstmInput<float>& input,
               const LstmOutput<float>& d_output);
   ~LstmGpuCall();
   LstmGpuCall(const LstmGpuCall&) = delete;
@@ -41,14 +41,11 @@ class LstmGpuCall {
 
   std::string Algorithm() const;
   std::vector<MemoryRegion> Memory() const;
-  const LstmGpuRequest& request() const;
+  const CudnnLstmCase& lstm() const;
 
  private:
   struct State;
   std::unique_ptr<State> state_;
 };
-
-// The workload of a name of LSTM/gpu/cudnn.
-Workload MakeLstmCudnn(const BenchmarkName& name);
 
 }  // namespace dlroof::cudnn

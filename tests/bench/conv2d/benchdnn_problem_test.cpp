@@ -1,5 +1,3 @@
-#include "bench/benchdnn/problem.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -8,6 +6,7 @@
 #include <vector>
 
 #include "bench/benchdnn/tokens.h"
+#include "bench/conv2d/benchdnn.h"
 
 namespace dlroof {
 namespace {
@@ -113,50 +112,6 @@ TEST(BenchdnnConvText, IsAsBenchdnnListsIt) {
       {"ic4id5ih6iw6oc6kd2kh1kw1", "ic4id5ih6iw6oc6od4oh6ow6kd2kh1kw1pd0ph0pw0"},
       {"ic4iw9oc6kw2dw1", "ic4iw9oc6ow7kw2pw0dw1"}};
   for (const auto& [text, listed] : cases) EXPECT_EQ(ToText(ReadBenchdnnConv(text)), listed);
-}
-
-TEST(ReadBenchdnnRnn, LeftOutIsBenchdnnsDefault) {
-  EXPECT_EQ(ToText(ReadBenchdnnRnn("sic16")), "l1t1mb2sic16slc16dhc16dic16");
-  EXPECT_EQ(ToText(ReadBenchdnnRnn("l2t3_mb4_sic8slc5dhc7n\"x\"")), "l2t3mb4sic8slc5dhc7dic7");
-  EXPECT_EQ(ToText(ReadBenchdnnRnn("sic8dhc7dic6")), "l1t1mb2sic8slc8dhc7dic6");
-  EXPECT_THROW(ReadBenchdnnRnn("t3mb4"), BenchdnnRefusal);
-  EXPECT_THROW(ReadBenchdnnRnn("t3ih4"), BenchdnnRefusal);
-}
-
-TEST(DriverOfProblem, IsTheOneWhoseLettersTheTextHas) {
-  EXPECT_EQ(DriverOfProblem("mb1_g2ic4ih8"), BenchdnnDriver::kConv);
-  EXPECT_EQ(DriverOfProblem("g1mb3ic3"), BenchdnnDriver::kConv);
-  EXPECT_EQ(DriverOfProblem("mb3l2sic4"), BenchdnnDriver::kRnn);
-  EXPECT_EQ(DriverOfProblem("t50mb3"), BenchdnnDriver::kRnn);
-  EXPECT_EQ(DriverOfProblem("LSTM/cpu/onednn/fwd_inference/f32/t1n1i1h1"), std::nullopt);
-  EXPECT_EQ(DriverOfProblem("googlenet"), std::nullopt);
-  EXPECT_EQ(DriverOfProblem("mb"), std::nullopt);
-  EXPECT_EQ(DriverOfProblem("mb12"), std::nullopt);
-  EXPECT_EQ(DriverOfProblem(""), std::nullopt);
-}
-
-std::string Places(std::string_view text) {
-  std::string places;
-  for (const auto& token : BenchdnnTokens(text)) {
-    const auto place = token.At(0);
-    places +=
-        token.text + "@" + std::to_string(place.line) + ":" + std::to_string(place.column) + " ";
-  }
-  return places;
-}
-
-TEST(BenchdnnTokens, SkipsCommentsAndKnowsPlaces) {
-  EXPECT_EQ(Places("# a b\n  --x=1 c#d\t#e f\n\ng"), "--x=1@2:3 c#d@2:9 g@4:1 ");
-  EXPECT_EQ(Places(" \n#"), "");
-}
-
-TEST(BenchdnnTokens, BackslashJoinsWordsThatKeepTheirPlaces) {
-  EXPECT_EQ(Places("a, \\\n  b,\\\n# comment\nc d"), "a,b,c@1:1 d@4:3 ");
-  const auto token = BenchdnnTokens("a, \\\n  bc")[0];
-  EXPECT_EQ(token.At(3).line, 2);
-  EXPECT_EQ(token.At(3).column, 4);  // of c
-  EXPECT_EQ(Places("\\"), "");
-  EXPECT_EQ(Places("a \\"), "a@1:1 ");
 }
 
 }  // namespace

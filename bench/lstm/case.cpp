@@ -1,17 +1,28 @@
-#include "bench/lstm/types.h"
+#include "bench/lstm/case.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include <algorithm>
 #include <stdexcept>
 
 #include "bench/library_rules/pipe_choice.h"
+#include "bench/workload/device_elements.h"
+#include "counters/base/error.h"
 
 namespace dlroof {
 namespace {
 
-double BytesOf(std::string_view type) {
-  if (type == "u8" || type == "s8") return 1;
-  return type == "f32" ? 4 : 2;
+double BytesOf(std::string_view type) { return static_cast<double>(ElementBytes(type)); }
+
+LstmDirection ParseDirection(const BenchmarkName& name) {
+  for (const auto direction : {LstmDirection::kForwardInference, LstmDirection::kForwardTraining,
+                               LstmDirection::kBackward})
+    if (Key(direction) == name.direction) return direction;
+  throw BadInput(
+      fmt::format("column {}: an LSTM has no direction '{}'; there are fwd_inference, "
+                  "fwd_training and bwd",
+                  ColumnOfPart(name, 3), name.direction));
 }
 
 // An f32 LSTM names AMX only when its kernels multiply bf16 tiles: AMX has no f32 product.
@@ -55,6 +66,30 @@ const LstmType& LstmTypeOf(std::string_view name) {
   for (const auto& type : LstmTypes())
     if (type.name == name) return type;
   throw std::logic_error(fmt::format("an LSTM has no type {}", name));
+}
+
+LstmCase ReadLstmCase(const BenchmarkName& name, const std::vector<std::string>& types,
+                      const OptionRows& options) {
+  LstmCase lstm;
+  lstm.direction = ParseDirection(name);
+  if (std::find(types.begin(), types.end(), name.type) == types.end())
+    throw BadInput(fmt::format("column {}: LSTM/{}/{} has no type '{}'; there {} {}",
+                               ColumnOfPart(name, 4), name.device, name.library, name.type,
+                               types.size() == 1 ? "is" : "are", fmt::join(types, ", ")));
+  lstm.problem = ParseLstmProblem(name.problem, ColumnOfPart(name, 5) - 1);
+  CheckOptions(name, options);
+  lstm.problem.peephole = HasOption(name, "peephole");
+  lstm.plain_weights = HasOption(name, "ldigo");
+  constexpr std::string_view kFpmath = "fpmath-";
+  for (const auto& option : name.options)
+    if (option.starts_with(kFpmath)) lstm.fpmath = option.substr(kFpmath.size());
+  return lstm;
+}
+
+LstmCase ReadOnednnLstmCase(const BenchmarkName& name) {
+  return ReadLstmCase(
+      name, LstmTypeNames(),
+      {{"peephole"}, {"ldigo"}, {"fpmath-bf16", "fpmath-f16", "fpmath-tf32", "fpmath-any"}});
 }
 
 bool IsQuantized(const LstmType& type) { return type.weight == "s8"; }

@@ -1,11 +1,16 @@
-#include "bench/lstm/types.h"
+#include "bench/lstm/case.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <stdexcept>
 
+#include "counters/base/error.h"
+
 namespace dlroof {
 namespace {
+
+using testing::HasSubstr;
 
 TEST(LstmTypes, StoreWhatTheirNameSays) {
   // hidden state in, input, hidden state out, output
@@ -74,6 +79,43 @@ TEST(LstmMatrixPipe, OfF32IsBf16OnlyWhereTheNamesProveIt) {
   EXPECT_EQ(pipe("strict", "brgemm:avx512_core_amx"), "fp32.vector");
   EXPECT_EQ(pipe("f16", "brgemm:avx512_core_amx"), "fp32.vector");
   EXPECT_EQ(pipe("tf32", "brgemm:avx512_core_amx"), "fp32.vector");
+}
+
+TEST(LstmCase, NamesTheColumnOfWhatItRefuses) {
+  const auto refusal = [](const std::string& text) -> std::string {
+    try {
+      ReadLstmCase(ParseBenchmarkName(text), {"f32", "bf16"}, {{"peephole"}, {"ldigo"}});
+    } catch (const BadInput& error) {
+      return error.what();
+    }
+    return "accepted";
+  };
+  EXPECT_EQ(refusal("LSTM/cpu/onednn/fwd_inference/f32/t1n1i1h1"), "accepted");
+  EXPECT_THAT(refusal("LSTM/cpu/onednn/fwd/f32/t1n1i1h1"), HasSubstr("column 17: "));
+  EXPECT_THAT(refusal("LSTM/cpu/onednn/bwd/f8/t1n1i1h1"),
+              HasSubstr("column 21: LSTM/cpu/onednn has no type 'f8'; there are f32, bf16"));
+  EXPECT_THAT(refusal("LSTM/cpu/onednn/bwd/f32/t1n1i1g1"), HasSubstr("column 31: expected 'h'"));
+  EXPECT_THAT(refusal("LSTM/cpu/onednn/bwd/f32/t1n1i1h1/relu"),
+              HasSubstr("column 34: LSTM/cpu/onednn has no option 'relu' (peephole ldigo)"));
+  EXPECT_THAT(refusal("LSTM/cpu/onednn/bwd/f32/t1n1i1h1/ldigo/peephole"),
+              HasSubstr("column 40: 'peephole' cannot come after 'ldigo'"));
+}
+
+TEST(LstmCase, HoldsTheOptionsOfTheName) {
+  const auto parse = [](const std::string& options) {
+    return ReadLstmCase(ParseBenchmarkName("LSTM/cpu/onednn/bwd/f32/t1n2i3h4" + options), {"f32"},
+                        {{"peephole"}, {"ldigo"}, {"fpmath-bf16", "fpmath-any"}});
+  };
+  LstmCase expected{.direction = LstmDirection::kBackward, .problem = ParseLstmProblem("t1n2i3h4")};
+  EXPECT_EQ(parse(""), expected);
+  expected.fpmath = "bf16";
+  EXPECT_EQ(parse("/fpmath-bf16"), expected);
+  expected.problem.peephole = true;
+  expected.plain_weights = true;
+  expected.fpmath = "any";
+  EXPECT_EQ(parse("/peephole/ldigo/fpmath-any"), expected);
+  expected.fpmath = "strict";
+  EXPECT_EQ(parse("/peephole/ldigo"), expected);
 }
 
 }  // namespace

@@ -1,10 +1,9 @@
-#include "bench/lstm/cudnn/workload.h"
-
 #include <fmt/format.h>
 
 #include <memory>
 
-#include "bench/lstm/reference.h"
+#include "bench/lstm/cudnn/call.h"
+#include "bench/lstm/loops.h"
 #include "bench/workload/host_memory.h"
 #include "bench/workload/seeded_values.h"
 
@@ -14,14 +13,14 @@ namespace {
 // Above this the plain loops would take longer than the measurement: a twin is compared instead.
 constexpr double kMostFlopsToVerify = 50e6;
 
-LstmInput<float> SeededInput(const LstmGpuRequest& request, unsigned seed) {
-  return SeededLstmInput(request.problem, seed, StorageType(request.type));
+LstmInput<float> SeededInput(const CudnnLstmCase& lstm, unsigned seed) {
+  return SeededLstmInput(lstm.problem, seed, StorageType(lstm.type));
 }
 
 // Exact in the type in which cuDNN reads them.
-LstmOutput<float> SeededGradient(const LstmGpuRequest& request, unsigned seed) {
-  auto gradient = SeededLstmGradient(request.problem, seed);
-  const auto type = StorageType(request.type);
+LstmOutput<float> SeededGradient(const CudnnLstmCase& lstm, unsigned seed) {
+  auto gradient = SeededLstmGradient(lstm.problem, seed);
+  const auto type = StorageType(lstm.type);
   if (type != "f32")
     ForEachOutput(
         [&](auto& tensor) {
@@ -34,23 +33,23 @@ LstmOutput<float> SeededGradient(const LstmGpuRequest& request, unsigned seed) {
 
 // Runs the call once and compares everything that it makes with the plain loops.
 Verification CompareWithLoops(const LstmGpuCall& call, unsigned seed) {
-  const auto& request = call.request();
-  const auto input = ToDouble(SeededInput(request, seed));
+  const auto& lstm = call.lstm();
+  const auto input = ToDouble(SeededInput(lstm, seed));
   LstmForwardResult<double> forward;
-  LstmForward(request.problem, input, forward);
+  LstmForward(lstm.problem, input, forward);
   call.Renew();
   call.Run();
   LstmDifference difference;
-  if (request.direction == LstmDirection::kBackward) {
+  if (lstm.direction == LstmDirection::kBackward) {
     LstmInput<double> d_input;
-    LstmBackward(request.problem, input, forward, ToDouble(SeededGradient(request, seed)), d_input);
+    LstmBackward(lstm.problem, input, forward, ToDouble(SeededGradient(lstm, seed)), d_input);
     difference = Difference(call.Gradients(), d_input);
   } else {
     difference = Difference(call.Outputs(), forward.outputs);
   }
   Verification verification;
   verification.max_error = difference.max_error;
-  verification.tolerance = GpuLstmTolerance(request);
+  verification.tolerance = GpuLstmTolerance(lstm);
   verification.ok = verification.max_error <= verification.tolerance;
   verification.how = fmt::format("all {} outputs", difference.count);
   return verification;
@@ -73,39 +72,39 @@ std::string AgainOnTheSameReserve(const LstmGpuCall& call) {
 }
 
 Verification Verify(const LstmGpuCall& call, unsigned seed) {
-  const auto& request = call.request();
-  LstmGpuRequest small = request;
-  small.problem = Twin(request.problem, kMostFlopsToVerify);
+  const auto& lstm = call.lstm();
+  CudnnLstmCase small = lstm;
+  small.problem = Twin(lstm.problem, kMostFlopsToVerify);
   // Halved and rounded up, a projection may be as wide as the cell, which cuDNN has none of.
   if (small.problem.p >= small.problem.h) small.problem.p = small.problem.h - 1;
   Verification found;
-  if (small == request) {
+  if (small == lstm) {
     found = CompareWithLoops(call, seed);
   } else {
     const LstmGpuCall twin(small, SeededInput(small, seed), SeededGradient(small, seed));
     found = CompareWithLoops(twin, seed);
     found.how +=
-        fmt::format(" of the twin {} ({} too)", ToText(small.problem), Key(request.algorithm));
+        fmt::format(" of the twin {} ({} too)", ToText(small.problem), Key(lstm.algorithm));
   }
-  if (request.direction == LstmDirection::kBackward) found.how += AgainOnTheSameReserve(call);
+  if (lstm.direction == LstmDirection::kBackward) found.how += AgainOnTheSameReserve(call);
   return found;
 }
 
-PreparedCall Prepare(const LstmGpuRequest& request, const RunSettings& settings) {
-  RnnSpecOf(request);  // refuses before anything is made
-  const auto bytes = GpuElementBytes(request.type);
-  RequireHostMemory(LeastHostBytes(request.problem, request.direction, bytes),
-                    ToText(request.problem));
-  const auto call = std::make_shared<const LstmGpuCall>(
-      request, SeededInput(request, settings.seed), SeededGradient(request, settings.seed));
+PreparedCall Prepare(const BenchmarkName& name, const RunSettings& settings) {
+  const auto lstm = ReadCudnnLstmCase(name);
+  RnnSpecOf(lstm);  // refuses before anything is made
+  const auto bytes = GpuElementBytes(lstm.type);
+  RequireHostMemory(LeastHostBytes(lstm.problem, lstm.direction, bytes), ToText(lstm.problem));
+  const auto call = std::make_shared<const LstmGpuCall>(lstm, SeededInput(lstm, settings.seed),
+                                                        SeededGradient(lstm, settings.seed));
   PreparedCall prepared;
   prepared.run = [call] { call->Run(); };
   prepared.enqueue = [call](void* stream) { call->Enqueue(stream); };
-  if (request.direction == LstmDirection::kBackward) prepared.renew = [call] { call->Restore(); };
+  if (lstm.direction == LstmDirection::kBackward) prepared.renew = [call] { call->Restore(); };
   prepared.verify = [call, seed = settings.seed] { return Verify(*call, seed); };
   prepared.algorithm = call->Algorithm();
-  prepared.modelled = ModelledWork(request.problem, request.direction, bytes, RnnPipe(request.type),
-                                   "fp32.vector", 1);
+  prepared.modelled =
+      ModelledWork(lstm.problem, lstm.direction, bytes, RnnPipe(lstm.type), "fp32.vector", 1);
   // One call of cuDNN is many kernels, and how many is its own affair.
   prepared.modelled.launches.reset();
   prepared.threads = 1;
@@ -113,16 +112,8 @@ PreparedCall Prepare(const LstmGpuRequest& request, const RunSettings& settings)
   return prepared;
 }
 
+[[maybe_unused]] const bool registered =
+    RegisterCell({.op = "LSTM", .device = "gpu", .library = "cudnn", .prepare = Prepare});
+
 }  // namespace
-
-Workload MakeLstmCudnn(const BenchmarkName& name) {
-  const auto request = ReadLstmGpuRequest(name);
-  return {.name = name,
-          .prepare = [request](const RunSettings& settings) { return Prepare(request, settings); }};
-}
-
-namespace {
-[[maybe_unused]] const bool registered = RegisterCell({"LSTM", "gpu", "cudnn", MakeLstmCudnn});
-}  // namespace
-
 }  // namespace dlroof::cudnn
