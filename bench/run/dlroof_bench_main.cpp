@@ -254,8 +254,8 @@ int Run(std::vector<std::string> args) {
   const auto workloads = WorkloadsOf(suites);
   const auto threads = ThreadCounts(workloads, settings);
   std::cerr << CountersSentence(flags.counters);
-  std::optional<Turns> turns;
-  if (!flags.turns.empty()) turns.emplace(flags.turns[0], flags.turns[1]);
+  std::optional<Interleaving> interleaving;
+  if (!flags.turns.empty()) interleaving.emplace(flags.turns[0], flags.turns[1]);
   StopOnInterrupt();
 
   const auto machines = [&] { return Machines(flags, threads, workloads, devices); };
@@ -263,9 +263,9 @@ int Run(std::vector<std::string> args) {
   if (!flags.machine_files.empty()) given = machines();
   Session session(Context(command, settings, suites, devices),
                   [&] { return given.empty() ? machines() : given; });
-  const RunnerMeans means{GpuOpener(devices), turns ? &*turns : nullptr,
-                          [&] { return IssueRate(session); }, flags.min_seconds};
-  session.CountLater(RegisterWorkloads(workloads, settings, means));
+  const RunnerOptions options{GpuOpener(devices), interleaving ? &*interleaving : nullptr,
+                              [&] { return IssueRate(session); }, flags.min_seconds};
+  session.CountLater(RegisterWorkloads(workloads, settings, options));
   return RunAndReport(session, flags);
 }
 
