@@ -14,7 +14,7 @@
 
 namespace dlroof {
 
-// What a run has beside its settings. Everything may be absent.
+// Options of a run beside its settings. Each may be absent.
 struct RunnerOptions {
   std::function<GpuClock()> open_gpu;  // called before the first benchmark of a GPU
   // Outlives the benchmarks. Each repetition waits for its turn and begins with untimed calls, so
