@@ -102,7 +102,8 @@ class TestASuiteOnTheGpu:
 def test_cupti_by_name_gives_its_reason_once_and_no_other_source_is_asked(copies):
     use("working")
     ran = gpu(SUITE + "--benchmark_filter=f32/n1/ --dlroof_counters=cupti " + QUICK)
-    verify(ran, [record("n1", lambda r: len(r["counting"]) == 1 and LOCKED in str(r["counting"]) and r["status"] == "ok")])
+    verify(ran, [record("n1", lambda r: r["status"] == "ok" and len(r["counting"]) == 1
+                        and LOCKED in str(r["counting"]))])
     assert "--dlroof_counters" not in ran.err
 
 
@@ -208,8 +209,8 @@ class TestAModuleThatCannotBeUsed:
 
 
 @pytest.mark.skipif("libcuda.so.1" in run("/sbin/ldconfig -p").out, reason="this machine has a driver")
-@pytest.mark.parametrize("command", ["dlroof_bench --dlroof_device=gpu --benchmark_filter=/n1c1h1 --dlroof_suite=named.txt",
-                                     "dlroof doctor"])
+@pytest.mark.parametrize("command", [
+    "dlroof_bench --dlroof_device=gpu --benchmark_filter=/n1c1h1 --dlroof_suite=named.txt", "dlroof doctor"])
 def test_a_missing_driver_is_named(command):
     use("working")
     ran = gpu(command, driver=False)

@@ -1,4 +1,4 @@
-"""dlroof history, export and dashboard. promtool, Apache Otava and a browser check their input where they are installed."""
+"""dlroof history, export and dashboard. promtool, Otava and a browser check the files where they are installed."""
 import csv
 import filecmp
 import functools
@@ -155,7 +155,8 @@ class TestReadersBesideAWriter:
             Path(f"many/{i:03}.json").write_text(json.dumps({
                 "context": {"date": f"2026-01-01T00:{i // 60:02}:{i % 60:02}+00:00", "dlroof": {"schema": 1}},
                 "records": records}))
-        verify(run("dlroof history add --db many.sqlite " + " ".join(f"many/00{i}.json" for i in range(10))), [exits(0)])
+        first = " ".join(f"many/00{i}.json" for i in range(10))
+        verify(run("dlroof history add --db many.sqlite " + first), [exits(0)])
         process = start(["bash", "-c", 'for file in many/0[1-9]?.json many/[12]??.json; do [ -e enough ] || '
                          f'"{DLROOF}" history add --db many.sqlite "$file" > added || exit 1; done'])
         yield process
@@ -175,7 +176,6 @@ class TestReadersBesideAWriter:
 
     def test_lose_no_run_of_the_writer(self, writer):
         assert writer.poll() in (None, 0)
-
 
 
 def exported(form):

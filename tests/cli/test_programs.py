@@ -275,7 +275,8 @@ class TestARunThatIsStopped:
     @staticmethod
     def stopped_by(signal, file):
         """Sends a signal after the first results."""
-        process = start(f"{BENCH} {ON_MACHINE}--benchmark_filter=^LSTM --benchmark_min_time=0.05 --benchmark_out={file}")
+        process = start(f"{BENCH} {ON_MACHINE}--benchmark_filter=^LSTM --benchmark_min_time=0.05 "
+                        f"--benchmark_out={file}")
         limit = time.monotonic() + 60
         while not (os.path.exists(file) and "real_time" in Path(file).read_text()):
             assert time.monotonic() < limit, "no result within a minute"
