@@ -65,8 +65,8 @@ std::string LowerCase(std::string text) {
   return text;
 }
 
-// What was asked, and which of the CPU's sources could not follow: once for all records. A GPU's is
-// not asked, since asking opens it.
+// Returns the choice and the CPU's sources that cannot count, once for all records. A GPU's source
+// is not queried, because the query opens the GPU.
 json Counters(CounterChoice choice) {
   json counters = json::object();
   counters["asked"] = Key(choice);

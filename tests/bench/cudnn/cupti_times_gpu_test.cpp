@@ -14,6 +14,7 @@
 #include "counters/cuda/cupti_calls.h"
 #include "counters/cuda/support.h"
 #include "counters/cupti/session.h"
+#include "tests/fakes/no_gpu.h"
 
 namespace dlroof {
 namespace {
@@ -22,12 +23,13 @@ class CuptiTimesOnGpu : public testing::Test {
  protected:
   void SetUp() override {
     int devices = 0;
-    if (cudaGetDeviceCount(&devices) != cudaSuccess || devices == 0) GTEST_SKIP() << "no GPU";
+    if (cudaGetDeviceCount(&devices) != cudaSuccess || devices == 0)
+      GTEST_SKIP() << NeverRan("no GPU");
     api_.OpenDevice(0);
     try {
       Traced([] {});
     } catch (const std::exception& why) {
-      GTEST_SKIP() << "no trace: " << why.what();
+      GTEST_SKIP() << NeverRan(std::string("no trace: ") + why.what());
     }
   }
 

@@ -9,6 +9,7 @@
 #include "bench/lstm/inputs.h"
 #include "bench/workload/workload.h"
 #include "counters/cuda/support.h"
+#include "tests/fakes/no_gpu.h"
 
 namespace dlroof {
 namespace {
@@ -36,7 +37,7 @@ class GpuCudnnOnGpu : public testing::Test {
     int devices = 0;
     const auto status = cudaGetDeviceCount(&devices);
     if (status != cudaSuccess || devices == 0)
-      GTEST_SKIP() << "no GPU here: " << cudaGetErrorString(status);
+      GTEST_SKIP() << NeverRan(std::string("no GPU here: ") + cudaGetErrorString(status));
   }
 
   // f32 and f16 everywhere; the others from 8.0 on, or refused with a reason.

@@ -1,4 +1,4 @@
-#include "bench/run/turns.h"
+#include "bench/run/interleaving.h"
 
 #include <fmt/format.h>
 #include <unistd.h>
@@ -10,14 +10,14 @@ namespace dlroof {
 namespace {
 
 void Write(int to, const std::string& text) {
-  // Shorter than a pipe's buffer, so written whole. Who reads it may be gone: then there is no turn
-  // either.
+  // Text shorter than a pipe's buffer is written whole. A failure needs no answer: where the reader
+  // is gone the next turn does not come.
   [[maybe_unused]] const auto written = write(to, text.data(), text.size());
 }
 
 }  // namespace
 
-bool Turns::Take() {
+bool Interleaving::WaitForTurn() {
   if (!ready_) Write(to_, "ready\n");
   ready_ = true;
   char turn = 0;
@@ -27,6 +27,6 @@ bool Turns::Take() {
   return got == 1;
 }
 
-void Turns::Give(double iterations) { Write(to_, fmt::format("{:.0f}\n", iterations)); }
+void Interleaving::EndTurn(double iterations) { Write(to_, fmt::format("{:.0f}\n", iterations)); }
 
 }  // namespace dlroof
