@@ -17,8 +17,8 @@ void RefuseForeignPinning();
 std::string CommandLine(const std::vector<std::string>& args);
 
 // Returns schema, version, commit, compiler, command, conventions, the ops' words for reports,
-// libraries, their environment variables, seed, and "counters": the choice and, by name, the reason of each source that cannot
-// count on this CPU (records then have modelled bytes).
+// libraries, their environment variables, seed, and "counters": the choice and, by name, the reason
+// of each source that cannot count on this CPU (records then have modelled bytes).
 nlohmann::json RunContext(const std::string& command, const RunSettings& settings);
 
 }  // namespace dlroof

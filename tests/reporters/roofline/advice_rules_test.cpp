@@ -50,7 +50,8 @@ std::string Evidence(const std::string& rule, const Record& record) {
   if (!placed.time) return "no time";
   for (const AdviceRule& row : AdviceRules())
     if (row.name == rule)
-      return row.evidence({record, *placed.time, machine.by_threads.at(2)}).value_or("-");
+      return row.evidence({record, *placed.time, machine.by_threads.at(2), NounOf(record.op, {})})
+          .value_or("-");
   return "no such rule";
 }
 
