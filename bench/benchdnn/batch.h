@@ -24,8 +24,8 @@ class BenchdnnFiles {
   BenchdnnFiles(const std::string& path, std::string_view text);
 
   const BenchdnnFile& First() const { return first_; }
-  // What --batch=`name` in `from` stands for. Throws BadInput (without a place) when there is no
-  // such file, it is no regular file or longer than 16 MiB.
+  // Returns the file that --batch=`name` in `from` names. Throws BadInput (without a place) when
+  // there is no such file, it is no regular file or longer than 16 MiB.
   const BenchdnnFile& Batch(const BenchdnnFile& from, std::string_view name);
   // Returns the driver of the first option --DRIVER or problem; without either the first of all.
   const BenchdnnDriver& FirstDriver();

@@ -41,7 +41,7 @@ class BenchdnnChoice {
   std::vector<std::string_view> values_;
 };
 
-// What the options of one driver are set to.
+// The values of one driver's options.
 class BenchdnnSettings {
  public:
   explicit BenchdnnSettings(const BenchdnnDriver& driver);

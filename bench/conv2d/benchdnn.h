@@ -15,7 +15,7 @@ namespace dlroof {
 extern const BenchdnnDriver kConvDriver;
 std::span<const BenchdnnOption> ConvOptions();
 
-// What the text says about one direction of the image. All zero but stride and padding: nothing.
+// One direction of the image. All zero but stride and padding: the text has nothing about it.
 struct BenchdnnAxis {
   int64_t input = 0, output = 0, filter = 0;
   int64_t stride = 1;
@@ -36,10 +36,10 @@ struct BenchdnnConv {
   BenchdnnAxis d, h, w;     // complete where the image has that dimension
 };
 
-// Of what is left out: 2 images, 1 group, stride 1, dense; the output follows from the padding (0
-// where that is left out, too), or the padding from the output; w is like h, both like d.
-// Throws BenchdnnRefusal: a letter that is none, a number above 2^31-1, a size that is missing or
-// leads to no output.
+// Reads a problem. Left out means: 2 images, 1 group, stride 1, dense; the output follows from the
+// padding (0 where that is left out, too), or the padding from the output; w is like h, both like
+// d. Throws BenchdnnRefusal: a letter that is none, a number above 2^31-1, a size that is missing
+// or leads to no output.
 BenchdnnConv ReadBenchdnnConv(std::string_view text);
 
 // The problem as benchdnn lists it; without its name.

@@ -35,7 +35,7 @@ int64_t FilterExtent(const BenchdnnAxis& axis) {
   return (axis.filter - 1) * (axis.dilation + 1) + 1;
 }
 
-// Whether the text says anything about this direction.
+// Returns true if the text has a letter of this direction.
 bool IsGiven(const BenchdnnAxis& axis) {
   BenchdnnAxis nothing;
   if (axis.padding == 0) nothing.padding = 0;

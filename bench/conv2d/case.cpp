@@ -78,7 +78,7 @@ Conv2dTypes ReadTypes(const BenchmarkName& name, const Conv2dOffer& offer) {
                                     offer.mixes ? ", or a mix such as u8s8f32" : "", name.type));
 }
 
-// What the direction or the type cannot have.
+// Throws BadInput for an option that the direction or the type excludes.
 void CheckVariant(const BenchmarkName& name, const Conv2dCase& conv) {
   const bool forward = conv.direction == Conv2dDirection::kForward;
   const auto refuse = [&](std::string_view option, std::string_view why) {

@@ -1,5 +1,5 @@
-// What a conv2d benchmark's name asks for: a problem, a direction, the types of its tensors and the
-// variant of the call; and the work of one such call.
+// A parsed Conv2D benchmark name: problem, direction, types of the tensors, variant of the call.
+// Also the work of one call.
 #pragma once
 
 #include <string>
@@ -58,7 +58,7 @@ std::string_view ComputeType(const Conv2dTypes& types);
 // The options that exist, in the order of a name; a cell offers all or some of these rows.
 const OptionRows& Conv2dOptions();
 
-// What a cell takes.
+// The names that a cell takes.
 struct Conv2dOffer {
   std::vector<std::string> types;
   bool mixes = false;  // any source, weights and destination type beside
@@ -77,9 +77,9 @@ Conv2dCase ReadOnednnConv2dCase(const BenchmarkName& name);
 // counts 1 per output, each add to the bias gradient 1 per gradient element.
 int64_t ElementwiseFlops(const Conv2dCase& conv);
 
-// Of one call in any direction: dense FLOPs on `pipe`, element by element ones on fp32.vector (on
-// `pipe` for f64), compulsory DRAM bytes (each of the three tensors once, whole, without padding:
-// two are read and one is written; the bias once), one launch.
+// Returns the work of one call in any direction: dense FLOPs on `pipe`, element by element ones on
+// fp32.vector (on `pipe` for f64), compulsory DRAM bytes (each of the three tensors once, whole,
+// without padding: two are read and one is written; the bias once), one launch.
 Work Conv2dWork(const Conv2dCase& conv, const std::string& pipe);
 
 }  // namespace dlroof

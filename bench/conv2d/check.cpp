@@ -89,7 +89,7 @@ double FpmathRounding(std::string_view mode) {
   return mode == "bf16" || mode == "any" ? 0x1p-8 : 0x1p-11;
 }
 
-// What an element should be, and how far off it may be.
+// The expected value of each element, and its allowed error.
 class Expected {
  public:
   Expected(const Conv2dCase& conv, const Conv2dInputs& inputs)
@@ -106,7 +106,7 @@ class Expected {
       throw std::logic_error(fmt::format("no rounding of type {}", type));
   }
 
-  // Of the element at `index`, in units of what its type allows.
+  // Returns the error of the element at `index` in units of its allowed error.
   double Error(int64_t index, double output) const {
     const auto sum = Conv2dElementAt(conv_.problem, conv_.direction, inputs_, index);
     return Error(conv_.direction == Conv2dDirection::kForward ? Finished(index, sum) : sum, output);
@@ -117,7 +117,7 @@ class Expected {
   }
 
  private:
-  // What the forward pass does to a sum.
+  // Applies scales, bias and relu to a sum.
   Conv2dElement Finished(int64_t index, Conv2dElement element) const {
     const int64_t filter = index / image_ % conv_.problem.k;
     const double scale = double{scales_.source} * scales_.Weights(filter);

@@ -1,4 +1,4 @@
-// Whether a conv2d result is right: compared element by element with sums in double of the same
+// Verdict on a conv2d result, compared element by element with sums in double of the same
 // inputs. No library here, so that a planted error can be tested.
 #pragma once
 
@@ -9,7 +9,7 @@
 
 namespace dlroof {
 
-// What a call wrote, in plain order, as f32 or wider.
+// The result of a call, in plain order, as f32 or wider.
 template <class Number>
 struct Conv2dOutput {
   std::vector<Number> values;

@@ -1,4 +1,4 @@
-// What the name of a Conv2D/gpu/cudnn benchmark asks for. No CUDA here: names parse the same way in
+// A parsed name of Conv2D/gpu/cudnn. No CUDA here: names parse the same way in
 // every build.
 #pragma once
 
@@ -9,7 +9,7 @@
 
 namespace dlroof::cudnn {
 
-// Which of cuDNN's engines makes the call.
+// Choice among cuDNN's engines.
 enum class EngineChoice {
   kHeuristic,  // the first of cuDNN's own order (heuristic mode A) that may be used and finalizes
   kBest,       // the fastest of all that its heuristics propose, each one timed

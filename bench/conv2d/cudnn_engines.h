@@ -1,4 +1,4 @@
-// What cuDNN says about its engines, and what follows: which of them a type may use, on which pipe
+// Facts of cuDNN's engines, and the rules on them: which of them a type may use, on which pipe
 // they work, which is the fastest, how a record names them. Plain numbers, no CUDA.
 #pragma once
 
@@ -44,7 +44,7 @@ struct EngineConfig {
 bool HasNote(const EngineConfig& config, Note note);
 bool IsWinograd(const EngineConfig& config);
 
-// Whether two proposals are the same kernel with the same settings, whoever proposed them.
+// Returns true if two proposals are the same kernel with the same settings, whoever proposed them.
 bool SameKernel(const EngineConfig& conv, const EngineConfig& other);
 
 // Why a benchmark may not use it; empty: it may. By the types of its tensors:
@@ -66,7 +66,7 @@ std::string ConvPipe(const Conv2dCase& conv, const EngineConfig& config);
 Conv2dCase CheckedCase(const Conv2dCase& conv, const EngineConfig& config);
 
 // [byte] of workspace that a plan may ask for: half of what is free beside the tensors, 8 GiB at
-// most. What exceeds it is left out, and counted.
+// most. Plans above it are left out, and counted.
 int64_t WorkspaceLimit(int64_t free_bytes);
 
 // A plan that was timed.
@@ -103,7 +103,8 @@ FastestRightPlan FastestRight(std::vector<TimedPlan> plans,
                               const std::function<bool(size_t config)>& is_right);
 
 // Runs the plan at hand; where that throws, and `require_gpu` does not, the one that `another`
-// takes. How many failed; where `another` has none left, throws as TimePlans.
+// takes. Returns the number of those that failed. Throws as TimePlans where `another` has none
+// left.
 size_t RunFirstThatWorks(const std::function<void()>& run, const std::function<bool()>& another,
                          const std::function<void()>& require_gpu);
 
@@ -118,7 +119,7 @@ void RequireConvSupport(const Conv2dCase& conv);
 [[noreturn]] void ThrowNoPlan(const Conv2dCase& conv, const std::vector<WhyNot>& reasons,
                               const std::vector<WhyNot>& modes = {});
 
-// How a choice was made.
+// Counts of a choice.
 struct PlanChoice {
   EngineConfig config;
   int64_t workspace_bytes = 0;
@@ -130,9 +131,10 @@ struct PlanChoice {
   size_t wrong = 0;         // faster than the chosen one, with a wrong result
 };
 
-// Whether the engine copies its tensors into another order and back, which is several launches and
-// three times the traffic. cuDNN does not say so; what gives it away is a workspace that is all
-// tensors and a few bytes (f32 forward in NHWC with cuDNN 9.19: 16 byte more, and none in NCHW).
+// Returns true if the engine copies its tensors into another order and back, which is several
+// launches and three times the traffic. cuDNN does not say so; what gives it away is a workspace
+// that is all tensors and a few bytes (f32 forward in NHWC with cuDNN 9.19: 16 byte more, and none
+// in NCHW).
 bool ConvertsLayouts(const PlanChoice& choice);
 
 // Conv2dWork on the engine's pipe; one launch, unless the workspace has room for the tensors: what
@@ -140,7 +142,7 @@ bool ConvertsLayouts(const PlanChoice& choice);
 Work ConvWork(const Conv2dCase& conv, const PlanChoice& choice);
 
 // "engine 62 (tile_size 3, stages 2), tensor_core, workspace 131 B: first of heuristic A, 40
-// proposed, 34 not f32". Of an engine that copies its tensors: "workspace 131 B (converts
+// proposed, 34 not f32". For an engine that copies its tensors: "workspace 131 B (converts
 // layouts)". The same for the same choice: no times.
 std::string Describe(const PlanChoice& choice, std::string_view type);
 

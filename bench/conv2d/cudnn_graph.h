@@ -11,7 +11,7 @@
 
 namespace dlroof::cudnn {
 
-// What a tensor's unique id says.
+// Unique ids of tensors.
 enum TensorId : int64_t {
   kSourceId = 1,       // x, or its gradient
   kWeightsId = 2,      // w, or its gradient

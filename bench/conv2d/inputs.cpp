@@ -35,7 +35,7 @@ IntegerRanges RangesOf(const Conv2dCase& conv) {
   const auto root = static_cast<float>(std::sqrt(ForwardTaps(conv.problem)));
   const bool is_signed = conv.types.source == "s8";
   if (EightBits(conv.types.destination) && !conv.scales) {
-    // Of `high` and a third for uniform numbers, two thirds for -1, 0, 1: deviation root x high x
+    // From `high` and a third for uniform numbers, two thirds for -1, 0, 1: deviation root x high x
     // 0.47 x step, which is 60 here.
     const float step = WeightsStep(conv);
     const float high =

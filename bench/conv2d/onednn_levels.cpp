@@ -48,7 +48,7 @@ Shape BackwardShape(const Conv2dCase& conv) {
   return shape;
 }
 
-// Of r taps per output row, the share that lies inside the image, on average.
+// Returns the share of the r taps per output row that lies inside the image, on average.
 double TapsInside(const Shape& shape) {
   int64_t inside = 0;
   for (int64_t row = 0; row < shape.p; ++row)

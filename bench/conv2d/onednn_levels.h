@@ -10,7 +10,7 @@
 
 namespace dlroof {
 
-// What the library cuts for.
+// Caches and threads for which the library chooses its blocks.
 struct CoreBlocking {
   BlockingCaches caches;
   int threads = 1;

@@ -179,7 +179,7 @@ int64_t DenseFlops(const Conv2dProblem& p) {
 int64_t TapsPerOutput(const Conv2dProblem& p, Conv2dDirection direction) {
   if (direction == Conv2dDirection::kForward) return (p.c / p.groups) * p.r * p.s;
   if (direction == Conv2dDirection::kBackwardWeights) return p.n * OutputHeight(p) * OutputWidth(p);
-  // Of r taps at a stride, at most every stride-th meets one source row (dilation aside).
+  // At a stride, at most every stride-th of the r taps meets one source row (dilation aside).
   const bool dense = p.dilation_h == 1 && p.dilation_w == 1;
   const int64_t rows = dense ? (p.r + p.stride_h - 1) / p.stride_h : p.r;
   const int64_t columns = dense ? (p.s + p.stride_w - 1) / p.stride_w : p.s;

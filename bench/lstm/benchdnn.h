@@ -23,8 +23,9 @@ struct BenchdnnRnn {
   int64_t output = 0;  // dic: channels of the hidden state that comes out
 };
 
-// Of what is left out: 1 layer, 1 step, 2 samples; input and hidden as state, output as hidden.
-// Throws BenchdnnRefusal: a letter that is none, a number above 2^31-1, a size that is missing.
+// Reads a problem. Left out means: 1 layer, 1 step, 2 samples; input and hidden as state, output as
+// hidden. Throws BenchdnnRefusal: a letter that is none, a number above 2^31-1, a size that is
+// missing.
 BenchdnnRnn ReadBenchdnnRnn(std::string_view text);
 
 std::string ToText(const BenchdnnRnn& problem);

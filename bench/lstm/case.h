@@ -49,7 +49,7 @@ LstmCase ReadLstmCase(const BenchmarkName& name, const std::vector<std::string>&
 // Reads a name of LSTM/cpu/onednn.
 LstmCase ReadOnednnLstmCase(const BenchmarkName& name);
 
-// Whether activations and weights are integers.
+// Returns true if activations and weights are integers.
 bool IsQuantized(const LstmType& type);
 LstmElementBytes ElementBytes(const LstmType& type);
 

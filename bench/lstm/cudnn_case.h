@@ -1,4 +1,4 @@
-// What the name of a LSTM/gpu/cudnn benchmark asks for, and the call that cuDNN's RNN interface
+// A parsed name of LSTM/gpu/cudnn, and the call that cuDNN's RNN interface
 // makes of it, in plain numbers. No CUDA here: names parse the same way in every build.
 #pragma once
 
@@ -17,7 +17,7 @@ namespace dlroof::cudnn {
 enum class RnnAlgorithm { kStandard, kPersistStatic, kPersistDynamic, kPersistSmallH };
 std::string_view Key(RnnAlgorithm algorithm);  // "standard", "persist-static", ...
 
-// What may multiply (cudnnMathType_t).
+// Units that may multiply (cudnnMathType_t).
 enum class RnnMath {
   kFma,         // f32: no tensor cores
   kDefault,     // f32: TF32 where there are tensor cores for it
@@ -38,7 +38,7 @@ struct CudnnLstmCase {
 // whole name.
 CudnnLstmCase ReadCudnnLstmCase(const BenchmarkName& name);
 
-// How the tensors are stored: "f32" for tf32, else the type itself.
+// Returns the type in which tensors are stored: "f32" for tf32, else the type itself.
 std::string_view StorageType(std::string_view type);
 // Every tensor, gradients too, in that type.
 LstmElementBytes GpuElementBytes(std::string_view type);

@@ -36,7 +36,7 @@ std::vector<float> HalfBiasOf(const RnnPart& part, const LstmInput<float>& input
 
 // Zero gradients of weights and biases, in our shapes; other tensors stay empty.
 LstmInput<float> ZeroWeights(const LstmProblem& problem);
-// Puts a part's gradient where ours has it. Of the two biases of a gate each gives half, so that an
+// Puts a part's gradient where ours has it. Each of the two biases of a gate gives half, so that an
 // error in either shows.
 void PutMatrix(const RnnPart& part, const std::vector<float>& matrix, LstmInput<float>& gradients);
 void AddHalfBias(const RnnPart& part, const std::vector<float>& bias, LstmInput<float>& gradients);

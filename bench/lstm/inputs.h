@@ -19,7 +19,7 @@ struct LstmLayerWeights {
   std::vector<T> peephole;    // [pass][gate i, f, o][hidden unit]; empty without
 };
 
-// What a call takes. The gradient of a call's loss by each of these has the same shape.
+// Inputs of a call. The gradient of a call's loss by each of these has the same shape.
 template <class T>
 struct LstmInput {
   std::vector<T> source;          // [step][sample][channel]
@@ -28,7 +28,7 @@ struct LstmInput {
   std::vector<LstmLayerWeights<T>> layers;
 };
 
-// What a call returns. The gradient of a loss by each of these has the same shape. "Final" is
+// Outputs of a call. The gradient of a loss by each of these has the same shape. "Final" is
 // after the step that a pass walks last.
 template <class T>
 struct LstmOutput {
@@ -80,7 +80,7 @@ LstmInput<float> SeededLstmInput(const LstmProblem& problem, uint64_t seed, std:
 // A loss gradient by every output, f32, uniform within 1.
 LstmOutput<float> SeededLstmGradient(const LstmProblem& problem, uint64_t seed);
 
-// How far two sets of tensors are apart.
+// Distance of two sets of tensors.
 struct LstmDifference {
   double max_error = 0;  // [1] largest |got - expected| / largest |expected| of the same tensor
   int64_t count = 0;     // [1] values compared

@@ -175,7 +175,7 @@ void JoinPasses(const LstmProblem& problem, LstmKeptLayer<T>& layer) {
     }
 }
 
-// What the backward walk carries from step to step: gradients by hidden and cell state [sample].
+// State of the backward walk between steps: gradients by hidden and cell state [sample].
 template <class T>
 struct Carried {
   std::vector<T> hidden, cell;
@@ -212,7 +212,7 @@ void CellBackward(int64_t hidden, const PassWeights<const T>& w, const T* gates,
   }
 }
 
-// What one step of one sample reads: this step's row, the states before it, the layer's input.
+// Inputs of one step of one sample: this step's row, the states before it, the layer's input.
 template <class T>
 struct StepRow {
   int64_t at;

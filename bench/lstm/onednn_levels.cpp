@@ -40,7 +40,7 @@ ReuseNest ProductNest(const LstmProblem& p, const Product& product, const LstmEl
       // A scratch of the library, 4 byte an element; a quarter as many states and outputs.
       {"gates", 4, {Axis(kN, n), Axis(kUnits, units)}},
       {"cell states", bytes.cell / kGates, {Axis(kN, n), Axis(kUnits, units)}}};
-  // Of the states' type, an output is the next step's state: the same memory.
+  // An output of the states' type is the next step's state: the same memory.
   if (bytes.output != bytes.hidden)
     nest.tensors.push_back(
         {"outputs", bytes.output / kGates, {Axis(kT, t), Axis(kN, n), Axis(kUnits, units)}});

@@ -10,12 +10,12 @@
 
 namespace dlroof {
 
-// How a layer walks the time steps. With both passes each layer's output is their concatenation
-// ("bi", forward pass first; the next layer reads all of it, as in cuDNN and PyTorch) or their sum
-// ("bisum").
+// Order in which a layer walks the time steps. With both passes each layer's output is their
+// concatenation ("bi", forward pass first; the next layer reads all of it, as in cuDNN and PyTorch)
+// or their sum ("bisum").
 enum class LstmPasses { kForward, kConcatenated, kSummed };
 
-// What one call computes; the fourth part of a benchmark's name. Training keeps what `bwd` needs;
+// Direction of a call, the fourth part of a benchmark's name. Training keeps what `bwd` needs;
 // `bwd` makes the data and the weight gradients of one training step.
 enum class LstmDirection { kForwardInference, kForwardTraining, kBackward };
 

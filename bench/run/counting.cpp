@@ -81,7 +81,7 @@ Counting CountPrepared(const Workload& workload, const PreparedCall& call,
   Work& modelled = counting.work[Provenance::kModelled];
   Work closed = call.modelled;
   closed.bytes.insert(modelled.bytes.begin(), modelled.bytes.end());
-  // What a GPU's waves of CTAs read again comes on top of the compulsory bytes.
+  // Bytes that a GPU's waves of CTAs read again come on top of the compulsory bytes.
   if (const auto more = modelled.bytes.find(Level::kDram);
       device == "gpu" && more != modelled.bytes.end())
     closed.bytes[Level::kDram] = std::max(closed.bytes[Level::kDram], more->second);

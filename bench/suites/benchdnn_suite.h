@@ -16,7 +16,7 @@ struct BenchdnnBenchmark {
   int line = 0;
 };
 
-// Whether a file is one of benchdnn's: its first word is an option, a problem, or the program.
+// Returns true for a file of benchdnn's: its first word is an option, a problem, or the program.
 bool LooksLikeBenchdnn(std::string_view text);
 
 // The benchmarks of a file of those drivers of benchdnn that ops have, in its order: every problem

@@ -160,7 +160,7 @@ void CheckName(const std::string& name, const Pieces& pieces, std::string_view l
   }
 }
 
-// What stands behind the name, which stays in `line`; empty where nothing does.
+// Returns the text behind the name, which stays in `line`; empty where there is none.
 Line TakeRest(Line& line) {
   const auto end = line.text.find_first_of(kSpace);
   if (end == std::string_view::npos) return {};

@@ -58,7 +58,7 @@ struct BuiltInSuite {
 // In the order of their names.
 const std::vector<BuiltInSuite>& BuiltInSuites();
 
-// What it holds: the first comment line of its text, without the "# ".
+// Returns its content in words: the first comment line of its text, without the "# ".
 std::string_view Summary(const BuiltInSuite& suite);
 
 }  // namespace dlroof

@@ -1,4 +1,4 @@
-// Which suites a run has, from the values of --dlroof_suite.
+// The suites of a run, from the values of --dlroof_suite.
 #pragma once
 
 #include <nlohmann/json.hpp>

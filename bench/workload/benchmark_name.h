@@ -17,8 +17,8 @@ struct BenchmarkName {
 std::string ToText(const BenchmarkName& name);
 
 // Throws BadInput with the column (from 1) of the first bad character: fewer than six parts, an
-// empty part, a character outside [A-Za-z0-9_.:+-]. Whether op, library and problem exist is the
-// registry's question.
+// empty part, a character outside [A-Za-z0-9_.:+-]. The registry judges op, library
+// and problem.
 BenchmarkName ParseBenchmarkName(const std::string& text);
 
 }  // namespace dlroof

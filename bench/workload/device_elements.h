@@ -15,8 +15,8 @@ uint16_t F16Bits(float value);
 uint16_t Bf16Bits(float value);
 float FromF16Bits(uint16_t bits);
 float FromBf16Bits(uint16_t bits);
-// Of an fp8 with 4 bits of exponent and 3 of fraction (OCP's e4m3: no infinity, one NaN). What is
-// beyond its range becomes the largest, 448.
+// The bits of an fp8 with 4 bits of exponent and 3 of fraction (OCP's e4m3: no infinity, one NaN).
+// A value beyond its range becomes the largest, 448.
 uint8_t E4m3Bits(float value);
 float FromE4m3Bits(uint8_t bits);
 

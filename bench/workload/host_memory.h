@@ -1,5 +1,5 @@
-// Whether a workload fits this machine's memory: Linux hands out more than there is and later kills
-// the program that uses it, which would end the whole run.
+// Refusal of workloads that do not fit this machine's memory: Linux hands out more than there is
+// and later kills the program that uses it, which would end the whole run.
 #pragma once
 
 #include <string_view>

@@ -15,7 +15,7 @@
 
 namespace dlroof {
 
-// What the comparison with the plain-loop reference found.
+// Result of the comparison with the plain-loop reference.
 struct Verification {
   bool ok = false;
   double max_error =
@@ -63,7 +63,7 @@ struct RunSettings {
   std::string gpu;  // the GPU's name where the run has one
 };
 
-// What the caches hold when a call begins.
+// Content of the caches when a call begins.
 enum class CacheState {
   kWarm,         // what the call before left there
   kCold,         // nothing of the call's tensors
@@ -119,7 +119,7 @@ struct Library {
 bool RegisterLibrary(Library library);
 const std::vector<Library>& AllLibraries();
 
-// Which of `options` a cell knows, in the order in which a name must have them: each row holds
+// The options that a cell knows, in the order in which a name must have them: each row holds
 // choices of which a name has one at most, the default being to have none.
 using OptionRows = std::vector<std::vector<std::string_view>>;
 // Throws BadInput with the column for an option that no row holds, that comes twice or too late

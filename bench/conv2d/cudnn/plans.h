@@ -12,7 +12,7 @@
 
 namespace dlroof::cudnn {
 
-// What cuDNN is asked for: the GPU of its handle, or one that is only described.
+// The GPU that cuDNN plans for: the GPU of its handle, or one that is only described.
 class Target {
  public:
   static Target Here();  // the handle's; throws as Handle()
@@ -49,10 +49,10 @@ struct Proposal {
   Descriptor descriptor;
 };
 
-// What the heuristics propose, in their order: mode A, then (`all`) mode B, then what it falls back
-// to; each kernel once. A mode that fails proposes nothing; where all do, throws cuDNN's words:
-// Unsupported, or std::runtime_error where one did not refuse but broke. May be empty. Modes that
-// broke are appended to `broken`.
+// Returns the heuristics' proposals, in their order: mode A, then (`all`) mode B, then what it
+// falls back to; each kernel once. A mode that fails proposes nothing; where all do, throws cuDNN's
+// words: Unsupported, or std::runtime_error where one did not refuse but broke. May be empty. Modes
+// that broke are appended to `broken`.
 std::vector<Proposal> Propose(const Graph& graph, const Target& target, bool all,
                               std::vector<WhyNot>* broken = nullptr);
 

@@ -20,7 +20,7 @@ using dnnl::algorithm;
 using dnnl::memory;
 using dnnl::prop_kind;
 
-// What oneDNN wants to know about a problem.
+// A problem in oneDNN's terms.
 struct Shape {
   memory::desc source, weights, destination, bias;  // without bias an empty one
   memory::dims strides, dilations, begin, end;

@@ -57,7 +57,7 @@ class DeviceTensor {
   DeviceBuffer buffer_;
 };
 
-// What goes into a call and what comes out, or the gradients of these.
+// Inputs and outputs of a call, or the gradients of these.
 struct TensorSet {
   TensorSet(std::string_view type, const LstmElements& count)
       : source(type, count.source),

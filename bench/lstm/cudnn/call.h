@@ -29,8 +29,8 @@ class LstmGpuCall {
   void Enqueue(void* stream) const;
   // One call, finished when it returns.
   void Run() const;
-  // What `bwd` uses up is as after the last Renew: cuDNN writes over the reserve space of the
-  // forward call, and adds to the weight gradients. Nothing for others.
+  // Brings back what `bwd` uses up: cuDNN writes over the reserve space of the forward call, and
+  // adds to the weight gradients. Does nothing for other directions.
   void Restore() const;
   // As if nothing had run: results are not-a-number, weight gradients zero, and for `bwd` the
   // forward training call has just run.

@@ -55,7 +55,7 @@ Verification CompareWithLoops(const LstmGpuCall& call, unsigned seed) {
   return verification;
 }
 
-// Whether a backward call leaves its reserve space as it was, which cuDNN does not promise: where
+// Tells if a backward call leaves its reserve space as it was, which cuDNN does not promise: where
 // not, calls that follow each other without a renewal work on what the first left there, which has
 // to be said.
 std::string AgainOnTheSameReserve(const LstmGpuCall& call) {

@@ -20,7 +20,7 @@ bool IsInteger(memory::data_type type) {
   return type == memory::data_type::u8 || type == memory::data_type::s8;
 }
 
-// What stands for 0: the middle of the range that the scale fills.
+// The number stored for 0: the middle of the range that the scale fills.
 float ShiftOf(memory::data_type type, const LstmProblem& problem) {
   return type == memory::data_type::u8 ? Int8ActivationScale(problem) + 1 : 0;
 }

@@ -28,7 +28,7 @@ void Append(const memory& from, const LstmProblem& problem, std::vector<float>& 
   to.insert(to.end(), values.begin(), values.end());
 }
 
-// What oneDNN 3.2 was seen to accept without being able to do it.
+// Refuses calls that oneDNN 3.2 accepts and then fails to do.
 void RefuseWhatTheLibraryGetsWrong(const LstmCase& lstm, const LstmType& type) {
   if (type.source == "u8" && lstm.problem.passes == LstmPasses::kSummed && lstm.problem.l > 1)
     throw Unsupported(

@@ -18,7 +18,7 @@ namespace {
 // Above this the plain loops would take longer than the measurement: a twin is compared instead.
 constexpr double kMostFlopsToVerify = 50e6;
 
-// What an error relative to the largest value of its tensor may be.
+// Returns the allowed error, relative to the largest value of its tensor.
 //   f32   2^-24 per operation, some tens of them in a row through a gate; states contract errors.
 //         Seen: 2e-6.
 //   bf16, f16  each hidden state is stored with 2^-9 of its size lost and read by the next step and
