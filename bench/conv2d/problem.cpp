@@ -8,14 +8,15 @@
 
 #include "bench/workload/problem_text.h"
 #include "counters/base/error.h"
+#include "counters/base/keys.h"
 
 namespace dlroof {
 namespace {
 
-constexpr std::array<std::pair<Conv2dDirection, std::string_view>, 3> kDirections = {
-    {{Conv2dDirection::kForward, "fwd"},
-     {Conv2dDirection::kBackwardData, "bwd_data"},
-     {Conv2dDirection::kBackwardWeights, "bwd_weights"}}};
+constexpr KeyRow<Conv2dDirection> kDirections[] = {
+    {Conv2dDirection::kForward, "fwd"},
+    {Conv2dDirection::kBackwardData, "bwd_data"},
+    {Conv2dDirection::kBackwardWeights, "bwd_weights"}};
 
 int64_t PaddedHeight(const Conv2dProblem& p) { return p.h + p.pad_top + p.pad_bottom; }
 int64_t PaddedWidth(const Conv2dProblem& p) { return p.w + p.pad_left + p.pad_right; }
@@ -160,16 +161,10 @@ Conv2dProblem ParseConv2d(std::string_view text, int column_offset) {
   return problem;
 }
 
-std::string_view Key(Conv2dDirection direction) {
-  return std::find_if(kDirections.begin(), kDirections.end(),
-                      [&](auto& row) { return row.first == direction; })
-      ->second;
-}
+std::string_view Key(Conv2dDirection direction) { return KeyIn(kDirections, direction); }
 
 std::optional<Conv2dDirection> Conv2dDirectionFromKey(std::string_view key) {
-  for (const auto& [direction, text] : kDirections)
-    if (text == key) return direction;
-  return std::nullopt;
+  return ValueIn(kDirections, key);
 }
 
 int64_t DenseFlops(const Conv2dProblem& p) {

@@ -3,25 +3,21 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 
 #include "bench/workload/problem_text.h"
 #include "bench/workload/workload.h"
 #include "counters/base/error.h"
+#include "counters/base/keys.h"
 
 namespace dlroof {
 namespace {
 
 constexpr int64_t kGates = 4;
 
-struct DirectionRow {
-  LstmDirection direction;
-  std::string_view key;
-};
-constexpr std::array<DirectionRow, 3> kDirections = {
-    {{LstmDirection::kForwardInference, "fwd_inference"},
-     {LstmDirection::kForwardTraining, "fwd_training"},
-     {LstmDirection::kBackward, "bwd"}}};
+constexpr KeyRow<LstmDirection> kDirections[] = {
+    {LstmDirection::kForwardInference, "fwd_inference"},
+    {LstmDirection::kForwardTraining, "fwd_training"},
+    {LstmDirection::kBackward, "bwd"}};
 
 // Every tensor size in bytes and every operation count of a problem lies below this product (the
 // largest factor in front of t*n*l*passes*h is 16*(input + state) + 4*p + 40 for `bwd`), so it is
@@ -35,8 +31,7 @@ void CheckSizes(const LstmProblem& problem) {
 }
 
 LstmDirection ParseDirection(const BenchmarkName& name) {
-  for (const auto& row : kDirections)
-    if (row.key == name.direction) return row.direction;
+  if (const auto direction = ValueIn(kDirections, name.direction)) return *direction;
   throw BadInput(
       fmt::format("column {}: an LSTM has no direction '{}'; there are fwd_inference, "
                   "fwd_training and bwd",
@@ -101,9 +96,7 @@ LstmProblem ParseLstmProblem(std::string_view text, int column_offset) {
   return problem;
 }
 
-std::string_view Key(LstmDirection direction) {
-  return kDirections.at(static_cast<size_t>(direction)).key;
-}
+std::string_view Key(LstmDirection direction) { return KeyIn(kDirections, direction); }
 
 LstmRequest ParseLstmRequest(const BenchmarkName& name, const std::vector<std::string>& types,
                              const OptionRows& options) {

@@ -8,6 +8,7 @@
 #include <set>
 
 #include "bench/workload/problem_text.h"
+#include "counters/base/keys.h"
 
 namespace dlroof {
 namespace {
@@ -25,8 +26,9 @@ constexpr std::array<OptionalCell, 4> kOptionalCells = {
      {"Conv2D", "gpu", "cudnn", "the CUDA module"},
      {"LSTM", "gpu", "cudnn", "the CUDA module"}}};
 
-// By the value of CacheState.
-constexpr std::array<std::string_view, 3> kCacheStates = {"warm", "cold", "cold-weights"};
+constexpr KeyRow<CacheState> kCacheStates[] = {{CacheState::kWarm, "warm"},
+                                               {CacheState::kCold, "cold"},
+                                               {CacheState::kColdWeights, "cold-weights"}};
 
 std::string Listed(const OptionRows& rows) {
   std::string text;
@@ -136,7 +138,7 @@ int ColumnOfPart(const BenchmarkName& name, int index) {
   return static_cast<int>(column);
 }
 
-std::string_view Key(CacheState state) { return kCacheStates.at(static_cast<size_t>(state)); }
+std::string_view Key(CacheState state) { return KeyIn(kCacheStates, state); }
 
 void CheckOptions(const BenchmarkName& name, const OptionRows& rows) {
   size_t next = 0;
