@@ -7,7 +7,7 @@
 
 #include "bench/commands/commands.h"
 #include "counters/base/error.h"
-#include "counters/base/write_file.h"
+#include "counters/base/files.h"
 #include "reporters/figure/figure.h"
 #include "reporters/page/page.h"
 #include "reporters/record/run_file.h"

@@ -13,7 +13,7 @@
 #include "bench/run/counting.h"
 #include "bench/run/evicted_spans.h"
 #include "bench/run/gpu_timing.h"
-#include "bench/run/interrupt.h"
+#include "counters/base/interrupt.h"
 #include "counters/cpu/clocks.h"
 #include "counters/cpu/issue_rate.h"
 #include "reporters/record/run_file.h"

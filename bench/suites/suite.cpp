@@ -217,17 +217,6 @@ class SuiteReader {
   std::unordered_map<std::string, int> line_of_;
 };
 
-std::string WholeText(std::istream& stream, const std::string& file) {
-  std::string text(kMostBytes + 1, '\0');
-  stream.read(text.data(), static_cast<std::streamsize>(text.size()));
-  if (stream.bad() || !stream.eof()) {
-    const bool too_long = static_cast<size_t>(stream.gcount()) > kMostBytes;
-    throw BadInput(file + (too_long ? ": a suite is 1 MiB long at most" : ": cannot be read"));
-  }
-  text.resize(static_cast<size_t>(stream.gcount()));
-  return text;
-}
-
 Suite FromNames(std::string_view text, const std::string& file) {
   SuiteReader reader(file);
   int number = 0;
@@ -246,8 +235,8 @@ Suite FromNames(std::string_view text, const std::string& file) {
 
 }  // namespace
 
-Suite ReadSuite(std::istream& stream, const std::string& file) {
-  const auto text = WholeText(stream, file);
+Suite ReadSuite(std::string_view text, const std::string& file) {
+  if (text.size() > kMostBytes) throw BadInput(file + ": a suite is 1 MiB long at most");
   Suite suite = FromNames(text, file);
   if (suite.layers.empty() && suite.skipped.empty())
     throw BadInput(file + ": no benchmark name in it");

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <istream>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -35,11 +34,11 @@ struct Suite {
 // choice may be empty, lists do not nest. One " xN" in the file (" x1" will do) makes the suite
 // counted; lines without have 1 then.
 //
-// Throws BadInput, "FILE: ..." for a file that cannot be read, holds no name or is longer than
-// 1 MiB; "FILE:LINE: column N: ..." for the 10,001st name; a brace that is not closed; a count that
-// is none; a name that is there twice; and a name that MakeWorkload refuses (the column of the line
-// as it stands in the file). A name whose library this build lacks is kept.
-Suite ReadSuite(std::istream& text, const std::string& file);
+// Throws BadInput, "FILE: ..." for a text that holds no name or is longer than 1 MiB; "FILE:LINE:
+// column N: ..." for the 10,001st name; a brace that is not closed; a count that is none; a name
+// that is there twice; and a name that MakeWorkload refuses (the column of the line as it stands in
+// the file). A name whose library this build lacks is kept.
+Suite ReadSuite(std::string_view text, const std::string& file);
 
 // A problem of a file in another program's notation.
 struct ForeignProblem {

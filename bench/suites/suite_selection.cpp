@@ -5,12 +5,12 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
 #include <sstream>
 #include <unordered_set>
 
 #include "bench/suites/benchdnn_suite.h"
 #include "counters/base/error.h"
+#include "counters/base/files.h"
 
 namespace dlroof {
 namespace {
@@ -71,20 +71,15 @@ Suite FromBenchdnn(std::string_view text, const std::string& file) {
   return SuiteFromProblems(file, std::move(problems));
 }
 
-Suite ReadFile(const std::string& path) {
-  std::ifstream file(path);
-  std::stringstream whole;
-  whole << file.rdbuf();
-  if (!file.good() || !whole.good()) return ReadSuite(file, path);  // says what is wrong with it
-  if (LooksLikeBenchdnn(whole.str())) return FromBenchdnn(whole.str(), path);
-  return ReadSuite(whole, path);
+Suite FromFile(const std::string& path) {
+  const auto text = ReadFile(path, "a suite");
+  return LooksLikeBenchdnn(text) ? FromBenchdnn(text, path) : ReadSuite(text, path);
 }
 
 Suite ReadSelected(const std::string& value) {
   if (IsCommand(value)) return FromBenchdnn(value, "--dlroof_suite");
-  if (IsFile(value)) return ReadFile(value);
-  std::istringstream text{std::string(FindBuiltIn(value)->text)};
-  return ReadSuite(text, value);
+  if (IsFile(value)) return FromFile(value);
+  return ReadSuite(FindBuiltIn(value)->text, value);
 }
 
 std::string PlaceOf(const SkippedProblem& problem, const Suite& suite) {
