@@ -82,9 +82,8 @@ void CheckOneText(const Conv2dProblem& problem, std::string_view text, int colum
   const auto differs =
       std::mismatch(canonical.begin(), canonical.end(), text.begin(), text.end()).second;
   throw BadInput(
-      fmt::format("column {}: this problem is written {} (defaults and equal pairs are "
-                  "left out)",
-                  column_offset + (differs - text.begin()) + 1, canonical));
+      {.column = column_offset + static_cast<int>(differs - text.begin()) + 1},
+      fmt::format("this problem is written {} (defaults and equal pairs are left out)", canonical));
 }
 
 void CheckFits(int64_t taps, int64_t dilation, int64_t padded, std::string_view what) {
@@ -156,7 +155,7 @@ Conv2dProblem ParseConv2d(std::string_view text, int column_offset) {
   try {
     CheckShape(problem);
   } catch (const BadInput& error) {
-    throw BadInput(fmt::format("column {}: {}", column_offset + 1, error.what()));
+    throw BadInput({.column = column_offset + 1}, error.text);
   }
   return problem;
 }

@@ -32,10 +32,10 @@ void CheckSizes(const LstmProblem& problem) {
 
 LstmDirection ParseDirection(const BenchmarkName& name) {
   if (const auto direction = ValueIn(kDirections, name.direction)) return *direction;
-  throw BadInput(
-      fmt::format("column {}: an LSTM has no direction '{}'; there are fwd_inference, "
-                  "fwd_training and bwd",
-                  ColumnOfPart(name, 3), name.direction));
+  throw BadInput({.column = ColumnOfPart(name, 3)},
+                 fmt::format("an LSTM has no direction '{}'; there are fwd_inference, "
+                             "fwd_training and bwd",
+                             name.direction));
 }
 
 double CountOnce(const LstmElements& elements, const LstmElementBytes& bytes) {
@@ -103,9 +103,10 @@ LstmRequest ParseLstmRequest(const BenchmarkName& name, const std::vector<std::s
   LstmRequest request;
   request.direction = ParseDirection(name);
   if (std::find(types.begin(), types.end(), name.type) == types.end())
-    throw BadInput(fmt::format("column {}: LSTM/{}/{} has no type '{}'; there {} {}",
-                               ColumnOfPart(name, 4), name.device, name.library, name.type,
-                               types.size() == 1 ? "is" : "are", fmt::join(types, ", ")));
+    throw BadInput(
+        {.column = ColumnOfPart(name, 4)},
+        fmt::format("LSTM/{}/{} has no type '{}'; there {} {}", name.device, name.library,
+                    name.type, types.size() == 1 ? "is" : "are", fmt::join(types, ", ")));
   request.problem = ParseLstmProblem(name.problem, ColumnOfPart(name, 5) - 1);
   CheckOptions(name, options);
   request.problem.peephole = HasOption(name, "peephole");

@@ -43,10 +43,10 @@ std::vector<std::string_view> BuiltInNames() {
   return names;
 }
 
-void CheckKnown(const std::string& value) {
+void CheckKnown(const std::string& value, const std::string& flag) {
   if (IsCommand(value) || IsFile(value) || FindBuiltIn(value) != nullptr) return;
-  throw BadInput(fmt::format("--dlroof_suite: no suite '{}'; there are {}, or the path of a file",
-                             value, fmt::join(BuiltInNames(), ", ")));
+  throw BadInput({.where = flag}, fmt::format("no suite '{}'; there are {}, or the path of a file",
+                                              value, fmt::join(BuiltInNames(), ", ")));
 }
 
 // A path that exists may have commas in it.
@@ -76,8 +76,8 @@ Suite FromFile(const std::string& path) {
   return LooksLikeBenchdnn(text) ? FromBenchdnn(text, path) : ReadSuite(text, path);
 }
 
-Suite ReadSelected(const std::string& value) {
-  if (IsCommand(value)) return FromBenchdnn(value, "--dlroof_suite");
+Suite ReadSelected(const std::string& value, const std::string& flag) {
+  if (IsCommand(value)) return FromBenchdnn(value, flag);
   if (IsFile(value)) return FromFile(value);
   return ReadSuite(FindBuiltIn(value)->text, value);
 }
@@ -144,9 +144,9 @@ std::vector<Suite> OnDevices(std::vector<Suite> suites, bool cpu, bool gpu) {
 }
 
 std::vector<Suite> SelectSuites(const std::vector<std::string>& values,
-                                const std::vector<std::string>& defaults) {
+                                const std::vector<std::string>& defaults, const std::string& flag) {
   const auto given = Separated(values);
-  for (const auto& value : given) CheckKnown(value);
+  for (const auto& value : given) CheckKnown(value, flag);
   std::vector<std::string> selected;
   if (std::all_of(given.begin(), given.end(), IsFile)) selected = defaults;
   for (const auto& value : given)
@@ -154,7 +154,7 @@ std::vector<Suite> SelectSuites(const std::vector<std::string>& values,
       selected.push_back(value);
   std::vector<Suite> suites;
   suites.reserve(selected.size());
-  for (const auto& value : selected) suites.push_back(ReadSelected(value));
+  for (const auto& value : selected) suites.push_back(ReadSelected(value, flag));
   return suites;
 }
 

@@ -44,8 +44,8 @@ int ThreadsOf(std::string_view option, int column) {
   cursor.Expect(kPrefix);
   const auto threads = cursor.Integer(1, "a number of threads");
   if (!cursor.AtEnd() || threads > kMostThreads)
-    throw BadInput(fmt::format("column {}: expected threads1 to threads{}, got '{}'", column,
-                               kMostThreads, option));
+    throw BadInput({.column = column},
+                   fmt::format("expected threads1 to threads{}, got '{}'", kMostThreads, option));
   return static_cast<int>(threads);
 }
 
@@ -150,11 +150,12 @@ void CheckOptions(const BenchmarkName& name, const OptionRows& rows) {
     const int column = ColumnOfPart(name, 6 + static_cast<int>(i));
     const auto row = std::find_if(rows.begin(), rows.end(), holds);
     if (row == rows.end())
-      throw BadInput(fmt::format("column {}: {}/{}/{} has no option '{}'{}", column, name.op,
-                                 name.device, name.library, option, Listed(rows)));
+      throw BadInput({.column = column},
+                     fmt::format("{}/{}/{} has no option '{}'{}", name.op, name.device,
+                                 name.library, option, Listed(rows)));
     if (static_cast<size_t>(row - rows.begin()) < next)
-      throw BadInput(fmt::format("column {}: '{}' cannot come after '{}'; the order is{}", column,
-                                 option, name.options[i - 1], Listed(rows)));
+      throw BadInput({.column = column}, fmt::format("'{}' cannot come after '{}'; the order is{}",
+                                                     option, name.options[i - 1], Listed(rows)));
     next = static_cast<size_t>(row - rows.begin()) + 1;
   }
 }
@@ -186,8 +187,8 @@ Workload MakeWorkload(const std::string& text) {
               .threads = common.threads,
               .cache = common.cache};
     }
-  throw BadInput(fmt::format("column 1: no benchmark {}/{}/{}; there are {}", name.op, name.device,
-                             name.library, Known()));
+  throw BadInput({.column = 1}, fmt::format("no benchmark {}/{}/{}; there are {}", name.op,
+                                            name.device, name.library, Known()));
 }
 
 }  // namespace dlroof
