@@ -238,7 +238,7 @@ Suite SuiteFromProblems(const std::string& file, std::vector<ForeignProblem> pro
   return suite;
 }
 
-std::string_view Summary(const BuiltInSuite& suite) {
+std::string_view Summary(const EmbeddedFile& suite) {
   const auto line = suite.text.substr(0, suite.text.find('\n'));
   return line.substr(std::min(line.find_first_not_of("# "), line.size()));
 }

@@ -6,6 +6,8 @@
 #include <string_view>
 #include <vector>
 
+#include "counters/base/embedded.h"
+
 namespace dlroof {
 
 struct Layer {
@@ -49,15 +51,10 @@ struct ForeignProblem {
 // The benchmarks among `problems`, each once, and the others as skipped. Never counted.
 Suite SuiteFromProblems(const std::string& file, std::vector<ForeignProblem> problems);
 
-struct BuiltInSuite {
-  std::string_view name;  // of its file in bench/suites without ".txt": "paper"
-  std::string_view text;
-};
-
-// In the order of their names.
-const std::vector<BuiltInSuite>& BuiltInSuites();
+// Returns the suites of this folder in the order of their names.
+const std::vector<EmbeddedFile>& BuiltInSuites();
 
 // What it holds: the first comment line of its text, without the "# ".
-std::string_view Summary(const BuiltInSuite& suite);
+std::string_view Summary(const EmbeddedFile& suite);
 
 }  // namespace dlroof

@@ -15,10 +15,10 @@
 namespace dlroof {
 namespace {
 
-const BuiltInSuite* FindBuiltIn(std::string_view name) {
+const EmbeddedFile* FindBuiltIn(std::string_view name) {
   const auto& suites = BuiltInSuites();
   const auto found = std::find_if(suites.begin(), suites.end(),
-                                  [&](const BuiltInSuite& suite) { return suite.name == name; });
+                                  [&](const EmbeddedFile& suite) { return suite.name == name; });
   return found == suites.end() ? nullptr : &*found;
 }
 
