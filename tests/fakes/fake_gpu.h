@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "bench/gpu/module.h"
+#include "counters/base/version.h"
 
 namespace dlroof {
 
@@ -101,7 +102,7 @@ inline std::vector<CounterSource> FakeSources() {
 
 inline GpuModule FakeModule() {
   GpuModule module;
-  module.abi = kGpuModuleAbi;
+  module.build = kBuildId;
   module.cells = {{"Conv2D", "gpu", "cudnn", FakeWorkload}};
   module.sources = FakeSources();
   module.libraries = {{"cudnn", [] { return std::string("cuDNN of the fake"); },
