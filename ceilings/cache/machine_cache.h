@@ -40,7 +40,7 @@ Machine CachedOrMeasuredCpu(const MachineOptions& options, std::ostream& log);
 // Throws BadInput: unreadable, empty, not JSON, not a machine. The file holds what ToJson made.
 Machine ReadMachineFile(const std::filesystem::path& path);
 
-// As WriteFile (counters/write_file.h).
+// As WriteFile (counters/base/files.h).
 void WriteMachineFile(const Machine& machine, const std::filesystem::path& path);
 
 // Where the machine's ceilings are kept in `directory`: by device and fingerprint.
