@@ -1,10 +1,10 @@
 #include "bench/benchdnn/batch.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <filesystem>
 #include <fstream>
-#include <optional>
 #include <set>
 
 #include "counters/base/error.h"
@@ -32,23 +32,23 @@ class DriverSearch {
  public:
   explicit DriverSearch(BenchdnnFiles& files) : files_(files) {}
 
-  std::optional<BenchdnnDriver> In(const BenchdnnFile& file) {
+  const BenchdnnDriver* In(const BenchdnnFile& file) {
     constexpr size_t kMostFiles = 1000;
-    if (seen_.size() == kMostFiles || !seen_.insert(file.path).second) return std::nullopt;
+    if (seen_.size() == kMostFiles || !seen_.insert(file.path).second) return nullptr;
     for (const auto& token : file.tokens)
-      if (const auto driver = Of(token.text, file)) return driver;
-    return std::nullopt;
+      if (const auto* driver = Of(token.text, file)) return driver;
+    return nullptr;
   }
 
  private:
-  std::optional<BenchdnnDriver> Of(std::string_view text, const BenchdnnFile& file) {
-    if (text == "--conv") return BenchdnnDriver::kConv;
-    if (text == "--rnn") return BenchdnnDriver::kRnn;
+  const BenchdnnDriver* Of(std::string_view text, const BenchdnnFile& file) {
+    if (text.starts_with("--"))
+      if (const auto* driver = FindBenchdnnDriver(text.substr(2))) return driver;
     if (text.substr(0, kBatch.size()) != kBatch) return DriverOfProblem(text);
     try {
       return In(files_.Batch(file, text.substr(kBatch.size())));
     } catch (const BadInput&) {
-      return std::nullopt;  // refused, with its place, when its turn comes
+      return nullptr;  // refused, with its place, when its turn comes
     }
   }
 
@@ -62,15 +62,18 @@ BenchdnnFiles::BenchdnnFiles(const std::string& path, std::string_view text)
     : first_{path, BenchdnnTokens(text)} {}
 
 std::string BenchdnnFiles::Locate(const BenchdnnFile& from, std::string_view name) const {
+  std::vector<std::string_view> folders;
+  for (const auto* driver : BenchdnnDrivers()) folders.push_back(driver->name);
   for (const auto* including : {&from, &first_})
-    for (const auto* folder : {"", "conv", "rnn"}) {
+    for (size_t i = 0; i <= folders.size(); ++i) {
+      const auto folder = i == 0 ? std::string_view() : folders[i - 1];
       const auto path =
           (fs::path(including->path).parent_path() / folder / name).lexically_normal();
       std::error_code error;
       if (fs::is_regular_file(path, error)) return path.string();
     }
-  throw BadInput(fmt::format("no file {} beside {} or in its folders conv and rnn", ShownText(name),
-                             ShownText(from.path)));
+  throw BadInput(fmt::format("no file {} beside {} or in its folders {}", ShownText(name),
+                             ShownText(from.path), fmt::join(folders, " and ")));
 }
 
 const BenchdnnFile& BenchdnnFiles::Batch(const BenchdnnFile& from, std::string_view name) {
@@ -84,8 +87,9 @@ const BenchdnnFile& BenchdnnFiles::Batch(const BenchdnnFile& from, std::string_v
   return *file;
 }
 
-BenchdnnDriver BenchdnnFiles::FirstDriver() {
-  return DriverSearch(*this).In(first_).value_or(BenchdnnDriver::kConv);
+const BenchdnnDriver& BenchdnnFiles::FirstDriver() {
+  const auto* const found = DriverSearch(*this).In(first_);
+  return found != nullptr ? *found : *BenchdnnDrivers().at(0);
 }
 
 }  // namespace dlroof

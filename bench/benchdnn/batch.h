@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "bench/benchdnn/problem.h"
+#include "bench/benchdnn/driver.h"
 #include "bench/benchdnn/tokens.h"
 
 namespace dlroof {
@@ -27,8 +27,8 @@ class BenchdnnFiles {
   // What --batch=`name` in `from` stands for. Throws BadInput (without a place) when there is no
   // such file, it is no regular file or longer than 16 MiB.
   const BenchdnnFile& Batch(const BenchdnnFile& from, std::string_view name);
-  // Of the first --conv, --rnn or problem; conv where there is none.
-  BenchdnnDriver FirstDriver();
+  // Returns the driver of the first option --DRIVER or problem; without either the first of all.
+  const BenchdnnDriver& FirstDriver();
 
  private:
   std::string Locate(const BenchdnnFile& from, std::string_view name) const;

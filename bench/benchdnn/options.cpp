@@ -7,59 +7,12 @@
 #include <cctype>
 #include <charconv>
 
+#include "bench/benchdnn/driver.h"
 #include "bench/benchdnn/tokens.h"
 #include "bench/benchdnn/values.h"
 
 namespace dlroof {
 namespace {
-
-constexpr std::string_view kFpmath = "strict bf16 f16 tf32 any";
-constexpr std::string_view kPolicies = "common per_oc";
-
-constexpr std::array<BenchdnnOption, 15> kConvOptions = {{
-    {"dir", "FWD_B", "FWD_B FWD_D FWD_I BWD_D BWD_W BWD_WB BWD_DW"},
-    {"dt", "f32:f32:f32", "", ReadDataTypes},
-    {"cfg", "",
-     "f32 f32_wino f16 f64 bf16bf16bf16 u8s8f32 u8s8f16 u8s8bf16 u8s8s32 u8s8s8 u8s8u8 s8s8f32 "
-     "s8s8f16 s8s8bf16 s8s8s32 s8s8s8 s8s8u8 bf16bf16f32 bf16bf16f16 bf16bf16s8 bf16bf16u8 "
-     "f32bf16bf16 bf16f32bf16 f32f32s8 f32f32u8 f16f16f32 f16f16s8 f16f16u8 f32f16f16 f16f32f16"},
-    {"stag", "any", "", ReadLayout},
-    {"wtag", "any", "", ReadLayout},
-    {"dtag", "any", "", ReadLayout},
-    {"alg", "direct", "direct wino auto convolution_direct convolution_wino convolution_auto"},
-    {"attr-scales", "", "", ReadScales},
-    {"attr-zero-points", "", "", ReadZeroPoints},
-    {"attr-post-ops", "", "", ReadPostOps},
-    {"attr-scratchpad", "library", "library user"},
-    {"attr-fpmath", "strict", kFpmath},
-    {"ctx-init", "auto", "", ReadThreads},
-    {"ctx-exe", "auto", "", ReadThreads},
-    {"mb", "0", "", ReadCount},
-}};
-
-constexpr std::array<BenchdnnOption, 19> kRnnOptions = {{
-    {"prop", "FWD_I", "FWD_I FWD_D BWD_DW"},
-    {"cfg", "f32",
-     "f32 bf16f32 bf16 f16 u8u8u8u8 u8u8u8f32 f32u8f32u8 f32u8f32f32 s8s8s8s8 s8s8s8f32 "
-     "f32s8f32s8 f32s8f32f32"},
-    {"alg", "VANILLA_RNN", "VANILLA_RNN VANILLA_LSTM VANILLA_GRU LBR_GRU VANILLA_AUGRU LBR_AUGRU"},
-    {"with-peephole", "false", "", ReadBool},
-    {"with-projection", "false", "", ReadBool},
-    {"scaling", "common", kPolicies},
-    {"scaling-proj", "common", kPolicies},
-    {"direction", "left2right", "left2right right2left concat sum"},
-    {"activation", "RELU", "RELU LOGISTIC TANH UNDEF"},
-    {"skip-nonlinear", "false", "", ReadBool},
-    {"trivial-strides", "false", "", ReadBool},
-    {"flags", "", "", ReadRnnFlags},
-    {"l", "0", "", ReadCount},
-    {"t", "0", "", ReadCount},
-    {"mb", "0", "", ReadCount},
-    {"attr-scratchpad", "library", "library user"},
-    {"ctx-init", "auto", "", ReadThreads},
-    {"ctx-exe", "auto", "", ReadThreads},
-    {"attr-fpmath", "strict", kFpmath},
-}};
 
 // Options that do not change what a call computes.
 constexpr std::array<BenchdnnOption, 14> kIgnoredOptions = {{
@@ -100,11 +53,6 @@ bool SameInAnyCase(std::string_view a, std::string_view b) {
 
 }  // namespace
 
-std::span<const BenchdnnOption> Options(BenchdnnDriver driver) {
-  if (driver == BenchdnnDriver::kConv) return kConvOptions;
-  return kRnnOptions;
-}
-
 std::string_view OneOf(std::string_view words, std::string_view value) {
   for (size_t at = 0; at < words.size();) {
     const auto end = std::min(words.find(' ', at), words.size());
@@ -141,12 +89,12 @@ std::string BenchdnnChoice::Arguments() const {
   return text;
 }
 
-BenchdnnSettings::BenchdnnSettings(BenchdnnDriver driver) : driver_(driver) {
-  for (const auto& option : Options(driver)) values_.push_back({std::string(option.default_value)});
+BenchdnnSettings::BenchdnnSettings(const BenchdnnDriver& driver) : driver_(&driver) {
+  for (const auto& option : driver.options) values_.push_back({std::string(option.default_value)});
 }
 
 bool BenchdnnSettings::Set(std::string_view option, std::string_view values) {
-  const auto options = Options(driver_);
+  const auto options = driver_->options;
   const auto row = std::find_if(options.begin(), options.end(),
                                 [&](const auto& candidate) { return candidate.name == option; });
   if (row == options.end()) return false;
@@ -180,7 +128,7 @@ BenchdnnChoice BenchdnnSettings::Choice(uint64_t index) const {
     choice[i] = values_[i][index % values_[i].size()];
     index /= values_[i].size();
   }
-  return {driver_, std::move(choice)};
+  return {driver_->options, std::move(choice)};
 }
 
 bool IsIgnoredOption(std::string_view option, std::string_view value) {
@@ -190,6 +138,13 @@ bool IsIgnoredOption(std::string_view option, std::string_view value) {
     return true;
   }
   return false;
+}
+
+std::string CommonReason(const BenchdnnChoice& choice) {
+  if (choice["attr-scratchpad"] == "user") return "scratchpad user";
+  if (!choice.IsDefault("ctx-init")) return "ctx-init";
+  if (!choice.IsDefault("ctx-exe")) return "ctx-exe";
+  return "";
 }
 
 }  // namespace dlroof

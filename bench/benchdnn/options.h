@@ -1,4 +1,4 @@
-// benchdnn's options: which each driver has, their defaults and their values.
+// benchdnn's options: their defaults and their values. Each driver has a table of its own.
 #pragma once
 
 #include <cstdint>
@@ -7,9 +7,9 @@
 #include <string_view>
 #include <vector>
 
-#include "bench/benchdnn/problem.h"
-
 namespace dlroof {
+
+struct BenchdnnDriver;
 
 // An option whose values say which call a problem stands for; benchdnn runs every combination of
 // the values of all of them.
@@ -20,14 +20,13 @@ struct BenchdnnOption {
   std::string (*read)(std::string_view value) = nullptr;  // to its one spelling; or refuses
 };
 
-// In the order in which the driver nests its loops over them, the last innermost.
-std::span<const BenchdnnOption> Options(BenchdnnDriver driver);
+inline constexpr std::string_view kBenchdnnFpmath = "strict bf16 f16 tf32 any";
 
 // One value of each option of a driver.
 class BenchdnnChoice {
  public:
-  BenchdnnChoice(BenchdnnDriver driver, std::vector<std::string_view> values)
-      : options_(Options(driver)), values_(std::move(values)) {}
+  BenchdnnChoice(std::span<const BenchdnnOption> options, std::vector<std::string_view> values)
+      : options_(options), values_(std::move(values)) {}
 
   // In its one spelling: "FWD_B", "u8:s8:u8", "relu"; see the readers in the .cpp.
   std::string_view operator[](std::string_view option) const;
@@ -45,17 +44,17 @@ class BenchdnnChoice {
 // What the options of one driver are set to.
 class BenchdnnSettings {
  public:
-  explicit BenchdnnSettings(BenchdnnDriver driver);
+  explicit BenchdnnSettings(const BenchdnnDriver& driver);
 
   // False where the driver has no such option. `values`: separated by commas; nothing stands for
   // the default. Throws BenchdnnRefusal (offset within `values`) for a value that is none.
   bool Set(std::string_view option, std::string_view values);
-  BenchdnnDriver Driver() const { return driver_; }
+  const BenchdnnDriver& Driver() const { return *driver_; }
   uint64_t Combinations() const;  // as a problem has them; stops counting at 2^32
   BenchdnnChoice Choice(uint64_t index) const;
 
  private:
-  BenchdnnDriver driver_;
+  const BenchdnnDriver* driver_;
   std::vector<std::vector<std::string>> values_;  // of each option
 };
 
@@ -66,5 +65,9 @@ bool IsIgnoredOption(std::string_view option, std::string_view value);
 
 // Throws BenchdnnRefusal unless `value` is one of `words` (any case); its spelling there.
 std::string_view OneOf(std::string_view words, std::string_view value);
+
+// Returns why options that drivers share lead to no benchmark; empty where they do not stand in the
+// way.
+std::string CommonReason(const BenchdnnChoice& choice);
 
 }  // namespace dlroof

@@ -222,11 +222,6 @@ std::string ReadThreads(std::string_view value) {
   return is_auto ? "auto" : std::string(value);
 }
 
-std::string ReadRnnFlags(std::string_view value) {
-  if (value.find_first_not_of('O') != std::string_view::npos) Refuse({value, 0}, "O or nothing");
-  return value.empty() ? "" : "O";
-}
-
 std::string ReadScales(std::string_view value) { return ReadArguments(value, 1); }
 std::string ReadZeroPoints(std::string_view value) { return ReadArguments(value, 0); }
 

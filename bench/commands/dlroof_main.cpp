@@ -26,9 +26,9 @@ int Run(int argc, char** argv) {
     std::cerr << "dlroof: " << error.what() << " (dlroof --help lists commands and flags)\n";
     return 2;
   }
-  // Of every command: what a full disk cut off is no result.
+  // Checks the output of every command: a full disk cuts it off.
   if (!std::cout.flush()) throw BadInput("standard output: not all could be written (disk full?)");
-  // What is left is memory; of two large run files freeing it takes as long as reading one of them.
+  // Skips destructors: freeing two large run files takes as long as reading one.
   std::fflush(nullptr);
   std::_Exit(exit_code);
 }

@@ -111,7 +111,7 @@ void ReportCoreShare() {
                          "are marked disturbed"));
 }
 
-// What --dlroof_counters can ask for.
+// The counter sources of --dlroof_counters.
 void ReportSources() {
   for (const auto& source : AllCounterSources()) {
     const auto why = source.unavailable ? source.unavailable() : "";

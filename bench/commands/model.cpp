@@ -59,7 +59,7 @@ std::string ChoiceText(const ModelFlags& flags) {
                      flags.exact ? ", bytes enumerated" : "");
 }
 
-// What the questions are about; read once.
+// The input of all questions, read once.
 struct ModelInputs {
   std::optional<RunFile> run;
   std::optional<Machine> machine;
@@ -115,7 +115,7 @@ std::string TablesOf(const std::vector<ModelReport>& reports) {
   return tables;
 }
 
-// Of several GPUs an array.
+// Writes an array for several GPUs.
 std::string JsonOf(const std::vector<ModelReport>& reports) {
   if (reports.size() == 1) return ToJson(reports[0]).dump(1) + "\n";
   auto all = nlohmann::json::array();

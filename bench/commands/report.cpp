@@ -107,6 +107,12 @@ void ShowPicture(const nlohmann::json& run, int columns, bool alone) {
   }
 }
 
+// "batch, filters or steps".
+std::string SweepNames() {
+  const auto names = SweepNames(WordsOf(nullptr));
+  return fmt::format("{} or {}", fmt::join(names.begin(), names.end() - 1, ", "), names.back());
+}
+
 void Report(const ReportFlags& flags) {
   for (const auto& path : flags.outputs) WriterFor(path);
   const auto view = ViewOf(flags);
@@ -155,8 +161,8 @@ static void AddReportCommand(CLI::App& program, int& exit_code) {
                       "level that most benchmarks know)");
   command->add_option("--sweep", flags->sweep,
                       "figures: only benchmarks that differ in one parameter alone, joined in its "
-                      "order: batch, filters, channels, image, kernel, stride, groups, steps, "
-                      "features, hidden or layers");
+                      "order: " +
+                          SweepNames());
   command->add_option("--before", flags->before,
                       "pages and figures: an older run file, an arrow from each benchmark's point "
                       "there to its point here");

@@ -53,7 +53,7 @@ RunRequest RequestFrom(const RunFlags& flags) {
   return request;
 }
 
-// What is run, and where results go.
+// The flags for programs, benchmarks and outputs.
 void AddFileOptions(CLI::App& command, RunFlags& flags) {
   auto& request = flags.request;
   command.add_option("ARGUMENTS", request.arguments,

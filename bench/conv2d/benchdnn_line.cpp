@@ -1,12 +1,10 @@
-#include "bench/conv2d/benchdnn_line.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
 #include <utility>
 
-#include "bench/benchdnn/names.h"
+#include "bench/conv2d/benchdnn.h"
 
 namespace dlroof {
 namespace {

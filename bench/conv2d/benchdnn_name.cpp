@@ -7,8 +7,9 @@
 #include <utility>
 #include <vector>
 
-#include "bench/benchdnn/names.h"
-#include "bench/conv2d/problem.h"
+#include "bench/benchdnn/problem.h"
+#include "bench/conv2d/benchdnn.h"
+#include "bench/conv2d/case.h"
 #include "bench/workload/benchmark_name.h"
 #include "counters/base/error.h"
 
@@ -192,13 +193,6 @@ std::string ConvDataTypes(std::string_view type) {
   return ConvType(types) == type ? types : "";
 }
 
-std::string CommonReason(const BenchdnnChoice& choice) {
-  if (choice["attr-scratchpad"] == "user") return "scratchpad user";
-  if (!choice.IsDefault("ctx-init")) return "ctx-init";
-  if (!choice.IsDefault("ctx-exe")) return "ctx-exe";
-  return "";
-}
-
 BenchdnnName ConvName(const BenchdnnConv& problem, const BenchdnnChoice& choice) {
   static constexpr std::array kReasons = {ShapeReason,  TypeReason,      DirectionReason,
                                           LayoutReason, AttributeReason, OtherReason};
@@ -216,5 +210,30 @@ BenchdnnName ConvName(const BenchdnnConv& problem, const BenchdnnChoice& choice)
                                OurOptions(choice, direction)}),
           ""};
 }
+
+namespace {
+
+// "mb" belongs to other drivers too.
+bool BeginsProblem(std::string_view text) {
+  static constexpr std::array<std::string_view, 21> kKeys = {
+      "g",  "ic", "id", "ih", "iw", "oc", "od", "oh", "ow", "kd", "kh",
+      "kw", "sd", "sh", "sw", "pd", "ph", "pw", "dd", "dh", "dw"};
+  return BeginsWithLetter(text, kKeys);
+}
+
+BenchdnnProblem Read(const std::string& text) {
+  const auto problem = ReadBenchdnnConv(text);
+  return {ToText(problem), [problem](const auto& choice) { return ConvName(problem, choice); }};
+}
+
+BenchdnnWork WorkOf(const BenchmarkName& name) {
+  const auto conv =
+      ReadConv2dCase(name, {{"f64", "f32", "bf16", "f16", "int8"}, true, Conv2dOptions()});
+  return {Conv2dWork(conv, "fp32.vector").bytes, std::string(ComputeType(conv.types))};
+}
+
+}  // namespace
+
+const BenchdnnDriver kConvDriver = {"conv", ConvOptions(), true, BeginsProblem, Read, WorkOf};
 
 }  // namespace dlroof

@@ -7,6 +7,7 @@
 #include <array>
 #include <utility>
 
+#include "bench/workload/device_elements.h"
 #include "counters/base/error.h"
 
 namespace dlroof {
@@ -14,17 +15,14 @@ namespace {
 
 struct ElementRow {
   std::string_view name;
-  int64_t bytes;
   bool source, weights, destination;  // may be the type of
 };
-constexpr std::array<ElementRow, 8> kElements = {{{"f64", 8, false, false, false},
-                                                  {"f32", 4, true, true, true},
-                                                  {"bf16", 2, true, true, true},
-                                                  {"f16", 2, true, true, true},
-                                                  {"s32", 4, false, false, true},
-                                                  {"u8", 1, true, false, true},
-                                                  {"s8", 1, true, true, true},
-                                                  {"e4m3", 1, false, false, false}}};
+constexpr std::array<ElementRow, 6> kElements = {{{"f32", true, true, true},
+                                                  {"bf16", true, true, true},
+                                                  {"f16", true, true, true},
+                                                  {"s32", false, false, true},
+                                                  {"u8", true, false, true},
+                                                  {"s8", true, true, true}}};
 
 // Types with a name of their own.
 const std::array<std::pair<std::string_view, Conv2dTypes>, 7>& NamedTypes() {
@@ -81,17 +79,17 @@ Conv2dTypes ReadTypes(const BenchmarkName& name, const Conv2dOffer& offer) {
 }
 
 // What the direction or the type cannot have.
-void CheckVariant(const BenchmarkName& name, const Conv2dCase& one) {
-  const bool forward = one.direction == Conv2dDirection::kForward;
+void CheckVariant(const BenchmarkName& name, const Conv2dCase& conv) {
+  const bool forward = conv.direction == Conv2dDirection::kForward;
   const auto refuse = [&](std::string_view option, std::string_view why) {
     OptionField(name, option).Refuse(fmt::format("'{}' {}", option, why));
   };
-  if (one.training && !forward)
+  if (conv.training && !forward)
     refuse("training", "is a kind of fwd: backward passes always train");
-  if (one.relu && !forward) refuse("relu", "is fused into fwd alone");
-  if (one.bias && one.direction == Conv2dDirection::kBackwardData)
+  if (conv.relu && !forward) refuse("relu", "is fused into fwd alone");
+  if (conv.bias && conv.direction == Conv2dDirection::kBackwardData)
     refuse("bias", "belongs to fwd and bwd_weights: the data gradient does not read it");
-  if (one.scales && !IsInt8(one.types)) refuse("scales", "belongs to integer types");
+  if (conv.scales && !IsInt8(conv.types)) refuse("scales", "belongs to integer types");
 }
 
 }  // namespace
@@ -113,10 +111,10 @@ bool IsInt8(const Conv2dTypes& types) {
   return types.weights == "s8" && (types.source == "u8" || types.source == "s8");
 }
 
-std::string_view ResultType(const Conv2dCase& one) {
-  if (one.direction == Conv2dDirection::kForward) return one.types.destination;
-  if (one.direction == Conv2dDirection::kBackwardData) return one.types.source;
-  return one.types.weights;
+std::string_view ResultType(const Conv2dCase& conv) {
+  if (conv.direction == Conv2dDirection::kForward) return conv.types.destination;
+  if (conv.direction == Conv2dDirection::kBackwardData) return conv.types.source;
+  return conv.types.weights;
 }
 
 std::string_view BiasType(const Conv2dTypes& types) {
@@ -144,58 +142,55 @@ const OptionRows& Conv2dOptions() {
 }
 
 Conv2dCase ReadConv2dCase(const BenchmarkName& name, const Conv2dOffer& offer) {
-  Conv2dCase one;
+  Conv2dCase conv;
   const auto direction = Conv2dDirectionFromKey(name.direction);
   if (!direction)
     Field{name, 3}.Refuse(
         fmt::format("expected a direction (fwd, bwd_data, bwd_weights), got '{}'", name.direction));
-  one.direction = *direction;
-  one.type = name.type;
-  one.types = ReadTypes(name, offer);
-  one.problem = ParseConv2d(name.problem, ColumnOfPart(name, 5) - 1);
+  conv.direction = *direction;
+  conv.type = name.type;
+  conv.types = ReadTypes(name, offer);
+  conv.problem = ParseConv2d(name.problem, ColumnOfPart(name, 5) - 1);
   CheckOptions(name, offer.options);
-  one.training = HasOption(name, "training");
-  one.bias = HasOption(name, "bias");
-  one.relu = HasOption(name, "relu");
-  one.scales = HasOption(name, "scales");
-  if (HasOption(name, "nchw")) one.layout = Conv2dLayout::kNchw;
-  if (HasOption(name, "nhwc")) one.layout = Conv2dLayout::kNhwc;
-  if (HasOption(name, "auto")) one.algorithm = Conv2dAlgorithm::kAuto;
-  if (HasOption(name, "winograd")) one.algorithm = Conv2dAlgorithm::kWinograd;
+  conv.training = HasOption(name, "training");
+  conv.bias = HasOption(name, "bias");
+  conv.relu = HasOption(name, "relu");
+  conv.scales = HasOption(name, "scales");
+  if (HasOption(name, "nchw")) conv.layout = Conv2dLayout::kNchw;
+  if (HasOption(name, "nhwc")) conv.layout = Conv2dLayout::kNhwc;
+  if (HasOption(name, "auto")) conv.algorithm = Conv2dAlgorithm::kAuto;
+  if (HasOption(name, "winograd")) conv.algorithm = Conv2dAlgorithm::kWinograd;
   constexpr std::string_view kFpmath = "fpmath-";
   for (const auto& option : name.options)
-    if (option.starts_with(kFpmath)) one.fpmath = option.substr(kFpmath.size());
-  CheckVariant(name, one);
-  return one;
+    if (option.starts_with(kFpmath)) conv.fpmath = option.substr(kFpmath.size());
+  CheckVariant(name, conv);
+  return conv;
 }
 
-int64_t ElementwiseFlops(const Conv2dCase& one) {
-  return DestinationCount(one.problem) * (static_cast<int64_t>(one.bias) + one.relu);
+Conv2dCase ReadOnednnConv2dCase(const BenchmarkName& name) {
+  return ReadConv2dCase(name, {{"f32", "bf16", "f16", "int8"}, true, Conv2dOptions()});
 }
 
-int64_t ElementBytes(std::string_view type) {
-  const auto* const row = std::find_if(kElements.begin(), kElements.end(),
-                                       [&](const ElementRow& e) { return e.name == type; });
-  if (row == kElements.end()) throw std::logic_error(fmt::format("no element type {}", type));
-  return row->bytes;
+int64_t ElementwiseFlops(const Conv2dCase& conv) {
+  return DestinationCount(conv.problem) * (static_cast<int64_t>(conv.bias) + conv.relu);
 }
 
-Work Conv2dWork(const Conv2dCase& one, const std::string& pipe) {
-  const auto& p = one.problem;
+Work Conv2dWork(const Conv2dCase& conv, const std::string& pipe) {
+  const auto& p = conv.problem;
   const auto dense = static_cast<double>(DenseFlops(p));
-  const auto elementwise = static_cast<double>(ElementwiseFlops(one));
+  const auto elementwise = static_cast<double>(ElementwiseFlops(conv));
   Work work;
   work.flops[pipe] = dense;
   work.parts["matrix"] = dense;
   if (elementwise > 0) {
-    work.flops[one.type == "f64" ? pipe : "fp32.vector"] += elementwise;
+    work.flops[conv.type == "f64" ? pipe : "fp32.vector"] += elementwise;
     work.parts["elementwise"] = elementwise;
   }
   work.bytes[Level::kDram] =
-      static_cast<double>(SourceCount(p) * ElementBytes(one.types.source) +
-                          WeightsCount(p) * ElementBytes(one.types.weights) +
-                          DestinationCount(p) * ElementBytes(one.types.destination) +
-                          (one.bias ? p.k * ElementBytes(BiasType(one.types)) : 0));
+      static_cast<double>(SourceCount(p) * ElementBytes(conv.types.source) +
+                          WeightsCount(p) * ElementBytes(conv.types.weights) +
+                          DestinationCount(p) * ElementBytes(conv.types.destination) +
+                          (conv.bias ? p.k * ElementBytes(BiasType(conv.types)) : 0));
   work.launches = 1;
   return work;
 }

@@ -49,7 +49,7 @@ struct Conv2dCase {
 };
 
 // The element type of what a direction writes, and of the bias: f32 beside integer weights.
-std::string_view ResultType(const Conv2dCase& one);
+std::string_view ResultType(const Conv2dCase& conv);
 std::string_view BiasType(const Conv2dTypes& types);
 // "bf16": the narrowest floating type of the three tensors, "int8" for integers, "fp8"; what
 // decides the unit that computes.
@@ -70,16 +70,16 @@ struct Conv2dOffer {
 // that the direction or the type cannot have.
 Conv2dCase ReadConv2dCase(const BenchmarkName& name, const Conv2dOffer& offer);
 
+// Reads a name of Conv2D/cpu/onednn.
+Conv2dCase ReadOnednnConv2dCase(const BenchmarkName& name);
+
 // [flop] beside the dense count, of element by element operations: each bias add and each relu
 // counts 1 per output, each add to the bias gradient 1 per gradient element.
-int64_t ElementwiseFlops(const Conv2dCase& one);
-
-// [byte] of one element: "f32" is 4.
-int64_t ElementBytes(std::string_view type);
+int64_t ElementwiseFlops(const Conv2dCase& conv);
 
 // Of one call in any direction: dense FLOPs on `pipe`, element by element ones on fp32.vector (on
 // `pipe` for f64), compulsory DRAM bytes (each of the three tensors once, whole, without padding:
 // two are read and one is written; the bias once), one launch.
-Work Conv2dWork(const Conv2dCase& one, const std::string& pipe);
+Work Conv2dWork(const Conv2dCase& conv, const std::string& pipe);
 
 }  // namespace dlroof

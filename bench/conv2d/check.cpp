@@ -92,12 +92,12 @@ double FpmathRounding(std::string_view mode) {
 // What an element should be, and how far off it may be.
 class Expected {
  public:
-  Expected(const Conv2dCase& one, const Conv2dInputs& inputs)
-      : one_(one),
+  Expected(const Conv2dCase& conv, const Conv2dInputs& inputs)
+      : conv_(conv),
         inputs_(inputs),
-        scales_(Conv2dScalesOf(one)),
-        image_(OutputHeight(one.problem) * OutputWidth(one.problem)) {
-    const auto type = ResultType(one);
+        scales_(Conv2dScalesOf(conv)),
+        image_(OutputHeight(conv.problem) * OutputWidth(conv.problem)) {
+    const auto type = ResultType(conv);
     for (const auto& row : kRoundings)
       if (row.type == type) rounding_ = row;
     for (const auto& row : kIntegers)
@@ -108,22 +108,22 @@ class Expected {
 
   // Of the element at `index`, in units of what its type allows.
   double Error(int64_t index, double output) const {
-    const auto sum = Conv2dElementAt(one_.problem, one_.direction, inputs_, index);
-    return Error(one_.direction == Conv2dDirection::kForward ? Finished(index, sum) : sum, output);
+    const auto sum = Conv2dElementAt(conv_.problem, conv_.direction, inputs_, index);
+    return Error(conv_.direction == Conv2dDirection::kForward ? Finished(index, sum) : sum, output);
   }
 
   double BiasError(int64_t filter, double output) const {
-    return Error(Conv2dBiasGradientAt(one_.problem, inputs_, filter), output);
+    return Error(Conv2dBiasGradientAt(conv_.problem, inputs_, filter), output);
   }
 
  private:
   // What the forward pass does to a sum.
   Conv2dElement Finished(int64_t index, Conv2dElement element) const {
-    const int64_t filter = index / image_ % one_.problem.k;
+    const int64_t filter = index / image_ % conv_.problem.k;
     const double scale = double{scales_.source} * scales_.Weights(filter);
     const double bias = inputs_.bias.empty() ? 0 : inputs_.bias[static_cast<size_t>(filter)];
     element.value = element.value * scale + bias;
-    if (one_.relu) element.value = Relu(element.value);
+    if (conv_.relu) element.value = Relu(element.value);
     element.value /= scales_.destination;
     element.magnitude = (element.magnitude * scale + std::fabs(bias)) / scales_.destination;
     return element;
@@ -136,14 +136,14 @@ class Expected {
       return std::fabs(output - value) / (1 + integer_.reading * std::fabs(value));
     }
     const double error = std::fabs(output - right.value);
-    const double of_sum = kUnits * rounding_.sum + 2 * FpmathRounding(one_.fpmath);
+    const double of_sum = kUnits * rounding_.sum + 2 * FpmathRounding(conv_.fpmath);
     const double allowed =
         of_sum * right.magnitude + rounding_.result * std::fabs(right.value) + rounding_.least;
     if (error == 0) return 0;
     return allowed > 0 ? error / allowed : std::numeric_limits<double>::max();
   }
 
-  const Conv2dCase& one_;
+  const Conv2dCase& conv_;
   const Conv2dInputs& inputs_;
   Conv2dScales scales_;
   int64_t image_;
@@ -158,13 +158,13 @@ int64_t CountNotFinite(const std::vector<Number>& values) {
 }
 
 // Positions to compare: all, or a sample.
-std::vector<int64_t> Compared(const Conv2dCase& one, const std::array<int64_t, 4>& sizes,
+std::vector<int64_t> Compared(const Conv2dCase& conv, const std::array<int64_t, 4>& sizes,
                               uint64_t seed) {
-  const auto& p = one.problem;
+  const auto& p = conv.problem;
   if (DenseFlops(p) > kAllBelowFlops)
     return SampledIndices(
         sizes,
-        std::clamp(kSampledTaps / TapsPerOutput(p, one.direction), kLeastSamples, kMostSamples),
+        std::clamp(kSampledTaps / TapsPerOutput(p, conv.direction), kLeastSamples, kMostSamples),
         seed);
   std::vector<int64_t> all(static_cast<size_t>(sizes[0] * sizes[1] * sizes[2] * sizes[3]));
   std::iota(all.begin(), all.end(), 0);
@@ -172,16 +172,16 @@ std::vector<int64_t> Compared(const Conv2dCase& one, const std::array<int64_t, 4
 }
 
 template <class Number>
-Verification Check(const Conv2dCase& one, const Conv2dInputs& inputs,
+Verification Check(const Conv2dCase& conv, const Conv2dInputs& inputs,
                    const Conv2dOutput<Number>& output, uint64_t seed) {
-  const auto sizes = ResultSizes(one.problem, one.direction);
+  const auto sizes = ResultSizes(conv.problem, conv.direction);
   const auto count = static_cast<int64_t>(output.values.size());
   if (count != sizes[0] * sizes[1] * sizes[2] * sizes[3])
-    throw std::logic_error(fmt::format("{} outputs of {}", count, ToText(one.problem)));
+    throw std::logic_error(fmt::format("{} outputs of {}", count, ToText(conv.problem)));
   Verification found;
   found.tolerance = 1;
-  const Expected expected(one, inputs);
-  const auto compared = Compared(one, sizes, seed);
+  const Expected expected(conv, inputs);
+  const auto compared = Compared(conv, sizes, seed);
   for (const int64_t index : compared)
     found.max_error =
         std::max(found.max_error, expected.Error(index, output.values[static_cast<size_t>(index)]));
@@ -203,14 +203,14 @@ Verification Check(const Conv2dCase& one, const Conv2dInputs& inputs,
 
 }  // namespace
 
-Verification CheckConv2d(const Conv2dCase& one, const Conv2dInputs& inputs,
+Verification CheckConv2d(const Conv2dCase& conv, const Conv2dInputs& inputs,
                          const Conv2dOutput<float>& output, uint64_t seed) {
-  return Check(one, inputs, output, seed);
+  return Check(conv, inputs, output, seed);
 }
 
-Verification CheckConv2d(const Conv2dCase& one, const Conv2dInputs& inputs,
+Verification CheckConv2d(const Conv2dCase& conv, const Conv2dInputs& inputs,
                          const Conv2dOutput<double>& output, uint64_t seed) {
-  return Check(one, inputs, output, seed);
+  return Check(conv, inputs, output, seed);
 }
 
 }  // namespace dlroof

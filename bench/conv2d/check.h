@@ -30,9 +30,9 @@ struct Conv2dOutput {
 // With fpmath each product's two factors may be rounded: 2 x 2^-8 (bf16, any), 2 x 2^-11 (f16,
 // tf32) or, cut off instead of rounded, 2 x 2^-10 (tf32-truncated) of the sum of absolute products
 // on top.
-Verification CheckConv2d(const Conv2dCase& one, const Conv2dInputs& inputs,
+Verification CheckConv2d(const Conv2dCase& conv, const Conv2dInputs& inputs,
                          const Conv2dOutput<float>& output, uint64_t seed);
-Verification CheckConv2d(const Conv2dCase& one, const Conv2dInputs& inputs,
+Verification CheckConv2d(const Conv2dCase& conv, const Conv2dInputs& inputs,
                          const Conv2dOutput<double>& output, uint64_t seed);
 
 }  // namespace dlroof

@@ -12,7 +12,7 @@ namespace {
 constexpr std::string_view kEngine = "engine";
 
 // "engine62" as the last option, taken off the name.
-void TakeEngine(BenchmarkName& name, ConvRequest& request) {
+void TakeEngine(BenchmarkName& name, CudnnConv2dCase& request) {
   if (name.options.empty() || !name.options.back().starts_with(kEngine)) return;
   const int column = ColumnOfPart(name, 5 + static_cast<int>(name.options.size()));
   TextCursor cursor(name.options.back(), column - 1);
@@ -32,30 +32,35 @@ void RefuseOption(const BenchmarkName& name, std::string_view option, std::strin
 
 }  // namespace
 
-ConvRequest ReadConvRequest(const BenchmarkName& full) {
-  ConvRequest request;
+CudnnConv2dCase ReadCudnnConv2dCase(const BenchmarkName& full) {
+  CudnnConv2dCase request;
   BenchmarkName name = full;
   TakeEngine(name, request);
-  request.one = ReadConv2dCase(name, {{"f32", "tf32", "f16", "bf16", "int8", "fp8"},
-                                      true,
-                                      {{"bias"}, {"relu"}, {"nchw"}, {"best", "engineN"}}});
-  auto& one = request.one;
-  if (one.type == "tf32") one.fpmath = "tf32-truncated";
-  if (one.layout == Conv2dLayout::kAny) one.layout = Conv2dLayout::kNhwc;
+  request.conv = ReadConv2dCase(name, {{"f32", "tf32", "f16", "bf16", "int8", "fp8"},
+                                       true,
+                                       {{"bias"}, {"relu"}, {"nchw"}, {"best", "engineN"}}});
+  auto& conv = request.conv;
+  if (conv.type == "tf32") conv.fpmath = "tf32-truncated";
+  if (conv.layout == Conv2dLayout::kAny) conv.layout = Conv2dLayout::kNhwc;
   if (HasOption(name, "best")) {
     if (request.choice == EngineChoice::kNumbered)
       RefuseOption(name, "best", "times every engine, engineN is one: a name has one of them");
     request.choice = EngineChoice::kBest;
   }
   RefuseOption(name, "engineN", "needs cuDNN's number of an engine: engine45");
-  if (one.direction != Conv2dDirection::kForward)
+  if (conv.direction != Conv2dDirection::kForward)
     RefuseOption(name, "bias", "is fused into fwd alone");
   return request;
 }
 
 namespace {
-[[maybe_unused]] const bool registered = RegisterNameReader(
-    {"Conv2D", "gpu", "cudnn", [](const BenchmarkName& name) { ReadConvRequest(name); }});
+Workload Read(const BenchmarkName& name) {
+  ReadCudnnConv2dCase(name);
+  return {};
+}
+
+[[maybe_unused]] const bool registered =
+    RegisterCell({"Conv2D", "gpu", "cudnn", Read, "the CUDA module"});
 }  // namespace
 
 }  // namespace dlroof::cudnn

@@ -108,21 +108,21 @@ bool IsWinograd(const EngineConfig& config) {
          HasNote(config, Note::kWinograd6x6) || HasNote(config, Note::kWinograd13x13);
 }
 
-bool SameKernel(const EngineConfig& one, const EngineConfig& other) {
-  return one.engine == other.engine && one.knobs == other.knobs;
+bool SameKernel(const EngineConfig& conv, const EngineConfig& other) {
+  return conv.engine == other.engine && conv.knobs == other.knobs;
 }
 
-std::string WhyNotAllowed(const Conv2dCase& one, const EngineConfig& config) {
+std::string WhyNotAllowed(const Conv2dCase& conv, const EngineConfig& config) {
   if (HasNote(config, Note::kReducedPrecisionReduction)) return "sums in less than f32";
   const bool tensor_core = HasNote(config, Note::kTensorCore);
-  if (one.type == "tf32") return tensor_core ? "" : "no tensor cores";
-  if (one.types.source != "f32" || one.types.weights != "f32") return "";
+  if (conv.type == "tf32") return tensor_core ? "" : "no tensor cores";
+  if (conv.types.source != "f32" || conv.types.weights != "f32") return "";
   if (tensor_core) return "tensor cores round f32 inputs to tf32";
   return HasNote(config, Note::kDownConvertInputs) ? "narrows its inputs" : "";
 }
 
-std::string ConvPipe(const Conv2dCase& one, const EngineConfig& config) {
-  const auto type = ComputeType(one.types);
+std::string ConvPipe(const Conv2dCase& conv, const EngineConfig& config) {
+  const auto type = ComputeType(conv.types);
   if (type == "int8") {
     const bool tiled = std::any_of(config.knobs.begin(), config.knobs.end(), [](const auto& knob) {
       return knob.first == kTileSize || knob.first == kTileM;
@@ -135,9 +135,9 @@ std::string ConvPipe(const Conv2dCase& one, const EngineConfig& config) {
   return type == "f32" ? "tf32.matrix" : fmt::format("{}.matrix", type);
 }
 
-Conv2dCase CheckedCase(const Conv2dCase& one, const EngineConfig& config) {
-  Conv2dCase checked = one;
-  const auto type = ComputeType(one.types);
+Conv2dCase CheckedCase(const Conv2dCase& conv, const EngineConfig& config) {
+  Conv2dCase checked = conv;
+  const auto type = ComputeType(conv.types);
   if (IsWinograd(config) && (type == "f16" || type == "bf16")) checked.fpmath.assign(type);
   return checked;
 }
@@ -199,7 +199,7 @@ FastestPlan Fastest(const std::vector<TimedPlan>& plans) {
   const auto& first = plans.front();
   const auto* const best = &*std::min_element(
       plans.begin(), plans.end(),
-      [](const auto& one, const auto& other) { return Seconds(one) < Seconds(other); });
+      [](const auto& conv, const auto& other) { return Seconds(conv) < Seconds(other); });
   if (first.config != 0) return {best->config, std::nullopt};
   // Within the noise of a short look the library's own choice is as good.
   constexpr double kNoise = 1.02;
@@ -220,16 +220,16 @@ FastestRightPlan FastestRight(std::vector<TimedPlan> plans,
   return of_all;
 }
 
-void RequireConvSupport(const Conv2dCase& one) {
-  if (IsInt8(one.types) && one.direction != Conv2dDirection::kForward)
+void RequireConvSupport(const Conv2dCase& conv) {
+  if (IsInt8(conv.types) && conv.direction != Conv2dDirection::kForward)
     throw Unsupported("int8 convolutions have no backward pass: cuDNN's integer engines are fwd");
-  if (one.type != "fp8") return;
-  if (one.direction != Conv2dDirection::kForward)
+  if (conv.type != "fp8") return;
+  if (conv.direction != Conv2dDirection::kForward)
     throw Unsupported("fp8 convolutions have no backward pass here: their gradients are e5m2");
-  if (one.bias || one.relu) throw Unsupported("fp8 convolutions have neither bias nor relu here");
+  if (conv.bias || conv.relu) throw Unsupported("fp8 convolutions have neither bias nor relu here");
 }
 
-void ThrowNoPlan(const Conv2dCase& one, const std::vector<WhyNot>& reasons,
+void ThrowNoPlan(const Conv2dCase& conv, const std::vector<WhyNot>& reasons,
                  const std::vector<WhyNot>& modes) {
   std::map<std::string, int> counts;
   for (const auto& reason : reasons) ++counts[reason.words];
@@ -243,7 +243,7 @@ void ThrowNoPlan(const Conv2dCase& one, const std::vector<WhyNot>& reasons,
   auto text = reasons.empty() ? std::string("cuDNN proposes no engine for it")
                               : fmt::format("none of {} proposals of cuDNN can be used: {}",
                                             reasons.size(), fmt::join(parts, "; "));
-  if (one.type == "int8") text += " (its integer engines read s8, not u8: s8s8s8)";
+  if (conv.type == "int8") text += " (its integer engines read s8, not u8: s8s8s8)";
   Throw({text, !modes.empty() || std::any_of(reasons.begin(), reasons.end(), Broken)});
 }
 
@@ -254,8 +254,8 @@ bool ConvertsLayouts(const PlanChoice& choice) {
          !HasNote(choice.config, Note::kFft);
 }
 
-Work ConvWork(const Conv2dCase& one, const PlanChoice& choice) {
-  auto work = Conv2dWork(one, ConvPipe(one, choice.config));
+Work ConvWork(const Conv2dCase& conv, const PlanChoice& choice) {
+  auto work = Conv2dWork(conv, ConvPipe(conv, choice.config));
   if (static_cast<double>(choice.workspace_bytes) >= choice.tensor_bytes) work.launches.reset();
   return work;
 }

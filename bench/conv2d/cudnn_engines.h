@@ -45,25 +45,25 @@ bool HasNote(const EngineConfig& config, Note note);
 bool IsWinograd(const EngineConfig& config);
 
 // Whether two proposals are the same kernel with the same settings, whoever proposed them.
-bool SameKernel(const EngineConfig& one, const EngineConfig& other);
+bool SameKernel(const EngineConfig& conv, const EngineConfig& other);
 
 // Why a benchmark may not use it; empty: it may. By the types of its tensors:
 //   f32        no tensor cores, no narrowed inputs: cuDNN's own first choice for f32 tensors is
 //              TF32 from compute capability 8.0 on
 //   tf32       tensor cores only: anything else would be f32
 //   all        no sums in less than f32 (a note of some f16 engines), which is another computation
-std::string WhyNotAllowed(const Conv2dCase& one, const EngineConfig& config);
+std::string WhyNotAllowed(const Conv2dCase& conv, const EngineConfig& config);
 
 // The pipe that executes the products: "tf32.matrix", "fp16.matrix", "bf16.matrix" where the engine
 // notes tensor cores, else "fp32.vector", since the sums are f32. cuDNN's engines for integers do
 // not carry that note before compute capability 10.0 even where they are tensor-core kernels, so
 // every one with a tile to choose counts as "int8.matrix", its plain ones as "int8.vector".
-std::string ConvPipe(const Conv2dCase& one, const EngineConfig& config);
+std::string ConvPipe(const Conv2dCase& conv, const EngineConfig& config);
 
 // The case as its result is to be checked: Winograd transforms the inputs and rounds what comes out
 // to their type, so that each product's factors are rounded as with an fpmath of that type (f32:
 // not beyond what the check allows anyway).
-Conv2dCase CheckedCase(const Conv2dCase& one, const EngineConfig& config);
+Conv2dCase CheckedCase(const Conv2dCase& conv, const EngineConfig& config);
 
 // [byte] of workspace that a plan may ask for: half of what is free beside the tensors, 8 GiB at
 // most. What exceeds it is left out, and counted.
@@ -109,13 +109,13 @@ size_t RunFirstThatWorks(const std::function<void()>& run, const std::function<b
 
 // Throws Unsupported for what no engine can do and cuDNN would be asked for in vain: a backward
 // pass of integers; and for what is not described of fp8: backward passes, bias, relu.
-void RequireConvSupport(const Conv2dCase& one);
+void RequireConvSupport(const Conv2dCase& conv);
 
 // Throws why no proposal became a plan: how many fell to each reason, most first, and where `int8`
 // was asked for what cuDNN has instead. "none of 38 proposals of cuDNN can be used: 30 tensor cores
 // round f32 inputs to tf32; 8 workspace above 2.1 GB". `modes`: heuristics that broke. Unsupported
 // where all were refused, else std::runtime_error.
-[[noreturn]] void ThrowNoPlan(const Conv2dCase& one, const std::vector<WhyNot>& reasons,
+[[noreturn]] void ThrowNoPlan(const Conv2dCase& conv, const std::vector<WhyNot>& reasons,
                               const std::vector<WhyNot>& modes = {});
 
 // How a choice was made.
@@ -137,7 +137,7 @@ bool ConvertsLayouts(const PlanChoice& choice);
 
 // Conv2dWork on the engine's pipe; one launch, unless the workspace has room for the tensors: what
 // one kernel leaves there another reads, and how many there are is not known.
-Work ConvWork(const Conv2dCase& one, const PlanChoice& choice);
+Work ConvWork(const Conv2dCase& conv, const PlanChoice& choice);
 
 // "engine 62 (tile_size 3, stages 2), tensor_core, workspace 131 B: first of heuristic A, 40
 // proposed, 34 not f32". Of an engine that copies its tensors: "workspace 131 B (converts

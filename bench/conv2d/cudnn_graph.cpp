@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <stdexcept>
 
+#include "bench/workload/device_elements.h"
+
 namespace dlroof::cudnn {
 namespace {
 
@@ -14,8 +16,8 @@ TensorSpec Dense(int64_t id, std::string_view type, const std::array<int64_t, 4>
 }
 
 // Behind the convolution: bias, then relu, the last of which writes the destination.
-void AppendFused(const Conv2dCase& one, GraphSpec& graph) {
-  if (!one.bias && !one.relu) return;
+void AppendFused(const Conv2dCase& conv, GraphSpec& graph) {
+  if (!conv.bias && !conv.relu) return;
   const TensorSpec result = TensorOf(graph, kDestinationId);
   const auto between = [&](int64_t id, std::string_view type) {
     TensorSpec tensor = result;
@@ -27,14 +29,14 @@ void AppendFused(const Conv2dCase& one, GraphSpec& graph) {
   };
   int64_t made = between(kSumId, graph.convolution.compute_type);
   graph.convolution.destination = made;
-  if (one.bias) {
+  if (conv.bias) {
     graph.tensors.push_back(
-        Dense(kBiasId, BiasType(one.types), {1, one.problem.k, 1, 1}, one.layout));
-    const int64_t sum = one.relu ? between(kBiasedId, "f32") : kDestinationId;
+        Dense(kBiasId, BiasType(conv.types), {1, conv.problem.k, 1, 1}, conv.layout));
+    const int64_t sum = conv.relu ? between(kBiasedId, "f32") : kDestinationId;
     graph.pointwise.push_back({PointwiseMode::kAdd, made, kBiasId, sum});
     made = sum;
   }
-  if (one.relu) graph.pointwise.push_back({PointwiseMode::kRelu, made, 0, kDestinationId});
+  if (conv.relu) graph.pointwise.push_back({PointwiseMode::kRelu, made, 0, kDestinationId});
 }
 
 }  // namespace
@@ -63,17 +65,17 @@ double TensorBytes(const GraphSpec& graph) {
   return bytes;
 }
 
-GraphSpec GraphOf(const ConvRequest& request) {
-  const auto& one = request.one;
-  const auto& p = one.problem;
+GraphSpec GraphOf(const CudnnConv2dCase& request) {
+  const auto& conv = request.conv;
+  const auto& p = conv.problem;
   GraphSpec graph;
   graph.tensors = {
-      Dense(kSourceId, one.types.source, {p.n, p.c, p.h, p.w}, one.layout),
-      Dense(kWeightsId, one.types.weights, {p.k, p.c / p.groups, p.r, p.s}, one.layout),
-      Dense(kDestinationId, one.types.destination, {p.n, p.k, OutputHeight(p), OutputWidth(p)},
-            one.layout)};
-  graph.convolution = {one.direction,
-                       IsInt8(one.types) ? "s32" : "f32",
+      Dense(kSourceId, conv.types.source, {p.n, p.c, p.h, p.w}, conv.layout),
+      Dense(kWeightsId, conv.types.weights, {p.k, p.c / p.groups, p.r, p.s}, conv.layout),
+      Dense(kDestinationId, conv.types.destination, {p.n, p.k, OutputHeight(p), OutputWidth(p)},
+            conv.layout)};
+  graph.convolution = {conv.direction,
+                       IsInt8(conv.types) ? "s32" : "f32",
                        {p.stride_h, p.stride_w},
                        {p.dilation_h, p.dilation_w},
                        {p.pad_top, p.pad_left},
@@ -81,7 +83,7 @@ GraphSpec GraphOf(const ConvRequest& request) {
                        kSourceId,
                        kWeightsId,
                        kDestinationId};
-  AppendFused(one, graph);
+  AppendFused(conv, graph);
   return graph;
 }
 

@@ -59,7 +59,7 @@ struct GraphSpec {
   std::vector<PointwiseSpec> pointwise;  // in order
 };
 
-GraphSpec GraphOf(const ConvRequest& request);
+GraphSpec GraphOf(const CudnnConv2dCase& request);
 
 // [element] Strides of a dense tensor: the last dimension fastest (kNchw), or the second one
 // (kNhwc).

@@ -36,11 +36,23 @@ ConvDirection ToConvDirection(Conv2dDirection direction) {
 }  // namespace
 
 ConvLayer ToConvLayer(const Conv2dProblem& p, Conv2dDirection direction, TensorLayout layout) {
-  return {{p.n, p.c, p.h, p.w, p.k, p.r, p.s, p.stride_h, p.stride_w, p.pad_top, p.pad_bottom,
-           p.pad_left, p.pad_right, p.dilation_h, p.dilation_w, p.groups},
-          ToConvDirection(direction),
-          layout,
-          4};
+  const ConvShape shape = {.n = p.n,
+                           .c = p.c,
+                           .h = p.h,
+                           .w = p.w,
+                           .k = p.k,
+                           .r = p.r,
+                           .s = p.s,
+                           .stride_h = p.stride_h,
+                           .stride_w = p.stride_w,
+                           .pad_top = p.pad_top,
+                           .pad_bottom = p.pad_bottom,
+                           .pad_left = p.pad_left,
+                           .pad_right = p.pad_right,
+                           .dilation_h = p.dilation_h,
+                           .dilation_w = p.dilation_w,
+                           .groups = p.groups};
+  return {shape, ToConvDirection(direction), layout, 4};
 }
 
 TensorLayout GpuLayout(const std::string& library, const std::vector<std::string>& options) {
@@ -60,7 +72,7 @@ std::function<Work(std::string& how)> DeltaModel(const BenchmarkName& name,
                                                  const std::string& gpu) {
   const auto known = BuiltInGpuOf(gpu);
   const auto direction = Conv2dDirectionFromKey(name.direction);
-  if (name.op != "Conv2D" || known.empty() || !direction) return {};
+  if (known.empty() || !direction) return {};
   ConvQuestion question;
   question.type = name.type;
   question.kernel = algorithm;

@@ -21,10 +21,10 @@ ConvLayer ToConvLayer(const Conv2dProblem& problem, Conv2dDirection direction, T
 // empty: there is none.
 std::string BuiltInGpuOf(const std::string& name);
 
-// What CountRequest::model is for one benchmark on the GPU of that name: bytes at L1, L2 (tile
-// form) and DRAM, and how they were modelled; its tile is read from a kernel's name in `algorithm`,
-// else by rule. What the model refuses has no bytes, and `how` says why. Empty for what is no
-// convolution, or where the GPU's parameters are not known.
+// Returns Op::gpu_traffic's model of a convolution: bytes at L1, L2 (tile form) and DRAM, and how
+// they were modelled. The tile is read from a kernel's name in `algorithm`, else chosen by rule. A
+// refusal of the model leaves no bytes and a reason in `how`. Empty where the GPU's parameters are
+// not known.
 std::function<Work(std::string& how)> DeltaModel(const BenchmarkName& name,
                                                  const std::string& algorithm,
                                                  const std::string& gpu);

@@ -18,7 +18,7 @@ struct Conv2dScales {
     return weights.empty() ? 1.0F : weights[static_cast<size_t>(filter)];
   }
 };
-Conv2dScales Conv2dScalesOf(const Conv2dCase& one);
+Conv2dScales Conv2dScalesOf(const Conv2dCase& conv);
 
 // Seeded inputs of a direction, exact in their types ("f64" is given f32 values), uniform.
 // Floating types: between -1 and 1. Integers:
@@ -29,6 +29,6 @@ Conv2dScales Conv2dScalesOf(const Conv2dCase& one);
 // Sums are exact without VNNI too. Two neighbours' products fit the 16 bits that hold their sum,
 // also those of an s8 source plus 128. Weights beside an s8 source are even (-2, 0, 2 for -1, 0,
 // 1): oneDNN halves them.
-Conv2dInputs SeededConv2dInputs(const Conv2dCase& one, uint64_t seed);
+Conv2dInputs SeededConv2dInputs(const Conv2dCase& conv, uint64_t seed);
 
 }  // namespace dlroof

@@ -101,20 +101,20 @@ inline double Relu(double value) { return value > 0 ? value : 0; }
 
 // RunConv2dReference and what the variant adds: bias, relu, the gradient of the bias.
 template <class Number>
-void RunConv2dCase(const Conv2dCase& one, Conv2dArrays<Number>& arrays) {
-  RunConv2dReference(one.problem, one.direction, arrays);
-  const bool forward = one.direction == Conv2dDirection::kForward;
-  const auto image = static_cast<size_t>(OutputHeight(one.problem) * OutputWidth(one.problem));
-  const auto filters = static_cast<size_t>(one.problem.k);
-  if (one.bias && !forward) arrays.bias.assign(filters, Number{});
-  for (size_t i = 0; one.bias && i < arrays.destination.size(); ++i) {
+void RunConv2dCase(const Conv2dCase& conv, Conv2dArrays<Number>& arrays) {
+  RunConv2dReference(conv.problem, conv.direction, arrays);
+  const bool forward = conv.direction == Conv2dDirection::kForward;
+  const auto image = static_cast<size_t>(OutputHeight(conv.problem) * OutputWidth(conv.problem));
+  const auto filters = static_cast<size_t>(conv.problem.k);
+  if (conv.bias && !forward) arrays.bias.assign(filters, Number{});
+  for (size_t i = 0; conv.bias && i < arrays.destination.size(); ++i) {
     Number& bias = arrays.bias[i / image % filters];
     if (forward)
       arrays.destination[i] += bias;
     else
       bias += arrays.destination[i];
   }
-  if (one.relu)
+  if (conv.relu)
     for (auto& value : arrays.destination) value = Relu(value);
 }
 

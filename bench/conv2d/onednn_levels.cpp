@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "bench/library_rules/vector_blocking.h"
+#include "bench/workload/device_elements.h"
 #include "counters/cpu/core_caches.h"
 
 namespace dlroof {
@@ -23,21 +24,21 @@ struct Shape {
   double read_bytes = 4, weight_bytes = 4, written_bytes = 4;  // [byte] per element
 };
 
-Shape ForwardShape(const Conv2dCase& one) {
-  const auto& p = one.problem;
+Shape ForwardShape(const Conv2dCase& conv) {
+  const auto& p = conv.problem;
   Shape shape = {p.n,          p.groups,     p.k / p.groups,  p.c / p.groups,
                  p.h,          p.w,          OutputHeight(p), OutputWidth(p),
                  p.r,          p.s,          p.stride_h,      p.stride_w,
                  p.dilation_h, p.dilation_w, p.pad_top,       p.pad_left};
-  shape.read_bytes = static_cast<double>(ElementBytes(one.types.source));
-  shape.weight_bytes = static_cast<double>(ElementBytes(one.types.weights));
-  shape.written_bytes = static_cast<double>(ElementBytes(one.types.destination));
+  shape.read_bytes = static_cast<double>(ElementBytes(conv.types.source));
+  shape.weight_bytes = static_cast<double>(ElementBytes(conv.types.weights));
+  shape.written_bytes = static_cast<double>(ElementBytes(conv.types.destination));
   return shape;
 }
 
 // At stride 1 the data gradient is a convolution of the output's gradient with turned filters.
-Shape BackwardShape(const Conv2dCase& one) {
-  Shape shape = ForwardShape(one);
+Shape BackwardShape(const Conv2dCase& conv) {
+  Shape shape = ForwardShape(conv);
   std::swap(shape.k, shape.c);
   std::swap(shape.h, shape.p);
   std::swap(shape.w, shape.q);
@@ -214,16 +215,16 @@ CoreBlocking BlockingHere(int threads) {
   return core;
 }
 
-LevelModel Conv2dLevels(const Conv2dCase& one, std::string_view implementation,
+LevelModel Conv2dLevels(const Conv2dCase& conv, std::string_view implementation,
                         std::string_view isa, const CoreBlocking& core) {
-  const bool forward = one.direction == Conv2dDirection::kForward;
-  const bool dense = one.problem.stride_h == 1 && one.problem.stride_w == 1;
+  const bool forward = conv.direction == Conv2dDirection::kForward;
+  const bool dense = conv.problem.stride_h == 1 && conv.problem.stride_w == 1;
   const bool brgemm = implementation.starts_with("brgconv");
-  const bool backward = one.direction == Conv2dDirection::kBackwardData && dense && brgemm;
+  const bool backward = conv.direction == Conv2dDirection::kBackwardData && dense && brgemm;
   if (!forward && !backward)
     return NotModelled(
-        fmt::format("the loops of {} by {} are not modelled", Key(one.direction), implementation));
-  const Shape shape = forward ? ForwardShape(one) : BackwardShape(one);
+        fmt::format("the loops of {} by {} are not modelled", Key(conv.direction), implementation));
+  const Shape shape = forward ? ForwardShape(conv) : BackwardShape(conv);
   const VectorUnit unit = VectorUnitOf(implementation, isa);
   const bool jit = implementation.starts_with("jit") || implementation.starts_with("brdgmm");
   const bool depthwise = shape.groups > 1 && shape.c == 1 && shape.k == 1;

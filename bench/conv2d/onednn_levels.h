@@ -26,7 +26,7 @@ CoreBlocking BlockingHere(int threads);  // with the caches that CPUID describes
 // outermost, within one image. A kernel makes its positions by blocks of as many as registers hold,
 // sums over taps and its channels, and reads the block's weights once per block of positions. jit
 // kernels take one block of input channels after the other and visit the result each time.
-LevelModel Conv2dLevels(const Conv2dCase& one, std::string_view implementation,
+LevelModel Conv2dLevels(const Conv2dCase& conv, std::string_view implementation,
                         std::string_view isa, const CoreBlocking& core = {});
 
 }  // namespace dlroof

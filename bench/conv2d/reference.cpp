@@ -36,42 +36,47 @@ std::vector<MemoryRegion> Regions(const Arrays& arrays) {
   return regions;
 }
 
-PreparedCall Prepare(const Conv2dCase& one, const RunSettings& settings) {
-  const auto& p = one.problem;
+Conv2dCase ReadCase(const BenchmarkName& name) {
+  return ReadConv2dCase(name, {{"f64"}, false, {{"bias"}, {"relu"}}});
+}
+
+PreparedCall Prepare(const BenchmarkName& name, const RunSettings& settings) {
+  const auto conv = ReadCase(name);
+  const auto& p = conv.problem;
   // Inputs as f32, arrays in f64, and a copy of the output to check.
   constexpr double kBytes = 20;
   RequireHostMemory(
       kBytes * static_cast<double>(SourceCount(p) + WeightsCount(p) + DestinationCount(p)),
       ToText(p));
-  const auto inputs = std::make_shared<const Conv2dInputs>(SeededConv2dInputs(one, settings.seed));
+  const auto inputs = std::make_shared<const Conv2dInputs>(SeededConv2dInputs(conv, settings.seed));
   const auto arrays = std::make_shared<Arrays>(ZeroArrays<double>(p));
   if (!inputs->source.empty()) CopySource(p, inputs->source, *arrays);
   std::copy(inputs->weights.begin(), inputs->weights.end(), arrays->weights.begin());
   std::copy(inputs->destination.begin(), inputs->destination.end(), arrays->destination.begin());
-  if (one.bias) arrays->bias.assign(static_cast<size_t>(p.k), 0);
+  if (conv.bias) arrays->bias.assign(static_cast<size_t>(p.k), 0);
   std::copy(inputs->bias.begin(), inputs->bias.end(), arrays->bias.begin());
   PreparedCall call;
-  call.run = [one, arrays] { RunConv2dCase(one, *arrays); };
-  call.verify = [one, arrays, inputs, seed = settings.seed] {
-    RunConv2dCase(one, *arrays);
-    Conv2dOutput<double> output{Output(one.problem, one.direction, *arrays)};
-    if (one.direction == Conv2dDirection::kBackwardWeights) output.bias_gradient = arrays->bias;
-    return CheckConv2d(one, *inputs, output, seed);
+  call.run = [conv, arrays] { RunConv2dCase(conv, *arrays); };
+  call.verify = [conv, arrays, inputs, seed = settings.seed] {
+    RunConv2dCase(conv, *arrays);
+    Conv2dOutput<double> output{Output(conv.problem, conv.direction, *arrays)};
+    if (conv.direction == Conv2dDirection::kBackwardWeights) output.bias_gradient = arrays->bias;
+    return CheckConv2d(conv, *inputs, output, seed);
   };
   call.algorithm = "plain loops";
   call.threads = 1;
-  call.modelled = Conv2dWork(one, "fp64.vector");
+  call.modelled = Conv2dWork(conv, "fp64.vector");
   call.memory = Regions(*arrays);
   return call;
 }
 
-Workload Make(const BenchmarkName& name) {
-  const auto one = ReadConv2dCase(name, {{"f64"}, false, {{"bias"}, {"relu"}}});
-  return {.name = name,
-          .prepare = [one](const RunSettings& settings) { return Prepare(one, settings); }};
+Workload Read(const BenchmarkName& name) {
+  ReadCase(name);
+  return {};
 }
 
-[[maybe_unused]] const bool registered = RegisterCell({"Conv2D", "cpu", "reference", Make});
+[[maybe_unused]] const bool registered =
+    RegisterCell({"Conv2D", "cpu", "reference", Read, "", Prepare});
 
 }  // namespace
 }  // namespace dlroof

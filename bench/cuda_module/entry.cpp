@@ -1,4 +1,7 @@
 // The CUDA module's entry: the table of what it has.
+#include <algorithm>
+#include <iterator>
+
 #include "bench/cuda_module/libraries.h"
 #include "bench/cudnn/library.h"
 #include "bench/gpu/module.h"
@@ -34,7 +37,9 @@ GpuModule Made() {
   module.build = kBuildId;
   module.libraries = CudaLibraries();
   module.why_no_cells = WhyNoCudnn();
-  if (module.why_no_cells.empty()) module.cells = AllCells();
+  if (module.why_no_cells.empty())
+    std::copy_if(AllCells().begin(), AllCells().end(), std::back_inserter(module.cells),
+                 [](const Cell& cell) { return cell.prepare != nullptr && cell.device == "gpu"; });
   module.why_no_device = WhyNoDevice(state);
   for (int number = 0; number < static_cast<int>(state.gpus.size()); ++number)
     if (const auto& gpu = state.gpus[number]; IsUsable(gpu, state))

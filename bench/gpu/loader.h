@@ -45,9 +45,8 @@ GpuAccess AccessGpu(const DeviceChoice& choice, const std::string& flag);
 GpuAccess AccessGpu(const DeviceChoice& choice, const std::string& flag,
                     const std::filesystem::path& module, const std::string& driver);
 
-// Adds the module's cells, sources and libraries to those of the program; where it has no cells,
-// the names of cuDNN's benchmarks stand for benchmarks that are recorded as unsupported with the
-// reason.
+// Completes the program's cells with the module's, and adds its sources and libraries. Without
+// cells cuDNN's benchmarks are recorded as unsupported with the reason.
 void RegisterGpu(const GpuAccess& access);
 
 std::filesystem::path ModuleBesideProgram();

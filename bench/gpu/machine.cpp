@@ -33,7 +33,7 @@ std::optional<Machine> CachedOrMeasuredGpu(const GpuAccess& access, const Machin
     auto machine =
         access.module->measure({access.device.number, quick, options.thorough, RowPrinter(log)});
     if (StderrIsTerminal()) log << "\r\033[K" << std::flush;
-    machine.facts["effort.1"] = quick ? "quick" : "full";
+    machine.by_threads[kHostThreads].effort = quick ? "quick" : "full";
     return machine;
   };
   return CachedOrMeasured(source, options, log);

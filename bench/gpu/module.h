@@ -24,7 +24,7 @@ struct GpuModule {
   // kBuildId (version.h) of the build that made it. It comes first: the program reads nothing else
   // of a module of another build.
   std::uint64_t build = 0;
-  std::vector<Cell> cells;             // cuDNN's ops, to be registered by the program
+  std::vector<Cell> cells;             // cuDNN's ops, with which the program completes its own
   std::vector<CounterSource> sources;  // CUPTI
   std::vector<Library> libraries;      // cuDNN, CUDA runtime, driver: for run files and the doctor
   std::vector<GpuDevice> devices;      // the GPUs that can be used

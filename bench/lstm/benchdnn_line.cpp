@@ -1,10 +1,9 @@
-#include "bench/lstm/benchdnn_line.h"
-
 #include <fmt/format.h>
 
 #include <array>
 
-#include "bench/lstm/types.h"
+#include "bench/lstm/benchdnn.h"
+#include "bench/lstm/case.h"
 
 namespace dlroof {
 namespace {
@@ -26,9 +25,9 @@ std::vector<LstmStage> LstmStages(const LstmProblem& problem) {
   return stages;
 }
 
-std::string LstmBenchdnn(const LstmRequest& request, std::string_view type) {
-  const LstmProblem& p = request.problem;
-  if (request.plain_weights || LstmStages(p).size() > 1) return {};
+std::string LstmBenchdnn(const LstmCase& lstm, std::string_view type) {
+  const LstmProblem& p = lstm.problem;
+  if (lstm.plain_weights || LstmStages(p).size() > 1) return {};
   // The library runs this forward; benchdnn skips it, and has f32 weights there.
   if (p.p != 0 && LstmTypeOf(type).weight == "bf16") return {};
   std::string line = "--rnn --mode=P";
@@ -36,14 +35,14 @@ std::string LstmBenchdnn(const LstmRequest& request, std::string_view type) {
     if (!argument.empty()) line += fmt::format(" {}", argument);
   };
   const auto cfg = LstmTypeOf(type).benchdnn;
-  add(kProps.at(static_cast<size_t>(request.direction)));
+  add(kProps.at(static_cast<size_t>(lstm.direction)));
   if (cfg != "f32") add(fmt::format("--cfg={}", cfg));
   add("--alg=VANILLA_LSTM");
   add(kDirections.at(static_cast<size_t>(p.passes)));
   if (p.peephole) add("--with-peephole=true");
   if (p.p != 0) add("--with-projection=true");
   add("--trivial-strides=true");
-  if (request.fpmath != "strict") add(fmt::format("--attr-fpmath={}", request.fpmath));
+  if (lstm.fpmath != "strict") add(fmt::format("--attr-fpmath={}", lstm.fpmath));
   add(fmt::format("l{}t{}mb{}sic{}slc{}dhc{}dic{}", p.l, p.t, p.n, StateWidth(p), p.i, p.h,
                   StateWidth(p)));
   return line;

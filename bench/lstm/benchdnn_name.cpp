@@ -5,8 +5,9 @@
 #include <utility>
 #include <vector>
 
-#include "bench/benchdnn/names.h"
-#include "bench/lstm/problem.h"
+#include "bench/benchdnn/problem.h"
+#include "bench/lstm/benchdnn.h"
+#include "bench/lstm/case.h"
 #include "bench/workload/benchmark_name.h"
 #include "counters/base/error.h"
 
@@ -80,5 +81,28 @@ BenchdnnName LstmName(const BenchdnnRnn& problem, const BenchdnnChoice& choice) 
                            std::string(type), std::move(text), std::move(options)}),
       ""};
 }
+
+namespace {
+
+// "mb" belongs to other drivers too.
+bool BeginsProblem(std::string_view text) {
+  static constexpr std::array<std::string_view, 6> kKeys = {"l", "t", "sic", "slc", "dhc", "dic"};
+  return BeginsWithLetter(text, kKeys);
+}
+
+BenchdnnProblem Read(const std::string& text) {
+  const auto problem = ReadBenchdnnRnn(text);
+  return {ToText(problem), [problem](const auto& choice) { return LstmName(problem, choice); }};
+}
+
+// "int8" stands for every mix of integers.
+BenchdnnWork WorkOf(const BenchmarkName& name) {
+  const LstmType& type = LstmTypeOf(name.type);
+  return {{}, std::string(IsQuantized(type) ? "int8" : type.weight)};
+}
+
+}  // namespace
+
+const BenchdnnDriver kRnnDriver = {"rnn", RnnOptions(), false, BeginsProblem, Read, WorkOf};
 
 }  // namespace dlroof

@@ -1,7 +1,7 @@
 // Two properties of an LSTM that the plain loops can be held to without a second set of loops.
 #pragma once
 
-#include "bench/lstm/reference.h"
+#include "bench/lstm/loops.h"
 #include "bench/workload/workload.h"
 
 namespace dlroof {

@@ -8,6 +8,7 @@
 #include <stdexcept>
 
 #include "bench/library_rules/cudnn_version.h"
+#include "bench/workload/device_elements.h"
 #include "bench/workload/workload.h"
 #include "counters/base/error.h"
 #include "counters/base/keys.h"
@@ -44,28 +45,28 @@ constexpr KeyRow<RnnAlgorithm> kAlgorithms[] = {{RnnAlgorithm::kStandard, "stand
 
 std::string_view Key(RnnAlgorithm algorithm) { return KeyIn(kAlgorithms, algorithm); }
 
-LstmGpuRequest ReadLstmGpuRequest(const BenchmarkName& name) {
+CudnnLstmCase ReadCudnnLstmCase(const BenchmarkName& name) {
   std::vector<std::string> types;
   types.reserve(kTypes.size());
   for (const auto& row : kTypes) types.emplace_back(row.type);
   const auto plain =
-      ParseLstmRequest(name, types, {{"persist-static", "persist-small-h", "persist-dynamic"}});
-  LstmGpuRequest request{plain.direction, plain.problem, name.type, RnnAlgorithm::kStandard};
+      ReadLstmCase(name, types, {{"persist-static", "persist-small-h", "persist-dynamic"}});
+  CudnnLstmCase lstm{plain.direction, plain.problem, name.type, RnnAlgorithm::kStandard};
   for (const auto algorithm :
        {RnnAlgorithm::kPersistStatic, RnnAlgorithm::kPersistDynamic, RnnAlgorithm::kPersistSmallH})
-    if (HasOption(name, Key(algorithm))) request.algorithm = algorithm;
-  return request;
+    if (HasOption(name, Key(algorithm))) lstm.algorithm = algorithm;
+  return lstm;
 }
 
 std::string_view StorageType(std::string_view type) { return RowOf(type).storage; }
 
 LstmElementBytes GpuElementBytes(std::string_view type) {
-  const double bytes = StorageType(type) == "f32" ? 4 : 2;
+  const auto bytes = static_cast<double>(ElementBytes(StorageType(type)));
   return {bytes, bytes, bytes, bytes, bytes, bytes, bytes, bytes};
 }
 
-RnnSpec RnnSpecOf(const LstmGpuRequest& request) {
-  const auto& p = request.problem;
+RnnSpec RnnSpecOf(const CudnnLstmCase& lstm) {
+  const auto& p = lstm.problem;
   if (p.passes == LstmPasses::kSummed)
     throw Unsupported("cuDNN concatenates the two passes of a bidirectional LSTM; it has no sum");
   if (p.p >= p.h)
@@ -73,9 +74,9 @@ RnnSpec RnnSpecOf(const LstmGpuRequest& request) {
         "a projection to {} of {} values: cuDNN's are narrower than the cell (p below h)", p.p,
         p.h));
   RnnSpec spec;
-  spec.algorithm = request.algorithm;
-  spec.math = RowOf(request.type).math;
-  spec.data_type.assign(StorageType(request.type));
+  spec.algorithm = lstm.algorithm;
+  spec.math = RowOf(lstm.type).math;
+  spec.data_type.assign(StorageType(lstm.type));
   spec.bidirectional = p.passes == LstmPasses::kConcatenated;
   spec.input = static_cast<int>(p.i);
   spec.hidden = static_cast<int>(p.h);
@@ -101,9 +102,9 @@ void RequireRnnType(std::string_view type, std::size_t cudnn_version) {
 
 std::string RnnPipe(std::string_view type) { return std::string(RowOf(type).pipe); }
 
-double GpuLstmTolerance(const LstmGpuRequest& request) {
-  const auto terms = static_cast<double>(request.problem.t * request.problem.n);
-  return RowOf(request.type).tolerance * std::sqrt(std::max(1.0, terms / 2048));
+double GpuLstmTolerance(const CudnnLstmCase& lstm) {
+  const auto terms = static_cast<double>(lstm.problem.t * lstm.problem.n);
+  return RowOf(lstm.type).tolerance * std::sqrt(std::max(1.0, terms / 2048));
 }
 
 std::string DescribeRnn(const RnnSpec& spec, int64_t workspace_bytes, int64_t reserve_bytes) {
@@ -117,8 +118,13 @@ std::string DescribeRnn(const RnnSpec& spec, int64_t workspace_bytes, int64_t re
 }
 
 namespace {
-[[maybe_unused]] const bool registered = RegisterNameReader(
-    {"LSTM", "gpu", "cudnn", [](const BenchmarkName& name) { ReadLstmGpuRequest(name); }});
+Workload Read(const BenchmarkName& name) {
+  ReadCudnnLstmCase(name);
+  return {};
+}
+
+[[maybe_unused]] const bool registered =
+    RegisterCell({"LSTM", "gpu", "cudnn", Read, "the CUDA module"});
 }  // namespace
 
 }  // namespace dlroof::cudnn

@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-#include "bench/lstm/problem.h"
+#include "bench/lstm/case.h"
 #include "bench/workload/benchmark_name.h"
 
 namespace dlroof::cudnn {
@@ -24,19 +24,19 @@ enum class RnnMath {
   kTensorCores  // f16, bf16
 };
 
-struct LstmGpuRequest {
+struct CudnnLstmCase {
   LstmDirection direction = LstmDirection::kForwardInference;
   LstmProblem problem;
   std::string type = "f32";
   RnnAlgorithm algorithm = RnnAlgorithm::kStandard;
 
-  bool operator==(const LstmGpuRequest&) const = default;
+  bool operator==(const CudnnLstmCase&) const = default;
 };
 
 // Types f32 (no tensor cores), tf32, f16, bf16, all tensors in one; sums in f32. Options:
 // persist-static, persist-small-h or persist-dynamic. Throws BadInput with the column within the
 // whole name.
-LstmGpuRequest ReadLstmGpuRequest(const BenchmarkName& name);
+CudnnLstmCase ReadCudnnLstmCase(const BenchmarkName& name);
 
 // How the tensors are stored: "f32" for tf32, else the type itself.
 std::string_view StorageType(std::string_view type);
@@ -57,7 +57,7 @@ struct RnnSpec {
 };
 // Throws Unsupported for what no cuDNN has: two passes that are added, a projection that is not
 // narrower than the cell.
-RnnSpec RnnSpecOf(const LstmGpuRequest& request);
+RnnSpec RnnSpecOf(const CudnnLstmCase& lstm);
 
 // Throws Unsupported when a GPU of this compute capability (90 for 9.0) has no unit for the type;
 // cuDNN would compute in another one without saying so. tf32 and bf16: 8.0; f16: 7.0.
@@ -78,7 +78,7 @@ std::string RnnPipe(std::string_view type);
 //              step and layer, gates and gradients likewise
 // A wrong gate, weight or step is off by tenths. Weight gradients are sums over t*n: their rounding
 // errors grow like its square root.
-double GpuLstmTolerance(const LstmGpuRequest& request);
+double GpuLstmTolerance(const CudnnLstmCase& lstm);
 
 // "standard, no tensor cores, workspace 0 B", "persist-static, tensor cores allowed and expected
 // where FLOPs are not counted, workspace 4096 B, reserve 65536 B".

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <limits>
 
-#include "bench/lstm/types.h"
+#include "bench/lstm/case.h"
 #include "bench/workload/seeded_values.h"
 
 namespace dlroof {

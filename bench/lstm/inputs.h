@@ -72,7 +72,7 @@ inline constexpr float kInt8WeightSteps = 63;
 // No weight is larger: 1/sqrt(the fewest channels that any weight tensor reads).
 float Int8WeightLimit(const LstmProblem& problem);
 
-// Inputs that are exact as `type` (lstm_types.h) stores them. Weights are uniform within
+// Inputs that are exact as `type` (case.h) stores them. Weights are uniform within
 // 1/sqrt(channels they read), the rest within 1, so that a gate's sum has a standard deviation of
 // about 0.5 at any size: no gate saturates, every path carries signal, nothing is denormal.
 LstmInput<float> SeededLstmInput(const LstmProblem& problem, uint64_t seed, std::string_view type);

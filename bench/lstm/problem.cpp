@@ -5,7 +5,6 @@
 #include <algorithm>
 
 #include "bench/workload/problem_text.h"
-#include "bench/workload/workload.h"
 #include "counters/base/error.h"
 #include "counters/base/keys.h"
 
@@ -28,14 +27,6 @@ void CheckSizes(const LstmProblem& problem) {
   int64_t product = CheckedProduct(64, widest, kWhat);
   for (const int64_t factor : {problem.t, problem.n, problem.l, Passes(problem), problem.h})
     product = CheckedProduct(product, factor, kWhat);
-}
-
-LstmDirection ParseDirection(const BenchmarkName& name) {
-  if (const auto direction = ValueIn(kDirections, name.direction)) return *direction;
-  throw BadInput({.column = ColumnOfPart(name, 3)},
-                 fmt::format("an LSTM has no direction '{}'; there are fwd_inference, "
-                             "fwd_training and bwd",
-                             name.direction));
 }
 
 double CountOnce(const LstmElements& elements, const LstmElementBytes& bytes) {
@@ -97,25 +88,6 @@ LstmProblem ParseLstmProblem(std::string_view text, int column_offset) {
 }
 
 std::string_view Key(LstmDirection direction) { return KeyIn(kDirections, direction); }
-
-LstmRequest ParseLstmRequest(const BenchmarkName& name, const std::vector<std::string>& types,
-                             const OptionRows& options) {
-  LstmRequest request;
-  request.direction = ParseDirection(name);
-  if (std::find(types.begin(), types.end(), name.type) == types.end())
-    throw BadInput(
-        {.column = ColumnOfPart(name, 4)},
-        fmt::format("LSTM/{}/{} has no type '{}'; there {} {}", name.device, name.library,
-                    name.type, types.size() == 1 ? "is" : "are", fmt::join(types, ", ")));
-  request.problem = ParseLstmProblem(name.problem, ColumnOfPart(name, 5) - 1);
-  CheckOptions(name, options);
-  request.problem.peephole = HasOption(name, "peephole");
-  request.plain_weights = HasOption(name, "ldigo");
-  constexpr std::string_view kFpmath = "fpmath-";
-  for (const auto& option : name.options)
-    if (option.starts_with(kFpmath)) request.fpmath = option.substr(kFpmath.size());
-  return request;
-}
 
 int64_t Passes(const LstmProblem& problem) {
   return problem.passes == LstmPasses::kForward ? 1 : 2;

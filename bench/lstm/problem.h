@@ -6,8 +6,6 @@
 #include <string_view>
 #include <vector>
 
-#include "bench/workload/benchmark_name.h"
-#include "bench/workload/workload.h"
 #include "counters/work.h"
 
 namespace dlroof {
@@ -44,21 +42,6 @@ std::string ToText(const LstmProblem& problem);
 LstmProblem ParseLstmProblem(std::string_view text, int column_offset = 0);
 
 std::string_view Key(LstmDirection direction);
-
-// What a benchmark's name asks of an LSTM cell.
-struct LstmRequest {
-  LstmDirection direction = LstmDirection::kForwardInference;
-  LstmProblem problem;
-  bool plain_weights = false;     // "ldigo": weights [layer][pass][input][gate][hidden unit]
-  std::string fpmath = "strict";  // what f32 may be computed as: also "bf16", "f16", "tf32", "any"
-
-  bool operator==(const LstmRequest&) const = default;
-};
-// Throws BadInput (column within the whole name) for a direction that is none, a type not in
-// `types`, a bad problem, or an option that is not in `options` (known are "peephole", "ldigo" and
-// "fpmath-bf16|f16|tf32|any").
-LstmRequest ParseLstmRequest(const BenchmarkName& name, const std::vector<std::string>& types,
-                             const OptionRows& options);
 
 int64_t Passes(const LstmProblem& problem);       // 1 or 2
 int64_t StateWidth(const LstmProblem& problem);   // channels of the hidden state: p, or h without

@@ -1,10 +1,9 @@
-#include "bench/lstm/reference.h"
-
-#include <fmt/format.h>
-
+// LSTM/cpu/reference: the plain loops as a benchmark, one thread, f64.
 #include <memory>
 
+#include "bench/lstm/case.h"
 #include "bench/lstm/check.h"
+#include "bench/lstm/loops.h"
 #include "bench/workload/host_memory.h"
 #include "bench/workload/workload.h"
 
@@ -48,15 +47,20 @@ std::vector<MemoryRegion> Memory(const ReferenceCall& call) {
   return memory;
 }
 
-PreparedCall Prepare(const LstmRequest& request, const RunSettings& settings) {
-  RequireHostMemory(LeastHostBytes(request.problem, LstmDirection::kForwardTraining, kBytes),
-                    ToText(request.problem));
+LstmCase ReadRequest(const BenchmarkName& name) {
+  return ReadLstmCase(name, {"f64"}, {{"peephole"}});
+}
+
+PreparedCall Prepare(const BenchmarkName& name, const RunSettings& settings) {
+  const LstmCase lstm = ReadRequest(name);
+  RequireHostMemory(LeastHostBytes(lstm.problem, LstmDirection::kForwardTraining, kBytes),
+                    ToText(lstm.problem));
   auto call = std::make_shared<ReferenceCall>();
-  call->problem = request.problem;
-  call->input = ToDouble(SeededLstmInput(request.problem, settings.seed, "f32"));
+  call->problem = lstm.problem;
+  call->input = ToDouble(SeededLstmInput(lstm.problem, settings.seed, "f32"));
   PreparedCall prepared;
-  if (request.direction == LstmDirection::kBackward) {
-    call->d_output = ToDouble(SeededLstmGradient(request.problem, settings.seed));
+  if (lstm.direction == LstmDirection::kBackward) {
+    call->d_output = ToDouble(SeededLstmGradient(lstm.problem, settings.seed));
     LstmForward(call->problem, call->input, call->forward);
     prepared.run = [call] {
       LstmBackward(call->problem, call->input, call->forward, call->d_output, call->d_input);
@@ -77,17 +81,17 @@ PreparedCall Prepare(const LstmRequest& request, const RunSettings& settings) {
   prepared.algorithm = "plain loops";
   prepared.threads = 1;
   prepared.modelled =
-      ModelledWork(request.problem, request.direction, kBytes, "fp64.vector", "fp64.vector", 1);
+      ModelledWork(lstm.problem, lstm.direction, kBytes, "fp64.vector", "fp64.vector", 1);
   return prepared;
 }
 
-Workload Make(const BenchmarkName& name) {
-  const LstmRequest request = ParseLstmRequest(name, {"f64"}, {{"peephole"}});
-  return {.name = name,
-          .prepare = [request](const RunSettings& settings) { return Prepare(request, settings); }};
+Workload Read(const BenchmarkName& name) {
+  ReadRequest(name);
+  return {};
 }
 
-[[maybe_unused]] const bool registered = RegisterCell({"LSTM", "cpu", "reference", Make});
+[[maybe_unused]] const bool registered =
+    RegisterCell({"LSTM", "cpu", "reference", Read, "", Prepare});
 
 }  // namespace
 }  // namespace dlroof

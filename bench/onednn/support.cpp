@@ -15,6 +15,7 @@
 #include <stdexcept>
 #include <utility>
 
+#include "bench/library_rules/onednn_version.h"
 #include "bench/library_rules/pipe_choice.h"
 
 namespace dlroof::onednn {
@@ -169,6 +170,13 @@ std::string Version() {
 
 std::string MatrixPipe(std::string_view type, std::string_view implementation) {
   return dlroof::MatrixPipe(type, implementation, EffectiveIsa());
+}
+
+LevelModel OfThisVersion(LevelModel model) {
+  const auto* version = dnnl::version();
+  auto why = WhyNoLoopsOf(version->major, version->minor);
+  if (why.empty()) return model;
+  return {.why_not = std::move(why)};
 }
 
 void SetThreads(int threads) { omp_set_num_threads(threads); }

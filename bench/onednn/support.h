@@ -44,6 +44,10 @@ std::string Version();
 // The pipe on which matrix work of `type` runs here; see pipe_choice.h.
 std::string MatrixPipe(std::string_view type, std::string_view implementation);
 
+// Returns `model`, or no loops with the reason where this library's version is not the one whose
+// blocking the models repeat.
+LevelModel OfThisVersion(LevelModel model);
+
 // The threads that primitives made from here on will use.
 void SetThreads(int threads);
 

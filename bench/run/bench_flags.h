@@ -21,7 +21,7 @@ struct BenchFlags {
   CounterChoice counters = CounterChoice::kAuto;
   bool live_check = true;  // look at the stored ceilings before they are used
   std::string html_file;
-  std::vector<int> turns;  // descriptors of Turns: from, to; empty: there are none
+  std::vector<int> turns;  // descriptors of Interleaving: from, to; empty: none
   // What Google Benchmark was told, because it keeps its flags to itself.
   std::string filter;
   std::optional<double> min_seconds;  // [s] of a repetition; absent: a number of iterations

@@ -1,4 +1,4 @@
-// Which benchmarks --benchmark_filter keeps, known before Google Benchmark applies it.
+// Predicts the benchmarks that --benchmark_filter keeps.
 #pragma once
 
 #include <string>

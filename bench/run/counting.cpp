@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "bench/conv2d/delta.h"
+#include "bench/workload/op.h"
 #include "counters/cpu/cpu.h"
 
 namespace dlroof {
@@ -30,14 +30,16 @@ CountRequest Request(const Workload& workload, const PreparedCall& call,
   for (const auto& library : AllLibraries()) request.made_by += library.description() + "; ";
   request.seed = settings.seed;
   if (workload.name.device == "gpu") {
-    request.model = DeltaModel(workload.name, call.algorithm, settings.gpu);
+    const Op* const op = FindOp(workload.name.op);
+    if (op != nullptr && op->gpu_traffic)
+      request.model = op->gpu_traffic(workload.name, call.algorithm, settings.gpu);
     return request;
   }
   request.model = [&call, state = workload.cache, threads = request.threads,
                    cpus = settings.cpus](std::string& how) {
     Work work;
     work.bytes = ModelledLevels(call, state, threads, cpus);
-    if (!work.bytes.empty()) how = call.levels.how;
+    how = work.bytes.empty() ? call.levels.why_not : call.levels.how;
     return work;
   };
   return request;

@@ -1,5 +1,4 @@
-// dlroof_bench: a Google Benchmark program whose results carry their work and stand on measured
-// roofs.
+// dlroof_bench: a Google Benchmark program that places its results on measured roofs.
 #include <benchmark/benchmark.h>
 #include <fmt/format.h>
 
@@ -47,8 +46,8 @@ void PrintHelp() {
   benchmark::PrintDefaultHelp();
 }
 
-// Opened here and now: Google Benchmark would end the program with another exit code and an empty
-// file.
+// Throws BadInput now. Google Benchmark would end the program later, with another exit code and an
+// empty file.
 void CheckWritable(const std::string& path) {
   if (path.empty()) return;
   const std::ofstream probe(path, std::ios::app);
@@ -61,7 +60,7 @@ bool ListedSuites(const BenchFlags& flags) {
   return asked;
 }
 
-// The CUDA module, opened where the run could use it, and what of the run it takes part in.
+// The chosen devices and the CUDA module, opened if the run can use it.
 struct Devices {
   DeviceChoice choice;
   GpuAccess gpu;
@@ -87,8 +86,8 @@ std::vector<Suite> Suites(const BenchFlags& flags, const Devices& devices) {
   return suites;
 }
 
-// One thread is always there (the page compares it with all); then the run's, and those that names
-// ask for, as far as this machine has them.
+// Returns 1 (the page compares it with all), the run's count, and those in names that this machine
+// has.
 std::vector<int> ThreadCounts(const std::vector<Workload>& workloads, const RunSettings& settings) {
   std::set<int> counts = {1, settings.threads};
   for (const Workload& workload : workloads)
@@ -98,8 +97,8 @@ std::vector<int> ThreadCounts(const std::vector<Workload>& workloads, const RunS
   return {counts.begin(), counts.end()};
 }
 
-// Whether the filter leaves a benchmark of that device; Google Benchmark appends which clock it
-// reads.
+// True if the filter keeps a benchmark of that device. Google Benchmark appends its clock to a
+// name.
 bool Runs(const std::vector<Workload>& workloads, const std::string& device,
           const std::string& filter) {
   return std::any_of(workloads.begin(), workloads.end(), [&](const Workload& workload) {
@@ -109,7 +108,7 @@ bool Runs(const std::vector<Workload>& workloads, const std::string& device,
   });
 }
 
-// One file per device at most, and none of a device that is not here.
+// Throws BadInput for two files of one device and for a file of an absent device.
 void CheckMachineFiles(const BenchFlags& flags, const Devices& devices) {
   if (flags.WithoutRoofs()) return;
   std::set<std::string> seen;
@@ -127,15 +126,15 @@ void CheckMachineFiles(const BenchFlags& flags, const Devices& devices) {
   }
 }
 
-// The file given for a device; empty: none.
+// Returns the machine file of a device; empty: none.
 std::string MachineFile(const BenchFlags& flags, const std::string& device) {
   for (const auto& file : flags.machine_files)
     if (ReadMachineFile(file).device == device) return file;
   return "";
 }
 
-// A build that could have measured a GPU says why it does not; said already where one was asked
-// for.
+// Prints the reason if a build with a CUDA module measures no GPU. FindDevices printed it already
+// if a GPU was requested.
 void SayWhyNoGpu(const Devices& devices) {
   std::error_code none;
   const auto& choice = devices.choice;
@@ -144,7 +143,7 @@ void SayWhyNoGpu(const Devices& devices) {
     std::cerr << fmt::format("Only the CPU is measured: {}.\n", devices.gpu.why_not);
 }
 
-// Of every device that the run has benchmarks for.
+// Returns the machines of all devices that have benchmarks.
 std::vector<Machine> Machines(const BenchFlags& flags, const std::vector<int>& threads,
                               const std::vector<Workload>& workloads, const Devices& devices) {
   if (flags.WithoutRoofs()) return {};
@@ -207,7 +206,7 @@ std::optional<double> IssueRate(const Session& session) {
   return std::nullopt;
 }
 
-// The exit code.
+// Returns the exit code.
 int RunAndReport(Session& session, const BenchFlags& flags) {
   TerminalReporter table(session);
   RunFileReporter json_display(session);
@@ -219,8 +218,8 @@ int RunAndReport(Session& session, const BenchFlags& flags) {
           : nullptr;
   const bool own_file = !flags.out_file.empty() && flags.out_format == OutputFormat::kJson;
   benchmark::RunSpecifiedBenchmarks(display, own_file ? &json_file : nullptr);
-  // Now, not when the process ends: libraries that were loaded after this program began are gone
-  // then before what the last benchmark holds of them.
+  // At the end of the process, libraries that were loaded late are destroyed before the benchmark
+  // that still uses them.
   benchmark::ClearRegisteredBenchmarks();
   benchmark::Shutdown();
 
@@ -254,8 +253,8 @@ int Run(std::vector<std::string> args) {
   const auto workloads = WorkloadsOf(suites);
   const auto threads = ThreadCounts(workloads, settings);
   std::cerr << CountersSentence(flags.counters);
-  std::optional<Turns> turns;
-  if (!flags.turns.empty()) turns.emplace(flags.turns[0], flags.turns[1]);
+  std::optional<Interleaving> interleaving;
+  if (!flags.turns.empty()) interleaving.emplace(flags.turns[0], flags.turns[1]);
   StopOnInterrupt();
 
   const auto machines = [&] { return Machines(flags, threads, workloads, devices); };
@@ -263,9 +262,9 @@ int Run(std::vector<std::string> args) {
   if (!flags.machine_files.empty()) given = machines();
   Session session(Context(command, settings, suites, devices),
                   [&] { return given.empty() ? machines() : given; });
-  const RunnerMeans means{GpuOpener(devices), turns ? &*turns : nullptr,
-                          [&] { return IssueRate(session); }, flags.min_seconds};
-  session.CountLater(RegisterWorkloads(workloads, settings, means));
+  const RunnerOptions options{GpuOpener(devices), interleaving ? &*interleaving : nullptr,
+                              [&] { return IssueRate(session); }, flags.min_seconds};
+  session.CountLater(RegisterWorkloads(workloads, settings, options));
   return RunAndReport(session, flags);
 }
 

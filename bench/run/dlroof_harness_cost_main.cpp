@@ -1,6 +1,6 @@
-// What the harness costs: calls of known length through a raw loop and through the same body that
-// times every benchmark. The two alternate in short blocks, so that what disturbs one disturbs the
-// other. Prints JSON; takes about 20 s.
+// Measures the cost of the harness: calls of known length in a raw loop and in the body that times
+// every benchmark. The two alternate in short blocks, so that a disturbance hits both. Prints JSON
+// in about 20 s.
 #include <benchmark/benchmark.h>
 
 #include <algorithm>

@@ -17,7 +17,7 @@ constexpr int kMostCalls = 1000;  // the GPU's queue of launches is about as lon
 constexpr double kGraphSeconds = 2e-3;
 constexpr int kMostNodes = 100;
 constexpr int kSamples = 3;
-// One sample of what takes as long must do.
+// Longer batches are sampled once.
 constexpr double kLongSeconds = 0.1;
 
 void Renew(const GpuCacheState& cache) {
@@ -26,14 +26,14 @@ void Renew(const GpuCacheState& cache) {
 
 int SamplesOf(double batch_seconds) { return batch_seconds > kLongSeconds ? 1 : kSamples; }
 
-// The driver's newest answers, and all throttling that it spoke of.
+// Returns the newest answers with the throttle reasons of both.
 GpuHealth Newer(const GpuHealth& earlier, GpuHealth later) {
   if (earlier.throttle) later.throttle = later.throttle.value_or(0) | *earlier.throttle;
   return later;
 }
 
-// A long call is asked about when it has just begun, before a power limit can show; right
-// afterwards the driver still speaks of it, and of idleness, which is no matter of the call's.
+// The driver is asked at the beginning of a long call, before a power limit shows. Its answer right
+// after the call still has the limit, and idleness, which does not concern the call.
 GpuHealth WithPowerLimit(GpuHealth during, const GpuHealth& after) {
   if (after.throttle)
     during.throttle = KeepPowerLimit(during.throttle.value_or(0), *after.throttle);
@@ -108,7 +108,7 @@ GpuSample SampleGpu(const GpuClock& clock, const Enqueue& call, double seconds,
     sample.throughput_seconds = Median(times);
     sample.graph_seconds = GraphSeconds(clock, call, seconds, cache, why_no_graph);
   }
-  // What the SMs counted is the truth; the driver's answer is of one moment.
+  // The SMs count their clock over the whole batch. The driver samples one moment.
   sample.clock_hz = clocks.empty() ? health.sm_clock_hz : Median(clocks);
   sample.default_clock_hz = clock.default_clock_hz;
   sample.memory_clock_hz = health.memory_clock_hz;

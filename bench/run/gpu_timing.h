@@ -1,8 +1,7 @@
-// The three times of a call on a GPU, which are never mixed. Pure but for the clock that is handed
-// in.
+// The three times of a call on a GPU, which are never mixed. Pure but for the given clock.
 //
-//   seconds              started on an idle GPU, launch included; Google Benchmark's loop
-//   throughput_seconds   back to back, all started before the first begins where that can be
+//   seconds              from an idle GPU, launch included; Google Benchmark's loop
+//   throughput_seconds   back to back, all started before the first begins, if possible
 //   graph_seconds        replayed as nodes of one CUDA graph, whose launch many calls share
 #pragma once
 
@@ -16,36 +15,36 @@
 
 namespace dlroof {
 
-// [1] calls of `seconds` each that fill `target_seconds`; at least 1, at most `most`, which is also
-// the answer for calls that take no time.
+// Returns the number of calls of `seconds` each that fill `target_seconds`: at least 1, at most
+// `most`. Calls that take no time get `most`.
 int CallsToFill(double seconds, double target_seconds, int most);
 
-// Between `once`s: what a call must find in memory, and what it must not, and must, find in L2.
 struct GpuRegion {
   const void* begin = nullptr;
   std::size_t bytes = 0;
 };
+// The state of memory and L2 before a call.
 struct GpuCacheState {
   bool flush = false;              // empty L2 before each call
-  std::vector<GpuRegion> touched;  // and then put these into it
-  std::function<void()> renew;     // before both: PreparedCall's
+  std::vector<GpuRegion> touched;  // put into L2 after the flush
+  std::function<void()> renew;     // precedes both; PreparedCall's
 };
 
-// What a call on a GPU must find in memory and in L2. Throws Unsupported where cold weights are
-// asked for and the call does not say which they are.
+// Returns the state for `cache`. Throws Unsupported for cold weights if the call does not name its
+// weights.
 GpuCacheState GpuCacheOf(const PreparedCall& call, CacheState cache);
 
-// Brings about the state; does nothing where that is as the last call left it.
+// Establishes the state. Does nothing for a warm call without `renew`.
 void MakeReady(const GpuClock& clock, const GpuCacheState& cache);
 
-// One call as `seconds` counts it.
+// Returns the `seconds` of one call. [s]
 double TimeOnce(const GpuClock& clock, const Enqueue& call, const GpuCacheState& cache);
 
-// After the loop of a repetition whose calls took `seconds` each: the other two times (not those of
-// a cold call, for calls back to back are warm), each a median, and the GPU's clock and health
-// while calls were running. What calls use up is renewed before each batch and each replay, not
-// within: there every call but the first does the same work on what is left. A graph that cannot be
-// captured has no time, and `why_no_graph` says why (else it is empty); any other failure throws.
+// Measures the other two times of a call of `seconds`, each a median, and the GPU's clock and
+// health under load. A cold call has neither time, because calls back to back are warm. `renew`
+// precedes each batch and each replay; later calls of a batch do the same work on consumed data. If
+// a graph cannot be captured, its time is absent and `why_no_graph` has the reason. Other failures
+// throw.
 GpuSample SampleGpu(const GpuClock& clock, const Enqueue& call, double seconds,
                     const GpuCacheState& cache, std::string& why_no_graph);
 

@@ -1,9 +1,11 @@
 #include "bench/run/run_context.h"
 
 #include <array>
+#include <cctype>
 #include <cstdlib>
 #include <utility>
 
+#include "bench/workload/op.h"
 #include "counters/base/error.h"
 #include "counters/base/version.h"
 #include "reporters/record/run_file.h"
@@ -17,13 +19,6 @@ using nlohmann::json;
 constexpr std::pair<const char*, const char*> kConventions[] = {
     {"flops",
      "a fused multiply-add is 2; useful work of the definition, padding taps included (dense)"},
-    {"flops.conv2d",
-     "2*N*K*P*Q*(C/g)*R*S in every direction; each bias add, relu and add to the bias gradient "
-     "1, "
-     "apart"},
-    {"flops.lstm",
-     "matrix products and elementwise part apart; each sigmoid, tanh, add and multiply of the "
-     "elementwise part counts 1"},
     {"bytes.dram", "modelled: compulsory, every tensor of the call once, whole, without padding"},
     {"seconds",
      "median of the undisturbed repetitions, each the mean of its iterations; 95 % interval by "
@@ -65,8 +60,13 @@ json Environment() {
   return environment;
 }
 
-// What was asked, and which of the CPU's sources could not follow: once for all records. A GPU's is
-// not asked, since asking opens it.
+std::string LowerCase(std::string text) {
+  for (char& c : text) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  return text;
+}
+
+// Returns the choice and the CPU's sources that cannot count, once for all records. A GPU's source
+// is not queried, because the query opens the GPU.
 json Counters(CounterChoice choice) {
   json counters = json::object();
   counters["asked"] = Key(choice);
@@ -106,6 +106,7 @@ json RunContext(const std::string& command, const RunSettings& settings) {
   json libraries = {{"google_benchmark", kGoogleBenchmarkVersion}};
   json conventions = json::object();
   for (const auto& [key, text] : kConventions) conventions[key] = text;
+  for (const Op* op : AllOps()) conventions["flops." + LowerCase(op->name)] = op->flop_convention;
   for (const auto& library : AllLibraries()) libraries[library.name] = library.description();
   return {{"schema", kSchema},
           {"version", kVersion},
@@ -114,6 +115,7 @@ json RunContext(const std::string& command, const RunSettings& settings) {
           {"build_type", kBuildType},
           {"command", command},
           {"conventions", conventions},
+          {"ops", ToJson(WordsOf(nullptr))},
           {"libraries", libraries},
           {"environment", Environment()},
           {"counters", Counters(settings.counters)},

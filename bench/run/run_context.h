@@ -1,4 +1,4 @@
-// What a run file says about how it was made (context.dlroof).
+// The provenance of a run file (context.dlroof).
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -9,17 +9,16 @@
 
 namespace dlroof {
 
-// dlroof pins threads itself. OpenMP, told to pin them too (OMP_PROC_BIND, OMP_PLACES,
-// GOMP_CPU_AFFINITY), has bound the program to one CPU before it begins, so that the others look
-// forbidden. Throws BadInput naming the variable.
+// Throws BadInput if OMP_PROC_BIND, OMP_PLACES or GOMP_CPU_AFFINITY is set. OpenMP then binds the
+// program to one CPU before main, and the other CPUs look forbidden. dlroof pins threads itself.
 void RefuseForeignPinning();
 
-// The command as a shell would take it again: arguments quoted where they need it.
+// Returns the command with arguments quoted for a shell where necessary.
 std::string CommandLine(const std::vector<std::string>& args);
 
-// schema, version, commit, compiler, command, conventions, libraries, environment variables that
-// steer them, seed, and "counters": what was asked of the counter manager and, by name, why a
-// source that it means cannot count on this CPU (records then hold modelled bytes).
+// Returns schema, version, commit, compiler, command, conventions, the ops' words for reports,
+// libraries, their environment variables, seed, and "counters": the choice and, by name, the reason
+// of each source that cannot count on this CPU (records then have modelled bytes).
 nlohmann::json RunContext(const std::string& command, const RunSettings& settings);
 
 }  // namespace dlroof

@@ -3,7 +3,6 @@
 #include <benchmark/benchmark.h>
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <map>
 #include <memory>
 #include <optional>
@@ -11,18 +10,17 @@
 #include <utility>
 
 #include "bench/run/counting.h"
-#include "bench/run/evicted_spans.h"
-#include "bench/run/gpu_timing.h"
+#include "bench/run/cpu_timer.h"
+#include "bench/run/gpu_timer.h"
 #include "counters/base/interrupt.h"
 #include "counters/cpu/clocks.h"
-#include "counters/cpu/issue_rate.h"
 #include "reporters/record/run_file.h"
 #include "reporters/record/work_counters.h"
 
 namespace dlroof {
 namespace {
 
-// Longer than it takes to fill the caches that are a core's own.
+// Longer than a call needs to fill the private caches of a core.
 constexpr double kWarmUpSeconds = 0.002;
 
 // Thrown when an output differs from the reference's.
@@ -30,26 +28,29 @@ struct WrongResult : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-// Google Benchmark calls a body several times per benchmark (guesses of the iteration count, then
-// repetitions); what is slow happens at the first call only. With random interleaving benchmarks
-// alternate: memory is given back and made again, the verdict on the output is kept.
+// Prepares, verifies, counts and times benchmarks, and attaches their results. Google Benchmark
+// calls a body several times per benchmark (guesses of the iteration count, then repetitions), so
+// slow steps happen in the first call only. With random interleaving, benchmarks alternate: memory
+// is freed and made again, the verdict on the output is kept.
 class Runner {
  public:
-  Runner(RunSettings settings, RunnerMeans means)
-      : settings_(std::move(settings)), means_(std::move(means)) {}
+  Runner(RunSettings settings, const RunnerOptions& options)
+      : settings_(std::move(settings)),
+        interleaving_(options.interleaving),
+        cpu_(options.issue_rate, options.interleaving != nullptr),
+        gpu_(options.open_gpu, options.min_seconds) {}
 
   void Run(benchmark::State& state, const Workload& workload) {
     const auto failed = failed_.find(ToText(workload.name));
     if (failed != failed_.end()) return Skip(state, workload, failed->second);
     try {
       Prepare(workload);
-      if (means_.turns != nullptr) {
-        if (!means_.turns->Take()) return Pass(state, workload);
+      if (interleaving_ != nullptr) {
+        if (!interleaving_->WaitForTurn()) return SkipAfterInterrupt(state, workload);
         WarmUp(workload.cache);
       }
-      Time(state, workload);
-      Attach(state, workload);
-      if (means_.turns != nullptr) means_.turns->Give(static_cast<double>(state.iterations()));
+      Attach(state, workload, TimerOf(workload).Time(state, *call_));
+      if (interleaving_ != nullptr) interleaving_->EndTurn(static_cast<double>(state.iterations()));
       started_.insert(ToText(workload.name));
       if (CountsLater(workload)) timed_.emplace(prepared_, Timed{workload, call_->algorithm});
     } catch (const Unsupported& error) {
@@ -61,10 +62,10 @@ class Runner {
     }
   }
 
-  // After an interrupt. Google Benchmark ends the program when one repetition of a benchmark fails
-  // that had begun well, so its remaining ones pass in no time and are marked; a benchmark that has
-  // not begun is skipped.
-  void Pass(benchmark::State& state, const Workload& workload) {
+  // Google Benchmark ends the program when a repetition fails after another one succeeded. The
+  // remaining repetitions of a started benchmark therefore take no time and are marked; a benchmark
+  // that has not started is skipped.
+  void SkipAfterInterrupt(benchmark::State& state, const Workload& workload) {
     if (started_.count(ToText(workload.name)) == 0) {
       state.SkipWithError(kInterrupted);
       return;
@@ -87,7 +88,7 @@ class Runner {
                                   call_->algorithm);
       } catch (const std::exception& error) {
         counted[name].said = {fmt::format("not counted: {}", error.what())};
-        LookAfterGpu(name);
+        TimerOf(timed.workload).Recover(name);
       }
     }
     Release();
@@ -101,11 +102,15 @@ class Runner {
     std::string algorithm;
   };
 
+  Timer& TimerOf(const Workload& workload) {
+    if (workload.name.device == "gpu") return gpu_;
+    return cpu_;
+  }
+
   void Prepare(const Workload& workload) {
     const std::string name = ToText(workload.name);
     if (call_ && prepared_ == name) return;
     Release();
-    iterations_ = 0;
     PreparedCall call = Make(workload);
     if (verified_.count(name) == 0) verified_[name] = Verify(call);
     if (counted_.count(name) == 0)
@@ -116,19 +121,14 @@ class Runner {
     call_ = std::move(call);
   }
 
-  // Ready to be called, in the state of the caches that the name asks for.
+  // Returns the call, ready in the state of the caches that the name asks for.
   PreparedCall Make(const Workload& workload) {
-    threads_ = ThreadsOf(workload);
-    if (OnGpu(workload)) {
-      if (!lost_gpu_.empty()) throw std::runtime_error(lost_gpu_);
-      OpenGpu();
-    }
+    Timer& timer = TimerOf(workload);
+    threads_ = timer.Threads(workload, settings_.threads);
+    timer.Open();
     Pin();
     PreparedCall call = workload.prepare(Settings());
-    if (OnGpu(workload))
-      gpu_cache_ = GpuCacheOf(call, workload.cache);
-    else if (workload.cache != CacheState::kWarm)
-      evicted_ = EvictedSpans(call, workload.cache);
+    timer.SetUp(call, workload.cache, threads_);
     return call;
   }
 
@@ -138,35 +138,20 @@ class Runner {
     return settings;
   }
 
-  bool CountsLater(const Workload& workload) const {
+  bool CountsLater(const Workload& workload) {
     const auto choice = settings_.counters;
-    return OnGpu(workload) && (choice == CounterChoice::kAuto || choice == CounterChoice::kCupti);
+    return TimerOf(workload).CountsLast() &&
+           (choice == CounterChoice::kAuto || choice == CounterChoice::kCupti);
   }
 
-  // The prepared call, and what was taken from it.
+  // Frees the prepared call and what the timers took from it.
   void Release() {
     call_.reset();
-    gpu_cache_ = {};
+    cpu_.TearDown();
+    gpu_.TearDown();
   }
 
-  static bool OnGpu(const Workload& workload) { return workload.name.device == "gpu"; }
-
-  // A GPU's work is started by one thread.
-  int ThreadsOf(const Workload& workload) const {
-    if (!OnGpu(workload)) return workload.threads > 0 ? workload.threads : settings_.threads;
-    if (workload.threads > 1)
-      throw Unsupported(
-          fmt::format("threads{}: one thread of the host starts a GPU's work", workload.threads));
-    return 1;
-  }
-
-  // Before the call is prepared: it makes the GPU the current one. Without a clock the benchmark
-  // is one that cannot be prepared either, and says why.
-  void OpenGpu() {
-    if (!gpu_ && means_.open_gpu) gpu_ = means_.open_gpu();
-  }
-
-  // As many of the CPUs as there are threads.
+  // Pins each thread to a CPU of its own.
   void Pin() {
     if (settings_.cpus.empty()) return;
     if (static_cast<size_t>(threads_) > settings_.cpus.size())
@@ -189,7 +174,7 @@ class Runner {
                        found.tolerance);
   }
 
-  // Another process had the caches before. Cold calls empty them anyway.
+  // Refills the caches after the other process's turn. Cold calls empty them anyway.
   void WarmUp(CacheState cache) {
     if (cache != CacheState::kWarm) return;
     const double begin = WallSeconds();
@@ -197,103 +182,18 @@ class Runner {
     while (WallSeconds() - begin < kWarmUpSeconds);
   }
 
-  // Once per benchmark; a source calls it as the timing will, cold where it is cold.
+  // Counts once per benchmark. A source calls as the timing does, cold where it is cold.
   Counting Count(const Workload& workload, const PreparedCall& call, CounterChoice choice) {
     RunSettings settings = Settings();
     settings.counters = choice;
-    std::function<void()> ready;
-    if (OnGpu(workload) && gpu_ && (workload.cache != CacheState::kWarm || call.renew))
-      ready = [this] { MakeReady(*gpu_, gpu_cache_); };
-    else if (!OnGpu(workload) && workload.cache != CacheState::kWarm)
-      ready = [this] { Evict(evicted_); };
-    return CountPrepared(workload, call, settings, ready);
+    return CountPrepared(workload, call, settings, TimerOf(workload).BeforeCall());
   }
 
-  void Time(benchmark::State& state, const Workload& workload) {
-    gpu_sample_.reset();
-    core_share_.reset();
-    if (OnGpu(workload)) return TimeGpu(state);
-    const auto before = LookAtCore();
-    if (workload.cache != CacheState::kWarm)
-      TimeCold(state);
-    else
-      TimeWarm(state);
-    if (const auto after = LookAtCore()) core_share_ = std::min(before.value_or(*after), *after);
-  }
-
-  // The share of its core that the only thread gets. Two threads may share a core between them.
-  // Where turns are taken both programs have the same neighbours.
-  std::optional<double> LookAtCore() {
-    if (threads_ != 1 || means_.turns != nullptr) return std::nullopt;
-    if (!core_) core_.emplace(means_.issue_rate ? means_.issue_rate() : std::nullopt);
-    const auto rate = MeasureIssueRate();
-    return rate ? std::optional(core_->Of(*rate)) : std::nullopt;
-  }
-
-  void TimeWarm(benchmark::State& state) {
-    const auto& run = call_->run;
-    const ClockReading begin = ReadClocks();
-    for (auto _ : state) run();
-    spent_ = ReadClocks() - begin;
-  }
-
-  // Each call by itself, after its memory has left the caches and its threads have gathered.
-  void TimeCold(benchmark::State& state) {
-    const auto& run = call_->run;
-    const auto gather = [] {
-      for (const auto& library : AllLibraries()) library.gather();
-    };
-    spent_ = {};
-    for (auto _ : state) {
-      evicted_bytes_ = Evict(evicted_);
-      const ClockReading spent = SpentBy(gather, run);
-      state.SetIterationTime(spent.wall);
-      spent_.thread_cpu += spent.thread_cpu;
-      spent_.process_cpu += spent.process_cpu;
-      if (spent.run_delay) spent_.run_delay = spent_.run_delay.value_or(0) + *spent.run_delay;
-    }
-  }
-
-  // Google Benchmark looks for a number of iterations that takes long enough, with more of them
-  // each time; its repetitions all have the number that it found. It keeps what took `min_seconds`
-  // by our clock or five times that by its own; samples of anything much shorter would be thrown
-  // away.
-  bool IsAttempt(std::int64_t iterations, double seconds) {
-    const bool more = iterations > std::exchange(iterations_, iterations);
-    return more && means_.min_seconds && seconds < *means_.min_seconds / 2 &&
-           spent_.wall < 2 * *means_.min_seconds;
-  }
-
-  // Each call by itself on an idle GPU; then what cannot be seen while they are timed.
-  void TimeGpu(benchmark::State& state) {
-    if (!gpu_ || !call_->enqueue)
-      throw std::logic_error("a call on a GPU needs a clock and `enqueue`");
-    double seconds = 0;
-    const ClockReading begin = ReadClocks();
-    for (auto _ : state) {
-      const double once = TimeOnce(*gpu_, call_->enqueue, gpu_cache_);
-      state.SetIterationTime(once);
-      seconds += once;
-    }
-    spent_ = ReadClocks() - begin;
-    if (IsAttempt(state.iterations(), seconds)) return;
+  void Attach(benchmark::State& state, const Workload& workload, const TimedLoop& timed) const {
     const auto iterations = static_cast<double>(state.iterations());
-    gpu_sample_ = SampleGpu(*gpu_, call_->enqueue, seconds / iterations, gpu_cache_, why_no_graph_);
-    gpu_sample_->host_seconds = spent_.wall / iterations;
-  }
-
-  void Attach(benchmark::State& state, const Workload& workload) const {
-    const auto iterations = static_cast<double>(state.iterations());
-    if (gpu_sample_)
-      for (const auto& [key, value] : ToCounters(*gpu_sample_)) state.counters[key] = value;
-    if (workload.cache != CacheState::kWarm && !OnGpu(workload)) {
-      // Google Benchmark's own CPU time includes the eviction.
-      state.counters[kMainCpuSecondsCounter] = spent_.thread_cpu / iterations;
-      state.counters[kEvictedBytesCounter] = static_cast<double>(evicted_bytes_);
-    }
-    state.counters[kCpuSecondsCounter] = spent_.process_cpu / iterations;
-    if (spent_.run_delay) state.counters[kRunDelayCounter] = *spent_.run_delay / iterations;
-    if (core_share_) state.counters[kCoreShareCounter] = *core_share_;
+    const ClockReading& spent = timed.spent;
+    state.counters[kCpuSecondsCounter] = spent.process_cpu / iterations;
+    if (spent.run_delay) state.counters[kRunDelayCounter] = *spent.run_delay / iterations;
     state.counters[kThreadsCounter] = call_->threads > 0 ? call_->threads : threads_;
     state.counters[kSeedCounter] = settings_.seed;
     if (call_->heuristic_over_best)
@@ -303,36 +203,23 @@ class Runner {
     for (const auto& [from, work] : counting.work)
       for (const auto& [key, value] : ToCounters(from, work)) state.counters[key] = value;
     auto said = counting.said;
-    if (gpu_sample_ && !why_no_graph_.empty())
-      said.push_back("gpu.graph_seconds is not known: " + why_no_graph_);
+    if (!timed.note.empty()) said.push_back(timed.note);
     state.SetLabel(
         ToLabel(call_->algorithm, call_->isa, verified_.at(prepared_), workload.repro, said));
   }
 
-  // What failed once is not tried again: all its repetitions fail for the same reason.
+  // Remembers the failure: all repetitions would fail for the same reason.
   void Fail(benchmark::State& state, const Workload& workload, const std::string& message) {
     const auto name = ToText(workload.name);
     failed_[name] = message;
     Release();
-    if (OnGpu(workload)) LookAfterGpu(name);
+    TimerOf(workload).Recover(name);
     Skip(state, workload, message);
   }
 
-  // Some failures of a GPU stay until the process ends; nothing that it says afterwards is about
-  // the benchmark that is asking.
-  void LookAfterGpu(const std::string& name) {
-    if (!gpu_ || !lost_gpu_.empty()) return;
-    try {
-      gpu_->recover();
-    } catch (const std::exception& error) {
-      lost_gpu_ =
-          fmt::format("not run: the GPU is lost to this process since {}: {}", name, error.what());
-    }
-  }
-
   // Google Benchmark ends the program when repetitions of one benchmark differ in their iterations,
-  // failed ones too: none where the loop has not begun, else all. After an error the loop passes in
-  // no time.
+  // failed ones too: none where the loop has not begun, else all. After an error the loop takes no
+  // time.
   void Skip(benchmark::State& state, const Workload& workload, const std::string& message) {
     const auto name = ToText(workload.name);
     state.SetLabel(ToLabel("", "", "", workload.repro));
@@ -344,27 +231,18 @@ class Runner {
   }
 
   RunSettings settings_;
-  RunnerMeans means_;
-  std::optional<GpuClock> gpu_;  // from the first benchmark of a GPU on
-  GpuCacheState gpu_cache_;      // before each call of the prepared benchmark
-  std::int64_t iterations_ = 0;  // of the prepared benchmark's last run
-  std::optional<GpuSample> gpu_sample_;
-  std::string why_no_graph_;         // of the last sample
-  std::vector<int> pinned_;          // CPUs, by thread
-  int threads_ = 1;                  // of the prepared call
-  std::vector<MemorySpan> evicted_;  // before each cold call
-  std::int64_t evicted_bytes_ = 0;   // [byte] by the last eviction
-  std::string prepared_;
+  Interleaving* interleaving_;
+  CpuTimer cpu_;
+  GpuTimer gpu_;
+  std::vector<int> pinned_;  // CPUs, by thread
+  int threads_ = 1;          // of the prepared call
+  std::string prepared_;     // name
   std::optional<PreparedCall> call_;
-  std::map<std::string, std::string> verified_;
+  std::map<std::string, std::string> verified_;  // by name, as all that follow
   std::map<std::string, Counting> counted_;
   std::set<std::string> started_;              // whose loop has begun
-  std::map<std::string, std::string> failed_;  // why, by name
-  std::string lost_gpu_;                       // why no GPU can be used any more; empty: it can
+  std::map<std::string, std::string> failed_;  // why
   std::map<std::string, Timed> timed_;         // and not yet counted
-  ClockReading spent_;
-  std::optional<CoreShare> core_;     // from the first look on
-  std::optional<double> core_share_;  // of the last repetition
 };
 
 }  // namespace
@@ -374,12 +252,13 @@ bool UsesManualTime(const Workload& workload) {
 }
 
 std::function<std::map<std::string, Counting>()> RegisterWorkloads(
-    const std::vector<Workload>& workloads, const RunSettings& settings, const RunnerMeans& means) {
-  auto runner = std::make_shared<Runner>(settings, means);
+    const std::vector<Workload>& workloads, const RunSettings& settings,
+    const RunnerOptions& options) {
+  auto runner = std::make_shared<Runner>(settings, options);
   for (const Workload& workload : workloads) {
     const auto body = [runner, workload](benchmark::State& state) {
       if (StoppedByInterrupt())
-        runner->Pass(state, workload);
+        runner->SkipAfterInterrupt(state, workload);
       else
         runner->Run(state, workload);
     };

@@ -1,4 +1,4 @@
-// What a program tells the cache simulator that it runs under (callgrind):
+// Requests to the cache simulator that runs the program (callgrind):
 // simulation_marks_valgrind .cpp, or, where valgrind's headers were not there,
 // simulation_marks_none.cpp.
 #pragma once
@@ -12,7 +12,7 @@ void ForgetCounts();
 // Writes the counts since then to callgrind's file, and ends the simulation.
 void KeepCounts();
 
-// Whether this build has the marks.
+// True if this build has the marks.
 bool CanMarkSimulation();
 
 }  // namespace dlroof

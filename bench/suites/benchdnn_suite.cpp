@@ -9,9 +9,8 @@
 #include <utility>
 
 #include "bench/benchdnn/batch.h"
-#include "bench/benchdnn/names.h"
+#include "bench/benchdnn/driver.h"
 #include "bench/benchdnn/options.h"
-#include "bench/benchdnn/problem.h"
 #include "bench/benchdnn/tokens.h"
 #include "bench/benchdnn/values.h"
 #include "counters/base/error.h"
@@ -78,15 +77,12 @@ class Reader {
   // The batch file that the token includes, or none.
   const BenchdnnFile* ReadToken(const BenchdnnToken& token, const BenchdnnFile& file);
   const BenchdnnFile* Batch(const BenchdnnFile& from, std::string_view name);
-  void BeginCommand(BenchdnnDriver driver, int line);
+  void BeginCommand(const BenchdnnDriver& driver, int line);
   void ReadOption(std::string_view option, std::string_view value, int line);
   // Options of no driver on which it depends what runs, or where; false for any other.
   bool ReadGlobal(std::string_view option, std::string_view value, int line);
   void ReadProblem(const BenchdnnToken& token, const BenchdnnFile& file);
-  template <typename Problem>
-  void AddProblem(const Problem& problem,
-                  BenchdnnName (*name_of)(const Problem&, const BenchdnnChoice&),
-                  BenchdnnBenchmark benchmark);
+  void AddProblem(const BenchdnnProblem& problem, BenchdnnBenchmark benchmark);
   // Why the machine or its kernels would be others; empty: they are not.
   std::string GlobalReason() const;
 
@@ -127,9 +123,9 @@ const BenchdnnFile* Reader::ReadToken(const BenchdnnToken& token, const Benchdnn
   const std::string_view text = token.text;
   const int line = token.At(0).line;
   const auto equals = text.find('=');
-  if (IsProgram(text) || text == "--conv" || text == "--rnn") {
-    if (text.front() == '-')
-      BeginCommand(text == "--conv" ? BenchdnnDriver::kConv : BenchdnnDriver::kRnn, line);
+  const auto* driver = text.starts_with("--") ? FindBenchdnnDriver(text.substr(2)) : nullptr;
+  if (IsProgram(text) || driver != nullptr) {
+    if (driver != nullptr) BeginCommand(*driver, line);
   } else if (text == "--reset") {
     settings_ = BenchdnnSettings(settings_.Driver());
     match_.reset();
@@ -163,7 +159,7 @@ const BenchdnnFile* Reader::Batch(const BenchdnnFile& from, std::string_view nam
 }
 
 // Options before the driver in the same line belong to its command.
-void Reader::BeginCommand(BenchdnnDriver driver, int line) {
+void Reader::BeginCommand(const BenchdnnDriver& driver, int line) {
   settings_ = BenchdnnSettings(driver);
   match_.reset();
   if (global_line_ == line) return;
@@ -176,7 +172,7 @@ void Reader::ReadOption(std::string_view option, std::string_view value, int lin
       ReadGlobal(option, value, line))
     return;
   throw BadInput(fmt::format("unknown option --{}: the driver {} of benchdnn has none",
-                             ShownText(option), Key(settings_.Driver())));
+                             ShownText(option), settings_.Driver().name));
 }
 
 bool Reader::ReadGlobal(std::string_view option, std::string_view value, int line) {
@@ -188,7 +184,7 @@ bool Reader::ReadGlobal(std::string_view option, std::string_view value, int lin
     global_line_ = line;
   } else if (option == "start") {
     start_ = value.empty() ? 0 : std::stoull(ReadCount(value));
-  } else if (option == "match" && settings_.Driver() == BenchdnnDriver::kConv) {
+  } else if (option == "match" && settings_.Driver().has_match) {
     match_ = std::make_unique<Pattern>(std::string(value));
   } else {
     return false;
@@ -201,30 +197,24 @@ void Reader::ReadProblem(const BenchdnnToken& token, const BenchdnnFile& file) {
   if (token.text.size() > kMostCharacters)
     throw BadInput(fmt::format("a problem has {} characters at most", kMostCharacters));
   BenchdnnBenchmark benchmark{"", "", token.text, file.path, token.At(0).line};
-  if (settings_.Driver() == BenchdnnDriver::kConv)
-    AddProblem(ReadBenchdnnConv(token.text), ConvName, std::move(benchmark));
-  else
-    AddProblem(ReadBenchdnnRnn(token.text), LstmName, std::move(benchmark));
+  AddProblem(settings_.Driver().read(token.text), std::move(benchmark));
 }
 
-template <typename Problem>
-void Reader::AddProblem(const Problem& problem,
-                        BenchdnnName (*name_of)(const Problem&, const BenchdnnChoice&),
-                        BenchdnnBenchmark benchmark) {
+void Reader::AddProblem(const BenchdnnProblem& problem, BenchdnnBenchmark benchmark) {
   const uint64_t combinations = settings_.Combinations();
   CheckCount(combinations);
   const std::string global_reason = GlobalReason();
   // No letter of a problem has an n: its name begins there.
   const auto name_begin = std::min(benchmark.text.find('n'), benchmark.text.size());
-  const auto listed = match_ == nullptr ? "" : ToText(problem) + benchmark.text.substr(name_begin);
+  const auto listed = match_ == nullptr ? "" : problem.listed + benchmark.text.substr(name_begin);
   for (uint64_t i = 0; i < combinations; ++i) {
     const auto choice = settings_.Choice(i);
-    if (match_ != nullptr && !match_->IsIn(fmt::format("--{} {}{}", Key(settings_.Driver()),
+    if (match_ != nullptr && !match_->IsIn(fmt::format("--{} {}{}", settings_.Driver().name,
                                                        choice.Arguments(), listed)))
       return;
     CheckCount(++problems_);
     if (problems_ <= start_) continue;
-    auto [name, reason] = name_of(problem, choice);
+    auto [name, reason] = problem.name(choice);
     benchmark.name = global_reason.empty() ? std::move(name) : "";
     benchmark.reason = global_reason.empty() ? std::move(reason) : global_reason;
     benchmarks_.push_back(benchmark);
@@ -246,7 +236,7 @@ bool LooksLikeBenchdnn(std::string_view text) {
     at = end + 1;
     if (tokens.empty()) continue;
     const std::string& word = tokens.front().text;
-    return word.front() == '-' || IsProgram(word) || DriverOfProblem(word).has_value();
+    return word.front() == '-' || IsProgram(word) || DriverOfProblem(word) != nullptr;
   }
   return false;
 }

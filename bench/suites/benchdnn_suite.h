@@ -19,13 +19,13 @@ struct BenchdnnBenchmark {
 // Whether a file is one of benchdnn's: its first word is an option, a problem, or the program.
 bool LooksLikeBenchdnn(std::string_view text);
 
-// The benchmarks of a file of benchdnn's drivers conv and rnn, in its order: every problem with
-// every combination of the values that the options before it have, those of the driver's first
+// The benchmarks of a file of those drivers of benchdnn that ops have, in its order: every problem
+// with every combination of the values that the options before it have, those of the driver's first
 // option varying slowest. `text` is what `file` holds; `file` is named in messages, and its folder
-// is where --batch=FILE is looked for: beside the file that says it, in that folder's conv or rnn,
-// then likewise from `file` itself.
+// is where --batch=FILE is looked for: beside the file that says it, in that folder's conv, rnn,
+// ..., then likewise from `file` itself.
 //
-// The driver is that of the first problem until --conv or --rnn says otherwise; those begin a new
+// The driver is that of the first problem until --DRIVER says otherwise; those begin a new
 // command, as lines that benchdnn prints have them: all options are at their defaults again.
 // Options that change no call (how long to measure, what to print, --skip-impl) are checked and
 // ignored; --match and --start leave out what they do in benchdnn (a problem's first combination

@@ -6,10 +6,10 @@
 #include <optional>
 #include <utility>
 
-#include "bench/conv2d/case.h"
+#include "bench/benchdnn/driver.h"
 #include "bench/library_rules/pipe_choice.h"
-#include "bench/lstm/types.h"
 #include "bench/suites/benchdnn_suite.h"
+#include "bench/workload/op.h"
 #include "counters/base/error.h"
 #include "reporters/text/csv.h"
 #include "reporters/text/text.h"
@@ -116,29 +116,13 @@ std::string NameOf(const std::string& problem, std::string& reason) {
   }
 }
 
-const Conv2dOffer& EveryConv2d() {
-  static const Conv2dOffer offer = {{"f64", "f32", "bf16", "f16", "int8"}, true, Conv2dOptions()};
-  return offer;
-}
-
-// The type that decides the pipe of an LSTM: "int8" for every mix of integers.
-std::string_view LstmComputeType(const LstmType& type) {
-  return IsQuantized(type) ? "int8" : type.weight;
-}
-
-// FLOPs and, of a convolution, bytes. benchdnn says which implementation it timed, not on which
-// instruction set where that implementation's name does not.
+// FLOPs and, where the op knows them, bytes. benchdnn says which implementation it timed, not on
+// which instruction set where that implementation's name does not.
 void AddWork(std::optional<double> gigaops, Record& record) {
   Work& work = record.work[Provenance::kModelled];
   work.launches = 1;
-  std::string_view type;
-  if (record.op == "Conv2D") {
-    const auto one = ReadConv2dCase(ParseBenchmarkName(record.name), EveryConv2d());
-    work.bytes = Conv2dWork(one, "fp32.vector").bytes;
-    type = ComputeType(one.types);
-  } else {
-    type = LstmComputeType(LstmTypeOf(record.type));
-  }
+  auto [bytes, type] = FindOp(record.op)->benchdnn->work(ParseBenchmarkName(record.name));
+  work.bytes = std::move(bytes);
   if (!gigaops || *gigaops <= 0 || *gigaops > kMostGigaops) return;
   if (const auto pipe = NamedMatrixPipe(type, record.algorithm))
     work.flops[*pipe] = *gigaops * 1e9;

@@ -13,8 +13,8 @@ namespace dlroof {
 // (%0time%), else the least (%-time%), in ms; FLOPs are its %Gops%, on the pipe that the
 // implementation's name tells; where it names no instruction set and the type is narrower than f32
 // they are left out, with a remark and in the record's `counting`. A problem that is a benchmark of
-// ours gets its name and, for convolutions, its compulsory bytes; another keeps benchdnn's words.
-// Throws BadInput as import.h says.
+// ours gets its name and, where its op knows them, its compulsory bytes; another keeps benchdnn's
+// words. Throws BadInput as import.h says.
 bool LooksLikeBenchdnnOutput(std::string_view text);
 Imported ImportBenchdnn(const std::string& text, const std::string& where);
 

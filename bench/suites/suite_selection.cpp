@@ -8,6 +8,7 @@
 #include <sstream>
 #include <unordered_set>
 
+#include "bench/benchdnn/driver.h"
 #include "bench/suites/benchdnn_suite.h"
 #include "counters/base/error.h"
 #include "counters/base/files.h"
@@ -29,7 +30,9 @@ bool Exists(const std::string& path) {
 
 // benchdnn's command line as a value.
 bool IsCommand(const std::string& value) {
-  return value.starts_with("--conv ") || value.starts_with("--rnn ");
+  const auto end = value.find(' ');
+  return value.starts_with("--") && end != std::string::npos &&
+         FindBenchdnnDriver(std::string_view(value).substr(2, end - 2)) != nullptr;
 }
 
 bool IsFile(const std::string& value) {

@@ -18,8 +18,8 @@ std::vector<std::string> DefaultSuites(bool cpu = true, bool gpu = false);
 // names replace the default set, files alone are added to it. In the order given, the default set
 // first; a suite that comes twice counts once. Suites that are not selected are not read.
 //
-// A file may also be one of benchdnn's (ReadBenchdnn), and a value that begins with "--conv " or
-// "--rnn " is benchdnn's command line itself, which counts as a name.
+// A file may also be one of benchdnn's (ReadBenchdnn), and a value that begins with "--conv ",
+// "--rnn " or another driver is benchdnn's command line itself, which counts as a name.
 //
 // Throws BadInput: what ReadSuite or ReadBenchdnn refuses, or an unknown name (after `flag`, with
 // the known ones).

@@ -1,5 +1,5 @@
-// The journal of a supervised run: what was asked for and every result, a line of JSON each, so
-// that a run that is killed can go on. Pure; journal_file.h writes it.
+// The journal of a supervised run: the request and every result, one line of JSON each. A killed
+// run resumes from it. Pure; journal_file.h writes it.
 #pragma once
 
 #include <cstdint>
@@ -10,35 +10,34 @@
 
 namespace dlroof {
 
-// What is run: the same benchmark of one program, or of BASE's and of NEW's. Names as the programs
-// list them.
+// One benchmark, of one program or of BASE's and NEW's. Names as the programs list them.
 struct ListedPair {
-  std::string base;  // empty where there is one program only
+  std::string base;  // empty: there is one program
   std::string fresh;
 };
 
 // The first line.
 struct JournalHeader {
   std::vector<std::string> programs;   // one, or BASE's and NEW's
-  std::vector<std::string> builds;     // of each program: what tells that it was built anew
-  std::vector<std::string> arguments;  // that they are given
-  std::vector<std::string> settings;   // everything else that results depend on, as text
-  std::vector<ListedPair> benchmarks;  // in the order of the file that is to be
-  std::uint64_t seed = 0;              // of the order in which they run
+  std::vector<std::string> builds;     // of each program, by BuildOf
+  std::vector<std::string> arguments;  // of the programs
+  std::vector<std::string> settings;   // all other causes of results, as text
+  std::vector<ListedPair> benchmarks;  // in the order of the run file
+  std::uint64_t seed = 0;              // of their order
   std::string id;                      // of this run
 };
 
-// What one process left of one benchmark.
+// The result of one process for one benchmark.
 struct Outcome {
-  std::string failed;     // why there is no result; empty: there is one
+  std::string failed;     // reason of a failure; empty: there is a result
   nlohmann::json result;  // its run file without machines
 };
 
-// A line for what was done: one benchmark, or one block of it.
+// A finished benchmark, or one block of it.
 struct JournalEntry {
   ListedPair benchmark;
   int block = 0;                  // [1] from 0
-  double seconds = 0;             // [s] that it took
+  double seconds = 0;             // [s] duration
   std::vector<Outcome> outcomes;  // one, or BASE's and NEW's
 };
 
@@ -49,13 +48,13 @@ std::string JournalLine(const JournalEntry& entry);
 
 struct Journal {
   std::optional<JournalHeader> header;  // absent: killed before anything was written
-  nlohmann::json machines;              // of the run file; null: none was written
+  nlohmann::json machines;              // of the run file; null: none
   std::vector<JournalEntry> entries;
-  std::size_t whole_bytes = 0;  // of whole lines; what follows was cut off by a kill
+  std::size_t whole_bytes = 0;  // [byte] of whole lines; a kill cut off the rest
 };
 
-// `where` begins every message. Throws BadInput: a line that is not a journal's, other than the
-// last one without its end; a newer version.
+// Parses a journal; ignores a last line without its end. Throws BadInput, beginning with `where`,
+// for any other foreign line and for a newer version.
 Journal ParseJournal(const std::string& text, const std::string& where);
 
 }  // namespace dlroof

@@ -1,4 +1,4 @@
-// The journal on disk: what was appended is there after a kill, of this program or of the machine.
+// The journal on disk. Appended lines survive a kill of this program and of the machine.
 #pragma once
 
 #include <string>
@@ -10,15 +10,15 @@ namespace dlroof {
 
 class JournalFile {
  public:
-  // Opens it, or makes it, and reads what there is; a line that a kill cut off is cut away. Throws
-  // BadInput: it cannot be opened, another process has it open, what ParseJournal refuses.
+  // Opens or creates the file, reads it and removes a line that a kill cut off. Throws BadInput if
+  // the file cannot be opened, if another process has it open, and what ParseJournal throws.
   explicit JournalFile(const std::string& path);
 
   const std::string& path() const { return path_; }
-  // What was there.
+  // Returns the content before the first Append.
   const Journal& found() const { return found_; }
 
-  // On disk when it returns. Throws BadInput: disk full.
+  // Writes the line to the disk before it returns. Throws BadInput if the disk is full.
   void Append(const std::string& line);
   void Remove();
 

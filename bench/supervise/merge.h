@@ -1,4 +1,4 @@
-// One run file out of many: each benchmark was run by its own process, or by several. Pure.
+// Merges the run files of single processes into one. Pure.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -11,34 +11,35 @@
 
 namespace dlroof {
 
-// Repetitions that each process of an interleaved comparison makes alone before the turns begin:
-// they are no part of the result.
+// Repetitions that each process of an interleaved comparison makes alone, before the turns begin.
+// The result does not contain them.
 inline constexpr std::size_t kAloneRepetitions = 2;
 
 // A part of one benchmark's result.
 struct Part {
   std::optional<int> block;
-  std::string failed;         // why there is nothing else
-  nlohmann::json context;     // of the run file that it came from
+  std::string failed;         // reason of a failure; then all else is empty
+  nlohmann::json context;     // of its run file
   nlohmann::json benchmarks;  // Google Benchmark's entries
   Record record;
 };
 
-// `listed` is the name as the program lists it. Without a record of that name the part failed.
+// Returns the part of benchmark `listed`, a name as the program lists it. Without a record of that
+// name the part has failed.
 Part PartFrom(const std::string& listed, const Outcome& outcome, std::optional<int> block);
 
-// Everything known of one benchmark; in blocks, their windows follow each other, marked by their
-// block, and are looked at for disturbance together. Failed when a part is. `parts` is not empty.
+// Joins the parts of one benchmark. Windows of blocks follow each other, marked by their block, and
+// are judged for disturbance together. The record has failed if a part has. `parts` is not empty.
 Record RecordOf(const std::string& listed, const std::vector<Part>& parts);
 
-// A benchmark that was run, in the order of the file.
+// A finished benchmark, in the order of the file.
 struct Supervised {
   std::string listed;
   std::vector<Part> parts;
 };
 
-// The run file: `machines` (an array, or null), context of the first that has one, with `about`
-// merged into its "dlroof"; entries and records as one process would have written them.
+// Returns the run file: `machines` (an array, or null), the first part's context with `about`
+// merged into its "dlroof", and entries and records as one process writes them.
 nlohmann::json MergedRun(const std::vector<Supervised>& supervised, const nlohmann::json& machines,
                          const nlohmann::json& about);
 

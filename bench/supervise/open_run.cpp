@@ -50,7 +50,7 @@ std::vector<ListedPair> Paired(const std::vector<std::string>& base,
   return pairs;
 }
 
-// What the results depend on beside programs and arguments.
+// Returns the causes of results beside programs and arguments.
 std::vector<std::string> SettingsText(const RunRequest& request) {
   std::vector<std::string> texts = {request.random_order ? "random order" : "order of the file"};
   if (request.programs.size() < 2) return texts;

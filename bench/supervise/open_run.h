@@ -1,4 +1,4 @@
-// A run that is under way: its journal, opened or begun, and the ceilings that its processes get.
+// A run in progress: its journal, opened or begun, and the ceilings for its processes.
 #pragma once
 
 #include <iosfwd>
@@ -14,8 +14,8 @@ namespace dlroof {
 
 class OpenRun {
  public:
-  // Throws BadInput: an unfinished run that was not to be resumed, or of other programs or
-  // arguments; programs that list nothing.
+  // Throws BadInput for an unfinished run without `resume`, for one of other programs or arguments,
+  // and for programs that list nothing.
   OpenRun(const RunRequest& request, std::ostream& log);
 
   const RunRequest& request() const { return request_; }
@@ -24,18 +24,18 @@ class OpenRun {
   const nlohmann::json& machines() const { return machines_; }
   const TemporaryFolder& folder() const { return folder_; }
 
-  // Of program `side`, for one of its benchmarks.
+  // Returns the command of program `side` for one of its benchmarks.
   std::vector<std::string> Command(std::size_t side, const std::string& listed,
                                    const ProcessPaths& paths) const;
-  // Runs it without turns. Absent: interrupted.
+  // Runs the benchmark without turns. Absent: interrupted.
   std::optional<Outcome> RunAlone(std::size_t side, const std::string& listed,
                                   const std::vector<std::string>& more);
   Outcome Finished(const std::optional<ProcessEnd>& end, const ProcessPaths& paths);
 
   void Append(const JournalEntry& entry);
-  // Nothing may begin any more: interrupted, or the budget is over.
+  // True if nothing may begin any more: interrupted, or the budget is spent.
   bool Over() const;
-  // What the run file says of this run (context.dlroof).
+  // Returns the part of context.dlroof that describes this run.
   nlohmann::json About() const;
   void Remove() { journal_.Remove(); }
   const std::string& journal_path() const { return journal_.path(); }

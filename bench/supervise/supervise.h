@@ -1,5 +1,5 @@
-// dlroof run: benchmarks one by one, each in its own process, with a journal; or those of two
-// builds by turns.
+// dlroof run: each benchmark in its own process, with a journal; or the benchmarks of two builds,
+// interleaved.
 #pragma once
 
 #include <cstdint>
@@ -19,17 +19,19 @@ struct RunRequest {
   bool resume = false;
   bool random_order = true;
   std::optional<std::uint64_t> seed;     // of the order; absent: drawn
-  std::optional<double> budget_seconds;  // [s] nothing begins later
+  std::optional<double> budget_seconds;  // [s] no benchmark begins later
   double timeout_seconds = 600;          // [s] for one benchmark, or one block of it
-  int retries = 2;                       // [1] of a benchmark that was disturbed
-  double cooldown_seconds = 2;           // [s] before the first of them, doubled each time
+  int retries = 2;                       // [1] of a disturbed benchmark
+  double cooldown_seconds = 2;           // [s] before the first retry, doubled each time
   double min_effect = 0.02;              // [1] of two programs, as in StopRule
   NameMap names;                         // of two programs, BASE's -> NEW's
 };
 
-// The exit code: 0, 1 when a benchmark failed, 130 after an interrupt. Progress goes to `log`.
+// Returns the exit code: 0, 1 if a benchmark failed, 130 after an interrupt. Writes progress to
+// `log`.
 int Supervise(const RunRequest& request, std::ostream& log);
-// The exit code of the comparison (compare.h), or 130. The comparison goes to standard output.
+// Returns the exit code of the comparison (compare.h), or 130. Writes the comparison to standard
+// output.
 int SuperviseBlocks(const RunRequest& request, std::ostream& log);
 
 }  // namespace dlroof

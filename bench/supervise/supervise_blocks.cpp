@@ -77,7 +77,7 @@ class Side {
     return false;
   }
 
-  // How many iterations the repetition had.
+  // [1] iterations of the repetition.
   std::optional<std::string> Turn() {
     process_->Continue();
     process_->Send('t');
@@ -149,7 +149,7 @@ class Block {
   std::array<bool, 2> answers_ = {};
 };
 
-// What is known of one pair.
+// The state of one pair.
 struct Progress {
   std::vector<Part> base, fresh;
   std::vector<double> log_ratios;
@@ -289,7 +289,7 @@ class Alternation {
     return {path, ParseRunFile(text, path, log_)};
   }
 
-  // Of what was measured; the files hold no other.
+  // Pairs with results; the files have no others.
   NameMap NamesDone() const {
     NameMap names = run_.request().names;
     std::erase_if(names, [&](const auto& mapped) {

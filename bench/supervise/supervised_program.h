@@ -1,4 +1,4 @@
-// dlroof_bench as a supervisor calls it: one benchmark, one process.
+// Commands of dlroof_bench under a supervisor: one process per benchmark.
 #pragma once
 
 #include <optional>
@@ -11,46 +11,45 @@
 
 namespace dlroof {
 
-// Throws BadInput for what a supervisor decides itself (where results go, how often).
+// Throws BadInput for arguments that the supervisor sets itself (outputs, repetitions).
 void CheckArguments(const std::vector<std::string>& arguments);
 
-// The value of --NAME=VALUE, its last mention.
+// Returns the value of the last --NAME=VALUE.
 std::optional<std::string> FlagValue(const std::vector<std::string>& arguments,
                                      const std::string& name);
 
-// What tells that the program was built anew: its size and when it was written. Throws BadInput:
-// there is none.
+// Returns the program's size and time of writing, which change with each build. Throws BadInput if
+// there is no program.
 std::string BuildOf(const std::string& program);
 
-// The names that `program` lists, each once. Throws BadInput with its own words when it refuses,
-// and when there is none.
+// Returns the names that `program` lists, each once. Throws BadInput with the program's message if
+// it refuses, and if the list is empty.
 std::vector<std::string> ListBenchmarks(const std::string& program,
                                         const std::vector<std::string>& arguments,
                                         const TemporaryFolder& folder);
 
-// The filter that keeps this one listed name only.
+// Returns the filter that keeps this listed name alone.
 std::string ExactFilter(const std::string& listed);
 
-// Thread counts at which dlroof_bench wants ceilings for these benchmarks, on a machine where it
-// may use `allowed` CPUs: one, the run's (--dlroof_threads, else all), and those that names ask
-// for.
+// Returns the thread counts of the ceilings for these benchmarks, on a machine with `allowed` CPUs:
+// 1, the run's (--dlroof_threads, else all), and those in names.
 std::vector<int> ThreadsOf(const std::vector<std::string>& listed,
                            const std::vector<std::string>& arguments, int allowed);
 
-// Where one process reads and writes.
+// The files of one process.
 struct ProcessPaths {
   std::string run_file, out, err;
 };
 ProcessPaths PathsIn(const TemporaryFolder& folder, const std::string& who);
 
-// The whole command for one benchmark. `machine_file` may be empty.
+// Returns the whole command for one benchmark. `machine_file` may be empty.
 std::vector<std::string> CommandFor(const std::string& program,
                                     const std::vector<std::string>& arguments,
                                     const std::string& listed, const std::string& machine_file,
                                     const ProcessPaths& paths);
 
-// What a process that has ended left; absent `end`: it had to be ended after `timeout_seconds`.
-// `machines` gets the run file's when it is null.
+// Reads the result of a process. Absent `end`: the supervisor ended it after `timeout_seconds`.
+// Copies the run file's machines to `machines` if that is null.
 Outcome OutcomeOf(const std::optional<ProcessEnd>& end, double timeout_seconds,
                   const ProcessPaths& paths, nlohmann::json& machines);
 

@@ -52,6 +52,39 @@ float Widened(Number value) {
   return static_cast<float>(value);
 }
 
+float Same(float value) { return value; }
+
+// Null functions: no device of ours stores the type.
+struct ElementRow {
+  std::string_view type;
+  int64_t bytes;
+  std::vector<std::byte> (*encode)(const std::vector<float>& values) = nullptr;
+  std::vector<float> (*decode)(const std::vector<std::byte>& bytes) = nullptr;
+};
+
+template <class Element, auto kNarrow, auto kWiden>
+constexpr ElementRow Stored(std::string_view type) {
+  return {type, sizeof(Element),
+          [](const std::vector<float>& values) { return Bytes<Element>(values, kNarrow); },
+          [](const std::vector<std::byte>& bytes) { return Values<Element>(bytes, kWiden); }};
+}
+
+constexpr std::array<ElementRow, 8> kElements = {
+    {{"f64", 8},
+     Stored<float, Same, Same>("f32"),
+     Stored<uint16_t, F16Bits, FromF16Bits>("f16"),
+     Stored<uint16_t, Bf16Bits, FromBf16Bits>("bf16"),
+     Stored<uint8_t, E4m3Bits, FromE4m3Bits>("e4m3"),
+     Stored<int32_t, Nearest<int32_t>, Widened<int32_t>>("s32"),
+     Stored<int8_t, Nearest<int8_t>, Widened<int8_t>>("s8"),
+     Stored<uint8_t, Nearest<uint8_t>, Widened<uint8_t>>("u8")}};
+
+const ElementRow& RowOf(std::string_view type) {
+  for (const ElementRow& row : kElements)
+    if (row.type == type) return row;
+  throw std::logic_error(fmt::format("no element type {}", type));
+}
+
 // visit(position in plain order, position in memory) of every element.
 template <class Visit>
 void ForEachElement(const std::array<int64_t, 4>& d, const std::array<int64_t, 4>& strides,
@@ -120,26 +153,18 @@ float FromE4m3Bits(uint8_t bits) {
   return static_cast<float>(DecodeFloat(bits, kE4m3Format));
 }
 
+int64_t ElementBytes(std::string_view type) { return RowOf(type).bytes; }
+
 std::vector<std::byte> Encoded(const std::vector<float>& values, std::string_view type) {
-  if (type == "f32") return Bytes<float>(values, [](float value) { return value; });
-  if (type == "f16") return Bytes<uint16_t>(values, F16Bits);
-  if (type == "bf16") return Bytes<uint16_t>(values, Bf16Bits);
-  if (type == "s32") return Bytes<int32_t>(values, Nearest<int32_t>);
-  if (type == "s8") return Bytes<int8_t>(values, Nearest<int8_t>);
-  if (type == "u8") return Bytes<uint8_t>(values, Nearest<uint8_t>);
-  if (type == "e4m3") return Bytes<uint8_t>(values, E4m3Bits);
-  throw std::logic_error(fmt::format("a device stores no type {}", type));
+  const auto encode = RowOf(type).encode;
+  if (encode == nullptr) throw std::logic_error(fmt::format("a device stores no type {}", type));
+  return encode(values);
 }
 
 std::vector<float> Decoded(const std::vector<std::byte>& bytes, std::string_view type) {
-  if (type == "f32") return Values<float>(bytes, Widened<float>);
-  if (type == "f16") return Values<uint16_t>(bytes, FromF16Bits);
-  if (type == "bf16") return Values<uint16_t>(bytes, FromBf16Bits);
-  if (type == "s32") return Values<int32_t>(bytes, Widened<int32_t>);
-  if (type == "s8") return Values<int8_t>(bytes, Widened<int8_t>);
-  if (type == "u8") return Values<uint8_t>(bytes, Widened<uint8_t>);
-  if (type == "e4m3") return Values<uint8_t>(bytes, FromE4m3Bits);
-  throw std::logic_error(fmt::format("a device stores no type {}", type));
+  const auto decode = RowOf(type).decode;
+  if (decode == nullptr) throw std::logic_error(fmt::format("a device stores no type {}", type));
+  return decode(bytes);
 }
 
 std::vector<float> ToStrides(const std::vector<float>& plain, const std::array<int64_t, 4>& d,

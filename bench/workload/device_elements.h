@@ -1,5 +1,5 @@
-// Numbers as a device stores them, and the orders in which a tensor of four dimensions can lie in
-// memory. Pure: no device here.
+// Element types: their sizes, numbers as a device stores them, and the orders in which a tensor of
+// four dimensions can lie in memory. Pure: no device here.
 #pragma once
 
 #include <array>
@@ -19,6 +19,10 @@ float FromBf16Bits(uint16_t bits);
 // beyond its range becomes the largest, 448.
 uint8_t E4m3Bits(float value);
 float FromE4m3Bits(uint8_t bits);
+
+// Returns the size of one element of a type ("f64 f32 f16 bf16 e4m3 s32 s8 u8") [byte]. Throws
+// std::logic_error for another type.
+int64_t ElementBytes(std::string_view type);
 
 // The bytes of `values` as elements of `type` ("f32 f16 bf16 e4m3 s32 s8 u8"), one behind the
 // other. Integers are taken as the nearest of the type. Throws std::logic_error for another type.

@@ -15,17 +15,6 @@ namespace {
 
 constexpr int kMostThreads = 4096;
 
-// Cells that exist in dlroof but need a library that a build may lack: told apart from a typing
-// error.
-struct OptionalCell {
-  std::string_view op, device, library, needs;
-};
-constexpr std::array<OptionalCell, 4> kOptionalCells = {
-    {{"Conv2D", "cpu", "onednn", "oneDNN 3.2 or newer"},
-     {"LSTM", "cpu", "onednn", "oneDNN 3.2 or newer"},
-     {"Conv2D", "gpu", "cudnn", "the CUDA module"},
-     {"LSTM", "gpu", "cudnn", "the CUDA module"}}};
-
 constexpr KeyRow<CacheState> kCacheStates[] = {{CacheState::kWarm, "warm"},
                                                {CacheState::kCold, "cold"},
                                                {CacheState::kColdWeights, "cold-weights"}};
@@ -68,31 +57,26 @@ std::vector<Cell>& Registry() {
   return cells;
 }
 
+// Null where there is none.
+Cell* FindCell(std::string_view op, std::string_view device, std::string_view library) {
+  for (Cell& cell : Registry())
+    if (cell.op == op && cell.device == device && cell.library == library) return &cell;
+  return nullptr;
+}
+
 std::vector<Library>& LibraryRegistry() {
   static std::vector<Library> libraries;
   return libraries;
 }
 
-std::vector<NameReader>& NameReaders() {
-  static std::vector<NameReader> readers;
-  return readers;
-}
-
-// Throws BadInput for a name that a missing cell could not have.
-void CheckName(const OptionalCell& cell, const BenchmarkName& name) {
-  for (const auto& reader : NameReaders())
-    if (reader.op == cell.op && reader.device == cell.device && reader.library == cell.library)
-      reader.read(name);
-}
-
-// Why a device's optional cells are missing, by device.
+// Why a device's cells lack their library, by device.
 std::map<std::string, std::string>& Explanations() {
   static std::map<std::string, std::string> explanations;
   return explanations;
 }
 
-std::string WhyMissing(const OptionalCell& cell) {
-  const auto found = Explanations().find(std::string(cell.device));
+std::string WhyMissing(const Cell& cell) {
+  const auto found = Explanations().find(cell.device);
   if (found != Explanations().end()) return found->second;
   return fmt::format("this build of dlroof was made without {}", cell.needs);
 }
@@ -107,12 +91,14 @@ std::string Known() {
 }  // namespace
 
 bool RegisterCell(Cell cell) {
-  Registry().push_back(std::move(cell));
-  return true;
-}
-
-bool RegisterNameReader(NameReader reader) {
-  NameReaders().push_back(std::move(reader));
+  Cell* const known = FindCell(cell.op, cell.device, cell.library);
+  if (known == nullptr) {
+    Registry().push_back(std::move(cell));
+    return true;
+  }
+  if (!known->read) known->read = std::move(cell.read);
+  if (known->needs.empty()) known->needs = std::move(cell.needs);
+  if (!known->prepare) known->prepare = std::move(cell.prepare);
   return true;
 }
 
@@ -168,27 +154,24 @@ Workload MakeWorkload(const std::string& text) {
   const BenchmarkName name = ParseBenchmarkName(text);
   Workload common;
   const BenchmarkName own = WithoutCommonOptions(name, common);
-  for (const auto& cell : AllCells())
-    if (cell.op == name.op && cell.device == name.device && cell.library == name.library) {
-      Workload workload = cell.make(own);
-      workload.name = name;
-      workload.threads = common.threads;
-      workload.cache = common.cache;
-      if (workload.cache != CacheState::kWarm) workload.repro.clear();  // benchdnn 3.2 is warm
-      return workload;
-    }
-  for (const auto& cell : kOptionalCells)
-    if (cell.op == name.op && cell.device == name.device && cell.library == name.library) {
-      CheckName(cell, own);
-      return {.name = name,
-              .prepare = [why = WhyMissing(cell)](const RunSettings&) -> PreparedCall {
-                throw Unsupported(why);
-              },
-              .threads = common.threads,
-              .cache = common.cache};
-    }
-  throw BadInput({.column = 1}, fmt::format("no benchmark {}/{}/{}; there are {}", name.op,
-                                            name.device, name.library, Known()));
+  const Cell* const cell = FindCell(name.op, name.device, name.library);
+  if (cell == nullptr)
+    throw BadInput({.column = 1}, fmt::format("no benchmark {}/{}/{}; there are {}", name.op,
+                                              name.device, name.library, Known()));
+  Workload workload = cell->read(own);
+  if (cell->prepare)
+    workload.prepare = [prepare = cell->prepare, own](const RunSettings& settings) {
+      return prepare(own, settings);
+    };
+  else
+    workload.prepare = [why = WhyMissing(*cell)](const RunSettings&) -> PreparedCall {
+      throw Unsupported(why);
+    };
+  workload.name = name;
+  workload.threads = common.threads;
+  workload.cache = common.cache;
+  if (workload.cache != CacheState::kWarm) workload.repro.clear();  // benchdnn 3.2 is warm
+  return workload;
 }
 
 }  // namespace dlroof

@@ -1,5 +1,4 @@
-// A workload is one benchmark before it runs; a cell makes the workloads of one op on one device by
-// one library.
+// Workloads, which are benchmarks before they run, and the cells that make them.
 #pragma once
 
 #include <functional>
@@ -82,32 +81,30 @@ struct Workload {
   CacheState cache = CacheState::kWarm;
 };
 
-// One op on one device by one library. `make` parses the problem and throws BadInput (column within
-// the whole name) for a direction, type, problem or option that cannot exist; it sees the name
-// without the options that every cell has. Whether it is supported here shows only in prepare.
+// One op on one device by one library. Every build knows every cell: names parse, or are refused,
+// the same way without the library.
 struct Cell {
   std::string op, device, library;
-  std::function<Workload(const BenchmarkName&)> make;
+  // Returns the workload without `prepare`. Throws BadInput (column within the whole name) for a
+  // direction, type, problem or option that cannot exist. Sees the name without the options that
+  // every cell has. Support by the library shows only in `prepare`.
+  std::function<Workload(const BenchmarkName&)> read;
+  std::string needs = {};  // a library that a build may lack: "oneDNN 3.2 or newer"; empty: none
+  // Fills Workload::prepare. Empty: this build, or this machine, lacks the library.
+  std::function<PreparedCall(const BenchmarkName&, const RunSettings&)> prepare = {};
 };
 
-// Called by each cell's file at namespace scope: [[maybe_unused]] const bool registered =
-// RegisterCell({...});
+// Called at namespace scope by the op's folder (`read`, `needs`), and by the library's (`prepare`):
+// [[maybe_unused]] const bool registered = RegisterCell({...}). Completes a cell that is there: of
+// each part the first counts. Returns true.
 bool RegisterCell(Cell cell);
 const std::vector<Cell>& AllCells();
 
-// Reads the names of a cell that may be missing: they parse, or are refused, the same way in every
-// build. `read` throws BadInput as the cell's `make` does.
-struct NameReader {
-  std::string op, device, library;
-  std::function<void(const BenchmarkName&)> read;
-};
-bool RegisterNameReader(NameReader reader);
-
-// Why the cells of a device that this dlroof could have are not there, with the cure: the reason of
-// every benchmark of theirs. Without it the build is named.
+// Records why the cells of a device lack their library, with the cure: the reason of every
+// benchmark of theirs. Without it the build is named.
 void ExplainMissing(const std::string& device, const std::string& why);
 
-// Column (from 1) at which part `index` of the name's text begins; for messages of `make`.
+// Column (from 1) at which part `index` of the name's text begins; for messages of `read`.
 int ColumnOfPart(const BenchmarkName& name, int index);
 
 // A library that cells call: named in every run file and by the doctor.
@@ -132,10 +129,9 @@ bool HasOption(const BenchmarkName& name, std::string_view option);
 
 // Every cell's last options, in this order: "threadsN", then "cold" or "cold-weights".
 //
-// name -> Workload. Throws BadInput: what ParseBenchmarkName refuses, or no such op, device or
-// library (listing those there are). A cell that exists in dlroof but not in this build (a library
-// that was not found) gives a workload whose prepare throws Unsupported: it is recorded, it does
-// not vanish.
+// Returns the workload of a name. Throws BadInput: what ParseBenchmarkName refuses, or no such op,
+// device or library (listing those there are). Without its library the workload's prepare throws
+// Unsupported: the benchmark is recorded, it does not vanish.
 Workload MakeWorkload(const std::string& name);
 
 }  // namespace dlroof

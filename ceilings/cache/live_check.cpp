@@ -18,29 +18,29 @@
 namespace dlroof {
 namespace {
 
-constexpr int kLooks = 3;
+constexpr int kAttempts = 3;
 constexpr double kPauseSeconds = 0.1;
-// A few repetitions are enough: what counts is the best one.
-constexpr Effort kLook = {"look", 0.1, 3e-3, 12, 2, 1, 0, 0};
+// A few repetitions are enough: only the best counts.
+constexpr Effort kSpotEffort = {"spot check", 0.1, 3e-3, 12, 2, 1, 0, 0};
 
-using Look = std::function<Rate(const RatePolicy&)>;
+using MeasureOnce = std::function<Rate(const RatePolicy&)>;
 
-// Whether the first thread has its core for itself, as far as the machine's best is known.
-bool HasItsCore(Bench& bench, const Machine& machine) {
+// Returns false where another program uses the first thread's core.
+bool HasItsCore(CpuBench& bench, const Machine& machine) {
   if (!machine.issue_rate) return true;
   const auto rate = bench.IssueRate();
   return !rate || *rate >= kLeastCoreShare * *machine.issue_rate;
 }
 
-void LookAgain(SpotCheck& check, double work_per_iteration, double tolerance, const Look& look,
-               const std::function<bool()>& has_its_core) {
+void MeasureAgain(SpotCheck& check, double work_per_iteration, double tolerance,
+                  const MeasureOnce& measure, const std::function<bool()>& has_its_core) {
   check.tolerance = tolerance;
-  auto policy = kLook.Policy(tolerance);
-  policy.max_seconds = kLook.budget_seconds;
-  for (int i = 0; i < kLooks; ++i) {
+  auto policy = kSpotEffort.Policy(tolerance);
+  policy.max_seconds = kSpotEffort.budget_seconds;
+  for (int i = 0; i < kAttempts; ++i) {
     if (i > 0) std::this_thread::sleep_for(std::chrono::duration<double>(kPauseSeconds));
     const bool before = has_its_core();
-    const auto rate = look(policy);
+    const auto rate = measure(policy);
     check.clean = check.clean || (rate.clean > 0 && before && has_its_core());
     check.per_second = std::max(check.per_second, rate.per_second * work_per_iteration);
     if (Judge(check) == SpotVerdict::kAgrees) return;
@@ -95,7 +95,7 @@ std::string Sentence(const SpotCheck& check) {
       verdict = "not to be told, others held the CPUs or their cores";
       break;
   }
-  return fmt::format("{} now {:.4g} G/s, stored {:.4g} G/s: {}", check.what, check.per_second / 1e9,
+  return fmt::format("{} now {:.4g} G/s, stored {:.4g} G/s: {}", check.row, check.per_second / 1e9,
                      check.stored.per_second / 1e9, verdict);
 }
 
@@ -108,13 +108,13 @@ std::vector<SpotCheck> SpotCheckCpu(const Cpu& cpu, const Machine& machine) {
   const int threads = std::prev(more)->first;
   const CeilingSet& set = std::prev(more)->second;
   const auto cpus = SpreadCpus(cpu, threads);
-  Bench bench(cpus);
+  CpuBench bench(cpus);
   const auto has_its_core = [&] { return HasItsCore(bench, machine); };
   if (const auto probe = FastestFp32(cpu, set)) {
     SpotCheck check{fmt::format("{} with {} threads", probe->key, threads),
                     set.flops.at(probe->key)};
     for (int i = 0; i < threads; ++i) FillOperands(*probe, bench.Of(i));
-    LookAgain(
+    MeasureAgain(
         check, FlopsPerIteration(*probe) * threads, kArithmeticTolerance,
         [&](const RatePolicy& policy) { return bench.Measure(probe->kernel, policy); },
         has_its_core);
@@ -127,8 +127,8 @@ std::vector<SpotCheck> SpotCheckCpu(const Cpu& cpu, const Machine& machine) {
       stored != set.mixes.end() && sets.sets.contains(Level::kDram)) {
     SpotCheck check{fmt::format("{} with {} threads", row, threads), stored->second};
     check.drift = AllowedDrift(stored->second);
-    bench.Lay(sets.sets.at(Level::kDram).front().bytes, 1, isa.step_floats);
-    LookAgain(
+    bench.AllocateArrays(sets.sets.at(Level::kDram).front().bytes, 1, isa.step_floats);
+    MeasureAgain(
         check, static_cast<double>(isa.step_floats * sizeof(float)) * threads, kPassTolerance,
         [&](const RatePolicy& policy) { return bench.Measure(isa.load, policy); }, has_its_core);
     checks.push_back(check);

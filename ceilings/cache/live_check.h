@@ -1,4 +1,4 @@
-// Are stored ceilings still this machine's? A second's look at two of them at the start of a run.
+// Checks at the start of a run, in a second, that two stored ceilings are still this machine's.
 #pragma once
 
 #include <string>
@@ -10,7 +10,7 @@
 namespace dlroof {
 
 struct SpotCheck {
-  std::string what;  // the row: "fp32.vector.avx512 with 2 threads"
+  std::string row;  // "fp32.vector.avx512 with 2 threads"
   Ceiling stored;
   double per_second = 0;    // [flop/s] or [byte/s] best repetition now
   bool clean = false;       // no thread waited for a CPU in some repetition, while the first
@@ -26,21 +26,19 @@ enum class SpotVerdict {
   kUnknown,  // others held the CPUs or their cores
 };
 
-// Pure. The interval goes from the lower end of the stored ci95 (the rate itself where there is
-// none) to the stored rate, widened by the tolerance on both sides, and
-// below by the drift where that is more: what was slower once within the measurement may be again.
-// Not above: a roof that is too low lets records lie above it.
+// Compares with an interval from the lower end of the stored ci95, or the rate itself without one,
+// to the stored rate. The tolerance widens both ends. A larger drift widens the lower end instead:
+// a rate that drifted within the measurement may drift again. Pure.
 SpotVerdict Judge(const SpotCheck& check);
-// [1] The drift and the spread that are stored with a ceiling, the larger, but a third at most: a
-// machine that was so unsteady is looked at all the same.
+// Returns the larger of the stored drift and spread [1], a third at most.
 double AllowedDrift(const Ceiling& stored);
 
 // "fp32.vector.avx512 with 2 threads now 301 G/s, stored 305 G/s: agrees".
 std::string Sentence(const SpotCheck& check);
 
-// The machine's fastest fp32 row and DRAM loads, as far as `machine` has them, with the most
-// threads that it has ceilings of. One that does not agree is looked at three times, the best
-// counts. Under a second where the DRAM working set is below 1 GiB.
+// Measures the machine's fastest fp32 row and DRAM loads, as far as `machine` has them, with the
+// most threads that it has ceilings of. A row that does not agree gets three attempts, and the best
+// counts. Takes under a second where the DRAM working set is below 1 GiB.
 std::vector<SpotCheck> SpotCheckCpu(const Cpu& cpu, const Machine& machine);
 
 }  // namespace dlroof

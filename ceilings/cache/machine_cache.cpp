@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 #include <system_error>
 
+#include "ceilings/cpu/measure_flops.h"
 #include "ceilings/machine/agreement.h"
 #include "counters/base/error.h"
 #include "counters/base/files.h"
@@ -20,14 +21,11 @@ namespace fs = std::filesystem;
 
 constexpr std::uintmax_t kMostBytes = std::uintmax_t{64} << 20;  // a machine file has some 50 kB
 
-std::string EffortKey(int threads) { return fmt::format("effort.{}", threads); }
-
-// Whether the machine's ceilings of that thread count serve: a quick measurement only where a quick
-// one is asked for. A file without the fact was made by hand or by an importer: it serves.
+// Returns true where the machine has ceilings of that thread count. Those of a quick measurement
+// serve only where a quick one is asked for.
 bool Serves(const Machine& machine, int threads, bool quick) {
-  if (ForThreads(machine, threads) == nullptr) return false;
-  const auto effort = machine.facts.find(EffortKey(threads));
-  return quick || effort == machine.facts.end() || effort->second != "quick";
+  const auto* set = ForThreads(machine, threads);
+  return set != nullptr && (quick || set->effort != "quick");
 }
 
 std::vector<int> Missing(const Machine& machine, const std::vector<int>& threads, bool quick) {
@@ -40,13 +38,7 @@ std::vector<int> Missing(const Machine& machine, const std::vector<int>& threads
 // `added` replaces what `machine` has for the same thread counts.
 Machine Merged(Machine machine, const Machine& added) {
   for (const auto& [threads, set] : added.by_threads) machine.by_threads[threads] = set;
-  constexpr std::string_view kAbsent = "absent.";
-  for (const auto& [key, text] : added.facts) {
-    // What was absent is there now, or the other way round.
-    machine.facts.erase(key.starts_with(kAbsent) ? key.substr(kAbsent.size())
-                                                 : fmt::format("absent.{}", key));
-    machine.facts[key] = text;
-  }
+  for (const auto& [key, text] : added.facts) machine.facts[key] = text;
   if (added.issue_rate)
     machine.issue_rate =
         std::max(machine.issue_rate.value_or(*added.issue_rate), *added.issue_rate);
@@ -65,8 +57,7 @@ void RefuseOther(const Machine& machine, const Machine& here, const std::string&
         where, machine.name, machine.fingerprint, here.name, here.fingerprint));
 }
 
-// What the cache holds for this machine; absent when there is nothing, or nothing that can be used
-// (one sentence in `log`).
+// Returns the cached ceilings; absent: none, or unusable with one sentence in `log`.
 std::optional<Machine> FromCache(const MachineSource& source, std::ostream& log) {
   if (!source.directory) return std::nullopt;
   const auto path = CachePath(*source.directory, source.described);
@@ -96,15 +87,15 @@ void ToCache(const MachineSource& source, const Machine& machine, std::ostream& 
   }
 }
 
-Machine MeasuredAndSaid(const MachineSource& source, bool quick, const std::vector<int>& threads,
-                        std::ostream& log) {
+Machine MeasureAndLog(const MachineSource& source, bool quick, const std::vector<int>& threads,
+                      std::ostream& log) {
   log << fmt::format("Measuring the ceilings of {} for {} threads{}.\n", source.described.name,
                      fmt::join(threads, " and "), quick ? ", quickly" : "");
   return source.measure(quick, threads);
 }
 
 // A roof that is not proved is drawn, but its user must know, also when it comes from the cache.
-void WarnOfDoubts(const Machine& machine, const std::vector<int>& threads, std::ostream& log) {
+void LogUnproved(const Machine& machine, const std::vector<int>& threads, std::ostream& log) {
   int ceilings = 0;
   std::vector<std::string> doubtful;
   const auto add = [&](std::string_view key, int count, const Ceiling& ceiling) {
@@ -125,24 +116,24 @@ void WarnOfDoubts(const Machine& machine, const std::vector<int>& threads, std::
         doubtful.size(), ceilings, doubtful.front());
 }
 
-// Whether the ceilings still stand; what was seen goes to the machine's facts.
-bool StillStands(const MachineSource& source, const MachineOptions& options, Machine& machine,
-                 std::ostream& log) {
-  if (!options.live_check || !source.look) return true;
-  bool stands = true;
+// Returns false where a spot check contradicts the ceilings. Writes "live_check" of the facts.
+bool PassesLiveCheck(const MachineSource& source, const MachineOptions& options, Machine& machine,
+                     std::ostream& log) {
+  if (!options.live_check || !source.spot_check) return true;
+  bool passes = true;
   std::vector<std::string> sentences;
-  for (const auto& check : source.look(machine)) {
+  for (const auto& check : source.spot_check(machine)) {
     sentences.push_back(Sentence(check));
     const auto verdict = Judge(check);
     if (verdict != SpotVerdict::kAgrees) log << sentences.back() << ".\n";
-    if (verdict == SpotVerdict::kFaster || verdict == SpotVerdict::kSlower) stands = false;
+    if (verdict == SpotVerdict::kFaster || verdict == SpotVerdict::kSlower) passes = false;
   }
   if (!sentences.empty())
     machine.facts["live_check"] = fmt::format("{}", fmt::join(sentences, "; "));
-  return stands;
+  return passes;
 }
 
-// Between sets of different measurements what one measurement does between its own.
+// Compares sets of different measurements, as one measurement compares its own.
 void CrossCheck(int cores, Machine& machine) {
   AddScaling(machine, cores);
   CompareThreadCounts(machine);
@@ -155,11 +146,11 @@ Machine ByFile(const MachineSource& source, const MachineOptions& options, std::
         fmt::format("{}: a machine file and a new measurement exclude each other", options.file));
   auto machine = ReadMachineFile(options.file);
   RefuseOther(machine, source.described, options.file);
-  if (!StillStands(source, options, machine, log))
+  if (!PassesLiveCheck(source, options, machine, log))
     log << options.file << ": these ceilings are used as they are, being asked for.\n";
   const auto missing = Missing(machine, source.threads, true);
   if (missing.empty()) return machine;
-  machine = Merged(machine, MeasuredAndSaid(source, options.quick, missing, log));
+  machine = Merged(machine, MeasureAndLog(source, options.quick, missing, log));
   CompareThreadCounts(machine);  // the file's rates and texts stay as they are
   return machine;
 }
@@ -172,13 +163,13 @@ Machine ByCache(const MachineSource& source, const MachineOptions& options, std:
   if (cached)
     for (const int threads : missing) cached->by_threads.erase(threads);
   bool joined = cached && !cached->by_threads.empty();  // with sets that are not measured now
-  if (joined && !anew && !StillStands(source, options, *cached, log)) {
-    cached.reset();  // what one set is no longer, none of them is: also those not wanted now
+  if (joined && !anew && !PassesLiveCheck(source, options, *cached, log)) {
+    cached.reset();  // no set of this machine is right any more
     missing = source.threads;
     joined = false;
   }
   if (missing.empty()) return *cached;
-  auto machine = MeasuredAndSaid(source, options.quick, missing, log);
+  auto machine = MeasureAndLog(source, options.quick, missing, log);
   if (cached) machine = Merged(*cached, machine);
   if (joined) CrossCheck(source.cores, machine);
   auto kept = machine;
@@ -218,7 +209,7 @@ Machine CachedOrMeasured(const MachineSource& source, const MachineOptions& opti
                          std::ostream& log) {
   auto machine =
       options.file.empty() ? ByCache(source, options, log) : ByFile(source, options, log);
-  WarnOfDoubts(machine, source.threads, log);
+  LogUnproved(machine, source.threads, log);
   return machine;
 }
 

@@ -1,6 +1,5 @@
-// What a call costs beside its work: to start one primitive that does next to nothing, to fork and
-// join a team of threads, to read the timer. Whoever can measure one registers how; a build without
-// a library has no launch cost.
+// Costs of a call beside its work: starting a tiny primitive, forking and joining a team, reading
+// the timer. Rooms register their probes. A build without a library has no launch cost.
 #pragma once
 
 #include <cstdint>
@@ -15,12 +14,12 @@ namespace dlroof {
 
 struct LaunchCost {
   double seconds = 0;  // [s] per call, finished when it returns; the best repetition
-  bool clean = false;  // whether no thread waited for a CPU in it; else `seconds` means nothing
+  bool clean = false;  // no thread waited for a CPU; else `seconds` means nothing
   std::string how;     // library, version, primitive, and the doubt where it was not proved
 };
 
-// The mean cost of one call of `calls(n)`, which makes n of them one after another; its threads'
-// waiting is watched.
+// Returns the mean cost of one call. `calls(n)` makes n calls one after another. Watches the waits
+// of its threads.
 LaunchCost MeasureCalls(const std::function<void(std::int64_t)>& calls, const RatePolicy& policy);
 
 // Runs on `threads` threads of the library where it lets us choose.
@@ -29,7 +28,7 @@ using LaunchProbe = std::function<LaunchCost(int threads, const RatePolicy& poli
 // At namespace scope: [[maybe_unused]] const bool registered = RegisterLaunchProbe(...);
 bool RegisterLaunchProbe(LaunchProbe probe);
 
-// By the first registered probe; absent when there is none. Throws what the library throws.
+// Runs the first registered probe; absent without one. Throws what the library throws.
 std::optional<LaunchCost> MeasureLaunch(int threads, const RatePolicy& policy);
 
 // The other costs, each under a name of its own ("fork-join", "timer").

@@ -6,19 +6,17 @@
 #include <algorithm>
 #include <chrono>
 #include <ctime>
-#include <new>
 #include <set>
-#include <stdexcept>
-#include <thread>
-#include <utility>
 
+#include "ceilings/cpu/measure_again.h"
+#include "ceilings/cpu/measure_bytes.h"
 #include "ceilings/cpu/measure_curves.h"
+#include "ceilings/cpu/measure_flops.h"
+#include "ceilings/cpu/measure_overheads.h"
 #include "ceilings/cpu/measure_session.h"
+#include "ceilings/cpu/measure_sustained.h"
 #include "ceilings/cpu/ridge.h"
-#include "ceilings/cpu_kernels/bytes.h"
 #include "ceilings/machine/agreement.h"
-#include "ceilings/machine/ceiling.h"
-#include "ceilings/machine/doubt.h"
 #include "counters/base/error.h"
 #include "counters/cpu/clocks.h"
 #include "counters/cpu/issue_rate.h"
@@ -41,7 +39,7 @@ void AddPass(MeasureSession& session, int threads, int pass) {
     run = [&session, cpus = SpreadCpus(session.cpu, threads), inner = run,
            first = i == begin](double max_seconds) {
       if (first) session.bench.reset();  // its memory first
-      if (!session.bench) session.bench = std::make_unique<Bench>(cpus);
+      if (!session.bench) session.bench = std::make_unique<CpuBench>(cpus);
       inner(max_seconds);
     };
   }
@@ -51,9 +49,9 @@ void AddSteps(MeasureSession& session, const std::vector<int>& counts) {
   for (const int threads : counts) {
     auto& sets = session.sets[threads];
     sets = session.SetsOf(SpreadCpus(session.cpu, threads));
-    for (const auto& [level, why] : sets.absent)
-      session.machine.facts[fmt::format("absent.{}.threads.{}", Key(level), threads)] = why;
-    session.machine.facts[fmt::format("effort.{}", threads)] = session.effort.name;
+    auto& ceilings = session.machine.by_threads[threads];
+    for (const auto& [level, why] : sets.absent) ceilings.absent[std::string(Key(level))] = why;
+    ceilings.effort = session.effort.name;
   }
   for (int pass = 0; pass < session.effort.passes; ++pass)
     for (const int threads : counts) AddPass(session, threads, pass);
@@ -72,8 +70,8 @@ void Finish(MeasureSession& session) {
   }
 }
 
-// Looks spread over the whole measurement: a neighbour comes and goes.
-void LookAtIssueRate(MeasureSession& session, BestIssueRate& best) {
+// Samples spread over the whole measurement, because a neighbour comes and goes.
+void SampleIssueRate(MeasureSession& session, BestIssueRate& best) {
   if (!session.bench) return;
   if (const auto rate = session.bench->IssueRate()) best.Add(*rate);
   session.machine.issue_rate = best.Value();
@@ -93,7 +91,7 @@ void RunSteps(MeasureSession& session, const MeasureOptions& options) {
   for (int i = 0; i < steps; ++i) {
     const auto& step = session.steps[static_cast<std::size_t>(i)];
     report(i, step.text);
-    LookAtIssueRate(session, best);
+    SampleIssueRate(session, best);
     const double left = session.effort.budget_seconds - (WallSeconds() - begin);
     TryStep(session, step, Allowance(left, steps - i, nominal));
   }
@@ -121,110 +119,6 @@ std::string UtcNow() {
 }
 
 }  // namespace
-
-RatePolicy Effort::Policy(double tolerance) const {
-  RatePolicy policy;
-  policy.repetition_seconds = repetition_seconds;
-  policy.repetitions = repetitions;
-  policy.doubled = doubled;
-  policy.tolerance = tolerance;
-  policy.sleep = [](double seconds) {
-    std::this_thread::sleep_for(std::chrono::duration<double>(seconds));
-  };
-  policy.now = WallSeconds;
-  return policy;
-}
-
-RatePolicy MeasureSession::Policy(double tolerance, double max_seconds) const {
-  auto policy = effort.Policy(tolerance);
-  policy.max_seconds = max_seconds;
-  return policy;
-}
-
-WorkingSets MeasureSession::SetsOf(const std::vector<int>& cpus) const {
-  return ChooseWorkingSets(cpu.topology, cpus, AvailableMemoryBytes(),
-                           caches_found ? kUnknownCacheDramBytes : 0);
-}
-
-Bench::Bench(const std::vector<int>& cpus)
-    : team_(cpus), workspaces_(cpus.size()), memory_(cpus.size()) {
-  for (auto& workspace : workspaces_) workspace = std::make_unique<Workspace>();
-}
-
-Rate Bench::Measure(Kernel kernel, const RatePolicy& policy) {
-  return MeasureRate(
-      [&](std::int64_t iterations) {
-        return team_.TimeWithClock([&](int i) { kernel(Of(i), iterations); });
-      },
-      policy);
-}
-
-std::optional<double> Bench::IssueRate() {
-  std::optional<double> rate;
-  team_.Run([&](int i) {
-    if (i == 0) rate = MeasureIssueRate();
-  });
-  return rate;
-}
-
-void Bench::Lay(double bytes, int streams, std::size_t step_floats, PageSize page_size) {
-  team_.Run([&](int i) {
-    auto& memory = memory_[static_cast<std::size_t>(i)];
-    if (memory.size() < MemoryBytes(bytes) || memory.page_size() != page_size) {
-      memory = Pages();  // first give back, then take more
-      memory = Pages(MemoryBytes(bytes), page_size);
-    }
-    LayArrays(memory.begin(), bytes, streams, step_floats, Of(i));
-  });
-}
-
-double Row::BestRate() const {
-  double best = 0;
-  for (const auto& pass : passes) best = std::max(best, pass.per_second * work_per_iteration);
-  return best;
-}
-
-std::optional<double> Row::Drift() const {
-  std::optional<double> slowest, fastest;
-  for (const auto& pass : passes) {
-    if (pass.clean == 0) continue;
-    slowest = std::min(slowest.value_or(pass.per_second), pass.per_second);
-    fastest = std::max(fastest.value_or(pass.per_second), pass.per_second);
-  }
-  if (passes.size() < 2 || !fastest || *fastest <= 0) return std::nullopt;
-  return 1 - *slowest / *fastest;
-}
-
-Ceiling Row::Finished(int threads, const RatePolicy& policy, double pass_tolerance) const {
-  auto ceiling =
-      CeilingFrom(MergePasses(passes, policy, pass_tolerance), work_per_iteration, threads, how);
-  ceiling.proof.result = result;
-  ceiling.proof.drift = Drift();
-  if (passes.size() > 1) ceiling.how += fmt::format(" in {} passes", passes.size());
-  if (!doubt.empty()) {
-    Doubt(ceiling, doubt);
-    ceiling.unbounded = true;
-  }
-  return ceiling;
-}
-
-std::string AbsentKey(const std::string& row, int threads) {
-  return fmt::format("absent.{}.threads.{}", row, threads);
-}
-
-void TryStep(MeasureSession& session, const Step& step, double max_seconds) {
-  const auto absent = [&](const std::string& why) {
-    const auto key = step.row.empty() ? "absent." + step.text : AbsentKey(step.row, step.threads);
-    session.machine.facts[key] = why;
-  };
-  try {
-    step.run(max_seconds);
-  } catch (const std::bad_alloc&) {
-    absent("there is not enough memory for it");
-  } catch (const std::exception& error) {
-    absent(error.what());
-  }
-}
 
 double Allowance(double budget_left, int steps_left, double nominal) {
   const double spare = budget_left - 1.25 * nominal * (steps_left - 1);

@@ -1,10 +1,8 @@
-// Measures what this machine's CPU can do.
+// Measures the ceilings of this machine's CPU.
 #pragma once
 
 #include <functional>
-#include <map>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "ceilings/machine/machine.h"
@@ -20,28 +18,21 @@ struct MeasureOptions {
   std::function<void(const MeasureProgress&)> progress;  // may be empty
 };
 
-// Pinned threads, one per CPU. Ceilings that fail their self-proof are kept, with `proved` false
-// and the reason; what cannot be measured is absent, with its reason in facts
-// ("absent.l3.threads.2"). The effort of each thread count is in facts ("effort.2": "full" or
-// "quick"). Waits for other programs only as long as the time allows. Throws BadInput for a thread
+// Measures with pinned threads, one per CPU. Ceilings that fail their self-proof stay, with
+// `proved` false and the reasons. CeilingSet::absent has the reason of each row that cannot be
+// measured. Waits for other programs only as long as the time allows. Throws BadInput for a thread
 // count that has not a CPU for each thread.
 Machine MeasureCpu(const MeasureOptions& options);
 
-// The CPU's part of a machine: device, name, fingerprint, caches, facts; no ceilings.
+// Returns a machine without ceilings: device, name, fingerprint, caches, facts.
 Machine DescribeCpu(const Cpu& cpu);
 
-// `wanted` sorted and without repetition. When empty 1 and all; with `thorough` also the powers of
-// two between them, for which a full measurement has no time. Throws BadInput (see above).
+// Sorts `wanted` and removes repetitions. Empty: 1 and all, with `thorough` also the powers of two
+// between them. Throws BadInput (see above).
 std::vector<int> ThreadCounts(const Cpu& cpu, const std::vector<int>& wanted, bool thorough);
 
-// --- The pure parts, for tests ---
-
-// Adds "fp32.vector" as the one of "fp32.vector.<...>" that ChooseRoof takes, for every pipe with
-// finer rows; `how` says which.
-void AddPlainPipes(std::map<std::string, Ceiling>& flops);
-
-// [s] that the next probe may take so that the `steps_left` (with it) keep within `budget_left`,
-// when each takes `nominal` on a quiet machine; never less than 1.25 nominal nor more than 10.
+// Returns the time [s] of the next probe so that the `steps_left`, with it, keep within
+// `budget_left`. Each takes `nominal` on a quiet machine. The result is 1.25 to 10 times nominal.
 double Allowance(double budget_left, int steps_left, double nominal);
 
 }  // namespace dlroof

@@ -1,9 +1,9 @@
-// A second chance for the rows that a roof rests on.
+#include "ceilings/cpu/measure_again.h"
+
 #include <algorithm>
 #include <set>
 #include <utility>
 
-#include "ceilings/cpu/measure_session.h"
 #include "ceilings/cpu_kernels/flops.h"
 #include "counters/cpu/clocks.h"
 

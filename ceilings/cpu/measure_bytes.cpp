@@ -1,5 +1,5 @@
-// Memory: a row per level, mix of accesses, instruction set and page size; the best of a level's is
-// its roof.
+#include "ceilings/cpu/measure_bytes.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -7,9 +7,8 @@
 #include <string_view>
 #include <utility>
 
-#include "ceilings/cpu/measure.h"
+#include "ceilings/cpu/measure_again.h"
 #include "ceilings/cpu/measure_curves.h"
-#include "ceilings/cpu/measure_session.h"
 #include "ceilings/cpu/working_sets.h"
 #include "ceilings/cpu_kernels/bytes.h"
 #include "ceilings/cpu_kernels/bytes_proof.h"
@@ -46,11 +45,11 @@ bool Quick(const MeasureSession& session) {
   return std::string_view(session.effort.name) == "quick";
 }
 
-bool OneOf(std::string_view name, std::initializer_list<std::string_view> names) {
+bool IsAnyOf(std::string_view name, std::initializer_list<std::string_view> names) {
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
-// Of a core's own cache the best size of set is soon found.
+// A short search finds the best size of set in a core's own cache.
 bool IsOwn(Level level) { return level == Level::kL1 || level == Level::kL2; }
 
 // The widest vectors; in a hurry only the mixes that are the best of a level on some processor, at
@@ -59,8 +58,8 @@ void AddWidest(const MeasureSession& session, Level level, const BytesIsa& isa,
                const std::vector<WorkingSet>& sets, std::vector<BytesProbe>& probes) {
   const bool quick = Quick(session);
   for (const auto& mix : MixesFor(isa, level)) {
-    if (quick && !OneOf(mix.name, {"load", "copy", "triad", "update"}) &&
-        !(level == Level::kDram && OneOf(mix.name, {"copy-nt", "triad-nt"})))
+    if (quick && !IsAnyOf(mix.name, {"load", "copy", "triad", "update"}) &&
+        !(level == Level::kDram && IsAnyOf(mix.name, {"copy-nt", "triad-nt"})))
       continue;
     probes.push_back({level, mix, &isa, PageSize::kHuge, sets});
     if (quick && !IsOwn(level)) probes.back().sets.resize(1);
@@ -72,8 +71,8 @@ void AddMinor(Level level, const BytesIsa& isa, PageSize page_size, std::vector<
               std::vector<BytesProbe>& probes) {
   if (!IsOwn(level)) sets.resize(1);
   for (const auto& mix : MixesFor(isa, level))
-    if (OneOf(mix.name, {"load", "copy", "triad"}) ||
-        (page_size == PageSize::kSmall && OneOf(mix.name, {"update", "triad-nt"})))
+    if (IsAnyOf(mix.name, {"load", "copy", "triad"}) ||
+        (page_size == PageSize::kSmall && IsAnyOf(mix.name, {"update", "triad-nt"})))
       probes.push_back({level, mix, &isa, page_size, sets, false});
 }
 
@@ -85,7 +84,7 @@ void AddNodes(const MeasureSession& session, int threads, const BytesIsa& isa,
   for (const auto& [node, team] : NodeTeams(topology, session.cpu.allowed)) {
     const auto set = session.SetsOf(team).sets.at(Level::kDram).front();
     for (const auto& mix : MixesFor(isa, Level::kDram))
-      if (OneOf(mix.name, {"load", "copy", "update", "triad-nt"}))
+      if (IsAnyOf(mix.name, {"load", "copy", "update", "triad-nt"}))
         probes.push_back({Level::kDram, mix, &isa, PageSize::kHuge, {set}, false, node, team});
   }
 }
@@ -121,12 +120,13 @@ double BytesPerIteration(const BytesProbe& probe, int threads) {
          threads;
 }
 
-void Lay(Bench& bench, const BytesProbe& probe, const WorkingSet& set) {
-  bench.Lay(set.bytes, probe.mix.OfStreams().arrays, probe.isa->step_floats, probe.page_size);
+void AllocateArrays(CpuBench& bench, const BytesProbe& probe, const WorkingSet& set) {
+  bench.AllocateArrays(set.bytes, probe.mix.OfStreams().arrays, probe.isa->step_floats,
+                       probe.page_size);
 }
 
 // The set on which a short look finds the highest rate.
-const WorkingSet& BestSet(Bench& bench, const BytesProbe& probe, RatePolicy policy) {
+const WorkingSet& BestSet(CpuBench& bench, const BytesProbe& probe, RatePolicy policy) {
   policy.repetitions = 3;
   policy.doubled = 1;
   policy.max_seconds = 8 * policy.repetition_seconds;
@@ -134,7 +134,7 @@ const WorkingSet& BestSet(Bench& bench, const BytesProbe& probe, RatePolicy poli
   double highest = 0;
   for (const auto& set : probe.sets) {
     if (probe.sets.size() == 1) break;
-    Lay(bench, probe, set);
+    AllocateArrays(bench, probe, set);
     const double rate = bench.Measure(probe.mix.kernel, policy).per_second;
     if (rate <= highest) continue;
     highest = rate;
@@ -160,18 +160,18 @@ std::string PagesText(const BytesProbe& probe, const Workspace& workspace) {
   return share ? fmt::format(", {:.0f} % on huge pages", 100 * *share) : std::string();
 }
 
-bool Contends(const Row& row, const std::map<std::string, Row>& rows) {
+bool MayBecomeRoof(const Row& row, const std::map<std::string, Row>& rows) {
   double best = 0;
   for (const auto& [name, each] : rows) best = std::max(best, each.BestRate());
   return row.BestRate() >= kContender * best;
 }
 
 void Measure(const MeasureSession& session, const BytesProbe& probe, const std::vector<int>& cpus,
-             double max_seconds, Bench& bench, Row& row) {
+             double max_seconds, CpuBench& bench, Row& row) {
   auto policy = PolicyOf(probe, session.effort);
   policy.max_seconds = max_seconds;
   const auto& set = BestSet(bench, probe, policy);
-  Lay(bench, probe, set);
+  AllocateArrays(bench, probe, set);
   const auto& workspace = bench.Of(0);
   const double bytes =
       static_cast<double>(workspace.floats * sizeof(float)) * probe.mix.OfStreams().arrays;
@@ -195,10 +195,10 @@ void MeasureOnTeam(MeasureSession& session, const BytesProbe& probe, int threads
   }
   session.bench.reset();
   {
-    Bench bench(probe.team);
+    CpuBench bench(probe.team);
     Measure(session, probe, probe.team, max_seconds, bench, row);
   }
-  session.bench = std::make_unique<Bench>(all);
+  session.bench = std::make_unique<CpuBench>(all);
 }
 
 int ThreadsOf(const BytesProbe& probe, int threads) {
@@ -215,9 +215,7 @@ Ceiling CeilingOf(const MeasureSession& session, const BytesProbe& probe, int th
   ceiling.moved_per_named = MovedPerNamed(probe.mix, probe.level);
   const auto doubt =
       probe.node ? std::string() : EdgeDoubt(edges, probe.level, row.set_bytes, ceiling.per_second);
-  if (doubt.empty()) return ceiling;
-  Doubt(ceiling, doubt);
-  ceiling.unbounded = true;
+  if (!doubt.empty()) DoubtUnbounded(ceiling, doubt);
   return ceiling;
 }
 
@@ -233,10 +231,10 @@ void AddBytesSteps(MeasureSession& session, int threads, int pass) {
     session.steps.push_back({fmt::format("{}.{}, {} threads", Key(probe.level), probe.Name(),
                                          ThreadsOf(probe, threads)),
                              [&session, &rows, &row, probe, threads, pass](double max_seconds) {
-                               if (pass < kUnconditionalPasses || Contends(row, rows))
+                               if (pass < kUnconditionalPasses || MayBecomeRoof(row, rows))
                                  MeasureOnTeam(session, probe, threads, max_seconds, row);
                              },
-                             fmt::format("{}.{}", Key(probe.level), probe.Name()), threads});
+                             threads, fmt::format("{}.{}", Key(probe.level), probe.Name())});
   }
   if (!Quick(session)) AddCurveSteps(session, threads, pass);
 }
@@ -248,8 +246,8 @@ std::optional<RunningRow> DramRoofRow(const MeasureSession& session, int threads
     if (probe.level != Level::kDram || probe.node || RoofOf(set, key) == nullptr) continue;
     const double bytes = session.rows.at(threads).bytes.at(probe.level).at(probe.Name()).set_bytes;
     return RunningRow{key, BytesPerIteration(probe, threads),
-                      [probe, bytes](Bench& bench) {
-                        Lay(bench, probe, {bytes, {}, {}});
+                      [probe, bytes](CpuBench& bench) {
+                        AllocateArrays(bench, probe, {bytes, {}, {}});
                       },
                       probe.mix.kernel};
   }
@@ -263,9 +261,9 @@ void FinishBytes(MeasureSession& session) {
     std::map<Level, MeasuredMixes> roofs;
     for (const auto& probe : ProbesFor(session, threads)) {
       const auto& row = rows.bytes.at(probe.level).at(probe.Name());
-      if (row.passes.empty()) continue;  // none came to its end: the facts have the reason
+      if (row.passes.empty()) continue;  // none came to its end: `absent` has the reason
       const auto key = fmt::format("{}.{}", Key(probe.level), probe.Name());
-      session.machine.facts.erase(AbsentKey(key, threads));
+      set.absent.erase(key);
       const auto ceiling = CeilingOf(session, probe, threads, edges, row);
       set.mixes[key] = ceiling;
       if (!probe.node) roofs[probe.level].emplace(probe.Name(), ceiling);

@@ -25,11 +25,11 @@ RatePolicy PointPolicy(const MeasureSession& session, double max_seconds) {
   return policy;
 }
 
-std::vector<SweepPoint> Swept(Bench& bench, const std::vector<double>& sizes, const BytesIsa& isa,
-                              const RatePolicy& policy) {
+std::vector<SweepPoint> Swept(CpuBench& bench, const std::vector<double>& sizes,
+                              const BytesIsa& isa, const RatePolicy& policy) {
   std::vector<SweepPoint> curve;
   for (const double bytes : sizes) {
-    bench.Lay(bytes, 1, isa.step_floats);
+    bench.AllocateArrays(bytes, 1, isa.step_floats);
     const double bytes_per_step =
         static_cast<double>(isa.step_floats * sizeof(float)) * bench.threads();
     curve.push_back({static_cast<double>(bench.Of(0).floats * sizeof(float)),
@@ -51,7 +51,7 @@ std::vector<CapacityEdge> EdgesOn(const MeasureSession& session, const std::vect
     largest_bytes = std::min(largest_bytes, *available / 4 / static_cast<double>(cpus.size()));
   const auto& isa = *session.bytes_isas.front();
   constexpr double kSeconds = 1;  // of a point at most; it takes a few hundredths
-  Bench bench(cpus);
+  CpuBench bench(cpus);
   return FindCapacityEdges(
       Swept(bench, SweepSizes(largest_bytes), isa, PointPolicy(session, kSeconds)));
 }
@@ -73,7 +73,8 @@ void AddSweep(MeasureSession& session, const BytesIsa& isa, int threads) {
     session.steps.push_back({fmt::format("sweep to {}, {} threads", SizeText(some.back()), threads),
                              [&session, some, &isa, threads](double max_seconds) {
                                SweepOver(session, some, isa, threads, max_seconds);
-                             }});
+                             },
+                             threads});
   }
 }
 
@@ -93,7 +94,7 @@ void MeasureRidge(MeasureSession& session, Level level, const BytesIsa& isa, int
   const auto rows = RidgeRowsAround(isa.ridge, Knee(session, threads, level));
   const auto policy = PointPolicy(session, max_seconds / static_cast<double>(rows.size()));
   auto& bench = *session.bench;
-  bench.Lay(session.sets.at(threads).sets.at(level).front().bytes, 1, isa.step_floats);
+  bench.AllocateArrays(session.sets.at(threads).sets.at(level).front().bytes, 1, isa.step_floats);
   // Sums begin with small numbers, whatever an arithmetic kernel left behind.
   for (int i = 0; i < threads; ++i) bench.Of(i).accumulators.fill(std::byte{0x3f});
   for (const auto& row : rows) {
@@ -125,7 +126,7 @@ void FindUntoldCaches(MeasureSession& session, const std::vector<int>& counts) {
                 "the system tells no sizes, and loads do not get slower with their working "
                 "set");
   for (const int threads : counts)
-    session.machine.facts[fmt::format("sweep.caches.threads.{}", threads)] = said;
+    session.machine.by_threads[threads].edges["caches"] = {said, false};
 }
 
 LevelEdges EdgesOf(const MeasureSession& session, int threads) {
@@ -146,7 +147,8 @@ void AddCurveSteps(MeasureSession& session, int threads, int pass) {
     session.steps.push_back({fmt::format("ridge of {}, {} threads", Key(level), threads),
                              [&session, level = level, &isa, threads](double max_seconds) {
                                MeasureRidge(session, level, isa, threads, max_seconds);
-                             }});
+                             },
+                             threads});
 }
 
 void FinishCurves(MeasureSession& session) {
@@ -154,8 +156,7 @@ void FinishCurves(MeasureSession& session) {
     if (set.sweep.empty()) continue;
     const auto edges = EdgesOf(session, threads);
     for (const auto& [level, bytes] : edges.told)
-      session.machine.facts[fmt::format("sweep.{}.threads.{}", Key(level), threads)] =
-          EdgeSentence(edges, level);
+      set.edges[std::string(Key(level))] = CompareEdge(edges, level);
   }
 }
 

@@ -8,18 +8,17 @@
 
 namespace dlroof {
 
-// Where the system tells no cache sizes: sweeps over working sets, seconds, and the topology of
-// `session` gets the caches that they show (CachesFromEdges). What was found, or that nothing was,
-// is in the machine's facts for each of these thread counts ("sweep.caches.threads.1").
+// Sweeps over working sets, for seconds, where the system tells no cache sizes. The topology of
+// `session` gets the caches that they show (CachesFromEdges). `edges` of each thread count gets the
+// result under "caches".
 void FindUntoldCaches(MeasureSession& session, const std::vector<int>& counts);
 
-// The sweep over working sets in the first pass; the ridges in the last, when roofs are known that
-// say where the knees are.
+// Adds the sweep over working sets to the first pass. Adds the ridges to the last pass, when the
+// known roofs give the knees.
 void AddCurveSteps(MeasureSession& session, int threads, int pass);
-// What is told and what the sweep found for a team; nothing found without a sweep.
+// Returns the told sizes and the found edges of a team. Without a sweep `found` is empty.
 LevelEdges EdgesOf(const MeasureSession& session, int threads);
-// Says in the machine's facts how the sweep's edges agree with the sizes of the
-// caches ("sweep.l2.threads.1").
+// Writes to CeilingSet::edges how the sweep agrees with the sizes of the caches.
 void FinishCurves(MeasureSession& session);
 
 }  // namespace dlroof

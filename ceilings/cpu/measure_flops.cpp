@@ -1,10 +1,9 @@
-// Arithmetic: a row per pipe and instruction set.
+#include "ceilings/cpu/measure_flops.h"
+
 #include <fmt/format.h>
 
 #include <utility>
 
-#include "ceilings/cpu/measure.h"
-#include "ceilings/cpu/measure_session.h"
 #include "ceilings/cpu_kernels/flops.h"
 #include "ceilings/cpu_kernels/flops_proof.h"
 #include "ceilings/machine/choose_roof.h"
@@ -31,7 +30,7 @@ Step MeasureStep(MeasureSession& session, int threads, const FlopsProbe& probe, 
             row.passes.push_back(
                 bench.Measure(probe.kernel, session.Policy(kArithmeticTolerance, max_seconds)));
           },
-          probe.key, threads};
+          threads, probe.key};
 }
 
 }  // namespace
@@ -58,7 +57,7 @@ void FinishFlops(MeasureSession& session) {
         const auto row = rows.flops.find(probe.key);
         if (row == rows.flops.end() || row->second.passes.empty() || !wanted(probe, threads))
           continue;
-        session.machine.facts.erase(AbsentKey(probe.key, threads));
+        session.machine.by_threads[threads].absent.erase(probe.key);
         auto ceiling = row->second.Finished(threads, policy, pass_tolerance);
         JudgePerCycle(probe, ceiling, core);
         session.machine.by_threads[threads].flops[probe.key] = std::move(ceiling);

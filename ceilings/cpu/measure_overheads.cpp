@@ -1,29 +1,27 @@
-// What work costs beside its arithmetic and its traffic.
+#include "ceilings/cpu/measure_overheads.h"
+
 #include <fmt/format.h>
 
 #include "ceilings/cpu/launch.h"
-#include "ceilings/cpu/measure_session.h"
 
 namespace dlroof {
 namespace {
 
-// `keep(seconds)` where it was measured; how, or why not, goes to the facts under `name`.
+// Calls `keep(seconds)` after a clean measurement. Else `absent` gets the reason under `name`.
 template <class Measure, class Keep>
-void MeasureOne(Machine& machine, const std::string& name, int threads, const Measure& measure,
+void MeasureOne(CeilingSet& set, const std::string& name, const Measure& measure,
                 const Keep& keep) {
-  const auto key = fmt::format("{}.threads.{}", name, threads);
   try {
     const std::optional<LaunchCost> cost = measure();
     if (cost && cost->clean) {
-      machine.facts[key] = cost->how;
+      set.costs_how[name] = cost->how;
       keep(cost->seconds);
     } else {
-      machine.facts["absent." + key] = cost
-                                           ? "in each repetition a thread waited for a CPU"
-                                           : "this build has no library whose calls could be timed";
+      set.absent[name] = cost ? "in each repetition a thread waited for a CPU"
+                              : "this build has no library whose calls could be timed";
     }
   } catch (const std::exception& error) {
-    machine.facts["absent." + key] = error.what();
+    set.absent[name] = error.what();
   }
 }
 
@@ -31,15 +29,16 @@ void MeasureOne(Machine& machine, const std::string& name, int threads, const Me
 
 void AddOverheadSteps(MeasureSession& session, int threads) {
   const auto add = [&](const std::string& name, auto measure, auto keep) {
-    session.steps.push_back(
-        {fmt::format("{}, {} threads", name, threads),
-         [&session, name, threads, measure, keep](double max_seconds) {
-           session.bench.reset();
-           const auto policy = session.Policy(kMemoryTolerance, max_seconds);
-           MeasureOne(
-               session.machine, name, threads, [&] { return measure(threads, policy); },
-               [&](double seconds) { keep(session.machine.by_threads[threads], seconds); });
-         }});
+    session.steps.push_back({fmt::format("{}, {} threads", name, threads),
+                             [&session, name, threads, measure, keep](double max_seconds) {
+                               session.bench.reset();
+                               const auto policy = session.Policy(kMemoryTolerance, max_seconds);
+                               auto& set = session.machine.by_threads[threads];
+                               MeasureOne(
+                                   set, name, [&] { return measure(threads, policy); },
+                                   [&](double seconds) { keep(set, seconds); });
+                             },
+                             threads});
   };
   add("launch", MeasureLaunch,
       [](CeilingSet& set, double seconds) { set.launch_seconds = seconds; });

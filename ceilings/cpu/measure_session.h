@@ -1,6 +1,5 @@
-// How a measurement of a machine is put together: what the families of probes (arithmetic, memory,
-// overheads) share. Each family adds steps for each pass, which fill rows; at the end each turns
-// its rows into ceilings.
+// Types that the families of probes (arithmetic, memory, overheads) share. Each family adds steps
+// for each pass. The steps fill rows, and at the end each family turns its rows into ceilings.
 #pragma once
 
 #include <functional>
@@ -38,24 +37,23 @@ struct Effort {
   double NominalSeconds() const { return repetition_seconds * (repetitions + 2 * doubled + 3); }
 };
 
-// The pinned threads of one thread count, each with its operands and memory.
-class Bench {
+// Pinned threads, each with its operands and memory.
+class CpuBench {
  public:
-  explicit Bench(const std::vector<int>& cpus);
+  explicit CpuBench(const std::vector<int>& cpus);
 
   int threads() const { return team_.size(); }
   ThreadTeam& team() { return team_; }
   Workspace& Of(int thread) { return *workspaces_[static_cast<std::size_t>(thread)]; }
 
-  // With the clock of the cores after each repetition.
+  // Measures the rate, and the cores' clock after each repetition.
   Rate Measure(Kernel kernel, const RatePolicy& policy);
-  // What the first thread's core issues now; absent where it cannot be known (see
-  // counters/issue_rate.h). The other threads sleep meanwhile.
+  // Returns the first thread's current issue rate [1/cycle]; absent where unknown (see
+  // counters/cpu/issue_rate.h). The other threads sleep meanwhile.
   std::optional<double> IssueRate();
-  // Lays arrays for `streams` streams out of `bytes` per thread, in memory that each thread touched
-  // first.
-  void Lay(double bytes, int streams, std::size_t step_floats,
-           PageSize page_size = PageSize::kHuge);
+  // Allocates `bytes` per thread for `streams` arrays. Each thread touches its own memory first.
+  void AllocateArrays(double bytes, int streams, std::size_t step_floats,
+                      PageSize page_size = PageSize::kHuge);
 
  private:
   ThreadTeam team_;
@@ -66,15 +64,15 @@ class Bench {
 struct Step {
   std::string text;
   std::function<void(double max_seconds)> run;
+  int threads = 0;  // of the set that it adds to
   std::string row;  // of CeilingSet::flops or ::mixes that it measures; empty: something else
-  int threads = 0;  // of that row's set
 };
 
-// One row of a ceiling set in the making: what the passes measured.
+// Measurements of one row of a ceiling set.
 struct Row {
   std::string how;
   double work_per_iteration = 0;  // [flop] or [byte], all threads
-  std::string doubt;              // of the set-up, whatever is measured
+  std::string doubt;              // of the set-up, independent of the rates
   std::string result;             // Proof::result
   double set_bytes = 0;           // [byte] memory rows: one thread's arrays in the best pass
   std::vector<Rate> passes;
@@ -92,19 +90,19 @@ struct Rows {
   std::map<Level, std::map<std::string, Row>> bytes;  // by level, then "<mix>.<isa>"
 };
 
-// Everything one measurement run shares between its steps.
+// State that the steps of one measurement share.
 struct MeasureSession {
   Cpu cpu;
   Effort effort;
   Machine machine;
   std::vector<Step> steps;
   std::vector<Step> last_steps;  // after all others, when the ceilings are there; of a fixed length
-  std::unique_ptr<Bench> bench;  // of the thread count in progress
-  std::map<int, Rows> rows;      // by thread count
+  std::unique_ptr<CpuBench> bench;  // of the thread count in progress
+  std::map<int, Rows> rows;         // by thread count
   std::map<int, WorkingSets> sets;
-  // The topology's caches are where a sweep found edges: the system tells no sizes.
+  // The system tells no cache sizes: those in the topology are edges of a sweep.
   bool caches_found = false;
-  // The rows there are: of arithmetic in the order of the tables, of memory the widest first.
+  // Arithmetic rows in the order of the tables, memory rows with the widest first.
   std::vector<FlopsProbe> flops_probes = FlopsProbesFor(cpu.features);
   std::vector<const BytesIsa*> bytes_isas = BytesIsasFor(cpu.features);
 
@@ -112,46 +110,16 @@ struct MeasureSession {
   WorkingSets SetsOf(const std::vector<int>& cpus) const;
 };
 
-// measure.cpp. Runs the step. What it throws ends this step alone: the reason goes to the facts,
-// under AbsentKey for a row; that of a row that another pass measured is taken out at the end.
+// Runs the step. An exception ends this step alone: `absent` of the step's set gets the reason.
+// FinishFlops and FinishBytes remove the reason of a row that another pass measured.
 void TryStep(MeasureSession& session, const Step& step, double max_seconds);
-std::string AbsentKey(const std::string& row, int threads);  // "absent.l3.copy.avx2.threads.2"
 
-// measure_flops.cpp, measure_bytes.cpp, measure_overheads.cpp. `pass` counts from 0; a step finds
-// the pinned threads in session.bench.
-void AddFlopsSteps(MeasureSession& session, int threads, int pass);
-void FinishFlops(MeasureSession& session);
-void AddBytesSteps(MeasureSession& session, int threads, int pass);
-void FinishBytes(MeasureSession& session);
-// measure_again.cpp. Each row that decides a roof and did not prove itself gets one more pass, as
-// long as the effort has time; false when there was none. The ceilings must be there, and are to be
-// finished again.
-bool MeasureUnprovedAgain(MeasureSession& session);
-// Of what another pass could mend.
-bool DecidesAnUnprovedRoof(const CeilingSet& set, const std::string& row);
-// The roof that rests on this row of CeilingSet::flops or ::mixes, having its rate; null: none
-// does.
-Ceiling* RoofOf(CeilingSet& set, const std::string& row);
-const Ceiling* RoofOf(const CeilingSet& set, const std::string& row);
-
-// A row that can run on and on.
+// A row that can run without end.
 struct RunningRow {
-  std::string row;                      // of CeilingSet::flops or ::mixes
-  double work_per_iteration = 0;        // [flop] or [byte], all threads
-  std::function<void(Bench&)> prepare;  // operands, or arrays
+  std::string row;                         // of CeilingSet::flops or ::mixes
+  double work_per_iteration = 0;           // [flop] or [byte], all threads
+  std::function<void(CpuBench&)> prepare;  // operands, or arrays
   Kernel kernel = nullptr;
 };
-// measure_bytes.cpp. That of the mix that DRAM's roof was taken from, on arrays as it had them;
-// absent where there is no such roof.
-std::optional<RunningRow> DramRoofRow(const MeasureSession& session, int threads);
-// measure_sustained.cpp. Rows that roofs of the largest thread count rest on run on for 10 s: that
-// of the pipe that heats most, in a thorough measurement those of all pipes and of DRAM. What they
-// still reach then is kept by KeepSustained.
-void AddSustainedSteps(MeasureSession& session);
-// Says in facts ("sustained.<row>") what a row reached at the end [flop/s] or [byte/s]; the row's
-// and its roof's sustained_per_second where that differs by more than 3 %. Pure.
-void KeepSustained(Machine& machine, int threads, const std::string& row, double per_second);
-// Last of all: the library's own threads spin for a while after each call.
-void AddOverheadSteps(MeasureSession& session, int threads);
 
 }  // namespace dlroof

@@ -1,10 +1,12 @@
-// What a ceiling becomes when it is asked for 10 s on end: clocks fall with heat and power.
+#include "ceilings/cpu/measure_sustained.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
 
-#include "ceilings/cpu/measure_session.h"
+#include "ceilings/cpu/measure_again.h"
+#include "ceilings/cpu/measure_bytes.h"
 #include "ceilings/cpu_kernels/flops.h"
 #include "counters/cpu/clocks.h"
 
@@ -16,7 +18,7 @@ constexpr double kSliceSeconds = 3e-3;
 constexpr double kDifference = 0.03;  // [1] less is said, but no roof of its own
 
 // [iteration/s] of the best slice in the last second: a disturbance only slows.
-double RateAfterTenSeconds(Bench& bench, Kernel kernel, double per_second) {
+double RateAfterTenSeconds(CpuBench& bench, Kernel kernel, double per_second) {
   const auto slice =
       std::max<std::int64_t>(1, static_cast<std::int64_t>(per_second * kSliceSeconds));
   const double begin = WallSeconds();
@@ -33,7 +35,7 @@ void Watch(MeasureSession& session, const RunningRow& running, int threads) {
   const auto& set = session.machine.by_threads.at(threads);
   const auto pipe = set.flops.find(running.row);
   const auto& ceiling = pipe != set.flops.end() ? pipe->second : set.mixes.at(running.row);
-  Bench bench(SpreadCpus(session.cpu, threads));
+  CpuBench bench(SpreadCpus(session.cpu, threads));
   running.prepare(bench);
   const double work = running.work_per_iteration;
   KeepSustained(session.machine, threads, running.row,
@@ -42,7 +44,7 @@ void Watch(MeasureSession& session, const RunningRow& running, int threads) {
 
 RunningRow RunningPipe(const FlopsProbe& probe, int threads) {
   return {probe.key, FlopsPerIteration(probe) * threads,
-          [probe](Bench& bench) {
+          [probe](CpuBench& bench) {
             for (int i = 0; i < bench.threads(); ++i) FillOperands(probe, bench.Of(i));
           },
           probe.kernel};
@@ -69,8 +71,8 @@ void KeepSustained(Machine& machine, int threads, const std::string& row, double
   auto& rows = set.flops.contains(row) ? set.flops : set.mixes;
   auto& ceiling = rows.at(row);
   const double ratio = per_second / ceiling.per_second;
-  machine.facts[fmt::format("sustained.{}", row)] = fmt::format(
-      "after {:.0f} s on end {:.3f} of the burst, with {} threads", kSeconds, ratio, threads);
+  set.sustained[row] = fmt::format("after {:.0f} s on end {:.3f} of the burst, with {} threads",
+                                   kSeconds, ratio, threads);
   if (std::abs(ratio - 1) <= kDifference) return;
   ceiling.sustained_per_second = per_second;
   if (auto* roof = RoofOf(set, row)) roof->sustained_per_second = per_second;
@@ -83,7 +85,8 @@ void AddSustainedSteps(MeasureSession& session) {
                                   [&session, running, threads](double) {
                                     session.bench.reset();
                                     Watch(session, running, threads);
-                                  }});
+                                  },
+                                  threads});
   };
   for (const auto& probe : HottestPipes(session)) add(RunningPipe(probe, threads));
   if (const auto dram = session.effort.sustained_dram ? DramRoofRow(session, threads)

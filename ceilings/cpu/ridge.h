@@ -1,5 +1,5 @@
-// The knee between bandwidth and arithmetic: which intensities to measure, and whether what was
-// measured fits the roofs. Pure.
+// The knee between bandwidth and arithmetic: the intensities to measure, and their comparison with
+// the roofs. Pure.
 #pragma once
 
 #include <span>
@@ -14,13 +14,12 @@ namespace dlroof {
 // The pipe that the ridge kernels' multiply-adds run on.
 inline constexpr const char* kRidgePipe = "fp32.vector";
 
-// Up to eight neighbouring rows of `rows` (by rising intensity) around `knee` [flop/byte].
+// Returns up to eight neighbours of `rows` (by rising intensity) around `knee` [flop/byte].
 std::vector<RidgeRow> RidgeRowsAround(std::span<const RidgeRow> rows, double knee);
 
-// No kernel is faster than both of its roofs: where a point of a ridge lies above the compute roof
-// or above its intensity times the level's bandwidth by more than 3 %, that roof is too low and no
-// longer proved; the reason names the point. Compute roofs: the plain pipe, and the finer row that
-// it was taken from (the same rate). A level or a pipe that is absent is not judged.
+// Doubts a roof that a ridge's point exceeds by more than 3 %, since no kernel is faster than both
+// of its roofs. The roofs are the compute roof, and the intensity times the level's bandwidth. The
+// reason names the point. Compute roofs are the plain pipe and the finer row of the same rate.
 void CompareRidges(CeilingSet& set);
 
 }  // namespace dlroof

@@ -94,7 +94,7 @@ const CapacityEdge* EdgeOfAPart(const std::vector<CapacityEdge>& edges,
   return &last;
 }
 
-// How many CPUs share a level, of whose cache a thread alone has `size` [byte].
+// Returns how many CPUs share a level. One thread alone has `size` [byte] of its cache.
 std::size_t Sharers(const std::map<Level, CapacityEdge>& together, Level level, double size,
                     std::size_t cpus) {
   if (level == Level::kL3) return cpus;
@@ -137,16 +137,19 @@ std::map<Level, CapacityEdge> MatchEdges(const std::vector<CapacityEdge>& edges,
   return found;
 }
 
-std::string EdgeSentence(const LevelEdges& edges, Level level) {
+SweepFinding CompareEdge(const LevelEdges& edges, Level level) {
   const double told = edges.told.at(level);
   const auto edge = edges.found.find(level);
   if (edge == edges.found.end())
-    return fmt::format("the curve does not fall near {}, which {} says: they disagree",
-                       SizeText(told), edges.teller);
+    return {fmt::format("the curve does not fall near {}, which {} says: they disagree",
+                        SizeText(told), edges.teller),
+            true};
   const auto& [bytes, before, after] = edge->second;
-  return fmt::format("the curve falls at {}, from {:.3g} to {:.3g} GB/s; {} says {}: they {}",
-                     SizeText(bytes), before / 1e9, after / 1e9, edges.teller, SizeText(told),
-                     Agree(edge->second, told) ? "agree" : "disagree");
+  const bool agree = Agree(edge->second, told);
+  return {fmt::format("the curve falls at {}, from {:.3g} to {:.3g} GB/s; {} says {}: they {}",
+                      SizeText(bytes), before / 1e9, after / 1e9, edges.teller, SizeText(told),
+                      agree ? "agree" : "disagree"),
+          !agree};
 }
 
 std::string EdgeDoubt(const LevelEdges& edges, Level level, double bytes, double per_second) {

@@ -1,5 +1,5 @@
-// Bandwidth over working sets: which sizes to measure, where the memory levels end, and whether
-// that is where the system says. Pure.
+// Bandwidth over working sets: the sizes to measure, the ends of the memory levels, and their
+// comparison with the system's sizes. Pure.
 #pragma once
 
 #include <map>
@@ -29,30 +29,28 @@ struct CapacityEdge {
 // level between two others that is all slope is not found.
 std::vector<CapacityEdge> FindCapacityEdges(const std::vector<SweepPoint>& curve);
 
-// What is said and what was found of the caches of one team of threads.
+// The told and the found sizes of the caches of one team of threads.
 struct LevelEdges {
   std::string teller;                   // who says the sizes: "hwloc"
   std::map<Level, double> told;         // [byte] one thread's share of the level's caches
   std::map<Level, CapacityEdge> found;  // MatchEdges of these; a level without an edge is absent
 };
 
-// Of which level each edge is the end: of the one with the nearest size, if no nearer edge is there
-// and within a factor of 4. The farthest level, if that leaves it without one, gets the last edge
-// where that is no other level's and lies between its size and that of the level before it: the
-// part of a shared cache that a virtual machine gets may be any.
+// Returns the edge at the end of each level: the nearest to its size within a factor of 4. The
+// farthest level, if still without an edge, gets the last one. That must be no other level's, and
+// between its size and that of the level before it: a virtual machine may get any part of a shared
+// cache.
 std::map<Level, CapacityEdge> MatchEdges(const std::vector<CapacityEdge>& edges,
                                          const std::map<Level, double>& told);
 
-// What the curve says of a level whose size is told: "the curve falls at 1.1 MiB, from 110 to 24
-// GB/s; hwloc says 1 MiB: they agree" within a factor of 2, else that they disagree; or that it
-// does not fall near it.
-std::string EdgeSentence(const LevelEdges& edges, Level level);
+// Compares the curve with a level whose size is known: "the curve falls at 1.1 MiB, from 110 to 24
+// GB/s; hwloc says 1 MiB: they agree". Sizes within a factor of 2 agree.
+SweepFinding CompareEdge(const LevelEdges& edges, Level level);
 
-// Why `per_second` [byte/s] of all threads, measured on arrays of `bytes` of one thread, may not be
-// the level's although they fit what is told of it. Where the told size and the edge differ by more
-// than a factor of 2: the arrays lie beyond the level's edge, and are 10 % or more slower than the
-// curve is before it (else it is the curve that was disturbed); or a nearer level ends so late that
-// it holds half of them. Empty: no such doubt.
+// Returns why `per_second` [byte/s] of all threads, on arrays of `bytes` per thread, may not be the
+// level's; empty: no doubt. It doubts only where the told size and the edge differ by more than a
+// factor of 2. The arrays are beyond the level's edge, and 10 % or more slower than the curve
+// before it. Or a nearer level's late edge shows that it holds half of them.
 std::string EdgeDoubt(const LevelEdges& edges, Level level, double bytes, double per_second);
 
 // The caches of a system that tells no sizes, as edges show them: of one thread alone, and of one

@@ -16,7 +16,7 @@ inline constexpr double kHelpedBelow = 2;
 // [byte] of all threads, for DRAM, where the system tells no cache size.
 inline constexpr double kUnknownCacheDramBytes = 1 << 30;
 
-// What one thread works on at a level.
+// One thread's data at a level.
 struct WorkingSet {
   double bytes = 0;   // [byte] of one thread, all streams together
   std::string how;    // "16 KiB per thread, half of L1 (32 KiB)"
@@ -41,14 +41,13 @@ WorkingSets ChooseWorkingSets(const Topology& topology, const std::vector<int>& 
 // [byte] of each of these threads, by the levels whose size is known.
 std::map<Level, double> ThreadShares(const Topology& topology, const std::vector<int>& cpus);
 
-// Why a set of `bytes` per thread would not be served by this level but by a nearer one, whose
-// share holds half of it or more: such a part is found again by many replacement policies. Empty:
-// it is not.
+// Returns why a nearer cache would serve a set of `bytes` per thread; empty: it would not. A share
+// that holds half of the set serves it under many replacement policies.
 std::string NearerCacheDoubt(const Topology& topology, const std::vector<int>& cpus, Level level,
                              double bytes);
 
-// Of each NUMA node those of these CPUs that are in it, by the node's number: teams whose memory is
-// local. Empty where there are fewer than two nodes, or it is not known where a CPU is.
+// Returns the CPUs of each NUMA node, by its number: teams whose memory is local. Empty with fewer
+// than two nodes, or where a CPU's node is unknown.
 std::map<int, std::vector<int>> NodeTeams(const Topology& topology, const std::vector<int>& cpus);
 
 // "16 KiB", "1.5 MiB".

@@ -83,8 +83,8 @@ std::size_t MemoryBytes(double set_bytes) {
          kMostArrays * (kPage + kPad + kWidestStepBytes);
 }
 
-void LayArrays(char* memory, double set_bytes, int streams, std::size_t step_floats,
-               Workspace& workspace) {
+void PlaceArrays(char* memory, double set_bytes, int streams, std::size_t step_floats,
+                 Workspace& workspace) {
   const double floats = set_bytes / streams / static_cast<double>(sizeof(float));
   const auto steps = static_cast<std::size_t>(floats) / step_floats;
   workspace.floats = std::max<std::size_t>(1, steps) * step_floats;

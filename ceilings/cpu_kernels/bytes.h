@@ -1,4 +1,4 @@
-// Memory kernels: which there are, and what their traffic is.
+// The memory kernels and their traffic.
 #pragma once
 
 #include <cstddef>
@@ -15,9 +15,9 @@
 namespace dlroof {
 
 inline constexpr float kBytesScale = 3;  // the triad's factor
-// What the store kernels store, and the bits that the update kernels flip: the first so many of a
-// vector, each time. No two elements are alike, so that what is left tells how wide the vectors
-// were. The flipped bits leave exponents as they are: no number becomes denormal.
+// Store kernels write the first elements of kStoredVector, update kernels flip those of
+// kFlippedBits. All elements differ, so the results show the width of the vectors. Flipped bits
+// leave exponents unchanged: no number becomes denormal.
 alignas(64) inline constexpr float kStoredVector[] = {
     2.0F, 2.0625F, 2.125F, 2.1875F, 2.25F, 2.3125F, 2.375F, 2.4375F,
     2.5F, 2.5625F, 2.625F, 2.6875F, 2.75F, 2.8125F, 2.875F, 2.9375F};
@@ -30,19 +30,19 @@ inline constexpr std::size_t kFolds = 8;
 // The ridge kernels' sum = sum * factor + element: it stays below twice the largest element.
 inline constexpr float kRidgeFactor = 0.5F;
 
-// A kernel that does so many multiply-adds for so many loads of a vector.
+// A kernel with this number of multiply-adds and loads of a vector.
 struct RidgeRow {
   int loads, multiply_adds;
   Kernel kernel;
 
-  // [flop/byte] of fp32: a multiply-add is 2 flops, an element 4 byte.
+  // Returns [flop/byte] of fp32: a multiply-add is 2 flops, an element 4 byte.
   double Intensity() const { return 2.0 * multiply_adds / (4.0 * loads); }
 };
 
-// The kernels of one instruction set, as constants: asking for them runs none of its instructions.
+// The kernels of one instruction set. Reading them runs none of its instructions.
 struct BytesIsa {
   const char* name;
-  const char* needs[2];       // features of counters/cpu.h; null: nothing more
+  const char* needs[2];       // features of counters/cpu/cpu.h; null: nothing more
   std::size_t vector_floats;  // [float] per vector
   std::size_t step_floats;    // [float] per array and iteration
   Kernel load, store, copy, triad, update;
@@ -50,20 +50,20 @@ struct BytesIsa {
   std::span<const RidgeRow> ridge;                          // by rising intensity
 };
 
-// The instruction sets that this processor family may have, the widest first: a file per family,
-// chosen by the build.
+// Returns the instruction sets that this processor family may have, the widest first. The build
+// chooses a file per family.
 std::vector<const BytesIsa*> BytesIsas();
-// Those that a CPU with these features has, the widest first; never empty.
+// Returns those that a CPU with these features has, the widest first; never empty.
 std::vector<const BytesIsa*> BytesIsasFor(const std::set<std::string>& features);
 
 const BytesIsa& BytesPortable();  // the compiler's own vectors, any processor
 
 enum class BytesOperation { kLoad, kStore, kCopy, kTriad, kUpdate };
 
-// Streams of one operation. Bytes count as the program names them; a cache that reads a line
-// because it is written to (write-allocate) moves more, which no rate here contains.
+// Streams of one operation. Rates count the bytes that the program names. Write-allocate moves
+// more, which no rate here contains.
 struct Streams {
-  int arrays;  // laid out
+  int arrays;  // in memory
   int named;   // read or written by the program
   int moved;   // [1] modelled, with write-allocate; equal to `named` with non-temporal stores
 };
@@ -78,21 +78,20 @@ struct Mix {
   Streams OfStreams() const;
 };
 
-// All of this instruction set; non-temporal stores at L3 and DRAM, for nearer levels they leave.
+// Returns the mixes of this instruction set. Non-temporal stores belong to L3 and DRAM alone.
 std::vector<Mix> MixesFor(const BytesIsa& isa, Level level);
-// "named 2 streams, moved 3 with write-allocate (modelled)"; empty for L1, where nothing moves on.
+// Returns "named 2 streams, moved 3 with write-allocate (modelled)"; empty for L1.
 std::string TrafficText(const Mix& mix, Level level);
 
-// The same as a number; absent for L1.
+// Returns moved / named; absent for L1.
 std::optional<double> MovedPerNamed(const Mix& mix, Level level);
 
-// Lays the arrays of `streams` streams, `set_bytes` together, into memory of at least
-// MemoryBytes(set_bytes) that begins on a page; each gets a multiple of `step_floats`, at least one
-// step. Each begins kPadBytes further into a page of 4 KiB than the one before: at the same place
-// in a page, loads wait for stores of the same low address bits. The others are the first again:
-// an update reads and writes one.
-void LayArrays(char* memory, double set_bytes, int streams, std::size_t step_floats,
-               Workspace& workspace);
+// Places the arrays of `streams` streams, `set_bytes` together, in page-aligned memory of at least
+// MemoryBytes(set_bytes). Each gets a multiple of `step_floats`, at least one step. Each begins
+// kPadBytes further into a page of 4 KiB than the one before, because loads wait for stores of the
+// same low address bits. Unused arrays equal the first: an update reads and writes one.
+void PlaceArrays(char* memory, double set_bytes, int streams, std::size_t step_floats,
+                 Workspace& workspace);
 std::size_t MemoryBytes(double set_bytes);
 
 }  // namespace dlroof

@@ -36,7 +36,7 @@ class FreshPages {
   float* Page(std::size_t page) const {
     return reinterpret_cast<float*>(static_cast<char*>(begin_) + page * PageBytes());
   }
-  // Which pages are resident; empty when the system does not tell.
+  // Returns for each page whether it is resident; empty where the system does not tell.
   std::vector<bool> Touched() const {
     std::vector<unsigned char> resident(bytes_ / PageBytes());
     if (mincore(begin_, bytes_, resident.data()) != 0) return {};
@@ -122,7 +122,7 @@ struct Content {
   }
 };
 
-// Of element i, which is element `lane` of its vector.
+// Returns the result for element i, which is element `lane` of its vector.
 float Result(BytesOperation operation, const Workspace& workspace, std::size_t i,
              std::size_t lane) {
   const auto& [to, from, scaled] = workspace.arrays;
@@ -141,8 +141,8 @@ float Result(BytesOperation operation, const Workspace& workspace, std::size_t i
   return 0;
 }
 
-// What the kernel must leave, in plain loops over vectors of `width` floats: all of a vector is
-// read before any of it is written.
+// Computes the kernel's results in plain loops over vectors of `width` floats. It reads all of a
+// vector before it writes any of it.
 void Plainly(BytesOperation operation, std::size_t width, std::size_t step, std::size_t steps,
              Workspace& workspace) {
   std::vector<float> vector(width);

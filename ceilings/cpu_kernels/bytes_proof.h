@@ -27,7 +27,7 @@ struct KernelProof {
 //   kernel's steps count, in each of its arrays, and none beside. Catches a kernel that touches
 //   more. Where the system calls every page resident (some sandboxes) this one is left out, and the
 //   text says so: that all that is counted is touched follows from the others.
-// That a store is not two of half the width, from two registers, is seen in its machine code alone.
+// Only machine code shows whether two stores of half the width replace one store.
 KernelProof ProveBytesKernel(const Mix& mix, const BytesIsa& isa);
 
 }  // namespace dlroof

@@ -1,5 +1,4 @@
-// What is known of a core beyond what its instructions allow in general: how many vector
-// instructions it starts in a cycle.
+// The vector instructions that cores start in a cycle.
 #pragma once
 
 #include <optional>

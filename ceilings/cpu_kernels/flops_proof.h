@@ -1,5 +1,5 @@
-// What proves an arithmetic ceiling beside its repetitions: the kernel computes what it counts, and
-// no more and no less per cycle than its instructions can.
+// Proves an arithmetic ceiling beside its repetitions: by the kernel's results, and by its
+// operations per cycle.
 #pragma once
 
 #include <map>
@@ -35,11 +35,10 @@ std::vector<double> AdmissibleStepsPerCycle(const FlopsProbe& probe, const CoreR
 // it differs `proved` and `reason` too. Nothing without a clock.
 void JudgePerCycle(const FlopsProbe& probe, Ceiling& ceiling, const CoreRates& core = {});
 
-// Whether the row of `threads` threads needs no second pass to agree with the first: a slow spell
-// of the machine, which passes are there to find, cannot make what it reaches. So where it meets
-// the highest value that its instructions allow; or a lower one (a spell may land there too) that
-// another number of threads, at another time, meets as well and none exceeds. `by_threads` holds
-// ceilings that JudgePerCycle has seen.
+// Returns true where the row of `threads` threads needs no second pass that agrees with the first.
+// Passes find slow spells of the machine. A spell cannot produce the highest value that the row's
+// instructions allow. A lower value counts where another number of threads meets it too and none
+// exceeds it. JudgePerCycle must have judged the ceilings of `by_threads`.
 bool MeetsItsOwnValue(const FlopsProbe& probe, int threads,
                       const std::map<int, CeilingSet>& by_threads, const CoreRates& core = {});
 

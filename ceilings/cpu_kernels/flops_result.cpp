@@ -37,7 +37,7 @@ int WholeStart(std::size_t element) { return static_cast<int>(element % 7); }
 int Int8First(std::size_t element) { return static_cast<int>(element % 127); }
 int Int8Second(std::size_t element) { return static_cast<int>(element * 37 % 255) - 127; }
 
-// Of an integer of magnitude 2048 or less.
+// Converts an integer of magnitude 2048 or less.
 std::uint16_t Fp16Bits(int value) {
   if (value == 0) return 0;
   const int exponent = std::ilogb(value);
@@ -45,7 +45,7 @@ std::uint16_t Fp16Bits(int value) {
   return static_cast<std::uint16_t>((value < 0 ? 0x8000 : 0) | (exponent + 15) << 10 | mantissa);
 }
 
-// Of an integer of magnitude 256 or less.
+// Converts an integer of magnitude 256 or less.
 std::uint16_t Bf16Bits(int value) {
   const auto single = static_cast<float>(value);
   std::uint32_t bits = 0;
@@ -82,7 +82,7 @@ struct Reference {
 template <class T>
 void FillElements(const FlopsProbe& probe, Workspace& workspace) {
   constexpr std::size_t kElements = kSecondOperand / sizeof(T);
-  // What a compiler made may be fused or not: only whole numbers are the same for both.
+  // The compiler may have fused the steps: only whole numbers give the same result either way.
   const bool whole = probe.issue == Issue::kAny;
   for (std::size_t e = 0; e < kElements; ++e) {
     const auto n = static_cast<T>(e);

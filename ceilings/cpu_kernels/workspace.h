@@ -1,5 +1,4 @@
-// What one thread's kernel works on: operands and results of arithmetic kernels, arrays of memory
-// kernels.
+// One thread's data: operands and results of arithmetic kernels, arrays of memory kernels.
 #pragma once
 
 #include <array>

@@ -10,7 +10,7 @@ namespace dlroof {
 // Makes the device the calling thread's current one. Throws std::runtime_error with CUDA's words.
 std::unique_ptr<GpuBench> OpenCudaBench(int device);
 
-// Whether the row, no GEMM, is in the table of kernels.
+// Returns true where the table of kernels has the row, which is no GEMM.
 bool HasCudaKernel(const GpuRow& row);
 
 }  // namespace dlroof

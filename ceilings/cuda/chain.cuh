@@ -6,7 +6,7 @@
 namespace dlroof {
 
 // Chain: Register, kUnroll and Step(v, a, b) -> v. Floating point squares: v * v + b with b near -2
-// never comes to rest (gpu_known_chain.cpp), where v * a + b soon is b / (1 - a) and the same bits
+// never comes to rest (gpu_known/chain.cpp), where v * a + b soon is b / (1 - a) and the same bits
 // over and over take less power than a real call's. A loop of kChains * kUnroll instructions.
 template <class Chain, int kChains = 8>
 __global__ void ChainKernel(const typename Chain::Register* operands,

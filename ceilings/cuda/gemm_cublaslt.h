@@ -11,7 +11,8 @@
 
 namespace dlroof {
 
-// D = A^T B, n x n x n, one scale, no addition. A and B hold rows of k (gpu_known.h), D columns.
+// D = A^T B, n x n x n, one scale, no addition. A and B hold rows of k (gpu_known/known.h), D
+// columns.
 class GpuGemm {
  public:
   // Throws Unsupported with cublasLt's words where it has no algorithm for the type on this GPU.

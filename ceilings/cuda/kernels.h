@@ -1,5 +1,5 @@
-// The kernels of a GPU's ceilings. Part of the CUDA module only; C++17. gpu_known.h says what each
-// reads and leaves. Each returns what CUDA said to the launch.
+// The kernels of a GPU's ceilings. Part of the CUDA module only; C++17. gpu_known/known.h
+// describes their operands and results. Each returns CUDA's status of the launch.
 #pragma once
 
 #include <cuda_runtime_api.h>

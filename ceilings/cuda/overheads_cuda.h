@@ -1,4 +1,4 @@
-// What it costs to start next to nothing on a GPU. Part of the CUDA module only.
+// Costs of starting empty work on a GPU. Part of the CUDA module only.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,4 @@
-// A GPU as the measurement of its ceilings needs it. The CUDA module has the real one, tests have
-// one of known rates.
+// The interface of a GPU that the measurement needs. The CUDA module implements it, tests fake it.
 #pragma once
 
 #include <cstdint>
@@ -27,7 +26,7 @@ struct GpuTime {
   GpuHealth health;                // while it ran
 };
 
-// What it costs the host and the GPU to do next to nothing.
+// Costs of the host and the GPU without any work.
 enum class GpuOverhead {
   kLaunch,           // empty kernels, one after another
   kLaunchSync,       // an empty kernel and the wait for it
@@ -43,12 +42,12 @@ class GpuBench {
   virtual GpuDescription Describe() = 0;
   // Lays random operands. Throws Unsupported with the library's words where the row cannot run.
   virtual void Prepare(const GpuRow& row, const GpuShape& shape) = 0;
-  // Of what was prepared last.
+  // Runs the row that Prepare prepared last.
   virtual GpuTime Run(std::int64_t iterations) = 0;
-  // What the row leaves from `operands` (GpuOperands, known); as many bytes as GpuResultBytes says.
+  // Returns the row's results from `operands` (GpuOperands, known): GpuResultBytes bytes.
   virtual GpuBytes Result(const GpuRow& row, const GpuShape& shape, const GpuBytes& operands,
                           std::int64_t iterations) = 0;
-  // [s] of that many together.
+  // Returns the time [s] of `times` operations together.
   virtual double Overhead(GpuOverhead kind, std::int64_t times) = 0;
 };
 

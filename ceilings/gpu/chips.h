@@ -1,5 +1,5 @@
-// What an SM can do in a cycle, by compute capability: the values that a measured ceiling is held
-// against. Data with sources.
+// Peak rates per SM and cycle by compute capability, with sources. Measured ceilings are compared
+// with them.
 #pragma once
 
 #include <string>
@@ -7,7 +7,7 @@
 
 namespace dlroof {
 
-// Of one pipe, or of the L1 ("l1": byte/cycle).
+// The peak of one pipe, or of the L1 ("l1": byte/cycle).
 struct GpuPeak {
   int first, last;  // compute capabilities, 10 x major + minor
   const char* key;  // "bf16.matrix", "l1"
@@ -19,7 +19,7 @@ struct GpuPeak {
 
 const std::vector<GpuPeak>& GpuPeaks();
 
-// Null where the table has none: then nothing is judged by it.
+// Returns null where the table has none: then it judges nothing.
 const GpuPeak* FindGpuPeak(int compute_capability, const std::string& key);
 
 }  // namespace dlroof

@@ -1,4 +1,4 @@
-// A GPU as a machine without ceilings.
+// Describes a GPU as a machine without ceilings.
 #pragma once
 
 #include "ceilings/machine/machine.h"
@@ -6,8 +6,8 @@
 
 namespace dlroof {
 
-// device "gpu", name, fingerprint, facts, L2; by_threads is empty. A GPU's ceilings stand under one
-// thread, the host's that starts its work.
+// Returns device "gpu", name, fingerprint, facts and L2. `by_threads` is empty: a GPU's ceilings
+// belong to one thread, the host's that starts its work.
 Machine DescribeGpu(const GpuIdentity& identity);
 
 }  // namespace dlroof

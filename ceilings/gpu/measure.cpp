@@ -9,10 +9,13 @@
 #include <utility>
 #include <vector>
 
-#include "ceilings/cpu/measure.h"
 #include "ceilings/gpu/described.h"
+#include "ceilings/gpu/measure_overheads.h"
+#include "ceilings/gpu/measure_rows.h"
 #include "ceilings/gpu/measure_session.h"
+#include "ceilings/gpu/measure_sustained.h"
 #include "ceilings/machine/ceiling.h"
+#include "ceilings/machine/doubt.h"
 #include "counters/gpu/nvml.h"
 #include "counters/gpu/throttle.h"
 
@@ -38,7 +41,7 @@ std::string LaunchText(const GpuRowState& state) {
   return text;
 }
 
-// What the driver said while the last repetition ran.
+// Returns the driver's report during the last repetition.
 std::string HealthText(const GpuHealth& health) {
   std::string text;
   if (health.power_watts) text += fmt::format("; {:.0f} W", *health.power_watts);
@@ -63,7 +66,7 @@ Ceiling CeilingOf(const GpuSession& session, const GpuRowState& state) {
   if (by_clock && ceiling.clock_hz)
     ceiling.proof.per_cycle = ceiling.per_second / session.gpu.identity.sms / *ceiling.clock_hz;
   ceiling.proof.result = state.result;
-  if (!state.doubt.empty()) DoubtGpu(state.doubt, ceiling);
+  if (!state.doubt.empty()) DoubtUnbounded(ceiling, state.doubt);
   if (by_clock) JudgeGpuPerCycle(state.row, session.Capability(), ceiling);
   if (state.half) JudgeGpuScaling(*state.half, ceiling);
   return ceiling;
@@ -73,7 +76,7 @@ void AddRows(const GpuSession& session, Machine& machine) {
   auto& set = machine.by_threads[1];
   for (const auto& state : session.rows) {
     if (state.passes.empty())
-      machine.facts[fmt::format("absent.{}.threads.1", state.row.key)] = state.absent;
+      set.absent[state.row.key] = state.absent;
     else
       (IsMemory(state.row) ? set.mixes : set.flops)[state.row.key] = CeilingOf(session, state);
   }
@@ -96,7 +99,7 @@ void AddShareOfPins(const GpuSession& session, Machine& machine) {
         ShareOfPins(machine.by_threads.at(1).mixes.at(kDramLoads).per_second, *pins, bits, *clock);
 }
 
-// Of each level the best of the mixes whose result is right.
+// Adds for each level the best of the mixes whose result is right.
 void AddLevels(const GpuSession& session, Machine& machine) {
   auto& set = machine.by_threads.at(1);
   std::map<Level, MeasuredMixes> by_level;
@@ -125,10 +128,10 @@ void RefuseNothing(const GpuSession& session) {
 }
 
 void AddFacts(const GpuSession& session, Machine& machine) {
-  machine.facts["effort.1"] = session.effort.name;
+  machine.by_threads.at(1).effort = session.effort.name;
   if (session.gpu.default_clock_hz)
     machine.facts["clock.default"] = fmt::format("{:.0f} MHz", *session.gpu.default_clock_hz / 1e6);
-  // A100's, H100's and B200's white papers.
+  // The white papers of A100, H100 and B200 tell it.
   const int capability = session.Capability();
   if (capability == 80 || capability == 90 || capability == 100)
     machine.facts["l2.partitions"] =
@@ -137,16 +140,6 @@ void AddFacts(const GpuSession& session, Machine& machine) {
 }
 
 }  // namespace
-
-RatePolicy GpuEffort::Policy(double tolerance, const std::function<double()>& clock) const {
-  RatePolicy policy;
-  policy.repetition_seconds = repetition_seconds;
-  policy.repetitions = repetitions;
-  policy.doubled = doubled;
-  policy.tolerance = tolerance;
-  policy.now = clock;
-  return policy;
-}
 
 Machine MeasureGpuOn(GpuBench& bench, const GpuMeasureOptions& options,
                      const std::function<double()>& now) {

@@ -1,4 +1,4 @@
-// Measures what a GPU can do.
+// Measures the ceilings of a GPU.
 #pragma once
 
 #include <functional>
@@ -18,12 +18,12 @@ struct GpuMeasureOptions {
 
 // Device, name, fingerprint and facts as DescribeGpu has them; ceilings under one thread, the
 // host's. Each row of GpuRows that this GPU runs stands in `flops` and `mixes`, proved or with the
-// reason; what cannot run is absent with its reason in facts ("absent.<row>.threads.1"). `now` [s]
-// any steady clock. Throws what the bench throws, but for Unsupported.
+// reason; `absent` has the reason of a row that cannot run. `now` [s] is any steady clock. Throws
+// what the bench throws, except Unsupported.
 Machine MeasureGpuOn(GpuBench& bench, const GpuMeasureOptions& options,
                      const std::function<double()>& now);
 
-// The same on CUDA's device; in the CUDA module alone (gpu_bench_cuda.cpp).
+// Measures CUDA's device. Only the CUDA module defines it (ceilings/cuda/bench_cuda.cpp).
 Machine MeasureGpu(const GpuMeasureOptions& options);
 
 }  // namespace dlroof

@@ -1,9 +1,9 @@
+#include "ceilings/gpu/measure_overheads.h"
+
 #include <fmt/format.h>
 
 #include <exception>
 #include <utility>
-
-#include "ceilings/gpu/measure_session.h"
 
 namespace dlroof {
 namespace {
@@ -40,7 +40,7 @@ Rate MeasureOverhead(GpuSession& session, GpuOverhead kind) {
 void AddOverhead(const OverheadRow& row, const Rate& rate, Machine& machine) {
   auto& set = machine.by_threads[1];
   if (!rate.proved) {
-    machine.facts[fmt::format("absent.{}.threads.1", row.name)] = rate.reason;
+    set.absent[row.name] = rate.reason;
     return;
   }
   const double seconds = 1 / rate.per_second;
@@ -48,9 +48,9 @@ void AddOverhead(const OverheadRow& row, const Rate& rate, Machine& machine) {
     set.launch_seconds = seconds;
   else
     set.overheads[row.name] = seconds;
-  machine.facts[fmt::format("overhead.{}", row.name)] =
-      fmt::format("{:.3f} us: {}; best of {} repetitions, twice as many took {:.3f} times the time",
-                  1e6 * seconds, row.text, rate.total, rate.doubling.value_or(0));
+  set.costs_how[row.name] =
+      fmt::format("{}; best of {} repetitions, twice as many took {:.3f} times the time", row.text,
+                  rate.total, rate.doubling.value_or(0));
 }
 
 }  // namespace
@@ -61,8 +61,7 @@ void MeasureGpuOverheads(GpuSession& session, Machine& machine) {
     try {
       AddOverhead(row, MeasureOverhead(session, row.kind), machine);
     } catch (const std::exception& why) {
-      machine.facts[fmt::format("absent.{}.threads.1", row.name)] =
-          fmt::format("it failed: {}", why.what());
+      machine.by_threads[1].absent[row.name] = fmt::format("it failed: {}", why.what());
     }
   }
 }

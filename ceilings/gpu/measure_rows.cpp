@@ -1,3 +1,5 @@
+#include "ceilings/gpu/measure_rows.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -5,7 +7,6 @@
 #include <optional>
 
 #include "ceilings/gpu/chips.h"
-#include "ceilings/gpu/measure_session.h"
 #include "counters/base/error.h"
 
 namespace dlroof {
@@ -106,17 +107,6 @@ void MeasureOnce(GpuSession& session, GpuRowState& state) {
 }
 
 }  // namespace
-
-RatePolicy GpuSession::Policy(const GpuRow& row) const {
-  constexpr double kArithmetic = 0.02, kMemory = 0.03;
-  auto policy = effort.Policy(IsMemory(row) ? kMemory : kArithmetic, now);
-  policy.max_seconds = effort.row_seconds;
-  return policy;
-}
-
-std::optional<double> GpuSession::HeldClock(const GpuRow& row) const {
-  return RunsBySmClock(row) ? std::nullopt : gpu.default_clock_hz;
-}
 
 void MeasureGpuRows(GpuSession& session) {
   for (auto& row : GpuRows(session.Capability())) {

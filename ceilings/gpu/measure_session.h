@@ -1,4 +1,4 @@
-// How the measurement of a GPU is put together: rows measured in passes, then made into ceilings.
+// Types that the parts of a GPU's measurement share: passes measure rows, which become ceilings.
 #pragma once
 
 #include <functional>
@@ -25,16 +25,16 @@ struct GpuEffort {
   RatePolicy Policy(double tolerance, const std::function<double()>& now) const;
 };
 
-// One row in the making.
+// Measurements of one row.
 struct GpuRowState {
   GpuRow row;
   GpuShape shape;
-  std::string result;  // Proof::result; empty: not looked at, or wrong
-  std::string doubt;   // what is wrong with the result
-  std::string absent;  // why the row was not measured
+  std::string result;  // Proof::result; empty: not compared, or wrong
+  std::string doubt;   // the result's error
+  std::string absent;  // reason of a row without measurements
   std::vector<GpuPass> passes;
   std::optional<HalfRate> half;
-  GpuTime last;  // of the last repetition: what the driver said
+  GpuTime last;  // of the last repetition, with the driver's report
 };
 
 struct GpuSession {
@@ -48,20 +48,8 @@ struct GpuSession {
 
   int Capability() const { return 10 * gpu.identity.major + gpu.identity.minor; }
   RatePolicy Policy(const GpuRow& row) const;
-  // [1/s] the default clock that the row's repetitions are held against; absent: none.
+  // Returns the default clock [1/s] that the row's repetitions must reach; absent: none.
   std::optional<double> HeldClock(const GpuRow& row) const;
 };
-
-// gpu_measure_rows.cpp. Fills session.rows.
-void MeasureGpuRows(GpuSession& session);
-
-// gpu_measure_overheads.cpp. Launch cost, other overheads, and why one is absent.
-void MeasureGpuOverheads(GpuSession& session, Machine& machine);
-
-// gpu_measure_sustained.cpp. The fastest row of the hottest pipes runs for 10 s: what it reaches in
-// the first and in the last second is in facts ("sustained.<row>"), and a ceiling's
-// sustained_per_second where the last differs by more than 3 %. A second that is faster than the
-// ceiling refutes it.
-void WatchGpuFor10Seconds(GpuSession& session, Machine& machine);
 
 }  // namespace dlroof

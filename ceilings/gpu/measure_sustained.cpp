@@ -1,3 +1,5 @@
+#include "ceilings/gpu/measure_sustained.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -6,7 +8,7 @@
 #include <map>
 #include <vector>
 
-#include "ceilings/gpu/measure_session.h"
+#include "ceilings/machine/doubt.h"
 
 namespace dlroof {
 namespace {
@@ -38,16 +40,16 @@ void AddSustained(GpuSession& session, const GpuRowState& state, Machine& machin
   session.bench.Prepare(state.row, state.shape);
   const auto ends = Watch(session, ceiling.per_second / work);
   const double sustained = work * ends.last, burst = work * ends.first;
-  machine.facts[fmt::format("sustained.{}", state.row.key)] =
+  machine.by_threads.at(1).sustained[state.row.key] =
       fmt::format("first second {:.4g}, after {:.0f} s on end {:.4g} GFLOP/s: {:.3f} of the burst",
                   burst / 1e9, kSeconds, sustained / 1e9, sustained / ceiling.per_second);
   if (std::abs(sustained / ceiling.per_second - 1) > kDifference)
     ceiling.sustained_per_second = sustained;
   const double later = std::max(burst, sustained);
   if (later > (1 + kDifference) * ceiling.per_second)
-    DoubtGpu(fmt::format("it reached {:.4g} GFLOP/s when it was watched later: this is too low",
-                         later / 1e9),
-             ceiling);
+    DoubtUnbounded(
+        ceiling, fmt::format("it reached {:.4g} GFLOP/s when it was watched later: this is too low",
+                             later / 1e9));
 }
 
 // The fastest row of each pipe, fastest first.
@@ -79,8 +81,7 @@ void WatchGpuFor10Seconds(GpuSession& session, Machine& machine) {
     try {
       AddSustained(session, *state, machine);
     } catch (const std::exception& why) {
-      machine.facts[fmt::format("sustained.{}", state->row.key)] =
-          fmt::format("it failed: {}", why.what());
+      machine.by_threads.at(1).sustained[state->row.key] = fmt::format("it failed: {}", why.what());
     }
   }
 }

@@ -8,6 +8,7 @@
 
 #include "ceilings/gpu/chips.h"
 #include "ceilings/machine/choose_roof.h"
+#include "ceilings/machine/doubt.h"
 #include "counters/gpu/throttle.h"
 
 namespace dlroof {
@@ -31,7 +32,7 @@ Rate InCycles(const Rate& rate, const RatePolicy& policy) {
   return JudgeRate(cycles, policy);
 }
 
-// Of our own kernels; 0: need not reach anything.
+// Returns the share of a peak that our own kernels must reach; 0: none.
 double LeastShare(const GpuRow& row, int compute_capability) {
   if (row.unit == GpuUnit::kChain) return 0.95;
   if (row.unit == GpuUnit::kWgmma || IsMemory(row)) return 0.9;
@@ -113,12 +114,6 @@ GpuRate MergeGpuPasses(const std::vector<GpuPass>& passes, const RatePolicy& pol
   return merged;
 }
 
-void DoubtGpu(const std::string& reason, Ceiling& ceiling) {
-  ceiling.proved = false;
-  ceiling.unbounded = true;
-  ceiling.reason = ceiling.reason.empty() ? reason : fmt::format("{}; {}", ceiling.reason, reason);
-}
-
 void JudgeGpuPerCycle(const GpuRow& row, int compute_capability, Ceiling& ceiling) {
   const auto key = IsMemory(row) ? std::string("l1") : row.key.substr(0, row.key.rfind('.'));
   const auto* peak = FindGpuPeak(compute_capability, key);
@@ -128,21 +123,21 @@ void JudgeGpuPerCycle(const GpuRow& row, int compute_capability, Ceiling& ceilin
   const auto& values = peak->per_cycle;
   ceiling.proof.per_cycle_expected = values.back();
   if (measured > kAbove * values.back())
-    return DoubtGpu(fmt::format("{:.4g} {} per cycle of an SM at {:.4g} GHz, and it can do {:g}: "
-                                "part of the work was not done, or the clock is another",
-                                measured, unit, ceiling.clock_hz.value_or(0) / 1e9, values.back()),
-                    ceiling);
+    return DoubtUnbounded(
+        ceiling, fmt::format("{:.4g} {} per cycle of an SM at {:.4g} GHz, and it can do {:g}: "
+                             "part of the work was not done, or the clock is another",
+                             measured, unit, ceiling.clock_hz.value_or(0) / 1e9, values.back()));
   for (const double value : values)
     if (measured >= least * value && measured <= kAbove * value) {
       ceiling.proof.per_cycle_expected = value;
       if (least > 0) return;
     }
   if (least > 0)
-    DoubtGpu(fmt::format("{:.4g} {} per cycle of an SM at {:.4g} GHz, and this kernel reaches "
-                         "{:.0f} % of {:g} where nothing holds it back",
-                         measured, unit, ceiling.clock_hz.value_or(0) / 1e9, 100 * least,
-                         *ceiling.proof.per_cycle_expected),
-             ceiling);
+    DoubtUnbounded(
+        ceiling, fmt::format("{:.4g} {} per cycle of an SM at {:.4g} GHz, and this kernel reaches "
+                             "{:.0f} % of {:g} where nothing holds it back",
+                             measured, unit, ceiling.clock_hz.value_or(0) / 1e9, 100 * least,
+                             *ceiling.proof.per_cycle_expected));
 }
 
 void JudgeGpuScaling(const HalfRate& half, Ceiling& ceiling) {
@@ -151,11 +146,11 @@ void JudgeGpuScaling(const HalfRate& half, Ceiling& ceiling) {
   const double scaling = ceiling.per_second / clocks / (half.per_second / half.share);
   ceiling.proof.scaling = scaling;
   if (std::abs(scaling - 1) > kScaling)
-    DoubtGpu(
+    DoubtUnbounded(
+        ceiling,
         fmt::format("{:.0f} % of the SMs do {:.1f} % of it{}: some SMs have no share, or there "
                     "is less work than counted",
-                    100 * half.share, 100 * half.share / scaling, in_cycles ? " per cycle" : ""),
-        ceiling);
+                    100 * half.share, 100 * half.share / scaling, in_cycles ? " per cycle" : ""));
 }
 
 std::optional<double> PinBandwidth(int bus_bits, std::optional<double> memory_clock_hz) {
@@ -171,20 +166,20 @@ void JudgeGpuLevels(const GpuMemoryFacts& facts, std::map<Level, Ceiling>& best)
   };
   auto *l1 = find(Level::kL1), *l2 = find(Level::kL2), *dram = find(Level::kDram);
   if (dram != nullptr && facts.dram_set_bytes < kLeastL2 * facts.l2_bytes)
-    DoubtGpu(fmt::format("the set of {:.0f} MiB is only {:.1f} times the L2, {:.0f} times are "
-                         "needed: a part of it stays there",
-                         facts.dram_set_bytes / 1048576, facts.dram_set_bytes / facts.l2_bytes,
-                         kLeastL2),
-             *dram);
+    DoubtUnbounded(
+        *dram, fmt::format("the set of {:.0f} MiB is only {:.1f} times the L2, {:.0f} times are "
+                           "needed: a part of it stays there",
+                           facts.dram_set_bytes / 1048576, facts.dram_set_bytes / facts.l2_bytes,
+                           kLeastL2));
   if (dram != nullptr && facts.pins && dram->per_second > kAbove * *facts.pins)
-    DoubtGpu(
+    DoubtUnbounded(
+        *dram,
         fmt::format("faster than the memory's pins ({:.4g} GB/s): not all of it came from DRAM",
-                    *facts.pins / 1e9),
-        *dram);
+                    *facts.pins / 1e9));
   if (l2 != nullptr && dram != nullptr && l2->per_second <= (1 + kNear) * dram->per_second)
-    DoubtGpu("not faster than DRAM: the set did not stay in L2", *l2);
+    DoubtUnbounded(*l2, "not faster than DRAM: the set did not stay in L2");
   if (l1 != nullptr && l2 != nullptr && l1->per_second <= (1 + kNear) * l2->per_second)
-    DoubtGpu("not faster than L2: the set did not stay in L1", *l1);
+    DoubtUnbounded(*l1, "not faster than L2: the set did not stay in L1");
 }
 
 std::string ShareOfPins(double per_second, double pins, int bus_bits, double memory_clock_hz) {

@@ -1,7 +1,8 @@
+#include "ceilings/gpu_known/chain.h"
+
 #include <cmath>
 
 #include "ceilings/gpu_known/elements.h"
-#include "ceilings/gpu_known/parts.h"
 #include "counters/base/small_floats.h"
 
 namespace dlroof {

@@ -1,4 +1,4 @@
-// What GPU kernels and the loops that check them agree on. C++17: kernels include it.
+// Constants that GPU kernels share with the loops that check them. C++17: kernels include it.
 #pragma once
 
 namespace dlroof {

@@ -4,11 +4,17 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <vector>
 
-#include "ceilings/gpu_known/known.h"
 #include "ceilings/gpu_known/rows.h"
 
 namespace dlroof {
+
+using GpuBytes = std::vector<std::byte>;
+
+// kKnown: results are exact in every order of additions. kRandom: operands of timed runs, with as
+// much switching as the type has. Zeros would take less power and clock higher.
+enum class GpuOperandKind { kKnown, kRandom };
 
 int ElementBytes(GpuElement element);
 // Writes ElementBytes(element) at `to`, rounded to the type. tf32 is stored as fp32.

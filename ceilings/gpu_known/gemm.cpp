@@ -1,3 +1,5 @@
+#include "ceilings/gpu_known/gemm.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -5,7 +7,6 @@
 #include <vector>
 
 #include "ceilings/gpu_known/elements.h"
-#include "ceilings/gpu_known/parts.h"
 #include "counters/base/small_floats.h"
 
 namespace dlroof {

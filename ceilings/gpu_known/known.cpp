@@ -5,15 +5,19 @@
 #include <algorithm>
 #include <stdexcept>
 
+#include "ceilings/gpu_known/chain.h"
 #include "ceilings/gpu_known/elements.h"
-#include "ceilings/gpu_known/parts.h"
+#include "ceilings/gpu_known/gemm.h"
+#include "ceilings/gpu_known/memory.h"
+#include "ceilings/gpu_known/mma.h"
+#include "ceilings/gpu_known/wgmma.h"
 
 namespace dlroof {
 namespace {
 
 bool IsSum(const GpuRow& row) { return row.unit == GpuUnit::kLoad || row.unit == GpuUnit::kShared; }
 
-// Of arithmetic.
+// Returns the results of an arithmetic row.
 GpuBytes OneBlock(const GpuRow& row, const GpuShape& shape, std::int64_t iterations) {
   if (row.unit == GpuUnit::kChain) return ChainResults(row, shape, iterations);
   if (row.unit == GpuUnit::kMma) return MmaResults(row, shape, iterations);

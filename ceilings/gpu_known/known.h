@@ -1,4 +1,5 @@
-// What GPU kernels are fed, and what they must leave: computed by plain loops on the host. Pure.
+// Operands of the GPU kernels and the results that they must leave, by plain loops on the host.
+// Pure.
 //
 // Layouts, shared with the kernels. `slot` arrays hold a value per thread of a block: element
 // [slot * threads + thread], the same for every block; results hold [(block * slots + slot) *
@@ -14,38 +15,33 @@
 //            32-bit sum per thread; others: what was written
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 #include <string>
-#include <vector>
 
+#include "ceilings/gpu_known/elements.h"
 #include "ceilings/gpu_known/rows.h"
 
 namespace dlroof {
 
-using GpuBytes = std::vector<std::byte>;
-
-// kKnown: results are exact in every order of additions. kRandom: what is timed, as much switching
-// as the type has (data of zeros take less power and clock higher).
-enum class GpuOperandKind { kKnown, kRandom };
-
-// Throws std::invalid_argument for a row whose operands are random words laid by the device itself
-// (memory that is timed).
+// Returns the row's operands. Throws std::invalid_argument for a timed memory row: there the device
+// itself writes random words.
 GpuBytes GpuOperands(const GpuRow& row, const GpuShape& shape, GpuOperandKind kind);
 
 std::int64_t GpuOperandBytes(const GpuRow& row, const GpuShape& shape);
 std::int64_t GpuResultBytes(const GpuRow& row, const GpuShape& shape);
 
-// Empty when `results` are what the kernel must leave after `iterations` from known operands; else
-// a sentence about the first difference. All bytes are compared; of a GEMM 256 elements, the
-// corners among them. Throws std::invalid_argument for another number of bytes.
+// Returns a sentence about the first difference between `results` and those that the kernel must
+// leave after `iterations` from known operands. Empty: no difference. Compares all bytes, but only
+// 256 elements of a GEMM, its corners among them. Throws std::invalid_argument for another number
+// of bytes.
 std::string GpuDifference(const GpuRow& row, const GpuShape& shape, std::int64_t iterations,
                           const GpuBytes& results);
 
-// Results that have no difference; for tests, and for a GEMM only the elements that are compared.
+// Returns results without a difference, for tests. A GEMM's has only the compared elements.
 GpuBytes ExpectedGpuResults(const GpuRow& row, const GpuShape& shape, std::int64_t iterations);
 
-// What a store leaves in every 32-bit word after `iterations` passes: each writes another value.
+// Returns the value of every 32-bit word after `iterations` passes of stores: each pass writes
+// another value.
 std::uint32_t StoredWord(std::int64_t iterations);
 
 }  // namespace dlroof

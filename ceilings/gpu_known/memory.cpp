@@ -1,7 +1,9 @@
+#include "ceilings/gpu_known/memory.h"
+
 #include <fmt/format.h>
 
 #include "ceilings/gpu_known/elements.h"
-#include "ceilings/gpu_known/parts.h"
+#include "ceilings/gpu_known/known.h"
 #include "counters/base/small_floats.h"
 
 namespace dlroof {

@@ -1,7 +1,8 @@
+#include "ceilings/gpu_known/mma.h"
+
 #include <vector>
 
 #include "ceilings/gpu_known/elements.h"
-#include "ceilings/gpu_known/parts.h"
 
 namespace dlroof {
 namespace {

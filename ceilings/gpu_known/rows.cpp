@@ -34,7 +34,7 @@ struct ArithmeticRow {
 using E = GpuElement;
 using U = GpuUnit;
 
-// What one loop iteration holds: instructions m x n x k of so many threads, chains, unrolled.
+// The content of one loop iteration: m, n, k of an instruction, its threads, chains, unrolled.
 // Chains of eight hide the latency of an instruction with eight warps per scheduler twice over; 512
 // instructions leave the loop's own three below 1 %.
 constexpr GpuInstruction kLong = {1, 1, 1, 1, 8, 64}, kFp64 = {1, 1, 1, 1, 8, 32};
@@ -143,7 +143,7 @@ void Add(const ArithmeticRow& row, int capability, std::vector<GpuRow>& rows) {
                   Level::kDram, row.sass, row.text});
 }
 
-// Of a block: what 64 Ki registers allow.
+// Returns the threads of a block that 64 Ki registers allow.
 int ThreadsAtMost(const GpuRow& row) {
   if (row.unit == U::kChain) return 1024;
   const bool wide = row.unit == U::kWgmma || (row.element == E::kFp64 && row.instruction.m > 8);
@@ -233,8 +233,7 @@ bool ScalesWithSms(const GpuRow& row) {
 }
 
 int SharedToBeAlone(const GpuRow& row, int shared_bytes_per_sm) {
-  // What a block has besides it (at least 1 KiB that is the system's) keeps two halves from
-  // fitting.
+  // Two halves do not fit beside the system's share of at least 1 KiB.
   return ScalesWithSms(row) ? shared_bytes_per_sm / 2 : 0;
 }
 

@@ -1,5 +1,4 @@
-// The rows of a GPU's ceilings: which kernels measure what, on which compute capability, and how
-// much work each counts. Pure.
+// The rows of a GPU's ceilings: their kernels, compute capabilities and work. Pure.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +16,7 @@ enum class GpuUnit {
   kMma,     // mma.sync of a warp
   kWgmma,   // wgmma of a warpgroup, operands in shared memory
   kGemm,    // cublasLt: D = A^T B, n x n x n
-  kLoad,    // sums what it reads; from which level, the row's level says
+  kLoad,    // sums the elements that it reads from the row's level
   kShared,  // the same from shared memory
   kStore,   // writes one value
   kCopy,    // b = a
@@ -38,13 +37,13 @@ struct GpuRow {
   GpuElement element = GpuElement::kFp32;  // of arithmetic
   GpuInstruction instruction;              // of arithmetic, not of kGemm
   Level level = Level::kDram;              // of memory
-  std::string sass;  // the instruction's name in SASS, "HMMA"; empty: not ours to look at
-  std::string text;  // for people: what runs
+  std::string sass;  // the instruction's name in SASS, "HMMA"; empty: not our kernel
+  std::string text;  // description for people
 };
 
 bool IsMemory(const GpuRow& row);
 
-// How a row is launched.
+// A row's launch parameters.
 struct GpuShape {
   int blocks = 0, threads = 0;
   int n = 0;                   // of kGemm
@@ -53,36 +52,35 @@ struct GpuShape {
   bool operator==(const GpuShape&) const = default;
 };
 
-// What the choice of shapes needs to know of a GPU.
+// Properties of a GPU that the choice of shapes needs.
 struct GpuSize {
   int sms = 0;
   std::int64_t l2_bytes = 0, free_bytes = 0;  // [byte]
 };
 
-// All rows that a GPU of this compute capability (10 x major + minor: 90) can run. Families in the
-// order in which machines are read: arithmetic, then DRAM, L2, L1. fp8 only where its mma.sync is
-// not emulated (8.9, 12.x); wgmma on 9.0 alone; cublasLt as second contender wherever it has the
-// type. PTX ISA 9.0, sections on mma and wgmma; cublasLt's table of supported types.
+// Returns the rows that a GPU of this compute capability (10 x major + minor: 90) can run. Families
+// in the order in which machines are read: arithmetic, then DRAM, L2, L1. fp8 only where its
+// mma.sync is not emulated (8.9, 12.x); wgmma on 9.0 alone; cublasLt as second contender wherever
+// it has the type. PTX ISA 9.0, sections on mma and wgmma; cublasLt's table of supported types.
 std::vector<GpuRow> GpuRows(int compute_capability);
 
-// [flop] or [byte] of one iteration of the whole launch.
+// Returns [flop] or [byte] of one iteration of the whole launch.
 double WorkPerIteration(const GpuRow& row, const GpuShape& shape);
 
-// The launches worth trying; the fastest is measured. One block per SM for arithmetic and L1, so
+// Returns the launches to try; the fastest is measured. One block per SM for arithmetic and L1, so
 // that half the blocks are half the SMs. `flops_per_second` [flop/s] that the row may reach, for
 // the size of a GEMM (about 10 ms); 0: not known. Sets in DRAM are 2 GiB and 64 L2 at least, where
 // half of the free memory allows it; sets in L2 are an eighth, a quarter and half of it: on GPUs
 // with two L2 partitions each half may hold its own copy.
 std::vector<GpuShape> GpuShapes(const GpuRow& row, const GpuSize& gpu, double flops_per_second);
 
-// The launch that checks a row's result: small, all blocks.
+// Returns the launch that checks a row's result: small, all blocks.
 GpuShape CheckShape(const GpuRow& row, const GpuShape& measured);
 
-// [byte] of unread shared memory that each block of such a row asks for, so that no two share an
-// SM; 0 for other rows.
+// Returns the unread shared memory [byte] that keeps two blocks of a row off the same SM; 0: none.
 int SharedToBeAlone(const GpuRow& row, int shared_bytes_per_sm);
 
-// Half of the blocks: half of the SMs. Only for rows of one block per SM.
+// Returns half of the blocks: half of the SMs. Only for rows of one block per SM.
 bool ScalesWithSms(const GpuRow& row);
 GpuShape HalfShape(const GpuShape& shape);
 

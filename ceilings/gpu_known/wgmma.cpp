@@ -1,7 +1,8 @@
+#include "ceilings/gpu_known/wgmma.h"
+
 #include <vector>
 
 #include "ceilings/gpu_known/elements.h"
-#include "ceilings/gpu_known/parts.h"
 
 namespace dlroof {
 namespace {
@@ -23,7 +24,7 @@ std::size_t PlaceOf(int line, int byte) {
          byte % kCoreBytes;
 }
 
-// What a tile adds to each of m x n sums.
+// Adds a tile's products to each of m x n sums.
 void AddProducts(const GpuRow& row, int tile, std::vector<double>& products) {
   const auto& each = row.instruction;
   std::vector<double> a, b;

@@ -11,7 +11,7 @@ namespace dlroof {
 namespace {
 
 constexpr double kAllowed = 1.03;
-constexpr double kFairScaling = 0.9;  // below: told
+constexpr double kFairScaling = 0.9;
 
 void Compare(Ceiling& smaller, const Ceiling& larger) {
   const double per_thread = smaller.per_second / smaller.threads;
@@ -41,13 +41,8 @@ double ClockRatio(const Ceiling& alone, const Ceiling& ceiling) {
 }
 
 void Scale(const Ceiling& alone, int threads, int cores, Ceiling& ceiling) {
-  constexpr std::string_view kNote = "; each of ";
   const double scaling = ceiling.per_second / (threads * alone.per_second);
   ceiling.proof.scaling = scaling;
-  ceiling.how = ceiling.how.substr(0, ceiling.how.find(kNote));  // of an earlier comparison
-  if (scaling < kFairScaling)
-    ceiling.how += fmt::format("{}{} threads has {:.0f} % of what one alone has", kNote, threads,
-                               100 * scaling);
   if (threads <= cores && scaling < kFairScaling * ClockRatio(alone, ceiling))
     Doubt(ceiling,
           "at the same clock its threads are slower together than alone: others used their cores, "

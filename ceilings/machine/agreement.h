@@ -1,22 +1,20 @@
-// Do the ceilings of different thread counts agree with each other?
+// Compares the ceilings of different thread counts with each other.
 #pragma once
 
 #include "ceilings/machine/machine.h"
 
 namespace dlroof {
 
-// Sets proof.scaling of the ceilings of several threads, rate / (threads x the rate of one), where
-// each thread has what it works on to itself: all pipes, and of memory the mixes and roofs of L1
-// and L2. Below 0.9 `how` tells it: cores share a power budget, siblings a core, some cores their
-// L2. A team that has a core for each thread (`cores` of them may be used) and at the same clock
-// still stays below 0.9 is no longer proved: its cores are not its own. May be called again when a
-// set was measured anew.
+// Sets proof.scaling, rate / (threads x the rate of one thread), of all pipes and of the mixes and
+// roofs of L1 and L2: there each thread has its own data. Below 0.9 cores share a power budget,
+// siblings a core, or cores their L2. A team that has a core for each thread (it may use `cores`)
+// and stays below 0.9 at the same clock is no longer proved. Its cores are not its own. Call it
+// again when a set was measured anew.
 void AddScaling(Machine& machine, int cores);
 
-// What one thread of several reaches, one thread alone reaches too: where a larger team's rate per
-// thread lies more than 3 % above a smaller team's, something held the smaller one back (a
-// neighbour on the same core, a lower clock), which its own repetitions cannot see. That ceiling is
-// no longer proved; the reason names both rates, once however often they are compared.
+// Doubts a smaller team whose rate per thread is more than 3 % below a larger team's. A neighbour
+// on the same core or a lower clock held it back, and its own repetitions cannot see that. The
+// reason names both rates. Repeated calls add it once.
 void CompareThreadCounts(Machine& machine);
 
 }  // namespace dlroof

@@ -21,7 +21,7 @@ Ceiling CeilingFrom(const Rate& rate, double work_per_iteration, int threads,
           : fmt::format("{}; best of {} disturbed repetitions", how, rate.total);
   if (!rate.waits_known) ceiling.how += "; waits for a CPU are not readable here";
   ceiling.proved = rate.proved;
-  ceiling.reason = rate.reason;
+  if (!rate.reason.empty()) ceiling.reasons = {rate.reason};
   ceiling.clock_hz = rate.clock_hz;
   ceiling.proof.doubling = rate.doubling;
   ceiling.proof.spread = rate.spread;
@@ -37,6 +37,7 @@ Ceiling BestMix(const MeasuredMixes& mixes) {
   for (const auto& mix : mixes) rows.push_back(&mix);
   const auto* best = ChooseRoof(rows);
   Ceiling ceiling = best->second;
+  ceiling.mix = best->first;
   ceiling.how = fmt::format("{}, the best of {} mixes: {}", best->first, mixes.size(), ceiling.how);
   return ceiling;
 }

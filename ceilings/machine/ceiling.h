@@ -14,7 +14,7 @@ namespace dlroof {
 Ceiling CeilingFrom(const Rate& rate, double work_per_iteration, int threads,
                     const std::string& how);
 
-// The mix that ChooseRoof takes. Its `how` says which it is. Throws std::invalid_argument when
+// Returns the mix that ChooseRoof takes, its name in `mix`. Throws std::invalid_argument when
 // there is none.
 using MeasuredMixes = std::map<std::string, Ceiling>;
 Ceiling BestMix(const MeasuredMixes& mixes);

@@ -1,4 +1,4 @@
-// Which of several measured rows a roof is taken from.
+// Chooses the measured row that becomes a roof.
 #pragma once
 
 #include <string>
@@ -12,8 +12,8 @@ namespace dlroof {
 // A row as sets hold it: its key and its ceiling.
 using CeilingRow = std::pair<const std::string, Ceiling>;
 
-// The row with the highest rate; of those within 3 % of it, which is what measurements differ by, a
-// proved one. Null when there are no rows.
+// Returns the row with the highest rate, or a proved row within 3 % of it: measurements differ by
+// that much. Null without rows.
 const CeilingRow* ChooseRoof(const std::vector<const CeilingRow*>& rows);
 
 }  // namespace dlroof

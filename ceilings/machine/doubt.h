@@ -1,4 +1,4 @@
-// Why a ceiling is not proved.
+// Marks ceilings as not proved.
 #pragma once
 
 #include <string>
@@ -7,8 +7,9 @@
 
 namespace dlroof {
 
-// The ceiling is not proved, for this reason too; one that it has already (of an earlier
-// comparison) is not said twice.
+// Adds a reason, once however often an earlier comparison already gave it.
 void Doubt(Ceiling& ceiling, const std::string& reason);
+// Adds a reason that allows any error.
+void DoubtUnbounded(Ceiling& ceiling, const std::string& reason);
 
 }  // namespace dlroof

@@ -1,15 +1,15 @@
 #include "ceilings/machine/machine.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <charconv>
-#include <cmath>
 #include <cstdint>
-#include <nlohmann/json.hpp>
 #include <stdexcept>
 #include <string_view>
 
-#include "counters/base/error.h"
+#include "ceilings/machine/machine_schema1.h"
+#include "counters/base/json_reader.h"
 #include "counters/base/text_hash.h"
 
 namespace dlroof {
@@ -17,6 +17,7 @@ namespace {
 
 using nlohmann::json;
 
+constexpr int kSchema = 2;
 constexpr std::string_view kStablePrefixes[] = {"cpu.", "gpu.", "topology."};
 
 bool IsStable(const std::string& key) {
@@ -38,6 +39,12 @@ constexpr ProofNumber kProofNumbers[] = {{"doubling", &Proof::doubling},
                                          {"per_cycle", &Proof::per_cycle},
                                          {"per_cycle_expected", &Proof::per_cycle_expected}};
 
+// Texts of a set by their key in files.
+constexpr std::pair<const char*, std::map<std::string, std::string> CeilingSet::*> kSetTexts[] = {
+    {"absent", &CeilingSet::absent},
+    {"costs_how", &CeilingSet::costs_how},
+    {"sustained", &CeilingSet::sustained}};
+
 json ProofToJson(const Proof& proof) {
   json result = json::object();
   for (const auto& [key, member] : kProofNumbers)
@@ -56,12 +63,13 @@ json CeilingToJson(const Ceiling& ceiling) {
   if (ceiling.sustained_per_second) result["sustained_per_second"] = *ceiling.sustained_per_second;
   if (ceiling.moved_per_named) result["moved_per_named"] = *ceiling.moved_per_named;
   if (ceiling.unbounded) result["unbounded"] = true;
-  if (!ceiling.reason.empty()) result["reason"] = ceiling.reason;
+  if (!ceiling.mix.empty()) result["mix"] = ceiling.mix;
+  if (!ceiling.reasons.empty()) result["reasons"] = ceiling.reasons;
   if (ceiling.proof != Proof()) result["proof"] = ProofToJson(ceiling.proof);
   return result;
 }
 
-// What a set says at the machine's top level too.
+// Returns the members that the machine's top level repeats.
 json RoofsToJson(const CeilingSet& set) {
   json result = {{"flops", json::object()}, {"bytes", json::object()}};
   for (const auto& [pipe, ceiling] : set.flops) result["flops"][pipe] = CeilingToJson(ceiling);
@@ -80,201 +88,125 @@ json SetToJson(const CeilingSet& set) {
     for (const auto& point : points)
       result["ridges"][std::string(Key(level))].push_back(
           {point.intensity, point.flops_per_second});
+  if (!set.effort.empty()) result["effort"] = set.effort;
+  for (const auto& [key, texts] : kSetTexts)
+    if (!(set.*texts).empty()) result[key] = set.*texts;
+  for (const auto& [key, edge] : set.edges)
+    result["edges"][key] = {{"text", edge.text}, {"disagrees", edge.disagrees}};
   return result;
 }
 
-// A JSON value with the way that led to it, so that every refusal can say where.
-struct Place {
-  const json& value;
-  std::string where;
-
-  [[noreturn]] void Refuse(const std::string& expected) const {
-    throw BadInput(fmt::format("{} is {}; expected {}", where, Shown(), expected));
-  }
-
-  std::string Shown() const {
-    if (value.is_object()) return "an object";
-    if (value.is_array()) return "an array";
-    auto text = value.dump(-1, ' ', true, json::error_handler_t::replace);
-    if (text.size() > 40) text = text.substr(0, 37) + "...";
-    return text;
-  }
-
-  Place Member(const std::string& key) const {
-    if (!value.is_object()) Refuse("an object");
-    const auto found = value.find(key);
-    if (found == value.end())
-      throw BadInput(fmt::format("{}: the key \"{}\" is missing", where, key));
-    return {*found, fmt::format("{}: \"{}\"", where, key)};
-  }
-
-  std::optional<Place> Optional(const std::string& key) const {
-    if (!value.is_object()) Refuse("an object");
-    if (!value.contains(key)) return std::nullopt;
-    return Member(key);
-  }
-
-  std::string Text() const {
-    if (!value.is_string()) Refuse("a string");
-    return value.get<std::string>();
-  }
-
-  std::string NonEmptyText() const {
-    if (Text().empty()) Refuse("a string that is not empty");
-    return Text();
-  }
-
-  bool Truth() const {
-    if (!value.is_boolean()) Refuse("true or false");
-    return value.get<bool>();
-  }
-
-  double Positive() const {
-    if (!value.is_number() || !std::isfinite(value.get<double>()) || value.get<double>() <= 0)
-      Refuse("a finite number above 0");
-    return value.get<double>();
-  }
-
-  double NotNegative() const {
-    if (!value.is_number() || !std::isfinite(value.get<double>()) || value.get<double>() < 0)
-      Refuse("a finite number, at least 0");
-    return value.get<double>();
-  }
-
-  int Threads() const {
-    const bool fits = value.is_number_integer() && value >= 1 && value <= 1 << 30;
-    if (!fits) Refuse("a whole number of threads, at least 1");
-    return value.get<int>();
-  }
-
-  std::pair<double, double> Pair() const {
-    if (!value.is_array() || value.size() != 2) Refuse("an array of 2 numbers");
-    return {Place{value[0], where + "[0]"}.Positive(), Place{value[1], where + "[1]"}.Positive()};
-  }
-
-  std::pair<double, double> Interval() const {
-    const auto ends = Pair();
-    if (ends.first > ends.second)
-      throw BadInput(fmt::format("{} is [{}, {}]; expected the lower end first", where, ends.first,
-                                 ends.second));
-    return ends;
-  }
-
-  // Calls visit(key, place) for each member.
-  template <class Visit>
-  void EachMember(const Visit& visit) const {
-    if (!value.is_object()) Refuse("an object");
-    for (const auto& item : value.items()) visit(item.key(), Member(item.key()));
-  }
-
-  // Calls visit(pair) for each element of an array of pairs.
-  template <class Visit>
-  void EachPair(const Visit& visit) const {
-    if (!value.is_array()) Refuse("an array of pairs of numbers");
-    for (std::size_t i = 0; i < value.size(); ++i)
-      visit(Place{value[i], fmt::format("{}[{}]", where, i)}.Pair());
-  }
-};
-
-Proof ProofFrom(const Place& place) {
+Proof ProofFrom(const JsonReader& at) {
   Proof proof;
   for (const auto& [key, member] : kProofNumbers)
-    if (const auto number = place.Optional(key)) proof.*member = number->NotNegative();
-  if (const auto result = place.Optional("result")) proof.result = result->Text();
+    if (at.Has(key)) proof.*member = at.NotNegative(key);
+  proof.result = at.TextOr("result", "");
   return proof;
 }
 
-Ceiling CeilingFrom(const Place& place) {
+std::pair<double, double> Interval(const JsonReader& at, const char* key) {
+  const auto ends = at.PositivePair(key);
+  if (ends.first > ends.second) at.Refuse(key, "the lower end first");
+  return ends;
+}
+
+Ceiling CeilingFrom(const JsonReader& at) {
   Ceiling ceiling;
-  ceiling.per_second = place.Member("per_second").Positive();
-  ceiling.threads = place.Member("threads").Threads();
-  ceiling.how = place.Member("how").Text();
-  ceiling.proved = place.Member("proved").Truth();
-  if (const auto ci95 = place.Optional("ci95")) ceiling.ci95 = ci95->Interval();
-  if (const auto clock = place.Optional("clock_hz")) ceiling.clock_hz = clock->Positive();
-  if (const auto sustained = place.Optional("sustained_per_second"))
-    ceiling.sustained_per_second = sustained->Positive();
-  if (const auto moved = place.Optional("moved_per_named"))
-    ceiling.moved_per_named = moved->Positive();
-  if (const auto unbounded = place.Optional("unbounded")) ceiling.unbounded = unbounded->Truth();
-  if (const auto reason = place.Optional("reason")) ceiling.reason = reason->Text();
-  if (const auto proof = place.Optional("proof")) ceiling.proof = ProofFrom(*proof);
+  ceiling.per_second = at.Positive("per_second");
+  ceiling.threads = at.AtLeastOne("threads");
+  ceiling.how = at.Text("how");
+  ceiling.mix = at.TextOr("mix", "");
+  ceiling.proved = at.Flag("proved");
+  if (at.Has("ci95")) ceiling.ci95 = Interval(at, "ci95");
+  ceiling.clock_hz = at.OptionalPositive("clock_hz");
+  ceiling.sustained_per_second = at.OptionalPositive("sustained_per_second");
+  ceiling.moved_per_named = at.OptionalPositive("moved_per_named");
+  ceiling.unbounded = at.Has("unbounded") && at.Flag("unbounded");
+  if (at.Has("reasons")) ceiling.reasons = at.Texts("reasons");
+  if (at.Has("reason")) ceiling.reasons = Schema1Reasons(at.Text("reason"));
+  if (at.Has("proof")) ceiling.proof = ProofFrom(at.Object("proof"));
   return ceiling;
 }
 
-Level LevelFrom(const std::string& key, const Place& place) {
-  const auto level = LevelFromKey(key);
-  if (!level)
-    throw BadInput(
-        fmt::format("{}: no such memory level; expected l1, l2, l3, dram or host", place.where));
-  return *level;
+Level LevelFrom(const std::string& key, const JsonReader& at) {
+  if (const auto level = LevelFromKey(key)) return *level;
+  throw BadInput(fmt::format("{}: '{}': no such memory level; expected l1, l2, l3, dram or host",
+                             at.where(), key));
 }
 
-// What stands beside the roofs: every mix, overheads, curves. Older files have none.
-void CurvesFrom(const Place& place, CeilingSet& set) {
-  if (const auto mixes = place.Optional("mixes"))
-    mixes->EachMember(
-        [&](const std::string& key, const Place& mix) { set.mixes[key] = CeilingFrom(mix); });
-  if (const auto overheads = place.Optional("overheads"))
-    overheads->EachMember([&](const std::string& key, const Place& seconds) {
-      set.overheads[key] = seconds.Positive();
-    });
-  if (const auto sweep = place.Optional("sweep"))
-    sweep->EachPair([&](const auto& pair) { set.sweep.push_back({pair.first, pair.second}); });
-  if (const auto ridges = place.Optional("ridges"))
-    ridges->EachMember([&](const std::string& key, const Place& points) {
-      auto& ridge = set.ridges[LevelFrom(key, points)];
-      points.EachPair([&](const auto& pair) { ridge.push_back({pair.first, pair.second}); });
-    });
+// Reads the members beside the roofs. Files of older versions have none.
+void CurvesFrom(const JsonReader& at, CeilingSet& set) {
+  at.EachObject("mixes", [&](const std::string& key, const JsonReader& mix) {
+    set.mixes[key] = CeilingFrom(mix);
+  });
+  if (at.Has("overheads")) {
+    const auto overheads = at.Object("overheads");
+    for (const auto& key : overheads.Keys()) set.overheads[key] = overheads.Positive(key);
+  }
+  if (at.Has("sweep"))
+    for (const auto& [bytes, rate] : at.PositivePairs("sweep")) set.sweep.push_back({bytes, rate});
+  if (at.Has("ridges")) {
+    const auto ridges = at.Object("ridges");
+    for (const auto& key : ridges.Keys())
+      for (const auto& [intensity, rate] : ridges.PositivePairs(key))
+        set.ridges[LevelFrom(key, ridges)].push_back({intensity, rate});
+  }
+  set.effort = at.TextOr("effort", "");
+  for (const auto& [key, texts] : kSetTexts)
+    if (at.Has(key)) set.*texts = at.TextsByKey(key);
+  at.EachObject("edges", [&](const std::string& key, const JsonReader& edge) {
+    set.edges[key] = {edge.Text("text"), edge.Flag("disagrees")};
+  });
 }
 
-// What RoofsToJson writes.
-CeilingSet RoofsFrom(const Place& place) {
+// Reads what RoofsToJson writes.
+CeilingSet RoofsFrom(const JsonReader& at) {
   CeilingSet set;
-  place.Member("flops").EachMember([&](const std::string& key, const Place& ceiling) {
+  at.Object("flops");
+  at.EachObject("flops", [&](const std::string& key, const JsonReader& ceiling) {
     if (!IsPipeKey(key))
       throw BadInput(fmt::format("{}: no such pipe; expected <type>.<unit>, such as fp32.vector",
-                                 ceiling.where));
+                                 ceiling.where()));
     set.flops[key] = CeilingFrom(ceiling);
   });
-  place.Member("bytes").EachMember([&](const std::string& key, const Place& ceiling) {
-    set.bytes[LevelFrom(key, ceiling)] = CeilingFrom(ceiling);
-  });
-  if (const auto launch = place.Optional("launch_seconds")) set.launch_seconds = launch->Positive();
+  const auto bytes = at.Object("bytes");
+  for (const auto& key : bytes.Keys())
+    set.bytes[LevelFrom(key, bytes)] = CeilingFrom(bytes.Object(key));
+  set.launch_seconds = at.OptionalPositive("launch_seconds");
   return set;
 }
 
-CeilingSet SetFrom(const Place& place) {
-  CeilingSet set = RoofsFrom(place);
-  CurvesFrom(place, set);
+CeilingSet SetFrom(const JsonReader& at) {
+  CeilingSet set = RoofsFrom(at);
+  CurvesFrom(at, set);
   return set;
 }
 
-CeilingSet WithoutCurves(CeilingSet set) {
-  set.mixes.clear();
-  set.overheads.clear();
-  set.sweep.clear();
-  set.ridges.clear();
-  return set;
+// Compares the roofs of the top level, where it has some, with those of all threads.
+void RefuseOtherRoofs(const JsonReader& at, const CeilingSet& all) {
+  if (!at.Has("flops") && !at.Has("bytes") && !at.Has("launch_seconds")) return;
+  const auto roofs = RoofsFrom(at);
+  if (roofs.flops != all.flops || roofs.bytes != all.bytes ||
+      roofs.launch_seconds != all.launch_seconds)
+    throw BadInput(fmt::format(
+        "{}: \"flops\", \"bytes\" and \"launch_seconds\" differ from those of all threads in "
+        "\"by_threads\"; expected the same",
+        at.where()));
 }
 
-// Any of what RoofsToJson writes.
-bool SaysRoofs(const json& machine) {
-  return machine.contains("flops") || machine.contains("bytes") ||
-         machine.contains("launch_seconds");
-}
-
-int ThreadsFromKey(const std::string& key, const Place& place) {
+int ThreadsFromKey(const std::string& key, const JsonReader& at) {
   int threads = 0;
   const char* end = key.data() + key.size();
   const auto [stop, error] = std::from_chars(key.data(), end, threads);
   // Only the spelling that ToJson writes: "01" beside "1" would be two sets of one thread count.
   if (error != std::errc() || stop != end || threads < 1 || std::to_string(threads) != key)
-    throw BadInput(fmt::format("{}: expected a number of threads as key, at least 1", place.where));
+    throw BadInput(fmt::format("{}: expected a number of threads as key, at least 1", at.where()));
   return threads;
 }
 
 }  // namespace
+
+std::string Ceiling::Reason() const { return fmt::format("{}", fmt::join(reasons, "; ")); }
 
 const CeilingSet& AllThreads(const Machine& machine) {
   if (machine.by_threads.empty()) throw std::logic_error("a machine without ceilings");
@@ -301,6 +233,7 @@ std::string Fingerprint(const std::map<std::string, std::string>& facts) {
 
 json ToJson(const Machine& machine) {
   json result = RoofsToJson(AllThreads(machine));
+  result["schema"] = kSchema;
   result["device"] = machine.device;
   result["name"] = machine.name;
   result["fingerprint"] = machine.fingerprint;
@@ -316,29 +249,28 @@ json ToJson(const Machine& machine) {
 }
 
 Machine MachineFromJson(const json& value, const std::string& where) {
-  const Place place{value, where};
+  const JsonReader at(value, where);
   Machine machine;
-  machine.device = place.Member("device").NonEmptyText();
-  machine.name = place.Member("name").Text();
-  machine.fingerprint = place.Member("fingerprint").NonEmptyText();
-  machine.measured_at = place.Member("measured_at").Text();
-  place.Member("facts").EachMember(
-      [&](const std::string& key, const Place& fact) { machine.facts[key] = fact.Text(); });
-  place.Member("cache_bytes").EachMember([&](const std::string& key, const Place& bytes) {
-    machine.cache_bytes[LevelFrom(key, bytes)] = bytes.Positive();
-  });
-  if (const auto rate = place.Optional("issue_rate")) machine.issue_rate = rate->Positive();
-  place.Member("by_threads").EachMember([&](const std::string& key, const Place& set) {
+  machine.device = at.NonEmptyText("device");
+  machine.name = at.Text("name");
+  machine.fingerprint = at.NonEmptyText("fingerprint");
+  machine.measured_at = at.Text("measured_at");
+  machine.facts = at.TextsByKey("facts");
+  const auto caches = at.Object("cache_bytes");
+  for (const auto& key : caches.Keys())
+    machine.cache_bytes[LevelFrom(key, caches)] = caches.Positive(key);
+  machine.issue_rate = at.OptionalPositive("issue_rate");
+  if (at.Object("by_threads").Keys().empty())
+    at.Refuse("by_threads", "the ceilings of at least one thread count");
+  at.EachObject("by_threads", [&](const std::string& key, const JsonReader& set) {
     const int threads = ThreadsFromKey(key, set);
     machine.by_threads[threads] = SetFrom(set);
   });
-  if (machine.by_threads.empty())
-    place.Member("by_threads").Refuse("the ceilings of at least one thread count");
-  if (SaysRoofs(value) && RoofsFrom(place) != WithoutCurves(AllThreads(machine)))
-    throw BadInput(fmt::format(
-        "{}: \"flops\", \"bytes\" and \"launch_seconds\" differ from those in \"by_threads\": "
-        "\"{}\"; expected the same, they are of all threads",
-        where, machine.by_threads.rbegin()->first));
+  RefuseOtherRoofs(at, AllThreads(machine));
+  if (!at.Has("schema"))
+    ConvertSchema1(machine);
+  else if (at.Number("schema") != kSchema)
+    at.Refuse("schema", fmt::format("{}, which this version writes", kSchema));
   return machine;
 }
 

@@ -1,5 +1,4 @@
-// What a machine can do: measured ceilings of its pipes and memory levels, per thread count, each
-// with its proof.
+// Measured ceilings of a machine's pipes and memory levels, per thread count, each with its proof.
 #pragma once
 
 #include <map>
@@ -7,12 +6,13 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "counters/work.h"
 
 namespace dlroof {
 
-// What a ceiling's self-proof saw; absent: not looked at.
+// The numbers of a ceiling's self-proof; absent: not measured.
 struct Proof {
   std::optional<double> doubling;   // [1] time of twice the work / time of the work: 2 is right
   std::optional<double> spread;     // [1] width of ci95 / the median: how far repetitions agree
@@ -21,7 +21,7 @@ struct Proof {
   std::optional<double> scaling;    // [1] rate / (threads x the rate of one thread)
   std::optional<double> per_cycle;  // [flop/cycle] or [byte/cycle] of one thread at `clock_hz`
   std::optional<double> per_cycle_expected;  // [the same] the architecture's value that it meets
-  std::string result;  // what the kernel left behind, held against a plain loop; empty: not looked
+  std::string result;  // comparison of the kernel's results with a plain loop; empty: none made
 
   bool operator==(const Proof&) const = default;
 };
@@ -36,12 +36,15 @@ struct Ceiling {
   std::optional<double> moved_per_named;
   int threads = 1;                 // how many ran it together
   std::string how;                 // kernel, ISA, working set, statistic
+  std::string mix;                 // "copy.avx2": the level's best mix; empty: not a level's roof
   std::optional<double> clock_hz;  // [1/s] core clock during the kernel, where it was measured
   bool proved = false;             // passed its self-proof
   bool unbounded = false;          // not proved for a reason that allows any error: its kernel did
                                    // not do what it counts, or its arrays lie elsewhere
-  std::string reason;              // why not, when not proved
+  std::vector<std::string> reasons;  // of not being proved
   Proof proof;
+
+  std::string Reason() const;  // all reasons, separated by "; "
 
   bool operator==(const Ceiling&) const = default;
 };
@@ -60,6 +63,14 @@ struct RidgePoint {
   bool operator==(const RidgePoint&) const = default;
 };
 
+// Comparison of the sweep over working sets with the size of a cache.
+struct SweepFinding {
+  std::string text;
+  bool disagrees = false;
+
+  bool operator==(const SweepFinding&) const = default;
+};
+
 // The ceilings of one thread count.
 struct CeilingSet {
   std::map<std::string, Ceiling>
@@ -70,6 +81,11 @@ struct CeilingSet {
   std::map<std::string, double> overheads;          // [s] "fork-join", "timer"
   std::vector<SweepPoint> sweep;                    // loads, by working set
   std::map<Level, std::vector<RidgePoint>> ridges;  // by level, by rising intensity
+  std::string effort;  // "quick", "full" or "thorough"; empty: imported or written by hand
+  std::map<std::string, std::string> absent;     // row, level or overhead -> why it has no value
+  std::map<std::string, std::string> costs_how;  // "launch" or overhead -> how it was measured
+  std::map<std::string, std::string> sustained;  // row -> share of the burst after 10 s
+  std::map<std::string, SweepFinding> edges;     // by level key, or "caches" for all
 
   bool operator==(const CeilingSet&) const = default;
 };
@@ -82,8 +98,8 @@ struct Machine {
   std::map<Level, double> cache_bytes;   // [byte] capacity per cache level as seen by one core
   std::map<int, CeilingSet> by_threads;  // always holds 1 and all
   std::map<std::string, std::string>
-      facts;  // what the fingerprint hashes, versions, remarks: key -> text
-  // [1/cycle] additions that a CPU's core starts, the best seen (counters/issue_rate.h).
+      facts;  // descriptive, such as versions; the fingerprint hashes some: key -> text
+  // [1/cycle] additions that a CPU's core starts, the best seen (counters/cpu/issue_rate.h).
   std::optional<double> issue_rate = std::nullopt;
 
   bool operator==(const Machine&) const = default;
@@ -98,13 +114,13 @@ const CeilingSet* ForThreads(const Machine& machine, int threads);
 // or "topology." (design 6.11). The same on every platform and in every version of this program.
 std::string Fingerprint(const std::map<std::string, std::string>& facts);
 
-// One element of a run file's "machines" (design: top-level "flops", "bytes", "launch_seconds" are
-// those of all threads).
+// Returns one element of a run file's "machines". The top-level "flops", "bytes" and
+// "launch_seconds" repeat the set of all threads.
 nlohmann::json ToJson(const Machine& machine);
-// `where` ("FILE" or "FILE: machines[0]") starts every message. Throws BadInput on a missing or
-// wrong-typed key, an unknown level or pipe, a rate that is not finite and positive, a confidence
-// interval that is not ordered. All three of the top level may be missing, as in stored run files:
-// "by_threads" has them.
+// Reads what ToJson writes, and schema 1 (machine_schema1.h). `where` ("FILE" or
+// "FILE: machines[0]") starts every message. The three top-level members may all be missing, as in
+// stored run files. Throws BadInput on a missing or wrong-typed key, an unknown level or pipe, a
+// rate that is not finite and positive, a confidence interval that is not ordered.
 Machine MachineFromJson(const nlohmann::json& json, const std::string& where);
 
 }  // namespace dlroof

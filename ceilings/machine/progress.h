@@ -1,4 +1,4 @@
-// Says how far a measurement is, on a terminal or in a log.
+// Prints the progress of a measurement on a terminal or in a log.
 #pragma once
 
 #include <ostream>
@@ -15,8 +15,8 @@ struct MeasureProgress {
 // "[ 12/52] fp32.vector.avx2, 1 threads; 14 s left"
 std::string ProgressText(const MeasureProgress& progress);
 
-// On a terminal one line that is written over and gone at the end; otherwise a line at the start
-// and whenever another tenth is done. Pass it by std::ref: a copy would not know what was printed.
+// On a terminal it overwrites one line and clears it at the end. Else it prints a line at the start
+// and after each tenth. Pass it by std::ref: a copy would not know the last line.
 class ProgressPrinter {
  public:
   ProgressPrinter(std::ostream& out, bool terminal) : out_(out), terminal_(terminal) {}
@@ -28,7 +28,7 @@ class ProgressPrinter {
   int tenths_ = -1;
 };
 
-// Whether stderr is a terminal.
+// Returns true where stderr is a terminal.
 bool StderrIsTerminal();
 
 }  // namespace dlroof

@@ -106,8 +106,8 @@ double Fastest(const std::vector<RateRepetition>& repetitions) {
 }
 
 // Iterations that take about `policy.repetition_seconds`. A disturbance makes it too few, which
-// MeasureRate notices. Ends where the kernel's own clock stands still: what a GPU's events say may
-// be nothing, however much is asked for.
+// MeasureRate notices. Ends where the kernel's own clock does not move: a GPU's events may
+// measure nothing for any amount of work.
 std::int64_t Calibrate(const TimedKernel& kernel, const RatePolicy& policy) {
   const double begin = policy.now();
   std::int64_t iterations = 1;

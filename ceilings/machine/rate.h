@@ -1,5 +1,5 @@
-// From repetitions of a kernel to a ceiling that proves itself. No hardware and no clock: the
-// kernel is a function that says how long it took.
+// Turns repetitions of a kernel into a rate that proves itself. It needs no hardware and no clock:
+// the kernel is a function that returns its time.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,7 @@ struct TeamTime {
                                         // where nobody measured it
 };
 
-// How hard to try.
+// The limits and goals of one measurement.
 struct RatePolicy {
   double repetition_seconds =
       3e-3;                 // [s] length of one repetition: within a scheduler's time slice
@@ -41,7 +41,7 @@ struct RateRepetition {
 // Unknown wait counts as none: without /proc schedstat nothing could be measured at all.
 bool IsClean(const RateRepetition& repetition, const RatePolicy& policy);
 
-// What a rate rests on.
+// The repetitions behind a rate.
 struct RateEvidence {
   std::vector<RateRepetition> single;   // of one measurement all of one number of iterations
   std::vector<RateRepetition> doubled;  // with twice that number
@@ -56,30 +56,29 @@ struct Rate {
   std::optional<double> spread;    // [1] width of ci95 / the median of the clean ones
   std::optional<double> clock_hz;  // [1/s] median over the clean repetitions close to the best
   int clean = 0, total = 0;
-  bool waits_known = true;  // false: disturbed repetitions could not be told
+  bool waits_known = true;  // false: disturbed repetitions are unknown
   RateEvidence evidence;
 };
 
-// Proved means: enough clean repetitions of both kinds; the best doubled one took twice the time of
-// the best single one within the tolerance, or the median ones did; three or more clean rates lie
-// within it of the best. A clock is held against the repetition that it followed, and only
-// repetitions within the tolerance of the best are asked: others may have run beside a neighbour.
-// Without any clean repetition the best disturbed one is returned, not proved. Throws
-// std::invalid_argument when both are empty.
+// Proves a rate by enough clean repetitions of both kinds. The best doubled one, or the median one,
+// must take twice the time of the single one within the tolerance. Three or more clean rates must
+// come within the tolerance of the best. Only those repetitions give the clock: others may have run
+// beside a neighbour. Without a clean repetition it returns the best disturbed one, not proved.
+// Throws std::invalid_argument when both are empty.
 Rate JudgeRate(const RateEvidence& evidence, const RatePolicy& policy);
 
-// One rate from several measurements spread over a time: judged by the evidence of all, and proved
-// only if besides the best measurement another one comes within `tolerance` of it. A neighbour on
-// the host can slow a virtual machine for seconds and leave no trace in it: 28 % were seen, in a
-// rate that had proved itself. Throws std::invalid_argument when there is none.
+// Merges measurements spread over time and judges the evidence of all. A second measurement must
+// come within `tolerance` of the best. A neighbour on the host can slow a virtual machine for
+// seconds without a trace: one proved rate was 28 % too low. Throws std::invalid_argument when
+// there is none.
 Rate MergePasses(const std::vector<Rate>& passes, const RatePolicy& policy, double tolerance);
 
 // Runs n iterations of the kernel on the team.
 using TimedKernel = std::function<TeamTime(std::int64_t iterations)>;
 
 // Finds the number of iterations that takes `repetition_seconds`, then repeats until the evidence
-// proves the rate or the time is up. Throws Unsupported where the time is up and the kernel has
-// said that it took none.
+// proves the rate or the time is up. Throws Unsupported where the time is up and the kernel
+// returned no time.
 Rate MeasureRate(const TimedKernel& kernel, const RatePolicy& policy);
 
 }  // namespace dlroof

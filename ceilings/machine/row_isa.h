@@ -1,4 +1,4 @@
-// Which instructions a row of arithmetic needs, from its key alone: a machine file may come from
+// The instructions that an arithmetic row needs, by its key alone: a machine file may come from
 // another computer.
 //
 // A row's key is "<type>.<unit>.<part>"; its part names an instruction set, then a variant:
@@ -23,7 +23,7 @@ namespace dlroof {
 // for a plain pipe ("fp32.vector") and for a part that is not in the list.
 std::string_view IsaOfRow(std::string_view row_key);
 
-// The features of counters/cpu.h that the row needs; none where IsaOfRow is empty.
+// The features of counters/cpu/cpu.h that the row needs; none where IsaOfRow is empty.
 std::set<std::string> FeaturesOfRow(std::string_view row_key);
 
 // May code that is held to `effective_isa` use the row's instructions? Names as oneDNN spells them

@@ -1,10 +1,10 @@
-// Ends a program's work well when its user has seen enough.
+// Stops a program at its next safe point.
 #pragma once
 
 namespace dlroof {
 
-// From now on SIGINT and SIGTERM let what is running come to its next stop and skip the rest; a
-// second one ends the program at once.
+// Makes SIGINT and SIGTERM request a stop: the program skips all work after its next safe point. A
+// second signal ends the program at once.
 void StopOnInterrupt();
 bool StoppedByInterrupt();
 

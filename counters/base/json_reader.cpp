@@ -17,43 +17,120 @@ void JsonReader::Refuse(const std::string& key, const std::string& expected) con
   throw BadInput(fmt::format("{}: '{}': expected {}, got {}", where_, key, expected, got));
 }
 
-double JsonReader::Number(const char* key) const {
+void JsonReader::RefuseNumber(const std::string& key, const char* expected, double got) const {
+  throw BadInput(fmt::format("{}: '{}': expected {}, got {:g}", where_, key, expected, got));
+}
+
+double JsonReader::Number(const std::string& key) const {
   if (!Has(key) || !json_.at(key).is_number()) Refuse(key, "a number");
   const auto value = json_.at(key).get<double>();
   if (!std::isfinite(value)) throw BadInput(fmt::format("{}: '{}' is not finite", where_, key));
   return value;
 }
 
-std::string JsonReader::Text(const char* key) const {
+std::vector<std::string> JsonReader::Keys() const {
+  std::vector<std::string> keys;
+  for (const auto& item : json_.items()) keys.push_back(item.key());
+  return keys;
+}
+
+double JsonReader::Positive(const std::string& key) const {
+  const double value = Number(key);
+  if (value <= 0) RefuseNumber(key, "a number above 0", value);
+  return value;
+}
+
+double JsonReader::NotNegative(const std::string& key) const {
+  const double value = Number(key);
+  if (value < 0) RefuseNumber(key, "a number of at least 0", value);
+  return value;
+}
+
+int JsonReader::AtLeastOne(const std::string& key) const {
+  constexpr double kMost = 1 << 30;
+  const double value = Number(key);
+  if (value < 1 || value > kMost || value != std::floor(value))
+    RefuseNumber(key, "a whole number of at least 1", value);
+  return static_cast<int>(value);
+}
+
+std::string JsonReader::NonEmptyText(const std::string& key) const {
+  if (Text(key).empty()) throw BadInput(fmt::format("{}: '{}' is empty", where_, key));
+  return Text(key);
+}
+
+std::optional<double> JsonReader::OptionalPositive(const std::string& key) const {
+  if (!Has(key)) return std::nullopt;
+  return Positive(key);
+}
+
+std::vector<std::string> JsonReader::Texts(const std::string& key) const {
+  std::vector<std::string> texts;
+  for (const auto& text : Array(key)) {
+    if (!text.is_string()) Refuse(key, "an array of texts");
+    texts.push_back(text.get<std::string>());
+  }
+  return texts;
+}
+
+std::map<std::string, std::string> JsonReader::TextsByKey(const std::string& key) const {
+  const auto child = Object(key);
+  std::map<std::string, std::string> texts;
+  for (const auto& name : child.Keys()) texts[name] = child.Text(name);
+  return texts;
+}
+
+std::pair<double, double> JsonReader::PairFrom(const nlohmann::json& pair,
+                                               const std::string& key) const {
+  const auto positive = [](const nlohmann::json& value) {
+    return value.is_number() && std::isfinite(value.get<double>()) && value.get<double>() > 0;
+  };
+  if (!pair.is_array() || pair.size() != 2 || !positive(pair[0]) || !positive(pair[1]))
+    throw BadInput(fmt::format("{}: '{}': expected two finite numbers above 0", where_, key));
+  return {pair[0].get<double>(), pair[1].get<double>()};
+}
+
+std::pair<double, double> JsonReader::PositivePair(const std::string& key) const {
+  return PairFrom(Array(key), key);
+}
+
+std::vector<std::pair<double, double>> JsonReader::PositivePairs(const std::string& key) const {
+  std::vector<std::pair<double, double>> pairs;
+  for (const auto& pair : Array(key))
+    pairs.push_back(PairFrom(pair, fmt::format("{}[{}]", key, pairs.size())));
+  return pairs;
+}
+
+std::string JsonReader::Text(const std::string& key) const {
   if (!Has(key) || !json_.at(key).is_string()) Refuse(key, "a text");
   return json_.at(key).get<std::string>();
 }
 
-bool JsonReader::Flag(const char* key) const {
+bool JsonReader::Flag(const std::string& key) const {
   if (!Has(key) || !json_.at(key).is_boolean()) Refuse(key, "true or false");
   return json_.at(key).get<bool>();
 }
 
-std::optional<double> JsonReader::OptionalNumber(const char* key) const {
+std::optional<double> JsonReader::OptionalNumber(const std::string& key) const {
   if (!Has(key)) return std::nullopt;
   return Number(key);
 }
 
-std::string JsonReader::TextOr(const char* key, const std::string& otherwise) const {
+std::string JsonReader::TextOr(const std::string& key, const std::string& otherwise) const {
   return Has(key) ? Text(key) : otherwise;
 }
 
-JsonReader JsonReader::Object(const char* key) const {
+JsonReader JsonReader::Object(const std::string& key) const {
   if (!Has(key) || !json_.at(key).is_object()) Refuse(key, "an object");
   return {json_.at(key), fmt::format("{}: {}", where_, key)};
 }
 
-const nlohmann::json& JsonReader::Array(const char* key) const {
+const nlohmann::json& JsonReader::Array(const std::string& key) const {
   if (!Has(key) || !json_.at(key).is_array()) Refuse(key, "an array");
   return json_.at(key);
 }
 
-JsonReader JsonReader::Item(const char* key, size_t index) const {
+JsonReader JsonReader::Item(const std::string& key, size_t index) const {
   return {Array(key).at(index), fmt::format("{}: {}[{}]", where_, key, index)};
 }
 

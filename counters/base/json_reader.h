@@ -1,10 +1,13 @@
-// Reading JSON that others may have written: every wrong or missing key is one sentence with the
+// Reads JSON that others may have written: every wrong or missing key is one sentence with the
 // place.
 #pragma once
 
+#include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "counters/base/error.h"
 
@@ -15,23 +18,44 @@ class JsonReader {
  public:
   JsonReader(const nlohmann::json& json, std::string where);
 
-  bool Has(const char* key) const { return json_.contains(key); }
+  bool Has(const std::string& key) const { return json_.contains(key); }
+  std::vector<std::string> Keys() const;
   // A finite number.
-  double Number(const char* key) const;
-  std::string Text(const char* key) const;
-  bool Flag(const char* key) const;
-  std::optional<double> OptionalNumber(const char* key) const;
-  std::string TextOr(const char* key, const std::string& otherwise) const;
+  double Number(const std::string& key) const;
+  double Positive(const std::string& key) const;
+  double NotNegative(const std::string& key) const;
+  int AtLeastOne(const std::string& key) const;  // a whole number
+  std::string Text(const std::string& key) const;
+  std::string NonEmptyText(const std::string& key) const;
+  bool Flag(const std::string& key) const;
+  std::optional<double> OptionalNumber(const std::string& key) const;
+  std::optional<double> OptionalPositive(const std::string& key) const;
+  std::string TextOr(const std::string& key, const std::string& otherwise) const;
+  std::vector<std::string> Texts(const std::string& key) const;  // an array of texts
+  std::map<std::string, std::string> TextsByKey(const std::string& key) const;
+  // Pairs of positive numbers.
+  std::vector<std::pair<double, double>> PositivePairs(const std::string& key) const;
+  std::pair<double, double> PositivePair(const std::string& key) const;
   // Child object; child array (by the key's own checks); item `i` of it.
-  JsonReader Object(const char* key) const;
-  const nlohmann::json& Array(const char* key) const;
-  JsonReader Item(const char* key, size_t index) const;
+  JsonReader Object(const std::string& key) const;
+  const nlohmann::json& Array(const std::string& key) const;
+  JsonReader Item(const std::string& key, size_t index) const;
+  // Calls visit(name, object) for each member of the child object; no call where there is none.
+  template <class Visit>
+  void EachObject(const std::string& key, const Visit& visit) const {
+    if (!Has(key)) return;
+    const auto child = Object(key);
+    for (const auto& name : child.Keys()) visit(name, child.Object(name));
+  }
 
   const nlohmann::json& json() const { return json_; }
   const std::string& where() const { return where_; }
   [[noreturn]] void Refuse(const std::string& key, const std::string& expected) const;
 
  private:
+  [[noreturn]] void RefuseNumber(const std::string& key, const char* expected, double got) const;
+  std::pair<double, double> PairFrom(const nlohmann::json& pair, const std::string& key) const;
+
   const nlohmann::json& json_;
   std::string where_;
 };

@@ -17,7 +17,7 @@ dlroof.proofNumbers = (ceiling, work) => {
 // One line that tells, the rest behind it: numbers and result where proved, the reason first where not.
 dlroof.addProof = (cell, ceiling, work) => {
   const proved = ceiling.proved === true;
-  const reason = proved ? '' : dlroof.text(ceiling.reason);
+  const reason = proved ? '' : dlroof.list(ceiling.reasons).map(dlroof.text).join('; ');
   const texts = [reason, dlroof.proofNumbers(ceiling, work), dlroof.text(dlroof.map(ceiling.proof).result)].filter((text) => text !== '');
   const parent = texts.length > 1 ? dlroof.add(cell, 'details') : cell;
   const line = dlroof.add(texts.length > 1 ? dlroof.add(parent, 'summary') : cell, 'div', texts.length > 1 ? 'clamp' : '');
@@ -33,6 +33,12 @@ dlroof.ceilingRows = (ceilings, groupOf) => {
   for (const [key, ceiling] of rows) fastest.set(groupOf(key), Math.max(ceiling.per_second, fastest.get(groupOf(key)) || 0));
   const groups = [...fastest.keys()].sort((a, b) => fastest.get(b) - fastest.get(a));
   return rows.sort(([a, one], [b, other]) => groups.indexOf(groupOf(a)) - groups.indexOf(groupOf(b)) || Number(groupOf(a) !== a) - Number(groupOf(b) !== b) || other.per_second - one.per_second);
+};
+
+// Teams whose threads have less than 90 % of one thread alone.
+dlroof.scalingText = (ceiling) => {
+  const { scaling } = dlroof.map(ceiling.proof);
+  return dlroof.isNumber(scaling) && scaling < 0.9 && ceiling.threads > 1 ? `; each of ${ceiling.threads} threads has ${(100 * scaling).toFixed(0)} % of what one alone has` : '';
 };
 
 // `kind`: title of the first column, unit of the rates, what a cycle does, group of a key, threads that go without saying.
@@ -56,27 +62,24 @@ dlroof.addCeilings = (parent, ceilings, kind) => {
     }
     dlroof.addProof(dlroof.add(row, 'td', 'proof'), ceiling, kind.work);
     const how = dlroof.add(row, 'td', 'note how');
-    if (dlroof.text(ceiling.how) !== '') dlroof.add(how, 'div', row.querySelector('details') === null ? '' : 'clamp', ceiling.how);
+    if (dlroof.text(ceiling.how) !== '') dlroof.add(how, 'div', row.querySelector('details') === null ? '' : 'clamp', dlroof.text(ceiling.how) + dlroof.scalingText(ceiling));
   }
 };
 
 // The seconds beside the work, how they were measured, and why something is absent with this number of threads.
-dlroof.addOverheads = (parent, set, threads, facts) => {
+dlroof.addOverheads = (parent, set) => {
   const list = dlroof.add(parent, 'dl', 'pairs');
   const add = (name, key, seconds) => {
-    const how = dlroof.text(facts[`${key}.threads.${threads}`]);
+    const how = dlroof.text(dlroof.map(set.costs_how)[key]);
     if (dlroof.isNumber(seconds)) dlroof.pair(list, name, `${dlroof.scaled(seconds, 's')}${how === '' ? '' : ` · ${how}`}`);
   };
   add('starting one primitive', 'launch', set.launch_seconds);
   for (const [key, seconds] of Object.entries(dlroof.map(set.overheads))) add(key, key, seconds);
-  for (const [key, text] of Object.entries(facts)) {
-    const absent = /^absent\.(.+)\.threads\.(\d+)$/.exec(key);
-    if (absent !== null && absent[2] === threads) dlroof.pair(list, dlroof.levelName(absent[1]), `not measured: ${dlroof.text(text)}`);
-  }
+  for (const [key, text] of Object.entries(dlroof.map(set.absent))) dlroof.pair(list, dlroof.levelName(key), `not measured: ${dlroof.text(text)}`);
   if (list.children.length === 0) list.remove();
 };
 
-dlroof.addSet = (parent, set, threads, facts) => {
+dlroof.addSet = (parent, set, threads) => {
   const level = { title: 'Memory', unit: 'B/s', work: 'byte', groupOf: (key) => key, threads };
   dlroof.addCeilings(parent, set.flops, { title: 'Arithmetic', unit: 'FLOP/s', work: 'flop', groupOf: (key) => key.split('.').slice(0, 2).join('.'), threads });
   dlroof.addCeilings(parent, set.bytes, level);
@@ -86,11 +89,24 @@ dlroof.addSet = (parent, set, threads, facts) => {
     dlroof.add(more, 'summary', '', `All ${mixes} access mixes; the best of a level is its roof`);
     dlroof.addCeilings(more, set.mixes, { ...level, title: 'Mix', groupOf: (key) => key.split('.')[0] });
   }
-  dlroof.addOverheads(parent, set, threads, facts);
+  dlroof.addOverheads(parent, set);
 };
 
-dlroof.addFacts = (parent, facts) => {
-  const entries = Object.entries(facts).filter(([, text]) => dlroof.text(text) !== '');
+// The machine's facts, and the remarks of every set, by key.
+dlroof.addFacts = (parent, machine) => {
+  const entries = Object.entries(dlroof.map(machine.facts));
+  for (const [threads, set] of Object.entries(dlroof.map(machine.by_threads)).map(([key, value]) => [key, dlroof.map(value)])) {
+    const add = (before, remarks, textOf, after) => { for (const [key, remark] of Object.entries(dlroof.map(remarks))) entries.push([`${before}${key}${after}`, textOf(remark)]); };
+    entries.push([`effort.${threads}`, set.effort]);
+    add('absent.', set.absent, dlroof.text, `.threads.${threads}`);
+    add('', set.costs_how, dlroof.text, `.threads.${threads}`);
+    add('sweep.', set.edges, (edge) => dlroof.map(edge).text, `.threads.${threads}`);
+    add('sustained.', set.sustained, dlroof.text, '');
+  }
+  dlroof.addFactList(parent, entries.filter(([, text]) => dlroof.text(text) !== '').sort(([a], [b]) => (a < b ? -1 : 1)));
+};
+
+dlroof.addFactList = (parent, entries) => {
   if (entries.length === 0) return;
   const details = dlroof.add(parent, 'details', 'printed');
   dlroof.add(details, 'summary', '', `${entries.length} facts about this machine and its measurement`);
@@ -106,16 +122,16 @@ dlroof.drawMachines = () => {
       machine.fingerprint && `fingerprint ${dlroof.text(machine.fingerprint)}`, ...dlroof.byLevel(machine.cache_bytes).map(([level, bytes]) => `${dlroof.levelName(level)} ${dlroof.capacity(bytes)}`)]
       .filter((part) => part).join(' · '));
     if (dlroof.text(facts.live_check) !== '') dlroof.add(parent, 'p', 'facts', `Looked at again before the run: ${facts.live_check}`);
-    dlroof.addFacts(parent, facts);
+    dlroof.addFacts(parent, machine);
     dlroof.addSweep(parent, machine);
     const sets = Object.entries(dlroof.map(machine.by_threads)).sort((a, b) => Number(b[0]) - Number(a[0]));
     for (const [threads, set] of sets) {
       const part = dlroof.add(parent, 'details', 'set');
       part.open = threads === sets[0][0];
       dlroof.add(dlroof.add(part, 'summary'), 'h3', '', dlroof.text(machine.device) === 'gpu' ? 'of the whole GPU' : dlroof.threadsText(threads));
-      dlroof.addSet(part, dlroof.map(set), threads, facts);
+      dlroof.addSet(part, dlroof.map(set), threads);
     }
-    if (sets.length === 0) dlroof.addSet(parent, machine, '', facts);
+    if (sets.length === 0) dlroof.addSet(parent, machine, '');
   }
   if (parent.children.length === 0) dlroof.add(parent, 'p', 'facts', 'No ceilings in this file.');
 };

@@ -82,12 +82,13 @@ json WithGeometry(json record) {
 // The lines of every parameter that has some.
 json SweepsJson(const json& run_file) {
   json sweeps = json::array();
-  for (const auto& parameter : SweepParameters()) {
+  for (const auto& parameter : SweepParameters(WordsOf(Member(run_file, "context")))) {
     json lines = json::array();
     for (const auto& line : SweepLines(run_file, parameter))
       lines.push_back(
           {{"series", line.series}, {"records", line.records}, {"values", line.values}});
-    if (!lines.empty()) sweeps.push_back({{"name", parameter.name}, {"lines", std::move(lines)}});
+    if (!lines.empty())
+      sweeps.push_back({{"name", parameter.word.name}, {"lines", std::move(lines)}});
   }
   return sweeps;
 }

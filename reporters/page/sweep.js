@@ -49,13 +49,14 @@ dlroof.drawSweep = (element, curves, caches) => {
   });
 };
 
-// What the curves say about the caches: sentences of the machine's facts, "sweep.<level>.threads.<N>".
+// Adds how the curves agree with the sizes of the caches.
 dlroof.addEdges = (parent, machine) => {
-  const found = Object.entries(dlroof.map(machine.facts)).map(([key, text]) => [/^sweep\.([^.]+)\.threads\.(\d+)$/.exec(key), dlroof.text(text)])
-    .filter(([key, text]) => key !== null && text !== '').sort((a, b) => Number(b[0][2]) - Number(a[0][2]));
+  const found = Object.entries(dlroof.map(machine.by_threads)).sort((a, b) => Number(b[0]) - Number(a[0]))
+    .flatMap(([threads, set]) => Object.entries(dlroof.map(dlroof.map(set).edges)).map(([level, edge]) => [threads, level, dlroof.map(edge)]))
+    .filter(([, , edge]) => dlroof.text(edge.text) !== '');
   if (found.length === 0) return;
   const list = dlroof.add(parent, 'ul', 'edges');
-  for (const [[, level, threads], text] of found) dlroof.add(list, 'li', text.endsWith(' disagree') ? 'disagrees' : '', `${dlroof.levelName(level)}, ${dlroof.threadsText(threads)}: ${text}`);
+  for (const [threads, level, edge] of found) dlroof.add(list, 'li', edge.disagrees === true ? 'disagrees' : '', `${dlroof.levelName(level)}, ${dlroof.threadsText(threads)}: ${edge.text}`);
 };
 
 dlroof.addSweep = (parent, machine) => {

@@ -93,11 +93,13 @@ std::string Advice(const AdviceCase& at, const Timing& timing) {
 }  // namespace
 
 void AddFindings(const Record& record, const Timing& timing, const CeilingSet& ceilings,
-                 Placement& placement) {
+                 const OpVocabulary& words, Placement& placement) {
   ReportAboveRoof(record, timing, placement);
   ReportReferenceImplementation(record, placement);
   ReportEmulation(record, placement);
-  if (placement.time) placement.advice = Advice({record, *placement.time, ceilings}, timing);
+  if (placement.time)
+    placement.advice =
+        Advice({record, *placement.time, ceilings, NounOf(record.op, words)}, timing);
 }
 
 }  // namespace dlroof

@@ -95,10 +95,6 @@ std::string MatrixType(const AdviceCase& at) {
   return "";
 }
 
-std::string_view Kind(const AdviceCase& at) {
-  return at.record.op == "Conv2D" ? "convolution" : at.record.op == "LSTM" ? "LSTM" : "call";
-}
-
 std::string_view MatrixUnits(const AdviceCase& at) {
   return at.record.device == "gpu" ? "tensor-core" : "matrix-unit";
 }
@@ -108,7 +104,7 @@ Evidence NoMatrixFlops(const AdviceCase& at) {
   const auto counted = CountedFlops(at);
   if (type.empty() || !counted || counted->second >= kNoMatrix * counted->first)
     return std::nullopt;
-  return fmt::format("no {} FLOPs in an {} {}", MatrixUnits(at), type, Kind(at));
+  return fmt::format("no {} FLOPs in an {} {}", MatrixUnits(at), type, at.noun);
 }
 
 Evidence FewMatrixFlops(const AdviceCase& at) {
@@ -118,7 +114,7 @@ Evidence FewMatrixFlops(const AdviceCase& at) {
   const double share = counted->second / counted->first;
   if (share < kNoMatrix || share >= kFewMatrix) return std::nullopt;
   return fmt::format("only {:.0f} % {} FLOPs in an {} {}", 100 * share, MatrixUnits(at), type,
-                     Kind(at));
+                     at.noun);
 }
 
 // A narrow type whose FLOPs all went to the fp32 pipe: the library widens it first.

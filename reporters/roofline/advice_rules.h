@@ -16,6 +16,7 @@ struct AdviceCase {
   const Record& record;
   const TimePoint& time;
   const CeilingSet& ceilings;
+  std::string_view noun;  // for one call of the op: "convolution"
 };
 
 // One row. `evidence` is a clause with its number, absent where the rule's threshold is not

@@ -226,8 +226,10 @@ json ToJson(const Record& exact, const Machine* machine, const PlaceView& view) 
 json ToJson(const RunFile& file, const PlaceView& view) {
   json whole = {{"context", file.context}, {"machines", json::array()}, {"records", json::array()}};
   for (const auto& machine : file.machines) whole["machines"].push_back(ToJson(machine));
+  PlaceView with_words = view;
+  with_words.words = WordsOf(file.context);
   for (const auto& record : file.records)
-    whole["records"].push_back(ToJson(record, MachineFor(file, record), view));
+    whole["records"].push_back(ToJson(record, MachineFor(file, record), with_words));
   if (const auto said = ViewJson(view); !said.empty()) whole["context"]["dlroof"]["view"] = said;
   if (const auto models = SummarizeModels(file); !models.empty()) whole["models"] = ToJson(models);
   if (const auto census = TakeCensus(file.records); !census.empty())

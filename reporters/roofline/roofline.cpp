@@ -126,7 +126,7 @@ void SayLowerRoof(const std::string& pipe, const CeilingRow& roof, const std::st
 void AddCompute(const CeilingRow& roof, double seconds, RoofTimes& times) {
   if (!times.compute) times.compute = Part{};
   times.compute->Add(seconds, roof.second);
-  if (!roof.second.proved) times.compute_unproved[roof.first] = roof.second.reason;
+  if (!roof.second.proved) times.compute_unproved[roof.first] = roof.second.Reason();
 }
 
 // By pipe its FLOPs and the row that it is judged by; empty, with a remark, where one has none.
@@ -232,7 +232,7 @@ void AddMemoryTimes(const Record& record, const Known& known, const Machine& mac
       continue;
     }
     times.memory[level].Add(roof_seconds, ceiling->second);
-    if (!ceiling->second.proved) times.memory_unproved[level] = ceiling->second.reason;
+    if (!ceiling->second.proved) times.memory_unproved[level] = ceiling->second.Reason();
   }
 }
 
@@ -361,7 +361,7 @@ Placement Place(const Record& record, const Machine* machine, const PlaceView& v
       RoofTimesOf(record, known, timing->median, *machine, *ceilings, view, placement.remarks);
   placement.classic = PlaceClassic(known, times, timing->median);
   placement.time = PlaceInTime(known, times, *ceilings, timing->median);
-  AddFindings(record, *timing, *ceilings, placement);
+  AddFindings(record, *timing, *ceilings, view.words, placement);
   return placement;
 }
 

@@ -18,17 +18,7 @@ namespace {
 
 using nlohmann::json;
 
-constexpr SweepParameter kParameters[] = {{"batch", "", "n", ""},
-                                          {"filters", "Conv2D", "k", ""},
-                                          {"channels", "Conv2D", "c", ""},
-                                          {"image", "Conv2D", "h", "w _p"},
-                                          {"kernel", "Conv2D", "r", "s _p"},
-                                          {"stride", "Conv2D", "_s", "_p"},
-                                          {"groups", "Conv2D", "_g", ""},
-                                          {"steps", "LSTM", "t", ""},
-                                          {"features", "LSTM", "i", ""},
-                                          {"hidden", "LSTM", "h", ""},
-                                          {"layers", "LSTM", "l", ""}};
+constexpr double kAbsent = 1;  // value of a key that a problem's text leaves out
 
 using Parts = std::map<std::string, std::string, std::less<>>;
 
@@ -58,9 +48,9 @@ Parts PartsOf(std::string_view problem) {
   return parts;
 }
 
-std::optional<double> ValueOf(const Parts& parts, const SweepParameter& parameter) {
-  const auto found = parts.find(parameter.key);
-  if (found == parts.end()) return parameter.absent;
+std::optional<double> ValueOf(const Parts& parts, const SweepWord& word) {
+  const auto found = parts.find(word.key);
+  if (found == parts.end()) return kAbsent;
   double value = 0;
   const auto& text = found->second;
   const auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), value);
@@ -69,9 +59,9 @@ std::optional<double> ValueOf(const Parts& parts, const SweepParameter& paramete
 }
 
 // What a record shares with others of its line; `strict` keeps the padding that follows.
-std::string GroupOf(const json& record, Parts parts, const SweepParameter& parameter, bool strict) {
-  parts.erase(std::string(parameter.key));
-  for (auto rest = parameter.follow; !rest.empty();) {
+std::string GroupOf(const json& record, Parts parts, const SweepWord& word, bool strict) {
+  parts.erase(word.key);
+  for (std::string_view rest = word.follow; !rest.empty();) {
     const auto blank = std::min(rest.find(' '), rest.size());
     const auto key = rest.substr(0, blank);
     if (!strict || key != "_p") parts.erase(std::string(key));
@@ -105,19 +95,18 @@ std::vector<Candidate> Candidates(const json& run_file, const SweepParameter& pa
     const bool placed =
         Member(records[i], "classic").is_array() || Member(records[i], "time").is_object();
     if (problem.empty() || !placed) continue;
-    if (!parameter.op.empty() && Text(records[i], "op") != parameter.op) continue;
+    if (std::count(parameter.ops.begin(), parameter.ops.end(), Text(records[i], "op")) == 0)
+      continue;
     const auto parts = PartsOf(problem);
-    const auto value = ValueOf(parts, parameter);
+    const auto value = ValueOf(parts, parameter.word);
     if (value)
-      candidates.push_back({i, *value, GroupOf(records[i], parts, parameter, false),
-                            GroupOf(records[i], parts, parameter, true)});
+      candidates.push_back({i, *value, GroupOf(records[i], parts, parameter.word, false),
+                            GroupOf(records[i], parts, parameter.word, true)});
   }
   return candidates;
 }
 
 }  // namespace
-
-std::span<const SweepParameter> SweepParameters() { return kParameters; }
 
 std::vector<SweepLine> SweepLines(const json& run_file, const SweepParameter& parameter) {
   auto candidates = Candidates(run_file, parameter);
@@ -151,18 +140,15 @@ std::vector<SweepLine> SweepLines(const json& run_file, const SweepParameter& pa
 }
 
 std::vector<SweepLine> SweepLines(const json& run_file, std::string_view name) {
+  const auto words = WordsOf(Member(run_file, "context"));
+  const auto names = SweepNames(words);
+  if (std::find(names.begin(), names.end(), name) == names.end())
+    throw BadInput(fmt::format("--sweep {}: no such parameter; there are {}", Printable(name),
+                               fmt::join(names, ", ")));
   std::vector<SweepLine> lines;
-  std::string names;
-  bool known = false;
-  for (const auto& parameter : SweepParameters()) {
-    names += fmt::format("{}{}", names.empty() ? "" : ", ", parameter.name);
-    if (parameter.name != name) continue;
-    known = true;
-    for (auto& line : SweepLines(run_file, parameter)) lines.push_back(std::move(line));
-  }
-  if (!known)
-    throw BadInput(
-        fmt::format("--sweep {}: no such parameter; there are {}", Printable(name), names));
+  for (const auto& parameter : SweepParameters(words))
+    if (parameter.word.name == name)
+      for (auto& line : SweepLines(run_file, parameter)) lines.push_back(std::move(line));
   return lines;
 }
 

@@ -3,23 +3,13 @@
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
-#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
-namespace dlroof {
+#include "reporters/roofline/op_words.h"
 
-// A parameter that problems have: "batch" is `n` of Conv2D and LSTM.
-struct SweepParameter {
-  std::string_view name;
-  std::string_view op;      // empty: any
-  std::string_view key;     // of the problem's text; "_s" stands behind the underscore
-  std::string_view follow;  // keys that change with it, separated by blanks: a square kernel's
-                            // width, padding that keeps the image's size
-  double absent = 1;        // value where the text leaves the key out
-};
-std::span<const SweepParameter> SweepParameters();
+namespace dlroof {
 
 struct SweepLine {
   std::string series;                // what its benchmarks share: "tf2.2 fwd f16"
@@ -32,8 +22,8 @@ struct SweepLine {
 // padding.
 std::vector<SweepLine> SweepLines(const nlohmann::json& run_file, const SweepParameter& parameter);
 
-// Those of the parameters of this name ("stride"). Throws BadInput for a name that no parameter
-// has, listing those there are.
+// Returns those of the parameters that the file's ops call by this name ("stride"). Throws BadInput
+// for a name that no parameter has, listing those there are.
 std::vector<SweepLine> SweepLines(const nlohmann::json& run_file, std::string_view name);
 
 }  // namespace dlroof

@@ -7,7 +7,6 @@
 #include <optional>
 #include <ostream>
 #include <string>
-#include <string_view>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -29,7 +28,6 @@ constexpr std::array<const char*, kColumns> kTitles = {
 constexpr Column kDropped[] = {kClock, kScaling, kSpread, kSustained, kPerCycle};
 constexpr int kLeastDoubt = 24;  // columns in which the start of a reason still tells something
 constexpr int kGap = 2;
-constexpr std::size_t kLongestMix = 24;
 
 using Row = std::array<std::string, kColumns>;
 using Rows = std::vector<Row>;
@@ -61,8 +59,10 @@ Row CeilingRow(const std::string& name, const json& ceiling, const char* unit) {
   if (const auto scaling = Number(proof, "scaling"))
     row[kScaling] = fmt::format("{:.2f}", *scaling);
   if (Member(ceiling, "proved") != true) {
-    const auto reason = Printable(Text(ceiling, "reason"));
-    row[kDoubt] = reason.empty() ? "no reason given" : reason;
+    for (const auto& reason : Member(ceiling, "reasons"))
+      if (reason.is_string())
+        row[kDoubt] += (row[kDoubt].empty() ? "" : "; ") + Printable(reason.get<std::string>());
+    if (row[kDoubt].empty()) row[kDoubt] = "no reason given";
   }
   return row;
 }
@@ -100,20 +100,14 @@ void AddPipes(const json& flops, Rows& rows) {
   }
 }
 
-// What made the roof, as its `how` begins: "load.avx512, the best of 19 mixes: ...".
-std::string MixOf(const json& ceiling) {
-  const auto how = Text(ceiling, "how");
-  const auto mix = how.substr(0, how.find(','));
-  return mix.size() <= kLongestMix && mix.size() < how.size() ? " " + mix : "";
-}
-
 void AddLevels(const json& bytes, Rows& rows) {
   for (const Level level : AllLevels()) {
     const std::string key(Key(level));
     const auto& ceiling = Member(bytes, key.c_str());
-    if (Positive(ceiling, "per_second"))
-      rows.push_back(
-          CeilingRow(fmt::format("  {:<4}{}", LevelName(key), MixOf(ceiling)), ceiling, "B/s"));
+    if (!Positive(ceiling, "per_second")) continue;
+    const auto mix = Text(ceiling, "mix");
+    const auto name = fmt::format("  {:<4}{}{}", LevelName(key), mix.empty() ? "" : " ", mix);
+    rows.push_back(CeilingRow(name, ceiling, "B/s"));
   }
 }
 
@@ -192,26 +186,19 @@ void WriteSentence(const std::string& text, int width, std::ostream& out) {
   out << line << '\n';
 }
 
-// Of a fact's key "<before><what>.threads.<threads>" the part between; empty where it is another.
-std::string Between(std::string_view key, std::string_view before, int threads) {
-  const auto after = fmt::format(".threads.{}", threads);
-  if (!key.starts_with(before) || !key.ends_with(after)) return "";
-  if (key.size() <= before.size() + after.size()) return "";
-  return std::string(key.substr(before.size(), key.size() - before.size() - after.size()));
+// Writes one line of a set's map of texts.
+void WriteRemark(const std::string& key, const std::string& text, int width, std::ostream& out) {
+  if (key.empty() || text.empty()) return;
+  WriteSentence(Printable(fmt::format("{}: {}", LevelName(key), text)), width, out);
 }
 
-void WriteFacts(const json& facts, int threads, int width, std::ostream& out) {
-  if (!facts.is_object()) return;
-  constexpr std::pair<const char*, const char*> kKinds[] = {{"sweep.", ""},
-                                                            {"absent.", "not measured: "}};
-  for (const auto& [before, said] : kKinds)
-    for (const auto& [key, text] : facts.items()) {
-      const auto what = Between(key, before, threads);
-      if (!what.empty() && text.is_string())
-        WriteSentence(Printable(fmt::format("{}: {}{}", LevelName(what), said,
-                                            text.get_ref<const std::string&>())),
-                      width, out);
-    }
+void WriteRemarks(const json& set, int width, std::ostream& out) {
+  if (const auto& edges = Member(set, "edges"); edges.is_object())
+    for (const auto& [key, edge] : edges.items()) WriteRemark(key, Text(edge, "text"), width, out);
+  if (const auto& absent = Member(set, "absent"); absent.is_object())
+    for (const auto& [key, text] : absent.items())
+      if (text.is_string())
+        WriteRemark(key, "not measured: " + text.get<std::string>(), width, out);
 }
 
 void WriteSet(const json& machine, const MeasuredSet& set, int width, std::ostream& out) {
@@ -225,7 +212,7 @@ void WriteSet(const json& machine, const MeasuredSet& set, int width, std::ostre
   AddLevels(Member(*set.ceilings, "bytes"), rows);
   AddOverheads(*set.ceilings, rows);
   if (!rows.empty()) WriteRows(std::move(rows), width, out);
-  WriteFacts(Member(machine, "facts"), set.threads, width, out);
+  WriteRemarks(*set.ceilings, width, out);
 }
 
 }  // namespace

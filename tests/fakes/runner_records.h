@@ -55,7 +55,8 @@ inline Workload Fake(const std::string& name, RunLog& log, bool with_memory = tr
 // Runs those that match `filter` and gives back their records.
 inline std::vector<Record> Records(const std::vector<Workload>& workloads,
                                    const RunSettings& settings, const std::string& filter,
-                                   const RunnerMeans& means = {}, int count_of_repetitions = 2) {
+                                   const RunnerOptions& options = {},
+                                   int count_of_repetitions = 2) {
   std::string program = "test", time = "--benchmark_min_time=0.001",
               repetitions = fmt::format("--benchmark_repetitions={}", count_of_repetitions);
   char* arguments[] = {program.data(), time.data(), repetitions.data(), nullptr};
@@ -63,7 +64,7 @@ inline std::vector<Record> Records(const std::vector<Workload>& workloads,
   benchmark::Initialize(&count, arguments);
   benchmark::ClearRegisteredBenchmarks();
   Session session(nlohmann::json::object(), [] { return std::vector<Machine>{}; });
-  session.CountLater(RegisterWorkloads(workloads, settings, means));
+  session.CountLater(RegisterWorkloads(workloads, settings, options));
   TerminalReporter reporter(session);
   std::ostringstream out, err;
   reporter.SetOutputStream(&out);

@@ -8,6 +8,7 @@
 #include <sstream>
 #include <string>
 
+#include "ceilings/machine/machine.h"
 #include "reporters/page/assets.h"
 #include "reporters/page/page.h"
 
@@ -15,7 +16,9 @@ namespace dlroof {
 
 // Ceilings with proofs, mixes, curves and overheads; see ceilings_table_test.cpp.
 inline nlohmann::json CeilingsRun() {
-  return nlohmann::json::parse(std::ifstream(DLROOF_TEST_DATA "/run_ceilings.json"));
+  auto run = nlohmann::json::parse(std::ifstream(DLROOF_TEST_DATA "/run_ceilings.json"));
+  for (auto& machine : run["machines"]) machine = ToJson(MachineFromJson(machine, "run"));
+  return run;
 }
 
 inline nlohmann::json SmallRun() {

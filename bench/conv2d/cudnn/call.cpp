@@ -67,7 +67,7 @@ struct ConvCall::State {
   State(const State&) = delete;
   State& operator=(const State&) = delete;
 
-  ConvRequest request;
+  CudnnConv2dCase request;
   unsigned seed = 1;
   GraphSpec graph;
   Conv2dInputs inputs;
@@ -111,7 +111,7 @@ struct ConvCall::State {
 };
 
 void ConvCall::State::FillTensors() {
-  inputs = SeededConv2dInputs(request.one, seed);
+  inputs = SeededConv2dInputs(request.conv, seed);
   const std::map<int64_t, const std::vector<float>*> values = {
       {kSourceId, &inputs.source},
       {kWeightsId, &inputs.weights},
@@ -120,7 +120,8 @@ void ConvCall::State::FillTensors() {
   for (const auto& tensor : graph.tensors) {
     if (tensor.is_virtual) continue;
     auto& buffer = tensors.emplace(tensor.id, DeviceBuffer(Bytes(tensor))).first->second;
-    if (tensor.id != ResultId(request.one.direction)) Upload(*values.at(tensor.id), tensor, buffer);
+    if (tensor.id != ResultId(request.conv.direction))
+      Upload(*values.at(tensor.id), tensor, buffer);
   }
 }
 
@@ -131,12 +132,12 @@ void ConvCall::State::Ask() {
   proposals = Propose(*described, *target, request.choice == EngineChoice::kBest, &modes);
   choice.proposed = proposals.size();
   for (const auto& proposal : proposals)
-    if (!WhyNotAllowed(request.one, proposal.config).empty()) ++choice.refused;
+    if (!WhyNotAllowed(request.conv, proposal.config).empty()) ++choice.refused;
 }
 
 // Makes the plan and takes the proposal; absent with the reason where it cannot be used.
 std::optional<Candidate> ConvCall::State::Try(Proposal& proposal, WhyNot& why) const {
-  why.words = WhyNotAllowed(request.one, proposal.config);
+  why.words = WhyNotAllowed(request.conv, proposal.config);
   if (!why.words.empty()) return std::nullopt;
   if (request.choice == EngineChoice::kNumbered && proposal.config.engine != request.engine) {
     why.words = fmt::format("engine {}", proposal.config.engine);
@@ -230,24 +231,25 @@ void ConvCall::State::TakeFastest() {
 // Runs it on a result that is not a number, and looks at what it made.
 Verification ConvCall::State::Compared(const Candidate& candidate) {
   constexpr int kNotANumber = 0xff;
-  const int64_t id = ResultId(request.one.direction);
+  const int64_t id = ResultId(request.conv.direction);
   auto& result = tensors.at(id);
   result.Fill(kNotANumber);
   Run(candidate);
-  return CheckConv2d(CheckedCase(request.one, candidate.proposal.config), inputs,
+  return CheckConv2d(CheckedCase(request.conv, candidate.proposal.config), inputs,
                      Conv2dOutput<float>{Download(TensorOf(graph, id), result)}, seed);
 }
 
-ConvCall::ConvCall(const ConvRequest& request, unsigned seed) : state_(std::make_unique<State>()) {
+ConvCall::ConvCall(const CudnnConv2dCase& request, unsigned seed)
+    : state_(std::make_unique<State>()) {
   auto& state = *state_;
   state.request = request;
   state.seed = seed;
-  RequireConvSupport(request.one);
-  RequireTf32(request.one.type, std::getenv(kTf32Override));
+  RequireConvSupport(request.conv);
+  RequireTf32(request.conv.type, std::getenv(kTf32Override));
   state.graph = GraphOf(request);
-  RequireMemory(state.graph, ToText(request.one.problem));
+  RequireMemory(state.graph, ToText(request.conv.problem));
   state.Ask();
-  if (!state.NextCandidate()) ThrowNoPlan(request.one, state.reasons, state.modes);
+  if (!state.NextCandidate()) ThrowNoPlan(request.conv, state.reasons, state.modes);
   state.FillTensors();
   if (request.choice == EngineChoice::kBest)
     state.TakeFastest();
@@ -281,26 +283,5 @@ std::vector<MemoryRegion> ConvCall::Memory() const {
     regions.push_back({buffer.get(), buffer.bytes(), id == kWeightsId || id == kBiasId});
   return regions;
 }
-
-Workload MakeConv2dCudnn(const BenchmarkName& name) {
-  const auto request = ReadConvRequest(name);
-  return {.name = name, .prepare = [request](const RunSettings& settings) {
-            const auto call = std::make_shared<const ConvCall>(request, settings.seed);
-            PreparedCall prepared;
-            prepared.run = [call] { call->Run(); };
-            prepared.enqueue = [call](void* stream) { call->Enqueue(stream); };
-            prepared.verify = [call] { return call->Verify(); };
-            prepared.algorithm = Describe(call->choice(), request.one.type);
-            prepared.modelled = ConvWork(request.one, call->choice());
-            prepared.threads = 1;
-            prepared.memory = call->Memory();
-            prepared.heuristic_over_best = call->heuristic_over_best();
-            return prepared;
-          }};
-}
-
-namespace {
-[[maybe_unused]] const bool registered = RegisterCell({"Conv2D", "gpu", "cudnn", MakeConv2dCudnn});
-}  // namespace
 
 }  // namespace dlroof::cudnn

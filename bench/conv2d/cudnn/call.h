@@ -17,7 +17,7 @@ class ConvCall {
   // Asks cuDNN, fills the GPU's memory, chooses an engine: the first that may be used and that
   // runs, or the fastest of all whose result is right (EngineChoice::kBest). Throws cuDNN's own
   // words, Unsupported where it refuses.
-  ConvCall(const ConvRequest& request, unsigned seed);
+  ConvCall(const CudnnConv2dCase& request, unsigned seed);
   ~ConvCall();
   ConvCall(const ConvCall&) = delete;
   ConvCall& operator=(const ConvCall&) = delete;
@@ -38,8 +38,5 @@ class ConvCall {
   struct State;
   std::unique_ptr<State> state_;
 };
-
-// The workload of a name of Conv2D/gpu/cudnn.
-Workload MakeConv2dCudnn(const BenchmarkName& name);
 
 }  // namespace dlroof::cudnn

@@ -151,8 +151,8 @@ std::optional<WhyNot> Append(const Graph& graph, const Target& target, const Mod
   for (auto& descriptor : heuristic.GetDescriptors(CUDNN_ATTR_ENGINEHEUR_RESULTS,
                                                    CUDNN_BACKEND_ENGINECFG_DESCRIPTOR)) {
     auto config = Read(descriptor, mode.name);
-    const bool known = std::any_of(proposals.begin(), proposals.end(), [&](const Proposal& one) {
-      return SameKernel(one.config, config);
+    const bool known = std::any_of(proposals.begin(), proposals.end(), [&](const Proposal& conv) {
+      return SameKernel(conv.config, config);
     });
     if (!known) proposals.push_back({std::move(config), std::move(descriptor)});
   }

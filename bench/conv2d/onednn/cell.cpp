@@ -7,10 +7,10 @@
 #include <string_view>
 #include <unordered_map>
 
-#include "bench/conv2d/benchdnn_line.h"
 #include "bench/conv2d/check.h"
 #include "bench/conv2d/onednn_levels.h"
 #include "bench/onednn/support.h"
+#include "bench/workload/device_elements.h"
 #include "bench/workload/host_memory.h"
 
 namespace dlroof {
@@ -31,40 +31,40 @@ memory::format_tag TagOf(Conv2dLayout layout) {
   return layout == Conv2dLayout::kNhwc ? memory::format_tag::nhwc : memory::format_tag::any;
 }
 
-Shape ShapeOf(const Conv2dCase& one) {
-  const auto& p = one.problem;
+Shape ShapeOf(const Conv2dCase& conv) {
+  const auto& p = conv.problem;
   const auto desc = [](const memory::dims& dims, std::string_view element,
                        memory::format_tag tag = memory::format_tag::any) {
     return memory::desc(dims, onednn::DataType(element), tag);
   };
   memory::dims weights = {p.k, p.c / p.groups, p.r, p.s};
   if (p.groups > 1) weights = {p.groups, p.k / p.groups, p.c / p.groups, p.r, p.s};
-  const auto tag = TagOf(one.layout);
-  return {desc({p.n, p.c, p.h, p.w}, one.types.source, tag),
-          desc(weights, one.types.weights),
-          desc({p.n, p.k, OutputHeight(p), OutputWidth(p)}, one.types.destination, tag),
-          one.bias ? desc({p.k}, BiasType(one.types)) : memory::desc(),
+  const auto tag = TagOf(conv.layout);
+  return {desc({p.n, p.c, p.h, p.w}, conv.types.source, tag),
+          desc(weights, conv.types.weights),
+          desc({p.n, p.k, OutputHeight(p), OutputWidth(p)}, conv.types.destination, tag),
+          conv.bias ? desc({p.k}, BiasType(conv.types)) : memory::desc(),
           {p.stride_h, p.stride_w},
           {p.dilation_h - 1, p.dilation_w - 1},  // oneDNN counts the gaps
           {p.pad_top, p.pad_left},
           {p.pad_bottom, p.pad_right}};
 }
 
-algorithm AlgorithmOf(const Conv2dCase& one) {
-  if (one.algorithm == Conv2dAlgorithm::kAuto) return algorithm::convolution_auto;
-  return one.algorithm == Conv2dAlgorithm::kWinograd ? algorithm::convolution_winograd
-                                                     : algorithm::convolution_direct;
+algorithm AlgorithmOf(const Conv2dCase& conv) {
+  if (conv.algorithm == Conv2dAlgorithm::kAuto) return algorithm::convolution_auto;
+  return conv.algorithm == Conv2dAlgorithm::kWinograd ? algorithm::convolution_winograd
+                                                      : algorithm::convolution_direct;
 }
 
-dnnl::primitive_attr AttributesOf(const Conv2dCase& one) {
+dnnl::primitive_attr AttributesOf(const Conv2dCase& conv) {
   dnnl::primitive_attr attributes;
-  if (!one.fpmath.empty()) attributes.set_fpmath_mode(onednn::FpmathMode(one.fpmath));
-  if (one.scales) {
+  if (!conv.fpmath.empty()) attributes.set_fpmath_mode(onednn::FpmathMode(conv.fpmath));
+  if (conv.scales) {
     attributes.set_scales_mask(DNNL_ARG_SRC, 0);
-    attributes.set_scales_mask(DNNL_ARG_WEIGHTS, one.problem.groups > 1 ? 3 : 1);  // per filter
-    if (Conv2dScalesOf(one).destination != 1) attributes.set_scales_mask(DNNL_ARG_DST, 0);
+    attributes.set_scales_mask(DNNL_ARG_WEIGHTS, conv.problem.groups > 1 ? 3 : 1);  // per filter
+    if (Conv2dScalesOf(conv).destination != 1) attributes.set_scales_mask(DNNL_ARG_DST, 0);
   }
-  if (one.relu) {
+  if (conv.relu) {
     dnnl::post_ops fused;
     fused.append_eltwise(algorithm::eltwise_relu, 0, 0);
     attributes.set_post_ops(fused);
@@ -91,17 +91,17 @@ struct Call {
   }
 };
 
-dnnl::convolution_forward::primitive_desc Forward(const Conv2dCase& one, const Shape& shape) {
-  const bool inference = one.direction == Conv2dDirection::kForward && !one.training;
+dnnl::convolution_forward::primitive_desc Forward(const Conv2dCase& conv, const Shape& shape) {
+  const bool inference = conv.direction == Conv2dDirection::kForward && !conv.training;
   const auto kind = inference ? prop_kind::forward_inference : prop_kind::forward_training;
-  return {onednn::CpuEngine(), kind,        AlgorithmOf(one),  shape.source,
+  return {onednn::CpuEngine(), kind,        AlgorithmOf(conv), shape.source,
           shape.weights,       shape.bias,  shape.destination, shape.strides,
-          shape.dilations,     shape.begin, shape.end,         AttributesOf(one)};
+          shape.dilations,     shape.begin, shape.end,         AttributesOf(conv)};
 }
 
-void AddScales(const Conv2dCase& one, Call& call) {
-  if (!one.scales) return;
-  const auto scales = Conv2dScalesOf(one);
+void AddScales(const Conv2dCase& conv, Call& call) {
+  if (!conv.scales) return;
+  const auto scales = Conv2dScalesOf(conv);
   const auto add = [&](int argument, const std::vector<float>& values) {
     const auto count = static_cast<memory::dim>(values.size());
     call.arguments.emplace(
@@ -113,8 +113,8 @@ void AddScales(const Conv2dCase& one, Call& call) {
   if (scales.destination != 1) add(DNNL_ARG_DST, {scales.destination});
 }
 
-Call PrepareForward(const Conv2dCase& one, const Conv2dInputs& inputs) {
-  const auto chosen = Forward(one, ShapeOf(one));
+Call PrepareForward(const Conv2dCase& conv, const Conv2dInputs& inputs) {
+  const auto chosen = Forward(conv, ShapeOf(conv));
   Call call;
   call.primitive = dnnl::convolution_forward(chosen);
   call.implementation = chosen.impl_info_str();
@@ -122,18 +122,18 @@ Call PrepareForward(const Conv2dCase& one, const Conv2dInputs& inputs) {
                     {DNNL_ARG_WEIGHTS, call.tensors.Filled(chosen.weights_desc(), inputs.weights)}};
   call.output = call.tensors.Poisoned(chosen.dst_desc());
   call.arguments.emplace(DNNL_ARG_DST, call.output);
-  if (one.bias)
+  if (conv.bias)
     call.arguments.emplace(DNNL_ARG_BIAS, call.tensors.Filled(chosen.bias_desc(), inputs.bias));
-  AddScales(one, call);
+  AddScales(conv, call);
   return call;
 }
 
-Call PrepareBackwardData(const Conv2dCase& one, const Conv2dInputs& inputs) {
-  const auto shape = ShapeOf(one);
+Call PrepareBackwardData(const Conv2dCase& conv, const Conv2dInputs& inputs) {
+  const auto shape = ShapeOf(conv);
   const dnnl::convolution_backward_data::primitive_desc chosen(
-      onednn::CpuEngine(), AlgorithmOf(one), shape.source, shape.weights, shape.destination,
-      shape.strides, shape.dilations, shape.begin, shape.end, Forward(one, shape),
-      AttributesOf(one));
+      onednn::CpuEngine(), AlgorithmOf(conv), shape.source, shape.weights, shape.destination,
+      shape.strides, shape.dilations, shape.begin, shape.end, Forward(conv, shape),
+      AttributesOf(conv));
   Call call;
   call.primitive = dnnl::convolution_backward_data(chosen);
   call.implementation = chosen.impl_info_str();
@@ -145,12 +145,12 @@ Call PrepareBackwardData(const Conv2dCase& one, const Conv2dInputs& inputs) {
   return call;
 }
 
-Call PrepareBackwardWeights(const Conv2dCase& one, const Conv2dInputs& inputs) {
-  const auto shape = ShapeOf(one);
+Call PrepareBackwardWeights(const Conv2dCase& conv, const Conv2dInputs& inputs) {
+  const auto shape = ShapeOf(conv);
   const dnnl::convolution_backward_weights::primitive_desc chosen(
-      onednn::CpuEngine(), AlgorithmOf(one), shape.source, shape.weights, shape.bias,
+      onednn::CpuEngine(), AlgorithmOf(conv), shape.source, shape.weights, shape.bias,
       shape.destination, shape.strides, shape.dilations, shape.begin, shape.end,
-      Forward(one, shape), AttributesOf(one));
+      Forward(conv, shape), AttributesOf(conv));
   Call call;
   call.primitive = dnnl::convolution_backward_weights(chosen);
   call.implementation = chosen.impl_info_str();
@@ -158,41 +158,41 @@ Call PrepareBackwardWeights(const Conv2dCase& one, const Conv2dInputs& inputs) {
       {DNNL_ARG_DIFF_DST, call.tensors.Filled(chosen.diff_dst_desc(), inputs.destination)},
       {DNNL_ARG_SRC, call.tensors.Filled(chosen.src_desc(), inputs.source)}};
   call.output = call.tensors.Poisoned(chosen.diff_weights_desc());
-  if (one.bias) call.bias_gradient = call.tensors.Poisoned(chosen.diff_bias_desc());
+  if (conv.bias) call.bias_gradient = call.tensors.Poisoned(chosen.diff_bias_desc());
   call.arguments.emplace(DNNL_ARG_DIFF_WEIGHTS, call.output);
-  if (one.bias) call.arguments.emplace(DNNL_ARG_DIFF_BIAS, call.bias_gradient);
+  if (conv.bias) call.arguments.emplace(DNNL_ARG_DIFF_BIAS, call.bias_gradient);
   return call;
 }
 
-Call PrepareCall(const Conv2dCase& one, const Conv2dInputs& inputs) {
-  const auto make = one.direction == Conv2dDirection::kForward        ? PrepareForward
-                    : one.direction == Conv2dDirection::kBackwardData ? PrepareBackwardData
-                                                                      : PrepareBackwardWeights;
-  Call call = make(one, inputs);
+Call PrepareCall(const Conv2dCase& conv, const Conv2dInputs& inputs) {
+  const auto make = conv.direction == Conv2dDirection::kForward        ? PrepareForward
+                    : conv.direction == Conv2dDirection::kBackwardData ? PrepareBackwardData
+                                                                       : PrepareBackwardWeights;
+  Call call = make(conv, inputs);
   call.listed = onednn::ListedArguments(call.arguments);
   return call;
 }
 
 // Before anything is allocated.
-void RequireSupport(const Conv2dCase& one) {
-  if (IsInt8(one.types) && one.direction != Conv2dDirection::kForward)
+void RequireSupport(const Conv2dCase& conv) {
+  if (IsInt8(conv.types) && conv.direction != Conv2dDirection::kForward)
     throw Unsupported("int8 convolutions have no backward pass: oneDNN has fwd alone");
   // Each tensor in its type and once more as f32, to fill it or to read it.
   const auto bytes = [](int64_t count, std::string_view type) {
     return static_cast<double>(count) * static_cast<double>(4 + ElementBytes(type));
   };
-  const auto& p = one.problem;
-  RequireHostMemory(bytes(SourceCount(p), one.types.source) +
-                        bytes(WeightsCount(p), one.types.weights) +
-                        bytes(DestinationCount(p), one.types.destination),
+  const auto& p = conv.problem;
+  RequireHostMemory(bytes(SourceCount(p), conv.types.source) +
+                        bytes(WeightsCount(p), conv.types.weights) +
+                        bytes(DestinationCount(p), conv.types.destination),
                     ToText(p));
 }
 
 // oneDNN's last resort are plain loops, four orders of magnitude slower than its kernels (0.1 to
 // 0.2 GFLOP/s on two cores): nobody wants to wait for them, nor take them for the library's speed.
-void RequireKernel(const Conv2dCase& one, const std::string& implementation) {
+void RequireKernel(const Conv2dCase& conv, const std::string& implementation) {
   constexpr int64_t kMostFlops = 100'000'000;
-  if (implementation.starts_with("ref") && DenseFlops(one.problem) > kMostFlops)
+  if (implementation.starts_with("ref") && DenseFlops(conv.problem) > kMostFlops)
     throw Unsupported(
         fmt::format("oneDNN has no kernel for this here, only its reference loops ({}): seconds or "
                     "minutes a call",
@@ -201,47 +201,42 @@ void RequireKernel(const Conv2dCase& one, const std::string& implementation) {
 
 // The unit that computes. With fpmath the library may compute f32 in a narrower type; it did where
 // the implementation's name has an instruction set that f32 itself cannot use.
-std::string PipeOf(const Conv2dCase& one, const std::string& implementation) {
-  const auto type = std::string(ComputeType(one.types));
-  const bool narrowed = type == "f32" && !one.fpmath.empty() &&
+std::string PipeOf(const Conv2dCase& conv, const std::string& implementation) {
+  const auto type = std::string(ComputeType(conv.types));
+  const bool narrowed = type == "f32" && !conv.fpmath.empty() &&
                         (implementation.find("amx") != std::string::npos ||
                          implementation.find("bf16") != std::string::npos);
   return onednn::MatrixPipe(narrowed ? "bf16" : type, implementation);
 }
 
-PreparedCall Prepare(const Conv2dCase& one, const RunSettings& settings) {
-  RequireSupport(one);
+PreparedCall Prepare(const BenchmarkName& name, const RunSettings& settings) {
+  const auto conv = ReadOnednnConv2dCase(name);
+  RequireSupport(conv);
   onednn::SetThreads(settings.threads);
-  auto inputs = std::make_shared<Conv2dInputs>(SeededConv2dInputs(one, settings.seed));
-  const auto what = fmt::format("conv2d {} {}", Key(one.direction), one.type);
+  auto inputs = std::make_shared<Conv2dInputs>(SeededConv2dInputs(conv, settings.seed));
+  const auto what = fmt::format("conv2d {} {}", Key(conv.direction), conv.type);
   const auto call = std::make_shared<const Call>(
-      onednn::Translated(what, [&] { return PrepareCall(one, *inputs); }));
-  RequireKernel(one, call->implementation);
+      onednn::Translated(what, [&] { return PrepareCall(conv, *inputs); }));
+  RequireKernel(conv, call->implementation);
   PreparedCall prepared;
   prepared.run = [call] { call->Run(); };
-  prepared.verify = [one, call, inputs, seed = settings.seed] {
+  prepared.verify = [conv, call, inputs, seed = settings.seed] {
     call->Run();
-    auto found = CheckConv2d(one, *inputs, call->Output(), seed);
+    auto found = CheckConv2d(conv, *inputs, call->Output(), seed);
     *inputs = {};  // up to hundreds of megabytes that the timed calls do not need
     return found;
   };
   prepared.algorithm = call->implementation;
   prepared.isa = onednn::EffectiveIsa();
-  prepared.modelled = Conv2dWork(one, PipeOf(one, call->implementation));
-  prepared.levels =
-      Conv2dLevels(one, call->implementation, prepared.isa, BlockingHere(settings.threads));
+  prepared.modelled = Conv2dWork(conv, PipeOf(conv, call->implementation));
+  prepared.levels = onednn::OfThisVersion(
+      Conv2dLevels(conv, call->implementation, prepared.isa, BlockingHere(settings.threads)));
   prepared.memory = onednn::Regions(call->arguments, {DNNL_ARG_WEIGHTS, DNNL_ARG_BIAS});
   return prepared;
 }
 
-Workload Make(const BenchmarkName& name) {
-  const auto one = ReadConv2dCase(name, {{"f32", "bf16", "f16", "int8"}, true, Conv2dOptions()});
-  return {.name = name,
-          .prepare = [one](const RunSettings& settings) { return Prepare(one, settings); },
-          .repro = ConvBenchdnn(one.problem, one.direction, one.type, name.options)};
-}
-
-[[maybe_unused]] const bool registered = RegisterCell({"Conv2D", "cpu", "onednn", Make});
+[[maybe_unused]] const bool registered =
+    RegisterCell({.op = "Conv2D", .device = "cpu", .library = "onednn", .prepare = Prepare});
 
 }  // namespace
 }  // namespace dlroof

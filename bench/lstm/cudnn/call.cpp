@@ -1,3 +1,5 @@
+#include "bench/lstm/cudnn/call.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -7,7 +9,6 @@
 
 #include "bench/cudnn/support.h"
 #include "bench/library_rules/cudnn_version.h"
-#include "bench/lstm/cudnn/workload.h"
 #include "bench/lstm/cudnn_weights.h"
 #include "bench/workload/device_elements.h"
 #include "counters/cuda/support.h"
@@ -129,14 +130,14 @@ void SetRnn(const RnnSpec& spec, cudnnDropoutDescriptor_t dropout, cudnnRNNDescr
 }
 
 struct LstmGpuCall::State {
-  explicit State(const LstmGpuRequest& asked)
-      : request(asked), spec(RnnSpecOf(asked)), type(StorageType(asked.type)) {}
+  explicit State(const CudnnLstmCase& asked)
+      : lstm(asked), spec(RnnSpecOf(asked)), type(StorageType(asked.type)) {}
   ~State() { ForgetStream(); }
   State(const State&) = delete;
   State& operator=(const State&) = delete;
 
-  bool Trains() const { return request.direction != LstmDirection::kForwardInference; }
-  bool IsBackward() const { return request.direction == LstmDirection::kBackward; }
+  bool Trains() const { return lstm.direction != LstmDirection::kForwardInference; }
+  bool IsBackward() const { return lstm.direction == LstmDirection::kBackward; }
   cudnnForwardMode_t Mode() const {
     return Trains() ? CUDNN_FWD_MODE_TRAINING : CUDNN_FWD_MODE_INFERENCE;
   }
@@ -150,7 +151,7 @@ struct LstmGpuCall::State {
   void Forward() const;
   void Backward() const;
 
-  LstmGpuRequest request;
+  CudnnLstmCase lstm;
   RnnSpec spec;
   std::string_view type;  // of storage
   Dropout dropout;
@@ -165,7 +166,7 @@ struct LstmGpuCall::State {
 };
 
 void LstmGpuCall::State::Describe() {
-  const auto& p = request.problem;
+  const auto& p = lstm.problem;
   Check(cudnnSetDropoutDescriptor(dropout.get(), Handle(), 0, nullptr, 0, 0), "no dropout");
   SetRnn(spec, dropout.get(), rnn.get());
   if (spec.algorithm == RnnAlgorithm::kPersistDynamic)
@@ -182,10 +183,9 @@ void LstmGpuCall::State::Describe() {
 }
 
 void LstmGpuCall::State::RequireMemory() const {
-  const double bytes =
-      CompulsoryBytes(request.problem, request.direction, GpuElementBytes(request.type));
+  const double bytes = CompulsoryBytes(lstm.problem, lstm.direction, GpuElementBytes(lstm.type));
   const size_t reserves = IsBackward() ? 2 * reserve_bytes : reserve_bytes;
-  RequireDeviceMemory(bytes + static_cast<double>(work_bytes + reserves), ToText(request.problem));
+  RequireDeviceMemory(bytes + static_cast<double>(work_bytes + reserves), ToText(lstm.problem));
 }
 
 Place LstmGpuCall::State::PlaceOf(const RnnPart& part) const {
@@ -213,7 +213,7 @@ void LstmGpuCall::State::FillWeights(const LstmInput<float>& input) {
       throw std::runtime_error("cuDNN places an LSTM's weights outside of their space");
     std::copy(bytes.begin(), bytes.end(), space.begin() + static_cast<std::ptrdiff_t>(at));
   };
-  for (const auto& part : RnnParts(request.problem)) {
+  for (const auto& part : RnnParts(lstm.problem)) {
     const auto place = PlaceOf(part);
     put(MatrixOf(part, input), place.matrix);
     if (part.HasBias()) put(HalfBiasOf(part, input), place.bias);
@@ -222,7 +222,7 @@ void LstmGpuCall::State::FillWeights(const LstmInput<float>& input) {
 }
 
 void LstmGpuCall::State::Fill(const LstmInput<float>& input, const LstmOutput<float>& d_output) {
-  const auto& p = request.problem;
+  const auto& p = lstm.problem;
   const auto counts = Elements(p);
   const std::vector<int32_t> steps(static_cast<size_t>(p.n), static_cast<int32_t>(p.t));
   lengths.emplace(steps.size() * sizeof(int32_t));
@@ -271,12 +271,12 @@ void LstmGpuCall::State::Backward() const {
       "an LSTM's weight gradient");
 }
 
-LstmGpuCall::LstmGpuCall(const LstmGpuRequest& request, const LstmInput<float>& input,
+LstmGpuCall::LstmGpuCall(const CudnnLstmCase& lstm, const LstmInput<float>& input,
                          const LstmOutput<float>& d_output)
-    : state_(std::make_unique<State>(request)) {
-  RequireTf32(request.type, std::getenv(kTf32Override));
-  RequireRnnType(request.type, cudnnGetVersion());
-  RequireRnnUnit(request.type, ComputeCapability());
+    : state_(std::make_unique<State>(lstm)) {
+  RequireTf32(lstm.type, std::getenv(kTf32Override));
+  RequireRnnType(lstm.type, cudnnGetVersion());
+  RequireRnnUnit(lstm.type, ComputeCapability());
   state_->Describe();
   state_->RequireMemory();
   state_->Fill(input, d_output);
@@ -328,7 +328,7 @@ LstmOutput<float> LstmGpuCall::Outputs() const {
 
 LstmInput<float> LstmGpuCall::Gradients() const {
   const auto& state = *state_;
-  LstmInput<float> made = ZeroWeights(state.request.problem);
+  LstmInput<float> made = ZeroWeights(state.lstm.problem);
   made.source = state.gradients->source.Read();
   made.initial_hidden = state.gradients->hidden_in.Read();
   made.initial_cell = state.gradients->cell_in.Read();
@@ -339,7 +339,7 @@ LstmInput<float> LstmGpuCall::Gradients() const {
     const auto begin = space.begin() + static_cast<std::ptrdiff_t>(at);
     return Decoded({begin, begin + static_cast<std::ptrdiff_t>(count * element)}, state.type);
   };
-  for (const auto& part : RnnParts(state.request.problem)) {
+  for (const auto& part : RnnParts(state.lstm.problem)) {
     const auto place = state.PlaceOf(part);
     PutMatrix(part, take(place.matrix, part.rows * part.columns), made);
     if (part.HasBias()) AddHalfBias(part, take(place.bias, part.rows), made);
@@ -366,6 +366,6 @@ std::vector<MemoryRegion> LstmGpuCall::Memory() const {
   return regions;
 }
 
-const LstmGpuRequest& LstmGpuCall::request() const { return state_->request; }
+const CudnnLstmCase& LstmGpuCall::lstm() const { return state_->lstm; }
 
 }  // namespace dlroof::cudnn

@@ -65,12 +65,11 @@ Dimensions DimensionsOf(const LstmProblem& problem, const LstmStage& stage) {
 
 }  // namespace
 
-LstmBuilder::LstmBuilder(const LstmRequest& request, const LstmType& type,
-                         const LstmInput<float>& input)
-    : request_(request), problem_(request.problem), type_(type), input_(input) {
+LstmBuilder::LstmBuilder(const LstmCase& lstm, const LstmType& type, const LstmInput<float>& input)
+    : lstm_(lstm), problem_(lstm.problem), type_(type), input_(input) {
   // Set even to the default: the environment can change that.
-  attributes_.set_fpmath_mode(request.fpmath == "strict" ? dnnl::fpmath_mode::strict
-                                                         : FpmathMode(request.fpmath));
+  attributes_.set_fpmath_mode(lstm.fpmath == "strict" ? dnnl::fpmath_mode::strict
+                                                      : FpmathMode(lstm.fpmath));
   if (!IsQuantized(type)) return;
   const float weight_scale = kInt8WeightSteps / Int8WeightLimit(problem_);
   for (auto* attributes : {&attributes_, &quantization_}) {
@@ -85,8 +84,8 @@ LstmBuilder::Shapes LstmBuilder::ShapesOf(const LstmStage& stage) const {
   const Dimensions d = DimensionsOf(problem_, stage);
   const auto weight = DataType(type_.weight);
   const auto weights = [&](const memory::dims& dims) {
-    return request_.plain_weights ? PlainDesc(dims, weight)
-                                  : memory::desc(dims, weight, memory::format_tag::any);
+    return lstm_.plain_weights ? PlainDesc(dims, weight)
+                               : memory::desc(dims, weight, memory::format_tag::any);
   };
   const bool last = stage.first + stage.layers == problem_.l;
   Shapes shapes;
@@ -122,7 +121,7 @@ LstmBuilder::Shapes LstmBuilder::GradientShapesOf(const LstmStage& stage) const 
 
 LstmBuilder::Forward LstmBuilder::Describe(const LstmStage& stage) const {
   const Shapes s = ShapesOf(stage);
-  const auto kind = request_.direction == LstmDirection::kForwardInference
+  const auto kind = lstm_.direction == LstmDirection::kForwardInference
                         ? dnnl::prop_kind::forward_inference
                         : dnnl::prop_kind::forward_training;
   return {CpuEngine(), kind,       DirectionOf(problem_), s.source, s.hidden, s.cell,   s.input,

@@ -7,10 +7,10 @@
 #include <unordered_map>
 #include <vector>
 
-#include "bench/lstm/benchdnn_line.h"
+#include "bench/lstm/benchdnn.h"
+#include "bench/lstm/case.h"
 #include "bench/lstm/inputs.h"
 #include "bench/lstm/problem.h"
-#include "bench/lstm/types.h"
 #include "bench/onednn/support.h"
 
 namespace dlroof::onednn {
@@ -35,7 +35,7 @@ class LstmBuilder {
 
   // Keeps references to `request` and `input`. Throws Unsupported for a type that the library does
   // not have.
-  LstmBuilder(const LstmRequest& request, const LstmType& type, const LstmInput<float>& input);
+  LstmBuilder(const LstmCase& lstm, const LstmType& type, const LstmInput<float>& input);
 
   // dnnl::error: the library's refusal.
   Forward Describe(const LstmStage& stage) const;
@@ -63,7 +63,7 @@ class LstmBuilder {
   dnnl::memory Weight(const dnnl::memory::desc& target, std::vector<float> values,
                       Tensors& tensors) const;
 
-  const LstmRequest& request_;
+  const LstmCase& lstm_;
   const LstmProblem& problem_;
   const LstmType& type_;
   const LstmInput<float>& input_;

@@ -29,29 +29,29 @@ void Append(const memory& from, const LstmProblem& problem, std::vector<float>& 
 }
 
 // What oneDNN 3.2 was seen to accept without being able to do it.
-void RefuseWhatTheLibraryGetsWrong(const LstmRequest& request, const LstmType& type) {
-  if (type.source == "u8" && request.problem.passes == LstmPasses::kSummed && request.problem.l > 1)
+void RefuseWhatTheLibraryGetsWrong(const LstmCase& lstm, const LstmType& type) {
+  if (type.source == "u8" && lstm.problem.passes == LstmPasses::kSummed && lstm.problem.l > 1)
     throw Unsupported(
         fmt::format("oneDNN adds the stored u8 numbers of two passes, each with its shift, which "
                     "the next layer would read as one ({}, bisum)",
                     type.name));
   // benchdnn dies likewise; on the way the heap is overwritten.
-  if (IsQuantized(type) && request.fpmath != "strict")
+  if (IsQuantized(type) && lstm.fpmath != "strict")
     throw Unsupported(
         fmt::format("fpmath modes are for f32: oneDNN takes fpmath-{} with {} and crashes",
-                    request.fpmath, type.name));
+                    lstm.fpmath, type.name));
 }
 
 }  // namespace
 
-LstmCall::LstmCall(const LstmRequest& request, std::string_view type_name,
-                   const LstmInput<float>& input, const LstmOutput<float>& d_output)
-    : request_(request) {
+LstmCall::LstmCall(const LstmCase& lstm, std::string_view type_name, const LstmInput<float>& input,
+                   const LstmOutput<float>& d_output)
+    : lstm_(lstm) {
   const LstmType& type = LstmTypeOf(type_name);
-  RefuseWhatTheLibraryGetsWrong(request, type);
-  const LstmBuilder builder(request_, type, input);
-  const auto stages = LstmStages(request.problem);
-  Translated(fmt::format("LSTM {} {}", Key(request.direction), type_name), [&] {
+  RefuseWhatTheLibraryGetsWrong(lstm, type);
+  const LstmBuilder builder(lstm_, type, input);
+  const auto stages = LstmStages(lstm.problem);
+  Translated(fmt::format("LSTM {} {}", Key(lstm.direction), type_name), [&] {
     std::vector<LstmBuilder::Forward> descriptors;
     for (const auto& stage : stages) {
       descriptors.push_back(builder.Describe(stage));
@@ -59,7 +59,7 @@ LstmCall::LstmCall(const LstmRequest& request, std::string_view type_name,
                                              forward_.empty() ? nullptr : &forward_.back()));
     }
     Execute(forward_);
-    if (request_.direction != LstmDirection::kBackward) return;
+    if (lstm_.direction != LstmDirection::kBackward) return;
     for (size_t k = stages.size(); k-- > 0;)
       backward_.push_back(builder.MakeBackward(stages[k], descriptors[k], forward_[k], d_output,
                                                backward_.empty() ? nullptr : &backward_.back()));
@@ -72,7 +72,7 @@ void LstmCall::Execute(const std::vector<LstmStep>& steps) {
 }
 
 LstmOutput<float> LstmCall::Outputs() const {
-  const LstmProblem& problem = request_.problem;
+  const LstmProblem& problem = lstm_.problem;
   LstmOutput<float> outputs;
   outputs.output = RealActivation(forward_.back().arguments.at(DNNL_ARG_DST_LAYER), problem,
                                   problem.passes == LstmPasses::kSummed ? 2 : 1);
@@ -84,14 +84,14 @@ LstmOutput<float> LstmCall::Outputs() const {
 }
 
 LstmInput<float> LstmCall::Gradients() const {
-  const auto stages = LstmStages(request_.problem);
+  const auto stages = LstmStages(lstm_.problem);
   LstmInput<float> gradients;
   gradients.source = Plain(BackwardOf(0).arguments.at(DNNL_ARG_DIFF_SRC_LAYER));
-  gradients.layers.resize(request_.problem.l);
+  gradients.layers.resize(lstm_.problem.l);
   for (size_t k = 0; k < stages.size(); ++k) {
     const auto& arguments = BackwardOf(k).arguments;
-    Append(arguments.at(DNNL_ARG_DIFF_SRC_ITER), request_.problem, gradients.initial_hidden);
-    Append(arguments.at(DNNL_ARG_DIFF_SRC_ITER_C), request_.problem, gradients.initial_cell);
+    Append(arguments.at(DNNL_ARG_DIFF_SRC_ITER), lstm_.problem, gradients.initial_hidden);
+    Append(arguments.at(DNNL_ARG_DIFF_SRC_ITER_C), lstm_.problem, gradients.initial_cell);
     const auto split = [&](int argument, std::vector<float> Weights::*tensor) {
       const auto found = arguments.find(argument);
       if (found == arguments.end()) return;

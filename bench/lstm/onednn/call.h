@@ -5,9 +5,9 @@
 #include <string_view>
 #include <vector>
 
+#include "bench/lstm/case.h"
 #include "bench/lstm/inputs.h"
 #include "bench/lstm/onednn/builder.h"
-#include "bench/lstm/problem.h"
 #include "bench/workload/workload.h"
 
 namespace dlroof::onednn {
@@ -18,7 +18,7 @@ class LstmCall {
   // execute shows here. For `bwd` it also runs the forward training call that makes its workspace;
   // `d_output` is read by `bwd` only. `type`: one of LstmTypes(). Threads: onednn::SetThreads
   // before. Throws Unsupported with the library's words.
-  LstmCall(const LstmRequest& request, std::string_view type, const LstmInput<float>& input,
+  LstmCall(const LstmCase& lstm, std::string_view type, const LstmInput<float>& input,
            const LstmOutput<float>& d_output);
 
   // One call, finished when it returns. oneDNN adds to the weight gradients, so they grow with
@@ -37,16 +37,16 @@ class LstmCall {
   // Every tensor that Run() reads or writes, each once, what the primitives hand to each other too;
   // not the library's own scratchpad. Stays where it is as long as the call lives.
   std::vector<MemoryRegion> Memory() const;
-  const LstmRequest& request() const { return request_; }
+  const LstmCase& lstm() const { return lstm_; }
 
  private:
   static void Execute(const std::vector<LstmStep>& steps);
   const std::vector<LstmStep>& Steps() const {
-    return request_.direction == LstmDirection::kBackward ? backward_ : forward_;
+    return lstm_.direction == LstmDirection::kBackward ? backward_ : forward_;
   }
   const LstmStep& BackwardOf(size_t stage) const { return backward_[backward_.size() - 1 - stage]; }
 
-  LstmRequest request_;
+  LstmCase lstm_;
   std::vector<LstmStep> forward_;   // by stage
   std::vector<LstmStep> backward_;  // last stage first; empty unless `bwd`
 };

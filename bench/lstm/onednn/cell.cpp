@@ -6,10 +6,9 @@
 #include <cmath>
 #include <memory>
 
-#include "bench/lstm/benchdnn_line.h"
+#include "bench/lstm/case.h"
+#include "bench/lstm/loops.h"
 #include "bench/lstm/onednn_levels.h"
-#include "bench/lstm/reference.h"
-#include "bench/lstm/types.h"
 #include "bench/onednn/support.h"
 #include "bench/workload/host_memory.h"
 
@@ -29,11 +28,11 @@ constexpr double kMostFlopsToVerify = 50e6;
 //         tenths in size, twice. Seen: 1e-2, with a projection 4e-2.
 // A wrong gate, weight or step is off by tenths. Weight gradients are sums over t*n: their rounding
 // errors grow like its square root.
-double Tolerance(std::string_view type, const LstmRequest& request) {
-  const double terms = static_cast<double>(request.problem.t * request.problem.n);
+double Tolerance(std::string_view type, const LstmCase& lstm) {
+  const double terms = static_cast<double>(lstm.problem.t * lstm.problem.n);
   const double growth = std::sqrt(std::max(1.0, terms / 2048));
   if (IsQuantized(LstmTypeOf(type))) return 0.1;
-  return (type == "f32" && request.fpmath == "strict" ? 1e-5 : 0.02) * growth;
+  return (type == "f32" && lstm.fpmath == "strict" ? 1e-5 : 0.02) * growth;
 }
 
 std::string Short(const std::string& implementation) {
@@ -44,9 +43,9 @@ Verification VerifyTwin(const LstmProblem& twin_problem, const LstmCall& call,
                         const std::string& type, unsigned seed) {
   const auto input = SeededLstmInput(twin_problem, seed, type);
   const auto d_output = SeededLstmGradient(twin_problem, seed);
-  LstmRequest request = call.request();
-  request.problem = twin_problem;
-  LstmCall twin(request, type, input, d_output);
+  LstmCase lstm = call.lstm();
+  lstm.problem = twin_problem;
+  LstmCall twin(lstm, type, input, d_output);
   Verification verification = CompareWithLoops(twin, type, input, d_output);
   const auto own = Short(call.Algorithm()), twins = Short(twin.Algorithm());
   verification.how = fmt::format(
@@ -56,23 +55,23 @@ Verification VerifyTwin(const LstmProblem& twin_problem, const LstmCall& call,
 }
 
 Verification Verify(LstmCall& call, const std::string& type, unsigned seed) {
-  const LstmProblem& problem = call.request().problem;
+  const LstmProblem& problem = call.lstm().problem;
   const LstmProblem twin = Twin(problem, kMostFlopsToVerify);
   if (twin != problem) return VerifyTwin(twin, call, type, seed);
   return CompareWithLoops(call, type, SeededLstmInput(twin, seed, type),
                           SeededLstmGradient(twin, seed));
 }
 
-PreparedCall Prepare(const LstmRequest& request, const std::string& type_name,
-                     const RunSettings& settings) {
+PreparedCall Prepare(const BenchmarkName& name, const RunSettings& settings) {
+  const LstmCase lstm = ReadOnednnLstmCase(name);
+  const std::string& type_name = name.type;
   const LstmType& type = LstmTypeOf(type_name);
   const LstmElementBytes bytes = ElementBytes(type);
-  RequireHostMemory(LeastHostBytes(request.problem, request.direction, bytes),
-                    ToText(request.problem));
+  RequireHostMemory(LeastHostBytes(lstm.problem, lstm.direction, bytes), ToText(lstm.problem));
   SetThreads(settings.threads);
-  auto call = std::make_shared<LstmCall>(request, type_name,
-                                         SeededLstmInput(request.problem, settings.seed, type_name),
-                                         SeededLstmGradient(request.problem, settings.seed));
+  auto call = std::make_shared<LstmCall>(lstm, type_name,
+                                         SeededLstmInput(lstm.problem, settings.seed, type_name),
+                                         SeededLstmGradient(lstm.problem, settings.seed));
   PreparedCall prepared;
   prepared.run = [call] { call->Run(); };
   prepared.verify = [call, type_name, settings] { return Verify(*call, type_name, settings.seed); };
@@ -80,36 +79,27 @@ PreparedCall Prepare(const LstmRequest& request, const std::string& type_name,
   prepared.isa = EffectiveIsa();
   prepared.memory = call->Memory();
   prepared.modelled =
-      ModelledWork(request.problem, request.direction, bytes,
-                   LstmMatrixPipe(type, request.fpmath, prepared.algorithm, prepared.isa),
+      ModelledWork(lstm.problem, lstm.direction, bytes,
+                   LstmMatrixPipe(type, lstm.fpmath, prepared.algorithm, prepared.isa),
                    "fp32.vector", static_cast<double>(call->Launches()));
-  prepared.levels =
-      LstmLevels(request.problem, request.direction, bytes, prepared.algorithm, prepared.isa);
+  prepared.levels = OfThisVersion(
+      LstmLevels(lstm.problem, lstm.direction, bytes, prepared.algorithm, prepared.isa));
   return prepared;
 }
 
-Workload Make(const BenchmarkName& name) {
-  const LstmRequest request = ParseLstmRequest(
-      name, LstmTypeNames(),
-      {{"peephole"}, {"ldigo"}, {"fpmath-bf16", "fpmath-f16", "fpmath-tf32", "fpmath-any"}});
-  return {.name = name,
-          .prepare = [request, type = name.type](
-                         const RunSettings& settings) { return Prepare(request, type, settings); },
-          .repro = LstmBenchdnn(request, name.type)};
-}
-
-[[maybe_unused]] const bool registered = RegisterCell({"LSTM", "cpu", "onednn", Make});
+[[maybe_unused]] const bool registered =
+    RegisterCell({.op = "LSTM", .device = "cpu", .library = "onednn", .prepare = Prepare});
 
 }  // namespace
 
 Verification CompareWithLoops(LstmCall& call, std::string_view type, const LstmInput<float>& input,
                               const LstmOutput<float>& d_output) {
-  const LstmProblem& problem = call.request().problem;
+  const LstmProblem& problem = call.lstm().problem;
   const auto exact = ToDouble(input);
   LstmForwardResult<double> forward;
   LstmForward(problem, exact, forward);
   LstmDifference difference;
-  if (call.request().direction == LstmDirection::kBackward) {
+  if (call.lstm().direction == LstmDirection::kBackward) {
     LstmInput<double> d_input;
     LstmBackward(problem, exact, forward, ToDouble(d_output), d_input);
     call.ClearWeightGradients();
@@ -121,7 +111,7 @@ Verification CompareWithLoops(LstmCall& call, std::string_view type, const LstmI
   }
   Verification verification;
   verification.max_error = difference.max_error;
-  verification.tolerance = Tolerance(type, call.request());
+  verification.tolerance = Tolerance(type, call.lstm());
   verification.ok = verification.max_error <= verification.tolerance;
   verification.how = fmt::format("all {} outputs", difference.count);
   return verification;

@@ -1,4 +1,4 @@
-// Which memory kernels a processor may run that has none of its own.
+// The memory kernels of a processor without its own.
 #include "ceilings/cpu_kernels/bytes.h"
 
 namespace dlroof {

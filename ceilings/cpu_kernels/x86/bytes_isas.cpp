@@ -1,4 +1,4 @@
-// Which memory kernels x86-64 processors may run.
+// The memory kernels of x86-64 processors.
 #include "ceilings/cpu_kernels/bytes.h"
 
 namespace dlroof {

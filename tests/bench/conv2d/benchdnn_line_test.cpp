@@ -1,9 +1,8 @@
-#include "bench/conv2d/benchdnn_line.h"
-
 #include <gtest/gtest.h>
 
 #include <random>
 
+#include "bench/conv2d/benchdnn.h"
 #include "bench/suites/benchdnn_suite.h"
 #include "bench/workload/benchmark_name.h"
 #include "counters/base/error.h"

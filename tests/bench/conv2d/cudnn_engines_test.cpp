@@ -12,9 +12,9 @@ namespace dlroof::cudnn {
 namespace {
 
 Conv2dCase Case(const std::string& type, const std::string& direction = "fwd") {
-  return ReadConvRequest(
+  return ReadCudnnConv2dCase(
              ParseBenchmarkName("Conv2D/gpu/cudnn/" + direction + "/" + type + "/n1c8h8w8k8r3s3"))
-      .one;
+      .conv;
 }
 
 EngineConfig With(const std::vector<Note>& notes) {

@@ -11,7 +11,7 @@ using Four = std::array<int64_t, 4>;
 using Two = std::array<int64_t, 2>;
 
 GraphSpec Spec(const std::string& rest) {
-  return GraphOf(ReadConvRequest(ParseBenchmarkName("Conv2D/gpu/cudnn/" + rest)));
+  return GraphOf(ReadCudnnConv2dCase(ParseBenchmarkName("Conv2D/gpu/cudnn/" + rest)));
 }
 
 TEST(DenseStrides, OfTwoOrders) {

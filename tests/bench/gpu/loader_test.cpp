@@ -129,9 +129,11 @@ TEST(RegisterGpu, AMissingGpuIsTheReasonOfItsBenchmarks) {
 TEST(RegisterGpu, TheModulesCellsAndLibrariesBecomeThePrograms) {
   RegisterGpu(Access("working"));
   EXPECT_EQ(AllLibraries().back().description(), "cuDNN of the fake");
-  EXPECT_EQ(MakeWorkload("Conv2D/gpu/cudnn/fwd/f32/n1").prepare({}).algorithm, "fake engine");
+  EXPECT_EQ(MakeWorkload("Conv2D/gpu/cudnn/fwd/f32/n1c1h1w1k1r1s1").prepare({}).algorithm,
+            "fake engine");
+  EXPECT_THROW(MakeWorkload("Conv2D/gpu/cudnn/fwd/f32/n1"), BadInput) << "the program reads names";
   // An exception that crosses the module's border is still of its kind.
-  EXPECT_THROW(MakeWorkload("Conv2D/gpu/cudnn/fwd/f32/n2").prepare({}), Unsupported);
+  EXPECT_THROW(MakeWorkload("Conv2D/gpu/cudnn/fwd/f32/n2c1h1w1k1r1s1").prepare({}), Unsupported);
 }
 
 TEST(RegisterGpu, AGpuWithoutCudnnSaysSo) {

@@ -1,5 +1,3 @@
-#include "bench/lstm/benchdnn_line.h"
-
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -8,7 +6,8 @@
 #include <iterator>
 #include <random>
 
-#include "bench/lstm/types.h"
+#include "bench/lstm/benchdnn.h"
+#include "bench/lstm/case.h"
 #include "bench/suites/benchdnn_suite.h"
 #include "bench/workload/benchmark_name.h"
 
@@ -20,7 +19,7 @@ using testing::ElementsAre;
 std::string LineOf(const std::string& rest) {
   const auto name = ParseBenchmarkName(rest.starts_with("LSTM") ? rest : "LSTM/cpu/onednn/" + rest);
   return LstmBenchdnn(
-      ParseLstmRequest(
+      ReadLstmCase(
           name, LstmTypeNames(),
           {{"peephole"}, {"ldigo"}, {"fpmath-bf16", "fpmath-f16", "fpmath-tf32", "fpmath-any"}}),
       name.type);

@@ -5,7 +5,7 @@
 
 #include "bench/lstm/cudnn_case.h"
 #include "bench/lstm/cudnn_weights.h"
-#include "bench/lstm/reference.h"
+#include "bench/lstm/loops.h"
 #include "counters/base/error.h"
 #include "tests/fakes/refusal.h"
 
@@ -14,15 +14,15 @@ namespace {
 
 using testing::HasSubstr;
 
-LstmGpuRequest Read(const std::string& rest) {
-  return ReadLstmGpuRequest(ParseBenchmarkName("LSTM/gpu/cudnn/" + rest));
+CudnnLstmCase Read(const std::string& rest) {
+  return ReadCudnnLstmCase(ParseBenchmarkName("LSTM/gpu/cudnn/" + rest));
 }
 
 std::string Refusal(const std::string& rest) {
   return RefusalOf([&] { Read(rest); });
 }
 
-TEST(ReadLstmGpuRequest, NamesAlgorithmAndType) {
+TEST(ReadCudnnLstmCase, NamesAlgorithmAndType) {
   const auto plain = Read("fwd_inference/f32/t16n16i32h64");
   EXPECT_EQ(plain.algorithm, RnnAlgorithm::kStandard);
   EXPECT_EQ(plain.type, "f32");
@@ -32,7 +32,7 @@ TEST(ReadLstmGpuRequest, NamesAlgorithmAndType) {
             RnnAlgorithm::kPersistDynamic);
 }
 
-TEST(ReadLstmGpuRequest, RefusesWhatCannotBe) {
+TEST(ReadCudnnLstmCase, RefusesWhatCannotBe) {
   EXPECT_THAT(Refusal("fwd_inference/int8/t1n1i1h1"), HasSubstr("there are f32, tf32, f16, bf16"));
   EXPECT_THAT(Refusal("fwd/f32/t1n1i1h1"), HasSubstr("no direction 'fwd'"));
   EXPECT_THAT(Refusal("bwd/f32/t1n1i1h1/peephole"), HasSubstr("has no option 'peephole'"));

@@ -7,6 +7,7 @@
 #include <set>
 #include <sstream>
 
+#include "bench/lstm/case.h"
 #include "bench/suites/suite.h"
 #include "bench/workload/workload.h"
 #include "counters/base/error.h"
@@ -190,43 +191,6 @@ TEST(LstmTwin, HalvesStepsThenSamplesThenChannels) {
   EXPECT_TRUE(Twin(peephole, 1).peephole);
 }
 
-TEST(LstmRequest, NamesTheColumnOfWhatItRefuses) {
-  const auto refusal = [](const std::string& text) -> std::string {
-    try {
-      ParseLstmRequest(ParseBenchmarkName(text), {"f32", "bf16"}, {{"peephole"}, {"ldigo"}});
-    } catch (const BadInput& error) {
-      return error.what();
-    }
-    return "accepted";
-  };
-  EXPECT_EQ(refusal("LSTM/cpu/onednn/fwd_inference/f32/t1n1i1h1"), "accepted");
-  EXPECT_THAT(refusal("LSTM/cpu/onednn/fwd/f32/t1n1i1h1"), HasSubstr("column 17: "));
-  EXPECT_THAT(refusal("LSTM/cpu/onednn/bwd/f8/t1n1i1h1"),
-              HasSubstr("column 21: LSTM/cpu/onednn has no type 'f8'; there are f32, bf16"));
-  EXPECT_THAT(refusal("LSTM/cpu/onednn/bwd/f32/t1n1i1g1"), HasSubstr("column 31: expected 'h'"));
-  EXPECT_THAT(refusal("LSTM/cpu/onednn/bwd/f32/t1n1i1h1/relu"),
-              HasSubstr("column 34: LSTM/cpu/onednn has no option 'relu' (peephole ldigo)"));
-  EXPECT_THAT(refusal("LSTM/cpu/onednn/bwd/f32/t1n1i1h1/ldigo/peephole"),
-              HasSubstr("column 40: 'peephole' cannot come after 'ldigo'"));
-}
-
-TEST(LstmRequest, HoldsTheOptionsOfTheName) {
-  const auto parse = [](const std::string& options) {
-    return ParseLstmRequest(ParseBenchmarkName("LSTM/cpu/onednn/bwd/f32/t1n2i3h4" + options),
-                            {"f32"}, {{"peephole"}, {"ldigo"}, {"fpmath-bf16", "fpmath-any"}});
-  };
-  LstmRequest expected{.direction = kBackward, .problem = ParseLstmProblem("t1n2i3h4")};
-  EXPECT_EQ(parse(""), expected);
-  expected.fpmath = "bf16";
-  EXPECT_EQ(parse("/fpmath-bf16"), expected);
-  expected.problem.peephole = true;
-  expected.plain_weights = true;
-  expected.fpmath = "any";
-  EXPECT_EQ(parse("/peephole/ldigo/fpmath-any"), expected);
-  expected.fpmath = "strict";
-  EXPECT_EQ(parse("/peephole/ldigo"), expected);
-}
-
 TEST(LstmMemory, WhatCannotFitIsUnsupportedAndNotTried) {
   // 1e6 steps of 1e6 samples of 64 channels and more: 64e12 elements of 8 byte
   const auto workload = MakeWorkload("LSTM/cpu/reference/bwd/f64/t1000000n1000000i64h64");
@@ -243,7 +207,7 @@ TEST(LstmSuite, OfThePaperHasTwelveConfigurationsInEveryDirectionAndType) {
       if (parts.op != "LSTM") continue;
       ++names;
       problems.insert(parts.problem);
-      EXPECT_EQ(ToText(ParseLstmRequest(parts, {"f32", "bf16"}, {}).problem), parts.problem);
+      EXPECT_EQ(ToText(ReadLstmCase(parts, {"f32", "bf16"}, {}).problem), parts.problem);
     }
     EXPECT_EQ(names, 12 * 3 * 2);
     // the paper's (batch, time steps, features, hidden) as t n i h

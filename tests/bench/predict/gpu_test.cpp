@@ -18,7 +18,7 @@ Machine Measured(const std::string& name) {
   machine.measured_at = "2026-01-01";
   auto& set = machine.by_threads[1];
   set.bytes[Level::kDram] = {.per_second = 4e12, .how = "fake", .proved = true};
-  set.bytes[Level::kL2] = {.per_second = 9e12, .how = "fake", .reason = "noise"};
+  set.bytes[Level::kL2] = {.per_second = 9e12, .how = "fake", .reasons = {"noise"}};
   return machine;
 }
 

@@ -56,7 +56,7 @@ TEST(Runner, LooksAtTheCoreOfASingleThreadOnly) {
   RunLog log;
   auto cold = Fake("Fake/cpu/none/fwd/f32/n1/cold", log);
   cold.cache = CacheState::kCold;
-  const RunnerMeans neighbour{{}, nullptr, [] { return 1e6; }};
+  const RunnerOptions neighbour{{}, nullptr, [] { return 1e6; }};
   RunSettings settings;
   const auto alone =
       Records({Fake("Fake/cpu/none/fwd/f32/n1", log), cold}, settings, "all", neighbour);
@@ -175,20 +175,20 @@ TEST(Runner, EveryRecordKeepsItsReproLine) {
 }
 
 // Two pipes; what a supervisor would say is written before the run, what it hears is read after it.
-class TurnsTest : public testing::Test {
+class InterleavingTest : public testing::Test {
  protected:
-  TurnsTest() {
+  InterleavingTest() {
     EXPECT_EQ(pipe(from_), 0);
     EXPECT_EQ(pipe(to_), 0);
   }
-  ~TurnsTest() override {
+  ~InterleavingTest() override {
     for (const int fd : {from_[0], to_[0]}) close(fd);
   }
 
   std::vector<Record> RunWith(const std::string& turns, RunLog& log) {
     EXPECT_EQ(write(from_[1], turns.data(), turns.size()), static_cast<ssize_t>(turns.size()));
     close(from_[1]);
-    Turns given(from_[0], to_[1]);
+    Interleaving given(from_[0], to_[1]);
     auto records = Records({Fake("Fake/cpu/none/fwd/f32/n1", log)}, {}, "all", {{}, &given, {}});
     close(to_[1]);
     return records;
@@ -207,7 +207,7 @@ class TurnsTest : public testing::Test {
   int from_[2] = {}, to_[2] = {};
 };
 
-TEST_F(TurnsTest, EachRepetitionTakesATurnAndSaysItsIterations) {
+TEST_F(InterleavingTest, EachRepetitionTakesATurnAndSaysItsIterations) {
   RunLog log;
   const auto records = RunWith(std::string(60, 't'), log);
   ASSERT_EQ(records.size(), 1);
@@ -222,7 +222,7 @@ TEST_F(TurnsTest, EachRepetitionTakesATurnAndSaysItsIterations) {
   for (std::size_t i = 1; i + 2 < heard.size(); ++i) EXPECT_NE(heard[i], iterations);
 }
 
-TEST_F(TurnsTest, WithoutATurnNothingIsMeasured) {
+TEST_F(InterleavingTest, WithoutATurnNothingIsMeasured) {
   RunLog log;
   EXPECT_THAT(RunWith("", log), testing::IsEmpty());
   EXPECT_THAT(Heard(), testing::ElementsAre("ready"));

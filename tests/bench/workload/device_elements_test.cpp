@@ -94,5 +94,14 @@ TEST(ToStrides, PutsChannelsLast) {
   EXPECT_THROW(ToStrides({1}, dimensions, nhwc), std::logic_error);
 }
 
+TEST(ElementBytes, IsTheSizeOfWhatIsStored) {
+  for (const char* type : {"f32", "f16", "bf16", "e4m3", "s32", "s8", "u8"})
+    EXPECT_EQ(Encoded({1, 2, 3}, type).size(), 3U * static_cast<size_t>(ElementBytes(type)))
+        << type;
+  EXPECT_EQ(ElementBytes("f64"), 8);
+  EXPECT_THROW(Encoded({1}, "f64"), std::logic_error);
+  EXPECT_THROW(ElementBytes("f8"), std::logic_error);
+}
+
 }  // namespace
 }  // namespace dlroof

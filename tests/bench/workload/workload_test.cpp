@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "counters/base/error.h"
 #include "tests/fakes/refusal.h"
 
 namespace dlroof {
@@ -38,6 +39,34 @@ TEST(MakeWorkload, OneBenchmarkHasOneName) {
   for (const std::string bad :
        {"/threads0", "/threads02", "/threads5000", "/threads", "/threads2x"})
     EXPECT_THAT(Refusal(name + bad), HasSubstr("column ")) << bad;
+}
+
+TEST(RegisterCell, ALibraryCompletesTheCellThatItsOpRegistered) {
+  constexpr const char* kBenchmark = "Made/cpu/up/fwd/f32/n1/threads2";
+  const auto read = [](const BenchmarkName& name) {
+    if (name.problem != "n1") throw BadInput("column 21: no such problem");
+    return Workload{.repro = "made up"};
+  };
+  RegisterCell({"Made", "cpu", "up", read, "a library of tomorrow"});
+  try {
+    MakeWorkload(kBenchmark).prepare({});
+    ADD_FAILURE() << "prepared without the library";
+  } catch (const Unsupported& error) {
+    EXPECT_STREQ(error.what(), "this build of dlroof was made without a library of tomorrow");
+  }
+  EXPECT_THAT(Refusal("Made/cpu/up/fwd/f32/n2"), HasSubstr("no such problem"));
+
+  const auto prepare = [](const BenchmarkName& name, const RunSettings&) {
+    PreparedCall call;
+    call.algorithm = ToText(name);
+    return call;
+  };
+  RegisterCell({.op = "Made", .device = "cpu", .library = "up", .prepare = prepare});
+  const auto workload = MakeWorkload(kBenchmark);
+  EXPECT_EQ(workload.prepare({}).algorithm, "Made/cpu/up/fwd/f32/n1");
+  EXPECT_EQ(workload.repro, "made up");
+  EXPECT_EQ(workload.threads, 2);
+  EXPECT_THAT(Refusal("Made/cpu/up/fwd/f32/n2"), HasSubstr("no such problem"));
 }
 
 }  // namespace

@@ -12,7 +12,11 @@
 #include <stdexcept>
 
 #include "ceilings/cpu/launch.h"
+#include "ceilings/cpu/measure_again.h"
+#include "ceilings/cpu/measure_bytes.h"
+#include "ceilings/cpu/measure_flops.h"
 #include "ceilings/cpu/measure_session.h"
+#include "ceilings/cpu/measure_sustained.h"
 #include "ceilings/cpu/thread_team.h"
 #include "ceilings/cpu_kernels/flops.h"
 #include "ceilings/machine/ceiling.h"
@@ -66,7 +70,7 @@ TEST(CeilingFrom, KeepsTheDoubt) {
   rate.waits_known = false;
   const auto ceiling = CeilingFrom(rate, 1, 1, "x");
   EXPECT_FALSE(ceiling.proved);
-  EXPECT_EQ(ceiling.reason, "because");
+  EXPECT_EQ(ceiling.Reason(), "because");
   EXPECT_EQ(ceiling.ci95, std::nullopt);
   EXPECT_THAT(ceiling.how, HasSubstr("5 disturbed repetitions"));
   EXPECT_THAT(ceiling.how, HasSubstr("not readable"));
@@ -95,6 +99,7 @@ TEST(BestMix, IsNotBeatenByAnyOfTheMixesAndSaysWhichItIs) {
   const auto best =
       BestMix({{"load.sse2", Of(2e9)}, {"triad.sse2", Of(4e9)}, {"copy.sse2", Of(3e9)}});
   EXPECT_EQ(best.per_second, 4e9);
+  EXPECT_EQ(best.mix, "triad.sse2");
   EXPECT_EQ(best.how, "triad.sse2, the best of 3 mixes: h");
   EXPECT_THROW(BestMix({}), std::invalid_argument);
 }
@@ -171,7 +176,7 @@ TEST(KeepSustained, IsTheRowsAndItsRoofsWhereItDiffers) {
   set.mixes = {{"dram.update.avx512", Of(40)}, {"dram.load.avx512", Of(30)}};
   set.bytes[Level::kDram] = Of(40);
   KeepSustained(machine, 2, "fp32.vector.avx512", 98);  // 2 %: said, no roof of its own
-  EXPECT_EQ(machine.facts.at("sustained.fp32.vector.avx512"),
+  EXPECT_EQ(set.sustained.at("fp32.vector.avx512"),
             "after 10 s on end 0.980 of the burst, with 2 threads");
   EXPECT_EQ(set.flops["fp32.vector"].sustained_per_second, std::nullopt);
   KeepSustained(machine, 2, "fp32.vector.avx512", 90);
@@ -181,7 +186,7 @@ TEST(KeepSustained, IsTheRowsAndItsRoofsWhereItDiffers) {
   EXPECT_EQ(set.flops["fp32.vector.avx2"].sustained_per_second, 40);
   EXPECT_EQ(set.flops["fp32.vector"].sustained_per_second, 90) << "rests on the other row";
   KeepSustained(machine, 2, "dram.update.avx512", 36);
-  EXPECT_THAT(machine.facts.at("sustained.dram.update.avx512"), HasSubstr("0.900 of the burst"));
+  EXPECT_THAT(set.sustained.at("dram.update.avx512"), HasSubstr("0.900 of the burst"));
   EXPECT_EQ(set.mixes["dram.update.avx512"].sustained_per_second, 36);
   EXPECT_EQ(set.bytes[Level::kDram].sustained_per_second, 36);
   EXPECT_EQ(set.mixes["dram.load.avx512"].sustained_per_second, std::nullopt);
@@ -241,7 +246,7 @@ TEST(MeasureUnprovedAgain, RunsTheStepOfTheRowThatDecides) {
   set.flops = {{"fp32.vector", Of(3)}, {"fp32.vector.avx512", Of(3)}, {"fp32.vector.avx2", Of(2)}};
   std::vector<std::string> ran;
   for (const char* row : {"", "fp32.vector.avx2", "fp32.vector.avx512", "fp32.vector.avx512"})
-    session.steps.push_back({"s", [&ran, row](double) { ran.emplace_back(row); }, row, 1});
+    session.steps.push_back({"s", [&ran, row](double) { ran.emplace_back(row); }, 1, row});
   EXPECT_TRUE(MeasureUnprovedAgain(session));
   EXPECT_EQ(ran, (std::vector<std::string>{"fp32.vector.avx512"}));
   session.effort.again_seconds = 0;
@@ -276,14 +281,13 @@ TEST(DescribeCpu, HasAFingerprintThatTheAffinityMaskDoesNotChange) {
 // One row has no memory, another no threads, and the third is measured.
 TEST(TryStep, LeavesOutWhatCannotBeMeasuredAndSaysWhy) {
   auto session = MeasuredSession(0, false);
-  TryStep(session, {"l1", [](double) { throw std::bad_alloc(); }, "l1.load.avx2", 1}, 1);
-  TryStep(session, {"sweep", [](double) { throw std::runtime_error("no threads"); }}, 1);
+  TryStep(session, {"l1", [](double) { throw std::bad_alloc(); }, 1, "l1.load.avx2"}, 1);
+  TryStep(session, {"sweep", [](double) { throw std::runtime_error("no threads"); }, 1}, 1);
   double seconds = 0;
-  TryStep(session, {"l2", [&](double given) { seconds = given; }, "l2.load.avx2", 1}, 2);
-  const auto& facts = session.machine.facts;
-  EXPECT_EQ(facts.at("absent.l1.load.avx2.threads.1"), "there is not enough memory for it");
-  EXPECT_EQ(facts.at("absent.sweep"), "no threads");
-  EXPECT_FALSE(facts.contains("absent.l2.load.avx2.threads.1"));
+  TryStep(session, {"l2", [&](double given) { seconds = given; }, 1, "l2.load.avx2"}, 2);
+  const std::map<std::string, std::string> absent = {
+      {"l1.load.avx2", "there is not enough memory for it"}, {"sweep", "no threads"}};
+  EXPECT_EQ(session.machine.by_threads.at(1).absent, absent);
   EXPECT_EQ(seconds, 2);
 }
 

@@ -40,19 +40,19 @@ TEST(CompareRidges, DoubtsTheBandwidthThatAPointBeats) {
   CompareRidges(set);
   const auto& bandwidth = set.bytes.at(Level::kDram);
   EXPECT_FALSE(bandwidth.proved);
-  EXPECT_THAT(bandwidth.reason,
+  EXPECT_THAT(bandwidth.Reason(),
               AllOf(HasSubstr("2 flop/byte moved 13 GB/s"), HasSubstr("10 GB/s")));
   EXPECT_TRUE(set.flops.at("fp32.vector").proved);
 }
 
 TEST(CompareRidges, DoubtsTheComputeRoofThatAPointBeatsAndTheRowItIsFrom) {
   auto set = Roofs();
-  set.flops["fp32.vector"].reason = "before";
+  set.flops["fp32.vector"].reasons = {"before"};
   set.ridges[Level::kDram] = {{16, 44e9}};
   CompareRidges(set);
   EXPECT_TRUE(set.bytes.at(Level::kDram).proved);
   EXPECT_FALSE(set.flops.at("fp32.vector").proved);
-  EXPECT_THAT(set.flops.at("fp32.vector").reason,
+  EXPECT_THAT(set.flops.at("fp32.vector").Reason(),
               AllOf(HasSubstr("before; "), HasSubstr("16 flop/byte at dram reached 44 GFLOP/s")));
   EXPECT_FALSE(set.flops.at("fp32.vector.avx512").proved);
   EXPECT_TRUE(set.flops.at("fp32.vector.avx2").proved);

@@ -178,21 +178,20 @@ LevelEdges Edges(const Sizes& told, const std::vector<CapacityEdge>& edges) {
   return {"hwloc", told, MatchEdges(edges, told)};
 }
 
-TEST(EdgeSentence, SaysWhetherTheEdgeAgrees) {
+TEST(CompareEdge, SaysWhetherTheEdgeAgrees) {
   const std::vector<CapacityEdge> found = {{33 * kKib, 340e9, 110e9}, {7 * kMib, 24e9, 12e9}};
   const auto edges =
       Edges({{Level::kL1, 32 * kKib}, {Level::kL2, kMib / 2}, {Level::kL3, 18 * kMib}}, found);
-  EXPECT_EQ(EdgeSentence(edges, Level::kL1),
+  EXPECT_EQ(CompareEdge(edges, Level::kL1).text,
             "the curve falls at 33 KiB, from 340 to 110 GB/s; hwloc says 32 KiB: they agree");
-  EXPECT_THAT(EdgeSentence(edges, Level::kL2),
+  EXPECT_THAT(CompareEdge(edges, Level::kL2).text,
               HasSubstr("does not fall near 512 KiB, which hwloc says: they disagree"));
-  EXPECT_THAT(EdgeSentence(edges, Level::kL3), HasSubstr("hwloc says 18 MiB: they disagree"));
+  EXPECT_TRUE(CompareEdge(edges, Level::kL2).disagrees);
+  EXPECT_THAT(CompareEdge(edges, Level::kL3).text, HasSubstr("hwloc says 18 MiB: they disagree"));
   for (const double bytes : {9.1 * kMib, 35.9 * kMib})
-    EXPECT_THAT(EdgeSentence(Edges({{Level::kL3, 18 * kMib}}, {At(bytes)}), Level::kL3),
-                HasSubstr("they agree"));
+    EXPECT_FALSE(CompareEdge(Edges({{Level::kL3, 18 * kMib}}, {At(bytes)}), Level::kL3).disagrees);
   for (const double bytes : {8.9 * kMib, 36.1 * kMib})
-    EXPECT_THAT(EdgeSentence(Edges({{Level::kL3, 18 * kMib}}, {At(bytes)}), Level::kL3),
-                HasSubstr("they disagree"));
+    EXPECT_TRUE(CompareEdge(Edges({{Level::kL3, 18 * kMib}}, {At(bytes)}), Level::kL3).disagrees);
 }
 
 // 32 KiB are told, loads fall at 12 KiB from 300 to 100 GB/s.

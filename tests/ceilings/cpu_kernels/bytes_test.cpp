@@ -46,7 +46,7 @@ struct Arrays {
     const int streams = mix.OfStreams().arrays;
     const double bytes = static_cast<double>(steps * isa.step_floats * sizeof(float)) * streams;
     pages = Pages(MemoryBytes(bytes));
-    LayArrays(pages.begin(), bytes, streams, isa.step_floats, workspace);
+    PlaceArrays(pages.begin(), bytes, streams, isa.step_floats, workspace);
     for (std::size_t i = 0; i < workspace.floats; ++i) {
       workspace.arrays[0][i] = -7;
       if (streams > 1) workspace.arrays[1][i] = static_cast<float>(i + 1);
@@ -183,13 +183,13 @@ TEST(TrafficText, KeepsNamedAndMovedBytesApart) {
   EXPECT_THAT(TrafficText(update, Level::kL3), HasSubstr("2 streams named and moved"));
 }
 
-TEST(LayArrays, KeepsArraysApartAlignedAndInsideTheMemory) {
+TEST(PlaceArrays, KeepsArraysApartAlignedAndInsideTheMemory) {
   for (const std::size_t step : {64, 256})
     for (const int streams : {1, 2, 3})
       for (const double bytes : {1.0, 10e3, 1e6 + 1}) {
         const Pages pages(MemoryBytes(bytes));
         Workspace workspace;
-        LayArrays(pages.begin(), bytes, streams, step, workspace);
+        PlaceArrays(pages.begin(), bytes, streams, step, workspace);
         EXPECT_EQ(workspace.floats % step, 0);
         EXPECT_GE(workspace.floats, step);
         const auto* end = reinterpret_cast<const float*>(pages.begin());

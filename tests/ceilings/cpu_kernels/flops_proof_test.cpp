@@ -87,7 +87,7 @@ TEST(JudgePerCycle, TakesTheNearestValueWithinThreePercent) {
        {std::pair{63.9, 64.0}, {62.1, 64.0}, {65.9, 64.0}, {32.2, 32.0}, {15.9, 16.0}}) {
     auto ceiling = At(measured);
     JudgePerCycle(probe, ceiling);
-    EXPECT_TRUE(ceiling.proved) << ceiling.reason;
+    EXPECT_TRUE(ceiling.proved) << ceiling.Reason();
     EXPECT_EQ(ceiling.proof.per_cycle_expected, expected);
   }
 }
@@ -98,14 +98,14 @@ TEST(JudgePerCycle, DoubtsARateBetweenTheValuesAndNamesBoth) {
   JudgePerCycle(probe, ceiling);
   EXPECT_FALSE(ceiling.proved);
   EXPECT_EQ(ceiling.proof.per_cycle_expected, 64);
-  EXPECT_EQ(ceiling.reason,
+  EXPECT_EQ(ceiling.Reason(),
             "50 flop per cycle of one thread at 3 GHz, and vfmaddps zmm allows 16, 32, 64 within 3 "
             "%: another program used the core, or the kernel is another");
   auto doubted = At(50);
   doubted.proved = false;
-  doubted.reason = "first";
+  doubted.reasons = {"first"};
   JudgePerCycle(probe, doubted);
-  EXPECT_THAT(doubted.reason, testing::StartsWith("first; 50 flop per cycle"));
+  EXPECT_THAT(doubted.Reason(), testing::StartsWith("first; 50 flop per cycle"));
 }
 
 // A deleted loop: "4e9 GB/s" was seen once.

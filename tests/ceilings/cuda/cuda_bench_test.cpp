@@ -4,6 +4,7 @@
 
 #include "ceilings/cuda/bench_cuda.h"
 #include "counters/base/error.h"
+#include "tests/fakes/no_gpu.h"
 
 namespace dlroof {
 namespace {
@@ -16,7 +17,7 @@ TEST(CudaBench, EveryRowOfEveryGpuHasAKernel) {
 
 TEST(CudaBenchOnGpu, EveryRowLeavesWhatAPlainLoopLeaves) {
   int count = 0;
-  if (cudaGetDeviceCount(&count) != cudaSuccess || count == 0) GTEST_SKIP() << "no GPU";
+  if (cudaGetDeviceCount(&count) != cudaSuccess || count == 0) GTEST_SKIP() << NeverRan("no GPU");
   const auto bench = OpenCudaBench(0);
   const auto gpu = bench->Describe();
   const GpuSize size = {gpu.identity.sms, static_cast<std::int64_t>(gpu.identity.l2_bytes),

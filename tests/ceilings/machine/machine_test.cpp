@@ -36,7 +36,8 @@ Ceiling RandomCeiling(std::mt19937& random) {
   ceiling.threads = 1 + static_cast<int>(random() % 300);
   ceiling.how = RandomText(random);
   ceiling.proved = random() % 2 == 0;
-  ceiling.reason = RandomText(random);
+  ceiling.mix = RandomText(random);
+  for (auto i = random() % 3; i > 0; --i) ceiling.reasons.push_back(RandomText(random));
   if (random() % 2 == 0) ceiling.clock_hz = RandomRate(random);
   if (random() % 2 == 0) {
     const double low = RandomRate(random);
@@ -67,6 +68,10 @@ CeilingSet RandomSet(std::mt19937& random) {
   for (const Level level : {Level::kL1, Level::kDram})
     for (auto i = random() % 3; i > 0; --i)
       set.ridges[level].push_back({RandomRate(random), RandomRate(random)});
+  set.effort = RandomText(random);
+  for (auto* texts : {&set.absent, &set.costs_how, &set.sustained})
+    if (random() % 2 == 0) (*texts)[RandomText(random)] = RandomText(random);
+  if (random() % 2 == 0) set.edges["l1"] = {RandomText(random), random() % 2 == 0};
   return set;
 }
 
@@ -155,34 +160,32 @@ TEST(MachineFromJson, SaysWhereWhatAndWhatWasExpected) {
     const char* message;
   };
   const Row rows[] = {
-      {"/device", 5, "m.json: \"device\" is 5; expected a string"},
-      {"/fingerprint", "", "m.json: \"fingerprint\" is \"\"; expected a string that is not empty"},
-      {"/facts/cpu.name", nullptr, "m.json: \"facts\": \"cpu.name\" is null; expected a string"},
-      {"/cache_bytes/l1", 0,
-       "m.json: \"cache_bytes\": \"l1\" is 0; expected a finite number above 0"},
+      {"/device", 5, "m.json: 'device': expected a text, got number"},
+      {"/fingerprint", "", "m.json: 'fingerprint' is empty"},
+      {"/facts/cpu.name", nullptr, "m.json: facts: 'cpu.name': expected a text, got null"},
+      {"/cache_bytes/l1", 0, "m.json: cache_bytes: 'l1': expected a number above 0, got 0"},
       {"/cache_bytes/l7", 1,
-       "m.json: \"cache_bytes\": \"l7\": no such memory level; expected l1, l2, l3, dram or host"},
-      {"/by_threads", json::array(), "m.json: \"by_threads\" is an array; expected an object"},
+       "m.json: cache_bytes: 'l7': no such memory level; expected l1, l2, l3, dram or host"},
+      {"/by_threads", json::array(), "m.json: 'by_threads': expected an object, got array"},
       {"/by_threads", json::object(),
-       "m.json: \"by_threads\" is an object; expected the ceilings of at least one thread count"},
+       "m.json: 'by_threads': expected the ceilings of at least one thread count, got object"},
       {"/by_threads/02", json::object(),
-       "m.json: \"by_threads\": \"02\": expected a number of threads as key, at least 1"},
+       "m.json: by_threads: 02: expected a number of threads as key, at least 1"},
       {"/by_threads/2/flops/fp32.vector/per_second", -1,
-       "m.json: \"by_threads\": \"2\": \"flops\": \"fp32.vector\": \"per_second\" is -1; "
-       "expected a finite number above 0"},
+       "m.json: by_threads: 2: flops: fp32.vector: 'per_second': expected a number above 0, got "
+       "-1"},
       {"/by_threads/2/flops/fp32.vector/ci95",
        {3, 2},
-       "m.json: \"by_threads\": \"2\": \"flops\": \"fp32.vector\": \"ci95\" is [3, 2]; "
-       "expected the lower end first"},
+       "m.json: by_threads: 2: flops: fp32.vector: 'ci95': expected the lower end first, got "
+       "array"},
       {"/by_threads/2/flops/fp32.vector/threads", 1.5,
-       "m.json: \"by_threads\": \"2\": \"flops\": \"fp32.vector\": \"threads\" is 1.5; "
-       "expected a whole number of threads, at least 1"},
+       "m.json: by_threads: 2: flops: fp32.vector: 'threads': expected a whole number of at least "
+       "1, got 1.5"},
       {"/flops/fp31.vector", json::object(),
-       "m.json: \"flops\": \"fp31.vector\": no such pipe; expected <type>.<unit>, such as "
-       "fp32.vector"},
+       "m.json: flops: fp31.vector: no such pipe; expected <type>.<unit>, such as fp32.vector"},
       {"/launch_seconds", 2e-6,
-       "m.json: \"flops\", \"bytes\" and \"launch_seconds\" differ from those in \"by_threads\": "
-       "\"2\"; expected the same, they are of all threads"},
+       "m.json: \"flops\", \"bytes\" and \"launch_seconds\" differ from those of all threads in "
+       "\"by_threads\"; expected the same"},
   };
   for (const auto& row : rows) {
     auto machine = SmallMachine();
@@ -196,7 +199,10 @@ TEST(MachineFromJson, NamesAKeyThatIsMissing) {
                           "by_threads", "flops", "bytes"}) {
     auto machine = SmallMachine();
     machine.erase(key);
-    EXPECT_EQ(Refusal(machine), std::string("m.json: the key \"") + key + "\" is missing");
+    EXPECT_THAT(Refusal(machine),
+                testing::StartsWith(std::string("m.json: '") + key + "': expected"))
+        << key;
+    EXPECT_THAT(Refusal(machine), testing::EndsWith(", got nothing"));
   }
 }
 
@@ -205,7 +211,13 @@ TEST(MachineFromJson, TakesTheRoofsFromTheSetOfAllThreadsWhereTheTopLevelHasNone
   for (const char* key : {"flops", "bytes", "launch_seconds"}) machine.erase(key);
   EXPECT_EQ(MachineFromJson(machine, "m.json"), MachineFromJson(SmallMachine(), "m.json"));
   machine["launch_seconds"] = 1e-6;
-  EXPECT_EQ(Refusal(machine), "m.json: the key \"flops\" is missing");
+  EXPECT_EQ(Refusal(machine), "m.json: 'flops': expected an object, got nothing");
+}
+
+TEST(MachineFromJson, RefusesASchemaThatItDoesNotKnow) {
+  auto machine = SmallMachine();
+  machine["schema"] = 3;
+  EXPECT_THAT(Refusal(machine), testing::StartsWith("m.json: 'schema': expected 2"));
 }
 
 // Every node replaced by every kind of value: accepted or refused in one sentence, nothing else.

@@ -10,8 +10,8 @@
 
 #include "bench/conv2d/onednn_levels.h"
 #include "bench/library_rules/vector_blocking.h"
+#include "bench/lstm/case.h"
 #include "bench/lstm/onednn_levels.h"
-#include "bench/lstm/types.h"
 #include "counters/cpu/cache_ways.h"
 
 namespace dlroof {

@@ -8,6 +8,7 @@
 #include "counters/cuda/device.h"
 #include "counters/cuda/support.h"
 #include "counters/gpu/access.h"
+#include "tests/fakes/no_gpu.h"
 
 namespace dlroof {
 namespace {
@@ -32,7 +33,7 @@ class CudaClockOnGpu : public testing::Test {
  protected:
   void SetUp() override {
     const auto why = WhyNoDevice(ReadCudaState());
-    if (!why.empty()) GTEST_SKIP() << why;
+    if (!why.empty()) GTEST_SKIP() << NeverRan(why);
     clock_ = OpenCudaClock(0);
     buffer_.emplace(std::size_t{64} << 20);
     buffer_->Fill(0);

@@ -10,6 +10,7 @@
 #include "counters/cuda/cupti_known_kernels.h"
 #include "counters/cuda/cupti_source.h"
 #include "counters/cuda/support.h"
+#include "tests/fakes/no_gpu.h"
 
 namespace dlroof {
 namespace {
@@ -70,13 +71,14 @@ class Kernels {
 // was once attached to; how much is printed, and a run counts after all was timed.
 TEST(CuptiCostOnGpu, NoKernelIsSlowerAfterACount) {
   int devices = 0;
-  if (cudaGetDeviceCount(&devices) != cudaSuccess || devices == 0) GTEST_SKIP() << "no GPU";
+  if (cudaGetDeviceCount(&devices) != cudaSuccess || devices == 0)
+    GTEST_SKIP() << NeverRan("no GPU");
   const Kernels kernels;
   const auto run_long = [&] { kernels.Long(); };
   const auto run_tiny = [&] { kernels.Tiny(); };
   const double long_before = kernels.Shortest(run_long), tiny_before = kernels.Shortest(run_tiny);
   const auto source = CuptiSources(0).front();
-  if (const auto why = source.unavailable(); !why.empty()) GTEST_SKIP() << why;
+  if (const auto why = source.unavailable(); !why.empty()) GTEST_SKIP() << NeverRan(why);
   CountRequest request;
   request.name = "multiply-adds";
   request.pipes = {"fp32.vector"};

@@ -8,6 +8,7 @@
 #include "counters/cuda/cupti_known_kernels.h"
 #include "counters/cuda/cupti_source.h"
 #include "counters/cuda/support.h"
+#include "tests/fakes/no_gpu.h"
 
 namespace dlroof {
 namespace {
@@ -16,7 +17,7 @@ namespace {
 // tests/data/cupti_<gpu>.json they are decoded again wherever there is no GPU.
 TEST(CuptiOnGpu, CountersAgreeWithKernelsOfKnownWork) {
   const auto counter = OpenCuptiCounter(0);
-  if (const auto why = counter->Unavailable(); !why.empty()) GTEST_SKIP() << why;
+  if (const auto why = counter->Unavailable(); !why.empty()) GTEST_SKIP() << NeverRan(why);
   const auto& judged = counter->SelfTest();
   const auto path = testing::TempDir() + "cupti_values.json";
   std::ofstream(path) << ToJson(counter->Recording()).dump(1) << '\n';
@@ -30,7 +31,7 @@ TEST(CuptiOnGpu, CountersAgreeWithKernelsOfKnownWork) {
 
 TEST(CuptiOnGpu, ACallIsCountedInThreePassesAtMostAndItsKernelIsNamed) {
   const auto source = CuptiSources(0).front();
-  if (const auto why = source.unavailable(); !why.empty()) GTEST_SKIP() << why;
+  if (const auto why = source.unavailable(); !why.empty()) GTEST_SKIP() << NeverRan(why);
   const int blocks = 1024, rounds = 512;
   const DeviceBuffer elements(size_t{8} * kKnownThreads * blocks);
   CountRequest request;

@@ -32,11 +32,11 @@ double DenseFlops(const std::string& name) {
   double flops = 0;
   if (parsed.op == "Conv2D") {
     for (const auto& [pipe, count] :
-         Conv2dWork(cudnn::ReadConvRequest(parsed).one, "fp32.vector").flops)
+         Conv2dWork(cudnn::ReadCudnnConv2dCase(parsed).conv, "fp32.vector").flops)
       flops += count;
     return flops;
   }
-  const auto request = cudnn::ReadLstmGpuRequest(parsed);
+  const auto request = cudnn::ReadCudnnLstmCase(parsed);
   const auto work =
       ModelledWork(request.problem, request.direction, cudnn::GpuElementBytes(request.type),
                    cudnn::RnnPipe(request.type), "fp32.vector", 1);

@@ -23,7 +23,7 @@ Machine SmallMachine() {
   machine.measured_at = "2020-01-01T00:00:00Z";
   CeilingSet& all = machine.by_threads[2];
   all.flops["fp32.vector"] = {.per_second = 100, .how = "fake", .proved = true};
-  all.flops["bf16.matrix"] = {.per_second = 1000, .how = "fake", .reason = "noise"};
+  all.flops["bf16.matrix"] = {.per_second = 1000, .how = "fake", .reasons = {"noise"}};
   all.bytes[Level::kDram] = {.per_second = 10, .how = "fake", .proved = true};
   return machine;
 }

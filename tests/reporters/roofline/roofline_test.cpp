@@ -130,7 +130,7 @@ TEST(Place, WhatIsMissingIsSaidAndNothingIsInvented) {
 
 void Doubt(Ceiling& ceiling) {
   ceiling.proved = false;
-  ceiling.reason = "too noisy";
+  ceiling.reasons = {"too noisy"};
 }
 
 TEST(Place, AnUnprovedCeilingThatBindsTakesThePercentAwayAndIsNamed) {

@@ -9,6 +9,7 @@
 #include <fstream>
 #include <sstream>
 
+#include "ceilings/machine/machine.h"
 #include "reporters/text/text.h"
 
 namespace dlroof {
@@ -19,7 +20,11 @@ using testing::EndsWith;
 using testing::HasSubstr;
 using testing::Not;
 
-json CeilingsRun() { return json::parse(std::ifstream(DLROOF_TEST_DATA "/run_ceilings.json")); }
+json CeilingsRun() {
+  auto run = json::parse(std::ifstream(DLROOF_TEST_DATA "/run_ceilings.json"));
+  for (auto& machine : run["machines"]) machine = ToJson(MachineFromJson(machine, "run"));
+  return run;
+}
 
 std::string Table(const json& run_file, int width) {
   std::ostringstream out;
@@ -72,7 +77,7 @@ TEST(WriteCeilings, ALevelNamesTheMixThatMadeItsRoof) {
 
 TEST(WriteCeilings, NoLineIsWiderThanTheTerminal) {
   auto run = CeilingsRun();
-  auto& reason = run["machines"][0]["by_threads"]["2"]["flops"]["int8.vector"]["reason"];
+  auto& reason = run["machines"][0]["by_threads"]["2"]["flops"]["int8.vector"]["reasons"][0];
   reason = "µ" + reason.get<std::string>() + std::string(300, 'x');
   for (const int width : {80, 100, 120, 200}) {
     std::istringstream lines(Table(run, width));
@@ -129,8 +134,8 @@ TEST(WriteCeilings, WhatIsMissingOrNonsenseIsAbsent) {
   set["bytes"] = json::parse(R"({"l1": {"per_second": 1e9, "how": 5, "proved": true}})");
   set["overheads"] = json::parse(R"({"timer": -1})");
   set.erase("launch_seconds");
-  run["machines"][0]["facts"] =
-      json::parse(R"({"sweep.l1.threads.2": 3, "sweep..threads.2": "x"})");
+  set["edges"] = json::parse(R"({"l1": {"text": 3}, "l2": 3, "": {"text": "x"}})");
+  set["absent"] = json::parse(R"({"l1": 3, "": "x"})");
   const auto table = Table(run, 0);
   EXPECT_THAT(table, HasSubstr("                       rate\n  fp32.vector  1.00 GFLOP/s\n  L1"));
   EXPECT_THAT(table, HasSubstr("  L1              1.00 GB/s\n\nceilings of"));

@@ -5,10 +5,11 @@
 #include <gtest/gtest.h>
 
 #include "bench/cudnn/support.h"
-#include "bench/lstm/cudnn/workload.h"
+#include "bench/lstm/cudnn/call.h"
 #include "bench/lstm/inputs.h"
 #include "bench/workload/workload.h"
 #include "counters/cuda/support.h"
+#include "tests/fakes/no_gpu.h"
 
 namespace dlroof {
 namespace {
@@ -16,17 +17,10 @@ namespace {
 using testing::HasSubstr;
 using testing::StartsWith;
 
-Workload Made(const std::string& name) {
-  const auto parsed = ParseBenchmarkName(name);
-  for (const auto& cell : AllCells())
-    if (cell.op == parsed.op && cell.library == "cudnn") return cell.make(parsed);
-  throw std::logic_error("no cell for " + name);
-}
-
 // Prepares and verifies; a reason instead when it cannot run here.
 std::string Outcome(const std::string& name) {
   try {
-    const auto call = Made(name).prepare({.threads = 1, .cpus = {}, .seed = 7});
+    const auto call = MakeWorkload(name).prepare({.threads = 1, .cpus = {}, .seed = 7});
     call.run();
     const auto found = call.verify();
     if (!found.ok)
@@ -43,7 +37,7 @@ class GpuCudnnOnGpu : public testing::Test {
     int devices = 0;
     const auto status = cudaGetDeviceCount(&devices);
     if (status != cudaSuccess || devices == 0)
-      GTEST_SKIP() << "no GPU here: " << cudaGetErrorString(status);
+      GTEST_SKIP() << NeverRan(std::string("no GPU here: ") + cudaGetErrorString(status));
   }
 
   // f32 and f16 everywhere; the others from 8.0 on, or refused with a reason.
@@ -116,7 +110,8 @@ TEST_F(GpuCudnnOnGpu, WhatCudnnLacksIsRefusedWithAReason) {
 TEST_F(GpuCudnnOnGpu, TheFastestEngineIsNoSlowerThanTheHeuristics) {
   for (const auto* type : {"f32", "f16"}) {
     const auto call =
-        Made(fmt::format("Conv2D/gpu/cudnn/fwd/{}/n8c64h56w56k64r3s3_p1/best", type)).prepare({});
+        MakeWorkload(fmt::format("Conv2D/gpu/cudnn/fwd/{}/n8c64h56w56k64r3s3_p1/best", type))
+            .prepare({});
     ASSERT_TRUE(call.heuristic_over_best.has_value());
     EXPECT_GE(*call.heuristic_over_best, 1);
     EXPECT_TRUE(call.verify().ok) << call.algorithm;
@@ -126,9 +121,9 @@ TEST_F(GpuCudnnOnGpu, TheFastestEngineIsNoSlowerThanTheHeuristics) {
 
 TEST_F(GpuCudnnOnGpu, ANumberedEngineIsThatEngine) {
   const std::string name = "Conv2D/gpu/cudnn/fwd/f16/n8c64h56w56k64r3s3_p1";
-  const auto chosen = Made(name).prepare({}).algorithm;  // "engine 62 (..."
+  const auto chosen = MakeWorkload(name).prepare({}).algorithm;  // "engine 62 (..."
   const auto number = chosen.substr(7, chosen.find_first_of(" ,", 7) - 7);
-  EXPECT_EQ(Made(name + "/engine" + number).prepare({}).algorithm, chosen);
+  EXPECT_EQ(MakeWorkload(name + "/engine" + number).prepare({}).algorithm, chosen);
 }
 
 TEST_F(GpuCudnnOnGpu, LstmsAgreeWithTheReference) {
@@ -141,7 +136,7 @@ TEST_F(GpuCudnnOnGpu, LstmsAgreeWithTheReference) {
 
 TEST_F(GpuCudnnOnGpu, ARestoredReserveGivesTheSameGradients) {
   const auto request =
-      cudnn::ReadLstmGpuRequest(ParseBenchmarkName("LSTM/gpu/cudnn/bwd/f32/t7n4i16h32"));
+      cudnn::ReadCudnnLstmCase(ParseBenchmarkName("LSTM/gpu/cudnn/bwd/f32/t7n4i16h32"));
   const cudnn::LstmGpuCall call(request, SeededLstmInput(request.problem, 7, "f32"),
                                 SeededLstmGradient(request.problem, 7));
   call.Renew();
@@ -177,7 +172,7 @@ TEST_F(GpuCudnnOnGpu, PersistentLstmsAgreeWithTheReferenceOrAreRefused) {
 
 // Captured into a graph and launched from there, the same result.
 void ExpectToBeCaptured(const std::string& name) {
-  const auto call = Made(name).prepare({});
+  const auto call = MakeWorkload(name).prepare({});
   const CudaStream stream;
   call.enqueue(stream.get());
   stream.Wait();

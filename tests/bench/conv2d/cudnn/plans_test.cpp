@@ -12,7 +12,7 @@
 #include <iostream>
 #include <string_view>
 
-#include "bench/lstm/cudnn/workload.h"
+#include "bench/lstm/cudnn/call.h"
 #include "bench/suites/suite_selection.h"
 #include "counters/base/error.h"
 #include "tests/fakes/described_gpus.h"
@@ -52,22 +52,22 @@ TEST(CudnnTables, NameKnobsInCudnnsOrder) {
   EXPECT_EQ(KnobName(CUDNN_KNOB_TYPE_SWAP_AB), "swap_ab");
 }
 
-ConvRequest Request(const std::string& rest) {
-  return ReadConvRequest(ParseBenchmarkName("Conv2D/gpu/cudnn/" + rest));
+CudnnConv2dCase Request(const std::string& rest) {
+  return ReadCudnnConv2dCase(ParseBenchmarkName("Conv2D/gpu/cudnn/" + rest));
 }
 
 // Proposals of the heuristics that the type allows and of which cuDNN makes a plan.
 struct Offer {
   std::vector<EngineConfig> proposed, usable;
 };
-Offer OfferOf(const ConvRequest& request, const DescribedGpu& gpu) {
+Offer OfferOf(const CudnnConv2dCase& request, const DescribedGpu& gpu) {
   const auto target = Target::Described(Json(gpu));
   const Graph graph(GraphOf(request), target);
   Offer offer;
   for (const auto& proposal : Propose(graph, target, request.choice == EngineChoice::kBest)) {
     offer.proposed.push_back(proposal.config);
     WhyNot why;
-    if (!WhyNotAllowed(request.one, proposal.config).empty()) continue;
+    if (!WhyNotAllowed(request.conv, proposal.config).empty()) continue;
     if (const auto plan = MakePlan(proposal, target, why)) {
       EXPECT_GE(plan->workspace_bytes, 0);
       offer.usable.push_back(proposal.config);
@@ -96,7 +96,7 @@ TEST_P(CudnnOn, F32HasEnginesAndNoneOfThemUsesTensorCores) {
       for (const auto& config : offer.usable) {
         EXPECT_FALSE(HasNote(config, Note::kTensorCore)) << direction << layout;
         EXPECT_FALSE(HasNote(config, Note::kDownConvertInputs)) << direction << layout;
-        EXPECT_EQ(ConvPipe(Request("fwd/f32/n1c1h1w1k1r1s1").one, config), "fp32.vector");
+        EXPECT_EQ(ConvPipe(Request("fwd/f32/n1c1h1w1k1r1s1").conv, config), "fp32.vector");
       }
     }
 }
@@ -122,7 +122,7 @@ TEST_P(CudnnOn, F16IsFirstOfAllOnTensorCores) {
     for (const auto* layout : {"", "/nchw"}) {
       const auto offer = Of(fmt::format("{}/f16/{}{}", direction, kUsual, layout));
       ASSERT_FALSE(offer.usable.empty()) << direction << layout;
-      EXPECT_EQ(ConvPipe(Request("fwd/f16/n1c1h1w1k1r1s1").one, offer.usable.front()),
+      EXPECT_EQ(ConvPipe(Request("fwd/f16/n1c1h1w1k1r1s1").conv, offer.usable.front()),
                 "fp16.matrix")
           << direction << layout;
     }
@@ -199,7 +199,7 @@ std::string Fp8Proposals() {
     const Graph graph(GraphOf(request), target);
     const auto proposals = Propose(graph, target, true);
     const bool usable = std::all_of(proposals.begin(), proposals.end(), [&](const Proposal& one) {
-      return WhyNotAllowed(request.one, one.config).empty() &&
+      return WhyNotAllowed(request.conv, one.config).empty() &&
              HasNote(one.config, Note::kTensorCore);
     });
     if (!proposals.empty() && usable) text += fmt::format("{} ", gpu.compute_capability);
@@ -226,11 +226,11 @@ std::string WhatIsCopied() {
     for (const auto& layer : suite.layers) {
       const auto name = ParseBenchmarkName(layer.name);
       if (name.op != "Conv2D" || name.type != "f32") continue;
-      const auto request = ReadConvRequest(name);
+      const auto request = ReadCudnnConv2dCase(name);
       const Graph graph(GraphOf(request), target);
       WhyNot why;
       for (const auto& proposal : Propose(graph, target, false)) {
-        if (!WhyNotAllowed(request.one, proposal.config).empty()) continue;
+        if (!WhyNotAllowed(request.conv, proposal.config).empty()) continue;
         const auto plan = MakePlan(proposal, target, why);
         if (!plan) continue;
         const PlanChoice choice{.config = proposal.config,
@@ -302,7 +302,7 @@ class RnnDescriptors : public testing::Test {
 };
 
 RnnSpec SpecFrom(const std::string& rest) {
-  return RnnSpecOf(ReadLstmGpuRequest(ParseBenchmarkName("LSTM/gpu/cudnn/" + rest)));
+  return RnnSpecOf(ReadCudnnLstmCase(ParseBenchmarkName("LSTM/gpu/cudnn/" + rest)));
 }
 
 TEST_F(RnnDescriptors, TakeEveryTypeAndAlgorithm) {

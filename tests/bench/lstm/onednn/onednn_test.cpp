@@ -57,7 +57,7 @@ bool IsRight(const std::string& outcome, const std::string& type, const std::str
          (source == "bf16" && projects && outcome.starts_with("wrong brgemm:avx512_core_bf16 "));
 }
 
-LstmRequest Request(const std::string& problem, LstmDirection direction) {
+LstmCase Request(const std::string& problem, LstmDirection direction) {
   return {.direction = direction, .problem = ParseLstmProblem(problem)};
 }
 
@@ -123,11 +123,11 @@ TEST(LstmOnednn, AgreesWithTheLoopsOnTwoThreads) {
 }
 
 struct Inputs {
-  LstmRequest request;
+  LstmCase request;
   LstmInput<float> input;
   LstmOutput<float> d_output;
 };
-Inputs Seeded(const LstmRequest& request) {
+Inputs Seeded(const LstmCase& request) {
   return {request, SeededLstmInput(request.problem, 3, "f32"),
           SeededLstmGradient(request.problem, 3)};
 }
@@ -136,7 +136,7 @@ Inputs Seeded(const LstmRequest& request) {
 TEST(LstmOnednn, OnePlantedErrorInAnyInputIsWrong) {
   SetThreads(1);
   for (const auto direction : {kInference, kBackward}) {
-    LstmRequest request = Request("t3n2i5h8l2p4bi", direction);
+    LstmCase request = Request("t3n2i5h8l2p4bi", direction);
     request.problem.peephole = true;
     const Inputs right = Seeded(request);
     Inputs planted = right;

@@ -1,0 +1,34 @@
+#include "bench/benchdnn/driver.h"
+
+#include <algorithm>
+
+#include "bench/workload/op.h"
+
+namespace dlroof {
+namespace {
+
+template <class Is>
+const BenchdnnDriver* FirstThat(Is is) {
+  const auto drivers = BenchdnnDrivers();
+  const auto found = std::find_if(drivers.begin(), drivers.end(), is);
+  return found == drivers.end() ? nullptr : *found;
+}
+
+}  // namespace
+
+std::vector<const BenchdnnDriver*> BenchdnnDrivers() {
+  std::vector<const BenchdnnDriver*> drivers;
+  for (const Op* op : AllOps())
+    if (op->benchdnn != nullptr) drivers.push_back(op->benchdnn);
+  return drivers;
+}
+
+const BenchdnnDriver* FindBenchdnnDriver(std::string_view name) {
+  return FirstThat([&](const auto* driver) { return driver->name == name; });
+}
+
+const BenchdnnDriver* DriverOfProblem(std::string_view text) {
+  return FirstThat([&](const auto* driver) { return driver->begins_problem(text); });
+}
+
+}  // namespace dlroof

@@ -1,0 +1,45 @@
+// Times a prepared call in Google Benchmark's loop. Each kind of device has its own clock and its
+// own way to empty caches.
+#pragma once
+
+#include <benchmark/benchmark.h>
+
+#include <functional>
+#include <string>
+
+#include "bench/workload/workload.h"
+#include "counters/cpu/clocks.h"
+
+namespace dlroof {
+
+// One repetition as the host sees it.
+struct TimedLoop {
+  ClockReading spent;  // [s] by the host's threads during the loop
+  std::string note;    // a sentence for the record; empty: none
+};
+
+// Holds one call at a time, between SetUp and TearDown.
+class Timer {
+ public:
+  virtual ~Timer() = default;
+
+  // Returns the number of host threads for the benchmark. Throws Unsupported for a number that the
+  // device cannot use.
+  virtual int Threads(const Workload& workload, int threads_of_run) const = 0;
+  // Opens the device; precedes the preparation of a call. Throws if the device cannot be used.
+  virtual void Open() = 0;
+  // Notes the memory that `cache` is about. Throws Unsupported where the call does not name it.
+  virtual void SetUp(const PreparedCall& call, CacheState cache, int threads) = 0;
+  // Forgets the call and everything taken from it.
+  virtual void TearDown() = 0;
+  // Returns the function that establishes the cache state before one call; empty: nothing to do.
+  virtual std::function<void()> BeforeCall() const = 0;
+  // Runs one repetition and attaches the device's own counters to `state`.
+  virtual TimedLoop Time(benchmark::State& state, const PreparedCall& call) = 0;
+  // Brings the device back after benchmark `name` failed; a device that stays lost refuses Open.
+  virtual void Recover(const std::string& name) = 0;
+  // True if hardware counters disturb later timings, so that counting has to wait for the last.
+  virtual bool CountsLast() const = 0;
+};
+
+}  // namespace dlroof

@@ -1,0 +1,31 @@
+#include "bench/workload/op.h"
+
+#include <map>
+
+namespace dlroof {
+namespace {
+
+std::map<std::string, Op, std::less<>>& Registry() {
+  static std::map<std::string, Op, std::less<>> ops;
+  return ops;
+}
+
+}  // namespace
+
+bool RegisterOp(Op op) {
+  RegisterOpWords(op.name, op.words);
+  return Registry().emplace(op.name, std::move(op)).second;
+}
+
+std::vector<const Op*> AllOps() {
+  std::vector<const Op*> ops;
+  for (const auto& [name, op] : Registry()) ops.push_back(&op);
+  return ops;
+}
+
+const Op* FindOp(std::string_view name) {
+  const auto found = Registry().find(name);
+  return found == Registry().end() ? nullptr : &found->second;
+}
+
+}  // namespace dlroof

@@ -1,0 +1,37 @@
+// Row that an op's folder registers: all that the other rooms need to know about the op.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "bench/workload/benchmark_name.h"
+#include "counters/work.h"
+#include "reporters/roofline/op_words.h"
+
+namespace dlroof {
+
+struct BenchdnnDriver;
+
+struct Op {
+  std::string name;             // in benchmark names: "Conv2D"
+  OpWords words;                // for reports: its noun, the letters of its problems
+  std::string flop_convention;  // the rule by which its FLOPs are counted, for run files
+  // The driver of benchdnn that times this op. Null: benchdnn has none.
+  const BenchdnnDriver* benchdnn = nullptr;
+  // Returns the model of a call's traffic on a GPU, which is CountRequest::model. `gpu` is the
+  // GPU's name. Empty: there is no model of this op, or none of this call.
+  std::function<std::function<Work(std::string& how)>(
+      const BenchmarkName& name, const std::string& algorithm, const std::string& gpu)>
+      gpu_traffic = {};
+};
+
+// Called by each op's op.cpp at namespace scope. Returns true.
+bool RegisterOp(Op op);
+// Returns the ops in the order of their names.
+std::vector<const Op*> AllOps();
+// Returns null where no op has this name.
+const Op* FindOp(std::string_view name);
+
+}  // namespace dlroof

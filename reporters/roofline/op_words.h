@@ -1,0 +1,49 @@
+// Words for ops that reports use. Each op registers its own; context.dlroof.ops of a run file holds
+// those of the program that wrote the file.
+#pragma once
+
+#include <map>
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace dlroof {
+
+// A parameter of an op's problems, as people call it.
+struct SweepWord {
+  std::string name;         // "image"
+  std::string key;          // letters in a problem's text: "h"; "_s" follows the underscore
+  std::string follow = {};  // keys that change with it, separated by blanks: a square kernel's
+                            // width, padding that keeps the image's size
+};
+
+struct OpWords {
+  std::string noun;              // one call of the op: "convolution"
+  std::vector<SweepWord> sweep;  // in the order in which reports list them
+};
+using OpVocabulary = std::map<std::string, OpWords, std::less<>>;  // by the op's name
+
+// Adds an op of this program. Returns true.
+bool RegisterOpWords(const std::string& op, OpWords words);
+
+// Returns the words of this program's ops, and those that `context` of a run file has for others.
+// Takes any JSON: what is none of ours is passed over.
+OpVocabulary WordsOf(const nlohmann::json& context);
+// Returns what a call of the op is, by `words` or, where they are empty, by this program's. Returns
+// "call" for an op that they lack.
+std::string_view NounOf(std::string_view op, const OpVocabulary& words);
+// Returns context.dlroof.ops.
+nlohmann::json ToJson(const OpVocabulary& words);
+
+// A parameter of one name, and the ops that have it under the same letters.
+struct SweepParameter {
+  SweepWord word;
+  std::vector<std::string> ops;
+};
+// Returns each parameter once, in the order of the ops' names and of their lists.
+std::vector<SweepParameter> SweepParameters(const OpVocabulary& words);
+// Returns the names of the parameters, each once.
+std::vector<std::string> SweepNames(const OpVocabulary& words);
+
+}  // namespace dlroof

@@ -1,0 +1,293 @@
+"""dlroof_bench and dlroof as a user meets them: flags, formats, bad input, interrupts."""
+import functools
+import json
+import os
+import re
+import shutil
+import time
+from pathlib import Path
+
+import pytest
+from checks import (DATA, QUICK, ROOT, checks, contains, exits, finish, holds, never_prints, one_sentence,
+                    prints, program, run, says, silent, start, verify)
+
+pytestmark = pytest.mark.serial
+BENCH = program("DLROOF_BENCH")
+NAMES = "--benchmark_filter=^LSTM/cpu/reference "
+ON_MACHINE = "--dlroof_machine=machine.json "
+FAST = f"{ON_MACHINE}{NAMES}{QUICK} "
+RUN = FAST + "--benchmark_out=run.json --benchmark_context=note=hello --dlroof_html=run.html"
+COLD = "Conv2D/cpu/onednn/fwd/f32/n1c16h28w28k16r3s3_p1/cold"
+NET = "LSTM/cpu/reference/fwd_inference/f64/t2n2i"
+DELTA = ROOT / "baselines/studies/delta_scaling"
+
+
+def bench(arguments, **more):
+    return run(f"{BENCH} {arguments}", timeout=120, **more)
+
+
+@functools.cache
+def cached(command):
+    """Several tests look at one output. "bench" is dlroof_bench."""
+    return bench(command[6:]) if command.startswith("bench ") else run(command, timeout=120)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def files(folder):
+    """Measures ceilings and runs the benchmarks once; cuts, spoils and joins the files."""
+    cached.cache_clear()
+    measured = run("dlroof machine --quick -o machine.json", timeout=300, XDG_CACHE_HOME="/proc/none")
+    cached("bench " + RUN)
+    Path("bad_name.txt").write_text("LSTM/cpu/onednn/bwd/f32/t1n1i1h1\n\nLSTM/cpu/onednn/bwd/f32/t1n1i1x1\n")
+    Path("bad_count.txt").write_text("LSTM/cpu/onednn/bwd/f32/t1n1i1h1 x3\n LSTM/cpu/onednn/bwd/f32/t{1,2}n1i2h1 x0\n")
+    Path("net.txt").write_text(f"{NET}4h4 x3\n{NET}8h4\n")
+    Path("cold.txt").write_text(COLD + "\n")
+    Path("x.csv").write_text("name,seconds\nx,fast\n")
+    Path("empty.json").touch()
+    for i, text in enumerate(BAD_MACHINES):
+        Path(f"machine{i}.json").write_text(text)
+    machine = Path("machine.json").read_text()
+    Path("other_machine.json").write_text(machine.replace('"fingerprint": "', '"fingerprint": "0'))
+    text = Path("run.json").read_text()
+    Path("cut_early.json").write_text(text[:300])
+    # In the middle of the second benchmark's entries: the machine before them is most of the file.
+    Path("cut.json").write_text(text[:(text.index('"benchmarks": [') + text.index('"records": ')) // 2])
+    parameters = json.loads(run("dlroof model --problem n2c8h14w14k16r3s3_p1 --format=json").out)["gpu"]
+    del parameters["l2_bytes"]
+    Path("gpu.json").write_text(json.dumps(parameters))
+    run(f"dlroof import {DATA}/import_ert.json -o v100.json")
+    run(f"dlroof import {DATA}/import_small.csv --machine v100.json -o import.json")
+    return measured
+
+
+BAD_MACHINES = ["", "{", "[]", '{"device": "cpu"}', '{"device": 5}']
+
+
+def test_ceilings_are_measured_without_a_writable_cache_and_it_is_named(files):
+    verify(files, [exits(0), says("/proc/none")])
+
+
+def cases(prefix, *rows):
+    return [(name, prefix + command, *expected) for name, command, *expected in rows]
+
+
+INTERLEAVED = FAST + "--benchmark_enable_random_interleaving=true --benchmark_format=json"
+CUPTI = FAST + "--dlroof_counters=cupti"
+
+
+@checks(*cases(
+    "bench ",
+    ("listing exits 0", "--benchmark_list_tests", exits(0)),
+    ("listing has the paper's LSTM", "--benchmark_list_tests", prints("^LSTM/cpu/onednn/bwd/f32/t16n16i32h16")),
+    ("listing measures nothing", "--benchmark_list_tests", silent),
+    ("a filtered run exits 0", RUN, exits(0)),
+    ("the table has a time, or the reason why not, in each row", RUN,
+     prints(r"^LSTM/cpu/reference/\S+ .*(([0-9.]+ [mu]s )|no time: \S)"), never_prints(r"^LSTM/cpu/reference/\S+ *$")),
+    ("the context is kept", RUN, contains("run.json", '"note": "hello"')),
+    ("the page is written", RUN, contains("run.html", "LSTM/cpu/reference")),
+    ("JSON on standard output has records", INTERLEAVED, prints('"records"')),
+    ("CSV on standard output has Google Benchmark's header", NAMES + QUICK + " --benchmark_format=csv",
+     prints("^name,iterations,real_time")),
+    ("a filter without a match is no error", "--benchmark_filter=nothing_of_this_name", exits(0)),
+    ("an unknown flag of Google Benchmark is refused", "--benchmark_filtre=LSTM", one_sentence),
+    ("an unknown own flag is refused", "--dlroof_treads=2", one_sentence),
+    ("more threads than CPUs are refused", "--dlroof_threads=4000", one_sentence),
+    ("a missing suite file is refused", "--dlroof_suite=none.txt", one_sentence),
+    ("an unknown counter source is refused", "--dlroof_counters=papi", one_sentence),
+    ("an absent counter source costs no failure", CUPTI, exits(0)),
+    ("an absent counter source is named", CUPTI, says("dlroof_counters=cupti: ")),
+    ("a call that cannot be simulated is refused", "--dlroof_simulated_call=LSTM/cpu/reference/nonsense", one_sentence),
+    ("a bad name in a suite is refused", "--dlroof_suite=bad_name.txt", one_sentence),
+    ("a bad name's line and column are named", "--dlroof_suite=bad_name.txt", says("bad_name.txt:3: column 3[0-9]:")),
+    ("a bad count in a suite is refused", "--dlroof_suite=bad_count.txt", one_sentence),
+    ("a bad count's line and column are named", "--dlroof_suite=bad_count.txt",
+     says("bad_count.txt:2: column 40: expected how often")),
+    ("an unknown suite is refused", "--dlroof_suite=resnet5", one_sentence),
+    ("an unknown suite lists the suites", "--dlroof_suite=resnet5",
+     says("no suite 'resnet5'; there are alexnet, .*resnet50, ")),
+    ("--dlroof_suite=help lists the suites", "--dlroof_suite=help", prints("^resnet50 +ResNet-50.s 53 convolutions")),
+    ("a suite runs by name", "--dlroof_suite=resnet50,gnmt --benchmark_list_tests",
+     prints("^Conv2D/cpu/onednn/fwd/int8/n16c3h224w224k64r7s7_s2p3")),
+    ("a suite replaces the default set", "--dlroof_suite=resnet50,gnmt --benchmark_list_tests",
+     never_prints("reference")),
+    ("another machine's ceilings are refused", "--dlroof_machine=other_machine.json " + NAMES, one_sentence),
+    ("a missing folder for the output is refused", FAST + "--benchmark_out=none/run.json", one_sentence),
+    ("a full disk exits 2", FAST + "--benchmark_out=/dev/full", exits(2)),
+    ("a full disk is named", FAST + "--benchmark_out=/dev/full", says("/dev/full: not all could be written")),
+    ("a model of two layers exits 0", f"{ON_MACHINE}--dlroof_suite=net.txt --benchmark_filter=/t2n2i {QUICK} "
+     "--benchmark_out=net.json", exits(0), contains("net.json", '"count": 3'),
+     prints("^net.txt LSTM/cpu/reference/fwd_inference/f64 +([01] of )?2 +([013] of )?4( |$)")),
+))
+def test_bench(command, expected):
+    verify(cached(command), expected)
+
+
+def test_pinning_by_openmp_is_refused():
+    verify(bench("", OMP_PROC_BIND="close"), [one_sentence])
+
+
+@pytest.mark.parametrize("i", range(len(BAD_MACHINES)), ids=[f"'{text}'" for text in BAD_MACHINES])
+def test_a_bad_machine_file_is_refused(i):
+    verify(bench(f"--dlroof_machine=machine{i}.json {NAMES}"), [one_sentence])
+
+
+class TestSimulation:
+    @pytest.fixture(scope="class")
+    def simulated(self, files):
+        ran = bench("--dlroof_simulated_call=" + COLD)
+        if ran.code == 2 and re.search("not in this build|valgrind", ran.err):
+            pytest.skip("this build has no oneDNN or no headers of valgrind: " + ran.err)
+        return ran
+
+    def test_a_simulated_call_describes_itself(self, simulated):
+        verify(simulated, [exits(0), prints('"loops":"blocks of .*"tensor_bytes":')])
+
+    # 16 channels of 28 x 28, twice, and 2304 weights; a few per cent of bookkeeping are fetched beside those.
+    @pytest.mark.skipif(not shutil.which("valgrind"), reason="valgrind is not installed")
+    @pytest.mark.skipif(b"__asan_init" in Path(BENCH).read_bytes(),
+                        reason="a program with sanitizers does not run under valgrind")
+    def test_the_dram_bytes_of_a_cold_call_are_its_tensors(self, simulated):
+        ran = run(f"{BENCH} {ON_MACHINE}--dlroof_suite=cold.txt --benchmark_filter={COLD} {QUICK} "
+                  "--dlroof_counters=simulate --benchmark_out=simulated.json", timeout=900,
+                  XDG_CACHE_HOME=os.path.abspath("cache"))
+        verify(ran, [exits(0), holds("simulated.json", lambda run_file: 1 <= dram_ratio(run_file) < 1.05)])
+
+
+def dram_ratio(run_file):
+    work = run_file["records"][0]["work"]
+    return work["simulated"]["bytes"]["dram"] / work["modelled"]["bytes"]["dram"]
+
+
+TABLE = " --show table"
+
+
+@checks(
+    ("dlroof needs a command", "dlroof", one_sentence),
+    ("counters of a foreign chip are listed", "dlroof counters --chip=GH100", exits(0)),
+    ("counters have a metric and its weight", "dlroof counters --chip=GH100",
+     prints("32 x lts__t_sectors_srcunit_tex.sum")),
+    ("counters of no chip are refused", "dlroof counters --chip=H1", one_sentence),
+    ("report reads a run", "dlroof report run.json", exits(0)),
+    ("report shows its benchmarks", "dlroof report run.json", prints("LSTM/cpu/reference")),
+    ("report misses nothing but a picture without points", "dlroof report run.json",
+     lambda ran: re.fullmatch("(no picture: figure: .*\n)*", ran.err) or pytest.fail(repr(ran))),
+    ("report needs a file", "dlroof report", one_sentence),
+    ("report refuses a missing file", "dlroof report none.json", one_sentence),
+    ("report refuses an unknown extension", "dlroof report run.json -o x.doc", one_sentence),
+    ("report refuses an impossible folder", "dlroof report run.json -o /dev/full/x.html", one_sentence),
+    ("report refuses an empty file", "dlroof report empty.json", one_sentence),
+    ("report refuses a file cut before its first record", "dlroof report cut_early.json", one_sentence),
+    ("report reads a file cut later", "dlroof report cut.json" + TABLE, exits(0)),
+    ("report warns of a cut file", "dlroof report cut.json" + TABLE, says("cut off; kept the")),
+    ("report has a model's row", "dlroof report net.json" + TABLE, prints("^net.txt LSTM/")),
+    ("report refuses an unknown level", "dlroof report import.json --levels=dram,l9", one_sentence),
+    ("report refuses an unknown sweep", "dlroof report import.json --sweep=colour -o x.svg", one_sentence),
+    ("ERT's results become a machine file", f"dlroof import {DATA}/import_ert.json -o v100.json", exits(0),
+     contains("v100.json", '"fp32.vector"')),
+    ("points stand on imported ceilings", f"dlroof import {DATA}/import_small.csv --machine v100.json -o import.json",
+     exits(0)),
+    ("import names a column that it drops", f"dlroof import {DATA}/import_ncu_raw.csv --set fw -o fw.json",
+     says("column 'launch__registers_per_thread' is not known")),
+    ("import refuses an unknown kind of file", "dlroof import machine.json -o x.json", one_sentence),
+    ("import refuses an unknown format", f"dlroof import {DATA}/import_small.csv --format tsv -o x.json", one_sentence),
+    ("import refuses the wrong format", f"dlroof import {DATA}/import_ert.json --format csv -o x.json", one_sentence),
+    ("import refuses a missing folder", f"dlroof import {DATA}/import_small.csv -o none/x.json", exits(2)),
+    ("import refuses a bad number", "dlroof import x.csv -o x.json", one_sentence),
+    ("import names line and column", "dlroof import x.csv -o x.json", says("x.csv:2: column 3: expected a number")),
+)
+def test_dlroof(command, expected):
+    verify(cached(command), expected)
+
+
+def test_kernels_without_flops_are_counted_and_timed():
+    cached(f"dlroof import {DATA}/import_ncu_raw.csv --set fw -o fw.json")
+    verify(run("dlroof report fw.json" + TABLE), [prints(r"^fw +1 +1 +25.0 % +40.0 %")])
+
+
+@pytest.mark.parametrize("sample", "import_small.csv import_ncu_raw.csv import_ncu_details.csv import_likwid.csv "
+                                   "import_nvbench.json import_benchdnn.txt".split())
+def test_a_sample_is_imported_and_reported(sample):
+    verify(run(f"dlroof import {DATA}/{sample} --machine machine.json -o sample.json"), [exits(0)])
+    verify(run("dlroof report sample.json" + TABLE), [exits(0)])
+
+
+def test_an_interleaved_run_is_read_back():
+    Path("interleaved.json").write_text(cached("bench " + INTERLEAVED).out)
+    verify(run("dlroof report interleaved.json" + TABLE), [exits(0)])
+
+
+WHAT_IF = "--gpu v100 --suite alexnet --batch 256 --scale sm=2,dram=1.5,l2=2,l1=1,mac=2,tile=256x128"
+THREE = "--gpu v100,a100,h100 --suite alexnet"
+
+
+@checks(*cases(
+    "dlroof model ",
+    ("predicts a suite", WHAT_IF, exits(0)),
+    ("names itself a model", WHAT_IF, prints("^DeLTA-style model of NVIDIA Tesla V100")),
+    ("answers what if", WHAT_IF, prints("^  alexnet +[0-9.]+x faster")),
+    ("names what to balance next", WHAT_IF, prints(r"^balance next \(alexnet\)")),
+    ("writes JSON", "--problem n16c64h112w112k64r3s3_s2 --sweep dram=1:2:1 --format=json", prints('"sweep"')),
+    ("enumerates", "--problem n2c8h14w14k16r3s3_p1 --exact --direction bwd_weights --nhwc --type f16", exits(0)),
+    ("predicts for three GPUs", THREE, exits(0)),
+    ("has a table for each", THREE, prints("^DeLTA-style model of NVIDIA H100")),
+    ("writes several GPUs as an array", "--gpu v100,a100 --suite alexnet -o gpus.json", holds(
+        "gpus.json", lambda gpus: [gpu["gpu"]["name"].split()[1] for gpu in gpus] == ["Tesla", "A100-SXM4-40GB"])),
+    ("compares the published launches", f"--gpu {DELTA}/v100-1305mhz.json {DELTA}/v100-deepcam-launches.json",
+     prints(r"^mean \(median\) absolute residual.* time 8\.[0-9]")),
+    ("sweeps with a step that changes nothing", "--suite alexnet --sweep dram=1:1:1e-300", exits(0)),
+    ("refuses a parameter file without a figure", "--gpu gpu.json --suite alexnet", one_sentence),
+    ("names the missing figure", "--gpu gpu.json --suite alexnet", says("gpu.json: 'l2_bytes': expected")),
+    ("refuses an unknown GPU", "--gpu v1000 --suite alexnet", one_sentence),
+    ("refuses a GPU without a name", "--gpu v100,,a100 --suite alexnet", one_sentence),
+    ("refuses one figure of two GPUs", "--gpu v100,a100 --suite alexnet --scale sm=2 -o x.svg", one_sentence),
+    ("refuses a run that names no GPU", f"{DATA}/v100_gpu_run.json", one_sentence),
+    ("asks for the GPU of such a run", f"{DATA}/v100_gpu_run.json", says("does not say which GPU ran it; give --gpu")),
+    ("refuses a negative scale", "--suite alexnet --scale dram=-1", one_sentence),
+    ("refuses a tile that fits no SM", "--suite alexnet --scale tile=512x512", one_sentence),
+    ("refuses a falling sweep", "--suite alexnet --sweep dram=2:1:1", one_sentence),
+    ("refuses an unknown suite", "--suite nope", one_sentence),
+    ("needs a problem", "", one_sentence),
+    ("refuses a run without a GPU", "run.json", one_sentence),
+    ("refuses the ceilings of a CPU", "--suite alexnet --machine machine.json", one_sentence),
+    ("refuses an unknown extension", "--suite alexnet -o x.doc", one_sentence),
+))
+def test_model(command, expected):
+    verify(cached(command), expected)
+
+
+class TestSupervised:
+    def test_has_the_benchmarks_of_a_plain_run_in_their_order(self):
+        verify(run(f"dlroof run -o supervised.json --seed 1 -- {FAST}", timeout=120), [exits(0)])
+        plain, supervised = ([record["name"] for record in json.loads(Path(file).read_text())["records"]]
+                             for file in ("run.json", "supervised.json"))
+        assert plain == supervised
+        verify(run("dlroof report supervised.json" + TABLE), [exits(0)])
+
+    def test_two_builds_end_with_a_verdict_and_blocks_of_five(self):
+        ran = run(f"dlroof run --ab {BENCH} {BENCH} -o old.json -o new.json --budget 30 --cooldown 0.1 -- {ON_MACHINE}"
+                  "--benchmark_filter=^LSTM/cpu/reference/fwd_inference", timeout=120)
+        assert ran.code in (0, 1, 3), ran
+        repetitions = json.loads(Path("new.json").read_text())["records"][0]["repetitions"]
+        assert [repetition["block"] for repetition in repetitions[:10]] == [0] * 5 + [1] * 5
+
+
+class TestARunThatIsStopped:
+    @staticmethod
+    def stopped_by(signal, file):
+        """Sends a signal after the first results."""
+        process = start(f"{BENCH} {ON_MACHINE}--benchmark_filter=^LSTM --benchmark_min_time=0.05 "
+                        f"--benchmark_out={file}")
+        limit = time.monotonic() + 60
+        while not (os.path.exists(file) and "real_time" in Path(file).read_text()):
+            assert time.monotonic() < limit, "no result within a minute"
+            time.sleep(0.1)
+        process.send_signal(signal)
+        return finish(process)
+
+    def test_by_sigint_exits_130_and_leaves_a_whole_file(self):
+        verify(self.stopped_by(2, "interrupted.json"), [exits(130)])
+        verify(run("dlroof report interrupted.json" + TABLE), [exits(0), silent])
+
+    def test_by_sigkill_leaves_its_finished_records_and_report_warns(self):
+        verify(self.stopped_by(9, "killed.json"), [exits(-9)])
+        verify(run("dlroof report killed.json" + TABLE), [exits(0), says("cut off; kept the")])

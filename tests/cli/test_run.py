@@ -1,0 +1,265 @@
+"""dlroof run: processes that crash and hang, kill -9, --resume, two interleaved builds."""
+import filecmp
+import json
+import os
+import random
+import shutil
+import time
+from pathlib import Path
+
+import pytest
+from checks import (FAKE_BENCH, bad_input, by_name, checks, exits, finish, holds, plain, prints, run, says, start,
+                    verify)
+
+# A named machine file keeps the program from looking for ceilings. The fake does not read it.
+MACHINE = " -- --dlroof_machine=none"
+ONE = "dlroof run --bench ./bench --seed 1 "
+TWO = "dlroof run --ab ./bench ./slow_bench --seed 1 -o old.json -o new.json "
+JOURNAL = Path("run.json.journal")
+NAMES = "n1 crash exit silent refused noisy n2"
+
+
+@pytest.fixture(scope="class", autouse=True)
+def programs(own_folder):
+    for name in ("bench", "slow_bench", "other_bench"):
+        shutil.copy(FAKE_BENCH, name)
+
+
+@pytest.fixture(autouse=True)
+def names(monkeypatch):
+    monkeypatch.setenv("FAKE_NAMES", "n1 n2 n3")
+
+
+def record(name, condition):
+    return holds("run.json", lambda run_file: condition(by_name(run_file)[name]))
+
+
+def says_twice(text):
+    def check(ran):
+        assert ran.err.count(text) == 2, ran
+    return check
+
+
+class TestEveryBenchmarkHasItsOwnProcess:
+    @pytest.fixture(scope="class")
+    def ran(self, programs):
+        return run(ONE + "--cooldown 0.01" + MACHINE + " --benchmark_filter=/f32/", FAKE_NAMES=NAMES)
+
+    @pytest.mark.parametrize("expectation", [
+        pytest.param(expectation, id=name) for name, expectation in {
+            "a failed benchmark makes the exit code 1": exits(1),
+            "the file has all benchmarks in the order of the list":
+                holds("run.json", lambda run_file: list(by_name(run_file)) == NAMES.split()),
+            "a good benchmark has nine clean repetitions": record("n1", lambda r: r["seconds"]["clean"] == 9),
+            "the benchmark after the failed ones is ok": record("n2", lambda r: r["status"] == "ok"),
+            "a crash is a failure": record("crash", lambda r: r["status"] == "failed"),
+            "a crash is recorded with its signal and last words":
+                record("crash", lambda r: "signal 11" in r["reason"] and "about to crash" in r["reason"]),
+            "an exit code is recorded with its last words":
+                record("exit", lambda r: "exit code 2" in r["reason"] and "wrong in some way" in r["reason"]),
+            "a process without a result has failed": record("silent", lambda r: r["status"] == "failed"),
+            "unsupported stays unsupported": record("refused", lambda r: r["status"] == "unsupported"),
+            "a disturbed benchmark runs twice more": says_twice("disturbed; once more"),
+            "a disturbed benchmark has no time": record("noisy", lambda r: "seconds" not in r),
+            "Google Benchmark's entries have the failed ones": holds("run.json", lambda run_file: any(
+                "signal 11" in entry.get("error_message", "") and entry["error_occurred"]
+                for entry in run_file["benchmarks"])),
+            "progress counts up to all": says(r"^\[7/7\] "),
+            "progress shows the time left": says("; [0-9]+ s left"),
+        }.items()])
+    def test_file_and_messages(self, ran, expectation):
+        expectation(ran)
+
+    def test_the_journal_is_removed(self, ran):
+        assert not JOURNAL.exists()
+
+    def test_report_reads_the_file(self, ran):
+        verify(run("dlroof report run.json --show table"), [exits(0)])
+
+
+class TestAHangingBenchmark:
+    def test_is_ended_and_recorded(self):
+        ran = run(ONE + "--timeout 0.5" + MACHINE, FAKE_NAMES="hang")
+        verify(ran, [exits(1), record("hang", lambda r: r["reason"] ==
+                                      "still running after 0.5 s, so it was ended; it said last: hangs")])
+
+
+class TestBadInput:
+    @checks(
+        ("a missing program", "dlroof run --bench ./none" + MACHINE, bad_input),
+        ("a program that refuses its flags", ONE + MACHINE + " --dlroof_refused", bad_input, says("flags: refused")),
+        ("a filter without a match", ONE + MACHINE + " --benchmark_filter=x", bad_input),
+        ("--benchmark_out", ONE + MACHINE + " --benchmark_out=x", bad_input),
+        ("two files of one run", ONE + "-o a -o b" + MACHINE, bad_input),
+        ("a missing folder", ONE + "-o none/run.json" + MACHINE, bad_input),
+        ("a time limit of 0", ONE + "--timeout 0" + MACHINE, bad_input),
+        ("--map with one program", ONE + "--map x" + MACHINE, bad_input),
+        ("a minimum effect above 1", TWO + "--min-effect 1.5" + MACHINE, bad_input),
+        ("a missing map", TWO + "--map none" + MACHINE, bad_input),
+        ("--ab with one program", "dlroof run --ab ./bench" + MACHINE, bad_input),
+        ("one file of two runs", "dlroof run --ab ./bench ./slow_bench -o x -o x" + MACHINE, bad_input),
+    )
+    def test_is_refused_without_a_journal(self, command, expected):
+        verify(run(command), expected)
+        assert not JOURNAL.exists()
+
+    def test_pinning_by_openmp_is_refused_without_a_journal(self):
+        verify(run(ONE, OMP_PROC_BIND="true"), [bad_input, says("OMP_PROC_BIND is set")])
+        assert not JOURNAL.exists()
+
+    def test_pinning_by_openmp_does_not_matter_to_a_gpu(self):
+        verify(run(ONE, OMP_PROC_BIND="true", FAKE_DEVICE="gpu"), [exits(0)])
+
+    def test_an_unforeseen_error_is_no_verdict_and_has_its_reason(self):
+        verify(run(TWO + MACHINE, open_files=10), [bad_input, says("^dlroof: run: fcntl: ")])
+
+
+class TestAJournalThatIsLeft:
+    @pytest.fixture(scope="class")
+    def stopped(self, programs):
+        ran = run(ONE + "--budget 0" + MACHINE, FAKE_NAMES="n1 n2 n3")
+        return ran, JOURNAL.read_text()
+
+    def test_no_budget_is_no_failure(self, stopped):
+        verify(stopped[0], [exits(0)])
+
+    def test_no_budget_counts_what_is_left(self, stopped):
+        verify(stopped[0], [says(r"^3 of 3 benchmarks are left; .*--resume")])
+
+    @checks(
+        ("a run without --resume", ONE + MACHINE, bad_input),
+        ("other arguments", ONE + "--resume" + MACHINE + " --other", bad_input),
+        ("another program", "dlroof run --bench ./other_bench --resume" + MACHINE, bad_input),
+    )
+    def test_is_kept_from(self, stopped, command, expected):
+        verify(run(command), expected)
+        assert JOURNAL.read_text() == stopped[1]
+
+    @pytest.mark.parametrize("change, sentence", [
+        pytest.param(lambda text: text + "no JSON\n", "journal:2: ", id="a spoilt line"),
+        pytest.param(lambda text: text.replace('"dlroof_journal":1', '"dlroof_journal":2'), "", id="a newer journal"),
+    ])
+    def test_is_not_resumed_with(self, stopped, change, sentence):
+        JOURNAL.write_text(change(stopped[1]))
+        ran = run(ONE + "--resume" + MACHINE)
+        JOURNAL.write_text(stopped[1])
+        verify(ran, [bad_input, says(sentence)])
+
+    def test_is_not_resumed_with_another_build(self, stopped):
+        with open("bench", "a") as bench:
+            bench.write("# built anew\n")
+        verify(run(ONE + "--resume" + MACHINE), [bad_input])
+
+
+class TestAnInterruptedRun:
+    def test_is_locked_while_it_runs_and_resumed_afterwards(self):
+        process = start(ONE + MACHINE, FAKE_SECONDS="600")
+        limit = time.monotonic() + 120
+        while not (JOURNAL.exists() and "Fake" in JOURNAL.read_text()):
+            assert time.monotonic() < limit, "no journal within two minutes"
+            time.sleep(0.02)
+        verify(run(ONE + "--resume" + MACHINE), [bad_input])
+        process.send_signal(2)
+        verify(finish(process), [exits(130)])
+        verify(run(ONE + "--resume" + MACHINE),
+               [exits(0), holds("run.json", lambda run_file: len(run_file["records"]) == 3)])
+
+
+class TestFiftyKills:
+    """kill -9 at 50 moments: the journal keeps its lines, and the resumed file is the uninterrupted one."""
+    RESUME = ONE + "--resume" + MACHINE
+
+    @pytest.fixture(autouse=True)
+    def forty(self, monkeypatch):
+        monkeypatch.setenv("FAKE_NAMES", " ".join(f"n{i}" for i in range(1, 41)))
+        monkeypatch.setenv("FAKE_SECONDS", "0.01")
+
+    def test_lose_nothing_and_the_resumed_file_is_the_same(self):
+        verify(run(ONE + "-o whole.json" + MACHINE), [exits(0)])
+        delays = random.Random(7)
+        kills, before = 0, b""
+        for _ in range(400):
+            if kills >= 50 and before:
+                break
+            process = start(self.RESUME)
+            time.sleep(delays.random() * 0.15)
+            kills += process.poll() is None
+            process.kill()
+            process.communicate()
+            if JOURNAL.exists():
+                text = JOURNAL.read_bytes()
+                assert text.startswith(before), f"kill {kills}: the journal lost lines"
+                before = text[:text.rfind(b"\n") + 1]
+                continue
+            if os.path.exists("run.json"):  # finished before the kill
+                assert filecmp.cmp("whole.json", "run.json", shallow=False)
+                os.remove("run.json")
+            before = b""
+        assert kills >= 50 and before
+        verify(run(self.RESUME, FAKE_LOG="ran"), [exits(0)])
+        assert filecmp.cmp("whole.json", "run.json", shallow=False)
+        finished = sum(b"outcomes" in line for line in before.splitlines())
+        assert len(Path("ran").read_text().splitlines()) == 40 - finished
+
+
+class TestASlowerBuild:
+    @pytest.fixture(scope="class")
+    def ran(self, programs):
+        return run(TWO + MACHINE, FAKE_NAMES="n1 n2")
+
+    @pytest.mark.parametrize("expectation", [
+        pytest.param(expectation, id=name) for name, expectation in {
+            "exits 1": exits(1),
+            "is slower in both benchmarks": prints("2 slower"),
+            "is slower by more than 2 %": prints(r"minimum effect 2\.0 %"),
+            "is slower by 5 %": prints(r" slower +1\.0[45]"),
+        }.items()])
+    def test_is_told(self, ran, expectation):
+        expectation(ran)
+
+    def test_is_measured_in_blocks_of_five(self, ran):
+        for file in ("old.json", "new.json"):
+            for one in json.loads(Path(file).read_text())["records"]:
+                assert [r["block"] for r in one["repetitions"][:50]] == [i // 5 for i in range(50)]
+
+    def test_names_the_same_comparison_in_both_files(self, ran):
+        ids = {json.loads(Path(file).read_text())["context"]["dlroof"]["interleaved"]["id"]
+               for file in ("old.json", "new.json")}
+        assert len(ids) == 1
+
+    def test_gets_the_same_verdict_from_compare(self, ran):
+        assert run("dlroof compare old.json new.json").out == ran.out
+
+
+def died_by_signal_9(ran):
+    assert any("ended by signal 9" in Path(file).read_text() for file in ("old.json", "new.json")), ran
+
+
+class TestTwoBuilds:
+    @pytest.mark.parametrize("command, problems, expected", [
+        pytest.param("dlroof run --ab ./bench ./other_bench --seed 1 --min-effect 3%", "n1 n2",
+                     [exits(0), prints("2 same"), prints(r"minimum effect 3\.0 %")], id="an equal build is the same"),
+        pytest.param(TWO + "--map map.txt", "n20 n21",
+                     [prints("n20 -> .*n21"), says("^2 benchmarks that only one side has")], id="--map makes pairs"),
+        pytest.param(TWO + "--timeout 5", "n1 turnless refused crash",
+                     [prints("1 slower"),
+                      died_by_signal_9,
+                      holds("new.json", lambda run_file: by_name(run_file)["refused"]["status"] == "unsupported")],
+                     id="failures of both sides are no change"),
+    ])
+    def test_interleaved(self, command, problems, expected):
+        Path("map.txt").write_text("Fake/cpu/none/fwd/f32/n20 Fake/cpu/none/fwd/f32/n21\n")
+        verify(run(command + MACHINE, FAKE_NAMES=problems), expected)
+
+    def test_reach_their_verdict_after_kills_and_resumes(self, monkeypatch):
+        monkeypatch.setenv("FAKE_NAMES", "n1 n2")
+        Path("new.json").unlink(missing_ok=True)
+        delays = random.Random(7)
+        for _ in range(8):
+            process = start(TWO + "--resume" + MACHINE)
+            time.sleep(delays.random() * 0.4)
+            process.kill()
+            process.communicate()
+            if not Path("new.json.journal").exists():
+                break
+        verify(run(TWO + "--resume" + MACHINE), [exits(1), plain("2 slower")])
