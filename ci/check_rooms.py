@@ -24,6 +24,7 @@ VENDORS = {
     "cli": r"CLI/",
     "boost": r"boost/",
     "hwloc": r"hwloc",
+    "utf8proc": r"utf8proc",
 }
 INCLUDE = re.compile(r'^\s*#\s*include\s*(?:"([^"]+)"|<([^>]+)>)', re.M)
 

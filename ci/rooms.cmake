@@ -5,15 +5,17 @@
 # register themselves. Sets dlroof_rooms (targets, in order), dlroof_cuda_rooms (those of the CUDA module) and
 # dlroof_room_folders (every folder that is built).
 
-# Makes `output` (a .cpp in the build folder) out of the files: FUNCTION() of `header` gives their names and texts.
-function(dlroof_embed output header type function)
-  set(output "${CMAKE_BINARY_DIR}/generated/${output}")
+# For a room.cmake: the room's target defines `const std::vector<EmbeddedFile>& FUNCTION()` (counters/base/embedded.h), which
+# returns the files that match a pattern below the room, in the order of their names. A changed file is embedded again.
+function(dlroof_embed function pattern)
+  cmake_path(ABSOLUTE_PATH pattern BASE_DIRECTORY "${CMAKE_SOURCE_DIR}/${room}")
+  file(GLOB files CONFIGURE_DEPENDS "${pattern}")
+  set(output "${CMAKE_BINARY_DIR}/generated/${function}.cpp")
   add_custom_command(
     OUTPUT "${output}"
-    COMMAND "${CMAKE_COMMAND}" "-DFILES=${ARGN}" -DHEADER=${header} -DTYPE=${type} -DFUNCTION=${function}
-            "-DOUTPUT=${output}" -P "${CMAKE_SOURCE_DIR}/counters/base/embed.cmake"
-    DEPENDS ${ARGN} "${CMAKE_SOURCE_DIR}/counters/base/embed.cmake"
-    COMMENT "embedding what ${function}() gives" VERBATIM)
+    COMMAND "${CMAKE_COMMAND}" "-DFILES=${files}" -DFUNCTION=${function} "-DOUTPUT=${output}" -P "${CMAKE_SOURCE_DIR}/ci/embed.cmake"
+    DEPENDS ${files} "${CMAKE_SOURCE_DIR}/ci/embed.cmake"
+    COMMENT "embedding what ${function}() returns" VERBATIM)
   target_sources(${target} PRIVATE "${output}")
 endfunction()
 

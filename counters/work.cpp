@@ -2,64 +2,43 @@
 
 #include <algorithm>
 #include <array>
-#include <utility>
+
+#include "counters/base/keys.h"
 
 namespace dlroof {
 namespace {
 
-constexpr std::array<std::pair<Level, std::string_view>, 5> kLevels = {{{Level::kL1, "l1"},
-                                                                        {Level::kL2, "l2"},
-                                                                        {Level::kL3, "l3"},
-                                                                        {Level::kDram, "dram"},
-                                                                        {Level::kHost, "host"}}};
-constexpr std::array<std::pair<Provenance, std::string_view>, 3> kProvenances = {
-    {{Provenance::kMeasured, "measured"},
-     {Provenance::kSimulated, "simulated"},
-     {Provenance::kModelled, "modelled"}}};
+constexpr KeyRow<Level> kLevels[] = {{Level::kL1, "l1"},
+                                     {Level::kL2, "l2"},
+                                     {Level::kL3, "l3"},
+                                     {Level::kDram, "dram"},
+                                     {Level::kHost, "host"}};
+constexpr KeyRow<Provenance> kProvenances[] = {{Provenance::kMeasured, "measured"},
+                                               {Provenance::kSimulated, "simulated"},
+                                               {Provenance::kModelled, "modelled"}};
 constexpr std::array<std::string_view, 8> kTypes = {"fp64", "fp32", "tf32", "fp16",
                                                     "bf16", "int8", "fp8",  "int32"};
 constexpr std::array<std::string_view, 2> kUnits = {"vector", "matrix"};
 
-template <class Table, class Enum>
-std::string_view KeyIn(const Table& table, Enum value) {
-  return std::find_if(table.begin(), table.end(), [&](auto& row) { return row.first == value; })
-      ->second;
-}
-
-template <class Enum, class Table>
-std::optional<Enum> ValueIn(const Table& table, std::string_view key) {
-  auto row = std::find_if(table.begin(), table.end(), [&](auto& r) { return r.second == key; });
-  if (row == table.end()) return std::nullopt;
-  return row->first;
-}
-
-template <class Enum, class Table>
-std::vector<Enum> ValuesOf(const Table& table) {
-  std::vector<Enum> values;
-  values.reserve(table.size());
-  for (auto& row : table) values.push_back(row.first);
-  return values;
-}
-
 }  // namespace
 
 const std::vector<Level>& AllLevels() {
-  static const auto values = ValuesOf<Level>(kLevels);
+  static const auto values = ValuesOf(kLevels);
   return values;
 }
 
 const std::vector<Provenance>& AllProvenances() {
-  static const auto values = ValuesOf<Provenance>(kProvenances);
+  static const auto values = ValuesOf(kProvenances);
   return values;
 }
 
 std::string_view Key(Level level) { return KeyIn(kLevels, level); }
 std::string_view Key(Provenance provenance) { return KeyIn(kProvenances, provenance); }
 
-std::optional<Level> LevelFromKey(std::string_view key) { return ValueIn<Level>(kLevels, key); }
+std::optional<Level> LevelFromKey(std::string_view key) { return ValueIn(kLevels, key); }
 
 std::optional<Provenance> ProvenanceFromKey(std::string_view key) {
-  return ValueIn<Provenance>(kProvenances, key);
+  return ValueIn(kProvenances, key);
 }
 
 bool IsPipeKey(std::string_view key) {

@@ -3,10 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <set>
 
+#include "counters/base/keys.h"
 #include "counters/base/order_statistics.h"
 #include "reporters/text/units.h"
 
@@ -163,9 +163,11 @@ void AddDisturbed(const Record& base, const Record& fresh, std::vector<Change>& 
 }  // namespace
 
 std::string_view Key(ChangeKind kind) {
-  constexpr std::array<std::string_view, 6> kKeys = {"algorithm", "flops", "bytes",
-                                                     "launches",  "clock", "disturbed"};
-  return kKeys.at(static_cast<std::size_t>(kind));
+  constexpr KeyRow<ChangeKind> kKeys[] = {
+      {ChangeKind::kAlgorithm, "algorithm"}, {ChangeKind::kFlops, "flops"},
+      {ChangeKind::kBytes, "bytes"},         {ChangeKind::kLaunches, "launches"},
+      {ChangeKind::kClock, "clock"},         {ChangeKind::kDisturbed, "disturbed"}};
+  return KeyIn(kKeys, kind);
 }
 
 std::vector<Change> FindChanges(const Record& base, const Machine* base_machine,

@@ -2,11 +2,11 @@
 
 #include <fmt/format.h>
 
-#include <fstream>
 #include <set>
 #include <sstream>
 
 #include "counters/base/error.h"
+#include "counters/base/files.h"
 
 namespace dlroof {
 
@@ -34,11 +34,7 @@ NameMap ParseNameMap(const std::string& text, const std::string& where) {
 }
 
 NameMap ReadNameMap(const std::string& path) {
-  const std::ifstream file(path);
-  std::ostringstream text;
-  if (!file.is_open() || (!(text << file.rdbuf()) && file.bad()))
-    throw BadInput(path + ": cannot be read, expected lines 'base-name new-name'");
-  return ParseNameMap(text.str(), path);
+  return ParseNameMap(ReadFile(path, "lines 'base-name new-name'"), path);
 }
 
 }  // namespace dlroof

@@ -11,20 +11,36 @@
 #include "baselines/dashboard/series_view.h"
 #include "baselines/formats/badge.h"
 #include "counters/base/error.h"
+#include "counters/base/files.h"
 #include "counters/base/text_hash.h"
-#include "counters/base/write_file.h"
 #include "reporters/page/assets.h"
 #include "reporters/page/page.h"
 #include "reporters/roofline/placed_json.h"
 #include "reporters/text/json_access.h"
 
 namespace dlroof {
+
+// Made by room.cmake.
+const std::vector<EmbeddedFile>& SiteHtmlFiles();
+const std::vector<EmbeddedFile>& SiteStyleFiles();
+const std::vector<EmbeddedFile>& SiteScriptFiles();
+
 namespace {
 
 namespace fs = std::filesystem;
 using nlohmann::json;
 
 constexpr std::size_t kSeriesPerFile = 32;
+constexpr std::string_view kLoader = "load";  // the script that brings the roofline of a date
+
+std::string_view SiteStyle() { return SiteStyleFiles().at(0).text; }
+
+// Returns the index's own scripts, which follow the first of the page's.
+std::vector<EmbeddedFile> SiteScripts() {
+  auto scripts = InRunningOrder(SiteScriptFiles());
+  std::erase_if(scripts, [](const auto& script) { return script.name == kLoader; });
+  return scripts;
+}
 
 // Makes site/ and site/data, the latter without what an earlier dashboard left there.
 void MakeFolders(const fs::path& folder) {
@@ -47,12 +63,12 @@ void WriteSharedFiles(const fs::path& folder) {
         "built without plotly.js: a dashboard cannot be written; configure with "
         "-DDLROOF_PLOTLY_JS=/path/to/plotly.min.js");
   WriteFile(folder / "plotly.js", PlotlyScript().text);
-  WriteFile(folder / "load.js", SiteLoader().text);
+  WriteFile(folder / "load.js", TextOf(SiteScriptFiles(), kLoader));
   WriteFile(folder / "roofline.js", Join(PageScripts()));
   WriteFile(folder / "site.js",
             fmt::format("{}\n{}", PageScripts().front().text, Join(SiteScripts())));
   std::ostringstream page;
-  WriteSitePage(page);
+  WriteSitePage(SiteStyle(), page);
   WriteFile(folder / "roofline.html", page.str());
 }
 
@@ -200,9 +216,9 @@ class Site {
   void WriteIndex(const json& content) const {
     const ChangePointSettings settings;
     std::ostringstream out;
-    Fill(SiteHtml().text,
+    Fill(SiteHtmlFiles().at(0).text,
          {{"policy", SitePolicy()},
-          {"style", fmt::format("{}{}", PageStyle().text, SiteStyle().text)},
+          {"style", fmt::format("{}{}", PageStyle().text, SiteStyle())},
           {"least", std::to_string(settings.least_segment)},
           {"effect", fmt::format("{:g}", 100 * settings.min_effect)},
           {"content", ScriptSafeJson(content)}},

@@ -3,15 +3,23 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 
 #include "baselines/statistics/significance.h"
+#include "counters/base/keys.h"
 #include "counters/base/order_statistics.h"
 
 namespace dlroof {
 namespace {
 
+constexpr KeyRow<Verdict> kVerdicts[] = {{Verdict::kSame, "same"},
+                                         {Verdict::kFaster, "faster"},
+                                         {Verdict::kSlower, "slower"},
+                                         {Verdict::kAmbiguous, "ambiguous"},
+                                         {Verdict::kInsufficient, "insufficient"},
+                                         {Verdict::kNew, "new"},
+                                         {Verdict::kGone, "gone"},
+                                         {Verdict::kFailed, "failed"}};
 constexpr double kLeastEffect = 0.02, kMostEffect = 0.10;
 constexpr double kExcludeAndShow = 1.96 + 1.28;  // standard errors
 
@@ -134,17 +142,11 @@ RunNoise NoiseOf(const std::vector<Candidate>& candidates, const JudgeSettings& 
 }  // namespace
 
 const std::vector<Verdict>& AllVerdicts() {
-  static const std::vector<Verdict> all = {
-      Verdict::kSame,         Verdict::kFaster, Verdict::kSlower, Verdict::kAmbiguous,
-      Verdict::kInsufficient, Verdict::kNew,    Verdict::kGone,   Verdict::kFailed};
+  static const auto all = ValuesOf(kVerdicts);
   return all;
 }
 
-std::string_view Key(Verdict verdict) {
-  constexpr std::array<std::string_view, 8> kKeys = {
-      "same", "faster", "slower", "ambiguous", "insufficient", "new", "gone", "failed"};
-  return kKeys.at(static_cast<std::size_t>(verdict));
-}
+std::string_view Key(Verdict verdict) { return KeyIn(kVerdicts, verdict); }
 
 Judged Judge(const std::vector<Candidate>& candidates, const JudgeSettings& settings) {
   Judged judged;

@@ -14,7 +14,7 @@
 #include "bench/commands/commands.h"
 #include "bench/commands/share.h"
 #include "counters/base/error.h"
-#include "counters/base/write_file.h"
+#include "counters/base/files.h"
 
 namespace dlroof {
 namespace {

@@ -10,7 +10,7 @@
 #include "baselines/history/history.h"
 #include "bench/commands/commands.h"
 #include "counters/base/error.h"
-#include "counters/base/write_file.h"
+#include "counters/base/files.h"
 
 namespace dlroof {
 namespace {

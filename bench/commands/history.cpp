@@ -11,7 +11,7 @@
 #include "baselines/statistics/series_profile.h"
 #include "bench/commands/commands.h"
 #include "counters/base/error.h"
-#include "counters/base/write_file.h"
+#include "counters/base/files.h"
 #include "reporters/roofline/placed_json.h"
 #include "reporters/text/text.h"
 #include "reporters/text/units.h"

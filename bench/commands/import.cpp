@@ -4,18 +4,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <filesystem>
-#include <fstream>
 #include <iostream>
 #include <memory>
-#include <sstream>
 
 #include "bench/commands/commands.h"
 #include "bench/suites/import_benchdnn.h"
 #include "ceilings/cache/machine_cache.h"
 #include "counters/base/error.h"
+#include "counters/base/files.h"
 #include "counters/base/version.h"
-#include "counters/base/write_file.h"
 #include "reporters/import/run.h"
 #include "reporters/roofline/placed_json.h"
 
@@ -42,15 +39,10 @@ std::string FormatNames() {
 }
 
 std::string ReadText(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  std::ostringstream text;
-  std::error_code none;
-  if (!file.is_open() || std::filesystem::is_directory(path, none) ||
-      (!(text << file.rdbuf()) && file.bad()))
-    throw BadInput(path + ": cannot be read, expected measurements");
-  if (text.str().find_first_not_of(" \t\r\n") == std::string::npos)
+  auto text = ReadFile(path, "measurements");
+  if (text.find_first_not_of(" \t\r\n") == std::string::npos)
     throw BadInput(path + ": empty file, expected measurements");
-  return text.str();
+  return text;
 }
 
 ImportFormat FormatOf(const ImportFlags& flags, const std::string& text) {

@@ -1,7 +1,6 @@
 // dlroof model: the traffic and time of convolutions on a GPU that need not be there, and what-if.
 #include <fmt/format.h>
 
-#include <fstream>
 #include <iostream>
 #include <memory>
 #include <sstream>
@@ -10,8 +9,9 @@
 #include "bench/conv2d/problem.h"
 #include "bench/predict/gpu.h"
 #include "bench/predict/page.h"
+#include "ceilings/cache/machine_cache.h"
 #include "counters/base/error.h"
-#include "counters/base/write_file.h"
+#include "counters/base/files.h"
 #include "reporters/record/run_file.h"
 #include "reporters/roofline/placed_json.h"
 
@@ -66,18 +66,6 @@ struct ModelInputs {
   std::vector<std::string> gpus;  // at least one; empty: not named
 };
 
-Machine ReadMachine(const ModelFlags& flags) {
-  std::ifstream file(flags.machine);
-  if (!file.is_open()) throw BadInput(flags.machine + ": cannot be read, expected a machine file");
-  nlohmann::json json;
-  try {
-    json = nlohmann::json::parse(file);
-  } catch (const nlohmann::json::exception& error) {
-    throw BadInput(fmt::format("{}: not JSON: {}", flags.machine, error.what()));
-  }
-  return MachineFromJson(json, flags.machine);
-}
-
 ModelInputs InputsOf(const ModelFlags& flags) {
   ModelInputs inputs;
   std::istringstream names(flags.gpus);
@@ -89,7 +77,7 @@ ModelInputs InputsOf(const ModelFlags& flags) {
   if (inputs.gpus.size() > 1 && !flags.machine.empty())
     throw BadInput("--machine holds the ceilings of one GPU; give --gpu one name");
   if (!flags.run_file.empty()) inputs.run = ReadRunFile(flags.run_file, std::cerr);
-  if (!flags.machine.empty()) inputs.machine = ReadMachine(flags);
+  if (!flags.machine.empty()) inputs.machine = ReadMachineFile(flags.machine);
   return inputs;
 }
 

@@ -7,7 +7,7 @@
 
 #include "bench/commands/commands.h"
 #include "counters/base/error.h"
-#include "counters/base/write_file.h"
+#include "counters/base/files.h"
 #include "reporters/figure/figure.h"
 #include "reporters/page/page.h"
 #include "reporters/record/run_file.h"
@@ -24,27 +24,22 @@ struct ReportFlags {
   std::string file;
   std::vector<std::string> outputs;
   std::string show = "all";
-  std::string levels, balance = "pipe";
+  std::vector<std::string> levels;
+  std::string balance = "pipe";
   std::string level, sweep, before;
 };
 
-// "dram,l2" -> the levels whose bytes count.
 PlaceView ViewOf(const ReportFlags& flags) {
   PlaceView view;
   view.tensor_balance = flags.balance == "tensor";
-  for (std::size_t at = 0; at < flags.levels.size();) {
-    const auto comma = std::min(flags.levels.find(',', at), flags.levels.size());
-    const auto key = flags.levels.substr(at, comma - at);
-    const auto level = LevelFromKey(key);
-    if (!level)
-      throw BadInput(
-          fmt::format("--levels {}: column {}: '{}' is no memory level; expected l1, "
-                      "l2, l3, dram or host",
-                      flags.levels, at + 1, key));
-    view.levels.push_back(*level);
-    at = comma + 1;
-  }
+  for (const auto& key : flags.levels) view.levels.push_back(LevelFromKey(key).value());
   return view;
+}
+
+std::vector<std::string> LevelKeys() {
+  std::vector<std::string> keys;
+  for (const auto level : AllLevels()) keys.emplace_back(Key(level));
+  return keys;
 }
 
 FigureChoice ChoiceOf(const ReportFlags& flags, const nlohmann::json* before) {
@@ -61,29 +56,42 @@ FigureChoice ChoiceOf(const ReportFlags& flags, const nlohmann::json* before) {
   return choice;
 }
 
-std::string Extension(const std::string& path) {
-  const auto dot = path.rfind('.');
-  return dot == std::string::npos ? "" : path.substr(dot + 1);
+struct Written {
+  const RunFile& file;
+  const PlaceView& view;
+  const nlohmann::json& run;
+  const FigureChoice& choice;
+};
+
+void WriteHtml(const Written& what, const std::string& path) {
+  std::ostringstream page;
+  WritePage(what.run, page, what.choice.before);
+  WriteFile(path, page.str());
 }
 
-// .json is the run file without Google Benchmark's own entries: all that a report needs, small
-// enough to store.
-void WriteOne(const RunFile& file, const PlaceView& view, const nlohmann::json& run,
-              const FigureChoice& choice, const std::string& path) {
-  if (Extension(path) == "html") {
-    std::ostringstream page;
-    WritePage(run, page, choice.before);
-    WriteFile(path, page.str());
-  } else if (Extension(path) == "json") {
-    WriteFile(path, ToStoredJson(file, view).dump() + '\n');
-  } else {
-    WriteFigure(run, path, choice);
-  }
+// Writes the run file without Google Benchmark's own entries: all that a report needs, small enough
+// to store.
+void WriteStored(const Written& what, const std::string& path) {
+  WriteFile(path, ToStoredJson(what.file, what.view).dump() + '\n');
 }
 
-void CheckExtension(const std::string& path) {
-  for (const char* known : {"html", "json", "svg", "pdf", "png"})
-    if (Extension(path) == known) return;
+void WriteDrawn(const Written& what, const std::string& path) {
+  WriteFigure(what.run, path, what.choice);
+}
+
+struct Writer {
+  std::string_view extension;
+  void (*write)(const Written& what, const std::string& path);
+};
+constexpr Writer kWriters[] = {{".html", WriteHtml},
+                               {".json", WriteStored},
+                               {".svg", WriteDrawn},
+                               {".pdf", WriteDrawn},
+                               {".png", WriteDrawn}};
+
+const Writer& WriterFor(const std::string& path) {
+  for (const auto& writer : kWriters)
+    if (path.ends_with(writer.extension)) return writer;
   throw BadInput(
       fmt::format("-o {}: unknown extension, expected .html, .json, .svg, .pdf or .png", path));
 }
@@ -106,7 +114,7 @@ std::string SweepNames() {
 }
 
 void Report(const ReportFlags& flags) {
-  for (const auto& path : flags.outputs) CheckExtension(path);
+  for (const auto& path : flags.outputs) WriterFor(path);
   const auto view = ViewOf(flags);
   const auto file = ReadRunFile(flags.file, std::cerr);
   const auto run = ToJson(file, view);
@@ -114,7 +122,7 @@ void Report(const ReportFlags& flags) {
   if (!flags.before.empty()) before = ToJson(ReadRunFile(flags.before, std::cerr), view);
   const auto choice = ChoiceOf(flags, flags.before.empty() ? nullptr : &before);
   for (const auto& path : flags.outputs) {
-    WriteOne(file, view, run, choice, path);
+    WriterFor(path).write({file, view, run, choice}, path);
     std::cerr << "wrote " << path << '\n';
   }
   if (!flags.outputs.empty()) return;
@@ -136,9 +144,13 @@ static void AddReportCommand(CLI::App& program, int& exit_code) {
                       "and machines) instead");
   command->add_option("--show", flags->show, "in the terminal: all, table or picture")
       ->check(CLI::IsMember({"all", "table", "picture"}));
-  command->add_option("--levels", flags->levels,
-                      "only the bytes of these memory levels count, with commas: dram is the "
-                      "time-based roofline paper's (default: all that are known)");
+  command
+      ->add_option("--levels", flags->levels,
+                   "only the bytes of these memory levels count, with commas: dram is the "
+                   "time-based roofline paper's (default: all that are known)")
+      ->delimiter(',')
+      ->allow_extra_args(false)
+      ->check(CLI::IsMember(LevelKeys()));
   command
       ->add_option("--balance", flags->balance,
                    "judge FLOPs by the ceiling of the pipe that executes them, or all of them by "

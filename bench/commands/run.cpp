@@ -7,10 +7,10 @@
 
 #include "bench/commands/commands.h"
 #include "bench/commands/share.h"
-#include "bench/run/interrupt.h"
 #include "bench/supervise/journal_file.h"
 #include "bench/supervise/supervise.h"
 #include "counters/base/error.h"
+#include "counters/base/interrupt.h"
 
 namespace dlroof {
 namespace {

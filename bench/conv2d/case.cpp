@@ -52,7 +52,7 @@ struct Field {
   int part;
 
   [[noreturn]] void Refuse(std::string_view why) const {
-    throw BadInput(fmt::format("column {}: {}", ColumnOfPart(name, part), why));
+    throw BadInput({.column = ColumnOfPart(name, part)}, std::string(why));
   }
 };
 

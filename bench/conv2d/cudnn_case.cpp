@@ -26,8 +26,8 @@ void TakeEngine(BenchmarkName& name, CudnnConv2dCase& request) {
 void RefuseOption(const BenchmarkName& name, std::string_view option, std::string_view why) {
   for (size_t i = 0; i < name.options.size(); ++i)
     if (name.options[i] == option)
-      throw BadInput(fmt::format("column {}: '{}' {}", ColumnOfPart(name, 6 + static_cast<int>(i)),
-                                 option, why));
+      throw BadInput({.column = ColumnOfPart(name, 6 + static_cast<int>(i))},
+                     fmt::format("'{}' {}", option, why));
 }
 
 }  // namespace

@@ -8,14 +8,15 @@
 
 #include "bench/workload/problem_text.h"
 #include "counters/base/error.h"
+#include "counters/base/keys.h"
 
 namespace dlroof {
 namespace {
 
-constexpr std::array<std::pair<Conv2dDirection, std::string_view>, 3> kDirections = {
-    {{Conv2dDirection::kForward, "fwd"},
-     {Conv2dDirection::kBackwardData, "bwd_data"},
-     {Conv2dDirection::kBackwardWeights, "bwd_weights"}}};
+constexpr KeyRow<Conv2dDirection> kDirections[] = {
+    {Conv2dDirection::kForward, "fwd"},
+    {Conv2dDirection::kBackwardData, "bwd_data"},
+    {Conv2dDirection::kBackwardWeights, "bwd_weights"}};
 
 int64_t PaddedHeight(const Conv2dProblem& p) { return p.h + p.pad_top + p.pad_bottom; }
 int64_t PaddedWidth(const Conv2dProblem& p) { return p.w + p.pad_left + p.pad_right; }
@@ -81,9 +82,8 @@ void CheckOneText(const Conv2dProblem& problem, std::string_view text, int colum
   const auto differs =
       std::mismatch(canonical.begin(), canonical.end(), text.begin(), text.end()).second;
   throw BadInput(
-      fmt::format("column {}: this problem is written {} (defaults and equal pairs are "
-                  "left out)",
-                  column_offset + (differs - text.begin()) + 1, canonical));
+      {.column = column_offset + static_cast<int>(differs - text.begin()) + 1},
+      fmt::format("this problem is written {} (defaults and equal pairs are left out)", canonical));
 }
 
 void CheckFits(int64_t taps, int64_t dilation, int64_t padded, std::string_view what) {
@@ -155,21 +155,15 @@ Conv2dProblem ParseConv2d(std::string_view text, int column_offset) {
   try {
     CheckShape(problem);
   } catch (const BadInput& error) {
-    throw BadInput(fmt::format("column {}: {}", column_offset + 1, error.what()));
+    throw BadInput({.column = column_offset + 1}, error.text);
   }
   return problem;
 }
 
-std::string_view Key(Conv2dDirection direction) {
-  return std::find_if(kDirections.begin(), kDirections.end(),
-                      [&](auto& row) { return row.first == direction; })
-      ->second;
-}
+std::string_view Key(Conv2dDirection direction) { return KeyIn(kDirections, direction); }
 
 std::optional<Conv2dDirection> Conv2dDirectionFromKey(std::string_view key) {
-  for (const auto& [direction, text] : kDirections)
-    if (text == key) return direction;
-  return std::nullopt;
+  return ValueIn(kDirections, key);
 }
 
 int64_t DenseFlops(const Conv2dProblem& p) {

@@ -7,6 +7,7 @@
 #include "bench/gpu/module.h"
 #include "ceilings/gpu/described.h"
 #include "ceilings/gpu/measure.h"
+#include "counters/base/version.h"
 #include "counters/cuda/clock.h"
 #include "counters/cuda/cupti_source.h"
 #include "counters/cuda/device.h"
@@ -33,7 +34,7 @@ GpuModule Made() {
   PreloadNvrtcParts();
   const auto state = ReadCudaState();
   GpuModule module;
-  module.abi = kGpuModuleAbi;
+  module.build = kBuildId;
   module.libraries = CudaLibraries();
   module.why_no_cells = WhyNoCudnn();
   if (module.why_no_cells.empty())

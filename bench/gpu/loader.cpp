@@ -9,6 +9,7 @@
 #include <system_error>
 
 #include "counters/base/error.h"
+#include "counters/base/version.h"
 
 namespace dlroof {
 namespace {
@@ -54,7 +55,7 @@ OpenedModule Asked(void* library, const fs::path& file) {
     return {nullptr, fmt::format("{} is no module of dlroof: build again", file.string())};
   try {
     const GpuModule* module = entry();
-    if (module == nullptr || module->abi != kGpuModuleAbi)
+    if (module == nullptr || module->build != kBuildId)
       return {nullptr,
               fmt::format("{} is of another build than this program: build both", file.string())};
     return {module, ""};

@@ -2,10 +2,8 @@
 // that needs a CUDA library. The programs themselves link none.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 #include <functional>
-#include <initializer_list>
 #include <string>
 #include <vector>
 
@@ -23,7 +21,9 @@ struct GpuDevice {
 };
 
 struct GpuModule {
-  std::uint32_t abi = 0;               // kGpuModuleAbi of the build that made it; stands first
+  // kBuildId (version.h) of the build that made it. It comes first: the program reads nothing else
+  // of a module of another build.
+  std::uint64_t build = 0;
   std::vector<Cell> cells;             // cuDNN's ops, with which the program completes its own
   std::vector<CounterSource> sources;  // CUPTI
   std::vector<Library> libraries;      // cuDNN, CUDA runtime, driver: for run files and the doctor
@@ -39,40 +39,6 @@ struct GpuModule {
   // Makes the device the current one of the calling thread.
   std::function<GpuClock(int device)> clock;
 };
-
-// The sizes of everything that crosses the border, hashed: a module of another build is refused
-// before anything but this number of it is read.
-constexpr std::uint32_t HashOfSizes(std::initializer_list<std::size_t> sizes) {
-  std::uint32_t hash = 2166136261U;  // FNV-1a
-  for (const std::size_t size : sizes)
-    hash = static_cast<std::uint32_t>((hash ^ size) * std::uint64_t{16777619U});
-  return hash;
-}
-
-inline constexpr std::uint32_t kGpuModuleAbi =
-    HashOfSizes({/* raise where meanings change and sizes do not */ 2,
-                 sizeof(GpuModule),
-                 sizeof(Cell),
-                 sizeof(Workload),
-                 sizeof(PreparedCall),
-                 sizeof(RunSettings),
-                 sizeof(Verification),
-                 sizeof(MemoryRegion),
-                 sizeof(Work),
-                 sizeof(Library),
-                 sizeof(BenchmarkName),
-                 sizeof(CounterSource),
-                 sizeof(CountRequest),
-                 sizeof(Counted),
-                 sizeof(Machine),
-                 sizeof(CeilingSet),
-                 sizeof(Ceiling),
-                 sizeof(Proof),
-                 sizeof(GpuClock),
-                 sizeof(GpuHealth),
-                 sizeof(GpuBatch),
-                 sizeof(GpuDevice),
-                 sizeof(GpuMeasureOptions)});
 
 }  // namespace dlroof
 

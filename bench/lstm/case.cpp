@@ -19,10 +19,10 @@ LstmDirection ParseDirection(const BenchmarkName& name) {
   for (const auto direction : {LstmDirection::kForwardInference, LstmDirection::kForwardTraining,
                                LstmDirection::kBackward})
     if (Key(direction) == name.direction) return direction;
-  throw BadInput(
-      fmt::format("column {}: an LSTM has no direction '{}'; there are fwd_inference, "
-                  "fwd_training and bwd",
-                  ColumnOfPart(name, 3), name.direction));
+  throw BadInput({.column = ColumnOfPart(name, 3)},
+                 fmt::format("an LSTM has no direction '{}'; there are fwd_inference, "
+                             "fwd_training and bwd",
+                             name.direction));
 }
 
 // An f32 LSTM names AMX only when its kernels multiply bf16 tiles: AMX has no f32 product.
@@ -73,9 +73,10 @@ LstmCase ReadLstmCase(const BenchmarkName& name, const std::vector<std::string>&
   LstmCase lstm;
   lstm.direction = ParseDirection(name);
   if (std::find(types.begin(), types.end(), name.type) == types.end())
-    throw BadInput(fmt::format("column {}: LSTM/{}/{} has no type '{}'; there {} {}",
-                               ColumnOfPart(name, 4), name.device, name.library, name.type,
-                               types.size() == 1 ? "is" : "are", fmt::join(types, ", ")));
+    throw BadInput(
+        {.column = ColumnOfPart(name, 4)},
+        fmt::format("LSTM/{}/{} has no type '{}'; there {} {}", name.device, name.library,
+                    name.type, types.size() == 1 ? "is" : "are", fmt::join(types, ", ")));
   lstm.problem = ParseLstmProblem(name.problem, ColumnOfPart(name, 5) - 1);
   CheckOptions(name, options);
   lstm.problem.peephole = HasOption(name, "peephole");

@@ -11,6 +11,7 @@
 #include "bench/workload/device_elements.h"
 #include "bench/workload/workload.h"
 #include "counters/base/error.h"
+#include "counters/base/keys.h"
 
 namespace dlroof::cudnn {
 namespace {
@@ -35,15 +36,14 @@ const TypeRow& RowOf(std::string_view type) {
   throw std::logic_error(fmt::format("an LSTM on cuDNN has no type {}", type));
 }
 
-// In the order of cudnnRNNAlgo_t.
-constexpr std::array<std::string_view, 4> kAlgorithms = {"standard", "persist-static",
-                                                         "persist-dynamic", "persist-small-h"};
+constexpr KeyRow<RnnAlgorithm> kAlgorithms[] = {{RnnAlgorithm::kStandard, "standard"},
+                                                {RnnAlgorithm::kPersistStatic, "persist-static"},
+                                                {RnnAlgorithm::kPersistDynamic, "persist-dynamic"},
+                                                {RnnAlgorithm::kPersistSmallH, "persist-small-h"}};
 
 }  // namespace
 
-std::string_view Key(RnnAlgorithm algorithm) {
-  return kAlgorithms.at(static_cast<size_t>(algorithm));
-}
+std::string_view Key(RnnAlgorithm algorithm) { return KeyIn(kAlgorithms, algorithm); }
 
 CudnnLstmCase ReadCudnnLstmCase(const BenchmarkName& name) {
   std::vector<std::string> types;

@@ -3,24 +3,20 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 
 #include "bench/workload/problem_text.h"
 #include "counters/base/error.h"
+#include "counters/base/keys.h"
 
 namespace dlroof {
 namespace {
 
 constexpr int64_t kGates = 4;
 
-struct DirectionRow {
-  LstmDirection direction;
-  std::string_view key;
-};
-constexpr std::array<DirectionRow, 3> kDirections = {
-    {{LstmDirection::kForwardInference, "fwd_inference"},
-     {LstmDirection::kForwardTraining, "fwd_training"},
-     {LstmDirection::kBackward, "bwd"}}};
+constexpr KeyRow<LstmDirection> kDirections[] = {
+    {LstmDirection::kForwardInference, "fwd_inference"},
+    {LstmDirection::kForwardTraining, "fwd_training"},
+    {LstmDirection::kBackward, "bwd"}};
 
 // Every tensor size in bytes and every operation count of a problem lies below this product (the
 // largest factor in front of t*n*l*passes*h is 16*(input + state) + 4*p + 40 for `bwd`), so it is
@@ -91,9 +87,7 @@ LstmProblem ParseLstmProblem(std::string_view text, int column_offset) {
   return problem;
 }
 
-std::string_view Key(LstmDirection direction) {
-  return kDirections.at(static_cast<size_t>(direction)).key;
-}
+std::string_view Key(LstmDirection direction) { return KeyIn(kDirections, direction); }
 
 int64_t Passes(const LstmProblem& problem) {
   return problem.passes == LstmPasses::kForward ? 1 : 2;

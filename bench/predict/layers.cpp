@@ -43,16 +43,6 @@ LayerGroup LayersOf(const Suite& suite, const LayerChoice& choice) {
   return group;
 }
 
-// Messages name the flag that was given.
-std::vector<Suite> Selected(const std::vector<std::string>& suites) try {
-  return SelectSuites(suites);
-} catch (const BadInput& error) {
-  constexpr std::string_view kBenchFlag = "--dlroof_suite";
-  const std::string_view message = error.what();
-  if (!message.starts_with(kBenchFlag)) throw;
-  throw BadInput(fmt::format("--suite{}", message.substr(kBenchFlag.size())));
-}
-
 // The kernels that CUPTI saw, the longest first, as it said them: "...; 2 kernel launches: a, b;
 // ..."
 std::string TracedKernels(const Record& record) {
@@ -92,7 +82,7 @@ LayerGroup LayersOfProblem(const std::string& text, const LayerChoice& choice) {
 std::vector<LayerGroup> LayersOfSuites(const std::vector<std::string>& suites,
                                        const LayerChoice& choice) {
   std::vector<LayerGroup> groups;
-  for (const auto& suite : Selected(suites)) {
+  for (const auto& suite : SelectSuites(suites, DefaultSuites(), "--suite")) {
     // A file comes beside the default suites, which nobody asked the model for.
     const bool asked = std::any_of(suites.begin(), suites.end(), [&](const std::string& value) {
       return ("," + value + ",").find("," + suite.name + ",") != std::string::npos;

@@ -12,7 +12,7 @@
 #include "bench/run/counting.h"
 #include "bench/run/cpu_timer.h"
 #include "bench/run/gpu_timer.h"
-#include "bench/run/interrupt.h"
+#include "counters/base/interrupt.h"
 #include "counters/cpu/clocks.h"
 #include "reporters/record/run_file.h"
 #include "reporters/record/work_counters.h"

@@ -102,7 +102,7 @@ void Reader::ReadFile(const BenchdnnFile& file) {
   for (const auto& token : file.tokens) {
     const auto refuse = [&](size_t offset, const std::string& why) {
       const TextPlace place = token.At(offset);
-      throw BadInput(fmt::format("{}:{}: column {}: {}", file.path, place.line, place.column, why));
+      throw BadInput({file.path, place.line, place.column}, why);
     };
     const BenchdnnFile* batch = nullptr;
     try {

@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <charconv>
-#include <optional>
 #include <unordered_map>
 #include <unordered_set>
 
@@ -48,8 +46,8 @@ std::string Shown(std::string_view name) {
 // One brace list, or the text between two of them as its only choice; views of the line.
 using Choices = std::vector<std::string_view>;
 
-[[noreturn]] void Refuse(size_t characters_before, std::string_view why) {
-  throw BadInput(fmt::format("column {}: {}", characters_before + 1, why));
+[[noreturn]] void Refuse(size_t characters_before, const std::string& why) {
+  throw BadInput({.column = static_cast<int>(characters_before) + 1}, why);
 }
 
 Choices Split(std::string_view list) {
@@ -120,19 +118,6 @@ size_t BeforeInLine(std::string_view line, const Pieces& pieces, size_t characte
   return static_cast<size_t>(pieces.back().data() - line.data()) + pieces.back().size();
 }
 
-// Takes "column N: " off a message; nothing where it has none.
-std::optional<size_t> TakeColumn(std::string_view& message) {
-  constexpr std::string_view kPrefix = "column ";
-  if (!message.starts_with(kPrefix)) return std::nullopt;
-  size_t column = 0;
-  const char* begin = message.data() + kPrefix.size();
-  const auto [end, error] = std::from_chars(begin, message.data() + message.size(), column);
-  const std::string_view rest(end, static_cast<size_t>(message.data() + message.size() - end));
-  if (error != std::errc() || column == 0 || !rest.starts_with(": ")) return std::nullopt;
-  message = rest.substr(2);
-  return column;
-}
-
 // Characters before the problem of a benchmark's name; 0 where it has none.
 size_t BeforeProblem(std::string_view name) {
   constexpr int kPartsBefore = 5;
@@ -151,12 +136,11 @@ void CheckName(const std::string& name, const Pieces& pieces, std::string_view l
   } catch (const Unsupported&) {
     // Recorded with its reason when its turn comes.
   } catch (const BadInput& error) {
-    std::string_view why = error.what();
-    const auto column = TakeColumn(why);
-    // Without a column it is the problem as a whole that cannot be.
-    const auto before = BeforeInLine(line, pieces, column ? *column - 1 : BeforeProblem(name));
+    // Without a column the problem as a whole is impossible.
+    const auto column = static_cast<size_t>(error.place.column);
+    const auto before = BeforeInLine(line, pieces, column > 0 ? column - 1 : BeforeProblem(name));
     Refuse(before,
-           pieces.size() == 1 ? std::string(why) : fmt::format("{} (in {})", why, Shown(name)));
+           pieces.size() == 1 ? error.text : fmt::format("{} (in {})", error.text, Shown(name)));
   }
 }
 
@@ -192,8 +176,7 @@ class SuiteReader {
       for (const auto& pieces : Expanded(ReadBraces(line), kMostNames - first))
         Add(pieces, text, number);
     } catch (const BadInput& error) {
-      std::string_view why = error.what();
-      if (!TakeColumn(why)) Refuse(line.begin, why);
+      if (error.place.column == 0) Refuse(line.begin, error.text);
       throw;
     }
     if (rest.text.empty()) return;
@@ -217,17 +200,6 @@ class SuiteReader {
   std::unordered_map<std::string, int> line_of_;
 };
 
-std::string WholeText(std::istream& stream, const std::string& file) {
-  std::string text(kMostBytes + 1, '\0');
-  stream.read(text.data(), static_cast<std::streamsize>(text.size()));
-  if (stream.bad() || !stream.eof()) {
-    const bool too_long = static_cast<size_t>(stream.gcount()) > kMostBytes;
-    throw BadInput(file + (too_long ? ": a suite is 1 MiB long at most" : ": cannot be read"));
-  }
-  text.resize(static_cast<size_t>(stream.gcount()));
-  return text;
-}
-
 Suite FromNames(std::string_view text, const std::string& file) {
   SuiteReader reader(file);
   int number = 0;
@@ -237,7 +209,7 @@ Suite FromNames(std::string_view text, const std::string& file) {
     try {
       reader.Read(text.substr(at, end - at), number);
     } catch (const BadInput& error) {
-      throw BadInput(fmt::format("{}:{}: {}", file, number, Visible(error.what())));
+      throw BadInput({file, number, error.place.column}, Visible(error.text));
     }
     at = end + 1;
   }
@@ -246,8 +218,8 @@ Suite FromNames(std::string_view text, const std::string& file) {
 
 }  // namespace
 
-Suite ReadSuite(std::istream& stream, const std::string& file) {
-  const auto text = WholeText(stream, file);
+Suite ReadSuite(std::string_view text, const std::string& file) {
+  if (text.size() > kMostBytes) throw BadInput(file + ": a suite is 1 MiB long at most");
   Suite suite = FromNames(text, file);
   if (suite.layers.empty() && suite.skipped.empty())
     throw BadInput(file + ": no benchmark name in it");
@@ -266,7 +238,7 @@ Suite SuiteFromProblems(const std::string& file, std::vector<ForeignProblem> pro
   return suite;
 }
 
-std::string_view Summary(const BuiltInSuite& suite) {
+std::string_view Summary(const EmbeddedFile& suite) {
   const auto line = suite.text.substr(0, suite.text.find('\n'));
   return line.substr(std::min(line.find_first_not_of("# "), line.size()));
 }

@@ -2,10 +2,11 @@
 #pragma once
 
 #include <cstdint>
-#include <istream>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "counters/base/embedded.h"
 
 namespace dlroof {
 
@@ -35,11 +36,11 @@ struct Suite {
 // choice may be empty, lists do not nest. One " xN" in the file (" x1" will do) makes the suite
 // counted; lines without have 1 then.
 //
-// Throws BadInput, "FILE: ..." for a file that cannot be read, holds no name or is longer than
-// 1 MiB; "FILE:LINE: column N: ..." for the 10,001st name; a brace that is not closed; a count that
-// is none; a name that is there twice; and a name that MakeWorkload refuses (the column of the line
-// as it stands in the file). A name whose library this build lacks is kept.
-Suite ReadSuite(std::istream& text, const std::string& file);
+// Throws BadInput, "FILE: ..." for a text that holds no name or is longer than 1 MiB; "FILE:LINE:
+// column N: ..." for the 10,001st name; a brace that is not closed; a count that is none; a name
+// that is there twice; and a name that MakeWorkload refuses (the column of the line as it stands in
+// the file). A name whose library this build lacks is kept.
+Suite ReadSuite(std::string_view text, const std::string& file);
 
 // A problem of a file in another program's notation.
 struct ForeignProblem {
@@ -50,15 +51,10 @@ struct ForeignProblem {
 // The benchmarks among `problems`, each once, and the others as skipped. Never counted.
 Suite SuiteFromProblems(const std::string& file, std::vector<ForeignProblem> problems);
 
-struct BuiltInSuite {
-  std::string_view name;  // of its file in bench/suites without ".txt": "paper"
-  std::string_view text;
-};
-
-// In the order of their names.
-const std::vector<BuiltInSuite>& BuiltInSuites();
+// Returns the suites of this folder in the order of their names.
+const std::vector<EmbeddedFile>& BuiltInSuites();
 
 // Returns its content in words: the first comment line of its text, without the "# ".
-std::string_view Summary(const BuiltInSuite& suite);
+std::string_view Summary(const EmbeddedFile& suite);
 
 }  // namespace dlroof

@@ -5,21 +5,21 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
 #include <sstream>
 #include <unordered_set>
 
 #include "bench/benchdnn/driver.h"
 #include "bench/suites/benchdnn_suite.h"
 #include "counters/base/error.h"
+#include "counters/base/files.h"
 
 namespace dlroof {
 namespace {
 
-const BuiltInSuite* FindBuiltIn(std::string_view name) {
+const EmbeddedFile* FindBuiltIn(std::string_view name) {
   const auto& suites = BuiltInSuites();
   const auto found = std::find_if(suites.begin(), suites.end(),
-                                  [&](const BuiltInSuite& suite) { return suite.name == name; });
+                                  [&](const EmbeddedFile& suite) { return suite.name == name; });
   return found == suites.end() ? nullptr : &*found;
 }
 
@@ -46,10 +46,10 @@ std::vector<std::string_view> BuiltInNames() {
   return names;
 }
 
-void CheckKnown(const std::string& value) {
+void CheckKnown(const std::string& value, const std::string& flag) {
   if (IsCommand(value) || IsFile(value) || FindBuiltIn(value) != nullptr) return;
-  throw BadInput(fmt::format("--dlroof_suite: no suite '{}'; there are {}, or the path of a file",
-                             value, fmt::join(BuiltInNames(), ", ")));
+  throw BadInput({.where = flag}, fmt::format("no suite '{}'; there are {}, or the path of a file",
+                                              value, fmt::join(BuiltInNames(), ", ")));
 }
 
 // A path that exists may have commas in it.
@@ -74,20 +74,15 @@ Suite FromBenchdnn(std::string_view text, const std::string& file) {
   return SuiteFromProblems(file, std::move(problems));
 }
 
-Suite ReadFile(const std::string& path) {
-  std::ifstream file(path);
-  std::stringstream whole;
-  whole << file.rdbuf();
-  if (!file.good() || !whole.good()) return ReadSuite(file, path);  // says what is wrong with it
-  if (LooksLikeBenchdnn(whole.str())) return FromBenchdnn(whole.str(), path);
-  return ReadSuite(whole, path);
+Suite FromFile(const std::string& path) {
+  const auto text = ReadFile(path, "a suite");
+  return LooksLikeBenchdnn(text) ? FromBenchdnn(text, path) : ReadSuite(text, path);
 }
 
-Suite ReadSelected(const std::string& value) {
-  if (IsCommand(value)) return FromBenchdnn(value, "--dlroof_suite");
-  if (IsFile(value)) return ReadFile(value);
-  std::istringstream text{std::string(FindBuiltIn(value)->text)};
-  return ReadSuite(text, value);
+Suite ReadSelected(const std::string& value, const std::string& flag) {
+  if (IsCommand(value)) return FromBenchdnn(value, flag);
+  if (IsFile(value)) return FromFile(value);
+  return ReadSuite(FindBuiltIn(value)->text, value);
 }
 
 std::string PlaceOf(const SkippedProblem& problem, const Suite& suite) {
@@ -152,9 +147,9 @@ std::vector<Suite> OnDevices(std::vector<Suite> suites, bool cpu, bool gpu) {
 }
 
 std::vector<Suite> SelectSuites(const std::vector<std::string>& values,
-                                const std::vector<std::string>& defaults) {
+                                const std::vector<std::string>& defaults, const std::string& flag) {
   const auto given = Separated(values);
-  for (const auto& value : given) CheckKnown(value);
+  for (const auto& value : given) CheckKnown(value, flag);
   std::vector<std::string> selected;
   if (std::all_of(given.begin(), given.end(), IsFile)) selected = defaults;
   for (const auto& value : given)
@@ -162,7 +157,7 @@ std::vector<Suite> SelectSuites(const std::vector<std::string>& values,
       selected.push_back(value);
   std::vector<Suite> suites;
   suites.reserve(selected.size());
-  for (const auto& value : selected) suites.push_back(ReadSelected(value));
+  for (const auto& value : selected) suites.push_back(ReadSelected(value, flag));
   return suites;
 }
 

@@ -21,10 +21,11 @@ std::vector<std::string> DefaultSuites(bool cpu = true, bool gpu = false);
 // A file may also be one of benchdnn's (ReadBenchdnn), and a value that begins with "--conv ",
 // "--rnn " or another driver is benchdnn's command line itself, which counts as a name.
 //
-// Throws BadInput: what ReadSuite or ReadBenchdnn refuses, or a name that is none (listing those
-// there are).
+// Throws BadInput: what ReadSuite or ReadBenchdnn refuses, or an unknown name (after `flag`, with
+// the known ones).
 std::vector<Suite> SelectSuites(const std::vector<std::string>& values,
-                                const std::vector<std::string>& defaults = DefaultSuites());
+                                const std::vector<std::string>& defaults = DefaultSuites(),
+                                const std::string& flag = "--dlroof_suite");
 
 // The same suites, for these devices alone. With both nothing changes. Without the GPU its
 // benchmarks are left out. Without the CPU its oneDNN benchmarks become the same ones by cuDNN on

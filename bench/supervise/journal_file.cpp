@@ -8,10 +8,9 @@
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
-#include <sstream>
 
 #include "counters/base/error.h"
+#include "counters/base/files.h"
 
 namespace dlroof {
 namespace {
@@ -40,19 +39,12 @@ void SyncFolderOf(const std::string& path) {
 
 }  // namespace
 
-std::string FileText(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  std::ostringstream text;
-  if (file.is_open() && file.peek() != std::ifstream::traits_type::eof()) text << file.rdbuf();
-  return text.str();
-}
-
 JournalFile::JournalFile(const std::string& path)
     : path_(path), file_(open(path.c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0644)) {
   if (file_.get() < 0) Refuse(path, "cannot be written");
   if (flock(file_.get(), LOCK_EX | LOCK_NB) != 0)
     throw BadInput(path + ": another run is writing it");
-  found_ = ParseJournal(FileText(path), path);
+  found_ = ParseJournal(ReadFileIfAny(path), path);
   if (ftruncate(file_.get(), static_cast<off_t>(found_.whole_bytes)) != 0)
     Refuse(path, "cannot be written");
   SyncFolderOf(path);

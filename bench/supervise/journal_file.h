@@ -4,7 +4,7 @@
 #include <string>
 
 #include "bench/supervise/journal.h"
-#include "bench/supervise/watched_process.h"
+#include "counters/base/process.h"
 
 namespace dlroof {
 
@@ -27,8 +27,5 @@ class JournalFile {
   Descriptor file_;
   Journal found_;
 };
-
-// Returns the whole file; empty if it cannot be read.
-std::string FileText(const std::string& path);
 
 }  // namespace dlroof

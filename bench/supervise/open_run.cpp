@@ -9,12 +9,12 @@
 #include <ostream>
 #include <random>
 
-#include "bench/run/interrupt.h"
 #include "bench/run/run_context.h"
 #include "ceilings/cache/machine_cache.h"
 #include "ceilings/machine/progress.h"
 #include "counters/base/error.h"
-#include "counters/base/write_file.h"
+#include "counters/base/files.h"
+#include "counters/base/interrupt.h"
 #include "counters/cpu/clocks.h"
 #include "counters/cpu/cpu.h"
 #include "reporters/record/record.h"

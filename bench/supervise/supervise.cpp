@@ -7,11 +7,11 @@
 #include <map>
 #include <numeric>
 
-#include "bench/run/interrupt.h"
 #include "bench/supervise/merge.h"
 #include "bench/supervise/open_run.h"
 #include "bench/supervise/schedule.h"
-#include "counters/base/write_file.h"
+#include "counters/base/files.h"
+#include "counters/base/interrupt.h"
 #include "counters/cpu/clocks.h"
 #include "reporters/terminal/tables.h"
 #include "reporters/text/text.h"

@@ -9,8 +9,8 @@
 #include <set>
 #include <sstream>
 
-#include "bench/supervise/journal_file.h"
 #include "counters/base/error.h"
+#include "counters/base/files.h"
 #include "reporters/text/text.h"
 
 namespace dlroof {
@@ -31,7 +31,7 @@ std::vector<std::string> Lines(const std::string& text) {
 
 // The last words on stderr, on one line.
 std::string Tail(const std::string& path) {
-  const auto lines = Lines(FileText(path));
+  const auto lines = Lines(ReadFileIfAny(path));
   std::string tail;
   for (std::size_t i = lines.size() - std::min(kTailLines, lines.size()); i < lines.size(); ++i) {
     if (!tail.empty()) tail.append(" | ");
@@ -94,7 +94,7 @@ std::vector<std::string> ListBenchmarks(const std::string& program,
         WithTail(fmt::format("{}: lists no benchmarks, {}", program, Describe(*end)), paths.err));
   std::set<std::string> seen;
   std::vector<std::string> names;
-  for (auto& name : Lines(FileText(paths.out)))
+  for (auto& name : Lines(ReadFileIfAny(paths.out)))
     if (seen.insert(name).second) names.push_back(std::move(name));
   if (names.empty()) throw BadInput(program + ": no benchmark of this name");
   return names;
@@ -158,7 +158,7 @@ Outcome OutcomeOf(const std::optional<ProcessEnd>& end, double timeout_seconds,
   // Exit code 1: a record says itself what failed.
   if (end->signal != 0 || end->exit_code > 1)
     return {WithTail("ended by " + Describe(*end), paths.err), {}};
-  json run = json::parse(FileText(paths.run_file), nullptr, false);
+  json run = json::parse(ReadFileIfAny(paths.run_file), nullptr, false);
   if (!run.is_object() || !run.contains("records"))
     return {WithTail("left no run file, " + Describe(*end), paths.err), {}};
   if (machines.is_null() && run.contains("machines") && run["machines"].is_array() &&

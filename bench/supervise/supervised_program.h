@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "bench/supervise/journal.h"
-#include "bench/supervise/watched_process.h"
+#include "counters/base/process.h"
 #include "counters/base/temporary_folder.h"
 
 namespace dlroof {

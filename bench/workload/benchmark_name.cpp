@@ -16,8 +16,8 @@ void CheckCharacters(const std::string& text) {
     const auto c = static_cast<unsigned char>(text[i]);
     if (std::isalnum(c) != 0 || std::string_view("/_.:+-").find(text[i]) != std::string_view::npos)
       continue;
-    throw BadInput(
-        fmt::format("column {}: a benchmark name has only letters, digits and / _ . : + -", i + 1));
+    throw BadInput({.column = static_cast<int>(i) + 1},
+                   "a benchmark name has only letters, digits and / _ . : + -");
   }
 }
 
@@ -39,13 +39,13 @@ BenchmarkName ParseBenchmarkName(const std::string& text) {
       continue;
     }
     if (parts.back().empty())
-      throw BadInput(fmt::format("column {}: empty part of a benchmark name", i + 1));
+      throw BadInput({.column = static_cast<int>(i) + 1}, "empty part of a benchmark name");
     if (i < text.size()) parts.emplace_back();
   }
   if (parts.size() < kParts)
-    throw BadInput(
-        fmt::format("column {}: expected op/device/library/direction/type/problem, got {} part{}",
-                    text.size() + 1, parts.size(), parts.size() == 1 ? "" : "s"));
+    throw BadInput({.column = static_cast<int>(text.size()) + 1},
+                   fmt::format("expected op/device/library/direction/type/problem, got {} part{}",
+                               parts.size(), parts.size() == 1 ? "" : "s"));
   return {parts[0],
           parts[1],
           parts[2],

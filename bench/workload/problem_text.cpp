@@ -33,8 +33,8 @@ int64_t TextCursor::Integer(int64_t least, std::string_view what) {
 
 void TextCursor::Refuse(std::string_view expected) const {
   const auto got = AtEnd() ? std::string("the end") : fmt::format("'{}'", text_[at_]);
-  throw BadInput(
-      fmt::format("column {}: expected {}, got {}", column_offset_ + at_ + 1, expected, got));
+  throw BadInput({.column = column_offset_ + static_cast<int>(at_) + 1},
+                 fmt::format("expected {}, got {}", expected, got));
 }
 
 int64_t CheckedProduct(int64_t a, int64_t b, std::string_view what) {

@@ -8,14 +8,16 @@
 #include <set>
 
 #include "bench/workload/problem_text.h"
+#include "counters/base/keys.h"
 
 namespace dlroof {
 namespace {
 
 constexpr int kMostThreads = 4096;
 
-// By the value of CacheState.
-constexpr std::array<std::string_view, 3> kCacheStates = {"warm", "cold", "cold-weights"};
+constexpr KeyRow<CacheState> kCacheStates[] = {{CacheState::kWarm, "warm"},
+                                               {CacheState::kCold, "cold"},
+                                               {CacheState::kColdWeights, "cold-weights"}};
 
 std::string Listed(const OptionRows& rows) {
   std::string text;
@@ -31,8 +33,8 @@ int ThreadsOf(std::string_view option, int column) {
   cursor.Expect(kPrefix);
   const auto threads = cursor.Integer(1, "a number of threads");
   if (!cursor.AtEnd() || threads > kMostThreads)
-    throw BadInput(fmt::format("column {}: expected threads1 to threads{}, got '{}'", column,
-                               kMostThreads, option));
+    throw BadInput({.column = column},
+                   fmt::format("expected threads1 to threads{}, got '{}'", kMostThreads, option));
   return static_cast<int>(threads);
 }
 
@@ -122,7 +124,7 @@ int ColumnOfPart(const BenchmarkName& name, int index) {
   return static_cast<int>(column);
 }
 
-std::string_view Key(CacheState state) { return kCacheStates.at(static_cast<size_t>(state)); }
+std::string_view Key(CacheState state) { return KeyIn(kCacheStates, state); }
 
 void CheckOptions(const BenchmarkName& name, const OptionRows& rows) {
   size_t next = 0;
@@ -134,11 +136,12 @@ void CheckOptions(const BenchmarkName& name, const OptionRows& rows) {
     const int column = ColumnOfPart(name, 6 + static_cast<int>(i));
     const auto row = std::find_if(rows.begin(), rows.end(), holds);
     if (row == rows.end())
-      throw BadInput(fmt::format("column {}: {}/{}/{} has no option '{}'{}", column, name.op,
-                                 name.device, name.library, option, Listed(rows)));
+      throw BadInput({.column = column},
+                     fmt::format("{}/{}/{} has no option '{}'{}", name.op, name.device,
+                                 name.library, option, Listed(rows)));
     if (static_cast<size_t>(row - rows.begin()) < next)
-      throw BadInput(fmt::format("column {}: '{}' cannot come after '{}'; the order is{}", column,
-                                 option, name.options[i - 1], Listed(rows)));
+      throw BadInput({.column = column}, fmt::format("'{}' cannot come after '{}'; the order is{}",
+                                                     option, name.options[i - 1], Listed(rows)));
     next = static_cast<size_t>(row - rows.begin()) + 1;
   }
 }
@@ -153,8 +156,8 @@ Workload MakeWorkload(const std::string& text) {
   const BenchmarkName own = WithoutCommonOptions(name, common);
   const Cell* const cell = FindCell(name.op, name.device, name.library);
   if (cell == nullptr)
-    throw BadInput(fmt::format("column 1: no benchmark {}/{}/{}; there are {}", name.op,
-                               name.device, name.library, Known()));
+    throw BadInput({.column = 1}, fmt::format("no benchmark {}/{}/{}; there are {}", name.op,
+                                              name.device, name.library, Known()));
   Workload workload = cell->read(own);
   if (cell->prepare)
     workload.prepare = [prepare = cell->prepare, own](const RunSettings& settings) {

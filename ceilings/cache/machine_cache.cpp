@@ -5,17 +5,14 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <cstdlib>
-#include <fstream>
-#include <iterator>
 #include <nlohmann/json.hpp>
 #include <system_error>
 
 #include "ceilings/cpu/measure_flops.h"
 #include "ceilings/machine/agreement.h"
 #include "counters/base/error.h"
-#include "counters/base/write_file.h"
+#include "counters/base/files.h"
 
 namespace dlroof {
 namespace {
@@ -23,8 +20,6 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::uintmax_t kMostBytes = std::uintmax_t{64} << 20;  // a machine file has some 50 kB
-
-std::string SystemReason() { return std::generic_category().message(errno); }
 
 // Returns true where the machine has ceilings of that thread count. Those of a quick measurement
 // serve only where a quick one is asked for.
@@ -186,15 +181,7 @@ Machine ByCache(const MachineSource& source, const MachineOptions& options, std:
 }  // namespace
 
 Machine ReadMachineFile(const fs::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file) throw BadInput(fmt::format("{}: cannot be read: {}", path.string(), SystemReason()));
-  std::error_code error;
-  if (fs::is_directory(path, error))
-    throw BadInput(fmt::format("{}: is a directory; expected a machine file", path.string()));
-  if (const auto bytes = fs::file_size(path, error); !error && bytes > kMostBytes)
-    throw BadInput(fmt::format("{}: has {} bytes; expected a machine file of at most {}",
-                               path.string(), bytes, kMostBytes));
-  const std::string text{std::istreambuf_iterator<char>(file), {}};
+  const auto text = ReadFile(path, "a machine file", kMostBytes);
   if (text.find_first_not_of(" \t\r\n") == std::string::npos)
     throw BadInput(fmt::format("{}: is empty; expected a machine file", path.string()));
   nlohmann::json json;

@@ -39,7 +39,7 @@ Machine CachedOrMeasuredCpu(const MachineOptions& options, std::ostream& log);
 // machine.
 Machine ReadMachineFile(const std::filesystem::path& path);
 
-// As WriteFile (counters/base/write_file.h).
+// As WriteFile (counters/base/files.h).
 void WriteMachineFile(const Machine& machine, const std::filesystem::path& path);
 
 // Returns the machine's cache file in `directory`, by device and fingerprint.

@@ -2,34 +2,59 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <spawn.h>
+#include <poll.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
+#include <cerrno>
+#include <chrono>
+#include <csignal>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
+#include <limits>
 #include <sstream>
-#include <stdexcept>
 
+#include "counters/base/error.h"
+#include "counters/base/files.h"
+#include "counters/base/interrupt.h"
 #include "counters/base/temporary_folder.h"
-
-extern char** environ;
 
 namespace dlroof {
 namespace {
 
-namespace fs = std::filesystem;
+// A signal that comes just before a wait is seen after this long.
+constexpr double kSliceSeconds = 0.5;
 
-std::string TextOf(const std::string& path) {
-  std::ostringstream text;
-  text << std::ifstream(path, std::ios::binary).rdbuf();
-  return text.str();
+double Now() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
-std::vector<std::string> Environment(const std::map<std::string, std::string>& beside) {
+std::array<Descriptor, 2> Pipe() {
+  std::array<int, 2> ends{};
+  if (pipe2(ends.data(), O_CLOEXEC) != 0)
+    throw std::runtime_error(fmt::format("pipe: {}", std::strerror(errno)));
+  return {Descriptor(ends[0]), Descriptor(ends[1])};
+}
+
+Descriptor OpenForChild(const std::string& path, int flags) {
+  Descriptor file(open(path.c_str(), flags | O_CLOEXEC, 0644));
+  if (file.get() < 0) throw BadInput(fmt::format("{}: {}", path, std::strerror(errno)));
+  return file;
+}
+
+// What a child process is made of, ready before it exists.
+struct Birth {
+  std::vector<std::string> arguments, environment;
+  std::vector<Descriptor> descriptors;  // its 0, 1, ...
+  Descriptor failure;                   // gets errno where the program cannot be started
+};
+
+std::vector<std::string> Environment(const Variables& beside) {
   std::vector<std::string> all;
   for (char** entry = environ; *entry != nullptr; ++entry) {
     const std::string text = *entry;
@@ -47,38 +72,176 @@ std::vector<char*> Pointers(std::vector<std::string>& texts) {
   return pointers;
 }
 
+// Runs in the child, which shares our memory: it may neither allocate, throw nor return.
+[[noreturn]] void Become(char* const* args, char* const* variables, const Birth& birth,
+                         pid_t parent) {
+  setpgid(0, 0);
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (getppid() != parent) _exit(127);
+  for (const int signal : {SIGINT, SIGTERM, SIGPIPE}) std::signal(signal, SIG_DFL);
+  // MoveUp keeps each above the numbers that they get, so none is overwritten before its copy.
+  for (std::size_t i = 0; i < birth.descriptors.size(); ++i)
+    dup2(birth.descriptors[i].get(), static_cast<int>(i));
+  execvpe(args[0], args, variables);
+  const int reason = errno;
+  [[maybe_unused]] const auto written = write(birth.failure.get(), &reason, sizeof reason);
+  _exit(127);
+}
+
+// vfork copies no page tables: this process may hold gigabytes of tensors.
+pid_t Bear(Birth& birth) {
+  const auto args = Pointers(birth.arguments), variables = Pointers(birth.environment);
+  const pid_t parent = getpid();
+  const pid_t child = vfork();
+  if (child == 0) Become(args.data(), variables.data(), birth, parent);
+  return child;
+}
+
+// To a number of at least 10, out of the way of those that the child gets.
+Descriptor MoveUp(Descriptor descriptor) {
+  Descriptor moved(fcntl(descriptor.get(), F_DUPFD_CLOEXEC, 10));
+  if (moved.get() < 0) throw std::runtime_error(fmt::format("fcntl: {}", std::strerror(errno)));
+  return moved;
+}
+
+// True when it can be read before `seconds` have passed and no interrupt came.
+bool Readable(int fd, double seconds) {
+  const double end = Now() + seconds;
+  for (double left = seconds; left >= 0 && !StoppedByInterrupt(); left = end - Now()) {
+    pollfd asked{fd, POLLIN, 0};
+    const int wait = static_cast<int>(1e3 * std::min(left, kSliceSeconds)) + 1;
+    if (poll(&asked, 1, wait) > 0) return true;
+  }
+  return false;
+}
+
 }  // namespace
 
-ChildResult RunChild(const std::vector<std::string>& command,
-                     const std::map<std::string, std::string>& environment) {
+Descriptor::~Descriptor() {
+  if (fd_ >= 0) close(fd_);
+}
+
+Descriptor& Descriptor::operator=(Descriptor&& other) noexcept {
+  std::swap(fd_, other.fd_);
+  return *this;
+}
+
+std::string Describe(const ProcessEnd& end) {
+  if (end.signal == 0) return fmt::format("exit code {}", end.exit_code);
+  return fmt::format("signal {} ({})", end.signal, strsignal(end.signal));
+}
+
+WatchedProcess::WatchedProcess(const std::vector<std::string>& args, const ProcessFiles& files,
+                               const Variables& variables) {
+  Start(args, files, variables);
+}
+
+void WatchedProcess::Start(const std::vector<std::string>& args, const ProcessFiles& files,
+                           const Variables& variables) {
+  constexpr int kFresh = O_WRONLY | O_CREAT | O_TRUNC;
+  Birth birth{args, Environment(variables), {}, Descriptor()};
+  auto& kept = birth.descriptors;
+  kept.push_back(MoveUp(OpenForChild(files.in, O_RDONLY)));
+  kept.push_back(MoveUp(OpenForChild(files.out, kFresh)));
+  kept.push_back(MoveUp(OpenForChild(files.err, kFresh)));
+  if (files.turns) {
+    std::signal(SIGPIPE, SIG_IGN);
+    auto there = Pipe(), back = Pipe();
+    kept.push_back(MoveUp(std::move(there[0])));
+    kept.push_back(MoveUp(std::move(back[1])));
+    to_ = std::move(there[1]);
+    from_ = std::move(back[0]);
+  }
+  auto failure = Pipe();
+  birth.failure = MoveUp(std::move(failure[1]));
+  pid_ = Bear(birth);
+  if (pid_ < 0) throw std::runtime_error(fmt::format("vfork: {}", std::strerror(errno)));
+  birth.failure = Descriptor();
+  int reason = 0;
+  if (read(failure[0].get(), &reason, sizeof reason) == sizeof reason) {
+    waitpid(pid_, nullptr, 0);
+    pid_ = -1;
+    throw BadInput(fmt::format("{}: cannot be started: {}", args[0], std::strerror(reason)));
+  }
+  watch_ = Descriptor(static_cast<int>(syscall(SYS_pidfd_open, pid_, 0)));
+  if (watch_.get() >= 0) return;
+  const int refused = errno;
+  kill(-pid_, SIGKILL);
+  waitpid(pid_, nullptr, 0);
+  pid_ = -1;
+  throw std::runtime_error(fmt::format("pidfd_open: {}", std::strerror(refused)));
+}
+
+WatchedProcess::~WatchedProcess() {
+  if (pid_ < 0) return;
+  kill(-pid_, SIGKILL);
+  if (!end_) waitpid(pid_, nullptr, 0);
+}
+
+std::optional<ProcessEnd> WatchedProcess::WaitForEnd(double seconds) {
+  if (end_) return end_;
+  if (!Readable(watch_.get(), seconds)) return std::nullopt;
+  int status = 0;
+  waitpid(pid_, &status, 0);
+  end_ = WIFSIGNALED(status) ? ProcessEnd{0, WTERMSIG(status)} : ProcessEnd{WEXITSTATUS(status), 0};
+  return end_;
+}
+
+void WatchedProcess::Stop() {
+  if (end_) return;
+  kill(pid_, SIGSTOP);
+  // Waits until it pauses or has ended; WaitForEnd looks at the end again.
+  siginfo_t seen{};
+  waitid(P_PID, static_cast<id_t>(pid_), &seen, WSTOPPED | WEXITED | WNOWAIT);
+  if (seen.si_code == CLD_STOPPED)
+    waitid(P_PID, static_cast<id_t>(pid_), &seen, WSTOPPED | WNOHANG);
+}
+
+void WatchedProcess::Continue() {
+  if (!end_) kill(pid_, SIGCONT);
+}
+
+void WatchedProcess::Send(char byte) {
+  [[maybe_unused]] const auto written = write(to_.get(), &byte, 1);
+}
+
+std::optional<std::string> WatchedProcess::ReadLine(double seconds) {
+  const double end = Now() + seconds;
+  for (;;) {
+    if (const auto newline = unread_.find('\n'); newline != std::string::npos) {
+      std::string line = unread_.substr(0, newline);
+      unread_.erase(0, newline + 1);
+      return line;
+    }
+    if (!Readable(from_.get(), end - Now())) return std::nullopt;
+    std::array<char, 256> buffer{};
+    const auto got = read(from_.get(), buffer.data(), buffer.size());
+    if (got <= 0) return std::nullopt;
+    unread_.append(buffer.data(), static_cast<std::size_t>(got));
+  }
+}
+
+ChildResult RunChild(const std::vector<std::string>& command, const Variables& variables,
+                     const std::string& input) {
   // Files: pipes would have to be read while the child runs.
   const TemporaryFolder folder;
-  const auto out = folder / "out", err = folder / "err";
-  auto arguments = command;
-  auto variables = Environment(environment);
-  posix_spawn_file_actions_t actions;
-  posix_spawn_file_actions_init(&actions);
-  posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
-  posix_spawn_file_actions_addopen(&actions, 1, out.c_str(), O_WRONLY | O_CREAT, 0600);
-  posix_spawn_file_actions_addopen(&actions, 2, err.c_str(), O_WRONLY | O_CREAT, 0600);
-  pid_t child = 0;
-  const int error = posix_spawnp(&child, command.at(0).c_str(), &actions, nullptr,
-                                 Pointers(arguments).data(), Pointers(variables).data());
-  posix_spawn_file_actions_destroy(&actions);
-  if (error != 0) throw std::runtime_error(fmt::format("{}: {}", command[0], std::strerror(error)));
-  int status = 0;
-  while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
-  }
-  const int exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
-  return {exit_code, TextOf(out), TextOf(err)};
+  const ProcessFiles files{folder / "out", folder / "err", false, folder / "in"};
+  WriteFile(files.in, input);
+  WatchedProcess process(command, files, variables);
+  const auto end = process.WaitForEnd(std::numeric_limits<double>::infinity());
+  if (!end) throw std::runtime_error(command[0] + ": interrupted");
+  return {end->signal == 0 ? end->exit_code : 128 + end->signal, ReadFileIfAny(files.out),
+          ReadFileIfAny(files.err)};
 }
 
 bool IsInPath(const std::string& program) {
   const char* path = std::getenv("PATH");
   std::istringstream folders(path == nullptr ? "" : path);
   for (std::string folder; std::getline(folders, folder, ':');)
-    if (access((fs::path(folder) / program).c_str(), X_OK) == 0) return true;
+    if (access((std::filesystem::path(folder) / program).c_str(), X_OK) == 0) return true;
   return false;
 }
+
+void SleepSeconds(double seconds) { Readable(-1, seconds); }
 
 }  // namespace dlroof

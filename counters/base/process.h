@@ -1,24 +1,97 @@
-// Runs another program and waits for it.
+// Starts, watches and ends other programs. Linux.
 #pragma once
 
+#include <sys/types.h>
+
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
 namespace dlroof {
 
+// An open file descriptor; -1: none.
+class Descriptor {
+ public:
+  explicit Descriptor(int fd = -1) : fd_(fd) {}
+  ~Descriptor();
+  Descriptor(Descriptor&& other) noexcept : fd_(other.fd_) { other.fd_ = -1; }
+  Descriptor& operator=(Descriptor&& other) noexcept;
+
+  int get() const { return fd_; }
+
+ private:
+  int fd_;
+};
+
+// How a process ended.
+struct ProcessEnd {
+  int exit_code = 0;  // where no signal ended it
+  int signal = 0;     // 0: none
+};
+// Returns "exit code 3" or "signal 11 (Segmentation fault)".
+std::string Describe(const ProcessEnd& end);
+
+struct ProcessFiles {
+  std::string out, err;          // paths: standard output and error, written from their beginning
+  bool turns = false;            // descriptors 3 and 4 are pipes: from us, to us
+  std::string in = "/dev/null";  // path: standard input
+};
+
+using Variables = std::map<std::string, std::string>;
+
+// A process in its own group, so that ^C in the terminal does not reach it. The system kills it
+// when this process ends.
+class WatchedProcess {
+ public:
+  // Looks for `args[0]` in PATH and adds `variables` to the environment. Ignores SIGPIPE from now
+  // on where there are turns: a pipe to an ended program is no reason to end. Throws BadInput: the
+  // program cannot be started.
+  WatchedProcess(const std::vector<std::string>& args, const ProcessFiles& files,
+                 const Variables& variables = {});
+  // Kills the process and its group.
+  ~WatchedProcess();
+  WatchedProcess(const WatchedProcess&) = delete;
+  WatchedProcess& operator=(const WatchedProcess&) = delete;
+
+  // Absent: `seconds` have passed, or the user asked for an interrupt (interrupt.h).
+  std::optional<ProcessEnd> WaitForEnd(double seconds);
+
+  // All threads of the process pause between the two.
+  void Stop();
+  void Continue();
+
+  void Send(char byte);
+  // Returns a line without its newline. Absent: `seconds` have passed, the process has ended, or
+  // the user asked for an interrupt.
+  std::optional<std::string> ReadLine(double seconds);
+
+ private:
+  void Start(const std::vector<std::string>& args, const ProcessFiles& files,
+             const Variables& variables);
+
+  pid_t pid_ = -1;
+  Descriptor watch_;  // readable when the process has ended
+  Descriptor to_, from_;
+  std::string unread_;
+  std::optional<ProcessEnd> end_;
+};
+
 struct ChildResult {
-  int exit_code = 0;  // 128 + signal where one ended it
+  int exit_code = 0;  // 128 + signal where a signal ended it
   std::string out;    // standard output
   std::string err;    // standard error
 };
 
-// `command[0]` is looked for in PATH. `environment` is set beside ours. Throws std::runtime_error
-// when it cannot be started.
-ChildResult RunChild(const std::vector<std::string>& command,
-                     const std::map<std::string, std::string>& environment);
+// Runs a program to its end with `input` as its standard input. Throws BadInput: it cannot be
+// started. Throws std::runtime_error: the user asked for an interrupt.
+ChildResult RunChild(const std::vector<std::string>& command, const Variables& variables = {},
+                     const std::string& input = "");
 
 // Returns whether `program` is an executable file in PATH.
 bool IsInPath(const std::string& program);
+
+// Sleeps; wakes early when the user asks for an interrupt.
+void SleepSeconds(double seconds);
 
 }  // namespace dlroof

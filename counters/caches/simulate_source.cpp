@@ -4,13 +4,14 @@
 #include <unistd.h>
 
 #include <filesystem>
-#include <fstream>
 #include <iostream>
 #include <nlohmann/json.hpp>
 #include <sstream>
 #include <stdexcept>
 
 #include "counters/base/cache_directory.h"
+#include "counters/base/error.h"
+#include "counters/base/files.h"
 #include "counters/base/process.h"
 #include "counters/base/temporary_folder.h"
 #include "counters/base/text_hash.h"
@@ -93,12 +94,9 @@ Simulated Simulate(const CountRequest& request, const CacheGeometry& first,
     throw std::runtime_error(
         fmt::format("the simulated program ended with {}: {}", ran.exit_code, LastLine(ran.err)));
   // The mark's counts are the first part; what follows it is the rest of the program.
-  std::ifstream counts(file + ".1", std::ios::binary);
-  std::ostringstream text;
-  text << counts.rdbuf();
   auto said = nlohmann::json::parse(ran.out, nullptr, false);
   if (!said.is_object()) throw std::runtime_error("the simulated program said: " + ran.out);
-  return {ParseCallgrind(text.str()), std::move(said)};
+  return {ParseCallgrind(ReadFileIfAny(file + ".1")), std::move(said)};
 }
 
 // Everything that decides the counts.
@@ -114,8 +112,7 @@ fs::path KeptIn(const fs::path& directory, const std::string& key) {
 }
 
 nlohmann::json ReadKept(const fs::path& path, const std::string& key) {
-  std::ifstream file(path);
-  const auto kept = nlohmann::json::parse(file, nullptr, false);
+  const auto kept = nlohmann::json::parse(ReadFileIfAny(path), nullptr, false);
   const bool whole = kept.is_object() && kept.value("key", "") == key && kept.contains("l2") &&
                      kept.contains("l3") && kept.contains("dram") && kept.contains("program");
   return whole ? kept : nlohmann::json();
@@ -125,9 +122,10 @@ nlohmann::json ReadKept(const fs::path& path, const std::string& key) {
 void Keep(const fs::path& path, const nlohmann::json& found) {
   std::error_code ignored;
   fs::create_directories(path.parent_path(), ignored);
-  const auto beside = path.string() + fmt::format(".{}", getpid());
-  std::ofstream(beside) << found.dump(1) << '\n';
-  fs::rename(beside, path, ignored);
+  try {
+    WriteFile(path, found.dump(1) + '\n');
+  } catch (const BadInput&) {
+  }
 }
 
 nlohmann::json Found(const CountRequest& request, const Caches& caches, const std::string& key) {

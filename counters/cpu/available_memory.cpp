@@ -5,18 +5,12 @@
 #include <algorithm>
 #include <charconv>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 
+#include "counters/base/files.h"
 #include "counters/cpu/cpu.h"
 
 namespace dlroof {
 namespace {
-
-std::string TextOf(const std::filesystem::path& path) {
-  std::ifstream file(path);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
 
 // A leading decimal number; absent for "max" and everything else.
 std::optional<double> Number(std::string_view text) {
@@ -28,8 +22,10 @@ std::optional<double> Number(std::string_view text) {
 
 // Limit minus use of one group directory; absent when it has no limit.
 std::optional<double> RoomIn(const std::filesystem::path& directory, bool v2) {
-  const auto limit = Number(TextOf(directory / (v2 ? "memory.max" : "memory.limit_in_bytes")));
-  const auto used = Number(TextOf(directory / (v2 ? "memory.current" : "memory.usage_in_bytes")));
+  const auto limit =
+      Number(ReadFileIfAny(directory / (v2 ? "memory.max" : "memory.limit_in_bytes")));
+  const auto used =
+      Number(ReadFileIfAny(directory / (v2 ? "memory.current" : "memory.usage_in_bytes")));
   if (!limit || !used) return std::nullopt;
   return std::max(0.0, *limit - *used);
 }
@@ -65,7 +61,8 @@ void EachLine(std::string_view text, const Visit& visit) {
 std::optional<double> AddressSpaceRoom() {
   rlimit limit{};
   if (getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return std::nullopt;
-  const auto pages = Number(TextOf("/proc/self/statm"));  // the first number is the whole size
+  const auto pages =
+      Number(ReadFileIfAny("/proc/self/statm"));  // the first number is the whole size
   if (!pages) return std::nullopt;
   const double used = *pages * static_cast<double>(sysconf(_SC_PAGESIZE));
   return std::max(0.0, static_cast<double>(limit.rlim_cur) - used);
@@ -100,12 +97,12 @@ std::vector<MemoryGroup> ParseMemoryGroups(std::string_view cgroup) {
 }
 
 std::optional<double> TotalMemoryBytes() {
-  return ParseMeminfo(TextOf("/proc/meminfo"), "MemTotal");
+  return ParseMeminfo(ReadFileIfAny("/proc/meminfo"), "MemTotal");
 }
 
 std::optional<double> AvailableMemoryBytes() {
-  std::optional<double> room = ParseMeminfo(TextOf("/proc/meminfo"), "MemAvailable");
-  for (const auto& group : ParseMemoryGroups(TextOf("/proc/self/cgroup")))
+  std::optional<double> room = ParseMeminfo(ReadFileIfAny("/proc/meminfo"), "MemAvailable");
+  for (const auto& group : ParseMemoryGroups(ReadFileIfAny("/proc/self/cgroup")))
     room = Least(room, RoomOf(group));
   return Least(room, AddressSpaceRoom());
 }

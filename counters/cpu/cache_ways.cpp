@@ -2,16 +2,18 @@
 
 #include <fmt/format.h>
 
-#include <fstream>
+#include <cstdlib>
 #include <string>
+
+#include "counters/base/files.h"
 
 namespace dlroof {
 namespace {
 
-std::string TextOf(const std::filesystem::path& file) {
-  std::string text;
-  std::ifstream(file) >> text;
-  return text;
+// Returns the file's first line.
+std::string LineOf(const std::filesystem::path& file) {
+  const auto text = ReadFileIfAny(file);
+  return text.substr(0, text.find('\n'));
 }
 
 }  // namespace
@@ -21,10 +23,10 @@ int CacheWays(Level level, int cpu, const std::filesystem::path& cpus) {
   const auto number = std::to_string(static_cast<int>(level) + 1);
   std::error_code none;
   for (const auto& cache : std::filesystem::directory_iterator(caches, none)) {
-    const auto type = TextOf(cache.path() / "type");
-    if (type == "Instruction" || TextOf(cache.path() / "level") != number) continue;
-    int ways = 0;
-    if (std::ifstream(cache.path() / "ways_of_associativity") >> ways && ways > 0) return ways;
+    const auto type = LineOf(cache.path() / "type");
+    if (type == "Instruction" || LineOf(cache.path() / "level") != number) continue;
+    const int ways = std::atoi(LineOf(cache.path() / "ways_of_associativity").c_str());
+    if (ways > 0) return ways;
   }
   return 0;
 }

@@ -5,9 +5,9 @@
 #include <chrono>
 #include <ctime>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <string>
+
+#include "counters/base/files.h"
 
 namespace dlroof {
 namespace {
@@ -19,9 +19,7 @@ double CpuSeconds(clockid_t clock) {
 }
 
 std::optional<double> RunDelayIn(const std::filesystem::path& schedstat) {
-  std::ifstream file(schedstat);
-  const std::string text{std::istreambuf_iterator<char>(file), {}};
-  return ParseRunDelay(text);
+  return ParseRunDelay(ReadFileIfAny(schedstat));
 }
 
 std::optional<double> ProcessRunDelay() {

@@ -1,23 +1,16 @@
 #include "counters/cuda/cupti_source.h"
 
-#include <chrono>
 #include <cstdlib>
 
+#include "counters/cpu/clocks.h"
 #include "counters/cuda/cupti_calls.h"
 #include "counters/cuda/cupti_known_calls.h"
 
 namespace dlroof {
-namespace {
-
-double SteadySeconds() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
-
-}  // namespace
 
 std::shared_ptr<CuptiCounter> OpenCuptiCounter(int device) {
   return std::make_shared<CuptiCounter>(
-      CuptiParts{std::make_unique<CuptiCalls>(), CuptiKnownCalls, SteadySeconds}, device);
+      CuptiParts{std::make_unique<CuptiCalls>(), CuptiKnownCalls, WallSeconds}, device);
 }
 
 std::vector<CounterSource> CuptiSources(int device) {

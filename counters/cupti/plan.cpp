@@ -108,14 +108,4 @@ CuptiPlan PlanCounters(const CuptiTable& table, const CuptiChip& chip,
   return planner.Finish();
 }
 
-StoredPlan StoredPlanOf(const CuptiTable& table, const CuptiChip& chip, const CuptiPlan& plan) {
-  StoredPlan stored;
-  stored.passes = plan.passes;
-  for (const auto& metric : plan.metrics)
-    if (!Holds(stored.counted, metric.set)) stored.counted.push_back(metric.set);
-  for (const auto& left_out : plan.left_out)
-    if (HasCounters(table, chip, left_out.set)) stored.left_out.push_back(left_out.set);
-  return stored;
-}
-
 }  // namespace dlroof

@@ -50,8 +50,4 @@ CuptiPlan PlanCounters(const CuptiTable& table, const CuptiChip& chip,
                        const std::vector<std::string>& types, const CuptiWish& wish,
                        const PassesOf& passes_of);
 
-// A plan as counters/cupti/passes.json keeps it: what the chip has no counter for is the table's to
-// say.
-StoredPlan StoredPlanOf(const CuptiTable& table, const CuptiChip& chip, const CuptiPlan& plan);
-
 }  // namespace dlroof

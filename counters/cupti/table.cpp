@@ -102,8 +102,8 @@ CuptiTable CuptiTableFromJson(const nlohmann::json& json, const std::string& whe
 }
 
 const CuptiTable& BuiltInCuptiTable() {
-  static const auto table =
-      CuptiTableFromJson(nlohmann::json::parse(CuptiMetricsText()), "counters/cupti/metrics.json");
+  static const auto table = CuptiTableFromJson(
+      nlohmann::json::parse(TextOf(CuptiTables(), "metrics")), "counters/cupti/metrics.json");
   return table;
 }
 
@@ -169,8 +169,8 @@ nlohmann::json ToJson(const StoredPasses& passes) {
 }
 
 const StoredPasses& BuiltInStoredPasses() {
-  static const auto passes =
-      StoredPassesFromJson(nlohmann::json::parse(CuptiPassesText()), "counters/cupti/passes.json");
+  static const auto passes = StoredPassesFromJson(
+      nlohmann::json::parse(TextOf(CuptiTables(), "passes")), "counters/cupti/passes.json");
   return passes;
 }
 

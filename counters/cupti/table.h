@@ -8,6 +8,8 @@
 #include <string_view>
 #include <vector>
 
+#include "counters/base/embedded.h"
+
 namespace dlroof {
 
 struct CuptiChip {
@@ -75,8 +77,7 @@ StoredPasses StoredPassesFromJson(const nlohmann::json& json, const std::string&
 nlohmann::json ToJson(const StoredPasses& passes);
 const StoredPasses& BuiltInStoredPasses();
 
-// The built-in files' texts.
-std::string_view CuptiMetricsText();
-std::string_view CuptiPassesText();
+// Returns the files of counters/cupti/tables: "metrics" and "passes".
+const std::vector<EmbeddedFile>& CuptiTables();
 
 }  // namespace dlroof

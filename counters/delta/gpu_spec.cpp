@@ -6,11 +6,10 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <fstream>
 #include <nlohmann/json.hpp>
-#include <sstream>
 
 #include "counters/base/error.h"
+#include "counters/base/files.h"
 #include "counters/base/json_reader.h"
 
 namespace dlroof {
@@ -148,11 +147,7 @@ GpuSpec FindGpu(const std::string& name) {
   if (name.find_first_of("/.") == std::string::npos)
     throw BadInput(fmt::format("no GPU '{}'; there are {}, or the path of a parameter file", name,
                                fmt::join(names, ", ")));
-  std::ifstream file(name);
-  std::ostringstream text;
-  if (!file.is_open() || !(text << file.rdbuf()))
-    throw BadInput(name + ": cannot be read, expected a GPU's parameter file");
-  return Parse(text.str(), name);
+  return Parse(ReadFile(name, "a GPU's parameter file"), name);
 }
 
 double MacsPerClock(const GpuSpec& gpu, const std::string& type) {

@@ -9,6 +9,8 @@
 #include <string_view>
 #include <vector>
 
+#include "counters/base/embedded.h"
+
 namespace dlroof {
 
 struct GpuSpec {
@@ -43,11 +45,8 @@ GpuSpec GpuFromJson(const nlohmann::json& json, const std::string& where);
 // The inverse: a parameter file.
 nlohmann::json ToJson(const GpuSpec& gpu);
 
-struct BuiltInGpu {
-  std::string_view name;  // of its file in counters/gpus without ".json": "v100"
-  std::string_view text;
-};
-const std::vector<BuiltInGpu>& BuiltInGpus();  // in the order of their names
+// Returns the parameter files of counters/delta/gpus in the order of their names ("v100").
+const std::vector<EmbeddedFile>& BuiltInGpus();
 
 // `name` is a built-in GPU's or a parameter file's path (with a '/' or '.'). Throws BadInput, for
 // an unknown name listing those there are.

@@ -3,13 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cctype>
 #include <charconv>
 #include <cmath>
 #include <utility>
 
 #include "counters/base/error.h"
+#include "counters/base/keys.h"
 
 namespace dlroof {
 namespace {
@@ -108,9 +108,12 @@ std::pair<Bottleneck, double> Longest(const std::map<Bottleneck, double>& clocks
 }  // namespace
 
 std::string_view Key(Bottleneck bottleneck) {
-  constexpr std::array<std::string_view, 7> kKeys = {"compute", "shared memory", "L1",    "L2",
-                                                     "DRAM",    "latency",       "launch"};
-  return kKeys.at(static_cast<size_t>(bottleneck));
+  constexpr KeyRow<Bottleneck> kKeys[] = {
+      {Bottleneck::kCompute, "compute"}, {Bottleneck::kShared, "shared memory"},
+      {Bottleneck::kL1, "L1"},           {Bottleneck::kL2, "L2"},
+      {Bottleneck::kDram, "DRAM"},       {Bottleneck::kLatency, "latency"},
+      {Bottleneck::kLaunch, "launch"}};
+  return KeyIn(kKeys, bottleneck);
 }
 
 TilePlan PlanTile(const ConvLayer& layer, const GpuSpec& gpu) {

@@ -82,8 +82,9 @@ PmuTable PmuTableFromText(std::string_view text, const std::string& where) {
 }
 
 std::optional<PmuTable> PmuTableFor(const Cpu& cpu) {
-  for (const auto& [name, text] : BuiltInPmuTables())
-    if (IsFor(json::parse(text), cpu)) return PmuTableFromText(text, std::string(name));
+  for (const auto& file : BuiltInPmuTables())
+    if (IsFor(json::parse(file.text), cpu))
+      return PmuTableFromText(file.text, std::string(file.name));
   return std::nullopt;
 }
 

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "counters/base/embedded.h"
 #include "counters/cpu/cpu.h"
 #include "counters/work.h"
 
@@ -44,11 +45,8 @@ struct PmuTable {
 // it has other events and refuses these.
 bool IsDeviceOf(std::string_view pmu, std::string_view device);
 
-struct BuiltInPmuTable {
-  std::string_view name;  // of its file in counters/pmus without ".json"
-  std::string_view text;
-};
-const std::vector<BuiltInPmuTable>& BuiltInPmuTables();
+// Returns the files of counters/perf/tables in the order of their names.
+const std::vector<EmbeddedFile>& BuiltInPmuTables();
 
 // The table of this CPU; absent where there is none. Throws std::logic_error where a built-in file
 // is wrong (`where` names it): an unknown pipe, level or event, no source.

@@ -8,7 +8,7 @@
 #include <sstream>
 
 #include "counters/base/error.h"
-#include "counters/base/write_file.h"
+#include "counters/base/files.h"
 #include "reporters/figure/gnuplot.h"
 #include "reporters/text/json_access.h"
 #include "reporters/text/text.h"

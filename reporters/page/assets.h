@@ -1,25 +1,19 @@
-// The files a page is made of, linked into the program by assets.S.in (CMake lists them).
+// The files that a page is made of.
 #pragma once
 
-#include <string_view>
 #include <vector>
+
+#include "counters/base/embedded.h"
 
 namespace dlroof {
 
-struct Asset {
-  std::string_view text;
-  std::string_view sha256;  // 64 hexadecimal digits, of the text
-};
+EmbeddedFile PageHtml();  // with {{NAME}} for each piece
+EmbeddedFile PageStyle();
+std::vector<EmbeddedFile> PageScripts();  // our own, in running order
+EmbeddedFile PlotlyScript();              // empty text: the program was built without plotly.js
 
-Asset PageHtml();  // with {{NAME}} for each piece
-Asset PageStyle();
-std::vector<Asset> PageScripts();  // ours, in the order in which they must run
-// The dashboard: its index with {{NAME}} for each piece, what its style adds to the page's, what
-// loads the roofline of a date, and the index's scripts, which follow the first of the page's.
-Asset SiteHtml();
-Asset SiteStyle();
-Asset SiteLoader();
-std::vector<Asset> SiteScripts();
-Asset PlotlyScript();  // empty text when the program was built without plotly.js
+// Returns scripts in running order: format.js makes the object that the others fill, and main.js
+// draws with all of them. The others keep their order.
+std::vector<EmbeddedFile> InRunningOrder(std::vector<EmbeddedFile> scripts);
 
 }  // namespace dlroof

@@ -113,22 +113,22 @@ json BeforeJson(const json& run_file, const json& before) {
 
 std::string Policy() {
   std::string sources;
-  auto add = [&](const Asset& script) {
+  auto add = [&](const EmbeddedFile& script) {
     sources += fmt::format(" 'sha256-{}'", Base64OfHex(script.sha256));
   };
-  for (const Asset& script : PageScripts()) add(script);
+  for (const EmbeddedFile& script : PageScripts()) add(script);
   add(PlotlyScript());
   return "default-src 'none'; script-src" + sources +
          "; style-src 'unsafe-inline'; img-src data: blob:; base-uri 'none'; form-action 'none'";
 }
 
-std::string Element(const Asset& script) {
+std::string Element(const EmbeddedFile& script) {
   return fmt::format("<script>{}</script>\n", script.text);
 }
 
-std::string Elements(const std::vector<Asset>& scripts) {
+std::string Elements(const std::vector<EmbeddedFile>& scripts) {
   std::string text;
-  for (const Asset& script : scripts) text += Element(script);
+  for (const EmbeddedFile& script : scripts) text += Element(script);
   return text;
 }
 
@@ -224,16 +224,16 @@ std::string SitePolicy() {
          "base-uri 'none'; form-action 'none'";
 }
 
-std::string Join(const std::vector<Asset>& scripts) {
+std::string Join(const std::vector<EmbeddedFile>& scripts) {
   std::string text;
-  for (const Asset& script : scripts) text += fmt::format("{}\n", script.text);
+  for (const EmbeddedFile& script : scripts) text += fmt::format("{}\n", script.text);
   return text;
 }
 
-void WriteSitePage(std::ostream& out) {
+void WriteSitePage(std::string_view more_style, std::ostream& out) {
   Fill(PageHtml().text,
        {{"policy", SitePolicy()},
-        {"style", fmt::format("{}{}", PageStyle().text, SiteStyle().text)},
+        {"style", fmt::format("{}{}", PageStyle().text, more_style)},
         {"content", "{}"},
         {"scripts", "<script src=\"load.js\"></script>\n<script src=\"roofline.js\"></script>\n"},
         {"plotly", "<script src=\"plotly.js\"></script>\n"}},

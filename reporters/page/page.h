@@ -26,10 +26,10 @@ void WritePage(const nlohmann::json& run_file, std::ostream& out,
 nlohmann::json PageContent(const nlohmann::json& run_file, const nlohmann::json* before = nullptr);
 
 // The same page for a site: its scripts are files beside it ("load.js", which brings the content,
-// "roofline.js", "plotly.js").
-void WriteSitePage(std::ostream& out);
-std::string SitePolicy();                             // Content-Security-Policy of a site's pages
-std::string Join(const std::vector<Asset>& scripts);  // one after the other
+// "roofline.js", "plotly.js"). `more_style` follows the page's own style.
+void WriteSitePage(std::string_view more_style, std::ostream& out);
+std::string SitePolicy();  // Content-Security-Policy of a site's pages
+std::string Join(const std::vector<EmbeddedFile>& scripts);  // one after the other
 
 // Writes `text` with each {{key}} replaced; a key that `values` lacks throws std::out_of_range. One
 // pass: what is inserted is never looked at again.

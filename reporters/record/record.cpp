@@ -3,17 +3,17 @@
 #include <algorithm>
 #include <array>
 
+#include "counters/base/keys.h"
 #include "counters/base/order_statistics.h"
 #include "counters/cpu/issue_rate.h"
 
 namespace dlroof {
 namespace {
 
-constexpr std::array<std::pair<Status, std::string_view>, 4> kStatuses = {
-    {{Status::kOk, "ok"},
-     {Status::kUnsupported, "unsupported"},
-     {Status::kFailed, "failed"},
-     {Status::kWrong, "wrong"}}};
+constexpr KeyRow<Status> kStatuses[] = {{Status::kOk, "ok"},
+                                        {Status::kUnsupported, "unsupported"},
+                                        {Status::kFailed, "failed"},
+                                        {Status::kWrong, "wrong"}};
 constexpr double kRunDelayShare = 0.01;
 constexpr double kOffCpuShare = 0.02;
 
@@ -32,17 +32,8 @@ double HostSeconds(const Repetition& repetition) {
 
 }  // namespace
 
-std::string_view Key(Status status) {
-  return std::find_if(kStatuses.begin(), kStatuses.end(),
-                      [&](auto& row) { return row.first == status; })
-      ->second;
-}
-
-std::optional<Status> StatusFromKey(std::string_view key) {
-  for (const auto& [status, text] : kStatuses)
-    if (text == key) return status;
-  return std::nullopt;
-}
+std::string_view Key(Status status) { return KeyIn(kStatuses, status); }
+std::optional<Status> StatusFromKey(std::string_view key) { return ValueIn(kStatuses, key); }
 
 std::optional<Timing> Summarize(const std::vector<Repetition>& repetitions) {
   std::vector<double> clean;

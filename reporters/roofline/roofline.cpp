@@ -9,6 +9,7 @@
 
 #include "ceilings/machine/choose_roof.h"
 #include "ceilings/machine/row_isa.h"
+#include "counters/base/keys.h"
 #include "reporters/roofline/advice.h"
 
 namespace dlroof {
@@ -335,15 +336,9 @@ RoofTimes RoofTimesOf(const Record& record, const Known& known, double seconds,
 }  // namespace
 
 std::string_view Key(Bound bound) {
-  switch (bound) {
-    case Bound::kCompute:
-      return "compute";
-    case Bound::kMemory:
-      return "memory";
-    case Bound::kOverhead:
-      return "overhead";
-  }
-  return "";
+  constexpr KeyRow<Bound> kBounds[] = {
+      {Bound::kCompute, "compute"}, {Bound::kMemory, "memory"}, {Bound::kOverhead, "overhead"}};
+  return KeyIn(kBounds, bound);
 }
 
 Placement Place(const Record& record, const Machine* machine, const PlaceView& view) {

@@ -2,6 +2,7 @@
 
 #include <sys/ioctl.h>
 #include <unistd.h>
+#include <utf8proc.h>
 
 #include <algorithm>
 #include <ostream>
@@ -14,32 +15,42 @@ using Row = std::vector<std::string>;
 constexpr int kLeastName = 40;  // columns; less does not tell benchmarks apart
 constexpr int kGap = 2;         // [columns] between two cells
 
-// Bytes of the character that starts at text[at]; 0 when it is not valid UTF-8.
-std::size_t CharacterLength(std::string_view text, std::size_t at) {
-  const auto byte = [&](std::size_t i) {
-    return i < text.size() ? static_cast<unsigned char>(text[i]) : 0U;
-  };
-  const unsigned first = byte(at);
-  if (first < 0x80) return 1;
-  const std::size_t length = first >= 0xF0 ? 4 : first >= 0xE0 ? 3 : 2;
-  if (first < 0xC2 || first > 0xF4) return 0;
-  for (std::size_t i = 1; i < length; ++i)
-    if ((byte(at + i) & 0xC0) != 0x80) return 0;
-  // Overlong forms, surrogates and what lies beyond U+10FFFF.
-  const unsigned second = byte(at + 1);
-  const bool outside = (first == 0xE0 && second < 0xA0) || (first == 0xED && second > 0x9F) ||
-                       (first == 0xF0 && second < 0x90) || (first == 0xF4 && second > 0x8F);
-  return outside ? 0 : length;
+struct Character {
+  std::string_view bytes;
+  utf8proc_int32_t code = 0;  // < 0: a byte that is no part of valid UTF-8
+};
+
+// Returns the character at the beginning of the text, which is not empty.
+Character First(std::string_view text) {
+  Character first;
+  const auto length = utf8proc_iterate(reinterpret_cast<const utf8proc_uint8_t*>(text.data()),
+                                       static_cast<utf8proc_ssize_t>(text.size()), &first.code);
+  first.bytes = text.substr(0, length > 0 ? static_cast<std::size_t>(length) : 1);
+  return first;
 }
 
-std::vector<std::string_view> Characters(std::string_view text) {
-  std::vector<std::string_view> characters;
-  for (std::size_t at = 0; at < text.size();) {
-    const auto length = std::max<std::size_t>(1, CharacterLength(text, at));
-    characters.push_back(text.substr(at, length));
-    at += length;
-  }
+std::vector<Character> Characters(std::string_view text) {
+  std::vector<Character> characters;
+  for (; !text.empty(); text.remove_prefix(characters.back().bytes.size()))
+    characters.push_back(First(text));
   return characters;
+}
+
+// [columns] 2 for wide characters, 0 for combining ones.
+int Width(const Character& one) { return one.code < 0 ? 1 : utf8proc_charwidth(one.code); }
+
+bool IsAscii(std::string_view text) {
+  return std::all_of(text.begin(), text.end(),
+                     [](char c) { return static_cast<unsigned char>(c) < 0x80; });
+}
+
+// Returns the longest beginning of the characters that fits in so many columns.
+template <class Iterator>
+std::string Fitting(Iterator begin, Iterator end, int columns, bool backwards) {
+  std::string text;
+  for (; begin != end && (columns -= Width(*begin)) >= 0; ++begin)
+    text.insert(backwards ? 0 : text.size(), begin->bytes);
+  return text;
 }
 
 void AddSpaces(int count, std::string& line) {
@@ -79,52 +90,37 @@ void WriteAligned(const std::vector<Row>& rows, int width, std::ostream& out) {
 }
 
 int TextWidth(std::string_view utf8) {
-  const bool ascii = std::all_of(utf8.begin(), utf8.end(),
-                                 [](char c) { return static_cast<unsigned char>(c) < 0x80; });
-  if (ascii) return static_cast<int>(utf8.size());
-  return static_cast<int>(Characters(utf8).size());
+  if (IsAscii(utf8)) return static_cast<int>(utf8.size());
+  int width = 0;
+  for (const auto& one : Characters(utf8)) width += Width(one);
+  return width;
 }
 
 std::string ShortenMiddle(const std::string& utf8, int width) {
-  if (utf8.size() <= static_cast<std::size_t>(std::max(0, width))) return utf8;
+  if (width < 1 || TextWidth(utf8) <= width) return utf8;
   const auto characters = Characters(utf8);
-  const auto count = static_cast<int>(characters.size());
-  if (count <= width || width < 1) return utf8;
-  // The end tells benchmarks apart more often than the start: it gets the odd one.
-  const int head = (width - 1) / 2, tail = width - 1 - head;
-  std::string text;
-  for (int i = 0; i < head; ++i) text += characters[i];
-  text += "…";
-  for (int i = count - tail; i < count; ++i) text += characters[i];
-  return text;
+  // The end tells benchmarks apart more often than the start: it gets the odd column.
+  const int head = (width - 1) / 2;
+  return Fitting(characters.begin(), characters.end(), head, false) + "…" +
+         Fitting(characters.rbegin(), characters.rend(), width - 1 - head, true);
 }
 
 bool IsUtf8(std::string_view text) {
-  for (std::size_t at = 0; at < text.size();) {
-    const auto length = CharacterLength(text, at);
-    if (length == 0) return false;
-    at += length;
-  }
+  for (; !text.empty(); text.remove_prefix(First(text).bytes.size()))
+    if (First(text).code < 0) return false;
   return true;
 }
 
 std::string Printable(std::string_view text) {
+  // A comparison of 10^5 benchmarks prints 10^6 texts.
   const bool plain =
       std::all_of(text.begin(), text.end(), [](char c) { return c >= 0x20 && c < 0x7F; });
   if (plain) return std::string(text);
   std::string printable;
-  for (std::size_t at = 0; at < text.size();) {
-    const auto length = CharacterLength(text, at);
-    const auto first = static_cast<unsigned char>(text[at]);
-    // C0, DEL, and C1 (U+0080 to U+009F), which some terminals obey too.
-    const bool control =
-        first < 0x20 || first == 0x7F ||
-        (first == 0xC2 && length == 2 && static_cast<unsigned char>(text[at + 1]) < 0xA0);
-    if (length == 0 || control)
-      printable += '?';
-    else
-      printable += text.substr(at, length);
-    at += std::max<std::size_t>(1, length);
+  for (const auto& one : Characters(text)) {
+    // C1 (U+0080 to U+009F) too: some terminals obey it.
+    const bool bad = one.code < 0 || utf8proc_category(one.code) == UTF8PROC_CATEGORY_CC;
+    printable += bad ? "?" : one.bytes;
   }
   return printable;
 }

@@ -12,7 +12,8 @@ namespace dlroof {
 // little of `width` [columns] would be left of the first, it gets a line of its own; 0 is no limit.
 void WriteAligned(const std::vector<std::vector<std::string>>& rows, int width, std::ostream& out);
 
-// Columns that the text takes in a terminal: code points, for our text has no wide ones.
+// Returns the columns that the text takes in a terminal: 2 for a wide character, 0 for a combining
+// one.
 int TextWidth(std::string_view utf8);
 
 // At most `width` columns, the middle replaced by "…". Never cuts a character in half.

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "bench/gpu/module.h"
+#include "counters/base/version.h"
 
 namespace dlroof {
 
@@ -106,7 +107,7 @@ inline std::vector<CounterSource> FakeSources() {
 
 inline GpuModule FakeModule() {
   GpuModule module;
-  module.abi = kGpuModuleAbi;
+  module.build = kBuildId;
   module.cells = {{.op = "Conv2D", .device = "gpu", .library = "cudnn", .prepare = FakePrepare}};
   module.sources = FakeSources();
   module.libraries = {{"cudnn", [] { return std::string("cuDNN of the fake"); },

@@ -2,14 +2,6 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <linux/filter.h>
-#include <linux/seccomp.h>
-#include <sys/prctl.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
-#include <cerrno>
-#include <cstddef>
 
 #include "counters/base/error.h"
 
@@ -54,38 +46,6 @@ TEST(SupervisedProgram, TheCommandReplacesFilterAndCeilings) {
                  {"run.json", "out", "err"}),
       ElementsAre("bench", "--dlroof_seed=3", "--benchmark_filter=^n1$", "--benchmark_out=run.json",
                   "--dlroof_live_check=false", "--dlroof_machine=m.json"));
-}
-
-// From now on this process and its children have no pidfd_open (434 on every architecture). False:
-// the system does not let it be so.
-bool TakeAwayPidfdOpen() {
-  sock_filter steps[] = {
-      BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
-      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, 434, 0, 1),
-      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | ENOSYS),
-      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
-  };
-  sock_fprog filter = {sizeof steps / sizeof steps[0], steps};
-  return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
-         prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter) == 0;
-}
-
-TEST(WatchedProcess, LeavesNothingBehindWhereItCannotBeWatched) {
-  constexpr int kGone = 0, kLeft = 1, kNoFilter = 2;
-  const pid_t child = fork();
-  if (child == 0) {
-    if (!TakeAwayPidfdOpen()) _exit(kNoFilter);
-    try {
-      const WatchedProcess process({"sleep", "60"}, {"/dev/null", "/dev/null", false});
-    } catch (const std::exception&) {
-      _exit(waitpid(-1, nullptr, WNOHANG) < 0 && errno == ECHILD ? kGone : kLeft);
-    }
-    _exit(kLeft);
-  }
-  int status = 0;
-  ASSERT_EQ(waitpid(child, &status, 0), child);
-  if (WEXITSTATUS(status) == kNoFilter) GTEST_SKIP() << "no seccomp filters here";
-  EXPECT_EQ(status, kGone);
 }
 
 }  // namespace

@@ -3,8 +3,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "counters/base/process.h"
-
 namespace dlroof {
 namespace {
 
@@ -74,18 +72,6 @@ TEST(WorkOfRuns, ALevelsBytesAreTheMissesOfTheCacheInFrontOfIt) {
   EXPECT_EQ(work.bytes.at(Level::kL3), 10 * 64);
   EXPECT_EQ(work.bytes.at(Level::kDram), 4 * 64);
   EXPECT_EQ(work.bytes.count(Level::kL1), 0);  // accesses have no size
-}
-
-TEST(RunChild, GivesBackOutputErrorsAndExitCode) {
-  const auto ran =
-      RunChild({"sh", "-c", "echo $DLROOF_X; echo bad >&2; exit 3"}, {{"DLROOF_X", "a b"}});
-  EXPECT_EQ(ran.exit_code, 3);
-  EXPECT_EQ(ran.out, "a b\n");
-  EXPECT_EQ(ran.err, "bad\n");
-  EXPECT_EQ(RunChild({"sh", "-c", "kill -9 $$"}, {}).exit_code, 128 + 9);
-  EXPECT_THROW(RunChild({"dlroof-there-is-no-such-program"}, {}), std::runtime_error);
-  EXPECT_TRUE(IsInPath("sh"));
-  EXPECT_FALSE(IsInPath("dlroof-there-is-no-such-program"));
 }
 
 }  // namespace

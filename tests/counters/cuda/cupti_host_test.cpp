@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <fstream>
 #include <nlohmann/json.hpp>
 
@@ -91,9 +92,16 @@ std::string OtherCupti(CuptiCalls& api) {
 StoredPlan StoredPlanBy(CuptiCalls& api, const CuptiChip& chip, const std::string& type) {
   std::vector<std::string> types;
   if (!type.empty()) types.push_back(type);
-  return StoredPlanOf(
-      BuiltInCuptiTable(), chip,
-      PlanCounters(BuiltInCuptiTable(), chip, types, {}, AskHostApi(api, chip.name, {})));
+  const auto& table = BuiltInCuptiTable();
+  const auto plan = PlanCounters(table, chip, types, {}, AskHostApi(api, chip.name, {}));
+  StoredPlan stored{plan.passes, {}, {}};
+  for (const auto& metric : plan.metrics)
+    if (std::find(stored.counted.begin(), stored.counted.end(), metric.set) == stored.counted.end())
+      stored.counted.push_back(metric.set);
+  // The table already tells which counters the chip lacks.
+  for (const auto& left_out : plan.left_out)
+    if (HasCounters(table, chip, left_out.set)) stored.left_out.push_back(left_out.set);
+  return stored;
 }
 
 TEST(CuptiTableByHostApi, DefaultSetsTakeThePassesThatAreStoredAndThreeAtMost) {

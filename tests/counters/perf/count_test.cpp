@@ -163,7 +163,7 @@ TEST(CountWithPerf, ReadyRunsBeforeEachCallAndIsNotCounted) {
 
 TEST(PmuTables, EveryBuiltInOneIsWhole) {
   EXPECT_EQ(BuiltInPmuTables().size(), 4);
-  for (const auto& [name, text] : BuiltInPmuTables()) {
+  for (const auto& [name, text, sha256] : BuiltInPmuTables()) {
     const auto table = PmuTableFromText(text, std::string(name));
     EXPECT_FALSE(table.source.empty());
     EXPECT_GE(table.quantities.size(), 4) << name;

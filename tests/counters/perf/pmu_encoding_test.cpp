@@ -114,9 +114,7 @@ std::uint64_t UnnamedConfig(std::string_view pmu, std::string_view event) {
 }
 
 PmuTable Table(std::string_view name) {
-  for (const auto& [file, text] : BuiltInPmuTables())
-    if (file == name) return PmuTableFromText(text, std::string(file));
-  throw std::logic_error(fmt::format("no table {}", name));
+  return PmuTableFromText(TextOf(BuiltInPmuTables(), name), std::string(name));
 }
 
 std::string Hex(std::uint64_t config) { return fmt::format("{:#x}", config); }

@@ -6,6 +6,6 @@ struct GpuModule;
 }
 
 extern "C" const dlroof::GpuModule* dlroof_cuda_module() {
-  static const std::uint32_t table[64] = {1};
+  static const std::uint64_t table[64] = {1};
   return reinterpret_cast<const dlroof::GpuModule*>(table);
 }

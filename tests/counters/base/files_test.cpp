@@ -1,4 +1,4 @@
-#include "counters/base/write_file.h"
+#include "counters/base/files.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -62,6 +62,28 @@ TEST_F(WriteFileTest, WhatCannotBeWrittenIsOneSentence) {
   fs::create_directory(At("folder"));
   EXPECT_THAT(refusal(At("folder")), EndsWith("/folder: cannot be written: Is a directory"));
   EXPECT_EQ(Entries(), 1);  // nothing is left beside
+}
+
+using ReadFileTest = WriteFileTest;
+
+TEST_F(ReadFileTest, ReturnsEveryByte) {
+  const std::string text("a\0\r\n", 4);
+  WriteFile(At("f"), text);
+  EXPECT_EQ(ReadFile(At("f"), "text"), text);
+  EXPECT_EQ(ReadFile(At("f"), "text", 4), text);
+  EXPECT_EQ(ReadFile("/dev/null", "text"), "");
+  EXPECT_GT(ReadFile("/proc/self/smaps", "text").size(), 0);  // its size is told as 0
+}
+
+TEST_F(ReadFileTest, OneSentenceSaysWhyNot) {
+  WriteFile(At("f"), "12345");
+  EXPECT_EQ(RefusalOf([&] { ReadFile(At("none"), "a suite"); }),
+            At("none").string() + ": cannot be read: No such file or directory; expected a suite");
+  EXPECT_EQ(RefusalOf([] { ReadFile("/", "a suite"); }),
+            "/: cannot be read: Is a directory; expected a suite");
+  EXPECT_EQ(RefusalOf([&] { ReadFile(At("f"), "a suite", 4); }),
+            At("f").string() + ": has more than 4 bytes; expected a suite");
+  EXPECT_EQ(ReadFileIfAny(At("none")), "");
 }
 
 }  // namespace

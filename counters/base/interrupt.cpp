@@ -1,4 +1,4 @@
-#include "bench/run/interrupt.h"
+#include "counters/base/interrupt.h"
 
 #include <array>
 #include <atomic>

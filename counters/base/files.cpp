@@ -1,4 +1,4 @@
-#include "counters/base/write_file.h"
+#include "counters/base/files.h"
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -58,6 +58,23 @@ Reason WriteBeside(const fs::path& path, std::string_view text, OnDisk when) {
   return reason;
 }
 
+// Reads at most one byte more than `most_bytes`.
+Reason ReadAll(const fs::path& path, std::uintmax_t most_bytes, std::string& text) {
+  const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (file < 0) return SystemReason();
+  Reason reason;
+  char buffer[1 << 16];
+  while (text.size() <= most_bytes) {
+    const auto got = read(file, buffer, sizeof buffer);
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) reason = SystemReason();
+    if (got <= 0) break;
+    text.append(buffer, static_cast<std::size_t>(got));
+  }
+  close(file);
+  return reason;
+}
+
 }  // namespace
 
 void WriteFile(const fs::path& path, std::string_view text, OnDisk when) {
@@ -70,6 +87,23 @@ void WriteFile(const fs::path& path, std::string_view text, OnDisk when) {
     reason = WriteInPlace(path, text, when);
   if (reason)
     throw BadInput(fmt::format("{}: cannot be written: {}", path.string(), reason.message()));
+}
+
+std::string ReadFile(const fs::path& path, std::string_view expected, std::uintmax_t most_bytes) {
+  std::string text;
+  if (const auto reason = ReadAll(path, most_bytes, text))
+    throw BadInput(fmt::format("{}: cannot be read: {}; expected {}", path.string(),
+                               reason.message(), expected));
+  if (text.size() > most_bytes)
+    throw BadInput(fmt::format("{}: has more than {} bytes; expected {}", path.string(), most_bytes,
+                               expected));
+  return text;
+}
+
+std::string ReadFileIfAny(const fs::path& path) {
+  std::string text;
+  if (ReadAll(path, std::numeric_limits<std::uintmax_t>::max(), text)) return "";
+  return text;
 }
 
 }  // namespace dlroof

@@ -1,0 +1,39 @@
+// Tables of enumerators and the texts that files and flags spell them with.
+#pragma once
+
+#include <optional>
+#include <stdexcept>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace dlroof {
+
+template <class Enum>
+using KeyRow = std::pair<Enum, std::string_view>;
+
+// Throws std::out_of_range: the table lacks the value.
+template <class Enum, std::size_t rows>
+constexpr std::string_view KeyIn(const KeyRow<Enum> (&table)[rows], Enum value) {
+  for (const auto& row : table)
+    if (row.first == value) return row.second;
+  throw std::out_of_range("a value without a key");
+}
+
+// Returns the value of a key; absent: the table lacks it.
+template <class Enum, std::size_t rows>
+constexpr std::optional<Enum> ValueIn(const KeyRow<Enum> (&table)[rows], std::string_view key) {
+  for (const auto& row : table)
+    if (row.second == key) return row.first;
+  return std::nullopt;
+}
+
+// Returns all values in the order of the table.
+template <class Enum, std::size_t rows>
+std::vector<Enum> ValuesOf(const KeyRow<Enum> (&table)[rows]) {
+  std::vector<Enum> values;
+  for (const auto& row : table) values.push_back(row.first);
+  return values;
+}
+
+}  // namespace dlroof
