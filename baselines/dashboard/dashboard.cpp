@@ -178,7 +178,7 @@ class Site {
   }
 
   void WriteRun(const StoredRun& run, const RunFile& file) {
-    json content = PageContent(ToJson(file));
+    json content = PageContent(PlaceRun(file));
     for (auto& record : content["records"]) Slim(record);
     const auto machines = ScriptSafeJson(content["machines"]);
     content.erase("machines");

@@ -47,7 +47,7 @@ PlaceView ViewOf(const ReportFlags& flags) {
   return view;
 }
 
-FigureChoice ChoiceOf(const ReportFlags& flags, const nlohmann::json* before) {
+FigureChoice ChoiceOf(const ReportFlags& flags, const PlacedRun* before) {
   FigureChoice choice;
   choice.all_levels = flags.level == "all";
   choice.sweep = flags.sweep;
@@ -68,14 +68,13 @@ std::string Extension(const std::string& path) {
 
 // .json is the run file without Google Benchmark's own entries: all that a report needs, small
 // enough to store.
-void WriteOne(const RunFile& file, const PlaceView& view, const nlohmann::json& run,
-              const FigureChoice& choice, const std::string& path) {
+void WriteOne(const PlacedRun& run, const FigureChoice& choice, const std::string& path) {
   if (Extension(path) == "html") {
     std::ostringstream page;
     WritePage(run, page, choice.before);
     WriteFile(path, page.str());
   } else if (Extension(path) == "json") {
-    WriteFile(path, ToStoredJson(file, view).dump() + '\n');
+    WriteFile(path, ToStoredJson(run.file, run.view).dump() + '\n');
   } else {
     WriteFigure(run, path, choice);
   }
@@ -90,7 +89,7 @@ void CheckExtension(const std::string& path) {
 
 // Beside the tables a picture is a help, not the answer: without one (nothing to draw, no gnuplot)
 // the reason is a sentence.
-void ShowPicture(const nlohmann::json& run, int columns, bool alone) {
+void ShowPicture(const PlacedRun& run, int columns, bool alone) {
   try {
     std::cout << TerminalPicture(run, columns > 0 ? columns : kPictureColumns);
   } catch (const BadInput& error) {
@@ -102,13 +101,12 @@ void ShowPicture(const nlohmann::json& run, int columns, bool alone) {
 void Report(const ReportFlags& flags) {
   for (const auto& path : flags.outputs) CheckExtension(path);
   const auto view = ViewOf(flags);
-  const auto file = ReadRunFile(flags.file, std::cerr);
-  const auto run = ToJson(file, view);
-  nlohmann::json before;
-  if (!flags.before.empty()) before = ToJson(ReadRunFile(flags.before, std::cerr), view);
+  const auto run = PlaceRun(ReadRunFile(flags.file, std::cerr), view);
+  PlacedRun before;
+  if (!flags.before.empty()) before = PlaceRun(ReadRunFile(flags.before, std::cerr), view);
   const auto choice = ChoiceOf(flags, flags.before.empty() ? nullptr : &before);
   for (const auto& path : flags.outputs) {
-    WriteOne(file, view, run, choice, path);
+    WriteOne(run, choice, path);
     std::cerr << "wrote " << path << '\n';
   }
   if (!flags.outputs.empty()) return;

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "bench/supervise/journal.h"
-#include "reporters/record/run_file.h"
+#include "reporters/roofline/placed_run.h"
 
 namespace dlroof {
 
@@ -37,9 +37,17 @@ struct Supervised {
   std::vector<Part> parts;
 };
 
-// The run file: `machines` (an array, or null), context of the first that has one, with `about`
-// merged into its "dlroof"; entries and records as one process would have written them.
-nlohmann::json MergedRun(const std::vector<Supervised>& supervised, const nlohmann::json& machines,
-                         const nlohmann::json& about);
+struct Merged {
+  PlacedRun run;
+  nlohmann::json benchmarks;  // Google Benchmark's entries
+};
+
+// Merges what the processes left, as one process would have written it: `machines` (an array, or
+// null), the context of the first that has one, with `about` merged into its "dlroof".
+Merged MergedRun(const std::vector<Supervised>& supervised, const nlohmann::json& machines,
+                 const nlohmann::json& about);
+
+// Returns the run file.
+nlohmann::json ToJson(const Merged& merged);
 
 }  // namespace dlroof

@@ -73,11 +73,8 @@ dlroof.boundText = (record) => {
   return time.bound === 'memory' && time.bound_level ? `${dlroof.levelName(time.bound_level)} bandwidth` : dlroof.text(time.bound);
 };
 
-// The placement that binds: the lowest of the record's roofs, which is the one it reached most of.
-dlroof.binding = (record) => {
-  const placed = dlroof.list(record.classic).filter((entry) => dlroof.isNumber(entry.roof));
-  return placed.reduce((best, entry) => (best === undefined || entry.roof <= best.roof ? entry : best), undefined);
-};
+// The placement that binds: the lowest of the record's roofs.
+dlroof.binding = (record) => dlroof.list(record.classic)[record.binding];
 
 dlroof.repetitions = (record) => {
   const all = dlroof.list(record.repetitions);

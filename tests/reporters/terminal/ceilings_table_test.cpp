@@ -6,24 +6,21 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <fstream>
 #include <sstream>
 
 #include "reporters/text/text.h"
+#include "tests/fakes/placed_files.h"
 
 namespace dlroof {
 namespace {
 
-using nlohmann::json;
 using testing::EndsWith;
 using testing::HasSubstr;
 using testing::Not;
 
-json CeilingsRun() { return json::parse(std::ifstream(DLROOF_TEST_DATA "/run_ceilings.json")); }
-
-std::string Table(const json& run_file, int width) {
+std::string Table(const PlacedRun& run, int width) {
   std::ostringstream out;
-  WriteCeilings(run_file, width, out);
+  WriteCeilings(run.file.machines, width, out);
   return out.str();
 }
 
@@ -60,7 +57,7 @@ TEST(WriteCeilings, PipesStandHighestFirstEachBeforeItsFinerRows) {
 
 TEST(WriteCeilings, AFinerRowWithoutAPlainOneHasItsWholeName) {
   auto run = CeilingsRun();
-  run["machines"][0]["by_threads"]["2"]["flops"].erase("fp32.vector");
+  TwoThreadsOf(run).flops.erase("fp32.vector");
   EXPECT_THAT(Table(run, 0), HasSubstr("\n  fp32.vector.avx2 "));
 }
 
@@ -72,8 +69,8 @@ TEST(WriteCeilings, ALevelNamesTheMixThatMadeItsRoof) {
 
 TEST(WriteCeilings, NoLineIsWiderThanTheTerminal) {
   auto run = CeilingsRun();
-  auto& reason = run["machines"][0]["by_threads"]["2"]["flops"]["int8.vector"]["reason"];
-  reason = "µ" + reason.get<std::string>() + std::string(300, 'x');
+  auto& reason = TwoThreadsOf(run).flops.at("int8.vector").reason;
+  reason = "µ" + reason + std::string(300, 'x');
   for (const int width : {80, 100, 120, 200}) {
     std::istringstream lines(Table(run, width));
     for (std::string line; std::getline(lines, line);) EXPECT_LE(TextWidth(line), width) << line;
@@ -93,9 +90,9 @@ TEST(WriteCeilings, WithoutDoubtsTheSameTerminalHasRoomForMore) {
 
 TEST(WriteCeilings, AColumnThatNoRowHasIsLeftOut) {
   auto run = CeilingsRun();
-  for (auto& [key, ceiling] : run["machines"][0]["by_threads"]["2"]["flops"].items()) {
-    ceiling.erase("sustained_per_second");
-    ceiling["proved"] = true;
+  for (auto& [key, ceiling] : TwoThreadsOf(run).flops) {
+    ceiling.sustained_per_second.reset();
+    ceiling.proved = true;
   }
   const auto table = Table(run, 0);
   EXPECT_THAT(table, Not(HasSubstr("sustained")));
@@ -120,17 +117,13 @@ TEST(WriteCeilings, SentencesBreakBetweenWords) {
                         "KiB: they\n    agree\n"));
 }
 
-TEST(WriteCeilings, WhatIsMissingOrNonsenseIsAbsent) {
+TEST(WriteCeilings, AnUnknownQuantityIsAbsent) {
   auto run = CeilingsRun();
-  auto& set = run["machines"][0]["by_threads"]["2"];
-  set["flops"] = json::parse(R"({"fp32.vector": {"per_second": 1e9, "proof": {"per_cycle": 0,
-    "spread": null}, "proved": true, "clock_hz": "fast"}, "fp64.vector": {"per_second": 0},
-    "int8.vector": 7})");
-  set["bytes"] = json::parse(R"({"l1": {"per_second": 1e9, "how": 5, "proved": true}})");
-  set["overheads"] = json::parse(R"({"timer": -1})");
-  set.erase("launch_seconds");
-  run["machines"][0]["facts"] =
-      json::parse(R"({"sweep.l1.threads.2": 3, "sweep..threads.2": "x"})");
+  auto& set = TwoThreadsOf(run);
+  set = {};
+  set.flops["fp32.vector"] = {.per_second = 1e9, .proved = true};
+  set.bytes[Level::kL1] = {.per_second = 1e9, .proved = true};
+  run.file.machines[0].facts = {{"sweep..threads.2", "x"}};
   const auto table = Table(run, 0);
   EXPECT_THAT(table, HasSubstr("                       rate\n  fp32.vector  1.00 GFLOP/s\n  L1"));
   EXPECT_THAT(table, HasSubstr("  L1              1.00 GB/s\n\nceilings of"));
