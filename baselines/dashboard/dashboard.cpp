@@ -16,7 +16,6 @@
 #include "reporters/page/assets.h"
 #include "reporters/page/page.h"
 #include "reporters/roofline/placed_json.h"
-#include "reporters/text/json_access.h"
 
 namespace dlroof {
 namespace {

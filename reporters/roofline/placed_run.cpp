@@ -93,6 +93,13 @@ PlacedRun PlaceRun(RunFile file, const PlaceView& view) {
   return run;
 }
 
+const ClassicPoint* Binding(const Placement& placement) {
+  const ClassicPoint* binding = nullptr;
+  for (const auto& point : placement.classic)
+    if (binding == nullptr || point.roof <= binding->roof) binding = &point;
+  return binding;
+}
+
 std::string SpreadText(const Timing& timing) {
   if (!timing.ci95 || !(timing.median > 0)) return "";
   const double half =

@@ -35,6 +35,9 @@ Placed PlaceWritten(const Record& written, const Machine* machine, const PlaceVi
 
 PlacedRun PlaceRun(RunFile file, const PlaceView& view = {});
 
+// Returns the point whose roof is the lowest, the farthest level of equals; null without points.
+const ClassicPoint* Binding(const Placement& placement);
+
 // Returns "0.4 %": how far the median's interval reaches from it; empty where it is not known.
 std::string SpreadText(const Timing& timing);
 

@@ -357,13 +357,6 @@ std::string_view Key(Bound bound) {
   return "";
 }
 
-const ClassicPoint* Binding(const Placement& placement) {
-  const ClassicPoint* binding = nullptr;
-  for (const auto& point : placement.classic)
-    if (binding == nullptr || point.roof <= binding->roof) binding = &point;
-  return binding;
-}
-
 Placement Place(const Record& record, const Machine* machine, const PlaceView& view) {
   Placement placement;
   if (record.status != Status::kOk) return placement;

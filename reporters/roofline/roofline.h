@@ -61,9 +61,6 @@ struct Placement {
   std::string advice;  // one sentence, by AddFindings; empty where the evidence is too weak
 };
 
-// Returns the point whose roof is the lowest, the farthest level of equals; null without points.
-const ClassicPoint* Binding(const Placement& placement);
-
 // A record without time, work or matching ceilings gives an empty placement whose remarks say what
 // is missing.
 Placement Place(const Record& record, const Machine* machine, const PlaceView& view = {});

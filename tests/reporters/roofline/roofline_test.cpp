@@ -138,6 +138,16 @@ void Doubt(Ceiling& ceiling) {
   ceiling.reason = "too noisy";
 }
 
+TEST(Binding, IsTheLowestRoofTheFarthestLevelOfEquals) {
+  Placement placement;
+  EXPECT_EQ(Binding(placement), nullptr);
+  placement.classic = {{.level = Level::kL1, .roof = 3},
+                       {.level = Level::kL2, .roof = 2},
+                       {.level = Level::kDram, .roof = 2},
+                       {.level = Level::kHost, .roof = 5}};
+  EXPECT_EQ(Binding(placement)->level, Level::kDram);
+}
+
 TEST(Place, AnUnprovedCeilingThatBindsTakesThePercentAwayAndIsNamed) {
   Machine machine = SmallMachine();
   Doubt(machine.by_threads[2].bytes[Level::kDram]);
