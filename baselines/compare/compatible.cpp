@@ -7,7 +7,7 @@
 #include <set>
 
 #include "counters/base/error.h"
-#include "reporters/text/json_access.h"
+#include "reporters/record/context.h"
 
 namespace dlroof {
 namespace {

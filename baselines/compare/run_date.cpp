@@ -6,7 +6,7 @@
 #include <cstdio>
 #include <string>
 
-#include "reporters/text/json_access.h"
+#include "reporters/record/context.h"
 
 namespace dlroof {
 namespace {

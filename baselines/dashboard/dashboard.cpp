@@ -16,7 +16,6 @@
 #include "reporters/page/assets.h"
 #include "reporters/page/page.h"
 #include "reporters/roofline/placed_json.h"
-#include "reporters/text/json_access.h"
 
 namespace dlroof {
 
@@ -194,7 +193,7 @@ class Site {
   }
 
   void WriteRun(const StoredRun& run, const RunFile& file) {
-    json content = PageContent(ToJson(file));
+    json content = PageContent(PlaceRun(file));
     for (auto& record : content["records"]) Slim(record);
     const auto machines = ScriptSafeJson(content["machines"]);
     content.erase("machines");

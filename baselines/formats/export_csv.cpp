@@ -3,7 +3,7 @@
 #include <ostream>
 
 #include "baselines/formats/export.h"
-#include "reporters/text/json_access.h"
+#include "reporters/record/context.h"
 
 namespace dlroof {
 namespace {

@@ -5,7 +5,7 @@
 #include <unordered_map>
 
 #include "baselines/formats/export.h"
-#include "reporters/text/json_access.h"
+#include "reporters/record/context.h"
 
 namespace dlroof {
 namespace {

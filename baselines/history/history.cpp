@@ -9,7 +9,7 @@
 #include "baselines/history/query.h"
 #include "counters/base/error.h"
 #include "counters/base/text_hash.h"
-#include "reporters/text/json_access.h"
+#include "reporters/record/context.h"
 
 namespace dlroof {
 namespace {

@@ -13,7 +13,7 @@
 #include "ceilings/machine/progress.h"
 #include "counters/base/error.h"
 #include "counters/cpu/cpu.h"
-#include "reporters/terminal/tables.h"
+#include "reporters/terminal/ceilings_table.h"
 #include "reporters/text/text.h"
 
 namespace dlroof {
@@ -39,10 +39,7 @@ void ShowMachine(MachineOptions options, const std::string& device, const std::s
   ProgressPrinter progress(std::cerr, StderrIsTerminal());
   options.progress = std::ref(progress);
   const Machine machine = MachineOf(device, options);
-  const nlohmann::json run = {{"context", nlohmann::json::object()},
-                              {"machines", {ToJson(machine)}},
-                              {"records", nlohmann::json::array()}};
-  WriteTables(run, TerminalColumns(), std::cout);
+  WriteCeilings({machine}, TerminalColumns(), std::cout);
   std::cout << std::flush;
   if (output.empty()) return;
   WriteMachineFile(machine, output);

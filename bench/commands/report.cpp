@@ -42,7 +42,7 @@ std::vector<std::string> LevelKeys() {
   return keys;
 }
 
-FigureChoice ChoiceOf(const ReportFlags& flags, const nlohmann::json* before) {
+FigureChoice ChoiceOf(const ReportFlags& flags, const PlacedRun* before) {
   FigureChoice choice;
   choice.all_levels = flags.level == "all";
   choice.sweep = flags.sweep;
@@ -56,32 +56,25 @@ FigureChoice ChoiceOf(const ReportFlags& flags, const nlohmann::json* before) {
   return choice;
 }
 
-struct Written {
-  const RunFile& file;
-  const PlaceView& view;
-  const nlohmann::json& run;
-  const FigureChoice& choice;
-};
-
-void WriteHtml(const Written& what, const std::string& path) {
+void WriteHtml(const PlacedRun& run, const FigureChoice& choice, const std::string& path) {
   std::ostringstream page;
-  WritePage(what.run, page, what.choice.before);
+  WritePage(run, page, choice.before);
   WriteFile(path, page.str());
 }
 
 // Writes the run file without Google Benchmark's own entries: all that a report needs, small enough
 // to store.
-void WriteStored(const Written& what, const std::string& path) {
-  WriteFile(path, ToStoredJson(what.file, what.view).dump() + '\n');
+void WriteStored(const PlacedRun& run, const FigureChoice&, const std::string& path) {
+  WriteFile(path, ToStoredJson(run.file, run.view).dump() + '\n');
 }
 
-void WriteDrawn(const Written& what, const std::string& path) {
-  WriteFigure(what.run, path, what.choice);
+void WriteDrawn(const PlacedRun& run, const FigureChoice& choice, const std::string& path) {
+  WriteFigure(run, path, choice);
 }
 
 struct Writer {
   std::string_view extension;
-  void (*write)(const Written& what, const std::string& path);
+  void (*write)(const PlacedRun& run, const FigureChoice& choice, const std::string& path);
 };
 constexpr Writer kWriters[] = {{".html", WriteHtml},
                                {".json", WriteStored},
@@ -98,7 +91,7 @@ const Writer& WriterFor(const std::string& path) {
 
 // Beside the tables a picture is a help, not the answer: without one (nothing to draw, no gnuplot)
 // the reason is a sentence.
-void ShowPicture(const nlohmann::json& run, int columns, bool alone) {
+void ShowPicture(const PlacedRun& run, int columns, bool alone) {
   try {
     std::cout << TerminalPicture(run, columns > 0 ? columns : kPictureColumns);
   } catch (const BadInput& error) {
@@ -116,13 +109,12 @@ std::string SweepNames() {
 void Report(const ReportFlags& flags) {
   for (const auto& path : flags.outputs) WriterFor(path);
   const auto view = ViewOf(flags);
-  const auto file = ReadRunFile(flags.file, std::cerr);
-  const auto run = ToJson(file, view);
-  nlohmann::json before;
-  if (!flags.before.empty()) before = ToJson(ReadRunFile(flags.before, std::cerr), view);
+  const auto run = PlaceRun(ReadRunFile(flags.file, std::cerr), view);
+  PlacedRun before;
+  if (!flags.before.empty()) before = PlaceRun(ReadRunFile(flags.before, std::cerr), view);
   const auto choice = ChoiceOf(flags, flags.before.empty() ? nullptr : &before);
   for (const auto& path : flags.outputs) {
-    WriterFor(path).write({file, view, run, choice}, path);
+    WriterFor(path).write(run, choice, path);
     std::cerr << "wrote " << path << '\n';
   }
   if (!flags.outputs.empty()) return;

@@ -191,7 +191,7 @@ nlohmann::json Context(const std::string& command, const RunSettings& settings,
 void WriteHtml(const Session& session, const std::string& path) {
   if (path.empty()) return;
   std::ostringstream page;
-  WritePage(ToJson(session.file()), page);
+  WritePage(PlaceRun(session.file()), page);
   WriteFile(path, page.str());
 }
 

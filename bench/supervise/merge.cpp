@@ -100,7 +100,8 @@ Record RecordOf(const std::string& listed, const std::vector<Part>& parts) {
   return record;
 }
 
-json MergedRun(const std::vector<Supervised>& supervised, const json& machines, const json& about) {
+Merged MergedRun(const std::vector<Supervised>& supervised, const json& machines,
+                 const json& about) {
   RunFile run;
   if (machines.is_array())
     for (const auto& machine : machines)
@@ -119,8 +120,12 @@ json MergedRun(const std::vector<Supervised>& supervised, const json& machines, 
   json& own = run.context["dlroof"];
   own["schema"] = kSchema;
   own.update(about);
-  json whole = ToJson(run);
-  whole["benchmarks"] = std::move(entries);
+  return {PlaceRun(std::move(run)), std::move(entries)};
+}
+
+json ToJson(const Merged& merged) {
+  json whole = ToJson(merged.run);
+  whole["benchmarks"] = merged.benchmarks;
   return whole;
 }
 

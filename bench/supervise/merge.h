@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "bench/supervise/journal.h"
-#include "reporters/record/run_file.h"
+#include "reporters/roofline/placed_run.h"
 
 namespace dlroof {
 
@@ -38,9 +38,17 @@ struct Supervised {
   std::vector<Part> parts;
 };
 
-// Returns the run file: `machines` (an array, or null), the first part's context with `about`
-// merged into its "dlroof", and entries and records as one process writes them.
-nlohmann::json MergedRun(const std::vector<Supervised>& supervised, const nlohmann::json& machines,
-                         const nlohmann::json& about);
+struct Merged {
+  PlacedRun run;
+  nlohmann::json benchmarks;  // Google Benchmark's entries
+};
+
+// Returns the run as one process would have written it: `machines` (an array, or null), the first
+// part's context with `about` merged into its "dlroof", and entries and records.
+Merged MergedRun(const std::vector<Supervised>& supervised, const nlohmann::json& machines,
+                 const nlohmann::json& about);
+
+// Returns the run file.
+nlohmann::json ToJson(const Merged& merged);
 
 }  // namespace dlroof

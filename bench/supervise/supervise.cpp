@@ -104,8 +104,8 @@ class Supervision {
     const auto missing = run_.header().benchmarks.size() - done.size();
     const auto whole = MergedRun(done, run_.machines(), run_.About());
     if (!done.empty()) {
-      WriteFile(run_.request().outputs.front(), whole.dump(1) + "\n", OnDisk::kNow);
-      WriteTables(whole, TerminalColumns(), std::cout);
+      WriteFile(run_.request().outputs.front(), ToJson(whole).dump(1) + "\n", OnDisk::kNow);
+      WriteTables(whole.run, TerminalColumns(), std::cout);
       std::cout << std::flush;
     }
     if (missing == 0)

@@ -18,8 +18,8 @@ constexpr int64_t kLanes = 32;
 
 int64_t CeilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
-std::vector<Place> PlacesOf(const Axis& axis, const IndexRanges& ranges) {
-  std::vector<Place> places;
+std::vector<AxisPlace> PlacesOf(const Axis& axis, const IndexRanges& ranges) {
+  std::vector<AxisPlace> places;
   for (const auto& [begin, end] : ranges)
     for (int64_t i = begin; i < end; ++i) places.push_back(At(axis, i));
   return places;
@@ -57,8 +57,8 @@ int64_t Visit(const Operand& matrix, const IndexRanges& rows, const IndexRanges&
   const auto along = PlacesOf(matrix.lanes_along_columns ? matrix.columns : matrix.rows,
                               matrix.lanes_along_columns ? columns : rows);
   SectorSet set(sector);
-  for (const Place& outer : across)
-    for (const Place& inner : along)
+  for (const AxisPlace& outer : across)
+    for (const AxisPlace& inner : along)
       if (const auto at = Address(matrix, inner, outer); at != kNowhere) set.Add(at + base);
   return set.CountAndClear();
 }

@@ -159,7 +159,7 @@ int64_t Size(const Axis& axis) {
   return axis.digits[0].count * axis.digits[1].count * axis.digits[2].count;
 }
 
-Place At(const Axis& axis, int64_t index) {
+AxisPlace At(const Axis& axis, int64_t index) {
   const auto& [outer, middle, inner] = axis.digits;
   const int64_t i2 = index % inner.count, rest = index / inner.count;
   const int64_t i1 = rest % middle.count, i0 = rest / middle.count;
@@ -179,7 +179,7 @@ std::optional<Period> PeriodOf(const Axis& axis) {
   return std::nullopt;
 }
 
-int64_t Address(const Operand& matrix, const Place& row, const Place& column) {
+int64_t Address(const Operand& matrix, const AxisPlace& row, const AxisPlace& column) {
   int64_t y = row.y + column.y, x = row.x + column.x;
   if (y < 0 || x < 0) return kNowhere;
   if (matrix.step_h != 1) {

@@ -49,10 +49,10 @@ struct Axis {
 int64_t Size(const Axis& axis);
 
 // Offset that an index adds to an element's place.
-struct Place {
+struct AxisPlace {
   int64_t y = 0, x = 0, bytes = 0;
 };
-Place At(const Axis& axis, int64_t index);
+AxisPlace At(const Axis& axis, int64_t index);
 
 // The indices after which every address repeats, `bytes` further on; absent where they never do.
 struct Period {
@@ -75,7 +75,7 @@ struct Operand {
 
 constexpr int64_t kNowhere = -1;
 // [byte] from the matrix's begin; kNowhere for padding.
-int64_t Address(const Operand& matrix, const Place& row, const Place& column);
+int64_t Address(const Operand& matrix, const AxisPlace& row, const AxisPlace& column);
 
 // C (m x n) = A (m x k) * B (n x k) transposed, `groups` times. The mappings are CUTLASS's:
 //   forward           m = n P Q   n = K/g       k = C/g R S   A input (gathered)  B weights

@@ -10,17 +10,13 @@
 #include "counters/base/error.h"
 #include "counters/base/files.h"
 #include "reporters/figure/gnuplot.h"
-#include "reporters/text/json_access.h"
+#include "reporters/record/context.h"
 #include "reporters/text/text.h"
 
 namespace dlroof {
 namespace {
 
-using nlohmann::json;
-
-std::string Caption(const json& run_file, const Figure& figure) {
-  const auto& context = Member(run_file, "context");
-  const auto& ours = Member(context, "dlroof");
+std::string Caption(const PlacedRun& run, const Figure& figure) {
   std::string caption = figure.roofs.machine;
   // A GPU's roofs are those of all of it, and another program's need not tell their threads.
   if (figure.roofs.device != "gpu" && figure.roofs.threads > 0)
@@ -28,11 +24,12 @@ std::string Caption(const json& run_file, const Figure& figure) {
         fmt::format(", {} thread{}", figure.roofs.threads, figure.roofs.threads == 1 ? "" : "s");
   caption += fmt::format(", bytes of {}",
                          figure.all_levels ? "every level" : LevelName(Key(figure.level)));
-  if (Text(Member(ours, "view"), "balance") == "tensor")
-    caption += ", all FLOPs judged by the matrix ceiling";
+  if (run.view.tensor_balance) caption += ", all FLOPs judged by the matrix ceiling";
   if (!figure.classic_moves.empty()) caption += ", arrows from before";
-  for (const auto& part : {Text(context, "date"), Text(ours, "version")})
-    if (!part.empty()) caption += (part == Text(ours, "version") ? ", dlroof " : ", ") + part;
+  const auto& context = run.file.context;
+  if (const auto date = Text(context, "date"); !date.empty()) caption += ", " + date;
+  if (const auto version = Text(Member(context, "dlroof"), "version"); !version.empty())
+    caption += ", dlroof " + version;
   return caption;
 }
 
@@ -67,11 +64,11 @@ std::string Trimmed(const std::string& picture) {
 }
 
 // One point per record, or per record and level.
-void AddMarks(const json& run_file, Figure& figure) {
+void AddMarks(const PlacedRun& run, Figure& figure) {
   for (const Level level : AllLevels()) {
     if (!figure.all_levels && level != figure.level) continue;
-    auto classic = ClassicMarks(run_file, figure.roofs, level);
-    auto time = TimeMarks(run_file, figure.roofs, level);
+    auto classic = ClassicMarks(run, figure.roofs, level);
+    auto time = TimeMarks(run, figure.roofs, level);
     if (figure.all_levels) {
       for (auto& mark : classic) mark.series = LevelName(Key(level));
       for (auto& mark : time) mark.series = LevelName(Key(level));
@@ -81,11 +78,11 @@ void AddMarks(const json& run_file, Figure& figure) {
   }
 }
 
-void KeepSweep(const json& run_file, Figure& figure) {
+void KeepSweep(const PlacedRun& run, Figure& figure) {
   std::set<std::size_t> kept;
-  for (auto& line : SweepLines(run_file, figure.sweep)) {
+  for (auto& line : SweepLines(run, figure.sweep)) {
     const bool drawn = std::any_of(line.records.begin(), line.records.end(), [&](std::size_t i) {
-      return BelongsTo(Member(run_file, "records")[i], figure.roofs);
+      return BelongsTo(run.file.records[i], figure.roofs);
     });
     if (!drawn) continue;
     kept.insert(line.records.begin(), line.records.end());
@@ -95,39 +92,33 @@ void KeepSweep(const json& run_file, Figure& figure) {
   std::erase_if(figure.time, [&](const auto& mark) { return kept.count(mark.record) == 0; });
 }
 
-// By name, which tells benchmarks apart in both files.
-void AddMoves(const json& run_file, const json& before, Figure& figure) {
+// Adds a move by name, which tells benchmarks apart in both files.
+void AddMoves(const PlacedRun& run, const PlacedRun& before, Figure& figure) {
   Figure old;
   old.roofs = figure.roofs;
   old.level = figure.level;
   AddMarks(before, old);
-  const auto name = [](const json& file, std::size_t i) {
-    return Text(Member(file, "records")[i], "name");
-  };
+  const auto name = [](const PlacedRun& of, std::size_t i) { return of.file.records[i].name; };
   std::map<std::string, const ClassicMark*> classic;
   for (const auto& mark : old.classic) classic[name(before, mark.record)] = &mark;
   std::map<std::string, const TimeMark*> time;
   for (const auto& mark : old.time) time[name(before, mark.record)] = &mark;
   for (const auto& mark : figure.classic)
-    if (const auto found = classic.find(name(run_file, mark.record)); found != classic.end())
+    if (const auto found = classic.find(name(run, mark.record)); found != classic.end())
       figure.classic_moves.push_back({{found->second->intensity, found->second->flops_per_second},
                                       {mark.intensity, mark.flops_per_second}});
   for (const auto& mark : figure.time) {
-    const auto found = time.find(name(run_file, mark.record));
+    const auto found = time.find(name(run, mark.record));
     if (found != time.end() && found->second->point && mark.point)
       figure.time_moves.push_back({*found->second->point, *mark.point});
   }
 }
 
-std::optional<Roof> OneFlat(const json& run_file, const Figure& figure) {
+std::optional<Roof> OneFlat(const PlacedRun& run, const Figure& figure) {
   std::set<std::string> judged;
-  for (const auto& mark : figure.time) {
-    const auto& rows =
-        Member(Member(Member(run_file, "records")[mark.record], "time"), "compute_roofs");
-    if (rows.is_object())
-      for (const auto& [pipe, row] : rows.items())
-        if (row.is_string()) judged.insert(row.get<std::string>());
-  }
+  for (const auto& mark : figure.time)
+    for (const auto& [pipe, row] : run.places[mark.record].placement.time->compute_roofs)
+      judged.insert(row);
   if (judged.size() != 1) return std::nullopt;
   for (const Roof& flat : figure.roofs.flops)
     if (flat.key == *judged.begin()) return flat;
@@ -136,8 +127,8 @@ std::optional<Roof> OneFlat(const json& run_file, const Figure& figure) {
 
 // Of pipes in use, or all plain ones; above a finer row that judges also the machine's own roof,
 // which the measured knee runs to.
-std::vector<Roof> DrawnFlats(const json& run_file, const RoofSet& roofs) {
-  const auto used = PipesInUse(run_file, roofs);
+std::vector<Roof> DrawnFlats(const PlacedRun& run, const RoofSet& roofs) {
+  const auto used = PipesInUse(run, roofs);
   const auto above = [&](const Roof& flat) {
     if (IsFinerPipe(flat.key)) return false;
     const auto is_finer = [&](const Roof& one) {
@@ -157,43 +148,43 @@ std::vector<Roof> DrawnFlats(const json& run_file, const RoofSet& roofs) {
 
 }  // namespace
 
-Figure MakeFigure(const json& run_file, const FigureChoice& choice) {
-  const auto sets = RoofSets(run_file);
-  const auto main = MainRoofSet(run_file, sets);
+Figure MakeFigure(const PlacedRun& run, const FigureChoice& choice) {
+  const auto sets = RoofSets(run.file.machines);
+  const auto main = MainRoofSet(run, sets);
   if (!main)
     throw BadInput(
         "figure: the file has no ceilings, so there is no roof to draw (dlroof machine measures "
         "them)");
   Figure figure;
   figure.roofs = sets[*main];
-  const auto level = choice.level ? choice.level : MainLevel(run_file, figure.roofs);
+  const auto level = choice.level ? choice.level : MainLevel(run, figure.roofs);
   if (!level)
     throw BadInput("figure: no benchmark of the file has a time, FLOPs, bytes and ceilings");
   figure.level = *level;
   figure.all_levels = choice.all_levels;
   figure.sweep = choice.sweep;
-  figure.flats = DrawnFlats(run_file, figure.roofs);
-  AddMarks(run_file, figure);
-  if (!choice.sweep.empty()) KeepSweep(run_file, figure);
-  if (choice.before != nullptr) AddMoves(run_file, *choice.before, figure);
+  figure.flats = DrawnFlats(run, figure.roofs);
+  AddMarks(run, figure);
+  if (!choice.sweep.empty()) KeepSweep(run, figure);
+  if (choice.before != nullptr) AddMoves(run, *choice.before, figure);
   if (figure.classic.empty())
     throw BadInput(fmt::format("figure: no benchmark has a point of {}{}",
                                figure.all_levels ? "any level" : LevelName(Key(figure.level)),
                                choice.sweep.empty() ? "" : " on a line of this sweep"));
-  figure.one_flat = OneFlat(run_file, figure);
-  figure.caption = Caption(run_file, figure);
+  figure.one_flat = OneFlat(run, figure);
+  figure.caption = Caption(run, figure);
   return figure;
 }
 
-void WriteFigure(const json& run_file, const std::string& path, const FigureChoice& choice) {
+void WriteFigure(const PlacedRun& run, const std::string& path, const FigureChoice& choice) {
   const auto extension = ExtensionOf(path);
   if (extension != "svg" && extension != "pdf" && extension != "png")
     throw BadInput(fmt::format("{}: a figure is .svg, .pdf or .png", Printable(path)));
-  WriteFile(path, RunGnuplot(FigureScript(MakeFigure(run_file, choice), extension)));
+  WriteFile(path, RunGnuplot(FigureScript(MakeFigure(run, choice), extension)));
 }
 
-std::string TerminalPicture(const json& run_file, int width) {
-  const Figure figure = MakeFigure(run_file);
+std::string TerminalPicture(const PlacedRun& run, int width) {
+  const Figure figure = MakeFigure(run);
   return Trimmed(RunGnuplot(TerminalScript(figure, width))) + Legend(figure) + "  " +
          Printable(figure.caption) + "\n";
 }

@@ -2,7 +2,6 @@
 // terminal. Drawn by gnuplot, which need not be installed for anything else.
 #pragma once
 
-#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
@@ -11,27 +10,24 @@
 
 namespace dlroof {
 
-// What of a run file is drawn.
 struct FigureChoice {
   std::optional<Level> level;  // whose bytes; absent: those that most records know
   bool all_levels = false;     // one point per level, all at a record's height, coloured by level
   std::string sweep;           // a parameter (sweep_line.h): its lines alone; empty: every record
-  const nlohmann::json* before = nullptr;  // an older run file: a line from each record's point
-                                           // there to its point here
+  const PlacedRun* before = nullptr;  // an older run: a line from each record's point there to its
+                                      // point here
 };
 
 // Writes the classic roofline and the time-based one beside it, of the machine and number of
 // threads that most records belong to. The format follows from the extension: .svg, .pdf or .png.
 // Throws BadInput: another extension, nothing to draw, gnuplot missing or failing, `path` not
 // writable (no file is left behind).
-void WriteFigure(const nlohmann::json& run_file, const std::string& path,
-                 const FigureChoice& choice = {});
+void WriteFigure(const PlacedRun& run, const std::string& path, const FigureChoice& choice = {});
 
 // The classic roofline in `width` [columns] of text, a letter per series, with its legend. Throws
 // BadInput: nothing to draw, gnuplot missing or failing.
-std::string TerminalPicture(const nlohmann::json& run_file, int width);
+std::string TerminalPicture(const PlacedRun& run, int width);
 
-// What a figure draws.
 struct Figure {
   RoofSet roofs;
   Level level = Level::kDram;
@@ -47,7 +43,7 @@ struct Figure {
       time_moves;                // from before to now
   std::optional<Roof> one_flat;  // that all time marks are judged by: seconds are FLOPs then
 };
-Figure MakeFigure(const nlohmann::json& run_file, const FigureChoice& choice = {});
+Figure MakeFigure(const PlacedRun& run, const FigureChoice& choice = {});
 
 // gnuplot scripts; text of the file stands in them only as GnuplotText.
 std::string FigureScript(const Figure& figure, const std::string& extension);

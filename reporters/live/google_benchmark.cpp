@@ -9,7 +9,6 @@
 
 #include "reporters/live/result_row.h"
 #include "reporters/record/work_counters.h"
-#include "reporters/roofline/network.h"
 #include "reporters/roofline/placed_json.h"
 #include "reporters/terminal/tables.h"
 
@@ -113,7 +112,7 @@ void TerminalReporter::Finalize() {
       GetOutputStream() << ResultRow(record, Place(record, MachineFor(session_.file(), record)),
                                      name_width_);
   }
-  WriteModels(ToJson(SummarizeModels(session_.file())), 0, GetOutputStream());
+  WriteModels(SummarizeModels(session_.file()), 0, GetOutputStream());
   GetOutputStream() << std::flush;
   GetErrorStream() << ResultSummary(session_.file().records);
 }
@@ -162,12 +161,9 @@ void RunFileReporter::ReportRuns(const std::vector<Run>& runs) {
 
 void RunFileReporter::Finalize() {
   session_.Finish();
-  nlohmann::json records = nlohmann::json::array();
-  for (const auto& record : session_.file().records)
-    records.push_back(ToJson(record, MachineFor(session_.file(), record)));
-  GetOutputStream() << "\n],\n\"records\": " << records.dump(1);
-  if (const auto models = SummarizeModels(session_.file()); !models.empty())
-    GetOutputStream() << ",\n\"models\": " << ToJson(models).dump(1);
+  const auto whole = ToJson(PlaceRun(session_.file()));
+  GetOutputStream() << "\n],\n\"records\": " << whole["records"].dump(1);
+  if (whole.contains("models")) GetOutputStream() << ",\n\"models\": " << whole["models"].dump(1);
   GetOutputStream() << "\n}\n";
   Flush();
 }

@@ -4,31 +4,22 @@
 
 #include <array>
 #include <map>
+#include <vector>
+
+#include "reporters/roofline/placed_run.h"
+#include "reporters/text/text.h"
 
 namespace dlroof {
 namespace {
 
-std::string SpreadText(const Timing& timing) {
-  if (!timing.ci95) return "";
-  const double half = (timing.ci95->second - timing.ci95->first) / 2 / timing.median;
-  return fmt::format("+-{:.1f}%", 100 * half);
-}
-
-std::string BoundText(const TimePoint& time) {
-  return std::string(time.bound_level ? Key(*time.bound_level) : Key(time.bound));
-}
-
-// FLOP/s, intensity and share of the roof that binds: the level with the lowest roof.
-std::string RoofColumns(const Placement& placement) {
-  const ClassicPoint* binding = nullptr;
-  for (const auto& point : placement.classic)
-    if (binding == nullptr || point.roof < binding->roof) binding = &point;
-  if (binding == nullptr) return fmt::format("{:>9} {:>8} {:>8}", "-", "-", "-");
+// Returns the cells of FLOP/s, intensity and share of the roof that binds.
+std::array<std::string, 3> RoofCells(const Placement& placement) {
+  const auto* binding = Binding(placement);
+  if (binding == nullptr) return {"-", "-", "-"};
   const bool sure = placement.time && placement.time->gap;  // no other level may bind
-  const auto share =
-      binding->fraction && sure ? fmt::format("{:.1f}%", 100 * *binding->fraction) : "-";
-  return fmt::format("{:>9.4g} {:>8.3g} {:>8}", binding->flops_per_second / 1e9, binding->intensity,
-                     share);
+  return {fmt::format("{:.4g}", binding->flops_per_second / 1e9),
+          fmt::format("{:.3g}", binding->intensity),
+          binding->fraction && sure ? fmt::format("{:.1f}%", 100 * *binding->fraction) : "-"};
 }
 
 std::string CpuText(const Record& record) {
@@ -40,6 +31,11 @@ std::string CpuText(const Record& record) {
       ++clean;
     }
   return clean == 0 ? "-" : TimeText(seconds / clean);
+}
+
+// [columns] of a row's cells: rows appear as benchmarks finish, so no row knows the next one's.
+std::vector<int> Widths(std::size_t name_width) {
+  return {static_cast<int>(name_width), 9, 6, 9, 10, 8, 7, 7, 8};
 }
 
 }  // namespace
@@ -70,10 +66,10 @@ std::string ResultSummary(const std::vector<Record>& records) {
 }
 
 std::string ResultHeader(size_t name_width) {
-  const auto line = fmt::format("{:<{}} {:>10} {:>7} {:>10} {:>10} {:>9} {:>8} {:>8} {:>9}",
-                                "Benchmark", name_width, "Time", "95%", "CPU", "Iterations",
-                                "GFLOP/s", "FLOP/B", "of roof", "bound");
-  const std::string rule(line.size(), '-');
+  const auto line = AlignedLine(
+      {"Benchmark", "Time", "±", "CPU", "Iterations", "GFLOP/s", "FLOP/B", "of roof", "bound"},
+      Widths(name_width));
+  const std::string rule(static_cast<std::size_t>(TextWidth(line)), '-');
   return rule + '\n' + line + '\n' + rule + '\n';
 }
 
@@ -83,10 +79,12 @@ std::string ResultRow(const Record& record, const Placement& placement, size_t n
                        record.reason);
   const auto timing = Summarize(record.repetitions);
   if (!timing) return fmt::format("{:<{}} no time: {}\n", record.name, name_width, record.reason);
-  return fmt::format("{:<{}} {:>10} {:>7} {:>10} {:>10.0f} {} {:>9}\n", record.name, name_width,
-                     TimeText(timing->median), SpreadText(*timing), CpuText(record),
-                     record.repetitions.front().iterations, RoofColumns(placement),
-                     placement.time ? BoundText(*placement.time) : "-");
+  const auto [rate, intensity, share] = RoofCells(placement);
+  return AlignedLine({record.name, TimeText(timing->median), SpreadText(*timing), CpuText(record),
+                      fmt::format("{:.0f}", record.repetitions.front().iterations), rate, intensity,
+                      share, placement.time ? BoundText(*placement.time) : "-"},
+                     Widths(name_width)) +
+         '\n';
 }
 
 }  // namespace dlroof

@@ -3,8 +3,8 @@
 // scaled for display by a power of ten.
 const dlroof = { content: JSON.parse(document.getElementById('content').textContent) };
 
-dlroof.prefixes = [[1e18, 'E'], [1e15, 'P'], [1e12, 'T'], [1e9, 'G'], [1e6, 'M'], [1e3, 'k'], [1, ''], [1e-3, 'm'], [1e-6, 'µ'],
-  [1e-9, 'n'], [1e-12, 'p']];
+dlroof.prefixes = [[1e18, 'E'], [1e15, 'P'], [1e12, 'T'], [1e9, 'G'], [1e6, 'M'], [1e3, 'k'],
+  [1, ''], [1e-3, 'm'], [1e-6, 'µ'], [1e-9, 'n'], [1e-12, 'p']];
 
 dlroof.isNumber = (value) => typeof value === 'number' && Number.isFinite(value);
 
@@ -21,7 +21,8 @@ dlroof.scaled = (value, unit) => {
   if (!dlroof.isNumber(value)) return '';
   if (value === 0) return `0 ${unit}`;
   const size = Math.abs(value);
-  const found = dlroof.prefixes.find(([scale]) => size >= scale * 0.9995) || dlroof.prefixes[dlroof.prefixes.length - 1];
+  const found = dlroof.prefixes.find(([scale]) => size >= scale * 0.9995)
+    || dlroof.prefixes[dlroof.prefixes.length - 1];
   return `${dlroof.digits(value / found[0])} ${found[1]}${unit}`;
 };
 
@@ -46,7 +47,8 @@ dlroof.interval = (ends, unit) => {
 dlroof.text = (value) => (typeof value === 'string' ? value : (dlroof.isNumber(value) ? String(value) : ''));
 
 // plotly reads hover texts and annotations as HTML.
-dlroof.escape = (value) => dlroof.text(value).replace(/[&<>"'`\n\r]/g, (c) => (c === '\n' || c === '\r' ? ' ' : `&#${c.charCodeAt(0)};`));
+dlroof.escape = (value) => dlroof.text(value).replace(/[&<>"'`\n\r]/g,
+  (c) => (c === '\n' || c === '\r' ? ' ' : `&#${c.charCodeAt(0)};`));
 
 dlroof.byId = (id) => document.getElementById(id);
 
@@ -62,7 +64,8 @@ dlroof.add = (parent, tag, className, text) => {
 dlroof.levelNames = { l1: 'L1', l2: 'L2', l3: 'L3', dram: 'DRAM', host: 'host' };
 dlroof.levelName = (level) => dlroof.levelNames[level] || dlroof.text(level);
 // A map by level, nearest first.
-dlroof.byLevel = (value) => Object.keys(dlroof.levelNames).filter((level) => level in dlroof.map(value)).map((level) => [level, value[level]]);
+dlroof.byLevel = (value) => Object.keys(dlroof.levelNames)
+  .filter((level) => level in dlroof.map(value)).map((level) => [level, value[level]]);
 dlroof.list = (value) => (Array.isArray(value) ? value : []);
 dlroof.map = (value) => (value !== null && typeof value === 'object' && !Array.isArray(value) ? value : {});
 
@@ -70,14 +73,12 @@ dlroof.threadsText = (threads) => `${threads} thread${String(threads) === '1' ? 
 
 dlroof.boundText = (record) => {
   const time = dlroof.map(record.time);
-  return time.bound === 'memory' && time.bound_level ? `${dlroof.levelName(time.bound_level)} bandwidth` : dlroof.text(time.bound);
+  const byMemory = time.bound === 'memory' && time.bound_level;
+  return byMemory ? `${dlroof.levelName(time.bound_level)} bandwidth` : dlroof.text(time.bound);
 };
 
-// The placement that binds: the lowest of the record's roofs, which is the one it reached most of.
-dlroof.binding = (record) => {
-  const placed = dlroof.list(record.classic).filter((entry) => dlroof.isNumber(entry.roof));
-  return placed.reduce((best, entry) => (best === undefined || entry.roof <= best.roof ? entry : best), undefined);
-};
+// The placement that binds: the lowest of the record's roofs.
+dlroof.binding = (record) => dlroof.list(record.classic)[record.binding];
 
 dlroof.repetitions = (record) => {
   const all = dlroof.list(record.repetitions);

@@ -3,11 +3,12 @@
 #include <fmt/format.h>
 
 #include <ostream>
+#include <tuple>
 
 #include "counters/base/error.h"
 #include "reporters/roofline/chart.h"
+#include "reporters/roofline/placed_json.h"
 #include "reporters/roofline/sweep_line.h"
-#include "reporters/text/json_access.h"
 
 namespace dlroof {
 namespace {
@@ -27,9 +28,9 @@ json RoofJson(const Roof& roof) {
 // logarithmic axes are straight.
 constexpr double kFarLeft = 1e-9;  // [flop/byte]
 
-json RoofSetJson(const json& run_file, const RoofSet& roofs) {
+json RoofSetJson(const PlacedRun& run, const RoofSet& roofs) {
   json result = {{"device", roofs.device},   {"machine", roofs.machine},
-                 {"threads", roofs.threads}, {"used", PipesInUse(run_file, roofs)},
+                 {"threads", roofs.threads}, {"used", PipesInUse(run, roofs)},
                  {"flops", json::array()},   {"bytes", json::array()}};
   for (const Roof& flat : roofs.flops) result["flops"].push_back(RoofJson(flat));
   for (const Roof& slanted : roofs.bytes) {
@@ -50,41 +51,40 @@ json RoofSetJson(const json& run_file, const RoofSet& roofs) {
     for (const RidgePoint& point : ridge)
       result["measured_ridges"][std::string(Key(level))].push_back(
           {point.intensity, point.flops_per_second});
-  if (const auto level = MainLevel(run_file, roofs)) result["level"] = Key(*level);
+  if (const auto level = MainLevel(run, roofs)) result["level"] = Key(*level);
   return result;
 }
 
-// A record's "time" with where it stands by level, and where the times of its pipes add up to.
-json WithPlaces(json time) {
+// Returns a record's "time" with its points by level, and the times that its pipes add up to.
+json WithPlaces(json object, const TimePoint& time) {
   json places = json::object();
   for (const Level level : AllLevels())
     if (const auto place = TimePlace(time, level))
       places[std::string(Key(level))] = {place->first, place->second};
-  time["places"] = std::move(places);
-  if (auto until = PipesUntil(time); !until.empty()) time["pipes_until"] = std::move(until);
-  return time;
+  object["places"] = std::move(places);
+  if (auto until = PipesUntil(time); !until.empty()) object["pipes_until"] = std::move(until);
+  return object;
 }
 
-// What is drawn of a record beside what it belongs to, error bars too: the page computes nothing.
-json WithGeometry(json record) {
-  if (Member(record, "time").is_object()) record["time"] = WithPlaces(record["time"]);
-  const json placed = Member(record, "classic");
-  if (!placed.is_array()) return record;
-  for (std::size_t i = 0; i < placed.size(); ++i) {
-    const auto rate = Positive(placed[i], "flops_per_second");
-    const auto interval = rate ? RateInterval(record, *rate) : std::nullopt;
-    if (interval)
-      record["classic"][i]["error_bar"] = {*rate - interval->first, interval->second - *rate};
+// Returns a record with all that is drawn of it: the page computes nothing.
+json WithGeometry(json record, const Placed& placed) {
+  const auto& [classic, time] = std::tie(placed.placement.classic, placed.placement.time);
+  if (time) record["time"] = WithPlaces(std::move(record["time"]), *time);
+  if (const auto* binding = Binding(placed.placement)) record["binding"] = binding - classic.data();
+  for (std::size_t i = 0; i < classic.size(); ++i) {
+    const double rate = classic[i].flops_per_second;
+    if (const auto interval = RateInterval(*placed.timing, rate))
+      record["classic"][i]["error_bar"] = {rate - interval->first, interval->second - rate};
   }
   return record;
 }
 
-// The lines of every parameter that has some.
-json SweepsJson(const json& run_file) {
+// Returns the lines of every parameter that has some.
+json SweepsJson(const PlacedRun& run) {
   json sweeps = json::array();
-  for (const auto& parameter : SweepParameters(WordsOf(Member(run_file, "context")))) {
+  for (const auto& parameter : SweepParameters(WordsOf(run.file.context))) {
     json lines = json::array();
-    for (const auto& line : SweepLines(run_file, parameter))
+    for (const auto& line : SweepLines(run, parameter))
       lines.push_back(
           {{"series", line.series}, {"records", line.records}, {"values", line.values}});
     if (!lines.empty())
@@ -93,20 +93,21 @@ json SweepsJson(const json& run_file) {
   return sweeps;
 }
 
-// By index of the record here what stood in the older file under its name.
-json BeforeJson(const json& run_file, const json& before) {
+// Returns the older places of records that have the same name, by index of the record here.
+json BeforeJson(const PlacedRun& run, const PlacedRun& before) {
   json moves = json::object();
-  std::map<std::string, const json*> old;
-  const auto& records = Member(run_file, "records");
-  if (!records.is_array() || !Member(before, "records").is_array()) return moves;
-  for (const auto& record : Member(before, "records")) old[Text(record, "name")] = &record;
-  for (std::size_t i = 0; i < records.size(); ++i) {
-    const auto found = old.find(Text(records[i], "name"));
+  std::map<std::string, std::size_t> old;
+  for (std::size_t i = 0; i < before.places.size(); ++i) old[before.file.records[i].name] = i;
+  for (std::size_t i = 0; i < run.places.size(); ++i) {
+    const auto found = old.find(run.file.records[i].name);
     if (found == old.end()) continue;
     json& move = moves[std::to_string(i)] = json::object();
+    const Placed& placed = before.places[found->second];
+    json record = ToJson(before.file.records[found->second], placed);
     for (const char* key : {"classic", "time", "seconds"})
-      if (const auto& part = Member(*found->second, key); !part.is_null()) move[key] = part;
-    if (Member(move, "time").is_object()) move["time"] = WithPlaces(move["time"]);
+      if (record.contains(key)) move[key] = std::move(record[key]);
+    if (placed.placement.time)
+      move["time"] = WithPlaces(std::move(move["time"]), *placed.placement.time);
   }
   return moves;
 }
@@ -134,24 +135,16 @@ std::string Elements(const std::vector<EmbeddedFile>& scripts) {
 
 }  // namespace
 
-// Google Benchmark's own entries say the same again and stay in the file.
-json PageContent(const json& run_file, const json* before) {
-  json content = {{"context", Member(run_file, "context")},
-                  {"machines", Member(run_file, "machines")},
-                  {"records", json::array()},
-                  {"roofs", json::array()}};
-  const auto sets = RoofSets(run_file);
-  for (const auto& set : sets) content["roofs"].push_back(RoofSetJson(run_file, set));
-  if (const auto main = MainRoofSet(run_file, sets)) content["main_roofs"] = *main;
-  const auto& records = Member(run_file, "records");
-  if (records.is_array())
-    for (const auto& record : records) content["records"].push_back(WithGeometry(record));
-  if (const auto& models = Member(run_file, "models"); models.is_array())
-    content["models"] = models;
-  if (const auto& census = Member(run_file, "census"); census.is_array())
-    content["census"] = census;
-  if (auto sweeps = SweepsJson(run_file); !sweeps.empty()) content["sweeps"] = std::move(sweeps);
-  if (before != nullptr) content["before"] = BeforeJson(run_file, *before);
+json PageContent(const PlacedRun& run, const PlacedRun* before) {
+  json content = ToJson(run);
+  content["roofs"] = json::array();
+  const auto sets = RoofSets(run.file.machines);
+  for (const auto& set : sets) content["roofs"].push_back(RoofSetJson(run, set));
+  if (const auto main = MainRoofSet(run, sets)) content["main_roofs"] = *main;
+  for (std::size_t i = 0; i < run.places.size(); ++i)
+    content["records"][i] = WithGeometry(std::move(content["records"][i]), run.places[i]);
+  if (auto sweeps = SweepsJson(run); !sweeps.empty()) content["sweeps"] = std::move(sweeps);
+  if (before != nullptr) content["before"] = BeforeJson(run, *before);
   return content;
 }
 
@@ -204,16 +197,19 @@ std::string Base64OfHex(std::string_view hex) {
   return text;
 }
 
-void WritePage(const json& run_file, std::ostream& out, const json* before) {
-  if (!run_file.is_object()) throw BadInput("page: the run file is not a JSON object");
+void WritePage(const PlacedRun& run, std::ostream& out, const PlacedRun* before) {
   if (PlotlyScript().text.empty())
     throw BadInput(
         "built without plotly.js: pages cannot be written; configure with "
         "-DDLROOF_PLOTLY_JS=/path/to/plotly.min.js");
+  WritePage(PageContent(run, before), out);
+}
+
+void WritePage(const json& content, std::ostream& out) {
   Fill(PageHtml().text,
        {{"policy", Policy()},
         {"style", std::string(PageStyle().text)},
-        {"content", ScriptSafeJson(PageContent(run_file, before))},
+        {"content", ScriptSafeJson(content)},
         {"scripts", Elements(PageScripts())},
         {"plotly", Element(PlotlyScript())}},
        out);

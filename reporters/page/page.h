@@ -9,21 +9,23 @@
 #include <vector>
 
 #include "reporters/page/assets.h"
+#include "reporters/roofline/placed_run.h"
 
 namespace dlroof {
 
-// `run_file` is a run file's JSON with its placements (design: "context", "machines", "records").
-// The page draws the numbers of its records and computes none; roofs, ridges and error bars come
-// from chart.h. It loads nothing: scripts, style and data are inside, and a Content-Security-Policy
-// lets no other script run. Throws BadInput when the program was built without plotly.js, and when
-// `run_file` is not an object. `before`, another run file or null: an arrow leads from each
-// benchmark's point there to its point here.
-void WritePage(const nlohmann::json& run_file, std::ostream& out,
-               const nlohmann::json* before = nullptr);
+// Writes the page of a run. The page draws its numbers and computes none; roofs, ridges and error
+// bars come from chart.h. It loads nothing: scripts, style and data are inside, and a
+// Content-Security-Policy lets no other script run. An arrow leads from each benchmark's point in
+// `before`, which may be null, to its point here. Throws BadInput where the program was built
+// without plotly.js.
+void WritePage(const PlacedRun& run, std::ostream& out, const PlacedRun* before = nullptr);
 
-// What the page shows of a run file: its records and machines, and "roofs" as chart.h has them;
-// with `before` as above.
-nlohmann::json PageContent(const nlohmann::json& run_file, const nlohmann::json* before = nullptr);
+// Returns what the page shows of a run: the JSON of placed_json.h with "roofs", geometry and the
+// index of the roof that binds; with `before` as above.
+nlohmann::json PageContent(const PlacedRun& run, const PlacedRun* before = nullptr);
+
+// Writes the page around a content that PageContent made.
+void WritePage(const nlohmann::json& content, std::ostream& out);
 
 // The same page for a site: its scripts are files beside it ("load.js", which brings the content,
 // "roofline.js", "plotly.js"). `more_style` follows the page's own style.

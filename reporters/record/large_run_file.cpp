@@ -8,9 +8,9 @@
 #include <set>
 #include <utility>
 
+#include "reporters/record/context.h"
 #include "reporters/record/json_cursor.h"
 #include "reporters/record/json_joints.h"
-#include "reporters/text/json_access.h"
 
 namespace dlroof {
 namespace {
@@ -335,8 +335,8 @@ json ParseObject(std::string_view text) {
 
 bool OfThisSchema(const json& context) {
   if (!context.contains("dlroof")) return true;
-  const auto schema = Number(Member(context, "dlroof"), "schema");
-  return schema && *schema <= kSchema;
+  const auto& schema = Member(Member(context, "dlroof"), "schema");
+  return schema.is_number() && schema.get<double>() <= kSchema;
 }
 
 void ReadTopMember(Reading& reading, const std::string& key, const std::string& where,

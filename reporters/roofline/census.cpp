@@ -2,12 +2,9 @@
 
 #include <algorithm>
 #include <map>
-#include <nlohmann/json.hpp>
 
 namespace dlroof {
 namespace {
-
-using nlohmann::json;
 
 // The best known FLOPs and launches of a record.
 const Work* CountedWork(const Record& record) {
@@ -63,25 +60,18 @@ std::vector<Census> TakeCensus(const std::vector<Record>& records) {
   return all;
 }
 
-json ToJson(const std::vector<Census>& census) {
-  json array = json::array();
-  for (const Census& one : census) {
-    json object = {{"kernels", one.kernels},
-                   {"zero_flop_kernels", one.zero_flop_kernels},
-                   {"seconds", one.seconds},
-                   {"zero_flop_seconds", one.zero_flop_seconds},
-                   {"zero_flop_time_share", one.zero_flop_seconds / one.seconds},
-                   {"flops", one.flops},
-                   {"flops_per_second", one.flops / one.seconds}};
-    if (!one.set.empty()) object["set"] = one.set;
-    if (one.flops > 0) object["matrix_share"] = one.matrix_flops / one.flops;
-    if (one.launches) object["launches"] = *one.launches;
-    if (one.zero_flop_launches) object["zero_flop_launches"] = *one.zero_flop_launches;
-    if (one.launches && *one.launches > 0 && one.zero_flop_launches)
-      object["zero_flop_launch_share"] = *one.zero_flop_launches / *one.launches;
-    array.push_back(object);
-  }
-  return array;
+double ZeroFlopTimeShare(const Census& census) { return census.zero_flop_seconds / census.seconds; }
+
+double FlopsPerSecond(const Census& census) { return census.flops / census.seconds; }
+
+std::optional<double> ZeroFlopLaunchShare(const Census& census) {
+  if (!census.launches || *census.launches <= 0 || !census.zero_flop_launches) return std::nullopt;
+  return *census.zero_flop_launches / *census.launches;
+}
+
+std::optional<double> MatrixShare(const Census& census) {
+  if (census.flops <= 0) return std::nullopt;
+  return census.matrix_flops / census.flops;
 }
 
 }  // namespace dlroof

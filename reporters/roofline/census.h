@@ -2,7 +2,6 @@
 // long they run (the zero-AI kernels of the hierarchical roofline paper). Pure.
 #pragma once
 
-#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 #include <vector>
@@ -29,7 +28,10 @@ struct Census {
 // without a time or whose FLOPs are not known are left out.
 std::vector<Census> TakeCensus(const std::vector<Record>& records);
 
-// The run file's "census", with shares [1] and flops_per_second.
-nlohmann::json ToJson(const std::vector<Census>& census);
+double ZeroFlopTimeShare(const Census& census);  // [1]
+double FlopsPerSecond(const Census& census);     // [flop/s]
+// [1] Absent where it is not known.
+std::optional<double> ZeroFlopLaunchShare(const Census& census);
+std::optional<double> MatrixShare(const Census& census);
 
 }  // namespace dlroof

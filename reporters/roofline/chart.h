@@ -1,10 +1,8 @@
-// What every roofline picture of a run file draws: roofs, points, pairs of points in time. Pure;
-// the page, the figures and the terminal picture take their numbers from here, so they agree.
-// Placement itself is in the file (roofline.h made it); only geometry is worked out.
+// The geometry of every roofline picture: roofs, points, pairs of points in time. The page, the
+// figures and the terminal picture take their numbers from here, so they agree.
 #pragma once
 
 #include <map>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <set>
 #include <string>
@@ -14,6 +12,7 @@
 
 #include "ceilings/machine/machine.h"
 #include "counters/work.h"
+#include "reporters/roofline/placed_run.h"
 
 namespace dlroof {
 
@@ -38,31 +37,18 @@ struct RoofSet {
   std::map<Level, std::vector<RidgePoint>> ridges;  // the knees as measured, by rising intensity
 };
 
-// The ceilings of one machine with one number of threads, as they stand in the file.
-struct MeasuredSet {
-  int threads = 0;  // [1]; 0: not known
-  const nlohmann::json* ceilings = nullptr;
-};
+// Returns the sets of every machine in the file's order, most threads first.
+std::vector<RoofSet> RoofSets(const std::vector<Machine>& machines);
 
-// The sets of one element of "machines", most threads first; the top level is the only one where
-// "by_threads" holds none. They point into `machine`.
-std::vector<MeasuredSet> MeasuredSets(const nlohmann::json& machine);
+// Returns whether the record was measured on this machine's device with this many threads.
+bool BelongsTo(const Record& record, const RoofSet& roofs);
 
-// All of the file, in its order, most threads first. Ceilings and points of a ridge that are not
-// positive numbers are left out.
-std::vector<RoofSet> RoofSets(const nlohmann::json& run_file);
+// Returns the set that most placed records rest on, the first of equals; absent without sets.
+std::optional<std::size_t> MainRoofSet(const PlacedRun& run, const std::vector<RoofSet>& sets);
 
-// The records were measured on this machine's device with this many threads.
-bool BelongsTo(const nlohmann::json& record, const RoofSet& roofs);
-
-// The set that most placed records rest on, the first one where there is none; absent without
-// machines.
-std::optional<std::size_t> MainRoofSet(const nlohmann::json& run_file,
-                                       const std::vector<RoofSet>& sets);
-
-// Pipes that the records of this set use, of those that it has a roof for; where a record was
-// judged by a finer row (time.compute_roofs), that row.
-std::set<std::string> PipesInUse(const nlohmann::json& run_file, const RoofSet& roofs);
+// Returns the pipes that the records of this set use and that it has a roof for. The finer row that
+// judged a record (compute_roofs) is in its pipe's place.
+std::set<std::string> PipesInUse(const PlacedRun& run, const RoofSet& roofs);
 
 // "fp32.vector.avx2" is one; "fp32.vector" is not.
 bool IsFinerPipe(std::string_view key);
@@ -73,11 +59,12 @@ std::string LevelName(std::string_view key);
 // Where a flat and a slanted roof meet [flop/byte].
 double RidgeIntensity(const Roof& flat, const Roof& slanted);
 
-// The level most placed records know, the farthest of equals; absent where nothing is placed.
-std::optional<Level> MainLevel(const nlohmann::json& run_file, const RoofSet& roofs);
+// Returns the level that most placed records know, the farthest of equals; absent where nothing is
+// placed.
+std::optional<Level> MainLevel(const PlacedRun& run, const RoofSet& roofs);
 
 struct ClassicMark {
-  std::size_t record = 0;       // index into "records"
+  std::size_t record = 0;       // index into the run's records
   std::string series;           // "op direction type", or the name of a foreign benchmark
   double intensity = 0;         // [flop/byte]
   double flops_per_second = 0;  // [flop/s]
@@ -85,8 +72,7 @@ struct ClassicMark {
   std::optional<std::pair<double, double>>
       ci95;  // [flop/s] of flops_per_second, from that of the time
 };
-std::vector<ClassicMark> ClassicMarks(const nlohmann::json& run_file, const RoofSet& roofs,
-                                      Level level);
+std::vector<ClassicMark> ClassicMarks(const PlacedRun& run, const RoofSet& roofs, Level level);
 
 // A record on the time-based roofline of one level: where its roofs would allow it to be, and where
 // it is (TimePlace). The second is absent when a roof is not proved. Pairs are {bytes / bandwidth,
@@ -102,21 +88,20 @@ struct TimeMark {
   // where that is compute_seconds alone.
   std::vector<double> pipes_until;
 };
-std::vector<TimeMark> TimeMarks(const nlohmann::json& run_file, const RoofSet& roofs, Level level);
+std::vector<TimeMark> TimeMarks(const PlacedRun& run, const RoofSet& roofs, Level level);
 
-// [s] Of a record's "time" where it stands among corners of equal run time when this level's
-// bandwidth is one axis: {bytes / bandwidth, FLOPs / ceiling} scaled so that the larger one is the
-// measured time, whatever level binds the record (Wang et al. 2020, one level at a time; the file's
-// "point" is scaled by the record's gap, to which every level counts). Absent without a gap and for
-// the record's "unproved_levels": what would scale it rests on a roof that is not proved.
-std::optional<std::pair<double, double>> TimePlace(const nlohmann::json& time, Level level);
+// [s] Returns the record's point among corners of equal run time with this level's bandwidth as one
+// axis: {bytes / bandwidth, FLOPs / ceiling}, scaled until the larger one is the measured time
+// (Wang et al. 2020, one level at a time; gap counts every level). Absent without a gap and for
+// unproved levels: what would scale it rests on a roof that is not proved.
+std::optional<std::pair<double, double>> TimePlace(const TimePoint& time, Level level);
 
-// [s] of a record's "time": its pipe_seconds added up, one pipe, two, all.
-std::vector<double> PipesUntil(const nlohmann::json& time);
+// [s] Returns the sums of pipe_seconds: one pipe, two, all.
+std::vector<double> PipesUntil(const TimePoint& time);
 
-// 95 % interval of FLOP/s from that of the time: FLOPs are constant, so it is flops_per_second x
-// median / {upper, lower}. Absent where the record has no interval.
-std::optional<std::pair<double, double>> RateInterval(const nlohmann::json& record,
+// Returns the 95 % interval of FLOP/s from that of the time: FLOPs are constant, so it is
+// flops_per_second x median / {upper, lower}. Absent where the time has none.
+std::optional<std::pair<double, double>> RateInterval(const Timing& timing,
                                                       double flops_per_second);
 
 }  // namespace dlroof

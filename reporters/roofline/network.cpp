@@ -4,8 +4,8 @@
 #include <map>
 #include <unordered_map>
 
+#include "reporters/record/context.h"
 #include "reporters/roofline/roofline.h"
-#include "reporters/text/json_access.h"
 
 namespace dlroof {
 namespace {
@@ -30,7 +30,8 @@ std::vector<ModelLayer> LayersOf(const json& suite) {
   const auto& entries = Member(suite, "layers");
   if (!entries.is_array()) return layers;
   for (const auto& entry : entries) {
-    const ModelLayer layer{Text(entry, "name"), Number(entry, "count").value_or(1)};
+    const auto& count = Member(entry, "count");
+    const ModelLayer layer{Text(entry, "name"), count.is_number() ? count.get<double>() : 1};
     if (!layer.name.empty() && layer.count >= 1) layers.push_back(layer);
   }
   return layers;
@@ -142,37 +143,6 @@ std::optional<ModelSummary> Summary(const std::string& suite, const Group& group
   return model;
 }
 
-void PutParts(const ModelSummary& model, json& object) {
-  const std::pair<const char*, const std::string*> parts[] = {
-      {"suite", &model.suite},         {"op", &model.op},
-      {"device", &model.device},       {"library", &model.library},
-      {"direction", &model.direction}, {"type", &model.type}};
-  for (const auto& [key, text] : parts)
-    if (!text->empty()) object[key] = *text;
-  if (!model.options.empty()) object["options"] = model.options;
-}
-
-json ToJson(const ModelSummary& model) {
-  json object = json::object();
-  PutParts(model, object);
-  object["layers"] = {{"measured", model.layers_measured}, {"total", model.layers_total}};
-  object["calls"] = {{"measured", model.calls_measured}, {"total", model.calls_total}};
-  if (model.seconds) object["seconds"] = *model.seconds;
-  if (model.flops) object["flops"] = *model.flops;
-  if (model.flops_per_second) object["flops_per_second"] = *model.flops_per_second;
-  if (model.roof_fraction)
-    object["roof"] = {{"layers", model.layers_placed},
-                      {"seconds", *model.roof_seconds},
-                      {"fraction", *model.roof_fraction}};
-  for (const auto& layer : model.fix_first)
-    object["fix_first"].push_back({{"name", layer.name},
-                                   {"count", layer.count},
-                                   {"seconds", layer.seconds},
-                                   {"above_roof_seconds", layer.above_roof_seconds},
-                                   {"share", layer.share}});
-  return object;
-}
-
 }  // namespace
 
 std::vector<ModelSummary> SummarizeModels(const RunFile& file) {
@@ -186,12 +156,6 @@ std::vector<ModelSummary> SummarizeModels(const RunFile& file) {
       if (auto model = Summary(Text(suite, "name"), group, file, records))
         models.push_back(std::move(*model));
   return models;
-}
-
-json ToJson(const std::vector<ModelSummary>& models) {
-  json list = json::array();
-  for (const auto& model : models) list.push_back(ToJson(model));
-  return list;
 }
 
 }  // namespace dlroof

@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "reporters/record/run_file.h"
-#include "reporters/roofline/placed_json.h"
 
 namespace dlroof {
 
@@ -43,8 +42,5 @@ struct ModelSummary {
 // A summary for each counted suite in context.dlroof.suites and each group of its layers of which
 // the file has a record, in the suites' order. A group without any record was not asked for.
 std::vector<ModelSummary> SummarizeModels(const RunFile& file);
-
-// The run file's "models": unknown is absent.
-nlohmann::json ToJson(const std::vector<ModelSummary>& models);
 
 }  // namespace dlroof

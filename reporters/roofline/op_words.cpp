@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "reporters/text/json_access.h"
+#include "reporters/record/context.h"
 
 namespace dlroof {
 namespace {

@@ -3,17 +3,12 @@
 #include <array>
 
 #include "counters/gpu/nvml.h"
-#include "reporters/roofline/census.h"
-#include "reporters/roofline/network.h"
-#include "reporters/roofline/roofline.h"
 #include "reporters/text/written_number.h"
 
 namespace dlroof {
 namespace {
 
 using nlohmann::json;
-
-constexpr int kShareDigits = 3;
 
 template <class T>
 void PutIfKnown(json& object, const char* key, const std::optional<T>& value) {
@@ -47,7 +42,7 @@ json ToJson(const GpuSample& sample) {
   return object;
 }
 
-// Of the clean repetitions; null where none is a GPU's.
+// Returns the sample of the clean repetitions; null where none is a GPU's.
 json GpuSummary(const Record& record) {
   std::vector<GpuSample> samples;
   for (const auto& repetition : record.repetitions)
@@ -58,18 +53,6 @@ json GpuSummary(const Record& record) {
   if (summary.throttle)
     object["throttle"] = ThrottleReasons(static_cast<std::uint64_t>(*summary.throttle));
   return object;
-}
-
-// Such as they are written. What is derived from them is derived from these digits: who reads the
-// file derives the same.
-Repetition Written(Repetition repetition) {
-  const double iterations = repetition.iterations;
-  repetition.seconds = RoundedToClock(repetition.seconds, iterations, kWrittenDigits);
-  for (auto* clock :
-       {&repetition.cpu_seconds, &repetition.main_cpu_seconds, &repetition.run_delay_seconds})
-    if (*clock) *clock = RoundedToClock(**clock, iterations);
-  if (repetition.core_share) *repetition.core_share = Rounded(*repetition.core_share, kShareDigits);
-  return repetition;
 }
 
 // Not disturbed goes without saying.
@@ -86,8 +69,7 @@ json ToJson(const Repetition& repetition) {
   return object;
 }
 
-// `timing`: null where the record has none.
-json ToJson(const ClassicPoint& point, const Timing* timing) {
+json ToJson(const ClassicPoint& point) {
   json object = {{"level", Key(point.level)},
                  {"intensity", point.intensity},
                  {"flops_per_second", point.flops_per_second},
@@ -96,10 +78,7 @@ json ToJson(const ClassicPoint& point, const Timing* timing) {
                  {"flops_from", Key(point.flops_from)},
                  {"bytes_from", Key(point.bytes_from)}};
   PutIfKnown(object, "fraction", point.fraction);
-  if (timing != nullptr && timing->ci95) {
-    const double flops = point.flops_per_second * timing->median;
-    object["flops_per_second_ci95"] = {flops / timing->ci95->second, flops / timing->ci95->first};
-  }
+  if (point.ci95) object["flops_per_second_ci95"] = {point.ci95->first, point.ci95->second};
   return object;
 }
 
@@ -112,20 +91,16 @@ json ToJson(const TimePoint& point) {
   for (const auto& [level, seconds] : point.memory_seconds)
     object["memory_seconds"][std::string(Key(level))] = seconds;
   if (!point.compute_roofs.empty()) object["compute_roofs"] = point.compute_roofs;
-  // One pipe judged by its own ceiling is compute_seconds again.
-  if (point.pipe_seconds.size() > 1 ||
-      (point.pipe_seconds.size() == 1 &&
-       point.pipe_seconds.begin()->second != point.compute_seconds))
-    object["pipe_seconds"] = point.pipe_seconds;
+  if (!point.pipe_seconds.empty()) object["pipe_seconds"] = point.pipe_seconds;
   PutIfKnown(object, "overhead_seconds", point.overhead_seconds);
   if (point.bound_level) object["bound_level"] = Key(*point.bound_level);
   for (const Level level : point.unproved_levels)
     object["unproved_levels"].push_back(std::string(Key(level)));
   if (!point.gap) return object;
   object["gap"] = *point.gap;
-  json scaled = {{"compute_seconds", point.compute_seconds * *point.gap}};
-  for (const auto& [level, seconds] : point.memory_seconds)
-    scaled["memory_seconds"][std::string(Key(level))] = seconds * *point.gap;
+  json scaled = {{"compute_seconds", *point.point_compute_seconds}};
+  for (const auto& [level, seconds] : point.point_memory_seconds)
+    scaled["memory_seconds"][std::string(Key(level))] = seconds;
   object["point"] = scaled;
   return object;
 }
@@ -150,8 +125,8 @@ void PutIdentity(const Record& record, json& object) {
   PutIfKnown(object, "seed", record.seed);
 }
 
-void PutPlacement(const Placement& placement, const Timing* timing, json& object) {
-  for (const auto& point : placement.classic) object["classic"].push_back(ToJson(point, timing));
+void PutPlacement(const Placement& placement, json& object) {
+  for (const auto& point : placement.classic) object["classic"].push_back(ToJson(point));
   if (placement.time) object["time"] = ToJson(*placement.time);
   if (!placement.remarks.empty()) object["remarks"] = placement.remarks;
   PutIfSaid(object, "advice", placement.advice);
@@ -193,7 +168,53 @@ json ViewJson(const PlaceView& view) {
   return object;
 }
 
+void PutParts(const ModelSummary& model, json& object) {
+  const std::pair<const char*, const std::string*> parts[] = {
+      {"suite", &model.suite},         {"op", &model.op},
+      {"device", &model.device},       {"library", &model.library},
+      {"direction", &model.direction}, {"type", &model.type}};
+  for (const auto& [key, text] : parts) PutIfSaid(object, key, *text);
+  if (!model.options.empty()) object["options"] = model.options;
+}
+
 }  // namespace
+
+json ToJson(const ModelSummary& model) {
+  json object = json::object();
+  PutParts(model, object);
+  object["layers"] = {{"measured", model.layers_measured}, {"total", model.layers_total}};
+  object["calls"] = {{"measured", model.calls_measured}, {"total", model.calls_total}};
+  PutIfKnown(object, "seconds", model.seconds);
+  PutIfKnown(object, "flops", model.flops);
+  PutIfKnown(object, "flops_per_second", model.flops_per_second);
+  if (model.roof_fraction)
+    object["roof"] = {{"layers", model.layers_placed},
+                      {"seconds", *model.roof_seconds},
+                      {"fraction", *model.roof_fraction}};
+  for (const auto& layer : model.fix_first)
+    object["fix_first"].push_back({{"name", layer.name},
+                                   {"count", layer.count},
+                                   {"seconds", layer.seconds},
+                                   {"above_roof_seconds", layer.above_roof_seconds},
+                                   {"share", layer.share}});
+  return object;
+}
+
+json ToJson(const Census& census) {
+  json object = {{"kernels", census.kernels},
+                 {"zero_flop_kernels", census.zero_flop_kernels},
+                 {"seconds", census.seconds},
+                 {"zero_flop_seconds", census.zero_flop_seconds},
+                 {"zero_flop_time_share", ZeroFlopTimeShare(census)},
+                 {"flops", census.flops},
+                 {"flops_per_second", FlopsPerSecond(census)}};
+  PutIfSaid(object, "set", census.set);
+  PutIfKnown(object, "matrix_share", MatrixShare(census));
+  PutIfKnown(object, "launches", census.launches);
+  PutIfKnown(object, "zero_flop_launches", census.zero_flop_launches);
+  PutIfKnown(object, "zero_flop_launch_share", ZeroFlopLaunchShare(census));
+  return object;
+}
 
 json FactsToJson(const Record& record) {
   json object = json::object();
@@ -205,37 +226,40 @@ json FactsToJson(const Record& record) {
   return object;
 }
 
-json ToJson(const Record& exact, const Machine* machine, const PlaceView& view) {
-  Record record = exact;
-  for (auto& repetition : record.repetitions) repetition = Written(repetition);
+json ToJson(const Record& record, const Placed& placed) {
   json object = FactsToJson(record);
   for (const auto& repetition : record.repetitions)
     object["repetitions"].push_back(ToJson(repetition));
-  const auto timing = record.status == Status::kOk ? Summarize(record.repetitions) : std::nullopt;
-  if (timing) {
+  if (const auto& timing = placed.timing) {
     object["seconds"] = {{"median", timing->median}, {"clean", timing->clean}};
     if (timing->ci95) object["seconds"]["ci95"] = {timing->ci95->first, timing->ci95->second};
+    if (auto gpu = GpuSummary(record); !gpu.is_null()) object["gpu"] = std::move(gpu);
   }
-  if (auto gpu = GpuSummary(record); timing && !gpu.is_null()) object["gpu"] = std::move(gpu);
-  PutPlacement(Place(record, machine, view), timing ? &*timing : nullptr, object);
+  PutPlacement(placed.placement, object);
   for (const char* derived : {"seconds", "classic", "time"})
-    if (const auto found = object.find(derived); found != object.end()) RoundAll(*found);
+    ChangeIfThere(object, derived, [](json& numbers) { RoundAll(numbers); });
   return object;
 }
 
-json ToJson(const RunFile& file, const PlaceView& view) {
-  json whole = {{"context", file.context}, {"machines", json::array()}, {"records", json::array()}};
-  for (const auto& machine : file.machines) whole["machines"].push_back(ToJson(machine));
-  PlaceView with_words = view;
-  with_words.words = WordsOf(file.context);
-  for (const auto& record : file.records)
-    whole["records"].push_back(ToJson(record, MachineFor(file, record), with_words));
-  if (const auto said = ViewJson(view); !said.empty()) whole["context"]["dlroof"]["view"] = said;
-  if (const auto models = SummarizeModels(file); !models.empty()) whole["models"] = ToJson(models);
-  if (const auto census = TakeCensus(file.records); !census.empty())
-    whole["census"] = ToJson(census);
+json ToJson(const Record& record, const Machine* machine, const PlaceView& view) {
+  const Record written = Written(record);
+  return ToJson(written, PlaceWritten(written, machine, view));
+}
+
+json ToJson(const PlacedRun& run) {
+  json whole = {
+      {"context", run.file.context}, {"machines", json::array()}, {"records", json::array()}};
+  for (const auto& machine : run.file.machines) whole["machines"].push_back(ToJson(machine));
+  for (std::size_t i = 0; i < run.places.size(); ++i)
+    whole["records"].push_back(ToJson(run.file.records[i], run.places[i]));
+  if (const auto view = ViewJson(run.view); !view.empty())
+    whole["context"]["dlroof"]["view"] = view;
+  for (const auto& model : run.models) whole["models"].push_back(ToJson(model));
+  for (const auto& one : run.census) whole["census"].push_back(ToJson(one));
   return whole;
 }
+
+json ToJson(const RunFile& file, const PlaceView& view) { return ToJson(PlaceRun(file, view)); }
 
 json ToStoredJson(const RunFile& file, const PlaceView& view) {
   RunFile stored = file;

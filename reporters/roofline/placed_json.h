@@ -3,22 +3,24 @@
 
 #include <nlohmann/json.hpp>
 
-#include "reporters/record/run_file.h"
-#include "reporters/roofline/place_view.h"
-#include "reporters/roofline/placed_json.h"
+#include "reporters/roofline/placed_run.h"
 
 namespace dlroof {
 
-// With its placement on `machine` (may be null), looked at as `view` says. No key for what is
-// unknown.
+// Each of a run's parts; an unknown quantity has no key.
+nlohmann::json ToJson(const Record& written, const Placed& placed);
+nlohmann::json ToJson(const ModelSummary& model);
+nlohmann::json ToJson(const Census& census);
+// Places the record on `machine`, which may be null.
 nlohmann::json ToJson(const Record& record, const Machine* machine, const PlaceView& view = {});
 
 // Only what does not differ from repetition to repetition: no times, nothing derived.
 nlohmann::json FactsToJson(const Record& record);
 
-// "context", "machines", "records" (placed anew) and, where a counted suite was run, "models"
-// (model.h), and where a kernel executed no FLOPs, "census" (census.h); for readers that need no
-// "benchmarks". A view that is not the usual one stands in context.dlroof.view.
+// Writes "context", "machines", "records", "models" where a counted suite was run and "census"
+// where a kernel executed no FLOPs. A view that is not the usual one is in context.dlroof.view.
+nlohmann::json ToJson(const PlacedRun& run);
+// Places the run anew.
 nlohmann::json ToJson(const RunFile& file, const PlaceView& view = {});
 // The same to be stored for years, all measured facts in it but the proofs of single access mixes,
 // none of which judges a record: their rates and whether they are proved stay, and the best one's

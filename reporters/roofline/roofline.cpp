@@ -10,7 +10,6 @@
 #include "ceilings/machine/choose_roof.h"
 #include "ceilings/machine/row_isa.h"
 #include "counters/base/keys.h"
-#include "reporters/roofline/advice.h"
 
 namespace dlroof {
 namespace {
@@ -270,7 +269,8 @@ void SayUnproved(const RoofTimes& times, std::vector<std::string>& remarks) {
   }
 }
 
-std::vector<ClassicPoint> PlaceClassic(const Known& known, const RoofTimes& times, double seconds) {
+std::vector<ClassicPoint> PlaceClassic(const Known& known, const RoofTimes& times,
+                                       const Timing& timing) {
   std::vector<ClassicPoint> points;
   if (!times.compute) return points;
   const double flops = TotalFlops({.flops = *known.flops}).value();
@@ -280,10 +280,14 @@ std::vector<ClassicPoint> PlaceClassic(const Known& known, const RoofTimes& time
     const double roof_seconds = times.Largest(level);
     point.level = level;
     point.intensity = flops / bytes;
-    point.flops_per_second = flops / seconds;
+    point.flops_per_second = flops / timing.median;
+    if (timing.ci95) {
+      const double executed = point.flops_per_second * timing.median;
+      point.ci95 = {executed / timing.ci95->second, executed / timing.ci95->first};
+    }
     point.roof = flops / roof_seconds;
     point.memory_bound = memory.seconds > times.compute->seconds;
-    if (!times.Doubtful(level)) point.fraction = roof_seconds / seconds;
+    if (!times.Doubtful(level)) point.fraction = roof_seconds / timing.median;
     point.flops_from = known.flops_from;
     point.bytes_from = bytes_from;
     points.push_back(point);
@@ -317,6 +321,13 @@ std::optional<TimePoint> PlaceInTime(const Known& known, const RoofTimes& times,
   }
   if (!times.Doubtful()) point.gap = seconds / roof_seconds;
   return point;
+}
+
+void AddTimePoint(TimePoint& time) {
+  if (!time.gap) return;
+  time.point_compute_seconds = time.compute_seconds * *time.gap;
+  for (const auto& [level, seconds] : time.memory_seconds)
+    time.point_memory_seconds[level] = seconds * *time.gap;
 }
 
 RoofTimes RoofTimesOf(const Record& record, const Known& known, double seconds,
@@ -359,9 +370,9 @@ Placement Place(const Record& record, const Machine* machine, const PlaceView& v
   const Known known = BestKnown(record, view);
   const RoofTimes times =
       RoofTimesOf(record, known, timing->median, *machine, *ceilings, view, placement.remarks);
-  placement.classic = PlaceClassic(known, times, timing->median);
+  placement.classic = PlaceClassic(known, times, *timing);
   placement.time = PlaceInTime(known, times, *ceilings, timing->median);
-  AddFindings(record, *timing, *ceilings, view.words, placement);
+  if (placement.time) AddTimePoint(*placement.time);
   return placement;
 }
 

@@ -18,7 +18,8 @@ struct ClassicPoint {
   double flops_per_second = 0;     // [flop/s] achieved
   double roof = 0;                 // [flop/s] min(compute roof, intensity x bandwidth)
   std::optional<double> fraction;  // [1] achieved / roof; absent in doubt (TimePoint::gap)
-  bool memory_bound = false;       // the slanted part is the lower one
+  std::optional<std::pair<double, double>> ci95;  // [flop/s] of flops_per_second, from the time's
+  bool memory_bound = false;                      // the slanted part is the lower one
   Provenance flops_from = Provenance::kModelled, bytes_from = Provenance::kModelled;
 };
 
@@ -26,8 +27,7 @@ enum class Bound { kCompute, kMemory, kOverhead };
 std::string_view Key(Bound bound);
 
 // Time-based roofline (Wang et al. 2020): the same record in seconds. All [s]. (compute_seconds,
-// memory_seconds) is the complexity point; multiplied by `gap` it is the time point, whose largest
-// coordinate is `seconds`.
+// memory_seconds) is the complexity point.
 struct TimePoint {
   double seconds = 0;          // measured
   double compute_seconds = 0;  // sum over pipes of FLOPs / ceiling
@@ -48,22 +48,25 @@ struct TimePoint {
   std::optional<double> gap;
   // In doubt by the same rule when compute and this level alone count.
   std::vector<Level> unproved_levels;
+  // The time point: the complexity point times `gap`, its largest coordinate is `seconds`. Absent
+  // and empty without a gap.
+  std::optional<double> point_compute_seconds;
+  std::map<Level, double> point_memory_seconds;
 };
 
 struct Placement {
   std::vector<ClassicPoint> classic;
   std::optional<TimePoint> time;
-  std::vector<std::string>
-      remarks;  // why something is absent; a point above its roof and which of the two is wrong
-  std::string advice;  // one sentence; empty when the evidence is too weak
+  std::vector<std::string> remarks;  // why something is absent; more by AddFindings (advice.h)
+  std::string advice;  // one sentence, by AddFindings; empty where the evidence is too weak
 };
 
 // A record without time, work or matching ceilings gives an empty placement whose remarks say what
 // is missing.
 Placement Place(const Record& record, const Machine* machine, const PlaceView& view = {});
 
-// Its time point alone, for who needs one of many records and no text; `seconds` [s] is the median
-// of the record's Timing, which Place would take.
+// Returns the record's time point alone, without its point_ members. `seconds` [s] is the median of
+// the record's Timing, which Place would take.
 std::optional<TimePoint> PlaceTime(const Record& record, double seconds, const Machine& machine,
                                    const PlaceView& view = {});
 

@@ -1,22 +1,19 @@
 #include "reporters/roofline/sweep_line.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <charconv>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <set>
 
 #include "counters/base/error.h"
-#include "reporters/text/json_access.h"
 #include "reporters/text/text.h"
 
 namespace dlroof {
 namespace {
-
-using nlohmann::json;
 
 constexpr double kAbsent = 1;  // value of a key that a problem's text leaves out
 
@@ -27,7 +24,7 @@ bool IsLetter(char c) { return c >= 'a' && c <= 'z'; }
 // "n16c64_s2p0:1x0:1" -> n 16, c 64, _s 2, _p 0:1x0:1; an `x` after a digit belongs to the value.
 Parts PartsOf(std::string_view problem) {
   Parts parts;
-  std::string prefix;
+  std::string_view prefix;
   for (std::size_t at = 0; at < problem.size();) {
     if (problem[at] == '_') {
       prefix = "_";
@@ -37,7 +34,7 @@ Parts PartsOf(std::string_view problem) {
     std::size_t end = at;
     while (end < problem.size() && IsLetter(problem[end])) ++end;
     if (end == at) end = at + 1;
-    const auto key = prefix + std::string(problem.substr(at, end - at));
+    const auto key = std::string(prefix).append(problem.substr(at, end - at));
     at = end;
     while (end < problem.size() && problem[end] != '_' &&
            (!IsLetter(problem[end]) || (problem[end] == 'x' && end > at)))
@@ -58,8 +55,8 @@ std::optional<double> ValueOf(const Parts& parts, const SweepWord& word) {
                                                                    : std::nullopt;
 }
 
-// What a record shares with others of its line; `strict` keeps the padding that follows.
-std::string GroupOf(const json& record, Parts parts, const SweepWord& word, bool strict) {
+// Returns a text that the records of a line share. `strict` keeps the padding that follows.
+std::string GroupOf(const Record& record, Parts parts, const SweepWord& word, bool strict) {
   parts.erase(word.key);
   for (std::string_view rest = word.follow; !rest.empty();) {
     const auto blank = std::min(rest.find(' '), rest.size());
@@ -68,16 +65,16 @@ std::string GroupOf(const json& record, Parts parts, const SweepWord& word, bool
     rest.remove_prefix(std::min(blank + 1, rest.size()));
   }
   std::string group;
-  for (const char* key : {"op", "device", "library", "direction", "type", "cache"})
-    group += Text(record, key) + "\n";
-  for (const char* key : {"options", "threads"}) group += Member(record, key).dump() + "\n";
+  for (const auto* text : {&record.op, &record.device, &record.library, &record.direction,
+                           &record.type, &record.cache})
+    group.append(*text).append(1, '\n');
+  group += fmt::format("{}\n{}\n", fmt::join(record.options, "/"), record.threads);
   for (const auto& [key, value] : parts) group += fmt::format("{}={} ", key, value);
   return group;
 }
 
-std::string SeriesOf(const json& record) {
-  return fmt::format("{} {} {}", Text(record, "library"), Text(record, "direction"),
-                     Text(record, "type"));
+std::string SeriesOf(const Record& record) {
+  return fmt::format("{} {} {}", record.library, record.direction, record.type);
 }
 
 struct Candidate {
@@ -86,30 +83,25 @@ struct Candidate {
   std::string loose, strict;  // groups
 };
 
-std::vector<Candidate> Candidates(const json& run_file, const SweepParameter& parameter) {
+std::vector<Candidate> Candidates(const PlacedRun& run, const SweepParameter& parameter) {
   std::vector<Candidate> candidates;
-  const auto& records = Member(run_file, "records");
-  if (!records.is_array()) return candidates;
-  for (std::size_t i = 0; i < records.size(); ++i) {
-    const auto problem = Text(records[i], "problem");
-    const bool placed =
-        Member(records[i], "classic").is_array() || Member(records[i], "time").is_object();
-    if (problem.empty() || !placed) continue;
-    if (std::count(parameter.ops.begin(), parameter.ops.end(), Text(records[i], "op")) == 0)
-      continue;
-    const auto parts = PartsOf(problem);
+  for (std::size_t i = 0; i < run.places.size(); ++i) {
+    const Record& record = run.file.records[i];
+    if (record.problem.empty() || !run.places[i].placement.time) continue;
+    if (std::count(parameter.ops.begin(), parameter.ops.end(), record.op) == 0) continue;
+    const auto parts = PartsOf(record.problem);
     const auto value = ValueOf(parts, parameter.word);
     if (value)
-      candidates.push_back({i, *value, GroupOf(records[i], parts, parameter.word, false),
-                            GroupOf(records[i], parts, parameter.word, true)});
+      candidates.push_back({i, *value, GroupOf(record, parts, parameter.word, false),
+                            GroupOf(record, parts, parameter.word, true)});
   }
   return candidates;
 }
 
 }  // namespace
 
-std::vector<SweepLine> SweepLines(const json& run_file, const SweepParameter& parameter) {
-  auto candidates = Candidates(run_file, parameter);
+std::vector<SweepLine> SweepLines(const PlacedRun& run, const SweepParameter& parameter) {
+  auto candidates = Candidates(run, parameter);
   std::map<std::string, std::multiset<double>> values;
   for (const auto& one : candidates) values[one.loose].insert(one.value);
   std::vector<std::vector<const Candidate*>> groups;
@@ -133,14 +125,14 @@ std::vector<SweepLine> SweepLines(const json& run_file, const SweepParameter& pa
       line.values.push_back(one->value);
     }
     if (line.records.size() < 2) continue;
-    line.series = SeriesOf(Member(run_file, "records")[line.records.front()]);
+    line.series = SeriesOf(run.file.records[line.records.front()]);
     lines.push_back(std::move(line));
   }
   return lines;
 }
 
-std::vector<SweepLine> SweepLines(const json& run_file, std::string_view name) {
-  const auto words = WordsOf(Member(run_file, "context"));
+std::vector<SweepLine> SweepLines(const PlacedRun& run, std::string_view name) {
+  const auto words = WordsOf(run.file.context);
   const auto names = SweepNames(words);
   if (std::find(names.begin(), names.end(), name) == names.end())
     throw BadInput(fmt::format("--sweep {}: no such parameter; there are {}", Printable(name),
@@ -148,7 +140,7 @@ std::vector<SweepLine> SweepLines(const json& run_file, std::string_view name) {
   std::vector<SweepLine> lines;
   for (const auto& parameter : SweepParameters(words))
     if (parameter.word.name == name)
-      for (auto& line : SweepLines(run_file, parameter)) lines.push_back(std::move(line));
+      for (auto& line : SweepLines(run, parameter)) lines.push_back(std::move(line));
   return lines;
 }
 

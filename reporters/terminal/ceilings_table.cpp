@@ -4,7 +4,7 @@
 
 #include <algorithm>
 #include <array>
-#include <optional>
+#include <map>
 #include <ostream>
 #include <string>
 #include <tuple>
@@ -12,14 +12,11 @@
 #include <vector>
 
 #include "reporters/roofline/chart.h"
-#include "reporters/text/json_access.h"
 #include "reporters/text/text.h"
 #include "reporters/text/units.h"
 
 namespace dlroof {
 namespace {
-
-using nlohmann::json;
 
 enum Column { kName, kRate, kSustained, kClock, kPerCycle, kSpread, kScaling, kDoubt, kColumns };
 constexpr std::array<const char*, kColumns> kTitles = {
@@ -32,36 +29,27 @@ constexpr int kGap = 2;
 using Row = std::array<std::string, kColumns>;
 using Rows = std::vector<Row>;
 
-std::string Padding(int count) {
-  return std::string(static_cast<std::size_t>(std::max(0, count)), ' ');
+std::string PerCycleText(const Proof& proof) {
+  if (proof.per_cycle.value_or(0) <= 0) return "";
+  auto text = ThreeDigits(*proof.per_cycle);
+  if (proof.per_cycle_expected.value_or(0) > 0)
+    text += fmt::format(" of {:.4g}", *proof.per_cycle_expected);
+  return text;
 }
 
-std::string PerCycleText(const json& proof) {
-  const auto measured = Positive(proof, "per_cycle");
-  const auto expected = Positive(proof, "per_cycle_expected");
-  if (!measured) return "";
-  return expected ? fmt::format("{} of {:.4g}", ThreeDigits(*measured), *expected)
-                  : ThreeDigits(*measured);
-}
-
-// A ceiling's cells; the name is the caller's.
-Row CeilingRow(const std::string& name, const json& ceiling, const char* unit) {
+Row CeilingCells(const std::string& name, const Ceiling& ceiling, const char* unit) {
   Row row;
+  const Proof& proof = ceiling.proof;
   row[kName] = Printable(name);
-  const auto& proof = Member(ceiling, "proof");
-  if (const auto rate = Positive(ceiling, "per_second")) row[kRate] = WithPrefix(*rate, unit);
-  if (const auto rate = Positive(ceiling, "sustained_per_second"))
-    row[kSustained] = WithPrefix(*rate, unit);
-  if (const auto clock = Positive(ceiling, "clock_hz")) row[kClock] = WithPrefix(*clock, "Hz");
+  row[kRate] = WithPrefix(ceiling.per_second, unit);
+  if (ceiling.sustained_per_second)
+    row[kSustained] = WithPrefix(*ceiling.sustained_per_second, unit);
+  if (ceiling.clock_hz) row[kClock] = WithPrefix(*ceiling.clock_hz, "Hz");
   row[kPerCycle] = PerCycleText(proof);
-  if (const auto spread = Number(proof, "spread"))
-    row[kSpread] = fmt::format("{:.1f} %", 100 * *spread);
-  if (const auto scaling = Number(proof, "scaling"))
-    row[kScaling] = fmt::format("{:.2f}", *scaling);
-  if (Member(ceiling, "proved") != true) {
-    for (const auto& reason : Member(ceiling, "reasons"))
-      if (reason.is_string())
-        row[kDoubt] += (row[kDoubt].empty() ? "" : "; ") + Printable(reason.get<std::string>());
+  if (proof.spread) row[kSpread] = fmt::format("{:.1f} %", 100 * *proof.spread);
+  if (proof.scaling) row[kScaling] = fmt::format("{:.2f}", *proof.scaling);
+  if (!ceiling.proved) {
+    row[kDoubt] = Printable(ceiling.Reason());
     if (row[kDoubt].empty()) row[kDoubt] = "no reason given";
   }
   return row;
@@ -72,20 +60,18 @@ std::string PlainPipe(const std::string& key) {
   return unit == std::string::npos ? key : key.substr(0, key.find('.', unit + 1));
 }
 
-// Pipes, highest first, each with its finer rows ("  avx2") under it; a finer row without a plain
-// one stands for itself.
-void AddPipes(const json& flops, Rows& rows) {
+// Adds pipes, highest first, each with its finer rows ("  avx2") under it. A finer row without a
+// plain one keeps its whole name.
+void AddPipes(const std::map<std::string, Ceiling>& flops, Rows& rows) {
   struct Pipe {
     double plain_rate, rate;
     std::string plain, key;
   };
   std::vector<Pipe> pipes;
-  if (!flops.is_object()) return;
-  for (const auto& [key, ceiling] : flops.items()) {
-    const auto rate = Positive(ceiling, "per_second");
-    if (!rate) continue;
-    const auto plain_rate = Positive(Member(flops, PlainPipe(key).c_str()), "per_second");
-    pipes.push_back({plain_rate.value_or(*rate), *rate, plain_rate ? PlainPipe(key) : key, key});
+  for (const auto& [key, ceiling] : flops) {
+    const auto plain = flops.find(PlainPipe(key));
+    const auto& top = plain == flops.end() ? *flops.find(key) : *plain;
+    pipes.push_back({top.second.per_second, ceiling.per_second, top.first, key});
   }
   std::sort(pipes.begin(), pipes.end(), [](const Pipe& a, const Pipe& b) {
     const auto order = [](const Pipe& pipe) {
@@ -96,33 +82,27 @@ void AddPipes(const json& flops, Rows& rows) {
   for (const auto& pipe : pipes) {
     const auto name = pipe.key == pipe.plain ? fmt::format("  {}", pipe.key)
                                              : "    " + pipe.key.substr(pipe.plain.size() + 1);
-    rows.push_back(CeilingRow(name, flops[pipe.key], "FLOP/s"));
+    rows.push_back(CeilingCells(name, flops.at(pipe.key), "FLOP/s"));
   }
 }
 
-void AddLevels(const json& bytes, Rows& rows) {
-  for (const Level level : AllLevels()) {
-    const std::string key(Key(level));
-    const auto& ceiling = Member(bytes, key.c_str());
-    if (!Positive(ceiling, "per_second")) continue;
-    const auto mix = Text(ceiling, "mix");
-    const auto name = fmt::format("  {:<4}{}{}", LevelName(key), mix.empty() ? "" : " ", mix);
-    rows.push_back(CeilingRow(name, ceiling, "B/s"));
+void AddLevels(const std::map<Level, Ceiling>& bytes, Rows& rows) {
+  for (const auto& [level, ceiling] : bytes) {
+    const auto& mix = ceiling.mix;
+    const auto name =
+        fmt::format("  {:<4}{}{}", LevelName(Key(level)), mix.empty() ? "" : " ", mix);
+    rows.push_back(CeilingCells(name, ceiling, "B/s"));
   }
 }
 
-void AddOverheads(const json& set, Rows& rows) {
-  const auto add = [&](const std::string& name, std::optional<double> seconds) {
-    if (!seconds) return;
+void AddOverheads(const CeilingSet& set, Rows& rows) {
+  const auto add = [&](const std::string& name, double seconds) {
     rows.emplace_back();
     rows.back()[kName] = "  " + Printable(name);
-    rows.back()[kRate] = WithPrefix(*seconds, "s");
+    rows.back()[kRate] = WithPrefix(seconds, "s");
   };
-  add("launch", Positive(set, "launch_seconds"));
-  const auto& overheads = Member(set, "overheads");
-  if (!overheads.is_object()) return;
-  for (const auto& [name, seconds] : overheads.items())
-    add(name, Positive(overheads, name.c_str()));
+  if (set.launch_seconds) add("launch", *set.launch_seconds);
+  for (const auto& [name, seconds] : set.overheads) add(name, seconds);
 }
 
 // Width of each column, 0 where it is left out: empty, or no room for it.
@@ -158,16 +138,19 @@ std::string ShortenEnd(const std::string& text, int width) {
 
 void WriteRows(Rows rows, int width, std::ostream& out) {
   const auto widths = Widths(rows, width);
-  Row head;
-  std::copy(kTitles.begin(), kTitles.end(), head.begin());
-  rows.insert(rows.begin(), head);
-  for (const Row& row : rows) {
-    std::string line = row[kName] + Padding(widths[kName] - TextWidth(row[kName]));
-    for (std::size_t i = kRate; i < kDoubt; ++i)
-      if (widths[i] > 0) line += Padding(kGap + widths[i] - TextWidth(row[i])) + row[i];
-    if (widths[kDoubt] > 0) line += Padding(kGap) + ShortenEnd(row[kDoubt], widths[kDoubt]);
-    out << line.substr(0, line.find_last_not_of(' ') + 1) << '\n';
+  rows.emplace(rows.begin());
+  std::copy(kTitles.begin(), kTitles.end(), rows.front().begin());
+  std::vector<std::vector<std::string>> shown;
+  for (Row& row : rows) {
+    auto& doubt = row[kDoubt] = ShortenEnd(row[kDoubt], widths[kDoubt]);
+    // Blanks to the right align it on the left.
+    const int blanks = widths[kDoubt] - TextWidth(doubt);
+    doubt.append(static_cast<std::size_t>(std::max(0, blanks)), ' ');
+    auto& cells = shown.emplace_back();
+    for (std::size_t i = 0; i < kColumns; ++i)
+      if (i == kName || widths[i] > 0) cells.push_back(std::move(row[i]));
   }
+  WriteAligned(shown, 0, out);
 }
 
 // A sentence, broken between words; the lines after the first are indented further.
@@ -192,41 +175,36 @@ void WriteRemark(const std::string& key, const std::string& text, int width, std
   WriteSentence(Printable(fmt::format("{}: {}", LevelName(key), text)), width, out);
 }
 
-void WriteRemarks(const json& set, int width, std::ostream& out) {
-  if (const auto& edges = Member(set, "edges"); edges.is_object())
-    for (const auto& [key, edge] : edges.items()) WriteRemark(key, Text(edge, "text"), width, out);
-  if (const auto& absent = Member(set, "absent"); absent.is_object())
-    for (const auto& [key, text] : absent.items())
-      if (text.is_string())
-        WriteRemark(key, "not measured: " + text.get<std::string>(), width, out);
+void WriteRemarks(const CeilingSet& set, int width, std::ostream& out) {
+  for (const auto& [key, edge] : set.edges) WriteRemark(key, edge.text, width, out);
+  for (const auto& [key, text] : set.absent) WriteRemark(key, "not measured: " + text, width, out);
 }
 
-void WriteSet(const json& machine, const MeasuredSet& set, int width, std::ostream& out) {
-  // A GPU's only set stands under the host's one thread.
-  const auto team = Text(machine, "device") == "gpu" ? std::string()
-                                                     : fmt::format(" with {} thread{}", set.threads,
-                                                                   set.threads == 1 ? "" : "s");
-  out << fmt::format("\nceilings of {}{}\n", Printable(Text(machine, "name")), team);
+void WriteSet(const Machine& machine, int threads, const CeilingSet& set, int width,
+              std::ostream& out) {
+  // A GPU's only set is filed under the host's one thread.
+  const auto team = machine.device == "gpu"
+                        ? std::string()
+                        : fmt::format(" with {} thread{}", threads, threads == 1 ? "" : "s");
+  out << fmt::format("\nceilings of {}{}\n", Printable(machine.name), team);
   Rows rows;
-  AddPipes(Member(*set.ceilings, "flops"), rows);
-  AddLevels(Member(*set.ceilings, "bytes"), rows);
-  AddOverheads(*set.ceilings, rows);
+  AddPipes(set.flops, rows);
+  AddLevels(set.bytes, rows);
+  AddOverheads(set, rows);
   if (!rows.empty()) WriteRows(std::move(rows), width, out);
-  WriteRemarks(*set.ceilings, width, out);
+  WriteRemarks(set, width, out);
 }
 
 }  // namespace
 
-void WriteCeilings(const json& run_file, int width, std::ostream& out) {
-  const auto& machines = Member(run_file, "machines");
-  if (!machines.is_array()) return;
+void WriteCeilings(const std::vector<Machine>& machines, int width, std::ostream& out) {
   for (const auto& machine : machines) {
-    if (!machine.is_object()) continue;
-    for (const auto& set : MeasuredSets(machine)) WriteSet(machine, set, width, out);
-    const auto look = Text(Member(machine, "facts"), "live_check");
-    if (look.empty()) continue;
+    for (auto set = machine.by_threads.rbegin(); set != machine.by_threads.rend(); ++set)
+      WriteSet(machine, set->first, set->second, width, out);
+    const auto look = machine.facts.find("live_check");
+    if (look == machine.facts.end() || look->second.empty()) continue;
     out << '\n';
-    WriteSentence(Printable("looked at again before the run: " + look), width, out);
+    WriteSentence(Printable("looked at again before the run: " + look->second), width, out);
   }
 }
 

@@ -62,9 +62,17 @@ void AddNumbers(const Row& row, const std::vector<int>& widths, std::string& lin
     AddSpaces(kGap + widths[i] - TextWidth(row[i]), line);
     line += row[i];
   }
+  line.resize(line.find_last_not_of(" \n") + 1);
 }
 
 }  // namespace
+
+std::string AlignedLine(const Row& row, const std::vector<int>& widths) {
+  std::string line = row[0];
+  AddSpaces(widths[0] - TextWidth(line), line);
+  AddNumbers(row, widths, line);
+  return line;
+}
 
 void WriteAligned(const std::vector<Row>& rows, int width, std::ostream& out) {
   std::vector<int> widths(rows.front().size(), 0);
@@ -75,17 +83,16 @@ void WriteAligned(const std::vector<Row>& rows, int width, std::ostream& out) {
   const int room = width > 0 ? width - numbers : widths[0];
   const bool own_line = room < std::min(widths[0], kLeastName);
   const int name_width = own_line ? std::max(kLeastName, width) : std::min(widths[0], room);
-  std::string line;
-  for (const Row& row : rows) {
-    line = ShortenMiddle(row[0], name_width);
-    if (own_line)
-      line += '\n';
-    else
-      AddSpaces(name_width - TextWidth(line), line);
-    AddNumbers(row, widths, line);
-    line.resize(line.find_last_not_of(" \n") + 1);
-    line += '\n';
-    out << line;
+  widths[0] = name_width;
+  for (Row row : rows) {
+    row[0] = ShortenMiddle(row[0], name_width);
+    if (own_line) {
+      std::string line = row[0] + '\n';
+      AddNumbers(row, widths, line);
+      out << line << '\n';
+    } else {
+      out << AlignedLine(row, widths) << '\n';
+    }
   }
 }
 

@@ -12,6 +12,10 @@ namespace dlroof {
 // little of `width` [columns] would be left of the first, it gets a line of its own; 0 is no limit.
 void WriteAligned(const std::vector<std::vector<std::string>>& rows, int width, std::ostream& out);
 
+// Returns one row without the line's end: the first cell left-aligned, the others right-aligned in
+// their column's width.
+std::string AlignedLine(const std::vector<std::string>& row, const std::vector<int>& widths);
+
 // Returns the columns that the text takes in a terminal: 2 for a wide character, 0 for a combining
 // one.
 int TextWidth(std::string_view utf8);

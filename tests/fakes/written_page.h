@@ -1,9 +1,8 @@
-// The page of a run file, and the JSON that its scripts draw from.
+// The page of a run, and the JSON that its scripts draw from.
 #pragma once
 
 #include <gtest/gtest.h>
 
-#include <fstream>
 #include <nlohmann/json.hpp>
 #include <sstream>
 #include <string>
@@ -11,26 +10,22 @@
 #include "ceilings/machine/machine.h"
 #include "reporters/page/assets.h"
 #include "reporters/page/page.h"
+#include "tests/fakes/placed_files.h"
 
 namespace dlroof {
-
-// Ceilings with proofs, mixes, curves and overheads; see ceilings_table_test.cpp.
-inline nlohmann::json CeilingsRun() {
-  auto run = nlohmann::json::parse(std::ifstream(DLROOF_TEST_DATA "/run_ceilings.json"));
-  for (auto& machine : run["machines"]) machine = ToJson(MachineFromJson(machine, "run"));
-  return run;
-}
-
-inline nlohmann::json SmallRun() {
-  return nlohmann::json::parse(std::ifstream(DLROOF_TEST_DATA "/run_small.json"));
-}
 
 #define NEED_PLOTLY() \
   if (PlotlyScript().text.empty()) GTEST_SKIP() << "built without plotly.js"
 
-inline std::string Page(const nlohmann::json& run_file, const nlohmann::json* before = nullptr) {
+inline std::string Page(const PlacedRun& run) {
   std::ostringstream out;
-  WritePage(run_file, out, before);
+  WritePage(run, out);
+  return out.str();
+}
+
+inline std::string Page(const nlohmann::json& content) {
+  std::ostringstream out;
+  WritePage(content, out);
   return out.str();
 }
 

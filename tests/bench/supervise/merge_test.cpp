@@ -47,8 +47,8 @@ TEST(Merge, KeepsTheGivenOrderAndSaysWhoRanIt) {
   const std::vector<Supervised> supervised = {
       {Name("n2") + "/real_time", {PartOf("n2", {2, 2, 2})}},
       {Name("n1") + "/real_time", {PartOf("n1", {1, 1, 1})}}};
-  const auto merged =
-      MergedRun(supervised, json::array({ToJson(SmallMachine())}), {{"command", "dlroof run"}});
+  const auto merged = ToJson(
+      MergedRun(supervised, json::array({ToJson(SmallMachine())}), {{"command", "dlroof run"}}));
   EXPECT_EQ(merged["context"]["date"], "today");
   EXPECT_EQ(merged["context"]["dlroof"]["command"], "dlroof run");
   EXPECT_EQ(merged["machines"].size(), 1);
@@ -63,8 +63,9 @@ TEST(Merge, KeepsTheGivenOrderAndSaysWhoRanIt) {
 
 TEST(Merge, WhatHasNoResultIsAFailedRecordAndAFailedEntry) {
   const auto listed = Name("n1") + "/real_time";
-  const auto merged = MergedRun(
-      {{listed, {PartFrom(listed, {"ended by signal 11", {}}, std::nullopt)}}}, {}, json::object());
+  const auto merged =
+      ToJson(MergedRun({{listed, {PartFrom(listed, {"ended by signal 11", {}}, std::nullopt)}}}, {},
+                       json::object()));
   EXPECT_EQ(merged["records"][0]["status"], "failed");
   EXPECT_EQ(merged["records"][0]["name"], Name("n1"));
   EXPECT_EQ(merged["records"][0]["problem"], "n1");
@@ -86,7 +87,7 @@ TEST(Merge, BlocksFollowEachOtherWithoutWhatTheyMadeAlone) {
   EXPECT_THAT(SecondsOf(record), ElementsAre(1, 2, 1, 1, 1));
   EXPECT_EQ(record.repetitions[2].block, 0);
   EXPECT_EQ(record.repetitions[3].block, 4);
-  const auto merged = MergedRun({{Name("n1"), parts}}, {}, json::object());
+  const auto merged = ToJson(MergedRun({{Name("n1"), parts}}, {}, json::object()));
   ASSERT_EQ(merged["benchmarks"].size(), 5);
   EXPECT_EQ(merged["benchmarks"][4]["repetition_index"], 4);
   EXPECT_EQ(merged["benchmarks"][4]["repetitions"], 5);

@@ -11,16 +11,14 @@
 
 #include "counters/base/error.h"
 #include "reporters/figure/gnuplot.h"
+#include "tests/fakes/placed_files.h"
 
 namespace dlroof {
 namespace {
 
-using nlohmann::json;
 using testing::HasSubstr;
 using testing::Not;
 using testing::StartsWith;
-
-json SmallRun() { return json::parse(std::ifstream(DLROOF_TEST_DATA "/run_small.json")); }
 
 bool HaveGnuplot() { return std::system("gnuplot --version > /dev/null 2>&1") == 0; }
 
@@ -61,7 +59,7 @@ TEST(FigureScript, HoldsRoofsRidgesAndMarks) {
 // 16 of 20 GB/s; they reach int8.matrix, the highest roof in use, 3200 GFLOP/s, at 200 FLOP/byte.
 TEST(FigureScript, WhatDramSustainsIsASecondLineThatItsLabelNames) {
   auto run = SmallRun();
-  run["machines"][0]["by_threads"]["2"]["bytes"]["dram"]["sustained_per_second"] = 16e9;
+  TwoThreadsOf(run).bytes.at(Level::kDram).sustained_per_second = 16e9;
   const auto script = FigureScript(MakeFigure(run), "svg");
   EXPECT_THAT(script, HasSubstr("$sustained0 << EOD\n1e-09 16\n200 3.2e+12\n"));
   EXPECT_THAT(script, HasSubstr("$sustained0 with lines"));
@@ -71,7 +69,7 @@ TEST(FigureScript, WhatDramSustainsIsASecondLineThatItsLabelNames) {
 // 160 of 200 GFLOP/s; L1's 800 GB/s reach it at 0.2 FLOP/byte.
 TEST(FigureScript, WhatIsSustainedIsASecondLineWithItsName) {
   auto run = SmallRun();
-  run["machines"][0]["by_threads"]["2"]["flops"]["fp32.vector"]["sustained_per_second"] = 160e9;
+  TwoThreadsOf(run).flops.at("fp32.vector").sustained_per_second = 160e9;
   const auto script = FigureScript(MakeFigure(run), "svg");
   EXPECT_THAT(script, HasSubstr("$sustained0 << EOD\n0.2 1.6e+11\n1e+09 1.6e+11\n"));
   EXPECT_THAT(script, HasSubstr("$sustained0 with lines"));
@@ -82,8 +80,8 @@ TEST(FigureScript, WhatIsSustainedIsASecondLineWithItsName) {
 
 TEST(FigureScript, TheMeasuredKneesAreThoseOfTheLevelsDrawn) {
   auto run = SmallRun();
-  run["machines"][0]["by_threads"]["2"]["ridges"] = {{"dram", {{0.5, 10e9}, {8, 150e9}}},
-                                                     {"l2", {{0.25, 90e9}, {1, 190e9}}}};
+  TwoThreadsOf(run).ridges = {{Level::kDram, {{0.5, 10e9}, {8, 150e9}}},
+                              {Level::kL2, {{0.25, 90e9}, {1, 190e9}}}};
   FigureChoice choice;
   const auto dram = FigureScript(MakeFigure(run, choice), "svg");
   EXPECT_THAT(dram, HasSubstr("$knee_dram << EOD\n0.5 1e+10\n8 1.5e+11\n"));
@@ -97,9 +95,8 @@ TEST(FigureScript, TheMeasuredKneesAreThoseOfTheLevelsDrawn) {
 
 TEST(MakeFigure, AboveAFinerRowThatJudgesStandsTheMachinesOwnRoof) {
   auto run = SmallRun();
-  for (auto& record : run["records"])
-    if (record.contains("time"))
-      record["time"]["compute_roofs"]["fp32.vector"] = "fp32.vector.avx2";
+  for (auto& placed : run.places)
+    if (auto& time = placed.placement.time) time->compute_roofs["fp32.vector"] = "fp32.vector.avx2";
   std::vector<std::string> keys;
   for (const auto& flat : MakeFigure(run).flats) keys.push_back(flat.key);
   EXPECT_THAT(
@@ -109,13 +106,12 @@ TEST(MakeFigure, AboveAFinerRowThatJudgesStandsTheMachinesOwnRoof) {
 TEST(FigureScript, TextOfTheFileNeverBecomesACommand) {
   for (const char* hostile : kHostile) {
     auto run = SmallRun();
-    for (auto& record : run["records"])
-      for (const char* key : {"name", "op", "direction", "type"}) record[key] = hostile;
-    run["machines"][0]["name"] = hostile;
-    run["context"]["date"] = hostile;
-    run["machines"][0]["by_threads"]["2"]["flops"][hostile] = {{"per_second", 1e12},
-                                                               {"proved", true}};
-    run["records"][0]["work"]["modelled"]["flops"][hostile] = 1;
+    for (auto& record : run.file.records)
+      record.name = record.op = record.direction = record.type = hostile;
+    run.file.machines[0].name = hostile;
+    run.file.context["date"] = hostile;
+    TwoThreadsOf(run).flops[hostile] = {.per_second = 1e12, .proved = true};
+    run.file.records[0].work[Provenance::kModelled].flops[hostile] = 1;
     const auto figure = MakeFigure(run);
     for (const auto& script : {FigureScript(figure, "svg"), TerminalScript(figure, 80)}) {
       EXPECT_EQ(script.find_first_of("`\\@!"), script.find("\\\n"))
@@ -126,26 +122,24 @@ TEST(FigureScript, TextOfTheFileNeverBecomesACommand) {
 }
 
 // Three sizes of one problem in two types, counted on two levels: what the newer figures need.
-json SweptRun() {
+PlacedRun SweptRun() {
   auto run = SmallRun();
-  const json like = run["records"][0];
-  run["records"] = json::array();
+  const Record like = run.file.records[0];
+  const Placed place = run.places[0];
+  run.file.records.clear();
+  run.places.clear();
   for (const char* type : {"f32", "f16"})
     for (const int batch : {1, 2, 4}) {
-      json record = like;
-      record["type"] = type;
-      record["problem"] = "n" + std::to_string(batch) + "c8h8w8k8r3s3";
-      record["name"] =
-          "Conv2D/cpu/onednn/fwd/" + std::string(type) + "/" + record["problem"].get<std::string>();
-      json entry = record["classic"][0];
-      entry["flops_from"] = entry["bytes_from"] = "measured";
-      entry["intensity"] = 10.0 * batch;
-      json nearer = entry;
-      nearer["level"] = "l2";
-      nearer["intensity"] = 2.0 * batch;
-      record["classic"] = {entry, nearer};
-      record["time"]["compute_roofs"] = {{"fp32.vector", "fp32.vector"}};
-      run["records"].push_back(record);
+      Record& record = run.file.records.emplace_back(like);
+      record.type = type;
+      record.problem = "n" + std::to_string(batch) + "c8h8w8k8r3s3";
+      record.name = "Conv2D/cpu/onednn/fwd/" + record.type + "/" + record.problem;
+      auto& points = run.places.emplace_back(place).placement.classic;
+      points[0].flops_from = points[0].bytes_from = Provenance::kMeasured;
+      points[0].intensity = 10.0 * batch;
+      points.push_back(points[0]);
+      points[1].level = Level::kL2;
+      points[1].intensity = 2.0 * batch;
     }
   return run;
 }
@@ -183,8 +177,9 @@ TEST(FigureScript, EveryLevelIsAPointAtTheSameHeight) {
 
 TEST(FigureScript, ArrowsLeadFromTheOlderFileToThisOne) {
   auto before = SweptRun();
-  for (auto& record : before["records"]) record["classic"][0]["flops_per_second"] = 4e10;
-  before["records"].erase(5);
+  for (auto& placed : before.places) placed.placement.classic[0].flops_per_second = 4e10;
+  before.file.records.pop_back();
+  before.places.pop_back();
   FigureChoice choice;
   choice.before = &before;
   const auto figure = MakeFigure(SweptRun(), choice);
@@ -212,9 +207,9 @@ TEST(WriteFigure, DrawsSweepsLevelsArrowsAndThinRoofs) {
   const auto path = std::filesystem::temp_directory_path() /
                     ("dlroof_figure_" + std::to_string(getpid()) + ".svg");
   auto thin = run;
-  auto& set = thin["machines"][0]["by_threads"]["2"];
-  set["flops"]["fp32.vector"]["sustained_per_second"] = 160e9;
-  set["ridges"] = {{"dram", {{0.5, 10e9}, {8, 150e9}}}};
+  auto& set = TwoThreadsOf(thin);
+  set.flops.at("fp32.vector").sustained_per_second = 160e9;
+  set.ridges = {{Level::kDram, {{0.5, 10e9}, {8, 150e9}}}};
   for (const auto& choice : {sweep, levels, arrows}) {
     WriteFigure(thin, path.string(), choice);
     EXPECT_GT(std::filesystem::file_size(path), 5000U);
@@ -246,9 +241,10 @@ TEST(WriteFigure, DrawsEveryFormatAndRunsNothing) {
 TEST(WriteFigure, RefusesWhatItCannotDraw) {
   EXPECT_THROW(WriteFigure(SmallRun(), "x.jpeg"), BadInput);
   EXPECT_THROW(WriteFigure(SmallRun(), "folder.svg/x"), BadInput);
-  EXPECT_THROW(WriteFigure(json::object(), "x.svg"), BadInput);
+  EXPECT_THROW(WriteFigure(PlacedRun(), "x.svg"), BadInput);
   auto run = SmallRun();
-  run["records"] = json::array();
+  run.file.records.clear();
+  run.places.clear();
   EXPECT_THROW(WriteFigure(run, "x.svg"), BadInput);
 }
 

@@ -173,7 +173,7 @@ TEST(TerminalReporter, ShowsRateIntensityShareOfTheRoofAndBound) {
       Written<TerminalReporter>(session, {{Repetition(1), Repetition(2), Repetition(4)}});
   EXPECT_THAT(text, HasSubstr("of roof"));
   EXPECT_THAT(text,
-              testing::ContainsRegex(std::string(kName) + " .* 2 s .* 2e-08 +5 +40.0% +dram"));
+              testing::ContainsRegex(std::string(kName) + " .* 2 s .* 2e-08 +5 +40.0% +DRAM"));
 }
 
 // Google Benchmark hands aggregates over in a call of their own.

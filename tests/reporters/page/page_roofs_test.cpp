@@ -9,12 +9,13 @@ namespace {
 using nlohmann::json;
 
 TEST(WritePage, GeometryComesWithTheData) {
-  NEED_PLOTLY();
-  const auto content = json::parse(Content(Page(SmallRun())));
+  const auto content = PageContent(SmallRun());
   EXPECT_EQ(content["main_roofs"], 0);
   EXPECT_EQ(content["roofs"][0]["level"], "dram");
   EXPECT_EQ(content["roofs"][0]["used"], json({"bf16.matrix", "fp32.vector", "int8.matrix"}));
   EXPECT_DOUBLE_EQ(content["roofs"][0]["bytes"][3]["ridges"]["fp32.vector"].get<double>(), 10);
+  EXPECT_EQ(content["records"][3]["binding"], 1) << "DRAM's roof is below L2's";
+  EXPECT_FALSE(content["records"][6].contains("binding"));
   EXPECT_FALSE(content["records"][4]["classic"][0].contains("error_bar"));
   EXPECT_TRUE(content["records"][0]["classic"][0].contains("error_bar"));
   // 1.25 ms; compute 0.51380224 ms binds beside L2's 0.25 ms, DRAM's 1 ms binds in its own view.
@@ -25,11 +26,10 @@ TEST(WritePage, GeometryComesWithTheData) {
 }
 
 TEST(WritePage, MeasuredRidgesComeWithTheirRoofs) {
-  NEED_PLOTLY();
   const auto run = CeilingsRun();
-  const auto content = json::parse(Content(Page(run)));
+  const auto content = PageContent(run);
   EXPECT_EQ(content["roofs"][0]["measured_ridges"],
-            run["machines"][0]["by_threads"]["2"]["ridges"]);
+            content["machines"][0]["by_threads"]["2"]["ridges"]);
   EXPECT_FALSE(content["roofs"][1].contains("measured_ridges"));
   EXPECT_FALSE(content["roofs"][1]["bytes"][0].contains("sustained_ridges"));
   EXPECT_EQ(content["roofs"][0]["used"], json({"fp32.vector.avx2"}));
@@ -37,11 +37,10 @@ TEST(WritePage, MeasuredRidgesComeWithTheirRoofs) {
 
 // 16 of DRAM's 20 GB/s: fp32.vector's 200 GFLOP/s are reached at 12.5 FLOP/byte, not at 10.
 TEST(WritePage, WhatDramSustainsComesWithItsLine) {
-  NEED_PLOTLY();
   auto run = SmallRun();
-  EXPECT_FALSE(json::parse(Content(Page(run)))["roofs"][0]["bytes"][3].contains("sustained_start"));
-  run["machines"][0]["by_threads"]["2"]["bytes"]["dram"]["sustained_per_second"] = 16e9;
-  const auto content = json::parse(Content(Page(run)));
+  EXPECT_FALSE(PageContent(run)["roofs"][0]["bytes"][3].contains("sustained_start"));
+  TwoThreadsOf(run).bytes.at(Level::kDram).sustained_per_second = 16e9;
+  const auto content = PageContent(run);
   const auto& dram = content["roofs"][0]["bytes"][3];
   EXPECT_DOUBLE_EQ(
       dram["sustained_start"][1].get<double>() / dram["sustained_start"][0].get<double>(), 16e9);

@@ -13,6 +13,7 @@
 
 #include "counters/base/error.h"
 #include "reporters/page/assets.h"
+#include "reporters/roofline/placed_json.h"
 #include "tests/fakes/written_page.h"
 
 namespace dlroof {
@@ -55,26 +56,25 @@ TEST(WritePage, WithoutPlotlyItIsRefused) {
   EXPECT_THROW(Page(SmallRun()), BadInput);
 }
 
-TEST(WritePage, RefusesWhatIsNoRunFile) { EXPECT_THROW(Page(json::array()), BadInput); }
-
 TEST(WritePage, LabelsOfTheFileAreOnlyData) {
   NEED_PLOTLY();
   const auto page = Page(SmallRun());
   EXPECT_THAT(page, Not(HasSubstr("<img")));
   const auto scripts = static_cast<int>(PageScripts().size()) + 2;  // plotly and the data
   EXPECT_EQ(Count(page, "</script>"), scripts);
-  EXPECT_EQ(json::parse(Content(page))["records"][7]["reason"], SmallRun()["records"][7]["reason"]);
+  EXPECT_EQ(json::parse(Content(page))["records"][7]["reason"], SmallRun().file.records[7].reason);
 }
 
 TEST(WritePage, ShowsTheNumbersOfTheFileAsTheyAre) {
   NEED_PLOTLY();
-  auto run = SmallRun();
-  auto content = json::parse(Content(Page(run)));
-  for (auto& record : content["records"])
+  const auto run = ToJson(SmallRun());
+  auto content = json::parse(Content(Page(SmallRun())));
+  for (auto& record : content["records"]) {
+    record.erase("binding");
+    if (record.contains("time")) record["time"].erase("places");
     if (record.contains("classic"))
       for (auto& entry : record["classic"]) entry.erase("error_bar");
-  for (auto& record : content["records"])
-    if (record.contains("time")) record["time"].erase("places");
+  }
   EXPECT_EQ(content["records"], run["records"]);
   EXPECT_EQ(content["machines"], run["machines"]);
   EXPECT_FALSE(content.contains("benchmarks"));
@@ -97,10 +97,8 @@ TEST(WritePage, LoadsNothing) {
 
 TEST(WritePage, TakesAFileWithoutAnything) {
   NEED_PLOTLY();
-  EXPECT_THAT(Page(json::object()), HasSubstr("\"records\":[]"));
-  const auto odd =
-      json::parse(R"({"records": [1, null, {"classic": [3]}], "machines": [4], "context": 5})");
-  EXPECT_THAT(Page(odd), HasSubstr("\"roofs\":[]"));
+  EXPECT_THAT(Page(PlacedRun()), HasSubstr("\"records\":[]"));
+  EXPECT_THAT(Page(PlacedRun()), HasSubstr("\"roofs\":[]"));
 }
 
 // The page after its scripts ran, and what the browser complained about.
@@ -108,12 +106,11 @@ struct Rendered {
   std::string document, console;
 };
 
-Rendered Render(const json& run_file, const std::string& address = "",
-                const json* before = nullptr) {
+Rendered Render(const json& content, const std::string& address = "") {
   const auto folder =
       std::filesystem::temp_directory_path() / ("dlroof_page_" + std::to_string(getpid()));
   std::filesystem::create_directory(folder);
-  std::ofstream(folder / "page.html") << Page(run_file, before);
+  std::ofstream(folder / "page.html") << Page(content);
   const auto command = std::string(DLROOF_CHROMIUM) +
                        " --headless=new --no-sandbox --disable-gpu --user-data-dir=" +
                        (folder / "profile").string() +
@@ -144,7 +141,7 @@ std::string WithoutScripts(std::string document) {
 TEST(PageInABrowser, DrawsBothChartsAndEveryRow) {
   NEED_PLOTLY();
   if (std::string(DLROOF_CHROMIUM).empty()) GTEST_SKIP() << "no chromium to look at the page with";
-  const auto page = Render(SmallRun());
+  const auto page = Render(PageContent(SmallRun()));
   EXPECT_EQ(page.console, "");
   EXPECT_THAT(page.document, HasSubstr("data-drawn=\"yes\""));
   EXPECT_EQ(Count(page.document, "<tr data-index="), 11);
@@ -170,18 +167,19 @@ std::vector<std::string> Rings(const std::string& document) {
 TEST(PageInABrowser, WhatBindsElsewhereDoesNotMoveAPointInTheTimeChartOfOneLevel) {
   NEED_PLOTLY();
   if (std::string(DLROOF_CHROMIUM).empty()) GTEST_SKIP() << "no chromium to look at the page with";
-  auto run = SmallRun();
-  json far = run["records"][3];
-  far["time"]["memory_seconds"] = {{"dram", 0.5e-3}};
-  far["time"]["gap"] = 1.25e-3 / far["time"]["compute_seconds"].get<double>();
-  json near = far;
-  near["name"] = far["name"].get<std::string>() + "/cold";
-  near["time"]["memory_seconds"]["l2"] = 1.2e-3;
-  near["time"]["gap"] = 1.25 / 1.2;
-  run["records"] = {run["records"][0], far, near};
+  RunFile file = SmallRun().file;
+  Record far = file.records[3];
+  auto& bytes = far.work.begin()->second.bytes;
+  bytes = {{Level::kDram, 0.5e-3 * 20e9}};
+  Record near = far;
+  near.name += "/cold";
+  near.work.begin()->second.bytes[Level::kL2] = 1.2e-3 * 400e9;
+  file.records = {file.records[0], far, near};
+  const auto content = PageContent(PlaceRun(file));
+  EXPECT_NE(content["records"][1]["time"]["gap"], content["records"][2]["time"]["gap"]);
   std::vector<std::vector<std::string>> rings;
   for (const auto& record : {far, near}) {
-    const auto page = Render(run, "#level=dram&selected=" + record["name"].get<std::string>());
+    const auto page = Render(content, "#level=dram&selected=" + record.name);
     EXPECT_EQ(page.console, "");
     rings.push_back(Rings(page.document));
   }
@@ -189,38 +187,34 @@ TEST(PageInABrowser, WhatBindsElsewhereDoesNotMoveAPointInTheTimeChartOfOneLevel
   EXPECT_EQ(rings[0], rings[1]);
 }
 
-// Three sizes of the first benchmark, each counted on two levels.
-json SweptRun() {
-  auto run = SmallRun();
-  const json like = run["records"][0];
+// Three sizes of the first benchmark, each counted on two levels and in two pipes: 15 ms in all.
+PlacedRun SweptRun() {
+  RunFile file = SmallRun().file;
   for (const int batch : {1, 2, 4}) {
-    json record = like;
-    record["problem"] = "n" + std::to_string(batch) + "c8h8w8k8r3s3";
-    record["name"] = "Conv2D/cpu/onednn/fwd/f32/" + record["problem"].get<std::string>();
-    json nearer = record["classic"][0];
-    nearer["level"] = "l2";
-    nearer["intensity"] = 2.0 * batch;
-    record["classic"].push_back(nearer);
-    record["time"]["memory_seconds"]["l2"] = 1e-3;
-    record["time"]["point"]["memory_seconds"]["l2"] = 1.25e-3;
-    record["time"]["pipe_seconds"] = {{"bf16.matrix", 0.01}, {"fp32.vector", 0.005}};
-    run["records"].push_back(record);
+    Record record = file.records[0];
+    record.problem = "n" + std::to_string(batch) + "c8h8w8k8r3s3";
+    record.name = "Conv2D/cpu/onednn/fwd/f32/" + record.problem;
+    Work& work = record.work.begin()->second;
+    work.flops = {{"bf16.matrix", 0.01 * 1600e9}, {"fp32.vector", 0.005 * 200e9}};
+    work.bytes[Level::kL2] = 1e-3 * 400e9;
+    file.records.push_back(record);
   }
-  return run;
+  return PlaceRun(file);
 }
 
 TEST(WritePage, SweepsMovesAndPipesComeWithTheData) {
   NEED_PLOTLY();
   auto before = SweptRun();
-  before["records"].erase(0);
+  before.file.records.erase(before.file.records.begin());
+  before.places.erase(before.places.begin());
   const auto run = SweptRun();
-  const auto content = json::parse(Content(Page(run, &before)));
+  const auto content = PageContent(run, &before);
   ASSERT_EQ(content["sweeps"].size(), 1U);
   EXPECT_EQ(content["sweeps"][0]["name"], "batch");
   EXPECT_EQ(content["sweeps"][0]["lines"][0]["values"], json({1, 2, 4}));
   EXPECT_EQ(content["sweeps"][0]["lines"][0]["records"], json({11, 12, 13}));
   EXPECT_FALSE(content["before"].contains("0")) << "not in the older file";
-  EXPECT_EQ(content["before"]["11"]["classic"], run["records"][11]["classic"]);
+  EXPECT_EQ(content["before"]["11"]["classic"], ToJson(run)["records"][11]["classic"]);
   EXPECT_EQ(content["records"][11]["time"]["pipes_until"], json({0.01, 0.015}));
 }
 
@@ -228,9 +222,9 @@ TEST(PageInABrowser, ALinkShowsItsBenchmarkItsSweepAndEveryLevel) {
   NEED_PLOTLY();
   if (std::string(DLROOF_CHROMIUM).empty()) GTEST_SKIP() << "no chromium to look at the page with";
   const auto run = SweptRun();
-  const auto page = Render(
-      run, "#sweep=batch&level=all&selected=Conv2D%2Fcpu%2Fonednn%2Ffwd%2Ff32%2Fn2c8h8w8k8r3s3",
-      &run);
+  const auto page =
+      Render(PageContent(run, &run),
+             "#sweep=batch&level=all&selected=Conv2D%2Fcpu%2Fonednn%2Ffwd%2Ff32%2Fn2c8h8w8k8r3s3");
   EXPECT_EQ(page.console, "");
   const auto shown = WithoutScripts(page.document);
   EXPECT_EQ(Count(shown, "<tr data-index="), 3) << "the benchmarks on the line";
@@ -249,7 +243,7 @@ TEST(PageInABrowser, ALinkShowsItsBenchmarkItsSweepAndEveryLevel) {
 TEST(PageInABrowser, TheTimeChartHasItsOtherAxesAndGuides) {
   NEED_PLOTLY();
   if (std::string(DLROOF_CHROMIUM).empty()) GTEST_SKIP() << "no chromium to look at the page with";
-  auto run = SweptRun();
+  auto run = PageContent(SweptRun());
   for (auto& record : run["records"])
     if (record.contains("time")) record["time"]["compute_roofs"] = {{"fp32.vector", "fp32.vector"}};
   run["census"] = json::parse(R"([{"set": "<b>fw", "kernels": 5, "zero_flop_kernels": 2,
@@ -266,7 +260,7 @@ TEST(PageInABrowser, TheTimeChartHasItsOtherAxesAndGuides) {
 TEST(PageInABrowser, AModelHasItsRowAndItsLayersAreButtons) {
   NEED_PLOTLY();
   if (std::string(DLROOF_CHROMIUM).empty()) GTEST_SKIP() << "no chromium to look at the page with";
-  auto run = SmallRun();
+  auto run = PageContent(SmallRun());
   const std::string layer = run["records"][0]["name"];
   run["models"] = json::parse(R"([{"suite": "net<b>", "op": "Conv2D", "direction": "fwd",
     "layers": {"measured": 2, "total": 3}, "calls": {"measured": 4, "total": 4}, "seconds": 0.25,
@@ -284,13 +278,14 @@ TEST(PageInABrowser, AModelHasItsRowAndItsLayersAreButtons) {
   EXPECT_THAT(page.document, Not(HasSubstr("<img")));
   EXPECT_THAT(page.document,
               HasSubstr("<section id=\"models-section\" aria-labelledby=\"models-title\">"));
-  EXPECT_THAT(Render(SmallRun()).document, HasSubstr("aria-labelledby=\"models-title\" hidden"));
+  EXPECT_THAT(Render(PageContent(SmallRun())).document,
+              HasSubstr("aria-labelledby=\"models-title\" hidden"));
 }
 
 TEST(PageInABrowser, CeilingsShowTheirProofsCurvesAndMixes) {
   NEED_PLOTLY();
   if (std::string(DLROOF_CHROMIUM).empty()) GTEST_SKIP() << "no chromium to look at the page with";
-  auto run = CeilingsRun();
+  auto run = PageContent(CeilingsRun());
   run["records"][0]["name"] = "Conv2D/cpu/onednn/fwd/f32/x";
   auto& machine = run["machines"][0];
   machine["facts"]["<img src=x>"] = "<b>text</b>";
@@ -325,7 +320,7 @@ TEST(PageInABrowser, CeilingsShowTheirProofsCurvesAndMixes) {
 TEST(PageInABrowser, WithoutCurvesThereIsNoChartOfThem) {
   NEED_PLOTLY();
   if (std::string(DLROOF_CHROMIUM).empty()) GTEST_SKIP() << "no chromium to look at the page with";
-  auto run = SmallRun();
+  auto run = PageContent(SmallRun());
   run["machines"][0]["by_threads"]["2"]["sweep"] = json::parse("[[0, 1], [null, 2], 3]");
   run["machines"][0]["by_threads"]["1"]["mixes"] = 4;
   const auto page = Render(run);
@@ -338,7 +333,7 @@ TEST(PageInABrowser, WithoutCurvesThereIsNoChartOfThem) {
 TEST(PageInABrowser, AFileWithoutCeilingsStillHasItsTable) {
   NEED_PLOTLY();
   if (std::string(DLROOF_CHROMIUM).empty()) GTEST_SKIP() << "no chromium to look at the page with";
-  auto run = SmallRun();
+  auto run = PageContent(SmallRun());
   run["machines"] = json::array();
   for (auto& record : run["records"]) {
     record.erase("classic");

@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "reporters/roofline/placed_run.h"
+
 namespace dlroof {
 namespace {
 
@@ -57,7 +59,7 @@ std::string Evidence(const std::string& rule, const Record& record) {
 
 std::string Advice(const Record& record) {
   const Machine machine = SmallMachine();
-  return Place(record, &machine).advice;
+  return PlaceWritten(record, &machine).placement.advice;
 }
 
 TEST(AdviceRules, LaunchesThatCostMostOfTheTime) {
@@ -191,7 +193,7 @@ TEST(Advice, SaysTheBoundAloneWithoutEvidenceAndNothingWhereItIsWeak) {
   EXPECT_EQ(Advice(wide), "");
   Machine machine = SmallMachine();
   machine.by_threads[2].flops["fp32.vector"].proved = false;
-  EXPECT_EQ(Place(Convolution(4), &machine).advice, "");
+  EXPECT_EQ(PlaceWritten(Convolution(4), &machine).placement.advice, "");
 }
 
 TEST(Advice, AtMostTwoClausesOfEvidence) {

@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <nlohmann/json.hpp>
+#include "reporters/roofline/placed_json.h"
 
 namespace dlroof {
 namespace {
@@ -24,7 +24,7 @@ TEST(TakeCensus, CountsAndTimesKernelsWithoutFlopsPerSet) {
                   Kernel("bw/gemm", 5, {{"fp32.vector", 7}}, 1), Kernel("fw/unknown", 9, {}, 1)});
   ASSERT_EQ(census.size(), 1U) << "bw has none without FLOPs";
   EXPECT_EQ(census[0].set, "fw");
-  const auto json = ToJson(census)[0];
+  const auto json = ToJson(census[0]);
   EXPECT_EQ(json["zero_flop_launch_share"], 0.75);
   EXPECT_EQ(json["zero_flop_time_share"], 0.25);
   EXPECT_EQ(json["matrix_share"], 0.9);
@@ -36,7 +36,7 @@ TEST(TakeCensus, UnknownLaunchesStayUnknown) {
   const auto census = TakeCensus({Kernel("a", 1, {{"fp32.vector", 0}}, std::nullopt),
                                   Kernel("b", 1, {{"fp32.vector", 1}}, 2)});
   ASSERT_EQ(census.size(), 1U);
-  const auto json = ToJson(census)[0];
+  const auto json = ToJson(census[0]);
   EXPECT_FALSE(json.contains("launches"));
   EXPECT_FALSE(json.contains("zero_flop_launch_share"));
   EXPECT_FALSE(json.contains("set"));

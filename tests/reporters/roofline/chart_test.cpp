@@ -1,25 +1,20 @@
-// tests/data/run_small.json, worked by hand: 2 threads reach 200 GFLOP/s (fp32.vector), 1600
-// (bf16.matrix), 3200 (int8.matrix, not proved) and 800, 400, 80, 20 GB/s (L1, L2, L3, DRAM); 1
-// thread half of each.
 #include "reporters/roofline/chart.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <fstream>
+#include "tests/fakes/placed_files.h"
 
 namespace dlroof {
 namespace {
 
-using nlohmann::json;
 using testing::ElementsAre;
 
-json SmallRun() { return json::parse(std::ifstream(DLROOF_TEST_DATA "/run_small.json")); }
-
-RoofSet TwoThreads() { return RoofSets(SmallRun()).at(0); }
+std::vector<RoofSet> SmallSets() { return RoofSets(SmallRun().file.machines); }
+RoofSet TwoThreads() { return SmallSets().at(0); }
 
 TEST(RoofSets, OnePerThreadCountMostFirstBestPipeFirst) {
-  const auto sets = RoofSets(SmallRun());
+  const auto sets = SmallSets();
   ASSERT_EQ(sets.size(), 2U);
   EXPECT_EQ(sets[0].threads, 2);
   EXPECT_EQ(sets[1].threads, 1);
@@ -36,38 +31,20 @@ TEST(RoofSets, OnePerThreadCountMostFirstBestPipeFirst) {
   EXPECT_DOUBLE_EQ(sets[0].launch_seconds.value(), 5e-6);
 }
 
-TEST(RoofSets, WithoutByThreadsTheTopLevelIsTheOnlyOne) {
+TEST(RoofSets, MeasuredRidgesAreThoseOfTheirThreads) {
   auto run = SmallRun();
-  run["machines"][0].erase("by_threads");
-  const auto sets = RoofSets(run);
-  ASSERT_EQ(sets.size(), 1U);
-  EXPECT_EQ(sets[0].threads, 2);
-}
-
-TEST(RoofSets, NonsenseIsLeftOut) {
-  EXPECT_TRUE(RoofSets(json::parse(R"({"machines": "none"})")).empty());
-  EXPECT_TRUE(RoofSets(json::parse(R"({"machines": [1, "two"]})")).empty());
-  const auto sets = RoofSets(json::parse(
-      R"({"machines": [{"flops": {"fp32.vector": {"per_second": -1}, "fp64.vector": 3}, "bytes": 4}]})"));
-  ASSERT_EQ(sets.size(), 1U);
-  EXPECT_TRUE(sets[0].flops.empty());
-  EXPECT_TRUE(sets[0].bytes.empty());
-}
-
-TEST(RoofSets, MeasuredRidgesByRisingIntensityWithoutWhatNoAxisCanShow) {
-  auto run = SmallRun();
-  run["machines"][0]["by_threads"]["2"]["ridges"] = json::parse(R"({"dram": [[8, 160e9],
-    [0.5, 10e9], [0, 1e9], [2, -1], [3], [null, 1], "x"], "l1": [[0, 0]], "l2": 5, "tape": [[1, 1]]})");
-  const auto ridges = RoofSets(run).at(0).ridges;
-  ASSERT_EQ(ridges.size(), 1U);
-  EXPECT_THAT(ridges.at(Level::kDram), ElementsAre(RidgePoint{0.5, 10e9}, RidgePoint{8, 160e9}));
-  EXPECT_TRUE(RoofSets(run).at(1).ridges.empty());
+  TwoThreadsOf(run).ridges[Level::kDram] = {{0.5, 10e9}, {8, 160e9}};
+  const auto sets = RoofSets(run.file.machines);
+  EXPECT_THAT(sets.at(0).ridges.at(Level::kDram),
+              ElementsAre(RidgePoint{0.5, 10e9}, RidgePoint{8, 160e9}));
+  EXPECT_TRUE(sets.at(1).ridges.empty());
+  EXPECT_TRUE(RoofSets({}).empty());
 }
 
 TEST(SustainedOf, IsARoofBelowItsOwnWhereItWasMeasured) {
   auto run = SmallRun();
-  run["machines"][0]["by_threads"]["2"]["flops"]["int8.matrix"]["sustained_per_second"] = 2400e9;
-  const auto flops = RoofSets(run).at(0).flops;
+  TwoThreadsOf(run).flops.at("int8.matrix").sustained_per_second = 2400e9;
+  const auto flops = RoofSets(run.file.machines).at(0).flops;
   const auto sustained = SustainedOf(flops.at(0));
   ASSERT_TRUE(sustained.has_value());
   EXPECT_EQ(sustained->key, "int8.matrix");
@@ -76,26 +53,11 @@ TEST(SustainedOf, IsARoofBelowItsOwnWhereItWasMeasured) {
   EXPECT_FALSE(SustainedOf(flops.at(1)).has_value());
 }
 
-TEST(MeasuredSets, MostThreadsFirstOrTheTopLevelAlone) {
-  auto run = SmallRun();
-  auto& machine = run["machines"][0];
-  const auto sets = MeasuredSets(machine);
-  ASSERT_EQ(sets.size(), 2U);
-  EXPECT_EQ(sets[0].threads, 2);
-  EXPECT_EQ(sets[0].ceilings, &machine["by_threads"]["2"]);
-  EXPECT_EQ(sets[1].threads, 1);
-  machine.erase("by_threads");
-  const auto alone = MeasuredSets(machine);
-  ASSERT_EQ(alone.size(), 1U);
-  EXPECT_EQ(alone[0].threads, 2) << "as its ceilings say";
-  EXPECT_EQ(alone[0].ceilings, &machine);
-}
-
 TEST(MainRoofSet, IsTheOneThatMostPlacedRecordsRestOn) {
   auto run = SmallRun();
-  EXPECT_EQ(MainRoofSet(run, RoofSets(run)), 0U);
-  for (auto& record : run["records"]) record["threads"] = 1;
-  EXPECT_EQ(MainRoofSet(run, RoofSets(run)), 1U);
+  EXPECT_EQ(MainRoofSet(run, SmallSets()), 0U);
+  for (auto& record : run.file.records) record.threads = 1;
+  EXPECT_EQ(MainRoofSet(run, SmallSets()), 1U);
   EXPECT_EQ(MainRoofSet(run, {}), std::nullopt);
 }
 
@@ -106,9 +68,8 @@ TEST(PipesInUse, CountsPlacedRecordsOnly) {
 
 TEST(PipesInUse, ARowThatJudgedStandsForItsPipe) {
   auto run = SmallRun();
-  for (auto& record : run["records"])
-    if (record.contains("time"))
-      record["time"]["compute_roofs"]["fp32.vector"] = "fp32.vector.avx2";
+  for (auto& placed : run.places)
+    if (auto& time = placed.placement.time) time->compute_roofs["fp32.vector"] = "fp32.vector.avx2";
   EXPECT_THAT(PipesInUse(run, TwoThreads()),
               ElementsAre("bf16.matrix", "fp32.vector.avx2", "int8.matrix"));
 }
@@ -126,7 +87,7 @@ TEST(RidgeIntensity, IsWhereBothRoofsAreEqual) {
 TEST(MainLevel, IsTheOneThatMostRecordsKnow) {
   auto run = SmallRun();
   EXPECT_EQ(MainLevel(run, TwoThreads()), Level::kDram);
-  for (auto& record : run["records"]) record.erase("classic");
+  for (auto& placed : run.places) placed.placement.classic.clear();
   EXPECT_EQ(MainLevel(run, TwoThreads()), std::nullopt);
 }
 
@@ -145,24 +106,20 @@ TEST(ClassicMarks, TakeTheNumbersOfTheFile) {
 }
 
 TEST(ClassicMarks, ABenchmarkOfOtherThreadsIsNotOnTheseRoofs) {
-  const auto sets = RoofSets(SmallRun());
+  const auto sets = SmallSets();
   EXPECT_TRUE(ClassicMarks(SmallRun(), sets.at(1), Level::kDram).empty());
 }
 
 TEST(RateInterval, SlowestTimeGivesLowestRate) {
-  const auto record = json::parse(R"({"seconds": {"median": 2.0, "ci95": [1.6, 4.0]}})");
-  const auto interval = RateInterval(record, 100);  // 200 flop: 200/4 and 200/1.6
+  const auto interval = RateInterval({2, {{1.6, 4}}}, 100);  // 200 flop: 200/4 and 200/1.6
   ASSERT_TRUE(interval.has_value());
   EXPECT_DOUBLE_EQ(interval->first, 50);
   EXPECT_DOUBLE_EQ(interval->second, 125);
 }
 
 TEST(RateInterval, AnIntervalThatCannotBeIsNone) {
-  for (const char* text :
-       {R"({"seconds": {"median": 2.0}})", R"({"seconds": {"median": 2.0, "ci95": [0, 4]}})",
-        R"({"seconds": {"median": 2.0, "ci95": [3, 4]}})",
-        R"({"seconds": {"median": 2.0, "ci95": ["1", 4]}})"})
-    EXPECT_FALSE(RateInterval(json::parse(text), 100).has_value()) << text;
+  for (const Timing& timing : {Timing{2, {}}, Timing{2, {{0, 4}}}, Timing{2, {{3, 4}}}})
+    EXPECT_FALSE(RateInterval(timing, 100).has_value());
 }
 
 TEST(TimeMarks, ComplexityAndTimeLieOnOneDiagonal) {
@@ -182,20 +139,20 @@ TEST(TimeMarks, ComplexityAndTimeLieOnOneDiagonal) {
 
 // 10 s measured; L2 binds: 10 / 8 is the gap. Alone, L1 leaves compute to bind (x 5), DRAM (x 2.5).
 TEST(TimePlace, TheLargerCoordinateIsTheMeasuredTimeWhateverLevelBinds) {
-  auto time = json::parse(R"({"seconds": 10, "compute_seconds": 2, "gap": 1.25,
-    "memory_seconds": {"l1": 1, "l2": 8, "dram": 4}, "bound": "memory", "bound_level": "l2"})");
+  TimePoint time;
+  time.seconds = 10;
+  time.compute_seconds = 2;
+  time.gap = 1.25;
+  time.memory_seconds = {{Level::kL1, 1}, {Level::kL2, 8}, {Level::kDram, 4}};
   EXPECT_EQ(TimePlace(time, Level::kL1), std::pair(5.0, 10.0));
   EXPECT_EQ(TimePlace(time, Level::kL2), std::pair(10.0, 2.5));
   EXPECT_EQ(TimePlace(time, Level::kDram), std::pair(10.0, 5.0));
   EXPECT_EQ(TimePlace(time, Level::kL3), std::nullopt);
-  for (const char* needed : {"seconds", "gap"}) {
-    auto less = time;
-    less.erase(needed);
-    EXPECT_EQ(TimePlace(less, Level::kDram), std::nullopt) << needed;
-  }
-  time["unproved_levels"] = {"dram"};
+  time.unproved_levels = {Level::kDram};
   EXPECT_EQ(TimePlace(time, Level::kDram), std::nullopt) << "DRAM's roof may be wrong";
   EXPECT_EQ(TimePlace(time, Level::kL2), std::pair(10.0, 2.5));
+  time.gap.reset();
+  EXPECT_EQ(TimePlace(time, Level::kL2), std::nullopt);
 }
 
 TEST(TimeMarks, ARecordBoundByDramReachesItsTimeInTheViewOfL2Too) {

@@ -5,6 +5,7 @@
 
 #include <sstream>
 
+#include "reporters/roofline/placed_json.h"
 #include "reporters/terminal/tables.h"
 
 namespace dlroof {
@@ -108,7 +109,7 @@ TEST(SummarizeModels, AMissingLayerIsMissedNotGuessed) {
   EXPECT_EQ(models[0].calls_measured, 1);
   EXPECT_EQ(models[0].calls_total, 6);
   EXPECT_DOUBLE_EQ(models[0].seconds.value(), 4);
-  const auto text = ToJson(models)[0];
+  const auto text = ToJson(models[0]);
   EXPECT_EQ(text["layers"], json({{"measured", 1}, {"total", 3}}));
 }
 
@@ -118,8 +119,8 @@ TEST(SummarizeModels, WithoutAnyTimeThereAreNoNumbers) {
   const auto models = SummarizeModels(FileOf({Net()}, {failed}));
   ASSERT_EQ(models.size(), 1U);
   EXPECT_EQ(models[0].layers_measured, 0);
-  EXPECT_EQ(ToJson(models)[0].size(), 8U)
-      << "suite, five parts of the name, layers, calls: " << ToJson(models)[0];
+  EXPECT_EQ(ToJson(models[0]).size(), 8U)
+      << "suite, five parts of the name, layers, calls: " << ToJson(models[0]);
 }
 
 TEST(SummarizeModels, EveryDirectionTypeAndOptionIsAModelOfItsOwnIfItWasRun) {
@@ -160,7 +161,7 @@ TEST(SummarizeModels, UnknownFlopsOfOneLayerLeaveNoTotal) {
       SummarizeModels(FileOf({Net()}, {Measured("fwd/f32/a", 4, 200, 10), unknown}));
   EXPECT_DOUBLE_EQ(models.at(0).seconds.value(), 4 + 3 * 5);
   EXPECT_FALSE(models.at(0).flops.has_value());
-  EXPECT_FALSE(ToJson(models)[0].contains("flops_per_second"));
+  EXPECT_FALSE(ToJson(models[0]).contains("flops_per_second"));
 }
 
 TEST(SummarizeModels, OnlyTheThreeWorstAreToBeFixedAndNoneOnItsRoof) {
@@ -193,7 +194,7 @@ TEST(SummarizeModels, AForeignContextGivesNoModelAndNoError) {
 TEST(RunFileJson, HoldsModelsWhereACountedSuiteWasRun) {
   auto file = FileOf({Net()}, {Measured("fwd/f32/a", 4, 200, 10)});
   const auto whole = ToJson(file);
-  EXPECT_EQ(whole["models"], ToJson(SummarizeModels(file)));
+  EXPECT_EQ(whole["models"], json::array({ToJson(SummarizeModels(file).at(0))}));
   std::ostringstream warnings;
   EXPECT_EQ(ToJson(ParseRunFile(whole.dump(), "x", warnings))["models"], whole["models"]);
   file.context = json::object();
@@ -202,7 +203,7 @@ TEST(RunFileJson, HoldsModelsWhereACountedSuiteWasRun) {
 
 std::string Shown(const RunFile& file) {
   std::ostringstream out;
-  WriteModels(ToJson(SummarizeModels(file)), 0, out);
+  WriteModels(SummarizeModels(file), 0, out);
   return out.str();
 }
 
@@ -229,17 +230,13 @@ TEST(WriteModels, SaysHowManyLayersTheRoofIsOf) {
 }
 
 TEST(WriteModels, NothingOfTheFileControlsTheTerminal) {
-  json models = ToJson(SummarizeModels(FileOf({Net()}, {Measured("fwd/f32/a", 4, 200, 10)})));
-  models[0]["suite"] = "\x1b[2J";
-  models[0]["options"] = {"\x07"};
-  models[0]["fix_first"][0]["name"] = "\x1b]0;x";
+  auto models = SummarizeModels(FileOf({Net()}, {Measured("fwd/f32/a", 4, 200, 10)}));
+  models[0].suite = "\x1b[2J";
+  models[0].options = {"\x07"};
+  models[0].fix_first.at(0).name = "\x1b]0;x";
   std::ostringstream out;
   WriteModels(models, 80, out);
   EXPECT_THAT(out.str(), Not(testing::ContainsRegex("[\x1b\x07]")));
-  for (const char* odd : {"null", "[1, null]", R"([{"layers": 1, "fix_first": [1]}])"}) {
-    std::ostringstream unused;
-    EXPECT_NO_THROW(WriteModels(json::parse(odd), 80, unused)) << odd;
-  }
 }
 
 }  // namespace

@@ -128,15 +128,30 @@ TEST(Place, WhatIsMissingIsSaidAndNothingIsInvented) {
   EXPECT_TRUE(Place(record, &machine).remarks.empty());
 }
 
+// Returns the placement as reports show it, with findings.
+Placement Found(const Record& record, const Machine& machine) {
+  return PlaceWritten(record, &machine).placement;
+}
+
 void Doubt(Ceiling& ceiling) {
   ceiling.proved = false;
   ceiling.reasons = {"too noisy"};
 }
 
+TEST(Binding, IsTheLowestRoofTheFarthestLevelOfEquals) {
+  Placement placement;
+  EXPECT_EQ(Binding(placement), nullptr);
+  placement.classic = {{.level = Level::kL1, .roof = 3},
+                       {.level = Level::kL2, .roof = 2},
+                       {.level = Level::kDram, .roof = 2},
+                       {.level = Level::kHost, .roof = 5}};
+  EXPECT_EQ(Binding(placement)->level, Level::kDram);
+}
+
 TEST(Place, AnUnprovedCeilingThatBindsTakesThePercentAwayAndIsNamed) {
   Machine machine = SmallMachine();
   Doubt(machine.by_threads[2].bytes[Level::kDram]);
-  const auto placed = Place(Measured(1000, 100, 20), &machine);  // 1 s, 2 s
+  const auto placed = Found(Measured(1000, 100, 20), machine);  // 1 s, 2 s
   EXPECT_FALSE(placed.classic.at(0).fraction.has_value());
   EXPECT_FALSE(placed.time->gap.has_value());
   EXPECT_THAT(placed.remarks,
@@ -148,7 +163,7 @@ TEST(Place, AnUnprovedCeilingThatWouldNotBindAtHalfItsRateTakesNothingAway) {
   Machine machine = SmallMachine();
   Doubt(machine.by_threads[2].bytes[Level::kDram]);
   // Compute 100 s. 499 byte / 10 byte/s = 49.9 s, at half the rate 99.8 s; 501 byte: 100.2 s.
-  const auto below = Place(Measured(1000, 10000, 499), &machine);
+  const auto below = Found(Measured(1000, 10000, 499), machine);
   EXPECT_DOUBLE_EQ(below.time->gap.value(), 10);
   EXPECT_DOUBLE_EQ(below.classic.at(0).fraction.value(), 0.1);
   EXPECT_TRUE(below.time->unproved_levels.empty());
@@ -157,7 +172,7 @@ TEST(Place, AnUnprovedCeilingThatWouldNotBindAtHalfItsRateTakesNothingAway) {
       below.remarks,
       testing::ElementsAre(
           "the dram ceiling is not proved, but at half its rate would not bind: too noisy"));
-  const auto above = Place(Measured(1000, 10000, 501), &machine);
+  const auto above = Found(Measured(1000, 10000, 501), machine);
   EXPECT_FALSE(above.time->gap.has_value());
   EXPECT_FALSE(above.classic.at(0).fraction.has_value());
   EXPECT_THAT(above.remarks,
@@ -237,13 +252,13 @@ TEST(Place, APointAboveItsRoofSaysWhichNumberIsWrong) {
   Machine machine = SmallMachine();
   // 100 byte / 10 byte/s = 10 s at the roof, done in 5 s. Larger than any cache: the ceiling must
   // be too low.
-  auto placed = Place(Measured(5, 1, 100), &machine);
+  auto placed = Found(Measured(5, 1, 100), machine);
   EXPECT_THAT(placed.remarks, testing::Contains(testing::HasSubstr(
                                   "above the dram roof by 100 %: the ceiling is too low")));
   // The same bytes in a cache that holds them: they never moved, so the model is wrong and no point
   // is drawn.
   machine.cache_bytes[Level::kL3] = 100;
-  placed = Place(Measured(5, 1, 100), &machine);
+  placed = Found(Measured(5, 1, 100), machine);
   EXPECT_TRUE(placed.classic.empty());
   EXPECT_THAT(placed.remarks, testing::Contains(testing::HasSubstr("stay in a warm cache")));
   Record cold = Measured(5, 1, 100);
@@ -251,7 +266,7 @@ TEST(Place, APointAboveItsRoofSaysWhichNumberIsWrong) {
   EXPECT_FALSE(Place(cold, &machine).classic.empty());
   Record winograd = Measured(5, 1000, 1);
   winograd.algorithm = "jit_wino:avx512_core";
-  EXPECT_THAT(Place(winograd, &machine).remarks,
+  EXPECT_THAT(Found(winograd, machine).remarks,
               testing::Contains(testing::HasSubstr("the FLOP count is wrong for it")));
 }
 
@@ -272,7 +287,7 @@ TEST(Place, BytesOfACacheLevelThatTheTimeRefutesDrawNoPoint) {
   // Counted by hardware they stay: then the ceiling is too low, and the record says so.
   Record counted = Measured(5, 1, 1);
   counted.work[Provenance::kMeasured].bytes[Level::kL2] = 500;
-  const auto placed = Place(counted, &machine);
+  const auto placed = Found(counted, machine);
   EXPECT_EQ(placed.classic.size(), 2);
   EXPECT_THAT(placed.remarks, testing::Contains(testing::HasSubstr("above the l2 roof")));
   // Modelled bytes that the call had time for are a point like any other.
@@ -286,10 +301,10 @@ TEST(Place, TheLibrarysReferenceImplementationIsAFinding) {
   Record record = Measured(1000, 100, 20);
   record.library = "onednn";
   record.algorithm = "ref:any; isa avx2";
-  EXPECT_THAT(Place(record, &machine).remarks,
+  EXPECT_THAT(Found(record, machine).remarks,
               testing::ElementsAre(testing::HasSubstr("reference implementation (ref:any)")));
   record.algorithm = "jit:avx2; isa avx2";
-  EXPECT_TRUE(Place(record, &machine).remarks.empty());
+  EXPECT_TRUE(Found(record, machine).remarks.empty());
 }
 
 // A library that may use AVX2 only is not slow because the CPU has AVX-512.
@@ -333,7 +348,7 @@ TEST(Place, ANarrowTypeOnTheFp32PipeIsNamedAsEmulated) {
   for (const char* type : {"bf16", "f16"}) {
     record.type = type;
     EXPECT_THAT(
-        Place(record, &machine).remarks,
+        Found(record, machine).remarks,
         testing::ElementsAre(testing::AllOf(
             testing::StartsWith(std::string(type) + " is emulated in fp32: what the library chose"),
             testing::Not(testing::HasSubstr("CPU")),
@@ -342,7 +357,7 @@ TEST(Place, ANarrowTypeOnTheFp32PipeIsNamedAsEmulated) {
   record.type = "bf16";
   record.work[Provenance::kModelled].flops["bf16.matrix"] =
       50;  // an LSTM's elementwise part stays in fp32
-  EXPECT_TRUE(Place(record, &machine).remarks.empty());
+  EXPECT_TRUE(Found(record, machine).remarks.empty());
 }
 
 TEST(RecordJson, TimePointLiesAtTheGapTimesTheComplexityPoint) {

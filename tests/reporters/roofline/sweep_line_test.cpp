@@ -3,36 +3,24 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <nlohmann/json.hpp>
-
 #include "counters/base/error.h"
-#include "reporters/record/record.h"
 
 namespace dlroof {
 namespace {
 
-using nlohmann::json;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::SizeIs;
 
-json RunOf(const std::vector<std::string>& names) {
-  json run = {{"records", json::array()}};
+PlacedRun RunOf(const std::vector<std::string>& names) {
+  PlacedRun run;
   for (const auto& name : names) {
     Record record;
     record.name = name;
     SplitName(record);
-    json object = {{"name", name},
-                   {"op", record.op},
-                   {"device", record.device},
-                   {"library", record.library},
-                   {"direction", record.direction},
-                   {"type", record.type},
-                   {"problem", record.problem},
-                   {"classic", json::array()}};
-    if (!record.options.empty()) object["options"] = record.options;
-    run["records"].push_back(object);
+    run.file.records.push_back(record);
+    run.places.emplace_back().placement.time = TimePoint();
   }
   return run;
 }
@@ -84,18 +72,18 @@ TEST(SweepLines, ParametersAreOfTheirOperation) {
   EXPECT_THAT(SweepLines(run, "image"), IsEmpty()) << "h of an LSTM is no image";
 }
 
-TEST(SweepLines, RefusesAnUnknownParameterAndTakesAnyFile) {
+TEST(SweepLines, RefusesAnUnknownParameterAndTakesAnyName) {
   try {
     SweepLines(RunOf({}), "colour");
     FAIL() << "accepted";
   } catch (const BadInput& error) {
     EXPECT_THAT(error.what(), HasSubstr("--sweep colour: no such parameter; there are batch, "));
   }
-  EXPECT_THAT(
-      SweepLines(json::parse(R"({"records": [1, null, {"problem": "___x:9", "classic": []}]})"),
-                 "batch"),
-      IsEmpty());
-  EXPECT_THAT(SweepLines(json::object(), "batch"), IsEmpty());
+  EXPECT_THAT(SweepLines(RunOf({"a/b/c/d/e/___x:9"}), "batch"), IsEmpty());
+  auto unplaced = RunOf({"LSTM/cpu/a/fwd/f32/t1n1i8h8", "LSTM/cpu/a/fwd/f32/t1n2i8h8"});
+  EXPECT_THAT(SweepLines(unplaced, "batch"), SizeIs(1));
+  unplaced.places[0].placement.time.reset();
+  EXPECT_THAT(SweepLines(unplaced, "batch"), IsEmpty()) << "one point is no line";
 }
 
 }  // namespace

@@ -12,11 +12,9 @@
 #include "reporters/import/import.h"
 #include "reporters/import/run.h"
 #include "reporters/roofline/census.h"
-#include "reporters/roofline/placed_json.h"
 #include "reporters/roofline/roofline.h"
 #include "reporters/roofline/sweep_line.h"
 #include "reporters/text/csv.h"
-#include "reporters/text/json_access.h"
 
 namespace dlroof {
 namespace {
@@ -194,7 +192,7 @@ TEST(PublishedV100, DeepCamPhasesHaveTheirZeroFlopKernelsAndTensorShare) {
 
 TEST(PublishedV100, SweepsAreThePapersOnes) {
   const auto lines = [](const char* name) {
-    const json run = ToJson(RunFile{{}, {V100()}, Imported100("conv2d.csv")}, kPaper);
+    const auto run = PlaceRun(RunFile{{}, {V100()}, Imported100("conv2d.csv")}, kPaper);
     return SweepLines(run, std::string_view(name));
   };
   // Two frameworks, two precisions, two passes.

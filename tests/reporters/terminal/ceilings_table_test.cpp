@@ -6,29 +6,22 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <fstream>
 #include <sstream>
 
 #include "ceilings/machine/machine.h"
 #include "reporters/text/text.h"
+#include "tests/fakes/placed_files.h"
 
 namespace dlroof {
 namespace {
 
-using nlohmann::json;
 using testing::EndsWith;
 using testing::HasSubstr;
 using testing::Not;
 
-json CeilingsRun() {
-  auto run = json::parse(std::ifstream(DLROOF_TEST_DATA "/run_ceilings.json"));
-  for (auto& machine : run["machines"]) machine = ToJson(MachineFromJson(machine, "run"));
-  return run;
-}
-
-std::string Table(const json& run_file, int width) {
+std::string Table(const PlacedRun& run, int width) {
   std::ostringstream out;
-  WriteCeilings(run_file, width, out);
+  WriteCeilings(run.file.machines, width, out);
   return out.str();
 }
 
@@ -65,7 +58,7 @@ TEST(WriteCeilings, PipesStandHighestFirstEachBeforeItsFinerRows) {
 
 TEST(WriteCeilings, AFinerRowWithoutAPlainOneHasItsWholeName) {
   auto run = CeilingsRun();
-  run["machines"][0]["by_threads"]["2"]["flops"].erase("fp32.vector");
+  TwoThreadsOf(run).flops.erase("fp32.vector");
   EXPECT_THAT(Table(run, 0), HasSubstr("\n  fp32.vector.avx2 "));
 }
 
@@ -77,8 +70,8 @@ TEST(WriteCeilings, ALevelNamesTheMixThatMadeItsRoof) {
 
 TEST(WriteCeilings, NoLineIsWiderThanTheTerminal) {
   auto run = CeilingsRun();
-  auto& reason = run["machines"][0]["by_threads"]["2"]["flops"]["int8.vector"]["reasons"][0];
-  reason = "µ" + reason.get<std::string>() + std::string(300, 'x');
+  auto& reasons = TwoThreadsOf(run).flops.at("int8.vector").reasons;
+  reasons.at(0) = "µ" + reasons.at(0) + std::string(300, 'x');
   for (const int width : {80, 100, 120, 200}) {
     std::istringstream lines(Table(run, width));
     for (std::string line; std::getline(lines, line);) EXPECT_LE(TextWidth(line), width) << line;
@@ -98,9 +91,9 @@ TEST(WriteCeilings, WithoutDoubtsTheSameTerminalHasRoomForMore) {
 
 TEST(WriteCeilings, AColumnThatNoRowHasIsLeftOut) {
   auto run = CeilingsRun();
-  for (auto& [key, ceiling] : run["machines"][0]["by_threads"]["2"]["flops"].items()) {
-    ceiling.erase("sustained_per_second");
-    ceiling["proved"] = true;
+  for (auto& [key, ceiling] : TwoThreadsOf(run).flops) {
+    ceiling.sustained_per_second.reset();
+    ceiling.proved = true;
   }
   const auto table = Table(run, 0);
   EXPECT_THAT(table, Not(HasSubstr("sustained")));
@@ -125,17 +118,14 @@ TEST(WriteCeilings, SentencesBreakBetweenWords) {
                         "KiB: they\n    agree\n"));
 }
 
-TEST(WriteCeilings, WhatIsMissingOrNonsenseIsAbsent) {
+TEST(WriteCeilings, AnUnknownQuantityIsAbsent) {
   auto run = CeilingsRun();
-  auto& set = run["machines"][0]["by_threads"]["2"];
-  set["flops"] = json::parse(R"({"fp32.vector": {"per_second": 1e9, "proof": {"per_cycle": 0,
-    "spread": null}, "proved": true, "clock_hz": "fast"}, "fp64.vector": {"per_second": 0},
-    "int8.vector": 7})");
-  set["bytes"] = json::parse(R"({"l1": {"per_second": 1e9, "how": 5, "proved": true}})");
-  set["overheads"] = json::parse(R"({"timer": -1})");
-  set.erase("launch_seconds");
-  set["edges"] = json::parse(R"({"l1": {"text": 3}, "l2": 3, "": {"text": "x"}})");
-  set["absent"] = json::parse(R"({"l1": 3, "": "x"})");
+  auto& set = TwoThreadsOf(run);
+  set = {};
+  set.flops["fp32.vector"] = {.per_second = 1e9, .proved = true};
+  set.bytes[Level::kL1] = {.per_second = 1e9, .proved = true};
+  set.edges = {{"", {.text = "x"}}};
+  set.absent = {{"", "x"}};
   const auto table = Table(run, 0);
   EXPECT_THAT(table, HasSubstr("                       rate\n  fp32.vector  1.00 GFLOP/s\n  L1"));
   EXPECT_THAT(table, HasSubstr("  L1              1.00 GB/s\n\nceilings of"));

@@ -8,19 +8,17 @@
 #include <sstream>
 
 #include "reporters/text/text.h"
+#include "tests/fakes/placed_files.h"
 
 namespace dlroof {
 namespace {
 
-using nlohmann::json;
 using testing::HasSubstr;
 using testing::Not;
 
-json SmallRun() { return json::parse(std::ifstream(DLROOF_TEST_DATA "/run_small.json")); }
-
-std::string Tables(const json& run_file, int width) {
+std::string Tables(const PlacedRun& run, int width) {
   std::ostringstream out;
-  WriteTables(run_file, width, out);
+  WriteTables(run, width, out);
   return out.str();
 }
 
@@ -50,18 +48,15 @@ TEST(WriteTables, AFileGetsWholeNames) {
 
 TEST(WriteTables, NothingOfTheFileControlsTheTerminal) {
   auto run = SmallRun();
-  run["records"][0]["name"] = "\x1b]0;owned\x07 \xc2\x9b 31m";
-  run["records"][6]["reason"] = "\x1b[2J";
-  run["machines"][0]["name"] = "\r\x7f";
+  run.file.records[0].name = "\x1b]0;owned\x07 \xc2\x9b 31m";
+  run.file.records[6].reason = "\x1b[2J";
+  run.file.machines[0].name = "\r\x7f";
   const auto tables = Tables(run, 120);
   for (const char* bad : {"\x1b", "\x07", "\r", "\x7f", "\xc2\x9b"})
     EXPECT_THAT(tables, Not(HasSubstr(bad)));
 }
 
-TEST(WriteTables, AnEmptyFileHasNoTable) {
-  EXPECT_EQ(Tables(json::object(), 80), "");
-  EXPECT_EQ(Tables(json::parse(R"({"records": 1, "machines": 2})"), 80), "");
-}
+TEST(WriteTables, AnEmptyFileHasNoTable) { EXPECT_EQ(Tables(PlacedRun(), 80), ""); }
 
 TEST(ShortenMiddle, KeepsBothEndsAndWholeCharacters) {
   EXPECT_EQ(ShortenMiddle("abcdef", 6), "abcdef");

@@ -1,0 +1,47 @@
+// A run file with its records placed on their roofs: all that the reports show of it. Its numbers
+// are those of the written file.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "reporters/record/run_file.h"
+#include "reporters/roofline/census.h"
+#include "reporters/roofline/network.h"
+#include "reporters/roofline/roofline.h"
+
+namespace dlroof {
+
+// One record's results, rounded to kWrittenDigits (written_number.h).
+struct Placed {
+  std::optional<Timing> timing;  // absent: no time
+  Placement placement;           // with findings; pipe_seconds empty where compute_seconds says all
+};
+
+struct PlacedRun {
+  RunFile file;  // repetitions rounded to what their clocks resolve
+  PlaceView view;
+  std::vector<Placed> places;  // by index of file.records
+  std::vector<ModelSummary> models;
+  std::vector<Census> census;
+};
+
+// Returns the record with its repetitions as a file holds them.
+Record Written(Record record);
+
+// Places a written record; `machine` may be null.
+Placed PlaceWritten(const Record& written, const Machine* machine, const PlaceView& view = {});
+
+PlacedRun PlaceRun(RunFile file, const PlaceView& view = {});
+
+// Returns the point whose roof is the lowest, the farthest level of equals; null without points.
+const ClassicPoint* Binding(const Placement& placement);
+
+// Returns "0.4 %": how far the median's interval reaches from it; empty where it is not known.
+std::string SpreadText(const Timing& timing);
+
+// Returns the level that binds ("DRAM"), "compute" or "overhead".
+std::string BoundText(const TimePoint& time);
+
+}  // namespace dlroof

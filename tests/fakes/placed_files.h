@@ -1,0 +1,27 @@
+// The run files of tests/data, placed on their roofs.
+#pragma once
+
+#include <sstream>
+#include <string>
+
+#include "reporters/roofline/placed_run.h"
+
+namespace dlroof {
+
+inline PlacedRun ReadPlaced(const std::string& name) {
+  std::ostringstream warnings;
+  return PlaceRun(ReadRunFile(DLROOF_TEST_DATA "/" + name, warnings));
+}
+
+// tests/data/run_small.json, worked by hand: 2 threads reach 200 GFLOP/s (fp32.vector), 1600
+// (bf16.matrix), 3200 (int8.matrix, not proved) and 800, 400, 80, 20 GB/s (L1, L2, L3, DRAM); 1
+// thread half of each.
+inline PlacedRun SmallRun() { return ReadPlaced("run_small.json"); }
+
+// Ceilings with proofs, mixes, curves and overheads; see ceilings_table_test.cpp.
+inline PlacedRun CeilingsRun() { return ReadPlaced("run_ceilings.json"); }
+
+// The ceilings of a run's machine that most of the tests look at.
+inline CeilingSet& TwoThreadsOf(PlacedRun& run) { return run.file.machines.at(0).by_threads.at(2); }
+
+}  // namespace dlroof
