@@ -181,8 +181,7 @@ class RunFileReader {
     }
   }
 
-  // Of a file that was cut off "benchmarks" come first: "records", which are written last, are not
-  // all there.
+  // Prefers "benchmarks" in a file that was cut off: "records" are written last and not all there.
   void Finish(const JsonReader& file, bool cut) {
     if (!file.Has("benchmarks") && !file.Has("records"))
       throw BadInput(where_ + ": neither 'benchmarks' nor 'records': not a run file");
