@@ -25,6 +25,7 @@ VENDORS = {
     "boost": r"boost/",
     "hwloc": r"hwloc",
     "utf8proc": r"utf8proc",
+    "simdjson": r"simdjson",
 }
 INCLUDE = re.compile(r'^\s*#\s*include\s*(?:"([^"]+)"|<([^>]+)>)', re.M)
 

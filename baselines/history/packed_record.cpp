@@ -82,7 +82,7 @@ PackedRecord Pack(const Record& record) {
 
 Record Unpack(const std::string& facts, const std::string& repetitions, const std::string& where) {
   try {
-    Record record = RecordFromJson(JsonReader(json::parse(facts), where));
+    Record record = RecordFromJson(facts, where);
     if (HasFlags(repetitions))
       record.repetitions = ReadFlagged(repetitions, where);
     else

@@ -50,7 +50,7 @@ struct Inputs {
 };
 
 NamedRun ReadNamed(const std::string& path, std::ostream& warnings) {
-  return {path, ReadRunFile(path, warnings, Keep::kForComparison)};
+  return {path, ReadRunFile(path, warnings)};
 }
 
 Inputs ReadInputs(const CompareFlags& flags, const NameMap& names) {
@@ -96,8 +96,7 @@ std::string BaseText(const CompareResult& result) {
   return fmt::format("{}", fmt::join(files, ", "));
 }
 
-// `inputs` is the caller's, so that the program can end without freeing it record by record.
-int RunCompare(const CompareFlags& flags, Inputs& inputs) {
+int RunCompare(const CompareFlags& flags) {
   const std::size_t wanted = flags.baseline.empty() ? 2 : 1;
   if (flags.files.size() != wanted)
     throw BadInput(flags.baseline.empty()
@@ -106,7 +105,7 @@ int RunCompare(const CompareFlags& flags, Inputs& inputs) {
   if (!flags.again.empty() && flags.across_machines)
     throw BadInput("--again: expected one machine's seconds, not --across-machines");
   auto options = OptionsFrom(flags);
-  inputs = ReadInputs(flags, options.names);
+  Inputs inputs = ReadInputs(flags, options.names);
   if (!flags.again.empty()) {
     inputs.again = ReadNamed(flags.again, std::cerr);
     options.again = &*inputs.again;
@@ -124,7 +123,6 @@ int RunCompare(const CompareFlags& flags, Inputs& inputs) {
 
 static void AddCompareCommand(CLI::App& program, int& exit_code) {
   auto flags = std::make_shared<CompareFlags>();
-  auto inputs = std::make_shared<Inputs>();
   auto* command = program.add_subcommand(
       "compare",
       "a verdict per benchmark of two run files; exit code 0: none slower, 1: something is, "
@@ -164,8 +162,8 @@ static void AddCompareCommand(CLI::App& program, int& exit_code) {
       ->add_option("--format", flags->format, fmt::format("{} (table)", fmt::join(Formats(), ", ")))
       ->check(CLI::IsMember(Formats()));
   command->add_option("--badge", flags->badge, "write the result as a badge, too: x.svg");
-  command->callback([flags, inputs, &exit_code] {
-    exit_code = VerdictOf("compare", [&] { return RunCompare(*flags, *inputs); });
+  command->callback([flags, &exit_code] {
+    exit_code = VerdictOf("compare", [&] { return RunCompare(*flags); });
   });
 }
 

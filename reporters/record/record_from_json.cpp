@@ -1,22 +1,24 @@
 #include "reporters/record/record_from_json.h"
 
-#include "counters/base/error.h"
+#include <fmt/format.h>
+
+#include "reporters/record/json_object.h"
 
 namespace dlroof {
 namespace {
 
-Repetition RepetitionFromJson(const JsonReader& at) {
+Repetition RepetitionFromJson(const JsonObject& at) {
   Repetition repetition;
   repetition.seconds = at.Number("seconds");
   if (repetition.seconds <= 0) at.Refuse("seconds", "a positive time");
   repetition.iterations = at.OptionalNumber("iterations").value_or(0);
-  repetition.disturbed = at.Has("disturbed") && at.Flag("disturbed");
+  repetition.disturbed = at.FlagOr("disturbed");
   repetition.cpu_seconds = at.OptionalNumber("cpu_seconds");
   repetition.main_cpu_seconds = at.OptionalNumber("main_cpu_seconds");
   repetition.run_delay_seconds = at.OptionalNumber("run_delay_seconds");
   repetition.core_share = at.OptionalNumber("core_share");
   if (at.Has("gpu")) {
-    const JsonReader gpu = at.Object("gpu");
+    const JsonObject gpu = at.Object("gpu");
     GpuSample& sample = repetition.gpu.emplace();
     for (const auto& [key, member] : GpuSampleFields()) sample.*member = gpu.OptionalNumber(key);
   }
@@ -29,19 +31,20 @@ Repetition RepetitionFromJson(const JsonReader& at) {
 
 // Calls put(object, name, count) for each member of the object `key`, where there is one.
 template <class Put>
-void ReadCounts(const JsonReader& at, const char* key, const Put& put) {
+void ReadCounts(const JsonObject& at, const char* key, const Put& put) {
   if (!at.Has(key)) return;
-  const JsonReader object = at.Object(key);
-  for (const auto& item : object.json().items()) {
-    const double value = object.Number(item.key().c_str());
-    if (value < 0) object.Refuse(item.key(), "a count of at least 0");
-    put(object, item.key(), value);
+  const JsonObject object = at.Object(key);
+  for (const auto member : object.members()) {
+    const std::string name(member.key);
+    const double value = object.Number(name.c_str());
+    if (value < 0) object.Refuse(name, "a count of at least 0");
+    put(object, name, value);
   }
 }
 
-std::map<Level, double> BytesFromJson(const JsonReader& at) {
+std::map<Level, double> BytesFromJson(const JsonObject& at) {
   std::map<Level, double> bytes;
-  ReadCounts(at, "bytes", [&](const JsonReader& in, const std::string& key, double value) {
+  ReadCounts(at, "bytes", [&](const JsonObject& in, const std::string& key, double value) {
     const auto level = LevelFromKey(key);
     if (!level) throw BadInput(in.where() + ": '" + key + "' is not a memory level");
     bytes[*level] = value;
@@ -49,21 +52,21 @@ std::map<Level, double> BytesFromJson(const JsonReader& at) {
   return bytes;
 }
 
-Work WorkFromJson(const JsonReader& at) {
+Work WorkFromJson(const JsonObject& at) {
   Work work;
-  ReadCounts(at, "flops", [&](const JsonReader& in, const std::string& key, double value) {
+  ReadCounts(at, "flops", [&](const JsonObject& in, const std::string& key, double value) {
     if (!IsPipeKey(key)) throw BadInput(in.where() + ": '" + key + "' is not a pipe");
     work.flops[key] = value;
   });
   work.bytes = BytesFromJson(at);
-  ReadCounts(at, "parts", [&](const JsonReader&, const std::string& key, double value) {
+  ReadCounts(at, "parts", [&](const JsonObject&, const std::string& key, double value) {
     work.parts[key] = value;
   });
   work.launches = at.OptionalNumber("launches");
   return work;
 }
 
-Prediction PredictionFromJson(const JsonReader& at) {
+Prediction PredictionFromJson(const JsonObject& at) {
   Prediction prediction;
   prediction.seconds = at.Number("seconds");
   if (prediction.seconds <= 0) at.Refuse("seconds", "a positive time");
@@ -72,22 +75,24 @@ Prediction PredictionFromJson(const JsonReader& at) {
   return prediction;
 }
 
-void ReadRepetitionsAndWork(const JsonReader& at, Record& record) {
-  if (at.Has("repetitions"))
-    for (size_t i = 0; i < at.Array("repetitions").size(); ++i)
-      record.repetitions.push_back(RepetitionFromJson(at.Item("repetitions", i)));
+void ReadRepetitionsAndWork(const JsonObject& at, Record& record) {
+  record.repetitions.reserve(at.SizeOf("repetitions"));
+  at.EachOf("repetitions", [&](simdjson::dom::element element, const JsonPlace& place) {
+    record.repetitions.push_back(RepetitionFromJson({element, place}));
+  });
   if (!at.Has("work")) return;
-  const JsonReader works = at.Object("work");
-  for (const auto& item : works.json().items()) {
-    const auto from = ProvenanceFromKey(item.key());
-    if (!from) throw BadInput(works.where() + ": '" + item.key() + "' is not a provenance");
-    record.work[*from] = WorkFromJson(works.Object(item.key().c_str()));
+  const JsonObject works = at.Object("work");
+  for (const auto member : works.members()) {
+    const auto from = ProvenanceFromKey(member.key);
+    if (!from)
+      throw BadInput(works.where() + ": '" + std::string(member.key) + "' is not a provenance");
+    record.work[*from] = WorkFromJson({member.value, works.PlaceOf(member.key)});
   }
 }
 
 }  // namespace
 
-Record RecordFromJson(const JsonReader& at) {
+Record RecordFromJson(const JsonObject& at) {
   Record record;
   record.name = at.Text("name");
   SplitName(record);
@@ -112,12 +117,21 @@ Record RecordFromJson(const JsonReader& at) {
   }
   ReadRepetitionsAndWork(at, record);
   if (at.Has("prediction")) record.prediction = PredictionFromJson(at.Object("prediction"));
-  if (at.Has("counting"))
-    for (const auto& sentence : at.Array("counting")) {
-      if (!sentence.is_string()) at.Refuse("counting", "a list of sentences");
-      record.counting.push_back(sentence.get<std::string>());
-    }
+  at.EachOf("counting", [&](simdjson::dom::element element, const JsonPlace&) {
+    std::string_view sentence;
+    if (element.get(sentence) != simdjson::SUCCESS) at.Refuse("counting", "a list of sentences");
+    record.counting.emplace_back(sentence);
+  });
   return record;
+}
+
+Record RecordFromJson(std::string_view json, const std::string& where) {
+  simdjson::dom::parser parser;
+  const simdjson::padded_string text(json);
+  simdjson::dom::element element;
+  if (const auto error = parser.parse(text).get(element))
+    throw BadInput(fmt::format("{}: not JSON: {}", where, simdjson::error_message(error)));
+  return RecordFromJson(JsonObject(element, {nullptr, where}));
 }
 
 }  // namespace dlroof

@@ -1,12 +1,18 @@
 // A record out of an element of a run file's "records".
 #pragma once
 
-#include "counters/base/json_reader.h"
+#include <string>
+#include <string_view>
+
 #include "reporters/record/record.h"
 
 namespace dlroof {
 
-// Reads the facts and leaves what is derived. Throws BadInput with the reader's place.
-Record RecordFromJson(const JsonReader& at);
+class JsonObject;
+
+// Reads the facts and leaves what is derived. Throws BadInput with the object's place.
+Record RecordFromJson(const JsonObject& at);
+// The same of a text; `where` begins every message.
+Record RecordFromJson(std::string_view json, const std::string& where);
 
 }  // namespace dlroof

@@ -10,8 +10,8 @@
 #include <sstream>
 
 #include "counters/base/json_reader.h"
-#include "reporters/record/cut_json.h"
-#include "reporters/record/large_run_file.h"
+#include "reporters/record/json_elements.h"
+#include "reporters/record/json_object.h"
 #include "reporters/record/record_from_json.h"
 #include "reporters/record/work_counters.h"
 
@@ -48,7 +48,7 @@ void ReadCounters(const std::map<std::string, double>& counters, Record& record)
     record.cache = *cache == 0 ? "warm" : *cache == 1 ? "cold" : "cold-weights";
 }
 
-double SecondsPerUnit(const JsonReader& entry, const std::string& text) {
+double SecondsPerUnit(const JsonObject& entry, const std::string& text) {
   constexpr std::array<std::pair<std::string_view, double>, 4> kUnits = {
       {{"ns", 1e-9}, {"us", 1e-6}, {"ms", 1e-3}, {"s", 1}}};
   for (const auto& [unit, seconds] : kUnits)
@@ -56,12 +56,11 @@ double SecondsPerUnit(const JsonReader& entry, const std::string& text) {
   entry.Refuse("time_unit", "ns, us, ms or s");
 }
 
-Entry EntryFromJson(const JsonReader& at) {
+Entry EntryFromJson(const JsonObject& at) {
   Entry entry;
   entry.name = BareName(at.TextOr("run_name", at.Text("name")));
   entry.label = at.TextOr("label", "");
-  entry.skipped = (at.Has("error_occurred") && at.Flag("error_occurred")) ||
-                  (at.Has("skipped") && at.Flag("skipped"));
+  entry.skipped = at.FlagOr("error_occurred") || at.FlagOr("skipped");
   entry.message = at.TextOr("error_message", at.TextOr("skip_message", ""));
   if (entry.skipped) return entry;
   entry.time_unit = at.TextOr("time_unit", "ns");
@@ -71,80 +70,183 @@ Entry EntryFromJson(const JsonReader& at) {
   entry.main_cpu_seconds = at.Number("cpu_time") * unit;
   if (entry.main_cpu_seconds < 0) at.Refuse("cpu_time", "a time of at least 0");
   entry.iterations = at.OptionalNumber("iterations").value_or(0);
-  for (const auto& item : at.json().items())
-    if (item.value().is_number()) entry.counters[item.key()] = at.Number(item.key().c_str());
+  for (const auto member : at.members())
+    if (double value = 0; member.value.get(value) == simdjson::SUCCESS)
+      entry.counters[std::string(member.key)] = value;
   return entry;
 }
 
-// What Google Benchmark writes of one benchmark: repetitions 0, 1, ... of one unit. The same number
-// twice is two benchmarks of one name, or two files in one.
-void CheckRepetition(const JsonReader& at, const std::vector<Entry>& group,
-                     std::set<double>& repetitions) {
-  const Entry& entry = group.back();
-  const auto index = at.OptionalNumber("repetition_index");
-  if (index && !repetitions.insert(*index).second)
-    throw BadInput(
-        fmt::format("{}: '{}' has its repetition {:.0f} twice: two benchmarks of one name?",
-                    at.where(), entry.name, *index));
-  const Entry& first = group.front();
-  if (!entry.skipped && !first.skipped && first.time_unit != entry.time_unit)
-    throw BadInput(fmt::format("{}: 'time_unit': '{}' is in {} here and in {} before", at.where(),
-                               entry.name, entry.time_unit, first.time_unit));
-}
+// The entries of one benchmark: its repetitions 0, 1, ... of one unit.
+struct EntryGroup {
+  std::vector<Entry> entries;
+  std::set<double> repetitions;
 
-// Entries of one benchmark may be apart (random interleaving of other tools): grouped by name,
-// first seen first.
-std::vector<Record> RecordsFromBenchmarks(const JsonReader& file) {
-  std::vector<std::vector<Entry>> groups;
-  std::vector<std::set<double>> repetitions;
-  std::map<std::string, size_t> group_of;
-  for (size_t i = 0; i < file.Array("benchmarks").size(); ++i) {
-    const JsonReader at = file.Item("benchmarks", i);
-    if (at.TextOr("run_type", "iteration") != "iteration") continue;
-    Entry entry = EntryFromJson(at);
-    const auto [found, added] = group_of.try_emplace(entry.name, groups.size());
-    if (added) {
-      groups.emplace_back();
-      repetitions.emplace_back();
-    }
-    auto& group = groups[found->second];
-    group.push_back(std::move(entry));
-    CheckRepetition(at, group, repetitions[found->second]);
+  // Refuses a repetition that comes twice: two benchmarks have one name, or two files are in one.
+  void Add(Entry entry, const JsonObject& at) {
+    const auto index = at.OptionalNumber("repetition_index");
+    if (index && !repetitions.insert(*index).second)
+      throw BadInput(
+          fmt::format("{}: '{}' has its repetition {:.0f} twice: two benchmarks of one name?",
+                      at.where(), entry.name, *index));
+    entries.push_back(std::move(entry));
+    const Entry &first = entries.front(), &last = entries.back();
+    if (!first.skipped && !last.skipped && first.time_unit != last.time_unit)
+      throw BadInput(fmt::format("{}: 'time_unit': '{}' is in {} here and in {} before", at.where(),
+                                 last.name, last.time_unit, first.time_unit));
   }
-  std::vector<Record> records;
-  records.reserve(groups.size());
-  for (const auto& group : groups) records.push_back(RecordFromEntries(group));
-  return records;
-}
+};
 
-void CheckSchema(const JsonReader& file) {
-  if (!file.Has("context")) return;
-  const JsonReader context = file.Object("context");
-  if (!context.Has("dlroof")) return;
-  const double schema = context.Object("dlroof").Number("schema");
+// Groups entries by name, the first seen first: random interleaving puts entries of one benchmark
+// apart.
+class EntryGroups {
+ public:
+  void Add(const JsonObject& at) {
+    if (at.TextOr("run_type", "iteration") != "iteration") return;
+    Entry entry = EntryFromJson(at);
+    const auto [found, added] = group_of_.try_emplace(entry.name, groups_.size());
+    if (added) groups_.emplace_back();
+    groups_[found->second].Add(std::move(entry), at);
+  }
+
+  std::vector<Record> Records() const {
+    std::vector<Record> records;
+    records.reserve(groups_.size());
+    for (const auto& group : groups_) records.push_back(RecordFromEntries(group.entries));
+    return records;
+  }
+
+ private:
+  std::vector<EntryGroup> groups_;
+  std::map<std::string, size_t> group_of_;
+};
+
+void CheckSchema(const json& context, const std::string& where) {
+  if (!context.contains("dlroof")) return;
+  const double schema = JsonReader(context, where + ": context").Object("dlroof").Number("schema");
   if (schema > kSchema)
     throw BadInput(fmt::format("{}: written by a newer dlroof (schema {}, this one reads up to {})",
-                               file.where(), schema, kSchema));
+                               where, schema, kSchema));
 }
 
-RunFile FromJson(const json& whole, const std::string& where, bool cut) {
-  const JsonReader file(whole, where);
-  if (!file.Has("benchmarks") && !file.Has("records"))
-    throw BadInput(where + ": neither 'benchmarks' nor 'records': not a run file");
-  CheckSchema(file);
-  RunFile run;
-  if (file.Has("context")) run.context = file.Object("context").json();
-  if (file.Has("machines"))
-    for (size_t i = 0; i < file.Array("machines").size(); ++i)
-      run.machines.push_back(
-          MachineFromJson(file.Array("machines")[i], fmt::format("{}: machines[{}]", where, i)));
-  if (file.Has("records") && !(cut && file.Has("benchmarks"))) {
-    for (size_t i = 0; i < file.Array("records").size(); ++i)
-      run.records.push_back(RecordFromJson(file.Item("records", i)));
-  } else {
-    run.records = RecordsFromBenchmarks(file);
+// Text that is no JSON.
+struct NoJson {
+  std::string why;
+};
+
+// Reads one run file, element by element. An error in one kind of element counts only where that
+// kind is wanted, which the end of the file tells.
+class RunFileReader {
+ public:
+  explicit RunFileReader(const std::string& where) : where_(where) {}
+
+  RunFile Read(std::istream& in, std::ostream& warnings) {
+    const auto skeleton =
+        EachJsonElement(in, [&](std::string_view key, std::size_t index, std::string_view text) {
+          Take(key, {&file_, key, index}, text);
+        });
+    if (skeleton.cut && skeleton.text.empty()) throw NoJson{"it ends too early"};
+    if (skeleton.text.find_first_not_of(" \t\r\n") == std::string::npos)
+      throw BadInput(where_ + ": empty file, expected a run file");
+    const auto whole = json::parse(skeleton.text);
+    const JsonReader file(whole, where_);
+    Finish(file, skeleton.cut);
+    if (!skeleton.cut) return std::move(run_);
+    if (run_.records.empty()) throw BadInput(where_ + ": cut off before the first complete record");
+    warnings << fmt::format("{}: cut off; kept the {} complete record{}\n", where_,
+                            run_.records.size(), run_.records.size() == 1 ? "" : "s");
+    return std::move(run_);
   }
-  return run;
+
+ private:
+  void Take(std::string_view key, const JsonPlace& place, std::string_view text) {
+    const auto element = elements_.parse(text.data(), text.size(), false);
+    if (element.error()) throw NoJson{place.Text() + ": " + error_message(element.error())};
+    const auto known = errors_.find(key);
+    if (known == errors_.end()) return;
+    if (place.index == 0) known->second = nullptr;  // of a key that comes twice the last one counts
+    if (known->second) return;
+    try {
+      if (key == "records") {
+        if (place.index == 0) run_.records.clear();
+        run_.records.push_back(RecordFromJson({element.value_unsafe(), place}));
+      } else if (key == "benchmarks") {
+        if (place.index == 0) groups_ = {};
+        groups_.Add({element.value_unsafe(), place});
+      } else {
+        if (place.index == 0) run_.machines.clear();
+        run_.machines.push_back(MachineFromJson(json::parse(text), place.Text()));
+      }
+    } catch (const BadInput&) {
+      known->second = std::current_exception();
+    }
+  }
+
+  // Prefers "benchmarks" in a file that was cut off: "records" are written last and not all there.
+  void Finish(const JsonReader& file, bool cut) {
+    if (!file.Has("benchmarks") && !file.Has("records"))
+      throw BadInput(where_ + ": neither 'benchmarks' nor 'records': not a run file");
+    if (file.Has("context")) {
+      run_.context = file.Object("context").json();
+      CheckSchema(run_.context, where_);
+    }
+    Check(file, "machines");
+    if (file.Has("records") && !(cut && file.Has("benchmarks"))) {
+      Check(file, "records");
+    } else {
+      Check(file, "benchmarks");
+      run_.records = groups_.Records();
+    }
+  }
+
+  // Throws the first error of the array `key`.
+  void Check(const JsonReader& file, const char* key) {
+    if (!file.Has(key)) return;
+    for (std::size_t i = 0; i < file.Array(key).size(); ++i) file.Item(key, i);
+    if (const auto error = errors_.find(key)->second) std::rethrow_exception(error);
+  }
+
+  const std::string& where_;
+  const JsonPlace file_{nullptr, where_};
+  simdjson::dom::parser elements_;
+  EntryGroups groups_;
+  RunFile run_;
+  // The first error of each kind of element.
+  std::map<std::string_view, std::exception_ptr> errors_ = {
+      {"machines", nullptr}, {"records", nullptr}, {"benchmarks", nullptr}};
+};
+
+// Returns why the text is no JSON, with the place, as far as the stream can be read again.
+std::string SyntaxError(std::istream& in, const std::string& otherwise) {
+  in.clear();
+  if (!in.seekg(0)) return otherwise;
+  try {
+    const auto nothing = json::parse(in, [](int, json::parse_event_t, json&) { return false; });
+  } catch (const json::exception& error) {
+    return error.what();
+  }
+  return otherwise;
+}
+
+// Some editors begin a file with a byte order mark.
+void SkipByteOrderMark(std::istream& in) {
+  for (const int byte : {0xEF, 0xBB, 0xBF}) {
+    if (in.peek() != byte) return;
+    in.get();
+  }
+}
+
+RunFile Read(std::istream& in, const std::string& where, std::ostream& warnings) {
+  std::string why;
+  try {
+    SkipByteOrderMark(in);
+    return RunFileReader(where).Read(in, warnings);
+  } catch (const NoJson& error) {
+    why = SyntaxError(in, error.why);
+  } catch (const json::exception& error) {
+    why = SyntaxError(in, error.what());
+  }
+  throw BadInput(
+      fmt::format("{}: not JSON that can be read, and no complete record: {}", where, why));
 }
 
 }  // namespace
@@ -192,41 +294,16 @@ Record RecordFromEntries(const std::vector<Entry>& entries) {
 }
 
 RunFile ParseRunFile(const std::string& text, const std::string& where, std::ostream& warnings) {
-  if (text.find_first_not_of(" \t\r\n") == std::string::npos)
-    throw BadInput(where + ": empty file, expected a run file");
-  try {
-    return FromJson(json::parse(text), where, false);
-  } catch (const json::exception& error) {
-    const auto mended = MendCutJson(text);
-    if (!mended)
-      throw BadInput(fmt::format("{}: not JSON that can be read, and no complete record: {}", where,
-                                 error.what()));
-    try {
-      RunFile run = FromJson(json::parse(*mended), where, true);
-      if (run.records.empty()) throw BadInput(where + ": cut off before the first complete record");
-      warnings << fmt::format("{}: cut off; kept the {} complete record{}\n", where,
-                              run.records.size(), run.records.size() == 1 ? "" : "s");
-      return run;
-    } catch (const json::exception& inner) {
-      throw BadInput(fmt::format("{}: not JSON: {}", where, inner.what()));
-    }
-  }
+  std::istringstream in(text);
+  return Read(in, where, warnings);
 }
 
-RunFile ReadRunFile(const std::string& path, std::ostream& warnings, Keep keep) {
+RunFile ReadRunFile(const std::string& path, std::ostream& warnings) {
   std::ifstream file(path, std::ios::binary);
-  // Only what can be read again: a pipe cannot.
-  if (std::error_code none; file.is_open() && std::filesystem::is_regular_file(path, none)) {
-    if (auto run = ReadLargeRunFile(file, path, keep)) return std::move(*run);
-    file.clear();
-    file.seekg(0);
-  }
-  std::ostringstream text;
-  // A directory opens and fails at the first read; an empty file only sets failbit.
-  if (!file.is_open() || (!(text << file.rdbuf()) && file.bad()) ||
-      std::filesystem::is_directory(path))
+  std::error_code none;
+  if (!file.is_open() || std::filesystem::is_directory(path, none))
     throw BadInput(path + ": cannot be read, expected a run file");
-  return ParseRunFile(text.str(), path, warnings);
+  return Read(file, path, warnings);
 }
 
 const Machine* MachineFor(const RunFile& file, const Record& record) {

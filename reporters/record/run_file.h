@@ -51,15 +51,11 @@ inline constexpr const char* kInterrupted = "interrupted";
 // ...), but with "/threads:2", which tells benchmarks apart.
 std::string BareName(const std::string& name);
 
-// What a reader is asked to keep. kForComparison may leave out what a comparison never looks at: of
-// repetitions all clocks but `seconds`, and `iterations`; of records `verified` and `repro`. That
-// is half of the time and memory of a large file, and everything is checked all the same.
-enum class Keep { kAll, kForComparison };
-
-// Accepts schema 1, plain Google Benchmark JSON (times only) and a file cut off by a kill (complete
-// entries are kept; `warnings` gets one sentence). Throws BadInput: unreadable, empty, no complete
-// record, newer schema, wrong types.
-RunFile ReadRunFile(const std::string& path, std::ostream& warnings, Keep keep = Keep::kAll);
+// Accepts schema 1, plain Google Benchmark JSON (times only) and a file cut off by a kill: complete
+// entries are kept, and `warnings` gets one sentence. Reads once and holds one element's text at a
+// time, so a pipe will do. Throws BadInput with the place: unreadable, empty, no JSON, no complete
+// record, newer schema, wrong types. Members that nobody needs must be JSON too.
+RunFile ReadRunFile(const std::string& path, std::ostream& warnings);
 // The same from memory; `where` begins every message.
 RunFile ParseRunFile(const std::string& text, const std::string& where, std::ostream& warnings);
 

@@ -9,7 +9,7 @@
 #include <sstream>
 
 #include "counters/base/error.h"
-#include "reporters/record/cut_json.h"
+#include "reporters/record/json_elements.h"
 #include "reporters/record/record_from_json.h"
 #include "reporters/record/work_counters.h"
 #include "reporters/roofline/placed_json.h"
@@ -57,7 +57,7 @@ Record Sample() {
 
 TEST(RecordJson, ReadsBackWhatItWrites) {
   const auto json = ToJson(Sample(), nullptr);
-  const Record read = RecordFromJson(JsonReader(json, "x"));
+  const Record read = RecordFromJson(json.dump(), "x");
   EXPECT_EQ(ToJson(read, nullptr), json);
   EXPECT_EQ(read.work, Sample().work);
   EXPECT_EQ(read.direction, "bwd");
@@ -194,10 +194,155 @@ TEST(ReadRunFile, MutatedFilesAreReadOrRefusedNeverWorse) {
   EXPECT_LT(accepted, 5000);
 }
 
-TEST(MendCutJson, LeavesWholeTextAlone) {
-  EXPECT_EQ(MendCutJson(kPlainFile), std::nullopt);
-  EXPECT_EQ(MendCutJson(R"({"a": [{"b": "}]"}, {"c")"), R"({"a": [{"b": "}]"}]})");
-  EXPECT_EQ(MendCutJson(R"({"a": [{"b)"), std::nullopt);
+constexpr const char* kWhole = R"({"context": {"date": "x", "dlroof": {"schema": 1}},
+ "benchmarks": [{"name": "x", "run_name": "x", "real_time": 1e0, "cpu_time": 1, "z": [null, true]}],
+ "records": [{"name": "LSTM/cpu/onednn/bwd/bf16/t1n2i3h4/cold", "status": "ok", "reason": "a\"\\\n\u00e9\ud83d\ude00",
+  "threads": 2, "seed": 7, "cache": "cold", "evicted_bytes": 12.5, "heuristic_over_best": 1.25, "algorithm": "brgemm", "verified": "all", "repro": "--x",
+  "repetitions": [{"seconds": 1.5e-3, "cpu_seconds": 2, "main_cpu_seconds": 1, "run_delay_seconds": 0, "core_share": 0.5, "iterations": 4, "disturbed": true, "gpu": {"graph_seconds": 1e-3, "throttle": 4, "more": [1]}}, {"seconds": 2}],
+  "classic": [{"level": "dram", "roof": -0.5E+2}], "seconds": {"median": 1},
+  "counting": ["by hand", "t\u00f6"], "work": {"modelled": {"flops": {"fp32.vector": 12}, "bytes": {"dram": 56}, "parts": {"matrix": 1}, "launches": 1, "more": {}}, "measured": {}},
+  "prediction": {"seconds": 0.5, "bytes": {"l1": 8, "dram": 4}, "by": "a model", "more": [2]}},
+  {"name": "b"}], "models": [{"a": 1}], "note": "n"})";
+
+TEST(ReadRunFile, ReadsEveryFactOfARecord) {
+  const auto run = Parsed(kWhole);
+  ASSERT_EQ(run.records.size(), 2U);
+  const Record& record = run.records[0];
+  EXPECT_EQ(record.problem, "t1n2i3h4");
+  EXPECT_EQ(record.reason, "a\"\\\n\xC3\xA9\xF0\x9F\x98\x80");
+  EXPECT_EQ(record.threads, 2);
+  EXPECT_EQ(record.seed, 7U);
+  EXPECT_EQ(record.cache, "cold");
+  EXPECT_EQ(record.evicted_bytes, 12.5);
+  EXPECT_EQ(record.verified, "all");
+  EXPECT_EQ(record.repro, "--x");
+  ASSERT_EQ(record.repetitions.size(), 2U);
+  const Repetition& first = record.repetitions[0];
+  EXPECT_EQ(first.seconds, 1.5e-3);
+  EXPECT_EQ(first.cpu_seconds, 2);
+  EXPECT_EQ(first.core_share, 0.5);
+  EXPECT_EQ(first.iterations, 4);
+  EXPECT_TRUE(first.disturbed);
+  ASSERT_TRUE(first.gpu);
+  EXPECT_EQ(first.gpu->throttle, 4);
+  EXPECT_FALSE(record.repetitions[1].gpu);
+  const Work& work = record.work.at(Provenance::kModelled);
+  EXPECT_EQ(work.bytes.at(Level::kDram), 56);
+  EXPECT_EQ(work.launches, 1);
+  EXPECT_EQ(record.counting.size(), 2U);
+  ASSERT_TRUE(record.prediction);
+  EXPECT_EQ(record.prediction->bytes.at(Level::kL1), 8);
+  EXPECT_EQ(record.prediction->by, "a model");
+}
+
+TEST(ReadRunFile, RefusesWhatIsNoJsonWhereverItIs) {
+  for (const char* text :
+       {R"({"records": [{"name": "a", "repetitions": [{"seconds": NaN}]}]})",
+        R"({"records": [{"name": "a", "repetitions": [{"seconds": 01}]}]})",
+        R"({"records": [{"name": "a"}]} x)", R"({"records": [{"name": "a"}]} {})",
+        R"({"records": [{"name": "a"},]})", R"({"records": [{"name": "a", "x": 1e999}]})",
+        R"({"records": [{"name": "a", "x": [1}]]})",
+        R"({"records": [{"name": "a"}], "x": [1.2.3]})", R"({"records": [], "x": {"y": truex}})",
+        R"({"records": [], "x": nul})", R"({"records": [], "context": {"x": 1.}})",
+        R"({"records": [], "machines": [+1]})", R"({"records": [{"name": "a", "x": "\ud800"}]})",
+        R"({"records": [], "benchmarks": [-]})", "{\"records\": [{\"name\": \"\xFF\"}]}",
+        "{\"records\": [{\"name\": \"\n\"}]}"}) {
+    EXPECT_FALSE(nlohmann::json::accept(text)) << text;
+    EXPECT_THAT(Refusal(text), HasSubstr("run.json: not JSON that can be read")) << text;
+  }
+  EXPECT_THAT(Refusal("{\n \"records\": [{\"name\": 1.2.3}]}"), HasSubstr("line 2, column"));
+}
+
+TEST(ReadRunFile, NamesThePlaceOfWhatHasAnotherType) {
+  EXPECT_EQ(Refusal(R"({"records": 5})"), "run.json: 'records': expected an array, got number");
+  EXPECT_EQ(Refusal(R"({"records": [], "machines": {}})"),
+            "run.json: 'machines': expected an array, got object");
+  EXPECT_EQ(Refusal(R"({"records": [], "context": null})"),
+            "run.json: 'context': expected an object, got null");
+  EXPECT_EQ(Refusal(R"({"records": [{"name": "a"}, "b"]})"),
+            "run.json: records[1]: expected an object, got string");
+  EXPECT_EQ(Refusal(R"({"records": [{}]})"),
+            "run.json: records[0]: 'name': expected a text, got nothing");
+  EXPECT_EQ(
+      Refusal(
+          R"({"records": [{"name": "a", "repetitions": [{"seconds": 1, "gpu": {"throttle": "x"}}]}]})"),
+      "run.json: records[0]: repetitions[0]: gpu: 'throttle': expected a number, got string");
+}
+
+TEST(ReadRunFile, TakesMembersInAnyOrderAndTheLastOfAKey) {
+  EXPECT_THAT(Refusal(R"({"records": [{}], "context": {"dlroof": {"schema": 99}}})"),
+              HasSubstr("newer dlroof"));
+  const auto run = Parsed(
+      R"({"records": [{"name": "a"}], "records": [{"name": "b", "name": "c"}], "benchmarks": [{}]})");
+  ASSERT_EQ(run.records.size(), 1U);
+  EXPECT_EQ(run.records[0].name, "c");
+  EXPECT_EQ(Parsed("\xEF\xBB\xBF{\"records\": [{\"name\": \"a\"}]}").records.size(), 1U);
+}
+
+TEST(ReadRunFile, OfACutFileTheBenchmarksComeFirst) {
+  const std::string whole = kWhole;
+  std::ostringstream warnings;
+  const auto run = ParseRunFile(whole.substr(0, whole.find("{\"name\": \"b\"")), "x", warnings);
+  ASSERT_EQ(run.records.size(), 1U);
+  EXPECT_EQ(run.records[0].name, "x");
+}
+
+TEST(ReadRunFile, TakesAsWholeOnlyWhatAnotherParserTakes) {
+  std::mt19937 random(5);
+  const std::string whole = kWhole;
+  const std::string letters = "{}[]\":,0123456789.eE+-\\untrflas \x80\xC3\n";
+  int accepted = 0;
+  for (int i = 0; i < 20000; ++i) {
+    std::string mutant = whole;
+    for (unsigned edits = 0; edits <= random() % 2; ++edits) {
+      const auto at = random() % mutant.size();
+      const auto kind = random() % 3;
+      if (kind == 0) mutant[at] = letters[random() % letters.size()];
+      if (kind == 1) mutant.erase(at, 1 + random() % 3);
+      if (kind == 2) mutant.insert(at, 1, letters[random() % letters.size()]);
+    }
+    std::ostringstream warnings;
+    const auto refusal = RefusalOf([&] { ParseRunFile(mutant, "run.json", warnings); });
+    if (refusal != "accepted" || !warnings.str().empty()) continue;
+    ++accepted;
+    ASSERT_TRUE(nlohmann::json::accept(mutant)) << mutant;
+  }
+  EXPECT_GT(accepted, 1000);
+}
+
+TEST(EachJsonElement, HandsOutWholeObjectsOfTopLevelArrays) {
+  const auto elements = [](const std::string& text) {
+    std::istringstream in(text);
+    std::string all;
+    const auto skeleton =
+        EachJsonElement(in, [&](std::string_view key, std::size_t index, std::string_view element) {
+          all += fmt::format("{}[{}]={} ", key, index, element);
+        });
+    return fmt::format("{}| {}{}", all, skeleton.text, skeleton.cut ? " cut" : "");
+  };
+  EXPECT_EQ(elements(R"({"a": [{"b": "}]\""}, 5, {}], "c": {"d": [{}]}, "e": [[{}]]})"),
+            R"(a[0]={"b": "}]\""} a[1]={} | {"a": [{}, 5, {}], "c": {"d": [{}]}, "e": [[{}]]})");
+  EXPECT_EQ(elements(R"({"\u0061": [{}]})"), R"(a[0]={} | {"\u0061": [{}]})");
+  EXPECT_EQ(elements(R"({"a": [{"b": "}]"}, {"c")"), R"(a[0]={"b": "}]"} | {"a": [{}]} cut)");
+  EXPECT_EQ(elements(R"({"a": [{"b)"), "|  cut");
+  EXPECT_EQ(elements("]}"), "| ]}");
+}
+
+TEST(EachJsonElement, HandsOutElementsAcrossAndBeyondItsWindow) {
+  std::string text = R"({"key": [)";
+  std::size_t bytes = 0, count = 0;
+  for (std::size_t size = 1; size < 5'000'000; size = size * 3 / 2 + 1, ++count) {
+    text += fmt::format(R"({}{{"x": "{}"}})", count == 0 ? "" : ", ", std::string(size, '{'));
+    bytes += size + 9;
+  }
+  std::istringstream in(text + "]}");
+  EachJsonElement(in, [&](std::string_view key, std::size_t, std::string_view element) {
+    EXPECT_EQ(key, "key");
+    bytes -= element.size();
+    --count;
+  });
+  EXPECT_EQ(bytes, 0U);
+  EXPECT_EQ(count, 0U);
 }
 
 }  // namespace

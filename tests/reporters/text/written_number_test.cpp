@@ -65,7 +65,7 @@ TEST(RecordJson, WritesWhatTheClockResolvesAndReadsTheSameAgain) {
   EXPECT_EQ(written["repetitions"][0]["iterations"].dump(), "3");
   EXPECT_FALSE(written["repetitions"][6].contains("disturbed"));
   EXPECT_EQ(written["repetitions"][7]["disturbed"], true);
-  const Record again = RecordFromJson(JsonReader(written, "x"));
+  const Record again = RecordFromJson(written.dump(), "x");
   EXPECT_FALSE(again.repetitions[6].disturbed);
   EXPECT_EQ(ToJson(again, &machine).dump(), written.dump());
 }
