@@ -56,7 +56,7 @@ std::string AttributeReason(const BenchdnnChoice& choice, const MatmulTypes& typ
   return CommonReason(choice);
 }
 
-// What a driver says about a call.
+// The call that a line of benchdnn describes.
 struct Found {
   MatmulProblem problem;
   MatmulDirection direction = MatmulDirection::kForward;
@@ -118,7 +118,7 @@ std::string MatmulReason(const BenchdnnMatmul& problem, const BenchdnnChoice& ch
   if (choice["bia_dt"] == "undef") return "";
   if (choice["bia_dt"] != BiasType(Types(choice["dt"])))
     return fmt::format("bias of type {}", choice["bia_dt"]);
-  // Of C's dimensions the last one alone.
+  // The bias has one number per column: C is masked by its last dimension alone.
   if (choice.Count("bia_mask") != (problem.problem.b > 1 ? 4 : 2))
     return fmt::format("bias mask {}", choice["bia_mask"]);
   return "";

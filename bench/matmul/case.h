@@ -54,7 +54,7 @@ std::string_view BiasType(const MatmulTypes& types);
 // "bf16": the narrowest floating type of the three, "int8" for integers.
 std::string_view ComputeType(const MatmulTypes& types);
 
-// What a cell takes.
+// The names that a cell takes.
 struct MatmulOffer {
   std::vector<std::string> types;
   bool mixes = false;  // any A, B and C type beside
@@ -78,8 +78,9 @@ int64_t ElementwiseFlops(const MatmulCase& matmul);
 // [byte] of one element: "f32" is 4.
 int64_t MatmulElementBytes(std::string_view type);
 
-// Of one call in any direction: dense FLOPs on `pipe`, elementwise ones on fp32.vector (on `pipe`
-// for f64), compulsory DRAM bytes (each matrix and the bias once), one launch.
+// Returns the work of a call in any direction: dense FLOPs on `pipe`, elementwise ones on
+// fp32.vector (on `pipe` for f64), compulsory DRAM bytes (each matrix and the bias once), one
+// launch.
 Work MatmulWork(const MatmulCase& matmul, const std::string& pipe);
 
 }  // namespace dlroof

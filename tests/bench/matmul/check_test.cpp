@@ -16,7 +16,7 @@ MatmulCase Case(const std::string& name) {
                         {{"f32", "bf16", "f16", "int8"}, true, MatmulOptions()});
 }
 
-// What the loops make of the inputs, as f32.
+// Returns the result of the loops, as f32.
 MatmulOutput<float> RightOutput(const MatmulCase& one, const MatmulInputs& inputs) {
   auto arrays = ZeroMatrices<double>(one.problem);
   for (const auto matrix : {Matrix::kA, Matrix::kB, Matrix::kC})
