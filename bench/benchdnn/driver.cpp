@@ -19,7 +19,7 @@ const BenchdnnDriver* FirstThat(Is is) {
 std::vector<const BenchdnnDriver*> BenchdnnDrivers() {
   std::vector<const BenchdnnDriver*> drivers;
   for (const Op* op : AllOps())
-    if (op->benchdnn != nullptr) drivers.push_back(op->benchdnn);
+    drivers.insert(drivers.end(), op->benchdnn.begin(), op->benchdnn.end());
   return drivers;
 }
 

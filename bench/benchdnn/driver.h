@@ -41,7 +41,7 @@ struct BenchdnnDriver {
   bool (*begins_problem)(std::string_view text);
   // Throws BenchdnnRefusal.
   BenchdnnProblem (*read)(const std::string& text);
-  // `name`: of a benchmark that BenchdnnProblem::name gave.
+  // `name`: of a benchmark that BenchdnnProblem::name gave, or another driver of the same op.
   BenchdnnWork (*work)(const BenchmarkName& name);
 };
 

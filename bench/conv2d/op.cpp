@@ -20,7 +20,7 @@ namespace {
                 {"groups", "_g"}}},
      .flop_convention = "2*N*K*P*Q*(C/g)*R*S in every direction; each bias add, relu and add to "
                         "the bias gradient 1, apart",
-     .benchdnn = &kConvDriver,
+     .benchdnn = {&kConvDriver},
      .gpu_traffic = DeltaModel});
 
 Workload Read(const BenchmarkName& name) {

@@ -14,7 +14,7 @@ namespace {
           {{"batch", "n"}, {"steps", "t"}, {"features", "i"}, {"hidden", "h"}, {"layers", "l"}}},
      .flop_convention = "matrix products and elementwise part apart; each sigmoid, tanh, add and "
                         "multiply of the elementwise part counts 1",
-     .benchdnn = &kRnnDriver});
+     .benchdnn = {&kRnnDriver}});
 
 Workload Read(const BenchmarkName& name) {
   return {.repro = LstmBenchdnn(ReadOnednnLstmCase(name), name.type)};

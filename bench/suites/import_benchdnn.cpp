@@ -121,7 +121,7 @@ std::string NameOf(const std::string& problem, std::string& reason) {
 void AddWork(std::optional<double> gigaops, Record& record) {
   Work& work = record.work[Provenance::kModelled];
   work.launches = 1;
-  auto [bytes, type] = FindOp(record.op)->benchdnn->work(ParseBenchmarkName(record.name));
+  auto [bytes, type] = FindOp(record.op)->benchdnn.front()->work(ParseBenchmarkName(record.name));
   work.bytes = std::move(bytes);
   if (!gigaops || *gigaops <= 0 || *gigaops > kMostGigaops) return;
   if (const auto pipe = NamedMatrixPipe(type, record.algorithm))

@@ -91,7 +91,14 @@ std::string PlaceOf(const SkippedProblem& problem, const Suite& suite) {
   return fmt::format("{}:{}", problem.file, problem.line);
 }
 
-// oneDNN's benchmarks become cuDNN's, each once.
+// Returns the library that runs an op on a GPU; empty: none does.
+std::string GpuLibrary(const std::string& op) {
+  for (const auto& cell : AllCells())
+    if (cell.op == op && cell.device == "gpu") return cell.library;
+  return "";
+}
+
+// Turns oneDNN's benchmarks into those of the op's library on GPUs, each once.
 void MoveToGpu(Suite& suite) {
   std::unordered_set<std::string> there;
   for (const auto& layer : suite.layers) there.insert(layer.name);
@@ -99,14 +106,15 @@ void MoveToGpu(Suite& suite) {
     auto name = ParseBenchmarkName(layer.name);
     if (name.device != "cpu" || name.library != "onednn") continue;
     name.device = "gpu";
-    name.library = "cudnn";
+    name.library = GpuLibrary(name.op);
     const auto text = ToText(name);
     if (there.count(text) > 0) continue;
     try {
       MakeWorkload(text);
       layer.name = text;
     } catch (const BadInput&) {
-      suite.skipped.push_back({suite.name, 0, layer.name, "cuDNN's benchmarks have no such case"});
+      suite.skipped.push_back(
+          {suite.name, 0, layer.name, "the GPU's benchmarks have no such case"});
     }
   }
 }

@@ -18,8 +18,7 @@ struct Op {
   std::string name;             // in benchmark names: "Conv2D"
   OpWords words;                // for reports: its noun, the letters of its problems
   std::string flop_convention;  // the rule by which its FLOPs are counted, for run files
-  // The driver of benchdnn that times this op. Null: benchdnn has none.
-  const BenchdnnDriver* benchdnn = nullptr;
+  std::vector<const BenchdnnDriver*> benchdnn = {};  // drivers of benchdnn that time this op
   // Returns the model of a call's traffic on a GPU, which is CountRequest::model. `gpu` is the
   // GPU's name. Empty: there is no model of this op, or none of this call.
   std::function<std::function<Work(std::string& how)>(

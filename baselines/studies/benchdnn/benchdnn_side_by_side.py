@@ -308,7 +308,7 @@ def write(arguments, machine, context, cases):
               "threads": arguments.threads, "libraries": context["libraries"],
               "command": shlex.join(sys.argv), "summary":
               {op: summary([c for c in cases if c["name"].startswith(op)])
-               for op in ("Conv2D", "LSTM")}, "cases": cases}
+               for op in sorted({c["name"].split("/")[0] for c in cases})}, "cases": cases}
     with open(arguments.output, "w", encoding="utf-8") as out:
         json.dump(result, out, indent=1)
         out.write("\n")

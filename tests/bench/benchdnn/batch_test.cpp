@@ -14,6 +14,7 @@
 #include <sstream>
 #include <utility>
 
+#include "bench/benchdnn/driver.h"
 #include "bench/conv2d/problem.h"
 #include "bench/lstm/problem.h"
 #include "bench/suites/benchdnn_suite.h"
@@ -58,7 +59,7 @@ TEST(BenchdnnRefusals, NameFileLineAndColumn) {
       {"--prop=FWD_I ic1ih1oc1kh1", "column 1: unknown option --prop: the driver conv"},
       {"--dir=FWD_I sic4", "column 1: unknown option --dir: the driver rnn"},
       {"--rnn --match=x", "column 7: unknown option --match: the driver rnn"},
-      {"--matmul", "column 1: unknown option '--matmul'"},
+      {"--softmax", "column 1: unknown option '--softmax'"},
       {"--dir FWD_I", "column 1: unknown option '--dir' (a value follows"},
       {"-dir=FWD_I", "column 1: unknown option '-dir=FWD_I'"},
       {"--dir=FWD_I,FWD_X", "column 13: expected one of FWD_B FWD_D FWD_I"},
@@ -245,13 +246,14 @@ TEST(BenchdnnInputs, AreReadWhole) {
   if (folder == nullptr)
     GTEST_SKIP() << "DLROOF_BENCHDNN_INPUTS does not name benchdnn's folder inputs";
   size_t files = 0, benchmarks = 0, names = 0;
-  for (const auto* driver : {"conv", "rnn"})
-    for (const auto& entry : fs::directory_iterator(fs::path(folder) / driver)) {
+  for (const auto* driver : BenchdnnDrivers())
+    for (const auto& entry : fs::directory_iterator(fs::path(folder) / driver->name)) {
       std::ifstream file(entry.path());
       std::stringstream text;
       text << file.rdbuf();
       ++files;
-      const auto read = ReadBenchdnn(text.str(), entry.path().string());
+      const auto command = fmt::format("--{} {}", driver->name, text.str());
+      const auto read = ReadBenchdnn(command, entry.path().string());
       benchmarks += read.size();
       for (const auto& one : read) names += one.name.empty() ? 0 : 1;
     }

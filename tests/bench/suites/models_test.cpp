@@ -70,12 +70,13 @@ TEST(BuiltInSuites, AreReadableAndTheDefaultSetSharesNoName) {
       EXPECT_TRUE(names.insert(layer.name).second) << layer.name << " is in two suites";
 }
 
+// A list of shapes has no counts: nothing is known of how often they occur.
 TEST(BuiltInSuites, OnlyModelsAreCounted) {
-  std::set<std::string_view> lists;
-  for (const auto& suite : BuiltInSuites())
-    if (!SelectSuites({std::string(suite.name)}).at(0).counted) lists.insert(suite.name);
-  EXPECT_EQ(lists, (std::set<std::string_view>{"cold", "deepbench", "gpu_more", "paper",
-                                               "paper_gpu", "reference"}));
+  for (const char* list : {"cold", "deepbench", "gpu_more", "paper", "paper_gpu", "reference"})
+    EXPECT_FALSE(SelectSuites({list}).at(0).counted) << list;
+  for (const char* model : {"alexnet", "deepcam", "deepspeech2", "gnmt", "googlenet",
+                            "mobilenet_v2", "resnet152", "resnet50", "vgg16"})
+    EXPECT_TRUE(SelectSuites({model}).at(0).counted) << model;
 }
 
 TEST(PaperSuite, HoldsItsTenConvolutionsWithItsOutputSizes) {

@@ -88,9 +88,9 @@ TEST(SelectSuites, AFileNeedsNoDotWhenItExistsAndMayHaveCommas) {
 }
 
 TEST(SelectSuites, AnUnknownNameListsThoseThereAre) {
-  EXPECT_THAT(
-      Refusal({"resnet5"}),
-      StartsWith("--dlroof_suite: no suite 'resnet5'; there are alexnet, cold, deepbench, "));
+  EXPECT_THAT(Refusal({"resnet5"}),
+              AllOf(StartsWith("--dlroof_suite: no suite 'resnet5'; there are alexnet, "),
+                    HasSubstr(" cold, ")));
   EXPECT_THAT(Refusal({"resnet50,"}), HasSubstr("no suite ''"));
   EXPECT_THAT(Refusal({""}), HasSubstr("no suite ''"));
   EXPECT_THAT(Refusal({"./none.txt"}), HasSubstr("./none.txt: cannot be read"));

@@ -1,0 +1,58 @@
+#include "bench/matmul/cublaslt_case.h"
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+
+namespace dlroof::cublaslt {
+namespace {
+
+struct TypeRow {
+  std::string_view type, compute, pipe;
+};
+constexpr std::array<TypeRow, 5> kTypes = {{{"f32", "f32", "fp32.vector"},
+                                            {"tf32", "tf32", "tf32.matrix"},
+                                            {"f16", "f32", "fp16.matrix"},
+                                            {"bf16", "f32", "bf16.matrix"},
+                                            {"s8s8s32", "s32", "int8.matrix"}}};
+
+const TypeRow& RowOf(std::string_view type) {
+  return *std::find_if(kTypes.begin(), kTypes.end(), [&](auto& row) { return row.type == type; });
+}
+
+// Row by row, a matrix is its transpose column by column.
+MatrixSpec SpecOf(const MatmulCase& matmul, const Factor& factor, int64_t rows, int64_t columns) {
+  MatrixSpec spec{factor.matrix, std::string(TypeOf(matmul.types, factor.matrix)), columns, rows,
+                  factor.transposed};
+  if (factor.transposed) std::swap(spec.rows, spec.columns);
+  return spec;
+}
+
+Workload Read(const BenchmarkName& name) {
+  ReadCublasltMatmulCase(name);
+  return {};
+}
+
+[[maybe_unused]] const bool registered =
+    RegisterCell({"Matmul", "gpu", "cublaslt", Read, "the CUDA module"});
+
+}  // namespace
+
+MatmulCase ReadCublasltMatmulCase(const BenchmarkName& name) {
+  MatmulOffer offer{{}, false, {{"bias"}, {"relu"}}};
+  for (const auto& row : kTypes) offer.types.emplace_back(row.type);
+  auto matmul = ReadMatmulCase(name, offer);
+  if (matmul.type == "tf32") matmul.fpmath = "tf32-truncated";
+  return matmul;
+}
+
+ProductSpec ProductSpecOf(const MatmulCase& matmul) {
+  const auto p = ProductOf(matmul);
+  return {SpecOf(matmul, p.right, p.depth, p.columns), SpecOf(matmul, p.left, p.rows, p.depth),
+          SpecOf(matmul, {p.result, false}, p.rows, p.columns), p.batch,
+          std::string(RowOf(matmul.type).compute)};
+}
+
+std::string PipeOf(std::string_view type) { return std::string(RowOf(type).pipe); }
+
+}  // namespace dlroof::cublaslt

@@ -1,0 +1,17 @@
+#include "bench/matmul/product.h"
+
+namespace dlroof {
+
+MatmulProduct ProductOf(const MatmulProblem& p, MatmulDirection direction) {
+  const bool a = p.transposed_a, b = p.transposed_b;
+  if (direction == MatmulDirection::kForward)
+    return {p.b, p.m, p.n, p.k, {Matrix::kA, a}, {Matrix::kB, b}, Matrix::kC};
+  if (direction == MatmulDirection::kBackwardData) {
+    if (a) return {p.b, p.k, p.m, p.n, {Matrix::kB, b}, {Matrix::kC, true}, Matrix::kA};
+    return {p.b, p.m, p.k, p.n, {Matrix::kC, false}, {Matrix::kB, !b}, Matrix::kA};
+  }
+  if (b) return {p.b, p.n, p.k, p.m, {Matrix::kC, true}, {Matrix::kA, a}, Matrix::kB};
+  return {p.b, p.k, p.n, p.m, {Matrix::kA, !a}, {Matrix::kC, false}, Matrix::kB};
+}
+
+}  // namespace dlroof

@@ -1,0 +1,86 @@
+#include "bench/matmul/case.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/fakes/refusal.h"
+
+namespace dlroof {
+namespace {
+
+using testing::HasSubstr;
+
+MatmulCase Case(const std::string& name) {
+  return ReadMatmulCase(ParseBenchmarkName("Matmul/cpu/onednn/" + name),
+                        {{"f32", "bf16", "f16", "int8"}, true, MatmulOptions()});
+}
+
+std::string Refusal(const std::string& name) {
+  return RefusalOf([&] { Case(name); });
+}
+
+TEST(MatmulCase, ReadsEveryOption) {
+  const auto one = Case("fwd/u8s8f32/m1n2k3/ip/training/bias/relu/scales/fpmath-bf16");
+  EXPECT_TRUE(one.ip && one.training && one.bias && one.relu && one.scales && !one.any);
+  EXPECT_EQ(one.types, (MatmulTypes{"u8", "s8", "f32"}));
+  EXPECT_EQ(one.fpmath, "bf16");
+  EXPECT_TRUE(Case("fwd/f32/m1n2k3/any").any);
+  const auto plain = Case("bwd_data/f32/m1n2k3");
+  EXPECT_FALSE(plain.ip || plain.training || plain.bias || plain.relu || plain.scales || plain.any);
+}
+
+TEST(MatmulCase, RefusalsCountColumnsInTheWholeName) {
+  // Matmul/cpu/onednn/ is 18 characters long.
+  EXPECT_EQ(Refusal("fwd/f32/m1n2k3"), "accepted");
+  EXPECT_THAT(Refusal("bwd/f32/m1n2k3"), HasSubstr("column 19: expected a direction"));
+  EXPECT_THAT(Refusal("fwd/f8/m1n2k3"), HasSubstr("column 23: expected a type (f32, bf16, f16, "));
+  EXPECT_THAT(Refusal("fwd/u8s8u8/m1n2k3"), HasSubstr("column 23"));  // int8 is its name
+  EXPECT_THAT(Refusal("fwd/f32/m1n2"), HasSubstr("column 31: expected 'k', got the end"));
+  EXPECT_THAT(Refusal("fwd/f32/m1n2k3/nhwc"),
+              HasSubstr("column 34: Matmul/cpu/onednn has no option 'nhwc'"));
+  EXPECT_THAT(Refusal("fwd/f32/m1n2k3/relu/bias"), HasSubstr("column 39: 'bias' cannot come"));
+}
+
+TEST(MatmulCase, RefusesWhatAVariantCannotHave) {
+  EXPECT_THAT(Refusal("fwd/f32/b2m1n2k3/ip"), HasSubstr("column 36: 'ip'"));
+  EXPECT_THAT(Refusal("fwd/f32/m1n2k3_tB/ip"), HasSubstr("'ip'"));
+  EXPECT_THAT(Refusal("fwd/f32/m1n2k3/training"), HasSubstr("'training'"));
+  EXPECT_THAT(Refusal("bwd_data/f32/m1n2k3/ip/training"), HasSubstr("'training'"));
+  EXPECT_THAT(Refusal("bwd_weights/f32/m1n2k3/bias"), HasSubstr("'bias'"));
+  EXPECT_EQ(Refusal("bwd_weights/f32/m1n2k3/ip/bias"), "accepted");
+  EXPECT_THAT(Refusal("bwd_data/f32/m1n2k3/ip/bias"), HasSubstr("'bias'"));
+  EXPECT_THAT(Refusal("bwd_data/f32/m1n2k3/relu"), HasSubstr("'relu'"));
+  EXPECT_THAT(Refusal("fwd/f32/m1n2k3/scales"), HasSubstr("'scales'"));
+  EXPECT_THAT(Refusal("fwd/f32/m1n2k3/ip/any"), HasSubstr("'any'"));
+  EXPECT_THAT(Refusal("fwd/f32/m1n2k3_tA/any"), HasSubstr("'any'"));
+  EXPECT_THAT(Refusal("bwd_data/f32/m1n2k3/any"), HasSubstr("'any'"));
+}
+
+TEST(MatmulTypes, SayWhatIsStoredAndWhatComputes) {
+  const MatmulTypes mix{"f32", "bf16", "f16"};
+  EXPECT_EQ(TypeOf(mix, Matrix::kA), "f32");
+  EXPECT_EQ(TypeOf(mix, Matrix::kB), "bf16");
+  EXPECT_EQ(TypeOf(mix, Matrix::kC), "f16");
+  EXPECT_EQ(ComputeType({"bf16", "bf16", "f32"}), "bf16");
+  EXPECT_EQ(ComputeType({"u8", "s8", "f32"}), "int8");
+  EXPECT_EQ(BiasType({"u8", "s8", "u8"}), "f32");
+}
+
+TEST(MatmulWork, CountsDenseFlopsAndEachMatrixOnce) {
+  const auto work = MatmulWork(Case("fwd/bf16/b2m3n4k5"), "bf16.matrix");
+  EXPECT_EQ(work.flops, (std::map<std::string, double>{{"bf16.matrix", 2 * 2 * 3 * 4 * 5}}));
+  EXPECT_EQ(work.bytes.at(Level::kDram), 2 * 2 * (3 * 5 + 5 * 4 + 3 * 4));
+  EXPECT_EQ(work.launches, 1);
+}
+
+TEST(MatmulWork, AddsWhatBiasAndReluDo) {
+  const auto work = MatmulWork(Case("fwd/u8s8f32/m3n4k5/bias/relu"), "int8.vector");
+  EXPECT_EQ(work.flops, (std::map<std::string, double>{{"int8.vector", 2 * 3 * 4 * 5},
+                                                       {"fp32.vector", 2 * 3 * 4}}));
+  EXPECT_EQ(work.parts.at("elementwise"), 2 * 3 * 4);
+  // A byte each of A and B, four of C and of four bias values.
+  EXPECT_EQ(work.bytes.at(Level::kDram), 15 + 20 + 4 * 12 + 4 * 4);
+}
+
+}  // namespace
+}  // namespace dlroof

@@ -1,0 +1,136 @@
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "bench/workload/workload.h"
+
+namespace dlroof {
+namespace {
+
+using testing::HasSubstr;
+
+constexpr std::string_view kProblems[] = {
+    "m16n16k16",     "m33n17k65",      "m33n17k65_tA",   "m33n17k65_tB",    "m33n17k65_tAtB",
+    "b3m20n30k40",   "b3m20n30k40_tA", "b3m20n30k40_tB", "b2m7n5k3_tAtB",   "m1n100k300",
+    "m100n1k300_tB", "m1n1k1",         "m64n96k256",     "b12m32n32k64_tB",
+};
+
+// Prepares and verifies. Returns a reason where it cannot run here.
+std::string Outcome(const std::string& name, int threads = 2) {
+  try {
+    const auto call = MakeWorkload(name).prepare({.threads = threads, .seed = 7});
+    call.run();
+    const auto found = call.verify();
+    if (!found.ok) return fmt::format("wrong: {}, {}", found.max_error, found.how);
+    return "ok " + call.algorithm;
+  } catch (const Unsupported& error) {
+    return std::string("unsupported: ") + error.what();
+  }
+}
+
+class EveryMatmul : public testing::TestWithParam<std::tuple<std::string, std::string>> {};
+
+TEST_P(EveryMatmul, AgreesWithTheReference) {
+  const auto& [direction, type] = GetParam();
+  for (const auto problem : kProblems)
+    for (const std::string_view ip : {"", "/ip"}) {
+      if (!ip.empty() && problem.find_first_of("b_") != std::string_view::npos) continue;
+      const auto name = fmt::format("Matmul/cpu/onednn/{}/{}/{}{}", direction, type, problem, ip);
+      const auto outcome = Outcome(name);
+      // f32 runs wherever oneDNN does. Other types may be unsupported here, but never wrong.
+      if (type == "f32" || outcome.rfind("unsupported", 0) != 0)
+        EXPECT_THAT(outcome, testing::StartsWith("ok ")) << name;
+      else
+        EXPECT_THAT(outcome, HasSubstr(type)) << "the reason names no type";
+    }
+}
+
+INSTANTIATE_TEST_SUITE_P(MatmulOnednn, EveryMatmul,
+                         testing::Combine(testing::Values("fwd", "bwd_data", "bwd_weights"),
+                                          testing::Values("f32", "bf16", "f16", "int8")),
+                         [](const auto& one) {
+                           return std::get<0>(one.param) + '_' + std::get<1>(one.param);
+                         });
+
+TEST(MatmulOnednn, VariantsAgreeWithTheReference) {
+  const std::string kVariants[] = {"fwd/f32/@/bias",
+                                   "fwd/f32/@/relu",
+                                   "fwd/f32/@/bias/relu",
+                                   "fwd/f32/@/fpmath-bf16",
+                                   "bwd_data/f32/@/fpmath-any",
+                                   "bwd_weights/f32/@/fpmath-tf32",
+                                   "fwd/int8/@/scales",
+                                   "fwd/int8/@/bias",
+                                   "fwd/int8/@/bias/relu/scales",
+                                   "fwd/u8s8s8/@/bias/relu",
+                                   "fwd/u8s8f32/@/scales",
+                                   "fwd/u8s8s32/@",
+                                   "fwd/s8s8s8/@",
+                                   "fwd/s8s8u8/@/bias",
+                                   "fwd/s8s8f32/@/relu/scales",
+                                   "fwd/s8s8s32/@",
+                                   "fwd/bf16/@/bias/relu",
+                                   "fwd/bf16bf16f32/@",
+                                   "bwd_data/f32bf16bf16/@",
+                                   "bwd_weights/bf16f32bf16/@"};
+  int ran = 0;
+  for (const std::string& variant : kVariants)
+    for (const std::string problem : {"m16n32k64", "m33n17k65", "m33n17k65_tAtB", "b3m20n30k40",
+                                      "b3m20n30k40_tB", "m16n32k64/ip", "m33n17k65/ip"}) {
+      std::string name = "Matmul/cpu/onednn/" + variant;
+      name.replace(name.find('@'), 1, problem);
+      const auto outcome = Outcome(name);
+      if (variant.find("/f32/") == std::string::npos && outcome.starts_with("unsupported"))
+        continue;
+      EXPECT_THAT(outcome, testing::StartsWith("ok ")) << name;
+      ++ran;
+    }
+  EXPECT_GE(ran, 80);
+}
+
+TEST(MatmulOnednn, LayoutsAndTrainingAgreeWithTheReference) {
+  for (const std::string name :
+       {"fwd/f32/m33n17k65/any", "fwd/f32/b3m20n30k40/bias/relu/any", "fwd/int8/m33n17k65/any",
+        "fwd/f32/m33n17k65/ip/training", "fwd/f32/m33n17k65/ip/training/bias/relu",
+        "bwd_weights/f32/m33n17k65/ip/bias"})
+    EXPECT_THAT(Outcome("Matmul/cpu/onednn/" + name), testing::StartsWith("ok ")) << name;
+}
+
+TEST(MatmulOnednn, SaysHowBenchdnnRepeatsIt) {
+  const std::string name = "Matmul/cpu/onednn/fwd/f32/m33n17k65_tB";
+  const auto line = MakeWorkload(name).repro;
+  EXPECT_EQ(line, "--matmul --mode=P --stag=ab --wtag=ba --dtag=ab 33x65:65x17");
+  EXPECT_EQ(MakeWorkload(name + "/threads2").repro, line) << "threads are the environment's";
+  EXPECT_EQ(MakeWorkload(name + "/cold").repro, "") << "benchdnn would time a warm call";
+}
+
+TEST(MatmulOnednn, SaysWhereItsMatricesLie) {
+  for (const std::string direction : {"fwd", "bwd_data", "bwd_weights"}) {
+    const auto call = MakeWorkload("Matmul/cpu/onednn/" + direction + "/f32/m32n48k64_tA")
+                          .prepare({.threads = 1});
+    size_t weights = 0, rest = 0;
+    for (const auto& region : call.memory) (region.weights ? weights : rest) += region.bytes;
+    EXPECT_EQ(weights, 4 * 48 * 64) << direction;
+    EXPECT_EQ(rest, 4 * (32 * 64 + 32 * 48)) << direction;
+  }
+}
+
+TEST(MatmulOnednn, SaysWhatTheLibraryChoseAndWhatItDoes) {
+  const auto call = MakeWorkload("Matmul/cpu/onednn/fwd/f32/b3m20n30k40").prepare({.threads = 1});
+  EXPECT_FALSE(call.algorithm.empty());
+  EXPECT_FALSE(call.isa.empty());
+  EXPECT_EQ(call.modelled.flops,
+            (std::map<std::string, double>{{"fp32.vector", 2 * 3 * 20 * 30 * 40}}));
+  EXPECT_TRUE(call.levels.nests.empty() != call.levels.why_not.empty());
+}
+
+TEST(MatmulOnednn, Int8HasNoBackwardPass) {
+  EXPECT_THAT(Outcome("Matmul/cpu/onednn/bwd_data/int8/m1n1k1"), HasSubstr("no backward pass"));
+}
+
+TEST(MatmulOnednn, WhatCannotFitIsUnsupportedAndNotTried) {
+  EXPECT_THAT(Outcome("Matmul/cpu/onednn/fwd/f32/m2147483647n64k4096"), HasSubstr("GB of memory"));
+}
+
+}  // namespace
+}  // namespace dlroof
