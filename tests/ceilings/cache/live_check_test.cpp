@@ -102,7 +102,7 @@ TEST(LiveCheck, LooksAtTheThreadsThatAreAllowedToday) {
     machine.by_threads[1].flops[std::string("fp32.vector.") + feature] = {.per_second = 1};
   const auto checks = SpotCheckCpu(cpu, machine);
   ASSERT_EQ(checks.size(), 1);
-  EXPECT_THAT(checks[0].what, testing::EndsWith(" with 1 threads"));
+  EXPECT_THAT(checks[0].row, testing::EndsWith(" with 1 threads"));
 }
 
 TEST(LiveCheck, FindsNothingToLookAtInAnEmptyMachine) {

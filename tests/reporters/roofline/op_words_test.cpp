@@ -29,12 +29,18 @@ TEST(OpWords, AParameterOfTheSameLettersIsOneOfAllItsOps) {
 
 // A file of a program that has an op which this one lacks.
 TEST(OpWords, AFileBringsThoseOfItsOps) {
-  json run = {{"context", {{"dlroof", {{"ops", ToJson(kWords)}}}}}, {"records", json::array()}};
-  for (const char* problem : {"n1h3w3_p1", "n1h5w5_p2"})
-    run["records"].push_back({{"op", "A"}, {"problem", problem}, {"classic", json::array()}});
+  PlacedRun run;
+  run.file.context = {{"dlroof", {{"ops", ToJson(kWords)}}}};
+  for (const char* problem : {"n1h3w3_p1", "n1h5w5_p2"}) {
+    Record record;
+    record.op = "A";
+    record.problem = problem;
+    run.file.records.push_back(record);
+    run.places.emplace_back().placement.time.emplace();
+  }
   EXPECT_THAT(SweepLines(run, "image").at(0).values, ElementsAre(3, 5));
-  EXPECT_EQ(NounOf("B", WordsOf(run["context"])), "second");
-  EXPECT_EQ(NounOf("C", WordsOf(run["context"])), "call");
+  EXPECT_EQ(NounOf("B", WordsOf(run.file.context)), "second");
+  EXPECT_EQ(NounOf("C", WordsOf(run.file.context)), "call");
 }
 
 TEST(OpWords, ThoseOfThisProgramCount) {
