@@ -278,7 +278,7 @@ TEST(MeasureGpu, TheTableShowsPipesWithContendersLevelsAndOverheads) {
   FakeGpuBench bench;
   const auto machine = Measured(bench, {.quick = true});
   std::ostringstream out;
-  WriteCeilings({{"machines", {ToJson(machine)}}}, 0, out);
+  WriteCeilings({machine}, 0, out);
   const auto table = out.str();
   EXPECT_THAT(table, HasSubstr("ceilings of NVIDIA Fake 100\n"));
   EXPECT_THAT(table, HasSubstr("\n  bf16.matrix "));
