@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# From a bare Debian 12 machine to a verdict: installs, builds, checks rooms and format, runs every test.
+# From a bare Debian 12 machine to a verdict: installs, builds, checks rooms, format and comments, runs every test.
 . "$(dirname "$0")/lib.sh"
 
 # shellcheck disable=SC2086
@@ -8,6 +8,7 @@ install_requirements
 install_sass_reader
 ci/check_rooms.py
 ci/check_format.sh
+ci/check_prose.sh
 build_options+=(-DDLROOF_CUDA=AUTO)
 build ci all
 say "testing"

@@ -13,7 +13,7 @@
 
 namespace dlroof {
 
-// What --dlroof_counters asks for. kAuto: hardware counters where there are any, then the model of
+// Choice of --dlroof_counters. kAuto: hardware counters where there are any, then the model of
 // the call's loops. kPerf, kSimulate, kCupti: that source, then the model. kModel: the model alone.
 // kOff: nothing is asked, what is known is the closed forms of the problem.
 enum class CounterChoice { kAuto, kModel, kPerf, kSimulate, kCupti, kOff };

@@ -61,7 +61,7 @@ Partners FindPartners(const std::vector<NamedRun>& stored, const NamedRun& fresh
   return partners;
 }
 
-// By stored run. What none of them has stands with the newest that has anything.
+// By stored run. A record that none of them has is filed with the newest that has any.
 std::vector<std::vector<PairedRecord>> PairsByRun(const std::vector<NamedRun>& stored,
                                                   const NamedRun& fresh, const Partners& partners) {
   std::vector<std::vector<PairedRecord>> pairs(stored.size());

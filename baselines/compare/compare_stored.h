@@ -11,9 +11,9 @@ namespace dlroof {
 // newest of `stored` (oldest first; they must outlive the result) that has it; a stored result with
 // too few clean repetitions is passed over where an older run has a better one. Slower or faster it
 // is only if it is so, by more than the minimum effect, beside the run before that one too, where
-// there is one: else ambiguous. What two runs
+// there is one: else ambiguous. Drift that two runs
 // differ by as a whole (noise, drift, common movement, settings) is judged for each stored run by
-// itself: `parts`. Of the whole, the rows, counts, alerts and residuals are those of all parts, the
+// itself: `parts`. Rows, counts, alerts and residuals are those of all parts, the
 // exit code is the worst one (slower, then judged, then cannot say), effect and noise are the
 // newest part's; a common movement and what else differs stand at the parts unless there is one
 // alone. Benchmarks that only stored runs have are `gone` where something else of their run was

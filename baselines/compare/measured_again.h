@@ -19,8 +19,8 @@ void HoldAgainst(const Record& base, const Record& fresh, double min_effect,
 // or a name stands in it twice.
 void CheckMeasuredAgain(const NamedRun& fresh, const NamedRun& again);
 
-// The rows beside what `again` has of their benchmarks. How many slower or faster ones were taken
-// back, and how many it does not tell of.
+// The rows beside what `again` has of their benchmarks. The number of slower or faster ones that
+// were taken back, and how many it does not tell of.
 MeasuredAgain HoldAgainst(const NamedRun& again, double min_effect, std::vector<Comparison>& rows);
 
 }  // namespace dlroof

@@ -27,7 +27,7 @@ struct ChangePoint {
   double ratio = 1;    // [1] its median over that of the level before
 };
 
-// By rising `at`. `values` are positive; fewer than 2 x least_segment hold no change. Of 100 series
+// By rising `at`. `values` are positive; fewer than 2 x least_segment hold no change. In 100 series
 // in which nothing changes about one gets a change point, whatever its length.
 std::vector<ChangePoint> FindChangePoints(const std::vector<double>& values,
                                           const ChangePointSettings& settings = {});

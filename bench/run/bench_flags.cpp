@@ -45,7 +45,7 @@ OutputFormat FormatNamed(const std::string& name, OutputFormat otherwise) {
   return otherwise;
 }
 
-// What is counted, and from which caches.
+// Parses the choice of counters and of the caches' state.
 void AddCountingOptions(CLI::App& app, BenchFlags& flags) {
   static const std::map<std::string, CounterChoice> counters = [] {
     std::map<std::string, CounterChoice> choices;

@@ -22,14 +22,14 @@ struct BenchFlags {
   bool live_check = true;  // look at the stored ceilings before they are used
   std::string html_file;
   std::vector<int> turns;  // descriptors of Interleaving: from, to; empty: none
-  // What Google Benchmark was told, because it keeps its flags to itself.
+  // Flags that Google Benchmark was given. It does not share its own.
   std::string filter;
   std::optional<double> min_seconds;  // [s] of a repetition; absent: a number of iterations
   OutputFormat display = OutputFormat::kTable;
   std::string out_file;
   OutputFormat out_format = OutputFormat::kJson;
 
-  // Whether nothing is to be measured but the benchmarks: --dlroof_machine=none.
+  // Returns whether only benchmarks are measured: --dlroof_machine=none.
   bool WithoutRoofs() const { return machine_files == std::vector<std::string>{"none"}; }
 };
 
@@ -42,7 +42,7 @@ void AddDefaultFlags(std::vector<std::string>& args);
 // before Google Benchmark takes its flags out.
 void ReadBenchmarkFlags(const std::vector<std::string>& args, BenchFlags& flags);
 
-// What is left after Google Benchmark took its flags: only --dlroof_*. Throws BadInput for anything
+// Parses the flags that Google Benchmark left: only --dlroof_*. Throws BadInput for anything
 // else.
 void ReadOwnFlags(const std::vector<std::string>& args, BenchFlags& flags);
 

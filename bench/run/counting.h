@@ -1,4 +1,4 @@
-// What one prepared call does, by the counter manager's sources: once per benchmark, outside the
+// Work of one prepared call, by the counter manager's sources: once per benchmark, outside the
 // timing.
 #pragma once
 
@@ -19,8 +19,8 @@ Counting CountPrepared(const Workload& workload, const PreparedCall& call,
 std::map<Level, double> ModelledLevels(const PreparedCall& call, CacheState state, int threads,
                                        const std::vector<int>& cpus);
 
-// One sentence for stderr where the source that `choice` names cannot count; else empty. Whether a
-// GPU's can shows only when its first call is counted, and is in the record.
+// One sentence for stderr where the source that `choice` names cannot count; else empty. A
+// GPU's source is asked when its first call is counted, and its answer is in the record.
 std::string CountersSentence(CounterChoice choice);
 
 }  // namespace dlroof

@@ -63,7 +63,7 @@ class Supervision {
     seconds_.push_back(entry.seconds);
   }
 
-  // Absent: interrupted. Of several attempts the one with most clean repetitions is kept.
+  // Absent: interrupted. The attempt with most clean repetitions is kept.
   std::optional<JournalEntry> RunOne(const ListedPair& benchmark) {
     JournalEntry best{benchmark, 0, 0, {}};
     std::size_t most = 0;

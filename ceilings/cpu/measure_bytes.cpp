@@ -66,7 +66,7 @@ void AddWidest(const MeasureSession& session, Level level, const BytesIsa& isa,
   }
 }
 
-// Rows that are there to compare with. Of a core's own caches the best size is soon found.
+// Rows that are there to compare with. The best size in a core's own caches is soon found.
 void AddMinor(Level level, const BytesIsa& isa, PageSize page_size, std::vector<WorkingSet> sets,
               std::vector<BytesProbe>& probes) {
   if (!IsOwn(level)) sets.resize(1);

@@ -37,9 +37,9 @@ struct LevelEdges {
 };
 
 // Returns the edge at the end of each level: the nearest to its size within a factor of 4. The
-// farthest level, if still without an edge, gets the last one. That must be no other level's, and
-// between its size and that of the level before it: a virtual machine may get any part of a shared
-// cache.
+// farthest level, if still without an edge, gets the last one. This edge must be no other level's,
+// and between its size and that of the level before it: a virtual machine may get any part of a
+// shared cache.
 std::map<Level, CapacityEdge> MatchEdges(const std::vector<CapacityEdge>& edges,
                                          const std::map<Level, double>& told);
 

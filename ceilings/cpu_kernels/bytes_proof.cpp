@@ -92,7 +92,7 @@ Look LookAtPages(const Mix& mix, const BytesIsa& isa) {
 }
 
 // Numbers whose bits are unlike: no few of them cancel each other in an exclusive or (the constants
-// are MurmurHash3's). Of 11 bits, so that the sums of a triad are exact, fused or not.
+// are MurmurHash3's). Values have 11 bits, so that the sums of a triad are exact, fused or not.
 float Unlike(std::size_t i) {
   auto bits = static_cast<std::uint32_t>(i + 1) * 0x85ebca6bU;
   bits = (bits ^ (bits >> 13)) * 0xc2b2ae35U;

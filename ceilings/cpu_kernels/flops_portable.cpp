@@ -1,5 +1,5 @@
 // a = a * x + y on vectors of 16 bytes as the compiler makes them, fused where it fuses: for CPUs
-// without kernels of their own. How fast that is depends on the compiler.
+// without kernels of their own. Their speed depends on the compiler.
 #include <cstdint>
 #include <cstring>
 

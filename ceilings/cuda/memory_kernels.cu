@@ -1,6 +1,6 @@
 // Memory at each level: loads that are summed, stores, copies. Loads are written out as PTX for
-// their cache operators. That none is dropped or kept for the next pass, the sums and a look at the
-// machine code say.
+// their cache operators. No load is dropped or kept for the next pass: the sums and
+// the machine code show it.
 #include "ceilings/cuda/kernels.h"
 #include "ceilings/gpu_known/constants.h"
 

@@ -35,7 +35,7 @@ double Best(const std::vector<double>& rates) {
   return *std::max_element(rates.begin(), rates.end());
 }
 
-// Equal rates are twice the time for twice the work. Of the best of each or of their medians,
+// Equal rates are twice the time for twice the work. From the best of each or their medians,
 // whichever is closer to 2: a short repetition catches a higher clock or a pause of the neighbours
 // more often than a long one, while work that is not done is missing from every one.
 double TimeRatio(const std::vector<double>& single, const std::vector<double>& doubled) {

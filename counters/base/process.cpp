@@ -47,7 +47,7 @@ Descriptor OpenForChild(const std::string& path, int flags) {
   return file;
 }
 
-// What a child process is made of, ready before it exists.
+// Parts of a child process, ready before it exists.
 struct Birth {
   std::vector<std::string> arguments, environment;
   std::vector<Descriptor> descriptors;  // its 0, 1, ...

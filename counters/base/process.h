@@ -24,7 +24,7 @@ class Descriptor {
   int fd_;
 };
 
-// How a process ended.
+// End of a process.
 struct ProcessEnd {
   int exit_code = 0;  // where no signal ended it
   int signal = 0;     // 0: none

@@ -125,8 +125,8 @@ std::optional<Roof> OneFlat(const PlacedRun& run, const Figure& figure) {
   return std::nullopt;
 }
 
-// Of pipes in use, or all plain ones; above a finer row that judges also the machine's own roof,
-// which the measured knee runs to.
+// Roofs of the pipes in use, or of all plain ones; above a finer row that judges also the machine's
+// own roof, which the measured knee runs to.
 std::vector<Roof> DrawnFlats(const PlacedRun& run, const RoofSet& roofs) {
   const auto used = PipesInUse(run, roofs);
   const auto above = [&](const Roof& flat) {

@@ -10,7 +10,7 @@
 
 namespace dlroof {
 
-// What one `plot` command draws: its data blocks and its elements.
+// Drawing of one `plot` command: its data blocks and its elements.
 struct Plot {
   std::string blocks;
   std::vector<std::string> elements;

@@ -27,7 +27,7 @@ void AddLine(const std::string& name, const std::vector<Point>& line, const std:
   plot.elements.push_back(fmt::format("${} with lines {} notitle", name, style));
 }
 
-// Of the levels whose points are drawn, as the page shows them.
+// Names of the levels whose points are drawn, as the page shows them.
 std::map<Level, std::vector<RidgePoint>> MeasuredRidges(const Figure& figure) {
   auto ridges = figure.roofs.ridges;
   if (!figure.all_levels)

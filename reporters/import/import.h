@@ -12,7 +12,7 @@
 
 namespace dlroof {
 
-// What a file of another tool holds.
+// Content of another tool's file.
 struct Imported {
   std::vector<Record> records;
   std::optional<Machine> machine;    // of a file of ceilings

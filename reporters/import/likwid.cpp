@@ -25,7 +25,7 @@ constexpr std::pair<std::string_view, Level> kVolumes[] = {
     {"L2 data volume [GBytes]", Level::kL2},
     {"L3 data volume [GBytes]", Level::kL3},
     {"Memory data volume [GBytes]", Level::kDram}};
-// Of a rate's or runtime's own kind: they say the same again or are no work.
+// Columns of rates or run times: they repeat other columns or are no work.
 constexpr std::string_view kIgnored[] = {"Metric", "Runtime unhalted [s]", "Clock [MHz]", "CPI"};
 
 // One table "TABLE,Region NAME,Group 1 Metric,..." of values per hardware thread.

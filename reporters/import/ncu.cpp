@@ -15,7 +15,7 @@
 namespace dlroof {
 namespace {
 
-// What the tool itself prints before the table, and programs that it runs, are no rows of it.
+// Lines that the tool and its programs print before the table are no rows of it.
 std::size_t HeaderAt(std::string_view text) {
   for (std::size_t at = 0; at < text.size();) {
     const auto end = std::min(text.find('\n', at), text.size());

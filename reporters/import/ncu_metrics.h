@@ -1,4 +1,4 @@
-// Which counters of Nsight Compute say what: names of every version since 2020.1, as tables.
+// Meaning of Nsight Compute's counters: names of every version since 2020.1, as tables.
 #pragma once
 
 #include <map>
@@ -17,7 +17,7 @@ using MetricValues = std::map<std::string, double, std::less<>>;
 // True for a metric that one of the tables reads.
 bool IsKnownMetric(std::string_view name);
 
-// What a unit of Nsight Compute multiplies a value by to give base units: "Kbyte" 1000, "usecond"
+// Factor from a unit of Nsight Compute to base units: "Kbyte" 1000, "usecond"
 // 1e-6, "cycle/nsecond" 1e9, "inst" 1. Absent for one that is none of these.
 std::optional<double> UnitFactor(std::string_view unit);
 

@@ -1,4 +1,4 @@
-// What one process has measured so far, shared by the reporters of a run.
+// Measurements of one process so far, shared by the reporters of a run.
 #pragma once
 
 #include <functional>

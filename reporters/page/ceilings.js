@@ -1,7 +1,7 @@
 'use strict';
-// What each machine can do, in tables: ceilings with their proofs, overheads, every access mix, facts.
+// Abilities of each machine, in tables: ceilings with their proofs, overheads, every access mix, facts.
 
-// What the self-proof saw, in numbers: '2.003× for twice the work · spread 0.40 %'. Only what was looked at.
+// Findings of the self-proof, in numbers: '2.003× for twice the work · spread 0.40 %'. Only what was looked at.
 dlroof.proofNumbers = (ceiling, work) => {
   const proof = dlroof.map(ceiling.proof);
   const parts = [];

@@ -1,5 +1,5 @@
 'use strict';
-// What is shown: the state of the filter, kept in the address so that a link repeats it.
+// Visible records: the state of the filter, kept in the address so that a link repeats it.
 dlroof.records = dlroof.list(dlroof.content.records).map(dlroof.map);
 dlroof.roofs = dlroof.list(dlroof.content.roofs);
 dlroof.state = { text: '', op: '', direction: '', type: '', library: '', pipe: '', sweep: '', level: '', roofs: '', every: '', sort: '', selected: '' };

@@ -1,5 +1,5 @@
 'use strict';
-// What both charts share: colours and symbols, the plane in pixels, and labels that keep clear of each other.
+// Shared by both charts: colours and symbols, the plane in pixels, and labels that keep clear of each other.
 dlroof.margins = { l: 58, r: 14, t: 34, b: 46 };
 dlroof.timeMargins = { l: 58, r: 58, t: 66, b: 46 };  // with axes on all sides
 dlroof.letter = 6.3;  // [px] mean width of a letter of a label
@@ -58,7 +58,7 @@ dlroof.discs = (label, place) => {
 };
 
 // Each label takes the first of its places that is inside the plane, free of other labels and, if there is one, of points;
-// a label without a place is left out. Of several labels of one thing (`of`) the first that has a place stays.
+// a label without a place is left out. The first of several labels of one thing (`of`) that has a place stays.
 dlroof.placeLabels = (plane, labels, marks) => {
   const taken = [];
   const points = marks.length > 600 ? [] : marks.map(([x, y]) => [plane.left(x), plane.top(y)]);

@@ -1,5 +1,5 @@
 'use strict';
-// What joins points: the lines of a sweep, a record's levels, arrows from an older run file to this one.
+// Joins between points: the lines of a sweep, a record's levels, arrows from an older run file to this one.
 dlroof.parameters = dlroof.list(dlroof.content.sweeps).map(dlroof.map);
 dlroof.before = dlroof.map(dlroof.content.before);
 dlroof.mostArrows = 400;  // above it plain lines

@@ -1,4 +1,4 @@
-// What a repetition on a GPU tells besides the time of its calls.
+// Readings of a repetition on a GPU besides the time of its calls.
 #pragma once
 
 #include <map>
@@ -61,7 +61,7 @@ const std::vector<GpuSampleField>& GpuSampleFields();
 // IsClockTooLow of gpu_throttle.h.
 bool IsThrottled(const GpuSample& sample);
 
-// What several repetitions say together: each quantity's median over those that know it; of
+// Summary of several repetitions: each quantity's median over those that know it; of
 // `throttle` every bit that one of them had, of `default_clock_hz` and `host_seconds` nothing.
 GpuSample SummarizeSamples(const std::vector<GpuSample>& samples);
 

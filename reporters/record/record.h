@@ -29,8 +29,8 @@ struct Repetition {
   double iterations = 0;   // [1]
   bool disturbed = false;  // kept in the file, left out of the median
   OptionalGpuSample gpu;   // of a GPU's benchmark only
-  // Of an interleaved comparison: windows of one block, in their order, were measured by turns with
-  // those of the other file's block of this number.
+  // Block of an interleaved comparison: windows of one block, in their order, were measured by
+  // turns with those of the other file's block of this number.
   std::optional<int> block;
 };
 
@@ -43,7 +43,7 @@ struct Timing {
   int clean = 0;  // [1] repetitions it rests on
 };
 
-// What a model said of one call before it was measured.
+// A model's prediction of one call before it was measured.
 struct Prediction {
   double seconds = 0;             // [s] > 0
   std::map<Level, double> bytes;  // [byte] by level, as in Work

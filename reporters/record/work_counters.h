@@ -18,7 +18,7 @@ std::map<std::string, double> ToCounters(Provenance from, const Work& work);
 // The works in these counters; keys of anyone else are left alone.
 std::map<Provenance, Work> WorkFromCounters(const std::map<std::string, double>& counters);
 
-// What else a repetition carries; all but `threads` may be unknown.
+// Other values of a repetition. All but `threads` may be unknown.
 inline constexpr const char* kCpuSecondsCounter =
     "dlroof/cpu_seconds";  // [s] all threads, per call
 inline constexpr const char* kMainCpuSecondsCounter =

@@ -38,7 +38,7 @@ void ReportReferenceImplementation(const Record& record, Placement& placement) {
       record.algorithm.substr(0, record.algorithm.find(';'))));
 }
 
-// A narrow type whose FLOPs all went to the fp32 pipe. That the library chose so says nothing about
+// A narrow type whose FLOPs all went to the fp32 pipe. The library's choice says nothing about
 // the CPU: oneDNN widens f16 even where AVX512-FP16 could multiply it.
 void ReportEmulation(const Record& record, Placement& placement) {
   if (record.type != "bf16" && record.type != "f16") return;

@@ -1,4 +1,4 @@
-// What a placement means in words: findings about one record, and one sentence of advice tied to
+// Meaning of a placement in words: findings about one record, and one sentence of advice tied to
 // its numbers.
 #pragma once
 

@@ -34,7 +34,7 @@ std::optional<double> BytesFrom(const AdviceCase& at, Provenance from, Level lev
   return found == work->bytes.end() ? std::nullopt : std::optional(found->second);
 }
 
-// Of the best provenance that knows it.
+// Value of the best provenance that knows it.
 std::optional<double> BestBytes(const AdviceCase& at, Level level) {
   for (const Provenance from : AllProvenances())
     if (const auto bytes = BytesFrom(at, from, level)) return bytes;
@@ -49,8 +49,8 @@ bool KernelIsModelled(const Record& record) {
                      [](const auto& said) { return said.starts_with(Key(Provenance::kModelled)); });
 }
 
-// What a call must move at least, every tensor once; absent where the modelled DRAM bytes may be
-// more than that.
+// Bytes that a call must move at least, every tensor once; absent where the modelled DRAM bytes may
+// be more than that.
 std::optional<double> CompulsoryBytes(const AdviceCase& at) {
   if (KernelIsModelled(at.record)) return std::nullopt;
   const auto bytes = BytesFrom(at, Provenance::kModelled, Level::kDram);

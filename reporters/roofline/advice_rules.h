@@ -1,4 +1,4 @@
-// What a record's numbers say beside its bound, as a table: evidence, and what to try next.
+// Evidence in a record's numbers beside its bound, as a table, and the next thing to try.
 #pragma once
 
 #include <optional>

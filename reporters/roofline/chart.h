@@ -23,7 +23,7 @@ struct Roof {
   std::optional<double> sustained_per_second = {};  // [the same] after seconds on end
 };
 
-// What of it is left after seconds on end, as a roof of its own: a thin line. Absent where that is
+// The sustained rate after seconds on end, as a roof of its own: a thin line. Absent where it is
 // not known or hardly differs.
 std::optional<Roof> SustainedOf(const Roof& roof);
 
@@ -53,7 +53,7 @@ std::set<std::string> PipesInUse(const PlacedRun& run, const RoofSet& roofs);
 // "fp32.vector.avx2" is one; "fp32.vector" is not.
 bool IsFinerPipe(std::string_view key);
 
-// How readers are used to see a level: "L1", "DRAM"; other keys as they are.
+// Returns a level's usual name: "L1", "DRAM". Other keys stay as they are.
 std::string LevelName(std::string_view key);
 
 // Where a flat and a slanted roof meet [flop/byte].

@@ -27,12 +27,12 @@ struct ModelSummary {
   int layers_measured = 0;  // of these, with a time
   double calls_total = 0;   // [1] layers, each as often as it occurs
   double calls_measured = 0;
-  // Of the measured layers only: the sum over layers of count x median. Absent where none is.
+  // Sum of the measured layers only: the sum over layers of count x median. Absent where none is.
   std::optional<double> seconds;           // [s]
   std::optional<double> flops;             // [flop]; absent when one of them has none known
   std::optional<double> flops_per_second;  // [flop/s]
-  // Of the layers that have a time and a proved roof: count x the largest of their compute and
-  // memory times, and its share of their time. Absent where none has.
+  // Sum over the layers that have a time and a proved roof: count x the largest of their compute
+  // and memory times, and its share of their time. Absent where none has.
   int layers_placed = 0;
   std::optional<double> roof_seconds;   // [s]
   std::optional<double> roof_fraction;  // [1]

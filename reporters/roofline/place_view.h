@@ -1,4 +1,4 @@
-// How records are placed on their roofs.
+// Choices for the placement of records on their roofs.
 #pragma once
 
 #include <vector>

@@ -26,9 +26,10 @@ nlohmann::json ToJson(const RunFile& file, const PlaceView& view = {});
 // none of which judges a record: their rates and whether they are proved stay, and the best one's
 // proof stands at its level. The machines' numbers have kStoredDigits (written_number.h) and place
 // the records; so have "classic", "time" and CPU times, run delays have kStoredDelayDigits, wall
-// times all that they have. What ReadRunFile gives anew is left out: a machine's "flops", "bytes"
-// and "launch_seconds" (those of the largest "by_threads"), a record's advice, remarks, time point
-// (the complexity point times gap) and interval of FLOP/s (FLOPs over that of "seconds").
+// times all that they have. Members that ReadRunFile derives are left out: a machine's "flops",
+// "bytes" and "launch_seconds" (those of the largest "by_threads"), a record's advice, remarks,
+// time point (the complexity point times gap) and interval of FLOP/s (FLOPs over that of
+// "seconds").
 nlohmann::json ToStoredJson(const RunFile& file, const PlaceView& view = {});
 
 }  // namespace dlroof

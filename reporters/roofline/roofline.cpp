@@ -14,7 +14,7 @@
 namespace dlroof {
 namespace {
 
-// What placement needs of a record, each quantity from its best provenance.
+// A record's quantities for its placement, each from its best provenance.
 struct Known {
   const std::map<std::string, double>* flops = nullptr;  // all of one provenance
   Provenance flops_from = Provenance::kModelled;
@@ -41,7 +41,7 @@ Known BestKnown(const Record& record, const PlaceView& view) {
   return known;
 }
 
-// How many times too fast or too slow an unproved ceiling may be, unless it is `unbounded`. What
+// Factor by which an unproved ceiling may be too fast or too slow, unless it is `unbounded`. What
 // the clock's proofs find is either too slow (other programs, repetitions or passes that disagree;
 // two hardware threads halve a core), or too fast because a kernel did half of what it counts (half
 // its vectors, twice the work in the same time): 2.
@@ -58,7 +58,7 @@ struct Part {
                 : ceiling.unbounded ? std::numeric_limits<double>::infinity()
                                     : kUnprovedFactor * more;
   }
-  // Whether it rests on an unproved ceiling and is the largest part, or could be.
+  // Returns whether it rests on an unproved ceiling and is the largest part, or could be.
   bool Doubtful(double largest_seconds) const {
     return at_worst > seconds && at_worst >= largest_seconds;
   }
@@ -78,7 +78,7 @@ struct RoofTimes {
     for (const auto& [level, part] : memory) largest = std::max(largest, part.seconds);
     return largest;
   }
-  // Of compute and this level alone.
+  // Time of compute and this level alone.
   double Largest(Level level) const { return std::max(compute->seconds, memory.at(level).seconds); }
   bool Doubtful(Level level) const {
     const double largest = Largest(level);

@@ -21,7 +21,7 @@ namespace {
 enum Column { kName, kRate, kSustained, kClock, kPerCycle, kSpread, kScaling, kDoubt, kColumns };
 constexpr std::array<const char*, kColumns> kTitles = {
     "", "rate", "sustained", "clock", "per cycle", "spread", "scaling", "not proved"};
-// What goes first where the terminal is narrow.
+// Columns that go first where the terminal is narrow.
 constexpr Column kDropped[] = {kClock, kScaling, kSpread, kSustained, kPerCycle};
 constexpr int kLeastDoubt = 24;  // columns in which the start of a reason still tells something
 constexpr int kGap = 2;

@@ -23,7 +23,7 @@ int TextWidth(std::string_view utf8);
 // At most `width` columns, the middle replaced by "…". Never cuts a character in half.
 std::string ShortenMiddle(const std::string& utf8, int width);
 
-// Whether all of it is valid UTF-8: no overlong forms, no surrogates.
+// Returns whether all of it is valid UTF-8: no overlong forms, no surrogates.
 bool IsUtf8(std::string_view text);
 
 // Invalid UTF-8 and control characters (a newline, an escape sequence) become "?".

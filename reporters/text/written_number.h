@@ -7,12 +7,12 @@ namespace dlroof {
 
 // Enough to name every double: RoundAll only writes whole numbers whole.
 inline constexpr int kExactDigits = 17;
-// Of what is derived from measurements: of a repetition of 30 ms the clock resolves 8.
+// Digits of derived values: of a repetition of 30 ms the clock resolves 8.
 inline constexpr int kWrittenDigits = 8;
-// Of a stored run's roofs, whose repetitions agree in three or four, of what is derived from them,
-// and of CPU times, which say no more than whether a repetition was disturbed.
+// Digits of a stored run's roofs, whose repetitions agree in three or four, of what is derived from
+// them, and of CPU times, which say no more than whether a repetition was disturbed.
 inline constexpr int kStoredDigits = 6;
-// Of the times that a stored run's threads waited for a CPU.
+// Digits of the times that a stored run's threads waited for a CPU.
 inline constexpr int kStoredDelayDigits = 3;
 
 // The double that is nearest to `value` rounded to `digits` significant decimal digits; itself

@@ -14,10 +14,10 @@ namespace {
 
 constexpr int kFew = 14, kMany = 16;
 // Products that a sum lags behind: at least the latency of a product, and what is left at least
-// that of a sum, in steps. Of 12 accumulators on Cascade Lake, in fp32 a lag of 6 gave 1.00 steps a
-// cycle and of 10 0.94; in int32 6 gave 0.85 and 10 gave 1.00. On Zen 5, 12 are just as many as are
-// under way, and come in step by chance only; of 14 in int32 a lag of 12 gave 1.99 steps, one of 8
-// to 11 half of that.
+// that of a sum, in steps. With 12 accumulators on Cascade Lake, in fp32 a lag of 6 gave 1.00 steps
+// a cycle and of 10 0.94; in int32 6 gave 0.85 and 10 gave 1.00. On Zen 5, 12 are just as many as
+// are under way, and come in step by chance only; of 14 in int32 a lag of 12 gave 1.99 steps, one
+// of 8 to 11 half of that.
 constexpr int kFewLag = 7, kFewIntegerLag = 12, kManyLag = 12;
 
 typedef double Fp64Xmm __attribute__((vector_size(16)));
