@@ -40,6 +40,7 @@ endfunction()
 macro(dlroof_room room_folder sees)
   set(room "${room_folder}")
   string(REPLACE "/" "_" target "${room}")
+  set(sees_list ${sees})
   list(APPEND dlroof_room_folders ${room})
   file(GLOB dlroof_sources CONFIGURE_DEPENDS "${CMAKE_SOURCE_DIR}/${room}/*.cpp")
   foreach(source IN LISTS dlroof_sources)
@@ -54,10 +55,15 @@ macro(dlroof_room room_folder sees)
     set_target_properties(${target} PROPERTIES POSITION_INDEPENDENT_CODE ON)
     target_link_libraries(${target} PUBLIC dlroof_everywhere PRIVATE dlroof_flags)
     if(NOT "${sees}" MATCHES "onednn|cuda")   # compiled with other flags
-      target_precompile_headers(${target} REUSE_FROM dlroof_precompiled)
+      if("json" IN_LIST sees_list)
+        target_precompile_headers(${target} REUSE_FROM dlroof_precompiled_json)
+        list(APPEND dlroof_json_rooms ${target})
+      else()
+        target_precompile_headers(${target} REUSE_FROM dlroof_precompiled)
+      endif()
     endif()
     add_dependencies(${target} dlroof_version)
-    foreach(vendor IN ITEMS ${sees})
+    foreach(vendor IN LISTS sees_list)
       target_link_libraries(${target} PUBLIC ${DLROOF_SEES_${vendor}})
     endforeach()
     if("${sees}" MATCHES "cuda" OR "${room}" MATCHES "no_cudnn")
@@ -74,26 +80,33 @@ add_library(dlroof_everywhere INTERFACE)
 target_include_directories(dlroof_everywhere INTERFACE ${CMAKE_SOURCE_DIR} ${CMAKE_BINARY_DIR}/generated)
 target_link_libraries(dlroof_everywhere INTERFACE fmt::fmt nlohmann_json::nlohmann_json Threads::Threads ${CMAKE_DL_LIBS})
 
-# dlroof_precompile(TARGET HEADERS...): parses the headers once. ccache takes the sum beside a precompiled header for its
-# content, which would name the build folder: with it another clone and another build folder find the same objects.
-set(dlroof_json "${CMAKE_SOURCE_DIR}/counters/base/json.h")
-function(dlroof_precompile name)
-  target_precompile_headers(${name} PRIVATE "${dlroof_json}" ${ARGN})
-  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${dlroof_json}")
-  file(SHA256 "${dlroof_json}" sum)
+# dlroof_precompile(TARGET JSON HEADERS...): parses the headers once, and JSON (a header, or "") before them. ccache takes the
+# sum beside a precompiled header for its content, which would name the build folder: with it another clone and another build
+# folder find the same objects.
+function(dlroof_precompile name json)
+  target_precompile_headers(${name} PRIVATE ${json} ${ARGN})
+  set(sum "")
+  if(json)
+    set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${json}")
+    file(SHA256 "${json}" sum)
+  endif()
   string(TOUPPER "${CMAKE_BUILD_TYPE}" type)
   string(SHA256 sum "${sum} ${ARGN} ${CMAKE_CXX_COMPILER_ID} ${CMAKE_CXX_COMPILER_VERSION} ${CMAKE_CXX_FLAGS} ${CMAKE_CXX_FLAGS_${type}}
     ${DLROOF_SANITIZE} ${nlohmann_json_VERSION} ${fmt_VERSION} ${GTest_VERSION}")
   file(WRITE "${CMAKE_CURRENT_BINARY_DIR}/CMakeFiles/${name}.dir/cmake_pch.hxx.gch.sum" "${sum}\n")
 endfunction()
 
-# nlohmann's JSON alone takes longer to parse than most files take without it.
+# Two, because a file that only has nlohmann's JSON precompiled still pays 0.3 s for what the header instantiates.
+set(dlroof_json "${CMAKE_SOURCE_DIR}/counters/base/json.h")
 file(WRITE "${CMAKE_BINARY_DIR}/generated/precompiled.cpp" "")
-add_library(dlroof_precompiled OBJECT "${CMAKE_BINARY_DIR}/generated/precompiled.cpp")
-set_target_properties(dlroof_precompiled PROPERTIES POSITION_INDEPENDENT_CODE ON)
-target_link_libraries(dlroof_precompiled PUBLIC dlroof_everywhere PRIVATE dlroof_flags)
-dlroof_precompile(dlroof_precompiled <fmt/format.h> <fmt/ranges.h> <algorithm> <array> <filesystem> <fstream> <functional> <map>
-                  <optional> <ostream> <set> <sstream> <string> <string_view> <utility> <vector>)
+foreach(suffix IN ITEMS "" _json)
+  set(name dlroof_precompiled${suffix})
+  add_library(${name} OBJECT "${CMAKE_BINARY_DIR}/generated/precompiled.cpp")
+  set_target_properties(${name} PROPERTIES POSITION_INDEPENDENT_CODE ON)
+  target_link_libraries(${name} PUBLIC dlroof_everywhere PRIVATE dlroof_flags)
+  dlroof_precompile(${name} "${dlroof${suffix}}" <fmt/format.h> <fmt/ranges.h> <algorithm> <array> <filesystem> <fstream> <functional> <map>
+                    <optional> <ostream> <set> <sstream> <string> <string_view> <utility> <vector>)
+endforeach()
 
 set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${CMAKE_SOURCE_DIR}/ci/rooms.txt")
 file(STRINGS ci/rooms.txt dlroof_lines REGEX "^[a-z]")
