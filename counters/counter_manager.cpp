@@ -49,7 +49,7 @@ void Ask(const CounterSource& source, const CountRequest& request, Counting& cou
   try {
     counted = source.count(request);
   } catch (const std::exception& error) {
-    counting.said.push_back(fmt::format("{} failed: {}", source.name, error.what()));
+    counting.notes.push_back({source.name, {}, fmt::format("failed: {}", error.what())});
     return;
   }
   DropWhatIsNoCount(counted.work.flops);
@@ -58,10 +58,9 @@ void Ask(const CounterSource& source, const CountRequest& request, Counting& cou
     counted.work.flops.clear();
     counted.doubts.push_back(why);
   }
-  if (!counted.how.empty())
-    counting.said.push_back(fmt::format("{}: {}", Key(source.provenance), counted.how));
-  for (const auto& doubt : counted.doubts)
-    counting.said.push_back(fmt::format("{}: {}", source.name, doubt));
+  if (!counted.how.empty()) counting.notes.push_back({source.name, source.provenance, counted.how});
+  for (const auto& doubt : counted.doubts) counting.notes.push_back({source.name, {}, doubt});
+  if (counting.kernels.empty()) counting.kernels = std::move(counted.kernels);
   Merge(counted.work, counting.work[source.provenance]);
 }
 
@@ -85,7 +84,7 @@ Counting CountCall(CounterChoice choice, std::string_view device, const CountReq
       if (why.empty())
         Ask(source, request, counting);
       else if (Names(choice, source))
-        counting.said.push_back(fmt::format("{}: {}", source.name, why));
+        counting.notes.push_back({source.name, {}, why});
     }
   std::erase_if(counting.work, [](const auto& item) { return item.second == Work{}; });
   return counting;

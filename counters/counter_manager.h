@@ -1,5 +1,5 @@
 // The counter manager: asks the sources about one call, best first, and keeps of each quantity the
-// source that said it. A source that fails costs a sentence, never the run.
+// source that counted it. A source that fails costs a sentence, never the run.
 #pragma once
 
 #include <map>
@@ -22,8 +22,9 @@ std::optional<CounterChoice> CounterChoiceFromKey(std::string_view key);
 
 struct Counting {
   std::map<Provenance, Work> work;
-  // Sentences for the record: how each source counted, its doubts, and why a source gave nothing.
-  std::vector<std::string> said;
+  // Each says how a source counted (with its provenance), a doubt, or why a source gave nothing.
+  std::vector<CountingNote> notes;
+  std::vector<LaunchedKernel> kernels;  // of the best source that knows them
 };
 
 // Asks those of `sources` that `choice` means and that are for `device`. Kept is what is finite and

@@ -23,7 +23,8 @@ struct CountRequest {
 };
 
 struct Counted {
-  Work work;        // of ONE call; a quantity that this source cannot tell is absent
+  Work work;  // of ONE call; a quantity that this source cannot tell is absent
+  std::vector<LaunchedKernel> kernels;  // of one call, the longest first; empty: not known
   std::string how;  // "perf: 3 groups, 12 calls each", "CUPTI range profiler, 2 passes"
   std::vector<std::string> doubts;  // what lessens the trust in it, a sentence each
   int passes = 0;                   // how many runs of the call the counting took

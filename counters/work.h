@@ -44,6 +44,22 @@ struct Work {
   bool operator==(const Work&) const = default;
 };
 
+// Remark about how a work was counted.
+struct CountingNote {
+  std::string source;                    // "perf", "cupti"; empty: no source's, or not known
+  std::optional<Provenance> provenance;  // of the work that `text` explains; absent: none
+  std::string text;                      // one sentence, for people
+
+  bool operator==(const CountingNote&) const = default;
+};
+
+struct LaunchedKernel {
+  std::string name;
+  int launches = 1;  // [1] by one call
+
+  bool operator==(const LaunchedKernel&) const = default;
+};
+
 // Sum over pipes [flop]; absent when no pipe is known.
 std::optional<double> TotalFlops(const Work& work);
 

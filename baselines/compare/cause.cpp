@@ -42,11 +42,11 @@ void AddQuantity(ChangeKind kind, std::optional<Level> level, const std::string&
 }
 
 void AddAlgorithm(const Record& base, const Record& fresh, std::vector<Change>& changes) {
-  if (base.algorithm.empty() || fresh.algorithm.empty() || base.algorithm == fresh.algorithm)
-    return;
+  if (base.algorithm.empty() || fresh.algorithm.empty()) return;
+  if (base.algorithm == fresh.algorithm && base.isa == fresh.isa) return;
   changes.push_back({.kind = ChangeKind::kAlgorithm,
-                     .text = fmt::format("algorithm changed from '{}' to '{}'", base.algorithm,
-                                         fresh.algorithm)});
+                     .text = fmt::format("algorithm changed from '{}' to '{}'", AlgorithmText(base),
+                                         AlgorithmText(fresh))});
 }
 
 // The best known provenance under which both have the thing that `get` finds in a Work.

@@ -42,7 +42,7 @@ void WriteCsvLines(const NamedRun& run, std::ostream& out) {
                        machine == nullptr ? "" : CsvField(machine->fingerprint),
                        record.threads > 0 ? std::to_string(record.threads) : "",
                        CsvField(record.cache), Key(record.status), CsvField(record.reason),
-                       CsvField(record.algorithm), NumberField(seconds), NumberField(low),
+                       CsvField(AlgorithmText(record)), NumberField(seconds), NumberField(low),
                        NumberField(high), CleanOf(record), record.repetitions.size(),
                        NumberField(fraction));
   }

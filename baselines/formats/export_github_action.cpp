@@ -17,7 +17,7 @@ void WriteGithubAction(const std::vector<NamedRun>& runs, std::ostream& out, std
     if (time->ci95)
       entry["range"] =
           fmt::format("{:.6g} to {:.6g}", time->ci95->first * 1e9, time->ci95->second * 1e9);
-    std::string extra = record.algorithm;
+    std::string extra = AlgorithmText(record);
     if (time->fraction)
       extra +=
           fmt::format("{}{:.1f} % of its roof", extra.empty() ? "" : "\n", 100 * *time->fraction);

@@ -343,6 +343,7 @@ NamedRun History::Read(const StoredRun& stored) const {
   if (!head.With(stored.id).Next()) throw BadInput(run.where + ": no such run");
   try {
     run.file.context = json::parse(head.Text(0));
+    UpdateSchema(run.file.context, run.where);
     for (const auto& machine : json::parse(head.Text(1)))
       run.file.machines.push_back(MachineFromJson(machine, run.where));
     Query row(

@@ -19,9 +19,9 @@ class Transaction;
 namespace dlroof {
 
 // Schema history: 1 = first. 2 = repetitions with their GPU's samples and their block. 3 =
-// repetitions as CBOR (packed_record.h). The tables are those of 1. The next Add turns an older
-// file into one of 3.
-inline constexpr int kHistorySchema = 3;
+// repetitions as CBOR (packed_record.h). 4 = facts of schema 2 (run_file.h), older ones beside
+// them. The tables are those of 1. The next Add turns an older file into one of 4.
+inline constexpr int kHistorySchema = 4;
 
 // One line over time: the same benchmark on the same machine, measured the same way.
 struct Series {

@@ -122,10 +122,9 @@ class SeriesTable {
       add(facts.reason.empty() ? "no time" : Printable(facts.reason));
     if (i == 0) return note;
     const Record before = history_.Facts(points_[i - 1]);
-    if (before.algorithm != facts.algorithm && !before.algorithm.empty() &&
-        !facts.algorithm.empty())
-      add(fmt::format("algorithm {} -> {}", Printable(before.algorithm),
-                      Printable(facts.algorithm)));
+    const auto was = AlgorithmText(before), is = AlgorithmText(facts);
+    if (was != is && !before.algorithm.empty() && !facts.algorithm.empty())
+      add(fmt::format("algorithm {} -> {}", Printable(was), Printable(is)));
     if (before.work != facts.work) add("FLOPs, bytes or launches differ from the run before");
     return note;
   }

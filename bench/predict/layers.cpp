@@ -43,19 +43,6 @@ LayerGroup LayersOf(const Suite& suite, const LayerChoice& choice) {
   return group;
 }
 
-// The kernels that CUPTI saw, the longest first, as it said them: "...; 2 kernel launches: a, b;
-// ..."
-std::string TracedKernels(const Record& record) {
-  for (const auto& sentence : record.counting) {
-    const auto launches = sentence.find(" kernel launch");
-    const auto names = launches == std::string::npos ? launches : sentence.find(": ", launches);
-    if (names == std::string::npos) continue;
-    const auto end = std::min(sentence.find("; ", names), sentence.size());
-    return sentence.substr(names + 2, end - names - 2);
-  }
-  return "";
-}
-
 ModelLayer LayerOf(const Record& record) {
   LayerChoice choice;
   const auto direction = Conv2dDirectionFromKey(record.direction);
@@ -65,7 +52,8 @@ ModelLayer LayerOf(const Record& record) {
   choice.layout = GpuLayout(record.library, record.options);
   ModelLayer layer = LayerOf(ParseConv2d(record.problem), choice);
   layer.name = record.name;
-  layer.question.kernel = record.algorithm + ", " + TracedKernels(record);
+  layer.question.kernel = record.algorithm;
+  for (const auto& kernel : record.kernels) layer.question.kernel += ", " + kernel.name;
   if (const auto timing = Summarize(record.repetitions)) layer.measured_seconds = timing->median;
   if (const auto work = record.work.find(Provenance::kMeasured); work != record.work.end())
     layer.measured_bytes = work->second.bytes;

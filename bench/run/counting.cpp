@@ -46,11 +46,11 @@ CountRequest Request(const Workload& workload, const PreparedCall& call,
 }
 
 // A GPU's sources are opened when its first call is counted, too late for the run's context: each
-// record says why they are silent. Those asked for by name have said it.
+// record says why they are silent. CountCall has noted those asked for by name.
 void AddSilentSources(CounterChoice choice, Counting& counting) {
   if (choice != CounterChoice::kAuto) return;
   for (const auto& [source, why] : UnavailableSources(choice, "gpu", AllCounterSources()))
-    counting.said.push_back(fmt::format("{}: {}", source, why));
+    counting.notes.push_back({source, {}, why});
 }
 
 bool HasSource(CounterChoice choice, std::string_view device) {

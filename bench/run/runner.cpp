@@ -84,10 +84,11 @@ class Runner {
         call_ = Make(timed.workload);
         auto& counting = counted[name] = Count(timed.workload, *call_, settings_.counters);
         if (call_->algorithm != timed.algorithm)
-          counting.said.push_back("counted when it was prepared again, with another algorithm: " +
-                                  call_->algorithm);
+          counting.notes.push_back(
+              {.text = "counted when it was prepared again, with another algorithm: " +
+                       call_->algorithm});
       } catch (const std::exception& error) {
-        counted[name].said = {fmt::format("not counted: {}", error.what())};
+        counted[name].notes = {{.text = fmt::format("not counted: {}", error.what())}};
         TimerOf(timed.workload).Recover(name);
       }
     }
@@ -202,10 +203,13 @@ class Runner {
     const Counting& counting = counted_.at(prepared_);
     for (const auto& [from, work] : counting.work)
       for (const auto& [key, value] : ToCounters(from, work)) state.counters[key] = value;
-    auto said = counting.said;
-    if (!timed.note.empty()) said.push_back(timed.note);
-    state.SetLabel(
-        ToLabel(call_->algorithm, call_->isa, verified_.at(prepared_), workload.repro, said));
+    Record record{.algorithm = call_->algorithm, .isa = call_->isa};
+    record.verified = verified_.at(prepared_);
+    record.repro = workload.repro;
+    record.counting = counting.notes;
+    if (!timed.note.empty()) record.counting.push_back({.text = timed.note});
+    record.kernels = counting.kernels;
+    state.SetLabel(ToLabel(record));
   }
 
   // Remembers the failure: all repetitions would fail for the same reason.
@@ -222,7 +226,7 @@ class Runner {
   // time.
   void Skip(benchmark::State& state, const Workload& workload, const std::string& message) {
     const auto name = ToText(workload.name);
-    state.SetLabel(ToLabel("", "", "", workload.repro));
+    state.SetLabel(ToLabel({.repro = workload.repro}));
     state.SkipWithError(message.c_str());
     if (state.iterations() > 0) started_.insert(name);
     if (started_.count(name) == 0 || state.iterations() > 0) return;

@@ -128,9 +128,10 @@ void AddWork(std::optional<double> gigaops, Record& record) {
     work.flops[*pipe] = *gigaops * 1e9;
   else
     record.counting.push_back(
-        fmt::format("FLOPs left out: the instruction set decides which unit multiplies {}, and the "
-                    "implementation '{}' does not name it",
-                    type, Printable(record.algorithm)));
+        {.text =
+             fmt::format("FLOPs left out: the instruction set decides which unit multiplies {}, "
+                         "and the implementation '{}' does not name it",
+                         type, Printable(record.algorithm))});
 }
 
 Record RecordOf(const PerfLine& line, const std::string& place, std::string& reason) {
@@ -194,8 +195,8 @@ Imported ImportBenchdnn(const std::string& text, const std::string& where) {
         throw BadInput(place + ": not UTF-8 text");
       std::string reason;
       Record record = RecordOf(PerfLine(line, number, names, where), place, reason);
-      for (const auto& sentence : record.counting)
-        imported.remarks.push_back(fmt::format("{}: {}", place, sentence));
+      for (const auto& note : record.counting)
+        imported.remarks.push_back(fmt::format("{}: {}", place, note.text));
       AddRecord(std::move(record), imported);
       if (!reason.empty())
         imported.remarks.push_back(

@@ -148,14 +148,15 @@ Counted CuptiCounter::CountNow(const CountRequest& request, const CuptiWish& wis
   try {
     kernels = TraceKernels(*parts_.api, call);
     counted.work.launches = static_cast<double>(kernels.size());
+    counted.kernels = LaunchedKernels(kernels);
   } catch (const CuptiError& error) {
     counted.doubts.push_back(fmt::format("kernels are not known: {}", error.what()));
   }
   if (!not_tested_.empty())
     counted.doubts.push_back("the counters' self-test is incomplete: " + not_tested_);
   DropFailed(judged_, counted.work, counted.doubts);
-  counted.how = HowCounted({device_->chip.name, *reading.plan, reading.counts, kernels,
-                            reading.values.runs, plain, reading.values.seconds_per_run});
+  counted.how = HowCounted({device_->chip.name, *reading.plan, reading.counts, reading.values.runs,
+                            plain, reading.values.seconds_per_run});
   recording_.calls.push_back({request.name, request.pipes, reading.values.values, kernels,
                               std::nullopt, reading.values.runs, ""});
   return counted;

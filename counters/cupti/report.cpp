@@ -14,34 +14,6 @@ namespace dlroof {
 namespace {
 
 constexpr size_t kLongestName = 80;  // [columns]
-constexpr size_t kNamedKernels = 3;
-
-std::string KernelText(const std::vector<TracedKernel>& kernels) {
-  if (kernels.empty()) return "";
-  struct Sum {
-    double seconds = 0;
-    int launches = 0;
-  };
-  std::map<std::string, Sum> sums;
-  for (const auto& kernel : kernels) {
-    auto& sum = sums[KernelName(kernel.name)];
-    sum.seconds += kernel.seconds;
-    ++sum.launches;
-  }
-  std::vector<std::pair<std::string, Sum>> order(sums.begin(), sums.end());
-  std::stable_sort(order.begin(), order.end(), [](const auto& one, const auto& other) {
-    return one.second.seconds > other.second.seconds;
-  });
-  std::vector<std::string> names;
-  for (size_t i = 0; i < std::min(order.size(), kNamedKernels); ++i)
-    names.push_back(order[i].second.launches == 1
-                        ? order[i].first
-                        : fmt::format("{} x {}", order[i].second.launches, order[i].first));
-  if (order.size() > kNamedKernels)
-    names.push_back(fmt::format("{} more", order.size() - kNamedKernels));
-  return fmt::format("; {} kernel launch{}: {}", kernels.size(), kernels.size() == 1 ? "" : "es",
-                     fmt::join(names, ", "));
-}
 
 std::string PeakText(const CuptiCounts& counts) {
   std::string text;
@@ -151,8 +123,23 @@ std::string HowCounted(const CuptiReading& reading) {
     text += fmt::format(", each {:.2f} times as long as a plain run",
                         reading.counted_seconds / reading.plain_seconds);
   text += ", caches as the run before left them";
-  return text + KernelText(reading.kernels) + DetailText(reading.counts) +
-         PeakText(reading.counts) + LeftOutText(reading.plan);
+  return text + DetailText(reading.counts) + PeakText(reading.counts) + LeftOutText(reading.plan);
+}
+
+std::vector<LaunchedKernel> LaunchedKernels(const std::vector<TracedKernel>& traced) {
+  std::map<std::string, std::pair<double, int>> sums;  // [s] and launches
+  for (const auto& kernel : traced) {
+    auto& [seconds, launches] = sums[KernelName(kernel.name)];
+    seconds += kernel.seconds;
+    ++launches;
+  }
+  std::vector<std::pair<double, LaunchedKernel>> order;
+  for (const auto& [name, sum] : sums) order.push_back({sum.first, {name, sum.second}});
+  std::stable_sort(order.begin(), order.end(),
+                   [](const auto& one, const auto& other) { return one.first > other.first; });
+  std::vector<LaunchedKernel> kernels;
+  for (auto& [seconds, kernel] : order) kernels.push_back(std::move(kernel));
+  return kernels;
 }
 
 std::string CountersText(const CuptiTable& table, const StoredPasses& passes,

@@ -14,15 +14,17 @@ struct CuptiReading {
   const std::string& chip;
   const CuptiPlan& plan;
   const CuptiCounts& counts;
-  const std::vector<TracedKernel>& kernels;  // of one run; empty: not known
-  int runs = 0;                              // [1] under counting
-  double plain_seconds = 0;                  // [s] the shortest run that was not counted
-  double counted_seconds = 0;                // [s] the shortest run that was
+  int runs = 0;                // [1] under counting
+  double plain_seconds = 0;    // [s] the shortest run that was not counted
+  double counted_seconds = 0;  // [s] the shortest run that was
 };
 
-// One line: passes, slow-down, kernels with the most time, what is in L1's bytes, the device's own
-// dense tensor peaks, what was not counted and why.
+// One line: passes, slow-down, what is in L1's bytes, the device's own dense tensor peaks, what was
+// not counted and why.
 std::string HowCounted(const CuptiReading& reading);
+
+// Adds up launches by KernelName, the kernel with the most time first.
+std::vector<LaunchedKernel> LaunchedKernels(const std::vector<TracedKernel>& traced);
 
 // A kernel's name as its author wrote it, without return type and parameters where they can be
 // told, at most 80 columns.

@@ -27,12 +27,12 @@ void Session::Finish() {
   for (auto& record : file_.records) {
     const auto found = counted.find(record.name);
     if (found == counted.end() || record.status != Status::kOk) continue;
-    const auto& [work, said] = found->second;
+    const auto& [work, notes, kernels] = found->second;
     for (const auto& [from, each] : work) record.work[from] = each;
-    for (const auto& sentence : said)
-      if (std::find(record.counting.begin(), record.counting.end(), sentence) ==
-          record.counting.end())
-        record.counting.push_back(sentence);
+    for (const auto& note : notes)
+      if (std::find(record.counting.begin(), record.counting.end(), note) == record.counting.end())
+        record.counting.push_back(note);
+    if (!kernels.empty()) record.kernels = kernels;
     if (!work.empty()) counted_late_.push_back(record.name);
   }
 }

@@ -31,7 +31,7 @@ dlroof.currentLevels = () => {
 };
 
 dlroof.searchable = dlroof.records.map((record) =>
-  [record.name, record.algorithm, record.reason, record.status, ...dlroof.list(record.remarks)].map(dlroof.text).join('\n').toLowerCase());
+  [record.name, dlroof.algorithm(record), record.reason, record.status, ...dlroof.list(record.remarks)].map(dlroof.text).join('\n').toLowerCase());
 
 // Pipes that executed its FLOPs.
 dlroof.pipesOf = (record) => [...new Set(Object.values(dlroof.map(record.work)).flatMap((work) => Object.entries(dlroof.map(dlroof.map(work).flops)).filter(([, flops]) => flops > 0).map(([pipe]) => pipe)))];

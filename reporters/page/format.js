@@ -16,6 +16,8 @@ dlroof.digits = (value) => {
   return size >= 999.5 ? value.toFixed(0) : value.toPrecision(3);
 };
 
+dlroof.algorithm = (record) => [dlroof.text(record.algorithm), record.isa ? `isa ${dlroof.text(record.isa)}` : ''].filter(Boolean).join('; ');
+
 // 1.6e11, 'FLOP/s' -> '160 GFLOP/s'; '' for what is unknown.
 dlroof.scaled = (value, unit) => {
   if (!dlroof.isNumber(value)) return '';

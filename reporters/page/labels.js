@@ -185,6 +185,6 @@ dlroof.hoverText = (record, level, entry) => {
     lines.push(`FLOPs ${dlroof.escape(entry.flops_from)}, bytes ${dlroof.escape(entry.bytes_from)}`);
   }
   if (time.bound) lines.push(`bound by ${dlroof.escape(dlroof.boundText(record))}${dlroof.isNumber(time.gap) ? `, gap ${dlroof.digits(time.gap)}×` : ''}`);
-  if (record.algorithm) lines.push(dlroof.escape(record.algorithm));
+  if (record.algorithm) lines.push(dlroof.escape(dlroof.algorithm(record)));
   return lines.join('<br>');
 };

@@ -119,7 +119,7 @@ dlroof.drawSelected = () => {
   dlroof.figure(figures, 'launch overhead', dlroof.scaled(time.overhead_seconds, 's'));
   for (const text of [record.reason, ...dlroof.list(record.remarks), record.advice]) if (dlroof.text(text) !== '') dlroof.add(panel, 'p', 'advice', dlroof.text(text));
   const more = dlroof.add(panel, 'dl', 'pairs');
-  dlroof.pair(more, 'algorithm', dlroof.text(record.algorithm));
+  dlroof.pair(more, 'algorithm', dlroof.algorithm(record));
   dlroof.pair(more, 'verified', dlroof.text(record.verified));
   dlroof.pair(more, 'work', dlroof.workText(record));
   dlroof.pair(more, 'judged by', Object.entries(dlroof.map(time.compute_roofs)).filter(([, row]) => dlroof.text(row) !== '')

@@ -15,7 +15,7 @@ dlroof.columns = [
   { key: 'bound', title: 'Bound by', value: dlroof.boundText, show: dlroof.boundText, kind: 'bound' },
   { key: 'gap', title: 'Gap', value: (r) => dlroof.map(r.time).gap, show: (r) => (dlroof.isNumber(dlroof.map(r.time).gap) ? `${dlroof.digits(r.time.gap)}×` : ''), kind: 'number' },
   { key: 'clean', title: 'Clean', value: (r) => dlroof.list(r.repetitions).filter((one) => !one.disturbed).length, show: dlroof.repetitions, kind: 'number' },
-  { key: 'algorithm', title: 'Algorithm', value: (r) => dlroof.text(r.algorithm), show: (r) => dlroof.text(r.algorithm), kind: 'algorithm' },
+  { key: 'algorithm', title: 'Algorithm', value: dlroof.algorithm, show: dlroof.algorithm, kind: 'algorithm' },
   { key: 'note', title: 'Reason, remark or advice', value: dlroof.noteOf, show: dlroof.noteOf, kind: 'note' },
 ];
 dlroof.piece = 200;  // rows drawn at once

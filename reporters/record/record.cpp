@@ -61,11 +61,8 @@ void MarkDisturbed(std::vector<Repetition>& repetitions) {
   }
 }
 
-std::string AllowedIsa(const Record& record) {
-  constexpr std::string_view kMark = "; isa ";
-  const auto mark = record.algorithm.rfind(kMark);
-  if (mark == std::string::npos) return {};
-  return record.algorithm.substr(mark + kMark.size());
+std::string AlgorithmText(const Record& record) {
+  return record.isa.empty() ? record.algorithm : record.algorithm + "; isa " + record.isa;
 }
 
 void SplitName(Record& record) {

@@ -56,7 +56,8 @@ struct Record {
   std::vector<std::string> options;
   Status status = Status::kOk;
   std::string reason;     // why not ok; or why there is no time
-  std::string algorithm;  // what the library chose, and the ISA it may use ("...; isa avx2")
+  std::string algorithm;  // what the library chose
+  std::string isa;  // that the library was allowed, as it spells it: "avx512_core_vnni"; or empty
   std::string verified;   // how the output was checked; empty when it was not
   std::string repro;      // arguments of benchdnn that time the same call; empty: it cannot
   int threads = 0;        // 0: not known (plain Google Benchmark file)
@@ -69,7 +70,8 @@ struct Record {
   std::optional<unsigned> seed;
   std::vector<Repetition> repetitions;
   std::map<Provenance, Work> work;
-  std::vector<std::string> counting;  // how `work` was counted, and what lessens the trust in it
+  std::vector<CountingNote> counting;   // how `work` was counted, and what lessens the trust in it
+  std::vector<LaunchedKernel> kernels;  // as counted, the longest first; empty: not known
   std::optional<Prediction> prediction;
 };
 
@@ -83,9 +85,8 @@ std::optional<Timing> Summarize(const std::vector<Repetition>& repetitions);
 // says nothing there.
 void MarkDisturbed(std::vector<Repetition>& repetitions);
 
-// The instruction set that the library was allowed, as it spells it ("avx512_core_vnni"), out of
-// `algorithm`; empty where it does not say.
-std::string AllowedIsa(const Record& record);
+// Returns "ALGORITHM; isa ISA", for people.
+std::string AlgorithmText(const Record& record);
 
 // Splits op/device/library/direction/type/problem/options; fewer parts leave the rest empty
 // (foreign files).

@@ -3,9 +3,12 @@
 #include <fmt/format.h>
 
 #include "reporters/record/json_object.h"
+#include "reporters/record/schema1.h"
 
 namespace dlroof {
 namespace {
+
+constexpr double kMostLaunches = 1e9;
 
 Repetition RepetitionFromJson(const JsonObject& at) {
   Repetition repetition;
@@ -90,7 +93,39 @@ void ReadRepetitionsAndWork(const JsonObject& at, Record& record) {
   }
 }
 
+CountingNote NoteFromJson(const JsonObject& at) {
+  CountingNote note{.source = at.TextOr("source", ""), .text = at.Text("text")};
+  if (!at.Has("provenance")) return note;
+  note.provenance = ProvenanceFromKey(at.Text("provenance"));
+  if (!note.provenance) at.Refuse("provenance", "measured, simulated or modelled");
+  return note;
+}
+
+LaunchedKernel KernelFromJson(const JsonObject& at) {
+  const double launches = at.Number("launches");
+  if (!(launches >= 1 && launches <= kMostLaunches)) at.Refuse("launches", "a count of at least 1");
+  return {at.Text("name"), static_cast<int>(launches)};
+}
+
 }  // namespace
+
+void ReadLabelFacts(const JsonObject& at, Record& record) {
+  record.algorithm = at.TextOr("algorithm", "");
+  record.isa = at.TextOr("isa", "");
+  if (record.isa.empty()) TakeIsa(record);
+  record.verified = at.TextOr("verified", "");
+  record.repro = at.TextOr("repro", "");
+  at.EachOf("counting", [&](simdjson::dom::element element, const JsonPlace& place) {
+    std::string_view sentence;
+    if (element.get(sentence) == simdjson::SUCCESS)
+      AddSentence(sentence, record);
+    else
+      record.counting.push_back(NoteFromJson({element, place}));
+  });
+  at.EachOf("kernels", [&](simdjson::dom::element element, const JsonPlace& place) {
+    record.kernels.push_back(KernelFromJson({element, place}));
+  });
+}
 
 Record RecordFromJson(const JsonObject& at) {
   Record record;
@@ -102,9 +137,7 @@ Record RecordFromJson(const JsonObject& at) {
   if (!status) at.Refuse("status", "ok, unsupported, failed or wrong");
   record.status = *status;
   record.reason = at.TextOr("reason", "");
-  record.algorithm = at.TextOr("algorithm", "");
-  record.verified = at.TextOr("verified", "");
-  record.repro = at.TextOr("repro", "");
+  ReadLabelFacts(at, record);
   record.evicted_bytes = at.OptionalNumber("evicted_bytes");
   record.heuristic_over_best = at.OptionalNumber("heuristic_over_best");
   const double threads = at.OptionalNumber("threads").value_or(0);
@@ -117,11 +150,6 @@ Record RecordFromJson(const JsonObject& at) {
   }
   ReadRepetitionsAndWork(at, record);
   if (at.Has("prediction")) record.prediction = PredictionFromJson(at.Object("prediction"));
-  at.EachOf("counting", [&](simdjson::dom::element element, const JsonPlace&) {
-    std::string_view sentence;
-    if (element.get(sentence) != simdjson::SUCCESS) at.Refuse("counting", "a list of sentences");
-    record.counting.emplace_back(sentence);
-  });
   return record;
 }
 

@@ -108,10 +108,10 @@ class EntryGroups {
     groups_[found->second].Add(std::move(entry), at);
   }
 
-  std::vector<Record> Records() const {
+  std::vector<Record> Records(const JsonPlace& file) const {
     std::vector<Record> records;
     records.reserve(groups_.size());
-    for (const auto& group : groups_) records.push_back(RecordFromEntries(group.entries));
+    for (const auto& group : groups_) records.push_back(RecordFromEntries(group.entries, &file));
     return records;
   }
 
@@ -119,14 +119,6 @@ class EntryGroups {
   std::vector<EntryGroup> groups_;
   std::map<std::string, size_t> group_of_;
 };
-
-void CheckSchema(const json& context, const std::string& where) {
-  if (!context.contains("dlroof")) return;
-  const double schema = JsonReader(context, where + ": context").Object("dlroof").Number("schema");
-  if (schema > kSchema)
-    throw BadInput(fmt::format("{}: written by a newer dlroof (schema {}, this one reads up to {})",
-                               where, schema, kSchema));
-}
 
 // Text that is no JSON.
 struct NoJson {
@@ -187,14 +179,14 @@ class RunFileReader {
       throw BadInput(where_ + ": neither 'benchmarks' nor 'records': not a run file");
     if (file.Has("context")) {
       run_.context = file.Object("context").json();
-      CheckSchema(run_.context, where_);
+      UpdateSchema(run_.context, where_);
     }
     Check(file, "machines");
     if (file.Has("records") && !(cut && file.Has("benchmarks"))) {
       Check(file, "records");
     } else {
       Check(file, "benchmarks");
-      run_.records = groups_.Records();
+      run_.records = groups_.Records(file_);
     }
   }
 
@@ -263,14 +255,13 @@ std::string BareName(const std::string& name) {
   return name.substr(0, end) + name.substr(threads);
 }
 
-Record RecordFromEntries(const std::vector<Entry>& entries) {
+Record RecordFromEntries(const std::vector<Entry>& entries, const JsonPlace* file) {
   Record record;
   record.name = entries.at(0).name;
   SplitName(record);
   for (const Entry& entry : entries) {
     if (entry.skipped) {
       ReadSkip(entry.message, record);
-      ReadLabel(entry.label, record);
       continue;
     }
     Repetition repetition;
@@ -284,13 +275,24 @@ Record RecordFromEntries(const std::vector<Entry>& entries) {
     repetition.gpu = GpuSampleFromCounters(entry.counters);
     record.repetitions.push_back(repetition);
     record.time_unit = entry.time_unit;
-    ReadLabel(entry.label, record);
     ReadCounters(entry.counters, record);
   }
+  const JsonPlace benchmark{file, record.name};
+  ReadLabel(entries.back().label, {&benchmark, "label"}, record);
   MarkDisturbed(record.repetitions);
   if (record.status == Status::kOk && !Summarize(record.repetitions))
     record.reason = "too few undisturbed repetitions";
   return record;
+}
+
+void UpdateSchema(json& context, const std::string& where) {
+  const auto own = context.find("dlroof");
+  if (own == context.end()) return;
+  const double schema = JsonReader(context, where + ": context").Object("dlroof").Number("schema");
+  if (schema > kSchema)
+    throw BadInput(fmt::format("{}: written by a newer dlroof (schema {}, this one reads up to {})",
+                               where, schema, kSchema));
+  (*own)["schema"] = kSchema;
 }
 
 RunFile ParseRunFile(const std::string& text, const std::string& where, std::ostream& warnings) {

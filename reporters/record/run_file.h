@@ -1,5 +1,6 @@
-// The run file: a superset of Google Benchmark's JSON (schema 1).
-// Schema history: 1 = first.
+// The run file: a superset of Google Benchmark's JSON.
+// Schema history: 1 = first. 2 = a record's "isa", "kernels" and notes of "counting" are members of
+// their own, and labels are JSON (schema1.h has what they were).
 #pragma once
 
 #include <iosfwd>
@@ -12,7 +13,9 @@
 
 namespace dlroof {
 
-inline constexpr int kSchema = 1;
+inline constexpr int kSchema = 2;
+
+struct JsonPlace;
 
 struct RunFile {
   nlohmann::json context =
@@ -39,7 +42,8 @@ struct Entry {
 };
 
 // All entries of one benchmark -> its record, disturbed repetitions marked. They share one unit.
-Record RecordFromEntries(const std::vector<Entry>& entries);
+// `file` is the place of a file that they are from. Throws BadInput for a label that is wrong.
+Record RecordFromEntries(const std::vector<Entry>& entries, const JsonPlace* file = nullptr);
 
 // Messages of skipped benchmarks begin with one of these; any other message means failed.
 inline constexpr const char* kUnsupportedPrefix = "unsupported: ";
@@ -51,10 +55,14 @@ inline constexpr const char* kInterrupted = "interrupted";
 // ...), but with "/threads:2", which tells benchmarks apart.
 std::string BareName(const std::string& name);
 
-// Accepts schema 1, plain Google Benchmark JSON (times only) and a file cut off by a kill: complete
-// entries are kept, and `warnings` gets one sentence. Reads once and holds one element's text at a
-// time, so a pipe will do. Throws BadInput with the place: unreadable, empty, no JSON, no complete
-// record, newer schema, wrong types. Members that nobody needs must be JSON too.
+// Marks the context of a file as kSchema's, as its records are once they are read. Throws BadInput
+// for a newer one.
+void UpdateSchema(nlohmann::json& context, const std::string& where);
+
+// Accepts every schema, plain Google Benchmark JSON (times only) and a file cut off by a kill:
+// complete entries are kept, and `warnings` gets one sentence. Reads once and holds one element's
+// text at a time, so a pipe will do. Throws BadInput with the place: unreadable, empty, no JSON, no
+// complete record, newer schema, wrong types. Members that nobody needs must be JSON too.
 RunFile ReadRunFile(const std::string& path, std::ostream& warnings);
 // The same from memory; `where` begins every message.
 RunFile ParseRunFile(const std::string& text, const std::string& where, std::ostream& warnings);

@@ -2,14 +2,15 @@
 
 #include <fmt/format.h>
 
+#include "reporters/record/json_object.h"
+#include "reporters/record/record_from_json.h"
+#include "reporters/record/schema1.h"
+
 namespace dlroof {
 namespace {
 
 constexpr std::string_view kGpuPrefix = "dlroof/gpu/";
-constexpr std::string_view kVerifiedMark = "; verified: ";
-constexpr std::string_view kCountedMark = "; counted: ";
-constexpr std::string_view kSentenceMark = " | ";
-constexpr std::string_view kReproMark = "; repro: ";
+constexpr std::string_view kLabelBegin = R"({"dlroof":)";
 
 void ReadOne(std::string_view quantity, double value, Work& work) {
   const auto slash = quantity.find('/');
@@ -23,16 +24,6 @@ void ReadOne(std::string_view quantity, double value, Work& work) {
   if (kind == "parts") work.parts[std::string(key)] = value;
   if (kind == "bytes")
     if (const auto level = LevelFromKey(key)) work.bytes[*level] = value;
-}
-
-std::vector<std::string> Sentences(std::string_view text) {
-  std::vector<std::string> sentences;
-  for (;;) {
-    const auto end = text.find(kSentenceMark);
-    sentences.emplace_back(text.substr(0, end));
-    if (end == std::string_view::npos) return sentences;
-    text.remove_prefix(end + kSentenceMark.size());
-  }
 }
 
 }  // namespace
@@ -83,29 +74,38 @@ std::optional<GpuSample> GpuSampleFromCounters(const std::map<std::string, doubl
   return sample;
 }
 
-std::string ToLabel(const std::string& algorithm, const std::string& isa,
-                    const std::string& verified, const std::string& repro,
-                    const std::vector<std::string>& counting) {
-  std::string label = algorithm;
-  if (!isa.empty()) label += "; isa " + isa;
-  if (!verified.empty()) label += std::string(kVerifiedMark) + verified;
-  if (!counting.empty())
-    label += fmt::format("{}{}", kCountedMark, fmt::join(counting, kSentenceMark));
-  if (!repro.empty()) label += std::string(kReproMark) + repro;
-  return label;
+nlohmann::json LabelFacts(const Record& record) {
+  auto facts = nlohmann::json::object();
+  const std::pair<const char*, const std::string*> texts[] = {{"algorithm", &record.algorithm},
+                                                              {"isa", &record.isa},
+                                                              {"verified", &record.verified},
+                                                              {"repro", &record.repro}};
+  for (const auto& [key, text] : texts)
+    if (!text->empty()) facts[key] = *text;
+  for (const auto& note : record.counting) {
+    nlohmann::json& object = facts["counting"].emplace_back(nlohmann::json{{"text", note.text}});
+    if (!note.source.empty()) object["source"] = note.source;
+    if (note.provenance) object["provenance"] = Key(*note.provenance);
+  }
+  for (const auto& kernel : record.kernels)
+    facts["kernels"].push_back({{"name", kernel.name}, {"launches", kernel.launches}});
+  return facts;
 }
 
-void ReadLabel(const std::string& label, Record& record) {
-  const auto repro = label.find(kReproMark);
-  if (repro != std::string::npos) record.repro = label.substr(repro + kReproMark.size());
-  auto rest = label.substr(0, repro);
-  if (const auto counted = rest.find(kCountedMark); counted != std::string::npos) {
-    record.counting = Sentences(std::string_view(rest).substr(counted + kCountedMark.size()));
-    rest.resize(counted);
-  }
-  const auto mark = rest.find(kVerifiedMark);
-  record.algorithm = rest.substr(0, mark);
-  if (mark != std::string::npos) record.verified = rest.substr(mark + kVerifiedMark.size());
+std::string ToLabel(const Record& record) {
+  const auto facts = LabelFacts(record);
+  if (facts.empty()) return "";
+  return fmt::format("{}{}}}", kLabelBegin,
+                     facts.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
+}
+
+void ReadLabel(const std::string& label, const JsonPlace& place, Record& record) {
+  if (!label.starts_with(kLabelBegin)) return ReadSentences(label, record);
+  static thread_local simdjson::dom::parser parser;
+  simdjson::dom::element whole;
+  if (const auto error = parser.parse(label).get(whole))
+    throw BadInput(fmt::format("{}: not JSON: {}", place.Text(), error_message(error)));
+  ReadLabelFacts(JsonObject(whole, place).Object("dlroof"), record);
 }
 
 }  // namespace dlroof

@@ -4,13 +4,15 @@
 #pragma once
 
 #include <map>
+#include <nlohmann/json.hpp>
 #include <string>
-#include <vector>
 
 #include "counters/work.h"
 #include "reporters/record/record.h"
 
 namespace dlroof {
+
+struct JsonPlace;
 
 // "modelled/flops/fp32.vector", "modelled/bytes/dram", "modelled/launches",
 // "modelled/parts/matrix".
@@ -40,12 +42,13 @@ std::optional<GpuSample> GpuSampleFromCounters(const std::map<std::string, doubl
 // On a repetition that an interrupt kept from running: it has no time and is dropped.
 inline constexpr const char* kInterruptedCounter = "dlroof/interrupted";
 
-// Google Benchmark carries one free text per benchmark; this is how ours is spelled:
-// "ALGORITHM; isa ISA; verified: HOW; counted: SENTENCE | SENTENCE; repro: LINE", each only where
-// there is one.
-std::string ToLabel(const std::string& algorithm, const std::string& isa,
-                    const std::string& verified, const std::string& repro,
-                    const std::vector<std::string>& counting = {});
-void ReadLabel(const std::string& label, Record& record);
+// Returns a record's "algorithm", "isa", "verified", "repro", "counting" and "kernels", each only
+// where it is known.
+nlohmann::json LabelFacts(const Record& record);
+// Google Benchmark carries one free text per benchmark. Ours is {"dlroof": FACTS}, empty where
+// there are none.
+std::string ToLabel(const Record& record);
+// Reads a label of any schema. Throws BadInput with `place`.
+void ReadLabel(const std::string& label, const JsonPlace& place, Record& record);
 
 }  // namespace dlroof

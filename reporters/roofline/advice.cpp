@@ -35,7 +35,7 @@ void ReportReferenceImplementation(const Record& record, Placement& placement) {
   if (record.library == "reference" || record.algorithm.compare(0, 3, "ref") != 0) return;
   placement.remarks.push_back(fmt::format(
       "the library used its reference implementation ({}): it has no tuned one for this case",
-      record.algorithm.substr(0, record.algorithm.find(';'))));
+      record.algorithm));
 }
 
 // A narrow type whose FLOPs all went to the fp32 pipe. The library's choice says nothing about

@@ -3,6 +3,7 @@
 #include <array>
 
 #include "counters/gpu/nvml.h"
+#include "reporters/record/work_counters.h"
 #include "reporters/text/written_number.h"
 
 namespace dlroof {
@@ -115,9 +116,6 @@ void PutIdentity(const Record& record, json& object) {
   if (!record.options.empty()) object["options"] = record.options;
   object["status"] = Key(record.status);
   PutIfSaid(object, "reason", record.reason);
-  PutIfSaid(object, "algorithm", record.algorithm);
-  PutIfSaid(object, "verified", record.verified);
-  PutIfSaid(object, "repro", record.repro);
   if (record.threads > 0) object["threads"] = record.threads;
   PutIfSaid(object, "cache", record.cache);
   PutIfKnown(object, "evicted_bytes", record.evicted_bytes);
@@ -217,11 +215,10 @@ json ToJson(const Census& census) {
 }
 
 json FactsToJson(const Record& record) {
-  json object = json::object();
+  json object = LabelFacts(record);
   PutIdentity(record, object);
   for (const auto& [from, work] : record.work)
     object["work"][std::string(Key(from))] = ToJson(work);
-  if (!record.counting.empty()) object["counting"] = record.counting;
   if (record.prediction) object["prediction"] = ToJson(*record.prediction);
   return object;
 }

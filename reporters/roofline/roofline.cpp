@@ -337,8 +337,8 @@ RoofTimes RoofTimesOf(const Record& record, const Known& known, double seconds,
   if (known.flops == nullptr)
     remarks.emplace_back("FLOPs are not known");
   else
-    (view.tensor_balance ? AddTensorTime : AddComputeTime)(known, AllowedIsa(record), ceilings,
-                                                           times, remarks);
+    (view.tensor_balance ? AddTensorTime : AddComputeTime)(known, record.isa, ceilings, times,
+                                                           remarks);
   AddMemoryTimes(record, known, machine, ceilings, seconds, times, remarks);
   SayUnproved(times, remarks);
   return times;

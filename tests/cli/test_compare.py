@@ -7,7 +7,7 @@ import xml.etree.ElementTree as xml
 from pathlib import Path
 
 import pytest
-from checks import DLROOF, bad_input, checks, exits, plain, run, says, silent, verify
+from checks import DLROOF, ROOT, bad_input, checks, exits, plain, run, says, silent, verify
 
 ROOF = {"per_second": 1e9, "threads": 2, "how": "x", "proved": True}
 ROOFS = {"flops": {"fp32.vector": ROOF}, "bytes": {"dram": ROOF}}
@@ -238,3 +238,51 @@ def test_sarif_keeps_a_nasty_name():
 def test_markdown_keeps_a_nasty_name():
     cell = re.search("<code>(A.*?)</code>", nasty("markdown").out).group(1)
     assert re.sub(r"&#(\d+);", lambda number: chr(int(number.group(1))), cell) == NASTY
+
+
+STORED = sorted(ROOT.glob("baselines/stored/*/*.json"))
+
+
+def as_schema_2(run):
+    """Returns a run of schema 1 with its sentences as members."""
+    run["context"]["dlroof"]["schema"] = 2
+    for record in run["records"]:
+        algorithm, mark, isa = record.get("algorithm", "").partition("; isa ")
+        record |= {"algorithm": algorithm, "isa": isa} if mark else {}
+        if "counting" in record:
+            record["counting"] = [dict(zip(("provenance", "text"), text.split(": ", 1))) for text in record["counting"]]
+    return run
+
+
+@pytest.fixture(scope="module")
+def both_schemas(folder):
+    """Makes the folders schema1, of stored runs, and schema2, of the same runs."""
+    for stored in STORED:
+        for schema, change in (("schema1", lambda run: run), ("schema2", as_schema_2)):
+            path = Path(schema, stored.parent.name, stored.name)
+            path.parent.mkdir(parents=True, exist_ok=True)
+            write(path, change(json.loads(stored.read_text())))
+
+
+def of_schema(schema, command):
+    ran = run(command.replace("SCHEMA", schema))
+    return ran.code, ran.out.replace(schema + "/", "")
+
+
+@pytest.mark.parametrize("stored", STORED, ids=lambda path: path.parent.name + "/" + path.name)
+def test_a_run_of_schema_1_reads_as_that_of_schema_2(both_schemas, stored):
+    file = f"SCHEMA/{stored.parent.name}/{stored.name}"
+    for command in (f"report {file}", f"export --format=csv {file}", f"report {file} -o SCHEMA.json"):
+        old, new = (of_schema(schema, "dlroof " + command) for schema in ("schema1", "schema2"))
+        assert old == new and old[0] == 0
+    assert Path("schema1.json").read_text() == Path("schema2.json").read_text()
+    assert '"schema":2' in Path("schema1.json").read_text()
+    ran = run(f"dlroof compare {file.replace('SCHEMA', 'schema1')} {file.replace('SCHEMA', 'schema2')}")
+    assert "algorithm changed" not in ran.out
+
+
+def test_runs_of_schema_1_get_the_verdicts_of_schema_2(both_schemas):
+    base, new = (f"zen5-2c/2026-11-22-conv2d{again}.json" for again in ("", "-again"))
+    told = {re.sub("schema[12]/", "", run(f"dlroof compare schema{a}/{base} schema{b}/{new} --format=json").out)
+            for a in (1, 2) for b in (1, 2)}
+    assert len(told) == 1 and '"verdict":"same"' in told.pop().replace(" ", "")

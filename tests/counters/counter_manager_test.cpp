@@ -47,8 +47,9 @@ TEST(CountCall, AutoAsksHardwareAndModelButNotTheSlowSimulation) {
   ASSERT_EQ(counting.work.size(), 2);
   EXPECT_EQ(counting.work.at(Provenance::kMeasured).flops.at("fp32.vector"), 7);
   EXPECT_EQ(counting.work.at(Provenance::kModelled).bytes.at(Level::kL3), 3);
-  EXPECT_THAT(counting.said,
-              ElementsAre("measured: how perf does it", "modelled: how model does it"));
+  EXPECT_THAT(counting.notes,
+              ElementsAre(CountingNote{"perf", Provenance::kMeasured, "how perf does it"},
+                          CountingNote{"model", Provenance::kModelled, "how model does it"}));
 }
 
 TEST(CountCall, EachChoiceAsksItsSource) {
@@ -65,17 +66,17 @@ TEST(CountCall, ASourceThatFailsCostsASentence) {
   auto sources = Ladder();
   sources[2].count = [](const CountRequest&) -> Counted { throw std::runtime_error("no luck"); };
   const auto counting = CountCall(CounterChoice::kAuto, "cpu", {}, sources);
-  EXPECT_THAT(counting.said, Contains("perf failed: no luck"));
+  EXPECT_THAT(counting.notes, Contains(CountingNote{"perf", {}, "failed: no luck"}));
   EXPECT_EQ(counting.work.at(Provenance::kModelled).bytes.at(Level::kL2), 30);
 }
 
 TEST(CountCall, UnavailableIsSaidOnlyOfTheSourceThatWasNamed) {
   auto sources = Ladder();
   sources[2].unavailable = [] { return std::string("the kernel sees no PMU"); };
-  EXPECT_THAT(CountCall(CounterChoice::kAuto, "cpu", {}, sources).said,
-              ElementsAre("modelled: how model does it"));
-  EXPECT_THAT(CountCall(CounterChoice::kPerf, "cpu", {}, sources).said,
-              Contains("perf: the kernel sees no PMU"));
+  EXPECT_THAT(CountCall(CounterChoice::kAuto, "cpu", {}, sources).notes,
+              ElementsAre(CountingNote{"model", Provenance::kModelled, "how model does it"}));
+  EXPECT_THAT(CountCall(CounterChoice::kPerf, "cpu", {}, sources).notes,
+              Contains(CountingNote{"perf", {}, "the kernel sees no PMU"}));
   EXPECT_EQ(WhyUnavailable(CounterChoice::kPerf, "cpu", sources), "the kernel sees no PMU");
   EXPECT_EQ(WhyUnavailable(CounterChoice::kAuto, "cpu", sources), "");
   EXPECT_THAT(WhyUnavailable(CounterChoice::kCupti, "cpu", sources), HasSubstr("cupti"));
@@ -100,12 +101,23 @@ TEST(UnavailableSources, AreThoseThatTheChoiceMeansAndCannotCount) {
   EXPECT_THAT(reasons(CounterChoice::kAuto), IsEmpty());
 }
 
+TEST(CountCall, KernelsAreThoseOfTheBestSourceThatKnowsThem) {
+  auto sources = Ladder();
+  for (const int i : {0, 2})
+    sources[i].count = [name = sources[i].name](const CountRequest&) {
+      return Counted{.kernels = {{name + "_kernel", 2}}};
+    };
+  EXPECT_THAT(CountCall(CounterChoice::kAuto, "cpu", {}, sources).kernels,
+              ElementsAre(LaunchedKernel{"perf_kernel", 2}));
+}
+
 TEST(CountCall, PartOfTheFlopsIsNotTakenForAll) {
   const auto counting =
       CountCall(CounterChoice::kPerf, "cpu", OnPipes({"int8.vector", "fp32.vector"}), Ladder());
   EXPECT_THAT(counting.work.at(Provenance::kMeasured).flops, IsEmpty());
   EXPECT_EQ(counting.work.at(Provenance::kMeasured).bytes.at(Level::kL2), 10);
-  EXPECT_THAT(counting.said, Contains(HasSubstr("cannot count int8.vector")));
+  EXPECT_THAT(counting.notes,
+              Contains(testing::Field(&CountingNote::text, HasSubstr("cannot count int8.vector"))));
 }
 
 TEST(CountCall, WhatIsNoCountIsDropped) {

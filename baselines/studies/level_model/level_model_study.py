@@ -109,7 +109,7 @@ def row(record, fitted):
             "modelled_of_timed_call": work.get("modelled", {}).get("bytes", {}), "errors": {}}
     # A disturbed repetition spoils a time, not a count.
     if record["status"] not in ("ok", "disturbed") or not simulated or not modelled:
-        kept["why_not"] = record.get("reason") or "; ".join(record.get("counting", []))
+        kept["why_not"] = record.get("reason") or "; ".join(note["text"] for note in record.get("counting", []))
         return kept
     compulsory = modelled["dram"]
     for level in LEVELS:
@@ -163,7 +163,7 @@ def main():
         print(f"{one['name']:<62} {one['algorithm'].split(';')[0]:<18} {errors or one.get('why_not', '')}")
     table = summary(rows)
     print("\n".join(table))
-    counting = next((record["counting"] for record in records if record.get("counting")), [])
+    counting = [note["text"] for note in next((r["counting"] for r in records if r.get("counting")), [])]
     with open(arguments.out, "w", encoding="utf-8") as file:
         json.dump({"study": "level model against cache simulation", "command": "baselines/studies/level_model/level_model_study.py" + (f" --only={arguments.only}" if arguments.only else ""),
                    "commit": context.get("commit"), "libraries": context.get("libraries"), "how": counting,

@@ -106,7 +106,7 @@ TEST(Compare, RefusesOneByOneWhatCannotBeCompared) {
               }),
               HasSubstr("the kind of file differs: 'dlroof run file' and 'plain Google Benchmark"));
   EXPECT_THAT(changed([](NamedRun& run) { run.file.context["dlroof"]["schema"] = 0; }),
-              HasSubstr("the schema differs: '1' and '0'"));
+              HasSubstr("the schema differs: '2' and '0'"));
 }
 
 TEST(Compare, AConventionThatOneFileDoesNotStateIsNoDifference) {

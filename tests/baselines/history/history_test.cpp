@@ -138,10 +138,10 @@ TEST_F(HistoryTest, RefusesWhatIsNoHistory) {
             std::string::npos);
   fs::remove(Path());
   { History(Path(), Access::kWrite); }
-  Execute(*OpenDatabase(Path(), Access::kWrite), "PRAGMA user_version = 4");
+  Execute(*OpenDatabase(Path(), Access::kWrite), "PRAGMA user_version = 5");
   EXPECT_NE(ErrorOf([&] {
               History(Path(), Access::kRead);
-            }).find("newer dlroof (schema 4, this one reads up to 3"),
+            }).find("newer dlroof (schema 5, this one reads up to 4"),
             std::string::npos);
   History history(":memory:", Access::kWrite);
   EXPECT_NE(ErrorOf([&] {
@@ -328,6 +328,9 @@ TEST_F(OldHistoryTest, ReadsAFileOfSchema2AndLeavesItAsItIs) {
     const auto runs = history.Runs();
     ASSERT_EQ(runs.size(), 3U);
     ExpectFirstDay(history.Read(runs[0]).file);
+    EXPECT_EQ(history.Read(runs[0]).file.context["dlroof"]["schema"], kSchema);
+    const auto lstm = history.SeriesNamed("LSTM/cpu/onednn/fwd_inference/f32/t1n1i16h16").at(0);
+    EXPECT_EQ(history.Facts(history.PointsOf(lstm).at(0)).isa, "avx512_core_amx");
     const auto points = history.PointsOf(history.SeriesNamed("Conv2D/gpu/cudnn/fwd/f32/n1").at(0));
     ASSERT_EQ(points.size(), 2U);
     EXPECT_EQ(points[0].repetitions, 4);
@@ -336,7 +339,7 @@ TEST_F(OldHistoryTest, ReadsAFileOfSchema2AndLeavesItAsItIs) {
   }
 }
 
-TEST_F(OldHistoryTest, AddTurnsItIntoOneOfSchema3ThatKnowsItsRuns) {
+TEST_F(OldHistoryTest, AddTurnsItIntoOneOfTheNewestSchemaThatKnowsItsRuns) {
   const auto old = [&] {
     const History history(Path(), Access::kRead);
     return history.Read(history.Runs().at(0));
@@ -344,7 +347,7 @@ TEST_F(OldHistoryTest, AddTurnsItIntoOneOfSchema3ThatKnowsItsRuns) {
   History history(Path(), Access::kWrite);
   EXPECT_TRUE(history.Add(old).already);
   EXPECT_FALSE(history.Add(RunOn(3, {Measured("n1", 1)})).already);
-  EXPECT_EQ(Version(), 3);
+  EXPECT_EQ(Version(), 4);
   EXPECT_EQ(history.Runs().size(), 4U);
   ExpectFirstDay(history.Read(history.Runs().at(0)).file);
   EXPECT_TRUE(history.Add(old).already);

@@ -155,16 +155,13 @@ TEST(LayersOfRunFile, TakesTheGpusConvolutionsWithKernelsAndCounters) {
               HasSubstr("x.json: no convolution of a GPU"));
 }
 
-// cuDNN's algorithm is an engine's number; the kernels are in what CUPTI said of its counting.
+// cuDNN's algorithm is an engine's number; CUPTI names the kernels.
 TEST(LayersOfRunFile, TakesTheTileOfATracedKernel) {
   auto run = GpuRun();
   auto& record = run.records.at(1);
   record.algorithm = "engine 45 (stages 3), tensor_core, workspace 0 B: first of heuristic A";
-  record.counting = {
-      "modelled: DeLTA-style model of v100: tile 128x32x8 (rule), not measured",
-      "measured: CUPTI range profiler on GV100, 2 passes, each 1.50 times as long as "
-      "a plain run; 2 kernel launches: sm80_xmma_fprop_tilesize256x64x32_stage3, "
-      "nchwToNhwcKernel<float>; 40 % of DRAM's bytes are written"};
+  record.counting = {{"model", Provenance::kModelled, "2 kernel launches: tilesize128x32"}};
+  record.kernels = {{"sm80_xmma_fprop_tilesize256x64x32_stage3"}, {"nchwToNhwcKernel<float>"}};
   const auto group = LayersOfRunFile(run, "run.json");
   EXPECT_EQ(
       group.layers.at(1).question.kernel,

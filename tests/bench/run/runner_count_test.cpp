@@ -31,6 +31,7 @@ TEST(RunnerOfGpu, CountsAfterTheLastCallWasTimed) {
                                Counted counted;
                                counted.work.bytes[Level::kDram] = 4711;
                                counted.how = "by decree";
+                               counted.kernels = {{"gemm", 2}};
                                return counted;
                              }});
   const auto open = [] {
@@ -53,8 +54,10 @@ TEST(RunnerOfGpu, CountsAfterTheLastCallWasTimed) {
   EXPECT_EQ(records[0].work.at(Provenance::kMeasured).bytes.at(Level::kDram), 4711);
   EXPECT_EQ(records[1].work.at(Provenance::kMeasured).bytes.at(Level::kDram), 4711);
   EXPECT_EQ(records[1].work.at(Provenance::kModelled).flops.at("fp32.vector"), 1e6);
+  EXPECT_EQ(records[1].kernels, (std::vector<LaunchedKernel>{{"gemm", 2}}));
   EXPECT_FALSE(records[2].work.contains(Provenance::kMeasured));
-  EXPECT_THAT(records[2].counting, Contains(HasSubstr("the counter broke")));
+  EXPECT_THAT(records[2].counting,
+              Contains(testing::Field(&CountingNote::text, HasSubstr("the counter broke"))));
   EXPECT_EQ(records[2].status, Status::kOk);
 }
 

@@ -119,7 +119,8 @@ TEST(Runner, ARecordHasTheModelsBytesBesideTheClosedForms) {
   EXPECT_EQ(work.bytes.at(Level::kL1), 123456);
   EXPECT_EQ(work.bytes.at(Level::kDram), 77);
   EXPECT_EQ(work.launches, 1);
-  EXPECT_THAT(records[0].counting, testing::ElementsAre("modelled: by decree"));
+  EXPECT_THAT(records[0].counting,
+              testing::ElementsAre(CountingNote{"model", Provenance::kModelled, "by decree"}));
 }
 
 TEST(Runner, CountersOffAskNobody) {

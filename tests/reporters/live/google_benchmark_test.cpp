@@ -30,7 +30,7 @@ BenchmarkRun Repetition(double seconds_per_call) {
   run.real_accumulated_time = 10 * seconds_per_call;
   run.cpu_accumulated_time = 10 * seconds_per_call;
   run.time_unit = benchmark::kMicrosecond;
-  run.report_label = "brgemm; isa avx2; verified: all 3 outputs";
+  run.report_label = ToLabel({.algorithm = "brgemm", .isa = "avx2", .verified = "all 3 outputs"});
   run.counters["modelled/flops/fp32.vector"] = 40;
   run.counters["modelled/bytes/dram"] = 8;
   run.counters[kThreadsCounter] = 1;
@@ -80,7 +80,7 @@ TEST(RunFileReporter, WritesASupersetThatReadsBackToTheSameRecords) {
   EXPECT_THAT(text, Not(HasSubstr("nan")));
   const auto json = nlohmann::json::parse(text);
   EXPECT_EQ(json["benchmarks"].size(), 4);
-  EXPECT_EQ(json["context"]["dlroof"]["schema"], 1);
+  EXPECT_EQ(json["context"]["dlroof"]["schema"], kSchema);
   EXPECT_TRUE(json["context"].contains("num_cpus"));
   EXPECT_EQ(json["records"][0]["seconds"]["median"], 2);
   // 40 flop in 2 s on a roof of min(100, 5 x 10) flop/s.

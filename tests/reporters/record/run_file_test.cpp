@@ -10,6 +10,7 @@
 
 #include "counters/base/error.h"
 #include "reporters/record/json_elements.h"
+#include "reporters/record/json_object.h"
 #include "reporters/record/record_from_json.h"
 #include "reporters/record/work_counters.h"
 #include "reporters/roofline/placed_json.h"
@@ -33,7 +34,12 @@ Record Sample() {
   Record record;
   record.name = "LSTM/cpu/onednn/bwd/bf16/t1n2i3h4";
   SplitName(record);
-  record.algorithm = "ref:any; isa avx512_core";
+  record.algorithm = "ref:any";
+  record.isa = "avx512_core";
+  record.repro = "--conv mb1";
+  record.counting = {{"perf", Provenance::kMeasured, "2 groups | \"\n\xC3\xA9"},
+                     {.text = "doubt: x"}};
+  record.kernels = {{"gemm<float, 2>", 3}, {"copy"}};
   record.verified = "all 12 outputs";
   record.threads = 2;
   record.cache = "warm";
@@ -62,6 +68,9 @@ TEST(RecordJson, ReadsBackWhatItWrites) {
   EXPECT_EQ(read.work, Sample().work);
   EXPECT_EQ(read.direction, "bwd");
   EXPECT_EQ(read.heuristic_over_best, 1.25);
+  EXPECT_EQ(read.isa, "avx512_core");
+  EXPECT_EQ(read.counting, Sample().counting);
+  EXPECT_EQ(read.kernels, Sample().kernels);
 }
 
 TEST(RecordJson, WrongTypesNameTheirPlace) {
@@ -77,6 +86,12 @@ TEST(RecordJson, WrongTypesNameTheirPlace) {
               HasSubstr("repetitions[0]: 'seconds': expected a positive time"));
   EXPECT_THAT(refusal("prediction", {{"seconds", 0}}),
               HasSubstr("prediction: 'seconds': expected a positive time"));
+  EXPECT_THAT(refusal("counting", {5}),
+              HasSubstr("records[0]: counting[0]: expected an object, got number"));
+  EXPECT_THAT(refusal("counting", {{{"text", "x"}, {"provenance", "guessed"}}}),
+              HasSubstr("counting[0]: 'provenance': expected measured, simulated or modelled"));
+  EXPECT_THAT(refusal("kernels", {{{"name", "x"}, {"launches", 0}}}),
+              HasSubstr("kernels[0]: 'launches': expected a count of at least 1"));
   EXPECT_THAT(refusal("work", {{"guessed", nlohmann::json::object()}}),
               HasSubstr("'guessed' is not a provenance"));
   EXPECT_THAT(refusal("work", {{"modelled", {{"bytes", {{"l9", 1}}}}}}),
@@ -94,24 +109,32 @@ TEST(WorkCounters, CarryWorkThroughFlatCountersUnchanged) {
   EXPECT_EQ(WorkFromCounters(counters), works);
 }
 
-TEST(WorkCounters, LabelKeepsAlgorithmAndVerificationApart) {
-  Record record;
-  ReadLabel(ToLabel("brgemm", "avx512_core", "all 12 outputs, error 1 of 2", "--conv mb1"), record);
-  EXPECT_EQ(record.algorithm, "brgemm; isa avx512_core");
-  EXPECT_EQ(record.verified, "all 12 outputs, error 1 of 2");
-  EXPECT_EQ(record.repro, "--conv mb1");
+TEST(WorkCounters, LabelCarriesTheFactsThatAreNoNumbers) {
+  Record read;
+  ReadLabel(ToLabel(Sample()), {nullptr, "x"}, read);
+  EXPECT_EQ(LabelFacts(read), LabelFacts(Sample()));
+  EXPECT_EQ(LabelFacts(read).size(), 6U);
+  EXPECT_EQ(ToLabel({}), "");
 }
 
-TEST(WorkCounters, LabelCarriesHowTheWorkWasCounted) {
-  Record record;
-  const std::vector<std::string> said = {"measured: perf; 2 groups", "model: doubt"};
-  ReadLabel(ToLabel("brgemm", "", "all", "--conv mb1", said), record);
-  EXPECT_EQ(record.counting, said);
-  EXPECT_EQ(record.verified, "all");
-  EXPECT_EQ(record.repro, "--conv mb1");
-  Record without;
-  ReadLabel(ToLabel("brgemm", "", "all", ""), without);
-  EXPECT_TRUE(without.counting.empty());
+TEST(WorkCounters, ALabelOfAnotherProgramIsText) {
+  for (const char* label : {"{", "{}", R"({"algorithm": 5})", "; isa", "x | y"}) {
+    Record read;
+    ReadLabel(label, {nullptr, "x"}, read);
+    EXPECT_EQ(read.algorithm, label);
+    EXPECT_TRUE(read.counting.empty());
+  }
+}
+
+TEST(ReadRunFile, NamesThePlaceOfALabelThatIsWrong) {
+  const auto refusal = [](const char* label) {
+    const nlohmann::json entry = {
+        {"name", "BM_A"}, {"real_time", 1}, {"cpu_time", 1}, {"label", label}};
+    return Refusal(nlohmann::json{{"benchmarks", {entry}}}.dump());
+  };
+  EXPECT_EQ(refusal(R"({"dlroof":{"isa": 5}})"),
+            "run.json: BM_A: label: dlroof: 'isa': expected a text, got number");
+  EXPECT_THAT(refusal(R"({"dlroof":)"), HasSubstr("run.json: BM_A: label: not JSON: "));
 }
 
 TEST(BareName, DropsOnlyWhatGoogleBenchmarkAppends) {
@@ -163,8 +186,8 @@ TEST(ReadRunFile, RefusesWhatItCannotReadInOneSentence) {
   EXPECT_THAT(Refusal("hello"), HasSubstr("not JSON"));
   EXPECT_THAT(Refusal("[]"), HasSubstr("expected an object"));
   EXPECT_THAT(Refusal("{}"), HasSubstr("not a run file"));
-  EXPECT_THAT(Refusal(R"({"context": {"dlroof": {"schema": 2}}, "records": []})"),
-              HasSubstr("newer dlroof"));
+  EXPECT_THAT(Refusal(R"({"context": {"dlroof": {"schema": 3}}, "records": []})"),
+              HasSubstr("newer dlroof (schema 3, this one reads up to 2)"));
   EXPECT_THAT(Refusal(R"({"records": [{"name": "a", }]})"), HasSubstr("not JSON"));
   EXPECT_THAT(
       Refusal(
@@ -179,7 +202,7 @@ TEST(ReadRunFile, RefusesWhatItCannotReadInOneSentence) {
 
 TEST(ReadRunFile, MutatedFilesAreReadOrRefusedNeverWorse) {
   Record record = Sample();
-  const std::string whole = nlohmann::json{{"context", {{"dlroof", {{"schema", 1}}}}},
+  const std::string whole = nlohmann::json{{"context", {{"dlroof", {{"schema", kSchema}}}}},
                                            {"records", {ToJson(record, nullptr)}}}
                                 .dump();
   std::mt19937 random(3);

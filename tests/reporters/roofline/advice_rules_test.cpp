@@ -75,7 +75,7 @@ TEST(AdviceRules, LaunchesThatCostMostOfTheTime) {
 
 TEST(AdviceRules, TheReferenceImplementation) {
   Record record = Convolution(4);
-  record.algorithm = "ref:any; isa avx2";
+  record.algorithm = "ref:any";
   EXPECT_THAT(Advice(record),
               HasSubstr("4.0x slower than its arithmetic roof allows; the library used its "
                         "reference implementation: try a type, layout"));
@@ -146,10 +146,11 @@ TEST(AdviceRules, OnlyClosedFormsAreCompulsory) {
   record.work[Provenance::kMeasured].bytes = {{Level::kL2, 1000}, {Level::kDram, 23}};
   EXPECT_EQ(Evidence("re-read", record), "L2 moves 100 times the bytes of all tensors");
   EXPECT_EQ(Evidence("dram-traffic", record), "2.3 times the compulsory bytes go through DRAM");
-  record.counting = {"measured: CUPTI", "modelled: DeLTA-style model of v100"};
+  const CountingNote counted{"cupti", Provenance::kMeasured, "CUPTI"};
+  record.counting = {counted, {"model", Provenance::kModelled, "DeLTA-style model of v100"}};
   EXPECT_EQ(Evidence("re-read", record), "-");
   EXPECT_EQ(Evidence("dram-traffic", record), "-");
-  record.counting = {"measured: CUPTI"};
+  record.counting = {counted, {"model", {}, "modelled: a word of a text decides nothing"}};
   EXPECT_EQ(Evidence("re-read", record), "L2 moves 100 times the bytes of all tensors");
 }
 
@@ -158,7 +159,7 @@ TEST(AdviceRules, ACpusModelLeavesTheCompulsoryBytes) {
   Record record = Convolution(20);
   record.device = "cpu";
   record.work[Provenance::kModelled].bytes[Level::kL2] = 1000;
-  record.counting = {"modelled: 4 rows in registers"};
+  record.counting = {{"model", Provenance::kModelled, "4 rows in registers"}};
   EXPECT_EQ(Evidence("re-read", record), "L2 moves 100 times the bytes of all tensors");
 }
 

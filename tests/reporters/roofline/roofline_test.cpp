@@ -300,10 +300,10 @@ TEST(Place, TheLibrarysReferenceImplementationIsAFinding) {
   const Machine machine = SmallMachine();
   Record record = Measured(1000, 100, 20);
   record.library = "onednn";
-  record.algorithm = "ref:any; isa avx2";
+  record.algorithm = "ref:any";
   EXPECT_THAT(Found(record, machine).remarks,
               testing::ElementsAre(testing::HasSubstr("reference implementation (ref:any)")));
-  record.algorithm = "jit:avx2; isa avx2";
+  record.algorithm = "jit:avx2";
   EXPECT_TRUE(Found(record, machine).remarks.empty());
 }
 
@@ -319,25 +319,26 @@ TEST(Place, TheRoofIsTheBestRowThatTheLibraryMayUse) {
     flops[row].per_second = rate;
   }
   Record record = Measured(1000, 100, 20);
-  const auto judged = [&](const std::string& algorithm) {
+  const auto judged = [&](const std::string& algorithm, const std::string& isa = "") {
     record.algorithm = algorithm;
+    record.isa = isa;
     return Place(record, &machine);
   };
-  const auto free = judged("jit:avx512_core; isa avx512_core");
+  const auto free = judged("jit:avx512_core", "avx512_core");
   EXPECT_EQ(free.time->compute_roofs.at("fp32.vector"), "fp32.vector.avx512");
   EXPECT_TRUE(free.remarks.empty());
-  const auto capped = judged("jit:avx2; isa avx2");
+  const auto capped = judged("jit:avx2", "avx2");
   EXPECT_EQ(capped.time->compute_roofs.at("fp32.vector"), "fp32.vector.avx2");
   EXPECT_DOUBLE_EQ(capped.time->compute_seconds, 2 * free.time->compute_seconds);
   EXPECT_THAT(capped.remarks,
               testing::ElementsAre(testing::HasSubstr("judged by fp32.vector.avx2")));
   // The library's choice does not matter, its allowed instruction set does.
-  EXPECT_EQ(judged("jit:avx2; isa avx512_core").time->compute_roofs, free.time->compute_roofs);
-  // Nothing said, or no row allowed: the plain roof.
-  EXPECT_EQ(judged("loops").time->compute_roofs.at("fp32.vector"), "fp32.vector");
-  EXPECT_EQ(judged("jit; isa sse41").time->compute_roofs.at("fp32.vector"), "fp32.vector");
+  EXPECT_EQ(judged("jit:avx2", "avx512_core").time->compute_roofs, free.time->compute_roofs);
+  // Nothing known, or no row allowed: the plain roof. A text decides nothing.
+  EXPECT_EQ(judged("loops; isa avx2").time->compute_roofs.at("fp32.vector"), "fp32.vector");
+  EXPECT_EQ(judged("jit", "sse41").time->compute_roofs.at("fp32.vector"), "fp32.vector");
   flops["fp32.vector.avx2"].proved = false;
-  EXPECT_FALSE(judged("jit:avx2; isa avx2").time->gap.has_value());
+  EXPECT_FALSE(judged("jit:avx2", "avx2").time->gap.has_value());
   EXPECT_EQ(ToJson(record, &machine)["time"]["compute_roofs"]["fp32.vector"], "fp32.vector.avx2");
 }
 
