@@ -3,23 +3,16 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 
 namespace dlroof {
 namespace {
 
-// By the value of CounterChoice.
-constexpr std::array<std::string_view, 6> kChoices = {"auto",     "model", "perf",
-                                                      "simulate", "cupti", "off"};
-
-bool Names(CounterChoice choice, const CounterSource& source) { return Key(choice) == source.name; }
-
-bool Asked(CounterChoice choice, const CounterSource& source) {
-  if (choice == CounterChoice::kOff) return false;
+bool Asked(std::string_view choice, const CounterSource& source) {
+  if (choice == kNoCounters) return false;
   if (source.provenance == Provenance::kModelled) return true;
-  if (choice == CounterChoice::kAuto) return source.provenance == Provenance::kMeasured;
-  return Names(choice, source);
+  if (choice == kAutoCounters) return source.provenance == Provenance::kMeasured;
+  return choice == source.name;
 }
 
 template <class Map>
@@ -66,15 +59,16 @@ void Ask(const CounterSource& source, const CountRequest& request, Counting& cou
 
 }  // namespace
 
-std::string_view Key(CounterChoice choice) { return kChoices.at(static_cast<size_t>(choice)); }
-
-std::optional<CounterChoice> CounterChoiceFromKey(std::string_view key) {
-  const auto* const found = std::find(kChoices.begin(), kChoices.end(), key);
-  if (found == kChoices.end()) return std::nullopt;
-  return static_cast<CounterChoice>(found - kChoices.begin());
+std::vector<std::string> CounterChoices(const std::vector<CounterSource>& sources) {
+  std::vector<std::string> choices{std::string(kAutoCounters)};
+  for (const CounterSource& source : sources) choices.push_back(source.name);
+  choices.emplace_back(kNoCounters);
+  std::sort(choices.begin() + 1, choices.end() - 1);
+  choices.erase(std::unique(choices.begin(), choices.end()), choices.end());
+  return choices;
 }
 
-Counting CountCall(CounterChoice choice, std::string_view device, const CountRequest& request,
+Counting CountCall(std::string_view choice, std::string_view device, const CountRequest& request,
                    const std::vector<CounterSource>& sources) {
   Counting counting;
   for (const Provenance from : AllProvenances())
@@ -83,25 +77,24 @@ Counting CountCall(CounterChoice choice, std::string_view device, const CountReq
       const auto why = source.unavailable ? source.unavailable() : "";
       if (why.empty())
         Ask(source, request, counting);
-      else if (Names(choice, source))
+      else if (choice == source.name)
         counting.notes.push_back({source.name, {}, why});
     }
   std::erase_if(counting.work, [](const auto& item) { return item.second == Work{}; });
   return counting;
 }
 
-std::string WhyUnavailable(CounterChoice choice, std::string_view device,
+std::string WhyUnavailable(std::string_view choice, std::string_view device,
                            const std::vector<CounterSource>& sources) {
-  if (choice == CounterChoice::kAuto || choice == CounterChoice::kOff ||
-      choice == CounterChoice::kModel)
-    return "";
+  if (choice == kAutoCounters || choice == kNoCounters) return "";
   for (const CounterSource& source : sources)
-    if (Names(choice, source) && source.device == device)
+    if (choice == source.name && source.device == device)
       return source.unavailable ? source.unavailable() : "";
-  return fmt::format("this build has no source {} for the {}", Key(choice), device);
+  return fmt::format("this build has no source {} for the {}", choice, device);
 }
 
-std::map<std::string, std::string> UnavailableSources(CounterChoice choice, std::string_view device,
+std::map<std::string, std::string> UnavailableSources(std::string_view choice,
+                                                      std::string_view device,
                                                       const std::vector<CounterSource>& sources) {
   std::map<std::string, std::string> reasons;
   for (const CounterSource& source : sources) {

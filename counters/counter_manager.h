@@ -3,7 +3,6 @@
 #pragma once
 
 #include <map>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -13,12 +12,13 @@
 
 namespace dlroof {
 
-// Choice of --dlroof_counters. kAuto: hardware counters where there are any, then the model of
-// the call's loops. kPerf, kSimulate, kCupti: that source, then the model. kModel: the model alone.
-// kOff: nothing is asked, what is known is the closed forms of the problem.
-enum class CounterChoice { kAuto, kModel, kPerf, kSimulate, kCupti, kOff };
-std::string_view Key(CounterChoice choice);  // "auto", "model", ...
-std::optional<CounterChoice> CounterChoiceFromKey(std::string_view key);
+// A choice of --dlroof_counters is a source's name: that source, then the models. Or:
+inline constexpr std::string_view kAutoCounters =
+    "auto";                                             // hardware's where there are, then models
+inline constexpr std::string_view kNoCounters = "off";  // closed forms of the problem alone
+
+// Returns every choice: kAutoCounters, the names in `sources`, kNoCounters.
+std::vector<std::string> CounterChoices(const std::vector<CounterSource>& sources);
 
 struct Counting {
   std::map<Provenance, Work> work;
@@ -30,17 +30,18 @@ struct Counting {
 // Asks those of `sources` that `choice` means and that are for `device`. Kept is what is finite and
 // not negative. FLOPs of a source that cannot tell those of all the pipes in `request.pipes` are
 // dropped, with a sentence: they would be part of the work only.
-Counting CountCall(CounterChoice choice, std::string_view device, const CountRequest& request,
+Counting CountCall(std::string_view choice, std::string_view device, const CountRequest& request,
                    const std::vector<CounterSource>& sources);
 
 // Why the source that was asked for by name cannot count on `device` here, or that there is none;
-// empty where it can, and for the choices that name none.
-std::string WhyUnavailable(CounterChoice choice, std::string_view device,
+// empty where it can, and for the choices that name no source besides the models.
+std::string WhyUnavailable(std::string_view choice, std::string_view device,
                            const std::vector<CounterSource>& sources);
 
 // Those that `choice` means on `device` and that cannot count here, with the reason, by name. Their
 // silence is the whole run's: said once, not with each call.
-std::map<std::string, std::string> UnavailableSources(CounterChoice choice, std::string_view device,
+std::map<std::string, std::string> UnavailableSources(std::string_view choice,
+                                                      std::string_view device,
                                                       const std::vector<CounterSource>& sources);
 
 }  // namespace dlroof

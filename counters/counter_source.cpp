@@ -11,6 +11,11 @@ std::vector<CounterSource>& Registry() {
 }  // namespace
 
 bool RegisterCounterSource(CounterSource source) {
+  for (CounterSource& known : Registry())
+    if (known.name == source.name && known.device == source.device) {
+      if (!known.count) known = std::move(source);
+      return true;
+    }
   Registry().push_back(std::move(source));
   return true;
 }

@@ -41,7 +41,8 @@ struct CounterSource {
 };
 
 // Called by each source's file at namespace scope: [[maybe_unused]] const bool registered =
-// RegisterCounterSource({...});
+// RegisterCounterSource({...}); Replaces a source of this name and device that has no `count`: it
+// stood for one that is loaded later.
 bool RegisterCounterSource(CounterSource source);
 const std::vector<CounterSource>& AllCounterSources();
 

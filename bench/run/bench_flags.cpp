@@ -47,17 +47,11 @@ OutputFormat FormatNamed(const std::string& name, OutputFormat otherwise) {
 
 // Parses the choice of counters and of the caches' state.
 void AddCountingOptions(CLI::App& app, BenchFlags& flags) {
-  static const std::map<std::string, CounterChoice> counters = [] {
-    std::map<std::string, CounterChoice> choices;
-    for (int i = 0; i <= static_cast<int>(CounterChoice::kOff); ++i)
-      choices[std::string(Key(static_cast<CounterChoice>(i)))] = static_cast<CounterChoice>(i);
-    return choices;
-  }();
   app.add_option("--dlroof_counters", flags.counters,
                  "where FLOPs and bytes come from: auto (hardware counters where there are any, "
                  "else a model of the loops), model, perf, simulate (one call under valgrind's "
                  "cache simulator, seconds to minutes each), cupti, off (closed forms only)")
-      ->transform(CLI::CheckedTransformer(counters))
+      ->check(CLI::IsMember(CounterChoices(AllCounterSources())))
       ->type_name("SOURCE")
       ->default_str("");
   static const std::map<std::string, CacheState> states = {

@@ -18,7 +18,7 @@ struct BenchFlags {
   int threads = 0;                         // 0: all CPUs that this process may use
   unsigned seed = 1;
   CacheState cache = CacheState::kWarm;  // of names that do not say
-  CounterChoice counters = CounterChoice::kAuto;
+  std::string counters{kAutoCounters};
   bool live_check = true;  // look at the stored ceilings before they are used
   std::string html_file;
   std::vector<int> turns;  // descriptors of Interleaving: from, to; empty: none

@@ -47,17 +47,16 @@ CountRequest Request(const Workload& workload, const PreparedCall& call,
 
 // A GPU's sources are opened when its first call is counted, too late for the run's context: each
 // record says why they are silent. CountCall has noted those asked for by name.
-void AddSilentSources(CounterChoice choice, Counting& counting) {
-  if (choice != CounterChoice::kAuto) return;
+void AddSilentSources(std::string_view choice, Counting& counting) {
+  if (choice != kAutoCounters) return;
   for (const auto& [source, why] : UnavailableSources(choice, "gpu", AllCounterSources()))
     counting.notes.push_back({source, {}, why});
 }
 
-bool HasSource(CounterChoice choice, std::string_view device) {
-  const auto& sources = AllCounterSources();
-  return std::any_of(sources.begin(), sources.end(), [&](const CounterSource& source) {
-    return source.name == Key(choice) && source.device == device;
-  });
+const CounterSource* Source(std::string_view name, std::string_view device) {
+  for (const CounterSource& source : AllCounterSources())
+    if (source.name == name && source.device == device) return &source;
+  return nullptr;
 }
 
 }  // namespace
@@ -74,7 +73,7 @@ Counting CountPrepared(const Workload& workload, const PreparedCall& call,
                        const RunSettings& settings, const std::function<void()>& ready) {
   const auto& device = workload.name.device;
   Counting counting;
-  if (settings.counters != CounterChoice::kOff)
+  if (settings.counters != kNoCounters)
     counting = CountCall(settings.counters, device, Request(workload, call, settings, ready),
                          AllCounterSources());
   if (device == "gpu") AddSilentSources(settings.counters, counting);
@@ -89,13 +88,19 @@ Counting CountPrepared(const Workload& workload, const PreparedCall& call,
   return counting;
 }
 
-std::string CountersSentence(CounterChoice choice) {
-  if (HasSource(choice, "gpu")) return "";
-  const auto why = choice == CounterChoice::kCupti
-                       ? "it counts on a GPU, and this run has none"
-                       : WhyUnavailable(choice, "cpu", AllCounterSources());
+bool MeansGpuCounters(const std::string& choice) {
+  const CounterSource* const source = Source(choice, "gpu");
+  return choice == kAutoCounters ||
+         (source != nullptr && source->provenance == Provenance::kMeasured);
+}
+
+std::string CountersSentence(const std::string& choice) {
+  const CounterSource* const on_gpu = Source(choice, "gpu");
+  // A loaded one is asked when the GPU is open.
+  if (on_gpu != nullptr && on_gpu->count) return "";
+  const auto why = WhyUnavailable(choice, on_gpu == nullptr ? "cpu" : "gpu", AllCounterSources());
   if (why.empty()) return "";
-  return fmt::format("--dlroof_counters={}: {}; bytes are modelled\n", Key(choice), why);
+  return fmt::format("--dlroof_counters={}: {}; bytes are modelled\n", choice, why);
 }
 
 }  // namespace dlroof

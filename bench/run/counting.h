@@ -11,7 +11,7 @@ namespace dlroof {
 
 // The call's closed forms (FLOPs, compulsory bytes), and beside them what the sources of
 // `settings.counters` say. `ready` comes before each call that a source makes and is not counted
-// (flushes caches for a cold call); may be empty. Takes no time with kOff.
+// (flushes caches for a cold call); may be empty. Takes no time with kNoCounters.
 Counting CountPrepared(const Workload& workload, const PreparedCall& call,
                        const RunSettings& settings, const std::function<void()>& ready);
 
@@ -19,8 +19,11 @@ Counting CountPrepared(const Workload& workload, const PreparedCall& call,
 std::map<Level, double> ModelledLevels(const PreparedCall& call, CacheState state, int threads,
                                        const std::vector<int>& cpus);
 
+// Whether a GPU's counters are asked about a call: they are open by then, or it says why not.
+bool MeansGpuCounters(const std::string& choice);
+
 // One sentence for stderr where the source that `choice` names cannot count; else empty. A
-// GPU's source is asked when its first call is counted, and its answer is in the record.
-std::string CountersSentence(CounterChoice choice);
+// loaded GPU's source is asked when its first call is counted, and its answer is in the record.
+std::string CountersSentence(const std::string& choice);
 
 }  // namespace dlroof

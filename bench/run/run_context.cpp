@@ -67,9 +67,9 @@ std::string LowerCase(std::string text) {
 
 // Returns the choice and the CPU's sources that cannot count, once for all records. A GPU's source
 // is not queried, because the query opens the GPU.
-json Counters(CounterChoice choice) {
+json Counters(const std::string& choice) {
   json counters = json::object();
-  counters["asked"] = Key(choice);
+  counters["asked"] = choice;
   for (const auto& [source, why] : UnavailableSources(choice, "cpu", AllCounterSources()))
     counters["unavailable"][source] = why;
   return counters;

@@ -115,8 +115,7 @@ class Runner {
     PreparedCall call = Make(workload);
     if (verified_.count(name) == 0) verified_[name] = Verify(call);
     if (counted_.count(name) == 0)
-      counted_[name] =
-          Count(workload, call, CountsLater(workload) ? CounterChoice::kModel : settings_.counters);
+      counted_[name] = Count(workload, call, CountsLater(workload) ? "model" : settings_.counters);
     call.run();  // first-time work of the library stays out of the timing
     prepared_ = name;
     call_ = std::move(call);
@@ -140,9 +139,7 @@ class Runner {
   }
 
   bool CountsLater(const Workload& workload) {
-    const auto choice = settings_.counters;
-    return TimerOf(workload).CountsLast() &&
-           (choice == CounterChoice::kAuto || choice == CounterChoice::kCupti);
+    return TimerOf(workload).CountsLast() && MeansGpuCounters(settings_.counters);
   }
 
   // Frees the prepared call and what the timers took from it.
@@ -184,7 +181,7 @@ class Runner {
   }
 
   // Counts once per benchmark. A source calls as the timing does, cold where it is cold.
-  Counting Count(const Workload& workload, const PreparedCall& call, CounterChoice choice) {
+  Counting Count(const Workload& workload, const PreparedCall& call, const std::string& choice) {
     RunSettings settings = Settings();
     settings.counters = choice;
     return CountPrepared(workload, call, settings, TimerOf(workload).BeforeCall());

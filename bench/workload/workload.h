@@ -59,7 +59,7 @@ struct RunSettings {
   // are not pinned.
   std::vector<int> cpus;
   unsigned seed = 1;
-  CounterChoice counters = CounterChoice::kAuto;
+  std::string counters{kAutoCounters};
   std::string gpu;  // the GPU's name where the run has one
 };
 

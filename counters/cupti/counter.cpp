@@ -174,6 +174,18 @@ Counted CuptiCounter::Count(const CountRequest& request, const CuptiWish& wish) 
   return counted_.emplace(key, CountNow(request, wish)).first->second;
 }
 
+namespace {
+
+// Stands for the CUDA module's until that is loaded.
+[[maybe_unused]] const bool registered =
+    RegisterCounterSource({"cupti",
+                           "gpu",
+                           Provenance::kMeasured,
+                           [] { return "it counts on a GPU, and this run has none"; },
+                           {}});
+
+}  // namespace
+
 CounterSource CuptiSourceOf(const std::shared_ptr<CuptiCounter>& counter,
                             const std::string& record_path) {
   CounterSource source;

@@ -36,14 +36,30 @@ CountRequest OnPipes(std::vector<std::string> pipes) {
   return request;
 }
 
-TEST(CounterChoice, KeysAndChoicesAreInverse) {
-  for (const char* key : {"auto", "model", "perf", "simulate", "cupti", "off"})
-    EXPECT_EQ(Key(CounterChoiceFromKey(key).value()), key);
-  EXPECT_FALSE(CounterChoiceFromKey("papi"));
+TEST(CounterChoices, AreTheSourcesOnceEachBetweenAutoAndOff) {
+  EXPECT_THAT(
+      CounterChoices({{"perf", "cpu"}, {"model", "cpu"}, {"model", "gpu"}, {"cupti", "gpu"}}),
+      testing::ElementsAre("auto", "cupti", "model", "perf", "off"));
+}
+
+TEST(RegisterCounterSource, ReplacesOneThatCannotCount) {
+  const auto counts_on = [](const char* device) {
+    for (const auto& source : AllCounterSources())
+      if (source.name == "late" && source.device == device) return source.count != nullptr;
+    return false;
+  };
+  const auto count = [](const CountRequest&) { return Counted(); };
+  RegisterCounterSource({"late", "gpu"});
+  RegisterCounterSource({"late", "cpu", Provenance::kModelled, {}, count});
+  EXPECT_FALSE(counts_on("gpu"));
+  RegisterCounterSource({"late", "gpu", Provenance::kModelled, {}, count});
+  EXPECT_TRUE(counts_on("gpu"));
+  RegisterCounterSource({"late", "cpu"});
+  EXPECT_TRUE(counts_on("cpu"));
 }
 
 TEST(CountCall, AutoAsksHardwareAndModelButNotTheSlowSimulation) {
-  const auto counting = CountCall(CounterChoice::kAuto, "cpu", OnPipes({"fp32.vector"}), Ladder());
+  const auto counting = CountCall("auto", "cpu", OnPipes({"fp32.vector"}), Ladder());
   ASSERT_EQ(counting.work.size(), 2);
   EXPECT_EQ(counting.work.at(Provenance::kMeasured).flops.at("fp32.vector"), 7);
   EXPECT_EQ(counting.work.at(Provenance::kModelled).bytes.at(Level::kL3), 3);
@@ -54,18 +70,18 @@ TEST(CountCall, AutoAsksHardwareAndModelButNotTheSlowSimulation) {
 
 TEST(CountCall, EachChoiceAsksItsSource) {
   const auto request = OnPipes({"fp32.vector"});
-  EXPECT_THAT(CountCall(CounterChoice::kOff, "cpu", request, Ladder()).work, IsEmpty());
-  EXPECT_EQ(CountCall(CounterChoice::kModel, "cpu", request, Ladder()).work.size(), 1);
-  const auto simulated = CountCall(CounterChoice::kSimulate, "cpu", request, Ladder());
+  EXPECT_THAT(CountCall("off", "cpu", request, Ladder()).work, IsEmpty());
+  EXPECT_EQ(CountCall("model", "cpu", request, Ladder()).work.size(), 1);
+  const auto simulated = CountCall("simulate", "cpu", request, Ladder());
   EXPECT_EQ(simulated.work.at(Provenance::kSimulated).bytes.at(Level::kL2), 20);
   EXPECT_EQ(simulated.work.count(Provenance::kMeasured), 0);
-  EXPECT_THAT(CountCall(CounterChoice::kAuto, "gpu", request, Ladder()).work, IsEmpty());
+  EXPECT_THAT(CountCall("auto", "gpu", request, Ladder()).work, IsEmpty());
 }
 
 TEST(CountCall, ASourceThatFailsCostsASentence) {
   auto sources = Ladder();
   sources[2].count = [](const CountRequest&) -> Counted { throw std::runtime_error("no luck"); };
-  const auto counting = CountCall(CounterChoice::kAuto, "cpu", {}, sources);
+  const auto counting = CountCall("auto", "cpu", {}, sources);
   EXPECT_THAT(counting.notes, Contains(CountingNote{"perf", {}, "failed: no luck"}));
   EXPECT_EQ(counting.work.at(Provenance::kModelled).bytes.at(Level::kL2), 30);
 }
@@ -73,32 +89,30 @@ TEST(CountCall, ASourceThatFailsCostsASentence) {
 TEST(CountCall, UnavailableIsSaidOnlyOfTheSourceThatWasNamed) {
   auto sources = Ladder();
   sources[2].unavailable = [] { return std::string("the kernel sees no PMU"); };
-  EXPECT_THAT(CountCall(CounterChoice::kAuto, "cpu", {}, sources).notes,
+  EXPECT_THAT(CountCall("auto", "cpu", {}, sources).notes,
               ElementsAre(CountingNote{"model", Provenance::kModelled, "how model does it"}));
-  EXPECT_THAT(CountCall(CounterChoice::kPerf, "cpu", {}, sources).notes,
+  EXPECT_THAT(CountCall("perf", "cpu", {}, sources).notes,
               Contains(CountingNote{"perf", {}, "the kernel sees no PMU"}));
-  EXPECT_EQ(WhyUnavailable(CounterChoice::kPerf, "cpu", sources), "the kernel sees no PMU");
-  EXPECT_EQ(WhyUnavailable(CounterChoice::kAuto, "cpu", sources), "");
-  EXPECT_THAT(WhyUnavailable(CounterChoice::kCupti, "cpu", sources), HasSubstr("cupti"));
+  EXPECT_EQ(WhyUnavailable("perf", "cpu", sources), "the kernel sees no PMU");
+  EXPECT_EQ(WhyUnavailable("auto", "cpu", sources), "");
+  EXPECT_THAT(WhyUnavailable("cupti", "cpu", sources), HasSubstr("cupti"));
 }
 
 TEST(UnavailableSources, AreThoseThatTheChoiceMeansAndCannotCount) {
   auto sources = Ladder();
-  const auto reasons = [&](CounterChoice choice, const char* device = "cpu") {
+  const auto reasons = [&](const char* choice, const char* device = "cpu") {
     return UnavailableSources(choice, device, sources);
   };
-  EXPECT_THAT(reasons(CounterChoice::kAuto), IsEmpty());
+  EXPECT_THAT(reasons("auto"), IsEmpty());
   sources[2].unavailable = [] { return std::string("the kernel sees no PMU"); };
   sources[1].unavailable = [] { return std::string("no valgrind"); };
-  EXPECT_THAT(reasons(CounterChoice::kAuto),
-              ElementsAre(testing::Pair("perf", "the kernel sees no PMU")));
-  EXPECT_THAT(reasons(CounterChoice::kSimulate),
-              ElementsAre(testing::Pair("simulate", "no valgrind")));
-  for (const auto choice : {CounterChoice::kOff, CounterChoice::kModel, CounterChoice::kCupti})
+  EXPECT_THAT(reasons("auto"), ElementsAre(testing::Pair("perf", "the kernel sees no PMU")));
+  EXPECT_THAT(reasons("simulate"), ElementsAre(testing::Pair("simulate", "no valgrind")));
+  for (const auto choice : {"off", "model", "cupti"})
     EXPECT_THAT(reasons(choice), IsEmpty()) << Key(choice);
-  EXPECT_THAT(reasons(CounterChoice::kAuto, "gpu"), IsEmpty());
+  EXPECT_THAT(reasons("auto", "gpu"), IsEmpty());
   sources[2].unavailable = [] { return std::string(); };
-  EXPECT_THAT(reasons(CounterChoice::kAuto), IsEmpty());
+  EXPECT_THAT(reasons("auto"), IsEmpty());
 }
 
 TEST(CountCall, KernelsAreThoseOfTheBestSourceThatKnowsThem) {
@@ -107,13 +121,12 @@ TEST(CountCall, KernelsAreThoseOfTheBestSourceThatKnowsThem) {
     sources[i].count = [name = sources[i].name](const CountRequest&) {
       return Counted{.kernels = {{name + "_kernel", 2}}};
     };
-  EXPECT_THAT(CountCall(CounterChoice::kAuto, "cpu", {}, sources).kernels,
+  EXPECT_THAT(CountCall("auto", "cpu", {}, sources).kernels,
               ElementsAre(LaunchedKernel{"perf_kernel", 2}));
 }
 
 TEST(CountCall, PartOfTheFlopsIsNotTakenForAll) {
-  const auto counting =
-      CountCall(CounterChoice::kPerf, "cpu", OnPipes({"int8.vector", "fp32.vector"}), Ladder());
+  const auto counting = CountCall("perf", "cpu", OnPipes({"int8.vector", "fp32.vector"}), Ladder());
   EXPECT_THAT(counting.work.at(Provenance::kMeasured).flops, IsEmpty());
   EXPECT_EQ(counting.work.at(Provenance::kMeasured).bytes.at(Level::kL2), 10);
   EXPECT_THAT(counting.notes,
@@ -124,7 +137,7 @@ TEST(CountCall, WhatIsNoCountIsDropped) {
   auto sources = Ladder();
   sources[0] = Source("model", Provenance::kModelled,
                       {.bytes = {{Level::kL1, NAN}, {Level::kL2, -1}, {Level::kL3, 0}}});
-  const auto counting = CountCall(CounterChoice::kModel, "cpu", {}, sources);
+  const auto counting = CountCall("model", "cpu", {}, sources);
   EXPECT_THAT(counting.work.at(Provenance::kModelled).bytes,
               ElementsAre(testing::Pair(Level::kL3, 0)));
 }

@@ -33,9 +33,9 @@ TEST(OwnFlags, AreReadAndAnythingElseIsRefusedByName) {
   EXPECT_EQ(flags.cache, CacheState::kWarm);
   ReadOwnFlags({"--dlroof_cache=cold-weights"}, flags);
   EXPECT_EQ(flags.cache, CacheState::kColdWeights);
-  EXPECT_EQ(flags.counters, CounterChoice::kAuto);
+  EXPECT_EQ(flags.counters, "auto");
   ReadOwnFlags({"--dlroof_counters=simulate"}, flags);
-  EXPECT_EQ(flags.counters, CounterChoice::kSimulate);
+  EXPECT_EQ(flags.counters, "simulate");
   EXPECT_THAT(Refusal({"--dlroof_counters=papi"}), HasSubstr("papi"));
 }
 

@@ -122,7 +122,7 @@ TEST(RunnerOfGpu, RenewsWhatACallUsesUpBeforeEachTimedCall) {
     call.renew = [&] { steps += 'r'; };
     return call;
   };
-  Records({workload}, {.counters = CounterChoice::kOff}, "all", {open, nullptr, {}});
+  Records({workload}, {.counters = "off"}, "all", {open, nullptr, {}});
   EXPECT_EQ(steps.substr(0, 2), "rc");
   EXPECT_THAT(steps.substr(2), HasSubstr("rc"));
   EXPECT_THAT(steps, testing::Not(HasSubstr("cc")));

@@ -112,8 +112,8 @@ Workload Modelled(const std::string& name, RunLog& log) {
 
 TEST(Runner, ARecordHasTheModelsBytesBesideTheClosedForms) {
   RunLog log;
-  const auto records = Records({Modelled("Fake/cpu/none/fwd/f32/n1", log)},
-                               {.counters = CounterChoice::kModel}, "all");
+  const auto records =
+      Records({Modelled("Fake/cpu/none/fwd/f32/n1", log)}, {.counters = "model"}, "all");
   ASSERT_EQ(records.size(), 1);
   const Work& work = records[0].work.at(Provenance::kModelled);
   EXPECT_EQ(work.bytes.at(Level::kL1), 123456);
@@ -125,8 +125,8 @@ TEST(Runner, ARecordHasTheModelsBytesBesideTheClosedForms) {
 
 TEST(Runner, CountersOffAskNobody) {
   RunLog log;
-  const auto records = Records({Modelled("Fake/cpu/none/fwd/f32/n1", log)},
-                               {.counters = CounterChoice::kOff}, "all");
+  const auto records =
+      Records({Modelled("Fake/cpu/none/fwd/f32/n1", log)}, {.counters = "off"}, "all");
   ASSERT_EQ(records.size(), 1);
   const Work& work = records[0].work.at(Provenance::kModelled);
   EXPECT_EQ(work.bytes.size(), 1);  // dram
