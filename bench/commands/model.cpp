@@ -29,7 +29,7 @@ struct ModelFlags {
 
 LayerChoice ChoiceOf(const ModelFlags& flags) {
   LayerChoice choice;
-  const auto direction = Conv2dDirectionFromKey(flags.direction);
+  const auto direction = ProductDirectionFromKey(flags.direction);
   if (!direction)
     throw BadInput(
         fmt::format("--direction={}: expected fwd, bwd_data or bwd_weights", flags.direction));

@@ -5,15 +5,19 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "bench/benchdnn/driver.h"
-#include "bench/conv2d/problem.h"
+#include "bench/conv2d/case.h"
 
 namespace dlroof {
 
 extern const BenchdnnDriver kConvDriver;
 std::span<const BenchdnnOption> ConvOptions();
+// Its configurations: types of source, weights and destination, or one for all.
+inline constexpr std::string_view kConvConfigurations =
+    "f32 f32_wino f16 f64 bf16bf16bf16 u8s8f32 u8s8f16 u8s8bf16 u8s8s32 u8s8s8 u8s8u8 s8s8f32 "
+    "s8s8f16 s8s8bf16 s8s8s32 s8s8s8 s8s8u8 bf16bf16f32 bf16bf16f16 bf16bf16s8 bf16bf16u8 "
+    "f32bf16bf16 bf16f32bf16 f32f32s8 f32f32u8 f16f16f32 f16f16s8 f16f16u8 f32f16f16 f16f32f16";
 
 // One direction of the image. All zero but stride and padding: the text has nothing about it.
 struct BenchdnnAxis {
@@ -52,17 +56,10 @@ std::string ToText(const BenchdnnConv& problem);
 // it is the same benchmark, written as symmetric.
 BenchdnnName ConvName(const BenchdnnConv& problem, const BenchdnnChoice& choice);
 
-// Our type of a convolution for benchdnn's "u8:s8:u8" ("int8"), and back; empty where there is
-// none.
-std::string ConvType(std::string_view data_types);
-std::string ConvDataTypes(std::string_view type);
-
 // benchdnn's arguments that time the same call, without what is its default: "--conv --mode=P
 // --dir=FWD_I mb16ic64ih56iw56oc64oh56ow56kh3kw3ph1pw1". Empty where benchdnn has no such call:
-// bias without training forward (its FWD_I has no bias), any type or option that it does not know
-// (f64 on the CPU, a cache state), a fused ReLU or scales backward, scales of other than 8-bit
-// types.
-std::string ConvBenchdnn(const Conv2dProblem& problem, Conv2dDirection direction,
-                         std::string_view type, const std::vector<std::string>& options);
+// bias without training forward (its FWD_I has no bias), any type that it does not know (f64 on the
+// CPU), a fused ReLU or scales backward.
+std::string ConvBenchdnn(const Conv2dCase& conv);
 
 }  // namespace dlroof

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "bench/benchdnn/problem.h"
+#include "bench/benchdnn/product_words.h"
 #include "bench/conv2d/benchdnn.h"
 #include "bench/conv2d/case.h"
 #include "bench/workload/benchmark_name.h"
@@ -16,71 +17,13 @@
 namespace dlroof {
 namespace {
 
-// Types that dlroof names otherwise than source, weights and destination one after the other.
-constexpr std::array<std::pair<std::string_view, std::string_view>, 4> kNamedTypes = {
-    {{"f32:f32:f32", "f32"},
-     {"bf16:bf16:bf16", "bf16"},
-     {"f16:f16:f16", "f16"},
-     {"u8:s8:u8", "int8"}}};
-
-// Mixes that benchdnn has a configuration for.
-constexpr std::array<std::string_view, 24> kMixedTypes = {
-    "u8:s8:s8",      "u8:s8:s32",     "u8:s8:f32",     "u8:s8:f16",    "u8:s8:bf16",
-    "s8:s8:s8",      "s8:s8:u8",      "s8:s8:s32",     "s8:s8:f32",    "s8:s8:f16",
-    "s8:s8:bf16",    "bf16:bf16:f32", "bf16:bf16:f16", "bf16:bf16:s8", "bf16:bf16:u8",
-    "bf16:f32:bf16", "f32:bf16:bf16", "f32:f32:s8",    "f32:f32:u8",   "f16:f16:f32",
-    "f16:f16:s8",    "f16:f16:u8",    "f32:f16:f16",   "f16:f32:f16"};
-
-std::string Joined(std::string_view data_types) {
-  std::string joined(data_types);
-  std::erase(joined, ':');
-  return joined;
-}
-
-// benchdnn's older spelling "u8s8u8", or one type.
-std::string TypesOfConfiguration(std::string_view configuration) {
-  if (configuration == "f32_wino") configuration = "f32";
-  for (const auto& [types, name] : kNamedTypes)
-    if (configuration == name || configuration == Joined(types)) return std::string(types);
-  for (const auto types : kMixedTypes)
-    if (configuration == Joined(types)) return std::string(types);
-  return fmt::format("{0}:{0}:{0}", configuration);
-}
-
-std::string DataTypes(const BenchdnnChoice& choice) {
-  return choice.IsDefault("cfg") ? std::string(choice["dt"]) : TypesOfConfiguration(choice["cfg"]);
-}
-
-struct Direction {
-  std::string_view dir;
-  Conv2dDirection direction;
-  bool training, bias;
-};
-constexpr std::array<Direction, 6> kDirections = {
-    {{"FWD_I", Conv2dDirection::kForward, false, false},
-     {"FWD_D", Conv2dDirection::kForward, true, false},
-     {"FWD_B", Conv2dDirection::kForward, true, true},
-     {"BWD_D", Conv2dDirection::kBackwardData, false, false},
-     {"BWD_W", Conv2dDirection::kBackwardWeights, false, false},
-     {"BWD_WB", Conv2dDirection::kBackwardWeights, false, true}}};
-
-const Direction* FindDirection(const BenchdnnChoice& choice) {
-  const auto row = std::find_if(kDirections.begin(), kDirections.end(),
-                                [&](const auto& one) { return one.dir == choice["dir"]; });
-  return row == kDirections.end() ? nullptr : &*row;
-}
-
-bool IsByte(std::string_view type) { return type == "u8" || type == "s8"; }
-
-// "src:common+wei:per_oc" and, for a destination of 8 bits, "+dst:common".
-std::string OurScales(std::string_view data_types) {
-  const auto first = data_types.find(':');
-  const auto last = data_types.rfind(':');
-  if (!IsByte(data_types.substr(0, first)) ||
-      !IsByte(data_types.substr(first + 1, last - first - 1)))
-    return "";
-  const bool to_byte = IsByte(data_types.substr(last + 1));
-  return to_byte ? "src:common+wei:per_oc+dst:common" : "src:common+wei:per_oc";
+// Returns our name of types that benchdnn has a configuration for.
+std::string ConvType(const ProductTypes& types) {
+  auto key = KeyOf(types);
+  if (key == types.source) return key == "f64" ? "" : key;  // none on the CPU
+  const auto spelled = fmt::format(" {}{}{} ", types.source, types.weights, types.destination);
+  const auto known = fmt::format(" {} ", kConvConfigurations);
+  return known.find(spelled) == std::string::npos ? "" : key;
 }
 
 // Padding behind the image: as before it where that gives the output, else the least that does.
@@ -104,9 +47,9 @@ std::string ShapeReason(const BenchdnnConv& problem, const BenchdnnChoice& choic
 }
 
 std::string TypeReason(const BenchdnnConv& /*problem*/, const BenchdnnChoice& choice) {
-  const auto types = DataTypes(choice);
+  const auto types = TypesOf(choice);
   if (!ConvType(types).empty()) return "";
-  return types == "f64:f64:f64" ? "type f64" : "types " + types;
+  return types == ProductTypes{"f64", "f64", "f64"} ? "type f64" : "types " + DataTypesOf(types);
 }
 
 std::string DirectionReason(const BenchdnnConv& /*problem*/, const BenchdnnChoice& choice) {
@@ -121,22 +64,9 @@ std::string LayoutReason(const BenchdnnConv& /*problem*/, const BenchdnnChoice& 
   return choice["stag"] == choice["dtag"] ? "" : "layouts of source and destination differ";
 }
 
-std::string AttributeReason(const BenchdnnConv& /*problem*/, const BenchdnnChoice& choice) {
-  const auto post_ops = choice["attr-post-ops"];
-  if (post_ops == "relu:slope") return "post-op relu with a slope";
-  if (!post_ops.empty() && post_ops != "relu") return fmt::format("post-ops {}", post_ops);
-  const Direction* direction = FindDirection(choice);
-  const bool forward = direction != nullptr && direction->direction == Conv2dDirection::kForward;
-  if (!post_ops.empty() && !forward) return "post-op backward";
-  if (!choice["attr-zero-points"].empty()) return "zero points";
-  const auto scales = choice["attr-scales"];
-  if (scales.empty()) return "";
-  if (!forward) return "scales backward";
-  return scales == OurScales(DataTypes(choice)) ? "" : fmt::format("scales {}", scales);
-}
-
 std::string OtherReason(const BenchdnnConv& /*problem*/, const BenchdnnChoice& choice) {
-  return CommonReason(choice);
+  const bool forward = FindDirection(choice)->direction == ProductDirection::kForward;
+  return AttributeReason(choice, TypesOf(choice), forward);
 }
 
 Conv2dProblem OurProblem(const BenchdnnConv& problem, const BenchdnnChoice& choice) {
@@ -162,43 +92,27 @@ Conv2dProblem OurProblem(const BenchdnnConv& problem, const BenchdnnChoice& choi
 }
 
 // In the order in which a name has them.
-std::vector<std::string> OurOptions(const BenchdnnChoice& choice, const Direction& direction) {
-  std::vector<std::string> options;
+std::vector<std::string> OurOptions(const BenchdnnChoice& choice,
+                                    const BenchdnnDirection& direction) {
+  auto options = ProductOptionsOf(choice, direction.training, direction.bias);
   const auto add = [&](bool given, std::string_view option) {
     if (given) options.emplace_back(option);
   };
-  add(direction.training, "training");
-  add(direction.bias, "bias");
-  add(choice["attr-post-ops"] == "relu", "relu");
-  add(!choice["attr-scales"].empty(), "scales");
   add(choice["stag"] != "any", choice["stag"]);
   add(choice["alg"].find("auto") != std::string_view::npos, "auto");
   add(choice["alg"].find("wino") != std::string_view::npos, "winograd");
-  add(choice["attr-fpmath"] != "strict", fmt::format("fpmath-{}", choice["attr-fpmath"]));
+  AddFpmathOption(choice, options);
   return options;
 }
 
 }  // namespace
 
-std::string ConvType(std::string_view data_types) {
-  for (const auto& [types, name] : kNamedTypes)
-    if (types == data_types) return std::string(name);
-  const bool known =
-      std::find(kMixedTypes.begin(), kMixedTypes.end(), data_types) != kMixedTypes.end();
-  return known ? Joined(data_types) : "";
-}
-
-std::string ConvDataTypes(std::string_view type) {
-  auto types = TypesOfConfiguration(type);
-  return ConvType(types) == type ? types : "";
-}
-
 BenchdnnName ConvName(const BenchdnnConv& problem, const BenchdnnChoice& choice) {
-  static constexpr std::array kReasons = {ShapeReason,  TypeReason,      DirectionReason,
-                                          LayoutReason, AttributeReason, OtherReason};
+  static constexpr std::array kReasons = {ShapeReason, TypeReason, DirectionReason, LayoutReason,
+                                          OtherReason};
   for (const auto reason_of : kReasons)
     if (auto reason = reason_of(problem, choice); !reason.empty()) return {"", reason};
-  const Direction& direction = *FindDirection(choice);
+  const BenchdnnDirection& direction = *FindDirection(choice);
   auto text = ToText(OurProblem(problem, choice));
   try {
     ParseConv2d(text);
@@ -206,7 +120,7 @@ BenchdnnName ConvName(const BenchdnnConv& problem, const BenchdnnChoice& choice)
     return {"", "impossible shape"};
   }
   return {ToText(BenchmarkName{"Conv2D", "cpu", "onednn", std::string(Key(direction.direction)),
-                               ConvType(DataTypes(choice)), std::move(text),
+                               ConvType(TypesOf(choice)), std::move(text),
                                OurOptions(choice, direction)}),
           ""};
 }
@@ -226,13 +140,40 @@ BenchdnnProblem Read(const std::string& text) {
   return {ToText(problem), [problem](const auto& choice) { return ConvName(problem, choice); }};
 }
 
+std::string ProblemText(const Conv2dProblem& p) {
+  std::string text = p.groups != 1 ? fmt::format("g{}", p.groups) : "";
+  text += fmt::format("mb{}ic{}ih{}iw{}oc{}oh{}ow{}kh{}kw{}", p.n, p.c, p.h, p.w, p.k,
+                      OutputRows(p), OutputColumns(p), p.r, p.s);
+  if (p.stride_h != 1 || p.stride_w != 1) text += fmt::format("sh{}sw{}", p.stride_h, p.stride_w);
+  text += fmt::format("ph{}pw{}", p.pad_top, p.pad_left);
+  if (p.dilation_h != 1 || p.dilation_w != 1)
+    text += fmt::format("dh{}dw{}", p.dilation_h - 1, p.dilation_w - 1);
+  return text;
+}
+
 BenchdnnWork WorkOf(const BenchmarkName& name) {
   const auto conv =
       ReadConv2dCase(name, {{"f64", "f32", "bf16", "f16", "int8"}, true, Conv2dOptions()});
-  return {Conv2dWork(conv, "fp32.vector").bytes, std::string(ComputeType(conv.types))};
+  return {ProductWork(conv, "fp32.vector").bytes, std::string(ComputeType(conv.types))};
 }
 
 }  // namespace
+
+std::string ConvBenchdnn(const Conv2dCase& conv) {
+  const bool forward = conv.direction == ProductDirection::kForward;
+  const auto dir = DirOf(conv);
+  if (dir.empty() || ConvType(conv.types) != conv.type) return "";
+  if (!forward && (conv.relu || conv.scales)) return "";
+  std::string line = fmt::format("--conv --mode=P --dir={} ", dir) + TypesArgument(conv.types);
+  if (conv.relu) line += "--attr-post-ops=relu ";
+  if (conv.scales) line += ScalesArgument(conv.types);
+  if (conv.layout == Conv2dLayout::kNchw) line += "--stag=abx --dtag=abx ";
+  if (conv.layout == Conv2dLayout::kNhwc) line += "--stag=axb --dtag=axb ";
+  if (conv.algorithm == Conv2dAlgorithm::kAuto) line += "--alg=auto ";
+  if (conv.algorithm == Conv2dAlgorithm::kWinograd) line += "--alg=wino ";
+  if (!conv.fpmath.empty()) line += fmt::format("--attr-fpmath={} ", conv.fpmath);
+  return line + ProblemText(conv.problem);
+}
 
 const BenchdnnDriver kConvDriver = {"conv", ConvOptions(), true, BeginsProblem, Read, WorkOf};
 

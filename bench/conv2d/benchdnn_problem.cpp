@@ -13,10 +13,7 @@ namespace {
 constexpr std::array<BenchdnnOption, 15> kOptions = {{
     {"dir", "FWD_B", "FWD_B FWD_D FWD_I BWD_D BWD_W BWD_WB BWD_DW"},
     {"dt", "f32:f32:f32", "", ReadDataTypes},
-    {"cfg", "",
-     "f32 f32_wino f16 f64 bf16bf16bf16 u8s8f32 u8s8f16 u8s8bf16 u8s8s32 u8s8s8 u8s8u8 s8s8f32 "
-     "s8s8f16 s8s8bf16 s8s8s32 s8s8s8 s8s8u8 bf16bf16f32 bf16bf16f16 bf16bf16s8 bf16bf16u8 "
-     "f32bf16bf16 bf16f32bf16 f32f32s8 f32f32u8 f16f16f32 f16f16s8 f16f16u8 f32f16f16 f16f32f16"},
+    {"cfg", "", kConvConfigurations},
     {"stag", "any", "", ReadLayout},
     {"wtag", "any", "", ReadLayout},
     {"dtag", "any", "", ReadLayout},

@@ -23,13 +23,6 @@ void TakeEngine(BenchmarkName& name, CudnnConv2dCase& request) {
   name.options.pop_back();
 }
 
-void RefuseOption(const BenchmarkName& name, std::string_view option, std::string_view why) {
-  for (size_t i = 0; i < name.options.size(); ++i)
-    if (name.options[i] == option)
-      throw BadInput({.column = ColumnOfPart(name, 6 + static_cast<int>(i))},
-                     fmt::format("'{}' {}", option, why));
-}
-
 }  // namespace
 
 CudnnConv2dCase ReadCudnnConv2dCase(const BenchmarkName& full) {
@@ -48,19 +41,14 @@ CudnnConv2dCase ReadCudnnConv2dCase(const BenchmarkName& full) {
     request.choice = EngineChoice::kBest;
   }
   RefuseOption(name, "engineN", "needs cuDNN's number of an engine: engine45");
-  if (conv.direction != Conv2dDirection::kForward)
+  if (conv.direction != ProductDirection::kForward)
     RefuseOption(name, "bias", "is fused into fwd alone");
   return request;
 }
 
 namespace {
-Workload Read(const BenchmarkName& name) {
-  ReadCudnnConv2dCase(name);
-  return {};
-}
-
 [[maybe_unused]] const bool registered =
-    RegisterCell({"Conv2D", "gpu", "cudnn", Read, "the CUDA module"});
+    RegisterCell({"Conv2D", "gpu", "cudnn", ReadNameAlone<ReadCudnnConv2dCase>, "the CUDA module"});
 }  // namespace
 
 }  // namespace dlroof::cudnn

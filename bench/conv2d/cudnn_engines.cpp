@@ -221,10 +221,10 @@ FastestRightPlan FastestRight(std::vector<TimedPlan> plans,
 }
 
 void RequireConvSupport(const Conv2dCase& conv) {
-  if (IsInt8(conv.types) && conv.direction != Conv2dDirection::kForward)
+  if (IsInt8(conv.types) && conv.direction != ProductDirection::kForward)
     throw Unsupported("int8 convolutions have no backward pass: cuDNN's integer engines are fwd");
   if (conv.type != "fp8") return;
-  if (conv.direction != Conv2dDirection::kForward)
+  if (conv.direction != ProductDirection::kForward)
     throw Unsupported("fp8 convolutions have no backward pass here: their gradients are e5m2");
   if (conv.bias || conv.relu) throw Unsupported("fp8 convolutions have neither bias nor relu here");
 }
@@ -255,7 +255,7 @@ bool ConvertsLayouts(const PlanChoice& choice) {
 }
 
 Work ConvWork(const Conv2dCase& conv, const PlanChoice& choice) {
-  auto work = Conv2dWork(conv, ConvPipe(conv, choice.config));
+  auto work = ProductWork(conv, ConvPipe(conv, choice.config));
   if (static_cast<double>(choice.workspace_bytes) >= choice.tensor_bytes) work.launches.reset();
   return work;
 }

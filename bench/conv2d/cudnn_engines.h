@@ -137,7 +137,7 @@ struct PlanChoice {
 // in NCHW).
 bool ConvertsLayouts(const PlanChoice& choice);
 
-// Conv2dWork on the engine's pipe; one launch, unless the workspace has room for the tensors: what
+// ProductWork on the engine's pipe; one launch, unless the workspace has room for the tensors: what
 // one kernel leaves there another reads, and how many there are is not known.
 Work ConvWork(const Conv2dCase& conv, const PlanChoice& choice);
 

@@ -72,7 +72,7 @@ GraphSpec GraphOf(const CudnnConv2dCase& request) {
   graph.tensors = {
       Dense(kSourceId, conv.types.source, {p.n, p.c, p.h, p.w}, conv.layout),
       Dense(kWeightsId, conv.types.weights, {p.k, p.c / p.groups, p.r, p.s}, conv.layout),
-      Dense(kDestinationId, conv.types.destination, {p.n, p.k, OutputHeight(p), OutputWidth(p)},
+      Dense(kDestinationId, conv.types.destination, {p.n, p.k, OutputRows(p), OutputColumns(p)},
             conv.layout)};
   graph.convolution = {conv.direction,
                        IsInt8(conv.types) ? "s32" : "f32",

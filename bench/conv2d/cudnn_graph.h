@@ -35,7 +35,7 @@ struct TensorSpec {
 
 // Cross-correlation. The groups follow from the channels of source and weights.
 struct ConvolutionSpec {
-  Conv2dDirection direction = Conv2dDirection::kForward;
+  ProductDirection direction = ProductDirection::kForward;
   std::string compute_type;                          // of the sums: "f32", "s32"
   std::array<int64_t, 2> strides, dilations;         // height, width; dilation 1 is dense
   std::array<int64_t, 2> pads_before, pads_after;    // top, left; bottom, right

@@ -27,33 +27,7 @@ std::string Words(const std::string& name) {
   return words + ' ';
 }
 
-ConvDirection ToConvDirection(Conv2dDirection direction) {
-  if (direction == Conv2dDirection::kBackwardData) return ConvDirection::kBackwardData;
-  if (direction == Conv2dDirection::kBackwardWeights) return ConvDirection::kBackwardWeights;
-  return ConvDirection::kForward;
-}
-
 }  // namespace
-
-ConvLayer ToConvLayer(const Conv2dProblem& p, Conv2dDirection direction, TensorLayout layout) {
-  const ConvShape shape = {.n = p.n,
-                           .c = p.c,
-                           .h = p.h,
-                           .w = p.w,
-                           .k = p.k,
-                           .r = p.r,
-                           .s = p.s,
-                           .stride_h = p.stride_h,
-                           .stride_w = p.stride_w,
-                           .pad_top = p.pad_top,
-                           .pad_bottom = p.pad_bottom,
-                           .pad_left = p.pad_left,
-                           .pad_right = p.pad_right,
-                           .dilation_h = p.dilation_h,
-                           .dilation_w = p.dilation_w,
-                           .groups = p.groups};
-  return {shape, ToConvDirection(direction), layout, 4};
-}
 
 TensorLayout GpuLayout(const std::string& library, const std::vector<std::string>& options) {
   const bool channels_last = library == "cudnn" ? !Has(options, "nchw") : Has(options, "nhwc");
@@ -71,7 +45,7 @@ std::function<Work(std::string& how)> DeltaModel(const BenchmarkName& name,
                                                  const std::string& algorithm,
                                                  const std::string& gpu) {
   const auto known = BuiltInGpuOf(gpu);
-  const auto direction = Conv2dDirectionFromKey(name.direction);
+  const auto direction = ProductDirectionFromKey(name.direction);
   if (known.empty() || !direction) return {};
   ConvQuestion question;
   question.type = name.type;
@@ -81,7 +55,7 @@ std::function<Work(std::string& how)> DeltaModel(const BenchmarkName& name,
     ConvQuestion asked = question;
     Work work;
     try {
-      asked.layer = ToConvLayer(ParseConv2d(problem), way, layout);
+      asked.layer = {ParseConv2d(problem), way, layout, 4};
       const auto spec = FindGpu(known);
       const auto prediction = PredictConv(asked, spec);
       work.bytes = ModelledWork(asked, prediction, spec).bytes;

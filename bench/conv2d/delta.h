@@ -15,8 +15,6 @@ namespace dlroof {
 // option "nchw", those of others NCHW without "nhwc".
 TensorLayout GpuLayout(const std::string& library, const std::vector<std::string>& options);
 
-ConvLayer ToConvLayer(const Conv2dProblem& problem, Conv2dDirection direction, TensorLayout layout);
-
 // The built-in parameter file of a GPU that its driver calls `name` ("NVIDIA H200 NVL" -> "h200");
 // empty: there is none.
 std::string BuiltInGpuOf(const std::string& name);

@@ -1,6 +1,10 @@
 #include "bench/conv2d/loops.h"
 
-#include <cmath>
+#include <algorithm>
+#include <array>
+#include <limits>
+
+#include "bench/workload/seeded_values.h"
 
 namespace dlroof {
 namespace {
@@ -50,19 +54,15 @@ struct Planes {
   int64_t plane, row;
 };
 
-Conv2dElement Sum(const Planes& first, const Planes& second, int64_t planes, const Meetings& rows,
-                  const Meetings& columns) {
-  Conv2dElement sum;
+ProductElement Sum(const Planes& first, const Planes& second, int64_t planes, const Meetings& rows,
+                   const Meetings& columns) {
+  ProductElement sum;
   for (int64_t i = 0; i < planes; ++i)
     for (const auto& row : rows) {
       const float* const a = first.begin + i * first.plane + row.first * first.row;
       const float* const b = second.begin + i * second.plane + row.second * second.row;
-      for (const auto& column : columns) {
-        const double product =
-            static_cast<double>(a[column.first]) * static_cast<double>(b[column.second]);
-        sum.value += product;
-        sum.magnitude += std::fabs(product);
-      }
+      for (const auto& column : columns)
+        sum.Add(static_cast<double>(a[column.first]) * static_cast<double>(b[column.second]));
     }
   return sum;
 }
@@ -77,8 +77,8 @@ Position PositionOf(int64_t index, int64_t size_b, int64_t size_c, int64_t size_
           index / size_d % size_c, index % size_d};
 }
 
-Conv2dElement OutputAt(const Conv2dProblem& p, const Axis& vertical, const Axis& horizontal,
-                       const Conv2dInputs& in, int64_t index) {
+ProductElement OutputAt(const Conv2dProblem& p, const Axis& vertical, const Axis& horizontal,
+                        const ProductInputs& in, int64_t index) {
   const auto at = PositionOf(index, p.k, vertical.outputs, horizontal.outputs);
   const int64_t depth = p.c / p.groups;
   const int64_t channel = at.b / (p.k / p.groups) * depth;
@@ -87,8 +87,8 @@ Conv2dElement OutputAt(const Conv2dProblem& p, const Axis& vertical, const Axis&
              OfOutput(vertical, at.c), OfOutput(horizontal, at.d));
 }
 
-Conv2dElement SourceGradientAt(const Conv2dProblem& p, const Axis& vertical, const Axis& horizontal,
-                               const Conv2dInputs& in, int64_t index) {
+ProductElement SourceGradientAt(const Conv2dProblem& p, const Axis& vertical,
+                                const Axis& horizontal, const ProductInputs& in, int64_t index) {
   const auto at = PositionOf(index, p.c, p.h, p.w);
   const int64_t depth = p.c / p.groups;
   const int64_t filters = p.k / p.groups;
@@ -100,8 +100,8 @@ Conv2dElement SourceGradientAt(const Conv2dProblem& p, const Axis& vertical, con
       filters, OfInput(vertical, at.c), OfInput(horizontal, at.d));
 }
 
-Conv2dElement WeightGradientAt(const Conv2dProblem& p, const Axis& vertical, const Axis& horizontal,
-                               const Conv2dInputs& in, int64_t index) {
+ProductElement WeightGradientAt(const Conv2dProblem& p, const Axis& vertical,
+                                const Axis& horizontal, const ProductInputs& in, int64_t index) {
   const int64_t depth = p.c / p.groups;
   const auto at = PositionOf(index, depth, p.r, p.s);
   const int64_t channel = at.a / (p.k / p.groups) * depth + at.b;
@@ -111,30 +111,75 @@ Conv2dElement WeightGradientAt(const Conv2dProblem& p, const Axis& vertical, con
              OfTap(vertical, at.c), OfTap(horizontal, at.d));
 }
 
+// The gradient of one filter's bias.
+ProductElement BiasGradientAt(const Conv2dProblem& p, const ProductInputs& inputs, int64_t filter) {
+  const int64_t image = OutputRows(p) * OutputColumns(p);
+  ProductElement sum;
+  for (int64_t sample = 0; sample < p.n; ++sample)
+    for (int64_t i = 0; i < image; ++i)
+      sum.Add(inputs.destination[(sample * p.k + filter) * image + i]);
+  return sum;
+}
+
+// Sizes of the result's dimensions in plain order.
+std::array<int64_t, 4> ResultSizes(const Conv2dProblem& p, ProductDirection direction) {
+  if (direction == ProductDirection::kForward) return {p.n, p.k, OutputRows(p), OutputColumns(p)};
+  if (direction == ProductDirection::kBackwardData) return {p.n, p.c, p.h, p.w};
+  return {p.k, p.c / p.groups, p.r, p.s};
+}
+
+int64_t IndexOf(const std::array<int64_t, 4>& at, const std::array<int64_t, 4>& sizes) {
+  return ((at[0] * sizes[1] + at[1]) * sizes[2] + at[2]) * sizes[3] + at[3];
+}
+
+// The sixteen corners; then seeded positions, every other one moved to one of the four borders of
+// its image.
+std::vector<int64_t> SampledIndices(const std::array<int64_t, 4>& sizes, int64_t count,
+                                    uint64_t seed) {
+  std::vector<int64_t> indices;
+  for (unsigned corner = 0; corner < 16; ++corner) {
+    std::array<int64_t, 4> at{};
+    for (size_t i = 0; i < 4; ++i) at.at(i) = (corner >> i & 1U) != 0 ? sizes.at(i) - 1 : 0;
+    indices.push_back(IndexOf(at, sizes));
+  }
+  const auto random = SeededIndices(count * 4, seed, std::numeric_limits<int64_t>::max());
+  for (int64_t i = 16; i < count; ++i) {
+    std::array<int64_t, 4> at{};
+    for (size_t j = 0; j < 4; ++j) at.at(j) = random.at(i * 4 + j) % sizes.at(j);
+    if (i % 2 == 0) {
+      const auto border = static_cast<size_t>(i / 2 % 4);  // top, left, bottom, right
+      at.at(2 + border % 2) = border < 2 ? 0 : sizes.at(2 + border % 2) - 1;
+    }
+    indices.push_back(IndexOf(at, sizes));
+  }
+  std::sort(indices.begin(), indices.end());
+  indices.erase(std::unique(indices.begin(), indices.end()), indices.end());
+  return indices;
+}
+
 }  // namespace
 
-Conv2dElement Conv2dElementAt(const Conv2dProblem& p, Conv2dDirection direction,
-                              const Conv2dInputs& inputs, int64_t index) {
-  const Axis vertical{OutputHeight(p), p.r, p.h, p.stride_h, p.dilation_h, p.pad_top};
-  const Axis horizontal{OutputWidth(p), p.s, p.w, p.stride_w, p.dilation_w, p.pad_left};
-  if (direction == Conv2dDirection::kForward)
+ProductElement Conv2dElementAt(const Conv2dProblem& p, ProductDirection direction,
+                               const ProductInputs& inputs, int64_t index) {
+  const Axis vertical{OutputRows(p), p.r, p.h, p.stride_h, p.dilation_h, p.pad_top};
+  const Axis horizontal{OutputColumns(p), p.s, p.w, p.stride_w, p.dilation_w, p.pad_left};
+  if (direction == ProductDirection::kForward)
     return OutputAt(p, vertical, horizontal, inputs, index);
-  if (direction == Conv2dDirection::kBackwardData)
+  if (direction == ProductDirection::kBackwardData)
     return SourceGradientAt(p, vertical, horizontal, inputs, index);
   return WeightGradientAt(p, vertical, horizontal, inputs, index);
 }
 
-Conv2dElement Conv2dBiasGradientAt(const Conv2dProblem& p, const Conv2dInputs& inputs,
-                                   int64_t filter) {
-  const int64_t image = OutputHeight(p) * OutputWidth(p);
-  Conv2dElement sum;
-  for (int64_t sample = 0; sample < p.n; ++sample)
-    for (int64_t i = 0; i < image; ++i) {
-      const double value = inputs.destination[(sample * p.k + filter) * image + i];
-      sum.value += value;
-      sum.magnitude += std::fabs(value);
-    }
-  return sum;
+ProductResult ResultOf(const Conv2dCase& conv, const ProductInputs& inputs) {
+  const auto& p = conv.problem;
+  const auto sizes = ResultSizes(p, conv.direction);
+  return {
+      sizes[0] * sizes[1] * sizes[2] * sizes[3],
+      TapsPerOutput(p, conv.direction),
+      [sizes](int64_t count, uint64_t seed) { return SampledIndices(sizes, count, seed); },
+      [&](int64_t index) { return Conv2dElementAt(conv.problem, conv.direction, inputs, index); },
+      [&p, image = OutputRows(p) * OutputColumns(p)](int64_t index) { return index / image % p.k; },
+      [&](int64_t filter) { return BiasGradientAt(conv.problem, inputs, filter); }};
 }
 
 }  // namespace dlroof

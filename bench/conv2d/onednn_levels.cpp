@@ -26,10 +26,10 @@ struct Shape {
 
 Shape ForwardShape(const Conv2dCase& conv) {
   const auto& p = conv.problem;
-  Shape shape = {p.n,          p.groups,     p.k / p.groups,  p.c / p.groups,
-                 p.h,          p.w,          OutputHeight(p), OutputWidth(p),
-                 p.r,          p.s,          p.stride_h,      p.stride_w,
-                 p.dilation_h, p.dilation_w, p.pad_top,       p.pad_left};
+  Shape shape = {p.n,          p.groups,     p.k / p.groups, p.c / p.groups,
+                 p.h,          p.w,          OutputRows(p),  OutputColumns(p),
+                 p.r,          p.s,          p.stride_h,     p.stride_w,
+                 p.dilation_h, p.dilation_w, p.pad_top,      p.pad_left};
   shape.read_bytes = static_cast<double>(ElementBytes(conv.types.source));
   shape.weight_bytes = static_cast<double>(ElementBytes(conv.types.weights));
   shape.written_bytes = static_cast<double>(ElementBytes(conv.types.destination));
@@ -217,10 +217,10 @@ CoreBlocking BlockingHere(int threads) {
 
 LevelModel Conv2dLevels(const Conv2dCase& conv, std::string_view implementation,
                         std::string_view isa, const CoreBlocking& core) {
-  const bool forward = conv.direction == Conv2dDirection::kForward;
+  const bool forward = conv.direction == ProductDirection::kForward;
   const bool dense = conv.problem.stride_h == 1 && conv.problem.stride_w == 1;
   const bool brgemm = implementation.starts_with("brgconv");
-  const bool backward = conv.direction == Conv2dDirection::kBackwardData && dense && brgemm;
+  const bool backward = conv.direction == ProductDirection::kBackwardData && dense && brgemm;
   if (!forward && !backward)
     return NotModelled(
         fmt::format("the loops of {} by {} are not modelled", Key(conv.direction), implementation));

@@ -24,8 +24,7 @@ namespace {
      .gpu_traffic = DeltaModel});
 
 Workload Read(const BenchmarkName& name) {
-  const auto conv = ReadOnednnConv2dCase(name);
-  return {.repro = ConvBenchdnn(conv.problem, conv.direction, conv.type, name.options)};
+  return {.repro = ConvBenchdnn(ReadOnednnConv2dCase(name))};
 }
 
 [[maybe_unused]] const bool on_onednn =

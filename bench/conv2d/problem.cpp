@@ -8,15 +8,9 @@
 
 #include "bench/workload/problem_text.h"
 #include "counters/base/error.h"
-#include "counters/base/keys.h"
 
 namespace dlroof {
 namespace {
-
-constexpr KeyRow<Conv2dDirection> kDirections[] = {
-    {Conv2dDirection::kForward, "fwd"},
-    {Conv2dDirection::kBackwardData, "bwd_data"},
-    {Conv2dDirection::kBackwardWeights, "bwd_weights"}};
 
 int64_t PaddedHeight(const Conv2dProblem& p) { return p.h + p.pad_top + p.pad_bottom; }
 int64_t PaddedWidth(const Conv2dProblem& p) { return p.w + p.pad_left + p.pad_right; }
@@ -92,12 +86,6 @@ void CheckFits(int64_t taps, int64_t dilation, int64_t padded, std::string_view 
                                Extent(taps, dilation), what, padded));
 }
 
-int64_t CheckedCount(std::initializer_list<int64_t> sizes, std::string_view what) {
-  int64_t count = 1;
-  for (const int64_t size : sizes) count = CheckedProduct(count, size, what);
-  return count;
-}
-
 // Throws BadInput without a column.
 void CheckShape(const Conv2dProblem& p) {
   CheckFits(p.r, p.dilation_h, PaddedHeight(p), "rows");
@@ -111,30 +99,22 @@ void CheckShape(const Conv2dProblem& p) {
   CheckedCount({kBytes, p.n, p.c, PaddedHeight(p), PaddedWidth(p)}, "the source's size in byte");
   const auto weights =
       CheckedCount({kBytes, p.k, p.c / p.groups, p.r, p.s}, "the weights' size in byte");
-  const auto destination = CheckedCount({kBytes, p.n, p.k, OutputHeight(p), OutputWidth(p)},
+  const auto destination = CheckedCount({kBytes, p.n, p.k, OutputRows(p), OutputColumns(p)},
                                         "the destination's size in byte");
   int64_t total = CheckedCount({kBytes, p.n, p.c, p.h, p.w}, "the source's size in byte");
   if (__builtin_add_overflow(total, weights, &total) ||
       __builtin_add_overflow(total, destination, &total))
     throw BadInput("the tensors' size in byte overflows 64 bits");
-  CheckedCount({2, p.n, p.k, OutputHeight(p), OutputWidth(p), p.c / p.groups, p.r, p.s},
+  CheckedCount({2, p.n, p.k, OutputRows(p), OutputColumns(p), p.c / p.groups, p.r, p.s},
                "the number of FLOPs");
 }
 
 }  // namespace
 
-int64_t OutputHeight(const Conv2dProblem& p) {
-  return (PaddedHeight(p) - Extent(p.r, p.dilation_h)) / p.stride_h + 1;
-}
-
-int64_t OutputWidth(const Conv2dProblem& p) {
-  return (PaddedWidth(p) - Extent(p.s, p.dilation_w)) / p.stride_w + 1;
-}
-
 int64_t SourceCount(const Conv2dProblem& p) { return p.n * p.c * p.h * p.w; }
 int64_t WeightsCount(const Conv2dProblem& p) { return p.k * (p.c / p.groups) * p.r * p.s; }
 int64_t DestinationCount(const Conv2dProblem& p) {
-  return p.n * p.k * OutputHeight(p) * OutputWidth(p);
+  return p.n * p.k * OutputRows(p) * OutputColumns(p);
 }
 
 std::string ToText(const Conv2dProblem& p) {
@@ -160,19 +140,14 @@ Conv2dProblem ParseConv2d(std::string_view text, int column_offset) {
   return problem;
 }
 
-std::string_view Key(Conv2dDirection direction) { return KeyIn(kDirections, direction); }
-
-std::optional<Conv2dDirection> Conv2dDirectionFromKey(std::string_view key) {
-  return ValueIn(kDirections, key);
-}
-
 int64_t DenseFlops(const Conv2dProblem& p) {
   return 2 * DestinationCount(p) * (p.c / p.groups) * p.r * p.s;
 }
 
-int64_t TapsPerOutput(const Conv2dProblem& p, Conv2dDirection direction) {
-  if (direction == Conv2dDirection::kForward) return (p.c / p.groups) * p.r * p.s;
-  if (direction == Conv2dDirection::kBackwardWeights) return p.n * OutputHeight(p) * OutputWidth(p);
+int64_t TapsPerOutput(const Conv2dProblem& p, ProductDirection direction) {
+  if (direction == ProductDirection::kForward) return (p.c / p.groups) * p.r * p.s;
+  if (direction == ProductDirection::kBackwardWeights)
+    return p.n * OutputRows(p) * OutputColumns(p);
   // At a stride, at most every stride-th of the r taps meets one source row (dilation aside).
   const bool dense = p.dilation_h == 1 && p.dilation_w == 1;
   const int64_t rows = dense ? (p.r + p.stride_h - 1) / p.stride_h : p.r;

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <stdexcept>
+#include <utility>
 
 #include "bench/library_rules/pipe_choice.h"
 #include "bench/workload/device_elements.h"
@@ -81,16 +82,12 @@ LstmCase ReadLstmCase(const BenchmarkName& name, const std::vector<std::string>&
   CheckOptions(name, options);
   lstm.problem.peephole = HasOption(name, "peephole");
   lstm.plain_weights = HasOption(name, "ldigo");
-  constexpr std::string_view kFpmath = "fpmath-";
-  for (const auto& option : name.options)
-    if (option.starts_with(kFpmath)) lstm.fpmath = option.substr(kFpmath.size());
+  if (auto mode = FpmathOf(name); !mode.empty()) lstm.fpmath = std::move(mode);
   return lstm;
 }
 
 LstmCase ReadOnednnLstmCase(const BenchmarkName& name) {
-  return ReadLstmCase(
-      name, LstmTypeNames(),
-      {{"peephole"}, {"ldigo"}, {"fpmath-bf16", "fpmath-f16", "fpmath-tf32", "fpmath-any"}});
+  return ReadLstmCase(name, LstmTypeNames(), {{"peephole"}, {"ldigo"}, FpmathOptions()});
 }
 
 bool IsQuantized(const LstmType& type) { return type.weight == "s8"; }

@@ -118,13 +118,8 @@ std::string DescribeRnn(const RnnSpec& spec, int64_t workspace_bytes, int64_t re
 }
 
 namespace {
-Workload Read(const BenchmarkName& name) {
-  ReadCudnnLstmCase(name);
-  return {};
-}
-
 [[maybe_unused]] const bool registered =
-    RegisterCell({"LSTM", "gpu", "cudnn", Read, "the CUDA module"});
+    RegisterCell({"LSTM", "gpu", "cudnn", ReadNameAlone<ReadCudnnLstmCase>, "the CUDA module"});
 }  // namespace
 
 }  // namespace dlroof::cudnn

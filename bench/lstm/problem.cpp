@@ -22,11 +22,9 @@ constexpr KeyRow<LstmDirection> kDirections[] = {
 // largest factor in front of t*n*l*passes*h is 16*(input + state) + 4*p + 40 for `bwd`), so it is
 // the one that must fit.
 void CheckSizes(const LstmProblem& problem) {
-  constexpr std::string_view kWhat = "the work of this LSTM";
   const int64_t widest = std::max(problem.i, OutputWidth(problem)) + StateWidth(problem) + 1;
-  int64_t product = CheckedProduct(64, widest, kWhat);
-  for (const int64_t factor : {problem.t, problem.n, problem.l, Passes(problem), problem.h})
-    product = CheckedProduct(product, factor, kWhat);
+  CheckedCount({64, widest, problem.t, problem.n, problem.l, Passes(problem), problem.h},
+               "the work of this LSTM");
 }
 
 double CountOnce(const LstmElements& elements, const LstmElementBytes& bytes) {

@@ -85,13 +85,8 @@ PreparedCall Prepare(const BenchmarkName& name, const RunSettings& settings) {
   return prepared;
 }
 
-Workload Read(const BenchmarkName& name) {
-  ReadRequest(name);
-  return {};
-}
-
 [[maybe_unused]] const bool registered =
-    RegisterCell({"LSTM", "cpu", "reference", Read, "", Prepare});
+    RegisterCell({"LSTM", "cpu", "reference", ReadNameAlone<ReadRequest>, "", Prepare});
 
 }  // namespace
 }  // namespace dlroof

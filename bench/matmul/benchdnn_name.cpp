@@ -1,88 +1,35 @@
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <array>
 #include <optional>
 #include <utility>
+#include <vector>
 
+#include "bench/benchdnn/product_words.h"
 #include "bench/matmul/benchdnn.h"
 #include "counters/base/error.h"
 
 namespace dlroof {
 namespace {
 
-// Returns source, weights and destination of "u8:s8:u8".
-MatmulTypes Types(std::string_view data_types) {
-  const auto first = data_types.find(':');
-  const auto last = data_types.rfind(':');
-  return {std::string(data_types.substr(0, first)),
-          std::string(data_types.substr(first + 1, last - first - 1)),
-          std::string(data_types.substr(last + 1))};
-}
-
-// Returns the types of the driver ip, whose cfg is an older spelling: "u8s8f32", or one for all.
-MatmulTypes IpTypes(const BenchdnnChoice& choice) {
-  std::string_view rest = choice["cfg"];
-  if (rest.empty()) return Types(choice["dt"]);
-  std::vector<std::string> types;
-  while (!rest.empty()) {
-    const size_t letters = rest.starts_with("bf") ? 2 : 1;
-    const size_t end = std::min(rest.find_first_not_of("0123456789", letters), rest.size());
-    types.emplace_back(rest.substr(0, end));
-    rest.remove_prefix(end);
-  }
-  types.resize(3, types[0]);
-  return {types[0], types[1], types[2]};
-}
-
-bool IsByte(std::string_view type) { return type == "u8" || type == "s8"; }
-
-// Returns the words of the option `scales`, as benchdnn's readers spell them.
-std::string_view OurScales(const MatmulTypes& types) {
-  if (!IsInt8(types)) return "";
-  return IsByte(types.destination) ? "src:common+wei:per_oc+dst:common" : "src:common+wei:per_oc";
-}
-
-// Returns why scales, zero points, post-ops or the context lead to no benchmark; empty: they do.
-std::string AttributeReason(const BenchdnnChoice& choice, const MatmulTypes& types, bool forward) {
-  const auto post_ops = choice["attr-post-ops"];
-  if (post_ops == "relu:slope") return "post-op relu with a slope";
-  if (!post_ops.empty() && post_ops != "relu") return fmt::format("post-ops {}", post_ops);
-  if (!post_ops.empty() && !forward) return "post-op backward";
-  if (!choice["attr-zero-points"].empty()) return "zero points";
-  const auto scales = choice["attr-scales"];
-  if (!scales.empty() && !forward) return "scales backward";
-  if (!scales.empty() && scales != OurScales(types)) return fmt::format("scales {}", scales);
-  return CommonReason(choice);
-}
-
 // The call that a line of benchdnn describes.
 struct Found {
   MatmulProblem problem;
-  MatmulDirection direction = MatmulDirection::kForward;
-  MatmulTypes types;
+  ProductDirection direction = ProductDirection::kForward;
+  ProductTypes types;
   bool ip = false, training = false, bias = false, any = false;
 };
 
 BenchdnnName NameOf(const Found& found, const BenchdnnChoice& choice) {
-  const bool forward = found.direction == MatmulDirection::kForward;
+  const bool forward = found.direction == ProductDirection::kForward;
   if (auto reason = AttributeReason(choice, found.types, forward); !reason.empty())
     return {"", reason};
   const auto type = KeyOf(found.types);
   if (type.empty() || type == "f64")  // none on the CPU
-    return {"", fmt::format("types {}:{}:{}", found.types.source, found.types.weights,
-                            found.types.destination)};
-  std::vector<std::string> options;
-  const auto add = [&](bool given, std::string_view option) {
-    if (given) options.emplace_back(option);
-  };
-  add(found.ip, "ip");
-  add(found.training, "training");
-  add(found.bias, "bias");
-  add(choice["attr-post-ops"] == "relu", "relu");
-  add(!choice["attr-scales"].empty(), "scales");
-  add(found.any, "any");
-  add(choice["attr-fpmath"] != "strict", fmt::format("fpmath-{}", choice["attr-fpmath"]));
+    return {"", "types " + DataTypesOf(found.types)};
+  auto options = ProductOptionsOf(choice, found.training, found.bias);
+  if (found.ip) options.insert(options.begin(), "ip");
+  if (found.any) options.emplace_back("any");
+  AddFpmathOption(choice, options);
   BenchmarkName name{"Matmul",
                      "cpu",
                      "onednn",
@@ -116,26 +63,13 @@ std::string MatmulReason(const BenchdnnMatmul& problem, const BenchdnnChoice& ch
   for (const auto* tag : {"stag", "wtag", "dtag"})
     if (!OrderOf(choice[tag], problem.problem.b > 1)) return fmt::format("layout {}", choice[tag]);
   if (choice["bia_dt"] == "undef") return "";
-  if (choice["bia_dt"] != BiasType(Types(choice["dt"])))
+  if (choice["bia_dt"] != BiasType(TypesOf(choice)))
     return fmt::format("bias of type {}", choice["bia_dt"]);
   // The bias has one number per column: C is masked by its last dimension alone.
   if (choice.Count("bia_mask") != (problem.problem.b > 1 ? 4 : 2))
     return fmt::format("bias mask {}", choice["bia_mask"]);
   return "";
 }
-
-struct Direction {
-  std::string_view dir;
-  MatmulDirection direction;
-  bool training, bias;
-};
-constexpr std::array<Direction, 6> kDirections = {
-    {{"FWD_I", MatmulDirection::kForward, false, false},
-     {"FWD_D", MatmulDirection::kForward, true, false},
-     {"FWD_B", MatmulDirection::kForward, true, true},
-     {"BWD_D", MatmulDirection::kBackwardData, false, false},
-     {"BWD_W", MatmulDirection::kBackwardWeights, false, false},
-     {"BWD_WB", MatmulDirection::kBackwardWeights, false, true}}};
 
 // "12x64": a size and x begin a problem of matmul.
 bool BeginsMatmul(std::string_view text) {
@@ -156,9 +90,45 @@ BenchdnnProblem ReadIpProblem(const std::string& text) {
   return {ToText(problem), [problem](const auto& choice) { return IpName(problem, choice); }};
 }
 
+std::string Attributes(const MatmulCase& matmul) {
+  std::string text;
+  if (matmul.scales) text += ScalesArgument(matmul.types);
+  if (matmul.relu) text += "--attr-post-ops=relu ";
+  if (!matmul.fpmath.empty()) text += fmt::format("--attr-fpmath={} ", matmul.fpmath);
+  return text;
+}
+
+// Returns "ab" for a matrix row by row, "ba" for its transpose; "abc" and "acb" in a batch.
+std::string_view Tag(int64_t batch, bool transposed) {
+  if (batch == 1) return transposed ? "ba" : "ab";
+  return transposed ? "acb" : "abc";
+}
+
+std::string MatmulLine(const MatmulCase& matmul) {
+  const auto p = ProductOf(matmul);
+  std::string line = "--matmul --mode=P ";
+  const auto type = [&](Matrix matrix) { return std::string(TypeOf(matmul.types, matrix)); };
+  line += TypesArgument({type(p.left.matrix), type(p.right.matrix), type(p.result)});
+  if (!matmul.any)
+    line += fmt::format("--stag={} --wtag={} --dtag={} ", Tag(p.batch, p.left.transposed),
+                        Tag(p.batch, p.right.transposed), Tag(p.batch, false));
+  if (matmul.bias) line += fmt::format("--bia_dt={} ", BiasType(matmul.types));
+  if (matmul.bias && p.batch > 1) line += "--bia_mask=4 ";
+  line += Attributes(matmul);
+  const auto batch = p.batch > 1 ? fmt::format("{}x", p.batch) : "";
+  return line + fmt::format("{0}{1}x{2}:{0}{2}x{3}", batch, p.rows, p.depth, p.columns);
+}
+
+std::string InnerProductLine(const MatmulCase& matmul) {
+  const auto dir = DirOf(matmul);
+  if (dir.empty()) return "";
+  return fmt::format("--ip --mode=P --dir={} {}{}mb{}ic{}oc{}", dir, TypesArgument(matmul.types),
+                     Attributes(matmul), matmul.problem.m, matmul.problem.k, matmul.problem.n);
+}
+
 BenchdnnWork WorkOf(const BenchmarkName& name) {
   const auto matmul = ReadOnednnMatmulCase(name);
-  return {MatmulWork(matmul, "fp32.vector").bytes, std::string(ComputeType(matmul.types))};
+  return {ProductWork(matmul, "fp32.vector").bytes, std::string(ComputeType(matmul.types))};
 }
 
 }  // namespace
@@ -169,7 +139,7 @@ BenchdnnName MatmulName(const BenchdnnMatmul& problem, const BenchdnnChoice& cho
     return *OrderOf(choice[tag], problem.problem.b > 1);
   };
   const Order a = order("stag"), b = order("wtag"), c = order("dtag");
-  Found found{problem.problem, MatmulDirection::kForward, Types(choice["dt"])};
+  Found found{problem.problem, ProductDirection::kForward, TypesOf(choice)};
   found.any = a == Order::kAny && b == Order::kAny && c == Order::kAny;
   if (!found.any && (a == Order::kAny || b == Order::kAny || c == Order::kAny))
     return {"", "layout any of some matrices"};
@@ -181,9 +151,8 @@ BenchdnnName MatmulName(const BenchdnnMatmul& problem, const BenchdnnChoice& cho
 }
 
 BenchdnnName IpName(const BenchdnnIp& problem, const BenchdnnChoice& choice) {
-  const auto* const row = std::find_if(kDirections.begin(), kDirections.end(),
-                                       [&](const auto& one) { return one.dir == choice["dir"]; });
-  if (row == kDirections.end()) return {"", fmt::format("direction {}", choice["dir"])};
+  const auto* const row = FindDirection(choice);
+  if (row == nullptr) return {"", fmt::format("direction {}", choice["dir"])};
   if (problem.depth != 0 || problem.height != 0 || problem.width != 0)
     return {"", "inner product of images"};
   for (const auto* tag : {"stag", "wtag", "dtag"})
@@ -192,11 +161,16 @@ BenchdnnName IpName(const BenchdnnIp& problem, const BenchdnnChoice& choice) {
   if (samples == 0) return {"", "no samples"};
   return NameOf({{1, samples, problem.out_channels, problem.in_channels},
                  row->direction,
-                 IpTypes(choice),
+                 TypesOf(choice),
                  true,
                  row->training,
                  row->bias},
                 choice);
+}
+
+std::string MatmulBenchdnn(const MatmulCase& matmul) {
+  if (matmul.scales && matmul.direction != ProductDirection::kForward) return "";
+  return matmul.ip ? InnerProductLine(matmul) : MatmulLine(matmul);
 }
 
 const BenchdnnDriver kMatmulDriver = {"matmul",     MatmulDriverOptions(), true,

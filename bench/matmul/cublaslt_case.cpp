@@ -28,18 +28,10 @@ MatrixSpec SpecOf(const MatmulCase& matmul, const Factor& factor, int64_t rows, 
   return spec;
 }
 
-Workload Read(const BenchmarkName& name) {
-  ReadCublasltMatmulCase(name);
-  return {};
-}
-
-[[maybe_unused]] const bool registered =
-    RegisterCell({"Matmul", "gpu", "cublaslt", Read, "the CUDA module"});
-
 }  // namespace
 
 MatmulCase ReadCublasltMatmulCase(const BenchmarkName& name) {
-  MatmulOffer offer{{}, false, {{"bias"}, {"relu"}}};
+  ProductOffer offer{{}, false, {{"bias"}, {"relu"}}};
   for (const auto& row : kTypes) offer.types.emplace_back(row.type);
   auto matmul = ReadMatmulCase(name, offer);
   if (matmul.type == "tf32") matmul.fpmath = "tf32-truncated";
@@ -54,5 +46,10 @@ ProductSpec ProductSpecOf(const MatmulCase& matmul) {
 }
 
 std::string PipeOf(std::string_view type) { return std::string(RowOf(type).pipe); }
+
+namespace {
+[[maybe_unused]] const bool registered = RegisterCell(
+    {"Matmul", "gpu", "cublaslt", ReadNameAlone<ReadCublasltMatmulCase>, "the CUDA module"});
+}  // namespace
 
 }  // namespace dlroof::cublaslt

@@ -1,35 +1,60 @@
 #include "bench/matmul/loops.h"
 
-#include <cmath>
+#include <algorithm>
+
+#include "bench/workload/seeded_values.h"
 
 namespace dlroof {
 namespace {
 
-void Add(MatmulElement& sum, double value) {
-  sum.value += value;
-  sum.magnitude += std::fabs(value);
+// Returns the gradient of one column's bias, with n columns in all.
+ProductElement BiasGradientAt(int64_t n, const ProductInputs& inputs, int64_t column) {
+  const auto& c = inputs.destination;
+  ProductElement sum;
+  for (auto i = static_cast<size_t>(column); i < c.size(); i += static_cast<size_t>(n))
+    sum.Add(double{c[i]});
+  return sum;
+}
+
+// Returns the eight corners, then seeded positions.
+std::vector<int64_t> SampledIndices(const MatmulProduct& p, int64_t count, uint64_t seed) {
+  std::vector<int64_t> indices;
+  for (const int64_t pair : {int64_t{0}, p.batch - 1})
+    for (const int64_t row : {int64_t{0}, p.rows - 1})
+      for (const int64_t column : {int64_t{0}, p.columns - 1})
+        indices.push_back((pair * p.rows + row) * p.columns + column);
+  const auto random = SeededIndices(count - 8, seed, p.batch * p.rows * p.columns);
+  indices.insert(indices.end(), random.begin(), random.end());
+  std::sort(indices.begin(), indices.end());
+  indices.erase(std::unique(indices.begin(), indices.end()), indices.end());
+  return indices;
 }
 
 }  // namespace
 
-MatmulElement MatmulElementAt(const MatmulProduct& p, const MatmulInputs& inputs, int64_t index) {
+ProductElement MatmulElementAt(const MatmulProduct& p, const ProductInputs& inputs, int64_t index) {
   const int64_t column = index % p.columns;
   const int64_t row = index / p.columns % p.rows;
   const int64_t pair = index / (p.columns * p.rows);
-  const float* const left = inputs.Of(p.left.matrix).data();
-  const float* const right = inputs.Of(p.right.matrix).data();
-  MatmulElement sum;
+  const float* const left = MatrixOf(inputs, p.left.matrix).data();
+  const float* const right = MatrixOf(inputs, p.right.matrix).data();
+  ProductElement sum;
   for (int64_t step = 0; step < p.depth; ++step)
-    Add(sum, double{left[p.LeftIndex(pair, row, step)]} *
-                 double{right[p.RightIndex(pair, step, column)]});
+    sum.Add(double{left[p.LeftIndex(pair, row, step)]} *
+            double{right[p.RightIndex(pair, step, column)]});
   return sum;
 }
 
-MatmulElement MatmulBiasGradientAt(int64_t n, const MatmulInputs& inputs, int64_t column) {
-  MatmulElement sum;
-  for (auto i = static_cast<size_t>(column); i < inputs.c.size(); i += static_cast<size_t>(n))
-    Add(sum, double{inputs.c[i]});
-  return sum;
+ProductResult ResultOf(const MatmulCase& matmul, const ProductInputs& inputs) {
+  const auto p = ProductOf(matmul);
+  return {p.batch * p.rows * p.columns,
+          p.depth,
+          [p](int64_t count, uint64_t seed) { return SampledIndices(p, count, seed); },
+          [p, &inputs](int64_t index) { return MatmulElementAt(p, inputs, index); },
+          [n = matmul.problem.n](int64_t index) { return index % n; },
+          [n = matmul.problem.n, &inputs](int64_t column) {
+            return BiasGradientAt(n, inputs, column);
+          }};
 }
 
 }  // namespace dlroof

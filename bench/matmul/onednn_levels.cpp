@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "bench/library_rules/vector_blocking.h"
+#include "bench/workload/device_elements.h"
 
 namespace dlroof {
 namespace {
@@ -26,7 +27,7 @@ double Imbalance(const MatmulProduct& p, int64_t rows, int64_t columns, int64_t 
 }
 
 double Bytes(const MatmulCase& matmul, Matrix matrix) {
-  return static_cast<double>(MatmulElementBytes(TypeOf(matmul.types, matrix)));
+  return static_cast<double>(ElementBytes(TypeOf(matmul.types, matrix)));
 }
 
 NestTensor Tensor(std::string name, double bytes, int rows, int columns, const ReuseNest& nest) {

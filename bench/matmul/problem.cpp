@@ -2,9 +2,7 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <array>
-#include <initializer_list>
 #include <utility>
 
 #include "bench/workload/problem_text.h"
@@ -12,11 +10,6 @@
 
 namespace dlroof {
 namespace {
-
-constexpr std::array<std::pair<MatmulDirection, std::string_view>, 3> kDirections = {
-    {{MatmulDirection::kForward, "fwd"},
-     {MatmulDirection::kBackwardData, "bwd_data"},
-     {MatmulDirection::kBackwardWeights, "bwd_weights"}}};
 
 MatmulProblem ReadLetters(TextCursor& cursor) {
   MatmulProblem p;
@@ -36,12 +29,6 @@ MatmulProblem ReadLetters(TextCursor& cursor) {
   if (!any) cursor.Refuse("tA, tB or tAtB");
   if (!cursor.AtEnd()) cursor.Refuse(p.transposed_b ? "the end" : "the end or tB");
   return p;
-}
-
-int64_t CheckedCount(std::initializer_list<int64_t> sizes, std::string_view what) {
-  int64_t count = 1;
-  for (const int64_t size : sizes) count = CheckedProduct(count, size, what);
-  return count;
 }
 
 // Throws BadInput without a column.
@@ -80,18 +67,6 @@ MatmulProblem ParseMatmul(std::string_view text, int column_offset) {
     throw BadInput(fmt::format("column {}: {}", column_offset + 1, error.what()));
   }
   return problem;
-}
-
-std::string_view Key(MatmulDirection direction) {
-  return std::find_if(kDirections.begin(), kDirections.end(),
-                      [&](auto& row) { return row.first == direction; })
-      ->second;
-}
-
-std::optional<MatmulDirection> MatmulDirectionFromKey(std::string_view key) {
-  for (const auto& [direction, text] : kDirections)
-    if (text == key) return direction;
-  return std::nullopt;
 }
 
 int64_t DenseFlops(const MatmulProblem& p) { return 2 * CountC(p) * p.k; }

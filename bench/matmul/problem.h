@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <string_view>
 
@@ -30,10 +29,6 @@ std::string ToText(const MatmulProblem& problem);
 // bad character, counted from 1 + `column_offset`. Throws BadInput with the problem's first column
 // where counts, bytes or FLOPs leave 64 bits.
 MatmulProblem ParseMatmul(std::string_view text, int column_offset = 0);
-
-enum class MatmulDirection { kForward, kBackwardData, kBackwardWeights };
-std::string_view Key(MatmulDirection direction);  // "fwd", "bwd_data", "bwd_weights"
-std::optional<MatmulDirection> MatmulDirectionFromKey(std::string_view key);
 
 // [flop] 2 b m n k in every direction.
 int64_t DenseFlops(const MatmulProblem& problem);

@@ -2,11 +2,11 @@
 
 namespace dlroof {
 
-MatmulProduct ProductOf(const MatmulProblem& p, MatmulDirection direction) {
+MatmulProduct ProductOf(const MatmulProblem& p, ProductDirection direction) {
   const bool a = p.transposed_a, b = p.transposed_b;
-  if (direction == MatmulDirection::kForward)
+  if (direction == ProductDirection::kForward)
     return {p.b, p.m, p.n, p.k, {Matrix::kA, a}, {Matrix::kB, b}, Matrix::kC};
-  if (direction == MatmulDirection::kBackwardData) {
+  if (direction == ProductDirection::kBackwardData) {
     if (a) return {p.b, p.k, p.m, p.n, {Matrix::kB, b}, {Matrix::kC, true}, Matrix::kA};
     return {p.b, p.m, p.k, p.n, {Matrix::kC, false}, {Matrix::kB, !b}, Matrix::kA};
   }

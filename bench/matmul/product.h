@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "bench/matmul/problem.h"
+#include "counters/direction.h"
 
 namespace dlroof {
 
@@ -35,6 +36,6 @@ struct MatmulProduct {
 
 // Returns C = A B forward, dA = dC B^T backward by data, dB = A^T dC backward by weights. A
 // gradient has its matrix's order in memory: where that is transposed, so is the whole equation.
-MatmulProduct ProductOf(const MatmulProblem& problem, MatmulDirection direction);
+MatmulProduct ProductOf(const MatmulProblem& problem, ProductDirection direction);
 
 }  // namespace dlroof

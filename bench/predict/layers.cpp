@@ -22,7 +22,7 @@ ModelLayer LayerOf(Conv2dProblem problem, const LayerChoice& choice) {
   }
   ModelLayer layer;
   layer.name = ToText(problem);
-  layer.question.layer = ToConvLayer(problem, choice.direction, choice.layout);
+  layer.question.layer = {problem, choice.direction, choice.layout};
   layer.question.type = choice.type;
   return layer;
 }
@@ -45,7 +45,7 @@ LayerGroup LayersOf(const Suite& suite, const LayerChoice& choice) {
 
 ModelLayer LayerOf(const Record& record) {
   LayerChoice choice;
-  const auto direction = Conv2dDirectionFromKey(record.direction);
+  const auto direction = ProductDirectionFromKey(record.direction);
   if (!direction) throw BadInput(fmt::format("no direction '{}'", record.direction));
   choice.direction = *direction;
   choice.type = record.type;

@@ -35,7 +35,7 @@ struct LayerGroup {
 
 // Choices of the command line for every layer.
 struct LayerChoice {
-  Conv2dDirection direction = Conv2dDirection::kForward;
+  ProductDirection direction = ProductDirection::kForward;
   TensorLayout layout = TensorLayout::kNchw;
   std::string type = "f32";
   std::optional<int64_t> batch;  // replaces the problem's

@@ -37,11 +37,14 @@ void TextCursor::Refuse(std::string_view expected) const {
                  fmt::format("expected {}, got {}", expected, got));
 }
 
-int64_t CheckedProduct(int64_t a, int64_t b, std::string_view what) {
-  int64_t product = 0;
-  if (__builtin_mul_overflow(a, b, &product))
-    throw BadInput(fmt::format("{} overflows 64 bits ({} x {})", what, a, b));
-  return product;
+int64_t CheckedCount(std::initializer_list<int64_t> sizes, std::string_view what) {
+  int64_t count = 1;
+  for (const int64_t size : sizes) {
+    const int64_t before = count;
+    if (__builtin_mul_overflow(before, size, &count))
+      throw BadInput(fmt::format("{} overflows 64 bits ({} x {})", what, before, size));
+  }
+  return count;
 }
 
 }  // namespace dlroof

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <cstdint>
+#include <initializer_list>
 #include <string>
 #include <string_view>
 
@@ -34,7 +35,7 @@ class TextCursor {
   int column_offset_;
 };
 
-// a * b, or throws BadInput naming `what` when it leaves 64 bits.
-int64_t CheckedProduct(int64_t a, int64_t b, std::string_view what);
+// The product of all sizes, or throws BadInput naming `what` when it leaves 64 bits.
+int64_t CheckedCount(std::initializer_list<int64_t> sizes, std::string_view what);
 
 }  // namespace dlroof

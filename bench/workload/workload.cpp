@@ -150,6 +150,25 @@ bool HasOption(const BenchmarkName& name, std::string_view option) {
   return std::find(name.options.begin(), name.options.end(), option) != name.options.end();
 }
 
+void RefuseOption(const BenchmarkName& name, std::string_view option, std::string_view why) {
+  const auto at = std::find(name.options.begin(), name.options.end(), option);
+  if (at == name.options.end()) return;
+  throw BadInput({.column = ColumnOfPart(name, 6 + static_cast<int>(at - name.options.begin()))},
+                 fmt::format("'{}' {}", option, why));
+}
+
+const std::vector<std::string_view>& FpmathOptions() {
+  static const std::vector<std::string_view> options = {"fpmath-bf16", "fpmath-f16", "fpmath-tf32",
+                                                        "fpmath-any"};
+  return options;
+}
+
+std::string FpmathOf(const BenchmarkName& name) {
+  for (const auto option : FpmathOptions())
+    if (HasOption(name, option)) return std::string(option.substr(option.find('-') + 1));
+  return {};
+}
+
 Workload MakeWorkload(const std::string& text) {
   const BenchmarkName name = ParseBenchmarkName(text);
   Workload common;

@@ -126,6 +126,20 @@ using OptionRows = std::vector<std::vector<std::string_view>>;
 // (one benchmark has one name).
 void CheckOptions(const BenchmarkName& name, const OptionRows& rows);
 bool HasOption(const BenchmarkName& name, std::string_view option);
+// Throws BadInput with the column, "'OPTION' WHY", where the name has the option.
+void RefuseOption(const BenchmarkName& name, std::string_view option, std::string_view why);
+
+// The row of options by which a library may compute f32 in a narrower type: "fpmath-bf16".
+const std::vector<std::string_view>& FpmathOptions();
+// "bf16"; empty where the name has none of them.
+std::string FpmathOf(const BenchmarkName& name);
+
+// Cell::read of a cell whose name is read for its refusals alone.
+template <auto kReadCase>
+Workload ReadNameAlone(const BenchmarkName& name) {
+  kReadCase(name);
+  return {};
+}
 
 // Every cell's last options, in this order: "threadsN", then "cold" or "cold-weights".
 //

@@ -205,17 +205,17 @@ ConvGemm GemmOf(const ConvLayer& layer) {
   ConvGemm gemm;
   gemm.groups = s.groups;
   switch (layer.direction) {
-    case ConvDirection::kForward:
+    case ProductDirection::kForward:
       gemm.a = InputGather(z, nhwc);
       gemm.b = FilterRows(z);
       gemm.c = PixelsByChannels(result, z.p * z.q, s.k, z.kg, nhwc);
       break;
-    case ConvDirection::kBackwardData:
+    case ProductDirection::kBackwardData:
       gemm.a = OutputGather(z, nhwc);
       gemm.b = ChannelRows(z, nhwc);
       gemm.c = PixelsByChannels(result, s.h * s.w, s.c, z.cg, nhwc);
       break;
-    case ConvDirection::kBackwardWeights:
+    case ProductDirection::kBackwardWeights:
       gemm.a = Transposed(PixelsByChannels(z, z.p * z.q, s.k, z.kg, nhwc));
       gemm.b = Transposed(InputGather(z, nhwc));
       gemm.c = FilterRows(result);

@@ -8,25 +8,16 @@
 #include <optional>
 #include <string_view>
 
+#include "counters/delta/conv_shape.h"
+#include "counters/direction.h"
+
 namespace dlroof {
 
-// Cross-correlation of n images (c x h x w) with k filters (c/groups x r x s); all [elements].
-struct ConvShape {
-  int64_t n = 1, c = 1, h = 1, w = 1, k = 1, r = 1, s = 1;
-  int64_t stride_h = 1, stride_w = 1;
-  int64_t pad_top = 0, pad_bottom = 0, pad_left = 0, pad_right = 0;
-  int64_t dilation_h = 1, dilation_w = 1;
-  int64_t groups = 1;
-};
-int64_t OutputRows(const ConvShape& shape);
-int64_t OutputColumns(const ConvShape& shape);
-
-enum class ConvDirection { kForward, kBackwardData, kBackwardWeights };
 enum class TensorLayout { kNchw, kNhwc };  // with weights KCRS or KRSC
 
 struct ConvLayer {
   ConvShape shape;
-  ConvDirection direction = ConvDirection::kForward;
+  ProductDirection direction = ProductDirection::kForward;
   TensorLayout layout = TensorLayout::kNchw;
   int64_t element_bytes = 4;  // [byte] 1 to 8, of the tensors that are read
   // [byte] 1 to 8, of the tensor that is written, where its elements have another size.

@@ -58,12 +58,12 @@ Trial RandomTrial(Choice& choice) {
   do {
     trial.layer.shape = RandomShape(choice);
   } while (OutputRows(trial.layer.shape) < 1 || OutputColumns(trial.layer.shape) < 1);
-  trial.layer.direction = static_cast<ConvDirection>(choice.Of({0, 1, 2}));
+  trial.layer.direction = static_cast<ProductDirection>(choice.Of({0, 1, 2}));
   trial.layer.layout = static_cast<TensorLayout>(choice.Of({0, 1}));
   trial.layer.element_bytes = choice.Of({1, 2, 2, 4, 4, 4, 8});
   trial.tile = {choice.Of({64, 128, 128, 256}), choice.Of({32, 64, 128}),
                 choice.Of({4, 8, 8, 16, 32})};
-  if (trial.layer.direction == ConvDirection::kBackwardWeights)
+  if (trial.layer.direction == ProductDirection::kBackwardWeights)
     trial.tile.slices = choice.Of({1, 2, 4, 8});
   // Small chips and caches, so that most layers do not fit.
   trial.caches.l2 = {static_cast<double>(choice.Of({30, 100, 400, 2000})) * 1e3,

@@ -48,7 +48,7 @@ int64_t KStep(int64_t n, int64_t element_bytes) {
 }
 
 int64_t Slices(const ConvLayer& layer, const CtaTile& tile, const GpuSpec& gpu) {
-  if (layer.direction != ConvDirection::kBackwardWeights) return 1;
+  if (layer.direction != ProductDirection::kBackwardWeights) return 1;
   const auto gemm = GemmOf(layer);
   const int64_t ctas = CeilDiv(gemm.m, tile.m) * CeilDiv(gemm.n, tile.n) * gemm.groups;
   const int64_t steps = CeilDiv(gemm.k, tile.k);

@@ -35,9 +35,9 @@ std::vector<float> Download(const TensorSpec& spec, const DeviceBuffer& buffer) 
   return FromStrides(Decoded(bytes, spec.type), spec.dimensions, spec.strides);
 }
 
-int64_t ResultId(Conv2dDirection direction) {
-  if (direction == Conv2dDirection::kForward) return kDestinationId;
-  return direction == Conv2dDirection::kBackwardData ? kSourceId : kWeightsId;
+int64_t ResultId(ProductDirection direction) {
+  if (direction == ProductDirection::kForward) return kDestinationId;
+  return direction == ProductDirection::kBackwardData ? kSourceId : kWeightsId;
 }
 
 // Before anything is allocated. On the host each tensor stands as f32 in plain and in the device's
@@ -70,7 +70,7 @@ struct ConvCall::State {
   CudnnConv2dCase request;
   unsigned seed = 1;
   GraphSpec graph;
-  Conv2dInputs inputs;
+  ProductInputs inputs;
   std::map<int64_t, DeviceBuffer> tensors;  // by id
   std::optional<DeviceBuffer> workspace;
   // cuDNN does not promise that a plan owns all that it was made from.
@@ -111,7 +111,7 @@ struct ConvCall::State {
 };
 
 void ConvCall::State::FillTensors() {
-  inputs = SeededConv2dInputs(request.conv, seed);
+  inputs = SeededInputs(request.conv, seed);
   const std::map<int64_t, const std::vector<float>*> values = {
       {kSourceId, &inputs.source},
       {kWeightsId, &inputs.weights},
@@ -235,8 +235,8 @@ Verification ConvCall::State::Compared(const Candidate& candidate) {
   auto& result = tensors.at(id);
   result.Fill(kNotANumber);
   Run(candidate);
-  return CheckConv2d(CheckedCase(request.conv, candidate.proposal.config), inputs,
-                     Conv2dOutput<float>{Download(TensorOf(graph, id), result)}, seed);
+  return CheckOutput(CheckedCase(request.conv, candidate.proposal.config), inputs,
+                     ProductOutput<float>{Download(TensorOf(graph, id), result)}, seed);
 }
 
 ConvCall::ConvCall(const CudnnConv2dCase& request, unsigned seed)

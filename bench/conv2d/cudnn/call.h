@@ -5,9 +5,9 @@
 #include <memory>
 #include <optional>
 
-#include "bench/conv2d/check.h"
 #include "bench/conv2d/cudnn_engines.h"
 #include "bench/conv2d/cudnn_graph.h"
+#include "bench/conv2d/loops.h"
 #include "bench/workload/workload.h"
 
 namespace dlroof::cudnn {

@@ -8,8 +8,8 @@
 #include <memory>
 
 #include "bench/library_rules/cudnn_version.h"
-#include "bench/matmul/check.h"
 #include "bench/matmul/cublaslt_case.h"
+#include "bench/matmul/loops.h"
 #include "bench/workload/device_elements.h"
 #include "bench/workload/host_memory.h"
 #include "counters/cuda/support.h"
@@ -100,7 +100,7 @@ struct DeviceTensor {
   DeviceBuffer buffer;
 
   DeviceTensor(std::string_view type_, int64_t count)
-      : type(type_), buffer(static_cast<size_t>(count * MatmulElementBytes(type_))) {}
+      : type(type_), buffer(static_cast<size_t>(count * ElementBytes(type_))) {}
   void Upload(const std::vector<float>& values) { buffer.CopyFrom(Encoded(values, type).data()); }
   std::vector<float> Download() const {
     std::vector<std::byte> bytes(buffer.bytes());
@@ -109,13 +109,14 @@ struct DeviceTensor {
   }
 };
 
-std::map<Matrix, DeviceTensor> FilledTensors(const MatmulCase& matmul, const MatmulInputs& inputs) {
+std::map<Matrix, DeviceTensor> FilledTensors(const MatmulCase& matmul,
+                                             const ProductInputs& inputs) {
   std::map<Matrix, DeviceTensor> tensors;
   const auto& p = matmul.problem;
   for (const auto& [matrix, count] :
        {std::pair{Matrix::kA, CountA(p)}, {Matrix::kB, CountB(p)}, {Matrix::kC, CountC(p)}}) {
     auto& tensor = tensors.try_emplace(matrix, TypeOf(matmul.types, matrix), count).first->second;
-    if (matrix != ProductOf(matmul).result) tensor.Upload(inputs.Of(matrix));
+    if (matrix != ProductOf(matmul).result) tensor.Upload(MatrixOf(inputs, matrix));
   }
   return tensors;
 }
@@ -125,7 +126,7 @@ class Call {
   Call(const MatmulCase& matmul, unsigned seed)
       : matmul_(matmul),
         seed_(seed),
-        inputs_(SeededMatmulInputs(matmul, seed)),
+        inputs_(SeededInputs(matmul, seed)),
         spec_(ProductSpecOf(matmul)),
         tensors_(FilledTensors(matmul, inputs_)),
         bias_(BiasType(matmul.types), matmul.bias ? matmul.problem.n : 1),
@@ -151,7 +152,7 @@ class Call {
     auto& result = tensors_.at(spec_.result.matrix);
     result.buffer.Fill(kNotANumber);
     Run();
-    auto found = CheckMatmul(matmul_, inputs_, MatmulOutput<float>{result.Download()}, seed_);
+    auto found = CheckOutput(matmul_, inputs_, ProductOutput<float>{result.Download()}, seed_);
     inputs_ = {};  // up to gigabytes that the timed calls do not need
     return found;
   }
@@ -214,7 +215,7 @@ class Call {
 
   MatmulCase matmul_;
   unsigned seed_;
-  MatmulInputs inputs_;
+  ProductInputs inputs_;
   ProductSpec spec_;
   std::map<Matrix, DeviceTensor> tensors_;
   DeviceTensor bias_;
@@ -232,7 +233,7 @@ void RequireMemory(const MatmulCase& matmul) {
   constexpr double kHostBytes = 12;  // of an element: as f32 twice, and encoded
   RequireHostMemory(kHostBytes * static_cast<double>(CountA(p) + CountB(p) + CountC(p)), ToText(p));
   const double bytes =
-      MatmulWork(matmul, PipeOf(matmul.type)).bytes.at(Level::kDram) + kWorkspaceBytes;
+      ProductWork(matmul, PipeOf(matmul.type)).bytes.at(Level::kDram) + kWorkspaceBytes;
   size_t free = 0, total = 0;
   CheckCuda(cudaMemGetInfo(&free, &total), "the GPU's free memory");
   if (bytes > static_cast<double>(free))
@@ -242,7 +243,7 @@ void RequireMemory(const MatmulCase& matmul) {
 
 PreparedCall Prepare(const BenchmarkName& name, const RunSettings& settings) {
   const auto matmul = ReadCublasltMatmulCase(name);
-  if (IsInt8(matmul.types) && matmul.direction != MatmulDirection::kForward)
+  if (IsInt8(matmul.types) && matmul.direction != ProductDirection::kForward)
     throw Unsupported("int8 products have no backward pass: they have fwd alone");
   cudnn::RequireTf32(matmul.type, std::getenv(cudnn::kTf32Override));
   RequireMemory(matmul);
@@ -252,7 +253,7 @@ PreparedCall Prepare(const BenchmarkName& name, const RunSettings& settings) {
   prepared.enqueue = [call](void* stream) { call->Enqueue(stream); };
   prepared.verify = [call] { return call->Verify(); };
   prepared.algorithm = call->Algorithm();
-  prepared.modelled = MatmulWork(matmul, PipeOf(matmul.type));
+  prepared.modelled = ProductWork(matmul, PipeOf(matmul.type));
   prepared.modelled.launches.reset();  // split sums are several kernels
   prepared.threads = 1;
   prepared.memory = call->Memory();

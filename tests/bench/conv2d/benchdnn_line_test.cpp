@@ -10,44 +10,55 @@
 namespace dlroof {
 namespace {
 
-constexpr auto kForward = Conv2dDirection::kForward;
-constexpr auto kBackwardData = Conv2dDirection::kBackwardData;
-constexpr auto kBackwardWeights = Conv2dDirection::kBackwardWeights;
+constexpr auto kForward = ProductDirection::kForward;
+constexpr auto kBackwardData = ProductDirection::kBackwardData;
+constexpr auto kBackwardWeights = ProductDirection::kBackwardWeights;
+
+// The arguments of a name's rest.
+std::string Line(const std::string& rest) {
+  return ConvBenchdnn(ReadOnednnConv2dCase(ParseBenchmarkName("Conv2D/cpu/onednn/" + rest)));
+}
 
 TEST(ConvBenchdnn, RepeatsTheCallAndLeavesDefaultsOut) {
-  const auto problem = ParseConv2d("n16c64h112w112k64r3s3_s2p0:1x0:1");
-  EXPECT_EQ(ConvBenchdnn(problem, kForward, "f32", {}),
+  const std::string problem = "n16c64h112w112k64r3s3_s2p0:1x0:1";
+  EXPECT_EQ(Line("fwd/f32/" + problem),
             "--conv --mode=P --dir=FWD_I mb16ic64ih112iw112oc64oh56ow56kh3kw3sh2sw2ph0pw0");
-  EXPECT_EQ(ConvBenchdnn(ParseConv2d("n1c4h9w8k6r3s1_p2x0d2g2"), kForward, "int8",
-                         {"training", "bias", "relu", "scales", "nhwc", "auto", "fpmath-any"}),
+  EXPECT_EQ(Line("fwd/int8/n1c4h9w8k6r3s1_p2x0d2g2/training/bias/relu/scales/nhwc/auto/fpmath-any"),
             "--conv --mode=P --dir=FWD_B --dt=u8:s8:u8 --attr-post-ops=relu "
             "--attr-scales=src:common:0.5+wei:per_oc:0.5+dst:common:0.5 --stag=axb --dtag=axb "
             "--alg=auto --attr-fpmath=any g2mb1ic4ih9iw8oc6oh9ow8kh3kw1ph2pw0dh1dw1");
-  EXPECT_EQ(ConvBenchdnn(problem, kBackwardWeights, "bf16", {"bias", "nchw", "winograd"}),
+  EXPECT_EQ(Line("bwd_weights/bf16/" + problem + "/bias/nchw/winograd"),
             "--conv --mode=P --dir=BWD_WB --dt=bf16 --stag=abx --dtag=abx --alg=wino "
             "mb16ic64ih112iw112oc64oh56ow56kh3kw3sh2sw2ph0pw0");
-  EXPECT_EQ(ConvBenchdnn(problem, kForward, "u8s8s32", {"scales"}),
+  EXPECT_EQ(Line("fwd/u8s8s32/" + problem + "/scales"),
             "--conv --mode=P --dir=FWD_I --dt=u8:s8:s32 "
             "--attr-scales=src:common:0.5+wei:per_oc:0.5 "
             "mb16ic64ih112iw112oc64oh56ow56kh3kw3sh2sw2ph0pw0");
 }
 
 TEST(ConvBenchdnn, IsEmptyWhereBenchdnnHasNoSuchCall) {
-  const auto problem = ParseConv2d("n1c1h1w1k1r1s1");
-  EXPECT_EQ(ConvBenchdnn(problem, kForward, "f32", {"bias"}), "");  // FWD_I has no bias
-  EXPECT_EQ(ConvBenchdnn(problem, kForward, "f64", {}), "");
-  EXPECT_EQ(ConvBenchdnn(problem, kForward, "tf32", {}), "");
-  EXPECT_EQ(ConvBenchdnn(problem, kForward, "u8s8u8", {}), "");  // no type of ours: int8 is
-  EXPECT_EQ(ConvBenchdnn(problem, kForward, "f32", {"cold"}), "");
-  EXPECT_EQ(ConvBenchdnn(problem, kForward, "f32", {"scales"}), "");
-  EXPECT_EQ(ConvBenchdnn(problem, kBackwardData, "f32", {"bias"}), "");
-  EXPECT_EQ(ConvBenchdnn(problem, kBackwardData, "f32", {"relu"}), "");
-  EXPECT_EQ(ConvBenchdnn(problem, kBackwardWeights, "f32", {"training"}), "");
+  EXPECT_EQ(Line("fwd/f32/n1c1h1w1k1r1s1/bias"), "");  // FWD_I has no bias
+  const auto line_of = [](std::string_view type, ProductDirection direction,
+                          bool ProductCase::*option) {
+    Conv2dCase one;
+    one.type = type;
+    one.types = ProductTypesFromKey(type);
+    one.direction = direction;
+    one.*option = true;
+    return ConvBenchdnn(one);
+  };
+  EXPECT_NE(line_of("f32", kForward, &ProductCase::relu), "");
+  EXPECT_EQ(line_of("f64", kForward, &ProductCase::relu), "");
+  EXPECT_EQ(line_of("tf32", kForward, &ProductCase::relu), "");
+  EXPECT_EQ(line_of("f32", kBackwardData, &ProductCase::bias), "");
+  EXPECT_EQ(line_of("f32", kBackwardData, &ProductCase::relu), "");
+  EXPECT_EQ(line_of("f32", kBackwardData, &ProductCase::scales), "");
+  EXPECT_EQ(line_of("f32", kBackwardWeights, &ProductCase::training), "");
 }
 
 struct RandomBenchmark {
   Conv2dProblem problem;
-  Conv2dDirection direction = kForward;
+  ProductDirection direction = kForward;
   std::string type;
   std::vector<std::string> options;  // in the order of a name
 };
@@ -142,20 +153,20 @@ TEST(ConvBenchdnn, ReadsBackAsTheSameBenchmark) {
   RandomBenchmarks benchmarks;
   for (int i = 0; i < 8000; ++i) {
     const auto one = benchmarks.Next();
-    const auto line = ConvBenchdnn(one.problem, one.direction, one.type, one.options);
-    ASSERT_NE(line, "") << ToText(one.problem);
+    BenchmarkName name{
+        "Conv2D",   "cpu", "onednn", std::string(Key(one.direction)), one.type, ToText(one.problem),
+        one.options};
+    const auto line = ConvBenchdnn(ReadOnednnConv2dCase(name));
+    ASSERT_NE(line, "") << ToText(name);
     const auto read = ReadBenchdnn(line, "line");
     ASSERT_EQ(read.size(), 1) << line;
-    const BenchmarkName expected{"Conv2D",   "cpu",
-                                 "onednn",   std::string(Key(one.direction)),
-                                 one.type,   ToText(Representative(one.problem)),
-                                 one.options};
-    ASSERT_EQ(read[0].name, ToText(expected)) << line << ": " << read[0].reason;
-    const auto problem = ParseConv2d(ParseBenchmarkName(read[0].name).problem);
-    ASSERT_EQ(OutputHeight(problem), OutputHeight(one.problem));
-    ASSERT_EQ(OutputWidth(problem), OutputWidth(one.problem));
+    name.problem = ToText(Representative(one.problem));
+    ASSERT_EQ(read[0].name, ToText(name)) << line << ": " << read[0].reason;
+    const auto again = ReadOnednnConv2dCase(ParseBenchmarkName(read[0].name));
+    ASSERT_EQ(OutputRows(again.problem), OutputRows(one.problem));
+    ASSERT_EQ(OutputColumns(again.problem), OutputColumns(one.problem));
     // The name of what was read is the name of its own line.
-    ASSERT_EQ(ConvBenchdnn(problem, one.direction, one.type, one.options), line);
+    ASSERT_EQ(ConvBenchdnn(again), line);
   }
 }
 

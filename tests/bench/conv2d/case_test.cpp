@@ -25,7 +25,7 @@ TEST(Conv2dCase, ReadsEveryOption) {
   EXPECT_TRUE(one.training && one.bias && one.relu && one.scales);
   EXPECT_EQ(one.layout, Conv2dLayout::kNhwc);
   EXPECT_EQ(one.algorithm, Conv2dAlgorithm::kAuto);
-  EXPECT_EQ(one.types, (Conv2dTypes{"u8", "s8", "f32"}));
+  EXPECT_EQ(one.types, (ProductTypes{"u8", "s8", "f32"}));
   const auto plain = Case("bwd_data/f32/n1c1h8w8k1r3s3");
   EXPECT_FALSE(plain.training || plain.bias || plain.relu || plain.scales);
   EXPECT_EQ(plain.layout, Conv2dLayout::kAny);
@@ -57,30 +57,6 @@ TEST(Conv2dCase, RefusesWhatADirectionOrATypeCannotHave) {
   EXPECT_THAT(Refusal("fwd/bf16/n1c1h8w8k1r3s3/scales"), HasSubstr("'scales'"));
 }
 
-TEST(Conv2dTypes, HaveOneSpellingEach) {
-  EXPECT_EQ(Conv2dTypesFromKey("int8"), (Conv2dTypes{"u8", "s8", "u8"}));
-  EXPECT_EQ(Conv2dTypesFromKey("bf16bf16f32"), (Conv2dTypes{"bf16", "bf16", "f32"}));
-  EXPECT_EQ(Conv2dTypesFromKey("fp8"), (Conv2dTypes{"e4m3", "e4m3", "e4m3"}));
-  EXPECT_EQ(Conv2dTypesFromKey("s8s8s32"), (Conv2dTypes{"s8", "s8", "s32"}));
-  for (const std::string_view bad :
-       {"u8s8u8", "f32f32f32", "bf16bf16bf16", "u8u8u8", "s32s8u8", "f32f32", "f32f32f32f32",
-        "f64f32f32", "", "int4", "e4m3e4m3f32"})
-    EXPECT_THROW(Conv2dTypesFromKey(bad), BadInput) << bad;
-}
-
-TEST(Conv2dTypes, SayWhatIsWrittenAndWhatComputes) {
-  EXPECT_EQ(ResultType(Case("fwd/f32bf16bf16/n1c1h8w8k1r3s3")), "bf16");
-  EXPECT_EQ(ResultType(Case("bwd_data/f32bf16bf16/n1c1h8w8k1r3s3")), "f32");
-  EXPECT_EQ(ResultType(Case("bwd_weights/bf16f32bf16/n1c1h8w8k1r3s3")), "f32");
-  EXPECT_EQ(ComputeType({"f32", "bf16", "bf16"}), "bf16");
-  EXPECT_EQ(ComputeType({"f16", "f16", "f32"}), "f16");
-  EXPECT_EQ(ComputeType({"u8", "s8", "f32"}), "int8");
-  EXPECT_EQ(ComputeType({"f32", "f32", "s8"}), "f32");
-  EXPECT_EQ(ComputeType({"e4m3", "e4m3", "e4m3"}), "fp8");
-  EXPECT_EQ(BiasType({"u8", "s8", "u8"}), "f32");
-  EXPECT_EQ(BiasType({"bf16", "bf16", "f32"}), "bf16");
-}
-
 // 2 images of 4 channels 5x6, 6 filters 3x2 in 2 groups, stride 2, one more row below and one more
 // column on the right: P = (6-3)/2+1 = 2, Q = (7-2)/2+1 = 3; source 2*4*5*6 = 240, weights
 // 6*2*3*2 = 72, destination 2*6*2*3 = 72 elements.
@@ -88,9 +64,9 @@ constexpr const char* kProblem = "n2c4h5w6k6r3s2_s2p0:1x0:1g2";
 
 TEST(Conv2dWork, CountsDenseFlopsAndEachTensorOnce) {
   const auto one = Case(std::string("fwd/bf16/") + kProblem);
-  EXPECT_EQ(OutputHeight(one.problem), 2);
-  EXPECT_EQ(OutputWidth(one.problem), 3);
-  const auto work = Conv2dWork(one, "bf16.matrix");
+  EXPECT_EQ(OutputRows(one.problem), 2);
+  EXPECT_EQ(OutputColumns(one.problem), 3);
+  const auto work = ProductWork(one, "bf16.matrix");
   // 2 * N K P Q (C/g) R S = 2 * 2*6*2*3 * 2*3*2 = 1728
   EXPECT_EQ(work.flops, (std::map<std::string, double>{{"bf16.matrix", 1728}}));
   EXPECT_EQ(work.parts, (std::map<std::string, double>{{"matrix", 1728}}));
@@ -100,14 +76,14 @@ TEST(Conv2dWork, CountsDenseFlopsAndEachTensorOnce) {
 
 TEST(Conv2dWork, AddsWhatBiasAndReluDo) {
   const auto work =
-      Conv2dWork(Case(std::string("fwd/u8s8f32/") + kProblem + "/bias/relu"), "int8.vector");
+      ProductWork(Case(std::string("fwd/u8s8f32/") + kProblem + "/bias/relu"), "int8.vector");
   EXPECT_EQ(work.flops,
             (std::map<std::string, double>{{"int8.vector", 1728}, {"fp32.vector", 2 * 72}}));
   EXPECT_EQ(work.parts.at("elementwise"), 2 * 72);
   // One byte each for source and weights, four for the destination and for six bias values.
   EXPECT_EQ(work.bytes.at(Level::kDram), 240 + 72 + 4 * 72 + 4 * 6);
   const auto same_pipe =
-      Conv2dWork(Case(std::string("bwd_weights/f32/") + kProblem + "/bias"), "fp32.vector");
+      ProductWork(Case(std::string("bwd_weights/f32/") + kProblem + "/bias"), "fp32.vector");
   EXPECT_EQ(same_pipe.flops, (std::map<std::string, double>{{"fp32.vector", 1728 + 72}}));
 }
 

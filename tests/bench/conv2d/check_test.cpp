@@ -1,5 +1,3 @@
-#include "bench/conv2d/check.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -8,6 +6,7 @@
 #include <cmath>
 #include <limits>
 
+#include "bench/conv2d/loops.h"
 #include "bench/workload/seeded_values.h"
 
 namespace dlroof {
@@ -22,25 +21,25 @@ Conv2dCase Case(std::string_view problem, std::string_view type, bool full = fal
   Conv2dCase one;
   one.problem = ParseConv2d(problem);
   one.type = type;
-  one.types = Conv2dTypesFromKey(type);
+  one.types = ProductTypesFromKey(type);
   one.bias = one.relu = full;
   one.scales = full && IsInt8(one.types);
   return one;
 }
 
 // Returns one forward output by definition, from its single element.
-double RightValue(const Conv2dCase& one, const Conv2dInputs& inputs, int64_t index) {
+double RightValue(const Conv2dCase& one, const ProductInputs& inputs, int64_t index) {
   const auto& p = one.problem;
-  const int64_t filter = index / (OutputHeight(p) * OutputWidth(p)) % p.k;
+  const int64_t filter = index / (OutputRows(p) * OutputColumns(p)) % p.k;
   double value = Conv2dElementAt(p, one.direction, inputs, index).value;
   if (one.scales) value *= 0.5 * (filter % 2 == 0 ? 0.5 : 0.25);
   if (one.bias) value += inputs.bias.at(filter);
   if (one.relu) value = std::max(value, 0.0);
-  return value / Conv2dScalesOf(one).destination;
+  return value / ScalesOf(one).destination;
 }
 
 // A right result in the type.
-std::vector<float> RightOutput(const Conv2dCase& one, const Conv2dInputs& inputs) {
+std::vector<float> RightOutput(const Conv2dCase& one, const ProductInputs& inputs) {
   std::vector<float> output(static_cast<size_t>(DestinationCount(one.problem)));
   const auto& type = one.types.destination;
   for (size_t i = 0; i < output.size(); ++i) {
@@ -61,14 +60,14 @@ std::vector<float> RightOutput(const Conv2dCase& one, const Conv2dInputs& inputs
 
 struct Fixture {
   Conv2dCase one;
-  Conv2dInputs inputs;
+  ProductInputs inputs;
   std::vector<float> output;
 
   explicit Fixture(const Conv2dCase& which)
-      : one(which), inputs(SeededConv2dInputs(one, 1)), output(RightOutput(one, inputs)) {}
+      : one(which), inputs(SeededInputs(one, 1)), output(RightOutput(one, inputs)) {}
   Fixture(std::string_view text, std::string_view type) : Fixture(Case(text, type)) {}
 
-  Verification Check() const { return CheckConv2d(one, inputs, {output}, 1); }
+  Verification Check() const { return CheckOutput(one, inputs, {output}, 1); }
 };
 
 constexpr std::string_view kTypes[] = {"f32",     "bf16",    "f16",    "int8",        "u8s8s8",
@@ -104,7 +103,7 @@ TEST(CheckConv2d, FindsAVariantThatWasNotDone) {
       wrong.*forget = false;
       auto inputs = right.inputs;
       if (forget == &Conv2dCase::bias) inputs.bias.clear();
-      EXPECT_FALSE(CheckConv2d(right.one, right.inputs, {RightOutput(wrong, inputs)}, 1).ok)
+      EXPECT_FALSE(CheckOutput(right.one, right.inputs, {RightOutput(wrong, inputs)}, 1).ok)
           << type;
     }
   }
@@ -112,10 +111,10 @@ TEST(CheckConv2d, FindsAVariantThatWasNotDone) {
 
 TEST(CheckConv2d, EveryBiasGradientCounts) {
   auto one = Case(kLarge, "f32");
-  one.direction = Conv2dDirection::kBackwardWeights;
+  one.direction = ProductDirection::kBackwardWeights;
   one.bias = true;
-  const auto inputs = SeededConv2dInputs(one, 1);
-  Conv2dOutput<double> output;
+  const auto inputs = SeededInputs(one, 1);
+  ProductOutput<double> output;
   for (int64_t i = 0; i < WeightsCount(one.problem); ++i)
     output.values.push_back(Conv2dElementAt(one.problem, one.direction, inputs, i).value);
   for (int64_t k = 0; k < one.problem.k; ++k) {
@@ -123,26 +122,26 @@ TEST(CheckConv2d, EveryBiasGradientCounts) {
     for (int64_t i = 0; i < 784; ++i) sum += inputs.destination.at(k * 784 + i);
     output.bias_gradient.push_back(sum);
   }
-  const auto found = CheckConv2d(one, inputs, output, 1);
+  const auto found = CheckOutput(one, inputs, output, 1);
   EXPECT_TRUE(found.ok) << found.max_error;
   EXPECT_THAT(found.how, testing::EndsWith(", 64 bias gradients"));
   output.bias_gradient.at(63) += 0.1;
-  EXPECT_FALSE(CheckConv2d(one, inputs, output, 1).ok);
+  EXPECT_FALSE(CheckOutput(one, inputs, output, 1).ok);
 }
 
 TEST(CheckConv2d, FpmathAllowsNarrowFactorsAndNoMore) {
   auto one = Case(kSmall, "f32");
-  const auto inputs = SeededConv2dInputs(one, 1);
+  const auto inputs = SeededInputs(one, 1);
   auto narrow = inputs;
   for (float& value : narrow.source) value = RoundToBf16(value);
   for (float& value : narrow.weights) value = RoundToBf16(value);
   auto rounded = RightOutput(one, narrow);
-  EXPECT_FALSE(CheckConv2d(one, inputs, {rounded}, 1).ok);
+  EXPECT_FALSE(CheckOutput(one, inputs, {rounded}, 1).ok);
   one.fpmath = "bf16";
-  EXPECT_TRUE(CheckConv2d(one, inputs, {rounded}, 1).ok);
+  EXPECT_TRUE(CheckOutput(one, inputs, {rounded}, 1).ok);
   // 72 products of size 1/4, each off by 2/256: 0.14 at most.
   rounded.at(31234) += 0.3F;
-  EXPECT_FALSE(CheckConv2d(one, inputs, {rounded}, 1).ok);
+  EXPECT_FALSE(CheckOutput(one, inputs, {rounded}, 1).ok);
 }
 
 TEST(CheckConv2d, FindsAMissingProduct) {
@@ -189,11 +188,11 @@ TEST(CheckConv2d, EveryOutputMustBeFinite) {
 TEST(CheckConv2d, LongSumsAreSampledLess) {
   // 64*56*56 = 200,704 products each: 60e6 / 200,704 = 298 samples, of 64*64*9 weights.
   auto one = Case("n64c64h112w112k64r3s3_s2p0:1x0:1", "f32");
-  one.direction = Conv2dDirection::kBackwardWeights;
+  one.direction = ProductDirection::kBackwardWeights;
   const auto& p = one.problem;
-  const Conv2dInputs zeros{
+  const ProductInputs zeros{
       std::vector<float>(SourceCount(p)), {}, std::vector<float>(DestinationCount(p))};
-  const auto found = CheckConv2d(one, zeros, {std::vector<float>(WeightsCount(p))}, 1);
+  const auto found = CheckOutput(one, zeros, {std::vector<float>(WeightsCount(p))}, 1);
   EXPECT_TRUE(found.ok);
   const int samples = std::stoi(found.how);
   EXPECT_GT(samples, 256);
@@ -230,7 +229,7 @@ TEST(SeededConv2dInputs, Int8IsExactWithoutVnni) {
   for (const std::string_view type : {"int8", "u8s8s32", "s8s8s8", "s8s8u8", "s8s8s32", "s8s8f32"})
     for (const bool scaled : {false, true}) {
       const auto one = Case(kSmall, type, scaled);
-      const auto inputs = SeededConv2dInputs(one, 1);
+      const auto inputs = SeededInputs(one, 1);
       const bool is_signed = one.types.source == "s8";
       EXPECT_GE(Largest(inputs.weights), 1) << type << scaled;
       EXPECT_LE(2 * (Largest(inputs.source) + (is_signed ? 128 : 0)) * Largest(inputs.weights),
@@ -244,16 +243,16 @@ TEST(SeededConv2dInputs, Int8IsExactWithoutVnni) {
 
 TEST(SeededConv2dInputs, AreThoseThatTheDirectionReads) {
   auto one = Case(kSmall, "f32");
-  const auto inputs = SeededConv2dInputs(one, 1);
+  const auto inputs = SeededInputs(one, 1);
   EXPECT_TRUE(inputs.destination.empty());
   EXPECT_TRUE(inputs.bias.empty());
   EXPECT_NE(inputs.source.front(), inputs.weights.front()) << "tensors share their values";
   one.bias = true;
-  EXPECT_EQ(SeededConv2dInputs(one, 1).bias.size(), 16);
-  one.direction = Conv2dDirection::kBackwardData;
-  EXPECT_TRUE(SeededConv2dInputs(one, 1).source.empty());
-  one.direction = Conv2dDirection::kBackwardWeights;
-  EXPECT_TRUE(SeededConv2dInputs(one, 1).weights.empty());
+  EXPECT_EQ(SeededInputs(one, 1).bias.size(), 16);
+  one.direction = ProductDirection::kBackwardData;
+  EXPECT_TRUE(SeededInputs(one, 1).source.empty());
+  one.direction = ProductDirection::kBackwardWeights;
+  EXPECT_TRUE(SeededInputs(one, 1).weights.empty());
 }
 
 // Tensor cores ignore the low 13 bits of an f32 factor.
@@ -263,19 +262,19 @@ float CutToTf32(float value) {
 
 TEST(CheckConv2d, AllowsFactorsCutToTf32WhereTheyMayBe) {
   auto one = Case("n1c1h16w16k4r1s1", "tf32");  // one product per output: nothing averages out
-  const auto inputs = SeededConv2dInputs(one, 3);
+  const auto inputs = SeededInputs(one, 3);
   auto cut = inputs;
   for (auto* tensor : {&cut.source, &cut.weights})
     for (float& value : *tensor) value = CutToTf32(value);
   const auto output = RightOutput(one, cut);
-  EXPECT_FALSE(CheckConv2d(one, inputs, {output}, 1).ok);
+  EXPECT_FALSE(CheckOutput(one, inputs, {output}, 1).ok);
   one.fpmath = "tf32";
-  EXPECT_FALSE(CheckConv2d(one, inputs, {output}, 1).ok);  // rounding would have done better
+  EXPECT_FALSE(CheckOutput(one, inputs, {output}, 1).ok);  // rounding would have done better
   one.fpmath = "tf32-truncated";
-  EXPECT_TRUE(CheckConv2d(one, inputs, {output}, 1).ok);
+  EXPECT_TRUE(CheckOutput(one, inputs, {output}, 1).ok);
   for (auto* tensor : {&cut.source, &cut.weights})
     for (float& value : *tensor) value = RoundToBf16(value);
-  EXPECT_FALSE(CheckConv2d(one, inputs, {RightOutput(one, cut)}, 1).ok);
+  EXPECT_FALSE(CheckOutput(one, inputs, {RightOutput(one, cut)}, 1).ok);
 }
 
 }  // namespace

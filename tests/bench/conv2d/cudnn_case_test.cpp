@@ -23,7 +23,7 @@ TEST(ReadCudnnConv2dCase, ChannelsLastAndTheHeuristicAreTheDefault) {
   const auto plain = Read("fwd/f16/n1c8h8w8k8r3s3");
   EXPECT_EQ(plain.conv.layout, Conv2dLayout::kNhwc);
   EXPECT_EQ(plain.choice, EngineChoice::kHeuristic);
-  EXPECT_EQ(plain.conv.types, (Conv2dTypes{"f16", "f16", "f16"}));
+  EXPECT_EQ(plain.conv.types, (ProductTypes{"f16", "f16", "f16"}));
   EXPECT_TRUE(plain.conv.fpmath.empty());
   const auto asked = Read("fwd/f16/n1c8h8w8k8r3s3/bias/relu/nchw/best");
   EXPECT_EQ(asked.conv.layout, Conv2dLayout::kNchw);
@@ -46,7 +46,7 @@ TEST(ReadCudnnConv2dCase, AnEngineHasANumber) {
 
 TEST(ReadCudnnConv2dCase, Tf32IsF32StoredAndLessMultiplied) {
   const auto one = Read("bwd_weights/tf32/n1c8h8w8k8r3s3").conv;
-  EXPECT_EQ(one.types, (Conv2dTypes{"f32", "f32", "f32"}));
+  EXPECT_EQ(one.types, (ProductTypes{"f32", "f32", "f32"}));
   EXPECT_EQ(one.type, "tf32");
   EXPECT_EQ(one.fpmath, "tf32-truncated");
 }

@@ -39,7 +39,7 @@ TEST(GraphOf, KeepsPaddingThatDiffersAtTheTwoEnds) {
 
 TEST(GraphOf, HeightComesBeforeWidth) {
   const auto& c = Spec("bwd_data/f32/n1c8h20w30k6r2s3_s2x1p0:1x2:3d1x2").convolution;
-  EXPECT_EQ(c.direction, Conv2dDirection::kBackwardData);
+  EXPECT_EQ(c.direction, ProductDirection::kBackwardData);
   EXPECT_EQ(c.strides, (Two{2, 1}));
   EXPECT_EQ(c.pads_before, (Two{0, 2}));
   EXPECT_EQ(c.pads_after, (Two{1, 3}));

@@ -5,14 +5,13 @@
 
 #include <random>
 
-#include "bench/conv2d/check.h"
 #include "tests/fakes/counted.h"
 
 namespace dlroof {
 namespace {
 
-constexpr Conv2dDirection kAll[] = {Conv2dDirection::kForward, Conv2dDirection::kBackwardData,
-                                    Conv2dDirection::kBackwardWeights};
+constexpr ProductDirection kAll[] = {ProductDirection::kForward, ProductDirection::kBackwardData,
+                                     ProductDirection::kBackwardWeights};
 
 int64_t Pick(std::mt19937& random, int64_t least, int64_t most) {
   return least + static_cast<int64_t>(random() % static_cast<uint64_t>(most - least + 1));
@@ -36,11 +35,11 @@ Conv2dProblem SmallProblem(std::mt19937& random) {
 }
 
 template <class Number>
-Conv2dArrays<Number> Arrays(const Conv2dProblem& p, const Conv2dInputs& inputs) {
+ProductArrays<Number> Arrays(const Conv2dProblem& p, const ProductInputs& inputs) {
   auto arrays = ZeroArrays<Number>(p);
   if (!inputs.source.empty())
     ForEachSource(p, [&](int64_t from, int64_t to) {
-      arrays.padded_source.at(to) = Number{inputs.source.at(from)};
+      arrays.source.at(to) = Number{inputs.source.at(from)};
     });
   for (size_t i = 0; i < inputs.weights.size(); ++i) arrays.weights[i] = Number{inputs.weights[i]};
   for (size_t i = 0; i < inputs.destination.size(); ++i)
@@ -56,13 +55,13 @@ TEST(Conv2dReference, CountsWhatTheClosedFormSays) {
       Conv2dCase one;
       one.problem = p;
       one.direction = direction;
-      one.bias = direction != Conv2dDirection::kBackwardData && i % 2 == 0;
-      one.relu = direction == Conv2dDirection::kForward && i % 3 == 0;
+      one.bias = direction != ProductDirection::kBackwardData && i % 2 == 0;
+      one.relu = direction == ProductDirection::kForward && i % 3 == 0;
       auto arrays = ZeroArrays<CountedNumber>(p);
       arrays.bias.resize(p.k);
       CountedNumber::operations = 0;
       RunConv2dCase(one, arrays);
-      ASSERT_EQ(CountedNumber::operations, DenseFlops(p) + ElementwiseFlops(one))
+      ASSERT_EQ(CountedNumber::operations, DenseFlops(p) + ElementwiseFlops(one, SizesOf(one)))
           << Key(direction) << ' ' << ToText(p) << one.bias << one.relu;
     }
   }
@@ -76,14 +75,13 @@ TEST(Conv2dReference, LoopsAndSingleElementsAgree) {
       Conv2dCase one;
       one.problem = p;
       one.direction = direction;
-      const auto inputs = SeededConv2dInputs(one, i);
+      const auto inputs = SeededInputs(one, i);
       auto arrays = Arrays<double>(p, inputs);
       RunConv2dReference(p, direction, arrays);
-      auto output = direction == Conv2dDirection::kForward ? arrays.destination : arrays.weights;
-      if (direction == Conv2dDirection::kBackwardData) {
+      auto output = direction == ProductDirection::kForward ? arrays.destination : arrays.weights;
+      if (direction == ProductDirection::kBackwardData) {
         output.resize(SourceCount(p));
-        ForEachSource(
-            p, [&](int64_t to, int64_t from) { output.at(to) = arrays.padded_source.at(from); });
+        ForEachSource(p, [&](int64_t to, int64_t from) { output.at(to) = arrays.source.at(from); });
       }
       for (size_t j = 0; j < output.size(); ++j) {
         const auto right = Conv2dElementAt(p, direction, inputs, static_cast<int64_t>(j));
@@ -96,18 +94,18 @@ TEST(Conv2dReference, LoopsAndSingleElementsAgree) {
 // One channel 3x3 image 1..9, one filter 2x2 (1 2 / 3 4), no padding.
 TEST(Conv2dReference, IsCrossCorrelationByHand) {
   const auto p = ParseConv2d("n1c1h3w3k1r2s2");
-  Conv2dArrays<double> arrays{{1, 2, 3, 4, 5, 6, 7, 8, 9}, {1, 2, 3, 4}, {0, 0, 0, 0}};
-  RunConv2dReference(p, Conv2dDirection::kForward, arrays);
+  ProductArrays<double> arrays{{1, 2, 3, 4, 5, 6, 7, 8, 9}, {1, 2, 3, 4}, {0, 0, 0, 0}};
+  RunConv2dReference(p, ProductDirection::kForward, arrays);
   // Upper left: 1*1 + 2*2 + 3*4 + 4*5 = 37; one step right adds 1+2+3+4 = 10, down 30.
   EXPECT_THAT(arrays.destination, testing::ElementsAre(37, 47, 67, 77));
 
   arrays.destination = {1, 0, 0, 10};
-  RunConv2dReference(p, Conv2dDirection::kBackwardData, arrays);
+  RunConv2dReference(p, ProductDirection::kBackwardData, arrays);
   // The filter stamped at (0,0) once and at (1,1) ten times; they meet in the middle: 4 + 10.
-  EXPECT_THAT(arrays.padded_source, testing::ElementsAre(1, 2, 0, 3, 14, 20, 0, 30, 40));
+  EXPECT_THAT(arrays.source, testing::ElementsAre(1, 2, 0, 3, 14, 20, 0, 30, 40));
 
-  arrays.padded_source = {1, 2, 3, 4, 5, 6, 7, 8, 9};
-  RunConv2dReference(p, Conv2dDirection::kBackwardWeights, arrays);
+  arrays.source = {1, 2, 3, 4, 5, 6, 7, 8, 9};
+  RunConv2dReference(p, ProductDirection::kBackwardWeights, arrays);
   // The image's patch at (0,0) (1 2 / 4 5) plus ten times that at (1,1) (5 6 / 8 9).
   EXPECT_THAT(arrays.weights, testing::ElementsAre(51, 62, 84, 95));
 }
@@ -116,8 +114,8 @@ TEST(Conv2dReference, StridePaddingDilationAndGroupsByHand) {
   // Two groups of one channel each, row vectors of 4; filter taps two apart, stride 2, one zero on
   // the left: padded rows 0 1 2 3 4 and 0 5 6 7 8; outputs at 0 and 2: x0 a + x2 b, x2 a + x4 b.
   const auto p = ParseConv2d("n1c2h1w4k2r1s2_s1x2p0:0x1:0d1x2g2");
-  Conv2dArrays<double> arrays{{0, 1, 2, 3, 4, 0, 5, 6, 7, 8}, {1, 10, 100, 1000}, {0, 0, 0, 0}};
-  RunConv2dReference(p, Conv2dDirection::kForward, arrays);
+  ProductArrays<double> arrays{{0, 1, 2, 3, 4, 0, 5, 6, 7, 8}, {1, 10, 100, 1000}, {0, 0, 0, 0}};
+  RunConv2dReference(p, ProductDirection::kForward, arrays);
   EXPECT_THAT(arrays.destination, testing::ElementsAre(20, 42, 6000, 8600));
 }
 

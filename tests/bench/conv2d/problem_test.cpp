@@ -148,7 +148,7 @@ TEST(Conv2dShape, ColumnsCountFromTheLongerLine) {
 TEST(Conv2dWork, IsThePapersCountForItsBaseCase) {
   // 2*16*56*56*64*64*9: TensorFlow's SAME padding gives 56x56 outputs.
   const auto p = ParseConv2d("n16c64h112w112k64r3s3_s2p0:1x0:1");
-  EXPECT_EQ(OutputHeight(p), 56);
+  EXPECT_EQ(OutputRows(p), 56);
   EXPECT_EQ(DenseFlops(p), 3699376128);
 }
 

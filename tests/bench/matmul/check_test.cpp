@@ -1,10 +1,10 @@
-#include "bench/matmul/check.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <limits>
+
+#include "bench/matmul/loops.h"
 
 namespace dlroof {
 namespace {
@@ -17,15 +17,16 @@ MatmulCase Case(const std::string& name) {
 }
 
 // Returns the result of the loops, as f32.
-MatmulOutput<float> RightOutput(const MatmulCase& one, const MatmulInputs& inputs) {
+ProductOutput<float> RightOutput(const MatmulCase& one, const ProductInputs& inputs) {
   auto arrays = ZeroMatrices<double>(one.problem);
   for (const auto matrix : {Matrix::kA, Matrix::kB, Matrix::kC})
-    std::copy(inputs.Of(matrix).begin(), inputs.Of(matrix).end(), arrays.Of(matrix).begin());
+    std::copy(MatrixOf(inputs, matrix).begin(), MatrixOf(inputs, matrix).end(),
+              MatrixOf(arrays, matrix).begin());
   arrays.bias.assign(inputs.bias.begin(), inputs.bias.end());
   RunMatmulCase(one, arrays);
-  const auto& result = arrays.Of(ProductOf(one).result);
-  MatmulOutput<float> output{{result.begin(), result.end()}};
-  if (one.bias && one.direction != MatmulDirection::kForward)
+  const auto& result = MatrixOf(arrays, ProductOf(one).result);
+  ProductOutput<float> output{{result.begin(), result.end()}};
+  if (one.bias && one.direction != ProductDirection::kForward)
     output.bias_gradient.assign(arrays.bias.begin(), arrays.bias.end());
   return output;
 }
@@ -36,8 +37,8 @@ constexpr const char* kCases[] = {"fwd/f32/m17n9k33/bias/relu", "bwd_data/f32/b3
 TEST(MatmulCheck, TakesTheRightResult) {
   for (const char* name : kCases) {
     const auto one = Case(name);
-    const auto inputs = SeededMatmulInputs(one, 5);
-    const auto found = CheckMatmul(one, inputs, RightOutput(one, inputs), 5);
+    const auto inputs = SeededInputs(one, 5);
+    const auto found = CheckOutput(one, inputs, RightOutput(one, inputs), 5);
     EXPECT_TRUE(found.ok) << name << ' ' << found.max_error;
     EXPECT_THAT(found.how, HasSubstr("all ")) << name;
   }
@@ -46,14 +47,14 @@ TEST(MatmulCheck, TakesTheRightResult) {
 TEST(MatmulCheck, FindsOneWrongElement) {
   for (const char* name : kCases) {
     const auto one = Case(name);
-    const auto inputs = SeededMatmulInputs(one, 5);
+    const auto inputs = SeededInputs(one, 5);
     const auto right = RightOutput(one, inputs);
     for (const size_t at : {size_t{0}, right.values.size() / 2, right.values.size() - 1}) {
       auto wrong = right;
       wrong.values[at] += 2;
-      EXPECT_FALSE(CheckMatmul(one, inputs, wrong, 5).ok) << name << ' ' << at;
+      EXPECT_FALSE(CheckOutput(one, inputs, wrong, 5).ok) << name << ' ' << at;
       wrong.values[at] = std::numeric_limits<float>::quiet_NaN();
-      const auto found = CheckMatmul(one, inputs, wrong, 5);
+      const auto found = CheckOutput(one, inputs, wrong, 5);
       EXPECT_FALSE(found.ok);
       EXPECT_THAT(found.how, HasSubstr("1 of "));
     }
@@ -62,40 +63,40 @@ TEST(MatmulCheck, FindsOneWrongElement) {
 
 TEST(MatmulCheck, FindsAWrongBiasGradient) {
   const auto one = Case("bwd_weights/f32/m33n8k5/ip/bias");
-  const auto inputs = SeededMatmulInputs(one, 5);
+  const auto inputs = SeededInputs(one, 5);
   auto output = RightOutput(one, inputs);
-  EXPECT_THAT(CheckMatmul(one, inputs, output, 5).how, HasSubstr("8 bias gradients"));
+  EXPECT_THAT(CheckOutput(one, inputs, output, 5).how, HasSubstr("8 bias gradients"));
   output.bias_gradient[7] += 0.01F;
-  EXPECT_FALSE(CheckMatmul(one, inputs, output, 5).ok);
+  EXPECT_FALSE(CheckOutput(one, inputs, output, 5).ok);
 }
 
 TEST(MatmulCheck, FindsAMissingProduct) {
   const auto one = Case("fwd/f32/m8n8k2000");
-  const auto inputs = SeededMatmulInputs(one, 5);
+  const auto inputs = SeededInputs(one, 5);
   auto without = inputs;
-  for (int64_t row = 0; row < 8; ++row) without.a[row * 2000 + 1999] = 0;
-  EXPECT_FALSE(CheckMatmul(one, inputs, RightOutput(one, without), 5).ok);
+  for (int64_t row = 0; row < 8; ++row) without.source[row * 2000 + 1999] = 0;
+  EXPECT_FALSE(CheckOutput(one, inputs, RightOutput(one, without), 5).ok);
 }
 
 // 2 * 600 * 300 * 200 = 72 MFLOP.
 TEST(MatmulCheck, SamplesLargeProblemsWithTheirCorners) {
   const auto one = Case("fwd/f32/m600n300k200");
-  const auto inputs = SeededMatmulInputs(one, 5);
+  const auto inputs = SeededInputs(one, 5);
   auto output = RightOutput(one, inputs);
-  const auto found = CheckMatmul(one, inputs, output, 5);
+  const auto found = CheckOutput(one, inputs, output, 5);
   EXPECT_TRUE(found.ok);
   EXPECT_THAT(found.how, HasSubstr("sampled outputs of 180000"));
   for (const size_t corner : {0, 299, 599 * 300, 600 * 300 - 1}) {
     auto wrong = output;
     wrong.values[corner] += 1;
-    EXPECT_FALSE(CheckMatmul(one, inputs, wrong, 5).ok) << corner;
+    EXPECT_FALSE(CheckOutput(one, inputs, wrong, 5).ok) << corner;
   }
 }
 
 TEST(MatmulInputs, ExactSumsOfIntegersFitTheirTypes) {
   for (const char* name : {"fwd/int8/m20n20k300", "fwd/s8s8s8/m20n20k300", "fwd/int8/m20n20k4"}) {
     const auto one = Case(name);
-    const auto inputs = SeededMatmulInputs(one, 9);
+    const auto inputs = SeededInputs(one, 9);
     const auto output = RightOutput(one, inputs);
     const double most = one.types.destination == "u8" ? 255 : 127;
     const auto inside = std::count_if(output.values.begin(), output.values.end(), [&](float value) {
@@ -103,7 +104,7 @@ TEST(MatmulInputs, ExactSumsOfIntegersFitTheirTypes) {
     });
     EXPECT_GT(inside, 100) << name;
     if (one.types.source != "s8") continue;
-    for (const float value : inputs.b)
+    for (const float value : inputs.weights)
       EXPECT_EQ(std::fmod(value, 2), 0) << "weights beside s8 are even";
   }
 }

@@ -16,10 +16,10 @@ MatmulCase Case(const std::string& name) {
 }
 
 // The product as BLAS has it: matrices column by column, leading dimension = rows.
-std::vector<double> ColumnMajor(const ProductSpec& spec, const MatmulArrays<double>& arrays) {
+std::vector<double> ColumnMajor(const ProductSpec& spec, const ProductArrays<double>& arrays) {
   const auto at = [&](const MatrixSpec& matrix, int64_t pair, int64_t row, int64_t column) {
     if (matrix.transposed) std::swap(row, column);
-    return arrays.Of(matrix.matrix).at((pair * matrix.columns + column) * matrix.rows + row);
+    return MatrixOf(arrays, matrix.matrix).at((pair * matrix.columns + column) * matrix.rows + row);
   };
   const int64_t depth = spec.first.transposed ? spec.first.rows : spec.first.columns;
   std::vector<double> result;
@@ -40,11 +40,11 @@ TEST(CublasltProduct, IsTheRowMajorOneColumnByColumn) {
       const auto one = Case(direction + "/f16/b2m3n4k5" + order);
       auto arrays = ZeroMatrices<double>(one.problem);
       double next = 1;
-      for (auto* values : {&arrays.a, &arrays.b, &arrays.c})
+      for (auto* values : {&arrays.source, &arrays.weights, &arrays.destination})
         for (double& value : *values) value = next++;
       const auto found = ColumnMajor(ProductSpecOf(one), arrays);
       RunMatmulCase(one, arrays);
-      EXPECT_EQ(found, arrays.Of(ProductOf(one).result)) << direction << order;
+      EXPECT_EQ(found, MatrixOf(arrays, ProductOf(one).result)) << direction << order;
     }
 }
 

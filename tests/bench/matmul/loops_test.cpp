@@ -4,26 +4,25 @@
 
 #include <random>
 
-#include "bench/matmul/check.h"
 #include "tests/fakes/counted.h"
 
 namespace dlroof {
 namespace {
 
-constexpr MatmulDirection kAll[] = {MatmulDirection::kForward, MatmulDirection::kBackwardData,
-                                    MatmulDirection::kBackwardWeights};
+constexpr ProductDirection kAll[] = {ProductDirection::kForward, ProductDirection::kBackwardData,
+                                     ProductDirection::kBackwardWeights};
 
-MatmulCase SmallCase(std::mt19937& random, MatmulDirection direction) {
+MatmulCase SmallCase(std::mt19937& random, ProductDirection direction) {
   const auto size = [&] { return int64_t{1} + static_cast<int64_t>(random() % 7); };
   MatmulCase one;
   one.direction = direction;
   one.problem = {size(), size(), size(), size(), random() % 2 == 0, random() % 2 == 0};
   one.ip = random() % 3 == 0;
   if (one.ip) one.problem = {1, size(), size(), size()};
-  const bool forward = direction == MatmulDirection::kForward;
+  const bool forward = direction == ProductDirection::kForward;
   one.relu = forward && random() % 3 == 0;
   one.bias =
-      (forward || (one.ip && direction == MatmulDirection::kBackwardWeights)) && random() % 2 == 0;
+      (forward || (one.ip && direction == ProductDirection::kBackwardWeights)) && random() % 2 == 0;
   return one;
 }
 
@@ -35,7 +34,8 @@ TEST(MatmulReference, CountsWhatTheClosedFormSays) {
     if (one.bias) arrays.bias.resize(one.problem.n);
     CountedNumber::operations = 0;
     RunMatmulCase(one, arrays);
-    ASSERT_EQ(CountedNumber::operations, DenseFlops(one.problem) + ElementwiseFlops(one))
+    ASSERT_EQ(CountedNumber::operations,
+              DenseFlops(one.problem) + ElementwiseFlops(one, SizesOf(one)))
         << Key(one.direction) << ' ' << ToText(one.problem);
   }
 }
@@ -43,16 +43,18 @@ TEST(MatmulReference, CountsWhatTheClosedFormSays) {
 // The definition, by an element's place in its matrix and not in memory.
 class Definition {
  public:
-  Definition(const MatmulCase& one, const MatmulInputs& inputs) : one_(one), inputs_(inputs) {}
+  Definition(const MatmulCase& one, const ProductInputs& inputs) : one_(one), inputs_(inputs) {}
 
   double A(int64_t pair, int64_t i, int64_t l) const {
     const auto& p = one_.problem;
-    return inputs_.a.at(AtA(p, pair, i, l));
+    return inputs_.source.at(AtA(p, pair, i, l));
   }
-  double B(int64_t pair, int64_t l, int64_t j) const { return inputs_.b.at(AtB(one_, pair, l, j)); }
+  double B(int64_t pair, int64_t l, int64_t j) const {
+    return inputs_.weights.at(AtB(one_, pair, l, j));
+  }
   double C(int64_t pair, int64_t i, int64_t j) const {
     const auto& p = one_.problem;
-    return inputs_.c.at((pair * p.m + i) * p.n + j);
+    return inputs_.destination.at((pair * p.m + i) * p.n + j);
   }
   static size_t AtA(const MatmulProblem& p, int64_t pair, int64_t i, int64_t l) {
     return pair * p.m * p.k + (p.transposed_a ? l * p.m + i : i * p.k + l);
@@ -70,21 +72,21 @@ class Definition {
       for (int64_t i = 0; i < p.m; ++i)
         for (int64_t j = 0; j < p.n; ++j)
           for (int64_t l = 0; l < p.k; ++l) {
-            if (one_.direction == MatmulDirection::kForward)
-              arrays.c.at((pair * p.m + i) * p.n + j) += A(pair, i, l) * B(pair, l, j);
-            else if (one_.direction == MatmulDirection::kBackwardData)
-              arrays.a.at(AtA(p, pair, i, l)) += C(pair, i, j) * B(pair, l, j);
+            if (one_.direction == ProductDirection::kForward)
+              arrays.destination.at((pair * p.m + i) * p.n + j) += A(pair, i, l) * B(pair, l, j);
+            else if (one_.direction == ProductDirection::kBackwardData)
+              arrays.source.at(AtA(p, pair, i, l)) += C(pair, i, j) * B(pair, l, j);
             else
-              arrays.b.at(AtB(one_, pair, l, j)) += C(pair, i, j) * A(pair, i, l);
+              arrays.weights.at(AtB(one_, pair, l, j)) += C(pair, i, j) * A(pair, i, l);
           }
-    return one_.direction == MatmulDirection::kForward        ? arrays.c
-           : one_.direction == MatmulDirection::kBackwardData ? arrays.a
-                                                              : arrays.b;
+    return one_.direction == ProductDirection::kForward        ? arrays.destination
+           : one_.direction == ProductDirection::kBackwardData ? arrays.source
+                                                               : arrays.weights;
   }
 
  private:
   const MatmulCase& one_;
-  const MatmulInputs& inputs_;
+  const ProductInputs& inputs_;
 };
 
 TEST(MatmulReference, LoopsAndSingleElementsAreTheDefinition) {
@@ -92,14 +94,14 @@ TEST(MatmulReference, LoopsAndSingleElementsAreTheDefinition) {
   for (int i = 0; i < 900; ++i) {
     auto one = SmallCase(random, kAll[i % 3]);
     one.bias = one.relu = false;
-    const auto inputs = SeededMatmulInputs(one, i);
+    const auto inputs = SeededInputs(one, i);
     auto arrays = ZeroMatrices<double>(one.problem);
-    std::copy(inputs.a.begin(), inputs.a.end(), arrays.a.begin());
-    std::copy(inputs.b.begin(), inputs.b.end(), arrays.b.begin());
-    std::copy(inputs.c.begin(), inputs.c.end(), arrays.c.begin());
+    std::copy(inputs.source.begin(), inputs.source.end(), arrays.source.begin());
+    std::copy(inputs.weights.begin(), inputs.weights.end(), arrays.weights.begin());
+    std::copy(inputs.destination.begin(), inputs.destination.end(), arrays.destination.begin());
     RunMatmulCase(one, arrays);
     const auto product = ProductOf(one);
-    const auto& result = arrays.Of(product.result);
+    const auto& result = MatrixOf(arrays, product.result);
     const auto expected = Definition(one, inputs).Result();
     ASSERT_EQ(result.size(), expected.size());
     for (size_t at = 0; at < result.size(); ++at) {
@@ -112,12 +114,12 @@ TEST(MatmulReference, LoopsAndSingleElementsAreTheDefinition) {
 TEST(MatmulProduct, GradientsOfTransposedMatricesAreTransposedEquations) {
   using enum Matrix;
   const auto b_transposed = ParseMatmul("m2n3k4_tB");
-  EXPECT_EQ(ProductOf(b_transposed, MatmulDirection::kBackwardData),
+  EXPECT_EQ(ProductOf(b_transposed, ProductDirection::kBackwardData),
             (MatmulProduct{1, 2, 4, 3, {kC, false}, {kB, false}, kA}));  // dA = dC B^T
-  EXPECT_EQ(ProductOf(b_transposed, MatmulDirection::kBackwardWeights),
+  EXPECT_EQ(ProductOf(b_transposed, ProductDirection::kBackwardWeights),
             (MatmulProduct{1, 3, 4, 2, {kC, true}, {kA, false}, kB}));  // dB^T = dC^T A
   const auto a_transposed = ParseMatmul("m2n3k4_tA");
-  EXPECT_EQ(ProductOf(a_transposed, MatmulDirection::kBackwardData),
+  EXPECT_EQ(ProductOf(a_transposed, ProductDirection::kBackwardData),
             (MatmulProduct{1, 4, 2, 3, {kB, false}, {kC, true}, kA}));  // dA^T = B dC^T
 }
 
@@ -125,17 +127,17 @@ TEST(MatmulReference, AddsBiasAndReluAndMakesTheBiasGradient) {
   MatmulCase one;
   one.problem = ParseMatmul("m2n2k1");
   one.bias = one.relu = true;
-  MatmulArrays<double> arrays{{1, 2}, {3, -4}, {0, 0, 0, 0}, {-5, 6}};
+  ProductArrays<double> arrays{{1, 2}, {3, -4}, {0, 0, 0, 0}, {-5, 6}};
   RunMatmulCase(one, arrays);
   // {1, 2} x {3, -4} = {3, -4; 6, -8}; plus {-5, 6}: {-2, 2; 1, -2}.
-  EXPECT_EQ(arrays.c, (std::vector<double>{0, 2, 1, 0}));
+  EXPECT_EQ(arrays.destination, (std::vector<double>{0, 2, 1, 0}));
   one.ip = true;
   one.relu = false;
-  one.direction = MatmulDirection::kBackwardWeights;
-  arrays.c = {1, 2, 3, 4};
+  one.direction = ProductDirection::kBackwardWeights;
+  arrays.destination = {1, 2, 3, 4};
   RunMatmulCase(one, arrays);
   EXPECT_EQ(arrays.bias, (std::vector<double>{1 + 3, 2 + 4}));
-  EXPECT_EQ(arrays.b, (std::vector<double>{1 * 1 + 2 * 3, 1 * 2 + 2 * 4}));
+  EXPECT_EQ(arrays.weights, (std::vector<double>{1 * 1 + 2 * 3, 1 * 2 + 2 * 4}));
 }
 
 }  // namespace

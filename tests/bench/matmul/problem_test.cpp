@@ -57,12 +57,5 @@ TEST(MatmulProblem, CountsByClosedForm) {
   EXPECT_EQ(DenseFlops(problem), 2 * 5 * 2 * 3 * 4);
 }
 
-TEST(MatmulDirection, HasOneKeyEach) {
-  for (const auto direction : {MatmulDirection::kForward, MatmulDirection::kBackwardData,
-                               MatmulDirection::kBackwardWeights})
-    EXPECT_EQ(MatmulDirectionFromKey(Key(direction)), direction);
-  EXPECT_FALSE(MatmulDirectionFromKey("bwd"));
-}
-
 }  // namespace
 }  // namespace dlroof

@@ -38,7 +38,7 @@ TEST(LayersOfSuites, EachProblemOnceWithItsCountAndTheBatchAskedFor) {
     EXPECT_EQ(layer.question.layer.shape.n, 256);
   }
   EXPECT_EQ(calls, 155);
-  choice.direction = Conv2dDirection::kBackwardData;
+  choice.direction = ProductDirection::kBackwardData;
   EXPECT_EQ(LayersOfSuites({"alexnet"}, choice)[0].layers.size(), 4U);  // none of the first layer
 }
 

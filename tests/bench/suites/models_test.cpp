@@ -86,8 +86,8 @@ TEST(PaperSuite, HoldsItsTenConvolutionsWithItsOutputSizes) {
     if (name.op != "Conv2D") continue;
     const auto problem = ParseConv2d(name.problem);
     // SAME padding: ceil(112 / stride) outputs.
-    EXPECT_EQ(OutputHeight(problem), (112 + problem.stride_h - 1) / problem.stride_h);
-    EXPECT_EQ(OutputWidth(problem), OutputHeight(problem)) << layer.name;
+    EXPECT_EQ(OutputRows(problem), (112 + problem.stride_h - 1) / problem.stride_h);
+    EXPECT_EQ(OutputColumns(problem), OutputRows(problem)) << layer.name;
     ++outputs[ToText(problem)];
   }
   EXPECT_EQ(outputs.size(), 10U);

@@ -74,7 +74,7 @@ TEST(Conv2dLevels, ThreadsWithCachesOfTheirOwnReadTheWeightsEach) {
 TEST(Conv2dLevels, WhatIsNotModelledSaysSo) {
   Conv2dCase one;
   one.problem = ParseConv2d("n1c64h28w28k64r3s3_p1");
-  one.direction = Conv2dDirection::kBackwardWeights;
+  one.direction = ProductDirection::kBackwardWeights;
   const auto model = Conv2dLevels(one, "jit:avx2", "avx2");
   EXPECT_THAT(model.why_not, testing::HasSubstr("bwd_weights"));
   EXPECT_THAT(LevelBytes(model, kAll, 1, kCold), testing::IsEmpty());

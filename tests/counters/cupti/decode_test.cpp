@@ -32,7 +32,7 @@ double DenseFlops(const std::string& name) {
   double flops = 0;
   if (parsed.op == "Conv2D") {
     for (const auto& [pipe, count] :
-         Conv2dWork(cudnn::ReadCudnnConv2dCase(parsed).conv, "fp32.vector").flops)
+         ProductWork(cudnn::ReadCudnnConv2dCase(parsed).conv, "fp32.vector").flops)
       flops += count;
     return flops;
   }

@@ -95,19 +95,19 @@ struct Brute {
               OutputColumns(s()));
   }
   std::optional<int64_t> A(int64_t m, int64_t k) const {
-    if (layer.direction == ConvDirection::kForward) return Input(m, k);
-    if (layer.direction == ConvDirection::kBackwardData) return Gradient(m, k);
+    if (layer.direction == ProductDirection::kForward) return Input(m, k);
+    if (layer.direction == ProductDirection::kBackwardData) return Gradient(m, k);
     return Output(k, m);
   }
   std::optional<int64_t> B(int64_t n, int64_t k) const {
-    if (layer.direction == ConvDirection::kBackwardWeights) return Input(k, n);
-    const Tap t = TapOf(k, layer.direction == ConvDirection::kForward ? Cg() : Kg());
-    if (layer.direction == ConvDirection::kForward) return Weight(n, t.channel, t.fy, t.fx);
+    if (layer.direction == ProductDirection::kBackwardWeights) return Input(k, n);
+    const Tap t = TapOf(k, layer.direction == ProductDirection::kForward ? Cg() : Kg());
+    if (layer.direction == ProductDirection::kForward) return Weight(n, t.channel, t.fy, t.fx);
     return Weight(t.channel, n, t.fy, t.fx);
   }
   std::optional<int64_t> C(int64_t m, int64_t n) const {
-    if (layer.direction == ConvDirection::kForward) return Output(m, n);
-    if (layer.direction == ConvDirection::kBackwardWeights) {
+    if (layer.direction == ProductDirection::kForward) return Output(m, n);
+    if (layer.direction == ProductDirection::kBackwardWeights) {
       const Tap t = TapOf(n, Cg());
       return Weight(m, t.channel, t.fy, t.fx);
     }
@@ -164,7 +164,7 @@ ConvLayer RandomLayer(std::mt19937_64& random) {
   s.dilation_h = Pick(random, {1, 2});
   s.dilation_w = Pick(random, {1, 1, 3});
   layer.element_bytes = Pick(random, {1, 2, 3, 4, 8});
-  layer.direction = static_cast<ConvDirection>(random() % 3);
+  layer.direction = static_cast<ProductDirection>(random() % 3);
   layer.layout = static_cast<TensorLayout>(random() % 2);
   return layer;
 }
@@ -220,7 +220,7 @@ TEST(TouchedSectors, CutIntoStretchesCountsTheSameAsVisiting) {
   for (int i = 0; i < 60; ++i) {
     auto layer = Layer(Pick(random, {1, 13}), Pick(random, {3, 65, 96}), Pick(random, {3, 7}),
                        Pick(random, {5, 8}), Pick(random, {7, 64}), Pick(random, {1, 3}), 1, 1);
-    layer.direction = static_cast<ConvDirection>(random() % 3);
+    layer.direction = static_cast<ProductDirection>(random() % 3);
     layer.layout = static_cast<TensorLayout>(random() % 2);
     layer.element_bytes = Pick(random, {1, 4, 8});
     const auto gemm = GemmOf(layer);

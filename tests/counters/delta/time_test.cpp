@@ -52,7 +52,7 @@ TEST(PlanTile, KStepsAre32ByteAndTilesMustFit) {
 
 TEST(PlanTile, WeightGradientsSplitKUntilTheChipIsFull) {
   auto layer = Layer(256, 64, 56, 56, 64, 1, 1, 0);
-  layer.direction = ConvDirection::kBackwardWeights;
+  layer.direction = ProductDirection::kBackwardWeights;
   const auto plan = PlanTile(layer, FindGpu("v100"));  // one tile: m 64, n 64
   EXPECT_EQ(plan.tile.slices, 80);
 }
@@ -102,7 +102,7 @@ TEST(PredictConv, FasterResourcesNeverMakeALayerSlower) {
     question.layer =
         Layer(Pick(random, {1, 16, 64}), Pick(random, {3, 64, 256}), 28, 28,
               Pick(random, {32, 128, 512}), Pick(random, {1, 3}), Pick(random, {1, 2}), 1);
-    question.layer.direction = static_cast<ConvDirection>(random() % 3);
+    question.layer.direction = static_cast<ProductDirection>(random() % 3);
     const auto gpu = FindGpu("a100");
     const double before = PredictConv(question, gpu).time.seconds;
     for (const char* resource : {"mac", "shared", "l1", "l2", "dram", "clock"})

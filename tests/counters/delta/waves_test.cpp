@@ -89,7 +89,7 @@ TEST(EnumerateDram, IsTheBruteForceCacheOfWaves) {
     auto layer = Layer(Pick(random, {1, 3}), Pick(random, {4, 9}), Pick(random, {7, 12}),
                        Pick(random, {8, 11}), Pick(random, {8, 24}), Pick(random, {1, 3}),
                        Pick(random, {1, 2}), Pick(random, {0, 1}));
-    layer.direction = static_cast<ConvDirection>(random() % 2);
+    layer.direction = static_cast<ProductDirection>(random() % 2);
     layer.layout = static_cast<TensorLayout>(random() % 2);
     const auto gemm = GemmOf(layer);
     const CtaTile tile = {Pick(random, {16, 32}), 8, 8};
@@ -104,7 +104,7 @@ TEST(EnumerateDram, IsTheBruteForceCacheOfWaves) {
 
 TEST(EnumerateDram, PartialSumsAreWrittenOncePerSlice) {
   auto layer = Layer(8, 4, 8, 8, 8, 1, 1, 0);
-  layer.direction = ConvDirection::kBackwardWeights;
+  layer.direction = ProductDirection::kBackwardWeights;
   const auto gemm = GemmOf(layer);  // m 8, n 4, k 512
   const auto bytes = EnumerateDram(gemm, {16, 16, 8, 4}, 2, 32, {1e6, 100});
   EXPECT_EQ(bytes.c, 4 * 4 * 8 * 4);

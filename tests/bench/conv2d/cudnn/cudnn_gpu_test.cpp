@@ -10,26 +10,13 @@
 #include "bench/workload/workload.h"
 #include "counters/cuda/support.h"
 #include "tests/fakes/no_gpu.h"
+#include "tests/fakes/outcome.h"
 
 namespace dlroof {
 namespace {
 
 using testing::HasSubstr;
 using testing::StartsWith;
-
-// Prepares and verifies; a reason instead when it cannot run here.
-std::string Outcome(const std::string& name) {
-  try {
-    const auto call = MakeWorkload(name).prepare({.threads = 1, .cpus = {}, .seed = 7});
-    call.run();
-    const auto found = call.verify();
-    if (!found.ok)
-      return fmt::format("wrong: {} of {}, {}", found.max_error, found.tolerance, found.how);
-    return "ok " + call.algorithm;
-  } catch (const Unsupported& error) {
-    return fmt::format("unsupported: {}", error.what());
-  }
-}
 
 class GpuCudnnOnGpu : public testing::Test {
  protected:

@@ -4,6 +4,7 @@
 
 #include "bench/conv2d/problem.h"
 #include "bench/workload/workload.h"
+#include "tests/fakes/outcome.h"
 
 namespace dlroof {
 namespace {
@@ -23,19 +24,6 @@ constexpr std::string_view kProblems[] = {
     "n1c1h1w1k1r1s1",                // nothing smaller
     "n1c64h20w20k64r3s3_s3p1",       // the last rows meet no filter
 };
-
-// Prepares and verifies; a reason instead when it cannot run here.
-std::string Outcome(const std::string& name, int threads) {
-  try {
-    const auto call = MakeWorkload(name).prepare({.threads = threads, .seed = 7});
-    call.run();
-    const auto found = call.verify();
-    if (!found.ok) return "wrong: " + std::to_string(found.max_error) + ", " + found.how;
-    return "ok " + call.algorithm;
-  } catch (const Unsupported& error) {
-    return std::string("unsupported: ") + error.what();
-  }
-}
 
 class EveryDirectionAndType : public testing::TestWithParam<std::tuple<std::string, std::string>> {
 };

@@ -29,22 +29,6 @@ constexpr std::string_view kProblems[] = {
     "t3n2i5h8l2p4bi",   // all at once
 };
 
-// Prepares and verifies; a reason instead when it cannot run here.
-std::string Outcome(const std::string& name, int threads) {
-  try {
-    const auto call = MakeWorkload(name).prepare({.threads = threads, .seed = 7});
-    call.run();
-    const auto found = call.verify();
-    if (!found.ok)
-      return fmt::format("wrong {} {}, {}", call.algorithm, found.max_error, found.how);
-    return "ok " + call.algorithm;
-  } catch (const Unsupported& error) {
-    return std::string("unsupported: ") + error.what();
-  } catch (const std::exception& error) {
-    return std::string("failed: ") + error.what();
-  }
-}
-
 // Seen with 3.2: without AMX signed hidden states are stored as if they were unsigned, negative
 // ones as 0; and with AVX512-BF16 a projection's weights are laid out as f32's (rnn_utils.cpp,
 // set_expected_desc), while rnn_brgemm_utils.cpp says that bf16 has none. Such a record says that

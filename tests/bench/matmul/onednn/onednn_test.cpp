@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "bench/workload/workload.h"
+#include "tests/fakes/outcome.h"
 
 namespace dlroof {
 namespace {
@@ -14,19 +15,6 @@ constexpr std::string_view kProblems[] = {
     "b3m20n30k40",   "b3m20n30k40_tA", "b3m20n30k40_tB", "b2m7n5k3_tAtB",   "m1n100k300",
     "m100n1k300_tB", "m1n1k1",         "m64n96k256",     "b12m32n32k64_tB",
 };
-
-// Prepares and verifies. Returns a reason where it cannot run here.
-std::string Outcome(const std::string& name, int threads = 2) {
-  try {
-    const auto call = MakeWorkload(name).prepare({.threads = threads, .seed = 7});
-    call.run();
-    const auto found = call.verify();
-    if (!found.ok) return fmt::format("wrong: {}, {}", found.max_error, found.how);
-    return "ok " + call.algorithm;
-  } catch (const Unsupported& error) {
-    return std::string("unsupported: ") + error.what();
-  }
-}
 
 class EveryMatmul : public testing::TestWithParam<std::tuple<std::string, std::string>> {};
 

@@ -1,4 +1,4 @@
-#include "bench/conv2d/check.h"
+#include "bench/products/check.h"
 
 #include <fmt/format.h>
 
@@ -7,15 +7,14 @@
 #include <cmath>
 #include <limits>
 #include <numeric>
-
-#include "bench/workload/seeded_values.h"
+#include <stdexcept>
 
 namespace dlroof {
 namespace {
 
 constexpr int64_t kAllBelowFlops = 50'000'000;
 // Products that a sampled check may cost, about 0.1 s.
-constexpr int64_t kSampledTaps = 60'000'000;
+constexpr int64_t kSampledProducts = 60'000'000;
 constexpr int64_t kLeastSamples = 64;
 constexpr int64_t kMostSamples = 512;
 
@@ -47,42 +46,6 @@ struct IntegerRange {
 constexpr std::array<IntegerRange, 3> kIntegers = {
     {{"u8", 0, 255, 0}, {"s8", -128, 127, 0}, {"s32", -0x1p31, 0x1p31 - 1, 0x1p-23}}};
 
-// Sizes of the result's dimensions in plain order.
-std::array<int64_t, 4> ResultSizes(const Conv2dProblem& p, Conv2dDirection direction) {
-  if (direction == Conv2dDirection::kForward) return {p.n, p.k, OutputHeight(p), OutputWidth(p)};
-  if (direction == Conv2dDirection::kBackwardData) return {p.n, p.c, p.h, p.w};
-  return {p.k, p.c / p.groups, p.r, p.s};
-}
-
-int64_t IndexOf(const std::array<int64_t, 4>& at, const std::array<int64_t, 4>& sizes) {
-  return ((at[0] * sizes[1] + at[1]) * sizes[2] + at[2]) * sizes[3] + at[3];
-}
-
-// The sixteen corners; then seeded positions, every other one moved to one of the four borders of
-// its image.
-std::vector<int64_t> SampledIndices(const std::array<int64_t, 4>& sizes, int64_t count,
-                                    uint64_t seed) {
-  std::vector<int64_t> indices;
-  for (unsigned corner = 0; corner < 16; ++corner) {
-    std::array<int64_t, 4> at{};
-    for (size_t i = 0; i < 4; ++i) at.at(i) = (corner >> i & 1U) != 0 ? sizes.at(i) - 1 : 0;
-    indices.push_back(IndexOf(at, sizes));
-  }
-  const auto random = SeededIndices(count * 4, seed, std::numeric_limits<int64_t>::max());
-  for (int64_t i = 16; i < count; ++i) {
-    std::array<int64_t, 4> at{};
-    for (size_t j = 0; j < 4; ++j) at.at(j) = random.at(i * 4 + j) % sizes.at(j);
-    if (i % 2 == 0) {
-      const auto border = static_cast<size_t>(i / 2 % 4);  // top, left, bottom, right
-      at.at(2 + border % 2) = border < 2 ? 0 : sizes.at(2 + border % 2) - 1;
-    }
-    indices.push_back(IndexOf(at, sizes));
-  }
-  std::sort(indices.begin(), indices.end());
-  indices.erase(std::unique(indices.begin(), indices.end()), indices.end());
-  return indices;
-}
-
 double FpmathRounding(std::string_view mode) {
   if (mode.empty()) return 0;
   if (mode == "tf32-truncated") return 0x1p-10;
@@ -92,12 +55,10 @@ double FpmathRounding(std::string_view mode) {
 // The expected value of each element, and its allowed error.
 class Expected {
  public:
-  Expected(const Conv2dCase& conv, const Conv2dInputs& inputs)
-      : conv_(conv),
-        inputs_(inputs),
-        scales_(Conv2dScalesOf(conv)),
-        image_(OutputHeight(conv.problem) * OutputWidth(conv.problem)) {
-    const auto type = ResultType(conv);
+  Expected(const ProductCase& one, const ProductSizes& sizes, const ProductResult& right,
+           const ProductInputs& inputs)
+      : one_(one), right_(right), inputs_(inputs), scales_(ScalesOf(one, sizes)) {
+    const auto type = ResultType(one);
     for (const auto& row : kRoundings)
       if (row.type == type) rounding_ = row;
     for (const auto& row : kIntegers)
@@ -108,45 +69,45 @@ class Expected {
 
   // Returns the error of the element at `index` in units of its allowed error.
   double Error(int64_t index, double output) const {
-    const auto sum = Conv2dElementAt(conv_.problem, conv_.direction, inputs_, index);
-    return Error(conv_.direction == Conv2dDirection::kForward ? Finished(index, sum) : sum, output);
+    const auto sum = right_.element(index);
+    return Error(one_.direction == ProductDirection::kForward ? Finished(index, sum) : sum, output);
   }
 
-  double BiasError(int64_t filter, double output) const {
-    return Error(Conv2dBiasGradientAt(conv_.problem, inputs_, filter), output);
+  double BiasError(int64_t channel, double output) const {
+    return Error(right_.bias_gradient(channel), output);
   }
 
  private:
   // Applies scales, bias and relu to a sum.
-  Conv2dElement Finished(int64_t index, Conv2dElement element) const {
-    const int64_t filter = index / image_ % conv_.problem.k;
-    const double scale = double{scales_.source} * scales_.Weights(filter);
-    const double bias = inputs_.bias.empty() ? 0 : inputs_.bias[static_cast<size_t>(filter)];
+  ProductElement Finished(int64_t index, ProductElement element) const {
+    const int64_t channel = right_.channel(index);
+    const double scale = double{scales_.source} * scales_.Weights(channel);
+    const double bias = inputs_.bias.empty() ? 0 : inputs_.bias[static_cast<size_t>(channel)];
     element.value = element.value * scale + bias;
-    if (conv_.relu) element.value = Relu(element.value);
+    if (one_.relu) element.value = Relu(element.value);
     element.value /= scales_.destination;
     element.magnitude = (element.magnitude * scale + std::fabs(bias)) / scales_.destination;
     return element;
   }
 
-  double Error(const Conv2dElement& right, double output) const {
+  double Error(const ProductElement& right, double output) const {
     if (!std::isfinite(output)) return std::numeric_limits<double>::max();
     if (!integer_.type.empty()) {
       const double value = std::clamp(std::nearbyint(right.value), integer_.low, integer_.high);
       return std::fabs(output - value) / (1 + integer_.reading * std::fabs(value));
     }
     const double error = std::fabs(output - right.value);
-    const double of_sum = kUnits * rounding_.sum + 2 * FpmathRounding(conv_.fpmath);
+    const double of_sum = kUnits * rounding_.sum + 2 * FpmathRounding(one_.fpmath);
     const double allowed =
         of_sum * right.magnitude + rounding_.result * std::fabs(right.value) + rounding_.least;
     if (error == 0) return 0;
     return allowed > 0 ? error / allowed : std::numeric_limits<double>::max();
   }
 
-  const Conv2dCase& conv_;
-  const Conv2dInputs& inputs_;
-  Conv2dScales scales_;
-  int64_t image_;
+  const ProductCase& one_;
+  const ProductResult& right_;
+  const ProductInputs& inputs_;
+  ProductScales scales_;
   Rounding rounding_{};
   IntegerRange integer_{};
 };
@@ -158,30 +119,22 @@ int64_t CountNotFinite(const std::vector<Number>& values) {
 }
 
 // Positions to compare: all, or a sample.
-std::vector<int64_t> Compared(const Conv2dCase& conv, const std::array<int64_t, 4>& sizes,
+std::vector<int64_t> Compared(const ProductSizes& sizes, const ProductResult& right,
                               uint64_t seed) {
-  const auto& p = conv.problem;
-  if (DenseFlops(p) > kAllBelowFlops)
-    return SampledIndices(
-        sizes,
-        std::clamp(kSampledTaps / TapsPerOutput(p, conv.direction), kLeastSamples, kMostSamples),
-        seed);
-  std::vector<int64_t> all(static_cast<size_t>(sizes[0] * sizes[1] * sizes[2] * sizes[3]));
+  if (sizes.flops > kAllBelowFlops)
+    return right.sample(std::clamp(kSampledProducts / right.terms, kLeastSamples, kMostSamples),
+                        seed);
+  std::vector<int64_t> all(static_cast<size_t>(right.count));
   std::iota(all.begin(), all.end(), 0);
   return all;
 }
 
 template <class Number>
-Verification Check(const Conv2dCase& conv, const Conv2dInputs& inputs,
-                   const Conv2dOutput<Number>& output, uint64_t seed) {
-  const auto sizes = ResultSizes(conv.problem, conv.direction);
+Verification Check(const Expected& expected, const std::vector<int64_t>& compared,
+                   const ProductOutput<Number>& output) {
   const auto count = static_cast<int64_t>(output.values.size());
-  if (count != sizes[0] * sizes[1] * sizes[2] * sizes[3])
-    throw std::logic_error(fmt::format("{} outputs of {}", count, ToText(conv.problem)));
   Verification found;
   found.tolerance = 1;
-  const Expected expected(conv, inputs);
-  const auto compared = Compared(conv, sizes, seed);
   for (const int64_t index : compared)
     found.max_error =
         std::max(found.max_error, expected.Error(index, output.values[static_cast<size_t>(index)]));
@@ -201,16 +154,27 @@ Verification Check(const Conv2dCase& conv, const Conv2dInputs& inputs,
   return found;
 }
 
-}  // namespace
-
-Verification CheckConv2d(const Conv2dCase& conv, const Conv2dInputs& inputs,
-                         const Conv2dOutput<float>& output, uint64_t seed) {
-  return Check(conv, inputs, output, seed);
+template <class Number>
+Verification CheckAny(const ProductCase& one, const ProductSizes& sizes, const ProductResult& right,
+                      const ProductInputs& inputs, const ProductOutput<Number>& output,
+                      uint64_t seed) {
+  if (static_cast<int64_t>(output.values.size()) != right.count)
+    throw std::logic_error(fmt::format("{} outputs of {}", output.values.size(), sizes.problem));
+  return Check(Expected(one, sizes, right, inputs), Compared(sizes, right, seed), output);
 }
 
-Verification CheckConv2d(const Conv2dCase& conv, const Conv2dInputs& inputs,
-                         const Conv2dOutput<double>& output, uint64_t seed) {
-  return Check(conv, inputs, output, seed);
+}  // namespace
+
+Verification CheckProduct(const ProductCase& one, const ProductSizes& sizes,
+                          const ProductResult& right, const ProductInputs& inputs,
+                          const ProductOutput<float>& output, uint64_t seed) {
+  return CheckAny(one, sizes, right, inputs, output, seed);
+}
+
+Verification CheckProduct(const ProductCase& one, const ProductSizes& sizes,
+                          const ProductResult& right, const ProductInputs& inputs,
+                          const ProductOutput<double>& output, uint64_t seed) {
+  return CheckAny(one, sizes, right, inputs, output, seed);
 }
 
 }  // namespace dlroof

@@ -1,0 +1,112 @@
+#include "bench/onednn/product_call.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "bench/workload/device_elements.h"
+#include "bench/workload/host_memory.h"
+
+namespace dlroof::onednn {
+namespace {
+
+using dnnl::memory;
+
+// Refuses oneDNN's last resort for large problems: plain loops, four orders of magnitude slower
+// than its kernels (0.1 to 0.2 GFLOP/s on two cores). Nobody wants to wait for them, nor take them
+// for the library's speed.
+void RequireKernel(const ProductSizes& sizes, const std::string& implementation) {
+  constexpr int64_t kMostFlops = 100'000'000;
+  if (implementation.starts_with("ref") && sizes.flops > kMostFlops)
+    throw Unsupported(
+        fmt::format("oneDNN has no kernel for this here, only its reference loops ({}): seconds or "
+                    "minutes a call",
+                    implementation));
+}
+
+// The unit that computes. With fpmath the library may compute f32 in a narrower type; it did where
+// the implementation's name has an instruction set that f32 itself cannot use.
+std::string PipeOf(const ProductCase& one, const std::string& implementation) {
+  const auto type = ComputeType(one.types);
+  const bool narrowed = type == "f32" && !one.fpmath.empty() &&
+                        (implementation.find("amx") != std::string::npos ||
+                         implementation.find("bf16") != std::string::npos);
+  return MatrixPipe(narrowed ? "bf16" : type, implementation);
+}
+
+}  // namespace
+
+void ProductCall::AddOutput(int argument, const memory::desc& target) {
+  output = tensors.Poisoned(target);
+  arguments.emplace(argument, output);
+}
+
+void ProductCall::AddVariant(const ProductCase& one, const ProductScales& scales,
+                             const ProductInputs& inputs, const memory::desc& bias) {
+  if (one.bias) arguments.emplace(DNNL_ARG_BIAS, tensors.Filled(bias, inputs.bias));
+  if (!one.scales) return;
+  const auto add = [&](int argument, const std::vector<float>& values) {
+    const auto count = static_cast<memory::dim>(values.size());
+    arguments.emplace(DNNL_ARG_ATTR_SCALES | argument,
+                      tensors.Filled(PlainDesc({count}, memory::data_type::f32), values));
+  };
+  add(DNNL_ARG_SRC, {scales.source});
+  add(DNNL_ARG_WEIGHTS, scales.weights);
+  if (scales.destination != 1) add(DNNL_ARG_DST, {scales.destination});
+}
+
+ProductOutput<float> ProductCall::Output() const {
+  ProductOutput<float> read{Plain(output)};
+  if (bias_gradient) read.bias_gradient = Plain(bias_gradient);
+  return read;
+}
+
+dnnl::primitive_attr AttributesOf(const ProductCase& one, const ProductScales& scales,
+                                  int weights_mask) {
+  dnnl::primitive_attr attributes;
+  if (!one.fpmath.empty()) attributes.set_fpmath_mode(FpmathMode(one.fpmath));
+  if (one.scales) {
+    attributes.set_scales_mask(DNNL_ARG_SRC, 0);
+    attributes.set_scales_mask(DNNL_ARG_WEIGHTS, weights_mask);
+    if (scales.destination != 1) attributes.set_scales_mask(DNNL_ARG_DST, 0);
+  }
+  if (one.relu) {
+    dnnl::post_ops fused;
+    fused.append_eltwise(dnnl::algorithm::eltwise_relu, 0, 0);
+    attributes.set_post_ops(fused);
+  }
+  return attributes;
+}
+
+dnnl::prop_kind ForwardKind(const ProductCase& one) {
+  const bool inference = one.direction == ProductDirection::kForward && !one.training;
+  return inference ? dnnl::prop_kind::forward_inference : dnnl::prop_kind::forward_training;
+}
+
+void RequireSupport(const ProductCase& one, const ProductSizes& sizes,
+                    std::string_view why_no_int8_gradient) {
+  if (IsInt8(one.types) && one.direction != ProductDirection::kForward)
+    throw Unsupported(std::string(why_no_int8_gradient));
+  // Each tensor in its type and once more as f32, to fill it or to read it.
+  const auto bytes = [](int64_t count, std::string_view type) {
+    return static_cast<double>(count) * static_cast<double>(4 + ElementBytes(type));
+  };
+  RequireHostMemory(bytes(sizes.source, one.types.source) +
+                        bytes(sizes.weights, one.types.weights) +
+                        bytes(sizes.destination, one.types.destination),
+                    sizes.problem);
+}
+
+PreparedCall PreparedProduct(const ProductCase& one, const ProductSizes& sizes,
+                             std::shared_ptr<const ProductCall> call) {
+  RequireKernel(sizes, call->implementation);
+  PreparedCall prepared;
+  prepared.algorithm = call->implementation;
+  prepared.isa = EffectiveIsa();
+  prepared.modelled = ProductWork(one, sizes, PipeOf(one, call->implementation));
+  prepared.memory = Regions(call->arguments, call->weights);
+  prepared.run = [call = std::move(call)] { call->Run(); };
+  return prepared;
+}
+
+}  // namespace dlroof::onednn

@@ -1,0 +1,75 @@
+// The part of a parsed benchmark name that all operators have which multiply a source by weights:
+// direction, types of the tensors, variant of the call. Also the work of one call.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "bench/products/types.h"
+#include "bench/workload/benchmark_name.h"
+#include "bench/workload/workload.h"
+#include "counters/direction.h"
+#include "counters/work.h"
+
+namespace dlroof {
+
+// An operator's case derives from it, adds its problem, and has a function
+// ProductSizes SizesOf(const Case&).
+struct ProductCase {
+  ProductDirection direction = ProductDirection::kForward;
+  std::string type = "f32";
+  ProductTypes types = {"f32", "f32", "f32"};
+  bool training = false;  // fwd as a training step runs it, not as inference
+  bool bias = false;      // fwd adds one number per channel, bwd_weights makes its gradient
+  bool relu = false;      // fwd, fused: negative results become 0
+  bool scales = false;    // int8: quantization scales, see ScalesOf
+  // "bf16", "f16", "tf32", "any": f32 may be computed so; "tf32-truncated": so, without rounding;
+  // empty: may not.
+  std::string fpmath;
+
+  bool operator==(const ProductCase&) const = default;
+};
+
+// A problem as a product.
+struct ProductSizes {
+  std::string problem;                   // its text
+  int64_t source, weights, destination;  // [1] elements
+  int64_t channels;                      // [1] of the destination: filters, columns
+  int64_t terms;                         // [1] products that one forward result sums at most
+  int64_t flops;                         // [flop] dense, in every direction
+};
+
+// The names that a cell takes.
+struct ProductOffer {
+  std::vector<std::string> types;
+  bool mixes = false;  // any source, weights and destination type beside
+  OptionRows options;
+};
+
+// Reads into `read` all that ProductCase has; `read_problem` parses the problem, which begins
+// behind that many columns. Throws BadInput with the column within the whole name for an unknown
+// direction, a type that is not offered, and an option that is not offered, twice or in the wrong
+// order.
+void ReadProductCase(const BenchmarkName& name, const ProductOffer& offer,
+                     const std::function<void(int column_offset)>& read_problem, ProductCase& read);
+
+// The element type of what a direction writes.
+std::string_view ResultType(const ProductCase& one);
+
+// [flop] beside the dense count, of element by element operations: each bias add and each relu
+// counts 1 per element of the destination, each add to the bias gradient 1 per gradient element.
+int64_t ElementwiseFlops(const ProductCase& one, const ProductSizes& sizes);
+
+// Returns the work of one call in any direction: dense FLOPs on `pipe`, element by element ones on
+// fp32.vector (on `pipe` for f64), compulsory DRAM bytes (each of the three tensors once, whole,
+// without padding: two are read and one is written; the bias once), one launch.
+Work ProductWork(const ProductCase& one, const ProductSizes& sizes, const std::string& pipe);
+template <class Case>
+Work ProductWork(const Case& one, const std::string& pipe) {
+  return ProductWork(one, SizesOf(one), pipe);
+}
+
+}  // namespace dlroof

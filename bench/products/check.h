@@ -1,0 +1,76 @@
+// Verdict on a product's result, compared element by element with sums in double of the same
+// inputs. No library here, so that a planted error can be tested.
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+#include "bench/products/inputs.h"
+#include "bench/workload/workload.h"
+
+namespace dlroof {
+
+// One element of a direction's result, summed by itself: another way to the same number than the
+// loops'.
+struct ProductElement {
+  double value = 0;      // the sum of its products, in double
+  double magnitude = 0;  // the sum of their absolute values: the scale of its rounding error
+
+  void Add(double product) {
+    value += product;
+    magnitude += std::fabs(product);
+  }
+};
+
+// The result of a call, in plain order, as f32 or wider.
+template <class Number>
+struct ProductOutput {
+  std::vector<Number> values;
+  std::vector<Number> bias_gradient = {};  // bwd_weights with bias alone
+};
+
+// An operator's result as sums of products. An operator has a function
+// ProductResult ResultOf(const Case&, const ProductInputs&), whose result refers to both.
+struct ProductResult {
+  int64_t count = 0;  // [1] elements
+  int64_t terms = 1;  // [1] products that an element sums at most
+  // Positions to compare, in order and each once: the corners, then others by the seed.
+  std::function<std::vector<int64_t>(int64_t count, uint64_t seed)> sample;
+  std::function<ProductElement(int64_t index)> element;
+  std::function<int64_t(int64_t index)> channel;  // of an element of the destination
+  std::function<ProductElement(int64_t channel)> bias_gradient;
+};
+
+// Compares `output` with reference sums of `inputs`, with bias, relu and scales where the case has
+// them. All elements of a problem up to 50 MFLOP; else a seeded sample of 64 to 512 (fewer where
+// one sum is long). Every gradient of a bias. Besides, every element must be finite. An element's
+// allowed error (the unit of max_error; tolerance is 1) is by the type of the result:
+//   f64        2^-53 x 64 x the sum of absolute products
+//   f32        2^-24 x 64 x the sum of absolute products
+//   bf16, f16  as f32, plus the rounding of the result: 2^-8, 2^-11 of it
+//   e4m3       2^-19 x 64 x the sum of absolute products, plus 2^-4 of the result and 2^-10
+//   s32        one, plus 2^-23 of it (it is read as f32)
+//   u8, s8     one
+// With fpmath each product's two factors may be rounded: 2 x 2^-8 (bf16, any), 2 x 2^-11 (f16,
+// tf32) or, cut off instead of rounded, 2 x 2^-10 (tf32-truncated) of the sum of absolute products
+// on top.
+Verification CheckProduct(const ProductCase& one, const ProductSizes& sizes,
+                          const ProductResult& right, const ProductInputs& inputs,
+                          const ProductOutput<float>& output, uint64_t seed);
+Verification CheckProduct(const ProductCase& one, const ProductSizes& sizes,
+                          const ProductResult& right, const ProductInputs& inputs,
+                          const ProductOutput<double>& output, uint64_t seed);
+template <class Case>
+Verification CheckOutput(const Case& one, const ProductInputs& inputs,
+                         const ProductOutput<float>& output, uint64_t seed) {
+  return CheckProduct(one, SizesOf(one), ResultOf(one, inputs), inputs, output, seed);
+}
+template <class Case>
+Verification CheckOutput(const Case& one, const ProductInputs& inputs,
+                         const ProductOutput<double>& output, uint64_t seed) {
+  return CheckProduct(one, SizesOf(one), ResultOf(one, inputs), inputs, output, seed);
+}
+
+}  // namespace dlroof
