@@ -1,30 +1,84 @@
 #!/usr/bin/env bash
-# Everything that needs a GPU, once: its tests, ceilings, and the paper's benchmarks with counters, in under 9 minutes.
-#   ci/gpu_check.sh [--out DIR] [--archive FILE]
-#                                    builds first where nothing is built; leaves everything in DIR (default: out/gpu-check), and
-#                                    in FILE (.tar.gz) all of it but the cache, also when it is ended early
-#   ci/gpu_check.sh --pack DIR       makes DIR a folder that runs on another machine without installing anything there:
-#                                    DIR/ci/gpu_check.sh --out ...
-# Changes no setting of the GPU. May run again: what DIR has already (ceilings) is kept, the rest replaced. Exit code: 0 all
-# is well, 1 something failed (the summary says what), 3 there is no GPU.
+# Everything that needs a GPU, in steps, surest first. Each group of steps takes 9 minutes at most, also where every step hangs:
+#   ci/gpu_check.sh --steps first       do kernels and cuDNN work? quick ceilings, Nsight Compute and compute-sanitizer on our kernels
+#   ci/gpu_check.sh --steps counters    are CUPTI's counters right? 18 counted calls, one convolution under Nsight Compute
+#   ci/gpu_check.sh --steps paper       ceilings, the paper's convolutions and LSTMs (timed, not counted), persistent LSTMs last
+#   ci/gpu_check.sh                     all three, one after the other
+# Options: --steps A,B (groups or steps), --list (their limits), --out DIR (default: out/gpu-check), --archive FILE.tar.gz (all of
+# DIR but the cache, whole after each step that ended); --pack DIR makes a folder that runs on another machine without installing
+# anything there (DIR/ci/gpu_check.sh), --archs LIST the GPUs that it is compiled for (90-real; default: all).
+#
+# Builds first where nothing is built. Changes no setting of the GPU. Calls with the same DIR add to each other: a step replaces its
+# own files alone. Exit code: 0 all is well, 1 something failed (summary.txt says what), 3 there is no GPU.
 readonly from=$PWD
 . "$(dirname "$0")/lib.sh"
 . ci/gpu_pack.sh
+
+# GROUP STEP SECONDS. A step's time ends with its being killed; tests/cli/test_gpu_check.py holds the sums against 540 s, and the
+# suites' costs on the host against their steps.
+readonly table="
+first doctor 30
+first environment 20
+first clock 30
+first module 20
+first kernels 60
+first quick 50
+first cudnn 100
+first known 80
+first sanitizer 120
+counters doctor 30
+counters environment 20
+counters cupti_cost 40
+counters cupti 70
+counters cupti_times 50
+counters cupti_rows 80
+counters others 30
+counters counters 120
+counters ncu 80
+paper doctor 30
+paper environment 20
+paper quick 50
+paper ceilings 130
+paper conv2d 100
+paper lstm 80
+paper more 40
+paper persist 30
+paper persistent 20
+paper pages 20
+"
+readonly grace=10   # [s] of a step's time, from being asked to stop to being killed
+programs=(dlroof_bench dlroof dlroof_cuda_tests)
+
+# select_steps A,B...: sets `steps` and `limit` [s]. The doctor is always among them.
+select_steps() {
+  local group step seconds
+  steps="" limit=0
+  while read -r group step seconds; do
+    case ",$1,doctor," in *,"$group",* | *,"$step",* | *,all,*) ;; *) continue ;; esac
+    case " $steps " in *" $step "*) continue ;; esac
+    steps="$steps $step" limit=$((limit + seconds))
+  done < <(grep . <<< "$table")
+  for step in ${1//,/ }; do
+    [ "$step" = all ] || grep -qE "^$step | $step " <<< "$table" || fail "no step or group '$step': --list shows them"
+  done
+}
+seconds_of() { awk -v step="$1" '$2 == step { print $3; exit }' <<< "$table"; }
+
 absolute() { case $1 in /*) echo "$1" ;; *) echo "$from/$1" ;; esac; }
-out=$PWD/out/gpu-check bin=build pack="" archive=""
+out=$PWD/out/gpu-check bin=build pack="" archive="" chosen=all archs=""
 while [ $# -gt 0 ]; do
   case $1 in
+    --steps) chosen=${2:?--steps needs names}; shift 2 ;;
+    --list) grep . <<< "$table"; exit 0 ;;
     --out) out=$(absolute "${2:?--out needs a folder}"); shift 2 ;;
     --archive) archive=$(absolute "${2:?--archive needs a file}"); shift 2 ;;
     --pack) pack=$(absolute "${2:?--pack needs a folder}"); shift 2 ;;
-    *) fail "unknown argument '$1': gpu_check.sh [--out DIR] [--archive FILE] [--pack DIR]" ;;
+    --archs) archs=${2:?--archs needs a list}; shift 2 ;;
+    *) fail "unknown argument '$1': gpu_check.sh [--steps A,B] [--list] [--out DIR] [--archive FILE] [--pack DIR [--archs LIST]]" ;;
   esac
 done
-readonly limit=530   # [s] of all
-readonly grace=10    # [s] from being asked to stop to being killed
-readonly ending=45   # [s] kept for tables, pages and the archive
-programs=(dlroof_bench dlroof dlroof_cuda_tests)
-if [ -n "$pack" ]; then pack_into "$pack" "${programs[@]}"; exit 0; fi
+if [ -n "$pack" ]; then pack_into "$pack" "$archs" "${programs[@]}"; exit 0; fi
+select_steps "$chosen"
 
 # Not with -q: it would end the other program's writing, which pipefail takes for a failure.
 has_line() { grep -E "$1" >/dev/null; }
@@ -53,138 +107,177 @@ print(list(spec.submodule_search_locations)[0] if spec else "")' 2>/dev/null || 
   [ -z "$wheels" ] || LD_LIBRARY_PATH="$LD_LIBRARY_PATH:$wheels/cu13/lib:$wheels/cudnn/lib"
   LD_LIBRARY_PATH="$LD_LIBRARY_PATH:/usr/local/cuda/lib64:/usr/local/cuda/extras/CUPTI/lib64"
 fi
-
+for folder in /usr/local/cuda/bin /opt/nvidia/nsight-compute/*; do PATH=$PATH:$folder; done
+export PATH XDG_CACHE_HOME="$out/cache" TEST_TMPDIR="$out/tests"
 # Results of an earlier run must not pass for this one's.
-rm -rf "$out/tests" "$out"/{conv2d,lstm,more,counters,cupti_values,machine,model}.json "$out"/{conv2d,lstm}.html
+for step in $steps; do rm -rf "$out/$step".* "$out/tests/$step".*; done
 mkdir -p "$out/tests"
-export XDG_CACHE_HOME="$out/cache" TEST_TMPDIR="$out/tests"
-child=""
+
+now() { date +%s; }
+begun=$(now)
+readonly begun
+elapsed() { echo $(($(now) - begun)); }
+
+# The archive is whole at every moment: it is written beside its name, then takes it.
 bring() {
-  [ -z "$child" ] || kill "$child" 2>/dev/null || true
-  [ -z "$archive" ] || { mkdir -p "$(dirname "$archive")" && tar -czf "$archive" --exclude=./cache -C "$out" .; } || true
+  local step
+  for step in $(awk '!seen[$2]++ { print $2 }' <<< "$table"); do cat "$out/$step.step" 2>/dev/null || true; done > "$out/summary.txt"
+  [ -n "$archive" ] || return 0
+  mkdir -p "$(dirname "$archive")"
+  tar -czf "$archive.new" --exclude=./cache -C "$out" . 2>/dev/null || true
+  mv "$archive.new" "$archive"
 }
-trap bring EXIT
+child="" alarm=""
+end() {
+  [ -z "$child" ] || kill "$child" 2>/dev/null || true
+  [ -z "$alarm" ] || kill "$alarm" 2>/dev/null || true
+  bring
+}
+trap end EXIT
 trap 'exit 1' INT TERM HUP
 
-# at_most SECONDS COMMAND...: asked to stop first, so that files are whole. In the background, so that a signal ends this script
-# at once even where the command hangs in the driver. TERM: what runs in the background ignores INT.
+# at_most SECONDS COMMAND...: asked to stop first, so that files are whole, then killed. A process that hangs in the driver outlives
+# even that: nobody waits for it. In the background, so that a signal ends this script at once. TERM: such processes ignore INT.
 at_most() {
   local code=0 seconds=$1; shift
-  timeout -s TERM -k "$grace" "$seconds" "$@" &
+  timeout -s TERM -k "$grace" "$((seconds - grace))" "$@" &
   child=$!
-  wait "$child" || code=$?
-  child=""
+  sleep "$((seconds + 2))" > /dev/null 2>&1 &
+  alarm=$!
+  wait -n "$child" "$alarm" || code=$?
+  if kill -0 "$alarm" 2>/dev/null; then kill "$alarm" 2>/dev/null; wait "$alarm" 2>/dev/null || true; else code=137; fi
+  child="" alarm=""
   return "$code"
 }
 
 failed=0
-keep=$((ending + 230))   # [s] left to what comes after: tests that hang must not cost ceilings and benchmarks
-: > "$out/summary.txt"
-tell() { printf '%s\n' "$*" | tee -a "$out/summary.txt"; }
-# step NAME SECONDS LOG COMMAND...: within what is left of all; says how it ended, in the summary too. $code is its exit code,
-# 124 or more when it was cut off or crashed.
-step() {
-  local name=$1 seconds=$2 log=$3 begun=$SECONDS left=$((limit - keep - grace - SECONDS)); shift 3
-  code=0
-  [ "$seconds" -le "$left" ] || seconds=$left
-  if [ "$seconds" -lt 5 ]; then
-    code=124 failed=1
-    tell "$(printf '%-12s not run: no time is left' "$name")"
-    return
-  fi
-  at_most "$seconds" "$@" > "$out/$log" 2>&1 || code=$?
-  [ $code -eq 0 ] || failed=1
-  tell "$(printf '%-12s exit %-3s %4d s  %s' "$name" "$code" $((SECONDS - begun)) "$log")"
+# tell STEP TEXT...: in the archive before it is shown.
+tell() {
+  printf '%-12s %s\n' "$1" "${*:2}" > "$out/$1.step"
+  bring
+  cat "$out/$1.step"
 }
-was_cut() { [ "$code" -ge 124 ]; }
 
-# The gate: without a GPU nothing follows. A doctor who hangs or crashes has most likely met CUPTI.
-counters=auto
-code=0
-at_most 60 "$bin/dlroof" doctor > "$out/doctor.txt" 2>&1 || code=$?
-if was_cut; then
-  counters=off failed=1
-  tell "doctor       exit $code: it did not come to its end, so benchmarks run without counters  doctor.txt"
-elif ! has_line '^gpu[0-9]+ ' < "$out/doctor.txt"; then
-  echo "gpu_check.sh: no GPU can be used: $(sed -n 's/^gpu  *//p' "$out/doctor.txt" | head -n 1)" >&2
-  exit 3
-fi
-say "$(grep -E '^gpu[0-9]+ ' "$out/doctor.txt" | head -n 1)"
+# [s] that earlier steps left of their time.
+spare() {
+  local step seconds=$((limit - $(elapsed)))
+  for step in $waiting; do seconds=$((seconds - $(seconds_of "$step"))); done
+  echo "$((seconds > 60 ? 60 : seconds))"
+}
+# witness STEP COMMAND...: what can be learnt of a crash in that time.
+witness() {
+  local step=$1 log=$out/$1.cudnn.log; shift
+  { dmesg 2>&1 | grep -E 'NVRM|Xid' | tail -n 20; [ "$(spare)" -lt 15 ] || at_most 15 nvidia-smi -q -d ECC,PERFORMANCE,ROW_REMAPPER; } > "$out/$step.xid.txt" 2>&1 || true
+  if ! command -v cuda-gdb > /dev/null || [ "$(spare)" -lt 20 ]; then return 0; fi
+  CUDNN_LOGLEVEL_DBG=3 CUDNN_LOGDEST_DBG="$log" at_most "$(spare)" cuda-gdb -batch -ex run -ex bt -ex 'info cuda kernels' \
+    --args "$@" > "$out/$step.backtrace.txt" 2>&1 || true
+  tail -c 200000 "$log" > "$out/$step.cudnn.txt" 2>/dev/null || true
+  rm -f "$log"
+}
 
-{ date -u; uname -srm; grep -h PRETTY_NAME /etc/os-release; nproc; cat /proc/driver/nvidia/version; grep -E 'Profiling' /proc/driver/nvidia/params
-  ldd "$bin/libdlroof_cuda.so"; at_most 20 nvidia-smi -q; } > "$out/environment.txt" 2>&1 || true
-
-# test_suites NAME SECONDS FILTER: a process of their own, since a kernel that fails takes all of its process's tests with it.
-test_suites() { step "$1" "$2" "tests/$1.txt" "$tests" "--gtest_filter=$3" "--gtest_output=json:$out/tests/$1.json"; }
+# run STEP LOG COMMAND...: $code is the exit code, 124 or more where the step was cut off or crashed.
+run() {
+  local step=$1 log=$2 at; shift 2
+  at=$(elapsed) code=0
+  at_most "$(seconds_of "$step")" "$@" > "$out/$log" 2>&1 || code=$?
+  at=$(($(elapsed) - at))
+  [ "$code" -eq 0 ] || failed=1
+  if [ "$code" -ge 128 ] && [ "$code" -ne 137 ]; then witness "$step" "$@"; fi
+  tell "$step" "$(printf 'exit %-3s %4d s  %s' "$code" "$at" "$log")"
+}
+# A process of their own, since a kernel that fails takes all of its process's tests with it.
+run_tests() { run "$1" "tests/$1.txt" "$tests" "--gtest_filter=$2" "--gtest_output=json:$out/tests/$1.json"; }
+# run_tool STEP TOOL COMMAND...: one of NVIDIA's, which is not on every machine.
+run_tool() {
+  if ! command -v "$2" > /dev/null; then tell "$1" "not run: there is no $2 on this machine"; return; fi
+  run "$1" "$1.txt" "${@:3}"
+}
 readonly benched=(--dlroof_device=gpu --dlroof_live_check=false)
+# The full ceilings, where they were measured to their end, else the quick ones, else those that were ended early.
+roofs() {
+  local file
+  for file in ceilings quick; do
+    if [ -s "$out/$file.json" ] && ! has_line '"ended_early"' < "$out/$file.json"; then echo "$out/$file.json"; return; fi
+  done
+  if [ -s "$out/ceilings.json" ]; then echo "$out/ceilings.json"; else echo none; fi
+}
+# run_bench STEP SUITE FILTER: counting takes time, and under CUPTI the GPU launches more slowly: the step "counters" does it.
+run_bench() {
+  run "$1" "$1.txt" "$bin/dlroof_bench" "${benched[@]}" "--dlroof_suite=$2" "--benchmark_filter=$3" "--dlroof_machine=$(roofs)" \
+    --dlroof_counters=off --benchmark_repetitions=5 --benchmark_min_time=0.005 "--benchmark_out=$out/$1.json"
+}
+readonly small_calls='n16c64h112w112k64r3s3_s2|LSTM/.*/t16n16i32h64(/|$)'
+readonly one_call='Conv2D/gpu/cudnn/fwd/f16/n16c64h112w112k64r3s3_s2p0:1x0:1$'
 
-test_suites clock 30 'CudaClock*OnGpu*'
-test_suites module 30 'CudaModule*OnGpu*'
-# Before CUPTI, which could use the time up. Persistent LSTMs, which may take a process with them, come last of all.
-test_suites cudnn 90 'GpuCudnn*OnGpu*-GpuCudnn*Persistent*'
+# Without a GPU nothing follows. A doctor who hangs or crashes has most likely met CUPTI.
+step_doctor() {
+  run doctor doctor.txt "$bin/dlroof" doctor
+  if [ "$code" -lt 124 ] && ! has_line '^gpu[0-9]+ ' < "$out/doctor.txt"; then
+    echo "gpu_check.sh: no GPU can be used: $(sed -n 's/^gpu  *//p' "$out/doctor.txt" | head -n 1)" >&2
+    exit 3
+  fi
+}
+step_environment() {
+  # shellcheck disable=SC2016
+  run environment environment.txt bash -c 'date -u; uname -srm; grep -h PRETTY_NAME /etc/os-release; nproc; cat /proc/driver/nvidia/version
+    grep -E Profiling /proc/driver/nvidia/params; ldd "$1"; nvidia-smi -q; true' _ "$bin/libdlroof_cuda.so"
+}
+step_clock() { run_tests clock 'CudaClock*OnGpu*'; }
+step_module() { run_tests module 'CudaModule*OnGpu*'; }
+step_kernels() { run_tests kernels 'CudaBench*OnGpu*'; }
+step_quick() { run quick quick.txt "$bin/dlroof" machine --device=gpu --quick -o "$out/quick.json"; }
+# It also writes what cuDNN says of this GPU, and which engines it proposes.
+step_cudnn() { run_tests cudnn 'GpuCudnn*OnGpu*-GpuCudnn*Persistent*'; }
+step_known() {
+  run_tool known ncu "$bin/dlroof" profile --gpu -o "$out/known.json" -- "$tests" '--gtest_filter=KnownCallsOnGpu*'
+}
+step_sanitizer() { run_tool sanitizer compute-sanitizer compute-sanitizer --tool memcheck --error-exitcode 9 "$tests" '--gtest_filter=CudaBench*OnGpu*'; }
 
-# Tests of CUPTI, and its raw values of the known kernels and of a few layers: tests/data/cupti_<gpu>.json is decoded again
-# without a GPU. The cost that they find decides whether the benchmarks count too.
-cupti_steps() {
-  test_suites cupti_cost 40 'CuptiCost*OnGpu*'
-  test_suites cupti 60 'CuptiOnGpu*'
-  test_suites cupti_times 40 'CuptiTimes*OnGpu*'
-  test_suites cupti_rows 60 'CuptiRows*OnGpu*'
-  step counters 60 counters.txt env "CUPTI_VALUES_FILE=$out/cupti_values.json" "$bin/dlroof_bench" "${benched[@]}" --dlroof_suite=paper_gpu \
-    --dlroof_machine=none --dlroof_counters=cupti '--benchmark_filter=n16c64h112w112k64r3s3_s2|LSTM/.*/t16n16i32h64(/|$)' \
+step_cupti_cost() { run_tests cupti_cost 'CuptiCost*OnGpu*'; }
+step_cupti() { run_tests cupti 'CuptiOnGpu*'; }
+step_cupti_times() { run_tests cupti_times 'CuptiTimes*OnGpu*'; }
+step_cupti_rows() { run_tests cupti_rows 'CuptiRows*OnGpu*'; }
+step_others() { run_tests others '*OnGpu*-CudaClock*:CudaModule*:Cupti*:GpuCudnn*:CudaBench*:KnownCalls*'; }
+# The raw values are decoded again without a GPU, as tests/data/cupti_<gpu>.json.
+step_counters() {
+  run counters counters.txt env "CUPTI_VALUES_FILE=$out/counters.values.json" "$bin/dlroof_bench" "${benched[@]}" --dlroof_suite=paper_gpu \
+    --dlroof_machine=none --dlroof_counters=cupti "--benchmark_filter=$small_calls" \
     --benchmark_repetitions=1 --benchmark_min_time=0.001 "--benchmark_out=$out/counters.json"
-  # Asked to stop it writes its file whole; where it did not, it hung or crashed.
-  ! was_cut || has_line '"records"' < "$out/counters.json" || counters=off
 }
-doctor_says=$counters
-[ "$doctor_says" = off ] || cupti_steps
-test_suites kernels 60 'CudaBench*OnGpu*'
-test_suites others 30 '*OnGpu*-CudaClock*:CudaModule*:Cupti*:GpuCudnn*:CudaBench*'
-
-keep=$((ending + 150))
-step ceilings 150 ceilings.txt "$bin/dlroof" machine --device=gpu -o "$out/machine.json"
-[ -s "$out/machine.json" ] || step ceilings-q 40 ceilings_quick.txt "$bin/dlroof" machine --device=gpu --quick -o "$out/machine.json"
-machine=none
-[ ! -s "$out/machine.json" ] || machine=$out/machine.json
-
-# bench_suite STEP SECONDS SUITE FILTER
-bench_suite() {
-  step "$1" "$2" "$1.txt" "$bin/dlroof_bench" "${benched[@]}" "--dlroof_suite=$3" "--benchmark_filter=$4" "--dlroof_machine=$machine" \
-    "--dlroof_counters=$counters" --benchmark_repetitions=5 --benchmark_min_time=0.005 "--benchmark_out=$out/$1.json"
+step_ncu() {
+  run_tool ncu ncu "$bin/dlroof" profile --gpu --launches 20 --machine "$(roofs)" -o "$out/ncu.json" -- "$bin/dlroof_bench" "${benched[@]}" \
+    --dlroof_suite=paper_gpu "--benchmark_filter=$one_call" --dlroof_machine=none --dlroof_counters=off --benchmark_repetitions=1 --benchmark_min_time=0.001
 }
-# First the benchmarks that no other step covers, then the paper's, in two processes: a crash costs one of them.
-keep=$((ending + 90))
-bench_suite more 60 gpu_more .
-keep=$((ending + 60))
-bench_suite conv2d 150 paper_gpu '^Conv2D/'
-keep=$ending
-bench_suite lstm 100 paper_gpu '^LSTM/'
-[ "$doctor_says" = auto ] || cupti_steps
-test_suites persist 60 'GpuCudnn*Persistent*'
 
-for run in conv2d lstm; do
-  [ -s "$out/$run.json" ] || continue
-  at_most 5 "$bin/dlroof" report "$out/$run.json" --show table > "$out/report_$run.txt" 2>&1 || say "no table: $(tail -n 1 "$out/report_$run.txt")"
-  at_most 5 "$bin/dlroof" report "$out/$run.json" -o "$out/$run.html" > "$out/page_$run.txt" 2>&1 || say "no page: $(tail -n 1 "$out/page_$run.txt")"
-done
-if [ -s "$out/conv2d.json" ]; then
-  # Predicted beside measured: the table, and a run file that compare --on=residual takes.
-  at_most 5 "$bin/dlroof" model "$out/conv2d.json" -o "$out/model.json" -o "$out/model.txt" > "$out/model.log" 2>&1 \
-    || say "no prediction: $(tail -n 1 "$out/model.log")"
-fi
-
-{
-  for log in "$out"/tests/*.txt; do
-    sed -n "s/^\[  \(PASSED\|SKIPPED\|FAILED\)  *\] \([0-9].*\)/$(basename "$log" .txt): \1 \2/p" "$log"
-  done
-  for file in more conv2d lstm; do
-    [ -s "$out/$file.json" ] || continue
-    for status in ok unsupported failed wrong; do
-      printf '%s.json %s: %s\n' "$file" "$status" "$(grep -cE "\"status\": *\"$status\"" "$out/$file.json" || true)"
+step_ceilings() { run ceilings ceilings.txt "$bin/dlroof" machine --device=gpu -o "$out/ceilings.json"; }
+step_conv2d() { run_bench conv2d paper_gpu '^Conv2D/'; }
+step_lstm() { run_bench lstm paper_gpu '^LSTM/'; }
+step_more() { run_bench more gpu_more -persist; }
+# They may take the process with them: a grid that waits for itself.
+step_persist() { run_tests persist 'GpuCudnn*Persistent*'; }
+step_persistent() { run_bench persistent gpu_more persist; }
+step_pages() {
+  # shellcheck disable=SC2016
+  run pages pages.txt bash -c 'dlroof=$1 status=0; cd "$2"
+    for run in conv2d lstm; do
+      [ -s $run.json ] || continue
+      "$dlroof" report $run.json --show table > pages.$run.txt || status=1
+      "$dlroof" report $run.json -o pages.$run.html || status=1
     done
-  done
-  grep -E '"(device|name|fingerprint|driver)":' "$out/machine.json" 2>/dev/null | sed 's/^ */machine /' || true
-} >> "$out/summary.txt"
-cat "$out/summary.txt"
-say "done in $SECONDS s: $out"
+    # Predicted beside measured: the table, and a run file that compare --on=residual takes.
+    [ ! -s conv2d.json ] || "$dlroof" model conv2d.json -o pages.model.json -o pages.model.txt || echo "no prediction of this GPU"
+    for run in more conv2d lstm persistent; do
+      for status_of in ok unsupported failed wrong; do
+        [ ! -s $run.json ] || printf "%s.json %s: %s\n" $run $status_of "$(grep -cE "\"status\": *\"$status_of\"" $run.json)"
+      done
+    done
+    exit $status' _ "$PWD/$bin/dlroof" "$out"
+}
+
+waiting=$steps
+for step in $steps; do
+  waiting=${waiting#" $step"}
+  "step_$step"
+done
+say "done in $(elapsed) s: $out"
 exit $failed

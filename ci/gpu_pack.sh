@@ -30,10 +30,13 @@ check_carried() {
   [ -z "$lacking" ] || fail "the packed programs need what is not packed:$lacking"
 }
 
-# pack_into FOLDER PROGRAM...: builds them for every GPU, without oneDNN, and packs them with what gpu_check.sh needs.
+# pack_into FOLDER ARCHS PROGRAM...: builds them for these GPUs (empty: all), without oneDNN, and packs them with what gpu_check.sh
+# needs.
 pack_into() {
-  local folder=$1 program; shift
+  local folder=$1 archs=$2 program; shift 2
+  install_requirements   # plotly.js, for pages
   install_cuda
+  [ -z "$archs" ] || build_options+=("-DDLROOF_CUDA_ARCHS=$archs")
   build_options+=(-DDLROOF_ONEDNN=OFF)
   cmake --preset release -B build-carried -DCMAKE_CXX_COMPILER_LAUNCHER=ccache "${build_options[@]}" >/dev/null || fail "cmake could not configure build-carried"
   cmake --build build-carried --target "$@" dlroof_cuda || fail "the build failed"

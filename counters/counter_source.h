@@ -19,6 +19,7 @@ struct CountRequest {
   int threads = 1;                 // that work on it, the calling one among them
   std::string made_by;             // libraries with their versions: what else decides a call
   unsigned seed = 1;               // of its data
+  bool blocks_wait = false;        // a GPU's blocks wait for each other: all must be resident
   std::function<Work(std::string& how)> model;  // bytes from a model of its loops; may be empty
 };
 

@@ -12,6 +12,7 @@
 #include "ceilings/cache/machine_cache.h"
 #include "ceilings/machine/progress.h"
 #include "counters/base/error.h"
+#include "counters/base/interrupt.h"
 #include "counters/cpu/cpu.h"
 #include "reporters/terminal/ceilings_table.h"
 #include "reporters/text/text.h"
@@ -29,6 +30,7 @@ Machine MachineOf(const std::string& device, const MachineOptions& options) {
   const auto access = AccessGpu(choice, kFlag);
   if (!access.why_not.empty())
     throw BadInput(fmt::format("{}={}: {}", kFlag, device, access.why_not));
+  StopOnInterrupt();  // what is known by then is written
   const auto machine = CachedOrMeasuredGpu(access, options, std::cerr);
   if (!machine)
     throw BadInput(fmt::format("{}={}: this build has no ceilings of GPUs", kFlag, device));
@@ -71,7 +73,7 @@ static void AddMachineCommand(CLI::App& program, int& exit_code) {
   command->callback([options, device, output, &exit_code] {
     RefuseForeignPinning();
     ShowMachine(*options, *device, *output);
-    exit_code = 0;
+    exit_code = StoppedByInterrupt() ? 130 : 0;
   });
 }
 

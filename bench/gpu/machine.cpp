@@ -3,6 +3,7 @@
 #include <stdexcept>
 
 #include "ceilings/machine/progress.h"
+#include "counters/base/interrupt.h"
 
 namespace dlroof {
 namespace {
@@ -30,8 +31,8 @@ std::optional<Machine> CachedOrMeasuredGpu(const GpuAccess& access, const Machin
   source.threads = {kHostThreads};
   source.directory = CacheDirectory();
   source.measure = [&](bool quick, const std::vector<int>&) {
-    auto machine =
-        access.module->measure({access.device.number, quick, options.thorough, RowPrinter(log)});
+    auto machine = access.module->measure(
+        {access.device.number, quick, options.thorough, RowPrinter(log), StoppedByInterrupt});
     if (StderrIsTerminal()) log << "\r\033[K" << std::flush;
     machine.by_threads[kHostThreads].effort = quick ? "quick" : "full";
     return machine;

@@ -29,6 +29,7 @@ CountRequest Request(const Workload& workload, const PreparedCall& call,
   request.threads = call.threads > 0 ? call.threads : settings.threads;
   for (const auto& library : AllLibraries()) request.made_by += library.description() + "; ";
   request.seed = settings.seed;
+  request.blocks_wait = call.blocks_wait;
   if (workload.name.device == "gpu") {
     const Op* const op = FindOp(workload.name.op);
     if (op != nullptr && op->gpu_traffic)

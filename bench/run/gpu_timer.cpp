@@ -56,11 +56,11 @@ TimedLoop GpuTimer::Time(benchmark::State& state, const PreparedCall& call) {
   timed.spent = ReadClocks() - begin;
   if (IsAttempt(state.iterations(), seconds, timed.spent.wall)) return timed;
   const auto iterations = static_cast<double>(state.iterations());
-  std::string why_no_graph;
-  auto sample = SampleGpu(*clock_, call.enqueue, seconds / iterations, cache_, why_no_graph);
+  std::string why_not;
+  auto sample = SampleGpu(*clock_, call.enqueue, seconds / iterations, cache_, why_not);
   sample.host_seconds = timed.spent.wall / iterations;
   for (const auto& [key, value] : ToCounters(sample)) state.counters[key] = value;
-  if (!why_no_graph.empty()) timed.note = "gpu.graph_seconds is not known: " + why_no_graph;
+  timed.note = why_not;
   return timed;
 }
 

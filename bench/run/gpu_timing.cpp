@@ -1,5 +1,7 @@
 #include "bench/run/gpu_timing.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <optional>
@@ -48,7 +50,7 @@ std::optional<double> GraphSeconds(const GpuClock& clock, const Enqueue& call, d
   try {
     replay = clock.graph(call, calls);
   } catch (const std::exception& error) {
-    why_not = error.what();
+    why_not = fmt::format("gpu.graph_seconds is not known: {}", error.what());
     return std::nullopt;
   }
   replay();  // uploads the graph
@@ -91,22 +93,29 @@ double TimeOnce(const GpuClock& clock, const Enqueue& call, const GpuCacheState&
 }
 
 GpuSample SampleGpu(const GpuClock& clock, const Enqueue& call, double seconds,
-                    const GpuCacheState& cache, std::string& why_no_graph) {
-  why_no_graph.clear();
+                    const GpuCacheState& cache, std::string& why_not) {
+  why_not.clear();
   const int calls = CallsToFill(seconds, kBatchSeconds, kMostCalls);
   GpuHealth health;
   std::vector<double> times, clocks;
+  bool queued = true;
   for (int i = SamplesOf(seconds * calls); i > 0; --i) {
     Renew(cache);
     const auto batch = clock.batch(call, calls, [&] { health = Newer(health, clock.health()); });
     times.push_back(batch.seconds / calls);
+    queued = queued && batch.queued;
     if (batch.clock_hz) clocks.push_back(*batch.clock_hz);
   }
   if (times.size() == 1) health = WithPowerLimit(health, clock.health());
   GpuSample sample;
   if (!cache.flush) {
-    sample.throughput_seconds = Median(times);
-    sample.graph_seconds = GraphSeconds(clock, call, seconds, cache, why_no_graph);
+    sample.graph_seconds = GraphSeconds(clock, call, seconds, cache, why_not);
+    if (queued)
+      sample.throughput_seconds = Median(times);
+    else
+      why_not += fmt::format(
+          "{}gpu.throughput_seconds is not known: the GPU began before {} calls were launched",
+          why_not.empty() ? "" : "; ", calls);
   }
   // The SMs count their clock over the whole batch. The driver samples one moment.
   sample.clock_hz = clocks.empty() ? health.sm_clock_hz : Median(clocks);

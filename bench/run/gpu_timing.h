@@ -43,9 +43,9 @@ double TimeOnce(const GpuClock& clock, const Enqueue& call, const GpuCacheState&
 // Measures the other two times of a call of `seconds`, each a median, and the GPU's clock and
 // health under load. A cold call has neither time, because calls back to back are warm. `renew`
 // precedes each batch and each replay; later calls of a batch do the same work on consumed data. If
-// a graph cannot be captured, its time is absent and `why_no_graph` has the reason. Other failures
-// throw.
+// a graph cannot be captured, or calls are not launched before the first begins, that time is
+// absent and `why_not` has the reason. Other failures throw.
 GpuSample SampleGpu(const GpuClock& clock, const Enqueue& call, double seconds,
-                    const GpuCacheState& cache, std::string& why_no_graph);
+                    const GpuCacheState& cache, std::string& why_not);
 
 }  // namespace dlroof

@@ -22,6 +22,8 @@ namespace {
 
 // Longer than a call needs to fill the private caches of a core.
 constexpr double kWarmUpSeconds = 0.002;
+// [byte] Tensors of a GPU's calls that stay until they are counted.
+constexpr double kMostKeptBytes = 4e9;
 
 // Thrown when an output differs from the reference's.
 struct WrongResult : std::runtime_error {
@@ -77,11 +79,11 @@ class Runner {
 
   std::map<std::string, Counting> CountTimed() {
     std::map<std::string, Counting> counted;
-    for (const auto& [name, timed] : timed_) {
+    Release();
+    for (auto& [name, timed] : timed_) {
       if (StoppedByInterrupt()) break;
-      Release();
       try {
-        call_ = Make(timed.workload);
+        Take(timed.workload);
         auto& counting = counted[name] = Count(timed.workload, *call_, settings_.counters);
         if (call_->algorithm != timed.algorithm)
           counting.notes.push_back(
@@ -91,8 +93,8 @@ class Runner {
         counted[name].notes = {{.text = fmt::format("not counted: {}", error.what())}};
         TimerOf(timed.workload).Recover(name);
       }
+      Drop();
     }
-    Release();
     prepared_.clear();
     return counted;
   }
@@ -101,6 +103,7 @@ class Runner {
   struct Timed {
     Workload workload;
     std::string algorithm;
+    std::optional<PreparedCall> kept = {};  // to be counted without being prepared again
   };
 
   Timer& TimerOf(const Workload& workload) {
@@ -112,13 +115,39 @@ class Runner {
     const std::string name = ToText(workload.name);
     if (call_ && prepared_ == name) return;
     Release();
-    PreparedCall call = Make(workload);
+    Take(workload);
+    PreparedCall& call = *call_;
     if (verified_.count(name) == 0) verified_[name] = Verify(call);
     if (counted_.count(name) == 0)
       counted_[name] = Count(workload, call, CountsLater(workload) ? "model" : settings_.counters);
     call.run();  // first-time work of the library stays out of the timing
     prepared_ = name;
-    call_ = std::move(call);
+  }
+
+  // Makes the call, or takes the one that was kept. Where there is too little room for it beside
+  // those that are kept, they are given back.
+  void Take(const Workload& workload) {
+    const auto timed = timed_.find(ToText(workload.name));
+    if (timed != timed_.end() && timed->second.kept) {
+      call_ = std::exchange(timed->second.kept, std::nullopt);
+      kept_bytes_ -= Bytes(*call_);
+      TimerOf(workload).SetUp(*call_, workload.cache, threads_);
+      return;
+    }
+    try {
+      call_ = Make(workload);
+    } catch (const std::exception&) {
+      if (kept_bytes_ == 0) throw;
+      for (auto& [name, other] : timed_) other.kept.reset();
+      kept_bytes_ = 0;
+      call_ = Make(workload);
+    }
+  }
+
+  static double Bytes(const PreparedCall& call) {
+    double bytes = 1;  // so that no kept call counts as none
+    for (const auto& region : call.memory) bytes += static_cast<double>(region.bytes);
+    return bytes;
   }
 
   // Returns the call, ready in the state of the caches that the name asks for.
@@ -142,8 +171,18 @@ class Runner {
     return TimerOf(workload).CountsLast() && MeansGpuCounters(settings_.counters);
   }
 
-  // Frees the prepared call and what the timers took from it.
+  // Keeps the prepared call where it is to be counted later, or frees it.
   void Release() {
+    const auto timed = timed_.find(prepared_);
+    if (call_ && timed != timed_.end() && kept_bytes_ + Bytes(*call_) <= kMostKeptBytes) {
+      kept_bytes_ += Bytes(*call_);
+      timed->second.kept = std::exchange(call_, std::nullopt);
+    }
+    Drop();
+  }
+
+  // Frees the prepared call and what the timers took from it.
+  void Drop() {
     call_.reset();
     cpu_.TearDown();
     gpu_.TearDown();
@@ -213,7 +252,7 @@ class Runner {
   void Fail(benchmark::State& state, const Workload& workload, const std::string& message) {
     const auto name = ToText(workload.name);
     failed_[name] = message;
-    Release();
+    Drop();
     TimerOf(workload).Recover(name);
     Skip(state, workload, message);
   }
@@ -244,6 +283,7 @@ class Runner {
   std::set<std::string> started_;              // whose loop has begun
   std::map<std::string, std::string> failed_;  // why
   std::map<std::string, Timed> timed_;         // and not yet counted
+  double kept_bytes_ = 0;                      // [byte] tensors of the calls that are kept
 };
 
 }  // namespace

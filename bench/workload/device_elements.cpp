@@ -16,7 +16,6 @@ namespace dlroof {
 namespace {
 
 constexpr uint32_t kF16Sign = 0x8000U, kF16Infinity = 0x7c00U, kF16Nan = 0x7e00U;
-constexpr int kF16Bias = 15, kF16Fraction = 10;
 
 template <class Element, class Convert>
 std::vector<std::byte> Bytes(const std::vector<float>& values, Convert convert) {
@@ -110,37 +109,24 @@ void RequireCount(size_t count, const std::array<int64_t, 4>& d) {
 uint16_t F16Bits(float value) {
   const uint32_t sign = std::signbit(value) ? kF16Sign : 0;
   if (std::isnan(value)) return static_cast<uint16_t>(sign | kF16Nan);
-  const float size = std::fabs(RoundToF16(value));
-  if (std::isinf(size)) return static_cast<uint16_t>(sign | kF16Infinity);
-  if (size == 0) return static_cast<uint16_t>(sign);
-  // Exact from here on: size is a multiple of 2^-24 with 11 significant bits.
-  int exponent = 0;
-  std::frexp(size, &exponent);  // size in [2^(exponent-1), 2^exponent)
-  const int biased = std::max(exponent - 1 + kF16Bias, 0);
-  const int unit = std::max(biased, 1) - kF16Bias - kF16Fraction;  // of the last place
-  const auto steps = static_cast<uint32_t>(std::ldexp(size, -unit));
-  const uint32_t bits = biased == 0 ? steps : (static_cast<uint32_t>(biased - 1) << 10U) + steps;
-  return static_cast<uint16_t>(sign | bits);
+  // 65520 is half-way between the largest f16, 65504, and the next step: ties go to infinity.
+  if (std::fabs(value) >= 65520.0F) return static_cast<uint16_t>(sign | kF16Infinity);
+  return static_cast<uint16_t>(EncodeFloat(value, kFp16Format));
 }
 
 uint16_t Bf16Bits(float value) {
-  return static_cast<uint16_t>(std::bit_cast<uint32_t>(RoundToBf16(value)) >> 16U);
+  const uint32_t quiet = std::isnan(value) ? 0x40U : 0;  // one with its payload below would be lost
+  return static_cast<uint16_t>(std::bit_cast<uint32_t>(RoundToBf16(value)) >> 16U | quiet);
 }
 
 float FromBf16Bits(uint16_t bits) { return std::bit_cast<float>(uint32_t{bits} << 16U); }
 
 float FromF16Bits(uint16_t bits) {
-  const bool negative = (bits & kF16Sign) != 0;
-  const int biased = (bits >> 10U) & 0x1f;
-  const int fraction = bits & 0x3ff;
-  float size = 0;
-  if (biased == 0x1f)
-    size = fraction == 0 ? std::numeric_limits<float>::infinity()
-                         : std::numeric_limits<float>::quiet_NaN();
-  else
-    size = std::ldexp(static_cast<float>(biased == 0 ? fraction : fraction + 1024),
-                      std::max(biased, 1) - kF16Bias - kF16Fraction);
-  return negative ? -size : size;
+  if ((bits & kF16Infinity) != kF16Infinity)
+    return static_cast<float>(DecodeFloat(bits, kFp16Format));
+  if ((bits & ~(kF16Sign | kF16Infinity)) != 0) return std::numeric_limits<float>::quiet_NaN();
+  const float infinity = std::numeric_limits<float>::infinity();
+  return (bits & kF16Sign) != 0 ? -infinity : infinity;
 }
 
 uint8_t E4m3Bits(float value) {

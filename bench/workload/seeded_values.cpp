@@ -66,15 +66,11 @@ float RoundToBf16(float value) {
 }
 
 float RoundToF16(float value) {
-  const float size = std::fabs(value);
-  if (std::isnan(value) || size == 0) return value;
+  if (std::isnan(value)) return value;
   // 65520 is half-way between the largest f16, 65504, and the next step: ties go to infinity.
-  if (size >= 65520.0F) return std::copysign(std::numeric_limits<float>::infinity(), value);
-  int exponent = 0;
-  std::frexp(size, &exponent);
-  // 11 significant bits; below 2^-14 the numbers are subnormal, multiples of 2^-24.
-  const int step = std::max(exponent - 11, -24);
-  return static_cast<float>(std::ldexp(std::nearbyint(std::ldexp(double{value}, -step)), step));
+  if (std::fabs(value) >= 65520.0F)
+    return std::copysign(std::numeric_limits<float>::infinity(), value);
+  return static_cast<float>(RoundTo(value, kFp16Format));
 }
 
 float RoundToE4m3(float value) {

@@ -51,6 +51,8 @@ struct PreparedCall {
   // GPUs only: brings back what a call uses up, finished when it returns; before calls that are
   // timed or counted, and not part of them. Empty: every call finds what the first one found.
   std::function<void()> renew;
+  // GPUs only: a kernel's blocks wait for each other, so that all must be on the GPU at once.
+  bool blocks_wait = false;
 };
 
 struct RunSettings {

@@ -172,6 +172,10 @@ Machine ByCache(const MachineSource& source, const MachineOptions& options, std:
   auto machine = MeasureAndLog(source, options.quick, missing, log);
   if (cached) machine = Merged(*cached, machine);
   if (joined) CrossCheck(source.cores, machine);
+  if (machine.facts.contains("ended_early")) {
+    log << "The measurement was ended early: these ceilings are not kept for the next run.\n";
+    return machine;
+  }
   auto kept = machine;
   kept.facts.erase("live_check");  // of this run
   ToCache(source, kept, log);

@@ -1,7 +1,7 @@
 // Chains of dependent multiply-adds, independent of each other.
 #pragma once
 
-#include "ceilings/cuda/kernels.h"
+#include "ceilings/cuda/launch.cuh"
 
 namespace dlroof {
 
@@ -31,11 +31,8 @@ __global__ void ChainKernel(const typename Chain::Register* operands,
 template <class Chain>
 cudaError_t LaunchChain(const GpuLaunch& launch) {
   using Register = typename Chain::Register;
-  AllowShared(ChainKernel<Chain>, launch);
-  ChainKernel<Chain><<<launch.blocks, launch.threads, launch.shared_bytes, launch.stream>>>(
-      static_cast<const Register*>(launch.operands), static_cast<Register*>(launch.results),
+  return Launch(ChainKernel<Chain>, GridOf(launch), static_cast<const Register*>(launch.operands), static_cast<Register*>(launch.results),
       launch.iterations);
-  return cudaGetLastError();
 }
 
 }  // namespace dlroof

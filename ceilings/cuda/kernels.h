@@ -19,15 +19,6 @@ struct GpuLaunch {
       0;  // dynamic shared memory of a block, unread: keeps others off its SM
 };
 
-// Allows a kernel the shared memory of its launch, which is more than kernels may have unasked.
-template <class Kernel>
-void AllowShared(Kernel kernel, const GpuLaunch& launch) {
-  if (launch.shared_bytes > 0)
-    cudaFuncSetAttribute(reinterpret_cast<const void*>(kernel),
-                         cudaFuncAttributeMaxDynamicSharedMemorySize,
-                         static_cast<int>(launch.shared_bytes));
-}
-
 using GpuKernel = cudaError_t (*)(const GpuLaunch&);
 
 // gpu_chain_kernels.cu, gpu_chain_kernels_80.cu: two lanes in an instruction where it says 2

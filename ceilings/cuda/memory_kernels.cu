@@ -1,45 +1,11 @@
-// Memory at each level: loads that are summed, stores, copies. Loads are written out as PTX for
-// their cache operators. No load is dropped or kept for the next pass: the sums and
-// the machine code show it.
-#include "ceilings/cuda/kernels.h"
+// Memory at each level: loads that are summed, stores, copies. No load is dropped or kept for the
+// next pass: the sums and the machine code show it. ptxas keeps 4 of a thread's loads in flight.
+#include "ceilings/cuda/launch.cuh"
+#include "ceilings/cuda/memory_access.cuh"
 #include "ceilings/gpu_known/constants.h"
 
 namespace dlroof {
 namespace {
-
-constexpr int kInFlight = 8;  // loads of a thread in an iteration; ptxas keeps 4 of them in flight
-
-__device__ uint4 LoadPastL1(const uint4* from) {
-  uint4 v;
-  asm volatile("ld.global.L1::no_allocate.v4.u32 {%0, %1, %2, %3}, [%4];"
-               : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w)
-               : "l"(from));
-  return v;
-}
-
-__device__ uint4 LoadFromL2(const uint4* from) {
-  uint4 v;
-  asm volatile("ld.global.cg.v4.u32 {%0, %1, %2, %3}, [%4];"
-               : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w)
-               : "l"(from));
-  return v;
-}
-
-__device__ uint4 LoadThroughL1(const uint4* from) {
-  uint4 v;
-  asm volatile("ld.global.ca.v4.u32 {%0, %1, %2, %3}, [%4];"
-               : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w)
-               : "l"(from));
-  return v;
-}
-
-__device__ uint4 LoadShared(unsigned from) {
-  uint4 v;
-  asm volatile("ld.shared.v4.u32 {%0, %1, %2, %3}, [%4];"
-               : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w)
-               : "r"(from));
-  return v;
-}
 
 __device__ unsigned Sum(uint4 v) { return v.x + v.y + v.z + v.w; }
 
@@ -57,12 +23,12 @@ __global__ void LoadKernel(const uint4* set, size_t vectors, unsigned* sums, lon
   for (long long pass = 0; pass < passes; ++pass) {
     size_t i = FirstVector();
 #pragma unroll 1
-    for (; i + (kInFlight - 1) * stride < vectors; i += kInFlight * stride) {
-      uint4 v[kInFlight];
+    for (; i + (kLoadsTogether - 1) * stride < vectors; i += kLoadsTogether * stride) {
+      uint4 v[kLoadsTogether];
 #pragma unroll
-      for (int j = 0; j < kInFlight; ++j) v[j] = kLoad(set + i + j * stride);
+      for (int j = 0; j < kLoadsTogether; ++j) v[j] = kLoad(set + i + j * stride);
 #pragma unroll
-      for (int j = 0; j < kInFlight; ++j) sum += Sum(v[j]);
+      for (int j = 0; j < kLoadsTogether; ++j) sum += Sum(v[j]);
     }
 #pragma unroll 1
     for (; i < vectors; i += stride) sum += Sum(kLoad(set + i));
@@ -76,27 +42,23 @@ __global__ void StoreKernel(uint4* set, size_t vectors, long long passes) {
   for (long long pass = 1; pass <= passes; ++pass) {
     const unsigned word = kStoredFactor * static_cast<unsigned>(pass);
     const uint4 v = make_uint4(word, word, word, word);
-#pragma unroll 4
-    for (size_t i = FirstVector(); i < vectors; i += stride)
-      asm volatile("st.global.v4.u32 [%0], {%1, %2, %3, %4};" ::"l"(set + i), "r"(v.x), "r"(v.y),
-                   "r"(v.z), "r"(v.w)
-                   : "memory");
+#pragma unroll kStoresTogether
+    for (size_t i = FirstVector(); i < vectors; i += stride) StoreVector(set + i, v);
   }
 }
 
 __global__ void CopyKernel(const uint4* from, uint4* to, size_t vectors, long long passes) {
-  constexpr int kTogether = 4;
   const size_t stride = Stride();
 #pragma unroll 1
   for (long long pass = 0; pass < passes; ++pass) {
     size_t i = FirstVector();
 #pragma unroll 1
-    for (; i + (kTogether - 1) * stride < vectors; i += kTogether * stride) {
-      uint4 v[kTogether];
+    for (; i + (kCopiesTogether - 1) * stride < vectors; i += kCopiesTogether * stride) {
+      uint4 v[kCopiesTogether];
 #pragma unroll
-      for (int j = 0; j < kTogether; ++j) v[j] = LoadPastL1(from + i + j * stride);
+      for (int j = 0; j < kCopiesTogether; ++j) v[j] = LoadPastL1(from + i + j * stride);
 #pragma unroll
-      for (int j = 0; j < kTogether; ++j) to[i + j * stride] = v[j];
+      for (int j = 0; j < kCopiesTogether; ++j) to[i + j * stride] = v[j];
     }
 #pragma unroll 1
     for (; i < vectors; i += stride) to[i] = LoadPastL1(from + i);
@@ -115,19 +77,18 @@ __device__ uint4 TriadVector(const uint4* b, const uint4* c) {
 
 __global__ void TriadKernel(const uint4* b, const uint4* c, uint4* a, size_t vectors,
                             long long passes) {
-  constexpr int kTogether = 2;
   const size_t stride = Stride();
 #pragma unroll 1
   for (long long pass = 0; pass < passes; ++pass) {
     size_t i = FirstVector();
 #pragma unroll 1
-    for (; i + (kTogether - 1) * stride < vectors; i += kTogether * stride) {
-      uint4 v[kTogether];
+    for (; i + (kTriadsTogether - 1) * stride < vectors; i += kTriadsTogether * stride) {
+      uint4 v[kTriadsTogether];
 #pragma unroll
-      for (int j = 0; j < kTogether; ++j)
+      for (int j = 0; j < kTriadsTogether; ++j)
         v[j] = TriadVector(b + i + j * stride, c + i + j * stride);
 #pragma unroll
-      for (int j = 0; j < kTogether; ++j) a[i + j * stride] = v[j];
+      for (int j = 0; j < kTriadsTogether; ++j) a[i + j * stride] = v[j];
     }
 #pragma unroll 1
     for (; i < vectors; i += stride) a[i] = TriadVector(b + i, c + i);
@@ -194,64 +155,41 @@ size_t Vectors(const GpuLaunch& launch) { return launch.set_bytes / sizeof(uint4
 const uint4* Operands(const GpuLaunch& launch) {
   return static_cast<const uint4*>(launch.operands);
 }
+uint4* Results(const GpuLaunch& launch) { return static_cast<uint4*>(launch.results); }
 unsigned* Sums(const GpuLaunch& launch) { return static_cast<unsigned*>(launch.results); }
-
-template <uint4 (*kLoad)(const uint4*)>
-cudaError_t LaunchLoad(const GpuLaunch& launch) {
-  LoadKernel<kLoad><<<launch.blocks, launch.threads, 0, launch.stream>>>(
-      Operands(launch), Vectors(launch), Sums(launch), launch.iterations);
-  return cudaGetLastError();
-}
 
 }  // namespace
 
-cudaError_t LaunchDramLoad(const GpuLaunch& launch) { return LaunchLoad<LoadPastL1>(launch); }
-cudaError_t LaunchL2Load(const GpuLaunch& launch) { return LaunchLoad<LoadFromL2>(launch); }
-
+cudaError_t LaunchDramLoad(const GpuLaunch& launch) {
+  return Launch(LoadKernel<LoadPastL1>, GridOf(launch), Operands(launch), Vectors(launch),
+                Sums(launch), launch.iterations);
+}
+cudaError_t LaunchL2Load(const GpuLaunch& launch) {
+  return Launch(LoadKernel<LoadFromL2>, GridOf(launch), Operands(launch), Vectors(launch),
+                Sums(launch), launch.iterations);
+}
 cudaError_t LaunchStore(const GpuLaunch& launch) {
-  StoreKernel<<<launch.blocks, launch.threads, 0, launch.stream>>>(
-      static_cast<uint4*>(launch.results), Vectors(launch), launch.iterations);
-  return cudaGetLastError();
+  return Launch(StoreKernel, GridOf(launch), Results(launch), Vectors(launch), launch.iterations);
 }
-
 cudaError_t LaunchCopy(const GpuLaunch& launch) {
-  CopyKernel<<<launch.blocks, launch.threads, 0, launch.stream>>>(
-      Operands(launch), static_cast<uint4*>(launch.results), Vectors(launch) / 2,
-      launch.iterations);
-  return cudaGetLastError();
+  return Launch(CopyKernel, GridOf(launch), Operands(launch), Results(launch), Vectors(launch) / 2,
+                launch.iterations);
 }
-
 cudaError_t LaunchTriad(const GpuLaunch& launch) {
   const size_t vectors = Vectors(launch) / 3;
-  TriadKernel<<<launch.blocks, launch.threads, 0, launch.stream>>>(
-      Operands(launch), Operands(launch) + vectors, static_cast<uint4*>(launch.results), vectors,
-      launch.iterations);
-  return cudaGetLastError();
+  return Launch(TriadKernel, GridOf(launch), Operands(launch), Operands(launch) + vectors,
+                Results(launch), vectors, launch.iterations);
 }
-
 cudaError_t LaunchL1Load(const GpuLaunch& launch) {
-  AllowShared(L1Kernel, launch);
-  L1Kernel<<<launch.blocks, launch.threads, launch.shared_bytes, launch.stream>>>(
-      Operands(launch), Sums(launch), launch.iterations);
-  return cudaGetLastError();
+  return Launch(L1Kernel, GridOf(launch), Operands(launch), Sums(launch), launch.iterations);
 }
-
 cudaError_t LaunchShared(const GpuLaunch& launch) {
-  AllowShared(SharedKernel, launch);
-  SharedKernel<<<launch.blocks, launch.threads, launch.shared_bytes, launch.stream>>>(
-      Operands(launch), Sums(launch), launch.iterations);
-  return cudaGetLastError();
+  return Launch(SharedKernel, GridOf(launch), Operands(launch), Sums(launch), launch.iterations);
 }
-
 cudaError_t LaunchFill(const GpuLaunch& launch) {
-  FillKernel<<<launch.blocks, launch.threads, 0, launch.stream>>>(
-      static_cast<ulonglong2*>(launch.results), Vectors(launch));
-  return cudaGetLastError();
+  return Launch(FillKernel, GridOf(launch), static_cast<ulonglong2*>(launch.results),
+                Vectors(launch));
 }
-
-cudaError_t LaunchNothing(cudaStream_t stream) {
-  NothingKernel<<<1, 32, 0, stream>>>();
-  return cudaGetLastError();
-}
+cudaError_t LaunchNothing(cudaStream_t stream) { return Launch(NothingKernel, {1, 32, stream}); }
 
 }  // namespace dlroof

@@ -1,7 +1,7 @@
 // Products of small matrices by a warp, mma.sync, on independent accumulators.
 #pragma once
 
-#include "ceilings/cuda/kernels.h"
+#include "ceilings/cuda/launch.cuh"
 
 namespace dlroof {
 
@@ -43,11 +43,8 @@ __global__ void MmaKernel(const typename Mma::Register* operands, typename Mma::
 
 template <class Mma>
 cudaError_t LaunchMma(const GpuLaunch& launch) {
-  AllowShared(MmaKernel<Mma>, launch);
-  MmaKernel<Mma><<<launch.blocks, launch.threads, launch.shared_bytes, launch.stream>>>(
-      static_cast<const typename Mma::Register*>(launch.operands),
+  return Launch(MmaKernel<Mma>, GridOf(launch), static_cast<const typename Mma::Register*>(launch.operands),
       static_cast<typename Mma::Sum*>(launch.results), launch.iterations);
-  return cudaGetLastError();
 }
 
 }  // namespace dlroof

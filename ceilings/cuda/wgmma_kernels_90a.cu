@@ -1,5 +1,5 @@
 // Products of 64 x 256 by a warpgroup, wgmma: Hopper's own instructions (sm_90a).
-#include "ceilings/cuda/kernels.h"
+#include "ceilings/cuda/launch.cuh"
 #include "ceilings/cuda/wgmma_registers.cuh"
 #include "ceilings/gpu_known/constants.h"
 
@@ -114,11 +114,8 @@ __global__ void __launch_bounds__(256, 1)
 
 template <class Wgmma>
 cudaError_t LaunchWgmma(const GpuLaunch& launch) {
-  AllowShared(WgmmaKernel<Wgmma>, launch);
-  WgmmaKernel<Wgmma><<<launch.blocks, launch.threads, launch.shared_bytes, launch.stream>>>(
-      static_cast<const uint4*>(launch.operands), static_cast<typename Wgmma::Sum*>(launch.results),
-      launch.iterations);
-  return cudaGetLastError();
+  return Launch(WgmmaKernel<Wgmma>, GridOf(launch), static_cast<const uint4*>(launch.operands),
+                static_cast<typename Wgmma::Sum*>(launch.results), launch.iterations);
 }
 
 }  // namespace

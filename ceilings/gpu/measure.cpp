@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <ctime>
 #include <stdexcept>
 #include <utility>
@@ -25,7 +26,7 @@ namespace {
 constexpr double kPassTolerance = 0.05;
 constexpr const char* kDramLoads = "dram.load.v16";
 constexpr GpuEffort kQuick = {"quick", 4e-3, 6, 3, 1, 0.5, 0};
-constexpr GpuEffort kFull = {"full", 5e-3, 12, 6, 2, 1, 1};
+constexpr GpuEffort kFull = {"full", 5e-3, 12, 6, 2, 1, 3};
 constexpr GpuEffort kThorough = {"thorough", 1e-2, 18, 9, 3, 3, 100};
 
 GpuEffort EffortOf(const GpuMeasureOptions& options) {
@@ -149,8 +150,16 @@ Machine MeasureGpuOn(GpuBench& bench, const GpuMeasureOptions& options,
   RefuseNothing(session);
   AddRows(session, machine);
   AddFacts(session, machine);
-  MeasureGpuOverheads(session, machine);
+  if (!session.Stopped()) MeasureGpuOverheads(session, machine);
   WatchGpuFor10Seconds(session, machine);
+  if (session.Stopped())
+    machine.facts["ended_early"] =
+        fmt::format("{} of {} rows were measured in all passes",
+                    std::count_if(session.rows.begin(), session.rows.end(),
+                                  [&](const GpuRowState& state) {
+                                    return std::ssize(state.passes) == session.effort.passes;
+                                  }),
+                    session.rows.size());
   ChooseGpuRoofs(machine.by_threads.at(1).flops);
   AddLevels(session, machine);
   machine.measured_at = fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr)));

@@ -14,11 +14,14 @@ struct GpuMeasureOptions {
   bool quick = false;     // fewer repetitions, one pass
   bool thorough = false;  // more of them, and every pipe for 10 s on end
   std::function<void(const std::string& row)> progress;  // may be empty
+  std::function<bool()>
+      stopped;  // true: measure no more rows and return what is known; may be empty
 };
 
 // Device, name, fingerprint and facts as DescribeGpu has them; ceilings under one thread, the
 // host's. Each row of GpuRows that this GPU runs stands in `flops` and `mixes`, proved or with the
-// reason; `absent` has the reason of a row that cannot run. `now` [s] is any steady clock. Throws
+// reason; `absent` has the reason of a row that cannot run. facts["ended_early"] is there where
+// `stopped` ended it. `now` [s] is any steady clock. Throws
 // what the bench throws, except Unsupported.
 Machine MeasureGpuOn(GpuBench& bench, const GpuMeasureOptions& options,
                      const std::function<double()>& now);

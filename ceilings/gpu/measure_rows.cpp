@@ -59,21 +59,32 @@ GpuShape FastestShape(GpuSession& session, const GpuRow& row) {
   return best;
 }
 
-void CheckResult(GpuSession& session, GpuRowState& state) {
-  const auto shape = CheckShape(state.row, state.shape);
-  const auto operands = GpuOperands(state.row, shape, GpuOperandKind::kKnown);
-  const bool gemm = state.row.unit == GpuUnit::kGemm;
+// Returns the first difference from a plain loop; empty: none.
+std::string Difference(GpuSession& session, const GpuRow& row, const GpuShape& shape) {
+  const auto operands = GpuOperands(row, shape, GpuOperandKind::kKnown);
   for (const auto iterations : kChecked) {
-    const auto results = session.bench.Result(state.row, shape, operands, iterations);
-    const auto difference = GpuDifference(state.row, shape, iterations, results);
-    if (!difference.empty()) {
-      state.doubt = fmt::format("the result is wrong: {}", difference);
-      return;
-    }
-    if (gemm) break;  // one product leaves what many leave
+    const auto results = session.bench.Result(row, shape, operands, iterations);
+    const auto difference = GpuDifference(row, shape, iterations, results);
+    if (!difference.empty()) return difference;
+    if (row.unit == GpuUnit::kGemm) break;  // one product leaves what many leave
   }
-  state.result = gemm ? "256 elements of the product equal a plain loop's"
-                      : "all results of 1 and of 3 iterations equal a plain loop's";
+  return {};
+}
+
+void CheckResult(GpuSession& session, GpuRowState& state) {
+  const auto shapes = CheckShapes(state.row, state.shape);
+  for (const auto& shape : shapes) {
+    const auto difference = Difference(session, state.row, shape);
+    if (difference.empty()) continue;
+    state.doubt = fmt::format("the result is wrong: {}", difference);
+    if (shapes.size() > 1) state.doubt += fmt::format(" (with {} blocks)", shape.blocks);
+    return;
+  }
+  state.result = state.row.unit == GpuUnit::kGemm
+                     ? "256 elements of the product equal a plain loop's"
+                     : "all results of 1 and of 3 iterations equal a plain loop's";
+  if (shapes.size() > 1)
+    state.result += fmt::format(", with {} and {} blocks", shapes[0].blocks, shapes[1].blocks);
 }
 
 void MeasureHalf(GpuSession& session, GpuRowState& state) {
@@ -118,6 +129,11 @@ void MeasureGpuRows(GpuSession& session) {
                         [](const GpuRowState& state) { return state.row.unit != GpuUnit::kWgmma; });
   for (int pass = 0; pass < session.effort.passes; ++pass)
     for (auto& state : session.rows) {
+      if (session.Stopped()) {
+        if (state.passes.empty() && state.absent.empty())
+          state.absent = "not measured: the measurement was ended early";
+        continue;
+      }
       if (!state.absent.empty()) continue;
       if (session.options.progress) session.options.progress(state.row.key);
       try {

@@ -46,6 +46,7 @@ struct GpuSession {
   std::vector<GpuRowState> rows;
   std::vector<SweepPoint> sweep;  // loads, by set
 
+  bool Stopped() const { return options.stopped && options.stopped(); }
   int Capability() const { return 10 * gpu.identity.major + gpu.identity.minor; }
   RatePolicy Policy(const GpuRow& row) const;
   // Returns the default clock [1/s] that the row's repetitions must reach; absent: none.

@@ -25,7 +25,7 @@ Ends Watch(GpuSession& session, double iterations_per_second) {
       1, static_cast<std::int64_t>(iterations_per_second * session.effort.repetition_seconds));
   Ends ends;
   const double begin = session.now();
-  for (double at = 0; at < kSeconds;) {
+  for (double at = 0; at < kSeconds && !session.Stopped();) {
     const double rate = static_cast<double>(slice) / session.bench.Run(slice).seconds;
     at = session.now() - begin;
     if (at <= kWindow) ends.first = std::max(ends.first, rate);
@@ -39,6 +39,7 @@ void AddSustained(GpuSession& session, const GpuRowState& state, Machine& machin
   const double work = WorkPerIteration(state.row, state.shape);
   session.bench.Prepare(state.row, state.shape);
   const auto ends = Watch(session, ceiling.per_second / work);
+  if (session.Stopped()) return;
   const double sustained = work * ends.last, burst = work * ends.first;
   machine.by_threads.at(1).sustained[state.row.key] =
       fmt::format("first second {:.4g}, after {:.0f} s on end {:.4g} GFLOP/s: {:.3f} of the burst",
@@ -76,6 +77,7 @@ void WatchGpuFor10Seconds(GpuSession& session, Machine& machine) {
   auto rows = Hottest(session, machine.by_threads.at(1));
   rows.resize(std::min(rows.size(), static_cast<std::size_t>(session.effort.sustained)));
   for (const auto* state : rows) {
+    if (session.Stopped()) return;
     if (session.options.progress)
       session.options.progress(fmt::format("{} for 10 s", state->row.key));
     try {

@@ -3,6 +3,9 @@
 
 namespace dlroof {
 
+// Vectors of each array that a thread moves in an iteration of an unrolled loop.
+inline constexpr int kLoadsTogether = 8, kStoresTogether = 4;
+inline constexpr int kCopiesTogether = 4, kTriadsTogether = 2;
 inline constexpr int kL1VectorsPerThread = 8;           // loads of 16 byte in an iteration
 inline constexpr int kL1BytesPerBlock = 16384;          // fits every L1 and every shared memory
 inline constexpr int kWgmmaTiles = 4;                   // pairs of operand tiles in shared memory

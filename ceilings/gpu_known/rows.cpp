@@ -176,11 +176,16 @@ std::vector<GpuShape> DramShapes(const GpuSize& gpu) {
   return shapes;
 }
 
-std::vector<GpuShape> L2Shapes(const GpuSize& gpu) {
+std::vector<GpuShape> L2Shapes(const GpuRow& row, const GpuSize& gpu) {
   std::vector<GpuShape> shapes;
-  for (const int part : {8, 4, 2})
-    for (const int blocks : {2, 4})
-      shapes.push_back({gpu.sms * blocks, 512, 0, gpu.l2_bytes / part / 16384 * 16384});
+  for (const int threads : {128, 256, 512, 1024})
+    for (const int part : {8, 4, 2}) {
+      GpuShape shape{gpu.sms, threads, 0, 0};
+      const auto round = UnrolledBytes(row, shape);
+      shape.set_bytes = gpu.l2_bytes / part / round * round;
+      const bool tried = !shapes.empty() && shapes.back() == shape;
+      if (shape.set_bytes > 0 && !tried) shapes.push_back(shape);
+    }
   return shapes;
 }
 
@@ -215,17 +220,30 @@ std::vector<GpuShape> GpuShapes(const GpuRow& row, const GpuSize& gpu, double fl
   if (row.unit == U::kGemm) return GemmShapes(flops_per_second);
   if (!IsMemory(row)) return ArithmeticShapes(row, gpu.sms);
   if (row.level == Level::kDram) return DramShapes(gpu);
-  if (row.level == Level::kL2) return L2Shapes(gpu);
+  if (row.level == Level::kL2) return L2Shapes(row, gpu);
   return {{gpu.sms, 1024, 0, static_cast<std::int64_t>(gpu.sms) * kL1BytesPerBlock}};
 }
 
-GpuShape CheckShape(const GpuRow& row, const GpuShape& measured) {
+std::int64_t UnrolledBytes(const GpuRow& row, const GpuShape& shape) {
+  constexpr std::int64_t kVector = 16;
+  const auto threads = static_cast<std::int64_t>(shape.blocks) * shape.threads;
+  if (row.unit == U::kStore) return kStoresTogether * threads * kVector;
+  if (row.unit == U::kCopy) return 2 * kCopiesTogether * threads * kVector;
+  if (row.unit == U::kTriad) return 3 * kTriadsTogether * threads * kVector;
+  return kLoadsTogether * threads * kVector;
+}
+
+std::vector<GpuShape> CheckShapes(const GpuRow& row, const GpuShape& measured) {
+  constexpr int kFewBlocks = 7;
   GpuShape shape = measured;
-  // Neither a power of two nor a multiple of the grid: ends of loops are looked at too.
-  if (IsMemory(row) && row.level != Level::kL1) shape.set_bytes = 6 * (kMiB / 2 + 48);
   // A warp of each scheduler does what all of them do.
   if (row.unit == U::kChain || row.unit == U::kMma) shape.threads = std::min(shape.threads, 128);
-  return shape;
+  if (!IsMemory(row) || row.level == Level::kL1) return {shape};
+  // Neither a power of two nor a multiple of the grid: ends of loops are looked at too.
+  shape.set_bytes = 6 * (kMiB / 2 + 48);
+  GpuShape few = shape;
+  few.blocks = kFewBlocks;
+  return {shape, few};
 }
 
 bool ScalesWithSms(const GpuRow& row) {

@@ -70,12 +70,17 @@ double WorkPerIteration(const GpuRow& row, const GpuShape& shape);
 // Returns the launches to try; the fastest is measured. One block per SM for arithmetic and L1, so
 // that half the blocks are half the SMs. `flops_per_second` [flop/s] that the row may reach, for
 // the size of a GEMM (about 10 ms); 0: not known. Sets in DRAM are 2 GiB and 64 L2 at least, where
-// half of the free memory allows it; sets in L2 are an eighth, a quarter and half of it: on GPUs
-// with two L2 partitions each half may hold its own copy.
+// half of the free memory allows it. Sets in L2 are up to an eighth, a quarter and half of it (on
+// GPUs with two L2 partitions each half may hold its own copy), and whole iterations of the
+// unrolled loop.
 std::vector<GpuShape> GpuShapes(const GpuRow& row, const GpuSize& gpu, double flops_per_second);
 
-// Returns the launch that checks a row's result: small, all blocks.
-GpuShape CheckShape(const GpuRow& row, const GpuShape& measured);
+// Returns the bytes of a DRAM or L2 row's set that one iteration of its unrolled loop moves.
+std::int64_t UnrolledBytes(const GpuRow& row, const GpuShape& shape);
+
+// Returns the small launches that check a row's result. The measured grid covers small sets of DRAM
+// and L2 without its unrolled loop, so a few blocks, which need that loop, come second.
+std::vector<GpuShape> CheckShapes(const GpuRow& row, const GpuShape& measured);
 
 // Returns the unread shared memory [byte] that keeps two blocks of a row off the same SM; 0: none.
 int SharedToBeAlone(const GpuRow& row, int shared_bytes_per_sm);

@@ -27,20 +27,22 @@ class CudaEvent {
   cudaEvent_t event_ = nullptr;
 };
 
-// An int of the host that the GPU sees.
-class HostFlag {
+// Two ints of the host that the GPU sees: may it go on, and did it so unasked?
+class HostFlags {
  public:
-  HostFlag() {
-    CheckCuda(cudaHostAlloc(&memory_, sizeof(int), cudaHostAllocMapped), "memory of the host");
+  HostFlags() {
+    CheckCuda(cudaHostAlloc(&memory_, 2 * sizeof(int), cudaHostAllocMapped), "memory of the host");
     CheckCuda(cudaHostGetDevicePointer(&seen_, memory_, 0), "memory of the host");
   }
-  ~HostFlag() { cudaFreeHost(memory_); }
-  HostFlag(const HostFlag&) = delete;
-  HostFlag& operator=(const HostFlag&) = delete;
-  void Set(int value) { *static_cast<volatile int*>(memory_) = value; }
-  const volatile int* on_gpu() const { return static_cast<const volatile int*>(seen_); }
+  ~HostFlags() { cudaFreeHost(memory_); }
+  HostFlags(const HostFlags&) = delete;
+  HostFlags& operator=(const HostFlags&) = delete;
+  void Release(int value) { host()[0] = value; }
+  bool GaveUp() { return host()[1] != 0; }
+  int* on_gpu() const { return static_cast<int*>(seen_); }
 
  private:
+  volatile int* host() { return static_cast<volatile int*>(memory_); }
   void *memory_ = nullptr, *seen_ = nullptr;
 };
 
@@ -49,17 +51,18 @@ class HostFlag {
 // waits for the GPU itself would wait for ever.
 class Held {
  public:
-  Held(HostFlag& flag, cudaStream_t stream) : flag_(flag) {
+  Held(HostFlags& flags, cudaStream_t stream) : flags_(flags) {
     constexpr unsigned long long kMostNanoseconds = 10'000'000;
-    flag_.Set(0);
-    CheckCuda(LaunchHold(flag_.on_gpu(), kMostNanoseconds, stream), "a stream that waits");
+    flags_.Release(0);
+    CheckCuda(LaunchHold(flags_.on_gpu(), flags_.on_gpu() + 1, kMostNanoseconds, stream),
+              "a stream that waits");
   }
-  ~Held() { flag_.Set(1); }
+  ~Held() { flags_.Release(1); }
   Held(const Held&) = delete;
   Held& operator=(const Held&) = delete;
 
  private:
-  HostFlag& flag_;
+  HostFlags& flags_;
 };
 
 using Graph = std::unique_ptr<CUgraph_st, decltype(&cudaGraphDestroy)>;
@@ -107,6 +110,7 @@ class CudaClock {
     GpuBatch batch;
     batch.seconds = Between();
     batch.clock_hz = ClockHz();
+    batch.queued = !released_.GaveUp();
     return batch;
   }
 
@@ -186,7 +190,7 @@ class CudaClock {
   std::size_t sms_;
   CudaStream stream_;
   CudaEvent begin_, end_;
-  HostFlag released_;
+  HostFlags released_;
   DeviceBuffer stamps_;   // SmStamp [2][sms]
   DeviceBuffer ballast_;  // read to push everything else out of L2
   DeviceBuffer sink_;

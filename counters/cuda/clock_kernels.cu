@@ -1,29 +1,25 @@
 #include <cstdint>
 
+#include "counters/cuda/clock_access.cuh"
 #include "counters/cuda/clock_kernels.h"
+#include "counters/cuda/launch.cuh"
 
 namespace dlroof {
 namespace {
 
 __global__ void WriteStamps(SmStamp* stamps, int count) {
-  unsigned sm = 0;
-  asm volatile("mov.u32 %0, %%smid;" : "=r"(sm));
+  const unsigned sm = SmNumber();
   if (sm >= static_cast<unsigned>(count)) return;
-  unsigned long long nanoseconds = 0;
-  asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(nanoseconds));
+  const unsigned long long nanoseconds = Nanoseconds();
   stamps[sm].cycles = static_cast<unsigned long long>(clock64());
   stamps[sm].nanoseconds = nanoseconds;
 }
 
-__device__ unsigned long long Nanoseconds() {
-  unsigned long long nanoseconds = 0;
-  asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(nanoseconds));
-  return nanoseconds;
-}
-
-__global__ void Hold(const volatile int* released, unsigned long long most_nanoseconds) {
+__global__ void Hold(const volatile int* released, int* gave_up,
+                     unsigned long long most_nanoseconds) {
   const unsigned long long begin = Nanoseconds();
   while (*released == 0 && Nanoseconds() - begin < most_nanoseconds) __nanosleep(200);
+  *gave_up = *released == 0 ? 1 : 0;
 }
 
 __global__ void ReadAll(const uint4* words, std::size_t count, unsigned* sink) {
@@ -40,14 +36,12 @@ __global__ void ReadAll(const uint4* words, std::size_t count, unsigned* sink) {
 }  // namespace
 
 cudaError_t LaunchStamps(SmStamp* stamps, int count, int blocks, cudaStream_t stream) {
-  WriteStamps<<<blocks, 1, 0, stream>>>(stamps, count);
-  return cudaGetLastError();
+  return Launch(WriteStamps, {blocks, 1, stream}, stamps, count);
 }
 
-cudaError_t LaunchHold(const volatile int* released, unsigned long long most_nanoseconds,
-                       cudaStream_t stream) {
-  Hold<<<1, 1, 0, stream>>>(released, most_nanoseconds);
-  return cudaGetLastError();
+cudaError_t LaunchHold(const volatile int* released, int* gave_up,
+                       unsigned long long most_nanoseconds, cudaStream_t stream) {
+  return Launch(Hold, {1, 1, stream}, released, gave_up, most_nanoseconds);
 }
 
 cudaError_t LaunchRead(const void* begin, std::size_t bytes, unsigned* sink, int blocks,
@@ -55,9 +49,8 @@ cudaError_t LaunchRead(const void* begin, std::size_t bytes, unsigned* sink, int
   const auto address = reinterpret_cast<std::uintptr_t>(begin);
   const auto first = (address + 15) / 16 * 16;
   if (address + bytes < first + 16) return cudaSuccess;
-  ReadAll<<<blocks, 256, 0, stream>>>(reinterpret_cast<const uint4*>(first),
-                                      (address + bytes - first) / 16, sink);
-  return cudaGetLastError();
+  return Launch(ReadAll, {blocks, 256, stream}, reinterpret_cast<const uint4*>(first),
+                (address + bytes - first) / 16, sink);
 }
 
 }  // namespace dlroof

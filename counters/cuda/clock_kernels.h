@@ -13,9 +13,9 @@ namespace dlroof {
 cudaError_t LaunchStamps(SmStamp* stamps, int count, int blocks, cudaStream_t stream);
 
 // Keeps the stream's later work waiting until `released`, memory of the host that the GPU sees, is
-// not 0, and no longer than `most_nanoseconds`.
-cudaError_t LaunchHold(const volatile int* released, unsigned long long most_nanoseconds,
-                       cudaStream_t stream);
+// not 0, and no longer than `most_nanoseconds`; then sets `gave_up`, such memory too, to 1, else 0.
+cudaError_t LaunchHold(const volatile int* released, int* gave_up,
+                       unsigned long long most_nanoseconds, cudaStream_t stream);
 
 // Reads all of [begin, begin + bytes) through L2 but for what does not fill 16 bytes; `sink` is not
 // written in practice, but the compiler cannot know.

@@ -17,7 +17,15 @@ struct Record {
   std::string name;
   uint64_t start = 0,
            end = 0;  // [ns] since an epoch that a double of seconds would round to 0.2 us
+  KernelFacts facts;
 };
+
+KernelFacts FactsOf(const CUpti_ActivityKernel9& kernel) {
+  return {int64_t{kernel.gridX} * kernel.gridY * kernel.gridZ,
+          kernel.blockX * kernel.blockY * kernel.blockZ, kernel.registersPerThread,
+          static_cast<double>(kernel.staticSharedMemory) + kernel.dynamicSharedMemory};
+}
+
 struct Records {
   std::mutex mutex;
   std::vector<Record> kernels;
@@ -41,8 +49,8 @@ void CUPTIAPI TakeBuffer(CUcontext, uint32_t, uint8_t* buffer, size_t, size_t va
     if (record->kind != CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL) continue;
     // Newer records begin with the fields of this one, which CUDA 12.6 and 13 both declare.
     const auto* kernel = reinterpret_cast<const CUpti_ActivityKernel9*>(record);
-    store.kernels.push_back(
-        {kernel->name != nullptr ? kernel->name : "?", kernel->start, kernel->end});
+    store.kernels.push_back({kernel->name != nullptr ? kernel->name : "?", kernel->start,
+                             kernel->end, FactsOf(*kernel)});
   }
   std::free(buffer);
 }
@@ -57,19 +65,16 @@ std::vector<TracedKernel> InOrder(std::vector<Record> records) {
   kernels.reserve(records.size());
   for (const auto& record : records)
     kernels.push_back({record.name, Seconds(record.end - record.start),
-                       Seconds(record.start - records.front().start)});
+                       Seconds(record.start - records.front().start), record.facts});
   return kernels;
 }
 
 }  // namespace
 
 void CuptiCalls::StartTrace() {
-  static const bool registered = [] {
-    CheckCupti(cuptiActivityRegisterCallbacks(GiveBuffer, TakeBuffer),
-               "cuptiActivityRegisterCallbacks");
-    return true;
-  }();
-  static_cast<void>(registered);
+  // Each time: no document says that callbacks outlive their subscriber.
+  CheckCupti(cuptiActivityRegisterCallbacks(GiveBuffer, TakeBuffer),
+             "cuptiActivityRegisterCallbacks");
   {
     const std::lock_guard lock(Store().mutex);
     Store().kernels.clear();

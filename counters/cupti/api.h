@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "counters/cupti/failure.h"
+#include "counters/cupti/kernel_facts.h"
 
 namespace dlroof {
 
@@ -20,6 +21,7 @@ struct TracedKernel {
   double seconds = 0;  // [s] on the GPU
   // [s] its start since that of the first kernel of the trace; absent where nobody kept it
   std::optional<double> start_seconds;
+  std::optional<KernelFacts> facts;  // absent where nobody kept them
 };
 
 // CUPTI's host half: needs no GPU and no driver. One host object at a time. All throw CuptiError.

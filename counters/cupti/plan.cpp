@@ -54,6 +54,8 @@ class Planner {
       with.metrics.push_back(metric->name);
       if (set.free) with.free.push_back(metric->name);
     }
+    if (set.patches && !wish_.patched)
+      return Refuse(set, "its patched kernels could wait for blocks that find no room on the GPU");
     const auto passes = passes_of_(with.metrics);
     if (!passes) return Refuse(set, "this device does not give it (a part of a divided GPU?)");
     const int most = set.free ? std::max(config_.passes, 1) : wish_.most_passes;

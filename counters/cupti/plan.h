@@ -18,6 +18,7 @@ struct CuptiWish {
   int most_passes = 3;      // [1] runs of the call, at most
   bool every_type = false;  // tensor operations of all types, not just of the call's
   bool link = false;        // PCIe as well, in runs of its own
+  bool patched = true;      // sets that patch kernels, too
 };
 
 // Metrics that CUPTI collects together.

@@ -49,7 +49,8 @@ void ReadSets(const JsonReader& file, CuptiTable& table) {
     const auto row = file.Item("sets", i);
     RefuseTwice(seen, row.Text("name"), row);
     table.sets.push_back({row.Text("name"), row.Text("counts"), row.TextOr("type", ""),
-                          FlagOr(row, "free", false), FlagOr(row, "alone", false)});
+                          FlagOr(row, "free", false), FlagOr(row, "alone", false),
+                          FlagOr(row, "patches", false)});
   }
 }
 

@@ -20,11 +20,12 @@ struct CuptiChip {
 
 // Metrics that are counted together or not at all.
 struct CuptiSet {
-  std::string name;    // "dram", "tensor.bf16"
-  std::string counts;  // what, for people
-  std::string type;    // of the operands, where it is about one: "bf16"; else empty
-  bool free = false;   // wanted only where it costs no pass more
-  bool alone = false;  // shares no configuration with the others
+  std::string name;      // "dram", "tensor.bf16"
+  std::string counts;    // what, for people
+  std::string type;      // of the operands, where it is about one: "bf16"; else empty
+  bool free = false;     // wanted only where it costs no pass more
+  bool alone = false;    // shares no configuration with the others
+  bool patches = false;  // its counters patch kernels, which then need more registers
 };
 
 struct CuptiMetric {

@@ -28,6 +28,7 @@ struct GpuBatch {
   double seconds = 0;              // [s] on the GPU, of all calls together
   std::optional<double> clock_hz;  // [1/s] mean clock of the SMs meanwhile, counted by themselves;
                                    // absent where the batch was too short to tell
+  bool queued = true;  // all were launched before the first began; else launches are in `seconds`
 };
 
 // All of one GPU. Each function waits until its work is done and throws std::exception with the

@@ -24,12 +24,19 @@ const std::vector<Recipe<Level>>& ByteRecipes() {
       {Level::kDram, {{"dram__bytes_read.sum", 1}, {"dram__bytes_write.sum", 1}}},
       {Level::kDram, {{"dram__bytes_op_read.sum", 1}, {"dram__bytes_op_write.sum", 1}}},
       {Level::kDram, {{"dram__sectors_read.sum", 32}, {"dram__sectors_write.sum", 32}}},
+      {Level::kL2, {{"lts__t_sectors_srcunit_tex.sum", 32}}},  // as counters/cupti has it
       {Level::kL2, {{"lts__t_bytes.sum", 1}}},
       {Level::kL2,
        {{"lts__t_sectors_op_read.sum", 32},
         {"lts__t_sectors_op_write.sum", 32},
         {"lts__t_sectors_op_atom.sum", 64},
         {"lts__t_sectors_op_red.sum", 64}}},
+      {Level::kL1,
+       {{"l1tex__t_bytes.sum", 1},
+        {"l1tex__data_pipe_lsu_wavefronts_mem_shared.sum", 128},
+        {"l1tex__data_pipe_tc_wavefronts_mem_shared.sum", 128}}},
+      {Level::kL1,
+       {{"l1tex__t_bytes.sum", 1}, {"l1tex__data_pipe_lsu_wavefronts_mem_shared.sum", 128}}},
       {Level::kL1, {{"l1tex__t_bytes.sum", 1}}},
       {Level::kL1,
        {{"l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum", 32},
@@ -49,6 +56,13 @@ const std::vector<Recipe<std::string_view>>& FlopRecipes() {
        {{"sm__sass_thread_inst_executed_op_dadd_pred_on.sum", 1},
         {"sm__sass_thread_inst_executed_op_dmul_pred_on.sum", 1},
         {"sm__sass_thread_inst_executed_op_dfma_pred_on.sum", 2}}},
+      {"fp32.vector",
+       {{"sm__sass_thread_inst_executed_op_fadd_pred_on.sum", 1},
+        {"sm__sass_thread_inst_executed_op_fmul_pred_on.sum", 1},
+        {"sm__sass_thread_inst_executed_op_ffma_pred_on.sum", 2},
+        {"sm__sass_thread_inst_executed_op_fadd2_pred_on.sum", 2},
+        {"sm__sass_thread_inst_executed_op_fmul2_pred_on.sum", 2},
+        {"sm__sass_thread_inst_executed_op_ffma2_pred_on.sum", 4}}},
       {"fp32.vector",
        {{"sm__sass_thread_inst_executed_op_fadd_pred_on.sum", 1},
         {"sm__sass_thread_inst_executed_op_fmul_pred_on.sum", 1},
@@ -74,7 +88,8 @@ std::string TensorPipe(std::string_view metric) {
   if (!metric.starts_with(kTensorOps) || !metric.ends_with(".sum") ||
       metric.find("sparsity") != std::string_view::npos)
     return "";
-  const auto type = metric.substr(kTensorOps.size());
+  auto type = metric.substr(kTensorOps.size());
+  if (type.starts_with("fp4_fp6_fp8")) type.remove_prefix(8);  // one counter for the three
   const auto pipe = std::string(type.substr(0, type.find_first_of("_."))) + ".matrix";
   return IsPipeKey(pipe) ? pipe : "";
 }
@@ -160,7 +175,7 @@ std::optional<double> UnitFactor(std::string_view unit) {
   for (const auto& [prefix, value] : kPrefixes)
     if (unit.starts_with(prefix)) factor = value;
   if (factor != 1) unit.remove_prefix(1);
-  for (const std::string_view base : {"byte", "inst", "sector", "cycle"})
+  for (const std::string_view base : {"byte", "inst", "sector", "cycle", "wavefront", "op"})
     if (unit == base) return factor;
   return std::nullopt;
 }
@@ -176,7 +191,7 @@ std::optional<double> LaunchSeconds(const MetricValues& values) {
 LaunchWork WorkOfLaunch(const MetricValues& values, bool volta) {
   LaunchWork work;
   for (const auto& [pipe, terms] : FlopRecipes())
-    if (const auto flops = Sum(terms, values)) work.flops[std::string(pipe)] = *flops;
+    if (const auto flops = Sum(terms, values)) work.flops.try_emplace(std::string(pipe), *flops);
   AddTensorFlops(values, volta, work);
   for (const auto& [level, terms] : ByteRecipes())
     if (const auto bytes = Sum(terms, values)) work.bytes.try_emplace(level, *bytes);

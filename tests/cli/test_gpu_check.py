@@ -23,8 +23,12 @@ esac
 echo '{"tests": 1}' > "${2#--gtest_output=json:}"
 echo '[  PASSED  ] 1 test.'
 """
-STEPS = ("clock module cudnn cupti_cost cupti cupti_times cupti_rows counters kernels others ceilings more conv2d lstm "
-         "persist")
+MOST = 540  # [s] that a group of steps may take
+
+# [s] of the host for an element of a convolution's tensors (made, stored, read back, checked) and for an LSTM's inputs and plain loops:
+# 23 s for the 2.3e9 elements of paper_gpu, 0.4 s for its 96 LSTMs on a vCPU of an EPYC; half as much again. For each benchmark beside it
+# 5 repetitions of a loop of 5 ms, three batches and a graph.
+PER_ELEMENT, PER_LSTM, PER_BENCHMARK = 15e-9, 0.01, 0.5
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -50,6 +54,17 @@ def use(module):
 def check_gpu(arguments="--out result", **environment):
     return run("../packed/ci/gpu_check.sh " + arguments, timeout=250, LD_LIBRARY_PATH=os.path.abspath("../driver"),
                **environment)
+
+
+def table():
+    """Returns (group, step, seconds) of every row of the script's table."""
+    return [(group, step, int(seconds)) for group, step, seconds in map(str.split, check_gpu("--list").out.splitlines())]
+
+
+def fake_program(path, text):
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    Path(path).write_text(text)
+    os.chmod(path, 0o755)
 
 
 def summary(text):
@@ -79,44 +94,106 @@ class TestAWorkingGpu:
     @parametrize({
         "the script exits 0": exits(0),
         **{f"the result has {file}": has(file) for file in (
-            "summary.txt doctor.txt environment.txt machine.json counters.json conv2d.json lstm.json more.json "
-            "report_conv2d.txt report_lstm.txt conv2d.html lstm.html tests/clock.txt tests/cupti.json "
-            "tests/persist.json").split()},
+            "summary.txt doctor.txt environment.txt quick.json ceilings.json counters.json conv2d.json lstm.json more.json "
+            "pages.conv2d.txt pages.lstm.txt pages.conv2d.html pages.lstm.html tests/clock.txt tests/cupti.json "
+            "tests/persist.json persistent.json").split()},
         "12 convolutions and 6 LSTMs are counted": run_file("counters", lambda records, _: [
             sum(r["op"] == op for r in records) for op in ("Conv2D", "LSTM")] == [12, 6]),
         "CUPTI counts them": run_file("counters", lambda _, counters: counters == "cupti"),
-        "the paper's benchmarks stand on roofs": run_file(
-            "conv2d", lambda records, counters: counters == "auto" and any("classic" in r for r in records)),
+        "the paper's benchmarks stand on roofs and are not counted": run_file(
+            "conv2d", lambda records, counters: counters == "off" and any("classic" in r for r in records)),
         "conv2d.json has 78 convolutions": run_file(
             "conv2d", lambda records, _: [r["op"] for r in records] == ["Conv2D"] * 78),
         "lstm.json has 96 LSTMs": run_file("lstm", lambda records, _: [r["op"] for r in records] == ["LSTM"] * 96),
-        "more.json has persistent LSTMs": run_file(
-            "more", lambda records, _: any("persist-dynamic" in r["name"] for r in records)),
+        "persistent.json alone has persistent LSTMs": lambda ran: [
+            run_file("persistent", lambda records, _: len(records) == 3 and all("persist" in r["name"] for r in records))(ran),
+            run_file("more", lambda records, _: not any("persist" in r["name"] for r in records))(ran)],
         "more.json has the fastest engines": run_file(
             "more", lambda records, _: any("best" in r["name"] for r in records)),
-        "the summary counts benchmarks": summary("conv2d.json ok: [0-9]{2}"),
+        "the pages count benchmarks": contains("result/pages.txt", "conv2d.json ok: [0-9]{2}"),
+        "a GPU without a model has no prediction": contains("result/pages.txt", "no prediction of this GPU"),
+        "tools that are not here are named": summary("^sanitizer +not run: there is no compute-sanitizer"),
     })
     def test_result(self, ran, expectation):
         expectation(ran)
 
-    def test_steps_without_a_substitute_come_first(self, ran):
-        text = Path("result/summary.txt").read_text()
-        assert " ".join(re.findall("^([a-z0-9_-]+) +exit", text, re.M)) == STEPS
+    def test_each_step_ran_once_in_the_order_of_the_table(self, ran):
+        steps = list(dict.fromkeys(step for _, step, _ in table()))
+        assert re.findall("^([a-z0-9_]+) +(?:exit|not run)", Path("result/summary.txt").read_text(), re.M) == steps
+        assert steps[-2:] == ["persistent", "pages"] and steps.index("quick") < steps.index("cupti_cost") < steps.index("persist")
 
     def test_the_archive_has_the_results_without_the_cache(self, ran):
         with tarfile.open("kept/all.tar.gz") as archive:
             names = archive.getnames()
         assert "./tests/cupti.json" in names and not [name for name in names if "cache" in name]
 
+    def test_a_chosen_step_replaces_its_own_files_alone(self, ran):
+        before = Path("result/conv2d.json").read_bytes()
+        Path("result/clock.old").write_text("of an earlier run")
+        verify(check_gpu("--out result --steps clock"), [exits(0), summary("^pages +exit 0"), has("lstm.json")])
+        assert Path("result/conv2d.json").read_bytes() == before and not os.path.exists("result/clock.old")
+
+
+class TestTime:
+    """Limits add up, the host's work fits them, and the script keeps to them where every step uses its limit up."""
+
+    def test_each_group_takes_nine_minutes_at_most(self):
+        for group in ("first", "counters", "paper"):
+            assert sum(seconds for of, _, seconds in table() if of == group) <= MOST - 10  # for archives
+
+    @pytest.mark.parametrize("step, suite, kept", [
+        ("conv2d", "paper_gpu", "^Conv2D/"), ("lstm", "paper_gpu", "^LSTM/"), ("more", "gpu_more", "^(?!.*persist)"),
+        ("persistent", "gpu_more", "persist"),
+        ("counters", "paper_gpu", "n16c64h112w112k64r3s3_s2|LSTM/.*/t16n16i32h64(/|$)")])
+    def test_the_hosts_work_fits_the_step(self, step, suite, kept):
+        use("working")
+        listed = run(f"../packed/build/dlroof_bench --dlroof_device=gpu --dlroof_suite={suite} --benchmark_list_tests",
+                     LD_LIBRARY_PATH=os.path.abspath("../driver")).out
+        names = [name for name in listed.splitlines() if re.search(kept, name)]
+        cost = sum(PER_BENCHMARK + (PER_LSTM if name.startswith("LSTM") else PER_ELEMENT * elements(name)) for name in names)
+        assert 0 < cost <= 0.8 * dict((name, seconds) for _, name, seconds in table())[step], f"{len(names)} benchmarks"
+
+    @pytest.mark.parametrize("code", [137, 139], ids=["cut", "crashed"])
+    @pytest.mark.parametrize("group", ["first", "counters", "paper"])
+    def test_steps_that_use_their_limits_up_end_in_time_and_all_get_theirs(self, group, code, tmp_path):
+        """The clock is a file, on which `timeout` moves the hand by all that a step may take. A crash is looked into."""
+        clock = tmp_path / "clock"
+        clock.write_text("0")
+        fake_program(f"{tmp_path}/bin/date", f'#!/bin/sh\nif [ "$1" = +%s ]; then cat {clock}; else exec /bin/date "$@"; fi\n')
+        fake_program(f"{tmp_path}/bin/timeout", f"#!/bin/sh\necho $(($(cat {clock}) + $4 + $5)) > {clock}\nexit {code}\n")
+        for tool in ("cuda-gdb", "ncu", "compute-sanitizer", "nvidia-smi"):
+            fake_program(f"{tmp_path}/bin/{tool}", "#!/bin/sh\n")
+        use("working")
+        ran = check_gpu(f"--out {tmp_path}/out --steps {group}", PATH=f"{tmp_path}/bin:{os.environ['PATH']}")
+        wanted = [(step, seconds) for of, step, seconds in table() if of == group]
+        summary = Path(f"{tmp_path}/out/summary.txt").read_text()
+        assert ran.code == 1 and int(clock.read_text()) <= MOST, ran
+        assert [(step, int(seconds)) for step, seconds in re.findall(rf"^(\w+) +exit {code} +(\d+) s", summary, re.M)] == wanted
+
+
+def elements(name):
+    """Returns the elements of a convolution's three tensors."""
+    n, c, h, w, k, r, s, stride = (int(number or 1) for number in re.search(
+        r"/n(\d+)c(\d+)h(\d+)w(\d+)k(\d+)r(\d+)s(\d+)(?:_s(\d+))?", name).groups())
+    return n * c * h * w + k * c * r * s + n * k * h * w // stride ** 2
+
 
 class TestTestsThatCrash:
     @pytest.fixture(scope="class")
     def ran(self, packed):
         use("working")
-        return check_gpu(STUB_CRASHES="CuptiOnGpu*")
+        fake_program("tools/cuda-gdb", """#!/bin/sh
+while [ "$1" != --args ]; do shift; done
+echo "backtrace of $*"
+echo cudnnBackendExecute > "$CUDNN_LOGDEST_DBG"
+""")
+        return check_gpu("--out result --steps counters", STUB_CRASHES="CuptiOnGpu*",
+                         PATH=f"{os.path.abspath('tools')}:{os.environ['PATH']}")
 
     @parametrize({"make the exit code 1": exits(1), "are in the summary": summary("^cupti +exit 139"),
-                  "do not stop other tests": has("tests/kernels.json"), "do not stop the runs": has("conv2d.json")})
+                  "leave a backtrace": contains("result/cupti.backtrace.txt", "^backtrace of .*dlroof_cuda_tests"),
+                  "leave cuDNN's last words": contains("result/cupti.cudnn.txt", "cudnnBackendExecute"),
+                  "do not stop other tests": has("tests/others.json"), "do not stop the runs": has("counters.json")})
     def test_result(self, ran, expectation):
         expectation(ran)
 
@@ -125,20 +202,57 @@ class TestADoctorThatCrashes:
     @pytest.fixture(scope="class")
     def ran(self, packed):
         use("crashes")
-        shutil.rmtree("result/cache", ignore_errors=True)
-        return check_gpu()
+        shutil.rmtree("result", ignore_errors=True)
+        return check_gpu("--out result --steps counters,quick,more")
 
     @parametrize({
         "makes the exit code 1": exits(1),
-        "is in the summary": summary("^doctor +exit 134: .*without counters"),
+        "is in the summary": summary("^doctor +exit 134"),
         "keeps the lines before the crash": contains("result/doctor.txt", "^gpu0"),
         "does not stop the run without counters": run_file(
-            "conv2d", lambda records, counters: counters == "off" and any(r["status"] == "ok" for r in records)),
-        "does not stop a second try of the ceilings": summary("^ceilings-q +exit 1"),
-        "does not stop a last try of CUPTI": summary("^counters +exit 134"),
+            "more", lambda records, counters: counters == "off" and any(r["status"] == "ok" for r in records)),
+        "does not stop CUPTI from being tried": summary("^counters +exit 134"),
     })
     def test_result(self, ran, expectation):
         expectation(ran)
+
+
+def test_after_a_kill_the_last_finished_step_is_in_the_archive_whole(packed):
+    """20 kills that no trap sees, from the first step to the last."""
+    use("working")
+    shutil.copytree("../packed", "../quick", symlinks=True)
+    for name in ("dlroof", "dlroof_bench"):
+        fake_program(f"../quick/build/{name}", """#!/bin/bash
+echo "gpu0 of the fake"
+while [ $# -gt 0 ]; do
+  case $1 in -o) echo '{}' > "$2" ;; --benchmark_out=*) echo '{}' > "${1#*=}" ;; esac
+  shift
+done
+seq 20000
+echo "the end"
+""")
+    def start(archive):
+        return subprocess.Popen(["../quick/ci/gpu_check.sh", "--out", f"killed/{archive}", "--archive", f"killed/{archive}.tgz"],
+                                stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, start_new_session=True,
+                                env={**os.environ, "LD_LIBRARY_PATH": os.path.abspath("../driver")})
+    begun = time.monotonic()
+    start("whole").communicate()
+    whole = time.monotonic() - begun
+    found = set()
+    for moment in range(20):
+        script = start(moment)
+        time.sleep(whole * (moment + 0.5) / 20)
+        os.killpg(script.pid, signal.SIGKILL)
+        finished = re.findall(r"^(\w+) +exit 0 +\d+ s +(\S+)$", script.communicate()[0], re.M)
+        found.add(len(finished))
+        if not finished:
+            continue
+        with tarfile.open(f"killed/{moment}.tgz") as archive:
+            members = {member.name: archive.extractfile(member).read().decode() for member in archive if member.isfile()}
+        step, log = finished[-1]
+        assert members[f"./{step}.step"] in members["./summary.txt"]
+        assert re.search("the end|PASSED|driver", members[f"./{log}"]), members[f"./{log}"][-200:]
+    assert len(found) > 8, "the kills came at the same step"
 
 
 def test_no_gpu_exits_3_with_its_reason():
@@ -151,7 +265,7 @@ def test_a_script_that_is_ended_early_exits_1_and_leaves_its_archive():
     shutil.rmtree("result/tests", ignore_errors=True)
     with open("log", "w") as log:
         script = subprocess.Popen(
-            ["../packed/ci/gpu_check.sh", "--out", "result", "--archive", "cut.tgz"], stdout=log, stderr=log,
+            ["../packed/ci/gpu_check.sh", "--out", "result", "--archive", "cut.tgz", "--steps", "clock"], stdout=log, stderr=log,
             env={**os.environ, "LD_LIBRARY_PATH": os.path.abspath("../driver"), "STUB_HANGS": "CudaClock*OnGpu*"})
     for _ in range(300):
         if os.path.exists("result/tests/clock.txt"):
@@ -165,6 +279,7 @@ def test_a_script_that_is_ended_early_exits_1_and_leaves_its_archive():
 
 def test_an_unknown_argument_is_refused():
     verify(check_gpu("--what"), [exits(1)])
+    verify(check_gpu("--steps clock,cloak"), [exits(1), says("no step or group 'cloak'")])
 
 
 class TestPackedLibraries:

@@ -108,6 +108,7 @@ PreparedCall Prepare(const BenchmarkName& name, const RunSettings& settings) {
   // One call of cuDNN is many kernels, and how many is its own affair.
   prepared.modelled.launches.reset();
   prepared.threads = 1;
+  prepared.blocks_wait = lstm.algorithm != RnnAlgorithm::kStandard;
   prepared.memory = call->Memory();
   return prepared;
 }

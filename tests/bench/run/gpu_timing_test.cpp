@@ -71,17 +71,17 @@ TEST(TimeOnce, RenewsWhatACallUsesUpBeforeTheCachesAreEmptied) {
 // Three batches, three replays.
 TEST(SampleGpu, RenewsWhatACallUsesUpBeforeEachSample) {
   Log log;
-  std::string why_no_graph;
+  std::string why_not;
   SampleGpu(
-      Logging(log), [](void*) {}, 1e-3, {.renew = [&] { log.steps += "renew "; }}, why_no_graph);
+      Logging(log), [](void*) {}, 1e-3, {.renew = [&] { log.steps += "renew "; }}, why_not);
   EXPECT_EQ(log.steps, "renew renew renew renew renew renew ");
 }
 
 GpuSample Sampled(const GpuClock& clock, double seconds, bool warm) {
-  std::string why_no_graph = "of the call before";
+  std::string why_not = "of the call before";
   const auto sample = SampleGpu(
-      clock, [](void*) {}, seconds, {.flush = !warm}, why_no_graph);
-  EXPECT_EQ(why_no_graph, "");
+      clock, [](void*) {}, seconds, {.flush = !warm}, why_not);
+  EXPECT_EQ(why_not, "");
   return sample;
 }
 
@@ -142,12 +142,32 @@ TEST(SampleGpu, ACallThatCannotBeCapturedHasNoGraphTimeAndSaysWhy) {
   clock.graph = [](const Enqueue&, int) -> std::function<double()> {
     throw std::runtime_error("operation not permitted when stream is capturing");
   };
-  std::string why_no_graph;
+  std::string why_not;
   const auto sample = SampleGpu(
-      clock, [](void*) {}, 1e-3, {}, why_no_graph);
+      clock, [](void*) {}, 1e-3, {}, why_not);
   EXPECT_TRUE(sample.throughput_seconds);
   EXPECT_FALSE(sample.graph_seconds);
-  EXPECT_EQ(why_no_graph, "operation not permitted when stream is capturing");
+  EXPECT_EQ(why_not,
+            "gpu.graph_seconds is not known: operation not permitted when stream is capturing");
+}
+
+// The host launches more than the GPU queues: launches would be timed with the calls.
+TEST(SampleGpu, ABatchThatBeganTooEarlyHasNoThroughputAndSaysWhy) {
+  Log log;
+  auto clock = Logging(log);
+  clock.batch = [plain = clock.batch, n = 0](const Enqueue& call, int calls,
+                                             const std::function<void()>& meanwhile) mutable {
+    auto batch = plain(call, calls, meanwhile);
+    batch.queued = ++n != 2;
+    return batch;
+  };
+  std::string why_not;
+  const auto sample = SampleGpu(
+      clock, [](void*) {}, 1e-3, {}, why_not);
+  EXPECT_FALSE(sample.throughput_seconds);
+  EXPECT_EQ(sample.graph_seconds, 5e-4);
+  EXPECT_EQ(why_not,
+            "gpu.throughput_seconds is not known: the GPU began before 5 calls were launched");
 }
 
 }  // namespace

@@ -139,9 +139,33 @@ TEST(RunnerOfGpu, WhatRenewsACallGoesWithIt) {
       return call;
     };
   }
-  Records(workloads, {}, "all", {FakeClock, nullptr, {}});
+  Records(workloads, {.counters = CounterChoice::kOff}, "all", {FakeClock, nullptr, {}});
   EXPECT_EQ(log.most_alive, 1);
   EXPECT_EQ(log.alive, 0);
+}
+
+// n4 needs the room that n1 keeps until it is counted: n1 is given back and prepared again.
+TEST(RunnerOfGpu, ACallIsKeptUntilItIsCountedUnlessAnotherNeedsItsRoom) {
+  for (const bool room : {true, false}) {
+    RunLog log;
+    std::vector<Workload> workloads;
+    for (const std::string problem : {"n1", "n4"}) {
+      workloads.push_back(OnGpu("Fake/gpu/none/fwd/f32/" + problem));
+      workloads.back().prepare = [&log, problem, room](const RunSettings&) {
+        log.prepared.push_back(problem);
+        if (!room && log.alive > 0) throw Unsupported("too little memory");
+        auto call = FakeCall();
+        call.renew = [alive = std::make_shared<Alive>(log)] {};
+        return call;
+      };
+    }
+    const auto records = Records(workloads, {}, "all", {FakeClock, nullptr, {}});
+    EXPECT_EQ(log.alive, 0);
+    for (const auto& record : records) EXPECT_EQ(record.status, Status::kOk) << record.reason;
+    const std::vector<std::string> kept = {"n1", "n4"},
+                                   again = {"n1", "n4", "n4", "n1", "n1", "n4"};
+    EXPECT_EQ(log.prepared, room ? kept : again);
+  }
 }
 
 TEST(RunnerOfGpu, RefusesWhatCannotBeTimed) {

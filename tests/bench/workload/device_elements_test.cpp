@@ -2,12 +2,14 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <limits>
 #include <stdexcept>
 
 #include "bench/workload/seeded_values.h"
+#include "counters/base/small_floats.h"
 
 namespace dlroof {
 namespace {
@@ -38,6 +40,74 @@ TEST(F16Bits, EveryPatternComesBack) {
     EXPECT_EQ(F16Bits(value), bits);
     if (std::isfinite(value)) {
       EXPECT_EQ(RoundToF16(value), value);
+    }
+  }
+}
+
+// The nearest f16 by arithmetic alone: steps of 2^(exponent - 10), below 2^-14 of 2^-24.
+uint16_t SlowF16Bits(float value) {
+  const uint32_t sign = std::signbit(value) ? 0x8000 : 0;
+  if (std::isnan(value)) return static_cast<uint16_t>(sign | 0x7e00);
+  const double size = std::fabs(value);
+  if (size >= 65520) return static_cast<uint16_t>(sign | 0x7c00);
+  int exponent = 0;
+  std::frexp(size, &exponent);
+  const int scale = std::max(exponent - 1, -14);
+  const auto steps = static_cast<uint32_t>(std::nearbyint(std::ldexp(size, 10 - scale)));
+  return static_cast<uint16_t>(sign | ((static_cast<uint32_t>(scale + 14) << 10) + steps));
+}
+
+float SlowFromF16Bits(uint16_t bits) {
+  const int biased = bits >> 10 & 0x1f, fraction = bits & 0x3ff;
+  double size = std::ldexp(biased == 0 ? fraction : fraction + 1024, std::max(biased, 1) - 25);
+  if (biased == 31)
+    size = fraction == 0 ? std::numeric_limits<double>::infinity()
+                         : std::numeric_limits<double>::quiet_NaN();
+  return static_cast<float>((bits & 0x8000) != 0 ? -size : size);
+}
+
+TEST(F16Bits, AreTheSlowOnesOfAMillionFloats) {
+  for (uint64_t i = 0; i < 1'000'000; ++i) {
+    const auto value = std::bit_cast<float>(RandomBits(i));
+    ASSERT_EQ(F16Bits(value), SlowF16Bits(value)) << value;
+    // Most patterns are out of an f16's range; these are in it, subnormal ones too.
+    const float near =
+        std::ldexp(static_cast<float>(RandomBits(i)), -32 - static_cast<int>(i % 28));
+    ASSERT_EQ(F16Bits(near), SlowF16Bits(near)) << near;
+    ASSERT_EQ(RoundToF16(near), SlowFromF16Bits(SlowF16Bits(near))) << near;
+  }
+}
+
+TEST(F16Bits, EveryPatternIsTheSlowOnesValue) {
+  for (uint32_t bits = 0; bits <= 0xffff; ++bits) {
+    const float value = FromF16Bits(static_cast<uint16_t>(bits));
+    const float slow = SlowFromF16Bits(static_cast<uint16_t>(bits));
+    ASSERT_EQ(std::isnan(value), std::isnan(slow));
+    if (!std::isnan(slow)) {
+      ASSERT_EQ(std::bit_cast<uint32_t>(value), std::bit_cast<uint32_t>(slow)) << bits;
+    }
+  }
+}
+
+TEST(Bf16Bits, AreTheNearestOfAMillionFloats) {
+  for (uint64_t i = 0; i < 1'000'000; ++i) {
+    const auto value = std::bit_cast<float>(RandomBits(i));
+    const float near = FromBf16Bits(Bf16Bits(value));
+    if (std::isnan(value)) {
+      ASSERT_TRUE(std::isnan(near));
+    } else if (std::isfinite(near)) {
+      // Exact in double: neither neighbour is nearer, and of two at the same distance it is even.
+      const double error = std::fabs(static_cast<double>(near) - static_cast<double>(value));
+      for (const int step : {-1, 1}) {
+        const auto bits = static_cast<uint16_t>(Bf16Bits(value) + step);
+        const double other =
+            std::fabs(static_cast<double>(FromBf16Bits(bits)) - static_cast<double>(value));
+        ASSERT_TRUE(error < other || (error == other && Bf16Bits(value) % 2 == 0) ||
+                    std::isnan(other))
+            << value;
+      }
+    } else {
+      ASSERT_GE(std::fabs(static_cast<double>(value)), 0x1.ffp127);
     }
   }
 }

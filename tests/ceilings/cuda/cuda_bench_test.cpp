@@ -23,14 +23,15 @@ TEST(CudaBenchOnGpu, EveryRowLeavesWhatAPlainLoopLeaves) {
   const GpuSize size = {gpu.identity.sms, static_cast<std::int64_t>(gpu.identity.l2_bytes),
                         static_cast<std::int64_t>(gpu.free_bytes)};
   for (const auto& row : GpuRows(10 * gpu.identity.major + gpu.identity.minor)) {
-    const auto shape = CheckShape(row, GpuShapes(row, size, 1e12).front());
-    const auto operands = GpuOperands(row, shape, GpuOperandKind::kKnown);
     try {
-      for (const int iterations : {1, 3})
-        EXPECT_EQ(
-            GpuDifference(row, shape, iterations, bench->Result(row, shape, operands, iterations)),
-            "")
-            << row.key;
+      for (const auto& shape : CheckShapes(row, GpuShapes(row, size, 1e12).front())) {
+        const auto operands = GpuOperands(row, shape, GpuOperandKind::kKnown);
+        for (const int iterations : {1, 3})
+          EXPECT_EQ(GpuDifference(row, shape, iterations,
+                                  bench->Result(row, shape, operands, iterations)),
+                    "")
+              << row.key << " with " << shape.blocks << " blocks";
+      }
     } catch (const Unsupported& why) {
       EXPECT_EQ(row.unit, GpuUnit::kGemm) << row.key << ": " << why.what();
     }

@@ -43,13 +43,13 @@ constexpr KernelName kNames[] = {
     {"tf32.matrix.wgmma", 8, "11WgmmaKernel", "4Tf32E", 0},
     {"int8.matrix.wgmma", 32, "11WgmmaKernel", "4Int8E", 0},
     {"fp8.matrix.wgmma", 32, "11WgmmaKernel", "3Fp8E", 0},
-    {"dram.load.v16", 0, "10LoadKernel", "LoadPastL1", 8},
-    {"l2.load.cg16", 0, "10LoadKernel", "LoadFromL2", 8},
-    {"dram.store.v16", 0, "11StoreKernel", "", 4},
-    {"dram.copy.v16", 0, "10CopyKernel", "", 4},
-    {"dram.triad.v16", 0, "11TriadKernel", "", 2},
-    {"l1.load.ca16", 0, "8L1Kernel", "", 8},
-    {"l1.shared.v16", 0, "12SharedKernel", "", 8},
+    {"dram.load.v16", 0, "10LoadKernel", "LoadPastL1", kLoadsTogether},
+    {"l2.load.cg16", 0, "10LoadKernel", "LoadFromL2", kLoadsTogether},
+    {"dram.store.v16", 0, "11StoreKernel", "", kStoresTogether},
+    {"dram.copy.v16", 0, "10CopyKernel", "", kCopiesTogether},
+    {"dram.triad.v16", 0, "11TriadKernel", "", kTriadsTogether},
+    {"l1.load.ca16", 0, "8L1Kernel", "", kL1VectorsPerThread},
+    {"l1.shared.v16", 0, "12SharedKernel", "", kL1VectorsPerThread},
 };
 
 std::vector<std::string> Objects() {

@@ -261,6 +261,23 @@ TEST(MeasureGpu, SaysHowFarDramIsFromItsPins) {
   EXPECT_THAT(Quickly(bench).facts.at("dram.share_of_pins"), HasSubstr("78."));
 }
 
+// Asked to stop in the third row: the rest is absent with its reason, and nothing is watched.
+TEST(MeasureGpu, EndedEarlyItKeepsWhatItHas) {
+  FakeGpuBench bench;
+  int rows = 0;
+  GpuMeasureOptions options;
+  options.progress = [&](const std::string&) { ++rows; };
+  options.stopped = [&] { return rows >= 3; };
+  const auto machine = Measured(bench, options);
+  const auto& set = SetOf(machine);
+  EXPECT_EQ(rows, 3);
+  EXPECT_TRUE(set.flops.contains("fp64.vector") && set.flops.contains("fp32.vector"));
+  EXPECT_EQ(set.absent.at("dram.load.v16"), "not measured: the measurement was ended early");
+  EXPECT_TRUE(set.sustained.empty());
+  EXPECT_THAT(machine.facts.at("ended_early"), StartsWith("0 of "));
+  EXPECT_EQ(MachineFromJson(ToJson(machine), "x"), machine);
+}
+
 TEST(MeasureGpu, TheMachineFileReadsBackTheSame) {
   FakeGpuBench bench;
   const auto machine = Quickly(bench);

@@ -103,7 +103,7 @@ TEST(GpuShapes, SetsInDramAreLargeAndOfWholeVectorsForEveryArray) {
 TEST(GpuShapes, SetsInL2StayBelowHalfOfIt) {
   for (const auto& shape : GpuShapes(RowOf(90, "l2.load.cg16"), kH200, 0)) {
     EXPECT_LE(shape.set_bytes, kH200.l2_bytes / 2);
-    EXPECT_GE(shape.set_bytes, kH200.l2_bytes / 9);
+    EXPECT_GE(shape.set_bytes, kH200.l2_bytes / 16);
     EXPECT_EQ(shape.set_bytes % 16, 0);
   }
 }
@@ -133,10 +133,40 @@ TEST(GpuShapes, HalfOfTheBlocksIsHalfOfTheSms) {
 TEST(GpuShapes, WhatIsCheckedEndsNeitherWithTheGridNorWithTheUnrolledLoop) {
   for (const auto* key : {"dram.load.v16", "dram.copy.v16", "dram.triad.v16", "l2.store.v16"}) {
     const auto row = RowOf(90, key);
-    const auto shape = CheckShape(row, GpuShapes(row, kH200, 0).front());
     const auto arrays = row.unit == GpuUnit::kTriad ? 3 : row.unit == GpuUnit::kCopy ? 2 : 1;
-    ASSERT_EQ(shape.set_bytes % (arrays * 16), 0) << key;
-    EXPECT_NE(shape.set_bytes / arrays / 16 % (shape.blocks * shape.threads), 0) << key;
+    for (const auto& shape : CheckShapes(row, GpuShapes(row, kH200, 0).front())) {
+      ASSERT_EQ(shape.set_bytes % (arrays * 16), 0) << key;
+      EXPECT_NE(shape.set_bytes / arrays / 16 % (shape.blocks * shape.threads), 0) << key;
+      EXPECT_NE(shape.set_bytes % UnrolledBytes(row, shape), 0) << key;
+    }
+  }
+}
+
+TEST(GpuShapes, TheUnrolledLoopOfEveryMemoryRowIsCheckedAndTimed) {
+  int rows = 0;
+  for (const auto& row : GpuRows(90)) {
+    if (!IsMemory(row) || row.level == Level::kL1) continue;
+    ++rows;
+    for (const auto& shape : GpuShapes(row, kH200, 0)) {
+      const auto checked = CheckShapes(row, shape);
+      EXPECT_GT(checked.back().set_bytes, 3 * UnrolledBytes(row, checked.back())) << row.key;
+      EXPECT_EQ(checked.front().blocks, shape.blocks) << row.key;
+      const auto unrolled = shape.set_bytes / UnrolledBytes(row, shape);
+      if (row.level == Level::kL2)
+        EXPECT_EQ(shape.set_bytes % UnrolledBytes(row, shape), 0) << row.key;
+      else
+        EXPECT_GE(unrolled, 7) << row.key;  // the rest is below an iteration
+    }
+  }
+  EXPECT_EQ(rows, 6);
+}
+
+// A T4: 40 SMs and 4 MiB of L2.
+TEST(GpuShapes, ASmallL2HasSetsToo) {
+  for (const auto* key : {"l2.load.cg16", "l2.store.v16"}) {
+    const auto shapes = GpuShapes(RowOf(75, key), {40, 4LL << 20, 14LL << 30}, 0);
+    EXPECT_GE(shapes.size(), 3) << key;
+    for (const auto& shape : shapes) EXPECT_LE(shape.set_bytes, 2LL << 20);
   }
 }
 

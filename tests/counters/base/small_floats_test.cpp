@@ -44,6 +44,15 @@ TEST(EncodeFloat, AgreesWithTheHardwaresFp32) {
   }
 }
 
+TEST(EncodeFloat, OfNumbersTooSmallIsZeroWithTheirSign) {
+  EXPECT_EQ(EncodeFloat(std::ldexp(1, -25), kFp16Format), 0U);  // half of the smallest: even
+  EXPECT_EQ(EncodeFloat(std::ldexp(1.001, -25), kFp16Format), 0x0001U);  // more than half
+  for (const double value : {1e-30, 1e-300, 5e-324}) {
+    EXPECT_EQ(EncodeFloat(value, kFp16Format), 0U);
+    EXPECT_EQ(EncodeFloat(-value, kFp16Format), 0x8000U);
+  }
+}
+
 TEST(RandomBits, DoesNotRepeat) {
   std::set<std::uint32_t> seen;
   for (std::uint64_t i = 0; i < 1000; ++i) seen.insert(RandomBits(i));

@@ -63,6 +63,54 @@ TEST(CuptiTableByHostApi, AMetricThatAFamilyDoesNotListIsRefusedThere) {
   }
 }
 
+// A metric's unit, by CUPTI.
+std::string UnitOf(CUpti_Profiler_Host_Object* host, const std::string& metric) {
+  CUpti_Profiler_Host_GetMetricProperties_Params params = {};
+  params.structSize = CUpti_Profiler_Host_GetMetricProperties_Params_STRUCT_SIZE;
+  params.pHostObject = host;
+  params.pMetricName = metric.c_str();
+  CheckCupti(cuptiProfilerHostGetMetricProperties(&params), "cuptiProfilerHostGetMetricProperties");
+  return params.pDimUnit;
+}
+
+// FLOPs of an instruction by its name: hfma is two wide, ffma2 too, and a multiply-add is 2.
+double FlopsOfInstruction(const std::string& metric) {
+  if (metric.find("_op_") == std::string::npos) return 1;  // counted as instructions
+  const bool fma = metric.find("fma") != std::string::npos;
+  const bool wide =
+      metric.find("_op_h") != std::string::npos || metric.find("2_pred") != std::string::npos;
+  return (fma ? 2 : 1) * (wide ? 2 : 1);
+}
+
+TEST(CuptiTableByHostApi, EveryWeightIsTheSizeOfItsMetricsUnitOnEveryChip) {
+  const std::map<std::string, double> sizes = {
+      {"byte", 1},          {"l2_sector", 32}, {"sysl2_sector", 32},     {"l1tex_wavefront", 128},
+      {"nanosecond", 1e-9}, {"math_op", 1},    {"math_op/gpc_cycle", 1}, {"gpc_cycle/second", 1}};
+  int weights = 0;
+  for (const auto& chip : BuiltInCuptiTable().chips) {
+    CUpti_Profiler_Host_Initialize_Params params = {};
+    params.structSize = CUpti_Profiler_Host_Initialize_Params_STRUCT_SIZE;
+    params.profilerType = CUPTI_PROFILER_TYPE_RANGE_PROFILER;
+    params.pChipName = chip.name.c_str();
+    CheckCupti(cuptiProfilerHostInitialize(&params), "cuptiProfilerHostInitialize");
+    for (const auto& set : BuiltInCuptiTable().sets)
+      for (const auto* metric : MetricsOf(BuiltInCuptiTable(), set, chip)) {
+        const auto unit = UnitOf(params.pHostObject, metric->name);
+        const auto size = sizes.find(unit);
+        EXPECT_TRUE(size != sizes.end() || unit == "instruction") << metric->name << ": " << unit;
+        EXPECT_EQ(metric->weight,
+                  size == sizes.end() ? FlopsOfInstruction(metric->name) : size->second)
+            << chip.name << ' ' << metric->name << " in " << unit;
+        ++weights;
+      }
+    CUpti_Profiler_Host_Deinitialize_Params end = {};
+    end.structSize = CUpti_Profiler_Host_Deinitialize_Params_STRUCT_SIZE;
+    end.pHostObject = params.pHostObject;
+    cuptiProfilerHostDeinitialize(&end);
+  }
+  EXPECT_GT(weights, 500);
+}
+
 TEST(CuptiTableByHostApi, PcieSharesNoConfigurationWithTheOthers) {
   CuptiCalls api;
   api.OpenHost("GH100", {});

@@ -143,6 +143,31 @@ TEST(CuptiCounter, WithoutATraceTheCountStaysAndSaysWhatIsMissing) {
   }
 }
 
+TEST(CuptiCounter, WithoutATraceTheSelfTestStillJudgesTheCounters) {
+  for (const char* step : {"StartTrace", "StopTrace"}) {
+    Bench bench;
+    bench.cupti->failures = {{step, 39}};
+    const auto& judged = bench.counter->SelfTest();
+    EXPECT_EQ(judged.at("fp32.vector").grade, CounterGrade::kProved) << step;
+    EXPECT_EQ(judged.at("dram").grade, CounterGrade::kProved) << step;
+    EXPECT_FALSE(judged.contains("launches")) << step;
+    EXPECT_THAT(bench.Count(bench.Request()).doubts,
+                Contains(HasSubstr("self-test is incomplete: known: kernels are not known")));
+    EXPECT_EQ(bench.cupti->Left(), "") << step;
+  }
+}
+
+TEST(CuptiCounter, ACallWhoseBlocksWaitIsCountedWithoutInstructions) {
+  Bench bench;
+  auto request = bench.Request();
+  request.blocks_wait = true;
+  const auto source = CuptiSourceOf(bench.counter, "");
+  const auto counted = source.count(request);
+  EXPECT_FALSE(counted.work.flops.contains("fp32.vector"));
+  EXPECT_EQ(counted.work.bytes.at(Level::kDram), 4096);
+  EXPECT_THAT(counted.how, HasSubstr("sass"));
+}
+
 TEST(CuptiCounter, ACallThatThrowsUnderCountingIsItsOwnSentence) {
   for (const int good : {0, 3, 4, 6}) {  // while it is timed, in the first pass, later, traced
     Bench bench;

@@ -26,7 +26,7 @@ nlohmann::json SmallTable() {
     "sets": [{"name": "dram", "counts": "bytes"},
              {"name": "tensor.tf32", "counts": "t", "type": "tf32"},
              {"name": "tensor.bf16", "counts": "b", "type": "bf16"},
-             {"name": "sass", "counts": "flops"},
+             {"name": "sass", "counts": "flops", "patches": true},
              {"name": "ways", "counts": "w", "free": true},
              {"name": "used", "counts": "u", "free": true},
              {"name": "link", "counts": "p", "alone": true}],
@@ -76,6 +76,12 @@ TEST(PlanCounters, WhatDoesNotFitIsLeftOutWithItsReason) {
   EXPECT_EQ(LeftOut(plan), "tensor.tf32: would take a 2nd pass; sass: would take a 2nd pass; ");
 }
 
+TEST(PlanCounters, ACallWhoseBlocksWaitForEachOtherIsNotPatched) {
+  const auto plan = Plan("A1", {"bf16"}, {.patched = false});
+  EXPECT_THAT(LeftOut(plan), HasSubstr("sass: its patched kernels could wait"));
+  for (const auto& metric : plan.metrics) EXPECT_NE(metric.set, "sass");
+}
+
 TEST(PlanCounters, ChipWithoutACounterSaysSo) {
   EXPECT_EQ(LeftOut(Plan("B1", {"bf16"})), "tensor.bf16: B1 has no counter for it; ");
 }
@@ -120,6 +126,12 @@ TEST(CuptiTable, RefusesWhatWouldCountWrong) {
   EXPECT_EQ(refusal("/metrics/0/weight", 0), "t.json: metrics[0]: 'weight' must be positive");
   EXPECT_THAT(refusal("/metrics/0/metric", "d"), HasSubstr("'d' has no rollup"));
   EXPECT_EQ(refusal("/metrics/0/weight", 2), "accepted");
+}
+
+TEST(BuiltInCuptiTable, InstructionCountersPatchKernels) {
+  for (const auto& set : BuiltInCuptiTable().sets) EXPECT_EQ(set.patches, set.name == "sass");
+  for (const auto& metric : BuiltInCuptiTable().metrics)
+    EXPECT_EQ(metric.name.starts_with("sm__sass_"), metric.set == "sass") << metric.name;
 }
 
 TEST(BuiltInCuptiTable, EveryQuantityIsAPipeOrOneThatTheDecoderKnows) {

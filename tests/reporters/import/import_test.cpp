@@ -9,6 +9,7 @@
 
 #include "bench/suites/import_benchdnn.h"
 #include "counters/base/error.h"
+#include "counters/cupti/decode.h"
 #include "reporters/import/ncu_metrics.h"
 #include "reporters/import/run.h"
 #include "reporters/roofline/placed_json.h"
@@ -158,6 +159,30 @@ TEST(ImportNsightCompute, TensorInstructionsOfOtherChipsAreNoFlops) {
   EXPECT_THAT(Measured(imported.records[1]).flops, IsEmpty());
   EXPECT_THAT(imported.remarks,
               testing::Contains(HasSubstr("volta_s884gemm_fp16_128x64: FLOPs left out")));
+}
+
+// The metrics that dlroof profile asks ncu for decode as CUPTI's own counts of a call do.
+TEST(ImportNsightCompute, MetricsOfEveryChipMeanWhatTheyMeanToCupti) {
+  const auto& table = BuiltInCuptiTable();
+  for (const auto& chip : table.chips) {
+    MetricValues values;
+    std::vector<CuptiMetric> metrics;
+    double value = 1e6;
+    for (const auto& set : table.sets) {
+      if (set.free || set.alone) continue;
+      for (const auto* metric : MetricsOf(table, set, chip)) {
+        values[metric->name] = value += 1e5;
+        metrics.push_back(*metric);
+        EXPECT_TRUE(IsKnownMetric(metric->name) || set.name == "time") << metric->name;
+      }
+    }
+    const auto counted = DecodeCounters(metrics, {values.begin(), values.end()}, {"fp16.vector"});
+    const auto imported = WorkOfLaunch(values, false);
+    EXPECT_EQ(imported.flops, counted.work.flops) << chip.name;
+    EXPECT_EQ(imported.bytes, counted.work.bytes) << chip.name;
+    EXPECT_FALSE(imported.tensor_unknown);
+    EXPECT_EQ(LaunchSeconds(values), values.at("gpu__time_duration.sum"));
+  }
 }
 
 TEST(ImportNsightCompute, RefusesWithThePlace) {

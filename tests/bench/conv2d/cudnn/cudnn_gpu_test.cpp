@@ -4,9 +4,16 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <fstream>
+#include <iostream>
+#include <nlohmann/json.hpp>
+
+#include "bench/conv2d/cudnn/plans.h"
 #include "bench/cudnn/support.h"
 #include "bench/lstm/cudnn/call.h"
 #include "bench/lstm/inputs.h"
+#include "bench/suites/suite_selection.h"
 #include "bench/workload/workload.h"
 #include "counters/cuda/support.h"
 #include "tests/fakes/no_gpu.h"
@@ -43,6 +50,35 @@ class GpuCudnnOnGpu : public testing::Test {
 
 constexpr const char* kDirections[] = {"fwd", "bwd_data", "bwd_weights"};
 constexpr const char* kTypes[] = {"f32", "tf32", "f16", "bf16"};
+
+// Kept: with this file the tests of GPUs that are only described have a real one.
+TEST_F(GpuCudnnOnGpu, PropertiesAndProposalsOfThisGpuAreWrittenDown) {
+  const auto handle = cudnn::Handle();
+  cudnn::Descriptor properties(CUDNN_BACKEND_DEVICEPROP_DESCRIPTOR);
+  properties.Set(CUDNN_ATTR_DEVICEPROP_HANDLE, CUDNN_TYPE_HANDLE, 1, &handle);
+  properties.Finalize("the properties of this GPU");
+  const auto text =
+      properties.Get<char>(CUDNN_ATTR_DEVICEPROP_JSON_REPRESENTATION, CUDNN_TYPE_CHAR);
+  auto file = nlohmann::json{{"cudnn", cudnnGetVersion()}, {"proposals", nlohmann::json::object()}};
+  file["properties"] = nlohmann::json::parse(text.begin(), std::find(text.begin(), text.end(), 0));
+  const auto target = cudnn::Target::Here();
+  for (const auto& suite : SelectSuites({"paper_gpu", "gpu_more"}))
+    for (const auto& layer : suite.layers) {
+      const auto name = ParseBenchmarkName(layer.name);
+      if (name.op != "Conv2D") continue;
+      auto& proposals = file["proposals"][layer.name] = nlohmann::json::array();
+      const cudnn::Graph graph(cudnn::GraphOf(cudnn::ReadCudnnConv2dCase(name)), target);
+      for (const auto& proposal : cudnn::Propose(graph, target, true))
+        proposals.push_back({{"engine", proposal.config.engine},
+                             {"knobs", proposal.config.knobs},
+                             {"notes", proposal.config.notes},
+                             {"heuristic", proposal.config.heuristic}});
+      EXPECT_FALSE(proposals.empty()) << layer.name;
+    }
+  const auto path = testing::TempDir() + "cudnn.proposals.json";
+  std::ofstream(path) << file.dump(1) << '\n';
+  std::cout << "proposals: " << path << '\n';
+}
 
 TEST_F(GpuCudnnOnGpu, ConvolutionsAgreeWithTheReference) {
   for (const auto* problem :

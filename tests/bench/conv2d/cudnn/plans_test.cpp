@@ -218,6 +218,35 @@ TEST(CudnnFp8DeathTest, IsProposedFromCapability89OnWhereThereIsADriver) {
   EXPECT_EXIT(propose(), testing::ExitedWithCode(0), "^89 90 100 120 $");
 }
 
+// NVRTC compiles every engine that is proposed for 9.0 only where there is a driver; a driver that
+// is none refuses to load what came out, and nothing before that fails.
+std::string CompiledAndNotLoaded(const std::string& type) {
+  const auto target = Target::Described(Json(kDescribedGpus[4]));
+  const Graph graph(GraphOf(Request(fmt::format("fwd/{}/{}/best", type, kUsual))), target);
+  int compiled = 0;
+  std::string text;
+  for (const auto& proposal : Propose(graph, target, true)) {
+    WhyNot why;
+    if (MakePlan(proposal, target, why)) continue;
+    if (why.words.find("cuLibraryLoadData returned error") != std::string::npos)
+      ++compiled;
+    else
+      text += fmt::format("engine {}: {}\n", proposal.config.engine, why.words);
+  }
+  return fmt::format("{} {}{} ", type, compiled, text);
+}
+
+TEST(CudnnFp8DeathTest, EnginesOfEveryTypeCompileUpToTheirLoad) {
+  if (std::string_view(DLROOF_CUDA_STUB).empty()) GTEST_SKIP() << "no stub of libcuda here";
+  const auto compile = [] {
+    if (dlopen(DLROOF_CUDA_STUB, RTLD_NOW | RTLD_GLOBAL) == nullptr) std::_Exit(2);
+    for (const auto* type : {"fp8", "f16", "bf16", "tf32", "s8s8s8"})
+      std::cerr << CompiledAndNotLoaded(type);
+    std::_Exit(0);
+  };
+  EXPECT_EXIT(compile(), testing::ExitedWithCode(0), "^fp8 4 f16 1 bf16 1 tf32 1 s8s8s8 1 $");
+}
+
 // The convolutions in f32 of our suites whose engine on a GPU of 9.0 copies its tensors.
 std::string WhatIsCopied() {
   const auto target = Target::Described(Json(kDescribedGpus[4]));

@@ -1,0 +1,142 @@
+// dlroof profile --gpu: any program's kernels on the roofs of a GPU, by Nsight Compute.
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <iostream>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "bench/commands/commands.h"
+#include "bench/gpu/loader.h"
+#include "ceilings/cache/machine_cache.h"
+#include "counters/base/error.h"
+#include "counters/base/files.h"
+#include "counters/base/process.h"
+#include "counters/base/temporary_folder.h"
+#include "counters/base/version.h"
+#include "counters/cupti/ncu.h"
+#include "reporters/import/import.h"
+#include "reporters/import/run.h"
+#include "reporters/roofline/placed_json.h"
+#include "reporters/terminal/tables.h"
+#include "reporters/text/text.h"
+
+namespace dlroof {
+namespace {
+
+struct ProfileFlags {
+  bool gpu = false;
+  std::string chip, machine, output = "profile.json", ncu;
+  NcuChoice choice;
+  std::vector<std::string> command;
+};
+
+// In PATH, else where CUDA and Nsight Compute put it, the newest last.
+std::string FindNcu() {
+  if (IsInPath("ncu")) return "ncu";
+  std::vector<std::filesystem::path> folders = {"/usr/local/cuda/bin"};
+  std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator("/opt/nvidia/nsight-compute", error))
+    folders.push_back(entry.path());
+  std::sort(folders.begin(), folders.end());
+  for (auto folder = folders.rbegin(); folder != folders.rend(); ++folder)
+    if (std::filesystem::exists(*folder / "ncu", error)) return *folder / "ncu";
+  throw BadInput(
+      "profile: there is no ncu in PATH, /usr/local/cuda/bin or /opt/nvidia/nsight-compute: "
+      "install "
+      "Nsight Compute (package nsight-compute, or the CUDA toolkit), or name it with --ncu");
+}
+
+// The chip that was named, else one with the capability of the GPU that is here.
+const CuptiChip& ChipOf(const std::string& name) {
+  const auto& table = BuiltInCuptiTable();
+  std::string reason;
+  if (!name.empty()) {
+    if (const auto* chip = FindChip(table, name)) return *chip;
+    reason = fmt::format("--chip {}: no such chip", name);
+  } else {
+    const auto access = AccessGpu(ParseDevice("gpu", "profile"), "profile");
+    reason = access.why_not;
+    if (reason.empty()) {
+      const auto facts = access.module->describe(access.device.number).facts;
+      const auto found = facts.find("gpu.compute_capability");
+      for (const auto& chip : table.chips)
+        if (found != facts.end() &&
+            found->second ==
+                fmt::format("{}.{}", chip.compute_capability / 10, chip.compute_capability % 10))
+          return chip;
+      reason = "the table of counters has no chip like this GPU";
+    }
+  }
+  throw BadInput(fmt::format(
+      "profile: {}; expected --chip with one of those that dlroof counters lists", reason));
+}
+
+// What ncu wrote. Its program's output goes where it would go without ncu, but later.
+std::string NcuTable(const ProfileFlags& flags) {
+  const TemporaryFolder folder;
+  NcuChoice choice = flags.choice;
+  choice.program = flags.ncu.empty() ? FindNcu() : flags.ncu;
+  choice.table = folder / "table";
+  const auto ran = RunChild(
+      NcuCommand(choice, NcuMetrics(BuiltInCuptiTable(), ChipOf(flags.chip)), flags.command));
+  std::cout << ran.out << std::flush;
+  std::cerr << ran.err;
+  const auto table = ReadFileIfAny(choice.table);
+  if (!LooksLikeNsightCompute(table))
+    throw BadInput("profile: " + WhyNoNcuTable(table + ran.out + ran.err, ran.exit_code));
+  if (ran.exit_code != 0)
+    std::cerr << fmt::format("dlroof: ncu, or the program under it, ended with exit code {}\n",
+                             ran.exit_code);
+  return table;
+}
+
+void Profile(const ProfileFlags& flags) {
+  if (!flags.gpu) throw BadInput("profile: expected --gpu, the one kind of device it profiles");
+  std::optional<Machine> machine;
+  if (!flags.machine.empty() && flags.machine != "none") machine = ReadMachineFile(flags.machine);
+  auto imported = ImportNsightCompute(NcuTable(flags), "ncu's table");
+  for (const auto& remark : imported.remarks) std::cerr << "dlroof: " << remark << '\n';
+  const auto set = std::filesystem::path(flags.command.front()).filename().string();
+  RunFile run = ImportedRun(std::move(imported.records), machine, {set, {}}, std::cerr);
+  run.context["dlroof"] = {
+      {"schema", kSchema},
+      {"version", kVersion},
+      {"commit", kCommit},
+      {"command", fmt::format("dlroof profile --gpu -- {}", fmt::join(flags.command, " "))}};
+  WriteFile(flags.output, ToJson(run).dump() + '\n');
+  WriteTables(PlaceRun(run), TerminalColumns(), std::cout);
+  std::cout << std::flush;
+  std::cerr << "wrote " << flags.output << '\n';
+}
+
+}  // namespace
+
+static void AddProfileCommand(CLI::App& program, int& exit_code) {
+  auto flags = std::make_shared<ProfileFlags>();
+  auto* command = program.add_subcommand(
+      "profile", "any program's GPU kernels on the roofs, counted by Nsight Compute (ncu)");
+  command->add_flag("--gpu", flags->gpu, "profile what runs on the GPU");
+  command->add_option("--machine", flags->machine, "machine file whose roofs they stand on");
+  command->add_option("-o,--output", flags->output, "the run file to write (profile.json)");
+  command->add_option("--chip", flags->chip, "the GPU's chip: GH100, ... (default: found out)");
+  command->add_option("--kernel", flags->choice.kernels,
+                      "only kernels whose name has this regular expression");
+  command->add_option("--skip", flags->choice.skip, "leave out so many launches first")
+      ->check(CLI::NonNegativeNumber);
+  command->add_option("--launches", flags->choice.launches, "profile so many launches at most")
+      ->check(CLI::PositiveNumber);
+  command->add_option("--ncu", flags->ncu, "Nsight Compute's program (default: found)");
+  command->add_option("COMMAND", flags->command, "the program and its arguments, after --")
+      ->required();
+  command->callback([flags, &exit_code] {
+    Profile(*flags);
+    exit_code = 0;
+  });
+}
+
+namespace {
+[[maybe_unused]] const bool profile_registered = RegisterCommand("profile", AddProfileCommand);
+}  // namespace
+
+}  // namespace dlroof

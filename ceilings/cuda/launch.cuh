@@ -1,0 +1,13 @@
+// How a row's kernel is started.
+#pragma once
+
+#include "ceilings/cuda/kernels.h"
+#include "counters/cuda/launch.cuh"
+
+namespace dlroof {
+
+inline Grid GridOf(const GpuLaunch& launch) {
+  return {launch.blocks, launch.threads, launch.stream, launch.shared_bytes};
+}
+
+}  // namespace dlroof

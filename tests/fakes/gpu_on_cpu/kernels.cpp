@@ -1,0 +1,64 @@
+// The sources of kernels that need no instruction of a GPU's, as C++. Before this project's folders
+// the compiler looks into gpu_on_cpu, and before that, for a broken kernel, into a folder that has
+// the broken file.
+#include "tests/fakes/gpu_on_cpu/kernels.h"
+
+#include <cstring>
+
+#include "ceilings/cuda/chain_kernels.cu"
+#include "ceilings/cuda/chain_kernels_80.cu"
+#include "ceilings/cuda/memory_kernels.cu"
+#include "counters/cuda/clock_kernels.cu"
+
+namespace dlroof {
+namespace {
+
+struct KernelOfRow {
+  const char* key;
+  GpuKernel launch;
+};
+constexpr KernelOfRow kKernels[] = {
+    {"fp64.vector.dfma", LaunchDfma},   {"fp32.vector.ffma", LaunchFfma},
+    {"fp16.vector.hfma2", LaunchHfma2}, {"bf16.vector.hfma2", LaunchBf16Hfma2},
+    {"int8.vector.dp4a", LaunchDp4a},   {"dram.load.v16", LaunchDramLoad},
+    {"dram.store.v16", LaunchStore},    {"dram.copy.v16", LaunchCopy},
+    {"dram.triad.v16", LaunchTriad},    {"l2.load.cg16", LaunchL2Load},
+    {"l2.store.v16", LaunchStore},      {"l1.load.ca16", LaunchL1Load},
+    {"l1.shared.v16", LaunchShared},
+};
+
+bool Run(const char* key, const LaunchOnCpu& launch) {
+  for (const auto& kernel : kKernels)
+    if (std::strcmp(kernel.key, key) == 0)
+      return kernel.launch({launch.blocks, launch.threads, launch.iterations, launch.operands,
+                            launch.results, launch.set_bytes}) == cudaSuccess;
+  return false;
+}
+
+void Stamps(SmStamp* stamps, int count, int blocks, int sm_count) {
+  sms = static_cast<unsigned>(sm_count);
+  LaunchStamps(stamps, count, blocks, nullptr);
+}
+
+unsigned long long Held(int released, unsigned long long most_nanoseconds, int* gave_up) {
+  const auto begin = nanoseconds_now;
+  LaunchHold(&released, gave_up, most_nanoseconds, nullptr);
+  return nanoseconds_now - begin;
+}
+
+void Read(const void* begin, std::size_t bytes, int blocks, unsigned char* reads) {
+  const auto address = reinterpret_cast<std::uintptr_t>(begin);
+  counted_from = reinterpret_cast<const uint4*>((address + 15) / 16 * 16);
+  counts = reads;
+  unsigned sink = 0;
+  LaunchRead(begin, bytes, &sink, blocks, nullptr);
+  counts = nullptr;
+}
+
+}  // namespace
+}  // namespace dlroof
+
+extern "C" dlroof::KernelsOnCpu GpuKernelsOnCpu() {
+  using namespace dlroof;
+  return {Run, Stamps, Held, Read};
+}
