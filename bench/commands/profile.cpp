@@ -72,7 +72,8 @@ const CuptiChip& ChipOf(const std::string& name) {
       "profile: {}; expected --chip with one of those that dlroof counters lists", reason));
 }
 
-// What ncu wrote. Its program's output goes where it would go without ncu, but later.
+// Returns the text that ncu wrote. Its program's output goes where it would go without ncu, but
+// later.
 std::string NcuTable(const ProfileFlags& flags) {
   const TemporaryFolder folder;
   NcuChoice choice = flags.choice;

@@ -19,7 +19,7 @@ Counting CountPrepared(const Workload& workload, const PreparedCall& call,
 std::map<Level, double> ModelledLevels(const PreparedCall& call, CacheState state, int threads,
                                        const std::vector<int>& cpus);
 
-// Whether a GPU's counters are asked about a call: they are open by then, or it says why not.
+// Returns whether calls are counted on the GPU itself with this choice.
 bool MeansGpuCounters(const std::string& choice);
 
 // One sentence for stderr where the source that `choice` names cannot count; else empty. A

@@ -1,4 +1,4 @@
-// How a row's kernel is started.
+// Starts the kernel of a row.
 #pragma once
 
 #include "ceilings/cuda/kernels.h"

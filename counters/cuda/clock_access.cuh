@@ -1,4 +1,4 @@
-// What an SM reads of itself and of time.
+// Reads an SM's number and its clocks.
 #pragma once
 
 #include <cuda_runtime_api.h>

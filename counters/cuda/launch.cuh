@@ -1,4 +1,4 @@
-// How a kernel is started. Part of the CUDA module only; C++17.
+// Starts a kernel. Part of the CUDA module only; C++17.
 #pragma once
 
 #include <cuda_runtime_api.h>

@@ -6,7 +6,7 @@
 namespace dlroof {
 namespace {
 
-// Of an SM: CUDA C++ Programming Guide 13.0, table "Technical Specifications per Compute
+// Limits of an SM: CUDA C++ Programming Guide 13.0, table "Technical Specifications per Compute
 // Capability".
 struct SmLimits {
   int capability, threads, blocks;

@@ -1,4 +1,5 @@
-// What a kernel's launch asks of a GPU, and how many waves of blocks it makes there. Pure.
+// Resources that a kernel's launch needs of a GPU, and the waves of blocks that it makes there.
+// Pure.
 #pragma once
 
 #include <cstdint>

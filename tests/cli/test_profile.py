@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from checks import bad_input, by_name, exits, holds, one_sentence, plain, prints, run, says, verify
 
-# Of ncu --csv --page raw --print-units base: a header, units, a row a launch. The kernels are those of a call of a GEMM: the product,
+# Written by ncu --csv --page raw --print-units base: a header, units, a row a launch. The kernels are those of a call of a GEMM: the product,
 # and a change of layout that does no FLOP.
 NCU = r"""#!/usr/bin/env python3
 import os, subprocess, sys

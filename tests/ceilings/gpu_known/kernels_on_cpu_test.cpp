@@ -100,7 +100,7 @@ bool StampsEachSm(const KernelsOnCpu& kernels, int sms) {
   return all;
 }
 
-// Of memory that begins and ends beside multiples of 16, each whole vector once.
+// The memory begins and ends beside multiples of 16: each whole vector is to be read once.
 bool ReadsEachVectorOnce(const KernelsOnCpu& kernels, int sms) {
   constexpr std::size_t kVectors = 1'000'003;  // several for each of 132 x 8 x 256 threads
   std::vector<std::byte> memory(16 * (kVectors + 1) + 7);
