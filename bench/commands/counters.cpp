@@ -6,8 +6,9 @@
 #include "counters/cupti/report.h"
 
 namespace dlroof {
+namespace {
 
-static void AddCountersCommand(CLI::App& program, int& exit_code) {
+void AddCountersCommand(CLI::App& program, int& exit_code) {
   auto chip = std::make_shared<std::string>();
   auto* command = program.add_subcommand(
       "counters", "which counters of NVIDIA's chips are read, and in how many runs of a call");
@@ -18,7 +19,6 @@ static void AddCountersCommand(CLI::App& program, int& exit_code) {
   });
 }
 
-namespace {
 [[maybe_unused]] const bool counters_registered = RegisterCommand("counters", AddCountersCommand);
 }  // namespace
 

@@ -50,9 +50,7 @@ void RunDashboard(const DashboardFlags& flags) {
                            flags.output, counts.series, counts.runs, counts.changed);
 }
 
-}  // namespace
-
-static void AddDashboardCommand(CLI::App& program, int& exit_code) {
+void AddDashboardCommand(CLI::App& program, int& exit_code) {
   auto flags = std::make_shared<DashboardFlags>();
   auto* command =
       program.add_subcommand("dashboard", "a static site of many runs: open index.html");
@@ -65,7 +63,6 @@ static void AddDashboardCommand(CLI::App& program, int& exit_code) {
   });
 }
 
-namespace {
 [[maybe_unused]] const bool dashboard_registered =
     RegisterCommand("dashboard", AddDashboardCommand);
 }  // namespace

@@ -169,9 +169,7 @@ std::string CacheText() {
       std::filesystem::exists(path, error) ? "measured" : "not measured yet: dlroof machine");
 }
 
-}  // namespace
-
-static void AddDoctorCommand(CLI::App& program, int& exit_code) {
+void AddDoctorCommand(CLI::App& program, int& exit_code) {
   auto* command =
       program.add_subcommand("doctor", "what can be measured here, what cannot, and why");
   command->callback([&exit_code] {
@@ -188,7 +186,6 @@ static void AddDoctorCommand(CLI::App& program, int& exit_code) {
   });
 }
 
-namespace {
 [[maybe_unused]] const bool doctor_registered = RegisterCommand("doctor", AddDoctorCommand);
 }  // namespace
 

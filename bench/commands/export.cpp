@@ -51,9 +51,7 @@ void RunExport(const ExportFlags& flags) {
   std::cerr << "wrote " << flags.output << '\n';
 }
 
-}  // namespace
-
-static void AddExportCommand(CLI::App& program, int& exit_code) {
+void AddExportCommand(CLI::App& program, int& exit_code) {
   auto flags = std::make_shared<ExportFlags>();
   std::string formats;
   for (const auto& exporter : Exporters())
@@ -71,7 +69,6 @@ static void AddExportCommand(CLI::App& program, int& exit_code) {
   });
 }
 
-namespace {
 [[maybe_unused]] const bool export_registered = RegisterCommand("export", AddExportCommand);
 }  // namespace
 

@@ -202,9 +202,7 @@ CLI::App* Sub(CLI::App& history, const std::shared_ptr<HistoryFlags>& flags, con
   return command;
 }
 
-}  // namespace
-
-static void AddHistoryCommand(CLI::App& program, int& exit_code) {
+void AddHistoryCommand(CLI::App& program, int& exit_code) {
   auto flags = std::make_shared<HistoryFlags>();
   auto* history =
       program.add_subcommand("history", "runs in one SQLite file, benchmarks over time");
@@ -223,7 +221,6 @@ static void AddHistoryCommand(CLI::App& program, int& exit_code) {
   out->add_option("-o,--output", flags->output, "a file (without: standard output)");
 }
 
-namespace {
 [[maybe_unused]] const bool history_registered = RegisterCommand("history", AddHistoryCommand);
 }  // namespace
 

@@ -91,9 +91,7 @@ void Import(const ImportFlags& flags) {
   WriteText(ToJson(run).dump() + '\n', flags.output);
 }
 
-}  // namespace
-
-static void AddImportCommand(CLI::App& program, int& exit_code) {
+void AddImportCommand(CLI::App& program, int& exit_code) {
   auto flags = std::make_shared<ImportFlags>();
   auto* command = program.add_subcommand(
       "import", "measurements of another tool as a run file (or a machine file, of ERT)");
@@ -117,7 +115,6 @@ static void AddImportCommand(CLI::App& program, int& exit_code) {
   });
 }
 
-namespace {
 [[maybe_unused]] const bool import_registered = RegisterCommand("import", AddImportCommand);
 }  // namespace
 

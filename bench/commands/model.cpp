@@ -177,9 +177,7 @@ void AddQuestionFlags(CLI::App& command, ModelFlags& flags) {
   command.add_flag("--nhwc", flags.nhwc, "tensors are NHWC (default NCHW)");
 }
 
-}  // namespace
-
-static void AddModelCommand(CLI::App& program, int& exit_code) {
+void AddModelCommand(CLI::App& program, int& exit_code) {
   auto flags = std::make_shared<ModelFlags>();
   auto* command = program.add_subcommand(
       "model", "traffic and time of convolutions on a GPU by the DeLTA-style model, and what-if");
@@ -208,7 +206,6 @@ static void AddModelCommand(CLI::App& program, int& exit_code) {
   });
 }
 
-namespace {
 [[maybe_unused]] const bool model_registered = RegisterCommand("model", AddModelCommand);
 }  // namespace
 

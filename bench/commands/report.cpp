@@ -124,9 +124,7 @@ void Report(const ReportFlags& flags) {
   std::cout << std::flush;
 }
 
-}  // namespace
-
-static void AddReportCommand(CLI::App& program, int& exit_code) {
+void AddReportCommand(CLI::App& program, int& exit_code) {
   auto flags = std::make_shared<ReportFlags>();
   auto* command =
       program.add_subcommand("report", "a run file as tables and a picture, a page or a figure");
@@ -164,7 +162,6 @@ static void AddReportCommand(CLI::App& program, int& exit_code) {
   });
 }
 
-namespace {
 [[maybe_unused]] const bool report_registered = RegisterCommand("report", AddReportCommand);
 }  // namespace
 
