@@ -109,7 +109,7 @@ TEST(UnavailableSources, AreThoseThatTheChoiceMeansAndCannotCount) {
   EXPECT_THAT(reasons("auto"), ElementsAre(testing::Pair("perf", "the kernel sees no PMU")));
   EXPECT_THAT(reasons("simulate"), ElementsAre(testing::Pair("simulate", "no valgrind")));
   for (const auto choice : {"off", "model", "cupti"})
-    EXPECT_THAT(reasons(choice), IsEmpty()) << Key(choice);
+    EXPECT_THAT(reasons(choice), IsEmpty()) << choice;
   EXPECT_THAT(reasons("auto", "gpu"), IsEmpty());
   sources[2].unavailable = [] { return std::string(); };
   EXPECT_THAT(reasons("auto"), IsEmpty());
