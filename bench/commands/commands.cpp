@@ -1,6 +1,9 @@
 #include "bench/commands/commands.h"
 
+#include <iostream>
+
 #include "counters/base/error.h"
+#include "counters/base/files.h"
 
 namespace dlroof {
 namespace {
@@ -17,6 +20,15 @@ bool RegisterCommand(const std::string& name, AddCommand add) {
 }
 
 const std::map<std::string, AddCommand>& Commands() { return Registry(); }
+
+void WriteOutput(const std::string& path, const std::string& text) {
+  if (path.empty()) {
+    std::cout << text << std::flush;
+    return;
+  }
+  WriteFile(path, text);
+  std::cerr << "wrote " << path << '\n';
+}
 
 int VerdictOf(const char* command, const std::function<int()>& run) {
   try {

@@ -16,6 +16,10 @@ bool RegisterCommand(const std::string& name, AddCommand add);
 // Returns the commands by name, which is the order in which --help lists them.
 const std::map<std::string, AddCommand>& Commands();
 
+// Writes `text` into a file and says so on standard error; to standard output where `path` is
+// empty.
+void WriteOutput(const std::string& path, const std::string& text);
+
 // Returns what `run` returns, for a command whose exit code 1 means "something is slower". Throws
 // BadInput, with the command's name, in place of any other exception.
 int VerdictOf(const char* command, const std::function<int()>& run);

@@ -119,9 +119,7 @@ int RunCompare(const CompareFlags& flags) {
   return result.exit_code;
 }
 
-}  // namespace
-
-static void AddCompareCommand(CLI::App& program, int& exit_code) {
+void AddCompareCommand(CLI::App& program, int& exit_code) {
   auto flags = std::make_shared<CompareFlags>();
   auto* command = program.add_subcommand(
       "compare",
@@ -167,7 +165,6 @@ static void AddCompareCommand(CLI::App& program, int& exit_code) {
   });
 }
 
-namespace {
 [[maybe_unused]] const bool compare_registered = RegisterCommand("compare", AddCompareCommand);
 }  // namespace
 

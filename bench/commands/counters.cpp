@@ -6,19 +6,18 @@
 #include "counters/cupti/report.h"
 
 namespace dlroof {
+namespace {
 
-static void AddCountersCommand(CLI::App& program, int& exit_code) {
+void AddCountersCommand(CLI::App& program, int& /*exit_code*/) {
   auto chip = std::make_shared<std::string>();
   auto* command = program.add_subcommand(
       "counters", "which counters of NVIDIA's chips are read, and in how many runs of a call");
   command->add_option("--chip", *chip, "one chip's metrics: GH100 (H100, H200), GA100, AD102, ...");
-  command->callback([chip, &exit_code] {
+  command->callback([chip] {
     std::cout << CountersText(BuiltInCuptiTable(), BuiltInStoredPasses(), *chip) << std::flush;
-    exit_code = 0;
   });
 }
 
-namespace {
 [[maybe_unused]] const bool counters_registered = RegisterCommand("counters", AddCountersCommand);
 }  // namespace
 

@@ -50,22 +50,16 @@ void RunDashboard(const DashboardFlags& flags) {
                            flags.output, counts.series, counts.runs, counts.changed);
 }
 
-}  // namespace
-
-static void AddDashboardCommand(CLI::App& program, int& exit_code) {
+void AddDashboardCommand(CLI::App& program, int& /*exit_code*/) {
   auto flags = std::make_shared<DashboardFlags>();
   auto* command =
       program.add_subcommand("dashboard", "a static site of many runs: open index.html");
   command->add_option("DIR", flags->folder, "a folder of run files");
   command->add_option("--db", flags->db, "or a history (dlroof history)");
   command->add_option("-o,--output", flags->output, "the site's folder (site)");
-  command->callback([flags, &exit_code] {
-    RunDashboard(*flags);
-    exit_code = 0;
-  });
+  command->callback([flags] { RunDashboard(*flags); });
 }
 
-namespace {
 [[maybe_unused]] const bool dashboard_registered =
     RegisterCommand("dashboard", AddDashboardCommand);
 }  // namespace

@@ -169,12 +169,10 @@ std::string CacheText() {
       std::filesystem::exists(path, error) ? "measured" : "not measured yet: dlroof machine");
 }
 
-}  // namespace
-
-static void AddDoctorCommand(CLI::App& program, int& exit_code) {
+void AddDoctorCommand(CLI::App& program, int& /*exit_code*/) {
   auto* command =
       program.add_subcommand("doctor", "what can be measured here, what cannot, and why");
-  command->callback([&exit_code] {
+  command->callback([] {
     Line("dlroof", fmt::format("{} ({}), {}, {}", kVersion, kCommit, kCompiler, kBuildType));
     ReportCpu(ThisCpu());
     ReportClocks();
@@ -184,11 +182,9 @@ static void AddDoctorCommand(CLI::App& program, int& exit_code) {
     ReportLibraries();
     ReportGpu();
     Line("cache", CacheText());
-    exit_code = 0;
   });
 }
 
-namespace {
 [[maybe_unused]] const bool doctor_registered = RegisterCommand("doctor", AddDoctorCommand);
 }  // namespace
 

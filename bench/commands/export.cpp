@@ -10,7 +10,6 @@
 #include "baselines/history/history.h"
 #include "bench/commands/commands.h"
 #include "counters/base/error.h"
-#include "counters/base/files.h"
 
 namespace dlroof {
 namespace {
@@ -40,20 +39,12 @@ std::vector<NamedRun> ReadRuns(const ExportFlags& flags) {
 
 void RunExport(const ExportFlags& flags) {
   auto runs = ReadRuns(flags);
-  if (flags.output.empty()) {
-    Export(flags.format, std::move(runs), std::cout, std::cerr);
-    std::cout << std::flush;
-    return;
-  }
   std::ostringstream out;
   Export(flags.format, std::move(runs), out, std::cerr);
-  WriteFile(flags.output, out.str());
-  std::cerr << "wrote " << flags.output << '\n';
+  WriteOutput(flags.output, out.str());
 }
 
-}  // namespace
-
-static void AddExportCommand(CLI::App& program, int& exit_code) {
+void AddExportCommand(CLI::App& program, int& /*exit_code*/) {
   auto flags = std::make_shared<ExportFlags>();
   std::string formats;
   for (const auto& exporter : Exporters())
@@ -65,13 +56,9 @@ static void AddExportCommand(CLI::App& program, int& exit_code) {
   command->add_option("--last", flags->last, "only the newest N runs of the history");
   command->add_option("--format", flags->format, formats)->required();
   command->add_option("-o,--output", flags->output, "a file (without: standard output)");
-  command->callback([flags, &exit_code] {
-    RunExport(*flags);
-    exit_code = 0;
-  });
+  command->callback([flags] { RunExport(*flags); });
 }
 
-namespace {
 [[maybe_unused]] const bool export_registered = RegisterCommand("export", AddExportCommand);
 }  // namespace
 

@@ -11,7 +11,6 @@
 #include "baselines/statistics/series_profile.h"
 #include "bench/commands/commands.h"
 #include "counters/base/error.h"
-#include "counters/base/files.h"
 #include "reporters/roofline/placed_json.h"
 #include "reporters/text/text.h"
 #include "reporters/text/units.h"
@@ -179,51 +178,39 @@ void WriteExport(const HistoryFlags& flags, std::ostream& out) {
 }
 
 void Export(const HistoryFlags& flags) {
-  if (flags.output.empty()) {
-    WriteExport(flags, std::cout);
-    std::cout << std::flush;
-    return;
-  }
   std::ostringstream out;
   WriteExport(flags, out);
-  WriteFile(flags.output, out.str());
-  std::cerr << "wrote " << flags.output << '\n';
+  WriteOutput(flags.output, out.str());
 }
 
 CLI::App* Sub(CLI::App& history, const std::shared_ptr<HistoryFlags>& flags, const char* name,
-              const char* description, void (*run)(const HistoryFlags&), int& exit_code) {
+              const char* description, void (*run)(const HistoryFlags&)) {
   auto* command = history.add_subcommand(name, description);
   command->add_option("--db", flags->db, "the history (perf.sqlite)");
-  command->callback([flags, run, &exit_code] {
+  command->callback([flags, run] {
     run(*flags);
     std::cout << std::flush;
-    exit_code = 0;
   });
   return command;
 }
 
-}  // namespace
-
-static void AddHistoryCommand(CLI::App& program, int& exit_code) {
+void AddHistoryCommand(CLI::App& program, int& /*exit_code*/) {
   auto flags = std::make_shared<HistoryFlags>();
   auto* history =
       program.add_subcommand("history", "runs in one SQLite file, benchmarks over time");
   history->require_subcommand(1);
-  Sub(*history, flags, "add", "adds runs; one that is there already changes nothing", Add,
-      exit_code)
+  Sub(*history, flags, "add", "adds runs; one that is there already changes nothing", Add)
       ->add_option("FILES", flags->files, "run files, or Google Benchmark JSON")
       ->required();
-  Sub(*history, flags, "list", "the runs, oldest first", List, exit_code);
-  Sub(*history, flags, "show", "a benchmark's times, its changes and its noise", Show, exit_code)
+  Sub(*history, flags, "list", "the runs, oldest first", List);
+  Sub(*history, flags, "show", "a benchmark's times, its changes and its noise", Show)
       ->add_option("NAME", flags->name, "a benchmark, or a part of its name that no other has")
       ->required();
-  auto* out =
-      Sub(*history, flags, "export", "a run as a run file, or all as CSV", Export, exit_code);
+  auto* out = Sub(*history, flags, "export", "a run as a run file, or all as CSV", Export);
   out->add_option("--run", flags->run, "this run as a run file (without: all runs, as CSV)");
   out->add_option("-o,--output", flags->output, "a file (without: standard output)");
 }
 
-namespace {
 [[maybe_unused]] const bool history_registered = RegisterCommand("history", AddHistoryCommand);
 }  // namespace
 

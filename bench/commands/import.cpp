@@ -56,11 +56,6 @@ ImportFormat FormatOf(const ImportFlags& flags, const std::string& text) {
       fmt::format("--format {}: no such format; there are {}", flags.format, FormatNames()));
 }
 
-void WriteText(const std::string& text, const std::string& path) {
-  WriteFile(path, text);
-  std::cerr << "wrote " << path << '\n';
-}
-
 nlohmann::json Origin(const ImportFlags& flags, const ImportFormat& format) {
   std::string command = "dlroof import " + flags.file;
   if (!flags.machine.empty()) command += " --machine " + flags.machine;
@@ -80,7 +75,7 @@ void Import(const ImportFlags& flags) {
   Imported imported = format.read(text, flags.file);
   for (const auto& remark : imported.remarks) std::cerr << "dlroof: " << remark << '\n';
   if (imported.machine && imported.records.empty()) {
-    WriteText(ToJson(*imported.machine).dump(1) + '\n', flags.output);
+    WriteOutput(flags.output, ToJson(*imported.machine).dump(1) + '\n');
     return;
   }
   std::optional<Machine> machine;
@@ -88,12 +83,10 @@ void Import(const ImportFlags& flags) {
   const ImportChoice choice = {flags.set, ProvenanceFromKey(flags.provenance)};
   RunFile run = ImportedRun(std::move(imported.records), machine, choice, std::cerr);
   run.context["dlroof"] = Origin(flags, format);
-  WriteText(ToJson(run).dump() + '\n', flags.output);
+  WriteOutput(flags.output, ToJson(run).dump() + '\n');
 }
 
-}  // namespace
-
-static void AddImportCommand(CLI::App& program, int& exit_code) {
+void AddImportCommand(CLI::App& program, int& /*exit_code*/) {
   auto flags = std::make_shared<ImportFlags>();
   auto* command = program.add_subcommand(
       "import", "measurements of another tool as a run file (or a machine file, of ERT)");
@@ -111,13 +104,9 @@ static void AddImportCommand(CLI::App& program, int& exit_code) {
                    "how FLOPs and bytes came about: measured, simulated or modelled (default: what "
                    "the format says)")
       ->check(CLI::IsMember({"measured", "simulated", "modelled"}));
-  command->callback([flags, &exit_code] {
-    Import(*flags);
-    exit_code = 0;
-  });
+  command->callback([flags] { Import(*flags); });
 }
 
-namespace {
 [[maybe_unused]] const bool import_registered = RegisterCommand("import", AddImportCommand);
 }  // namespace
 

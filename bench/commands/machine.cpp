@@ -48,9 +48,7 @@ void ShowMachine(MachineOptions options, const std::string& device, const std::s
   std::cerr << "wrote " << output << '\n';
 }
 
-}  // namespace
-
-static void AddMachineCommand(CLI::App& program, int& exit_code) {
+void AddMachineCommand(CLI::App& program, int& exit_code) {
   auto options = std::make_shared<MachineOptions>();
   auto output = std::make_shared<std::string>();
   auto device = std::make_shared<std::string>("cpu");
@@ -77,7 +75,6 @@ static void AddMachineCommand(CLI::App& program, int& exit_code) {
   });
 }
 
-namespace {
 [[maybe_unused]] const bool machine_registered = RegisterCommand("machine", AddMachineCommand);
 }  // namespace
 

@@ -11,7 +11,6 @@
 #include "bench/predict/page.h"
 #include "ceilings/cache/machine_cache.h"
 #include "counters/base/error.h"
-#include "counters/base/files.h"
 #include "reporters/record/run_file.h"
 #include "reporters/roofline/placed_json.h"
 
@@ -137,14 +136,9 @@ std::string ContentOf(const std::vector<ModelReport>& reports, const std::string
       "-o {}: unknown extension, expected .json, .txt, .html, .svg, .pdf or .png", path));
 }
 
-void WriteContent(const std::string& content, const std::string& path) {
-  WriteFile(path, content);
-  std::cerr << "wrote " << path << '\n';
-}
-
 void ShowStudy(const ModelFlags& flags) {
   const auto studies = StudyRandomLayers(flags.study, 1);
-  for (const auto& path : flags.outputs) WriteContent(ToJson(studies).dump(1) + "\n", path);
+  for (const auto& path : flags.outputs) WriteOutput(path, ToJson(studies).dump(1) + "\n");
   if (!flags.outputs.empty()) return;
   std::cout << (flags.format == "json" ? ToJson(studies).dump(1) + "\n" : Table(studies));
 }
@@ -154,7 +148,7 @@ void ShowModel(const ModelFlags& flags) {
   const auto inputs = InputsOf(flags);
   std::vector<ModelReport> reports;
   for (const auto& gpu : inputs.gpus) reports.push_back(ReportOf(flags, inputs, gpu));
-  for (const auto& path : flags.outputs) WriteContent(ContentOf(reports, path), path);
+  for (const auto& path : flags.outputs) WriteOutput(path, ContentOf(reports, path));
   if (!flags.outputs.empty()) return;
   std::cout << (flags.format == "json" ? JsonOf(reports) : TablesOf(reports)) << std::flush;
 }
@@ -177,9 +171,7 @@ void AddQuestionFlags(CLI::App& command, ModelFlags& flags) {
   command.add_flag("--nhwc", flags.nhwc, "tensors are NHWC (default NCHW)");
 }
 
-}  // namespace
-
-static void AddModelCommand(CLI::App& program, int& exit_code) {
+void AddModelCommand(CLI::App& program, int& /*exit_code*/) {
   auto flags = std::make_shared<ModelFlags>();
   auto* command = program.add_subcommand(
       "model", "traffic and time of convolutions on a GPU by the DeLTA-style model, and what-if");
@@ -202,13 +194,9 @@ static void AddModelCommand(CLI::App& program, int& exit_code) {
                    "write x.json, x.txt, x.html, or a figure of --scale or --sweep (x.svg, x.pdf, "
                    "x.png) instead")
       ->allow_extra_args(false);
-  command->callback([flags, &exit_code] {
-    ShowModel(*flags);
-    exit_code = 0;
-  });
+  command->callback([flags] { ShowModel(*flags); });
 }
 
-namespace {
 [[maybe_unused]] const bool model_registered = RegisterCommand("model", AddModelCommand);
 }  // namespace
 

@@ -111,9 +111,7 @@ void Profile(const ProfileFlags& flags) {
   std::cerr << "wrote " << flags.output << '\n';
 }
 
-}  // namespace
-
-static void AddProfileCommand(CLI::App& program, int& exit_code) {
+void AddProfileCommand(CLI::App& program, int& /*exit_code*/) {
   auto flags = std::make_shared<ProfileFlags>();
   auto* command = program.add_subcommand(
       "profile", "any program's GPU kernels on the roofs, counted by Nsight Compute (ncu)");
@@ -130,13 +128,9 @@ static void AddProfileCommand(CLI::App& program, int& exit_code) {
   command->add_option("--ncu", flags->ncu, "Nsight Compute's program (default: found)");
   command->add_option("COMMAND", flags->command, "the program and its arguments, after --")
       ->required();
-  command->callback([flags, &exit_code] {
-    Profile(*flags);
-    exit_code = 0;
-  });
+  command->callback([flags] { Profile(*flags); });
 }
 
-namespace {
 [[maybe_unused]] const bool profile_registered = RegisterCommand("profile", AddProfileCommand);
 }  // namespace
 

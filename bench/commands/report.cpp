@@ -124,9 +124,7 @@ void Report(const ReportFlags& flags) {
   std::cout << std::flush;
 }
 
-}  // namespace
-
-static void AddReportCommand(CLI::App& program, int& exit_code) {
+void AddReportCommand(CLI::App& program, int& /*exit_code*/) {
   auto flags = std::make_shared<ReportFlags>();
   auto* command =
       program.add_subcommand("report", "a run file as tables and a picture, a page or a figure");
@@ -158,13 +156,9 @@ static void AddReportCommand(CLI::App& program, int& exit_code) {
   command->add_option("--before", flags->before,
                       "pages and figures: an older run file, an arrow from each benchmark's point "
                       "there to its point here");
-  command->callback([flags, &exit_code] {
-    Report(*flags);
-    exit_code = 0;
-  });
+  command->callback([flags] { Report(*flags); });
 }
 
-namespace {
 [[maybe_unused]] const bool report_registered = RegisterCommand("report", AddReportCommand);
 }  // namespace
 

@@ -101,9 +101,7 @@ void AddTimeOptions(CLI::App& command, RunFlags& flags) {
       ->check(CLI::NonNegativeNumber);
 }
 
-}  // namespace
-
-static void AddRunCommand(CLI::App& program, int& exit_code) {
+void AddRunCommand(CLI::App& program, int& exit_code) {
   auto flags = std::make_shared<RunFlags>();
   auto* command = program.add_subcommand(
       "run",
@@ -120,7 +118,6 @@ static void AddRunCommand(CLI::App& program, int& exit_code) {
   });
 }
 
-namespace {
 [[maybe_unused]] const bool run_registered = RegisterCommand("run", AddRunCommand);
 }  // namespace
 

@@ -3,8 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
-#include <utility>
 
 #include "bench/workload/problem_text.h"
 #include "counters/base/error.h"
@@ -52,12 +50,8 @@ void ReadPadding(TextCursor& cursor, Conv2dProblem& p) {
 // Reads what may be written; that it is written in the one way is the caller's check.
 Conv2dProblem ReadLetters(TextCursor& cursor) {
   Conv2dProblem p;
-  const std::array<std::pair<std::string_view, int64_t*>, 7> sizes = {
-      {{"n", &p.n}, {"c", &p.c}, {"h", &p.h}, {"w", &p.w}, {"k", &p.k}, {"r", &p.r}, {"s", &p.s}}};
-  for (const auto& [letter, value] : sizes) {
-    cursor.Expect(letter);
-    *value = cursor.Integer(1, fmt::format("the size {}", letter));
-  }
+  cursor.Sizes(
+      {{"n", p.n}, {"c", p.c}, {"h", p.h}, {"w", p.w}, {"k", p.k}, {"r", p.r}, {"s", p.s}});
   if (cursor.AtEnd()) return p;
   cursor.Expect("_");
   bool any = false;

@@ -1,10 +1,38 @@
-// Two properties of an LSTM that the plain loops can be held to without a second set of loops.
+// The comparison of a library's LSTM with the plain loops, and two properties that the plain loops
+// can be held to without a second set of loops.
 #pragma once
+
+#include <fmt/format.h>
 
 #include "bench/lstm/loops.h"
 #include "bench/workload/workload.h"
 
 namespace dlroof {
+
+// Above this the plain loops would take longer than the measurement: a twin is compared instead.
+inline constexpr double kMostFlopsToVerify = 50e6;
+
+// Runs the call and compares everything that it makes (backward: every gradient) with the plain
+// loops in double on the same inputs. Errors are relative to the largest value of each tensor.
+template <class Call>
+Verification CompareWithLoops(Call& call, const LstmProblem& problem, LstmDirection direction,
+                              const LstmInput<float>& input, const LstmOutput<float>& d_output,
+                              double tolerance) {
+  const auto exact = ToDouble(input);
+  LstmForwardResult<double> forward;
+  LstmForward(problem, exact, forward);
+  call.Run();
+  LstmDifference difference;
+  if (direction == LstmDirection::kBackward) {
+    LstmInput<double> d_input;
+    LstmBackward(problem, exact, forward, ToDouble(d_output), d_input);
+    difference = Difference(call.Gradients(), d_input);
+  } else {
+    difference = Difference(call.Outputs(), forward.outputs);
+  }
+  return {difference.max_error <= tolerance, difference.max_error, tolerance,
+          fmt::format("all {} outputs", difference.count)};
+}
 
 // The step that each pass of each layer walks last, recomputed gate by gate for every sample from
 // what that step read, with dot products and sigmoid(x) = (1 + tanh(x/2)) / 2, against the final

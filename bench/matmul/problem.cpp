@@ -2,9 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <array>
-#include <utility>
-
 #include "bench/workload/problem_text.h"
 #include "counters/base/error.h"
 
@@ -15,12 +12,7 @@ MatmulProblem ReadLetters(TextCursor& cursor) {
   MatmulProblem p;
   // A batch of 1 has no letter, so that no problem has two texts.
   if (cursor.Accept("b")) p.b = cursor.Integer(2, "a batch");
-  const std::array<std::pair<std::string_view, int64_t*>, 3> sizes = {
-      {{"m", &p.m}, {"n", &p.n}, {"k", &p.k}}};
-  for (const auto& [letter, value] : sizes) {
-    cursor.Expect(letter);
-    *value = cursor.Integer(1, fmt::format("the size {}", letter));
-  }
+  cursor.Sizes({{"m", p.m}, {"n", p.n}, {"k", p.k}});
   if (cursor.AtEnd()) return p;
   cursor.Expect("_");
   p.transposed_a = cursor.Accept("tA");

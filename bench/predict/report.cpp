@@ -4,11 +4,13 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
+#include <sstream>
 
+#include "bench/predict/tables.h"
 #include "bench/predict/text.h"
 #include "reporters/roofline/placed_json.h"
 #include "reporters/text/text.h"
-#include "reporters/text/units.h"
 
 namespace dlroof {
 namespace {
@@ -27,91 +29,18 @@ std::string Header(const ModelReport& report) {
       measured > 0 ? fmt::format(", {} measured ceilings", measured) : "", report.choice);
 }
 
-std::string LayerRow(const PredictedLayer& one, int width) {
-  const auto& traffic = one.prediction.traffic;
-  return fmt::format("{:<{}} {:>4} {:>13} {:>8} {:>8} {:>8} {:>8} {:>8}  {}",
-                     Printable(one.layer.name), width, one.layer.count,
-                     TileText(one.prediction.plan.tile), WithPrefix(L1Bytes(traffic), "B"),
-                     WithPrefix(L2TileBytes(traffic), "B"), WithPrefix(Total(traffic.dram), "B"),
-                     WithPrefix(one.prediction.time.lower_bound_seconds, "s"),
-                     WithPrefix(one.seconds, "s"), Key(one.prediction.time.bottleneck));
-}
-
-std::string ResidualText(const std::map<std::string, double>& residuals) {
-  std::string text;
-  for (const auto& [key, value] : residuals) text += fmt::format("  {} {}", key, Percent(value));
-  return text;
-}
-
-std::string GroupTable(const PredictedGroup& group) {
-  int width = 10;
-  for (const auto& one : group.layers)
-    width = std::max(width, TextWidth(Printable(one.layer.name)));
-  for (const auto& one : group.not_predicted)
-    width = std::max(width, TextWidth(Printable(one.name)));
-  std::string table = fmt::format("\n{}\n{:<{}} {:>4} {:>13} {:>8} {:>8} {:>8} {:>8} {:>8}  {}\n",
-                                  Printable(group.name), "layer", width, "xN", "tile", "L1", "L2",
-                                  "DRAM", "at least", "time", "bound");
-  double error = 0;
-  for (const auto& one : group.layers) {
-    table += LayerRow(one, width) + ResidualText(Residuals(one)) + "\n";
-    error = std::max(error, one.prediction.relative_error95);
+std::string Text(const std::vector<ModelTable>& tables) {
+  std::ostringstream text;
+  for (const auto& table : tables) {
+    text << '\n' << Printable(table.title) << (table.title.empty() ? "" : "\n");
+    if (!table.note.empty()) text << Printable(table.note) << '\n';
+    std::vector<std::vector<std::string>> rows(1);
+    for (const auto& column : table.columns) rows[0].push_back(column.title);
+    for (const auto& row : table.rows)
+      std::transform(row.begin(), row.end(), std::back_inserter(rows.emplace_back()), Printable);
+    WriteAligned(rows, 0, text);
   }
-  for (const auto& one : group.not_predicted)
-    table += fmt::format("{:<{}} not predicted: {}\n", Printable(one.name), width,
-                         Printable(one.reason));
-  table += fmt::format("all calls: {}; bound by {}\n", WithPrefix(group.seconds, "s"),
-                       BoundShares(group));
-  if (error > 0) table += fmt::format("sampled: bytes of L1 within {:.2g} % (95 %)\n", 100 * error);
-  const auto means = MeanAbsoluteResiduals(group);
-  if (!means.empty()) {
-    const auto medians = MedianAbsoluteResiduals(group);
-    table += "mean (median) absolute residual, predicted against measured:";
-    for (const auto& [key, value] : means)
-      table += fmt::format("  {} {:.1f} % ({:.1f} %)", key, 100 * value, 100 * medians.at(key));
-    table += "\n";
-  }
-  return table;
-}
-
-std::string DesignTable(const ModelReport& report) {
-  std::string table;
-  for (const auto& result : report.designs) {
-    table += fmt::format("\nwhat if {}\n", result.design.name);
-    for (size_t i = 0; i < result.groups.size(); ++i)
-      table += fmt::format("  {:<12} {:.2f}x faster: {}; bound by {}; new bottlenecks: {}\n",
-                           Printable(result.groups[i].name),
-                           report.groups[i].seconds / result.groups[i].seconds,
-                           WithPrefix(result.groups[i].seconds, "s"), BoundShares(result.groups[i]),
-                           NewBottlenecks(report.groups[i], result.groups[i]));
-  }
-  return table;
-}
-
-std::string GainTable(const ModelReport& report) {
-  std::string table;
-  for (size_t i = 0; i < report.gains.size(); ++i) {
-    table +=
-        fmt::format("balance next ({}), twice of one gives:", Printable(report.groups[i].name));
-    for (const auto& gain : report.gains[i])
-      if (gain.speedup > 1.005) table += fmt::format("  {} {:.2f}x", gain.resource, gain.speedup);
-    table += "\n";
-  }
-  return table.empty() ? "" : "\n" + table;
-}
-
-std::string SweepTable(const ModelReport& report) {
-  std::string table;
-  for (const auto& sweep : report.sweeps) {
-    table += fmt::format("\nsweep, {}\n", Printable(sweep.group));
-    for (const auto& point : sweep.points) {
-      for (size_t axis = 0; axis < report.axes.size(); ++axis)
-        table += fmt::format("  {} x{:<6}", report.axes[axis].resource,
-                             ThreeDigits(point.factors[axis]));
-      table += fmt::format("  {:.3f}x faster, {}\n", point.speedup, Key(point.bottleneck));
-    }
-  }
-  return table;
+  return text.str();
 }
 
 nlohmann::json TrafficJson(const TrafficBytes& traffic) {
@@ -193,8 +122,8 @@ nlohmann::json SweepJson(const ModelReport& report, const GroupSweep& sweep) {
 
 std::string Table(const ModelReport& report) {
   std::string table = Header(report);
-  for (const auto& group : report.groups) table += GroupTable(group);
-  return table + DesignTable(report) + SweepTable(report) + GainTable(report);
+  for (const auto& group : report.groups) table += Text(GroupTables(group));
+  return table + Text(DesignTables(report));
 }
 
 nlohmann::json ToJson(const ModelReport& report) {

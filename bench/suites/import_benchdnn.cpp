@@ -63,10 +63,7 @@ class PerfLine {
   std::optional<double> Number(std::string_view name) const {
     const auto field = Find(name);
     if (!field) return std::nullopt;
-    const CsvField text = {std::string(field->text), number_, field->column};
-    const auto value = CsvNumber(text, where_);
-    if (value && *value < 0) throw BadInput(PlaceOf(text, where_) + ": expected at least 0");
-    return value;
+    return CsvNumberFromZero({std::string(field->text), number_, field->column}, where_);
   }
 
  private:
@@ -205,8 +202,7 @@ Imported ImportBenchdnn(const std::string& text, const std::string& where) {
   }
   if (imported.records.empty())
     throw BadInput(where + ":1: no line 'perf,...' (benchdnn prints them with --mode=P)");
-  if (const auto remark = UnknownColumns(unknown, where); !remark.empty())
-    imported.remarks.push_back(remark);
+  AddUnknownColumns(unknown, where, imported);
   return imported;
 }
 

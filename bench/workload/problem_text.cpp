@@ -31,6 +31,13 @@ int64_t TextCursor::Integer(int64_t least, std::string_view what) {
   return value;
 }
 
+void TextCursor::Sizes(std::initializer_list<Size> sizes) {
+  for (const auto& [letter, value] : sizes) {
+    Expect(letter);
+    value = Integer(1, fmt::format("the size {}", letter));
+  }
+}
+
 void TextCursor::Refuse(std::string_view expected) const {
   const auto got = AtEnd() ? std::string("the end") : fmt::format("'{}'", text_[at_]);
   throw BadInput({.column = column_offset_ + static_cast<int>(at_) + 1},

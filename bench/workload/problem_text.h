@@ -27,6 +27,12 @@ class TextCursor {
   void Expect(std::string_view word);
   // An integer from `least` to 2^31-1 without leading zeros, or refuses.
   int64_t Integer(int64_t least, std::string_view what);
+  // Letters, each with an integer from 1.
+  struct Size {
+    std::string_view letter;
+    int64_t& value;
+  };
+  void Sizes(std::initializer_list<Size> sizes);
   [[noreturn]] void Refuse(std::string_view expected) const;
 
  private:

@@ -227,4 +227,23 @@ constexpr RidgeRow kRidgeRows[] = {
     {1, 96, RidgeKernel<V, 1, 96>}, {1, 128, RidgeKernel<V, 1, 128>},
 };
 
+// All kernels of a V that has non-temporal stores, for a processor with the features that are not
+// null.
+template <class V>
+constexpr BytesIsa KernelsOf(const char* name, const char* needed, const char* needed_too) {
+  return {name,
+          {needed, needed_too},
+          V::kFloats,
+          kStepFloats<V>,
+          LoadKernel<V>,
+          StoreKernel<V, Stored<V>>,
+          CopyKernel<V, Stored<V>>,
+          TriadKernel<V, Stored<V>>,
+          UpdateKernel<V>,
+          StoreKernel<V, Streamed<V>>,
+          CopyKernel<V, Streamed<V>>,
+          TriadKernel<V, Streamed<V>>,
+          kRidgeRows<V>};
+}
+
 }  // namespace dlroof

@@ -1,62 +1,59 @@
 #include "ceilings/gpu_known/elements.h"
 
+#include <algorithm>
+#include <iterator>
+
 #include "counters/base/small_floats.h"
 
 namespace dlroof {
 
-int ElementBytes(GpuElement element) {
-  switch (element) {
-    case GpuElement::kFp64:
-      return 8;
-    case GpuElement::kFp32:
-    case GpuElement::kTf32:
-      return 4;
-    case GpuElement::kFp16:
-    case GpuElement::kBf16:
-      return 2;
-    case GpuElement::kInt8:
-    case GpuElement::kFp8:
-      return 1;
-  }
-  return 0;
+namespace {
+
+struct ElementRow {
+  GpuElement element;
+  int bytes;
+  void (*write)(double value, std::byte* to);
+  double (*read)(const std::byte* from);
+};
+
+template <class Number>
+constexpr ElementRow Stored(GpuElement element) {
+  return {element, sizeof(Number),
+          [](double value, std::byte* to) { Store(static_cast<Number>(value), to); },
+          [](const std::byte* from) { return static_cast<double>(Load<Number>(from)); }};
 }
+
+template <class Bits, const FloatFormat& kFormat>
+constexpr ElementRow Encoded(GpuElement element) {
+  return {element, sizeof(Bits),
+          [](double value, std::byte* to) {
+            Store(static_cast<Bits>(EncodeFloat(value, kFormat)), to);
+          },
+          [](const std::byte* from) { return DecodeFloat(Load<Bits>(from), kFormat); }};
+}
+
+constexpr ElementRow kElements[] = {Stored<double>(GpuElement::kFp64),
+                                    Stored<float>(GpuElement::kFp32),
+                                    Stored<float>(GpuElement::kTf32),
+                                    Encoded<std::uint16_t, kFp16Format>(GpuElement::kFp16),
+                                    Encoded<std::uint16_t, kBf16Format>(GpuElement::kBf16),
+                                    Stored<std::int8_t>(GpuElement::kInt8),
+                                    Encoded<std::uint8_t, kE4m3Format>(GpuElement::kFp8)};
+
+const ElementRow& RowOf(GpuElement element) {
+  return *std::find_if(std::begin(kElements), std::end(kElements),
+                       [&](const ElementRow& row) { return row.element == element; });
+}
+
+}  // namespace
+
+int ElementBytes(GpuElement element) { return RowOf(element).bytes; }
 
 void WriteElement(GpuElement element, double value, std::byte* to) {
-  switch (element) {
-    case GpuElement::kFp64:
-      return Store(value, to);
-    case GpuElement::kFp32:
-    case GpuElement::kTf32:
-      return Store(static_cast<float>(value), to);
-    case GpuElement::kFp16:
-      return Store(static_cast<std::uint16_t>(EncodeFloat(value, kFp16Format)), to);
-    case GpuElement::kBf16:
-      return Store(static_cast<std::uint16_t>(EncodeFloat(value, kBf16Format)), to);
-    case GpuElement::kInt8:
-      return Store(static_cast<std::int8_t>(value), to);
-    case GpuElement::kFp8:
-      return Store(static_cast<std::uint8_t>(EncodeFloat(value, kE4m3Format)), to);
-  }
+  RowOf(element).write(value, to);
 }
 
-double ReadElement(GpuElement element, const std::byte* from) {
-  switch (element) {
-    case GpuElement::kFp64:
-      return Load<double>(from);
-    case GpuElement::kFp32:
-    case GpuElement::kTf32:
-      return Load<float>(from);
-    case GpuElement::kFp16:
-      return DecodeFloat(Load<std::uint16_t>(from), kFp16Format);
-    case GpuElement::kBf16:
-      return DecodeFloat(Load<std::uint16_t>(from), kBf16Format);
-    case GpuElement::kInt8:
-      return Load<std::int8_t>(from);
-    case GpuElement::kFp8:
-      return DecodeFloat(Load<std::uint8_t>(from), kE4m3Format);
-  }
-  return 0;
-}
+double ReadElement(GpuElement element, const std::byte* from) { return RowOf(element).read(from); }
 
 int SumBytes(GpuElement element) { return element == GpuElement::kFp64 ? 8 : 4; }
 

@@ -17,13 +17,6 @@ namespace {
 
 bool IsSum(const GpuRow& row) { return row.unit == GpuUnit::kLoad || row.unit == GpuUnit::kShared; }
 
-// Returns the results of an arithmetic row.
-GpuBytes OneBlock(const GpuRow& row, const GpuShape& shape, std::int64_t iterations) {
-  if (row.unit == GpuUnit::kChain) return ChainResults(row, shape, iterations);
-  if (row.unit == GpuUnit::kMma) return MmaResults(row, shape, iterations);
-  return WgmmaResults(row, shape, iterations);
-}
-
 std::int64_t OneBlockBytes(const GpuRow& row, const GpuShape& shape) {
   if (row.unit == GpuUnit::kChain)
     return static_cast<std::int64_t>(row.instruction.chains) * shape.threads *
@@ -44,6 +37,12 @@ std::size_t FirstDifference(const GpuBytes& expected, const GpuBytes& results) {
 }
 
 }  // namespace
+
+GpuBytes OneBlock(const GpuRow& row, const GpuShape& shape, std::int64_t iterations) {
+  if (row.unit == GpuUnit::kChain) return ChainResults(row, shape, iterations);
+  if (row.unit == GpuUnit::kMma) return MmaResults(row, shape, iterations);
+  return WgmmaResults(row, shape, iterations);
+}
 
 std::int64_t GpuOperandBytes(const GpuRow& row, const GpuShape& shape) {
   if (IsMemory(row)) return MemoryOperandBytes(row, shape);
@@ -75,16 +74,6 @@ GpuBytes GpuOperands(const GpuRow& row, const GpuShape& shape, GpuOperandKind ki
   if (row.unit == GpuUnit::kMma) return MmaOperands(row, shape, kind);
   if (row.unit == GpuUnit::kWgmma) return WgmmaOperands(row, kind);
   return ChainOperands(row, shape);
-}
-
-GpuBytes ExpectedGpuResults(const GpuRow& row, const GpuShape& shape, std::int64_t iterations) {
-  if (IsMemory(row)) return MemoryResults(row, shape, iterations);
-  if (row.unit == GpuUnit::kGemm) return GemmResults(row, shape);
-  const auto block = OneBlock(row, shape, iterations);
-  GpuBytes results;
-  results.reserve(block.size() * static_cast<std::size_t>(shape.blocks));
-  for (int i = 0; i < shape.blocks; ++i) results.insert(results.end(), block.begin(), block.end());
-  return results;
 }
 
 std::string GpuDifference(const GpuRow& row, const GpuShape& shape, std::int64_t iterations,

@@ -37,8 +37,8 @@ std::int64_t GpuResultBytes(const GpuRow& row, const GpuShape& shape);
 std::string GpuDifference(const GpuRow& row, const GpuShape& shape, std::int64_t iterations,
                           const GpuBytes& results);
 
-// Returns results without a difference, for tests. A GEMM's has only the compared elements.
-GpuBytes ExpectedGpuResults(const GpuRow& row, const GpuShape& shape, std::int64_t iterations);
+// Returns the results of one block of an arithmetic row.
+GpuBytes OneBlock(const GpuRow& row, const GpuShape& shape, std::int64_t iterations);
 
 // Returns the value of every 32-bit word after `iterations` passes of stores: each pass writes
 // another value.

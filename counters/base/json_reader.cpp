@@ -6,6 +6,14 @@
 
 namespace dlroof {
 
+nlohmann::json ParsedJson(const std::string& text, const std::string& where) {
+  try {
+    return nlohmann::json::parse(text);
+  } catch (const nlohmann::json::exception& error) {
+    throw BadInput(fmt::format("{}: not JSON: {}", where, error.what()));
+  }
+}
+
 JsonReader::JsonReader(const nlohmann::json& json, std::string where)
     : json_(json), where_(std::move(where)) {
   if (!json_.is_object())

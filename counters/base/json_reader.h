@@ -13,6 +13,9 @@
 
 namespace dlroof {
 
+// Returns the JSON of a text. Throws BadInput, which names `where`.
+nlohmann::json ParsedJson(const std::string& text, const std::string& where);
+
 // A JSON object and where it stands ("run.json: records[3]"). All functions throw BadInput.
 class JsonReader {
  public:

@@ -32,25 +32,39 @@ void MakeReady(CuptiApi& api, const RepeatedCall& call) {
   api.Synchronize();
 }
 
-// One pass: CUPTI's range and pass are closed even when the call throws, or it would count on.
-bool CountPass(CuptiApi& api, const RepeatedCall& call, const SecondsNow& now, double& shortest) {
-  MakeReady(api, call);
-  api.StartPass();
+void RunTimed(CuptiApi& api, const RepeatedCall& call, const SecondsNow& now, double& shortest) {
+  const double begin = now();
+  call.run();
+  api.Synchronize();
+  shortest = std::min(shortest, now() - begin);
+}
+
+// Runs and returns stop(). What was started is stopped even when the run throws, or it would count
+// on.
+template <class Run, class Stop>
+auto RunThenStop(const Run& run, const Stop& stop) {
   try {
-    api.PushRange();
-    const double begin = now();
-    call.run();
-    api.Synchronize();
-    shortest = std::min(shortest, now() - begin);
-    api.PopRange();
+    run();
   } catch (...) {
     try {
-      api.StopPass();
+      stop();
     } catch (const CuptiError&) {  // The first failure is the one to tell.
     }
     throw;
   }
-  return api.StopPass();
+  return stop();
+}
+
+// One pass. Returns true for the last.
+bool CountPass(CuptiApi& api, const RepeatedCall& call, const SecondsNow& now, double& shortest) {
+  MakeReady(api, call);
+  api.StartPass();
+  const auto run = [&] {
+    api.PushRange();
+    RunTimed(api, call, now, shortest);
+    api.PopRange();
+  };
+  return RunThenStop(run, [&] { return api.StopPass(); });
 }
 
 void CountConfig(CuptiApi& api, const CuptiDevice& device, const CuptiConfig& config,
@@ -162,27 +176,18 @@ std::vector<TracedKernel> TraceKernels(CuptiApi& api, const RepeatedCall& call) 
   api.Subscribe();
   const AtEnd unsubscribe([&] { api.Unsubscribe(); });
   api.StartTrace();
-  try {
+  const auto run = [&] {
     call.run();
     api.Synchronize();
-  } catch (...) {
-    try {
-      api.StopTrace();
-    } catch (const CuptiError&) {  // The first failure is the one to tell.
-    }
-    throw;
-  }
-  return api.StopTrace();
+  };
+  return RunThenStop(run, [&] { return api.StopTrace(); });
 }
 
 double PlainSeconds(CuptiApi& api, const RepeatedCall& call, int runs, const SecondsNow& now) {
   double shortest = std::numeric_limits<double>::infinity();
   for (int i = 0; i < runs; ++i) {
     MakeReady(api, call);
-    const double begin = now();
-    call.run();
-    api.Synchronize();
-    shortest = std::min(shortest, now() - begin);
+    RunTimed(api, call, now, shortest);
   }
   return shortest;
 }

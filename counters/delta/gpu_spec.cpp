@@ -92,14 +92,6 @@ bool IsFigure(const std::string& key) {
          std::any_of(kSectors.begin(), kSectors.end(), is);
 }
 
-GpuSpec Parse(const std::string& text, const std::string& where) {
-  try {
-    return GpuFromJson(nlohmann::json::parse(text), where);
-  } catch (const nlohmann::json::exception& error) {
-    throw BadInput(fmt::format("{}: not JSON: {}", where, error.what()));
-  }
-}
-
 }  // namespace
 
 GpuSpec GpuFromJson(const nlohmann::json& json, const std::string& where) {
@@ -141,13 +133,13 @@ nlohmann::json ToJson(const GpuSpec& gpu) {
 GpuSpec FindGpu(const std::string& name) {
   std::vector<std::string_view> names;
   for (const auto& gpu : BuiltInGpus()) {
-    if (gpu.name == name) return Parse(std::string(gpu.text), name);
+    if (gpu.name == name) return GpuFromJson(ParsedJson(std::string(gpu.text), name), name);
     names.push_back(gpu.name);
   }
   if (name.find_first_of("/.") == std::string::npos)
     throw BadInput(fmt::format("no GPU '{}'; there are {}, or the path of a parameter file", name,
                                fmt::join(names, ", ")));
-  return Parse(ReadFile(name, "a GPU's parameter file"), name);
+  return GpuFromJson(ParsedJson(ReadFile(name, "a GPU's parameter file"), name), name);
 }
 
 double MacsPerClock(const GpuSpec& gpu, const std::string& type) {

@@ -38,21 +38,10 @@ struct Measurement {
   Work work;
 };
 
-double AtLeastZero(const CsvField& field, double value, const std::string& where) {
-  if (value < 0)
-    throw BadInput(
-        fmt::format("{}: expected at least 0, got {}", PlaceOf(field, where), field.text));
-  return value;
-}
-
 // False for a column that nobody knows.
 bool ReadField(std::string_view column, const CsvField& field, const std::string& where,
                Measurement& row) {
-  const auto number = [&]() -> std::optional<double> {
-    const auto value = CsvNumber(field, where);
-    if (value) AtLeastZero(field, *value, where);
-    return value;
-  };
+  const auto number = [&] { return CsvNumberFromZero(field, where); };
   if (column == "name") {
     row.name = field.text;
   } else if (column == "seconds") {
@@ -72,12 +61,6 @@ bool ReadField(std::string_view column, const CsvField& field, const std::string
     return false;
   }
   return true;
-}
-
-void CheckRow(const CsvRow& row, const CsvRow& header, const std::string& where) {
-  if (row.size() != header.size())
-    throw BadInput(fmt::format("{}: expected {} fields as in the header, got {}",
-                               PlaceOf(row.back(), where), header.size(), row.size()));
 }
 
 void CheckHeader(const CsvRow& header, const std::string& where) {
@@ -139,15 +122,14 @@ Imported ImportOwnCsv(const std::string& text, const std::string& where) {
   std::map<std::string, std::size_t> found;
   std::vector<std::string> unknown;
   for (std::size_t i = 1; i < rows.size(); ++i) {
-    CheckRow(rows[i], header, where);
+    RequireFields(rows[i], header, where);
     Measurement row;
     for (std::size_t j = 0; j < header.size(); ++j)
       if (!ReadField(header[j].text, rows[i][j], where, row) && i == 1)
         unknown.push_back(header[j].text);
     AddMeasurement(row, rows[i], where, found, imported);
   }
-  if (const auto remark = UnknownColumns(unknown, where); !remark.empty())
-    imported.remarks.push_back(remark);
+  AddUnknownColumns(unknown, where, imported);
   if (imported.records.empty())
     throw BadInput(fmt::format("{}:{}: no row below the header", where, header.front().line));
   return imported;

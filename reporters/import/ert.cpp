@@ -89,12 +89,7 @@ bool LooksLikeErt(std::string_view text) {
 }
 
 Imported ImportErt(const std::string& text, const std::string& where) {
-  json whole;
-  try {
-    whole = json::parse(text);
-  } catch (const json::exception& error) {
-    throw BadInput(fmt::format("{}: not JSON: {}", where, error.what()));
-  }
+  const json whole = ParsedJson(text, where);
   const JsonReader empirical = JsonReader(whole, where).Object("empirical");
   Imported imported;
   Machine& machine = imported.machine.emplace();

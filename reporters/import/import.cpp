@@ -27,15 +27,17 @@ std::span<const ImportFormat> ImportFormats() { return kFormats; }
 
 bool IsRunTime(double seconds) { return seconds >= 1e-12 && seconds <= 1e12; }
 
-std::string UnknownColumns(const std::vector<std::string>& columns, const std::string& where) {
-  if (columns.empty()) return "";
+void AddUnknownColumns(const std::vector<std::string>& columns, const std::string& where,
+                       Imported& imported) {
+  if (columns.empty()) return;
   std::string names;
   for (std::size_t i = 0; i < std::min(columns.size(), kNamedColumns); ++i)
     names += fmt::format("{}'{}'", i == 0 ? "" : ", ", Printable(columns[i]));
   if (columns.size() > kNamedColumns)
     names += fmt::format(" and {} more", columns.size() - kNamedColumns);
-  return fmt::format("{}: column{} {} {} not known and left out", where,
-                     columns.size() == 1 ? "" : "s", names, columns.size() == 1 ? "is" : "are");
+  imported.remarks.push_back(fmt::format("{}: column{} {} {} not known and left out", where,
+                                         columns.size() == 1 ? "" : "s", names,
+                                         columns.size() == 1 ? "is" : "are"));
 }
 
 }  // namespace dlroof

@@ -61,7 +61,8 @@ Imported ImportNvbench(const std::string& text, const std::string& where);
 // A run time [s] that some call can have: from 1 ps to 30,000 years.
 bool IsRunTime(double seconds);
 
-// "FILE:1: columns 'a', 'b' and 3 more are not known and left out"; empty for none.
-std::string UnknownColumns(const std::vector<std::string>& columns, const std::string& where);
+// Adds the remark "FILE:1: columns 'a', 'b' and 3 more are not known and left out"; none for none.
+void AddUnknownColumns(const std::vector<std::string>& columns, const std::string& where,
+                       Imported& imported);
 
 }  // namespace dlroof

@@ -163,8 +163,7 @@ Imported ImportLikwid(const std::string& text, const std::string& where) {
   }
   std::vector<std::string> names;
   for (const auto& [metric, seen] : unknown) names.push_back(metric);
-  if (const auto remark = UnknownColumns(names, where); !remark.empty())
-    imported.remarks.push_back(remark);
+  AddUnknownColumns(names, where, imported);
   return imported;
 }
 

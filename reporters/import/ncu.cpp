@@ -103,12 +103,6 @@ class NsightTable {
     return row[Column(column)];
   }
 
-  void CheckWidth(const CsvRow& row) const {
-    if (row.size() != rows_[0].size())
-      throw BadInput(fmt::format("{}: expected {} fields as in the header, got {}",
-                                 PlaceOf(row.back(), where_), rows_[0].size(), row.size()));
-  }
-
   // Values of known metrics in base units; the rest is named once.
   void Put(const std::string& metric, const std::string& unit, const CsvField& field,
            Launch& launch) {
@@ -142,7 +136,7 @@ class NsightTable {
     std::vector<Launch> launches;
     std::vector<std::string> units(rows_[0].size());
     for (std::size_t i = 1; i < rows_.size(); ++i) {
-      CheckWidth(rows_[i]);
+      RequireFields(rows_[i], rows_[0], where_);
       if (Field(rows_[i], "ID").text.empty()) {
         for (std::size_t j = 0; j < units.size(); ++j) units[j] = rows_[i][j].text;
         continue;
@@ -162,7 +156,7 @@ class NsightTable {
     std::map<std::string, std::size_t> found;
     for (std::size_t i = 1; i < rows_.size(); ++i) {
       const CsvRow& row = rows_[i];
-      CheckWidth(row);
+      RequireFields(row, rows_[0], where_);
       std::string key = Field(row, "ID").text + " " + Field(row, "Kernel Name").text;
       if (columns_.count("Process ID") > 0) key += " " + Field(row, "Process ID").text;
       const auto [known, added] = found.try_emplace(key, launches.size());
@@ -258,8 +252,7 @@ Imported ImportNsightCompute(const std::string& text, const std::string& where) 
   if (assumed_volta)
     imported.remarks.push_back(
         where + ": no column \"CC\": a tensor instruction is taken as Volta's 512 FLOPs");
-  if (const auto remark = UnknownColumns(table.Unknown(), where); !remark.empty())
-    imported.remarks.push_back(remark);
+  AddUnknownColumns(table.Unknown(), where, imported);
   return imported;
 }
 

@@ -106,12 +106,7 @@ bool LooksLikeNvbench(std::string_view text) {
 }
 
 Imported ImportNvbench(const std::string& text, const std::string& where) {
-  json whole;
-  try {
-    whole = json::parse(text);
-  } catch (const json::exception& error) {
-    throw BadInput(fmt::format("{}: not JSON: {}", where, error.what()));
-  }
+  const json whole = ParsedJson(text, where);
   const JsonReader file(whole, where);
   Imported imported;
   std::vector<std::string> unknown;
@@ -124,8 +119,7 @@ Imported ImportNvbench(const std::string& text, const std::string& where) {
   if (imported.records.empty()) throw BadInput(where + ": 'benchmarks': no state of any benchmark");
   imported.remarks.push_back(
       where + ": nvbench knows no FLOPs, and its bytes are those that the author declares");
-  if (const auto remark = UnknownColumns(unknown, where); !remark.empty())
-    imported.remarks.push_back(remark);
+  AddUnknownColumns(unknown, where, imported);
   return imported;
 }
 

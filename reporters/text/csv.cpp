@@ -113,4 +113,18 @@ std::optional<double> CsvNumber(const CsvField& field, const std::string& where)
   return value;
 }
 
+std::optional<double> CsvNumberFromZero(const CsvField& field, const std::string& where) {
+  const auto value = CsvNumber(field, where);
+  if (value && *value < 0)
+    throw BadInput(
+        fmt::format("{}: expected at least 0, got {}", PlaceOf(field, where), field.text));
+  return value;
+}
+
+void RequireFields(const CsvRow& row, const CsvRow& header, const std::string& where) {
+  if (row.size() != header.size())
+    throw BadInput(fmt::format("{}: expected {} fields as in the header, got {}",
+                               PlaceOf(row.back(), where), header.size(), row.size()));
+}
+
 }  // namespace dlroof

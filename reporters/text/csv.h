@@ -26,5 +26,10 @@ std::string PlaceOf(const CsvField& field, const std::string& where);
 // A number of at most 1e30 that fills the field; absent where it is empty. Throws BadInput
 // otherwise.
 std::optional<double> CsvNumber(const CsvField& field, const std::string& where);
+// The same of a number that cannot be below 0.
+std::optional<double> CsvNumberFromZero(const CsvField& field, const std::string& where);
+
+// Throws BadInput unless a row has as many fields as the header.
+void RequireFields(const CsvRow& row, const CsvRow& header, const std::string& where);
 
 }  // namespace dlroof

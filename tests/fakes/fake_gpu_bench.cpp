@@ -5,6 +5,7 @@
 
 #include "ceilings/gpu/chips.h"
 #include "counters/base/error.h"
+#include "tests/fakes/expected_gpu_results.h"
 
 namespace dlroof {
 namespace {

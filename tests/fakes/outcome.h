@@ -2,8 +2,10 @@
 #pragma once
 
 #include <fmt/format.h>
+#include <gtest/gtest.h>
 
 #include <string>
+#include <vector>
 
 #include "bench/workload/workload.h"
 
@@ -24,6 +26,35 @@ inline std::string Outcome(const std::string& name, int threads = 2) {
   } catch (const std::exception& error) {
     return std::string("failed: ") + error.what();
   }
+}
+
+// Expects of benchmarks of a oneDNN cell ("Conv2D/cpu/onednn/") that they agree with the reference:
+// `variant` is direction, type and options, with @ for the problem. f32 runs wherever oneDNN does;
+// other types may be unsupported here, but never wrong. Returns the number of those that ran.
+template <class Variants>
+int ExpectVariantsAgree(const std::string& cell, const Variants& variants,
+                        const std::vector<std::string>& problems) {
+  int ran = 0;
+  for (const std::string& variant : variants)
+    for (const std::string& problem : problems) {
+      std::string name = cell + variant;
+      name.replace(name.find('@'), 1, problem);
+      const auto outcome = Outcome(name);
+      if (variant.find("/f32/") == std::string::npos && outcome.starts_with("unsupported"))
+        continue;
+      EXPECT_TRUE(outcome.starts_with("ok ")) << name << ": " << outcome;
+      ++ran;
+    }
+  return ran;
+}
+
+// The same of one benchmark; an unsupported one names its type.
+inline void ExpectAgrees(const std::string& name, const std::string& type) {
+  const auto outcome = Outcome(name);
+  const bool refused = type != "f32" && outcome.starts_with("unsupported");
+  EXPECT_TRUE(refused || outcome.starts_with("ok ")) << name << ": " << outcome;
+  EXPECT_TRUE(!refused || outcome.find(type) != std::string::npos)
+      << outcome << ": the reason names no type";
 }
 
 }  // namespace dlroof

@@ -4,15 +4,16 @@
 #include <string>
 
 #include "counters/base/error.h"
+#include "tests/fakes/refusal.h"
 
 namespace dlroof {
 
-// The sentence of the BadInput that `call()` throws; "accepted" where it throws none.
-template <typename Call>
+// The sentence of the Error that `call()` throws; "accepted" where it throws none.
+template <typename Error = BadInput, typename Call>
 std::string RefusalOf(const Call& call) {
   try {
     call();
-  } catch (const BadInput& error) {
+  } catch (const Error& error) {
     return error.what();
   }
   return "accepted";

@@ -2,16 +2,13 @@
 
 #include <memory>
 
+#include "bench/lstm/check.h"
 #include "bench/lstm/cudnn/call.h"
-#include "bench/lstm/loops.h"
 #include "bench/workload/host_memory.h"
 #include "bench/workload/seeded_values.h"
 
 namespace dlroof::cudnn {
 namespace {
-
-// Above this the plain loops would take longer than the measurement: a twin is compared instead.
-constexpr double kMostFlopsToVerify = 50e6;
 
 LstmInput<float> SeededInput(const CudnnLstmCase& lstm, unsigned seed) {
   return SeededLstmInput(lstm.problem, seed, StorageType(lstm.type));
@@ -32,27 +29,11 @@ LstmOutput<float> SeededGradient(const CudnnLstmCase& lstm, unsigned seed) {
 }
 
 // Runs the call once and compares everything that it makes with the plain loops.
-Verification CompareWithLoops(const LstmGpuCall& call, unsigned seed) {
+Verification Compared(const LstmGpuCall& call, unsigned seed) {
   const auto& lstm = call.lstm();
-  const auto input = ToDouble(SeededInput(lstm, seed));
-  LstmForwardResult<double> forward;
-  LstmForward(lstm.problem, input, forward);
   call.Renew();
-  call.Run();
-  LstmDifference difference;
-  if (lstm.direction == LstmDirection::kBackward) {
-    LstmInput<double> d_input;
-    LstmBackward(lstm.problem, input, forward, ToDouble(SeededGradient(lstm, seed)), d_input);
-    difference = Difference(call.Gradients(), d_input);
-  } else {
-    difference = Difference(call.Outputs(), forward.outputs);
-  }
-  Verification verification;
-  verification.max_error = difference.max_error;
-  verification.tolerance = GpuLstmTolerance(lstm);
-  verification.ok = verification.max_error <= verification.tolerance;
-  verification.how = fmt::format("all {} outputs", difference.count);
-  return verification;
+  return CompareWithLoops(call, lstm.problem, lstm.direction, SeededInput(lstm, seed),
+                          SeededGradient(lstm, seed), GpuLstmTolerance(lstm));
 }
 
 // Tells if a backward call leaves its reserve space as it was, which cuDNN does not promise: where
@@ -79,10 +60,10 @@ Verification Verify(const LstmGpuCall& call, unsigned seed) {
   if (small.problem.p >= small.problem.h) small.problem.p = small.problem.h - 1;
   Verification found;
   if (small == lstm) {
-    found = CompareWithLoops(call, seed);
+    found = Compared(call, seed);
   } else {
     const LstmGpuCall twin(small, SeededInput(small, seed), SeededGradient(small, seed));
-    found = CompareWithLoops(twin, seed);
+    found = Compared(twin, seed);
     found.how +=
         fmt::format(" of the twin {} ({} too)", ToText(small.problem), Key(lstm.algorithm));
   }

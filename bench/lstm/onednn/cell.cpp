@@ -7,16 +7,13 @@
 #include <memory>
 
 #include "bench/lstm/case.h"
-#include "bench/lstm/loops.h"
+#include "bench/lstm/check.h"
 #include "bench/lstm/onednn_levels.h"
 #include "bench/onednn/support.h"
 #include "bench/workload/host_memory.h"
 
 namespace dlroof::onednn {
 namespace {
-
-// Above this the plain loops would take longer than the measurement: a twin is compared instead.
-constexpr double kMostFlopsToVerify = 50e6;
 
 // Returns the allowed error, relative to the largest value of its tensor.
 //   f32   2^-24 per operation, some tens of them in a row through a gate; states contract errors.
@@ -94,27 +91,9 @@ PreparedCall Prepare(const BenchmarkName& name, const RunSettings& settings) {
 
 Verification CompareWithLoops(LstmCall& call, std::string_view type, const LstmInput<float>& input,
                               const LstmOutput<float>& d_output) {
-  const LstmProblem& problem = call.lstm().problem;
-  const auto exact = ToDouble(input);
-  LstmForwardResult<double> forward;
-  LstmForward(problem, exact, forward);
-  LstmDifference difference;
-  if (call.lstm().direction == LstmDirection::kBackward) {
-    LstmInput<double> d_input;
-    LstmBackward(problem, exact, forward, ToDouble(d_output), d_input);
-    call.ClearWeightGradients();
-    call.Run();
-    difference = Difference(call.Gradients(), d_input);
-  } else {
-    call.Run();
-    difference = Difference(call.Outputs(), forward.outputs);
-  }
-  Verification verification;
-  verification.max_error = difference.max_error;
-  verification.tolerance = Tolerance(type, call.lstm());
-  verification.ok = verification.max_error <= verification.tolerance;
-  verification.how = fmt::format("all {} outputs", difference.count);
-  return verification;
+  if (call.lstm().direction == LstmDirection::kBackward) call.ClearWeightGradients();
+  return dlroof::CompareWithLoops(call, call.lstm().problem, call.lstm().direction, input, d_output,
+                                  Tolerance(type, call.lstm()));
 }
 
 }  // namespace dlroof::onednn

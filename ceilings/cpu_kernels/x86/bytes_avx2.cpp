@@ -24,19 +24,7 @@ struct Avx2 {
   [[gnu::always_inline]] static void Opaque(Vector& value) { asm volatile("" : "+x"(value)); }
 };
 
-constexpr BytesIsa kKernels = {"avx2",
-                               {"avx2", "fma"},
-                               Avx2::kFloats,
-                               kStepFloats<Avx2>,
-                               LoadKernel<Avx2>,
-                               StoreKernel<Avx2, Stored<Avx2>>,
-                               CopyKernel<Avx2, Stored<Avx2>>,
-                               TriadKernel<Avx2, Stored<Avx2>>,
-                               UpdateKernel<Avx2>,
-                               StoreKernel<Avx2, Streamed<Avx2>>,
-                               CopyKernel<Avx2, Streamed<Avx2>>,
-                               TriadKernel<Avx2, Streamed<Avx2>>,
-                               kRidgeRows<Avx2>};
+constexpr BytesIsa kKernels = KernelsOf<Avx2>("avx2", "avx2", "fma");
 
 }  // namespace
 

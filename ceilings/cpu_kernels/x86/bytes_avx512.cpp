@@ -26,19 +26,7 @@ struct Avx512 {
   [[gnu::always_inline]] static void Opaque(Vector& value) { asm volatile("" : "+v"(value)); }
 };
 
-constexpr BytesIsa kKernels = {"avx512",
-                               {"avx512f", nullptr},
-                               Avx512::kFloats,
-                               kStepFloats<Avx512>,
-                               LoadKernel<Avx512>,
-                               StoreKernel<Avx512, Stored<Avx512>>,
-                               CopyKernel<Avx512, Stored<Avx512>>,
-                               TriadKernel<Avx512, Stored<Avx512>>,
-                               UpdateKernel<Avx512>,
-                               StoreKernel<Avx512, Streamed<Avx512>>,
-                               CopyKernel<Avx512, Streamed<Avx512>>,
-                               TriadKernel<Avx512, Streamed<Avx512>>,
-                               kRidgeRows<Avx512>};
+constexpr BytesIsa kKernels = KernelsOf<Avx512>("avx512", "avx512f", nullptr);
 
 }  // namespace
 

@@ -22,19 +22,7 @@ struct Sse2 {
   [[gnu::always_inline]] static void Opaque(Vector& value) { asm volatile("" : "+x"(value)); }
 };
 
-constexpr BytesIsa kKernels = {"sse2",
-                               {"sse2", nullptr},
-                               Sse2::kFloats,
-                               kStepFloats<Sse2>,
-                               LoadKernel<Sse2>,
-                               StoreKernel<Sse2, Stored<Sse2>>,
-                               CopyKernel<Sse2, Stored<Sse2>>,
-                               TriadKernel<Sse2, Stored<Sse2>>,
-                               UpdateKernel<Sse2>,
-                               StoreKernel<Sse2, Streamed<Sse2>>,
-                               CopyKernel<Sse2, Streamed<Sse2>>,
-                               TriadKernel<Sse2, Streamed<Sse2>>,
-                               kRidgeRows<Sse2>};
+constexpr BytesIsa kKernels = KernelsOf<Sse2>("sse2", "sse2", nullptr);
 
 }  // namespace
 

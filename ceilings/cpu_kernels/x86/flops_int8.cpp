@@ -4,6 +4,7 @@
 // slower).
 #include <immintrin.h>
 
+#include <array>
 #include <cstdint>
 #include <cstring>
 
@@ -23,112 +24,90 @@ constexpr int kChains = 8, kFew = 14, kMany = 16;
 constexpr int kProducts = 10, kPairLag = 6, kAddLag = 9;
 constexpr int kSums = 2, kSweeps = 20, kSteps = kSums * kSweeps;
 
+// As many 16-bit elements of 1.
+template <std::size_t kCount>
+constexpr std::array<std::int16_t, kCount> AllOnes() {
+  std::array<std::int16_t, kCount> ones{};
+  ones.fill(1);
+  return ones;
+}
+
+// The three instructions. Without a target, which only the function has that they become part of.
 struct TripleSse {
   typedef std::int32_t Vector __attribute__((vector_size(16)));
-  __attribute__((always_inline)) static void Multiply(Vector& product, const Vector& x,
-                                                      const Vector& y) {
-    Vector next;
-    asm volatile("movdqa %1, %0\n\tpmaddubsw %2, %0" : "=&x"(next) : "x"(x), "x"(y));
-    product = next;
+  [[gnu::always_inline]] static void Multiply(Vector& product, const Vector& x, const Vector& y) {
+    asm volatile("movdqa %1, %0\n\tpmaddubsw %2, %0" : "=&x"(product) : "x"(x), "x"(y));
   }
-  __attribute__((always_inline)) static void SumPairs(Vector& product, const Vector& ones) {
-    Vector next = product;
-    asm volatile("pmaddwd %1, %0" : "+x"(next) : "x"(ones));
-    product = next;
+  [[gnu::always_inline]] static void SumPairs(Vector& product, const Vector& ones) {
+    asm volatile("pmaddwd %1, %0" : "+x"(product) : "x"(ones));
   }
-  __attribute__((always_inline)) static void Add(Vector& sum, const Vector& product) {
-    Vector next = sum;
-    asm volatile("paddd %1, %0" : "+x"(next) : "x"(product));
-    sum = next;
-  }
-  // Steps `first` to `first` + 9: each product once.
-  __attribute__((always_inline)) static void Round(int first, const Vector& x, const Vector& y,
-                                                   const Vector& ones, Vector* products,
-                                                   Vector* sums) {
-    for (int i = 0; i < kProducts; ++i) {
-      const int k = first + i;
-      Multiply(products[k % kProducts], x, y);
-      SumPairs(products[(k + kProducts - kPairLag) % kProducts], ones);
-      Add(sums[(k + kProducts - kAddLag) % kSums], products[(k + kProducts - kAddLag) % kProducts]);
-    }
+  [[gnu::always_inline]] static void Add(Vector& sum, const Vector& product) {
+    asm volatile("paddd %1, %0" : "+x"(sum) : "x"(product));
   }
 };
 
 struct TripleAvx2 {
   typedef std::int32_t Vector __attribute__((vector_size(32)));
-  __attribute__((target("avx2"), always_inline)) static void Multiply(Vector& product,
-                                                                      const Vector& x,
-                                                                      const Vector& y) {
-    Vector next;
-    asm volatile("vpmaddubsw %2, %1, %0" : "=x"(next) : "x"(x), "x"(y));
-    product = next;
+  [[gnu::always_inline]] static void Multiply(Vector& product, const Vector& x, const Vector& y) {
+    asm volatile("vpmaddubsw %2, %1, %0" : "=x"(product) : "x"(x), "x"(y));
   }
-  __attribute__((target("avx2"), always_inline)) static void SumPairs(Vector& product,
-                                                                      const Vector& ones) {
-    Vector next = product;
-    asm volatile("vpmaddwd %1, %0, %0" : "+x"(next) : "x"(ones));
-    product = next;
+  [[gnu::always_inline]] static void SumPairs(Vector& product, const Vector& ones) {
+    asm volatile("vpmaddwd %1, %0, %0" : "+x"(product) : "x"(ones));
   }
-  __attribute__((target("avx2"), always_inline)) static void Add(Vector& sum,
-                                                                 const Vector& product) {
-    Vector next = sum;
-    asm volatile("vpaddd %1, %0, %0\n\tnop" : "+x"(next) : "x"(product));
-    sum = next;
-  }
-  // Steps `first` to `first` + 9: each product once.
-  __attribute__((target("avx2"), always_inline)) static void Round(int first, const Vector& x,
-                                                                   const Vector& y,
-                                                                   const Vector& ones,
-                                                                   Vector* products, Vector* sums) {
-    for (int i = 0; i < kProducts; ++i) {
-      const int k = first + i;
-      Multiply(products[k % kProducts], x, y);
-      SumPairs(products[(k + kProducts - kPairLag) % kProducts], ones);
-      Add(sums[(k + kProducts - kAddLag) % kSums], products[(k + kProducts - kAddLag) % kProducts]);
-    }
+  [[gnu::always_inline]] static void Add(Vector& sum, const Vector& product) {
+    asm volatile("vpaddd %1, %0, %0\n\tnop" : "+x"(sum) : "x"(product));
   }
 };
 
-// The same twice, as a template cannot have its target as a parameter. Products begin as zeros, and
-// those in flight at the end are summed after the loop.
-void Ssse3(Workspace& workspace, std::int64_t iterations) {
-  using Op = TripleSse;
-  Op::Vector x, y, a[kSums], products[kProducts] = {};
-  const Op::Vector ones = Op::Vector{} + 0x00010001;  // as 16-bit elements
+// Products begin as zeros, and those in flight at the end are summed after the loop. An operation
+// works on a copy: in the array its operand would be stored each time.
+template <class Op>
+[[gnu::always_inline]] inline void Triple(Workspace& workspace, std::int64_t iterations) {
+  typename Op::Vector x, y, ones, a[kSums], products[kProducts] = {};
+  const auto sum_pairs = [&](int k) __attribute__((always_inline)) {
+    auto next = products[k % kProducts];
+    Op::SumPairs(next, ones);
+    products[k % kProducts] = next;
+  };
+  const auto add = [&](int k) __attribute__((always_inline)) {
+    auto next = a[k % kSums];
+    Op::Add(next, products[k % kProducts]);
+    a[k % kSums] = next;
+  };
+  // Steps `first` to `first` + 9: each product once.
+  const auto round = [&](int first) __attribute__((always_inline)) {
+    for (int k = first; k < first + kProducts; ++k) {
+      typename Op::Vector next;
+      Op::Multiply(next, x, y);
+      products[k % kProducts] = next;
+      sum_pairs(k + kProducts - kPairLag);
+      add(k + kProducts - kAddLag);
+    }
+  };
+  constexpr std::array<std::int16_t, sizeof x / 2> kOnes = AllOnes<sizeof x / 2>();
+  std::memcpy(&ones, kOnes.data(), sizeof x);
   std::memcpy(&x, workspace.operands.data() + kFirstOperand, sizeof x);
   std::memcpy(&y, workspace.operands.data() + kSecondOperand, sizeof y);
   for (int i = 0; i < kSums; ++i)
     std::memcpy(&a[i], workspace.accumulators.data() + sizeof x * i, sizeof x);
   for (; iterations > 0; --iterations) {
-    Op::Round(0, x, y, ones, products, a);
-    Op::Round(kProducts, x, y, ones, products, a);
-    Op::Round(2 * kProducts, x, y, ones, products, a);
-    Op::Round(3 * kProducts, x, y, ones, products, a);
+    round(0);
+    round(kProducts);
+    round(2 * kProducts);
+    round(3 * kProducts);
   }
-  for (int k = kSteps - kPairLag; k < kSteps; ++k) Op::SumPairs(products[k % kProducts], ones);
-  for (int k = kSteps - kAddLag; k < kSteps; ++k) Op::Add(a[k % kSums], products[k % kProducts]);
+  for (int k = kSteps - kPairLag; k < kSteps; ++k) sum_pairs(k);
+  for (int k = kSteps - kAddLag; k < kSteps; ++k) add(k);
   for (int i = 0; i < kSums; ++i)
     std::memcpy(workspace.accumulators.data() + sizeof x * i, &a[i], sizeof x);
 }
 
+void Ssse3(Workspace& workspace, std::int64_t iterations) {
+  Triple<TripleSse>(workspace, iterations);
+}
+
 __attribute__((target("avx2"))) void Avx2(Workspace& workspace, std::int64_t iterations) {
-  using Op = TripleAvx2;
-  Op::Vector x, y, a[kSums], products[kProducts] = {};
-  const Op::Vector ones = Op::Vector{} + 0x00010001;
-  std::memcpy(&x, workspace.operands.data() + kFirstOperand, sizeof x);
-  std::memcpy(&y, workspace.operands.data() + kSecondOperand, sizeof y);
-  for (int i = 0; i < kSums; ++i)
-    std::memcpy(&a[i], workspace.accumulators.data() + sizeof x * i, sizeof x);
-  for (; iterations > 0; --iterations) {
-    Op::Round(0, x, y, ones, products, a);
-    Op::Round(kProducts, x, y, ones, products, a);
-    Op::Round(2 * kProducts, x, y, ones, products, a);
-    Op::Round(3 * kProducts, x, y, ones, products, a);
-  }
-  for (int k = kSteps - kPairLag; k < kSteps; ++k) Op::SumPairs(products[k % kProducts], ones);
-  for (int k = kSteps - kAddLag; k < kSteps; ++k) Op::Add(a[k % kSums], products[k % kProducts]);
-  for (int i = 0; i < kSums; ++i)
-    std::memcpy(workspace.accumulators.data() + sizeof x * i, &a[i], sizeof x);
+  Triple<TripleAvx2>(workspace, iterations);
 }
 
 __attribute__((target("avx512bw"))) void Avx512(Workspace& workspace, std::int64_t iterations) {

@@ -30,251 +30,169 @@ typedef std::int32_t Int32Xmm __attribute__((vector_size(16)));
 typedef std::int32_t Int32Ymm __attribute__((vector_size(32)));
 typedef std::int32_t Int32Zmm __attribute__((vector_size(64)));
 
-// Operations on one accumulator, which is copied: in an array it would be stored each time.
-struct Fp64Scalar {
-  using Vector = double;
-  static constexpr int kLag = kFewLag;
-  __attribute__((always_inline)) static void Multiply(Vector& a, const Vector& x) {
-    Vector next = a;
-    asm volatile("mulsd %1, %0" : "+x"(next) : "x"(x));
-    a = next;
+// Operations on one accumulator. Without a target, which only the function has that they become
+// part of.
+template <class V, int kAccumulators, int kLagging>
+struct Way {
+  using Vector = V;
+  static constexpr int kCount = kAccumulators, kLag = kLagging;
+};
+
+struct Fp64Scalar : Way<double, kFew, kFewLag> {
+  [[gnu::always_inline]] static void Multiply(double& a, const double& x) {
+    asm volatile("mulsd %1, %0" : "+x"(a) : "x"(x));
   }
-  __attribute__((always_inline)) static void Add(Vector& a, const Vector& y) {
-    Vector next = a;
-    asm volatile("addsd %1, %0" : "+x"(next) : "x"(y));
-    a = next;
+  [[gnu::always_inline]] static void Add(double& a, const double& y) {
+    asm volatile("addsd %1, %0" : "+x"(a) : "x"(y));
   }
 };
 
-struct Fp32Scalar {
-  using Vector = float;
-  static constexpr int kLag = kFewLag;
-  __attribute__((always_inline)) static void Multiply(Vector& a, const Vector& x) {
-    Vector next = a;
-    asm volatile("mulss %1, %0" : "+x"(next) : "x"(x));
-    a = next;
+struct Fp32Scalar : Way<float, kFew, kFewLag> {
+  [[gnu::always_inline]] static void Multiply(float& a, const float& x) {
+    asm volatile("mulss %1, %0" : "+x"(a) : "x"(x));
   }
-  __attribute__((always_inline)) static void Add(Vector& a, const Vector& y) {
-    Vector next = a;
-    asm volatile("addss %1, %0" : "+x"(next) : "x"(y));
-    a = next;
+  [[gnu::always_inline]] static void Add(float& a, const float& y) {
+    asm volatile("addss %1, %0" : "+x"(a) : "x"(y));
   }
 };
 
-struct Fp64Sse2 {
-  using Vector = Fp64Xmm;
-  static constexpr int kLag = kFewLag;
-  __attribute__((always_inline)) static void Multiply(Vector& a, const Vector& x) {
-    Vector next = a;
-    asm volatile("mulpd %1, %0" : "+x"(next) : "x"(x));
-    a = next;
+struct Fp64Sse2 : Way<Fp64Xmm, kFew, kFewLag> {
+  [[gnu::always_inline]] static void Multiply(Fp64Xmm& a, const Fp64Xmm& x) {
+    asm volatile("mulpd %1, %0" : "+x"(a) : "x"(x));
   }
-  __attribute__((always_inline)) static void Add(Vector& a, const Vector& y) {
-    Vector next = a;
-    asm volatile("addpd %1, %0" : "+x"(next) : "x"(y));
-    a = next;
+  [[gnu::always_inline]] static void Add(Fp64Xmm& a, const Fp64Xmm& y) {
+    asm volatile("addpd %1, %0" : "+x"(a) : "x"(y));
   }
 };
 
-struct Fp32Sse2 {
-  using Vector = Fp32Xmm;
-  static constexpr int kLag = kFewLag;
-  __attribute__((always_inline)) static void Multiply(Vector& a, const Vector& x) {
-    Vector next = a;
-    asm volatile("mulps %1, %0" : "+x"(next) : "x"(x));
-    a = next;
+struct Fp32Sse2 : Way<Fp32Xmm, kFew, kFewLag> {
+  [[gnu::always_inline]] static void Multiply(Fp32Xmm& a, const Fp32Xmm& x) {
+    asm volatile("mulps %1, %0" : "+x"(a) : "x"(x));
   }
-  __attribute__((always_inline)) static void Add(Vector& a, const Vector& y) {
-    Vector next = a;
-    asm volatile("addps %1, %0" : "+x"(next) : "x"(y));
-    a = next;
+  [[gnu::always_inline]] static void Add(Fp32Xmm& a, const Fp32Xmm& y) {
+    asm volatile("addps %1, %0" : "+x"(a) : "x"(y));
   }
 };
 
-struct Int32Sse41 {
-  using Vector = Int32Xmm;
-  static constexpr int kLag = kFewIntegerLag;
-  __attribute__((always_inline)) static void Multiply(Vector& a, const Vector& x) {
-    Vector next = a;
-    asm volatile("pmulld %1, %0" : "+x"(next) : "x"(x));
-    a = next;
+struct Int32Sse41 : Way<Int32Xmm, kFew, kFewIntegerLag> {
+  [[gnu::always_inline]] static void Multiply(Int32Xmm& a, const Int32Xmm& x) {
+    asm volatile("pmulld %1, %0" : "+x"(a) : "x"(x));
   }
-  __attribute__((always_inline)) static void Add(Vector& a, const Vector& y) {
-    Vector next = a;
-    asm volatile("paddd %1, %0" : "+x"(next) : "x"(y));
-    a = next;
+  [[gnu::always_inline]] static void Add(Int32Xmm& a, const Int32Xmm& y) {
+    asm volatile("paddd %1, %0" : "+x"(a) : "x"(y));
   }
 };
 
-struct Fp64Avx {
-  using Vector = Fp64Ymm;
-  static constexpr int kLag = kFewLag;
-  __attribute__((target("avx"), always_inline)) static void Multiply(Vector& a, const Vector& x) {
-    Vector next = a;
-    asm volatile("vmulpd %1, %0, %0" : "+x"(next) : "x"(x));
-    a = next;
+struct Fp64Avx : Way<Fp64Ymm, kFew, kFewLag> {
+  [[gnu::always_inline]] static void Multiply(Fp64Ymm& a, const Fp64Ymm& x) {
+    asm volatile("vmulpd %1, %0, %0" : "+x"(a) : "x"(x));
   }
-  __attribute__((target("avx"), always_inline)) static void Add(Vector& a, const Vector& y) {
-    Vector next = a;
-    asm volatile("vaddpd %1, %0, %0" : "+x"(next) : "x"(y));
-    a = next;
+  [[gnu::always_inline]] static void Add(Fp64Ymm& a, const Fp64Ymm& y) {
+    asm volatile("vaddpd %1, %0, %0" : "+x"(a) : "x"(y));
   }
 };
 
-struct Fp32Avx {
-  using Vector = Fp32Ymm;
-  static constexpr int kLag = kFewLag;
-  __attribute__((target("avx"), always_inline)) static void Multiply(Vector& a, const Vector& x) {
-    Vector next = a;
-    asm volatile("vmulps %1, %0, %0" : "+x"(next) : "x"(x));
-    a = next;
+struct Fp32Avx : Way<Fp32Ymm, kFew, kFewLag> {
+  [[gnu::always_inline]] static void Multiply(Fp32Ymm& a, const Fp32Ymm& x) {
+    asm volatile("vmulps %1, %0, %0" : "+x"(a) : "x"(x));
   }
-  __attribute__((target("avx"), always_inline)) static void Add(Vector& a, const Vector& y) {
-    Vector next = a;
-    asm volatile("vaddps %1, %0, %0" : "+x"(next) : "x"(y));
-    a = next;
+  [[gnu::always_inline]] static void Add(Fp32Ymm& a, const Fp32Ymm& y) {
+    asm volatile("vaddps %1, %0, %0" : "+x"(a) : "x"(y));
   }
 };
 
-struct Int32Avx2 {
-  using Vector = Int32Ymm;
-  static constexpr int kLag = kFewIntegerLag;
-  __attribute__((target("avx"), always_inline)) static void Multiply(Vector& a, const Vector& x) {
-    Vector next = a;
-    asm volatile("vpmulld %1, %0, %0" : "+x"(next) : "x"(x));
-    a = next;
+struct Int32Avx2 : Way<Int32Ymm, kFew, kFewIntegerLag> {
+  [[gnu::always_inline]] static void Multiply(Int32Ymm& a, const Int32Ymm& x) {
+    asm volatile("vpmulld %1, %0, %0" : "+x"(a) : "x"(x));
   }
-  __attribute__((target("avx"), always_inline)) static void Add(Vector& a, const Vector& y) {
-    Vector next = a;
-    asm volatile("vpaddd %1, %0, %0" : "+x"(next) : "x"(y));
-    a = next;
+  [[gnu::always_inline]] static void Add(Int32Ymm& a, const Int32Ymm& y) {
+    asm volatile("vpaddd %1, %0, %0" : "+x"(a) : "x"(y));
   }
 };
 
-struct Fp64Avx512 {
-  using Vector = Fp64Zmm;
-  static constexpr int kLag = kManyLag;
-  __attribute__((target("avx512f"), always_inline)) static void Multiply(Vector& a,
-                                                                         const Vector& x) {
-    Vector next = a;
-    asm volatile("vmulpd %1, %0, %0" : "+v"(next) : "v"(x));
-    a = next;
+struct Fp64Avx512 : Way<Fp64Zmm, kMany, kManyLag> {
+  [[gnu::always_inline]] static void Multiply(Fp64Zmm& a, const Fp64Zmm& x) {
+    asm volatile("vmulpd %1, %0, %0" : "+v"(a) : "v"(x));
   }
-  __attribute__((target("avx512f"), always_inline)) static void Add(Vector& a, const Vector& y) {
-    Vector next = a;
-    asm volatile("vaddpd %1, %0, %0" : "+v"(next) : "v"(y));
-    a = next;
+  [[gnu::always_inline]] static void Add(Fp64Zmm& a, const Fp64Zmm& y) {
+    asm volatile("vaddpd %1, %0, %0" : "+v"(a) : "v"(y));
   }
 };
 
-struct Fp32Avx512 {
-  using Vector = Fp32Zmm;
-  static constexpr int kLag = kManyLag;
-  __attribute__((target("avx512f"), always_inline)) static void Multiply(Vector& a,
-                                                                         const Vector& x) {
-    Vector next = a;
-    asm volatile("vmulps %1, %0, %0" : "+v"(next) : "v"(x));
-    a = next;
+struct Fp32Avx512 : Way<Fp32Zmm, kMany, kManyLag> {
+  [[gnu::always_inline]] static void Multiply(Fp32Zmm& a, const Fp32Zmm& x) {
+    asm volatile("vmulps %1, %0, %0" : "+v"(a) : "v"(x));
   }
-  __attribute__((target("avx512f"), always_inline)) static void Add(Vector& a, const Vector& y) {
-    Vector next = a;
-    asm volatile("vaddps %1, %0, %0" : "+v"(next) : "v"(y));
-    a = next;
+  [[gnu::always_inline]] static void Add(Fp32Zmm& a, const Fp32Zmm& y) {
+    asm volatile("vaddps %1, %0, %0" : "+v"(a) : "v"(y));
   }
 };
 
-struct Int32Avx512 {
-  using Vector = Int32Zmm;
-  static constexpr int kLag = kManyLag;
-  __attribute__((target("avx512f"), always_inline)) static void Multiply(Vector& a,
-                                                                         const Vector& x) {
-    Vector next = a;
-    asm volatile("vpmulld %1, %0, %0" : "+v"(next) : "v"(x));
-    a = next;
+struct Int32Avx512 : Way<Int32Zmm, kMany, kManyLag> {
+  [[gnu::always_inline]] static void Multiply(Int32Zmm& a, const Int32Zmm& x) {
+    asm volatile("vpmulld %1, %0, %0" : "+v"(a) : "v"(x));
   }
-  __attribute__((target("avx512f"), always_inline)) static void Add(Vector& a, const Vector& y) {
-    Vector next = a;
-    asm volatile("vpaddd %1, %0, %0" : "+v"(next) : "v"(y));
-    a = next;
+  [[gnu::always_inline]] static void Add(Int32Zmm& a, const Int32Zmm& y) {
+    asm volatile("vpaddd %1, %0, %0" : "+v"(a) : "v"(y));
   }
 };
 
-struct Fp16Avx512 {
-  using Vector = Fp32Zmm;
-  static constexpr int kLag = kManyLag;
-  __attribute__((target("avx512f"), always_inline)) static void Multiply(Vector& a,
-                                                                         const Vector& x) {
-    Vector next = a;
-    asm volatile("vmulph %1, %0, %0" : "+v"(next) : "v"(x));
-    a = next;
+struct Fp16Avx512 : Way<Fp32Zmm, kMany, kManyLag> {
+  [[gnu::always_inline]] static void Multiply(Fp32Zmm& a, const Fp32Zmm& x) {
+    asm volatile("vmulph %1, %0, %0" : "+v"(a) : "v"(x));
   }
-  __attribute__((target("avx512f"), always_inline)) static void Add(Vector& a, const Vector& y) {
-    Vector next = a;
-    asm volatile("vaddph %1, %0, %0" : "+v"(next) : "v"(y));
-    a = next;
+  [[gnu::always_inline]] static void Add(Fp32Zmm& a, const Fp32Zmm& y) {
+    asm volatile("vaddph %1, %0, %0" : "+v"(a) : "v"(y));
   }
 };
 
-// Three times the same, as a template cannot have its target as a parameter. The last kLag
-// accumulators begin each iteration multiplied already; the last iteration does not begin another.
+// The last kLag accumulators begin each iteration multiplied already; the last iteration does not
+// begin another. An operation works on a copy: in the array its operand would be stored each time.
 template <class Op>
-void RunXmm(Workspace& workspace, std::int64_t iterations) {
-  typename Op::Vector x, y, a[kFew];
+[[gnu::always_inline]] inline void Run(Workspace& workspace, std::int64_t iterations) {
+  constexpr int kCount = Op::kCount, kBegun = kCount - Op::kLag;
+  typename Op::Vector x, y, a[kCount];
+  const auto multiply = [&](int k) __attribute__((always_inline)) {
+    auto next = a[k];
+    Op::Multiply(next, x);
+    a[k] = next;
+  };
+  const auto add = [&](int k) __attribute__((always_inline)) {
+    auto next = a[(k + kBegun) % kCount];
+    Op::Add(next, y);
+    a[(k + kBegun) % kCount] = next;
+  };
   std::memcpy(&x, workspace.operands.data() + kFirstOperand, sizeof x);
   std::memcpy(&y, workspace.operands.data() + kSecondOperand, sizeof y);
   auto* memory = workspace.accumulators.data();
-  for (int k = 0; k < kFew; ++k) std::memcpy(&a[k], memory + sizeof x * k, sizeof x);
-  for (int k = kFew - Op::kLag; k < kFew && iterations > 0; ++k) Op::Multiply(a[k], x);
+  for (int k = 0; k < kCount; ++k) std::memcpy(&a[k], memory + sizeof x * k, sizeof x);
+  for (int k = kBegun; k < kCount && iterations > 0; ++k) multiply(k);
   for (auto left = iterations - 1; left > 0; --left)
-    for (int k = 0; k < kFew; ++k) {
-      Op::Multiply(a[k], x);
-      Op::Add(a[(k + kFew - Op::kLag) % kFew], y);
+    for (int k = 0; k < kCount; ++k) {
+      multiply(k);
+      add(k);
     }
-  for (int k = 0; k < kFew && iterations > 0; ++k) {
-    if (k < kFew - Op::kLag) Op::Multiply(a[k], x);
-    Op::Add(a[(k + kFew - Op::kLag) % kFew], y);
+  for (int k = 0; k < kCount && iterations > 0; ++k) {
+    if (k < kBegun) multiply(k);
+    add(k);
   }
-  for (int k = 0; k < kFew; ++k) std::memcpy(memory + sizeof x * k, &a[k], sizeof x);
+  for (int k = 0; k < kCount; ++k) std::memcpy(memory + sizeof x * k, &a[k], sizeof x);
+}
+
+// A template cannot have its target as a parameter.
+template <class Op>
+void RunXmm(Workspace& workspace, std::int64_t iterations) {
+  Run<Op>(workspace, iterations);
 }
 
 template <class Op>
 __attribute__((target("avx"))) void RunYmm(Workspace& workspace, std::int64_t iterations) {
-  typename Op::Vector x, y, a[kFew];
-  std::memcpy(&x, workspace.operands.data() + kFirstOperand, sizeof x);
-  std::memcpy(&y, workspace.operands.data() + kSecondOperand, sizeof y);
-  auto* memory = workspace.accumulators.data();
-  for (int k = 0; k < kFew; ++k) std::memcpy(&a[k], memory + sizeof x * k, sizeof x);
-  for (int k = kFew - Op::kLag; k < kFew && iterations > 0; ++k) Op::Multiply(a[k], x);
-  for (auto left = iterations - 1; left > 0; --left)
-    for (int k = 0; k < kFew; ++k) {
-      Op::Multiply(a[k], x);
-      Op::Add(a[(k + kFew - Op::kLag) % kFew], y);
-    }
-  for (int k = 0; k < kFew && iterations > 0; ++k) {
-    if (k < kFew - Op::kLag) Op::Multiply(a[k], x);
-    Op::Add(a[(k + kFew - Op::kLag) % kFew], y);
-  }
-  for (int k = 0; k < kFew; ++k) std::memcpy(memory + sizeof x * k, &a[k], sizeof x);
+  Run<Op>(workspace, iterations);
 }
 
 template <class Op>
 __attribute__((target("avx512f"))) void RunZmm(Workspace& workspace, std::int64_t iterations) {
-  typename Op::Vector x, y, a[kMany];
-  std::memcpy(&x, workspace.operands.data() + kFirstOperand, sizeof x);
-  std::memcpy(&y, workspace.operands.data() + kSecondOperand, sizeof y);
-  auto* memory = workspace.accumulators.data();
-  for (int k = 0; k < kMany; ++k) std::memcpy(&a[k], memory + sizeof x * k, sizeof x);
-  for (int k = kMany - Op::kLag; k < kMany && iterations > 0; ++k) Op::Multiply(a[k], x);
-  for (auto left = iterations - 1; left > 0; --left)
-    for (int k = 0; k < kMany; ++k) {
-      Op::Multiply(a[k], x);
-      Op::Add(a[(k + kMany - Op::kLag) % kMany], y);
-    }
-  for (int k = 0; k < kMany && iterations > 0; ++k) {
-    if (k < kMany - Op::kLag) Op::Multiply(a[k], x);
-    Op::Add(a[(k + kMany - Op::kLag) % kMany], y);
-  }
-  for (int k = 0; k < kMany; ++k) std::memcpy(memory + sizeof x * k, &a[k], sizeof x);
+  Run<Op>(workspace, iterations);
 }
 
 FlopsProbe Row(const char* key, const char* instructions, Operands operands, std::size_t bytes,

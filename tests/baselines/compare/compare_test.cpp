@@ -10,6 +10,7 @@
 #include "baselines/compare/compatible.h"
 #include "baselines/statistics/paired_shift.h"
 #include "counters/base/error.h"
+#include "tests/fakes/refusal.h"
 #include "tests/fakes/small_run.h"
 #include "tests/fakes/verdicts.h"
 
@@ -20,12 +21,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 
 std::string Refusal(const NamedRun& base, const NamedRun& fresh, const CompareOptions& options) {
-  try {
-    Compare(base, fresh, options);
-  } catch (const BadInput& error) {
-    return error.what();
-  }
-  return "accepted";
+  return RefusalOf([&] { Compare(base, fresh, options); });
 }
 
 TEST(Compare, EveryVerdictInTheOrderOfNewThenWhatIsGone) {
@@ -188,12 +184,7 @@ TEST(Compare, RenamedBenchmarksAreMappedAndTypesStayApart) {
 
 TEST(NameMap, SaysWhichLineIsWrong) {
   const auto refusal = [](const std::string& text) {
-    try {
-      ParseNameMap(text, "map.txt");
-    } catch (const BadInput& error) {
-      return std::string(error.what());
-    }
-    return std::string("accepted");
+    return RefusalOf([&] { ParseNameMap(text, "map.txt"); });
   };
   EXPECT_THAT(refusal("# both\na b\n\nc\n"), HasSubstr("map.txt:4: expected 'base-name new-name'"));
   EXPECT_THAT(refusal("a b c\n"), HasSubstr("map.txt:1:"));

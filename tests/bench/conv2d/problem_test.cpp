@@ -6,6 +6,7 @@
 #include <random>
 
 #include "counters/base/error.h"
+#include "tests/fakes/refusal.h"
 
 namespace dlroof {
 namespace {
@@ -137,12 +138,8 @@ TEST(Conv2dShape, NothingLeaves64Bits) {
 }
 
 TEST(Conv2dShape, ColumnsCountFromTheLongerLine) {
-  try {
-    ParseConv2d("n1c1h3w3k1r5s3", 10);
-    FAIL();
-  } catch (const BadInput& error) {
-    EXPECT_THAT(error.what(), HasSubstr("column 11: the filter"));
-  }
+  EXPECT_THAT(RefusalOf([] { ParseConv2d("n1c1h3w3k1r5s3", 10); }),
+              HasSubstr("column 11: the filter"));
 }
 
 TEST(Conv2dWork, IsThePapersCountForItsBaseCase) {

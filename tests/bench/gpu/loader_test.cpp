@@ -8,6 +8,7 @@
 
 #include "counters/base/error.h"
 #include "tests/fakes/fake_gpu.h"
+#include "tests/fakes/refusal.h"
 
 namespace dlroof {
 namespace {
@@ -92,12 +93,8 @@ TEST(AccessGpu, FindsTheDeviceThatWasAskedFor) {
     EXPECT_THAT(access.why_not, IsEmpty()) << device;
     EXPECT_EQ(access.device.name, "Fake GPU");
   }
-  try {
-    Access("working", "gpu1");
-    ADD_FAILURE() << "took a GPU that is not there";
-  } catch (const BadInput& error) {
-    EXPECT_STREQ(error.what(), "--d=gpu1: there is no such GPU; there are gpu0 (Fake GPU)");
-  }
+  EXPECT_EQ(RefusalOf([] { Access("working", "gpu1"); }),
+            "--d=gpu1: there is no such GPU; there are gpu0 (Fake GPU)");
 }
 
 TEST(AccessGpu, SaysWhyThereIsNone) {
@@ -118,12 +115,7 @@ TEST(RegisterGpu, AMissingGpuIsTheReasonOfItsBenchmarks) {
   RegisterGpu({nullptr, {}, "there is none today"});
   const auto workload = MakeWorkload("Conv2D/gpu/cudnn/fwd/f32/n1c1h1w1k1r1s1/cold");
   EXPECT_EQ(workload.cache, CacheState::kCold);
-  try {
-    workload.prepare({});
-    ADD_FAILURE() << "prepared without a GPU";
-  } catch (const Unsupported& error) {
-    EXPECT_STREQ(error.what(), "there is none today");
-  }
+  EXPECT_EQ(RefusalOf<Unsupported>([&] { workload.prepare({}); }), "there is none today");
 }
 
 TEST(RegisterGpu, TheModulesCellsAndLibrariesBecomeThePrograms) {
@@ -138,12 +130,9 @@ TEST(RegisterGpu, TheModulesCellsAndLibrariesBecomeThePrograms) {
 
 TEST(RegisterGpu, AGpuWithoutCudnnSaysSo) {
   RegisterGpu(Access("no_cells"));
-  try {
-    MakeWorkload("LSTM/gpu/cudnn/bwd/f32/t1n1i1h1").prepare({});
-    ADD_FAILURE() << "prepared without cuDNN";
-  } catch (const Unsupported& error) {
-    EXPECT_STREQ(error.what(), "the fake was built without cuDNN");
-  }
+  const auto workload = MakeWorkload("LSTM/gpu/cudnn/bwd/f32/t1n1i1h1");
+  EXPECT_EQ(RefusalOf<Unsupported>([&] { workload.prepare({}); }),
+            "the fake was built without cuDNN");
 }
 
 }  // namespace

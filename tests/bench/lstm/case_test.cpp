@@ -6,6 +6,7 @@
 #include <stdexcept>
 
 #include "counters/base/error.h"
+#include "tests/fakes/refusal.h"
 
 namespace dlroof {
 namespace {
@@ -82,13 +83,10 @@ TEST(LstmMatrixPipe, OfF32IsBf16OnlyWhereTheNamesProveIt) {
 }
 
 TEST(LstmCase, NamesTheColumnOfWhatItRefuses) {
-  const auto refusal = [](const std::string& text) -> std::string {
-    try {
+  const auto refusal = [](const std::string& text) {
+    return RefusalOf([&] {
       ReadLstmCase(ParseBenchmarkName(text), {"f32", "bf16"}, {{"peephole"}, {"ldigo"}});
-    } catch (const BadInput& error) {
-      return error.what();
-    }
-    return "accepted";
+    });
   };
   EXPECT_EQ(refusal("LSTM/cpu/onednn/fwd_inference/f32/t1n1i1h1"), "accepted");
   EXPECT_THAT(refusal("LSTM/cpu/onednn/fwd/f32/t1n1i1h1"), HasSubstr("column 17: "));

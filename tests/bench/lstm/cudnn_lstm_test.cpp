@@ -75,12 +75,8 @@ TEST(RequireRnnType, Bf16IsThereFromVersion913On) {
   EXPECT_NO_THROW(RequireRnnType("f32", 90800));
   EXPECT_NO_THROW(RequireRnnType("f16", 90800));
   EXPECT_NO_THROW(RequireRnnType("bf16", 91300));
-  try {
-    RequireRnnType("bf16", 91200);
-    FAIL();
-  } catch (const Unsupported& error) {
-    EXPECT_STREQ(error.what(), "LSTMs in bf16 need cuDNN 9.13.0, this is 9.12.0");
-  }
+  EXPECT_EQ(RefusalOf<Unsupported>([] { RequireRnnType("bf16", 91200); }),
+            "LSTMs in bf16 need cuDNN 9.13.0, this is 9.12.0");
 }
 
 TEST(RequireRnnUnit, RefusesWhatWouldSilentlyBeAnotherType) {
@@ -89,12 +85,8 @@ TEST(RequireRnnUnit, RefusesWhatWouldSilentlyBeAnotherType) {
   EXPECT_NO_THROW(RequireRnnUnit("tf32", 80));
   EXPECT_THROW(RequireRnnUnit("f16", 61), Unsupported);
   EXPECT_THROW(RequireRnnUnit("bf16", 75), Unsupported);
-  try {
-    RequireRnnUnit("tf32", 75);
-    FAIL();
-  } catch (const Unsupported& error) {
-    EXPECT_STREQ(error.what(), "tf32 needs compute capability 8.0, this GPU has 7.5");
-  }
+  EXPECT_EQ(RefusalOf<Unsupported>([] { RequireRnnUnit("tf32", 75); }),
+            "tf32 needs compute capability 8.0, this GPU has 7.5");
 }
 
 TEST(GpuElementBytes, OfEveryTensorAreThoseOfTheStorage) {

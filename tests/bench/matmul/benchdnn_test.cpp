@@ -8,6 +8,7 @@
 
 #include "bench/benchdnn/tokens.h"
 #include "bench/suites/benchdnn_suite.h"
+#include "tests/fakes/refusal.h"
 
 namespace dlroof {
 namespace {
@@ -155,12 +156,7 @@ TEST(MatmulBenchdnn, ReadsForeignLinesOrSaysWhyNot) {
 }
 
 std::string Refusal(const std::string& line) {
-  try {
-    ReadBenchdnn(line, "line");
-  } catch (const BadInput& error) {
-    return error.what();
-  }
-  return "accepted";
+  return RefusalOf([&] { ReadBenchdnn(line, "line"); });
 }
 
 TEST(MatmulBenchdnn, RefusesWhatIsNoProblem) {

@@ -21,11 +21,6 @@ Design V100() { return {"", FindGpu("v100"), std::nullopt}; }
 
 LayerGroup OneLayer() { return LayersOfProblem("n64c64h56w56k256r1s1", {}); }
 
-template <class Call>
-std::string Refusal(const Call& call) {
-  return RefusalOf([&] { call(); });
-}
-
 TEST(LayersOfSuites, EachProblemOnceWithItsCountAndTheBatchAskedFor) {
   LayerChoice choice;
   choice.batch = 256;
@@ -43,8 +38,8 @@ TEST(LayersOfSuites, EachProblemOnceWithItsCountAndTheBatchAskedFor) {
 }
 
 TEST(LayersOfSuites, RefusesWhatHasNoConvolution) {
-  EXPECT_THAT(Refusal([] { LayersOfSuites({"gnmt"}, {}); }), HasSubstr("suite 'gnmt' has no"));
-  EXPECT_THAT(Refusal([] { LayersOfSuites({"nope"}, {}); }),
+  EXPECT_THAT(RefusalOf([] { LayersOfSuites({"gnmt"}, {}); }), HasSubstr("suite 'gnmt' has no"));
+  EXPECT_THAT(RefusalOf([] { LayersOfSuites({"nope"}, {}); }),
               testing::StartsWith("--suite: no suite 'nope'"));
 }
 
@@ -58,7 +53,7 @@ TEST(Rescaled, ChangesResourcesAndTile) {
 }
 
 TEST(Rescaled, RefusesInOneSentence) {
-  const auto of = [](const char* text) { return Refusal([&] { Rescaled(V100(), text); }); };
+  const auto of = [](const char* text) { return RefusalOf([&] { Rescaled(V100(), text); }); };
   EXPECT_THAT(of("dram"), HasSubstr("expected RESOURCE=FACTOR"));
   EXPECT_THAT(of(""), HasSubstr("expected RESOURCE=FACTOR"));
   EXPECT_THAT(of("dram=x"), HasSubstr("expected a number, got 'x'"));
@@ -90,7 +85,7 @@ TEST(Predict, ATileIsTakenWhereItIsFaster) {
   const auto taken = Predict(wide, design, false);
   EXPECT_EQ(taken.layers[0].prediction.tile_from, "request");
   EXPECT_LE(taken.seconds, Predict(wide, Rescaled(V100(), "mac=8,reg=4"), false).seconds);
-  EXPECT_THAT(Refusal([&] { Predict(wide, Rescaled(V100(), "tile=512x512"), false); }),
+  EXPECT_THAT(RefusalOf([&] { Predict(wide, Rescaled(V100(), "tile=512x512"), false); }),
               HasSubstr("does not fit into an SM"));
 }
 
@@ -123,13 +118,13 @@ TEST(ParseSweep, EveryStepEnds) {
   // 0.1 is no binary fraction: (1.3 - 1) / 0.1 is just above or below 3.
   EXPECT_EQ(factors("dram=1:1.3:0.1").size(), 4U);
   EXPECT_EQ(factors("dram=1:64:1").size(), 64U);
-  EXPECT_THAT(Refusal([&] { factors("dram=1:65:1"); }), HasSubstr("64 values at most"));
-  EXPECT_THAT(Refusal([&] { factors("dram=1:2:1e-300"); }), HasSubstr("64 values at most"));
-  EXPECT_THAT(Refusal([&] { factors("dram=1:inf:1"); }), HasSubstr("64 values at most"));
+  EXPECT_THAT(RefusalOf([&] { factors("dram=1:65:1"); }), HasSubstr("64 values at most"));
+  EXPECT_THAT(RefusalOf([&] { factors("dram=1:2:1e-300"); }), HasSubstr("64 values at most"));
+  EXPECT_THAT(RefusalOf([&] { factors("dram=1:inf:1"); }), HasSubstr("64 values at most"));
 }
 
 TEST(ParseSweep, RefusesInOneSentence) {
-  const auto of = [](const char* text) { return Refusal([&] { ParseSweep(text); }); };
+  const auto of = [](const char* text) { return RefusalOf([&] { ParseSweep(text); }); };
   EXPECT_THAT(of("dram=1:4"), HasSubstr("expected FIRST:LAST:STEP"));
   EXPECT_THAT(of("dram=4:1:1"), HasSubstr("not above the last"));
   EXPECT_THAT(of("dram=1:4:0"), HasSubstr("a positive step"));
@@ -151,7 +146,7 @@ TEST(LayersOfRunFile, TakesTheGpusConvolutionsWithKernelsAndCounters) {
   const auto predicted = Predict(group, V100(), false);
   EXPECT_EQ(predicted.layers[0].prediction.tile_from, "kernel name");
   EXPECT_EQ(predicted.layers[1].prediction.tile_from, "rule");
-  EXPECT_THAT(Refusal([] { LayersOfRunFile(RunFile{}, "x.json"); }),
+  EXPECT_THAT(RefusalOf([] { LayersOfRunFile(RunFile{}, "x.json"); }),
               HasSubstr("x.json: no convolution of a GPU"));
 }
 
@@ -197,7 +192,8 @@ TEST(OnlyPredicted, ListsTheOthersWithTheirReasons) {
   ModelReport report;
   report.base = V100();
   report.groups = {Predict(group, report.base, false)};
-  EXPECT_THAT(Table(report), HasSubstr("not predicted: its kernel is Winograd"));
+  EXPECT_THAT(Table(report),
+              testing::AllOf(HasSubstr("\nnot predicted "), HasSubstr(" its kernel is Winograd")));
   EXPECT_THAT(ModelPage(report), HasSubstr(">its kernel is Winograd"));
   const auto json = ToJson(report).at("groups").at(0);
   EXPECT_EQ(json.at("layers").size(), 2U);
@@ -208,7 +204,7 @@ TEST(OnlyPredicted, ListsTheOthersWithTheirReasons) {
 TEST(OnlyPredicted, RefusesWithTheFirstReasonWhereNothingIsLeft) {
   auto group = LayersOfRunFile(GpuRun(), "run.json");
   for (auto& layer : group.layers) layer.question.type = "f64";
-  EXPECT_THAT(Refusal([&] { OnlyPredicted(group, V100().gpu); }),
+  EXPECT_THAT(RefusalOf([&] { OnlyPredicted(group, V100().gpu); }),
               testing::AllOf(testing::StartsWith("run.json: none of its GPU convolutions"),
                              HasSubstr(group.layers[0].name + ": no type 'f64'")));
 }
@@ -292,7 +288,7 @@ TEST(ModelReport, JsonHoldsWhatTheTableSays) {
             report.base.gpu.dram_bytes_per_second);
   const auto table = Table(report);
   EXPECT_THAT(table, HasSubstr("n64c64h56w56k256r1s1"));
-  EXPECT_THAT(table, HasSubstr("what if sm=2"));
+  EXPECT_THAT(table, testing::AllOf(HasSubstr("\nWhat if\n"), HasSubstr("\nsm=2 ")));
   EXPECT_THAT(table, HasSubstr("DeLTA-style model of NVIDIA Tesla V100"));
 }
 
@@ -320,7 +316,7 @@ TEST(ModelPage, HoldsTheTablesAndNothingOfItsInputIsMarkup) {
 TEST(ModelFigure, NeedsSomethingToDraw) {
   ModelReport report;
   report.base = V100();
-  EXPECT_THAT(Refusal([&] { ModelFigure(report, "svg"); }), HasSubstr("--scale or --sweep"));
+  EXPECT_THAT(RefusalOf([&] { ModelFigure(report, "svg"); }), HasSubstr("--scale or --sweep"));
 }
 
 }  // namespace

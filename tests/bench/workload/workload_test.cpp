@@ -48,12 +48,8 @@ TEST(RegisterCell, ALibraryCompletesTheCellThatItsOpRegistered) {
     return Workload{.repro = "made up"};
   };
   RegisterCell({"Made", "cpu", "up", read, "a library of tomorrow"});
-  try {
-    MakeWorkload(kBenchmark).prepare({});
-    ADD_FAILURE() << "prepared without the library";
-  } catch (const Unsupported& error) {
-    EXPECT_STREQ(error.what(), "this build of dlroof was made without a library of tomorrow");
-  }
+  EXPECT_EQ(RefusalOf<Unsupported>([&] { MakeWorkload(kBenchmark).prepare({}); }),
+            "this build of dlroof was made without a library of tomorrow");
   EXPECT_THAT(Refusal("Made/cpu/up/fwd/f32/n2"), HasSubstr("no such problem"));
 
   const auto prepare = [](const BenchmarkName& name, const RunSettings&) {

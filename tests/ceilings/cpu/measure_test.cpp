@@ -76,12 +76,7 @@ TEST(CeilingFrom, KeepsTheDoubt) {
   EXPECT_THAT(ceiling.how, HasSubstr("not readable"));
 }
 
-Ceiling Of(double per_second) {
-  Ceiling ceiling;
-  ceiling.per_second = per_second;
-  ceiling.how = "h";
-  return ceiling;
-}
+Ceiling Of(double per_second) { return {.per_second = per_second, .how = "h"}; }
 
 TEST(AddPlainPipes, TakesTheBestRowAndSaysWhich) {
   std::map<std::string, Ceiling> flops = {{"fp32.vector.avx2", Of(2)},

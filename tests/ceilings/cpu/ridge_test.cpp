@@ -9,12 +9,7 @@ namespace {
 using testing::AllOf;
 using testing::HasSubstr;
 
-Ceiling Proved(double per_second) {
-  Ceiling ceiling;
-  ceiling.per_second = per_second;
-  ceiling.proved = true;
-  return ceiling;
-}
+Ceiling Proved(double per_second) { return {.per_second = per_second, .proved = true}; }
 
 // 10 GB/s and 40 GFLOP/s meet at 4 flop/byte.
 CeilingSet Roofs() {

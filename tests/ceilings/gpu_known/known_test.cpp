@@ -10,6 +10,7 @@
 #include <functional>
 
 #include "ceilings/gpu_known/elements.h"
+#include "tests/fakes/expected_gpu_results.h"
 
 namespace dlroof {
 namespace {

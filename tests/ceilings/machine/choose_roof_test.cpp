@@ -7,12 +7,7 @@
 namespace dlroof {
 namespace {
 
-Ceiling Of(double per_second, bool proved) {
-  Ceiling ceiling;
-  ceiling.per_second = per_second;
-  ceiling.proved = proved;
-  return ceiling;
-}
+Ceiling Of(double per_second, bool proved) { return {.per_second = per_second, .proved = proved}; }
 
 std::string Chosen(const std::map<std::string, Ceiling>& ceilings) {
   std::vector<const CeilingRow*> rows;

@@ -9,6 +9,7 @@
 #include "counters/cuda/support.h"
 #include "counters/gpu/access.h"
 #include "tests/fakes/no_gpu.h"
+#include "tests/fakes/refusal.h"
 
 namespace dlroof {
 namespace {
@@ -20,12 +21,9 @@ TEST(CudaState, SaysSomethingOnEveryMachine) {
 }
 
 TEST(DeviceBuffer, WithoutMemoryNamesTheBytes) {
-  try {
-    const DeviceBuffer buffer(std::size_t{1} << 50);
-    ADD_FAILURE() << "got a pebibyte";
-  } catch (const std::runtime_error& error) {
-    EXPECT_NE(std::string(error.what()).find("1125899906842624 bytes"), std::string::npos);
-  }
+  const auto why =
+      RefusalOf<std::runtime_error>([] { const DeviceBuffer buffer(std::size_t{1} << 50); });
+  EXPECT_NE(why.find("1125899906842624 bytes"), std::string::npos) << why;
 }
 
 // Reads 64 MiB: tens of microseconds on any GPU that counts here.

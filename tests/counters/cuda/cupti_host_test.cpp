@@ -9,6 +9,7 @@
 #include "counters/cuda/cupti_calls.h"
 #include "counters/cupti/plan.h"
 #include "counters/cupti/session.h"
+#include "tests/fakes/refusal.h"
 
 namespace dlroof {
 namespace {
@@ -200,12 +201,8 @@ TEST(CuptiTableByHostApi, DISABLED_WriteStoredPasses) {
 
 TEST(CuptiHostApi, ABadChipIsOneSentence) {
   CuptiCalls api;
-  try {
-    api.OpenHost("XX999", {});
-    FAIL() << "opened";
-  } catch (const CuptiError& error) {
-    EXPECT_THAT(error.what(), testing::HasSubstr("does not know the chip"));
-  }
+  EXPECT_THAT(RefusalOf<CuptiError>([&] { api.OpenHost("XX999", {}); }),
+              testing::HasSubstr("does not know the chip"));
 }
 
 // A machine without a driver or GPU gives its sentence. With one the source counts or says why not.

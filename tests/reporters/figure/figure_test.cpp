@@ -12,6 +12,7 @@
 #include "counters/base/error.h"
 #include "reporters/figure/gnuplot.h"
 #include "tests/fakes/placed_files.h"
+#include "tests/fakes/refusal.h"
 
 namespace dlroof {
 namespace {
@@ -255,13 +256,8 @@ TEST(WriteFigure, SaysWhenTheFileCannotBeWritten) {
 
 TEST(RunGnuplot, AnErrorIsOneSentence) {
   NEED_GNUPLOT();
-  try {
-    RunGnuplot("plot nonsense with nothing\n");
-    FAIL() << "accepted";
-  } catch (const BadInput& error) {
-    EXPECT_THAT(error.what(), StartsWith("gnuplot failed: "));
-    EXPECT_THAT(error.what(), Not(HasSubstr("\n")));
-  }
+  EXPECT_THAT(RefusalOf([] { RunGnuplot("plot nonsense with nothing\n"); }),
+              testing::AllOf(StartsWith("gnuplot failed: "), Not(HasSubstr("\n"))));
 }
 
 TEST(TerminalPicture, HasALetterPerSeriesAndItsLegend) {

@@ -61,14 +61,7 @@ TEST(ReadCsv, FieldsKnowTheirPlaces) {
 }
 
 TEST(ReadCsv, RefusesWithThePlace) {
-  const auto refusal = [](std::string_view text) -> std::string {
-    try {
-      ReadCsv(text, "f");
-    } catch (const BadInput& error) {
-      return error.what();
-    }
-    return "accepted";
-  };
+  const auto refusal = [](std::string_view text) { return RefusalOf([&] { ReadCsv(text, "f"); }); };
   EXPECT_EQ(refusal("a\nb,\"c"), "f:2: column 3: the quote that begins here is not closed");
   EXPECT_THAT(refusal("\"a\"b"), HasSubstr("f:1: column 4: expected a comma"));
   EXPECT_EQ(refusal("a\n\xff"), "f:2: not UTF-8 text, expected CSV");

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "counters/base/error.h"
+#include "tests/fakes/refusal.h"
 
 namespace dlroof {
 namespace {
@@ -73,12 +74,8 @@ TEST(SweepLines, ParametersAreOfTheirOperation) {
 }
 
 TEST(SweepLines, RefusesAnUnknownParameterAndTakesAnyName) {
-  try {
-    SweepLines(RunOf({}), "colour");
-    FAIL() << "accepted";
-  } catch (const BadInput& error) {
-    EXPECT_THAT(error.what(), HasSubstr("--sweep colour: no such parameter; there are batch, "));
-  }
+  EXPECT_THAT(RefusalOf([] { SweepLines(RunOf({}), "colour"); }),
+              HasSubstr("--sweep colour: no such parameter; there are batch, "));
   EXPECT_THAT(SweepLines(RunOf({"a/b/c/d/e/___x:9"}), "batch"), IsEmpty());
   auto unplaced = RunOf({"LSTM/cpu/a/fwd/f32/t1n1i8h8", "LSTM/cpu/a/fwd/f32/t1n2i8h8"});
   EXPECT_THAT(SweepLines(unplaced, "batch"), SizeIs(1));

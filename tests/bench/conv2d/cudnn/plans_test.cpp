@@ -16,6 +16,7 @@
 #include "bench/suites/suite_selection.h"
 #include "counters/base/error.h"
 #include "tests/fakes/described_gpus.h"
+#include "tests/fakes/refusal.h"
 
 namespace dlroof::cudnn {
 namespace {
@@ -284,17 +285,13 @@ TEST(CudnnF32DeathTest, OfTheSuitesIsTimedWithoutCopiesOfItsTensors) {
 }
 
 std::string Words(const GraphSpec& spec) {
-  try {
-    const Graph graph(spec, Target::Described(Json(kDescribedGpus[4])));
-  } catch (const Unsupported& error) {
-    return error.what();
-  }
-  return "taken";
+  return RefusalOf<Unsupported>(
+      [&] { const Graph graph(spec, Target::Described(Json(kDescribedGpus[4]))); });
 }
 
 TEST(CudnnGraph, ShapesThatDoNotFitAreRefusedInCudnnsWords) {
   auto spec = GraphOf(Request("fwd/f16/n2c8h8w8k8r3s3_p1"));
-  EXPECT_EQ(Words(spec), "taken");
+  EXPECT_EQ(Words(spec), "accepted");
   spec.tensors[2].dimensions[2] = 9;
   EXPECT_THAT(Words(spec), HasSubstr("CUDNN_STATUS_"));
 }
@@ -303,7 +300,7 @@ TEST(CudnnGraph, ShapesThatDoNotFitAreRefusedInCudnnsWords) {
 TEST(CudnnGraph, PaddingOfTheTwoAxesIsNotMixedUp) {
   auto spec = GraphOf(Request("fwd/f16/n1c8h9w6k8r2s3_s2x1p0:1x4:1"));
   EXPECT_EQ(TensorOf(spec, kDestinationId).dimensions, (std::array<int64_t, 4>{1, 8, 5, 9}));
-  EXPECT_EQ(Words(spec), "taken");
+  EXPECT_EQ(Words(spec), "accepted");
   std::swap(spec.convolution.pads_before[0], spec.convolution.pads_before[1]);
   EXPECT_THAT(Words(spec), HasSubstr("CUDNN_STATUS_"));
 }
@@ -375,12 +372,8 @@ TEST_F(RnnDescriptors, HoldWhatTheSpecSays) {
 TEST_F(RnnDescriptors, RefuseInCudnnsWords) {
   auto spec = SpecFrom("bwd/f32/t4n2i16h32");
   spec.projection = 64;  // wider than the cell
-  try {
-    SetRnn(spec, dropout_, rnn_);
-    FAIL() << "taken";
-  } catch (const Unsupported& error) {
-    EXPECT_THAT(error.what(), HasSubstr("CUDNN_STATUS_"));
-  }
+  EXPECT_THAT(RefusalOf<Unsupported>([&] { SetRnn(spec, dropout_, rnn_); }),
+              HasSubstr("CUDNN_STATUS_"));
 }
 
 }  // namespace

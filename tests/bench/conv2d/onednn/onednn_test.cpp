@@ -30,15 +30,8 @@ class EveryDirectionAndType : public testing::TestWithParam<std::tuple<std::stri
 
 TEST_P(EveryDirectionAndType, AgreesWithTheReference) {
   const auto& [direction, type] = GetParam();
-  for (const auto problem : kProblems) {
-    const auto name = fmt::format("Conv2D/cpu/onednn/{}/{}/{}", direction, type, problem);
-    const auto outcome = Outcome(name, 2);
-    // f32 runs wherever oneDNN does; other types may be unsupported here, but never wrong.
-    if (type == "f32" || outcome.rfind("unsupported", 0) != 0)
-      EXPECT_THAT(outcome, testing::StartsWith("ok ")) << name;
-    else
-      EXPECT_THAT(outcome, HasSubstr(type)) << "the reason names no type";
-  }
+  for (const auto problem : kProblems)
+    ExpectAgrees(fmt::format("Conv2D/cpu/onednn/{}/{}/{}", direction, type, problem), type);
 }
 
 INSTANTIATE_TEST_SUITE_P(Conv2dOnednn, EveryDirectionAndType,
@@ -78,19 +71,9 @@ TEST(Conv2dOnednn, VariantsAgreeWithTheReference) {
                                    "fwd/bf16bf16f32/@",
                                    "bwd_data/f32bf16bf16/@",
                                    "bwd_weights/bf16f32bf16/@/bias"};
-  int ran = 0;
-  for (const std::string& variant : kVariants)
-    for (const std::string problem : {"n2c16h10w10k16r3s3_p1", "n2c3h11w13k5r5s3_s2p2x1",
-                                      "n2c12h8w8k18r3s3_p1g3", "n2c16h9w9k16r3s3_s2p1g16"}) {
-      std::string name = "Conv2D/cpu/onednn/" + variant;
-      name.replace(name.find('@'), 1, problem);
-      const auto outcome = Outcome(name, 2);
-      // f32 runs wherever oneDNN does; other types may be unsupported here, but never wrong.
-      if (variant.find("/f32/") == std::string::npos && outcome.starts_with("unsupported"))
-        continue;
-      EXPECT_THAT(outcome, testing::StartsWith("ok ")) << name;
-      ++ran;
-    }
+  const int ran = ExpectVariantsAgree("Conv2D/cpu/onednn/", kVariants,
+                                      {"n2c16h10w10k16r3s3_p1", "n2c3h11w13k5r5s3_s2p2x1",
+                                       "n2c12h8w8k18r3s3_p1g3", "n2c16h9w9k16r3s3_s2p1g16"});
   EXPECT_GE(ran, 60);
 }
 

@@ -6,6 +6,7 @@
 
 #include "bench/lstm/onednn/cell.h"
 #include "bench/onednn/support.h"
+#include "tests/fakes/outcome.h"
 
 namespace dlroof::onednn {
 namespace {

@@ -1,0 +1,139 @@
+#include "bench/predict/tables.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "bench/predict/text.h"
+#include "reporters/text/units.h"
+
+namespace dlroof {
+namespace {
+
+using Rows = std::vector<std::vector<std::string>>;
+
+std::string Factor(double factor) { return fmt::format("{:.2f}x", factor); }
+
+ModelTable WhatIf(const ModelReport& report) {
+  ModelTable table{"What if",
+                   "",
+                   {{"design", "name"},
+                    {"model", ""},
+                    {"faster", "number"},
+                    {"all calls", "number"},
+                    {"bound by", ""},
+                    {"new bottlenecks", "note"}},
+                   {}};
+  for (const auto& result : report.designs)
+    for (size_t i = 0; i < result.groups.size(); ++i)
+      table.rows.push_back({result.design.name, result.groups[i].name,
+                            Factor(report.groups[i].seconds / result.groups[i].seconds),
+                            WithPrefix(result.groups[i].seconds, "s"),
+                            BoundShares(result.groups[i]),
+                            NewBottlenecks(report.groups[i], result.groups[i])});
+  return table;
+}
+
+ModelTable BalanceNext(const ModelReport& report) {
+  ModelTable table{"Balance next",
+                   "How much faster twice of one resource makes it, each by itself" +
+                       (report.designs.empty() ? std::string(".")
+                                               : fmt::format(", in the design {}.",
+                                                             report.designs.back().design.name)),
+                   {{"model", ""}},
+                   {}};
+  for (const auto resource : ScalableResources())
+    table.columns.push_back({std::string(resource), "number"});
+  for (size_t i = 0; i < report.gains.size(); ++i) {
+    auto& row = table.rows.emplace_back(1, report.groups[i].name);
+    for (const auto resource : ScalableResources())
+      for (const auto& gain : report.gains[i])
+        if (gain.resource == resource) row.push_back(Factor(gain.speedup));
+  }
+  return table;
+}
+
+// Draws the second of two resources along the row.
+ModelTable SweepTable(const ModelReport& report, const GroupSweep& sweep) {
+  const auto& axes = report.axes;
+  ModelTable table{"Sweep, " + sweep.group, "", {{axes[0].resource, "number"}}, {}};
+  const size_t across = axes.size() > 1 ? axes[1].factors.size() : 1;
+  for (size_t i = 0; i < across; ++i)
+    table.columns.push_back(
+        {axes.size() > 1 ? fmt::format("{} x{}", axes[1].resource, ThreeDigits(axes[1].factors[i]))
+                         : "faster",
+         "number"});
+  for (size_t i = 0; i < sweep.points.size(); ++i) {
+    const auto& point = sweep.points[i];
+    if (i % across == 0) table.rows.push_back({fmt::format("x{}", ThreeDigits(point.factors[0]))});
+    table.rows.back().push_back(fmt::format("{:.3f}x, {}", point.speedup, Key(point.bottleneck)));
+  }
+  return table;
+}
+
+std::string NoteOf(const PredictedGroup& group) {
+  std::string note = fmt::format("All calls: {}; bound by {}.", WithPrefix(group.seconds, "s"),
+                                 BoundShares(group));
+  double error = 0;
+  for (const auto& one : group.layers) error = std::max(error, one.prediction.relative_error95);
+  if (error > 0) note += fmt::format(" Sampled: bytes of L1 within {:.2g} % (95 %).", 100 * error);
+  const auto medians = MedianAbsoluteResiduals(group);
+  for (const auto& [key, mean] : MeanAbsoluteResiduals(group))
+    note += fmt::format(
+        " Mean absolute error, predicted against measured, {}: {:.1f} % (median {:.1f} %).", key,
+        100 * mean, 100 * medians.at(key));
+  return note;
+}
+
+std::vector<std::string> LayerRow(const PredictedLayer& one) {
+  const auto& traffic = one.prediction.traffic;
+  return {one.layer.name,
+          fmt::format("{}", one.layer.count),
+          TileText(one.prediction.plan.tile),
+          WithPrefix(L1Bytes(traffic), "B"),
+          WithPrefix(L2TileBytes(traffic), "B"),
+          WithPrefix(Total(traffic.dram), "B"),
+          WithPrefix(one.prediction.time.lower_bound_seconds, "s"),
+          WithPrefix(one.seconds, "s"),
+          std::string(Key(one.prediction.time.bottleneck))};
+}
+
+}  // namespace
+
+std::vector<ModelTable> DesignTables(const ModelReport& report) {
+  std::vector<ModelTable> tables;
+  if (!report.designs.empty()) tables.push_back(WhatIf(report));
+  if (!report.gains.empty()) tables.push_back(BalanceNext(report));
+  for (const auto& sweep : report.sweeps) tables.push_back(SweepTable(report, sweep));
+  return tables;
+}
+
+std::vector<ModelTable> GroupTables(const PredictedGroup& group) {
+  ModelTable layers{group.name,
+                    NoteOf(group),
+                    {{"layer", "name"},
+                     {"calls", "number"},
+                     {"tile", "number"},
+                     {"L1", "number"},
+                     {"L2", "number"},
+                     {"DRAM", "number"},
+                     {"at least", "number"},
+                     {"time", "number"},
+                     {"bound", "bound"}},
+                    {}};
+  const auto means = MeanAbsoluteResiduals(group);
+  for (const auto& [key, mean] : means) layers.columns.push_back({key + " error", "number"});
+  for (const auto& one : group.layers) {
+    auto& row = layers.rows.emplace_back(LayerRow(one));
+    const auto residuals = Residuals(one);
+    for (const auto& [key, mean] : means)
+      row.push_back(residuals.count(key) > 0 ? fmt::format("{:+.1f} %", 100 * residuals.at(key))
+                                             : "");
+  }
+  ModelTable refused{"", "", {{"not predicted", "name"}, {"why", "note"}}, {}};
+  for (const auto& one : group.not_predicted) refused.rows.push_back({one.name, one.reason});
+  if (refused.rows.empty()) return {layers};
+  return {layers, refused};
+}
+
+}  // namespace dlroof
