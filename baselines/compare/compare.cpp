@@ -4,12 +4,14 @@
 
 #include <algorithm>
 #include <cmath>
+#include <tuple>
 
 #include "baselines/compare/compatible.h"
 #include "baselines/compare/interleaving.h"
 #include "baselines/compare/measured_again.h"
 #include "baselines/statistics/sequential.h"
 #include "counters/base/order_statistics.h"
+#include "counters/base/parallel_for.h"
 #include "reporters/roofline/roofline.h"
 
 namespace dlroof {
@@ -114,17 +116,16 @@ class Comparing {
 
   // Measures each pair by itself.
   void Add(const std::vector<PairedRecord>& pairs) {
-    rows_.reserve(pairs.size());
-    measured_.reserve(pairs.size());
-    for (const auto& [base, fresh] : pairs) {
-      Comparison& row = rows_.emplace_back();
-      row.base = base;
-      row.fresh = fresh;
-      if (DecideByStatus(row)) continue;
-      if (auto measured = Measure(row)) {
-        measured->row = rows_.size() - 1;
-        measured_.push_back(*std::move(measured));
-      }
+    rows_.resize(pairs.size());
+    std::vector<std::optional<Measured>> measured(pairs.size());
+    ParallelFor(pairs.size(), [&](std::size_t i) {
+      std::tie(rows_[i].base, rows_[i].fresh) = std::tie(pairs[i].base, pairs[i].fresh);
+      if (!DecideByStatus(rows_[i])) measured[i] = Measure(rows_[i]);
+    });
+    for (std::size_t i = 0; i < measured.size(); ++i) {
+      if (!measured[i]) continue;
+      measured[i]->row = i;
+      measured_.push_back(*std::move(measured[i]));
     }
   }
 

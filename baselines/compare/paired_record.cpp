@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <functional>
+#include <future>
 #include <string_view>
 #include <unordered_map>
 #include <utility>
@@ -45,7 +47,8 @@ NameMap NamesIn(const NamedRun& base, const NameMap& names) {
 
 std::vector<PairedRecord> PairRecords(const NamedRun& base, const NamedRun& fresh,
                                       const NameMap& names) {
-  const Index bases = IndexOf(base), freshes = IndexOf(fresh);
+  auto at_once = std::async(std::launch::async, IndexOf, std::cref(base));
+  const Index freshes = IndexOf(fresh), bases = at_once.get();
   Index renamed;  // BASE's, by NEW's names
   for (const auto& [base_name, fresh_name] : names) {
     const auto* from = Find(bases, base_name);

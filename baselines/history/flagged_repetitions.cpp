@@ -78,7 +78,8 @@ Repetition Take(std::string_view& bytes, const std::string& where) {
       throw BadInput(where + ": damaged: a repetition of no block");
     repetition.block = static_cast<int>(block);
   }
-  if ((layout->flags & kGpu) != 0) repetition.gpu = TakeGpuSample(layout->gpu, bytes);
+  if ((layout->flags & kGpu) != 0)
+    repetition.gpu = std::make_shared<GpuSample>(TakeGpuSample(layout->gpu, bytes));
   return repetition;
 }
 

@@ -59,7 +59,7 @@ Repetition FromRow(const json& row, const std::string& where) {
   GpuSample sample;
   std::size_t at = 0;
   for (const auto& [key, member] : GpuSampleFields()) sample.*member = NumberAt(row[kGpu], at++);
-  repetition.gpu = sample;
+  repetition.gpu = std::make_shared<GpuSample>(sample);
   return repetition;
 }
 

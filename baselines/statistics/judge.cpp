@@ -8,6 +8,7 @@
 #include "baselines/statistics/significance.h"
 #include "counters/base/keys.h"
 #include "counters/base/order_statistics.h"
+#include "counters/base/parallel_for.h"
 
 namespace dlroof {
 namespace {
@@ -159,15 +160,13 @@ Judged Judge(const std::vector<Candidate>& candidates, const JudgeSettings& sett
   ChooseMinEffect(settings, widened, judged);
   if (settings.look_for_common_shift)
     judged.common = FindCommonShift(Movements(candidates, widened), std::log1p(judged.min_effect));
-  std::vector<double> p_values;
-  p_values.reserve(candidates.size());
-  for (std::size_t i = 0; i < candidates.size(); ++i) {
+  std::vector<double> p_values(candidates.size());
+  ParallelFor(candidates.size(), [&](std::size_t i) {
     const Views views = ViewsOf(candidates[i], judged.common);
-    double p_value = candidates[i].p_value.value_or(PValue(views.seconds, widened[i]));
+    p_values[i] = candidates[i].p_value.value_or(PValue(views.seconds, widened[i]));
     if (views.without_common)
-      p_value = std::max(p_value, PValue(*views.without_common, widened[i]));
-    p_values.push_back(p_value);
-  }
+      p_values[i] = std::max(p_values[i], PValue(*views.without_common, widened[i]));
+  });
   const auto adjusted = AdjustedPValues(p_values);
   judged.each.reserve(candidates.size());
   for (std::size_t i = 0; i < candidates.size(); ++i) {

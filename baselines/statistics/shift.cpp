@@ -90,7 +90,7 @@ Ranked RankedValues(std::vector<double>& values, std::size_t low, std::size_t hi
 }  // namespace
 
 std::optional<IntervalRank> IntervalRank95(int n, int m) {
-  static std::map<std::pair<int, int>, std::optional<IntervalRank>> known;
+  static thread_local std::map<std::pair<int, int>, std::optional<IntervalRank>> known;
   const auto [found, added] = known.try_emplace({std::min(n, m), std::max(n, m)});
   if (added && n > 0 && m > 0)
     found->second = n * m <= kLargestExact ? ExactRank(n, m) : ApproximateRank(n, m);

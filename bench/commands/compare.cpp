@@ -116,6 +116,9 @@ int RunCompare(const CompareFlags& flags) {
   Write(result, {BaseText(result), inputs.fresh.where}, flags.format);
   if (const auto few = FewSharedText(result); !few.empty()) std::cerr << few << '\n';
   if (!flags.badge.empty()) WriteFile(flags.badge, BadgeSvg(result));
+  // Large files take their time to be freed, too.
+  const auto freed = std::async(std::launch::async, [&] { inputs.base = {}; });
+  inputs.fresh = {};
   return result.exit_code;
 }
 

@@ -1,10 +1,7 @@
 // Readings of a repetition on a GPU besides the time of its calls.
 #pragma once
 
-#include <map>
-#include <memory>
 #include <optional>
-#include <string>
 #include <utility>
 #include <vector>
 
@@ -24,33 +21,6 @@ struct GpuSample {
   std::optional<double> throttle;             // NVML's bits, a whole number; 0: none
 
   bool operator==(const GpuSample&) const = default;
-};
-
-// A sample or none, in the room of a pointer: of 10^6 repetitions read at once few have one. A
-// value like std::optional: a copy has a sample of its own.
-class OptionalGpuSample {
- public:
-  OptionalGpuSample() = default;
-  OptionalGpuSample(const GpuSample& sample) : sample_(std::make_unique<GpuSample>(sample)) {}
-  OptionalGpuSample(const std::optional<GpuSample>& sample)
-      : sample_(sample ? std::make_unique<GpuSample>(*sample) : nullptr) {}
-  OptionalGpuSample(const OptionalGpuSample& other)
-      : sample_(other ? std::make_unique<GpuSample>(*other) : nullptr) {}
-  OptionalGpuSample(OptionalGpuSample&&) noexcept = default;
-  OptionalGpuSample& operator=(OptionalGpuSample other) noexcept {
-    sample_ = std::move(other.sample_);
-    return *this;
-  }
-  ~OptionalGpuSample() = default;
-
-  explicit operator bool() const { return sample_ != nullptr; }
-  const GpuSample& operator*() const { return *sample_; }
-  const GpuSample* operator->() const { return sample_.get(); }
-  GpuSample* operator->() { return sample_.get(); }
-  GpuSample& emplace() { return *(sample_ = std::make_unique<GpuSample>()); }
-
- private:
-  std::unique_ptr<GpuSample> sample_;
 };
 
 // Every quantity by its key in files and counters, and in stored histories by its place here: a new

@@ -1,6 +1,6 @@
 #include "reporters/record/json_elements.h"
 
-#include <array>
+#include <algorithm>
 #include <cstring>
 #include <nlohmann/json.hpp>
 
@@ -11,11 +11,9 @@ constexpr std::size_t kWindow = 1 << 20;     // [byte] of the stream that are lo
 constexpr std::size_t kPadding = 64;         // [byte] that a reader with vectors may read beyond
 constexpr std::string_view kInArray = "}]";  // what is open around an element
 
-constexpr std::array<bool, 256> kTells = [] {
-  std::array<bool, 256> tells{};
-  for (const unsigned char c : {'"', '{', '}', '[', ']'}) tells[c] = true;
-  return tells;
-}();
+// '[' and '{' differ in one bit, and so do ']' and '}'.
+constexpr bool Opens(char c) { return (c | 0x20) == '{'; }
+constexpr bool Closes(char c) { return (c | 0x20) == '}'; }
 
 class Walk {
  public:
@@ -25,9 +23,9 @@ class Walk {
 
   JsonSkeleton Whole() {
     while (Refill())
-      for (; at_ < text_.size(); ++at_) Step();
-    Keep(text_.size());
-    skeleton_.cut = in_string_ || !open_.empty();
+      while (at_ < end_) Step();
+    if (depth_ == 0) Keep(end_);
+    skeleton_.cut = in_string_ || depth_ > 0 || !open_.empty();
     if (skeleton_.cut) {
       skeleton_.text.resize(whole_);
       if (whole_ > 0) skeleton_.text += "]}";
@@ -38,92 +36,104 @@ class Walk {
  private:
   // Appends what stands between elements to the skeleton, up to `end`.
   void Keep(std::size_t end) {
-    if (!InElement() && end > begin_) skeleton_.text.append(text_, begin_, end - begin_);
-    if (!InElement()) begin_ = end;
+    skeleton_.text.append(text_, begin_, end - begin_);
+    begin_ = end;
   }
-  bool InElement() const { return open_.size() > kInArray.size() && open_.starts_with(kInArray); }
 
-  // Drops what was looked at, but for an element or a key that is not whole, and reads on.
+  // Drops what was looked at, but for an element or a string that is not whole, and reads on.
   bool Refill() {
-    if (!in_string_) Keep(at_);
-    text_.erase(0, begin_);
+    if (!in_string_ && depth_ == 0) Keep(at_);
+    const auto held = end_ - begin_;
+    if (begin_ > 0) std::memmove(text_.data(), text_.data() + begin_, held);
     at_ -= begin_;
-    key_begin_ -= std::min(key_begin_, begin_);
+    string_begin_ -= std::min(string_begin_, begin_);
     begin_ = 0;
-    const auto held = text_.size();
-    text_.reserve(held + kWindow + kPadding);
-    text_.resize(held + kWindow);
+    if (text_.size() < held + kWindow + kPadding) text_.resize(2 * held + kWindow + kPadding);
     in_.read(text_.data() + held, kWindow);
-    text_.resize(held + static_cast<std::size_t>(in_.gcount()));
-    return text_.size() > held;
+    end_ = held + static_cast<std::size_t>(in_.gcount());
+    return end_ > held;
   }
 
+  // Walks to the next end of a string, bracket, element, or to the window's end.
   void Step() {
-    if (in_string_) {
-      StepInString();
-      return;
-    }
+    if (depth_ > 0) return StepInElement();
+    if (in_string_) return StepInString();
     const char c = text_[at_];
-    if (!kTells[static_cast<unsigned char>(c)]) return;
     if (c == '"') {
       in_string_ = true;
-      key_begin_ = at_ + 1;
-    } else if (c == '{' || c == '[') {
-      Open(c);
-    } else if (!open_.empty()) {
-      Close();
+      string_begin_ = at_ + 1;
+    } else if (Opens(c)) {
+      if (open_ == kInArray && c == '{') {
+        Keep(at_++);
+        depth_ = 1;
+        return;
+      }
+      if (open_ == "}" && c == '[') BeginArray();
+      open_ += c == '{' ? '}' : ']';
+    } else if (Closes(c) && !open_.empty()) {
+      open_.pop_back();
     }
+    ++at_;
   }
 
   void StepInString() {
-    if (escaped_) {
-      escaped_ = false;
-      return;
-    }
-    while (at_ < text_.size() && text_[at_] != '"' && text_[at_] != '\\') ++at_;
-    if (at_ == text_.size()) {
-      --at_;
-      return;
-    }
-    if (text_[at_] == '\\') {
-      escaped_ = true;
-      return;
-    }
-    in_string_ = false;
-    if (open_.size() == 1) key_ = text_.substr(key_begin_, at_ - key_begin_);
+    at_ = static_cast<std::size_t>(BehindString(text_.data() + at_) - text_.data());
+    if (!in_string_ && open_.size() == 1)
+      key_ = text_.substr(string_begin_, at_ - 1 - string_begin_);
   }
 
-  void Open(char c) {
-    if (open_ == kInArray && c == '{') Keep(at_);
-    if (open_ == "}" && c == '[') {
-      index_ = 0;
-      if (key_.find('\\') != std::string::npos) {
-        const auto key = nlohmann::json::parse('"' + key_ + '"', nullptr, false);
-        if (key.is_string()) key_ = key.get<std::string>();
-      }
-    }
-    open_ += c == '{' ? '}' : ']';
+  void BeginArray() {
+    index_ = 0;
+    if (key_.find('\\') == std::string::npos) return;
+    const auto key = nlohmann::json::parse('"' + key_ + '"', nullptr, false);
+    if (key.is_string()) key_ = key.get<std::string>();
   }
 
-  void Close() {
-    const bool element = InElement() && open_.size() == kInArray.size() + 1 && open_.back() == '}';
-    open_.pop_back();
-    if (!element) return;
-    element_(key_, index_++, std::string_view(text_).substr(begin_, at_ + 1 - begin_));
+  void StepInElement() {
+    const char* at = text_.data() + at_;
+    const char* const end = text_.data() + end_;
+    if (in_string_) at = BehindString(at);
+    while (at < end && depth_ > 0) {
+      const char c = *at++;
+      if (c == '"')
+        at = BehindString(at);
+      else if (Opens(c))
+        ++depth_;
+      else if (Closes(c))
+        --depth_;
+    }
+    at_ = static_cast<std::size_t>(at - text_.data());
+    if (depth_ > 0) return;
+    element_(key_, index_++, std::string_view(text_).substr(begin_, at_ - begin_));
     skeleton_.text += "{}";
-    begin_ = at_ + 1;
+    begin_ = at_;
     whole_ = skeleton_.text.size();
+  }
+
+  // Returns the place behind the quote that ends the string around `at`, or the window's end.
+  const char* BehindString(const char* at) {
+    const char* const end = text_.data() + end_;
+    while ((at = static_cast<const char*>(
+                std::memchr(at, '"', static_cast<std::size_t>(end - at)))) != nullptr) {
+      const char* escape = at++;
+      while (escape[-1] == '\\') --escape;
+      in_string_ = (at - escape) % 2 == 0;  // an odd number of backslashes: no end
+      if (!in_string_) return at;
+    }
+    in_string_ = true;
+    return end;
   }
 
   std::istream& in_;
   const Element& element_;
   JsonSkeleton skeleton_;
-  std::string text_;                          // the window
-  std::size_t at_ = 0, begin_ = 0;            // in it: the next character, what is not yet kept
-  std::string open_;                          // closers, outermost first
-  bool in_string_ = false, escaped_ = false;  // a string's quote, its backslash was the last
-  std::string key_;                           // the last string in the top-level object
-  std::size_t key_begin_ = 0, index_ = 0;
+  std::string text_;                          // the window, up to end_
+  std::size_t at_ = 0, begin_ = 0, end_ = 0;  // in it: the next character, what is not yet kept
+  std::string open_;                          // closers outside of elements, outermost first
+  int depth_ = 0;                             // brackets that are open in an element
+  bool in_string_ = false;
+  std::string key_;  // the last string in the top-level object
+  std::size_t string_begin_ = 0, index_ = 0;
   std::size_t whole_ = 0;  // [byte] of the skeleton up to the last whole element
 };
 

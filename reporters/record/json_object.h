@@ -24,6 +24,46 @@ struct JsonPlace {
   std::string Text() const;
 };
 
+class JsonObject;
+
+// A member of the object `at`. All functions throw BadInput.
+struct JsonMember {
+  const JsonObject& at;
+  std::string_view key;
+  simdjson::dom::element value;
+
+  double Number() const;
+  double NumberIn(double least, double most, const char* expected) const;
+  std::string_view Text() const;
+  bool Flag() const;
+  JsonObject Object() const;
+  std::size_t Size() const { return Array().size(); }
+  // Calls read(element, place) for each element of an array.
+  template <class Read>
+  void Each(const Read& read) const;
+  [[noreturn]] void Refuse(const std::string& expected) const;
+
+ private:
+  simdjson::dom::array Array() const;
+};
+
+// Reads the member `key` into `Out`.
+template <class Out>
+struct JsonReading {
+  std::string_view key;
+  void (*read)(const JsonMember& member, Out& out);
+};
+
+template <auto kField, class Out>
+void ReadNumber(const JsonMember& member, Out& out) {
+  out.*kField = member.Number();
+}
+
+template <auto kField, class Out>
+void ReadText(const JsonMember& member, Out& out) {
+  out.*kField = member.Text();
+}
+
 // Refers to its place's `outer` and to the parser's memory. All functions throw BadInput.
 class JsonObject {
  public:
@@ -31,30 +71,28 @@ class JsonObject {
   JsonObject(const JsonObject&) = delete;  // inner places point to this one
   JsonObject& operator=(const JsonObject&) = delete;
 
-  bool Has(const char* key) const { return Find(key).has_value(); }
+  // Reads the members that `readings` name, in the object's order.
+  template <class Out, std::size_t n>
+  void Read(const JsonReading<Out> (&readings)[n], Out& out) const {
+    std::size_t next = 0;  // written and read in one order, a member is mostly the next reading's
+    for (const auto [key, value] : object_)
+      for (std::size_t tried = 0; tried < n; ++tried) {
+        const auto& reading = readings[next];
+        next = (next + 1) % n;
+        if (reading.key != key) continue;
+        reading.read({*this, key, value}, out);
+        break;
+      }
+  }
+
+  // Returns the last member of this key.
+  std::optional<JsonMember> Find(std::string_view key) const;
   double Number(const char* key) const;
   std::string Text(const char* key) const;
   std::optional<double> OptionalNumber(const char* key) const;
   std::string TextOr(const char* key, const std::string& otherwise) const;
   // False where there is no member `key`.
   bool FlagOr(const char* key) const;
-  JsonObject Object(const char* key) const;
-  // Calls read(element, place) for each element of the array `key`, where there is one.
-  template <class Read>
-  void EachOf(const char* key, const Read& read) const {
-    const auto array = OptionalArray(key);
-    if (!array) return;
-    JsonPlace place{&place_, key, 0};
-    for (const auto element : *array) {
-      read(element, place);
-      ++place.index;
-    }
-  }
-
-  std::size_t SizeOf(const char* key) const {
-    const auto array = OptionalArray(key);
-    return array ? array->size() : 0;
-  }
 
   simdjson::dom::object members() const { return object_; }
   JsonPlace PlaceOf(std::string_view key) const { return {&place_, key}; }
@@ -62,20 +100,17 @@ class JsonObject {
   [[noreturn]] void Refuse(std::string_view key, const std::string& expected) const;
 
  private:
-  // The last member of this key.
-  std::optional<simdjson::dom::element> Find(std::string_view key) const {
-    std::optional<simdjson::dom::element> found;
-    for (const auto member : object_)
-      if (member.key == key) found = member.value;
-    return found;
-  }
-  std::optional<simdjson::dom::array> OptionalArray(const char* key) const;
-
   simdjson::dom::object object_;
   JsonPlace place_;
 };
 
-// The word for a value's type in messages: "text", "number".
-const char* TypeName(simdjson::dom::element element);
+template <class Read>
+void JsonMember::Each(const Read& read) const {
+  JsonPlace place = at.PlaceOf(key);
+  for (const auto element : Array()) {
+    ++place.index;  // from kNoIndex to 0
+    read(element, place);
+  }
+}
 
 }  // namespace dlroof

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -28,7 +29,8 @@ struct Repetition {
   std::optional<double> core_share;
   double iterations = 0;   // [1]
   bool disturbed = false;  // kept in the file, left out of the median
-  OptionalGpuSample gpu;   // of a GPU's benchmark only
+  // Null but for a GPU's benchmark: of 10^6 repetitions that are read at once few have a sample.
+  std::shared_ptr<const GpuSample> gpu;
   // Block of an interleaved comparison: windows of one block, in their order, were measured by
   // turns with those of the other file's block of this number.
   std::optional<int> block;

@@ -2,154 +2,183 @@
 
 #include <fmt/format.h>
 
+#include <limits>
+#include <memory>
+#include <optional>
+#include <utility>
+
 #include "reporters/record/json_object.h"
 #include "reporters/record/schema1.h"
 
 namespace dlroof {
 namespace {
 
-constexpr double kMostLaunches = 1e9;
+// The readings are in the order in which dlroof writes members.
 
-Repetition RepetitionFromJson(const JsonObject& at) {
-  Repetition repetition;
-  repetition.seconds = at.Number("seconds");
-  if (repetition.seconds <= 0) at.Refuse("seconds", "a positive time");
-  repetition.iterations = at.OptionalNumber("iterations").value_or(0);
-  repetition.disturbed = at.FlagOr("disturbed");
-  repetition.cpu_seconds = at.OptionalNumber("cpu_seconds");
-  repetition.main_cpu_seconds = at.OptionalNumber("main_cpu_seconds");
-  repetition.run_delay_seconds = at.OptionalNumber("run_delay_seconds");
-  repetition.core_share = at.OptionalNumber("core_share");
-  if (at.Has("gpu")) {
-    const JsonObject gpu = at.Object("gpu");
-    GpuSample& sample = repetition.gpu.emplace();
-    for (const auto& [key, member] : GpuSampleFields()) sample.*member = gpu.OptionalNumber(key);
-  }
-  if (const auto block = at.OptionalNumber("block")) {
-    if (*block < 0 || *block > 1e6) at.Refuse("block", "the number of a block");
-    repetition.block = static_cast<int>(*block);
-  }
-  return repetition;
+void ReadSample(const JsonMember& member, Repetition& repetition) {
+  const JsonObject at = member.Object();
+  GpuSample sample;
+  for (const auto& [key, field] : GpuSampleFields()) sample.*field = at.OptionalNumber(key);
+  repetition.gpu = std::make_shared<GpuSample>(sample);
 }
 
-// Calls put(object, name, count) for each member of the object `key`, where there is one.
-template <class Put>
-void ReadCounts(const JsonObject& at, const char* key, const Put& put) {
-  if (!at.Has(key)) return;
-  const JsonObject object = at.Object(key);
-  for (const auto member : object.members()) {
-    const std::string name(member.key);
-    const double value = object.Number(name.c_str());
-    if (value < 0) object.Refuse(name, "a count of at least 0");
-    put(object, name, value);
-  }
-}
+constexpr JsonReading<Repetition> kRepetition[] = {
+    {"block",
+     [](const auto& member, Repetition& repetition) {
+       repetition.block = static_cast<int>(member.NumberIn(0, 1e6, "the number of a block"));
+     }},
+    {"core_share", ReadNumber<&Repetition::core_share>},
+    {"cpu_seconds", ReadNumber<&Repetition::cpu_seconds>},
+    {"disturbed",
+     [](const auto& member, Repetition& repetition) { repetition.disturbed = member.Flag(); }},
+    {"gpu", ReadSample},
+    {"iterations", ReadNumber<&Repetition::iterations>},
+    {"main_cpu_seconds", ReadNumber<&Repetition::main_cpu_seconds>},
+    {"run_delay_seconds", ReadNumber<&Repetition::run_delay_seconds>},
+    {"seconds", ReadNumber<&Repetition::seconds>}};
 
-std::map<Level, double> BytesFromJson(const JsonObject& at) {
-  std::map<Level, double> bytes;
-  ReadCounts(at, "bytes", [&](const JsonObject& in, const std::string& key, double value) {
-    const auto level = LevelFromKey(key);
-    if (!level) throw BadInput(in.where() + ": '" + key + "' is not a memory level");
-    bytes[*level] = value;
+void ReadRepetitions(const JsonMember& member, Record& record) {
+  record.repetitions.clear();
+  record.repetitions.reserve(member.Size());
+  member.Each([&](simdjson::dom::element element, const JsonPlace& place) {
+    const JsonObject at(element, place);
+    at.Read(kRepetition, record.repetitions.emplace_back());
+    if (record.repetitions.back().seconds <= 0) at.Refuse("seconds", "a positive time");
   });
-  return bytes;
 }
 
-Work WorkFromJson(const JsonObject& at) {
-  Work work;
-  ReadCounts(at, "flops", [&](const JsonObject& in, const std::string& key, double value) {
-    if (!IsPipeKey(key)) throw BadInput(in.where() + ": '" + key + "' is not a pipe");
-    work.flops[key] = value;
-  });
-  work.bytes = BytesFromJson(at);
-  ReadCounts(at, "parts", [&](const JsonObject&, const std::string& key, double value) {
-    work.parts[key] = value;
-  });
-  work.launches = at.OptionalNumber("launches");
-  return work;
-}
-
-Prediction PredictionFromJson(const JsonObject& at) {
-  Prediction prediction;
-  prediction.seconds = at.Number("seconds");
-  if (prediction.seconds <= 0) at.Refuse("seconds", "a positive time");
-  prediction.bytes = BytesFromJson(at);
-  prediction.by = at.TextOr("by", "");
-  return prediction;
-}
-
-void ReadRepetitionsAndWork(const JsonObject& at, Record& record) {
-  record.repetitions.reserve(at.SizeOf("repetitions"));
-  at.EachOf("repetitions", [&](simdjson::dom::element element, const JsonPlace& place) {
-    record.repetitions.push_back(RepetitionFromJson({element, place}));
-  });
-  if (!at.Has("work")) return;
-  const JsonObject works = at.Object("work");
-  for (const auto member : works.members()) {
-    const auto from = ProvenanceFromKey(member.key);
-    if (!from)
-      throw BadInput(works.where() + ": '" + std::string(member.key) + "' is not a provenance");
-    record.work[*from] = WorkFromJson({member.value, works.PlaceOf(member.key)});
+// Reads an object of counts by keys that `key_of` knows.
+template <class Key, class KeyOf>
+void ReadCounts(const JsonMember& member, const char* what, const KeyOf& key_of,
+                std::map<Key, double>& counts) {
+  counts.clear();
+  const JsonObject object = member.Object();
+  for (const auto [name, value] : object.members()) {
+    const std::optional<Key> key = key_of(name);
+    if (!key) throw BadInput(fmt::format("{}: '{}' is not a {}", object.where(), name, what));
+    counts[*key] = JsonMember{object, name, value}.NumberIn(0, std::numeric_limits<double>::max(),
+                                                            "a count of at least 0");
   }
 }
 
-CountingNote NoteFromJson(const JsonObject& at) {
-  CountingNote note{.source = at.TextOr("source", ""), .text = at.Text("text")};
-  if (!at.Has("provenance")) return note;
-  note.provenance = ProvenanceFromKey(at.Text("provenance"));
-  if (!note.provenance) at.Refuse("provenance", "measured, simulated or modelled");
-  return note;
+template <class Out>
+void ReadBytes(const JsonMember& member, Out& out) {
+  ReadCounts(member, "memory level", LevelFromKey, out.bytes);
 }
 
-LaunchedKernel KernelFromJson(const JsonObject& at) {
-  const double launches = at.Number("launches");
-  if (!(launches >= 1 && launches <= kMostLaunches)) at.Refuse("launches", "a count of at least 1");
-  return {at.Text("name"), static_cast<int>(launches)};
+std::optional<std::string> PipeFromKey(std::string_view key) {
+  return IsPipeKey(key) ? std::optional<std::string>(key) : std::nullopt;
 }
 
-}  // namespace
+constexpr JsonReading<Work> kWork[] = {
+    {"bytes", ReadBytes<Work>},
+    {"flops", [](const JsonMember& member,
+                 Work& work) { ReadCounts(member, "pipe", PipeFromKey, work.flops); }},
+    {"launches", ReadNumber<&Work::launches>},
+    {"parts", [](const JsonMember& member, Work& work) {
+       const auto any = [](std::string_view key) { return std::optional<std::string>(key); };
+       ReadCounts(member, "part", any, work.parts);
+     }}};
 
-void ReadLabelFacts(const JsonObject& at, Record& record) {
-  record.algorithm = at.TextOr("algorithm", "");
-  record.isa = at.TextOr("isa", "");
-  if (record.isa.empty()) TakeIsa(record);
-  record.verified = at.TextOr("verified", "");
-  record.repro = at.TextOr("repro", "");
-  at.EachOf("counting", [&](simdjson::dom::element element, const JsonPlace& place) {
+void ReadWork(const JsonMember& member, Record& record) {
+  record.work.clear();
+  const JsonObject works = member.Object();
+  for (const auto [key, value] : works.members()) {
+    const auto from = ProvenanceFromKey(key);
+    if (!from) throw BadInput(fmt::format("{}: '{}' is not a provenance", works.where(), key));
+    JsonMember{works, key, value}.Object().Read(kWork, record.work[*from]);
+  }
+}
+
+constexpr JsonReading<Prediction> kPrediction[] = {{"by", ReadText<&Prediction::by>},
+                                                   {"bytes", ReadBytes<Prediction>},
+                                                   {"seconds", ReadNumber<&Prediction::seconds>}};
+
+void ReadPrediction(const JsonMember& member, Record& record) {
+  const JsonObject at = member.Object();
+  at.Read(kPrediction, record.prediction.emplace());
+  if (record.prediction->seconds <= 0) at.Refuse("seconds", "a positive time");
+}
+
+constexpr JsonReading<CountingNote> kNote[] = {
+    {"provenance",
+     [](const JsonMember& member, CountingNote& note) {
+       note.provenance = ProvenanceFromKey(member.Text());
+       if (!note.provenance) member.Refuse("measured, simulated or modelled");
+     }},
+    {"source", ReadText<&CountingNote::source>},
+    {"text", ReadText<&CountingNote::text>}};
+
+void ReadCounting(const JsonMember& member, Record& record) {
+  record.counting.clear();
+  member.Each([&](simdjson::dom::element element, const JsonPlace& place) {
     std::string_view sentence;
     if (element.get(sentence) == simdjson::SUCCESS)
       AddSentence(sentence, record);
     else
-      record.counting.push_back(NoteFromJson({element, place}));
+      JsonObject(element, place).Read(kNote, record.counting.emplace_back());
   });
-  at.EachOf("kernels", [&](simdjson::dom::element element, const JsonPlace& place) {
-    record.kernels.push_back(KernelFromJson({element, place}));
+}
+
+void ReadKernels(const JsonMember& member, Record& record) {
+  record.kernels.clear();
+  member.Each([&](simdjson::dom::element element, const JsonPlace& place) {
+    const JsonObject at(element, place);
+    const auto launches = at.Find("launches");
+    if (!launches) at.Refuse("launches", "a number");
+    record.kernels.push_back(
+        {at.Text("name"), static_cast<int>(launches->NumberIn(1, 1e9, "a count of at least 1"))});
   });
+}
+
+constexpr JsonReading<Record> kLabelFacts[] = {{"algorithm", ReadText<&Record::algorithm>},
+                                               {"counting", ReadCounting},
+                                               {"isa", ReadText<&Record::isa>},
+                                               {"kernels", ReadKernels},
+                                               {"repro", ReadText<&Record::repro>},
+                                               {"verified", ReadText<&Record::verified>}};
+
+constexpr JsonReading<Record> kRecord[] = {
+    {"cache", ReadText<&Record::cache>},
+    {"device", ReadText<&Record::device>},
+    {"evicted_bytes", ReadNumber<&Record::evicted_bytes>},
+    {"heuristic_over_best", ReadNumber<&Record::heuristic_over_best>},
+    {"name", ReadText<&Record::name>},
+    {"prediction", ReadPrediction},
+    {"reason", ReadText<&Record::reason>},
+    {"repetitions", ReadRepetitions},
+    {"seed",
+     [](const JsonMember& member, Record& record) {
+       record.seed =
+           static_cast<unsigned>(member.NumberIn(0, 4294967295.0, "an unsigned 32-bit number"));
+     }},
+    {"status",
+     [](const JsonMember& member, Record& record) {
+       const auto status = StatusFromKey(member.Text());
+       if (!status) member.Refuse("ok, unsupported, failed or wrong");
+       record.status = *status;
+     }},
+    {"threads",
+     [](const JsonMember& member, Record& record) {
+       record.threads = static_cast<int>(member.NumberIn(0, 1e6, "a thread count"));
+     }},
+    {"work", ReadWork}};
+
+}  // namespace
+
+void ReadLabelFacts(const JsonObject& at, Record& record) {
+  at.Read(kLabelFacts, record);
+  if (record.isa.empty()) TakeIsa(record);
 }
 
 Record RecordFromJson(const JsonObject& at) {
   Record record;
-  record.name = at.Text("name");
-  SplitName(record);
-  if (const auto device = at.TextOr("device", record.device); device != record.device)
-    PutOnDevice(record, device);
-  const auto status = StatusFromKey(at.TextOr("status", "ok"));
-  if (!status) at.Refuse("status", "ok, unsupported, failed or wrong");
-  record.status = *status;
-  record.reason = at.TextOr("reason", "");
   ReadLabelFacts(at, record);
-  record.evicted_bytes = at.OptionalNumber("evicted_bytes");
-  record.heuristic_over_best = at.OptionalNumber("heuristic_over_best");
-  const double threads = at.OptionalNumber("threads").value_or(0);
-  if (threads < 0 || threads > 1e6) at.Refuse("threads", "a thread count");
-  record.threads = static_cast<int>(threads);
-  record.cache = at.TextOr("cache", "");
-  if (const auto seed = at.OptionalNumber("seed")) {
-    if (*seed < 0 || *seed > 4294967295.0) at.Refuse("seed", "an unsigned 32-bit number");
-    record.seed = static_cast<unsigned>(*seed);
-  }
-  ReadRepetitionsAndWork(at, record);
-  if (at.Has("prediction")) record.prediction = PredictionFromJson(at.Object("prediction"));
+  at.Read(kRecord, record);
+  if (record.name.empty()) at.Text("name");
+  const auto device = std::exchange(record.device, {});
+  SplitName(record);
+  if (!device.empty() && device != record.device) PutOnDevice(record, device);
   return record;
 }
 

@@ -272,7 +272,8 @@ Record RecordFromEntries(const std::vector<Entry>& entries, const JsonPlace* fil
     repetition.run_delay_seconds = Find(entry.counters, kRunDelayCounter);
     repetition.core_share = Find(entry.counters, kCoreShareCounter);
     repetition.iterations = entry.iterations;
-    repetition.gpu = GpuSampleFromCounters(entry.counters);
+    if (const auto sample = GpuSampleFromCounters(entry.counters))
+      repetition.gpu = std::make_shared<GpuSample>(*sample);
     record.repetitions.push_back(repetition);
     record.time_unit = entry.time_unit;
     ReadCounters(entry.counters, record);

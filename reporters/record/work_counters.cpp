@@ -105,7 +105,7 @@ void ReadLabel(const std::string& label, const JsonPlace& place, Record& record)
   simdjson::dom::element whole;
   if (const auto error = parser.parse(label).get(whole))
     throw BadInput(fmt::format("{}: not JSON: {}", place.Text(), error_message(error)));
-  ReadLabelFacts(JsonObject(whole, place).Object("dlroof"), record);
+  ReadLabelFacts(JsonObject(whole, place).Find("dlroof")->Object(), record);
 }
 
 }  // namespace dlroof

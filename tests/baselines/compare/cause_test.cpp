@@ -36,10 +36,9 @@ TEST(FindChanges, NamesWhatElseChanged) {
 TEST(FindChanges, TheClockOfAGpuIsThatOfItsOwnRepetitions) {
   const auto at = [](double hz, double disturbed_hz) {
     auto record = Measured("n0", 2, 8);  // the ninth is disturbed
-    for (auto& repetition : record.repetitions) {
-      repetition.gpu.emplace();
-      repetition.gpu->clock_hz = repetition.disturbed ? disturbed_hz : hz;
-    }
+    for (auto& repetition : record.repetitions)
+      repetition.gpu = std::make_shared<GpuSample>(
+          GpuSample{.clock_hz = repetition.disturbed ? disturbed_hz : hz});
     return record;
   };
   const auto base = at(2e9, 1e9), fresh = at(1.5e9, 3e9);

@@ -248,12 +248,12 @@ std::vector<Repetition> FullRepetitions() {
   full.disturbed = true;
   full.block = 65537;
   double value = 1.0 / 3;
-  GpuSample& sample = full.gpu.emplace();
+  GpuSample sample;
   for (const auto& [key, member] : GpuSampleFields()) sample.*member = ++value;
-  Repetition last_only{.seconds = 2};
-  last_only.gpu.emplace().throttle = 0;  // known, and none
-  Repetition nothing_known{.seconds = 3};
-  nothing_known.gpu.emplace();
+  full.gpu = std::make_shared<GpuSample>(sample);
+  Repetition last_only{.seconds = 2}, nothing_known{.seconds = 3};
+  last_only.gpu = std::make_shared<GpuSample>(GpuSample{.throttle = 0});  // known, and none
+  nothing_known.gpu = std::make_shared<GpuSample>();
   return {full, last_only, nothing_known, {.seconds = 4}};
 }
 

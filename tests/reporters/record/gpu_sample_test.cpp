@@ -54,12 +54,13 @@ std::vector<Repetition> Repetitions(double clock_hz, double run_delay, double ho
   Repetition repetition{.seconds = 1e-5, .iterations = 10};
   repetition.main_cpu_seconds = 1e-6;
   repetition.run_delay_seconds = run_delay;
-  repetition.gpu =
-      GpuSample{.host_seconds = host_seconds, .clock_hz = clock_hz, .default_clock_hz = 2e9};
+  GpuSample sample{.host_seconds = host_seconds, .clock_hz = clock_hz, .default_clock_hz = 2e9};
+  repetition.gpu = std::make_shared<GpuSample>(sample);
   Repetition calm = repetition;
   calm.main_cpu_seconds = 9e-6;
   calm.run_delay_seconds = 0;
-  calm.gpu->clock_hz = 1.9e9;
+  sample.clock_hz = 1.9e9;
+  calm.gpu = std::make_shared<GpuSample>(sample);
   return {repetition, calm};
 }
 
@@ -92,8 +93,8 @@ TEST(GpuRecord, SaysItsOtherTimesApartFromItsSecondsAndNamesWhyItThrottled) {
   for (int i = 0; i < 4; ++i) {
     Repetition repetition{.seconds = 2};
     repetition.disturbed = i == 3;
-    repetition.gpu =
-        GpuSample{.throughput_seconds = i < 3 ? 1 : 50, .graph_seconds = 0.5, .throttle = 0x24};
+    repetition.gpu = std::make_shared<GpuSample>(
+        GpuSample{.throughput_seconds = i < 3 ? 1 : 50, .graph_seconds = 0.5, .throttle = 0x24});
     record.repetitions.push_back(repetition);
   }
   const auto json = ToJson(record, nullptr);
