@@ -8,6 +8,7 @@
 #include "bench/commands/commands.h"
 #include "bench/commands/share.h"
 #include "bench/supervise/journal_file.h"
+#include "bench/supervise/open_run.h"
 #include "bench/supervise/supervise.h"
 #include "counters/base/error.h"
 #include "counters/base/interrupt.h"
@@ -113,6 +114,11 @@ static void AddRunCommand(CLI::App& program, int& exit_code) {
   AddTimeOptions(*command, *flags);
   command->callback([flags, &exit_code] {
     const auto request = RequestFrom(*flags);
+    if (request.resume && IsFinished(request)) {
+      std::cerr << fmt::format("{}: finished, nothing is left to do\n", request.outputs.back());
+      exit_code = 0;
+      return;
+    }
     StopOnInterrupt();
     exit_code = request.programs.size() == 1
                     ? Supervise(request, std::cerr)

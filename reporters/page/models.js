@@ -16,7 +16,7 @@ dlroof.partText = (value) => {
 dlroof.roofText = (model) => {
   const roof = dlroof.map(model.roof);
   const all = roof.layers === undefined || roof.layers === dlroof.map(model.layers).measured;
-  return `${dlroof.percent(roof.fraction)}${all ? '' : ` (${dlroof.text(roof.layers)} layer${roof.layers === 1 ? '' : 's'})`}`;
+  return `${model.disturbed && roof.fraction !== undefined ? '~' : ''}${dlroof.percent(roof.fraction)}${all ? '' : ` (${dlroof.text(roof.layers)} layer${roof.layers === 1 ? '' : 's'})`}`;
 };
 
 dlroof.addLayerToFix = (list, layer) => {
@@ -36,7 +36,7 @@ dlroof.addLayerToFix = (list, layer) => {
 };
 
 dlroof.modelColumns = [
-  ['Layers', (model) => dlroof.partText(model.layers)], ['Calls', (model) => dlroof.partText(model.calls)], ['Time', (model) => dlroof.scaled(model.seconds, 's')],
+  ['Layers', (model) => dlroof.partText(model.layers)], ['Calls', (model) => dlroof.partText(model.calls)], ['Time', (model) => (model.disturbed ? '~' : '') + dlroof.scaled(model.seconds, 's')],
   ['FLOP', (model) => dlroof.scaled(model.flops, 'FLOP')], ['FLOP/s', (model) => dlroof.scaled(model.flops_per_second, 'FLOP/s')], ['% of roof', dlroof.roofText],
 ];
 

@@ -30,6 +30,15 @@ double HostSeconds(const Repetition& repetition) {
   return repetition.gpu->host_seconds.value_or(repetition.seconds);
 }
 
+// [s] of one call that our threads did not wait. Threads that wait for each other spin, so the main
+// thread's CPU time has the waits of the others' that held it up.
+double WithoutWaits(const Repetition& repetition) {
+  if (!repetition.disturbed || repetition.gpu) return repetition.seconds;
+  const double running = repetition.seconds - repetition.run_delay_seconds.value_or(0);
+  return std::clamp(repetition.main_cpu_seconds.value_or(repetition.seconds),
+                    std::max(0.0, running), repetition.seconds);
+}
+
 }  // namespace
 
 std::string_view Key(Status status) { return KeyIn(kStatuses, status); }
@@ -44,6 +53,23 @@ std::optional<Timing> Summarize(const std::vector<Repetition>& repetitions) {
   std::sort(clean.begin(), clean.end());  // once for both
   return Timing{MedianOfSorted(clean), MedianInterval95OfSorted(clean),
                 static_cast<int>(clean.size())};
+}
+
+std::optional<Timing> TimeOf(const std::vector<Repetition>& repetitions) {
+  if (auto timing = Summarize(repetitions); timing || repetitions.empty()) return timing;
+  std::vector<double> times, least;
+  Timing timing{.disturbed = true};
+  for (const auto& repetition : repetitions) {
+    times.push_back(WithoutWaits(repetition));
+    least.push_back(times.back() * std::min(1.0, repetition.core_share.value_or(1)));
+    timing.clean += repetition.disturbed ? 0 : 1;
+  }
+  std::sort(times.begin(), times.end());
+  std::sort(least.begin(), least.end());
+  timing.median = MedianOfSorted(times);
+  const auto low = MedianInterval95OfSorted(least), high = MedianInterval95OfSorted(times);
+  timing.ci95 = {low ? low->first : least.front(), high ? high->second : times.back()};
+  return timing;
 }
 
 void MarkDisturbed(std::vector<Repetition>& repetitions) {

@@ -29,6 +29,7 @@ struct ModelSummary {
   double calls_measured = 0;
   // Sum of the measured layers only: the sum over layers of count x median. Absent where none is.
   std::optional<double> seconds;           // [s]
+  bool disturbed = false;                  // the time of one of them is an estimate (TimeOf)
   std::optional<double> flops;             // [flop]; absent when one of them has none known
   std::optional<double> flops_per_second;  // [flop/s]
   // Sum over the layers that have a time and a proved roof: count x the largest of their compute

@@ -31,14 +31,15 @@ Row RecordRow(const Record& record, const Placed& placed) {
   const auto* binding = Binding(placed.placement);
   const bool sure = time && time->gap;  // else another roof may bind
   const bool share = sure && binding != nullptr && binding->fraction;
+  const auto mark = MarkOf(timing.disturbed);
   return {Printable(record.name),
-          WithPrefix(timing.median, "s"),
+          fmt::format("{}{}", mark, WithPrefix(timing.median, "s")),
           SpreadText(timing),
           binding == nullptr ? "" : WithPrefix(binding->flops_per_second, "FLOP/s"),
           binding == nullptr ? "" : ThreeDigits(binding->intensity),
           binding == nullptr ? "" : LevelName(Key(binding->level)),
-          share ? PercentText(*binding->fraction) : "",
-          time ? BoundText(*time) : "",
+          share ? fmt::format("{}{}", mark, PercentText(*binding->fraction)) : "",
+          time ? fmt::format("{}{}", mark, BoundText(*time)) : "",
           sure ? ThreeDigits(*time->gap) + "x" : ""};
 }
 
@@ -79,6 +80,9 @@ void WriteRecords(const PlacedRun& run, int width, std::ostream& out) {
     for (const auto& remark : run.places[i].placement.remarks) AddNote(remark, record, remarks);
   }
   if (rows.size() > 1) WriteAligned(rows, width, out);
+  if (std::any_of(run.places.begin(), run.places.end(),
+                  [](const Placed& placed) { return placed.timing && placed.timing->disturbed; }))
+    out << kDisturbedMeaning << '\n';
   WriteNotes("not measured", missing, out);
   WriteNotes("remarks", remarks, out);
 }
@@ -103,13 +107,15 @@ std::string PartText(double measured, double total) {
 }
 
 Row ModelRow(const ModelSummary& model) {
-  std::string roof = model.roof_fraction ? PercentText(*model.roof_fraction) : "";
+  const auto mark = MarkOf(model.disturbed);
+  std::string roof =
+      model.roof_fraction ? fmt::format("{}{}", mark, PercentText(*model.roof_fraction)) : "";
   if (model.roof_fraction && model.layers_placed != model.layers_measured)
     roof += fmt::format(" ({} layer{})", model.layers_placed, model.layers_placed == 1 ? "" : "s");
   return {ModelName(model),
           PartText(model.layers_measured, model.layers_total),
           PartText(model.calls_measured, model.calls_total),
-          Rendered(model.seconds, "s"),
+          fmt::format("{}{}", mark, Rendered(model.seconds, "s")),
           Rendered(model.flops, "FLOP"),
           Rendered(model.flops_per_second, "FLOP/s"),
           roof};

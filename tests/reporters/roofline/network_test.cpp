@@ -77,6 +77,7 @@ TEST(SummarizeModels, AddsUpEachLayerAsOftenAsItOccurs) {
   EXPECT_EQ(net.layers_total, 3);
   EXPECT_EQ(net.calls_measured, 6);
   EXPECT_EQ(net.calls_total, 6);
+  EXPECT_FALSE(net.disturbed);
   EXPECT_DOUBLE_EQ(net.seconds.value(), 4 + 3 * 5 + 2 * 8);       // 35 s
   EXPECT_DOUBLE_EQ(net.flops.value(), 200 + 3 * 100 + 2 * 400);   // 1300 flop
   EXPECT_DOUBLE_EQ(net.flops_per_second.value(), 1300.0 / 35);    //
@@ -104,13 +105,14 @@ TEST(SummarizeModels, AMissingLayerIsMissedNotGuessed) {
   const auto models =
       SummarizeModels(FileOf({Net()}, {Measured("fwd/f32/a", 4, 200, 10), disturbed, unsupported}));
   ASSERT_EQ(models.size(), 1U);
-  EXPECT_EQ(models[0].layers_measured, 1);
+  EXPECT_EQ(models[0].layers_measured, 2);
   EXPECT_EQ(models[0].layers_total, 3);
-  EXPECT_EQ(models[0].calls_measured, 1);
+  EXPECT_EQ(models[0].calls_measured, 4);
   EXPECT_EQ(models[0].calls_total, 6);
-  EXPECT_DOUBLE_EQ(models[0].seconds.value(), 4);
+  EXPECT_DOUBLE_EQ(models[0].seconds.value(), 4 + 3 * 5);
   const auto text = ToJson(models[0]);
-  EXPECT_EQ(text["layers"], json({{"measured", 1}, {"total", 3}}));
+  EXPECT_EQ(text["layers"], json({{"measured", 2}, {"total", 3}}));
+  EXPECT_EQ(text["disturbed"], true);
 }
 
 TEST(SummarizeModels, WithoutAnyTimeThereAreNoNumbers) {
