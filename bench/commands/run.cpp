@@ -93,10 +93,7 @@ void AddTimeOptions(CLI::App& command, RunFlags& flags) {
   command.add_option("--order", flags.order, "of the benchmarks: random, file (random)")
       ->check(CLI::IsMember({"random", "file"}));
   command.add_option("--seed", request.seed, "of the order (drawn)");
-  command
-      .add_option("--retries", request.retries,
-                  "of a benchmark without a time, as all its "
-                  "repetitions were disturbed (2)")
+  command.add_option("--retries", request.retries, "of a benchmark whose time is disturbed (2)")
       ->check(CLI::Range(0, 100));
   command.add_option("--cooldown", request.cooldown_seconds, "[s] before the first of them (2)")
       ->check(CLI::NonNegativeNumber);

@@ -114,7 +114,9 @@ void TerminalReporter::Finalize() {
       GetOutputStream() << ResultRow(record, Place(record, MachineFor(session_.file(), record)),
                                      name_width_);
   }
-  WriteModels(SummarizeModels(session_.file()), 0, GetOutputStream());
+  const auto run = PlaceRun(session_.file());
+  WriteModels(run.models, 0, GetOutputStream());
+  WriteOpportunities(run, GetOutputStream());
   GetOutputStream() << std::flush;
   GetErrorStream() << ResultSummary(session_.file().records);
 }

@@ -147,6 +147,15 @@ std::optional<ModelSummary> Summary(const std::string& suite, const Group& group
 
 }  // namespace
 
+std::map<std::string, double> Occurrences(const json& context) {
+  std::map<std::string, double> occurrences;
+  const auto& suites = Member(Member(context, "dlroof"), "suites");
+  if (suites.is_array())
+    for (const auto& suite : suites)
+      for (const auto& layer : LayersOf(suite)) occurrences[layer.name] += layer.count;
+  return occurrences;
+}
+
 std::vector<ModelSummary> SummarizeModels(const RunFile& file) {
   std::vector<ModelSummary> models;
   const auto& suites = Member(Member(file.context, "dlroof"), "suites");

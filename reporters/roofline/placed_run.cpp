@@ -74,7 +74,7 @@ Placed PlaceWritten(const Record& written, const Machine* machine, const PlaceVi
   if (written.status == Status::kOk) placed.timing = TimeOf(written.repetitions);
   placed.placement = Place(written, machine, view);
   const auto* ceilings = machine == nullptr ? nullptr : ForThreads(*machine, written.threads);
-  if (placed.timing && !placed.timing->disturbed && ceilings != nullptr)
+  if (placed.timing && ceilings != nullptr)
     AddFindings(written, *placed.timing, *ceilings, view.words, placed.placement);
   if (placed.timing) Round(*placed.timing);
   for (auto& point : placed.placement.classic) Round(point);

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "reporters/roofline/chart.h"
+#include "reporters/roofline/opportunity.h"
 #include "reporters/terminal/ceilings_table.h"
 #include "reporters/text/text.h"
 #include "reporters/text/units.h"
@@ -121,20 +122,6 @@ Row ModelRow(const ModelSummary& model) {
           roof};
 }
 
-// Writes the layers that lose most time.
-void WriteFixFirst(const std::vector<ModelSummary>& models, std::ostream& out) {
-  bool any = false;
-  for (const auto& model : models) {
-    if (model.fix_first.empty()) continue;
-    if (!std::exchange(any, true)) out << "\nfix first (time above the roof x occurrences)\n";
-    out << "  " << ModelName(model) << '\n';
-    for (const auto& layer : model.fix_first)
-      out << fmt::format("    {} % of the time, {} of it above the roof: {} x{:.0f}\n",
-                         PercentText(layer.share), WithPrefix(layer.above_roof_seconds, "s"),
-                         Printable(layer.name), layer.count);
-  }
-}
-
 // Writes how many kernels without FLOPs there are, and their share of the time.
 void WriteCensus(const std::vector<Census>& census, int width, std::ostream& out) {
   if (census.empty()) return;
@@ -162,7 +149,6 @@ void WriteModels(const std::vector<ModelSummary>& models, int width, std::ostrea
   for (const auto& model : models) rows.push_back(ModelRow(model));
   out << '\n';
   WriteAligned(rows, width, out);
-  WriteFixFirst(models, out);
 }
 
 void WriteTables(const PlacedRun& run, int width, std::ostream& out) {
@@ -170,6 +156,22 @@ void WriteTables(const PlacedRun& run, int width, std::ostream& out) {
   WriteModels(run.models, width, out);
   WriteCensus(run.census, width, out);
   WriteCeilings(run.file.machines, width, out);
+  WriteOpportunities(run, out);
+}
+
+void WriteOpportunities(const PlacedRun& run, std::ostream& out) {
+  const auto opportunities = Opportunities(run);
+  if (!opportunities.empty())
+    out << "\nwhere time can be won (time above the roof x occurrences)\n";
+  for (const auto& [index, count, seconds, above] : opportunities) {
+    const auto& [timing, placement] = run.places[index];
+    const auto mark = MarkOf(timing->disturbed);
+    out << fmt::format("  {} x{:.0f}\n    {}{} of {}{}, bound by {}, {}x its roof\n",
+                       Printable(run.file.records[index].name), count, mark, WithPrefix(above, "s"),
+                       mark, WithPrefix(seconds, "s"), BoundText(*placement.time),
+                       ThreeDigits(*placement.time->gap));
+    if (!placement.advice.empty()) out << "    " << Printable(placement.advice) << '\n';
+  }
 }
 
 }  // namespace dlroof

@@ -148,6 +148,7 @@ TEST(PageInABrowser, DrawsBothChartsAndEveryRow) {
   EXPECT_GE(Count(page.document, "class=\"main-svg\""), 2);
   EXPECT_THAT(page.document, HasSubstr("7 benchmarks drawn, 4 without a point here."));
   EXPECT_THAT(page.document, HasSubstr("Pale: disturbed, the time is an estimate."));
+  EXPECT_EQ(Count(page.document, "above its roof ("), 5);
   for (const char* marked : {">~600 µs<", ">~31.7 %<", ">~compute<"})
     EXPECT_THAT(page.document, HasSubstr(marked));
   EXPECT_THAT(page.document, HasSubstr(">160 GFLOP/s<"));
