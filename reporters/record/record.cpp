@@ -17,7 +17,7 @@ constexpr KeyRow<Status> kStatuses[] = {{Status::kOk, "ok"},
 constexpr double kRunDelayShare = 0.01;
 constexpr double kOffCpuShare = 0.02;
 // [1] Of the fastest and the slowest estimate: neighbours that evict caches lengthen all of them,
-// and a machine's quiet runs differ too. Of 112 pairs of busy runs 97 % agreed within this.
+// and a machine's quiet runs differ too. 97 % of 112 pairs of busy runs agreed within this.
 constexpr double kFastest = 0.8, kSlowest = 1.1;
 
 // Share of wall time in which the main thread did not run; absent without its clock, and on a GPU.
