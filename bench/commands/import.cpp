@@ -7,6 +7,7 @@
 #include <iostream>
 #include <memory>
 
+#include "bench/commands/balance.h"
 #include "bench/commands/commands.h"
 #include "bench/suites/import_benchdnn.h"
 #include "ceilings/cache/machine_cache.h"
@@ -22,6 +23,7 @@ namespace {
 struct ImportFlags {
   std::string file, machine, output, format, set;
   std::string provenance;
+  std::string balance = "pipe";
 };
 
 std::vector<ImportFormat> AllFormats() {
@@ -61,6 +63,7 @@ nlohmann::json Origin(const ImportFlags& flags, const ImportFormat& format) {
   if (!flags.machine.empty()) command += " --machine " + flags.machine;
   if (!flags.set.empty()) command += " --set " + flags.set;
   if (!flags.provenance.empty()) command += " --provenance " + flags.provenance;
+  if (flags.balance != "pipe") command += " --balance " + flags.balance;
   return {{"schema", kSchema},
           {"version", kVersion},
           {"commit", kCommit},
@@ -83,7 +86,8 @@ void Import(const ImportFlags& flags) {
   const ImportChoice choice = {flags.set, ProvenanceFromKey(flags.provenance)};
   RunFile run = ImportedRun(std::move(imported.records), machine, choice, std::cerr);
   run.context["dlroof"] = Origin(flags, format);
-  WriteOutput(flags.output, ToJson(run).dump() + '\n');
+  WriteOutput(flags.output,
+              ToJson(run, {.tensor_balance = flags.balance == "tensor"}).dump() + '\n');
 }
 
 void AddImportCommand(CLI::App& program, int& /*exit_code*/) {
@@ -104,6 +108,7 @@ void AddImportCommand(CLI::App& program, int& /*exit_code*/) {
                    "how FLOPs and bytes came about: measured, simulated or modelled (default: what "
                    "the format says)")
       ->check(CLI::IsMember({"measured", "simulated", "modelled"}));
+  AddBalanceOption(*command, flags->balance);
   command->callback([flags] { Import(*flags); });
 }
 

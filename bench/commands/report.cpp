@@ -5,6 +5,7 @@
 #include <memory>
 #include <sstream>
 
+#include "bench/commands/balance.h"
 #include "bench/commands/commands.h"
 #include "counters/base/error.h"
 #include "counters/base/files.h"
@@ -141,11 +142,7 @@ void AddReportCommand(CLI::App& program, int& /*exit_code*/) {
       ->delimiter(',')
       ->allow_extra_args(false)
       ->check(CLI::IsMember(LevelKeys()));
-  command
-      ->add_option("--balance", flags->balance,
-                   "judge FLOPs by the ceiling of the pipe that executes them, or all of them by "
-                   "the best matrix ceiling, as the time-based roofline paper does: pipe or tensor")
-      ->check(CLI::IsMember({"pipe", "tensor"}));
+  AddBalanceOption(*command, flags->balance);
   command->add_option("--level", flags->level,
                       "figures: draw the points of this level, or one per level: all (default: the "
                       "level that most benchmarks know)");

@@ -8,6 +8,7 @@
 #include "bench/commands/commands.h"
 #include "bench/commands/share.h"
 #include "bench/supervise/journal_file.h"
+#include "bench/supervise/open_run.h"
 #include "bench/supervise/supervise.h"
 #include "counters/base/error.h"
 #include "counters/base/interrupt.h"
@@ -92,10 +93,7 @@ void AddTimeOptions(CLI::App& command, RunFlags& flags) {
   command.add_option("--order", flags.order, "of the benchmarks: random, file (random)")
       ->check(CLI::IsMember({"random", "file"}));
   command.add_option("--seed", request.seed, "of the order (drawn)");
-  command
-      .add_option("--retries", request.retries,
-                  "of a benchmark without a time, as all its "
-                  "repetitions were disturbed (2)")
+  command.add_option("--retries", request.retries, "of a benchmark whose time is disturbed (2)")
       ->check(CLI::Range(0, 100));
   command.add_option("--cooldown", request.cooldown_seconds, "[s] before the first of them (2)")
       ->check(CLI::NonNegativeNumber);
@@ -111,6 +109,11 @@ void AddRunCommand(CLI::App& program, int& exit_code) {
   AddTimeOptions(*command, *flags);
   command->callback([flags, &exit_code] {
     const auto request = RequestFrom(*flags);
+    if (request.resume && IsFinished(request)) {
+      std::cerr << fmt::format("{}: finished, nothing is left to do\n", request.outputs.back());
+      exit_code = 0;
+      return;
+    }
     StopOnInterrupt();
     exit_code = request.programs.size() == 1
                     ? Supervise(request, std::cerr)

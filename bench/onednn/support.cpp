@@ -93,16 +93,15 @@ void Pin(const std::vector<int>& cpus) {
   }
 }
 
-// An empty region still waits until every thread has been there.
-void Gather() {
+void OnThreads(const std::function<void(int)>& visit) {
 #pragma omp parallel
-  {}
+  visit(omp_get_thread_num());
 }
 
 [[maybe_unused]] const bool registered = RegisterLibrary(
     {"onednn",
      [] { return fmt::format("oneDNN {}, OpenMP, may use {}", Version(), EffectiveIsa()); }, Pin,
-     Gather});
+     OnThreads});
 
 }  // namespace
 

@@ -66,6 +66,30 @@ void AddCountingOptions(CLI::App& app, BenchFlags& flags) {
       ->default_str("");
 }
 
+// When a benchmark has been repeated enough.
+void AddRepetitionOptions(CLI::App& app, BenchFlags& flags) {
+  app.add_option_function<double>(
+         "--dlroof_max_noise", [&](double percent) { flags.stop.max_noise = percent / 100; },
+         "[%] repeat until the median's 95 % interval reaches no farther from it (default 5), "
+         "after "
+         "disturbed repetitions were replaced")
+      ->check(CLI::PositiveNumber)
+      ->type_name("PERCENT");
+  app.add_option("--dlroof_max_seconds", flags.stop.max_seconds,
+                 "[s] of one benchmark's repetitions, beyond which only the number asked for are "
+                 "made (default 2); 0: as many as asked for, disturbed or not")
+      ->check(CLI::NonNegativeNumber)
+      ->type_name("SECONDS")
+      ->default_str("");
+  app.add_option_function<std::string>(
+         "--dlroof_disturbed",
+         [&](const std::string& choice) { flags.keep_disturbed = choice == "keep"; },
+         "repetitions during which other programs had the CPUs: replace (default), or keep: trust "
+         "the clock, judge none")
+      ->check(CLI::IsMember({"replace", "keep"}))
+      ->type_name("CHOICE");
+}
+
 void AddOptions(CLI::App& app, BenchFlags& flags) {
   app.add_option(
       "--dlroof_device", flags.device,
@@ -89,6 +113,7 @@ void AddOptions(CLI::App& app, BenchFlags& flags) {
   app.add_option("--dlroof_html", flags.html_file, "also write the interactive page");
   // Given by `dlroof run --ab` only, so --help does not list it.
   app.add_option("--dlroof_turns", flags.turns)->delimiter(',')->expected(2)->group("");
+  AddRepetitionOptions(app, flags);
   AddCountingOptions(app, flags);
 }
 
@@ -105,9 +130,28 @@ void AddDefaultFlags(std::vector<std::string>& args) {
 void ReadBenchmarkFlags(const std::vector<std::string>& args, BenchFlags& flags) {
   flags.filter = BenchmarkFlag(args, "filter");
   flags.min_seconds = Seconds(BenchmarkFlag(args, "min_time"));
+  const auto repetitions = BenchmarkFlag(args, "repetitions");  // Google Benchmark refuses others
+  std::from_chars(repetitions.data(), repetitions.data() + repetitions.size(), flags.repetitions);
   flags.display = FormatNamed(BenchmarkFlag(args, "format"), OutputFormat::kTable);
   flags.out_file = BenchmarkFlag(args, "out");
   flags.out_format = FormatNamed(BenchmarkFlag(args, "out_format"), OutputFormat::kJson);
+}
+
+std::optional<StoppingRule> RuleFrom(const BenchFlags& flags) {
+  // Google Benchmark's CSV would list what was skipped.
+  const bool csv = flags.display == OutputFormat::kCsv ||
+                   (flags.out_format == OutputFormat::kCsv && !flags.out_file.empty());
+  if (flags.repetitions < 2 || flags.stop.max_seconds <= 0 || !flags.turns.empty() || csv)
+    return std::nullopt;
+  auto rule = flags.stop;
+  rule.repetitions = flags.repetitions;
+  return rule;
+}
+
+int OfferedRepetitions(const StoppingRule& rule, const BenchFlags& flags) {
+  constexpr double kMost = 1000, kLeastSeconds = 1e-3;
+  const double in_time = rule.max_seconds / std::max(kLeastSeconds, flags.min_seconds.value_or(0));
+  return rule.repetitions + static_cast<int>(std::min(in_time, kMost));
 }
 
 void ReadOwnFlags(const std::vector<std::string>& args, BenchFlags& flags) {

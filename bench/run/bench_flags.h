@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "bench/run/stopping_rule.h"
 #include "bench/workload/workload.h"
 
 namespace dlroof {
@@ -20,11 +21,14 @@ struct BenchFlags {
   CacheState cache = CacheState::kWarm;  // of names that do not say
   std::string counters{kAutoCounters};
   bool live_check = true;  // look at the stored ceilings before they are used
+  StoppingRule stop;       // but for its number of repetitions
+  bool keep_disturbed = false;
   std::string html_file;
   std::vector<int> turns;  // descriptors of Interleaving: from, to; empty: none
   // Flags that Google Benchmark was given. It does not share its own.
   std::string filter;
   std::optional<double> min_seconds;  // [s] of a repetition; absent: a number of iterations
+  int repetitions = 1;
   OutputFormat display = OutputFormat::kTable;
   std::string out_file;
   OutputFormat out_format = OutputFormat::kJson;
@@ -37,6 +41,11 @@ struct BenchFlags {
 // interval: 9 repetitions of 0.03 s. Appended to `args` where neither the command line nor the
 // environment says otherwise.
 void AddDefaultFlags(std::vector<std::string>& args);
+
+// Returns when to stop repeating; absent: the repetitions that were asked for run, and no others.
+std::optional<StoppingRule> RuleFrom(const BenchFlags& flags);
+// Returns the number of repetitions of which Google Benchmark has to offer the rule a choice.
+int OfferedRepetitions(const StoppingRule& rule, const BenchFlags& flags);
 
 // The --benchmark_ flags that decide which reporters run; `args` is the whole command line, read
 // before Google Benchmark takes its flags out.

@@ -9,17 +9,17 @@
 namespace dlroof {
 namespace {
 
-ClockReading TimeWarm(benchmark::State& state, const std::function<void()>& run) {
+Repetition TimeWarm(benchmark::State& state, const std::function<void()>& run) {
   const ClockReading begin = ReadClocks();
   for (auto _ : state) run();
-  return ReadClocks() - begin;
+  return RepetitionOf(ReadClocks() - begin, static_cast<double>(state.iterations()));
 }
 
 // Times each call by itself, after its memory left the caches and the libraries' threads gathered.
-ClockReading TimeCold(benchmark::State& state, const std::function<void()>& run,
-                      const std::vector<MemorySpan>& evicted) {
+Repetition TimeCold(benchmark::State& state, const std::function<void()>& run,
+                    const std::vector<MemorySpan>& evicted) {
   const auto gather = [] {
-    for (const auto& library : AllLibraries()) library.gather();
+    for (const auto& library : AllLibraries()) library.on_threads([](int) {});
   };
   ClockReading all = {};
   std::int64_t evicted_bytes = 0;
@@ -27,14 +27,16 @@ ClockReading TimeCold(benchmark::State& state, const std::function<void()>& run,
     evicted_bytes = Evict(evicted);
     const ClockReading spent = SpentBy(gather, run);
     state.SetIterationTime(spent.wall);
+    all.wall += spent.wall;
     all.thread_cpu += spent.thread_cpu;
     all.process_cpu += spent.process_cpu;
     if (spent.run_delay) all.run_delay = all.run_delay.value_or(0) + *spent.run_delay;
   }
+  const auto repetition = RepetitionOf(all, static_cast<double>(state.iterations()));
   // Google Benchmark's own CPU time includes the eviction.
-  state.counters[kMainCpuSecondsCounter] = all.thread_cpu / static_cast<double>(state.iterations());
+  state.counters[kMainCpuSecondsCounter] = *repetition.main_cpu_seconds;
   state.counters[kEvictedBytesCounter] = static_cast<double>(evicted_bytes);
-  return all;
+  return repetition;
 }
 
 // Returns the memory that a cold call must not find in a cache: all of the call's, or its weights
@@ -51,12 +53,22 @@ std::vector<MemorySpan> EvictedSpans(const PreparedCall& call, CacheState cache)
 
 }  // namespace
 
+Repetition RepetitionOf(const ClockReading& spent, double iterations) {
+  Repetition repetition;
+  repetition.iterations = iterations;
+  repetition.seconds = spent.wall / iterations;
+  repetition.cpu_seconds = spent.process_cpu / iterations;
+  repetition.main_cpu_seconds = spent.thread_cpu / iterations;
+  if (spent.run_delay) repetition.run_delay_seconds = *spent.run_delay / iterations;
+  return repetition;
+}
+
 int CpuTimer::Threads(const Workload& workload, int threads_of_run) const {
   return workload.threads > 0 ? workload.threads : threads_of_run;
 }
 
 void CpuTimer::SetUp(const PreparedCall& call, CacheState cache, int threads) {
-  threads_ = threads;
+  threads_ = call.threads > 0 ? call.threads : threads;
   evicted_ = cache == CacheState::kWarm ? std::vector<MemorySpan>() : EvictedSpans(call, cache);
 }
 
@@ -66,20 +78,25 @@ std::function<void()> CpuTimer::BeforeCall() const {
 }
 
 TimedLoop CpuTimer::Time(benchmark::State& state, const PreparedCall& call) {
-  const auto before = MeasureCoreShare();
+  const auto before = MeasureTeam();
   TimedLoop timed;
-  timed.spent = evicted_.empty() ? TimeWarm(state, call.run) : TimeCold(state, call.run, evicted_);
-  if (const auto after = MeasureCoreShare())
-    state.counters[kCoreShareCounter] = std::min(before.value_or(*after), *after);
+  timed.repetition =
+      evicted_.empty() ? TimeWarm(state, call.run) : TimeCold(state, call.run, evicted_);
+  const auto after = MeasureTeam();
+  if (!cores_.contains(threads_))
+    cores_.emplace(threads_, threads_ == 1 && issue_rate_ ? issue_rate_() : std::nullopt);
+  timed.repetition.core_share = cores_.at(threads_).OfLower(before, after);
   return timed;
 }
 
-// Absent for several threads, because two of them may share a core.
-std::optional<double> CpuTimer::MeasureCoreShare() {
-  if (threads_ != 1 || interleaved_) return std::nullopt;
-  if (!core_) core_.emplace(issue_rate_ ? issue_rate_() : std::nullopt);
-  const auto rate = MeasureIssueRate();
-  return rate ? std::optional(core_->Of(*rate)) : std::nullopt;
+// [1/cycle] Returns the issue rate of the slowest of the call's threads.
+std::optional<double> CpuTimer::MeasureTeam() const {
+  if (interleaved_) return std::nullopt;
+  if (threads_ == 1) return MeasureIssueRate();
+  TeamLook look(threads_);
+  for (const auto& library : AllLibraries())
+    library.on_threads([&](int thread) { look.Measure(thread); });
+  return look.Rate();
 }
 
 }  // namespace dlroof

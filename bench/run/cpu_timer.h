@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <optional>
 #include <vector>
 
@@ -14,7 +15,9 @@ namespace dlroof {
 
 class CpuTimer : public Timer {
  public:
-  // [1/cycle] the highest known issue rate of the machine's core.
+  // [1/cycle] the highest known issue rate of the machine's core, of which a single thread's share
+  // is taken. A team's is taken of the best that it was seen to have, because two of its threads
+  // may share a core.
   using IssueRate = std::function<std::optional<double>()>;
 
   // Calls `issue_rate`, which may be empty, when the first benchmark runs. Two interleaved programs
@@ -32,13 +35,13 @@ class CpuTimer : public Timer {
   bool CountsLast() const override { return false; }
 
  private:
-  std::optional<double> MeasureCoreShare();
+  std::optional<double> MeasureTeam() const;
 
   IssueRate issue_rate_;
   bool interleaved_;
   int threads_ = 1;
   std::vector<MemorySpan> evicted_;  // before each call; empty: the call is warm
-  std::optional<CoreShare> core_;    // absent until the first measurement
+  std::map<int, CoreShare> cores_;   // by number of threads
 };
 
 }  // namespace dlroof

@@ -54,6 +54,14 @@ void CheckWritable(const std::string& path) {
   if (!probe.is_open()) throw BadInput(path + ": cannot be written");
 }
 
+// Makes Google Benchmark offer that many repetitions of each benchmark. It keeps `program`.
+void Offer(int repetitions, char* program) {
+  auto flag = fmt::format("--benchmark_repetitions={}", repetitions);
+  char* pointers[] = {program, flag.data(), nullptr};
+  int count = 2;
+  benchmark::Initialize(&count, pointers);
+}
+
 bool ListedSuites(const BenchFlags& flags) {
   const bool asked = AsksForSuiteList(flags.suites);
   if (asked) std::cout << SuiteList();
@@ -179,9 +187,16 @@ RunSettings Settings(const BenchFlags& flags) {
   return settings;
 }
 
-nlohmann::json Context(const std::string& command, const RunSettings& settings,
-                       const std::vector<Suite>& suites, const Devices& devices) {
+nlohmann::json Context(const std::string& command, const BenchFlags& flags,
+                       const RunSettings& settings, const std::vector<Suite>& suites,
+                       const Devices& devices) {
   auto context = RunContext(command, settings);
+  context["repetitions"] = {{"asked", flags.repetitions}};
+  if (const auto rule = RuleFrom(flags)) {
+    context["repetitions"]["max_noise"] = rule->max_noise;
+    context["repetitions"]["max_seconds"] = rule->max_seconds;
+  }
+  if (flags.keep_disturbed) context["disturbed"] = "keep";
   context["gpu"] = devices.HasGpu() ? devices.gpu.device.name : devices.gpu.why_not;
   if (auto described = SuitesContext(suites); !described.empty())
     context["suites"] = std::move(described);
@@ -243,6 +258,8 @@ int Run(std::vector<std::string> args) {
   benchmark::Initialize(&count, pointers.data(), PrintHelp);
   ReadOwnFlags({pointers.begin() + 1, pointers.begin() + count}, flags);
   if (ListedSuites(flags)) return 0;
+  const auto stop = RuleFrom(flags);
+  if (stop) Offer(OfferedRepetitions(*stop, flags), pointers.front());
   for (const auto& path : {flags.html_file, flags.out_file}) CheckWritable(path);
 
   RunSettings settings = Settings(flags);
@@ -260,10 +277,14 @@ int Run(std::vector<std::string> args) {
   const auto machines = [&] { return Machines(flags, threads, workloads, devices); };
   std::vector<Machine> given;
   if (!flags.machine_files.empty()) given = machines();
-  Session session(Context(command, settings, suites, devices),
+  Session session(Context(command, flags, settings, suites, devices),
                   [&] { return given.empty() ? machines() : given; });
-  const RunnerOptions options{GpuOpener(devices), interleaving ? &*interleaving : nullptr,
-                              [&] { return IssueRate(session); }, flags.min_seconds};
+  const RunnerOptions options{GpuOpener(devices),
+                              interleaving ? &*interleaving : nullptr,
+                              [&] { return IssueRate(session); },
+                              flags.min_seconds,
+                              stop,
+                              flags.keep_disturbed};
   session.CountLater(RegisterWorkloads(workloads, settings, options));
   return RunAndReport(session, flags);
 }

@@ -52,15 +52,15 @@ TimedLoop GpuTimer::Time(benchmark::State& state, const PreparedCall& call) {
     state.SetIterationTime(once);
     seconds += once;
   }
-  TimedLoop timed;
-  timed.spent = ReadClocks() - begin;
-  if (IsAttempt(state.iterations(), seconds, timed.spent.wall)) return timed;
+  const ClockReading spent = ReadClocks() - begin;
   const auto iterations = static_cast<double>(state.iterations());
-  std::string why_not;
-  auto sample = SampleGpu(*clock_, call.enqueue, seconds / iterations, cache_, why_not);
-  sample.host_seconds = timed.spent.wall / iterations;
+  TimedLoop timed{RepetitionOf(spent, iterations), ""};
+  timed.repetition.seconds = seconds / iterations;
+  if (IsAttempt(state.iterations(), seconds, spent.wall)) return timed;
+  auto sample = SampleGpu(*clock_, call.enqueue, seconds / iterations, cache_, timed.note);
+  sample.host_seconds = spent.wall / iterations;
   for (const auto& [key, value] : ToCounters(sample)) state.counters[key] = value;
-  timed.note = why_not;
+  timed.repetition.gpu = sample;
   return timed;
 }
 

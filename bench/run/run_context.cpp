@@ -27,10 +27,9 @@ constexpr std::pair<const char*, const char*> kConventions[] = {
      "threads waited for a CPU more than 1 % of the time, or the main thread was off its CPU 2 % "
      "of the time "
      "more than in the best repetition"},
-    {"disturbed.core",
-     "or the only thread of a benchmark had less than 90 % of its core's issue slots right "
-     "before "
-     "or after, for another hardware thread was busy on it"},
+    {"disturbed.cores",
+     "or a thread had less than 90 % of its core's issue slots right before or after, for another "
+     "hardware thread was busy on it"},
     {"cache",
      "warm: calls follow each other on the same data; cold: before each call all its tensors "
      "(cold-weights: its weights) are flushed from the caches of every CPU, outside the timing; "

@@ -3,10 +3,12 @@
 #include <benchmark/benchmark.h>
 #include <fmt/format.h>
 
+#include <chrono>
 #include <map>
 #include <memory>
 #include <optional>
 #include <set>
+#include <thread>
 #include <utility>
 
 #include "bench/run/counting.h"
@@ -39,21 +41,27 @@ class Runner {
   Runner(RunSettings settings, const RunnerOptions& options)
       : settings_(std::move(settings)),
         interleaving_(options.interleaving),
+        stop_(options.stop),
+        keep_disturbed_(options.keep_disturbed),
         cpu_(options.issue_rate, options.interleaving != nullptr),
         gpu_(options.open_gpu, options.min_seconds) {}
 
   void Run(benchmark::State& state, const Workload& workload) {
-    const auto failed = failed_.find(ToText(workload.name));
-    if (failed != failed_.end()) return Skip(state, workload, failed->second);
+    const auto name = ToText(workload.name);
+    const auto next = Next(repeated_[name]);
+    if (failed_.contains(name) || !next.wanted) return SkipRest(state, workload);
     try {
       Prepare(workload);
-      if (interleaving_ != nullptr) {
-        if (!interleaving_->WaitForTurn()) return SkipAfterInterrupt(state, workload);
-        WarmUp(workload.cache);
-      }
-      Attach(state, workload, TimerOf(workload).Time(state, *call_));
+      if (interleaving_ != nullptr && !interleaving_->WaitForTurn())
+        return SkipRest(state, workload);
+      const double begin = WallSeconds();
+      Pause(next.pause_seconds);
+      if (interleaving_ != nullptr || next.pause_seconds > 0) WarmUp(workload.cache);
+      const auto timed = TimerOf(workload).Time(state, *call_);
+      Attach(state, workload, timed);
       if (interleaving_ != nullptr) interleaving_->EndTurn(static_cast<double>(state.iterations()));
-      started_.insert(ToText(workload.name));
+      started_.insert(name);
+      Remember(timed.repetition, WallSeconds() - begin, repeated_[name]);
       if (CountsLater(workload)) timed_.emplace(prepared_, Timed{workload, call_->algorithm});
     } catch (const Unsupported& error) {
       Fail(state, workload, kUnsupportedPrefix + std::string(error.what()));
@@ -64,17 +72,10 @@ class Runner {
     }
   }
 
-  // Google Benchmark ends the program when a repetition fails after another one succeeded. The
-  // remaining repetitions of a started benchmark therefore take no time and are marked; a benchmark
-  // that has not started is skipped.
-  void SkipAfterInterrupt(benchmark::State& state, const Workload& workload) {
-    if (started_.count(ToText(workload.name)) == 0) {
-      state.SkipWithError(kInterrupted);
-      return;
-    }
-    for (auto _ : state) {
-    }
-    state.counters[kInterruptedCounter] = 1;
+  // Takes no time for the remaining repetitions of a benchmark, or for all of them.
+  void SkipRest(benchmark::State& state, const Workload& workload) {
+    state.SkipWithError(kNotRun);
+    EndLoop(state, ToText(workload.name));
   }
 
   std::map<std::string, Counting> CountTimed() {
@@ -105,6 +106,30 @@ class Runner {
     std::string algorithm;
     std::optional<PreparedCall> kept = {};  // to be counted without being prepared again
   };
+
+  // Repetitions of a benchmark, all of one number of iterations.
+  struct Repeated {
+    std::vector<Repetition> repetitions;
+    double seconds = 0;  // [s] that they took, with what precedes them
+  };
+
+  // Before a second call with as many iterations, Google Benchmark is guessing their number.
+  NextRepetition Next(const Repeated& so_far) const {
+    if (!stop_ || so_far.repetitions.size() < 2) return {};
+    return NextAfter(so_far.repetitions, so_far.seconds, *stop_);
+  }
+
+  void Remember(const Repetition& repetition, double seconds, Repeated& so_far) const {
+    auto& all = so_far.repetitions;
+    if (!all.empty() && all.back().iterations != repetition.iterations) so_far = {};
+    all.push_back(repetition);
+    so_far.seconds += seconds;
+    if (!keep_disturbed_) MarkDisturbed(all);
+  }
+
+  static void Pause(double seconds) {
+    if (seconds > 0) std::this_thread::sleep_for(std::chrono::duration<double>(seconds));
+  }
 
   Timer& TimerOf(const Workload& workload) {
     if (workload.name.device == "gpu") return gpu_;
@@ -227,10 +252,12 @@ class Runner {
   }
 
   void Attach(benchmark::State& state, const Workload& workload, const TimedLoop& timed) const {
-    const auto iterations = static_cast<double>(state.iterations());
-    const ClockReading& spent = timed.spent;
-    state.counters[kCpuSecondsCounter] = spent.process_cpu / iterations;
-    if (spent.run_delay) state.counters[kRunDelayCounter] = *spent.run_delay / iterations;
+    const auto& repetition = timed.repetition;
+    for (const auto& [key, value] : {std::pair(kCpuSecondsCounter, repetition.cpu_seconds),
+                                     std::pair(kRunDelayCounter, repetition.run_delay_seconds),
+                                     std::pair(kCoreShareCounter, repetition.core_share)})
+      if (value) state.counters[key] = *value;
+    if (keep_disturbed_) state.counters[kKeptCounter] = 1;
     state.counters[kThreadsCounter] = call_->threads > 0 ? call_->threads : threads_;
     state.counters[kSeedCounter] = settings_.seed;
     if (call_->heuristic_over_best)
@@ -251,20 +278,19 @@ class Runner {
   // Remembers the failure: all repetitions would fail for the same reason.
   void Fail(benchmark::State& state, const Workload& workload, const std::string& message) {
     const auto name = ToText(workload.name);
-    failed_[name] = message;
+    failed_.insert(name);
     Drop();
     TimerOf(workload).Recover(name);
-    Skip(state, workload, message);
+    state.SetLabel(ToLabel({.repro = workload.repro}));
+    state.SkipWithError(message.c_str());
+    if (state.iterations() > 0) started_.insert(name);
+    EndLoop(state, name);
   }
 
   // Google Benchmark ends the program when repetitions of one benchmark differ in their iterations,
   // failed ones too: none where the loop has not begun, else all. After an error the loop takes no
   // time.
-  void Skip(benchmark::State& state, const Workload& workload, const std::string& message) {
-    const auto name = ToText(workload.name);
-    state.SetLabel(ToLabel({.repro = workload.repro}));
-    state.SkipWithError(message.c_str());
-    if (state.iterations() > 0) started_.insert(name);
+  void EndLoop(benchmark::State& state, const std::string& name) {
     if (started_.count(name) == 0 || state.iterations() > 0) return;
     for (auto _ : state) {
     }
@@ -272,6 +298,8 @@ class Runner {
 
   RunSettings settings_;
   Interleaving* interleaving_;
+  std::optional<StoppingRule> stop_;
+  bool keep_disturbed_;
   CpuTimer cpu_;
   GpuTimer gpu_;
   std::vector<int> pinned_;  // CPUs, by thread
@@ -280,10 +308,11 @@ class Runner {
   std::optional<PreparedCall> call_;
   std::map<std::string, std::string> verified_;  // by name, as all that follow
   std::map<std::string, Counting> counted_;
-  std::set<std::string> started_;              // whose loop has begun
-  std::map<std::string, std::string> failed_;  // why
-  std::map<std::string, Timed> timed_;         // and not yet counted
-  double kept_bytes_ = 0;                      // [byte] tensors of the calls that are kept
+  std::map<std::string, Repeated> repeated_;
+  std::set<std::string> started_;  // whose loop has begun
+  std::set<std::string> failed_;
+  std::map<std::string, Timed> timed_;  // and not yet counted
+  double kept_bytes_ = 0;               // [byte] tensors of the calls that are kept
 };
 
 }  // namespace
@@ -299,7 +328,7 @@ std::function<std::map<std::string, Counting>()> RegisterWorkloads(
   for (const Workload& workload : workloads) {
     const auto body = [runner, workload](benchmark::State& state) {
       if (StoppedByInterrupt())
-        runner->SkipAfterInterrupt(state, workload);
+        runner->SkipRest(state, workload);
       else
         runner->Run(state, workload);
     };

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "bench/run/interleaving.h"
+#include "bench/run/stopping_rule.h"
 #include "bench/workload/workload.h"
 #include "counters/counter_manager.h"
 #include "counters/gpu/clock.h"
@@ -23,6 +24,9 @@ struct RunnerOptions {
   // [1/cycle] highest known issue rate of the machine's core; called when a benchmark runs.
   std::function<std::optional<double>()> issue_rate;
   std::optional<double> min_seconds;  // [s] of a repetition, for Google Benchmark; absent: unknown
+  // Skips the repetitions of Google Benchmark that it does not want; absent: all run.
+  std::optional<StoppingRule> stop;
+  bool keep_disturbed = false;  // no repetition is judged for disturbance
 };
 
 // Registers every workload with Google Benchmark under its name. The benchmark's body prepares the

@@ -9,14 +9,17 @@
 
 #include "bench/workload/workload.h"
 #include "counters/cpu/clocks.h"
+#include "reporters/record/record.h"
 
 namespace dlroof {
 
-// One repetition as the host sees it.
 struct TimedLoop {
-  ClockReading spent;  // [s] by the host's threads during the loop
-  std::string note;    // a sentence for the record; empty: none
+  Repetition repetition;  // the device's clock, and the time that the host's threads spent
+  std::string note;       // a sentence for the record; empty: none
 };
+
+// Returns a repetition of `iterations` calls: `spent` [s] by the host's threads in all of them.
+Repetition RepetitionOf(const ClockReading& spent, double iterations);
 
 // Holds one call at a time, between SetUp and TearDown.
 class Timer {
@@ -34,7 +37,7 @@ class Timer {
   virtual void TearDown() = 0;
   // Returns the function that establishes the cache state before one call; empty: nothing to do.
   virtual std::function<void()> BeforeCall() const = 0;
-  // Runs one repetition and attaches the device's own counters to `state`.
+  // Runs one repetition.
   virtual TimedLoop Time(benchmark::State& state, const PreparedCall& call) = 0;
   // Brings the device back after benchmark `name` failed; a device that stays lost refuses Open.
   virtual void Recover(const std::string& name) = 0;

@@ -54,6 +54,12 @@ json EntriesOf(const std::string& listed, const std::vector<Part>& parts, const 
   return first.block && record.status == Status::kOk ? EntriesOfBlocks(parts) : first.benchmarks;
 }
 
+// True if the run judges no repetition (--dlroof_disturbed=keep).
+bool KeepsDisturbed(const json& context) {
+  return context.is_object() && context.contains("dlroof") &&
+         context["dlroof"].value("disturbed", "") == "keep";
+}
+
 }  // namespace
 
 Part PartFrom(const std::string& listed, const Outcome& outcome, std::optional<int> block) {
@@ -95,8 +101,7 @@ Record RecordOf(const std::string& listed, const std::vector<Part>& parts) {
       record.repetitions.back().block = part.block;
     }
   }
-  MarkDisturbed(record.repetitions);
-  if (!Summarize(record.repetitions)) record.reason = "too few undisturbed repetitions";
+  if (!KeepsDisturbed(parts.front().context)) MarkDisturbed(record.repetitions);
   return record;
 }
 

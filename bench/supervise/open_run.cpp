@@ -71,13 +71,31 @@ std::string Joined(const std::vector<std::string>& texts) {
   return fmt::format("'{}'", fmt::join(texts, "', '"));
 }
 
+std::string JournalPath(const RunRequest& request) { return request.outputs.back() + ".journal"; }
+
+std::string CommandOf(const std::vector<std::string>& programs,
+                      const std::vector<std::string>& arguments) {
+  std::vector<std::string> command = {"dlroof", "run", programs.size() == 1 ? "--bench" : "--ab"};
+  command.insert(command.end(), programs.begin(), programs.end());
+  command.emplace_back("--");
+  command.insert(command.end(), arguments.begin(), arguments.end());
+  return CommandLine(command);
+}
+
 }  // namespace
 
+bool IsFinished(const RunRequest& request) {
+  const auto& output = request.outputs.back();
+  if (std::filesystem::exists(JournalPath(request)) || !std::filesystem::exists(output))
+    return false;
+  std::ostringstream warnings;
+  const auto own = ReadRunFile(output, warnings).context.value("dlroof", json::object());
+  return own.contains("supervised") &&
+         own.value("command", "") == CommandOf(request.programs, request.arguments);
+}
+
 OpenRun::OpenRun(const RunRequest& request, std::ostream& log)
-    : request_(request),
-      log_(log),
-      begin_seconds_(WallSeconds()),
-      journal_(request.outputs.back() + ".journal") {
+    : request_(request), log_(log), begin_seconds_(WallSeconds()), journal_(JournalPath(request)) {
   const auto& found = journal_.found();
   if (!found.header) {
     try {
@@ -203,12 +221,7 @@ bool OpenRun::Over() const {
 }
 
 json OpenRun::About() const {
-  std::vector<std::string> command = {"dlroof", "run"};
-  command.emplace_back(header_.programs.size() == 1 ? "--bench" : "--ab");
-  command.insert(command.end(), header_.programs.begin(), header_.programs.end());
-  command.emplace_back("--");
-  command.insert(command.end(), header_.arguments.begin(), header_.arguments.end());
-  return {{"command", CommandLine(command)},
+  return {{"command", CommandOf(header_.programs, header_.arguments)},
           {"supervised", {{"settings", header_.settings}, {"seed", header_.seed}}}};
 }
 

@@ -12,6 +12,9 @@
 
 namespace dlroof {
 
+// Returns whether the output is there, of this command, and has no journal: nothing is left to do.
+bool IsFinished(const RunRequest& request);
+
 class OpenRun {
  public:
   // Throws BadInput for an unfinished run without `resume`, for one of other programs or arguments,

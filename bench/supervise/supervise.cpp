@@ -20,7 +20,7 @@
 namespace dlroof {
 namespace {
 
-// A benchmark counts as disturbed when it has no time for that reason alone.
+// A benchmark counts as disturbed when its time is only an estimate.
 bool WasDisturbed(const Part& part) {
   return part.failed.empty() && part.record.status == Status::kOk &&
          !part.record.repetitions.empty() && !Summarize(part.record.repetitions);
@@ -85,9 +85,11 @@ class Supervision {
 
   void Say(const std::string& listed) const {
     const Record record = RecordOf(listed, {parts_.at(listed)});
-    const auto timing = record.status == Status::kOk ? Summarize(record.repetitions) : std::nullopt;
+    const auto timing = record.status == Status::kOk ? TimeOf(record.repetitions) : std::nullopt;
     const auto left = run_.header().benchmarks.size() - parts_.size();
-    std::string said = timing ? WithPrefix(timing->median, "s") : std::string(Key(record.status));
+    std::string said =
+        timing ? fmt::format("{}{}", MarkOf(timing->disturbed), WithPrefix(timing->median, "s"))
+               : std::string(Key(record.status));
     if (!timing && !record.reason.empty()) said.append(": ").append(record.reason);
     log_ << fmt::format(
         "[{:{}}/{}] {}  {}{}\n", parts_.size(),

@@ -115,8 +115,9 @@ struct Library {
   std::function<std::string()> description;  // version, threading, ISA that it may use
   // Keeps its i-th thread on cpus[i] from now on, and with it the calling thread on cpus[0].
   std::function<void(const std::vector<int>& cpus)> pin;
-  // Its threads have work to do and then wait for more: a call that begins now need not wake them.
-  std::function<void()> gather;
+  // Calls `visit` with its number on each of its threads at once. They then wait for more work: a
+  // call that begins now need not wake them.
+  std::function<void(const std::function<void(int)>& visit)> on_threads;
 };
 bool RegisterLibrary(Library library);
 const std::vector<Library>& AllLibraries();

@@ -47,7 +47,7 @@ CpuBench::CpuBench(const std::vector<int>& cpus)
 Rate CpuBench::Measure(Kernel kernel, const RatePolicy& policy) {
   return MeasureRate(
       [&](std::int64_t iterations) {
-        return team_.TimeWithClock([&](int i) { kernel(Of(i), iterations); });
+        return team_.TimeWithCores([&](int i) { kernel(Of(i), iterations); });
       },
       policy);
 }

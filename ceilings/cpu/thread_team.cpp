@@ -56,8 +56,8 @@ struct ThreadTeam::State {
   std::uint64_t round = 0;  // raised for each task
   int running = 0;          // threads that have not finished this round
   bool stop = false;
-  bool with_clock = false;
-  std::atomic<int> awake{0}, ready{0};  // threads that reached the two barriers of this round
+  std::unique_ptr<TeamLook> before, after;  // null: the cores are not looked at
+  std::atomic<int> awake{0}, ready{0};      // threads that reached the two barriers of this round
   std::vector<Stamp> stamps;
   std::vector<std::thread> threads;
 
@@ -71,6 +71,7 @@ void ThreadTeam::State::RunTask(int index, int team_size) {
   auto& stamp = stamps[static_cast<std::size_t>(index)];
   stamp = {};
   Meet(awake, team_size);
+  if (before) before->Measure(index);
   const auto delay_before = ThreadRunDelay();
   Meet(ready, team_size);
   stamp.begin = WallSeconds();
@@ -82,7 +83,9 @@ void ThreadTeam::State::RunTask(int index, int team_size) {
   stamp.end = WallSeconds();
   const auto delay_after = ThreadRunDelay();
   if (delay_before && delay_after) stamp.run_delay = *delay_after - *delay_before;
-  if (with_clock) stamp.clock_hz = MeasureCoreClock();
+  if (!after) return;
+  after->Measure(index);
+  stamp.clock_hz = MeasureCoreClock();
 }
 
 void ThreadTeam::State::Work(int index, int cpu, int team_size) {
@@ -162,16 +165,19 @@ TeamTime ThreadTeam::Time(const std::function<void(int)>& task) {
   return LastTime();
 }
 
-TeamTime ThreadTeam::TimeWithClock(const std::function<void(int)>& task) {
-  state_->with_clock = true;  // the threads sleep, and wake under the mutex
-  try {
-    Run(task);
-  } catch (...) {
-    state_->with_clock = false;
-    throw;
-  }
-  state_->with_clock = false;
-  return LastTime();
+TeamTime ThreadTeam::TimeWithCores(const std::function<void(int)>& task) {
+  // The threads sleep, and wake under the mutex.
+  state_->before = std::make_unique<TeamLook>(size());
+  state_->after = std::make_unique<TeamLook>(size());
+  const auto look_no_more = [](State* state) {
+    state->before.reset();
+    state->after.reset();
+  };
+  const std::unique_ptr<State, decltype(look_no_more)> end(state_.get());
+  Run(task);
+  auto time = LastTime();
+  time.core_share = cores_.OfLower(state_->before->Rate(), state_->after->Rate());
+  return time;
 }
 
 TeamTime ThreadTeam::LastTime() const {
@@ -186,7 +192,7 @@ TeamTime ThreadTeam::LastTime() const {
     worst_delay = std::max(worst_delay, stamp.run_delay.value_or(0));
     clocks_known = clocks_known && stamp.clock_hz.has_value();
   }
-  TeamTime time{end - begin, std::nullopt, std::nullopt};
+  TeamTime time{end - begin, std::nullopt, std::nullopt, std::nullopt};
   if (clocks_known) {
     const auto slowest = std::min_element(stamps.begin(), stamps.end(),
                                           [](auto& a, auto& b) { return a.clock_hz < b.clock_hz; });

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "ceilings/machine/rate.h"
+#include "counters/cpu/issue_rate.h"
 
 namespace dlroof {
 
@@ -27,8 +28,9 @@ class ThreadTeam {
   // task is thrown here.
   void Run(const std::function<void(int)>& task);
   TeamTime Time(const std::function<void(int)>& task);
-  // The same, with the clock of each core measured when its thread is done, outside of the time.
-  TeamTime TimeWithClock(const std::function<void(int)>& task);
+  // The same. Outside of the time, each thread's core share is measured before and after, and then
+  // the clock of its core.
+  TeamTime TimeWithCores(const std::function<void(int)>& task);
 
  private:
   void Start(int cpu, int team_size);
@@ -37,6 +39,7 @@ class ThreadTeam {
 
   struct State;
   std::unique_ptr<State> state_;
+  CoreShare cores_;
 };
 
 }  // namespace dlroof

@@ -9,6 +9,7 @@
 
 #include "counters/base/error.h"
 #include "counters/base/order_statistics.h"
+#include "counters/cpu/issue_rate.h"
 
 namespace dlroof {
 namespace {
@@ -87,8 +88,8 @@ Rate BestDisturbed(const RateEvidence& evidence) {
       rate.per_second = std::max(rate.per_second, PerSecond(repetition));
   rate.total = static_cast<int>(single.size() + doubled.size());
   rate.reason = fmt::format(
-      "in each of the {} repetitions a thread waited for a CPU; the best of them is only a lower "
-      "bound",
+      "in each of the {} repetitions a thread waited for a CPU, or shared its core; the best of "
+      "them is only a lower bound",
       rate.total);
   return rate;
 }
@@ -130,7 +131,8 @@ std::int64_t Calibrate(const TimedKernel& kernel, const RatePolicy& policy) {
 }  // namespace
 
 bool IsClean(const RateRepetition& repetition, const RatePolicy& policy) {
-  return repetition.time.wait_fraction.value_or(0) <= policy.max_wait_fraction;
+  return repetition.time.wait_fraction.value_or(0) <= policy.max_wait_fraction &&
+         repetition.time.core_share.value_or(1) >= kLeastCoreShare;
 }
 
 Rate JudgeRate(const RateEvidence& evidence, const RatePolicy& policy) {

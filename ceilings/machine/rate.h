@@ -18,6 +18,8 @@ struct TeamTime {
                                         // absent without /proc schedstat
   std::optional<double> clock_hz;       // [1/s] of the slowest core right after its task; absent
                                         // where nobody measured it
+  std::optional<double> core_share;     // [1] of its core that the worst thread got right before
+                                        // and after (issue_rate.h); absent where nobody looked
 };
 
 // The limits and goals of one measurement.
@@ -38,7 +40,8 @@ struct RateRepetition {
   TeamTime time;
 };
 
-// Unknown wait counts as none: without /proc schedstat nothing could be measured at all.
+// Its threads hardly waited and had their cores (kLeastCoreShare). Unknown counts as undisturbed:
+// without /proc schedstat nothing could be measured at all.
 bool IsClean(const RateRepetition& repetition, const RatePolicy& policy);
 
 // The repetitions behind a rate.

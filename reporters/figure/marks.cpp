@@ -57,6 +57,16 @@ std::map<std::string, Style> Styles(const std::set<std::string>& series) {
   return styles;
 }
 
+// "#0072b2" of a disturbed mark: a third of it on white.
+std::string Shade(std::string_view colour, bool pale) {
+  if (!pale) return std::string(colour);
+  std::string mixed = "#";
+  for (std::size_t at = 1; at + 1 < colour.size(); at += 2)
+    mixed +=
+        fmt::format("{:02x}", 170 + std::stoi(std::string(colour.substr(at, 2)), nullptr, 16) / 3);
+  return mixed;
+}
+
 // A series' marks as gnuplot draws them, a data block each for the modelled and the measured.
 void AddMarks(const std::string& block, const std::vector<Point>& points, const Style& style,
               bool measured, const std::string& title, double size, Plot& plot) {
@@ -77,13 +87,15 @@ void AddSeries(const std::string& prefix, const std::vector<Mark>& marks, const 
   std::size_t index = 0;
   for (const auto& [name, style] : styles) {
     bool named = !titled || index >= kMostSeries;
-    for (const bool measured : {false, true}) {
+    for (const auto& [measured, pale] : {std::pair(false, false), std::pair(true, false),
+                                         std::pair(false, true), std::pair(true, true)}) {
       std::vector<Point> points;
       for (const auto& mark : marks)
-        if (mark.series == name && mark.measured == measured)
+        if (mark.series == name && mark.measured == measured && mark.disturbed == pale)
           if (const std::optional<Point> point = where(mark)) points.push_back(*point);
-      AddMarks(fmt::format("{}{}_{}", prefix, index, measured ? 1 : 0), points, style, measured,
-               named ? "" : name, size, plot);
+      const auto colour = Shade(style.colour, pale);
+      AddMarks(fmt::format("{}{}_{}", prefix, index, (pale ? 2 : 0) + (measured ? 1 : 0)), points,
+               {colour, style.hollow}, measured, named ? "" : name, size, plot);
       named = named || !points.empty();
     }
     ++index;
@@ -156,13 +168,14 @@ void AddSweep(const std::string& prefix, const std::vector<Mark>& marks, const F
         const std::optional<Point> point = where(mark);
         if (!point) continue;
         const int type = style.Shape(line.values[i]) + (style.Filled(line, mark.measured) ? 1 : 0);
-        block += fmt::format("{:.9g} {:.9g} {}\n", point->first, point->second, type);
+        block += fmt::format("{:.9g} {:.9g} {} 0x{}\n", point->first, point->second, type,
+                             Shade(style.Colour(line), mark.disturbed).substr(1));
       }
     plot.blocks += block + "EOD\n";
     const auto colour = style.Colour(line);
     plot.elements.push_back(fmt::format("${} with lines lw 1.2 lc rgb '{}' notitle", name, colour));
     plot.elements.push_back(fmt::format(
-        "${} using 1:2:3 with points pt variable ps 0.9 lw 1.4 lc rgb '{}' notitle", name, colour));
+        "${} using 1:2:3:4 with points pt variable ps 0.9 lw 1.4 lc rgb variable notitle", name));
   }
 }
 
@@ -274,8 +287,11 @@ void AddTimeMarks(const Figure& figure, Plot& plot) {
 
 std::string FillMeans(const Figure& figure) {
   const auto types = figure.lines.empty() ? std::vector<std::string>() : FillTypes(figure);
-  if (types.empty()) return "hollow: modelled, filled: measured";
-  return fmt::format("hollow: {}, filled: {}", types[0], types[1]);
+  const bool pale = std::any_of(figure.classic.begin(), figure.classic.end(),
+                                [](const ClassicMark& mark) { return mark.disturbed; });
+  return fmt::format("hollow: {}, filled: {}{}", types.empty() ? "modelled" : types[0],
+                     types.empty() ? "measured" : types[1],
+                     pale ? ", pale: disturbed, an estimate" : "");
 }
 
 }  // namespace dlroof

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
+#include <iterator>
 #include <ostream>
 #include <sstream>
 
@@ -34,20 +36,20 @@ std::string SkipMessage(const AnyRun& run) {
     return run.skip_message;
 }
 
-bool Interrupted(const Run& run) {
-  return (Skipped(run) && SkipMessage(run) == kInterrupted) ||
-         run.counters.count(kInterruptedCounter) > 0;
-}
+bool NotRun(const Run& run) { return Skipped(run) && SkipMessage(run) == kNotRun; }
 
 // Google Benchmark would write NaN and infinity as they are, which JSON does not have: the
-// coefficient of variation of a counter that is 0, for one.
-std::vector<Run> Writable(const std::vector<Run>& runs) {
+// coefficient of variation of a counter that is 0, for one. It also takes the repetitions that did
+// not run for repetitions.
+std::vector<Run> Writable(const std::vector<Run>& runs, std::int64_t& repetitions) {
   std::vector<Run> writable;
-  for (const Run& run : runs) {
-    if (Interrupted(run)) continue;
-    writable.push_back(run);
-    std::erase_if(writable.back().counters,
-                  [](const auto& item) { return !std::isfinite(item.second.value); });
+  std::copy_if(runs.begin(), runs.end(), std::back_inserter(writable), std::not_fn(NotRun));
+  if (!writable.empty() && writable.front().run_type == Run::RT_Iteration)
+    repetitions = std::ssize(writable);
+  for (Run& run : writable) {
+    run.repetitions = repetitions;
+    if (run.run_type == Run::RT_Aggregate) run.iterations = repetitions;
+    std::erase_if(run.counters, [](const auto& item) { return !std::isfinite(item.second.value); });
   }
   return writable;
 }
@@ -57,7 +59,7 @@ std::vector<Run> Writable(const std::vector<Run>& runs) {
 std::vector<Entry> EntriesFromRuns(const std::vector<Run>& runs) {
   std::vector<Entry> entries;
   for (const Run& run : runs) {
-    if (run.run_type != Run::RT_Iteration || Interrupted(run)) continue;
+    if (run.run_type != Run::RT_Iteration || NotRun(run)) continue;
     Entry entry;
     entry.name = run.run_name.function_name;
     entry.skipped = Skipped(run);
@@ -112,7 +114,9 @@ void TerminalReporter::Finalize() {
       GetOutputStream() << ResultRow(record, Place(record, MachineFor(session_.file(), record)),
                                      name_width_);
   }
-  WriteModels(SummarizeModels(session_.file()), 0, GetOutputStream());
+  const auto run = PlaceRun(session_.file());
+  WriteModels(run.models, 0, GetOutputStream());
+  WriteOpportunities(run, GetOutputStream());
   GetOutputStream() << std::flush;
   GetErrorStream() << ResultSummary(session_.file().records);
 }
@@ -121,7 +125,7 @@ void TerminalReporter::Finalize() {
 // --benchmark_report_aggregates_only they are all there is.
 void TerminalReporter::ReportAggregates(const std::vector<Run>& runs) {
   for (const Run& run : runs) {
-    if (Interrupted(run) || session_.Has(run.run_name.function_name)) continue;
+    if (NotRun(run) || session_.Has(run.run_name.function_name)) continue;
     const double value =
         run.GetAdjustedRealTime() / benchmark::GetTimeUnitMultiplier(run.time_unit);
     GetOutputStream() << fmt::format(
@@ -151,7 +155,7 @@ bool RunFileReporter::ReportContext(const Context& context) {
 }
 
 void RunFileReporter::ReportRuns(const std::vector<Run>& runs) {
-  const auto writable = Writable(runs);
+  const auto writable = Writable(runs, repetitions_);
   if (writable.empty()) return;
   const auto entries = EntriesFromRuns(writable);
   if (!entries.empty()) session_.Add(RecordFromEntries(entries));

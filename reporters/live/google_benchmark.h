@@ -4,6 +4,7 @@
 
 #include <benchmark/benchmark.h>
 
+#include <cstdint>
 #include <iosfwd>
 #include <vector>
 
@@ -50,6 +51,7 @@ class RunFileReporter : public benchmark::JSONReporter {
 
   Session& session_;
   bool written_ = true;
+  std::int64_t repetitions_ = 1;  // [1] that ran, of the last benchmark
 };
 
 }  // namespace dlroof

@@ -13,24 +13,26 @@ namespace dlroof {
 namespace {
 
 // Returns the cells of FLOP/s, intensity and share of the roof that binds.
-std::array<std::string, 3> RoofCells(const Placement& placement) {
+std::array<std::string, 3> RoofCells(const Placement& placement, std::string_view mark) {
   const auto* binding = Binding(placement);
   if (binding == nullptr) return {"-", "-", "-"};
   const bool sure = placement.time && placement.time->gap;  // no other level may bind
-  return {fmt::format("{:.4g}", binding->flops_per_second / 1e9),
-          fmt::format("{:.3g}", binding->intensity),
-          binding->fraction && sure ? fmt::format("{:.1f}%", 100 * *binding->fraction) : "-"};
+  return {
+      fmt::format("{:.4g}", binding->flops_per_second / 1e9),
+      fmt::format("{:.3g}", binding->intensity),
+      binding->fraction && sure ? fmt::format("{}{:.1f}%", mark, 100 * *binding->fraction) : "-"};
 }
 
 std::string CpuText(const Record& record) {
+  const bool all = !Summarize(record.repetitions);
   double seconds = 0;
-  int clean = 0;
+  int counted = 0;
   for (const auto& repetition : record.repetitions)
-    if (!repetition.disturbed && repetition.cpu_seconds) {
+    if ((all || !repetition.disturbed) && repetition.cpu_seconds) {
       seconds += *repetition.cpu_seconds;
-      ++clean;
+      ++counted;
     }
-  return clean == 0 ? "-" : TimeText(seconds / clean);
+  return counted == 0 ? "-" : TimeText(seconds / counted);
 }
 
 // [columns] of a row's cells: rows appear as benchmarks finish, so no row knows the next one's.
@@ -49,19 +51,20 @@ std::string TimeText(double seconds) {
 }
 
 std::string ResultSummary(const std::vector<Record>& records) {
-  std::map<std::string, int> count;
+  std::map<std::string, std::size_t> count;
   for (const auto& record : records) {
-    const bool timed = record.status == Status::kOk && Summarize(record.repetitions);
-    ++count[timed                          ? "ok"
-            : record.status == Status::kOk ? "disturbed"
-                                           : std::string(Key(record.status))];
+    const auto timing = TimeOf(record.repetitions);
+    const bool disturbed = record.status == Status::kOk && timing && timing->disturbed;
+    ++count[disturbed ? "disturbed" : std::string(Key(record.status))];
   }
   std::string text = fmt::format("{} benchmarks", records.size());
   for (const auto& [what, number] : count) text += fmt::format(", {} {}", number, what);
-  if (count.count("disturbed") > 0)
-    text +=
-        "; disturbed: other programs held the CPUs or their cores, run these again when the "
-        "machine is quiet";
+  const auto disturbed = count["disturbed"];
+  if (disturbed > 0) text += fmt::format("; {}", kDisturbedMeaning);
+  if (disturbed > count["ok"])
+    text += "; this machine was busy throughout: stop other programs, or wait, and run again";
+  else if (disturbed > 0)
+    text += "; run these again when the machine is quiet";
   return text + '\n';
 }
 
@@ -77,13 +80,16 @@ std::string ResultRow(const Record& record, const Placement& placement, size_t n
   if (record.status != Status::kOk)
     return fmt::format("{:<{}} {}: {}\n", record.name, name_width, Key(record.status),
                        record.reason);
-  const auto timing = Summarize(record.repetitions);
+  const auto timing = TimeOf(record.repetitions);
   if (!timing) return fmt::format("{:<{}} no time: {}\n", record.name, name_width, record.reason);
-  const auto [rate, intensity, share] = RoofCells(placement);
-  return AlignedLine({record.name, TimeText(timing->median), SpreadText(*timing), CpuText(record),
-                      fmt::format("{:.0f}", record.repetitions.front().iterations), rate, intensity,
-                      share, placement.time ? BoundText(*placement.time) : "-"},
-                     Widths(name_width)) +
+  const auto mark = MarkOf(timing->disturbed);
+  const auto [rate, intensity, share] = RoofCells(placement, mark);
+  return AlignedLine(
+             {record.name, fmt::format("{}{}", mark, TimeText(timing->median)), SpreadText(*timing),
+              CpuText(record), fmt::format("{:.0f}", record.repetitions.front().iterations), rate,
+              intensity, share,
+              placement.time ? fmt::format("{}{}", mark, BoundText(*placement.time)) : "-"},
+             Widths(name_width)) +
          '\n';
 }
 

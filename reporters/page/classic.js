@@ -99,7 +99,7 @@ dlroof.classicTraces = (points, lines, ridges, joints, colours) => {
     marker: { symbol: 'diamond', size: 6, color: colours.roof } });
   const trace = { type: 'scatter', mode: 'markers', x: points.map((p) => p.entry.intensity), y: points.map((p) => p.entry.flops_per_second),
     customdata: points.map((p) => p.index), text: points.map((p) => dlroof.hoverText(p.record, p.entry.level, p.entry)), hovertemplate: '%{text}<extra></extra>',
-    marker: dlroof.markerStyle(points.length, points.map((p) => dlroof.symbol(p.record, dlroof.isMeasured(p.entry))), points.map((p) => dlroof.markColour(p.record, p.level))) };
+    marker: dlroof.markerStyle(points.length, points.map((p) => dlroof.symbol(p.record, dlroof.isMeasured(p.entry))), points.map((p) => dlroof.markColour(p.record, p.level)), points.map((p) => dlroof.isDisturbed(p.record))) };
   if (points.length <= 1000) {
     const bars = points.map((p) => dlroof.list(p.entry.error_bar));
     trace.error_y = { type: 'data', symmetric: false, arrayminus: bars.map((bar) => bar[0] || 0), array: bars.map((bar) => bar[1] || 0), thickness: 1.2, width: 0, color: colours.soft };

@@ -73,10 +73,14 @@ dlroof.map = (value) => (value !== null && typeof value === 'object' && !Array.i
 
 dlroof.threadsText = (threads) => `${threads} thread${String(threads) === '1' ? '' : 's'}`;
 
+// Stands before a disturbed time and what rests on it.
+dlroof.isDisturbed = (record) => dlroof.map(record.seconds).disturbed === true;
+dlroof.marked = (record, text) => (dlroof.isDisturbed(record) && text !== '' ? `~${text}` : text);
+
 dlroof.boundText = (record) => {
   const time = dlroof.map(record.time);
   const byMemory = time.bound === 'memory' && time.bound_level;
-  return byMemory ? `${dlroof.levelName(time.bound_level)} bandwidth` : dlroof.text(time.bound);
+  return dlroof.marked(record, byMemory ? `${dlroof.levelName(time.bound_level)} bandwidth` : dlroof.text(time.bound));
 };
 
 // The placement that binds: the lowest of the record's roofs.

@@ -121,9 +121,9 @@ dlroof.layout = (xTitle, yTitle, plane, plain) => {
     xaxis: dlroof.axis(xTitle, plane.x, plain), yaxis: dlroof.axis(yTitle, plane.y, plain) };
 };
 
-dlroof.hollowNote = 'Hollow: modelled or simulated; filled: measured by counters.';
+dlroof.hollowNote = 'Hollow: modelled or simulated; filled: measured by counters.' + (dlroof.records.some(dlroof.isDisturbed) ? ' Pale: disturbed, the time is an estimate.' : '');
 
-dlroof.markerStyle = (count, symbols, colours) => ({ symbol: symbols, color: colours, size: count > 1500 ? 5 : 9, opacity: count > 1500 ? 0.75 : 1, line: { width: count > 1500 ? 1 : 1.7, color: colours } });
+dlroof.markerStyle = (count, symbols, colours, pale) => ({ symbol: symbols, color: colours, size: count > 1500 ? 5 : 9, opacity: pale.map((one) => (one ? 0.35 : 1) * (count > 1500 ? 0.75 : 1)), line: { width: count > 1500 ? 1 : 1.7, color: colours } });
 
 // Rings round the marks of the selected benchmark. Elements of our own, for plotly would draw everything again.
 dlroof.drawRings = (element) => {
@@ -175,7 +175,7 @@ dlroof.hoverText = (record, level, entry) => {
   const lines = [`<b>${dlroof.nameLines(record)}</b>`];
   const time = dlroof.map(record.time);
   const spread = dlroof.interval(dlroof.map(record.seconds).ci95, 's');
-  lines.push(dlroof.scaled(dlroof.map(record.seconds).median, 's') + (spread ? ` (95 %: ${spread})` : ''));
+  lines.push(dlroof.marked(record, dlroof.scaled(dlroof.map(record.seconds).median, 's')) + (spread ? ` (95 %: ${spread})` : ''));
   if (entry !== undefined) {
     lines.push(`${dlroof.scaled(entry.flops_per_second, 'FLOP/s')} at ${dlroof.digits(entry.intensity)} FLOP/byte of ${dlroof.levelName(level)}`);
     const roof = `its ${dlroof.levelName(level)} roof, ${dlroof.scaled(entry.roof, 'FLOP/s')}`;

@@ -90,6 +90,7 @@ dlroof.watchTable();
 dlroof.changed();
 dlroof.drawSelected();
 dlroof.showLinked();
+dlroof.drawOpportunities();
 dlroof.drawFindings();
 dlroof.drawModels();
 dlroof.drawCensus();

@@ -16,12 +16,11 @@ dlroof.partText = (value) => {
 dlroof.roofText = (model) => {
   const roof = dlroof.map(model.roof);
   const all = roof.layers === undefined || roof.layers === dlroof.map(model.layers).measured;
-  return `${dlroof.percent(roof.fraction)}${all ? '' : ` (${dlroof.text(roof.layers)} layer${roof.layers === 1 ? '' : 's'})`}`;
+  return `${model.disturbed && roof.fraction !== undefined ? '~' : ''}${dlroof.percent(roof.fraction)}${all ? '' : ` (${dlroof.text(roof.layers)} layer${roof.layers === 1 ? '' : 's'})`}`;
 };
 
-dlroof.addLayerToFix = (list, layer) => {
-  const item = dlroof.add(list, 'li');
-  const name = dlroof.text(layer.name);
+// A benchmark's name that selects it.
+dlroof.addNameButton = (item, name) => {
   const index = dlroof.records.findIndex((record) => dlroof.text(record.name) === name);
   const button = dlroof.add(item, 'button', 'name');
   button.type = 'button';
@@ -32,11 +31,32 @@ dlroof.addLayerToFix = (list, layer) => {
     if (dlroof.state.selected !== name) dlroof.select(index);
     dlroof.byId('selected').scrollIntoView({ block: 'nearest' });
   });
+};
+
+dlroof.addLayerToFix = (list, layer) => {
+  const item = dlroof.add(list, 'li');
+  dlroof.addNameButton(item, dlroof.text(layer.name));
   item.append(` ×${dlroof.text(layer.count)}: ${dlroof.percent(layer.share)} of the time, ${dlroof.scaled(layer.above_roof_seconds, 's')} of it above the roof`);
 };
 
+// Where time can be won: the first in sight, the rest behind it.
+dlroof.drawOpportunities = () => {
+  const all = dlroof.list(dlroof.content.opportunities).map(dlroof.map);
+  dlroof.byId('won-section').hidden = all.length === 0;
+  dlroof.byId('won-more').hidden = all.length < 2;
+  dlroof.byId('won-more').firstElementChild.textContent = `${all.length - 1} more`;
+  all.forEach((one, i) => {
+    const record = dlroof.records[one.record];
+    const item = dlroof.add(dlroof.byId(i === 0 ? 'won' : 'won-rest'), 'li');
+    dlroof.addNameButton(item, dlroof.text(record.name));
+    item.append(`${one.count > 1 ? ` ×${one.count}` : ''}: ${dlroof.marked(record, dlroof.scaled(one.above_roof_seconds, 's'))} of ${dlroof.scaled(one.seconds, 's')} above its roof ` +
+      `(${dlroof.digits(record.time.gap)}×), bound by ${dlroof.boundText(record)}. `);
+    dlroof.add(item, 'span', 'who', dlroof.text(record.advice));
+  });
+};
+
 dlroof.modelColumns = [
-  ['Layers', (model) => dlroof.partText(model.layers)], ['Calls', (model) => dlroof.partText(model.calls)], ['Time', (model) => dlroof.scaled(model.seconds, 's')],
+  ['Layers', (model) => dlroof.partText(model.layers)], ['Calls', (model) => dlroof.partText(model.calls)], ['Time', (model) => (model.disturbed ? '~' : '') + dlroof.scaled(model.seconds, 's')],
   ['FLOP', (model) => dlroof.scaled(model.flops, 'FLOP')], ['FLOP/s', (model) => dlroof.scaled(model.flops_per_second, 'FLOP/s')], ['% of roof', dlroof.roofText],
 ];
 

@@ -7,6 +7,7 @@
 
 #include "counters/base/error.h"
 #include "reporters/roofline/chart.h"
+#include "reporters/roofline/opportunity.h"
 #include "reporters/roofline/placed_json.h"
 #include "reporters/roofline/sweep_line.h"
 
@@ -143,6 +144,11 @@ json PageContent(const PlacedRun& run, const PlacedRun* before) {
   if (const auto main = MainRoofSet(run, sets)) content["main_roofs"] = *main;
   for (std::size_t i = 0; i < run.places.size(); ++i)
     content["records"][i] = WithGeometry(std::move(content["records"][i]), run.places[i]);
+  for (const auto& [record, count, seconds, above] : Opportunities(run))
+    content["opportunities"].push_back({{"record", record},
+                                        {"count", count},
+                                        {"seconds", seconds},
+                                        {"above_roof_seconds", above}});
   if (auto sweeps = SweepsJson(run); !sweeps.empty()) content["sweeps"] = std::move(sweeps);
   if (before != nullptr) content["before"] = BeforeJson(run, *before);
   return content;

@@ -103,7 +103,7 @@ dlroof.drawSelected = () => {
   const time = dlroof.map(record.time);
   const before = dlroof.map(dlroof.before[dlroof.records.indexOf(record)]);
   dlroof.figure(figures, 'median time before', dlroof.scaled(dlroof.map(before.seconds).median, 's'));
-  dlroof.figure(figures, 'median time', dlroof.scaled(dlroof.map(record.seconds).median, 's'));
+  dlroof.figure(figures, 'median time', dlroof.marked(record, dlroof.scaled(dlroof.map(record.seconds).median, 's')));
   dlroof.figure(figures, '95 % interval', dlroof.interval(dlroof.map(record.seconds).ci95, 's'));
   dlroof.figure(figures, 'clean repetitions', dlroof.repetitions(record));
   for (const entry of dlroof.list(record.classic)) {

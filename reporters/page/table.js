@@ -7,11 +7,11 @@ dlroof.roofPart = (record, key) => dlroof.map(dlroof.binding(record))[key];
 dlroof.columns = [
   { key: 'name', title: 'Benchmark', value: (r) => dlroof.text(r.name), show: (r) => dlroof.text(r.name), kind: 'name' },
   { key: 'status', title: 'Status', value: (r) => dlroof.text(r.status), show: (r) => dlroof.text(r.status), kind: 'status' },
-  { key: 'seconds', title: 'Time', value: (r) => dlroof.map(r.seconds).median, show: (r) => dlroof.scaled(dlroof.map(r.seconds).median, 's'), kind: 'number' },
+  { key: 'seconds', title: 'Time', value: (r) => dlroof.map(r.seconds).median, show: (r) => dlroof.marked(r, dlroof.scaled(dlroof.map(r.seconds).median, 's')), kind: 'number' },
   { key: 'rate', title: 'FLOP/s', value: (r) => dlroof.roofPart(r, 'flops_per_second'), show: (r) => dlroof.scaled(dlroof.roofPart(r, 'flops_per_second'), 'FLOP/s'), kind: 'number' },
   { key: 'intensity', title: 'FLOP/byte', value: (r) => dlroof.roofPart(r, 'intensity'), kind: 'number',
     show: (r) => dlroof.digits(dlroof.roofPart(r, 'intensity')) },
-  { key: 'fraction', title: '% of roof', value: (r) => dlroof.roofPart(r, 'fraction'), show: (r) => dlroof.percent(dlroof.roofPart(r, 'fraction')), kind: 'number' },
+  { key: 'fraction', title: '% of roof', value: (r) => dlroof.roofPart(r, 'fraction'), show: (r) => dlroof.marked(r, dlroof.percent(dlroof.roofPart(r, 'fraction'))), kind: 'number' },
   { key: 'bound', title: 'Bound by', value: dlroof.boundText, show: dlroof.boundText, kind: 'bound' },
   { key: 'gap', title: 'Gap', value: (r) => dlroof.map(r.time).gap, show: (r) => (dlroof.isNumber(dlroof.map(r.time).gap) ? `${dlroof.digits(r.time.gap)}×` : ''), kind: 'number' },
   { key: 'clean', title: 'Clean', value: (r) => dlroof.list(r.repetitions).filter((one) => !one.disturbed).length, show: dlroof.repetitions, kind: 'number' },

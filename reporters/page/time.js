@@ -126,7 +126,7 @@ dlroof.timeTraces = (points, colours) => {
     text: hover(list), hovertemplate: '%{text}<extra></extra>', marker });
   return [{ type: 'scatter', mode: 'lines', x: lineX, y: lineY, hoverinfo: 'skip', line: { color: colours.faint, width: points.length > 300 ? 0.5 : 1 } },
     marks(points.length > dlroof.mostDots ? [] : points, (p) => p.complexity, { symbol: 'circle', size: 4.5, color: points.map((p) => dlroof.markColour(p.record, p.level)) }),
-    marks(located, (p) => p.point, dlroof.markerStyle(located.length, located.map((p) => dlroof.symbol(p.record, dlroof.isMeasured(p.entry))), located.map((p) => dlroof.markColour(p.record, p.level))))];
+    marks(located, (p) => p.point, dlroof.markerStyle(located.length, located.map((p) => dlroof.symbol(p.record, dlroof.isMeasured(p.entry))), located.map((p) => dlroof.markColour(p.record, p.level)), located.map((p) => dlroof.isDisturbed(p.record))))];
 };
 
 dlroof.timeLabels = (plane, points, boxes, colours) => {

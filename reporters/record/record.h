@@ -24,8 +24,8 @@ struct Repetition {
   std::optional<double> cpu_seconds;        // [s] CPU time of all our threads per call
   std::optional<double> main_cpu_seconds;   // [s] CPU time of the main thread per call
   std::optional<double> run_delay_seconds;  // [s] time our threads waited for a CPU, per call
-  // [1] of its core's issue slots that the only thread got right before and after, the lower of the
-  // two over the best known (issue_rate.h).
+  // [1] of its core's issue slots that the worst thread got right before and after, the lower of
+  // the two over the best known (issue_rate.h).
   std::optional<double> core_share;
   double iterations = 0;   // [1]
   bool disturbed = false;  // kept in the file, left out of the median
@@ -36,13 +36,13 @@ struct Repetition {
   std::optional<int> block;
 };
 
-// Median and its distribution-free 95 % confidence interval (order statistics), of clean
-// repetitions only.
+// Median and its distribution-free 95 % confidence interval (order statistics).
 struct Timing {
   double median = 0;  // [s]
-  std::optional<std::pair<double, double>>
-      ci95;       // [s]; absent below 6 clean repetitions, which cannot carry 95 %
-  int clean = 0;  // [1] repetitions it rests on
+  // [s]; absent below 6 repetitions, which cannot carry 95 %, unless the time is disturbed
+  std::optional<std::pair<double, double>> ci95;
+  int clean = 0;  // [1] undisturbed repetitions; without `disturbed` it rests on them alone
+  bool disturbed = false;  // an estimate from repetitions of which too few were undisturbed
 };
 
 // A model's prediction of one call before it was measured.
@@ -57,7 +57,7 @@ struct Record {
   std::string op, device, library, direction, type, problem;
   std::vector<std::string> options;
   Status status = Status::kOk;
-  std::string reason;     // why not ok; or why there is no time
+  std::string reason;     // why not ok; or why there are no repetitions
   std::string algorithm;  // what the library chose
   std::string isa;  // that the library was allowed, as it spells it: "avx512_core_vnni"; or empty
   std::string verified;   // how the output was checked; empty when it was not
@@ -77,12 +77,17 @@ struct Record {
   std::optional<Prediction> prediction;
 };
 
-// Absent when too few repetitions are clean: fewer than min(3, all).
+// Returns the time of the clean repetitions. Absent when they are fewer than min(3, all).
 std::optional<Timing> Summarize(const std::vector<Repetition>& repetitions);
+
+// Returns Summarize's, or where that is absent an estimate from all repetitions: of a disturbed one
+// counts what is left without the waits for a CPU that were seen. The interval goes from the
+// fastest of them, on a whole core, to the slowest, and farther. Absent without repetitions.
+std::optional<Timing> TimeOf(const std::vector<Repetition>& repetitions);
 
 // Sets `disturbed` (design 6.3): run delay above 1 % of wall time, or a main thread that was off
 // its CPU 2 % of wall time more than in the best repetition (a deterministic wait is the workload's
-// own, a sudden one is not), or less than 90 % of its core for the only thread. On a GPU: run delay
+// own, a sudden one is not), or less than 90 % of its core for a thread. On a GPU: run delay
 // above 1 % of the host's wall time, or SMs below 75 % of their default clock; that the host waits
 // says nothing there.
 void MarkDisturbed(std::vector<Repetition>& repetitions);

@@ -280,9 +280,7 @@ Record RecordFromEntries(const std::vector<Entry>& entries, const JsonPlace* fil
   }
   const JsonPlace benchmark{file, record.name};
   ReadLabel(entries.back().label, {&benchmark, "label"}, record);
-  MarkDisturbed(record.repetitions);
-  if (record.status == Status::kOk && !Summarize(record.repetitions))
-    record.reason = "too few undisturbed repetitions";
+  if (!entries.front().counters.contains(kKeptCounter)) MarkDisturbed(record.repetitions);
   return record;
 }
 

@@ -48,8 +48,9 @@ Record RecordFromEntries(const std::vector<Entry>& entries, const JsonPlace* fil
 // Messages of skipped benchmarks begin with one of these; any other message means failed.
 inline constexpr const char* kUnsupportedPrefix = "unsupported: ";
 inline constexpr const char* kWrongPrefix = "wrong: ";
-// A benchmark that an interrupt kept from running: no record at all.
-inline constexpr const char* kInterrupted = "interrupted";
+// A repetition that did not run, after an interrupt or because it was not needed: no part of any
+// record.
+inline constexpr const char* kNotRun = "not run";
 
 // A name without what Google Benchmark appends for its own settings ("/real_time", "/repeats:3",
 // ...), but with "/threads:2", which tells benchmarks apart.

@@ -39,8 +39,8 @@ std::map<std::string, double> ToCounters(const GpuSample& sample);
 // Absent when no counter is of this kind.
 std::optional<GpuSample> GpuSampleFromCounters(const std::map<std::string, double>& counters);
 
-// On a repetition that an interrupt kept from running: it has no time and is dropped.
-inline constexpr const char* kInterruptedCounter = "dlroof/interrupted";
+// On every repetition of a run that judges none for disturbance.
+inline constexpr const char* kKeptCounter = "dlroof/disturbed_kept";
 
 // Returns a record's "algorithm", "isa", "verified", "repro", "counting" and "kernels", each only
 // where it is known.

@@ -94,10 +94,10 @@ std::string Advice(const AdviceCase& at, const Timing& timing) {
 
 void AddFindings(const Record& record, const Timing& timing, const CeilingSet& ceilings,
                  const OpVocabulary& words, Placement& placement) {
-  ReportAboveRoof(record, timing, placement);
+  if (!timing.disturbed) ReportAboveRoof(record, timing, placement);
   ReportReferenceImplementation(record, placement);
   ReportEmulation(record, placement);
-  if (placement.time)
+  if (placement.time && !timing.disturbed)
     placement.advice =
         Advice({record, *placement.time, ceilings, NounOf(record.op, words)}, timing);
 }

@@ -152,7 +152,8 @@ std::vector<ClassicMark> ClassicMarks(const PlacedRun& run, const RoofSet& roofs
     if (point == nullptr || !IsDrawable(point->intensity) || !IsDrawable(point->flops_per_second))
       return;
     marks.push_back({i, SeriesOf(record), point->intensity, point->flops_per_second,
-                     IsMeasured(*point), RateInterval(*placed.timing, point->flops_per_second)});
+                     IsMeasured(*point), RateInterval(*placed.timing, point->flops_per_second),
+                     placed.timing->disturbed});
   });
   return marks;
 }
@@ -187,7 +188,7 @@ std::vector<TimeMark> TimeMarks(const PlacedRun& run, const RoofSet& roofs, Leve
     auto overhead = time.overhead_seconds;
     if (overhead && !IsDrawable(*overhead)) overhead.reset();
     marks.push_back({i, SeriesOf(record), point != nullptr && IsMeasured(*point), *complexity,
-                     TimePlace(time, level), overhead, PipesUntil(time)});
+                     TimePlace(time, level), overhead, PipesUntil(time), placed.timing->disturbed});
   });
   return marks;
 }

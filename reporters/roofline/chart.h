@@ -70,7 +70,8 @@ struct ClassicMark {
   double flops_per_second = 0;  // [flop/s]
   bool measured = false;        // neither FLOPs nor bytes are modelled or simulated
   std::optional<std::pair<double, double>>
-      ci95;  // [flop/s] of flops_per_second, from that of the time
+      ci95;                // [flop/s] of flops_per_second, from that of the time
+  bool disturbed = false;  // drawn pale
 };
 std::vector<ClassicMark> ClassicMarks(const PlacedRun& run, const RoofSet& roofs, Level level);
 
@@ -87,6 +88,7 @@ struct TimeMark {
   // [s] where the times of its pipes, each at its own ceiling, add up to: one pipe, two, all. Empty
   // where that is compute_seconds alone.
   std::vector<double> pipes_until;
+  bool disturbed = false;  // drawn pale
 };
 std::vector<TimeMark> TimeMarks(const PlacedRun& run, const RoofSet& roofs, Level level);
 

@@ -68,9 +68,10 @@ class Sum {
  public:
   void Add(const Record& record, const Machine* machine, double count) {
     if (record.status != Status::kOk) return;
-    const auto timing = Summarize(record.repetitions);
+    const auto timing = TimeOf(record.repetitions);
     if (!timing) return;
     ++measured_;
+    disturbed_ = disturbed_ || timing->disturbed;
     calls_ += count;
     const double seconds = count * timing->median;
     seconds_ += seconds;
@@ -92,6 +93,7 @@ class Sum {
     model.calls_measured = calls_;
     if (measured_ == 0) return;
     model.seconds = seconds_;
+    model.disturbed = disturbed_;
     if (flops_known_) {
       model.flops = flops_;
       model.flops_per_second = flops_ / seconds_;
@@ -112,7 +114,7 @@ class Sum {
  private:
   int measured_ = 0, placed_ = 0;
   double calls_ = 0, seconds_ = 0, flops_ = 0, placed_seconds_ = 0, roof_seconds_ = 0;
-  bool flops_known_ = true;
+  bool flops_known_ = true, disturbed_ = false;
   std::vector<LayerToFix> above_;
 };
 
@@ -144,6 +146,15 @@ std::optional<ModelSummary> Summary(const std::string& suite, const Group& group
 }
 
 }  // namespace
+
+std::map<std::string, double> Occurrences(const json& context) {
+  std::map<std::string, double> occurrences;
+  const auto& suites = Member(Member(context, "dlroof"), "suites");
+  if (suites.is_array())
+    for (const auto& suite : suites)
+      for (const auto& layer : LayersOf(suite)) occurrences[layer.name] += layer.count;
+  return occurrences;
+}
 
 std::vector<ModelSummary> SummarizeModels(const RunFile& file) {
   std::vector<ModelSummary> models;

@@ -1,6 +1,7 @@
 // A model's time from its layers' records: what a counted suite of the run file adds up to. Pure.
 #pragma once
 
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -29,6 +30,7 @@ struct ModelSummary {
   double calls_measured = 0;
   // Sum of the measured layers only: the sum over layers of count x median. Absent where none is.
   std::optional<double> seconds;           // [s]
+  bool disturbed = false;                  // the time of one of them is an estimate (TimeOf)
   std::optional<double> flops;             // [flop]; absent when one of them has none known
   std::optional<double> flops_per_second;  // [flop/s]
   // Sum over the layers that have a time and a proved roof: count x the largest of their compute
@@ -38,6 +40,9 @@ struct ModelSummary {
   std::optional<double> roof_fraction;  // [1]
   std::vector<LayerToFix> fix_first;    // the three with most time above their roof, most first
 };
+
+// Returns how often each name occurs in the counted suites of context.dlroof.suites, together [1].
+std::map<std::string, double> Occurrences(const nlohmann::json& context);
 
 // A summary for each counted suite in context.dlroof.suites and each group of its layers of which
 // the file has a record, in the suites' order. A group without any record was not asked for.

@@ -183,6 +183,7 @@ json ToJson(const ModelSummary& model) {
   object["layers"] = {{"measured", model.layers_measured}, {"total", model.layers_total}};
   object["calls"] = {{"measured", model.calls_measured}, {"total", model.calls_total}};
   PutIfKnown(object, "seconds", model.seconds);
+  if (model.disturbed) object["disturbed"] = true;
   PutIfKnown(object, "flops", model.flops);
   PutIfKnown(object, "flops_per_second", model.flops_per_second);
   if (model.roof_fraction)
@@ -229,6 +230,7 @@ json ToJson(const Record& record, const Placed& placed) {
     object["repetitions"].push_back(ToJson(repetition));
   if (const auto& timing = placed.timing) {
     object["seconds"] = {{"median", timing->median}, {"clean", timing->clean}};
+    if (timing->disturbed) object["seconds"]["disturbed"] = true;
     if (timing->ci95) object["seconds"]["ci95"] = {timing->ci95->first, timing->ci95->second};
     if (auto gpu = GpuSummary(record); !gpu.is_null()) object["gpu"] = std::move(gpu);
   }

@@ -71,7 +71,7 @@ Record Written(Record record) {
 
 Placed PlaceWritten(const Record& written, const Machine* machine, const PlaceView& view) {
   Placed placed;
-  if (written.status == Status::kOk) placed.timing = Summarize(written.repetitions);
+  if (written.status == Status::kOk) placed.timing = TimeOf(written.repetitions);
   placed.placement = Place(written, machine, view);
   const auto* ceilings = machine == nullptr ? nullptr : ForThreads(*machine, written.threads);
   if (placed.timing && ceilings != nullptr)

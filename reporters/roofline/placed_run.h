@@ -38,6 +38,12 @@ PlacedRun PlaceRun(RunFile file, const PlaceView& view = {});
 // Returns the point whose roof is the lowest, the farthest level of equals; null without points.
 const ClassicPoint* Binding(const Placement& placement);
 
+// Stands before a disturbed time and what rests on it.
+inline constexpr std::string_view kDisturbedMark = "~";
+inline constexpr std::string_view kDisturbedMeaning =
+    "~ disturbed by other programs: an estimate without the time that they took";
+inline std::string_view MarkOf(bool disturbed) { return disturbed ? kDisturbedMark : ""; }
+
 // Returns "0.4 %": how far the median's interval reaches from it; empty where it is not known.
 std::string SpreadText(const Timing& timing);
 

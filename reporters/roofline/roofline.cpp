@@ -355,7 +355,7 @@ std::string_view Key(Bound bound) {
 Placement Place(const Record& record, const Machine* machine, const PlaceView& view) {
   Placement placement;
   if (record.status != Status::kOk) return placement;
-  const auto timing = Summarize(record.repetitions);
+  const auto timing = TimeOf(record.repetitions);
   if (!timing) return placement;  // the record's reason says so
   if (machine == nullptr) {
     placement.remarks.emplace_back("no ceilings of this device in the file");

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "reporters/roofline/chart.h"
+#include "reporters/roofline/opportunity.h"
 #include "reporters/terminal/ceilings_table.h"
 #include "reporters/text/text.h"
 #include "reporters/text/units.h"
@@ -31,14 +32,15 @@ Row RecordRow(const Record& record, const Placed& placed) {
   const auto* binding = Binding(placed.placement);
   const bool sure = time && time->gap;  // else another roof may bind
   const bool share = sure && binding != nullptr && binding->fraction;
+  const auto mark = MarkOf(timing.disturbed);
   return {Printable(record.name),
-          WithPrefix(timing.median, "s"),
+          fmt::format("{}{}", mark, WithPrefix(timing.median, "s")),
           SpreadText(timing),
           binding == nullptr ? "" : WithPrefix(binding->flops_per_second, "FLOP/s"),
           binding == nullptr ? "" : ThreeDigits(binding->intensity),
           binding == nullptr ? "" : LevelName(Key(binding->level)),
-          share ? PercentText(*binding->fraction) : "",
-          time ? BoundText(*time) : "",
+          share ? fmt::format("{}{}", mark, PercentText(*binding->fraction)) : "",
+          time ? fmt::format("{}{}", mark, BoundText(*time)) : "",
           sure ? ThreeDigits(*time->gap) + "x" : ""};
 }
 
@@ -79,6 +81,9 @@ void WriteRecords(const PlacedRun& run, int width, std::ostream& out) {
     for (const auto& remark : run.places[i].placement.remarks) AddNote(remark, record, remarks);
   }
   if (rows.size() > 1) WriteAligned(rows, width, out);
+  if (std::any_of(run.places.begin(), run.places.end(),
+                  [](const Placed& placed) { return placed.timing && placed.timing->disturbed; }))
+    out << kDisturbedMeaning << '\n';
   WriteNotes("not measured", missing, out);
   WriteNotes("remarks", remarks, out);
 }
@@ -103,30 +108,18 @@ std::string PartText(double measured, double total) {
 }
 
 Row ModelRow(const ModelSummary& model) {
-  std::string roof = model.roof_fraction ? PercentText(*model.roof_fraction) : "";
+  const auto mark = MarkOf(model.disturbed);
+  std::string roof =
+      model.roof_fraction ? fmt::format("{}{}", mark, PercentText(*model.roof_fraction)) : "";
   if (model.roof_fraction && model.layers_placed != model.layers_measured)
     roof += fmt::format(" ({} layer{})", model.layers_placed, model.layers_placed == 1 ? "" : "s");
   return {ModelName(model),
           PartText(model.layers_measured, model.layers_total),
           PartText(model.calls_measured, model.calls_total),
-          Rendered(model.seconds, "s"),
+          fmt::format("{}{}", mark, Rendered(model.seconds, "s")),
           Rendered(model.flops, "FLOP"),
           Rendered(model.flops_per_second, "FLOP/s"),
           roof};
-}
-
-// Writes the layers that lose most time.
-void WriteFixFirst(const std::vector<ModelSummary>& models, std::ostream& out) {
-  bool any = false;
-  for (const auto& model : models) {
-    if (model.fix_first.empty()) continue;
-    if (!std::exchange(any, true)) out << "\nfix first (time above the roof x occurrences)\n";
-    out << "  " << ModelName(model) << '\n';
-    for (const auto& layer : model.fix_first)
-      out << fmt::format("    {} % of the time, {} of it above the roof: {} x{:.0f}\n",
-                         PercentText(layer.share), WithPrefix(layer.above_roof_seconds, "s"),
-                         Printable(layer.name), layer.count);
-  }
 }
 
 // Writes how many kernels without FLOPs there are, and their share of the time.
@@ -156,7 +149,6 @@ void WriteModels(const std::vector<ModelSummary>& models, int width, std::ostrea
   for (const auto& model : models) rows.push_back(ModelRow(model));
   out << '\n';
   WriteAligned(rows, width, out);
-  WriteFixFirst(models, out);
 }
 
 void WriteTables(const PlacedRun& run, int width, std::ostream& out) {
@@ -164,6 +156,22 @@ void WriteTables(const PlacedRun& run, int width, std::ostream& out) {
   WriteModels(run.models, width, out);
   WriteCensus(run.census, width, out);
   WriteCeilings(run.file.machines, width, out);
+  WriteOpportunities(run, out);
+}
+
+void WriteOpportunities(const PlacedRun& run, std::ostream& out) {
+  const auto opportunities = Opportunities(run);
+  if (!opportunities.empty())
+    out << "\nwhere time can be won (time above the roof x occurrences)\n";
+  for (const auto& [index, count, seconds, above] : opportunities) {
+    const auto& [timing, placement] = run.places[index];
+    const auto mark = MarkOf(timing->disturbed);
+    out << fmt::format("  {} x{:.0f}\n    {}{} of {}{}, bound by {}, {}x its roof\n",
+                       Printable(run.file.records[index].name), count, mark, WithPrefix(above, "s"),
+                       mark, WithPrefix(seconds, "s"), BoundText(*placement.time),
+                       ThreeDigits(*placement.time->gap));
+    if (!placement.advice.empty()) out << "    " << Printable(placement.advice) << '\n';
+  }
 }
 
 }  // namespace dlroof

@@ -9,13 +9,15 @@
 namespace dlroof {
 
 // Writes a row for every record with a time (in the file's order), the reasons of the others, then
-// remarks, models and the ceilings. `width` [columns] of the terminal: names are shortened in the
-// middle to fit, 0 leaves them whole (output to a file). Control characters of the file never reach
-// the terminal.
+// remarks, models, the ceilings, and where time can be won. `width` [columns] of the terminal:
+// names are shortened in the middle to fit, 0 leaves them whole (output to a file). Control
+// characters of the file never reach the terminal.
 void WriteTables(const PlacedRun& run, int width, std::ostream& out);
 
-// Writes a row per model, then the layers of each that are worth a look first. Writes nothing
-// without models. `width` as above.
+// Writes a row per model. Writes nothing without models. `width` as above.
 void WriteModels(const std::vector<ModelSummary>& models, int width, std::ostream& out);
+
+// Writes the benchmarks with most time above their roofs: by how much, what binds, what to try.
+void WriteOpportunities(const PlacedRun& run, std::ostream& out);
 
 }  // namespace dlroof

@@ -73,6 +73,7 @@ def cases(prefix, *rows):
 
 INTERLEAVED = FAST + "--benchmark_enable_random_interleaving=true --benchmark_format=json"
 CUPTI = FAST + "--dlroof_counters=cupti"
+KEEP = FAST + "--dlroof_disturbed=keep --benchmark_out=keep.json"
 
 
 @checks(*cases(
@@ -81,8 +82,14 @@ CUPTI = FAST + "--dlroof_counters=cupti"
     ("listing has the paper's LSTM", "--benchmark_list_tests", prints("^LSTM/cpu/onednn/bwd/f32/t16n16i32h16")),
     ("listing measures nothing", "--benchmark_list_tests", silent),
     ("a filtered run exits 0", RUN, exits(0)),
-    ("the table has a time, or the reason why not, in each row", RUN,
-     prints(r"^LSTM/cpu/reference/\S+ .*(([0-9.]+ [mu]s )|no time: \S)"), never_prints(r"^LSTM/cpu/reference/\S+ *$")),
+    ("the table has a time in each row", RUN, prints(r"^LSTM/cpu/reference/\S+ +~?[0-9.]+ [num]s "),
+     never_prints(r"^LSTM/cpu/reference/\S+ *(no time.*)?$")),
+    ("a run that keeps disturbed repetitions says so", KEEP, contains("keep.json", '"disturbed": "keep"')),
+    ("such a run has no disturbed repetition", KEEP,
+     holds("keep.json", lambda run: not any("disturbed" in each for r in run["records"] for each in r["repetitions"]))),
+    ("the rule is in the file", RUN, contains("run.json", '"max_noise": 0.05')),
+    ("a run without a budget repeats as often as asked", FAST + "--dlroof_max_seconds=0 --benchmark_out=asked.json",
+     holds("asked.json", lambda run: all(len(r["repetitions"]) == 3 for r in run["records"]))),
     ("the context is kept", RUN, contains("run.json", '"note": "hello"')),
     ("the page is written", RUN, contains("run.html", "LSTM/cpu/reference")),
     ("JSON on standard output has records", INTERLEAVED, prints('"records"')),
@@ -186,6 +193,10 @@ TABLE = " --show table"
      contains("v100.json", '"fp32.vector"')),
     ("points stand on imported ceilings", f"dlroof import {DATA}/import_small.csv --machine v100.json -o import.json",
      exits(0)),
+    ("import judges by the matrix ceiling",
+     f"dlroof import {DATA}/import_small.csv --machine v100.json --balance tensor -o tensor.json", exits(0),
+     contains("tensor.json", '"balance":"tensor"')),
+    ("import refuses an unknown balance", f"dlroof import {DATA}/import_small.csv --balance x -o x.json", one_sentence),
     ("import names a column that it drops", f"dlroof import {DATA}/import_ncu_raw.csv --set fw -o fw.json",
      says("column 'launch__registers_per_thread' is not known")),
     ("import refuses an unknown kind of file", "dlroof import machine.json -o x.json", one_sentence),

@@ -60,7 +60,8 @@ class TestEveryBenchmarkHasItsOwnProcess:
             "a process without a result has failed": record("silent", lambda r: r["status"] == "failed"),
             "unsupported stays unsupported": record("refused", lambda r: r["status"] == "unsupported"),
             "a disturbed benchmark runs twice more": says_twice("disturbed; once more"),
-            "a disturbed benchmark has no time": record("noisy", lambda r: "seconds" not in r),
+            "a disturbed benchmark has a time that says so": record("noisy", lambda r: r["seconds"]["disturbed"] is True),
+            "progress marks it": says(r"noisy  ~1.00 ms"),
             "Google Benchmark's entries have the failed ones": holds("run.json", lambda run_file: any(
                 "signal 11" in entry.get("error_message", "") and entry["error_occurred"]
                 for entry in run_file["benchmarks"])),
@@ -72,6 +73,14 @@ class TestEveryBenchmarkHasItsOwnProcess:
 
     def test_the_journal_is_removed(self, ran):
         assert not JOURNAL.exists()
+
+    def test_nothing_is_left_to_resume(self, ran, monkeypatch):
+        before = Path("run.json").read_bytes()
+        again = ONE + "--resume --cooldown 0.01" + MACHINE + " --benchmark_filter=/f32/"
+        verify(run(again), [exits(0), says("^run.json: finished, nothing is left to do$")])
+        assert Path("run.json").read_bytes() == before
+        monkeypatch.setenv("FAKE_NAMES", "n1")
+        verify(run(again + " --other"), [exits(0), says(r"^\[1/1\] ")])
 
     def test_report_reads_the_file(self, ran):
         verify(run("dlroof report run.json --show table"), [exits(0)])

@@ -70,6 +70,34 @@ TEST(DefaultFlags, YieldToTheUsers) {
   EXPECT_EQ(own.size(), 3);
 }
 
+std::optional<StoppingRule> Rule(const std::vector<std::string>& own, const std::string& asked) {
+  BenchFlags flags;
+  ReadBenchmarkFlags({"x", "--benchmark_repetitions=" + asked}, flags);
+  ReadOwnFlags(own, flags);
+  return RuleFrom(flags);
+}
+
+TEST(RuleFrom, HoldsForMoreThanOneRepetitionUnlessItIsSwitchedOff) {
+  const auto rule = Rule({"--dlroof_max_noise=2.5", "--dlroof_max_seconds=7"}, "4").value();
+  EXPECT_EQ(rule.repetitions, 4);
+  EXPECT_EQ(rule.max_noise, 0.025);
+  EXPECT_EQ(rule.max_seconds, 7);
+  EXPECT_FALSE(Rule({}, "1"));
+  EXPECT_FALSE(Rule({"--dlroof_max_seconds=0"}, "9"));
+  EXPECT_FALSE(Rule({"--dlroof_turns=3,4"}, "9"));
+  EXPECT_THAT(Refusal({"--dlroof_max_noise=0"}), HasSubstr("dlroof_max_noise"));
+  EXPECT_THAT(Refusal({"--dlroof_max_seconds=-1"}), HasSubstr("dlroof_max_seconds"));
+  EXPECT_THAT(Refusal({"--dlroof_disturbed=drop"}), HasSubstr("dlroof_disturbed"));
+}
+
+TEST(OfferedRepetitions, FillTheTime) {
+  BenchFlags flags;
+  flags.min_seconds = 0.1;
+  EXPECT_EQ(OfferedRepetitions({.repetitions = 9, .max_seconds = 2}, flags), 9 + 20);
+  flags.min_seconds.reset();
+  EXPECT_EQ(OfferedRepetitions({.repetitions = 9, .max_seconds = 2}, flags), 9 + 1000);
+}
+
 TEST(CommandLine, IsWhatAShellTakesAgain) {
   EXPECT_EQ(CommandLine({"./a", "--filter=LSTM", "it's", "a b", ""}),
             R"(./a --filter=LSTM 'it'\''s' 'a b' '')");

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include "counters/cpu/cpu.h"
 #include "counters/cpu/issue_rate.h"
 #include "tests/fakes/runner_records.h"
 
@@ -51,7 +52,7 @@ TEST(Runner, AColdCallSaysWhatItEvicted) {
   }
 }
 
-TEST(Runner, LooksAtTheCoreOfASingleThreadOnly) {
+TEST(Runner, LooksAtTheCoreOfEachThread) {
   if (!MeasureIssueRate()) GTEST_SKIP() << "no loops for this family of CPUs";
   RunLog log;
   auto cold = Fake("Fake/cpu/none/fwd/f32/n1/cold", log);
@@ -68,12 +69,55 @@ TEST(Runner, LooksAtTheCoreOfASingleThreadOnly) {
       EXPECT_TRUE(repetition.disturbed) << record.name;
     }
   }
-  settings.threads = 2;
-  const auto together =
-      Records({Fake("Fake/cpu/none/fwd/f32/n2", log)}, settings, "all", neighbour);
-  ASSERT_EQ(together.size(), 1);
-  ASSERT_EQ(together[0].repetitions.size(), 2);
-  for (const auto& repetition : together[0].repetitions) EXPECT_FALSE(repetition.core_share);
+}
+
+// A team's share is that of its own best: two of its threads may share a core. Where they could
+// not look beside each other, nothing is known.
+TEST(Runner, LooksAtTheCoresOfATeam) {
+  if (!MeasureIssueRate() || AllLibraries().empty()) GTEST_SKIP() << "no loops, or no team";
+  const auto cpus = ThisCpu().allowed;
+  if (cpus.size() < 2) GTEST_SKIP() << "one CPU";
+  RunLog log;
+  const RunSettings settings{.threads = 2, .cpus = {cpus[0], cpus[1]}};
+  const RunnerOptions neighbour{.issue_rate = [] { return 1e6; }};
+  const auto record =
+      Records({Fake("Fake/cpu/none/fwd/f32/n2", log)}, settings, "all", neighbour, 50).at(0);
+  int looks = 0;
+  for (const auto& repetition : record.repetitions) {
+    if (!repetition.core_share) continue;
+    ++looks;
+    EXPECT_GT(*repetition.core_share, 1e-2);
+    EXPECT_LE(*repetition.core_share, 1);
+  }
+  EXPECT_GT(looks, 0);
+}
+
+TEST(Runner, RepeatsUntilTheRuleIsContentOrTheOfferEnds) {
+  RunLog log;
+  const auto records = [&](double max_noise, double max_seconds, const std::string& size) {
+    RunnerOptions options{.keep_disturbed = true};
+    options.stop =
+        StoppingRule{.repetitions = 7, .max_noise = max_noise, .max_seconds = max_seconds};
+    return Records({Fake("Fake/cpu/none/fwd/f32/n" + size, log)}, {}, "all", options, 40).at(0);
+  };
+  EXPECT_EQ(records(1e9, 100, "1").repetitions.size(), 7);    // narrow enough at once
+  EXPECT_EQ(records(1e-9, 0, "2").repetitions.size(), 7);     // the time is up
+  EXPECT_EQ(records(1e-9, 100, "3").repetitions.size(), 40);  // never narrow enough
+}
+
+TEST(Runner, KeepsDisturbedRepetitionsWhenItIsTold) {
+  if (!MeasureIssueRate()) GTEST_SKIP() << "no loops for this family of CPUs";
+  RunLog log;
+  for (const bool keep : {false, true}) {
+    const RunnerOptions neighbour{.issue_rate = [] { return 1e6; }, .keep_disturbed = keep};
+    const auto record =
+        Records({Fake("Fake/cpu/none/fwd/f32/n1", log)}, {}, "all", neighbour).at(0);
+    for (const auto& repetition : record.repetitions) {
+      EXPECT_EQ(repetition.disturbed, !keep);
+      EXPECT_LT(repetition.core_share, 1e-3);
+    }
+    EXPECT_EQ(TimeOf(record.repetitions).value().disturbed, !keep);
+  }
 }
 
 TEST(Runner, ColdWithoutKnownMemoryIsUnsupportedNotWarm) {

@@ -39,6 +39,18 @@ TEST(ThreadTeam, RunsEveryThreadOnceAndTogether) {
   }
 }
 
+TEST(ThreadTeam, LooksAtTheCoresWhenItIsAskedTo) {
+  ThreadTeam team({ThisCpu().allowed.front()});
+  const auto nothing = [](int) {};
+  EXPECT_FALSE(team.Time(nothing).core_share);
+  const auto time = team.TimeWithCores(nothing);
+  EXPECT_EQ(time.core_share.has_value(), MeasureIssueRate().has_value());
+  EXPECT_GT(time.core_share.value_or(1), 0);
+  EXPECT_LE(time.core_share.value_or(1), 1);
+  EXPECT_THROW(team.TimeWithCores([](int) { throw std::bad_alloc(); }), std::bad_alloc);
+  EXPECT_FALSE(team.Time(nothing).core_share);
+}
+
 TEST(ThreadTeam, PassesOnWhatATaskThrowsAndStaysUsable) {
   ThreadTeam team({ThisCpu().allowed.front()});
   EXPECT_THROW(team.Run([](int) { throw std::bad_alloc(); }), std::bad_alloc);

@@ -57,6 +57,15 @@ TEST(JudgeRate, LeavesDisturbedRepetitionsOut) {
   EXPECT_EQ(JudgeRate({singles, Doubles()}, SmallPolicy()).per_second, 200);
 }
 
+TEST(JudgeRate, LeavesRepetitionsBesideANeighbourOut) {
+  auto singles = Singles();
+  singles.push_back(Repetition(100, 0.5));
+  singles.back().time.core_share = 0.89;
+  EXPECT_EQ(JudgeRate({singles, Doubles()}, SmallPolicy()).clean, 6);
+  singles.back().time.core_share = 0.9;
+  EXPECT_EQ(JudgeRate({singles, Doubles()}, SmallPolicy()).clean, 7);
+}
+
 TEST(JudgeRate, CountsABetterDoubledRepetition) {
   auto doubles = Doubles();
   doubles[0].time.seconds = 1.99;
@@ -292,6 +301,19 @@ TEST(MeasureRate, WaitsAndGoesOnUntilEnoughAreClean) {
   EXPECT_TRUE(rate.proved) << rate.reason;
   EXPECT_NEAR(rate.per_second, 1e6, 1);
   EXPECT_GT(machine.slept, 0);
+  EXPECT_GT(rate.total, rate.clean);
+}
+
+// A neighbour on a core costs time, and no proof.
+TEST(MeasureRate, GoesOnWhileANeighbourIsBusy) {
+  FakeMachine machine;
+  machine.disturb = [](int call, TeamTime time) {
+    if (call % 3 != 0) time = {time.seconds * 1.7, 0.0, std::nullopt, 0.6};
+    return time;
+  };
+  const auto rate = machine.Measure(SmallPolicy());
+  EXPECT_TRUE(rate.proved) << rate.reason;
+  EXPECT_NEAR(rate.per_second, 1e6, 1);
   EXPECT_GT(rate.total, rate.clean);
 }
 

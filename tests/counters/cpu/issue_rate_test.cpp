@@ -14,6 +14,23 @@ TEST(MeasureIssueRate, IsWhatACoreCanIssueWhereThereAreLoops) {
   EXPECT_LT(*rate, 10);
 }
 
+// Two threads of one core, 2 additions per cycle each; one that looks alone has all 4.
+TEST(TeamIssueRate, IsTheLowestOfLooksBesideEachOther) {
+  EXPECT_EQ(TeamIssueRate({{0, 1, 4}}), 4);
+  EXPECT_EQ(TeamIssueRate({{0, 1, 4}, {0.05, 1.05, 2}}), 2);
+  EXPECT_EQ(TeamIssueRate({{0, 1, 4}, {0.5, 1.5, 4}}), std::nullopt);  // half the time alone
+  EXPECT_EQ(TeamIssueRate({{0, 1, 4}, {0, 3, 2}}), std::nullopt);      // it waited for its CPU
+  EXPECT_EQ(TeamIssueRate({{0, 1, 4}, {}}), std::nullopt);             // it never came
+  EXPECT_EQ(TeamIssueRate({}), std::nullopt);
+}
+
+TEST(TeamLook, DoesNotWaitForThreadsThatDoNotCome) {
+  TeamLook look(2);
+  look.Measure(0);
+  look.Measure(7);
+  EXPECT_FALSE(look.Rate());
+}
+
 TEST(BestIssueRate, IsTheThirdHighestOrTheLowestOfFewer) {
   BestIssueRate best;
   EXPECT_FALSE(best.Value());
@@ -37,6 +54,13 @@ TEST(CoreShare, IsOverTheBestThatWasMetMoreThanOnce) {
   EXPECT_EQ(share.Of(2), 0.5);
   EXPECT_EQ(share.Of(8), 1);  // once: an accident
   EXPECT_EQ(share.Of(2), 0.5);
+}
+
+TEST(CoreShare, OfTwoLooksIsTheLower) {
+  CoreShare share(4);
+  EXPECT_EQ(share.OfLower(4, 3), 0.75);
+  EXPECT_EQ(share.OfLower(1, std::nullopt), 0.25);
+  EXPECT_EQ(share.OfLower(std::nullopt, std::nullopt), std::nullopt);
 }
 
 TEST(CoreShare, KnowsTheBestOfAnEarlierMeasurementAndLearnsABetterOne) {

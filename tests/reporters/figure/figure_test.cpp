@@ -155,11 +155,24 @@ TEST(FigureScript, ASweepIsJoinedInItsOrderHollowAndFilledByType) {
   EXPECT_THAT(script, HasSubstr("hollow: f32, filled: f16"));
   // Circle, square, triangle: hollow types are even, filled ones follow.
   EXPECT_THAT(script,
-              HasSubstr("$classicline0 << EOD\n10 1.6e+11 6\n20 1.6e+11 4\n40 1.6e+11 10\nEOD"));
+              HasSubstr("$classicline0 << EOD\n10 1.6e+11 6 0x0072b2\n20 1.6e+11 4 0x0072b2\n"
+                        "40 1.6e+11 10 0x0072b2\nEOD"));
   EXPECT_THAT(script,
-              HasSubstr("$classicline1 << EOD\n10 1.6e+11 7\n20 1.6e+11 5\n40 1.6e+11 11\nEOD"));
+              HasSubstr("$classicline1 << EOD\n10 1.6e+11 7 0x0072b2\n20 1.6e+11 5 0x0072b2\n"
+                        "40 1.6e+11 11 0x0072b2\nEOD"));
   choice.sweep = "stride";
   EXPECT_THROW(MakeFigure(SweptRun(), choice), BadInput) << "nothing differs in its stride";
+}
+
+// A third of #009e73 on white: 170 + 0, 170 + 158 / 3, 170 + 115 / 3.
+TEST(FigureScript, ADisturbedMarkIsPale) {
+  const auto script = FigureScript(MakeFigure(SmallRun(), {}), "svg");
+  EXPECT_THAT(script, HasSubstr("pale: disturbed, an estimate"));
+  EXPECT_THAT(script, HasSubstr("lc rgb '#b5468f' title 'LSTM fwd_inference f32'"));
+  EXPECT_THAT(script, HasSubstr("lc rgb '#aaded0' title 'LSTM bwd f32'"));
+  auto quiet = SmallRun();
+  quiet.places[10] = {};
+  EXPECT_THAT(FigureScript(MakeFigure(quiet, {}), "svg"), testing::Not(HasSubstr("pale")));
 }
 
 TEST(FigureScript, EveryLevelIsAPointAtTheSameHeight) {
@@ -265,7 +278,7 @@ TEST(TerminalPicture, HasALetterPerSeriesAndItsLegend) {
   const auto picture = TerminalPicture(SmallRun(), 100);
   EXPECT_THAT(picture, HasSubstr("fp32.vector  200 GFLOP/s"));
   EXPECT_THAT(picture, HasSubstr("A  Conv2D bwd_weights bf16 (1)"));
-  EXPECT_THAT(picture, HasSubstr("D  LSTM fwd_inference f32 (2)"));
+  EXPECT_THAT(picture, HasSubstr("E  LSTM fwd_inference f32 (2)"));
   EXPECT_THAT(picture, HasSubstr("...."));
 }
 

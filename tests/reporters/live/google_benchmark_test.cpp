@@ -131,7 +131,7 @@ TEST(RunFileReporter, SkippedBenchmarksKeepTheirReasonAndInterruptedOnesLeaveNoT
     state.SkipWithError("unsupported: no AMX here");
   });
   benchmark::RegisterBenchmark("interrupted",
-                               [](benchmark::State& state) { state.SkipWithError(kInterrupted); });
+                               [](benchmark::State& state) { state.SkipWithError(kNotRun); });
   Session session = TestSession();
   TerminalReporter reporter(session);
   reporter.SetOutputStream(&unused);
@@ -196,8 +196,12 @@ TEST(ResultSummary, CountsWhatHasNoResultAndWhy) {
   timed.repetitions = {{.seconds = 1}};
   disturbed.repetitions = {{.seconds = 1, .disturbed = true}};
   wrong.status = Status::kWrong;
-  EXPECT_THAT(ResultSummary({timed, timed, disturbed, wrong}),
-              testing::StartsWith("4 benchmarks, 1 disturbed, 2 ok, 1 wrong; disturbed:"));
+  EXPECT_THAT(
+      ResultSummary({timed, timed, disturbed, wrong}),
+      testing::AllOf(testing::StartsWith("4 benchmarks, 1 disturbed, 2 ok, 1 wrong; ~ disturbed"),
+                     testing::EndsWith("run these again when the machine is quiet\n")));
+  EXPECT_THAT(ResultSummary({timed, disturbed, disturbed}),
+              testing::HasSubstr("busy throughout: stop other programs"));
 }
 
 TEST(Session, MeasuresTheMachineOnlyWhenARunBeginsAndOnlyOnce) {

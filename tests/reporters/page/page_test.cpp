@@ -146,7 +146,11 @@ TEST(PageInABrowser, DrawsBothChartsAndEveryRow) {
   EXPECT_THAT(page.document, HasSubstr("data-drawn=\"yes\""));
   EXPECT_EQ(Count(page.document, "<tr data-index="), 11);
   EXPECT_GE(Count(page.document, "class=\"main-svg\""), 2);
-  EXPECT_THAT(page.document, HasSubstr("6 benchmarks drawn, 5 without a point here."));
+  EXPECT_THAT(page.document, HasSubstr("7 benchmarks drawn, 4 without a point here."));
+  EXPECT_THAT(page.document, HasSubstr("Pale: disturbed, the time is an estimate."));
+  EXPECT_EQ(Count(page.document, "above its roof ("), 5);
+  for (const char* marked : {">~600 µs<", ">~31.7 %<", ">~compute<"})
+    EXPECT_THAT(page.document, HasSubstr(marked));
   EXPECT_THAT(page.document, HasSubstr(">160 GFLOP/s<"));
   // The hostile label is text, and did not run.
   EXPECT_THAT(page.document, HasSubstr("&lt;/script&gt;&lt;img src=x onerror="));

@@ -34,6 +34,37 @@ TEST(Summarize, OneRepetitionAskedForIsEnoughAndHasNoInterval) {
   EXPECT_FALSE(timing.ci95.has_value());
 }
 
+TEST(TimeOf, IsOfTheCleanRepetitionsWhereTheyAreEnough) {
+  auto repetitions = Times({1, 2, 3, 100});
+  repetitions[3].disturbed = true;
+  const auto timing = TimeOf(repetitions).value();
+  EXPECT_EQ(timing.median, 2);
+  EXPECT_FALSE(timing.disturbed);
+  EXPECT_FALSE(TimeOf({}).has_value());
+}
+
+// Two calls of 1 s: the first waited 0.75 s for a CPU, of which the other thread's spinning main
+// thread ran 0.25 s; the second had 0.8 of its core, so a whole one needs 0.8 s at least.
+TEST(TimeOf, WithoutEnoughCleanOnesLeavesOutTheWaitsAndSaysSo) {
+  auto repetitions = Times({1.75, 1, 1.1});
+  repetitions[0] = {.seconds = 1.75, .main_cpu_seconds = 1.25, .run_delay_seconds = 1.5};
+  repetitions[1].core_share = 0.8;
+  repetitions[0].disturbed = repetitions[1].disturbed = true;
+  const auto timing = TimeOf(repetitions).value();
+  EXPECT_TRUE(timing.disturbed);
+  EXPECT_EQ(timing.clean, 1);
+  EXPECT_EQ(timing.median, 1.1);
+  EXPECT_DOUBLE_EQ(timing.ci95.value().first, 0.8 * 0.8);
+  EXPECT_DOUBLE_EQ(timing.ci95.value().second, 1.1 * 1.25);
+}
+
+// A main thread that sleeps while others work: only the waits that were seen are left out.
+TEST(TimeOf, NeverLeavesOutMoreThanTheWaits) {
+  std::vector<Repetition> repetitions(
+      3, {.seconds = 1, .main_cpu_seconds = 0.1, .run_delay_seconds = 0.25, .disturbed = true});
+  EXPECT_EQ(TimeOf(repetitions).value().median, 0.75);
+}
+
 TEST(MarkDisturbed, WaitingForACpuMoreThanOnePercent) {
   auto repetitions = Times({1, 1, 1});
   repetitions[0].run_delay_seconds = 0.009;

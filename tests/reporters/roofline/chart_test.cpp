@@ -93,7 +93,8 @@ TEST(MainLevel, IsTheOneThatMostRecordsKnow) {
 
 TEST(ClassicMarks, TakeTheNumbersOfTheFile) {
   const auto marks = ClassicMarks(SmallRun(), TwoThreads(), Level::kDram);
-  ASSERT_EQ(marks.size(), 6U);
+  ASSERT_EQ(marks.size(), 7U);
+  for (const auto& mark : marks) EXPECT_EQ(mark.disturbed, mark.series == "LSTM bwd f32");
   EXPECT_EQ(marks[0].series, "Conv2D fwd f32");
   // 2*16*64*56*56*64*9 flop = 3699376128 in 23.1211008 ms; 64372736 byte.
   EXPECT_NEAR(marks[0].flops_per_second, 160e9, 1);
@@ -124,7 +125,8 @@ TEST(RateInterval, AnIntervalThatCannotBeIsNone) {
 
 TEST(TimeMarks, ComplexityAndTimeLieOnOneDiagonal) {
   const auto marks = TimeMarks(SmallRun(), TwoThreads(), Level::kDram);
-  ASSERT_EQ(marks.size(), 6U);
+  ASSERT_EQ(marks.size(), 7U);
+  EXPECT_TRUE(marks[6].disturbed);
   for (const auto& mark : marks) {
     if (!mark.point) continue;
     EXPECT_NEAR(mark.point->first / mark.complexity.first,

@@ -5,6 +5,7 @@
 
 #include <sstream>
 
+#include "reporters/roofline/opportunity.h"
 #include "reporters/roofline/placed_json.h"
 #include "reporters/terminal/tables.h"
 
@@ -77,6 +78,7 @@ TEST(SummarizeModels, AddsUpEachLayerAsOftenAsItOccurs) {
   EXPECT_EQ(net.layers_total, 3);
   EXPECT_EQ(net.calls_measured, 6);
   EXPECT_EQ(net.calls_total, 6);
+  EXPECT_FALSE(net.disturbed);
   EXPECT_DOUBLE_EQ(net.seconds.value(), 4 + 3 * 5 + 2 * 8);       // 35 s
   EXPECT_DOUBLE_EQ(net.flops.value(), 200 + 3 * 100 + 2 * 400);   // 1300 flop
   EXPECT_DOUBLE_EQ(net.flops_per_second.value(), 1300.0 / 35);    //
@@ -104,13 +106,14 @@ TEST(SummarizeModels, AMissingLayerIsMissedNotGuessed) {
   const auto models =
       SummarizeModels(FileOf({Net()}, {Measured("fwd/f32/a", 4, 200, 10), disturbed, unsupported}));
   ASSERT_EQ(models.size(), 1U);
-  EXPECT_EQ(models[0].layers_measured, 1);
+  EXPECT_EQ(models[0].layers_measured, 2);
   EXPECT_EQ(models[0].layers_total, 3);
-  EXPECT_EQ(models[0].calls_measured, 1);
+  EXPECT_EQ(models[0].calls_measured, 4);
   EXPECT_EQ(models[0].calls_total, 6);
-  EXPECT_DOUBLE_EQ(models[0].seconds.value(), 4);
+  EXPECT_DOUBLE_EQ(models[0].seconds.value(), 4 + 3 * 5);
   const auto text = ToJson(models[0]);
-  EXPECT_EQ(text["layers"], json({{"measured", 1}, {"total", 3}}));
+  EXPECT_EQ(text["layers"], json({{"measured", 2}, {"total", 3}}));
+  EXPECT_EQ(text["disturbed"], true);
 }
 
 TEST(SummarizeModels, WithoutAnyTimeThereAreNoNumbers) {
@@ -207,19 +210,34 @@ std::string Shown(const RunFile& file) {
   return out.str();
 }
 
-TEST(WriteModels, OneRowPerModelThenWhatToFixFirst) {
+TEST(WriteModels, OneRowPerModel) {
   const auto text = Shown(
       FileOf({Net()}, {Measured("fwd/f32/a", 4, 200, 10), Measured("fwd/f32/b", 5, 100, 30)}));
   // a 4 s + b 3 x 5 s; roofs 2 + 9 of 19 s.
   EXPECT_EQ(text, R"(
 model                          layers   calls    time      FLOP       FLOP/s  % roof
 net Conv2D/cpu/onednn/fwd/f32  2 of 3  4 of 6  19.0 s  500 FLOP  26.3 FLOP/s    57.9
-
-fix first (time above the roof x occurrences)
-  net Conv2D/cpu/onednn/fwd/f32
-    78.9 % of the time, 6.00 s of it above the roof: Conv2D/cpu/onednn/fwd/f32/b x3
-    21.1 % of the time, 2.00 s of it above the roof: Conv2D/cpu/onednn/fwd/f32/a x1
 )");
+}
+
+// Above the roof: b 3 x (5 - 3) s, a 1 x (4 - 2) s; d, in no model, 6 - 1 s; c lies on its roof.
+TEST(WriteOpportunities, MostTimeAboveItsRoofFirst) {
+  const auto run = PlaceRun(
+      FileOf({Net()}, {Measured("fwd/f32/a", 4, 200, 10), Measured("fwd/f32/b", 5, 100, 30),
+                       Measured("fwd/f32/c", 4, 400, 10), Measured("fwd/f32/d", 6, 100, 10)}));
+  const auto found = Opportunities(run);
+  ASSERT_EQ(found.size(), 3U);
+  EXPECT_EQ(found[0].record, 1);
+  EXPECT_EQ(found[0].count, 3);
+  EXPECT_DOUBLE_EQ(found[0].seconds, 15);
+  EXPECT_DOUBLE_EQ(found[0].above_roof_seconds, 6);
+  EXPECT_EQ(found[1].record, 3);
+  EXPECT_EQ(found[1].count, 1);
+  EXPECT_DOUBLE_EQ(found[2].above_roof_seconds, 2);
+  EXPECT_EQ(Opportunities(run, 1).size(), 1U);
+  std::ostringstream out;
+  WriteOpportunities(run, out);
+  EXPECT_THAT(out.str(), HasSubstr("fwd/f32/b x3\n    6.00 s of 15.0 s, bound by DRAM, 1.67x its"));
 }
 
 TEST(WriteModels, SaysHowManyLayersTheRoofIsOf) {
@@ -233,7 +251,6 @@ TEST(WriteModels, NothingOfTheFileControlsTheTerminal) {
   auto models = SummarizeModels(FileOf({Net()}, {Measured("fwd/f32/a", 4, 200, 10)}));
   models[0].suite = "\x1b[2J";
   models[0].options = {"\x07"};
-  models[0].fix_first.at(0).name = "\x1b]0;x";
   std::ostringstream out;
   WriteModels(models, 80, out);
   EXPECT_THAT(out.str(), Not(testing::ContainsRegex("[\x1b\x07]")));
