@@ -102,9 +102,17 @@ CountingNote NoteFromJson(const JsonObject& at) {
 }
 
 LaunchedKernel KernelFromJson(const JsonObject& at) {
-  const double launches = at.Number("launches");
-  if (!(launches >= 1 && launches <= kMostLaunches)) at.Refuse("launches", "a count of at least 1");
-  return {at.Text("name"), static_cast<int>(launches)};
+  const auto count = [&](const char* key, int least) {
+    const double value = at.Number(key);
+    if (!(value >= least && value <= kMostLaunches))
+      at.Refuse(key, fmt::format("a count of at least {}", least));
+    return static_cast<int>(value);
+  };
+  LaunchedKernel kernel{at.Text("name"), count("launches", 1), at.OptionalNumber("seconds")};
+  if (at.Has("blocks"))
+    kernel.facts = {count("blocks", 1), count("threads", 1), count("registers", 0),
+                    at.Number("shared_bytes"), at.OptionalNumber("waves")};
+  return kernel;
 }
 
 }  // namespace
