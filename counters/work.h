@@ -2,6 +2,7 @@
 // Everything else in the tree (ceilings, placement, reports) is expressed in these terms.
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <optional>
 #include <string>
@@ -53,9 +54,22 @@ struct CountingNote {
   bool operator==(const CountingNote&) const = default;
 };
 
+// Resources that a kernel's launch needs of a GPU.
+struct KernelFacts {
+  std::int64_t blocks = 0;
+  int threads = 0;              // of a block
+  int registers = 0;            // of a thread
+  double shared_bytes = 0;      // [byte] of a block, static and dynamic
+  std::optional<double> waves;  // [1] blocks over those that the GPU holds at once; absent: unknown
+
+  bool operator==(const KernelFacts&) const = default;
+};
+
 struct LaunchedKernel {
   std::string name;
-  int launches = 1;  // [1] by one call
+  int launches = 1;                  // [1] by one call
+  std::optional<double> seconds;     // [s] of these launches together; absent: not traced
+  std::optional<KernelFacts> facts;  // of each launch; absent: not traced
 
   bool operator==(const LaunchedKernel&) const = default;
 };

@@ -19,6 +19,7 @@ struct Capabilities {
   bool Has(int capability) const { return capability >= first && capability <= last; }
 };
 constexpr int kNewest = 999;
+constexpr Capabilities kFrom75 = {75, kNewest}, kFrom80 = {80, kNewest}, kFrom89 = {89, kNewest};
 
 struct ArithmeticRow {
   const char* pipe;
@@ -41,32 +42,11 @@ constexpr GpuInstruction kLong = {1, 1, 1, 1, 8, 64}, kFp64 = {1, 1, 1, 1, 8, 32
 constexpr GpuInstruction kPairs = {1, 2, 1, 1, 8, 64}, kDots = {1, 1, 4, 1, 8, 64};
 
 constexpr ArithmeticRow kVector[] = {
-    {"fp64.vector",
-     "dfma",
-     U::kChain,
-     E::kFp64,
-     kFp64,
-     {75, kNewest},
-     "DFMA",
-     "fp64 multiply-adds"},
-    {"fp32.vector",
-     "ffma",
-     U::kChain,
-     E::kFp32,
-     kLong,
-     {75, kNewest},
-     "FFMA",
-     "fp32 multiply-adds"},
-    {"fp16.vector", "hfma2", U::kChain, E::kFp16, kPairs, {75, kNewest}, "HFMA2", "fp16 pairs"},
-    {"bf16.vector", "hfma2", U::kChain, E::kBf16, kPairs, {80, kNewest}, "HFMA2", "bf16 pairs"},
-    {"int8.vector",
-     "dp4a",
-     U::kChain,
-     E::kInt8,
-     kDots,
-     {75, kNewest},
-     "IDP.4A",
-     "dot products of 4"},
+    {"fp64.vector", "dfma", U::kChain, E::kFp64, kFp64, kFrom75, "DFMA", "fp64 multiply-adds"},
+    {"fp32.vector", "ffma", U::kChain, E::kFp32, kLong, kFrom75, "FFMA", "fp32 multiply-adds"},
+    {"fp16.vector", "hfma2", U::kChain, E::kFp16, kPairs, kFrom75, "HFMA2", "fp16 pairs"},
+    {"bf16.vector", "hfma2", U::kChain, E::kBf16, kPairs, kFrom80, "HFMA2", "bf16 pairs"},
+    {"int8.vector", "dp4a", U::kChain, E::kInt8, kDots, kFrom75, "IDP.4A", "dot products of 4"},
 };
 
 constexpr GpuInstruction Warp(int m, int n, int k, int chains = 8) {
@@ -82,11 +62,11 @@ constexpr const char* kIntWgmma = "wgmma m64n256, int32 sums, operands in shared
 
 constexpr ArithmeticRow kMatrix[] = {
     {"fp16.matrix", "mma", U::kMma, E::kFp16, Warp(16, 8, 8), {75, 79}, "HMMA", kMma},
-    {"fp16.matrix", "mma", U::kMma, E::kFp16, Warp(16, 8, 16), {80, kNewest}, "HMMA", kMma},
-    {"bf16.matrix", "mma", U::kMma, E::kBf16, Warp(16, 8, 16), {80, kNewest}, "HMMA", kMma},
-    {"tf32.matrix", "mma", U::kMma, E::kTf32, Warp(16, 8, 8), {80, kNewest}, "HMMA", kMma},
+    {"fp16.matrix", "mma", U::kMma, E::kFp16, Warp(16, 8, 16), kFrom80, "HMMA", kMma},
+    {"bf16.matrix", "mma", U::kMma, E::kBf16, Warp(16, 8, 16), kFrom80, "HMMA", kMma},
+    {"tf32.matrix", "mma", U::kMma, E::kTf32, Warp(16, 8, 8), kFrom80, "HMMA", kMma},
     {"int8.matrix", "mma", U::kMma, E::kInt8, Warp(8, 8, 16), {75, 79}, "IMMA", kIntMma},
-    {"int8.matrix", "mma", U::kMma, E::kInt8, Warp(16, 8, 32), {80, kNewest}, "IMMA", kIntMma},
+    {"int8.matrix", "mma", U::kMma, E::kInt8, Warp(16, 8, 32), kFrom80, "IMMA", kIntMma},
     {"fp64.matrix", "mma", U::kMma, E::kFp64, Warp(8, 8, 4), {80, 80}, "DMMA", kFp64Mma},
     {"fp64.matrix", "mma", U::kMma, E::kFp64, Warp(16, 8, 16, 4), {90, 90}, "DMMA", kFp64Mma},
     {"fp64.matrix", "mma", U::kMma, E::kFp64, Warp(8, 8, 4), {100, 103}, "DMMA", kFp64Mma},
@@ -100,21 +80,15 @@ constexpr ArithmeticRow kMatrix[] = {
 };
 
 constexpr const char* kGemm = "cublasLt GEMM, fp32 sums";
+constexpr const char* kFp8Gemm = "cublasLt GEMM, fast sums, bf16 out";
 
 constexpr ArithmeticRow kGemms[] = {
-    {"fp32.vector", "cublaslt", U::kGemm, E::kFp32, {}, {75, kNewest}, "", kGemm},
-    {"fp16.matrix", "cublaslt", U::kGemm, E::kFp16, {}, {75, kNewest}, "", kGemm},
-    {"bf16.matrix", "cublaslt", U::kGemm, E::kBf16, {}, {80, kNewest}, "", kGemm},
-    {"tf32.matrix", "cublaslt", U::kGemm, E::kTf32, {}, {80, kNewest}, "", kGemm},
-    {"int8.matrix", "cublaslt", U::kGemm, E::kInt8, {}, {75, kNewest}, "", "cublasLt GEMM"},
-    {"fp8.matrix",
-     "cublaslt",
-     U::kGemm,
-     E::kFp8,
-     {},
-     {89, kNewest},
-     "",
-     "cublasLt GEMM, fast sums, bf16 out"},
+    {"fp32.vector", "cublaslt", U::kGemm, E::kFp32, {}, kFrom75, "", kGemm},
+    {"fp16.matrix", "cublaslt", U::kGemm, E::kFp16, {}, kFrom75, "", kGemm},
+    {"bf16.matrix", "cublaslt", U::kGemm, E::kBf16, {}, kFrom80, "", kGemm},
+    {"tf32.matrix", "cublaslt", U::kGemm, E::kTf32, {}, kFrom80, "", kGemm},
+    {"int8.matrix", "cublaslt", U::kGemm, E::kInt8, {}, kFrom75, "", "cublasLt GEMM"},
+    {"fp8.matrix", "cublaslt", U::kGemm, E::kFp8, {}, kFrom89, "", kFp8Gemm},
     {"fp64.matrix", "cublaslt", U::kGemm, E::kFp64, {}, {80, 80}, "", "cublasLt GEMM"},
     {"fp64.matrix", "cublaslt", U::kGemm, E::kFp64, {}, {90, 103}, "", "cublasLt GEMM"},
 };

@@ -60,6 +60,7 @@ void CuptiCounter::Open() {
   const std::lock_guard lock(opening_);
   if (!unavailable_) try {
       device_ = OpenCuptiDevice(*parts_.api, BuiltInCuptiTable(), number_);
+      if (parts_.room) room_ = parts_.room(number_);
       recording_.chip = device_->chip.name;
       recording_.origin = "CUPTI " + parts_.api->Version();
       unavailable_ = "";
@@ -155,7 +156,7 @@ Counted CuptiCounter::CountNow(const CountRequest& request, const CuptiWish& wis
   try {
     kernels = TraceKernels(*parts_.api, call);
     counted.work.launches = static_cast<double>(kernels.size());
-    counted.kernels = LaunchedKernels(kernels);
+    counted.kernels = LaunchedKernels(kernels, room_);
   } catch (const CuptiError& error) {
     counted.doubts.push_back(fmt::format("kernels are not known: {}", error.what()));
   }

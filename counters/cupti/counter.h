@@ -23,6 +23,8 @@ struct CuptiParts {
   // Called once, on the open device. May throw: then no counter is tested, which is a doubt.
   std::function<std::vector<KnownCall>(const CuptiChip&)> known_calls;
   SecondsNow now;  // [s] a steady clock
+  // Called once, on the open device; may be empty: then waves are not known.
+  std::function<GpuRoom(int device)> room = {};
 };
 
 // One per process: the GPU's counters exist once. Calls may come from several threads, but of two
@@ -60,6 +62,7 @@ class CuptiCounter {
   std::atomic<bool> busy_ = false;
   std::mutex opening_;
   std::optional<CuptiDevice> device_;
+  std::optional<GpuRoom> room_;
   std::optional<std::string> unavailable_;
   bool tested_ = false;
   std::string not_tested_;  // why, in one sentence

@@ -1,20 +1,11 @@
-// Resources that a kernel's launch needs of a GPU, and the waves of blocks that it makes there.
-// Pure.
+// Waves of blocks that a launch makes on a GPU. Pure.
 #pragma once
 
-#include <cstdint>
 #include <optional>
 
+#include "counters/work.h"
+
 namespace dlroof {
-
-struct KernelFacts {
-  std::int64_t blocks = 0;  // [1] of the launch
-  int threads = 0;          // [1] of a block
-  int registers = 0;        // [1] of a thread
-  double shared_bytes = 0;  // [byte] of a block, static and dynamic
-
-  bool operator==(const KernelFacts&) const = default;
-};
 
 // Room of a GPU.
 struct GpuRoom {

@@ -126,19 +126,25 @@ std::string HowCounted(const CuptiReading& reading) {
   return text + DetailText(reading.counts) + PeakText(reading.counts) + LeftOutText(reading.plan);
 }
 
-std::vector<LaunchedKernel> LaunchedKernels(const std::vector<TracedKernel>& traced) {
-  std::map<std::string, std::pair<double, int>> sums;  // [s] and launches
-  for (const auto& kernel : traced) {
-    auto& [seconds, launches] = sums[KernelName(kernel.name)];
-    seconds += kernel.seconds;
-    ++launches;
-  }
-  std::vector<std::pair<double, LaunchedKernel>> order;
-  for (const auto& [name, sum] : sums) order.push_back({sum.first, {name, sum.second}});
-  std::stable_sort(order.begin(), order.end(),
-                   [](const auto& one, const auto& other) { return one.first > other.first; });
+std::vector<LaunchedKernel> LaunchedKernels(const std::vector<TracedKernel>& traced,
+                                            const std::optional<GpuRoom>& gpu) {
   std::vector<LaunchedKernel> kernels;
-  for (auto& [seconds, kernel] : order) kernels.push_back(std::move(kernel));
+  for (const auto& launch : traced) {
+    LaunchedKernel kernel{KernelName(launch.name), 1, launch.seconds, launch.facts};
+    if (kernel.facts && gpu) kernel.facts->waves = Waves(*kernel.facts, *gpu);
+    const auto same = std::find_if(kernels.begin(), kernels.end(), [&](const auto& other) {
+      return other.name == kernel.name && other.facts == kernel.facts;
+    });
+    if (same == kernels.end()) {
+      kernels.push_back(std::move(kernel));
+    } else {
+      *same->seconds += launch.seconds;
+      ++same->launches;
+    }
+  }
+  std::stable_sort(kernels.begin(), kernels.end(), [](const auto& one, const auto& other) {
+    return *one.seconds > *other.seconds;
+  });
   return kernels;
 }
 

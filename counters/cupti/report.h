@@ -24,7 +24,8 @@ struct CuptiReading {
 std::string HowCounted(const CuptiReading& reading);
 
 // Adds up launches by KernelName, the kernel with the most time first.
-std::vector<LaunchedKernel> LaunchedKernels(const std::vector<TracedKernel>& traced);
+std::vector<LaunchedKernel> LaunchedKernels(const std::vector<TracedKernel>& traced,
+                                            const std::optional<GpuRoom>& gpu);
 
 // A kernel's name as its author wrote it, without return type and parameters where they can be
 // told, at most 80 columns.

@@ -109,6 +109,20 @@ constexpr JsonReading<CountingNote> kNote[] = {
     {"source", ReadText<&CountingNote::source>},
     {"text", ReadText<&CountingNote::text>}};
 
+LaunchedKernel KernelFromJson(const JsonObject& at) {
+  const auto count = [&](const char* key, int least) {
+    const auto member = at.Find(key);
+    if (!member) at.Refuse(key, "a number");
+    const auto expected = fmt::format("a count of at least {}", least);
+    return static_cast<int>(member->NumberIn(least, 1e9, expected.c_str()));
+  };
+  LaunchedKernel kernel{at.Text("name"), count("launches", 1), at.OptionalNumber("seconds"), {}};
+  if (at.Find("blocks"))
+    kernel.facts = {count("blocks", 1), count("threads", 1), count("registers", 0),
+                    at.Number("shared_bytes"), at.OptionalNumber("waves")};
+  return kernel;
+}
+
 void ReadCounting(const JsonMember& member, Record& record) {
   record.counting.clear();
   member.Each([&](simdjson::dom::element element, const JsonPlace& place) {
@@ -123,11 +137,7 @@ void ReadCounting(const JsonMember& member, Record& record) {
 void ReadKernels(const JsonMember& member, Record& record) {
   record.kernels.clear();
   member.Each([&](simdjson::dom::element element, const JsonPlace& place) {
-    const JsonObject at(element, place);
-    const auto launches = at.Find("launches");
-    if (!launches) at.Refuse("launches", "a number");
-    record.kernels.push_back(
-        {at.Text("name"), static_cast<int>(launches->NumberIn(1, 1e9, "a count of at least 1"))});
+    record.kernels.push_back(KernelFromJson({element, place}));
   });
 }
 

@@ -74,6 +74,23 @@ std::optional<GpuSample> GpuSampleFromCounters(const std::map<std::string, doubl
   return sample;
 }
 
+namespace {
+
+nlohmann::json KernelToJson(const LaunchedKernel& kernel) {
+  nlohmann::json object = {{"name", kernel.name}, {"launches", kernel.launches}};
+  if (kernel.seconds) object["seconds"] = *kernel.seconds;
+  if (!kernel.facts) return object;
+  const auto& facts = *kernel.facts;
+  object["blocks"] = facts.blocks;
+  object["threads"] = facts.threads;
+  object["registers"] = facts.registers;
+  object["shared_bytes"] = facts.shared_bytes;
+  if (facts.waves) object["waves"] = *facts.waves;
+  return object;
+}
+
+}  // namespace
+
 nlohmann::json LabelFacts(const Record& record) {
   auto facts = nlohmann::json::object();
   const std::pair<const char*, const std::string*> texts[] = {{"algorithm", &record.algorithm},
@@ -87,8 +104,7 @@ nlohmann::json LabelFacts(const Record& record) {
     if (!note.source.empty()) object["source"] = note.source;
     if (note.provenance) object["provenance"] = Key(*note.provenance);
   }
-  for (const auto& kernel : record.kernels)
-    facts["kernels"].push_back({{"name", kernel.name}, {"launches", kernel.launches}});
+  for (const auto& kernel : record.kernels) facts["kernels"].push_back(KernelToJson(kernel));
   return facts;
 }
 

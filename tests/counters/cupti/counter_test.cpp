@@ -8,6 +8,7 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "counters/cupti/report.h"
 #include "tests/fakes/fake_cupti.h"
 #include "tests/fakes/refusal.h"
 
@@ -65,7 +66,7 @@ TEST(CuptiCounter, CallIsRunOncePerPassAndForTimeAndKernels) {
   EXPECT_EQ(counted.work.bytes.at(Level::kDram), 4096);
   EXPECT_EQ(counted.work.launches, 1);
   EXPECT_THAT(counted.how, HasSubstr("CUPTI range profiler on GH100, 3 passes, each 1.00 times"));
-  EXPECT_THAT(counted.kernels, testing::ElementsAre(LaunchedKernel{"kernel"}));
+  EXPECT_THAT(counted.kernels, testing::ElementsAre(LaunchedKernel{"kernel", 1, 1e-6}));
   EXPECT_EQ(bench.cupti->Left(), "");
 }
 
@@ -151,6 +152,21 @@ TEST(CuptiCounter, WithoutATraceTheSelfTestStillJudgesTheCounters) {
                 Contains(HasSubstr("self-test is incomplete: known: kernels are not known")));
     EXPECT_EQ(bench.cupti->Left(), "") << step;
   }
+}
+
+// Two launches of 264 blocks of one warpgroup with all registers on 132 SMs, and one of half of
+// them.
+TEST(CuptiCounter, KernelsKeepWhatTheirLaunchesAskFor) {
+  const KernelFacts whole = {264, 256, 254, 0, {}}, half = {132, 256, 254, 0, {}};
+  const auto kernels = LaunchedKernels(
+      {{"k", 1e-6, {}, half}, {"k", 2e-6, {}, whole}, {"k", 3e-6, {}, whole}, {"other", 1e-7}},
+      GpuRoom{90, 132, 228 << 10});
+  ASSERT_EQ(kernels.size(), 3U);
+  EXPECT_EQ(kernels[0].launches, 2);
+  EXPECT_DOUBLE_EQ(*kernels[0].seconds, 5e-6);
+  EXPECT_EQ(kernels[0].facts->waves, 2);
+  EXPECT_EQ(kernels[1].facts->waves, 1);
+  EXPECT_FALSE(kernels[2].facts);
 }
 
 TEST(CuptiCounter, ACallWhoseBlocksWaitIsCountedWithoutInstructions) {
