@@ -35,7 +35,8 @@ std::string CuptiText() {
 }
 
 Library Described(std::string name, std::string (*description)()) {
-  return {std::move(name), description, [](const std::vector<int>&) {}, [] {}};
+  return {std::move(name), description, [](const std::vector<int>&) {},
+          [](const std::function<void(int)>&) {}};
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <memory>
 #include <stdexcept>
 #include <utility>
 
@@ -60,7 +61,7 @@ TimedLoop GpuTimer::Time(benchmark::State& state, const PreparedCall& call) {
   auto sample = SampleGpu(*clock_, call.enqueue, seconds / iterations, cache_, timed.note);
   sample.host_seconds = spent.wall / iterations;
   for (const auto& [key, value] : ToCounters(sample)) state.counters[key] = value;
-  timed.repetition.gpu = sample;
+  timed.repetition.gpu = std::make_shared<const GpuSample>(sample);
   return timed;
 }
 

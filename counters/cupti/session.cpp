@@ -39,7 +39,7 @@ void RunTimed(CuptiApi& api, const RepeatedCall& call, const SecondsNow& now, do
   shortest = std::min(shortest, now() - begin);
 }
 
-// Runs and returns stop(). Stops the session even when the run throws, or it would count
+// Runs and returns stop(), which is called even when the run throws: what was started would count
 // on.
 template <class Run, class Stop>
 auto RunThenStop(const Run& run, const Stop& stop) {

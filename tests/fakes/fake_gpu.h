@@ -111,7 +111,7 @@ inline GpuModule FakeModule() {
   module.cells = {{.op = "Conv2D", .device = "gpu", .library = "cudnn", .prepare = FakePrepare}};
   module.sources = FakeSources();
   module.libraries = {{"cudnn", [] { return std::string("cuDNN of the fake"); },
-                       [](const std::vector<int>&) {}, [] {}}};
+                       [](const std::vector<int>&) {}, [](const std::function<void(int)>&) {}}};
   module.devices = {{0, "Fake GPU"}};
   module.describe = [](int) { return FakeGpuMachine(); };
   module.measure = [](const GpuMeasureOptions&) { return FakeGpuWithCeilings(); };

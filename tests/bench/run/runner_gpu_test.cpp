@@ -139,7 +139,7 @@ TEST(RunnerOfGpu, WhatRenewsACallGoesWithIt) {
       return call;
     };
   }
-  Records(workloads, {.counters = CounterChoice::kOff}, "all", {FakeClock, nullptr, {}});
+  Records(workloads, {.counters = "off"}, "all", {FakeClock, nullptr, {}});
   EXPECT_EQ(log.most_alive, 1);
   EXPECT_EQ(log.alive, 0);
 }
