@@ -73,6 +73,14 @@ TEST(RecordJson, ReadsBackWhatItWrites) {
   EXPECT_EQ(read.kernels, Sample().kernels);
 }
 
+TEST(RecordJson, TakesMembersInAnyOrder) {
+  const auto json = ToJson(Sample(), nullptr);
+  std::string reversed = R"("last": 0)";
+  for (const auto& item : json.items())
+    reversed = fmt::format(R"("{}": {}, {})", item.key(), item.value().dump(), reversed);
+  EXPECT_EQ(ToJson(RecordFromJson("{" + reversed + "}", "x"), nullptr), json);
+}
+
 TEST(RecordJson, WrongTypesNameTheirPlace) {
   const auto refusal = [](const char* key, const nlohmann::json& value) {
     auto json = ToJson(Sample(), nullptr);
