@@ -63,6 +63,29 @@ TEST(RunnerOfGpu, WhatGoogleBenchmarkWillNotKeepIsNotSampled) {
   EXPECT_GT(sampled(std::nullopt), 2);
 }
 
+// Heat halves the SMs' clock in the first two repetitions, of three batches each: two others
+// follow, after pauses in which the GPU cools.
+TEST(RunnerOfGpu, ThrottledRepetitionsAreReplaced) {
+  int batches = 0;
+  const auto open = [&] {
+    auto clock = FakeClock();
+    clock.health = [] { return GpuHealth{.throttle = 0x20}; };
+    clock.batch = [&, batch = clock.batch](const Enqueue& call, int calls,
+                                           const std::function<void()>& meanwhile) {
+      auto timed = batch(call, calls, meanwhile);
+      timed.clock_hz = ++batches <= 6 ? 1e9 : 2e9;
+      return timed;
+    };
+    return clock;
+  };
+  RunnerOptions options{open};
+  options.min_seconds = 0.001;
+  options.stop = StoppingRule{.repetitions = 7, .max_noise = 1, .max_seconds = 100};
+  const auto record = Records({OnGpu("Fake/gpu/none/fwd/f32/n1")}, {}, "all", options, 40).at(0);
+  ASSERT_EQ(record.repetitions.size(), 9);
+  for (std::size_t i = 0; i < 9; ++i) EXPECT_EQ(record.repetitions[i].disturbed, i < 2) << i;
+}
+
 TEST(RunnerOfGpu, SaysWhyACallHasNoGraphTime) {
   const auto open = [] {
     auto clock = FakeClock();
