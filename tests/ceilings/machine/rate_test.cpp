@@ -308,7 +308,7 @@ TEST(MeasureRate, WaitsAndGoesOnUntilEnoughAreClean) {
 TEST(MeasureRate, GoesOnWhileANeighbourIsBusy) {
   FakeMachine machine;
   machine.disturb = [](int call, TeamTime time) {
-    if (call % 3 != 0) time = {time.seconds * 1.7, 0.0, std::nullopt, 0.6};
+    if (call % 5 != 0) time = {time.seconds * 1.7, 0.0, std::nullopt, 0.6};
     return time;
   };
   const auto rate = machine.Measure(SmallPolicy());

@@ -230,10 +230,10 @@ TEST(WriteOpportunities, MostTimeAboveItsRoofFirst) {
   EXPECT_EQ(found[0].record, 1);
   EXPECT_EQ(found[0].count, 3);
   EXPECT_DOUBLE_EQ(found[0].seconds, 15);
-  EXPECT_DOUBLE_EQ(found[0].above_roof_seconds, 6);
+  EXPECT_NEAR(found[0].above_roof_seconds, 6, 1e-6);
   EXPECT_EQ(found[1].record, 3);
   EXPECT_EQ(found[1].count, 1);
-  EXPECT_DOUBLE_EQ(found[2].above_roof_seconds, 2);
+  EXPECT_NEAR(found[2].above_roof_seconds, 2, 1e-6);
   EXPECT_EQ(Opportunities(run, 1).size(), 1U);
   std::ostringstream out;
   WriteOpportunities(run, out);
