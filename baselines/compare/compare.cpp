@@ -56,6 +56,10 @@ bool DecideByStatus(Comparison& row) {
     row.verdict = Verdict::kNew;
     row.reason = "only in NEW";
     if (row.fresh->status != Status::kOk) row.reason += ", " + StatusText(*row.fresh);
+  } else if (row.fresh->status == Status::kUnsupported &&
+             row.base->status == Status::kUnsupported) {
+    row.verdict = Verdict::kUnsupported;
+    row.reason = row.fresh->reason + " (in both runs)";
   } else if (row.fresh->status != Status::kOk) {
     row.verdict = Verdict::kFailed;
     row.newly_failed = row.base->status == Status::kOk;

@@ -14,9 +14,10 @@
 namespace dlroof {
 namespace {
 
-constexpr std::array<Verdict, 8> kWorstFirst = {
-    Verdict::kSlower,       Verdict::kFailed, Verdict::kFaster, Verdict::kAmbiguous,
-    Verdict::kInsufficient, Verdict::kGone,   Verdict::kNew,    Verdict::kSame};
+constexpr std::array<Verdict, 9> kWorstFirst = {
+    Verdict::kSlower,    Verdict::kFailed,       Verdict::kFaster,
+    Verdict::kAmbiguous, Verdict::kInsufficient, Verdict::kGone,
+    Verdict::kNew,       Verdict::kSame,         Verdict::kUnsupported};
 constexpr std::size_t kMostMarkdownRows = 100;
 
 std::size_t Rank(const Comparison& row) {
@@ -109,11 +110,13 @@ void WriteMarkdownRow(const Comparison& row, std::ostream& out) {
   out << ' ' << MarkdownText(NotesOf(row)) << " |\n";
 }
 
-// Returns the table's rows. The first one is left for the titles.
+// Returns the table's rows, without what neither run supports. The first one is left for the
+// titles.
 std::vector<std::vector<std::string>> TableRows(const std::vector<const Comparison*>& ordered) {
   std::vector<std::vector<std::string>> rows(1);
   rows.reserve(ordered.size() + 1);
   for (const auto* comparison : ordered) {
+    if (comparison->verdict == Verdict::kUnsupported) continue;
     auto& row = rows.emplace_back(Cells(*comparison));
     row.insert(row.begin(), Printable(NameOf(*comparison)));
   }
@@ -271,7 +274,8 @@ void WriteMarkdown(const CompareResult& result, const ComparedFiles& files, std:
                      MarkdownText(files.base));
   std::vector<const Comparison*> rows = Ordered(result);
   std::erase_if(rows, [](const auto* row) {
-    return row->verdict == Verdict::kSame && row->alerts.empty() && row->changes.empty();
+    return row->verdict == Verdict::kUnsupported ||
+           (row->verdict == Verdict::kSame && row->alerts.empty() && row->changes.empty());
   });
   if (!rows.empty())
     out << fmt::format(

@@ -20,7 +20,8 @@ constexpr KeyRow<Verdict> kVerdicts[] = {{Verdict::kSame, "same"},
                                          {Verdict::kInsufficient, "insufficient"},
                                          {Verdict::kNew, "new"},
                                          {Verdict::kGone, "gone"},
-                                         {Verdict::kFailed, "failed"}};
+                                         {Verdict::kFailed, "failed"},
+                                         {Verdict::kUnsupported, "unsupported"}};
 constexpr double kLeastEffect = 0.02, kMostEffect = 0.10;
 constexpr double kExcludeAndShow = 1.96 + 1.28;  // standard errors
 

@@ -13,7 +13,17 @@
 
 namespace dlroof {
 
-enum class Verdict { kSame, kFaster, kSlower, kAmbiguous, kInsufficient, kNew, kGone, kFailed };
+enum class Verdict {
+  kSame,
+  kFaster,
+  kSlower,
+  kAmbiguous,
+  kInsufficient,
+  kNew,
+  kGone,
+  kFailed,
+  kUnsupported  // in both runs
+};
 const std::vector<Verdict>& AllVerdicts();
 std::string_view Key(Verdict verdict);
 

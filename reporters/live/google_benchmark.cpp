@@ -100,6 +100,7 @@ void TerminalReporter::ReportRuns(const std::vector<Run>& runs) {
     return;
   }
   const Record& record = session_.Add(RecordFromEntries(entries));
+  if (record.status == Status::kUnsupported) return;  // Finalize has them, by their reasons
   const Machine* machine = MachineFor(session_.file(), record);
   GetOutputStream() << ResultRow(record, Place(record, machine), name_width_) << std::flush;
 }
@@ -114,6 +115,7 @@ void TerminalReporter::Finalize() {
       GetOutputStream() << ResultRow(record, Place(record, MachineFor(session_.file(), record)),
                                      name_width_);
   }
+  WriteUnsupported(session_.file().records, GetOutputStream());
   const auto run = PlaceRun(session_.file());
   WriteModels(run.models, 0, GetOutputStream());
   WriteOpportunities(run, GetOutputStream());

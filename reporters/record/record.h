@@ -80,9 +80,10 @@ struct Record {
 // Returns the time of the clean repetitions. Absent when they are fewer than min(3, all).
 std::optional<Timing> Summarize(const std::vector<Repetition>& repetitions);
 
-// Returns Summarize's, or where that is absent an estimate from all repetitions: of a disturbed one
-// counts what is left without the waits for a CPU that were seen. The interval goes from the
-// fastest of them, on a whole core, to the slowest, and farther. Absent without repetitions.
+// Returns Summarize's, or where that is absent an estimate by the fastest of all repetitions: of a
+// disturbed one counts what is left without the waits for a CPU that were seen. The interval goes
+// from the fastest of them, on a whole core, to the slowest, and farther. Absent without
+// repetitions.
 std::optional<Timing> TimeOf(const std::vector<Repetition>& repetitions);
 
 // Sets `disturbed` (design 6.3): run delay above 1 % of wall time, or a main thread that was off

@@ -65,26 +65,31 @@ void WriteNotes(std::string_view title, const Notes& notes, std::ostream& out) {
   }
 }
 
+// Returns why records have no time.
+Notes Missing(const std::vector<Record>& records) {
+  Notes missing;
+  for (const auto& record : records)
+    if (!TimeOf(record.repetitions) || record.status != Status::kOk)
+      AddNote(fmt::format("{}: {}", record.status == Status::kOk ? "no time" : Key(record.status),
+                          record.reason.empty() ? "no reason given" : record.reason),
+              record, missing);
+  return missing;
+}
+
 void WriteRecords(const PlacedRun& run, int width, std::ostream& out) {
   std::vector<Row> rows = {
       {"benchmark", "time", "±", "FLOP/s", "FLOP/byte", "of", "% roof", "bound", "gap"}};
-  Notes missing, remarks;
+  Notes remarks;
   for (std::size_t i = 0; i < run.places.size(); ++i) {
     const Record& record = run.file.records[i];
-    const bool ok = record.status == Status::kOk;
-    if (run.places[i].timing)
-      rows.push_back(RecordRow(record, run.places[i]));
-    else
-      AddNote(fmt::format("{}: {}", ok ? "no time" : Key(record.status),
-                          record.reason.empty() ? "no reason given" : record.reason),
-              record, missing);
+    if (run.places[i].timing) rows.push_back(RecordRow(record, run.places[i]));
     for (const auto& remark : run.places[i].placement.remarks) AddNote(remark, record, remarks);
   }
   if (rows.size() > 1) WriteAligned(rows, width, out);
   if (std::any_of(run.places.begin(), run.places.end(),
                   [](const Placed& placed) { return placed.timing && placed.timing->disturbed; }))
     out << kDisturbedMeaning << '\n';
-  WriteNotes("not measured", missing, out);
+  WriteNotes("not measured", Missing(run.file.records), out);
   WriteNotes("remarks", remarks, out);
 }
 
@@ -157,6 +162,13 @@ void WriteTables(const PlacedRun& run, int width, std::ostream& out) {
   WriteCensus(run.census, width, out);
   WriteCeilings(run.file.machines, width, out);
   WriteOpportunities(run, out);
+}
+
+void WriteUnsupported(const std::vector<Record>& records, std::ostream& out) {
+  Notes missing;
+  for (const auto& record : records)
+    if (record.status == Status::kUnsupported) AddNote(record.reason, record, missing);
+  WriteNotes("unsupported", missing, out);
 }
 
 void WriteOpportunities(const PlacedRun& run, std::ostream& out) {

@@ -17,6 +17,9 @@ void WriteTables(const PlacedRun& run, int width, std::ostream& out);
 // Writes a row per model. Writes nothing without models. `width` as above.
 void WriteModels(const std::vector<ModelSummary>& models, int width, std::ostream& out);
 
+// Writes each reason for unsupported benchmarks once, with the first of them and their number.
+void WriteUnsupported(const std::vector<Record>& records, std::ostream& out);
+
 // Writes the benchmarks with most time above their roofs: by how much, what binds, what to try.
 void WriteOpportunities(const PlacedRun& run, std::ostream& out);
 

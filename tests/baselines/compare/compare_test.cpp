@@ -53,6 +53,18 @@ TEST(Compare, EveryVerdictInTheOrderOfNewThenWhatIsGone) {
   EXPECT_THAT(result.rows[7].reason, HasSubstr("in BASE it is failed"));
 }
 
+TEST(Compare, WhatNeitherRunSupportsIsNoFailure) {
+  auto bf16 = Measured("n1", 2), f16 = Measured("n2", 2);
+  bf16.status = f16.status = Status::kUnsupported;
+  bf16.reason = f16.reason = "no bf16 for avx2";
+  const auto result = Compare(RunOf("b", {Measured("n0", 2), bf16, Measured("n2", 2)}),
+                              RunOf("n", {Measured("n0", 2), bf16, f16}), Options());
+  EXPECT_THAT(Verdicts(result), ElementsAre("same", "unsupported", "failed"));
+  EXPECT_FALSE(result.rows[1].newly_failed);
+  EXPECT_TRUE(result.rows[2].newly_failed);
+  EXPECT_EQ(result.rows[1].reason, "no bf16 for avx2 (in both runs)");
+}
+
 TEST(Compare, ExitCodes) {
   const auto code = [](const std::vector<Record>& base, const std::vector<Record>& fresh) {
     return Compare(RunOf("b", base), RunOf("n", fresh), Options()).exit_code;

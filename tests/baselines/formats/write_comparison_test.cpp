@@ -58,6 +58,21 @@ struct Compared {
   }
 };
 
+TEST(WriteTable, NamesAReasonOnceForAllThatNeitherRunSupports) {
+  auto one = Measured("bf16/a", 1), other = Measured("bf16/b", 1);
+  one.status = other.status = Status::kUnsupported;
+  one.reason = other.reason = "no bf16 for avx2";
+  NamedRun base{"b", {}}, fresh{"n", {}};
+  base.file.records = fresh.file.records = {Measured("same", 1), one, other};
+  fresh.file.records[0].repetitions[0].seconds = 1.0001;  // another measurement
+  std::ostringstream out;
+  WriteTable(Compare(base, fresh, CompareOptions()), {"b", "n"}, 0, out);
+  EXPECT_THAT(out.str(), HasSubstr("2 unsupported"));
+  EXPECT_THAT(out.str(),
+              HasSubstr("  bf16/a and 1 more\n    unsupported: no bf16 for avx2 (in both runs)\n"));
+  EXPECT_THAT(out.str(), Not(HasSubstr("bf16/b")));
+}
+
 TEST(WriteJson, HoldsNameAndVerdictOfEachAndNothingElseThanJson) {
   Compared compared(1.2);
   const auto whole = json::parse(compared.Written(WriteJson));

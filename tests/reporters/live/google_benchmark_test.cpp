@@ -142,7 +142,23 @@ TEST(RunFileReporter, SkippedBenchmarksKeepTheirReasonAndInterruptedOnesLeaveNoT
   EXPECT_EQ(session.file().records[0].status, Status::kUnsupported);
   EXPECT_EQ(session.file().records[0].reason, "no AMX here");
   EXPECT_FALSE(session.AnyFailed());
-  EXPECT_THAT(unused.str(), HasSubstr("unsupported: no AMX here"));
+  EXPECT_THAT(unused.str(), HasSubstr("\nunsupported\n  unsupported\n    no AMX here\n"));
+}
+
+TEST(TerminalReporter, WritesAReasonOnceForAllThatItKeepsFromRunning) {
+  std::ostringstream out;
+  for (const char* name : {"bf16/a", "bf16/b", "bf16/c"})
+    benchmark::RegisterBenchmark(name, [](benchmark::State& state) {
+      state.SkipWithError("unsupported: no bf16 for avx2");
+    });
+  Session session = TestSession();
+  TerminalReporter reporter(session);
+  reporter.SetOutputStream(&out);
+  reporter.SetErrorStream(&out);
+  benchmark::RunSpecifiedBenchmarks(&reporter);
+  benchmark::ClearRegisteredBenchmarks();
+  EXPECT_THAT(out.str(), HasSubstr("\nunsupported\n  bf16/a and 2 more\n    no bf16 for avx2\n"));
+  EXPECT_THAT(out.str(), Not(HasSubstr("bf16/b")));
 }
 
 Session SessionOfAModel() {
