@@ -39,10 +39,10 @@ class Rooms:
         for number, line in enumerate(path.read_text().splitlines(), 1):
             if not line.strip() or line.startswith("#"):
                 continue
-            found = re.fullmatch(r"(\S+)(?:\s+if\s+(\w+))?(?:\s+sees\s+(\w+(?:,\w+)*))?\s*", line)
+            found = re.fullmatch(r"(\S+)(?:\s+if\s+(\w+))?(?:\s+sees\s+(\w+(?:,\w+)*))?(?:\s+hot)?\s*", line)
             sees = (found[3] or "").split(",") if found else []
             if not found or any(name and name not in VENDORS for name in sees):
-                sys.exit(f"{path}:{number}: expected 'ROOM [if CONDITION] [sees VENDOR]', got '{line}'")
+                sys.exit(f"{path}:{number}: expected 'ROOM [if CONDITION] [sees VENDOR] [hot]', got '{line}'")
             self.lines.append((found[1], sees))
 
     def place(self, room):
