@@ -18,6 +18,8 @@ constexpr std::array kOptional = {&Repetition::cpu_seconds, &Repetition::main_cp
                                   &Repetition::run_delay_seconds, &Repetition::core_share};
 constexpr std::size_t kFirstOptional = 3, kBlock = kFirstOptional + kOptional.size(),
                       kGpu = kBlock + 1;
+// After the GPU's, which came first.
+constexpr std::array kLater = {&Repetition::link_share, &Repetition::clean_calls};
 constexpr int kMostBlock = 1000000;  // as run files have it
 
 template <class Value>
@@ -34,11 +36,11 @@ json ToRow(const Repetition& repetition) {
   json row = {repetition.seconds, repetition.iterations, repetition.disturbed};
   for (const auto member : kOptional) row.push_back(OrNull(repetition.*member));
   row.push_back(OrNull(repetition.block));
-  if (repetition.gpu) {
-    auto& sample = row.emplace_back(json::array());
+  auto& sample = row.emplace_back();
+  if (repetition.gpu)
     for (const auto& [key, member] : GpuSampleFields())
       sample.push_back(OrNull((*repetition.gpu).*member));
-  }
+  for (const auto member : kLater) row.push_back(OrNull(repetition.*member));
   while (row.back().is_null()) row.erase(row.size() - 1);
   return row;
 }
@@ -55,7 +57,9 @@ Repetition FromRow(const json& row, const std::string& where) {
       throw BadInput(where + ": damaged: a repetition of no block");
     repetition.block = static_cast<int>(*block);
   }
-  if (row.size() <= kGpu) return repetition;
+  for (std::size_t i = 0; i < kLater.size(); ++i)
+    repetition.*kLater.at(i) = NumberAt(row, kGpu + 1 + i);
+  if (row.size() <= kGpu || row[kGpu].is_null()) return repetition;
   GpuSample sample;
   std::size_t at = 0;
   for (const auto& [key, member] : GpuSampleFields()) sample.*member = NumberAt(row[kGpu], at++);

@@ -23,6 +23,7 @@
 #include "counters/cpu/clocks.h"
 #include "counters/cpu/cpu.h"
 #include "counters/cpu/issue_rate.h"
+#include "counters/cpu/team_look.h"
 #include "counters/perf/access.h"
 #include "reporters/live/result_row.h"
 
@@ -91,17 +92,18 @@ std::optional<double> KnownIssueRate() {
 }
 
 void ReportCoreShare() {
-  CoreShare share(KnownIssueRate());
+  SharesOfBest shares({KnownIssueRate(), std::nullopt});
+  const auto share = [&](double rate) { return *shares.OfLower({rate, std::nullopt}, {}).core; };
   std::vector<double> rates;
   const double begin = WallSeconds();
   while (WallSeconds() - begin < kCoreTestSeconds) {
     const auto rate = MeasureIssueRate();
     if (!rate) return Line("core", "not known whether others share it: no test for this CPU");
-    share.Of(*rate);
+    share(*rate);
     rates.push_back(*rate);
     std::this_thread::sleep_for(std::chrono::milliseconds(5));
   }
-  const double median = share.Of(Median(rates));
+  const double median = share(Median(rates));
   Line("core",
        fmt::format("a thread gets {:.0f} % of the issue slots that it got at best{}", 100 * median,
                    median >= kLeastCoreShare

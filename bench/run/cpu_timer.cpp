@@ -3,34 +3,62 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
+#include <exception>
 
 #include "reporters/record/work_counters.h"
 
 namespace dlroof {
 namespace {
 
-Repetition TimeWarm(benchmark::State& state, const std::function<void()>& run) {
+void Gather() {
+  for (const auto& library : AllLibraries()) library.on_threads([](int) {});
+}
+
+// Calls `part` for each `calls` of the loop, which ends even where a call throws: all repetitions
+// of a benchmark have as many iterations.
+void ForEachPart(benchmark::State& state, std::int64_t calls, const std::function<void()>& part) {
+  std::exception_ptr error;
+  while (state.KeepRunningBatch(calls)) try {
+      if (!error) part();
+    } catch (...) {
+      error = std::current_exception();
+    }
+  if (error) std::rethrow_exception(error);
+}
+
+Repetition TimeWhole(benchmark::State& state, const std::function<void()>& run,
+                     std::int64_t calls) {
   const ClockReading begin = ReadClocks();
-  for (auto _ : state) run();
+  ForEachPart(state, calls, [&] {
+    for (std::int64_t i = 0; i < calls; ++i) run();
+  });
   return RepetitionOf(ReadClocks() - begin, static_cast<double>(state.iterations()));
+}
+
+Repetition TimeParts(benchmark::State& state, const std::function<void()>& run,
+                     std::int64_t calls) {
+  std::vector<ClockReading> parts;
+  ForEachPart(state, calls, [&] {
+    Gather();
+    parts.push_back(SpentBy([] {},
+                            [&] {
+                              for (std::int64_t i = 0; i < calls; ++i) run();
+                            }));
+  });
+  return RepetitionOfParts(parts, static_cast<double>(calls));
 }
 
 // Times each call by itself, after its memory left the caches and the libraries' threads gathered.
 Repetition TimeCold(benchmark::State& state, const std::function<void()>& run,
                     const std::vector<MemorySpan>& evicted) {
-  const auto gather = [] {
-    for (const auto& library : AllLibraries()) library.on_threads([](int) {});
-  };
   ClockReading all = {};
   std::int64_t evicted_bytes = 0;
   for (auto _ : state) {
     evicted_bytes = Evict(evicted);
-    const ClockReading spent = SpentBy(gather, run);
+    const ClockReading spent = SpentBy(Gather, run);
     state.SetIterationTime(spent.wall);
-    all.wall += spent.wall;
-    all.thread_cpu += spent.thread_cpu;
-    all.process_cpu += spent.process_cpu;
-    if (spent.run_delay) all.run_delay = all.run_delay.value_or(0) + *spent.run_delay;
+    all = all + spent;
   }
   const auto repetition = RepetitionOf(all, static_cast<double>(state.iterations()));
   // Google Benchmark's own CPU time includes the eviction.
@@ -63,6 +91,23 @@ Repetition RepetitionOf(const ClockReading& spent, double iterations) {
   return repetition;
 }
 
+Repetition RepetitionOfParts(const std::vector<ClockReading>& parts, double calls) {
+  std::vector<Repetition> each;
+  for (const auto& part : parts) each.push_back(RepetitionOf(part, calls));
+  MarkDisturbed(each);
+  const auto clean =
+      std::count_if(each.begin(), each.end(), [](auto& part) { return !part.disturbed; });
+  ClockReading sum;
+  for (std::size_t i = 0; i < parts.size(); ++i)
+    if (clean == 0 || !each[i].disturbed) sum = sum + parts[i];
+  const double counted = calls * static_cast<double>(clean == 0 ? parts.size() : clean);
+  auto repetition = RepetitionOf(sum, counted);
+  repetition.iterations = calls * static_cast<double>(parts.size());
+  repetition.clean_calls = counted;
+  repetition.cpu_seconds.reset();  // the system adds up other threads' only every few milliseconds
+  return repetition;
+}
+
 int CpuTimer::Threads(const Workload& workload, int threads_of_run) const {
   return workload.threads > 0 ? workload.threads : threads_of_run;
 }
@@ -70,6 +115,7 @@ int CpuTimer::Threads(const Workload& workload, int threads_of_run) const {
 void CpuTimer::SetUp(const PreparedCall& call, CacheState cache, int threads) {
   threads_ = call.threads > 0 ? call.threads : threads;
   evicted_ = cache == CacheState::kWarm ? std::vector<MemorySpan>() : EvictedSpans(call, cache);
+  in_parts_ = false;
 }
 
 std::function<void()> CpuTimer::BeforeCall() const {
@@ -77,26 +123,52 @@ std::function<void()> CpuTimer::BeforeCall() const {
   return [this] { Evict(evicted_); };
 }
 
-TimedLoop CpuTimer::Time(benchmark::State& state, const PreparedCall& call) {
-  const auto before = MeasureTeam();
+// As many as take a millisecond: less than the turn that a scheduler gives a thread.
+std::int64_t CpuTimer::CallsOfPart(const PreparedCall& call) const {
+  constexpr double kPartSeconds = 1e-3, kLeastSeconds = 1e-8;
+  constexpr int kTries = 5;
+  if (interleaved_ || !evicted_.empty()) return 1;
+  double fastest = kPartSeconds;
+  for (int i = 0; i < kTries; ++i) fastest = std::min(fastest, SpentBy([] {}, call.run).wall);
+  return static_cast<std::int64_t>(std::ceil(kPartSeconds / std::max(fastest, kLeastSeconds)));
+}
+
+TimedLoop CpuTimer::Time(benchmark::State& state, const PreparedCall& call,
+                         std::int64_t calls_of_part) {
+  const auto before = Look();
   TimedLoop timed;
   timed.repetition =
-      evicted_.empty() ? TimeWarm(state, call.run) : TimeCold(state, call.run, evicted_);
-  const auto after = MeasureTeam();
-  if (!cores_.contains(threads_))
-    cores_.emplace(threads_, threads_ == 1 && issue_rate_ ? issue_rate_() : std::nullopt);
-  timed.repetition.core_share = cores_.at(threads_).OfLower(before, after);
+      evicted_.empty() ? TimeWarm(state, call, calls_of_part) : TimeCold(state, call.run, evicted_);
+  const auto after = Look();
+  if (!shares_.contains(threads_))
+    shares_.emplace(threads_, best_state_ ? best_state_(threads_) : TeamState{});
+  const auto shares = shares_.at(threads_).OfLower(before, after);
+  timed.repetition.core_share = shares.core;
+  timed.repetition.link_share = shares.link;
   return timed;
 }
 
-// [1/cycle] Returns the issue rate of the slowest of the call's threads.
-std::optional<double> CpuTimer::MeasureTeam() const {
-  if (interleaved_) return std::nullopt;
-  if (threads_ == 1) return MeasureIssueRate();
+// After a repetition that was disturbed the next ones are taken in parts, of which those count that
+// were not: a repetition is longer than a thread's turn on a CPU that others want too.
+Repetition CpuTimer::TimeWarm(benchmark::State& state, const PreparedCall& call,
+                              std::int64_t calls) {
+  if (in_parts_) return TimeParts(state, call.run, calls);
+  std::vector<Repetition> one = {TimeWhole(state, call.run, calls)};
+  MarkDisturbed(one);
+  in_parts_ = one.front().disturbed && !interleaved_;
+  one.front().disturbed = false;
+  return one.front();
+}
+
+// The state of the call's threads and their cores.
+TeamState CpuTimer::Look() const {
+  if (interleaved_) return {};
   TeamLook look(threads_);
+  if (threads_ == 1) look.Measure(0);
+  if (threads_ == 1) return look.State();
   for (const auto& library : AllLibraries())
     library.on_threads([&](int thread) { look.Measure(thread); });
-  return look.Rate();
+  return look.State();
 }
 
 }  // namespace dlroof

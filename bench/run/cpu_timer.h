@@ -9,39 +9,38 @@
 
 #include "bench/run/timer.h"
 #include "counters/cpu/cache_eviction.h"
-#include "counters/cpu/issue_rate.h"
+#include "counters/cpu/team_look.h"
 
 namespace dlroof {
 
 class CpuTimer : public Timer {
  public:
-  // [1/cycle] the highest known issue rate of the machine's core, of which a single thread's share
-  // is taken. A team's is taken of the best that it was seen to have, because two of its threads
-  // may share a core.
-  using IssueRate = std::function<std::optional<double>()>;
-
-  // Calls `issue_rate`, which may be empty, when the first benchmark runs. Two interleaved programs
-  // have the same neighbours, so their core share is not measured.
-  CpuTimer(IssueRate issue_rate, bool interleaved)
-      : issue_rate_(std::move(issue_rate)), interleaved_(interleaved) {}
+  // Calls `best_state`, which may be empty, when the first benchmark of so many threads runs. Two
+  // interleaved programs have the same neighbours, so their cores are not looked at.
+  CpuTimer(std::function<TeamState(int threads)> best_state, bool interleaved)
+      : best_state_(std::move(best_state)), interleaved_(interleaved) {}
 
   int Threads(const Workload& workload, int threads_of_run) const override;
   void Open() override {}
   void SetUp(const PreparedCall& call, CacheState cache, int threads) override;
   void TearDown() override { evicted_.clear(); }
   std::function<void()> BeforeCall() const override;
-  TimedLoop Time(benchmark::State& state, const PreparedCall& call) override;
+  std::int64_t CallsOfPart(const PreparedCall& call) const override;
+  TimedLoop Time(benchmark::State& state, const PreparedCall& call,
+                 std::int64_t calls_of_part) override;
   void Recover(const std::string&) override {}
   bool CountsLast() const override { return false; }
 
  private:
-  std::optional<double> MeasureTeam() const;
+  TeamState Look() const;
+  Repetition TimeWarm(benchmark::State& state, const PreparedCall& call, std::int64_t calls);
 
-  IssueRate issue_rate_;
+  std::function<TeamState(int threads)> best_state_;
   bool interleaved_;
   int threads_ = 1;
-  std::vector<MemorySpan> evicted_;  // before each call; empty: the call is warm
-  std::map<int, CoreShare> cores_;   // by number of threads
+  bool in_parts_ = false;               // because other programs disturbed the repetition before
+  std::vector<MemorySpan> evicted_;     // before each call; empty: the call is warm
+  std::map<int, SharesOfBest> shares_;  // by number of threads
 };
 
 }  // namespace dlroof

@@ -215,10 +215,13 @@ std::function<GpuClock()> GpuOpener(const Devices& devices) {
   return [gpu = devices.gpu] { return gpu.module->clock(gpu.device.number); };
 }
 
-std::optional<double> IssueRate(const Session& session) {
-  for (const auto& machine : session.file().machines)
-    if (machine.device == "cpu") return machine.issue_rate;
-  return std::nullopt;
+TeamState BestState(const Session& session, int threads) {
+  for (const auto& machine : session.file().machines) {
+    if (machine.device != "cpu") continue;
+    if (threads == 1) return {machine.issue_rate, std::nullopt};
+    if (const auto* set = ForThreads(machine, threads)) return set->best_state;
+  }
+  return {};
 }
 
 // Returns the exit code.
@@ -281,7 +284,7 @@ int Run(std::vector<std::string> args) {
                   [&] { return given.empty() ? machines() : given; });
   const RunnerOptions options{GpuOpener(devices),
                               interleaving ? &*interleaving : nullptr,
-                              [&] { return IssueRate(session); },
+                              [&](int team) { return BestState(session, team); },
                               flags.min_seconds,
                               stop,
                               flags.keep_disturbed};

@@ -43,7 +43,7 @@ bool GpuTimer::IsAttempt(std::int64_t iterations, double gpu_seconds, double hos
          host_seconds < 2 * *min_seconds_;
 }
 
-TimedLoop GpuTimer::Time(benchmark::State& state, const PreparedCall& call) {
+TimedLoop GpuTimer::Time(benchmark::State& state, const PreparedCall& call, std::int64_t) {
   if (!clock_ || !call.enqueue)
     throw std::logic_error("a call on a GPU needs a clock and `enqueue`");
   double seconds = 0;

@@ -25,7 +25,8 @@ class GpuTimer : public Timer {
   void SetUp(const PreparedCall& call, CacheState cache, int threads) override;
   void TearDown() override { cache_ = {}; }
   std::function<void()> BeforeCall() const override;
-  TimedLoop Time(benchmark::State& state, const PreparedCall& call) override;
+  std::int64_t CallsOfPart(const PreparedCall&) const override { return 1; }
+  TimedLoop Time(benchmark::State& state, const PreparedCall& call, std::int64_t) override;
   void Recover(const std::string& name) override;
   bool CountsLast() const override { return true; }
 

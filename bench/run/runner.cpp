@@ -43,7 +43,7 @@ class Runner {
         interleaving_(options.interleaving),
         stop_(options.stop),
         keep_disturbed_(options.keep_disturbed),
-        cpu_(options.issue_rate, options.interleaving != nullptr),
+        cpu_(options.best_state, options.interleaving != nullptr),
         gpu_(options.open_gpu, options.min_seconds) {}
 
   void Run(benchmark::State& state, const Workload& workload) {
@@ -57,7 +57,7 @@ class Runner {
       const double begin = WallSeconds();
       Pause(next.pause_seconds);
       if (interleaving_ != nullptr || next.pause_seconds > 0) WarmUp(workload.cache);
-      const auto timed = TimerOf(workload).Time(state, *call_);
+      const auto timed = TimerOf(workload).Time(state, *call_, calls_of_part_.at(name));
       Attach(state, workload, timed);
       if (interleaving_ != nullptr) interleaving_->EndTurn(static_cast<double>(state.iterations()));
       started_.insert(name);
@@ -74,8 +74,8 @@ class Runner {
 
   // Takes no time for the remaining repetitions of a benchmark, or for all of them.
   void SkipRest(benchmark::State& state, const Workload& workload) {
-    state.SkipWithError(kNotRun);
     EndLoop(state, ToText(workload.name));
+    state.SkipWithError(kNotRun);
   }
 
   std::map<std::string, Counting> CountTimed() {
@@ -146,6 +146,7 @@ class Runner {
     if (counted_.count(name) == 0)
       counted_[name] = Count(workload, call, CountsLater(workload) ? "model" : settings_.counters);
     call.run();  // first-time work of the library stays out of the timing
+    if (!calls_of_part_.contains(name)) calls_of_part_[name] = TimerOf(workload).CallsOfPart(call);
     prepared_ = name;
   }
 
@@ -255,8 +256,14 @@ class Runner {
     const auto& repetition = timed.repetition;
     for (const auto& [key, value] : {std::pair(kCpuSecondsCounter, repetition.cpu_seconds),
                                      std::pair(kRunDelayCounter, repetition.run_delay_seconds),
-                                     std::pair(kCoreShareCounter, repetition.core_share)})
+                                     std::pair(kCoreShareCounter, repetition.core_share),
+                                     std::pair(kLinkShareCounter, repetition.link_share),
+                                     std::pair(kCleanCallsCounter, repetition.clean_calls)})
       if (value) state.counters[key] = *value;
+    if (repetition.clean_calls) {  // Google Benchmark's times have the disturbed parts too
+      state.counters[kSecondsCounter] = repetition.seconds;
+      state.counters[kMainCpuSecondsCounter] = *repetition.main_cpu_seconds;
+    }
     if (keep_disturbed_) state.counters[kKeptCounter] = 1;
     state.counters[kThreadsCounter] = call_->threads > 0 ? call_->threads : threads_;
     state.counters[kSeedCounter] = settings_.seed;
@@ -282,17 +289,16 @@ class Runner {
     Drop();
     TimerOf(workload).Recover(name);
     state.SetLabel(ToLabel({.repro = workload.repro}));
-    state.SkipWithError(message.c_str());
     if (state.iterations() > 0) started_.insert(name);
     EndLoop(state, name);
+    state.SkipWithError(message.c_str());
   }
 
   // Google Benchmark ends the program when repetitions of one benchmark differ in their iterations,
-  // failed ones too: none where the loop has not begun, else all. After an error the loop takes no
-  // time.
+  // failed ones too: none where the loop has not begun, else all.
   void EndLoop(benchmark::State& state, const std::string& name) {
     if (started_.count(name) == 0 || state.iterations() > 0) return;
-    for (auto _ : state) {
+    while (state.KeepRunningBatch(calls_of_part_.at(name))) {
     }
   }
 
@@ -309,6 +315,7 @@ class Runner {
   std::map<std::string, std::string> verified_;  // by name, as all that follow
   std::map<std::string, Counting> counted_;
   std::map<std::string, Repeated> repeated_;
+  std::map<std::string, std::int64_t> calls_of_part_;
   std::set<std::string> started_;  // whose loop has begun
   std::set<std::string> failed_;
   std::map<std::string, Timed> timed_;  // and not yet counted

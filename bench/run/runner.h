@@ -11,6 +11,7 @@
 #include "bench/run/stopping_rule.h"
 #include "bench/workload/workload.h"
 #include "counters/counter_manager.h"
+#include "counters/cpu/team_look.h"
 #include "counters/gpu/clock.h"
 
 namespace dlroof {
@@ -21,8 +22,8 @@ struct RunnerOptions {
   // Outlives the benchmarks. Each repetition waits for its turn and begins with untimed calls, so
   // that caches are as warm as without the break.
   Interleaving* interleaving = nullptr;
-  // [1/cycle] highest known issue rate of the machine's core; called when a benchmark runs.
-  std::function<std::optional<double>()> issue_rate;
+  // The best known state of so many threads' cores; called when a benchmark runs.
+  std::function<TeamState(int threads)> best_state;
   std::optional<double> min_seconds;  // [s] of a repetition, for Google Benchmark; absent: unknown
   // Skips the repetitions of Google Benchmark that it does not want; absent: all run.
   std::optional<StoppingRule> stop;

@@ -4,8 +4,10 @@
 
 #include <benchmark/benchmark.h>
 
+#include <cstdint>
 #include <functional>
 #include <string>
+#include <vector>
 
 #include "bench/workload/workload.h"
 #include "counters/cpu/clocks.h"
@@ -20,6 +22,10 @@ struct TimedLoop {
 
 // Returns a repetition of `iterations` calls: `spent` [s] by the host's threads in all of them.
 Repetition RepetitionOf(const ClockReading& spent, double iterations);
+
+// The same of a repetition that was read part by part, each of `calls` calls: of its undisturbed
+// parts, or of all where none is.
+Repetition RepetitionOfParts(const std::vector<ClockReading>& parts, double calls);
 
 // Holds one call at a time, between SetUp and TearDown.
 class Timer {
@@ -37,8 +43,11 @@ class Timer {
   virtual void TearDown() = 0;
   // Returns the function that establishes the cache state before one call; empty: nothing to do.
   virtual std::function<void()> BeforeCall() const = 0;
-  // Runs one repetition.
-  virtual TimedLoop Time(benchmark::State& state, const PreparedCall& call) = 0;
+  // Returns the number of calls that are timed together, which Google Benchmark counts at once.
+  virtual std::int64_t CallsOfPart(const PreparedCall& call) const = 0;
+  // Runs one repetition, by so many calls.
+  virtual TimedLoop Time(benchmark::State& state, const PreparedCall& call,
+                         std::int64_t calls_of_part) = 0;
   // Brings the device back after benchmark `name` failed; a device that stays lost refuses Open.
   virtual void Recover(const std::string& name) = 0;
   // True if hardware counters disturb later timings, so that counting has to wait for the last.

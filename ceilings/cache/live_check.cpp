@@ -13,7 +13,7 @@
 #include "ceilings/cpu/working_sets.h"
 #include "ceilings/cpu_kernels/bytes.h"
 #include "ceilings/cpu_kernels/flops.h"
-#include "counters/cpu/issue_rate.h"
+#include "counters/cpu/team_look.h"
 
 namespace dlroof {
 namespace {

@@ -71,10 +71,12 @@ void Finish(MeasureSession& session) {
 }
 
 // Samples spread over the whole measurement, because a neighbour comes and goes.
-void SampleIssueRate(MeasureSession& session, BestIssueRate& best) {
+void LookAtCores(MeasureSession& session, SharesOfBest& alone) {
   if (!session.bench) return;
-  if (const auto rate = session.bench->IssueRate()) best.Add(*rate);
-  session.machine.issue_rate = best.Value();
+  alone.OfLower({session.bench->IssueRate(), std::nullopt}, {});
+  session.machine.issue_rate = alone.Best().issue_rate;
+  auto& best = session.machine.by_threads[session.bench->threads()].best_state;
+  best = Better(best, session.bench->team().BestState());
 }
 
 void RunSteps(MeasureSession& session, const MeasureOptions& options) {
@@ -87,11 +89,11 @@ void RunSteps(MeasureSession& session, const MeasureOptions& options) {
     const double per_step = step == 0 ? nominal : elapsed / step;
     options.progress({step, steps, text, per_step * (steps - step)});
   };
-  BestIssueRate best;
+  SharesOfBest alone;
   for (int i = 0; i < steps; ++i) {
     const auto& step = session.steps[static_cast<std::size_t>(i)];
     report(i, step.text);
-    SampleIssueRate(session, best);
+    LookAtCores(session, alone);
     const double left = session.effort.budget_seconds - (WallSeconds() - begin);
     TryStep(session, step, Allowance(left, steps - i, nominal));
   }

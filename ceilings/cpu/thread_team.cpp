@@ -176,7 +176,7 @@ TeamTime ThreadTeam::TimeWithCores(const std::function<void(int)>& task) {
   const std::unique_ptr<State, decltype(look_no_more)> end(state_.get());
   Run(task);
   auto time = LastTime();
-  time.core_share = cores_.OfLower(state_->before->Rate(), state_->after->Rate());
+  time.core_share = shares_.OfLower(state_->before->State(), state_->after->State()).core;
   return time;
 }
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "ceilings/machine/rate.h"
-#include "counters/cpu/issue_rate.h"
+#include "counters/cpu/team_look.h"
 
 namespace dlroof {
 
@@ -31,6 +31,8 @@ class ThreadTeam {
   // The same. Outside of the time, each thread's core share is measured before and after, and then
   // the clock of its core.
   TeamTime TimeWithCores(const std::function<void(int)>& task);
+  // The best state of the cores that TimeWithCores met more than once.
+  TeamState BestState() const { return shares_.Best(); }
 
  private:
   void Start(int cpu, int team_size);
@@ -39,7 +41,7 @@ class ThreadTeam {
 
   struct State;
   std::unique_ptr<State> state_;
-  CoreShare cores_;
+  SharesOfBest shares_;
 };
 
 }  // namespace dlroof

@@ -83,6 +83,9 @@ json SetToJson(const CeilingSet& set) {
   json result = RoofsToJson(set);
   for (const auto& [mix, ceiling] : set.mixes) result["mixes"][mix] = CeilingToJson(ceiling);
   if (!set.overheads.empty()) result["overheads"] = set.overheads;
+  for (const auto& [key, value] : {std::pair("issue_rate", set.best_state.issue_rate),
+                                   std::pair("round_trip", set.best_state.round_trip)})
+    if (value) result["best_state"][key] = *value;
   for (const auto& point : set.sweep) result["sweep"].push_back({point.bytes, point.per_second});
   for (const auto& [level, points] : set.ridges)
     for (const auto& point : points)
@@ -142,6 +145,10 @@ void CurvesFrom(const JsonReader& at, CeilingSet& set) {
   if (at.Has("overheads")) {
     const auto overheads = at.Object("overheads");
     for (const auto& key : overheads.Keys()) set.overheads[key] = overheads.Positive(key);
+  }
+  if (at.Has("best_state")) {
+    const auto state = at.Object("best_state");
+    set.best_state = {state.OptionalPositive("issue_rate"), state.OptionalPositive("round_trip")};
   }
   if (at.Has("sweep"))
     for (const auto& [bytes, rate] : at.PositivePairs("sweep")) set.sweep.push_back({bytes, rate});

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "counters/cpu/team_look.h"
 #include "counters/work.h"
 
 namespace dlroof {
@@ -79,6 +80,7 @@ struct CeilingSet {
   std::map<std::string, Ceiling> mixes;  // each mix: "<level>.<mix>.<isa>", "dram.copy-nt.avx512"
   std::optional<double> launch_seconds;  // [s] cost of starting one primitive
   std::map<std::string, double> overheads;          // [s] "fork-join", "timer"
+  TeamState best_state;                             // of these threads' cores, as they were met
   std::vector<SweepPoint> sweep;                    // loads, by working set
   std::map<Level, std::vector<RidgePoint>> ridges;  // by level, by rising intensity
   std::string effort;  // "quick", "full" or "thorough"; empty: imported or written by hand
@@ -99,7 +101,8 @@ struct Machine {
   std::map<int, CeilingSet> by_threads;  // always holds 1 and all
   std::map<std::string, std::string>
       facts;  // descriptive, such as versions; the fingerprint hashes some: key -> text
-  // [1/cycle] additions that a CPU's core starts, the best seen (counters/cpu/issue_rate.h).
+  // [1/cycle] additions that a CPU's core starts, the best seen of one thread alone
+  // (counters/cpu/issue_rate.h).
   std::optional<double> issue_rate = std::nullopt;
 
   bool operator==(const Machine&) const = default;

@@ -9,7 +9,7 @@
 
 #include "counters/base/error.h"
 #include "counters/base/order_statistics.h"
-#include "counters/cpu/issue_rate.h"
+#include "counters/cpu/team_look.h"
 
 namespace dlroof {
 namespace {

@@ -53,6 +53,14 @@ ClockReading operator-(const ClockReading& end, const ClockReading& begin) {
   return difference;
 }
 
+ClockReading operator+(ClockReading one, const ClockReading& other) {
+  one.wall += other.wall;
+  one.thread_cpu += other.thread_cpu;
+  one.process_cpu += other.process_cpu;
+  if (other.run_delay) one.run_delay = one.run_delay.value_or(0) + *other.run_delay;
+  return one;
+}
+
 ClockReading SpentBy(const std::function<void()>& ready, const std::function<void()>& call) {
   ClockReading begin, end;
   begin.run_delay = ProcessRunDelay();

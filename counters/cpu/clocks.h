@@ -21,6 +21,7 @@ struct ClockReading {
 // Costs some 10 us (a file per thread): read outside timed regions.
 ClockReading ReadClocks();
 ClockReading operator-(const ClockReading& end, const ClockReading& begin);
+ClockReading operator+(ClockReading one, const ClockReading& other);
 
 // Returns the time of `call` alone: wall and CPU clocks are read right around it (some 0.5 us of
 // CPU time are theirs), the files outside of `ready`, which runs just before.

@@ -5,7 +5,7 @@
 
 #include "counters/base/keys.h"
 #include "counters/base/order_statistics.h"
-#include "counters/cpu/issue_rate.h"
+#include "counters/cpu/team_look.h"
 
 namespace dlroof {
 namespace {
@@ -64,7 +64,8 @@ std::optional<Timing> TimeOf(const std::vector<Repetition>& repetitions) {
   Timing timing{.disturbed = true};
   for (const auto& repetition : repetitions) {
     times.push_back(WithoutWaits(repetition));
-    least.push_back(times.back() * std::min(1.0, repetition.core_share.value_or(1)));
+    least.push_back(times.back() * std::min({1.0, repetition.core_share.value_or(1),
+                                             repetition.link_share.value_or(1)}));
     timing.clean += repetition.disturbed ? 0 : 1;
   }
   const auto [fastest, slowest] = std::minmax_element(times.begin(), times.end());
@@ -84,6 +85,7 @@ void MarkDisturbed(std::vector<Repetition>& repetitions) {
     const auto off = OffCpu(repetition);
     repetition.disturbed = waited || (off && *off > *least_off_cpu + kOffCpuShare) ||
                            repetition.core_share.value_or(1) < kLeastCoreShare ||
+                           repetition.link_share.value_or(1) < kLeastLinkShare ||
                            (repetition.gpu && IsThrottled(*repetition.gpu));
   }
 }

@@ -25,8 +25,12 @@ struct Repetition {
   std::optional<double> main_cpu_seconds;   // [s] CPU time of the main thread per call
   std::optional<double> run_delay_seconds;  // [s] time our threads waited for a CPU, per call
   // [1] of its core's issue slots that the worst thread got right before and after, the lower of
-  // the two over the best known (issue_rate.h).
+  // the two over the best known (team_look.h).
   std::optional<double> core_share;
+  // [1] The nearest known round trip of a cache line between the threads over this one's.
+  std::optional<double> link_share;
+  // [1] calls that `seconds` is of, where others of this repetition were disturbed and left out.
+  std::optional<double> clean_calls;
   double iterations = 0;   // [1]
   bool disturbed = false;  // kept in the file, left out of the median
   // Null but for a GPU's benchmark: of 10^6 repetitions that are read at once few have a sample.
@@ -82,15 +86,15 @@ std::optional<Timing> Summarize(const std::vector<Repetition>& repetitions);
 
 // Returns Summarize's, or where that is absent an estimate by the fastest of all repetitions: of a
 // disturbed one counts what is left without the waits for a CPU that were seen. The interval goes
-// from the fastest of them, on a whole core, to the slowest, and farther. Absent without
-// repetitions.
+// from the fastest of them, on whole cores near each other, to the slowest, and farther. Absent
+// without repetitions.
 std::optional<Timing> TimeOf(const std::vector<Repetition>& repetitions);
 
 // Sets `disturbed` (design 6.3): run delay above 1 % of wall time, or a main thread that was off
 // its CPU 2 % of wall time more than in the best repetition (a deterministic wait is the workload's
-// own, a sudden one is not), or less than 90 % of its core for a thread. On a GPU: run delay
-// above 1 % of the host's wall time, or SMs below 75 % of their default clock; that the host waits
-// says nothing there.
+// own, a sudden one is not), or less than 90 % of its core for a thread, or threads twice as far
+// apart as the nearest. On a GPU: run delay above 1 % of the host's wall time, or SMs below 75 % of
+// their default clock; that the host waits says nothing there.
 void MarkDisturbed(std::vector<Repetition>& repetitions);
 
 // Returns "ALGORITHM; isa ISA", for people.

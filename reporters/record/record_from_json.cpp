@@ -27,12 +27,14 @@ constexpr JsonReading<Repetition> kRepetition[] = {
      [](const auto& member, Repetition& repetition) {
        repetition.block = static_cast<int>(member.NumberIn(0, 1e6, "the number of a block"));
      }},
+    {"clean_calls", ReadNumber<&Repetition::clean_calls>},
     {"core_share", ReadNumber<&Repetition::core_share>},
     {"cpu_seconds", ReadNumber<&Repetition::cpu_seconds>},
     {"disturbed",
      [](const auto& member, Repetition& repetition) { repetition.disturbed = member.Flag(); }},
     {"gpu", ReadSample},
     {"iterations", ReadNumber<&Repetition::iterations>},
+    {"link_share", ReadNumber<&Repetition::link_share>},
     {"main_cpu_seconds", ReadNumber<&Repetition::main_cpu_seconds>},
     {"run_delay_seconds", ReadNumber<&Repetition::run_delay_seconds>},
     {"seconds", ReadNumber<&Repetition::seconds>}};

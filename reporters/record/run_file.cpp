@@ -265,12 +265,14 @@ Record RecordFromEntries(const std::vector<Entry>& entries, const JsonPlace* fil
       continue;
     }
     Repetition repetition;
-    repetition.seconds = entry.seconds;
+    repetition.seconds = Find(entry.counters, kSecondsCounter).value_or(entry.seconds);
     repetition.main_cpu_seconds =
         Find(entry.counters, kMainCpuSecondsCounter).value_or(entry.main_cpu_seconds);
     repetition.cpu_seconds = Find(entry.counters, kCpuSecondsCounter);
     repetition.run_delay_seconds = Find(entry.counters, kRunDelayCounter);
     repetition.core_share = Find(entry.counters, kCoreShareCounter);
+    repetition.link_share = Find(entry.counters, kLinkShareCounter);
+    repetition.clean_calls = Find(entry.counters, kCleanCallsCounter);
     repetition.iterations = entry.iterations;
     if (const auto sample = GpuSampleFromCounters(entry.counters))
       repetition.gpu = std::make_shared<GpuSample>(*sample);

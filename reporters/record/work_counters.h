@@ -30,6 +30,10 @@ inline constexpr const char* kEvictedBytesCounter =
 inline constexpr const char* kHeuristicOverBestCounter = "dlroof/heuristic_over_best";  // [1]
 inline constexpr const char* kRunDelayCounter = "dlroof/run_delay_seconds";  // [s] per call
 inline constexpr const char* kCoreShareCounter = "dlroof/core_share";        // [1]
+inline constexpr const char* kLinkShareCounter = "dlroof/link_share";        // [1]
+// A repetition that was read part by part has the calls of its undisturbed parts, and their time.
+inline constexpr const char* kCleanCallsCounter = "dlroof/clean_calls";  // [1]
+inline constexpr const char* kSecondsCounter = "dlroof/seconds";         // [s] per call
 inline constexpr const char* kThreadsCounter = "dlroof/threads";
 inline constexpr const char* kSeedCounter = "dlroof/seed";
 inline constexpr const char* kCacheCounter = "dlroof/cold";  // 0 warm, 1 cold, 2 cold-weights

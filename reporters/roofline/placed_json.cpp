@@ -65,6 +65,8 @@ json ToJson(const Repetition& repetition) {
   PutIfKnown(object, "main_cpu_seconds", repetition.main_cpu_seconds);
   PutIfKnown(object, "run_delay_seconds", repetition.run_delay_seconds);
   PutIfKnown(object, "core_share", repetition.core_share);
+  PutIfKnown(object, "link_share", repetition.link_share);
+  PutIfKnown(object, "clean_calls", repetition.clean_calls);
   if (repetition.gpu) object["gpu"] = ToJson(*repetition.gpu);
   PutIfKnown(object, "block", repetition.block);
   return object;

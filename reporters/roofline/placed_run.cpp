@@ -58,13 +58,13 @@ void Round(TimePoint& time) {
 
 Record Written(Record record) {
   for (auto& repetition : record.repetitions) {
-    const double iterations = repetition.iterations;
+    const double iterations = repetition.clean_calls.value_or(repetition.iterations);
     repetition.seconds = RoundedToClock(repetition.seconds, iterations, kWrittenDigits);
     for (auto* clock :
          {&repetition.cpu_seconds, &repetition.main_cpu_seconds, &repetition.run_delay_seconds})
       if (*clock) *clock = RoundedToClock(**clock, iterations);
-    if (repetition.core_share)
-      *repetition.core_share = Rounded(*repetition.core_share, kShareDigits);
+    for (auto* share : {&repetition.core_share, &repetition.link_share})
+      if (*share) *share = Rounded(**share, kShareDigits);
   }
   return record;
 }

@@ -262,6 +262,8 @@ TEST(PackedRecord, KeepsEveryMemberOfARepetitionAndNothingElse) {
   record.name = "Conv2D/gpu/cudnn/fwd/f32/n1";
   SplitName(record);
   record.repetitions = FullRepetitions();
+  record.repetitions[0].link_share = 0.625;
+  record.repetitions[3].clean_calls = 4;
   const auto packed = Pack(record);
   EXPECT_EQ(CountRepetitions(packed.repetitions), 4);
   const Record back = Unpack(packed.facts, packed.repetitions, "x");

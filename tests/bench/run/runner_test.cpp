@@ -57,7 +57,7 @@ TEST(Runner, LooksAtTheCoreOfEachThread) {
   RunLog log;
   auto cold = Fake("Fake/cpu/none/fwd/f32/n1/cold", log);
   cold.cache = CacheState::kCold;
-  const RunnerOptions neighbour{{}, nullptr, [] { return 1e6; }};
+  const RunnerOptions neighbour{.best_state = [](int) { return TeamState{1e6, {}}; }};
   RunSettings settings;
   const auto alone =
       Records({Fake("Fake/cpu/none/fwd/f32/n1", log), cold}, settings, "all", neighbour);
@@ -71,23 +71,28 @@ TEST(Runner, LooksAtTheCoreOfEachThread) {
   }
 }
 
-// A team's share is that of its own best: two of its threads may share a core. Where they could
-// not look beside each other, nothing is known.
+// Where they could not look beside each other, nothing is known.
 TEST(Runner, LooksAtTheCoresOfATeam) {
   if (!MeasureIssueRate() || AllLibraries().empty()) GTEST_SKIP() << "no loops, or no team";
   const auto cpus = ThisCpu().allowed;
   if (cpus.size() < 2) GTEST_SKIP() << "one CPU";
   RunLog log;
   const RunSettings settings{.threads = 2, .cpus = {cpus[0], cpus[1]}};
-  const RunnerOptions neighbour{.issue_rate = [] { return 1e6; }};
+  std::vector<int> asked;
+  const RunnerOptions neighbour{.best_state = [&asked](int threads) {
+    asked.push_back(threads);
+    return TeamState{1e6, 1e-12};
+  }};
   const auto record =
       Records({Fake("Fake/cpu/none/fwd/f32/n2", log)}, settings, "all", neighbour, 50).at(0);
+  EXPECT_EQ(asked, std::vector<int>({2}));
   int looks = 0;
   for (const auto& repetition : record.repetitions) {
-    if (!repetition.core_share) continue;
+    if (!repetition.core_share || !repetition.link_share) continue;
     ++looks;
-    EXPECT_GT(*repetition.core_share, 1e-2);
-    EXPECT_LE(*repetition.core_share, 1);
+    EXPECT_LT(*repetition.core_share, 1e-3);
+    EXPECT_LT(*repetition.link_share, 1e-2);
+    EXPECT_TRUE(repetition.disturbed);
   }
   EXPECT_GT(looks, 0);
 }
@@ -109,7 +114,11 @@ TEST(Runner, KeepsDisturbedRepetitionsWhenItIsTold) {
   if (!MeasureIssueRate()) GTEST_SKIP() << "no loops for this family of CPUs";
   RunLog log;
   for (const bool keep : {false, true}) {
-    const RunnerOptions neighbour{.issue_rate = [] { return 1e6; }, .keep_disturbed = keep};
+    const RunnerOptions neighbour{.best_state =
+                                      [](int) {
+                                        return TeamState{1e6, {}};
+                                      },
+                                  .keep_disturbed = keep};
     const auto record =
         Records({Fake("Fake/cpu/none/fwd/f32/n1", log)}, {}, "all", neighbour).at(0);
     for (const auto& repetition : record.repetitions) {

@@ -12,6 +12,7 @@
 
 #include "counters/cpu/clocks.h"
 #include "counters/cpu/cpu.h"
+#include "counters/cpu/issue_rate.h"
 #include "tests/fakes/address_space.h"
 
 namespace dlroof {

@@ -85,6 +85,8 @@ Machine RandomMachine(std::mt19937& random) {
   machine.by_threads[1] = RandomSet(random);
   machine.facts["cpu.name"] = RandomText(random);
   if (random() % 2 == 0) machine.issue_rate = RandomRate(random);
+  if (random() % 2 == 0)
+    machine.by_threads.begin()->second.best_state = {RandomRate(random), RandomRate(random)};
   return machine;
 }
 

@@ -96,6 +96,23 @@ TEST(MarkDisturbed, LessThanNineTenthsOfTheCore) {
   EXPECT_FALSE(repetitions[2].disturbed);  // not looked at
 }
 
+TEST(MarkDisturbed, ThreadsTwiceAsFarApartAsTheNearest) {
+  auto repetitions = Times({1, 1, 1});
+  repetitions[0].link_share = 0.51;
+  repetitions[1].link_share = 0.49;
+  MarkDisturbed(repetitions);
+  EXPECT_FALSE(repetitions[0].disturbed);
+  EXPECT_TRUE(repetitions[1].disturbed);
+}
+
+// Near each other the threads may take as much less as the line does.
+TEST(TimeOf, OfThreadsFarApartHasNearOnesInItsInterval) {
+  auto repetitions = Times({1});
+  repetitions[0].link_share = 0.25;
+  repetitions[0].disturbed = true;
+  EXPECT_DOUBLE_EQ(TimeOf(repetitions).value().ci95.value().first, 0.8 * 0.25);
+}
+
 TEST(SplitName, TakesPartsAndOptionsAndLeavesForeignNamesShort) {
   Record record;
   record.name = "LSTM/cpu/onednn/bwd/bf16/t1n2i3h4/cold/nhwc";

@@ -50,6 +50,8 @@ Record Sample() {
                          .main_cpu_seconds = 1.25,
                          .run_delay_seconds = 0.001,
                          .core_share = 0.995,
+                         .link_share = 0.75,
+                         .clean_calls = 3,
                          .iterations = 4},
                         {.seconds = 1.75, .iterations = 4, .disturbed = true}};
   Work& work = record.work[Provenance::kModelled];

@@ -1,0 +1,89 @@
+#include "counters/cpu/team_look.h"
+
+#include <gtest/gtest.h>
+
+#include <thread>
+
+#include "counters/cpu/issue_rate.h"
+
+namespace dlroof {
+namespace {
+
+// Two threads of one core, 2 additions per cycle each; one that looks alone has all 4.
+TEST(TeamIssueRate, IsTheLowestOfLooksBesideEachOther) {
+  EXPECT_EQ(TeamIssueRate({{0, 1, 4}}), 4);
+  EXPECT_EQ(TeamIssueRate({{0, 1, 4}, {0.05, 1.05, 2}}), 2);
+  EXPECT_EQ(TeamIssueRate({{0, 1, 4}, {0.5, 1.5, 4}}), std::nullopt);  // half the time alone
+  EXPECT_EQ(TeamIssueRate({{0, 1, 4}, {0, 3, 2}}), std::nullopt);      // it waited for its CPU
+  EXPECT_EQ(TeamIssueRate({{0, 1, 4}, {}}), std::nullopt);             // it never came
+  EXPECT_EQ(TeamIssueRate({}), std::nullopt);
+}
+
+TEST(TeamLook, DoesNotWaitForThreadsThatDoNotCome) {
+  TeamLook look(2);
+  look.Measure(0);
+  look.Measure(7);
+  EXPECT_EQ(look.State(), TeamState());
+}
+
+TEST(TeamLook, SeesHowFarTheThreadsAreFromEachOther) {
+  constexpr int kThreads = 3;
+  for (int tries = 0; tries < 200; ++tries) {  // on a busy machine they do not always meet
+    TeamLook look(kThreads);
+    {
+      std::vector<std::jthread> team;
+      for (int i = 0; i < kThreads; ++i) team.emplace_back([&look, i] { look.Measure(i); });
+    }
+    const auto state = look.State();
+    if (!state.round_trip) continue;
+    EXPECT_GT(*state.round_trip, 1e-9);
+    return;
+  }
+  GTEST_SKIP() << "three threads never ran beside each other";
+}
+
+TEST(SharesOfBest, AreOverTheBestThatWasMetMoreThanOnce) {
+  SharesOfBest shares;
+  const auto core = [&](double rate) { return shares.OfLower({rate, {}}, {}).core; };
+  EXPECT_EQ(core(4), 1);
+  EXPECT_EQ(core(4), 1);
+  EXPECT_EQ(core(4), 1);
+  EXPECT_EQ(core(2), 0.5);
+  EXPECT_EQ(core(8), 1);  // once: an accident
+  EXPECT_EQ(core(2), 0.5);
+}
+
+TEST(SharesOfBest, OfTwoLooksAreTheLower) {
+  SharesOfBest shares({4, 1e-7});
+  EXPECT_EQ(shares.OfLower({4, 2e-7}, {3, 1e-7}), (TeamShares{0.75, 0.5}));
+  EXPECT_EQ(shares.OfLower({1, {}}, {}), (TeamShares{0.25, {}}));
+  EXPECT_EQ(shares.OfLower({}, {}), TeamShares());
+}
+
+TEST(SharesOfBest, KnowTheBestOfAnEarlierMeasurementAndLearnABetterOne) {
+  SharesOfBest shares({4, {}});
+  EXPECT_EQ(shares.OfLower({3, {}}, {}).core, 0.75);
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(shares.OfLower({5, {}}, {}).core, 1);
+  EXPECT_EQ(shares.OfLower({4, {}}, {}).core, 0.8);
+}
+
+// Threads that share a core are nearest; that is no distance to judge whole cores by.
+TEST(SharesOfBest, TakeTheNearestThreadsAmongThoseOnWholeCores) {
+  SharesOfBest shares;
+  for (int i = 0; i < 5; ++i) shares.OfLower({2, 0.4e-7}, {});
+  for (int i = 0; i < 5; ++i) shares.OfLower({4, 1e-7}, {});
+  EXPECT_EQ(shares.Best(), (TeamState{4, 1e-7}));
+  EXPECT_EQ(shares.OfLower({4, 4e-7}, {}), (TeamShares{1, 0.25}));
+  EXPECT_EQ(shares.OfLower({2, 0.4e-7}, {}), (TeamShares{0.5, 1}));
+}
+
+TEST(Better, HasMoreOfTheCoresOrThenNearerThreads) {
+  EXPECT_EQ(Better({4, 5e-7}, {2, 1e-7}), (TeamState{4, 5e-7}));
+  EXPECT_EQ(Better({2, 1e-7}, {4, 5e-7}), (TeamState{4, 5e-7}));
+  EXPECT_EQ(Better({4, 5e-7}, {3.9, 1e-7}), (TeamState{4, 1e-7}));
+  EXPECT_EQ(Better({}, {4, 1e-7}), (TeamState{4, 1e-7}));
+  EXPECT_EQ(Better({{}, 1e-7}, {}), (TeamState{{}, 1e-7}));
+}
+
+}  // namespace
+}  // namespace dlroof
