@@ -1,5 +1,5 @@
-// The instructions that a core can start in a cycle. Two hardware threads share one core's issue slots; a virtual
-// machine may not tell which of its CPUs do, or who runs on the other one.
+// The instructions that a core can start in a cycle. Two hardware threads share one core's issue
+// slots; a virtual machine may not tell which of its CPUs do, or who runs on the other one.
 #pragma once
 
 #include <optional>
