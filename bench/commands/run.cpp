@@ -10,6 +10,7 @@
 #include "bench/supervise/journal_file.h"
 #include "bench/supervise/open_run.h"
 #include "bench/supervise/supervise.h"
+#include "bench/supervise/supervised_program.h"
 #include "counters/base/error.h"
 #include "counters/base/interrupt.h"
 
@@ -24,13 +25,6 @@ struct RunFlags {
   std::string min_effect;  // "2%" or "0.02"
   RunRequest request;
 };
-
-// The one that was built together with this program.
-std::string BenchBesideUs() {
-  std::error_code error;
-  const auto self = std::filesystem::read_symlink("/proc/self/exe", error);
-  return (self.parent_path() / "dlroof_bench").string();
-}
 
 RunRequest RequestFrom(const RunFlags& flags) {
   RunRequest request = flags.request;

@@ -117,6 +117,13 @@ LstmElements Elements(const LstmProblem& problem) {
   return elements;
 }
 
+// The backward pass has the gates of the forward pass, and tanh(c) once more.
+LstmFunctions Functions(const LstmProblem& problem, LstmDirection direction) {
+  const int64_t units = problem.t * problem.n * problem.l * Passes(problem) * problem.h;
+  if (direction == LstmDirection::kBackward) return {0, units};
+  return {3 * units, 2 * units};
+}
+
 LstmFlops Flops(const LstmProblem& problem, LstmDirection direction) {
   const bool backward = direction == LstmDirection::kBackward;
   const LstmElements elements = Elements(problem);

@@ -79,6 +79,12 @@ struct LstmFlops {
 };
 LstmFlops Flops(const LstmProblem& problem, LstmDirection direction);
 
+// Elements to which one call applies a function.
+struct LstmFunctions {
+  int64_t sigmoids = 0, tanhs = 0;
+};
+LstmFunctions Functions(const LstmProblem& problem, LstmDirection direction);
+
 // [byte] per element, as the call at hand stores each kind of tensor.
 struct LstmElementBytes {
   double source, hidden, output;  // hidden: states

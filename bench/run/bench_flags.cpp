@@ -91,6 +91,9 @@ void AddRepetitionOptions(CLI::App& app, BenchFlags& flags) {
 }
 
 void AddOptions(CLI::App& app, BenchFlags& flags) {
+  app.add_flag("--dlroof_explain", flags.explain,
+               "watch the parallel regions of each call of the CPU, outside of its times: where "
+               "the time goes is in the file, and dlroof explain FILE shows it");
   app.add_option(
       "--dlroof_device", flags.device,
       "whose benchmarks run: auto (default: the CPU, and the first GPU where one can be "

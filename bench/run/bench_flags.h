@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "bench/run/stopping_rule.h"
+#include "bench/timing/stopping_rule.h"
 #include "bench/workload/workload.h"
 
 namespace dlroof {
@@ -23,6 +23,7 @@ struct BenchFlags {
   bool live_check = true;  // look at the stored ceilings before they are used
   StoppingRule stop;       // but for its number of repetitions
   bool keep_disturbed = false;
+  bool explain = false;
   std::string html_file;
   std::vector<int> turns;  // descriptors of Interleaving: from, to; empty: none
   // Flags that Google Benchmark was given. It does not share its own.

@@ -287,7 +287,8 @@ int Run(std::vector<std::string> args) {
                               [&](int team) { return BestState(session, team); },
                               flags.min_seconds,
                               stop,
-                              flags.keep_disturbed};
+                              flags.keep_disturbed,
+                              flags.explain};
   session.CountLater(RegisterWorkloads(workloads, settings, options));
   return RunAndReport(session, flags);
 }

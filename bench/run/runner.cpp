@@ -12,8 +12,9 @@
 #include <utility>
 
 #include "bench/run/counting.h"
-#include "bench/run/cpu_timer.h"
-#include "bench/run/gpu_timer.h"
+#include "bench/timing/cpu_timer.h"
+#include "bench/timing/gpu_timer.h"
+#include "bench/timing/watched_calls.h"
 #include "counters/base/interrupt.h"
 #include "counters/cpu/clocks.h"
 #include "reporters/record/run_file.h"
@@ -43,6 +44,7 @@ class Runner {
         interleaving_(options.interleaving),
         stop_(options.stop),
         keep_disturbed_(options.keep_disturbed),
+        explain_(options.explain),
         cpu_(options.best_state, options.interleaving != nullptr),
         gpu_(options.open_gpu, options.min_seconds) {}
 
@@ -58,6 +60,8 @@ class Runner {
       Pause(next.pause_seconds);
       if (interleaving_ != nullptr || next.pause_seconds > 0) WarmUp(workload.cache);
       const auto timed = TimerOf(workload).Time(state, *call_, calls_of_part_.at(name));
+      if (explain_ && workload.name.device == "cpu")
+        watched_[name].Add(*call_, threads_, calls_of_part_.at(name));
       Attach(state, workload, timed);
       if (interleaving_ != nullptr) interleaving_->EndTurn(static_cast<double>(state.iterations()));
       started_.insert(name);
@@ -279,6 +283,8 @@ class Runner {
     record.counting = counting.notes;
     if (!timed.note.empty()) record.counting.push_back({.text = timed.note});
     record.kernels = counting.kernels;
+    if (const auto watched = watched_.find(prepared_); watched != watched_.end())
+      record.parallel = watched->second.Mean();
     state.SetLabel(ToLabel(record));
   }
 
@@ -306,6 +312,7 @@ class Runner {
   Interleaving* interleaving_;
   std::optional<StoppingRule> stop_;
   bool keep_disturbed_;
+  bool explain_;
   CpuTimer cpu_;
   GpuTimer gpu_;
   std::vector<int> pinned_;  // CPUs, by thread
@@ -316,6 +323,7 @@ class Runner {
   std::map<std::string, Counting> counted_;
   std::map<std::string, Repeated> repeated_;
   std::map<std::string, std::int64_t> calls_of_part_;
+  std::map<std::string, WatchedCalls> watched_;
   std::set<std::string> started_;  // whose loop has begun
   std::set<std::string> failed_;
   std::map<std::string, Timed> timed_;  // and not yet counted

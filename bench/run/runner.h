@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "bench/run/interleaving.h"
-#include "bench/run/stopping_rule.h"
+#include "bench/timing/stopping_rule.h"
 #include "bench/workload/workload.h"
 #include "counters/counter_manager.h"
 #include "counters/cpu/team_look.h"
@@ -28,6 +28,7 @@ struct RunnerOptions {
   // Skips the repetitions of Google Benchmark that it does not want; absent: all run.
   std::optional<StoppingRule> stop;
   bool keep_disturbed = false;  // no repetition is judged for disturbance
+  bool explain = false;         // after each repetition its parallel regions are watched
 };
 
 // Registers every workload with Google Benchmark under its name. The benchmark's body prepares the

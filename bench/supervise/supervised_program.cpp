@@ -100,6 +100,12 @@ std::vector<std::string> ListBenchmarks(const std::string& program,
   return names;
 }
 
+std::string BenchBesideUs() {
+  std::error_code error;
+  const auto self = std::filesystem::read_symlink("/proc/self/exe", error);
+  return (self.parent_path() / "dlroof_bench").string();
+}
+
 std::string ExactFilter(const std::string& listed) {
   std::string filter = "^";
   for (const char c : listed) {

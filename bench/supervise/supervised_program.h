@@ -11,6 +11,9 @@
 
 namespace dlroof {
 
+// The dlroof_bench that was built together with this program.
+std::string BenchBesideUs();
+
 // Throws BadInput for arguments that the supervisor sets itself (outputs, repetitions).
 void CheckArguments(const std::vector<std::string>& arguments);
 

@@ -45,6 +45,9 @@ struct PreparedCall {
   // [1] Time of the library's own choice of algorithm over that of the fastest one, where all were
   // timed and the fastest was taken.
   std::optional<double> heuristic_over_best;
+  // [s] Times the functions (sigmoid, tanh) that one call applies, all its elements on one thread;
+  // empty: it applies none, or nobody can tell.
+  std::function<std::optional<double>()> functions;
   // GPUs only: starts one call on a cudaStream_t and returns, never waits; `run` is this, then a
   // wait for its end. The same work each time, so that it can be captured into a graph.
   std::function<void(void* stream)> enqueue;

@@ -20,6 +20,13 @@ constexpr double kOffCpuShare = 0.02;
 // and a machine's quiet runs differ too. 97 % of 112 pairs of busy runs agreed within this.
 constexpr double kFastest = 0.8, kSlowest = 1.1;
 
+// [1] Parts of a repetition in which no thread waited still had neighbours, who evict caches.
+constexpr double kBesideOthers = 0.1;
+
+bool IsCleanPart(const Repetition& repetition) {
+  return repetition.clean_calls && !repetition.disturbed;
+}
+
 // Share of wall time in which the main thread did not run; absent without its clock, and on a GPU.
 std::optional<double> OffCpu(const Repetition& repetition) {
   if (repetition.gpu || !repetition.main_cpu_seconds || repetition.seconds <= 0)
@@ -59,7 +66,13 @@ std::optional<Timing> Summarize(const std::vector<Repetition>& repetitions) {
 }
 
 std::optional<Timing> TimeOf(const std::vector<Repetition>& repetitions) {
-  if (auto timing = Summarize(repetitions); timing || repetitions.empty()) return timing;
+  if (auto timing = Summarize(repetitions); timing || repetitions.empty()) {
+    if (timing && timing->ci95 && std::ranges::any_of(repetitions, IsCleanPart)) {
+      timing->ci95->first *= 1 - kBesideOthers;
+      timing->ci95->second *= 1 + kBesideOthers;
+    }
+    return timing;
+  }
   std::vector<double> times, least;
   Timing timing{.disturbed = true};
   for (const auto& repetition : repetitions) {

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "ceilings/machine/machine.h"
+#include "counters/parallel_time.h"
 #include "counters/work.h"
 #include "reporters/record/gpu_sample.h"
 
@@ -79,15 +80,17 @@ struct Record {
   std::vector<CountingNote> counting;   // how `work` was counted, and what lessens the trust in it
   std::vector<LaunchedKernel> kernels;  // as counted, the longest first; empty: not known
   std::optional<Prediction> prediction;
+  std::optional<ParallelTime> parallel;  // absent: nobody watched
 };
 
 // Returns the time of the clean repetitions. Absent when they are fewer than min(3, all).
 std::optional<Timing> Summarize(const std::vector<Repetition>& repetitions);
 
-// Returns Summarize's, or where that is absent an estimate by the fastest of all repetitions: of a
-// disturbed one counts what is left without the waits for a CPU that were seen. The interval goes
-// from the fastest of them, on whole cores near each other, to the slowest, and farther. Absent
-// without repetitions.
+// Returns Summarize's, its interval a tenth wider at each end where it rests on parts of
+// repetitions (clean_calls), or where that is absent an estimate by the fastest of all repetitions:
+// of a disturbed one counts what is left without the waits for a CPU that were seen. The interval
+// goes from the fastest of them, on whole cores near each other, to the slowest, and farther.
+// Absent without repetitions.
 std::optional<Timing> TimeOf(const std::vector<Repetition>& repetitions);
 
 // Sets `disturbed` (design 6.3): run delay above 1 % of wall time, or a main thread that was off

@@ -8,7 +8,7 @@ std::vector<Opportunity> Opportunities(const PlacedRun& run, std::size_t most) {
   const auto occurrences = Occurrences(run.file.context);
   std::vector<Opportunity> found;
   for (std::size_t i = 0; i < run.places.size(); ++i) {
-    const auto& [timing, placement] = run.places[i];
+    const auto& [timing, placement, ledger] = run.places[i];
     if (!timing || !placement.time || !placement.time->gap || *placement.time->gap <= 1) continue;
     const auto occurs = occurrences.find(run.file.records[i].name);
     const double count = occurs == occurrences.end() ? 1 : occurs->second;

@@ -132,6 +132,19 @@ void PutPlacement(const Placement& placement, json& object) {
   PutIfSaid(object, "advice", placement.advice);
 }
 
+void PutLedger(const Ledger& ledger, json& time) {
+  for (const auto& part : ledger.parts) {
+    auto& object = time["parts"].emplace_back(
+        json{{"part", Key(part.kind)}, {"seconds", part.seconds}, {"provenance", Key(part.from)}});
+    PutIfSaid(object, "how", part.how);
+  }
+  if (const auto& found = ledger.efficiencies)
+    time["efficiencies"] = {{"parallel", found->parallel},
+                            {"load_balance", found->load_balance},
+                            {"serialisation", found->serialisation},
+                            {"transfer", found->transfer}};
+}
+
 template <class Change>
 void ChangeIfThere(json& object, const char* key, const Change& change) {
   if (const auto found = object.find(key); found != object.end()) change(*found);
@@ -237,6 +250,7 @@ json ToJson(const Record& record, const Placed& placed) {
     if (auto gpu = GpuSummary(record); !gpu.is_null()) object["gpu"] = std::move(gpu);
   }
   PutPlacement(placed.placement, object);
+  if (placed.ledger) PutLedger(*placed.ledger, object["time"]);
   for (const char* derived : {"seconds", "classic", "time"})
     ChangeIfThere(object, derived, [](json& numbers) { RoundAll(numbers); });
   return object;

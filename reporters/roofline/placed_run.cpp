@@ -69,6 +69,23 @@ Record Written(Record record) {
   return record;
 }
 
+// Returns the ledger of a call that was watched and has roofs.
+std::optional<Ledger> LedgerOf(const Record& record, const TimePoint& time,
+                               const CeilingSet& ceilings) {
+  if (!record.parallel) return std::nullopt;
+  LedgerFacts facts{.seconds = time.seconds,
+                    .roof_seconds = time.compute_seconds,
+                    .roof = "arithmetic",
+                    .call_seconds = ceilings.launch_seconds,
+                    .parallel = *record.parallel};
+  for (const auto& [level, seconds] : time.memory_seconds)
+    if (seconds > facts.roof_seconds) {
+      facts.roof_seconds = seconds;
+      facts.roof = LevelName(Key(level));
+    }
+  return MakeLedger(facts);
+}
+
 Placed PlaceWritten(const Record& written, const Machine* machine, const PlaceView& view) {
   Placed placed;
   if (written.status == Status::kOk) placed.timing = TimeOf(written.repetitions);
@@ -76,6 +93,8 @@ Placed PlaceWritten(const Record& written, const Machine* machine, const PlaceVi
   const auto* ceilings = machine == nullptr ? nullptr : ForThreads(*machine, written.threads);
   if (placed.timing && ceilings != nullptr)
     AddFindings(written, *placed.timing, *ceilings, view.words, placed.placement);
+  if (placed.placement.time && ceilings != nullptr)
+    placed.ledger = LedgerOf(written, *placed.placement.time, *ceilings);
   if (placed.timing) Round(*placed.timing);
   for (auto& point : placed.placement.classic) Round(point);
   if (placed.placement.time) Round(*placed.placement.time);

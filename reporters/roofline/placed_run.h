@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "reporters/ledger/ledger.h"
 #include "reporters/record/run_file.h"
 #include "reporters/roofline/census.h"
 #include "reporters/roofline/network.h"
@@ -17,6 +18,7 @@ namespace dlroof {
 struct Placed {
   std::optional<Timing> timing;  // absent: no time
   Placement placement;           // with findings; pipe_seconds empty where compute_seconds says all
+  std::optional<Ledger> ledger;  // where the call was watched and has roofs
 };
 
 struct PlacedRun {

@@ -176,7 +176,7 @@ void WriteOpportunities(const PlacedRun& run, std::ostream& out) {
   if (!opportunities.empty())
     out << "\nwhere time can be won (time above the roof x occurrences)\n";
   for (const auto& [index, count, seconds, above] : opportunities) {
-    const auto& [timing, placement] = run.places[index];
+    const auto& [timing, placement, ledger] = run.places[index];
     const auto mark = MarkOf(timing->disturbed);
     out << fmt::format("  {} x{:.0f}\n    {}{} of {}{}, bound by {}, {}x its roof\n",
                        Printable(run.file.records[index].name), count, mark, WithPrefix(above, "s"),

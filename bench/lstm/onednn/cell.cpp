@@ -9,6 +9,7 @@
 #include "bench/lstm/case.h"
 #include "bench/lstm/check.h"
 #include "bench/lstm/onednn_levels.h"
+#include "bench/onednn/functions.h"
 #include "bench/onednn/support.h"
 #include "bench/workload/host_memory.h"
 
@@ -81,6 +82,9 @@ PreparedCall Prepare(const BenchmarkName& name, const RunSettings& settings) {
                    "fp32.vector", static_cast<double>(call->Launches()));
   prepared.levels = OfThisVersion(
       LstmLevels(lstm.problem, lstm.direction, bytes, prepared.algorithm, prepared.isa));
+  prepared.functions = [counts = Functions(lstm.problem, lstm.direction)] {
+    return FunctionSeconds(static_cast<double>(counts.sigmoids), static_cast<double>(counts.tanhs));
+  };
   return prepared;
 }
 

@@ -105,6 +105,14 @@ TEST(MarkDisturbed, ThreadsTwiceAsFarApartAsTheNearest) {
   EXPECT_TRUE(repetitions[1].disturbed);
 }
 
+TEST(TimeOf, OfPartsBesideOtherProgramsHasAWiderInterval) {
+  auto repetitions = Times({10, 10, 10, 10, 10, 10, 10, 10, 10});
+  EXPECT_EQ(TimeOf(repetitions).value().ci95, std::pair(10.0, 10.0));
+  repetitions[4].clean_calls = 3;
+  EXPECT_EQ(TimeOf(repetitions).value().ci95, std::pair(9.0, 11.0));
+  EXPECT_EQ(TimeOf(repetitions).value().median, 10);
+}
+
 // Near each other the threads may take as much less as the line does.
 TEST(TimeOf, OfThreadsFarApartHasNearOnesInItsInterval) {
   auto repetitions = Times({1});

@@ -59,6 +59,13 @@ Record Sample() {
   work.bytes[Level::kDram] = 56;
   work.launches = 1;
   work.parts = {{"matrix", 34}, {"elementwise", 12}};
+  record.parallel = ParallelTime{.seconds = 1.25,
+                                 .regions = {33, 1, 0.75, 1.5},
+                                 .threads = 2,
+                                 .calls = 40,
+                                 .run_delay_seconds = 0.125,
+                                 .function_seconds = 0.25,
+                                 .source = "a test"};
   record.prediction = {1.4, {{Level::kL2, 80}, {Level::kDram, 60}}, "a model"};
   return record;
 }
@@ -73,6 +80,7 @@ TEST(RecordJson, ReadsBackWhatItWrites) {
   EXPECT_EQ(read.isa, "avx512_core");
   EXPECT_EQ(read.counting, Sample().counting);
   EXPECT_EQ(read.kernels, Sample().kernels);
+  EXPECT_EQ(read.parallel, Sample().parallel);
 }
 
 TEST(RecordJson, TakesMembersInAnyOrder) {

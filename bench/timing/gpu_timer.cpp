@@ -1,4 +1,4 @@
-#include "bench/run/gpu_timer.h"
+#include "bench/timing/gpu_timer.h"
 
 #include <fmt/format.h>
 

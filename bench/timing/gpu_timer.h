@@ -7,8 +7,8 @@
 #include <optional>
 #include <string>
 
-#include "bench/run/gpu_timing.h"
-#include "bench/run/timer.h"
+#include "bench/timing/gpu_timing.h"
+#include "bench/timing/timer.h"
 
 namespace dlroof {
 

@@ -7,7 +7,7 @@
 #include <optional>
 #include <vector>
 
-#include "bench/run/timer.h"
+#include "bench/timing/timer.h"
 #include "counters/cpu/cache_eviction.h"
 #include "counters/cpu/team_look.h"
 

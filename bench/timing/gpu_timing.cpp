@@ -1,4 +1,4 @@
-#include "bench/run/gpu_timing.h"
+#include "bench/timing/gpu_timing.h"
 
 #include <fmt/format.h>
 

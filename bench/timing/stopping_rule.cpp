@@ -1,4 +1,4 @@
-#include "bench/run/stopping_rule.h"
+#include "bench/timing/stopping_rule.h"
 
 #include <algorithm>
 #include <cmath>

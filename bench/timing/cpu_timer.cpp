@@ -1,4 +1,4 @@
-#include "bench/run/cpu_timer.h"
+#include "bench/timing/cpu_timer.h"
 
 #include <fmt/format.h>
 

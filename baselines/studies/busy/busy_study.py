@@ -1,0 +1,127 @@
+#!/usr/bin/env python3
+"""Are times right that were taken beside other programs?
+
+    build/dlroof_bench --dlroof_suite=paper --benchmark_out=quiet.json         # nothing else runs
+    busy_study.py loops build/dlroof_bench busy.json                           # two busy loops beside it
+    for i in 1 2 3 ...; do build/dlroof_bench --dlroof_suite=paper --benchmark_out=$i.json; done   # compilers come and go
+    busy_study.py tables STORED.json --quiet quiet.json --busy busy.json --runs 1.json 2.json ...
+
+`tables` keeps each benchmark's time of each run in STORED.json and prints the tables; with STORED.json alone it prints those
+of a stored study.
+"""
+import argparse
+import itertools
+import json
+import pathlib
+import subprocess
+import sys
+import time
+
+
+def loops(arguments):
+    """Runs the suite beside one busy loop per CPU."""
+    import os
+
+    busy = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in os.sched_getaffinity(0)]
+    begin = time.monotonic()
+    try:
+        command = [arguments.program, "--dlroof_suite=paper", f"--benchmark_out={arguments.run_file}"]
+        status = subprocess.run(command, stdout=subprocess.DEVNULL).returncode
+    finally:
+        for one in busy:
+            one.kill()
+    print(f"{time.monotonic() - begin:.0f} s")
+    return status
+
+
+def times(path):
+    """The times of a run file: by name the median, its interval, the clean repetitions; None: no time."""
+    run = json.loads(pathlib.Path(path).read_text())
+    found = {}
+    for record in run["records"]:
+        if record["status"] == "unsupported":
+            continue
+        seconds = record.get("seconds")
+        found[record["name"]] = seconds and {key: seconds.get(key) for key in ("median", "ci95", "clean", "disturbed")}
+    return {"command": run["context"]["dlroof"].get("command", ""), "times": found}
+
+
+def print_beside(quiet, busy):
+    """How many intervals of the busy run hold the quiet median."""
+    quiet, busy = quiet["times"], busy["times"]
+    rows = {"clean": [0, 0, 0], "estimate (~)": [0, 0, 0]}
+    missing, outside, ratios = [], [], []
+    for name, alone in quiet.items():
+        beside = busy.get(name)
+        if not beside:
+            missing.append(name)
+            continue
+        row = rows["estimate (~)" if beside["disturbed"] else "clean"]
+        row[0] += 1
+        ratios.append(beside["median"] / alone["median"])
+        if not beside["ci95"]:
+            row[2] += 1
+        elif beside["ci95"][0] <= alone["median"] <= beside["ci95"][1]:
+            row[1] += 1
+        else:
+            outside.append((name, alone, beside))
+    print("| beside busy loops | benchmarks | interval holds the quiet median | no interval |\n| --- | --- | --- | --- |")
+    for kind, row in rows.items():
+        print(f"| {kind} | {row[0]} | {row[1]} | {row[2]} |")
+    print(f"| no time | {len(missing)} | | |")
+    ratios.sort()
+    if ratios:
+        print(f"\nbusy over quiet: {ratios[0]:.2f} to {ratios[-1]:.2f}, median {ratios[len(ratios) // 2]:.2f}")
+    for name, alone, beside in outside:
+        print(f"outside: {name}: quiet {alone['median']:.4g} s {alone['ci95']}, busy {beside['median']:.4g} s {beside['ci95']}")
+
+
+def print_agreement(runs):
+    """How far the clean times of several runs agree, pair by pair."""
+    within = pairs = 0
+    worst = []
+    for name in runs[0]["times"]:
+        clean = [run["times"][name]["median"] for run in runs if run["times"].get(name) and not run["times"][name]["disturbed"]]
+        for one, other in itertools.combinations(clean, 2):
+            pairs += 1
+            within += max(one, other) <= 1.1 * min(one, other)
+        if len(clean) > 1:
+            worst.append((max(clean) / min(clean), name, len(clean)))
+    worst.sort(reverse=True)
+    share = f"{100 * within / pairs:.1f} %" if pairs else "none"
+    print(f"\n{len(runs)} runs: {within} of {pairs} pairs of clean times agree within 10 % ({share})")
+    for ratio, name, count in worst[:5]:
+        print(f"farthest: {ratio:.2f} {name} ({count} clean)")
+
+
+def tables(arguments):
+    stored = pathlib.Path(arguments.stored)
+    if arguments.quiet:
+        study = {"command": " ".join(sys.argv), "quiet": times(arguments.quiet), "busy": times(arguments.busy),
+                 "runs": [times(path) for path in arguments.runs]}
+        stored.write_text(json.dumps(study, indent=0) + "\n")
+    study = json.loads(stored.read_text())
+    print_beside(study["quiet"], study["busy"])
+    if study["runs"]:
+        print_agreement(study["runs"])
+    return 0
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    commands = parser.add_subparsers(required=True)
+    one = commands.add_parser("loops")
+    one.add_argument("program")
+    one.add_argument("run_file")
+    one.set_defaults(run=loops)
+    other = commands.add_parser("tables")
+    other.add_argument("stored")
+    other.add_argument("--quiet")
+    other.add_argument("--busy")
+    other.add_argument("--runs", nargs="*", default=[])
+    other.set_defaults(run=tables)
+    arguments = parser.parse_args()
+    sys.exit(arguments.run(arguments))
+
+
+main()

@@ -1,0 +1,103 @@
+// dlroof explain: where the time of a benchmark goes, part by part.
+#include <fmt/format.h>
+#include <fmt/ostream.h>
+
+#include <filesystem>
+#include <iostream>
+#include <limits>
+#include <memory>
+
+#include "bench/commands/commands.h"
+#include "bench/supervise/supervised_program.h"
+#include "counters/base/error.h"
+#include "counters/base/files.h"
+#include "counters/base/process.h"
+#include "counters/base/temporary_folder.h"
+#include "reporters/ledger/waterfall.h"
+#include "reporters/roofline/placed_run.h"
+#include "reporters/text/text.h"
+#include "reporters/text/units.h"
+
+namespace dlroof {
+namespace {
+
+struct ExplainFlags {
+  std::vector<std::string> what;
+  std::string output, bench;
+};
+
+// Measures the benchmarks of these names; returns the run file's path.
+std::string Measure(const ExplainFlags& flags, const TemporaryFolder& folder) {
+  const auto in = [&](const char* name) { return folder / name; };
+  std::string names, filter;
+  for (const auto& name : flags.what) {
+    names += name + "\n";
+    const auto exact = ExactFilter(name);
+    filter +=
+        (filter.empty() ? "" : "|") + exact.substr(0, exact.size() - 1) + "/(real|manual)_time";
+  }
+  WriteFile(in("names.txt"), names);
+  const auto output = flags.output.empty() ? in("run.json") : flags.output;
+  std::vector<std::string> command = {flags.bench.empty() ? BenchBesideUs() : flags.bench,
+                                      "--dlroof_explain", "--dlroof_suite=" + in("names.txt"),
+                                      "--benchmark_filter=" + filter, "--benchmark_out=" + output};
+  std::cerr << fmt::format("measuring {} benchmark{}\n", flags.what.size(),
+                           flags.what.size() == 1 ? "" : "s");
+  WatchedProcess process(command, {.out = in("out"), .err = in("err")});
+  const auto end = process.WaitForEnd(std::numeric_limits<double>::infinity());
+  if (!end) throw BadInput("explain: interrupted");
+  if (end->signal != 0 || end->exit_code > 1)
+    throw BadInput(fmt::format("explain: dlroof_bench ended with {}: {}", Describe(*end),
+                               ReadFileIfAny(in("err"))));
+  return output;
+}
+
+void Explain(const Record& record, const Placed& placed) {
+  fmt::print("{}\n", Printable(record.name));
+  if (record.status != Status::kOk) {
+    fmt::print("  {}: {}\n\n", Key(record.status), Printable(record.reason));
+    return;
+  }
+  if (!placed.ledger) {
+    fmt::print("  no ledger: {}\n\n",
+               !record.parallel ? "its parallel regions were not watched (--dlroof_explain)"
+                                : "it has no time, or no roofs");
+    return;
+  }
+  const auto& ledger = *placed.ledger;
+  fmt::print("  {}{} on {} threads, by {} watched calls\n", MarkOf(placed.timing->disturbed),
+             WithPrefix(ledger.seconds, "s"), record.parallel->threads, record.parallel->calls);
+  WriteWaterfall(ledger, std::cout);
+  if (const auto advice = LedgerAdvice(ledger, *record.parallel); !advice.empty())
+    fmt::print("  {}\n", advice);
+  fmt::print("\n");
+}
+
+void AddExplainCommand(CLI::App& program, int& exit_code) {
+  auto flags = std::make_shared<ExplainFlags>();
+  auto* command = program.add_subcommand(
+      "explain",
+      "where the time of benchmarks goes: the roof's own time, functions, parallel "
+      "regions, waiting");
+  command
+      ->add_option("NAME", flags->what,
+                   "benchmarks, which are measured now, or a run file made with --dlroof_explain")
+      ->required();
+  command->add_option("-o,--output", flags->output, "run file of what is measured");
+  command->add_option("--bench", flags->bench, "the program (dlroof_bench beside this)");
+  command->callback([flags, &exit_code] {
+    const TemporaryFolder folder;
+    const bool file = flags->what.size() == 1 && std::filesystem::exists(flags->what.front());
+    const auto path = file ? flags->what.front() : Measure(*flags, folder);
+    const auto run = PlaceRun(ReadRunFile(path, std::cerr));
+    for (std::size_t i = 0; i < run.places.size(); ++i) {
+      Explain(run.file.records[i], run.places[i]);
+      if (run.file.records[i].status == Status::kFailed) exit_code = 1;
+    }
+  });
+}
+
+[[maybe_unused]] const bool registered = RegisterCommand("explain", AddExplainCommand);
+
+}  // namespace
+}  // namespace dlroof

@@ -1,0 +1,32 @@
+// Passes over a call of which the parallel regions are watched, apart from those that are timed.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "bench/workload/workload.h"
+#include "counters/parallel_time.h"
+#include "reporters/record/record.h"
+
+namespace dlroof {
+
+class WatchedCalls {
+ public:
+  // Watches `calls` calls on `threads` threads. Does nothing where this build has no source.
+  void Add(const PreparedCall& call, int threads, std::int64_t calls);
+  // One call, mean over the undisturbed passes, or over all where each was disturbed; absent
+  // without a pass.
+  std::optional<ParallelTime> Mean() const;
+
+ private:
+  struct Pass {
+    Repetition repetition;
+    RegionSums sums;  // of all its calls
+    int threads = 1;
+  };
+  std::vector<Pass> passes_;
+  std::optional<double> function_seconds_;
+};
+
+}  // namespace dlroof
