@@ -240,18 +240,18 @@ step_cupti_rows() { run_tests cupti_rows 'CuptiRows*OnGpu*'; }
 step_others() { run_tests others '*OnGpu*-CudaClock*:CudaModule*:Cupti*:GpuCudnn*:CudaBench*:KnownCalls*'; }
 # The raw values are decoded again without a GPU, as tests/data/cupti_<gpu>.json.
 step_counters() {
-  run counters counters.txt env "CUPTI_VALUES_FILE=$out/counters.values.json" "$bin/dlroof_bench" "${benched[@]}" --dlroof_suite=paper_gpu \
+  run counters counters.txt env "CUPTI_VALUES_FILE=$out/counters.values.json" "$bin/dlroof_bench" "${benched[@]}" --dlroof_suite=paper \
     --dlroof_machine=none --dlroof_counters=cupti "--benchmark_filter=$small_calls" \
     --benchmark_repetitions=1 --benchmark_min_time=0.001 "--benchmark_out=$out/counters.json"
 }
 step_ncu() {
   run_tool ncu ncu "$bin/dlroof" profile --gpu --launches 20 --machine "$(roofs)" -o "$out/ncu.json" -- "$bin/dlroof_bench" "${benched[@]}" \
-    --dlroof_suite=paper_gpu "--benchmark_filter=$one_call" --dlroof_machine=none --dlroof_counters=off --benchmark_repetitions=1 --benchmark_min_time=0.001
+    --dlroof_suite=paper "--benchmark_filter=$one_call" --dlroof_machine=none --dlroof_counters=off --benchmark_repetitions=1 --benchmark_min_time=0.001
 }
 
 step_ceilings() { run ceilings ceilings.txt "$bin/dlroof" machine --device=gpu -o "$out/ceilings.json"; }
-step_conv2d() { run_bench conv2d paper_gpu '^Conv2D/'; }
-step_lstm() { run_bench lstm paper_gpu '^LSTM/'; }
+step_conv2d() { run_bench conv2d paper '^Conv2D/'; }
+step_lstm() { run_bench lstm paper '^LSTM/'; }
 step_more() { run_bench more gpu_more -persist; }
 # They may take the process with them: a grid that waits for itself.
 step_persist() { run_tests persist 'GpuCudnn*Persistent*'; }

@@ -8,6 +8,12 @@
 namespace dlroof {
 namespace {
 
+std::string WithBatch(const BenchmarkName& name, int64_t batch) {
+  auto problem = ParseConv2d(name.problem);
+  problem.n = batch;
+  return ToText(ParseConv2d(ToText(problem)));
+}
+
 [[maybe_unused]] const bool registered = RegisterOp(
     {.name = "Conv2D",
      .words = {"convolution",
@@ -21,6 +27,10 @@ namespace {
      .flop_convention = "2*N*K*P*Q*(C/g)*R*S in every direction; each bias add, relu and add to "
                         "the bias gradient 1, apart",
      .benchdnn = {&kConvDriver},
+     .directions = {"fwd", "bwd_data", "bwd_weights"},
+     .templates = "Conv2D/cpu/onednn/fwd/{f32,bf16,int8}/*\n"
+                  "Conv2D/cpu/onednn/{bwd_data,bwd_weights}/{f32,bf16}/*\n",
+     .with_batch = WithBatch,
      .gpu_traffic = DeltaModel});
 
 Workload Read(const BenchmarkName& name) {

@@ -7,6 +7,12 @@
 namespace dlroof {
 namespace {
 
+std::string WithBatch(const BenchmarkName& name, int64_t batch) {
+  auto problem = ParseLstmProblem(name.problem);
+  problem.n = batch;
+  return ToText(ParseLstmProblem(ToText(problem)));
+}
+
 [[maybe_unused]] const bool registered = RegisterOp(
     {.name = "LSTM",
      .words =
@@ -14,7 +20,10 @@ namespace {
           {{"batch", "n"}, {"steps", "t"}, {"features", "i"}, {"hidden", "h"}, {"layers", "l"}}},
      .flop_convention = "matrix products and elementwise part apart; each sigmoid, tanh, add and "
                         "multiply of the elementwise part counts 1",
-     .benchdnn = {&kRnnDriver}});
+     .benchdnn = {&kRnnDriver},
+     .directions = {"fwd_inference", "fwd_training", "bwd"},
+     .templates = "LSTM/cpu/onednn/{fwd_inference,fwd_training,bwd}/{f32,bf16}/*\n",
+     .with_batch = WithBatch});
 
 Workload Read(const BenchmarkName& name) {
   return {.repro = LstmBenchdnn(ReadOnednnLstmCase(name), name.type)};

@@ -7,12 +7,24 @@
 namespace dlroof {
 namespace {
 
+std::string WithBatch(const BenchmarkName& name, int64_t batch) {
+  if (!HasOption(name, "ip"))
+    throw Unsupported("a matrix product does not say which of its sizes is the batch (ip does)");
+  auto problem = ParseMatmul(name.problem);
+  problem.m = batch;
+  return ToText(ParseMatmul(ToText(problem)));
+}
+
 [[maybe_unused]] const bool registered = RegisterOp(
     {.name = "Matmul",
      .words = {"matrix product", {{"pairs", "b"}, {"rows", "m"}, {"columns", "n"}, {"depth", "k"}}},
      .flop_convention = "2*B*M*N*K in every direction; each bias add, relu and add to "
                         "the bias gradient 1, apart",
-     .benchdnn = {&kMatmulDriver, &kIpDriver}});
+     .benchdnn = {&kMatmulDriver, &kIpDriver},
+     .directions = {"fwd", "bwd_data", "bwd_weights"},
+     .templates = "Matmul/cpu/onednn/fwd/{f32,bf16,int8}/*\n"
+                  "Matmul/cpu/onednn/{bwd_data,bwd_weights}/{f32,bf16}/*\n",
+     .with_batch = WithBatch});
 
 Workload Read(const BenchmarkName& name) {
   return {.repro = MatmulBenchdnn(ReadOnednnMatmulCase(name))};

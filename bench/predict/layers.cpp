@@ -70,7 +70,7 @@ LayerGroup LayersOfProblem(const std::string& text, const LayerChoice& choice) {
 std::vector<LayerGroup> LayersOfSuites(const std::vector<std::string>& suites,
                                        const LayerChoice& choice) {
   std::vector<LayerGroup> groups;
-  for (const auto& suite : SelectSuites(suites, DefaultSuites(), "--suite")) {
+  for (const auto& suite : SelectSuites(suites, {}, "--suite")) {
     // A file comes beside the default suites, which nobody asked the model for.
     const bool asked = std::any_of(suites.begin(), suites.end(), [&](const std::string& value) {
       return ("," + value + ",").find("," + suite.name + ",") != std::string::npos;

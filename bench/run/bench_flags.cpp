@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <map>
 #include <string_view>
+#include <tuple>
 
 #include "counters/base/error.h"
 #include "counters/base/version.h"
@@ -66,6 +67,23 @@ void AddCountingOptions(CLI::App& app, BenchFlags& flags) {
       ->default_str("");
 }
 
+// Adds the flags that choose benchmarks.
+void AddSuiteOptions(CLI::App& app, BenchFlags& flags) {
+  app.add_option("--dlroof_suite", flags.suites,
+                 "built-in suites by name (--dlroof_suite=help lists them), or files with one "
+                 "problem or benchmark name per line; commas between them")
+      ->take_all();
+  auto& choices = flags.choices;
+  const std::tuple<const char*, std::string&, const char*> lists[] = {
+      {"--dlroof_library", choices.library, "the suites' problems by these libraries: onednn"},
+      {"--dlroof_directions", choices.directions,
+       "... in these directions: fwd,bwd (all that begin so), bwd_data"},
+      {"--dlroof_types", choices.types, "... in these types: f32,int8"},
+      {"--dlroof_batch", choices.batch, "... with these batch sizes, a suite of each: 1,64"}};
+  for (const auto& [name, list, help] : lists)
+    app.add_option(name, list, help)->type_name("LIST")->default_str("");
+}
+
 // When a benchmark has been repeated enough.
 void AddRepetitionOptions(CLI::App& app, BenchFlags& flags) {
   app.add_option_function<double>(
@@ -105,10 +123,7 @@ void AddOptions(CLI::App& app, BenchFlags& flags) {
   app.add_option("--dlroof_live_check", flags.live_check,
                  "look at two of the stored ceilings first, a second's work, and measure all again "
                  "where they no longer hold (default true)");
-  app.add_option("--dlroof_suite", flags.suites,
-                 "built-in suites by name (--dlroof_suite=help lists them), or files with one "
-                 "benchmark name per line; commas between them")
-      ->take_all();
+  AddSuiteOptions(app, flags);
   app.add_option("--dlroof_threads", flags.threads,
                  "threads per benchmark (default: all CPUs allowed)")
       ->check(CLI::Range(1, 4096));

@@ -6,6 +6,8 @@
 #include <vector>
 
 #include "bench/timing/stopping_rule.h"
+#include "bench/run/stopping_rule.h"
+#include "bench/suites/choices.h"
 #include "bench/workload/workload.h"
 
 namespace dlroof {
@@ -16,7 +18,8 @@ struct BenchFlags {
   std::vector<std::string> machine_files;  // of other devices: cached by fingerprint, or measured
   std::string device = "auto";             // as ParseDevice takes it
   std::vector<std::string> suites;         // as SelectSuites takes them
-  int threads = 0;                         // 0: all CPUs that this process may use
+  SuiteChoices choices;
+  int threads = 0;  // 0: all CPUs that this process may use
   unsigned seed = 1;
   CacheState cache = CacheState::kWarm;  // of names that do not say
   std::string counters{kAutoCounters};

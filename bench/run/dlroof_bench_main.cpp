@@ -87,9 +87,9 @@ Devices FindDevices(const BenchFlags& flags) {
 
 std::vector<Suite> Suites(const BenchFlags& flags, const Devices& devices) {
   const auto& choice = devices.choice;
-  const auto defaults = DefaultSuites(choice.cpu, devices.HasGpu() || choice.gpu_asked);
-  auto suites = SelectSuites(flags.suites, defaults);
-  suites = InCacheState(OnDevices(std::move(suites), choice.cpu, choice.gpu), flags.cache);
+  auto suites = SelectSuites(flags.suites, {choice.cpu, devices.HasGpu() || choice.gpu_asked});
+  suites = Chosen(OnDevices(std::move(suites), choice.cpu, choice.gpu), flags.choices);
+  suites = InCacheState(std::move(suites), flags.cache);
   std::cerr << SkippedSentences(suites);
   return suites;
 }

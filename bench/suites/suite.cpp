@@ -1,10 +1,16 @@
 #include "bench/suites/suite.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include <algorithm>
+#include <functional>
+#include <map>
 #include <unordered_map>
 #include <unordered_set>
 
+#include "bench/suites/choices.h"
+#include "bench/workload/op.h"
 #include "bench/workload/problem_text.h"
 #include "bench/workload/workload.h"
 #include "counters/base/error.h"
@@ -16,17 +22,12 @@ constexpr size_t kMostBytes = 1 << 20;
 constexpr size_t kMostNames = 10000;
 constexpr std::string_view kSpace = " \t\r";
 
-// A line without its comment and the spaces around it.
-struct Line {
-  std::string_view text;
-  size_t begin = 0;  // characters before it
-};
-
-Line Trimmed(std::string_view line) {
+// Returns the line without its comment and the spaces around it.
+std::string_view Trimmed(std::string_view line) {
   line = line.substr(0, line.find('#'));
   const auto begin = line.find_first_not_of(kSpace);
   if (begin == std::string_view::npos) return {};
-  return {line.substr(begin, line.find_last_not_of(kSpace) - begin + 1), begin};
+  return line.substr(begin, line.find_last_not_of(kSpace) - begin + 1);
 }
 
 // For messages: a hostile file may hold control characters.
@@ -43,38 +44,80 @@ std::string Shown(std::string_view name) {
   return Visible(name.substr(0, kMost)) + (name.size() > kMost ? "..." : "");
 }
 
+// A suite's text. Places in it are pointers, which every view of it has.
+struct Source {
+  std::string_view text;
+  const std::string& file;
+
+  bool Holds(const char* at) const {
+    constexpr std::less_equal<const char*> kNotBehind;
+    return kNotBehind(text.data(), at) && kNotBehind(at, text.data() + text.size());
+  }
+  std::string_view Before(const char* at) const {
+    return text.substr(0, static_cast<size_t>(at - text.data()));
+  }
+  int LineOf(const char* at) const {
+    const auto before = Before(at);
+    return 1 + static_cast<int>(std::count(before.begin(), before.end(), '\n'));
+  }
+  // Throws BadInput with the line and column of `at`.
+  [[noreturn]] void Refuse(const char* at, const std::string& why) const {
+    const auto before = Before(at);
+    const auto column = before.size() - (before.rfind('\n') + 1) + 1;
+    throw BadInput({file, LineOf(at), static_cast<int>(column)}, Visible(why));
+  }
+};
+
 // One brace list, or the text between two of them as its only choice; views of the line.
 using Choices = std::vector<std::string_view>;
 
-[[noreturn]] void Refuse(size_t characters_before, const std::string& why) {
-  throw BadInput({.column = static_cast<int>(characters_before) + 1}, why);
+// Returns the text up to the separator, which is taken off `rest` with it.
+std::string_view TakeUpTo(char separator, std::string_view& rest) {
+  const auto end = std::min(rest.find(separator), rest.size());
+  const auto taken = rest.substr(0, end);
+  rest.remove_prefix(std::min(end + 1, rest.size()));
+  return taken;
 }
 
 Choices Split(std::string_view list) {
   Choices choices;
-  for (size_t at = 0; at <= list.size();) {
-    const auto end = std::min(list.find(',', at), list.size());
-    choices.push_back(list.substr(at, end - at));
-    at = end + 1;
+  for (bool more = true; more;) {
+    more = list.find(',') != std::string_view::npos;
+    choices.push_back(TakeUpTo(',', list));
   }
   return choices;
 }
 
-// Throws BadInput with the column for braces that do not match.
-std::vector<Choices> ReadBraces(const Line& line) {
+// Throws BadInput for braces that do not match.
+std::vector<Choices> ReadBraces(const Source& source, std::string_view text) {
   std::vector<Choices> parts;
-  for (size_t at = 0; at < line.text.size();) {
-    const auto open = std::min(line.text.find_first_of("{}", at), line.text.size());
-    if (open > at) parts.push_back({line.text.substr(at, open - at)});
-    if (open == line.text.size()) break;
-    if (line.text[open] == '}') Refuse(line.begin + open, "'}' without its '{'");
-    const auto close = line.text.find_first_of("{}", open + 1);
-    if (close == std::string_view::npos) Refuse(line.begin + open, "'{' without its '}'");
-    if (line.text[close] == '{') Refuse(line.begin + close, "brace lists do not nest");
-    parts.push_back(Split(line.text.substr(open + 1, close - open - 1)));
+  for (size_t at = 0; at < text.size();) {
+    const auto open = std::min(text.find_first_of("{}", at), text.size());
+    if (open > at) parts.push_back({text.substr(at, open - at)});
+    if (open == text.size()) break;
+    if (text[open] == '}') source.Refuse(&text[open], "'}' without its '{'");
+    const auto close = text.find_first_of("{}", open + 1);
+    if (close == std::string_view::npos) source.Refuse(&text[open], "'{' without its '}'");
+    if (text[close] == '{') source.Refuse(&text[close], "brace lists do not nest");
+    parts.push_back(Split(text.substr(open + 1, close - open - 1)));
     if (parts.back().size() < 2)
-      Refuse(line.begin + open, "a brace list has two choices or more: {a,b}");
+      source.Refuse(&text[open], "a brace list has two choices or more: {a,b}");
     at = close + 1;
+  }
+  return parts;
+}
+
+// Returns the choices of each part between slashes. Throws BadInput where a part is neither a word
+// nor one brace list.
+std::vector<Choices> ReadParts(const Source& source, std::string_view text) {
+  std::vector<Choices> parts;
+  for (bool more = true; more;) {
+    more = text.find('/') != std::string_view::npos;
+    const auto part = TakeUpTo('/', text);
+    auto braces = ReadBraces(source, part);
+    if (braces.size() != 1)
+      source.Refuse(part.data(), "expected a word or one brace list between two slashes");
+    parts.push_back(std::move(braces.front()));
   }
   return parts;
 }
@@ -82,12 +125,13 @@ std::vector<Choices> ReadBraces(const Line& line) {
 // The choice taken of each part; joined they are a name.
 using Pieces = std::vector<std::string_view>;
 
-// Throws BadInput without a column when there would be more than `most`.
-std::vector<Pieces> Expanded(const std::vector<Choices>& parts, size_t most) {
+// Throws BadInput when there would be more than `most`.
+std::vector<Pieces> Expanded(const Source& source, const char* at,
+                             const std::vector<Choices>& parts, size_t most) {
   size_t count = 1;
   for (const auto& choices : parts)
     if ((count *= choices.size()) > most)
-      throw BadInput(fmt::format("a suite holds {} names at most, here are more", kMostNames));
+      source.Refuse(at, fmt::format("a suite holds {} names at most, here are more", kMostNames));
   std::vector<Pieces> names(1);
   for (const auto& choices : parts) {
     std::vector<Pieces> longer;
@@ -102,20 +146,32 @@ std::vector<Pieces> Expanded(const std::vector<Choices>& parts, size_t most) {
   return names;
 }
 
+// Returns the template's name with the problem in place of its "*".
+Pieces Filled(const NameRow& row, const Pieces& problem) {
+  Pieces pieces;
+  for (size_t i = 0; i < row.parts.size(); ++i) {
+    if (i > 0) pieces.emplace_back("/");
+    if (i == kProblem)
+      pieces.insert(pieces.end(), problem.begin(), problem.end());
+    else
+      pieces.push_back(row.parts[i]);
+  }
+  return pieces;
+}
+
 std::string Joined(const Pieces& pieces) {
   std::string name;
   for (const auto piece : pieces) name += piece;
   return name;
 }
 
-// Characters of `line` before the one that stands in the joined name behind `characters`.
-size_t BeforeInLine(std::string_view line, const Pieces& pieces, size_t characters) {
+// Returns the place of the character in the joined name behind `characters`.
+const char* PlaceIn(const Pieces& pieces, size_t characters) {
   for (const auto piece : pieces) {
-    if (characters < piece.size())
-      return static_cast<size_t>(piece.data() - line.data()) + characters;
+    if (characters < piece.size()) return piece.data() + characters;
     characters -= piece.size();
   }
-  return static_cast<size_t>(pieces.back().data() - line.data()) + pieces.back().size();
+  return pieces.back().data() + pieces.back().size();
 }
 
 // Characters before the problem of a benchmark's name; 0 where it has none.
@@ -129,98 +185,179 @@ size_t BeforeProblem(std::string_view name) {
   return begin;
 }
 
-// Throws BadInput with the column in `line`, which a brace list makes another one than in the name.
-void CheckName(const std::string& name, const Pieces& pieces, std::string_view line) {
+int64_t ReadCount(const Source& source, std::string_view text) {
+  TextCursor cursor(text);
   try {
-    MakeWorkload(name);
-  } catch (const Unsupported&) {
-    // Recorded with its reason when its turn comes.
+    if (!cursor.Accept("x"))
+      cursor.Refuse("xN, how often the layer occurs, or the end of the line");
+    const auto count = cursor.Integer(1, "how often the layer occurs");
+    if (!cursor.AtEnd()) cursor.Refuse("the end of the line");
+    return count;
   } catch (const BadInput& error) {
-    // Without a column the problem as a whole is impossible.
-    const auto column = static_cast<size_t>(error.place.column);
-    const auto before = BeforeInLine(line, pieces, column > 0 ? column - 1 : BeforeProblem(name));
-    Refuse(before,
-           pieces.size() == 1 ? error.text : fmt::format("{} (in {})", error.text, Shown(name)));
+    source.Refuse(text.data() + error.place.column - 1, error.text);
   }
 }
 
-// Returns the text behind the name, which stays in `line`; empty where there is none.
-Line TakeRest(Line& line) {
-  const auto end = line.text.find_first_of(kSpace);
-  if (end == std::string_view::npos) return {};
-  const auto begin = line.text.find_first_not_of(kSpace, end);
-  const Line rest = {line.text.substr(begin), line.begin + begin};
-  line.text = line.text.substr(0, end);
-  return rest;
+[[noreturn]] void RefuseOp(const Source& source, std::string_view line) {
+  std::vector<std::string_view> known;
+  for (const Op* op : AllOps()) known.emplace_back(op->name);
+  source.Refuse(line.data(), fmt::format("no operator '{}'; there are {}",
+                                         line.substr(0, line.find('/')), fmt::join(known, ", ")));
 }
 
-int64_t ReadCount(const Line& rest) {
-  TextCursor cursor(rest.text, static_cast<int>(rest.begin));
-  if (!cursor.Accept("x")) cursor.Refuse("xN, how often the layer occurs, or the end of the line");
-  const auto count = cursor.Integer(1, "how often the layer occurs");
-  if (!cursor.AtEnd()) cursor.Refuse("the end of the line");
-  return count;
+std::vector<NameRow> ReadTemplate(const Source& source, std::string_view line) {
+  const auto parts = ReadParts(source, line);
+  if (parts.size() <= kProblem || parts[kProblem] != Choices{"*"} ||
+      std::count(line.begin(), line.end(), '*') > 1)
+    source.Refuse(
+        line.data() + line.find('*'),
+        "a template is op/device/library/direction/type/*: a name with * for its problem");
+  if (parts[kOp].size() > 1 || FindOp(parts[kOp].front()) == nullptr) RefuseOp(source, line);
+  std::vector<NameRow> rows;
+  for (auto& pieces : Expanded(source, line.data(), parts, kMostNames))
+    rows.push_back({std::move(pieces)});
+  return rows;
 }
+
+// Templates that problems of an op follow.
+struct Templates {
+  std::vector<NameRow> rows;
+  bool used = false;
+};
 
 class SuiteReader {
  public:
-  explicit SuiteReader(const std::string& name) { suite_.name = name; }
-
-  // Throws BadInput with a column, that of the first error.
-  void Read(std::string_view text, int number) {
-    auto line = Trimmed(text);
-    if (line.text.empty()) return;
-    const auto rest = TakeRest(line);
-    const auto first = suite_.layers.size();
-    try {
-      for (const auto& pieces : Expanded(ReadBraces(line), kMostNames - first))
-        Add(pieces, text, number);
-    } catch (const BadInput& error) {
-      if (error.place.column == 0) Refuse(line.begin, error.text);
-      throw;
-    }
-    if (rest.text.empty()) return;
-    suite_.counted = true;
-    const auto count = ReadCount(rest);
-    for (auto i = first; i < suite_.layers.size(); ++i) suite_.layers[i].count = count;
+  SuiteReader(std::string_view text, const std::string& file, const SuiteDevices& devices)
+      : source_{text, file}, devices_(devices) {
+    suite_.name = file;
   }
-  Suite Take() { return std::move(suite_); }
+
+  // Throws BadInput with the place of the first error.
+  Suite Read() {
+    for (auto rest = source_.text; !rest.empty();) ReadLine(Trimmed(TakeUpTo('\n', rest)));
+    for (const auto& [op, templates] : templates_)
+      if (!templates.used)
+        source_.Refuse(templates.rows.front().parts.front().data(),
+                       fmt::format("no problem of {} follows its template", op));
+    return std::move(suite_);
+  }
 
  private:
-  void Add(const Pieces& pieces, std::string_view line, int number) {
-    auto name = Joined(pieces);
-    CheckName(name, pieces, line);
-    const auto [first, is_new] = line_of_.emplace(name, number);
-    if (!is_new)
-      throw BadInput(fmt::format("{} is there already, in line {}", Shown(name), first->second));
-    suite_.layers.push_back({std::move(name)});
-  }
-
-  Suite suite_;
-  std::unordered_map<std::string, int> line_of_;
-};
-
-Suite FromNames(std::string_view text, const std::string& file) {
-  SuiteReader reader(file);
-  int number = 0;
-  for (size_t at = 0; at < text.size();) {
-    const auto end = std::min(text.find('\n', at), text.size());
-    ++number;
-    try {
-      reader.Read(text.substr(at, end - at), number);
-    } catch (const BadInput& error) {
-      throw BadInput({file, number, error.place.column}, Visible(error.text));
+  void ReadLine(std::string_view line) {
+    constexpr auto kMostHead = 2;  // slashes in op/direction/type
+    if (line.empty()) return;
+    const char* const begin = line.data();
+    auto word = TakeWord(line);
+    if (word.find('*') != std::string_view::npos) {
+      if (!line.empty()) source_.Refuse(line.data(), "expected the end of the template's line");
+      AddTemplate(word);
+    } else if (!line.empty() && std::count(word.begin(), word.end(), '/') <= kMostHead) {
+      const auto problem = TakeWord(line);
+      AddProblem(word, problem, CountIn(line));
+    } else {
+      const auto count = CountIn(line);
+      for (const auto& pieces : Expanded(source_, begin, ReadBraces(source_, word), MostMore()))
+        Add(pieces, begin, count);
     }
-    at = end + 1;
   }
-  return reader.Take();
-}
+
+  // Returns the first word, which is taken off the line with the spaces behind it.
+  static std::string_view TakeWord(std::string_view& line) {
+    const auto word = line.substr(0, line.find_first_of(kSpace));
+    line.remove_prefix(std::min(line.find_first_not_of(kSpace, word.size()), line.size()));
+    return word;
+  }
+
+  int64_t CountIn(std::string_view rest) {
+    if (rest.empty()) return 1;
+    suite_.counted = true;
+    return ReadCount(source_, rest);
+  }
+
+  size_t MostMore() const { return kMostNames - suite_.layers.size(); }
+
+  void AddTemplate(std::string_view line) {
+    auto rows = ReadTemplate(source_, line);
+    auto& templates = templates_[rows.front().parts.at(kOp)];
+    if (templates.used) templates = {};
+    templates.rows.insert(templates.rows.end(), rows.begin(), rows.end());
+  }
+
+  std::vector<NameRow> RowsOf(const Op& op) {
+    const auto found = templates_.find(op.name);
+    if (found != templates_.end()) {
+      found->second.used = true;
+      return found->second.rows;
+    }
+    std::vector<NameRow> rows;
+    for (std::string_view rest = op.templates; !rest.empty();) {
+      const auto more = ReadTemplate({op.templates, op.name}, TakeUpTo('\n', rest));
+      rows.insert(rows.end(), more.begin(), more.end());
+    }
+    return rows;
+  }
+
+  // `head` is op[/direction[/type]].
+  void AddProblem(std::string_view head, std::string_view problem, int64_t count) {
+    const auto parts = ReadParts(source_, head);
+    const Op* const op = parts.empty() ? nullptr : FindOp(parts[0].front());
+    if (op == nullptr || parts[0].size() > 1) RefuseOp(source_, head);
+    auto rows = RowsOf(*op);
+    for (size_t i = 1; i < parts.size(); ++i)
+      rows = Choose(rows, i == 1 ? kDirection : kType, parts[i]);
+    const auto problems = Expanded(source_, head.data(), ReadBraces(source_, problem), MostMore());
+    if (rows.size() * problems.size() > MostMore())
+      source_.Refuse(head.data(),
+                     fmt::format("a suite holds {} names at most, here are more", kMostNames));
+    const auto runs = [&](const NameRow& row) {
+      return row.parts.at(kDevice) == "gpu" ? devices_.gpu : devices_.cpu;
+    };
+    const bool any = std::any_of(rows.begin(), rows.end(), runs);
+    for (const auto& row : rows)
+      for (const auto& pieces : problems)
+        Add(Filled(row, pieces), head.data(), count, !any || runs(row));
+  }
+
+  // Refuses what cannot be a name, at its place in the file, or else at `begin`.
+  void Check(const std::string& name, const Pieces& pieces, const char* begin) const {
+    try {
+      MakeWorkload(name);
+    } catch (const Unsupported&) {
+      // Recorded with its reason when its turn comes.
+    } catch (const BadInput& error) {
+      // Without a column the problem as a whole is impossible.
+      const auto column = static_cast<size_t>(error.place.column);
+      const char* const at = PlaceIn(pieces, column > 0 ? column - 1 : BeforeProblem(name));
+      source_.Refuse(
+          source_.Holds(at) ? at : begin,
+          pieces.size() == 1 ? error.text : fmt::format("{} (in {})", error.text, Shown(name)));
+    }
+  }
+
+  // Adds a name, or only checks it.
+  void Add(const Pieces& pieces, const char* begin, int64_t count, bool runs = true) {
+    auto name = Joined(pieces);
+    Check(name, pieces, begin);
+    if (!runs) return;
+    const auto [first, is_new] = place_of_.emplace(name, begin);
+    if (!is_new)
+      source_.Refuse(begin, fmt::format("{} is there already, in line {}", Shown(name),
+                                        source_.LineOf(first->second)));
+    suite_.layers.push_back({std::move(name), count});
+  }
+
+  Source source_;
+  SuiteDevices devices_;
+  Suite suite_;
+  std::map<std::string_view, Templates> templates_;  // of each op
+  std::unordered_map<std::string, const char*> place_of_;
+};
 
 }  // namespace
 
-Suite ReadSuite(std::string_view text, const std::string& file) {
+Suite ReadSuite(std::string_view text, const std::string& file, const SuiteDevices& devices) {
   if (text.size() > kMostBytes) throw BadInput(file + ": a suite is 1 MiB long at most");
-  Suite suite = FromNames(text, file);
+  Suite suite = SuiteReader(text, file, devices).Read();
   if (suite.layers.empty() && suite.skipped.empty())
     throw BadInput(file + ": no benchmark name in it");
   return suite;

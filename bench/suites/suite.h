@@ -30,17 +30,32 @@ struct Suite {
   std::vector<SkippedProblem> skipped;
 };
 
-// One name per line, with " xN" behind it when the layer occurs N times in the model; "#" begins a
-// comment, blank lines and spaces at both ends do not count. {a,b} stands for each of its choices,
-// several lists for every combination (the last varies fastest), each with the line's count; a
-// choice may be empty, lists do not nest. One " xN" in the file (" x1" will do) makes the suite
-// counted; lines without have 1 then.
+// Devices whose templates a problem follows. Where it has templates of neither, it follows all.
+struct SuiteDevices {
+  bool cpu = true, gpu = false;
+};
+
+// A line is one of three. "#" begins a comment, blank lines and spaces at both ends do not count.
+//
+//   op/device/library/direction/type/*[/option...]   a template: a name with "*" for its problem
+//   op[/direction[/type]] problem[/option...] [xN]   the benchmarks that the templates make of it
+//   op/device/library/direction/type/problem[/option...] [xN]   one benchmark
+//
+// A problem follows the templates of its op above it, up to the problem before them; where there
+// are none, those of the op's row. Its direction and type choose among them (Choose). " xN": the
+// layer occurs N times in the model. One in the file (" x1" will do) makes the suite counted; lines
+// without have 1 then.
+//
+// {a,b} stands for each of its choices, several lists for every combination (the last varies
+// fastest), each with the line's count; a choice may be empty, lists do not nest. Before a problem
+// a list is all of a part.
 //
 // Throws BadInput, "FILE: ..." for a text that holds no name or is longer than 1 MiB; "FILE:LINE:
-// column N: ..." for the 10,001st name; a brace that is not closed; a count that is none; a name
-// that is there twice; and a name that MakeWorkload refuses (the column of the line as it stands in
-// the file). A name whose library this build lacks is kept.
-Suite ReadSuite(std::string_view text, const std::string& file);
+// column N: ..." for the 10,001st name; a brace that is not closed; a count that is none; a
+// template that no problem follows; a name that is there twice; and a name that MakeWorkload
+// refuses (the place of its bad part in the file, be it the template's or the problem's). A name
+// whose library this build lacks is kept.
+Suite ReadSuite(std::string_view text, const std::string& file, const SuiteDevices& devices = {});
 
 // A problem of a file in another program's notation.
 struct ForeignProblem {

@@ -74,15 +74,15 @@ Suite FromBenchdnn(std::string_view text, const std::string& file) {
   return SuiteFromProblems(file, std::move(problems));
 }
 
-Suite FromFile(const std::string& path) {
+Suite FromFile(const std::string& path, const SuiteDevices& devices) {
   const auto text = ReadFile(path, "a suite");
-  return LooksLikeBenchdnn(text) ? FromBenchdnn(text, path) : ReadSuite(text, path);
+  return LooksLikeBenchdnn(text) ? FromBenchdnn(text, path) : ReadSuite(text, path, devices);
 }
 
-Suite ReadSelected(const std::string& value, const std::string& flag) {
+Suite ReadSelected(const std::string& value, const SuiteDevices& devices, const std::string& flag) {
   if (IsCommand(value)) return FromBenchdnn(value, flag);
-  if (IsFile(value)) return FromFile(value);
-  return ReadSuite(FindBuiltIn(value)->text, value);
+  if (IsFile(value)) return FromFile(value, devices);
+  return ReadSuite(FindBuiltIn(value)->text, value, devices);
 }
 
 std::string PlaceOf(const SkippedProblem& problem, const Suite& suite) {
@@ -135,11 +135,9 @@ nlohmann::json SuiteContext(const Suite& suite) {
 
 }  // namespace
 
-std::vector<std::string> DefaultSuites(bool cpu, bool gpu) {
-  std::vector<std::string> names;
-  if (cpu) names = {"paper", "reference"};
-  if (gpu) names.emplace_back("paper_gpu");
-  return names;
+std::vector<std::string> DefaultSuites(const SuiteDevices& devices) {
+  if (devices.cpu) return {"paper", "reference"};
+  return {"paper"};
 }
 
 std::vector<Suite> OnDevices(std::vector<Suite> suites, bool cpu, bool gpu) {
@@ -154,18 +152,18 @@ std::vector<Suite> OnDevices(std::vector<Suite> suites, bool cpu, bool gpu) {
   return suites;
 }
 
-std::vector<Suite> SelectSuites(const std::vector<std::string>& values,
-                                const std::vector<std::string>& defaults, const std::string& flag) {
+std::vector<Suite> SelectSuites(const std::vector<std::string>& values, const SuiteDevices& devices,
+                                const std::string& flag) {
   const auto given = Separated(values);
   for (const auto& value : given) CheckKnown(value, flag);
   std::vector<std::string> selected;
-  if (std::all_of(given.begin(), given.end(), IsFile)) selected = defaults;
+  if (std::all_of(given.begin(), given.end(), IsFile)) selected = DefaultSuites(devices);
   for (const auto& value : given)
     if (std::find(selected.begin(), selected.end(), value) == selected.end())
       selected.push_back(value);
   std::vector<Suite> suites;
   suites.reserve(selected.size());
-  for (const auto& value : selected) suites.push_back(ReadSelected(value, flag));
+  for (const auto& value : selected) suites.push_back(ReadSelected(value, devices, flag));
   return suites;
 }
 
@@ -186,9 +184,7 @@ std::string SuiteList() {
   std::string list;
   for (const auto& suite : BuiltInSuites())
     list += fmt::format("{:<14} {}\n", suite.name, Summary(suite));
-  return list + fmt::format("Without --dlroof_suite: {}; where a GPU can be used, {} as well.\n",
-                            fmt::join(DefaultSuites(true, false), ", "),
-                            fmt::join(DefaultSuites(false, true), ", "));
+  return list + fmt::format("Without --dlroof_suite: {}.\n", fmt::join(DefaultSuites(), ", "));
 }
 
 std::vector<Workload> WorkloadsOf(const std::vector<Suite>& suites) {

@@ -10,13 +10,14 @@
 
 namespace dlroof {
 
-// The suites of a run that names none: "paper" and "reference" for a CPU, "paper_gpu" for a GPU.
-std::vector<std::string> DefaultSuites(bool cpu = true, bool gpu = false);
+// The suites of a run that names none: "paper", and "reference" for a CPU.
+std::vector<std::string> DefaultSuites(const SuiteDevices& devices = {});
 
 // Each value is a built-in suite's name, a file's path, or several with commas between them. What
 // has a '/' or '.' in it, and what exists, is a file unless a built-in suite has its name. Built-in
 // names replace the default set, files alone are added to it. In the order given, the default set
-// first; a suite that comes twice counts once. Suites that are not selected are not read.
+// first; a suite that comes twice counts once. Suites that are not selected are not read. Problems
+// follow the templates of `devices`.
 //
 // A file may also be one of benchdnn's (ReadBenchdnn), and a value that begins with "--conv ",
 // "--rnn " or another driver is benchdnn's command line itself, which counts as a name.
@@ -24,7 +25,7 @@ std::vector<std::string> DefaultSuites(bool cpu = true, bool gpu = false);
 // Throws BadInput: what ReadSuite or ReadBenchdnn refuses, or an unknown name (after `flag`, with
 // the known ones).
 std::vector<Suite> SelectSuites(const std::vector<std::string>& values,
-                                const std::vector<std::string>& defaults = DefaultSuites(),
+                                const SuiteDevices& devices = {},
                                 const std::string& flag = "--dlroof_suite");
 
 // The same suites, for these devices alone. With both nothing changes. Without the GPU its

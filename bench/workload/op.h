@@ -1,6 +1,7 @@
 // Row that an op's folder registers: all that the other rooms need to know about the op.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <string>
 #include <string_view>
@@ -19,6 +20,12 @@ struct Op {
   OpWords words;                // for reports: its noun, the letters of its problems
   std::string flop_convention;  // the rule by which its FLOPs are counted, for run files
   std::vector<const BenchdnnDriver*> benchdnn = {};  // drivers of benchdnn that time this op
+  std::vector<std::string> directions = {};          // that any of its cells has
+  // Lines of a suite file that say which benchmarks a problem has where the file does not.
+  std::string templates = {};
+  // Returns the name's problem with another batch size. Throws BadInput where the problem with it
+  // cannot be, and Unsupported where the problem does not say which of its sizes is the batch.
+  std::function<std::string(const BenchmarkName& name, int64_t batch)> with_batch = {};
   // Returns the model of a call's traffic on a GPU, which is CountRequest::model. `gpu` is the
   // GPU's name. Empty: there is no model of this op, or none of this call.
   std::function<std::function<Work(std::string& how)>(

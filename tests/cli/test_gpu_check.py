@@ -26,7 +26,7 @@ echo '[  PASSED  ] 1 test.'
 MOST = 540  # [s] that a group of steps may take
 
 # [s] of the host for an element of a convolution's tensors (made, stored, read back, checked) and for an LSTM's inputs and plain loops:
-# 23 s for the 2.3e9 elements of paper_gpu, 0.4 s for its 96 LSTMs on a vCPU of an EPYC; half as much again. For each benchmark beside it
+# 23 s for the 2.3e9 elements of paper, 0.4 s for its 96 LSTMs on a vCPU of an EPYC; half as much again. For each benchmark beside it
 # 5 repetitions of a loop of 5 ms, three batches and a graph.
 PER_ELEMENT, PER_LSTM, PER_BENCHMARK = 15e-9, 0.01, 0.5
 
@@ -142,9 +142,9 @@ class TestTime:
             assert sum(seconds for of, _, seconds in table() if of == group) <= MOST - 10  # for archives
 
     @pytest.mark.parametrize("step, suite, kept", [
-        ("conv2d", "paper_gpu", "^Conv2D/"), ("lstm", "paper_gpu", "^LSTM/"), ("more", "gpu_more", "^(?!.*persist)"),
+        ("conv2d", "paper", "^Conv2D/"), ("lstm", "paper", "^LSTM/"), ("more", "gpu_more", "^(?!.*persist)"),
         ("persistent", "gpu_more", "persist"),
-        ("counters", "paper_gpu", "n16c64h112w112k64r3s3_s2|LSTM/.*/t16n16i32h64(/|$)")])
+        ("counters", "paper", "n16c64h112w112k64r3s3_s2|LSTM/.*/t16n16i32h64(/|$)")])
     def test_the_hosts_work_fits_the_step(self, step, suite, kept):
         use("working")
         listed = run(f"../packed/build/dlroof_bench --dlroof_device=gpu --dlroof_suite={suite} --benchmark_list_tests",

@@ -18,6 +18,10 @@ ON_MACHINE = "--dlroof_machine=machine.json "
 FAST = f"{ON_MACHINE}{NAMES}{QUICK} "
 RUN = FAST + "--benchmark_out=run.json --benchmark_context=note=hello --dlroof_html=run.html"
 COLD = "Conv2D/cpu/onednn/fwd/f32/n1c16h28w28k16r3s3_p1/cold"
+BAD_CHOICES = {"batch=0": 1, "batch=-1": 1, "batch=1,1e9x": 4, "batch=abc": 1, "types=f32,f99": 5,
+               "directions=fwd,up": 5, "library=mkl": 1}
+CHOSEN = ("--dlroof_suite=resnet50 --dlroof_directions=fwd --dlroof_types=f16 --dlroof_batch=2,4 "
+          "--benchmark_list_tests")
 NET = "LSTM/cpu/reference/fwd_inference/f64/t2n2i"
 DELTA = ROOT / "baselines/studies/delta_scaling"
 
@@ -40,6 +44,7 @@ def files(folder):
     cached("bench " + RUN)
     Path("bad_name.txt").write_text("LSTM/cpu/onednn/bwd/f32/t1n1i1h1\n\nLSTM/cpu/onednn/bwd/f32/t1n1i1x1\n")
     Path("bad_count.txt").write_text("LSTM/cpu/onednn/bwd/f32/t1n1i1h1 x3\n LSTM/cpu/onednn/bwd/f32/t{1,2}n1i2h1 x0\n")
+    Path("bad_template.txt").write_text("# f99\nConv2D/cpu/onednn/fwd/f99/*\nConv2D n1c1h1w1k1r1s1\n")
     Path("net.txt").write_text(f"{NET}4h4 x3\n{NET}8h4\n")
     Path("cold.txt").write_text(COLD + "\n")
     Path("x.csv").write_text("name,seconds\nx,fast\n")
@@ -117,6 +122,18 @@ KEEP = FAST + "--dlroof_disturbed=keep --benchmark_out=keep.json"
      prints("^Conv2D/cpu/onednn/fwd/int8/n16c3h224w224k64r7s7_s2p3")),
     ("a suite replaces the default set", "--dlroof_suite=resnet50,gnmt --benchmark_list_tests",
      never_prints("reference")),
+    ("a bad template is refused", "--dlroof_suite=bad_template.txt", one_sentence),
+    ("a bad template's line and column are named", "--dlroof_suite=bad_template.txt",
+     says("bad_template.txt:2: column 23: expected a type")),
+    *((f"the choice {choice} is refused", f"--dlroof_suite=gnmt --dlroof_{choice}", one_sentence)
+      for choice in BAD_CHOICES),
+    *((f"the column in {choice} is named", f"--dlroof_suite=gnmt --dlroof_{choice}",
+       says(re.escape(f"--dlroof_{choice}: column {column}: "))) for choice, column in BAD_CHOICES.items()),
+    ("choices make a suite anew", CHOSEN, prints("^Conv2D/cpu/onednn/fwd/f16/n2c3h224w224k64r7s7_s2p3")),
+    ("a choice leaves the others out", CHOSEN, never_prints("bwd|f32|n16c")),
+    ("a type that the library has not is no error", "--dlroof_suite=gnmt --dlroof_types=tf32 --benchmark_list_tests", exits(0)),
+    ("a type that the library has not is told", "--dlroof_suite=gnmt --dlroof_types=tf32 --benchmark_list_tests",
+     says("^gnmt: 9 problems are no benchmarks here: LSTM/cpu/onednn has no type 'tf32'")),
     ("another machine's ceilings are refused", "--dlroof_machine=other_machine.json " + NAMES, one_sentence),
     ("a missing folder for the output is refused", FAST + "--benchmark_out=none/run.json", one_sentence),
     ("a full disk exits 2", FAST + "--benchmark_out=/dev/full", exits(2)),

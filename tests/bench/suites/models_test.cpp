@@ -72,11 +72,61 @@ TEST(BuiltInSuites, AreReadableAndTheDefaultSetSharesNoName) {
 
 // A list of shapes has no counts: nothing is known of how often they occur.
 TEST(BuiltInSuites, OnlyModelsAreCounted) {
-  for (const char* list : {"cold", "deepbench", "gpu_more", "paper", "paper_gpu", "reference"})
+  for (const char* list : {"cold", "deepbench", "gpu_more", "paper", "reference"})
     EXPECT_FALSE(SelectSuites({list}).at(0).counted) << list;
   for (const char* model : {"alexnet", "deepcam", "deepspeech2", "gnmt", "googlenet",
                             "mobilenet_v2", "resnet152", "resnet50", "vgg16"})
     EXPECT_TRUE(SelectSuites({model}).at(0).counted) << model;
+}
+
+// A suite's benchmarks as they were when its file had a line for each: their number, the sum of
+// their counts, and the FNV-1a sum of the sorted lines "NAME COUNT\n".
+struct Content {
+  const char* suite;
+  size_t names;
+  int64_t calls;
+  uint64_t sum;
+  bool gpu = false;
+};
+constexpr Content kContents[] = {
+    {"alexnet", 33, 33, 0x09eb5e8365d19ae8},
+    {"bert_base", 42, 679, 0xcae3549a19dc33b2},
+    {"bert_base_384", 42, 679, 0x33c00210904aed7d},
+    {"classifiers", 49, 49, 0x472b708b8370c01c},
+    {"cold", 14, 14, 0xcb38667f0deb80af},
+    {"deepbench", 943, 943, 0x59315a9563f96237},
+    {"deepbench_gemm", 570, 570, 0x5dd4d77e507b0670},
+    {"deepcam", 309, 1016, 0x9be6fc27f9a92d83},
+    {"deepspeech2", 12, 30, 0x0f084653d6e6d799},
+    {"gnmt", 18, 48, 0x4c29319be7307f71},
+    {"googlenet", 341, 397, 0x3aa946c9b670ea25},
+    {"gpu_more", 16, 16, 0x8c683d3f62e3fa74},
+    {"mobilenet_v2", 208, 362, 0xe1cd0888ced22a36},
+    {"paper", 142, 142, 0xa77894c8de8faffc},
+    {"paper", 174, 174, 0x233186889b4a1fbd, true},
+    {"reference", 12, 12, 0x5979de09aaf3e8ed},
+    {"resnet152", 159, 1083, 0xcf7fb09956ee9977},
+    {"resnet50", 159, 369, 0xb7066cc952bdb32c},
+    {"vgg16", 61, 89, 0xce9af4fce8a22501},
+};
+
+TEST(BuiltInSuites, SelectWhatTheirFilesListedInFull) {
+  for (const auto& content : kContents) {
+    const auto suites = SelectSuites({content.suite}, {.cpu = !content.gpu, .gpu = content.gpu});
+    std::set<std::string> lines;
+    int64_t calls = 0;
+    for (const auto& [name, count] : suites.at(0).layers) {
+      lines.insert(name + " " + std::to_string(count) + "\n");
+      calls += count;
+    }
+    uint64_t sum = 0xcbf29ce484222325;
+    for (const auto& line : lines)
+      for (const char c : line) sum = (sum ^ static_cast<unsigned char>(c)) * 0x100000001b3;
+    EXPECT_EQ(lines.size(), content.names) << content.suite;
+    EXPECT_EQ(calls, content.calls) << content.suite;
+    EXPECT_EQ(sum, content.sum) << content.suite;
+  }
+  EXPECT_EQ(std::size(kContents), BuiltInSuites().size() + 1) << "paper is there for both devices";
 }
 
 TEST(PaperSuite, HoldsItsTenConvolutionsWithItsOutputSizes) {
@@ -95,16 +145,17 @@ TEST(PaperSuite, HoldsItsTenConvolutionsWithItsOutputSizes) {
 }
 
 TEST(PaperSuite, HasTheSameProblemsOnAGpu) {
-  const auto problems = [](const std::string& suite, const std::string& device) {
+  const auto problems = [](const SuiteDevices& devices) {
     std::set<std::string> found;
-    for (const auto& layer : AllLayers(suite)) {
+    const auto suites = SelectSuites({"paper"}, devices);
+    for (const auto& layer : suites.at(0).layers) {
       const auto name = ParseBenchmarkName(layer.name);
-      EXPECT_EQ(name.device, device);
+      EXPECT_EQ(name.device, devices.gpu ? "gpu" : "cpu");
       found.insert(name.op + "/" + name.direction + "/" + name.problem);
     }
     return found;
   };
-  EXPECT_EQ(problems("paper_gpu", "gpu"), problems("paper", "cpu"));
+  EXPECT_EQ(problems({.cpu = false, .gpu = true}), problems({}));
 }
 
 // Published sizes. Convolutions: counted in each paper's table. GMAC: torchvision's table of

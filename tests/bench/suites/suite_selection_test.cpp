@@ -141,9 +141,9 @@ TEST(OnDevices, ModelsMayBeRunWhole) {
 }
 
 TEST(DefaultSuites, AreThoseOfTheDevices) {
-  EXPECT_THAT(DefaultSuites(true, true), ElementsAre("paper", "reference", "paper_gpu"));
-  EXPECT_THAT(DefaultSuites(false, true), ElementsAre("paper_gpu"));
-  EXPECT_EQ(SelectSuites({}, {"paper_gpu"}).at(0).name, "paper_gpu");
+  EXPECT_THAT(DefaultSuites({.cpu = true, .gpu = true}), ElementsAre("paper", "reference"));
+  EXPECT_THAT(DefaultSuites({.cpu = false, .gpu = true}), ElementsAre("paper"));
+  EXPECT_EQ(SelectSuites({}, {.cpu = false, .gpu = true}).at(0).name, "paper");
 }
 
 TEST(SuiteList, HasALinePerSuite) {

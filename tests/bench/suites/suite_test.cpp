@@ -122,6 +122,100 @@ TEST(ReadSuite, EveryCutOfALineIsReadOrNamesAColumn) {
   }
 }
 
+TEST(ReadSuite, AProblemFollowsTheTemplatesOfItsOpAboveIt) {
+  EXPECT_THAT(Read("Conv2D/cpu/reference/{fwd,bwd_data}/f64/*\n"
+                   "LSTM/cpu/reference/bwd/f64/*\n"
+                   "Conv2D n{1,2}c1h1w1k1r1s1\n"
+                   "LSTM t1n1i1h1\n"
+                   "Conv2D/cpu/onednn/fwd/f32/*/relu/cold\n"
+                   "Conv2D n1c1h1w1k1r1s1\n"
+                   "LSTM t2n1i1h1\n"),
+              ElementsAre("Conv2D/cpu/reference/fwd/f64/n1c1h1w1k1r1s1",
+                          "Conv2D/cpu/reference/fwd/f64/n2c1h1w1k1r1s1",
+                          "Conv2D/cpu/reference/bwd_data/f64/n1c1h1w1k1r1s1",
+                          "Conv2D/cpu/reference/bwd_data/f64/n2c1h1w1k1r1s1",
+                          "LSTM/cpu/reference/bwd/f64/t1n1i1h1",
+                          "Conv2D/cpu/onednn/fwd/f32/n1c1h1w1k1r1s1/relu/cold",
+                          "LSTM/cpu/reference/bwd/f64/t2n1i1h1"));
+}
+
+TEST(ReadSuite, WithoutATemplateAProblemFollowsItsOps) {
+  EXPECT_THAT(Read("LSTM t1n1i1h1\n"),
+              ElementsAre("LSTM/cpu/onednn/fwd_inference/f32/t1n1i1h1",
+                          "LSTM/cpu/onednn/fwd_inference/bf16/t1n1i1h1",
+                          "LSTM/cpu/onednn/fwd_training/f32/t1n1i1h1",
+                          "LSTM/cpu/onednn/fwd_training/bf16/t1n1i1h1",
+                          "LSTM/cpu/onednn/bwd/f32/t1n1i1h1", "LSTM/cpu/onednn/bwd/bf16/t1n1i1h1"));
+  EXPECT_EQ(Read("Conv2D n1c1h1w1k1r1s1\n").size(), 7U) << "int8 forward alone";
+}
+
+TEST(ReadSuite, AProblemsDirectionAndTypeChooseAmongItsTemplatesOrReplaceTheirs) {
+  EXPECT_THAT(Read("Conv2D/bwd/bf16 n1c1h1w1k1r1s1/cold\n"),
+              ElementsAre("Conv2D/cpu/onednn/bwd_data/bf16/n1c1h1w1k1r1s1/cold",
+                          "Conv2D/cpu/onednn/bwd_weights/bf16/n1c1h1w1k1r1s1/cold"));
+  EXPECT_THAT(Read("Conv2D/fwd/{f32,f16} n1c1h1w1k1r1s1\n"),
+              ElementsAre("Conv2D/cpu/onednn/fwd/f32/n1c1h1w1k1r1s1",
+                          "Conv2D/cpu/onednn/fwd/f16/n1c1h1w1k1r1s1"));
+}
+
+TEST(ReadSuite, AProblemFollowsTheTemplatesOfItsDevices) {
+  const std::string text =
+      "Conv2D/cpu/onednn/fwd/f32/*\nConv2D/gpu/cudnn/fwd/f16/*\n"
+      "Conv2D n1c1h1w1k1r1s1 x2\nLSTM/gpu/cudnn/bwd/f16/*\nLSTM t1n1i1h1 x3\n";
+  const auto names = [&](const SuiteDevices& devices) {
+    std::string all;
+    const auto suite = ReadSuite(text, "my.txt", devices);
+    for (const auto& [name, count] : suite.layers) all += fmt::format("{} x{}\n", name, count);
+    return all;
+  };
+  const std::string cpu = "Conv2D/cpu/onednn/fwd/f32/n1c1h1w1k1r1s1 x2\n";
+  const std::string gpu = "Conv2D/gpu/cudnn/fwd/f16/n1c1h1w1k1r1s1 x2\n";
+  const std::string lstm = "LSTM/gpu/cudnn/bwd/f16/t1n1i1h1 x3\n";  // has no template of the CPU
+  EXPECT_EQ(names({}), cpu + lstm);
+  EXPECT_EQ(names({.cpu = false, .gpu = true}), gpu + lstm);
+  EXPECT_EQ(names({.cpu = true, .gpu = true}), cpu + gpu + lstm);
+}
+
+TEST(ReadSuite, ABadTemplateIsRefusedWhereItStands) {
+  const std::string problem = "\n Conv2D n1c1h1w1k1r1s1";
+  const auto refused = [&](const std::string& line, const std::string& start) {
+    EXPECT_THAT(Refusal(line), testing::StartsWith("my.txt:" + start)) << line;
+  };
+  // Conv2D/cpu/onednn/ are 18 characters, fwd/ 22, and {f32, 27.
+  refused("# f99\nConv2D/cpu/onednn/fwd/{f32,f99}/*" + problem, "2: column 28: expected a type");
+  refused("Conv2D/cpu/onednn/up/f32/*" + problem, "1: column 19: expected a direction");
+  refused("Conv2D/cpu/mkl/fwd/f32/*" + problem, "1: column 1: no benchmark Conv2D/cpu/mkl");
+  refused("Conv2D/cpu/onednn/fwd/f32/*/blue" + problem,
+          "1: column 29: Conv2D/cpu/onednn has no op");
+  refused("Conv2D/gpu/cudnn/fwd/f99/*" + problem, "1: column 22: expected a type");
+  refused("Conv3D/cpu/onednn/fwd/f32/*" + problem, "1: column 1: no operator 'Conv3D'");
+  refused("Conv2D/cpu/*" + problem, "1: column 12: a template is op/device/");
+  refused("Conv2D/cpu/onednn/fwd/f32/*_s2" + problem, "1: column 27: a template is op/device/");
+  refused("Conv2D/cpu/onednn/fwd/f32/* x3" + problem, "1: column 29: expected the end of the temp");
+  refused("Conv2D/cpu/onednn//f32/*" + problem, "1: column 19: expected a word or one brace list");
+  refused("\nConv2D/cpu/onednn/fwd/f32/*\nLSTM t1n1i1h1", "2: column 1: no problem of Conv2D foll");
+}
+
+TEST(ReadSuite, ABadProblemIsRefusedWhereItStands) {
+  const auto refused = [&](const std::string& line, const std::string& start) {
+    EXPECT_THAT(Refusal("Conv2D/cpu/onednn/{fwd,bwd_data}/f32/*\n" + line),
+                testing::StartsWith("my.txt:2: column " + start))
+        << line;
+  };
+  refused("Conv2D n0c1h1w1k1r1s1", "9: expected the size n");
+  refused("  Conv2D  n{1,0}c1h1w1k1r1s1", "15: expected the size n");
+  refused("Conv2D/fwd/f99 n1c1h1w1k1r1s1", "12: expected a type");
+  refused("Conv2D/{fwd,up} n1c1h1w1k1r1s1", "13: expected a direction");
+  refused("Conv3D n1c1h1w1k1r1s1", "1: no operator 'Conv3D'; there are Conv2D, LSTM");
+  refused("Conv2D/fwd/ n1c1h1w1k1r1s1", "12: expected a word or one brace list");
+  refused("Conv2D n1c1h1w1k1r1s1 3", "23: expected xN, how often the layer occurs");
+  refused("Conv2D n1c1h1w1k1r1s1 x0", "24: expected how often the layer occurs");
+  refused("Conv2D n1c1h1w1k1r1s1/relu", "23: 'relu' is fused into fwd alone");
+  EXPECT_THAT(Refusal("LSTM t1n1i1h1\nLSTM/bwd t1n1i1h1"),
+              testing::StartsWith("my.txt:2: column 1: LSTM/cpu/onednn/bwd/f32/t1n1i1h1 is there "
+                                  "already, in line 1"));
+}
+
 TEST(ReadSuite, ACountStandsBehindTheName) {
   const auto text = Plain("n1c1h1w1k1r1s1\n") + Plain("n{2,3}c1h1w1k1r1s1 \t x16 # sixteen\n");
   EXPECT_THAT(Counts(text), ElementsAre(1, 16, 16));

@@ -62,7 +62,7 @@ TEST_F(GpuCudnnOnGpu, PropertiesAndProposalsOfThisGpuAreWrittenDown) {
   auto file = nlohmann::json{{"cudnn", cudnnGetVersion()}, {"proposals", nlohmann::json::object()}};
   file["properties"] = nlohmann::json::parse(text.begin(), std::find(text.begin(), text.end(), 0));
   const auto target = cudnn::Target::Here();
-  for (const auto& suite : SelectSuites({"paper_gpu", "gpu_more"}))
+  for (const auto& suite : SelectSuites({"paper", "gpu_more"}, {.cpu = false, .gpu = true}))
     for (const auto& layer : suite.layers) {
       const auto name = ParseBenchmarkName(layer.name);
       if (name.op != "Conv2D") continue;

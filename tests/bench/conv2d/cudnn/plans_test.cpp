@@ -252,7 +252,7 @@ TEST(CudnnFp8DeathTest, EnginesOfEveryTypeCompileUpToTheirLoad) {
 std::string WhatIsCopied() {
   const auto target = Target::Described(Json(kDescribedGpus[4]));
   std::string text;
-  for (const auto& suite : SelectSuites({"paper_gpu", "gpu_more"}))
+  for (const auto& suite : SelectSuites({"paper", "gpu_more"}, {.cpu = false, .gpu = true}))
     for (const auto& layer : suite.layers) {
       const auto name = ParseBenchmarkName(layer.name);
       if (name.op != "Conv2D" || name.type != "f32") continue;
