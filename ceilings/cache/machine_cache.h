@@ -32,14 +32,16 @@ struct MachineOptions {
 // `live_check` checks two stored ceilings. Where one lies outside its interval, all cached ceilings
 // are dropped and measured again; those of a file stay. The result is in facts ("live_check"), and
 // in `log` where it does not agree. Throws BadInput: a file that cannot be read, is not a machine,
-// or is of another machine; a file together with `remeasure`; thread counts as MeasureCpu.
+// or is of another machine; a file together with `remeasure`; thread counts as MeasureCpu. Given
+// ceilings are used as they are: nothing is looked at, compared or measured.
 Machine CachedOrMeasuredCpu(const MachineOptions& options, std::ostream& log);
 
-// Reads a file that WriteMachineFile wrote. Throws BadInput: unreadable, empty, not JSON, not a
-// machine.
+// Reads a file that WriteMachineFile wrote, or one by hand (given_machine.h). Where there is no
+// such file, the name of a known GPU ("h100") is its given machine. Throws BadInput: unreadable,
+// empty, not JSON, not a machine, neither a file nor a GPU.
 Machine ReadMachineFile(const std::filesystem::path& path);
 
-// As WriteFile (counters/base/files.h).
+// Writes a given machine as one by hand. Throws as WriteFile (counters/base/files.h).
 void WriteMachineFile(const Machine& machine, const std::filesystem::path& path);
 
 // Returns the machine's cache file in `directory`, by device and fingerprint.

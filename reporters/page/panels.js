@@ -108,7 +108,7 @@ dlroof.drawSelected = () => {
   dlroof.figure(figures, 'clean repetitions', dlroof.repetitions(record));
   for (const entry of dlroof.list(record.classic)) {
     dlroof.figure(figures, `${dlroof.levelName(entry.level)}: intensity`, `${dlroof.digits(entry.intensity)} FLOP/byte`);
-    dlroof.figure(figures, `${dlroof.levelName(entry.level)}: of its roof`, `${dlroof.percent(entry.fraction) || 'in doubt:'} of ${dlroof.scaled(entry.roof, 'FLOP/s')}`);
+    dlroof.figure(figures, `${dlroof.levelName(entry.level)}: of its roof`, `${dlroof.percent(entry.fraction) || 'in doubt:'} of ${dlroof.scaled(entry.roof, 'FLOP/s')}${dlroof.map(record.time).given === true ? `, ${dlroof.givenText}` : ''}`);
   }
   dlroof.figure(figures, 'performance', dlroof.scaled(dlroof.roofPart(record, 'flops_per_second'), 'FLOP/s'));
   dlroof.figure(figures, 'bound by', dlroof.boundText(record));

@@ -97,6 +97,7 @@ json ToJson(const TimePoint& point) {
   if (!point.pipe_seconds.empty()) object["pipe_seconds"] = point.pipe_seconds;
   PutIfKnown(object, "overhead_seconds", point.overhead_seconds);
   if (point.bound_level) object["bound_level"] = Key(*point.bound_level);
+  if (point.given) object["given"] = true;
   for (const Level level : point.unproved_levels)
     object["unproved_levels"].push_back(std::string(Key(level)));
   if (!point.gap) return object;
@@ -192,6 +193,7 @@ json ToJson(const ModelSummary& model) {
     object["roof"] = {{"layers", model.layers_placed},
                       {"seconds", *model.roof_seconds},
                       {"fraction", *model.roof_fraction}};
+  if (model.roof_given) object["roof"]["given"] = true;
   for (const auto& layer : model.fix_first)
     object["fix_first"].push_back({{"name", layer.name},
                                    {"count", layer.count},

@@ -46,6 +46,8 @@ struct TimePoint {
   // reach it if the unproved ceilings that it rests on had half their rates. Overhead has no part
   // in it: where compute and memory lie below it, so does the largest of them.
   std::optional<double> gap;
+  // It rests on roofs that are given, not measured: so do bound, gap and percent.
+  bool given = false;
   // In doubt by the same rule when compute and this level alone count.
   std::vector<Level> unproved_levels;
   // The time point: the complexity point times `gap`, its largest coordinate is `seconds`. Absent

@@ -48,7 +48,10 @@ Row CeilingCells(const std::string& name, const Ceiling& ceiling, const char* un
   row[kPerCycle] = PerCycleText(proof);
   if (proof.spread) row[kSpread] = fmt::format("{:.1f} %", 100 * *proof.spread);
   if (proof.scaling) row[kScaling] = fmt::format("{:.2f}", *proof.scaling);
-  if (!ceiling.proved) {
+  if (ceiling.given) {
+    row[kDoubt] =
+        "given, not measured here" + (ceiling.how.empty() ? "" : ": " + Printable(ceiling.how));
+  } else if (!ceiling.proved) {
     row[kDoubt] = Printable(ceiling.Reason());
     if (row[kDoubt].empty()) row[kDoubt] = "no reason given";
   }

@@ -118,6 +118,7 @@ Row ModelRow(const ModelSummary& model) {
       model.roof_fraction ? fmt::format("{}{}", mark, PercentText(*model.roof_fraction)) : "";
   if (model.roof_fraction && model.layers_placed != model.layers_measured)
     roof += fmt::format(" ({} layer{})", model.layers_placed, model.layers_placed == 1 ? "" : "s");
+  if (model.roof_given) roof += " (given)";
   return {ModelName(model),
           PartText(model.layers_measured, model.layers_total),
           PartText(model.calls_measured, model.calls_total),

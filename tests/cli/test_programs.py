@@ -44,6 +44,7 @@ def files(folder):
     Path("cold.txt").write_text(COLD + "\n")
     Path("x.csv").write_text("name,seconds\nx,fast\n")
     Path("empty.json").touch()
+    Path("by_hand.json").write_text('{"name": "H200", "flops": {"fp32.vector": 6.7e13}, "bytes": {"dram": 4.8e12}}')
     for i, text in enumerate(BAD_MACHINES):
         Path(f"machine{i}.json").write_text(text)
     machine = Path("machine.json").read_text()
@@ -60,7 +61,8 @@ def files(folder):
     return measured
 
 
-BAD_MACHINES = ["", "{", "[]", '{"device": "cpu"}', '{"device": 5}']
+BAD_MACHINES = ["", "{", "[]", '{"device": "cpu"}', '{"device": 5}', '{"name": "a", "bytes": {"dram": NaN}}',
+                '{"name": "a", "bytes": {"dram": 4.8}}']
 
 
 def test_ceilings_are_measured_without_a_writable_cache_and_it_is_named(files):
@@ -196,6 +198,15 @@ TABLE = " --show table"
     ("import judges by the matrix ceiling",
      f"dlroof import {DATA}/import_small.csv --machine v100.json --balance tensor -o tensor.json", exits(0),
      contains("tensor.json", '"balance":"tensor"')),
+    ("a known GPU's rates are roofs", f"dlroof import {DATA}/import_ncu_raw.csv --machine v100 -o known.json", exits(0),
+     holds("known.json", lambda run: all(record["time"]["given"] for record in run["records"] if "time" in record))),
+    ("import refuses an unknown machine", f"dlroof import {DATA}/import_small.csv --machine v1000 -o x.json",
+     one_sentence, says("v1000: no such file; expected a machine file, or a GPU of a100, ")),
+    ("a known GPU is shown with its sources", "dlroof machine p100", prints("DRAM +732 GB/s +given, not measured here: NVIDIA")),
+    ("the template of a machine file is one", "dlroof machine --template -o template.json", exits(0)),
+    ("a template names its example", "dlroof machine v100 --template", prints('"name": "NVIDIA Tesla V100')),
+    ("a machine by hand is shown", "dlroof machine by_hand.json", prints("fp32.vector +67.0 TFLOP/s"), exits(0)),
+    ("a machine by hand is not measured again", "dlroof machine by_hand.json --remeasure", one_sentence),
     ("import refuses an unknown balance", f"dlroof import {DATA}/import_small.csv --balance x -o x.json", one_sentence),
     ("import names a column that it drops", f"dlroof import {DATA}/import_ncu_raw.csv --set fw -o fw.json",
      says("column 'launch__registers_per_thread' is not known")),

@@ -293,6 +293,7 @@ TEST(PageInABrowser, CeilingsShowTheirProofsCurvesAndMixes) {
   run["records"][0]["name"] = "Conv2D/cpu/onednn/fwd/f32/x";
   auto& machine = run["machines"][0];
   machine["facts"]["<img src=x>"] = "<b>text</b>";
+  machine["by_threads"]["2"]["mixes"]["l1.given"] = {{"per_second", 1e9}, {"given", true}};
   machine["by_threads"]["2"]["mixes"]["l1.<img src=x>"] = {{"per_second", 1e9}, {"how", "<b>"}};
   const auto page = Render(run);
   EXPECT_EQ(page.console, "");
@@ -301,10 +302,11 @@ TEST(PageInABrowser, CeilingsShowTheirProofsCurvesAndMixes) {
        {// the proof: numbers first where proved, the reason first where not
         "proved: </span>2.003× for twice the work · spread 0.4 % · 63.8 of 64 flop/cycle · 99 % "
         "clean · scaling 1.00<",
+        "unproved\">given, not measured here<",
         "not proved: </span>twice the work took 2.31 times the time, allowed is 2 within 2.0 %<",
         ">1, 2 and 7 iterations equal plain loops in all 256 elements<", ">Burst<", ">280 GFLOP/s<",
         // mixes, overheads, facts, what the sweep says
-        "All 11 access mixes", ">dram.load.avx512.small-pages<",
+        "All 12 access mixes", ">dram.load.avx512.small-pages<",
         ">1.10 µs · an empty parallel region",
         ">not measured: in each repetition a thread waited for a CPU<", ">l1.&lt;img src=x&gt;<",
         "11 facts about this machine", ">&lt;b&gt;text&lt;/b&gt;<",
