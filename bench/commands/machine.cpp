@@ -70,6 +70,7 @@ void ShowMachine(MachineFlags flags) {
       flags.named.empty() ? MachineOf(flags.device, flags.measure) : ReadMachineFile(flags.named);
   WriteCeilings({machine}, TerminalColumns(), std::cout);
   std::cout << std::flush;
+  if (flags.named.empty()) std::cerr << UnprovedSentence(machine);
   if (flags.output.empty()) return;
   WriteMachineFile(machine, flags.output);
   std::cerr << "wrote " << flags.output << '\n';

@@ -111,6 +111,8 @@ void AddOptions(CLI::App& app, BenchFlags& flags) {
       ->check(CLI::Range(1, 4096));
   app.add_option("--dlroof_seed", flags.seed, "seed of all input data (default 1)");
   app.add_option("--dlroof_html", flags.html_file, "also write the interactive page");
+  app.add_flag("--dlroof_verbose,--verbose", flags.verbose,
+               "name each unsupported benchmark; without it, a line for each reason");
   // Given by `dlroof run --ab` only, so --help does not list it.
   app.add_option("--dlroof_turns", flags.turns)->delimiter(',')->expected(2)->group("");
   AddRepetitionOptions(app, flags);

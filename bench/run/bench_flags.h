@@ -24,6 +24,7 @@ struct BenchFlags {
   StoppingRule stop;       // but for its number of repetitions
   bool keep_disturbed = false;
   std::string html_file;
+  bool verbose = false;    // name each unsupported benchmark
   std::vector<int> turns;  // descriptors of Interleaving: from, to; empty: none
   // Flags that Google Benchmark was given. It does not share its own.
   std::string filter;

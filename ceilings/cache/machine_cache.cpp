@@ -95,29 +95,6 @@ Machine MeasureAndLog(const MachineSource& source, bool quick, const std::vector
   return source.measure(quick, threads);
 }
 
-// A roof that is not proved is drawn, but its user must know, also when it comes from the cache.
-void LogUnproved(const Machine& machine, const std::vector<int>& threads, std::ostream& log) {
-  int ceilings = 0;
-  std::vector<std::string> doubtful;
-  const auto add = [&](std::string_view key, int count, const Ceiling& ceiling) {
-    ++ceilings;
-    if (!ceiling.CarriesPercentages())
-      doubtful.push_back(fmt::format("{} ({} threads)", key, count));
-  };
-  for (const int count : threads) {
-    const auto* set = ForThreads(machine, count);
-    if (set == nullptr) continue;
-    for (const auto& [pipe, ceiling] : set->flops) add(pipe, count, ceiling);
-    for (const auto& [level, ceiling] : set->bytes) add(Key(level), count, ceiling);
-  }
-  if (!doubtful.empty())
-    log << fmt::format(
-        "{} of {} ceilings did not prove themselves, among them {}; measure again (--remeasure) "
-        "when "
-        "the machine is quiet.\n",
-        doubtful.size(), ceilings, doubtful.front());
-}
-
 // Returns false where a spot check contradicts the ceilings. Writes "live_check" of the facts.
 bool PassesLiveCheck(const MachineSource& source, const MachineOptions& options, Machine& machine,
                      std::ostream& log) {
@@ -217,12 +194,28 @@ fs::path CachePath(const fs::path& directory, const Machine& machine) {
   return directory / fmt::format("machine-{}-{}.json", machine.device, machine.fingerprint);
 }
 
+std::string UnprovedSentence(const Machine& machine) {
+  int ceilings = 0;
+  std::vector<std::string> doubtful;
+  const auto add = [&](std::string_view key, int threads, const Ceiling& ceiling) {
+    ++ceilings;
+    if (!ceiling.CarriesPercentages())
+      doubtful.push_back(fmt::format("{} ({} threads)", key, threads));
+  };
+  for (const auto& [threads, set] : machine.by_threads) {
+    for (const auto& [pipe, ceiling] : set.flops) add(pipe, threads, ceiling);
+    for (const auto& [level, ceiling] : set.bytes) add(Key(level), threads, ceiling);
+  }
+  if (doubtful.empty()) return "";
+  return fmt::format(
+      "{} of {} ceilings did not prove themselves, among them {}; measure again (--remeasure) when "
+      "the machine is quiet.\n",
+      doubtful.size(), ceilings, doubtful.front());
+}
+
 Machine CachedOrMeasured(const MachineSource& source, const MachineOptions& options,
                          std::ostream& log) {
-  auto machine =
-      options.file.empty() ? ByCache(source, options, log) : ByFile(source, options, log);
-  LogUnproved(machine, source.threads, log);
-  return machine;
+  return options.file.empty() ? ByCache(source, options, log) : ByFile(source, options, log);
 }
 
 Machine CachedOrMeasuredCpu(const MachineOptions& options, std::ostream& log) {

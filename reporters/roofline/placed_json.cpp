@@ -130,6 +130,7 @@ void PutPlacement(const Placement& placement, json& object) {
   for (const auto& point : placement.classic) object["classic"].push_back(ToJson(point));
   if (placement.time) object["time"] = ToJson(*placement.time);
   if (!placement.remarks.empty()) object["remarks"] = placement.remarks;
+  if (!placement.asides.empty()) object["asides"] = placement.asides;
   PutIfSaid(object, "advice", placement.advice);
 }
 
@@ -144,7 +145,7 @@ void Slim(json& record) {
       {{"cpu_seconds", kStoredDigits},
        {"main_cpu_seconds", kStoredDigits},
        {"run_delay_seconds", kStoredDelayDigits}}};
-  for (const char* sentences : {"advice", "remarks"}) record.erase(sentences);
+  for (const char* sentences : {"advice", "remarks", "asides"}) record.erase(sentences);
   ChangeIfThere(record, "time", [](json& time) {
     time.erase("point");
     RoundAll(time, kStoredDigits);

@@ -204,9 +204,16 @@ void AddMemoryTimes(const Record& record, const Known& known, const Machine& mac
   }
 }
 
-// `part` rests on the ceiling `name`; `levels` are those in whose own view it is doubtful.
-std::string UnprovedRemark(const RoofTimes& times, const Part& part, std::string_view name,
-                           const std::vector<std::string_view>& levels, std::string_view reason) {
+// A ceiling that is not proved, and what rests on it.
+struct Unproved {
+  const Part& part;
+  std::string name;
+  std::vector<std::string_view> levels;  // in whose own view it is doubtful
+  std::string reason;
+};
+
+std::string UnprovedRemark(const RoofTimes& times, const Unproved& one) {
+  const auto& [part, name, levels, reason] = one;
   const double largest = times.Largest();
   if (part.seconds >= largest)
     return fmt::format("no gap: the {} ceiling binds and is not proved: {}", name, reason);
@@ -216,29 +223,38 @@ std::string UnprovedRemark(const RoofTimes& times, const Part& part, std::string
   if (part.Doubtful(largest))
     return fmt::format("no gap: the {} ceiling is not proved and at half its rate would bind: {}",
                        name, reason);
-  if (!levels.empty())
-    return fmt::format("no percent at {}: the {} ceiling is not proved: {}",
-                       fmt::join(levels, ", "), name, reason);
-  return fmt::format("the {} ceiling is not proved, but at half its rate would not bind: {}", name,
-                     reason);
+  return fmt::format("no percent at {}: the {} ceiling is not proved: {}", fmt::join(levels, ", "),
+                     name, reason);
 }
 
-void SayUnproved(const RoofTimes& times, std::vector<std::string>& remarks) {
+void SayUnproved(const RoofTimes& times, const Unproved& one, Placement& placement) {
+  const double largest = times.Largest();
+  if (one.part.seconds < largest && !one.part.Doubtful(largest) && one.levels.empty()) {
+    placement.asides.push_back(
+        fmt::format("the {} ceiling is not proved, but at half its rate would not bind: {}",
+                    one.name, one.reason));
+    return;
+  }
+  placement.remarks.push_back(UnprovedRemark(times, one));
+  placement.in_doubt[one.name] = one.reason;
+}
+
+void SayDoubts(const RoofTimes& times, Placement& placement) {
   if (!times.compute) return;  // nothing is placed
   if (times.given)
-    remarks.emplace_back(
+    placement.remarks.emplace_back(
         "placed on roofs that are given, not measured here: no proof and no interval; bound and "
         "percentages are as right as they are");
   std::vector<std::string_view> of_compute;
   for (const auto& [level, part] : times.memory)
     if (times.compute->Doubtful(times.Largest(level))) of_compute.push_back(Key(level));
   for (const auto& [row, reason] : times.compute_unproved)
-    remarks.push_back(UnprovedRemark(times, *times.compute, row, of_compute, reason));
+    SayUnproved(times, {*times.compute, row, of_compute, reason}, placement);
   for (const auto& [level, reason] : times.memory_unproved) {
     const auto& part = times.memory.at(level);
     std::vector<std::string_view> own;
     if (part.Doubtful(times.Largest(level))) own.push_back(Key(level));
-    remarks.push_back(UnprovedRemark(times, part, Key(level), own, reason));
+    SayUnproved(times, {part, std::string(Key(level)), own, reason}, placement);
   }
 }
 
@@ -306,15 +322,16 @@ void AddTimePoint(TimePoint& time) {
 
 RoofTimes RoofTimesOf(const Record& record, const Known& known, double seconds,
                       const Machine& machine, const CeilingSet& ceilings, const PlaceView& view,
-                      std::vector<std::string>& remarks) {
+                      Placement& placement) {
   RoofTimes times;
+  auto& remarks = placement.remarks;
   if (known.flops == nullptr)
     remarks.emplace_back("FLOPs are not known");
   else
     (view.tensor_balance ? AddTensorTime : AddComputeTime)(known, record.isa, ceilings, times,
                                                            remarks);
   AddMemoryTimes(record, known, machine, ceilings, seconds, times, remarks);
-  SayUnproved(times, remarks);
+  SayDoubts(times, placement);
   return times;
 }
 
@@ -343,7 +360,7 @@ Placement Place(const Record& record, const Machine* machine, const PlaceView& v
   }
   const Known known = BestKnown(record, view);
   const RoofTimes times =
-      RoofTimesOf(record, known, timing->median, *machine, *ceilings, view, placement.remarks);
+      RoofTimesOf(record, known, timing->median, *machine, *ceilings, view, placement);
   placement.classic = PlaceClassic(known, times, *timing);
   placement.time = PlaceInTime(known, times, *ceilings, timing->median);
   if (placement.time) AddTimePoint(*placement.time);
@@ -355,8 +372,8 @@ std::optional<TimePoint> PlaceTime(const Record& record, double seconds, const M
   const CeilingSet* ceilings = ForThreads(machine, record.threads);
   if (record.status != Status::kOk || ceilings == nullptr) return std::nullopt;
   const Known known = BestKnown(record, view);
-  std::vector<std::string> remarks;  // that nobody asked for
-  return PlaceInTime(known, RoofTimesOf(record, known, seconds, machine, *ceilings, view, remarks),
+  Placement unasked;
+  return PlaceInTime(known, RoofTimesOf(record, known, seconds, machine, *ceilings, view, unasked),
                      *ceilings, seconds);
 }
 

@@ -60,6 +60,8 @@ struct Placement {
   std::vector<ClassicPoint> classic;
   std::optional<TimePoint> time;
   std::vector<std::string> remarks;  // why something is absent; more by AddFindings (advice.h)
+  std::vector<std::string> asides;   // about ceilings in doubt that take no number away
+  std::map<std::string, std::string> in_doubt;  // ceilings that take one away: why not proved
   std::string advice;  // one sentence, by AddFindings; empty where the evidence is too weak
 };
 

@@ -131,6 +131,26 @@ def test_bench(command, expected):
     verify(cached(command), expected)
 
 
+def test_the_first_screen_has_a_line_for_each_benchmark_and_each_reason():
+    """Of a run on AVX2, which has no bf16. Given roofs: no proof fails while the machine is busy."""
+    cpus = len(os.sched_getaffinity(0))
+    roofs = {"name": "roofs", "device": "cpu", "threads": cpus, "flops": {"fp32.vector": 1e12, "fp64.vector": 5e11},
+             "bytes": {"dram": 1e11}}
+    Path("roofs.json").write_text(json.dumps(roofs))
+    command = f"--dlroof_machine=roofs.json --benchmark_filter=LSTM {QUICK} --dlroof_max_seconds=0 --dlroof_threads={cpus}"
+    brief, verbose = (bench(command + more, ONEDNN_MAX_CPU_ISA="AVX2") for more in ("", " --verbose"))
+    total = int(re.search(r"^(\d+) benchmarks", brief.err, re.M)[1])
+    lines = brief.out.splitlines()
+    reasons = [line.split(", ", 1) for line in lines[lines.index("unsupported") + 1:] if line.startswith("  ")]
+    reasons = reasons[:lines[lines.index("unsupported"):].index("") - 1]
+    counts = [int(number[1]) if (number := re.search(r"(\d+) benchmarks$", count)) else 1 for count, _ in reasons]
+    assert len(lines) <= 60 and total == 75, brief
+    assert len({reason for _, reason in reasons}) == len(reasons), brief
+    assert sum(counts) + sum(line.startswith("LSTM/") for line in lines) == total, brief
+    names = [line for line in verbose.out.splitlines() if line.startswith("    LSTM/")]
+    assert len(set(names)) == sum(count for count in counts if count > 1), verbose
+
+
 def test_pinning_by_openmp_is_refused():
     verify(bench("", OMP_PROC_BIND="close"), [one_sentence])
 

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -144,9 +145,9 @@ TEST(PageInABrowser, DrawsBothChartsAndEveryRow) {
   const auto page = Render(PageContent(SmallRun()));
   EXPECT_EQ(page.console, "");
   EXPECT_THAT(page.document, HasSubstr("data-drawn=\"yes\""));
-  EXPECT_EQ(Count(page.document, "<tr data-index="), 11);
+  EXPECT_EQ(Count(page.document, "<tr data-index="), 10);
   EXPECT_GE(Count(page.document, "class=\"main-svg\""), 2);
-  EXPECT_THAT(page.document, HasSubstr("7 benchmarks drawn, 4 without a point here."));
+  EXPECT_THAT(page.document, HasSubstr("7 benchmarks drawn, 3 without a point here."));
   EXPECT_THAT(page.document, HasSubstr("Pale: disturbed, the time is an estimate."));
   EXPECT_EQ(Count(page.document, "above its roof ("), 5);
   for (const char* marked : {">~200 µs<", ">~95.0 %<", ">~compute<"})
@@ -156,6 +157,25 @@ TEST(PageInABrowser, DrawsBothChartsAndEveryRow) {
   EXPECT_THAT(page.document, HasSubstr("&lt;/script&gt;&lt;img src=x onerror="));
   EXPECT_THAT(page.document, Not(HasSubstr("<img")));
   EXPECT_THAT(page.document, HasSubstr("<title>Example CPU, 2 cores · dlroof</title>"));
+}
+
+TEST(PageInABrowser, UnsupportedBenchmarksAreALineUntilTheyAreAskedFor) {
+  NEED_PLOTLY();
+  if (std::string(DLROOF_CHROMIUM).empty()) GTEST_SKIP() << "no chromium to look at the page with";
+  RunFile file = SmallRun().file;
+  const auto is_f16 = [](const Record& record) { return record.status == Status::kUnsupported; };
+  Record other = *std::find_if(file.records.begin(), file.records.end(), is_f16);
+  other.name += "/cold";
+  file.records.push_back(other);
+  const auto content = PageContent(PlaceRun(file));
+  const auto usual = Render(content), asked = Render(content, "#status=unsupported"),
+             linked = Render(content, "#selected=" + other.name);
+  EXPECT_EQ(Count(usual.document, "<tr data-index="), 10);
+  EXPECT_THAT(usual.document, HasSubstr(">f16: 2 benchmarks<"));
+  EXPECT_THAT(usual.document, HasSubstr(">10 of 12 shown<"));
+  EXPECT_EQ(Count(asked.document, "<tr data-index="), 2);
+  EXPECT_EQ(Count(linked.document, "<tr data-index="), 12);
+  EXPECT_EQ(usual.console + asked.console + linked.console, "");
 }
 
 // Where the rings of the selected benchmark stand, one per chart.
@@ -348,7 +368,7 @@ TEST(PageInABrowser, AFileWithoutCeilingsStillHasItsTable) {
   }
   const auto page = Render(run);
   EXPECT_EQ(page.console, "");
-  EXPECT_EQ(Count(page.document, "<tr data-index="), 11);
+  EXPECT_EQ(Count(page.document, "<tr data-index="), 10);
   EXPECT_THAT(page.document, HasSubstr("No ceilings in this file"));
 }
 
