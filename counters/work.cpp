@@ -16,10 +16,6 @@ constexpr KeyRow<Level> kLevels[] = {{Level::kL1, "l1"},
 constexpr KeyRow<Provenance> kProvenances[] = {{Provenance::kMeasured, "measured"},
                                                {Provenance::kSimulated, "simulated"},
                                                {Provenance::kModelled, "modelled"}};
-constexpr std::array<std::string_view, 8> kTypes = {"fp64", "fp32", "tf32", "fp16",
-                                                    "bf16", "int8", "fp8",  "int32"};
-constexpr std::array<std::string_view, 2> kUnits = {"vector", "matrix"};
-
 }  // namespace
 
 const std::vector<Level>& AllLevels() {
@@ -30,6 +26,17 @@ const std::vector<Level>& AllLevels() {
 const std::vector<Provenance>& AllProvenances() {
   static const auto values = ValuesOf(kProvenances);
   return values;
+}
+
+const std::vector<std::string>& AllPipeTypes() {
+  static const std::vector<std::string> types = {"fp64", "fp32", "tf32", "fp16",
+                                                 "bf16", "int8", "fp8",  "int32"};
+  return types;
+}
+
+const std::vector<std::string>& AllPipeUnits() {
+  static const std::vector<std::string> units = {"vector", "matrix"};
+  return units;
 }
 
 std::string_view Key(Level level) { return KeyIn(kLevels, level); }
@@ -50,8 +57,10 @@ bool IsPipeKey(std::string_view key) {
     if (finer + 1 == unit.size()) return false;
     unit = unit.substr(0, finer);
   }
-  return std::find(kTypes.begin(), kTypes.end(), type) != kTypes.end() &&
-         std::find(kUnits.begin(), kUnits.end(), unit) != kUnits.end();
+  const auto in = [](const std::vector<std::string>& names, std::string_view name) {
+    return std::find(names.begin(), names.end(), name) != names.end();
+  };
+  return in(AllPipeTypes(), type) && in(AllPipeUnits(), unit);
 }
 
 std::optional<double> TotalFlops(const Work& work) {

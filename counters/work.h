@@ -32,6 +32,8 @@ std::optional<Provenance> ProvenanceFromKey(std::string_view key);
 // "bf16.matrix". The types and units are one table in work.cpp. A machine may hold finer rows
 // ("fp32.vector.avx2").
 bool IsPipeKey(std::string_view key);
+const std::vector<std::string>& AllPipeTypes();  // "fp64", "fp32", ...
+const std::vector<std::string>& AllPipeUnits();  // "vector", "matrix"
 
 // A missing key means unknown; zero means none.
 struct Work {

@@ -23,6 +23,7 @@ struct Side {
   std::optional<double> median;        // [s]
   std::optional<double> fraction;      // [1] of the binding roof
   std::optional<double> roof_seconds;  // [s]
+  bool given_roof = false;
 };
 
 Side Look(const Record& record, const Machine* machine) {
@@ -37,6 +38,7 @@ Side Look(const Record& record, const Machine* machine) {
   const auto placed = PlaceTime(record, timing->median, *machine);
   if (placed && placed->gap) {
     side.fraction = 1 / *placed->gap;
+    side.given_roof = placed->given;
     side.roof_seconds = placed->seconds / *placed->gap;
   }
   return side;
@@ -170,6 +172,7 @@ class Comparing {
     row.fresh_seconds = fresh.median;
     row.base_fraction = base.fraction;
     row.fresh_fraction = fresh.fraction;
+    row.given_roof = base.given_roof || fresh.given_roof;
     row.changes = FindChanges(*row.base, base_machine, *row.fresh, fresh_machine);
     std::optional<double> p_value;
     const auto shift = ShiftOf(row, base, fresh, p_value);
@@ -285,8 +288,9 @@ class Comparing {
       Comparison& row = rows_[index];
       if (verdict == Verdict::kSlower)
         row.alerts.push_back({Quantity::kFraction,
-                              fmt::format("percent of roof fell from {:.1f} to {:.1f}",
-                                          100 * *row.base_fraction, 100 * *row.fresh_fraction)});
+                              fmt::format("percent of {}roof fell from {:.1f} to {:.1f}",
+                                          row.given_roof ? "given " : "", 100 * *row.base_fraction,
+                                          100 * *row.fresh_fraction)});
     }
   }
 

@@ -57,7 +57,8 @@ struct Comparison {
   std::optional<Judgement> judgement;
   std::optional<double> cliffs_delta;  // [1] effect size of the seconds; absent across machines
   std::optional<double> base_seconds, fresh_seconds;    // [s] medians of clean repetitions
-  std::optional<double> base_fraction, fresh_fraction;  // [1] of the binding roof, where proved
+  std::optional<double> base_fraction, fresh_fraction;  // [1] of the binding roof, where known
+  bool given_roof = false;                              // one of these roofs is given, not measured
   bool told_by_common = false;  // moved with its run, as CompareResult::common says of all
   bool newly_failed = false;    // was ok in BASE, and cannot be timed in NEW
   std::vector<Change> changes;

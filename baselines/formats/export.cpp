@@ -50,11 +50,13 @@ std::optional<ExportedTime> TimeOf(const RunFile& file, const Record& record) {
   if (record.status != Status::kOk) return std::nullopt;
   const auto timing = Summarize(record.repetitions);
   if (!timing) return std::nullopt;
-  ExportedTime time{timing->median, timing->ci95, std::nullopt};
+  ExportedTime time{timing->median, timing->ci95, std::nullopt, false};
   const auto* machine = MachineFor(file, record);
   if (machine == nullptr || record.work.empty()) return time;
-  if (const auto placed = Place(record, machine).time; placed && placed->gap)
+  if (const auto placed = Place(record, machine).time; placed && placed->gap) {
     time.fraction = 1 / *placed->gap;
+    time.given = placed->given;
+  }
   return time;
 }
 

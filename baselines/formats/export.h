@@ -33,7 +33,8 @@ void Export(std::string_view format, std::vector<NamedRun> runs, std::ostream& o
 struct ExportedTime {
   double median = 0;                              // [s]
   std::optional<std::pair<double, double>> ci95;  // [s]
-  std::optional<double> fraction;                 // [1] of the binding roof, where proved
+  std::optional<double> fraction;  // [1] of the binding roof, where nothing of it is in doubt
+  bool given = false;              // that roof is given, not measured
 };
 // Absent for a record that was not timed.
 std::optional<ExportedTime> TimeOf(const RunFile& file, const Record& record);

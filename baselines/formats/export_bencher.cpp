@@ -42,7 +42,9 @@ void WriteBencher(const std::vector<NamedRun>& runs, std::ostream& out, std::ost
     }
     json& measures = whole[record.name];
     measures["latency"] = Latency(*time);
-    if (time->fraction) measures["fraction-of-roof"] = {{"value", *time->fraction}};
+    if (time->fraction)
+      measures[time->given ? "fraction-of-given-roof" : "fraction-of-roof"] = {
+          {"value", *time->fraction}};
   }
   out << whole.dump(1, ' ', false, json::error_handler_t::replace) << '\n';
 }

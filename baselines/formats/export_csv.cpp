@@ -22,7 +22,7 @@ int CleanOf(const Record& record) {
 
 void WriteCsvHeader(std::ostream& out) {
   out << "name,date,commit,machine,fingerprint,threads,cache,status,reason,algorithm,seconds,"
-         "ci95_low,ci95_high,clean,repetitions,fraction_of_roof\n";
+         "ci95_low,ci95_high,clean,repetitions,fraction_of_roof,roof\n";
 }
 
 void WriteCsvLines(const NamedRun& run, std::ostream& out) {
@@ -37,14 +37,17 @@ void WriteCsvLines(const NamedRun& run, std::ostream& out) {
       fraction = time->fraction;
       if (time->ci95) std::tie(low, high) = *time->ci95;
     }
-    out << fmt::format("{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{}\n", CsvField(record.name),
-                       date, commit, machine == nullptr ? "" : CsvField(machine->name),
-                       machine == nullptr ? "" : CsvField(machine->fingerprint),
-                       record.threads > 0 ? std::to_string(record.threads) : "",
-                       CsvField(record.cache), Key(record.status), CsvField(record.reason),
-                       CsvField(AlgorithmText(record)), NumberField(seconds), NumberField(low),
-                       NumberField(high), CleanOf(record), record.repetitions.size(),
-                       NumberField(fraction));
+    out << fmt::format(
+        "{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{}\n", CsvField(record.name), date, commit,
+        machine == nullptr ? "" : CsvField(machine->name),
+        machine == nullptr ? "" : CsvField(machine->fingerprint),
+        record.threads > 0 ? std::to_string(record.threads) : "", CsvField(record.cache),
+        Key(record.status), CsvField(record.reason), CsvField(AlgorithmText(record)),
+        NumberField(seconds), NumberField(low), NumberField(high), CleanOf(record),
+        record.repetitions.size(), NumberField(fraction),
+        !fraction     ? ""
+        : time->given ? "given"
+                      : "proved");
   }
 }
 

@@ -19,8 +19,8 @@ void WriteGithubAction(const std::vector<NamedRun>& runs, std::ostream& out, std
           fmt::format("{:.6g} to {:.6g}", time->ci95->first * 1e9, time->ci95->second * 1e9);
     std::string extra = AlgorithmText(record);
     if (time->fraction)
-      extra +=
-          fmt::format("{}{:.1f} % of its roof", extra.empty() ? "" : "\n", 100 * *time->fraction);
+      extra += fmt::format("{}{:.1f} % of its {}roof", extra.empty() ? "" : "\n",
+                           100 * *time->fraction, time->given ? "given " : "");
     if (!extra.empty()) entry["extra"] = extra;
     whole.push_back(std::move(entry));
   }

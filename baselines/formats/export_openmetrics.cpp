@@ -46,7 +46,12 @@ std::optional<double> LowSeconds(const ExportedTime& time) {
 std::optional<double> HighSeconds(const ExportedTime& time) {
   return time.ci95 ? std::optional(time.ci95->second) : std::nullopt;
 }
-std::optional<double> FractionOfRoof(const ExportedTime& time) { return time.fraction; }
+std::optional<double> FractionOfRoof(const ExportedTime& time) {
+  return time.given ? std::nullopt : time.fraction;
+}
+std::optional<double> FractionOfGivenRoof(const ExportedTime& time) {
+  return time.given ? time.fraction : std::nullopt;
+}
 
 constexpr Family kFamilies[] = {
     {"dlroof_median_seconds", "seconds", "Median of the undisturbed repetitions of one call.",
@@ -56,7 +61,10 @@ constexpr Family kFamilies[] = {
     {"dlroof_high_seconds", "seconds", "Upper end of the 95 percent interval of the median.",
      HighSeconds},
     {"dlroof_roof_ratio", "ratio", "Part of its binding roof that the benchmark reaches.",
-     FractionOfRoof}};
+     FractionOfRoof},
+    {"dlroof_given_roof_ratio", "ratio",
+     "Part of its binding roof, which is given and not measured, that the benchmark reaches.",
+     FractionOfGivenRoof}};
 
 struct Sample {
   double moment = 0;  // [s]

@@ -48,6 +48,7 @@ json ToJson(const Comparison& row) {
   PutIfKnown(object, "new_seconds", row.fresh_seconds);
   PutIfKnown(object, "base_fraction", row.base_fraction);
   PutIfKnown(object, "new_fraction", row.fresh_fraction);
+  if (row.given_roof) object["given_roof"] = true;
   if (row.newly_failed) object["newly_failed"] = true;
   for (const auto& change : row.changes) object["changes"].push_back(ToJson(change));
   if (!row.residuals.empty()) object["residuals"] = ToJson(row.residuals);

@@ -46,7 +46,8 @@ std::string FractionText(const Comparison& row) {
     return fraction ? FixedText(100 * *fraction, 1) : std::string("?");
   };
   if (!row.base_fraction && !row.fresh_fraction) return "";
-  return text(row.base_fraction) + " -> " + text(row.fresh_fraction);
+  return fmt::format("{} -> {}{}", text(row.base_fraction), text(row.fresh_fraction),
+                     row.given_roof ? " (given)" : "");
 }
 
 std::string EffectText(const Comparison& row) {

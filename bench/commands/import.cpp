@@ -10,6 +10,7 @@
 #include "bench/commands/balance.h"
 #include "bench/commands/commands.h"
 #include "bench/suites/import_benchdnn.h"
+#include "ceilings/cache/given_machine.h"
 #include "ceilings/cache/machine_cache.h"
 #include "counters/base/error.h"
 #include "counters/base/files.h"
@@ -75,14 +76,14 @@ void Import(const ImportFlags& flags) {
   if (flags.output.empty()) throw BadInput("import: expected -o FILE");
   const auto text = ReadText(flags.file);
   const auto format = FormatOf(flags, text);
+  std::optional<Machine> machine;
+  if (!flags.machine.empty()) machine = ReadMachineFile(flags.machine);
   Imported imported = format.read(text, flags.file);
   for (const auto& remark : imported.remarks) std::cerr << "dlroof: " << remark << '\n';
   if (imported.machine && imported.records.empty()) {
     WriteOutput(flags.output, ToJson(*imported.machine).dump(1) + '\n');
     return;
   }
-  std::optional<Machine> machine;
-  if (!flags.machine.empty()) machine = ReadMachineFile(flags.machine);
   const ImportChoice choice = {flags.set, ProvenanceFromKey(flags.provenance)};
   RunFile run = ImportedRun(std::move(imported.records), machine, choice, std::cerr);
   run.context["dlroof"] = Origin(flags, format);
@@ -95,7 +96,8 @@ void AddImportCommand(CLI::App& program, int& /*exit_code*/) {
   auto* command = program.add_subcommand(
       "import", "measurements of another tool as a run file (or a machine file, of ERT)");
   command->add_option("FILE", flags->file, "the other tool's file")->required();
-  command->add_option("--machine", flags->machine, "machine file whose roofs they stand on");
+  command->add_option("--machine", flags->machine,
+                      "whose roofs they stand on: " + MachineChoices());
   command->add_option("-o,--output", flags->output, "the run file to write")->required();
   command->add_option("--format", flags->format,
                       FormatNames() + " (default: the first that the file looks like)");

@@ -1,17 +1,21 @@
-// dlroof machine: what this machine can do.
+// dlroof machine: what this machine can do, or another of which the rates are known.
 #include "bench/gpu/machine.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <functional>
 #include <iostream>
 #include <memory>
+#include <nlohmann/json.hpp>
 
 #include "bench/commands/commands.h"
 #include "bench/run/run_context.h"
+#include "ceilings/cache/given_machine.h"
 #include "ceilings/cache/machine_cache.h"
 #include "ceilings/machine/progress.h"
 #include "counters/base/error.h"
+#include "counters/base/files.h"
 #include "counters/base/interrupt.h"
 #include "counters/cpu/cpu.h"
 #include "reporters/terminal/ceilings_table.h"
@@ -37,40 +41,74 @@ Machine MachineOf(const std::string& device, const MachineOptions& options) {
   return *machine;
 }
 
-void ShowMachine(MachineOptions options, const std::string& device, const std::string& output) {
+struct MachineFlags {
+  MachineOptions measure;
+  std::string device = "cpu";
+  std::string named;  // a machine file or a known GPU; empty: this machine
+  std::string output;
+  bool as_template = false;
+};
+
+void ShowTemplate(const MachineFlags& flags) {
+  constexpr const char* kExample = "h100";
+  const auto example = ReadMachineFile(flags.named.empty() ? kExample : flags.named);
+  if (!IsGiven(example))
+    throw BadInput(fmt::format("--template: {}: its rates are measured; expected given ones, {}",
+                               flags.named, fmt::join(KnownGpuNames(), ", ")));
+  const auto text = MachineTemplate(example).dump(2) + '\n';
+  if (flags.output.empty())
+    std::cout << text << std::flush;
+  else
+    WriteFile(flags.output, text);
+}
+
+void ShowMachine(MachineFlags flags) {
+  if (flags.as_template) return ShowTemplate(flags);
   ProgressPrinter progress(std::cerr, StderrIsTerminal());
-  options.progress = std::ref(progress);
-  const Machine machine = MachineOf(device, options);
+  flags.measure.progress = std::ref(progress);
+  const Machine machine =
+      flags.named.empty() ? MachineOf(flags.device, flags.measure) : ReadMachineFile(flags.named);
   WriteCeilings({machine}, TerminalColumns(), std::cout);
   std::cout << std::flush;
-  if (output.empty()) return;
-  WriteMachineFile(machine, output);
-  std::cerr << "wrote " << output << '\n';
+  if (flags.named.empty()) std::cerr << UnprovedSentence(machine);
+  if (flags.output.empty()) return;
+  WriteMachineFile(machine, flags.output);
+  std::cerr << "wrote " << flags.output << '\n';
 }
 
 void AddMachineCommand(CLI::App& program, int& exit_code) {
-  auto options = std::make_shared<MachineOptions>();
-  auto output = std::make_shared<std::string>();
-  auto device = std::make_shared<std::string>("cpu");
-  auto* command =
-      program.add_subcommand("machine", "measure this machine's ceilings, or show the cached ones");
-  command->add_option("--device", *device, "cpu (default), gpu, gpu1 (the second GPU)");
-  command->add_flag("--remeasure", options->remeasure, "measure again even if cached");
+  auto flags = std::make_shared<MachineFlags>();
+  auto* command = program.add_subcommand(
+      "machine", "measure this machine's ceilings, or show the cached ones, or another machine's");
+  auto* named = command->add_option(
+      "MACHINE", flags->named,
+      fmt::format("show a machine file, or a GPU whose rates are known, with their sources: {}",
+                  fmt::join(KnownGpuNames(), ", ")));
+  command->add_option("--device", flags->device, "cpu (default), gpu, gpu1 (the second GPU)")
+      ->excludes(named);
+  command->add_flag("--remeasure", flags->measure.remeasure, "measure again even if cached")
+      ->excludes(named);
   auto* quick =
-      command->add_flag("--quick", options->quick, "in a few seconds, with fewer repetitions");
+      command->add_flag("--quick", flags->measure.quick, "in a few seconds, with fewer repetitions")
+          ->excludes(named);
   command
-      ->add_flag("--thorough", options->thorough,
+      ->add_flag("--thorough", flags->measure.thorough,
                  "measure again, for minutes: more repetitions, every pipe for 10 s on end")
-      ->excludes(quick);
+      ->excludes(quick)
+      ->excludes(named);
   command
-      ->add_option("--threads", options->threads,
+      ->add_option("--threads", flags->measure.threads,
                    "thread counts (default: 1 and all CPUs allowed; --thorough: also 2, 4, 8 ... "
                    "between them)")
-      ->check(CLI::Range(1, 4096));
-  command->add_option("-o,--output", *output, "also write the machine file");
-  command->callback([options, device, output, &exit_code] {
-    RefuseForeignPinning();
-    ShowMachine(*options, *device, *output);
+      ->check(CLI::Range(1, 4096))
+      ->excludes(named);
+  command->add_flag("--template", flags->as_template,
+                    "print a machine file to be filled in by hand, every member, pipe and level "
+                    "explained, with the rates of MACHINE (default: h100) as an example");
+  command->add_option("-o,--output", flags->output, "also write the machine file");
+  command->callback([flags, &exit_code] {
+    if (flags->named.empty() && !flags->as_template) RefuseForeignPinning();
+    ShowMachine(*flags);
     exit_code = StoppedByInterrupt() ? 130 : 0;
   });
 }

@@ -9,6 +9,7 @@
 #include "bench/conv2d/problem.h"
 #include "bench/predict/gpu.h"
 #include "bench/predict/page.h"
+#include "ceilings/cache/given_machine.h"
 #include "ceilings/cache/machine_cache.h"
 #include "counters/base/error.h"
 #include "reporters/record/run_file.h"
@@ -159,7 +160,7 @@ void AddQuestionFlags(CLI::App& command, ModelFlags& flags) {
                      "built-in names or parameter files, commas between (default: the GPU of the "
                      "run or machine file, with its ceilings; else v100)");
   command.add_option("--machine", flags.machine,
-                     "machine file: measured ceilings that are proved replace the parameters");
+                     "its proved or given ceilings replace the parameters: " + MachineChoices());
   command.add_option("--suite", flags.suites, "suites (names or files, commas between)")
       ->allow_extra_args(false);
   command.add_option("--problem", flags.problem, "one convolution, as in a benchmark's name");

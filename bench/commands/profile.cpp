@@ -8,6 +8,7 @@
 
 #include "bench/commands/commands.h"
 #include "bench/gpu/loader.h"
+#include "ceilings/cache/given_machine.h"
 #include "ceilings/cache/machine_cache.h"
 #include "counters/base/error.h"
 #include "counters/base/files.h"
@@ -116,7 +117,8 @@ void AddProfileCommand(CLI::App& program, int& /*exit_code*/) {
   auto* command = program.add_subcommand(
       "profile", "any program's GPU kernels on the roofs, counted by Nsight Compute (ncu)");
   command->add_flag("--gpu", flags->gpu, "profile what runs on the GPU");
-  command->add_option("--machine", flags->machine, "machine file whose roofs they stand on");
+  command->add_option("--machine", flags->machine,
+                      "whose roofs they stand on: " + MachineChoices());
   command->add_option("-o,--output", flags->output, "the run file to write (profile.json)");
   command->add_option("--chip", flags->chip, "the GPU's chip: GH100, ... (default: found out)");
   command->add_option("--kernel", flags->choice.kernels,

@@ -28,6 +28,7 @@ struct ReportFlags {
   std::vector<std::string> levels;
   std::string balance = "pipe";
   std::string level, sweep, before;
+  bool verbose = false;
 };
 
 PlaceView ViewOf(const ReportFlags& flags) {
@@ -120,7 +121,7 @@ void Report(const ReportFlags& flags) {
   }
   if (!flags.outputs.empty()) return;
   const int columns = TerminalColumns();
-  if (flags.show != "picture") WriteTables(run, columns, std::cout);
+  if (flags.show != "picture") WriteTables(run, columns, std::cout, flags.verbose);
   if (flags.show != "table") ShowPicture(run, columns, flags.show == "picture");
   std::cout << std::flush;
 }
@@ -135,6 +136,9 @@ void AddReportCommand(CLI::App& program, int& /*exit_code*/) {
                       "and machines) instead");
   command->add_option("--show", flags->show, "in the terminal: all, table or picture")
       ->check(CLI::IsMember({"all", "table", "picture"}));
+  command->add_flag("--verbose", flags->verbose,
+                    "in the terminal: the names of benchmarks that were not measured, and remarks "
+                    "about ceilings that take no number away");
   command
       ->add_option("--levels", flags->levels,
                    "only the bytes of these memory levels count, with commas: dram is the "

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "bench/conv2d/delta.h"
+#include "ceilings/cache/given_machine.h"
 #include "counters/base/error.h"
 #include "counters/delta/source.h"
 
@@ -58,27 +59,35 @@ GpuSpec WithCeilings(GpuSpec gpu, const Machine& machine) {
   RequireGpu(machine);
   if (machine.by_threads.empty()) return gpu;
   const auto& set = AllThreads(machine);
-  const auto source = fmt::format("measured on {}, {}", machine.name, machine.measured_at);
-  const auto take = [&](const std::string& key, double& value, double measured) {
-    value = measured;
-    gpu.sources[key] = source;
+  // A given rate keeps the source that its file names for it.
+  const bool given = IsGiven(machine);
+  const auto take = [&](const std::string& key, double& value, double rate,
+                        const std::string& how) {
+    value = rate;
+    gpu.sources[key] = !given ? fmt::format("measured on {}, {}", machine.name, machine.measured_at)
+                       : how.empty() ? fmt::format("given for {}, not measured", machine.name)
+                                     : how;
   };
   for (auto& [type, macs] : gpu.macs_per_clock) {
     const auto pipe = set.flops.find(PipeOf(type, gpu));
-    if (pipe != set.flops.end() && pipe->second.proved)
-      take(fmt::format("macs_per_clock_{}", type), macs, MacsOf(pipe->second, gpu));
+    if (pipe != set.flops.end() && pipe->second.CarriesPercentages())
+      take(fmt::format("macs_per_clock_{}", type), macs, MacsOf(pipe->second, gpu),
+           pipe->second.how);
   }
   for (const auto& [level, ceiling] : set.bytes) {
-    if (!ceiling.proved) continue;
+    if (!ceiling.CarriesPercentages()) continue;
     if (level == Level::kDram)
-      take("dram_bytes_per_second", gpu.dram_bytes_per_second, ceiling.per_second);
+      take("dram_bytes_per_second", gpu.dram_bytes_per_second, ceiling.per_second, ceiling.how);
     if (level == Level::kL2)
-      take("l2_bytes_per_second", gpu.l2_bytes_per_second, ceiling.per_second);
+      take("l2_bytes_per_second", gpu.l2_bytes_per_second, ceiling.per_second, ceiling.how);
     if (level == Level::kL1)
       take("l1_bytes_per_clock", gpu.l1_bytes_per_clock,
-           ceiling.per_second / gpu.sms / gpu.clock_hz);
+           ceiling.per_second / gpu.sms / gpu.clock_hz, ceiling.how);
   }
-  if (set.launch_seconds) take("launch_seconds", gpu.launch_seconds, *set.launch_seconds);
+  const auto launch = set.costs_how.find("launch");
+  if (set.launch_seconds)
+    take("launch_seconds", gpu.launch_seconds, *set.launch_seconds,
+         launch == set.costs_how.end() ? "" : launch->second);
   return gpu;
 }
 

@@ -9,9 +9,9 @@
 
 namespace dlroof {
 
-// Ceilings that were measured on the GPU and passed their self-proof in place of the parameter
-// file's rates: bytes per level, FLOPs per pipe; and the launch. Throws BadInput for a machine that
-// is no GPU.
+// Ceilings that are given, or were measured on the GPU and passed their self-proof, in place of the
+// parameter file's rates: bytes per level, FLOPs per pipe; and the launch. Throws BadInput for a
+// machine that is no GPU.
 GpuSpec WithCeilings(GpuSpec gpu, const Machine& machine);
 
 struct GpuChoice {

@@ -117,8 +117,8 @@ void AddOptions(CLI::App& app, BenchFlags& flags) {
       "whose benchmarks run: auto (default: the CPU, and the first GPU where one can be "
       "used), cpu, gpu, gpu1 (the second GPU); with gpu, suites of the CPU are run there");
   app.add_option("--dlroof_machine", flags.machine_files,
-                 "machine file to place results on, one per device (default: cached, or measured "
-                 "now); none: results without roofs")
+                 "machine file to place results on, one per device, or a GPU's name as in dlroof "
+                 "machine (default: cached, or measured now); none: results without roofs")
       ->take_all();
   app.add_option("--dlroof_live_check", flags.live_check,
                  "look at two of the stored ceilings first, a second's work, and measure all again "
@@ -129,6 +129,8 @@ void AddOptions(CLI::App& app, BenchFlags& flags) {
       ->check(CLI::Range(1, 4096));
   app.add_option("--dlroof_seed", flags.seed, "seed of all input data (default 1)");
   app.add_option("--dlroof_html", flags.html_file, "also write the interactive page");
+  app.add_flag("--dlroof_verbose,--verbose", flags.verbose,
+               "name each unsupported benchmark; without it, a line for each reason");
   // Given by `dlroof run --ab` only, so --help does not list it.
   app.add_option("--dlroof_turns", flags.turns)->delimiter(',')->expected(2)->group("");
   AddRepetitionOptions(app, flags);

@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "bench/timing/stopping_rule.h"
-#include "bench/run/stopping_rule.h"
 #include "bench/suites/choices.h"
 #include "bench/workload/workload.h"
 
@@ -28,6 +27,7 @@ struct BenchFlags {
   bool keep_disturbed = false;
   bool explain = false;
   std::string html_file;
+  bool verbose = false;    // name each unsupported benchmark
   std::vector<int> turns;  // descriptors of Interleaving: from, to; empty: none
   // Flags that Google Benchmark was given. It does not share its own.
   std::string filter;

@@ -226,7 +226,7 @@ TeamState BestState(const Session& session, int threads) {
 
 // Returns the exit code.
 int RunAndReport(Session& session, const BenchFlags& flags) {
-  TerminalReporter table(session);
+  TerminalReporter table(session, flags.verbose);
   RunFileReporter json_display(session);
   RunFileReporter json_file(session);
   benchmark::BenchmarkReporter* display =

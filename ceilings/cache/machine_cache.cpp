@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 #include <system_error>
 
+#include "ceilings/cache/given_machine.h"
 #include "ceilings/cpu/measure_flops.h"
 #include "ceilings/machine/agreement.h"
 #include "counters/base/error.h"
@@ -50,7 +51,7 @@ void RefuseOther(const Machine& machine, const Machine& here, const std::string&
   if (machine.device != here.device)
     throw BadInput(fmt::format("{}: \"device\" is \"{}\"; expected \"{}\"", where, machine.device,
                                here.device));
-  if (machine.fingerprint != here.fingerprint)
+  if (!IsGiven(machine) && machine.fingerprint != here.fingerprint)
     throw BadInput(fmt::format(
         "{}: these are the ceilings of another machine ({}, fingerprint {}); this one is {}, "
         "fingerprint {}",
@@ -94,28 +95,6 @@ Machine MeasureAndLog(const MachineSource& source, bool quick, const std::vector
   return source.measure(quick, threads);
 }
 
-// A roof that is not proved is drawn, but its user must know, also when it comes from the cache.
-void LogUnproved(const Machine& machine, const std::vector<int>& threads, std::ostream& log) {
-  int ceilings = 0;
-  std::vector<std::string> doubtful;
-  const auto add = [&](std::string_view key, int count, const Ceiling& ceiling) {
-    ++ceilings;
-    if (!ceiling.proved) doubtful.push_back(fmt::format("{} ({} threads)", key, count));
-  };
-  for (const int count : threads) {
-    const auto* set = ForThreads(machine, count);
-    if (set == nullptr) continue;
-    for (const auto& [pipe, ceiling] : set->flops) add(pipe, count, ceiling);
-    for (const auto& [level, ceiling] : set->bytes) add(Key(level), count, ceiling);
-  }
-  if (!doubtful.empty())
-    log << fmt::format(
-        "{} of {} ceilings did not prove themselves, among them {}; measure again (--remeasure) "
-        "when "
-        "the machine is quiet.\n",
-        doubtful.size(), ceilings, doubtful.front());
-}
-
 // Returns false where a spot check contradicts the ceilings. Writes "live_check" of the facts.
 bool PassesLiveCheck(const MachineSource& source, const MachineOptions& options, Machine& machine,
                      std::ostream& log) {
@@ -146,6 +125,11 @@ Machine ByFile(const MachineSource& source, const MachineOptions& options, std::
         fmt::format("{}: a machine file and a new measurement exclude each other", options.file));
   auto machine = ReadMachineFile(options.file);
   RefuseOther(machine, source.described, options.file);
+  if (IsGiven(machine)) {
+    log << fmt::format("{}: the roofs of {} are given, not measured here.\n", options.file,
+                       machine.name);
+    return machine;
+  }
   if (!PassesLiveCheck(source, options, machine, log))
     log << options.file << ": these ceilings are used as they are, being asked for.\n";
   const auto missing = Missing(machine, source.threads, true);
@@ -185,36 +169,53 @@ Machine ByCache(const MachineSource& source, const MachineOptions& options, std:
 }  // namespace
 
 Machine ReadMachineFile(const fs::path& path) {
-  const auto text = ReadFile(path, "a machine file", kMostBytes);
+  std::error_code error;
+  if (!fs::exists(path, error)) {
+    if (const auto gpu = KnownGpu(path.string())) return *gpu;
+    throw BadInput(fmt::format("{}: no such file; expected a machine file, or a GPU of {}",
+                               path.string(), fmt::join(KnownGpuNames(), ", ")));
+  }
+  auto text = ReadFile(path, "a machine file", kMostBytes);
   if (text.find_first_not_of(" \t\r\n") == std::string::npos)
     throw BadInput(fmt::format("{}: is empty; expected a machine file", path.string()));
-  nlohmann::json json;
-  try {
-    json = nlohmann::json::parse(text);
-  } catch (const nlohmann::json::parse_error& refusal) {
-    throw BadInput(fmt::format("{}: is not JSON: the first wrong character is at byte {}",
-                               path.string(), refusal.byte));
-  } catch (const nlohmann::json::out_of_range&) {
-    throw BadInput(fmt::format("{}: holds a number that no double can hold", path.string()));
-  }
-  return MachineFromJson(json, path.string());
+  const LocatedJson file(std::move(text), path.string());
+  if (IsGivenMachine(file.value())) return GivenMachine(file);
+  return MachineFromJson(file.value(), path.string());
 }
 
 void WriteMachineFile(const Machine& machine, const fs::path& path) {
-  WriteFile(path,
-            ToJson(machine).dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + '\n');
+  const auto text = [](const auto& json) {
+    return json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + '\n';
+  };
+  WriteFile(path, IsGiven(machine) ? text(GivenToJson(machine)) : text(ToJson(machine)));
 }
 
 fs::path CachePath(const fs::path& directory, const Machine& machine) {
   return directory / fmt::format("machine-{}-{}.json", machine.device, machine.fingerprint);
 }
 
+std::string UnprovedSentence(const Machine& machine) {
+  int ceilings = 0;
+  std::vector<std::string> doubtful;
+  const auto add = [&](std::string_view key, int threads, const Ceiling& ceiling) {
+    ++ceilings;
+    if (!ceiling.CarriesPercentages())
+      doubtful.push_back(fmt::format("{} ({} threads)", key, threads));
+  };
+  for (const auto& [threads, set] : machine.by_threads) {
+    for (const auto& [pipe, ceiling] : set.flops) add(pipe, threads, ceiling);
+    for (const auto& [level, ceiling] : set.bytes) add(Key(level), threads, ceiling);
+  }
+  if (doubtful.empty()) return "";
+  return fmt::format(
+      "{} of {} ceilings did not prove themselves, among them {}; measure again (--remeasure) when "
+      "the machine is quiet.\n",
+      doubtful.size(), ceilings, doubtful.front());
+}
+
 Machine CachedOrMeasured(const MachineSource& source, const MachineOptions& options,
                          std::ostream& log) {
-  auto machine =
-      options.file.empty() ? ByCache(source, options, log) : ByFile(source, options, log);
-  LogUnproved(machine, source.threads, log);
-  return machine;
+  return options.file.empty() ? ByCache(source, options, log) : ByFile(source, options, log);
 }
 
 Machine CachedOrMeasuredCpu(const MachineOptions& options, std::ostream& log) {

@@ -27,19 +27,24 @@ struct MachineOptions {
 
 // Returns this CPU's ceilings: from `options.file`, else the cache, else measured. Measures missing
 // thread counts and adds them to the cache, not to the file. Compares thread counts as after one
-// measurement (CompareThreadCounts). `log` gets one sentence about an unusable cache file, a cache
-// directory that cannot be written, and unproved ceilings.
+// measurement (CompareThreadCounts). `log` gets one sentence about an unusable cache file, and a
+// cache directory that cannot be written.
 // `live_check` checks two stored ceilings. Where one lies outside its interval, all cached ceilings
 // are dropped and measured again; those of a file stay. The result is in facts ("live_check"), and
 // in `log` where it does not agree. Throws BadInput: a file that cannot be read, is not a machine,
-// or is of another machine; a file together with `remeasure`; thread counts as MeasureCpu.
+// or is of another machine; a file together with `remeasure`; thread counts as MeasureCpu. Given
+// ceilings are used as they are: nothing is looked at, compared or measured.
 Machine CachedOrMeasuredCpu(const MachineOptions& options, std::ostream& log);
 
-// Reads a file that WriteMachineFile wrote. Throws BadInput: unreadable, empty, not JSON, not a
-// machine.
+// Reads a file that WriteMachineFile wrote, or one by hand (given_machine.h). Where there is no
+// such file, the name of a known GPU ("h100") is its given machine. Throws BadInput: unreadable,
+// empty, not JSON, not a machine, neither a file nor a GPU.
 Machine ReadMachineFile(const std::filesystem::path& path);
 
-// As WriteFile (counters/base/files.h).
+// Returns how many ceilings did not prove themselves; empty: all did, or are given.
+std::string UnprovedSentence(const Machine& machine);
+
+// Writes a given machine as one by hand. Throws as WriteFile (counters/base/files.h).
 void WriteMachineFile(const Machine& machine, const std::filesystem::path& path);
 
 // Returns the machine's cache file in `directory`, by device and fingerprint.

@@ -62,6 +62,7 @@ json CeilingToJson(const Ceiling& ceiling) {
   if (ceiling.clock_hz) result["clock_hz"] = *ceiling.clock_hz;
   if (ceiling.sustained_per_second) result["sustained_per_second"] = *ceiling.sustained_per_second;
   if (ceiling.moved_per_named) result["moved_per_named"] = *ceiling.moved_per_named;
+  if (ceiling.given) result["given"] = true;
   if (ceiling.unbounded) result["unbounded"] = true;
   if (!ceiling.mix.empty()) result["mix"] = ceiling.mix;
   if (!ceiling.reasons.empty()) result["reasons"] = ceiling.reasons;
@@ -120,6 +121,9 @@ Ceiling CeilingFrom(const JsonReader& at) {
   ceiling.how = at.Text("how");
   ceiling.mix = at.TextOr("mix", "");
   ceiling.proved = at.Flag("proved");
+  ceiling.given = at.Has("given") && at.Flag("given");
+  if (ceiling.given && ceiling.proved)
+    throw BadInput(at.where() + ": 'proved': expected false for a rate that is given, got true");
   if (at.Has("ci95")) ceiling.ci95 = Interval(at, "ci95");
   ceiling.clock_hz = at.OptionalPositive("clock_hz");
   ceiling.sustained_per_second = at.OptionalPositive("sustained_per_second");

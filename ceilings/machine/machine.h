@@ -40,12 +40,16 @@ struct Ceiling {
   std::string mix;                 // "copy.avx2": the level's best mix; empty: not a level's roof
   std::optional<double> clock_hz;  // [1/s] core clock during the kernel, where it was measured
   bool proved = false;             // passed its self-proof
+  bool given = false;              // stated by a data sheet or another tool: not measured here and
+                                   // never `proved`; what is placed on it says so
   bool unbounded = false;          // not proved for a reason that allows any error: its kernel did
                                    // not do what it counts, or its arrays lie elsewhere
   std::vector<std::string> reasons;  // of not being proved
   Proof proof;
 
   std::string Reason() const;  // all reasons, separated by "; "
+  // Returns whether percentages may rest on it: it is proved, or its user stands for it.
+  bool CarriesPercentages() const { return proved || given; }
 
   bool operator==(const Ceiling&) const = default;
 };
@@ -123,7 +127,8 @@ nlohmann::json ToJson(const Machine& machine);
 // Reads what ToJson writes, and schema 1 (machine_schema1.h). `where` ("FILE" or
 // "FILE: machines[0]") starts every message. The three top-level members may all be missing, as in
 // stored run files. Throws BadInput on a missing or wrong-typed key, an unknown level or pipe, a
-// rate that is not finite and positive, a confidence interval that is not ordered.
+// rate that is not finite and positive, a confidence interval that is not ordered, a given ceiling
+// that is proved.
 Machine MachineFromJson(const nlohmann::json& json, const std::string& where);
 
 }  // namespace dlroof

@@ -93,7 +93,7 @@ std::string Label(const std::string& text, double log_x, double log_y, const std
 
 std::string RoofName(const Roof& roof, std::string_view unit) {
   return fmt::format("{}  {}{}", LevelName(roof.key), WithPrefix(roof.per_second, unit),
-                     roof.proved ? "" : " (not proved)");
+                     DoubtText(roof));
 }
 
 namespace {

@@ -35,6 +35,9 @@ std::map<Level, std::vector<RidgePoint>> MeasuredRidges(const Figure& figure) {
   return ridges;
 }
 
+// Gnuplot's line type: whole, dashed, or dashes and dots.
+int DashOf(const Roof& roof) { return roof.given ? 4 : roof.proved ? 1 : 2; }
+
 // Thin: what a roof has left after seconds on end, and the knees as measured.
 void AddThinRoofs(const Figure& figure, Plot& plot) {
   int index = 0;
@@ -42,7 +45,7 @@ void AddThinRoofs(const Figure& figure, Plot& plot) {
     const auto sustained = SustainedOf(roof);
     if (!sustained) return;
     AddLine(fmt::format("sustained{}", index++), line(*sustained, figure),
-            fmt::format("lc rgb '#8b96a5' lw 1 dt {}", sustained->proved ? 1 : 2), plot);
+            fmt::format("lc rgb '#8b96a5' lw 1 dt {}", DashOf(*sustained)), plot);
   };
   for (const Roof& flat : figure.flats) add(flat, FlatLine);
   for (const Roof& slanted : figure.roofs.bytes) add(slanted, SlantedLine);
@@ -64,11 +67,11 @@ std::string ClassicScript(const Figure& figure) {
     AddLine(fmt::format("byte{}", index++), SlantedLine(slanted, figure),
             fmt::format("lc rgb '{}' lw {} dt {}",
                         slanted.key == Key(figure.level) ? "#27313d" : "#8b96a5",
-                        slanted.key == Key(figure.level) ? 2 : 1, slanted.proved ? 1 : 2),
+                        slanted.key == Key(figure.level) ? 2 : 1, DashOf(slanted)),
             plot);
   for (const Roof& flat : figure.flats)
     AddLine(fmt::format("flop{}", index++), FlatLine(flat, figure),
-            fmt::format("lc rgb '#27313d' lw 2 dt {}", flat.proved ? 1 : 2), plot);
+            fmt::format("lc rgb '#27313d' lw 2 dt {}", DashOf(flat)), plot);
   AddThinRoofs(figure, plot);
   AddClassicMarks(figure, plot);
   return Ranges(panel) + RoofLabels(figure, panel) + RidgeLabels(figure, panel) +

@@ -26,11 +26,8 @@ Ceiling CeilingOf(double per_second, int threads) {
   Ceiling ceiling;
   ceiling.per_second = per_second;
   ceiling.threads = threads;
-  ceiling.how =
-      "imported from the Empirical Roofline Toolkit, proved by nobody here: best of its "
-      "repetitions "
-      "and configurations";
-  ceiling.proved = true;  // else nothing could be placed on it; `how` and a remark say what it is
+  ceiling.how = "the Empirical Roofline Toolkit's best of its repetitions and configurations";
+  ceiling.given = true;
   return ceiling;
 }
 
@@ -105,7 +102,7 @@ Imported ImportErt(const std::string& text, const std::string& where) {
   machine.name = "measured by the Empirical Roofline Toolkit";
   machine.fingerprint = "imported";
   imported.remarks.push_back(
-      where + ": the ceilings are the toolkit's, proved by nobody here; percents rest on them");
+      where + ": the ceilings are the toolkit's: given, not measured here; percents rest on them");
   for (const auto& name : unknown)
     imported.remarks.push_back(
         fmt::format("{}: '{}' is not known and left out", where, Printable(name)));

@@ -44,8 +44,8 @@ Imported ImportOwnCsv(const std::string& text, const std::string& where);
 bool LooksLikeNsightCompute(std::string_view text);
 Imported ImportNsightCompute(const std::string& text, const std::string& where);
 
-// The Empirical Roofline Toolkit's roofline.json: ceilings. They count as proved, as those of any
-// machine file from elsewhere that says so; their `how` and a remark say that nobody here did.
+// The Empirical Roofline Toolkit's roofline.json: ceilings. They are given, not measured here;
+// a remark says so.
 bool LooksLikeErt(std::string_view text);
 Imported ImportErt(const std::string& text, const std::string& where);
 

@@ -115,8 +115,9 @@ void TerminalReporter::Finalize() {
       GetOutputStream() << ResultRow(record, Place(record, MachineFor(session_.file(), record)),
                                      name_width_);
   }
-  WriteUnsupported(session_.file().records, GetOutputStream());
+  WriteUnsupported(session_.file().records, GetOutputStream(), verbose_);
   const auto run = PlaceRun(session_.file());
+  WriteDoubts(run, GetOutputStream());
   WriteModels(run.models, 0, GetOutputStream());
   WriteOpportunities(run, GetOutputStream());
   GetOutputStream() << std::flush;

@@ -19,7 +19,9 @@ std::vector<Entry> EntriesFromRuns(const std::vector<benchmark::BenchmarkReporte
 // The table in the terminal: a row per benchmark as it finishes.
 class TerminalReporter : public benchmark::BenchmarkReporter {
  public:
-  explicit TerminalReporter(Session& session) : session_(session) {}
+  // `verbose`: unsupported benchmarks are named one by one, not counted by reason.
+  explicit TerminalReporter(Session& session, bool verbose = false)
+      : session_(session), verbose_(verbose) {}
 
   bool ReportContext(const Context& context) override;
   void ReportRuns(const std::vector<Run>& runs) override;
@@ -29,6 +31,7 @@ class TerminalReporter : public benchmark::BenchmarkReporter {
   void ReportAggregates(const std::vector<Run>& runs);
 
   Session& session_;
+  bool verbose_;
   size_t name_width_ = 0;
 };
 

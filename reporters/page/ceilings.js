@@ -17,11 +17,12 @@ dlroof.proofNumbers = (ceiling, work) => {
 // One line that tells, the rest behind it: numbers and result where proved, the reason first where not.
 dlroof.addProof = (cell, ceiling, work) => {
   const proved = ceiling.proved === true;
-  const reason = proved ? '' : dlroof.list(ceiling.reasons).map(dlroof.text).join('; ');
+  const given = ceiling.given === true;
+  const reason = proved || given ? '' : dlroof.list(ceiling.reasons).map(dlroof.text).join('; ');
   const texts = [reason, dlroof.proofNumbers(ceiling, work), dlroof.text(dlroof.map(ceiling.proof).result)].filter((text) => text !== '');
   const parent = texts.length > 1 ? dlroof.add(cell, 'details') : cell;
   const line = dlroof.add(texts.length > 1 ? dlroof.add(parent, 'summary') : cell, 'div', texts.length > 1 ? 'clamp' : '');
-  dlroof.add(line, 'span', `badge ${proved ? 'ok' : 'unproved'}`, `${proved ? 'proved' : 'not proved'}${texts.length > 0 ? ': ' : ''}`);
+  dlroof.add(line, 'span', `badge ${proved ? 'ok' : 'unproved'}`, `${proved ? 'proved' : given ? dlroof.givenText : 'not proved'}${texts.length > 0 ? ': ' : ''}`);
   if (texts.length > 0) line.append(texts[0]);
   for (const text of texts.slice(1)) dlroof.add(parent, 'p', '', text);
 };

@@ -29,8 +29,10 @@ dlroof.classicPoints = (shown) => {
   return points;
 };
 
-dlroof.roofLine = (line, proved, strong, colours) => ({ type: 'scatter', mode: 'lines', x: line.map((p) => p[0]), y: line.map((p) => p[1]), hoverinfo: 'skip',
-  line: { color: strong ? colours.roof : colours.faint, width: strong ? 2 : 1.2, dash: proved ? 'solid' : 'dash' } });
+dlroof.dashOf = (roof) => (roof.given ? 'dashdot' : roof.proved ? 'solid' : 'dash');
+
+dlroof.roofLine = (line, roof, strong, colours) => ({ type: 'scatter', mode: 'lines', x: line.map((p) => p[0]), y: line.map((p) => p[1]), hoverinfo: 'skip',
+  line: { color: strong ? colours.roof : colours.faint, width: strong ? 2 : 1.2, dash: dlroof.dashOf(roof) } });
 
 dlroof.classicRoofs = (roofs, colours) => {
   const flats = dlroof.drawnFlats(roofs);
@@ -47,15 +49,15 @@ dlroof.classicRoofs = (roofs, colours) => {
   }
   for (const flat of flats.filter((one) => dlroof.isNumber(one.sustained_per_second))) {
     const from = fastest === undefined ? 1 / dlroof.farRight : fastest.sustained_ridges[flat.key];
-    lines.push({ roof: { key: `sustained ${flat.sustained_per_second}`, per_second: flat.sustained_per_second, proved: flat.proved }, name: 'sustained', unit: 'FLOP/s', flat: true, strong: false,
+    lines.push({ roof: { key: `sustained ${flat.sustained_per_second}`, per_second: flat.sustained_per_second, proved: flat.proved, given: flat.given }, name: 'sustained', unit: 'FLOP/s', flat: true, strong: false,
       line: [[from, flat.sustained_per_second], [dlroof.farRight, flat.sustained_per_second]] });
   }
   for (const slanted of roofs.bytes.filter((one) => dlroof.isNumber(one.sustained_per_second))) {
     const end = flats.length > 0 ? [slanted.sustained_ends[flats[0].key], flats[0].per_second] : [dlroof.farRight, slanted.sustained_start[1]];
-    lines.push({ roof: { key: `sustained ${slanted.key}`, per_second: slanted.sustained_per_second, proved: slanted.proved }, name: 'sustained', unit: 'B/s', flat: false, strong: false,
+    lines.push({ roof: { key: `sustained ${slanted.key}`, per_second: slanted.sustained_per_second, proved: slanted.proved, given: slanted.given }, name: 'sustained', unit: 'B/s', flat: false, strong: false,
       line: [slanted.sustained_start, end] });
   }
-  for (const one of lines) one.trace = dlroof.roofLine(one.line, one.roof.proved, one.strong, colours);
+  for (const one of lines) one.trace = dlroof.roofLine(one.line, one.roof, one.strong, colours);
   return lines;
 };
 
@@ -77,7 +79,7 @@ dlroof.classicLabels = (plane, lines, ridges, colours) => {
   const labels = [];
   for (const one of lines) {
     const name = one.name || (one.flat ? one.roof.key : dlroof.levelName(one.roof.key));
-    const doubt = one.roof.proved ? '' : ' (not proved)';
+    const doubt = one.roof.given ? ` (${dlroof.givenText})` : one.roof.proved ? '' : ' (not proved)';
     for (const text of [`${name}  ${dlroof.scaled(one.roof.per_second, one.unit)}${doubt}`, name]) {
       const places = one.flat ? dlroof.alongLevel(plane, one.roof.per_second, plane.left(one.line[0][0]), text)
         : [...dlroof.alongRising(plane, one.line, text, -1), ...dlroof.alongRising(plane, one.line, text, 1)];
@@ -131,7 +133,7 @@ dlroof.drawClassic = (shown) => {
       layout: dlroof.layout('intensity [FLOP/byte]', 'performance [FLOP/s]', plane, 3) };
   });
   caption.textContent = `${dlroof.drawnText(points, shown)} Bytes of ${dlroof.currentLevels().map(dlroof.levelName).join(', ')}; roofs of ${dlroof.roofsName(roofs)}. ` +
-    `${dlroof.hollowNote} Dashed: not proved.${dlroof.measuredRidges(roofs).length > 0 ? ' Thin line with dots: the knee as measured, by loads with multiply-adds.' : ''}${[...flats, ...roofs.bytes].some((roof) => dlroof.isNumber(roof.sustained_per_second)) ? ' Thin line named sustained: that roof after seconds on end.' : ''}${dlroof.beforeNote()}`;
+    `${dlroof.hollowNote} ${[...flats, ...roofs.bytes].some((roof) => roof.given) ? `Dashes and dots: ${dlroof.givenText}.` : 'Dashed: not proved.'}${dlroof.measuredRidges(roofs).length > 0 ? ' Thin line with dots: the knee as measured, by loads with multiply-adds.' : ''}${[...flats, ...roofs.bytes].some((roof) => dlroof.isNumber(roof.sustained_per_second)) ? ' Thin line named sustained: that roof after seconds on end.' : ''}${dlroof.beforeNote()}`;
 };
 
 // "12 benchmarks drawn, 3 not (...)." Never silent about what a chart leaves out.

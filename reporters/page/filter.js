@@ -2,7 +2,7 @@
 // Visible records: the state of the filter, kept in the address so that a link repeats it.
 dlroof.records = dlroof.list(dlroof.content.records).map(dlroof.map);
 dlroof.roofs = dlroof.list(dlroof.content.roofs);
-dlroof.state = { text: '', op: '', direction: '', type: '', library: '', pipe: '', sweep: '', level: '', roofs: '', every: '', sort: '', selected: '' };
+dlroof.state = { text: '', op: '', direction: '', type: '', library: '', status: '', pipe: '', sweep: '', level: '', roofs: '', every: '', sort: '', selected: '' };
 dlroof.fields = ['op', 'library', 'direction', 'type'];
 
 dlroof.readAddress = () => {
@@ -31,10 +31,15 @@ dlroof.currentLevels = () => {
 };
 
 dlroof.searchable = dlroof.records.map((record) =>
-  [record.name, dlroof.algorithm(record), record.reason, record.status, ...dlroof.list(record.remarks)].map(dlroof.text).join('\n').toLowerCase());
+  [record.name, dlroof.algorithm(record), record.reason, record.status, ...dlroof.list(record.remarks), ...dlroof.list(record.asides)].map(dlroof.text).join('\n').toLowerCase());
 
 // Pipes that executed its FLOPs.
 dlroof.pipesOf = (record) => [...new Set(Object.values(dlroof.map(record.work)).flatMap((work) => Object.entries(dlroof.map(dlroof.map(work).flops)).filter(([, flops]) => flops > 0).map(([pipe]) => pipe)))];
+
+dlroof.statuses = ['ok', 'unsupported', 'failed', 'wrong'].filter((status) => dlroof.records.some((record) => record.status === status));
+
+// Unsupported benchmarks stand by their reasons among the findings, one by one only where they are asked for.
+dlroof.hasStatus = (record) => (dlroof.state.status === '' ? dlroof.statuses.length < 2 || record.status !== 'unsupported' : ['all', record.status].includes(dlroof.state.status));
 
 dlroof.filtered = () => {
   const swept = dlroof.sweptRecords();
@@ -42,6 +47,7 @@ dlroof.filtered = () => {
   const shown = [];
   dlroof.records.forEach((record, index) => {
     if (dlroof.fields.some((field) => dlroof.state[field] !== '' && record[field] !== dlroof.state[field])) return;
+    if (!dlroof.hasStatus(record)) return;
     if (dlroof.state.pipe !== '' && !dlroof.pipesOf(record).includes(dlroof.state.pipe)) return;
     if (swept !== undefined && !swept.has(index)) return;
     if (words.every((word) => dlroof.searchable[index].includes(word))) shown.push(index);
@@ -67,6 +73,8 @@ dlroof.fillFilters = () => {
     const values = [...new Set(dlroof.records.map((record) => dlroof.text(record[field])))].filter((value) => value !== '').sort();
     dlroof.fillSelect(`filter-${field}`, [['', 'all'], ...values.map((value) => [value, value])]);
   }
+  const usual = dlroof.statuses.includes('unsupported') ? [['', 'supported'], ['all', 'all']] : [['', 'all']];
+  dlroof.fillSelect('filter-status', dlroof.statuses.length > 1 ? [...usual, ...dlroof.statuses.map((status) => [status, status])] : []);
   const known = new Set(dlroof.records.flatMap((record) => dlroof.list(record.classic).map((entry) => entry.level)));
   const levels = Object.keys(dlroof.levelNames).filter((level) => known.has(level));
   dlroof.fillSelect('filter-level', [...levels.map((level) => [level, dlroof.levelName(level)]), ...(levels.length > 1 ? [['all', 'all levels']] : [])]);
@@ -85,7 +93,7 @@ dlroof.roofsName = (roofs) => {
 };
 
 dlroof.showFilters = () => {
-  for (const key of ['text', 'pipe', 'sweep', ...dlroof.fields]) dlroof.byId(`filter-${key}`).value = dlroof.state[key];
+  for (const key of ['text', 'status', 'pipe', 'sweep', ...dlroof.fields]) dlroof.byId(`filter-${key}`).value = dlroof.state[key];
   dlroof.byId('filter-every').checked = dlroof.state.every !== '';
   const roofs = dlroof.currentRoofs();
   dlroof.byId('filter-roofs').value = String(dlroof.roofs.indexOf(roofs));
@@ -94,7 +102,7 @@ dlroof.showFilters = () => {
 
 dlroof.watchFilters = (changed) => {
   let timer = 0;
-  for (const key of ['text', ...dlroof.fields, 'pipe', 'sweep', 'level', 'roofs', 'every']) {
+  for (const key of ['text', ...dlroof.fields, 'status', 'pipe', 'sweep', 'level', 'roofs', 'every']) {
     const input = dlroof.byId(`filter-${key}`);
     input.addEventListener('input', () => {
       dlroof.state[key] = input.type === 'checkbox' ? (input.checked ? '1' : '') : input.value;

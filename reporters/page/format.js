@@ -80,8 +80,10 @@ dlroof.marked = (record, text) => (dlroof.isDisturbed(record) && text !== '' ? `
 dlroof.boundText = (record) => {
   const time = dlroof.map(record.time);
   const byMemory = time.bound === 'memory' && time.bound_level;
-  return dlroof.marked(record, byMemory ? `${dlroof.levelName(time.bound_level)} bandwidth` : dlroof.text(time.bound));
+  return dlroof.marked(record, byMemory ? `${dlroof.levelName(time.bound_level)} bandwidth` : dlroof.text(time.bound)) + (time.given === true ? ' (given)' : '');
 };
+
+dlroof.givenText = 'given, not measured here';
 
 // The placement that binds: the lowest of the record's roofs.
 dlroof.binding = (record) => dlroof.list(record.classic)[record.binding];

@@ -178,7 +178,7 @@ dlroof.hoverText = (record, level, entry) => {
   lines.push(dlroof.marked(record, dlroof.scaled(dlroof.map(record.seconds).median, 's')) + (spread ? ` (95 %: ${spread})` : ''));
   if (entry !== undefined) {
     lines.push(`${dlroof.scaled(entry.flops_per_second, 'FLOP/s')} at ${dlroof.digits(entry.intensity)} FLOP/byte of ${dlroof.levelName(level)}`);
-    const roof = `its ${dlroof.levelName(level)} roof, ${dlroof.scaled(entry.roof, 'FLOP/s')}`;
+    const roof = `its ${time.given === true ? 'given ' : ''}${dlroof.levelName(level)} roof, ${dlroof.scaled(entry.roof, 'FLOP/s')}`;
     lines.push(dlroof.isNumber(entry.fraction) ? `${dlroof.percent(entry.fraction)} of ${roof}` : `no fraction of ${roof}: in doubt`);
     const binding = dlroof.binding(record);
     if (binding !== undefined && binding !== entry) lines.push(`${dlroof.percent(binding.fraction)} of the binding roof (${dlroof.levelName(binding.level)})`);

@@ -68,6 +68,11 @@ dlroof.watchWindow = () => {
 dlroof.showLinked = () => {
   const index = dlroof.records.findIndex((record) => dlroof.text(record.name) === dlroof.state.selected);
   if (dlroof.state.selected === '' || index < 0) return;
+  if (!dlroof.hasStatus(dlroof.records[index])) {
+    dlroof.state.status = 'all';
+    dlroof.showFilters();
+    dlroof.changed();
+  }
   const own = dlroof.roofs.findIndex((roofs) => roofs.device === dlroof.records[index].device && (!dlroof.records[index].threads || dlroof.records[index].threads === roofs.threads));
   if (own >= 0 && !dlroof.onRoofs(dlroof.records[index])) {
     dlroof.state.roofs = String(own);

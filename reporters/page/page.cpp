@@ -21,6 +21,7 @@ json RoofJson(const Roof& roof) {
                 {"per_second", roof.per_second},
                 {"proved", roof.proved},
                 {"finer", IsFinerPipe(roof.key)}};
+  if (roof.given) entry["given"] = true;
   if (roof.sustained_per_second) entry["sustained_per_second"] = *roof.sustained_per_second;
   return entry;
 }

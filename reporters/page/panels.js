@@ -108,7 +108,7 @@ dlroof.drawSelected = () => {
   dlroof.figure(figures, 'clean repetitions', dlroof.repetitions(record));
   for (const entry of dlroof.list(record.classic)) {
     dlroof.figure(figures, `${dlroof.levelName(entry.level)}: intensity`, `${dlroof.digits(entry.intensity)} FLOP/byte`);
-    dlroof.figure(figures, `${dlroof.levelName(entry.level)}: of its roof`, `${dlroof.percent(entry.fraction) || 'in doubt:'} of ${dlroof.scaled(entry.roof, 'FLOP/s')}`);
+    dlroof.figure(figures, `${dlroof.levelName(entry.level)}: of its roof`, `${dlroof.percent(entry.fraction) || 'in doubt:'} of ${dlroof.scaled(entry.roof, 'FLOP/s')}${dlroof.map(record.time).given === true ? `, ${dlroof.givenText}` : ''}`);
   }
   dlroof.figure(figures, 'performance', dlroof.scaled(dlroof.roofPart(record, 'flops_per_second'), 'FLOP/s'));
   dlroof.figure(figures, 'bound by', dlroof.boundText(record));
@@ -117,7 +117,7 @@ dlroof.drawSelected = () => {
   for (const [pipe, seconds] of Object.entries(dlroof.map(time.pipe_seconds))) dlroof.figure(figures, `of ${pipe} at its own`, dlroof.scaled(seconds, 's'));
   for (const [level, seconds] of dlroof.byLevel(time.memory_seconds)) dlroof.figure(figures, `${dlroof.levelName(level)} time at its roof`, dlroof.scaled(seconds, 's'));
   dlroof.figure(figures, 'launch overhead', dlroof.scaled(time.overhead_seconds, 's'));
-  for (const text of [record.reason, ...dlroof.list(record.remarks), record.advice]) if (dlroof.text(text) !== '') dlroof.add(panel, 'p', 'advice', dlroof.text(text));
+  for (const text of [record.reason, ...dlroof.list(record.remarks), ...dlroof.list(record.asides), record.advice]) if (dlroof.text(text) !== '') dlroof.add(panel, 'p', 'advice', dlroof.text(text));
   const more = dlroof.add(panel, 'dl', 'pairs');
   dlroof.pair(more, 'algorithm', dlroof.algorithm(record));
   dlroof.pair(more, 'verified', dlroof.text(record.verified));
@@ -159,7 +159,9 @@ dlroof.drawFindings = () => {
   const entries = [...grouped];
   for (const [text, records] of entries.slice(0, 50)) {
     const item = dlroof.add(list, 'li', '', `${text} `);
-    dlroof.add(item, 'span', 'who name', records.length === 1 ? dlroof.text(records[0].name) : `${dlroof.text(records[0].name)} and ${records.length - 1} more`);
+    const types = [...new Set(records.map((record) => dlroof.text(record.type)))].filter((type) => type !== '');
+    const count = records[0].status === 'ok' ? `${dlroof.text(records[0].name)} and ${records.length - 1} more` : `${types.join(', ')}${types.length > 0 ? ': ' : ''}${records.length} benchmarks`;
+    dlroof.add(item, 'span', 'who name', records.length === 1 ? dlroof.text(records[0].name) : count);
   }
   if (entries.length > 50) dlroof.add(list, 'li', '', `${entries.length - 50} more: see the last column of the table.`);
 };

@@ -20,9 +20,18 @@ void ReportAboveRoof(const Record& record, const Timing& timing, Placement& plac
   const double spread = timing.ci95 ? timing.ci95->second / timing.median - 1 : 0;
   for (const auto& point : placement.classic) {
     if (!point.fraction || *point.fraction <= 1 + std::max(kNoise, spread)) continue;
-    const bool fewer_executed = record.algorithm.find("wino") != std::string::npos;
+    const bool fewer_executed = record.algorithm.find("wino") != std::string::npos &&
+                                point.flops_from == Provenance::kModelled;
+    if (placement.time && placement.time->given && !fewer_executed) {
+      placement.remarks.push_back(
+          fmt::format("above the given {} roof: the roof is wrong (see the machine file), or the "
+                      "count of FLOPs "
+                      "or bytes is",
+                      Key(point.level)));
+      continue;
+    }
     const auto blame =
-        fewer_executed && point.flops_from == Provenance::kModelled
+        fewer_executed
             ? "the FLOP count is wrong for it: the algorithm executes fewer FLOPs than the "
               "convolution's definition"
             : "the ceiling is too low: measure the machine again (dlroof machine --remeasure)";
@@ -62,9 +71,10 @@ std::string BoundClause(const TimePoint& time) {
     return fmt::format(
         "Bound by the cost of starting it ({}; at the roof its arithmetic and traffic take less)",
         WithPrefix(*time.overhead_seconds, "s"));
-  const auto roof = time.bound == Bound::kMemory
-                        ? fmt::format("{} bandwidth", LevelName(Key(*time.bound_level)))
-                        : std::string("arithmetic");
+  const auto roof =
+      (time.given ? "given " : "") +
+      (time.bound == Bound::kMemory ? fmt::format("{} bandwidth", LevelName(Key(*time.bound_level)))
+                                    : std::string("arithmetic"));
   if (*time.gap < kAtItsRoof)
     return fmt::format("At {:.0f} % of its {} roof", 100 / *time.gap, roof);
   return fmt::format("{:.1f}x slower than its {} roof allows", *time.gap, roof);

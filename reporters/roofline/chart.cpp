@@ -12,7 +12,8 @@ namespace {
 bool IsDrawable(double value) { return std::isfinite(value) && value > 0; }
 
 Roof RoofOf(std::string_view key, const Ceiling& ceiling) {
-  return {std::string(key), ceiling.per_second, ceiling.proved, ceiling.sustained_per_second};
+  return {std::string(key), ceiling.per_second, ceiling.proved, ceiling.given,
+          ceiling.sustained_per_second};
 }
 
 RoofSet MakeSet(const Machine& machine, const CeilingSet& ceilings, int threads) {
@@ -63,9 +64,14 @@ void EachPlaced(const PlacedRun& run, const RoofSet& roofs, const Visit& visit) 
 
 }  // namespace
 
+std::string_view DoubtText(const Roof& roof) {
+  if (roof.given) return " (given, not measured here)";
+  return roof.proved ? "" : " (not proved)";
+}
+
 std::optional<Roof> SustainedOf(const Roof& roof) {
   if (!roof.sustained_per_second) return std::nullopt;
-  return Roof{roof.key, *roof.sustained_per_second, roof.proved};
+  return Roof{roof.key, *roof.sustained_per_second, roof.proved, roof.given};
 }
 
 std::vector<RoofSet> RoofSets(const std::vector<Machine>& machines) {

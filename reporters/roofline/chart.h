@@ -20,8 +20,12 @@ struct Roof {
   std::string key;        // pipe or level
   double per_second = 0;  // [flop/s] or [byte/s]
   bool proved = false;
+  bool given = false;
   std::optional<double> sustained_per_second = {};  // [the same] after seconds on end
 };
+
+// Returns "" for a proved roof, else " (not proved)" or " (given, not measured here)".
+std::string_view DoubtText(const Roof& roof);
 
 // The sustained rate after seconds on end, as a roof of its own: a thin line. Absent where it is
 // not known or hardly differs.

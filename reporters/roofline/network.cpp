@@ -81,6 +81,7 @@ class Sum {
     const auto placement = Place(record, machine);
     if (!placement.time || !placement.time->gap) return;
     ++placed_;
+    given_ = given_ || placement.time->given;
     const double roof_seconds = seconds / *placement.time->gap;
     placed_seconds_ += seconds;
     roof_seconds_ += roof_seconds;
@@ -100,6 +101,7 @@ class Sum {
     }
     model.layers_placed = placed_;
     if (placed_ == 0) return;
+    model.roof_given = given_;
     model.roof_seconds = roof_seconds_;
     model.roof_fraction = roof_seconds_ / placed_seconds_;
     model.fix_first = above_;
@@ -114,7 +116,7 @@ class Sum {
  private:
   int measured_ = 0, placed_ = 0;
   double calls_ = 0, seconds_ = 0, flops_ = 0, placed_seconds_ = 0, roof_seconds_ = 0;
-  bool flops_known_ = true, disturbed_ = false;
+  bool flops_known_ = true, disturbed_ = false, given_ = false;
   std::vector<LayerToFix> above_;
 };
 

@@ -33,11 +33,12 @@ struct ModelSummary {
   bool disturbed = false;                  // the time of one of them is an estimate (TimeOf)
   std::optional<double> flops;             // [flop]; absent when one of them has none known
   std::optional<double> flops_per_second;  // [flop/s]
-  // Sum over the layers that have a time and a proved roof: count x the largest of their compute
-  // and memory times, and its share of their time. Absent where none has.
+  // Sum over the layers that have a time and a roof without doubt: count x the largest of their
+  // compute and memory times, and its share of their time. Absent where none has.
   int layers_placed = 0;
   std::optional<double> roof_seconds;   // [s]
   std::optional<double> roof_fraction;  // [1]
+  bool roof_given = false;              // a roof of one of them is given, not measured
   std::vector<LayerToFix> fix_first;    // the three with most time above their roof, most first
 };
 

@@ -97,6 +97,7 @@ json ToJson(const TimePoint& point) {
   if (!point.pipe_seconds.empty()) object["pipe_seconds"] = point.pipe_seconds;
   PutIfKnown(object, "overhead_seconds", point.overhead_seconds);
   if (point.bound_level) object["bound_level"] = Key(*point.bound_level);
+  if (point.given) object["given"] = true;
   for (const Level level : point.unproved_levels)
     object["unproved_levels"].push_back(std::string(Key(level)));
   if (!point.gap) return object;
@@ -129,6 +130,7 @@ void PutPlacement(const Placement& placement, json& object) {
   for (const auto& point : placement.classic) object["classic"].push_back(ToJson(point));
   if (placement.time) object["time"] = ToJson(*placement.time);
   if (!placement.remarks.empty()) object["remarks"] = placement.remarks;
+  if (!placement.asides.empty()) object["asides"] = placement.asides;
   PutIfSaid(object, "advice", placement.advice);
 }
 
@@ -156,7 +158,7 @@ void Slim(json& record) {
       {{"cpu_seconds", kStoredDigits},
        {"main_cpu_seconds", kStoredDigits},
        {"run_delay_seconds", kStoredDelayDigits}}};
-  for (const char* sentences : {"advice", "remarks"}) record.erase(sentences);
+  for (const char* sentences : {"advice", "remarks", "asides"}) record.erase(sentences);
   ChangeIfThere(record, "time", [](json& time) {
     time.erase("point");
     RoundAll(time, kStoredDigits);
@@ -205,6 +207,7 @@ json ToJson(const ModelSummary& model) {
     object["roof"] = {{"layers", model.layers_placed},
                       {"seconds", *model.roof_seconds},
                       {"fraction", *model.roof_fraction}};
+  if (model.roof_given) object["roof"]["given"] = true;
   for (const auto& layer : model.fix_first)
     object["fix_first"].push_back({{"name", layer.name},
                                    {"count", layer.count},

@@ -128,7 +128,9 @@ std::string SpreadText(const Timing& timing) {
 }
 
 std::string BoundText(const TimePoint& time) {
-  return time.bound_level ? LevelName(Key(*time.bound_level)) : std::string(Key(time.bound));
+  return fmt::format(
+      "{}{}", time.bound_level ? LevelName(Key(*time.bound_level)) : std::string(Key(time.bound)),
+      time.given ? " (given)" : "");
 }
 
 }  // namespace dlroof

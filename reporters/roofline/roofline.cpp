@@ -10,6 +10,7 @@
 #include "ceilings/machine/choose_roof.h"
 #include "ceilings/machine/row_isa.h"
 #include "counters/base/keys.h"
+#include "reporters/roofline/refuted.h"
 
 namespace dlroof {
 namespace {
@@ -41,12 +42,6 @@ Known BestKnown(const Record& record, const PlaceView& view) {
   return known;
 }
 
-// Factor by which an unproved ceiling may be too fast or too slow, unless it is `unbounded`. What
-// the clock's proofs find is either too slow (other programs, repetitions or passes that disagree;
-// two hardware threads halve a core), or too fast because a kernel did half of what it counts (half
-// its vectors, twice the work in the same time): 2.
-constexpr double kUnprovedFactor = 2;
-
 // One of the times of which the largest is the roof time.
 struct Part {
   double seconds = 0;
@@ -54,9 +49,9 @@ struct Part {
 
   void Add(double more, const Ceiling& ceiling) {
     seconds += more;
-    at_worst += ceiling.proved      ? more
-                : ceiling.unbounded ? std::numeric_limits<double>::infinity()
-                                    : kUnprovedFactor * more;
+    at_worst += ceiling.CarriesPercentages() ? more
+                : ceiling.unbounded          ? std::numeric_limits<double>::infinity()
+                                             : kUnprovedFactor * more;
   }
   // Returns whether it rests on an unproved ceiling and is the largest part, or could be.
   bool Doubtful(double largest_seconds) const {
@@ -72,6 +67,7 @@ struct RoofTimes {
   std::map<std::string, std::string> compute_unproved;  // by row why
   std::map<Level, Part> memory;
   std::map<Level, std::string> memory_unproved;  // why
+  bool given = false;                            // one of these ceilings is
 
   double Largest() const {
     double largest = compute->seconds;
@@ -125,7 +121,10 @@ void SayLowerRoof(const std::string& pipe, const CeilingRow& roof, const std::st
 void AddCompute(const CeilingRow& roof, double seconds, RoofTimes& times) {
   if (!times.compute) times.compute = Part{};
   times.compute->Add(seconds, roof.second);
-  if (!roof.second.proved) times.compute_unproved[roof.first] = roof.second.Reason();
+  if (roof.second.given)
+    times.given = true;
+  else if (!roof.second.proved)
+    times.compute_unproved[roof.first] = roof.second.Reason();
 }
 
 // By pipe its FLOPs and the row that it is judged by; empty, with a remark, where one has none.
@@ -180,38 +179,6 @@ void AddTensorTime(const Known& known, const std::string& isa, const CeilingSet&
   if (flops > 0) AddCompute(*best, flops / best->second.per_second, times);
 }
 
-// Compulsory bytes count as DRAM traffic. With warm caches a call whose tensors fit the last cache
-// need not move them at all; a time below bytes / bandwidth proves that it did not, and then the
-// model, not the roof, is wrong.
-bool CachesRefute(const Record& record, const Machine& machine, double bytes, double roof_seconds,
-                  double seconds) {
-  double largest_cache = 0;
-  for (const auto& [level, capacity] : machine.cache_bytes)
-    largest_cache = std::max(largest_cache, capacity);
-  return record.cache != "cold" && bytes <= largest_cache && roof_seconds > seconds;
-}
-
-// Why bytes that nobody counted are left out: the call is faster than they could move; empty: it
-// is not.
-std::string WhyRefuted(const Record& record, const Machine& machine, Level level,
-                       std::pair<double, Provenance> known, double roof_seconds, double seconds) {
-  const auto [bytes, from] = known;
-  if (from == Provenance::kMeasured) return "";
-  if (from == Provenance::kModelled && level == Level::kDram)
-    return CachesRefute(record, machine, bytes, roof_seconds, seconds)
-               ? fmt::format(
-                     "left out at dram: its {:.3g} MB stay in a warm cache (moving them "
-                     "through DRAM would take longer than the call), so compulsory traffic "
-                     "does not apply",
-                     bytes / 1e6)
-               : "";
-  if (roof_seconds <= seconds) return "";
-  return fmt::format(
-      "left out at {}: moving its {:.3g} MB ({}) would take {:.2g} times as long as "
-      "the call, so they are not this call's",
-      Key(level), bytes / 1e6, Key(from), roof_seconds / seconds);
-}
-
 void AddMemoryTimes(const Record& record, const Known& known, const Machine& machine,
                     const CeilingSet& ceilings, double seconds, RoofTimes& times,
                     std::vector<std::string>& remarks) {
@@ -224,20 +191,29 @@ void AddMemoryTimes(const Record& record, const Known& known, const Machine& mac
     }
     if (bytes == 0) continue;
     const double roof_seconds = bytes / ceiling->second.per_second;
-    // Only what even a faster ceiling would refute is.
-    const double surely = ceiling->second.proved ? roof_seconds : roof_seconds / kUnprovedFactor;
-    if (auto why = WhyRefuted(record, machine, level, known_bytes, surely, seconds); !why.empty()) {
+    if (auto why = WhyRefuted({record, machine, ceiling->second, seconds}, level, known_bytes);
+        !why.empty()) {
       remarks.push_back(std::move(why));
       continue;
     }
     times.memory[level].Add(roof_seconds, ceiling->second);
-    if (!ceiling->second.proved) times.memory_unproved[level] = ceiling->second.Reason();
+    if (ceiling->second.given)
+      times.given = true;
+    else if (!ceiling->second.proved)
+      times.memory_unproved[level] = ceiling->second.Reason();
   }
 }
 
-// `part` rests on the ceiling `name`; `levels` are those in whose own view it is doubtful.
-std::string UnprovedRemark(const RoofTimes& times, const Part& part, std::string_view name,
-                           const std::vector<std::string_view>& levels, std::string_view reason) {
+// A ceiling that is not proved, and what rests on it.
+struct Unproved {
+  const Part& part;
+  std::string name;
+  std::vector<std::string_view> levels;  // in whose own view it is doubtful
+  std::string reason;
+};
+
+std::string UnprovedRemark(const RoofTimes& times, const Unproved& one) {
+  const auto& [part, name, levels, reason] = one;
   const double largest = times.Largest();
   if (part.seconds >= largest)
     return fmt::format("no gap: the {} ceiling binds and is not proved: {}", name, reason);
@@ -247,25 +223,38 @@ std::string UnprovedRemark(const RoofTimes& times, const Part& part, std::string
   if (part.Doubtful(largest))
     return fmt::format("no gap: the {} ceiling is not proved and at half its rate would bind: {}",
                        name, reason);
-  if (!levels.empty())
-    return fmt::format("no percent at {}: the {} ceiling is not proved: {}",
-                       fmt::join(levels, ", "), name, reason);
-  return fmt::format("the {} ceiling is not proved, but at half its rate would not bind: {}", name,
-                     reason);
+  return fmt::format("no percent at {}: the {} ceiling is not proved: {}", fmt::join(levels, ", "),
+                     name, reason);
 }
 
-void SayUnproved(const RoofTimes& times, std::vector<std::string>& remarks) {
+void SayUnproved(const RoofTimes& times, const Unproved& one, Placement& placement) {
+  const double largest = times.Largest();
+  if (one.part.seconds < largest && !one.part.Doubtful(largest) && one.levels.empty()) {
+    placement.asides.push_back(
+        fmt::format("the {} ceiling is not proved, but at half its rate would not bind: {}",
+                    one.name, one.reason));
+    return;
+  }
+  placement.remarks.push_back(UnprovedRemark(times, one));
+  placement.in_doubt[one.name] = one.reason;
+}
+
+void SayDoubts(const RoofTimes& times, Placement& placement) {
   if (!times.compute) return;  // nothing is placed
+  if (times.given)
+    placement.remarks.emplace_back(
+        "placed on roofs that are given, not measured here: no proof and no interval; bound and "
+        "percentages are as right as they are");
   std::vector<std::string_view> of_compute;
   for (const auto& [level, part] : times.memory)
     if (times.compute->Doubtful(times.Largest(level))) of_compute.push_back(Key(level));
   for (const auto& [row, reason] : times.compute_unproved)
-    remarks.push_back(UnprovedRemark(times, *times.compute, row, of_compute, reason));
+    SayUnproved(times, {*times.compute, row, of_compute, reason}, placement);
   for (const auto& [level, reason] : times.memory_unproved) {
     const auto& part = times.memory.at(level);
     std::vector<std::string_view> own;
     if (part.Doubtful(times.Largest(level))) own.push_back(Key(level));
-    remarks.push_back(UnprovedRemark(times, part, Key(level), own, reason));
+    SayUnproved(times, {part, std::string(Key(level)), own, reason}, placement);
   }
 }
 
@@ -320,6 +309,7 @@ std::optional<TimePoint> PlaceInTime(const Known& known, const RoofTimes& times,
     }
   }
   if (!times.Doubtful()) point.gap = seconds / roof_seconds;
+  point.given = times.given;
   return point;
 }
 
@@ -332,15 +322,16 @@ void AddTimePoint(TimePoint& time) {
 
 RoofTimes RoofTimesOf(const Record& record, const Known& known, double seconds,
                       const Machine& machine, const CeilingSet& ceilings, const PlaceView& view,
-                      std::vector<std::string>& remarks) {
+                      Placement& placement) {
   RoofTimes times;
+  auto& remarks = placement.remarks;
   if (known.flops == nullptr)
     remarks.emplace_back("FLOPs are not known");
   else
     (view.tensor_balance ? AddTensorTime : AddComputeTime)(known, record.isa, ceilings, times,
                                                            remarks);
   AddMemoryTimes(record, known, machine, ceilings, seconds, times, remarks);
-  SayUnproved(times, remarks);
+  SayDoubts(times, placement);
   return times;
 }
 
@@ -369,7 +360,7 @@ Placement Place(const Record& record, const Machine* machine, const PlaceView& v
   }
   const Known known = BestKnown(record, view);
   const RoofTimes times =
-      RoofTimesOf(record, known, timing->median, *machine, *ceilings, view, placement.remarks);
+      RoofTimesOf(record, known, timing->median, *machine, *ceilings, view, placement);
   placement.classic = PlaceClassic(known, times, *timing);
   placement.time = PlaceInTime(known, times, *ceilings, timing->median);
   if (placement.time) AddTimePoint(*placement.time);
@@ -381,8 +372,8 @@ std::optional<TimePoint> PlaceTime(const Record& record, double seconds, const M
   const CeilingSet* ceilings = ForThreads(machine, record.threads);
   if (record.status != Status::kOk || ceilings == nullptr) return std::nullopt;
   const Known known = BestKnown(record, view);
-  std::vector<std::string> remarks;  // that nobody asked for
-  return PlaceInTime(known, RoofTimesOf(record, known, seconds, machine, *ceilings, view, remarks),
+  Placement unasked;
+  return PlaceInTime(known, RoofTimesOf(record, known, seconds, machine, *ceilings, view, unasked),
                      *ceilings, seconds);
 }
 

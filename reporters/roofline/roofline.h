@@ -46,6 +46,8 @@ struct TimePoint {
   // reach it if the unproved ceilings that it rests on had half their rates. Overhead has no part
   // in it: where compute and memory lie below it, so does the largest of them.
   std::optional<double> gap;
+  // It rests on roofs that are given, not measured: so do bound, gap and percent.
+  bool given = false;
   // In doubt by the same rule when compute and this level alone count.
   std::vector<Level> unproved_levels;
   // The time point: the complexity point times `gap`, its largest coordinate is `seconds`. Absent
@@ -58,6 +60,8 @@ struct Placement {
   std::vector<ClassicPoint> classic;
   std::optional<TimePoint> time;
   std::vector<std::string> remarks;  // why something is absent; more by AddFindings (advice.h)
+  std::vector<std::string> asides;   // about ceilings in doubt that take no number away
+  std::map<std::string, std::string> in_doubt;  // ceilings that take one away: why not proved
   std::string advice;  // one sentence, by AddFindings; empty where the evidence is too weak
 };
 

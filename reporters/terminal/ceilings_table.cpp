@@ -48,7 +48,10 @@ Row CeilingCells(const std::string& name, const Ceiling& ceiling, const char* un
   row[kPerCycle] = PerCycleText(proof);
   if (proof.spread) row[kSpread] = fmt::format("{:.1f} %", 100 * *proof.spread);
   if (proof.scaling) row[kScaling] = fmt::format("{:.2f}", *proof.scaling);
-  if (!ceiling.proved) {
+  if (ceiling.given) {
+    row[kDoubt] =
+        "given, not measured here" + (ceiling.how.empty() ? "" : ": " + Printable(ceiling.how));
+  } else if (!ceiling.proved) {
     row[kDoubt] = Printable(ceiling.Reason());
     if (row[kDoubt].empty()) row[kDoubt] = "no reason given";
   }
@@ -180,7 +183,7 @@ void WriteRemarks(const CeilingSet& set, int width, std::ostream& out) {
   for (const auto& [key, text] : set.absent) WriteRemark(key, "not measured: " + text, width, out);
 }
 
-void WriteSet(const Machine& machine, int threads, const CeilingSet& set, int width,
+void WriteSet(const Machine& machine, int threads, const CeilingSet& set, int width, bool remarks,
               std::ostream& out) {
   // A GPU's only set is filed under the host's one thread.
   const auto team = machine.device == "gpu"
@@ -192,17 +195,18 @@ void WriteSet(const Machine& machine, int threads, const CeilingSet& set, int wi
   AddLevels(set.bytes, rows);
   AddOverheads(set, rows);
   if (!rows.empty()) WriteRows(std::move(rows), width, out);
-  WriteRemarks(set, width, out);
+  if (remarks) WriteRemarks(set, width, out);
 }
 
 }  // namespace
 
-void WriteCeilings(const std::vector<Machine>& machines, int width, std::ostream& out) {
+void WriteCeilings(const std::vector<Machine>& machines, int width, std::ostream& out,
+                   bool remarks) {
   for (const auto& machine : machines) {
     for (auto set = machine.by_threads.rbegin(); set != machine.by_threads.rend(); ++set)
-      WriteSet(machine, set->first, set->second, width, out);
+      WriteSet(machine, set->first, set->second, width, remarks, out);
     const auto look = machine.facts.find("live_check");
-    if (look == machine.facts.end() || look->second.empty()) continue;
+    if (!remarks || look == machine.facts.end() || look->second.empty()) continue;
     out << '\n';
     WriteSentence(Printable("looked at again before the run: " + look->second), width, out);
   }

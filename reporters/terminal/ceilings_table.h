@@ -14,6 +14,7 @@ namespace dlroof {
 // sets finds about the caches, why something was not measured, and what a look before the run saw.
 // `width` [columns] of the terminal: columns are left out and reasons shortened to fit; 0 writes
 // everything. Control characters of the file never reach the terminal.
-void WriteCeilings(const std::vector<Machine>& machines, int width, std::ostream& out);
+void WriteCeilings(const std::vector<Machine>& machines, int width, std::ostream& out,
+                   bool remarks = true);
 
 }  // namespace dlroof

@@ -1,9 +1,11 @@
 #include "reporters/terminal/tables.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <ostream>
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -44,24 +46,46 @@ Row RecordRow(const Record& record, const Placed& placed) {
           sure ? ThreeDigits(*time->gap) + "x" : ""};
 }
 
-// Texts, each with the names of the records that it is about, in order of appearance.
-using Notes = std::vector<std::pair<std::string, std::vector<std::string>>>;
+// Texts, each with the records that it is about, in order of appearance.
+using Notes = std::vector<std::pair<std::string, std::vector<const Record*>>>;
 
 void AddNote(const std::string& text, const Record& record, Notes& notes) {
   if (text.empty()) return;
   const auto found = std::find_if(notes.begin(), notes.end(),
                                   [&](const auto& note) { return note.first == text; });
-  auto& note = found == notes.end() ? notes.emplace_back(text, std::vector<std::string>()) : *found;
-  note.second.push_back(record.name);
+  auto& note =
+      found == notes.end() ? notes.emplace_back(text, Notes::value_type::second_type()) : *found;
+  note.second.push_back(&record);
 }
 
 void WriteNotes(std::string_view title, const Notes& notes, std::ostream& out) {
   if (notes.empty()) return;
   out << '\n' << title << '\n';
-  for (const auto& [text, names] : notes) {
-    out << "  " << Printable(names.front());
-    if (names.size() > 1) out << " and " << names.size() - 1 << " more";
+  for (const auto& [text, records] : notes) {
+    out << "  " << Printable(records.front()->name);
+    if (records.size() > 1) out << " and " << records.size() - 1 << " more";
     out << "\n    " << Printable(text) << '\n';
+  }
+}
+
+// Returns "bf16, f16: 36 benchmarks", or the name of the only one.
+std::string CountText(const std::vector<const Record*>& records) {
+  if (records.size() == 1) return Printable(records.front()->name);
+  std::set<std::string> types;
+  for (const auto* record : records)
+    if (!record->type.empty()) types.insert(Printable(record->type));
+  return fmt::format("{}{}{} benchmarks", fmt::join(types, ", "), types.empty() ? "" : ": ",
+                     records.size());
+}
+
+// Writes a line for each reason; `verbose`: and one for each benchmark.
+void WriteReasons(std::string_view title, const Notes& notes, bool verbose, std::ostream& out) {
+  if (notes.empty()) return;
+  out << '\n' << title << '\n';
+  for (const auto& [text, records] : notes) {
+    out << fmt::format("  {}, {}\n", CountText(records), Printable(text));
+    if (!verbose || records.size() == 1) continue;
+    for (const auto* record : records) out << "    " << Printable(record->name) << '\n';
   }
 }
 
@@ -76,7 +100,7 @@ Notes Missing(const std::vector<Record>& records) {
   return missing;
 }
 
-void WriteRecords(const PlacedRun& run, int width, std::ostream& out) {
+void WriteRecords(const PlacedRun& run, int width, bool verbose, std::ostream& out) {
   std::vector<Row> rows = {
       {"benchmark", "time", "±", "FLOP/s", "FLOP/byte", "of", "% roof", "bound", "gap"}};
   Notes remarks;
@@ -84,12 +108,14 @@ void WriteRecords(const PlacedRun& run, int width, std::ostream& out) {
     const Record& record = run.file.records[i];
     if (run.places[i].timing) rows.push_back(RecordRow(record, run.places[i]));
     for (const auto& remark : run.places[i].placement.remarks) AddNote(remark, record, remarks);
+    if (!verbose) continue;
+    for (const auto& aside : run.places[i].placement.asides) AddNote(aside, record, remarks);
   }
   if (rows.size() > 1) WriteAligned(rows, width, out);
   if (std::any_of(run.places.begin(), run.places.end(),
                   [](const Placed& placed) { return placed.timing && placed.timing->disturbed; }))
     out << kDisturbedMeaning << '\n';
-  WriteNotes("not measured", Missing(run.file.records), out);
+  WriteReasons("not measured", Missing(run.file.records), verbose, out);
   WriteNotes("remarks", remarks, out);
 }
 
@@ -118,6 +144,7 @@ Row ModelRow(const ModelSummary& model) {
       model.roof_fraction ? fmt::format("{}{}", mark, PercentText(*model.roof_fraction)) : "";
   if (model.roof_fraction && model.layers_placed != model.layers_measured)
     roof += fmt::format(" ({} layer{})", model.layers_placed, model.layers_placed == 1 ? "" : "s");
+  if (model.roof_given) roof += " (given)";
   return {ModelName(model),
           PartText(model.layers_measured, model.layers_total),
           PartText(model.calls_measured, model.calls_total),
@@ -156,19 +183,30 @@ void WriteModels(const std::vector<ModelSummary>& models, int width, std::ostrea
   WriteAligned(rows, width, out);
 }
 
-void WriteTables(const PlacedRun& run, int width, std::ostream& out) {
-  WriteRecords(run, width, out);
+void WriteTables(const PlacedRun& run, int width, std::ostream& out, bool verbose) {
+  WriteRecords(run, width, verbose, out);
   WriteModels(run.models, width, out);
   WriteCensus(run.census, width, out);
-  WriteCeilings(run.file.machines, width, out);
+  WriteCeilings(run.file.machines, width, out, verbose);
   WriteOpportunities(run, out);
 }
 
-void WriteUnsupported(const std::vector<Record>& records, std::ostream& out) {
+void WriteUnsupported(const std::vector<Record>& records, std::ostream& out, bool verbose) {
   Notes missing;
   for (const auto& record : records)
     if (record.status == Status::kUnsupported) AddNote(record.reason, record, missing);
-  WriteNotes("unsupported", missing, out);
+  WriteReasons("unsupported", missing, verbose, out);
+}
+
+void WriteDoubts(const PlacedRun& run, std::ostream& out) {
+  Notes doubts;
+  for (std::size_t i = 0; i < run.places.size(); ++i)
+    for (const auto& [ceiling, reason] : run.places[i].placement.in_doubt)
+      AddNote(fmt::format("{} is not proved: {}", ceiling, reason), run.file.records[i], doubts);
+  WriteReasons(
+      "without a percentage (measure the ceilings again when the machine is quiet: dlroof machine "
+      "--remeasure)",
+      doubts, false, out);
 }
 
 void WriteOpportunities(const PlacedRun& run, std::ostream& out) {
@@ -178,10 +216,11 @@ void WriteOpportunities(const PlacedRun& run, std::ostream& out) {
   for (const auto& [index, count, seconds, above] : opportunities) {
     const auto& [timing, placement, ledger] = run.places[index];
     const auto mark = MarkOf(timing->disturbed);
-    out << fmt::format("  {} x{:.0f}\n    {}{} of {}{}, bound by {}, {}x its roof\n",
-                       Printable(run.file.records[index].name), count, mark, WithPrefix(above, "s"),
-                       mark, WithPrefix(seconds, "s"), BoundText(*placement.time),
-                       ThreeDigits(*placement.time->gap));
+    out << fmt::format("  {}{}: {}{} of {}{}, bound by {}, {}x its roof\n",
+                       Printable(run.file.records[index].name),
+                       count > 1 ? fmt::format(" x{:.0f}", count) : "", mark,
+                       WithPrefix(above, "s"), mark, WithPrefix(seconds, "s"),
+                       BoundText(*placement.time), ThreeDigits(*placement.time->gap));
     if (!placement.advice.empty()) out << "    " << Printable(placement.advice) << '\n';
   }
 }

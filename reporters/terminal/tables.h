@@ -9,16 +9,22 @@
 namespace dlroof {
 
 // Writes a row for every record with a time (in the file's order), the reasons of the others, then
-// remarks, models, the ceilings, and where time can be won. `width` [columns] of the terminal:
-// names are shortened in the middle to fit, 0 leaves them whole (output to a file). Control
-// characters of the file never reach the terminal.
-void WriteTables(const PlacedRun& run, int width, std::ostream& out);
+// remarks, models, the ceilings, and where time can be won. `verbose` adds the names of those
+// without a time, and remarks about ceilings that take no number away. `width` [columns] of the
+// terminal: names are shortened in the middle to fit, 0 leaves them whole (output to a file).
+// Control characters of the file never reach the terminal.
+void WriteTables(const PlacedRun& run, int width, std::ostream& out, bool verbose = false);
 
 // Writes a row per model. Writes nothing without models. `width` as above.
 void WriteModels(const std::vector<ModelSummary>& models, int width, std::ostream& out);
 
-// Writes each reason for unsupported benchmarks once, with the first of them and their number.
-void WriteUnsupported(const std::vector<Record>& records, std::ostream& out);
+// Writes a line for each reason for unsupported benchmarks, with their types and number. `verbose`
+// adds their names.
+void WriteUnsupported(const std::vector<Record>& records, std::ostream& out, bool verbose = false);
+
+// Writes a line for each ceiling that is not proved and takes a percentage away: why, from how
+// many.
+void WriteDoubts(const PlacedRun& run, std::ostream& out);
 
 // Writes the benchmarks with most time above their roofs: by how much, what binds, what to try.
 void WriteOpportunities(const PlacedRun& run, std::ostream& out);

@@ -49,6 +49,7 @@ def files(folder):
     Path("cold.txt").write_text(COLD + "\n")
     Path("x.csv").write_text("name,seconds\nx,fast\n")
     Path("empty.json").touch()
+    Path("by_hand.json").write_text('{"name": "H200", "flops": {"fp32.vector": 6.7e13}, "bytes": {"dram": 4.8e12}}')
     for i, text in enumerate(BAD_MACHINES):
         Path(f"machine{i}.json").write_text(text)
     machine = Path("machine.json").read_text()
@@ -65,7 +66,8 @@ def files(folder):
     return measured
 
 
-BAD_MACHINES = ["", "{", "[]", '{"device": "cpu"}', '{"device": 5}']
+BAD_MACHINES = ["", "{", "[]", '{"device": "cpu"}', '{"device": 5}', '{"name": "a", "bytes": {"dram": NaN}}',
+                '{"name": "a", "bytes": {"dram": 4.8}}']
 
 
 def test_ceilings_are_measured_without_a_writable_cache_and_it_is_named(files):
@@ -146,6 +148,26 @@ def test_bench(command, expected):
     verify(cached(command), expected)
 
 
+def test_the_first_screen_has_a_line_for_each_benchmark_and_each_reason():
+    """Of a run on AVX2, which has no bf16. Given roofs: no proof fails while the machine is busy."""
+    cpus = len(os.sched_getaffinity(0))
+    roofs = {"name": "roofs", "device": "cpu", "threads": cpus, "flops": {"fp32.vector": 1e12, "fp64.vector": 5e11},
+             "bytes": {"dram": 1e11}}
+    Path("roofs.json").write_text(json.dumps(roofs))
+    command = f"--dlroof_machine=roofs.json --benchmark_filter=LSTM {QUICK} --dlroof_max_seconds=0 --dlroof_threads={cpus}"
+    brief, verbose = (bench(command + more, ONEDNN_MAX_CPU_ISA="AVX2") for more in ("", " --verbose"))
+    total = int(re.search(r"^(\d+) benchmarks", brief.err, re.M)[1])
+    lines = brief.out.splitlines()
+    reasons = [line.split(", ", 1) for line in lines[lines.index("unsupported") + 1:] if line.startswith("  ")]
+    reasons = reasons[:lines[lines.index("unsupported"):].index("") - 1]
+    counts = [int(number[1]) if (number := re.search(r"(\d+) benchmarks$", count)) else 1 for count, _ in reasons]
+    assert len(lines) <= 60 and total == 75, brief
+    assert len({reason for _, reason in reasons}) == len(reasons), brief
+    assert sum(counts) + sum(line.startswith("LSTM/") for line in lines) == total, brief
+    names = [line for line in verbose.out.splitlines() if line.startswith("    LSTM/")]
+    assert len(set(names)) == sum(count for count in counts if count > 1), verbose
+
+
 def test_pinning_by_openmp_is_refused():
     verify(bench("", OMP_PROC_BIND="close"), [one_sentence])
 
@@ -213,6 +235,15 @@ TABLE = " --show table"
     ("import judges by the matrix ceiling",
      f"dlroof import {DATA}/import_small.csv --machine v100.json --balance tensor -o tensor.json", exits(0),
      contains("tensor.json", '"balance":"tensor"')),
+    ("a known GPU's rates are roofs", f"dlroof import {DATA}/import_ncu_raw.csv --machine v100 -o known.json", exits(0),
+     holds("known.json", lambda run: all(record["time"]["given"] for record in run["records"] if "time" in record))),
+    ("import refuses an unknown machine", f"dlroof import {DATA}/import_small.csv --machine v1000 -o x.json",
+     one_sentence, says("v1000: no such file; expected a machine file, or a GPU of a100, ")),
+    ("a known GPU is shown with its sources", "dlroof machine p100", prints("DRAM +732 GB/s +given, not measured here: NVIDIA")),
+    ("the template of a machine file is one", "dlroof machine --template -o template.json", exits(0)),
+    ("a template names its example", "dlroof machine v100 --template", prints('"name": "NVIDIA Tesla V100')),
+    ("a machine by hand is shown", "dlroof machine by_hand.json", prints("fp32.vector +67.0 TFLOP/s"), exits(0)),
+    ("a machine by hand is not measured again", "dlroof machine by_hand.json --remeasure", one_sentence),
     ("import refuses an unknown balance", f"dlroof import {DATA}/import_small.csv --balance x -o x.json", one_sentence),
     ("import names a column that it drops", f"dlroof import {DATA}/import_ncu_raw.csv --set fw -o fw.json",
      says("column 'launch__registers_per_thread' is not known")),

@@ -75,7 +75,7 @@ PreparedCall Prepare(const BenchmarkName& name, const RunSettings& settings) {
   const auto conv = ReadOnednnConv2dCase(name);
   onednn::RequireSupport(conv, SizesOf(conv),
                          "int8 convolutions have no backward pass: oneDNN has fwd alone");
-  const auto what = fmt::format("conv2d {} {}", Key(conv.direction), conv.type);
+  const auto what = fmt::format("conv2d {}", conv.type);
   auto prepared = onednn::PrepareProduct(conv, settings, what, [&](const ProductInputs& inputs) {
     auto call = MakeCall(conv, inputs);
     call.weights = {DNNL_ARG_WEIGHTS, DNNL_ARG_BIAS};

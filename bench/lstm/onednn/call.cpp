@@ -51,7 +51,7 @@ LstmCall::LstmCall(const LstmCase& lstm, std::string_view type_name, const LstmI
   RefuseWhatTheLibraryGetsWrong(lstm, type);
   const LstmBuilder builder(lstm_, type, input);
   const auto stages = LstmStages(lstm.problem);
-  Translated(fmt::format("LSTM {} {}", Key(lstm.direction), type_name), [&] {
+  Translated(fmt::format("LSTM {}", type_name), [&] {
     std::vector<LstmBuilder::Forward> descriptors;
     for (const auto& stage : stages) {
       descriptors.push_back(builder.Describe(stage));

@@ -47,6 +47,12 @@ TEST(Compare, EveryVerdictInTheOrderOfNewThenWhatIsGone) {
   // 1 s of roof in 2.0 s, then in 2.3 s.
   EXPECT_NEAR(*slower.base_fraction, 0.5, 1e-9);
   EXPECT_NEAR(*slower.fresh_fraction, 1 / 2.3, 1e-9);
+  EXPECT_FALSE(slower.given_roof);
+  auto given = fresh;
+  auto& roof = given.file.machines[0].by_threads.at(2).flops.at("fp32.vector");
+  roof.given = true;
+  roof.proved = false;
+  EXPECT_TRUE(Compare(base, given, Options()).rows[3].given_roof);
   EXPECT_THAT(result.rows[4].reason, HasSubstr("3 of 9 in BASE, 9 of 9 in NEW; at least 4"));
   EXPECT_THAT(result.rows[6].reason, HasSubstr("out of memory"));
   EXPECT_TRUE(result.rows[6].newly_failed);

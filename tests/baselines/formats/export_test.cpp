@@ -115,12 +115,31 @@ TEST(Export, OpenMetricsOfSeveralRunsHasRisingTimestamps) {
 TEST(Export, CsvKeepsNamesAndReasons) {
   const auto rows = ReadCsv(Exported("csv", {OddRun()}));
   ASSERT_EQ(rows.size(), 4U);
-  for (const auto& row : rows) EXPECT_EQ(row.size(), 16U);
+  for (const auto& row : rows) EXPECT_EQ(row.size(), 17U);
   EXPECT_EQ(rows[1][0], kOdd);
   EXPECT_EQ(rows[1][10], "2");
   EXPECT_EQ(rows[1][13], "9");
+  EXPECT_EQ(rows[1][16], "proved");
   EXPECT_EQ(rows[3][8], "it, \"broke\"");
   EXPECT_EQ(rows[3][10], "");  // unknown is absent
+}
+
+TEST(Export, AGivenRoofIsNamedSo) {
+  NamedRun run = OddRun();
+  for (auto& [threads, set] : run.file.machines.at(0).by_threads)
+    for (auto& [pipe, ceiling] : set.flops) {
+      ceiling.proved = false;
+      ceiling.given = true;
+    }
+  EXPECT_EQ(ReadCsv(Exported("csv", {run}))[1][16], "given");
+  const auto bencher = json::parse(Exported("bencher", {run})).at(kOdd);
+  EXPECT_FALSE(bencher.contains("fraction-of-roof"));
+  EXPECT_DOUBLE_EQ(bencher.at("fraction-of-given-roof").at("value"), 0.5);
+  EXPECT_EQ(json::parse(Exported("github-action", {run}))[0].at("extra"),
+            "brgemm\n50.0 % of its given roof");
+  const auto metrics = Exported("openmetrics", {run});
+  EXPECT_NE(metrics.find("\ndlroof_given_roof_ratio{"), std::string::npos);
+  EXPECT_EQ(metrics.find("\ndlroof_roof_ratio{"), std::string::npos);
 }
 
 TEST(Export, OtavaHasOnlyWhatAllRunsTimed) {

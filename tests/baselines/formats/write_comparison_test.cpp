@@ -73,6 +73,20 @@ TEST(WriteTable, NamesAReasonOnceForAllThatNeitherRunSupports) {
   EXPECT_THAT(out.str(), Not(HasSubstr("bf16/b")));
 }
 
+TEST(WriteTable, APercentOfAGivenRoofSaysSo) {
+  Compared compared(1.2);
+  auto& row = compared.result.rows[0];
+  row.base_fraction = 0.5;
+  row.fresh_fraction = 0.4;
+  std::ostringstream measured, given;
+  WriteTable(compared.result, compared.files, 0, measured);
+  row.given_roof = true;
+  WriteTable(compared.result, compared.files, 0, given);
+  EXPECT_THAT(measured.str(), Not(HasSubstr("(given)")));
+  EXPECT_THAT(given.str(), HasSubstr("50.0 -> 40.0 (given)"));
+  EXPECT_EQ(json::parse(compared.Written(WriteJson))["benchmarks"][0]["given_roof"], true);
+}
+
 TEST(WriteJson, HoldsNameAndVerdictOfEachAndNothingElseThanJson) {
   Compared compared(1.2);
   const auto whole = json::parse(compared.Written(WriteJson));

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "ceilings/cache/given_machine.h"
 #include "tests/fakes/refusal.h"
 
 namespace dlroof {
@@ -59,6 +60,19 @@ TEST(WithCeilings, WhatIsNotProvedIsNotTaken) {
   EXPECT_EQ(gpu.l2_bytes_per_second, v100.l2_bytes_per_second);
   EXPECT_EQ(gpu.sources.at("l2_bytes_per_second"), v100.sources.at("l2_bytes_per_second"));
   EXPECT_EQ(gpu.macs_per_clock, v100.macs_per_clock);
+}
+
+TEST(WithCeilings, GivenRatesReplaceTheParametersAndKeepTheirSources) {
+  const auto h100 = FindGpu("h100");
+  const auto same = WithCeilings(h100, KnownGpu("h100").value());
+  EXPECT_NEAR(MacsPerClock(same, "f32"), MacsPerClock(h100, "f32"), 1e-9);
+  EXPECT_EQ(same.sources.at("launch_seconds"), h100.sources.at("launch_seconds"))
+      << "assumed, and still so";
+  auto machine = Measured("an H100");
+  machine.by_threads[1].bytes = {{Level::kDram, {.per_second = 3e12, .given = true}}};
+  const auto gpu = WithCeilings(h100, machine);
+  EXPECT_EQ(gpu.dram_bytes_per_second, 3e12);
+  EXPECT_EQ(gpu.sources.at("dram_bytes_per_second"), "given for an H100, not measured");
 }
 
 TEST(ChosenGpu, IsTheRunsOwnWithItsProvedCeilings) {

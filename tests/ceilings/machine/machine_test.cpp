@@ -36,6 +36,7 @@ Ceiling RandomCeiling(std::mt19937& random) {
   ceiling.threads = 1 + static_cast<int>(random() % 300);
   ceiling.how = RandomText(random);
   ceiling.proved = random() % 2 == 0;
+  ceiling.given = !ceiling.proved && random() % 2 == 0;
   ceiling.mix = RandomText(random);
   for (auto i = random() % 3; i > 0; --i) ceiling.reasons.push_back(RandomText(random));
   if (random() % 2 == 0) ceiling.clock_hz = RandomRate(random);
@@ -180,6 +181,9 @@ TEST(MachineFromJson, SaysWhereWhatAndWhatWasExpected) {
        {3, 2},
        "m.json: by_threads: 2: flops: fp32.vector: 'ci95': expected the lower end first, got "
        "array"},
+      {"/by_threads/2/flops/fp32.vector/given", true,
+       "m.json: by_threads: 2: flops: fp32.vector: 'proved': expected false for a rate that is "
+       "given, got true"},
       {"/by_threads/2/flops/fp32.vector/threads", 1.5,
        "m.json: by_threads: 2: flops: fp32.vector: 'threads': expected a whole number of at least "
        "1, got 1.5"},

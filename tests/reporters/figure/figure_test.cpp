@@ -11,6 +11,7 @@
 
 #include "counters/base/error.h"
 #include "reporters/figure/gnuplot.h"
+#include "reporters/figure/panel.h"
 #include "tests/fakes/placed_files.h"
 #include "tests/fakes/refusal.h"
 
@@ -51,6 +52,8 @@ TEST(FigureScript, HoldsRoofsRidgesAndMarks) {
   const auto script = FigureScript(MakeFigure(SmallRun()), "svg");
   EXPECT_THAT(script, HasSubstr("'fp32.vector  200 GFLOP/s'"));
   EXPECT_THAT(script, HasSubstr("'int8.matrix  3.20 TFLOP/s (not proved)'"));
+  EXPECT_EQ(RoofName({.key = "dram", .per_second = 2e10, .given = true}, "B/s"),
+            "DRAM  20.0 GB/s (given, not measured here)");
   EXPECT_THAT(script, HasSubstr("'ridge 10.0'"));
   EXPECT_THAT(script, HasSubstr("'overhead 5.00 µs'"));
   EXPECT_THAT(script, HasSubstr("\n57.468058 1.6e+11\n"));

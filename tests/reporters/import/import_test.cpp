@@ -206,8 +206,8 @@ TEST(ImportErt, MakesCeilings) {
   EXPECT_EQ(set.bytes.size(), 2U);
   EXPECT_EQ(imported.machine->device, "gpu");
   EXPECT_THAT(imported.remarks,
-              ElementsAre("import_ert.json: the ceilings are the toolkit's, proved by nobody here; "
-                          "percents rest on them",
+              ElementsAre("import_ert.json: the ceilings are the toolkit's: given, not measured "
+                          "here; percents rest on them",
                           "import_ert.json: 'INT4 GFLOPs' is not known and left out"));
   EXPECT_EQ(MachineFromJson(ToJson(*imported.machine), "m"), *imported.machine);
   EXPECT_EQ(Refusal(ImportErt,
@@ -216,13 +216,13 @@ TEST(ImportErt, MakesCeilings) {
 }
 
 // Percents of imported roofs are what import is for: they may be placed on, and say whose they are.
-TEST(ImportErt, CeilingsArePlacedOnAndSayThatNobodyHereProvedThem) {
+TEST(ImportErt, CeilingsAreGivenAndPlacedOn) {
   const auto imported = FromFile("import_ert.json");
   const CeilingSet& set = imported.machine->by_threads.at(1);
   for (const Ceiling* ceiling : {&set.flops.at("fp32.vector"), &set.bytes.at(Level::kDram)}) {
-    EXPECT_TRUE(ceiling->proved);
-    EXPECT_THAT(ceiling->how, testing::StartsWith("imported from the Empirical Roofline Toolkit, "
-                                                  "proved by nobody here"));
+    EXPECT_TRUE(ceiling->given);
+    EXPECT_FALSE(ceiling->proved);
+    EXPECT_THAT(ceiling->how, testing::StartsWith("the Empirical Roofline Toolkit's best"));
     EXPECT_EQ(ceiling->proof, Proof()) << "nothing was looked at";
   }
   Record record;
@@ -234,6 +234,7 @@ TEST(ImportErt, CeilingsArePlacedOnAndSayThatNobodyHereProvedThem) {
   const auto placed = Place(record, &*imported.machine);
   ASSERT_EQ(placed.classic.size(), 1U);
   EXPECT_DOUBLE_EQ(placed.classic[0].fraction.value(), 0.5);
+  EXPECT_TRUE(placed.time->given);
 }
 
 TEST(ImportLikwid, GroupsOfARegionAreOneRecord) {

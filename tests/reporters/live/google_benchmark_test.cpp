@@ -9,6 +9,7 @@
 #include "reporters/live/result_row.h"
 #include "reporters/record/work_counters.h"
 #include "reporters/roofline/placed_json.h"
+#include "reporters/terminal/tables.h"
 
 namespace dlroof {
 namespace {
@@ -142,7 +143,7 @@ TEST(RunFileReporter, SkippedBenchmarksKeepTheirReasonAndInterruptedOnesLeaveNoT
   EXPECT_EQ(session.file().records[0].status, Status::kUnsupported);
   EXPECT_EQ(session.file().records[0].reason, "no AMX here");
   EXPECT_FALSE(session.AnyFailed());
-  EXPECT_THAT(unused.str(), HasSubstr("\nunsupported\n  unsupported\n    no AMX here\n"));
+  EXPECT_THAT(unused.str(), HasSubstr("\nunsupported\n  unsupported, no AMX here\n"));
 }
 
 TEST(TerminalReporter, WritesAReasonOnceForAllThatItKeepsFromRunning) {
@@ -157,8 +158,13 @@ TEST(TerminalReporter, WritesAReasonOnceForAllThatItKeepsFromRunning) {
   reporter.SetErrorStream(&out);
   benchmark::RunSpecifiedBenchmarks(&reporter);
   benchmark::ClearRegisteredBenchmarks();
-  EXPECT_THAT(out.str(), HasSubstr("\nunsupported\n  bf16/a and 2 more\n    no bf16 for avx2\n"));
+  EXPECT_THAT(out.str(), HasSubstr("\nunsupported\n  3 benchmarks, no bf16 for avx2\n"));
   EXPECT_THAT(out.str(), Not(HasSubstr("bf16/b")));
+  std::ostringstream verbose;
+  WriteUnsupported(session.file().records, verbose, true);
+  EXPECT_EQ(
+      verbose.str(),
+      "\nunsupported\n  3 benchmarks, no bf16 for avx2\n    bf16/a\n    bf16/b\n    bf16/c\n");
 }
 
 Session SessionOfAModel() {

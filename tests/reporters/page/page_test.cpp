@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -144,9 +145,9 @@ TEST(PageInABrowser, DrawsBothChartsAndEveryRow) {
   const auto page = Render(PageContent(SmallRun()));
   EXPECT_EQ(page.console, "");
   EXPECT_THAT(page.document, HasSubstr("data-drawn=\"yes\""));
-  EXPECT_EQ(Count(page.document, "<tr data-index="), 11);
+  EXPECT_EQ(Count(page.document, "<tr data-index="), 10);
   EXPECT_GE(Count(page.document, "class=\"main-svg\""), 2);
-  EXPECT_THAT(page.document, HasSubstr("7 benchmarks drawn, 4 without a point here."));
+  EXPECT_THAT(page.document, HasSubstr("7 benchmarks drawn, 3 without a point here."));
   EXPECT_THAT(page.document, HasSubstr("Pale: disturbed, the time is an estimate."));
   EXPECT_EQ(Count(page.document, "above its roof ("), 5);
   for (const char* marked : {">~200 µs<", ">~95.0 %<", ">~compute<"})
@@ -156,6 +157,25 @@ TEST(PageInABrowser, DrawsBothChartsAndEveryRow) {
   EXPECT_THAT(page.document, HasSubstr("&lt;/script&gt;&lt;img src=x onerror="));
   EXPECT_THAT(page.document, Not(HasSubstr("<img")));
   EXPECT_THAT(page.document, HasSubstr("<title>Example CPU, 2 cores · dlroof</title>"));
+}
+
+TEST(PageInABrowser, UnsupportedBenchmarksAreALineUntilTheyAreAskedFor) {
+  NEED_PLOTLY();
+  if (std::string(DLROOF_CHROMIUM).empty()) GTEST_SKIP() << "no chromium to look at the page with";
+  RunFile file = SmallRun().file;
+  const auto is_f16 = [](const Record& record) { return record.status == Status::kUnsupported; };
+  Record other = *std::find_if(file.records.begin(), file.records.end(), is_f16);
+  other.name += "/cold";
+  file.records.push_back(other);
+  const auto content = PageContent(PlaceRun(file));
+  const auto usual = Render(content), asked = Render(content, "#status=unsupported"),
+             linked = Render(content, "#selected=" + other.name);
+  EXPECT_EQ(Count(usual.document, "<tr data-index="), 10);
+  EXPECT_THAT(usual.document, HasSubstr(">f16: 2 benchmarks<"));
+  EXPECT_THAT(usual.document, HasSubstr(">10 of 12 shown<"));
+  EXPECT_EQ(Count(asked.document, "<tr data-index="), 2);
+  EXPECT_EQ(Count(linked.document, "<tr data-index="), 12);
+  EXPECT_EQ(usual.console + asked.console + linked.console, "");
 }
 
 // Where the rings of the selected benchmark stand, one per chart.
@@ -293,6 +313,7 @@ TEST(PageInABrowser, CeilingsShowTheirProofsCurvesAndMixes) {
   run["records"][0]["name"] = "Conv2D/cpu/onednn/fwd/f32/x";
   auto& machine = run["machines"][0];
   machine["facts"]["<img src=x>"] = "<b>text</b>";
+  machine["by_threads"]["2"]["mixes"]["l1.given"] = {{"per_second", 1e9}, {"given", true}};
   machine["by_threads"]["2"]["mixes"]["l1.<img src=x>"] = {{"per_second", 1e9}, {"how", "<b>"}};
   const auto page = Render(run);
   EXPECT_EQ(page.console, "");
@@ -301,10 +322,11 @@ TEST(PageInABrowser, CeilingsShowTheirProofsCurvesAndMixes) {
        {// the proof: numbers first where proved, the reason first where not
         "proved: </span>2.003× for twice the work · spread 0.4 % · 63.8 of 64 flop/cycle · 99 % "
         "clean · scaling 1.00<",
+        "unproved\">given, not measured here<",
         "not proved: </span>twice the work took 2.31 times the time, allowed is 2 within 2.0 %<",
         ">1, 2 and 7 iterations equal plain loops in all 256 elements<", ">Burst<", ">280 GFLOP/s<",
         // mixes, overheads, facts, what the sweep says
-        "All 11 access mixes", ">dram.load.avx512.small-pages<",
+        "All 12 access mixes", ">dram.load.avx512.small-pages<",
         ">1.10 µs · an empty parallel region",
         ">not measured: in each repetition a thread waited for a CPU<", ">l1.&lt;img src=x&gt;<",
         "11 facts about this machine", ">&lt;b&gt;text&lt;/b&gt;<",
@@ -346,7 +368,7 @@ TEST(PageInABrowser, AFileWithoutCeilingsStillHasItsTable) {
   }
   const auto page = Render(run);
   EXPECT_EQ(page.console, "");
-  EXPECT_EQ(Count(page.document, "<tr data-index="), 11);
+  EXPECT_EQ(Count(page.document, "<tr data-index="), 10);
   EXPECT_THAT(page.document, HasSubstr("No ceilings in this file"));
 }
 

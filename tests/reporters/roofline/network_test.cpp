@@ -237,7 +237,7 @@ TEST(WriteOpportunities, MostTimeAboveItsRoofFirst) {
   EXPECT_EQ(Opportunities(run, 1).size(), 1U);
   std::ostringstream out;
   WriteOpportunities(run, out);
-  EXPECT_THAT(out.str(), HasSubstr("fwd/f32/b x3\n    6.00 s of 15.0 s, bound by DRAM, 1.67x its"));
+  EXPECT_THAT(out.str(), HasSubstr("fwd/f32/b x3: 6.00 s of 15.0 s, bound by DRAM, 1.67x its"));
 }
 
 TEST(WriteModels, SaysHowManyLayersTheRoofIsOf) {

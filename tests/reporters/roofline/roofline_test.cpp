@@ -169,15 +169,18 @@ TEST(Place, AnUnprovedCeilingThatWouldNotBindAtHalfItsRateTakesNothingAway) {
   EXPECT_TRUE(below.time->unproved_levels.empty());
   EXPECT_NE(below.advice, "");
   EXPECT_THAT(
-      below.remarks,
+      below.asides,
       testing::ElementsAre(
           "the dram ceiling is not proved, but at half its rate would not bind: too noisy"));
+  EXPECT_TRUE(below.remarks.empty()) << "it takes no number away";
+  EXPECT_TRUE(below.in_doubt.empty());
   const auto above = Found(Measured(1000, 10000, 501), machine);
   EXPECT_FALSE(above.time->gap.has_value());
   EXPECT_FALSE(above.classic.at(0).fraction.has_value());
   EXPECT_THAT(above.remarks,
               testing::ElementsAre("no gap: the dram ceiling is not proved and at half its rate "
                                    "would bind: too noisy"));
+  EXPECT_EQ(above.in_doubt, (std::map<std::string, std::string>{{"dram", "too noisy"}}));
 }
 
 TEST(Place, AnUnprovedCeilingThatMayBeWrongByAnyFactorTakesTheGapAwayWhereverItIs) {

@@ -89,6 +89,14 @@ TEST(WriteCeilings, WithoutDoubtsTheSameTerminalHasRoomForMore) {
             "  fp32.vector       153 GFLOP/s  2.40 GHz  63.8 of 64   0.4 %");
 }
 
+TEST(WriteCeilings, AGivenRateIsNeitherProvedNorMeasured) {
+  auto run = CeilingsRun();
+  TwoThreadsOf(run).flops.at("fp32.vector") = {
+      .per_second = 1e12, .how = "data sheet", .given = true};
+  EXPECT_THAT(LineOf(Table(run, 0), "  fp32.vector"),
+              testing::EndsWith("given, not measured here: data sheet"));
+}
+
 TEST(WriteCeilings, AColumnThatNoRowHasIsLeftOut) {
   auto run = CeilingsRun();
   for (auto& [key, ceiling] : TwoThreadsOf(run).flops) {

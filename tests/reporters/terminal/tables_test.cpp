@@ -13,6 +13,8 @@
 namespace dlroof {
 namespace {
 
+using testing::AllOf;
+using testing::AnyOf;
 using testing::HasSubstr;
 using testing::Not;
 
@@ -44,6 +46,27 @@ TEST(WriteTables, ANarrowTerminalGetsNamesOnLinesOfTheirOwn) {
 TEST(WriteTables, AFileGetsWholeNames) {
   EXPECT_THAT(Tables(SmallRun(), 0),
               HasSubstr("\nConv2D/cpu/onednn/bwd_weights/bf16/n16c64h112w112k64r3s3_s2p1  "));
+}
+
+TEST(WriteTables, OnlyVerboseHasRemarksThatTakeNoNumberAway) {
+  auto run = SmallRun();
+  run.places[0].placement.asides = {"an aside"};
+  run.file.machines[0].by_threads.at(2).edges["l3"] = {"the sweep agrees", false};
+  EXPECT_THAT(Tables(run, 0), Not(AnyOf(HasSubstr("an aside"), HasSubstr("the sweep agrees"))));
+  std::ostringstream out;
+  WriteTables(run, 0, out, true);
+  EXPECT_THAT(out.str(), AllOf(HasSubstr("an aside"), HasSubstr("the sweep agrees")));
+}
+
+TEST(WriteDoubts, IsALineForEachCeilingThatTakesAPercentageAway) {
+  auto run = SmallRun();
+  for (const int i : {0, 1, 2}) run.places[i].placement.in_doubt = {{"dram", "too noisy"}};
+  std::ostringstream out, none;
+  WriteDoubts(run, out);
+  EXPECT_THAT(out.str(), HasSubstr("\n  f32: 3 benchmarks, dram is not proved: too noisy\n"));
+  for (auto& placed : run.places) placed.placement.in_doubt.clear();
+  WriteDoubts(run, none);
+  EXPECT_EQ(none.str(), "");
 }
 
 TEST(WriteTables, NothingOfTheFileControlsTheTerminal) {

@@ -1,0 +1,259 @@
+#include "ceilings/cache/given_machine.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "counters/base/error.h"
+#include "counters/base/text_hash.h"
+
+namespace dlroof {
+namespace {
+
+using nlohmann::json;
+using nlohmann::ordered_json;
+using Path = LocatedJson::Path;
+
+// Far beyond any machine's on both sides: a number outside is in another unit.
+struct Range {
+  double least, most;
+  const char* unit;     // "FLOP/s"
+  const char* example;  // "67 TFLOP/s is 6.7e13"
+};
+constexpr Range kFlops = {1e6, 1e18, "FLOP/s", "67 TFLOP/s is 6.7e13"};
+constexpr Range kBytes = {1e6, 1e18, "byte/s", "4.8 TB/s is 4.8e12"};
+constexpr Range kCapacity = {1024, 1e15, "byte", "50 MiB is 52428800"};
+constexpr Range kLaunch = {1e-9, 1, "seconds", "4.2 us is 4.2e-6"};
+constexpr Range kThreads = {1, 65536, "threads", "whole numbers"};
+
+// One member of the file, and its explanation in the template.
+struct Member {
+  const char* key;
+  const char* help;
+};
+constexpr Member kMembers[] = {
+    {"name", "for people; 'dlroof model' finds v100, a100, h100 ... in it"},
+    {"device", "gpu (without it, too) or cpu: the second part of a benchmark's name"},
+    {"threads", "of a cpu only: the number of threads that reach these rates together"},
+    {"source", "where rates without a \"source\" of their own are from"},
+    {"flops", "[FLOP/s] of the whole machine by pipe; a multiply-add is 2 FLOPs"},
+    {"bytes", "[byte/s] of the whole machine by memory level, read + written"},
+    {"cache_bytes", "[byte] that one core's or SM's data can stay in, by level"},
+    {"launch_seconds", "[s] from the start of one kernel or primitive to that of the next"},
+    {"help", "is skipped"}};
+
+constexpr std::pair<const char*, const char*> kUnitsHelp[] = {
+    {"vector", "the plain units (a GPU's CUDA cores; SSE, AVX, AVX-512, NEON)"},
+    {"matrix", "the matrix units (tensor cores, AMX)"}};
+constexpr std::pair<Level, const char*> kLevelsHelp[] = {
+    {Level::kL1, "between L1 (of a GPU with shared memory) and registers, all cores or SMs"},
+    {Level::kL2, "between L2 and L1"},
+    {Level::kL3, "between L3 and L2"},
+    {Level::kDram, "between the device's memory (DDR, HBM, GDDR) and the last cache"},
+    {Level::kHost, "between a GPU and its host (PCIe, NVLink)"}};
+
+template <class Rows>
+std::string Keys(const Rows& rows) {
+  std::vector<std::string> keys;
+  for (const auto& row : rows) keys.emplace_back(row.key);
+  return fmt::format("{}", fmt::join(keys, ", "));
+}
+
+class Reader {
+ public:
+  explicit Reader(const LocatedJson& file) : file_(file) {}
+
+  Machine Read() {
+    if (!file_.value().is_object()) Refuse({}, "an object, see dlroof machine --template");
+    for (const auto& item : file_.value().items())
+      if (std::none_of(std::begin(kMembers), std::end(kMembers),
+                       [&](const Member& member) { return item.key() == member.key; }))
+        RefuseName({item.key()}, fmt::format("one of {}", Keys(kMembers)));
+    machine_.name = Text({"name"});
+    source_ = Has({"source"}) ? Text({"source"}) : "";
+    const int threads = Threads();
+    auto& set = machine_.by_threads[threads];
+    ReadFlops(threads, set);
+    ReadBytes(threads, set);
+    if (set.flops.empty() && set.bytes.empty())
+      Refuse({}, "at least one rate in \"flops\" or \"bytes\"");
+    if (Has({"launch_seconds"})) set.launch_seconds = Number({"launch_seconds"}, kLaunch);
+    machine_.fingerprint =
+        fmt::format("given-{:016x}", HashOf(GivenToJson(machine_).dump()));  // of no other file's
+    return machine_;
+  }
+
+ private:
+  const json* Find(const Path& path) const {
+    const json* at = &file_.value();
+    for (const auto& key : path) {
+      if (!at->is_object() || !at->contains(key)) return nullptr;
+      at = &at->at(key);
+    }
+    return at;
+  }
+  bool Has(const Path& path) const { return Find(path) != nullptr; }
+
+  [[noreturn]] void Refuse(const Path& path, const std::string& expected) const {
+    const auto* found = Find(path);
+    auto got = found == nullptr ? "nothing" : found->dump();
+    constexpr std::size_t kLongest = 40;
+    if (got.size() > kLongest) got = found->type_name();
+    throw BadInput(fmt::format("{}: {}expected {}{}", file_.Where(path),
+                               path.empty() ? "" : fmt::format("'{}': ", path.back()), expected,
+                               path.empty() ? "" : ", got " + got));
+  }
+
+  [[noreturn]] void RefuseName(const Path& path, const std::string& expected) const {
+    throw BadInput(fmt::format("{}: '{}': expected {}", file_.Where(path), path.back(), expected));
+  }
+
+  std::string Text(const Path& path) const {
+    const auto* found = Find(path);
+    if (found == nullptr || !found->is_string() || found->get<std::string>().empty())
+      Refuse(path, "a text");
+    return found->get<std::string>();
+  }
+
+  double Number(const Path& path, const Range& range) const {
+    const auto* found = Find(path);
+    if (found == nullptr || !found->is_number() || found->get<double>() < range.least ||
+        found->get<double>() > range.most)
+      Refuse(path, fmt::format("a number of {} from {:g} to {:g} ({})", range.unit, range.least,
+                               range.most, range.example));
+    return found->get<double>();
+  }
+
+  // Reads `device`, too: a GPU's ceilings are filed under its host's one thread.
+  int Threads() {
+    machine_.device = Has({"device"}) ? Text({"device"}) : "gpu";
+    if (machine_.device == "gpu") {
+      if (Has({"threads"})) RefuseName({"threads"}, "none of a gpu: its rates are of all its SMs");
+      return 1;
+    }
+    if (machine_.device != "cpu") Refuse({"device"}, "gpu or cpu");
+    const double threads = Number({"threads"}, kThreads);
+    if (threads != std::floor(threads)) Refuse({"threads"}, "a whole number");
+    return static_cast<int>(threads);
+  }
+
+  Ceiling Rate(Path path, int threads, const Range& range) const {
+    Ceiling ceiling;
+    ceiling.threads = threads;
+    ceiling.given = true;
+    ceiling.how = source_;
+    if (!Find(path)->is_object()) {
+      ceiling.per_second = Number(path, range);
+      return ceiling;
+    }
+    path.emplace_back("per_second");
+    ceiling.per_second = Number(path, range);
+    path.back() = "source";
+    if (Has(path)) ceiling.how = Text(path);
+    path.pop_back();
+    for (const auto& item : Find(path)->items()) {
+      path.push_back(item.key());
+      if (item.key() != "per_second" && item.key() != "source")
+        RefuseName(path, "per_second or source");
+      path.pop_back();
+    }
+    return ceiling;
+  }
+
+  // Calls read(key, path) for each member of an object, which may be missing.
+  template <class Read>
+  void Each(const char* name, const Read& read) {
+    const auto* found = Find({name});
+    if (found == nullptr) return;
+    if (!found->is_object()) Refuse({name}, "an object");
+    for (const auto& item : found->items()) read(item.key(), Path{name, item.key()});
+  }
+
+  void ReadFlops(int threads, CeilingSet& set) {
+    Each("flops", [&](const std::string& key, const Path& path) {
+      if (!IsPipeKey(key) || std::count(key.begin(), key.end(), '.') != 1)
+        RefuseName(
+            path, fmt::format("a pipe, TYPE.UNIT of the types {} and the units {}",
+                              fmt::join(AllPipeTypes(), ", "), fmt::join(AllPipeUnits(), " and ")));
+      set.flops[key] = Rate(path, threads, kFlops);
+    });
+  }
+
+  void ReadBytes(int threads, CeilingSet& set) {
+    const auto level = [&](const std::string& key, const Path& path) {
+      const auto known = LevelFromKey(key);
+      if (!known) RefuseName(path, "a memory level: l1, l2, l3, dram or host");
+      return *known;
+    };
+    Each("bytes", [&](const std::string& key, const Path& path) {
+      set.bytes[level(key, path)] = Rate(path, threads, kBytes);
+    });
+    Each("cache_bytes", [&](const std::string& key, const Path& path) {
+      machine_.cache_bytes[level(key, path)] = Number(path, kCapacity);
+    });
+  }
+
+  const LocatedJson& file_;
+  std::string source_;
+  Machine machine_;
+};
+
+ordered_json RateJson(const Ceiling& ceiling) {
+  if (ceiling.how.empty()) return ceiling.per_second;
+  return {{"per_second", ceiling.per_second}, {"source", ceiling.how}};
+}
+
+}  // namespace
+
+bool IsGivenMachine(const json& value) {
+  return value.is_object() && !value.contains("by_threads") && !value.contains("fingerprint") &&
+         !value.contains("schema");
+}
+
+Machine GivenMachine(const LocatedJson& file) { return Reader(file).Read(); }
+
+bool IsGiven(const Machine& machine) {
+  const auto given = [](const auto& row) { return row.second.given; };
+  const auto all = [&](const CeilingSet& set) {
+    return std::all_of(set.flops.begin(), set.flops.end(), given) &&
+           std::all_of(set.bytes.begin(), set.bytes.end(), given) &&
+           !(set.flops.empty() && set.bytes.empty());
+  };
+  return !machine.by_threads.empty() &&
+         std::all_of(machine.by_threads.begin(), machine.by_threads.end(),
+                     [&](const auto& set) { return all(set.second); });
+}
+
+ordered_json GivenToJson(const Machine& machine) {
+  const auto& set = AllThreads(machine);
+  ordered_json file = {{"name", machine.name}, {"device", machine.device}};
+  if (machine.device == "cpu") file["threads"] = machine.by_threads.rbegin()->first;
+  for (const auto& [pipe, ceiling] : set.flops) file["flops"][pipe] = RateJson(ceiling);
+  for (const auto& [level, ceiling] : set.bytes)
+    file["bytes"][std::string(Key(level))] = RateJson(ceiling);
+  for (const auto& [level, bytes] : machine.cache_bytes)
+    file["cache_bytes"][std::string(Key(level))] = bytes;
+  if (set.launch_seconds) file["launch_seconds"] = *set.launch_seconds;
+  return file;
+}
+
+ordered_json MachineTemplate(const Machine& example) {
+  ordered_json help;
+  help["this file"] = {
+      "A machine whose roofs are given, not measured. The figures are an example's: replace them.",
+      "A rate is a number, or {\"per_second\": NUMBER, \"source\": TEXT}.",
+      "Delete each rate that you do not know: missing is unknown. This help may go, too."};
+  for (const auto& [key, text] : kMembers) help[key] = text;
+  for (const auto& type : AllPipeTypes())
+    for (const auto& [unit, text] : kUnitsHelp)
+      help["pipes"][fmt::format("{}.{}", type, unit)] =
+          fmt::format("{} operands on {}", type, text);
+  for (const auto& [level, text] : kLevelsHelp) help["levels"][std::string(Key(level))] = text;
+  auto file = GivenToJson(example);
+  file["help"] = std::move(help);
+  return file;
+}
+
+}  // namespace dlroof

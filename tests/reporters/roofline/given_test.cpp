@@ -1,0 +1,70 @@
+// Placement on roofs that are given, not measured.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "reporters/roofline/network.h"
+#include "reporters/roofline/placed_json.h"
+#include "tests/fakes/small_roofline.h"
+
+namespace dlroof {
+namespace {
+
+// Returns the placement as reports show it, with findings.
+Placement Placed(const Record& record, const Machine& machine) {
+  return PlaceWritten(record, &machine).placement;
+}
+
+// The roofs of SmallMachine, from a data sheet.
+Machine OfADataSheet() {
+  Machine machine = SmallMachine();
+  auto& set = machine.by_threads[2];
+  for (auto& [pipe, ceiling] : set.flops) {
+    ceiling.proved = false;
+    ceiling.given = true;
+  }
+  set.bytes[Level::kDram].proved = false;
+  set.bytes[Level::kDram].given = true;
+  return machine;
+}
+
+TEST(Place, GivenRoofsCarryAPercentAndAreNamed) {
+  const Machine machine = OfADataSheet();
+  const auto placed = Placed(Measured(20, 200, 100), machine);  // roof 20 flop/s
+  EXPECT_DOUBLE_EQ(placed.classic.at(0).fraction.value(), 0.5);
+  EXPECT_EQ(BoundText(*placed.time), "DRAM (given)");
+  EXPECT_THAT(
+      placed.remarks,
+      testing::ElementsAre("placed on roofs that are given, not measured here: no proof "
+                           "and no interval; bound and percentages are as right as they are"));
+  EXPECT_THAT(placed.advice, testing::HasSubstr("slower than its given DRAM bandwidth roof"));
+  EXPECT_EQ(ToJson(Measured(20, 200, 100), &machine)["time"]["given"], true);
+  const Machine measured = SmallMachine();
+  EXPECT_FALSE(ToJson(Measured(20, 200, 100), &measured)["time"].contains("given"));
+}
+
+TEST(Place, APointAboveAGivenRoofSaysThatTheRoofOrTheCountIsWrong) {
+  // 100 byte at 10 byte/s take 10 s; the call took 8.
+  const auto placed = Placed(Measured(8, 200, 100), OfADataSheet());
+  EXPECT_DOUBLE_EQ(placed.classic.at(0).fraction.value(), 1.25);
+  EXPECT_THAT(placed.remarks,
+              testing::Contains("above the given dram roof: the roof is wrong (see the machine "
+                                "file), or the count of FLOPs or bytes is"));
+}
+
+// 400 modelled byte at the measured 50 byte/s of L2 take 8 s. The call took 4, so they are refuted.
+TEST(Place, AGivenRateRefutesNoCount) {
+  Record record = Measured(4, 200, 10);
+  record.work[Provenance::kModelled].bytes[Level::kL2] = 400;
+  Machine machine = SmallMachine();
+  EXPECT_THAT(Placed(record, machine).remarks,
+              testing::Contains(testing::HasSubstr("left out at l2")));
+  machine.by_threads[2].bytes[Level::kL2].proved = false;
+  machine.by_threads[2].bytes[Level::kL2].given = true;
+  EXPECT_THAT(Placed(record, machine).remarks,
+              testing::Contains(testing::StartsWith("above the given l2 roof: the roof is wrong")));
+}
+
+}  // namespace
+}  // namespace dlroof
