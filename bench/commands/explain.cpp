@@ -9,6 +9,7 @@
 
 #include "bench/commands/commands.h"
 #include "bench/supervise/supervised_program.h"
+#include "bench/workload/workload.h"
 #include "counters/base/error.h"
 #include "counters/base/files.h"
 #include "counters/base/process.h"
@@ -23,7 +24,7 @@ namespace {
 
 struct ExplainFlags {
   std::vector<std::string> what;
-  std::string output, bench;
+  std::string output, bench, machine;
 };
 
 // Measures the benchmarks of these names; returns the run file's path.
@@ -31,6 +32,11 @@ std::string Measure(const ExplainFlags& flags, const TemporaryFolder& folder) {
   const auto in = [&](const char* name) { return folder / name; };
   std::string names, filter;
   for (const auto& name : flags.what) {
+    try {
+      MakeWorkload(name);
+    } catch (const BadInput& error) {
+      throw BadInput(fmt::format("explain: {}: {}", name, error.what()));
+    }
     names += name + "\n";
     const auto exact = ExactFilter(name);
     filter +=
@@ -41,6 +47,7 @@ std::string Measure(const ExplainFlags& flags, const TemporaryFolder& folder) {
   std::vector<std::string> command = {flags.bench.empty() ? BenchBesideUs() : flags.bench,
                                       "--dlroof_explain", "--dlroof_suite=" + in("names.txt"),
                                       "--benchmark_filter=" + filter, "--benchmark_out=" + output};
+  if (!flags.machine.empty()) command.push_back("--dlroof_machine=" + flags.machine);
   std::cerr << fmt::format("measuring {} benchmark{}\n", flags.what.size(),
                            flags.what.size() == 1 ? "" : "s");
   WatchedProcess process(command, {.out = in("out"), .err = in("err")});
@@ -84,6 +91,8 @@ void AddExplainCommand(CLI::App& program, int& exit_code) {
                    "benchmarks, which are measured now, or a run file made with --dlroof_explain")
       ->required();
   command->add_option("-o,--output", flags->output, "run file of what is measured");
+  command->add_option("--machine", flags->machine,
+                      "machine file of the roofs (default: cached, or measured now)");
   command->add_option("--bench", flags->bench, "the program (dlroof_bench beside this)");
   command->callback([flags, &exit_code] {
     const TemporaryFolder folder;

@@ -85,6 +85,27 @@ dlroof.workText = (record) => Object.entries(dlroof.map(record.work)).flatMap(([
   ...Object.entries(dlroof.map(dlroof.map(work).parts)).map(([part, flops]) => `of which ${part} ${dlroof.scaled(flops, 'FLOP')}`),
   ...dlroof.byLevel(dlroof.map(work).bytes).map(([level, bytes]) => `${dlroof.scaled(bytes, 'B')} ${dlroof.levelName(level)} (${from})`)]).join(', ');
 
+// A ledger as bars from the roof's own time down to the measured one.
+dlroof.drawLedger = (panel, time) => {
+  const parts = dlroof.list(time.parts).map(dlroof.map).filter((part) => dlroof.isNumber(part.seconds));
+  const whole = parts.reduce((sum, part) => sum + part.seconds, 0);
+  if (!(whole > 0)) return;
+  const table = dlroof.add(panel, 'table', 'ledger');
+  dlroof.add(table, 'caption', '', 'where the time goes');
+  let before = 0;
+  for (const part of parts) {
+    const row = dlroof.add(table, 'tr', part.part === 'unexplained' ? 'unexplained' : '');
+    dlroof.add(row, 'th', '', dlroof.text(part.part).replaceAll('_', ' '));
+    const bar = dlroof.add(dlroof.add(row, 'td', 'bar'), 'span');
+    bar.style.marginLeft = `${(100 * before) / whole}%`;
+    bar.style.width = `${(100 * part.seconds) / whole}%`;
+    dlroof.add(row, 'td', 'number', dlroof.scaled(part.seconds, 's'));
+    dlroof.add(row, 'td', 'number', `${((100 * part.seconds) / whole).toFixed(1)} %`);
+    dlroof.add(row, 'td', '', [dlroof.text(part.provenance), dlroof.text(part.how)].filter((one) => one !== '').join(': '));
+    before += part.seconds;
+  }
+};
+
 dlroof.drawSelected = () => {
   const panel = dlroof.byId('selected');
   panel.replaceChildren();
@@ -118,6 +139,7 @@ dlroof.drawSelected = () => {
   for (const [level, seconds] of dlroof.byLevel(time.memory_seconds)) dlroof.figure(figures, `${dlroof.levelName(level)} time at its roof`, dlroof.scaled(seconds, 's'));
   dlroof.figure(figures, 'launch overhead', dlroof.scaled(time.overhead_seconds, 's'));
   for (const text of [record.reason, ...dlroof.list(record.remarks), ...dlroof.list(record.asides), record.advice]) if (dlroof.text(text) !== '') dlroof.add(panel, 'p', 'advice', dlroof.text(text));
+  dlroof.drawLedger(panel, time);
   const more = dlroof.add(panel, 'dl', 'pairs');
   dlroof.pair(more, 'algorithm', dlroof.algorithm(record));
   dlroof.pair(more, 'verified', dlroof.text(record.verified));

@@ -1,0 +1,59 @@
+"""dlroof explain: where the time of a benchmark goes."""
+import json
+import os
+import re
+from pathlib import Path
+
+import pytest
+from checks import DATA, one_sentence, prints, run, verify
+
+pytestmark = pytest.mark.serial
+NAME = "LSTM/cpu/onednn/fwd_inference/f32/t16n16i32h32"
+CPUS = len(os.sched_getaffinity(0))
+
+
+@pytest.fixture(scope="module", autouse=True)
+def explained(folder):
+    """Explains one LSTM on all CPUs and on one, on roofs that are given."""
+    roofs = {"name": "roofs", "device": "cpu", "threads": CPUS, "flops": {"fp32.vector": 1e13}, "bytes": {"dram": 1e12}}
+    Path("roofs.json").write_text(json.dumps(roofs))
+    return run(f"dlroof explain {NAME} {NAME}/threads1 --machine=roofs.json -o run.json", timeout=300)
+
+
+def records():
+    return {record["name"]: record for record in json.loads(Path("run.json").read_text())["records"]}
+
+
+def test_the_parts_add_up_to_the_measured_time(explained):
+    assert explained.code == 0, explained
+    time = records()[NAME]["time"]
+    assert all(part["seconds"] > 0 for part in time["parts"])
+    assert abs(sum(part["seconds"] for part in time["parts"]) / time["seconds"] - 1) < 0.02
+    assert {"roof", "functions"} <= {part["part"] for part in time["parts"]}
+
+
+@pytest.mark.skipif(CPUS < 2, reason="one CPU")
+def test_every_step_of_a_team_is_a_parallel_region(explained):
+    parallel = records()[NAME]["parallel"]
+    assert parallel["threads"] == CPUS and parallel["regions"] >= 16, explained
+    assert "fork and join of parallel regions" in explained.out, explained
+    assert "parallel efficiency" in explained.out, explained
+
+
+def test_each_benchmark_has_a_waterfall_and_one_sentence(explained):
+    shares = [float(share) for share in re.findall(r"s +([0-9.]+) %  ", explained.out.split(NAME + "/threads1")[0])]
+    assert abs(sum(shares) - 100) < 1, explained
+    assert re.search(r"^  [^|]*% of the time", explained.out, re.M), explained
+
+
+def test_a_file_is_explained_without_measuring(explained):
+    again = run("dlroof explain run.json")
+    assert again.code == 0 and again.out == explained.out, again
+
+
+def test_a_run_that_was_not_watched_says_so():
+    verify(run(f"dlroof explain {DATA}/run_small.json"), [prints("not watched")])
+
+
+def test_a_bad_name_is_refused():
+    verify(run("dlroof explain LSTM/cpu/onednn/fwd_inference/f32/t16x --machine=roofs.json"), [one_sentence])
