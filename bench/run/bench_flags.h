@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "bench/timing/stopping_rule.h"
 #include "bench/suites/choices.h"
+#include "bench/timing/stopping_rule.h"
 #include "bench/workload/workload.h"
 
 namespace dlroof {

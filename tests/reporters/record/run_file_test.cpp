@@ -131,7 +131,7 @@ TEST(WorkCounters, LabelCarriesTheFactsThatAreNoNumbers) {
   Record read;
   ReadLabel(ToLabel(Sample()), {nullptr, "x"}, read);
   EXPECT_EQ(LabelFacts(read), LabelFacts(Sample()));
-  EXPECT_EQ(LabelFacts(read).size(), 6U);
+  EXPECT_EQ(LabelFacts(read).size(), 7U);
   EXPECT_EQ(ToLabel({}), "");
 }
 
