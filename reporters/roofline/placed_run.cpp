@@ -86,6 +86,16 @@ std::optional<Ledger> LedgerOf(const Record& record, const TimePoint& time,
   return MakeLedger(facts);
 }
 
+// Replaces what an advice proposes by what the ledger's largest part does, where that is explained.
+void AdviseBy(const Ledger& ledger, const ParallelTime& parallel, std::string& advice) {
+  const auto* largest = ledger.Largest();
+  const auto proposal = advice.find(": ");
+  if (largest == nullptr || largest->kind == PartKind::kUnexplained ||
+      proposal == std::string::npos)
+    return;
+  advice = advice.substr(0, proposal + 2) + LedgerAdvice(ledger, parallel) + ".";
+}
+
 Placed PlaceWritten(const Record& written, const Machine* machine, const PlaceView& view) {
   Placed placed;
   if (written.status == Status::kOk) placed.timing = TimeOf(written.repetitions);
@@ -95,6 +105,7 @@ Placed PlaceWritten(const Record& written, const Machine* machine, const PlaceVi
     AddFindings(written, *placed.timing, *ceilings, view.words, placed.placement);
   if (placed.placement.time && ceilings != nullptr)
     placed.ledger = LedgerOf(written, *placed.placement.time, *ceilings);
+  if (placed.ledger) AdviseBy(*placed.ledger, *written.parallel, placed.placement.advice);
   if (placed.timing) Round(*placed.timing);
   for (auto& point : placed.placement.classic) Round(point);
   if (placed.placement.time) Round(*placed.placement.time);

@@ -197,6 +197,19 @@ TEST(Advice, SaysTheBoundAloneWithoutEvidenceAndNothingWhereItIsWeak) {
   EXPECT_EQ(PlaceWritten(Convolution(4), &machine).placement.advice, "");
 }
 
+// 4 s of two threads, 3.9 s in 33 regions that kept each busy for 1.2 s.
+TEST(Advice, ProposesWhatTheLargestPartOfTheLedgerDoes) {
+  Record watched = Convolution(4);
+  watched.device = "cpu";
+  watched.parallel = {.seconds = 4, .regions = {33, 3.9, 1.2, 2.4}, .threads = 2, .calls = 1};
+  EXPECT_THAT(
+      Advice(watched),
+      testing::StartsWith("4.0x slower than its arithmetic roof allows: 33 parallel regions "
+                          "cost 68 % of the time: run it on fewer threads"));
+  watched.parallel->regions = {1, 3.9, 3.9, 7.8};
+  EXPECT_EQ(Advice(watched), Advice(Convolution(4)));  // not explained
+}
+
 TEST(Advice, AtMostTwoClausesOfEvidence) {
   Record record = Convolution(40, "f16");
   record.algorithm = "ref";
