@@ -27,8 +27,7 @@ struct Side {
 };
 
 Side Look(const Record& record, const Machine* machine) {
-  Side side;
-  side.clean = CleanSeconds(record);
+  Side side{.clean = CleanSeconds(record)};
   const auto timing = Summarize(record.repetitions);
   if (timing)
     side.median = timing->median;
@@ -136,8 +135,7 @@ class Comparing {
   }
 
   CompareResult Finish(std::vector<Shift> stored) {
-    CompareResult result;
-    result.base = base_.where;
+    CompareResult result{.base = base_.where};
     JudgeMain(std::move(stored), result);
     if (options_.on.count(Quantity::kFraction) > 0) AlertOnFraction(result);
     FillResiduals(result);

@@ -85,10 +85,7 @@ std::string TimeConventions(const RunFile& file) {
 }
 
 Series SeriesOf(const RunFile& file, const Record& record) {
-  Series series;
-  series.name = record.name;
-  series.threads = record.threads;
-  series.cache = record.cache;
+  Series series{.name = record.name, .threads = record.threads, .cache = record.cache};
   const auto* machine = MachineFor(file, record);
   // A name need not say its device.
   if (machine == nullptr && file.machines.size() == 1) machine = &file.machines.front();
@@ -113,8 +110,7 @@ struct Prepared {
 };
 
 Prepared Prepare(const NamedRun& run) {
-  Prepared made;
-  made.context = Dump(run.file.context);
+  Prepared made{.context = Dump(run.file.context)};
   json machines = json::array();
   for (const auto& machine : run.file.machines) machines.push_back(ToJson(machine));
   made.machines = Dump(machines);
@@ -254,8 +250,7 @@ void History::PackAnew() {
 Added History::Add(const NamedRun& run) {
   CheckNames(run);
   const auto made = Prepare(run);
-  Added added;
-  added.points = static_cast<int>(made.records.size());
+  Added added{.points = static_cast<int>(made.records.size())};
   auto adding = BeginWriting(*database_);
   CheckSchema(*database_);  // a newer program may have been here since it was opened
   if (OneNumber(*database_, "PRAGMA user_version") < kHistorySchema) PackAnew();

@@ -36,8 +36,7 @@ struct Widened {
 Widened Widen(const Shift& shift, const RunNoise& noise, double quantile) {
   const double within = shift.standard_error * shift.standard_error;
   const double between = 2 * noise.deviation * noise.deviation + noise.drift * noise.drift;
-  Widened wide;
-  wide.deviation = std::sqrt(within + between);
+  Widened wide{.deviation = std::sqrt(within + between)};
   const double spread = within * within / shift.degrees + between * between / noise.degrees;
   wide.degrees = spread > 0 ? (within + between) * (within + between) / spread : shift.degrees;
   const double reach = quantile * std::sqrt(between);
@@ -76,8 +75,7 @@ struct Views {
 };
 
 Views ViewsOf(const Candidate& candidate, const std::optional<CommonShift>& common) {
-  Views views;
-  views.seconds = candidate.shift.log_ratio;
+  Views views{.seconds = candidate.shift.log_ratio};
   const bool machine = common && common->roofs != RoofEvidence::kDidNotMove;
   if (machine) views.without_common = views.seconds - common->log_ratio;
   if (candidate.roof_log_ratio) views.without_roof = views.seconds - *candidate.roof_log_ratio;
@@ -151,8 +149,7 @@ const std::vector<Verdict>& AllVerdicts() {
 std::string_view Key(Verdict verdict) { return KeyIn(kVerdicts, verdict); }
 
 Judged Judge(const std::vector<Candidate>& candidates, const JudgeSettings& settings) {
-  Judged judged;
-  judged.noise = NoiseOf(candidates, settings);
+  Judged judged{.noise = NoiseOf(candidates, settings)};
   std::vector<Widened> widened;
   widened.reserve(candidates.size());
   const double quantile = StudentQuantile95(judged.noise.degrees);

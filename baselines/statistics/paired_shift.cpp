@@ -79,8 +79,7 @@ std::optional<PairedShift> MeasurePairedShift(const std::vector<double>& log_rat
   while (2 * cumulated[cut] <= 1 - level) ++cut;
   if (cut == 0) return std::nullopt;
   const auto averages = WalshAverages(log_ratios);
-  PairedShift paired;
-  paired.p_value = TwoSided(averages, cumulated);
+  PairedShift paired{.p_value = TwoSided(averages, cumulated)};
   Shift& shift = paired.shift;
   shift.log_ratio = Median(averages);
   shift.ci95 = {averages[cut - 1], averages[averages.size() - cut]};

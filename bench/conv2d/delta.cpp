@@ -47,9 +47,7 @@ std::function<Work(std::string& how)> DeltaModel(const BenchmarkName& name,
   const auto known = BuiltInGpuOf(gpu);
   const auto direction = ProductDirectionFromKey(name.direction);
   if (known.empty() || !direction) return {};
-  ConvQuestion question;
-  question.type = name.type;
-  question.kernel = algorithm;
+  ConvQuestion question{.type = name.type, .kernel = algorithm};
   return [question, known, problem = name.problem, way = *direction,
           layout = GpuLayout(name.library, name.options)](std::string& how) {
     ConvQuestion asked = question;

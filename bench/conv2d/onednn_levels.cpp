@@ -197,11 +197,7 @@ LevelModel DepthwiseModel(const Shape& shape, const VectorUnit& unit) {
   return model;
 }
 
-LevelModel NotModelled(std::string why) {
-  LevelModel model;
-  model.why_not = std::move(why);
-  return model;
-}
+LevelModel NotModelled(std::string why) { return LevelModel{.why_not = std::move(why)}; }
 
 }  // namespace
 

@@ -33,10 +33,7 @@ Machine Measured(const GpuMeasureOptions& options) {
 GpuModule Made() {
   PreloadNvrtcParts();
   const auto state = ReadCudaState();
-  GpuModule module;
-  module.build = kBuildId;
-  module.libraries = CudaLibraries();
-  module.why_no_cells = WhyNoCudnn();
+  GpuModule module{.build = kBuildId, .libraries = CudaLibraries(), .why_no_cells = WhyNoCudnn()};
   if (module.why_no_cells.empty())
     std::copy_if(AllCells().begin(), AllCells().end(), std::back_inserter(module.cells),
                  [](const Cell& cell) { return cell.prepare != nullptr && cell.device == "gpu"; });

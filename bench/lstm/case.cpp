@@ -71,8 +71,7 @@ const LstmType& LstmTypeOf(std::string_view name) {
 
 LstmCase ReadLstmCase(const BenchmarkName& name, const std::vector<std::string>& types,
                       const OptionRows& options) {
-  LstmCase lstm;
-  lstm.direction = ParseDirection(name);
+  LstmCase lstm{.direction = ParseDirection(name)};
   if (std::find(types.begin(), types.end(), name.type) == types.end())
     throw BadInput(
         {.column = ColumnOfPart(name, 4)},

@@ -168,8 +168,7 @@ Verification CheckGradient(const LstmProblem& problem, const LstmInput<double>& 
   const double difference = (Loss(problem, Moved(input, direction, kStep), d_output) -
                              Loss(problem, Moved(input, direction, -kStep), d_output)) /
                             (2 * kStep);
-  Verification verification;
-  verification.tolerance = 1e-6;
+  Verification verification{.tolerance = 1e-6};
   Note(std::abs(slope - difference) / std::sqrt(gradient_square * direction_square),
        verification.max_error);
   verification.ok = verification.max_error <= verification.tolerance;

@@ -73,9 +73,7 @@ RnnSpec RnnSpecOf(const CudnnLstmCase& lstm) {
     throw Unsupported(fmt::format(
         "a projection to {} of {} values: cuDNN's are narrower than the cell (p below h)", p.p,
         p.h));
-  RnnSpec spec;
-  spec.algorithm = lstm.algorithm;
-  spec.math = RowOf(lstm.type).math;
+  RnnSpec spec{.algorithm = lstm.algorithm, .math = RowOf(lstm.type).math};
   spec.data_type.assign(StorageType(lstm.type));
   spec.bidirectional = p.passes == LstmPasses::kConcatenated;
   spec.input = static_cast<int>(p.i);

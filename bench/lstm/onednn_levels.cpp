@@ -30,8 +30,7 @@ ReuseNest ProductNest(const LstmProblem& p, const Product& product, const LstmEl
   const double units = kGates * static_cast<double>(p.h);
   const auto block = static_cast<double>(kColumns * unit.lanes);
   const auto rows = static_cast<double>(RowBlock(unit, kColumns, product.samples));
-  ReuseNest nest;
-  nest.sizes = {t, n, units, inputs};
+  ReuseNest nest{.sizes = {t, n, units, inputs}};
   nest.loops = {
       {kT, 1}, {kUnits, block}, {kInputs, product.panel}, {kN, rows}, {kInputs, 64 / bytes.hidden}};
   nest.tensors = {

@@ -129,8 +129,7 @@ LstmFlops Flops(const LstmProblem& problem, LstmDirection direction) {
   const LstmElements elements = Elements(problem);
   const int64_t samples = problem.t * problem.n;
   const int64_t cells = samples * problem.l * Passes(problem);
-  LstmFlops flops{};
-  flops.matrix = 2 * samples * elements.weights;
+  LstmFlops flops{.matrix = 2 * samples * elements.weights};
   if (backward) flops.matrix *= 2;
   const int64_t peephole = problem.peephole ? (backward ? 12 : 6) : 0;
   flops.elementwise = cells * problem.h * ((backward ? 27 : 13) + peephole);

@@ -93,8 +93,7 @@ std::span<const BenchdnnOption> IpDriverOptions() { return kIpOptions; }
 BenchdnnMatmul ReadBenchdnnMatmul(std::string_view text) {
   size_t at = 0;
   const auto matrices = ReadMatrices(text, at);
-  BenchdnnMatmul read;
-  read.listed = text.substr(0, at);
+  BenchdnnMatmul read{.listed = std::string(text.substr(0, at))};
   // benchdnn passes over what follows a size up to the name, and its lists have names without n.
   if (at < text.size() && std::string_view("_n\"").find(text[at]) == std::string_view::npos)
     throw BenchdnnRefusal(at, "expected the name after n, or the end");

@@ -45,8 +45,7 @@ LevelModel BrgemmModel(const MatmulCase& matmul, const VectorUnit& unit, int thr
   const int64_t registers = RowBlock(unit, vectors, std::min(blocking.rows, p.rows));
   const double left = Bytes(matmul, p.left.matrix), right = Bytes(matmul, p.right.matrix);
   const double result = Bytes(matmul, p.result);
-  ReuseNest nest;
-  nest.sizes = {real(p.batch), real(p.rows), real(p.columns), real(p.depth)};
+  ReuseNest nest{.sizes = {real(p.batch), real(p.rows), real(p.columns), real(p.depth)}};
   // The trained parameters, wherever they stand in the product.
   const auto name = [](Matrix matrix) { return matrix == Matrix::kB ? "weights" : "data"; };
   nest.tensors = {Tensor(name(p.left.matrix), left, kRows, kDepth, nest),
@@ -93,10 +92,8 @@ LevelModel MatmulLevels(const MatmulCase& matmul, std::string_view implementatio
                       implementation.find("amx") == std::string_view::npos;
   if (brgemm && !ProductOf(matmul).left.transposed)
     return BrgemmModel(matmul, VectorUnitOf(implementation, isa), threads);
-  LevelModel model;
-  model.why_not = fmt::format("the loops of {}{} by {} are not modelled", Key(matmul.direction),
-                              brgemm ? " with a transposed left factor" : "", implementation);
-  return model;
+  return {.why_not = fmt::format("the loops of {}{} by {} are not modelled", Key(matmul.direction),
+                                 brgemm ? " with a transposed left factor" : "", implementation)};
 }
 
 }  // namespace dlroof

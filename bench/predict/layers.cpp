@@ -20,8 +20,7 @@ ModelLayer LayerOf(Conv2dProblem problem, const LayerChoice& choice) {
     problem.n = *choice.batch;
     problem = ParseConv2d(ToText(problem));
   }
-  ModelLayer layer;
-  layer.name = ToText(problem);
+  ModelLayer layer{.name = ToText(problem)};
   layer.question.layer = {problem, choice.direction, choice.layout};
   layer.question.type = choice.type;
   return layer;
@@ -63,8 +62,7 @@ ModelLayer LayerOf(const Record& record) {
 }  // namespace
 
 LayerGroup LayersOfProblem(const std::string& text, const LayerChoice& choice) {
-  LayerGroup group{text, {LayerOf(ParseConv2d(text), choice)}, {}};
-  return group;
+  return LayerGroup{text, {LayerOf(ParseConv2d(text), choice)}, {}};
 }
 
 std::vector<LayerGroup> LayersOfSuites(const std::vector<std::string>& suites,

@@ -133,8 +133,7 @@ template <class Number>
 Verification Check(const Expected& expected, const std::vector<int64_t>& compared,
                    const ProductOutput<Number>& output) {
   const auto count = static_cast<int64_t>(output.values.size());
-  Verification found;
-  found.tolerance = 1;
+  Verification found{.tolerance = 1};
   for (const int64_t index : compared)
     found.max_error =
         std::max(found.max_error, expected.Error(index, output.values[static_cast<size_t>(index)]));

@@ -13,8 +13,7 @@ namespace {
 using nlohmann::json;
 
 Record FailedRecord(const std::string& listed, const std::string& reason) {
-  Record record;
-  record.name = BareName(listed);
+  Record record{.name = BareName(listed)};
   SplitName(record);
   record.status = Status::kFailed;
   record.reason = reason;
@@ -63,9 +62,7 @@ bool KeepsDisturbed(const json& context) {
 }  // namespace
 
 Part PartFrom(const std::string& listed, const Outcome& outcome, std::optional<int> block) {
-  Part part;
-  part.block = block;
-  part.failed = outcome.failed;
+  Part part{.block = block, .failed = outcome.failed};
   if (!part.failed.empty()) return part;
   std::ostringstream warnings;
   try {

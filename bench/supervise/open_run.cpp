@@ -61,8 +61,7 @@ std::vector<std::string> SettingsText(const RunRequest& request) {
 
 // A name that does not say its device may be a CPU's.
 bool OnCpu(const std::string& listed) {
-  Record record;
-  record.name = listed;
+  Record record{.name = listed};
   SplitName(record);
   return record.device.empty() || record.device == "cpu";
 }

@@ -312,9 +312,7 @@ class Alternation {
       run_.Remove();
     if (seconds_.empty()) return StoppedByInterrupt() ? 130 : 3;
     const NamedRun base = Write(true), fresh = Write(false);
-    CompareOptions options;
-    options.names = NamesDone();
-    const auto result = Compare(base, fresh, options);
+    const auto result = Compare(base, fresh, {.names = NamesDone()});
     WriteTable(result, {base.where, fresh.where}, TerminalColumns(), std::cout);
     std::cout << std::flush;
     return StoppedByInterrupt() ? 130 : result.exit_code;

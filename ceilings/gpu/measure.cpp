@@ -104,8 +104,7 @@ void AddShareOfPins(const GpuSession& session, Machine& machine) {
 void AddLevels(const GpuSession& session, Machine& machine) {
   auto& set = machine.by_threads.at(1);
   std::map<Level, MeasuredMixes> by_level;
-  GpuMemoryFacts facts;
-  facts.l2_bytes = session.gpu.identity.l2_bytes;
+  GpuMemoryFacts facts{.l2_bytes = session.gpu.identity.l2_bytes};
   for (const auto& state : session.rows)
     if (IsMemory(state.row) && !state.result.empty() && !state.passes.empty())
       by_level[state.row.level].emplace(state.row.key.substr(state.row.key.find('.') + 1),

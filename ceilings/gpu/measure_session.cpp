@@ -3,13 +3,11 @@
 namespace dlroof {
 
 RatePolicy GpuEffort::Policy(double tolerance, const std::function<double()>& clock) const {
-  RatePolicy policy;
-  policy.repetition_seconds = repetition_seconds;
-  policy.repetitions = repetitions;
-  policy.doubled = doubled;
-  policy.tolerance = tolerance;
-  policy.now = clock;
-  return policy;
+  return {.repetition_seconds = repetition_seconds,
+          .repetitions = repetitions,
+          .doubled = doubled,
+          .tolerance = tolerance,
+          .now = clock};
 }
 
 RatePolicy GpuSession::Policy(const GpuRow& row) const {

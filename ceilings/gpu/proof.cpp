@@ -96,8 +96,7 @@ GpuRate MergeGpuPasses(const std::vector<GpuPass>& passes, const RatePolicy& pol
     rates.push_back(pass.rate);
     in_cycles.push_back(InCycles(pass.rate, policy));
   }
-  GpuRate merged;
-  merged.rate = MergePasses(rates, policy, pass_tolerance);
+  GpuRate merged{.rate = MergePasses(rates, policy, pass_tolerance)};
   if (merged.rate.proved) return merged;
   if (const auto lack = Lack(merged.rate, passes, policy); !lack.empty()) {
     merged.rate.reason = lack;

@@ -40,8 +40,7 @@ CacheGeometry GeometryOf(const Cpu& cpu, Level level) {
 
 Caches CachesHere() {
   const Cpu cpu = ThisCpu();
-  Caches caches;
-  caches.real_l3 = GeometryOf(cpu, Level::kL3);
+  Caches caches{.real_l3 = GeometryOf(cpu, Level::kL3)};
   const auto l1 = GeometryOf(cpu, Level::kL1), l2 = GeometryOf(cpu, Level::kL2);
   if (l1.bytes > 0) caches.l1 = Simulable(l1, 8);
   if (l2.bytes > 0) caches.l2 = Simulable(l2, 16);

@@ -107,11 +107,7 @@ class CudaClock {
       Stamp(1);
     }
     if (while_running) while_running();
-    GpuBatch batch;
-    batch.seconds = Between();
-    batch.clock_hz = ClockHz();
-    batch.queued = !released_.GaveUp();
-    return batch;
+    return GpuBatch{.seconds = Between(), .clock_hz = ClockHz(), .queued = !released_.GaveUp()};
   }
 
   // The nodes that calls leave on the stream.

@@ -196,10 +196,7 @@ namespace {
 
 CounterSource CuptiSourceOf(const std::shared_ptr<CuptiCounter>& counter,
                             const std::string& record_path) {
-  CounterSource source;
-  source.name = "cupti";
-  source.device = "gpu";
-  source.provenance = Provenance::kMeasured;
+  CounterSource source{.name = "cupti", .device = "gpu", .provenance = Provenance::kMeasured};
   source.unavailable = [counter] { return counter->Unavailable(); };
   source.count = [counter, record_path](const CountRequest& request) {
     if (record_path.empty()) return counter->Count(request, For(request, kDefaultWish));

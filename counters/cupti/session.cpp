@@ -136,8 +136,7 @@ CuptiDevice OpenCuptiDevice(CuptiApi& api, const CuptiTable& table, int number) 
   api.StartProfiler();
   if (const auto why = SupportSentence(api.Support(number)); !why.empty())
     throw std::runtime_error(why);
-  CuptiDevice device;
-  device.number = number;
+  CuptiDevice device{.number = number};
   const auto name = api.ChipName(number);
   const auto* chip = FindChip(table, name);
   if (chip == nullptr)
@@ -163,8 +162,7 @@ PassesOf AskHostApi(CuptiHostApi& api, const std::string& chip, const CuptiImage
 
 CountedValues CountValues(CuptiApi& api, const CuptiDevice& device, const CuptiPlan& plan,
                           const RepeatedCall& call, const SecondsNow& now) {
-  CountedValues counted;
-  counted.seconds_per_run = std::numeric_limits<double>::infinity();
+  CountedValues counted{.seconds_per_run = std::numeric_limits<double>::infinity()};
   api.Subscribe();
   const AtEnd unsubscribe([&] { api.Unsubscribe(); });
   for (const auto& config : plan.configs) CountWhatIsGiven(api, device, config, call, now, counted);

@@ -84,11 +84,9 @@ void ReadMetrics(const JsonReader& file, CuptiTable& table) {
 }
 
 StoredPlan StoredPlanFrom(const JsonReader& row) {
-  StoredPlan plan;
-  plan.passes = static_cast<int>(row.Number("passes"));
-  plan.counted = Words(row.Text("counted"));
-  plan.left_out = Words(row.Text("left_out"));
-  return plan;
+  return {.passes = static_cast<int>(row.Number("passes")),
+          .counted = Words(row.Text("counted")),
+          .left_out = Words(row.Text("left_out"))};
 }
 
 }  // namespace
@@ -147,8 +145,7 @@ std::vector<std::string> TensorTypes(const CuptiTable& table) {
 
 StoredPasses StoredPassesFromJson(const nlohmann::json& json, const std::string& where) {
   const JsonReader file(json, where);
-  StoredPasses passes;
-  passes.cupti = file.Text("cupti");
+  StoredPasses passes{.cupti = file.Text("cupti")};
   const auto chips = file.Object("chips");
   for (const auto& [chip, types] : chips.json().items()) {
     const auto by_type = chips.Object(chip.c_str());

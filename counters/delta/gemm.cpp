@@ -202,8 +202,7 @@ ConvGemm GemmOf(const ConvLayer& layer) {
   Sizes result = z;
   result.e = ResultBytes(layer);
   const bool nhwc = layer.layout == TensorLayout::kNhwc;
-  ConvGemm gemm;
-  gemm.groups = s.groups;
+  ConvGemm gemm{.groups = s.groups};
   switch (layer.direction) {
     case ProductDirection::kForward:
       gemm.a = InputGather(z, nhwc);

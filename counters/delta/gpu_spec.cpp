@@ -96,8 +96,7 @@ bool IsFigure(const std::string& key) {
 
 GpuSpec GpuFromJson(const nlohmann::json& json, const std::string& where) {
   const JsonReader file(json, where);
-  GpuSpec gpu;
-  gpu.name = file.Text("name");
+  GpuSpec gpu{.name = file.Text("name")};
   for (const auto& [key, value] : kFigures) gpu.*value = ReadFigure(file, key, gpu);
   for (const auto& [key, value] : kSectors) gpu.*value = ReadSector(file, key, gpu);
   for (const auto& item : json.items()) {

@@ -54,11 +54,9 @@ WarpBlock WarpBlockOf(const Operand& matrix, int64_t rows, int64_t columns) {
 OperandSectors ModelOperand(const Operand& matrix, int64_t rows, int64_t step, int64_t slice,
                             int64_t sector) {
   const auto warp = WarpBlockOf(matrix, rows, step);
-  OperandSectors sum;
-  sum.warp = SumOfBlocks(matrix, warp.rows, warp.columns, sector, 64);
-  sum.step = SumOfBlocks(matrix, rows, step, sector, 32);
-  sum.tile = SumOfBlocks(matrix, rows, slice, sector, 12);
-  return sum;
+  return {.warp = SumOfBlocks(matrix, warp.rows, warp.columns, sector, 64),
+          .step = SumOfBlocks(matrix, rows, step, sector, 32),
+          .tile = SumOfBlocks(matrix, rows, slice, sector, 12)};
 }
 
 GemmSectors ModelSectors(const ConvGemm& gemm, const CtaTile& tile, int64_t sector) {
@@ -89,12 +87,10 @@ TrafficBytes BytesOf(const GemmSectors& sectors, int64_t sector) {
   const auto g = static_cast<double>(sector);
   const double a_times = g * static_cast<double>(sectors.tiles_n);
   const double b_times = g * static_cast<double>(sectors.tiles_m);
-  TrafficBytes bytes;
-  bytes.l1_loads = a_times * sectors.a.warp + b_times * sectors.b.warp;
-  bytes.l2_step_loads = a_times * sectors.a.step + b_times * sectors.b.step;
-  bytes.l2_tile_loads = a_times * sectors.a.tile + b_times * sectors.b.tile;
-  bytes.stores = g * sectors.store;
-  return bytes;
+  return {.l1_loads = a_times * sectors.a.warp + b_times * sectors.b.warp,
+          .l2_step_loads = a_times * sectors.a.step + b_times * sectors.b.step,
+          .l2_tile_loads = a_times * sectors.a.tile + b_times * sectors.b.tile,
+          .stores = g * sectors.store};
 }
 
 }  // namespace

@@ -102,9 +102,7 @@ std::string WhyNotPredicted(const ConvQuestion& question, const GpuSpec& gpu) tr
 
 ConvPrediction PredictConv(const ConvQuestion& question, const GpuSpec& gpu) {
   const auto planned = PlanOf(question, gpu);
-  ConvPrediction prediction;
-  prediction.plan = planned.plan;
-  prediction.tile_from = planned.tile_from;
+  ConvPrediction prediction{.plan = planned.plan, .tile_from = planned.tile_from};
   const auto caches = CachesOf(gpu);
   if (question.exact) {
     const auto exact = EnumerateTraffic(planned.layer, prediction.plan.tile, caches);

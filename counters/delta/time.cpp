@@ -81,8 +81,7 @@ StepClocks StepOf(const ConvLayer& layer, const CtaTile& tile, const TrafficByte
   const auto m = static_cast<double>(tile.m), n = static_cast<double>(tile.n);
   const auto k = static_cast<double>(tile.k), e = static_cast<double>(layer.element_bytes);
   const Rates rate = RatesOf(gpu);
-  StepClocks step;
-  step.compute = m * n * k / macs;
+  StepClocks step{.compute = m * n * k / macs};
   const double warps = Threads(tile) / 32;
   step.shared = e * k * ((m + n) + warps * (kWarpRows + kWarpColumns)) / rate.shared;
   step.l1 = traffic.l1_loads / cta_steps / rate.l1;

@@ -94,9 +94,7 @@ void KeepSweep(const PlacedRun& run, Figure& figure) {
 
 // Adds a move by name, which tells benchmarks apart in both files.
 void AddMoves(const PlacedRun& run, const PlacedRun& before, Figure& figure) {
-  Figure old;
-  old.roofs = figure.roofs;
-  old.level = figure.level;
+  Figure old{.roofs = figure.roofs, .level = figure.level};
   AddMarks(before, old);
   const auto name = [](const PlacedRun& of, std::size_t i) { return of.file.records[i].name; };
   std::map<std::string, const ClassicMark*> classic;
@@ -155,8 +153,7 @@ Figure MakeFigure(const PlacedRun& run, const FigureChoice& choice) {
     throw BadInput(
         "figure: the file has no ceilings, so there is no roof to draw (dlroof machine measures "
         "them)");
-  Figure figure;
-  figure.roofs = sets[*main];
+  Figure figure{.roofs = sets[*main]};
   const auto level = choice.level ? choice.level : MainLevel(run, figure.roofs);
   if (!level)
     throw BadInput("figure: no benchmark of the file has a time, FLOPs, bytes and ceilings");

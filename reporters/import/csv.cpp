@@ -87,9 +87,7 @@ void AddMeasurement(const Measurement& row, const CsvRow& at, const std::string&
                                PlaceOf(at.front(), where), Printable(row.name)));
   const auto [known, added] = found.try_emplace(row.name, imported.records.size());
   if (added) {
-    Record record;
-    record.name = row.name;
-    record.threads = static_cast<int>(row.threads.value_or(0));
+    Record record{.name = row.name, .threads = static_cast<int>(row.threads.value_or(0))};
     record.work[Provenance::kMeasured] = row.work;
     imported.records.push_back(record);
   }

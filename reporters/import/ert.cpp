@@ -23,9 +23,7 @@ constexpr std::pair<std::string_view, Level> kLevels[] = {
     {"L1", Level::kL1}, {"L2", Level::kL2}, {"L3", Level::kL3}, {"DRAM", Level::kDram}};
 
 Ceiling CeilingOf(double per_second, int threads) {
-  Ceiling ceiling;
-  ceiling.per_second = per_second;
-  ceiling.threads = threads;
+  Ceiling ceiling{.per_second = per_second, .threads = threads};
   ceiling.how = "the Empirical Roofline Toolkit's best of its repetitions and configurations";
   ceiling.given = true;
   return ceiling;

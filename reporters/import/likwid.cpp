@@ -43,8 +43,7 @@ bool IsMetricTable(const CsvRow& title) {
 }
 
 MetricTable Begin(const CsvRow& title) {
-  MetricTable table;
-  table.line = title[0].line;
+  MetricTable table{.line = title[0].line};
   for (std::size_t i = 1; i < title.size(); ++i) {
     const auto& text = title[i].text;
     if (text.starts_with("Region ")) table.name = text.substr(7);
@@ -86,8 +85,7 @@ void CheckCounts(const MetricTable& table, const std::string& where) {
 
 Record RecordOf(const MetricTable& table, const std::string& where) {
   CheckCounts(table, where);
-  Record record;
-  record.name = table.name.empty() ? table.group : table.name;
+  Record record{.name = table.name.empty() ? table.group : table.name};
   if (record.name.empty()) record.name = "likwid";
   const auto* runtimes = Find(table, kRuntime);
   if (runtimes == nullptr || !IsRunTime(*std::max_element(runtimes->begin(), runtimes->end())))

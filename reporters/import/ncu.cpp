@@ -122,8 +122,7 @@ class NsightTable {
   }
 
   Launch Begin(const CsvRow& row) const {
-    Launch launch;
-    launch.kernel = Field(row, "Kernel Name").text;
+    Launch launch{.kernel = Field(row, "Kernel Name").text};
     if (launch.kernel.empty())
       throw BadInput(
           fmt::format("{}: expected a kernel's name", PlaceOf(Field(row, "Kernel Name"), where_)));
@@ -207,8 +206,7 @@ void AddLaunch(const Launch& launch, Kernel& kernel) {
 }
 
 Record RecordOf(const Kernel& kernel, Imported& imported) {
-  Record record;
-  record.name = kernel.name;
+  Record record{.name = kernel.name};
   Work& work = record.work[Provenance::kMeasured];
   work.launches = kernel.launches;
   work.bytes = kernel.work.bytes;

@@ -73,8 +73,7 @@ std::string NameOf(const std::string& benchmark, const JsonReader& state) {
 
 Record RecordOf(const std::string& benchmark, const JsonReader& state,
                 std::vector<std::string>& unknown) {
-  Record record;
-  record.name = NameOf(benchmark, state);
+  Record record{.name = NameOf(benchmark, state)};
   if (record.name.empty()) throw BadInput(state.where() + ": expected the benchmark's name");
   if (state.Has("is_skipped") && state.Flag("is_skipped")) {
     record.status = Status::kUnsupported;

@@ -256,8 +256,7 @@ std::string BareName(const std::string& name) {
 }
 
 Record RecordFromEntries(const std::vector<Entry>& entries, const JsonPlace* file) {
-  Record record;
-  record.name = entries.at(0).name;
+  Record record{.name = entries.at(0).name};
   SplitName(record);
   for (const Entry& entry : entries) {
     if (entry.skipped) {

@@ -17,10 +17,7 @@ Roof RoofOf(std::string_view key, const Ceiling& ceiling) {
 }
 
 RoofSet MakeSet(const Machine& machine, const CeilingSet& ceilings, int threads) {
-  RoofSet set;
-  set.device = machine.device;
-  set.machine = machine.name;
-  set.threads = threads;
+  RoofSet set{.device = machine.device, .machine = machine.name, .threads = threads};
   for (const auto& [pipe, ceiling] : ceilings.flops) set.flops.push_back(RoofOf(pipe, ceiling));
   std::stable_sort(set.flops.begin(), set.flops.end(),
                    [](const Roof& a, const Roof& b) { return a.per_second > b.per_second; });

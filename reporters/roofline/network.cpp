@@ -41,8 +41,7 @@ std::vector<Group> GroupsOf(const std::vector<ModelLayer>& layers) {
   std::vector<Group> groups;
   std::map<std::vector<std::string>, size_t> index_of;
   for (const auto& layer : layers) {
-    Record parts;
-    parts.name = layer.name;
+    Record parts{.name = layer.name};
     SplitName(parts);
     std::vector<std::string> key = {parts.op, parts.device, parts.library, parts.direction,
                                     parts.type};

@@ -16,10 +16,7 @@ using testing::IsEmpty;
 
 CounterSource Source(const std::string& name, Provenance from, Work work) {
   return {name, "cpu", from, {}, [work, name](const CountRequest&) {
-            Counted counted;
-            counted.work = work;
-            counted.how = "how " + name + " does it";
-            return counted;
+            return Counted{.work = work, .how = "how " + name + " does it"};
           }};
 }
 
@@ -31,9 +28,7 @@ std::vector<CounterSource> Ladder() {
 }
 
 CountRequest OnPipes(std::vector<std::string> pipes) {
-  CountRequest request;
-  request.pipes = std::move(pipes);
-  return request;
+  return CountRequest{.pipes = std::move(pipes)};
 }
 
 TEST(CounterChoices, AreTheSourcesOnceEachBetweenAutoAndOff) {

@@ -27,9 +27,7 @@ TEST(TotalFlops, IsUnknownWithoutPipesAndZeroWithAnIdleOne) {
   Work none;
   none.flops["fp32.vector"] = 0;
   EXPECT_EQ(TotalFlops(none), 0);
-  Work mixed;
-  mixed.flops = {{"bf16.matrix", 30}, {"fp32.vector", 12}};
-  EXPECT_EQ(TotalFlops(mixed), 42);
+  EXPECT_EQ(TotalFlops({.flops = {{"bf16.matrix", 30}, {"fp32.vector", 12}}}), 42);
 }
 
 }  // namespace

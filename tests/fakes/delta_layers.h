@@ -11,9 +11,7 @@ namespace dlroof {
 // Square filter, stride, padding.
 inline ConvLayer Layer(int64_t n, int64_t c, int64_t h, int64_t w, int64_t k, int64_t rs,
                        int64_t stride, int64_t pad) {
-  ConvLayer layer;
-  layer.shape = {n, c, h, w, k, rs, rs, stride, stride, pad, pad, pad, pad, 1, 1, 1};
-  return layer;
+  return ConvLayer{.shape = {n, c, h, w, k, rs, rs, stride, stride, pad, pad, pad, pad, 1, 1, 1}};
 }
 
 // One of `choices`, by a generator that is the same everywhere.

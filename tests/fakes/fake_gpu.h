@@ -89,8 +89,7 @@ inline PreparedCall FakePrepare(const BenchmarkName& name, const RunSettings&) {
 }
 
 inline Workload FakeWorkload(const BenchmarkName& name) {
-  Workload workload;
-  workload.name = name;
+  Workload workload{.name = name};
   workload.prepare = [name](const RunSettings& settings) { return FakePrepare(name, settings); };
   return workload;
 }

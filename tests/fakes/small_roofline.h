@@ -8,8 +8,7 @@ namespace dlroof {
 
 // 100 flop/s and 10 byte/s: the ridge is at 10 flop/byte.
 inline Machine SmallMachine() {
-  Machine machine;
-  machine.device = "cpu";
+  Machine machine{.device = "cpu"};
   CeilingSet& all = machine.by_threads[2];
   all.flops["fp32.vector"] = {.per_second = 100, .proved = true};
   all.flops["bf16.matrix"] = {.per_second = 1000, .proved = true};
@@ -20,10 +19,7 @@ inline Machine SmallMachine() {
 }
 
 inline Record Measured(double seconds, double flops, double dram_bytes) {
-  Record record;
-  record.threads = 2;
-  record.cache = "warm";
-  record.repetitions = {{.seconds = seconds}};
+  Record record{.threads = 2, .cache = "warm", .repetitions = {{.seconds = seconds}}};
   Work& work = record.work[Provenance::kModelled];
   work.flops["fp32.vector"] = flops;
   work.bytes[Level::kDram] = dram_bytes;

@@ -12,11 +12,7 @@ namespace dlroof {
 
 inline Machine SmallMachine(const std::string& measured_at = "2020-01-01T00:00:00Z",
                             double speed = 1) {
-  Machine machine;
-  machine.device = "cpu";
-  machine.name = "test";
-  machine.fingerprint = "00";
-  machine.measured_at = measured_at;
+  Machine machine{.device = "cpu", .name = "test", .fingerprint = "00", .measured_at = measured_at};
   CeilingSet& all = machine.by_threads[2];
   all.flops["fp32.vector"] = {.per_second = 100 * speed, .how = "fake", .proved = true};
   all.bytes[Level::kDram] = {.per_second = 10 * speed, .how = "fake", .proved = true};
@@ -30,8 +26,7 @@ inline std::string Name(const std::string& problem) {
 // 9 clean repetitions that scatter by 1 % around `seconds`; 100 flop and 1 byte: at a speed of 1
 // the roof takes 1 s.
 inline Record Measured(const std::string& problem, double seconds, int clean = 9) {
-  Record record;
-  record.name = Name(problem);
+  Record record{.name = Name(problem)};
   SplitName(record);
   record.threads = 2;
   record.cache = "cold";

@@ -12,10 +12,7 @@ namespace dlroof {
 
 // Noise that is known keeps single benchmarks apart from what other tests look at.
 inline CompareOptions Options(double min_effect = 0.03) {
-  CompareOptions options;
-  options.min_effect = min_effect;
-  options.run_noise = 0.003;
-  return options;
+  return CompareOptions{.min_effect = min_effect, .run_noise = 0.003};
 }
 
 // One word per row; what is gone begins with "-".

@@ -22,11 +22,7 @@ Record Predicted(double seconds = 2, double dram = 120) {
 }
 
 CompareOptions OnResiduals() {
-  CompareOptions options;
-  options.min_effect = 0.03;
-  options.run_noise = 0.003;
-  options.on = {Quantity::kResidual};
-  return options;
+  return CompareOptions{.min_effect = 0.03, .run_noise = 0.003, .on = {Quantity::kResidual}};
 }
 
 const Residual* Find(const std::vector<Residual>& residuals, const std::string& of) {

@@ -21,8 +21,7 @@ using testing::Not;
 const std::string kNasty = "A/\"q\",'s'<b>&amp;|`x`\\\n\tend \xC3\xA9\xE2\x82\xAC \x01\x1B[31m ]]>";
 
 Record Measured(const std::string& name, double seconds) {
-  Record record;
-  record.name = name;
+  Record record{.name = name};
   SplitName(record);
   for (int i = 0; i < 9; ++i)
     record.repetitions.push_back({.seconds = seconds * (1 + 0.001 * i), .iterations = 1});

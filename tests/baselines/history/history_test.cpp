@@ -44,9 +44,7 @@ std::string ErrorOf(const std::function<void()>& what) {
 }
 
 TEST_F(HistoryTest, GivesBackWhatWasAdded) {
-  Record odd;
-  odd.repetitions = Measured("n2", 2e-6).repetitions;
-  odd.name = "a,\"b\"<c>\n\xC3\xA9";
+  Record odd{.name = "a,\"b\"<c>\n\xC3\xA9", .repetitions = Measured("n2", 2e-6).repetitions};
   SplitName(odd);
   odd.repetitions[0].cpu_seconds = 0.1;  // no binary fraction
   odd.repetitions[1].run_delay_seconds = 1e-300;
@@ -258,8 +256,7 @@ std::vector<Repetition> FullRepetitions() {
 }
 
 TEST(PackedRecord, KeepsEveryMemberOfARepetitionAndNothingElse) {
-  Record record;
-  record.name = "Conv2D/gpu/cudnn/fwd/f32/n1";
+  Record record{.name = "Conv2D/gpu/cudnn/fwd/f32/n1"};
   SplitName(record);
   record.repetitions = FullRepetitions();
   record.repetitions[0].link_share = 0.625;

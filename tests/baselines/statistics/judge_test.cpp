@@ -25,10 +25,7 @@ Candidate At(double ratio, double standard_error) {
 }
 
 JudgeSettings Settings(double min_effect, double run_noise) {
-  JudgeSettings settings;
-  settings.min_effect = min_effect;
-  settings.run_noise = run_noise;
-  return settings;
+  return JudgeSettings{.min_effect = min_effect, .run_noise = run_noise};
 }
 
 Verdict Alone(const Candidate& candidate, const JudgeSettings& settings) {
@@ -77,8 +74,7 @@ TEST(Judge, ManyBenchmarksRaiseTheBar) {
 }
 
 TEST(Judge, DefaultMinimumEffectIsWhatTheRunsCanTell) {
-  JudgeSettings settings;
-  settings.run_noise = 0;
+  JudgeSettings settings{.run_noise = 0};
   // 3.24 standard errors of 1 %: 3.3 %; at least 2, at most 10 %.
   EXPECT_NEAR(Judge({At(1, 0.01)}, settings).min_effect, std::expm1(0.0324), 1e-9);
   EXPECT_DOUBLE_EQ(Judge({At(1, 0.001)}, settings).min_effect, 0.02);

@@ -30,15 +30,13 @@ LstmProblem RandomProblem(std::mt19937& random, int64_t most) {
   const auto size = [&](int64_t least) {
     return std::uniform_int_distribution<int64_t>(least, most)(random);
   };
-  LstmProblem problem;
-  problem.t = size(1);
-  problem.n = size(1);
-  problem.i = size(1);
-  problem.h = size(1);
-  problem.l = size(0) % 2 == 0 ? 1 : size(1);
-  problem.p = size(0) % 2 == 0 ? 0 : size(1);
-  problem.passes = static_cast<LstmPasses>(size(0) % 3);
-  return problem;
+  return {.t = size(1),
+          .n = size(1),
+          .i = size(1),
+          .h = size(1),
+          .l = size(0) % 2 == 0 ? 1 : size(1),
+          .p = size(0) % 2 == 0 ? 0 : size(1),
+          .passes = static_cast<LstmPasses>(size(0) % 3)};
 }
 
 TEST(LstmText, SpellsOnlyWhatIsNotTheDefault) {

@@ -13,21 +13,14 @@ using testing::HasSubstr;
 
 // DRAM of 4 TB/s is proved, L2 of 9 TB/s is not.
 Machine Measured(const std::string& name) {
-  Machine machine;
-  machine.device = "gpu";
-  machine.name = name;
-  machine.measured_at = "2026-01-01";
+  Machine machine{.device = "gpu", .name = name, .measured_at = "2026-01-01"};
   auto& set = machine.by_threads[1];
   set.bytes[Level::kDram] = {.per_second = 4e12, .how = "fake", .proved = true};
   set.bytes[Level::kL2] = {.per_second = 9e12, .how = "fake", .reasons = {"noise"}};
   return machine;
 }
 
-RunFile RunOn(const std::vector<Machine>& machines) {
-  RunFile run;
-  run.machines = machines;
-  return run;
-}
+RunFile RunOn(const std::vector<Machine>& machines) { return RunFile{.machines = machines}; }
 
 std::string Refusal(const GpuChoice& choice) {
   return RefusalOf([&] { ChosenGpu(choice); });

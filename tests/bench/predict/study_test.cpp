@@ -22,8 +22,7 @@ Design V100() { return {"", FindGpu("v100"), std::nullopt}; }
 LayerGroup OneLayer() { return LayersOfProblem("n64c64h56w56k256r1s1", {}); }
 
 TEST(LayersOfSuites, EachProblemOnceWithItsCountAndTheBatchAskedFor) {
-  LayerChoice choice;
-  choice.batch = 256;
+  LayerChoice choice{.batch = 256};
   const auto groups = LayersOfSuites({"alexnet,resnet152"}, choice);
   ASSERT_EQ(groups.size(), 2U);
   EXPECT_EQ(groups[0].layers.size(), 5U);
@@ -171,8 +170,7 @@ TEST(LayersOfRunFile, TakesTheTileOfATracedKernel) {
 TEST(OnlyPredicted, ListsTheOthersWithTheirReasons) {
   auto run = GpuRun();
   const auto add = [&](const std::string& rest, const std::string& algorithm) {
-    Record record;
-    record.name = "Conv2D/gpu/cudnn/" + rest;
+    Record record{.name = "Conv2D/gpu/cudnn/" + rest};
     SplitName(record);
     record.algorithm = algorithm;
     record.repetitions = {{.seconds = 1e-3}};
@@ -268,9 +266,7 @@ TEST(SetPredictions, MakesARunFileThatHoldsThem) {
 }
 
 TEST(ModelReport, JsonHoldsWhatTheTableSays) {
-  ModelReport report;
-  report.base = V100();
-  report.choice = "fwd f32";
+  ModelReport report{.base = V100(), .choice = "fwd f32"};
   const auto group = OneLayer();
   report.groups = {Predict(group, report.base, false)};
   const auto design = Rescaled(report.base, "sm=2");
@@ -293,8 +289,7 @@ TEST(ModelReport, JsonHoldsWhatTheTableSays) {
 }
 
 TEST(ModelPage, HoldsTheTablesAndNothingOfItsInputIsMarkup) {
-  ModelReport report;
-  report.base = V100();
+  ModelReport report{.base = V100()};
   report.base.gpu.name = "a<b>&\"c\x01";
   report.choice = "fwd f32";
   auto group = OneLayer();
@@ -314,8 +309,7 @@ TEST(ModelPage, HoldsTheTablesAndNothingOfItsInputIsMarkup) {
 }
 
 TEST(ModelFigure, NeedsSomethingToDraw) {
-  ModelReport report;
-  report.base = V100();
+  ModelReport report{.base = V100()};
   EXPECT_THAT(RefusalOf([&] { ModelFigure(report, "svg"); }), HasSubstr("--scale or --sweep"));
 }
 

@@ -27,8 +27,7 @@ TEST(ProductTypes, AreSpelledAsTheyAreRead) {
 }
 
 TEST(ProductTypes, SayWhatIsWrittenAndWhatComputes) {
-  ProductCase one;
-  one.types = {"f32", "bf16", "f16"};
+  ProductCase one{.types = {"f32", "bf16", "f16"}};
   EXPECT_EQ(ResultType(one), "f16");
   one.direction = ProductDirection::kBackwardData;
   EXPECT_EQ(ResultType(one), "f32");

@@ -53,9 +53,7 @@ TEST(RegisterCell, ALibraryCompletesTheCellThatItsOpRegistered) {
   EXPECT_THAT(Refusal("Made/cpu/up/fwd/f32/n2"), HasSubstr("no such problem"));
 
   const auto prepare = [](const BenchmarkName& name, const RunSettings&) {
-    PreparedCall call;
-    call.algorithm = ToText(name);
-    return call;
+    return PreparedCall{.algorithm = ToText(name)};
   };
   RegisterCell({.op = "Made", .device = "cpu", .library = "up", .prepare = prepare});
   const auto workload = MakeWorkload(kBenchmark);

@@ -82,9 +82,7 @@ TEST_F(MachineCache, MeasuresOnceAndReadsBackTheSame) {
 
 TEST_F(MachineCache, MeasuresAgainWhenToldTo) {
   Get({});
-  MachineOptions again;
-  again.remeasure = true;
-  EXPECT_EQ(Value(Get(again), 1), 2);
+  EXPECT_EQ(Value(Get({.remeasure = true}), 1), 2);
   EXPECT_EQ(Value(Get({}), 1), 2);
   EXPECT_EQ(measured_.size(), 2);
 }
@@ -126,8 +124,7 @@ TEST_F(MachineCache, KeepsTheBestIssueRateOfAllMeasurements) {
 }
 
 TEST_F(MachineCache, QuickServesOnlyWhereQuickIsAskedFor) {
-  MachineOptions quick;
-  quick.quick = true;
+  MachineOptions quick{.quick = true};
   Get(quick);
   Get(quick);
   EXPECT_EQ(measured_.size(), 1);
@@ -148,9 +145,7 @@ SpotCheck Seen(const Machine& machine, double factor, bool clean = true) {
 TEST_F(MachineCache, ALiveCheckThatAgreesChangesNothingButLeavesItsProof) {
   Get({});
   source_.spot_check = [](const Machine& machine) { return std::vector{Seen(machine, 1.01)}; };
-  MachineOptions options;
-  options.live_check = true;
-  const auto machine = Get(options);
+  const auto machine = Get({.live_check = true});
   EXPECT_EQ(measured_.size(), 1);
   EXPECT_THAT(machine.facts.at("live_check"), HasSubstr("agrees"));
   EXPECT_THAT(log_.str(), Not(HasSubstr("a row")));
@@ -163,9 +158,7 @@ TEST_F(MachineCache, ALiveCheckOutsideTheStoredIntervalMeasuresAllAgainAndSaysSo
     Get({});
     const auto before = measured_.size();
     source_.spot_check = [&](const Machine& machine) { return std::vector{Seen(machine, factor)}; };
-    MachineOptions options;
-    options.live_check = true;
-    const auto machine = Get(options);
+    const auto machine = Get({.live_check = true});
     ASSERT_EQ(measured_.size(), before + 1);
     EXPECT_EQ(measured_.back().second, source_.threads);
     EXPECT_THAT(log_.str(), HasSubstr("a row now"));
@@ -188,9 +181,7 @@ TEST_F(MachineCache, ALiveCheckLooksAtWhatIsCachedBeforeTheMissingIsMeasured) {
     seen.push_back(ThreadsOf(machine));
     return std::vector{Seen(machine, 1)};
   };
-  MachineOptions options;
-  options.live_check = true;
-  const auto machine = Get(options);
+  const auto machine = Get({.live_check = true});
   EXPECT_EQ(seen, (std::vector<std::vector<int>>{{1, 2}}));
   EXPECT_EQ(measured_.back().second, (std::vector<int>{4}));
   EXPECT_THAT(machine.facts.at("live_check"), HasSubstr("agrees"));
@@ -202,26 +193,20 @@ TEST_F(MachineCache, ALiveCheckThatFailsDropsAllThatIsCachedAlsoWhatIsNotWanted)
   Get({});
   source_.threads = {1, 4};
   source_.spot_check = [](const Machine& machine) { return std::vector{Seen(machine, 0.9)}; };
-  MachineOptions options;
-  options.live_check = true;
-  const auto machine = Get(options);
+  const auto machine = Get({.live_check = true});
   EXPECT_EQ(measured_.back().second, source_.threads);
   EXPECT_EQ(ThreadsOf(machine), source_.threads);
   EXPECT_EQ(ThreadsOf(ReadMachineFile(File())), source_.threads);
 }
 
 TEST_F(MachineCache, ALiveCheckLooksAtNothingThatIsMeasuredNow) {
-  MachineOptions quick;
-  quick.quick = true;
-  Get(quick);
+  Get({.quick = true});
   int looks = 0;
   source_.spot_check = [&](const Machine&) {
     ++looks;
     return std::vector<SpotCheck>();
   };
-  MachineOptions full;
-  full.live_check = true;
-  Get(full);
+  Get({.live_check = true});
   EXPECT_EQ(looks, 0);
   EXPECT_EQ(measured_.back().second, source_.threads);
 }
@@ -260,8 +245,7 @@ TEST_F(MachineCache, AFilesSetsAreDoubtedWhereALargerTeamIsFasterPerThread) {
   auto machine = Measured(false, {1});
   machine.by_threads[1].flops["fp32.vector"].per_second = 0.5;
   Write(root_ / "m.json", ToJson(machine).dump());
-  MachineOptions options;
-  options.file = root_ / "m.json";
+  MachineOptions options{.file = root_ / "m.json"};
   measured_.resize(2);  // the next rate is 3
   const auto both = Get(options);
   EXPECT_FALSE(both.by_threads.at(1).flops.at("fp32.vector").proved);
@@ -274,9 +258,7 @@ TEST_F(MachineCache, ALiveCheckThatCouldNotBeMadeMeasuresNothing) {
   source_.spot_check = [](const Machine& machine) {
     return std::vector{Seen(machine, 0.5, false)};
   };
-  MachineOptions options;
-  options.live_check = true;
-  Get(options);
+  Get({.live_check = true});
   EXPECT_EQ(measured_.size(), 1);
   EXPECT_THAT(log_.str(), HasSubstr("others held the CPUs"));
 }
@@ -285,10 +267,7 @@ TEST_F(MachineCache, ALiveCheckOnlyDoubtsTheCeilingsOfAFile) {
   const auto file = root_ / "m.json";
   WriteMachineFile(Measured(false, {1, 2}), file);
   source_.spot_check = [](const Machine& machine) { return std::vector{Seen(machine, 1.2)}; };
-  MachineOptions options;
-  options.live_check = true;
-  options.file = file.string();
-  Get(options);
+  Get({.live_check = true, .file = file.string()});
   EXPECT_TRUE(measured_.empty());
   EXPECT_THAT(log_.str(), HasSubstr("are used as they are"));
 }
@@ -330,8 +309,7 @@ TEST_F(MachineCache, GoesOnWithoutADirectoryThatCanBeWritten) {
 TEST_F(MachineCache, KeepsTheDoubtAndCountsIt) {
   EXPECT_EQ(UnprovedSentence(Get({})), "");
   proved_ = false;
-  MachineOptions again;
-  again.remeasure = true;
+  MachineOptions again{.remeasure = true};
   for (const auto& options : {again, MachineOptions()})
     EXPECT_THAT(UnprovedSentence(Get(options)),
                 HasSubstr("2 of 2 ceilings did not prove themselves"));
@@ -342,9 +320,7 @@ TEST_F(MachineCache, UsesAnExplicitFileAndNeverTheCache) {
   auto machine = Measured(true, {1, 2});
   machine.by_threads[1].flops["fp32.vector"].per_second = 77;
   Write(root_ / "m.json", ToJson(machine).dump());
-  MachineOptions options;
-  options.file = root_ / "m.json";
-  EXPECT_EQ(Value(Get(options), 1), 77);
+  EXPECT_EQ(Value(Get({.file = root_ / "m.json"}), 1), 77);
   EXPECT_EQ(measured_.size(), 0);
   EXPECT_FALSE(fs::exists(*source_.directory));
 }
@@ -352,9 +328,7 @@ TEST_F(MachineCache, UsesAnExplicitFileAndNeverTheCache) {
 TEST_F(MachineCache, MeasuresWhatAnExplicitFileLacksAndLeavesTheFileAlone) {
   const auto text = ToJson(Measured(false, {1})).dump();
   Write(root_ / "m.json", text);
-  MachineOptions options;
-  options.file = root_ / "m.json";
-  EXPECT_EQ(Get(options).by_threads.size(), 2);
+  EXPECT_EQ(Get({.file = root_ / "m.json"}).by_threads.size(), 2);
   EXPECT_EQ(measured_.size(), 1);
   std::ifstream file(root_ / "m.json");
   EXPECT_EQ(std::string(std::istreambuf_iterator<char>(file), {}), text);
@@ -364,8 +338,7 @@ TEST_F(MachineCache, RefusesAnExplicitFileOfAnotherMachine) {
   auto other = Measured(false, {1, 2});
   other.fingerprint = "9999";
   Write(root_ / "m.json", ToJson(other).dump());
-  MachineOptions options;
-  options.file = root_ / "m.json";
+  MachineOptions options{.file = root_ / "m.json"};
   EXPECT_THROW(Get(options), BadInput);
   other.fingerprint = "0123";
   other.device = "gpu";
@@ -374,8 +347,7 @@ TEST_F(MachineCache, RefusesAnExplicitFileOfAnotherMachine) {
 }
 
 TEST_F(MachineCache, RefusesAnExplicitFileThatCannotBeReadOrContradicts) {
-  MachineOptions options;
-  options.file = root_ / "absent.json";
+  MachineOptions options{.file = root_ / "absent.json"};
   EXPECT_THROW(Get(options), BadInput);
   options.file = root_.string();
   EXPECT_THROW(Get(options), BadInput);

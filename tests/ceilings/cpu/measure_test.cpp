@@ -30,12 +30,7 @@ namespace {
 using testing::HasSubstr;
 
 TEST(CeilingFrom, ScalesTheRateByTheWork) {
-  Rate rate;
-  rate.per_second = 10;
-  rate.ci95 = {8, 9};
-  rate.proved = true;
-  rate.clean = 18;
-  rate.total = 20;
+  Rate rate{.per_second = 10, .ci95 = {{8, 9}}, .proved = true, .clean = 18, .total = 20};
   const auto ceiling = CeilingFrom(rate, 3, 2, "avx2 fma");
   EXPECT_EQ(ceiling.per_second, 30);
   EXPECT_EQ(ceiling.ci95, std::pair(24.0, 27.0));
@@ -63,11 +58,7 @@ TEST(CeilingFrom, KeepsTheProof) {
 }
 
 TEST(CeilingFrom, KeepsTheDoubt) {
-  Rate rate;
-  rate.per_second = 10;
-  rate.total = 5;
-  rate.reason = "because";
-  rate.waits_known = false;
+  Rate rate{.per_second = 10, .reason = "because", .total = 5, .waits_known = false};
   const auto ceiling = CeilingFrom(rate, 1, 1, "x");
   EXPECT_FALSE(ceiling.proved);
   EXPECT_EQ(ceiling.Reason(), "because");
@@ -108,8 +99,7 @@ TEST(BestMix, IsAProvedOneWhereItIsWithinTheNoise) {
 }
 
 TEST(ThreadCounts, AreOneAndAllUnlessSaid) {
-  Cpu cpu;
-  cpu.allowed = {0, 1, 2, 3};
+  Cpu cpu{.allowed = {0, 1, 2, 3}};
   EXPECT_EQ(ThreadCounts(cpu, {}, false), (std::vector<int>{1, 4}));
   EXPECT_EQ(ThreadCounts(cpu, {3, 1, 3}, false), (std::vector<int>{1, 3}));
   cpu.allowed = {5};
@@ -153,8 +143,7 @@ TEST(DecidesAnUnprovedRoof, IsOnlyTheRowThatTheRoofIsTakenFrom) {
 
 // A larger team or a knee above it doubts the roof, not the row that it was taken from.
 TEST(DecidesAnUnprovedRoof, IsTheRowOfARoofThatSomethingElseDoubts) {
-  CeilingSet set;
-  set.mixes = {{"dram.update.avx512", Of(9)}, {"dram.load.avx512", Of(8)}};
+  CeilingSet set{.mixes = {{"dram.update.avx512", Of(9)}, {"dram.load.avx512", Of(8)}}};
   set.bytes[Level::kDram] = Of(9);
   for (auto& [name, mix] : set.mixes) mix.proved = true;
   EXPECT_TRUE(DecidesAnUnprovedRoof(set, "dram.update.avx512"));

@@ -202,10 +202,7 @@ TEST(RowDrift, IsThatOfTheCleanPasses) {
   Row row;
   for (const double per_second : {10.0, 8.0, 5.0}) {
     EXPECT_NEAR(row.Drift().value_or(-1), row.passes.size() < 2 ? -1 : 0.2, 1e-12);
-    Rate rate;
-    rate.per_second = per_second;
-    rate.clean = per_second > 5 ? 3 : 0;
-    row.passes.push_back(rate);
+    row.passes.push_back({.per_second = per_second, .clean = per_second > 5 ? 3 : 0});
   }
   EXPECT_NEAR(row.Drift().value_or(-1), 0.2, 1e-12);
 }

@@ -236,9 +236,7 @@ TEST(EdgeDoubt, IsNoneWhereCurveAndSizesAgree) {
 // [byte] of L1, L2 and L3 as `cpus` see them.
 Sizes SharesOf(const std::map<Level, std::map<int, CacheInstance>>& caches,
                const std::vector<int>& cpus) {
-  Topology topology;
-  topology.cache_of_cpu = caches;
-  return ThreadShares(topology, cpus);
+  return ThreadShares({.cache_of_cpu = caches}, cpus);
 }
 
 TEST(CachesFromEdges, AreTheLevelsOfTheCurveInTheirOrder) {

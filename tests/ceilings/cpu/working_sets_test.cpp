@@ -150,8 +150,7 @@ TEST(NearerCacheDoubt, HasNoneAboutTheSetsThatAreChosen) {
 }
 
 TEST(NodeTeams, AreTheCpusOfEachNode) {
-  Topology topology;
-  topology.node_of_cpu = {{0, 0}, {1, 1}, {2, 0}, {3, 1}};
+  Topology topology{.node_of_cpu = {{0, 0}, {1, 1}, {2, 0}, {3, 1}}};
   EXPECT_THAT(NodeTeams(topology, {0, 1, 2, 3}),
               ElementsAre(Pair(0, ElementsAre(0, 2)), Pair(1, ElementsAre(1, 3))));
   EXPECT_THAT(NodeTeams(topology, {0, 1}),
@@ -159,8 +158,7 @@ TEST(NodeTeams, AreTheCpusOfEachNode) {
 }
 
 TEST(NodeTeams, AreNoneOnOneNodeOrWhereANodeIsUnknown) {
-  Topology topology;
-  topology.node_of_cpu = {{0, 0}, {1, 0}, {2, 1}};
+  Topology topology{.node_of_cpu = {{0, 0}, {1, 0}, {2, 1}}};
   EXPECT_THAT(NodeTeams(topology, {0, 1}), IsEmpty());
   EXPECT_THAT(NodeTeams(topology, {0, 2, 3}), IsEmpty());
   EXPECT_THAT(NodeTeams({}, {0, 1}), IsEmpty());

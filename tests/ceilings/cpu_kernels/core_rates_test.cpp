@@ -11,11 +11,7 @@ namespace {
 using testing::ElementsAre;
 
 CoreRates Rates(const std::string& vendor, unsigned family, unsigned model) {
-  Cpu cpu;
-  cpu.vendor = vendor;
-  cpu.family = family;
-  cpu.model = model;
-  return RatesOf(cpu);
+  return RatesOf({.vendor = vendor, .family = family, .model = model});
 }
 
 FlopsProbe Fused(Operands operands, std::size_t bytes) {
@@ -50,8 +46,7 @@ TEST(AdmissibleStepsPerCycle, AreAllThatTheInstructionsAllowWhereItIsNot) {
 TEST(JudgePerCycle, DoubtsHalfOfTheRateThatTheCoreIsKnownToHave) {
   const auto probe = Fused(Operands::kFp32, 64);
   const auto judged = [&](const CoreRates& core) {
-    Ceiling ceiling;
-    ceiling.proved = true;
+    Ceiling ceiling{.proved = true};
     ceiling.proof.per_cycle = 32;
     JudgePerCycle(probe, ceiling, core);
     return ceiling;

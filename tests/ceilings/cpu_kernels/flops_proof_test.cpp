@@ -68,10 +68,7 @@ TEST(CheckResult, FindsRoundingsThatAreNotThoseOfTheInstructions) {
 }
 
 Ceiling At(double per_cycle) {
-  Ceiling ceiling;
-  ceiling.per_second = per_cycle * 3e9;
-  ceiling.clock_hz = 3e9;
-  ceiling.proved = true;
+  Ceiling ceiling{.per_second = per_cycle * 3e9, .clock_hz = 3e9, .proved = true};
   ceiling.proof.per_cycle = per_cycle;
   return ceiling;
 }

@@ -11,9 +11,7 @@ using testing::IsEmpty;
 using testing::StartsWith;
 
 GpuTime TimeAt(double clock_hz, std::uint64_t throttle = 0) {
-  GpuTime time;
-  time.seconds = 1e-3;
-  time.clock_hz = clock_hz;
+  GpuTime time{.seconds = 1e-3, .clock_hz = clock_hz};
   time.health.throttle = throttle;
   return time;
 }
@@ -50,10 +48,7 @@ GpuRow RowOf(int capability, const std::string& key) {
 }
 
 Ceiling CeilingOf(double per_second, double per_cycle = 1) {
-  Ceiling ceiling;
-  ceiling.per_second = per_second;
-  ceiling.proved = true;
-  ceiling.clock_hz = 1e9;
+  Ceiling ceiling{.per_second = per_second, .clock_hz = 1e9, .proved = true};
   ceiling.proof.per_cycle = per_cycle;
   ceiling.proof.result = "right";
   return ceiling;
@@ -141,13 +136,7 @@ TEST(ChooseGpuRoofs, AnUnprovedRowFarAboveAllOthersLeavesTheRoofUnproved) {
 }
 
 // Three repetitions and one of twice the work are enough here.
-RatePolicy Small() {
-  RatePolicy policy;
-  policy.repetitions = 3;
-  policy.doubled = 1;
-  policy.max_seconds = 1;
-  return policy;
-}
+RatePolicy Small() { return RatePolicy{.repetitions = 3, .doubled = 1, .max_seconds = 1}; }
 
 GpuPass Measured(const std::function<GpuTime(std::int64_t)>& run, double default_clock_hz) {
   double now = 0;

@@ -107,9 +107,7 @@ NestAxis Axis(int dimension, double size) { return {{{dimension, 1}}, size}; }
 
 // C[m][n] += A[m][k] B[k][n], elements of one byte, by blocks: n outermost, then m, then k.
 ReuseNest Product(double m, double n, double k, double block_m, double block_n) {
-  ReuseNest nest;
-  nest.sizes = {m, n, k};
-  nest.loops = {{1, block_n}, {0, block_m}, {2, 1}};
+  ReuseNest nest{.sizes = {m, n, k}, .loops = {{1, block_n}, {0, block_m}, {2, 1}}};
   nest.tensors = {{"A", 1, {Axis(0, m), Axis(2, k)}},
                   {"weights", 1, {Axis(2, k), Axis(1, n)}},
                   {"C", 1, {Axis(0, m), Axis(1, n)}}};

@@ -87,8 +87,7 @@ TEST(CpuFromCpuid, IgnoresLeavesThatTheCpuDoesNotHave) {
 
 // Two cores with two CPUs each (0,2 and 1,3), numbered as Linux does; an L3 for all.
 Cpu TwoCores() {
-  Cpu cpu;
-  cpu.allowed = {0, 1, 2, 3};
+  Cpu cpu{.allowed = {0, 1, 2, 3}};
   cpu.topology.core_of_cpu = {{0, 0}, {1, 1}, {2, 0}, {3, 1}};
   for (const int each : cpu.allowed) {
     cpu.topology.cache_of_cpu[Level::kL2][each] = {each % 2, 1024};

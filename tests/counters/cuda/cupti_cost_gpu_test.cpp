@@ -79,9 +79,7 @@ TEST(CuptiCostOnGpu, NoKernelIsSlowerAfterACount) {
   const double long_before = kernels.Shortest(run_long), tiny_before = kernels.Shortest(run_tiny);
   const auto source = CuptiSources(0).front();
   if (const auto why = source.unavailable(); !why.empty()) GTEST_SKIP() << NeverRan(why);
-  CountRequest request;
-  request.name = "multiply-adds";
-  request.pipes = {"fp32.vector"};
+  CountRequest request{.name = "multiply-adds", .pipes = {"fp32.vector"}};
   request.run = [&] {
     kernels.Long();
     CheckCuda(cudaDeviceSynchronize(), "multiply-adds");

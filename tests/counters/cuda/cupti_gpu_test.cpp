@@ -34,9 +34,7 @@ TEST(CuptiOnGpu, ACallIsCountedInThreePassesAtMostAndItsKernelIsNamed) {
   if (const auto why = source.unavailable(); !why.empty()) GTEST_SKIP() << NeverRan(why);
   const int blocks = 1024, rounds = 512;
   const DeviceBuffer elements(size_t{8} * kKnownThreads * blocks);
-  CountRequest request;
-  request.name = "multiply-adds";
-  request.pipes = {"fp32.vector"};
+  CountRequest request{.name = "multiply-adds", .pipes = {"fp32.vector"}};
   request.run = [&] {
     CheckCuda(LaunchKnownFma(KnownVector::kFp32, elements.get(), blocks, rounds), "multiply-adds");
     CheckCuda(cudaDeviceSynchronize(), "multiply-adds");

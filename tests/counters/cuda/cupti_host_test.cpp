@@ -186,8 +186,7 @@ TEST(CuptiTableByHostApi, PlansAreThoseThatAreStored) {
 // Not a test: makes counters/cupti/passes.json anew (--gtest_also_run_disabled_tests).
 TEST(CuptiTableByHostApi, DISABLED_WriteStoredPasses) {
   CuptiCalls api;
-  StoredPasses passes;
-  passes.cupti = api.Version();
+  StoredPasses passes{.cupti = api.Version()};
   auto types = TensorTypes(BuiltInCuptiTable());
   types.insert(types.begin(), "");
   for (const auto* chip : Representatives(BuiltInCuptiTable()))

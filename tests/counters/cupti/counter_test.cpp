@@ -45,8 +45,7 @@ struct Bench {
                    [this] { return seconds += 1; }});
   }
   CountRequest Request(const std::string& name = "call") {
-    CountRequest request;
-    request.name = name;
+    CountRequest request{.name = name};
     request.run = [this] { ++runs; };
     request.pipes = {"bf16.matrix", "fp32.vector"};
     return request;
@@ -303,8 +302,7 @@ TEST(CuptiCounter, SelfTestThatCannotRunIsADoubtAndTriedAgain) {
                           throw std::runtime_error("1 GiB of GPU memory: out of memory");
                         },
                         [] { return 0.0; }});
-  CountRequest request;
-  request.run = [] {};
+  CountRequest request{.run = [] {}};
   for (const char* name : {"one", "two"}) {
     request.name = name;
     EXPECT_THAT(counter.Count(request, {}).doubts,

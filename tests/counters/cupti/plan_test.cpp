@@ -69,9 +69,7 @@ TEST(PlanCounters, FreeSetsAreThereOnlyWhereTheyCostNoPass) {
 }
 
 TEST(PlanCounters, WhatDoesNotFitIsLeftOutWithItsReason) {
-  CuptiWish wish;
-  wish.most_passes = 1;
-  const auto plan = Plan("A1", {"bf16", "tf32"}, wish);
+  const auto plan = Plan("A1", {"bf16", "tf32"}, {.most_passes = 1});
   EXPECT_THAT(plan.configs[0].metrics, ElementsAre("d.sum", "b.sum")) << "the best type first";
   EXPECT_EQ(LeftOut(plan), "tensor.tf32: would take a 2nd pass; sass: would take a 2nd pass; ");
 }

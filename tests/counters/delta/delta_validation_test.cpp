@@ -171,9 +171,7 @@ double OutputBytes(const ConvLayer& layer) {
 }
 
 ConvPrediction Predict(const Row& row) {
-  ConvQuestion question;
-  question.layer = row.layer;
-  question.kernel = "volta_scudnn_128x64_relu_interior_nn_v1";
+  ConvQuestion question{.layer = row.layer, .kernel = "volta_scudnn_128x64_relu_interior_nn_v1"};
   return PredictConv(question, V100());
 }
 

@@ -78,8 +78,7 @@ TEST(ModelTime, OneCtaByHand) {
 
 TEST(ModelTime, TheScarceResourceIsTheBottleneck) {
   const auto bottleneck = [](const char* resource, double factor) {
-    ConvQuestion question;
-    question.layer = Layer(64, 64, 56, 56, 256, 1, 1, 0);
+    ConvQuestion question{.layer = Layer(64, 64, 56, 56, 256, 1, 1, 0)};
     return PredictConv(question, Scaled(FindGpu("v100"), resource, factor)).time.bottleneck;
   };
   EXPECT_EQ(bottleneck("dram", 1.0 / 8), Bottleneck::kDram);
@@ -90,8 +89,7 @@ TEST(ModelTime, TheScarceResourceIsTheBottleneck) {
 }
 
 TEST(ModelTime, SmallKernelsAreBoundByTheirLaunch) {
-  ConvQuestion question;
-  question.layer = Layer(1, 8, 4, 4, 8, 1, 1, 0);
+  ConvQuestion question{.layer = Layer(1, 8, 4, 4, 8, 1, 1, 0)};
   EXPECT_EQ(PredictConv(question, FindGpu("h100")).time.bottleneck, Bottleneck::kLaunch);
 }
 
@@ -133,8 +131,7 @@ TEST(ModelledWork, IsWorkWithItsOrigin) {
 
 // A Winograd kernel moves other bytes than the product that it replaces.
 TEST(PredictConv, RefusesKernelsThatAreNoImplicitGemm) {
-  ConvQuestion question;
-  question.layer = Layer(16, 64, 56, 56, 64, 3, 1, 1);
+  ConvQuestion question{.layer = Layer(16, 64, 56, 56, 64, 3, 1, 1)};
   const auto why = [&](const char* kernel) {
     question.kernel = kernel;
     return WhyNotPredicted(question, FindGpu("v100"));

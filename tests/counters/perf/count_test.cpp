@@ -62,9 +62,7 @@ FakeKernel Working() {
 }
 
 Counted CountOn(FakeKernel& kernel, std::vector<std::string> pipes = {"fp32.vector"}) {
-  CountRequest request;
-  request.run = [] {};
-  request.pipes = std::move(pipes);
+  CountRequest request{.run = [] {}, .pipes = std::move(pipes)};
   return CountWithPerf(PmuTableFromText(kTable, "test"), request, std::ref(kernel));
 }
 
@@ -171,10 +169,7 @@ TEST(PmuTables, EveryBuiltInOneIsWhole) {
 }
 
 TEST(PmuTables, AreFoundByFamilyAndModel) {
-  Cpu cpu;
-  cpu.vendor = "GenuineIntel";
-  cpu.family = 6;
-  cpu.model = 85;
+  Cpu cpu{.vendor = "GenuineIntel", .family = 6, .model = 85};
   ASSERT_TRUE(PmuTableFor(cpu));
   // Intel perfmon: event 0xc7, umask 0x80.
   EXPECT_EQ(PmuTableFor(cpu)->events.at("FP_ARITH_INST_RETIRED.512B_PACKED_SINGLE").config, 0x80c7);

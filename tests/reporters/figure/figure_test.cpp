@@ -149,8 +149,7 @@ PlacedRun SweptRun() {
 }
 
 TEST(FigureScript, ASweepIsJoinedInItsOrderHollowAndFilledByType) {
-  FigureChoice choice;
-  choice.sweep = "batch";
+  FigureChoice choice{.sweep = "batch"};
   const auto figure = MakeFigure(SweptRun(), choice);
   EXPECT_EQ(figure.lines.size(), 2U);
   const auto script = FigureScript(figure, "svg");
@@ -179,8 +178,7 @@ TEST(FigureScript, ADisturbedMarkIsPale) {
 }
 
 TEST(FigureScript, EveryLevelIsAPointAtTheSameHeight) {
-  FigureChoice choice;
-  choice.all_levels = true;
+  FigureChoice choice{.all_levels = true};
   const auto figure = MakeFigure(SweptRun(), choice);
   EXPECT_EQ(figure.classic.size(), 12U);
   const auto script = FigureScript(figure, "svg");
@@ -197,9 +195,7 @@ TEST(FigureScript, ArrowsLeadFromTheOlderFileToThisOne) {
   for (auto& placed : before.places) placed.placement.classic[0].flops_per_second = 4e10;
   before.file.records.pop_back();
   before.places.pop_back();
-  FigureChoice choice;
-  choice.before = &before;
-  const auto figure = MakeFigure(SweptRun(), choice);
+  const auto figure = MakeFigure(SweptRun(), {.before = &before});
   EXPECT_EQ(figure.classic_moves.size(), 5U);
   EXPECT_THAT(FigureScript(figure, "svg"), HasSubstr("\n10 4e+10 0 1.2e+11\n"));
   EXPECT_THAT(figure.caption, HasSubstr("arrows from before"));

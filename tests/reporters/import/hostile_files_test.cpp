@@ -135,8 +135,7 @@ Reader Importing(Imported (*read)(const std::string&, const std::string&)) {
   return [read](const std::string& text) {
     const auto imported = read(text, "hostile");
     for (const Record& record : imported.records) EXPECT_FALSE(record.name.empty());
-    RunFile run;
-    run.records = imported.records;
+    RunFile run{.records = imported.records};
     const auto dumped = ToJson(run).dump();
     if (run.records.empty()) return;
     std::ostringstream warnings;

@@ -225,9 +225,7 @@ TEST(ImportErt, CeilingsAreGivenAndPlacedOn) {
     EXPECT_THAT(ceiling->how, testing::StartsWith("the Empirical Roofline Toolkit's best"));
     EXPECT_EQ(ceiling->proof, Proof()) << "nothing was looked at";
   }
-  Record record;
-  record.threads = 1;
-  record.repetitions = {{.seconds = 1}};
+  Record record{.threads = 1, .repetitions = {{.seconds = 1}}};
   // Half of 15158.2 GFLOP/s; few bytes.
   record.work[Provenance::kMeasured] = {.flops = {{"fp32.vector", 7579.1e9}},
                                         .bytes = {{Level::kDram, 1e9}}};
@@ -362,15 +360,10 @@ TEST(ImportBenchdnn, FieldsOfATemplateThatNothingTakesAreNamed) {
 }
 
 TEST(ImportedRun, ForeignNamesStandOnTheMachinesDevice) {
-  Machine machine;
-  machine.device = "gpu";
-  machine.fingerprint = "x";
+  Machine machine{.device = "gpu", .fingerprint = "x"};
   machine.by_threads[1].flops["fp32.vector"] = {.per_second = 100, .proved = true};
   machine.by_threads[1].bytes[Level::kDram] = {.per_second = 10, .proved = true};
-  Record kernel;
-  kernel.name = "void a/b/c/d/e/f<1>()";
-  kernel.threads = 7;
-  kernel.repetitions = {{.seconds = 10}};
+  Record kernel{.name = "void a/b/c/d/e/f<1>()", .threads = 7, .repetitions = {{.seconds = 10}}};
   kernel.work[Provenance::kMeasured] = {.flops = {{"fp32.vector", 100}},
                                         .bytes = {{Level::kDram, 50}}};
   std::ostringstream warnings;

@@ -87,8 +87,7 @@ TEST(MarkDisturbedOnAGpu, AHostKeptWaitingForItsCpuIsWhenThatIsOnePercentOfItsTi
 }
 
 TEST(GpuRecord, SaysItsOtherTimesApartFromItsSecondsAndNamesWhyItThrottled) {
-  Record record;
-  record.name = "Conv2D/gpu/cudnn/fwd/f32/n1";
+  Record record{.name = "Conv2D/gpu/cudnn/fwd/f32/n1"};
   SplitName(record);
   for (int i = 0; i < 4; ++i) {
     Repetition repetition{.seconds = 2};

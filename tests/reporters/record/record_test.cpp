@@ -122,14 +122,12 @@ TEST(TimeOf, OfThreadsFarApartHasNearOnesInItsInterval) {
 }
 
 TEST(SplitName, TakesPartsAndOptionsAndLeavesForeignNamesShort) {
-  Record record;
-  record.name = "LSTM/cpu/onednn/bwd/bf16/t1n2i3h4/cold/nhwc";
+  Record record{.name = "LSTM/cpu/onednn/bwd/bf16/t1n2i3h4/cold/nhwc"};
   SplitName(record);
   EXPECT_EQ(record.op, "LSTM");
   EXPECT_EQ(record.problem, "t1n2i3h4");
   EXPECT_THAT(record.options, testing::ElementsAre("cold", "nhwc"));
-  Record foreign;
-  foreign.name = "BM_Sort/1024";
+  Record foreign{.name = "BM_Sort/1024"};
   SplitName(foreign);
   EXPECT_EQ(foreign.op, "BM_Sort");
   EXPECT_EQ(foreign.device, "1024");

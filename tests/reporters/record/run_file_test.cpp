@@ -31,8 +31,7 @@ std::string Refusal(const std::string& text) {
 }
 
 Record Sample() {
-  Record record;
-  record.name = "LSTM/cpu/onednn/bwd/bf16/t1n2i3h4";
+  Record record{.name = "LSTM/cpu/onednn/bwd/bf16/t1n2i3h4"};
   SplitName(record);
   record.algorithm = "ref:any";
   record.isa = "avx512_core";

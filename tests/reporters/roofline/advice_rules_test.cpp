@@ -14,8 +14,7 @@ using testing::Not;
 
 // 100 and 1000 flop/s, 10, 50, 100 and 200 byte/s: in seconds that a head can work out.
 Machine SmallMachine() {
-  Machine machine;
-  machine.device = "gpu";
+  Machine machine{.device = "gpu"};
   CeilingSet& all = machine.by_threads[2];
   all.flops["fp32.vector"] = {.per_second = 100, .proved = true};
   all.flops["fp16.matrix"] = {.per_second = 1000, .proved = true};

@@ -10,9 +10,7 @@ namespace {
 
 Record Kernel(const std::string& name, double seconds, std::map<std::string, double> flops,
               std::optional<double> launches) {
-  Record record;
-  record.name = name;
-  record.repetitions = {{.seconds = seconds}};
+  Record record{.name = name, .repetitions = {{.seconds = seconds}}};
   record.work[Provenance::kMeasured] = {.flops = std::move(flops), .launches = launches};
   return record;
 }

@@ -34,8 +34,7 @@ std::string Name(const std::string& rest) { return "Conv2D/cpu/onednn/" + rest; 
 
 Record Measured(const std::string& rest, double seconds, double flops, double bytes,
                 const std::string& pipe = "fp32.vector") {
-  Record record;
-  record.name = Name(rest);
+  Record record{.name = Name(rest)};
   SplitName(record);
   record.threads = 2;
   record.cache = "cold";
@@ -187,8 +186,7 @@ TEST(SummarizeModels, AForeignContextGivesNoModelAndNoError) {
         R"({"dlroof": {"suites": [{"name": "x", "layers": [{"name": "a", "count": -1}]}]}})"}) {
     RunFile file;
     file.context = json::parse(context);
-    Record record;
-    record.name = "a";
+    Record record{.name = "a"};
     file.records = {record};
     EXPECT_TRUE(SummarizeModels(file).empty()) << context;
   }

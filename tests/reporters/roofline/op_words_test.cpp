@@ -32,10 +32,7 @@ TEST(OpWords, AFileBringsThoseOfItsOps) {
   PlacedRun run;
   run.file.context = {{"dlroof", {{"ops", ToJson(kWords)}}}};
   for (const char* problem : {"n1h3w3_p1", "n1h5w5_p2"}) {
-    Record record;
-    record.op = "A";
-    record.problem = problem;
-    run.file.records.push_back(record);
+    run.file.records.push_back({.op = "A", .problem = problem});
     run.places.emplace_back().placement.time.emplace();
   }
   EXPECT_THAT(SweepLines(run, "image").at(0).values, ElementsAre(3, 5));

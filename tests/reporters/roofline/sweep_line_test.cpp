@@ -17,8 +17,7 @@ using testing::SizeIs;
 PlacedRun RunOf(const std::vector<std::string>& names) {
   PlacedRun run;
   for (const auto& name : names) {
-    Record record;
-    record.name = name;
+    Record record{.name = name};
     SplitName(record);
     run.file.records.push_back(record);
     run.places.emplace_back().placement.time = TimePoint();
