@@ -57,10 +57,8 @@ bool IsPipeKey(std::string_view key) {
     if (finer + 1 == unit.size()) return false;
     unit = unit.substr(0, finer);
   }
-  const auto in = [](const std::vector<std::string>& names, std::string_view name) {
-    return std::find(names.begin(), names.end(), name) != names.end();
-  };
-  return in(AllPipeTypes(), type) && in(AllPipeUnits(), unit);
+  return std::ranges::count(AllPipeTypes(), type) > 0 &&
+         std::ranges::count(AllPipeUnits(), unit) > 0;
 }
 
 std::optional<double> TotalFlops(const Work& work) {

@@ -145,8 +145,8 @@ void AddClock(const Record& base, const Machine* base_machine, const Record& fre
 
 void AddDisturbed(const Record& base, const Record& fresh, std::vector<Change>& changes) {
   const auto disturbed = [](const Record& record) {
-    return std::count_if(record.repetitions.begin(), record.repetitions.end(),
-                         [](const auto& repetition) { return repetition.disturbed; });
+    return std::ranges::count_if(record.repetitions,
+                                 [](const auto& repetition) { return repetition.disturbed; });
   };
   const auto share = [&](const Record& record) {
     return record.repetitions.empty() ? 0

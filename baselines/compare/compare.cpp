@@ -84,9 +84,9 @@ std::string TooFew(const Comparison& row, const Side& base, const Side& fresh) {
 
 bool CountsJudged(const std::set<Quantity>& on, const std::vector<Comparison>& rows) {
   const auto known = [&](const auto& get) {
-    return std::any_of(rows.begin(), rows.end(), [&](const Comparison& row) {
+    return std::ranges::any_of(rows, [&](const Comparison& row) {
       if (row.base == nullptr || row.fresh == nullptr) return false;
-      return std::any_of(AllProvenances().begin(), AllProvenances().end(), [&](Provenance from) {
+      return std::ranges::any_of(AllProvenances(), [&](Provenance from) {
         const auto a = row.base->work.find(from), b = row.fresh->work.find(from);
         return a != row.base->work.end() && b != row.fresh->work.end() && !get(a->second).empty() &&
                !get(b->second).empty();
@@ -100,8 +100,8 @@ bool CountsJudged(const std::set<Quantity>& on, const std::vector<Comparison>& r
 int ExitCode(const std::set<Quantity>& on, const CompareResult& result) {
   const bool time = on.count(Quantity::kTime) > 0;
   const auto has = [&](Verdict verdict) { return result.count.count(verdict) > 0; };
-  const bool failed = std::any_of(result.rows.begin(), result.rows.end(),
-                                  [](const auto& row) { return row.newly_failed; });
+  const bool failed =
+      std::ranges::any_of(result.rows, [](const auto& row) { return row.newly_failed; });
   if (failed || result.alerts > 0 || (time && has(Verdict::kSlower))) return 1;
   const bool timed = has(Verdict::kSame) || has(Verdict::kFaster) || has(Verdict::kSlower);
   const bool residuals = on.count(Quantity::kResidual) > 0 && !result.residuals.empty();

@@ -87,8 +87,8 @@ std::vector<std::vector<PairedRecord>> PairsByRun(const std::vector<NamedRun>& s
 // 1 where something got worse, 0 where something was judged, else 3.
 int WorstExitCode(const std::vector<CompareResult>& parts) {
   const auto any = [&](int code) {
-    return std::any_of(parts.begin(), parts.end(),
-                       [&](const CompareResult& part) { return part.exit_code == code; });
+    return std::ranges::any_of(parts,
+                               [&](const CompareResult& part) { return part.exit_code == code; });
   };
   return any(1) ? 1 : any(0) ? 0 : 3;
 }

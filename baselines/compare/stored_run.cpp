@@ -43,7 +43,7 @@ std::vector<fs::path> JsonFiles(const fs::path& folder) {
   for (const auto& entry : fs::recursive_directory_iterator(folder))
     if (entry.is_regular_file() && entry.path().extension() == ".json")
       files.push_back(entry.path());
-  std::sort(files.begin(), files.end());
+  std::ranges::sort(files);
   return files;
 }
 
@@ -81,8 +81,8 @@ std::vector<NamedRun> FindBaselines(const fs::path& folder, const NamedRun& fres
         "{}: none of {} JSON files is a run of this machine ({}) that can be "
         "compared with {}",
         folder.string(), files.size(), fresh.file.machines.front().fingerprint, fresh.where));
-  std::stable_sort(fitting.begin(), fitting.end(),
-                   [](const auto& a, const auto& b) { return Moment(a.file) < Moment(b.file); });
+  std::ranges::stable_sort(
+      fitting, [](const auto& a, const auto& b) { return Moment(a.file) < Moment(b.file); });
   CheckMapped(fitting, names, folder);
   return fitting;
 }

@@ -25,8 +25,7 @@ const std::vector<Exporter>& Exporters() {
 void Export(std::string_view format, std::vector<NamedRun> runs, std::ostream& out,
             std::ostream& warnings) {
   const auto& table = Exporters();
-  const auto found = std::find_if(table.begin(), table.end(),
-                                  [&](const Exporter& one) { return one.format == format; });
+  const auto found = std::ranges::find(table, format, &Exporter::format);
   if (found == table.end()) {
     std::string known;
     for (const auto& one : table)
@@ -38,8 +37,8 @@ void Export(std::string_view format, std::vector<NamedRun> runs, std::ostream& o
     throw BadInput(
         fmt::format("--format={} holds one run, but {} were given", format, runs.size()));
   for (const auto& run : runs) CheckNames(run);
-  std::stable_sort(runs.begin(), runs.end(),
-                   [](const auto& a, const auto& b) { return Moment(a.file) < Moment(b.file); });
+  std::ranges::stable_sort(
+      runs, [](const auto& a, const auto& b) { return Moment(a.file) < Moment(b.file); });
   if (runs.size() > 1 && Moment(runs.front().file) == 0)
     throw BadInput(runs.front().where +
                    ": has no date, so its place among other runs is not known");

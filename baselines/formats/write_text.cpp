@@ -22,7 +22,7 @@ constexpr std::size_t kMostMarkdownRows = 100;
 
 std::size_t Rank(const Comparison& row) {
   if (!row.alerts.empty()) return 0;
-  return std::find(kWorstFirst.begin(), kWorstFirst.end(), row.verdict) - kWorstFirst.begin();
+  return std::ranges::find(kWorstFirst, row.verdict) - kWorstFirst.begin();
 }
 
 // Worst first, else as they came; without those that moved with all.

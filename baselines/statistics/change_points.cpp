@@ -22,8 +22,7 @@ struct Ranks {
 Ranks RankAll(const double* values, std::size_t count) {
   std::vector<std::size_t> order(count);
   std::iota(order.begin(), order.end(), 0);
-  std::sort(order.begin(), order.end(),
-            [&](std::size_t a, std::size_t b) { return values[a] < values[b]; });
+  std::ranges::sort(order, [&](std::size_t a, std::size_t b) { return values[a] < values[b]; });
   Ranks ranks;
   ranks.of.resize(count);
   for (std::size_t begin = 0, end = 0; begin < count; begin = end) {

@@ -54,7 +54,7 @@ std::optional<CommonShift> FindCommonShift(const std::vector<Movement>& movement
   std::vector<double> logs;
   logs.reserve(movements.size());
   for (const auto& movement : movements) logs.push_back(movement.log_ratio);
-  std::sort(logs.begin(), logs.end());
+  std::ranges::sort(logs);
   const std::size_t count = logs.size();
   CommonShift common;
   common.log_ratio = (logs[(count - 1) / 2] + logs[count / 2]) / 2;

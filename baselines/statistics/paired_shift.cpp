@@ -25,7 +25,7 @@ std::vector<double> WalshAverages(const std::vector<double>& values) {
   averages.reserve(values.size() * (values.size() + 1) / 2);
   for (std::size_t i = 0; i < values.size(); ++i)
     for (std::size_t j = i; j < values.size(); ++j) averages.push_back((values[i] + values[j]) / 2);
-  std::sort(averages.begin(), averages.end());
+  std::ranges::sort(averages);
   return averages;
 }
 

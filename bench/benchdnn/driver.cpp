@@ -10,7 +10,7 @@ namespace {
 template <class Is>
 const BenchdnnDriver* FirstThat(Is is) {
   const auto drivers = BenchdnnDrivers();
-  const auto found = std::find_if(drivers.begin(), drivers.end(), is);
+  const auto found = std::ranges::find_if(drivers, is);
   return found == drivers.end() ? nullptr : *found;
 }
 

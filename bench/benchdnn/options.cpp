@@ -95,8 +95,8 @@ BenchdnnSettings::BenchdnnSettings(const BenchdnnDriver& driver) : driver_(&driv
 
 bool BenchdnnSettings::Set(std::string_view option, std::string_view values) {
   const auto options = driver_->options;
-  const auto row = std::find_if(options.begin(), options.end(),
-                                [&](const auto& candidate) { return candidate.name == option; });
+  const auto row = std::ranges::find_if(
+      options, [&](const auto& candidate) { return candidate.name == option; });
   if (row == options.end()) return false;
   auto& set = values_[static_cast<size_t>(row - options.begin())];
   if (values.empty()) {

@@ -59,7 +59,7 @@ bool BeginsWithLetter(std::string_view text, std::span<const std::string_view> k
     if (next == 2 || next == std::string_view::npos) return false;
     text.remove_prefix(next);
   }
-  return std::any_of(keys.begin(), keys.end(), [&](std::string_view key) {
+  return std::ranges::any_of(keys, [&](std::string_view key) {
     return text.size() > key.size() && text.starts_with(key) && IsDigit(text[key.size()]);
   });
 }

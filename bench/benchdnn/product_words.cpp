@@ -34,8 +34,8 @@ std::string_view OurScales(const ProductTypes& types) {
 }  // namespace
 
 const BenchdnnDirection* FindDirection(const BenchdnnChoice& choice) {
-  const auto* const row = std::find_if(kDirections.begin(), kDirections.end(),
-                                       [&](const auto& one) { return one.dir == choice["dir"]; });
+  const auto* const row =
+      std::ranges::find_if(kDirections, [&](const auto& one) { return one.dir == choice["dir"]; });
   return row == kDirections.end() ? nullptr : row;
 }
 

@@ -102,7 +102,7 @@ std::string ReadArguments(std::string_view value, double none) {
     const auto fields = Split(part, ':');
     const std::string_view argument =
         fields[0].text == "src0" ? std::string_view("src") : fields[0].text;
-    const auto row = std::find(kArguments.begin(), kArguments.end(), argument);
+    const auto row = std::ranges::find(kArguments, argument);
     if (row == kArguments.end()) Refuse(fields[0], "src, wei or dst");
     if (fields.size() < 2 || fields.size() > 3)
       Refuse(part, "ARGUMENT:POLICY or ARGUMENT:POLICY:VALUE");

@@ -99,8 +99,7 @@ std::string NoteName(int note) { return NameIn(kNotes, note, "note"); }
 std::string KnobName(int knob) { return NameIn(kKnobs, knob, "knob"); }
 
 bool HasNote(const EngineConfig& config, Note note) {
-  return std::find(config.notes.begin(), config.notes.end(), static_cast<int>(note)) !=
-         config.notes.end();
+  return std::ranges::count(config.notes, static_cast<int>(note)) > 0;
 }
 
 bool IsWinograd(const EngineConfig& config) {
@@ -124,7 +123,7 @@ std::string WhyNotAllowed(const Conv2dCase& conv, const EngineConfig& config) {
 std::string ConvPipe(const Conv2dCase& conv, const EngineConfig& config) {
   const auto type = ComputeType(conv.types);
   if (type == "int8") {
-    const bool tiled = std::any_of(config.knobs.begin(), config.knobs.end(), [](const auto& knob) {
+    const bool tiled = std::ranges::any_of(config.knobs, [](const auto& knob) {
       return knob.first == kTileSize || knob.first == kTileM;
     });
     return tiled || HasNote(config, Note::kTensorCore) ? "int8.matrix" : "int8.vector";
@@ -197,14 +196,13 @@ size_t RunFirstThatWorks(const std::function<void()>& run, const std::function<b
 FastestPlan Fastest(const std::vector<TimedPlan>& plans) {
   if (plans.empty()) throw std::logic_error("no plan was timed");
   const auto& first = plans.front();
-  const auto* const best = &*std::min_element(
-      plans.begin(), plans.end(),
-      [](const auto& conv, const auto& other) { return Seconds(conv) < Seconds(other); });
+  const auto* const best = &*std::ranges::min_element(
+      plans, [](const auto& conv, const auto& other) { return Seconds(conv) < Seconds(other); });
   if (first.config != 0) return {best->config, std::nullopt};
   // Within the noise of a short look the library's own choice is as good.
   constexpr double kNoise = 1.02;
-  const bool clear = *std::max_element(best->seconds.begin(), best->seconds.end()) <
-                     *std::min_element(first.seconds.begin(), first.seconds.end());
+  const bool clear =
+      *std::ranges::max_element(best->seconds) < *std::ranges::min_element(first.seconds);
   if (!clear && Seconds(first) < kNoise * Seconds(*best)) return {first.config, 1};
   return {best->config, Seconds(first) / Seconds(*best)};
 }
@@ -234,8 +232,8 @@ void ThrowNoPlan(const Conv2dCase& conv, const std::vector<WhyNot>& reasons,
   std::map<std::string, int> counts;
   for (const auto& reason : reasons) ++counts[reason.words];
   std::vector<std::pair<std::string, int>> ordered(counts.begin(), counts.end());
-  std::stable_sort(ordered.begin(), ordered.end(),
-                   [](const auto& a, const auto& b) { return a.second > b.second; });
+  std::ranges::stable_sort(ordered,
+                           [](const auto& a, const auto& b) { return a.second > b.second; });
   std::vector<std::string> parts;
   parts.reserve(ordered.size() + modes.size());
   for (const auto& [reason, count] : ordered) parts.push_back(fmt::format("{} {}", count, reason));
@@ -244,7 +242,7 @@ void ThrowNoPlan(const Conv2dCase& conv, const std::vector<WhyNot>& reasons,
                               : fmt::format("none of {} proposals of cuDNN can be used: {}",
                                             reasons.size(), fmt::join(parts, "; "));
   if (conv.type == "int8") text += " (its integer engines read s8, not u8: s8s8s8)";
-  Throw({text, !modes.empty() || std::any_of(reasons.begin(), reasons.end(), Broken)});
+  Throw({text, !modes.empty() || std::ranges::any_of(reasons, Broken)});
 }
 
 bool ConvertsLayouts(const PlanChoice& choice) {

@@ -47,8 +47,7 @@ std::array<int64_t, 4> DenseStrides(const std::array<int64_t, 4>& d, Conv2dLayou
 }
 
 const TensorSpec& TensorOf(const GraphSpec& graph, int64_t id) {
-  const auto found = std::find_if(graph.tensors.begin(), graph.tensors.end(),
-                                  [&](const TensorSpec& tensor) { return tensor.id == id; });
+  const auto found = std::ranges::find(graph.tensors, id, &TensorSpec::id);
   if (found == graph.tensors.end())
     throw std::logic_error(fmt::format("the graph has no tensor {}", id));
   return *found;

@@ -14,7 +14,7 @@ namespace dlroof {
 namespace {
 
 bool Has(const std::vector<std::string>& options, std::string_view option) {
-  return std::find(options.begin(), options.end(), option) != options.end();
+  return std::ranges::count(options, option) > 0;
 }
 
 // "NVIDIA TITAN Xp" -> " nvidia titan xp ": whole words can be looked for.

@@ -152,7 +152,7 @@ std::vector<int64_t> SampledIndices(const std::array<int64_t, 4>& sizes, int64_t
     }
     indices.push_back(IndexOf(at, sizes));
   }
-  std::sort(indices.begin(), indices.end());
+  std::ranges::sort(indices);
   indices.erase(std::unique(indices.begin(), indices.end()), indices.end());
   return indices;
 }

@@ -70,19 +70,19 @@ void RunConv2dReference(const Conv2dProblem& p, ProductDirection direction,
   Number* const weights = arrays.weights.data();
   Number* const destination = arrays.destination.data();
   if (direction == ProductDirection::kForward) {
-    std::fill(arrays.destination.begin(), arrays.destination.end(), Number{});
+    std::ranges::fill(arrays.destination, Number{});
     ForEachRow(p, [=](int64_t to, int64_t weight, int64_t from) {
       for (int64_t x = 0; x < width; ++x)
         destination[to + x] += weights[weight] * source[from + x * step];
     });
   } else if (direction == ProductDirection::kBackwardData) {
-    std::fill(arrays.source.begin(), arrays.source.end(), Number{});
+    std::ranges::fill(arrays.source, Number{});
     ForEachRow(p, [=](int64_t from, int64_t weight, int64_t to) {
       for (int64_t x = 0; x < width; ++x)
         source[to + x * step] += weights[weight] * destination[from + x];
     });
   } else {
-    std::fill(arrays.weights.begin(), arrays.weights.end(), Number{});
+    std::ranges::fill(arrays.weights, Number{});
     ForEachRow(p, [=](int64_t gradient, int64_t weight, int64_t from) {
       for (int64_t x = 0; x < width; ++x)
         weights[weight] += destination[gradient + x] * source[from + x * step];

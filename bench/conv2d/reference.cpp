@@ -14,10 +14,10 @@ Arrays FilledArrays(const Conv2dCase& conv, const ProductInputs& inputs) {
     ForEachSource(conv.problem, [&](int64_t from, int64_t to) {
       arrays.source[static_cast<size_t>(to)] = double{inputs.source[static_cast<size_t>(from)]};
     });
-  std::copy(inputs.weights.begin(), inputs.weights.end(), arrays.weights.begin());
-  std::copy(inputs.destination.begin(), inputs.destination.end(), arrays.destination.begin());
+  std::ranges::copy(inputs.weights, arrays.weights.begin());
+  std::ranges::copy(inputs.destination, arrays.destination.begin());
   if (conv.bias) arrays.bias.assign(static_cast<size_t>(conv.problem.k), 0);
-  std::copy(inputs.bias.begin(), inputs.bias.end(), arrays.bias.begin());
+  std::ranges::copy(inputs.bias, arrays.bias.begin());
   return arrays;
 }
 

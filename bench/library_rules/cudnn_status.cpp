@@ -18,8 +18,7 @@ constexpr std::array<int, 4> kInstallation = {3005, 3006, 3008, 3009};
 }  // namespace
 
 bool IsRefusal(int status, Stage stage) {
-  if (std::find(kInstallation.begin(), kInstallation.end(), status) != kInstallation.end())
-    return false;
+  if (std::ranges::count(kInstallation, status) > 0) return false;
   const int kind = status / kKind;
   return kind == kNotSupported || (kind == kBadParam && stage == Stage::kDescribe);
 }
@@ -33,7 +32,7 @@ void Throw(const WhyNot& why) {
 
 void ThrowFirst(const std::vector<WhyNot>& failures) {
   if (failures.empty()) throw std::logic_error("nothing failed");
-  const auto broken = std::find_if(failures.begin(), failures.end(), Broken);
+  const auto broken = std::ranges::find_if(failures, Broken);
   Throw(broken != failures.end() ? *broken : failures.front());
 }
 

@@ -72,7 +72,7 @@ const LstmType& LstmTypeOf(std::string_view name) {
 LstmCase ReadLstmCase(const BenchmarkName& name, const std::vector<std::string>& types,
                       const OptionRows& options) {
   LstmCase lstm{.direction = ParseDirection(name)};
-  if (std::find(types.begin(), types.end(), name.type) == types.end())
+  if (std::ranges::count(types, name.type) == 0)
     throw BadInput(
         {.column = ColumnOfPart(name, 4)},
         fmt::format("LSTM/{}/{} has no type '{}'; there {} {}", name.device, name.library,

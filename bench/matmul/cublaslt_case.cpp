@@ -17,7 +17,7 @@ constexpr std::array<TypeRow, 5> kTypes = {{{"f32", "f32", "fp32.vector"},
                                             {"s8s8s32", "s32", "int8.matrix"}}};
 
 const TypeRow& RowOf(std::string_view type) {
-  return *std::find_if(kTypes.begin(), kTypes.end(), [&](auto& row) { return row.type == type; });
+  return *std::ranges::find_if(kTypes, [&](auto& row) { return row.type == type; });
 }
 
 // Row by row, a matrix is its transpose column by column.

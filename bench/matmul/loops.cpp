@@ -25,7 +25,7 @@ std::vector<int64_t> SampledIndices(const MatmulProduct& p, int64_t count, uint6
         indices.push_back((pair * p.rows + row) * p.columns + column);
   const auto random = SeededIndices(count - 8, seed, p.batch * p.rows * p.columns);
   indices.insert(indices.end(), random.begin(), random.end());
-  std::sort(indices.begin(), indices.end());
+  std::ranges::sort(indices);
   indices.erase(std::unique(indices.begin(), indices.end()), indices.end());
   return indices;
 }

@@ -33,7 +33,7 @@ void RunProduct(const MatmulProduct& p, ProductArrays<Number>& arrays) {
   const Number* const left = MatrixOf(arrays, p.left.matrix).data();
   const Number* const right = MatrixOf(arrays, p.right.matrix).data();
   auto& result = MatrixOf(arrays, p.result);
-  std::fill(result.begin(), result.end(), Number{});
+  std::ranges::fill(result, Number{});
   for (int64_t pair = 0; pair < p.batch; ++pair)
     for (int64_t row = 0; row < p.rows; ++row) {
       Number* const sums = result.data() + (pair * p.rows + row) * p.columns;

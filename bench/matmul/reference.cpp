@@ -12,7 +12,7 @@ Arrays FilledArrays(const MatmulCase& matmul, const ProductInputs& inputs) {
   auto arrays = ZeroMatrices<double>(matmul.problem);
   for (const Matrix matrix : {Matrix::kA, Matrix::kB, Matrix::kC}) {
     const auto& from = MatrixOf(inputs, matrix);
-    std::copy(from.begin(), from.end(), MatrixOf(arrays, matrix).begin());
+    std::ranges::copy(from, MatrixOf(arrays, matrix).begin());
   }
   arrays.bias.assign(inputs.bias.begin(), inputs.bias.end());
   return arrays;

@@ -146,7 +146,7 @@ std::vector<MemoryRegion> Regions(const std::unordered_map<int, memory>& argumen
   std::map<const void*, MemoryRegion> regions;
   for (const auto& [argument, memory] : arguments) {
     const MemoryRegion region{memory.get_data_handle(), memory.get_desc().get_size(),
-                              std::find(weights.begin(), weights.end(), argument) != weights.end()};
+                              std::ranges::count(weights, argument) > 0};
     if (region.bytes > 0) regions.emplace(region.begin, region);
   }
   std::vector<MemoryRegion> listed;

@@ -45,7 +45,7 @@ std::string Bars(const ModelReport& report) {
     const auto& result = report.designs[d];
     const auto& name = result.design.name;
     ticks += TickLabel(name, d);
-    most_lines = std::max(most_lines, 1 + std::count(name.begin(), name.end(), ','));
+    most_lines = std::max(most_lines, 1 + std::ranges::count(name, ','));
     for (size_t i = 0; i < report.groups.size(); ++i)
       data += fmt::format(" {:.6g}", report.groups[i].seconds / result.groups[i].seconds);
     data += "\n";

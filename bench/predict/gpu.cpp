@@ -26,12 +26,11 @@ void RequireGpu(const Machine& machine) {
 
 bool IsBuiltIn(const std::string& name) {
   const auto& gpus = BuiltInGpus();
-  return std::any_of(gpus.begin(), gpus.end(), [&](const auto& gpu) { return gpu.name == name; });
+  return std::ranges::any_of(gpus, [&](const auto& gpu) { return gpu.name == name; });
 }
 
 const Machine* GpuOf(const RunFile& run) {
-  const auto found = std::find_if(run.machines.begin(), run.machines.end(),
-                                  [](const Machine& machine) { return machine.device == "gpu"; });
+  const auto found = std::ranges::find(run.machines, "gpu", &Machine::device);
   return found == run.machines.end() ? nullptr : &*found;
 }
 

@@ -70,7 +70,7 @@ std::vector<LayerGroup> LayersOfSuites(const std::vector<std::string>& suites,
   std::vector<LayerGroup> groups;
   for (const auto& suite : SelectSuites(suites, {}, "--suite")) {
     // A file comes beside the default suites, which nobody asked the model for.
-    const bool asked = std::any_of(suites.begin(), suites.end(), [&](const std::string& value) {
+    const bool asked = std::ranges::any_of(suites, [&](const std::string& value) {
       return ("," + value + ",").find("," + suite.name + ",") != std::string::npos;
     });
     if (asked) groups.push_back(LayersOf(suite, choice));

@@ -169,8 +169,8 @@ void SetPredictions(const PredictedGroup& group, const GpuSpec& gpu, RunFile& fi
 }
 
 Bottleneck MainBottleneck(const PredictedGroup& group) {
-  return std::max_element(group.bound_seconds.begin(), group.bound_seconds.end(),
-                          [](const auto& a, const auto& b) { return a.second < b.second; })
+  return std::ranges::max_element(group.bound_seconds,
+                                  [](const auto& a, const auto& b) { return a.second < b.second; })
       ->first;
 }
 
@@ -181,8 +181,7 @@ std::vector<Gain> GainsOfDoubling(const LayerGroup& group, const Design& design)
     const std::string name(resource);
     gains.push_back({name, base / Predict(group, WithFactor(design, name, 2), false).seconds});
   }
-  std::stable_sort(gains.begin(), gains.end(),
-                   [](const Gain& a, const Gain& b) { return a.speedup > b.speedup; });
+  std::ranges::stable_sort(gains, std::ranges::greater{}, &Gain::speedup);
   return gains;
 }
 
@@ -191,7 +190,7 @@ std::vector<SweepAxis> ParseSweep(const std::string& text) {
   for (const auto& part : SplitAt(text, ',')) {
     const auto [resource, values] = Assignment(part, "RESOURCE=FIRST:LAST:STEP such as dram=1:4:1");
     const auto& known = ScalableResources();
-    if (std::find(known.begin(), known.end(), resource) == known.end())
+    if (std::ranges::count(known, resource) == 0)
       Scaled(GpuSpec{}, resource, 1);  // says which there are
     axes.push_back({resource, Factors(values)});
   }

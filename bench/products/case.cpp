@@ -12,8 +12,7 @@ namespace dlroof {
 namespace {
 
 ProductTypes ReadTypes(const BenchmarkName& name, const ProductOffer& offer) {
-  const bool listed =
-      std::find(offer.types.begin(), offer.types.end(), name.type) != offer.types.end();
+  const bool listed = std::ranges::count(offer.types, name.type) > 0;
   try {
     auto types = ProductTypesFromKey(name.type);
     if (listed || (offer.mixes && !IsNamedType(name.type))) return types;

@@ -114,8 +114,7 @@ class Expected {
 
 template <class Number>
 int64_t CountNotFinite(const std::vector<Number>& values) {
-  return std::count_if(values.begin(), values.end(),
-                       [](Number value) { return !std::isfinite(value); });
+  return std::ranges::count_if(values, [](Number value) { return !std::isfinite(value); });
 }
 
 // Positions to compare: all, or a sample.

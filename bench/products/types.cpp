@@ -62,8 +62,7 @@ ProductTypes ProductTypesFromKey(std::string_view type) {
 }
 
 bool IsNamedType(std::string_view type) {
-  return std::any_of(NamedTypes().begin(), NamedTypes().end(),
-                     [&](const auto& row) { return row.first == type; });
+  return std::ranges::any_of(NamedTypes(), [&](const auto& row) { return row.first == type; });
 }
 
 std::string KeyOf(const ProductTypes& types) {

@@ -67,9 +67,7 @@ Part PartFrom(const std::string& listed, const Outcome& outcome, std::optional<i
   std::ostringstream warnings;
   try {
     const RunFile run = ParseRunFile(outcome.result.dump(), "its run file", warnings);
-    const auto found =
-        std::find_if(run.records.begin(), run.records.end(),
-                     [&](const Record& record) { return record.name == BareName(listed); });
+    const auto found = std::ranges::find(run.records, BareName(listed), &Record::name);
     if (found == run.records.end()) {
       part.failed = "it ended well, but left no result";
       return part;

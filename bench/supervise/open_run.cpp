@@ -164,8 +164,7 @@ void OpenRun::CheckResumed() const {
 void OpenRun::FindCeilings() {
   if (FlagValue(request_.arguments, "dlroof_machine")) return;
   const auto& pairs = header_.benchmarks;
-  if (std::none_of(pairs.begin(), pairs.end(), [](const auto& pair) { return OnCpu(pair.fresh); }))
-    return;
+  if (std::ranges::none_of(pairs, [](const auto& pair) { return OnCpu(pair.fresh); })) return;
   json machine;
   if (machines_.is_array())
     for (const auto& known : machines_)

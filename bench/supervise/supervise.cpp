@@ -27,9 +27,8 @@ bool WasDisturbed(const Part& part) {
 }
 
 std::size_t CleanOf(const Part& part) {
-  return static_cast<std::size_t>(
-      std::count_if(part.record.repetitions.begin(), part.record.repetitions.end(),
-                    [](const Repetition& repetition) { return !repetition.disturbed; }));
+  return static_cast<std::size_t>(std::ranges::count_if(
+      part.record.repetitions, [](const Repetition& repetition) { return !repetition.disturbed; }));
 }
 
 // One build.
@@ -116,11 +115,11 @@ class Supervision {
       log_ << fmt::format("{} of {} benchmarks are left; the same command with --resume goes on\n",
                           missing, run_.header().benchmarks.size());
     if (StoppedByInterrupt()) return 130;
-    return std::any_of(done.begin(), done.end(),
-                       [](const Supervised& one) {
-                         const auto status = RecordOf(one.listed, one.parts).status;
-                         return status == Status::kFailed || status == Status::kWrong;
-                       })
+    return std::ranges::any_of(done,
+                               [](const Supervised& one) {
+                                 const auto status = RecordOf(one.listed, one.parts).status;
+                                 return status == Status::kFailed || status == Status::kWrong;
+                               })
                ? 1
                : 0;
   }

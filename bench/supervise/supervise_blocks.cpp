@@ -293,7 +293,7 @@ class Alternation {
   NameMap NamesDone() const {
     NameMap names = run_.request().names;
     std::erase_if(names, [&](const auto& mapped) {
-      return std::none_of(benchmarks().begin(), benchmarks().end(), [&](const ListedPair& pair) {
+      return std::ranges::none_of(benchmarks(), [&](const ListedPair& pair) {
         const auto found = progress_.find(pair.fresh);
         return BareName(pair.fresh) == mapped.second && found != progress_.end() &&
                !found->second.fresh.empty();

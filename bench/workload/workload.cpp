@@ -130,11 +130,9 @@ void CheckOptions(const BenchmarkName& name, const OptionRows& rows) {
   size_t next = 0;
   for (size_t i = 0; i < name.options.size(); ++i) {
     const auto& option = name.options[i];
-    const auto holds = [&](const auto& row) {
-      return std::find(row.begin(), row.end(), option) != row.end();
-    };
+    const auto holds = [&](const auto& row) { return std::ranges::count(row, option) > 0; };
     const int column = ColumnOfPart(name, 6 + static_cast<int>(i));
-    const auto row = std::find_if(rows.begin(), rows.end(), holds);
+    const auto row = std::ranges::find_if(rows, holds);
     if (row == rows.end())
       throw BadInput({.column = column},
                      fmt::format("{}/{}/{} has no option '{}'{}", name.op, name.device,
@@ -147,11 +145,11 @@ void CheckOptions(const BenchmarkName& name, const OptionRows& rows) {
 }
 
 bool HasOption(const BenchmarkName& name, std::string_view option) {
-  return std::find(name.options.begin(), name.options.end(), option) != name.options.end();
+  return std::ranges::count(name.options, option) > 0;
 }
 
 void RefuseOption(const BenchmarkName& name, std::string_view option, std::string_view why) {
-  const auto at = std::find(name.options.begin(), name.options.end(), option);
+  const auto at = std::ranges::find(name.options, option);
   if (at == name.options.end()) return;
   throw BadInput({.column = ColumnOfPart(name, 6 + static_cast<int>(at - name.options.begin()))},
                  fmt::format("'{}' {}", option, why));

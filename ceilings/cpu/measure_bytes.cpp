@@ -46,7 +46,7 @@ bool Quick(const MeasureSession& session) {
 }
 
 bool IsAnyOf(std::string_view name, std::initializer_list<std::string_view> names) {
-  return std::find(names.begin(), names.end(), name) != names.end();
+  return std::ranges::count(names, name) > 0;
 }
 
 // A short search finds the best size of set in a core's own cache.

@@ -57,7 +57,7 @@ std::vector<FlopsProbe> HottestPipes(const MeasureSession& session) {
   std::vector<FlopsProbe> hottest;
   for (const auto& probe : session.flops_probes)
     if (RoofOf(set, probe.key) != nullptr) hottest.push_back(probe);
-  std::sort(hottest.begin(), hottest.end(), [&](const auto& a, const auto& b) {
+  std::ranges::sort(hottest, [&](const auto& a, const auto& b) {
     return set.flops.at(a.key).per_second > set.flops.at(b.key).per_second;
   });
   hottest.resize(std::min(hottest.size(), static_cast<std::size_t>(session.effort.sustained)));

@@ -56,8 +56,8 @@ void JudgeCompute(Level level, const std::vector<RidgePoint>& ridge,
 }  // namespace
 
 std::vector<RidgeRow> RidgeRowsAround(std::span<const RidgeRow> rows, double knee) {
-  const auto above = std::find_if(rows.begin(), rows.end(),
-                                  [&](const RidgeRow& row) { return row.Intensity() >= knee; });
+  const auto above =
+      std::ranges::find_if(rows, [&](const RidgeRow& row) { return row.Intensity() >= knee; });
   const auto count = std::min(kRows, std::ssize(rows));
   const auto first =
       std::clamp<std::ptrdiff_t>(above - rows.begin() - kRows / 2, 0, std::ssize(rows) - count);

@@ -71,10 +71,9 @@ bool Agree(const CapacityEdge& edge, double told) {
 const CapacityEdge* NearestEdge(const std::vector<CapacityEdge>& edges,
                                 const std::map<Level, double>& told, Level level) {
   const double size = told.at(level);
-  const auto nearest =
-      std::min_element(edges.begin(), edges.end(), [&](const auto& left, const auto& right) {
-        return Apart(left.bytes, size) < Apart(right.bytes, size);
-      });
+  const auto nearest = std::ranges::min_element(edges, [&](const auto& left, const auto& right) {
+    return Apart(left.bytes, size) < Apart(right.bytes, size);
+  });
   if (nearest == edges.end() || Apart(nearest->bytes, size) > kNearFactor) return nullptr;
   for (const auto& [other, other_size] : told)
     if (Apart(nearest->bytes, other_size) < Apart(nearest->bytes, size)) return nullptr;

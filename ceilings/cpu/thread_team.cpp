@@ -194,8 +194,8 @@ TeamTime ThreadTeam::LastTime() const {
   }
   TeamTime time{end - begin, std::nullopt, std::nullopt, std::nullopt};
   if (clocks_known) {
-    const auto slowest = std::min_element(stamps.begin(), stamps.end(),
-                                          [](auto& a, auto& b) { return a.clock_hz < b.clock_hz; });
+    const auto slowest =
+        std::ranges::min_element(stamps, [](auto& a, auto& b) { return a.clock_hz < b.clock_hz; });
     time.clock_hz = slowest->clock_hz;
   }
   if (delays_known && time.seconds > 0) time.wait_fraction = worst_delay / time.seconds;

@@ -62,8 +62,7 @@ std::string TouchedWrongly(const std::vector<bool>& touched, int arrays, std::si
       expected[FirstPage(static_cast<std::size_t>(array)) + page] = true;
   if (touched == expected) return {};
   return fmt::format("it touched {} pages where its bytes are {} pages",
-                     std::count(touched.begin(), touched.end(), true),
-                     static_cast<std::size_t>(arrays) * pages);
+                     std::ranges::count(touched, true), static_cast<std::size_t>(arrays) * pages);
 }
 
 struct Look {
@@ -75,7 +74,7 @@ Look LookAtPages(const Mix& mix, const BytesIsa& isa) {
   const int arrays = mix.OfStreams().arrays;
   const FreshPages memory(FirstPage(static_cast<std::size_t>(arrays)));
   const auto fresh = memory.Touched();
-  if (fresh.empty() || std::count(fresh.begin(), fresh.end(), true) > 0)
+  if (fresh.empty() || std::ranges::count(fresh, true) > 0)
     return {{}, "the system does not tell which pages it touched"};
   const auto workspace = std::make_unique<Workspace>();
   workspace->floats = kPagesPerArray * PageBytes() / sizeof(float);
@@ -149,7 +148,7 @@ void Plainly(BytesOperation operation, std::size_t width, std::size_t step, std:
   for (; steps > 0; --steps) {
     for (std::size_t i = workspace.next; i < workspace.next + step; i += width) {
       for (std::size_t j = 0; j < width; ++j) vector[j] = Result(operation, workspace, i + j, j);
-      std::copy(vector.begin(), vector.end(), workspace.arrays[0] + i);
+      std::ranges::copy(vector, workspace.arrays[0] + i);
     }
     workspace.next = (workspace.next + step) % workspace.floats;
   }

@@ -60,9 +60,8 @@ void JudgePerCycle(const FlopsProbe& probe, Ceiling& ceiling, const CoreRates& c
   const double measured = *ceiling.proof.per_cycle;
   for (auto& each : admissible) each *= FlopsPerStep(probe);
   const auto distance = [&](double value) { return std::abs(measured / value - 1); };
-  const double nearest =
-      *std::min_element(admissible.begin(), admissible.end(),
-                        [&](double a, double b) { return distance(a) < distance(b); });
+  const double nearest = *std::ranges::min_element(
+      admissible, [&](double a, double b) { return distance(a) < distance(b); });
   ceiling.proof.per_cycle_expected = nearest;
   const double tolerance = PerCycleTolerance(probe.issue);
   if (distance(nearest) <= tolerance) return;

@@ -95,7 +95,7 @@ const std::vector<GpuPeak>& GpuPeaks() {
 
 const GpuPeak* FindGpuPeak(int compute_capability, const std::string& key) {
   const auto& table = GpuPeaks();
-  const auto found = std::find_if(table.begin(), table.end(), [&](const GpuPeak& peak) {
+  const auto found = std::ranges::find_if(table, [&](const GpuPeak& peak) {
     return compute_capability >= peak.first && compute_capability <= peak.last && key == peak.key;
   });
   return found == table.end() ? nullptr : &*found;

@@ -152,13 +152,13 @@ Machine MeasureGpuOn(GpuBench& bench, const GpuMeasureOptions& options,
   if (!session.Stopped()) MeasureGpuOverheads(session, machine);
   WatchGpuFor10Seconds(session, machine);
   if (session.Stopped())
-    machine.facts["ended_early"] =
-        fmt::format("{} of {} rows were measured in all passes",
-                    std::count_if(session.rows.begin(), session.rows.end(),
-                                  [&](const GpuRowState& state) {
-                                    return std::ssize(state.passes) == session.effort.passes;
-                                  }),
-                    session.rows.size());
+    machine.facts["ended_early"] = fmt::format(
+        "{} of {} rows were measured in all passes",
+        std::ranges::count_if(session.rows,
+                              [&](const GpuRowState& state) {
+                                return std::ssize(state.passes) == session.effort.passes;
+                              }),
+        session.rows.size());
   ChooseGpuRoofs(machine.by_threads.at(1).flops);
   AddLevels(session, machine);
   machine.measured_at = fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr)));

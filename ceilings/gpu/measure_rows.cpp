@@ -35,8 +35,7 @@ double Trial(GpuSession& session, const GpuRow& row, const GpuShape& shape) {
 
 void AddToSweep(const GpuShape& shape, double per_second, std::vector<SweepPoint>& sweep) {
   const auto bytes = static_cast<double>(shape.set_bytes);
-  const auto same = std::find_if(sweep.begin(), sweep.end(),
-                                 [&](const SweepPoint& point) { return point.bytes == bytes; });
+  const auto same = std::ranges::find(sweep, bytes, &SweepPoint::bytes);
   if (same == sweep.end())
     sweep.push_back({bytes, per_second});
   else

@@ -67,7 +67,7 @@ std::vector<const GpuRowState*> Hottest(const GpuSession& session, const Ceiling
   std::vector<const GpuRowState*> rows;
   rows.reserve(best.size());
   for (const auto& [pipe, state] : best) rows.push_back(state);
-  std::sort(rows.begin(), rows.end(), [&](auto* a, auto* b) { return rate(a) > rate(b); });
+  std::ranges::sort(rows, [&](auto* a, auto* b) { return rate(a) > rate(b); });
   return rows;
 }
 

@@ -42,8 +42,8 @@ double LeastShare(const GpuRow& row, int compute_capability) {
 // Why there are too few clean repetitions; empty where there are enough.
 std::string Lack(const Rate& rate, const std::vector<GpuPass>& passes, const RatePolicy& policy) {
   const auto clean = [&](const std::vector<RateRepetition>& repetitions) {
-    return std::count_if(repetitions.begin(), repetitions.end(),
-                         [&](const auto& each) { return IsClean(each, policy); });
+    return std::ranges::count_if(repetitions,
+                                 [&](const auto& each) { return IsClean(each, policy); });
   };
   if (clean(rate.evidence.single) >= policy.repetitions &&
       clean(rate.evidence.doubled) >= policy.doubled)

@@ -8,7 +8,7 @@
 namespace dlroof {
 
 double Median(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
+  std::ranges::sort(values);
   return MedianOfSorted(values);
 }
 
@@ -19,7 +19,7 @@ double MedianOfSorted(const std::vector<double>& rising) {
 }
 
 std::optional<std::pair<double, double>> MedianInterval95(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
+  std::ranges::sort(values);
   return MedianInterval95OfSorted(values);
 }
 

@@ -172,7 +172,7 @@ std::vector<int> SpreadCpus(const Cpu& cpu, int count) {
     order.emplace_back(core == cpu.topology.core_of_cpu.end() ? 0 : used_of_core[core->second]++,
                        each);
   }
-  std::sort(order.begin(), order.end());
+  std::ranges::sort(order);
   std::vector<int> chosen;
   for (int i = 0; i < count; ++i) chosen.push_back(order[static_cast<std::size_t>(i)].second);
   return chosen;

@@ -59,8 +59,7 @@ double Seconds(uint64_t nanoseconds) { return 1e-9 * static_cast<double>(nanosec
 
 // Buffers come back in any order.
 std::vector<TracedKernel> InOrder(std::vector<Record> records) {
-  std::sort(records.begin(), records.end(),
-            [](const Record& a, const Record& b) { return a.start < b.start; });
+  std::ranges::sort(records, {}, &Record::start);
   std::vector<TracedKernel> kernels;
   kernels.reserve(records.size());
   for (const auto& record : records)

@@ -45,8 +45,7 @@ Quantities SumQuantities(const std::vector<CuptiMetric>& metrics, const Quantiti
 std::string HalfPipe(const std::vector<std::string>& pipes, double flops,
                      std::vector<std::string>& doubts) {
   const auto has = [&](std::string_view type) {
-    return std::any_of(pipes.begin(), pipes.end(),
-                       [&](const auto& pipe) { return pipe.rfind(type, 0) == 0; });
+    return std::ranges::any_of(pipes, [&](const auto& pipe) { return pipe.rfind(type, 0) == 0; });
   };
   const bool fp16 = has("fp16."), bf16 = has("bf16.");
   if (fp16 == bf16 && flops > 0)
@@ -57,9 +56,8 @@ std::string HalfPipe(const std::vector<std::string>& pipes, double flops,
 
 // Returns the half-precision work without the constants that it loaded.
 double HalfWork(double half, double all, const std::vector<std::string>& pipes) {
-  const bool asked = std::any_of(pipes.begin(), pipes.end(), [](const auto& pipe) {
-    return pipe == "fp16.vector" || pipe == "bf16.vector";
-  });
+  const bool asked = std::ranges::any_of(
+      pipes, [](const auto& pipe) { return pipe == "fp16.vector" || pipe == "bf16.vector"; });
   return asked || half >= kMovesShare * all ? half : 0;
 }
 

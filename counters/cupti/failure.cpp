@@ -101,7 +101,7 @@ std::string FailureSentence(const CudaFailure& failure) {
         "the driver is for CUDA {} and this program for {} ({} from {}): update the driver",
         Version(failure.driver_version), Version(failure.runtime_version), failure.name,
         failure.call);
-  const auto known = std::find_if(kFailures.begin(), kFailures.end(), [&](const auto& row) {
+  const auto known = std::ranges::find_if(kFailures, [&](const auto& row) {
     return row.library == failure.library && row.code == failure.code;
   });
   if (known == kFailures.end())

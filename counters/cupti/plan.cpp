@@ -12,7 +12,7 @@ std::string Ordinal(int number) {
 }
 
 bool Holds(const std::vector<std::string>& texts, const std::string& text) {
-  return std::find(texts.begin(), texts.end(), text) != texts.end();
+  return std::ranges::count(texts, text) > 0;
 }
 
 // The table's sets that are asked for; tensor sets in the order of `types`, at the place of the

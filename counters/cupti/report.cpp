@@ -132,7 +132,7 @@ std::vector<LaunchedKernel> LaunchedKernels(const std::vector<TracedKernel>& tra
   for (const auto& launch : traced) {
     LaunchedKernel kernel{KernelName(launch.name), 1, launch.seconds, launch.facts};
     if (kernel.facts && gpu) kernel.facts->waves = Waves(*kernel.facts, *gpu);
-    const auto same = std::find_if(kernels.begin(), kernels.end(), [&](const auto& other) {
+    const auto same = std::ranges::find_if(kernels, [&](const auto& other) {
       return other.name == kernel.name && other.facts == kernel.facts;
     });
     if (same == kernels.end()) {
@@ -142,9 +142,8 @@ std::vector<LaunchedKernel> LaunchedKernels(const std::vector<TracedKernel>& tra
       ++same->launches;
     }
   }
-  std::stable_sort(kernels.begin(), kernels.end(), [](const auto& one, const auto& other) {
-    return *one.seconds > *other.seconds;
-  });
+  std::ranges::stable_sort(
+      kernels, [](const auto& one, const auto& other) { return *one.seconds > *other.seconds; });
   return kernels;
 }
 

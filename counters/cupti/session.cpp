@@ -102,7 +102,7 @@ std::optional<CuptiConfig> WithoutFree(const CuptiConfig& config) {
   CuptiConfig rest = config;
   rest.free.clear();
   std::erase_if(rest.metrics, [&](const std::string& metric) {
-    return std::find(config.free.begin(), config.free.end(), metric) != config.free.end();
+    return std::ranges::count(config.free, metric) > 0;
   });
   return rest;
 }

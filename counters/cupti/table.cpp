@@ -62,7 +62,7 @@ std::vector<std::string> FamiliesOf(const JsonReader& row, const CuptiTable& tab
   if (text == "all") return known;
   auto families = Words(text);
   for (const auto& family : families)
-    if (std::find(known.begin(), known.end(), family) == known.end())
+    if (std::ranges::count(known, family) == 0)
       throw BadInput(fmt::format("{}: no family '{}' of chips", row.where(), family));
   if (families.empty()) row.Refuse("chips", "families of chips");
   return families;
@@ -73,8 +73,7 @@ void ReadMetrics(const JsonReader& file, CuptiTable& table) {
     const auto row = file.Item("metrics", i);
     const CuptiMetric metric{row.Text("set"), row.Text("quantity"), row.Number("weight"),
                              row.Text("metric"), FamiliesOf(row, table)};
-    if (std::none_of(table.sets.begin(), table.sets.end(),
-                     [&](const auto& set) { return set.name == metric.set; }))
+    if (std::ranges::none_of(table.sets, [&](const auto& set) { return set.name == metric.set; }))
       throw BadInput(fmt::format("{}: no set '{}'", row.where(), metric.set));
     if (metric.weight <= 0) throw BadInput(row.where() + ": 'weight' must be positive");
     if (metric.name.find('.') == std::string::npos)
@@ -107,8 +106,8 @@ const CuptiTable& BuiltInCuptiTable() {
 }
 
 const CuptiChip* FindChip(const CuptiTable& table, std::string_view name) {
-  const auto chip = std::find_if(table.chips.begin(), table.chips.end(),
-                                 [&](const auto& one) { return one.name == name; });
+  const auto chip =
+      std::ranges::find_if(table.chips, [&](const auto& one) { return one.name == name; });
   return chip == table.chips.end() ? nullptr : &*chip;
 }
 
@@ -116,16 +115,14 @@ std::vector<const CuptiMetric*> MetricsOf(const CuptiTable& table, const CuptiSe
                                           const CuptiChip& chip) {
   std::vector<const CuptiMetric*> metrics;
   for (const auto& metric : table.metrics)
-    if (metric.set == set.name && std::find(metric.families.begin(), metric.families.end(),
-                                            chip.family) != metric.families.end())
+    if (metric.set == set.name && std::ranges::count(metric.families, chip.family) > 0)
       metrics.push_back(&metric);
   return metrics;
 }
 
 bool HasCounters(const CuptiTable& table, const CuptiChip& chip, std::string_view set) {
-  return std::any_of(table.metrics.begin(), table.metrics.end(), [&](const auto& metric) {
-    return metric.set == set && std::find(metric.families.begin(), metric.families.end(),
-                                          chip.family) != metric.families.end();
+  return std::ranges::any_of(table.metrics, [&](const auto& metric) {
+    return metric.set == set && std::ranges::count(metric.families, chip.family) > 0;
   });
 }
 

@@ -37,7 +37,7 @@ class SectorSet {
     sectors_.push_back(at);
   }
   int64_t CountAndClear() {
-    std::sort(sectors_.begin(), sectors_.end());
+    std::ranges::sort(sectors_);
     const auto count = std::unique(sectors_.begin(), sectors_.end()) - sectors_.begin();
     sectors_.clear();
     last_ = -1;

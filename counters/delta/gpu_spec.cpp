@@ -88,8 +88,7 @@ int64_t ReadSector(const JsonReader& file, const char* key, GpuSpec& gpu) {
 
 bool IsFigure(const std::string& key) {
   const auto is = [&](const auto& one) { return key == one.key; };
-  return key == "name" || std::any_of(kFigures.begin(), kFigures.end(), is) ||
-         std::any_of(kSectors.begin(), kSectors.end(), is);
+  return key == "name" || std::ranges::any_of(kFigures, is) || std::ranges::any_of(kSectors, is);
 }
 
 }  // namespace
@@ -167,8 +166,7 @@ GpuSpec Scaled(GpuSpec gpu, const std::string& resource, double factor) {
     for (auto& [type, macs] : gpu.macs_per_clock) macs *= factor;
     return gpu;
   }
-  const auto found = std::find_if(kResources.begin(), kResources.end(),
-                                  [&](const Resource& one) { return one.name == resource; });
+  const auto found = std::ranges::find(kResources, resource, &Resource::name);
   if (found == kResources.end())
     throw BadInput(fmt::format("'{}' is no resource to scale; there are {}, tile=MxN", resource,
                                fmt::join(ScalableResources(), ", ")));

@@ -51,8 +51,7 @@ double BoxSectors(const Operand& matrix, IndexRange rows, IndexRange columns, in
   strides.erase(std::remove_if(strides.begin(), strides.end(),
                                [](const Stride& s) { return s.count <= 1 || s.bytes == 0; }),
                 strides.end());
-  std::sort(strides.begin(), strides.end(),
-            [](const Stride& a, const Stride& b) { return a.bytes < b.bytes; });
+  std::ranges::sort(strides, {}, &Stride::bytes);
   double element = strides.empty() ? 1 : static_cast<double>(strides[0].bytes);
   for (const Axis* axis : {&matrix.rows, &matrix.columns})
     for (const Digit& digit : axis->digits)
@@ -215,7 +214,7 @@ class Gather {
   }
 
   void Merge() {
-    std::sort(lines_.begin(), lines_.end(), [](const Line& a, const Line& b) {
+    std::ranges::sort(lines_, [](const Line& a, const Line& b) {
       return a.y != b.y ? a.y < b.y : a.first < b.first;
     });
     size_t kept = 0;

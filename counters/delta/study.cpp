@@ -89,7 +89,7 @@ std::array<double, 4> Levels(const TrafficBytes& bytes) {
 }
 
 void Summarize(LevelStudy& study) {
-  std::sort(study.errors.begin(), study.errors.end(), [](const auto& a, const auto& b) {
+  std::ranges::sort(study.errors, [](const auto& a, const auto& b) {
     return std::abs(a.relative) > std::abs(b.relative);
   });
   std::vector<double> sizes;

@@ -100,8 +100,8 @@ std::map<Bottleneck, double> Clocks(const StepClocks& step, double ctas) {
 }
 
 std::pair<Bottleneck, double> Longest(const std::map<Bottleneck, double>& clocks) {
-  return *std::max_element(clocks.begin(), clocks.end(),
-                           [](const auto& a, const auto& b) { return a.second < b.second; });
+  return *std::ranges::max_element(
+      clocks, [](const auto& a, const auto& b) { return a.second < b.second; });
 }
 
 }  // namespace

@@ -74,8 +74,7 @@ std::string WhyNoDevice(const CudaState& state) {
     return fmt::format("CUDA cannot be used: {} ({}): the kernel's log (dmesg) may say more",
                        state.error_text, state.error_name);
   if (state.gpus.empty()) return WhyNoDevice({.error = kNoDevice});
-  if (std::any_of(state.gpus.begin(), state.gpus.end(),
-                  [&](const SeenGpu& gpu) { return IsUsable(gpu, state); }))
+  if (std::ranges::any_of(state.gpus, [&](const SeenGpu& gpu) { return IsUsable(gpu, state); }))
     return "";
   const auto& first = state.gpus.front();
   return fmt::format(

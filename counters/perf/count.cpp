@@ -109,8 +109,7 @@ std::optional<double> ValueOf(const PmuQuantity& quantity,
 
 bool Wanted(const PmuQuantity& quantity, const CountRequest& request) {
   if (quantity.level) return true;
-  return std::find(request.pipes.begin(), request.pipes.end(), quantity.pipe) !=
-             request.pipes.end() &&
+  return std::ranges::count(request.pipes, quantity.pipe) > 0 &&
          !(quantity.alone && SeveralPipes(request));
 }
 

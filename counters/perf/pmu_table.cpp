@@ -40,10 +40,10 @@ PmuQuantity QuantityFrom(const json& from, const PmuTable& table, const std::str
 bool IsFor(const json& table, const Cpu& cpu) {
   if (table.at("vendor") != cpu.vendor) return false;
   const auto families = table.at("families").get<std::vector<unsigned>>();
-  if (std::find(families.begin(), families.end(), cpu.family) == families.end()) return false;
+  if (std::ranges::count(families, cpu.family) == 0) return false;
   if (table.contains("models")) {
     const auto models = table.at("models").get<std::vector<unsigned>>();
-    return std::find(models.begin(), models.end(), cpu.model) != models.end();
+    return std::ranges::count(models, cpu.model) > 0;
   }
   const auto from = table.value("models_from", json::object());
   return cpu.model >= from.value(std::to_string(cpu.family), 0U);

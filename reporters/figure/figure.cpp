@@ -81,9 +81,8 @@ void AddMarks(const PlacedRun& run, Figure& figure) {
 void KeepSweep(const PlacedRun& run, Figure& figure) {
   std::set<std::size_t> kept;
   for (auto& line : SweepLines(run, figure.sweep)) {
-    const bool drawn = std::any_of(line.records.begin(), line.records.end(), [&](std::size_t i) {
-      return BelongsTo(run.file.records[i], figure.roofs);
-    });
+    const bool drawn = std::ranges::any_of(
+        line.records, [&](std::size_t i) { return BelongsTo(run.file.records[i], figure.roofs); });
     if (!drawn) continue;
     kept.insert(line.records.begin(), line.records.end());
     figure.lines.push_back(std::move(line));
@@ -132,8 +131,8 @@ std::vector<Roof> DrawnFlats(const PlacedRun& run, const RoofSet& roofs) {
     const auto is_finer = [&](const Roof& one) {
       return used.count(one.key) > 0 && one.key.starts_with(flat.key + ".");
     };
-    return std::any_of(roofs.flops.begin(), roofs.flops.end(), is_finer) &&
-           std::all_of(roofs.flops.begin(), roofs.flops.end(), [&](const Roof& one) {
+    return std::ranges::any_of(roofs.flops, is_finer) &&
+           std::ranges::all_of(roofs.flops, [&](const Roof& one) {
              return !is_finer(one) || one.per_second < flat.per_second;
            });
   };

@@ -107,8 +107,7 @@ std::string TypeOf(const std::string& series) {
 }
 
 bool AllMeasured(const Figure& figure) {
-  return std::all_of(figure.classic.begin(), figure.classic.end(),
-                     [](const ClassicMark& mark) { return mark.measured; });
+  return std::ranges::all_of(figure.classic, [](const ClassicMark& mark) { return mark.measured; });
 }
 
 // Types of a sweep's lines, where two of them and nothing else can fill the marks.
@@ -221,7 +220,7 @@ void AddLevelJoints(const Figure& figure, Plot& plot) {
     joints[mark.record].emplace_back(mark.intensity, mark.flops_per_second);
   std::vector<std::vector<Point>> lines;
   for (auto& [record, points] : joints) {
-    std::sort(points.begin(), points.end());
+    std::ranges::sort(points);
     lines.push_back({points.front(), points.back()});
   }
   plot.blocks += Block("joints", lines);
@@ -287,8 +286,8 @@ void AddTimeMarks(const Figure& figure, Plot& plot) {
 
 std::string FillMeans(const Figure& figure) {
   const auto types = figure.lines.empty() ? std::vector<std::string>() : FillTypes(figure);
-  const bool pale = std::any_of(figure.classic.begin(), figure.classic.end(),
-                                [](const ClassicMark& mark) { return mark.disturbed; });
+  const bool pale =
+      std::ranges::any_of(figure.classic, [](const ClassicMark& mark) { return mark.disturbed; });
   return fmt::format("hollow: {}, filled: {}{}", types.empty() ? "modelled" : types[0],
                      types.empty() ? "measured" : types[1],
                      pale ? ", pale: disturbed, an estimate" : "");

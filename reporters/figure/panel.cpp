@@ -37,9 +37,7 @@ std::vector<Point> SlantedLine(const Roof& slanted, const Figure& figure) {
 
 std::vector<Point> FlatLine(const Roof& flat, const Figure& figure) {
   double start = kFarLeft;
-  const auto fastest =
-      std::max_element(figure.roofs.bytes.begin(), figure.roofs.bytes.end(),
-                       [](const Roof& a, const Roof& b) { return a.per_second < b.per_second; });
+  const auto fastest = std::ranges::max_element(figure.roofs.bytes, {}, &Roof::per_second);
   if (fastest != figure.roofs.bytes.end()) start = RidgeIntensity(flat, *fastest);
   return {{start, flat.per_second}, {kFarRight, flat.per_second}};
 }
@@ -115,8 +113,7 @@ std::string FlatLabels(const Figure& figure, const Panel& panel) {
                         "sustained  " + WithPrefix(*sustained, "FLOP/s"),
                         "right textcolor rgb '#5b6675'"});
   }
-  std::stable_sort(labels.begin(), labels.end(),
-                   [](const FlatLabel& a, const FlatLabel& b) { return a.y > b.y; });
+  std::ranges::stable_sort(labels, std::ranges::greater{}, &FlatLabel::y);
   std::string text;
   double last = Bounds().low;
   int aside = 0;

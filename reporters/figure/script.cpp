@@ -93,9 +93,7 @@ constexpr double kMostDecades = 3;  // from 10 FLOP/byte that a guide's label ma
 // Lines of equal intensity are parallel to the machine balance. With one compute roof each has its
 // FLOP/byte; with several only the ratio of the times is the same along it.
 void AddIntensities(const Figure& figure, const Panel& panel, Plot& plot, std::string& labels) {
-  const auto slanted =
-      std::find_if(figure.roofs.bytes.begin(), figure.roofs.bytes.end(),
-                   [&](const Roof& roof) { return roof.key == Key(figure.level); });
+  const auto slanted = std::ranges::find(figure.roofs.bytes, Key(figure.level), &Roof::key);
   const bool known = figure.one_flat && slanted != figure.roofs.bytes.end() && !figure.all_levels;
   const double balance = known ? RidgeIntensity(*figure.one_flat, *slanted) : 1;
   const double lowest = panel.bottom - panel.right, highest = panel.top - panel.left;

@@ -37,7 +37,7 @@ struct MetricTable {
 };
 
 bool IsMetricTable(const CsvRow& title) {
-  return std::any_of(title.begin(), title.end(), [](const CsvField& field) {
+  return std::ranges::any_of(title, [](const CsvField& field) {
     return field.text.starts_with("Group ") && field.text.ends_with(" Metric");
   });
 }
@@ -114,8 +114,7 @@ bool IsKnown(std::string_view metric) {
 
 // Groups measured of one region are one record: its FLOPs from one, its bytes from the other.
 void Merge(Record record, Imported& imported) {
-  const auto same = std::find_if(imported.records.begin(), imported.records.end(),
-                                 [&](const Record& one) { return one.name == record.name; });
+  const auto same = std::ranges::find(imported.records, record.name, &Record::name);
   if (same == imported.records.end()) {
     imported.records.push_back(std::move(record));
     return;

@@ -55,7 +55,7 @@ std::optional<double> MetricNumber(const CsvField& field, const std::string& whe
   if (field.text.empty() || field.text == "n/a" || field.text == "nan") return std::nullopt;
   CsvField plain = field;
   std::erase(plain.text, ',');
-  if (std::count(plain.text.begin(), plain.text.end(), '.') > 1)
+  if (std::ranges::count(plain.text, '.') > 1)
     throw BadInput(
         fmt::format("{}: '{}' has two points: run ncu in a locale that writes 1,234.5 (LC_ALL=C)",
                     PlaceOf(field, where), Printable(field.text.substr(0, 40))));

@@ -114,9 +114,8 @@ std::optional<double> Sum(const std::vector<Term>& terms, const MetricValues& va
 
 template <class Recipes>
 bool Reads(const Recipes& recipes, std::string_view name) {
-  return std::any_of(recipes.begin(), recipes.end(), [&](const auto& recipe) {
-    return std::any_of(recipe.terms.begin(), recipe.terms.end(),
-                       [&](const Term& term) { return term.metric == name; });
+  return std::ranges::any_of(recipes, [&](const auto& recipe) {
+    return std::ranges::any_of(recipe.terms, [&](const Term& term) { return term.metric == name; });
   });
 }
 

@@ -51,8 +51,7 @@ std::optional<double> Summary(const JsonReader& state, std::string_view tag) {
 void AddUnknown(const JsonReader& state, std::vector<std::string>& unknown) {
   for (std::size_t i = 0; i < state.Array("summaries").size(); ++i) {
     const auto tag = state.Item("summaries", i).TextOr("tag", "");
-    if (!tag.empty() && tag != kTime && tag != kBandwidth &&
-        std::find(unknown.begin(), unknown.end(), tag) == unknown.end())
+    if (!tag.empty() && tag != kTime && tag != kBandwidth && std::ranges::count(unknown, tag) == 0)
       unknown.push_back(tag);
   }
 }

@@ -60,7 +60,7 @@ std::optional<Timing> Summarize(const std::vector<Repetition>& repetitions) {
   for (const auto& repetition : repetitions)
     if (!repetition.disturbed) clean.push_back(repetition.seconds);
   if (clean.empty() || clean.size() < std::min<size_t>(3, repetitions.size())) return std::nullopt;
-  std::sort(clean.begin(), clean.end());  // once for both
+  std::ranges::sort(clean);  // once for both
   return Timing{MedianOfSorted(clean), MedianInterval95OfSorted(clean),
                 static_cast<int>(clean.size())};
 }
@@ -82,7 +82,7 @@ std::optional<Timing> TimeOf(const std::vector<Repetition>& repetitions) {
     timing.clean += repetition.disturbed ? 0 : 1;
   }
   const auto [fastest, slowest] = std::minmax_element(times.begin(), times.end());
-  timing.ci95 = {kFastest * *std::min_element(least.begin(), least.end()), kSlowest * *slowest};
+  timing.ci95 = {kFastest * *std::ranges::min_element(least), kSlowest * *slowest};
   timing.median = *fastest;  // other programs only lengthen
   return timing;
 }

@@ -44,9 +44,9 @@ std::optional<double> BestBytes(const AdviceCase& at, Level level) {
 // On a GPU a model of the kernel puts what its waves read again on top of the modelled DRAM bytes;
 // it leaves a note where it did.
 bool KernelIsModelled(const Record& record) {
-  return record.device == "gpu" &&
-         std::any_of(record.counting.begin(), record.counting.end(),
-                     [](const auto& note) { return note.provenance == Provenance::kModelled; });
+  return record.device == "gpu" && std::ranges::any_of(record.counting, [](const auto& note) {
+           return note.provenance == Provenance::kModelled;
+         });
 }
 
 // Bytes that a call must move at least, every tensor once; absent where the modelled DRAM bytes may

@@ -19,8 +19,7 @@ Roof RoofOf(std::string_view key, const Ceiling& ceiling) {
 RoofSet MakeSet(const Machine& machine, const CeilingSet& ceilings, int threads) {
   RoofSet set{.device = machine.device, .machine = machine.name, .threads = threads};
   for (const auto& [pipe, ceiling] : ceilings.flops) set.flops.push_back(RoofOf(pipe, ceiling));
-  std::stable_sort(set.flops.begin(), set.flops.end(),
-                   [](const Roof& a, const Roof& b) { return a.per_second > b.per_second; });
+  std::ranges::stable_sort(set.flops, std::ranges::greater{}, &Roof::per_second);
   for (const auto& [level, ceiling] : ceilings.bytes)
     set.bytes.push_back(RoofOf(Key(level), ceiling));
   set.launch_seconds = ceilings.launch_seconds;
@@ -115,7 +114,7 @@ std::set<std::string> PipesInUse(const PlacedRun& run, const RoofSet& roofs) {
   return drawn;
 }
 
-bool IsFinerPipe(std::string_view key) { return std::count(key.begin(), key.end(), '.') > 1; }
+bool IsFinerPipe(std::string_view key) { return std::ranges::count(key, '.') > 1; }
 
 std::string LevelName(std::string_view key) {
   std::string name(key);
@@ -175,7 +174,7 @@ std::optional<std::pair<double, double>> TimePlace(const TimePoint& time, Level 
   const auto complexity = Coordinates(time, level);
   const auto& unproved = time.unproved_levels;
   if (!complexity || !IsDrawable(time.seconds) || !time.gap ||
-      std::find(unproved.begin(), unproved.end(), level) != unproved.end())
+      std::ranges::count(unproved, level) > 0)
     return std::nullopt;
   const double scale = time.seconds / std::max(complexity->first, complexity->second);
   return std::pair(complexity->first * scale, complexity->second * scale);

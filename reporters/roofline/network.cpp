@@ -104,10 +104,8 @@ class Sum {
     model.roof_seconds = roof_seconds_;
     model.roof_fraction = roof_seconds_ / placed_seconds_;
     model.fix_first = above_;
-    std::stable_sort(model.fix_first.begin(), model.fix_first.end(),
-                     [](const LayerToFix& a, const LayerToFix& b) {
-                       return a.above_roof_seconds > b.above_roof_seconds;
-                     });
+    std::ranges::stable_sort(model.fix_first, std::ranges::greater{},
+                             &LayerToFix::above_roof_seconds);
     if (model.fix_first.size() > kMostToFix) model.fix_first.resize(kMostToFix);
     for (auto& layer : model.fix_first) layer.share = layer.seconds / seconds_;
   }

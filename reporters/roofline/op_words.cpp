@@ -68,9 +68,8 @@ std::vector<SweepParameter> SweepParameters(const OpVocabulary& words) {
   std::vector<SweepParameter> parameters;
   for (const auto& [op, its] : words)
     for (const auto& word : its.sweep) {
-      const auto same = std::find_if(parameters.begin(), parameters.end(), [&](const auto& other) {
-        return SameLetters(other.word, word);
-      });
+      const auto same = std::ranges::find_if(
+          parameters, [&](const auto& other) { return SameLetters(other.word, word); });
       if (same == parameters.end())
         parameters.push_back({word, {op}});
       else
@@ -82,7 +81,7 @@ std::vector<SweepParameter> SweepParameters(const OpVocabulary& words) {
 std::vector<std::string> SweepNames(const OpVocabulary& words) {
   std::vector<std::string> names;
   for (const auto& [word, ops] : SweepParameters(words))
-    if (std::find(names.begin(), names.end(), word.name) == names.end()) names.push_back(word.name);
+    if (std::ranges::count(names, word.name) == 0) names.push_back(word.name);
   return names;
 }
 

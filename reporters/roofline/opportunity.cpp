@@ -15,9 +15,7 @@ std::vector<Opportunity> Opportunities(const PlacedRun& run, std::size_t most) {
     const double seconds = count * timing->median;
     found.push_back({i, count, seconds, seconds - seconds / *placement.time->gap});
   }
-  std::stable_sort(found.begin(), found.end(), [](const Opportunity& a, const Opportunity& b) {
-    return a.above_roof_seconds > b.above_roof_seconds;
-  });
+  std::ranges::stable_sort(found, std::ranges::greater{}, &Opportunity::above_roof_seconds);
   if (found.size() > most) found.resize(most);
   return found;
 }

@@ -34,8 +34,7 @@ Known BestKnown(const Record& record, const PlaceView& view) {
       known.flops_from = from;
     }
     for (const auto& [level, bytes] : work.bytes)
-      if (view.levels.empty() ||
-          std::find(view.levels.begin(), view.levels.end(), level) != view.levels.end())
+      if (view.levels.empty() || std::ranges::count(view.levels, level) > 0)
         known.bytes.try_emplace(level, bytes, from);
     if (!known.launches) known.launches = work.launches;
   }
@@ -82,9 +81,9 @@ struct RoofTimes {
   }
   bool Doubtful() const {
     const double largest = Largest();
-    return compute->Doubtful(largest) ||
-           std::any_of(memory.begin(), memory.end(),
-                       [&](const auto& part) { return part.second.Doubtful(largest); });
+    return compute->Doubtful(largest) || std::ranges::any_of(memory, [&](const auto& part) {
+             return part.second.Doubtful(largest);
+           });
   }
 };
 

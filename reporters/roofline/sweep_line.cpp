@@ -88,7 +88,7 @@ std::vector<Candidate> Candidates(const PlacedRun& run, const SweepParameter& pa
   for (std::size_t i = 0; i < run.places.size(); ++i) {
     const Record& record = run.file.records[i];
     if (record.problem.empty() || !run.places[i].placement.time) continue;
-    if (std::count(parameter.ops.begin(), parameter.ops.end(), record.op) == 0) continue;
+    if (std::ranges::count(parameter.ops, record.op) == 0) continue;
     const auto parts = PartsOf(record.problem);
     const auto value = ValueOf(parts, parameter.word);
     if (value)
@@ -116,8 +116,8 @@ std::vector<SweepLine> SweepLines(const PlacedRun& run, const SweepParameter& pa
   }
   std::vector<SweepLine> lines;
   for (auto& group : groups) {
-    std::stable_sort(group.begin(), group.end(),
-                     [](const auto* a, const auto* b) { return a->value < b->value; });
+    std::ranges::stable_sort(group,
+                             [](const auto* a, const auto* b) { return a->value < b->value; });
     SweepLine line;
     for (const auto* one : group) {
       if (!line.values.empty() && line.values.back() == one->value) continue;
@@ -134,7 +134,7 @@ std::vector<SweepLine> SweepLines(const PlacedRun& run, const SweepParameter& pa
 std::vector<SweepLine> SweepLines(const PlacedRun& run, std::string_view name) {
   const auto words = WordsOf(run.file.context);
   const auto names = SweepNames(words);
-  if (std::find(names.begin(), names.end(), name) == names.end())
+  if (std::ranges::count(names, name) == 0)
     throw BadInput(fmt::format("--sweep {}: no such parameter; there are {}", Printable(name),
                                fmt::join(names, ", ")));
   std::vector<SweepLine> lines;

@@ -40,8 +40,7 @@ std::vector<Character> Characters(std::string_view text) {
 int Width(const Character& one) { return one.code < 0 ? 1 : utf8proc_charwidth(one.code); }
 
 bool IsAscii(std::string_view text) {
-  return std::all_of(text.begin(), text.end(),
-                     [](char c) { return static_cast<unsigned char>(c) < 0x80; });
+  return std::ranges::all_of(text, [](char c) { return static_cast<unsigned char>(c) < 0x80; });
 }
 
 // Returns the longest beginning of the characters that fits in so many columns.
@@ -120,8 +119,7 @@ bool IsUtf8(std::string_view text) {
 
 std::string Printable(std::string_view text) {
   // A comparison of 10^5 benchmarks prints 10^6 texts.
-  const bool plain =
-      std::all_of(text.begin(), text.end(), [](char c) { return c >= 0x20 && c < 0x7F; });
+  const bool plain = std::ranges::all_of(text, [](char c) { return c >= 0x20 && c < 0x7F; });
   if (plain) return std::string(text);
   std::string printable;
   for (const auto& one : Characters(text)) {

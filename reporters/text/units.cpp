@@ -19,7 +19,7 @@ constexpr int kUnscaled = 4;  // index of the empty prefix
 int Exponent(double value) {
   std::array<char, 32> text{};
   std::to_chars(text.begin(), text.end(), value, std::chars_format::scientific, 2);
-  return std::atoi(std::find(text.begin(), text.end(), 'e') + 1);
+  return std::atoi(std::ranges::find(text, 'e') + 1);
 }
 
 std::string Fixed(double value, int exponent) {

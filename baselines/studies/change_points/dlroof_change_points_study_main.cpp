@@ -92,8 +92,8 @@ void Rates(int trials, std::uint64_t seed) {
           const auto points = dlroof::FindChangePoints(
               SeriesOf(noise(count, random), deviation, step * deviation, at), {5, 0});
           found += points.empty() ? 0 : 1;
-          near += std::any_of(
-                      points.begin(), points.end(),
+          near += std::ranges::any_of(
+                      points,
                       [&](const auto& point) { return point.at + 2 >= at && point.at <= at + 2; })
                       ? 1
                       : 0;

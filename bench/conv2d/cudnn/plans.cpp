@@ -130,7 +130,7 @@ EngineConfig Read(const Descriptor& descriptor, std::string_view heuristic) {
     config.knobs.emplace_back(static_cast<int>(type),
                               knob.GetInt(CUDNN_ATTR_KNOB_CHOICE_KNOB_VALUE));
   }
-  std::sort(config.knobs.begin(), config.knobs.end());
+  std::ranges::sort(config.knobs);
   return config;
 }
 
@@ -151,9 +151,8 @@ std::optional<WhyNot> Append(const Graph& graph, const Target& target, const Mod
   for (auto& descriptor : heuristic.GetDescriptors(CUDNN_ATTR_ENGINEHEUR_RESULTS,
                                                    CUDNN_BACKEND_ENGINECFG_DESCRIPTOR)) {
     auto config = Read(descriptor, mode.name);
-    const bool known = std::any_of(proposals.begin(), proposals.end(), [&](const Proposal& conv) {
-      return SameKernel(conv.config, config);
-    });
+    const bool known = std::ranges::any_of(
+        proposals, [&](const Proposal& conv) { return SameKernel(conv.config, config); });
     if (!known) proposals.push_back({std::move(config), std::move(descriptor)});
   }
   return std::nullopt;

@@ -211,7 +211,7 @@ void LstmGpuCall::State::FillWeights(const LstmInput<float>& input) {
     const auto bytes = Encoded(values, type);
     if (at + bytes.size() > space.size())
       throw std::runtime_error("cuDNN places an LSTM's weights outside of their space");
-    std::copy(bytes.begin(), bytes.end(), space.begin() + static_cast<std::ptrdiff_t>(at));
+    std::ranges::copy(bytes, space.begin() + static_cast<std::ptrdiff_t>(at));
   };
   for (const auto& part : RnnParts(lstm.problem)) {
     const auto place = PlaceOf(part);

@@ -124,8 +124,7 @@ void LstmCall::ClearWeightGradients() {
 std::string LstmCall::Algorithm() const {
   std::vector<std::string> names;
   for (const auto& step : Steps())
-    if (std::find(names.begin(), names.end(), step.implementation) == names.end())
-      names.push_back(step.implementation);
+    if (std::ranges::count(names, step.implementation) == 0) names.push_back(step.implementation);
   return fmt::format("{}", fmt::join(names, " + "));
 }
 

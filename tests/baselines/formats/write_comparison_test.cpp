@@ -198,7 +198,7 @@ TEST(WriteMarkdown, NamesAreTextAndRowsStayRows) {
   for (std::string line; std::getline(lines, line);)
     if (line.rfind("| <code>", 0) == 0) {
       ++rows;
-      EXPECT_EQ(std::count(line.begin(), line.end(), '|'), 10) << line;
+      EXPECT_EQ(std::ranges::count(line, '|'), 10) << line;
     }
   EXPECT_EQ(rows, 4);  // all but the one that is the same
 }

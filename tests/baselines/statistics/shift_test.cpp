@@ -47,7 +47,7 @@ TEST(MeasureShift, IsThatOfAllDifferencesSorted) {
       for (double& value : fresh) value = draw();
       for (const double x : base)
         for (const double y : fresh) differences.push_back(std::log(y) - std::log(x));
-      std::sort(differences.begin(), differences.end());
+      std::ranges::sort(differences);
       const auto shift = MeasureShift(base, fresh);
       const auto cut = static_cast<std::size_t>(IntervalRank95(n, m)->cut);
       ASSERT_TRUE(shift.has_value());

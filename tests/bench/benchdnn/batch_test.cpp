@@ -211,7 +211,7 @@ bool NamesItsPlace(std::string_view refusal) {
   const auto rest = std::find_if_not(number.begin(), number.end(), digit);
   const auto said = number.substr(static_cast<size_t>(rest - number.begin()));
   return rest != number.begin() && said.size() > 2 && said.starts_with(": ") &&
-         std::all_of(said.begin(), said.end(), [](char c) { return c >= ' ' && c <= '~'; });
+         std::ranges::all_of(said, [](char c) { return c >= ' ' && c <= '~'; });
 }
 
 TEST(BenchdnnSmallList, MutatedLinesAreReadOrRefusedWithTheirPlace) {

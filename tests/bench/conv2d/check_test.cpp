@@ -235,8 +235,8 @@ TEST(SeededConv2dInputs, Int8IsExactWithoutVnni) {
       EXPECT_LE(2 * (Largest(inputs.source) + (is_signed ? 128 : 0)) * Largest(inputs.weights),
                 32767)
           << type << scaled;
-      const auto odd = std::count_if(inputs.weights.begin(), inputs.weights.end(),
-                                     [](float weight) { return std::fmod(weight, 2) != 0; });
+      const auto odd = std::ranges::count_if(
+          inputs.weights, [](float weight) { return std::fmod(weight, 2) != 0; });
       EXPECT_EQ(odd > 0, !is_signed) << type << scaled;
     }
 }

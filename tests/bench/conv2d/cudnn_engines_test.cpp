@@ -164,9 +164,8 @@ TEST(Fastest, HasNoGapWhereTheHeuristicsChoiceFailed) {
 TEST(FastestRight, SetsWrongResultsAside) {
   const std::vector<TimedPlan> plans = {{0, {3, 3}}, {1, {1, 1}}, {2, {1.5, 1.5}}};
   const auto without = [&](const std::vector<size_t>& wrong) {
-    return FastestRight(plans, [&](size_t config) {
-      return std::find(wrong.begin(), wrong.end(), config) == wrong.end();
-    });
+    return FastestRight(plans,
+                        [&](size_t config) { return std::ranges::count(wrong, config) == 0; });
   };
   EXPECT_EQ(without({}).plan.config, 1U);
   EXPECT_EQ(without({}).wrong, 0U);

@@ -91,9 +91,8 @@ TEST(MatmulInputs, ExactSumsOfIntegersFitTheirTypes) {
     const auto inputs = SeededInputs(one, 9);
     const auto output = RightOutput(one, inputs);
     const double most = one.types.destination == "u8" ? 255 : 127;
-    const auto inside = std::count_if(output.values.begin(), output.values.end(), [&](float value) {
-      return std::fabs(value) <= most && value != 0;
-    });
+    const auto inside = std::ranges::count_if(
+        output.values, [&](float value) { return std::fabs(value) <= most && value != 0; });
     EXPECT_GT(inside, 100) << name;
     if (one.types.source != "s8") continue;
     for (const float value : inputs.weights)

@@ -96,9 +96,9 @@ TEST(MatmulReference, LoopsAndSingleElementsAreTheDefinition) {
     one.bias = one.relu = false;
     const auto inputs = SeededInputs(one, i);
     auto arrays = ZeroMatrices<double>(one.problem);
-    std::copy(inputs.source.begin(), inputs.source.end(), arrays.source.begin());
-    std::copy(inputs.weights.begin(), inputs.weights.end(), arrays.weights.begin());
-    std::copy(inputs.destination.begin(), inputs.destination.end(), arrays.destination.begin());
+    std::ranges::copy(inputs.source, arrays.source.begin());
+    std::ranges::copy(inputs.weights, arrays.weights.begin());
+    std::ranges::copy(inputs.destination, arrays.destination.begin());
     RunMatmulCase(one, arrays);
     const auto product = ProductOf(one);
     const auto& result = MatrixOf(arrays, product.result);

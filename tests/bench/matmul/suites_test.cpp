@@ -105,7 +105,7 @@ TEST(DeepBenchGemm, TurnsColumnMajorRowsAround) {
 TEST(Classifiers, HoldResNet50sLastLayer) {
   const auto layers = Layers("classifiers", "fwd", "f32");
   const auto has = [&](const std::string& problem) {
-    return std::any_of(layers.begin(), layers.end(), [&](const auto& layer) {
+    return std::ranges::any_of(layers, [&](const auto& layer) {
       return layer.name.problem == problem && layer.name.options == std::vector<std::string>{"ip"};
     });
   };

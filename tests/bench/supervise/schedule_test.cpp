@@ -12,8 +12,8 @@ TEST(Schedule, AnOrderHasEachOnceAndIsThatOfItsSeed) {
   auto order = ShuffledOrder(50, 3);
   EXPECT_EQ(order, ShuffledOrder(50, 3));
   EXPECT_NE(order, ShuffledOrder(50, 4));
-  EXPECT_FALSE(std::is_sorted(order.begin(), order.end()));
-  std::sort(order.begin(), order.end());
+  EXPECT_FALSE(std::ranges::is_sorted(order));
+  std::ranges::sort(order);
   for (std::size_t i = 0; i < order.size(); ++i) EXPECT_EQ(order[i], i);
   EXPECT_TRUE(ShuffledOrder(0, 1).empty());
 }

@@ -27,8 +27,8 @@ TEST(SeededValues, AShorterRowIsTheBeginningOfALongerOne) {
 
 TEST(SeededValues, FillTheirRangeEvenly) {
   const auto values = SeededValues(100000, 1, "f32", -0.5F, 1.5F);
-  EXPECT_GE(*std::min_element(values.begin(), values.end()), -0.5F);
-  EXPECT_LE(*std::max_element(values.begin(), values.end()), 1.5F);
+  EXPECT_GE(*std::ranges::min_element(values), -0.5F);
+  EXPECT_LE(*std::ranges::max_element(values), 1.5F);
   // Ten bins of 10,000 on average; the standard deviation of one is sqrt(1e5 * 0.1 * 0.9) = 95.
   std::vector<int> bins(10);
   for (const float value : values) ++bins.at(std::min(9, static_cast<int>((value + 0.5F) / 0.2F)));

@@ -326,7 +326,7 @@ TEST(ProgressPrinter, WritesALinePerTenthElsewhere) {
   ProgressPrinter printer(out, false);
   for (int step = 0; step <= 200; ++step) printer({step, 200, "x", 1});
   const auto text = out.str();
-  EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 11);
+  EXPECT_EQ(std::ranges::count(text, '\n'), 11);
   EXPECT_EQ(text.find('\033'), std::string::npos);
 }
 

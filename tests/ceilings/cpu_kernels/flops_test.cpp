@@ -91,7 +91,7 @@ TEST(FlopsProbes, KeysArePipesFinerThanThePlainOnes) {
   std::set<std::string> keys;
   for (const auto& probe : AllProbes()) {
     EXPECT_TRUE(IsPipeKey(probe.key)) << probe.key;
-    EXPECT_EQ(std::count(probe.key.begin(), probe.key.end(), '.'), 2) << probe.key;
+    EXPECT_EQ(std::ranges::count(probe.key, '.'), 2) << probe.key;
     EXPECT_TRUE(keys.insert(probe.key).second) << probe.key << " twice";
     EXPECT_NE(IsaOfRow(probe.key), "") << probe.key;
     const bool portable = probe.issue == Issue::kAny;

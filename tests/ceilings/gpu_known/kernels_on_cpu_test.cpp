@@ -106,7 +106,7 @@ bool ReadsEachVectorOnce(const KernelsOnCpu& kernels, int sms) {
   std::vector<std::byte> memory(16 * (kVectors + 1) + 7);
   std::vector<unsigned char> counts(kVectors + 2);
   kernels.read(memory.data() + 8, 16 * (kVectors + 1) - 1, 8 * sms, counts.data());
-  return std::count(counts.begin(), counts.end(), 1) == kVectors && counts[kVectors] == 0;
+  return std::ranges::count(counts, 1) == kVectors && counts[kVectors] == 0;
 }
 
 // Released at once, and never: 10 ms.

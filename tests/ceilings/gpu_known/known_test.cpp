@@ -298,7 +298,7 @@ TEST(GpuOperands, OfTimedRowsAreRandomNotZero) {
   for (const auto& row : GpuRows(90)) {
     if (IsMemory(row)) continue;
     const auto operands = GpuOperands(row, Small(row), GpuOperandKind::kRandom);
-    const auto zeros = std::count(operands.begin(), operands.end(), std::byte{0});
+    const auto zeros = std::ranges::count(operands, std::byte{0});
     EXPECT_LT(zeros, static_cast<std::ptrdiff_t>(operands.size()) / 4) << row.key;
   }
 }

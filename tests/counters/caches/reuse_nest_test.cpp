@@ -59,7 +59,7 @@ class Enumeration {
   }
 
   std::vector<double> Run() {
-    std::fill(fetched_.begin(), fetched_.end(), 0);
+    std::ranges::fill(fetched_, 0);
     Tile all;
     for (const double size : nest_.sizes) {
       all.first.push_back(0);

@@ -53,8 +53,7 @@ TEST(CuptiTableByHostApi, AMetricThatAFamilyDoesNotListIsRefusedThere) {
   CuptiCalls api;
   for (const auto* chip : Representatives(BuiltInCuptiTable())) {
     for (const auto& metric : BuiltInCuptiTable().metrics) {
-      const bool listed = std::find(metric.families.begin(), metric.families.end(), chip->family) !=
-                          metric.families.end();
+      const bool listed = std::ranges::count(metric.families, chip->family) > 0;
       if (listed || metric.set.rfind("peak.", 0) == 0) continue;
       // A host object that has refused a metric is of no more use.
       api.OpenHost(chip->name, {});
@@ -123,7 +122,7 @@ std::vector<std::string> MetricsOfSets(const CuptiChip& chip,
                                        const std::vector<std::string>& sets) {
   std::vector<std::string> names;
   for (const auto& set : BuiltInCuptiTable().sets)
-    if (std::find(sets.begin(), sets.end(), set.name) != sets.end())
+    if (std::ranges::count(sets, set.name) > 0)
       for (const auto* metric : MetricsOf(BuiltInCuptiTable(), set, chip))
         names.push_back(metric->name);
   return names;
@@ -145,8 +144,7 @@ StoredPlan StoredPlanBy(CuptiCalls& api, const CuptiChip& chip, const std::strin
   const auto plan = PlanCounters(table, chip, types, {}, AskHostApi(api, chip.name, {}));
   StoredPlan stored{plan.passes, {}, {}};
   for (const auto& metric : plan.metrics)
-    if (std::find(stored.counted.begin(), stored.counted.end(), metric.set) == stored.counted.end())
-      stored.counted.push_back(metric.set);
+    if (std::ranges::count(stored.counted, metric.set) == 0) stored.counted.push_back(metric.set);
   // The table already tells which counters the chip lacks.
   for (const auto& left_out : plan.left_out)
     if (HasCounters(table, chip, left_out.set)) stored.left_out.push_back(left_out.set);

@@ -231,7 +231,7 @@ void ExpectLikely(const CuptiRecording& recording, const RecordedCall& call) {
   for (const auto& doubt : counts.doubts)
     EXPECT_THAT(doubt, testing::Not(HasSubstr("no usable value"))) << call.name;
   const auto known = [&](const std::string& quantity) {
-    return std::count(recording.failed.begin(), recording.failed.end(), quantity) == 0;
+    return std::ranges::count(recording.failed, quantity) == 0;
   };
   double counted = 0;
   for (const auto& pipe : call.pipes) {

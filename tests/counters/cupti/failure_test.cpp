@@ -163,7 +163,7 @@ TEST(WalkL2, AThreadsLoadsInFlightAreOfDifferentPlaces) {
     std::set<std::size_t> places;
     std::deque<std::size_t> in_flight;
     for (std::size_t k = 0, at = 0; k < 256; ++k, at = (at + step) % bytes) {
-      EXPECT_EQ(std::count(in_flight.begin(), in_flight.end(), at), 0) << mebibytes;
+      EXPECT_EQ(std::ranges::count(in_flight, at), 0) << mebibytes;
       in_flight.push_back(at);
       if (in_flight.size() == 8) in_flight.pop_front();
       places.insert(at);

@@ -101,7 +101,7 @@ TEST(DeltaOnV100, TimeIsAboveItsLowerBoundAndTheBoundBelowTheMeasurement) {
     errors.push_back(std::abs(time.seconds * kclocks / one.kclocks - 1));
   }
   EXPECT_LE(Median(errors), 0.10);
-  EXPECT_LE(*std::max_element(errors.begin(), errors.end()), 0.25);
+  EXPECT_LE(*std::ranges::max_element(errors), 0.25);
 }
 
 // Bounds of launch 0 by hand: 3456 CTAs on 80 SMs are 44 each, 36 steps of 128 x 32 x 4

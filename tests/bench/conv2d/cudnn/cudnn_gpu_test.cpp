@@ -60,7 +60,7 @@ TEST_F(GpuCudnnOnGpu, PropertiesAndProposalsOfThisGpuAreWrittenDown) {
   const auto text =
       properties.Get<char>(CUDNN_ATTR_DEVICEPROP_JSON_REPRESENTATION, CUDNN_TYPE_CHAR);
   auto file = nlohmann::json{{"cudnn", cudnnGetVersion()}, {"proposals", nlohmann::json::object()}};
-  file["properties"] = nlohmann::json::parse(text.begin(), std::find(text.begin(), text.end(), 0));
+  file["properties"] = nlohmann::json::parse(text.begin(), std::ranges::find(text, 0));
   const auto target = cudnn::Target::Here();
   for (const auto& suite : SelectSuites({"paper", "gpu_more"}, {.cpu = false, .gpu = true}))
     for (const auto& layer : suite.layers) {

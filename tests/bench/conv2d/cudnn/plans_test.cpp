@@ -172,8 +172,8 @@ TEST_P(CudnnOn, KernelsAreToldApartByTheirKnobs) {
   for (size_t i = 0; i < offer.proposed.size(); ++i)
     for (size_t j = 0; j < i; ++j)
       EXPECT_FALSE(SameKernel(offer.proposed[i], offer.proposed[j])) << i << ' ' << j;
-  EXPECT_TRUE(std::any_of(offer.proposed.begin(), offer.proposed.end(),
-                          [](const EngineConfig& one) { return !one.knobs.empty(); }));
+  EXPECT_TRUE(std::ranges::any_of(offer.proposed,
+                                  [](const EngineConfig& one) { return !one.knobs.empty(); }));
 }
 
 // The default and the fastest start from the same engine: the gap between them has a meaning.
@@ -199,7 +199,7 @@ std::string Fp8Proposals() {
     const auto target = Target::Described(Json(gpu));
     const Graph graph(GraphOf(request), target);
     const auto proposals = Propose(graph, target, true);
-    const bool usable = std::all_of(proposals.begin(), proposals.end(), [&](const Proposal& one) {
+    const bool usable = std::ranges::all_of(proposals, [&](const Proposal& one) {
       return WhyNotAllowed(request.conv, one.config).empty() &&
              HasNote(one.config, Note::kTensorCore);
     });
