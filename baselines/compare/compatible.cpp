@@ -26,8 +26,8 @@ std::string Quoted(const json& value) {
 
 [[noreturn]] void Refuse(const NamedRun& base, const NamedRun& fresh, const std::string& what,
                          const std::string& in_base, const std::string& in_fresh) {
-  throw BadInput(fmt::format("{} and {} cannot be compared: {} differs: '{}' and '{}'", base.where,
-                             fresh.where, what, in_base, in_fresh));
+  throw BadInput("{} and {} cannot be compared: {} differs: '{}' and '{}'", base.where, fresh.where,
+                 what, in_base, in_fresh);
 }
 
 void CheckMember(const NamedRun& base, const NamedRun& fresh, const json& in_base,
@@ -72,11 +72,10 @@ void CheckMachines(const NamedRun& base, const NamedRun& fresh,
     const auto* b = MachineOf(fresh.file, device);
     unknown = unknown || a == nullptr || b == nullptr;
     if (a == nullptr || b == nullptr || a->fingerprint == b->fingerprint) continue;
-    throw BadInput(fmt::format(
+    throw BadInput(
         "{} and {} cannot be compared: the machine's fingerprint ({}) differs: {} ({}) and {} "
-        "({}); "
-        "--across-machines compares percent of roof instead",
-        base.where, fresh.where, device, a->fingerprint, a->name, b->fingerprint, b->name));
+        "({}); --across-machines compares percent of roof instead",
+        base.where, fresh.where, device, a->fingerprint, a->name, b->fingerprint, b->name);
   }
   if (!unknown) return;
   for (const char* key : {"num_cpus", "caches"})
@@ -121,8 +120,8 @@ void CheckComparable(const NamedRun& base, const NamedRun& fresh,
       devices.insert(pair.fresh->device);
   }
   if (!any)
-    throw BadInput(fmt::format("{} and {} have no benchmark in common ({}, and {})", base.where,
-                               fresh.where, FirstOf(base.file), FirstOf(fresh.file)));
+    throw BadInput("{} and {} have no benchmark in common ({}, and {})", base.where, fresh.where,
+                   FirstOf(base.file), FirstOf(fresh.file));
   if (!across_machines) CheckMachines(base, fresh, devices);
   for (const auto& pair : pairs)
     if (pair.base != nullptr && pair.fresh != nullptr)

@@ -42,14 +42,12 @@ void CheckMeasuredAgain(const NamedRun& fresh, const NamedRun& again) {
   CheckComparable(fresh, again, pairs, false);
   for (const auto& [one, other] : pairs)
     if (one != nullptr && other != nullptr && CanTell(*one) && IsOneMeasurement(*one, *other))
-      throw BadInput(
-          fmt::format("{}: {} has the very same repetitions as in {}: one measurement, "
-                      "not two",
-                      again.where, one->name, fresh.where));
+      throw BadInput("{}: {} has the very same repetitions as in {}: one measurement, not two",
+                     again.where, one->name, fresh.where);
   const auto changes = ContextChanges(fresh.file, again.file);
   if (!changes.empty())
-    throw BadInput(fmt::format("{}: expected another run of what {} measured; it differs in {}",
-                               again.where, fresh.where, fmt::join(changes, "; ")));
+    throw BadInput("{}: expected another run of what {} measured; it differs in {}", again.where,
+                   fresh.where, fmt::join(changes, "; "));
 }
 
 MeasuredAgain HoldAgainst(const NamedRun& again, double min_effect, std::vector<Comparison>& rows) {

@@ -23,12 +23,11 @@ NameMap ParseNameMap(const std::string& text, const std::string& where) {
     if (cut == std::string::npos || cut == 0 || cut + 1 == line.size() ||
         line.find(apart, cut + 1) != std::string::npos)
       throw BadInput(
-          fmt::format("{}:{}: expected 'base-name new-name' (a tab between names that "
-                      "hold spaces), got '{}'",
-                      where, number, line));
+          "{}:{}: expected 'base-name new-name' (a tab between names that hold spaces), got '{}'",
+          where, number, line);
     const auto target = line.substr(cut + 1);
     if (!names.emplace(line.substr(0, cut), target).second || !targets.insert(target).second)
-      throw BadInput(fmt::format("{}:{}: a name of this line was mapped before", where, number));
+      throw BadInput("{}:{}: a name of this line was mapped before", where, number);
   }
   return names;
 }

@@ -22,8 +22,8 @@ Index IndexOf(const NamedRun& run) {
   records.reserve(run.file.records.size());
   for (const auto& record : run.file.records)
     if (!records.try_emplace(record.name, &record).second)
-      throw BadInput(fmt::format("{}: '{}' stands there twice: which of the two is meant?",
-                                 run.where, record.name));
+      throw BadInput("{}: '{}' stands there twice: which of the two is meant?", run.where,
+                     record.name);
   return records;
 }
 
@@ -53,11 +53,11 @@ std::vector<PairedRecord> PairRecords(const NamedRun& base, const NamedRun& fres
   for (const auto& [base_name, fresh_name] : names) {
     const auto* from = Find(bases, base_name);
     if (from == nullptr)
-      throw BadInput(fmt::format("{}: has no benchmark '{}', which the name map asks for",
-                                 base.where, base_name));
+      throw BadInput("{}: has no benchmark '{}', which the name map asks for", base.where,
+                     base_name);
     if (Find(freshes, fresh_name) == nullptr)
-      throw BadInput(fmt::format("{}: has no benchmark '{}', which the name map asks for",
-                                 fresh.where, fresh_name));
+      throw BadInput("{}: has no benchmark '{}', which the name map asks for", fresh.where,
+                     fresh_name);
     renamed.insert_or_assign(fresh_name, from);
   }
   // A base record that has another name in NEW is none of its own name's.

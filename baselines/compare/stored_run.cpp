@@ -28,17 +28,15 @@ void CheckMapped(const std::vector<NamedRun>& runs, const NameMap& names, const 
     for (const auto& [base_name, fresh_name] : NamesIn(run, names)) left.erase(base_name);
   if (!left.empty())
     throw BadInput(
-        fmt::format("{}: no stored run of this machine has the benchmark '{}', which the name map "
-                    "asks for",
-                    folder.string(), left.begin()->first));
+        "{}: no stored run of this machine has the benchmark '{}', which the name map asks for",
+        folder.string(), left.begin()->first);
 }
 
 }  // namespace
 
 std::vector<fs::path> JsonFiles(const fs::path& folder) {
   if (!fs::is_directory(folder))
-    throw BadInput(
-        fmt::format("{}: not a folder, expected stored run files in it", folder.string()));
+    throw BadInput("{}: not a folder, expected stored run files in it", folder.string());
   std::vector<fs::path> files;
   for (const auto& entry : fs::recursive_directory_iterator(folder))
     if (entry.is_regular_file() && entry.path().extension() == ".json")
@@ -77,10 +75,9 @@ std::vector<NamedRun> FindBaselines(const fs::path& folder, const NamedRun& fres
     }
   }
   if (fitting.empty())
-    throw BadInput(fmt::format(
-        "{}: none of {} JSON files is a run of this machine ({}) that can be "
-        "compared with {}",
-        folder.string(), files.size(), fresh.file.machines.front().fingerprint, fresh.where));
+    throw BadInput(
+        "{}: none of {} JSON files is a run of this machine ({}) that can be compared with {}",
+        folder.string(), files.size(), fresh.file.machines.front().fingerprint, fresh.where);
   std::ranges::stable_sort(
       fitting, [](const auto& a, const auto& b) { return Moment(a.file) < Moment(b.file); });
   CheckMapped(fitting, names, folder);

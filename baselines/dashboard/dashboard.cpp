@@ -45,7 +45,7 @@ std::vector<EmbeddedFile> SiteScripts() {
 void MakeFolders(const fs::path& folder) {
   std::error_code error;
   fs::create_directories(folder / "data", error);
-  if (error) throw BadInput(fmt::format("{}: {}", folder.string(), error.message()));
+  if (error) throw BadInput("{}: {}", folder.string(), error.message());
   for (const auto& entry : fs::directory_iterator(folder / "data")) {
     const auto name = entry.path().filename().string();
     for (const char* ours : {"series-", "times-", "run-", "machines-"})

@@ -30,12 +30,11 @@ void Export(std::string_view format, std::vector<NamedRun> runs, std::ostream& o
     std::string known;
     for (const auto& one : table)
       known += fmt::format("{}{}", known.empty() ? "" : ", ", one.format);
-    throw BadInput(fmt::format("--format={}: expected one of {}", format, known));
+    throw BadInput("--format={}: expected one of {}", format, known);
   }
   if (runs.empty()) throw BadInput("export: no run to export");
   if (runs.size() > 1 && !found->several)
-    throw BadInput(
-        fmt::format("--format={} holds one run, but {} were given", format, runs.size()));
+    throw BadInput("--format={} holds one run, but {} were given", format, runs.size());
   for (const auto& run : runs) CheckNames(run);
   std::ranges::stable_sort(
       runs, [](const auto& a, const auto& b) { return Moment(a.file) < Moment(b.file); });

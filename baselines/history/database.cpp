@@ -34,13 +34,13 @@ void Refuse(const std::string& path, const SQLite::Exception& error) {
   switch (error.getErrorCode() & 0xFF) {
     case SQLITE_BUSY:
     case SQLITE_LOCKED:
-      throw BadInput(fmt::format("{}: in use by another program for more than {} s", path,
-                                 kPatienceMilliseconds / 1000));
+      throw BadInput("{}: in use by another program for more than {} s", path,
+                     kPatienceMilliseconds / 1000);
     case SQLITE_NOTADB:
     case SQLITE_CORRUPT:
-      throw BadInput(fmt::format("{}: no history, or a damaged one: {}", path, error.what()));
+      throw BadInput("{}: no history, or a damaged one: {}", path, error.what());
     default:
-      throw BadInput(fmt::format("{}: {}", path, error.what()));
+      throw BadInput("{}: {}", path, error.what());
   }
 }
 

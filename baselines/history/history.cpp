@@ -63,8 +63,8 @@ void CheckSchema(SQLite::Database& database) {
     throw BadInput(database.getFilename() + ": a SQLite database, but no history of dlroof");
   const auto schema = OneNumber(database, "PRAGMA user_version");
   if (schema > kHistorySchema)
-    throw BadInput(fmt::format("{}: written by a newer dlroof (schema {}, this one reads up to {})",
-                               database.getFilename(), schema, kHistorySchema));
+    throw BadInput("{}: written by a newer dlroof (schema {}, this one reads up to {})",
+                   database.getFilename(), schema, kHistorySchema);
 }
 
 // SQLite's integers have a sign.
@@ -349,7 +349,7 @@ NamedRun History::Read(const StoredRun& stored) const {
     row.With(stored.id);
     while (row.Next()) run.file.records.push_back(Unpack(row.Text(0), row.Text(1), run.where));
   } catch (const json::exception& error) {
-    throw BadInput(fmt::format("{}: damaged: {}", run.where, error.what()));
+    throw BadInput("{}: damaged: {}", run.where, error.what());
   }
   return run;
 }
@@ -357,7 +357,7 @@ NamedRun History::Read(const StoredRun& stored) const {
 Record History::Facts(const Point& point) const {
   Query row(*database_, "SELECT text FROM texts WHERE hash = ?");
   if (!row.With(Signed(point.facts)).Next())
-    throw BadInput(fmt::format("{}: damaged: a text is missing", database_->getFilename()));
+    throw BadInput("{}: damaged: a text is missing", database_->getFilename());
   return Unpack(row.Text(0), {}, database_->getFilename());
 }
 

@@ -94,7 +94,7 @@ Record Unpack(const std::string& facts, const std::string& repetitions, const st
         record.repetitions.push_back(FromRow(row, where));
     return record;
   } catch (const json::exception& error) {
-    throw BadInput(fmt::format("{}: damaged: {}", where, error.what()));
+    throw BadInput("{}: damaged: {}", where, error.what());
   }
 }
 

@@ -22,7 +22,7 @@ std::string WholeFile(const std::string& path) {
   std::string text(static_cast<size_t>(kMostBytes) + 1, '\0');
   stream.read(text.data(), static_cast<std::streamsize>(text.size()));
   if (stream.bad() || !stream.eof())
-    throw BadInput(fmt::format("{} cannot be read, or is longer than 16 MiB", ShownText(path)));
+    throw BadInput("{} cannot be read, or is longer than 16 MiB", ShownText(path));
   text.resize(static_cast<size_t>(stream.gcount()));
   return text;
 }
@@ -72,8 +72,8 @@ std::string BenchdnnFiles::Locate(const BenchdnnFile& from, std::string_view nam
       std::error_code error;
       if (fs::is_regular_file(path, error)) return path.string();
     }
-  throw BadInput(fmt::format("no file {} beside {} or in its folders {}", ShownText(name),
-                             ShownText(from.path), fmt::join(folders, " and ")));
+  throw BadInput("no file {} beside {} or in its folders {}", ShownText(name), ShownText(from.path),
+                 fmt::join(folders, " and "));
 }
 
 const BenchdnnFile& BenchdnnFiles::Batch(const BenchdnnFile& from, std::string_view name) {

@@ -69,15 +69,14 @@ void CheckOneText(const Conv2dProblem& problem, std::string_view text, int colum
   if (canonical == text) return;
   const auto differs =
       std::mismatch(canonical.begin(), canonical.end(), text.begin(), text.end()).second;
-  throw BadInput(
-      {.column = column_offset + static_cast<int>(differs - text.begin()) + 1},
-      fmt::format("this problem is written {} (defaults and equal pairs are left out)", canonical));
+  throw BadInput({.column = column_offset + static_cast<int>(differs - text.begin()) + 1},
+                 "this problem is written {} (defaults and equal pairs are left out)", canonical);
 }
 
 void CheckFits(int64_t taps, int64_t dilation, int64_t padded, std::string_view what) {
   if (Extent(taps, dilation) > padded)
-    throw BadInput(fmt::format("the filter spans {} {} but the padded image has {}",
-                               Extent(taps, dilation), what, padded));
+    throw BadInput("the filter spans {} {} but the padded image has {}", Extent(taps, dilation),
+                   what, padded);
 }
 
 // Throws BadInput without a column.
@@ -85,9 +84,8 @@ void CheckShape(const Conv2dProblem& p) {
   CheckFits(p.r, p.dilation_h, PaddedHeight(p), "rows");
   CheckFits(p.s, p.dilation_w, PaddedWidth(p), "columns");
   if (p.c % p.groups != 0)
-    throw BadInput(fmt::format("{} channels do not divide into {} groups", p.c, p.groups));
-  if (p.k % p.groups != 0)
-    throw BadInput(fmt::format("{} filters do not divide into {} groups", p.k, p.groups));
+    throw BadInput("{} channels do not divide into {} groups", p.c, p.groups);
+  if (p.k % p.groups != 0) throw BadInput("{} filters do not divide into {} groups", p.k, p.groups);
   // In the widest type, so that no type of the same problem overflows.
   constexpr int64_t kBytes = 8;
   CheckedCount({kBytes, p.n, p.c, PaddedHeight(p), PaddedWidth(p)}, "the source's size in byte");

@@ -96,8 +96,8 @@ int64_t FreeDeviceBytes() {
 void RequireDeviceMemory(double bytes, std::string_view what) {
   const auto free = static_cast<double>(FreeDeviceBytes());
   if (bytes > free)
-    throw Unsupported(fmt::format("{} needs {:.3g} GB of GPU memory, {:.3g} GB are free", what,
-                                  bytes / 1e9, free / 1e9));
+    throw Unsupported("{} needs {:.3g} GB of GPU memory, {:.3g} GB are free", what, bytes / 1e9,
+                      free / 1e9);
 }
 
 cudnnDataType_t DataType(std::string_view type) {

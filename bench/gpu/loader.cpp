@@ -83,8 +83,7 @@ DeviceChoice ParseDevice(const std::string& text, const std::string& flag) {
       std::from_chars(number.data(), number.data() + number.size(), choice.number);
   if (!text.starts_with("gpu") || error != std::errc() || end != number.data() + number.size() ||
       choice.number < 0)
-    throw BadInput(
-        fmt::format("{}={}: expected auto, cpu, gpu, or gpu with a number (gpu1)", flag, text));
+    throw BadInput("{}={}: expected auto, cpu, gpu, or gpu with a number (gpu1)", flag, text);
   return choice;
 }
 
@@ -134,8 +133,8 @@ GpuAccess AccessGpu(const DeviceChoice& choice, const std::string& flag, const f
   if (!choice.gpu_asked && !module->devices.empty()) return {module, module->devices.front(), ""};
   for (const auto& device : module->devices)
     if (device.number == choice.number) return {module, device, ""};
-  throw BadInput(fmt::format("{}=gpu{}: there is no such GPU; there are {}", flag, choice.number,
-                             Listed(module->devices)));
+  throw BadInput("{}=gpu{}: there is no such GPU; there are {}", flag, choice.number,
+                 Listed(module->devices));
 }
 
 GpuAccess AccessGpu(const DeviceChoice& choice, const std::string& flag) {

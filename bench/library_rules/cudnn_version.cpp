@@ -28,10 +28,9 @@ void RequireTf32(std::string_view type, const char* override_value) {
   if (override_value == nullptr || *override_value == 0) return;
   const std::string_view value = override_value;
   if (type == "tf32" && value == "0")
-    throw Unsupported(fmt::format("{}=0 turns tf32 off in cuDNN: unset it", kTf32Override));
+    throw Unsupported("{}=0 turns tf32 off in cuDNN: unset it", kTf32Override);
   if (type == "f32" && value != "0")
-    throw Unsupported(
-        fmt::format("{}={} may turn f32 into tf32 in cuDNN: unset it", kTf32Override, value));
+    throw Unsupported("{}={} may turn f32 into tf32 in cuDNN: unset it", kTf32Override, value);
 }
 
 }  // namespace dlroof::cudnn

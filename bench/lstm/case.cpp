@@ -21,9 +21,8 @@ LstmDirection ParseDirection(const BenchmarkName& name) {
                                LstmDirection::kBackward})
     if (Key(direction) == name.direction) return direction;
   throw BadInput({.column = ColumnOfPart(name, 3)},
-                 fmt::format("an LSTM has no direction '{}'; there are fwd_inference, "
-                             "fwd_training and bwd",
-                             name.direction));
+                 "an LSTM has no direction '{}'; there are fwd_inference, fwd_training and bwd",
+                 name.direction);
 }
 
 // An f32 LSTM names AMX only when its kernels multiply bf16 tiles: AMX has no f32 product.
@@ -73,10 +72,9 @@ LstmCase ReadLstmCase(const BenchmarkName& name, const std::vector<std::string>&
                       const OptionRows& options) {
   LstmCase lstm{.direction = ParseDirection(name)};
   if (std::ranges::count(types, name.type) == 0)
-    throw BadInput(
-        {.column = ColumnOfPart(name, 4)},
-        fmt::format("LSTM/{}/{} has no type '{}'; there {} {}", name.device, name.library,
-                    name.type, types.size() == 1 ? "is" : "are", fmt::join(types, ", ")));
+    throw BadInput({.column = ColumnOfPart(name, 4)}, "LSTM/{}/{} has no type '{}'; there {} {}",
+                   name.device, name.library, name.type, types.size() == 1 ? "is" : "are",
+                   fmt::join(types, ", "));
   lstm.problem = ParseLstmProblem(name.problem, ColumnOfPart(name, 5) - 1);
   CheckOptions(name, options);
   lstm.problem.peephole = HasOption(name, "peephole");

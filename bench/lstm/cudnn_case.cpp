@@ -70,9 +70,9 @@ RnnSpec RnnSpecOf(const CudnnLstmCase& lstm) {
   if (p.passes == LstmPasses::kSummed)
     throw Unsupported("cuDNN concatenates the two passes of a bidirectional LSTM; it has no sum");
   if (p.p >= p.h)
-    throw Unsupported(fmt::format(
+    throw Unsupported(
         "a projection to {} of {} values: cuDNN's are narrower than the cell (p below h)", p.p,
-        p.h));
+        p.h);
   RnnSpec spec{.algorithm = lstm.algorithm, .math = RowOf(lstm.type).math};
   spec.data_type.assign(StorageType(lstm.type));
   spec.bidirectional = p.passes == LstmPasses::kConcatenated;
@@ -86,16 +86,15 @@ RnnSpec RnnSpecOf(const CudnnLstmCase& lstm) {
 void RequireRnnUnit(std::string_view type, int compute_capability) {
   const int least = RowOf(type).least_capability;
   if (compute_capability < least)
-    throw Unsupported(fmt::format("{} needs compute capability {}.{}, this GPU has {}.{}", type,
-                                  least / 10, least % 10, compute_capability / 10,
-                                  compute_capability % 10));
+    throw Unsupported("{} needs compute capability {}.{}, this GPU has {}.{}", type, least / 10,
+                      least % 10, compute_capability / 10, compute_capability % 10);
 }
 
 void RequireRnnType(std::string_view type, std::size_t cudnn_version) {
   const auto least = RowOf(type).least_version;
   if (cudnn_version < least)
-    throw Unsupported(fmt::format("LSTMs in {} need cuDNN {}, this is {}", type, VersionText(least),
-                                  VersionText(cudnn_version)));
+    throw Unsupported("LSTMs in {} need cuDNN {}, this is {}", type, VersionText(least),
+                      VersionText(cudnn_version));
 }
 
 std::string RnnPipe(std::string_view type) { return std::string(RowOf(type).pipe); }

@@ -56,7 +56,7 @@ MatmulProblem ParseMatmul(std::string_view text, int column_offset) {
   try {
     CheckShape(problem);
   } catch (const BadInput& error) {
-    throw BadInput(fmt::format("column {}: {}", column_offset + 1, error.what()));
+    throw BadInput("column {}: {}", column_offset + 1, error.what());
   }
   return problem;
 }

@@ -19,9 +19,9 @@ void RequireKernel(const ProductSizes& sizes, const std::string& implementation)
   constexpr int64_t kMostFlops = 100'000'000;
   if (implementation.starts_with("ref") && sizes.flops > kMostFlops)
     throw Unsupported(
-        fmt::format("oneDNN has no kernel for this here, only its reference loops ({}): seconds or "
-                    "minutes a call",
-                    implementation));
+        "oneDNN has no kernel for this here, only its reference loops ({}): seconds or minutes a "
+        "call",
+        implementation);
 }
 
 // The unit that computes. With fpmath the library may compute f32 in a narrower type; it did where

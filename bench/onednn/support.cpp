@@ -118,7 +118,7 @@ dnnl::stream& CpuStream() {
 memory::data_type DataType(std::string_view type) {
   for (const auto& [name, value] : kTypes)
     if (name == type) return value;
-  throw Unsupported(fmt::format("oneDNN on the CPU has no type {}", type));
+  throw Unsupported("oneDNN on the CPU has no type {}", type);
 }
 
 dnnl::fpmath_mode FpmathMode(std::string_view mode) {
@@ -237,8 +237,7 @@ std::vector<float> Plain(const memory& memory) {
 
 void Rethrow(const dnnl::error& error, std::string_view what) {
   if (error.status == dnnl_unimplemented)
-    throw Unsupported(
-        fmt::format("oneDNN {}: {} ({}, {})", Version(), error.what(), what, EffectiveIsa()));
+    throw Unsupported("oneDNN {}: {} ({}, {})", Version(), error.what(), what, EffectiveIsa());
   throw std::runtime_error(fmt::format("oneDNN {}: {}: {} (status {})", Version(), what,
                                        error.what(), dnnl_status2str(error.status)));
 }

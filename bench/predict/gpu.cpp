@@ -20,8 +20,8 @@ double MacsOf(const Ceiling& ceiling, const GpuSpec& gpu) {
 
 void RequireGpu(const Machine& machine) {
   if (machine.device != "gpu")
-    throw BadInput(fmt::format("the machine file is of a {} ('{}'), expected ceilings of a gpu",
-                               machine.device, machine.name));
+    throw BadInput("the machine file is of a {} ('{}'), expected ceilings of a gpu", machine.device,
+                   machine.name);
 }
 
 bool IsBuiltIn(const std::string& name) {
@@ -38,18 +38,17 @@ const Machine* GpuOf(const RunFile& run) {
 std::string NameOf(const Machine& machine, const std::string& where) {
   auto name = BuiltInGpuOf(machine.name);
   if (name.empty())
-    throw BadInput(
-        fmt::format("{}: no built-in parameters for '{}'; give --gpu a name or a parameter file",
-                    where, machine.name));
+    throw BadInput("{}: no built-in parameters for '{}'; give --gpu a name or a parameter file",
+                   where, machine.name);
   return name;
 }
 
 void RequireSameGpu(const std::string& gpu, const Machine& machine) {
   if (!IsBuiltIn(gpu) || BuiltInGpuOf(machine.name) == gpu) return;
   throw BadInput(
-      fmt::format("--machine: the ceilings are those of '{}', not of {}; give --gpu the name or a "
-                  "parameter file of that GPU",
-                  machine.name, gpu));
+      "--machine: the ceilings are those of '{}', not of {}; give --gpu the name or a parameter "
+      "file of that GPU",
+      machine.name, gpu);
 }
 
 }  // namespace
@@ -97,9 +96,8 @@ GpuSpec ChosenGpu(const GpuChoice& choice) {
   if (name.empty() && choice.run != nullptr) {
     const Machine* ran = GpuOf(*choice.run);
     if (ran == nullptr)
-      throw BadInput(
-          fmt::format("{}: does not say which GPU ran it; give --gpu a name or a parameter file",
-                      choice.run_path));
+      throw BadInput("{}: does not say which GPU ran it; give --gpu a name or a parameter file",
+                     choice.run_path);
     name = NameOf(*ran, choice.run_path);
     if (measured == nullptr) measured = ran;
   } else if (name.empty()) {

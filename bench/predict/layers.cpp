@@ -37,15 +37,15 @@ LayerGroup LayersOf(const Suite& suite, const LayerChoice& choice) {
     group.layers.back().count = static_cast<double>(count);
   }
   if (group.layers.empty())
-    throw BadInput(fmt::format("suite '{}' has no convolution of direction {}", suite.name,
-                               Key(choice.direction)));
+    throw BadInput("suite '{}' has no convolution of direction {}", suite.name,
+                   Key(choice.direction));
   return group;
 }
 
 ModelLayer LayerOf(const Record& record) {
   LayerChoice choice;
   const auto direction = ProductDirectionFromKey(record.direction);
-  if (!direction) throw BadInput(fmt::format("no direction '{}'", record.direction));
+  if (!direction) throw BadInput("no direction '{}'", record.direction);
   choice.direction = *direction;
   choice.type = record.type;
   choice.layout = GpuLayout(record.library, record.options);

@@ -26,7 +26,7 @@ double Number(const std::string& text, const std::string& whole) {
   double value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error != std::errc() || end != text.data() + text.size() || text.empty())
-    throw BadInput(fmt::format("'{}': expected a number, got '{}'", whole, text));
+    throw BadInput("'{}': expected a number, got '{}'", whole, text);
   return value;
 }
 
@@ -36,13 +36,13 @@ CtaTile ParseTile(const std::string& text) {
   const auto size = [&](size_t i) {
     const double value = i < sizes.size() ? Number(sizes[i], "tile=" + text) : 0;
     if (value < 16 || value > 512 || std::fmod(value, 8) != 0)
-      throw BadInput(fmt::format("tile={}: expected MxN, multiples of 8 from 16 to 512", text));
+      throw BadInput("tile={}: expected MxN, multiples of 8 from 16 to 512", text);
     return static_cast<int64_t>(value);
   };
   tile.m = size(0);
   tile.n = size(1);
   if (sizes.size() != 2)
-    throw BadInput(fmt::format("tile={}: expected MxN, multiples of 8 from 16 to 512", text));
+    throw BadInput("tile={}: expected MxN, multiples of 8 from 16 to 512", text);
   return tile;
 }
 
@@ -50,7 +50,7 @@ CtaTile ParseTile(const std::string& text) {
 std::pair<std::string, std::string> Assignment(const std::string& text, const char* expected) {
   const auto equals = text.find('=');
   if (equals == std::string::npos || equals == 0)
-    throw BadInput(fmt::format("'{}': expected {}", text, expected));
+    throw BadInput("'{}': expected {}", text, expected);
   return {text.substr(0, equals), text.substr(equals + 1)};
 }
 
@@ -70,21 +70,19 @@ PredictedLayer PredictLayer(const ModelLayer& layer, const Design& design, bool 
   if (seconds < one.seconds) one = {layer, std::move(other), seconds};
   return one;
 } catch (const BadInput& error) {
-  throw BadInput(fmt::format("{}: {}", layer.name, error.what()));
+  throw BadInput("{}: {}", layer.name, error.what());
 }
 
 std::vector<double> Factors(const std::string& text) {
   const auto parts = SplitAt(text, ':');
-  if (parts.size() != 3)
-    throw BadInput(fmt::format("'{}': expected FIRST:LAST:STEP such as 1:4:0.5", text));
+  if (parts.size() != 3) throw BadInput("'{}': expected FIRST:LAST:STEP such as 1:4:0.5", text);
   const double first = Number(parts[0], text), last = Number(parts[1], text);
   const double step = Number(parts[2], text);
   constexpr double kMostValues = 64;
   if (!(step > 0) || !(last >= first) || !((last - first) / step < kMostValues))
     throw BadInput(
-        fmt::format("'{}': expected a first value not above the last, a positive step, "
-                    "{} values at most",
-                    text, kMostValues));
+        "'{}': expected a first value not above the last, a positive step, {} values at most", text,
+        kMostValues);
   // Counted first: a step below the last digit of a factor would never arrive.
   const int count = static_cast<int>((last - first) / step + 1e-9) + 1;
   std::vector<double> factors;
@@ -119,8 +117,7 @@ Design Rescaled(const Design& design, const std::string& scales) {
   for (const auto& part : SplitAt(scales, ',')) {
     const auto [resource, value] =
         Assignment(part, "RESOURCE=FACTOR such as dram=1.5, or tile=256x128");
-    if (!seen.insert(resource).second)
-      throw BadInput(fmt::format("'{}': {} is there twice", scales, resource));
+    if (!seen.insert(resource).second) throw BadInput("'{}': {} is there twice", scales, resource);
     if (resource == "tile")
       scaled.tile = ParseTile(value);
     else
@@ -139,9 +136,8 @@ LayerGroup OnlyPredicted(const LayerGroup& group, const GpuSpec& gpu) {
       kept.not_predicted.push_back({layer.name, std::move(reason)});
   }
   if (kept.layers.empty())
-    throw BadInput(fmt::format("{}: none of its GPU convolutions can be predicted; {}: {}",
-                               group.name, kept.not_predicted.at(0).name,
-                               kept.not_predicted.at(0).reason));
+    throw BadInput("{}: none of its GPU convolutions can be predicted; {}: {}", group.name,
+                   kept.not_predicted.at(0).name, kept.not_predicted.at(0).reason);
   return kept;
 }
 
@@ -195,7 +191,7 @@ std::vector<SweepAxis> ParseSweep(const std::string& text) {
     axes.push_back({resource, Factors(values)});
   }
   if (axes.size() > 2 || (axes.size() == 2 && axes[0].resource == axes[1].resource))
-    throw BadInput(fmt::format("'{}': a sweep has one resource or two different ones", text));
+    throw BadInput("'{}': a sweep has one resource or two different ones", text);
   return axes;
 }
 

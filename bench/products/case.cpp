@@ -19,9 +19,9 @@ ProductTypes ReadTypes(const BenchmarkName& name, const ProductOffer& offer) {
   } catch (const BadInput&) {
     // The refusal below lists what there is.
   }
-  throw BadInput({.column = ColumnOfPart(name, 4)},
-                 fmt::format("expected a type ({}{}), got '{}'", fmt::join(offer.types, ", "),
-                             offer.mixes ? ", or a mix such as u8s8f32" : "", name.type));
+  throw BadInput({.column = ColumnOfPart(name, 4)}, "expected a type ({}{}), got '{}'",
+                 fmt::join(offer.types, ", "), offer.mixes ? ", or a mix such as u8s8f32" : "",
+                 name.type);
 }
 
 }  // namespace
@@ -31,9 +31,8 @@ void ReadProductCase(const BenchmarkName& name, const ProductOffer& offer,
                      ProductCase& read) {
   const auto direction = ProductDirectionFromKey(name.direction);
   if (!direction)
-    throw BadInput(
-        {.column = ColumnOfPart(name, 3)},
-        fmt::format("expected a direction (fwd, bwd_data, bwd_weights), got '{}'", name.direction));
+    throw BadInput({.column = ColumnOfPart(name, 3)},
+                   "expected a direction (fwd, bwd_data, bwd_weights), got '{}'", name.direction);
   read.direction = *direction;
   read.type = name.type;
   read.types = ReadTypes(name, offer);

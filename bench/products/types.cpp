@@ -55,9 +55,9 @@ ProductTypes ProductTypesFromKey(std::string_view type) {
                      TakeElement(rest, &ElementRow::weights),
                      TakeElement(rest, &ElementRow::destination)};
   if (!rest.empty() || types.destination.empty() || types.weights.empty() || types.source.empty())
-    throw BadInput(fmt::format("'{}' is not a type", type));
+    throw BadInput("'{}' is not a type", type);
   for (const auto& [key, named] : NamedTypes())
-    if (named == types) throw BadInput(fmt::format("the type {} is written {}", type, key));
+    if (named == types) throw BadInput("the type {} is written {}", type, key);
   return types;
 }
 

@@ -41,8 +41,8 @@ std::vector<std::string> Texts(const JsonReader& at, const char* key) {
 JournalHeader HeaderFrom(const JsonReader& at) {
   const double version = at.Number("dlroof_journal");
   if (version > kVersion)
-    throw BadInput(fmt::format("{}: written by a newer dlroof (journal {}, this one reads {})",
-                               at.where(), version, kVersion));
+    throw BadInput("{}: written by a newer dlroof (journal {}, this one reads {})", at.where(),
+                   version, kVersion);
   JournalHeader header;
   header.programs = Texts(at, "programs");
   header.builds = Texts(at, "builds");

@@ -16,7 +16,7 @@ namespace dlroof {
 namespace {
 
 [[noreturn]] void Refuse(const std::string& path, const char* what) {
-  throw BadInput(fmt::format("{}: {}: {}", path, what, std::strerror(errno)));
+  throw BadInput("{}: {}: {}", path, what, std::strerror(errno));
 }
 
 void WriteAll(int fd, const std::string& text, const std::string& path) {

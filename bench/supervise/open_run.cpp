@@ -131,8 +131,8 @@ void OpenRun::Begin() {
         Paired(ListBenchmarks(request_.programs.front(), request_.arguments, folder_), fresh,
                request_.names, alone);
     if (header_.benchmarks.empty())
-      throw BadInput(fmt::format("{} and {}: no benchmark in common", request_.programs.front(),
-                                 request_.programs.back()));
+      throw BadInput("{} and {}: no benchmark in common", request_.programs.front(),
+                     request_.programs.back());
     if (alone > 0)
       log_ << fmt::format(
           "{} benchmarks that only one side has, or that are not paired, are left "
@@ -149,8 +149,7 @@ void OpenRun::CheckResumed() const {
   const auto refuse = [&](const char* what, const std::vector<std::string>& then,
                           const std::vector<std::string>& now) {
     if (then != now)
-      throw BadInput(fmt::format("{}: its run had other {}: {}; now {}", path, what, Joined(then),
-                                 Joined(now)));
+      throw BadInput("{}: its run had other {}: {}; now {}", path, what, Joined(then), Joined(now));
   };
   refuse("programs", header_.programs, request_.programs);
   refuse("arguments", header_.arguments, request_.arguments);

@@ -57,8 +57,8 @@ void CheckArguments(const std::vector<std::string>& arguments) {
     for (const char* flag : {"--benchmark_out", "--benchmark_out_format", "--benchmark_format",
                              "--benchmark_list_tests", "--dlroof_html", "--dlroof_turns"})
       if (Names(argument, flag))
-        throw BadInput(fmt::format(
-            "{}: dlroof run decides that itself; -o says where the run file goes", argument));
+        throw BadInput("{}: dlroof run decides that itself; -o says where the run file goes",
+                       argument);
 }
 
 std::optional<std::string> FlagValue(const std::vector<std::string>& arguments,
@@ -73,8 +73,7 @@ std::optional<std::string> FlagValue(const std::vector<std::string>& arguments,
 std::string BuildOf(const std::string& program) {
   std::error_code error;
   const auto bytes = std::filesystem::file_size(program, error);
-  if (error)
-    throw BadInput(fmt::format("{}: {}, expected a dlroof_bench", program, error.message()));
+  if (error) throw BadInput("{}: {}, expected a dlroof_bench", program, error.message());
   const auto written = std::filesystem::last_write_time(program, error);
   return fmt::format("{} byte of {}", bytes, written.time_since_epoch().count());
 }

@@ -44,8 +44,8 @@ BenchmarkName ParseBenchmarkName(const std::string& text) {
   }
   if (parts.size() < kParts)
     throw BadInput({.column = static_cast<int>(text.size()) + 1},
-                   fmt::format("expected op/device/library/direction/type/problem, got {} part{}",
-                               parts.size(), parts.size() == 1 ? "" : "s"));
+                   "expected op/device/library/direction/type/problem, got {} part{}", parts.size(),
+                   parts.size() == 1 ? "" : "s");
   return {parts[0],
           parts[1],
           parts[2],

@@ -10,8 +10,8 @@ namespace dlroof {
 void RequireHostMemory(double bytes, std::string_view what) {
   const auto available = AvailableMemoryBytes();
   if (available && bytes > *available)
-    throw Unsupported(fmt::format("{} needs {:.3g} GB of memory, {:.3g} GB can be allocated here",
-                                  what, bytes / 1e9, *available / 1e9));
+    throw Unsupported("{} needs {:.3g} GB of memory, {:.3g} GB can be allocated here", what,
+                      bytes / 1e9, *available / 1e9);
 }
 
 }  // namespace dlroof

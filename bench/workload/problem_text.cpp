@@ -40,8 +40,8 @@ void TextCursor::Sizes(std::initializer_list<Size> sizes) {
 
 void TextCursor::Refuse(std::string_view expected) const {
   const auto got = AtEnd() ? std::string("the end") : fmt::format("'{}'", text_[at_]);
-  throw BadInput({.column = column_offset_ + static_cast<int>(at_) + 1},
-                 fmt::format("expected {}, got {}", expected, got));
+  throw BadInput({.column = column_offset_ + static_cast<int>(at_) + 1}, "expected {}, got {}",
+                 expected, got);
 }
 
 int64_t CheckedCount(std::initializer_list<int64_t> sizes, std::string_view what) {
@@ -49,7 +49,7 @@ int64_t CheckedCount(std::initializer_list<int64_t> sizes, std::string_view what
   for (const int64_t size : sizes) {
     const int64_t before = count;
     if (__builtin_mul_overflow(before, size, &count))
-      throw BadInput(fmt::format("{} overflows 64 bits ({} x {})", what, before, size));
+      throw BadInput("{} overflows 64 bits ({} x {})", what, before, size);
   }
   return count;
 }

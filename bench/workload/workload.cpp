@@ -33,8 +33,8 @@ int ThreadsOf(std::string_view option, int column) {
   cursor.Expect(kPrefix);
   const auto threads = cursor.Integer(1, "a number of threads");
   if (!cursor.AtEnd() || threads > kMostThreads)
-    throw BadInput({.column = column},
-                   fmt::format("expected threads1 to threads{}, got '{}'", kMostThreads, option));
+    throw BadInput({.column = column}, "expected threads1 to threads{}, got '{}'", kMostThreads,
+                   option);
   return static_cast<int>(threads);
 }
 
@@ -134,12 +134,11 @@ void CheckOptions(const BenchmarkName& name, const OptionRows& rows) {
     const int column = ColumnOfPart(name, 6 + static_cast<int>(i));
     const auto row = std::ranges::find_if(rows, holds);
     if (row == rows.end())
-      throw BadInput({.column = column},
-                     fmt::format("{}/{}/{} has no option '{}'{}", name.op, name.device,
-                                 name.library, option, Listed(rows)));
+      throw BadInput({.column = column}, "{}/{}/{} has no option '{}'{}", name.op, name.device,
+                     name.library, option, Listed(rows));
     if (static_cast<size_t>(row - rows.begin()) < next)
-      throw BadInput({.column = column}, fmt::format("'{}' cannot come after '{}'; the order is{}",
-                                                     option, name.options[i - 1], Listed(rows)));
+      throw BadInput({.column = column}, "'{}' cannot come after '{}'; the order is{}", option,
+                     name.options[i - 1], Listed(rows));
     next = static_cast<size_t>(row - rows.begin()) + 1;
   }
 }
@@ -152,7 +151,7 @@ void RefuseOption(const BenchmarkName& name, std::string_view option, std::strin
   const auto at = std::ranges::find(name.options, option);
   if (at == name.options.end()) return;
   throw BadInput({.column = ColumnOfPart(name, 6 + static_cast<int>(at - name.options.begin()))},
-                 fmt::format("'{}' {}", option, why));
+                 "'{}' {}", option, why);
 }
 
 const std::vector<std::string_view>& FpmathOptions() {
@@ -173,8 +172,8 @@ Workload MakeWorkload(const std::string& text) {
   const BenchmarkName own = WithoutCommonOptions(name, common);
   const Cell* const cell = FindCell(name.op, name.device, name.library);
   if (cell == nullptr)
-    throw BadInput({.column = 1}, fmt::format("no benchmark {}/{}/{}; there are {}", name.op,
-                                              name.device, name.library, Known()));
+    throw BadInput({.column = 1}, "no benchmark {}/{}/{}; there are {}", name.op, name.device,
+                   name.library, Known());
   Workload workload = cell->read(own);
   if (cell->prepare)
     workload.prepare = [prepare = cell->prepare, own](const RunSettings& settings) {

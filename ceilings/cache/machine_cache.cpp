@@ -49,13 +49,12 @@ Machine Merged(Machine machine, const Machine& added) {
 
 void RefuseOther(const Machine& machine, const Machine& here, const std::string& where) {
   if (machine.device != here.device)
-    throw BadInput(fmt::format("{}: \"device\" is \"{}\"; expected \"{}\"", where, machine.device,
-                               here.device));
+    throw BadInput("{}: \"device\" is \"{}\"; expected \"{}\"", where, machine.device, here.device);
   if (!IsGiven(machine) && machine.fingerprint != here.fingerprint)
-    throw BadInput(fmt::format(
+    throw BadInput(
         "{}: these are the ceilings of another machine ({}, fingerprint {}); this one is {}, "
         "fingerprint {}",
-        where, machine.name, machine.fingerprint, here.name, here.fingerprint));
+        where, machine.name, machine.fingerprint, here.name, here.fingerprint);
 }
 
 // Returns the cached ceilings; absent: none, or unusable with one sentence in `log`.
@@ -121,8 +120,7 @@ void CrossCheck(int cores, Machine& machine) {
 
 Machine ByFile(const MachineSource& source, const MachineOptions& options, std::ostream& log) {
   if (options.remeasure || options.thorough)
-    throw BadInput(
-        fmt::format("{}: a machine file and a new measurement exclude each other", options.file));
+    throw BadInput("{}: a machine file and a new measurement exclude each other", options.file);
   auto machine = ReadMachineFile(options.file);
   RefuseOther(machine, source.described, options.file);
   if (IsGiven(machine)) {
@@ -177,7 +175,7 @@ Machine ReadMachineFile(const fs::path& path) {
   }
   auto text = ReadFile(path, "a machine file", kMostBytes);
   if (text.find_first_not_of(" \t\r\n") == std::string::npos)
-    throw BadInput(fmt::format("{}: is empty; expected a machine file", path.string()));
+    throw BadInput("{}: is empty; expected a machine file", path.string());
   const LocatedJson file(std::move(text), path.string());
   if (IsGivenMachine(file.value())) return GivenMachine(file);
   return MachineFromJson(file.value(), path.string());

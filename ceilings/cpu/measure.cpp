@@ -136,10 +136,10 @@ std::vector<int> ThreadCounts(const Cpu& cpu, const std::vector<int>& wanted, bo
   }
   for (const int count : counts)
     if (count < 1 || count > most)
-      throw BadInput(fmt::format(
+      throw BadInput(
           "ceilings of {} threads cannot be measured: this process may use {} CPUs, and each "
           "thread needs its own",
-          count, most));
+          count, most);
   return {counts.begin(), counts.end()};
 }
 

@@ -91,8 +91,8 @@ std::vector<cublasLtMatmulHeuristicResult_t> Algorithms(cublasLtHandle_t library
       cublasLtMatmulAlgoGetHeuristic(library, product, operands, operands, result, result, made,
                                      kAlgorithms, algorithms.data(), &found);
   if (status != CUBLAS_STATUS_SUCCESS || found == 0)
-    throw Unsupported(
-        fmt::format("cublasLt has no algorithm for it here ({})", cublasLtGetStatusString(status)));
+    throw Unsupported("cublasLt has no algorithm for it here ({})",
+                      cublasLtGetStatusString(status));
   algorithms.resize(static_cast<std::size_t>(found));
   return algorithms;
 }

@@ -1,8 +1,11 @@
 // Errors that a user can mend, apart from defects of the program.
 #pragma once
 
+#include <fmt/core.h>
+
 #include <stdexcept>
 #include <string>
+#include <utility>
 
 namespace dlroof {
 
@@ -17,8 +20,14 @@ struct BadInput : std::runtime_error {
 
   // The text names its place itself, or has none.
   explicit BadInput(const std::string& all) : runtime_error(all), text(all) {}
+  template <class First, class... More>
+  explicit BadInput(fmt::format_string<First, More...> words, First&& first, More&&... more)
+      : BadInput(fmt::format(words, std::forward<First>(first), std::forward<More>(more)...)) {}
   // what() is "WHERE:LINE: column COLUMN: TEXT" without the unknown parts.
   BadInput(const Place& at, const std::string& why);
+  template <class First, class... More>
+  BadInput(const Place& at, fmt::format_string<First, More...> why, First&& first, More&&... more)
+      : BadInput(at, fmt::format(why, std::forward<First>(first), std::forward<More>(more)...)) {}
 
   Place place;
   std::string text;
@@ -27,6 +36,9 @@ struct BadInput : std::runtime_error {
 // This problem cannot run here (library, CPU or type). Recorded with its reason; the run goes on.
 struct Unsupported : std::runtime_error {
   using std::runtime_error::runtime_error;
+  template <class First, class... More>
+  explicit Unsupported(fmt::format_string<First, More...> why, First&& first, More&&... more)
+      : runtime_error(fmt::format(why, std::forward<First>(first), std::forward<More>(more)...)) {}
 };
 
 }  // namespace dlroof

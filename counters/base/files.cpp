@@ -85,18 +85,16 @@ void WriteFile(const fs::path& path, std::string_view text, OnDisk when) {
   // A mount point cannot be renamed over.
   if (plain && reason == std::errc::device_or_resource_busy)
     reason = WriteInPlace(path, text, when);
-  if (reason)
-    throw BadInput(fmt::format("{}: cannot be written: {}", path.string(), reason.message()));
+  if (reason) throw BadInput("{}: cannot be written: {}", path.string(), reason.message());
 }
 
 std::string ReadFile(const fs::path& path, std::string_view expected, std::uintmax_t most_bytes) {
   std::string text;
   if (const auto reason = ReadAll(path, most_bytes, text))
-    throw BadInput(fmt::format("{}: cannot be read: {}; expected {}", path.string(),
-                               reason.message(), expected));
+    throw BadInput("{}: cannot be read: {}; expected {}", path.string(), reason.message(),
+                   expected);
   if (text.size() > most_bytes)
-    throw BadInput(fmt::format("{}: has more than {} bytes; expected {}", path.string(), most_bytes,
-                               expected));
+    throw BadInput("{}: has more than {} bytes; expected {}", path.string(), most_bytes, expected);
   return text;
 }
 

@@ -10,29 +10,29 @@ nlohmann::json ParsedJson(const std::string& text, const std::string& where) {
   try {
     return nlohmann::json::parse(text);
   } catch (const nlohmann::json::exception& error) {
-    throw BadInput(fmt::format("{}: not JSON: {}", where, error.what()));
+    throw BadInput("{}: not JSON: {}", where, error.what());
   }
 }
 
 JsonReader::JsonReader(const nlohmann::json& json, std::string where)
     : json_(json), where_(std::move(where)) {
   if (!json_.is_object())
-    throw BadInput(fmt::format("{}: expected an object, got {}", where_, json_.type_name()));
+    throw BadInput("{}: expected an object, got {}", where_, json_.type_name());
 }
 
 void JsonReader::Refuse(const std::string& key, const std::string& expected) const {
   const auto got = json_.contains(key) ? json_.at(key).type_name() : "nothing";
-  throw BadInput(fmt::format("{}: '{}': expected {}, got {}", where_, key, expected, got));
+  throw BadInput("{}: '{}': expected {}, got {}", where_, key, expected, got);
 }
 
 void JsonReader::RefuseNumber(const std::string& key, const char* expected, double got) const {
-  throw BadInput(fmt::format("{}: '{}': expected {}, got {:g}", where_, key, expected, got));
+  throw BadInput("{}: '{}': expected {}, got {:g}", where_, key, expected, got);
 }
 
 double JsonReader::Number(const std::string& key) const {
   if (!Has(key) || !json_.at(key).is_number()) Refuse(key, "a number");
   const auto value = json_.at(key).get<double>();
-  if (!std::isfinite(value)) throw BadInput(fmt::format("{}: '{}' is not finite", where_, key));
+  if (!std::isfinite(value)) throw BadInput("{}: '{}' is not finite", where_, key);
   return value;
 }
 
@@ -63,7 +63,7 @@ int JsonReader::AtLeastOne(const std::string& key) const {
 }
 
 std::string JsonReader::NonEmptyText(const std::string& key) const {
-  if (Text(key).empty()) throw BadInput(fmt::format("{}: '{}' is empty", where_, key));
+  if (Text(key).empty()) throw BadInput("{}: '{}' is empty", where_, key);
   return Text(key);
 }
 
@@ -94,7 +94,7 @@ std::pair<double, double> JsonReader::PairFrom(const nlohmann::json& pair,
     return value.is_number() && std::isfinite(value.get<double>()) && value.get<double>() > 0;
   };
   if (!pair.is_array() || pair.size() != 2 || !positive(pair[0]) || !positive(pair[1]))
-    throw BadInput(fmt::format("{}: '{}': expected two finite numbers above 0", where_, key));
+    throw BadInput("{}: '{}': expected two finite numbers above 0", where_, key);
   return {pair[0].get<double>(), pair[1].get<double>()};
 }
 

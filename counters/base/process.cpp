@@ -43,7 +43,7 @@ std::array<Descriptor, 2> Pipe() {
 
 Descriptor OpenForChild(const std::string& path, int flags) {
   Descriptor file(open(path.c_str(), flags | O_CLOEXEC, 0644));
-  if (file.get() < 0) throw BadInput(fmt::format("{}: {}", path, std::strerror(errno)));
+  if (file.get() < 0) throw BadInput("{}: {}", path, std::strerror(errno));
   return file;
 }
 
@@ -161,7 +161,7 @@ void WatchedProcess::Start(const std::vector<std::string>& args, const ProcessFi
   if (read(failure[0].get(), &reason, sizeof reason) == sizeof reason) {
     waitpid(pid_, nullptr, 0);
     pid_ = -1;
-    throw BadInput(fmt::format("{}: cannot be started: {}", args[0], std::strerror(reason)));
+    throw BadInput("{}: cannot be started: {}", args[0], std::strerror(reason));
   }
   watch_ = Descriptor(static_cast<int>(syscall(SYS_pidfd_open, pid_, 0)));
   if (watch_.get() >= 0) return;

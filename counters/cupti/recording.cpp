@@ -28,13 +28,13 @@ Work WorkFrom(const JsonReader& json) {
   Work work;
   if (json.Has("flops"))
     for (const auto& [pipe, flops] : Numbers(json.Object("flops"))) {
-      if (!IsPipeKey(pipe)) throw BadInput(fmt::format("{}: no pipe '{}'", json.where(), pipe));
+      if (!IsPipeKey(pipe)) throw BadInput("{}: no pipe '{}'", json.where(), pipe);
       work.flops[pipe] = flops;
     }
   if (json.Has("bytes"))
     for (const auto& [key, bytes] : Numbers(json.Object("bytes"))) {
       const auto level = LevelFromKey(key);
-      if (!level) throw BadInput(fmt::format("{}: no level '{}'", json.where(), key));
+      if (!level) throw BadInput("{}: no level '{}'", json.where(), key);
       work.bytes[*level] = bytes;
     }
   work.launches = json.OptionalNumber("launches");

@@ -154,8 +154,7 @@ std::string CountersText(const CuptiTable& table, const StoredPasses& passes,
   if (found == nullptr) {
     std::vector<std::string> names;
     for (const auto& one : table.chips) names.push_back(one.name);
-    throw BadInput(
-        fmt::format("--chip={}: no such chip; there are {}", chip, fmt::join(names, ", ")));
+    throw BadInput("--chip={}: no such chip; there are {}", chip, fmt::join(names, ", "));
   }
   return fmt::format("{}: compute capability {}.{}\n", found->name, found->compute_capability / 10,
                      found->compute_capability % 10) +

@@ -26,8 +26,7 @@ bool FlagOr(const JsonReader& row, const char* key, bool otherwise) {
 }
 
 void RefuseTwice(std::set<std::string>& seen, const std::string& name, const JsonReader& row) {
-  if (!seen.insert(name).second)
-    throw BadInput(fmt::format("{}: '{}' is there twice", row.where(), name));
+  if (!seen.insert(name).second) throw BadInput("{}: '{}' is there twice", row.where(), name);
 }
 
 void ReadChips(const JsonReader& file, CuptiTable& table) {
@@ -63,7 +62,7 @@ std::vector<std::string> FamiliesOf(const JsonReader& row, const CuptiTable& tab
   auto families = Words(text);
   for (const auto& family : families)
     if (std::ranges::count(known, family) == 0)
-      throw BadInput(fmt::format("{}: no family '{}' of chips", row.where(), family));
+      throw BadInput("{}: no family '{}' of chips", row.where(), family);
   if (families.empty()) row.Refuse("chips", "families of chips");
   return families;
 }
@@ -74,10 +73,10 @@ void ReadMetrics(const JsonReader& file, CuptiTable& table) {
     const CuptiMetric metric{row.Text("set"), row.Text("quantity"), row.Number("weight"),
                              row.Text("metric"), FamiliesOf(row, table)};
     if (std::ranges::none_of(table.sets, [&](const auto& set) { return set.name == metric.set; }))
-      throw BadInput(fmt::format("{}: no set '{}'", row.where(), metric.set));
+      throw BadInput("{}: no set '{}'", row.where(), metric.set);
     if (metric.weight <= 0) throw BadInput(row.where() + ": 'weight' must be positive");
     if (metric.name.find('.') == std::string::npos)
-      throw BadInput(fmt::format("{}: '{}' has no rollup (.sum)", row.where(), metric.name));
+      throw BadInput("{}: '{}' has no rollup (.sum)", row.where(), metric.name);
     table.metrics.push_back(metric);
   }
 }

@@ -280,7 +280,7 @@ int64_t TouchedSectors(const Operand& matrix, const IndexRanges& rows, const Ind
 GemmSectors EnumerateSectors(const ConvGemm& gemm, const CtaTile& tile, int64_t sector,
                              const EnumerationLimits& limits) {
   for (const int64_t size : {tile.m, tile.n, tile.k, tile.slices, sector})
-    if (size < 1) throw BadInput(fmt::format("a tile's sizes are 1 or more, got {}", size));
+    if (size < 1) throw BadInput("a tile's sizes are 1 or more, got {}", size);
   GemmSectors sum;
   sum.tiles_m = CeilDiv(gemm.m, tile.m);
   sum.tiles_n = CeilDiv(gemm.n, tile.n);

@@ -125,15 +125,13 @@ void Check(const ConvLayer& layer) {
   const ConvShape& s = layer.shape;
   for (const int64_t size : {s.n, s.c, s.h, s.w, s.k, s.r, s.s, s.stride_h, s.stride_w,
                              s.dilation_h, s.dilation_w, s.groups})
-    if (size < 1) throw BadInput(fmt::format("a convolution's sizes are 1 or more, got {}", size));
+    if (size < 1) throw BadInput("a convolution's sizes are 1 or more, got {}", size);
   if (s.c % s.groups != 0 || s.k % s.groups != 0)
-    throw BadInput(
-        fmt::format("{} groups do not divide {} channels and {} filters", s.groups, s.c, s.k));
+    throw BadInput("{} groups do not divide {} channels and {} filters", s.groups, s.c, s.k);
   if (OutputRows(s) < 1 || OutputColumns(s) < 1)
     throw BadInput("the filter is larger than the padded image");
   for (const int64_t bytes : {layer.element_bytes, ResultBytes(layer)})
-    if (bytes < 1 || bytes > 8)
-      throw BadInput(fmt::format("an element has 1 to 8 bytes, got {}", bytes));
+    if (bytes < 1 || bytes > 8) throw BadInput("an element has 1 to 8 bytes, got {}", bytes);
 }
 
 // Output positions along one side; 0 when the filter does not fit.

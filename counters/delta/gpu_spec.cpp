@@ -69,11 +69,10 @@ constexpr std::array<Resource, 9> kResources = {{
 double ReadFigure(const JsonReader& file, const char* key, GpuSpec& gpu) {
   const JsonReader figure = file.Object(key);
   const double value = figure.Number("value");
-  if (value <= 0)
-    throw BadInput(fmt::format("{}: 'value' must be positive, got {}", figure.where(), value));
+  if (value <= 0) throw BadInput("{}: 'value' must be positive, got {}", figure.where(), value);
   if (value < kLeastFigure || value > kMostFigure)
-    throw BadInput(fmt::format("{}: 'value' is from {:g} to {:g}, got {}", figure.where(),
-                               kLeastFigure, kMostFigure, value));
+    throw BadInput("{}: 'value' is from {:g} to {:g}, got {}", figure.where(), kLeastFigure,
+                   kMostFigure, value);
   gpu.sources[key] = figure.Text("source");
   return value;
 }
@@ -82,8 +81,8 @@ int64_t ReadSector(const JsonReader& file, const char* key, GpuSpec& gpu) {
   const double value = ReadFigure(file, key, gpu);
   for (int64_t power = 8; power <= 1024; power *= 2)
     if (value == static_cast<double>(power)) return power;
-  throw BadInput(fmt::format("{}: {}: expected a power of two from 8 to 1024, got {}", file.where(),
-                             key, value));
+  throw BadInput("{}: {}: expected a power of two from 8 to 1024, got {}", file.where(), key,
+                 value);
 }
 
 bool IsFigure(const std::string& key) {
@@ -102,17 +101,17 @@ GpuSpec GpuFromJson(const nlohmann::json& json, const std::string& where) {
     const std::string& key = item.key();
     if (IsFigure(key)) continue;
     if (!key.starts_with(kMacs) || key.size() == kMacs.size())
-      throw BadInput(fmt::format("{}: '{}' is no figure of a GPU", where, key));
+      throw BadInput("{}: '{}' is no figure of a GPU", where, key);
     gpu.macs_per_clock[key.substr(kMacs.size())] = ReadFigure(file, key.c_str(), gpu);
   }
   if (gpu.macs_per_clock.empty())
-    throw BadInput(fmt::format("{}: no 'macs_per_clock_<type>', expected at least one", where));
+    throw BadInput("{}: no 'macs_per_clock_<type>', expected at least one", where);
   if (gpu.sms < 1 || gpu.sms > kMostSms || gpu.sms != std::floor(gpu.sms))
-    throw BadInput(fmt::format("{}: sms: expected a whole number from 1 to {}, got {}", where,
-                               kMostSms, gpu.sms));
+    throw BadInput("{}: sms: expected a whole number from 1 to {}, got {}", where, kMostSms,
+                   gpu.sms);
   if (gpu.clock_hz < kSlowestClock || gpu.clock_hz > kFastestClock)
-    throw BadInput(fmt::format("{}: clock_hz: expected {:g} to {:g} per second, got {}", where,
-                               kSlowestClock, kFastestClock, gpu.clock_hz));
+    throw BadInput("{}: clock_hz: expected {:g} to {:g} per second, got {}", where, kSlowestClock,
+                   kFastestClock, gpu.clock_hz);
   return gpu;
 }
 
@@ -135,8 +134,8 @@ GpuSpec FindGpu(const std::string& name) {
     names.push_back(gpu.name);
   }
   if (name.find_first_of("/.") == std::string::npos)
-    throw BadInput(fmt::format("no GPU '{}'; there are {}, or the path of a parameter file", name,
-                               fmt::join(names, ", ")));
+    throw BadInput("no GPU '{}'; there are {}, or the path of a parameter file", name,
+                   fmt::join(names, ", "));
   return GpuFromJson(ParsedJson(ReadFile(name, "a GPU's parameter file"), name), name);
 }
 
@@ -145,8 +144,7 @@ double MacsPerClock(const GpuSpec& gpu, const std::string& type) {
     return found->second;
   std::vector<std::string> types;
   for (const auto& [key, value] : gpu.macs_per_clock) types.push_back(key);
-  throw BadInput(
-      fmt::format("{} has no type '{}'; it has {}", gpu.name, type, fmt::join(types, ", ")));
+  throw BadInput("{} has no type '{}'; it has {}", gpu.name, type, fmt::join(types, ", "));
 }
 
 const std::vector<std::string_view>& ScalableResources() {
@@ -161,18 +159,18 @@ const std::vector<std::string_view>& ScalableResources() {
 GpuSpec Scaled(GpuSpec gpu, const std::string& resource, double factor) {
   constexpr double kMost = 64;
   if (!std::isfinite(factor) || factor < 1 / kMost || factor > kMost)
-    throw BadInput(fmt::format("{}={}: a factor is from 1/64 to 64", resource, factor));
+    throw BadInput("{}={}: a factor is from 1/64 to 64", resource, factor);
   if (resource == "mac") {
     for (auto& [type, macs] : gpu.macs_per_clock) macs *= factor;
     return gpu;
   }
   const auto found = std::ranges::find(kResources, resource, &Resource::name);
   if (found == kResources.end())
-    throw BadInput(fmt::format("'{}' is no resource to scale; there are {}, tile=MxN", resource,
-                               fmt::join(ScalableResources(), ", ")));
+    throw BadInput("'{}' is no resource to scale; there are {}, tile=MxN", resource,
+                   fmt::join(ScalableResources(), ", "));
   gpu.*(found->value) *= factor;
   if (resource == "sm") gpu.sms = std::round(gpu.sms);
-  if (gpu.sms < 1) throw BadInput(fmt::format("sm={}: leaves less than one SM", factor));
+  if (gpu.sms < 1) throw BadInput("sm={}: leaves less than one SM", factor);
   return gpu;
 }
 

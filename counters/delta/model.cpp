@@ -80,7 +80,7 @@ GemmSectors ModelSectors(const ConvGemm& gemm, const CtaTile& tile, int64_t sect
 void CheckTile(const CtaTile& tile, const CacheShape& caches) {
   for (const int64_t size :
        {tile.m, tile.n, tile.k, tile.slices, caches.sector_bytes, caches.dram_sector_bytes})
-    if (size < 1) throw BadInput(fmt::format("a tile's sizes are 1 or more, got {}", size));
+    if (size < 1) throw BadInput("a tile's sizes are 1 or more, got {}", size);
 }
 
 TrafficBytes BytesOf(const GemmSectors& sectors, int64_t sector) {

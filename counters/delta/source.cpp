@@ -38,9 +38,9 @@ TypeRow RowOf(std::string_view type) {
     for (const auto& result : kResults)
       if (result.type == type.substr(4)) return {"int8", 1, "int8.matrix", result.bytes};
   throw BadInput(
-      fmt::format("no type '{}' in the model; there are f32, tf32, f16, bf16, int8, fp8 and "
-                  "integer mixes such as s8s8f32",
-                  type));
+      "no type '{}' in the model; there are f32, tf32, f16, bf16, int8, fp8 and integer mixes such "
+      "as s8s8f32",
+      type);
 }
 
 // Winograd and FFT transform tiles of the image first: other bytes, other multiply-adds.
@@ -49,8 +49,8 @@ void RequireImplicitGemm(const std::string& kernel) {
   for (char& c : text) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
   for (const auto& [key, name] : {std::pair("winograd", "Winograd"), std::pair("fft", "FFT")})
     if (text.find(key) != std::string::npos)
-      throw BadInput(fmt::format(
-          "its kernel is {}, and the model knows the traffic of implicit GEMMs alone", name));
+      throw BadInput("its kernel is {}, and the model knows the traffic of implicit GEMMs alone",
+                     name);
 }
 
 // All that may be refused is refused here.

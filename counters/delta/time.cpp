@@ -128,9 +128,8 @@ TilePlan PlanTile(const ConvLayer& layer, const GpuSpec& gpu, int64_t m, int64_t
   const auto plan = Complete(layer, gpu, {m, n, KStep(n, layer.element_bytes), 1});
   if (plan.ctas_per_sm < 1)
     throw BadInput(
-        fmt::format("a tile of {}x{} does not fit into an SM of {} (registers, shared "
-                    "memory or threads)",
-                    m, n, gpu.name));
+        "a tile of {}x{} does not fit into an SM of {} (registers, shared memory or threads)", m, n,
+        gpu.name);
   return plan;
 }
 

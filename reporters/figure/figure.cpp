@@ -164,9 +164,9 @@ Figure MakeFigure(const PlacedRun& run, const FigureChoice& choice) {
   if (!choice.sweep.empty()) KeepSweep(run, figure);
   if (choice.before != nullptr) AddMoves(run, *choice.before, figure);
   if (figure.classic.empty())
-    throw BadInput(fmt::format("figure: no benchmark has a point of {}{}",
-                               figure.all_levels ? "any level" : LevelName(Key(figure.level)),
-                               choice.sweep.empty() ? "" : " on a line of this sweep"));
+    throw BadInput("figure: no benchmark has a point of {}{}",
+                   figure.all_levels ? "any level" : LevelName(Key(figure.level)),
+                   choice.sweep.empty() ? "" : " on a line of this sweep");
   figure.one_flat = OneFlat(run, figure);
   figure.caption = Caption(run, figure);
   return figure;
@@ -175,7 +175,7 @@ Figure MakeFigure(const PlacedRun& run, const FigureChoice& choice) {
 void WriteFigure(const PlacedRun& run, const std::string& path, const FigureChoice& choice) {
   const auto extension = ExtensionOf(path);
   if (extension != "svg" && extension != "pdf" && extension != "png")
-    throw BadInput(fmt::format("{}: a figure is .svg, .pdf or .png", Printable(path)));
+    throw BadInput("{}: a figure is .svg, .pdf or .png", Printable(path));
   WriteFile(path, RunGnuplot(FigureScript(MakeFigure(run, choice), extension)));
 }
 

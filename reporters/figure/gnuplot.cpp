@@ -39,7 +39,7 @@ std::string RunGnuplot(const std::string& script) {
   // Without the user's settings files, so that a file gives the same picture everywhere.
   auto ran = RunChild({"gnuplot", "--default-settings", "-"}, {}, script);
   if (ran.exit_code != 0 || ran.out.empty())
-    throw BadInput(fmt::format("gnuplot failed: {}", LastLine(ran.err)));
+    throw BadInput("gnuplot failed: {}", LastLine(ran.err));
   return std::move(ran.out);
 }
 

@@ -67,24 +67,21 @@ void CheckHeader(const CsvRow& header, const std::string& where) {
   std::map<std::string, int> seen;
   for (const CsvField& field : header)
     if (++seen[field.text] > 1)
-      throw BadInput(fmt::format("{}: column '{}' stands twice", PlaceOf(field, where),
-                                 Printable(field.text)));
+      throw BadInput("{}: column '{}' stands twice", PlaceOf(field, where), Printable(field.text));
   for (const char* needed : {"name", "seconds"})
     if (seen.count(needed) == 0)
-      throw BadInput(
-          fmt::format("{}: expected a column '{}'", PlaceOf(header.front(), where), needed));
+      throw BadInput("{}: expected a column '{}'", PlaceOf(header.front(), where), needed);
 }
 
 void AddMeasurement(const Measurement& row, const CsvRow& at, const std::string& where,
                     std::map<std::string, std::size_t>& found, Imported& imported) {
-  if (row.name.empty())
-    throw BadInput(fmt::format("{}: expected a name", PlaceOf(at.front(), where)));
+  if (row.name.empty()) throw BadInput("{}: expected a name", PlaceOf(at.front(), where));
   if (!row.seconds || !IsRunTime(*row.seconds))
-    throw BadInput(fmt::format("{}: '{}' needs a time above 0 in 'seconds'",
-                               PlaceOf(at.front(), where), Printable(row.name)));
+    throw BadInput("{}: '{}' needs a time above 0 in 'seconds'", PlaceOf(at.front(), where),
+                   Printable(row.name));
   if (row.threads && (*row.threads < 1 || *row.threads > kMostThreads))
-    throw BadInput(fmt::format("{}: '{}' has no number of threads in 'threads'",
-                               PlaceOf(at.front(), where), Printable(row.name)));
+    throw BadInput("{}: '{}' has no number of threads in 'threads'", PlaceOf(at.front(), where),
+                   Printable(row.name));
   const auto [known, added] = found.try_emplace(row.name, imported.records.size());
   if (added) {
     Record record{.name = row.name, .threads = static_cast<int>(row.threads.value_or(0))};
@@ -93,8 +90,8 @@ void AddMeasurement(const Measurement& row, const CsvRow& at, const std::string&
   }
   Record& record = imported.records[known->second];
   if (!(record.work[Provenance::kMeasured] == row.work))
-    throw BadInput(fmt::format("{}: '{}' has other FLOPs, bytes or launches than before",
-                               PlaceOf(at.front(), where), Printable(row.name)));
+    throw BadInput("{}: '{}' has other FLOPs, bytes or launches than before",
+                   PlaceOf(at.front(), where), Printable(row.name));
   record.repetitions.push_back({.seconds = *row.seconds, .iterations = 1});
 }
 
@@ -129,7 +126,7 @@ Imported ImportOwnCsv(const std::string& text, const std::string& where) {
   }
   AddUnknownColumns(unknown, where, imported);
   if (imported.records.empty())
-    throw BadInput(fmt::format("{}:{}: no row below the header", where, header.front().line));
+    throw BadInput("{}:{}: no row below the header", where, header.front().line);
   return imported;
 }
 

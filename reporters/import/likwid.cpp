@@ -79,8 +79,8 @@ void CheckCounts(const MetricTable& table, const std::string& where) {
   for (const auto& [metric, values] : table.rows)
     for (const double value : values)
       if (value < 0)
-        throw BadInput(fmt::format("{}:{}: '{}' of this table is below 0", where, table.line,
-                                   Printable(metric)));
+        throw BadInput("{}:{}: '{}' of this table is below 0", where, table.line,
+                       Printable(metric));
 }
 
 Record RecordOf(const MetricTable& table, const std::string& where) {
@@ -89,8 +89,8 @@ Record RecordOf(const MetricTable& table, const std::string& where) {
   if (record.name.empty()) record.name = "likwid";
   const auto* runtimes = Find(table, kRuntime);
   if (runtimes == nullptr || !IsRunTime(*std::max_element(runtimes->begin(), runtimes->end())))
-    throw BadInput(fmt::format("{}:{}: this table has no row '{}' with a time above 0", where,
-                               table.line, kRuntime));
+    throw BadInput("{}:{}: this table has no row '{}' with a time above 0", where, table.line,
+                   kRuntime);
   record.repetitions.push_back(
       {.seconds = *std::max_element(runtimes->begin(), runtimes->end()), .iterations = 1});
   record.threads = static_cast<int>(runtimes->size());

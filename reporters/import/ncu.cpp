@@ -56,9 +56,8 @@ std::optional<double> MetricNumber(const CsvField& field, const std::string& whe
   CsvField plain = field;
   std::erase(plain.text, ',');
   if (std::ranges::count(plain.text, '.') > 1)
-    throw BadInput(
-        fmt::format("{}: '{}' has two points: run ncu in a locale that writes 1,234.5 (LC_ALL=C)",
-                    PlaceOf(field, where), Printable(field.text.substr(0, 40))));
+    throw BadInput("{}: '{}' has two points: run ncu in a locale that writes 1,234.5 (LC_ALL=C)",
+                   PlaceOf(field, where), Printable(field.text.substr(0, 40)));
   return CsvNumber(plain, where);
 }
 
@@ -94,8 +93,7 @@ class NsightTable {
   std::size_t Column(const std::string& name) const {
     const auto found = columns_.find(name);
     if (found == columns_.end())
-      throw BadInput(
-          fmt::format("{}: expected a column \"{}\"", PlaceOf(rows_[0][0], where_), name));
+      throw BadInput("{}: expected a column \"{}\"", PlaceOf(rows_[0][0], where_), name);
     return found->second;
   }
 
@@ -113,19 +111,17 @@ class NsightTable {
     const auto value = MetricNumber(field, where_);
     const auto factor = UnitFactor(unit);
     if (!factor)
-      throw BadInput(fmt::format("{}: '{}' is in '{}', which is no unit that is known",
-                                 PlaceOf(field, where_), metric, Printable(unit)));
+      throw BadInput("{}: '{}' is in '{}', which is no unit that is known", PlaceOf(field, where_),
+                     metric, Printable(unit));
     if (!value) return;
-    if (*value < 0)
-      throw BadInput(fmt::format("{}: '{}': expected at least 0", PlaceOf(field, where_), metric));
+    if (*value < 0) throw BadInput("{}: '{}': expected at least 0", PlaceOf(field, where_), metric);
     launch.values[metric] = *value * *factor;
   }
 
   Launch Begin(const CsvRow& row) const {
     Launch launch{.kernel = Field(row, "Kernel Name").text};
     if (launch.kernel.empty())
-      throw BadInput(
-          fmt::format("{}: expected a kernel's name", PlaceOf(Field(row, "Kernel Name"), where_)));
+      throw BadInput("{}: expected a kernel's name", PlaceOf(Field(row, "Kernel Name"), where_));
     if (columns_.count("CC") > 0) launch.capability = Field(row, "CC").text;
     return launch;
   }
@@ -245,7 +241,7 @@ Imported ImportNsightCompute(const std::string& text, const std::string& where) 
   }
   Imported imported;
   if (kernels.empty())
-    throw BadInput(fmt::format("{}:{}: no launch below the header", where, table.HeaderLine()));
+    throw BadInput("{}:{}: no launch below the header", where, table.HeaderLine());
   for (const Kernel& kernel : kernels) imported.records.push_back(RecordOf(kernel, imported));
   if (assumed_volta)
     imported.remarks.push_back(

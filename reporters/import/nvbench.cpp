@@ -28,8 +28,8 @@ std::optional<double> ValueOf(const json& value, const std::string& where) {
   double number = 0;
   const auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), number);
   if (error != std::errc() || stop != text.data() + text.size() || !std::isfinite(number))
-    throw BadInput(fmt::format("{}: 'value': expected a number, got '{}'", where,
-                               Printable(text.substr(0, 40))));
+    throw BadInput("{}: 'value': expected a number, got '{}'", where,
+                   Printable(text.substr(0, 40)));
   return number;
 }
 
@@ -85,8 +85,7 @@ Record RecordOf(const std::string& benchmark, const JsonReader& state,
     record.reason = fmt::format("no time: no summary {}", kTime);
     return record;
   }
-  if (!IsRunTime(*seconds))
-    throw BadInput(fmt::format("{}: {}: expected a time above 0", state.where(), kTime));
+  if (!IsRunTime(*seconds)) throw BadInput("{}: {}: expected a time above 0", state.where(), kTime);
   record.repetitions.push_back({.seconds = *seconds, .iterations = 1});
   Work& work = record.work[Provenance::kModelled];
   work.launches = 1;

@@ -63,13 +63,13 @@ JsonObject JsonMember::Object() const {
 
 JsonObject::JsonObject(element element, const JsonPlace& place) : place_(place) {
   if (element.get(object_) != simdjson::SUCCESS)
-    throw BadInput(fmt::format("{}: expected an object, got {}", where(), TypeName(element)));
+    throw BadInput("{}: expected an object, got {}", where(), TypeName(element));
 }
 
 void JsonObject::Refuse(std::string_view key, const std::string& expected) const {
   const auto found = Find(key);
-  throw BadInput(fmt::format("{}: '{}': expected {}, got {}", where(), key, expected,
-                             found ? TypeName(found->value) : "nothing"));
+  throw BadInput("{}: '{}': expected {}, got {}", where(), key, expected,
+                 found ? TypeName(found->value) : "nothing");
 }
 
 std::optional<JsonMember> JsonObject::Find(std::string_view key) const {

@@ -57,7 +57,7 @@ void ReadCounts(const JsonMember& member, const char* what, const KeyOf& key_of,
   const JsonObject object = member.Object();
   for (const auto [name, value] : object.members()) {
     const std::optional<Key> key = key_of(name);
-    if (!key) throw BadInput(fmt::format("{}: '{}' is not a {}", object.where(), name, what));
+    if (!key) throw BadInput("{}: '{}' is not a {}", object.where(), name, what);
     counts[*key] = JsonMember{object, name, value}.NumberIn(0, std::numeric_limits<double>::max(),
                                                             "a count of at least 0");
   }
@@ -87,7 +87,7 @@ void ReadWork(const JsonMember& member, Record& record) {
   const JsonObject works = member.Object();
   for (const auto [key, value] : works.members()) {
     const auto from = ProvenanceFromKey(key);
-    if (!from) throw BadInput(fmt::format("{}: '{}' is not a provenance", works.where(), key));
+    if (!from) throw BadInput("{}: '{}' is not a provenance", works.where(), key);
     JsonMember{works, key, value}.Object().Read(kWork, record.work[*from]);
   }
 }
@@ -222,7 +222,7 @@ Record RecordFromJson(std::string_view json, const std::string& where) {
   const simdjson::padded_string text(json);
   simdjson::dom::element element;
   if (const auto error = parser.parse(text).get(element))
-    throw BadInput(fmt::format("{}: not JSON: {}", where, simdjson::error_message(error)));
+    throw BadInput("{}: not JSON: {}", where, simdjson::error_message(error));
   return RecordFromJson(JsonObject(element, {nullptr, where}));
 }
 

@@ -85,14 +85,13 @@ struct EntryGroup {
   void Add(Entry entry, const JsonObject& at) {
     const auto index = at.OptionalNumber("repetition_index");
     if (index && !repetitions.insert(*index).second)
-      throw BadInput(
-          fmt::format("{}: '{}' has its repetition {:.0f} twice: two benchmarks of one name?",
-                      at.where(), entry.name, *index));
+      throw BadInput("{}: '{}' has its repetition {:.0f} twice: two benchmarks of one name?",
+                     at.where(), entry.name, *index);
     entries.push_back(std::move(entry));
     const Entry &first = entries.front(), &last = entries.back();
     if (!first.skipped && !last.skipped && first.time_unit != last.time_unit)
-      throw BadInput(fmt::format("{}: 'time_unit': '{}' is in {} here and in {} before", at.where(),
-                                 last.name, last.time_unit, first.time_unit));
+      throw BadInput("{}: 'time_unit': '{}' is in {} here and in {} before", at.where(), last.name,
+                     last.time_unit, first.time_unit);
   }
 };
 
@@ -237,8 +236,7 @@ RunFile Read(std::istream& in, const std::string& where, std::ostream& warnings)
   } catch (const json::exception& error) {
     why = SyntaxError(in, error.what());
   }
-  throw BadInput(
-      fmt::format("{}: not JSON that can be read, and no complete record: {}", where, why));
+  throw BadInput("{}: not JSON that can be read, and no complete record: {}", where, why);
 }
 
 }  // namespace
@@ -290,8 +288,8 @@ void UpdateSchema(json& context, const std::string& where) {
   if (own == context.end()) return;
   const double schema = JsonReader(context, where + ": context").Object("dlroof").Number("schema");
   if (schema > kSchema)
-    throw BadInput(fmt::format("{}: written by a newer dlroof (schema {}, this one reads up to {})",
-                               where, schema, kSchema));
+    throw BadInput("{}: written by a newer dlroof (schema {}, this one reads up to {})", where,
+                   schema, kSchema);
   (*own)["schema"] = kSchema;
 }
 

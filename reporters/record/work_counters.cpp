@@ -135,7 +135,7 @@ void ReadLabel(const std::string& label, const JsonPlace& place, Record& record)
   static thread_local simdjson::dom::parser parser;
   simdjson::dom::element whole;
   if (const auto error = parser.parse(label).get(whole))
-    throw BadInput(fmt::format("{}: not JSON: {}", place.Text(), error_message(error)));
+    throw BadInput("{}: not JSON: {}", place.Text(), error_message(error));
   ReadLabelFacts(JsonObject(whole, place).Find("dlroof")->Object(), record);
 }
 

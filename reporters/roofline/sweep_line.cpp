@@ -135,8 +135,8 @@ std::vector<SweepLine> SweepLines(const PlacedRun& run, std::string_view name) {
   const auto words = WordsOf(run.file.context);
   const auto names = SweepNames(words);
   if (std::ranges::count(names, name) == 0)
-    throw BadInput(fmt::format("--sweep {}: no such parameter; there are {}", Printable(name),
-                               fmt::join(names, ", ")));
+    throw BadInput("--sweep {}: no such parameter; there are {}", Printable(name),
+                   fmt::join(names, ", "));
   std::vector<SweepLine> lines;
   for (const auto& parameter : SweepParameters(words))
     if (parameter.word.name == name)

@@ -38,7 +38,7 @@ class CsvText {
   }
   CsvField Start() const { return {"", line_, column_}; }
   [[noreturn]] void Refuse(const CsvField& field, std::string_view why) const {
-    throw BadInput(fmt::format("{}: {}", PlaceOf(field, where_), why));
+    throw BadInput("{}: {}", PlaceOf(field, where_), why);
   }
 
  private:
@@ -83,7 +83,7 @@ void CheckUtf8(std::string_view text, const std::string& where) {
     const auto end = text.find('\n');
     const auto one = text.substr(0, end);
     if (!IsUtf8(one) || one.find('\0') != std::string_view::npos)
-      throw BadInput(fmt::format("{}:{}: not UTF-8 text, expected CSV", where, line));
+      throw BadInput("{}:{}: not UTF-8 text, expected CSV", where, line);
     text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
   }
 }
@@ -108,23 +108,22 @@ std::optional<double> CsvNumber(const CsvField& field, const std::string& where)
   const char* end = field.text.data() + field.text.size();
   const auto [stop, error] = std::from_chars(field.text.data(), end, value);
   if (error != std::errc() || stop != end || !(std::abs(value) <= kLargest))
-    throw BadInput(fmt::format("{}: expected a number, got '{}'", PlaceOf(field, where),
-                               Printable(field.text.substr(0, 40))));
+    throw BadInput("{}: expected a number, got '{}'", PlaceOf(field, where),
+                   Printable(field.text.substr(0, 40)));
   return value;
 }
 
 std::optional<double> CsvNumberFromZero(const CsvField& field, const std::string& where) {
   const auto value = CsvNumber(field, where);
   if (value && *value < 0)
-    throw BadInput(
-        fmt::format("{}: expected at least 0, got {}", PlaceOf(field, where), field.text));
+    throw BadInput("{}: expected at least 0, got {}", PlaceOf(field, where), field.text);
   return value;
 }
 
 void RequireFields(const CsvRow& row, const CsvRow& header, const std::string& where) {
   if (row.size() != header.size())
-    throw BadInput(fmt::format("{}: expected {} fields as in the header, got {}",
-                               PlaceOf(row.back(), where), header.size(), row.size()));
+    throw BadInput("{}: expected {} fields as in the header, got {}", PlaceOf(row.back(), where),
+                   header.size(), row.size());
 }
 
 }  // namespace dlroof

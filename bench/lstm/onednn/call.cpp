@@ -32,14 +32,13 @@ void Append(const memory& from, const LstmProblem& problem, std::vector<float>& 
 void RefuseWhatTheLibraryGetsWrong(const LstmCase& lstm, const LstmType& type) {
   if (type.source == "u8" && lstm.problem.passes == LstmPasses::kSummed && lstm.problem.l > 1)
     throw Unsupported(
-        fmt::format("oneDNN adds the stored u8 numbers of two passes, each with its shift, which "
-                    "the next layer would read as one ({}, bisum)",
-                    type.name));
+        "oneDNN adds the stored u8 numbers of two passes, each with its shift, which the next "
+        "layer would read as one ({}, bisum)",
+        type.name);
   // benchdnn dies likewise; on the way the heap is overwritten.
   if (IsQuantized(type) && lstm.fpmath != "strict")
-    throw Unsupported(
-        fmt::format("fpmath modes are for f32: oneDNN takes fpmath-{} with {} and crashes",
-                    lstm.fpmath, type.name));
+    throw Unsupported("fpmath modes are for f32: oneDNN takes fpmath-{} with {} and crashes",
+                      lstm.fpmath, type.name);
 }
 
 }  // namespace

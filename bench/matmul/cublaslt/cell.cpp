@@ -208,9 +208,8 @@ class Call {
       stream_.Wait();
       return;
     }
-    throw Unsupported(fmt::format("cublasLt {} has no algorithm for {} {} here ({})",
-                                  cublasLtGetVersion(), Key(matmul_.direction), matmul_.type,
-                                  cublasLtGetStatusString(status)));
+    throw Unsupported("cublasLt {} has no algorithm for {} {} here ({})", cublasLtGetVersion(),
+                      Key(matmul_.direction), matmul_.type, cublasLtGetStatusString(status));
   }
 
   MatmulCase matmul_;
@@ -237,8 +236,8 @@ void RequireMemory(const MatmulCase& matmul) {
   size_t free = 0, total = 0;
   CheckCuda(cudaMemGetInfo(&free, &total), "the GPU's free memory");
   if (bytes > static_cast<double>(free))
-    throw Unsupported(fmt::format("{} needs {:.3g} GB of GPU memory, {:.3g} GB are free", ToText(p),
-                                  bytes / 1e9, static_cast<double>(free) / 1e9));
+    throw Unsupported("{} needs {:.3g} GB of GPU memory, {:.3g} GB are free", ToText(p),
+                      bytes / 1e9, static_cast<double>(free) / 1e9);
 }
 
 PreparedCall Prepare(const BenchmarkName& name, const RunSettings& settings) {
