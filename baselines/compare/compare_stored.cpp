@@ -1,9 +1,6 @@
 #include "baselines/compare/compare_stored.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
-#include <cmath>
 #include <iterator>
 #include <set>
 #include <string_view>

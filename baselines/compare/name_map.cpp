@@ -1,7 +1,5 @@
 #include "baselines/compare/name_map.h"
 
-#include <fmt/format.h>
-
 #include <set>
 #include <sstream>
 

@@ -1,13 +1,9 @@
 #include "baselines/compare/paired_record.h"
 
-#include <fmt/format.h>
-
 #include <functional>
 #include <future>
 #include <string_view>
 #include <unordered_map>
-#include <utility>
-#include <vector>
 
 #include "counters/base/error.h"
 

@@ -1,7 +1,5 @@
 #include "baselines/compare/stored_run.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <ostream>
 #include <sstream>

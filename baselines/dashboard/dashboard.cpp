@@ -15,7 +15,6 @@
 #include "counters/base/text_hash.h"
 #include "reporters/page/assets.h"
 #include "reporters/page/page.h"
-#include "reporters/roofline/placed_json.h"
 
 namespace dlroof {
 

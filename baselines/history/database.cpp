@@ -1,6 +1,5 @@
 #include "baselines/history/database.h"
 
-#include <fmt/format.h>
 #include <sqlite3.h>
 
 #include <chrono>

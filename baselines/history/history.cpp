@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-
 #include "baselines/compare/run_date.h"
 #include "baselines/history/packed_record.h"
 #include "baselines/history/query.h"

@@ -1,7 +1,5 @@
 #include "baselines/history/packed_record.h"
 
-#include <fmt/format.h>
-
 #include <array>
 
 #include "baselines/history/flagged_repetitions.h"

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
-#include <utility>
 
 #include "baselines/statistics/significance.h"
 #include "counters/base/order_statistics.h"

@@ -7,7 +7,6 @@
 #include <cctype>
 #include <charconv>
 #include <limits>
-#include <string>
 #include <vector>
 
 #include "bench/benchdnn/options.h"

@@ -1,10 +1,7 @@
 #include "bench/conv2d/cudnn_case.h"
 
-#include <fmt/format.h>
-
 #include "bench/workload/problem_text.h"
 #include "bench/workload/workload.h"
-#include "counters/base/error.h"
 
 namespace dlroof::cudnn {
 namespace {

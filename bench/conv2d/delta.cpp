@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cctype>
 
-#include "bench/conv2d/problem.h"
 #include "counters/base/error.h"
 #include "counters/delta/gpu_spec.h"
 #include "counters/delta/source.h"

@@ -1,6 +1,5 @@
 #include "bench/conv2d/loops.h"
 
-#include <algorithm>
 #include <array>
 #include <limits>
 

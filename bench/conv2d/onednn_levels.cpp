@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <optional>
 
 #include "bench/library_rules/vector_blocking.h"
 #include "bench/workload/device_elements.h"

@@ -1,7 +1,6 @@
 // The libraries that the CUDA module stands on. Part of the module only.
 #pragma once
 
-#include <string>
 #include <vector>
 
 #include "bench/workload/workload.h"

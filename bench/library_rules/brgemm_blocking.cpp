@@ -1,7 +1,6 @@
 #include "bench/library_rules/brgemm_blocking.h"
 
 #include <algorithm>
-#include <cmath>
 #include <vector>
 
 namespace dlroof {

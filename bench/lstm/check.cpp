@@ -1,7 +1,5 @@
 #include "bench/lstm/check.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
 #include <limits>

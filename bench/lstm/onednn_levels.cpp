@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-
 #include "bench/library_rules/vector_blocking.h"
 
 namespace dlroof {

@@ -2,7 +2,6 @@
 
 #include <optional>
 #include <utility>
-#include <vector>
 
 #include "bench/benchdnn/product_words.h"
 #include "bench/matmul/benchdnn.h"

@@ -1,7 +1,5 @@
 #include "bench/matmul/loops.h"
 
-#include <algorithm>
-
 #include "bench/workload/seeded_values.h"
 
 namespace dlroof {

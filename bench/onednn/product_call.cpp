@@ -1,7 +1,5 @@
 #include "bench/onednn/product_call.h"
 
-#include <fmt/format.h>
-
 #include <utility>
 
 #include "bench/workload/device_elements.h"

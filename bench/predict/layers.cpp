@@ -1,10 +1,7 @@
 #include "bench/predict/layers.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <set>
-#include <sstream>
 
 #include "bench/conv2d/delta.h"
 #include "bench/suites/suite_selection.h"

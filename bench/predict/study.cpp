@@ -1,7 +1,5 @@
 #include "bench/predict/study.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <charconv>
 #include <cmath>

@@ -1,7 +1,5 @@
 #include "bench/products/types.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <array>
 #include <utility>

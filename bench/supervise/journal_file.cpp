@@ -1,7 +1,6 @@
 #include "bench/supervise/journal_file.h"
 
 #include <fcntl.h>
-#include <fmt/format.h>
 #include <sys/file.h>
 #include <unistd.h>
 

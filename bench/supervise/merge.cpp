@@ -1,7 +1,5 @@
 #include "bench/supervise/merge.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <sstream>
 

@@ -1,7 +1,5 @@
 #include "bench/workload/host_memory.h"
 
-#include <fmt/format.h>
-
 #include "counters/base/error.h"
 #include "counters/cpu/cpu.h"
 

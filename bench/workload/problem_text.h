@@ -2,11 +2,8 @@
 // first bad character.
 #pragma once
 
-#include <fmt/format.h>
-
 #include <cstdint>
 #include <initializer_list>
-#include <string>
 #include <string_view>
 
 #include "counters/base/error.h"

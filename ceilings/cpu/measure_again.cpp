@@ -1,6 +1,5 @@
 #include "ceilings/cpu/measure_again.h"
 
-#include <algorithm>
 #include <set>
 #include <utility>
 

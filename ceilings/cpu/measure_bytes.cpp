@@ -3,9 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <stdexcept>
 #include <string_view>
-#include <utility>
 
 #include "ceilings/cpu/measure_again.h"
 #include "ceilings/cpu/measure_curves.h"

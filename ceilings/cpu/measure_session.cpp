@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <chrono>
 #include <new>
-#include <stdexcept>
 #include <thread>
 
 #include "ceilings/machine/ceiling.h"

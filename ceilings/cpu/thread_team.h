@@ -1,10 +1,8 @@
 // Threads that stay on their CPUs and start together, for kernels whose rate is a ceiling.
 #pragma once
 
-#include <cstdint>
 #include <functional>
 #include <memory>
-#include <optional>
 #include <vector>
 
 #include "ceilings/machine/rate.h"

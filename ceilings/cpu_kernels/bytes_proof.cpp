@@ -10,8 +10,6 @@
 #include <cstring>
 #include <memory>
 #include <new>
-#include <optional>
-#include <utility>
 
 namespace dlroof {
 namespace {

@@ -3,8 +3,6 @@
 
 #include <cstdint>
 #include <optional>
-#include <string>
-#include <vector>
 
 #include "ceilings/gpu_known/known.h"
 #include "ceilings/gpu_known/rows.h"

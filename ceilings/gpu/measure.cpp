@@ -7,8 +7,6 @@
 #include <algorithm>
 #include <ctime>
 #include <stdexcept>
-#include <utility>
-#include <vector>
 
 #include "ceilings/gpu/described.h"
 #include "ceilings/gpu/measure_overheads.h"

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <exception>
-#include <utility>
 
 namespace dlroof {
 namespace {

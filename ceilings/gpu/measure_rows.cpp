@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <exception>
-#include <optional>
 
 #include "ceilings/gpu/chips.h"
 #include "counters/base/error.h"

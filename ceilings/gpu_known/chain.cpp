@@ -2,7 +2,6 @@
 
 #include <cmath>
 
-#include "ceilings/gpu_known/elements.h"
 #include "counters/base/small_floats.h"
 
 namespace dlroof {

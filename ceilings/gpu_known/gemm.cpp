@@ -6,7 +6,6 @@
 #include <cstring>
 #include <vector>
 
-#include "ceilings/gpu_known/elements.h"
 #include "counters/base/small_floats.h"
 
 namespace dlroof {

@@ -6,7 +6,6 @@
 #include <stdexcept>
 
 #include "ceilings/gpu_known/chain.h"
-#include "ceilings/gpu_known/elements.h"
 #include "ceilings/gpu_known/gemm.h"
 #include "ceilings/gpu_known/memory.h"
 #include "ceilings/gpu_known/mma.h"

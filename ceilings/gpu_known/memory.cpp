@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include "ceilings/gpu_known/elements.h"
 #include "ceilings/gpu_known/known.h"
 #include "counters/base/small_floats.h"
 

@@ -1,9 +1,5 @@
 #include "ceilings/gpu_known/mma.h"
 
-#include <vector>
-
-#include "ceilings/gpu_known/elements.h"
-
 namespace dlroof {
 namespace {
 

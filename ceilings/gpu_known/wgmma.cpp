@@ -2,8 +2,6 @@
 
 #include <vector>
 
-#include "ceilings/gpu_known/elements.h"
-
 namespace dlroof {
 namespace {
 

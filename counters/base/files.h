@@ -1,7 +1,6 @@
 // Reads and writes whole files. A failure is one sentence with the path and the system's reason.
 #pragma once
 
-#include <cstdint>
 #include <filesystem>
 #include <limits>
 #include <string>

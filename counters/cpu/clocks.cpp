@@ -5,7 +5,6 @@
 #include <chrono>
 #include <ctime>
 #include <filesystem>
-#include <string>
 
 #include "counters/base/files.h"
 

@@ -1,7 +1,6 @@
 // Identity of this CPU: its name, the features that it and the system allow, its caches.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <functional>
 #include <map>

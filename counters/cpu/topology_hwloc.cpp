@@ -2,7 +2,6 @@
 #include <hwloc.h>
 
 #include <memory>
-#include <type_traits>
 
 #include "counters/cpu/cpu.h"
 

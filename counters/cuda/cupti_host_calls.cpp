@@ -1,5 +1,4 @@
 // The half of CUPTI that works without a GPU: names to configurations, values out of images.
-#include <array>
 
 #include "counters/cuda/cupti_calls.h"
 

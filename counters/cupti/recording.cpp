@@ -1,7 +1,5 @@
 #include "counters/cupti/recording.h"
 
-#include <fmt/format.h>
-
 #include <nlohmann/json.hpp>
 
 #include "counters/base/error.h"

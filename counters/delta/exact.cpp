@@ -1,7 +1,5 @@
 #include "counters/delta/exact.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
 #include <map>

@@ -1,7 +1,5 @@
 #include "counters/delta/gemm.h"
 
-#include <fmt/format.h>
-
 #include <utility>
 
 #include "counters/base/error.h"

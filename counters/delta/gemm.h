@@ -6,7 +6,6 @@
 #include <array>
 #include <cstdint>
 #include <optional>
-#include <string_view>
 
 #include "counters/delta/conv_shape.h"
 #include "counters/direction.h"

@@ -1,7 +1,5 @@
 #include "counters/delta/model.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
 

@@ -1,7 +1,6 @@
 #include "counters/delta/runs.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <numeric>
 #include <vector>

@@ -1,7 +1,5 @@
 #include "counters/delta/time.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cctype>
 #include <charconv>

@@ -1,7 +1,5 @@
 #include "reporters/figure/gnuplot.h"
 
-#include <fmt/format.h>
-
 #include <cstring>
 
 #include "counters/base/error.h"

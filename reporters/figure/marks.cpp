@@ -8,7 +8,6 @@
 #include <set>
 
 #include "reporters/figure/gnuplot.h"
-#include "reporters/text/units.h"
 
 namespace dlroof {
 namespace {

@@ -1,5 +1,4 @@
 // likwid-perfctr's CSV (import.h): tables, each a line "TABLE,..." and then its rows.
-#include <fmt/format.h>
 
 #include <algorithm>
 #include <map>

@@ -1,6 +1,5 @@
 #include "reporters/roofline/census.h"
 
-#include <algorithm>
 #include <map>
 
 namespace dlroof {

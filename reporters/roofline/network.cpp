@@ -1,7 +1,6 @@
 #include "reporters/roofline/network.h"
 
 #include <algorithm>
-#include <map>
 #include <unordered_map>
 
 #include "reporters/record/context.h"

@@ -2,8 +2,6 @@
 // self-proof must find. Plain C++, fp32 on 16 accumulators of 16 bytes, a = a * x + y.
 #pragma once
 
-#include <vector>
-
 #include "ceilings/cpu_kernels/flops.h"
 
 namespace dlroof {

@@ -1,11 +1,6 @@
 // Layers for the tests of the DeLTA-style model.
 #pragma once
 
-#include <random>
-#include <string>
-
-#include "counters/delta/model.h"
-
 namespace dlroof {
 
 // Square filter, stride, padding.

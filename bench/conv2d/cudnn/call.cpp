@@ -3,10 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cstdlib>
 #include <map>
-#include <memory>
 
 #include "bench/conv2d/cudnn/plans.h"
 #include "bench/library_rules/cudnn_version.h"

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <array>
 #include <cstdlib>
-#include <utility>
 
 #include "bench/cudnn/support.h"
 #include "bench/library_rules/cudnn_version.h"

@@ -2,8 +2,6 @@
 
 #include <cmath>
 
-#include "bench/onednn/support.h"
-
 namespace dlroof::onednn {
 namespace {
 

@@ -3,7 +3,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "baselines/compare/cause.h"
 #include "baselines/compare/compare.h"
 #include "tests/fakes/small_run.h"
 

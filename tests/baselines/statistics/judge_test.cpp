@@ -6,8 +6,6 @@
 #include <cmath>
 #include <random>
 
-#include "baselines/statistics/significance.h"
-
 namespace dlroof {
 namespace {
 

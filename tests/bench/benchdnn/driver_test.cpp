@@ -1,6 +1,5 @@
 #include "bench/benchdnn/driver.h"
 
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "bench/benchdnn/tokens.h"

@@ -6,7 +6,6 @@
 #include <stdexcept>
 
 #include "counters/base/error.h"
-#include "counters/work.h"
 
 namespace dlroof::cudnn {
 namespace {

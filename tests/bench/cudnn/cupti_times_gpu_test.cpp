@@ -3,9 +3,7 @@
 #include <cuda_runtime_api.h>
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <iostream>
-#include <numeric>
 
 #include "bench/workload/workload.h"
 #include "ceilings/cuda/bench_cuda.h"

@@ -5,7 +5,6 @@
 
 #include <stdexcept>
 
-#include "counters/base/error.h"
 #include "tests/fakes/refusal.h"
 
 namespace dlroof {

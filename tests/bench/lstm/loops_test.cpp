@@ -1,14 +1,12 @@
 #include "bench/lstm/loops.h"
 
 #include <fmt/format.h>
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cstring>
 #include <limits>
 #include <random>
 #include <string_view>
-#include <utility>
 
 #include "bench/lstm/check.h"
 

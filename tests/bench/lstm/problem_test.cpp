@@ -5,7 +5,6 @@
 
 #include <random>
 #include <set>
-#include <sstream>
 
 #include "bench/lstm/case.h"
 #include "bench/suites/suite.h"

@@ -6,7 +6,6 @@
 
 #include <random>
 
-#include "bench/benchdnn/tokens.h"
 #include "bench/suites/benchdnn_suite.h"
 #include "tests/fakes/refusal.h"
 

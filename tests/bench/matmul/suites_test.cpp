@@ -1,10 +1,9 @@
 // The built-in suites of matrix products, against what is published about their models.
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <set>
 
-#include "bench/matmul/case.h"
+#include "bench/matmul/problem.h"
 #include "bench/suites/suite_selection.h"
 
 namespace dlroof {

@@ -8,7 +8,6 @@
 
 #include "bench/predict/page.h"
 #include "bench/predict/report.h"
-#include "counters/base/error.h"
 #include "tests/fakes/refusal.h"
 
 namespace dlroof {

@@ -1,6 +1,5 @@
 #include "bench/supervise/schedule.h"
 
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>

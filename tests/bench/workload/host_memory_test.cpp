@@ -1,6 +1,5 @@
 #include "bench/workload/host_memory.h"
 
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "bench/workload/workload.h"

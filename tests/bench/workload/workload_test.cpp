@@ -3,7 +3,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "counters/base/error.h"
 #include "tests/fakes/refusal.h"
 
 namespace dlroof {

@@ -20,7 +20,6 @@
 #include "ceilings/cpu/thread_team.h"
 #include "ceilings/cpu_kernels/flops.h"
 #include "ceilings/machine/ceiling.h"
-#include "ceilings/machine/progress.h"
 #include "counters/base/error.h"
 #include "counters/cpu/clocks.h"
 

@@ -8,7 +8,6 @@
 #include <cstring>
 #include <new>
 
-#include "ceilings/cpu/measure.h"
 #include "ceilings/cpu/measure_bytes.h"
 #include "ceilings/cpu/measure_flops.h"
 #include "ceilings/cpu/measure_session.h"

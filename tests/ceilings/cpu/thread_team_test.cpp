@@ -8,7 +8,6 @@
 #include <cstdlib>
 #include <new>
 #include <stdexcept>
-#include <vector>
 
 #include "counters/cpu/clocks.h"
 #include "counters/cpu/cpu.h"

@@ -10,7 +10,6 @@
 #include <cerrno>
 #include <cstdint>
 #include <cstring>
-#include <string>
 #include <vector>
 
 #include "counters/cpu/cpu.h"

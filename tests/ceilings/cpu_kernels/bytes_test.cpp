@@ -6,10 +6,6 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
-#include <cstddef>
-#include <cstdint>
-#include <memory>
-#include <set>
 
 #include "counters/cpu/cpu.h"
 

@@ -8,7 +8,6 @@
 #include <cmath>
 #include <cstring>
 #include <memory>
-#include <numeric>
 
 #include "ceilings/machine/row_isa.h"
 #include "counters/cpu/cpu.h"

@@ -2,8 +2,6 @@
 // as many vectors as it counts, of their full width, and by nothing else. Needs objdump.
 #include <gtest/gtest.h>
 
-#include <array>
-#include <cstdio>
 #include <fstream>
 #include <map>
 #include <regex>

@@ -3,8 +3,6 @@
 // and nvdisasm, no GPU.
 #include <gtest/gtest.h>
 
-#include <array>
-#include <cstdio>
 #include <fstream>
 #include <string>
 #include <vector>

@@ -2,8 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include <string>
-
 #include "ceilings/gpu_known/rows.h"
 
 namespace dlroof {

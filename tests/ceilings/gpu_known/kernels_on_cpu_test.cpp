@@ -2,7 +2,6 @@
 // that check them on a GPU: the right ones leave the same for every launch, and none that is broken
 // on purpose does. tests/fakes/gpu_on_cpu/mutants.cmake breaks them.
 #include <dlfcn.h>
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <filesystem>

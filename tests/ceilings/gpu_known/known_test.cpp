@@ -9,7 +9,6 @@
 #include <cstring>
 #include <functional>
 
-#include "ceilings/gpu_known/elements.h"
 #include "tests/fakes/expected_gpu_results.h"
 
 namespace dlroof {

@@ -3,10 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <set>
-
-#include "counters/work.h"
 
 namespace dlroof {
 namespace {

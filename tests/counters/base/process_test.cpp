@@ -1,6 +1,5 @@
 #include "counters/base/process.h"
 
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
@@ -11,7 +10,6 @@
 #include <cerrno>
 #include <cstddef>
 
-#include "counters/base/error.h"
 #include "tests/fakes/refusal.h"
 
 namespace dlroof {

@@ -5,7 +5,6 @@
 
 #include <cmath>
 #include <list>
-#include <map>
 #include <unordered_map>
 
 namespace dlroof {

@@ -11,7 +11,6 @@
 
 #include "bench/conv2d/cudnn_case.h"
 #include "bench/lstm/cudnn_case.h"
-#include "counters/base/error.h"
 #include "counters/cupti/recording.h"
 #include "counters/cupti/self_test.h"
 #include "tests/fakes/refusal.h"

@@ -5,7 +5,6 @@
 
 #include <nlohmann/json.hpp>
 
-#include "counters/base/error.h"
 #include "counters/cupti/report.h"
 #include "counters/work.h"
 #include "tests/fakes/refusal.h"

@@ -1,5 +1,4 @@
 // The DeLTA-style model against published V100 counters.
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cmath>

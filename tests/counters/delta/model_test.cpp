@@ -2,8 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include <cmath>
-
 #include "counters/delta/study.h"
 #include "tests/fakes/delta_layers.h"
 

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <random>
+
 #include "counters/base/error.h"
 #include "counters/delta/source.h"
 #include "tests/fakes/delta_layers.h"

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <deque>
+#include <random>
 #include <set>
 
 #include "tests/fakes/delta_layers.h"

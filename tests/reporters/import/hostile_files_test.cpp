@@ -14,7 +14,6 @@
 
 #include "bench/suites/benchdnn_suite.h"
 #include "bench/suites/import_benchdnn.h"
-#include "bench/suites/suite.h"
 #include "counters/base/error.h"
 #include "reporters/import/import.h"
 #include "reporters/record/run_file.h"

@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 
 #include "reporters/record/record_from_json.h"
-#include "reporters/record/run_file.h"
 #include "reporters/record/work_counters.h"
 #include "reporters/roofline/placed_json.h"
 

@@ -1,6 +1,5 @@
 #include "reporters/roofline/census.h"
 
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "reporters/roofline/placed_json.h"

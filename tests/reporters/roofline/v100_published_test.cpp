@@ -1,5 +1,4 @@
 // The published V100 measurements: our placement gives the published classes and coordinates.
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cmath>

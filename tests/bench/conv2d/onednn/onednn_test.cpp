@@ -2,7 +2,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "bench/conv2d/problem.h"
 #include "bench/workload/workload.h"
 #include "tests/fakes/outcome.h"
 
