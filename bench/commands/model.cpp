@@ -8,7 +8,7 @@
 #include "bench/commands/commands.h"
 #include "bench/conv2d/problem.h"
 #include "bench/predict/gpu.h"
-#include "bench/predict/page.h"
+#include "bench/predict/report.h"
 #include "ceilings/cache/given_machine.h"
 #include "ceilings/cache/machine_cache.h"
 #include "counters/base/error.h"

@@ -5,7 +5,6 @@
 #include "bench/cuda_module/libraries.h"
 #include "bench/cudnn/library.h"
 #include "bench/gpu/module.h"
-#include "ceilings/gpu/described.h"
 #include "ceilings/gpu/measure.h"
 #include "counters/base/version.h"
 #include "counters/cuda/clock.h"

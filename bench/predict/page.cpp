@@ -1,9 +1,7 @@
-#include "bench/predict/page.h"
-
 #include <fmt/format.h>
 
+#include "bench/predict/report.h"
 #include "bench/predict/tables.h"
-#include "bench/predict/text.h"
 #include "counters/base/error.h"
 #include "reporters/page/assets.h"
 

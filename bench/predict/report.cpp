@@ -8,7 +8,6 @@
 #include <sstream>
 
 #include "bench/predict/tables.h"
-#include "bench/predict/text.h"
 #include "reporters/roofline/placed_json.h"
 #include "reporters/text/text.h"
 

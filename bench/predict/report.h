@@ -1,4 +1,4 @@
-// Output of `dlroof model`: tables, JSON, a figure.
+// Output of `dlroof model`: tables, JSON, a figure, an HTML page.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -42,6 +42,11 @@ nlohmann::json ToJson(const ModelReport& report);
 // gnuplot's picture of the designs (bars per group) or of a sweep (a line per group or per value of
 // the second resource). Throws BadInput when there is neither, or gnuplot is missing.
 std::string ModelFigure(const ModelReport& report, const std::string& extension);
+
+// One file without scripts, for light and dark screens, phones and paper: the figure where there
+// are designs or a sweep and gnuplot is installed, then every table, then the GPU's figures with
+// their sources.
+std::string ModelPage(const ModelReport& report);
 
 std::string Table(const std::vector<LevelStudy>& studies);
 nlohmann::json ToJson(const std::vector<LevelStudy>& studies);

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 
-#include "bench/predict/text.h"
 #include "reporters/text/units.h"
 
 namespace dlroof {

@@ -1,8 +1,8 @@
-#include "bench/predict/text.h"
-
 #include <fmt/format.h>
 
 #include <map>
+
+#include "bench/predict/tables.h"
 
 namespace dlroof {
 namespace {

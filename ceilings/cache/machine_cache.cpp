@@ -9,7 +9,7 @@
 #include <system_error>
 
 #include "ceilings/cache/given_machine.h"
-#include "ceilings/cpu/measure_flops.h"
+#include "ceilings/cpu/measure_steps.h"
 #include "ceilings/machine/agreement.h"
 #include "counters/base/error.h"
 #include "counters/base/files.h"

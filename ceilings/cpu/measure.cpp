@@ -7,13 +7,7 @@
 #include <ctime>
 #include <set>
 
-#include "ceilings/cpu/measure_again.h"
-#include "ceilings/cpu/measure_bytes.h"
-#include "ceilings/cpu/measure_curves.h"
-#include "ceilings/cpu/measure_flops.h"
-#include "ceilings/cpu/measure_overheads.h"
-#include "ceilings/cpu/measure_session.h"
-#include "ceilings/cpu/measure_sustained.h"
+#include "ceilings/cpu/measure_steps.h"
 #include "ceilings/cpu/ridge.h"
 #include "ceilings/machine/agreement.h"
 #include "counters/base/error.h"

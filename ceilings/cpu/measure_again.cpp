@@ -1,8 +1,7 @@
-#include "ceilings/cpu/measure_again.h"
-
 #include <set>
 #include <utility>
 
+#include "ceilings/cpu/measure_steps.h"
 #include "ceilings/cpu_kernels/flops.h"
 #include "counters/cpu/clocks.h"
 

@@ -1,12 +1,9 @@
-#include "ceilings/cpu/measure_bytes.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <string_view>
 
-#include "ceilings/cpu/measure_again.h"
-#include "ceilings/cpu/measure_curves.h"
+#include "ceilings/cpu/measure_steps.h"
 #include "ceilings/cpu/working_sets.h"
 #include "ceilings/cpu_kernels/bytes.h"
 #include "ceilings/cpu_kernels/bytes_proof.h"

@@ -1,4 +1,4 @@
-#include "ceilings/cpu/measure_curves.h"
+#include "ceilings/cpu/measure_steps.h"
 
 #include <fmt/format.h>
 

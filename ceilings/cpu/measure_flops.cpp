@@ -1,9 +1,8 @@
-#include "ceilings/cpu/measure_flops.h"
-
 #include <fmt/format.h>
 
 #include <utility>
 
+#include "ceilings/cpu/measure_steps.h"
 #include "ceilings/cpu_kernels/flops.h"
 #include "ceilings/cpu_kernels/flops_proof.h"
 #include "ceilings/machine/choose_roof.h"

@@ -1,8 +1,7 @@
-#include "ceilings/cpu/measure_overheads.h"
-
 #include <fmt/format.h>
 
 #include "ceilings/cpu/launch.h"
+#include "ceilings/cpu/measure_steps.h"
 
 namespace dlroof {
 namespace {

@@ -1,12 +1,9 @@
-#include "ceilings/cpu/measure_sustained.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
 
-#include "ceilings/cpu/measure_again.h"
-#include "ceilings/cpu/measure_bytes.h"
+#include "ceilings/cpu/measure_steps.h"
 #include "ceilings/cpu_kernels/flops.h"
 #include "counters/cpu/clocks.h"
 

@@ -9,7 +9,6 @@
 
 #include "ceilings/cuda/gemm_cublaslt.h"
 #include "ceilings/cuda/kernels.h"
-#include "ceilings/cuda/overheads_cuda.h"
 #include "ceilings/gpu/measure.h"
 #include "counters/cpu/clocks.h"
 #include "counters/cuda/clock.h"

@@ -13,4 +13,7 @@ std::unique_ptr<GpuBench> OpenCudaBench(int device);
 // Returns true where the table of kernels has the row, which is no GEMM.
 bool HasCudaKernel(const GpuRow& row);
 
+// [s] of `times` of it on the current device; see GpuOverhead.
+double CudaOverhead(GpuOverhead kind, std::int64_t times, const GpuClock& clock);
+
 }  // namespace dlroof

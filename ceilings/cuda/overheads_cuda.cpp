@@ -1,7 +1,6 @@
-#include "ceilings/cuda/overheads_cuda.h"
-
 #include <memory>
 
+#include "ceilings/cuda/bench_cuda.h"
 #include "ceilings/cuda/kernels.h"
 #include "counters/cpu/clocks.h"
 #include "counters/cuda/support.h"

@@ -8,11 +8,7 @@
 #include <ctime>
 #include <stdexcept>
 
-#include "ceilings/gpu/described.h"
-#include "ceilings/gpu/measure_overheads.h"
-#include "ceilings/gpu/measure_rows.h"
-#include "ceilings/gpu/measure_session.h"
-#include "ceilings/gpu/measure_sustained.h"
+#include "ceilings/gpu/measure_parts.h"
 #include "ceilings/machine/ceiling.h"
 #include "ceilings/machine/doubt.h"
 #include "counters/gpu/nvml.h"
@@ -138,6 +134,16 @@ void AddFacts(const GpuSession& session, Machine& machine) {
 }
 
 }  // namespace
+
+Machine DescribeGpu(const GpuIdentity& identity) {
+  Machine machine;
+  machine.device = "gpu";
+  machine.name = identity.name;
+  machine.facts = Facts(identity);
+  machine.fingerprint = Fingerprint(machine.facts);
+  if (identity.l2_bytes > 0) machine.cache_bytes[Level::kL2] = identity.l2_bytes;
+  return machine;
+}
 
 Machine MeasureGpuOn(GpuBench& bench, const GpuMeasureOptions& options,
                      const std::function<double()>& now) {

@@ -1,4 +1,4 @@
-// Measures the ceilings of a GPU.
+// Describes a GPU as a machine, and measures its ceilings.
 #pragma once
 
 #include <functional>
@@ -9,13 +9,16 @@
 
 namespace dlroof {
 
+// Returns device "gpu", name, fingerprint, facts and L2. `by_threads` is empty: a GPU's ceilings
+// belong to one thread, the host's that starts its work.
+Machine DescribeGpu(const GpuIdentity& identity);
+
 struct GpuMeasureOptions {
   int device = 0;         // CUDA's number
   bool quick = false;     // fewer repetitions, one pass
   bool thorough = false;  // more of them, and every pipe for 10 s on end
   std::function<void(const std::string& row)> progress;  // may be empty
-  std::function<bool()>
-      stopped;  // true: measure no more rows and return what is known; may be empty
+  std::function<bool()> stopped;  // true: measure no more rows, return what is known; may be empty
 };
 
 // Device, name, fingerprint and facts as DescribeGpu has them; ceilings under one thread, the

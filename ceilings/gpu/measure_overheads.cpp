@@ -1,8 +1,8 @@
-#include "ceilings/gpu/measure_overheads.h"
-
 #include <fmt/format.h>
 
 #include <exception>
+
+#include "ceilings/gpu/measure_parts.h"
 
 namespace dlroof {
 namespace {

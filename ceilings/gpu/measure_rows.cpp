@@ -1,11 +1,10 @@
-#include "ceilings/gpu/measure_rows.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <exception>
 
 #include "ceilings/gpu/chips.h"
+#include "ceilings/gpu/measure_parts.h"
 #include "counters/base/error.h"
 
 namespace dlroof {

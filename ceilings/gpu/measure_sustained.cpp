@@ -1,5 +1,3 @@
-#include "ceilings/gpu/measure_sustained.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -8,6 +6,7 @@
 #include <map>
 #include <vector>
 
+#include "ceilings/gpu/measure_parts.h"
 #include "ceilings/machine/doubt.h"
 
 namespace dlroof {

@@ -1,7 +1,6 @@
-#include "ceilings/gpu_known/chain.h"
-
 #include <cmath>
 
+#include "ceilings/gpu_known/families.h"
 #include "counters/base/small_floats.h"
 
 namespace dlroof {

@@ -1,11 +1,10 @@
-#include "ceilings/gpu_known/gemm.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cstring>
 #include <vector>
 
+#include "ceilings/gpu_known/families.h"
 #include "counters/base/small_floats.h"
 
 namespace dlroof {

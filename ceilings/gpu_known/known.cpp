@@ -5,11 +5,7 @@
 #include <algorithm>
 #include <stdexcept>
 
-#include "ceilings/gpu_known/chain.h"
-#include "ceilings/gpu_known/gemm.h"
-#include "ceilings/gpu_known/memory.h"
-#include "ceilings/gpu_known/mma.h"
-#include "ceilings/gpu_known/wgmma.h"
+#include "ceilings/gpu_known/families.h"
 
 namespace dlroof {
 namespace {

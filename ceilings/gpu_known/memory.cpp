@@ -1,4 +1,4 @@
-#include "ceilings/gpu_known/memory.h"
+#include "ceilings/gpu_known/families.h"
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-#include "ceilings/gpu_known/mma.h"
+#include "ceilings/gpu_known/families.h"
 
 namespace dlroof {
 namespace {

@@ -1,6 +1,6 @@
-#include "ceilings/gpu_known/wgmma.h"
-
 #include <vector>
+
+#include "ceilings/gpu_known/families.h"
 
 namespace dlroof {
 namespace {

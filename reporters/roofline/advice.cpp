@@ -4,7 +4,6 @@
 
 #include <algorithm>
 
-#include "reporters/roofline/advice_rules.h"
 #include "reporters/roofline/chart.h"
 #include "reporters/text/units.h"
 

@@ -1,10 +1,9 @@
-#include "reporters/roofline/advice_rules.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
 
+#include "reporters/roofline/advice.h"
 #include "reporters/roofline/chart.h"
 
 namespace dlroof {

@@ -7,9 +7,17 @@
 #include <vector>
 
 #include "reporters/record/record.h"
-#include "reporters/roofline/place_view.h"
+#include "reporters/roofline/op_words.h"
 
 namespace dlroof {
+
+// Choices for the placement of records on their roofs.
+struct PlaceView {
+  std::vector<Level> levels;    // whose bytes count; empty: all that are known
+  bool tensor_balance = false;  // judge all FLOPs by the best matrix ceiling, as the time-based
+                                // roofline paper's code does, whatever pipe executed them
+  OpVocabulary words;           // of the file's ops; empty: those of this program
+};
 
 // Classic roofline: one point per level with known bytes.
 struct ClassicPoint {

@@ -1,9 +1,8 @@
 // Results that a sound GPU leaves.
 #pragma once
 
-#include "ceilings/gpu_known/gemm.h"
+#include "ceilings/gpu_known/families.h"
 #include "ceilings/gpu_known/known.h"
-#include "ceilings/gpu_known/memory.h"
 
 namespace dlroof {
 

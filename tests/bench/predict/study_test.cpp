@@ -6,7 +6,6 @@
 #include <cmath>
 #include <iostream>
 
-#include "bench/predict/page.h"
 #include "bench/predict/report.h"
 #include "tests/fakes/refusal.h"
 

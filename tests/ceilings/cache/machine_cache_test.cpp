@@ -8,7 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "ceilings/cpu/measure_flops.h"
+#include "ceilings/cpu/measure_steps.h"
 #include "counters/base/error.h"
 
 namespace dlroof {

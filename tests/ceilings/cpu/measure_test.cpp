@@ -12,11 +12,7 @@
 #include <stdexcept>
 
 #include "ceilings/cpu/launch.h"
-#include "ceilings/cpu/measure_again.h"
-#include "ceilings/cpu/measure_bytes.h"
-#include "ceilings/cpu/measure_flops.h"
-#include "ceilings/cpu/measure_session.h"
-#include "ceilings/cpu/measure_sustained.h"
+#include "ceilings/cpu/measure_steps.h"
 #include "ceilings/cpu/thread_team.h"
 #include "ceilings/cpu_kernels/flops.h"
 #include "ceilings/machine/ceiling.h"

@@ -8,9 +8,7 @@
 #include <cstring>
 #include <new>
 
-#include "ceilings/cpu/measure_bytes.h"
-#include "ceilings/cpu/measure_flops.h"
-#include "ceilings/cpu/measure_session.h"
+#include "ceilings/cpu/measure_steps.h"
 #include "tests/fakes/broken_flops_kernels.h"
 
 namespace dlroof {

@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "ceilings/gpu/described.h"
+#include "ceilings/gpu/measure.h"
 #include "counters/gpu/nvml.h"
 
 namespace dlroof {

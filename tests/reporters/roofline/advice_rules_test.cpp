@@ -1,8 +1,7 @@
-#include "reporters/roofline/advice_rules.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "reporters/roofline/advice.h"
 #include "reporters/roofline/placed_run.h"
 
 namespace dlroof {
