@@ -6,37 +6,19 @@
 
 namespace dlroof {
 
-__device__ inline uint4 LoadPastL1(const uint4* from) {
-  uint4 v;
-  asm volatile("ld.global.L1::no_allocate.v4.u32 {%0, %1, %2, %3}, [%4];"
-               : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w)
-               : "l"(from));
-  return v;
-}
-
-__device__ inline uint4 LoadFromL2(const uint4* from) {
-  uint4 v;
-  asm volatile("ld.global.cg.v4.u32 {%0, %1, %2, %3}, [%4];"
-               : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w)
-               : "l"(from));
-  return v;
-}
-
-__device__ inline uint4 LoadThroughL1(const uint4* from) {
-  uint4 v;
-  asm volatile("ld.global.ca.v4.u32 {%0, %1, %2, %3}, [%4];"
-               : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w)
-               : "l"(from));
-  return v;
-}
-
-__device__ inline uint4 LoadShared(unsigned from) {
-  uint4 v;
-  asm volatile("ld.shared.v4.u32 {%0, %1, %2, %3}, [%4];"
-               : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w)
-               : "r"(from));
-  return v;
-}
+#define DLROOF_LOAD(Name, Address, in, space)                   \
+  __device__ inline uint4 Name(Address from) {                  \
+    uint4 v;                                                    \
+    asm volatile("ld." space ".v4.u32 {%0, %1, %2, %3}, [%4];"  \
+                 : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w)   \
+                 : in(from));                                   \
+    return v;                                                   \
+  }
+DLROOF_LOAD(LoadPastL1, const uint4*, "l", "global.L1::no_allocate")
+DLROOF_LOAD(LoadFromL2, const uint4*, "l", "global.cg")
+DLROOF_LOAD(LoadThroughL1, const uint4*, "l", "global.ca")
+DLROOF_LOAD(LoadShared, unsigned, "r", "shared")
+#undef DLROOF_LOAD
 
 __device__ inline void StoreVector(uint4* to, uint4 v) {
   asm volatile("st.global.v4.u32 [%0], {%1, %2, %3, %4};" ::"l"(to), "r"(v.x), "r"(v.y), "r"(v.z),

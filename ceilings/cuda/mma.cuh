@@ -5,6 +5,20 @@
 
 namespace dlroof {
 
+// An instruction of m = 16 and n = 8 in 32-bit registers. `in`: the constraint of its sums.
+#define DLROOF_MMA_M16N8(name, SumType, in, instruction)                                        \
+  struct name {                                                                                 \
+    using Register = unsigned;                                                                  \
+    using Sum = SumType;                                                                        \
+    static constexpr int kA = 4, kB = 2, kSums = 4, kChains = 8;                                \
+    static __device__ void Step(Sum* sums, const Register* a, const Register* b) {              \
+      asm volatile("mma.sync.aligned." instruction                                              \
+                   " {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"           \
+                   : "+" in(sums[0]), "+" in(sums[1]), "+" in(sums[2]), "+" in(sums[3])         \
+                   : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));         \
+    }                                                                                           \
+  }
+
 // Mma: Register, Sum, kA, kB, kSums (registers of a thread), kChains, and Step(sums, a, b), one
 // instruction.
 template <class Mma>

@@ -4,57 +4,10 @@
 namespace dlroof {
 namespace {
 
-struct Fp16 {
-  using Register = unsigned;
-  using Sum = float;
-  static constexpr int kA = 4, kB = 2, kSums = 4, kChains = 8;
-  static __device__ void Step(Sum* sums, const Register* a, const Register* b) {
-    asm volatile(
-        "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, "
-        "{%8, %9}, {%0, %1, %2, %3};"
-        : "+f"(sums[0]), "+f"(sums[1]), "+f"(sums[2]), "+f"(sums[3])
-        : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
-  }
-};
-
-struct Bf16 {
-  using Register = unsigned;
-  using Sum = float;
-  static constexpr int kA = 4, kB = 2, kSums = 4, kChains = 8;
-  static __device__ void Step(Sum* sums, const Register* a, const Register* b) {
-    asm volatile(
-        "mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, "
-        "{%8, %9}, {%0, %1, %2, %3};"
-        : "+f"(sums[0]), "+f"(sums[1]), "+f"(sums[2]), "+f"(sums[3])
-        : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
-  }
-};
-
-struct Tf32 {
-  using Register = unsigned;
-  using Sum = float;
-  static constexpr int kA = 4, kB = 2, kSums = 4, kChains = 8;
-  static __device__ void Step(Sum* sums, const Register* a, const Register* b) {
-    asm volatile(
-        "mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, "
-        "{%8, %9}, {%0, %1, %2, %3};"
-        : "+f"(sums[0]), "+f"(sums[1]), "+f"(sums[2]), "+f"(sums[3])
-        : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
-  }
-};
-
-struct Int8 {
-  using Register = unsigned;
-  using Sum = int;
-  static constexpr int kA = 4, kB = 2, kSums = 4, kChains = 8;
-  static __device__ void Step(Sum* sums, const Register* a, const Register* b) {
-    asm volatile(
-        "mma.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, "
-        "%9}, {%0, %1, %2, %3};"
-        : "+r"(sums[0]), "+r"(sums[1]), "+r"(sums[2]), "+r"(sums[3])
-        : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
-  }
-};
+DLROOF_MMA_M16N8(Fp16, float, "f", "m16n8k16.row.col.f32.f16.f16.f32");
+DLROOF_MMA_M16N8(Bf16, float, "f", "m16n8k16.row.col.f32.bf16.bf16.f32");
+DLROOF_MMA_M16N8(Tf32, float, "f", "m16n8k8.row.col.f32.tf32.tf32.f32");
+DLROOF_MMA_M16N8(Int8, int, "r", "m16n8k32.row.col.s32.s8.s8.s32");
 
 struct Fp64K4 {
   using Register = double;

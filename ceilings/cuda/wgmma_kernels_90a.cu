@@ -24,65 +24,24 @@ __device__ Descriptor DescriptorOf(const void* tile) {
   return begin | kAlongK << 16 | kNextRows << 32;
 }
 
-struct Fp16 {
-  using Sum = float;
-  static __device__ void Step(Sum (&sums)[kSums], Descriptor a, Descriptor b) {
-    asm volatile(
-        "{\n.reg .pred p;\nsetp.ne.b32 p, %130, 0;\n"
-        "wgmma.mma_async.sync.aligned.m64n256k16.f32.f16.f16 {" DLROOF_WGMMA_SUMS
-        "}, %128, %129, p, 1, 1, 0, 0;\n}\n"
-        : DLROOF_WGMMA_OUTPUTS(DLROOF_FLOAT)
-        : "l"(a), "l"(b), "r"(1));
+// `scales`: the predicate that adds to the sums, then signs and transpositions of the operands.
+#define DLROOF_WGMMA(name, SumType, output, instruction, scales)                  \
+  struct name {                                                                   \
+    using Sum = SumType;                                                          \
+    static __device__ void Step(Sum (&sums)[kSums], Descriptor a, Descriptor b) { \
+      asm volatile(                                                               \
+          "{\n.reg .pred p;\nsetp.ne.b32 p, %130, 0;\n"                           \
+          "wgmma.mma_async.sync.aligned." instruction " {" DLROOF_WGMMA_SUMS      \
+          "}, %128, %129, " scales ";\n}\n"                                       \
+          : DLROOF_WGMMA_OUTPUTS(output)                                          \
+          : "l"(a), "l"(b), "r"(1));                                              \
+    }                                                                             \
   }
-};
-
-struct Bf16 {
-  using Sum = float;
-  static __device__ void Step(Sum (&sums)[kSums], Descriptor a, Descriptor b) {
-    asm volatile(
-        "{\n.reg .pred p;\nsetp.ne.b32 p, %130, 0;\n"
-        "wgmma.mma_async.sync.aligned.m64n256k16.f32.bf16.bf16 {" DLROOF_WGMMA_SUMS
-        "}, %128, %129, p, 1, 1, 0, 0;\n}\n"
-        : DLROOF_WGMMA_OUTPUTS(DLROOF_FLOAT)
-        : "l"(a), "l"(b), "r"(1));
-  }
-};
-
-struct Tf32 {
-  using Sum = float;
-  static __device__ void Step(Sum (&sums)[kSums], Descriptor a, Descriptor b) {
-    asm volatile(
-        "{\n.reg .pred p;\nsetp.ne.b32 p, %130, 0;\n"
-        "wgmma.mma_async.sync.aligned.m64n256k8.f32.tf32.tf32 {" DLROOF_WGMMA_SUMS
-        "}, %128, %129, p, 1, 1;\n}\n"
-        : DLROOF_WGMMA_OUTPUTS(DLROOF_FLOAT)
-        : "l"(a), "l"(b), "r"(1));
-  }
-};
-
-struct Int8 {
-  using Sum = int;
-  static __device__ void Step(Sum (&sums)[kSums], Descriptor a, Descriptor b) {
-    asm volatile(
-        "{\n.reg .pred p;\nsetp.ne.b32 p, %130, 0;\n"
-        "wgmma.mma_async.sync.aligned.m64n256k32.s32.s8.s8 {" DLROOF_WGMMA_SUMS
-        "}, %128, %129, p;\n}\n"
-        : DLROOF_WGMMA_OUTPUTS(DLROOF_INT)
-        : "l"(a), "l"(b), "r"(1));
-  }
-};
-
-struct Fp8 {
-  using Sum = float;
-  static __device__ void Step(Sum (&sums)[kSums], Descriptor a, Descriptor b) {
-    asm volatile(
-        "{\n.reg .pred p;\nsetp.ne.b32 p, %130, 0;\n"
-        "wgmma.mma_async.sync.aligned.m64n256k32.f32.e4m3.e4m3 {" DLROOF_WGMMA_SUMS
-        "}, %128, %129, p, 1, 1;\n}\n"
-        : DLROOF_WGMMA_OUTPUTS(DLROOF_FLOAT)
-        : "l"(a), "l"(b), "r"(1));
-  }
-};
+DLROOF_WGMMA(Fp16, float, DLROOF_FLOAT, "m64n256k16.f32.f16.f16", "p, 1, 1, 0, 0");
+DLROOF_WGMMA(Bf16, float, DLROOF_FLOAT, "m64n256k16.f32.bf16.bf16", "p, 1, 1, 0, 0");
+DLROOF_WGMMA(Tf32, float, DLROOF_FLOAT, "m64n256k8.f32.tf32.tf32", "p, 1, 1");
+DLROOF_WGMMA(Int8, int, DLROOF_INT, "m64n256k32.s32.s8.s8", "p");
+DLROOF_WGMMA(Fp8, float, DLROOF_FLOAT, "m64n256k32.f32.e4m3.e4m3", "p, 1, 1");
 
 template <class Wgmma>
 __global__ void __launch_bounds__(256, 1)

@@ -83,17 +83,15 @@ void CuptiCalls::OpenDevice(int device) {
 }
 
 void CuptiCalls::StartProfiler() {
-  CUpti_Profiler_Initialize_Params params = {};
-  params.structSize = CUpti_Profiler_Initialize_Params_STRUCT_SIZE;
-  CheckCupti(cuptiProfilerInitialize(&params), "cuptiProfilerInitialize");
+  auto params = DLROOF_CUPTI_PARAMS(CUpti_Profiler_Initialize);
+  DLROOF_CUPTI(cuptiProfilerInitialize, params);
 }
 
 CuptiDeviceSupport CuptiCalls::Support(int device) {
-  CUpti_Profiler_DeviceSupported_Params params = {};
-  params.structSize = CUpti_Profiler_DeviceSupported_Params_STRUCT_SIZE;
+  auto params = DLROOF_CUPTI_PARAMS(CUpti_Profiler_DeviceSupported);
   params.cuDevice = device;
   params.api = CUPTI_PROFILER_RANGE_PROFILING;
-  CheckCupti(cuptiProfilerDeviceSupported(&params), "cuptiProfilerDeviceSupported");
+  DLROOF_CUPTI(cuptiProfilerDeviceSupported, params);
   return {SupportFrom(params.isSupported),
           SupportFrom(params.architecture),
           SupportFrom(params.sli),
@@ -104,22 +102,20 @@ CuptiDeviceSupport CuptiCalls::Support(int device) {
 }
 
 std::string CuptiCalls::ChipName(int device) {
-  CUpti_Device_GetChipName_Params params = {};
-  params.structSize = CUpti_Device_GetChipName_Params_STRUCT_SIZE;
+  auto params = DLROOF_CUPTI_PARAMS(CUpti_Device_GetChipName);
   params.deviceIndex = static_cast<size_t>(device);
-  CheckCupti(cuptiDeviceGetChipName(&params), "cuptiDeviceGetChipName");
+  DLROOF_CUPTI(cuptiDeviceGetChipName, params);
   return params.pChipName;
 }
 
 CuptiImage CuptiCalls::CounterAvailability() {
-  CUpti_Profiler_GetCounterAvailability_Params params = {};
-  params.structSize = CUpti_Profiler_GetCounterAvailability_Params_STRUCT_SIZE;
+  auto params = DLROOF_CUPTI_PARAMS(CUpti_Profiler_GetCounterAvailability);
   params.ctx = context_;
   AskForDeviceCounters(params);
-  CheckCupti(cuptiProfilerGetCounterAvailability(&params), "cuptiProfilerGetCounterAvailability");
+  DLROOF_CUPTI(cuptiProfilerGetCounterAvailability, params);
   CuptiImage image(params.counterAvailabilityImageSize);
   params.pCounterAvailabilityImage = image.data();
-  CheckCupti(cuptiProfilerGetCounterAvailability(&params), "cuptiProfilerGetCounterAvailability");
+  DLROOF_CUPTI(cuptiProfilerGetCounterAvailability, params);
   return image;
 }
 
@@ -145,37 +141,32 @@ void CuptiCalls::Unsubscribe() noexcept {
 }
 
 void CuptiCalls::EnableRanges() {
-  CUpti_RangeProfiler_Enable_Params params = {};
-  params.structSize = CUpti_RangeProfiler_Enable_Params_STRUCT_SIZE;
+  auto params = DLROOF_CUPTI_PARAMS(CUpti_RangeProfiler_Enable);
   params.ctx = context_;
-  CheckCupti(cuptiRangeProfilerEnable(&params), "cuptiRangeProfilerEnable");
+  DLROOF_CUPTI(cuptiRangeProfilerEnable, params);
   ranges_ = params.pRangeProfilerObject;
 }
 
 CuptiImage CuptiCalls::CounterImage(const std::vector<std::string>& metrics) {
   auto names = Pointers(metrics);
-  CUpti_RangeProfiler_GetCounterDataSize_Params size = {};
-  size.structSize = CUpti_RangeProfiler_GetCounterDataSize_Params_STRUCT_SIZE;
+  auto size = DLROOF_CUPTI_PARAMS(CUpti_RangeProfiler_GetCounterDataSize);
   size.pRangeProfilerObject = ranges_;
   size.pMetricNames = names.data();
   size.numMetrics = names.size();
   size.maxNumOfRanges = kRanges;
   size.maxNumRangeTreeNodes = kRanges;
-  CheckCupti(cuptiRangeProfilerGetCounterDataSize(&size), "cuptiRangeProfilerGetCounterDataSize");
+  DLROOF_CUPTI(cuptiRangeProfilerGetCounterDataSize, size);
   CuptiImage image(size.counterDataSize);
-  CUpti_RangeProfiler_CounterDataImage_Initialize_Params params = {};
-  params.structSize = CUpti_RangeProfiler_CounterDataImage_Initialize_Params_STRUCT_SIZE;
+  auto params = DLROOF_CUPTI_PARAMS(CUpti_RangeProfiler_CounterDataImage_Initialize);
   params.pRangeProfilerObject = ranges_;
   params.pCounterData = image.data();
   params.counterDataSize = image.size();
-  CheckCupti(cuptiRangeProfilerCounterDataImageInitialize(&params),
-             "cuptiRangeProfilerCounterDataImageInitialize");
+  DLROOF_CUPTI(cuptiRangeProfilerCounterDataImageInitialize, params);
   return image;
 }
 
 void CuptiCalls::SetConfig(const CuptiImage& config, CuptiImage& counters) {
-  CUpti_RangeProfiler_SetConfig_Params params = {};
-  params.structSize = CUpti_RangeProfiler_SetConfig_Params_STRUCT_SIZE;
+  auto params = DLROOF_CUPTI_PARAMS(CUpti_RangeProfiler_SetConfig);
   params.pRangeProfilerObject = ranges_;
   params.pConfig = config.data();
   params.configSize = config.size();
@@ -187,59 +178,52 @@ void CuptiCalls::SetConfig(const CuptiImage& config, CuptiImage& counters) {
   params.numNestingLevels = 1;
   params.minNestingLevel = 1;
   params.targetNestingLevel = 1;
-  CheckCupti(cuptiRangeProfilerSetConfig(&params), "cuptiRangeProfilerSetConfig");
+  DLROOF_CUPTI(cuptiRangeProfilerSetConfig, params);
 }
 
 void CuptiCalls::StartPass() {
-  CUpti_RangeProfiler_Start_Params params = {};
-  params.structSize = CUpti_RangeProfiler_Start_Params_STRUCT_SIZE;
+  auto params = DLROOF_CUPTI_PARAMS(CUpti_RangeProfiler_Start);
   params.pRangeProfilerObject = ranges_;
-  CheckCupti(cuptiRangeProfilerStart(&params), "cuptiRangeProfilerStart");
+  DLROOF_CUPTI(cuptiRangeProfilerStart, params);
 }
 
 void CuptiCalls::PushRange() {
-  CUpti_RangeProfiler_PushRange_Params params = {};
-  params.structSize = CUpti_RangeProfiler_PushRange_Params_STRUCT_SIZE;
+  auto params = DLROOF_CUPTI_PARAMS(CUpti_RangeProfiler_PushRange);
   params.pRangeProfilerObject = ranges_;
   params.pRangeName = "call";
-  CheckCupti(cuptiRangeProfilerPushRange(&params), "cuptiRangeProfilerPushRange");
+  DLROOF_CUPTI(cuptiRangeProfilerPushRange, params);
 }
 
 void CuptiCalls::PopRange() {
-  CUpti_RangeProfiler_PopRange_Params params = {};
-  params.structSize = CUpti_RangeProfiler_PopRange_Params_STRUCT_SIZE;
+  auto params = DLROOF_CUPTI_PARAMS(CUpti_RangeProfiler_PopRange);
   params.pRangeProfilerObject = ranges_;
-  CheckCupti(cuptiRangeProfilerPopRange(&params), "cuptiRangeProfilerPopRange");
+  DLROOF_CUPTI(cuptiRangeProfilerPopRange, params);
 }
 
 bool CuptiCalls::StopPass() {
-  CUpti_RangeProfiler_Stop_Params params = {};
-  params.structSize = CUpti_RangeProfiler_Stop_Params_STRUCT_SIZE;
+  auto params = DLROOF_CUPTI_PARAMS(CUpti_RangeProfiler_Stop);
   params.pRangeProfilerObject = ranges_;
-  CheckCupti(cuptiRangeProfilerStop(&params), "cuptiRangeProfilerStop");
+  DLROOF_CUPTI(cuptiRangeProfilerStop, params);
   return params.isAllPassSubmitted != 0;
 }
 
 size_t CuptiCalls::DecodeCounters() {
-  CUpti_RangeProfiler_DecodeData_Params params = {};
-  params.structSize = CUpti_RangeProfiler_DecodeData_Params_STRUCT_SIZE;
+  auto params = DLROOF_CUPTI_PARAMS(CUpti_RangeProfiler_DecodeData);
   params.pRangeProfilerObject = ranges_;
-  CheckCupti(cuptiRangeProfilerDecodeData(&params), "cuptiRangeProfilerDecodeData");
+  DLROOF_CUPTI(cuptiRangeProfilerDecodeData, params);
   return params.numOfRangeDropped;
 }
 
 size_t CuptiCalls::Ranges(const CuptiImage& counters) {
-  CUpti_RangeProfiler_GetCounterDataInfo_Params params = {};
-  params.structSize = CUpti_RangeProfiler_GetCounterDataInfo_Params_STRUCT_SIZE;
+  auto params = DLROOF_CUPTI_PARAMS(CUpti_RangeProfiler_GetCounterDataInfo);
   params.pCounterDataImage = counters.data();
   params.counterDataImageSize = counters.size();
-  CheckCupti(cuptiRangeProfilerGetCounterDataInfo(&params), "cuptiRangeProfilerGetCounterDataInfo");
+  DLROOF_CUPTI(cuptiRangeProfilerGetCounterDataInfo, params);
   return params.numTotalRanges;
 }
 
 void CuptiCalls::DisableRanges() noexcept {
-  CUpti_RangeProfiler_Disable_Params params = {};
-  params.structSize = CUpti_RangeProfiler_Disable_Params_STRUCT_SIZE;
+  auto params = DLROOF_CUPTI_PARAMS(CUpti_RangeProfiler_Disable);
   params.pRangeProfilerObject = ranges_;
   cuptiRangeProfilerDisable(&params);
   ranges_ = nullptr;

@@ -53,6 +53,11 @@ class CuptiCalls final : public CuptiApi {
 
 // Throws CuptiError naming `call`.
 void CheckCupti(CUptiResult result, const char* call);
+// Calls a function with its parameters.
+#define DLROOF_CUPTI(function, params) CheckCupti(function(&(params)), #function)
+// Parameters that are all zero but for their size, by which CUPTI tells versions apart.
+#define DLROOF_CUPTI_PARAMS(name) \
+  name##_Params { name##_Params_STRUCT_SIZE }
 std::vector<const char*> Pointers(const std::vector<std::string>& texts);
 
 }  // namespace dlroof

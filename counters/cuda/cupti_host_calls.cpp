@@ -22,24 +22,22 @@ std::vector<const char*> Pointers(const std::vector<std::string>& texts) {
 
 std::string CuptiCalls::Version() {
   uint32_t version = 0;
-  CheckCupti(cuptiGetVersion(&version), "cuptiGetVersion");
+  DLROOF_CUPTI(cuptiGetVersion, version);
   return std::to_string(version);
 }
 
 void CuptiCalls::OpenHost(const std::string& chip, const CuptiImage& availability) {
-  CUpti_Profiler_Host_Initialize_Params params = {};
-  params.structSize = CUpti_Profiler_Host_Initialize_Params_STRUCT_SIZE;
+  auto params = DLROOF_CUPTI_PARAMS(CUpti_Profiler_Host_Initialize);
   params.profilerType = CUPTI_PROFILER_TYPE_RANGE_PROFILER;
   params.pChipName = chip.c_str();
   params.pCounterAvailabilityImage = availability.empty() ? nullptr : availability.data();
-  CheckCupti(cuptiProfilerHostInitialize(&params), "cuptiProfilerHostInitialize");
+  DLROOF_CUPTI(cuptiProfilerHostInitialize, params);
   host_ = params.pHostObject;
 }
 
 bool CuptiCalls::AddMetrics(const std::vector<std::string>& metrics) {
   auto names = Pointers(metrics);
-  CUpti_Profiler_Host_ConfigAddMetrics_Params params = {};
-  params.structSize = CUpti_Profiler_Host_ConfigAddMetrics_Params_STRUCT_SIZE;
+  auto params = DLROOF_CUPTI_PARAMS(CUpti_Profiler_Host_ConfigAddMetrics);
   params.pHostObject = host_;
   params.ppMetricNames = names.data();
   params.numMetrics = names.size();
@@ -54,27 +52,24 @@ bool CuptiCalls::AddMetrics(const std::vector<std::string>& metrics) {
 }
 
 CuptiImage CuptiCalls::Config() {
-  CUpti_Profiler_Host_GetConfigImageSize_Params size = {};
-  size.structSize = CUpti_Profiler_Host_GetConfigImageSize_Params_STRUCT_SIZE;
+  auto size = DLROOF_CUPTI_PARAMS(CUpti_Profiler_Host_GetConfigImageSize);
   size.pHostObject = host_;
-  CheckCupti(cuptiProfilerHostGetConfigImageSize(&size), "cuptiProfilerHostGetConfigImageSize");
+  DLROOF_CUPTI(cuptiProfilerHostGetConfigImageSize, size);
   CuptiImage image(size.configImageSize);
-  CUpti_Profiler_Host_GetConfigImage_Params params = {};
-  params.structSize = CUpti_Profiler_Host_GetConfigImage_Params_STRUCT_SIZE;
+  auto params = DLROOF_CUPTI_PARAMS(CUpti_Profiler_Host_GetConfigImage);
   params.pHostObject = host_;
   params.pConfigImage = image.data();
   params.configImageSize = image.size();
-  CheckCupti(cuptiProfilerHostGetConfigImage(&params), "cuptiProfilerHostGetConfigImage");
+  DLROOF_CUPTI(cuptiProfilerHostGetConfigImage, params);
   return image;
 }
 
 int CuptiCalls::Passes(const CuptiImage& config) {
   auto image = config;
-  CUpti_Profiler_Host_GetNumOfPasses_Params params = {};
-  params.structSize = CUpti_Profiler_Host_GetNumOfPasses_Params_STRUCT_SIZE;
+  auto params = DLROOF_CUPTI_PARAMS(CUpti_Profiler_Host_GetNumOfPasses);
   params.pConfigImage = image.data();
   params.configImageSize = image.size();
-  CheckCupti(cuptiProfilerHostGetNumOfPasses(&params), "cuptiProfilerHostGetNumOfPasses");
+  DLROOF_CUPTI(cuptiProfilerHostGetNumOfPasses, params);
   return static_cast<int>(params.numOfPasses);
 }
 
@@ -82,8 +77,7 @@ std::vector<double> CuptiCalls::Values(const CuptiImage& counters,
                                        const std::vector<std::string>& metrics) {
   auto names = Pointers(metrics);
   std::vector<double> values(metrics.size());
-  CUpti_Profiler_Host_EvaluateToGpuValues_Params params = {};
-  params.structSize = CUpti_Profiler_Host_EvaluateToGpuValues_Params_STRUCT_SIZE;
+  auto params = DLROOF_CUPTI_PARAMS(CUpti_Profiler_Host_EvaluateToGpuValues);
   params.pHostObject = host_;
   params.pCounterDataImage = counters.data();
   params.counterDataImageSize = counters.size();
@@ -91,13 +85,12 @@ std::vector<double> CuptiCalls::Values(const CuptiImage& counters,
   params.ppMetricNames = names.data();
   params.numMetrics = names.size();
   params.pMetricValues = values.data();
-  CheckCupti(cuptiProfilerHostEvaluateToGpuValues(&params), "cuptiProfilerHostEvaluateToGpuValues");
+  DLROOF_CUPTI(cuptiProfilerHostEvaluateToGpuValues, params);
   return values;
 }
 
 void CuptiCalls::CloseHost() noexcept {
-  CUpti_Profiler_Host_Deinitialize_Params params = {};
-  params.structSize = CUpti_Profiler_Host_Deinitialize_Params_STRUCT_SIZE;
+  auto params = DLROOF_CUPTI_PARAMS(CUpti_Profiler_Host_Deinitialize);
   params.pHostObject = host_;
   cuptiProfilerHostDeinitialize(&params);
   host_ = nullptr;

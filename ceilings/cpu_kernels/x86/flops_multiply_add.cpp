@@ -31,120 +31,36 @@ typedef std::int32_t Int32Ymm __attribute__((vector_size(32)));
 typedef std::int32_t Int32Zmm __attribute__((vector_size(64)));
 
 // Operations on one accumulator. Without a target, which only the function has that they become
-// part of.
-template <class V, int kAccumulators, int kLagging>
-struct Way {
-  using Vector = V;
-  static constexpr int kCount = kAccumulators, kLag = kLagging;
-};
-
-struct Fp64Scalar : Way<double, kFew, kFewLag> {
-  [[gnu::always_inline]] static void Multiply(double& a, const double& x) {
-    asm volatile("mulsd %1, %0" : "+x"(a) : "x"(x));
+// part of. `in`: the constraint of its registers.
+#define DLROOF_OPERATIONS(name, Type, accumulators, lagging, in, multiply, add) \
+  struct name {                                                                 \
+    using Vector = Type;                                                        \
+    static constexpr int kCount = accumulators, kLag = lagging;                 \
+    [[gnu::always_inline]] static void Multiply(Vector& a, const Vector& x) {   \
+      asm volatile(multiply : "+" in(a) : in(x));                               \
+    }                                                                           \
+    [[gnu::always_inline]] static void Add(Vector& a, const Vector& y) {        \
+      asm volatile(add : "+" in(a) : in(y));                                    \
+    }                                                                           \
   }
-  [[gnu::always_inline]] static void Add(double& a, const double& y) {
-    asm volatile("addsd %1, %0" : "+x"(a) : "x"(y));
-  }
-};
-
-struct Fp32Scalar : Way<float, kFew, kFewLag> {
-  [[gnu::always_inline]] static void Multiply(float& a, const float& x) {
-    asm volatile("mulss %1, %0" : "+x"(a) : "x"(x));
-  }
-  [[gnu::always_inline]] static void Add(float& a, const float& y) {
-    asm volatile("addss %1, %0" : "+x"(a) : "x"(y));
-  }
-};
-
-struct Fp64Sse2 : Way<Fp64Xmm, kFew, kFewLag> {
-  [[gnu::always_inline]] static void Multiply(Fp64Xmm& a, const Fp64Xmm& x) {
-    asm volatile("mulpd %1, %0" : "+x"(a) : "x"(x));
-  }
-  [[gnu::always_inline]] static void Add(Fp64Xmm& a, const Fp64Xmm& y) {
-    asm volatile("addpd %1, %0" : "+x"(a) : "x"(y));
-  }
-};
-
-struct Fp32Sse2 : Way<Fp32Xmm, kFew, kFewLag> {
-  [[gnu::always_inline]] static void Multiply(Fp32Xmm& a, const Fp32Xmm& x) {
-    asm volatile("mulps %1, %0" : "+x"(a) : "x"(x));
-  }
-  [[gnu::always_inline]] static void Add(Fp32Xmm& a, const Fp32Xmm& y) {
-    asm volatile("addps %1, %0" : "+x"(a) : "x"(y));
-  }
-};
-
-struct Int32Sse41 : Way<Int32Xmm, kFew, kFewIntegerLag> {
-  [[gnu::always_inline]] static void Multiply(Int32Xmm& a, const Int32Xmm& x) {
-    asm volatile("pmulld %1, %0" : "+x"(a) : "x"(x));
-  }
-  [[gnu::always_inline]] static void Add(Int32Xmm& a, const Int32Xmm& y) {
-    asm volatile("paddd %1, %0" : "+x"(a) : "x"(y));
-  }
-};
-
-struct Fp64Avx : Way<Fp64Ymm, kFew, kFewLag> {
-  [[gnu::always_inline]] static void Multiply(Fp64Ymm& a, const Fp64Ymm& x) {
-    asm volatile("vmulpd %1, %0, %0" : "+x"(a) : "x"(x));
-  }
-  [[gnu::always_inline]] static void Add(Fp64Ymm& a, const Fp64Ymm& y) {
-    asm volatile("vaddpd %1, %0, %0" : "+x"(a) : "x"(y));
-  }
-};
-
-struct Fp32Avx : Way<Fp32Ymm, kFew, kFewLag> {
-  [[gnu::always_inline]] static void Multiply(Fp32Ymm& a, const Fp32Ymm& x) {
-    asm volatile("vmulps %1, %0, %0" : "+x"(a) : "x"(x));
-  }
-  [[gnu::always_inline]] static void Add(Fp32Ymm& a, const Fp32Ymm& y) {
-    asm volatile("vaddps %1, %0, %0" : "+x"(a) : "x"(y));
-  }
-};
-
-struct Int32Avx2 : Way<Int32Ymm, kFew, kFewIntegerLag> {
-  [[gnu::always_inline]] static void Multiply(Int32Ymm& a, const Int32Ymm& x) {
-    asm volatile("vpmulld %1, %0, %0" : "+x"(a) : "x"(x));
-  }
-  [[gnu::always_inline]] static void Add(Int32Ymm& a, const Int32Ymm& y) {
-    asm volatile("vpaddd %1, %0, %0" : "+x"(a) : "x"(y));
-  }
-};
-
-struct Fp64Avx512 : Way<Fp64Zmm, kMany, kManyLag> {
-  [[gnu::always_inline]] static void Multiply(Fp64Zmm& a, const Fp64Zmm& x) {
-    asm volatile("vmulpd %1, %0, %0" : "+v"(a) : "v"(x));
-  }
-  [[gnu::always_inline]] static void Add(Fp64Zmm& a, const Fp64Zmm& y) {
-    asm volatile("vaddpd %1, %0, %0" : "+v"(a) : "v"(y));
-  }
-};
-
-struct Fp32Avx512 : Way<Fp32Zmm, kMany, kManyLag> {
-  [[gnu::always_inline]] static void Multiply(Fp32Zmm& a, const Fp32Zmm& x) {
-    asm volatile("vmulps %1, %0, %0" : "+v"(a) : "v"(x));
-  }
-  [[gnu::always_inline]] static void Add(Fp32Zmm& a, const Fp32Zmm& y) {
-    asm volatile("vaddps %1, %0, %0" : "+v"(a) : "v"(y));
-  }
-};
-
-struct Int32Avx512 : Way<Int32Zmm, kMany, kManyLag> {
-  [[gnu::always_inline]] static void Multiply(Int32Zmm& a, const Int32Zmm& x) {
-    asm volatile("vpmulld %1, %0, %0" : "+v"(a) : "v"(x));
-  }
-  [[gnu::always_inline]] static void Add(Int32Zmm& a, const Int32Zmm& y) {
-    asm volatile("vpaddd %1, %0, %0" : "+v"(a) : "v"(y));
-  }
-};
-
-struct Fp16Avx512 : Way<Fp32Zmm, kMany, kManyLag> {
-  [[gnu::always_inline]] static void Multiply(Fp32Zmm& a, const Fp32Zmm& x) {
-    asm volatile("vmulph %1, %0, %0" : "+v"(a) : "v"(x));
-  }
-  [[gnu::always_inline]] static void Add(Fp32Zmm& a, const Fp32Zmm& y) {
-    asm volatile("vaddph %1, %0, %0" : "+v"(a) : "v"(y));
-  }
-};
+DLROOF_OPERATIONS(Fp64Scalar, double, kFew, kFewLag, "x", "mulsd %1, %0", "addsd %1, %0");
+DLROOF_OPERATIONS(Fp32Scalar, float, kFew, kFewLag, "x", "mulss %1, %0", "addss %1, %0");
+DLROOF_OPERATIONS(Fp64Sse2, Fp64Xmm, kFew, kFewLag, "x", "mulpd %1, %0", "addpd %1, %0");
+DLROOF_OPERATIONS(Fp32Sse2, Fp32Xmm, kFew, kFewLag, "x", "mulps %1, %0", "addps %1, %0");
+DLROOF_OPERATIONS(Int32Sse41, Int32Xmm, kFew, kFewIntegerLag, "x", "pmulld %1, %0", "paddd %1, %0");
+DLROOF_OPERATIONS(Fp64Avx, Fp64Ymm, kFew, kFewLag, "x", "vmulpd %1, %0, %0", "vaddpd %1, %0, %0");
+DLROOF_OPERATIONS(Fp32Avx, Fp32Ymm, kFew, kFewLag, "x", "vmulps %1, %0, %0", "vaddps %1, %0, %0");
+DLROOF_OPERATIONS(Int32Avx2, Int32Ymm, kFew, kFewIntegerLag, "x", "vpmulld %1, %0, %0",
+                  "vpaddd %1, %0, %0");
+DLROOF_OPERATIONS(Fp64Avx512, Fp64Zmm, kMany, kManyLag, "v", "vmulpd %1, %0, %0",
+                  "vaddpd %1, %0, %0");
+DLROOF_OPERATIONS(Fp32Avx512, Fp32Zmm, kMany, kManyLag, "v", "vmulps %1, %0, %0",
+                  "vaddps %1, %0, %0");
+DLROOF_OPERATIONS(Int32Avx512, Int32Zmm, kMany, kManyLag, "v", "vpmulld %1, %0, %0",
+                  "vpaddd %1, %0, %0");
+DLROOF_OPERATIONS(Fp16Avx512, Fp32Zmm, kMany, kManyLag, "v", "vmulph %1, %0, %0",
+                  "vaddph %1, %0, %0");
+#undef DLROOF_OPERATIONS
 
 // The last kLag accumulators begin each iteration multiplied already; the last iteration does not
 // begin another. An operation works on a copy: in the array its operand would be stored each time.

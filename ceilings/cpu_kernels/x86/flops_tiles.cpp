@@ -77,51 +77,13 @@ __attribute__((target("amx-tile"), always_inline)) inline void MultiplyFp16() {
       ".byte 0xc4, 0xe2, 0x43, 0x5c, 0xdd");
 }
 
-__attribute__((target("amx-tile,amx-bf16"))) void Bf16(Workspace& workspace,
-                                                       std::int64_t iterations) {
-  LoadTiles(workspace);
-  for (; iterations > 0; --iterations) MultiplyBf16();
-  StoreTiles(workspace);
-}
-
-__attribute__((target("amx-tile,amx-bf16"))) void Bf16FromL1(Workspace& workspace,
-                                                             std::int64_t iterations) {
+template <void (*kMultiply)(), bool kFromL1>
+__attribute__((target("amx-tile,amx-bf16,amx-int8"))) void Run(Workspace& workspace,
+                                                               std::int64_t iterations) {
   LoadTiles(workspace);
   for (; iterations > 0; --iterations) {
-    LoadOperands(workspace);
-    MultiplyBf16();
-  }
-  StoreTiles(workspace);
-}
-
-__attribute__((target("amx-tile,amx-int8"))) void Int8(Workspace& workspace,
-                                                       std::int64_t iterations) {
-  LoadTiles(workspace);
-  for (; iterations > 0; --iterations) MultiplyInt8();
-  StoreTiles(workspace);
-}
-
-__attribute__((target("amx-tile,amx-int8"))) void Int8FromL1(Workspace& workspace,
-                                                             std::int64_t iterations) {
-  LoadTiles(workspace);
-  for (; iterations > 0; --iterations) {
-    LoadOperands(workspace);
-    MultiplyInt8();
-  }
-  StoreTiles(workspace);
-}
-
-__attribute__((target("amx-tile"))) void Fp16(Workspace& workspace, std::int64_t iterations) {
-  LoadTiles(workspace);
-  for (; iterations > 0; --iterations) MultiplyFp16();
-  StoreTiles(workspace);
-}
-
-__attribute__((target("amx-tile"))) void Fp16FromL1(Workspace& workspace, std::int64_t iterations) {
-  LoadTiles(workspace);
-  for (; iterations > 0; --iterations) {
-    LoadOperands(workspace);
-    MultiplyFp16();
+    if constexpr (kFromL1) LoadOperands(workspace);
+    kMultiply();
   }
   StoreTiles(workspace);
 }
@@ -136,12 +98,15 @@ FlopsProbe Row(const char* key, const char* instructions, Operands operands, Ker
 
 std::vector<FlopsProbe> TileProbes() {
   return {
-      Row("bf16.matrix.amx_l1", "tdpbf16ps + tileloadd from L1", Operands::kBf16, Bf16FromL1),
-      Row("bf16.matrix.amx", "tdpbf16ps", Operands::kBf16, Bf16),
-      Row("int8.matrix.amx_l1", "tdpbusd + tileloadd from L1", Operands::kInt8, Int8FromL1),
-      Row("int8.matrix.amx", "tdpbusd", Operands::kInt8, Int8),
-      Row("fp16.matrix.amx_l1", "tdpfp16ps + tileloadd from L1", Operands::kFp16, Fp16FromL1),
-      Row("fp16.matrix.amx", "tdpfp16ps", Operands::kFp16, Fp16),
+      Row("bf16.matrix.amx_l1", "tdpbf16ps + tileloadd from L1", Operands::kBf16,
+          Run<MultiplyBf16, true>),
+      Row("bf16.matrix.amx", "tdpbf16ps", Operands::kBf16, Run<MultiplyBf16, false>),
+      Row("int8.matrix.amx_l1", "tdpbusd + tileloadd from L1", Operands::kInt8,
+          Run<MultiplyInt8, true>),
+      Row("int8.matrix.amx", "tdpbusd", Operands::kInt8, Run<MultiplyInt8, false>),
+      Row("fp16.matrix.amx_l1", "tdpfp16ps + tileloadd from L1", Operands::kFp16,
+          Run<MultiplyFp16, true>),
+      Row("fp16.matrix.amx", "tdpfp16ps", Operands::kFp16, Run<MultiplyFp16, false>),
   };
 }
 
