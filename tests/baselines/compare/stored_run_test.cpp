@@ -1,14 +1,13 @@
 #include "baselines/compare/stored_run.h"
 
-#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <fstream>
 #include <sstream>
 
 #include "counters/base/error.h"
+#include "counters/base/temporary_folder.h"
 #include "reporters/roofline/placed_json.h"
 #include "tests/fakes/refusal.h"
 #include "tests/fakes/small_run.h"
@@ -20,19 +19,15 @@ using testing::HasSubstr;
 
 class StoredRuns : public testing::Test {
  protected:
-  StoredRuns()
-      : folder_(std::filesystem::temp_directory_path() /
-                fmt::format("dlroof_stored_{}", getpid())) {
-    std::filesystem::create_directories(folder_ / "machine");
-  }
-  ~StoredRuns() override { std::filesystem::remove_all(folder_); }
+  StoredRuns() { std::filesystem::create_directories(folder_ / "machine"); }
 
   void Store(const std::string& name, NamedRun run, const std::string& date) {
     run.file.context["date"] = date;
     std::ofstream(folder_ / "machine" / name) << ToJson(run.file).dump();
   }
 
-  std::filesystem::path folder_;
+  const TemporaryFolder temporary_;
+  const std::filesystem::path folder_ = temporary_ / "stored";
 };
 
 TEST_F(StoredRuns, ThoseOfTheMachineThatCanBeComparedAreFoundOldestFirst) {

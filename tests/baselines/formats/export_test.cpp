@@ -1,6 +1,7 @@
 #include "baselines/formats/export.h"
 
 #include <fmt/format.h>
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
@@ -77,7 +78,7 @@ TEST(Export, BencherLeavesOutNamesThatItRefuses) {
   std::ostringstream out, warnings;
   Export("bencher", {run}, out, warnings);
   EXPECT_EQ(json::parse(out.str()).size(), 1U);
-  EXPECT_NE(warnings.str().find("left out: 'xxx"), std::string::npos);
+  EXPECT_THAT(warnings.str(), testing::HasSubstr("left out: 'xxx"));
 }
 
 TEST(Export, GithubActionIsAnArrayOfEntries) {
@@ -92,9 +93,9 @@ TEST(Export, GithubActionIsAnArrayOfEntries) {
 
 TEST(Export, OpenMetricsEscapesLabelsAndEnds) {
   const auto text = Exported("openmetrics", {OddRun()});
-  EXPECT_NE(text.find("dlroof_median_seconds{benchmark=\"A,\\\"b\\\"'c'<d>&|`e`\\\\\\n\xC3\xA9"),
-            std::string::npos);
-  EXPECT_NE(text.find(",fingerprint=\"00\",cache=\"cold\",threads=\"2\"} 2\n"), std::string::npos);
+  EXPECT_THAT(text, testing::HasSubstr(
+                        "dlroof_median_seconds{benchmark=\"A,\\\"b\\\"'c'<d>&|`e`\\\\\\n\xC3\xA9"));
+  EXPECT_THAT(text, testing::HasSubstr(",fingerprint=\"00\",cache=\"cold\",threads=\"2\"} 2\n"));
   EXPECT_EQ(text.substr(text.size() - 6), "# EOF\n");
   std::istringstream lines(text);
   for (std::string line; std::getline(lines, line);)
@@ -151,8 +152,8 @@ TEST(Export, OtavaHasOnlyWhatAllRunsTimed) {
   EXPECT_EQ(rows[0], (std::vector<std::string>{"time", "commit", kOdd}));
   EXPECT_EQ(rows[1], (std::vector<std::string>{"2026-01-01T00:00:00+00:00", "abc", "2"}));
   EXPECT_EQ(rows[2][2], "3");
-  EXPECT_NE(warnings.str().find("left out: 1 of 2"), std::string::npos);
-  EXPECT_NE(Exported("otava-config", {OddRun()}).find("\\U0001F600"), std::string::npos);
+  EXPECT_THAT(warnings.str(), testing::HasSubstr("left out: 1 of 2"));
+  EXPECT_THAT(Exported("otava-config", {OddRun()}), testing::HasSubstr("\\U0001F600"));
 }
 
 std::string ErrorOf(const std::string& format, const std::vector<NamedRun>& runs) {
@@ -160,12 +161,12 @@ std::string ErrorOf(const std::string& format, const std::vector<NamedRun>& runs
 }
 
 TEST(Export, RefusesWhatAFormatCannotHold) {
-  EXPECT_NE(ErrorOf("xml", {OddRun()}).find("expected one of bencher, csv"), std::string::npos);
+  EXPECT_THAT(ErrorOf("xml", {OddRun()}), testing::HasSubstr("expected one of bencher, csv"));
   EXPECT_EQ(ErrorOf("bencher", {OddRun(1), OddRun(2)}),
             "--format=bencher holds one run, but 2 were given");
   NamedRun undated = OddRun();
   undated.file.context.erase("date");
-  EXPECT_NE(ErrorOf("csv", {undated, OddRun(2)}).find("1.json: has no date"), std::string::npos);
+  EXPECT_THAT(ErrorOf("csv", {undated, OddRun(2)}), testing::HasSubstr("1.json: has no date"));
   EXPECT_EQ(ErrorOf("csv", {undated}), "accepted");
 }
 
@@ -182,13 +183,13 @@ TEST(Badge, SaysTheVerdictAndEscapes) {
   CompareResult result;
   result.count[Verdict::kSlower] = 3;
   result.exit_code = 1;
-  EXPECT_NE(BadgeSvg(result).find("performance: 3 slower"), std::string::npos);
+  EXPECT_THAT(BadgeSvg(result), testing::HasSubstr("performance: 3 slower"));
   result = {};
   result.exit_code = 3;
-  EXPECT_NE(BadgeSvg(result).find("cannot say"), std::string::npos);
-  EXPECT_NE(BadgeSvg(CompareResult()).find("no regression"), std::string::npos);
-  EXPECT_NE(BadgeSvg("<a>&", "\"", BadgeMood::kGood).find("&#60;a&#62;&#38;: &#34;"),
-            std::string::npos);
+  EXPECT_THAT(BadgeSvg(result), testing::HasSubstr("cannot say"));
+  EXPECT_THAT(BadgeSvg(CompareResult()), testing::HasSubstr("no regression"));
+  EXPECT_THAT(BadgeSvg("<a>&", "\"", BadgeMood::kGood),
+              testing::HasSubstr("&#60;a&#62;&#38;: &#34;"));
 }
 
 }  // namespace

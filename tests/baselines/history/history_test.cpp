@@ -1,6 +1,7 @@
 #include "baselines/history/history.h"
 
 #include <fmt/format.h>
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <sys/wait.h>
@@ -11,7 +12,7 @@
 
 #include "baselines/history/packed_record.h"
 #include "baselines/history/query.h"
-#include "counters/base/error.h"
+#include "counters/base/temporary_folder.h"
 #include "reporters/roofline/placed_json.h"
 #include "tests/fakes/refusal.h"
 #include "tests/fakes/small_run.h"
@@ -19,28 +20,21 @@
 namespace dlroof {
 namespace {
 
+using testing::HasSubstr;
+
 namespace fs = std::filesystem;
 
-// A folder of this process that goes with the test.
 class HistoryTest : public testing::Test {
  protected:
-  HistoryTest() : folder_(fs::temp_directory_path() / fmt::format("dlroof-history-{}", getpid())) {
-    fs::create_directories(folder_);
-  }
-  ~HistoryTest() override { fs::remove_all(folder_); }
-  std::string Path() const { return (folder_ / "perf.sqlite").string(); }
+  std::string Path() const { return folder_ / "perf.sqlite"; }
 
-  fs::path folder_;
+  const TemporaryFolder folder_;
 };
 
 NamedRun RunOn(int day, const std::vector<Record>& records) {
   NamedRun run = RunOf(fmt::format("{}.json", day), records);
   run.file.context["date"] = fmt::format("2026-01-{:02}T00:00:00+00:00", day);
   return run;
-}
-
-std::string ErrorOf(const std::function<void()>& what) {
-  return RefusalOf([&] { what(); });
 }
 
 TEST_F(HistoryTest, GivesBackWhatWasAdded) {
@@ -125,27 +119,24 @@ TEST_F(HistoryTest, RunsAreInOrderHoweverTheirDatesAreWritten) {
 }
 
 TEST_F(HistoryTest, RefusesWhatIsNoHistory) {
-  EXPECT_NE(ErrorOf([&] { History(Path(), Access::kRead); }).find("no such history"),
-            std::string::npos);
+  EXPECT_THAT(RefusalOf([&] { History(Path(), Access::kRead); }), HasSubstr("no such history"));
   std::ofstream(Path()) << std::string(5000, 'x');
-  EXPECT_NE(ErrorOf([&] { History(Path(), Access::kRead); }).find("perf.sqlite: no history"),
-            std::string::npos);
+  EXPECT_THAT(RefusalOf([&] { History(Path(), Access::kRead); }),
+              HasSubstr("perf.sqlite: no history"));
   fs::remove(Path());
   Execute(*OpenDatabase(Path(), Access::kWrite), "CREATE TABLE other (x)");
-  EXPECT_NE(ErrorOf([&] { History(Path(), Access::kWrite); }).find("no history of dlroof"),
-            std::string::npos);
+  EXPECT_THAT(RefusalOf([&] { History(Path(), Access::kWrite); }),
+              HasSubstr("no history of dlroof"));
   fs::remove(Path());
   { History(Path(), Access::kWrite); }
   Execute(*OpenDatabase(Path(), Access::kWrite), "PRAGMA user_version = 5");
-  EXPECT_NE(ErrorOf([&] {
-              History(Path(), Access::kRead);
-            }).find("newer dlroof (schema 5, this one reads up to 4"),
-            std::string::npos);
+  EXPECT_THAT(RefusalOf([&] { History(Path(), Access::kRead); }),
+              HasSubstr("newer dlroof (schema 5, this one reads up to 4"));
   History history(":memory:", Access::kWrite);
-  EXPECT_NE(ErrorOf([&] {
-              history.Add(RunOn(1, {Measured("n1", 1), Measured("n1", 2)}));
-            }).find("stands there twice"),
-            std::string::npos);
+  EXPECT_THAT(RefusalOf([&] {
+                history.Add(RunOn(1, {Measured("n1", 1), Measured("n1", 2)}));
+              }),
+              HasSubstr("stands there twice"));
 }
 
 TEST_F(HistoryTest, WhatIsReadDoesNotChangeWhileAnotherAdds) {
@@ -287,8 +278,8 @@ TEST(PackedRecord, ReadsRowsOfTheFirstSchema) {
   EXPECT_EQ(repetitions[0].iterations, 2);
   EXPECT_EQ(repetitions[0].run_delay_seconds, 0.25);
   EXPECT_FALSE(repetitions[0].cpu_seconds || repetitions[0].gpu || repetitions[0].block);
-  EXPECT_NE(ErrorOf([&] { Unpack(R"({"name": "a"})", row.substr(1), "x"); }).find("x: damaged"),
-            std::string::npos);
+  EXPECT_THAT(RefusalOf([&] { Unpack(R"({"name": "a"})", row.substr(1), "x"); }),
+              HasSubstr("x: damaged"));
 }
 
 class OldHistoryTest : public HistoryTest {
@@ -361,16 +352,16 @@ TEST(PackedRecord, DamagedBytesAreRefused) {
   auto packed = Pack(Measured("n1", 1));
   EXPECT_EQ(CountRepetitions(packed.repetitions), 9);
   packed.repetitions.pop_back();
-  EXPECT_NE(ErrorOf([&] { Unpack(packed.facts, packed.repetitions, "x"); }).find("x: damaged"),
-            std::string::npos);
+  EXPECT_THAT(RefusalOf([&] { Unpack(packed.facts, packed.repetitions, "x"); }),
+              HasSubstr("x: damaged"));
   EXPECT_EQ(CountRepetitions(packed.repetitions), 0);
   for (const char* row :
        {"[[1, 2]]", "[7]", R"([["a", 1, false]])", "[[1, 1, false, 0, 0, 0, 0, -1]]"}) {
     const auto bytes = nlohmann::json::to_cbor(nlohmann::json::parse(row));
-    EXPECT_NE(ErrorOf([&] {
-                Unpack(packed.facts, {bytes.begin(), bytes.end()}, "x");
-              }).find("x: damaged"),
-              std::string::npos)
+    EXPECT_THAT(RefusalOf([&] {
+                  Unpack(packed.facts, {bytes.begin(), bytes.end()}, "x");
+                }),
+                HasSubstr("x: damaged"))
         << row;
   }
 }

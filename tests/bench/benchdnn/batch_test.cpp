@@ -20,6 +20,8 @@
 #include "bench/suites/benchdnn_suite.h"
 #include "bench/workload/benchmark_name.h"
 #include "counters/base/error.h"
+#include "counters/base/files.h"
+#include "counters/base/temporary_folder.h"
 
 namespace dlroof {
 namespace {
@@ -108,44 +110,39 @@ TEST(BenchdnnRefusals, CombinationsHaveALimit) {
               HasSubstr("these are more than 500000 benchmarks"));
 }
 
-// A folder for batch files that is removed again.
 class BatchFolder : public testing::Test {
  protected:
-  BatchFolder() : folder_(fs::path(testing::TempDir()) / fmt::format("dlroof_batch_{}", getpid())) {
-    fs::create_directories(folder_ / "conv");
-  }
-  ~BatchFolder() override { fs::remove_all(folder_); }
+  BatchFolder() { fs::create_directories(folder_ / "conv"); }
   std::string Write(const std::string& name, const std::string& text) {
     std::ofstream(folder_ / name) << text;
-    return (folder_ / name).string();
+    return folder_ / name;
   }
-  fs::path folder_;
+  const TemporaryFolder folder_;
 };
 
 TEST_F(BatchFolder, IncludesFilesThatStandBesideOrInTheDriversFolder) {
   Write("shapes", "mb1ic4ih8oc6kh1\n");
   Write("conv/more", "--dir=BWD_D --batch=same --batch=shapes\n");
   Write("conv/same", "mb1ic4ih8oc6kh1\n");
-  const auto top =
-      "--dir=FWD_I --batch=shapes --batch=more\n--batch=" + (folder_ / "shapes").string();
+  const auto top = "--dir=FWD_I --batch=shapes --batch=more\n--batch=" + folder_ / "shapes";
   // The settings of an included file stay.
-  EXPECT_THAT(Read(top, (folder_ / "top").string()),
+  EXPECT_THAT(Read(top, folder_ / "top"),
               ElementsAre(ConvName("fwd", "f32"), ConvName("bwd_data", "f32"),
                           ConvName("bwd_data", "f32"), ConvName("bwd_data", "f32")));
-  const auto read = ReadBenchdnn(top, (folder_ / "top").string());
-  EXPECT_EQ(read[1].file, (folder_ / "conv" / "same").string());
+  const auto read = ReadBenchdnn(top, folder_ / "top");
+  EXPECT_EQ(read[1].file, folder_ / "conv/same");
   EXPECT_EQ(read[1].line, 1);
 }
 
 TEST_F(BatchFolder, DriverIsThatOfTheFirstProblemAlsoInAnIncludedFile) {
   Write("shapes", "# nothing\nsic8\n");
-  EXPECT_THAT(Read("--alg=VANILLA_LSTM --batch=shapes", (folder_ / "top").string()),
+  EXPECT_THAT(Read("--alg=VANILLA_LSTM --batch=shapes", folder_ / "top"),
               ElementsAre("LSTM/cpu/onednn/fwd_inference/f32/t1n2i8h8"));
 }
 
 TEST_F(BatchFolder, RefusalsNameTheIncludedFile) {
   const auto bad = Write("bad", "\n --dir=X\n");
-  EXPECT_THAT(Refusal("--batch=bad", (folder_ / "top").string()),
+  EXPECT_THAT(Refusal("--batch=bad", folder_ / "top"),
               StartsWith(bad + ":2: column 8: expected one of FWD_B"));
 }
 
@@ -166,12 +163,7 @@ TEST(LooksLikeBenchdnn, TellsBenchdnnsFilesFromListsOfNames) {
     EXPECT_FALSE(LooksLikeBenchdnn(text)) << text;
 }
 
-std::string SmallList() {
-  std::ifstream file(DLROOF_TEST_DATA "/benchdnn_small.txt");
-  std::stringstream text;
-  text << file.rdbuf();
-  return text.str();
-}
+std::string SmallList() { return ReadFile(DLROOF_TEST_DATA "/benchdnn_small.txt", "a list"); }
 
 TEST(BenchdnnSmallList, IsReadWhole) {
   const auto text = SmallList();
@@ -248,11 +240,8 @@ TEST(BenchdnnInputs, AreReadWhole) {
   size_t files = 0, benchmarks = 0, names = 0;
   for (const auto* driver : BenchdnnDrivers())
     for (const auto& entry : fs::directory_iterator(fs::path(folder) / driver->name)) {
-      std::ifstream file(entry.path());
-      std::stringstream text;
-      text << file.rdbuf();
       ++files;
-      const auto command = fmt::format("--{} {}", driver->name, text.str());
+      const auto command = fmt::format("--{} {}", driver->name, ReadFile(entry.path(), "lines"));
       const auto read = ReadBenchdnn(command, entry.path().string());
       benchmarks += read.size();
       for (const auto& one : read) names += one.name.empty() ? 0 : 1;

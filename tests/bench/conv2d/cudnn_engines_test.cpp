@@ -1,5 +1,6 @@
 #include "bench/conv2d/cudnn_engines.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -130,7 +131,7 @@ TEST(TimePlans, ABrokenGpuOrNoPlanLeftIsNoResult) {
   } catch (const Unsupported&) {
     FAIL() << "that was no refusal";
   } catch (const std::runtime_error& error) {
-    EXPECT_NE(std::string(error.what()).find("an engine fell over"), std::string::npos);
+    EXPECT_THAT(std::string(error.what()), testing::HasSubstr("an engine fell over"));
   }
   const auto refuses = [](size_t, int) -> double { throw Unsupported("not this shape"); };
   EXPECT_THROW(TimePlans(2, refuses, [] {}), Unsupported);

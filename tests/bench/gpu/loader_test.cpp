@@ -7,6 +7,7 @@
 #include <fstream>
 
 #include "counters/base/error.h"
+#include "counters/base/temporary_folder.h"
 #include "tests/fakes/fake_gpu.h"
 #include "tests/fakes/refusal.h"
 
@@ -49,14 +50,13 @@ TEST(OpenGpuModule, EachWayOfBeingMissingOrBrokenIsOneSentence) {
 }
 
 TEST(OpenGpuModule, ADamagedFileIsSaidToBe) {
-  const auto path = std::filesystem::temp_directory_path() /
-                    ("dlroof_damaged_" + std::to_string(getpid()) + ".so");
+  const TemporaryFolder folder;
+  const auto path = folder / "damaged.so";
   for (const std::string text :
        {"", "not a library, but long enough for the header of one ......"}) {
     std::ofstream(path) << text;
     EXPECT_THAT(OpenGpuModule(path).why_not, HasSubstr("is damaged: build again")) << text;
   }
-  std::filesystem::remove(path);
 }
 
 TEST(SentenceForDlopen, NamesTheLibraryAndItsOwner) {

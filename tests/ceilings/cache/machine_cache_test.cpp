@@ -2,7 +2,6 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <fstream>
 #include <nlohmann/json.hpp>
@@ -10,6 +9,7 @@
 
 #include "ceilings/cpu/measure_steps.h"
 #include "counters/base/error.h"
+#include "counters/base/temporary_folder.h"
 
 namespace dlroof {
 namespace {
@@ -22,10 +22,6 @@ using testing::Not;
 class MachineCache : public testing::Test {
  protected:
   void SetUp() override {
-    root_ =
-        fs::temp_directory_path() / ("dlroof-cache-" + std::to_string(getpid()) + "-" +
-                                     testing::UnitTest::GetInstance()->current_test_info()->name());
-    fs::create_directories(root_);
     source_.described.device = "cpu";
     source_.described.name = "Some CPU";
     source_.described.fingerprint = "0123";
@@ -37,7 +33,6 @@ class MachineCache : public testing::Test {
       return machine;
     };
   }
-  void TearDown() override { fs::remove_all(root_); }
 
   // Ceilings that tell the order of measurements apart: the first have rate 1.
   Machine Measured(bool quick, const std::vector<int>& threads) {
@@ -64,7 +59,8 @@ class MachineCache : public testing::Test {
     return machine.by_threads.at(threads).flops.at("fp32.vector").per_second;
   }
 
-  fs::path root_;
+  const TemporaryFolder folder_;
+  const fs::path root_ = folder_ / "";
   bool proved_ = true;
   MachineSource source_;
   std::ostringstream log_;

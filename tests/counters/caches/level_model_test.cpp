@@ -1,6 +1,5 @@
 #include "counters/caches/level_model.h"
 
-#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -12,6 +11,7 @@
 #include "bench/library_rules/vector_blocking.h"
 #include "bench/lstm/case.h"
 #include "bench/lstm/onednn_levels.h"
+#include "counters/base/temporary_folder.h"
 #include "counters/cpu/cache_ways.h"
 
 namespace dlroof {
@@ -143,8 +143,8 @@ TEST(SharesPerThread, DividesACacheAmongThoseThatUseIt) {
 }
 
 TEST(CacheWays, AreThoseOfTheDataCacheOfTheLevel) {
-  const auto folder =
-      std::filesystem::temp_directory_path() / fmt::format("dlroof-ways-{}", getpid());
+  const TemporaryFolder temporary;
+  const std::filesystem::path folder = temporary / "cpus";
   const auto write = [&](const char* index, const char* level, const char* type, const char* ways) {
     const auto cache = folder / "cpu3" / "cache" / index;
     std::filesystem::create_directories(cache);
@@ -159,7 +159,6 @@ TEST(CacheWays, AreThoseOfTheDataCacheOfTheLevel) {
   EXPECT_EQ(CacheWays(Level::kL2, 3, folder), 16);
   EXPECT_EQ(CacheWays(Level::kL3, 3, folder), 0);
   EXPECT_EQ(CacheWays(Level::kL1, 0, folder), 0);
-  std::filesystem::remove_all(folder);
 }
 
 }  // namespace

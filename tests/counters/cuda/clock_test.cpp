@@ -1,5 +1,6 @@
 #include "counters/cuda/clock.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <stdexcept>
@@ -23,7 +24,7 @@ TEST(CudaState, SaysSomethingOnEveryMachine) {
 TEST(DeviceBuffer, WithoutMemoryNamesTheBytes) {
   const auto why =
       RefusalOf<std::runtime_error>([] { const DeviceBuffer buffer(std::size_t{1} << 50); });
-  EXPECT_NE(why.find("1125899906842624 bytes"), std::string::npos) << why;
+  EXPECT_THAT(why, testing::HasSubstr("1125899906842624 bytes")) << why;
 }
 
 // Reads 64 MiB: tens of microseconds on any GPU that counts here.

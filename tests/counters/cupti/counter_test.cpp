@@ -4,10 +4,11 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
-#include <filesystem>
-#include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "counters/base/files.h"
+#include "counters/base/json_reader.h"
+#include "counters/base/temporary_folder.h"
 #include "counters/cupti/report.h"
 #include "tests/fakes/fake_cupti.h"
 #include "tests/fakes/refusal.h"
@@ -75,8 +76,8 @@ TEST(CuptiCounter, WhatMakesACallReadyComesBeforeEachRunAndOutsideThePass) {
   auto request = bench.Request();
   int readied = 0;
   request.ready = [&] {
-    EXPECT_EQ(bench.cupti->Left().find("pass"), std::string::npos);
-    EXPECT_EQ(bench.cupti->Left().find("trace"), std::string::npos);
+    EXPECT_THAT(bench.cupti->Left(), Not(HasSubstr("pass")));
+    EXPECT_THAT(bench.cupti->Left(), Not(HasSubstr("trace")));
     EXPECT_EQ(readied++, bench.runs);
   };
   bench.Count(request);
@@ -351,11 +352,11 @@ TEST(CuptiCounter, SourceCountsForTheManager) {
 TEST(CuptiCounter, RecordingHoldsEverythingAndDecodesToTheSame) {
   Bench bench;
   bench.cupti->passes = 2;
-  const auto path = testing::TempDir() + "cupti_values_" + std::to_string(getpid()) + ".json";
+  const TemporaryFolder folder;
+  const auto path = folder / "values.json";
   const auto counted = CuptiSourceOf(bench.counter, path).count(bench.Request());
-  std::ifstream file(path);
-  const auto recording = CuptiRecordingFromJson(nlohmann::json::parse(file), path);
-  std::filesystem::remove(path);
+  const auto recording =
+      CuptiRecordingFromJson(ParsedJson(ReadFile(path, "a recording"), path), path);
   EXPECT_EQ(recording.chip, "GH100");
   ASSERT_EQ(recording.calls.size(), 2U);
   EXPECT_EQ(recording.calls[0].name, "known");

@@ -6,10 +6,10 @@
 
 #include <cstdlib>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 
 #include "counters/base/error.h"
+#include "counters/base/files.h"
+#include "counters/base/temporary_folder.h"
 #include "reporters/figure/gnuplot.h"
 #include "reporters/figure/panel.h"
 #include "tests/fakes/placed_files.h"
@@ -213,42 +213,34 @@ TEST(FigureScript, SecondsAreBytesAndFlopsOnTheOtherAxes) {
 TEST(WriteFigure, DrawsSweepsLevelsArrowsAndThinRoofs) {
   NEED_GNUPLOT();
   const auto run = SweptRun();
-  FigureChoice sweep, levels, arrows;
-  sweep.sweep = "batch";
-  levels.all_levels = true;
-  arrows.before = &run;
-  const auto path = std::filesystem::temp_directory_path() /
-                    ("dlroof_figure_" + std::to_string(getpid()) + ".svg");
+  const TemporaryFolder folder;
+  const auto path = folder / "figure.svg";
   auto thin = run;
   auto& set = TwoThreadsOf(thin);
   set.flops.at("fp32.vector").sustained_per_second = 160e9;
   set.ridges = {{Level::kDram, {{0.5, 10e9}, {8, 150e9}}}};
-  for (const auto& choice : {sweep, levels, arrows}) {
-    WriteFigure(thin, path.string(), choice);
+  for (const auto& choice :
+       {FigureChoice{.sweep = "batch"}, {.all_levels = true}, {.before = &run}}) {
+    WriteFigure(thin, path, choice);
     EXPECT_GT(std::filesystem::file_size(path), 5000U);
   }
-  std::filesystem::remove(path);
 }
 
 TEST(WriteFigure, DrawsEveryFormatAndRunsNothing) {
   NEED_GNUPLOT();
-  const auto folder =
-      std::filesystem::temp_directory_path() / ("dlroof_figure_" + std::to_string(getpid()));
-  std::filesystem::create_directory(folder);
+  const TemporaryFolder folder;
   const auto before = std::filesystem::current_path();
-  std::filesystem::current_path(folder);
+  std::filesystem::current_path(folder / ".");
   for (const auto& [name, start] :
        {std::pair("x.svg", "<?xml"), std::pair("x.pdf", "%PDF"), std::pair("x.png", "\x89PNG")}) {
     WriteFigure(SmallRun(), name);
-    std::ifstream file(name, std::ios::binary);
-    const std::string text((std::istreambuf_iterator<char>(file)), {});
+    const auto text = ReadFile(name, "a picture");
     EXPECT_THAT(text, StartsWith(start));
     EXPECT_GT(text.size(), 5000U) << name;
   }
   EXPECT_FALSE(std::filesystem::exists("owned"));
   EXPECT_FALSE(std::filesystem::exists("pwned"));
   std::filesystem::current_path(before);
-  std::filesystem::remove_all(folder);
 }
 
 TEST(WriteFigure, RefusesWhatItCannotDraw) {

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <cstdlib>
 #include <ctime>
-#include <fstream>
 #include <functional>
 #include <iostream>
 #include <random>
@@ -15,6 +14,7 @@
 #include "bench/suites/benchdnn_suite.h"
 #include "bench/suites/import_benchdnn.h"
 #include "counters/base/error.h"
+#include "counters/base/files.h"
 #include "reporters/import/import.h"
 #include "reporters/record/run_file.h"
 #include "reporters/roofline/placed_json.h"
@@ -25,11 +25,7 @@ namespace {
 using nlohmann::json;
 
 std::string DataText(const std::string& name) {
-  std::ifstream file(DLROOF_TEST_DATA "/" + name);
-  std::ostringstream text;
-  text << file.rdbuf();
-  EXPECT_FALSE(text.str().empty()) << name;
-  return text.str();
+  return ReadFile(DLROOF_TEST_DATA "/" + name, "a file to import");
 }
 
 // Words that decide branches of the readers, put where they do not belong.

@@ -4,11 +4,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <fstream>
 #include <sstream>
 
 #include "bench/suites/import_benchdnn.h"
 #include "counters/base/error.h"
+#include "counters/base/files.h"
 #include "counters/cupti/decode.h"
 #include "reporters/import/ncu_metrics.h"
 #include "reporters/import/run.h"
@@ -27,10 +27,7 @@ using testing::Pair;
 using testing::UnorderedElementsAre;
 
 std::string DataText(const std::string& name) {
-  std::ifstream file(DLROOF_TEST_DATA "/" + name);
-  std::ostringstream text;
-  text << file.rdbuf();
-  return text.str();
+  return ReadFile(DLROOF_TEST_DATA "/" + name, "a file to import");
 }
 
 Imported FromFile(const std::string& name) {

@@ -2,12 +2,12 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <fstream>
 #include <iostream>
 #include <map>
 #include <optional>
 #include <sstream>
 
+#include "counters/base/files.h"
 #include "reporters/import/import.h"
 #include "reporters/import/run.h"
 #include "reporters/roofline/census.h"
@@ -21,20 +21,13 @@ namespace {
 using nlohmann::json;
 using Row = std::map<std::string, std::string>;
 
-std::string FileText(const std::string& path) {
-  std::ifstream file(path);
-  std::ostringstream text;
-  text << file.rdbuf();
-  return text.str();
-}
-
 std::string Published(const std::string& name) {
   return DLROOF_TEST_DATA "/../../baselines/studies/v100_published/" + name;
 }
 
 // The rows of a table in tests/data by their column names.
 std::vector<Row> Table(const std::string& name) {
-  std::istringstream lines(FileText(DLROOF_TEST_DATA "/" + name));
+  std::istringstream lines(ReadFile(DLROOF_TEST_DATA "/" + name, "a table"));
   std::string text;
   for (std::string line; std::getline(lines, line);)
     if (!line.starts_with('#')) text += line + "\n";
@@ -51,11 +44,12 @@ std::vector<Row> Table(const std::string& name) {
 double Number(const Row& row, const std::string& column) { return std::stod(row.at(column)); }
 
 Machine V100() {
-  return MachineFromJson(json::parse(FileText(Published("machine.json"))), "machine.json");
+  return MachineFromJson(json::parse(ReadFile(Published("machine.json"), "a table")),
+                         "machine.json");
 }
 
 std::vector<Record> Imported100(const std::string& name) {
-  auto imported = ImportOwnCsv(FileText(Published(name)), name);
+  auto imported = ImportOwnCsv(ReadFile(Published(name), "a table"), name);
   EXPECT_TRUE(imported.remarks.empty());
   return ImportedRun(std::move(imported.records), V100(), {}, std::cerr).records;
 }
