@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "bench/supervise/journal.h"
+#include "counters/base/folders.h"
 #include "counters/base/process.h"
-#include "counters/base/temporary_folder.h"
 
 namespace dlroof {
 

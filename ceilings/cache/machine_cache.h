@@ -11,7 +11,7 @@
 #include "ceilings/cache/live_check.h"
 #include "ceilings/cpu/measure.h"
 #include "ceilings/machine/machine.h"
-#include "counters/base/cache_directory.h"
+#include "counters/base/folders.h"
 
 namespace dlroof {
 

@@ -21,8 +21,8 @@
 
 #include "counters/base/error.h"
 #include "counters/base/files.h"
+#include "counters/base/folders.h"
 #include "counters/base/interrupt.h"
-#include "counters/base/temporary_folder.h"
 
 namespace dlroof {
 namespace {

@@ -9,11 +9,10 @@
 #include <sstream>
 #include <stdexcept>
 
-#include "counters/base/cache_directory.h"
 #include "counters/base/error.h"
 #include "counters/base/files.h"
+#include "counters/base/folders.h"
 #include "counters/base/process.h"
-#include "counters/base/temporary_folder.h"
 #include "counters/base/text_hash.h"
 #include "counters/caches/callgrind.h"
 #include "counters/counter_source.h"

@@ -1,11 +1,10 @@
-#include "counters/cuda/cupti_known_calls.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <memory>
 
 #include "counters/cuda/cupti_known_kernels.h"
+#include "counters/cuda/cupti_source.h"
 #include "counters/cuda/support.h"
 
 namespace dlroof {

@@ -4,7 +4,6 @@
 
 #include "counters/cpu/clocks.h"
 #include "counters/cuda/cupti_calls.h"
-#include "counters/cuda/cupti_known_calls.h"
 #include "counters/cuda/device.h"
 
 namespace dlroof {

@@ -1,4 +1,5 @@
-// NVIDIA's hardware counters as a source of counts. Part of the CUDA module only.
+// NVIDIA's hardware counters as a source of counts, and the calls on which they prove themselves.
+// Part of the CUDA module only.
 #pragma once
 
 #include <memory>
@@ -7,6 +8,10 @@
 #include "counters/cupti/counter.h"
 
 namespace dlroof {
+
+// Returns the calls of known work that this chip can run, on the current device. They hold their
+// memory. Throws std::runtime_error when there is not enough.
+std::vector<KnownCall> CuptiKnownCalls(const CuptiChip& chip);
 
 // CUPTI itself on CUDA's device `device`, with the known kernels. Nothing is opened before it is
 // used.

@@ -1,5 +1,3 @@
-#include "reporters/figure/marks.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -8,6 +6,7 @@
 #include <set>
 
 #include "reporters/figure/gnuplot.h"
+#include "reporters/figure/panel.h"
 
 namespace dlroof {
 namespace {

@@ -1,5 +1,6 @@
-// The plane of a figure's chart: its ranges, the lines of its roofs, and where their labels stand,
-// as gnuplot reads them.
+// The plane of a figure's chart, as gnuplot reads it: its ranges, the lines of its roofs, where
+// their labels stand, and the marks on it: points, error bars, gaps, lines of a sweep, arrows from
+// before to now.
 #pragma once
 
 #include <string>
@@ -37,5 +38,23 @@ std::string Ranges(const Panel& panel);
 std::string Label(const std::string& text, double log_x, double log_y, const std::string& how);
 std::string RoofLabels(const Figure& figure, const Panel& panel);  // and of what is sustained
 std::string RidgeLabels(const Figure& figure, const Panel& panel);
+
+// Drawing of one `plot` command: its data blocks and its elements.
+struct Plot {
+  std::string blocks;
+  std::vector<std::string> elements;
+};
+
+// A data block "$name"; lines are separated by an empty line.
+std::string Block(const std::string& name, const std::vector<std::vector<Point>>& lines);
+
+// The points, their intervals, a legend; of a sweep its lines, of all levels what joins them.
+void AddClassicMarks(const Figure& figure, Plot& plot);
+// Where the roofs would allow a record to be, where it is, and the line between them: the gap.
+// Crosses on it: the time that each pipe needs at its own ceiling, one after the other.
+void AddTimeMarks(const Figure& figure, Plot& plot);
+
+// "hollow: f32, filled: f16" where that tells the marks apart, else how they came about.
+std::string FillMeans(const Figure& figure);
 
 }  // namespace dlroof

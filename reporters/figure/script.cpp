@@ -9,7 +9,6 @@
 
 #include "reporters/figure/figure.h"
 #include "reporters/figure/gnuplot.h"
-#include "reporters/figure/marks.h"
 #include "reporters/figure/panel.h"
 #include "reporters/text/units.h"
 

@@ -1,4 +1,4 @@
-// One call of an LSTM stack on oneDNN, and the way back to plain tensors.
+// One call of an LSTM stack on oneDNN, the way back to plain tensors, and the check of its results.
 #pragma once
 
 #include <string>
@@ -50,5 +50,11 @@ class LstmCall {
   std::vector<LstmStep> forward_;   // by stage
   std::vector<LstmStep> backward_;  // last stage first; empty unless `bwd`
 };
+
+// Runs the call and compares everything that it returns (for `bwd`: every gradient) with the plain
+// loops in double on the same inputs. Errors are relative to the largest value of each tensor; what
+// is allowed is what `type`, or the type that the call's fpmath mode allows, loses.
+Verification CompareWithLoops(LstmCall& call, std::string_view type, const LstmInput<float>& input,
+                              const LstmOutput<float>& d_output);
 
 }  // namespace dlroof::onednn

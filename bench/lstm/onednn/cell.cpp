@@ -1,5 +1,3 @@
-#include "bench/lstm/onednn/cell.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -8,6 +6,7 @@
 
 #include "bench/lstm/case.h"
 #include "bench/lstm/check.h"
+#include "bench/lstm/onednn/call.h"
 #include "bench/lstm/onednn_levels.h"
 #include "bench/onednn/functions.h"
 #include "bench/onednn/support.h"

@@ -7,7 +7,7 @@
 #include <sstream>
 
 #include "counters/base/error.h"
-#include "counters/base/temporary_folder.h"
+#include "counters/base/folders.h"
 #include "reporters/roofline/placed_json.h"
 #include "tests/fakes/refusal.h"
 #include "tests/fakes/small_run.h"

@@ -12,7 +12,7 @@
 
 #include "baselines/history/packed_record.h"
 #include "baselines/history/query.h"
-#include "counters/base/temporary_folder.h"
+#include "counters/base/folders.h"
 #include "reporters/roofline/placed_json.h"
 #include "tests/fakes/refusal.h"
 #include "tests/fakes/small_run.h"

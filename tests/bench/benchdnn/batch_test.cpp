@@ -21,7 +21,7 @@
 #include "bench/workload/benchmark_name.h"
 #include "counters/base/error.h"
 #include "counters/base/files.h"
-#include "counters/base/temporary_folder.h"
+#include "counters/base/folders.h"
 
 namespace dlroof {
 namespace {

@@ -7,7 +7,7 @@
 #include <fstream>
 
 #include "counters/base/error.h"
-#include "counters/base/temporary_folder.h"
+#include "counters/base/folders.h"
 #include "tests/fakes/fake_gpu.h"
 #include "tests/fakes/refusal.h"
 

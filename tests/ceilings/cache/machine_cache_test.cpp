@@ -9,7 +9,7 @@
 
 #include "ceilings/cpu/measure_steps.h"
 #include "counters/base/error.h"
-#include "counters/base/temporary_folder.h"
+#include "counters/base/folders.h"
 
 namespace dlroof {
 namespace {

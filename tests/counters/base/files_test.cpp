@@ -6,7 +6,7 @@
 #include <fstream>
 #include <iterator>
 
-#include "counters/base/temporary_folder.h"
+#include "counters/base/folders.h"
 #include "tests/fakes/refusal.h"
 
 namespace dlroof {

@@ -11,7 +11,7 @@
 #include "bench/library_rules/vector_blocking.h"
 #include "bench/lstm/case.h"
 #include "bench/lstm/onednn_levels.h"
-#include "counters/base/temporary_folder.h"
+#include "counters/base/folders.h"
 #include "counters/cpu/cache_ways.h"
 
 namespace dlroof {

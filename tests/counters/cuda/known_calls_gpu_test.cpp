@@ -5,7 +5,7 @@
 
 #include <iostream>
 
-#include "counters/cuda/cupti_known_calls.h"
+#include "counters/cuda/cupti_source.h"
 #include "counters/cuda/device.h"
 #include "tests/fakes/no_gpu.h"
 

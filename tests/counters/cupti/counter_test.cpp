@@ -7,8 +7,8 @@
 #include <nlohmann/json.hpp>
 
 #include "counters/base/files.h"
+#include "counters/base/folders.h"
 #include "counters/base/json_reader.h"
-#include "counters/base/temporary_folder.h"
 #include "counters/cupti/report.h"
 #include "tests/fakes/fake_cupti.h"
 #include "tests/fakes/refusal.h"

@@ -9,7 +9,7 @@
 
 #include "counters/base/error.h"
 #include "counters/base/files.h"
-#include "counters/base/temporary_folder.h"
+#include "counters/base/folders.h"
 #include "reporters/figure/gnuplot.h"
 #include "reporters/figure/panel.h"
 #include "tests/fakes/placed_files.h"

@@ -1,8 +1,10 @@
-#include "counters/base/cache_directory.h"
+#include "counters/base/folders.h"
 
 #include <gtest/gtest.h>
 
 #include <cstdlib>
+#include <filesystem>
+#include <fstream>
 #include <string>
 
 namespace dlroof {
@@ -42,6 +44,18 @@ TEST(CacheDirectory, FollowsTheXdgSpecification) {
   EXPECT_EQ(CacheDirectory(), fs::path("/h/.cache/dlroof"));
   home.Set(std::nullopt);
   EXPECT_EQ(CacheDirectory(), std::nullopt);
+}
+
+TEST(TemporaryFolder, IsGoneWithAllInItAndSharedWithNobody) {
+  std::string file;
+  {
+    const TemporaryFolder folder, other;
+    file = folder / "a";
+    EXPECT_NE(file, other / "a");
+    std::ofstream(file) << "text";
+    EXPECT_TRUE(fs::exists(file));
+  }
+  EXPECT_FALSE(fs::exists(fs::path(file).parent_path()));
 }
 
 }  // namespace

@@ -1,9 +1,15 @@
-// A place for files that only this process needs.
+// Folders of this program: one that keeps what takes long to find out, and temporary ones.
 #pragma once
 
+#include <filesystem>
+#include <optional>
 #include <string>
 
 namespace dlroof {
+
+// Returns the folder of ceilings and simulated counts, $XDG_CACHE_HOME/dlroof, else
+// $HOME/.cache/dlroof; absent when neither is an absolute path.
+std::optional<std::filesystem::path> CacheDirectory();
 
 // A folder of its own in the system's place for temporary files; gone, with all in it, when this
 // object is.

@@ -1,0 +1,23 @@
+// CPUs without the instruction CPUID report no feature, so that only portable kernels run. Nothing
+// measures their clock.
+#include "counters/base/error.h"
+#include "counters/cpu/cache_flush.h"
+#include "counters/cpu/core_clock.h"
+#include "counters/cpu/cpuid.h"
+#include "counters/cpu/issue_rate.h"
+
+namespace dlroof {
+
+CpuidRegisters ExecuteCpuid(std::uint32_t, std::uint32_t) { return {}; }
+std::uint64_t EnabledRegisterStates() { return 0; }
+bool RequestAmxPermission() { return false; }
+
+std::optional<double> MeasureCoreClock() { return std::nullopt; }
+std::optional<double> MeasureIssueRate() { return std::nullopt; }
+
+void FlushLines(const char*, std::size_t) {
+  throw Unsupported("cold caches: this program can flush cache lines on x86-64 only");
+}
+void FlushFence() {}
+
+}  // namespace dlroof
