@@ -9,8 +9,6 @@
 namespace dlroof {
 namespace {
 
-using Rows = std::vector<std::vector<std::string>>;
-
 std::string Factor(double factor) { return fmt::format("{:.2f}x", factor); }
 
 ModelTable WhatIf(const ModelReport& report) {

@@ -25,8 +25,6 @@
 namespace dlroof {
 namespace {
 
-using nlohmann::json;
-
 // A block: so many windows of each side, one side's right beside the other's. Windows are so short
 // that most slow spells of a shared machine meet both sides, and long enough that what a turn costs
 // (filling the caches, waking threads) is no part of them. Blocks are short, because what counts is

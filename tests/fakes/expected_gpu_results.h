@@ -1,10 +1,19 @@
-// Results that a sound GPU leaves.
+// The rows of a GPU and the results that a sound one leaves.
 #pragma once
+
+#include <gtest/gtest.h>
 
 #include "ceilings/gpu_known/families.h"
 #include "ceilings/gpu_known/known.h"
 
 namespace dlroof {
+
+inline GpuRow RowOf(int capability, const std::string& key) {
+  for (const auto& row : GpuRows(capability))
+    if (row.key == key) return row;
+  ADD_FAILURE() << key;
+  return {};
+}
 
 // Returns results without a difference. A GEMM's has only the compared elements.
 inline GpuBytes ExpectedGpuResults(const GpuRow& row, const GpuShape& shape,

@@ -13,7 +13,6 @@
 namespace dlroof::onednn {
 namespace {
 
-using dnnl::memory;
 using Weights = LstmLayerWeights<float>;
 
 constexpr std::array<int, 5> kWeights = {DNNL_ARG_WEIGHTS_LAYER, DNNL_ARG_WEIGHTS_ITER,
@@ -23,7 +22,7 @@ constexpr std::array<int, 5> kWeightGradients = {
     DNNL_ARG_DIFF_WEIGHTS_LAYER, DNNL_ARG_DIFF_WEIGHTS_ITER, DNNL_ARG_DIFF_WEIGHTS_PEEPHOLE,
     DNNL_ARG_DIFF_WEIGHTS_PROJECTION, DNNL_ARG_DIFF_BIAS};
 
-void Append(const memory& from, const LstmProblem& problem, std::vector<float>& to) {
+void Append(const dnnl::memory& from, const LstmProblem& problem, std::vector<float>& to) {
   const auto values = RealActivation(from, problem);
   to.insert(to.end(), values.begin(), values.end());
 }

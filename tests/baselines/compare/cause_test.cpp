@@ -8,7 +8,6 @@
 namespace dlroof {
 namespace {
 
-using testing::ElementsAre;
 using testing::HasSubstr;
 
 TEST(FindChanges, NamesWhatElseChanged) {
@@ -23,7 +22,7 @@ TEST(FindChanges, NamesWhatElseChanged) {
   const auto changes = FindChanges(base, &base_machine, fresh, &fresh_machine);
   std::vector<std::string> kinds;
   for (const auto& change : changes) kinds.emplace_back(Key(change.kind));
-  EXPECT_THAT(kinds, ElementsAre("algorithm", "flops", "launches", "clock", "disturbed"));
+  EXPECT_THAT(kinds, testing::ElementsAre("algorithm", "flops", "launches", "clock", "disturbed"));
   EXPECT_THAT(
       WhyItMoved(changes),
       HasSubstr("algorithm changed from 'brgemm' to 'ref'; fp32.vector FLOPs (modelled) grew "

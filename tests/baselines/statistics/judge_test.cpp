@@ -10,7 +10,6 @@ namespace dlroof {
 namespace {
 
 using testing::HasSubstr;
-using testing::Not;
 
 // A shift of `ratio` whose 95 % interval within the runs is 1.96 standard errors to each side.
 Candidate At(double ratio, double standard_error) {
@@ -184,7 +183,7 @@ TEST(DeviationBetweenRuns, ExceedsTheCapOnlyWhereAsManyBecameFaster) {
   EXPECT_NEAR(DeviationBetweenRuns(both).value(), 0.2, 0.03);
   EXPECT_EQ(DeviationBetweenRuns(worse), kMostRunNoise);
   EXPECT_THAT(EstimateRunNoise({}, both).from, HasSubstr("not in one state"));
-  EXPECT_THAT(EstimateRunNoise({}, worse).from, Not(HasSubstr("not in one state")));
+  EXPECT_THAT(EstimateRunNoise({}, worse).from, testing::Not(HasSubstr("not in one state")));
 }
 
 // Two of three of 45 benchmarks met a neighbour in one of the two runs.

@@ -27,7 +27,6 @@ namespace dlroof {
 namespace {
 
 namespace fs = std::filesystem;
-using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::StartsWith;
@@ -96,7 +95,7 @@ TEST(BenchdnnRefusals, NameFileLineAndColumn) {
       {"--batch=none.txt", "column 1: no file none.txt beside my.txt"},
   };
   for (const auto& [text, message] : cases)
-    EXPECT_THAT(Refusal(text), AllOf(StartsWith("my.txt:"), HasSubstr(message))) << text;
+    EXPECT_THAT(Refusal(text), testing::AllOf(StartsWith("my.txt:"), HasSubstr(message))) << text;
 }
 
 TEST(BenchdnnRefusals, CombinationsHaveALimit) {

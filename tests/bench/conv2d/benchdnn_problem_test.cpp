@@ -11,8 +11,6 @@
 namespace dlroof {
 namespace {
 
-using testing::HasSubstr;
-
 TEST(ReadBenchdnnConv, OutputFollowsFromPadding) {
   const auto p = ReadBenchdnnConv("mb16ic3ih224oc64kh7sh2ph3");
   EXPECT_EQ(p.images, 16);
@@ -99,7 +97,7 @@ TEST(ReadBenchdnnConv, RefusesWhatIsNoProblemAndSaysWhere) {
       ADD_FAILURE() << "accepted " << text;
     } catch (const BenchdnnRefusal& refusal) {
       EXPECT_EQ(refusal.offset, offset) << text;
-      EXPECT_THAT(refusal.what(), HasSubstr(why)) << text;
+      EXPECT_THAT(refusal.what(), testing::HasSubstr(why)) << text;
     }
   }
 }

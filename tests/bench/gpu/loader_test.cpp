@@ -17,7 +17,6 @@ namespace {
 using testing::AllOf;
 using testing::HasSubstr;
 using testing::IsEmpty;
-using testing::StartsWith;
 
 constexpr const char* kDriver = DLROOF_FAKE_MODULES "/libcuda_fake.so";
 
@@ -72,7 +71,7 @@ TEST(SentenceForDlopen, NamesTheLibraryAndItsOwner) {
               HasSubstr("needs libfmt.so.9 of this system"));
   EXPECT_THAT(SentenceForDlopen("/lib/libc.so.6: version `GLIBC_2.38' not found (required by m.so)",
                                 "m.so"),
-              StartsWith("m.so was built on a newer system"));
+              testing::StartsWith("m.so was built on a newer system"));
   EXPECT_THAT(SentenceForDlopen("strange", "m.so"), HasSubstr("cannot be opened: strange"));
 }
 

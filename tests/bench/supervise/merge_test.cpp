@@ -10,7 +10,6 @@ namespace dlroof {
 namespace {
 
 using nlohmann::json;
-using testing::ElementsAre;
 using testing::HasSubstr;
 
 // Result of one process: repetitions of these seconds.
@@ -84,7 +83,7 @@ TEST(Merge, AnothersResultIsNone) {
 TEST(Merge, BlocksFollowEachOtherWithoutWhatTheyMadeAlone) {
   const std::vector<Part> parts = {PartOf("n1", {9, 9, 1, 2, 1}, 0), PartOf("n1", {8, 8, 1, 1}, 4)};
   const Record record = RecordOf(Name("n1"), parts);
-  EXPECT_THAT(SecondsOf(record), ElementsAre(1, 2, 1, 1, 1));
+  EXPECT_THAT(SecondsOf(record), testing::ElementsAre(1, 2, 1, 1, 1));
   EXPECT_EQ(record.repetitions[2].block, 0);
   EXPECT_EQ(record.repetitions[3].block, 4);
   const auto merged = ToJson(MergedRun({{Name("n1"), parts}}, {}, json::object()));

@@ -16,7 +16,6 @@ namespace {
 
 using testing::AllOf;
 using testing::HasSubstr;
-using testing::Not;
 using testing::StartsWith;
 
 Machine Measured(FakeGpuBench& bench, const GpuMeasureOptions& options) {
@@ -117,7 +116,7 @@ TEST(MeasureGpu, AWrongSumOfLoadsIsNoContender) {
   const auto machine = Quickly(bench);
   EXPECT_THAT(SetOf(machine).mixes.at("dram.load.v16").Reason(),
               HasSubstr("the sum of what was read"));
-  EXPECT_THAT(SetOf(machine).bytes.at(Level::kDram).how, Not(StartsWith("load")));
+  EXPECT_THAT(SetOf(machine).bytes.at(Level::kDram).how, testing::Not(StartsWith("load")));
 }
 
 TEST(MeasureGpu, SmsWithoutAShareAreFoundByHalfOfThem) {

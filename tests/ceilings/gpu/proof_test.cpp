@@ -3,12 +3,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "tests/fakes/expected_gpu_results.h"
+
 namespace dlroof {
 namespace {
 
 using testing::HasSubstr;
 using testing::IsEmpty;
-using testing::StartsWith;
 
 GpuTime TimeAt(double clock_hz, std::uint64_t throttle = 0) {
   GpuTime time{.seconds = 1e-3, .clock_hz = clock_hz};
@@ -38,13 +39,6 @@ TEST(GpuDisturbance, IsHeatAndPowerSupplyButNotThePowerLimit) {
   EXPECT_THAT(GpuDisturbance(TimeAt(2e9, 0x1), 2e9), IsEmpty());  // idle
   EXPECT_THAT(GpuDisturbance(TimeAt(2e9, 0x20), 2e9), HasSubstr("heat"));
   EXPECT_THAT(GpuDisturbance(TimeAt(2e9, 0x84), 2e9), HasSubstr("power supply"));
-}
-
-GpuRow RowOf(int capability, const std::string& key) {
-  for (const auto& row : GpuRows(capability))
-    if (row.key == key) return row;
-  ADD_FAILURE() << key;
-  return {};
 }
 
 Ceiling CeilingOf(double per_second, double per_cycle = 1) {
@@ -122,7 +116,8 @@ TEST(ChooseGpuRoofs, AProvedRowCloseToAnUnprovedOneIsTheRoof) {
                                           {"bf16.matrix.wgmma", CeilingOf(102e12)}};
   flops["bf16.matrix.wgmma"].proved = false;
   ChooseGpuRoofs(flops);
-  EXPECT_THAT(flops.at("bf16.matrix").how, StartsWith("bf16.matrix.cublaslt, the best of 3 rows"));
+  EXPECT_THAT(flops.at("bf16.matrix").how,
+              testing::StartsWith("bf16.matrix.cublaslt, the best of 3 rows"));
   EXPECT_TRUE(flops.at("bf16.matrix").proved);
 }
 

@@ -17,13 +17,6 @@ namespace {
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-GpuRow RowOf(int capability, const std::string& key) {
-  for (const auto& row : GpuRows(capability))
-    if (row.key == key) return row;
-  ADD_FAILURE() << key;
-  return {};
-}
-
 GpuBytes Known(const GpuRow& row, const GpuShape& shape) {
   return GpuOperands(row, shape, GpuOperandKind::kKnown);
 }

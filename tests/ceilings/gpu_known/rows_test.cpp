@@ -5,6 +5,8 @@
 
 #include <set>
 
+#include "tests/fakes/expected_gpu_results.h"
+
 namespace dlroof {
 namespace {
 
@@ -15,13 +17,6 @@ std::vector<std::string> Keys(int capability) {
   std::vector<std::string> keys;
   for (const auto& row : GpuRows(capability)) keys.push_back(row.key);
   return keys;
-}
-
-GpuRow RowOf(int capability, const std::string& key) {
-  for (const auto& row : GpuRows(capability))
-    if (row.key == key) return row;
-  ADD_FAILURE() << key;
-  return {};
 }
 
 // 64 KiB on 7.5, 228 on 9.0; of each block 1 KiB is the system's. wgmma and the shared-memory row

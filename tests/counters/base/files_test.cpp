@@ -14,7 +14,6 @@ namespace {
 
 namespace fs = std::filesystem;
 using testing::EndsWith;
-using testing::StartsWith;
 
 class WriteFileTest : public testing::Test {
  protected:

@@ -7,7 +7,6 @@ namespace dlroof {
 namespace {
 
 using testing::Contains;
-using testing::HasSubstr;
 
 TEST(Simulable, LeavesAPowerOfTwoOfSetsAsItIs) {
   EXPECT_EQ(Simulable({32768, 8}, 4), (CacheGeometry{32768, 8}));        // 64 sets

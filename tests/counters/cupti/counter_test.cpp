@@ -16,10 +16,8 @@
 namespace dlroof {
 namespace {
 
-using testing::AllOf;
 using testing::Contains;
 using testing::HasSubstr;
-using testing::IsEmpty;
 using testing::Not;
 
 constexpr const char* kFfma = "sm__sass_thread_inst_executed_op_ffma_pred_on.sum";
@@ -328,8 +326,9 @@ TEST(CuptiCounter, WhatADeviceRefusesWhenItIsToBeCountedIsLeftOut) {
     const auto counted = bench.counter->Count(bench.Request(), {64, true, true});
     EXPECT_EQ(counted.work.flops.at("fp32.vector"), 6400);
     EXPECT_EQ(counted.work.bytes.at(Level::kDram), 4096);
-    EXPECT_THAT(counted.doubts, Contains(AllOf(HasSubstr("counted without"), HasSubstr(metric),
-                                               HasSubstr("not on this machine"))));
+    EXPECT_THAT(counted.doubts,
+                Contains(testing::AllOf(HasSubstr("counted without"), HasSubstr(metric),
+                                        HasSubstr("not on this machine"))));
     EXPECT_THAT(counted.doubts, Not(Contains(HasSubstr("no usable value"))));
     EXPECT_EQ(bench.cupti->Left(), "");
   }

@@ -12,10 +12,7 @@
 namespace dlroof {
 namespace {
 
-using testing::AllOf;
-using testing::Contains;
 using testing::HasSubstr;
-using testing::IsEmpty;
 
 CudaFailure Cupti(int code, const std::string& name = "CUPTI_ERROR_X") {
   return {CudaLibrary::kCupti, code, "cuptiX", name, "its words", ""};
@@ -27,8 +24,8 @@ TEST(FailureSentence, SaysTheMatterTheCodeAndTheCure) {
             "cuptiX): end the other profiler, or for DCGM: dcgmi profile --pause, and --resume "
             "afterwards");
   EXPECT_THAT(FailureSentence(Cupti(35)),
-              AllOf(HasSubstr("administrators alone"), HasSubstr("--cap-add=SYS_ADMIN"),
-                    HasSubstr("NVreg_RestrictProfilingToAdminUsers=0")));
+              testing::AllOf(HasSubstr("administrators alone"), HasSubstr("--cap-add=SYS_ADMIN"),
+                             HasSubstr("NVreg_RestrictProfilingToAdminUsers=0")));
   EXPECT_THAT(FailureSentence(Cupti(40)), HasSubstr("hypervisor"));
   EXPECT_THAT(FailureSentence(Cupti(41)), HasSubstr("confidential"));
   EXPECT_THAT(FailureSentence(Cupti(43)), HasSubstr("MIG"));
@@ -125,7 +122,7 @@ TEST(JudgeCounters, FlopsWithinOnePercentDramWithinFive) {
 TEST(JudgeCounters, WhatIsNotCountedProvesNothingAndWhatFailedOnceStaysFailed) {
   JudgedCounters judged;
   JudgeCounters(Known(1000, 1000), Work{}, judged);
-  EXPECT_THAT(judged, IsEmpty());
+  EXPECT_THAT(judged, testing::IsEmpty());
   JudgeCounters(Known(1000, 1000), Counted(2000, 1000), judged);
   JudgeCounters(Known(1000, 1000), Counted(1000, 1000), judged);
   EXPECT_EQ(judged["fp32.vector"].grade, CounterGrade::kFailed);

@@ -9,7 +9,6 @@ namespace dlroof {
 namespace {
 
 using testing::Contains;
-using testing::ElementsAreArray;
 using testing::HasSubstr;
 using testing::Not;
 
@@ -31,30 +30,30 @@ TEST(NcuMetrics, AreThoseOfTheChipThatMakeTimeFlopsAndBytes) {
 TEST(NcuCommand, LeavesCachesAndClocksToTheProgram) {
   NcuChoice choice{"ncu", "gemm.*", 3, 7, "out.csv"};
   EXPECT_THAT(NcuCommand(choice, {"a.sum", "b.sum"}, {"./app", "--csv"}),
-              ElementsAreArray({"ncu",
-                                "--csv",
-                                "--page",
-                                "raw",
-                                "--print-units",
-                                "base",
-                                "--target-processes",
-                                "all",
-                                "--cache-control",
-                                "none",
-                                "--clock-control",
-                                "none",
-                                "--metrics",
-                                "a.sum,b.sum",
-                                "--log-file",
-                                "out.csv",
-                                "--kernel-name",
-                                "regex:gemm.*",
-                                "--launch-skip",
-                                "3",
-                                "--launch-count",
-                                "7",
-                                "./app",
-                                "--csv"}));
+              testing::ElementsAreArray({"ncu",
+                                         "--csv",
+                                         "--page",
+                                         "raw",
+                                         "--print-units",
+                                         "base",
+                                         "--target-processes",
+                                         "all",
+                                         "--cache-control",
+                                         "none",
+                                         "--clock-control",
+                                         "none",
+                                         "--metrics",
+                                         "a.sum,b.sum",
+                                         "--log-file",
+                                         "out.csv",
+                                         "--kernel-name",
+                                         "regex:gemm.*",
+                                         "--launch-skip",
+                                         "3",
+                                         "--launch-count",
+                                         "7",
+                                         "./app",
+                                         "--csv"}));
   choice = {};
   EXPECT_EQ(NcuCommand(choice, {"a.sum"}, {"./app"}).size(), 17U);
 }

@@ -15,7 +15,6 @@ namespace {
 using testing::Contains;
 using testing::ElementsAre;
 using testing::HasSubstr;
-using testing::Not;
 
 // Two chips; a pass holds two metrics.
 nlohmann::json SmallTable() {
@@ -98,7 +97,7 @@ TEST(PlanCounters, DeviceThatRefusesACounterKeepsTheOthers) {
     return 1;
   };
   const auto plan = Plan("A1", {"bf16"}, {}, refuses);
-  EXPECT_THAT(plan.configs[0].metrics, Not(Contains("d.sum")));
+  EXPECT_THAT(plan.configs[0].metrics, testing::Not(Contains("d.sum")));
   EXPECT_THAT(LeftOut(plan), HasSubstr("dram: this device does not give it"));
   EXPECT_TRUE(Plan("A1", {}, {}, [](const auto&) { return std::nullopt; }).configs.empty());
 }

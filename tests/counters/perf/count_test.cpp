@@ -12,7 +12,6 @@ namespace {
 
 using testing::Contains;
 using testing::HasSubstr;
-using testing::IsEmpty;
 
 // A kernel whose counters say what a test wants; two threads, each half of `values`.
 struct FakeKernel {
@@ -145,7 +144,7 @@ TEST(CountWithPerf, CountersThatWrapCountOn) {
 TEST(CountWithPerf, FlopsOfPipesThatTheCallHasNotAreNotAsked) {
   auto kernel = Working();
   const auto counted = CountOn(kernel, {"int8.vector"});
-  EXPECT_THAT(counted.work.flops, IsEmpty());
+  EXPECT_THAT(counted.work.flops, testing::IsEmpty());
   for (const auto& group : kernel.groups) EXPECT_THAT(group, testing::Not(Contains("V16")));
 }
 

@@ -9,7 +9,6 @@ namespace {
 
 using testing::AllOf;
 using testing::HasSubstr;
-using testing::Not;
 
 // 100 and 1000 flop/s, 10, 50, 100 and 200 byte/s: in seconds that a head can work out.
 Machine SmallMachine() {
@@ -214,7 +213,7 @@ TEST(Advice, AtMostTwoClausesOfEvidence) {
   record.work[Provenance::kMeasured].flops = {{"fp32.vector", 400}, {"fp16.matrix", 0}};
   const auto advice = Advice(record);
   EXPECT_THAT(advice, AllOf(HasSubstr("reference implementation; no tensor-core FLOPs"),
-                            Not(HasSubstr("useful FLOPs"))));
+                            testing::Not(HasSubstr("useful FLOPs"))));
   EXPECT_EQ(advice.back(), '.');
 }
 

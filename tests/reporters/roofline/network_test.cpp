@@ -14,7 +14,6 @@ namespace {
 
 using nlohmann::json;
 using testing::HasSubstr;
-using testing::Not;
 
 // 100 flop/s and 10 byte/s; bf16 has a roof that is not proved.
 Machine SmallMachine() {
@@ -251,7 +250,7 @@ TEST(WriteModels, NothingOfTheFileControlsTheTerminal) {
   models[0].options = {"\x07"};
   std::ostringstream out;
   WriteModels(models, 80, out);
-  EXPECT_THAT(out.str(), Not(testing::ContainsRegex("[\x1b\x07]")));
+  EXPECT_THAT(out.str(), testing::Not(testing::ContainsRegex("[\x1b\x07]")));
 }
 
 }  // namespace

@@ -13,14 +13,13 @@ namespace {
 using nlohmann::json;
 using testing::Contains;
 using testing::ElementsAre;
-using testing::SizeIs;
 
 const OpVocabulary kWords = {{"A", {"first", {{"batch", "n"}, {"image", "h", "w _p"}}}},
                              {"B", {"second", {{"batch", "n"}, {"image", "i"}}}}};
 
 TEST(OpWords, AParameterOfTheSameLettersIsOneOfAllItsOps) {
   const auto parameters = SweepParameters(kWords);
-  ASSERT_THAT(parameters, SizeIs(3));
+  ASSERT_THAT(parameters, testing::SizeIs(3));
   EXPECT_THAT(parameters[0].ops, ElementsAre("A", "B"));
   EXPECT_THAT(parameters[1].ops, ElementsAre("A"));
   EXPECT_THAT(parameters[2].ops, ElementsAre("B"));

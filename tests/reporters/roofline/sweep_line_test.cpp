@@ -9,7 +9,6 @@ namespace dlroof {
 namespace {
 
 using testing::ElementsAre;
-using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::SizeIs;
 
@@ -73,7 +72,7 @@ TEST(SweepLines, ParametersAreOfTheirOperation) {
 
 TEST(SweepLines, RefusesAnUnknownParameterAndTakesAnyName) {
   EXPECT_THAT(RefusalOf([] { SweepLines(RunOf({}), "colour"); }),
-              HasSubstr("--sweep colour: no such parameter; there are batch, "));
+              testing::HasSubstr("--sweep colour: no such parameter; there are batch, "));
   EXPECT_THAT(SweepLines(RunOf({"a/b/c/d/e/___x:9"}), "batch"), IsEmpty());
   auto unplaced = RunOf({"LSTM/cpu/a/fwd/f32/t1n1i8h8", "LSTM/cpu/a/fwd/f32/t1n2i8h8"});
   EXPECT_THAT(SweepLines(unplaced, "batch"), SizeIs(1));

@@ -18,7 +18,6 @@
 namespace dlroof {
 namespace {
 
-using nlohmann::json;
 using Row = std::map<std::string, std::string>;
 
 std::string Published(const std::string& name) {
@@ -44,7 +43,7 @@ std::vector<Row> Table(const std::string& name) {
 double Number(const Row& row, const std::string& column) { return std::stod(row.at(column)); }
 
 Machine V100() {
-  return MachineFromJson(json::parse(ReadFile(Published("machine.json"), "a table")),
+  return MachineFromJson(nlohmann::json::parse(ReadFile(Published("machine.json"), "a table")),
                          "machine.json");
 }
 
