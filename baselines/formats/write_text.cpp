@@ -145,8 +145,7 @@ void AddJudgedBy(const CompareResult& result, const std::string& before,
   if (result.common) remarks.push_back(before + Describe(*result.common));
   remarks.push_back(fmt::format(
       "{}minimum effect {:.1f} % ({}); noise between runs {:.1f} %, drift {:.1f} % "
-      "({}); at most {:.0f} % of what is called slower or faster is expected to be "
-      "chance",
+      "({}); at most {:.0f} % of what is called slower or faster is expected to be chance",
       before, 100 * result.min_effect, result.min_effect_from, 100 * result.noise.deviation,
       100 * result.noise.drift, result.noise.from, 100 * kFalseDiscoveryRate));
   if (!result.context.empty())

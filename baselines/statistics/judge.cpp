@@ -109,8 +109,7 @@ void Decide(const Views& views, double min_effect, Judgement& judgement) {
   } else if (beyond && excludes && !agrees(views.without_roof)) {
     judgement.reason = fmt::format(
         "seconds and percent of roof disagree: {} by {:.3f} in seconds, {:.3f} with its roofs, "
-        "which "
-        "each run measured, taken out",
+        "which each run measured, taken out",
         way, judgement.ratio, std::exp(*views.without_roof));
   } else if (beyond && sure) {
     judgement.verdict = views.seconds > 0 ? Verdict::kSlower : Verdict::kFaster;

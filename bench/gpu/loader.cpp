@@ -125,8 +125,7 @@ GpuAccess AccessGpu(const DeviceChoice& choice, const std::string& flag, const f
     return {nullptr,
             {},
             "no NVIDIA driver here (" + driver +
-                " was not found): install it, or "
-                "start the container with --gpus all"};
+                " was not found): install it, or start the container with --gpus all"};
   const auto [module, why_not] = OpenGpuModule(file);
   if (module == nullptr) return {nullptr, {}, why_not};
   if (!module->why_no_device.empty()) return {module, {}, module->why_no_device};

@@ -88,8 +88,7 @@ LevelModel LstmLevels(const LstmProblem& problem, LstmDirection direction,
         model.nests.push_back(std::move(nest));
       }
   model.how = fmt::format(
-      "weights read every time step, by {} hidden units of a gate, {} samples "
-      "in registers",
+      "weights read every time step, by {} hidden units of a gate, {} samples in registers",
       kColumns * unit.lanes, RowBlock(unit, kColumns, problem.n));
   return model;
 }

@@ -7,8 +7,7 @@ std::string CudnnVersion() { return ""; }
 
 std::string WhyNoCudnn() {
   return "the CUDA module was built without cuDNN 9.8 or newer: install it and build again "
-         "(ci/run.sh --gpu "
-         "does)";
+         "(ci/run.sh --gpu does)";
 }
 
 }  // namespace dlroof

@@ -135,9 +135,7 @@ void OpenRun::Begin() {
                      request_.programs.back());
     if (alone > 0)
       log_ << fmt::format(
-          "{} benchmarks that only one side has, or that are not paired, are left "
-          "out\n",
-          alone);
+          "{} benchmarks that only one side has, or that are not paired, are left out\n", alone);
   }
   journal_.Append(JournalLine(header_));
 }

@@ -1,9 +1,8 @@
-#include "ceilings/cpu/measure_steps.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
 
+#include "ceilings/cpu/measure_steps.h"
 #include "ceilings/cpu/ridge.h"
 #include "ceilings/cpu/working_sets.h"
 
@@ -119,12 +118,11 @@ void FindUntoldCaches(MeasureSession& session, const std::vector<int>& counts) {
   const auto said =
       session.caches_found
           ? fmt::format(
-                "the system tells no sizes; where a first sweep of loads over working sets "
-                "falls is taken for them: {}",
+                "the system tells no sizes; where a first sweep of loads over working sets falls "
+                "is taken for them: {}",
                 SizesText(session.machine.cache_bytes))
           : std::string(
-                "the system tells no sizes, and loads do not get slower with their working "
-                "set");
+                "the system tells no sizes, and loads do not get slower with their working set");
   for (const int threads : counts)
     session.machine.by_threads[threads].edges["caches"] = {said, false};
 }

@@ -1,7 +1,6 @@
-#include "ceilings/gpu_known/families.h"
-
 #include <fmt/format.h>
 
+#include "ceilings/gpu_known/families.h"
 #include "ceilings/gpu_known/known.h"
 #include "counters/base/small_floats.h"
 

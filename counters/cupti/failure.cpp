@@ -16,8 +16,8 @@ struct KnownFailure {
 };
 
 constexpr const char* kPrivilege =
-    "run as root or with CAP_SYS_ADMIN (a container: --cap-add=SYS_ADMIN), or load the driver "
-    "with NVreg_RestrictProfilingToAdminUsers=0 (/etc/modprobe.d, then a reboot)";
+    "run as root or with CAP_SYS_ADMIN (a container: --cap-add=SYS_ADMIN), or load the driver with "
+    "NVreg_RestrictProfilingToAdminUsers=0 (/etc/modprobe.d, then a reboot)";
 constexpr const char* kHypervisor =
     "whoever administers the hypervisor can enable profiling for this virtual GPU";
 constexpr const char* kConfidential =
@@ -41,8 +41,7 @@ constexpr auto kFailures = std::to_array<KnownFailure>({
     {CudaLibrary::kCupti, 14, "CUPTI is not compatible with the driver", "update the driver"},
     {CudaLibrary::kCupti, 15, "CUPTI could not be started",
      "libnvperf_host must lie where libcupti is found (LD_LIBRARY_PATH); a sandbox (gVisor) may "
-     "hide "
-     "the counters"},
+     "hide the counters"},
     {CudaLibrary::kCupti, 23, "CUPTI is disabled",
      "start the program without CUDA_INJECTION64_PATH"},
     {CudaLibrary::kCupti, 26, "another profiler or monitor (DCGM) holds the counters", kBusy},

@@ -100,8 +100,7 @@ std::string WhyNoNcuTable(std::string_view said, int exit_code) {
   if (const auto error = FirstError(said); !error.empty())
     return fmt::format("ncu refused: {}", error);
   return fmt::format(
-      "ncu ended with exit code {} and profiled no kernel: see whether the program "
-      "runs without it",
+      "ncu ended with exit code {} and profiled no kernel: see whether the program runs without it",
       exit_code);
 }
 

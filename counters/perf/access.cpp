@@ -13,15 +13,13 @@ std::string PerfSentence(const PerfAnswer& answer) {
   if (!answer.has_pmu)
     return fmt::format(
         "no hardware counters: {}; the kernel sees no PMU, as in most virtual machines. Use bare "
-        "metal, or a virtual machine "
-        "whose host passes the PMU through",
+        "metal, or a virtual machine whose host passes the PMU through",
         what);
   if (answer.error == EACCES || answer.error == EPERM)
     return fmt::format(
         "hardware counters are blocked: {}; kernel.perf_event_paranoid is {}. Set it to 2 or less "
-        "for your own processes (0 or "
-        "less for memory traffic): sysctl kernel.perf_event_paranoid=0, or grant CAP_PERFMON; in a "
-        "container also allow "
+        "for your own processes (0 or less for memory traffic): sysctl "
+        "kernel.perf_event_paranoid=0, or grant CAP_PERFMON; in a container also allow "
         "perf_event_open",
         what, answer.paranoid ? std::to_string(*answer.paranoid) : "not readable");
   if (answer.error == ENOSYS)
@@ -50,13 +48,11 @@ std::string PerfOpenSentence(int error) {
       return fmt::format("the events do not fit the counters together: {}", what);
     case EMFILE:
       return fmt::format(
-          "too many open files: {}; ulimit -n raises it (a file per thread and "
-          "event)",
-          what);
+          "too many open files: {}; ulimit -n raises it (a file per thread and event)", what);
     case EBUSY:
       return fmt::format(
-          "the counters are taken: {}; by another profiler or the NMI watchdog "
-          "(sysctl kernel.nmi_watchdog=0)",
+          "the counters are taken: {}; by another profiler or the NMI watchdog (sysctl "
+          "kernel.nmi_watchdog=0)",
           what);
     case ESRCH:
       return fmt::format("a thread ended meanwhile: {}", what);

@@ -229,8 +229,7 @@ std::string FigureScript(const Figure& figure, const std::string& extension) {
        "noenhanced"}};
   return "set terminal " + terminals.at(extension) +
          "\nset encoding utf8\nset micro\nset clip two\nset multiplot\nset logscale xy\nset format "
-         "'%.0s%c'\nset grid lc "
-         "rgb '#dfe4ea' lt 1\n"
+         "'%.0s%c'\nset grid lc rgb '#dfe4ea' lt 1\n"
          "set border 3\nset tics nomirror font ',10'\nset tmargin at screen 0.86\nset bmargin at "
          "screen 0.303\n"
          "set key at screen 0.5,0.12 center center vertical maxrows 4 font ',10' noenhanced\n"

@@ -48,8 +48,7 @@ std::string AgainOnTheSameReserve(const LstmGpuCall& call) {
   return first.source == second.source && first.initial_hidden == second.initial_hidden
              ? "; a call leaves its reserve space as it was"
              : "; a call uses its reserve space up: renewed before each timed call, back to back "
-               "and "
-               "in a graph before the first alone";
+               "and in a graph before the first alone";
 }
 
 Verification Verify(const LstmGpuCall& call, unsigned seed) {

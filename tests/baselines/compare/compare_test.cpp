@@ -94,10 +94,9 @@ TEST(Compare, RefusesOneByOneWhatCannotBeCompared) {
     return text;
   };
   EXPECT_EQ(changed([](NamedRun&) {}), "accepted");
-  EXPECT_THAT(
-      changed([](NamedRun& run) { run.file.machines[0].fingerprint = "11"; }),
-      HasSubstr("base.json and new.json cannot be compared: the machine's fingerprint (cpu) "
-                "differs: 00 (test) and 11 (test); --across-machines"));
+  EXPECT_THAT(changed([](NamedRun& run) { run.file.machines[0].fingerprint = "11"; }),
+              HasSubstr("base.json and new.json cannot be compared: the machine's fingerprint "
+                        "(cpu) differs: 00 (test) and 11 (test); --across-machines"));
   EXPECT_THAT(changed([](NamedRun& run) {
                 run.file.context["dlroof"]["conventions"]["flops"] = "fma is 1";
               }),

@@ -96,9 +96,8 @@ TEST(MeasuredAgain, IsAskedForWhereSomethingMoved) {
   const auto again = RunOf("again.json", {Measured("n0", 3.1), Measured("n1", 2)});
   const auto remarks = RemarksOf(Held(base, fresh, again));
   EXPECT_THAT(remarks, Not(Contains(asks)));
-  EXPECT_THAT(remarks,
-              Contains("held against again.json: 1 slower or faster in NEW alone, 0 without "
-                       "enough times there"));
+  EXPECT_THAT(remarks, Contains("held against again.json: 1 slower or faster in NEW alone, 0 "
+                                "without enough times there"));
 }
 
 }  // namespace

@@ -29,8 +29,7 @@ std::string LineOf(const std::string& rest) {
 TEST(LstmBenchdnn, SaysTheSameCall) {
   const std::pair<std::string, std::string> pairs[] = {
       {"fwd_inference/f32/t16n16i32h16",
-       "--rnn --mode=P --alg=VANILLA_LSTM --trivial-strides=true "
-       "l1t16mb16sic16slc32dhc16dic16"},
+       "--rnn --mode=P --alg=VANILLA_LSTM --trivial-strides=true l1t16mb16sic16slc32dhc16dic16"},
       {"fwd_training/f32/t16n16i16h16l4",
        "--rnn --mode=P --prop=FWD_D --alg=VANILLA_LSTM --trivial-strides=true "
        "l4t16mb16sic16slc16dhc16dic16"},
@@ -48,8 +47,7 @@ TEST(LstmBenchdnn, SaysTheSameCall) {
        "l2t2mb3sic32slc32dhc32dic32"},
       {"bwd/f32/t2n3i4h8p4/peephole/fpmath-bf16",
        "--rnn --mode=P --prop=BWD_DW --alg=VANILLA_LSTM --with-peephole=true "
-       "--with-projection=true --trivial-strides=true --attr-fpmath=bf16 "
-       "l1t2mb3sic4slc4dhc8dic4"}};
+       "--with-projection=true --trivial-strides=true --attr-fpmath=bf16 l1t2mb3sic4slc4dhc8dic4"}};
   for (const auto& [name, line] : pairs) EXPECT_EQ(LineOf(name), line) << name;
 }
 

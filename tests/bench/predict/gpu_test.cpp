@@ -91,10 +91,9 @@ TEST(ChosenGpu, ARunOfAGpuThatIsNotKnownNeedsAName) {
   EXPECT_EQ(Refusal({.run = &nobody, .run_path = "run.json"}),
             "run.json: does not say which GPU ran it; give --gpu a name or a parameter file");
   const auto other = RunOn({Measured("NVIDIA GeForce RTX 4090")});
-  EXPECT_EQ(
-      Refusal({.run = &other, .run_path = "run.json"}),
-      "run.json: no built-in parameters for 'NVIDIA GeForce RTX 4090'; give --gpu a name or a "
-      "parameter file");
+  EXPECT_EQ(Refusal({.run = &other, .run_path = "run.json"}),
+            "run.json: no built-in parameters for 'NVIDIA GeForce RTX 4090'; give --gpu a name or "
+            "a parameter file");
   EXPECT_EQ(Refusal({.gpu = "v100", .run = &other}), "accepted");
 }
 
