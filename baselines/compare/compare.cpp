@@ -10,12 +10,19 @@
 #include "baselines/compare/interleaving.h"
 #include "baselines/compare/measured_again.h"
 #include "baselines/statistics/sequential.h"
+#include "counters/base/keys.h"
 #include "counters/base/order_statistics.h"
 #include "counters/base/parallel_for.h"
 #include "reporters/roofline/roofline.h"
 
 namespace dlroof {
 namespace {
+
+constexpr KeyRow<Quantity> kQuantities[] = {{Quantity::kTime, "time"},
+                                            {Quantity::kBytes, "bytes"},
+                                            {Quantity::kFlops, "flops"},
+                                            {Quantity::kFraction, "fraction"},
+                                            {Quantity::kResidual, "residual"}};
 
 // One side of a pair while it is compared.
 struct Side {
@@ -326,6 +333,9 @@ class Comparing {
 };
 
 }  // namespace
+
+std::string_view Key(Quantity quantity) { return KeyIn(kQuantities, quantity); }
+std::optional<Quantity> QuantityFromKey(std::string_view key) { return ValueIn(kQuantities, key); }
 
 std::string Comparison::Why() const {
   const bool moved = verdict == Verdict::kSlower || verdict == Verdict::kFaster;

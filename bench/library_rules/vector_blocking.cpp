@@ -1,5 +1,7 @@
 #include "bench/library_rules/vector_blocking.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 namespace dlroof {
@@ -31,6 +33,11 @@ int64_t RowBlock(int64_t columns, int64_t rows, int64_t most) {
     if (worth > best_worth * 1.0001) best = block, best_worth = worth;
   }
   return std::min(best, rows);
+}
+
+std::string WhyNoLoopsOf(int major, int minor) {
+  if (major == 3 && minor == 2) return "";
+  return fmt::format("the loops of oneDNN {}.{} are not modelled, only those of 3.2", major, minor);
 }
 
 }  // namespace dlroof

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <string_view>
 
 namespace dlroof {
@@ -22,5 +23,10 @@ int64_t MostRows(const VectorUnit& unit, int64_t columns);
 // reuse per load; at most `most`.
 int64_t RowBlock(const VectorUnit& unit, int64_t columns, int64_t rows);
 int64_t RowBlock(int64_t columns, int64_t rows, int64_t most);
+
+// Returns why the loops of this oneDNN are not modelled: the models repeat the blocking that 3.2
+// chooses by private estimates (here and in brgemm_blocking.h), and another minor version
+// may choose otherwise. Empty for 3.2.
+std::string WhyNoLoopsOf(int major, int minor);
 
 }  // namespace dlroof

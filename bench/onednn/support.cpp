@@ -15,8 +15,8 @@
 #include <stdexcept>
 #include <utility>
 
-#include "bench/library_rules/onednn_version.h"
 #include "bench/library_rules/pipe_choice.h"
+#include "bench/library_rules/vector_blocking.h"
 
 namespace dlroof::onednn {
 namespace {

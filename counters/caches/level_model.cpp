@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "counters/cpu/cache_ways.h"
+#include "counters/cpu/core_caches.h"
 
 namespace dlroof {
 namespace {

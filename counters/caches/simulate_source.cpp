@@ -16,7 +16,7 @@
 #include "counters/base/text_hash.h"
 #include "counters/caches/callgrind.h"
 #include "counters/counter_source.h"
-#include "counters/cpu/cache_ways.h"
+#include "counters/cpu/core_caches.h"
 #include "counters/cpu/cpu.h"
 
 namespace dlroof {

@@ -1,7 +1,12 @@
 #include "counters/cpu/core_caches.h"
 
-#include <algorithm>
+#include <fmt/format.h>
 
+#include <algorithm>
+#include <cstdlib>
+#include <string>
+
+#include "counters/base/files.h"
 #include "counters/cpu/cpuid.h"
 
 namespace dlroof {
@@ -16,6 +21,12 @@ std::uint32_t ThreadsOfCore(const Cpuid& cpuid) {
   const CpuidRegisters level = cpuid(kTopology, 0);
   const bool of_threads = (level.ecx >> 8 & 0xFF) == 1;
   return of_threads ? std::max(1U, level.ebx & 0xFFFF) : 1;
+}
+
+// Returns the file's first line.
+std::string LineOf(const std::filesystem::path& file) {
+  const auto text = ReadFileIfAny(file);
+  return text.substr(0, text.find('\n'));
 }
 
 }  // namespace
@@ -40,5 +51,18 @@ std::map<Level, double> CoreCaches(const Cpuid& cpuid) {
 }
 
 std::map<Level, double> CoreCaches() { return CoreCaches(ExecuteCpuid); }
+
+int CacheWays(Level level, int cpu, const std::filesystem::path& cpus) {
+  const auto caches = cpus / fmt::format("cpu{}", cpu) / "cache";
+  const auto number = std::to_string(static_cast<int>(level) + 1);
+  std::error_code none;
+  for (const auto& cache : std::filesystem::directory_iterator(caches, none)) {
+    const auto type = LineOf(cache.path() / "type");
+    if (type == "Instruction" || LineOf(cache.path() / "level") != number) continue;
+    const int ways = std::atoi(LineOf(cache.path() / "ways_of_associativity").c_str());
+    if (ways > 0) return ways;
+  }
+  return 0;
+}
 
 }  // namespace dlroof

@@ -12,7 +12,7 @@
 #include "bench/lstm/case.h"
 #include "bench/lstm/onednn_levels.h"
 #include "counters/base/folders.h"
-#include "counters/cpu/cache_ways.h"
+#include "counters/cpu/core_caches.h"
 
 namespace dlroof {
 namespace {

@@ -1,0 +1,11 @@
+// A processor without kernels of its own: it has the portable ones.
+#include "ceilings/cpu_kernels/bytes.h"
+#include "ceilings/cpu_kernels/flops.h"
+
+namespace dlroof {
+
+std::vector<const BytesIsa*> BytesIsas() { return {&BytesPortable()}; }
+
+std::vector<FlopsProbe> NativeFlopsProbes() { return {}; }
+
+}  // namespace dlroof
