@@ -9,8 +9,6 @@
 namespace dlroof {
 namespace {
 
-using nlohmann::json;
-
 constexpr size_t kMostToFix = 3;
 
 struct ModelLayer {
@@ -24,7 +22,7 @@ struct Group {
   std::vector<ModelLayer> layers;
 };
 
-std::vector<ModelLayer> LayersOf(const json& suite) {
+std::vector<ModelLayer> LayersOf(const nlohmann::json& suite) {
   std::vector<ModelLayer> layers;
   const auto& entries = Member(suite, "layers");
   if (!entries.is_array()) return layers;
@@ -145,7 +143,7 @@ std::optional<ModelSummary> Summary(const std::string& suite, const Group& group
 
 }  // namespace
 
-std::map<std::string, double> Occurrences(const json& context) {
+std::map<std::string, double> Occurrences(const nlohmann::json& context) {
   std::map<std::string, double> occurrences;
   const auto& suites = Member(Member(context, "dlroof"), "suites");
   if (suites.is_array())

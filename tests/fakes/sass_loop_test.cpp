@@ -6,8 +6,6 @@
 namespace dlroof {
 namespace {
 
-using testing::IsEmpty;
-
 // Cut from what cuobjdump 13.2 prints; the words of machine code are left out.
 constexpr const char* kText = R"(
 	code for sm_90a
@@ -41,8 +39,8 @@ TEST(LoopWith, CountsTheInnermostLoopOnly) {
   const auto functions = ParseSass(kText);
   const std::map<std::string, int> expected = {{"FFMA", 1}, {"IADD3", 1}, {"BRA", 1}};
   EXPECT_EQ(LoopWith(functions[0], "FFMA"), expected);
-  EXPECT_THAT(LoopWith(functions[0], "HMMA"), IsEmpty());
-  EXPECT_THAT(LoopWith(functions[1], "FFMA"), IsEmpty());
+  EXPECT_THAT(LoopWith(functions[0], "HMMA"), testing::IsEmpty());
+  EXPECT_THAT(LoopWith(functions[1], "FFMA"), testing::IsEmpty());
 }
 
 TEST(ParseRegisters, ReadsThemByFunction) {

@@ -1,3 +1,5 @@
+#include "bench/lstm/benchdnn.h"
+
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -6,7 +8,7 @@
 #include <iterator>
 #include <random>
 
-#include "bench/lstm/benchdnn.h"
+#include "bench/benchdnn/tokens.h"
 #include "bench/lstm/case.h"
 #include "bench/suites/benchdnn_suite.h"
 #include "bench/workload/benchmark_name.h"
@@ -95,6 +97,14 @@ TEST(LstmStages, OnePrimitiveWhereTheLibrarysStackIsTheSame) {
   EXPECT_THAT(stages("t1n1i5h7l4"), ElementsAre(LstmStage{0, 1}, LstmStage{1, 3}));
   EXPECT_THAT(stages("t1n1i14h7l2bi"), ElementsAre(LstmStage{0, 1}, LstmStage{1, 1}));
   EXPECT_THAT(stages("t1n1i7h7l2bisum"), ElementsAre(LstmStage{0, 1}, LstmStage{1, 1}));
+}
+
+TEST(ReadBenchdnnRnn, LeftOutIsBenchdnnsDefault) {
+  EXPECT_EQ(ToText(ReadBenchdnnRnn("sic16")), "l1t1mb2sic16slc16dhc16dic16");
+  EXPECT_EQ(ToText(ReadBenchdnnRnn("l2t3_mb4_sic8slc5dhc7n\"x\"")), "l2t3mb4sic8slc5dhc7dic7");
+  EXPECT_EQ(ToText(ReadBenchdnnRnn("sic8dhc7dic6")), "l1t1mb2sic8slc8dhc7dic6");
+  EXPECT_THROW(ReadBenchdnnRnn("t3mb4"), BenchdnnRefusal);
+  EXPECT_THROW(ReadBenchdnnRnn("t3ih4"), BenchdnnRefusal);
 }
 
 }  // namespace
