@@ -151,27 +151,20 @@ Verification Check(const Expected& expected, const std::vector<int64_t>& compare
   return found;
 }
 
+}  // namespace
+
 template <class Number>
-Verification CheckAny(const ProductCase& one, const ProductSizes& sizes, const ProductResult& right,
-                      const ProductInputs& inputs, const ProductOutput<Number>& output,
-                      uint64_t seed) {
+Verification CheckProduct(const ProductCase& one, const ProductSizes& sizes,
+                          const ProductResult& right, const ProductInputs& inputs,
+                          const ProductOutput<Number>& output, uint64_t seed) {
   if (static_cast<int64_t>(output.values.size()) != right.count)
     throw std::logic_error(fmt::format("{} outputs of {}", output.values.size(), sizes.problem));
   return Check(Expected(one, sizes, right, inputs), Compared(sizes, right, seed), output);
 }
 
-}  // namespace
-
-Verification CheckProduct(const ProductCase& one, const ProductSizes& sizes,
-                          const ProductResult& right, const ProductInputs& inputs,
-                          const ProductOutput<float>& output, uint64_t seed) {
-  return CheckAny(one, sizes, right, inputs, output, seed);
-}
-
-Verification CheckProduct(const ProductCase& one, const ProductSizes& sizes,
-                          const ProductResult& right, const ProductInputs& inputs,
-                          const ProductOutput<double>& output, uint64_t seed) {
-  return CheckAny(one, sizes, right, inputs, output, seed);
-}
+template Verification CheckProduct(const ProductCase&, const ProductSizes&, const ProductResult&,
+                                   const ProductInputs&, const ProductOutput<float>&, uint64_t);
+template Verification CheckProduct(const ProductCase&, const ProductSizes&, const ProductResult&,
+                                   const ProductInputs&, const ProductOutput<double>&, uint64_t);
 
 }  // namespace dlroof

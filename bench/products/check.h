@@ -56,20 +56,13 @@ struct ProductResult {
 // With fpmath each product's two factors may be rounded: 2 x 2^-8 (bf16, any), 2 x 2^-11 (f16,
 // tf32) or, cut off instead of rounded, 2 x 2^-10 (tf32-truncated) of the sum of absolute products
 // on top.
+template <class Number>  // float or double
 Verification CheckProduct(const ProductCase& one, const ProductSizes& sizes,
                           const ProductResult& right, const ProductInputs& inputs,
-                          const ProductOutput<float>& output, uint64_t seed);
-Verification CheckProduct(const ProductCase& one, const ProductSizes& sizes,
-                          const ProductResult& right, const ProductInputs& inputs,
-                          const ProductOutput<double>& output, uint64_t seed);
-template <class Case>
+                          const ProductOutput<Number>& output, uint64_t seed);
+template <class Case, class Number = float>
 Verification CheckOutput(const Case& one, const ProductInputs& inputs,
-                         const ProductOutput<float>& output, uint64_t seed) {
-  return CheckProduct(one, SizesOf(one), ResultOf(one, inputs), inputs, output, seed);
-}
-template <class Case>
-Verification CheckOutput(const Case& one, const ProductInputs& inputs,
-                         const ProductOutput<double>& output, uint64_t seed) {
+                         const ProductOutput<Number>& output, uint64_t seed) {
   return CheckProduct(one, SizesOf(one), ResultOf(one, inputs), inputs, output, seed);
 }
 
