@@ -247,11 +247,10 @@ class Comparing {
   }
 
   JudgeSettings Settings(std::vector<Shift> stored) const {
-    JudgeSettings settings;
-    settings.min_effect = options_.min_effect;
-    settings.run_noise = options_.run_noise;
-    settings.stored = std::move(stored);
-    settings.look_for_common_shift = !options_.across_machines && !interleaved_;
+    JudgeSettings settings{.min_effect = options_.min_effect,
+                           .run_noise = options_.run_noise,
+                           .stored = std::move(stored),
+                           .look_for_common_shift = !options_.across_machines && !interleaved_};
     if (!interleaved_) return settings;
     // Whatever differs between processes differs between blocks, each of which has its own.
     if (!settings.run_noise) {

@@ -66,10 +66,9 @@ Repetition Take(std::string_view& bytes, const std::string& where) {
   const auto layout = LayoutAt(bytes);
   if (!layout) throw BadInput(where + ": damaged: repetitions that end too early");
   bytes.remove_prefix(layout->HeadBytes());
-  Repetition repetition;
-  repetition.disturbed = (layout->flags & kDisturbed) != 0;
-  repetition.seconds = TakeDouble(bytes);
-  repetition.iterations = TakeDouble(bytes);
+  Repetition repetition{.seconds = TakeDouble(bytes),
+                        .iterations = TakeDouble(bytes),
+                        .disturbed = (layout->flags & kDisturbed) != 0};
   for (const auto& [flag, member] : kOptional)
     if ((layout->flags & flag) != 0) repetition.*member = TakeDouble(bytes);
   if ((layout->flags & kBlock) != 0) {

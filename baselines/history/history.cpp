@@ -189,11 +189,10 @@ constexpr const char* kPointColumns =
     "p.repetitions";
 
 Point ReadPoint(const Query& row) {
-  Point point;
-  point.run = row.Integer(0);
-  point.series = row.Integer(1);
-  point.facts = static_cast<std::uint64_t>(row.Integer(2));
-  point.median = row.Real(3);
+  Point point{.run = row.Integer(0),
+              .series = row.Integer(1),
+              .facts = static_cast<std::uint64_t>(row.Integer(2)),
+              .median = row.Real(3)};
   if (const auto low = row.Real(4), high = row.Real(5); low && high) point.ci95 = {*low, *high};
   point.clean = static_cast<int>(row.Integer(6));
   point.repetitions = CountRepetitions(row.Text(7));
@@ -209,15 +208,14 @@ std::vector<Point> ReadPoints(Query& statement) {
 std::vector<Series> ReadSeries(Query& row) {
   std::vector<Series> all;
   while (row.Next()) {
-    Series series;
-    series.id = row.Integer(0);
-    series.name = row.Text(1);
-    series.fingerprint = row.Text(2);
-    series.machine = row.Text(3);
-    series.threads = static_cast<int>(row.Integer(4));
-    series.cache = row.Text(5);
-    series.conventions = row.Text(6);
-    series.points = static_cast<int>(row.Integer(7));
+    Series series{.id = row.Integer(0),
+                  .name = row.Text(1),
+                  .fingerprint = row.Text(2),
+                  .machine = row.Text(3),
+                  .threads = static_cast<int>(row.Integer(4)),
+                  .cache = row.Text(5),
+                  .conventions = row.Text(6),
+                  .points = static_cast<int>(row.Integer(7))};
     all.push_back(std::move(series));
   }
   return all;

@@ -44,10 +44,9 @@ json ToRow(const Repetition& repetition) {
 }
 
 Repetition FromRow(const json& row, const std::string& where) {
-  Repetition repetition;
-  repetition.seconds = row.at(0).get<double>();
-  repetition.iterations = row.at(1).get<double>();
-  repetition.disturbed = row.at(2).get<bool>();
+  Repetition repetition{.seconds = row.at(0).get<double>(),
+                        .iterations = row.at(1).get<double>(),
+                        .disturbed = row.at(2).get<bool>()};
   for (std::size_t i = 0; i < kOptional.size(); ++i)
     repetition.*kOptional.at(i) = NumberAt(row, kFirstOptional + i);
   if (const auto block = NumberAt(row, kBlock)) {

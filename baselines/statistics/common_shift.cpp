@@ -56,10 +56,9 @@ std::optional<CommonShift> FindCommonShift(const std::vector<Movement>& movement
   for (const auto& movement : movements) logs.push_back(movement.log_ratio);
   std::ranges::sort(logs);
   const std::size_t count = logs.size();
-  CommonShift common;
-  common.log_ratio = (logs[(count - 1) / 2] + logs[count / 2]) / 2;
-  common.middle = {logs[count / 4], logs[count - 1 - count / 4]};
-  common.benchmarks = static_cast<int>(count);
+  CommonShift common{.log_ratio = (logs[(count - 1) / 2] + logs[count / 2]) / 2,
+                     .middle = {logs[count / 4], logs[count - 1 - count / 4]},
+                     .benchmarks = static_cast<int>(count)};
   int near = 0;
   for (const auto& movement : movements) {
     common.same_way += movement.log_ratio * common.log_ratio > 0 ? 1 : 0;

@@ -167,11 +167,10 @@ Judged Judge(const std::vector<Candidate>& candidates, const JudgeSettings& sett
   const auto adjusted = AdjustedPValues(p_values);
   judged.each.reserve(candidates.size());
   for (std::size_t i = 0; i < candidates.size(); ++i) {
-    Judgement judgement;
-    judgement.ratio = std::exp(candidates[i].shift.log_ratio);
-    judgement.ci95 = {std::exp(widened[i].ci95.first), std::exp(widened[i].ci95.second)};
-    judgement.p_value = p_values[i];
-    judgement.adjusted_p = adjusted[i];
+    Judgement judgement{.ratio = std::exp(candidates[i].shift.log_ratio),
+                        .ci95 = {std::exp(widened[i].ci95.first), std::exp(widened[i].ci95.second)},
+                        .p_value = p_values[i],
+                        .adjusted_p = adjusted[i]};
     Decide(ViewsOf(candidates[i], judged.common), judged.min_effect, judgement);
     judged.each.push_back(std::move(judgement));
   }

@@ -26,10 +26,9 @@ std::optional<Machine> CachedOrMeasuredGpu(const GpuAccess& access, const Machin
     log << "The CUDA module of this build measures no ceilings: GPU results have no roofs.\n";
     return std::nullopt;
   }
-  MachineSource source;
-  source.described = access.module->describe(access.device.number);
-  source.threads = {kHostThreads};
-  source.directory = CacheDirectory();
+  MachineSource source{.described = access.module->describe(access.device.number),
+                       .threads = {kHostThreads},
+                       .directory = CacheDirectory()};
   source.measure = [&](bool quick, const std::vector<int>&) {
     auto machine = access.module->measure(
         {access.device.number, quick, options.thorough, RowPrinter(log), StoppedByInterrupt});

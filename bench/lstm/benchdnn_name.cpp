@@ -48,13 +48,12 @@ std::string WidthReason(const BenchdnnRnn& p, const BenchdnnChoice& choice) {
 }
 
 LstmProblem OurProblem(const BenchdnnRnn& p, const BenchdnnChoice& choice) {
-  LstmProblem problem;
-  problem.t = Overridden(p.steps, choice.Count("t"));
-  problem.n = Overridden(p.samples, choice.Count("mb"));
-  problem.i = p.input;
-  problem.h = p.hidden;
-  problem.l = Overridden(p.layers, choice.Count("l"));
-  problem.p = HasProjection(choice) ? p.output : 0;
+  LstmProblem problem{.t = Overridden(p.steps, choice.Count("t")),
+                      .n = Overridden(p.samples, choice.Count("mb")),
+                      .i = p.input,
+                      .h = p.hidden,
+                      .l = Overridden(p.layers, choice.Count("l")),
+                      .p = HasProjection(choice) ? p.output : 0};
   if (choice["direction"] == "concat") problem.passes = LstmPasses::kConcatenated;
   if (choice["direction"] == "sum") problem.passes = LstmPasses::kSummed;
   return problem;

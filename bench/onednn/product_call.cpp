@@ -98,11 +98,10 @@ void RequireSupport(const ProductCase& one, const ProductSizes& sizes,
 PreparedCall PreparedProduct(const ProductCase& one, const ProductSizes& sizes,
                              std::shared_ptr<const ProductCall> call) {
   RequireKernel(sizes, call->implementation);
-  PreparedCall prepared;
-  prepared.algorithm = call->implementation;
-  prepared.isa = EffectiveIsa();
-  prepared.modelled = ProductWork(one, sizes, PipeOf(one, call->implementation));
-  prepared.memory = Regions(call->arguments, call->weights);
+  PreparedCall prepared{.algorithm = call->implementation,
+                        .isa = EffectiveIsa(),
+                        .modelled = ProductWork(one, sizes, PipeOf(one, call->implementation)),
+                        .memory = Regions(call->arguments, call->weights)};
   prepared.run = [call = std::move(call)] { call->Run(); };
   return prepared;
 }

@@ -43,12 +43,11 @@ JournalHeader HeaderFrom(const JsonReader& at) {
   if (version > kVersion)
     throw BadInput("{}: written by a newer dlroof (journal {}, this one reads {})", at.where(),
                    version, kVersion);
-  JournalHeader header;
-  header.programs = Texts(at, "programs");
-  header.builds = Texts(at, "builds");
-  header.arguments = Texts(at, "arguments");
-  header.settings = Texts(at, "settings");
-  header.id = at.Text("id");
+  JournalHeader header{.programs = Texts(at, "programs"),
+                       .builds = Texts(at, "builds"),
+                       .arguments = Texts(at, "arguments"),
+                       .settings = Texts(at, "settings"),
+                       .id = at.Text("id")};
   const json& seed = at.json().at("seed");
   if (!seed.is_number_unsigned()) at.Refuse("seed", "a whole number");
   header.seed = seed.get<std::uint64_t>();
@@ -59,10 +58,9 @@ JournalHeader HeaderFrom(const JsonReader& at) {
 }
 
 JournalEntry EntryFrom(const JsonReader& at, std::size_t programs) {
-  JournalEntry entry;
-  entry.benchmark = PairFrom(at.Object("benchmark"));
-  entry.block = static_cast<int>(at.Number("block"));
-  entry.seconds = at.Number("seconds");
+  JournalEntry entry{.benchmark = PairFrom(at.Object("benchmark")),
+                     .block = static_cast<int>(at.Number("block")),
+                     .seconds = at.Number("seconds")};
   for (std::size_t i = 0; i < at.Array("outcomes").size(); ++i) {
     const JsonReader outcome = at.Item("outcomes", i);
     entry.outcomes.push_back({outcome.TextOr("failed", ""), {}});

@@ -15,11 +15,10 @@
 namespace dlroof {
 
 RatePolicy Effort::Policy(double tolerance) const {
-  RatePolicy policy;
-  policy.repetition_seconds = repetition_seconds;
-  policy.repetitions = repetitions;
-  policy.doubled = doubled;
-  policy.tolerance = tolerance;
+  RatePolicy policy{.repetition_seconds = repetition_seconds,
+                    .repetitions = repetitions,
+                    .doubled = doubled,
+                    .tolerance = tolerance};
   policy.sleep = [](double seconds) {
     std::this_thread::sleep_for(std::chrono::duration<double>(seconds));
   };

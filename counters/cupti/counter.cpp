@@ -146,10 +146,8 @@ Counted CuptiCounter::CountNow(const CountRequest& request, const CuptiWish& wis
   const RepeatedCall call{request.run, request.ready};
   const double plain = PlainSeconds(*parts_.api, call, kPlainRuns, parts_.now);
   const auto reading = Read(request.pipes, wish, call);
-  Counted counted;
-  counted.work = reading.counts.work;
-  counted.doubts = reading.counts.doubts;
-  counted.passes = reading.values.runs;
+  Counted counted{
+      .work = reading.counts.work, .doubts = reading.counts.doubts, .passes = reading.values.runs};
   std::vector<TracedKernel> kernels;
   try {
     kernels = TraceKernels(*parts_.api, call);

@@ -46,10 +46,9 @@ bool IsQuantity(const nlohmann::json& json) {
 }
 
 RecordedCall CallFrom(const JsonReader& row) {
-  RecordedCall call;
-  call.name = row.Text("name");
-  call.origin = row.TextOr("origin", "");
-  call.passes = static_cast<int>(row.OptionalNumber("passes").value_or(0));
+  RecordedCall call{.name = row.Text("name"),
+                    .passes = static_cast<int>(row.OptionalNumber("passes").value_or(0)),
+                    .origin = row.TextOr("origin", "")};
   for (const auto& pipe : row.Array("pipes")) {
     if (!pipe.is_string() || !IsPipeKey(pipe.get<std::string>())) row.Refuse("pipes", "pipes");
     call.pipes.push_back(pipe.get<std::string>());

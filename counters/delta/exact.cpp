@@ -279,10 +279,9 @@ GemmSectors EnumerateSectors(const ConvGemm& gemm, const CtaTile& tile, int64_t 
                              const EnumerationLimits& limits) {
   for (const int64_t size : {tile.m, tile.n, tile.k, tile.slices, sector})
     if (size < 1) throw BadInput("a tile's sizes are 1 or more, got {}", size);
-  GemmSectors sum;
-  sum.tiles_m = CeilDiv(gemm.m, tile.m);
-  sum.tiles_n = CeilDiv(gemm.n, tile.n);
-  sum.steps = CeilDiv(CeilDiv(gemm.k, tile.k), tile.slices);
+  GemmSectors sum{.tiles_m = CeilDiv(gemm.m, tile.m),
+                  .tiles_n = CeilDiv(gemm.n, tile.n),
+                  .steps = CeilDiv(CeilDiv(gemm.k, tile.k), tile.slices)};
   const int64_t slice = sum.steps * tile.k;
   const auto a = CountOperand(gemm.a, {tile.m, tile.k, slice}, gemm.groups, sector, limits);
   const auto b = CountOperand(gemm.b, {tile.n, tile.k, slice}, gemm.groups, sector, limits);

@@ -58,10 +58,9 @@ OperandSectors ModelOperand(const Operand& matrix, int64_t rows, int64_t step, i
 }
 
 GemmSectors ModelSectors(const ConvGemm& gemm, const CtaTile& tile, int64_t sector) {
-  GemmSectors sum;
-  sum.tiles_m = CeilDiv(gemm.m, tile.m);
-  sum.tiles_n = CeilDiv(gemm.n, tile.n);
-  sum.steps = CeilDiv(CeilDiv(gemm.k, tile.k), tile.slices);
+  GemmSectors sum{.tiles_m = CeilDiv(gemm.m, tile.m),
+                  .tiles_n = CeilDiv(gemm.n, tile.n),
+                  .steps = CeilDiv(CeilDiv(gemm.k, tile.k), tile.slices)};
   const int64_t slice = sum.steps * tile.k;
   const auto groups = static_cast<double>(gemm.groups);
   const auto scaled = [groups](OperandSectors one) {

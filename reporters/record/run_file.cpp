@@ -57,11 +57,10 @@ double SecondsPerUnit(const JsonObject& entry, const std::string& text) {
 }
 
 Entry EntryFromJson(const JsonObject& at) {
-  Entry entry;
-  entry.name = BareName(at.TextOr("run_name", at.Text("name")));
-  entry.label = at.TextOr("label", "");
-  entry.skipped = at.FlagOr("error_occurred") || at.FlagOr("skipped");
-  entry.message = at.TextOr("error_message", at.TextOr("skip_message", ""));
+  Entry entry{.name = BareName(at.TextOr("run_name", at.Text("name"))),
+              .label = at.TextOr("label", ""),
+              .skipped = at.FlagOr("error_occurred") || at.FlagOr("skipped"),
+              .message = at.TextOr("error_message", at.TextOr("skip_message", ""))};
   if (entry.skipped) return entry;
   entry.time_unit = at.TextOr("time_unit", "ns");
   const double unit = SecondsPerUnit(at, entry.time_unit);

@@ -286,11 +286,10 @@ std::vector<ClassicPoint> PlaceClassic(const Known& known, const RoofTimes& time
 std::optional<TimePoint> PlaceInTime(const Known& known, const RoofTimes& times,
                                      const CeilingSet& ceilings, double seconds) {
   if (!times.compute) return std::nullopt;
-  TimePoint point;
-  point.seconds = seconds;
-  point.compute_seconds = times.compute->seconds;
-  point.compute_roofs = times.compute_roofs;
-  point.pipe_seconds = times.pipes;
+  TimePoint point{.seconds = seconds,
+                  .compute_seconds = times.compute->seconds,
+                  .compute_roofs = times.compute_roofs,
+                  .pipe_seconds = times.pipes};
   double roof_seconds = point.compute_seconds;
   for (const auto& [level, memory] : times.memory) {
     point.memory_seconds[level] = memory.seconds;

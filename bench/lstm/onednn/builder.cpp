@@ -86,13 +86,12 @@ LstmBuilder::Shapes LstmBuilder::ShapesOf(const LstmStage& stage) const {
                                : memory::desc(dims, weight, memory::format_tag::any);
   };
   const bool last = stage.first + stage.layers == problem_.l;
-  Shapes shapes;
-  shapes.source = PlainDesc(d.source, DataType(type_.source));
-  shapes.output = PlainDesc(d.output, DataType(last ? type_.output : type_.source));
-  shapes.hidden = PlainDesc(d.hidden, DataType(type_.hidden));
-  shapes.cell = PlainDesc(d.cell, DataType(type_.cell));
-  shapes.input = weights(d.input);
-  shapes.state = weights(d.state);
+  Shapes shapes{.source = PlainDesc(d.source, DataType(type_.source)),
+                .hidden = PlainDesc(d.hidden, DataType(type_.hidden)),
+                .cell = PlainDesc(d.cell, DataType(type_.cell)),
+                .input = weights(d.input),
+                .state = weights(d.state),
+                .output = PlainDesc(d.output, DataType(last ? type_.output : type_.source))};
   if (problem_.p != 0) shapes.projection = weights(d.projection);
   if (problem_.peephole) shapes.peephole = PlainDesc(d.peephole, memory::data_type::f32);
   shapes.bias = PlainDesc(d.bias, DataType(type_.bias));
@@ -104,13 +103,12 @@ LstmBuilder::Shapes LstmBuilder::GradientShapesOf(const LstmStage& stage) const 
   const auto any = [](const memory::dims& dims) {
     return memory::desc(dims, memory::data_type::f32, memory::format_tag::any);
   };
-  Shapes shapes;
-  shapes.source = any(d.source);
-  shapes.output = any(d.output);
-  shapes.hidden = any(d.hidden);
-  shapes.cell = any(d.cell);
-  shapes.input = any(d.input);
-  shapes.state = any(d.state);
+  Shapes shapes{.source = any(d.source),
+                .hidden = any(d.hidden),
+                .cell = any(d.cell),
+                .input = any(d.input),
+                .state = any(d.state),
+                .output = any(d.output)};
   if (problem_.p != 0) shapes.projection = any(d.projection);
   if (problem_.peephole) shapes.peephole = PlainDesc(d.peephole, memory::data_type::f32);
   shapes.bias = any(d.bias);

@@ -43,10 +43,8 @@ struct Compared {
     auto moved = Measured(kNasty, factor);
     moved.work[Provenance::kModelled].flops["fp32.vector"] = 200;
     fresh.file.records = {moved, Measured("same", 1), failed, Measured("new", 1)};
-    CompareOptions options;
-    options.min_effect = 0.03;
-    options.run_noise = 0.003;
-    options.on = {Quantity::kTime, Quantity::kFlops};
+    CompareOptions options{
+        .min_effect = 0.03, .run_noise = 0.003, .on = {Quantity::kTime, Quantity::kFlops}};
     result = Compare(base, fresh, options);
   }
 

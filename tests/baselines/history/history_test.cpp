@@ -227,15 +227,14 @@ TEST_F(HistoryTest, SeveralWritersLoseNothing) {
 
 // Every member of a repetition, each with a value of its own.
 std::vector<Repetition> FullRepetitions() {
-  Repetition full;
-  full.seconds = 0.1;
-  full.cpu_seconds = 0.2;
-  full.main_cpu_seconds = 0.3;
-  full.run_delay_seconds = 1e-300;
-  full.core_share = 0.875;
-  full.iterations = 5;
-  full.disturbed = true;
-  full.block = 65537;
+  Repetition full{.seconds = 0.1,
+                  .cpu_seconds = 0.2,
+                  .main_cpu_seconds = 0.3,
+                  .run_delay_seconds = 1e-300,
+                  .core_share = 0.875,
+                  .iterations = 5,
+                  .disturbed = true,
+                  .block = 65537};
   double value = 1.0 / 3;
   GpuSample sample;
   for (const auto& [key, member] : GpuSampleFields()) sample.*member = ++value;

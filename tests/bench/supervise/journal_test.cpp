@@ -12,11 +12,10 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 
 JournalHeader Header() {
-  JournalHeader header;
-  header.programs = {"old", "new"};
-  header.builds = {"1", "2"};
-  header.arguments = {"--benchmark_filter=\"x\n"};
-  header.settings = {"random order"};
+  JournalHeader header{.programs = {"old", "new"},
+                       .builds = {"1", "2"},
+                       .arguments = {"--benchmark_filter=\"x\n"},
+                       .settings = {"random order"}};
   header.benchmarks = {{"a/n20", "a/n21"}};
   header.seed = 0xfedcba9876543210U;
   header.id = "0a";

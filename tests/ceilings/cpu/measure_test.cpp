@@ -36,13 +36,8 @@ TEST(CeilingFrom, ScalesTheRateByTheWork) {
 
 // 30 flop/s of 2 threads at 5 cycles/s: 3 flop per cycle of each.
 TEST(CeilingFrom, KeepsTheProof) {
-  Rate rate;
-  rate.per_second = 10;
-  rate.clean = 15;
-  rate.total = 20;
-  rate.doubling = 2.01;
-  rate.spread = 0.02;
-  rate.clock_hz = 5;
+  Rate rate{
+      .per_second = 10, .doubling = 2.01, .spread = 0.02, .clock_hz = 5, .clean = 15, .total = 20};
   const auto ceiling = CeilingFrom(rate, 3, 2, "h");
   EXPECT_EQ(ceiling.clock_hz, 5);
   EXPECT_EQ(ceiling.proof.per_cycle, 3);
@@ -274,12 +269,11 @@ TEST(TryStep, LeavesOutWhatCannotBeMeasuredAndSaysWhy) {
 TEST(MeasureRate, GivesAPositiveFiniteRateForEveryKernelHere) {
   const auto cpu = ThisCpu();
   ThreadTeam team({cpu.allowed.front()});
-  RatePolicy policy;
-  policy.repetition_seconds = 2e-4;
-  policy.repetitions = 2;
-  policy.doubled = 1;
-  policy.max_seconds = 5e-3;
-  policy.now = WallSeconds;
+  RatePolicy policy{.repetition_seconds = 2e-4,
+                    .repetitions = 2,
+                    .doubled = 1,
+                    .max_seconds = 5e-3,
+                    .now = WallSeconds};
   const auto workspace = std::make_unique<Workspace>();
   for (const auto& probe : FlopsProbesFor(cpu.features)) {
     FillOperands(probe, *workspace);
@@ -295,12 +289,11 @@ TEST(MeasureRate, GivesAPositiveFiniteRateForEveryKernelHere) {
 }
 
 TEST(MeasureLaunch, IsPositiveWhereALibraryRegisteredAProbe) {
-  RatePolicy policy;
-  policy.repetition_seconds = 2e-4;
-  policy.repetitions = 2;
-  policy.doubled = 1;
-  policy.max_seconds = 5e-3;
-  policy.now = WallSeconds;
+  RatePolicy policy{.repetition_seconds = 2e-4,
+                    .repetitions = 2,
+                    .doubled = 1,
+                    .max_seconds = 5e-3,
+                    .now = WallSeconds};
   const auto cost = MeasureLaunch(1, policy);
   if (!cost) GTEST_SKIP() << "this build has no library with a launch probe";
   EXPECT_GT(cost->seconds, 0);  // clean or not: other tests may run beside

@@ -43,10 +43,9 @@ const std::vector<Launch>& Launches() {
 }
 
 ConvPrediction Predict(const Launch& one, bool exact) {
-  ConvQuestion question;
-  question.layer = Layer(2, one.c, one.h, one.w, one.k, one.r, one.stride, one.pad);
-  question.tile = CtaTile{128, one.tile_n};
-  question.exact = exact;
+  ConvQuestion question{.layer = Layer(2, one.c, one.h, one.w, one.k, one.r, one.stride, one.pad),
+                        .tile = CtaTile{128, one.tile_n},
+                        .exact = exact};
   return PredictConv(question, V100());
 }
 

@@ -26,14 +26,13 @@ Machine SmallMachine() {
 
 // A convolution of 100 flop and 10 compulsory bytes: 1 s each.
 Record Convolution(double seconds, const std::string& type = "f32") {
-  Record record;
-  record.op = "Conv2D";
-  record.device = "gpu";
-  record.library = "cudnn";
-  record.type = type;
-  record.threads = 2;
-  record.cache = "cold";
-  record.algorithm = "tuned";
+  Record record{.op = "Conv2D",
+                .device = "gpu",
+                .library = "cudnn",
+                .type = type,
+                .algorithm = "tuned",
+                .threads = 2,
+                .cache = "cold"};
   record.repetitions = {{.seconds = seconds}};
   Work& work = record.work[Provenance::kModelled];
   work.flops["fp32.vector"] = 100;

@@ -141,10 +141,7 @@ TEST(TimeMarks, ComplexityAndTimeLieOnOneDiagonal) {
 
 // 10 s measured; L2 binds: 10 / 8 is the gap. Alone, L1 leaves compute to bind (x 5), DRAM (x 2.5).
 TEST(TimePlace, TheLargerCoordinateIsTheMeasuredTimeWhateverLevelBinds) {
-  TimePoint time;
-  time.seconds = 10;
-  time.compute_seconds = 2;
-  time.gap = 1.25;
+  TimePoint time{.seconds = 10, .compute_seconds = 2, .gap = 1.25};
   time.memory_seconds = {{Level::kL1, 1}, {Level::kL2, 8}, {Level::kDram, 4}};
   EXPECT_EQ(TimePlace(time, Level::kL1), std::pair(5.0, 10.0));
   EXPECT_EQ(TimePlace(time, Level::kL2), std::pair(10.0, 2.5));

@@ -17,11 +17,8 @@ using testing::HasSubstr;
 
 // 100 flop/s and 10 byte/s; bf16 has a roof that is not proved.
 Machine SmallMachine() {
-  Machine machine;
-  machine.device = "cpu";
-  machine.name = "test";
-  machine.fingerprint = "00";
-  machine.measured_at = "2020-01-01T00:00:00Z";
+  Machine machine{
+      .device = "cpu", .name = "test", .fingerprint = "00", .measured_at = "2020-01-01T00:00:00Z"};
   CeilingSet& all = machine.by_threads[2];
   all.flops["fp32.vector"] = {.per_second = 100, .how = "fake", .proved = true};
   all.flops["bf16.matrix"] = {.per_second = 1000, .how = "fake", .reasons = {"noise"}};
