@@ -22,16 +22,17 @@ constexpr std::pair<const char*, const char*> kConventions[] = {
     {"bytes.dram", "modelled: compulsory, every tensor of the call once, whole, without padding"},
     {"seconds",
      "median of the undisturbed repetitions, each the mean of its iterations; 95 % interval by "
-     "order statistics, a tenth wider at each end where only parts of repetitions were undisturbed "
-     "(clean_calls)"},
+     "order statistics"},
     {"disturbed",
      "threads waited for a CPU more than 1 % of the time, or the main thread was off its CPU 2 % "
      "of the time "
      "more than in the best repetition"},
     {"disturbed.cores",
      "or a thread had less than 90 % of its core's issue slots right before or after, for another "
-     "hardware thread was busy on it, or the threads were twice as far from each other (in round "
-     "trips of a cache line) as when they were nearest"},
+     "hardware thread was busy on it, or the threads were over three times as far from each other "
+     "(in round "
+     "trips of a cache line) as when they were nearest; or only some of its calls are in its time "
+     "(clean_calls)"},
     {"cache",
      "warm: calls follow each other on the same data; cold: before each call all its tensors "
      "(cold-weights: its weights) are flushed from the caches of every CPU, outside the timing; "

@@ -54,9 +54,9 @@ class TeamLook {
 
 // [1] With less of its core a thread was disturbed.
 inline constexpr double kLeastCoreShare = 0.9;
-// [1] With less than this of the nearest round trip over its own a team was disturbed: other
-// sockets and other groups of cores are four times as far.
-inline constexpr double kLeastLinkShare = 0.5;
+// [1] With less than this of the nearest round trip over its own a team was disturbed. Cores of one
+// group differ by a factor of two (50 to 115 ns), other groups and sockets are at 400 ns and more.
+inline constexpr double kLeastLinkShare = 0.3;
 
 // The better of two states: with more of the cores, or then with nearer threads.
 TeamState Better(const TeamState& one, const TeamState& other);

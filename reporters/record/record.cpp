@@ -20,13 +20,6 @@ constexpr double kOffCpuShare = 0.02;
 // and a machine's quiet runs differ too. 97 % of 112 pairs of busy runs agreed within this.
 constexpr double kFastest = 0.8, kSlowest = 1.1;
 
-// [1] Parts of a repetition in which no thread waited still had neighbours, who evict caches.
-constexpr double kBesideOthers = 0.1;
-
-bool IsCleanPart(const Repetition& repetition) {
-  return repetition.clean_calls && !repetition.disturbed;
-}
-
 // Share of wall time in which the main thread did not run; absent without its clock, and on a GPU.
 std::optional<double> OffCpu(const Repetition& repetition) {
   if (repetition.gpu || !repetition.main_cpu_seconds || repetition.seconds <= 0)
@@ -38,6 +31,33 @@ std::optional<double> OffCpu(const Repetition& repetition) {
 double HostSeconds(const Repetition& repetition) {
   if (!repetition.gpu) return repetition.seconds;
   return repetition.gpu->host_seconds.value_or(repetition.seconds);
+}
+
+// [1] Of parts in which no thread waited: they still had neighbours, who evict caches.
+constexpr double kFastestPart = 0.85, kSlowestPart = 1.1;
+
+// Returns whether a thread waited for a CPU, or the cores were not all the team's and near.
+bool HadNeighbours(const Repetition& repetition) {
+  return repetition.run_delay_seconds.value_or(0) > kRunDelayShare * HostSeconds(repetition) ||
+         repetition.core_share.value_or(1) < kLeastCoreShare ||
+         repetition.link_share.value_or(1) < kLeastLinkShare;
+}
+
+// An estimate by the repetitions, or parts of them, in which nothing waited; absent where there are
+// fewer than three.
+std::optional<Timing> TimeOfParts(const std::vector<Repetition>& repetitions) {
+  std::vector<double> times;
+  Timing timing{.disturbed = true};
+  for (const auto& repetition : repetitions) {
+    timing.clean += repetition.disturbed ? 0 : 1;
+    if (!repetition.disturbed || (repetition.clean_calls && !HadNeighbours(repetition)))
+      times.push_back(repetition.seconds);
+  }
+  if (times.size() < 3) return std::nullopt;
+  std::ranges::sort(times);
+  timing.median = MedianOfSorted(times);
+  timing.ci95 = {kFastestPart * times.front(), kSlowestPart * times.back()};
+  return timing;
 }
 
 // [s] of one call that our threads did not wait. Threads that wait for each other spin, so the main
@@ -66,13 +86,8 @@ std::optional<Timing> Summarize(const std::vector<Repetition>& repetitions) {
 }
 
 std::optional<Timing> TimeOf(const std::vector<Repetition>& repetitions) {
-  if (auto timing = Summarize(repetitions); timing || repetitions.empty()) {
-    if (timing && timing->ci95 && std::ranges::any_of(repetitions, IsCleanPart)) {
-      timing->ci95->first *= 1 - kBesideOthers;
-      timing->ci95->second *= 1 + kBesideOthers;
-    }
-    return timing;
-  }
+  if (auto timing = Summarize(repetitions); timing || repetitions.empty()) return timing;
+  if (auto timing = TimeOfParts(repetitions)) return timing;
   std::vector<double> times, least;
   Timing timing{.disturbed = true};
   for (const auto& repetition : repetitions) {
@@ -93,13 +108,11 @@ void MarkDisturbed(std::vector<Repetition>& repetitions) {
     if (const auto off = OffCpu(repetition))
       least_off_cpu = std::min(least_off_cpu.value_or(*off), *off);
   for (auto& repetition : repetitions) {
-    const bool waited =
-        repetition.run_delay_seconds.value_or(0) > kRunDelayShare * HostSeconds(repetition);
     const auto off = OffCpu(repetition);
-    repetition.disturbed = waited || (off && *off > *least_off_cpu + kOffCpuShare) ||
-                           repetition.core_share.value_or(1) < kLeastCoreShare ||
-                           repetition.link_share.value_or(1) < kLeastLinkShare ||
-                           (repetition.gpu && IsThrottled(*repetition.gpu));
+    repetition.disturbed =
+        HadNeighbours(repetition) || (off && *off > *least_off_cpu + kOffCpuShare) ||
+        repetition.clean_calls.value_or(repetition.iterations) < repetition.iterations ||
+        (repetition.gpu && IsThrottled(*repetition.gpu));
   }
 }
 

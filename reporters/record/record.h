@@ -86,18 +86,19 @@ struct Record {
 // Returns the time of the clean repetitions. Absent when they are fewer than min(3, all).
 std::optional<Timing> Summarize(const std::vector<Repetition>& repetitions);
 
-// Returns Summarize's, its interval a tenth wider at each end where it rests on parts of
-// repetitions (clean_calls), or where that is absent an estimate by the fastest of all repetitions:
-// of a disturbed one counts what is left without the waits for a CPU that were seen. The interval
-// goes from the fastest of them, on whole cores near each other, to the slowest, and farther.
+// Returns Summarize's, or where that is absent an estimate: the median of at least three
+// repetitions whose parts without a wait were read (clean_calls), else the fastest of all, of which
+// a disturbed one counts without the waits for a CPU that were seen. The interval goes from the
+// fastest of them, on whole cores near each other, to the slowest, and farther.
 // Absent without repetitions.
 std::optional<Timing> TimeOf(const std::vector<Repetition>& repetitions);
 
 // Sets `disturbed` (design 6.3): run delay above 1 % of wall time, or a main thread that was off
 // its CPU 2 % of wall time more than in the best repetition (a deterministic wait is the workload's
-// own, a sudden one is not), or less than 90 % of its core for a thread, or threads twice as far
-// apart as the nearest. On a GPU: run delay above 1 % of the host's wall time, or SMs below 75 % of
-// their default clock; that the host waits says nothing there.
+// own, a sudden one is not), or less than 90 % of its core for a thread, or threads three times as
+// far apart as the nearest, or calls that were left out (clean_calls). On a GPU: run delay above 1
+// % of the host's wall time, or SMs below 75 % of their default clock; that the host waits says
+// nothing there.
 void MarkDisturbed(std::vector<Repetition>& repetitions);
 
 // Returns "ALGORITHM; isa ISA", for people.

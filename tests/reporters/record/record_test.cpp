@@ -96,21 +96,34 @@ TEST(MarkDisturbed, LessThanNineTenthsOfTheCore) {
   EXPECT_FALSE(repetitions[2].disturbed);  // not looked at
 }
 
-TEST(MarkDisturbed, ThreadsTwiceAsFarApartAsTheNearest) {
+TEST(MarkDisturbed, ThreadsThreeTimesAsFarApartAsTheNearest) {
   auto repetitions = Times({1, 1, 1});
-  repetitions[0].link_share = 0.51;
-  repetitions[1].link_share = 0.49;
+  repetitions[0].link_share = 0.31;
+  repetitions[1].link_share = 0.29;
   MarkDisturbed(repetitions);
   EXPECT_FALSE(repetitions[0].disturbed);
   EXPECT_TRUE(repetitions[1].disturbed);
 }
 
-TEST(TimeOf, OfPartsBesideOtherProgramsHasAWiderInterval) {
-  auto repetitions = Times({10, 10, 10, 10, 10, 10, 10, 10, 10});
-  EXPECT_EQ(TimeOf(repetitions).value().ci95, std::pair(10.0, 10.0));
-  repetitions[4].clean_calls = 3;
-  EXPECT_EQ(TimeOf(repetitions).value().ci95, std::pair(9.0, 11.0));
-  EXPECT_EQ(TimeOf(repetitions).value().median, 10);
+// Each left out some of its ten calls; in the last one even the others waited.
+TEST(TimeOf, IsTheMedianOfPartsBesideOtherProgramsAndSaysSo) {
+  auto repetitions = Times({10, 12, 11, 80});
+  for (auto& repetition : repetitions) {
+    repetition.iterations = 10;
+    repetition.clean_calls = 3;
+  }
+  repetitions[3].run_delay_seconds = 40;
+  MarkDisturbed(repetitions);
+  EXPECT_FALSE(Summarize(repetitions));
+  const auto timing = TimeOf(repetitions).value();
+  EXPECT_TRUE(timing.disturbed);
+  EXPECT_EQ(timing.median, 11);
+  EXPECT_EQ(timing.clean, 0);
+  EXPECT_DOUBLE_EQ(timing.ci95.value().first, 8.5);
+  EXPECT_DOUBLE_EQ(timing.ci95.value().second, 13.2);
+  repetitions[0].clean_calls = 10;  // none was left out
+  MarkDisturbed(repetitions);
+  EXPECT_FALSE(repetitions[0].disturbed);
 }
 
 // Near each other the threads may take as much less as the line does.
