@@ -79,7 +79,8 @@ void TeamLook::Send() {
 void TeamLook::Answer(std::size_t thread) {
   constexpr long kOfEach = kChunks * kTrips;
   const long before = static_cast<long>(thread - 1) * kOfEach;
-  if (!WaitsFor(answered_, before)) return;
+  for (long at = answered_.load(); at < before; at = answered_.load())
+    if (!WaitsFor(answered_, at + 1)) return;  // no longer a turn of those before this one
   for (long trip = before + 1; trip <= before + kOfEach; ++trip) {
     if (!WaitsFor(sent_, trip)) return;
     answered_.store(trip, std::memory_order_release);
