@@ -13,7 +13,9 @@
 #include "counters/base/error.h"
 #include "counters/base/files.h"
 #include "counters/base/folders.h"
+#include "counters/base/interrupt.h"
 #include "counters/base/process.h"
+#include "counters/parallel_time.h"
 #include "reporters/ledger/waterfall.h"
 #include "reporters/roofline/placed_run.h"
 #include "reporters/text/text.h"
@@ -27,7 +29,7 @@ struct ExplainFlags {
   std::string output, bench, machine;
 };
 
-// Measures the benchmarks of these names; returns the run file's path.
+// Measures the benchmarks of these names; returns the run file's path, empty after an interrupt.
 std::string Measure(const ExplainFlags& flags, const TemporaryFolder& folder) {
   const auto in = [&](const char* name) { return folder / name; };
   std::string names, filter;
@@ -48,36 +50,59 @@ std::string Measure(const ExplainFlags& flags, const TemporaryFolder& folder) {
                                       "--dlroof_explain", "--dlroof_suite=" + in("names.txt"),
                                       "--benchmark_filter=" + filter, "--benchmark_out=" + output};
   if (!flags.machine.empty()) command.push_back("--dlroof_machine=" + flags.machine);
+  StopOnInterrupt();
   std::cerr << fmt::format("measuring {} benchmark{}\n", flags.what.size(),
                            flags.what.size() == 1 ? "" : "s");
   WatchedProcess process(command, {.out = in("out"), .err = in("err")});
   const auto end = process.WaitForEnd(std::numeric_limits<double>::infinity());
-  if (!end) throw BadInput("explain: interrupted");
+  if (!end) return "";
   if (end->signal != 0 || end->exit_code > 1)
     throw BadInput(fmt::format("explain: dlroof_bench ended with {}: {}", Describe(*end),
                                ReadFileIfAny(in("err"))));
   return output;
 }
 
-void Explain(const Record& record, const Placed& placed) {
-  fmt::print("{}\n", Printable(record.name));
-  if (record.status != Status::kOk) {
-    fmt::print("  {}: {}\n\n", Key(record.status), Printable(record.reason));
-    return;
-  }
-  if (!placed.ledger) {
-    fmt::print("  no ledger: {}\n\n",
-               !record.parallel ? "its parallel regions were not watched (--dlroof_explain)"
-                                : "it has no time, or no roofs");
-    return;
-  }
+// Returns why there is no ledger, in words.
+std::string WhyNone(const Record& record) {
+  if (record.parallel) return "it has no time, or no roofs";
+  if (record.device != "cpu") return "only calls of the CPU are watched";
+  if (!record.cache.empty() && record.cache != "warm")
+    return "only warm calls are watched, and this one is " + record.cache;
+  if (TheRegionSource() == nullptr)
+    return "its parallel regions were not watched: this build knows no OpenMP runtime to watch";
+  return "its parallel regions were not watched (--dlroof_explain)";
+}
+
+void Explain(const Record& record, const Placed& placed, std::ostream& out) {
+  out << Printable(record.name) << '\n';
+  if (record.status != Status::kOk)
+    fmt::print(out, "  {}: {}\n\n", Key(record.status), Printable(record.reason));
+  else if (!placed.ledger)
+    fmt::print(out, "  no ledger: {}\n\n", Printable(WhyNone(record)));
+  if (!placed.ledger) return;
   const auto& ledger = *placed.ledger;
-  fmt::print("  {}{} on {} threads, by {} watched calls\n", MarkOf(placed.timing->disturbed),
+  fmt::print(out, "  {}{} on {} threads, by {} watched calls\n", MarkOf(placed.timing->disturbed),
              WithPrefix(ledger.seconds, "s"), record.parallel->threads, record.parallel->calls);
-  WriteWaterfall(ledger, std::cout);
+  WriteWaterfall(ledger, out);
   if (const auto advice = LedgerAdvice(ledger, *record.parallel); !advice.empty())
-    fmt::print("  {}\n", advice);
-  fmt::print("\n");
+    out << "  " << advice << '\n';
+  out << '\n';
+}
+
+// Returns the exit code.
+int ExplainAll(const ExplainFlags& flags) {
+  const TemporaryFolder folder;
+  const bool file = flags.what.size() == 1 && std::filesystem::exists(flags.what.front());
+  const auto path = file ? flags.what.front() : Measure(flags, folder);
+  if (path.empty()) return 130;
+  const auto run = PlaceRun(ReadRunFile(path, std::cerr));
+  int exit_code = 0;
+  for (std::size_t i = 0; i < run.places.size(); ++i) {
+    const auto& record = run.file.records[i];
+    Explain(record, run.places[i], std::cout);
+    if (record.status == Status::kFailed || record.status == Status::kWrong) exit_code = 1;
+  }
+  return exit_code;
 }
 
 void AddExplainCommand(CLI::App& program, int& exit_code) {
@@ -94,16 +119,7 @@ void AddExplainCommand(CLI::App& program, int& exit_code) {
   command->add_option("--machine", flags->machine,
                       "machine file of the roofs (default: cached, or measured now)");
   command->add_option("--bench", flags->bench, "the program (dlroof_bench beside this)");
-  command->callback([flags, &exit_code] {
-    const TemporaryFolder folder;
-    const bool file = flags->what.size() == 1 && std::filesystem::exists(flags->what.front());
-    const auto path = file ? flags->what.front() : Measure(*flags, folder);
-    const auto run = PlaceRun(ReadRunFile(path, std::cerr));
-    for (std::size_t i = 0; i < run.places.size(); ++i) {
-      Explain(run.file.records[i], run.places[i]);
-      if (run.file.records[i].status == Status::kFailed) exit_code = 1;
-    }
-  });
+  command->callback([flags, &exit_code] { exit_code = ExplainAll(*flags); });
 }
 
 [[maybe_unused]] const bool registered = RegisterCommand("explain", AddExplainCommand);

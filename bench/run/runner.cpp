@@ -45,7 +45,7 @@ class Runner {
         stop_(options.stop),
         keep_disturbed_(options.keep_disturbed),
         explain_(options.explain),
-        cpu_(options.best_state, options.interleaving != nullptr),
+        cpu_(options.best_state, options.interleaving != nullptr, options.keep_disturbed),
         gpu_(options.open_gpu, options.min_seconds) {}
 
   void Run(benchmark::State& state, const Workload& workload) {
@@ -60,7 +60,7 @@ class Runner {
       Pause(next.pause_seconds);
       if (interleaving_ != nullptr || next.pause_seconds > 0) WarmUp(workload.cache);
       const auto timed = TimerOf(workload).Time(state, *call_, calls_of_part_.at(name));
-      if (explain_ && workload.name.device == "cpu")
+      if (explain_ && workload.name.device == "cpu" && workload.cache == CacheState::kWarm)
         watched_[name].Add(*call_, threads_, calls_of_part_.at(name));
       Attach(state, workload, timed);
       if (interleaving_ != nullptr) interleaving_->EndTurn(static_cast<double>(state.iterations()));

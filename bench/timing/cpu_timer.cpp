@@ -153,21 +153,23 @@ TimedLoop CpuTimer::Time(benchmark::State& state, const PreparedCall& call,
 Repetition CpuTimer::TimeWarm(benchmark::State& state, const PreparedCall& call,
                               std::int64_t calls) {
   if (in_parts_) return TimeParts(state, call.run, calls);
-  std::vector<Repetition> one = {TimeWhole(state, call.run, calls)};
-  MarkDisturbed(one);
-  in_parts_ = one.front().disturbed && !interleaved_;
-  one.front().disturbed = false;
-  return one.front();
+  const auto repetition = TimeWhole(state, call.run, calls);
+  std::vector<Repetition> judged = {repetition};
+  MarkDisturbed(judged);
+  in_parts_ = judged.front().disturbed && !every_call_counts_;
+  return repetition;
 }
 
 // The state of the call's threads and their cores.
 TeamState CpuTimer::Look() const {
   if (interleaved_) return {};
   TeamLook look(threads_);
-  if (threads_ == 1) look.Measure(0);
-  if (threads_ == 1) return look.State();
-  for (const auto& library : AllLibraries())
-    library.on_threads([&](int thread) { look.Measure(thread); });
+  if (threads_ == 1) {
+    look.Measure(0);
+  } else {
+    for (const auto& library : AllLibraries())
+      library.on_threads([&](int thread) { look.Measure(thread); });
+  }
   return look.State();
 }
 

@@ -16,9 +16,12 @@ namespace dlroof {
 class CpuTimer : public Timer {
  public:
   // Calls `best_state`, which may be empty, when the first benchmark of so many threads runs. Two
-  // interleaved programs have the same neighbours, so their cores are not looked at.
-  CpuTimer(std::function<TeamState(int threads)> best_state, bool interleaved)
-      : best_state_(std::move(best_state)), interleaved_(interleaved) {}
+  // interleaved programs have the same neighbours, so their cores are not looked at. With
+  // `keep_disturbed` every call counts.
+  CpuTimer(std::function<TeamState(int threads)> best_state, bool interleaved, bool keep_disturbed)
+      : best_state_(std::move(best_state)),
+        interleaved_(interleaved),
+        every_call_counts_(interleaved || keep_disturbed) {}
 
   int Threads(const Workload& workload, int threads_of_run) const override;
   void Open() override {}
@@ -36,7 +39,7 @@ class CpuTimer : public Timer {
   Repetition TimeWarm(benchmark::State& state, const PreparedCall& call, std::int64_t calls);
 
   std::function<TeamState(int threads)> best_state_;
-  bool interleaved_;
+  bool interleaved_, every_call_counts_;
   int threads_ = 1;
   bool in_parts_ = false;               // because other programs disturbed the repetition before
   std::vector<MemorySpan> evicted_;     // before each call; empty: the call is warm

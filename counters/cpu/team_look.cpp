@@ -22,10 +22,10 @@ std::optional<double> MetMoreThanOnce(std::vector<double> values, Better better)
   return *at;
 }
 
-// Returns the lower share of two, each of `value` over `best`.
-std::optional<double> Lower(std::optional<double> share, std::optional<double> other) {
-  if (!share || !other) return share ? share : other;
-  return std::min(*share, *other);
+// Returns the lower of two values, of which each may be absent.
+std::optional<double> Lower(std::optional<double> one, std::optional<double> other) {
+  if (!one || !other) return one ? one : other;
+  return std::min(*one, *other);
 }
 
 }  // namespace

@@ -123,7 +123,8 @@ Ledger MakeLedger(const LedgerFacts& facts) {
   add(PartKind::kFunctions, functions, Provenance::kMeasured,
       "the library's own primitives on as many elements");
   rest -= functions;
-  add(PartKind::kUnexplained, rest, Provenance::kMeasured, "the rest");
+  // A difference is as sure as the roof that was taken off.
+  add(PartKind::kUnexplained, rest, facts.roof_from, "the rest");
   add(PartKind::kImbalance, split.imbalance, Provenance::kMeasured, "");
   add(PartKind::kForkJoin, split.fork_join, Provenance::kMeasured,
       split.fork_join > 0 ? RegionText(passes, split.fork_join) : "");

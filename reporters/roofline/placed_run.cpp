@@ -70,19 +70,23 @@ Record Written(Record record) {
 }
 
 // Returns the ledger of a call that was watched and has roofs.
-std::optional<Ledger> LedgerOf(const Record& record, const TimePoint& time,
+std::optional<Ledger> LedgerOf(const Record& record, const Placement& placement,
                                const CeilingSet& ceilings) {
-  if (!record.parallel) return std::nullopt;
+  if (!record.parallel || !placement.time) return std::nullopt;
+  const auto& time = *placement.time;
   LedgerFacts facts{.seconds = time.seconds,
                     .roof_seconds = time.compute_seconds,
                     .roof = "arithmetic",
                     .call_seconds = ceilings.launch_seconds,
                     .parallel = *record.parallel};
-  for (const auto& [level, seconds] : time.memory_seconds)
-    if (seconds > facts.roof_seconds) {
-      facts.roof_seconds = seconds;
-      facts.roof = LevelName(Key(level));
-    }
+  if (!placement.classic.empty()) facts.roof_from = placement.classic.front().flops_from;
+  for (const auto& point : placement.classic) {
+    const auto seconds = time.memory_seconds.find(point.level);
+    if (seconds == time.memory_seconds.end() || seconds->second <= facts.roof_seconds) continue;
+    facts.roof_seconds = seconds->second;
+    facts.roof = LevelName(Key(point.level));
+    facts.roof_from = point.bytes_from;
+  }
   return MakeLedger(facts);
 }
 
@@ -103,8 +107,7 @@ Placed PlaceWritten(const Record& written, const Machine* machine, const PlaceVi
   const auto* ceilings = machine == nullptr ? nullptr : ForThreads(*machine, written.threads);
   if (placed.timing && ceilings != nullptr)
     AddFindings(written, *placed.timing, *ceilings, view.words, placed.placement);
-  if (placed.placement.time && ceilings != nullptr)
-    placed.ledger = LedgerOf(written, *placed.placement.time, *ceilings);
+  if (ceilings != nullptr) placed.ledger = LedgerOf(written, placed.placement, *ceilings);
   if (placed.ledger) AdviseBy(*placed.ledger, *written.parallel, placed.placement.advice);
   if (placed.timing) Round(*placed.timing);
   for (auto& point : placed.placement.classic) Round(point);

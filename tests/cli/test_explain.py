@@ -5,7 +5,7 @@ import re
 from pathlib import Path
 
 import pytest
-from checks import DATA, one_sentence, prints, run, verify
+from checks import DATA, exits, one_sentence, prints, run, verify
 
 pytestmark = pytest.mark.serial
 NAME = "LSTM/cpu/onednn/fwd_inference/f32/t16n16i32h32"
@@ -53,6 +53,11 @@ def test_a_file_is_explained_without_measuring(explained):
 
 def test_a_run_that_was_not_watched_says_so():
     verify(run(f"dlroof explain {DATA}/run_small.json"), [prints("not watched")])
+
+
+def test_a_cold_call_says_why_it_has_no_ledger():
+    name = "Conv2D/cpu/onednn/fwd/f32/n1c16h28w28k16r3s3_p1/cold"
+    verify(run(f"dlroof explain {name} --machine=roofs.json", timeout=120), [exits(0), prints("only warm calls are watched")])
 
 
 def test_a_bad_name_is_refused():

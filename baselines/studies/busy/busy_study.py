@@ -43,7 +43,8 @@ def times(path):
             continue
         seconds = record.get("seconds")
         found[record["name"]] = seconds and {key: seconds.get(key) for key in ("median", "ci95", "clean", "disturbed")}
-    return {"command": run["context"]["dlroof"].get("command", ""), "times": found}
+    words = run["context"]["dlroof"].get("command", "").split()
+    return {"command": " ".join(word for word in words if not word.startswith("--benchmark_out=")), "times": found}
 
 
 def print_beside(quiet, busy):
@@ -97,7 +98,7 @@ def print_agreement(runs):
 def tables(arguments):
     stored = pathlib.Path(arguments.stored)
     if arguments.quiet:
-        study = {"command": " ".join(sys.argv), "quiet": times(arguments.quiet), "busy": times(arguments.busy),
+        study = {"command": " ".join(pathlib.Path(word).name for word in sys.argv), "quiet": times(arguments.quiet), "busy": times(arguments.busy),
                  "runs": [times(path) for path in arguments.runs]}
         stored.write_text(json.dumps(study, indent=0) + "\n")
     study = json.loads(stored.read_text())

@@ -4,6 +4,10 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <stop_token>
+#include <thread>
+
 #include "counters/cpu/cpu.h"
 #include "counters/cpu/issue_rate.h"
 #include "tests/fakes/runner_records.h"
@@ -108,6 +112,26 @@ TEST(Runner, RepeatsUntilTheRuleIsContentOrTheOfferEnds) {
   EXPECT_EQ(records(1e9, 100, "1").repetitions.size(), 7);    // narrow enough at once
   EXPECT_EQ(records(1e-9, 0, "2").repetitions.size(), 7);     // the time is up
   EXPECT_EQ(records(1e-9, 100, "3").repetitions.size(), 40);  // never narrow enough
+}
+
+// Other threads of this process want the CPUs as well: a repetition is longer than a turn on one.
+TEST(Runner, ReadsDisturbedRepetitionsInPartsUnlessEveryCallCounts) {
+  RunLog log;
+  const auto in_parts = [&](bool keep, const std::string& size) {
+    const RunnerOptions options{.keep_disturbed = keep};
+    const auto record =
+        Records({Fake("Fake/cpu/none/fwd/f32/n" + size, log)}, {}, "all", options, 20).at(0);
+    return std::ranges::count_if(record.repetitions,
+                                 [](const auto& one) { return one.clean_calls.has_value(); });
+  };
+  std::vector<std::jthread> others;
+  for (std::size_t i = 0; i < 4 * ThisCpu().allowed.size(); ++i)
+    others.emplace_back([](const std::stop_token& stop) {
+      while (!stop.stop_requested()) {
+      }
+    });
+  EXPECT_GT(in_parts(false, "1"), 0);
+  EXPECT_EQ(in_parts(true, "2"), 0);
 }
 
 TEST(Runner, KeepsDisturbedRepetitionsWhenItIsTold) {

@@ -53,6 +53,18 @@ TEST(Ledger, SplitsTheTimeByWhatWasSeen) {
   EXPECT_DOUBLE_EQ(ledger.efficiencies->parallel, 0.58);
 }
 
+// The rest is a difference from the roof's time.
+TEST(Ledger, IsAsSureOfTheRestAsOfTheRoof) {
+  auto facts = TwoThreads();
+  for (const auto from : {Provenance::kMeasured, Provenance::kModelled}) {
+    facts.roof_from = from;
+    const auto ledger = MakeLedger(facts);
+    EXPECT_EQ(ledger.Find(PartKind::kRoof)->from, from);
+    EXPECT_EQ(ledger.Find(PartKind::kUnexplained)->from, from);
+    EXPECT_EQ(ledger.Find(PartKind::kForkJoin)->from, Provenance::kMeasured);
+  }
+}
+
 TEST(Ledger, ScalesThePassesToTheMeasuredTime) {
   auto facts = TwoThreads();
   facts.seconds = 50;

@@ -206,6 +206,21 @@ TEST(Advice, ProposesWhatTheLargestPartOfTheLedgerDoes) {
   EXPECT_EQ(Advice(watched), Advice(Convolution(4)));  // not explained
 }
 
+// 100 measured flop at 100 flop/s, 30 simulated bytes at 10 byte/s.
+TEST(PlaceWritten, LedgersRoofIsTheLongerTimeWithItsProvenance) {
+  Record watched = Convolution(4);
+  watched.parallel = {.seconds = 4, .regions = {1, 4, 4, 8}, .threads = 2, .calls = 1};
+  watched.work.clear();
+  watched.work[Provenance::kMeasured].flops["fp32.vector"] = 100;
+  watched.work[Provenance::kSimulated].bytes[Level::kDram] = 30;
+  const Machine machine = SmallMachine();
+  const auto roof = *PlaceWritten(watched, &machine).ledger.value().Find(PartKind::kRoof);
+  EXPECT_EQ(roof, (LedgerPart{PartKind::kRoof, 3, Provenance::kSimulated, "DRAM"}));
+  watched.work[Provenance::kSimulated].bytes[Level::kDram] = 5;
+  const auto other = *PlaceWritten(watched, &machine).ledger.value().Find(PartKind::kRoof);
+  EXPECT_EQ(other, (LedgerPart{PartKind::kRoof, 1, Provenance::kMeasured, "arithmetic"}));
+}
+
 TEST(Advice, AtMostTwoClausesOfEvidence) {
   Record record = Convolution(40, "f16");
   record.algorithm = "ref";
