@@ -5,6 +5,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace dlroof {
 
@@ -19,17 +20,38 @@ struct RegionSums {
   bool operator==(const RegionSums&) const = default;
 };
 
-// One call, mean over the passes that saw it.
-struct ParallelTime {
-  double seconds = 0;  // [s] wall time of the call in these passes
+// One call, mean over some passes.
+struct RegionPass {
+  double seconds = 0;  // [s] wall time of the call
   RegionSums regions;
-  int threads = 1;   // [1] of the widest region; 1 where there was none
-  double calls = 0;  // [1] that the passes made
   // [s] that all threads together waited for a CPU; absent: not known
   std::optional<double> run_delay_seconds;
-  // [s] of one thread for all the elements to which the call applies functions (sigmoid, tanh),
-  // by the library's own primitives; absent: there are none, or nobody knows
-  std::optional<double> function_seconds;
+
+  bool operator==(const RegionPass&) const = default;
+};
+
+// [s] of one thread for parts of one call, each measured apart by the library's own primitive.
+struct PartSeconds {
+  std::optional<double> functions;  // sigmoid and tanh of as many elements
+  std::optional<double> products;   // its matrix products, one by one, of these sizes
+
+  bool operator==(const PartSeconds&) const = default;
+};
+
+// One call as it was watched.
+struct ParallelTime {
+  RegionPass mean;
+  std::vector<RegionPass> passes;  // those that `mean` is of
+  int threads = 1;                 // [1] of the widest region; 1 where there was none
+  double calls = 0;                // [1] that the passes made
+  PartSeconds parts;               // absent: there are none, or nobody knows
+  // [s] of the same call made for one thread; absent with one thread, or with another algorithm
+  std::optional<double> alone_seconds;
+  // [s] of such a call with sizes of 1, on one thread: the code that runs whatever the sizes
+  std::optional<double> smallest_seconds;
+  // [1] Multiply-adds that the vector lanes execute over those that the problem asks for, by a
+  // model of the library's blocks; absent: not modelled.
+  std::optional<double> executed_over_useful;
   std::string source;  // "libgomp's entry points"
 
   bool operator==(const ParallelTime&) const = default;

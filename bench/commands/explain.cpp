@@ -16,6 +16,7 @@
 #include "counters/base/interrupt.h"
 #include "counters/base/process.h"
 #include "counters/parallel_time.h"
+#include "reporters/ledger/ledger_advice.h"
 #include "reporters/ledger/waterfall.h"
 #include "reporters/roofline/placed_run.h"
 #include "reporters/text/text.h"
@@ -65,7 +66,7 @@ std::string Measure(const ExplainFlags& flags, const TemporaryFolder& folder) {
 // Returns why there is no ledger, in words.
 std::string WhyNone(const Record& record) {
   if (record.parallel) return "it has no time, or no roofs";
-  if (record.device != "cpu") return "only calls of the CPU are watched";
+  if (record.device == "gpu") return "its kernels were not traced, or it has no roofs";
   if (!record.cache.empty() && record.cache != "warm")
     return "only warm calls are watched, and this one is " + record.cache;
   if (TheRegionSource() == nullptr)
@@ -81,11 +82,13 @@ void Explain(const Record& record, const Placed& placed, std::ostream& out) {
     fmt::print(out, "  no ledger: {}\n\n", Printable(WhyNone(record)));
   if (!placed.ledger) return;
   const auto& ledger = *placed.ledger;
-  fmt::print(out, "  {}{} on {} threads, by {} watched calls\n", MarkOf(placed.timing->disturbed),
-             WithPrefix(ledger.seconds, "s"), record.parallel->threads, record.parallel->calls);
+  fmt::print(out, "  {}{}", MarkOf(placed.timing->disturbed), WithPrefix(ledger.seconds, "s"));
+  if (record.parallel)
+    fmt::print(out, " on {} threads, by {} watched calls", record.parallel->threads,
+               record.parallel->calls);
+  out << '\n';
   WriteWaterfall(ledger, out);
-  if (const auto advice = LedgerAdvice(ledger, *record.parallel); !advice.empty())
-    out << "  " << advice << '\n';
+  if (const auto advice = LedgerAdvice(ledger); !advice.empty()) out << "  " << advice << '\n';
   out << '\n';
 }
 

@@ -14,7 +14,7 @@ namespace {
 enum Dimension { kN, kG, kK, kP, kQ, kC, kR, kS, kDimensions };
 
 // A forward convolution of any direction's loops: what is read at shifted positions, what is
-// written at dense ones.
+// written at dense ones. A weight gradient has those of its forward convolution.
 struct Shape {
   int64_t n = 1, groups = 1, k = 1, c = 1;  // per group
   int64_t h = 1, w = 1, p = 1, q = 1, r = 1, s = 1;
@@ -196,6 +196,27 @@ LevelModel DepthwiseModel(const Shape& shape, const VectorUnit& unit) {
   return model;
 }
 
+// For each pair of channel blocks and each row of the output's gradient, the block of weights is
+// read, added to and stored once per tap.
+LevelModel WeightGradientModel(const Shape& shape, const VectorUnit& unit) {
+  const auto lanes = static_cast<double>(unit.lanes);
+  LevelModel model;
+  ReuseNest nest = NestOf(shape);
+  nest.loops = {{kN, 1}, {kG, 1}, {kK, lanes}, {kC, lanes}, {kP, 1}, {kR, 1}, {kS, 1}};
+  const double rows = static_cast<double>(shape.n * shape.groups * shape.p) * TapsInside(shape);
+  const double block_visits = rows * static_cast<double>(shape.k * shape.c * shape.r * shape.s);
+  // Each multiply-add reads one element of the source for a whole vector of filters; the gradient's
+  // vector serves as many input channels as the kernel keeps sums of.
+  const double sums = shape.s <= 3 ? 8 : shape.s <= 7 ? 4 : 2;
+  const double per_product = shape.read_bytes / lanes + shape.written_bytes / sums;
+  model.core_bytes =
+      block_visits * (2 * shape.weight_bytes + static_cast<double>(shape.q) * per_product);
+  model.nests = {std::move(nest)};
+  model.how = fmt::format("blocks of {} filters and {} channels, one row of the gradient at a time",
+                          lanes, lanes);
+  return model;
+}
+
 LevelModel NotModelled(std::string why) { return LevelModel{.why_not = std::move(why)}; }
 
 }  // namespace
@@ -215,14 +236,19 @@ LevelModel Conv2dLevels(const Conv2dCase& conv, std::string_view implementation,
   const bool forward = conv.direction == ProductDirection::kForward;
   const bool dense = conv.problem.stride_h == 1 && conv.problem.stride_w == 1;
   const bool brgemm = implementation.starts_with("brgconv");
-  const bool backward = conv.direction == ProductDirection::kBackwardData && dense && brgemm;
+  const bool one_by_one = implementation.starts_with("jit_1x1");
+  const bool jit = implementation.starts_with("jit") || implementation.starts_with("brdgmm");
+  const Shape shape =
+      conv.direction == ProductDirection::kBackwardData ? BackwardShape(conv) : ForwardShape(conv);
+  const VectorUnit unit = VectorUnitOf(implementation, isa);
+  const bool depthwise = shape.groups > 1 && shape.c == 1 && shape.k == 1;
+  if (conv.direction == ProductDirection::kBackwardWeights && jit && !one_by_one && !depthwise)
+    return WeightGradientModel(shape, unit);
+  const bool backward = conv.direction == ProductDirection::kBackwardData && dense &&
+                        (brgemm || (one_by_one && !depthwise));
   if (!forward && !backward)
     return NotModelled(
         fmt::format("the loops of {} by {} are not modelled", Key(conv.direction), implementation));
-  const Shape shape = forward ? ForwardShape(conv) : BackwardShape(conv);
-  const VectorUnit unit = VectorUnitOf(implementation, isa);
-  const bool jit = implementation.starts_with("jit") || implementation.starts_with("brdgmm");
-  const bool depthwise = shape.groups > 1 && shape.c == 1 && shape.k == 1;
   if (depthwise && (jit || brgemm)) return DepthwiseModel(shape, unit);
   if (brgemm) return BrgemmModel(shape, unit, core);
   if (jit) return JitModel(shape, unit);

@@ -124,6 +124,35 @@ LstmFunctions Functions(const LstmProblem& problem, LstmDirection direction) {
   return {3 * units, 2 * units};
 }
 
+std::vector<LstmProduct> Products(const LstmProblem& problem, LstmDirection direction,
+                                  bool merged) {
+  const int64_t gates = kGates * problem.h, state = StateWidth(problem);
+  const int64_t rows = merged ? problem.t * problem.n : problem.n, steps = merged ? 1 : problem.t;
+  std::vector<LstmProduct> products;
+  for (int64_t layer = 0; layer < problem.l; ++layer) {
+    const int64_t input = InputWidth(problem, layer);
+    const std::vector<LstmProduct> forward = {{rows, gates, input, steps},
+                                              {problem.n, gates, state, problem.t}};
+    const std::vector<LstmProduct> backward = {{rows, input, gates, steps},
+                                               {problem.n, state, gates, problem.t},
+                                               {input, gates, rows, steps},
+                                               {state, gates, rows, steps}};
+    for (auto product : direction == LstmDirection::kBackward ? backward : forward) {
+      product.count *= Passes(problem);
+      products.push_back(product);
+    }
+    if (problem.p == 0) continue;
+    const int64_t count = problem.t * Passes(problem);
+    if (direction != LstmDirection::kBackward)
+      products.push_back({problem.n, problem.p, problem.h, count});
+    else
+      for (const auto& product : {LstmProduct{problem.n, problem.h, problem.p, count},
+                                  LstmProduct{problem.h, problem.p, problem.n, count}})
+        products.push_back(product);
+  }
+  return products;
+}
+
 LstmFlops Flops(const LstmProblem& problem, LstmDirection direction) {
   const bool backward = direction == LstmDirection::kBackward;
   const LstmElements elements = Elements(problem);

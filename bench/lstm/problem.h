@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "counters/work.h"
 
@@ -83,6 +84,16 @@ struct LstmFunctions {
   int64_t sigmoids = 0, tanhs = 0;
 };
 LstmFunctions Functions(const LstmProblem& problem, LstmDirection direction);
+
+// `count` products of an m x k by a k x n matrix.
+struct LstmProduct {
+  int64_t m, n, k, count;
+
+  bool operator==(const LstmProduct&) const = default;
+};
+// The products of one call. With `merged` those of a layer's inputs, which do not wait for each
+// other, are one product of all steps, as are weight gradients; else each step has its own.
+std::vector<LstmProduct> Products(const LstmProblem& problem, LstmDirection direction, bool merged);
 
 // [byte] per element, as the call at hand stores each kind of tensor.
 struct LstmElementBytes {

@@ -60,8 +60,7 @@ class Runner {
       Pause(next.pause_seconds);
       if (interleaving_ != nullptr || next.pause_seconds > 0) WarmUp(workload.cache);
       const auto timed = TimerOf(workload).Time(state, *call_, calls_of_part_.at(name));
-      if (explain_ && workload.name.device == "cpu" && workload.cache == CacheState::kWarm)
-        watched_[name].Add(*call_, threads_, calls_of_part_.at(name));
+      if (IsWatched(workload)) watched_[name].Add(*call_, threads_, calls_of_part_.at(name));
       Attach(state, workload, timed);
       if (interleaving_ != nullptr) interleaving_->EndTurn(static_cast<double>(state.iterations()));
       started_.insert(name);
@@ -120,15 +119,18 @@ class Runner {
   // Before a second call with as many iterations, Google Benchmark is guessing their number.
   NextRepetition Next(const Repeated& so_far) const {
     if (!stop_ || so_far.repetitions.size() < 2) return {};
-    return NextAfter(so_far.repetitions, so_far.seconds, *stop_);
+    return NextAfter(so_far.repetitions, so_far.seconds, *stop_, replacements_);
   }
 
-  void Remember(const Repetition& repetition, double seconds, Repeated& so_far) const {
+  void Remember(const Repetition& repetition, double seconds, Repeated& so_far) {
     auto& all = so_far.repetitions;
     if (!all.empty() && all.back().iterations != repetition.iterations) so_far = {};
     all.push_back(repetition);
     so_far.seconds += seconds;
-    if (!keep_disturbed_) MarkDisturbed(all);
+    if (keep_disturbed_) return;
+    MarkDisturbed(all);
+    if (stop_ && all.size() > static_cast<std::size_t>(stop_->repetitions))
+      replacements_.Add(!all.back().disturbed);
   }
 
   static void Pause(double seconds) {
@@ -140,10 +142,25 @@ class Runner {
     return cpu_;
   }
 
+  bool IsWatched(const Workload& workload) const {
+    return explain_ && workload.name.device == "cpu" && workload.cache == CacheState::kWarm;
+  }
+
+  // Times the workload made for one thread, apart.
+  void WatchAlone(const Workload& workload) {
+    const auto name = ToText(workload.name);
+    if (!IsWatched(workload) || watched_.contains(name)) return;
+    RunSettings settings = settings_;
+    settings.threads = 1;
+    const auto call = workload.prepare(settings);
+    watched_[name].AddAlone(call, cpu_.CallsOfPart(call));
+  }
+
   void Prepare(const Workload& workload) {
     const std::string name = ToText(workload.name);
     if (call_ && prepared_ == name) return;
     Release();
+    WatchAlone(workload);
     Take(workload);
     PreparedCall& call = *call_;
     if (verified_.count(name) == 0) verified_[name] = Verify(call);
@@ -311,6 +328,7 @@ class Runner {
   RunSettings settings_;
   Interleaving* interleaving_;
   std::optional<StoppingRule> stop_;
+  Replacements replacements_;
   bool keep_disturbed_;
   bool explain_;
   CpuTimer cpu_;

@@ -20,8 +20,20 @@ struct NextRepetition {
   double pause_seconds = 0;  // [s] before it: other programs get their turn, and bursts pass
 };
 
+// The share of clean ones among the repetitions that replaced others, of all benchmarks, the latest
+// twenty or so counting most: it tells if replacing helps on this machine now.
+class Replacements {
+ public:
+  void Add(bool clean);
+  // [1] Of the rule's `max_seconds`: a quarter where fewer than one in ten came out clean.
+  double BudgetShare() const;
+
+ private:
+  double clean_share_ = 1;
+};
+
 // `done` have their disturbed ones marked and took `spent_seconds` [s].
 NextRepetition NextAfter(const std::vector<Repetition>& done, double spent_seconds,
-                         const StoppingRule& rule);
+                         const StoppingRule& rule, const Replacements& replacements = {});
 
 }  // namespace dlroof

@@ -3,54 +3,111 @@
 #include <algorithm>
 
 #include "bench/timing/timer.h"
+#include "counters/base/order_statistics.h"
 #include "counters/cpu/clocks.h"
 
 namespace dlroof {
+namespace {
+
+constexpr int kTries = 7;
+
+// Returns the indices of the undisturbed repetitions; of all where there is none.
+std::vector<std::size_t> Undisturbed(std::vector<Repetition> repetitions) {
+  MarkDisturbed(repetitions);
+  const bool any = std::ranges::any_of(repetitions, [](auto& one) { return !one.disturbed; });
+  std::vector<std::size_t> chosen;
+  for (std::size_t i = 0; i < repetitions.size(); ++i)
+    if (!any || !repetitions[i].disturbed) chosen.push_back(i);
+  return chosen;
+}
+
+RegionPass PerCall(const Repetition& repetition, RegionSums sums) {
+  for (double* sum : {&sums.regions, &sums.seconds, &sums.longest_seconds, &sums.busy_seconds})
+    *sum /= repetition.iterations;
+  return {repetition.seconds, sums, repetition.run_delay_seconds};
+}
+
+// All passes make the same number of calls.
+RegionPass MeanOf(const std::vector<RegionPass>& passes) {
+  RegionPass mean;
+  const auto n = static_cast<double>(passes.size());
+  for (const auto& pass : passes) {
+    mean.seconds += pass.seconds / n;
+    mean.regions.regions += pass.regions.regions / n;
+    mean.regions.seconds += pass.regions.seconds / n;
+    mean.regions.longest_seconds += pass.regions.longest_seconds / n;
+    mean.regions.busy_seconds += pass.regions.busy_seconds / n;
+    if (pass.run_delay_seconds)
+      mean.run_delay_seconds = mean.run_delay_seconds.value_or(0) + *pass.run_delay_seconds / n;
+  }
+  return mean;
+}
+
+ClockReading SpentInCalls(const PreparedCall& call, std::int64_t calls,
+                          const std::function<void()>& ready) {
+  return SpentBy(ready, [&] {
+    for (std::int64_t i = 0; i < calls; ++i) call.run();
+  });
+}
+
+// [s] of a call, median of several tries' undisturbed ones.
+double SecondsOf(const PreparedCall& call, std::int64_t calls) {
+  call.run();
+  std::vector<Repetition> tries;
+  for (int i = 0; i < kTries; ++i)
+    tries.push_back(RepetitionOf(SpentInCalls(call, calls, [] {}), static_cast<double>(calls)));
+  std::vector<double> seconds;
+  for (const auto i : Undisturbed(tries)) seconds.push_back(tries[i].seconds);
+  return Median(seconds);
+}
+
+}  // namespace
 
 void WatchedCalls::Add(const PreparedCall& call, int threads, std::int64_t calls) {
   const auto* source = TheRegionSource();
   if (source == nullptr) return;
   for (const auto& library : AllLibraries()) library.on_threads([](int) {});
   Pass pass;
-  const auto spent = SpentBy(source->begin, [&] {
-    for (std::int64_t i = 0; i < calls; ++i) call.run();
-  });
+  const auto spent = SpentInCalls(call, calls, source->begin);
   int widest = 1;
   pass.sums = source->end(widest);
   pass.threads = std::max(widest, call.threads > 0 ? call.threads : threads);
   pass.repetition = RepetitionOf(spent, static_cast<double>(calls));
   passes_.push_back(pass);
-  if (call.functions && !function_seconds_) function_seconds_ = call.functions();
+  algorithm_ = call.algorithm;
+  executed_over_useful_ = call.executed_over_useful;
+  if (call.parts && !parts_) parts_ = call.parts();
+}
+
+void WatchedCalls::AddAlone(const PreparedCall& call, std::int64_t calls) {
+  if (TheRegionSource() == nullptr) return;
+  algorithm_alone_ = call.algorithm;
+  alone_seconds_ = SecondsOf(call, calls);
+  if (!call.smallest) return;
+  const auto smallest = call.smallest();
+  if (smallest.algorithm == call.algorithm) smallest_seconds_ = SecondsOf(smallest, calls);
 }
 
 std::optional<ParallelTime> WatchedCalls::Mean() const {
   std::vector<Repetition> each;
   for (const auto& pass : passes_) each.push_back(pass.repetition);
-  MarkDisturbed(each);
-  const bool any = std::ranges::any_of(each, [](const auto& one) { return !one.disturbed; });
-  ParallelTime mean;
-  for (std::size_t i = 0; i < passes_.size(); ++i) {
+  ParallelTime time;
+  for (const auto i : Undisturbed(each)) {
     const auto& [repetition, sums, threads] = passes_[i];
-    if (any && each[i].disturbed) continue;
-    mean.calls += repetition.iterations;
-    mean.seconds += repetition.seconds * repetition.iterations;
-    mean.regions.regions += sums.regions;
-    mean.regions.seconds += sums.seconds;
-    mean.regions.longest_seconds += sums.longest_seconds;
-    mean.regions.busy_seconds += sums.busy_seconds;
-    mean.threads = std::max(mean.threads, threads);
-    if (repetition.run_delay_seconds)
-      mean.run_delay_seconds = mean.run_delay_seconds.value_or(0) +
-                               *repetition.run_delay_seconds * repetition.iterations;
+    time.passes.push_back(PerCall(repetition, sums));
+    time.calls += repetition.iterations;
+    time.threads = std::max(time.threads, threads);
   }
-  if (mean.calls == 0) return std::nullopt;
-  for (double* sum : {&mean.seconds, &mean.regions.regions, &mean.regions.seconds,
-                      &mean.regions.longest_seconds, &mean.regions.busy_seconds})
-    *sum /= mean.calls;
-  if (mean.run_delay_seconds) *mean.run_delay_seconds /= mean.calls;
-  mean.function_seconds = function_seconds_;
-  mean.source = TheRegionSource()->name;
-  return mean;
+  if (time.passes.empty()) return std::nullopt;
+  time.mean = MeanOf(time.passes);
+  time.parts = parts_.value_or(PartSeconds{});
+  time.executed_over_useful = executed_over_useful_;
+  if (algorithm_ == algorithm_alone_) {
+    if (time.threads > 1) time.alone_seconds = alone_seconds_;
+    time.smallest_seconds = smallest_seconds_;
+  }
+  time.source = TheRegionSource()->name;
+  return time;
 }
 
 }  // namespace dlroof

@@ -15,6 +15,8 @@ class WatchedCalls {
  public:
   // Watches `calls` calls on `threads` threads. Does nothing where this build has no source.
   void Add(const PreparedCall& call, int threads, std::int64_t calls);
+  // Times the same workload made for one thread, `calls` calls several times, and its smallest.
+  void AddAlone(const PreparedCall& call, std::int64_t calls);
   // One call, mean over the undisturbed passes, or over all where each was disturbed; absent
   // without a pass.
   std::optional<ParallelTime> Mean() const;
@@ -26,7 +28,9 @@ class WatchedCalls {
     int threads = 1;
   };
   std::vector<Pass> passes_;
-  std::optional<double> function_seconds_;
+  std::optional<PartSeconds> parts_;
+  std::optional<double> executed_over_useful_, alone_seconds_, smallest_seconds_;
+  std::string algorithm_, algorithm_alone_;
 };
 
 }  // namespace dlroof

@@ -11,6 +11,7 @@
 #include "counters/base/error.h"
 #include "counters/caches/level_model.h"
 #include "counters/counter_manager.h"
+#include "counters/parallel_time.h"
 #include "counters/work.h"
 
 namespace dlroof {
@@ -45,9 +46,14 @@ struct PreparedCall {
   // [1] Time of the library's own choice of algorithm over that of the fastest one, where all were
   // timed and the fastest was taken.
   std::optional<double> heuristic_over_best;
-  // [s] Times the functions (sigmoid, tanh) that one call applies, all its elements on one thread;
-  // empty: it applies none, or nobody can tell.
-  std::function<std::optional<double>()> functions;
+  // Times parts of one call by the library's own primitives on one thread; empty: nobody can tell.
+  std::function<PartSeconds()> parts;
+  // Makes the same call with every size 1 that its number of parallel regions does not depend on;
+  // empty: there is none.
+  std::function<PreparedCall()> smallest;
+  // [1] Multiply-adds that the vector lanes execute over those that the problem asks for; absent:
+  // not modelled.
+  std::optional<double> executed_over_useful;
   // GPUs only: starts one call on a cudaStream_t and returns, never waits; `run` is this, then a
   // wait for its end. The same work each time, so that it can be captured into a graph.
   std::function<void(void* stream)> enqueue;

@@ -3,30 +3,42 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 
 #include "counters/base/keys.h"
+#include "counters/base/order_statistics.h"
+#include "reporters/ledger/part_list.h"
 #include "reporters/text/units.h"
 
 namespace dlroof {
 namespace {
 
-constexpr KeyRow<PartKind> kKeys[] = {{PartKind::kRoof, "roof"},
-                                      {PartKind::kFunctions, "functions"},
-                                      {PartKind::kUnexplained, "unexplained"},
-                                      {PartKind::kImbalance, "imbalance"},
-                                      {PartKind::kForkJoin, "fork_join"},
-                                      {PartKind::kSerial, "serial"},
-                                      {PartKind::kCall, "call"},
-                                      {PartKind::kStolen, "stolen"}};
+constexpr KeyRow<PartKind> kKeys[] = {
+    {PartKind::kRoof, "roof"},           {PartKind::kFunctions, "functions"},
+    {PartKind::kProducts, "products"},   {PartKind::kFixed, "fixed"},
+    {PartKind::kSharing, "sharing"},     {PartKind::kLanes, "lanes"},
+    {PartKind::kLevels, "levels"},       {PartKind::kUnexplained, "unexplained"},
+    {PartKind::kImbalance, "imbalance"}, {PartKind::kForkJoin, "fork_join"},
+    {PartKind::kSerial, "serial"},       {PartKind::kCall, "call"},
+    {PartKind::kStolen, "stolen"},       {PartKind::kTail, "tail"},
+    {PartKind::kLaunch, "launch"},       {PartKind::kIdle, "idle"}};
 constexpr KeyRow<PartKind> kWords[] = {
     {PartKind::kRoof, "needed by the roof"},
     {PartKind::kFunctions, "sigmoid, tanh and other functions"},
+    {PartKind::kProducts, "products too small to reach the roof"},
+    {PartKind::kFixed, "code that runs whatever the sizes"},
+    {PartKind::kSharing, "threads slow each other"},
+    {PartKind::kLanes, "vector lanes that the shape leaves idle"},
+    {PartKind::kLevels, "bytes of other levels"},
     {PartKind::kUnexplained, "unexplained, in the threads' busy time"},
     {PartKind::kImbalance, "waiting for the slowest thread"},
     {PartKind::kForkJoin, "fork and join of parallel regions"},
     {PartKind::kSerial, "one thread works, the others wait"},
     {PartKind::kCall, "calling the library"},
-    {PartKind::kStolen, "waiting for a CPU"}};
+    {PartKind::kStolen, "waiting for a CPU"},
+    {PartKind::kTail, "multiprocessors without a block in the last wave"},
+    {PartKind::kLaunch, "starting kernels"},
+    {PartKind::kIdle, "no kernel runs"}};
 
 // Times of one call as the ledger's identity has them; all but `busy` are lost.
 struct Split {
@@ -36,6 +48,8 @@ struct Split {
   double Lost() const { return call + serial + fork_join + imbalance + stolen; }
 };
 
+double AtLeast0(double seconds) { return std::max(0.0, seconds); }
+
 // Moves up to `seconds` from `part`; returns what is left to be moved.
 double Take(double seconds, double& part) {
   const double taken = std::min(seconds, part);
@@ -43,28 +57,31 @@ double Take(double seconds, double& part) {
   return seconds - taken;
 }
 
-Split SplitOf(const LedgerFacts& facts) {
-  const auto& passes = facts.parallel;
-  const double scale = facts.seconds / passes.seconds;
-  const double threads = passes.threads;
-  const auto at_least_0 = [](double seconds) { return std::max(0.0, seconds); };
+Split SplitOf(const LedgerFacts& facts, const RegionPass& pass) {
+  const double scale = facts.seconds / pass.seconds;
+  const double threads = facts.parallel.threads;
   Split split;
-  const double inside = std::min(passes.regions.seconds, passes.seconds) * scale;
+  const double inside = std::min(pass.regions.seconds, pass.seconds) * scale;
   const double outside = facts.seconds - inside;
   split.call = std::min(outside, facts.call_seconds.value_or(0));
   split.serial = (outside - split.call) * (threads - 1) / threads;
-  const double longest = std::min(passes.regions.longest_seconds * scale, inside);
+  const double longest = std::min(pass.regions.longest_seconds * scale, inside);
   split.fork_join = inside - longest;
-  const double busy = std::min(passes.regions.busy_seconds * scale / threads, longest);
-  split.imbalance = at_least_0(longest - busy);
-  if (passes.run_delay_seconds) {
+  const double busy = std::min(pass.regions.busy_seconds * scale / threads, longest);
+  split.imbalance = AtLeast0(longest - busy);
+  if (pass.run_delay_seconds) {
     const double waited =
-        std::min(*passes.run_delay_seconds * scale, split.imbalance + split.fork_join);
+        std::min(*pass.run_delay_seconds * scale, split.imbalance + split.fork_join);
     Take(Take(waited, split.imbalance), split.fork_join);
     split.stolen = waited;
   }
-  split.busy = at_least_0(facts.seconds - split.Lost());
+  split.busy = AtLeast0(facts.seconds - split.Lost());
   return split;
+}
+
+std::optional<double> AloneBusy(const LedgerFacts& facts) {
+  if (!facts.parallel.alone_seconds) return std::nullopt;
+  return AtLeast0(*facts.parallel.alone_seconds - facts.call_seconds.value_or(0));
 }
 
 std::optional<Efficiencies> EfficienciesOf(const LedgerFacts& facts, const Split& split) {
@@ -75,12 +92,90 @@ std::optional<Efficiencies> EfficienciesOf(const LedgerFacts& facts, const Split
   const double with_serial = split.busy + split.imbalance + split.stolen + split.serial;
   found.serialisation = (with_serial - split.serial) / with_serial;
   found.transfer = with_serial / facts.seconds;
+  if (const auto alone = AloneBusy(facts); alone && split.busy > 0)
+    found.computation = *alone / (split.busy * facts.parallel.threads);
   return found;
 }
 
-std::string RegionText(const ParallelTime& passes, double seconds) {
-  return fmt::format("{:.3g} regions on {} threads, {} each", passes.regions.regions,
-                     passes.threads, WithPrefix(seconds / passes.regions.regions, "s"));
+// [s] of each thread: every one of them begins each region.
+double FixedOf(const LedgerFacts& facts) {
+  return AtLeast0(facts.parallel.smallest_seconds.value_or(0) - facts.call_seconds.value_or(0));
+}
+
+// [s] of each thread that the threads' being together adds, beyond what the roof itself grows by
+// and what each of them does again.
+double SharingOf(const LedgerFacts& facts, double busy) {
+  const auto alone = AloneBusy(facts);
+  if (!alone || facts.parallel.threads < 2) return 0;
+  const double threads = facts.parallel.threads;
+  const double roof = facts.alone_roof_seconds
+                          ? AtLeast0(facts.roof_seconds * threads - *facts.alone_roof_seconds)
+                          : 0;
+  const double again = (threads - 1) * FixedOf(facts);
+  return AtLeast0(busy * threads - *alone - roof - again) / threads;
+}
+
+double ProductsOf(const LedgerFacts& facts) {
+  const auto& products = facts.parallel.parts.products;
+  if (!products || !facts.arithmetic || !facts.alone_compute_seconds) return 0;
+  return AtLeast0(*products - *facts.alone_compute_seconds) / facts.parallel.threads;
+}
+
+double LanesOf(const LedgerFacts& facts) {
+  if (!facts.arithmetic || facts.parallel.parts.products) return 0;  // products have them
+  return AtLeast0(facts.parallel.executed_over_useful.value_or(1) - 1) * facts.roof_seconds;
+}
+
+std::string RegionText(const RegionPass& pass, int threads, double seconds) {
+  return fmt::format("{:.3g} regions on {} threads, {} each", pass.regions.regions, threads,
+                     WithPrefix(seconds / pass.regions.regions, "s"));
+}
+
+std::vector<LedgerPart> BusyParts(const LedgerFacts& facts, double busy) {
+  const auto& parallel = facts.parallel;
+  PartList parts(busy);
+  parts.Add(PartKind::kRoof, facts.roof_seconds, facts.roof_from, facts.roof);
+  parts.Add(PartKind::kFunctions, parallel.parts.functions.value_or(0) / parallel.threads,
+            Provenance::kMeasured, "the library's own primitives on as many elements");
+  parts.Add(PartKind::kProducts, ProductsOf(facts), Provenance::kMeasured,
+            "the library's own products of these sizes, less the roof");
+  parts.Add(PartKind::kFixed, FixedOf(facts), Provenance::kMeasured,
+            "the same call with sizes of 1");
+  parts.Add(PartKind::kSharing, SharingOf(facts, busy), Provenance::kMeasured,
+            "less on one thread alone");
+  parts.Add(PartKind::kLanes, LanesOf(facts), Provenance::kModelled,
+            fmt::format("{:.3g} x the multiply-adds", parallel.executed_over_useful.value_or(1)));
+  parts.AddLevels(facts.levels);
+  return parts.Take();
+}
+
+// All parts, also those of no time.
+std::vector<LedgerPart> PartsOf(const LedgerFacts& facts, const RegionPass& pass) {
+  const auto split = SplitOf(facts, pass);
+  auto parts = BusyParts(facts, split.busy);
+  const auto add = [&](PartKind kind, double seconds, const std::string& how) {
+    parts.push_back({kind, seconds, Provenance::kMeasured, how});
+  };
+  add(PartKind::kImbalance, split.imbalance, "");
+  add(PartKind::kForkJoin, split.fork_join,
+      split.fork_join > 0 ? RegionText(pass, facts.parallel.threads, split.fork_join) : "");
+  add(PartKind::kSerial, split.serial, "outside of parallel regions");
+  add(PartKind::kCall, split.call, "an empty primitive takes it");
+  add(PartKind::kStolen, split.stolen, "");
+  return parts;
+}
+
+// The interval of each part's median over the passes, widened to hold the part.
+void AddIntervals(const LedgerFacts& facts, std::vector<LedgerPart>& parts) {
+  std::map<PartKind, std::vector<double>> seconds;
+  for (const auto& pass : facts.parallel.passes)
+    for (const auto& part : PartsOf(facts, pass)) seconds[part.kind].push_back(part.seconds);
+  for (auto& part : parts) {
+    part.ci95 = MedianInterval95(seconds[part.kind]);
+    if (!part.ci95) continue;
+    part.ci95->first = std::min(part.ci95->first, part.seconds);
+    part.ci95->second = std::max(part.ci95->second, part.seconds);
+  }
 }
 
 }  // namespace
@@ -109,67 +204,12 @@ double Ledger::UnexplainedShare() const {
 }
 
 Ledger MakeLedger(const LedgerFacts& facts) {
-  const auto& passes = facts.parallel;
-  const auto split = SplitOf(facts);
-  Ledger ledger{{}, facts.seconds, EfficienciesOf(facts, split)};
-  const auto add = [&](PartKind kind, double seconds, Provenance from, const std::string& how) {
-    if (seconds > 1e-6 * facts.seconds) ledger.parts.push_back({kind, seconds, from, how});
-  };
-  double rest = split.busy;
-  const double roof = std::min(facts.roof_seconds, rest);
-  add(PartKind::kRoof, roof, facts.roof_from, facts.roof);
-  rest -= roof;
-  const double functions = std::min(passes.function_seconds.value_or(0) / passes.threads, rest);
-  add(PartKind::kFunctions, functions, Provenance::kMeasured,
-      "the library's own primitives on as many elements");
-  rest -= functions;
-  // A difference is as sure as the roof that was taken off.
-  add(PartKind::kUnexplained, rest, facts.roof_from, "the rest");
-  add(PartKind::kImbalance, split.imbalance, Provenance::kMeasured, "");
-  add(PartKind::kForkJoin, split.fork_join, Provenance::kMeasured,
-      split.fork_join > 0 ? RegionText(passes, split.fork_join) : "");
-  add(PartKind::kSerial, split.serial, Provenance::kMeasured, "outside of parallel regions");
-  add(PartKind::kCall, split.call, Provenance::kMeasured, "an empty primitive takes it");
-  add(PartKind::kStolen, split.stolen, Provenance::kMeasured, "");
+  const auto& mean = facts.parallel.mean;
+  Ledger ledger{PartsOf(facts, mean), facts.seconds, mean.regions.regions,
+                EfficienciesOf(facts, SplitOf(facts, mean))};
+  std::erase_if(ledger.parts, [&](auto& part) { return part.seconds <= 1e-6 * facts.seconds; });
+  AddIntervals(facts, ledger.parts);
   return ledger;
-}
-
-std::string LedgerAdvice(const Ledger& ledger, const ParallelTime& parallel) {
-  const auto* part = ledger.Largest();
-  if (part == nullptr) return "";
-  const double share = 100 * part->seconds / ledger.seconds;
-  switch (part->kind) {
-    case PartKind::kForkJoin:
-      return fmt::format(
-          "{:.0f} parallel regions cost {:.0f} % of the time: run it on fewer threads, or give "
-          "each region more to do (batch, sequences side by side)",
-          parallel.regions.regions, share);
-    case PartKind::kSerial:
-      return fmt::format(
-          "one thread works alone for {:.0f} % of the time: run several calls side by side, one "
-          "on each thread",
-          share);
-    case PartKind::kImbalance:
-      return fmt::format(
-          "{:.0f} % of the time passes until the slowest thread is done: choose a batch or a "
-          "number of threads that divides the work evenly",
-          share);
-    case PartKind::kCall:
-      return fmt::format("calling the library costs {:.0f} % of the time: do more in one call",
-                         share);
-    case PartKind::kStolen:
-      return fmt::format("other programs took {:.0f} % of the time: run it alone", share);
-    case PartKind::kFunctions:
-      return fmt::format(
-          "sigmoid and tanh take {:.0f} % of the time: a narrower type does not shorten them, a "
-          "larger hidden size hides them",
-          share);
-    default:
-      return fmt::format(
-          "{:.0f} % of the time is the threads' own and not explained: look at the kernel's "
-          "blocking, layout and instructions",
-          share);
-  }
 }
 
 }  // namespace dlroof

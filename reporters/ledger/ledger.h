@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "counters/parallel_time.h"
@@ -15,14 +16,22 @@
 namespace dlroof {
 
 enum class PartKind {
-  kRoof,         // the binding roof's own time: arithmetic, or bytes of one level
-  kFunctions,    // sigmoid, tanh and such, by the library's own primitives
+  kRoof,       // the binding roof's own time: arithmetic, or bytes of one level
+  kFunctions,  // sigmoid, tanh and such, by the library's own primitives
+  kProducts,   // matrix products of the call's sizes by the library's own primitive, less the roof
+  kFixed,      // code that runs whatever the sizes, by the same call with sizes of 1
+  kSharing,    // threads slow each other: less of a core, of caches, of bandwidth, far memory
+  kLanes,      // multiply-adds in vector lanes that the shape leaves idle
+  kLevels,     // bytes of the other levels, as if nothing hid them
   kUnexplained,  // the rest of the threads' busy time
   kImbalance,    // the slowest thread of each region less the mean
   kForkJoin,     // starting and ending parallel regions
   kSerial,       // one thread works, the others wait
   kCall,         // one call of the library, as an empty primitive has it
   kStolen,       // threads were ready and had no CPU
+  kTail,         // GPU: in a kernel's last wave of blocks some multiprocessors have none
+  kLaunch,       // GPU: starting kernels, by an empty one
+  kIdle,         // GPU: no kernel runs, beyond that
 };
 std::string_view Key(PartKind kind);    // "fork_join"
 std::string_view Words(PartKind kind);  // "fork and join of parallel regions"
@@ -32,6 +41,8 @@ struct LedgerPart {
   double seconds = 0;  // [s] > 0
   Provenance from = Provenance::kMeasured;
   std::string how;  // "33 regions, 1.0 us each"
+  // [s] 95 % interval over the passes; absent with fewer than six
+  std::optional<std::pair<double, double>> ci95 = {};
 
   bool operator==(const LedgerPart&) const = default;
 };
@@ -42,6 +53,15 @@ struct Efficiencies {
   double serialisation = 1;  // what is left of the threads' time by one that works alone
   double transfer = 1;       // what fork, join and calls leave
   double parallel = 1;       // their product: mean useful time of a thread over the time
+  // Useful time on one thread over that of all threads; absent where it was not watched on one.
+  std::optional<double> computation;
+};
+
+// Bytes of a level over its bandwidth.
+struct LevelTime {
+  std::string level;   // "L2"
+  double seconds = 0;  // [s]
+  Provenance from = Provenance::kModelled;
 };
 
 // The facts that a ledger is made of.
@@ -50,13 +70,21 @@ struct LedgerFacts {
   double roof_seconds = 0;  // [s] that the binding roof asks for; 0: not known
   Provenance roof_from = Provenance::kModelled;
   std::string roof;                    // "arithmetic" or "DRAM"
+  bool arithmetic = true;              // it is the arithmetic one
   std::optional<double> call_seconds;  // [s] of an empty call, by the ceilings
+  // [s] that the same roof, and arithmetic, ask for on one thread; absent: not known
+  std::optional<double> alone_roof_seconds, alone_compute_seconds;
+  // Levels other than the roof's, but for L1, whose loads run beside arithmetic. Their sum is the
+  // time where no transfer runs beside another (execution-cache-memory model: Treibig and Hager
+  // 2009; Stengel et al. 2015).
+  std::vector<LevelTime> levels;
   ParallelTime parallel;
 };
 
 struct Ledger {
   std::vector<LedgerPart> parts;  // from the roof on, their sum is `seconds`; none is 0
   double seconds = 0;
+  double starts = 0;  // [1] parallel regions of one call, or kernels
   std::optional<Efficiencies> efficiencies;
 
   const LedgerPart* Find(PartKind kind) const;
@@ -67,10 +95,7 @@ struct Ledger {
 };
 
 // The passes' times are scaled to `seconds`. A part that another estimate leaves no room for is
-// shortened: functions after the roof, waits for a CPU within imbalance and fork and join.
+// shortened: of the busy time those come first that were measured.
 Ledger MakeLedger(const LedgerFacts& facts);
-
-// One sentence for the largest part: its share and what it proposes; empty without a part.
-std::string LedgerAdvice(const Ledger& ledger, const ParallelTime& parallel);
 
 }  // namespace dlroof

@@ -22,14 +22,23 @@ std::string Bar(double begin, double end) {
          std::string(static_cast<std::size_t>(std::max(0, kColumns - to)), ' ');
 }
 
+// " 24..31": the interval of the share in percent; blanks where there is none.
+std::string RangeText(const LedgerPart& part, double whole) {
+  if (!part.ci95) return std::string(9, ' ');
+  const auto percent = [&](double seconds) { return 100 * seconds / whole; };
+  return fmt::format("{:>9}", fmt::format("{:.0f}..{:.0f}", percent(part.ci95->first),
+                                          percent(part.ci95->second)));
+}
+
 }  // namespace
 
 void WriteWaterfall(const Ledger& ledger, std::ostream& out) {
   double sum = 0;
   for (const auto& part : ledger.parts) {
     const auto share = [&](double seconds) { return seconds / ledger.seconds; };
-    fmt::print(out, "  |{}| {:>9} {:5.1f} %  {}{}\n", Bar(share(sum), share(sum + part.seconds)),
-               WithPrefix(part.seconds, "s"), 100 * share(part.seconds), Words(part.kind),
+    fmt::print(out, "  |{}| {:>9} {:5.1f} %{}  {}{}\n", Bar(share(sum), share(sum + part.seconds)),
+               WithPrefix(part.seconds, "s"), 100 * share(part.seconds),
+               RangeText(part, ledger.seconds), Words(part.kind),
                part.how.empty() ? "" : fmt::format(" ({}: {})", Key(part.from), part.how));
     sum += part.seconds;
   }
@@ -39,6 +48,9 @@ void WriteWaterfall(const Ledger& ledger, std::ostream& out) {
                "transfer {:.0f} %\n",
                100 * found->parallel, 100 * found->load_balance, 100 * found->serialisation,
                100 * found->transfer);
+  if (ledger.efficiencies && ledger.efficiencies->computation)
+    fmt::print(out, "  computation scaling {:.0f} %: useful time on one thread over that of all\n",
+               100 * *ledger.efficiencies->computation);
 }
 
 }  // namespace dlroof

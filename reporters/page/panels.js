@@ -101,6 +101,8 @@ dlroof.drawLedger = (panel, time) => {
     bar.style.width = `${(100 * part.seconds) / whole}%`;
     dlroof.add(row, 'td', 'number', dlroof.scaled(part.seconds, 's'));
     dlroof.add(row, 'td', 'number', `${((100 * part.seconds) / whole).toFixed(1)} %`);
+    const range = dlroof.list(part.ci95).filter(dlroof.isNumber).map((seconds) => ((100 * seconds) / whole).toFixed(0));
+    dlroof.add(row, 'td', 'number', range.length === 2 ? `${range.join('..')} %` : '');
     dlroof.add(row, 'td', '', [dlroof.text(part.provenance), dlroof.text(part.how)].filter((one) => one !== '').join(': '));
     before += part.seconds;
   }

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "reporters/record/json_object.h"
+#include "reporters/record/parallel_json.h"
 #include "reporters/record/schema1.h"
 
 namespace dlroof {
@@ -143,26 +144,8 @@ void ReadKernels(const JsonMember& member, Record& record) {
   });
 }
 
-constexpr JsonReading<RegionSums> kSums[] = {
-    {"busy_seconds", ReadNumber<&RegionSums::busy_seconds>},
-    {"longest_seconds", ReadNumber<&RegionSums::longest_seconds>},
-    {"region_seconds", ReadNumber<&RegionSums::seconds>},
-    {"regions", ReadNumber<&RegionSums::regions>}};
-constexpr JsonReading<ParallelTime> kParallel[] = {
-    {"calls", ReadNumber<&ParallelTime::calls>},
-    {"function_seconds", ReadNumber<&ParallelTime::function_seconds>},
-    {"run_delay_seconds", ReadNumber<&ParallelTime::run_delay_seconds>},
-    {"seconds", ReadNumber<&ParallelTime::seconds>},
-    {"source", ReadText<&ParallelTime::source>},
-    {"threads", [](const JsonMember& member, ParallelTime& time) {
-       time.threads = static_cast<int>(member.NumberIn(1, 1e6, "a thread count"));
-     }}};
-
 void ReadParallel(const JsonMember& member, Record& record) {
-  const JsonObject at = member.Object();
-  at.Read(kParallel, record.parallel.emplace());
-  at.Read(kSums, record.parallel->regions);
-  if (!(record.parallel->seconds > 0)) at.Refuse("seconds", "a positive time");
+  record.parallel = ParallelFromJson(member.Object());
 }
 
 constexpr JsonReading<Record> kLabelFacts[] = {{"algorithm", ReadText<&Record::algorithm>},

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "reporters/record/json_object.h"
+#include "reporters/record/parallel_json.h"
 #include "reporters/record/record_from_json.h"
 #include "reporters/record/schema1.h"
 
@@ -89,20 +90,6 @@ nlohmann::json KernelToJson(const LaunchedKernel& kernel) {
   return object;
 }
 
-nlohmann::json ParallelToJson(const ParallelTime& time) {
-  nlohmann::json object = {{"seconds", time.seconds},
-                           {"threads", time.threads},
-                           {"calls", time.calls},
-                           {"regions", time.regions.regions},
-                           {"region_seconds", time.regions.seconds},
-                           {"longest_seconds", time.regions.longest_seconds},
-                           {"busy_seconds", time.regions.busy_seconds},
-                           {"source", time.source}};
-  if (time.run_delay_seconds) object["run_delay_seconds"] = *time.run_delay_seconds;
-  if (time.function_seconds) object["function_seconds"] = *time.function_seconds;
-  return object;
-}
-
 }  // namespace
 
 nlohmann::json LabelFacts(const Record& record) {
@@ -119,7 +106,7 @@ nlohmann::json LabelFacts(const Record& record) {
     if (note.provenance) object["provenance"] = Key(*note.provenance);
   }
   for (const auto& kernel : record.kernels) facts["kernels"].push_back(KernelToJson(kernel));
-  if (record.parallel) facts["parallel"] = ParallelToJson(*record.parallel);
+  if (record.parallel) facts["parallel"] = ToJson(*record.parallel);
   return facts;
 }
 

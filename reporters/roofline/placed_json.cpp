@@ -139,12 +139,15 @@ void PutLedger(const Ledger& ledger, json& time) {
     auto& object = time["parts"].emplace_back(
         json{{"part", Key(part.kind)}, {"seconds", part.seconds}, {"provenance", Key(part.from)}});
     PutIfSaid(object, "how", part.how);
+    if (part.ci95) object["ci95"] = {part.ci95->first, part.ci95->second};
   }
-  if (const auto& found = ledger.efficiencies)
-    time["efficiencies"] = {{"parallel", found->parallel},
-                            {"load_balance", found->load_balance},
-                            {"serialisation", found->serialisation},
-                            {"transfer", found->transfer}};
+  const auto& found = ledger.efficiencies;
+  if (!found) return;
+  time["efficiencies"] = {{"parallel", found->parallel},
+                          {"load_balance", found->load_balance},
+                          {"serialisation", found->serialisation},
+                          {"transfer", found->transfer}};
+  PutIfKnown(time["efficiencies"], "computation", found->computation);
 }
 
 template <class Change>

@@ -4,8 +4,10 @@
 
 #include <algorithm>
 
+#include "reporters/ledger/ledger_advice.h"
 #include "reporters/roofline/advice.h"
 #include "reporters/roofline/chart.h"
+#include "reporters/roofline/ledger_facts.h"
 #include "reporters/text/written_number.h"
 
 namespace dlroof {
@@ -69,35 +71,14 @@ Record Written(Record record) {
   return record;
 }
 
-// Returns the ledger of a call that was watched and has roofs.
-std::optional<Ledger> LedgerOf(const Record& record, const Placement& placement,
-                               const CeilingSet& ceilings) {
-  if (!record.parallel || !placement.time) return std::nullopt;
-  const auto& time = *placement.time;
-  LedgerFacts facts{.seconds = time.seconds,
-                    .roof_seconds = time.compute_seconds,
-                    .roof = "arithmetic",
-                    .call_seconds = ceilings.launch_seconds,
-                    .parallel = *record.parallel};
-  if (!placement.classic.empty()) facts.roof_from = placement.classic.front().flops_from;
-  for (const auto& point : placement.classic) {
-    const auto seconds = time.memory_seconds.find(point.level);
-    if (seconds == time.memory_seconds.end() || seconds->second <= facts.roof_seconds) continue;
-    facts.roof_seconds = seconds->second;
-    facts.roof = LevelName(Key(point.level));
-    facts.roof_from = point.bytes_from;
-  }
-  return MakeLedger(facts);
-}
-
 // Replaces what an advice proposes by what the ledger's largest part does, where that is explained.
-void AdviseBy(const Ledger& ledger, const ParallelTime& parallel, std::string& advice) {
+void AdviseBy(const Ledger& ledger, std::string& advice) {
   const auto* largest = ledger.Largest();
   const auto proposal = advice.find(": ");
   if (largest == nullptr || largest->kind == PartKind::kUnexplained ||
       proposal == std::string::npos)
     return;
-  advice = advice.substr(0, proposal + 2) + LedgerAdvice(ledger, parallel) + ".";
+  advice = advice.substr(0, proposal + 2) + LedgerAdvice(ledger) + ".";
 }
 
 Placed PlaceWritten(const Record& written, const Machine* machine, const PlaceView& view) {
@@ -107,8 +88,8 @@ Placed PlaceWritten(const Record& written, const Machine* machine, const PlaceVi
   const auto* ceilings = machine == nullptr ? nullptr : ForThreads(*machine, written.threads);
   if (placed.timing && ceilings != nullptr)
     AddFindings(written, *placed.timing, *ceilings, view.words, placed.placement);
-  if (ceilings != nullptr) placed.ledger = LedgerOf(written, placed.placement, *ceilings);
-  if (placed.ledger) AdviseBy(*placed.ledger, *written.parallel, placed.placement.advice);
+  if (ceilings != nullptr) placed.ledger = LedgerOf(written, placed.placement, *machine, view);
+  if (placed.ledger) AdviseBy(*placed.ledger, placed.placement.advice);
   if (placed.timing) Round(*placed.timing);
   for (auto& point : placed.placement.classic) Round(point);
   if (placed.placement.time) Round(*placed.placement.time);

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "bench/conv2d/loops.h"
+#include "bench/conv2d/onednn_lanes.h"
 #include "bench/conv2d/onednn_levels.h"
 #include "bench/onednn/product_call.h"
 
@@ -83,6 +84,7 @@ PreparedCall Prepare(const BenchmarkName& name, const RunSettings& settings) {
   });
   prepared.levels = onednn::OfThisVersion(
       Conv2dLevels(conv, prepared.algorithm, prepared.isa, BlockingHere(settings.threads)));
+  prepared.executed_over_useful = ExecutedOverUseful(conv, prepared.algorithm, prepared.isa);
   return prepared;
 }
 

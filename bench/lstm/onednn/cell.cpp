@@ -8,7 +8,7 @@
 #include "bench/lstm/check.h"
 #include "bench/lstm/onednn/call.h"
 #include "bench/lstm/onednn_levels.h"
-#include "bench/onednn/functions.h"
+#include "bench/onednn/part_seconds.h"
 #include "bench/onednn/support.h"
 #include "bench/workload/host_memory.h"
 
@@ -59,6 +59,23 @@ Verification Verify(LstmCall& call, const std::string& type, unsigned seed) {
                           SeededLstmGradient(twin, seed));
 }
 
+// Assumed, of oneDNN 3.2: its reference cells call its gemm and merge the products of all steps,
+// brgemm cells do not.
+PartSeconds Parts(const LstmProblem& problem, LstmDirection direction, const std::string& type,
+                  std::string_view algorithm) {
+  const auto functions = Functions(problem, direction);
+  const bool by_gemm = algorithm.starts_with("ref");
+  std::vector<Product> products;
+  for (const auto& [m, n, k, count] : Products(problem, direction, by_gemm))
+    products.push_back({m, n, k, static_cast<double>(count)});
+  PartSeconds parts{.functions = FunctionSeconds(static_cast<double>(functions.sigmoids),
+                                                 static_cast<double>(functions.tanhs))};
+  if (type == "f32" || (type == "bf16" && !by_gemm))
+    parts.products =
+        ProductSeconds(products, type, by_gemm ? ProductBy::kGemm : ProductBy::kMatmul);
+  return parts;
+}
+
 PreparedCall Prepare(const BenchmarkName& name, const RunSettings& settings) {
   const LstmCase lstm = ReadOnednnLstmCase(name);
   const std::string& type_name = name.type;
@@ -81,9 +98,18 @@ PreparedCall Prepare(const BenchmarkName& name, const RunSettings& settings) {
                    "fp32.vector", static_cast<double>(call->Launches()));
   prepared.levels = OfThisVersion(
       LstmLevels(lstm.problem, lstm.direction, bytes, prepared.algorithm, prepared.isa));
-  prepared.functions = [counts = Functions(lstm.problem, lstm.direction)] {
-    return FunctionSeconds(static_cast<double>(counts.sigmoids), static_cast<double>(counts.tanhs));
+  prepared.parts = [lstm, type = std::string(type.source), algorithm = prepared.algorithm] {
+    return Parts(lstm.problem, lstm.direction, type, algorithm);
   };
+  auto smallest = lstm.problem;
+  smallest.n = smallest.i = smallest.h = 1;
+  smallest.p = std::min<int64_t>(smallest.p, 1);
+  if (smallest != lstm.problem)
+    prepared.smallest = [name, settings, smallest] {
+      auto smallest_name = name;
+      smallest_name.problem = ToText(smallest);
+      return Prepare(smallest_name, settings);
+    };
   return prepared;
 }
 

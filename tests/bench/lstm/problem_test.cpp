@@ -38,6 +38,30 @@ LstmProblem RandomProblem(std::mt19937& random, int64_t most) {
           .passes = static_cast<LstmPasses>(size(0) % 3)};
 }
 
+// Two operations per multiply-add, whichever way the products are cut.
+TEST(LstmProducts, HaveTheMatrixFlops) {
+  std::mt19937 random(3);
+  for (int i = 0; i < 200; ++i) {
+    const auto problem = RandomProblem(random, 9);
+    for (const auto direction : {kInference, kTraining, kBackward})
+      for (const bool merged : {false, true}) {
+        int64_t flops = 0;
+        for (const auto& [m, n, k, count] : Products(problem, direction, merged))
+          flops += 2 * m * n * k * count;
+        EXPECT_EQ(flops, Flops(problem, direction).matrix) << ToText(problem);
+      }
+  }
+}
+
+TEST(LstmProducts, AreOneOfAllStepsWhereMerged) {
+  const LstmProblem problem{.t = 16, .n = 8, .i = 32, .h = 64};
+  using Products = std::vector<LstmProduct>;
+  EXPECT_EQ(dlroof::Products(problem, kInference, false),
+            (Products{{8, 256, 32, 16}, {8, 256, 64, 16}}));
+  EXPECT_EQ(dlroof::Products(problem, kInference, true),
+            (Products{{128, 256, 32, 1}, {8, 256, 64, 16}}));
+}
+
 TEST(LstmText, SpellsOnlyWhatIsNotTheDefault) {
   LstmProblem problem{.t = 16, .n = 8, .i = 32, .h = 64};
   EXPECT_EQ(ToText(problem), "t16n8i32h64");

@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <memory>
 
 #include "tests/fakes/fake_gpu.h"
@@ -82,8 +83,9 @@ TEST(RunnerOfGpu, ThrottledRepetitionsAreReplaced) {
   options.min_seconds = 0.001;
   options.stop = StoppingRule{.repetitions = 7, .max_noise = 1, .max_seconds = 100};
   const auto record = Records({OnGpu("Fake/gpu/none/fwd/f32/n1")}, {}, "all", options, 40).at(0);
-  ASSERT_EQ(record.repetitions.size(), 9);
-  for (std::size_t i = 0; i < 9; ++i) EXPECT_EQ(record.repetitions[i].disturbed, i < 2) << i;
+  ASSERT_GE(record.repetitions.size(), 9);  // more where this machine itself was busy
+  for (std::size_t i = 0; i < 2; ++i) EXPECT_TRUE(record.repetitions[i].disturbed) << i;
+  EXPECT_EQ(std::ranges::count(record.repetitions, false, &Repetition::disturbed), 7);
 }
 
 TEST(RunnerOfGpu, SaysWhyACallHasNoGraphTime) {

@@ -71,11 +71,25 @@ TEST(Conv2dLevels, ThreadsWithCachesOfTheirOwnReadTheWeightsEach) {
   EXPECT_NEAR(two, one + 147456 + 4 * 28 * 64 * 4, 1);
 }
 
+// Cold, with an L2 that holds all: every tensor comes once.
+TEST(Conv2dLevels, AWeightGradientFetchesEachTensorOnceWhereAllFit) {
+  const double weights = 9 * 64 * 32 * 4, image = 28 * 28 * 32 * 4, output = 14 * 14 * 64 * 4;
+  Conv2dCase one;
+  one.problem = ParseConv2d("n1c32h28w28k64r3s3_s2p1");
+  one.direction = ProductDirection::kBackwardWeights;
+  const auto bytes = LevelBytes(Conv2dLevels(one, "jit:avx2", "avx2"), kAll, 1, kCold);
+  EXPECT_NEAR(bytes.at(Level::kL3), weights + image + output, 0.05 * (image + output));
+  // Each of 14 rows of the output adds to every block of weights, 73728 byte, which do not all fit
+  // the L1: more than once and less than once per row.
+  EXPECT_GT(bytes.at(Level::kL2), weights + image + output);
+  EXPECT_LT(bytes.at(Level::kL2), 14 * weights + 8 * image + 4 * output);
+}
+
 TEST(Conv2dLevels, WhatIsNotModelledSaysSo) {
   Conv2dCase one;
   one.problem = ParseConv2d("n1c64h28w28k64r3s3_p1");
   one.direction = ProductDirection::kBackwardWeights;
-  const auto model = Conv2dLevels(one, "jit:avx2", "avx2");
+  const auto model = Conv2dLevels(one, "brgconv:avx512_core", "avx512_core");
   EXPECT_THAT(model.why_not, testing::HasSubstr("bwd_weights"));
   EXPECT_THAT(LevelBytes(model, kAll, 1, kCold), testing::IsEmpty());
   EXPECT_FALSE(ConvModel("n1c64h28w28k64r3s3_p1", "ref:any").why_not.empty());

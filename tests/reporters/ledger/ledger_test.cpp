@@ -5,6 +5,7 @@
 #include <random>
 #include <sstream>
 
+#include "reporters/ledger/ledger_advice.h"
 #include "reporters/ledger/waterfall.h"
 
 namespace dlroof {
@@ -16,12 +17,10 @@ LedgerFacts TwoThreads() {
           .roof_seconds = 30,
           .roof = "arithmetic",
           .call_seconds = 4,
-          .parallel = {.seconds = 100,
-                       .regions = {10, 60, 50, 80},
+          .parallel = {.mean = {100, {10, 60, 50, 80}, 3},
                        .threads = 2,
                        .calls = 7,
-                       .run_delay_seconds = 3,
-                       .function_seconds = 8,
+                       .parts = {.functions = 8},
                        .source = "a test"}};
 }
 
@@ -78,7 +77,7 @@ TEST(Ledger, ScalesThePassesToTheMeasuredTime) {
 
 TEST(Ledger, OfOneThreadHasNoWaiting) {
   LedgerFacts facts{.seconds = 10, .roof_seconds = 6, .roof = "DRAM", .call_seconds = 1};
-  facts.parallel = {.seconds = 10, .threads = 1, .calls = 1};
+  facts.parallel = {.mean = {.seconds = 10}, .threads = 1, .calls = 1};
   const auto ledger = MakeLedger(facts);
   EXPECT_DOUBLE_EQ(SecondsOf(ledger, PartKind::kRoof), 6);
   EXPECT_DOUBLE_EQ(SecondsOf(ledger, PartKind::kUnexplained), 3);
@@ -102,12 +101,16 @@ TEST(Ledger, OfAnyFactsAddsUpOfPositivePartsAndItsEfficienciesMultiply) {
   for (int i = 0; i < 1000; ++i) {
     LedgerFacts facts{.seconds = 0.1 + any(random), .roof_seconds = any(random)};
     facts.call_seconds = any(random);
-    facts.parallel = {.seconds = 0.1 + any(random),
-                      .regions = {3, any(random), any(random), any(random)},
-                      .threads = 1 + i % 8,
-                      .calls = 1,
-                      .run_delay_seconds = any(random),
-                      .function_seconds = any(random)};
+    facts.parallel = {
+        .mean = {0.1 + any(random), {3, any(random), any(random), any(random)}, any(random)},
+        .threads = 1 + i % 8,
+        .calls = 1,
+        .parts = {any(random), any(random)},
+        .alone_seconds = any(random),
+        .executed_over_useful = 1 + any(random)};
+    facts.arithmetic = i % 3 != 0;
+    facts.alone_roof_seconds = facts.alone_compute_seconds = any(random);
+    facts.levels = {{"L2", any(random), Provenance::kModelled}};
     const auto ledger = MakeLedger(facts);
     EXPECT_NEAR(Sum(ledger), facts.seconds, 1e-4 * facts.seconds);
     for (const auto& part : ledger.parts) EXPECT_GT(part.seconds, 0);
@@ -115,6 +118,90 @@ TEST(Ledger, OfAnyFactsAddsUpOfPositivePartsAndItsEfficienciesMultiply) {
     const auto& found = *ledger.efficiencies;
     EXPECT_NEAR(found.load_balance * found.serialisation * found.transfer, found.parallel, 1e-9);
   }
+}
+
+// 40 s of busy time a thread, all of 100 in one region, 10 for the roof.
+LedgerFacts TwoBusyThreads() {
+  return {.seconds = 100,
+          .roof_seconds = 10,
+          .roof = "arithmetic",
+          .call_seconds = 0,
+          .alone_roof_seconds = 20,
+          .alone_compute_seconds = 20,
+          .parallel = {.mean = {100, {1, 100, 40, 80}, {}}, .threads = 2, .calls = 1}};
+}
+
+TEST(Ledger, SplitsTheBusyTimeByWhatWasMeasuredApart) {
+  auto facts = TwoBusyThreads();
+  facts.parallel.parts = {.functions = 6, .products = 30};
+  facts.parallel.alone_seconds = 62;
+  const auto ledger = MakeLedger(facts);
+  EXPECT_DOUBLE_EQ(SecondsOf(ledger, PartKind::kFunctions), 3);
+  EXPECT_DOUBLE_EQ(SecondsOf(ledger, PartKind::kProducts), (30 - 20) / 2.0);
+  EXPECT_DOUBLE_EQ(SecondsOf(ledger, PartKind::kSharing), (80 - 62) / 2.0);
+  EXPECT_DOUBLE_EQ(SecondsOf(ledger, PartKind::kUnexplained), 40 - 10 - 3 - 5 - 9);
+  EXPECT_DOUBLE_EQ(ledger.efficiencies->computation.value(), 62 / 80.0);
+}
+
+// Both threads run it, and the second one's is no slowing.
+TEST(Ledger, WhatRunsWhateverTheSizesIsEachThreadsOwn) {
+  auto facts = TwoBusyThreads();
+  facts.call_seconds = 1;
+  facts.parallel.alone_seconds = 63;
+  facts.parallel.smallest_seconds = 6;
+  const auto ledger = MakeLedger(facts);
+  EXPECT_DOUBLE_EQ(SecondsOf(ledger, PartKind::kFixed), 5);
+  EXPECT_DOUBLE_EQ(SecondsOf(ledger, PartKind::kSharing), (80 - 62 - 5) / 2.0);
+}
+
+// The part of the slowing that the roof itself has (a bandwidth that two threads share) is its own.
+TEST(Ledger, SharingIsWhatTheRoofDoesNotGrowBy) {
+  auto facts = TwoBusyThreads();
+  facts.parallel.alone_seconds = 62;
+  facts.alone_roof_seconds = 10;
+  EXPECT_DOUBLE_EQ(SecondsOf(MakeLedger(facts), PartKind::kSharing), (80 - 62 - 10) / 2.0);
+  facts.parallel.alone_seconds = 90;  // two threads have two caches
+  EXPECT_EQ(MakeLedger(facts).Find(PartKind::kSharing), nullptr);
+}
+
+TEST(Ledger, LanesAndLevelsAreModelledAndSoIsTheRest) {
+  auto facts = TwoBusyThreads();
+  facts.roof_from = Provenance::kMeasured;
+  facts.parallel.executed_over_useful = 1.25;
+  facts.levels = {{"L2", 4, Provenance::kModelled}, {"DRAM", 3, Provenance::kSimulated}};
+  const auto ledger = MakeLedger(facts);
+  EXPECT_DOUBLE_EQ(SecondsOf(ledger, PartKind::kLanes), 2.5);
+  EXPECT_EQ(*ledger.Find(PartKind::kLevels),
+            (LedgerPart{PartKind::kLevels, 7, Provenance::kModelled,
+                        "at most: as if nothing hid L2 4.00 s, DRAM 3.00 s"}));
+  EXPECT_DOUBLE_EQ(SecondsOf(ledger, PartKind::kUnexplained), 40 - 10 - 2.5 - 7);
+  EXPECT_EQ(ledger.Find(PartKind::kUnexplained)->from, Provenance::kModelled);
+  facts.levels = {{"L2", 400, Provenance::kModelled}};
+  EXPECT_DOUBLE_EQ(SecondsOf(MakeLedger(facts), PartKind::kLevels), 40 - 10 - 2.5);
+  EXPECT_DOUBLE_EQ(Sum(MakeLedger(facts)), 100);
+}
+
+// Products have their idle lanes; another roof than arithmetic hides both.
+TEST(Ledger, ProductsAndLanesAreNeverCountedTwice) {
+  auto facts = TwoBusyThreads();
+  facts.parallel.executed_over_useful = 1.25;
+  facts.parallel.parts.products = 30;
+  EXPECT_EQ(MakeLedger(facts).Find(PartKind::kLanes), nullptr);
+  facts.arithmetic = false;
+  EXPECT_EQ(MakeLedger(facts).Find(PartKind::kProducts), nullptr);
+  facts.parallel.parts.products.reset();
+  EXPECT_EQ(MakeLedger(facts).Find(PartKind::kLanes), nullptr);
+}
+
+TEST(Ledger, PartsHaveTheIntervalOfTheirPassesFromSixOn) {
+  auto facts = TwoBusyThreads();
+  for (const double longest : {50, 46, 44, 42, 41})
+    facts.parallel.passes.push_back({100, {1, 100, longest, 80}, {}});
+  EXPECT_FALSE(MakeLedger(facts).Find(PartKind::kForkJoin)->ci95);
+  facts.parallel.passes.push_back({200, {1, 200, 104, 160}, {}});
+  const auto ledger = MakeLedger(facts);
+  EXPECT_EQ(ledger.Find(PartKind::kForkJoin)->ci95, std::pair(48.0, 60.0));
+  EXPECT_EQ(ledger.Find(PartKind::kRoof)->ci95, std::pair(10.0, 10.0));
 }
 
 struct Planted {
@@ -133,12 +220,11 @@ TEST(LedgerAdvice, NamesTheLargestPartWithItsNumber) {
   for (const auto& planted : cases) {
     SCOPED_TRACE(planted.what);
     LedgerFacts facts{.seconds = 100, .roof_seconds = 1, .call_seconds = 4};
-    facts.parallel = {.seconds = 100, .regions = planted.regions, .threads = 8, .calls = 1};
+    facts.parallel = {.mean = {100, planted.regions, {}}, .threads = 8, .calls = 1};
     const auto ledger = MakeLedger(facts);
     ASSERT_NE(ledger.Largest(), nullptr);
     EXPECT_EQ(ledger.Largest()->kind, planted.largest);
-    EXPECT_NE(LedgerAdvice(ledger, facts.parallel).find(planted.advice), std::string::npos)
-        << LedgerAdvice(ledger, facts.parallel);
+    EXPECT_NE(LedgerAdvice(ledger).find(planted.advice), std::string::npos) << LedgerAdvice(ledger);
   }
 }
 
@@ -146,12 +232,13 @@ TEST(WriteWaterfall, HasALinePerPartWhoseBarBeginsWhereTheOneBeforeEnds) {
   std::ostringstream out;
   WriteWaterfall(MakeLedger(TwoThreads()), out);
   const auto text = out.str();
-  EXPECT_NE(text.find("|############                            |    30.0 s  30.0 %  needed by the "
-                      "roof (modelled: arithmetic)"),
+  EXPECT_NE(text.find("|############                            |    30.0 s  30.0 %           "
+                      "needed by the roof (modelled: arithmetic)"),
             std::string::npos)
       << text;
-  EXPECT_NE(text.find("|            ##                          |    4.00 s   4.0 %"),
-            std::string::npos)
+  EXPECT_NE(
+      text.find("|            ##                          |    4.00 s   4.0 %           sigmoid"),
+      std::string::npos)
       << text;
   EXPECT_NE(text.find("10 regions on 2 threads, 1.00 s each"), std::string::npos) << text;
   EXPECT_NE(text.find("parallel efficiency 58 %"), std::string::npos) << text;

@@ -57,12 +57,15 @@ Record Sample() {
   work.bytes[Level::kDram] = 56;
   work.launches = 1;
   work.parts = {{"matrix", 34}, {"elementwise", 12}};
-  record.parallel = ParallelTime{.seconds = 1.25,
-                                 .regions = {33, 1, 0.75, 1.5},
+  const RegionPass pass{1.25, {33, 1, 0.75, 1.5}, 0.125};
+  record.parallel = ParallelTime{.mean = pass,
+                                 .passes = {pass, {1.5, {33, 1, 0.5, 1}, {}}},
                                  .threads = 2,
                                  .calls = 40,
-                                 .run_delay_seconds = 0.125,
-                                 .function_seconds = 0.25,
+                                 .parts = {.functions = 0.25, .products = 0.5},
+                                 .alone_seconds = 1.75,
+                                 .smallest_seconds = 0.5,
+                                 .executed_over_useful = 1.0625,
                                  .source = "a test"};
   record.prediction = {1.4, {{Level::kL2, 80}, {Level::kDram, 60}}, "a model"};
   return record;

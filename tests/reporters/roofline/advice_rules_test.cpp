@@ -197,19 +197,20 @@ TEST(Advice, SaysTheBoundAloneWithoutEvidenceAndNothingWhereItIsWeak) {
 TEST(Advice, ProposesWhatTheLargestPartOfTheLedgerDoes) {
   Record watched = Convolution(4);
   watched.device = "cpu";
-  watched.parallel = {.seconds = 4, .regions = {33, 3.9, 1.2, 2.4}, .threads = 2, .calls = 1};
+  watched.parallel = {.mean = {4, {33, 3.9, 1.2, 2.4}, {}}, .threads = 2, .calls = 1};
   EXPECT_THAT(
       Advice(watched),
       testing::StartsWith("4.0x slower than its arithmetic roof allows: 33 parallel regions "
                           "cost 68 % of the time: run it on fewer threads"));
-  watched.parallel->regions = {1, 3.9, 3.9, 7.8};
+  watched.parallel->mean.regions = {1, 3.9, 3.9, 7.8};
   EXPECT_EQ(Advice(watched), Advice(Convolution(4)));  // not explained
 }
 
 // 100 measured flop at 100 flop/s, 30 simulated bytes at 10 byte/s.
 TEST(PlaceWritten, LedgersRoofIsTheLongerTimeWithItsProvenance) {
   Record watched = Convolution(4);
-  watched.parallel = {.seconds = 4, .regions = {1, 4, 4, 8}, .threads = 2, .calls = 1};
+  watched.device = "cpu";
+  watched.parallel = {.mean = {4, {1, 4, 4, 8}, {}}, .threads = 2, .calls = 1};
   watched.work.clear();
   watched.work[Provenance::kMeasured].flops["fp32.vector"] = 100;
   watched.work[Provenance::kSimulated].bytes[Level::kDram] = 30;

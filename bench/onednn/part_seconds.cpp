@@ -1,0 +1,157 @@
+#include "bench/onednn/part_seconds.h"
+
+#include <omp.h>
+
+#include <algorithm>
+#include <compare>
+#include <dnnl.hpp>
+#include <functional>
+#include <limits>
+#include <map>
+#include <unordered_map>
+
+#include "bench/onednn/support.h"
+#include "counters/cpu/clocks.h"
+
+namespace dlroof::onednn {
+namespace {
+
+using Dims = dnnl::memory::dims;
+using Type = dnnl::memory::data_type;
+
+// On one thread; primitives made meanwhile use one.
+class OneThread {
+ public:
+  OneThread() : before_(omp_get_max_threads()) { SetThreads(1); }
+  ~OneThread() { SetThreads(before_); }
+  OneThread(const OneThread&) = delete;
+  OneThread& operator=(const OneThread&) = delete;
+
+ private:
+  int before_;
+};
+
+// Some numbers of small size, neither zero nor denormal.
+std::vector<float> Numbers(const Dims& dims) {
+  std::int64_t count = 1;
+  for (const auto size : dims) count *= size;
+  std::vector<float> numbers(static_cast<std::size_t>(count));
+  for (std::size_t i = 0; i < numbers.size(); ++i) numbers[i] = static_cast<float>(i % 64) / 16 - 2;
+  return numbers;
+}
+
+// [s] of one execution; the fastest of ten tries of half a millisecond, since other programs only
+// lengthen.
+double FastestSeconds(const std::function<void()>& run) {
+  constexpr int kTries = 10;
+  constexpr double kTrySeconds = 5e-4;
+  const auto calls_take = [&](int calls) {
+    const double begin = WallSeconds();
+    for (int call = 0; call < calls; ++call) run();
+    return WallSeconds() - begin;
+  };
+  calls_take(1);
+  const int calls = std::max(1, static_cast<int>(kTrySeconds / std::max(calls_take(3) / 3, 1e-8)));
+  double fastest = std::numeric_limits<double>::infinity();
+  for (int i = 0; i < kTries; ++i) fastest = std::min(fastest, calls_take(calls) / calls);
+  return fastest;
+}
+
+double FastestSeconds(const dnnl::primitive& primitive,
+                      const std::unordered_map<int, dnnl::memory>& arguments) {
+  const auto listed = ListedArguments(arguments);
+  return FastestSeconds([&] { Execute(primitive, listed); });
+}
+
+double SecondsOfElement(dnnl::algorithm function) {
+  const Dims shape = {16384};
+  const auto desc = PlainDesc(shape, Type::f32);
+  Tensors tensors;
+  const dnnl::eltwise_forward primitive(dnnl::eltwise_forward::primitive_desc(
+      CpuEngine(), dnnl::prop_kind::forward_inference, function, desc, desc, 0.0F, 0.0F));
+  return FastestSeconds(primitive, {{DNNL_ARG_SRC, tensors.Filled(desc, Numbers(shape))},
+                                    {DNNL_ARG_DST, tensors.Empty(desc)}}) /
+         static_cast<double>(shape[0]);
+}
+
+struct Costs {
+  double sigmoid = 0, tanh = 0;  // [s] of an element
+};
+
+std::optional<Costs> MeasureFunctions() {
+  const OneThread one;
+  try {
+    return Costs{SecondsOfElement(dnnl::algorithm::eltwise_logistic),
+                 SecondsOfElement(dnnl::algorithm::eltwise_tanh)};
+  } catch (const dnnl::error&) {
+    return std::nullopt;
+  }
+}
+
+double SecondsOfProduct(std::int64_t m, std::int64_t n, std::int64_t k, Type type) {
+  const auto any = [](const Dims& dims, Type of) {
+    return dnnl::memory::desc(dims, of, dnnl::memory::format_tag::any);
+  };
+  const dnnl::matmul::primitive_desc chosen(CpuEngine(), PlainDesc({m, k}, type), any({k, n}, type),
+                                            PlainDesc({m, n}, Type::f32));
+  Tensors tensors;
+  return FastestSeconds(dnnl::matmul(chosen),
+                        {{DNNL_ARG_SRC, tensors.Filled(chosen.src_desc(), Numbers({m, k}))},
+                         {DNNL_ARG_WEIGHTS, tensors.Filled(chosen.weights_desc(), Numbers({k, n}))},
+                         {DNNL_ARG_DST, tensors.Empty(chosen.dst_desc())}});
+}
+
+double SecondsOfGemm(std::int64_t m, std::int64_t n, std::int64_t k) {
+  const auto a = Numbers({m, k}), b = Numbers({k, n});
+  auto c = Numbers({m, n});
+  return FastestSeconds([&] {
+    const auto status =
+        dnnl_sgemm('N', 'N', m, n, k, 1.0F, a.data(), k, b.data(), n, 0.0F, c.data(), n);
+    if (status != dnnl_success) throw dnnl::error(status, "sgemm");
+  });
+}
+
+struct MeasuredProduct {
+  std::int64_t m, n, k;
+  Type type;
+  ProductBy by;
+
+  auto operator<=>(const MeasuredProduct&) const = default;
+};
+
+double SecondsOf(const MeasuredProduct& product) {
+  const auto& [m, n, k, type, by] = product;
+  return by == ProductBy::kGemm ? SecondsOfGemm(m, n, k) : SecondsOfProduct(m, n, k, type);
+}
+
+std::optional<double> Measure(const MeasuredProduct& product) {
+  const OneThread one;
+  try {
+    return std::max(0.0, SecondsOf(product) - SecondsOf({8, 8, 8, product.type, product.by}));
+  } catch (const dnnl::error&) {
+    return std::nullopt;
+  }
+}
+
+}  // namespace
+
+std::optional<double> FunctionSeconds(double sigmoids, double tanhs) {
+  static const auto costs = MeasureFunctions();
+  if (!costs) return std::nullopt;
+  return sigmoids * costs->sigmoid + tanhs * costs->tanh;
+}
+
+std::optional<double> ProductSeconds(const std::vector<Product>& products, std::string_view type,
+                                     ProductBy by) {
+  static std::map<MeasuredProduct, std::optional<double>> measured;
+  double sum = 0;
+  for (const auto& [m, n, k, count] : products) {
+    const auto [found, is_new] = measured.try_emplace(MeasuredProduct{m, n, k, DataType(type), by});
+    if (is_new) found->second = Measure(found->first);
+    if (!found->second) return std::nullopt;
+    sum += count * *found->second;
+  }
+  return sum;
+}
+
+}  // namespace dlroof::onednn
