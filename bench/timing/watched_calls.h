@@ -17,8 +17,8 @@ class WatchedCalls {
   void Add(const PreparedCall& call, int threads, std::int64_t calls);
   // Times the same workload made for one thread, `calls` calls several times, and its smallest.
   void AddAlone(const PreparedCall& call, std::int64_t calls);
-  // One call, mean over the undisturbed passes, or over all where each was disturbed; absent
-  // without a pass.
+  // One call, mean over the undisturbed passes, or over the least disturbed quarter where each was
+  // disturbed; absent without a pass.
   std::optional<ParallelTime> Mean() const;
 
  private:
