@@ -29,9 +29,9 @@ def text(value):
 
 
 def ceiling(per_second, how, reason=""):
-    entry = {"per_second": per_second, "threads": 1, "how": how, "proved": reason == ""}
-    if reason:
-        entry["reason"] = reason
+    """One that was published, so given; with a reason not to be trusted, not proved."""
+    entry = {"per_second": per_second, "threads": 1, "how": how, "proved": False}
+    entry |= {"reason": reason} if reason else {"given": True}
     return entry
 
 
