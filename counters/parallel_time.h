@@ -52,6 +52,8 @@ struct ParallelTime {
   // [1] Multiply-adds that the vector lanes execute over those that the problem asks for, by a
   // model of the library's blocks; absent: not modelled.
   std::optional<double> executed_over_useful;
+  // [1] Loads and stores of vectors by one call, and [byte] of a vector, by the same model.
+  std::optional<double> vector_loads, vector_bytes;
   std::string source;  // "libgomp's entry points"
 
   bool operator==(const ParallelTime&) const = default;

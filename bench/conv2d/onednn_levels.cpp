@@ -97,16 +97,34 @@ struct Blocking {
   int64_t positions = 1;  // of the result in registers
 };
 
+double Products(const Shape& shape) {
+  return static_cast<double>(shape.n * shape.groups * shape.k * shape.c) *
+         static_cast<double>(shape.p * shape.q * shape.r * shape.s) * TapsInside(shape);
+}
+
 double CoreBytes(const Shape& shape, const Blocking& blocking) {
-  const double products = static_cast<double>(shape.n * shape.groups * shape.k * shape.c) *
-                          static_cast<double>(shape.p * shape.q * shape.r * shape.s) *
-                          TapsInside(shape);
+  const double products = Products(shape);
   const double written = static_cast<double>(shape.n * shape.groups * shape.k) *
                          static_cast<double>(shape.p * shape.q) * shape.written_bytes;
   const auto filters = std::min<int64_t>(shape.k, blocking.columns * blocking.unit.lanes);
   return products * (shape.read_bytes / static_cast<double>(filters) +
                      shape.weight_bytes / static_cast<double>(blocking.positions)) +
          written;
+}
+
+// Multiply-adds of one instruction.
+double ProductsPerVector(const Shape& shape, const VectorUnit& unit) {
+  return static_cast<double>(unit.lanes) * 4 / shape.read_bytes;
+}
+
+// Each vector of weights serves all positions in registers, each element of the source all columns.
+void SetLoads(const Shape& shape, const Blocking& blocking, LevelModel& model) {
+  const auto lanes = blocking.unit.lanes;
+  const auto columns = std::min<int64_t>(blocking.columns, (shape.k + lanes - 1) / lanes);
+  model.core_loads =
+      Products(shape) / ProductsPerVector(shape, blocking.unit) *
+      (1 / static_cast<double>(columns) + 1 / static_cast<double>(blocking.positions));
+  model.vector_bytes = 4 * static_cast<double>(lanes);
 }
 
 // Elements of one cache line.
@@ -153,6 +171,7 @@ LevelModel BrgemmModel(Shape shape, const VectorUnit& unit, const CoreBlocking& 
         NestLoop{kC, Line(shape.read_bytes)}})
     nest.loops.push_back(inner);
   model.core_bytes = CoreBytes(shape, {unit, chosen.columns, chosen.rows});
+  SetLoads(shape, {unit, chosen.columns, chosen.rows}, model);
   model.nests = {std::move(nest)};
   model.how = fmt::format("blocks of {} filters {}, {} channels, {} of {} positions in registers",
                           chosen.filters, chosen.filters_outside ? "outermost" : "innermost",
@@ -175,6 +194,7 @@ LevelModel JitModel(const Shape& shape, const VectorUnit& unit) {
                 {kR, 1},
                 {kS, 1}};
   model.core_bytes = CoreBytes(shape, blocking);
+  SetLoads(shape, blocking, model);
   model.nests = {std::move(nest)};
   model.how = fmt::format("blocks of {} filters outermost, {} input channels at a time", filters,
                           unit.lanes);
@@ -211,6 +231,9 @@ LevelModel WeightGradientModel(const Shape& shape, const VectorUnit& unit) {
   const double per_product = shape.read_bytes / lanes + shape.written_bytes / sums;
   model.core_bytes =
       block_visits * (2 * shape.weight_bytes + static_cast<double>(shape.q) * per_product);
+  model.core_loads =
+      Products(shape) / ProductsPerVector(shape, unit) * (1 + 1 / sums) + 2 * block_visits / lanes;
+  model.vector_bytes = 4 * lanes;
   model.nests = {std::move(nest)};
   model.how = fmt::format("blocks of {} filters and {} channels, one row of the gradient at a time",
                           lanes, lanes);

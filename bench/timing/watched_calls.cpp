@@ -83,6 +83,10 @@ void WatchedCalls::Add(const PreparedCall& call, int threads, std::int64_t calls
   passes_.push_back(pass);
   algorithm_ = call.algorithm;
   executed_over_useful_ = call.executed_over_useful;
+  if (call.levels.core_loads > 0) {
+    vector_loads_ = call.levels.core_loads;
+    vector_bytes_ = call.levels.vector_bytes;
+  }
   if (call.parts && !parts_) parts_ = call.parts();
 }
 
@@ -109,6 +113,8 @@ std::optional<ParallelTime> WatchedCalls::Mean() const {
   time.mean = MeanOf(time.passes);
   time.parts = parts_.value_or(PartSeconds{});
   time.executed_over_useful = executed_over_useful_;
+  time.vector_loads = vector_loads_;
+  time.vector_bytes = vector_bytes_;
   if (algorithm_ == algorithm_alone_) {
     if (time.threads > 1) time.alone_seconds = alone_seconds_;
     time.smallest_seconds = smallest_seconds_;

@@ -29,7 +29,8 @@ class WatchedCalls {
   };
   std::vector<Pass> passes_;
   std::optional<PartSeconds> parts_;
-  std::optional<double> executed_over_useful_, alone_seconds_, smallest_seconds_;
+  std::optional<double> executed_over_useful_, vector_loads_, vector_bytes_, alone_seconds_,
+      smallest_seconds_;
   std::string algorithm_, algorithm_alone_;
 };
 

@@ -16,6 +16,8 @@ namespace dlroof {
 struct LevelModel {
   std::vector<ReuseNest> nests;  // empty: this call is not modelled
   double core_bytes = 0;         // [byte] loaded and stored by its instructions
+  double core_loads = 0;         // [1] loads and stores of vectors, or of one element for a vector
+  double vector_bytes = 0;       // [byte]; with `core_loads` 0: these are not modelled
   std::string how;               // the blocking assumed, one line
   std::string why_not;           // with no nests: why
 };

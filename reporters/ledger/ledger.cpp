@@ -13,15 +13,23 @@
 namespace dlroof {
 namespace {
 
-constexpr KeyRow<PartKind> kKeys[] = {
-    {PartKind::kRoof, "roof"},           {PartKind::kFunctions, "functions"},
-    {PartKind::kProducts, "products"},   {PartKind::kFixed, "fixed"},
-    {PartKind::kSharing, "sharing"},     {PartKind::kLanes, "lanes"},
-    {PartKind::kLevels, "levels"},       {PartKind::kUnexplained, "unexplained"},
-    {PartKind::kImbalance, "imbalance"}, {PartKind::kForkJoin, "fork_join"},
-    {PartKind::kSerial, "serial"},       {PartKind::kCall, "call"},
-    {PartKind::kStolen, "stolen"},       {PartKind::kTail, "tail"},
-    {PartKind::kLaunch, "launch"},       {PartKind::kIdle, "idle"}};
+constexpr KeyRow<PartKind> kKeys[] = {{PartKind::kRoof, "roof"},
+                                      {PartKind::kFunctions, "functions"},
+                                      {PartKind::kProducts, "products"},
+                                      {PartKind::kFixed, "fixed"},
+                                      {PartKind::kSharing, "sharing"},
+                                      {PartKind::kLanes, "lanes"},
+                                      {PartKind::kLoads, "loads"},
+                                      {PartKind::kLevels, "levels"},
+                                      {PartKind::kUnexplained, "unexplained"},
+                                      {PartKind::kImbalance, "imbalance"},
+                                      {PartKind::kForkJoin, "fork_join"},
+                                      {PartKind::kSerial, "serial"},
+                                      {PartKind::kCall, "call"},
+                                      {PartKind::kStolen, "stolen"},
+                                      {PartKind::kTail, "tail"},
+                                      {PartKind::kLaunch, "launch"},
+                                      {PartKind::kIdle, "idle"}};
 constexpr KeyRow<PartKind> kWords[] = {
     {PartKind::kRoof, "needed by the roof"},
     {PartKind::kFunctions, "sigmoid, tanh and other functions"},
@@ -29,6 +37,7 @@ constexpr KeyRow<PartKind> kWords[] = {
     {PartKind::kFixed, "code that runs whatever the sizes"},
     {PartKind::kSharing, "threads slow each other"},
     {PartKind::kLanes, "vector lanes that the shape leaves idle"},
+    {PartKind::kLoads, "loads that feed the multiply-adds"},
     {PartKind::kLevels, "bytes of other levels"},
     {PartKind::kUnexplained, "unexplained, in the threads' busy time"},
     {PartKind::kImbalance, "waiting for the slowest thread"},
@@ -126,6 +135,12 @@ double LanesOf(const LedgerFacts& facts) {
   return AtLeast0(facts.parallel.executed_over_useful.value_or(1) - 1) * facts.roof_seconds;
 }
 
+// The multiply-adds run beside the loads; what these take longer is theirs.
+double LoadsOf(const LedgerFacts& facts, double lanes) {
+  if (!facts.arithmetic || !facts.load_seconds) return 0;
+  return AtLeast0(*facts.load_seconds - facts.roof_seconds - lanes);
+}
+
 std::string RegionText(const RegionPass& pass, int threads, double seconds) {
   return fmt::format("{:.3g} regions on {} threads, {} each", pass.regions.regions, threads,
                      WithPrefix(seconds / pass.regions.regions, "s"));
@@ -145,6 +160,8 @@ std::vector<LedgerPart> BusyParts(const LedgerFacts& facts, double busy) {
             "less on one thread alone");
   parts.Add(PartKind::kLanes, LanesOf(facts), Provenance::kModelled,
             fmt::format("{:.3g} x the multiply-adds", parallel.executed_over_useful.value_or(1)));
+  parts.Add(PartKind::kLoads, LoadsOf(facts, LanesOf(facts)), Provenance::kModelled,
+            "as many vector loads and stores at the rate of L1");
   parts.AddLevels(facts.levels);
   return parts.Take();
 }

@@ -22,6 +22,7 @@ enum class PartKind {
   kFixed,      // code that runs whatever the sizes, by the same call with sizes of 1
   kSharing,    // threads slow each other: less of a core, of caches, of bandwidth, far memory
   kLanes,      // multiply-adds in vector lanes that the shape leaves idle
+  kLoads,      // vector loads that feed the multiply-adds, beyond the time of these
   kLevels,     // bytes of the other levels, as if nothing hid them
   kUnexplained,  // the rest of the threads' busy time
   kImbalance,    // the slowest thread of each region less the mean
@@ -74,6 +75,8 @@ struct LedgerFacts {
   std::optional<double> call_seconds;  // [s] of an empty call, by the ceilings
   // [s] that the same roof, and arithmetic, ask for on one thread; absent: not known
   std::optional<double> alone_roof_seconds, alone_compute_seconds;
+  // [s] of the call's vector loads, as fast as L1 serves them; absent: not known
+  std::optional<double> load_seconds;
   // Levels other than the roof's, but for L1, whose loads run beside arithmetic. Their sum is the
   // time where no transfer runs beside another (execution-cache-memory model: Treibig and Hager
   // 2009; Stengel et al. 2015).

@@ -33,6 +33,9 @@ constexpr std::pair<PartKind, const char*> kSentences[] = {
     {PartKind::kLanes,
      "{0:.0f} % of the time goes to vector lanes that the shape leaves idle: pad channels to a "
      "multiple of the vector's lanes, or choose such a size"},
+    {PartKind::kLoads,
+     "loads that feed the multiply-adds cost {0:.0f} % of the time: another algorithm or layout "
+     "(nhwc, direct) may keep more of them in registers"},
     {PartKind::kLevels,
      "up to {0:.0f} % of the time passes with bytes of farther levels: fuse it with its "
      "neighbours, "

@@ -48,9 +48,12 @@ constexpr JsonReading<ParallelTime> kParallel[] = {
     {"passes", ReadPasses},
     {"smallest_seconds", ReadNumber<&ParallelTime::smallest_seconds>},
     {"source", ReadText<&ParallelTime::source>},
-    {"threads", [](const JsonMember& member, ParallelTime& time) {
+    {"threads",
+     [](const JsonMember& member, ParallelTime& time) {
        time.threads = static_cast<int>(member.NumberIn(1, 1e6, "a thread count"));
-     }}};
+     }},
+    {"vector_bytes", ReadNumber<&ParallelTime::vector_bytes>},
+    {"vector_loads", ReadNumber<&ParallelTime::vector_loads>}};
 
 }  // namespace
 
@@ -64,7 +67,9 @@ nlohmann::json ToJson(const ParallelTime& time) {
       {"product_seconds", time.parts.products},
       {"alone_seconds", time.alone_seconds},
       {"smallest_seconds", time.smallest_seconds},
-      {"executed_over_useful", time.executed_over_useful}};
+      {"executed_over_useful", time.executed_over_useful},
+      {"vector_loads", time.vector_loads},
+      {"vector_bytes", time.vector_bytes}};
   for (const auto& [key, number] : numbers)
     if (number) object[key] = *number;
   for (const auto& pass : time.passes) object["passes"].push_back(ToJson(pass));

@@ -74,6 +74,17 @@ void AddAlone(const Record& record, const Machine& machine, const PlaceView& vie
     facts.alone_roof_seconds = found->second;
 }
 
+// [s] of the vector loads at the rate of vectors of that width from L1.
+std::optional<double> LoadSeconds(const ParallelTime& parallel, const CeilingSet& ceilings) {
+  if (!parallel.vector_loads || !parallel.vector_bytes) return std::nullopt;
+  const auto* isa = *parallel.vector_bytes == 64   ? "avx512"
+                    : *parallel.vector_bytes == 32 ? "avx2"
+                                                   : "sse2";
+  const auto loads = ceilings.mixes.find(std::string("l1.load.") + isa);
+  if (loads == ceilings.mixes.end()) return std::nullopt;
+  return *parallel.vector_loads * *parallel.vector_bytes / loads->second.per_second;
+}
+
 std::optional<Ledger> GpuLedgerOf(const Record& record, const LedgerFacts& facts) {
   return MakeGpuLedger({.seconds = facts.seconds,
                         .roof_seconds = facts.roof_seconds,
@@ -101,6 +112,7 @@ std::optional<Ledger> LedgerOf(const Record& record, const Placement& placement,
   if (gpu) return GpuLedgerOf(record, facts);
   MoveToHolder(record, machine, *ceilings, facts.levels);
   AddAlone(record, machine, view, binding, facts);
+  facts.load_seconds = LoadSeconds(facts.parallel, *ceilings);
   return MakeLedger(facts);
 }
 

@@ -85,6 +85,22 @@ TEST(Conv2dLevels, AWeightGradientFetchesEachTensorOnceWhereAllFit) {
   EXPECT_LT(bytes.at(Level::kL2), 14 * weights + 8 * image + 4 * output);
 }
 
+TEST(Conv2dLevels, LoadsAreThoseThatTheRegistersDoNotSpare) {
+  // 57.8 M products, 8 a vector: one load of the source for 2 columns, one of weights for 6 rows.
+  const auto forward = ConvModel("n1c64h28w28k64r3s3_p1", "brgconv:avx2");
+  EXPECT_NEAR(forward.core_loads, 57.8e6 / 2 / 8 * (1 / 2.0 + 1 / 6.0) * 82 / 84, 0.02e6);
+  EXPECT_EQ(forward.vector_bytes, 32);
+  Conv2dCase one;
+  one.problem = ParseConv2d("n1c64h28w28k64r3s3_p1");
+  one.direction = ProductDirection::kBackwardWeights;
+  const auto weights = Conv2dLevels(one, "jit:avx512_core", "avx512_core");
+  // One element of the source each, one vector of the gradient for 8; the weights of each tap are
+  // read and stored for each of 28 rows.
+  const double vectors = 57.8e6 / 2 / 16 * 82 / 84;
+  EXPECT_NEAR(weights.core_loads, vectors * (1 + 1 / 8.0 + 2 / 28.0), 0.01 * vectors);
+  EXPECT_EQ(weights.vector_bytes, 64);
+}
+
 TEST(Conv2dLevels, WhatIsNotModelledSaysSo) {
   Conv2dCase one;
   one.problem = ParseConv2d("n1c64h28w28k64r3s3_p1");

@@ -181,6 +181,19 @@ TEST(Ledger, LanesAndLevelsAreModelledAndSoIsTheRest) {
   EXPECT_DOUBLE_EQ(Sum(MakeLedger(facts)), 100);
 }
 
+// 12.5 s of multiply-adds run beside 16 s of loads.
+TEST(Ledger, LoadsAreWhatTheyTakeLongerThanTheMultiplyAdds) {
+  auto facts = TwoBusyThreads();
+  facts.parallel.executed_over_useful = 1.25;
+  facts.load_seconds = 16;
+  EXPECT_DOUBLE_EQ(SecondsOf(MakeLedger(facts), PartKind::kLoads), 3.5);
+  facts.load_seconds = 12;
+  EXPECT_EQ(MakeLedger(facts).Find(PartKind::kLoads), nullptr);
+  facts.load_seconds = 16;
+  facts.arithmetic = false;
+  EXPECT_EQ(MakeLedger(facts).Find(PartKind::kLoads), nullptr);
+}
+
 // Products have their idle lanes; another roof than arithmetic hides both.
 TEST(Ledger, ProductsAndLanesAreNeverCountedTwice) {
   auto facts = TwoBusyThreads();

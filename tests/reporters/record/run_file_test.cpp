@@ -66,6 +66,8 @@ Record Sample() {
                                  .alone_seconds = 1.75,
                                  .smallest_seconds = 0.5,
                                  .executed_over_useful = 1.0625,
+                                 .vector_loads = 1e6,
+                                 .vector_bytes = 64,
                                  .source = "a test"};
   record.prediction = {1.4, {{Level::kL2, 80}, {Level::kDram, 60}}, "a model"};
   return record;
