@@ -8,13 +8,13 @@
 namespace dlroof {
 namespace {
 
-constexpr double kLookLevel = 1 - 0.05 / kLooks.size();
 constexpr double kMostFalse = 0.01;
 
 }  // namespace
 
-std::optional<PairedShift> MeasureSequentialShift(const std::vector<double>& log_ratios) {
-  auto paired = MeasurePairedShift(log_ratios, kLookLevel);
+std::optional<PairedShift> MeasureSequentialShift(const std::vector<double>& log_ratios,
+                                                  double error) {
+  auto paired = MeasurePairedShift(log_ratios, 1 - error / kLooks.size());
   if (paired) paired->p_value = std::min(1.0, kLooks.size() * paired->p_value);
   return paired;
 }

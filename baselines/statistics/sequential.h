@@ -18,8 +18,10 @@ inline constexpr std::array<int, 5> kLooks = {10, 14, 20, 28, 40};
 
 // As MeasurePairedShift at a level of 99 % for each look, so that the five intervals cover together
 // with at least 95 %. The p-value is multiplied by the number of looks, so it
-// keeps its meaning although the looks decide when to stop. Absent below kLeastBlocks.
-std::optional<PairedShift> MeasureSequentialShift(const std::vector<double>& log_ratios);
+// keeps its meaning although the looks decide when to stop. Absent below kLeastBlocks. `error` [1]:
+// that of all looks together; the smaller it is, the more blocks the first interval needs.
+std::optional<PairedShift> MeasureSequentialShift(const std::vector<double>& log_ratios,
+                                                  double error = 0.05);
 
 struct StopRule {
   int benchmarks = 1;        // [1] that are compared at once

@@ -4,17 +4,12 @@
 
 #include <filesystem>
 #include <iostream>
-#include <limits>
 #include <memory>
 
 #include "bench/commands/commands.h"
-#include "bench/supervise/supervised_program.h"
-#include "bench/workload/workload.h"
-#include "counters/base/error.h"
-#include "counters/base/files.h"
+#include "bench/supervise/explained_run.h"
 #include "counters/base/folders.h"
 #include "counters/base/interrupt.h"
-#include "counters/base/process.h"
 #include "counters/parallel_time.h"
 #include "reporters/ledger/ledger_advice.h"
 #include "reporters/ledger/waterfall.h"
@@ -30,37 +25,10 @@ struct ExplainFlags {
   std::string output, bench, machine;
 };
 
-// Measures the benchmarks of these names; returns the run file's path, empty after an interrupt.
 std::string Measure(const ExplainFlags& flags, const TemporaryFolder& folder) {
-  const auto in = [&](const char* name) { return folder / name; };
-  std::string names, filter;
-  for (const auto& name : flags.what) {
-    try {
-      MakeWorkload(name);
-    } catch (const BadInput& error) {
-      throw BadInput(fmt::format("explain: {}: {}", name, error.what()));
-    }
-    names += name + "\n";
-    const auto exact = ExactFilter(name);
-    filter +=
-        (filter.empty() ? "" : "|") + exact.substr(0, exact.size() - 1) + "/(real|manual)_time";
-  }
-  WriteFile(in("names.txt"), names);
-  const auto output = flags.output.empty() ? in("run.json") : flags.output;
-  std::vector<std::string> command = {flags.bench.empty() ? BenchBesideUs() : flags.bench,
-                                      "--dlroof_explain", "--dlroof_suite=" + in("names.txt"),
-                                      "--benchmark_filter=" + filter, "--benchmark_out=" + output};
-  if (!flags.machine.empty()) command.push_back("--dlroof_machine=" + flags.machine);
   StopOnInterrupt();
-  std::cerr << fmt::format("measuring {} benchmark{}\n", flags.what.size(),
-                           flags.what.size() == 1 ? "" : "s");
-  WatchedProcess process(command, {.out = in("out"), .err = in("err")});
-  const auto end = process.WaitForEnd(std::numeric_limits<double>::infinity());
-  if (!end) return "";
-  if (end->signal != 0 || end->exit_code > 1)
-    throw BadInput(fmt::format("explain: dlroof_bench ended with {}: {}", Describe(*end),
-                               ReadFileIfAny(in("err"))));
-  return output;
+  return MeasureExplained({"explain", flags.what, flags.bench, flags.machine, flags.output}, folder,
+                          std::cerr);
 }
 
 // Returns why there is no ledger, in words.

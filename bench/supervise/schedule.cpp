@@ -8,16 +8,6 @@
 
 namespace dlroof {
 
-std::vector<std::size_t> ShuffledOrder(std::size_t count, std::uint64_t seed) {
-  std::vector<std::size_t> order(count);
-  std::iota(order.begin(), order.end(), 0);
-  // The engine's numbers are the standard's; its distributions are each library's own.
-  std::mt19937_64 engine(seed);
-  for (std::size_t left = count; left > 1; --left)
-    std::swap(order[left - 1], order[engine() % left]);
-  return order;
-}
-
 std::vector<bool> DrawnSides(std::size_t count, std::uint64_t seed, std::uint64_t stream) {
   std::seed_seq both{seed, seed >> 32, stream, stream >> 32};
   std::mt19937_64 engine(both);

@@ -7,9 +7,6 @@
 
 namespace dlroof {
 
-// Returns 0 to count - 1, shuffled by `seed`, the same on every system (Fisher and Yates).
-std::vector<std::size_t> ShuffledOrder(std::size_t count, std::uint64_t seed);
-
 // Draws the first side of each of `count` pairs; true: BASE. Each block has its own `stream`.
 std::vector<bool> DrawnSides(std::size_t count, std::uint64_t seed, std::uint64_t stream);
 

@@ -12,6 +12,7 @@
 #include "bench/supervise/schedule.h"
 #include "counters/base/files.h"
 #include "counters/base/interrupt.h"
+#include "counters/base/shuffled_order.h"
 #include "counters/cpu/clocks.h"
 #include "reporters/terminal/tables.h"
 #include "reporters/text/text.h"

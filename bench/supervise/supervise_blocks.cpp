@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <filesystem>
 #include <iostream>
 #include <map>
 #include <memory>
@@ -16,84 +15,19 @@
 #include "bench/supervise/open_run.h"
 #include "bench/supervise/schedule.h"
 #include "bench/supervise/supervise.h"
+#include "bench/supervise/turn_taker.h"
 #include "counters/base/error.h"
 #include "counters/base/files.h"
 #include "counters/base/interrupt.h"
+#include "counters/base/shuffled_order.h"
 #include "counters/cpu/clocks.h"
 #include "reporters/text/text.h"
 
 namespace dlroof {
 namespace {
 
-// A block: so many windows of each side, one side's right beside the other's. Windows are so short
-// that most slow spells of a shared machine meet both sides, and long enough that what a turn costs
-// (filling the caches, waking threads) is no part of them. Blocks are short, because what counts is
-// their number.
-constexpr int kWindows = 5;
-constexpr double kWindowSeconds = 0.02;
 // Disturbed blocks do not count, but time does.
 constexpr int kMostBlocks = 2 * kLooks.back();
-// Guesses of the number of iterations that Google Benchmark makes before repetitions are alike.
-constexpr int kMostGuesses = 40;
-
-const std::vector<std::string>& WindowFlags() {
-  static const std::vector<std::string> flags = {
-      fmt::format("--benchmark_repetitions={}", kWindows + kAloneRepetitions),
-      fmt::format("--benchmark_min_time={}", kWindowSeconds)};
-  return flags;
-}
-
-// One side of a block.
-class Side {
- public:
-  Side(OpenRun& run, std::size_t side, const std::string& listed)
-      : run_(run), paths_(PathsIn(run.folder(), side == 0 ? "base" : "new")) {
-    std::filesystem::remove(paths_.run_file);
-    auto command = run.Command(side, listed, paths_);
-    command.insert(command.end(), WindowFlags().begin(), WindowFlags().end());
-    command.emplace_back("--dlroof_turns=3,4");
-    process_ =
-        std::make_unique<WatchedProcess>(command, ProcessFiles{paths_.out, paths_.err, true});
-  }
-
-  // False: it ended before it measured anything, or does not answer.
-  bool Ready() {
-    const bool ready = process_->ReadLine(run_.request().timeout_seconds) == "ready";
-    if (ready) process_->Stop();
-    return ready;
-  }
-
-  // Until its repetitions are alike. False: it ended, or does not answer.
-  bool Settle() {
-    std::string before;
-    for (int i = 0; i < kMostGuesses; ++i) {
-      const auto iterations = Turn();
-      if (!iterations) return false;
-      if (*iterations == before) return true;
-      before = *iterations;
-    }
-    return false;
-  }
-
-  // [1] iterations of the repetition.
-  std::optional<std::string> Turn() {
-    process_->Continue();
-    process_->Send('t');
-    auto iterations = process_->ReadLine(run_.request().timeout_seconds);
-    process_->Stop();
-    return iterations;
-  }
-
-  Outcome End(double seconds) {
-    process_->Continue();
-    return run_.Finished(process_->WaitForEnd(seconds), paths_);
-  }
-
- private:
-  OpenRun& run_;
-  ProcessPaths paths_;
-  std::unique_ptr<WatchedProcess> process_;
-};
 
 // One block of one pair.
 class Block {
@@ -103,13 +37,12 @@ class Block {
 
   // BASE's outcome and NEW's. Absent: interrupted.
   std::optional<std::vector<Outcome>> Run() {
-    for (const auto side : Order(0))
-      sides_.at(side) = std::make_unique<Side>(run_, side, listed_.at(side));
+    for (const auto side : Order(0)) Start(side);
     for (const auto side : Order(0)) answers_.at(side) = sides_.at(side)->Ready();
-    for (const auto side : Order(0)) Let(side, [](Side& one) { return one.Settle(); });
+    for (const auto side : Order(0)) Let(side, [](TurnTaker& one) { return one.Settle(); });
     for (std::size_t window = 1; window < base_first_.size(); ++window)
       for (const auto side : Order(window))
-        Let(side, [](Side& one) { return one.Turn().has_value(); });
+        Let(side, [](TurnTaker& one) { return one.Turn().has_value(); });
     std::vector<Outcome> outcomes;
     for (std::size_t side = 0; side < 2; ++side) {
       auto outcome = OutcomeOfSide(side);
@@ -125,6 +58,13 @@ class Block {
   }
   bool Together() const { return answers_[0] && answers_[1]; }
 
+  void Start(std::size_t side) {
+    auto paths = PathsIn(run_.folder(), side == 0 ? "base" : "new");
+    auto command = run_.Command(side, listed_.at(side), paths);
+    sides_.at(side) = std::make_unique<TurnTaker>(std::move(command), std::move(paths),
+                                                  run_.request().timeout_seconds);
+  }
+
   // There are no turns without a partner.
   template <class Action>
   void Let(std::size_t side, const Action& action) {
@@ -132,9 +72,11 @@ class Block {
   }
 
   std::optional<Outcome> OutcomeOfSide(std::size_t side) {
-    if (Together()) return sides_.at(side)->End(run_.request().timeout_seconds);
-    // It was waited for already, unless it has just ended.
-    if (!answers_.at(side)) return sides_.at(side)->End(1);
+    // One that does not answer was waited for already, unless it has just ended.
+    if (Together() || !answers_.at(side)) {
+      auto& one = *sides_.at(side);
+      return run_.Finished(one.End(Together() ? run_.request().timeout_seconds : 1), one.paths());
+    }
     // Its partner failed: what it does alone is still worth knowing.
     sides_.at(side).reset();
     return run_.RunAlone(side, listed_.at(side), WindowFlags());
@@ -143,7 +85,7 @@ class Block {
   OpenRun& run_;
   std::array<std::string, 2> listed_;
   std::vector<bool> base_first_;  // at the start, then in each window
-  std::array<std::unique_ptr<Side>, 2> sides_;
+  std::array<std::unique_ptr<TurnTaker>, 2> sides_;
   std::array<bool, 2> answers_ = {};
 };
 

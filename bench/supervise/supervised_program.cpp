@@ -114,6 +114,11 @@ std::string ExactFilter(const std::string& listed) {
   return filter + '$';
 }
 
+std::string FilterOfName(const std::string& name) {
+  const auto exact = ExactFilter(name);
+  return exact.substr(0, exact.size() - 1) + "/(real|manual)_time$";
+}
+
 std::vector<int> ThreadsOf(const std::vector<std::string>& listed,
                            const std::vector<std::string>& arguments, int allowed) {
   std::set<int> counts = {1};

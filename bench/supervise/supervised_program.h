@@ -33,6 +33,8 @@ std::vector<std::string> ListBenchmarks(const std::string& program,
 
 // Returns the filter that keeps this listed name alone.
 std::string ExactFilter(const std::string& listed);
+// Returns the filter that keeps the benchmark of this name alone, whatever clock it is listed with.
+std::string FilterOfName(const std::string& name);
 
 // Returns the thread counts of the ceilings for these benchmarks, on a machine with `allowed` CPUs:
 // 1, the run's (--dlroof_threads, else all), and those in names.
