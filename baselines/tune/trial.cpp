@@ -1,0 +1,45 @@
+#include "baselines/tune/trial.h"
+
+#include <utility>
+
+#include "baselines/statistics/paired_shift.h"
+#include "counters/base/shuffled_order.h"
+
+namespace dlroof {
+namespace {
+
+Record OfBlock(const TrialResult& result) {
+  Record record{.repetitions = result.windows};
+  for (auto& window : record.repetitions) window.block = 0;
+  return record;
+}
+
+}  // namespace
+
+MeasureBlock ByTurns(Trial trial, int rounds, double most_seconds, std::function<double()> now) {
+  return [=](TrialBlock& block, std::uint64_t seed) {
+    const double begin = now();
+    block.results.assign(block.settings.size(), {});
+    for (int round = 0; round < rounds; ++round)
+      for (const auto i :
+           ShuffledOrder(block.settings.size(), seed + static_cast<unsigned>(round))) {
+        auto& result = block.results[i];
+        if (!result.failed.empty()) continue;
+        const auto one = trial(block.settings[i], most_seconds);
+        if (!one) return false;
+        result.failed = one->failed;
+        result.windows.insert(result.windows.end(), one->windows.begin(), one->windows.end());
+      }
+    block.seconds = now() - begin;
+    return true;
+  };
+}
+
+std::optional<double> LogRatio(const TrialBlock& block, std::size_t fresh, std::size_t base) {
+  const auto &old = block.results.at(base), &now = block.results.at(fresh);
+  if (!old.failed.empty() || !now.failed.empty()) return std::nullopt;
+  const auto ratios = BlockLogRatios(OfBlock(old), OfBlock(now));
+  return ratios.empty() ? std::nullopt : std::optional(ratios.front());
+}
+
+}  // namespace dlroof
