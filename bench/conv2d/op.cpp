@@ -31,6 +31,8 @@ std::string WithBatch(const BenchmarkName& name, int64_t batch) {
      .templates = "Conv2D/cpu/onednn/fwd/{f32,bf16,int8}/*\n"
                   "Conv2D/cpu/onednn/{bwd_data,bwd_weights}/{f32,bf16}/*\n",
      .with_batch = WithBatch,
+     .variants = {{"layout", {"nchw", "nhwc"}, "source and destination in this layout"},
+                  {"algorithm", {"auto", "winograd"}, "fewer multiplications, or a better fit"}},
      .gpu_traffic = DeltaModel});
 
 Workload Read(const BenchmarkName& name) {

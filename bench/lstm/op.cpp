@@ -23,7 +23,8 @@ std::string WithBatch(const BenchmarkName& name, int64_t batch) {
      .benchdnn = {&kRnnDriver},
      .directions = {"fwd_inference", "fwd_training", "bwd"},
      .templates = "LSTM/cpu/onednn/{fwd_inference,fwd_training,bwd}/{f32,bf16}/*\n",
-     .with_batch = WithBatch});
+     .with_batch = WithBatch,
+     .variants = {{"layout", {"ldigo"}, "plain weights"}}});
 
 Workload Read(const BenchmarkName& name) {
   return {.repro = LstmBenchdnn(ReadOnednnLstmCase(name), name.type)};

@@ -24,7 +24,8 @@ std::string WithBatch(const BenchmarkName& name, int64_t batch) {
      .directions = {"fwd", "bwd_data", "bwd_weights"},
      .templates = "Matmul/cpu/onednn/fwd/{f32,bf16,int8}/*\n"
                   "Matmul/cpu/onednn/{bwd_data,bwd_weights}/{f32,bf16}/*\n",
-     .with_batch = WithBatch});
+     .with_batch = WithBatch,
+     .variants = {{"layout", {"any"}, "the library packs its matrices outside of the call"}}});
 
 Workload Read(const BenchmarkName& name) {
   return {.repro = MatmulBenchdnn(ReadOnednnMatmulCase(name))};

@@ -15,6 +15,13 @@ namespace dlroof {
 
 struct BenchdnnDriver;
 
+// Options of names that reach the same result another way. A name has one of them at most.
+struct OpVariants {
+  std::string what;                  // "algorithm"
+  std::vector<std::string> options;  // "auto", "winograd"
+  std::string reason;                // why one of them may be faster
+};
+
 struct Op {
   std::string name;             // in benchmark names: "Conv2D"
   OpWords words;                // for reports: its noun, the letters of its problems
@@ -26,6 +33,7 @@ struct Op {
   // Returns the name's problem with another batch size. Throws BadInput where the problem with it
   // cannot be, and Unsupported where the problem does not say which of its sizes is the batch.
   std::function<std::string(const BenchmarkName& name, int64_t batch)> with_batch = {};
+  std::vector<OpVariants> variants = {};  // that a tuning may choose among
   // Returns the model of a call's traffic on a GPU, which is CountRequest::model. `gpu` is the
   // GPU's name. Empty: there is no model of this op, or none of this call.
   std::function<std::function<Work(std::string& how)>(

@@ -1,0 +1,125 @@
+#include "bench/tune/bench_trial.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <memory>
+#include <utility>
+
+#include "bench/run/runner.h"
+#include "bench/supervise/merge.h"
+#include "bench/supervise/turn_taker.h"
+#include "bench/tune/space.h"
+#include "bench/workload/workload.h"
+#include "counters/base/files.h"
+#include "counters/base/interrupt.h"
+#include "counters/base/shuffled_order.h"
+#include "counters/cpu/clocks.h"
+
+namespace dlroof {
+namespace {
+
+constexpr double kLeastPause = 0.25, kMostPause = 2;  // [s]
+
+// One setting of a block.
+class Contender {
+ public:
+  Contender(const BenchTrialRequest& request, const Setting& setting, const TemporaryFolder& folder,
+            std::size_t number)
+      : tuned_(UnderSetting(request.name, setting)), timeout_seconds_(request.timeout_seconds) {
+    const auto workload = MakeWorkload(ToText(tuned_.name));
+    listed_ = ToText(tuned_.name) + (UsesManualTime(workload) ? "/manual_time" : "/real_time");
+    const auto who = fmt::format("{}", number);
+    const auto names = folder / (who + ".txt");
+    WriteFile(names, ToText(tuned_.name) + "\n");
+    auto paths = PathsIn(folder, who);
+    auto command = CommandFor(request.program, {"--dlroof_suite=" + names, "--dlroof_device=cpu"},
+                              listed_, "none", paths);
+    if (!tuned_.cpus.empty()) command.insert(command.begin(), {"taskset", "-c", tuned_.cpus});
+    process_ = std::make_unique<TurnTaker>(std::move(command), std::move(paths), timeout_seconds_,
+                                           tuned_.environment);
+  }
+
+  void Start() { answers_ = process_->Ready(); }
+  void Settle() { answers_ = answers_ && process_->Settle(); }
+  void Turn() { answers_ = answers_ && process_->Turn().has_value(); }
+
+  TrialResult End() {
+    nlohmann::json machines;
+    // One that does not answer was waited for already, unless it has just ended.
+    const auto end = process_->End(answers_ ? timeout_seconds_ : 1);
+    const auto outcome = OutcomeOf(end, timeout_seconds_, process_->paths(), machines);
+    const auto record = RecordOf(listed_, {PartFrom(listed_, outcome, 0)});
+    if (record.status != Status::kOk)
+      return {{}, fmt::format("{}: {}", Key(record.status), record.reason)};
+    TrialResult result{record.repetitions, {}};
+    for (auto& window : result.windows) window.seconds *= tuned_.scale;
+    if (result.windows.empty()) result.failed = "failed: it ended well, but measured nothing";
+    return result;
+  }
+
+ private:
+  TunedBenchmark tuned_;
+  double timeout_seconds_;
+  std::string listed_;
+  std::unique_ptr<TurnTaker> process_;
+  bool answers_ = false;
+};
+
+using Contenders = std::vector<std::unique_ptr<Contender>>;
+
+// Calls `action` for each in a drawn order; false: the user asked for an interrupt.
+template <class Action>
+bool Each(const Contenders& contenders, std::uint64_t seed, const Action& action) {
+  for (const auto i : ShuffledOrder(contenders.size(), seed)) {
+    if (StoppedByInterrupt()) return false;
+    action(*contenders[i]);
+  }
+  return !StoppedByInterrupt();
+}
+
+// False: interrupted.
+bool MeasureOne(const BenchTrialRequest& request, TrialBlock& block, std::uint64_t seed) {
+  const double begin = WallSeconds();
+  const TemporaryFolder folder;
+  Contenders contenders;
+  // Each is prepared alone: it stops itself when it is ready.
+  for (std::size_t i = 0; i < block.settings.size(); ++i) contenders.emplace_back();
+  for (const auto i : ShuffledOrder(contenders.size(), seed)) {
+    if (StoppedByInterrupt()) return false;
+    contenders[i] = std::make_unique<Contender>(request, block.settings[i], folder, i);
+    contenders[i]->Start();
+  }
+  if (!Each(contenders, seed, [](Contender& one) { one.Settle(); })) return false;
+  for (std::uint64_t window = 1; window <= kWindows; ++window)
+    if (!Each(contenders, seed + window, [](Contender& one) { one.Turn(); })) return false;
+  for (auto& contender : contenders) {
+    block.results.push_back(contender->End());
+    contender.reset();
+    if (StoppedByInterrupt()) return false;
+  }
+  block.seconds = WallSeconds() - begin;
+  return true;
+}
+
+bool WasDisturbed(const TrialBlock& block) {
+  for (std::size_t i = 1; i < block.settings.size(); ++i)
+    if (LogRatio(block, i)) return false;
+  return std::ranges::any_of(block.results,
+                             [](const TrialResult& result) { return result.failed.empty(); });
+}
+
+}  // namespace
+
+MeasureBlock BenchTrials(const BenchTrialRequest& request) {
+  auto pause = std::make_shared<double>(0);
+  return [request, pause](TrialBlock& block, std::uint64_t seed) {
+    if (*pause > 0) SleepSeconds(*pause);
+    if (!MeasureOne(request, block, seed)) return false;
+    block.seconds += *pause;
+    *pause = WasDisturbed(block) ? std::clamp(2 * *pause, kLeastPause, kMostPause) : 0;
+    return true;
+  };
+}
+
+}  // namespace dlroof

@@ -1,0 +1,267 @@
+#include "bench/tune/space.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cctype>
+#include <cstdlib>
+#include <optional>
+
+#include "bench/run/run_context.h"
+#include "bench/supervise/supervised_program.h"
+#include "bench/tune/team_choices.h"
+#include "bench/workload/op.h"
+#include "bench/workload/workload.h"
+#include "counters/base/error.h"
+#include "counters/base/files.h"
+
+namespace dlroof {
+namespace {
+
+constexpr const char* kHugeTlb = "glibc.malloc.hugetlb";
+constexpr int64_t kMostBatch = 1 << 16;
+// Variables that a tuning sets, where they are not set already.
+constexpr const char* kVariables[] = {"OMP_WAIT_POLICY",        "GOMP_SPINCOUNT",
+                                      "ONEDNN_MAX_CPU_ISA",     "GLIBC_TUNABLES",
+                                      "MALLOC_MMAP_THRESHOLD_", "MALLOC_TRIM_THRESHOLD_"};
+
+bool Exists(const BenchmarkName& name) {
+  try {
+    MakeWorkload(ToText(name));
+    return true;
+  } catch (const BadInput&) {
+    return false;
+  }
+}
+
+// Returns the name with the option where its order allows it; absent: no such benchmark.
+std::optional<BenchmarkName> WithOption(const BenchmarkName& name, const std::string& option) {
+  for (std::size_t at = 0; at <= name.options.size(); ++at) {
+    auto changed = name;
+    changed.options.insert(changed.options.begin() + static_cast<std::ptrdiff_t>(at), option);
+    if (Exists(changed)) return changed;
+  }
+  return std::nullopt;
+}
+
+bool HasAny(const BenchmarkName& name, const std::vector<std::string>& options) {
+  return std::ranges::any_of(options, [&](const auto& one) { return HasOption(name, one); });
+}
+
+// Batch of the name; absent: its problem does not say which size is the batch.
+std::optional<int64_t> BatchOf(const BenchmarkName& name) {
+  const auto* op = FindOp(name.op);
+  if (op == nullptr || !op->with_batch) return std::nullopt;
+  try {
+    for (int64_t batch = 1; batch <= kMostBatch; ++batch)
+      if (op->with_batch(name, batch) == name.problem) return batch;
+  } catch (const std::exception&) {
+    return std::nullopt;
+  }
+  return std::nullopt;
+}
+
+class Space {
+ public:
+  Space(const BenchmarkName& name, const TunedMachine& machine) : name_(name), machine_(machine) {}
+
+  void AddTeam() {
+    const auto workload = MakeWorkload(ToText(name_));
+    Add({kThreadsCoordinate, "",
+         TeamChoices(machine_.cpu, workload.threads, machine_.taskset,
+                     IsFree("OMP_WAIT_POLICY") && IsFree("GOMP_SPINCOUNT"))});
+  }
+
+  // Options that reach the same result another way; more than one row is tried together.
+  void AddVariants() {
+    const auto* op = FindOp(name_.op);
+    if (op == nullptr) return;
+    std::optional<Coordinate> all;
+    for (const auto& row : op->variants) {
+      auto coordinate = OfOptions(row.what, row.options, row.reason);
+      if (coordinate.choices.empty()) continue;
+      all = all ? Crossed(*all, coordinate) : coordinate;
+    }
+    if (all) Add(*all);
+  }
+
+  void AddIsa(bool precision) {
+    const auto& features = machine_.cpu.features;
+    if (name_.library != "onednn" || !IsFree("ONEDNN_MAX_CPU_ISA")) return;
+    // Without VNNI integers are added in 16 bits, which may saturate.
+    if (name_.type.find('8') != std::string::npos && !precision) return;
+    Coordinate coordinate{kIsaCoordinate, "", {}};
+    const auto add = [&](const char* isa, const char* reason) {
+      coordinate.choices.push_back({{{"ONEDNN_MAX_CPU_ISA", isa}}, reason});
+    };
+    if (features.count("avx512bw") > 0) add("AVX2", "vectors of 256 bits waste less of a shape");
+    if (features.count("avx512bw") > 0 && features.count("avx512_vnni") > 0)
+      add("AVX512_CORE", "other kernels than those of the newest extension");
+    Add(std::move(coordinate));
+  }
+
+  void AddMemory() {
+    Coordinate pages{kPagesCoordinate, "", {}};
+    if (IsFree("GLIBC_TUNABLES") && machine_.huge_pages == "madvise")
+      pages.choices.push_back({{{kHugeTlb, "1"}}, "malloc asks for transparent huge pages"});
+    if (IsFree("GLIBC_TUNABLES") && machine_.reserved_pages)
+      pages.choices.push_back({{{kHugeTlb, "2"}}, "malloc takes reserved huge pages"});
+    Add(std::move(pages));
+    if (!IsFree("MALLOC_MMAP_THRESHOLD_") || !IsFree("MALLOC_TRIM_THRESHOLD_")) return;
+    Add({kAllocatorCoordinate,
+         "",
+         {{{{"MALLOC_MMAP_THRESHOLD_", "33554432"}, {"MALLOC_TRIM_THRESHOLD_", "1073741824"}},
+           "malloc keeps its memory instead of giving it back"}}});
+  }
+
+  void AddPrecision() {
+    std::vector<std::string> modes(FpmathOptions().begin(), FpmathOptions().end());
+    auto coordinate = OfOptions("fpmath", modes, "f32 computed in this type; results differ");
+    for (const char* type : {"bf16", "f16"}) {
+      auto changed = name_;
+      changed.type = type;
+      if (name_.type == "f32" && Exists(changed))
+        coordinate.choices.push_back({{{"type", type}}, "a narrower type; results differ"});
+    }
+    coordinate.name = "precision";
+    Add(std::move(coordinate));
+  }
+
+  void AddBatch() {
+    const auto batch = BatchOf(name_);
+    if (!batch) return;
+    Coordinate coordinate{"batch", "", {}};
+    for (const int64_t other : {*batch / 2, *batch * 2, *batch * 4, *batch * 8})
+      if (other >= 1)
+        coordinate.choices.push_back(
+            {{{"batch", std::to_string(other)}}, "by the time of one of the batch"});
+    Add(std::move(coordinate));
+  }
+
+  void AddVariable(const std::string& variable, const std::vector<std::string>& values) {
+    Coordinate coordinate{variable, "", {}};
+    for (const auto& value : values)
+      coordinate.choices.push_back({{{variable, value}}, "as asked for"});
+    Add(std::move(coordinate));
+  }
+
+  std::vector<Coordinate> coordinates;
+
+ private:
+  void Add(Coordinate coordinate) {
+    if (!coordinate.choices.empty()) coordinates.push_back(std::move(coordinate));
+  }
+
+  bool IsFree(const std::string& variable) const { return machine_.fixed.count(variable) == 0; }
+
+  Coordinate OfOptions(const std::string& knob, const std::vector<std::string>& options,
+                       const std::string& reason) const {
+    Coordinate coordinate{knob, "", {}};
+    if (HasAny(name_, options)) return coordinate;
+    for (const auto& option : options)
+      if (WithOption(name_, option)) coordinate.choices.push_back({{{knob, option}}, reason});
+    return coordinate;
+  }
+
+  const BenchmarkName& name_;
+  const TunedMachine& machine_;
+};
+
+bool IsVariable(const std::string& knob) {
+  return std::isupper(static_cast<unsigned char>(knob.front())) != 0;
+}
+
+// Throws std::logic_error for an option that the space would not have offered.
+BenchmarkName Changed(const BenchmarkName& name, const std::string& option) {
+  auto changed = WithOption(name, option);
+  if (!changed) throw std::logic_error(ToText(name) + ": cannot have " + option);
+  return *std::move(changed);
+}
+
+void SetBatch(const std::string& value, TunedBenchmark& tuned) {
+  const auto batch = std::stoll(value);
+  const auto before = BatchOf(tuned.name);
+  if (!before) throw std::logic_error(ToText(tuned.name) + ": has no batch size");
+  tuned.name.problem = FindOp(tuned.name.op)->with_batch(tuned.name, batch);
+  tuned.scale = static_cast<double>(*before) / static_cast<double>(batch);
+}
+
+}  // namespace
+
+std::vector<Coordinate> SpaceOf(const BenchmarkName& name, const TunedMachine& machine,
+                                const SpaceRequest& request) {
+  MakeWorkload(ToText(name));
+  if (name.device != "cpu")
+    throw BadInput("{}: only benchmarks of the CPU are tuned", ToText(name));
+  Space space(name, machine);
+  space.AddTeam();
+  space.AddVariants();
+  space.AddIsa(request.precision);
+  space.AddMemory();
+  for (const auto& [variable, values] : request.environment) space.AddVariable(variable, values);
+  if (request.precision) space.AddPrecision();
+  if (request.batch) space.AddBatch();
+  return space.coordinates;
+}
+
+TunedBenchmark UnderSetting(const BenchmarkName& name, const Setting& setting) {
+  TunedBenchmark tuned{name, {}, {}, 1};
+  // The type first: it decides which options there are.
+  if (const auto type = setting.find("type"); type != setting.end()) tuned.name.type = type->second;
+  for (const auto& [knob, value] : setting) {
+    if (knob == "type") continue;
+    if (knob == "cpus")
+      tuned.cpus = value;
+    else if (knob == "threads")
+      tuned.name = Changed(tuned.name, "threads" + value);
+    else if (knob == "batch")
+      SetBatch(value, tuned);
+    else if (knob == kHugeTlb)
+      tuned.environment["GLIBC_TUNABLES"] = fmt::format("{}={}", knob, value);
+    else if (IsVariable(knob))
+      tuned.environment[knob] = value;
+    else
+      tuned.name = Changed(tuned.name, value);
+  }
+  return tuned;
+}
+
+Variables EnvironmentLines(const TunedBenchmark& benchmark) {
+  auto lines = benchmark.environment;
+  const auto threads = MakeWorkload(ToText(benchmark.name)).threads;
+  if (threads > 0) lines["OMP_NUM_THREADS"] = std::to_string(threads);
+  if (benchmark.cpus.empty()) return lines;
+  std::string places = benchmark.cpus;
+  for (std::size_t at = places.find(','); at != std::string::npos; at = places.find(',', at + 3))
+    places.replace(at, 1, "},{");
+  lines["OMP_PLACES"] = "{" + places + "}";
+  lines["OMP_PROC_BIND"] = "true";
+  return lines;
+}
+
+std::string CommandLineOf(const TunedBenchmark& benchmark, const std::string& program) {
+  std::string line;
+  for (const auto& [variable, value] : benchmark.environment)
+    line += fmt::format("{}={} ", variable, CommandLine({value}));
+  if (!benchmark.cpus.empty()) line += fmt::format("taskset -c {} ", benchmark.cpus);
+  const auto name = ToText(benchmark.name);
+  return line + fmt::format("{} --dlroof_suite=<(echo {}) --benchmark_filter='{}'", program, name,
+                            FilterOfName(name));
+}
+
+TunedMachine ThisMachine() {
+  TunedMachine machine{.cpu = ThisCpu()};
+  const auto enabled = ReadFileIfAny("/sys/kernel/mm/transparent_hugepage/enabled");
+  const auto begin = enabled.find('['), end = enabled.find(']');
+  if (begin != std::string::npos && end != std::string::npos)
+    machine.huge_pages = enabled.substr(begin + 1, end - begin - 1);
+  const auto reserved = ReadFileIfAny("/proc/sys/vm/nr_hugepages");
+  machine.reserved_pages = !reserved.empty() && reserved.front() != '0';
+  machine.taskset = IsInPath("taskset");
+  for (const char* variable : kVariables)
+    if (std::getenv(variable) != nullptr) machine.fixed.insert(variable);
+  return machine;
+}
+
+}  // namespace dlroof

@@ -1,0 +1,53 @@
+#include "bench/tune/trial_order.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <string>
+
+#include "bench/tune/space.h"
+
+namespace dlroof {
+namespace {
+
+// [1] of the busy time that a coordinate of the less likely kind may act on.
+constexpr double kUnlikely = 0.25;
+
+double ShareOf(const Ledger& ledger, std::initializer_list<PartKind> kinds) {
+  double seconds = 0;
+  for (const auto kind : kinds)
+    if (const auto* part = ledger.Find(kind)) seconds += part->seconds;
+  return seconds / ledger.seconds;
+}
+
+bool ActsOnMemory(const std::string& coordinate) {
+  return coordinate == kPagesCoordinate || coordinate == kAllocatorCoordinate ||
+         coordinate.starts_with("layout");
+}
+
+}  // namespace
+
+void SortByLedger(const Ledger& ledger, bool memory_bound, std::vector<Coordinate>& coordinates) {
+  if (ledger.seconds <= 0) return;
+  const double team = ShareOf(
+      ledger, {PartKind::kForkJoin, PartKind::kImbalance, PartKind::kSerial, PartKind::kStolen});
+  std::map<std::string, double> score;
+  for (auto& coordinate : coordinates) {
+    const bool likely = ActsOnMemory(coordinate.name) == memory_bound;
+    score[coordinate.name] = (1 - team) * (likely ? 1 : kUnlikely);
+    coordinate.reason =
+        fmt::format("{:.0f} % of the default's time is the threads' own work, bound by {}",
+                    100 * (1 - team), memory_bound ? "memory" : "arithmetic");
+    if (coordinate.name != kThreadsCoordinate) continue;
+    // Fewer or other cores may be as fast where the call waits for memory.
+    score[coordinate.name] = memory_bound ? 1 : team;
+    coordinate.reason = fmt::format(
+        "{:.0f} % of the default's time is fork, join, waiting and serial parts", 100 * team);
+  }
+  std::ranges::stable_sort(coordinates, [&](const Coordinate& a, const Coordinate& b) {
+    return score.at(a.name) > score.at(b.name);
+  });
+}
+
+}  // namespace dlroof

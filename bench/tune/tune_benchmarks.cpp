@@ -1,0 +1,217 @@
+#include "bench/tune/tune_benchmarks.h"
+
+#include <fmt/format.h>
+#include <fmt/ostream.h>
+
+#include <algorithm>
+#include <filesystem>
+
+#include "baselines/tune/tune.h"
+#include "bench/supervise/explained_run.h"
+#include "bench/supervise/supervised_program.h"
+#include "bench/tune/bench_trial.h"
+#include "bench/tune/trial_order.h"
+#include "bench/tune/tuning_report.h"
+#include "bench/workload/workload.h"
+#include "counters/base/error.h"
+#include "counters/base/files.h"
+#include "counters/base/interrupt.h"
+#include "reporters/record/run_file.h"
+#include "reporters/roofline/placed_run.h"
+#include "reporters/text/text.h"
+
+namespace dlroof {
+namespace {
+
+constexpr int kInterrupted = 130, kCannotSay = 3;
+// Knobs of a comparison of the program with itself.
+constexpr int kEqualChoices = 4, kEqualCoordinates = 3;
+
+std::string Program(const TuneRequest& request) {
+  return request.bench.empty() ? BenchBesideUs() : request.bench;
+}
+
+// Variables that no program reads.
+std::vector<Coordinate> EqualCoordinates() {
+  std::vector<Coordinate> all;
+  for (int i = 1; i <= kEqualCoordinates; ++i) {
+    Coordinate coordinate{fmt::format("nothing {}", i), "no program reads this variable", {}};
+    for (int value = 1; value <= kEqualChoices; ++value)
+      coordinate.choices.push_back(
+          {{{fmt::format("DLROOF_NOTHING_{}", i), std::to_string(value)}}, "changes nothing"});
+    all.push_back(std::move(coordinate));
+  }
+  return all;
+}
+
+// Sorts the coordinates by the ledger of the default, where it has one.
+void SortCoordinates(const TuneRequest& request, const std::string& name, std::ostream& log,
+                     std::vector<Coordinate>& coordinates) {
+  if (request.machine == "none" || request.compare_with_itself) return;
+  const TemporaryFolder folder;
+  const auto path =
+      MeasureExplained({"tune", {name}, request.bench, request.machine, ""}, folder, log);
+  if (path.empty()) return;
+  const auto run = PlaceRun(ReadRunFile(path, log));
+  for (const auto& placed : run.places) {
+    const auto* point = Binding(placed.placement);
+    if (placed.ledger && point != nullptr)
+      SortByLedger(*placed.ledger, point->memory_bound, coordinates);
+  }
+}
+
+TuningPlan PlanOf(const TuneRequest& request, const std::string& name, std::ostream& log) {
+  TuningPlan plan{.subject = name,
+                  .budget_seconds = request.budget_seconds,
+                  .min_effect = request.min_effect,
+                  .seed = request.seed};
+  plan.coordinates = request.compare_with_itself
+                         ? EqualCoordinates()
+                         : SpaceOf(ParseBenchmarkName(name), ThisMachine(), request.space);
+  SortCoordinates(request, name, log, plan.coordinates);
+  return plan;
+}
+
+nlohmann::json AboutOf(const TuneRequest& request) {
+  const auto program = Program(request);
+  return {{"command", "dlroof tune"},
+          {"names", request.names},
+          {"bench", program},
+          {"build", BuildOf(program)},
+          {"machine", request.machine},
+          {"seed", request.seed},
+          {"min_effect", request.min_effect},
+          {"precision", request.space.precision},
+          {"batch", request.space.batch},
+          {"environment", request.space.environment},
+          {"compare_with_itself", request.compare_with_itself}};
+}
+
+bool IsFinished(const TuningFile& file, const std::vector<std::string>& names) {
+  return file.tunings.size() == names.size() &&
+         std::ranges::none_of(file.tunings, [](const Tuning& tuning) {
+           return tuning.state == TuningState::kUnfinished;
+         });
+}
+
+// Returns what was done before. Throws BadInput for an unfinished file without --resume, and for
+// one of another command with it.
+TuningFile Opened(const TuneRequest& request) {
+  TuningFile fresh{AboutOf(request), {}};
+  if (!std::filesystem::exists(request.output)) return fresh;
+  auto before = ReadTuningFile(request.output);
+  if (!request.resume) {
+    if (IsFinished(before, before.about.value("names", std::vector<std::string>()))) return fresh;
+    throw BadInput("{}: an unfinished tuning; go on with --resume, or remove this file",
+                   request.output);
+  }
+  for (const auto& [key, value] : fresh.about.items())
+    if (before.about.value(key, nlohmann::json()) != value)
+      throw BadInput("{}: its tuning had another {}: {}; now {}", request.output, key,
+                     before.about.value(key, nlohmann::json()).dump(), value.dump());
+  return before;
+}
+
+class Tunings {
+ public:
+  Tunings(const TuneRequest& request, std::ostream& log, std::ostream& out)
+      : request_(request), log_(log), out_(out), file_(Opened(request)) {}
+
+  int Run() {
+    for (std::size_t i = 0; i < request_.names.size(); ++i) {
+      if (StoppedByInterrupt()) return Interrupted();
+      log_ << fmt::format("[{}/{}] {}\n", i + 1, request_.names.size(), request_.names[i]);
+      TuneOne(i);
+      if (StoppedByInterrupt()) return Interrupted();
+      WriteTuning(file_.tunings[i], Program(request_), out_);
+      out_ << std::flush;
+    }
+    return std::ranges::any_of(
+               file_.tunings,
+               [](const Tuning& tuning) { return tuning.state == TuningState::kFailed; })
+               ? 1
+               : 0;
+  }
+
+ private:
+  void TuneOne(std::size_t i) {
+    Tuning before;
+    if (i < file_.tunings.size()) {
+      before = file_.tunings[i];
+      if (before.state != TuningState::kUnfinished) return;
+      before.plan.budget_seconds = request_.budget_seconds;
+    } else {
+      before.plan = PlanOf(request_, request_.names[i], log_);
+      file_.tunings.push_back(before);
+    }
+    if (StoppedByInterrupt()) return;
+    const auto trials = BenchTrials(
+        {Program(request_), ParseBenchmarkName(request_.names[i]), request_.timeout_seconds});
+    const auto save = [&](const Tuning& tuning) {
+      file_.tunings[i] = tuning;
+      Write();
+    };
+    const auto say = [&](const std::string& sentence) { log_ << Printable(sentence) << '\n'; };
+    Tune(before.plan, before.blocks, {trials, save, say});
+  }
+
+  void Write() const { WriteFile(request_.output, ToJson(file_).dump(1) + "\n"); }
+
+  int Interrupted() {
+    if (!file_.tunings.empty() && file_.tunings.back().state == TuningState::kUnfinished)
+      WriteTuning(file_.tunings.back(), Program(request_), out_);
+    log_ << fmt::format("interrupted; the same command with --resume goes on from {}\n",
+                        request_.output);
+    return kInterrupted;
+  }
+
+  const TuneRequest& request_;
+  std::ostream& log_;
+  std::ostream& out_;
+  TuningFile file_;
+};
+
+}  // namespace
+
+int TuneBenchmarks(const TuneRequest& request, std::ostream& log, std::ostream& out) {
+  for (const auto& name : request.names) try {
+      if (ParseBenchmarkName(name).device != "cpu")
+        throw BadInput("only benchmarks of the CPU are tuned");
+      MakeWorkload(name);
+    } catch (const BadInput& error) {
+      throw BadInput("tune: {}: {}", name, error.what());
+    }
+  return Tunings(request, log, out).Run();
+}
+
+int VerifyTunings(const std::string& path, const TuneRequest& request, std::ostream& log,
+                  std::ostream& out) {
+  auto file = ReadTuningFile(path);
+  int exit_code = 0;
+  for (auto& tuning : file.tunings) {
+    fmt::print(out, "{}\n", Printable(tuning.plan.subject));
+    if (tuning.state != TuningState::kConfirmed) {
+      fmt::print(out, "  nothing to verify: {}\n", Key(tuning.state));
+      continue;
+    }
+    log << fmt::format("default against {}\n", Words(tuning.best));
+    const auto trials = BenchTrials(
+        {Program(request), ParseBenchmarkName(tuning.plan.subject), request.timeout_seconds});
+    std::string why;
+    tuning.verified = Verify(tuning, {trials}, why);
+    if (StoppedByInterrupt()) return kInterrupted;
+    WriteFile(path, ToJson(file).dump(1) + "\n");
+    const bool confirmed = tuning.verified && tuning.verified->confirmed;
+    fmt::print(out, "  {}: {}: {}\n", Words(tuning.best),
+               confirmed ? "confirmed again" : "not confirmed again",
+               tuning.verified ? EffectText(*tuning.verified) : why);
+    if (!confirmed) exit_code = kCannotSay;
+  }
+  return exit_code;
+}
+
+void ShowTunings(const std::string& path, std::ostream& out) {
+  for (const auto& tuning : ReadTuningFile(path).tunings) WriteTuning(tuning, BenchBesideUs(), out);
+}
+
+}  // namespace dlroof

@@ -1,0 +1,99 @@
+#include "bench/tune/tuning_report.h"
+
+#include <fmt/format.h>
+#include <fmt/ostream.h>
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include "bench/tune/space.h"
+#include "reporters/text/text.h"
+#include "reporters/text/units.h"
+
+namespace dlroof {
+namespace {
+
+constexpr std::size_t kBarWidth = 30;
+
+// A bar as long as the time that is left of the default's.
+std::string Bar(double left) {
+  const auto width = static_cast<std::size_t>(
+      std::lround(std::clamp(left, 0.0, 1.0) * static_cast<double>(kBarWidth)));
+  return std::string(width, '#') + std::string(kBarWidth - width, ' ');
+}
+
+void WriteSteps(const Tuning& tuning, std::ostream& out) {
+  double left = 1;
+  const auto time = [&] {
+    return tuning.default_seconds ? WithPrefix(*tuning.default_seconds * left, "s") : "";
+  };
+  fmt::print(out, "  |{}|  {:>9}  default\n", Bar(left), time());
+  for (const auto& step : tuning.steps) {
+    if (step.effect) left *= step.effect->ratio;
+    fmt::print(out, "  |{}|  {:>9}  {}: {}{}\n", Bar(left), time(), Words(step.values),
+               step.effect ? EffectText(*step.effect) : "not measured alone",
+               step.effect && !step.effect->confirmed ? ", not proved by itself" : "");
+    fmt::print(out, "  {:{}}{}\n", "", kBarWidth + 15, Printable(step.reason));
+  }
+}
+
+std::string Verdict(const Tuning& tuning) {
+  switch (tuning.state) {
+    case TuningState::kConfirmed:
+      return fmt::format("best: {}, confirmed by {} blocks of fresh processes",
+                         EffectText(*tuning.total), tuning.total->blocks);
+    case TuningState::kNothingWon:
+      return tuning.budget_spent
+                 ? "nothing faster than the default was found before the budget was spent"
+                 : "nothing to win: no setting is faster than the default";
+    case TuningState::kNotConfirmed:
+      return fmt::format("nothing to win for sure: {}", tuning.reason);
+    case TuningState::kFailed:
+      return "not tuned, the default fails: " + Printable(tuning.reason);
+    case TuningState::kUnfinished:
+      break;
+  }
+  return fmt::format("unfinished; so far {} seems best, which nothing proves yet",
+                     Words(tuning.best));
+}
+
+void WriteTried(const Tuning& tuning, std::ostream& out) {
+  for (const auto& dropped : tuning.dropped)
+    fmt::print(out, "  not confirmed: {}\n", Printable(dropped));
+  for (const auto& tried : tuning.tried) {
+    const auto ratio = tried.ratio ? fmt::format(" (about {:.2f} of the time, {} blocks)",
+                                                 *tried.ratio, tried.blocks)
+                                   : std::string();
+    fmt::print(out, "  tried {}: {}{}\n",
+               tried.values.empty() ? "the default of " + tried.coordinate : Words(tried.values),
+               Printable(tried.verdict), ratio);
+  }
+}
+
+void WriteSettings(const Tuning& tuning, const std::string& program, std::ostream& out) {
+  const auto tuned = UnderSetting(ParseBenchmarkName(tuning.plan.subject), tuning.best);
+  fmt::print(out, "  settings:\n");
+  for (const auto& [variable, value] : EnvironmentLines(tuned))
+    fmt::print(out, "    export {}='{}'\n", variable, value);
+  fmt::print(out, "    {}\n", CommandLineOf(tuned, program));
+}
+
+}  // namespace
+
+std::string EffectText(const Effect& effect) {
+  return fmt::format("{:.2f}x as fast ({:.2f}x to {:.2f}x)", 1 / effect.ratio,
+                     1 / effect.interval.second, 1 / effect.interval.first);
+}
+
+void WriteTuning(const Tuning& tuning, const std::string& program, std::ostream& out) {
+  fmt::print(out, "{}\n", Printable(tuning.plan.subject));
+  if (tuning.state == TuningState::kConfirmed) WriteSteps(tuning, out);
+  fmt::print(out, "  {}\n", Verdict(tuning));
+  if (tuning.verified) fmt::print(out, "  measured once more: {}\n", EffectText(*tuning.verified));
+  WriteTried(tuning, out);
+  if (tuning.state == TuningState::kConfirmed) WriteSettings(tuning, program, out);
+  fmt::print(out, "\n");
+}
+
+}  // namespace dlroof

@@ -1,0 +1,18 @@
+// A tuning in words: the steps from default to best, what else was tried, the settings to copy.
+#pragma once
+
+#include <iosfwd>
+#include <string>
+
+#include "baselines/tune/tuning.h"
+
+namespace dlroof {
+
+// Writes the steps with their ratios and intervals, from fresh blocks alone. `program` is
+// dlroof_bench as commands shall call it.
+void WriteTuning(const Tuning& tuning, const std::string& program, std::ostream& out);
+
+// "1.23x as fast (1.19x to 1.27x)".
+std::string EffectText(const Effect& effect);
+
+}  // namespace dlroof

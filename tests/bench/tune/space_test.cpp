@@ -1,0 +1,152 @@
+#include "bench/tune/space.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "bench/tune/trial_order.h"
+#include "bench/workload/workload.h"
+#include "counters/base/error.h"
+
+namespace dlroof {
+namespace {
+
+constexpr const char* kConv = "Conv2D/cpu/onednn/fwd/f32/n4c16h28w28k16r3s3_p1";
+constexpr const char* kLstm = "LSTM/cpu/onednn/fwd_inference/f32/t16n16i32h32";
+
+TunedMachine Machine() {
+  TunedMachine machine{.huge_pages = "madvise"};
+  machine.cpu.allowed = {0, 1};
+  machine.cpu.topology.core_of_cpu = {{0, 0}, {1, 1}};
+  machine.cpu.features = {"avx2", "avx512bw", "avx512_vnni"};
+  return machine;
+}
+
+std::vector<Coordinate> Space(const std::string& name, const SpaceRequest& request = {},
+                              const TunedMachine& machine = Machine()) {
+  return SpaceOf(ParseBenchmarkName(name), machine, request);
+}
+
+const Coordinate* Find(const std::vector<Coordinate>& all, const std::string& name) {
+  const auto found = std::ranges::find(all, name, &Coordinate::name);
+  return found == all.end() ? nullptr : &*found;
+}
+
+bool Has(const Coordinate* coordinate, const Setting& values) {
+  return coordinate != nullptr &&
+         std::ranges::count(coordinate->choices, values, &Choice::values) == 1;
+}
+
+TEST(Space, LayoutAndAlgorithmOfAConvolutionAreTriedTogether) {
+  const auto space = Space(kConv);
+  const auto* both = Find(space, "layout and algorithm");
+  ASSERT_NE(both, nullptr);
+  EXPECT_EQ(both->choices.size(), 8U);
+  EXPECT_TRUE(Has(both, {{"layout", "nhwc"}, {"algorithm", "winograd"}}));
+  for (const auto& choice : both->choices)
+    EXPECT_NO_THROW(
+        MakeWorkload(ToText(UnderSetting(ParseBenchmarkName(kConv), choice.values).name)));
+}
+
+TEST(Space, EverySettingIsABenchmark) {
+  const SpaceRequest all{true, true, {{"LD_PRELOAD", {"libjemalloc.so"}}}};
+  for (const char* name : {kConv, kLstm, "Matmul/cpu/onednn/fwd/f32/m64n64k64"})
+    for (const auto& coordinate : Space(name, all))
+      for (const auto& choice : coordinate.choices) {
+        const auto tuned = UnderSetting(ParseBenchmarkName(name), choice.values);
+        EXPECT_NO_THROW(MakeWorkload(ToText(tuned.name))) << Words(choice.values);
+        EXPECT_EQ(With({}, coordinate, choice.values), choice.values);
+      }
+}
+
+TEST(Space, NamesAndVariablesThatAreSetStay) {
+  const auto fixed = Space(std::string(kConv) + "/nhwc/threads1");
+  EXPECT_EQ(Find(fixed, kThreadsCoordinate), nullptr);
+  EXPECT_EQ(Find(fixed, "layout and algorithm"), nullptr);
+  EXPECT_NE(Find(fixed, "algorithm"), nullptr);
+  auto machine = Machine();
+  machine.fixed = {"ONEDNN_MAX_CPU_ISA", "OMP_WAIT_POLICY", "GLIBC_TUNABLES"};
+  const auto space = Space(kLstm, {}, machine);
+  EXPECT_EQ(Find(space, kIsaCoordinate), nullptr);
+  EXPECT_EQ(Find(space, kPagesCoordinate), nullptr);
+  EXPECT_EQ(Find(space, kThreadsCoordinate)->choices.size(), 1U) << "one thread alone";
+}
+
+TEST(Space, ResultsThatDifferHaveToBeAskedFor) {
+  EXPECT_EQ(Find(Space(kLstm), "precision"), nullptr);
+  const auto space = Space(kLstm, {.precision = true});
+  EXPECT_TRUE(Has(Find(space, "precision"), {{"fpmath", "fpmath-bf16"}}));
+  EXPECT_TRUE(Has(Find(space, "precision"), {{"type", "bf16"}}));
+  // Without VNNI oneDNN adds the products of integers in 16 bits.
+  const std::string int8 = "Conv2D/cpu/onednn/fwd/int8/n4c16h28w28k16r3s3_p1";
+  EXPECT_EQ(Find(Space(int8), kIsaCoordinate), nullptr);
+  EXPECT_NE(Find(Space(int8, {.precision = true}), kIsaCoordinate), nullptr);
+}
+
+TEST(Space, ABatchIsJudgedByTheTimeOfOneOfIt) {
+  EXPECT_EQ(Find(Space(kLstm), "batch"), nullptr);
+  const auto space = Space(kLstm, {.batch = true});
+  EXPECT_TRUE(Has(Find(space, "batch"), {{"batch", "8"}}));
+  const auto tuned = UnderSetting(ParseBenchmarkName(kLstm), {{"batch", "64"}});
+  EXPECT_EQ(tuned.name.problem, "t16n64i32h32");
+  EXPECT_EQ(tuned.scale, 0.25);
+}
+
+TEST(Space, HugePagesAreOfferedWhereTheyAreToBeAskedFor) {
+  auto machine = Machine();
+  EXPECT_EQ(Find(Space(kLstm, {}, machine), kPagesCoordinate)->choices.size(), 1U);
+  machine.huge_pages = "always";
+  EXPECT_EQ(Find(Space(kLstm, {}, machine), kPagesCoordinate), nullptr);
+  machine.reserved_pages = true;
+  EXPECT_TRUE(
+      Has(Find(Space(kLstm, {}, machine), kPagesCoordinate), {{"glibc.malloc.hugetlb", "2"}}));
+}
+
+TEST(Space, RefusesAGpu) {
+  EXPECT_THROW(Space("Conv2D/gpu/cudnn/fwd/f32/n4c16h28w28k16r3s3_p1"), BadInput);
+}
+
+TEST(UnderSetting, GivesLinesToCopy) {
+  const auto tuned = UnderSetting(
+      ParseBenchmarkName(kLstm),
+      {{"threads", "2"}, {"cpus", "0,4"}, {"glibc.malloc.hugetlb", "1"}, {"layout", "ldigo"}});
+  EXPECT_EQ(ToText(tuned.name), std::string(kLstm) + "/ldigo/threads2");
+  EXPECT_EQ(EnvironmentLines(tuned), (Variables{{"GLIBC_TUNABLES", "glibc.malloc.hugetlb=1"},
+                                                {"OMP_NUM_THREADS", "2"},
+                                                {"OMP_PLACES", "{0},{4}"},
+                                                {"OMP_PROC_BIND", "true"}}));
+  EXPECT_EQ(CommandLineOf(tuned, "dlroof_bench"),
+            "GLIBC_TUNABLES=glibc.malloc.hugetlb=1 taskset -c 0,4 dlroof_bench "
+            "--dlroof_suite=<(echo LSTM/cpu/onednn/fwd_inference/f32/t16n16i32h32/ldigo/threads2) "
+            "--benchmark_filter='^LSTM/cpu/onednn/fwd_inference/f32/t16n16i32h32/ldigo/threads2/"
+            "(real|manual)_time$'");
+}
+
+Ledger LedgerOf(double fork_join, double roof) {
+  return {.parts = {{PartKind::kRoof, roof}, {PartKind::kForkJoin, fork_join}},
+          .seconds = roof + fork_join};
+}
+
+std::vector<std::string> Names(const std::vector<Coordinate>& coordinates) {
+  std::vector<std::string> names;
+  for (const auto& one : coordinates) names.push_back(one.name);
+  return names;
+}
+
+TEST(SortByLedger, TheLargestPartComesFirst) {
+  const std::vector<Coordinate> all = {
+      {kIsaCoordinate, "", {}}, {kPagesCoordinate, "", {}}, {kThreadsCoordinate, "", {}}};
+  auto sorted = all;
+  SortByLedger(LedgerOf(8e-6, 2e-6), false, sorted);
+  EXPECT_EQ(Names(sorted), (std::vector<std::string>{"threads", "instruction set", "huge pages"}));
+  EXPECT_EQ(sorted[0].reason, "80 % of the default's time is fork, join, waiting and serial parts");
+  sorted = all;
+  SortByLedger(LedgerOf(1e-6, 9e-6), false, sorted);
+  EXPECT_EQ(Names(sorted), (std::vector<std::string>{"instruction set", "huge pages", "threads"}));
+  sorted = all;
+  SortByLedger(LedgerOf(1e-6, 9e-6), true, sorted);
+  EXPECT_EQ(Names(sorted), (std::vector<std::string>{"threads", "huge pages", "instruction set"}));
+}
+
+}  // namespace
+}  // namespace dlroof

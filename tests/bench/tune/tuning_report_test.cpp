@@ -1,0 +1,56 @@
+#include "bench/tune/tuning_report.h"
+
+#include <gtest/gtest.h>
+
+#include <sstream>
+
+namespace dlroof {
+namespace {
+
+Tuning Won() {
+  Tuning tuning{.plan = {.subject = "LSTM/cpu/onednn/fwd_inference/f32/t16n16i32h32"}};
+  tuning.state = TuningState::kConfirmed;
+  tuning.best = {{"threads", "1"}};
+  // 1 / 0.8 = 1.25; 1 / 0.84 = 1.19 and 1 / 0.76 = 1.32.
+  const Effect effect{0.8, {0.76, 0.84}, 14, true};
+  tuning.steps = {{"threads", {{"threads", "1"}}, "no fork, no join, no waiting", effect}};
+  tuning.total = effect;
+  tuning.default_seconds = 4e-5;
+  tuning.tried = {{"instruction set", {{"ONEDNN_MAX_CPU_ISA", "AVX2"}}, 2, 2.68, "slower"}};
+  return tuning;
+}
+
+std::string Written(const Tuning& tuning) {
+  std::ostringstream out;
+  WriteTuning(tuning, "dlroof_bench", out);
+  return out.str();
+}
+
+TEST(TuningReport, IsAWaterfallWithTheSettingsToCopy) {
+  EXPECT_EQ(Written(Won()),
+            R"(LSTM/cpu/onednn/fwd_inference/f32/t16n16i32h32
+  |##############################|    40.0 µs  default
+  |########################      |    32.0 µs  threads=1: 1.25x as fast (1.19x to 1.32x)
+                                               no fork, no join, no waiting
+  best: 1.25x as fast (1.19x to 1.32x), confirmed by 14 blocks of fresh processes
+  tried ONEDNN_MAX_CPU_ISA=AVX2: slower (about 2.68 of the time, 2 blocks)
+  settings:
+    export OMP_NUM_THREADS='1'
+    dlroof_bench --dlroof_suite=<(echo LSTM/cpu/onednn/fwd_inference/f32/t16n16i32h32/threads1) --benchmark_filter='^LSTM/cpu/onednn/fwd_inference/f32/t16n16i32h32/threads1/(real|manual)_time$'
+
+)");
+}
+
+TEST(TuningReport, WithoutAProofThereIsNoRatio) {
+  for (const auto state : {TuningState::kNothingWon, TuningState::kNotConfirmed,
+                           TuningState::kFailed, TuningState::kUnfinished}) {
+    auto tuning = Won();
+    tuning.state = state;
+    tuning.total.reset();
+    EXPECT_EQ(Written(tuning).find("as fast ("), std::string::npos) << Key(state);
+    EXPECT_EQ(Written(tuning).find("export"), std::string::npos) << Key(state);
+  }
+}
+
+}  // namespace
+}  // namespace dlroof

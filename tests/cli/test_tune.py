@@ -1,0 +1,130 @@
+"""dlroof tune: from a benchmark's default to its best setting."""
+import json
+import os
+import re
+import shutil
+import signal
+import time
+from pathlib import Path
+
+import pytest
+from checks import FAKE_BENCH, bad_input, exits, finish, one_sentence, prints, run, says, start, verify
+
+pytestmark = pytest.mark.serial
+NAME = "LSTM/cpu/onednn/fwd_inference/f32/t1n1i4h4"
+# A program that is 5 % faster where DLROOF_FAKE says so, and crashes, hangs or ends without a result elsewhere.
+PROGRAM = """#!/usr/bin/env bash
+case $DLROOF_FAKE in
+  crash) echo "about to crash" >&2; kill -SEGV $$ ;;
+  hang) read -r <> <(:) ;;
+  silent) exit 0 ;;
+  fast) exec ./fake.sh "$@" ;;
+esac
+exec ./slow.sh "$@"
+"""
+
+
+@pytest.fixture(scope="module", autouse=True)
+def programs(folder):
+    for name in ("fake.sh", "slow.sh"):
+        shutil.copy(FAKE_BENCH, name)
+    Path("program.sh").write_text(PROGRAM)
+    os.chmod("program.sh", 0o755)
+
+
+def tune(arguments):
+    return f"dlroof tune {NAME} --bench=./program.sh --machine=none --timeout=2 {arguments}"
+
+
+def tuning(path):
+    return json.loads(Path(path).read_text())["tunings"][0]
+
+
+@pytest.fixture(scope="module")
+def tuned(programs):
+    return run(tune("--env=DLROOF_FAKE=crash,fast,silent -o tune.json --budget=100"), timeout=200)
+
+
+def test_the_faster_setting_is_found_and_confirmed(tuned):
+    verify(tuned, [exits(0), prints(r"DLROOF_FAKE=fast: 1\.05x as fast"), prints("export DLROOF_FAKE='fast'")])
+    found = tuning("tune.json")
+    assert found["state"] == "confirmed" and found["best"] == {"DLROOF_FAKE": "fast"}, tuned
+    # The made-up times are 1.000 to 1.003 ms, and 1.050 to 1.053 ms.
+    assert abs(found["total"]["ratio"] - 1 / 1.05) < 0.004, found["total"]
+
+
+def test_settings_that_fail_are_recorded_with_their_reason(tuned):
+    verdicts = {one["values"].get("DLROOF_FAKE"): one["verdict"] for one in tuning("tune.json")["tried"]}
+    assert "Segmentation fault" in verdicts["crash"] and "about to crash" in verdicts["crash"], verdicts
+    assert "left no run file" in verdicts["silent"], verdicts
+
+
+def test_a_setting_that_hangs_costs_its_time_alone():
+    ran = run(tune("--env=DLROOF_FAKE=hang -o hang.json --budget=30"), timeout=200)
+    verify(ran, [exits(0), prints("DLROOF_FAKE=hang: failed: .*still running after 2 s")])
+
+
+def test_a_file_is_shown_without_measuring(tuned):
+    again = run("dlroof tune tune.json")
+    shown = [line for line in again.out.splitlines() if "program.sh" not in line and "dlroof_bench" not in line]
+    assert again.code == 0 and set(shown) <= set(tuned.out.splitlines()), again
+
+
+def test_the_best_is_verified_once_more(tuned):
+    verify(run("dlroof tune --verify tune.json --bench=./program.sh", timeout=100), [exits(0), prints("confirmed again: 1.05x")])
+    assert tuning("tune.json")["verified"]["confirmed"]
+    Path("false.json").write_text(Path("tune.json").read_text().replace('"DLROOF_FAKE": "fast"', '"DLROOF_FAKE": "slow"'))
+    verify(run("dlroof tune --verify false.json --bench=./program.sh", timeout=100), [exits(3), prints("not confirmed again")])
+
+
+def test_nothing_is_won_where_no_setting_matters():
+    ran = run(f"dlroof tune {NAME} --bench=./program.sh --machine=none --self -o self.json", timeout=200)
+    verify(ran, [exits(0), prints("nothing to win")])
+    assert tuning("self.json")["best"] == {}
+
+
+def wait_for_blocks(process, path, count):
+    for _ in range(600):
+        if Path(path).exists() and Path(path).read_text().count('"stage"') >= count:
+            return
+        assert process.poll() is None
+        time.sleep(0.05)
+    raise AssertionError(f"{path}: no {count} blocks")
+
+
+@pytest.mark.parametrize("how, code", [(signal.SIGINT, 130), (signal.SIGKILL, -9)])
+def test_goes_on_after_an_end(how, code):
+    path = f"ended{how}.json"
+    command = tune(f"--env=DLROOF_FAKE=fast -o {path} --budget=100")
+    process = start(command)
+    wait_for_blocks(process, path, 3)
+    process.send_signal(how)
+    assert finish(process).code == code
+    before = tuning(path)
+    assert before["state"] == "unfinished" and len(before["blocks"]) >= 3
+    verify(run(command), [bad_input, says("--resume")])
+    verify(run(command.replace("fast", "crash") + " --resume"), [bad_input, says("environment")])
+    verify(run(command + " --resume", timeout=200), [exits(0), prints("confirmed by")])
+    assert tuning(path)["blocks"][:3] == before["blocks"][:3]
+
+
+def test_bad_input_is_one_sentence():
+    for arguments in ("", "LSTM/cpu/onednn/fwd_inference/f32/t1x", "Conv2D/gpu/cudnn/fwd/f32/n1c8h8w8k8r3s3", f"{NAME} --env=lower=1",
+                      "--suite=none_such", f"--verify {NAME}"):
+        verify(run(f"dlroof tune {arguments} --machine=none"), [one_sentence])
+    Path("foreign.json").write_text("{}")
+    verify(run("dlroof tune foreign.json"), [one_sentence, says("expected a file of dlroof tune")])
+
+
+def test_a_real_benchmark_is_tuned():
+    """The times are this machine's: the test expects a whole answer, not which one."""
+    roofs = {"name": "roofs", "device": "cpu", "threads": len(os.sched_getaffinity(0)),
+             "flops": {"fp32.vector": 1e13}, "bytes": {"dram": 1e12}}
+    Path("roofs.json").write_text(json.dumps(roofs))
+    ran = run(f"dlroof tune {NAME} --machine=roofs.json --budget=15 -o real.json", timeout=300)
+    found = tuning("real.json")
+    assert ran.code == 0 and found["state"] in ("confirmed", "not_confirmed", "nothing_won"), ran
+    assert all(re.search("of the default's time", one["reason"]) for one in found["coordinates"]), "no ledger decided the order"
+    default = found["blocks"][0]["results"][0]
+    assert found["blocks"][0]["settings"][0] == {} and len(default["seconds"]) == 5 and min(default["seconds"]) > 0
+    assert (found["state"] == "confirmed") == ("total" in found)
