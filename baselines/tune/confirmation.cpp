@@ -13,6 +13,7 @@ namespace dlroof {
 namespace {
 
 constexpr double kError = 0.05;
+constexpr double kFineWidth = 0.05;  // [1] of a logarithm's interval
 // Disturbed blocks do not count, but time does.
 constexpr int kMostBlocks = 2 * kLooks.back();
 
@@ -35,7 +36,10 @@ void Look(Statement& statement, double error, double min_effect) {
                             {std::exp(shift.ci95.first), std::exp(shift.ci95.second)},
                             static_cast<int>(statement.log_ratios.size()),
                             confirmed};
-  statement.settled = confirmed || shift.ci95.first > -bound;
+  // A gain shall also be known well: its interval no wider than half of it, or than 5 %.
+  const double width = shift.ci95.second - shift.ci95.first;
+  const bool well = width <= std::max(kFineWidth, -shift.log_ratio / 2);
+  statement.settled = confirmed ? well : shift.ci95.first > -bound;
 }
 
 // Measures a chain of settings by turns until each statement about it is settled.

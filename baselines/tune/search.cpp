@@ -24,7 +24,7 @@ constexpr int kMostSweeps = 3;
 // A choice that was slower than this is not tried again in the next sweep.
 constexpr double kHopeless = 0.095310;  // log 1.1
 // Blocks without a ratio in a row, after which the machine is too busy for more.
-constexpr int kMostVoid = 12;
+constexpr int kMostVoid = 8;
 
 struct Candidate {
   Setting values;  // of the coordinate

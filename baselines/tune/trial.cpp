@@ -42,4 +42,13 @@ std::optional<double> LogRatio(const TrialBlock& block, std::size_t fresh, std::
   return ratios.empty() ? std::nullopt : std::optional(ratios.front());
 }
 
+bool IsDisturbed(const TrialBlock& block) {
+  int with_times = 0;
+  for (std::size_t i = 0; i < block.results.size(); ++i) {
+    if (i > 0 && LogRatio(block, i)) return false;
+    with_times += block.results[i].failed.empty() ? 1 : 0;
+  }
+  return with_times > 1;
+}
+
 }  // namespace dlroof

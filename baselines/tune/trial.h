@@ -44,4 +44,7 @@ MeasureBlock ByTurns(Trial trial, int rounds, double most_seconds, std::function
 // (BlockLogRatios).
 std::optional<double> LogRatio(const TrialBlock& block, std::size_t fresh, std::size_t base = 0);
 
+// Returns whether the block has no ratio, although two settings have times.
+bool IsDisturbed(const TrialBlock& block);
+
 }  // namespace dlroof

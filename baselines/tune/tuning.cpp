@@ -1,5 +1,7 @@
 #include "baselines/tune/tuning.h"
 
+#include <algorithm>
+
 #include "counters/base/keys.h"
 
 namespace dlroof {
@@ -22,6 +24,10 @@ double SecondsOf(const Tuning& tuning) {
   double seconds = 0;
   for (const auto& block : tuning.blocks) seconds += block.seconds;
   return seconds;
+}
+
+int DisturbedBlocks(const Tuning& tuning) {
+  return static_cast<int>(std::ranges::count_if(tuning.blocks, IsDisturbed));
 }
 
 }  // namespace dlroof

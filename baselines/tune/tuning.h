@@ -74,5 +74,7 @@ struct Tuning {
 
 // [s] of all blocks.
 double SecondsOf(const Tuning& tuning);
+// [1] blocks without a ratio, although two settings have times: other programs disturbed them.
+int DisturbedBlocks(const Tuning& tuning);
 
 }  // namespace dlroof

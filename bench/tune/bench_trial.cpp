@@ -102,13 +102,6 @@ bool MeasureOne(const BenchTrialRequest& request, TrialBlock& block, std::uint64
   return true;
 }
 
-bool WasDisturbed(const TrialBlock& block) {
-  for (std::size_t i = 1; i < block.settings.size(); ++i)
-    if (LogRatio(block, i)) return false;
-  return std::ranges::any_of(block.results,
-                             [](const TrialResult& result) { return result.failed.empty(); });
-}
-
 }  // namespace
 
 MeasureBlock BenchTrials(const BenchTrialRequest& request) {
@@ -117,7 +110,7 @@ MeasureBlock BenchTrials(const BenchTrialRequest& request) {
     if (*pause > 0) SleepSeconds(*pause);
     if (!MeasureOne(request, block, seed)) return false;
     block.seconds += *pause;
-    *pause = WasDisturbed(block) ? std::clamp(2 * *pause, kLeastPause, kMostPause) : 0;
+    *pause = IsDisturbed(block) ? std::clamp(2 * *pause, kLeastPause, kMostPause) : 0;
     return true;
   };
 }

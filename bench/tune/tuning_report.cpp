@@ -44,9 +44,9 @@ std::string Verdict(const Tuning& tuning) {
       return fmt::format("best: {}, confirmed by {} blocks of fresh processes",
                          EffectText(*tuning.total), tuning.total->blocks);
     case TuningState::kNothingWon:
-      return tuning.budget_spent
-                 ? "nothing faster than the default was found before the budget was spent"
-                 : "nothing to win: no setting is faster than the default";
+      return tuning.budget_spent ? "nothing faster than the default was found; the budget was "
+                                   "spent before all was tried"
+                                 : "nothing to win: no setting is faster than the default";
     case TuningState::kNotConfirmed:
       return fmt::format("nothing to win for sure: {}", tuning.reason);
     case TuningState::kFailed:
@@ -59,6 +59,9 @@ std::string Verdict(const Tuning& tuning) {
 }
 
 void WriteTried(const Tuning& tuning, std::ostream& out) {
+  if (const auto count = DisturbedBlocks(tuning); count > 0)
+    fmt::print(out, "  other programs disturbed {} of {} blocks, which do not count\n", count,
+               tuning.blocks.size());
   for (const auto& dropped : tuning.dropped)
     fmt::print(out, "  not confirmed: {}\n", Printable(dropped));
   for (const auto& tried : tuning.tried) {
@@ -82,7 +85,7 @@ void WriteSettings(const Tuning& tuning, const std::string& program, std::ostrea
 }  // namespace
 
 std::string EffectText(const Effect& effect) {
-  return fmt::format("{:.2f}x as fast ({:.2f}x to {:.2f}x)", 1 / effect.ratio,
+  return fmt::format("{:.2f}x as fast ({:.3f}x to {:.3f}x)", 1 / effect.ratio,
                      1 / effect.interval.second, 1 / effect.interval.first);
 }
 

@@ -83,6 +83,15 @@ def test_nothing_is_won_where_no_setting_matters():
     assert tuning("self.json")["best"] == {}
 
 
+def test_a_suite_is_tuned_one_benchmark_after_the_other():
+    names = [NAME, NAME + "/threads1"]
+    Path("suite.txt").write_text("\n".join(names) + "\n")
+    ran = run("dlroof tune --suite=suite.txt --env=DLROOF_FAKE=fast --bench=./program.sh --machine=none -o suite.json", timeout=200)
+    found = json.loads(Path("suite.json").read_text())["tunings"]
+    assert ran.code == 0 and [one["subject"] for one in found] == names, ran
+    assert all(one["state"] == "confirmed" for one in found), ran
+
+
 def wait_for_blocks(process, path, count):
     for _ in range(600):
         if Path(path).exists() and Path(path).read_text().count('"stage"') >= count:

@@ -164,6 +164,7 @@ TEST(Tune, SaysWhenTheMachineIsTooBusyToKnow) {
   ASSERT_NE(Tried(tuned, {{"threads", "1"}}), nullptr);
   EXPECT_TRUE(Tried(tuned, {{"threads", "1"}})->verdict.starts_with("not measured"));
   EXPECT_FALSE(tuned.default_seconds);
+  EXPECT_EQ(DisturbedBlocks(tuned), static_cast<int>(tuned.blocks.size()));
 }
 
 TEST(Tune, VerifyMeasuresDefaultAndBestAlone) {

@@ -122,9 +122,9 @@ TEST(UnderSetting, GivesLinesToCopy) {
             "(real|manual)_time$'");
 }
 
-Ledger LedgerOf(double fork_join, double roof) {
-  return {.parts = {{PartKind::kRoof, roof}, {PartKind::kForkJoin, fork_join}},
-          .seconds = roof + fork_join};
+Ledger LedgerOf(double fork_join, double unexplained) {
+  return {.parts = {{PartKind::kUnexplained, unexplained}, {PartKind::kForkJoin, fork_join}},
+          .seconds = unexplained + fork_join};
 }
 
 std::vector<std::string> Names(const std::vector<Coordinate>& coordinates) {

@@ -11,7 +11,7 @@ Tuning Won() {
   Tuning tuning{.plan = {.subject = "LSTM/cpu/onednn/fwd_inference/f32/t16n16i32h32"}};
   tuning.state = TuningState::kConfirmed;
   tuning.best = {{"threads", "1"}};
-  // 1 / 0.8 = 1.25; 1 / 0.84 = 1.19 and 1 / 0.76 = 1.32.
+  // 1 / 0.8 = 1.25; 1 / 0.84 = 1.190 and 1 / 0.76 = 1.316.
   const Effect effect{0.8, {0.76, 0.84}, 14, true};
   tuning.steps = {{"threads", {{"threads", "1"}}, "no fork, no join, no waiting", effect}};
   tuning.total = effect;
@@ -30,9 +30,9 @@ TEST(TuningReport, IsAWaterfallWithTheSettingsToCopy) {
   EXPECT_EQ(Written(Won()),
             R"(LSTM/cpu/onednn/fwd_inference/f32/t16n16i32h32
   |##############################|    40.0 µs  default
-  |########################      |    32.0 µs  threads=1: 1.25x as fast (1.19x to 1.32x)
+  |########################      |    32.0 µs  threads=1: 1.25x as fast (1.190x to 1.316x)
                                                no fork, no join, no waiting
-  best: 1.25x as fast (1.19x to 1.32x), confirmed by 14 blocks of fresh processes
+  best: 1.25x as fast (1.190x to 1.316x), confirmed by 14 blocks of fresh processes
   tried ONEDNN_MAX_CPU_ISA=AVX2: slower (about 2.68 of the time, 2 blocks)
   settings:
     export OMP_NUM_THREADS='1'
