@@ -95,7 +95,7 @@ class CoordinateSearch {
     const auto& block = trials_.Measure(coordinate_.name, settings);
     // A setting that once had a time may fail once in a while: no ratio, then.
     const auto& first = tuning_.blocks.front().results.front();
-    if (!first.failed.empty()) throw TuningFailed{first.failed};
+    if (!first.failed.empty()) throw TuningFailed{first.failed, first.unsupported};
     bool any = false;
     for (std::size_t i = 0; i < measured.size(); ++i) {
       if (measured[i]->failed.empty()) measured[i]->failed = block.results[i + 1].failed;
@@ -190,8 +190,7 @@ class Descent {
   bool IsHopeless(const Coordinate& coordinate, const Setting& values) const {
     return std::ranges::any_of(tuning_.tried, [&](const TriedChoice& tried) {
       return tried.coordinate == coordinate.name && tried.values == values &&
-             (tried.verdict.starts_with("failed") ||
-              (tried.ratio && std::log(*tried.ratio) > kHopeless));
+             (tried.failed || (tried.ratio && std::log(*tried.ratio) > kHopeless));
     });
   }
 
@@ -202,9 +201,9 @@ class Descent {
         return tried.coordinate == coordinate.name && tried.values == candidate.values;
       });
       if (&candidate == winner) continue;
-      TriedChoice tried{coordinate.name, candidate.values,
-                        static_cast<int>(candidate.log_ratios.size()), std::nullopt,
-                        VerdictOn(candidate, winner)};
+      TriedChoice tried{
+          coordinate.name, candidate.values,          static_cast<int>(candidate.log_ratios.size()),
+          std::nullopt,    !candidate.failed.empty(), VerdictOn(candidate, winner)};
       if (candidate.Known()) tried.ratio = std::exp(candidate.Center());
       tuning_.tried.push_back(std::move(tried));
     }

@@ -28,6 +28,7 @@ MeasureBlock ByTurns(Trial trial, int rounds, double most_seconds, std::function
         const auto one = trial(block.settings[i], most_seconds);
         if (!one) return false;
         result.failed = one->failed;
+        result.unsupported = one->unsupported;
         result.windows.insert(result.windows.end(), one->windows.begin(), one->windows.end());
       }
     block.seconds = now() - begin;

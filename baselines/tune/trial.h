@@ -16,6 +16,7 @@ namespace dlroof {
 struct TrialResult {
   std::vector<Repetition> windows;  // in the order measured; as many as the others of its block
   std::string failed;               // reason: it crashed, hung, has no result; empty: none
+  bool unsupported = false;         // it failed because it cannot be here, which is no defect
 };
 
 // Settings that were measured by turns, each in fresh processes.

@@ -14,6 +14,7 @@ struct TuningInterrupted {};
 // Thrown through the search: no more can be learnt.
 struct TuningFailed {
   std::string reason;
+  bool unsupported = false;
 };
 
 class TrialSequence {

@@ -42,7 +42,7 @@ Tuning Tune(const TuningPlan& plan, std::vector<TrialBlock> recorded, const Tune
   } catch (const TuningInterrupted&) {
     tuning.state = TuningState::kUnfinished;
   } catch (const TuningFailed& failed) {
-    tuning.state = TuningState::kFailed;
+    tuning.state = failed.unsupported ? TuningState::kUnsupported : TuningState::kFailed;
     tuning.reason = failed.reason;
   }
   tuning.default_seconds = SecondsOfDefault(tuning.blocks);

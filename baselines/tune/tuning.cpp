@@ -7,11 +7,10 @@
 namespace dlroof {
 namespace {
 
-constexpr KeyRow<TuningState> kStates[] = {{TuningState::kUnfinished, "unfinished"},
-                                           {TuningState::kNothingWon, "nothing_won"},
-                                           {TuningState::kNotConfirmed, "not_confirmed"},
-                                           {TuningState::kConfirmed, "confirmed"},
-                                           {TuningState::kFailed, "failed"}};
+constexpr KeyRow<TuningState> kStates[] = {
+    {TuningState::kUnfinished, "unfinished"},      {TuningState::kNothingWon, "nothing_won"},
+    {TuningState::kNotConfirmed, "not_confirmed"}, {TuningState::kConfirmed, "confirmed"},
+    {TuningState::kUnsupported, "unsupported"},    {TuningState::kFailed, "failed"}};
 
 }  // namespace
 

@@ -27,6 +27,7 @@ enum class TuningState {
   kNothingWon,    // no setting was faster than the default
   kNotConfirmed,  // one seemed faster, and fresh blocks did not prove it
   kConfirmed,     // `best` is faster than the default
+  kUnsupported,   // the default cannot run here
   kFailed,        // the default has no time
 };
 std::string_view Key(TuningState state);  // "nothing_won"
@@ -54,6 +55,7 @@ struct TriedChoice {
   Setting values;
   int blocks = 0;               // [1] that gave a ratio
   std::optional<double> ratio;  // [1] median, biased by the search: for people, proves nothing
+  bool failed = false;          // in a trial, for the reason in `verdict`
   std::string verdict;          // "slower", "no effect", "not faster than threads=1", "failed: ..."
 };
 

@@ -21,7 +21,8 @@ json ToJson(const Coordinate& coordinate) {
 }
 
 json ToJson(const TrialResult& result) {
-  if (!result.failed.empty()) return {{"failed", result.failed}};
+  if (!result.failed.empty())
+    return {{"failed", result.failed}, {"unsupported", result.unsupported}};
   json seconds = json::array(), disturbed = json::array();
   for (std::size_t i = 0; i < result.windows.size(); ++i) {
     seconds.push_back(result.windows[i].seconds);
@@ -52,6 +53,7 @@ json ToJson(const TriedChoice& tried) {
   json written = {{"coordinate", tried.coordinate},
                   {"values", tried.values},
                   {"blocks", tried.blocks},
+                  {"failed", tried.failed},
                   {"verdict", tried.verdict}};
   if (tried.ratio) written["ratio_of_search"] = *tried.ratio;
   return written;
@@ -79,8 +81,11 @@ Coordinate CoordinateFrom(const JsonReader& in) {
 }
 
 TrialResult ResultFrom(const JsonReader& in) {
-  TrialResult result{{}, in.TextOr("failed", "")};
-  if (!result.failed.empty()) return result;
+  TrialResult result{{}, in.TextOr("failed", ""), false};
+  if (!result.failed.empty()) {
+    result.unsupported = in.Flag("unsupported");
+    return result;
+  }
   for (const auto& seconds : in.Array("seconds")) {
     if (!seconds.is_number()) in.Refuse("seconds", "numbers");
     result.windows.push_back({.seconds = seconds.get<double>()});
@@ -142,7 +147,8 @@ Tuning TuningFrom(const JsonReader& in) {
   EachItem(in, "tried", [&](const JsonReader& one) {
     tuning.tried.push_back({one.Text("coordinate"), one.TextsByKey("values"),
                             static_cast<int>(one.NotNegative("blocks")),
-                            one.OptionalPositive("ratio_of_search"), one.Text("verdict")});
+                            one.OptionalPositive("ratio_of_search"), one.Flag("failed"),
+                            one.Text("verdict")});
   });
   tuning.dropped = in.Texts("dropped");
   tuning.default_seconds = in.OptionalPositive("default_seconds");

@@ -88,7 +88,8 @@ void AddRunOptions(CLI::App& command, TuneFlags& flags) {
   auto& request = flags.request;
   command.add_option("-o,--output", request.output,
                      "file of the tunings, written after each block (tune.json)");
-  command.add_flag("--resume", request.resume, "go on after an interrupt or a kill");
+  command.add_flag("--resume", request.resume,
+                   "go on after an interrupt or a kill, or with a larger budget");
   command.add_option("--budget", request.budget_seconds, "[s] for each benchmark (120)")
       ->check(CLI::PositiveNumber);
   command

@@ -51,8 +51,10 @@ class Contender {
     const auto outcome = OutcomeOf(end, timeout_seconds_, process_->paths(), machines);
     const auto record = RecordOf(listed_, {PartFrom(listed_, outcome, 0)});
     if (record.status != Status::kOk)
-      return {{}, fmt::format("{}: {}", Key(record.status), record.reason)};
-    TrialResult result{record.repetitions, {}};
+      return {{},
+              fmt::format("{}: {}", Key(record.status), record.reason),
+              record.status == Status::kUnsupported};
+    TrialResult result{record.repetitions, {}, false};
     for (auto& window : result.windows) window.seconds *= tuned_.scale;
     if (result.windows.empty()) result.failed = "failed: it ended well, but measured nothing";
     return result;

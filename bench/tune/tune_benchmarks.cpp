@@ -49,8 +49,13 @@ void SortCoordinates(const TuneRequest& request, const std::string& name, std::o
                      std::vector<Coordinate>& coordinates) {
   if (request.machine == "none" || request.compare_with_itself) return;
   const TemporaryFolder folder;
-  const auto path =
-      MeasureExplained({"tune", {name}, request.bench, request.machine, ""}, folder, log);
+  std::string path;
+  try {
+    path = MeasureExplained({"tune", {name}, request.bench, request.machine, ""}, folder, log);
+  } catch (const BadInput& error) {
+    // The trials will say what is wrong with the benchmark.
+    log << fmt::format("no ledger, so a fixed order: {}\n", Printable(error.what()));
+  }
   if (path.empty()) return;
   const auto run = PlaceRun(ReadRunFile(path, log));
   for (const auto& placed : run.places) {
@@ -138,7 +143,8 @@ class Tunings {
     Tuning before;
     if (i < file_.tunings.size()) {
       before = file_.tunings[i];
-      if (before.state != TuningState::kUnfinished) return;
+      const bool more = before.budget_spent && request_.budget_seconds > before.plan.budget_seconds;
+      if (before.state != TuningState::kUnfinished && !more) return;
       before.plan.budget_seconds = request_.budget_seconds;
     } else {
       before.plan = PlanOf(request_, request_.names[i], log_);

@@ -18,7 +18,7 @@ struct TuneRequest {
   std::string output = "tune.json";
   bool resume = false;
   bool compare_with_itself = false;  // A/A: settings that change nothing, to see that none wins
-  double budget_seconds = 120;       // [s] for each benchmark
+  double budget_seconds = 120;       // [s] for each benchmark; more resumes one whose was spent
   double timeout_seconds = 60;       // [s] for each answer of a process
   double min_effect = 0.02;          // [1]
   std::uint64_t seed = 1;

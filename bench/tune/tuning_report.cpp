@@ -49,6 +49,8 @@ std::string Verdict(const Tuning& tuning) {
                                  : "nothing to win: no setting is faster than the default";
     case TuningState::kNotConfirmed:
       return fmt::format("nothing to win for sure: {}", tuning.reason);
+    case TuningState::kUnsupported:
+      return "not tuned: " + Printable(tuning.reason);
     case TuningState::kFailed:
       return "not tuned, the default fails: " + Printable(tuning.reason);
     case TuningState::kUnfinished:

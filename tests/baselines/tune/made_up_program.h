@@ -48,7 +48,7 @@ class MadeUpProgram {
 
   TrialResult Result(const Setting& setting, double spell) {
     if (const auto found = failures.find(setting); found != failures.end())
-      return {{}, found->second};
+      return {{}, found->second, false};
     TrialResult result;
     const double process = spell * Draw(noise_.process);
     std::uniform_real_distribution<double> chance(0, 1);

@@ -157,6 +157,27 @@ TEST(Tune, NoBlockBeginsAfterTheBudget) {
   }
 }
 
+TEST(Tune, GoesOnWithALargerBudget) {
+  MadeUpProgram program(Seconds, {}, 9);
+  auto plan = Plan();
+  plan.budget_seconds = 10;
+  const auto first = Tuned(program, plan);
+  EXPECT_NE(first.state, TuningState::kConfirmed);
+  plan.budget_seconds = 100;
+  const auto rest = Tuned(program, plan, first.blocks);
+  EXPECT_EQ(rest.state, TuningState::kConfirmed);
+  EXPECT_EQ(rest.best, (Setting{{"nodes", "near"}, {"threads", "1"}}));
+  EXPECT_FALSE(rest.budget_spent);
+}
+
+TEST(Tune, AProgramThatCannotBeHereIsNoDefect) {
+  const MeasureBlock measure = [](TrialBlock& block, std::uint64_t) {
+    block.results.assign(block.settings.size(), {{}, "not on this CPU", true});
+    return true;
+  };
+  EXPECT_EQ(Tune(Plan(), {}, {measure}).state, TuningState::kUnsupported);
+}
+
 TEST(Tune, SaysWhenTheMachineIsTooBusyToKnow) {
   MadeUpProgram program(Seconds, {.disturbed = 1}, 10);
   const auto tuned = Tuned(program);
@@ -190,8 +211,8 @@ TEST(ByTurns, SettingsAlternateAndOneThatFailsEndsItsTurns) {
     const auto words = Words(setting);
     ++runs[words];
     clock += 1;
-    if (words == "a=2") return TrialResult{{}, "exit code 1"};
-    return TrialResult{{{.seconds = 0.5}}, ""};
+    if (words == "a=2") return TrialResult{{}, "exit code 1", false};
+    return TrialResult{{{.seconds = 0.5}}, "", false};
   };
   TrialBlock block{"stage", {{}, {{"a", "1"}}, {{"a", "2"}}}, {}, 0};
   ASSERT_TRUE(ByTurns(trial, 3, 5, [&] { return clock; })(block, 1));

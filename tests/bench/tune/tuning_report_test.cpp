@@ -16,7 +16,7 @@ Tuning Won() {
   tuning.steps = {{"threads", {{"threads", "1"}}, "no fork, no join, no waiting", effect}};
   tuning.total = effect;
   tuning.default_seconds = 4e-5;
-  tuning.tried = {{"instruction set", {{"ONEDNN_MAX_CPU_ISA", "AVX2"}}, 2, 2.68, "slower"}};
+  tuning.tried = {{"instruction set", {{"ONEDNN_MAX_CPU_ISA", "AVX2"}}, 2, 2.68, false, "slower"}};
   return tuning;
 }
 
