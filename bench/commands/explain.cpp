@@ -27,8 +27,8 @@ struct ExplainFlags {
 
 std::string Measure(const ExplainFlags& flags, const TemporaryFolder& folder) {
   StopOnInterrupt();
-  return MeasureExplained({"explain", flags.what, flags.bench, flags.machine, flags.output}, folder,
-                          std::cerr);
+  return MeasureExplained({"explain", flags.what, flags.bench, flags.machine, flags.output, true},
+                          folder, std::cerr);
 }
 
 // Returns why there is no ledger, in words.
