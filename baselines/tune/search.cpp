@@ -211,7 +211,8 @@ class Descent {
 
   std::string VerdictOn(const Candidate& candidate, const Candidate* winner) const {
     if (!candidate.failed.empty()) return "failed: " + candidate.failed;
-    if (!candidate.Known()) return "not measured: the budget was spent, or the machine was busy";
+    if (!candidate.Known())
+      return "not measured: the budget was spent, or its blocks were disturbed";
     if (candidate.Center() > std::log1p(tuning_.plan.min_effect)) return "slower";
     return winner != nullptr ? "not faster than " + Words(winner->values) : "no effect";
   }

@@ -31,9 +31,10 @@ bool ActsOnMemory(const std::string& coordinate) {
 
 void SortByLedger(const Ledger& ledger, bool memory_bound, std::vector<Coordinate>& coordinates) {
   if (ledger.seconds <= 0) return;
-  const double team = ShareOf(
-      ledger, {PartKind::kForkJoin, PartKind::kImbalance, PartKind::kSerial, PartKind::kStolen});
-  const double busy = ShareOf(ledger, {PartKind::kFunctions, PartKind::kUnexplained});
+  const double team = ShareOf(ledger, {PartKind::kForkJoin, PartKind::kImbalance, PartKind::kSerial,
+                                       PartKind::kStolen, PartKind::kSharing});
+  const double busy = ShareOf(ledger, {PartKind::kFunctions, PartKind::kProducts, PartKind::kLanes,
+                                       PartKind::kLevels, PartKind::kUnexplained});
   std::map<std::string, double> score;
   for (auto& coordinate : coordinates) {
     const bool likely = ActsOnMemory(coordinate.name) == memory_bound;
@@ -45,7 +46,8 @@ void SortByLedger(const Ledger& ledger, bool memory_bound, std::vector<Coordinat
     // Fewer or other cores may be as fast where the call waits for memory.
     score[coordinate.name] = memory_bound ? 1 : team;
     coordinate.reason = fmt::format(
-        "{:.0f} % of the default's time is fork, join, waiting and serial parts", 100 * team);
+        "{:.0f} % of the default's time is fork, join, waiting, sharing and serial parts",
+        100 * team);
   }
   std::ranges::stable_sort(coordinates, [&](const Coordinate& a, const Coordinate& b) {
     return score.at(a.name) > score.at(b.name);

@@ -139,7 +139,8 @@ TEST(SortByLedger, TheLargestPartComesFirst) {
   auto sorted = all;
   SortByLedger(LedgerOf(8e-6, 2e-6), false, sorted);
   EXPECT_EQ(Names(sorted), (std::vector<std::string>{"threads", "instruction set", "huge pages"}));
-  EXPECT_EQ(sorted[0].reason, "80 % of the default's time is fork, join, waiting and serial parts");
+  EXPECT_EQ(sorted[0].reason,
+            "80 % of the default's time is fork, join, waiting, sharing and serial parts");
   sorted = all;
   SortByLedger(LedgerOf(1e-6, 9e-6), false, sorted);
   EXPECT_EQ(Names(sorted), (std::vector<std::string>{"instruction set", "huge pages", "threads"}));
