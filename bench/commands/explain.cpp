@@ -27,7 +27,7 @@ struct ExplainFlags {
 
 std::string Measure(const ExplainFlags& flags, const TemporaryFolder& folder) {
   StopOnInterrupt();
-  return MeasureExplained({"explain", flags.what, flags.bench, flags.machine, flags.output, true},
+  return MeasureExplained({"explain", flags.what, flags.bench, flags.machine, flags.output},
                           folder, std::cerr);
 }
 

@@ -35,11 +35,11 @@ std::string MeasureExplained(const ExplainRequest& request, const TemporaryFolde
   }
   WriteFile(in("names.txt"), names);
   const auto output = request.output.empty() ? in("run.json") : request.output;
-  std::vector<std::string> command = {request.bench.empty() ? BenchBesideUs() : request.bench,
-                                      "--dlroof_explain", "--dlroof_suite=" + in("names.txt"),
-                                      "--benchmark_filter=" + filter, "--benchmark_out=" + output};
+  std::vector<std::string> command = {request.bench.empty() ? BenchBesideUs() : request.bench};
+  command.insert(command.end(), request.arguments.begin(), request.arguments.end());
+  command.insert(command.end(), {"--dlroof_explain", "--dlroof_suite=" + in("names.txt"),
+                                 "--benchmark_filter=" + filter, "--benchmark_out=" + output});
   if (!request.machine.empty()) command.push_back("--dlroof_machine=" + request.machine);
-  if (!request.live_check) command.emplace_back("--dlroof_live_check=false");
   log << fmt::format("measuring {} benchmark{}\n", request.names.size(),
                      request.names.size() == 1 ? "" : "s");
   WatchedProcess process(command, {.out = in("out"), .err = in("err")});

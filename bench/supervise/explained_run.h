@@ -15,7 +15,7 @@ struct ExplainRequest {
   std::string bench;               // the program; empty: dlroof_bench beside this one
   std::string machine;             // machine file of the roofs; empty: cached, or measured now
   std::string output;              // run file; empty: in `folder`
-  bool live_check = true;          // false: stored ceilings are used as they are
+  std::vector<std::string> arguments = {};  // more of them for dlroof_bench
 };
 
 // Measures the benchmarks of these names, after a sentence in `log`; returns the run file's path,

@@ -53,7 +53,8 @@ void SortCoordinates(const TuneRequest& request, const std::string& name, std::o
   try {
     // A ledger that is a little wrong still gives a good order.
     path = MeasureExplained(
-        {"tune", {name}, request.bench, request.machine, "", /*live_check=*/false}, folder, log);
+        {"tune", {name}, request.bench, request.machine, "", {"--dlroof_live_check=false"}}, folder,
+        log);
   } catch (const BadInput& error) {
     // The trials will say what is wrong with the benchmark.
     log << fmt::format("no ledger, so a fixed order: {}\n", Printable(error.what()));

@@ -33,11 +33,6 @@ std::string Caption(const PlacedRun& run, const Figure& figure) {
   return caption;
 }
 
-std::string ExtensionOf(const std::string& path) {
-  const auto dot = path.find_last_of("./");
-  return dot == std::string::npos || path[dot] == '/' ? "" : path.substr(dot + 1);
-}
-
 // Series in the order of their names, with how many marks each has.
 std::string Legend(const Figure& figure) {
   std::map<std::string, int> counts;
@@ -122,8 +117,8 @@ std::optional<Roof> OneFlat(const PlacedRun& run, const Figure& figure) {
   return std::nullopt;
 }
 
-// Roofs of the pipes in use, or of all plain ones; above a finer row that judges also the machine's
-// own roof, which the measured knee runs to.
+}  // namespace
+
 std::vector<Roof> DrawnFlats(const PlacedRun& run, const RoofSet& roofs) {
   const auto used = PipesInUse(run, roofs);
   const auto above = [&](const Roof& flat) {
@@ -143,7 +138,11 @@ std::vector<Roof> DrawnFlats(const PlacedRun& run, const RoofSet& roofs) {
   return drawn;
 }
 
-}  // namespace
+std::string FigureExtension(const std::string& path) {
+  for (const char* extension : {"svg", "pdf", "png"})
+    if (path.ends_with(std::string(".") + extension)) return extension;
+  throw BadInput("{}: a figure is .svg, .pdf or .png", Printable(path));
+}
 
 Figure MakeFigure(const PlacedRun& run, const FigureChoice& choice) {
   const auto sets = RoofSets(run.file.machines);
@@ -173,9 +172,7 @@ Figure MakeFigure(const PlacedRun& run, const FigureChoice& choice) {
 }
 
 void WriteFigure(const PlacedRun& run, const std::string& path, const FigureChoice& choice) {
-  const auto extension = ExtensionOf(path);
-  if (extension != "svg" && extension != "pdf" && extension != "png")
-    throw BadInput("{}: a figure is .svg, .pdf or .png", Printable(path));
+  const auto extension = FigureExtension(path);
   WriteFile(path, RunGnuplot(FigureScript(MakeFigure(run, choice), extension)));
 }
 

@@ -45,6 +45,13 @@ struct Figure {
 };
 Figure MakeFigure(const PlacedRun& run, const FigureChoice& choice = {});
 
+// Returns the roofs of the pipes in use, or of all plain ones; above a finer row that judges also
+// the machine's own roof, which the measured knee runs to. Highest first.
+std::vector<Roof> DrawnFlats(const PlacedRun& run, const RoofSet& roofs);
+
+// Returns "svg", "pdf" or "png". Throws BadInput for a path that ends otherwise.
+std::string FigureExtension(const std::string& path);
+
 // gnuplot scripts; text of the file stands in them only as GnuplotText.
 std::string FigureScript(const Figure& figure, const std::string& extension);
 std::string TerminalScript(const Figure& figure, int width);

@@ -5,15 +5,13 @@
 #include <map>
 #include <set>
 
+#include "reporters/figure/colours.h"
 #include "reporters/figure/gnuplot.h"
 #include "reporters/figure/panel.h"
 
 namespace dlroof {
 namespace {
 
-// Okabe and Ito's colours without yellow: told apart with any colour vision.
-constexpr std::array<std::string_view, 7> kColours = {"#0072b2", "#d55e00", "#009e73", "#b5468f",
-                                                      "#8a6d00", "#4b4fc4", "#6b7280"};
 // As the hierarchical roofline paper draws its levels: L1 blue, L2 red, the farthest green.
 constexpr std::pair<std::string_view, std::string_view> kLevelColours[] = {{"L1", "#0072b2"},
                                                                            {"L2", "#d55e00"},
@@ -35,7 +33,7 @@ struct Style {
 std::string_view ColourOf(const std::string& family, std::size_t index) {
   for (const auto& [level, colour] : kLevelColours)
     if (level == family) return colour;
-  return kColours[index % kColours.size()];
+  return SeriesColour(index);
 }
 
 std::map<std::string, Style> Styles(const std::set<std::string>& series) {
@@ -53,16 +51,6 @@ std::map<std::string, Style> Styles(const std::set<std::string>& series) {
     styles[name] = {ColourOf(family, index), shape == shapes.end() ? other : shape->second};
   }
   return styles;
-}
-
-// "#0072b2" of a disturbed mark: a third of it on white.
-std::string Shade(std::string_view colour, bool pale) {
-  if (!pale) return std::string(colour);
-  std::string mixed = "#";
-  for (std::size_t at = 1; at + 1 < colour.size(); at += 2)
-    mixed +=
-        fmt::format("{:02x}", 170 + std::stoi(std::string(colour.substr(at, 2)), nullptr, 16) / 3);
-  return mixed;
 }
 
 // A series' marks as gnuplot draws them, a data block each for the modelled and the measured.
@@ -132,7 +120,7 @@ class SweepStyle {
     return fill_.empty() ? line.series : line.series.substr(0, line.series.find_last_of(' '));
   }
   std::string_view Colour(const SweepLine& line) const {
-    return kColours[colours_.at(FamilyOf(line)) % kColours.size()];
+    return SeriesColour(colours_.at(FamilyOf(line)));
   }
   int Shape(double value) const {
     const auto index = std::distance(values_.begin(), values_.find(value));
@@ -180,7 +168,7 @@ void AddSweepLegend(const Figure& figure, Plot& plot) {
   const SweepStyle style(figure);
   for (const auto& [family, index] : style.Colours())
     plot.elements.push_back(fmt::format("keyentry with lines lw 3 lc rgb '{}' title {} noenhanced",
-                                        kColours[index % kColours.size()], GnuplotText(family)));
+                                        SeriesColour(index), GnuplotText(family)));
   for (const double value : style.Values())
     plot.elements.push_back(
         fmt::format("keyentry with points pt {} lc rgb '#5b6675' title {} noenhanced",

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <map>
 
 #include "reporters/figure/gnuplot.h"
 #include "reporters/text/units.h"
@@ -74,6 +75,16 @@ Panel TimePanel(const Figure& figure) {
   const double higher = panel.height / decade - (panel.top - panel.bottom);
   return {panel.left - wider / 2, panel.right + wider / 2, panel.bottom - higher / 2,
           panel.top + higher / 2};
+}
+
+std::string SetTerminal(const std::string& extension, int width, int height) {
+  const auto font = std::string("font 'Liberation Sans,12'");
+  const std::map<std::string, std::string> terminals = {
+      {"svg", fmt::format("svg size {},{} dynamic background rgb 'white' {}", width, height, font)},
+      {"pdf", fmt::format("pdfcairo size {:g}in,{:g}in {}", width / 100.0, height / 100.0, font)},
+      {"png", fmt::format("pngcairo size {},{} {} fontscale 2 linewidth 2 pointscale 2", 2 * width,
+                          2 * height, font)}};
+  return "set terminal " + terminals.at(extension) + " noenhanced\nset encoding utf8\n";
 }
 
 std::string Ranges(const Panel& panel) {

@@ -32,6 +32,9 @@ std::vector<Point> FlatLine(const Roof& flat, const Figure& figure);
 // "fp32.vector  200 GFLOP/s (not proved)"
 std::string RoofName(const Roof& roof, std::string_view unit);
 
+// Commands that choose a terminal by the file's extension ("svg"), of this size [px].
+std::string SetTerminal(const std::string& extension, int width, int height);
+
 // Commands: the ranges; a label at powers of ten, `how` it is aligned and coloured; those of roofs
 // and ridges.
 std::string Ranges(const Panel& panel);

@@ -220,15 +220,8 @@ void AddLetters(const Figure& figure, Plot& plot) {
 }  // namespace
 
 std::string FigureScript(const Figure& figure, const std::string& extension) {
-  const std::map<std::string, std::string> terminals = {
-      {"svg",
-       "svg size 1200,560 dynamic background rgb 'white' font 'Liberation Sans,12' noenhanced"},
-      {"pdf", "pdfcairo size 12in,5.6in font 'Liberation Sans,12' noenhanced"},
-      {"png",
-       "pngcairo size 2400,1120 font 'Liberation Sans,12' fontscale 2 linewidth 2 pointscale 2 "
-       "noenhanced"}};
-  return "set terminal " + terminals.at(extension) +
-         "\nset encoding utf8\nset micro\nset clip two\nset multiplot\nset logscale xy\nset format "
+  return SetTerminal(extension, 1200, 560) +
+         "set micro\nset clip two\nset multiplot\nset logscale xy\nset format "
          "'%.0s%c'\nset grid lc rgb '#dfe4ea' lt 1\n"
          "set border 3\nset tics nomirror font ',10'\nset tmargin at screen 0.86\nset bmargin at "
          "screen 0.303\n"

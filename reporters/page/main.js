@@ -97,6 +97,7 @@ dlroof.drawSelected();
 dlroof.showLinked();
 dlroof.drawOpportunities();
 dlroof.drawFindings();
+dlroof.drawTrajectories();
 dlroof.drawModels();
 dlroof.drawCensus();
 dlroof.drawMachines();

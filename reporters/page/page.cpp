@@ -10,6 +10,7 @@
 #include "reporters/roofline/opportunity.h"
 #include "reporters/roofline/placed_json.h"
 #include "reporters/roofline/sweep_line.h"
+#include "reporters/trajectory/diagnosis.h"
 
 namespace dlroof {
 namespace {
@@ -137,6 +138,28 @@ std::string Elements(const std::vector<EmbeddedFile>& scripts) {
 
 }  // namespace
 
+json TrajectoriesJson(const std::vector<Trajectory>& trajectories) {
+  json lines = json::array();
+  for (const auto& one : trajectories) {
+    json line = {{"along", one.along},
+                 {"label", one.label},
+                 {"sentence", Diagnose(one).sentence},
+                 {"points", json::array()}};
+    if (one.level) line["level"] = Key(*one.level);
+    for (const auto& point : one.points) {
+      json entry = {{"record", point.record},
+                    {"value", point.value},
+                    {"threads", point.threads},
+                    {"disturbed", point.disturbed}};
+      if (point.intensity && point.flops_per_second)
+        entry["place"] = {*point.intensity, *point.flops_per_second};
+      line["points"].push_back(std::move(entry));
+    }
+    lines.push_back(std::move(line));
+  }
+  return lines;
+}
+
 json PageContent(const PlacedRun& run, const PlacedRun* before) {
   json content = ToJson(run);
   content["roofs"] = json::array();
@@ -151,6 +174,8 @@ json PageContent(const PlacedRun& run, const PlacedRun* before) {
                                         {"seconds", seconds},
                                         {"above_roof_seconds", above}});
   if (auto sweeps = SweepsJson(run); !sweeps.empty()) content["sweeps"] = std::move(sweeps);
+  if (auto lines = TrajectoriesJson(Trajectories(run, kAlongThreads)); !lines.empty())
+    content["trajectories"] = std::move(lines);
   if (before != nullptr) content["before"] = BeforeJson(run, *before);
   return content;
 }

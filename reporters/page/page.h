@@ -10,6 +10,7 @@
 
 #include "reporters/page/assets.h"
 #include "reporters/roofline/placed_run.h"
+#include "reporters/trajectory/trajectory.h"
 
 namespace dlroof {
 
@@ -23,6 +24,10 @@ void WritePage(const PlacedRun& run, std::ostream& out, const PlacedRun* before 
 // Returns what the page shows of a run: the JSON of placed_json.h with "roofs", geometry and the
 // index of the roof that binds; with `before` as above.
 nlohmann::json PageContent(const PlacedRun& run, const PlacedRun* before = nullptr);
+
+// Returns "trajectories" of a page's content, each with its sentence. PageContent has those along
+// the threads.
+nlohmann::json TrajectoriesJson(const std::vector<Trajectory>& trajectories);
 
 // Writes the page around a content that PageContent made.
 void WritePage(const nlohmann::json& content, std::ostream& out);

@@ -10,6 +10,7 @@
 #include <set>
 
 #include "counters/base/error.h"
+#include "reporters/roofline/problem_parts.h"
 #include "reporters/text/text.h"
 
 namespace dlroof {
@@ -19,29 +20,9 @@ constexpr double kAbsent = 1;  // value of a key that a problem's text leaves ou
 
 using Parts = std::map<std::string, std::string, std::less<>>;
 
-bool IsLetter(char c) { return c >= 'a' && c <= 'z'; }
-
-// "n16c64_s2p0:1x0:1" -> n 16, c 64, _s 2, _p 0:1x0:1; an `x` after a digit belongs to the value.
 Parts PartsOf(std::string_view problem) {
   Parts parts;
-  std::string_view prefix;
-  for (std::size_t at = 0; at < problem.size();) {
-    if (problem[at] == '_') {
-      prefix = "_";
-      ++at;
-      continue;
-    }
-    std::size_t end = at;
-    while (end < problem.size() && IsLetter(problem[end])) ++end;
-    if (end == at) end = at + 1;
-    const auto key = std::string(prefix).append(problem.substr(at, end - at));
-    at = end;
-    while (end < problem.size() && problem[end] != '_' &&
-           (!IsLetter(problem[end]) || (problem[end] == 'x' && end > at)))
-      ++end;
-    parts[key] = problem.substr(at, end - at);
-    at = end;
-  }
+  for (auto& part : ProblemParts(problem)) parts[part.key] = std::move(part.value);
   return parts;
 }
 
@@ -55,22 +36,29 @@ std::optional<double> ValueOf(const Parts& parts, const SweepWord& word) {
                                                                    : std::nullopt;
 }
 
-// Returns a text that the records of a line share. `strict` keeps the padding that follows.
-std::string GroupOf(const Record& record, Parts parts, const SweepWord& word, bool strict) {
-  parts.erase(word.key);
-  for (std::string_view rest = word.follow; !rest.empty();) {
-    const auto blank = std::min(rest.find(' '), rest.size());
-    const auto key = rest.substr(0, blank);
-    if (!strict || key != "_p") parts.erase(std::string(key));
-    rest.remove_prefix(std::min(blank + 1, rest.size()));
-  }
+// Returns a text that records which differ in `parts` and threads alone share.
+std::string GroupOf(const Record& record, const Parts& parts,
+                    const std::vector<std::string>& options, const std::string& threads) {
   std::string group;
   for (const auto* text : {&record.op, &record.device, &record.library, &record.direction,
                            &record.type, &record.cache})
     group.append(*text).append(1, '\n');
-  group += fmt::format("{}\n{}\n", fmt::join(record.options, "/"), record.threads);
+  group += fmt::format("{}\n{}\n", fmt::join(options, "/"), threads);
   for (const auto& [key, value] : parts) group += fmt::format("{}={} ", key, value);
   return group;
+}
+
+// Returns a text that the records of a line share. `strict` keeps the padding that follows.
+std::string GroupOf(const Record& record, Parts parts, const SweepWord& word, bool strict) {
+  parts.erase(word.key);
+  for (const auto& key : Followers(word))
+    if (!strict || key != "_p") parts.erase(key);
+  return GroupOf(record, parts, record.options, std::to_string(record.threads));
+}
+
+std::vector<std::string> WithoutThreads(std::vector<std::string> options) {
+  std::erase_if(options, [](const auto& option) { return option.starts_with("threads"); });
+  return options;
 }
 
 std::string SeriesOf(const Record& record) {
@@ -98,10 +86,8 @@ std::vector<Candidate> Candidates(const PlacedRun& run, const SweepParameter& pa
   return candidates;
 }
 
-}  // namespace
-
-std::vector<SweepLine> SweepLines(const PlacedRun& run, const SweepParameter& parameter) {
-  auto candidates = Candidates(run, parameter);
+std::vector<SweepLine> LinesOf(const PlacedRun& run, const std::vector<Candidate>& candidates,
+                               std::size_t least) {
   std::map<std::string, std::multiset<double>> values;
   for (const auto& one : candidates) values[one.loose].insert(one.value);
   std::vector<std::vector<const Candidate*>> groups;
@@ -124,14 +110,32 @@ std::vector<SweepLine> SweepLines(const PlacedRun& run, const SweepParameter& pa
       line.records.push_back(one->record);
       line.values.push_back(one->value);
     }
-    if (line.records.size() < 2) continue;
+    if (line.records.size() < least) continue;
     line.series = SeriesOf(run.file.records[line.records.front()]);
     lines.push_back(std::move(line));
   }
   return lines;
 }
 
-std::vector<SweepLine> SweepLines(const PlacedRun& run, std::string_view name) {
+}  // namespace
+
+std::vector<SweepLine> SweepLines(const PlacedRun& run, const SweepParameter& parameter,
+                                  std::size_t least) {
+  return LinesOf(run, Candidates(run, parameter), least);
+}
+
+std::vector<SweepLine> ThreadLines(const PlacedRun& run, std::size_t least) {
+  std::vector<Candidate> candidates;
+  for (std::size_t i = 0; i < run.places.size(); ++i) {
+    const Record& record = run.file.records[i];
+    if (record.problem.empty() || record.threads < 1 || !run.places[i].timing) continue;
+    const auto group = GroupOf(record, PartsOf(record.problem), WithoutThreads(record.options), "");
+    candidates.push_back({i, static_cast<double>(record.threads), group, group});
+  }
+  return LinesOf(run, candidates, least);
+}
+
+std::vector<SweepLine> SweepLines(const PlacedRun& run, std::string_view name, std::size_t least) {
   const auto words = WordsOf(run.file.context);
   const auto names = SweepNames(words);
   if (std::ranges::count(names, name) == 0)
@@ -140,7 +144,7 @@ std::vector<SweepLine> SweepLines(const PlacedRun& run, std::string_view name) {
   std::vector<SweepLine> lines;
   for (const auto& parameter : SweepParameters(words))
     if (parameter.word.name == name)
-      for (auto& line : SweepLines(run, parameter)) lines.push_back(std::move(line));
+      for (auto& line : SweepLines(run, parameter, least)) lines.push_back(std::move(line));
   return lines;
 }
 

@@ -17,13 +17,19 @@ struct SweepLine {
   std::vector<double> values;        // of the parameter, all different
 };
 
-// The lines of one parameter through the records that are placed, at least two points each; series
-// in the order of the file. Two benchmarks of one value are on two lines, told apart by their
-// padding.
-std::vector<SweepLine> SweepLines(const PlacedRun& run, const SweepParameter& parameter);
+// The lines of one parameter through the records that are placed, at least `least` points each;
+// series in the order of the file. Two benchmarks of one value are on two lines, told apart by
+// their padding.
+std::vector<SweepLine> SweepLines(const PlacedRun& run, const SweepParameter& parameter,
+                                  std::size_t least = 2);
 
 // Returns those of the parameters that the file's ops call by this name ("stride"). Throws BadInput
 // for a name that no parameter has, listing those there are.
-std::vector<SweepLine> SweepLines(const PlacedRun& run, std::string_view name);
+std::vector<SweepLine> SweepLines(const PlacedRun& run, std::string_view name,
+                                  std::size_t least = 2);
+
+// The lines through the records with a time, placed or not, that differ in their number of threads
+// alone; the values are these numbers. The first of two records of one number counts.
+std::vector<SweepLine> ThreadLines(const PlacedRun& run, std::size_t least = 2);
 
 }  // namespace dlroof

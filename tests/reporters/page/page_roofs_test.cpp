@@ -1,6 +1,7 @@
 // Data from which the page's scripts draw roofs and places.
 #include <gtest/gtest.h>
 
+#include "tests/fakes/trajectory_points.h"
 #include "tests/fakes/written_page.h"
 
 namespace dlroof {
@@ -45,6 +46,18 @@ TEST(WritePage, WhatDramSustainsComesWithItsLine) {
   EXPECT_DOUBLE_EQ(
       dram["sustained_start"][1].get<double>() / dram["sustained_start"][0].get<double>(), 16e9);
   EXPECT_DOUBLE_EQ(dram["sustained_ends"]["fp32.vector"].get<double>(), 12.5);
+}
+
+TEST(WritePage, TrajectoriesComeWithTheirPlacesAndSentences) {
+  EXPECT_FALSE(PageContent(SmallRun()).contains("trajectories")) << "one number of threads";
+  const auto content = PageContent(RunOf({kOne, With(Two(9), &PointSpec::disturbed)}));
+  const auto& one = content["trajectories"].at(0);
+  EXPECT_EQ(one["along"], "threads");
+  EXPECT_EQ(one["level"], "dram");
+  EXPECT_EQ(one["points"][0]["place"][0], 5) << "100 flop of 20 byte";
+  EXPECT_EQ(one["points"][1]["threads"], 2);
+  EXPECT_EQ(one["points"][1]["disturbed"], true);
+  EXPECT_EQ(one["sentence"].get<std::string>().substr(0, 12), "~2 threads a");
 }
 
 }  // namespace

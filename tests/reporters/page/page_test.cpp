@@ -15,6 +15,7 @@
 #include "counters/base/error.h"
 #include "reporters/page/assets.h"
 #include "reporters/roofline/placed_json.h"
+#include "tests/fakes/trajectory_points.h"
 #include "tests/fakes/written_page.h"
 
 namespace dlroof {
@@ -354,6 +355,17 @@ TEST(PageInABrowser, WithoutCurvesThereIsNoChartOfThem) {
   const auto shown = WithoutScripts(page.document);
   for (const char* absent : {"class=\"sweep\"", "access mixes", "as measured", "NaN", "undefined<"})
     EXPECT_THAT(shown, Not(HasSubstr(absent)));
+}
+
+TEST(PageInABrowser, TrajectoriesAreDrawnWithTheirSentences) {
+  NEED_PLOTLY();
+  if (std::string(DLROOF_CHROMIUM).empty()) GTEST_SKIP() << "no chromium to look at the page with";
+  const auto page = Render(PageContent(RunOf({kMemoryOne, MemoryTwo(21, 200, 10)})));
+  EXPECT_EQ(page.console, "");
+  const auto shown = WithoutScripts(page.document);
+  EXPECT_THAT(shown, HasSubstr("48 points are lost, 48 by bandwidth shared"));
+  EXPECT_THAT(shown, HasSubstr("Arrows: along threads"));
+  for (const char* absent : {"NaN", "undefined<"}) EXPECT_THAT(shown, Not(HasSubstr(absent)));
 }
 
 TEST(PageInABrowser, AFileWithoutCeilingsStillHasItsTable) {

@@ -80,5 +80,24 @@ TEST(SweepLines, RefusesAnUnknownParameterAndTakesAnyName) {
   EXPECT_THAT(SweepLines(unplaced, "batch"), IsEmpty()) << "one point is no line";
 }
 
+TEST(ThreadLines, JoinWhatDiffersInTheNumberOfThreadsAlonePlacedOrNot) {
+  auto run = RunOf({"LSTM/cpu/a/fwd/f32/t1n1i8h8/threads2", "LSTM/cpu/a/fwd/f32/t1n1i8h8",
+                    "LSTM/cpu/a/fwd/f32/t1n1i8h8/threads1", "LSTM/cpu/a/fwd/f32/t1n2i8h8/threads1",
+                    "LSTM/cpu/a/fwd/f32/t1n1i8h8/peephole/threads1"});
+  const std::vector<int> threads = {2, 4, 1, 1, 1};
+  for (std::size_t i = 0; i < threads.size(); ++i) {
+    run.file.records[i].threads = threads[i];
+    run.places[i].timing = Timing{.median = 1};
+    run.places[i].placement.time.reset();
+  }
+  const auto lines = ThreadLines(run);
+  ASSERT_THAT(lines, SizeIs(1));
+  EXPECT_THAT(lines[0].records, ElementsAre(2, 0, 1));
+  EXPECT_THAT(lines[0].values, ElementsAre(1, 2, 4));
+  EXPECT_THAT(ThreadLines(run, 1), SizeIs(3));
+  run.places[0].timing.reset();
+  EXPECT_THAT(ThreadLines(run)[0].values, ElementsAre(1, 4)) << "a record without a time";
+}
+
 }  // namespace
 }  // namespace dlroof

@@ -1,0 +1,30 @@
+// Trajectories as a figure: arrows from low to high concurrency, under the roofs of each number of
+// threads.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "reporters/figure/figure.h"
+#include "reporters/trajectory/trajectory.h"
+
+namespace dlroof {
+
+struct TrajectoryFigure {
+  std::vector<Figure> roofs;  // one for each number of threads with a point, most first; no marks
+  Level level = Level::kDram;
+  std::vector<Trajectory> trajectories;  // those with two points of this level or more
+  std::string caption;
+};
+
+// Throws BadInput where there is nothing to draw.
+TrajectoryFigure MakeTrajectoryFigure(const PlacedRun& run,
+                                      const std::vector<Trajectory>& trajectories);
+// Returns a gnuplot script; text of the file stands in it only as GnuplotText.
+std::string TrajectoryScript(const TrajectoryFigure& figure, const std::string& extension);
+
+// Writes .svg, .pdf or .png. Throws BadInput as WriteFigure does.
+void WriteTrajectoryFigure(const PlacedRun& run, const std::vector<Trajectory>& trajectories,
+                           const std::string& path);
+
+}  // namespace dlroof

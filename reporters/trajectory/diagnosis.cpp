@@ -1,0 +1,259 @@
+#include "reporters/trajectory/diagnosis.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "reporters/roofline/chart.h"
+#include "reporters/text/units.h"
+
+namespace dlroof {
+namespace {
+
+constexpr double kIdealWithin = 0.05;  // [1]
+
+struct CauseWords {
+  Cause cause;
+  std::string_view lost, won;
+};
+constexpr CauseWords kWords[] = {
+    {Cause::kBandwidth, "bandwidth shared", "bandwidth gained"},
+    {Cause::kIntensity, "intensity lost", "intensity gained"},
+    {Cause::kArithmetic, "clock lowered", "clock raised"},
+    {Cause::kOverhead, "overhead grown", "overhead amortised"},
+    {Cause::kImbalance, "imbalance", "less imbalance"},
+    {Cause::kIdle, "idle threads", "fewer idle threads"},
+    {Cause::kStolen, "time stolen by other programs", "less time stolen by other programs"},
+    {Cause::kFunctions, "sigmoid, tanh and other functions", "less sigmoid and tanh"},
+    {Cause::kUnexplained, "not explained", "not explained"}};
+
+std::string_view WordsOf(Cause cause, bool lost) {
+  const auto found = std::ranges::find(kWords, cause, &CauseWords::cause);
+  return lost ? found->lost : found->won;
+}
+
+// One way through a trajectory.
+struct Way {
+  const Trajectory& trajectory;
+  const TrajectoryPoint& from;
+  const TrajectoryPoint& to;
+  TrajectoryStep step;
+  std::string about_from = {};  // "the peak"
+
+  bool AlongThreads() const { return trajectory.along == kAlongThreads; }
+  bool Lost() const { return step.loss.Total() > 0; }
+  double Points(double change) const { return 100 * std::abs(step.loss.Share(change)); }
+};
+
+// [1] Returns a thread's rate of the binding roof there, over that at the other end.
+double RoofRatio(const Way& way, bool arithmetic) {
+  const auto thread_seconds = [&](const TrajectoryPoint& point) {
+    const auto& roof = *point.cost.roof;
+    const double threads = point.threads;
+    if (arithmetic) return roof.arithmetic_seconds * threads / point.cost.work;
+    const auto level = *way.step.loss.level;
+    return roof.memory_seconds.at(level) * threads / roof.bytes.at(level);
+  };
+  return thread_seconds(way.from) / thread_seconds(way.to);
+}
+
+std::string BandwidthText(const Way& way) {
+  if (!way.step.loss.level) return "the arithmetic hides more of the bytes' time";
+  const double ratio = RoofRatio(way, false);
+  return fmt::format("each thread's share of the {} roof {} to {:.0f} %",
+                     LevelName(Key(*way.step.loss.level)), ratio < 1 ? "falls" : "grows",
+                     100 * ratio);
+}
+
+std::string IntensityText(const Way& way) {
+  if (!way.step.loss.level) return "";
+  const auto level = *way.step.loss.level;
+  const auto bytes = [&](const TrajectoryPoint& point) {
+    return point.cost.roof->bytes.at(level) / point.cost.work;
+  };
+  const bool known = way.trajectory.level == level && way.to.bytes_from;
+  return fmt::format("the same work moves {}x the bytes of {}{}",
+                     ThreeDigits(bytes(way.to) / bytes(way.from)), LevelName(Key(level)),
+                     known ? fmt::format(", {}", Key(*way.to.bytes_from)) : "");
+}
+
+std::string ArithmeticText(const Way& way) {
+  const double ratio = RoofRatio(way, true);
+  return fmt::format("the arithmetic roof {} {} to {:.0f} %",
+                     way.AlongThreads() ? "of a thread" : "for these pipes",
+                     ratio < 1 ? "falls" : "grows", 100 * ratio);
+}
+
+std::string OverheadText(const Way& way) {
+  const auto& parts = way.step.loss.overhead;
+  const double sign = way.Lost() ? 1 : -1;
+  const auto most =
+      std::ranges::max_element(parts, {}, [&](const auto& part) { return sign * part.second; });
+  return fmt::format("most of it: {}, {:.0f}", Words(most->first), way.Points(most->second));
+}
+
+std::string IdleText(const Way& way) {
+  return fmt::format("the library works on {} of {} threads",
+                     way.Lost() ? way.to.cost.team : way.from.cost.team,
+                     way.Lost() ? way.to.threads : way.from.threads);
+}
+
+// Returns the cause's evidence.
+std::string EvidenceText(const Way& way, Cause cause) {
+  switch (cause) {
+    case Cause::kBandwidth:
+      return BandwidthText(way);
+    case Cause::kIntensity:
+      return IntensityText(way);
+    case Cause::kArithmetic:
+      return ArithmeticText(way);
+    case Cause::kOverhead:
+      return OverheadText(way);
+    case Cause::kIdle:
+      return IdleText(way);
+    case Cause::kImbalance:
+      return "waiting for the slowest thread";
+    default:
+      return "";
+  }
+}
+
+// "bandwidth shared (each thread's share of the DRAM roof falls to 61 %)"
+std::string CauseText(const Way& way, Cause cause) {
+  const auto evidence = EvidenceText(way, cause);
+  return fmt::format("{}{}", WordsOf(cause, way.Lost()),
+                     evidence.empty() ? "" : " (" + evidence + ")");
+}
+
+// "4.10x as fast as 1 thread, 51 % of ideal"
+std::string RateText(const Way& way) {
+  const auto& trajectory = way.trajectory;
+  const auto to = ValueText(trajectory, way.to.value), from = ValueText(trajectory, way.from.value);
+  const auto ratio = ThreeDigits(way.step.rate_ratio);
+  if (!way.AlongThreads())
+    return fmt::format("{} has {}x the FLOP/s of {}{}", to, ratio, from, way.about_from);
+  return fmt::format("{} {} {}x as fast as {}, {:.0f} % of ideal", to,
+                     way.to.value == 1 ? "is" : "are", ratio, from,
+                     100 * way.step.loss.before / way.step.loss.after);
+}
+
+std::string WhyNotKnown(const Way& way) {
+  const auto& loss = way.step.loss;
+  if (!loss.placed) return "no roofs at both ends";
+  if (!loss.watched) return "the parallel regions were not watched: --dlroof_explain";
+  return "it is the threads' own busy time";
+}
+
+bool RestsOnRoofs(Cause cause) {
+  return cause == Cause::kBandwidth || cause == Cause::kIntensity || cause == Cause::kArithmetic;
+}
+
+// Returns the cause with its points, and doubts about the roofs that it rests on.
+std::string LargestText(const Way& way, Diagnosis& diagnosis) {
+  const auto& loss = way.step.loss;
+  const auto largest = loss.Largest();
+  const double rest = (way.Lost() ? 1 : -1) * loss.by.at(Cause::kUnexplained);
+  const double known = largest ? std::abs(loss.by.at(*largest)) : 0;
+  const bool told = largest && known >= rest;
+  diagnosis.cause = told ? *largest : Cause::kUnexplained;
+  diagnosis.points = way.Points(told ? known : rest);
+  auto text =
+      fmt::format("{:.0f} points are {}", way.Points(loss.Total()), way.Lost() ? "lost" : "won");
+  if (told)
+    text += fmt::format(", {:.0f} by {}", diagnosis.points, CauseText(way, *largest));
+  else
+    text += fmt::format(", and nothing that was measured tells the cause of {:.0f} ({})",
+                        diagnosis.points, WhyNotKnown(way));
+  if (!told && way.Points(known) >= 1)
+    text += fmt::format("; {:.0f} by {}", way.Points(known), CauseText(way, *largest));
+  if (!largest || !RestsOnRoofs(*largest)) return text;
+  if (way.from.given || way.to.given) return text + "; by roofs that are given";
+  if (way.from.in_doubt || way.to.in_doubt) return text + "; a roof of these is not proved";
+  return text;
+}
+
+// Returns where FLOP/s peak in between, as an index; the first point's without a peak.
+std::size_t PeakOf(const Trajectory& trajectory) {
+  if (trajectory.along == kAlongThreads) return 0;
+  std::size_t peak = 0;
+  double rate = 1, best = 1;
+  for (std::size_t i = 0; i < trajectory.steps.size(); ++i) {
+    rate *= trajectory.steps[i].rate_ratio;
+    if (rate <= best) continue;
+    best = rate;
+    peak = i + 1;
+  }
+  const double more = 1 + kIdealWithin;
+  return best > more && best > more * rate ? peak : 0;
+}
+
+std::string EstimateText(const Trajectory& trajectory) {
+  const auto disturbed =
+      std::ranges::count_if(trajectory.points, [](const auto& point) { return point.disturbed; });
+  if (disturbed == 0) return ".";
+  return fmt::format("; {} of the {} times {} disturbed, an estimate.", disturbed,
+                     trajectory.points.size(), disturbed == 1 ? "is" : "are");
+}
+
+std::string MarkFor(const Trajectory& trajectory) {
+  return std::string(MarkOf(
+      std::ranges::any_of(trajectory.points, [](const auto& point) { return point.disturbed; })));
+}
+
+Diagnosis DiagnoseWay(const Way& way) {
+  Diagnosis diagnosis;
+  const double ratio = way.step.loss.after / way.step.loss.before;
+  auto& sentence = diagnosis.sentence = RateText(way);
+  if (ratio <= 1 / (1 - kIdealWithin) && ratio >= 1 - kIdealWithin) {
+    diagnosis.scaling = Scaling::kIdeal;
+    sentence += way.AlongThreads() ? ": scaling is ideal within 5 %" : ": the same within 5 %";
+    return diagnosis;
+  }
+  diagnosis.scaling = way.Lost() ? Scaling::kLoss : Scaling::kGain;
+  sentence += ": " + LargestText(way, diagnosis);
+  return diagnosis;
+}
+
+// From the first point, or the peak, to the last.
+Way WayOf(const Trajectory& trajectory) {
+  const auto& points = trajectory.points;
+  const auto peak = PeakOf(trajectory);
+  Way way{trajectory, points[peak], points.back(), StepOf(trajectory, points[peak], points.back())};
+  if (peak > 0)
+    way.about_from =
+        fmt::format(", the peak ({}x those of {})",
+                    ThreeDigits(StepOf(trajectory, points[0], points[peak]).rate_ratio),
+                    ValueText(trajectory, points[0].value));
+  return way;
+}
+
+}  // namespace
+
+Diagnosis Diagnose(const Trajectory& trajectory) {
+  Diagnosis diagnosis;
+  if (trajectory.points.size() < 2)
+    diagnosis.sentence = "one point only: no step to compare";
+  else if (trajectory.steps.empty())
+    diagnosis = {.scaling = Scaling::kUnknown,
+                 .sentence =
+                     "the FLOPs of its points were counted in different ways: no step can "
+                     "be compared"};
+  else
+    diagnosis = DiagnoseWay(WayOf(trajectory));
+  diagnosis.sentence = MarkFor(trajectory) + diagnosis.sentence + EstimateText(trajectory);
+  return diagnosis;
+}
+
+std::string StepText(const TrajectoryStep& step) {
+  const auto& loss = step.loss;
+  if (std::abs(loss.Share(loss.Total())) < kIdealWithin) return "";
+  const bool lost = loss.Total() > 0;
+  const auto largest = loss.Largest();
+  const double rest = (lost ? 1 : -1) * loss.by.at(Cause::kUnexplained);
+  const auto cause =
+      largest && std::abs(loss.by.at(*largest)) >= rest ? *largest : Cause::kUnexplained;
+  return fmt::format("{} {:+.0f}", WordsOf(cause, lost), 100 * loss.Share(loss.by.at(cause)));
+}
+
+}  // namespace dlroof

@@ -1,0 +1,206 @@
+#include "reporters/trajectory/trajectory.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+#include <ranges>
+#include <tuple>
+
+#include "reporters/roofline/problem_parts.h"
+
+namespace dlroof {
+namespace {
+
+std::vector<std::string> PartsOf(const std::string& name) {
+  std::vector<std::string> parts;
+  for (const auto part : std::views::split(name, '/')) parts.emplace_back(part.begin(), part.end());
+  return parts;
+}
+
+// Returns the record's name without its number of threads, where they are what differs, or with a
+// star for the size.
+std::string NameOf(const Record& record, std::string_view along, const OpVocabulary& words) {
+  auto parts = PartsOf(record.name);
+  if (along == kAlongThreads)
+    std::erase_if(parts, [](const auto& part) { return part.starts_with(kAlongThreads); });
+  const auto op = words.find(record.op);
+  for (auto& part : parts) {
+    if (op == words.end() || part != record.problem) continue;
+    for (const auto& word : op->second.sweep)
+      if (word.name == along) part = WithValue(part, word, "*").front();
+  }
+  return fmt::format("{}", fmt::join(parts, "/"));
+}
+
+// Returns the origin of FLOPs that all these records know.
+std::optional<Provenance> CommonOrigin(const PlacedRun& run, const SweepLine& line) {
+  for (const auto from : AllProvenances())
+    if (std::ranges::all_of(line.records, [&](std::size_t i) {
+          const auto& work = run.file.records[i].work;
+          const auto found = work.find(from);
+          return found != work.end() && TotalFlops(found->second).value_or(0) > 0;
+        }))
+      return from;
+  return std::nullopt;
+}
+
+// Returns null where the placement has no such point.
+const ClassicPoint* PointOf(const Placement& placement, Level level) {
+  const auto found = std::ranges::find(placement.classic, level, &ClassicPoint::level);
+  return found == placement.classic.end() ? nullptr : &*found;
+}
+
+std::optional<Level> CommonLevel(const PlacedRun& run, const SweepLine& line) {
+  std::optional<Level> farthest;
+  for (const auto level : AllLevels())
+    if (level != Level::kHost && std::ranges::all_of(line.records, [&](std::size_t i) {
+          return PointOf(run.places[i].placement, level) != nullptr;
+        }))
+      farthest = level;
+  return farthest;
+}
+
+std::optional<RoofTime> RoofTimeOf(const Placement& placement) {
+  if (!placement.time) return std::nullopt;
+  RoofTime roof{.arithmetic_seconds = placement.time->compute_seconds};
+  for (const auto& point : placement.classic) {
+    const auto seconds = placement.time->memory_seconds.find(point.level);
+    if (seconds == placement.time->memory_seconds.end() || !(seconds->second > 0)) continue;
+    roof.memory_seconds[point.level] = seconds->second;
+    roof.bytes[point.level] = point.flops_per_second * placement.time->seconds / point.intensity;
+  }
+  return roof;
+}
+
+TrajectoryPoint PointOf(const PlacedRun& run, std::size_t index, double value,
+                        const std::optional<Level>& level) {
+  const auto& record = run.file.records[index];
+  const auto& placed = run.places[index];
+  TrajectoryPoint point{.record = index,
+                        .value = value,
+                        .threads = std::max(1, record.threads),
+                        .seconds = placed.timing->median,
+                        .disturbed = placed.timing->disturbed};
+  const auto& [placement, time] = std::tie(placed.placement, placed.placement.time);
+  if (time) {
+    point.in_doubt = !time->gap;
+    point.given = time->given;
+    if (time->gap) point.fraction = 1 / *time->gap;
+  }
+  if (const auto* classic = level ? PointOf(placement, *level) : nullptr) {
+    point.intensity = classic->intensity;
+    point.bytes_from = classic->bytes_from;
+  }
+  point.cost = {.seconds = point.seconds,
+                .threads = point.threads,
+                .roof = RoofTimeOf(placement),
+                .ledger = record.parallel ? placed.ledger : std::nullopt,
+                .team = record.parallel ? record.parallel->threads : 1};
+  return point;
+}
+
+// Gives the points their work. Returns whether they can be compared.
+bool AddWork(const PlacedRun& run, const SweepLine& line, Trajectory& trajectory) {
+  const auto origin = CommonOrigin(run, line);
+  const bool same_problem = trajectory.along == kAlongThreads;
+  for (auto& point : trajectory.points) {
+    if (!origin) continue;
+    const double flops = *TotalFlops(run.file.records[point.record].work.at(*origin));
+    point.flops_per_second = flops / point.seconds;
+    if (!same_problem) point.cost.work = flops;
+  }
+  return origin || same_problem;
+}
+
+Trajectory MakeTrajectory(const PlacedRun& run, std::string_view along, const SweepLine& line) {
+  Trajectory trajectory{.along = std::string(along), .level = CommonLevel(run, line)};
+  const auto& words = run.view.words.empty() ? WordsOf(run.file.context) : run.view.words;
+  trajectory.name = NameOf(run.file.records[line.records.front()], along, words);
+  for (std::size_t i = 0; i < line.records.size(); ++i)
+    trajectory.points.push_back(PointOf(run, line.records[i], line.values[i], trajectory.level));
+  if (!AddWork(run, line, trajectory)) return trajectory;
+  for (std::size_t i = 1; i < trajectory.points.size(); ++i)
+    trajectory.steps.push_back(StepOf(trajectory, trajectory.points[i - 1], trajectory.points[i]));
+  return trajectory;
+}
+
+// Returns by index whether all names have the same part there; empty where they have unequally
+// many.
+std::vector<bool> SharedParts(const std::vector<Trajectory>& trajectories) {
+  if (trajectories.size() < 2) return {};
+  const auto first = PartsOf(trajectories.front().name);
+  std::vector<bool> shared(first.size(), true);
+  for (const auto& one : trajectories) {
+    const auto parts = PartsOf(one.name);
+    for (std::size_t i = 0; i < shared.size(); ++i)
+      shared[i] = shared[i] && i < parts.size() && parts[i] == first[i];
+  }
+  return shared;
+}
+
+void Label(std::vector<Trajectory>& trajectories) {
+  const auto shared = SharedParts(trajectories);
+  for (auto& one : trajectories) {
+    std::vector<std::string> own;
+    const auto parts = PartsOf(one.name);
+    for (std::size_t i = 0; i < parts.size(); ++i)
+      if (i >= shared.size() || !shared[i]) own.push_back(parts[i]);
+    one.label = own.empty() ? one.name : fmt::format("{}", fmt::join(own, "/"));
+  }
+}
+
+// Returns the lines along a name, and the name where it was not given.
+std::pair<std::string, std::vector<SweepLine>> LinesAlong(const PlacedRun& run,
+                                                          std::string_view along,
+                                                          std::size_t least) {
+  if (along.empty() || along == kAlongThreads) {
+    auto lines = ThreadLines(run, least);
+    if (!along.empty() || !lines.empty()) return {std::string(kAlongThreads), std::move(lines)};
+    for (const auto& parameter : SweepParameters(WordsOf(run.file.context)))
+      if (auto found = SweepLines(run, parameter, least); !found.empty())
+        return {parameter.word.name, std::move(found)};
+    return {std::string(kAlongThreads), {}};
+  }
+  return {std::string(along), SweepLines(run, along, least)};
+}
+
+}  // namespace
+
+TrajectoryStep StepOf(const Trajectory& trajectory, const TrajectoryPoint& before,
+                      const TrajectoryPoint& after) {
+  TrajectoryStep step{.loss = LossOf(before.cost, after.cost)};
+  step.rate_ratio = (after.cost.work / after.seconds) / (before.cost.work / before.seconds);
+  if (trajectory.along == kAlongThreads && after.threads != before.threads)
+    step.efficiency =
+        std::log2(step.rate_ratio) / std::log2(static_cast<double>(after.threads) / before.threads);
+  if (before.intensity && after.intensity)
+    step.intensity_ratio = *after.intensity / *before.intensity;
+  return step;
+}
+
+std::vector<Trajectory> Trajectories(const PlacedRun& run, std::string_view along,
+                                     std::size_t least) {
+  const auto [name, lines] = LinesAlong(run, along, least);
+  std::vector<Trajectory> trajectories;
+  for (const auto& line : lines) trajectories.push_back(MakeTrajectory(run, name, line));
+  Label(trajectories);
+  return trajectories;
+}
+
+std::string ValueText(const Trajectory& trajectory, double value) {
+  if (trajectory.along == kAlongThreads)
+    return fmt::format("{:g} thread{}", value, value == 1 ? "" : "s");
+  return fmt::format("{} {:g}", trajectory.along, value);
+}
+
+std::string SharedName(const std::vector<Trajectory>& trajectories) {
+  const auto shared = SharedParts(trajectories);
+  std::vector<std::string> parts;
+  for (std::size_t i = 0; i < shared.size(); ++i)
+    if (shared[i]) parts.push_back(PartsOf(trajectories.front().name)[i]);
+  return fmt::format("{}", fmt::join(parts, "/"));
+}
+
+}  // namespace dlroof

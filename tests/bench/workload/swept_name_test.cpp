@@ -1,0 +1,51 @@
+#include "bench/workload/swept_name.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/fakes/refusal.h"
+
+namespace dlroof {
+namespace {
+
+using testing::HasSubstr;
+
+constexpr const char* kConv = "Conv2D/cpu/onednn/fwd/f32/n16c8h12w12k16r3s3_p1";
+constexpr const char* kLstm = "LSTM/cpu/onednn/fwd_inference/f32/t16n16i32h32";
+
+TEST(WithSize, IsTheNameOfTheOtherProblem) {
+  EXPECT_EQ(WithSize(kConv, "batch", 4), "Conv2D/cpu/onednn/fwd/f32/n4c8h12w12k16r3s3_p1");
+  EXPECT_EQ(WithSize(kConv, "image", 24), "Conv2D/cpu/onednn/fwd/f32/n16c8h24w24k16r3s3_p1");
+  EXPECT_EQ(WithSize(kConv, "stride", 2), "Conv2D/cpu/onednn/fwd/f32/n16c8h12w12k16r3s3_s2p1");
+  EXPECT_EQ(WithSize(kLstm, "layers", 2), "LSTM/cpu/onednn/fwd_inference/f32/t16n16i32h32l2");
+  EXPECT_EQ(WithSize(std::string(kLstm) + "l2", "layers", 1), kLstm);
+  EXPECT_EQ(WithSize(std::string(kLstm) + "/threads1/cold", "hidden", 64),
+            "LSTM/cpu/onednn/fwd_inference/f32/t16n16i32h64/threads1/cold");
+}
+
+TEST(WithSize, RefusesWhatCannotBe) {
+  EXPECT_THAT(RefusalOf([] { WithSize(kConv, "hidden", 4); }),
+              HasSubstr("--sweep=hidden: Conv2D has no such parameter; there are batch, filters"));
+  EXPECT_THAT(RefusalOf([] { WithSize(kConv, "kernel", 99); }),
+              HasSubstr("kernel 99: Conv2D/cpu/onednn/fwd/f32/n16c8h12w12k16r99s99_p1: "));
+  EXPECT_THAT(RefusalOf([] { WithSize("Conv2D/cpu/onednn/fwd/f32/n16q", "batch", 4); }),
+              HasSubstr("column"));
+  EXPECT_THAT(RefusalOf([] { WithSize("Sort/cpu/a/fwd/f32/n16", "batch", 4); }),
+              HasSubstr("no benchmark Sort"));
+}
+
+TEST(WithThreads, StandsBeforeTheCachesState) {
+  EXPECT_EQ(WithThreads(kConv, 2), std::string(kConv) + "/threads2");
+  EXPECT_EQ(WithThreads(std::string(kConv) + "/relu/cold", 2),
+            std::string(kConv) + "/relu/threads2/cold");
+}
+
+TEST(WithThreads, RefusesASecondNumberAndAnotherDevice) {
+  EXPECT_THAT(RefusalOf([] { WithThreads(std::string(kConv) + "/threads1", 2); }),
+              HasSubstr("it names its number of threads; leave threads1 out"));
+  EXPECT_THAT(RefusalOf([] { WithThreads("Conv2D/gpu/cudnn/fwd/f32/n16c8h12w12k16r3s3_p1", 2); }),
+              HasSubstr("no threads to sweep"));
+}
+
+}  // namespace
+}  // namespace dlroof

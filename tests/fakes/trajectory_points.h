@@ -1,0 +1,121 @@
+// Runs of one made-up problem on several numbers of threads or batch sizes, whose parts of time are
+// chosen.
+#pragma once
+
+#include <fmt/format.h>
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "reporters/roofline/placed_run.h"
+
+namespace dlroof {
+
+// The parts of a ledger [s].
+struct PartSpec {
+  double fork_join = 0, serial = 0, imbalance = 0, stolen = 0, functions = 0;
+  int team = 0;  // threads that work; 0: all
+};
+
+struct PointSpec {
+  int threads = 1;
+  double seconds = 1;                          // [s]
+  double flops = 100;                          // [flop]
+  std::optional<double> bytes = 20;            // [byte] of DRAM
+  double flops_rate = 10;                      // [flop/s] ceiling of so many threads
+  double bytes_rate = 10;                      // [byte/s]
+  double batch = 1;                            // n of the problem
+  std::optional<PartSpec> parts = PartSpec{};  // absent: not watched
+  bool disturbed = false, given = false, not_proved = false, no_roofs = false, measured = false;
+};
+
+// Inverse of MakeLedger's split.
+inline ParallelTime ParallelOf(const PointSpec& point) {
+  const auto& parts = *point.parts;
+  const int team = parts.team > 0 ? parts.team : point.threads;
+  ParallelTime parallel{.seconds = point.seconds, .threads = team, .calls = 5};
+  if (parts.functions > 0) parallel.function_seconds = parts.functions * team;
+  if (team == 1) return parallel;
+  const double outside = parts.serial * team / (team - 1);
+  const double longest = point.seconds - outside - parts.fork_join;
+  parallel.run_delay_seconds = parts.stolen;
+  parallel.regions = {.regions = 4,
+                      .seconds = point.seconds - outside,
+                      .longest_seconds = longest,
+                      .busy_seconds = team * (longest - parts.imbalance - parts.stolen)};
+  return parallel;
+}
+
+inline Record RecordOf(const PointSpec& point) {
+  Record record{.name = fmt::format("Conv2D/cpu/onednn/fwd/f32/n{}c8h8w8k8r1s1/threads{}",
+                                    point.batch, point.threads)};
+  SplitName(record);
+  record.threads = point.threads;
+  record.cache = "warm";
+  record.repetitions = {{.seconds = point.seconds, .iterations = 1, .disturbed = point.disturbed}};
+  Work& work = record.work[point.measured ? Provenance::kMeasured : Provenance::kModelled];
+  work.flops["fp32.vector"] = point.flops;
+  if (point.bytes) work.bytes[Level::kDram] = *point.bytes;
+  if (point.parts) record.parallel = ParallelOf(point);
+  return record;
+}
+
+inline PlacedRun RunOf(const std::vector<PointSpec>& points) {
+  RunFile file;
+  Machine machine{.device = "cpu", .name = "a made-up machine"};
+  for (const auto& point : points) {
+    file.records.push_back(RecordOf(point));
+    if (point.no_roofs) continue;
+    CeilingSet& set = machine.by_threads[point.threads];
+    const bool proved = !point.given && !point.not_proved;
+    set.flops["fp32.vector"] = {
+        .per_second = point.flops_rate, .proved = proved, .given = point.given};
+    set.bytes[Level::kDram] = {
+        .per_second = point.bytes_rate, .proved = proved, .given = point.given};
+  }
+  file.machines = {machine};
+  return PlaceRun(std::move(file));
+}
+
+// One thread: 12 s, of which its roof asks for 10 s (100 flop at 10 flop/s) and DRAM for 2 s. Two
+// threads twice as fast unless a case says otherwise.
+inline const PointSpec kOne = {.threads = 1, .seconds = 12};
+inline PointSpec Two(double seconds) {
+  return {.threads = 2, .seconds = seconds, .flops_rate = 20, .bytes_rate = 20};
+}
+// One thread that DRAM binds: 200 byte at 10 byte/s are 20 of its 22 s.
+inline const PointSpec kMemoryOne = {.threads = 1, .seconds = 22, .bytes = 200};
+inline PointSpec MemoryTwo(double seconds, double bytes, double bytes_rate) {
+  return {
+      .threads = 2, .seconds = seconds, .bytes = bytes, .flops_rate = 20, .bytes_rate = bytes_rate};
+}
+inline PointSpec Watched(PointSpec point, PartSpec parts) {
+  point.parts = parts;
+  return point;
+}
+inline PointSpec Unwatched(PointSpec point) {
+  point.parts.reset();
+  return point;
+}
+// Batch n on two threads of 20 flop/s and 20 byte/s.
+inline PointSpec Batch(double n, double seconds, double flops, double bytes, PartSpec parts = {}) {
+  return {.threads = 2,
+          .seconds = seconds,
+          .flops = flops,
+          .bytes = bytes,
+          .flops_rate = 20,
+          .bytes_rate = 20,
+          .batch = n,
+          .parts = parts};
+}
+inline PointSpec With(PointSpec point, bool PointSpec::*flag) {
+  point.*flag = true;
+  return point;
+}
+inline PointSpec WithoutBytes(PointSpec point) {
+  point.bytes.reset();
+  return point;
+}
+
+}  // namespace dlroof

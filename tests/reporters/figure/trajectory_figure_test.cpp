@@ -1,0 +1,76 @@
+#include "reporters/figure/trajectory_figure.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <filesystem>
+
+#include "counters/base/files.h"
+#include "counters/base/folders.h"
+#include "tests/fakes/refusal.h"
+#include "tests/fakes/trajectory_points.h"
+
+namespace dlroof {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+std::string Script(const PlacedRun& run) {
+  return TrajectoryScript(MakeTrajectoryFigure(run, Trajectories(run)), "svg");
+}
+
+// 200 byte and 100 flop: 0.5 flop/byte; 100 / 22 s, then 100 / 21 s.
+TEST(TrajectoryScript, HasArrowsAndTheRoofsOfEachNumberOfThreads) {
+  const auto script = Script(RunOf({kMemoryOne, MemoryTwo(20, 200, 10)}));
+  EXPECT_THAT(script, HasSubstr("$points0 << EOD\n0.5 4.54545455 0x0072b2\n0.5 5 0x0072b2\nEOD"));
+  EXPECT_THAT(script, HasSubstr("$ways0 << EOD\n0.5 4.54545455 0 0.454545455\nEOD"));
+  EXPECT_THAT(script, HasSubstr("with vectors head"));
+  EXPECT_THAT(script, HasSubstr("set label '1' at 0.5,4.54"));
+  EXPECT_THAT(script, HasSubstr("set label '2' at 0.5,5 "));
+  for (const char* roof : {"$flop2_0", "$flop1_0", "$byte2_1", "$byte1_1"})
+    EXPECT_THAT(script, HasSubstr(roof));
+  EXPECT_THAT(script, HasSubstr("'fp32.vector, 2 threads  20.0 FLOP/s'"));
+  EXPECT_THAT(script, HasSubstr("'fp32.vector, 1 thread  10.0 FLOP/s'"));
+  EXPECT_THAT(script, HasSubstr("bytes of DRAM; numbers: threads"));
+}
+
+TEST(TrajectoryScript, DisturbedPointsArePale) {
+  const auto script = Script(RunOf({kOne, With(Two(9), &PointSpec::disturbed)}));
+  EXPECT_THAT(script, HasSubstr("0xaad0e5\n"));
+  EXPECT_THAT(script, HasSubstr("pale: disturbed"));
+}
+
+TEST(TrajectoryScript, TextOfTheFileNeverBecomesACommand) {
+  auto run = RunOf({kOne, Two(9)});
+  run.file.machines[0].name = "'; system('touch owned'); '";
+  for (auto& record : run.file.records) record.name = "\nEOD\n`touch owned`/" + record.name;
+  const auto script = Script(run);
+  EXPECT_THAT(script, Not(HasSubstr("system('touch")));
+  EXPECT_THAT(script, Not(HasSubstr("`touch")));
+}
+
+TEST(MakeTrajectoryFigure, WithoutBytesThereIsNothingToDraw) {
+  EXPECT_THAT(RefusalOf([] {
+                const auto run = RunOf({WithoutBytes(kOne), WithoutBytes(Two(6))});
+                MakeTrajectoryFigure(run, Trajectories(run));
+              }),
+              HasSubstr("no trajectory has two points"));
+}
+
+TEST(WriteTrajectoryFigure, DrawsEachFormat) {
+  if (std::system("gnuplot --version > /dev/null 2>&1") != 0)
+    GTEST_SKIP() << "gnuplot is not installed";
+  const TemporaryFolder folder;
+  const auto run = RunOf({kOne, Two(9)});
+  for (const char* name : {"x.svg", "x.pdf", "x.png"}) {
+    WriteTrajectoryFigure(run, Trajectories(run), folder / name);
+    EXPECT_GT(std::filesystem::file_size(folder / name), 1000u) << name;
+  }
+  EXPECT_THAT(RefusalOf([&] { WriteTrajectoryFigure(run, Trajectories(run), folder / "x.txt"); }),
+              HasSubstr("a figure is .svg, .pdf or .png"));
+}
+
+}  // namespace
+}  // namespace dlroof

@@ -1,0 +1,391 @@
+#include "reporters/trajectory/diagnosis.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/fakes/trajectory_points.h"
+
+namespace dlroof {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+struct Case {
+  std::string name;
+  std::vector<PointSpec> points;
+  Scaling scaling;
+  std::optional<Cause> cause;
+  double of_points = 0;   // [percentage points] worked by hand
+  std::string says = {};  // part of the sentence
+  std::string along = "threads";
+};
+
+std::vector<Case> Simple() {
+  return {
+      {"one point", {kOne}, Scaling::kOnePoint, {}, 0, "one point only"},
+      {"twice as fast", {kOne, Two(6)}, Scaling::kIdeal, {}, 0, "scaling is ideal within 5 %"},
+      // 12.4 s of thread time in place of 12: 3.2 % more.
+      {"nearly twice",
+       {kOne, Two(6.2)},
+       Scaling::kIdeal,
+       {},
+       0,
+       "2 threads are 1.94x as fast as 1 thread, 97 % of ideal"},
+      {"ideal, unwatched", {Unwatched(kOne), Unwatched(Two(6))}, Scaling::kIdeal, {}},
+      // 42 s of thread time in place of 22, all of it waits for bytes: 20 of 42.
+      {"bandwidth shared",
+       {kMemoryOne, MemoryTwo(21, 200, 10)},
+       Scaling::kLoss,
+       Cause::kBandwidth,
+       47.6,
+       "48 points are lost, 48 by bandwidth shared (each thread's share of the DRAM roof falls to "
+       "50 %)"},
+      {"bandwidth, unwatched",
+       {Unwatched(kMemoryOne), Unwatched(MemoryTwo(21, 200, 10))},
+       Scaling::kLoss,
+       Cause::kBandwidth,
+       47.6,
+       "bandwidth shared"},
+      {"cache lost",
+       {kMemoryOne, MemoryTwo(21, 400, 20)},
+       Scaling::kLoss,
+       Cause::kIntensity,
+       47.6,
+       "intensity lost (the same work moves 2.00x the bytes of DRAM, modelled)"},
+      // 100 / 14 s x 2 = 14.29 s in place of 10, of 16.4.
+      {"clock lowered",
+       {kOne, {.threads = 2, .seconds = 8.2, .flops_rate = 14, .bytes_rate = 20}},
+       Scaling::kLoss,
+       Cause::kArithmetic,
+       26.1,
+       "clock lowered (the arithmetic roof of a thread falls to 70 %)"},
+      // Each second of 9 counts for two threads: 2 x 3 of 18.
+      {"fork and join",
+       {kOne, Watched(Two(9), {.fork_join = 3})},
+       Scaling::kLoss,
+       Cause::kOverhead,
+       33.3,
+       "overhead grown (most of it: fork and join of parallel regions, 33)"},
+      {"one thread alone",
+       {kOne, Watched(Two(9), {.serial = 3})},
+       Scaling::kLoss,
+       Cause::kOverhead,
+       33.3,
+       "one thread works, the others wait"},
+      {"imbalance",
+       {kOne, Watched(Two(9), {.imbalance = 3})},
+       Scaling::kLoss,
+       Cause::kImbalance,
+       33.3,
+       "imbalance (waiting for the slowest thread)"},
+      {"stolen",
+       {kOne, Watched(Two(9), {.stolen = 3})},
+       Scaling::kLoss,
+       Cause::kStolen,
+       33.3,
+       "time stolen by other programs"},
+      // The second thread idles through all of 12 s: 12 of 24.
+      {"one of two works",
+       {kOne, Watched(Two(12), {.team = 1})},
+       Scaling::kLoss,
+       Cause::kIdle,
+       50,
+       "idle threads (the library works on 1 of 2 threads)"},
+      // 2 x 4 s in place of 2, of 2 x 10.
+      {"functions",
+       {Watched({.threads = 1, .seconds = 14}, {.functions = 2}),
+        Watched(Two(10), {.functions = 4})},
+       Scaling::kLoss,
+       Cause::kFunctions,
+       30,
+       "sigmoid, tanh"},
+      {"slower with two",
+       {kOne, Watched(Two(15), {.fork_join = 9})},
+       Scaling::kLoss,
+       Cause::kOverhead,
+       60,
+       "2 threads are 0.800x as fast as 1 thread, 40 % of ideal"},
+  };
+}
+
+std::vector<Case> NotTold() {
+  return {
+      {"busy time grows",
+       {kOne, Two(9)},
+       Scaling::kLoss,
+       Cause::kUnexplained,
+       33.3,
+       "nothing that was measured tells the cause of 33 (it is the threads' own busy time)"},
+      {"one point unwatched",
+       {Unwatched(kOne), Watched(Two(9), {.fork_join = 3})},
+       Scaling::kLoss,
+       Cause::kUnexplained,
+       33.3,
+       "not watched: --dlroof_explain"},
+      {"no bytes, unwatched",
+       {Unwatched(WithoutBytes(kOne)), Unwatched(WithoutBytes(Two(9)))},
+       Scaling::kLoss,
+       Cause::kUnexplained,
+       33.3,
+       "nothing that was measured tells"},
+      {"no bytes, a lower clock",
+       {WithoutBytes(kOne), WithoutBytes({.threads = 2, .seconds = 8.2, .flops_rate = 14})},
+       Scaling::kLoss,
+       Cause::kArithmetic,
+       26.1,
+       "clock lowered"},
+      {"no bytes at one point",
+       {WithoutBytes(kMemoryOne), MemoryTwo(21, 200, 10)},
+       Scaling::kLoss,
+       Cause::kUnexplained,
+       47.6,
+       "nothing that was measured tells"},
+      {"no roofs of two",
+       {kOne, With(Two(9), &PointSpec::no_roofs)},
+       Scaling::kLoss,
+       Cause::kUnexplained,
+       33.3,
+       "no roofs at both ends"},
+      {"counted in two ways",
+       {With(Batch(1, 10, 100, 20), &PointSpec::measured), Batch(4, 40, 400, 80)},
+       Scaling::kUnknown,
+       {},
+       0,
+       "counted in different ways",
+       "batch"},
+      // 2 of 18 are fork and join, 4 are not told.
+      {"more is not told",
+       {kOne, Watched(Two(9), {.fork_join = 1})},
+       Scaling::kLoss,
+       Cause::kUnexplained,
+       22.2,
+       "tells the cause of 22 (it is the threads' own busy time); 11 by overhead grown"},
+  };
+}
+
+std::vector<Case> Mixed() {
+  return {
+      // Bytes 200 -> 400, a byte 0.1 -> 0.125 thread seconds: 22.5 by bytes, 7.5 by rate, of 52.
+      {"more bytes than rate",
+       {kMemoryOne, MemoryTwo(26, 400, 16)},
+       Scaling::kLoss,
+       Cause::kIntensity,
+       43.3,
+       "intensity lost"},
+      // 200 -> 240 byte, 0.1 -> 0.2 s: 6 by bytes, 22 by rate, of 50.
+      {"more rate than bytes",
+       {kMemoryOne, MemoryTwo(25, 240, 10)},
+       Scaling::kLoss,
+       Cause::kBandwidth,
+       44,
+       "bandwidth shared"},
+      // 2.2 s of overhead in two parts against 1.5 s of imbalance, x 2, of 21.4.
+      {"overhead in two parts",
+       {kOne, Watched(Two(10.7), {.fork_join = 1, .serial = 1.2, .imbalance = 1.5})},
+       Scaling::kLoss,
+       Cause::kOverhead,
+       20.6,
+       "most of it: one thread works"},
+      {"imbalance over overhead",
+       {kOne, Watched(Two(10), {.fork_join = 1, .imbalance = 3})},
+       Scaling::kLoss,
+       Cause::kImbalance,
+       30,
+       "imbalance"},
+      {"stolen over imbalance",
+       {kOne, Watched(Two(10), {.imbalance = 1, .stolen = 3})},
+       Scaling::kLoss,
+       Cause::kStolen,
+       30,
+       "stolen"},
+      {"overhead over bandwidth",
+       {kMemoryOne, Watched(MemoryTwo(19, 200, 16), {.fork_join = 4})},
+       Scaling::kLoss,
+       Cause::kOverhead,
+       21.1,
+       "overhead"},
+      {"bandwidth over overhead",
+       {kMemoryOne, Watched(MemoryTwo(23, 200, 10), {.fork_join = 2})},
+       Scaling::kLoss,
+       Cause::kBandwidth,
+       43.5,
+       "bandwidth"},
+      // Arithmetic binds one thread (10 s) and bytes four (5 s, 20 of thread time): 10 of 22.
+      {"bytes bind four",
+       {{.threads = 1, .seconds = 10.5, .bytes = 100, .bytes_rate = 20},
+        {.threads = 4, .seconds = 5.5, .bytes = 100, .flops_rate = 40, .bytes_rate = 20}},
+       Scaling::kLoss,
+       Cause::kBandwidth,
+       45.5,
+       "falls to 25 %"},
+      {"cache lost binds four",
+       {{.threads = 1, .seconds = 10.5, .bytes = 100, .bytes_rate = 20},
+        {.threads = 4, .seconds = 10.1, .bytes = 800, .flops_rate = 40, .bytes_rate = 80}},
+       Scaling::kLoss,
+       Cause::kIntensity,
+       74.3,
+       "8.00x the bytes"},
+      // The middle point is perfect, and the last one is judged against the first.
+      {"three points",
+       {kMemoryOne,
+        MemoryTwo(11, 200, 20),
+        {.threads = 4, .seconds = 10.5, .bytes = 200, .flops_rate = 40, .bytes_rate = 20}},
+       Scaling::kLoss,
+       Cause::kBandwidth,
+       47.6,
+       "4 threads"},
+      // Overhead takes 8 of 18, and the threads' busy time is 2 shorter.
+      {"a gain beside the loss",
+       {kOne, Watched(Two(9), {.fork_join = 4})},
+       Scaling::kLoss,
+       Cause::kOverhead,
+       44.4,
+       "33 points are lost, 44 by overhead grown"},
+  };
+}
+
+std::vector<Case> GainsAndSizes() {
+  return {
+      // 400 byte at one thread, 200 at two: 20 of 42 s of thread time are won.
+      {"more cache in all",
+       {{.threads = 1, .seconds = 42, .bytes = 400}, MemoryTwo(11, 200, 20)},
+       Scaling::kGain,
+       Cause::kIntensity,
+       47.6,
+       "191 % of ideal: 48 points are won, 48 by intensity gained"},
+      // Each batch of 1 waits 5 s; a batch of 4 does so once: 3.75 of 10 s for 100 flop.
+      {"overhead amortised",
+       {Batch(1, 10, 100, 2, {.fork_join = 5}), Batch(4, 25, 400, 8, {.fork_join = 5})},
+       Scaling::kGain,
+       Cause::kOverhead,
+       37.5,
+       "batch 4 has 1.60x the FLOP/s of batch 1: 38 points are won, 38 by overhead amortised",
+       "batch"},
+      // 400 byte (20 s) for 100 flop, then 640 byte (32 s) for 1600 (80 s): 20 -> 5 s for 100 flop.
+      {"weights used again",
+       {Batch(1, 21, 100, 400), Batch(16, 96, 1600, 640)},
+       Scaling::kGain,
+       Cause::kIntensity,
+       71.4,
+       "intensity gained",
+       "batch"},
+      {"no change",
+       {Batch(1, 10, 100, 20), Batch(4, 40, 400, 80)},
+       Scaling::kIdeal,
+       {},
+       0,
+       "the same within 5 %",
+       "batch"},
+      // From 4 to 16 the bytes of 100 flop grow from 100 to 400: 5 -> 20 s, of 21.
+      {"a peak",
+       {Batch(1, 12, 100, 100), Batch(4, 24, 400, 400), Batch(16, 336, 1600, 6400)},
+       Scaling::kLoss,
+       Cause::kIntensity,
+       71.4,
+       "batch 16 has 0.286x the FLOP/s of batch 4, the peak (2.00x those of batch 1)",
+       "batch"},
+      {"imbalance shrinks",
+       {Batch(1, 10, 100, 2, {.imbalance = 4}), Batch(4, 25, 400, 8, {.imbalance = 1})},
+       Scaling::kGain,
+       Cause::kImbalance,
+       37.5,
+       "less imbalance",
+       "batch"},
+      {"idle threads find work",
+       {Batch(1, 10, 100, 2, {.team = 1}), Batch(4, 24, 400, 8)},
+       Scaling::kGain,
+       Cause::kIdle,
+       50,
+       "fewer idle threads (the library works on 1 of 2 threads)",
+       "batch"},
+  };
+}
+
+std::vector<Case> Estimates() {
+  return {
+      {"disturbed",
+       {kOne, With(Watched(Two(9), {.fork_join = 3}), &PointSpec::disturbed)},
+       Scaling::kLoss,
+       Cause::kOverhead,
+       33.3,
+       "; 1 of the 2 times is disturbed, an estimate."},
+      {"disturbed, ideal",
+       {With(kOne, &PointSpec::disturbed), With(Two(6), &PointSpec::disturbed)},
+       Scaling::kIdeal,
+       {},
+       0,
+       "; 2 of the 2 times are disturbed, an estimate."},
+      {"disturbed, one point",
+       {With(kOne, &PointSpec::disturbed)},
+       Scaling::kOnePoint,
+       {},
+       0,
+       "an estimate"},
+      {"given roofs",
+       {With(kMemoryOne, &PointSpec::given), With(MemoryTwo(21, 200, 10), &PointSpec::given)},
+       Scaling::kLoss,
+       Cause::kBandwidth,
+       47.6,
+       "by roofs that are given"},
+      {"not proved",
+       {kMemoryOne, With(MemoryTwo(21, 200, 10), &PointSpec::not_proved)},
+       Scaling::kLoss,
+       Cause::kBandwidth,
+       47.6,
+       "a roof of these is not proved"},
+  };
+}
+
+class Diagnoses : public testing::TestWithParam<Case> {};
+
+TEST_P(Diagnoses, NameTheLargestCauseWithItsNumber) {
+  const auto& one = GetParam();
+  const auto trajectories = Trajectories(RunOf(one.points), one.along, 1);
+  ASSERT_EQ(trajectories.size(), 1u);
+  const auto& trajectory = trajectories.front();
+  ASSERT_EQ(trajectory.points.size(), one.points.size());
+  const auto found = Diagnose(trajectory);
+  EXPECT_EQ(found.scaling, one.scaling) << found.sentence;
+  const auto key = [](const std::optional<Cause>& cause) { return cause ? Key(*cause) : "none"; };
+  EXPECT_EQ(key(found.cause), key(one.cause)) << found.sentence;
+  EXPECT_NEAR(found.points, one.of_points, 0.06) << found.sentence;
+  EXPECT_THAT(found.sentence, HasSubstr(one.says));
+  const bool disturbed = std::ranges::any_of(one.points, &PointSpec::disturbed);
+  EXPECT_EQ(found.sentence.starts_with("~"), disturbed) << found.sentence;
+  for (const auto& step : trajectory.steps) {
+    double sum = 0;
+    for (const auto& [cause, change] : step.loss.by) sum += change;
+    EXPECT_NEAR(sum, step.loss.Total(), 1e-9 * step.loss.after) << "the causes add up";
+  }
+}
+
+std::string CaseName(const testing::TestParamInfo<Case>& info) {
+  std::string name = info.param.name;
+  for (char& c : name)
+    if (!std::isalnum(static_cast<unsigned char>(c))) c = '_';
+  return name;
+}
+
+INSTANTIATE_TEST_SUITE_P(Simple, Diagnoses, testing::ValuesIn(Simple()), CaseName);
+INSTANTIATE_TEST_SUITE_P(NotTold, Diagnoses, testing::ValuesIn(NotTold()), CaseName);
+INSTANTIATE_TEST_SUITE_P(Mixed, Diagnoses, testing::ValuesIn(Mixed()), CaseName);
+INSTANTIATE_TEST_SUITE_P(Sizes, Diagnoses, testing::ValuesIn(GainsAndSizes()), CaseName);
+INSTANTIATE_TEST_SUITE_P(Estimates, Diagnoses, testing::ValuesIn(Estimates()), CaseName);
+
+TEST(StepText, IsTheLargestCauseOfAStep) {
+  const auto trajectory = Trajectories(RunOf({kOne,
+                                              Two(6),
+                                              {.threads = 4,
+                                               .seconds = 6,
+                                               .flops_rate = 40,
+                                               .bytes_rate = 40,
+                                               .parts = PartSpec{.imbalance = 3}}}))
+                              .front();
+  ASSERT_EQ(trajectory.steps.size(), 2u);
+  EXPECT_EQ(StepText(trajectory.steps[0]), "");
+  EXPECT_EQ(StepText(trajectory.steps[1]), "imbalance +50") << "4 x 3 of 4 x 6 s";
+}
+
+}  // namespace
+}  // namespace dlroof
