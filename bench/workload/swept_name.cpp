@@ -31,8 +31,8 @@ const SweepWord& WordOf(const BenchmarkName& name, const std::string& parameter)
   const auto& words = FindOp(name.op)->words.sweep;
   const auto found = std::ranges::find(words, parameter, &SweepWord::name);
   if (found != words.end()) return *found;
-  std::vector<std::string> names;
-  for (const auto& word : words) names.push_back(word.name);
+  std::vector<std::string> names(words.size());
+  std::ranges::transform(words, names.begin(), &SweepWord::name);
   throw BadInput("--sweep={}: {} has no such parameter; there are {}", parameter, name.op,
                  fmt::join(names, ", "));
 }

@@ -23,7 +23,7 @@ void AddMachine(Machine machine, const std::string& path, RunFile& whole) {
 
 }  // namespace
 
-RunFile JoinedRun(std::vector<std::pair<std::string, RunFile>> files) {
+RunFile JoinedRun(std::vector<std::pair<std::string, RunFile>>&& files) {
   RunFile whole;
   std::set<std::pair<std::string, int>> seen;
   bool first = true;

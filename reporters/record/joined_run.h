@@ -12,6 +12,6 @@ namespace dlroof {
 // Returns the records and ceilings of all files, by path; the context is the first one's. The first
 // of two records of one name and number of threads counts, and the first of two sets of ceilings of
 // one number of threads. Throws BadInput for files of different machines.
-RunFile JoinedRun(std::vector<std::pair<std::string, RunFile>> files);
+RunFile JoinedRun(std::vector<std::pair<std::string, RunFile>>&& files);
 
 }  // namespace dlroof

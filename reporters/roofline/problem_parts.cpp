@@ -1,7 +1,7 @@
 #include "reporters/roofline/problem_parts.h"
 
 #include <algorithm>
-#include <ranges>
+#include <sstream>
 
 namespace dlroof {
 namespace {
@@ -56,8 +56,8 @@ std::vector<ProblemPart> ProblemParts(std::string_view problem) {
 
 std::vector<std::string> Followers(const SweepWord& word) {
   std::vector<std::string> keys;
-  for (const auto key : std::views::split(word.follow, ' '))
-    if (!key.empty()) keys.emplace_back(key.begin(), key.end());
+  std::istringstream words(word.follow);
+  for (std::string key; words >> key;) keys.push_back(key);
   return keys;
 }
 
@@ -70,10 +70,10 @@ std::vector<std::string> WithValue(std::string_view problem, const SweepWord& wo
                         : Inserted(problem, word.key, value);
   const auto followers = Followers(word);
   std::string text(problem);
-  for (const auto& part : std::views::reverse(parts))
-    if (&part == &*swept || (part.key != "_p" && part.value == swept->value &&
-                             std::ranges::count(followers, part.key) > 0))
-      text.replace(part.value_begin, part.end - part.value_begin, value);
+  for (auto part = parts.rbegin(); part != parts.rend(); ++part)
+    if (&*part == &*swept || (part->key != "_p" && part->value == swept->value &&
+                              std::ranges::count(followers, part->key) > 0))
+      text.replace(part->value_begin, part->end - part->value_begin, value);
   std::vector<std::string> texts = {text};
   if (value == "1") {
     texts.push_back(std::string(problem).erase(swept->begin, swept->end - swept->begin));

@@ -12,6 +12,7 @@ namespace dlroof {
 namespace {
 
 constexpr double kIdealWithin = 0.05;  // [1]
+constexpr double kBytesChange = 0.1;   // [1] beyond it bytes that no roof asks for are named
 
 struct CauseWords {
   Cause cause;
@@ -66,16 +67,38 @@ std::string BandwidthText(const Way& way) {
                      100 * ratio);
 }
 
-std::string IntensityText(const Way& way) {
-  if (!way.step.loss.level) return "";
-  const auto level = *way.step.loss.level;
+// [1] Returns the bytes of a unit of work, over those at the other end.
+double BytesRatio(const Way& way, Level level) {
   const auto bytes = [&](const TrajectoryPoint& point) {
     return point.cost.roof->bytes.at(level) / point.cost.work;
   };
-  const bool known = way.trajectory.level == level && way.to.bytes_from;
-  return fmt::format("the same work moves {}x the bytes of {}{}",
-                     ThreeDigits(bytes(way.to) / bytes(way.from)), LevelName(Key(level)),
-                     known ? fmt::format(", {}", Key(*way.to.bytes_from)) : "");
+  return bytes(way.to) / bytes(way.from);
+}
+
+// "the same work moves 2.00x the bytes of DRAM, modelled"; both points know this level.
+std::string BytesText(const Way& way, Level level) {
+  return fmt::format("the same work moves {}x the bytes of {}, {}",
+                     ThreeDigits(BytesRatio(way, level)), LevelName(Key(level)),
+                     Key(way.to.cost.roof->bytes_from.at(level)));
+}
+
+// Returns the level that asks for most time at the worse end, of those that both ends know.
+std::optional<Level> SlowestLevel(const Way& way) {
+  const auto& worse = way.Lost() ? way.to : way.from;
+  const auto& other = way.Lost() ? way.from : way.to;
+  std::optional<Level> slowest;
+  double most = 0;
+  for (const auto& [level, seconds] : worse.cost.roof->memory_seconds) {
+    if (seconds <= most || !other.cost.roof->bytes.contains(level)) continue;
+    most = seconds;
+    slowest = level;
+  }
+  return slowest;
+}
+
+std::string IntensityText(const Way& way) {
+  const auto level = way.step.loss.level;
+  return level ? BytesText(way, *level) : "";
 }
 
 std::string ArithmeticText(const Way& way) {
@@ -142,7 +165,10 @@ std::string WhyNotKnown(const Way& way) {
   const auto& loss = way.step.loss;
   if (!loss.placed) return "no roofs at both ends";
   if (!loss.watched) return "the parallel regions were not watched: --dlroof_explain";
-  return "it is the threads' own busy time";
+  std::string why = "it is the threads' own busy time";
+  const auto level = SlowestLevel(way);
+  if (!level || std::abs(BytesRatio(way, *level) - 1) <= kBytesChange) return why;
+  return why + ", while " + BytesText(way, *level);
 }
 
 bool RestsOnRoofs(Cause cause) {

@@ -35,7 +35,8 @@ std::string_view Key(Cause cause);
 struct RoofTime {
   double arithmetic_seconds = 0;           // [s]
   std::map<Level, double> memory_seconds;  // [s]
-  std::map<Level, double> bytes;           // [byte] of one call; the same levels
+  std::map<Level, double> bytes;           // [byte] of one call; the same levels, none is 0
+  std::map<Level, Provenance> bytes_from;  // the same levels
 };
 
 struct CostFacts {

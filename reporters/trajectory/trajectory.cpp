@@ -5,7 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
-#include <ranges>
+#include <sstream>
 #include <tuple>
 
 #include "reporters/roofline/problem_parts.h"
@@ -15,7 +15,8 @@ namespace {
 
 std::vector<std::string> PartsOf(const std::string& name) {
   std::vector<std::string> parts;
-  for (const auto part : std::views::split(name, '/')) parts.emplace_back(part.begin(), part.end());
+  std::istringstream text(name);
+  for (std::string part; std::getline(text, part, '/');) parts.push_back(part);
   return parts;
 }
 
@@ -56,7 +57,8 @@ std::optional<Level> CommonLevel(const PlacedRun& run, const SweepLine& line) {
   std::optional<Level> farthest;
   for (const auto level : AllLevels())
     if (level != Level::kHost && std::ranges::all_of(line.records, [&](std::size_t i) {
-          return PointOf(run.places[i].placement, level) != nullptr;
+          const auto* point = PointOf(run.places[i].placement, level);
+          return point != nullptr && std::isfinite(point->intensity);
         }))
       farthest = level;
   return farthest;
@@ -69,6 +71,7 @@ std::optional<RoofTime> RoofTimeOf(const Placement& placement) {
     const auto seconds = placement.time->memory_seconds.find(point.level);
     if (seconds == placement.time->memory_seconds.end() || !(seconds->second > 0)) continue;
     roof.memory_seconds[point.level] = seconds->second;
+    roof.bytes_from[point.level] = point.bytes_from;
     roof.bytes[point.level] = point.flops_per_second * placement.time->seconds / point.intensity;
   }
   return roof;
@@ -91,7 +94,6 @@ TrajectoryPoint PointOf(const PlacedRun& run, std::size_t index, double value,
   }
   if (const auto* classic = level ? PointOf(placement, *level) : nullptr) {
     point.intensity = classic->intensity;
-    point.bytes_from = classic->bytes_from;
   }
   point.cost = {.seconds = point.seconds,
                 .threads = point.threads,

@@ -23,7 +23,6 @@ struct TrajectoryPoint {
   bool disturbed = false;                  // it is an estimate
   std::optional<double> flops_per_second;  // [flop/s]
   std::optional<double> intensity;         // [flop/byte] of the trajectory's level
-  std::optional<Provenance> bytes_from;    // of that intensity
   std::optional<double> fraction;          // [1] of the roof; absent in doubt
   bool in_doubt = false, given = false;    // the roofs that it stands under
   CostFacts cost;
