@@ -1,5 +1,6 @@
 // dlroof trajectory: how benchmarks move under their roofs along threads or a size, and why.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
@@ -11,6 +12,7 @@
 #include <sstream>
 
 #include "bench/commands/commands.h"
+#include "bench/run/run_context.h"
 #include "bench/supervise/explained_run.h"
 #include "bench/workload/swept_name.h"
 #include "counters/base/error.h"
@@ -109,6 +111,24 @@ struct TrajectoryRun {
   std::size_t least = 2;  // points of a trajectory
 };
 
+// Returns the command line that measures the same again, without its outputs.
+std::string TrajectoryCommandLine(const TrajectoryFlags& flags,
+                                  const std::vector<std::string>& names,
+                                  const std::vector<std::string>& arguments) {
+  std::vector<std::string> words = {"dlroof", "trajectory"};
+  words.insert(words.end(), names.begin(), names.end());
+  if (!flags.threads.empty())
+    words.push_back(fmt::format("--threads={}", fmt::join(flags.threads, ",")));
+  for (const auto& [flag, value] : {std::pair("--batch", &flags.batch),
+                                    {"--sweep", &flags.sweep},
+                                    {"--machine", &flags.machine},
+                                    {"--bench", &flags.bench}})
+    if (!value->empty()) words.push_back(fmt::format("{}={}", flag, *value));
+  if (!arguments.empty()) words.emplace_back("--");
+  words.insert(words.end(), arguments.begin(), arguments.end());
+  return CommandLine(words);
+}
+
 // Absent after an interrupt.
 std::optional<TrajectoryRun> MeasuredRun(const TrajectoryFlags& flags) {
   std::vector<std::string> names, arguments = flags.arguments;
@@ -132,7 +152,10 @@ std::optional<TrajectoryRun> MeasuredRun(const TrajectoryFlags& flags) {
   if (path.empty()) return std::nullopt;
   auto along = flags.along;
   if (along.empty()) along = threads.size() > 1 ? std::string(kAlongThreads) : sweep->parameter;
-  return TrajectoryRun{PlaceRun(ReadRunFile(path, std::cerr)), along, 1};
+  auto file = ReadRunFile(path, std::cerr);
+  // The names that dlroof_bench was given lay in a file that is gone.
+  file.context["dlroof"]["command"] = TrajectoryCommandLine(flags, names, arguments);
+  return TrajectoryRun{PlaceRun(std::move(file)), along, 1};
 }
 
 TrajectoryRun RunOfFiles(const TrajectoryFlags& flags) {

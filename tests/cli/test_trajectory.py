@@ -24,7 +24,9 @@ def measured(folder):
 
 def test_the_cross_product_is_measured(measured):
     assert measured.code == 0, measured
-    records = json.loads(Path("run.json").read_text())["records"]
+    content = json.loads(Path("run.json").read_text())
+    assert content["context"]["dlroof"]["command"].startswith(f"dlroof trajectory {NAME} --threads=1"), content["context"]
+    records = content["records"]
     names = {f"{NAME.replace('n16', batch)}/threads{count}" for batch in ("n4", "n16") for count in THREADS}
     assert {record["name"] for record in records} == names
     assert all(record["parallel"]["calls"] > 0 for record in records)
