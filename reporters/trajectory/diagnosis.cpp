@@ -175,6 +175,18 @@ bool RestsOnRoofs(Cause cause) {
   return cause == Cause::kBandwidth || cause == Cause::kIntensity || cause == Cause::kArithmetic;
 }
 
+// Returns whether the change is within the 95 % intervals of the times; without intervals it is
+// not.
+bool WithinIntervals(const Way& way) {
+  const auto interval = [](const TrajectoryPoint& point) {
+    const double scale = point.cost.Cost() / point.seconds;
+    const auto [low, high] = point.ci95.value_or(std::pair(point.seconds, point.seconds));
+    return std::pair(low * scale, high * scale);
+  };
+  const auto from = interval(way.from), to = interval(way.to);
+  return from.first <= to.second && to.first <= from.second;
+}
+
 // Returns the cause with its points, and doubts about the roofs that it rests on.
 std::string LargestText(const Way& way, Diagnosis& diagnosis) {
   const auto& loss = way.step.loss;
@@ -238,6 +250,7 @@ Diagnosis DiagnoseWay(const Way& way) {
   }
   diagnosis.scaling = way.Lost() ? Scaling::kLoss : Scaling::kGain;
   sentence += ": " + LargestText(way, diagnosis);
+  if (WithinIntervals(way)) sentence += "; the 95 % intervals of the times allow no change";
   return diagnosis;
 }
 

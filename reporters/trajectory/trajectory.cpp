@@ -85,6 +85,7 @@ TrajectoryPoint PointOf(const PlacedRun& run, std::size_t index, double value,
                         .value = value,
                         .threads = std::max(1, record.threads),
                         .seconds = placed.timing->median,
+                        .ci95 = placed.timing->ci95,
                         .disturbed = placed.timing->disturbed};
   const auto& [placement, time] = std::tie(placed.placement, placed.placement.time);
   if (time) {

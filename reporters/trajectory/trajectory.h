@@ -19,12 +19,13 @@ struct TrajectoryPoint {
   std::size_t record = 0;  // index into the run's records
   double value = 0;        // threads, or the size
   int threads = 1;
-  double seconds = 0;                      // [s] median
-  bool disturbed = false;                  // it is an estimate
-  std::optional<double> flops_per_second;  // [flop/s]
-  std::optional<double> intensity;         // [flop/byte] of the trajectory's level
-  std::optional<double> fraction;          // [1] of the roof; absent in doubt
-  bool in_doubt = false, given = false;    // the roofs that it stands under
+  double seconds = 0;                             // [s] median
+  std::optional<std::pair<double, double>> ci95;  // [s] of it
+  bool disturbed = false;                         // it is an estimate
+  std::optional<double> flops_per_second;         // [flop/s]
+  std::optional<double> intensity;                // [flop/byte] of the trajectory's level
+  std::optional<double> fraction;                 // [1] of the roof; absent in doubt
+  bool in_doubt = false, given = false;           // the roofs that it stands under
   CostFacts cost;
 };
 

@@ -324,6 +324,14 @@ std::vector<Case> Estimates() {
        {},
        0,
        "; 2 of the 2 times are disturbed, an estimate."},
+      // Estimates go from 0.8 to 1.1 of the time: 9.6 to 13.2 s, and 11.2 to 15.4 s of two threads.
+      {"disturbed, perhaps nothing",
+       {With(kOne, &PointSpec::disturbed),
+        With(Watched(Two(7), {.fork_join = 1}), &PointSpec::disturbed)},
+       Scaling::kLoss,
+       Cause::kOverhead,
+       14.3,
+       "; the 95 % intervals of the times allow no change; 2 of"},
       {"disturbed, one point",
        {With(kOne, &PointSpec::disturbed)},
        Scaling::kOnePoint,
@@ -361,6 +369,9 @@ TEST_P(Diagnoses, NameTheLargestCauseWithItsNumber) {
   EXPECT_THAT(found.sentence, HasSubstr(one.says));
   const bool disturbed = std::ranges::any_of(one.points, &PointSpec::disturbed);
   EXPECT_EQ(found.sentence.starts_with("~"), disturbed) << found.sentence;
+  EXPECT_EQ(found.sentence.find("allow no change") != std::string::npos,
+            one.says.find("allow no change") != std::string::npos)
+      << found.sentence;
   for (const auto& step : trajectory.steps) {
     double sum = 0;
     for (const auto& [cause, change] : step.loss.by) sum += change;
@@ -380,20 +391,6 @@ INSTANTIATE_TEST_SUITE_P(NotTold, Diagnoses, testing::ValuesIn(NotTold()), CaseN
 INSTANTIATE_TEST_SUITE_P(Mixed, Diagnoses, testing::ValuesIn(Mixed()), CaseName);
 INSTANTIATE_TEST_SUITE_P(Sizes, Diagnoses, testing::ValuesIn(GainsAndSizes()), CaseName);
 INSTANTIATE_TEST_SUITE_P(Estimates, Diagnoses, testing::ValuesIn(Estimates()), CaseName);
-
-TEST(StepText, IsTheLargestCauseOfAStep) {
-  const auto trajectory = Trajectories(RunOf({kOne,
-                                              Two(6),
-                                              {.threads = 4,
-                                               .seconds = 6,
-                                               .flops_rate = 40,
-                                               .bytes_rate = 40,
-                                               .parts = PartSpec{.imbalance = 3}}}))
-                              .front();
-  ASSERT_EQ(trajectory.steps.size(), 2u);
-  EXPECT_EQ(StepText(trajectory.steps[0]), "");
-  EXPECT_EQ(StepText(trajectory.steps[1]), "imbalance +50") << "4 x 3 of 4 x 6 s";
-}
 
 }  // namespace
 }  // namespace dlroof

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "reporters/trajectory/diagnosis.h"
 #include "tests/fakes/refusal.h"
 #include "tests/fakes/trajectory_points.h"
 
@@ -79,6 +80,20 @@ TEST(Trajectories, OfRecordsWithoutRoofsKnowTheirTimesAlone) {
   EXPECT_FALSE(found[0].level);
   EXPECT_FALSE(found[0].points[0].fraction);
   EXPECT_DOUBLE_EQ(found[0].steps[0].rate_ratio, 1.5);
+}
+
+TEST(StepText, IsTheLargestCauseOfAStep) {
+  const auto trajectory = Trajectories(RunOf({kOne,
+                                              Two(6),
+                                              {.threads = 4,
+                                               .seconds = 6,
+                                               .flops_rate = 40,
+                                               .bytes_rate = 40,
+                                               .parts = PartSpec{.imbalance = 3}}}))
+                              .front();
+  ASSERT_EQ(trajectory.steps.size(), 2u);
+  EXPECT_EQ(StepText(trajectory.steps[0]), "");
+  EXPECT_EQ(StepText(trajectory.steps[1]), "imbalance +50") << "4 x 3 of 4 x 6 s";
 }
 
 }  // namespace
