@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 #include <fmt/ostream.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <iostream>
 #include <memory>
@@ -11,6 +12,7 @@
 #include "counters/base/folders.h"
 #include "counters/base/interrupt.h"
 #include "counters/parallel_time.h"
+#include "reporters/figure/ledger_figure.h"
 #include "reporters/ledger/ledger_advice.h"
 #include "reporters/ledger/waterfall.h"
 #include "reporters/roofline/placed_run.h"
@@ -21,14 +23,20 @@ namespace dlroof {
 namespace {
 
 struct ExplainFlags {
-  std::vector<std::string> what;
-  std::string output, bench, machine;
+  std::vector<std::string> what, outputs;
+  std::string bench, machine;
 };
 
+bool IsFigure(const std::string& path) {
+  return path.ends_with(".svg") || path.ends_with(".pdf") || path.ends_with(".png");
+}
+
 std::string Measure(const ExplainFlags& flags, const TemporaryFolder& folder) {
+  const auto file = std::ranges::find_if_not(flags.outputs, IsFigure);
   StopOnInterrupt();
-  return MeasureExplained({"explain", flags.what, flags.bench, flags.machine, flags.output},
-                          folder, std::cerr);
+  return MeasureExplained(
+      {"explain", flags.what, flags.bench, flags.machine, file == flags.outputs.end() ? "" : *file},
+      folder, std::cerr);
 }
 
 // Returns why there is no ledger, in words.
@@ -73,6 +81,8 @@ int ExplainAll(const ExplainFlags& flags) {
     Explain(record, run.places[i], std::cout);
     if (record.status == Status::kFailed || record.status == Status::kWrong) exit_code = 1;
   }
+  for (const auto& output : flags.outputs)
+    if (IsFigure(output)) WriteLedgerFigure(run, output);
   return exit_code;
 }
 
@@ -86,7 +96,10 @@ void AddExplainCommand(CLI::App& program, int& exit_code) {
       ->add_option("NAME", flags->what,
                    "benchmarks, which are measured now, or a run file made with --dlroof_explain")
       ->required();
-  command->add_option("-o,--output", flags->output, "run file of what is measured");
+  command
+      ->add_option("-o,--output", flags->outputs,
+                   "run file of what is measured (.json), or the waterfalls (.svg, .pdf, .png)")
+      ->allow_extra_args(false);
   command->add_option("--machine", flags->machine,
                       "machine file of the roofs (default: cached, or measured now)");
   command->add_option("--bench", flags->bench, "the program (dlroof_bench beside this)");

@@ -7,7 +7,6 @@
 #include "reporters/ledger/ledger_advice.h"
 #include "reporters/roofline/advice.h"
 #include "reporters/roofline/chart.h"
-#include "reporters/roofline/ledger_facts.h"
 #include "reporters/text/written_number.h"
 
 namespace dlroof {

@@ -35,6 +35,11 @@ Record Written(Record record);
 // Places a written record; `machine` may be null.
 Placed PlaceWritten(const Record& written, const Machine* machine, const PlaceView& view = {});
 
+// Returns the ledger of a call that was watched and has roofs, or of traced kernels; `placement` is
+// of this machine and view.
+std::optional<Ledger> LedgerOf(const Record& record, const Placement& placement,
+                               const Machine& machine, const PlaceView& view);
+
 PlacedRun PlaceRun(RunFile file, const PlaceView& view = {});
 
 // Returns the point whose roof is the lowest, the farthest level of equals; null without points.

@@ -51,6 +51,11 @@ def test_a_file_is_explained_without_measuring(explained):
     assert again.code == 0 and again.out == explained.out, again
 
 
+def test_waterfalls_become_a_figure(explained):
+    verify(run("dlroof explain run.json -o waterfalls.svg"), [exits(0)])
+    assert Path("waterfalls.svg").read_text().startswith("<?xml") and NAME in Path("waterfalls.svg").read_text(), explained
+
+
 def test_a_run_that_was_not_watched_says_so():
     verify(run(f"dlroof explain {DATA}/run_small.json"), [prints("not watched")])
 

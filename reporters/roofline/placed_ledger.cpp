@@ -1,9 +1,10 @@
-#include "reporters/roofline/ledger_facts.h"
+// The facts of a record's ledger from its placement.
 
 #include <algorithm>
 
 #include "reporters/ledger/gpu_ledger.h"
 #include "reporters/roofline/chart.h"
+#include "reporters/roofline/placed_run.h"
 
 namespace dlroof {
 namespace {

@@ -1,0 +1,48 @@
+#include "reporters/figure/ledger_figure.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "counters/base/error.h"
+
+namespace dlroof {
+namespace {
+
+using testing::HasSubstr;
+
+PlacedRun OneRecord() {
+  PlacedRun run;
+  run.file.records.push_back({.name = "LSTM/cpu/onednn/fwd'`/f32/t1"});
+  Placed placed;
+  placed.timing = Timing{.median = 10, .disturbed = true};
+  placed.ledger = Ledger{{{PartKind::kRoof, 4, Provenance::kModelled, "arithmetic"},
+                          {PartKind::kForkJoin, 6, Provenance::kMeasured, ""}},
+                         10,
+                         3,
+                         std::nullopt};
+  run.places.push_back(placed);
+  return run;
+}
+
+TEST(LedgerFigure, HasABarPerPartWhereTheOneBeforeEnds) {
+  const auto script = LedgerScript(OneRecord(), "svg");
+  EXPECT_THAT(script, HasSubstr("0 40 1 2914891\n40 100 2 12736282\n"));
+  EXPECT_THAT(script, HasSubstr("6.00 s 60.0 %  fork and join of parallel regions (measured)"));
+  EXPECT_THAT(script, HasSubstr("~10.0 s"));
+}
+
+TEST(LedgerFigure, TextOfTheFileIsNeverACommand) {
+  const auto script = LedgerScript(OneRecord(), "svg");
+  EXPECT_THAT(script, HasSubstr("'LSTM/cpu/onednn/fwd__/f32/t1"));
+  EXPECT_EQ(script.find('`'), std::string::npos);
+}
+
+TEST(LedgerFigure, WithoutALedgerOrWithAnotherExtensionIsRefused) {
+  auto run = OneRecord();
+  EXPECT_THROW(WriteLedgerFigure(run, "x.gif"), BadInput);
+  run.places[0].ledger.reset();
+  EXPECT_THROW(LedgerScript(run, "svg"), BadInput);
+}
+
+}  // namespace
+}  // namespace dlroof
