@@ -66,24 +66,25 @@ double Take(double seconds, double& part) {
   return seconds - taken;
 }
 
+// Splits the pass first. Waits for a CPU that made it longer than the call are then left out, and
+// the rest is scaled to the call.
 Split SplitOf(const LedgerFacts& facts, const RegionPass& pass) {
-  const double scale = facts.seconds / pass.seconds;
   const double threads = facts.parallel.threads;
   Split split;
-  const double inside = std::min(pass.regions.seconds, pass.seconds) * scale;
-  const double outside = facts.seconds - inside;
+  const double inside = std::min(pass.regions.seconds, pass.seconds);
+  const double longest = std::min(pass.regions.longest_seconds, inside);
+  split.fork_join = inside - longest;
+  split.imbalance = AtLeast0(longest - std::min(pass.regions.busy_seconds / threads, longest));
+  const double waited =
+      std::min(pass.run_delay_seconds.value_or(0), split.imbalance + split.fork_join);
+  Take(Take(waited, split.imbalance), split.fork_join);
+  const double longer = std::min(waited, AtLeast0(pass.seconds - facts.seconds));
+  split.stolen = waited - longer;
+  const double scale = facts.seconds / (pass.seconds - longer);
+  for (double* part : {&split.fork_join, &split.imbalance, &split.stolen}) *part *= scale;
+  const double outside = AtLeast0(facts.seconds - (inside - longer) * scale);
   split.call = std::min(outside, facts.call_seconds.value_or(0));
   split.serial = (outside - split.call) * (threads - 1) / threads;
-  const double longest = std::min(pass.regions.longest_seconds * scale, inside);
-  split.fork_join = inside - longest;
-  const double busy = std::min(pass.regions.busy_seconds * scale / threads, longest);
-  split.imbalance = AtLeast0(longest - busy);
-  if (pass.run_delay_seconds) {
-    const double waited =
-        std::min(*pass.run_delay_seconds * scale, split.imbalance + split.fork_join);
-    Take(Take(waited, split.imbalance), split.fork_join);
-    split.stolen = waited;
-  }
   split.busy = AtLeast0(facts.seconds - split.Lost());
   return split;
 }

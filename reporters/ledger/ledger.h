@@ -97,8 +97,9 @@ struct Ledger {
   double UnexplainedShare() const;
 };
 
-// The passes' times are scaled to `seconds`. A part that another estimate leaves no room for is
-// shortened: of the busy time those come first that were measured.
+// Waits for a CPU that made the passes longer than `seconds` are left out, then the passes' times
+// are scaled to it. A part that another estimate leaves no room for is shortened: of the busy time
+// those come first that were measured.
 Ledger MakeLedger(const LedgerFacts& facts);
 
 }  // namespace dlroof

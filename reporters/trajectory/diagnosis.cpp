@@ -26,7 +26,11 @@ constexpr CauseWords kWords[] = {
     {Cause::kImbalance, "imbalance", "less imbalance"},
     {Cause::kIdle, "idle threads", "fewer idle threads"},
     {Cause::kStolen, "time stolen by other programs", "less time stolen by other programs"},
-    {Cause::kFunctions, "sigmoid, tanh and other functions", "less sigmoid and tanh"},
+    {Cause::kSharing, "sharing", "less sharing"},
+    {Cause::kFunctions, "functions", "less time in functions"},
+    {Cause::kProducts, "small products", "larger products"},
+    {Cause::kLanes, "idle lanes", "fewer idle lanes"},
+    {Cause::kLevels, "other levels", "less time at other levels"},
     {Cause::kUnexplained, "not explained", "not explained"}};
 
 std::string_view WordsOf(Cause cause, bool lost) {
@@ -108,11 +112,15 @@ std::string ArithmeticText(const Way& way) {
                      ratio < 1 ? "falls" : "grows", 100 * ratio);
 }
 
-std::string OverheadText(const Way& way) {
-  const auto& parts = way.step.loss.overhead;
+// The largest part of a cause that the ledger tells.
+std::string PartText(const Way& way, Cause cause) {
+  const auto found = way.step.loss.parts.find(cause);
+  if (found == way.step.loss.parts.end()) return "";
+  const auto& parts = found->second;
   const double sign = way.Lost() ? 1 : -1;
   const auto most =
       std::ranges::max_element(parts, {}, [&](const auto& part) { return sign * part.second; });
+  if (parts.size() == 1) return std::string(Words(most->first));
   return fmt::format("most of it: {}, {:.0f}", Words(most->first), way.Points(most->second));
 }
 
@@ -131,14 +139,10 @@ std::string EvidenceText(const Way& way, Cause cause) {
       return IntensityText(way);
     case Cause::kArithmetic:
       return ArithmeticText(way);
-    case Cause::kOverhead:
-      return OverheadText(way);
     case Cause::kIdle:
       return IdleText(way);
-    case Cause::kImbalance:
-      return "waiting for the slowest thread";
     default:
-      return "";
+      return PartText(way, cause);
   }
 }
 

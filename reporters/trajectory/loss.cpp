@@ -8,14 +8,29 @@
 namespace dlroof {
 namespace {
 
-constexpr KeyRow<Cause> kKeys[] = {
-    {Cause::kBandwidth, "bandwidth"},    {Cause::kIntensity, "intensity"},
-    {Cause::kArithmetic, "clock"},       {Cause::kOverhead, "overhead"},
-    {Cause::kImbalance, "imbalance"},    {Cause::kIdle, "idle"},
-    {Cause::kStolen, "stolen"},          {Cause::kFunctions, "functions"},
-    {Cause::kUnexplained, "unexplained"}};
+constexpr KeyRow<Cause> kKeys[] = {{Cause::kBandwidth, "bandwidth"},
+                                   {Cause::kIntensity, "intensity"},
+                                   {Cause::kArithmetic, "clock"},
+                                   {Cause::kOverhead, "overhead"},
+                                   {Cause::kImbalance, "imbalance"},
+                                   {Cause::kIdle, "idle"},
+                                   {Cause::kStolen, "stolen"},
+                                   {Cause::kSharing, "sharing"},
+                                   {Cause::kFunctions, "functions"},
+                                   {Cause::kProducts, "products"},
+                                   {Cause::kLanes, "lanes"},
+                                   {Cause::kLevels, "levels"},
+                                   {Cause::kUnexplained, "unexplained"}};
 
-constexpr PartKind kOverheads[] = {PartKind::kForkJoin, PartKind::kSerial, PartKind::kCall};
+// The parts of the ledger but the roof's own, which AddRoofCauses divides, and the rest.
+constexpr std::pair<PartKind, Cause> kCauses[] = {
+    {PartKind::kFunctions, Cause::kFunctions}, {PartKind::kProducts, Cause::kProducts},
+    {PartKind::kFixed, Cause::kOverhead},      {PartKind::kSharing, Cause::kSharing},
+    {PartKind::kLanes, Cause::kLanes},         {PartKind::kLevels, Cause::kLevels},
+    {PartKind::kImbalance, Cause::kImbalance}, {PartKind::kForkJoin, Cause::kOverhead},
+    {PartKind::kSerial, Cause::kOverhead},     {PartKind::kCall, Cause::kOverhead},
+    {PartKind::kStolen, Cause::kStolen},       {PartKind::kTail, Cause::kImbalance},
+    {PartKind::kLaunch, Cause::kOverhead},     {PartKind::kIdle, Cause::kOverhead}};
 
 // The factors of a roof's cost, by unit of work.
 struct Factors {
@@ -78,13 +93,11 @@ double CostOf(PartKind kind, const CostFacts& facts) {
 
 void AddLedgerCauses(const CostFacts& before, const CostFacts& after, Loss& loss) {
   const auto change = [&](PartKind kind) { return CostOf(kind, after) - CostOf(kind, before); };
-  for (const auto kind : kOverheads) {
-    loss.overhead[kind] = change(kind);
-    loss.by[Cause::kOverhead] += change(kind);
+  for (const auto& [kind, cause] : kCauses) {
+    if (before.ledger->Find(kind) == nullptr && after.ledger->Find(kind) == nullptr) continue;
+    loss.parts[cause][kind] = change(kind);
+    loss.by[cause] += change(kind);
   }
-  loss.by[Cause::kImbalance] = change(PartKind::kImbalance);
-  loss.by[Cause::kStolen] = change(PartKind::kStolen);
-  loss.by[Cause::kFunctions] = change(PartKind::kFunctions);
   const auto idle = [](const CostFacts& facts) {
     return facts.seconds * std::max(0, facts.threads - facts.team) / facts.work;
   };

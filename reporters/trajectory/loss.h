@@ -5,7 +5,7 @@
 // - the roof's own time is max(arithmetic, bytes x time of a byte over the levels). Its change is
 //   divided among the three factors by their Shapley values: each one's mean effect over all orders
 //   in which the three can change.
-// - the ledger's parts give overhead, imbalance, functions and stolen time.
+// - the ledger's parts give the other causes.
 // - the rest is not explained.
 #pragma once
 
@@ -22,11 +22,15 @@ enum class Cause {
   kBandwidth,    // a thread's share of a level's bandwidth
   kIntensity,    // bytes of a level for each unit of work
   kArithmetic,   // the arithmetic roof of a thread: clock, shared cores, another mix of pipes
-  kOverhead,     // fork and join, one thread alone, calling the library
+  kOverhead,     // fork and join, one thread alone, calls, code that runs whatever the sizes
   kImbalance,    // waiting for the slowest thread
   kIdle,         // threads that no parallel region uses
   kStolen,       // threads were ready and had no CPU
+  kSharing,      // threads slow each other
   kFunctions,    // sigmoid, tanh and such
+  kProducts,     // the library's matrix products, less the roof
+  kLanes,        // vector lanes that the shape leaves idle
+  kLevels,       // bytes of the levels that do not bind
   kUnexplained,  // the rest
 };
 std::string_view Key(Cause cause);
@@ -55,7 +59,7 @@ struct Loss {
   // [the same] change by cause, their sum is after - before. Causes that nobody measured at both
   // points are absent; kUnexplained always is there.
   std::map<Cause, double> by;
-  std::map<PartKind, double> overhead;   // [the same] what kOverhead is made of
+  std::map<Cause, std::map<PartKind, double>> parts;  // [the same] of the causes from the ledger
   std::optional<Level> level;            // whose bytes bind at the worse point; absent: arithmetic
   bool placed = false, watched = false;  // both points
 

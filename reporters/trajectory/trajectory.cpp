@@ -99,8 +99,8 @@ TrajectoryPoint PointOf(const PlacedRun& run, std::size_t index, double value,
   point.cost = {.seconds = point.seconds,
                 .threads = point.threads,
                 .roof = RoofTimeOf(placement),
-                .ledger = record.parallel ? placed.ledger : std::nullopt,
-                .team = record.parallel ? record.parallel->threads : 1};
+                .ledger = placed.ledger,
+                .team = record.parallel ? record.parallel->threads : point.threads};
   return point;
 }
 

@@ -15,7 +15,8 @@ namespace dlroof {
 // The parts of a ledger [s].
 struct PartSpec {
   double fork_join = 0, serial = 0, imbalance = 0, stolen = 0, functions = 0;
-  int team = 0;  // threads that work; 0: all
+  int team = 0;      // threads that work; 0: all
+  double alone = 0;  // [s] the call on one thread, as it was watched; 0: not known
 };
 
 struct PointSpec {
@@ -34,16 +35,17 @@ struct PointSpec {
 inline ParallelTime ParallelOf(const PointSpec& point) {
   const auto& parts = *point.parts;
   const int team = parts.team > 0 ? parts.team : point.threads;
-  ParallelTime parallel{.seconds = point.seconds, .threads = team, .calls = 5};
-  if (parts.functions > 0) parallel.function_seconds = parts.functions * team;
+  ParallelTime parallel{.mean = {.seconds = point.seconds}, .threads = team, .calls = 5};
+  if (parts.functions > 0) parallel.parts.functions = parts.functions * team;
   if (team == 1) return parallel;
+  if (parts.alone > 0) parallel.alone_seconds = parts.alone;
   const double outside = parts.serial * team / (team - 1);
   const double longest = point.seconds - outside - parts.fork_join;
-  parallel.run_delay_seconds = parts.stolen;
-  parallel.regions = {.regions = 4,
-                      .seconds = point.seconds - outside,
-                      .longest_seconds = longest,
-                      .busy_seconds = team * (longest - parts.imbalance - parts.stolen)};
+  parallel.mean.run_delay_seconds = parts.stolen;
+  parallel.mean.regions = {.regions = 4,
+                           .seconds = point.seconds - outside,
+                           .longest_seconds = longest,
+                           .busy_seconds = team * (longest - parts.imbalance - parts.stolen)};
   return parallel;
 }
 

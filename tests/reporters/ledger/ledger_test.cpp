@@ -66,6 +66,7 @@ TEST(Ledger, IsAsSureOfTheRestAsOfTheRoof) {
 
 TEST(Ledger, ScalesThePassesToTheMeasuredTime) {
   auto facts = TwoThreads();
+  facts.parallel.mean.run_delay_seconds.reset();
   facts.seconds = 50;
   facts.roof_seconds = 15;
   facts.call_seconds = 2;
@@ -73,6 +74,21 @@ TEST(Ledger, ScalesThePassesToTheMeasuredTime) {
   EXPECT_DOUBLE_EQ(SecondsOf(ledger, PartKind::kForkJoin), 5);
   EXPECT_DOUBLE_EQ(SecondsOf(ledger, PartKind::kSerial), 9);
   EXPECT_DOUBLE_EQ(Sum(ledger), 50);
+}
+
+// The call without waits takes 90 s. The passes took 100 s, for threads waited 12 s in regions: 10
+// s are not the call's, and 2 s are. The slowest threads worked 50 s and the mean 37.5 s, which
+// leaves 0.5 s to imbalance.
+TEST(Ledger, LeavesOutWaitsThatTheCallDidNotHave) {
+  auto facts = TwoThreads();
+  facts.seconds = 90;
+  facts.parallel.mean = {100, {10, 60, 50, 75}, 12};
+  const auto ledger = MakeLedger(facts);
+  EXPECT_DOUBLE_EQ(SecondsOf(ledger, PartKind::kForkJoin), 10) << "as long as in the passes";
+  EXPECT_DOUBLE_EQ(SecondsOf(ledger, PartKind::kSerial), (40 - 4) / 2.0);
+  EXPECT_DOUBLE_EQ(SecondsOf(ledger, PartKind::kStolen), 2);
+  EXPECT_DOUBLE_EQ(SecondsOf(ledger, PartKind::kImbalance), 0.5);
+  EXPECT_DOUBLE_EQ(Sum(ledger), 90);
 }
 
 TEST(Ledger, OfOneThreadHasNoWaiting) {
