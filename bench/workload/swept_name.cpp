@@ -8,7 +8,7 @@
 #include "bench/workload/op.h"
 #include "bench/workload/workload.h"
 #include "counters/base/error.h"
-#include "reporters/roofline/problem_parts.h"
+#include "reporters/roofline/op_words.h"
 
 namespace dlroof {
 namespace {

@@ -16,6 +16,7 @@
 namespace dlroof {
 namespace {
 
+constexpr std::size_t kColours = 7;      // SeriesColour's
 constexpr std::size_t kMostTitles = 18;  // in the legend
 constexpr std::string_view kThin = "#8b96a5", kStrong = "#27313d";
 
@@ -127,6 +128,7 @@ void AddTrajectory(const Trajectory& trajectory, std::size_t index, Plot& plot,
   for (const auto& point : trajectory.points)
     if (IsDrawn(point)) points.push_back(&point);
   const auto colour = SeriesColour(index);
+  const auto dash = 1 + index / kColours % 4;  // colours begin anew with another dash
   std::string block, ways;
   for (std::size_t i = 0; i < points.size(); ++i) {
     const double x = *points[i]->intensity, y = *points[i]->flops_per_second;
@@ -145,13 +147,14 @@ void AddTrajectory(const Trajectory& trajectory, std::size_t index, Plot& plot,
   plot.blocks +=
       fmt::format("$points{0} << EOD\n{1}EOD\n$ways{0} << EOD\n{2}EOD\n", index, block, ways);
   plot.elements.push_back(fmt::format(
-      "$ways{} with vectors head filled size screen 0.009,20 lw 1.3 lc rgb '{}' notitle", index,
-      colour));
+      "$ways{} with vectors head filled size screen 0.009,20 lw 1.3 dt {} lc rgb '{}' notitle",
+      index, dash, colour));
   plot.elements.push_back(
       fmt::format("$points{} using 1:2:3 with points pt 7 ps 0.6 lc rgb variable notitle", index));
   if (index < kMostTitles)
-    plot.elements.push_back(fmt::format("keyentry with lines lw 3 lc rgb '{}' title {} noenhanced",
-                                        colour, GnuplotText(trajectory.label)));
+    plot.elements.push_back(
+        fmt::format("keyentry with lines lw 3 dt {} lc rgb '{}' title {} noenhanced", dash, colour,
+                    GnuplotText(trajectory.label)));
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <sstream>
 
 #include "reporters/record/context.h"
 
@@ -28,6 +29,26 @@ OpWords FromJson(const json& object) {
         !name.empty() && !key.empty())
       words.sweep.push_back({name, key, Text(word, "follow")});
   return words;
+}
+
+bool IsLetter(char c) { return c >= 'a' && c <= 'z'; }
+
+// The problem has no such key: its value is 1. Keys with an underscore stand behind the text's
+// only one, the others before it.
+std::vector<std::string> Inserted(std::string_view problem, const std::string& key,
+                                  const std::string& value) {
+  const bool behind = key.starts_with('_');
+  const auto addition = key.substr(behind ? 1 : 0) + value;
+  const auto line = std::min(problem.find('_'), problem.size());
+  std::vector<std::size_t> places;
+  if (!behind) places.push_back(line);
+  if (behind && line < problem.size()) places.push_back(problem.size());
+  for (const auto& part : ProblemParts(problem))
+    if (behind == (part.begin > line)) places.push_back(part.begin);
+  std::vector<std::string> texts;
+  for (const auto place : places) texts.emplace_back(problem).insert(place, addition);
+  if (behind && line == problem.size()) texts.push_back(std::string(problem) + "_" + addition);
+  return texts;
 }
 
 }  // namespace
@@ -83,6 +104,60 @@ std::vector<std::string> SweepNames(const OpVocabulary& words) {
   for (const auto& [word, ops] : SweepParameters(words))
     if (std::ranges::count(names, word.name) == 0) names.push_back(word.name);
   return names;
+}
+
+// An `x` after a digit belongs to the value.
+std::vector<ProblemPart> ProblemParts(std::string_view problem) {
+  std::vector<ProblemPart> parts;
+  std::string_view prefix;
+  for (std::size_t at = 0; at < problem.size();) {
+    if (problem[at] == '_') {
+      prefix = "_";
+      ++at;
+      continue;
+    }
+    ProblemPart part{.begin = at};
+    std::size_t end = at;
+    while (end < problem.size() && IsLetter(problem[end])) ++end;
+    if (end == at) end = at + 1;
+    part.key = std::string(prefix).append(problem.substr(at, end - at));
+    part.value_begin = at = end;
+    while (end < problem.size() && problem[end] != '_' &&
+           (!IsLetter(problem[end]) || (problem[end] == 'x' && end > at)))
+      ++end;
+    part.value = problem.substr(at, end - at);
+    part.end = at = end;
+    parts.push_back(std::move(part));
+  }
+  return parts;
+}
+
+std::vector<std::string> Followers(const SweepWord& word) {
+  std::vector<std::string> keys;
+  std::istringstream words(word.follow);
+  for (std::string key; words >> key;) keys.push_back(key);
+  return keys;
+}
+
+std::vector<std::string> WithValue(std::string_view problem, const SweepWord& word,
+                                   const std::string& value) {
+  const auto parts = ProblemParts(problem);
+  const auto swept = std::ranges::find(parts, word.key, &ProblemPart::key);
+  if (swept == parts.end())
+    return value == "1" ? std::vector<std::string>{std::string(problem)}
+                        : Inserted(problem, word.key, value);
+  const auto followers = Followers(word);
+  std::string text(problem);
+  for (auto part = parts.rbegin(); part != parts.rend(); ++part)
+    if (&*part == &*swept || (part->key != "_p" && part->value == swept->value &&
+                              std::ranges::count(followers, part->key) > 0))
+      text.replace(part->value_begin, part->end - part->value_begin, value);
+  std::vector<std::string> texts = {text};
+  if (value == "1") {
+    texts.push_back(std::string(problem).erase(swept->begin, swept->end - swept->begin));
+    if (texts.back().ends_with('_')) texts.back().pop_back();
+  }
+  return texts;
 }
 
 }  // namespace dlroof

@@ -10,7 +10,6 @@
 #include <set>
 
 #include "counters/base/error.h"
-#include "reporters/roofline/problem_parts.h"
 #include "reporters/text/text.h"
 
 namespace dlroof {

@@ -8,7 +8,7 @@
 #include <sstream>
 #include <tuple>
 
-#include "reporters/roofline/problem_parts.h"
+#include "reporters/roofline/op_words.h"
 
 namespace dlroof {
 namespace {

@@ -1,7 +1,7 @@
-#include "reporters/roofline/problem_parts.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include "reporters/roofline/op_words.h"
 
 namespace dlroof {
 namespace {
