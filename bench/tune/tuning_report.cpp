@@ -38,15 +38,23 @@ void WriteSteps(const Tuning& tuning, std::ostream& out) {
   }
 }
 
+std::string NothingWon(const Tuning& tuning) {
+  const auto unmeasured = std::ranges::count_if(
+      tuning.tried, [](const TriedChoice& one) { return !one.failed && !one.ratio; });
+  if (unmeasured > 0)
+    return fmt::format("no gain was found, but {} of {} choices that were tried have no time",
+                       unmeasured, tuning.tried.size());
+  if (tuning.budget_spent) return "no gain was found; the budget was spent before all was tried";
+  return "nothing to win: no setting is faster than the default";
+}
+
 std::string Verdict(const Tuning& tuning) {
   switch (tuning.state) {
     case TuningState::kConfirmed:
       return fmt::format("best: {}, confirmed by {} blocks of fresh processes",
                          EffectText(*tuning.total), tuning.total->blocks);
     case TuningState::kNothingWon:
-      return tuning.budget_spent ? "nothing faster than the default was found; the budget was "
-                                   "spent before all was tried"
-                                 : "nothing to win: no setting is faster than the default";
+      return NothingWon(tuning);
     case TuningState::kNotConfirmed:
       return fmt::format("nothing to win for sure: {}", tuning.reason);
     case TuningState::kUnsupported:

@@ -41,6 +41,15 @@ TEST(TuningReport, IsAWaterfallWithTheSettingsToCopy) {
 )");
 }
 
+TEST(TuningReport, NothingToWinIsSaidOnlyOfChoicesThatHaveTimes) {
+  auto tuning = Won();
+  tuning.state = TuningState::kNothingWon;
+  EXPECT_NE(Written(tuning).find("nothing to win"), std::string::npos);
+  tuning.tried.front().ratio.reset();
+  EXPECT_EQ(Written(tuning).find("nothing to win"), std::string::npos);
+  EXPECT_NE(Written(tuning).find("1 of 1 choices"), std::string::npos);
+}
+
 TEST(TuningReport, WithoutAProofThereIsNoRatio) {
   for (const auto state : {TuningState::kNothingWon, TuningState::kNotConfirmed,
                            TuningState::kFailed, TuningState::kUnfinished}) {
