@@ -9,6 +9,10 @@
 
 #include "bench/commands/commands.h"
 #include "bench/supervise/explained_run.h"
+#include "bench/supervise/supervised_program.h"
+#include "bench/tune/proposal.h"
+#include "bench/workload/benchmark_name.h"
+#include "counters/base/error.h"
 #include "counters/base/folders.h"
 #include "counters/base/interrupt.h"
 #include "counters/parallel_time.h"
@@ -25,6 +29,7 @@ namespace {
 struct ExplainFlags {
   std::vector<std::string> what, outputs;
   std::string bench, machine;
+  bool try_it = false;
 };
 
 bool IsFigure(const std::string& path) {
@@ -68,10 +73,26 @@ void Explain(const Record& record, const Placed& placed, std::ostream& out) {
   out << '\n';
 }
 
+void TryIt(const ExplainFlags& flags, const Record& record, const Placed& placed,
+           std::ostream& out) {
+  constexpr double kBudgetSeconds = 30;
+  if (!placed.ledger || !record.parallel) return;
+  const auto proposal = ProposalOf(*placed.ledger, record.parallel->threads);
+  out << "  "
+      << (proposal ? TryProposal(*proposal,
+                                 {flags.bench.empty() ? BenchBesideUs() : flags.bench,
+                                  ParseBenchmarkName(record.name)},
+                                 kBudgetSeconds)
+                   : "nothing to try: no setting of this program changes the largest part")
+      << "\n\n";
+}
+
 // Returns the exit code.
 int ExplainAll(const ExplainFlags& flags) {
   const TemporaryFolder folder;
   const bool file = flags.what.size() == 1 && std::filesystem::exists(flags.what.front());
+  if (file && flags.try_it)
+    throw BadInput("explain: --try measures; expected names of benchmarks, not a run file");
   const auto path = file ? flags.what.front() : Measure(flags, folder);
   if (path.empty()) return 130;
   const auto run = PlaceRun(ReadRunFile(path, std::cerr));
@@ -79,6 +100,8 @@ int ExplainAll(const ExplainFlags& flags) {
   for (std::size_t i = 0; i < run.places.size(); ++i) {
     const auto& record = run.file.records[i];
     Explain(record, run.places[i], std::cout);
+    if (flags.try_it) TryIt(flags, record, run.places[i], std::cout);
+    if (StoppedByInterrupt()) return 130;
     if (record.status == Status::kFailed || record.status == Status::kWrong) exit_code = 1;
   }
   for (const auto& output : flags.outputs)
@@ -102,6 +125,8 @@ void AddExplainCommand(CLI::App& program, int& exit_code) {
       ->allow_extra_args(false);
   command->add_option("--machine", flags->machine,
                       "machine file of the roofs (default: cached, or measured now)");
+  command->add_flag("--try", flags->try_it,
+                    "measure what the largest part proposes, by turns with the default");
   command->add_option("--bench", flags->bench, "the program (dlroof_bench beside this)");
   command->callback([flags, &exit_code] { exit_code = ExplainAll(*flags); });
 }

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <map>
+
 #include "counters/base/error.h"
 #include "counters/base/files.h"
 #include "reporters/figure/figure.h"
@@ -14,21 +16,33 @@ namespace {
 
 constexpr int kWidth = 900, kRowHeight = 22, kMargins = 70;  // [px]
 
-int ColourOf(PartKind kind) {
-  if (kind == PartKind::kRoof) return 0x2c7a4b;
-  return kind == PartKind::kUnexplained ? 0x9aa5b1 : 0xc2571a;
-}
-
-// Rows from the top: a benchmark's name, then its parts.
+// Rows from the top: a benchmark's name, then its parts. Bars by colour: "begin end row", shares in
+// percent.
 struct Rows {
-  std::string bars;    // "begin end row colour", shares in percent
+  std::map<std::string, std::string> bars;
   std::string labels;  // gnuplot commands
   int count = 0;
 };
 
+const char* ColourOf(PartKind kind) {
+  if (kind == PartKind::kRoof) return "#2c7a4b";
+  return kind == PartKind::kUnexplained ? "#9aa5b1" : "#c2571a";
+}
+
 void AddLabel(const std::string& text, double x, const char* how, Rows& rows) {
-  rows.labels +=
-      fmt::format("set label {} at {},{} {} noenhanced\n", GnuplotText(text), x, rows.count, how);
+  rows.labels += fmt::format("set label {} at {},{} {} front noenhanced\n", GnuplotText(text), x,
+                             rows.count, how);
+}
+
+// Beside its bar where there is room, else on it.
+void AddPart(const LedgerPart& part, double begin, double end, Rows& rows) {
+  constexpr double kRoom = 45;  // [%]
+  rows.bars[ColourOf(part.kind)] += fmt::format("{} {} {}\n", begin, end, rows.count);
+  const auto text = fmt::format("{} {:.1f} %  {} ({})", WithPrefix(part.seconds, "s"), end - begin,
+                                Words(part.kind), Key(part.from));
+  if (100 - end >= kRoom) return AddLabel(text, end + 1, "left font ',9'", rows);
+  if (begin >= kRoom) return AddLabel(text, begin - 1, "right font ',9'", rows);
+  AddLabel(text, begin + 1, "left font ',9' tc rgb 'white'", rows);
 }
 
 void AddLedger(const Record& record, const Placed& placed, Rows& rows) {
@@ -39,15 +53,9 @@ void AddLedger(const Record& record, const Placed& placed, Rows& rows) {
   ++rows.count;
   double before = 0;
   for (const auto& part : ledger.parts) {
-    const double share = 100 * part.seconds / ledger.seconds;
-    rows.bars +=
-        fmt::format("{} {} {} '{}'\n", before, before + share, rows.count, ColourOf(part.kind));
-    const auto text = fmt::format("{} {:.1f} %  {} ({})", WithPrefix(part.seconds, "s"), share,
-                                  Words(part.kind), Key(part.from));
-    const bool right_half = before + share > 55;
-    AddLabel(text, right_half ? before - 1 : before + share + 1,
-             right_half ? "right font ',9'" : "left font ',9'", rows);
-    before += share;
+    const double after = before + 100 * part.seconds / ledger.seconds;
+    AddPart(part, before, after, rows);
+    before = after;
     ++rows.count;
   }
   ++rows.count;
@@ -62,16 +70,22 @@ std::string LedgerScript(const PlacedRun& run, const std::string& extension) {
       AddLedger(run.file.records[i], run.places[i], rows);
   if (rows.count == 0)
     throw BadInput("figure: no benchmark has a ledger (dlroof explain, or --dlroof_explain)");
+  std::string blocks;
+  std::vector<std::string> elements;
+  for (const auto& [colour, bars] : rows.bars) {
+    const auto name = fmt::format("$bars{}", elements.size());
+    blocks += fmt::format("{} << END\n{}END\n", name, bars);
+    elements.push_back(fmt::format(
+        "{} using 1:3:1:2:($3-0.4):($3+0.4) with boxxyerror lc rgb '{}' notitle", name, colour));
+  }
   return SetTerminal(extension, kWidth, kMargins + kRowHeight * rows.count) +
          fmt::format(
-             "set xrange [0:100]\nset yrange [{}:-1]\nunset ytics\nset border 1\n"
-             "set tics nomirror font ',10'\nset xlabel 'share of the measured time [%]'\n"
+             "set xrange [0:100]\nset yrange [{}:-1]\nset border 1\n"
+             "set tics nomirror font ',10'\nunset ytics\n"
+             "set xlabel 'share of the measured time [%]'\n"
              "set grid xtics lc rgb '#dfe4ea' lt 1\nunset key\nset style fill solid 1.0\n"
-             "$bars << END\n{}END\n{}"
-             "rgb(colour) = int('0x'.colour[2:7])\n"
-             "plot $bars using 1:3:1:2:($3-0.4):($3+0.4):(rgb(strcol(4))) with boxxyerror "
-             "lc rgb variable notitle\n",
-             rows.count - 1, rows.bars, rows.labels);
+             "{}{}plot {}\n",
+             rows.count - 1, blocks, rows.labels, fmt::join(elements, ", \\\n  "));
 }
 
 void WriteLedgerFigure(const PlacedRun& run, const std::string& path) {

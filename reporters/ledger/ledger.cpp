@@ -39,7 +39,7 @@ constexpr KeyRow<PartKind> kWords[] = {
     {PartKind::kLanes, "vector lanes that the shape leaves idle"},
     {PartKind::kLoads, "loads that feed the multiply-adds"},
     {PartKind::kLevels, "bytes of other levels"},
-    {PartKind::kUnexplained, "unexplained, in the threads' busy time"},
+    {PartKind::kUnexplained, "unexplained busy time of the threads"},
     {PartKind::kImbalance, "waiting for the slowest thread"},
     {PartKind::kForkJoin, "fork and join of parallel regions"},
     {PartKind::kSerial, "one thread works, the others wait"},

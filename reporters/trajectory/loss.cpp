@@ -27,10 +27,11 @@ constexpr std::pair<PartKind, Cause> kCauses[] = {
     {PartKind::kFunctions, Cause::kFunctions}, {PartKind::kProducts, Cause::kProducts},
     {PartKind::kFixed, Cause::kOverhead},      {PartKind::kSharing, Cause::kSharing},
     {PartKind::kLanes, Cause::kLanes},         {PartKind::kLevels, Cause::kLevels},
-    {PartKind::kImbalance, Cause::kImbalance}, {PartKind::kForkJoin, Cause::kOverhead},
-    {PartKind::kSerial, Cause::kOverhead},     {PartKind::kCall, Cause::kOverhead},
-    {PartKind::kStolen, Cause::kStolen},       {PartKind::kTail, Cause::kImbalance},
-    {PartKind::kLaunch, Cause::kOverhead},     {PartKind::kIdle, Cause::kOverhead}};
+    {PartKind::kLoads, Cause::kLevels},        {PartKind::kImbalance, Cause::kImbalance},
+    {PartKind::kForkJoin, Cause::kOverhead},   {PartKind::kSerial, Cause::kOverhead},
+    {PartKind::kCall, Cause::kOverhead},       {PartKind::kStolen, Cause::kStolen},
+    {PartKind::kTail, Cause::kImbalance},      {PartKind::kLaunch, Cause::kOverhead},
+    {PartKind::kIdle, Cause::kOverhead}};
 
 // The factors of a roof's cost, by unit of work.
 struct Factors {

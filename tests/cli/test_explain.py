@@ -51,6 +51,16 @@ def test_a_file_is_explained_without_measuring(explained):
     assert again.code == 0 and again.out == explained.out, again
 
 
+def test_what_the_largest_part_proposes_is_tried():
+    tried = run(f"dlroof explain {NAME} --try --machine=roofs.json", timeout=180)
+    verify(tried, [exits(0)])
+    assert re.search(r"^  (tried on 1 thread|nothing to try)", tried.out, re.M), tried
+
+
+def test_a_file_has_nothing_to_be_tried(explained):
+    verify(run("dlroof explain run.json --try"), [one_sentence])
+
+
 def test_waterfalls_become_a_figure(explained):
     verify(run("dlroof explain run.json -o waterfalls.svg"), [exits(0)])
     assert Path("waterfalls.svg").read_text().startswith("<?xml") and NAME in Path("waterfalls.svg").read_text(), explained

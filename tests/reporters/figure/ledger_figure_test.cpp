@@ -26,7 +26,9 @@ PlacedRun OneRecord() {
 
 TEST(LedgerFigure, HasABarPerPartWhereTheOneBeforeEnds) {
   const auto script = LedgerScript(OneRecord(), "svg");
-  EXPECT_THAT(script, HasSubstr("0 40 1 2914891\n40 100 2 12736282\n"));
+  EXPECT_THAT(script, HasSubstr("$bars0 << END\n0 40 1\nEND\n$bars1 << END\n40 100 2\nEND\n"));
+  EXPECT_THAT(script, HasSubstr("$bars0 using 1:3:1:2:($3-0.4):($3+0.4) with boxxyerror lc rgb "
+                                "'#2c7a4b'"));
   EXPECT_THAT(script, HasSubstr("6.00 s 60.0 %  fork and join of parallel regions (measured)"));
   EXPECT_THAT(script, HasSubstr("~10.0 s"));
 }
