@@ -1,4 +1,4 @@
-// What the largest part of a ledger proposes, as a setting that can be tried.
+// Tries the setting that the largest part of a ledger proposes.
 #pragma once
 
 #include <optional>
