@@ -18,8 +18,7 @@ constexpr ImportFormat kFormats[] = {
      ImportErt},
     {"likwid", "likwid-perfctr -O", LooksLikeLikwid, ImportLikwid},
     {"nvbench", "nvbench --json", LooksLikeNvbench, ImportNvbench},
-    {"trace", "a Chrome trace of PyTorch's or TensorFlow's profiler", LooksLikeTrace,
-     ImportTrace}};
+    {"trace", "a Chrome trace of PyTorch's or TensorFlow's profiler", LooksLikeTrace, ImportTrace}};
 
 constexpr std::size_t kNamedColumns = 5;
 
