@@ -5,11 +5,10 @@
 #include <string>
 #include <vector>
 
+#include "baselines/cluster/page_text.h"
 #include "baselines/cluster/write_versus.h"
 
 namespace dlroof {
-
-using Cells = std::vector<std::vector<std::string>>;  // the first row has the titles
 
 Cells OperatorCells(const VersusReport& report);
 Cells ModelCells(const VersusReport& report);

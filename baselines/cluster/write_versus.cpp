@@ -2,63 +2,17 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <ostream>
+#include <tuple>
 
+#include "baselines/cluster/page_text.h"
 #include "baselines/cluster/versus_cells.h"
 #include "baselines/formats/export.h"
 #include "baselines/formats/markdown_text.h"
-#include "baselines/formats/xml_text.h"
 #include "reporters/text/text.h"
 
 namespace dlroof {
 namespace {
-
-constexpr const char* kStyle =
-    "body{margin:0 auto;max-width:1500px;padding:14px 20px;background:#f6f7f9;color:#1b2430;"
-    "font:14px/1.45 system-ui,'Segoe UI','Liberation Sans',sans-serif}"
-    "h1{font-size:20px}h2{font-size:15px;margin:18px 0 4px}"
-    "section{background:#fff;border:1px solid #dde2e9;border-radius:10px;padding:4px 14px 12px;"
-    "margin-top:12px;overflow-x:auto}"
-    "table{border-collapse:collapse;font-size:13px}th,td{padding:3px 7px;text-align:right;"
-    "border-bottom:1px solid #dde2e9;white-space:nowrap}"
-    "th{color:#5b6675}td:first-child,th:first-child{text-align:left;font-family:monospace}"
-    "svg{max-width:100%;height:auto}li{margin:2px 0}";
-
-void WriteHtmlTable(const Cells& cells, std::ostream& out) {
-  out << "<table>\n";
-  for (std::size_t i = 0; i < cells.size(); ++i) {
-    const char* tag = i == 0 ? "th" : "td";
-    out << "<tr>";
-    for (const auto& cell : cells[i]) out << fmt::format("<{0}>{1}</{0}>", tag, XmlText(cell));
-    out << "</tr>\n";
-  }
-  out << "</table>\n";
-}
-
-void WriteHtmlList(const char* tag, const std::vector<std::string>& items, std::ostream& out) {
-  out << fmt::format("<{}>\n", tag);
-  for (const auto& item : items) out << fmt::format("<li>{}</li>\n", XmlText(item));
-  out << fmt::format("</{}>\n", tag);
-}
-
-void WriteMarkdownTable(const Cells& cells, std::ostream& out) {
-  for (std::size_t i = 0; i < cells.size(); ++i) {
-    out << '|';
-    for (const auto& cell : cells[i]) out << ' ' << MarkdownText(cell) << " |";
-    out << '\n';
-    if (i > 0) continue;
-    out << "| --- |";
-    for (std::size_t column = 1; column < cells[0].size(); ++column) out << " ---: |";
-    out << '\n';
-  }
-}
-
-Cells PrintableCells(Cells cells) {
-  for (auto& row : cells)
-    for (auto& cell : row) cell = Printable(cell);
-  return cells;
-}
 
 std::string NumberText(const std::optional<double>& value) {
   return value ? fmt::format("{}", *value) : "";
@@ -191,29 +145,14 @@ void WriteVersusCsv(const VersusReport& report, std::ostream& out) {
 
 void WriteVersusPage(const VersusReport& report, const std::string& figure,
                      const std::string& no_figure, std::ostream& out) {
-  out << "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
-         "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src "
-         "'unsafe-inline'; img-src data:\">\n<meta name=\"generator\" content=\"dlroof\">\n"
-         "<title>dlroof: two clusters</title>\n<style>"
-      << kStyle << "</style>\n</head>\n<body>\n<h1>"
-      << XmlText(
-             fmt::format("A: {} beside B: {}", MachinesText(*report.a), MachinesText(*report.b)))
-      << "</h1>\n<section>\n";
-  if (figure.empty())
-    out << "<p>" << XmlText(no_figure) << "</p>\n";
-  else
-    out << figure.substr(std::min(figure.find("<svg"), figure.size())) << '\n';
-  out << "</section>\n<section>\n<h2>What this rests on</h2>\n";
-  WriteHtmlList("ul", VersusNotes(report), out);
-  if (!report.models.empty()) {
-    out << "</section>\n<section>\n<h2>Models</h2>\n";
-    WriteHtmlTable(ModelCells(report), out);
-  }
-  out << "</section>\n<section>\n<h2>Operators</h2>\n";
-  WriteHtmlTable(OperatorCells(report), out);
-  out << "<h2>Differs (A | B)</h2>\n";
-  WriteHtmlList("ol", DifferenceKinds(report.versus), out);
-  out << "</section>\n</body>\n</html>\n";
+  BeginPage(fmt::format("A: {} beside B: {}", MachinesText(*report.a), MachinesText(*report.b)),
+            out);
+  WritePageFigure(figure, no_figure, out);
+  WritePageList("What this rests on", "ul", VersusNotes(report), out);
+  if (!report.models.empty()) WritePageTable("Models", ModelCells(report), out);
+  WritePageTable("Operators", OperatorCells(report), out);
+  WritePageList("Differs (A | B)", "ol", DifferenceKinds(report.versus), out);
+  EndPage(out);
 }
 
 nlohmann::json VersusJson(const VersusReport& report) {

@@ -11,7 +11,7 @@
 
 namespace dlroof {
 
-// What the writers show. The runs must outlive it.
+// Two clusters and what they have in common. The clusters must outlive it.
 struct VersusReport {
   const VersusCluster* a = nullptr;
   const VersusCluster* b = nullptr;

@@ -9,6 +9,10 @@ void AddClusterCommand(CLI::App& program, int& exit_code) {
   auto* command = program.add_subcommand(
       "cluster", "the same benchmarks on many nodes, and two clusters side by side");
   command->require_subcommand(1);
+  AddClusterScript(*command, exit_code);
+  AddClusterNode(*command, exit_code);
+  AddClusterGather(*command, exit_code);
+  AddClusterReport(*command, exit_code);
   AddClusterVersus(*command, exit_code);
 }
 
