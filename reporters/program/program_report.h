@@ -1,4 +1,4 @@
-// What a program spends its time on, primitive by primitive, as text for a terminal.
+// A program's time, primitive by primitive, as text for a terminal.
 #pragma once
 
 #include <iosfwd>
