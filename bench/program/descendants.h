@@ -11,8 +11,8 @@ class Descendants {
  public:
   // Adds the process and all that it and its children have started and that are alive.
   void Look(pid_t pid);
-  // [1] different processes that two looks saw, and the first: at least 1. What only starts others
-  // (a shell, a launcher) is seen once at most.
+  // [1] different processes that two looks saw, and the first: at least 1. A shell or launcher
+  // that only starts others is seen once at most.
   int lasting() const { return 1 + static_cast<int>(lasting_.size()); }
 
  private:

@@ -28,7 +28,10 @@ namespace {
 constexpr int kMomentMs = 20, kTickMs = 500;
 // Bytes that processes which outlive the program still write are read for so long.
 constexpr int kGraceMs = 200;
-constexpr std::size_t kPiece = 1 << 16;
+constexpr std::size_t kPiece = 1 << 18;
+// A reader that woke for every line would take a CPU from the program as often. A pipe that holds
+// as much as a piece gathers lines meanwhile.
+constexpr int kGatherMs = 2;
 // Written to a pipe before a reader comes: lines of oneDNN must not make the program wait.
 constexpr int kPipeBytes = 1 << 20;
 
@@ -95,6 +98,7 @@ class SignalPipe {
 struct Streams {
   Descriptor ours, its;
   bool terminal = false;
+  bool gathers = false;  // it holds a piece
 };
 
 void CopySize(int terminal) {
@@ -103,7 +107,8 @@ void CopySize(int terminal) {
 }
 
 Streams OpenTerminal() {
-  Streams streams{Descriptor(posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC)), Descriptor(), true};
+  Streams streams{Descriptor(posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC)), Descriptor(), true,
+                  false};
   const int ours = streams.ours.get();
   std::array<char, 128> name{};
   if (ours < 0 || grantpt(ours) != 0 || unlockpt(ours) != 0 ||
@@ -124,7 +129,8 @@ Streams OpenPipe() {
   std::array<int, 2> ends{};
   if (pipe2(ends.data(), O_CLOEXEC) != 0) ThrowSystem("pipe");
   fcntl(ends[1], F_SETPIPE_SZ, kPipeBytes);  // less where the system allows less
-  return {Descriptor(ends[0]), Descriptor(ends[1]), false};
+  const bool gathers = fcntl(ends[1], F_GETPIPE_SZ) >= static_cast<int>(kPiece);
+  return {Descriptor(ends[0]), Descriptor(ends[1]), false, gathers};
 }
 
 double ThreadSeconds() {
@@ -157,14 +163,15 @@ class ForegroundLoop {
   ForegroundEnd Run() {
     const double cpu = ThreadSeconds();
     int wait = kMomentMs;
+    bool gathering = false;
     for (bool ended = false; !ended;) {
       std::array<pollfd, 3> asked = {{{watch_.get(), POLLIN, 0},
                                       {signals_.get(), POLLIN, 0},
-                                      {streams_.ours.get(), POLLIN, 0}}};
-      const int ready = poll(asked.data(), asked.size(), wait);
-      if (ready == 0) Idle();
-      wait = ready == 0 ? kTickMs : kMomentMs;
-      if (asked[2].revents != 0) ReadPiece();
+                                      {gathering ? -1 : streams_.ours.get(), POLLIN, 0}}};
+      const int ready = poll(asked.data(), asked.size(), gathering ? kGatherMs : wait);
+      if (ready == 0 && !gathering) Idle();
+      wait = ready == 0 && !gathering ? kTickMs : kMomentMs;
+      gathering = asked[2].revents != 0 && ReadPiece() && streams_.gathers;
       if (asked[1].revents != 0) PassSignals();
       ended = asked[0].revents != 0;
       Look();
