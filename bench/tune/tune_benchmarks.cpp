@@ -25,8 +25,6 @@
 namespace dlroof {
 namespace {
 
-constexpr int kInterrupted = 130, kCannotSay = 3;
-
 std::string Program(const TuneRequest& request) {
   return request.bench.empty() ? BenchBesideUs() : request.bench;
 }

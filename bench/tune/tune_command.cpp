@@ -23,7 +23,6 @@
 namespace dlroof {
 namespace {
 
-constexpr int kInterrupted = 130, kCannotSay = 3;
 constexpr int kEqualChoices = 4, kEqualCoordinates = 3;
 
 // A word as a shell takes it.

@@ -125,7 +125,8 @@ def main():
                     failed = True
                     print(f"{rows[-1]['name']}: does not hold: {promise}", flush=True)
                 print(table(rows[-1:]).splitlines()[-1], flush=True)
-                about = {"command": " ".join(sys.argv), "machine": platform.processor() or platform.machine(), "rows": rows}
+                about = {"command": " ".join(sys.argv), "machine": platform.processor() or platform.machine(), "rows": rows,
+                         "variables": {name: value for name, value in os.environ.items() if name.startswith(("OMP_", "GOMP_", "KMP_", "TF_"))}}
                 (options.out / "study.json").write_text(json.dumps(about, indent=1) + "\n")
     (options.out / "study.md").write_text(table(rows))
     return 1 if failed else 0
