@@ -125,6 +125,7 @@ std::vector<Repetition> RepetitionsOf(const std::vector<double>& seconds) {
     const std::size_t end = std::min(begin + together, seconds.size());
     double sum = 0;
     for (std::size_t i = begin; i < end; ++i) sum += seconds[i];
+    if (!(sum > 0)) continue;  // faster than its clock
     const auto calls = static_cast<double>(end - begin);
     repetitions.push_back({.seconds = sum / calls, .iterations = calls});
   }
@@ -145,6 +146,7 @@ std::vector<Record> RecordsOf(const VerboseLog& log, const ProgramSummary& summa
                   .repro = one.repro,
                   .threads = summary.threads.value_or(0)};
     record.repetitions = RepetitionsOf(seconds[i]);
+    if (record.repetitions.empty()) record.reason = "its calls took no time that the log resolves";
     AddWork(ReadPrimitive(one.text), record);
     records.push_back(std::move(record));
   }

@@ -12,6 +12,7 @@
 #include "reporters/ledger/waterfall.h"
 #include "reporters/program/program_ledger.h"
 #include "reporters/program/program_summary.h"
+#include "reporters/terminal/tables.h"
 #include "reporters/text/text.h"
 #include "reporters/text/units.h"
 
@@ -21,6 +22,7 @@ namespace {
 using Row = std::vector<std::string>;
 
 constexpr std::size_t kShown = 8;  // primitives that would give most
+constexpr double kMuch = 0.05;     // [1] of the time, from which reorders get advice
 
 std::string Percent(double part, double whole) {
   return whole > 0 ? fmt::format("{:.1f} %", 100 * part / whole) : "";
@@ -57,8 +59,8 @@ std::string BoundOf(const PrimitiveUse& use) {
   return BoundText(*use.placed->placement.time);
 }
 
-void WriteWinners(const std::vector<PrimitiveUse>& uses, const ProgramLedger& ledger, int width,
-                  std::ostream& out) {
+void WriteWinners(const std::vector<PrimitiveUse>& uses, const ProgramLedger& ledger, bool machine,
+                  int width, std::ostream& out) {
   const bool roofs = std::ranges::any_of(
       uses, [](const PrimitiveUse& use) { return use.roof_seconds.has_value(); });
   std::vector<Row> rows = {
@@ -75,12 +77,27 @@ void WriteWinners(const std::vector<PrimitiveUse>& uses, const ProgramLedger& le
                     Printable(use.primitive->text.implementation)});
   }
   WriteAligned(rows, width, out);
-  if (!roofs) out << "  no roofs, so no gaps: --machine names whose they are\n";
+  if (!roofs && !machine) out << "  no roofs, so no gaps: --machine names whose they are\n";
   for (std::size_t i = 0; i < std::min(uses.size(), kShown); ++i)
     if (uses[i].placed != nullptr && !uses[i].placed->placement.advice.empty()) {
-      fmt::print(out, "  first: {}\n", Printable(uses[i].placed->placement.advice));
+      fmt::print(out, "  {}: {}\n", NameOf(*uses[i].primitive),
+                 Printable(uses[i].placed->placement.advice));
       break;
     }
+}
+
+// Reorders come from layouts that neighbours do not share.
+void WriteReorderAdvice(const std::vector<KindUse>& kinds, const ProgramLedger& ledger,
+                        std::ostream& out) {
+  double seconds = 0;
+  for (const auto& kind : kinds)
+    if (kind.moves && kind.kind == "reorder") seconds += kind.seconds;
+  if (seconds < kMuch * ledger.seconds) return;
+  fmt::print(
+      out,
+      "  reorders take {} of it: keep one layout between primitives, and weights packed once "
+      "(PyTorch: channels_last, a frozen model; TensorFlow: a frozen graph)\n",
+      Percent(seconds, ledger.seconds));
 }
 
 void WriteKinds(const std::vector<KindUse>& kinds, const ProgramLedger& ledger, int width,
@@ -110,6 +127,7 @@ void WriteKinds(const std::vector<KindUse>& kinds, const ProgramLedger& ledger, 
              Times(moving_calls), Times(calls), Percent(moving_calls, calls),
              WithPrefix(moving_seconds, "s"), WithPrefix(seconds, "s"),
              Percent(moving_seconds, seconds));
+  WriteReorderAdvice(kinds, ledger, out);
 }
 
 std::string StepsText(const ProgramSteps& steps) {
@@ -216,11 +234,12 @@ void WriteProgram(const PlacedRun& run, int width, std::ostream& out) {
   const auto ledger = LedgerOf(uses, *summary);
   WriteHead(*summary, out);
   out << '\n';
-  WriteWinners(uses, ledger, width, out);
+  WriteWinners(uses, ledger, !run.file.machines.empty(), width, out);
   WriteKinds(KindsOf(uses, run), ledger, width, out);
   WriteLedger(*summary, ledger, out);
   WriteProgramTime(*summary, out);
   WriteLines(*summary, out);
+  WriteDoubts(run, out);
 }
 
 }  // namespace dlroof

@@ -49,7 +49,7 @@ struct ProgramSteps {
   double primitives = 0;       // [1] of a step, on average
   double warm_up_calls = 0;    // [1] primitives before the first steady step
   double warm_up_seconds = 0;  // [s] of these
-  // Of the steps whose begin and end the clock tells; absent where there is none.
+  // These are of the steps whose begin and end the clock tells; absent where there is none.
   int timed = 0;                                                                     // [1]
   std::optional<double> wall_seconds;                                                // [s] mean
   std::optional<double> least_wall_seconds, median_wall_seconds, most_wall_seconds;  // [s]
@@ -76,7 +76,7 @@ struct ProgramSummary {
 ProgramSummary SummarizeProgram(const VerboseLog& log, std::optional<int> steps);
 
 nlohmann::json ToJson(const ProgramSummary& summary);
-// Reads context.dlroof.program; absent: the file is no program's. What has another type is left
+// Reads context.dlroof.program; absent: the file is no program's. Members of another type are left
 // out.
 std::optional<ProgramSummary> ProgramOf(const nlohmann::json& context);
 

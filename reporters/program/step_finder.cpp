@@ -2,20 +2,21 @@
 
 #include <algorithm>
 #include <cmath>
-#include <map>
 #include <utility>
 
 namespace dlroof {
 namespace {
 
-constexpr std::size_t kLeads = 64;         // rarest primitives that are tried as a step's first
-constexpr std::size_t kMostPerStep = 8;    // times that such a primitive may come in one step
-constexpr std::size_t kMostTried = 32;     // periods that are looked at closely
-constexpr std::size_t kMostRotations = 8;  // primitives that are tried as the first of the step
-constexpr double kLengthTolerance = 0.1;   // [1] of a step's length that a piece may differ by
-constexpr std::size_t kBeforeSteps = 3;    // times that it may come beside the steady steps
-constexpr double kLeastCover = 0.5;        // [1] of the stream that steady steps make up
-constexpr double kLeastAlike = 0.9;        // [1] of a steady step's primitives that are the usual
+constexpr std::size_t kLeads = 64;             // rarest primitives that are tried as a step's first
+constexpr std::size_t kMostPerStep = 8;        // times that such a primitive may come in one step
+constexpr std::size_t kLeastTried = 16;        // periods that are looked at closely, and more while
+constexpr std::size_t kMostWork = 40'000'000;  // their number times the stream stays below this
+constexpr std::size_t kMostRotations = 8;      // primitives that are tried as the first of the step
+constexpr double kLengthTolerance = 0.1;       // [1] of a step's length that a piece may differ by
+constexpr std::size_t kBeforeSteps = 3;        // times that it may come beside the steady steps
+constexpr double kFewSteps = 0.01;   // [1] on what two steps leave unexplained; of more less
+constexpr double kLeastCover = 0.5;  // [1] of the stream that steady steps make up
+constexpr double kLeastAlike = 0.9;  // [1] of a steady step's primitives that are the usual
 // [1] Differences between steps over those of random pieces: of many counts, and of few.
 constexpr double kMostOverChance = 0.35, kMostOverChanceOfFew = 0.1;
 constexpr double kFew = 20;           // [1] differences that chance would make
@@ -24,13 +25,17 @@ constexpr double kLeastChance = 1.5;  // [1] as many, else nothing is shown
 // repeat the one before it, place by place.
 constexpr double kFewForCounts = 40;
 // A shorter period may leave so much more unexplained than the best: times, and [1] of the stream.
-constexpr double kWorse = 1.5, kWorseShare = 0.003;
+constexpr double kWorse = 2, kWorseShare = 0.005;
 
 // Mean distance of a Poisson number from its mean.
 double MeanDeviation(double mean) {
   if (mean <= 0) return 0;
   const double whole = std::floor(mean);
   return 2 * std::exp((whole + 1) * std::log(mean) - mean - std::lgamma(whole + 1));
+}
+
+double MostOverChance(double by_chance) {
+  return by_chance < kFew ? kMostOverChanceOfFew : kMostOverChance;
 }
 
 using Cuts = std::vector<std::size_t>;
@@ -45,7 +50,6 @@ class StepFinder {
 
   // Best division; not accepted: there is none. `count`: of its steady pieces, 0: any.
   Division Find(std::size_t count) {
-    Division best;
     std::vector<Division> good;
     for (auto& cuts : Candidates(count)) {
       Division division = Judged(std::move(cuts), count);
@@ -53,11 +57,16 @@ class StepFinder {
     }
     double least = 1;
     for (const auto& one : good) least = std::min(least, one.unexplained);
-    for (auto& one : good)
+    const Division* best = nullptr;
+    for (const auto& one : good)
       if (one.unexplained <= kWorse * least + kWorseShare &&
-          (!best.accepted || one.length < best.length))
-        best = std::move(one);
-    return best.accepted ? Rotated(std::move(best), count) : best;
+          (best == nullptr || one.length < best->length))
+        best = &one;
+    if (best == nullptr) return {};
+    const Division* shortest = best;
+    for (const auto& one : good)
+      if (one.length < shortest->length && IsSeveral(*best, one)) shortest = &one;
+    return Rotated(*shortest, count);
   }
 
  private:
@@ -127,30 +136,25 @@ class StepFinder {
     return pieces < 2 ? 0 : static_cast<double>(covered) / static_cast<double>(stream_.size());
   }
 
-  // The best cuts of each length, those that cover most first.
+  // First those by primitives that come once in a step, the rarest.
   std::vector<Cuts> Candidates(std::size_t count) const {
-    std::map<std::size_t, std::pair<double, Cuts>> by_length;
-    for (const auto lead : Leads()) {
-      const auto& places = places_[lead];
-      const std::size_t given = count > 0 ? places.size() / count : 0;
-      if (count > 0 && given == 0) continue;
-      const std::size_t most = count > 0 ? given : std::min(kMostPerStep, places.size() / 2);
-      for (std::size_t apart = count > 0 ? given : 1; apart <= most; ++apart)
-        for (const std::size_t skip : {std::size_t{0}, apart - 1}) {
-          auto cuts = Extended(EveryOf(places, apart, skip));
-          const double length = MedianLength(cuts);
-          const double cover = Cover(cuts, length);
-          if (length < 2 || cover < kLeastCover) continue;
-          auto& known = by_length[static_cast<std::size_t>(length)];
-          if (cover > known.first) known = {cover, std::move(cuts)};
-        }
-    }
-    std::vector<std::pair<double, Cuts>> rows;
-    for (auto& [length, row] : by_length) rows.push_back(std::move(row));
-    std::ranges::stable_sort(rows, std::ranges::greater{}, &std::pair<double, Cuts>::first);
-    if (rows.size() > kMostTried) rows.resize(kMostTried);
+    const std::size_t most =
+        std::max(kLeastTried, kMostWork / std::max<std::size_t>(1, stream_.size()));
     std::vector<Cuts> all;
-    for (auto& row : rows) all.push_back(std::move(row.second));
+    const auto add = [&](Cuts cuts) {
+      const double length = MedianLength(cuts);
+      if (all.size() < most && length >= 2 && Cover(cuts, length) >= kLeastCover)
+        all.push_back(std::move(cuts));
+    };
+    const auto leads = Leads();
+    for (std::size_t times = 1; times <= kMostPerStep; ++times)
+      for (const auto lead : leads) {
+        const auto& places = places_[lead];
+        const std::size_t apart = count > 0 ? places.size() / count : times;
+        if (apart == 0 || 2 * apart > places.size() || (count > 0 && times > 1)) continue;
+        add(Extended(EveryOf(places, apart, 0)));
+        if (apart > 1) add(Extended(EveryOf(places, apart, apart - 1)));
+      }
     return all;
   }
 
@@ -208,35 +212,75 @@ class StepFinder {
       division.steady_count += division.steady[i] ? 1 : 0;
     }
     division.cuts = std::move(cuts);
-    Decide(contents, same, count, division);
+    Decide(contents, count, division);
     return division;
   }
 
-  // Sets `unexplained` and `accepted`.
-  void Decide(const Contents& contents, const std::vector<double>& same, std::size_t count,
-              Division& division) const {
-    const auto first = std::ranges::find(division.steady, true) - division.steady.begin();
+  // Sets `covered`, `unexplained` and `accepted`.
+  void Decide(const Contents& contents, std::size_t count, Division& division) const {
     if (division.steady_count < 2) return;
+    for (std::size_t i = 0; i < division.cuts.size(); ++i)
+      if (division.steady[i])
+        division.covered += static_cast<double>(EndOf(division.cuts, i) - division.cuts[i]);
+    division.unexplained = Unexplained(contents, division) +
+                           kFewSteps / static_cast<double>(division.steady_count - 1);
+    if (division.covered < kLeastCover * static_cast<double>(stream_.size())) return;
+    division.accepted =
+        count > 0 ? division.steady_count == count : AgreesBetterThanChance(contents, division);
+  }
+
+  // A piece of `longer` is just some pieces of `shorter`: it has no primitive of its own.
+  static bool IsSeveral(const Division& longer, const Division& shorter) {
+    const double times = std::round(longer.length / shorter.length);
+    if (times < 2 || std::abs(longer.length - times * shorter.length) > times + 1) return false;
+    for (std::size_t one = 0; one < longer.usual.size(); ++one)
+      if (longer.regular[one] && std::abs(longer.usual[one] - times * shorter.usual[one]) >
+                                     kLengthTolerance * longer.usual[one])
+        return false;
+    return true;
+  }
+
+  // A primitive whose numbers differ from piece to piece as chance has it explains nothing.
+  double Unexplained(const Contents& contents, Division& division) const {
+    std::vector<double> same(division.cuts.size());
+    double usual_sum = 0;
+    division.regular.assign(contents.size(), false);
+    for (std::size_t one = 0; one < contents.size(); ++one) {
+      const auto differs = DifferencesOf(contents[one], division.usual[one], division);
+      if (differs.seen > MostOverChance(differs.by_chance) * differs.by_chance) continue;
+      division.regular[one] = true;
+      usual_sum += division.usual[one];
+      for (const auto& [piece, times] : contents[one])
+        same[piece] += std::min(times, division.usual[one]);
+    }
+    const auto first = static_cast<std::size_t>(std::ranges::find(division.steady, true) -
+                                                division.steady.begin());
     double explained = 0;
-    for (std::size_t i = 0; i < division.cuts.size(); ++i) {
-      if (!division.steady[i]) continue;
-      explained += same[i];
-      division.covered += static_cast<double>(EndOf(division.cuts, i) - division.cuts[i]);
+    for (std::size_t i = first; i < division.cuts.size(); ++i) {
+      // The stream may be cut off within its last step: there nothing is missing.
+      const double missing = i + 1 < division.cuts.size() ? usual_sum - same[i] : 0;
+      explained += std::max(same[i] - missing, 0.0);
     }
-    const auto begin = division.cuts[static_cast<std::size_t>(first)];
-    division.unexplained = 1 - explained / static_cast<double>(stream_.size() - begin);
-    // The rest of a stream that was cut off within a step is no failure to explain.
-    if (!division.steady.back()) {
-      const auto rest = static_cast<double>(stream_.size() - division.cuts.back());
-      division.unexplained = 1 - (explained + std::min(rest, same.back())) /
-                                     static_cast<double>(stream_.size() - begin);
+    return 1 - explained / static_cast<double>(stream_.size() - division.cuts[first]);
+  }
+
+  // Differences of a primitive's numbers in the steady pieces from the usual one: those that are
+  // seen, and those that independent draws would have.
+  struct Differences {
+    double seen = 0, by_chance = 0;
+  };
+  static Differences DifferencesOf(const std::vector<std::pair<std::size_t, double>>& row,
+                                   double usual, const Division& division) {
+    const auto pieces = static_cast<double>(division.steady_count);
+    double sum = 0, off = 0, with = 0;
+    for (const auto& [piece, times] : row) {
+      if (!division.steady[piece]) continue;
+      sum += times;
+      off += std::abs(times - usual);
+      ++with;
     }
-    const bool covers = division.covered >= kLeastCover * static_cast<double>(stream_.size());
-    if (count > 0) {
-      division.accepted = covers && division.steady_count == count;
-      return;
-    }
-    division.accepted = covers && AgreesBetterThanChance(contents, division);
+    return {off + (pieces - with) * usual,
+            pieces * MeanDeviation(sum / pieces) * std::sqrt((pieces - 1) / pieces)};
   }
 
   // From the first steady piece to its end the stream repeats itself, place by place.
@@ -248,29 +292,19 @@ class StepFinder {
                               stream_.subspan(begin, stream_.size() - begin - length));
   }
 
-  // Differences of the steady pieces from the usual, against those that independent draws would
-  // have.
   bool AgreesBetterThanChance(const Contents& contents, const Division& division) const {
-    const auto pieces = static_cast<double>(division.steady_count);
-    double differences = 0, chance = 0;
+    Differences all;
     int different = 0;
     for (std::size_t one = 0; one < contents.size(); ++one) {
-      double sum = 0, off = 0, seen = 0;
-      const double usual = division.usual[one];
-      for (const auto& [piece, times] : contents[one]) {
-        if (!division.steady[piece]) continue;
-        sum += times;
-        off += std::abs(times - usual);
-        ++seen;
-      }
-      differences += off + (pieces - seen) * usual;
-      const double mean = sum / pieces;
-      chance += pieces * MeanDeviation(mean) * std::sqrt((pieces - 1) / pieces);
-      different += usual > 0 ? 1 : 0;
+      const auto differs = DifferencesOf(contents[one], division.usual[one], division);
+      all.seen += differs.seen;
+      all.by_chance += differs.by_chance;
+      different += division.usual[one] > 0 ? 1 : 0;
     }
-    const double most = chance < kFew ? kMostOverChanceOfFew : kMostOverChance;
-    if (different < 2 || chance < kLeastChance || differences > most * chance) return false;
-    return chance >= kFewForCounts || RepeatsInPlace(division);
+    if (different < 2 || all.by_chance < kLeastChance ||
+        all.seen > MostOverChance(all.by_chance) * all.by_chance)
+      return false;
+    return all.by_chance >= kFewForCounts || RepeatsInPlace(division);
   }
 
   // Moves all cuts so that a step ends with the stream.

@@ -18,6 +18,7 @@ struct StepDivision {
   double unexplained = 1;         // [1] of the stream from the first steady piece on
   bool accepted = false;          // else the stream has no steps
   std::vector<double> usual;      // [1] by primitive: times in a step
+  std::vector<bool> regular;      // by primitive: its times agree better than chance would have it
 };
 
 // Returns the best division; `count`: of its steady pieces, 0: any. Takes time in proportion to the

@@ -35,7 +35,7 @@ constexpr std::array<EltwiseForm, 29> kEltwise = {{
     {"clip_v2", 2, 3},                   //
     {"clip_v2_use_dst_for_bwd", 2, 3},   //
     {"soft_relu", 5, kNone},             // log(1 + exp(a * s)) / a
-    {"logsigmoid", 4, kNone},            // 0 - log(1 + exp(0 - s)), of which one sign is free
+    {"logsigmoid", 5, kNone},            // 0 - log(1 + exp(0 - s))
     {"log", 1, 1},                       // backward: g / s
     {"pow", 2, kNone},                   // a * power(s, b)
     {"round", 1, kNone},                 //
