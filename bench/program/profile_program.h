@@ -22,7 +22,8 @@ struct ProfileRequest {
 // Runs the program, passes its output on unchanged, writes the run file and `log`, and reports to
 // `messages`. Returns the program's exit code: 128 + the signal that ended it, 127 where there is
 // no such program and 126 where it cannot be executed. Throws BadInput before the program starts:
-// the machine or the pattern cannot be used. What fails after it is a sentence in `messages`.
+// the machine or the pattern cannot be used. Later failures are sentences in
+// `messages`.
 int ProfileProgram(const ProfileRequest& request, std::ostream& messages);
 
 }  // namespace dlroof

@@ -36,7 +36,7 @@ TrialResult Failed(std::string reason, const std::string& err = "") {
   return {{}, ShortenMiddle(reason, kLongestReason), false};
 }
 
-// What the trials of one program learn.
+// Shared by the trials of one program.
 struct Longest {
   double seconds = 0;  // [s] of a run of the default
 };

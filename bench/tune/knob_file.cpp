@@ -17,7 +17,7 @@
 namespace dlroof {
 namespace {
 
-constexpr std::string_view kKnob = "knob ", kChangesResults = "changes results";
+constexpr std::string_view kKnob = "knob", kChangesResults = "changes results";
 constexpr std::string_view kBlank = " \t\r";
 
 std::string_view Trimmed(std::string_view text) {
@@ -46,7 +46,8 @@ class KnobReader {
       const auto what = Trimmed(content.substr(0, bar));
       const auto reason = bar == std::string_view::npos ? "" : Trimmed(content.substr(bar + 1));
       if (reason.empty()) Refuse("expected '| ' and a reason at the end of the line");
-      if (what.starts_with(kKnob))
+      if (what == kKnob ||
+          (what.starts_with(kKnob) && kBlank.find(what[kKnob.size()]) != kBlank.npos))
         BeginKnob(Trimmed(what.substr(kKnob.size())), reason);
       else
         AddChoice(what, reason);
@@ -66,7 +67,8 @@ class KnobReader {
     changes_ = false;
     if (const auto comma = name.find(','); comma != std::string_view::npos) {
       if (Trimmed(name.substr(comma + 1)) != kChangesResults)
-        Refuse("knob {}: expected '{}' after the comma", name, kChangesResults);
+        Refuse("knob {}: expected '{}' after the comma", Trimmed(name.substr(0, comma)),
+               kChangesResults);
       name = Trimmed(name.substr(0, comma));
       changes_ = true;
     }

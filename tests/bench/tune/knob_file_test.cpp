@@ -62,7 +62,7 @@ TEST(KnobFile, AWrongLineIsRefusedWithItsPlace) {
   const std::map<std::string, std::string> refusals = {
       {"A=1 | why", "k.txt:1: expected 'knob NAME | REASON' before the first choice"},
       {"\nknob a", "k.txt:2: expected '| ' and a reason at the end of the line"},
-      {"knob  | why", "k.txt:1: expected '| ' and a reason at the end of the line"},
+      {"knob  | why", "k.txt:1: expected a name after 'knob'"},
       {"knob a | w\n\nA | why", "k.txt:3: 'A': expected VARIABLE=VALUE, --FLAG or --FLAG=VALUE"},
       {"knob a | w\n1A=2 | why",
        "k.txt:2: '1A=2': expected VARIABLE=VALUE, --FLAG or --FLAG=VALUE"},

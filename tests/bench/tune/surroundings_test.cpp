@@ -17,7 +17,7 @@ TEST(Surroundings, ReadsTheFirstLineOfProcStat) {
 }
 
 TEST(Surroundings, OurOwnTimeIsNobodyElses) {
-  // Of 20 s, 12 were busy, 10 of them ours; the host took 1.
+  // 20 s in all: 12 busy, 10 of them ours; 1 of the host.
   EXPECT_EQ(SurroundingsText({1, 1, 1}, {13, 8, 2}, 10),
             "the machine was busy: other programs used 10 % of the CPUs' time, the host 5 %; the "
             "best setting is the best beside them");
