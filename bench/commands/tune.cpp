@@ -24,7 +24,7 @@ struct TuneFlags {
   std::string min_effect;                 // "2%" or "0.02"
   std::optional<double> budget, timeout;  // [s]; absent: as the subject's own
   TuneRequest request;
-  // Of a program alone.
+  // For a program alone.
   std::vector<std::string> knobs;
   std::string read, objective = "seconds", exported;
 };

@@ -86,7 +86,7 @@ void TellEnd(const SpokenRun& run, const std::string& program, Messages& message
         run.versions);
 }
 
-// Of a program without an executed primitive.
+// Says why there is nothing to report.
 void TellSilence(const SpokenRun& run, const std::string& program, Messages& messages) {
   if (run.lines > 0)
     messages.Say("{} has oneDNN inside, but executed none of its primitives: {}, nothing to place",
