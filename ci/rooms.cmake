@@ -52,7 +52,7 @@ macro(dlroof_room room_folder sees hot)
   endforeach()
   if(dlroof_sources)
     add_library(${target} OBJECT ${dlroof_sources})
-    set_target_properties(${target} PROPERTIES POSITION_INDEPENDENT_CODE ON)
+    set_target_properties(${target} PROPERTIES POSITION_INDEPENDENT_CODE ON UNITY_BUILD ${DLROOF_UNITY})
     target_link_libraries(${target} PUBLIC dlroof_everywhere PRIVATE dlroof_flags)
     if(NOT "${sees}" MATCHES "onednn|cuda")   # compiled with other flags
       if("json" IN_LIST sees_list)

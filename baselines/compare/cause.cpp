@@ -21,7 +21,7 @@ constexpr double kDisturbedShare = 0.3;
 constexpr double kClockChange = 0.02;
 
 // "grew by 12.0 %, from 1.00 MB to 1.12 MB"; a factor where percents are hard to read.
-std::string Movement(double from, double to, std::string_view unit) {
+std::string Moved(double from, double to, std::string_view unit) {
   const double ratio = from > 0 ? to / from : 0;
   const auto ends = fmt::format("from {} to {}", WithPrefix(from, unit), WithPrefix(to, unit));
   if (ratio >= 2) return fmt::format("grew {:.2f}-fold, {}", ratio, ends);
@@ -37,7 +37,7 @@ void AddQuantity(ChangeKind kind, std::optional<Level> level, const std::string&
   if (std::abs(after - before) <= tolerance * before) return;
   Change change{.kind = kind, .level = level};
   if (before > 0) change.ratio = after / before;
-  change.text = fmt::format("{} ({}) {}", what, Key(from), Movement(before, after, unit));
+  change.text = fmt::format("{} ({}) {}", what, Key(from), Moved(before, after, unit));
   changes.push_back(std::move(change));
 }
 
@@ -121,7 +121,7 @@ bool AddClockChange(const std::string& what, double before, double after,
   if (before <= 0 || std::abs(after / before - 1) <= kClockChange) return false;
   changes.push_back({.kind = ChangeKind::kClock,
                      .ratio = after / before,
-                     .text = fmt::format("{} {}", what, Movement(before, after, "Hz"))});
+                     .text = fmt::format("{} {}", what, Moved(before, after, "Hz"))});
   return true;
 }
 

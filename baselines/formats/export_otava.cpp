@@ -44,20 +44,22 @@ std::vector<std::string_view> NamesInAll(const std::vector<NamedRun>& runs,
 
 // A JSON string is a YAML one, but for what lies beyond 16 bits: JSON escapes it in two halves.
 std::string Quoted(std::string_view text) {
-  const auto json =
+  const auto escaped =
       nlohmann::json(text).dump(-1, ' ', true, nlohmann::json::error_handler_t::replace);
   std::string yaml;
-  const auto unit = [&](std::size_t at) { return std::stoul(json.substr(at + 2, 4), nullptr, 16); };
-  for (std::size_t at = 0; at < json.size(); ++at) {
-    const bool escape = json[at] == '\\';
-    if (escape && json[at + 1] == 'u' && unit(at) >= 0xD800 && unit(at) < 0xDC00) {
+  const auto unit = [&](std::size_t at) {
+    return std::stoul(escaped.substr(at + 2, 4), nullptr, 16);
+  };
+  for (std::size_t at = 0; at < escaped.size(); ++at) {
+    const bool escape = escaped[at] == '\\';
+    if (escape && escaped[at + 1] == 'u' && unit(at) >= 0xD800 && unit(at) < 0xDC00) {
       yaml +=
           fmt::format("\\U{:08X}", 0x10000 + ((unit(at) - 0xD800) << 10) + unit(at + 6) - 0xDC00);
       at += 11;
       continue;
     }
-    yaml += json[at];
-    if (escape) yaml += json[++at];
+    yaml += escaped[at];
+    if (escape) yaml += escaped[++at];
   }
   return yaml;
 }

@@ -12,13 +12,13 @@ namespace {
 
 using nlohmann::json;
 
-constexpr std::array kOptional = {&Repetition::cpu_seconds, &Repetition::main_cpu_seconds,
-                                  &Repetition::run_delay_seconds, &Repetition::core_share};
-constexpr std::size_t kFirstOptional = 3, kBlock = kFirstOptional + kOptional.size(),
-                      kGpu = kBlock + 1;
+constexpr std::array kOptionalFields = {&Repetition::cpu_seconds, &Repetition::main_cpu_seconds,
+                                        &Repetition::run_delay_seconds, &Repetition::core_share};
+constexpr std::size_t kFirstOptional = 3, kBlockColumn = kFirstOptional + kOptionalFields.size(),
+                      kGpuColumn = kBlockColumn + 1;
 // After the GPU's, which came first.
 constexpr std::array kLater = {&Repetition::link_share, &Repetition::clean_calls};
-constexpr int kMostBlock = 1000000;  // as run files have it
+constexpr int kMostPackedBlock = 1000000;  // as run files have it
 
 template <class Value>
 json OrNull(const std::optional<Value>& value) {
@@ -32,7 +32,7 @@ std::optional<double> NumberAt(const json& row, std::size_t at) {
 
 json ToRow(const Repetition& repetition) {
   json row = {repetition.seconds, repetition.iterations, repetition.disturbed};
-  for (const auto member : kOptional) row.push_back(OrNull(repetition.*member));
+  for (const auto member : kOptionalFields) row.push_back(OrNull(repetition.*member));
   row.push_back(OrNull(repetition.block));
   auto& sample = row.emplace_back();
   if (repetition.gpu)
@@ -47,19 +47,20 @@ Repetition FromRow(const json& row, const std::string& where) {
   Repetition repetition{.seconds = row.at(0).get<double>(),
                         .iterations = row.at(1).get<double>(),
                         .disturbed = row.at(2).get<bool>()};
-  for (std::size_t i = 0; i < kOptional.size(); ++i)
-    repetition.*kOptional.at(i) = NumberAt(row, kFirstOptional + i);
-  if (const auto block = NumberAt(row, kBlock)) {
-    if (!(*block >= 0 && *block <= kMostBlock))
+  for (std::size_t i = 0; i < kOptionalFields.size(); ++i)
+    repetition.*kOptionalFields.at(i) = NumberAt(row, kFirstOptional + i);
+  if (const auto block = NumberAt(row, kBlockColumn)) {
+    if (!(*block >= 0 && *block <= kMostPackedBlock))
       throw BadInput(where + ": damaged: a repetition of no block");
     repetition.block = static_cast<int>(*block);
   }
   for (std::size_t i = 0; i < kLater.size(); ++i)
-    repetition.*kLater.at(i) = NumberAt(row, kGpu + 1 + i);
-  if (row.size() <= kGpu || row[kGpu].is_null()) return repetition;
+    repetition.*kLater.at(i) = NumberAt(row, kGpuColumn + 1 + i);
+  if (row.size() <= kGpuColumn || row[kGpuColumn].is_null()) return repetition;
   GpuSample sample;
   std::size_t at = 0;
-  for (const auto& [key, member] : GpuSampleFields()) sample.*member = NumberAt(row[kGpu], at++);
+  for (const auto& [key, member] : GpuSampleFields())
+    sample.*member = NumberAt(row[kGpuColumn], at++);
   repetition.gpu = std::make_shared<GpuSample>(sample);
   return repetition;
 }

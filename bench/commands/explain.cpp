@@ -131,7 +131,7 @@ void AddExplainCommand(CLI::App& program, int& exit_code) {
   command->callback([flags, &exit_code] { exit_code = ExplainAll(*flags); });
 }
 
-[[maybe_unused]] const bool registered = RegisterCommand("explain", AddExplainCommand);
+[[maybe_unused]] const bool explain_registered = RegisterCommand("explain", AddExplainCommand);
 
 }  // namespace
 }  // namespace dlroof

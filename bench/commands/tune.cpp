@@ -119,7 +119,7 @@ void AddTuneCommand(CLI::App& program, int& exit_code) {
   command->callback([flags, &exit_code] { exit_code = Run(*flags); });
 }
 
-[[maybe_unused]] const bool registered = RegisterCommand("tune", AddTuneCommand);
+[[maybe_unused]] const bool tune_registered = RegisterCommand("tune", AddTuneCommand);
 
 }  // namespace
 }  // namespace dlroof

@@ -44,7 +44,7 @@ CudnnConv2dCase ReadCudnnConv2dCase(const BenchmarkName& full) {
 }
 
 namespace {
-[[maybe_unused]] const bool registered =
+[[maybe_unused]] const bool cudnn_case_registered =
     RegisterCell({"Conv2D", "gpu", "cudnn", ReadNameAlone<ReadCudnnConv2dCase>, "the CUDA module"});
 }  // namespace
 

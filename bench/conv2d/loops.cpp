@@ -10,7 +10,7 @@ namespace {
 
 // Along one dimension, output `out`, tap and input `in` meet where
 // in = out * stride + tap * dilation - pad, inside the image.
-struct Axis {
+struct WindowAxis {
   int64_t outputs, taps, inputs, stride, dilation, pad;
 
   int64_t InputOf(int64_t out, int64_t tap) const { return out * stride + tap * dilation - pad; }
@@ -23,14 +23,14 @@ struct Meeting {
 };
 using Meetings = std::vector<Meeting>;
 
-Meetings OfOutput(const Axis& axis, int64_t out) {  // (input, tap)
+Meetings OfOutput(const WindowAxis& axis, int64_t out) {  // (input, tap)
   Meetings met;
   for (int64_t tap = 0; tap < axis.taps; ++tap)
     if (const int64_t in = axis.InputOf(out, tap); axis.Inside(in)) met.push_back({in, tap});
   return met;
 }
 
-Meetings OfInput(const Axis& axis, int64_t in) {  // (output, tap)
+Meetings OfInput(const WindowAxis& axis, int64_t in) {  // (output, tap)
   Meetings met;
   for (int64_t tap = 0; tap < axis.taps; ++tap) {
     const int64_t distance = in + axis.pad - tap * axis.dilation;
@@ -40,7 +40,7 @@ Meetings OfInput(const Axis& axis, int64_t in) {  // (output, tap)
   return met;
 }
 
-Meetings OfTap(const Axis& axis, int64_t tap) {  // (input, output)
+Meetings OfTap(const WindowAxis& axis, int64_t tap) {  // (input, output)
   Meetings met;
   for (int64_t out = 0; out < axis.outputs; ++out)
     if (const int64_t in = axis.InputOf(out, tap); axis.Inside(in)) met.push_back({in, out});
@@ -76,8 +76,8 @@ Position PositionOf(int64_t index, int64_t size_b, int64_t size_c, int64_t size_
           index / size_d % size_c, index % size_d};
 }
 
-ProductElement OutputAt(const Conv2dProblem& p, const Axis& vertical, const Axis& horizontal,
-                        const ProductInputs& in, int64_t index) {
+ProductElement OutputAt(const Conv2dProblem& p, const WindowAxis& vertical,
+                        const WindowAxis& horizontal, const ProductInputs& in, int64_t index) {
   const auto at = PositionOf(index, p.k, vertical.outputs, horizontal.outputs);
   const int64_t depth = p.c / p.groups;
   const int64_t channel = at.b / (p.k / p.groups) * depth;
@@ -86,8 +86,9 @@ ProductElement OutputAt(const Conv2dProblem& p, const Axis& vertical, const Axis
              OfOutput(vertical, at.c), OfOutput(horizontal, at.d));
 }
 
-ProductElement SourceGradientAt(const Conv2dProblem& p, const Axis& vertical,
-                                const Axis& horizontal, const ProductInputs& in, int64_t index) {
+ProductElement SourceGradientAt(const Conv2dProblem& p, const WindowAxis& vertical,
+                                const WindowAxis& horizontal, const ProductInputs& in,
+                                int64_t index) {
   const auto at = PositionOf(index, p.c, p.h, p.w);
   const int64_t depth = p.c / p.groups;
   const int64_t filters = p.k / p.groups;
@@ -99,8 +100,9 @@ ProductElement SourceGradientAt(const Conv2dProblem& p, const Axis& vertical,
       filters, OfInput(vertical, at.c), OfInput(horizontal, at.d));
 }
 
-ProductElement WeightGradientAt(const Conv2dProblem& p, const Axis& vertical,
-                                const Axis& horizontal, const ProductInputs& in, int64_t index) {
+ProductElement WeightGradientAt(const Conv2dProblem& p, const WindowAxis& vertical,
+                                const WindowAxis& horizontal, const ProductInputs& in,
+                                int64_t index) {
   const int64_t depth = p.c / p.groups;
   const auto at = PositionOf(index, depth, p.r, p.s);
   const int64_t channel = at.a / (p.k / p.groups) * depth + at.b;
@@ -160,8 +162,8 @@ std::vector<int64_t> SampledIndices(const std::array<int64_t, 4>& sizes, int64_t
 
 ProductElement Conv2dElementAt(const Conv2dProblem& p, ProductDirection direction,
                                const ProductInputs& inputs, int64_t index) {
-  const Axis vertical{OutputRows(p), p.r, p.h, p.stride_h, p.dilation_h, p.pad_top};
-  const Axis horizontal{OutputColumns(p), p.s, p.w, p.stride_w, p.dilation_w, p.pad_left};
+  const WindowAxis vertical{OutputRows(p), p.r, p.h, p.stride_h, p.dilation_h, p.pad_top};
+  const WindowAxis horizontal{OutputColumns(p), p.s, p.w, p.stride_w, p.dilation_w, p.pad_left};
   if (direction == ProductDirection::kForward)
     return OutputAt(p, vertical, horizontal, inputs, index);
   if (direction == ProductDirection::kBackwardData)

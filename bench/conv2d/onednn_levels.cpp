@@ -58,7 +58,9 @@ double TapsInside(const Shape& shape) {
   return static_cast<double>(inside) / static_cast<double>(shape.p * shape.r);
 }
 
-NestAxis Axis(int dimension, int64_t size) { return {{{dimension, 1}}, static_cast<double>(size)}; }
+NestAxis Along(int dimension, int64_t size) {
+  return {{{dimension, 1}}, static_cast<double>(size)};
+}
 
 NestAxis Shifted(int positions, int taps, int64_t stride, int64_t dilation, int64_t size) {
   return {{{positions, static_cast<double>(stride)}, {taps, static_cast<double>(dilation)}},
@@ -73,21 +75,21 @@ ReuseNest NestOf(const Shape& shape) {
   const double inside = TapsInside(shape);
   nest.tensors = {{"source",
                    shape.read_bytes,
-                   {Axis(kN, shape.n), Axis(kG, shape.groups), Axis(kC, shape.c),
+                   {Along(kN, shape.n), Along(kG, shape.groups), Along(kC, shape.c),
                     Shifted(kP, kR, shape.stride_h, shape.dilation_h, shape.h),
                     Shifted(kQ, kS, shape.stride_w, shape.dilation_w, shape.w)},
                    kP,
                    inside},
                   {"weights",
                    shape.weight_bytes,
-                   {Axis(kG, shape.groups), Axis(kK, shape.k), Axis(kC, shape.c), Axis(kR, shape.r),
-                    Axis(kS, shape.s)},
+                   {Along(kG, shape.groups), Along(kK, shape.k), Along(kC, shape.c),
+                    Along(kR, shape.r), Along(kS, shape.s)},
                    kP,
                    inside},
                   {"destination",
                    shape.written_bytes,
-                   {Axis(kN, shape.n), Axis(kG, shape.groups), Axis(kK, shape.k), Axis(kP, shape.p),
-                    Axis(kQ, shape.q)}}};
+                   {Along(kN, shape.n), Along(kG, shape.groups), Along(kK, shape.k),
+                    Along(kP, shape.p), Along(kQ, shape.q)}}};
   return nest;
 }
 

@@ -14,7 +14,7 @@ std::string WithBatch(const BenchmarkName& name, int64_t batch) {
   return ToText(ParseConv2d(ToText(problem)));
 }
 
-[[maybe_unused]] const bool registered = RegisterOp(
+[[maybe_unused]] const bool op_registered = RegisterOp(
     {.name = "Conv2D",
      .words = {"convolution",
                {{"batch", "n"},

@@ -41,7 +41,7 @@ PreparedCall Prepare(const BenchmarkName& name, const RunSettings& settings) {
                        [conv](const Arrays& arrays) { return Output(conv, arrays); }});
 }
 
-[[maybe_unused]] const bool registered =
+[[maybe_unused]] const bool reference_registered =
     RegisterCell({"Conv2D", "cpu", "reference", ReadNameAlone<ReadCase>, "", Prepare});
 
 }  // namespace

@@ -34,7 +34,7 @@ std::string CuptiText() {
   return fmt::format("CUPTI API {}", version);
 }
 
-Library Described(std::string name, std::string (*description)()) {
+Library DescribedLibrary(std::string name, std::string (*description)()) {
   return {std::move(name), description, [](const std::vector<int>&) {},
           [](const std::function<void(int)>&) {}};
 }
@@ -42,11 +42,11 @@ Library Described(std::string name, std::string (*description)()) {
 }  // namespace
 
 std::vector<Library> CudaLibraries() {
-  std::vector<Library> libraries = {Described("cuda", RuntimeText),
-                                    Described("cublaslt", CublasLtText),
-                                    Described("cupti", CuptiText)};
+  std::vector<Library> libraries = {DescribedLibrary("cuda", RuntimeText),
+                                    DescribedLibrary("cublaslt", CublasLtText),
+                                    DescribedLibrary("cupti", CuptiText)};
   if (!CudnnVersion().empty())
-    libraries.push_back(Described("cudnn", [] { return "cuDNN " + CudnnVersion(); }));
+    libraries.push_back(DescribedLibrary("cudnn", [] { return "cuDNN " + CudnnVersion(); }));
   return libraries;
 }
 

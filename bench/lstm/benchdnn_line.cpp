@@ -10,8 +10,8 @@ namespace {
 
 // By the value of LstmDirection and of LstmPasses; empty is benchdnn's default.
 constexpr std::array<std::string_view, 3> kProps = {"", "--prop=FWD_D", "--prop=BWD_DW"};
-constexpr std::array<std::string_view, 3> kDirections = {"", "--direction=concat",
-                                                         "--direction=sum"};
+constexpr std::array<std::string_view, 3> kDirectionFlags = {"", "--direction=concat",
+                                                             "--direction=sum"};
 
 }  // namespace
 
@@ -38,7 +38,7 @@ std::string LstmBenchdnn(const LstmCase& lstm, std::string_view type) {
   add(kProps.at(static_cast<size_t>(lstm.direction)));
   if (cfg != "f32") add(fmt::format("--cfg={}", cfg));
   add("--alg=VANILLA_LSTM");
-  add(kDirections.at(static_cast<size_t>(p.passes)));
+  add(kDirectionFlags.at(static_cast<size_t>(p.passes)));
   if (p.peephole) add("--with-peephole=true");
   if (p.p != 0) add("--with-projection=true");
   add("--trivial-strides=true");

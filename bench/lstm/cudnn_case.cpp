@@ -115,7 +115,7 @@ std::string DescribeRnn(const RnnSpec& spec, int64_t workspace_bytes, int64_t re
 }
 
 namespace {
-[[maybe_unused]] const bool registered =
+[[maybe_unused]] const bool cudnn_case_registered =
     RegisterCell({"LSTM", "gpu", "cudnn", ReadNameAlone<ReadCudnnLstmCase>, "the CUDA module"});
 }  // namespace
 

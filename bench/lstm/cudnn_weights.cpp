@@ -7,24 +7,24 @@
 namespace dlroof::cudnn {
 namespace {
 
-constexpr int kGates = 4;
 constexpr int kProjection = 8;
 
 std::vector<float> LstmLayerWeights<float>::*TensorOf(const RnnPart& part) {
   if (part.IsProjection()) return &LstmLayerWeights<float>::projection;
-  return part.linear < kGates ? &LstmLayerWeights<float>::input : &LstmLayerWeights<float>::state;
+  return part.linear < kLstmGates ? &LstmLayerWeights<float>::input
+                                  : &LstmLayerWeights<float>::state;
 }
 
 // Our position of a matrix element: [pass][column][gate][row], the projection [pass][column][row].
 size_t At(const RnnPart& part, int64_t row, int64_t column) {
   const int64_t channel = part.pass * part.columns + column;
   if (part.IsProjection()) return static_cast<size_t>(channel * part.rows + row);
-  const int64_t gate = part.linear % kGates;
-  return static_cast<size_t>((channel * kGates + gate) * part.rows + row);
+  const int64_t gate = part.linear % kLstmGates;
+  return static_cast<size_t>((channel * kLstmGates + gate) * part.rows + row);
 }
 
 size_t BiasAt(const RnnPart& part, int64_t row) {
-  return static_cast<size_t>((part.pass * kGates + part.linear % kGates) * part.rows + row);
+  return static_cast<size_t>((part.pass * kLstmGates + part.linear % kLstmGates) * part.rows + row);
 }
 
 void RequireCount(size_t count, int64_t expected) {
@@ -41,7 +41,7 @@ std::vector<RnnPart> RnnParts(const LstmProblem& problem) {
       const int64_t pseudo = layer * Passes(problem) + pass;
       for (int linear = 0; linear < kProjection; ++linear)
         parts.push_back({layer, pass, pseudo, linear, problem.h,
-                         linear < kGates ? InputWidth(problem, layer) : StateWidth(problem)});
+                         linear < kLstmGates ? InputWidth(problem, layer) : StateWidth(problem)});
       if (problem.p != 0) parts.push_back({layer, pass, pseudo, kProjection, problem.p, problem.h});
     }
   return parts;
@@ -69,10 +69,10 @@ LstmInput<float> ZeroWeights(const LstmProblem& problem) {
   gradients.layers.resize(static_cast<size_t>(problem.l));
   for (const auto& part : RnnParts(problem)) {
     auto& layer = gradients.layers[static_cast<size_t>(part.layer)];
-    const int64_t gates = part.IsProjection() ? 1 : kGates;
+    const int64_t gates = part.IsProjection() ? 1 : kLstmGates;
     (layer.*TensorOf(part))
         .assign(static_cast<size_t>(Passes(problem) * part.columns * gates * part.rows), 0);
-    layer.bias.assign(static_cast<size_t>(Passes(problem) * kGates * problem.h), 0);
+    layer.bias.assign(static_cast<size_t>(Passes(problem) * kLstmGates * problem.h), 0);
   }
   return gradients;
 }

@@ -9,7 +9,6 @@ namespace {
 
 enum Dimension { kT, kN, kUnits, kInputs };
 
-constexpr double kGates = 4;
 constexpr int64_t kColumns = 2;  // vectors of hidden units in a block
 
 NestAxis Axis(int dimension, double size) { return {{{dimension, 1}}, size}; }
@@ -25,7 +24,7 @@ ReuseNest ProductNest(const LstmProblem& p, const Product& product, const LstmEl
                       const VectorUnit& unit) {
   const auto t = static_cast<double>(product.steps), n = static_cast<double>(product.samples);
   const auto inputs = static_cast<double>(product.inputs);
-  const double units = kGates * static_cast<double>(p.h);
+  const double units = static_cast<double>(kLstmGates * p.h);
   const auto block = static_cast<double>(kColumns * unit.lanes);
   const auto rows = static_cast<double>(RowBlock(unit, kColumns, product.samples));
   ReuseNest nest{.sizes = {t, n, units, inputs}};
@@ -36,11 +35,11 @@ ReuseNest ProductNest(const LstmProblem& p, const Product& product, const LstmEl
       {"inputs and states", bytes.hidden, {Axis(kT, t), Axis(kN, n), Axis(kInputs, inputs)}},
       // A scratch of the library, 4 byte an element; a quarter as many states and outputs.
       {"gates", 4, {Axis(kN, n), Axis(kUnits, units)}},
-      {"cell states", bytes.cell / kGates, {Axis(kN, n), Axis(kUnits, units)}}};
+      {"cell states", bytes.cell / kLstmGates, {Axis(kN, n), Axis(kUnits, units)}}};
   // An output of the states' type is the next step's state: the same memory.
   if (bytes.output != bytes.hidden)
     nest.tensors.push_back(
-        {"outputs", bytes.output / kGates, {Axis(kT, t), Axis(kN, n), Axis(kUnits, units)}});
+        {"outputs", bytes.output / kLstmGates, {Axis(kT, t), Axis(kN, n), Axis(kUnits, units)}});
   return nest;
 }
 

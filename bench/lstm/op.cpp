@@ -13,7 +13,7 @@ std::string WithBatch(const BenchmarkName& name, int64_t batch) {
   return ToText(ParseLstmProblem(ToText(problem)));
 }
 
-[[maybe_unused]] const bool registered = RegisterOp(
+[[maybe_unused]] const bool op_registered = RegisterOp(
     {.name = "LSTM",
      .words =
          {"LSTM",

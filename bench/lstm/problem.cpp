@@ -11,8 +11,6 @@
 namespace dlroof {
 namespace {
 
-constexpr int64_t kGates = 4;
-
 constexpr KeyRow<LstmDirection> kDirections[] = {
     {LstmDirection::kForwardInference, "fwd_inference"},
     {LstmDirection::kForwardTraining, "fwd_training"},
@@ -110,9 +108,9 @@ LstmElements Elements(const LstmProblem& problem) {
   elements.hidden = cells * problem.n * state;
   elements.cell = cells * problem.n * problem.h;
   const int64_t inputs = problem.i + (problem.l - 1) * OutputWidth(problem);
-  elements.weights = Passes(problem) * inputs * kGates * problem.h +
-                     cells * (state * kGates * problem.h + problem.h * problem.p);
-  elements.bias = cells * kGates * problem.h;
+  elements.weights = Passes(problem) * inputs * kLstmGates * problem.h +
+                     cells * (state * kLstmGates * problem.h + problem.h * problem.p);
+  elements.bias = cells * kLstmGates * problem.h;
   elements.peephole = problem.peephole ? cells * 3 * problem.h : 0;
   return elements;
 }
@@ -126,7 +124,7 @@ LstmFunctions Functions(const LstmProblem& problem, LstmDirection direction) {
 
 std::vector<LstmProduct> Products(const LstmProblem& problem, LstmDirection direction,
                                   bool merged) {
-  const int64_t gates = kGates * problem.h, state = StateWidth(problem);
+  const int64_t gates = kLstmGates * problem.h, state = StateWidth(problem);
   const int64_t rows = merged ? problem.t * problem.n : problem.n, steps = merged ? 1 : problem.t;
   std::vector<LstmProduct> products;
   for (int64_t layer = 0; layer < problem.l; ++layer) {
@@ -182,7 +180,8 @@ double LeastHostBytes(const LstmProblem& problem, LstmDirection direction,
   const double tensors = CompulsoryBytes(problem, direction, bytes) +
                          CompulsoryBytes(problem, direction, {4, 4, 4, 4, 4, 4, 4, 4});
   if (direction == LstmDirection::kForwardInference) return tensors;
-  const int64_t gates = problem.t * problem.n * problem.l * Passes(problem) * kGates * problem.h;
+  const int64_t gates =
+      problem.t * problem.n * problem.l * Passes(problem) * kLstmGates * problem.h;
   return tensors + bytes.hidden * static_cast<double>(gates);
 }
 

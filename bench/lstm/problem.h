@@ -10,6 +10,8 @@
 
 namespace dlroof {
 
+inline constexpr int64_t kLstmGates = 4;  // input, forget, candidate and output gate of a cell
+
 // Order in which a layer walks the time steps. With both passes each layer's output is their
 // concatenation ("bi", forward pass first; the next layer reads all of it, as in cuDNN and PyTorch)
 // or their sum ("bisum").

@@ -85,7 +85,7 @@ PreparedCall Prepare(const BenchmarkName& name, const RunSettings& settings) {
   return prepared;
 }
 
-[[maybe_unused]] const bool registered =
+[[maybe_unused]] const bool reference_registered =
     RegisterCell({"LSTM", "cpu", "reference", ReadNameAlone<ReadRequest>, "", Prepare});
 
 }  // namespace

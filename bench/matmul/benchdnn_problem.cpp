@@ -14,7 +14,7 @@
 namespace dlroof {
 namespace {
 
-constexpr std::string_view kTypes = "undef f32 bf16 f16 s32 s8 u8";
+constexpr std::string_view kTypeWords = "undef f32 bf16 f16 s32 s8 u8";
 
 constexpr std::array<BenchdnnOption, 16> kMatmulOptions = {{
     {"dt", "f32:f32:f32", "", ReadDataTypes},
@@ -31,7 +31,7 @@ constexpr std::array<BenchdnnOption, 16> kMatmulOptions = {{
     {"ctx-init", "auto", "", ReadThreads},
     {"ctx-exe", "auto", "", ReadThreads},
     {"attr-fpmath", "strict", kBenchdnnFpmath},
-    {"bia_dt", "undef", kTypes},
+    {"bia_dt", "undef", kTypeWords},
     {"bia_mask", "2", "", ReadCount},
 }};
 

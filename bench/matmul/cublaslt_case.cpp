@@ -48,7 +48,7 @@ ProductSpec ProductSpecOf(const MatmulCase& matmul) {
 std::string PipeOf(std::string_view type) { return std::string(RowOf(type).pipe); }
 
 namespace {
-[[maybe_unused]] const bool registered = RegisterCell(
+[[maybe_unused]] const bool cublaslt_case_registered = RegisterCell(
     {"Matmul", "gpu", "cublaslt", ReadNameAlone<ReadCublasltMatmulCase>, "the CUDA module"});
 }  // namespace
 

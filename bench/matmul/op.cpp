@@ -15,7 +15,7 @@ std::string WithBatch(const BenchmarkName& name, int64_t batch) {
   return ToText(ParseMatmul(ToText(problem)));
 }
 
-[[maybe_unused]] const bool registered = RegisterOp(
+[[maybe_unused]] const bool op_registered = RegisterOp(
     {.name = "Matmul",
      .words = {"matrix product", {{"pairs", "b"}, {"rows", "m"}, {"columns", "n"}, {"depth", "k"}}},
      .flop_convention = "2*B*M*N*K in every direction; each bias add, relu and add to "

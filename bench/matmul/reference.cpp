@@ -31,7 +31,7 @@ PreparedCall Prepare(const BenchmarkName& name, const RunSettings& settings) {
        }});
 }
 
-[[maybe_unused]] const bool registered =
+[[maybe_unused]] const bool reference_registered =
     RegisterCell({"Matmul", "cpu", "reference", ReadNameAlone<ReadCase>, "", Prepare});
 
 }  // namespace

@@ -98,10 +98,10 @@ void OnThreads(const std::function<void(int)>& visit) {
   visit(omp_get_thread_num());
 }
 
-[[maybe_unused]] const bool registered = RegisterLibrary(
+[[maybe_unused]] const bool support_registered = RegisterLibrary(
     {"onednn",
      [] { return fmt::format("oneDNN {}, OpenMP, may use {}", Version(), EffectiveIsa()); }, Pin,
-     OnThreads});
+     OnThreads, SetThreads});
 
 }  // namespace
 

@@ -60,7 +60,7 @@ class Runner {
       Pause(next.pause_seconds);
       if (interleaving_ != nullptr || next.pause_seconds > 0) WarmUp(workload.cache);
       const auto timed = TimerOf(workload).Time(state, *call_, calls_of_part_.at(name));
-      if (IsWatched(workload)) watched_[name].Add(*call_, threads_, calls_of_part_.at(name));
+      if (IsWatched(workload)) Watch(workload);
       Attach(state, workload, timed);
       if (interleaving_ != nullptr) interleaving_->EndTurn(static_cast<double>(state.iterations()));
       started_.insert(name);
@@ -146,21 +146,27 @@ class Runner {
     return explain_ && workload.name.device == "cpu" && workload.cache == CacheState::kWarm;
   }
 
-  // Times the workload made for one thread, apart.
-  void WatchAlone(const Workload& workload) {
+  // Watches the call that was timed, and once the workload made for one thread. This one is made
+  // while the other is there, whose buffers lie where they would without it.
+  void Watch(const Workload& workload) {
     const auto name = ToText(workload.name);
-    if (!IsWatched(workload) || watched_.contains(name)) return;
+    const bool first = !watched_.contains(name);
+    WatchedCalls& watched = watched_[name];
+    watched.Add(*call_, threads_, calls_of_part_.at(name));
+    if (!first) return;
     RunSettings settings = settings_;
     settings.threads = 1;
-    const auto call = workload.prepare(settings);
-    watched_[name].AddAlone(call, cpu_.CallsOfPart(call));
+    const auto alone = workload.prepare(settings);
+    watched.AddAlone(alone, cpu_.CallsOfPart(alone));
+    for (const auto& library : AllLibraries())
+      if (library.use_threads) library.use_threads(threads_);
+    WarmUp(workload.cache);
   }
 
   void Prepare(const Workload& workload) {
     const std::string name = ToText(workload.name);
     if (call_ && prepared_ == name) return;
     Release();
-    WatchAlone(workload);
     Take(workload);
     PreparedCall& call = *call_;
     if (verified_.count(name) == 0) verified_[name] = Verify(call);

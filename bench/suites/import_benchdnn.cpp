@@ -29,7 +29,7 @@ struct Field {
   int column = 1;
 };
 
-std::vector<Field> Split(std::string_view line) {
+std::vector<Field> FieldsOf(std::string_view line) {
   std::vector<Field> fields;
   for (std::size_t at = 0;;) {
     const auto comma = line.find(',', at);
@@ -45,7 +45,7 @@ class PerfLine {
  public:
   PerfLine(std::string_view line, int number, const std::vector<Field>& names,
            const std::string& where)
-      : fields_(Split(line)), names_(names), line_(line), number_(number), where_(where) {
+      : fields_(FieldsOf(line)), names_(names), line_(line), number_(number), where_(where) {
     if (fields_.size() < names_.size())
       throw BadInput(fmt::format("{}:{}: expected {} fields as the output template has, got {}",
                                  where_, number_, names_.size(), fields_.size()));
@@ -87,7 +87,7 @@ class PerfLine {
 
 // Adds the fields of a template that benchdnn's own has not, each once: nothing here takes them.
 void AddUnknown(const std::vector<Field>& names, std::vector<std::string>& unknown) {
-  static const std::vector<Field> known = Split(kDefault);
+  static const std::vector<Field> known = FieldsOf(kDefault);
   const auto is_known = [](const Field& name) {
     return std::any_of(known.begin(), known.end(),
                        [&](const Field& one) { return one.text == name.text; });
@@ -173,7 +173,7 @@ bool LooksLikeBenchdnnOutput(std::string_view text) {
 Imported ImportBenchdnn(const std::string& text, const std::string& where) {
   Imported imported;
   std::string layout(kDefault);
-  std::vector<Field> names = Split(layout);
+  std::vector<Field> names = FieldsOf(layout);
   std::vector<std::string> unknown;
   int number = 0;
   for (std::string_view rest = text; !rest.empty();) {
@@ -185,7 +185,7 @@ Imported ImportBenchdnn(const std::string& text, const std::string& where) {
     const auto place = fmt::format("{}:{}", where, number);
     if (line.starts_with(kTemplate)) {
       layout.assign(line.substr(kTemplate.size()));
-      names = Split(layout);
+      names = FieldsOf(layout);
       AddUnknown(names, unknown);
     } else if (line.starts_with(kPerf)) {
       if (!IsUtf8(line) || line.find('\0') != std::string_view::npos)

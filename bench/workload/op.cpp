@@ -5,7 +5,7 @@
 namespace dlroof {
 namespace {
 
-std::map<std::string, Op, std::less<>>& Registry() {
+std::map<std::string, Op, std::less<>>& OpRegistry() {
   static std::map<std::string, Op, std::less<>> ops;
   return ops;
 }
@@ -14,18 +14,18 @@ std::map<std::string, Op, std::less<>>& Registry() {
 
 bool RegisterOp(Op op) {
   RegisterOpWords(op.name, op.words);
-  return Registry().emplace(op.name, std::move(op)).second;
+  return OpRegistry().emplace(op.name, std::move(op)).second;
 }
 
 std::vector<const Op*> AllOps() {
   std::vector<const Op*> ops;
-  for (const auto& [name, op] : Registry()) ops.push_back(&op);
+  for (const auto& [name, op] : OpRegistry()) ops.push_back(&op);
   return ops;
 }
 
 const Op* FindOp(std::string_view name) {
-  const auto found = Registry().find(name);
-  return found == Registry().end() ? nullptr : &found->second;
+  const auto found = OpRegistry().find(name);
+  return found == OpRegistry().end() ? nullptr : &found->second;
 }
 
 }  // namespace dlroof

@@ -52,14 +52,14 @@ BenchmarkName WithoutCommonOptions(BenchmarkName name, Workload& common) {
   return name;
 }
 
-std::vector<Cell>& Registry() {
+std::vector<Cell>& CellRegistry() {
   static std::vector<Cell> cells;
   return cells;
 }
 
 // Null where there is none.
 Cell* FindCell(std::string_view op, std::string_view device, std::string_view library) {
-  for (Cell& cell : Registry())
+  for (Cell& cell : CellRegistry())
     if (cell.op == op && cell.device == device && cell.library == library) return &cell;
   return nullptr;
 }
@@ -93,7 +93,7 @@ std::string Known() {
 bool RegisterCell(Cell cell) {
   Cell* const known = FindCell(cell.op, cell.device, cell.library);
   if (known == nullptr) {
-    Registry().push_back(std::move(cell));
+    CellRegistry().push_back(std::move(cell));
     return true;
   }
   if (!known->read) known->read = std::move(cell.read);
@@ -102,7 +102,7 @@ bool RegisterCell(Cell cell) {
   return true;
 }
 
-const std::vector<Cell>& AllCells() { return Registry(); }
+const std::vector<Cell>& AllCells() { return CellRegistry(); }
 
 bool RegisterLibrary(Library library) {
   LibraryRegistry().push_back(std::move(library));

@@ -127,6 +127,9 @@ struct Library {
   // Calls `visit` with its number on each of its threads at once. They then wait for more work: a
   // call that begins now need not wake them.
   std::function<void(const std::function<void(int)>& visit)> on_threads;
+  // Its calls run on so many threads from now on, as preparing a call for them sets it; may be
+  // empty where that does nothing.
+  std::function<void(int threads)> use_threads = {};
 };
 bool RegisterLibrary(Library library);
 const std::vector<Library>& AllLibraries();

@@ -30,7 +30,7 @@ LaunchCost MeasureTimer(int, const RatePolicy& policy) {
   return cost;
 }
 
-[[maybe_unused]] const bool registered = RegisterOverheadProbe("timer", MeasureTimer);
+[[maybe_unused]] const bool launch_registered = RegisterOverheadProbe("timer", MeasureTimer);
 
 }  // namespace
 

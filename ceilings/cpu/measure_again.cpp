@@ -8,7 +8,8 @@
 namespace dlroof {
 namespace {
 
-constexpr double kSeconds = 1;  // [s] of one row at most; as soon as it proves itself it is done
+constexpr double kMostSeconds =
+    1;  // [s] of one row at most; as soon as it proves itself it is done
 
 // Null: there is no such row.
 const Ceiling* FindRow(const CeilingSet& set, const std::string& row) {
@@ -54,7 +55,7 @@ bool MeasureUnprovedAgain(MeasureSession& session) {
       continue;
     // A step makes threads of its own where it finds none.
     if (session.bench && session.bench->threads() != step.threads) session.bench.reset();
-    TryStep(session, step, kSeconds);
+    TryStep(session, step, kMostSeconds);
     done.emplace(step.threads, step.row);
   }
   return !done.empty();

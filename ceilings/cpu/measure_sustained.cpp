@@ -10,7 +10,7 @@
 namespace dlroof {
 namespace {
 
-constexpr double kSeconds = 10, kLastSeconds = 1;  // watched, and judged
+constexpr double kWatchedSeconds = 10, kLastSeconds = 1;  // watched, and judged
 constexpr double kSliceSeconds = 3e-3;
 constexpr double kDifference = 0.03;  // [1] less is said, but no roof of its own
 
@@ -20,9 +20,9 @@ double RateAfterTenSeconds(CpuBench& bench, Kernel kernel, double per_second) {
       std::max<std::int64_t>(1, static_cast<std::int64_t>(per_second * kSliceSeconds));
   const double begin = WallSeconds();
   double best = 0;
-  for (double now = begin; now < begin + kSeconds; now = WallSeconds()) {
+  for (double now = begin; now < begin + kWatchedSeconds; now = WallSeconds()) {
     const auto time = bench.team().Time([&](int i) { kernel(bench.Of(i), slice); });
-    if (now >= begin + kSeconds - kLastSeconds)
+    if (now >= begin + kWatchedSeconds - kLastSeconds)
       best = std::max(best, static_cast<double>(slice) / time.seconds);
   }
   return best;
@@ -69,7 +69,7 @@ void KeepSustained(Machine& machine, int threads, const std::string& row, double
   auto& ceiling = rows.at(row);
   const double ratio = per_second / ceiling.per_second;
   set.sustained[row] = fmt::format("after {:.0f} s on end {:.3f} of the burst, with {} threads",
-                                   kSeconds, ratio, threads);
+                                   kWatchedSeconds, ratio, threads);
   if (std::abs(ratio - 1) <= kDifference) return;
   ceiling.sustained_per_second = per_second;
   if (auto* roof = RoofOf(set, row)) roof->sustained_per_second = per_second;

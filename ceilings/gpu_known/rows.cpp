@@ -9,7 +9,7 @@ namespace dlroof {
 namespace {
 
 constexpr std::int64_t kMiB = 1 << 20, kGiB = 1 << 30;
-constexpr int kWarp = 32, kWarpgroup = 128;
+constexpr int kWarpThreads = 32, kWarpgroupThreads = 128;
 
 // From which capability on, and up to which, a row exists.
 struct Capabilities {
@@ -48,9 +48,9 @@ constexpr ArithmeticRow kVector[] = {
 };
 
 constexpr GpuInstruction Warp(int m, int n, int k, int chains = 8) {
-  return {m, n, k, kWarp, chains, 4};
+  return {m, n, k, kWarpThreads, chains, 4};
 }
-constexpr GpuInstruction Group(int k) { return {64, 256, k, kWarpgroup, 1, kWgmmaSteps}; }
+constexpr GpuInstruction Group(int k) { return {64, 256, k, kWarpgroupThreads, 1, kWgmmaSteps}; }
 
 constexpr const char* kMma = "mma.sync m16n8, fp32 sums";
 constexpr const char* kIntMma = "mma.sync, int32 sums";

@@ -7,12 +7,12 @@ namespace {
 
 constexpr int kCoreRows = 8, kCoreBytes = 16;
 constexpr int kRegisters = 128;  // accumulators of a thread: 64 x 256 over 128 threads
-constexpr std::uint64_t kB = 1ULL << 32;
+constexpr std::uint64_t kBeginOfB = 1ULL << 32;
 
 double ValueOf(const GpuRow& row, GpuOperandKind kind, bool b, int tile, int line, int k) {
   const auto rows = b ? row.instruction.n : row.instruction.m;
   const auto index = (static_cast<std::uint64_t>(tile) * rows + line) * row.instruction.k + k;
-  return OperandValue(row.element, kind, (b ? kB : 0) + index);
+  return OperandValue(row.element, kind, (b ? kBeginOfB : 0) + index);
 }
 
 // Core matrices along k first: of 8 rows both, then of the next 8 rows.

@@ -9,15 +9,15 @@ namespace {
 constexpr std::size_t kLongestMix = 24;
 
 // "<row>.threads.<N>" in two.
-struct RowKey {
+struct SplitKey {
   std::string row;
   int threads = 0;
 };
-RowKey Split(std::string_view key, std::string_view before) {
+SplitKey Split(std::string_view key, std::string_view before) {
   const auto at = key.rfind(before);
   if (at == std::string_view::npos) return {};
   const auto number = key.substr(at + before.size());
-  RowKey split{std::string(key.substr(0, at)), 0};
+  SplitKey split{std::string(key.substr(0, at)), 0};
   const auto end = number.data() + number.size();
   if (std::from_chars(number.data(), end, split.threads).ptr != end) split.threads = 0;
   return split;

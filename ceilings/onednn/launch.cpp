@@ -85,7 +85,7 @@ LaunchCost MeasureForkJoin(int threads, const RatePolicy& policy) {
 }
 
 [[maybe_unused]] const bool fork_join = RegisterOverheadProbe("fork-join", MeasureForkJoin);
-[[maybe_unused]] const bool registered = RegisterLaunchProbe(Measure);
+[[maybe_unused]] const bool launch_registered = RegisterLaunchProbe(Measure);
 
 }  // namespace
 }  // namespace dlroof

@@ -11,7 +11,7 @@ Counted Model(const CountRequest& request) {
   return counted;
 }
 
-[[maybe_unused]] const bool registered =
+[[maybe_unused]] const bool model_source_registered =
     RegisterCounterSource({"model", "cpu", Provenance::kModelled, {}, Model}) &&
     RegisterCounterSource({"model", "gpu", Provenance::kModelled, {}, Model});
 

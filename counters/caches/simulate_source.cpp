@@ -138,7 +138,7 @@ nlohmann::json Found(const CountRequest& request, const Caches& caches, const st
   return found;
 }
 
-Counted Count(const CountRequest& request) {
+Counted CountSimulated(const CountRequest& request) {
   const Caches caches = CachesHere();
   const auto key = KeyText(request, caches);
   const auto directory = CacheDirectory();
@@ -169,8 +169,8 @@ Counted Count(const CountRequest& request) {
   return counted;
 }
 
-[[maybe_unused]] const bool registered =
-    RegisterCounterSource({"simulate", "cpu", Provenance::kSimulated, WhyNot, Count});
+[[maybe_unused]] const bool simulate_source_registered =
+    RegisterCounterSource({"simulate", "cpu", Provenance::kSimulated, WhyNot, CountSimulated});
 
 }  // namespace
 }  // namespace dlroof

@@ -181,7 +181,7 @@ Counted CuptiCounter::Count(const CountRequest& request, const CuptiWish& wish) 
 namespace {
 
 // Stands for the CUDA module's until that is loaded.
-[[maybe_unused]] const bool registered =
+[[maybe_unused]] const bool counter_registered =
     RegisterCounterSource({"cupti",
                            "gpu",
                            Provenance::kMeasured,

@@ -8,13 +8,12 @@
 #include <tuple>
 
 #include "counters/base/error.h"
+#include "counters/delta/whole_division.h"
 
 namespace dlroof {
 namespace {
 
 constexpr int64_t kLanes = 32;
-
-int64_t CeilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 std::vector<AxisPlace> PlacesOf(const Axis& axis, const IndexRanges& ranges) {
   std::vector<AxisPlace> places;

@@ -5,11 +5,10 @@
 
 #include "counters/base/error.h"
 #include "counters/delta/runs.h"
+#include "counters/delta/whole_division.h"
 
 namespace dlroof {
 namespace {
-
-int64_t CeilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 // Sum over all blocks of rows x columns indices that cut the matrix. Beyond `most` blocks a
 // sample of so many stands for all, spread by the R2 sequence (fractions of powers of the plastic
@@ -42,9 +41,9 @@ struct WarpBlock {
   int64_t rows = 1, columns = 1;
 };
 WarpBlock WarpBlockOf(const Operand& matrix, int64_t rows, int64_t columns) {
-  constexpr int64_t kLanes = 32;
-  const int64_t along = std::min(kLanes, matrix.lanes_along_columns ? columns : rows);
-  const int64_t across = std::max<int64_t>(1, kLanes / along);
+  constexpr int64_t kWarpLanes = 32;
+  const int64_t along = std::min(kWarpLanes, matrix.lanes_along_columns ? columns : rows);
+  const int64_t across = std::max<int64_t>(1, kWarpLanes / along);
   if (matrix.lanes_along_columns) return {std::min(across, rows), along};
   return {along, std::min(across, columns)};
 }

@@ -5,11 +5,10 @@
 #include <numeric>
 #include <vector>
 
+#include "counters/delta/whole_division.h"
+
 namespace dlroof {
 namespace {
-
-int64_t FloorDiv(int64_t a, int64_t b) { return a >= 0 ? a / b : -((-a + b - 1) / b); }
-int64_t CeilDiv(int64_t a, int64_t b) { return -FloorDiv(-a, b); }
 
 // ---- a box of strides ----
 
@@ -77,7 +76,7 @@ struct Line {
   double columns = 0;                  // [1] different ones of them that are touched
 };
 
-struct Taps {
+struct TapSpan {
   int64_t fy0 = 0, fy1 = 0, fx0 = 0, fx1 = 0;  // inclusive; fx0 of the first row, fx1 of the last
 };
 
@@ -150,7 +149,8 @@ class Gather {
   double Images(IndexRange pixels, int64_t from, int64_t to, int64_t base, int64_t offset,
                 bool seamless) {
     const int64_t per_image = pixels_.digits[1].count * pixels_.digits[2].count;
-    const Taps taps{from / fx_.count, (to - 1) / fx_.count, from % fx_.count, (to - 1) % fx_.count};
+    const TapSpan taps{from / fx_.count, (to - 1) / fx_.count, from % fx_.count,
+                       (to - 1) % fx_.count};
     double sum = 0;
     int64_t at = pixels.first;
     while (at < pixels.second) {
@@ -167,7 +167,7 @@ class Gather {
   }
 
   // The lines that pixels [begin, end) of an image reach with these taps, merged.
-  void Collect(int64_t begin, int64_t end, const Taps& taps) {
+  void Collect(int64_t begin, int64_t end, const TapSpan& taps) {
     lines_.clear();
     const int64_t width = pixels_.digits[2].count;
     for (int64_t oy = begin / width; oy <= (end - 1) / width; ++oy) {

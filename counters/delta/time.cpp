@@ -8,6 +8,7 @@
 
 #include "counters/base/error.h"
 #include "counters/base/keys.h"
+#include "counters/delta/whole_division.h"
 
 namespace dlroof {
 namespace {
@@ -20,8 +21,6 @@ constexpr double kSharingCtasPerSm = 1.35;
 constexpr double kSumsPerThread = 64, kRegistersPerThread = 128;
 // A warp's part of the tile: 32 threads of 8x8 sums.
 constexpr double kWarpRows = 64, kWarpColumns = 32;
-
-int64_t CeilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 double Threads(const CtaTile& tile) {
   return std::max(32.0, static_cast<double>(tile.m * tile.n) / kSumsPerThread);

@@ -5,10 +5,10 @@
 #include <map>
 #include <numeric>
 
+#include "counters/delta/whole_division.h"
+
 namespace dlroof {
 namespace {
-
-int64_t CeilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 // A tiles of the CTAs [begin, end), ascending and disjoint.
 IndexRanges RowTiles(int64_t begin, int64_t end, int64_t tiles_m) {

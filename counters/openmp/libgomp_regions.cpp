@@ -87,19 +87,20 @@ void Leave(int team) {
   watch.inside = false;
 }
 
-[[maybe_unused]] const bool registered = RegisterRegionSource({"libgomp's entry points",
-                                                               [] {
-                                                                 auto& watch = TheWatch();
-                                                                 watch.sums = {};
-                                                                 watch.widest = 1;
-                                                                 watch.on = true;
-                                                               },
-                                                               [](int& widest) {
-                                                                 auto& watch = TheWatch();
-                                                                 watch.on = false;
-                                                                 widest = watch.widest;
-                                                                 return watch.sums;
-                                                               }});
+[[maybe_unused]] const bool libgomp_regions_registered =
+    RegisterRegionSource({"libgomp's entry points",
+                          [] {
+                            auto& watch = TheWatch();
+                            watch.sums = {};
+                            watch.widest = 1;
+                            watch.on = true;
+                          },
+                          [](int& widest) {
+                            auto& watch = TheWatch();
+                            watch.on = false;
+                            widest = watch.widest;
+                            return watch.sums;
+                          }});
 
 }  // namespace
 }  // namespace dlroof

@@ -28,7 +28,7 @@ Counted Count(const CountRequest& request) {
   return CountWithPerf(PmuTableFor(ThisCpu()).value(), request, CountInKernel);
 }
 
-[[maybe_unused]] const bool registered =
+[[maybe_unused]] const bool source_registered =
     RegisterCounterSource({"perf", "cpu", Provenance::kMeasured, WhyNot, Count});
 
 }  // namespace

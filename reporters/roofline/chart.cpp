@@ -37,7 +37,7 @@ bool IsMeasured(const ClassicPoint& point) {
   return point.flops_from == Provenance::kMeasured && point.bytes_from == Provenance::kMeasured;
 }
 
-std::string SeriesOf(const Record& record) {
+std::string ChartSeries(const Record& record) {
   if (record.direction.empty()) return record.name;
   return record.op + " " + record.direction + " " + record.type;
 }
@@ -152,7 +152,7 @@ std::vector<ClassicMark> ClassicMarks(const PlacedRun& run, const RoofSet& roofs
     const auto* point = PointOf(placed.placement, level);
     if (point == nullptr || !IsDrawable(point->intensity) || !IsDrawable(point->flops_per_second))
       return;
-    marks.push_back({i, SeriesOf(record), point->intensity, point->flops_per_second,
+    marks.push_back({i, ChartSeries(record), point->intensity, point->flops_per_second,
                      IsMeasured(*point), RateInterval(*placed.timing, point->flops_per_second),
                      placed.timing->disturbed});
   });
@@ -188,7 +188,7 @@ std::vector<TimeMark> TimeMarks(const PlacedRun& run, const RoofSet& roofs, Leve
     const auto* point = PointOf(placed.placement, level);
     auto overhead = time.overhead_seconds;
     if (overhead && !IsDrawable(*overhead)) overhead.reset();
-    marks.push_back({i, SeriesOf(record), point != nullptr && IsMeasured(*point), *complexity,
+    marks.push_back({i, ChartSeries(record), point != nullptr && IsMeasured(*point), *complexity,
                      TimePlace(time, level), overhead, PipesUntil(time), placed.timing->disturbed});
   });
   return marks;

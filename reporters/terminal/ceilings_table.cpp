@@ -26,8 +26,8 @@ constexpr Column kDropped[] = {kClock, kScaling, kSpread, kSustained, kPerCycle}
 constexpr int kLeastDoubt = 24;  // columns in which the start of a reason still tells something
 constexpr int kGap = 2;
 
-using Row = std::array<std::string, kColumns>;
-using Rows = std::vector<Row>;
+using CeilingRowCells = std::array<std::string, kColumns>;
+using Rows = std::vector<CeilingRowCells>;
 
 std::string PerCycleText(const Proof& proof) {
   if (proof.per_cycle.value_or(0) <= 0) return "";
@@ -37,8 +37,8 @@ std::string PerCycleText(const Proof& proof) {
   return text;
 }
 
-Row CeilingCells(const std::string& name, const Ceiling& ceiling, const char* unit) {
-  Row row;
+CeilingRowCells CeilingCells(const std::string& name, const Ceiling& ceiling, const char* unit) {
+  CeilingRowCells row;
   const Proof& proof = ceiling.proof;
   row[kName] = Printable(name);
   row[kRate] = WithPrefix(ceiling.per_second, unit);
@@ -111,7 +111,7 @@ void AddOverheads(const CeilingSet& set, Rows& rows) {
 // Width of each column, 0 where it is left out: empty, or no room for it.
 std::array<int, kColumns> Widths(const Rows& rows, int width) {
   std::array<int, kColumns> widths = {};
-  for (const Row& row : rows)
+  for (const CeilingRowCells& row : rows)
     for (std::size_t i = 0; i < kColumns; ++i) widths[i] = std::max(widths[i], TextWidth(row[i]));
   for (std::size_t i = 0; i < kColumns; ++i)
     if (widths[i] > 0) widths[i] = std::max(widths[i], TextWidth(kTitles[i]));
@@ -144,7 +144,7 @@ void WriteRows(Rows rows, int width, std::ostream& out) {
   rows.emplace(rows.begin());
   std::copy(kTitles.begin(), kTitles.end(), rows.front().begin());
   std::vector<std::vector<std::string>> shown;
-  for (Row& row : rows) {
+  for (CeilingRowCells& row : rows) {
     auto& doubt = row[kDoubt] = ShortenEnd(row[kDoubt], widths[kDoubt]);
     // Blanks to the right align it on the left.
     const int blanks = widths[kDoubt] - TextWidth(doubt);

@@ -33,7 +33,7 @@ constexpr CauseWords kWords[] = {
     {Cause::kLevels, "other levels", "less time at other levels"},
     {Cause::kUnexplained, "not explained", "not explained"}};
 
-std::string_view WordsOf(Cause cause, bool lost) {
+std::string_view WordsOfCause(Cause cause, bool lost) {
   const auto found = std::ranges::find(kWords, cause, &CauseWords::cause);
   return lost ? found->lost : found->won;
 }
@@ -149,7 +149,7 @@ std::string EvidenceText(const Way& way, Cause cause) {
 // "bandwidth shared (each thread's share of the DRAM roof falls to 61 %)"
 std::string CauseText(const Way& way, Cause cause) {
   const auto evidence = EvidenceText(way, cause);
-  return fmt::format("{}{}", WordsOf(cause, way.Lost()),
+  return fmt::format("{}{}", WordsOfCause(cause, way.Lost()),
                      evidence.empty() ? "" : " (" + evidence + ")");
 }
 
@@ -296,7 +296,7 @@ std::string StepText(const TrajectoryStep& step) {
   const double rest = (lost ? 1 : -1) * loss.by.at(Cause::kUnexplained);
   const auto cause =
       largest && std::abs(loss.by.at(*largest)) >= rest ? *largest : Cause::kUnexplained;
-  return fmt::format("{} {:+.0f}", WordsOf(cause, lost), 100 * loss.Share(loss.by.at(cause)));
+  return fmt::format("{} {:+.0f}", WordsOfCause(cause, lost), 100 * loss.Share(loss.by.at(cause)));
 }
 
 }  // namespace dlroof

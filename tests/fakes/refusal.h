@@ -4,7 +4,6 @@
 #include <string>
 
 #include "counters/base/error.h"
-#include "tests/fakes/refusal.h"
 
 namespace dlroof {
 

@@ -21,7 +21,7 @@ PreparedCall Prepare(const BenchmarkName& name, const RunSettings& settings) {
   return prepared;
 }
 
-[[maybe_unused]] const bool registered =
+[[maybe_unused]] const bool cell_registered =
     RegisterCell({.op = "Conv2D", .device = "gpu", .library = "cudnn", .prepare = Prepare});
 
 }  // namespace

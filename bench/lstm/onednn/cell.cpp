@@ -113,7 +113,7 @@ PreparedCall Prepare(const BenchmarkName& name, const RunSettings& settings) {
   return prepared;
 }
 
-[[maybe_unused]] const bool registered =
+[[maybe_unused]] const bool cell_registered =
     RegisterCell({.op = "LSTM", .device = "cpu", .library = "onednn", .prepare = Prepare});
 
 }  // namespace

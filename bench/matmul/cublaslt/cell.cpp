@@ -259,7 +259,7 @@ PreparedCall Prepare(const BenchmarkName& name, const RunSettings& settings) {
   return prepared;
 }
 
-[[maybe_unused]] const bool registered =
+[[maybe_unused]] const bool cell_registered =
     RegisterCell({.op = "Matmul", .device = "gpu", .library = "cublaslt", .prepare = Prepare});
 
 }  // namespace

@@ -15,7 +15,7 @@ Conv2dCase Case(const std::string& name) {
                         {{"f32", "bf16", "f16", "int8"}, true, Conv2dOptions()});
 }
 
-std::string Refusal(const std::string& name) {
+std::string CaseRefusal(const std::string& name) {
   return RefusalOf([&] { Case(name); });
 }
 
@@ -35,25 +35,26 @@ TEST(Conv2dCase, ReadsEveryOption) {
 
 TEST(Conv2dCase, RefusalsCountColumnsInTheWholeName) {
   // Conv2D/cpu/onednn/ is 18 characters long.
-  EXPECT_EQ(Refusal("fwd/f32/n1c1h8w8k1r3s3"), "accepted");
-  EXPECT_THAT(Refusal("bwd/f32/n1c1h8w8k1r3s3"), HasSubstr("column 19: expected a direction"));
-  EXPECT_THAT(Refusal("fwd/f8/n1c1h8w8k1r3s3"),
+  EXPECT_EQ(CaseRefusal("fwd/f32/n1c1h8w8k1r3s3"), "accepted");
+  EXPECT_THAT(CaseRefusal("bwd/f32/n1c1h8w8k1r3s3"), HasSubstr("column 19: expected a direction"));
+  EXPECT_THAT(CaseRefusal("fwd/f8/n1c1h8w8k1r3s3"),
               HasSubstr("column 23: expected a type (f32, bf16, f16, int8, or a mix such as "
                         "u8s8f32), got 'f8'"));
-  EXPECT_THAT(Refusal("fwd/f32/n1c1h8w8k1r3s3_q"), HasSubstr("column 42"));
-  EXPECT_THAT(Refusal("fwd/f32/n1c1h8w8k1r3s3/hot"),
+  EXPECT_THAT(CaseRefusal("fwd/f32/n1c1h8w8k1r3s3_q"), HasSubstr("column 42"));
+  EXPECT_THAT(CaseRefusal("fwd/f32/n1c1h8w8k1r3s3/hot"),
               HasSubstr("column 42: Conv2D/cpu/onednn has no option 'hot'"));
-  EXPECT_THAT(Refusal("fwd/f32/n1c1h8w8k1r3s3/bias/bias"), HasSubstr("column 47"));
-  EXPECT_THAT(Refusal("fwd/f32/n1c1h8w8k1r3s3/relu/bias"), HasSubstr("column 47"));
-  EXPECT_THAT(Refusal("fwd/f32/n1c1h8w8k1r3s3/nchw/nhwc"), HasSubstr("column 47"));
+  EXPECT_THAT(CaseRefusal("fwd/f32/n1c1h8w8k1r3s3/bias/bias"), HasSubstr("column 47"));
+  EXPECT_THAT(CaseRefusal("fwd/f32/n1c1h8w8k1r3s3/relu/bias"), HasSubstr("column 47"));
+  EXPECT_THAT(CaseRefusal("fwd/f32/n1c1h8w8k1r3s3/nchw/nhwc"), HasSubstr("column 47"));
 }
 
 TEST(Conv2dCase, RefusesWhatADirectionOrATypeCannotHave) {
-  EXPECT_THAT(Refusal("bwd_data/f32/n1c1h8w8k1r3s3/bias"), HasSubstr("column 47: 'bias'"));
-  EXPECT_EQ(Refusal("bwd_weights/f32/n1c1h8w8k1r3s3/bias"), "accepted");
-  EXPECT_THAT(Refusal("bwd_weights/f32/n1c1h8w8k1r3s3/training"), HasSubstr("'training'"));
-  EXPECT_THAT(Refusal("bwd_weights/f32/n1c1h8w8k1r3s3/bias/relu"), HasSubstr("column 55: 'relu'"));
-  EXPECT_THAT(Refusal("fwd/bf16/n1c1h8w8k1r3s3/scales"), HasSubstr("'scales'"));
+  EXPECT_THAT(CaseRefusal("bwd_data/f32/n1c1h8w8k1r3s3/bias"), HasSubstr("column 47: 'bias'"));
+  EXPECT_EQ(CaseRefusal("bwd_weights/f32/n1c1h8w8k1r3s3/bias"), "accepted");
+  EXPECT_THAT(CaseRefusal("bwd_weights/f32/n1c1h8w8k1r3s3/training"), HasSubstr("'training'"));
+  EXPECT_THAT(CaseRefusal("bwd_weights/f32/n1c1h8w8k1r3s3/bias/relu"),
+              HasSubstr("column 55: 'relu'"));
+  EXPECT_THAT(CaseRefusal("fwd/bf16/n1c1h8w8k1r3s3/scales"), HasSubstr("'scales'"));
 }
 
 // 2 images of 4 channels 5x6, 6 filters 3x2 in 2 groups, stride 2, one more row below and one more

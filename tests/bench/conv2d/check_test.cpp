@@ -17,7 +17,7 @@ constexpr std::string_view kSmall = "n4c8h32w32k16r3s3";
 // 2*64*28*28*64*9 = 57.8 MFLOP: a sample is.
 constexpr std::string_view kLarge = "n1c64h28w28k64r3s3_p1";
 
-Conv2dCase Case(std::string_view problem, std::string_view type, bool full = false) {
+Conv2dCase MadeCase(std::string_view problem, std::string_view type, bool full = false) {
   Conv2dCase one;
   one.problem = ParseConv2d(problem);
   one.type = type;
@@ -65,7 +65,7 @@ struct Fixture {
 
   explicit Fixture(const Conv2dCase& which)
       : one(which), inputs(SeededInputs(one, 1)), output(RightOutput(one, inputs)) {}
-  Fixture(std::string_view text, std::string_view type) : Fixture(Case(text, type)) {}
+  Fixture(std::string_view text, std::string_view type) : Fixture(MadeCase(text, type)) {}
 
   Verification Check() const { return CheckOutput(one, inputs, {output}, 1); }
 };
@@ -76,7 +76,7 @@ constexpr std::string_view kTypes[] = {"f32",     "bf16",    "f16",    "int8",  
 TEST(CheckConv2d, AcceptsRightResultsOfEveryType) {
   for (const std::string_view type : kTypes)
     for (const bool full : {false, true}) {
-      const auto found = Fixture(Case(kSmall, type, full)).Check();
+      const auto found = Fixture(MadeCase(kSmall, type, full)).Check();
       EXPECT_TRUE(found.ok) << type << ' ' << found.max_error;
       EXPECT_EQ(found.how, "all 57600 outputs");  // 4*16*30*30
     }
@@ -85,7 +85,7 @@ TEST(CheckConv2d, AcceptsRightResultsOfEveryType) {
 TEST(CheckConv2d, FindsOneWrongOutputAmongAll) {
   for (const std::string_view type : kTypes)
     for (const bool full : {false, true}) {
-      Fixture fixture(Case(kSmall, type, full));
+      Fixture fixture(MadeCase(kSmall, type, full));
       // One part in 64 of a typical sum (72 products of deviation 1/3), or two units of an integer;
       // of fp8, which rounds by one part in 16 at most, one in three.
       fixture.output.at(31234) += IsInt8(fixture.one.types) ? 2.0F : type == "fp8" ? 1.0F : 0.05F;
@@ -95,7 +95,7 @@ TEST(CheckConv2d, FindsOneWrongOutputAmongAll) {
 
 TEST(CheckConv2d, FindsAVariantThatWasNotDone) {
   for (const std::string_view type : {"f32", "bf16", "int8", "s8s8f32"}) {
-    const Fixture right(Case(kSmall, type, true));
+    const Fixture right(MadeCase(kSmall, type, true));
     for (const auto forget : {&Conv2dCase::bias, &Conv2dCase::relu, &Conv2dCase::scales}) {
       auto wrong = right.one;
       // A u8 result has no negative values that relu could take away.
@@ -110,7 +110,7 @@ TEST(CheckConv2d, FindsAVariantThatWasNotDone) {
 }
 
 TEST(CheckConv2d, EveryBiasGradientCounts) {
-  auto one = Case(kLarge, "f32");
+  auto one = MadeCase(kLarge, "f32");
   one.direction = ProductDirection::kBackwardWeights;
   one.bias = true;
   const auto inputs = SeededInputs(one, 1);
@@ -130,7 +130,7 @@ TEST(CheckConv2d, EveryBiasGradientCounts) {
 }
 
 TEST(CheckConv2d, FpmathAllowsNarrowFactorsAndNoMore) {
-  auto one = Case(kSmall, "f32");
+  auto one = MadeCase(kSmall, "f32");
   const auto inputs = SeededInputs(one, 1);
   auto narrow = inputs;
   for (float& value : narrow.source) value = RoundToBf16(value);
@@ -187,7 +187,7 @@ TEST(CheckConv2d, EveryOutputMustBeFinite) {
 
 TEST(CheckConv2d, LongSumsAreSampledLess) {
   // 64*56*56 = 200,704 products each: 60e6 / 200,704 = 298 samples, of 64*64*9 weights.
-  auto one = Case("n64c64h112w112k64r3s3_s2p0:1x0:1", "f32");
+  auto one = MadeCase("n64c64h112w112k64r3s3_s2p0:1x0:1", "f32");
   one.direction = ProductDirection::kBackwardWeights;
   const auto& p = one.problem;
   const ProductInputs zeros{
@@ -203,7 +203,7 @@ TEST(SeededConv2dInputs, Int8OutputsSpreadOverTheirRange) {
   for (const std::string_view text : {"n4c8h32w32k16r3s3", "n4c8h32w32k16r1s1",
                                       "n1c64h9w9k64r9s9_p4", "n2c16h16w16k16r3s3_p1g16"})
     for (const bool scaled : {false, true}) {
-      const Fixture fixture(Case(text, "int8", scaled));
+      const Fixture fixture(MadeCase(text, "int8", scaled));
       double zeros = 0, full = 0, sum = 0;
       for (const float value : fixture.output) {
         sum += value;
@@ -228,7 +228,7 @@ float Largest(const std::vector<float>& values) {
 TEST(SeededConv2dInputs, Int8IsExactWithoutVnni) {
   for (const std::string_view type : {"int8", "u8s8s32", "s8s8s8", "s8s8u8", "s8s8s32", "s8s8f32"})
     for (const bool scaled : {false, true}) {
-      const auto one = Case(kSmall, type, scaled);
+      const auto one = MadeCase(kSmall, type, scaled);
       const auto inputs = SeededInputs(one, 1);
       const bool is_signed = one.types.source == "s8";
       EXPECT_GE(Largest(inputs.weights), 1) << type << scaled;
@@ -242,7 +242,7 @@ TEST(SeededConv2dInputs, Int8IsExactWithoutVnni) {
 }
 
 TEST(SeededConv2dInputs, AreThoseThatTheDirectionReads) {
-  auto one = Case(kSmall, "f32");
+  auto one = MadeCase(kSmall, "f32");
   const auto inputs = SeededInputs(one, 1);
   EXPECT_TRUE(inputs.destination.empty());
   EXPECT_TRUE(inputs.bias.empty());
@@ -261,7 +261,7 @@ float CutToTf32(float value) {
 }
 
 TEST(CheckConv2d, AllowsFactorsCutToTf32WhereTheyMayBe) {
-  auto one = Case("n1c1h16w16k4r1s1", "tf32");  // one product per output: nothing averages out
+  auto one = MadeCase("n1c1h16w16k4r1s1", "tf32");  // one product per output: nothing averages out
   const auto inputs = SeededInputs(one, 3);
   auto cut = inputs;
   for (auto* tensor : {&cut.source, &cut.weights})

@@ -15,7 +15,7 @@ CudnnConv2dCase Read(const std::string& rest) {
   return ReadCudnnConv2dCase(ParseBenchmarkName("Conv2D/gpu/cudnn/" + rest));
 }
 
-std::string Refusal(const std::string& rest) {
+std::string CudnnRefusal(const std::string& rest) {
   return RefusalOf([&] { Read(rest); });
 }
 
@@ -37,11 +37,11 @@ TEST(ReadCudnnConv2dCase, AnEngineHasANumber) {
   EXPECT_EQ(numbered.engine, 62);
   EXPECT_EQ(Read("fwd/f32/n1c8h8w8k8r3s3/engine0").engine, 0);
   // "Conv2D/gpu/cudnn/fwd/f32/n1c8h8w8k8r3s3/" is 40 characters, "engine" 6 more.
-  EXPECT_THAT(Refusal("fwd/f32/n1c8h8w8k8r3s3/engine"), HasSubstr("column 47: "));
-  EXPECT_THAT(Refusal("fwd/f32/n1c8h8w8k8r3s3/engine7x"), HasSubstr("column 48: "));
-  EXPECT_THAT(Refusal("fwd/f32/n1c8h8w8k8r3s3/engine07"), HasSubstr("column "));
-  EXPECT_THAT(Refusal("fwd/f32/n1c8h8w8k8r3s3/engineN"), HasSubstr("column "));
-  EXPECT_THAT(Refusal("fwd/f32/n1c8h8w8k8r3s3/best/engine7"), HasSubstr("column 41: 'best' "));
+  EXPECT_THAT(CudnnRefusal("fwd/f32/n1c8h8w8k8r3s3/engine"), HasSubstr("column 47: "));
+  EXPECT_THAT(CudnnRefusal("fwd/f32/n1c8h8w8k8r3s3/engine7x"), HasSubstr("column 48: "));
+  EXPECT_THAT(CudnnRefusal("fwd/f32/n1c8h8w8k8r3s3/engine07"), HasSubstr("column "));
+  EXPECT_THAT(CudnnRefusal("fwd/f32/n1c8h8w8k8r3s3/engineN"), HasSubstr("column "));
+  EXPECT_THAT(CudnnRefusal("fwd/f32/n1c8h8w8k8r3s3/best/engine7"), HasSubstr("column 41: 'best' "));
 }
 
 TEST(ReadCudnnConv2dCase, Tf32IsF32StoredAndLessMultiplied) {
@@ -52,15 +52,15 @@ TEST(ReadCudnnConv2dCase, Tf32IsF32StoredAndLessMultiplied) {
 }
 
 TEST(ReadCudnnConv2dCase, RefusesWhatCannotBe) {
-  EXPECT_THAT(Refusal("fwd/f32/n1c8h8w8k8r3s3/nhwc"), HasSubstr("has no option 'nhwc'"));
-  EXPECT_THAT(Refusal("bwd_weights/f32/n1c8h8w8k8r3s3/bias"),
+  EXPECT_THAT(CudnnRefusal("fwd/f32/n1c8h8w8k8r3s3/nhwc"), HasSubstr("has no option 'nhwc'"));
+  EXPECT_THAT(CudnnRefusal("bwd_weights/f32/n1c8h8w8k8r3s3/bias"),
               HasSubstr("'bias' is fused into fwd alone"));
-  EXPECT_THAT(Refusal("bwd_data/f32/n1c8h8w8k8r3s3/bias"), HasSubstr("'bias' "));
-  EXPECT_THAT(Refusal("bwd_data/f32/n1c8h8w8k8r3s3/relu"), HasSubstr("'relu' "));
-  EXPECT_THAT(Refusal("fwd/f64/n1c8h8w8k8r3s3"), HasSubstr("expected a type (f32, tf32, f16"));
-  EXPECT_THAT(Refusal("fwd/f32/n1c8h8w8k8r3s3/training"), HasSubstr("no option 'training'"));
-  EXPECT_EQ(Refusal("fwd/s8s8s8/n1c8h8w8k8r3s3"), "accepted");
-  EXPECT_EQ(Refusal("fwd/fp8/n1c16h8w8k16r3s3/best"), "accepted");
+  EXPECT_THAT(CudnnRefusal("bwd_data/f32/n1c8h8w8k8r3s3/bias"), HasSubstr("'bias' "));
+  EXPECT_THAT(CudnnRefusal("bwd_data/f32/n1c8h8w8k8r3s3/relu"), HasSubstr("'relu' "));
+  EXPECT_THAT(CudnnRefusal("fwd/f64/n1c8h8w8k8r3s3"), HasSubstr("expected a type (f32, tf32, f16"));
+  EXPECT_THAT(CudnnRefusal("fwd/f32/n1c8h8w8k8r3s3/training"), HasSubstr("no option 'training'"));
+  EXPECT_EQ(CudnnRefusal("fwd/s8s8s8/n1c8h8w8k8r3s3"), "accepted");
+  EXPECT_EQ(CudnnRefusal("fwd/fp8/n1c16h8w8k16r3s3/best"), "accepted");
 }
 
 // In a program that has not opened the CUDA module.

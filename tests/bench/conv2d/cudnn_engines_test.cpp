@@ -11,7 +11,7 @@
 namespace dlroof::cudnn {
 namespace {
 
-Conv2dCase Case(const std::string& type, const std::string& direction = "fwd") {
+Conv2dCase EngineCase(const std::string& type, const std::string& direction = "fwd") {
   return ReadCudnnConv2dCase(
              ParseBenchmarkName("Conv2D/gpu/cudnn/" + direction + "/" + type + "/n1c8h8w8k8r3s3"))
       .conv;
@@ -24,62 +24,63 @@ EngineConfig With(const std::vector<Note>& notes) {
 }
 
 TEST(WhyNotAllowed, F32IsNeitherTensorCoresNorNarrowedInputs) {
-  const auto one = Case("f32");
+  const auto one = EngineCase("f32");
   EXPECT_EQ(WhyNotAllowed(one, With({})), "");
   EXPECT_EQ(WhyNotAllowed(one, With({Note::kWinograd, Note::kWinograd4x4})), "");
   EXPECT_EQ(WhyNotAllowed(one, With({Note::kFft, Note::kNondeterministic})), "");
   EXPECT_NE(WhyNotAllowed(one, With({Note::kTensorCore})), "");
   EXPECT_NE(WhyNotAllowed(one, With({Note::kDownConvertInputs})), "");
-  EXPECT_NE(WhyNotAllowed(Case("f32f32bf16"), With({Note::kTensorCore})), "");
+  EXPECT_NE(WhyNotAllowed(EngineCase("f32f32bf16"), With({Note::kTensorCore})), "");
 }
 
 TEST(WhyNotAllowed, Tf32IsTensorCoresAlone) {
-  EXPECT_EQ(WhyNotAllowed(Case("tf32"), With({Note::kTensorCore})), "");
-  EXPECT_NE(WhyNotAllowed(Case("tf32"), With({})), "");
+  EXPECT_EQ(WhyNotAllowed(EngineCase("tf32"), With({Note::kTensorCore})), "");
+  EXPECT_NE(WhyNotAllowed(EngineCase("tf32"), With({})), "");
 }
 
 TEST(WhyNotAllowed, NarrowTypesTakeEveryEngineThatSumsInF32) {
   for (const char* type : {"f16", "bf16", "s8s8s8"}) {
-    EXPECT_EQ(WhyNotAllowed(Case(type), With({})), "") << type;
-    EXPECT_EQ(WhyNotAllowed(Case(type), With({Note::kTensorCore})), "") << type;
-    EXPECT_NE(
-        WhyNotAllowed(Case(type), With({Note::kTensorCore, Note::kReducedPrecisionReduction})), "")
+    EXPECT_EQ(WhyNotAllowed(EngineCase(type), With({})), "") << type;
+    EXPECT_EQ(WhyNotAllowed(EngineCase(type), With({Note::kTensorCore})), "") << type;
+    EXPECT_NE(WhyNotAllowed(EngineCase(type),
+                            With({Note::kTensorCore, Note::kReducedPrecisionReduction})),
+              "")
         << type;
   }
 }
 
 TEST(ConvPipe, IsWhereTheProductsAreMade) {
   const auto tensor = With({Note::kTensorCore}), plain = With({});
-  EXPECT_EQ(ConvPipe(Case("tf32"), tensor), "tf32.matrix");
-  EXPECT_EQ(ConvPipe(Case("f16"), tensor), "fp16.matrix");
-  EXPECT_EQ(ConvPipe(Case("bf16"), tensor), "bf16.matrix");
-  EXPECT_EQ(ConvPipe(Case("bf16bf16f32"), tensor), "bf16.matrix");
+  EXPECT_EQ(ConvPipe(EngineCase("tf32"), tensor), "tf32.matrix");
+  EXPECT_EQ(ConvPipe(EngineCase("f16"), tensor), "fp16.matrix");
+  EXPECT_EQ(ConvPipe(EngineCase("bf16"), tensor), "bf16.matrix");
+  EXPECT_EQ(ConvPipe(EngineCase("bf16bf16f32"), tensor), "bf16.matrix");
   for (const char* type : {"f32", "f16", "bf16"})
-    EXPECT_EQ(ConvPipe(Case(type), plain), "fp32.vector") << type;
-  EXPECT_EQ(ConvPipe(Case("s8s8s8"), plain), "int8.vector");
-  EXPECT_EQ(ConvPipe(Case("s8s8s8"), tensor), "int8.matrix");
+    EXPECT_EQ(ConvPipe(EngineCase(type), plain), "fp32.vector") << type;
+  EXPECT_EQ(ConvPipe(EngineCase("s8s8s8"), plain), "int8.vector");
+  EXPECT_EQ(ConvPipe(EngineCase("s8s8s8"), tensor), "int8.matrix");
   auto tiled = plain;
   tiled.knobs = {{2, 4}};  // tile_size
-  EXPECT_EQ(ConvPipe(Case("s8s8s8"), tiled), "int8.matrix");
-  EXPECT_EQ(ConvPipe(Case("f16"), tiled), "fp32.vector");
+  EXPECT_EQ(ConvPipe(EngineCase("s8s8s8"), tiled), "int8.matrix");
+  EXPECT_EQ(ConvPipe(EngineCase("f16"), tiled), "fp32.vector");
 }
 
 TEST(ConvPipe, Fp8IsOnTensorCoresWhateverTheEngineNotes) {
-  EXPECT_EQ(ConvPipe(Case("fp8"), {}), "fp8.matrix");
+  EXPECT_EQ(ConvPipe(EngineCase("fp8"), {}), "fp8.matrix");
 }
 
 TEST(ConvPipe, IsAPipe) {
   for (const char* type : {"f32", "tf32", "f16", "bf16", "int8", "s8s8f32"})
     for (const auto& config : {With({}), With({Note::kTensorCore})})
-      EXPECT_TRUE(IsPipeKey(ConvPipe(Case(type), config))) << type;
+      EXPECT_TRUE(IsPipeKey(ConvPipe(EngineCase(type), config))) << type;
 }
 
 TEST(CheckedCase, WinogradRoundsItsTransformedInputs) {
-  EXPECT_EQ(CheckedCase(Case("f16"), With({Note::kTensorCore})), Case("f16"));
-  EXPECT_EQ(CheckedCase(Case("f16"), With({Note::kWinograd6x6})).fpmath, "f16");
-  EXPECT_EQ(CheckedCase(Case("bf16"), With({Note::kWinograd})).fpmath, "bf16");
-  EXPECT_EQ(CheckedCase(Case("f32"), With({Note::kWinograd})), Case("f32"));
-  EXPECT_EQ(CheckedCase(Case("tf32"), With({Note::kTensorCore})).fpmath, "tf32-truncated");
+  EXPECT_EQ(CheckedCase(EngineCase("f16"), With({Note::kTensorCore})), EngineCase("f16"));
+  EXPECT_EQ(CheckedCase(EngineCase("f16"), With({Note::kWinograd6x6})).fpmath, "f16");
+  EXPECT_EQ(CheckedCase(EngineCase("bf16"), With({Note::kWinograd})).fpmath, "bf16");
+  EXPECT_EQ(CheckedCase(EngineCase("f32"), With({Note::kWinograd})), EngineCase("f32"));
+  EXPECT_EQ(CheckedCase(EngineCase("tf32"), With({Note::kTensorCore})).fpmath, "tf32-truncated");
 }
 
 TEST(WorkspaceLimit, IsHalfOfWhatIsFreeUpTo8GiB) {
@@ -234,10 +235,10 @@ TEST(Describe, SaysEngineKnobsNotesAndHowItWasChosen) {
 // n1c8h8w8k8r3s3: 512 + 576 + 8 x 6 x 6 elements of 4 byte each are 5504 byte.
 TEST(ConvWork, AWorkspaceOfTheTensorsSizeMeansLaunchesThatNobodyKnows) {
   PlanChoice choice{.config = With({}), .workspace_bytes = 5503, .tensor_bytes = 5504};
-  EXPECT_EQ(ConvWork(Case("f32"), choice).launches, 1);
+  EXPECT_EQ(ConvWork(EngineCase("f32"), choice).launches, 1);
   choice.workspace_bytes = 5520;
-  EXPECT_FALSE(ConvWork(Case("f32"), choice).launches);
-  EXPECT_DOUBLE_EQ(ConvWork(Case("f32"), choice).bytes.at(Level::kDram), 5504);
+  EXPECT_FALSE(ConvWork(EngineCase("f32"), choice).launches);
+  EXPECT_DOUBLE_EQ(ConvWork(EngineCase("f32"), choice).bytes.at(Level::kDram), 5504);
 }
 
 TEST(ConvertsLayouts, IsAWorkspaceOfAllTensorsAndLittleElse) {
@@ -280,7 +281,7 @@ template <class Error>
 std::string NoPlan(const std::string& type, const std::vector<WhyNot>& reasons,
                    const std::vector<WhyNot>& modes = {}) {
   try {
-    ThrowNoPlan(Case(type), reasons, modes);
+    ThrowNoPlan(EngineCase(type), reasons, modes);
   } catch (const Error& error) {
     return error.what();
   }
@@ -309,9 +310,9 @@ bool IsUnsupported(const Throws& throws) {
 
 TEST(ThrowNoPlan, WhereOneBrokeItIsAFailure) {
   const WhyNot refused{"refused", false}, broke{"NVRTC is missing", true};
-  EXPECT_TRUE(IsUnsupported([&] { ThrowNoPlan(Case("f32"), {refused, refused}); }));
-  EXPECT_FALSE(IsUnsupported([&] { ThrowNoPlan(Case("f32"), {refused, broke}); }));
-  EXPECT_FALSE(IsUnsupported([&] { ThrowNoPlan(Case("f32"), {refused}, {broke}); }));
+  EXPECT_TRUE(IsUnsupported([&] { ThrowNoPlan(EngineCase("f32"), {refused, refused}); }));
+  EXPECT_FALSE(IsUnsupported([&] { ThrowNoPlan(EngineCase("f32"), {refused, broke}); }));
+  EXPECT_FALSE(IsUnsupported([&] { ThrowNoPlan(EngineCase("f32"), {refused}, {broke}); }));
   EXPECT_EQ(NoPlan<std::runtime_error>("f32", {refused}, {broke}),
             "none of 1 proposals of cuDNN can be used: 1 refused; NVRTC is missing");
 }
@@ -324,16 +325,16 @@ TEST(ThrowFirst, IsWhatBrokeBeforeWhatWasRefused) {
 }
 
 TEST(RequireConvSupport, IntegersHaveNoBackwardPass) {
-  EXPECT_NO_THROW(RequireConvSupport(Case("s8s8s8")));
-  EXPECT_NO_THROW(RequireConvSupport(Case("f16", "bwd_data")));
-  EXPECT_THROW(RequireConvSupport(Case("s8s8s8", "bwd_data")), Unsupported);
-  EXPECT_THROW(RequireConvSupport(Case("int8", "bwd_weights")), Unsupported);
+  EXPECT_NO_THROW(RequireConvSupport(EngineCase("s8s8s8")));
+  EXPECT_NO_THROW(RequireConvSupport(EngineCase("f16", "bwd_data")));
+  EXPECT_THROW(RequireConvSupport(EngineCase("s8s8s8", "bwd_data")), Unsupported);
+  EXPECT_THROW(RequireConvSupport(EngineCase("int8", "bwd_weights")), Unsupported);
 }
 
 TEST(RequireConvSupport, Fp8IsAForwardPassAlone) {
-  EXPECT_NO_THROW(RequireConvSupport(Case("fp8")));
-  EXPECT_THROW(RequireConvSupport(Case("fp8", "bwd_data")), Unsupported);
-  auto fused = Case("fp8");
+  EXPECT_NO_THROW(RequireConvSupport(EngineCase("fp8")));
+  EXPECT_THROW(RequireConvSupport(EngineCase("fp8", "bwd_data")), Unsupported);
+  auto fused = EngineCase("fp8");
   fused.relu = true;
   EXPECT_THROW(RequireConvSupport(fused), Unsupported);
 }

@@ -13,24 +13,24 @@ namespace {
 constexpr ProductDirection kAll[] = {ProductDirection::kForward, ProductDirection::kBackwardData,
                                      ProductDirection::kBackwardWeights};
 
-int64_t Pick(std::mt19937& random, int64_t least, int64_t most) {
+int64_t Between(std::mt19937& random, int64_t least, int64_t most) {
   return least + static_cast<int64_t>(random() % static_cast<uint64_t>(most - least + 1));
 }
 
 Conv2dProblem SmallProblem(std::mt19937& random) {
   Conv2dProblem p;
-  p.groups = Pick(random, 1, 3);
-  p.n = Pick(random, 1, 3);
-  p.c = p.groups * Pick(random, 1, 3);
-  p.k = p.groups * Pick(random, 1, 3);
-  p.r = Pick(random, 1, 3);
-  p.s = Pick(random, 1, 3);
+  p.groups = Between(random, 1, 3);
+  p.n = Between(random, 1, 3);
+  p.c = p.groups * Between(random, 1, 3);
+  p.k = p.groups * Between(random, 1, 3);
+  p.r = Between(random, 1, 3);
+  p.s = Between(random, 1, 3);
   for (int64_t* option : {&p.stride_h, &p.stride_w, &p.dilation_h, &p.dilation_w})
-    *option = Pick(random, 1, 3);
+    *option = Between(random, 1, 3);
   for (int64_t* end : {&p.pad_top, &p.pad_bottom, &p.pad_left, &p.pad_right})
-    *end = Pick(random, 0, 3);
-  p.h = (p.r - 1) * p.dilation_h + Pick(random, 1, 5);
-  p.w = (p.s - 1) * p.dilation_w + Pick(random, 1, 5);
+    *end = Between(random, 0, 3);
+  p.h = (p.r - 1) * p.dilation_h + Between(random, 1, 5);
+  p.w = (p.s - 1) * p.dilation_w + Between(random, 1, 5);
   return p;
 }
 

@@ -13,7 +13,7 @@ namespace {
 
 using testing::HasSubstr;
 
-std::string Refusal(const std::string& text) {
+std::string ProblemRefusal(const std::string& text) {
   try {
     return "accepted as " + ToText(ParseConv2d(text));
   } catch (const BadInput& error) {
@@ -97,44 +97,50 @@ TEST(Conv2dText, OptionsKeepTheirOrderAndDefaultsAreLeftOut) {
 }
 
 TEST(Conv2dText, RefusalsNameTheColumnOfTheFirstBadCharacter) {
-  EXPECT_THAT(Refusal(""), HasSubstr("column 1: expected 'n', got the end"));
-  EXPECT_THAT(Refusal("n1c1h8w8k1r3"), HasSubstr("column 13: expected 's', got the end"));
-  EXPECT_THAT(Refusal("n1c1h8w8k1r3s3x"), HasSubstr("column 15: expected '_', got 'x'"));
-  EXPECT_THAT(Refusal("n1c1h8w8k1r3s3_"), HasSubstr("column 16: expected one of s p d g"));
-  EXPECT_THAT(Refusal("n1c1h8w8k1r3s3_p1s2"), HasSubstr("column 18: expected the end"));
-  EXPECT_THAT(Refusal("n1c0h8w8k1r3s3"), HasSubstr("column 4: expected the size c"));
-  EXPECT_THAT(Refusal("n01c1h8w8k1r3s3"), HasSubstr("column 2"));
-  EXPECT_THAT(Refusal("n1c1h8w8k1r3s3_s-1"), HasSubstr("column 17: expected a stride"));
-  EXPECT_THAT(Refusal("n1c1h8w8k1r3s3_s99999999999"), HasSubstr("column 17"));
-  EXPECT_THAT(Refusal("n1c1h8w8k1r3s3_p0:1"), HasSubstr("column 20: expected 'x'"));
+  EXPECT_THAT(ProblemRefusal(""), HasSubstr("column 1: expected 'n', got the end"));
+  EXPECT_THAT(ProblemRefusal("n1c1h8w8k1r3"), HasSubstr("column 13: expected 's', got the end"));
+  EXPECT_THAT(ProblemRefusal("n1c1h8w8k1r3s3x"), HasSubstr("column 15: expected '_', got 'x'"));
+  EXPECT_THAT(ProblemRefusal("n1c1h8w8k1r3s3_"), HasSubstr("column 16: expected one of s p d g"));
+  EXPECT_THAT(ProblemRefusal("n1c1h8w8k1r3s3_p1s2"), HasSubstr("column 18: expected the end"));
+  EXPECT_THAT(ProblemRefusal("n1c0h8w8k1r3s3"), HasSubstr("column 4: expected the size c"));
+  EXPECT_THAT(ProblemRefusal("n01c1h8w8k1r3s3"), HasSubstr("column 2"));
+  EXPECT_THAT(ProblemRefusal("n1c1h8w8k1r3s3_s-1"), HasSubstr("column 17: expected a stride"));
+  EXPECT_THAT(ProblemRefusal("n1c1h8w8k1r3s3_s99999999999"), HasSubstr("column 17"));
+  EXPECT_THAT(ProblemRefusal("n1c1h8w8k1r3s3_p0:1"), HasSubstr("column 20: expected 'x'"));
 }
 
 TEST(Conv2dText, OneProblemHasOneText) {
-  EXPECT_THAT(Refusal("n1c1h8w8k1r3s3_s1"), HasSubstr("column 15: this problem is written n1c1h8"));
-  EXPECT_THAT(Refusal("n1c1h8w8k1r3s3_p0"), HasSubstr("column 15"));
-  EXPECT_THAT(Refusal("n1c1h8w8k1r3s3_s2p0"), HasSubstr("column 18"));
-  EXPECT_THAT(Refusal("n1c1h8w8k1r3s3_p1x1"), HasSubstr("column 18"));
-  EXPECT_THAT(Refusal("n1c1h8w8k1r3s3_p1:1x1:1"), HasSubstr("column 18"));
-  EXPECT_THAT(Refusal("n1c1h8w8k1r3s3_p2g1"), HasSubstr("column 18"));
+  EXPECT_THAT(ProblemRefusal("n1c1h8w8k1r3s3_s1"),
+              HasSubstr("column 15: this problem is written n1c1h8"));
+  EXPECT_THAT(ProblemRefusal("n1c1h8w8k1r3s3_p0"), HasSubstr("column 15"));
+  EXPECT_THAT(ProblemRefusal("n1c1h8w8k1r3s3_s2p0"), HasSubstr("column 18"));
+  EXPECT_THAT(ProblemRefusal("n1c1h8w8k1r3s3_p1x1"), HasSubstr("column 18"));
+  EXPECT_THAT(ProblemRefusal("n1c1h8w8k1r3s3_p1:1x1:1"), HasSubstr("column 18"));
+  EXPECT_THAT(ProblemRefusal("n1c1h8w8k1r3s3_p2g1"), HasSubstr("column 18"));
 }
 
 TEST(Conv2dShape, ImpossibleOnesAreRefusedWithTheReason) {
-  EXPECT_THAT(Refusal("n1c1h3w8k1r5s3"), HasSubstr("the filter spans 5 rows but the padded image "
-                                                   "has 3"));
-  EXPECT_THAT(Refusal("n1c1h8w3k1r3s3_d1x2"), HasSubstr("spans 5 columns"));
-  EXPECT_THAT(Refusal("n1c1h3w3k1r5s5_p1"), HasSubstr("accepted"));  // 3 + 2 = 5 rows
-  EXPECT_THAT(Refusal("n1c6h8w8k4r3s3_g4"), HasSubstr("6 channels do not divide into 4 groups"));
-  EXPECT_THAT(Refusal("n1c4h8w8k6r3s3_g4"), HasSubstr("6 filters do not divide into 4 groups"));
+  EXPECT_THAT(ProblemRefusal("n1c1h3w8k1r5s3"),
+              HasSubstr("the filter spans 5 rows but the padded image "
+                        "has 3"));
+  EXPECT_THAT(ProblemRefusal("n1c1h8w3k1r3s3_d1x2"), HasSubstr("spans 5 columns"));
+  EXPECT_THAT(ProblemRefusal("n1c1h3w3k1r5s5_p1"), HasSubstr("accepted"));  // 3 + 2 = 5 rows
+  EXPECT_THAT(ProblemRefusal("n1c6h8w8k4r3s3_g4"),
+              HasSubstr("6 channels do not divide into 4 groups"));
+  EXPECT_THAT(ProblemRefusal("n1c4h8w8k6r3s3_g4"),
+              HasSubstr("6 filters do not divide into 4 groups"));
 }
 
 TEST(Conv2dShape, NothingLeaves64Bits) {
   const std::string most = "2147483647";
-  EXPECT_THAT(Refusal("n" + most + "c" + most + "h2w2k1r1s1"), HasSubstr("overflows 64 bits"));
-  EXPECT_THAT(Refusal("n1c1h" + most + "w" + most + "k1r1s1"), HasSubstr("overflows"));
-  EXPECT_THAT(Refusal("n1c1h1w1k1r1s1_p" + most), HasSubstr("overflows"));
+  EXPECT_THAT(ProblemRefusal("n" + most + "c" + most + "h2w2k1r1s1"),
+              HasSubstr("overflows 64 bits"));
+  EXPECT_THAT(ProblemRefusal("n1c1h" + most + "w" + most + "k1r1s1"), HasSubstr("overflows"));
+  EXPECT_THAT(ProblemRefusal("n1c1h1w1k1r1s1_p" + most), HasSubstr("overflows"));
   // Tensors fit (c = k = 2^29: 8 x 2^58 byte of weights), the FLOPs of 16 images do not.
-  EXPECT_THAT(Refusal("n1c536870912h1w1k536870912r1s1"), HasSubstr("accepted"));
-  EXPECT_THAT(Refusal("n16c536870912h1w1k536870912r1s1"), HasSubstr("number of FLOPs overflows"));
+  EXPECT_THAT(ProblemRefusal("n1c536870912h1w1k536870912r1s1"), HasSubstr("accepted"));
+  EXPECT_THAT(ProblemRefusal("n16c536870912h1w1k536870912r1s1"),
+              HasSubstr("number of FLOPs overflows"));
 }
 
 TEST(Conv2dShape, ColumnsCountFromTheLongerLine) {

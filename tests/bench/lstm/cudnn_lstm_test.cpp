@@ -18,7 +18,7 @@ CudnnLstmCase Read(const std::string& rest) {
   return ReadCudnnLstmCase(ParseBenchmarkName("LSTM/gpu/cudnn/" + rest));
 }
 
-std::string Refusal(const std::string& rest) {
+std::string CudnnRefusal(const std::string& rest) {
   return RefusalOf([&] { Read(rest); });
 }
 
@@ -33,11 +33,13 @@ TEST(ReadCudnnLstmCase, NamesAlgorithmAndType) {
 }
 
 TEST(ReadCudnnLstmCase, RefusesWhatCannotBe) {
-  EXPECT_THAT(Refusal("fwd_inference/int8/t1n1i1h1"), HasSubstr("there are f32, tf32, f16, bf16"));
-  EXPECT_THAT(Refusal("fwd/f32/t1n1i1h1"), HasSubstr("no direction 'fwd'"));
-  EXPECT_THAT(Refusal("bwd/f32/t1n1i1h1/peephole"), HasSubstr("has no option 'peephole'"));
-  EXPECT_THAT(Refusal("bwd/f32/t1n1i1h1/standard"), HasSubstr("has no option 'standard'"));
-  EXPECT_THAT(Refusal("bwd/f32/t1n1i1h1/persist-static/persist-dynamic"), HasSubstr("column "));
+  EXPECT_THAT(CudnnRefusal("fwd_inference/int8/t1n1i1h1"),
+              HasSubstr("there are f32, tf32, f16, bf16"));
+  EXPECT_THAT(CudnnRefusal("fwd/f32/t1n1i1h1"), HasSubstr("no direction 'fwd'"));
+  EXPECT_THAT(CudnnRefusal("bwd/f32/t1n1i1h1/peephole"), HasSubstr("has no option 'peephole'"));
+  EXPECT_THAT(CudnnRefusal("bwd/f32/t1n1i1h1/standard"), HasSubstr("has no option 'standard'"));
+  EXPECT_THAT(CudnnRefusal("bwd/f32/t1n1i1h1/persist-static/persist-dynamic"),
+              HasSubstr("column "));
 }
 
 TEST(RnnSpecOf, IsTheCallOfTheProblem) {

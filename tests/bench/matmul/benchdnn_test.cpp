@@ -14,11 +14,11 @@ namespace {
 
 using testing::HasSubstr;
 
-MatmulCase Case(const std::string& name) {
+MatmulCase OnednnCase(const std::string& name) {
   return ReadOnednnMatmulCase(ParseBenchmarkName("Matmul/cpu/onednn/" + name));
 }
 
-std::string Line(const std::string& name) { return MatmulBenchdnn(Case(name)); }
+std::string Line(const std::string& name) { return MatmulBenchdnn(OnednnCase(name)); }
 
 TEST(MatmulBenchdnn, RepeatsTheCallAndLeavesDefaultsOut) {
   EXPECT_EQ(Line("fwd/f32/m128n768k64"),
@@ -91,7 +91,7 @@ TEST(MatmulBenchdnn, ForwardLinesReadBackAsTheSameBenchmark) {
 TEST(MatmulBenchdnn, GradientsReadBackAsTheSameProduct) {
   for (const std::string direction : {"bwd_data", "bwd_weights"})
     for (const std::string order : {"", "_tA", "_tB", "_tAtB"}) {
-      const auto one = Case(direction + "/f32/b3m4n5k6" + order);
+      const auto one = OnednnCase(direction + "/f32/b3m4n5k6" + order);
       const auto read = ReadBenchdnn(MatmulBenchdnn(one), "line");
       ASSERT_EQ(read.size(), 1U);
       auto expected = ProductOf(one);
@@ -154,19 +154,20 @@ TEST(MatmulBenchdnn, ReadsForeignLinesOrSaysWhyNot) {
   }
 }
 
-std::string Refusal(const std::string& line) {
+std::string BenchdnnRefusal(const std::string& line) {
   return RefusalOf([&] { ReadBenchdnn(line, "line"); });
 }
 
 TEST(MatmulBenchdnn, RefusesWhatIsNoProblem) {
-  EXPECT_THAT(Refusal("--matmul 10x30"), HasSubstr("column 10: expected MxK:KxN"));
-  EXPECT_THAT(Refusal("--matmul 10x30:20x20"), HasSubstr("column 10: the factors do not fit"));
-  EXPECT_THAT(Refusal("--matmul 10x:30x20"), HasSubstr("column 13: expected a size"));
-  EXPECT_THAT(Refusal("--matmul 10x0:0x20"), HasSubstr("column 13: expected a size"));
-  EXPECT_THAT(Refusal("--matmul 2x10x30:30x20"), HasSubstr("as many dimensions"));
-  EXPECT_THAT(Refusal("--matmul 10x30:30x20q"), HasSubstr("column 21: expected the name"));
-  EXPECT_THAT(Refusal("--matmul --dir=FWD_I 1x1:1x1"), HasSubstr("the driver matmul"));
-  EXPECT_THAT(Refusal("--ip ic3"), HasSubstr("this problem lacks oc"));
+  EXPECT_THAT(BenchdnnRefusal("--matmul 10x30"), HasSubstr("column 10: expected MxK:KxN"));
+  EXPECT_THAT(BenchdnnRefusal("--matmul 10x30:20x20"),
+              HasSubstr("column 10: the factors do not fit"));
+  EXPECT_THAT(BenchdnnRefusal("--matmul 10x:30x20"), HasSubstr("column 13: expected a size"));
+  EXPECT_THAT(BenchdnnRefusal("--matmul 10x0:0x20"), HasSubstr("column 13: expected a size"));
+  EXPECT_THAT(BenchdnnRefusal("--matmul 2x10x30:30x20"), HasSubstr("as many dimensions"));
+  EXPECT_THAT(BenchdnnRefusal("--matmul 10x30:30x20q"), HasSubstr("column 21: expected the name"));
+  EXPECT_THAT(BenchdnnRefusal("--matmul --dir=FWD_I 1x1:1x1"), HasSubstr("the driver matmul"));
+  EXPECT_THAT(BenchdnnRefusal("--ip ic3"), HasSubstr("this problem lacks oc"));
 }
 
 TEST(MatmulBenchdnn, BeginsWithASizeAndX) {

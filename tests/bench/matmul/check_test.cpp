@@ -11,7 +11,7 @@ namespace {
 
 using testing::HasSubstr;
 
-MatmulCase Case(const std::string& name) {
+MatmulCase CheckedCase(const std::string& name) {
   return ReadMatmulCase(ParseBenchmarkName("Matmul/cpu/onednn/" + name),
                         {{"f32", "bf16", "f16", "int8"}, true, MatmulOptions()});
 }
@@ -36,7 +36,7 @@ constexpr const char* kCases[] = {"fwd/f32/m17n9k33/bias/relu", "bwd_data/f32/b3
 
 TEST(MatmulCheck, TakesTheRightResult) {
   for (const char* name : kCases) {
-    const auto one = Case(name);
+    const auto one = CheckedCase(name);
     const auto inputs = SeededInputs(one, 5);
     const auto found = CheckOutput(one, inputs, RightOutput(one, inputs), 5);
     EXPECT_TRUE(found.ok) << name << ' ' << found.max_error;
@@ -46,7 +46,7 @@ TEST(MatmulCheck, TakesTheRightResult) {
 
 TEST(MatmulCheck, FindsOneWrongElement) {
   for (const char* name : kCases) {
-    const auto one = Case(name);
+    const auto one = CheckedCase(name);
     const auto inputs = SeededInputs(one, 5);
     const auto right = RightOutput(one, inputs);
     for (const size_t at : {size_t{0}, right.values.size() / 2, right.values.size() - 1}) {
@@ -62,7 +62,7 @@ TEST(MatmulCheck, FindsOneWrongElement) {
 }
 
 TEST(MatmulCheck, FindsAWrongBiasGradient) {
-  const auto one = Case("bwd_weights/f32/m33n8k5/ip/bias");
+  const auto one = CheckedCase("bwd_weights/f32/m33n8k5/ip/bias");
   const auto inputs = SeededInputs(one, 5);
   auto output = RightOutput(one, inputs);
   EXPECT_THAT(CheckOutput(one, inputs, output, 5).how, HasSubstr("8 bias gradients"));
@@ -72,7 +72,7 @@ TEST(MatmulCheck, FindsAWrongBiasGradient) {
 
 // 2 * 600 * 300 * 200 = 72 MFLOP.
 TEST(MatmulCheck, SamplesLargeProblemsWithTheirCorners) {
-  const auto one = Case("fwd/f32/m600n300k200");
+  const auto one = CheckedCase("fwd/f32/m600n300k200");
   const auto inputs = SeededInputs(one, 5);
   auto output = RightOutput(one, inputs);
   const auto found = CheckOutput(one, inputs, output, 5);
@@ -87,7 +87,7 @@ TEST(MatmulCheck, SamplesLargeProblemsWithTheirCorners) {
 
 TEST(MatmulInputs, ExactSumsOfIntegersFitTheirTypes) {
   for (const char* name : {"fwd/int8/m20n20k300", "fwd/s8s8s8/m20n20k300", "fwd/int8/m20n20k4"}) {
-    const auto one = Case(name);
+    const auto one = CheckedCase(name);
     const auto inputs = SeededInputs(one, 9);
     const auto output = RightOutput(one, inputs);
     const double most = one.types.destination == "u8" ? 255 : 127;

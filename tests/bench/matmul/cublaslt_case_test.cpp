@@ -11,7 +11,7 @@ namespace {
 
 using testing::HasSubstr;
 
-MatmulCase Case(const std::string& name) {
+MatmulCase CublasltCase(const std::string& name) {
   return ReadCublasltMatmulCase(ParseBenchmarkName("Matmul/gpu/cublaslt/" + name));
 }
 
@@ -37,7 +37,7 @@ std::vector<double> ColumnMajor(const ProductSpec& spec, const ProductArrays<dou
 TEST(CublasltProduct, IsTheRowMajorOneColumnByColumn) {
   for (const std::string direction : {"fwd", "bwd_data", "bwd_weights"})
     for (const std::string order : {"", "_tA", "_tB", "_tAtB"}) {
-      const auto one = Case(direction + "/f16/b2m3n4k5" + order);
+      const auto one = CublasltCase(direction + "/f16/b2m3n4k5" + order);
       auto arrays = ZeroMatrices<double>(one.problem);
       double next = 1;
       for (auto* values : {&arrays.source, &arrays.weights, &arrays.destination})
@@ -49,12 +49,14 @@ TEST(CublasltProduct, IsTheRowMajorOneColumnByColumn) {
 }
 
 TEST(CublasltName, HasItsTypesAndOptions) {
-  EXPECT_EQ(Case("fwd/tf32/m1n2k3/bias/relu").fpmath, "tf32-truncated");
-  EXPECT_EQ(ProductSpecOf(Case("fwd/tf32/m1n2k3")).compute, "tf32");
-  EXPECT_EQ(ProductSpecOf(Case("fwd/s8s8s32/m1n2k3")).result.type, "s32");
+  EXPECT_EQ(CublasltCase("fwd/tf32/m1n2k3/bias/relu").fpmath, "tf32-truncated");
+  EXPECT_EQ(ProductSpecOf(CublasltCase("fwd/tf32/m1n2k3")).compute, "tf32");
+  EXPECT_EQ(ProductSpecOf(CublasltCase("fwd/s8s8s32/m1n2k3")).result.type, "s32");
   EXPECT_EQ(PipeOf("f32"), "fp32.vector");
   EXPECT_EQ(PipeOf("bf16"), "bf16.matrix");
-  const auto refusal = [](const std::string& name) { return RefusalOf([&] { Case(name); }); };
+  const auto refusal = [](const std::string& name) {
+    return RefusalOf([&] { CublasltCase(name); });
+  };
   // Matmul/gpu/cublaslt/ is 20 characters long.
   EXPECT_THAT(refusal("fwd/int8/m1n2k3"), HasSubstr("column 25: expected a type (f32, tf32, "));
   EXPECT_THAT(refusal("fwd/f16/m1n2k3/ip"), HasSubstr("column 36"));

@@ -6,12 +6,12 @@
 namespace dlroof {
 namespace {
 
-MatmulCase Case(const std::string& name) {
+MatmulCase LevelsCase(const std::string& name) {
   return ReadOnednnMatmulCase(ParseBenchmarkName("Matmul/cpu/onednn/" + name));
 }
 
 MatmulBlocking Blocking(const std::string& name, int threads) {
-  return MatmulBlockingOf(ProductOf(Case(name)), threads);
+  return MatmulBlockingOf(ProductOf(LevelsCase(name)), threads);
 }
 
 TEST(MatmulBlocking, DividesTheRowsAlikeAmongThreads) {
@@ -27,7 +27,8 @@ TEST(MatmulBlocking, DividesTheRowsAlikeAmongThreads) {
 }
 
 TEST(MatmulLevels, ModelsBrgemmRowByRowAlone) {
-  const auto model = MatmulLevels(Case("fwd/f32/m1024n768k768"), "brg:avx512_core", "avx512_core");
+  const auto model =
+      MatmulLevels(LevelsCase("fwd/f32/m1024n768k768"), "brg:avx512_core", "avx512_core");
   ASSERT_EQ(model.nests.size(), 1U);
   EXPECT_EQ(model.why_not, "");
   EXPECT_THAT(model.how, testing::HasSubstr("256 rows, 64 columns and 512 steps"));
@@ -35,7 +36,7 @@ TEST(MatmulLevels, ModelsBrgemmRowByRowAlone) {
                                              {"fwd/bf16/m64n64k64", "brg:avx512_core_amx"},
                                              {"fwd/f32/m64n64k64", "gemm:jit"},
                                              {"fwd/f32/m64n64k64/ip", "brgemm:avx512_core"}}) {
-    const auto none = MatmulLevels(Case(name), implementation, "avx512_core");
+    const auto none = MatmulLevels(LevelsCase(name), implementation, "avx512_core");
     EXPECT_TRUE(none.nests.empty()) << name;
     EXPECT_THAT(none.why_not, testing::HasSubstr(implementation));
   }
@@ -44,7 +45,7 @@ TEST(MatmulLevels, ModelsBrgemmRowByRowAlone) {
 // 64 KiB hold a block of the right factor, 64 columns x 256 steps of 4 byte: each matrix is then
 // fetched once in all, but for the right factor, which each of four blocks of rows fetches anew.
 TEST(MatmulLevels, FetchesTheRightFactorOncePerBlockOfRows) {
-  const auto one = Case("fwd/f32/m1024n64k256");
+  const auto one = LevelsCase("fwd/f32/m1024n64k256");
   const auto model = MatmulLevels(one, "brg:avx512_core", "avx512_core");
   ASSERT_EQ(model.nests.size(), 1U);
   const double right = 4 * 64 * 256;

@@ -10,7 +10,7 @@ namespace {
 using testing::ElementsAre;
 
 // Each benchmark's name, or its reason in brackets.
-std::vector<std::string> Read(const std::string& text, const std::string& file = "my.txt") {
+std::vector<std::string> ReadDrivers(const std::string& text, const std::string& file = "my.txt") {
   std::vector<std::string> shown;
   for (const auto& one : ReadBenchdnn(text, file))
     shown.push_back(one.name.empty() ? fmt::format("[{}]", one.reason) : one.name);
@@ -20,7 +20,9 @@ std::vector<std::string> Read(const std::string& text, const std::string& file =
 constexpr const char* kProblem = " mb1ic4ih8oc6kh1";
 
 // Returns the names that a convolution's options make of kProblem.
-std::vector<std::string> Conv(const std::string& options) { return Read(options + kProblem); }
+std::vector<std::string> Conv(const std::string& options) {
+  return ReadDrivers(options + kProblem);
+}
 
 std::string ConvName(const std::string& direction, const std::string& type,
                      const std::string& options = "") {
@@ -113,7 +115,7 @@ TEST(ReadBenchdnn, WhatRunsElsewhereOrOtherwiseHasNoBenchmark) {
 
 TEST(ReadBenchdnn, PaddingBehindTheImageFollowsFromTheOutput) {
   const auto problem = [](const std::string& text) {
-    const auto shown = Read("--dir=FWD_I " + text).at(0);
+    const auto shown = ReadDrivers("--dir=FWD_I " + text).at(0);
     return shown.substr(shown.rfind('/') + 1);
   };
   // 112 rows come from padding by 3 and 2; by 3 and 3 gives the same, and is written.
@@ -132,16 +134,16 @@ TEST(ReadBenchdnn, PaddingBehindTheImageFollowsFromTheOutput) {
 
 TEST(ReadBenchdnn, ShapesThatAreNotOursHaveNoBenchmark) {
   EXPECT_THAT(
-      Read("ic4id5oc4kd2 ic4iw5oc4kw2 g3ic4ih8oc4kh1 mb0ic4ih8oc4kh1"),
+      ReadDrivers("ic4id5oc4kd2 ic4iw5oc4kw2 g3ic4ih8oc4kh1 mb0ic4ih8oc4kh1"),
       ElementsAre("[3-D convolution]", "[1-D convolution]", "[impossible shape]", "[no images]"));
-  EXPECT_THAT(Read("--mb=1 mb0ic4ih8oc6kh1"),
+  EXPECT_THAT(ReadDrivers("--mb=1 mb0ic4ih8oc6kh1"),
               ElementsAre(ConvName("fwd", "f32", "/training/bias")));
-  EXPECT_THAT(Read("mb2000000000ic2000000000ih2000000000oc1kh1"),
+  EXPECT_THAT(ReadDrivers("mb2000000000ic2000000000ih2000000000oc1kh1"),
               ElementsAre("[impossible shape]"));
 }
 
 TEST(ReadBenchdnn, LastOptionOfTheDriverVariesFastest) {
-  EXPECT_THAT(Read("--mb=3,0 --dir=FWD_I,BWD_D mb1ic4ih8oc6kh1 mb2ic1ih1oc1kh1"),
+  EXPECT_THAT(ReadDrivers("--mb=3,0 --dir=FWD_I,BWD_D mb1ic4ih8oc6kh1 mb2ic1ih1oc1kh1"),
               ElementsAre("Conv2D/cpu/onednn/fwd/f32/n3c4h8w8k6r1s1", ConvName("fwd", "f32"),
                           "Conv2D/cpu/onednn/bwd_data/f32/n3c4h8w8k6r1s1",
                           ConvName("bwd_data", "f32"), "Conv2D/cpu/onednn/fwd/f32/n3c1h1w1k1r1s1",
@@ -162,7 +164,7 @@ TEST(ReadBenchdnn, SaysWhereAndHowEachProblemWasWritten) {
 
 // Returns the names that an LSTM's options make of `problem`.
 std::vector<std::string> Lstm(const std::string& rest) {
-  return Read("--rnn --alg=VANILLA_LSTM " + rest);
+  return ReadDrivers("--rnn --alg=VANILLA_LSTM " + rest);
 }
 
 TEST(ReadBenchdnn, LstmIsOurs) {
@@ -195,8 +197,8 @@ TEST(ReadBenchdnn, LstmIsOurs) {
 }
 
 TEST(ReadBenchdnn, OtherRecurrentCallsHaveNoBenchmark) {
-  EXPECT_THAT(Read("sic8"), ElementsAre("[VANILLA_RNN]"));  // benchdnn's default
-  EXPECT_THAT(Read("--alg=vanilla_gru,LBR_GRU,VANILLA_AUGRU,LBR_AUGRU sic8"),
+  EXPECT_THAT(ReadDrivers("sic8"), ElementsAre("[VANILLA_RNN]"));  // benchdnn's default
+  EXPECT_THAT(ReadDrivers("--alg=vanilla_gru,LBR_GRU,VANILLA_AUGRU,LBR_AUGRU sic8"),
               ElementsAre("[VANILLA_GRU]", "[LBR_GRU]", "[VANILLA_AUGRU]", "[LBR_AUGRU]"));
   EXPECT_THAT(
       Lstm("t2sic8dhc4 t2sic8slc8dhc4dic8 t0sic8 l0sic8 mb0sic8 l2t2sic8slc4"),
@@ -225,19 +227,21 @@ TEST(ReadBenchdnn, ResetAndANewCommandBringTheDefaultsBack) {
   EXPECT_THAT(Conv("--conv --dir=BWD_D --engine=gpu\n./benchdnn --mode=P --conv"),
               ElementsAre(plain));
   EXPECT_THAT(Conv("--engine=gpu --conv"), ElementsAre("[engine gpu]"));
-  EXPECT_THAT(Read("--conv --dir=FWD_I mb1ic4ih8oc6kh1\n--rnn --alg=VANILLA_LSTM sic8\n"),
+  EXPECT_THAT(ReadDrivers("--conv --dir=FWD_I mb1ic4ih8oc6kh1\n--rnn --alg=VANILLA_LSTM sic8\n"),
               ElementsAre(ConvName("fwd", "f32"), "LSTM/cpu/onednn/fwd_inference/f32/t1n2i8h8"));
 }
 
 TEST(ReadBenchdnn, MatchAndStartLeaveOutWhatBenchdnnDoes) {
   const std::string problems = " mb1ic4ih8oc6kh3n\"a\" mb1ic4ih8oc6kh1n\"fc6\"";
   const auto first = "Conv2D/cpu/onednn/fwd/f32/n1c4h8w8k6r3s3";
-  EXPECT_THAT(Read("--dir=FWD_I --match=.*kh3[^0-9].*" + problems), ElementsAre(first));
-  EXPECT_THAT(Read("--dir=FWD_I --match=fc6" + problems), ElementsAre(ConvName("fwd", "f32")));
-  EXPECT_THAT(Read("--dir=FWD_I --match=" + problems), ElementsAre(first, ConvName("fwd", "f32")));
-  EXPECT_THAT(Read("--dir=FWD_I --start=1" + problems), ElementsAre(ConvName("fwd", "f32")));
+  EXPECT_THAT(ReadDrivers("--dir=FWD_I --match=.*kh3[^0-9].*" + problems), ElementsAre(first));
+  EXPECT_THAT(ReadDrivers("--dir=FWD_I --match=fc6" + problems),
+              ElementsAre(ConvName("fwd", "f32")));
+  EXPECT_THAT(ReadDrivers("--dir=FWD_I --match=" + problems),
+              ElementsAre(first, ConvName("fwd", "f32")));
+  EXPECT_THAT(ReadDrivers("--dir=FWD_I --start=1" + problems), ElementsAre(ConvName("fwd", "f32")));
   // The first combination that does not match ends the problem.
-  EXPECT_THAT(Read("--dir=FWD_I,BWD_D --match=BWD_D" + problems), ElementsAre());
+  EXPECT_THAT(ReadDrivers("--dir=FWD_I,BWD_D --match=BWD_D" + problems), ElementsAre());
 }
 
 TEST(ReadBenchdnn, OptionsThatChangeNoCallAreIgnored) {

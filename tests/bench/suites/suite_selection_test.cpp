@@ -50,7 +50,7 @@ std::vector<std::string> Names(const std::vector<std::string>& values) {
   return names;
 }
 
-std::string Refusal(const std::vector<std::string>& values) {
+std::string SelectionRefusal(const std::vector<std::string>& values) {
   try {
     return "selected " + std::to_string(SelectSuites(values).size());
   } catch (const BadInput& error) {
@@ -88,19 +88,20 @@ TEST(SelectSuites, AFileNeedsNoDotWhenItExistsAndMayHaveCommas) {
 }
 
 TEST(SelectSuites, AnUnknownNameListsThoseThereAre) {
-  EXPECT_THAT(Refusal({"resnet5"}),
+  EXPECT_THAT(SelectionRefusal({"resnet5"}),
               AllOf(StartsWith("--dlroof_suite: no suite 'resnet5'; there are alexnet, "),
                     HasSubstr(" cold, ")));
-  EXPECT_THAT(Refusal({"resnet50,"}), HasSubstr("no suite ''"));
-  EXPECT_THAT(Refusal({""}), HasSubstr("no suite ''"));
-  EXPECT_THAT(Refusal({"./none.txt"}), HasSubstr("./none.txt: cannot be read"));
+  EXPECT_THAT(SelectionRefusal({"resnet50,"}), HasSubstr("no suite ''"));
+  EXPECT_THAT(SelectionRefusal({""}), HasSubstr("no suite ''"));
+  EXPECT_THAT(SelectionRefusal({"./none.txt"}), HasSubstr("./none.txt: cannot be read"));
 }
 
 TEST(SelectSuites, OnlyWhatIsSelectedIsRead) {
   const Folder folder;
   // An unknown name is refused before the bad file is read.
-  EXPECT_THAT(Refusal({Folder::Write("./bad.txt", "nonsense"), "unknown"}), HasSubstr("'unknown'"));
-  EXPECT_THAT(Refusal({"./bad.txt"}), StartsWith("./bad.txt:1: column 9: "));
+  EXPECT_THAT(SelectionRefusal({Folder::Write("./bad.txt", "nonsense"), "unknown"}),
+              HasSubstr("'unknown'"));
+  EXPECT_THAT(SelectionRefusal({"./bad.txt"}), StartsWith("./bad.txt:1: column 9: "));
 }
 
 std::vector<std::string> LayersOn(bool cpu, bool gpu, const std::vector<std::string>& names,

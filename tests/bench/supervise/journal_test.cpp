@@ -22,7 +22,7 @@ JournalHeader Header() {
   return header;
 }
 
-JournalEntry Entry() {
+JournalEntry JournalEntryOfTwo() {
   JournalEntry entry{{"a/n20", "a/n21"}, 3, 1.5, {}};
   entry.outcomes.push_back({"signal 11", {}});
   entry.outcomes.push_back({"", {{"records", nlohmann::json::array()}}});
@@ -36,7 +36,7 @@ std::string Refusal(const std::string& text) {
 TEST(Journal, GivesBackWhatWasWritten) {
   const auto text = JournalLine(Header()) +
                     JournalLine(nlohmann::json::array({{{"device", "cpu"}}})) +
-                    JournalLine(Entry());
+                    JournalLine(JournalEntryOfTwo());
   const auto journal = ParseJournal(text, "j");
   ASSERT_TRUE(journal.header);
   EXPECT_THAT(journal.header->programs, ElementsAre("old", "new"));
@@ -58,7 +58,7 @@ TEST(Journal, GivesBackWhatWasWritten) {
 }
 
 TEST(Journal, CutAnywhereKeepsItsWholeLines) {
-  const auto header = JournalLine(Header()), entry = JournalLine(Entry());
+  const auto header = JournalLine(Header()), entry = JournalLine(JournalEntryOfTwo());
   const auto text = header + entry + entry;
   for (std::size_t cut = 0; cut <= text.size(); ++cut) {
     const auto journal = ParseJournal(text.substr(0, cut), "j");
@@ -73,17 +73,18 @@ TEST(Journal, CutAnywhereKeepsItsWholeLines) {
 TEST(Journal, OthersFilesAreRefusedWithTheirLine) {
   EXPECT_THAT(Refusal("hello\n"), HasSubstr("j:1: not a line"));
   EXPECT_THAT(Refusal("{}\n"), HasSubstr("j:1: not the journal"));
-  EXPECT_THAT(Refusal(JournalLine(Header()) + "{\n" + JournalLine(Entry())), HasSubstr("j:2: "));
+  EXPECT_THAT(Refusal(JournalLine(Header()) + "{\n" + JournalLine(JournalEntryOfTwo())),
+              HasSubstr("j:2: "));
   EXPECT_THAT(Refusal(R"({"dlroof_journal": 2, "seed": 1})"
                       "\n"),
               HasSubstr("newer dlroof (journal 2"));
-  auto entry = Entry();
+  auto entry = JournalEntryOfTwo();
   entry.outcomes.pop_back();
   EXPECT_THAT(Refusal(JournalLine(Header()) + JournalLine(entry)), HasSubstr("one of each"));
 }
 
 TEST(Journal, WordsThatAreNoUtf8DoNotStopIt) {
-  auto entry = Entry();
+  auto entry = JournalEntryOfTwo();
   entry.outcomes[0].failed = "\xff said";
   EXPECT_EQ(ParseJournal(JournalLine(Header()) + JournalLine(entry), "j").entries.size(), 1);
 }

@@ -8,7 +8,7 @@
 namespace dlroof {
 namespace {
 
-std::string Refusal(const std::string& text) {
+std::string NameRefusal(const std::string& text) {
   return RefusalOf([&] { ParseBenchmarkName(text); });
 }
 
@@ -22,10 +22,10 @@ TEST(BenchmarkName, TextAndPartsAreInverse) {
 }
 
 TEST(BenchmarkName, RefusalsNameTheColumn) {
-  EXPECT_THAT(Refusal("LSTM/cpu/onednn"), testing::HasSubstr("column 16"));
-  EXPECT_THAT(Refusal("LSTM//onednn/bwd/f32/t1"), testing::HasSubstr("column 6"));
-  EXPECT_THAT(Refusal("LSTM/cpu/onednn/bwd/f32/"), testing::HasSubstr("column 25"));
-  EXPECT_THAT(Refusal("LSTM/c pu/onednn/bwd/f32/t1"), testing::HasSubstr("column 7"));
+  EXPECT_THAT(NameRefusal("LSTM/cpu/onednn"), testing::HasSubstr("column 16"));
+  EXPECT_THAT(NameRefusal("LSTM//onednn/bwd/f32/t1"), testing::HasSubstr("column 6"));
+  EXPECT_THAT(NameRefusal("LSTM/cpu/onednn/bwd/f32/"), testing::HasSubstr("column 25"));
+  EXPECT_THAT(NameRefusal("LSTM/c pu/onednn/bwd/f32/t1"), testing::HasSubstr("column 7"));
 }
 
 }  // namespace

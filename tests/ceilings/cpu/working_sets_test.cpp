@@ -11,7 +11,7 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::Pair;
 
-constexpr double kKib = 1024, kMib = 1024 * 1024;
+constexpr double kKibibyte = 1024, kMebibyte = 1024 * 1024;
 
 // `cpus` CPUs, a core each, with own L1 and L2 and one L3.
 Topology Caches(int cpus, double l1, double l2, double l3) {
@@ -25,49 +25,51 @@ Topology Caches(int cpus, double l1, double l2, double l3) {
 }
 
 TEST(ChooseWorkingSets, FitTheirLevelAndNotTheNearerOne) {
-  const auto topology = Caches(4, 32 * kKib, kMib, 36 * kMib);
+  const auto topology = Caches(4, 32 * kKibibyte, kMebibyte, 36 * kMebibyte);
   const auto chosen = ChooseWorkingSets(topology, {0, 1}, 1e12);
-  EXPECT_EQ(chosen.sets.at(Level::kL1).front().bytes, 16 * kKib);
-  EXPECT_EQ(chosen.sets.at(Level::kL2).front().bytes, 256 * kKib);
+  EXPECT_EQ(chosen.sets.at(Level::kL1).front().bytes, 16 * kKibibyte);
+  EXPECT_EQ(chosen.sets.at(Level::kL2).front().bytes, 256 * kKibibyte);
   // Two threads share L3: 18 MiB each; sqrt(1 * 18) = 4.24 MiB.
-  EXPECT_NEAR(chosen.sets.at(Level::kL3).front().bytes / kMib, 4.243, 0.001);
+  EXPECT_NEAR(chosen.sets.at(Level::kL3).front().bytes / kMebibyte, 4.243, 0.001);
   // All caches that two threads use, four times, over both.
   EXPECT_EQ(chosen.sets.at(Level::kDram).front().bytes,
-            4 * (36 * kMib + 2 * kMib + 2 * 32 * kKib) / 2);
+            4 * (36 * kMebibyte + 2 * kMebibyte + 2 * 32 * kKibibyte) / 2);
   EXPECT_EQ(chosen.sets.at(Level::kDram).front().doubt, "");
   EXPECT_TRUE(chosen.absent.empty());
 }
 
 TEST(ChooseWorkingSets, SharesTheCachesOfSiblings) {
   Topology topology;
-  for (const int cpu : {0, 1}) topology.cache_of_cpu[Level::kL1][cpu] = {0, 48 * kKib};
+  for (const int cpu : {0, 1}) topology.cache_of_cpu[Level::kL1][cpu] = {0, 48 * kKibibyte};
   const auto chosen = ChooseWorkingSets(topology, {0, 1}, 1e12);
-  EXPECT_EQ(chosen.sets.at(Level::kL1).front().bytes, 12 * kKib);
+  EXPECT_EQ(chosen.sets.at(Level::kL1).front().bytes, 12 * kKibibyte);
 }
 
 TEST(ChooseWorkingSets, LeavesL3OutWhereItIsNotMuchMoreThanL2) {
-  const auto chosen = ChooseWorkingSets(Caches(4, 32 * kKib, kMib, 7 * kMib), {0, 1, 2, 3}, 1e12);
+  const auto chosen =
+      ChooseWorkingSets(Caches(4, 32 * kKibibyte, kMebibyte, 7 * kMebibyte), {0, 1, 2, 3}, 1e12);
   EXPECT_FALSE(chosen.sets.contains(Level::kL3));
   EXPECT_THAT(chosen.absent.at(Level::kL3), HasSubstr("less than twice"));
   // One thread has all 7 MiB: at least 3 x L2, so that L2 keeps nothing.
-  const auto alone = ChooseWorkingSets(Caches(4, 32 * kKib, kMib, 7 * kMib), {0}, 1e12);
-  EXPECT_NEAR(alone.sets.at(Level::kL3).front().bytes / kMib, 3, 1e-9);
+  const auto alone =
+      ChooseWorkingSets(Caches(4, 32 * kKibibyte, kMebibyte, 7 * kMebibyte), {0}, 1e12);
+  EXPECT_NEAR(alone.sets.at(Level::kL3).front().bytes / kMebibyte, 3, 1e-9);
 }
 
 TEST(ChooseWorkingSets, SaysWhenMemoryIsTooSmallForDram) {
-  const auto topology = Caches(2, 32 * kKib, 2 * kMib, 480 * kMib);
-  const auto chosen = ChooseWorkingSets(topology, {0, 1}, 960 * kMib);  // the caches have 484
-  EXPECT_EQ(chosen.sets.at(Level::kDram).front().bytes, 240 * kMib);
+  const auto topology = Caches(2, 32 * kKibibyte, 2 * kMebibyte, 480 * kMebibyte);
+  const auto chosen = ChooseWorkingSets(topology, {0, 1}, 960 * kMebibyte);  // the caches have 484
+  EXPECT_EQ(chosen.sets.at(Level::kDram).front().bytes, 240 * kMebibyte);
   EXPECT_THAT(chosen.sets.at(Level::kDram).front().doubt, HasSubstr("only 1.0 x the caches"));
 }
 
 TEST(ChooseWorkingSets, CountsTheLastLevelOfEverySocketInUse) {
   Topology topology;
-  for (const int cpu : {0, 1}) topology.cache_of_cpu[Level::kL3][cpu] = {cpu, 10 * kMib};
+  for (const int cpu : {0, 1}) topology.cache_of_cpu[Level::kL3][cpu] = {cpu, 10 * kMebibyte};
   const auto both = ChooseWorkingSets(topology, {0, 1}, 1e12);
-  EXPECT_EQ(both.sets.at(Level::kDram).front().bytes, 40 * kMib);  // 80 MiB over two threads
+  EXPECT_EQ(both.sets.at(Level::kDram).front().bytes, 40 * kMebibyte);  // 80 MiB over two threads
   const auto one = ChooseWorkingSets(topology, {1}, 1e12);
-  EXPECT_EQ(one.sets.at(Level::kDram).front().bytes, 40 * kMib);
+  EXPECT_EQ(one.sets.at(Level::kDram).front().bytes, 40 * kMebibyte);
 }
 
 TEST(ChooseWorkingSets, ToleratesMissingCaches) {
@@ -75,74 +77,79 @@ TEST(ChooseWorkingSets, ToleratesMissingCaches) {
   EXPECT_EQ(nothing.absent.size(), 3);
   EXPECT_EQ(nothing.sets.size(), 1);
   EXPECT_THAT(nothing.sets.at(Level::kDram).front().doubt, HasSubstr("no cache size is known"));
-  const auto no_l3 = ChooseWorkingSets(Caches(1, 32 * kKib, 256 * kKib, 0), {0}, 1e12);
+  const auto no_l3 = ChooseWorkingSets(Caches(1, 32 * kKibibyte, 256 * kKibibyte, 0), {0}, 1e12);
   EXPECT_TRUE(no_l3.absent.contains(Level::kL3));
-  EXPECT_EQ(no_l3.sets.at(Level::kDram).front().bytes, 4 * (256 + 32) * kKib);
+  EXPECT_EQ(no_l3.sets.at(Level::kDram).front().bytes, 4 * (256 + 32) * kKibibyte);
 }
 
 // Where caches are found by a sweep there may be one that it did not reach.
 TEST(ChooseWorkingSets, TakesAtLeastSoMuchForDramAsIsAskedFor) {
-  const auto topology = Caches(2, 32 * kKib, kMib, 0);
+  const auto topology = Caches(2, 32 * kKibibyte, kMebibyte, 0);
   const auto dram = [&](double available) {
-    return ChooseWorkingSets(topology, {0, 1}, available, 1024 * kMib).sets.at(Level::kDram).at(0);
+    return ChooseWorkingSets(topology, {0, 1}, available, 1024 * kMebibyte)
+        .sets.at(Level::kDram)
+        .at(0);
   };
-  EXPECT_EQ(dram(1e12).bytes, 512 * kMib);
+  EXPECT_EQ(dram(1e12).bytes, 512 * kMebibyte);
   EXPECT_EQ(dram(1e12).doubt, "");
-  EXPECT_EQ(dram(400 * kMib).bytes, 100 * kMib);
-  EXPECT_THAT(dram(400 * kMib).doubt, HasSubstr("memory for only 200 MiB is available, 1024 MiB"));
-  EXPECT_EQ(ChooseWorkingSets(Caches(1, 0, 0, 512 * kMib), {0}, 1e12, 1024 * kMib)
+  EXPECT_EQ(dram(400 * kMebibyte).bytes, 100 * kMebibyte);
+  EXPECT_THAT(dram(400 * kMebibyte).doubt,
+              HasSubstr("memory for only 200 MiB is available, 1024 MiB"));
+  EXPECT_EQ(ChooseWorkingSets(Caches(1, 0, 0, 512 * kMebibyte), {0}, 1e12, 1024 * kMebibyte)
                 .sets.at(Level::kDram)
                 .at(0)
                 .bytes,
-            2048 * kMib);
+            2048 * kMebibyte);
 }
 
 TEST(ThreadShares, AreThoseOfEachThreadOnSharedCaches) {
   using Shares = std::map<Level, double>;
-  const auto topology = Caches(4, 32 * kKib, 0, 36 * kMib);
+  const auto topology = Caches(4, 32 * kKibibyte, 0, 36 * kMebibyte);
   EXPECT_EQ(ThreadShares(topology, {0, 1}),
-            (Shares{{Level::kL1, 32 * kKib}, {Level::kL3, 18 * kMib}}));
+            (Shares{{Level::kL1, 32 * kKibibyte}, {Level::kL3, 18 * kMebibyte}}));
   EXPECT_TRUE(ThreadShares({}, {0}).empty());
 }
 
 std::vector<double> Kib(const std::vector<WorkingSet>& sets) {
   std::vector<double> sizes;
-  for (const auto& set : sets) sizes.push_back(set.bytes / kKib);
+  for (const auto& set : sets) sizes.push_back(set.bytes / kKibibyte);
   return sizes;
 }
 
 TEST(ChooseWorkingSets, TriesSeveralSizesOfEachCache) {
-  const auto chosen = ChooseWorkingSets(Caches(1, 32 * kKib, kMib, 36 * kMib), {0}, 1e12);
+  const auto chosen =
+      ChooseWorkingSets(Caches(1, 32 * kKibibyte, kMebibyte, 36 * kMebibyte), {0}, 1e12);
   EXPECT_THAT(Kib(chosen.sets.at(Level::kL1)), ElementsAre(16, 8, 24));
   EXPECT_THAT(Kib(chosen.sets.at(Level::kL2)), ElementsAre(256, 512, 768));
   // sqrt(1 * 36) = 6 MiB, half of 36, 3 x 1.
   EXPECT_THAT(Kib(chosen.sets.at(Level::kL3)), ElementsAre(6 * 1024, 18 * 1024, 3 * 1024));
   EXPECT_EQ(chosen.sets.at(Level::kDram).size(), 1);
-  EXPECT_EQ(chosen.largest_bytes, 4 * (37 * kMib + 32 * kKib));
+  EXPECT_EQ(chosen.largest_bytes, 4 * (37 * kMebibyte + 32 * kKibibyte));
 }
 
 // A quarter of this L2 is 64 KiB, less than twice the L1 of 48 KiB: L1 would serve a part.
 TEST(ChooseWorkingSets, TakesNoSizeThatTheNearerCacheHelps) {
-  const auto chosen = ChooseWorkingSets(Caches(1, 48 * kKib, 256 * kKib, 0), {0}, 1e12);
+  const auto chosen = ChooseWorkingSets(Caches(1, 48 * kKibibyte, 256 * kKibibyte, 0), {0}, 1e12);
   EXPECT_THAT(Kib(chosen.sets.at(Level::kL2)), ElementsAre(128, 192));
 }
 
 TEST(NearerCacheDoubt, CatchesASetThatStaysInANearerCache) {
-  const auto topology = Caches(2, 32 * kKib, kMib, 36 * kMib);
-  EXPECT_THAT(NearerCacheDoubt(topology, {0, 1}, Level::kL2, 16 * kKib),
+  const auto topology = Caches(2, 32 * kKibibyte, kMebibyte, 36 * kMebibyte);
+  EXPECT_THAT(NearerCacheDoubt(topology, {0, 1}, Level::kL2, 16 * kKibibyte),
               HasSubstr("arrays are 16 KiB and its share of L1 is 32 KiB"));
-  EXPECT_THAT(NearerCacheDoubt(topology, {0, 1}, Level::kL3, 768 * kKib), HasSubstr("L2"));
+  EXPECT_THAT(NearerCacheDoubt(topology, {0, 1}, Level::kL3, 768 * kKibibyte), HasSubstr("L2"));
   // Two threads share L3: 18 MiB each.
-  EXPECT_THAT(NearerCacheDoubt(topology, {0, 1}, Level::kDram, 30 * kMib), HasSubstr("18 MiB"));
-  EXPECT_EQ(NearerCacheDoubt(topology, {0, 1}, Level::kDram, 72 * kMib), "");
-  EXPECT_EQ(NearerCacheDoubt(topology, {0, 1}, Level::kL2, 64 * kKib), "");
-  EXPECT_EQ(NearerCacheDoubt(topology, {0, 1}, Level::kL1, 1 * kKib), "");
+  EXPECT_THAT(NearerCacheDoubt(topology, {0, 1}, Level::kDram, 30 * kMebibyte),
+              HasSubstr("18 MiB"));
+  EXPECT_EQ(NearerCacheDoubt(topology, {0, 1}, Level::kDram, 72 * kMebibyte), "");
+  EXPECT_EQ(NearerCacheDoubt(topology, {0, 1}, Level::kL2, 64 * kKibibyte), "");
+  EXPECT_EQ(NearerCacheDoubt(topology, {0, 1}, Level::kL1, 1 * kKibibyte), "");
 }
 
 TEST(NearerCacheDoubt, HasNoneAboutTheSetsThatAreChosen) {
-  for (const auto& topology :
-       {Caches(4, 32 * kKib, kMib, 36 * kMib), Caches(4, 48 * kKib, 2 * kMib, 480 * kMib),
-        Caches(4, 32 * kKib, 256 * kKib, 8 * kMib)})
+  for (const auto& topology : {Caches(4, 32 * kKibibyte, kMebibyte, 36 * kMebibyte),
+                               Caches(4, 48 * kKibibyte, 2 * kMebibyte, 480 * kMebibyte),
+                               Caches(4, 32 * kKibibyte, 256 * kKibibyte, 8 * kMebibyte)})
     for (const std::vector<int>& cpus : {std::vector<int>{0}, {0, 1}, {0, 1, 2, 3}})
       for (const auto& [level, sets] : ChooseWorkingSets(topology, cpus, 1e12).sets)
         for (const auto& set : sets)

@@ -24,7 +24,7 @@ namespace {
 
 using nlohmann::json;
 
-std::string DataText(const std::string& name) {
+std::string FileText(const std::string& name) {
   return ReadFile(DLROOF_TEST_DATA "/" + name, "a file to import");
 }
 
@@ -116,7 +116,7 @@ double ExpectOrderly(const std::string& name, const std::string& text, const Rea
 }
 
 void Try(const std::string& sample, const Reader& read, int usual) {
-  const auto text = DataText(sample);
+  const auto text = FileText(sample);
   std::mt19937_64 random(std::hash<std::string>{}(sample));
   const int mutants = MutantsOf(usual);
   double slowest = 0;

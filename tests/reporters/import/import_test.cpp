@@ -366,15 +366,15 @@ TEST(ImportedRun, ForeignNamesStandOnTheMachinesDevice) {
   std::ostringstream warnings;
   const RunFile run = ImportedRun({kernel}, machine, {"set", Provenance::kModelled}, warnings);
   EXPECT_THAT(warnings.str(), HasSubstr("1 of 1 records ran with a number of threads"));
-  const auto json = ToJson(run);
-  EXPECT_EQ(json["records"][0]["name"], "set/void a/b/c/d/e/f<1>()");
-  EXPECT_FALSE(json["records"][0].contains("op"));
+  const auto written = ToJson(run);
+  EXPECT_EQ(written["records"][0]["name"], "set/void a/b/c/d/e/f<1>()");
+  EXPECT_FALSE(written["records"][0].contains("op"));
   // 5 s of bytes in 10 s.
-  EXPECT_DOUBLE_EQ(json["records"][0]["time"]["gap"], 2);
-  EXPECT_EQ(json["records"][0]["classic"][0]["flops_from"], "modelled");
+  EXPECT_DOUBLE_EQ(written["records"][0]["time"]["gap"], 2);
+  EXPECT_EQ(written["records"][0]["classic"][0]["flops_from"], "modelled");
   // Read again from memory and as a large file it is the same record.
-  const auto again = ToJson(ParseRunFile(json.dump(), "x", warnings));
-  EXPECT_EQ(again["records"], json["records"]);
+  const auto again = ToJson(ParseRunFile(written.dump(), "x", warnings));
+  EXPECT_EQ(again["records"], written["records"]);
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <random>
 
 #include "reporters/ledger/ledger_advice.h"
+#include "tests/reporters/ledger/ledger_parts.h"
 
 namespace dlroof {
 namespace {
@@ -21,17 +22,6 @@ GpuLedgerFacts TwoKernels() {
           .launch_seconds = 4,
           .levels = {{"DRAM", 10, Provenance::kMeasured}},
           .kernels = {Kernel(60, 1.5), Kernel(20, 2)}};
-}
-
-double SecondsOf(const Ledger& ledger, PartKind kind) {
-  const auto* part = ledger.Find(kind);
-  return part == nullptr ? 0 : part->seconds;
-}
-
-double Sum(const Ledger& ledger) {
-  double sum = 0;
-  for (const auto& part : ledger.parts) sum += part.seconds;
-  return sum;
 }
 
 TEST(GpuLedger, SplitsTheTimeByItsKernels) {

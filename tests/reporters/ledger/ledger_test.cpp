@@ -7,6 +7,7 @@
 
 #include "reporters/ledger/ledger_advice.h"
 #include "reporters/ledger/waterfall.h"
+#include "tests/reporters/ledger/ledger_parts.h"
 
 namespace dlroof {
 namespace {
@@ -22,17 +23,6 @@ LedgerFacts TwoThreads() {
                        .calls = 7,
                        .parts = {.functions = 8},
                        .source = "a test"}};
-}
-
-double SecondsOf(const Ledger& ledger, PartKind kind) {
-  const auto* part = ledger.Find(kind);
-  return part == nullptr ? 0 : part->seconds;
-}
-
-double Sum(const Ledger& ledger) {
-  double sum = 0;
-  for (const auto& part : ledger.parts) sum += part.seconds;
-  return sum;
 }
 
 TEST(Ledger, SplitsTheTimeByWhatWasSeen) {

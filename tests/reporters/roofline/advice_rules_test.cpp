@@ -11,7 +11,7 @@ using testing::AllOf;
 using testing::HasSubstr;
 
 // 100 and 1000 flop/s, 10, 50, 100 and 200 byte/s: in seconds that a head can work out.
-Machine SmallMachine() {
+Machine MachineOfRules() {
   Machine machine{.device = "gpu"};
   CeilingSet& all = machine.by_threads[2];
   all.flops["fp32.vector"] = {.per_second = 100, .proved = true};
@@ -43,7 +43,7 @@ Record Convolution(double seconds, const std::string& type = "f32") {
 
 // The evidence of one rule on a record, "-" where it is silent.
 std::string Evidence(const std::string& rule, const Record& record) {
-  const Machine machine = SmallMachine();
+  const Machine machine = MachineOfRules();
   const auto placed = Place(record, &machine);
   if (!placed.time) return "no time";
   for (const AdviceRule& row : AdviceRules())
@@ -54,7 +54,7 @@ std::string Evidence(const std::string& rule, const Record& record) {
 }
 
 std::string Advice(const Record& record) {
-  const Machine machine = SmallMachine();
+  const Machine machine = MachineOfRules();
   return PlaceWritten(record, &machine).placement.advice;
 }
 
@@ -188,7 +188,7 @@ TEST(Advice, SaysTheBoundAloneWithoutEvidenceAndNothingWhereItIsWeak) {
   wide.repetitions = {{.seconds = 2}, {.seconds = 4}, {.seconds = 4},
                       {.seconds = 4}, {.seconds = 4}, {.seconds = 6}};
   EXPECT_EQ(Advice(wide), "");
-  Machine machine = SmallMachine();
+  Machine machine = MachineOfRules();
   machine.by_threads[2].flops["fp32.vector"].proved = false;
   EXPECT_EQ(PlaceWritten(Convolution(4), &machine).placement.advice, "");
 }
@@ -214,7 +214,7 @@ TEST(PlaceWritten, LedgersRoofIsTheLongerTimeWithItsProvenance) {
   watched.work.clear();
   watched.work[Provenance::kMeasured].flops["fp32.vector"] = 100;
   watched.work[Provenance::kSimulated].bytes[Level::kDram] = 30;
-  const Machine machine = SmallMachine();
+  const Machine machine = MachineOfRules();
   const auto roof = *PlaceWritten(watched, &machine).ledger.value().Find(PartKind::kRoof);
   EXPECT_EQ(roof, (LedgerPart{PartKind::kRoof, 3, Provenance::kSimulated, "DRAM"}));
   watched.work[Provenance::kSimulated].bytes[Level::kDram] = 5;

@@ -16,7 +16,7 @@ using nlohmann::json;
 using testing::HasSubstr;
 
 // 100 flop/s and 10 byte/s; bf16 has a roof that is not proved.
-Machine SmallMachine() {
+Machine NetworkMachine() {
   Machine machine{
       .device = "cpu", .name = "test", .fingerprint = "00", .measured_at = "2020-01-01T00:00:00Z"};
   CeilingSet& all = machine.by_threads[2];
@@ -28,8 +28,8 @@ Machine SmallMachine() {
 
 std::string Name(const std::string& rest) { return "Conv2D/cpu/onednn/" + rest; }
 
-Record Measured(const std::string& rest, double seconds, double flops, double bytes,
-                const std::string& pipe = "fp32.vector") {
+Record Layer(const std::string& rest, double seconds, double flops, double bytes,
+             const std::string& pipe = "fp32.vector") {
   Record record{.name = Name(rest)};
   SplitName(record);
   record.threads = 2;
@@ -51,7 +51,7 @@ json Suite(const std::string& name, const std::vector<std::pair<std::string, int
 RunFile FileOf(const std::vector<json>& suites, const std::vector<Record>& records) {
   RunFile file;
   file.context["dlroof"] = {{"schema", kSchema}, {"suites", suites}};
-  file.machines = {SmallMachine()};
+  file.machines = {NetworkMachine()};
   file.records = records;
   return file;
 }
@@ -63,8 +63,8 @@ TEST(SummarizeModels, AddsUpEachLayerAsOftenAsItOccurs) {
   // Roof times: a max(200/100, 10/10) = 2 s; b max(100/100, 30/10) = 3 s; c max(400/100, 10/10) =
   // 4 s.
   const auto models = SummarizeModels(
-      FileOf({Net()}, {Measured("fwd/f32/a", 4, 200, 10), Measured("fwd/f32/b", 5, 100, 30),
-                       Measured("fwd/f32/c", 8, 400, 10)}));
+      FileOf({Net()}, {Layer("fwd/f32/a", 4, 200, 10), Layer("fwd/f32/b", 5, 100, 30),
+                       Layer("fwd/f32/c", 8, 400, 10)}));
   ASSERT_EQ(models.size(), 1U);
   const auto& net = models[0];
   EXPECT_EQ(net.suite, "net");
@@ -93,13 +93,13 @@ TEST(SummarizeModels, AddsUpEachLayerAsOftenAsItOccurs) {
 }
 
 TEST(SummarizeModels, AMissingLayerIsMissedNotGuessed) {
-  auto disturbed = Measured("fwd/f32/b", 5, 100, 30);
+  auto disturbed = Layer("fwd/f32/b", 5, 100, 30);
   disturbed.repetitions = {{.seconds = 5, .disturbed = true}};
-  auto unsupported = Measured("fwd/f32/c", 1, 1, 1);
+  auto unsupported = Layer("fwd/f32/c", 1, 1, 1);
   unsupported.status = Status::kUnsupported;
   unsupported.repetitions.clear();
   const auto models =
-      SummarizeModels(FileOf({Net()}, {Measured("fwd/f32/a", 4, 200, 10), disturbed, unsupported}));
+      SummarizeModels(FileOf({Net()}, {Layer("fwd/f32/a", 4, 200, 10), disturbed, unsupported}));
   ASSERT_EQ(models.size(), 1U);
   EXPECT_EQ(models[0].layers_measured, 2);
   EXPECT_EQ(models[0].layers_total, 3);
@@ -112,7 +112,7 @@ TEST(SummarizeModels, AMissingLayerIsMissedNotGuessed) {
 }
 
 TEST(SummarizeModels, WithoutAnyTimeThereAreNoNumbers) {
-  auto failed = Measured("fwd/f32/a", 1, 1, 1);
+  auto failed = Layer("fwd/f32/a", 1, 1, 1);
   failed.status = Status::kFailed;
   const auto models = SummarizeModels(FileOf({Net()}, {failed}));
   ASSERT_EQ(models.size(), 1U);
@@ -128,8 +128,8 @@ TEST(SummarizeModels, EveryDirectionTypeAndOptionIsAModelOfItsOwnIfItWasRun) {
                                    {"bwd_data/f32/a", 1},
                                    {"fwd/f32/b", 2}});
   const auto models = SummarizeModels(
-      FileOf({suite}, {Measured("fwd/f32/a/relu", 1, 1, 1), Measured("fwd/f32/a", 1, 1, 1),
-                       Measured("bwd_data/f32/a", 1, 1, 1)}));
+      FileOf({suite}, {Layer("fwd/f32/a/relu", 1, 1, 1), Layer("fwd/f32/a", 1, 1, 1),
+                       Layer("bwd_data/f32/a", 1, 1, 1)}));
   ASSERT_EQ(models.size(), 3U) << "bf16 has no record: nobody asked for it";
   EXPECT_EQ(models[0].options.size(), 0U);
   EXPECT_EQ(models[0].layers_total, 2);
@@ -140,9 +140,9 @@ TEST(SummarizeModels, EveryDirectionTypeAndOptionIsAModelOfItsOwnIfItWasRun) {
 
 TEST(SummarizeModels, LayersWithoutAProvedRoofCountForTimeOnly) {
   const auto suite = Suite("net", {{"fwd/bf16/a", 2}, {"fwd/bf16/b", 1}});
-  const auto models = SummarizeModels(
-      FileOf({suite}, {Measured("fwd/bf16/a", 3, 1000, 10, "bf16.matrix"),
-                       Measured("fwd/bf16/b", 4, 100, 10)}));  // fp32.vector: roof 1 s
+  const auto models =
+      SummarizeModels(FileOf({suite}, {Layer("fwd/bf16/a", 3, 1000, 10, "bf16.matrix"),
+                                       Layer("fwd/bf16/b", 4, 100, 10)}));  // fp32.vector: roof 1 s
   ASSERT_EQ(models.size(), 1U);
   EXPECT_DOUBLE_EQ(models[0].seconds.value(), 10);
   EXPECT_EQ(models[0].layers_placed, 1);
@@ -153,10 +153,9 @@ TEST(SummarizeModels, LayersWithoutAProvedRoofCountForTimeOnly) {
 }
 
 TEST(SummarizeModels, UnknownFlopsOfOneLayerLeaveNoTotal) {
-  auto unknown = Measured("fwd/f32/b", 5, 100, 30);
+  auto unknown = Layer("fwd/f32/b", 5, 100, 30);
   unknown.work.clear();
-  const auto models =
-      SummarizeModels(FileOf({Net()}, {Measured("fwd/f32/a", 4, 200, 10), unknown}));
+  const auto models = SummarizeModels(FileOf({Net()}, {Layer("fwd/f32/a", 4, 200, 10), unknown}));
   EXPECT_DOUBLE_EQ(models.at(0).seconds.value(), 4 + 3 * 5);
   EXPECT_FALSE(models.at(0).flops.has_value());
   EXPECT_FALSE(ToJson(models[0]).contains("flops_per_second"));
@@ -166,10 +165,10 @@ TEST(SummarizeModels, OnlyTheThreeWorstAreToBeFixedAndNoneOnItsRoof) {
   const auto suite = Suite(
       "net",
       {{"fwd/f32/a", 1}, {"fwd/f32/b", 1}, {"fwd/f32/c", 1}, {"fwd/f32/d", 1}, {"fwd/f32/e", 9}});
-  const auto models = SummarizeModels(
-      FileOf({suite}, {Measured("fwd/f32/a", 2, 100, 1), Measured("fwd/f32/b", 4, 100, 1),
-                       Measured("fwd/f32/c", 3, 100, 1), Measured("fwd/f32/d", 5, 100, 1),
-                       Measured("fwd/f32/e", 1, 100, 1)}));  // e is on its roof
+  const auto models =
+      SummarizeModels(FileOf({suite}, {Layer("fwd/f32/a", 2, 100, 1), Layer("fwd/f32/b", 4, 100, 1),
+                                       Layer("fwd/f32/c", 3, 100, 1), Layer("fwd/f32/d", 5, 100, 1),
+                                       Layer("fwd/f32/e", 1, 100, 1)}));  // e is on its roof
   std::vector<std::string> names;
   for (const auto& layer : models.at(0).fix_first) names.push_back(layer.name);
   EXPECT_THAT(names, testing::ElementsAre(Name("fwd/f32/d"), Name("fwd/f32/b"), Name("fwd/f32/c")));
@@ -189,7 +188,7 @@ TEST(SummarizeModels, AForeignContextGivesNoModelAndNoError) {
 }
 
 TEST(RunFileJson, HoldsModelsWhereACountedSuiteWasRun) {
-  auto file = FileOf({Net()}, {Measured("fwd/f32/a", 4, 200, 10)});
+  auto file = FileOf({Net()}, {Layer("fwd/f32/a", 4, 200, 10)});
   const auto whole = ToJson(file);
   EXPECT_EQ(whole["models"], json::array({ToJson(SummarizeModels(file).at(0))}));
   std::ostringstream warnings;
@@ -205,8 +204,8 @@ std::string Shown(const RunFile& file) {
 }
 
 TEST(WriteModels, OneRowPerModel) {
-  const auto text = Shown(
-      FileOf({Net()}, {Measured("fwd/f32/a", 4, 200, 10), Measured("fwd/f32/b", 5, 100, 30)}));
+  const auto text =
+      Shown(FileOf({Net()}, {Layer("fwd/f32/a", 4, 200, 10), Layer("fwd/f32/b", 5, 100, 30)}));
   // a 4 s + b 3 x 5 s; roofs 2 + 9 of 19 s.
   EXPECT_EQ(text, R"(
 model                          layers   calls    time      FLOP       FLOP/s  % roof
@@ -216,9 +215,9 @@ net Conv2D/cpu/onednn/fwd/f32  2 of 3  4 of 6  19.0 s  500 FLOP  26.3 FLOP/s    
 
 // Above the roof: b 3 x (5 - 3) s, a 1 x (4 - 2) s; d, in no model, 6 - 1 s; c lies on its roof.
 TEST(WriteOpportunities, MostTimeAboveItsRoofFirst) {
-  const auto run = PlaceRun(
-      FileOf({Net()}, {Measured("fwd/f32/a", 4, 200, 10), Measured("fwd/f32/b", 5, 100, 30),
-                       Measured("fwd/f32/c", 4, 400, 10), Measured("fwd/f32/d", 6, 100, 10)}));
+  const auto run =
+      PlaceRun(FileOf({Net()}, {Layer("fwd/f32/a", 4, 200, 10), Layer("fwd/f32/b", 5, 100, 30),
+                                Layer("fwd/f32/c", 4, 400, 10), Layer("fwd/f32/d", 6, 100, 10)}));
   const auto found = Opportunities(run);
   ASSERT_EQ(found.size(), 3U);
   EXPECT_EQ(found[0].record, 1);
@@ -236,13 +235,13 @@ TEST(WriteOpportunities, MostTimeAboveItsRoofFirst) {
 
 TEST(WriteModels, SaysHowManyLayersTheRoofIsOf) {
   const auto suite = Suite("net", {{"fwd/bf16/a", 2}, {"fwd/bf16/b", 1}});
-  EXPECT_THAT(Shown(FileOf({suite}, {Measured("fwd/bf16/a", 3, 1000, 10, "bf16.matrix"),
-                                     Measured("fwd/bf16/b", 4, 100, 10)})),
+  EXPECT_THAT(Shown(FileOf({suite}, {Layer("fwd/bf16/a", 3, 1000, 10, "bf16.matrix"),
+                                     Layer("fwd/bf16/b", 4, 100, 10)})),
               HasSubstr("25.0 (1 layer)\n"));
 }
 
 TEST(WriteModels, NothingOfTheFileControlsTheTerminal) {
-  auto models = SummarizeModels(FileOf({Net()}, {Measured("fwd/f32/a", 4, 200, 10)}));
+  auto models = SummarizeModels(FileOf({Net()}, {Layer("fwd/f32/a", 4, 200, 10)}));
   models[0].suite = "\x1b[2J";
   models[0].options = {"\x07"};
   std::ostringstream out;

@@ -86,11 +86,11 @@ class CudnnOn : public testing::TestWithParam<DescribedGpu> {
   static Offer Of(const std::string& rest) { return OfferOf(Request(rest), GetParam()); }
 };
 
-constexpr const char* kDirections[] = {"fwd", "bwd_data", "bwd_weights"};
+constexpr const char* kPlanDirections[] = {"fwd", "bwd_data", "bwd_weights"};
 constexpr const char* kUsual = "n32c64h56w56k64r3s3_p1";
 
 TEST_P(CudnnOn, F32HasEnginesAndNoneOfThemUsesTensorCores) {
-  for (const auto* direction : kDirections)
+  for (const auto* direction : kPlanDirections)
     for (const auto* layout : {"", "/nchw"}) {
       const auto offer = Of(fmt::format("{}/f32/{}{}", direction, kUsual, layout));
       EXPECT_FALSE(offer.usable.empty()) << direction << layout;
@@ -110,7 +110,7 @@ TEST_P(CudnnOn, TheFirstProposalForF32IsTf32WhereThereIsTf32) {
 }
 
 TEST_P(CudnnOn, Tf32IsTensorCoresFromCapability80On) {
-  for (const auto* direction : kDirections) {
+  for (const auto* direction : kPlanDirections) {
     const auto offer = Of(fmt::format("{}/tf32/{}", direction, kUsual));
     EXPECT_EQ(offer.usable.empty(), Capability() < 80) << direction;
     for (const auto& config : offer.usable)
@@ -119,7 +119,7 @@ TEST_P(CudnnOn, Tf32IsTensorCoresFromCapability80On) {
 }
 
 TEST_P(CudnnOn, F16IsFirstOfAllOnTensorCores) {
-  for (const auto* direction : kDirections)
+  for (const auto* direction : kPlanDirections)
     for (const auto* layout : {"", "/nchw"}) {
       const auto offer = Of(fmt::format("{}/f16/{}{}", direction, kUsual, layout));
       ASSERT_FALSE(offer.usable.empty()) << direction << layout;
@@ -130,7 +130,7 @@ TEST_P(CudnnOn, F16IsFirstOfAllOnTensorCores) {
 }
 
 TEST_P(CudnnOn, Bf16IsThereFromCapability80On) {
-  for (const auto* direction : kDirections)
+  for (const auto* direction : kPlanDirections)
     EXPECT_EQ(Of(fmt::format("{}/bf16/{}", direction, kUsual)).usable.empty(), Capability() < 80)
         << direction;
 }
@@ -160,7 +160,7 @@ TEST_P(CudnnOn, EveryShapeHasAnEngineInEveryDirection) {
        {"n2c3h11w13k5r5s3_s2p2x1", "n1c8h9w12k6r2s3_s2x1p0:1x2:0", "n2c8h12w12k8r3s3_p2d2",
         "n1c4h10w9k4r3s2_p1d1x2", "n2c12h8w8k18r3s3_p1g3", "n2c16h9w9k16r3s3_s2p1g16",
         "n3c32h7w7k48r1s1", "n1c1h1w1k1r1s1", "n16c64h112w112k64r3s3_s2p0:1x0:1"})
-    for (const auto* direction : kDirections)
+    for (const auto* direction : kPlanDirections)
       for (const auto* type : {"f32", "f16"})
         EXPECT_FALSE(Of(fmt::format("{}/{}/{}", direction, type, problem)).usable.empty())
             << direction << ' ' << type << ' ' << problem;
