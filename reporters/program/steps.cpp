@@ -74,6 +74,9 @@ Steps StepsOf(const VerboseLog& log, std::optional<int> count) {
   for (auto& range : steps.ranges) {
     range.begin_seconds = StartOf(log, range.begin);
     range.end_seconds = StartOf(log, range.end);
+    // A clock that goes back, as where logs of several runs are joined, tells nothing.
+    if (range.begin_seconds && range.end_seconds && *range.end_seconds < *range.begin_seconds)
+      range.end_seconds.reset();
   }
   return steps;
 }

@@ -88,6 +88,19 @@ TEST(FindSteps, AGivenNumberDividesWhatHasNoPeriodOfItsOwn) {
   EXPECT_EQ(StepsOf(log, 1000).reason, "no 1000 equal steps found");
 }
 
+// Two logs in one: the step at their seam has no wall time.
+TEST(StepsOf, AClockThatGoesBackTellsNoWallTime) {
+  VerboseLog log;
+  log.primitives.resize(3);
+  for (int run = 0; run < 2; ++run)
+    for (int i = 0; i < 30; ++i)
+      log.executions.push_back({static_cast<std::uint32_t>(i % 3), 0.5, 100.0 + i});
+  const auto steps = StepsOf(log);
+  ASSERT_EQ(steps.ranges.size(), 20);
+  EXPECT_FALSE(steps.ranges[9].end_seconds);
+  EXPECT_DOUBLE_EQ(*steps.ranges[8].end_seconds - *steps.ranges[8].begin_seconds, 3);
+}
+
 // A program whose step is known.
 struct Synthetic {
   Stream stream;
