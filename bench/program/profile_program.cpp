@@ -122,25 +122,48 @@ class OverheadTurns {
   bool KeepsOwn() const { return pattern_.has_value(); }
 
   void Run(const SpokenRun& first, const Variables& variables) {
-    std::vector<double> ratios;
+    std::vector<double> ratios, cpu_ratios;
     auto loud = ValueOf(first);
+    double loud_cpu = first.end.cpu_seconds;
     SpokenRun quiet_run;
+    // Where the user has set these, profile has not.
+    const bool set = variables.count("ONEDNN_VERBOSE") == 0;
+    const auto silence =
+        set ? Variables{{"ONEDNN_VERBOSE", "0"}, {"DNNL_VERBOSE", "0"}} : Variables{};
+    const auto run_loud = [&] {
+      const auto run = Once(variables);
+      loud = ValueOf(run);
+      loud_cpu = run.end.cpu_seconds;
+    };
     for (int turn = 0; turn < request_.overhead_turns; ++turn) {
       // Loud and quiet ones change places, so that a drift of the machine favours neither.
-      if (turn % 2 == 1) loud = ValueOf(Once(variables));
-      quiet_run = Once({});
-      if (turn > 0 && turn % 2 == 0) loud = ValueOf(Once(variables));
+      if (turn % 2 == 1) run_loud();
+      quiet_run = Once(silence);
+      if (turn > 0 && turn % 2 == 0) run_loud();
       const auto quiet = ValueOf(quiet_run);
       if (quiet_run.end.passed_signal != 0) return messages_.Say("interrupted: no overhead");
       if (!loud || !quiet)
         return messages_.Say("no overhead: --read '{}' matches no number above 0 in the output",
                              request_.read);
       ratios.push_back(*loud / *quiet);
+      if (loud_cpu > 0 && quiet_run.end.cpu_seconds > 0)
+        cpu_ratios.push_back(loud_cpu / quiet_run.end.cpu_seconds);
     }
+    TellRatios(pattern_ ? "number read" : "wall time", ratios);
+    // Other programs slow a program down, but hardly change the CPU time that it takes.
+    TellRatios("CPU time", cpu_ratios);
+    TellOutput(first, quiet_run);
+  }
+
+ private:
+  void TellRatios(const char* what, const std::vector<double>& ratios) {
+    if (ratios.empty()) return;
     const auto [least, most] = std::ranges::minmax(ratios);
-    messages_.Say("{} with oneDNN's lines over without, {} turn{}: {:.3f} ({:.3f} to {:.3f})",
-                  pattern_ ? "number read" : "wall time", ratios.size(),
-                  ratios.size() == 1 ? "" : "s", Median(ratios), least, most);
+    messages_.Say("{} with oneDNN's lines over without, {} turn{}: {:.3f} ({:.3f} to {:.3f})", what,
+                  ratios.size(), ratios.size() == 1 ? "" : "s", Median(ratios), least, most);
+  }
+
+  void TellOutput(const SpokenRun& first, const SpokenRun& quiet_run) {
     const bool same =
         first.own_bytes == quiet_run.own_bytes && first.own_hash == quiet_run.own_hash;
     messages_.Say("its own output is {} as without profile ({} and {} bytes)",
@@ -148,7 +171,6 @@ class OverheadTurns {
                   first.own_bytes, quiet_run.own_bytes);
   }
 
- private:
   SpokenRun Once(const Variables& variables) const {
     return RunSpoken({.command = request_.command,
                       .variables = variables,

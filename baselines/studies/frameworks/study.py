@@ -70,8 +70,8 @@ def study(options, framework, model, mode):
     calls = sum(primitive["calls"] for primitive in content["primitives"])
     facts = facts_of(messages)
     own_step = statistics.median(facts["seconds"])
-    found = content.get("steps", {})
-    overhead = re.search(r"turns?: ([0-9.]+) \(([0-9.]+) to ([0-9.]+)\)", turns)
+    steps = content.get("steps", {})
+    ratios = {what: re.search(what + r" with .* turns?: ([0-9.]+) \(([0-9.]+) to ([0-9.]+)\)", turns) for what in ("number read", "CPU time")}
     kinds = {}
     for primitive in content["primitives"]:
         kinds[primitive["kind"]] = kinds.get(primitive["kind"], 0) + primitive["seconds"]
@@ -83,10 +83,10 @@ def study(options, framework, model, mode):
         "lines": content["lines"], "calls": calls, "distinct": len(content["primitives"]),
         "executed_lines_of_log": count, "records_over_log": of_records / seconds,
         "wall_seconds": content["wall_seconds"], "covered_seconds": content["covered_seconds"],
-        "steps_found": found.get("count"), "found_step_seconds": found.get("median_wall_seconds"), "own_step_seconds": own_step,
+        "steps_found": steps.get("count"), "found_step_seconds": steps.get("median_wall_seconds"), "own_step_seconds": own_step,
         "seconds_by_kind": dict(sorted(kinds.items(), key=lambda item: -item[1])),
         "same_output": alone == profiled, "output_bytes": len(alone),
-        "overhead": [float(part) for part in overhead.groups()] if overhead else None}
+        **{what.replace(" ", "_") + "_overhead": [float(part) for part in found.groups()] if found else None for what, found in ratios.items()}}
 
 
 def failures(row):
@@ -98,15 +98,16 @@ def failures(row):
 
 
 def table(rows):
-    lines = ["| program | oneDNN | calls (distinct) | largest kinds | step found / own clock | inside oneDNN | overhead of a step |",
-             "| --- | --- | --- | --- | --- | --- | --- |"]
+    lines = ["| program | oneDNN | calls (distinct) | largest kinds | step found / own clock | inside oneDNN | with lines / without: step | CPU time |",
+             "| --- | --- | --- | --- | --- | --- | --- | --- |"]
     for row in rows:
         total = sum(row["seconds_by_kind"].values())
         kinds = ", ".join(f"{kind} {100 * seconds / total:.0f} %" for kind, seconds in list(row["seconds_by_kind"].items())[:3])
         found = f"{1e3 * row['found_step_seconds']:.1f}" if row["found_step_seconds"] else "not found"
-        ratio = "{:.3f} ({:.3f} to {:.3f})".format(*row["overhead"]) if row["overhead"] else "not known"
+        step, cpu = ("{:.3f} ({:.3f} to {:.3f})".format(*row[key]) if row[key] else "not known"
+                     for key in ("number_read_overhead", "CPU_time_overhead"))
         lines.append(f"| {row['name'].replace('_', ' ')} | {row['onednn']} | {row['calls']:.0f} ({row['distinct']}) | {kinds} | "
-                     f"{found} / {1e3 * row['own_step_seconds']:.1f} ms | {100 * row['covered_seconds'] / row['wall_seconds']:.0f} % | {ratio} |")
+                     f"{found} / {1e3 * row['own_step_seconds']:.1f} ms | {100 * row['covered_seconds'] / row['wall_seconds']:.0f} % | {step} | {cpu} |")
     return "\n".join(lines) + "\n"
 
 
