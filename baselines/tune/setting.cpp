@@ -19,7 +19,8 @@ std::set<std::string> KnobsOf(const Coordinate& coordinate) {
 std::string Words(const Setting& setting) {
   std::string words;
   for (const auto& [knob, value] : setting)
-    words += fmt::format("{}{}={}", words.empty() ? "" : ", ", knob, value);
+    words +=
+        fmt::format("{}{}{}{}", words.empty() ? "" : ", ", knob, value.empty() ? "" : "=", value);
   return words.empty() ? "default" : words;
 }
 

@@ -11,7 +11,8 @@ namespace dlroof {
 // setting is the program as it is.
 using Setting = std::map<std::string, std::string>;
 
-// Returns "OMP_WAIT_POLICY=active, threads=1", or "default".
+// Returns "OMP_WAIT_POLICY=active, threads=1", or "default". A knob without a value (an argument)
+// has no "=".
 std::string Words(const Setting& setting);
 
 struct Choice {

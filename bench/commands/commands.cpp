@@ -1,5 +1,6 @@
 #include "bench/commands/commands.h"
 
+#include <algorithm>
 #include <iostream>
 
 #include "counters/base/error.h"
@@ -13,7 +14,20 @@ std::map<std::string, AddCommand>& Registry() {
   return commands;
 }
 
+std::vector<std::string>& Dashed() {
+  static std::vector<std::string> words;
+  return words;
+}
+
 }  // namespace
+
+const std::vector<std::string>& WordsAfterDashes() { return Dashed(); }
+
+void KeepWordsAfterDashes(int argc, char** argv) {
+  const std::vector<std::string> words(argv, argv + argc);
+  const auto dashes = std::ranges::find(words, "--");
+  if (dashes != words.end()) Dashed().assign(dashes + 1, words.end());
+}
 
 bool RegisterCommand(const std::string& name, AddCommand add) {
   return Registry().emplace(name, add).second;

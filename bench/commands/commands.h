@@ -5,6 +5,7 @@
 #include <functional>
 #include <map>
 #include <string>
+#include <vector>
 
 namespace dlroof {
 
@@ -15,6 +16,11 @@ using AddCommand = void (*)(CLI::App& program, int& exit_code);
 bool RegisterCommand(const std::string& name, AddCommand add);
 // Returns the commands by name, which is the order in which --help lists them.
 const std::map<std::string, AddCommand>& Commands();
+
+// Returns the words of the command line after its first "--": a program and its arguments.
+const std::vector<std::string>& WordsAfterDashes();
+// Keeps them; called once, before the command line is parsed.
+void KeepWordsAfterDashes(int argc, char** argv);
 
 // Writes `text` into a file and says so on standard error; to standard output where `path` is
 // empty.

@@ -16,6 +16,7 @@ int Run(int argc, char** argv) {
   program.require_subcommand(1);
   int exit_code = 0;
   for (const auto& [name, add] : Commands()) add(program, exit_code);
+  KeepWordsAfterDashes(argc, argv);
   try {
     program.parse(argc, argv);
   } catch (const CLI::Success& asked) {

@@ -9,6 +9,7 @@
 
 #include "bench/commands/balance.h"
 #include "bench/commands/commands.h"
+#include "bench/program/program_run.h"
 #include "bench/suites/import_benchdnn.h"
 #include "ceilings/cache/given_machine.h"
 #include "ceilings/cache/machine_cache.h"
@@ -16,7 +17,9 @@
 #include "counters/base/files.h"
 #include "counters/base/version.h"
 #include "reporters/import/run.h"
+#include "reporters/program/program_report.h"
 #include "reporters/roofline/placed_json.h"
+#include "reporters/text/text.h"
 
 namespace dlroof {
 namespace {
@@ -25,7 +28,10 @@ struct ImportFlags {
   std::string file, machine, output, format, set;
   std::string provenance;
   std::string balance = "pipe";
+  std::optional<int> steps;
 };
+
+constexpr std::string_view kProgram = "onednn";  // a program's log: a run file of its own kind
 
 std::vector<ImportFormat> AllFormats() {
   std::vector<ImportFormat> formats(ImportFormats().begin(), ImportFormats().end());
@@ -36,9 +42,8 @@ std::vector<ImportFormat> AllFormats() {
 
 std::string FormatNames() {
   std::string names;
-  for (const auto& format : AllFormats())
-    names += fmt::format("{}{}", names.empty() ? "" : ", ", format.name);
-  return names;
+  for (const auto& format : AllFormats()) names += fmt::format("{}, ", format.name);
+  return names + std::string(kProgram);
 }
 
 std::string ReadText(const std::string& path) {
@@ -59,22 +64,41 @@ ImportFormat FormatOf(const ImportFlags& flags, const std::string& text) {
       fmt::format("--format {}: no such format; there are {}", flags.format, FormatNames()));
 }
 
-nlohmann::json Origin(const ImportFlags& flags, const ImportFormat& format) {
+nlohmann::json Origin(const ImportFlags& flags, std::string_view format) {
   std::string command = "dlroof import " + flags.file;
   if (!flags.machine.empty()) command += " --machine " + flags.machine;
   if (!flags.set.empty()) command += " --set " + flags.set;
   if (!flags.provenance.empty()) command += " --provenance " + flags.provenance;
   if (flags.balance != "pipe") command += " --balance " + flags.balance;
+  if (flags.steps) command += fmt::format(" --steps {}", *flags.steps);
   return {{"schema", kSchema},
           {"version", kVersion},
           {"commit", kCommit},
           {"command", command},
-          {"imported", {{"file", flags.file}, {"format", format.name}}}};
+          {"imported", {{"file", flags.file}, {"format", format}}}};
+}
+
+// A program's log is shown, and written where a file is named.
+void ImportProgram(const ImportFlags& flags) {
+  if (!flags.set.empty() || !flags.provenance.empty())
+    throw BadInput("import: --set and --provenance are not for a program's log");
+  std::optional<Machine> machine;
+  if (!flags.machine.empty()) machine = ReadMachineFile(flags.machine);
+  RunFile run = ProgramRun(flags.file, {.steps = flags.steps}, machine, std::cerr);
+  run.context["dlroof"].update(Origin(flags, kProgram));
+  const auto placed = PlaceRun(std::move(run), {.tensor_balance = flags.balance == "tensor"});
+  WriteProgram(placed, TerminalColumns(), std::cout);
+  std::cout << std::flush;
+  if (flags.output.empty()) return;
+  WriteOutput(flags.output, ToJson(placed).dump() + '\n');
 }
 
 void Import(const ImportFlags& flags) {
-  if (flags.output.empty()) throw BadInput("import: expected -o FILE");
   const auto text = ReadText(flags.file);
+  if (flags.format.empty() ? LooksLikeOneDnnLog(text) : flags.format == kProgram)
+    return ImportProgram(flags);
+  if (flags.output.empty()) throw BadInput("import: expected -o FILE");
+  if (flags.steps) throw BadInput("import: --steps is for a program's log");
   const auto format = FormatOf(flags, text);
   std::optional<Machine> machine;
   if (!flags.machine.empty()) machine = ReadMachineFile(flags.machine);
@@ -86,7 +110,7 @@ void Import(const ImportFlags& flags) {
   }
   const ImportChoice choice = {flags.set, ProvenanceFromKey(flags.provenance)};
   RunFile run = ImportedRun(std::move(imported.records), machine, choice, std::cerr);
-  run.context["dlroof"] = Origin(flags, format);
+  run.context["dlroof"] = Origin(flags, format.name);
   WriteOutput(flags.output,
               ToJson(run, {.tensor_balance = flags.balance == "tensor"}).dump() + '\n');
 }
@@ -94,11 +118,18 @@ void Import(const ImportFlags& flags) {
 void AddImportCommand(CLI::App& program, int& /*exit_code*/) {
   auto flags = std::make_shared<ImportFlags>();
   auto* command = program.add_subcommand(
-      "import", "measurements of another tool as a run file (or a machine file, of ERT)");
+      "import",
+      "measurements of another tool as a run file (or a machine file, of ERT); a program's log "
+      "of oneDNN (ONEDNN_VERBOSE=profile_exec): its primitives on the roofs, its steps");
   command->add_option("FILE", flags->file, "the other tool's file")->required();
   command->add_option("--machine", flags->machine,
                       "whose roofs they stand on: " + MachineChoices());
-  command->add_option("-o,--output", flags->output, "the run file to write")->required();
+  command->add_option("-o,--output", flags->output,
+                      "the run file to write (a program's log may do without)");
+  command
+      ->add_option("--steps", flags->steps,
+                   "a program's log: how many equal steps it has (default: found, or marked)")
+      ->check(CLI::PositiveNumber);
   command->add_option("--format", flags->format,
                       FormatNames() + " (default: the first that the file looks like)");
   command->add_option(

@@ -1,4 +1,5 @@
-// dlroof profile --gpu: any program's kernels on the roofs of a GPU, by Nsight Compute.
+// dlroof profile: any program's calls of oneDNN on the roofs of this CPU, by its verbose mode; with
+// --gpu its kernels on the roofs of a GPU, by Nsight Compute.
 #include <fmt/format.h>
 
 #include <filesystem>
@@ -8,6 +9,7 @@
 
 #include "bench/commands/commands.h"
 #include "bench/gpu/loader.h"
+#include "bench/program/profile_program.h"
 #include "ceilings/cache/given_machine.h"
 #include "ceilings/cache/machine_cache.h"
 #include "counters/base/error.h"
@@ -27,9 +29,9 @@ namespace {
 
 struct ProfileFlags {
   bool gpu = false;
-  std::string chip, machine, output = "profile.json", ncu;
+  std::string chip, ncu;
   NcuChoice choice;
-  std::vector<std::string> command;
+  ProfileRequest program;  // its command, machine and output also with --gpu
 };
 
 // In PATH, else where CUDA and Nsight Compute put it, the newest last.
@@ -80,8 +82,8 @@ std::string NcuTable(const ProfileFlags& flags) {
   NcuChoice choice = flags.choice;
   choice.program = flags.ncu.empty() ? FindNcu() : flags.ncu;
   choice.table = folder / "table";
-  const auto ran = RunChild(
-      NcuCommand(choice, NcuMetrics(BuiltInCuptiTable(), ChipOf(flags.chip)), flags.command));
+  const auto ran = RunChild(NcuCommand(choice, NcuMetrics(BuiltInCuptiTable(), ChipOf(flags.chip)),
+                                       flags.program.command));
   std::cout << ran.out << std::flush;
   std::cerr << ran.err;
   const auto table = ReadFileIfAny(choice.table);
@@ -93,44 +95,89 @@ std::string NcuTable(const ProfileFlags& flags) {
   return table;
 }
 
-void Profile(const ProfileFlags& flags) {
-  if (!flags.gpu) throw BadInput("profile: expected --gpu, the one kind of device it profiles");
+void ProfileGpu(const ProfileFlags& flags) {
+  const auto& [command, output, log, machine_name, threads, steps, turns, read] = flags.program;
+  if (!log.empty() || threads || steps || turns > 0 || !read.empty())
+    throw BadInput(
+        "profile: --log, --threads, --steps, --verify-overhead and --read are of a program's calls "
+        "of oneDNN, not of --gpu");
   std::optional<Machine> machine;
-  if (!flags.machine.empty() && flags.machine != "none") machine = ReadMachineFile(flags.machine);
+  if (!machine_name.empty() && machine_name != "none") machine = ReadMachineFile(machine_name);
   auto imported = ImportNsightCompute(NcuTable(flags), "ncu's table");
   for (const auto& remark : imported.remarks) std::cerr << "dlroof: " << remark << '\n';
-  const auto set = std::filesystem::path(flags.command.front()).filename().string();
+  const auto set = std::filesystem::path(command.front()).filename().string();
   RunFile run = ImportedRun(std::move(imported.records), machine, {set, {}}, std::cerr);
   run.context["dlroof"] = {
       {"schema", kSchema},
       {"version", kVersion},
       {"commit", kCommit},
-      {"command", fmt::format("dlroof profile --gpu -- {}", fmt::join(flags.command, " "))}};
-  WriteFile(flags.output, ToJson(run).dump() + '\n');
+      {"command", fmt::format("dlroof profile --gpu -- {}", fmt::join(command, " "))}};
+  WriteFile(output, ToJson(run).dump() + '\n');
   WriteTables(PlaceRun(run), TerminalColumns(), std::cout);
   std::cout << std::flush;
-  std::cerr << "wrote " << flags.output << '\n';
+  std::cerr << "wrote " << output << '\n';
 }
 
-void AddProfileCommand(CLI::App& program, int& /*exit_code*/) {
+void AddProgramOptions(CLI::App& command, ProfileRequest& program) {
+  command.add_option("--machine", program.machine,
+                     "whose roofs its calls stand on (default: this machine's, cached or measured "
+                     "before the program starts); none, or " +
+                         MachineChoices());
+  command.add_option("-o,--output", program.output, "the run file to write (profile.json)");
+  command.add_option("--log", program.log, "keep oneDNN's lines in this file");
+  command
+      .add_option("--threads", program.threads,
+                  "the program's library uses so many (default: as its log says)")
+      ->check(CLI::PositiveNumber);
+  command
+      .add_option("--steps", program.steps,
+                  "divide the program into so many equal steps (default: they are found)")
+      ->check(CLI::PositiveNumber);
+  command
+      .add_option("--verify-overhead", program.overhead_turns,
+                  "run it so many times more without oneDNN's lines, by turns, and compare")
+      ->check(CLI::PositiveNumber);
+  command.add_option("--read", program.read,
+                     "compare not its wall time but the number of this regular expression's group "
+                     "in its output: 'step: ([0-9.]+) ms'");
+  command.add_option("COMMAND", program.command, "the program and its arguments, after --")
+      ->required();
+}
+
+void AddGpuOptions(CLI::App& command, ProfileFlags& flags) {
+  command.add_flag("--gpu", flags.gpu,
+                   "profile what runs on the GPU, with Nsight Compute; roofs only of --machine");
+  command.add_option("--chip", flags.chip, "the GPU's chip: GH100, ... (default: found out)");
+  command.add_option("--kernel", flags.choice.kernels,
+                     "only kernels whose name has this regular expression");
+  command.add_option("--skip", flags.choice.skip, "leave out so many launches first")
+      ->check(CLI::NonNegativeNumber);
+  command.add_option("--launches", flags.choice.launches, "profile so many launches at most")
+      ->check(CLI::PositiveNumber);
+  command.add_option("--ncu", flags.ncu, "Nsight Compute's program (default: found)");
+}
+
+void AddProfileCommand(CLI::App& program, int& exit_code) {
   auto flags = std::make_shared<ProfileFlags>();
   auto* command = program.add_subcommand(
-      "profile", "any program's GPU kernels on the roofs, counted by Nsight Compute (ncu)");
-  command->add_flag("--gpu", flags->gpu, "profile what runs on the GPU");
-  command->add_option("--machine", flags->machine,
-                      "whose roofs they stand on: " + MachineChoices());
-  command->add_option("-o,--output", flags->output, "the run file to write (profile.json)");
-  command->add_option("--chip", flags->chip, "the GPU's chip: GH100, ... (default: found out)");
-  command->add_option("--kernel", flags->choice.kernels,
-                      "only kernels whose name has this regular expression");
-  command->add_option("--skip", flags->choice.skip, "leave out so many launches first")
-      ->check(CLI::NonNegativeNumber);
-  command->add_option("--launches", flags->choice.launches, "profile so many launches at most")
-      ->check(CLI::PositiveNumber);
-  command->add_option("--ncu", flags->ncu, "Nsight Compute's program (default: found)");
-  command->add_option("COMMAND", flags->command, "the program and its arguments, after --")
-      ->required();
-  command->callback([flags] { Profile(*flags); });
+      "profile",
+      "run any program with oneDNN inside (PyTorch, TensorFlow, your own) and place its primitives "
+      "on the roofs; its output and exit code stay as they are, the report goes to standard error. "
+      "With --gpu: its GPU kernels, counted by Nsight Compute (ncu)");
+  AddProgramOptions(*command, flags->program);
+  AddGpuOptions(*command, *flags);
+  command->callback([flags, &exit_code] {
+    if (flags->gpu) return ProfileGpu(*flags);
+    for (const bool of_gpu :
+         {!flags->chip.empty(), !flags->ncu.empty(), flags->choice.kernels != NcuChoice().kernels,
+          flags->choice.skip != NcuChoice().skip, flags->choice.launches != NcuChoice().launches})
+      if (of_gpu)
+        throw BadInput(
+            "profile: --chip, --kernel, --skip, --launches and --ncu: expected --gpu, which "
+            "profiles "
+            "what runs on the GPU");
+    exit_code = ProfileProgram(flags->program, std::cerr);
+  });
 }
 
 [[maybe_unused]] const bool profile_registered = RegisterCommand("profile", AddProfileCommand);

@@ -11,6 +11,7 @@
 #include "counters/base/files.h"
 #include "reporters/figure/figure.h"
 #include "reporters/page/page.h"
+#include "reporters/program/program_report.h"
 #include "reporters/record/run_file.h"
 #include "reporters/roofline/placed_json.h"
 #include "reporters/terminal/tables.h"
@@ -121,7 +122,10 @@ void Report(const ReportFlags& flags) {
   }
   if (!flags.outputs.empty()) return;
   const int columns = TerminalColumns();
-  if (flags.show != "picture") WriteTables(run, columns, std::cout, flags.verbose);
+  const bool program = IsProgram(run.file);
+  if (program && flags.show != "picture") WriteProgram(run, columns, std::cout);
+  if (flags.show != "picture" && (!program || flags.verbose))
+    WriteTables(run, columns, std::cout, flags.verbose);
   if (flags.show != "table") ShowPicture(run, columns, flags.show == "picture");
   std::cout << std::flush;
 }

@@ -1,4 +1,4 @@
-// dlroof tune: the best setting of benchmarks, from the library's default.
+// dlroof tune: the best setting of benchmarks, or of any program, from its default.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -9,7 +9,9 @@
 #include "bench/commands/commands.h"
 #include "bench/commands/share.h"
 #include "bench/suites/suite_selection.h"
+#include "bench/tune/knob_file.h"
 #include "bench/tune/tune_benchmarks.h"
+#include "bench/tune/tune_command.h"
 #include "counters/base/error.h"
 #include "counters/base/interrupt.h"
 
@@ -19,9 +21,15 @@ namespace {
 struct TuneFlags {
   std::vector<std::string> what, suites, environment;
   bool verify = false;
-  std::string min_effect;  // "2%" or "0.02"
+  std::string min_effect;                 // "2%" or "0.02"
+  std::optional<double> budget, timeout;  // [s]; absent: as the subject's own
   TuneRequest request;
+  // For a program alone.
+  std::vector<std::string> knobs;
+  std::string read, objective = "seconds", exported;
 };
+
+using NamedValues = std::vector<std::pair<std::string, std::vector<std::string>>>;
 
 // "NAME=a,b" -> NAME and its values.
 std::pair<std::string, std::vector<std::string>> VariableFrom(const std::string& text) {
@@ -36,12 +44,41 @@ std::pair<std::string, std::vector<std::string>> VariableFrom(const std::string&
   return {name, values};
 }
 
+NamedValues VariablesFrom(const std::vector<std::string>& texts) {
+  NamedValues variables;
+  for (const auto& text : texts) variables.push_back(VariableFrom(text));
+  return variables;
+}
+
+TuneCommandRequest CommandFrom(const TuneFlags& flags) {
+  if (flags.what.size() > WordsAfterDashes().size() || !flags.suites.empty())
+    throw BadInput("tune: expected names of benchmarks or a program after --, not both");
+  if (flags.request.space.batch || !flags.request.bench.empty() || !flags.request.machine.empty())
+    throw BadInput("tune: --batch, --bench and --machine are of benchmarks, not of a program");
+  TuneCommandRequest request{.trial = {flags.what, {flags.read, flags.objective == "per-second"}},
+                             .environment = VariablesFrom(flags.environment),
+                             .may_change_results = flags.request.space.precision,
+                             .compare_with_itself = flags.request.compare_with_itself,
+                             .output = flags.request.output,
+                             .exported = flags.exported,
+                             .resume = flags.request.resume,
+                             .seed = flags.request.seed};
+  if (!flags.knobs.empty()) request.knobs = flags.knobs;
+  request.trial.timeout_seconds = flags.timeout.value_or(request.trial.timeout_seconds);
+  request.budget_seconds = flags.budget.value_or(request.budget_seconds);
+  request.min_effect = ParseShare("--min-effect", flags.min_effect).value_or(request.min_effect);
+  return request;
+}
+
 TuneRequest RequestFrom(const TuneFlags& flags) {
+  if (!flags.knobs.empty() || !flags.read.empty() || !flags.exported.empty())
+    throw BadInput("tune: --knobs, --read and --export are of a program after --");
   TuneRequest request = flags.request;
+  request.budget_seconds = flags.budget.value_or(request.budget_seconds);
+  request.timeout_seconds = flags.timeout.value_or(request.timeout_seconds);
   request.names = flags.what;
   request.min_effect = ParseShare("--min-effect", flags.min_effect).value_or(request.min_effect);
-  for (const auto& text : flags.environment)
-    request.space.environment.push_back(VariableFrom(text));
+  request.space.environment = VariablesFrom(flags.environment);
   if (flags.suites.empty()) return request;
   auto suites = SelectSuites(flags.suites, {}, "--suite");
   // A file alone is added to the suites of a run that names none: those were not asked for.
@@ -54,20 +91,38 @@ TuneRequest RequestFrom(const TuneFlags& flags) {
   return request;
 }
 
-int Run(const TuneFlags& flags) {
-  const bool file = flags.what.size() == 1 && flags.suites.empty() &&
-                    std::filesystem::is_regular_file(flags.what.front());
-  if (flags.verify && !file)
-    throw BadInput("tune: --verify: expected one file that dlroof tune wrote");
-  if (file && !flags.verify) {
-    ShowTunings(flags.what.front(), std::cout);
+int RunOnFile(const TuneFlags& flags, const std::string& path) {
+  const auto file = ReadTuningFile(path);
+  if (!flags.verify) {
+    if (IsOfCommand(file))
+      ShowCommand(file, std::cout);
+    else
+      ShowTunings(path, std::cout);
     return 0;
   }
   StopOnInterrupt();
-  if (file) return VerifyTunings(flags.what.front(), flags.request, std::cerr, std::cout);
+  if (IsOfCommand(file))
+    return VerifyCommand(path, file, flags.timeout.value_or(CommandTrialRequest().timeout_seconds),
+                         std::cerr, std::cout);
+  auto request = flags.request;
+  request.timeout_seconds = flags.timeout.value_or(request.timeout_seconds);
+  return VerifyTunings(path, request, std::cerr, std::cout);
+}
+
+int Run(const TuneFlags& flags) {
+  const bool command = !WordsAfterDashes().empty();
+  const bool file = !command && flags.what.size() == 1 && flags.suites.empty() &&
+                    std::filesystem::is_regular_file(flags.what.front());
+  if (flags.verify && !file)
+    throw BadInput("tune: --verify: expected one file that dlroof tune wrote");
+  if (file) return RunOnFile(flags, flags.what.front());
+  StopOnInterrupt();
+  if (command) return TuneCommand(CommandFrom(flags), std::cerr, std::cout);
   const auto request = RequestFrom(flags);
   if (request.names.empty())
-    throw BadInput("tune: expected names of benchmarks, --suite, or a file of dlroof tune");
+    throw BadInput(
+        "tune: expected names of benchmarks, --suite, a file of dlroof tune, or a program after "
+        "--");
   return TuneBenchmarks(request, std::cerr, std::cout);
 }
 
@@ -90,11 +145,11 @@ void AddRunOptions(CLI::App& command, TuneFlags& flags) {
                      "file of the tunings, written after each block (tune.json)");
   command.add_flag("--resume", request.resume,
                    "go on after an interrupt or a kill, or with a larger budget");
-  command.add_option("--budget", request.budget_seconds, "[s] for each benchmark (120)")
+  command.add_option("--budget", flags.budget, "[s] for each benchmark (120), for a program (900)")
       ->check(CLI::PositiveNumber);
   command
-      .add_option("--timeout", request.timeout_seconds,
-                  "[s] for each answer of a process, which else hangs (60)")
+      .add_option("--timeout", flags.timeout,
+                  "[s] for each answer of a benchmark's process (60), for a program's run (600)")
       ->check(CLI::PositiveNumber);
   command.add_option("--min-effect", flags.min_effect, "smaller gains do not matter (2%)");
   command.add_option("--seed", request.seed, "of the order of turns (1)");
@@ -104,18 +159,37 @@ void AddRunOptions(CLI::App& command, TuneFlags& flags) {
   command.add_option("--bench", request.bench, "the program (dlroof_bench beside this)");
 }
 
+void AddProgramOptions(CLI::App& command, TuneFlags& flags) {
+  command.add_option("--knobs", flags.knobs,
+                     "of a program: sets or files of variables and arguments to try: " +
+                         KnobSets() + " (default: openmp onednn allocator)");
+  command.add_option("--read", flags.read,
+                     "of a program: tune the number of this regular expression's group in its "
+                     "output, the median of all: 'images/s: ([0-9.]+)' (default: wall time)");
+  command
+      .add_option("--objective", flags.objective,
+                  "of --read: seconds (less is better) or per-second (more is better)")
+      ->check(CLI::IsMember({"seconds", "per-second"}));
+  command.add_option("--export", flags.exported,
+                     "of a program: write the best setting as export lines to this file");
+}
+
 void AddTuneCommand(CLI::App& program, int& exit_code) {
   auto flags = std::make_shared<TuneFlags>();
   auto* command = program.add_subcommand(
       "tune",
-      "the best setting of a benchmark on the CPU: threads, pinning, waiting, layout, algorithm, "
-      "instruction set, memory; only gains that fresh processes confirm are reported");
-  command->add_option("NAME", flags->what, "benchmarks, or a file of tunings, which is shown");
+      "the best setting of a benchmark on the CPU, or of any program (tune -- CMD): threads, "
+      "pinning, waiting, layout, algorithm, instruction set, memory; only gains that fresh "
+      "processes confirm are reported");
+  command->add_option("NAME", flags->what,
+                      "benchmarks; a file of tunings, which is shown; or -- and a program with its "
+                      "arguments");
   command->add_option("--suite", flags->suites, "all benchmarks of a suite, as --dlroof_suite");
   command->add_flag("--verify", flags->verify,
                     "measure default and best of a file of tunings by turns once more");
   AddSpaceOptions(*command, *flags);
   AddRunOptions(*command, *flags);
+  AddProgramOptions(*command, *flags);
   command->callback([flags, &exit_code] { exit_code = Run(*flags); });
 }
 

@@ -10,7 +10,9 @@
 #include "bench/supervise/explained_run.h"
 #include "bench/supervise/supervised_program.h"
 #include "bench/tune/bench_trial.h"
+#include "bench/tune/open_tunings.h"
 #include "bench/tune/trial_order.h"
+#include "bench/tune/tune_command.h"
 #include "bench/tune/tuning_report.h"
 #include "bench/workload/workload.h"
 #include "counters/base/error.h"
@@ -23,25 +25,8 @@
 namespace dlroof {
 namespace {
 
-constexpr int kInterrupted = 130, kCannotSay = 3;
-// Knobs of a comparison of the program with itself.
-constexpr int kEqualChoices = 4, kEqualCoordinates = 3;
-
 std::string Program(const TuneRequest& request) {
   return request.bench.empty() ? BenchBesideUs() : request.bench;
-}
-
-// Variables that no program reads.
-std::vector<Coordinate> EqualCoordinates() {
-  std::vector<Coordinate> all;
-  for (int i = 1; i <= kEqualCoordinates; ++i) {
-    Coordinate coordinate{fmt::format("nothing {}", i), "no program reads this variable", {}};
-    for (int value = 1; value <= kEqualChoices; ++value)
-      coordinate.choices.push_back(
-          {{{fmt::format("DLROOF_NOTHING_{}", i), std::to_string(value)}}, "changes nothing"});
-    all.push_back(std::move(coordinate));
-  }
-  return all;
 }
 
 // Sorts the coordinates by the ledger of the default, where it has one.
@@ -95,35 +80,13 @@ nlohmann::json AboutOf(const TuneRequest& request) {
           {"compare_with_itself", request.compare_with_itself}};
 }
 
-bool IsFinished(const TuningFile& file, const std::vector<std::string>& names) {
-  return file.tunings.size() == names.size() &&
-         std::ranges::none_of(file.tunings, [](const Tuning& tuning) {
-           return tuning.state == TuningState::kUnfinished;
-         });
-}
-
-// Returns what was done before. Throws BadInput for an unfinished file without --resume, and for
-// one of another command with it.
-TuningFile Opened(const TuneRequest& request) {
-  TuningFile fresh{AboutOf(request), {}};
-  if (!std::filesystem::exists(request.output)) return fresh;
-  auto before = ReadTuningFile(request.output);
-  if (!request.resume) {
-    if (IsFinished(before, before.about.value("names", std::vector<std::string>()))) return fresh;
-    throw BadInput("{}: an unfinished tuning; go on with --resume, or remove this file",
-                   request.output);
-  }
-  for (const auto& [key, value] : fresh.about.items())
-    if (before.about.value(key, nlohmann::json()) != value)
-      throw BadInput("{}: its tuning had another {}: {}; now {}", request.output, key,
-                     before.about.value(key, nlohmann::json()).dump(), value.dump());
-  return before;
-}
-
 class Tunings {
  public:
   Tunings(const TuneRequest& request, std::ostream& log, std::ostream& out)
-      : request_(request), log_(log), out_(out), file_(Opened(request)) {}
+      : request_(request),
+        log_(log),
+        out_(out),
+        file_(OpenTunings(request.output, AboutOf(request), request.resume)) {}
 
   int Run() {
     for (std::size_t i = 0; i < request_.names.size(); ++i) {

@@ -23,10 +23,10 @@ std::string Bar(double left) {
   return std::string(width, '#') + std::string(kBarWidth - width, ' ');
 }
 
-void WriteSteps(const Tuning& tuning, std::ostream& out) {
+void WriteSteps(const Tuning& tuning, const TuningWords& words, std::ostream& out) {
   double left = 1;
   const auto time = [&] {
-    return tuning.default_seconds ? WithPrefix(*tuning.default_seconds * left, "s") : "";
+    return tuning.default_seconds ? words.objective(*tuning.default_seconds * left) : "";
   };
   fmt::print(out, "  |{}|  {:>9}  default\n", Bar(left), time());
   for (const auto& step : tuning.steps) {
@@ -99,14 +99,21 @@ std::string EffectText(const Effect& effect) {
                      1 / effect.interval.second, 1 / effect.interval.first);
 }
 
-void WriteTuning(const Tuning& tuning, const std::string& program, std::ostream& out) {
+void WriteTuning(const Tuning& tuning, const TuningWords& words, std::ostream& out) {
   fmt::print(out, "{}\n", Printable(tuning.plan.subject));
-  if (tuning.state == TuningState::kConfirmed) WriteSteps(tuning, out);
+  if (tuning.state == TuningState::kConfirmed) WriteSteps(tuning, words, out);
   fmt::print(out, "  {}\n", Verdict(tuning));
   if (tuning.verified) fmt::print(out, "  measured once more: {}\n", EffectText(*tuning.verified));
   WriteTried(tuning, out);
-  if (tuning.state == TuningState::kConfirmed) WriteSettings(tuning, program, out);
+  if (tuning.state == TuningState::kConfirmed) words.settings(tuning, out);
   fmt::print(out, "\n");
+}
+
+void WriteTuning(const Tuning& tuning, const std::string& program, std::ostream& out) {
+  WriteTuning(tuning,
+              {[](double seconds) { return WithPrefix(seconds, "s"); },
+               [&](const Tuning& won, std::ostream& to) { WriteSettings(won, program, to); }},
+              out);
 }
 
 }  // namespace dlroof

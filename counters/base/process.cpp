@@ -51,7 +51,8 @@ Descriptor OpenForChild(const std::string& path, int flags) {
 struct Birth {
   std::vector<std::string> arguments, environment;
   std::vector<Descriptor> descriptors;  // its 0, 1, ...
-  Descriptor failure;                   // gets errno where the program cannot be started
+  bool own_group = true;                // so that ^C in the terminal does not reach it
+  Descriptor failure = Descriptor();    // gets errno where the program cannot be started
 };
 
 std::vector<std::string> Environment(const Variables& beside) {
@@ -75,10 +76,13 @@ std::vector<char*> Pointers(std::vector<std::string>& texts) {
 // Runs in the child, which shares our memory: it may neither allocate, throw nor return.
 [[noreturn]] void Become(char* const* args, char* const* variables, const Birth& birth,
                          pid_t parent) {
-  setpgid(0, 0);
+  if (birth.own_group) setpgid(0, 0);
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (getppid() != parent) _exit(127);
-  for (const int signal : {SIGINT, SIGTERM, SIGPIPE}) std::signal(signal, SIG_DFL);
+  std::signal(SIGPIPE, SIG_DFL);
+  // In our group it ignores what we were told to ignore (nohup); handlers end with execvpe.
+  if (birth.own_group)
+    for (const int signal : {SIGINT, SIGTERM}) std::signal(signal, SIG_DFL);
   // MoveUp keeps each above the numbers that they get, so none is overwritten before its copy.
   for (std::size_t i = 0; i < birth.descriptors.size(); ++i)
     dup2(birth.descriptors[i].get(), static_cast<int>(i));
@@ -104,6 +108,19 @@ Descriptor MoveUp(Descriptor descriptor) {
   return moved;
 }
 
+// Returns the process. Throws CannotStart.
+pid_t StartChild(Birth& birth) {
+  auto failure = Pipe();
+  birth.failure = MoveUp(std::move(failure[1]));
+  const pid_t child = Bear(birth);
+  if (child < 0) throw std::runtime_error(fmt::format("vfork: {}", std::strerror(errno)));
+  birth.failure = Descriptor();
+  int reason = 0;
+  if (read(failure[0].get(), &reason, sizeof reason) != sizeof reason) return child;
+  waitpid(child, nullptr, 0);
+  throw CannotStart(birth.arguments[0], reason);
+}
+
 // True when it can be read before `seconds` have passed and no interrupt came.
 bool Readable(int fd, double seconds) {
   const double end = Now() + seconds;
@@ -116,6 +133,9 @@ bool Readable(int fd, double seconds) {
 }
 
 }  // namespace
+
+CannotStart::CannotStart(const std::string& program, int why)
+    : BadInput("{}: cannot be started: {}", program, std::strerror(why)), reason(why) {}
 
 Descriptor::~Descriptor() {
   if (fd_ >= 0) close(fd_);
@@ -139,7 +159,7 @@ WatchedProcess::WatchedProcess(const std::vector<std::string>& args, const Proce
 void WatchedProcess::Start(const std::vector<std::string>& args, const ProcessFiles& files,
                            const Variables& variables) {
   constexpr int kFresh = O_WRONLY | O_CREAT | O_TRUNC;
-  Birth birth{args, Environment(variables), {}, Descriptor()};
+  Birth birth{args, Environment(variables), {}};
   auto& kept = birth.descriptors;
   kept.push_back(MoveUp(OpenForChild(files.in, O_RDONLY)));
   kept.push_back(MoveUp(OpenForChild(files.out, kFresh)));
@@ -152,17 +172,7 @@ void WatchedProcess::Start(const std::vector<std::string>& args, const ProcessFi
     to_ = std::move(there[1]);
     from_ = std::move(back[0]);
   }
-  auto failure = Pipe();
-  birth.failure = MoveUp(std::move(failure[1]));
-  pid_ = Bear(birth);
-  if (pid_ < 0) throw std::runtime_error(fmt::format("vfork: {}", std::strerror(errno)));
-  birth.failure = Descriptor();
-  int reason = 0;
-  if (read(failure[0].get(), &reason, sizeof reason) == sizeof reason) {
-    waitpid(pid_, nullptr, 0);
-    pid_ = -1;
-    throw BadInput("{}: cannot be started: {}", args[0], std::strerror(reason));
-  }
+  pid_ = StartChild(birth);
   watch_ = Descriptor(static_cast<int>(syscall(SYS_pidfd_open, pid_, 0)));
   if (watch_.get() >= 0) return;
   const int refused = errno;
@@ -219,6 +229,14 @@ std::optional<std::string> WatchedProcess::ReadLine(double seconds) {
     if (got <= 0) return std::nullopt;
     unread_.append(buffer.data(), static_cast<std::size_t>(got));
   }
+}
+
+pid_t StartInForeground(const std::vector<std::string>& args, const Variables& variables, int in,
+                        int out) {
+  Birth birth{args, Environment(variables), {}, false};
+  for (const int fd : {in, out, STDERR_FILENO})
+    birth.descriptors.emplace_back(fcntl(fd, F_DUPFD_CLOEXEC, 10));
+  return StartChild(birth);
 }
 
 ChildResult RunChild(const std::vector<std::string>& command, const Variables& variables,

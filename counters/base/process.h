@@ -8,7 +8,16 @@
 #include <string>
 #include <vector>
 
+#include "counters/base/error.h"
+
 namespace dlroof {
+
+// A program that cannot be started.
+struct CannotStart : BadInput {
+  CannotStart(const std::string& program, int reason);
+
+  int reason;  // errno
+};
 
 // An open file descriptor; -1: none.
 class Descriptor {
@@ -45,8 +54,8 @@ using Variables = std::map<std::string, std::string>;
 class WatchedProcess {
  public:
   // Looks for `args[0]` in PATH and adds `variables` to the environment. Ignores SIGPIPE from now
-  // on where there are turns: a pipe to an ended program is no reason to end. Throws BadInput: the
-  // program cannot be started.
+  // on where there are turns: a pipe to an ended program is no reason to end. Throws CannotStart,
+  // and BadInput for a file that cannot be opened.
   WatchedProcess(const std::vector<std::string>& args, const ProcessFiles& files,
                  const Variables& variables = {});
   // Kills the process and its group.
@@ -76,6 +85,12 @@ class WatchedProcess {
   std::string unread_;
   std::optional<ProcessEnd> end_;
 };
+
+// Starts a program with the descriptors `in` and `out` and our standard error. It belongs to our
+// group: what the terminal sends us (^C) reaches it too. The caller waits for it. The system kills
+// it when this process ends. Throws CannotStart.
+pid_t StartInForeground(const std::vector<std::string>& args, const Variables& variables, int in,
+                        int out);
 
 struct ChildResult {
   int exit_code = 0;  // 128 + signal where a signal ended it

@@ -14,14 +14,6 @@ namespace {
 
 constexpr int kColumns = 40;
 
-std::string Bar(double begin, double end) {
-  const int from = std::min(kColumns - 1, static_cast<int>(std::lround(begin * kColumns)));
-  const int to = std::max(from + 1, static_cast<int>(std::lround(end * kColumns)));
-  return std::string(static_cast<std::size_t>(from), ' ') +
-         std::string(static_cast<std::size_t>(to - from), '#') +
-         std::string(static_cast<std::size_t>(std::max(0, kColumns - to)), ' ');
-}
-
 // " 24..31": the interval of the share in percent; blanks where there is none.
 std::string RangeText(const LedgerPart& part, double whole) {
   if (!part.ci95) return std::string(9, ' ');
@@ -32,13 +24,21 @@ std::string RangeText(const LedgerPart& part, double whole) {
 
 }  // namespace
 
+std::string WaterfallBar(double begin, double end) {
+  const int from = std::min(kColumns - 1, static_cast<int>(std::lround(begin * kColumns)));
+  const int to = std::max(from + 1, static_cast<int>(std::lround(end * kColumns)));
+  return std::string(static_cast<std::size_t>(from), ' ') +
+         std::string(static_cast<std::size_t>(to - from), '#') +
+         std::string(static_cast<std::size_t>(std::max(0, kColumns - to)), ' ');
+}
+
 void WriteWaterfall(const Ledger& ledger, std::ostream& out) {
   double sum = 0;
   for (const auto& part : ledger.parts) {
     const auto share = [&](double seconds) { return seconds / ledger.seconds; };
-    fmt::print(out, "  |{}| {:>9} {:5.1f} %{}  {}{}\n", Bar(share(sum), share(sum + part.seconds)),
-               WithPrefix(part.seconds, "s"), 100 * share(part.seconds),
-               RangeText(part, ledger.seconds), Words(part.kind),
+    fmt::print(out, "  |{}| {:>9} {:5.1f} %{}  {}{}\n",
+               WaterfallBar(share(sum), share(sum + part.seconds)), WithPrefix(part.seconds, "s"),
+               100 * share(part.seconds), RangeText(part, ledger.seconds), Words(part.kind),
                part.how.empty() ? "" : fmt::format(" ({}: {})", Key(part.from), part.how));
     sum += part.seconds;
   }

@@ -2,10 +2,14 @@
 #pragma once
 
 #include <iosfwd>
+#include <string>
 
 #include "reporters/ledger/ledger.h"
 
 namespace dlroof {
+
+// Returns 40 columns with a bar between two shares of the whole, at least one column wide.
+std::string WaterfallBar(double begin, double end);
 
 // Writes a line per part: its share as a bar that begins where the one before ended, its time, what
 // it is and how it is known; then the efficiencies.

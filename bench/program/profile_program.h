@@ -1,0 +1,29 @@
+// dlroof profile: runs a program with oneDNN inside, and reports what its log says.
+#pragma once
+
+#include <iosfwd>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace dlroof {
+
+struct ProfileRequest {
+  std::vector<std::string> command;
+  std::string output = "profile.json";
+  std::string log;             // path of the separated lines of oneDNN; empty: they are not kept
+  std::string machine;         // file or name of the roofs; empty: cached, or measured now; "none"
+  std::optional<int> threads;  // [1] of the program's library; absent: as its log says
+  std::optional<int> steps;    // [1] into which the program is divided; absent: they are found
+  int overhead_turns = 0;      // [1] runs without oneDNN's lines, to compare with
+  std::string read;            // --read: the number in the output that these compare; empty: time
+};
+
+// Runs the program, passes its output on unchanged, writes the run file and `log`, and reports to
+// `messages`. Returns the program's exit code: 128 + the signal that ended it, 127 where there is
+// no such program and 126 where it cannot be executed. Throws BadInput before the program starts:
+// the machine or the pattern cannot be used. Later failures are sentences in
+// `messages`.
+int ProfileProgram(const ProfileRequest& request, std::ostream& messages);
+
+}  // namespace dlroof

@@ -1,0 +1,231 @@
+#include "bench/tune/knob_file.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+#include <cstdlib>
+#include <filesystem>
+#include <optional>
+#include <sstream>
+#include <utility>
+
+#include "counters/base/error.h"
+#include "counters/base/files.h"
+#include "counters/cpu/cpu.h"
+
+namespace dlroof {
+namespace {
+
+constexpr std::string_view kKnob = "knob", kChangesResults = "changes results";
+constexpr std::string_view kBlank = " \t\r";
+
+std::string_view Trimmed(std::string_view text) {
+  const auto begin = text.find_first_not_of(kBlank);
+  if (begin == std::string_view::npos) return {};
+  return text.substr(begin, text.find_last_not_of(kBlank) + 1 - begin);
+}
+
+// A choice that cannot be here.
+struct NotHere {
+  std::string why;
+};
+
+class KnobReader {
+ public:
+  KnobReader(std::string file, const KnobPlace& place, bool may_change_results, Knobs& knobs)
+      : file_(std::move(file)), place_(place), may_change_(may_change_results), knobs_(knobs) {}
+
+  void Read(std::string_view text) {
+    std::istringstream lines{std::string(text)};
+    for (std::string line; std::getline(lines, line);) {
+      ++line_;
+      const auto content = Trimmed(std::string_view(line).substr(0, line.find('#')));
+      if (content.empty()) continue;
+      const auto bar = content.find('|');
+      const auto what = Trimmed(content.substr(0, bar));
+      const auto reason = bar == std::string_view::npos ? "" : Trimmed(content.substr(bar + 1));
+      if (reason.empty()) Refuse("expected '| ' and a reason at the end of the line");
+      if (what == kKnob ||
+          (what.starts_with(kKnob) && kBlank.find(what[kKnob.size()]) != kBlank.npos))
+        BeginKnob(Trimmed(what.substr(kKnob.size())), reason);
+      else
+        AddChoice(what, reason);
+    }
+    EndKnob();
+  }
+
+ private:
+  template <class... Parts>
+  [[noreturn]] void Refuse(fmt::format_string<Parts...> words, Parts&&... parts) const {
+    throw BadInput(BadInput::Place{file_, line_},
+                   fmt::format(words, std::forward<Parts>(parts)...));
+  }
+
+  void BeginKnob(std::string_view name, std::string_view reason) {
+    EndKnob();
+    changes_ = false;
+    if (const auto comma = name.find(','); comma != std::string_view::npos) {
+      if (Trimmed(name.substr(comma + 1)) != kChangesResults)
+        Refuse("knob {}: expected '{}' after the comma", Trimmed(name.substr(0, comma)),
+               kChangesResults);
+      name = Trimmed(name.substr(0, comma));
+      changes_ = true;
+    }
+    if (name.empty()) Refuse("expected a name after 'knob'");
+    for (const auto& known : knobs_.coordinates)
+      if (known.name == name) Refuse("knob {}: there is one of this name already", name);
+    knob_ = Coordinate{std::string(name), std::string(reason), {}};
+  }
+
+  void EndKnob() {
+    if (!knob_) return;
+    if (changes_ && !may_change_)
+      knobs_.left_out.push_back(
+          fmt::format("{}: it changes results (--allow-precision tries it)", knob_->name));
+    else if (!knob_->choices.empty())
+      knobs_.coordinates.push_back(std::move(*knob_));
+    knob_.reset();
+  }
+
+  void AddChoice(std::string_view words, std::string_view reason) {
+    if (!knob_) Refuse("expected 'knob NAME | REASON' before the first choice");
+    Choice choice{{}, std::string(reason)};
+    try {
+      while (!(words = Trimmed(words)).empty()) AddPart(TakeWord(words), choice.values);
+    } catch (const NotHere& absent) {
+      knobs_.left_out.push_back(fmt::format("{}: {}", knob_->name, absent.why));
+      return;
+    }
+    const bool known = std::ranges::any_of(
+        knob_->choices, [&](const Choice& one) { return one.values == choice.values; });
+    // {half} and {cores} may be the same number here.
+    if (!known) knob_->choices.push_back(std::move(choice));
+  }
+
+  // Takes the first word off: it ends at a blank that is not in double quotes.
+  std::string TakeWord(std::string_view& words) const {
+    std::string word;
+    bool quoted = false;
+    std::size_t at = 0;
+    for (; at < words.size() && (quoted || kBlank.find(words[at]) == kBlank.npos); ++at)
+      if (words[at] == '"')
+        quoted = !quoted;
+      else
+        word += words[at];
+    if (quoted) Refuse("expected a second '\"'");
+    words.remove_prefix(at);
+    return word;
+  }
+
+  void AddPart(const std::string& word, Setting& values) const {
+    const auto equals = word.find('=');
+    auto name = word.substr(0, equals);
+    if (name.starts_with("--") && name.size() > 2) {
+      values[name] = equals == std::string::npos ? "" : Filled(word.substr(equals + 1));
+    } else {
+      const bool variable =
+          !name.empty() && std::isdigit(static_cast<unsigned char>(name[0])) == 0 &&
+          std::ranges::all_of(name, [](unsigned char c) { return std::isalnum(c) || c == '_'; });
+      if (!variable || equals == std::string::npos)
+        Refuse("'{}': expected VARIABLE=VALUE, --FLAG or --FLAG=VALUE", word);
+      if (place_.is_set(name)) throw NotHere{name + " is set already"};
+      if (name == "LD_PRELOAD") name = std::string(kPreload) + knob_->name;
+      values[name] = Filled(word.substr(equals + 1));
+    }
+    for (const auto& other : knobs_.coordinates)
+      for (const auto& choice : other.choices)
+        if (choice.values.count(name) > 0)
+          Refuse("{}: knob {} has it already; a variable belongs to one knob", name, other.name);
+  }
+
+  // Returns the value with this machine's numbers and paths.
+  std::string Filled(const std::string& value) const {
+    std::string filled;
+    for (std::size_t at = 0; at < value.size();) {
+      const auto open = value.find('{', at);
+      filled += value.substr(at, open - at);
+      if (open == std::string::npos) break;
+      const auto close = value.find('}', open);
+      if (close == std::string::npos) Refuse("'{}': expected a '}}'", value);
+      filled += Meaning(value.substr(open + 1, close - open - 1));
+      at = close + 1;
+    }
+    return filled;
+  }
+
+  std::string Meaning(const std::string& word) const {
+    constexpr std::string_view kLibrary = "library:";
+    if (word == "cpus") return std::to_string(place_.cpus);
+    if (word == "cores") return std::to_string(place_.cores);
+    if (word == "half") return std::to_string(std::max(1, place_.cpus / 2));
+    if (!word.starts_with(kLibrary))
+      Refuse("'{{{}}}': expected {{cpus}}, {{cores}}, {{half}} or {{library:NAME}}", word);
+    const auto name = word.substr(kLibrary.size());
+    auto path = place_.library(name);
+    if (path.empty()) throw NotHere{name + " is not here"};
+    return path;
+  }
+
+  std::string file_;
+  const KnobPlace& place_;
+  bool may_change_;
+  Knobs& knobs_;
+  int line_ = 0;
+  std::optional<Coordinate> knob_;
+  bool changes_ = false;
+};
+
+// In the folders of LD_LIBRARY_PATH and in those that the system's linker looks into.
+std::string LibraryPath(const std::string& name) {
+  const char* own = std::getenv("LD_LIBRARY_PATH");
+  std::istringstream folders(std::string(own == nullptr ? "" : own) +
+                             ":/usr/local/lib:/usr/lib/x86_64-linux-gnu:/usr/lib/aarch64-linux-gnu:"
+                             "/usr/lib64:/usr/lib:/lib");
+  std::error_code error;
+  for (std::string folder; std::getline(folders, folder, ':');) {
+    const auto path = std::filesystem::path(folder) / name;
+    if (!folder.empty() && std::filesystem::exists(path, error)) return path;
+  }
+  return "";
+}
+
+}  // namespace
+
+KnobPlace ThisKnobPlace() {
+  const auto cpu = ThisCpu();
+  const auto cpus = static_cast<int>(cpu.allowed.size());
+  const auto cores = UsableCores(cpu);
+  return {cpus, cores > 0 ? cores : cpus, LibraryPath,
+          [](const std::string& variable) { return std::getenv(variable.c_str()) != nullptr; }};
+}
+
+void AddKnobs(std::string_view text, const std::string& file, const KnobPlace& place,
+              bool may_change_results, Knobs& knobs) {
+  KnobReader(file, place, may_change_results, knobs).Read(text);
+}
+
+std::string KnobSets() {
+  std::string names;
+  for (const auto& file : BuiltInKnobs())
+    names += fmt::format("{}{}", names.empty() ? "" : ", ", file.name);
+  return names;
+}
+
+Knobs KnobsOf(const std::vector<std::string>& names_or_files, const KnobPlace& place,
+              bool may_change_results) {
+  Knobs knobs;
+  for (const auto& name : names_or_files) {
+    const auto built_in = std::ranges::find(BuiltInKnobs(), name, &EmbeddedFile::name);
+    if (built_in != BuiltInKnobs().end()) {
+      AddKnobs(built_in->text, name + ".txt", place, may_change_results, knobs);
+      continue;
+    }
+    if (!std::filesystem::exists(name))
+      throw BadInput("--knobs {}: neither a file nor one of {}", name, KnobSets());
+    AddKnobs(ReadFile(name, "a file of knobs"), name, place, may_change_results, knobs);
+  }
+  return knobs;
+}
+
+}  // namespace dlroof

@@ -1,0 +1,252 @@
+#include "bench/tune/tune_command.h"
+
+#include <fmt/format.h>
+#include <fmt/ostream.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <set>
+
+#include "baselines/tune/tune.h"
+#include "bench/tune/knob_file.h"
+#include "bench/tune/open_tunings.h"
+#include "bench/tune/surroundings.h"
+#include "bench/tune/tuning_report.h"
+#include "counters/base/error.h"
+#include "counters/base/files.h"
+#include "counters/base/interrupt.h"
+#include "counters/cpu/clocks.h"
+#include "reporters/text/text.h"
+#include "reporters/text/units.h"
+
+namespace dlroof {
+namespace {
+
+constexpr int kEqualChoices = 4, kEqualCoordinates = 3;
+
+// A word as a shell takes it.
+std::string Quoted(const std::string& word) {
+  const bool plain = !word.empty() && std::ranges::all_of(word, [](unsigned char c) {
+    return std::isalnum(c) ||
+           std::string_view("_-+=./,:@%").find(static_cast<char>(c)) != std::string_view::npos;
+  });
+  if (plain) return word;
+  std::string quoted = "'";
+  for (const char c : word) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return quoted + "'";
+}
+
+nlohmann::json AboutOf(const TuneCommandRequest& request, const std::string& subject) {
+  return {{"command", "dlroof tune --"},
+          {"names", {subject}},
+          {"program", request.trial.command},
+          {"read", request.trial.objective.read},
+          {"objective", request.trial.objective.per_second ? "per-second" : "seconds"},
+          {"knobs", request.knobs},
+          {"environment", request.environment},
+          {"precision", request.may_change_results},
+          {"compare_with_itself", request.compare_with_itself},
+          {"seed", request.seed},
+          {"min_effect", request.min_effect}};
+}
+
+Objective ObjectiveOf(const nlohmann::json& about) {
+  return {about.value("read", ""), about.value("objective", "") == "per-second"};
+}
+
+void AddVariables(const TuneCommandRequest& request, std::vector<Coordinate>& coordinates) {
+  for (const auto& [variable, values] : request.environment) {
+    for (const auto& other : coordinates)
+      for (const auto& choice : other.choices)
+        if (choice.values.count(variable) > 0)
+          throw BadInput("--env={}: knob {} has it already (--knobs chooses the sets)", variable,
+                         other.name);
+    Coordinate coordinate{variable, "", {}};
+    for (const auto& value : values)
+      coordinate.choices.push_back({{{variable, value}}, "as asked for"});
+    coordinates.push_back(std::move(coordinate));
+  }
+}
+
+std::vector<Coordinate> CoordinatesOf(const TuneCommandRequest& request, std::ostream& log) {
+  if (request.compare_with_itself) return EqualCoordinates();
+  auto knobs = KnobsOf(request.knobs, ThisKnobPlace(), request.may_change_results);
+  for (const auto& sentence : knobs.left_out)
+    log << fmt::format("left out: {}\n", Printable(sentence));
+  AddVariables(request, knobs.coordinates);
+  if (knobs.coordinates.empty()) throw BadInput("tune: no knob is left to try");
+  return std::move(knobs.coordinates);
+}
+
+TuningWords WordsOf(const std::vector<std::string>& command, const Objective& objective) {
+  TuningWords words;
+  words.objective = [objective](double seconds) {
+    if (objective.read.empty()) return WithPrefix(seconds, "s");
+    return ThreeDigits(objective.per_second ? 1 / seconds : seconds);
+  };
+  words.settings = [command](const Tuning& tuning, std::ostream& out) {
+    const auto tuned = CommandUnder(command, tuning.best);
+    fmt::print(out, "  settings, from the default:\n");
+    for (const auto& [variable, value] : tuned.environment) {
+      const char* now = std::getenv(variable.c_str());
+      fmt::print(out, "    - {}\n    + {}={}\n",
+                 now == nullptr ? variable + " is not set" : fmt::format("{}={}", variable, now),
+                 variable, Printable(value));
+    }
+    for (std::size_t i = command.size(); i < tuned.command.size(); ++i)
+      fmt::print(out, "    + argument {}\n", Printable(tuned.command[i]));
+    fmt::print(out, "  the program with them:\n    {}\n", Printable(ShellCommand(tuned)));
+  };
+  return words;
+}
+
+class CommandTuning {
+ public:
+  CommandTuning(const TuneCommandRequest& request, std::ostream& log, std::ostream& out)
+      : request_(request),
+        log_(log),
+        out_(out),
+        subject_(fmt::format("{}", fmt::join(request.trial.command, " "))),
+        file_(OpenTunings(request.output, AboutOf(request, subject_), request.resume)) {}
+
+  int Run() {
+    if (file_.tunings.empty()) file_.tunings.push_back({.plan = Plan()});
+    auto& tuning = file_.tunings.front();
+    const bool more = tuning.budget_spent && request_.budget_seconds > tuning.plan.budget_seconds;
+    if (tuning.state == TuningState::kUnfinished || more) {
+      tuning.plan.budget_seconds = request_.budget_seconds;
+      const Surroundings surroundings;
+      Measure();
+      if (StoppedByInterrupt()) return Interrupted();
+      if (const auto text = surroundings.Text(); !text.empty()) log_ << text << '\n';
+    }
+    Report();
+    return file_.tunings.front().state == TuningState::kFailed ? 1 : 0;
+  }
+
+ private:
+  TuningPlan Plan() {
+    TuningPlan plan{.subject = subject_,
+                    .budget_seconds = request_.budget_seconds,
+                    .min_effect = request_.min_effect,
+                    .seed = request_.seed};
+    plan.coordinates = CoordinatesOf(request_, log_);
+    return plan;
+  }
+
+  void Measure() {
+    const auto trial = CommandTrial(request_.trial);
+    // Its time limits the others, which may hang; the system reads the program's files meanwhile.
+    const double begin = WallSeconds();
+    if (!trial({}, request_.trial.timeout_seconds)) return;
+    const auto before = file_.tunings.front();
+    std::size_t choices = 0;
+    for (const auto& coordinate : before.plan.coordinates) choices += coordinate.choices.size();
+    log_ << fmt::format("{} choices of {} knobs; a run takes about {}, the budget is {:.0f} s\n",
+                        choices, before.plan.coordinates.size(),
+                        WithPrefix(WallSeconds() - begin, "s"), request_.budget_seconds);
+    const auto save = [&](const Tuning& tuning) {
+      file_.tunings.front() = tuning;
+      Write();
+    };
+    const auto say = [&](const std::string& sentence) { log_ << Printable(sentence) << '\n'; };
+    Tune(before.plan, before.blocks,
+         {ByTurns(trial, 1, request_.trial.timeout_seconds, WallSeconds), save, say});
+  }
+
+  void Write() const { WriteFile(request_.output, ToJson(file_).dump(1) + "\n"); }
+
+  void Report() {
+    const auto& tuning = file_.tunings.front();
+    WriteTuning(tuning, WordsOf(request_.trial.command, request_.trial.objective), out_);
+    out_ << std::flush;
+    if (request_.exported.empty()) return;
+    WriteFile(request_.exported, tuning.state == TuningState::kConfirmed
+                                     ? ExportLines(request_.trial.command, tuning.best)
+                                     : "# nothing is confirmed to be faster than the default\n");
+    log_ << fmt::format("wrote {}\n", request_.exported);
+  }
+
+  int Interrupted() {
+    Report();
+    log_ << fmt::format("interrupted; the same command with --resume goes on from {}\n",
+                        request_.output);
+    return kInterrupted;
+  }
+
+  const TuneCommandRequest& request_;
+  std::ostream& log_;
+  std::ostream& out_;
+  std::string subject_;
+  TuningFile file_;
+};
+
+}  // namespace
+
+std::vector<Coordinate> EqualCoordinates() {
+  std::vector<Coordinate> all;
+  for (int i = 1; i <= kEqualCoordinates; ++i) {
+    Coordinate coordinate{fmt::format("nothing {}", i), "no program reads this variable", {}};
+    for (int value = 1; value <= kEqualChoices; ++value)
+      coordinate.choices.push_back(
+          {{{fmt::format("DLROOF_NOTHING_{}", i), std::to_string(value)}}, "changes nothing"});
+    all.push_back(std::move(coordinate));
+  }
+  return all;
+}
+
+std::string ExportLines(const std::vector<std::string>& command, const Setting& setting) {
+  const auto tuned = CommandUnder(command, setting);
+  std::string lines;
+  for (const auto& [variable, value] : tuned.environment)
+    lines += fmt::format("export {}={}\n", variable, Quoted(value));
+  for (std::size_t i = command.size(); i < tuned.command.size(); ++i)
+    lines += fmt::format("# and the argument {}\n", Printable(tuned.command[i]));
+  return lines;
+}
+
+std::string ShellCommand(const TunedCommand& tuned) {
+  std::string line;
+  for (const auto& [variable, value] : tuned.environment)
+    line += fmt::format("{}={} ", variable, Quoted(value));
+  for (std::size_t i = 0; i < tuned.command.size(); ++i)
+    line += (i == 0 ? "" : " ") + Quoted(tuned.command[i]);
+  return line;
+}
+
+int TuneCommand(const TuneCommandRequest& request, std::ostream& log, std::ostream& out) {
+  return CommandTuning(request, log, out).Run();
+}
+
+bool IsOfCommand(const TuningFile& file) { return file.about.contains("program"); }
+
+int VerifyCommand(const std::string& path, TuningFile file, double timeout_seconds,
+                  std::ostream& log, std::ostream& out) {
+  auto& tuning = file.tunings.at(0);
+  fmt::print(out, "{}\n", Printable(tuning.plan.subject));
+  if (tuning.state != TuningState::kConfirmed) {
+    fmt::print(out, "  nothing to verify: {}\n", Key(tuning.state));
+    return 0;
+  }
+  log << fmt::format("default against {}\n", Words(tuning.best));
+  const auto trial = CommandTrial({file.about.at("program").get<std::vector<std::string>>(),
+                                   ObjectiveOf(file.about), timeout_seconds});
+  std::string why;
+  tuning.verified = Verify(tuning, {ByTurns(trial, 1, timeout_seconds, WallSeconds)}, why);
+  if (StoppedByInterrupt()) return kInterrupted;
+  WriteFile(path, ToJson(file).dump(1) + "\n");
+  const bool confirmed = tuning.verified && tuning.verified->confirmed;
+  fmt::print(out, "  {}: {}: {}\n", Words(tuning.best),
+             confirmed ? "confirmed again" : "not confirmed again",
+             tuning.verified ? EffectText(*tuning.verified) : why);
+  return confirmed ? 0 : kCannotSay;
+}
+
+void ShowCommand(const TuningFile& file, std::ostream& out) {
+  const auto command = file.about.at("program").get<std::vector<std::string>>();
+  for (const auto& tuning : file.tunings)
+    WriteTuning(tuning, WordsOf(command, ObjectiveOf(file.about)), out);
+}
+
+}  // namespace dlroof

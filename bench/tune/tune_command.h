@@ -1,0 +1,50 @@
+// dlroof tune -- CMD: the best setting of any program.
+#pragma once
+
+#include <iosfwd>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "baselines/tune/tuning_file.h"
+#include "bench/tune/command_trial.h"
+
+namespace dlroof {
+
+struct TuneCommandRequest {
+  CommandTrialRequest trial;
+  std::vector<std::string> knobs = {"openmp", "onednn", "allocator"};  // sets and files
+  // Variables with values to try beside them.
+  std::vector<std::pair<std::string, std::vector<std::string>>> environment;
+  bool may_change_results = false;
+  bool compare_with_itself = false;  // A/A: settings that change nothing, to see that none wins
+  std::string output = "tune.json";
+  std::string exported;  // path of a file of `export` lines; empty: none
+  bool resume = false;
+  double budget_seconds = 900;  // [s]
+  double min_effect = 0.02;     // [1]
+  std::uint64_t seed = 1;
+};
+
+// Returns coordinates of variables that no program reads.
+std::vector<Coordinate> EqualCoordinates();
+
+// Tunes and writes the file after each block. Returns the exit code: 0, 1 if the program as it is
+// fails, 130 after an interrupt. Throws BadInput.
+int TuneCommand(const TuneCommandRequest& request, std::ostream& log, std::ostream& out);
+
+// Returns true for a file of TuneCommand's.
+bool IsOfCommand(const TuningFile& file);
+// Measures the confirmed best of the file's program against its default once more, and writes the
+// effect into it. Returns the exit code: 0, 3 if it is not confirmed again, 130 after an interrupt.
+int VerifyCommand(const std::string& path, TuningFile file, double timeout_seconds,
+                  std::ostream& log, std::ostream& out);
+// Writes the tuning as it was written when it was made.
+void ShowCommand(const TuningFile& file, std::ostream& out);
+
+// Returns a line for each variable and argument of the setting: "export A='b'".
+std::string ExportLines(const std::vector<std::string>& command, const Setting& setting);
+// Returns the command as a shell takes it.
+std::string ShellCommand(const TunedCommand& tuned);
+
+}  // namespace dlroof

@@ -1,0 +1,258 @@
+// context.dlroof.program of a run file (program_summary.h): written and read by the same rows.
+#include <nlohmann/json.hpp>
+
+#include "reporters/program/program_summary.h"
+#include "reporters/record/context.h"
+
+namespace dlroof {
+namespace {
+
+using nlohmann::json;
+
+// Puts members of a structure into an object.
+class Writer {
+ public:
+  explicit Writer(json& object) : object_(object) {}
+
+  void operator()(const char* key, const std::string& text) {
+    if (!text.empty()) object_[key] = text;
+  }
+  void operator()(const char* key, double number) {
+    if (number != 0) object_[key] = number;
+  }
+  void operator()(const char* key, int number) {
+    if (number != 0) object_[key] = number;
+  }
+  void operator()(const char* key, std::int64_t number) {
+    if (number != 0) object_[key] = number;
+  }
+  void operator()(const char* key, bool flag) {
+    if (flag) object_[key] = true;
+  }
+  template <class T>
+  void operator()(const char* key, const std::optional<T>& value) {
+    if (value) object_[key] = *value;
+  }
+
+ private:
+  json& object_;
+};
+
+// Takes them out again; what is missing or of another type keeps its value.
+class Reader {
+ public:
+  explicit Reader(const json& object) : object_(object) {}
+
+  void operator()(const char* key, std::string& text) { text = Text(object_, key); }
+  void operator()(const char* key, double& number) {
+    if (const auto& value = Member(object_, key); value.is_number()) number = value.get<double>();
+  }
+  void operator()(const char* key, int& number) { Whole(key, number); }
+  void operator()(const char* key, std::int64_t& number) { Whole(key, number); }
+  void operator()(const char* key, bool& flag) {
+    if (const auto& value = Member(object_, key); value.is_boolean()) flag = value.get<bool>();
+  }
+  template <class T>
+  void operator()(const char* key, std::optional<T>& value) {
+    if (const auto& found = Member(object_, key); found.is_number()) {
+      T read{};
+      (*this)(key, read);
+      value = read;
+    }
+  }
+
+ private:
+  template <class T>
+  void Whole(const char* key, T& number) {
+    constexpr double kMost = 2147483647;
+    const auto& value = Member(object_, key);
+    if (!value.is_number()) return;
+    const auto real = value.get<double>();
+    if (real >= 0 && real <= kMost) number = static_cast<T>(real);
+  }
+
+  const json& object_;
+};
+
+// Each structure's members and their keys.
+template <class Visit, class T>
+void VisitText(Visit& visit, T& text) {
+  visit("engine", text.engine);
+  visit("kind", text.kind);
+  visit("implementation", text.implementation);
+  visit("prop_kind", text.prop);
+  visit("memory_descriptors", text.tensors);
+  visit("attributes", text.attributes);
+  visit("auxiliary", text.auxiliary);
+  visit("problem", text.problem);
+}
+
+template <class Visit, class T>
+void VisitPrimitive(Visit& visit, T& one) {
+  visit("record", one.record);
+  VisitText(visit, one.text);
+  visit("calls", one.calls);
+  visit("seconds", one.seconds);
+  visit("least_seconds", one.times.least);
+  visit("lower_quarter_seconds", one.times.lower_quarter);
+  visit("median_seconds", one.times.median);
+  visit("upper_quarter_seconds", one.times.upper_quarter);
+  visit("most_seconds", one.times.most);
+  visit("moves", one.moves);
+  visit("no_work", one.no_work);
+  visit("step_calls", one.step_calls);
+  visit("step_seconds", one.step_seconds);
+  visit("benchmark", one.benchmark);
+  visit("benchdnn", one.repro);
+}
+
+template <class Visit, class T>
+void VisitSteps(Visit& visit, T& steps) {
+  visit("reason", steps.reason);
+  visit("count", steps.count);
+  visit("irregular", steps.irregular);
+  visit("primitives", steps.primitives);
+  visit("warm_up_calls", steps.warm_up_calls);
+  visit("warm_up_seconds", steps.warm_up_seconds);
+  visit("timed", steps.timed);
+  visit("wall_seconds", steps.wall_seconds);
+  visit("least_wall_seconds", steps.least_wall_seconds);
+  visit("median_wall_seconds", steps.median_wall_seconds);
+  visit("most_wall_seconds", steps.most_wall_seconds);
+  visit("creation_seconds", steps.creation_seconds);
+  visit("creation_hits", steps.creation_hits);
+  visit("creation_misses", steps.creation_misses);
+}
+
+template <class Visit, class T>
+void VisitPhase(Visit& visit, T& phase) {
+  visit("name", phase.name);
+  visit("calls", phase.calls);
+  visit("seconds", phase.seconds);
+  visit("wall_seconds", phase.wall_seconds);
+}
+
+template <class Visit, class T>
+void VisitLines(Visit& visit, T& lines) {
+  visit("all", lines.all);
+  visit("verbose", lines.verbose);
+  visit("information", lines.information);
+  visit("executed", lines.executed);
+  visit("used", lines.used);
+  visit("created", lines.created);
+  visit("dispatch", lines.dispatch);
+  visit("graph", lines.graph);
+}
+
+template <class Visit, class T>
+void VisitRefused(Visit& visit, T& refused) {
+  visit("reason", refused.reason);
+  visit("count", refused.count);
+  visit("first_line", refused.first_line);
+}
+
+template <class Visit, class T>
+void VisitSummary(Visit& visit, T& summary) {
+  visit("log", summary.log);
+  visit("command", summary.command);
+  visit("wall_seconds", summary.wall_seconds);
+  visit("version", summary.version);
+  visit("runtime", summary.runtime);
+  visit("isa", summary.isa_words);
+  visit("threads", summary.threads);
+  visit("seconds", summary.seconds);
+  visit("covered_seconds", summary.covered_seconds);
+  visit("creation_hits", summary.creation_hits);
+  visit("creation_misses", summary.creation_misses);
+  visit("creation_seconds", summary.creation_seconds);
+}
+
+// Calls read(element) for each element of an array member.
+template <class Read>
+void Each(const json& object, const char* key, const Read& read) {
+  const auto& list = Member(object, key);
+  if (!list.is_array()) return;
+  for (const auto& element : list) read(element);
+}
+
+ProgramPrimitive PrimitiveFrom(const json& object) {
+  ProgramPrimitive primitive;
+  Reader reader(object);
+  VisitPrimitive(reader, primitive);
+  const auto& others = Member(object, "others");
+  if (others.is_object())
+    for (const auto& [name, text] : others.items())
+      if (text.is_string()) primitive.text.others.emplace_back(name, text.get<std::string>());
+  return primitive;
+}
+
+json ToJson(const ProgramPrimitive& primitive) {
+  json object = json::object();
+  Writer writer(object);
+  VisitPrimitive(writer, primitive);
+  for (const auto& [name, text] : primitive.text.others) object["others"][name] = text;
+  return object;
+}
+
+json ToJson(const ProgramSteps& steps) {
+  json object = {{"from", Key(steps.from)}};
+  Writer writer(object);
+  VisitSteps(writer, steps);
+  for (const auto& phase : steps.phases) {
+    Writer phase_writer(object["phases"].emplace_back(json::object()));
+    VisitPhase(phase_writer, phase);
+  }
+  return object;
+}
+
+ProgramSteps ReadSteps(const json& object) {
+  ProgramSteps steps;
+  Reader reader(object);
+  VisitSteps(reader, steps);
+  steps.from = StepsFromKey(Text(object, "from")).value_or(StepsFrom::kNone);
+  Each(object, "phases", [&](const json& element) {
+    Reader phase_reader(element);
+    VisitPhase(phase_reader, steps.phases.emplace_back());
+  });
+  return steps;
+}
+
+}  // namespace
+
+json ToJson(const ProgramSummary& summary) {
+  json object = json::object();
+  Writer writer(object);
+  VisitSummary(writer, summary);
+  Writer lines(object["lines"] = json::object());
+  VisitLines(lines, summary.lines);
+  for (const auto& refused : summary.lines.refused) {
+    Writer row(object["lines"]["refused"].emplace_back(json::object()));
+    VisitRefused(row, refused);
+  }
+  object["primitives"] = json::array();
+  for (const auto& primitive : summary.primitives)
+    object["primitives"].push_back(ToJson(primitive));
+  object["steps"] = ToJson(summary.steps);
+  return object;
+}
+
+std::optional<ProgramSummary> ProgramOf(const json& context) {
+  const auto& object = Member(Member(context, "dlroof"), "program");
+  if (!object.is_object()) return std::nullopt;
+  ProgramSummary summary;
+  Reader reader(object);
+  VisitSummary(reader, summary);
+  const auto& lines = Member(object, "lines");
+  Reader line_reader(lines);
+  VisitLines(line_reader, summary.lines);
+  Each(lines, "refused", [&](const json& element) {
+    Reader row(element);
+    VisitRefused(row, summary.lines.refused.emplace_back());
+  });
+  Each(object, "primitives",
+       [&](const json& element) { summary.primitives.push_back(PrimitiveFrom(element)); });
+  summary.steps = ReadSteps(Member(object, "steps"));
+  return summary;
+}
+
+}  // namespace dlroof

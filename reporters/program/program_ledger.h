@@ -1,0 +1,52 @@
+// Where the time of a program's step goes, or of all its primitives where it has no steps. Pure.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "reporters/program/program_summary.h"
+#include "reporters/roofline/placed_run.h"
+
+namespace dlroof {
+
+// A primitive's part of a step, or of the whole log.
+struct PrimitiveUse {
+  const ProgramPrimitive* primitive = nullptr;
+  const Placed* placed = nullptr;      // of its record; null: the file lacks it
+  double calls = 0;                    // [1]
+  double seconds = 0;                  // [s] of the clock
+  std::optional<double> roof_seconds;  // [s] that the roofs ask for these calls; absent: no roof
+  // [s] that could be won: above its roof, and all of a call that only moves data; absent: unknown
+  std::optional<double> to_win;
+};
+
+// The uses with calls, those with most to win first; by time where nothing has a roof.
+std::vector<PrimitiveUse> UsesOf(const PlacedRun& run, const ProgramSummary& summary);
+
+struct ProgramPart {
+  std::string words;
+  double seconds = 0;  // [s] > 0
+};
+
+struct ProgramLedger {
+  bool of_step = false;            // else of the whole log
+  double seconds = 0;              // [s] sum of the parts: the step's wall time where it is known
+  std::vector<ProgramPart> parts;  // roof, gaps by kind, moves by kind, others, creation, outside
+};
+
+ProgramLedger LedgerOf(const std::vector<PrimitiveUse>& uses, const ProgramSummary& summary);
+
+// All calls of one kind and direction.
+struct KindUse {
+  std::string kind, prop;
+  int distinct = 0;               // [1]
+  double calls = 0, seconds = 0;  // [1], [s]
+  std::optional<double> flops;    // [flop]; absent where one of them is not known
+  bool moves = true;              // every call only moves data
+};
+
+// By time, the most first.
+std::vector<KindUse> KindsOf(const std::vector<PrimitiveUse>& uses, const PlacedRun& run);
+
+}  // namespace dlroof

@@ -1,0 +1,46 @@
+// Steps of a program: the period of its stream of primitives. Pure.
+//
+// A step is a piece of the stream that comes again with the same primitives, each as often, in
+// nearly the same order: threads may exchange neighbours, a step may have a few more or fewer. The
+// smallest such piece counts. A stream of one primitive alone has none, nor has one whose pieces
+// agree no better than chance would have it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "reporters/verbose/verbose_log.h"
+
+namespace dlroof {
+
+struct StepRange {
+  std::size_t begin = 0, end = 0;       // executions [begin, end)
+  std::optional<double> begin_seconds;  // [s] on the clock of the executions
+  std::optional<double> end_seconds;    // [s]; absent: nothing follows that tells
+};
+
+enum class StepsFrom { kNone, kFound, kGiven, kMarks };
+// Returns "none", "found", "given", "marks".
+std::string_view Key(StepsFrom from);
+std::optional<StepsFrom> StepsFromKey(std::string_view key);
+
+struct Steps {
+  StepsFrom from = StepsFrom::kNone;
+  std::vector<StepRange> ranges;  // steady steps, in order
+  int irregular = 0;              // [1] pieces between the first and the last that differ
+  std::string reason;             // without steps: why
+};
+
+// `stream`: the primitive of each execution, below `distinct`. `count`: of the steps, where
+// somebody knows it; else they are found.
+Steps FindSteps(std::span<const std::uint32_t> stream, std::size_t distinct,
+                std::optional<int> count = std::nullopt);
+
+// Returns the marked steps of a log with marks, else those that are found, with their clock times.
+Steps StepsOf(const VerboseLog& log, std::optional<int> count = std::nullopt);
+
+}  // namespace dlroof

@@ -1,0 +1,161 @@
+// Batch and layer normalization, softmax.
+#include <algorithm>
+
+#include "reporters/verbose/work_forms.h"
+
+namespace dlroof {
+namespace {
+
+constexpr double kStatisticBytes = 4;  // f32, as are scale and shift unless they are printed
+
+// Letters of "flags:CHR".
+struct Flags {
+  bool global, scale, shift, relu, add;
+};
+
+Flags FlagsOf(const Primitive& primitive) {
+  const auto text = WordOf(primitive.text.auxiliary, "flags");
+  const auto has = [&](char letter) { return text.find(letter) != std::string_view::npos; };
+  return {has('G'), has('C') || has('S'), has('H') || has('S'), has('R') || has('A'), has('A')};
+}
+
+// [byte] per element of what a call reads and writes that has the size of its data: one printed
+// descriptor may stand for the source and the destination.
+double PassBytes(const Primitive& primitive) {
+  double values = 0, gradients = 0;
+  int value_count = 0, gradient_count = 0;
+  for (const auto& tensor : primitive.tensors) {
+    const bool gradient = tensor.role.starts_with("diff");
+    const bool value = tensor.role == "src" || tensor.role == "dst" || tensor.role == "data";
+    if (tensor.type == "undef" || (!value && !gradient)) continue;
+    if (gradient && tensor.role != "diff" && tensor.role != "diff_src" &&
+        tensor.role != "diff_dst" && tensor.role != "diff_data")
+      continue;
+    const auto bytes = BytesOf(tensor.type);
+    if (!bytes) throw NoClosedForm{"no type of the data is printed"};
+    (gradient ? gradients : values) += *bytes;
+    ++(gradient ? gradient_count : value_count);
+  }
+  if (value_count + gradient_count == 0) throw NoClosedForm{"no type of the data is printed"};
+  if (!primitive.IsBackward()) return value_count == 1 ? 2 * values : values;
+  if (gradient_count == 0) return 3 * values;  // "data" alone
+  return values + (gradient_count == 1 ? 2 * gradients : gradients);
+}
+
+// A normalization as groups of `size` elements that share their statistics.
+struct Normalized {
+  double groups, size;
+  double scales;  // [1] elements of the scale, and of the shift
+};
+
+// [flop] of one group: mean n (n - 1 additions, a division), variance 3n (subtract, square, n - 1
+// additions, a division); 1/sqrt(variance + epsilon) 3; subtract and multiply 2n; scale, shift,
+// addition and relu n each.
+double ForwardFlops(const Flags& flags, double n) {
+  return (flags.global ? 0 : 4 * n) + 3 + 2 * n + n * flags.scale + n * flags.shift +
+         n * flags.add + n * flags.relu;
+}
+
+// Where a statistic is shared by the elements that share a scale (a channel of a batch
+// normalization), the sums of the gradients of scale and shift serve both.
+double BatchBackwardFlops(const Flags& flags, bool makes_scales, double n) {
+  const bool sums = !flags.global || (makes_scales && (flags.scale || flags.shift));
+  double flops = 3 + n * flags.relu;
+  if (sums) flops += 2 * n + (2 * n - 1) + (n - 1);
+  if (flags.scale) flops += 1;
+  flops += flags.global ? n : 2 + 4 * n;
+  return flops;
+}
+
+// [flop] of one row of n elements: 1/sqrt 3; normalized again 2n; times scale n; sums of the
+// gradient and of its product with the normalized 3n - 2, over n twice; the gradient 4n. The
+// gradients of scale and shift are sums over rows.
+double LayerBackwardFlops(const Flags& flags, double n) {
+  return 3 + 2 * n + n * flags.scale + (flags.global ? n : 3 * n - 2 + 2 + 4 * n);
+}
+
+Normalized BatchOf(const Primitive& primitive) {
+  const auto letters = LetterSizes::Read(primitive.text.problem);
+  if (letters && letters->Has("ic")) {
+    const double channels = letters->Or("ic", 1);
+    return {channels, letters->Or("mb", 1) * letters->Image('i'), channels};
+  }
+  const auto dims = DimsOf(primitive).front();
+  if (dims.size() < 2) throw NoClosedForm{"the problem has no channels"};
+  return {dims[1], ProductOf(dims) / std::max(dims[1], 1.0), dims[1]};
+}
+
+Normalized RowsOf(const Primitive& primitive) {
+  const auto dims = DimsOf(primitive).front();
+  return {ProductOf(dims) / std::max(dims.back(), 1.0), dims.back(), dims.back()};
+}
+
+// Adds what statistics, scale and shift move.
+void AddBytes(const Primitive& primitive, const Flags& flags, const Normalized& shape,
+              FormWork& work) {
+  const bool keeps = flags.global || primitive.text.prop != "forward_inference";
+  const double scales = shape.scales * (flags.scale + flags.shift);
+  work.bytes = shape.groups * shape.size * PassBytes(primitive) +
+               kStatisticBytes * (keeps ? 2 * shape.groups : 0) + kStatisticBytes * scales;
+  if (flags.add) work.bytes += shape.groups * shape.size * PassBytes(primitive) / 2;
+  if (primitive.text.prop == "backward") work.bytes += kStatisticBytes * scales;
+  work.destination = shape.groups * shape.size;
+}
+
+// Rows of `size` elements along the axis.
+FormWork RowWork(const Primitive& primitive, bool logarithm) {
+  const auto dims = DimsOf(primitive).front();
+  const auto axis_text = WordOf(primitive.text.auxiliary, "axis");
+  const auto axis = ReadDims(axis_text);
+  if (!axis || axis->size() != 1 || axis->front() >= static_cast<double>(dims.size()))
+    throw NoClosedForm{"no axis is printed"};
+  const double n = dims[static_cast<std::size_t>(axis->front())];
+  FormWork work;
+  work.destination = ProductOf(dims);
+  work.destination_dims = dims;
+  const double rows = n > 0 ? work.destination / n : 0;
+  // maximum n - 1, subtract n, exp n, sum n - 1, and n divisions, or a log and n subtractions.
+  // backward: product (exp) n, sum n - 1, subtract n, multiply n.
+  work.elementwise = rows * (primitive.IsBackward() ? 4 * n - 1 : 5 * n - 2 + (logarithm ? 1 : 0));
+  work.bytes = work.destination * PassBytes(primitive);
+  work.destination_bytes = PassBytes(primitive) / 2;
+  return work;
+}
+
+}  // namespace
+
+FormWork BatchNormalizationWork(const Primitive& primitive) {
+  const auto shape = BatchOf(primitive);
+  const auto flags = FlagsOf(primitive);
+  FormWork work;
+  work.elementwise =
+      shape.groups * (primitive.IsBackward()
+                          ? BatchBackwardFlops(flags, primitive.text.prop == "backward", shape.size)
+                          : ForwardFlops(flags, shape.size));
+  AddBytes(primitive, flags, shape, work);
+  return work;
+}
+
+FormWork LayerNormalizationWork(const Primitive& primitive) {
+  const auto shape = RowsOf(primitive);
+  const auto flags = FlagsOf(primitive);
+  FormWork work;
+  if (primitive.IsBackward()) {
+    work.elementwise = shape.groups * LayerBackwardFlops(flags, shape.size);
+    if (primitive.text.prop == "backward")
+      work.elementwise += (flags.scale ? (2 * shape.groups - 1) * shape.size : 0) +
+                          (flags.shift ? (shape.groups - 1) * shape.size : 0);
+  } else {
+    work.elementwise = shape.groups * ForwardFlops(flags, shape.size);
+  }
+  AddBytes(primitive, flags, shape, work);
+  return work;
+}
+
+FormWork SoftmaxWork(const Primitive& primitive) {
+  return RowWork(primitive, WordOf(primitive.text.auxiliary, "alg") == "softmax_log");
+}
+
+FormWork LogsoftmaxWork(const Primitive& primitive) { return RowWork(primitive, true); }
+
+}  // namespace dlroof

@@ -1,0 +1,250 @@
+#include "reporters/verbose/verbose_log.h"
+
+#include <algorithm>
+#include <charconv>
+#include <map>
+#include <unordered_map>
+
+#include "reporters/text/text.h"
+#include "reporters/verbose/verbose_line.h"
+
+namespace dlroof {
+namespace {
+
+constexpr std::string_view kMark = "DLROOF_MARK,";
+constexpr std::size_t kLookedAt = std::size_t{1} << 20;
+
+// Members of PrimitiveText that templates name.
+std::string* MemberOf(std::string_view name, PrimitiveText& text) {
+  const std::pair<std::string_view, std::string*> rows[] = {
+      {"engine", &text.engine},
+      {"primitive", &text.kind},
+      {"implementation", &text.implementation},
+      {"prop_kind", &text.prop},
+      {"memory_descriptors", &text.tensors},
+      {"attributes", &text.attributes},
+      {"auxiliary", &text.auxiliary},
+      {"problem_desc", &text.problem}};
+  for (const auto& [known, member] : rows)
+    if (known == name) return member;
+  return nullptr;
+}
+
+std::string_view Trimmed(std::string_view text) {
+  while (!text.empty() && text.back() == ' ') text.remove_suffix(1);
+  return text;
+}
+
+class Reader {
+ public:
+  VerboseLog Read(std::string_view text) {
+    while (!text.empty()) {
+      const auto end = std::min(text.find('\n'), text.size());
+      auto line = text.substr(0, end);
+      text.remove_prefix(std::min(end + 1, text.size()));
+      if (line.ends_with('\r')) line.remove_suffix(1);
+      ++log_.lines.all;
+      ReadLine(line);
+    }
+    return std::move(log_);
+  }
+
+ private:
+  void ReadLine(std::string_view line) {
+    auto at = FindMarker(line);
+    if (at == std::string_view::npos) {
+      ReadMark(line);
+      return;
+    }
+    ++log_.lines.verbose;
+    for (auto next = FindMarker(line, at + 1); next != std::string_view::npos;
+         at = next, next = FindMarker(line, at + 1))
+      ReadCut(line.substr(at, next - at));
+    ReadVerbose(line.substr(at));
+  }
+
+  // Another line begins before this one ends.
+  void ReadCut(std::string_view text) {
+    const auto line = TakeApart(text);
+    if (line.kind == VerboseKind::kExecuted) ++log_.lines.executed;
+    Refuse("another line of oneDNN begins before its end");
+  }
+
+  void ReadVerbose(std::string_view text) {
+    const auto line = TakeApart(text);
+    switch (line.kind) {
+      case VerboseKind::kInformation:
+        ++log_.lines.information;
+        ReadInformation(line);
+        break;
+      case VerboseKind::kExecuted:
+        ++log_.lines.executed;
+        ReadExecution(line);
+        break;
+      case VerboseKind::kCreated:
+        ++log_.lines.created;
+        ReadCreation(line);
+        break;
+      case VerboseKind::kDispatch:
+        ++log_.lines.dispatch;
+        break;
+      case VerboseKind::kGraph:
+        ++log_.lines.graph;
+        break;
+      case VerboseKind::kOther:
+        Refuse("an operation that is no execution and no creation of a primitive");
+    }
+  }
+
+  void ReadInformation(const VerboseLine& line) {
+    const auto fields = line.fields;
+    if (fields.find("template:") != std::string_view::npos) {
+      if (fields.starts_with("graph") || !TemplateOf(line)) return;
+      template_ = *TemplateOf(line);
+      known_.clear();
+    } else if (const auto at = fields.find("isa:"); fields.starts_with("cpu,isa:")) {
+      log_.isa_words = Printable(fields.substr(at + 4));
+    } else if (fields.starts_with("cpu,runtime:")) {
+      ReadRuntime(fields);
+    } else if (const auto version = fields.find(" v"); log_.version.empty() &&
+                                                       version != std::string_view::npos &&
+                                                       !fields.starts_with("cpu")) {
+      log_.version =
+          Printable(fields.substr(version + 1, fields.find(' ', version + 1) - version - 1));
+    }
+  }
+
+  void ReadRuntime(std::string_view fields) {
+    for (const auto field : SplitText(fields, ',')) {
+      if (field.starts_with("runtime:")) log_.runtime = Printable(field.substr(8));
+      const auto threads =
+          field.starts_with("nthr:") ? NumberFromZero(field.substr(5)) : std::nullopt;
+      if (threads && *threads >= 1 && *threads <= 1e6) log_.threads = static_cast<int>(*threads);
+    }
+  }
+
+  // The text without its time is looked up first: a program repeats the same few primitives.
+  void ReadExecution(const VerboseLine& line) {
+    const auto comma = line.fields.rfind(',');
+    if (comma == std::string_view::npos) return Refuse("fewer fields than the template has");
+    const auto milliseconds = NumberFromZero(line.fields.substr(comma + 1));
+    const auto text = line.fields.substr(0, comma);
+    auto known = known_.find(text);
+    if (known == known_.end()) {
+      auto primitive = ReadPrimitive(text, line.first_generation);
+      if (!primitive) return;
+      if (!milliseconds) return Refuse("no time at its end: cut, or mixed with other output");
+      known = known_.emplace(text, IndexOf(std::move(*primitive))).first;
+    }
+    if (!milliseconds) return Refuse("no time at its end: cut, or mixed with other output");
+    ++log_.lines.used;
+    log_.executions.push_back({known->second, *milliseconds * 1e-3, SecondsOf(line)});
+  }
+
+  static std::optional<double> SecondsOf(const VerboseLine& line) {
+    if (!line.stamp_milliseconds) return std::nullopt;
+    return *line.stamp_milliseconds * 1e-3;
+  }
+
+  // `text`: the fields but the last, which is the time. Refuses the line where there is none.
+  std::optional<PrimitiveText> ReadPrimitive(std::string_view text, bool first_generation) {
+    if (template_.empty()) template_ = UsualTemplate(first_generation);
+    auto fields = SplitText(text, ',');
+    const std::size_t expected = template_.size() - 1;
+    const auto kind_at = std::ranges::find(template_, "primitive") - template_.begin();
+    // oneDNN 2.7's gemm_api leaves its empty auxiliary field out.
+    if (fields.size() + 1 == expected && std::ranges::count(fields, "gemm_api") == 1 &&
+        template_[expected - 1] == "problem_desc")
+      fields.insert(fields.end() - 1, std::string_view());
+    if (fields.size() != expected) {
+      Refuse(fields.size() < expected
+                 ? "fewer fields than the template has"
+                 : "more fields than the template has: mixed with other output");
+      return std::nullopt;
+    }
+    PrimitiveText primitive;
+    for (std::size_t i = 0; i < expected; ++i) {
+      const auto field = Trimmed(fields[i]);
+      if (std::string* member = MemberOf(template_[i], primitive))
+        *member = Printable(field);
+      else
+        primitive.others.emplace_back(Printable(template_[i]), Printable(field));
+    }
+    if (fields[static_cast<std::size_t>(kind_at)].empty()) {
+      Refuse("no name of a primitive");
+      return std::nullopt;
+    }
+    return primitive;
+  }
+
+  std::uint32_t IndexOf(PrimitiveText primitive) {
+    const auto [found, added] = indices_.try_emplace(
+        std::move(primitive), static_cast<std::uint32_t>(log_.primitives.size()));
+    if (added) log_.primitives.push_back(found->first);
+    return found->second;
+  }
+
+  void ReadCreation(const VerboseLine& line) {
+    const auto milliseconds = NumberFromZero(line.fields.substr(line.fields.rfind(',') + 1));
+    if (!milliseconds) return Refuse("no time at the end of a creation");
+    log_.creations.push_back({log_.executions.size(), *milliseconds * 1e-3,
+                              line.operation.find("hit") != std::string_view::npos,
+                              SecondsOf(line)});
+  }
+
+  void ReadMark(std::string_view line) {
+    if (!line.starts_with(kMark)) return;
+    const auto fields = SplitText(line.substr(kMark.size()), ',');
+    if (fields.size() != 3 || (fields[0] != "begin" && fields[0] != "end")) return;
+    const auto step = NumberFromZero(fields[1]);
+    const auto milliseconds = NumberFromZero(fields[2]);
+    if (!step || !milliseconds) return;
+    log_.marks.push_back({log_.executions.size(), fields[0] == "begin",
+                          static_cast<std::int64_t>(*step), *milliseconds * 1e-3});
+  }
+
+  void Refuse(std::string_view reason) {
+    auto& refused = log_.lines.refused;
+    const auto found = std::ranges::find(refused, reason, &RefusedLines::reason);
+    if (found != refused.end())
+      ++found->count;
+    else
+      refused.push_back({std::string(reason), 1, log_.lines.all});
+  }
+
+  VerboseLog log_;
+  VerboseTemplate template_;  // empty: none was printed, and nothing executed yet
+  std::unordered_map<std::string_view, std::uint32_t> known_;  // text of this template -> primitive
+  std::map<PrimitiveText, std::uint32_t> indices_;
+};
+
+}  // namespace
+
+VerboseLog ReadVerboseLog(std::string_view text) { return Reader().Read(text); }
+
+std::string IsaOf(std::string_view words) {
+  const auto has = [&](std::string_view word) {
+    return words.find(word) != std::string_view::npos;
+  };
+  const auto amx = words.find("AMX");
+  if (amx != std::string_view::npos)
+    return words.find(" float16", amx) != std::string_view::npos ? "avx512_core_amx_fp16"
+                                                                 : "avx512_core_amx";
+  if (has("AVX-512") || has("AVX10")) {
+    if (has("with float16")) return "avx512_core_fp16";
+    if (has("bfloat16")) return "avx512_core_bf16";
+    return has("DL Boost") ? "avx512_core_vnni" : "avx512_core";
+  }
+  if (has("AVX2")) {
+    if (has("float16")) return "avx2_vnni_2";
+    return has("DL Boost") ? "avx2_vnni" : "avx2";
+  }
+  if (has("AVX")) return "avx";
+  return has("SSE4.1") ? "sse41" : "";
+}
+
+bool HasVerboseLine(std::string_view text) {
+  return FindMarker(text.substr(0, kLookedAt)) != std::string_view::npos;
+}
+
+}  // namespace dlroof

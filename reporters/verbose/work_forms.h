@@ -1,0 +1,65 @@
+// Closed forms by kind of primitive, and what they share (private to this room).
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "reporters/verbose/primitive.h"
+
+namespace dlroof {
+
+// A call's work cannot be told: thrown within primitive_work.cpp's reach alone.
+struct NoClosedForm {
+  std::string reason;
+};
+
+struct FormWork {
+  double matrix = 0, elementwise = 0;  // [flop]
+  double bytes = 0;                    // [byte]
+  // [1] elements of the destination, and their bytes each, which post-ops work on
+  double destination = 0, destination_bytes = 0;
+  std::vector<double> destination_dims;  // empty: not known
+  std::string no_bytes;                  // why `bytes` are not all; empty: they are
+};
+
+// [byte] of one element of the role's tensor; 0 where the call has none. Throws NoClosedForm for a
+// type that is not known.
+double ElementBytes(const Primitive& primitive, std::string_view role);
+// Throws NoClosedForm for a problem of another form.
+LetterSizes SizesOf(const Primitive& primitive);
+std::vector<std::vector<double>> DimsOf(const Primitive& primitive);
+
+// products_work.cpp
+FormWork ConvolutionWork(const Primitive& primitive);
+FormWork DeconvolutionWork(const Primitive& primitive);
+FormWork MatmulWork(const Primitive& primitive);
+FormWork InnerProductWork(const Primitive& primitive);
+// rnn_work.cpp
+FormWork RnnWork(const Primitive& primitive);
+// normalization_work.cpp
+FormWork BatchNormalizationWork(const Primitive& primitive);
+FormWork LayerNormalizationWork(const Primitive& primitive);
+FormWork SoftmaxWork(const Primitive& primitive);
+FormWork LogsoftmaxWork(const Primitive& primitive);
+// pointwise_work.cpp
+FormWork EltwiseWork(const Primitive& primitive);
+FormWork PreluWork(const Primitive& primitive);
+FormWork BinaryWork(const Primitive& primitive);
+FormWork SumWork(const Primitive& primitive);
+FormWork ReductionWork(const Primitive& primitive);
+FormWork PoolingWork(const Primitive& primitive);
+FormWork ResamplingWork(const Primitive& primitive);
+// moves_work.cpp
+FormWork ReorderWork(const Primitive& primitive);
+FormWork ConcatWork(const Primitive& primitive);
+FormWork ShuffleWork(const Primitive& primitive);
+
+// [flop] of one element of an eltwise: `algorithm` is "eltwise_relu" or "relu". Throws NoClosedForm
+// for a formula that is not in the table.
+double EltwiseFlops(std::string_view algorithm, double alpha, bool backward);
+
+// Adds what the attributes' post-ops do to the destination.
+void AddPostOps(const Primitive& primitive, FormWork& work);
+
+}  // namespace dlroof

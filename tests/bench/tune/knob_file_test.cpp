@@ -1,0 +1,113 @@
+#include "bench/tune/knob_file.h"
+
+#include <gtest/gtest.h>
+
+#include <map>
+#include <random>
+
+#include "tests/fakes/refusal.h"
+
+namespace dlroof {
+namespace {
+
+// Eight CPUs on four cores; libomp.so.5 is here, OMP_PLACES is set.
+KnobPlace Place() {
+  return {8, 4, [](const std::string& name) { return name == "libomp.so.5" ? "/lib/" + name : ""; },
+          [](const std::string& variable) { return variable == "OMP_PLACES"; }};
+}
+
+Knobs Read(const std::string& text, bool may_change_results = false) {
+  Knobs knobs;
+  AddKnobs(text, "k.txt", Place(), may_change_results, knobs);
+  return knobs;
+}
+
+TEST(KnobFile, ChoicesHaveThisMachinesNumbersArgumentsAndQuotedValues) {
+  const auto knobs = Read(
+      "# a comment\n"
+      "\n"
+      "knob threads | why\n"
+      "  A={cpus} B={half}x{cores} | one  # a comment\n"
+      "A={half} | two\n"
+      "A={cores} | the same as two\n"
+      "knob arguments | why\n"
+      "--fast --size=\"{cores} by 2\" | three\n");
+  ASSERT_EQ(knobs.coordinates.size(), 2U);
+  EXPECT_EQ(
+      knobs.coordinates[0],
+      (Coordinate{"threads", "why", {{{{"A", "8"}, {"B", "4x4"}}, "one"}, {{{"A", "4"}}, "two"}}}));
+  EXPECT_EQ(knobs.coordinates[1],
+            (Coordinate{"arguments", "why", {{{{"--fast", ""}, {"--size", "4 by 2"}}, "three"}}}));
+  EXPECT_TRUE(knobs.left_out.empty());
+}
+
+TEST(KnobFile, AChoiceThatCannotBeHereIsLeftOutWithItsReason) {
+  const auto knobs = Read(
+      "knob a | why\n"
+      "LD_PRELOAD={library:libomp.so.5} | here\n"
+      "LD_PRELOAD={library:libjemalloc.so.2} | not here\n"
+      "OMP_PLACES=cores | set\n"
+      "knob b, changes results | why\n"
+      "B=1 | not asked for\n");
+  ASSERT_EQ(knobs.coordinates.size(), 1U);
+  EXPECT_EQ(knobs.coordinates[0].choices,
+            (std::vector<Choice>{{{{"LD_PRELOAD:a", "/lib/libomp.so.5"}}, "here"}}));
+  EXPECT_EQ(knobs.left_out, (std::vector<std::string>{
+                                "a: libjemalloc.so.2 is not here", "a: OMP_PLACES is set already",
+                                "b: it changes results (--allow-precision tries it)"}));
+  EXPECT_EQ(Read("knob b, changes results | why\nB=1 | asked for\n", true).coordinates.size(), 1U);
+}
+
+TEST(KnobFile, AWrongLineIsRefusedWithItsPlace) {
+  const std::map<std::string, std::string> refusals = {
+      {"A=1 | why", "k.txt:1: expected 'knob NAME | REASON' before the first choice"},
+      {"\nknob a", "k.txt:2: expected '| ' and a reason at the end of the line"},
+      {"knob  | why", "k.txt:1: expected a name after 'knob'"},
+      {"knob a | w\n\nA | why", "k.txt:3: 'A': expected VARIABLE=VALUE, --FLAG or --FLAG=VALUE"},
+      {"knob a | w\n1A=2 | why",
+       "k.txt:2: '1A=2': expected VARIABLE=VALUE, --FLAG or --FLAG=VALUE"},
+      {"knob a | w\nA={cpu} | why",
+       "k.txt:2: '{cpu}': expected {cpus}, {cores}, {half} or {library:NAME}"},
+      {"knob a | w\nA={cpus | why", "k.txt:2: '{cpus': expected a '}'"},
+      {"knob a | w\nA=\"b | why", "k.txt:2: expected a second '\"'"},
+      {"knob a, slow | w", "k.txt:1: knob a: expected 'changes results' after the comma"},
+      {"knob a | w\nA=1 | x\nknob a | w", "k.txt:3: knob a: there is one of this name already"},
+      {"knob a | w\nA=1 | x\nknob b | w\nA=2 | x",
+       "k.txt:4: A: knob a has it already; a variable belongs to one knob"}};
+  for (const auto& [text, sentence] : refusals)
+    EXPECT_EQ(RefusalOf([&] { Read(text); }), sentence) << text;
+}
+
+TEST(KnobFile, AnyTextIsReadOrRefused) {
+  const std::string whole = "knob a, changes results | w\nA={cpus} --b=\"{half} \" | why # c\n";
+  std::mt19937 engine(5);
+  int refused = 0;
+  for (int round = 0; round < 20000; ++round) {
+    auto text = whole;
+    for (int change = 0; change < 3; ++change)
+      text[engine() % text.size()] = "\n |={}\"#,-aA\xff"[engine() % 13];
+    try {
+      Read(text, true);
+    } catch (const BadInput&) {
+      ++refused;
+    }
+  }
+  EXPECT_GT(refused, 1000);
+}
+
+TEST(KnobFile, AllBuiltInSetsAreReadTogether) {
+  const auto knobs =
+      KnobsOf({"allocator", "onednn", "openmp", "pytorch", "tensorflow"}, Place(), true);
+  EXPECT_EQ(KnobSets(), "allocator, onednn, openmp, pytorch, tensorflow");
+  EXPECT_GE(knobs.coordinates.size(), 15U);
+  for (const auto& coordinate : knobs.coordinates) {
+    EXPECT_FALSE(coordinate.reason.empty());
+    for (const auto& choice : coordinate.choices) EXPECT_FALSE(choice.reason.empty());
+  }
+  EXPECT_EQ(RefusalOf([] { KnobsOf({"none"}, Place(), false); }),
+            "--knobs none: neither a file nor one of allocator, onednn, openmp, pytorch, "
+            "tensorflow");
+}
+
+}  // namespace
+}  // namespace dlroof

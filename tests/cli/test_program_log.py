@@ -1,0 +1,92 @@
+"""dlroof import and report of a program's log of oneDNN."""
+import json
+import re
+from pathlib import Path
+
+import pytest
+from checks import DATA, bad_input, contains, exits, never_prints, one_sentence, prints, run, says, verify
+
+LOGS = DATA / "onednn_verbose"
+ROOFS = {"name": "roofs", "device": "cpu", "threads": 2, "flops": {"fp32.vector": 2e11}, "bytes": {"dram": 3e10}}
+
+
+@pytest.fixture(scope="module", autouse=True)
+def imported(folder):
+    """Imports a real program on roofs that are given."""
+    Path("roofs.json").write_text(json.dumps(ROOFS))
+    return run(f"dlroof import {LOGS}/pt_r50_inf.onednn.log --machine roofs.json -o run.json")
+
+
+def test_the_program_is_shown(imported):
+    verify(imported, [
+        exits(0), says("wrote run.json"),
+        prints("^oneDNN v3.13.3, OpenMP, 2 threads, Intel AVX2: 460 calls of 66 distinct primitives, 1.36 s in all$"),
+        prints("^primitives that would give most, per step +calls +time"),
+        prints("^Conv2D/cpu/onednn/fwd/f32/n8c256h14w14k256r3s3_p1/training +5 .* compute .given. +1.47x +jit:avx2$"),
+        prints("^reorder +undef +43 +158 .* none$"),
+        prints("without FLOPs: 158 of 211 calls"),
+        prints("2 steps, marked by the program; 211 calls each"),
+        prints("above the roof: convolution$"), prints("moves data: reorder$"), prints("outside oneDNN$"),
+        prints("^460 of 460 lines of executed primitives were read; 467 of 472 lines are oneDNN's$")])
+
+
+def test_the_parts_of_a_step_add_up(imported):
+    units = {"s": 1, "ms": 1e-3, "µs": 1e-6}
+    parts = re.findall(r"^  \|[ #]{40}\| +([0-9.]+) (s|ms|µs) ", imported.out, re.M)
+    step = re.search(r"^a step: ([0-9.]+) (s|ms|µs) ", imported.out, re.M)
+    assert len(parts) == 4 and step, imported
+    wall = float(step[1]) * units[step[2]]
+    assert abs(sum(float(value) * units[unit] for value, unit in parts) - wall) < 0.01 * wall
+
+
+def test_report_tells_the_same(imported):
+    report = run("dlroof report run.json --show=table")
+    assert report.code == 0 and report.out == imported.out, report
+    verify(run("dlroof report run.json --show=table --verbose"), [exits(0), prints("^benchmark +time")])
+
+
+def test_the_file_keeps_what_a_replay_needs(imported):
+    content = json.loads(Path("run.json").read_text())
+    program = content["context"]["dlroof"]["program"]
+    assert program["lines"]["used"] == 460 and program["steps"]["from"] == "marks"
+    names = {record["name"] for record in content["records"]}
+    assert len(names) == 66 and {primitive["record"] for primitive in program["primitives"]} == names
+    ours = [primitive for primitive in program["primitives"] if "benchmark" in primitive]
+    assert len(ours) == 23 and all(primitive["benchdnn"].startswith("--conv ") for primitive in ours)
+    total = sum(r["seconds"] * r["iterations"] for record in content["records"] for r in record["repetitions"])
+    assert abs(total - program["seconds"]) < 1e-3 * total
+    verify(run("dlroof report run.json -o page.html"), [exits(0), contains("page.html", "reorder/cpu/onednn")])
+
+
+def test_without_roofs_the_longest_come_first():
+    verify(run(f"dlroof import {LOGS}/tf_r50_inf_dnn.onednn.log"),
+           [exits(0), prints("^primitives that take most, per step"), prints("no roofs, so no gaps: --machine names whose they are"), never_prints("above the roof")])
+
+
+@pytest.mark.parametrize("arguments, sentence", [
+    ("pt_bert_inf.onednn.log", "2 steps, marked by the program; 12 calls each"),
+    ("tf212_conv_opts0.log", "no steady steps found"),
+    ("pt_lstm_trn.onednn.log", "  backward: 46.3 ms, 1 call, 46.2 ms in oneDNN"),
+    ("pt_lstm_trn.onednn.log --steps 4", "4 steps, as many as given; 9 calls each"),
+    ("pt_lstm_trn.onednn.log --steps 7", "no 7 equal steps found"),
+    ("debian_torch113_conv_v2.6.3.log", "creation of primitives: 4 made, 0 found in the cache"),
+])
+def test_steps(arguments, sentence):
+    verify(run(f"dlroof import {LOGS}/{arguments}"), [exits(0), prints(re.escape(sentence))])
+
+
+def test_cut_lines_are_told():
+    text = (LOGS / "pt_lstm_inf.onednn.log").read_text().splitlines()
+    at = next(i for i, line in enumerate(text) if ",exec," in line)
+    text[at] = text[at][:60]
+    Path("cut.log").write_text("\n".join(["progress"] + text))
+    verify(run("dlroof import cut.log"),
+           [exits(0), prints("^11 of 12 lines of executed primitives were read"), prints(f"^  1 line not read, line {at + 2} first: fewer fields than the template has$")])
+
+
+def test_bad_input():
+    Path("quiet.log").write_text("onednn_verbose,v1,info,oneDNN v3.7.3 (commit N/A)\n")
+    verify(run("dlroof import quiet.log"), [exits(2), one_sentence, says("quiet.log:1: no executed primitive in 1 lines, expected lines like")])
+    verify(run(f"dlroof import {LOGS}/pt_lstm_inf.onednn.log --set x"), [exits(2), one_sentence, says("--set and --provenance are not for a program's log")])
+    verify(run(f"dlroof import {DATA}/import_small.csv --steps 3 -o x.json"), [exits(2), one_sentence, says("--steps is for a program's log")])
+    verify(run(f"dlroof import {DATA}/import_small.csv"), [exits(2), one_sentence, says("expected -o FILE")])

@@ -1,0 +1,96 @@
+// Random problems of primitives, and what loops over them count.
+#pragma once
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <random>
+#include <string>
+
+#include "reporters/verbose/primitive_work.h"
+#include "tests/fakes/primitives/tally.h"
+
+namespace dlroof {
+
+inline constexpr int kProblems = 300;
+
+class Draw {
+ public:
+  int64_t UpTo(int64_t most) { return 1 + static_cast<int64_t>(random_() % most); }
+  bool Coin() { return random_() % 2 == 0; }
+
+ private:
+  std::mt19937_64 random_{20261123};
+};
+
+inline Primitive Made(const std::string& kind, const std::string& prop, const std::string& tensors,
+                      const std::string& auxiliary, const std::string& problem,
+                      const std::string& attributes = "") {
+  return ReadPrimitive({.kind = kind,
+                        .prop = prop,
+                        .tensors = tensors,
+                        .attributes = attributes,
+                        .auxiliary = auxiliary,
+                        .problem = problem});
+}
+
+inline constexpr const char* kFiltered =
+    "src:f32::blocked:abcd::f0 wei:f32::blocked:abcd::f0 bia:{}::blocked:a::f0 "
+    "dst:f32::blocked:abcd::f0";
+inline constexpr const char* kInOut = "src:f32::blocked:abcd::f0 dst:f32::blocked:abcd::f0";
+
+inline int64_t Operations(const std::function<void()>& loops) {
+  Tally::operations = 0;
+  loops();
+  return Tally::operations;
+}
+
+inline void Times(int64_t count, const std::function<void()>& body) {
+  for (int64_t i = 0; i < count; ++i) body();
+}
+
+inline void MultiplyAdd(int64_t count) {
+  Tally sum;
+  for (int64_t i = 0; i < count; ++i) sum = sum + Tally() * Tally();
+}
+
+inline void ExpectWork(const Primitive& primitive, int64_t matrix, int64_t elementwise) {
+  const auto work = WorkOf(primitive);
+  ASSERT_TRUE(work.matrix) << work.reason << ": " << primitive.text.problem;
+  EXPECT_EQ(*work.matrix, static_cast<double>(matrix)) << primitive.text.problem;
+  EXPECT_EQ(*work.elementwise, static_cast<double>(elementwise))
+      << primitive.text.problem << ' ' << primitive.text.auxiliary;
+}
+
+struct Filter {
+  int64_t g, mb, ic, oc, ih, iw, oh, ow, kh, kw;
+  std::string Text() const {
+    return fmt::format("{}mb{}_ic{}oc{}_ih{}oh{}kh{}sh1dh0ph1_iw{}ow{}kw{}sw1dw0pw1",
+                       g > 1 ? fmt::format("g{}", g) : "", mb, ic, oc, ih, oh, kh, iw, ow, kw);
+  }
+};
+
+inline Filter RandomFilter(Draw& draw) {
+  const int64_t g = draw.UpTo(3);
+  return {g,
+          draw.UpTo(3),
+          g * draw.UpTo(3),
+          g * draw.UpTo(3),
+          draw.UpTo(4),
+          draw.UpTo(4),
+          draw.UpTo(4),
+          draw.UpTo(4),
+          draw.UpTo(3),
+          draw.UpTo(3)};
+}
+
+using Values = std::vector<Tally>;
+
+inline Values ProductsOf(const Values& a, const Values& b) {
+  Values products;
+  for (std::size_t i = 0; i < a.size(); ++i) products.push_back(a[i] * b[i]);
+  return products;
+}
+
+}  // namespace dlroof

@@ -1,0 +1,155 @@
+#include "reporters/program/program_summary.h"
+
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "counters/base/files.h"
+#include "reporters/program/program_ledger.h"
+#include "reporters/program/program_report.h"
+#include "reporters/program/timeline.h"
+
+namespace dlroof {
+namespace {
+
+VerboseLog FromFile(const std::string& name) {
+  return ReadVerboseLog(ReadFile(DLROOF_TEST_DATA "/onednn_verbose/" + name, "a log"));
+}
+
+VerboseLog TwoThreads() {
+  VerboseLog log;
+  log.primitives.resize(2);
+  // 0 to 4 s, and 2 to 6 s on another thread: between 2 and 4 s each has half.
+  log.executions = {{0, 4, 100.0}, {1, 4, 102.0}};
+  return log;
+}
+
+TEST(TimelineOf, CallsThatOverlapShareTheClock) {
+  const auto timeline = TimelineOf(TwoThreads());
+  EXPECT_TRUE(timeline.stamped);
+  EXPECT_DOUBLE_EQ(timeline.executions[0], 3);
+  EXPECT_DOUBLE_EQ(timeline.executions[1], 3);
+}
+
+TEST(TimelineOf, CallsOfNoTimeAndWithoutStampKeepTheirOwn) {
+  auto log = TwoThreads();
+  log.executions.push_back({0, 0, 103.0});
+  log.executions.push_back({0, 7, std::nullopt});
+  const auto timeline = TimelineOf(log);
+  EXPECT_FALSE(timeline.stamped);
+  EXPECT_DOUBLE_EQ(timeline.executions[2], 0);
+  EXPECT_DOUBLE_EQ(timeline.executions[3], 7);
+  EXPECT_DOUBLE_EQ(timeline.executions[0] + timeline.executions[1], 6);
+}
+
+TEST(SummarizeProgram, PrimitivesAddUpToTheLog) {
+  for (const char* name : {"pt_r50_inf.onednn.log", "pt_lstm_trn.onednn.log",
+                           "tf_r50_inf_dnn.onednn.log", "tf212_conv_opts0.log"}) {
+    const auto log = FromFile(name);
+    const auto summary = SummarizeProgram(log, std::nullopt);
+    double all = 0, calls = 0, seconds = 0;
+    for (const auto& execution : log.executions) all += execution.seconds;
+    for (const auto& primitive : summary.primitives) {
+      calls += primitive.calls;
+      seconds += primitive.seconds;
+      EXPECT_LE(primitive.times.least, primitive.times.lower_quarter);
+      EXPECT_LE(primitive.times.lower_quarter, primitive.times.median);
+      EXPECT_LE(primitive.times.median, primitive.times.upper_quarter);
+      EXPECT_LE(primitive.times.upper_quarter, primitive.times.most);
+    }
+    EXPECT_EQ(calls, static_cast<double>(log.executions.size())) << name;
+    EXPECT_NEAR(seconds, all, 1e-9 * all) << name;
+    EXPECT_NEAR(summary.seconds, all, 1e-9 * all) << name;
+  }
+}
+
+PlacedRun RunOf(const ProgramSummary& summary) {
+  RunFile file;
+  file.context["dlroof"]["program"] = ToJson(summary);
+  return PlaceRun(file);
+}
+
+TEST(LedgerOfProgram, PartsAddUpToTheStepsWallTime) {
+  for (const char* name : {"pt_r50_inf.onednn.log", "pt_lstm_trn.onednn.log"}) {
+    const auto summary = SummarizeProgram(FromFile(name), std::nullopt);
+    const auto run = RunOf(summary);
+    const auto ledger = LedgerOf(UsesOf(run, summary), summary);
+    EXPECT_TRUE(ledger.of_step);
+    double sum = 0;
+    for (const auto& part : ledger.parts) sum += part.seconds;
+    EXPECT_NEAR(sum, summary.steps.wall_seconds.value(), 1e-9) << name;
+    EXPECT_EQ(ledger.parts.back().words, "outside oneDNN") << name;
+  }
+}
+
+TEST(LedgerOfProgram, WithoutStepsTheProgramsWallTimeIsDivided) {
+  auto summary = SummarizeProgram(FromFile("tf212_conv_opts1.log"), std::nullopt);
+  summary.wall_seconds = 2;
+  const auto run = RunOf(summary);
+  const auto ledger = LedgerOf(UsesOf(run, summary), summary);
+  EXPECT_FALSE(ledger.of_step);
+  EXPECT_NEAR(ledger.seconds, 2, 1e-12);
+}
+
+// The step of an LSTM's training: forward and backward are the recurrent layer's.
+TEST(SummarizeProgram, PhasesOfATrainingStep) {
+  const auto summary = SummarizeProgram(FromFile("pt_lstm_trn.onednn.log"), std::nullopt);
+  ASSERT_EQ(summary.steps.phases.size(), 3);
+  EXPECT_EQ(summary.steps.phases[0].calls, 5);
+  EXPECT_EQ(summary.steps.phases[1].calls, 1);
+  EXPECT_EQ(summary.steps.phases[2].calls, 3);
+  double wall = 0;
+  for (const auto& phase : summary.steps.phases) wall += phase.wall_seconds.value();
+  EXPECT_NEAR(wall, summary.steps.wall_seconds.value(), 1e-6);
+  EXPECT_EQ(SummarizeProgram(FromFile("pt_r50_inf.onednn.log"), std::nullopt).steps.phases.size(),
+            0);
+}
+
+TEST(SummarizeProgram, CreationsOfAStepAreItsOwn) {
+  auto log = TwoThreads();
+  log.marks = {{0, true, 1, 99}, {2, false, 1, 109}};
+  log.creations = {{1, 0.5, false, 106.5}, {0, 0.25, true, 99.5}};
+  const auto summary = SummarizeProgram(log, std::nullopt);
+  EXPECT_EQ(summary.steps.creation_misses, 1);
+  EXPECT_EQ(summary.steps.creation_hits, 1);
+  EXPECT_DOUBLE_EQ(summary.steps.creation_seconds, 0.75);
+  EXPECT_DOUBLE_EQ(summary.steps.wall_seconds.value(), 10);
+}
+
+TEST(ProgramOf, ReadsItAllAgain) {
+  auto summary = SummarizeProgram(FromFile("pt_lstm_trn.onednn.log"), std::nullopt);
+  summary.command = "python train.py";
+  summary.wall_seconds = 12.5;
+  summary.lines.refused = {{"cut", 3, 17}};
+  summary.primitives[0].text.others = {{"colour", "green"}};
+  summary.primitives[0].benchmark = "LSTM/...";
+  nlohmann::json context;
+  context["dlroof"]["program"] = ToJson(summary);
+  const auto again = ProgramOf(context);
+  ASSERT_TRUE(again);
+  EXPECT_EQ(ToJson(*again), ToJson(summary));
+  EXPECT_EQ(again->primitives[0].text, summary.primitives[0].text);
+  EXPECT_EQ(again->threads, 2);
+}
+
+TEST(ProgramOf, TakesAnyJson) {
+  EXPECT_FALSE(ProgramOf(nullptr));
+  EXPECT_FALSE(ProgramOf({{"dlroof", {{"program", 7}}}}));
+  const nlohmann::json odd = {{"dlroof",
+                               {{"program",
+                                 {{"seconds", "much"},
+                                  {"primitives", {1, {{"calls", true}}}},
+                                  {"steps", {{"from", 3}}}}}}}};
+  const auto summary = ProgramOf(odd);
+  ASSERT_TRUE(summary);
+  EXPECT_EQ(summary->primitives.size(), 2);
+  RunFile file;
+  file.context = odd;
+  std::ostringstream out;
+  WriteProgram(PlaceRun(file), 80, out);
+  EXPECT_NE(out.str(), "");
+}
+
+}  // namespace
+}  // namespace dlroof

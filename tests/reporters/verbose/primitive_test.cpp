@@ -1,0 +1,105 @@
+#include "reporters/verbose/primitive.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "reporters/verbose/benchdnn_line.h"
+
+namespace dlroof {
+namespace {
+
+using testing::ElementsAre;
+using testing::IsEmpty;
+
+TEST(ReadTensors, BothFormsOfADescriptorSayTheSame) {
+  for (const char* text : {"src_f32:a:blocked:aBcd8b:f0", "src:f32:a:blocked:aBcd8b::f0"}) {
+    const auto tensors = ReadTensors(text);
+    ASSERT_EQ(tensors.size(), 1) << text;
+    EXPECT_EQ(tensors[0].role, "src");
+    EXPECT_EQ(tensors[0].type, "f32");
+    EXPECT_TRUE(tensors[0].chosen);
+    EXPECT_EQ(tensors[0].tag, "aBcd8b");
+  }
+}
+
+TEST(ReadTensors, RolesMayHaveUnderscores) {
+  const auto tensors = ReadTensors(
+      "wei_layer_bf16::blocked:abcde:f0 diff_src_layer:f8_e5m2::blocked:abc::f0 "
+      "bia:undef::undef:::");
+  ASSERT_EQ(tensors.size(), 3);
+  EXPECT_EQ(tensors[0].role, "wei_layer");
+  EXPECT_EQ(tensors[0].type, "bf16");
+  EXPECT_EQ(tensors[1].role, "diff_src_layer");
+  EXPECT_EQ(tensors[1].type, "f8_e5m2");
+  EXPECT_EQ(tensors[2].type, "undef");
+}
+
+TEST(Primitive, AGradientStandsForItsTensorAndUndefForNone) {
+  const auto primitive =
+      ReadPrimitive({.tensors = "diff_src:f32::blocked:ab::f0 bia:undef::undef:::"});
+  EXPECT_NE(primitive.Find("src"), nullptr);
+  EXPECT_EQ(primitive.Find("bia"), nullptr);
+}
+
+TEST(LetterSizes, LettersAndNumbers) {
+  const auto sizes = LetterSizes::Read("g2mb8_ic64oc32_ih56oh28kh3_iw56ow28kw5");
+  ASSERT_TRUE(sizes);
+  EXPECT_EQ(sizes->Or("g", 1), 2);
+  EXPECT_EQ(sizes->Image('k'), 15);
+  EXPECT_EQ(sizes->Or("id", 7), 7);
+  for (const char* bad : {"", "8x64", "mb", "mb8ic", "mb99999999999999999999", "mb-1"})
+    EXPECT_FALSE(LetterSizes::Read(bad)) << bad;
+}
+
+TEST(ReadDims, SizesWithXBetween) {
+  EXPECT_THAT(ReadDims("8x64x1").value(), ElementsAre(8, 64, 1));
+  for (const char* bad : {"", "8x", "x8", "8*64", "*x16", "8x64 ", "99999999999"})
+    EXPECT_FALSE(ReadDims(bad)) << bad;
+}
+
+TEST(PostOpsOf, BothSeparatorsAndExponents) {
+  EXPECT_THAT(PostOpsOf("attr-scratchpad:user attr-post-ops:sum+eltwise_relu:1e+02:0+sum"),
+              ElementsAre("sum", "eltwise_relu:1e+02:0", "sum"));
+  EXPECT_THAT(PostOpsOf("attr-post-ops:'sum;eltwise_tanh;'"), ElementsAre("sum", "eltwise_tanh"));
+  EXPECT_THAT(PostOpsOf("attr-scratchpad:user"), IsEmpty());
+}
+
+PrimitiveText Conv(const std::string& prop, const std::string& bias) {
+  return {.kind = "convolution",
+          .prop = prop,
+          .tensors = "src:f32::blocked:acdb::f0 wei:f32:a:blocked:Acdb16a::f0 bia:" + bias +
+                     "::blocked:a::f0 dst:f32::blocked:acdb::f0",
+          .attributes = "attr-scratchpad:user attr-post-ops:eltwise_relu",
+          .auxiliary = "alg:convolution_direct",
+          .problem = "mb8_ic64oc64_ih56oh56kh1sh1dh0ph0_iw56ow56kw1sw1dw0pw0"};
+}
+
+TEST(BenchdnnLine, ALineForEachDirection) {
+  EXPECT_EQ(BenchdnnLine(ReadPrimitive(Conv("forward_inference", "undef"))),
+            "--conv --mode=P --dir=FWD_I --stag=acdb --dtag=acdb --attr-post-ops=eltwise_relu "
+            "mb8_ic64oc64_ih56oh56kh1sh1dh0ph0_iw56ow56kw1sw1dw0pw0");
+  EXPECT_THAT(BenchdnnLine(ReadPrimitive(Conv("forward_training", "f32"))),
+              testing::HasSubstr("--dir=FWD_B "));
+  EXPECT_THAT(BenchdnnLine(ReadPrimitive(Conv("backward_weights", "f32"))),
+              testing::HasSubstr("--dir=BWD_WB "));
+  EXPECT_THAT(BenchdnnLine(ReadPrimitive(Conv("backward_data", "undef"))),
+              testing::HasSubstr("--dir=BWD_D "));
+}
+
+TEST(BenchdnnLine, OtherDrivers) {
+  EXPECT_EQ(BenchdnnLine(ReadPrimitive({.kind = "reorder",
+                                        .tensors = "src:f32::blocked:abcd::f0 "
+                                                   "dst:bf16::blocked:aBcd8b::f0",
+                                        .problem = "8x64x56x56"})),
+            "--reorder --mode=P --sdt=f32 --ddt=bf16 --stag=abcd --dtag=aBcd8b 8x64x56x56");
+  EXPECT_EQ(
+      BenchdnnLine(ReadPrimitive(
+          {.kind = "gemm_api",
+           .tensors = "src:f32::blocked:ab::f0 wei:f32::blocked:ab::f0 dst:f32::blocked:ab::f0",
+           .problem = "16x256:256x192"})),
+      "--matmul --mode=P --stag=ab --wtag=ab --dtag=ab 16x256:256x192");
+  EXPECT_EQ(BenchdnnLine(ReadPrimitive({.kind = "zero_pad"})), "");
+}
+
+}  // namespace
+}  // namespace dlroof

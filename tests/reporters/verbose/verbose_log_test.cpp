@@ -1,0 +1,188 @@
+#include "reporters/verbose/verbose_log.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <map>
+
+#include "counters/base/files.h"
+#include "reporters/verbose/primitive_work.h"
+
+namespace dlroof {
+namespace {
+
+using testing::ElementsAre;
+using testing::IsEmpty;
+using testing::Pair;
+
+VerboseLog FromFile(const std::string& name) {
+  return ReadVerboseLog(ReadFile(DLROOF_TEST_DATA "/onednn_verbose/" + name, "a log"));
+}
+
+std::map<std::string, int> KindsOf(const VerboseLog& log) {
+  std::map<std::string, int> kinds;
+  for (const auto& execution : log.executions) ++kinds[log.primitives[execution.primitive].kind];
+  return kinds;
+}
+
+constexpr const char* kTemplate =
+    "onednn_verbose,v1,primitive,info,template:timestamp,operation,engine,primitive,implementation,"
+    "prop_kind,memory_descriptors,attributes,auxiliary,problem_desc,exec_time\n";
+constexpr const char* kReorder =
+    "onednn_verbose,v1,1000.5,primitive,exec,cpu,reorder,jit:uni,undef,src:f32::blocked:ab::f0 "
+    "dst:f32::blocked:ba::f0,attr-scratchpad:user,,8x64,0.25\n";
+
+// Counted with grep and wc in the logs.
+TEST(VerboseLog, EveryExecutionOfRealLogsIsRead) {
+  struct Golden {
+    const char* name;
+    const char* version;
+    std::map<std::string, int> kinds;
+  };
+  const Golden rows[] = {
+      {"debian_torch113_conv_v2.6.3.log", "v2.6.3", {{"reorder", 3}, {"convolution", 1}}},
+      {"tf212_conv_opts0.log", "v2.7.3", {{"gemm_api", 33}}},
+      {"tf212_conv_opts1.log", "v2.7.3", {{"reorder", 1}, {"convolution", 1}}},
+      {"pt_bert_inf.onednn.log", "v3.13.3", {{"eltwise", 48}}},
+      {"pt_lstm_inf.onednn.log", "v3.13.3", {{"reorder", 8}, {"rnn", 4}}},
+      {"pt_lstm_trn.onednn.log", "v3.13.3", {{"reorder", 28}, {"rnn", 8}}},
+      {"pt_r50_inf.onednn.log", "v3.13.3", {{"reorder", 344}, {"convolution", 116}}},
+      {"tf_r50_inf_dnn.onednn.log",
+       "v3.7.3",
+       {{"reorder", 125},
+        {"convolution", 124},
+        {"pooling", 3},
+        {"inner_product", 2},
+        {"softmax", 2}}}};
+  for (const auto& row : rows) {
+    const auto log = FromFile(row.name);
+    EXPECT_EQ(KindsOf(log), row.kinds) << row.name;
+    EXPECT_EQ(log.version, row.version) << row.name;
+    EXPECT_EQ(log.isa_words, "Intel AVX2") << row.name;
+    EXPECT_EQ(log.lines.used, log.lines.executed) << row.name;
+    EXPECT_THAT(log.lines.refused, IsEmpty()) << row.name;
+    for (const auto& primitive : log.primitives)
+      EXPECT_EQ(WorkOf(ReadPrimitive(primitive)).reason, "") << row.name << primitive.problem;
+  }
+}
+
+TEST(VerboseLog, FactsOfTheLibraryAreRead) {
+  const auto log = FromFile("tf_r50_inf_dnn.onednn.log");
+  EXPECT_EQ(log.runtime, "threadpool");
+  EXPECT_EQ(log.threads, 2);
+  ASSERT_EQ(log.marks.size(), 4);
+  EXPECT_TRUE(log.marks[0].begin);
+  EXPECT_EQ(log.marks[0].before, 38);
+  EXPECT_DOUBLE_EQ(log.marks[0].seconds, 1795369597.754633301);
+}
+
+TEST(VerboseLog, CreationsAreMissesAndHits) {
+  const auto log = FromFile("debian_torch113_conv_v2.6.3.log");
+  ASSERT_EQ(log.creations.size(), 4);
+  EXPECT_FALSE(log.creations[0].hit);
+  EXPECT_DOUBLE_EQ(log.creations[0].seconds, 0.592041e-3);
+  EXPECT_EQ(log.creations[3].before, 3);
+  const auto hits = ReadVerboseLog(
+      "onednn_verbose,v1,1.5,primitive,create:cache_hit,cpu,reorder,jit:uni,undef,a,b,c,8x64,0."
+      "5\n");
+  ASSERT_EQ(hits.creations.size(), 1);
+  EXPECT_TRUE(hits.creations[0].hit);
+}
+
+TEST(VerboseLog, TheStampOfOneDnn27sGemmIsNoTime) {
+  const auto log = FromFile("tf212_conv_opts0.log");
+  EXPECT_FALSE(log.executions.at(0).start_seconds);
+  EXPECT_EQ(log.primitives.at(0).problem, "96x288:288x16");
+  EXPECT_EQ(log.primitives.at(0).auxiliary, "");
+}
+
+TEST(VerboseLog, TheTemplateOrdersTheFieldsAndUnknownOnesAreKept) {
+  const auto log = ReadVerboseLog(
+      "onednn_verbose,v1,primitive,info,template:operation,engine,primitive,colour,problem_desc,"
+      "prop_kind,exec_time\n"
+      "onednn_verbose,v1,primitive,exec,cpu,reorder,green,8x64,undef,0.5\n");
+  ASSERT_EQ(log.primitives.size(), 1);
+  EXPECT_EQ(log.primitives[0].problem, "8x64");
+  EXPECT_EQ(log.primitives[0].prop, "undef");
+  EXPECT_THAT(log.primitives[0].others, ElementsAre(Pair("colour", "green")));
+}
+
+TEST(VerboseLog, OtherOutputBetweenIsPassedOver) {
+  const auto log = ReadVerboseLog(std::string("epoch 1\n") + kTemplate + "\x1b[32m50 %" + kReorder +
+                                  "loss 0.5\r\n");
+  EXPECT_EQ(log.executions.size(), 1);
+  EXPECT_EQ(log.lines.all, 4);
+  EXPECT_EQ(log.lines.verbose, 2);
+  EXPECT_DOUBLE_EQ(log.executions[0].start_seconds.value(), 1.0005);
+}
+
+TEST(VerboseLog, CutAndMixedLinesAreCountedWithTheirReasons) {
+  const std::string whole = kReorder;
+  const std::string line = whole.substr(0, whole.size() - 1);
+  const auto log = ReadVerboseLog(kTemplate + line.substr(0, 70) + "\n" +  // fewer fields
+                                  line + "Epoch 2\n" +                     // text behind the time
+                                  line.substr(0, 40) + whole +             // two lines in one
+                                  line + ",jit:uni,undef,0.5\n" +          // the rest of another
+                                  "onednn_verbose,v1,ukernel,exec,cpu,brgemm,0.5\n");
+  EXPECT_EQ(log.executions.size(), 1);
+  EXPECT_EQ(log.lines.used, 1);
+  EXPECT_EQ(log.lines.executed, 5);
+  std::map<std::string, std::int64_t> refused;
+  for (const auto& one : log.lines.refused) refused[one.reason] = one.count;
+  EXPECT_THAT(
+      refused,
+      ElementsAre(Pair("an operation that is no execution and no creation of a primitive", 1),
+                  Pair("another line of oneDNN begins before its end", 1),
+                  Pair("fewer fields than the template has", 1),
+                  Pair("more fields than the template has: mixed with other output", 1),
+                  Pair("no time at its end: cut, or mixed with other output", 1)));
+  EXPECT_EQ(log.lines.refused.front().first_line, 2);
+}
+
+TEST(VerboseLog, OlderMarkersAndLogsWithoutTemplate) {
+  const auto log = ReadVerboseLog(
+      "dnnl_verbose,exec,cpu,matmul,gemm:jit,undef,src_f32::blocked:ab:f0 wei_f32::blocked:ab:f0 "
+      "dst_f32::blocked:ab:f0,,,16x256:256x192,0.5\n");
+  ASSERT_EQ(log.primitives.size(), 1);
+  EXPECT_EQ(log.primitives[0].kind, "matmul");
+  const auto oldest = ReadVerboseLog(
+      "mkldnn_verbose,exec,convolution,jit:avx2,forward_training,fsrc:nChw8c,alg:direct,mb2,0.5\n");
+  ASSERT_EQ(oldest.primitives.size(), 1);
+  EXPECT_EQ(oldest.primitives[0].kind, "convolution");
+}
+
+TEST(VerboseLog, GraphPartitionsAreCountedApart) {
+  const auto log = ReadVerboseLog("onednn_verbose,v1,5.5,graph,exec,cpu,100002,convolution,0.5\n");
+  EXPECT_EQ(log.lines.graph, 1);
+  EXPECT_THAT(log.executions, IsEmpty());
+}
+
+TEST(IsaOf, TheWordsNameTheInstructionSet) {
+  EXPECT_EQ(IsaOf("Intel AVX2"), "avx2");
+  EXPECT_EQ(IsaOf("Intel AVX2 with Intel DL Boost"), "avx2_vnni");
+  EXPECT_EQ(IsaOf("Intel AVX-512 with AVX512BW, AVX512VL, and AVX512DQ extensions"), "avx512_core");
+  EXPECT_EQ(IsaOf("Intel AVX-512 with Intel DL Boost"), "avx512_core_vnni");
+  EXPECT_EQ(IsaOf("Intel AVX-512 with Intel DL Boost and bfloat16 support"), "avx512_core_bf16");
+  EXPECT_EQ(IsaOf("Intel AVX-512 with float16, Intel DL Boost and bfloat16 support"),
+            "avx512_core_fp16");
+  EXPECT_EQ(IsaOf("Intel AVX-512 with float16, Intel DL Boost and bfloat16 support and Intel AMX "
+                  "with bfloat16 and 8-bit integer support"),
+            "avx512_core_amx");
+  EXPECT_EQ(IsaOf("Intel AVX-512 with float16, Intel DL Boost and bfloat16 support and Intel AMX "
+                  "with bfloat16, float16 and 8-bit integer support"),
+            "avx512_core_amx_fp16");
+  EXPECT_EQ(IsaOf("Generic"), "");
+}
+
+TEST(VerboseLog, AMillionLinesGiveAMillionExecutions) {
+  std::string text = kTemplate;
+  constexpr int kLines = 1'000'000;
+  text.reserve(text.size() + kLines * std::string_view(kReorder).size());
+  for (int i = 0; i < kLines; ++i) text += kReorder;
+  const auto log = ReadVerboseLog(text);
+  EXPECT_EQ(log.executions.size(), kLines);
+  EXPECT_EQ(log.primitives.size(), 1);
+}
+
+}  // namespace
+}  // namespace dlroof
