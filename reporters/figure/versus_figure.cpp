@@ -17,7 +17,7 @@ namespace dlroof {
 namespace {
 
 constexpr std::string_view kRoofA = "#27313d", kRoofB = "#8a5a00";
-constexpr std::size_t kMostTitles = 15;  // in the legend
+constexpr std::size_t kMostVersusTitles = 15;  // in the legend
 
 const ClassicPoint* PointOf(const PlacedRun& run, std::size_t record, Level level) {
   for (const auto& point : run.places[record].placement.classic)
@@ -140,7 +140,7 @@ void AddSeries(const VersusSeries& series, std::size_t index, Plot& plot) {
       fmt::format("$from{} using 1:2:3 with points pt 6 ps 0.7 lc rgb variable notitle", index));
   plot.elements.push_back(
       fmt::format("$to{} using 1:2:3 with points pt 7 ps 0.7 lc rgb variable notitle", index));
-  if (index < kMostTitles)
+  if (index < kMostVersusTitles)
     plot.elements.push_back(fmt::format("keyentry with points pt 7 lc rgb '{}' title {} noenhanced",
                                         colour, GnuplotText(series.name)));
 }
