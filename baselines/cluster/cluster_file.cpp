@@ -57,16 +57,40 @@ ClusterNode NodeFrom(const JsonReader& reader, std::size_t kinds) {
   return node;
 }
 
+json FindingJson(const Finding& finding) {
+  json object = {{"node", finding.node},
+                 {"what", finding.what},
+                 {"ratio", finding.ratio},
+                 {"visits", finding.visits},
+                 {"verdict", Key(finding.verdict)}};
+  if (finding.ci95) object["ci95"] = {finding.ci95->first, finding.ci95->second};
+  if (finding.p) object["p"] = *finding.p;
+  return object;
+}
+
+Finding FindingFrom(const JsonReader& reader, std::size_t nodes) {
+  Finding finding{.node = static_cast<std::size_t>(reader.NotNegative("node")),
+                  .what = reader.NonEmptyText("what"),
+                  .ratio = reader.Positive("ratio"),
+                  .visits = static_cast<int>(reader.NotNegative("visits")),
+                  .p = reader.OptionalNumber("p")};
+  if (finding.node >= nodes) reader.Refuse("node", "an index into cluster.nodes");
+  if (reader.Has("ci95")) finding.ci95 = reader.PositivePair("ci95");
+  const auto verdict = NodeVerdictFromKey(reader.Text("verdict"));
+  if (!verdict) reader.Refuse("verdict", "suspect, slow or not proved");
+  finding.verdict = *verdict;
+  return finding;
+}
+
 json ClusterJson(const Cluster& cluster) {
-  json object = {{"schema", kClusterSchema},
-                 {"asked", cluster.asked_known},
-                 {"kinds", json::array()},
-                 {"nodes", json::array()},
-                 {"remarks", cluster.remarks}};
+  json object = {{"schema", kClusterSchema},   {"asked", cluster.asked_known},
+                 {"kinds", json::array()},     {"nodes", json::array()},
+                 {"remarks", cluster.remarks}, {"findings", json::array()}};
   for (const auto& kind : cluster.kinds)
     object["kinds"].push_back(
         {{"name", kind.name}, {"fingerprints", kind.fingerprints}, {"nodes", kind.nodes}});
   for (const auto& node : cluster.nodes) object["nodes"].push_back(NodeJson(node));
+  for (const auto& finding : cluster.findings) object["findings"].push_back(FindingJson(finding));
   return object;
 }
 
@@ -122,6 +146,8 @@ void ReadCluster(const JsonReader& reader, Cluster& cluster) {
     if (const auto kind = cluster.nodes.back().kind) cluster.kinds[*kind].nodes.push_back(i);
   }
   cluster.remarks = reader.Texts("remarks");
+  for (std::size_t i = 0; i < reader.Array("findings").size(); ++i)
+    cluster.findings.push_back(FindingFrom(reader.Item("findings", i), cluster.nodes.size()));
 }
 
 }  // namespace

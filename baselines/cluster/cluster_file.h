@@ -14,7 +14,7 @@ inline constexpr int kClusterSchema = 1;
 // "context", "machines", "records" as in a run file, with a "node" in each repetition (an index
 // into cluster.nodes) and its time to the last digit; "benchmarks", an entry of Google Benchmark's
 // for each benchmark, with the median over nodes; "cluster": "schema", "asked", "kinds", "nodes",
-// "remarks". `command` is context.dlroof.command.
+// "remarks", "findings". `command` is context.dlroof.command.
 nlohmann::json ToJson(const Cluster& cluster, const std::string& command);
 
 // Reads what ToJson wrote. Throws BadInput, which begins with `path`: as ReadRunFile, and for a run

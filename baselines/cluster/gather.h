@@ -11,11 +11,12 @@
 #include <utility>
 #include <vector>
 
+#include "baselines/cluster/outliers.h"
 #include "reporters/record/run_file.h"
 
 namespace dlroof {
 
-// What a node says of itself: context.dlroof.node of its run file.
+// A node by its own words: context.dlroof.node of its run file.
 struct NodeFacts {
   std::string name;                    // "n17"; of several tasks on one node "n17-task0"
   std::string known_by;                // the variable that named it: "SLURMD_NODENAME"; "hostname"
@@ -51,7 +52,7 @@ struct NodeCeiling {
 // By device, threads and row: {"cpu", 2, "flops.fp32.vector"}, "bytes.dram", "launch".
 using CeilingRow = std::tuple<std::string, int, std::string>;
 
-// What gathering keeps of one node's run.
+// The part of one node's run that gathering keeps.
 struct NodeSummary {
   NodeFacts facts;
   NodeStatus status = NodeStatus::kWhole;
@@ -94,6 +95,7 @@ struct Cluster {
   std::vector<ClusterKind> kinds;                  // the one with the most nodes first
   bool asked_known = false;                        // somebody wrote which nodes were asked
   std::vector<std::string> remarks;
+  std::vector<Finding> findings;  // by AddFindings (visits.h)
 };
 
 // Nodes' names in an order in which n2 precedes n10.

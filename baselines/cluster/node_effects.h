@@ -1,4 +1,4 @@
-// How nodes differ: each benchmark and each roof over the nodes of a cluster. Pure.
+// Differences between nodes: each benchmark and each roof over the nodes of a cluster. Pure.
 #pragma once
 
 #include <optional>

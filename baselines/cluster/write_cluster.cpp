@@ -6,9 +6,9 @@
 #include <map>
 #include <ostream>
 
-#include "baselines/cluster/page_text.h"
 #include "baselines/formats/export.h"
 #include "baselines/formats/markdown_text.h"
+#include "baselines/formats/page_text.h"
 #include "reporters/text/text.h"
 #include "reporters/text/units.h"
 
@@ -74,6 +74,33 @@ Cells NodeCells(const Cluster& cluster, const NodeEffects& effects, std::size_t 
   return cells;
 }
 
+Cells FindingCells(const Cluster& cluster) {
+  Cells cells = {{"node", "benchmarks", "verdict", "slower by", "95 %", "visits", "p"}};
+  for (const auto& one : cluster.findings)
+    cells.push_back(
+        {cluster.nodes[one.node].name, one.what, std::string(Key(one.verdict)), Percent(one.ratio),
+         one.ci95 ? fmt::format("{} to {}", Percent(one.ci95->first), Percent(one.ci95->second))
+                  : "",
+         one.visits > 0 ? fmt::format("1 + {}", one.visits) : "1",
+         one.p ? fmt::format("{:.2g}", *one.p) : ""});
+  return cells;
+}
+
+// Returns the meaning of the findings, or why there are none.
+std::string FindingsText(const Cluster& cluster) {
+  if (cluster.kinds.empty() || cluster.kinds.front().nodes.size() < OutlierRules().least_nodes)
+    return fmt::format("fewer than {} nodes of a kind: nobody can say which one is slow",
+                       OutlierRules().least_nodes);
+  if (cluster.findings.empty())
+    return fmt::format("no node is more than {:g} % slower than the median node",
+                       100 * OutlierRules().effect);
+  if (std::ranges::count(cluster.findings, NodeVerdict::kSuspect, &Finding::verdict) > 0)
+    return "a suspect was slow in one visit, which proves nothing: `dlroof cluster script "
+           "--revisit FILE` visits suspects again";
+  return "slow: its median visit is proved slow (exact sign test, Holm); not proved: it may have "
+         "been chance";
+}
+
 // Sentences on nodes that are not whole, kinds, failures, and what the numbers are.
 std::vector<std::string> Notes(const Cluster& cluster, const NodeEffects& effects) {
   std::map<NodeStatus, std::size_t> counts;
@@ -98,8 +125,8 @@ std::vector<std::string> Notes(const Cluster& cluster, const NodeEffects& effect
   notes.insert(notes.end(), cluster.remarks.begin(), cluster.remarks.end());
   if (!effects.nodes.empty())
     notes.emplace_back(
-        "slower by: the node's time over the median node's, the median over its benchmarks; one "
-        "visit of a node makes no verdict");
+        "slower by: the node's time over the median node's, the median over its benchmarks");
+  notes.push_back(FindingsText(cluster));
   return notes;
 }
 
@@ -115,7 +142,7 @@ void WriteClusterTable(const Cluster& cluster, const NodeEffects& effects, int w
                        std::ostream& out) {
   const auto most = verbose ? std::size_t(-1) : kMostRows;
   for (const auto& cells : {RoofCells(cluster, effects), BenchmarkCells(cluster, effects, most),
-                            NodeCells(cluster, effects, most)}) {
+                            NodeCells(cluster, effects, most), FindingCells(cluster)}) {
     if (cells.size() == 1) continue;
     WriteAligned(PrintableCells(cells), width, out);
     out << '\n';
@@ -128,7 +155,8 @@ void WriteClusterTable(const Cluster& cluster, const NodeEffects& effects, int w
 void WriteClusterMarkdown(const Cluster& cluster, const NodeEffects& effects, std::ostream& out) {
   for (const auto& cells :
        {RoofCells(cluster, effects), BenchmarkCells(cluster, effects, std::size_t(-1)),
-        NodeCells(cluster, effects, std::size_t(-1))}) {
+        NodeCells(cluster, effects, std::size_t(-1)), FindingCells(cluster)}) {
+    if (cells.size() == 1) continue;
     WriteMarkdownTable(cells, out);
     out << '\n';
   }
@@ -156,6 +184,8 @@ void WriteClusterPage(const Cluster& cluster, const NodeEffects& effects, const 
   BeginPage(Title(cluster), out);
   WritePageFigure(figure, no_figure, out);
   WritePageList("Nodes and kinds", "ul", Notes(cluster, effects), out);
+  if (!cluster.findings.empty())
+    WritePageTable("Suspects and slow nodes", FindingCells(cluster), out);
   WritePageTable("Roofs over nodes", RoofCells(cluster, effects), out);
   WritePageTable("Nodes, the slowest first", NodeCells(cluster, effects, std::size_t(-1)), out);
   WritePageTable("Benchmarks over nodes, the widest spread first",

@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "baselines/cluster/cluster_file.h"
+#include "baselines/cluster/visits.h"
 #include "bench/cluster/commands.h"
 #include "bench/cluster/node_folder.h"
 #include "bench/run/run_context.h"
@@ -40,6 +41,22 @@ std::vector<NodeSummary> ReadAll(const NodeFolder& folder) {
   return summaries;
 }
 
+// Reads the further visits. A file of one that cannot count is left out, with a message.
+std::vector<std::vector<NodeSummary>> ReadVisits(const std::filesystem::path& path) {
+  std::vector<std::vector<NodeSummary>> visits;
+  for (const int number : NodeFolder(path).Visits()) {
+    auto& visit = visits.emplace_back();
+    for (const auto& file : NodeFolder(path, number).NodeFiles()) {
+      auto summary = ReadNodeFile(file);
+      if (summary.status == NodeStatus::kWhole)
+        visit.push_back(std::move(summary));
+      else
+        std::cerr << fmt::format("visit {}: left out: {}\n", number, Printable(summary.reason));
+    }
+  }
+  return visits;
+}
+
 // Says which nodes are not whole, and why. Returns how many they are.
 std::size_t SayNotWhole(const Cluster& cluster) {
   std::size_t count = 0;
@@ -58,12 +75,18 @@ int RunGather(const GatherFlags& flags) {
   if (!std::filesystem::is_directory(folder.path() / "nodes"))
     throw BadInput("{}: expected the folder of `dlroof cluster node --out`, which has 'nodes'",
                    flags.folder);
-  const auto cluster = Gather(ReadAll(folder), folder.Asked(), ReadNodeRun);
+  auto cluster = Gather(ReadAll(folder), folder.Asked(), ReadNodeRun);
+  AddFindings(ReadVisits(flags.folder), OutlierRules(), cluster);
   const auto command =
       CommandLine({"dlroof", "cluster", "gather", flags.folder, "-o", flags.output});
   WriteFile(flags.output, ToJson(cluster, command).dump() + '\n', OnDisk::kNow);
   const auto absent = SayNotWhole(cluster);
   for (const auto& remark : cluster.remarks) std::cerr << Printable(remark) << '\n';
+  for (const auto& finding : cluster.findings)
+    if (finding.verdict == NodeVerdict::kSlow)
+      std::cerr << fmt::format("{}: slow, by {:.1f} % ({})\n",
+                               Printable(cluster.nodes[finding.node].name),
+                               100 * (finding.ratio - 1), finding.what);
   std::cerr << fmt::format("{} of {} nodes are whole; {} benchmarks\nwrote {}\n",
                            cluster.nodes.size() - absent, cluster.nodes.size(),
                            cluster.run.records.size(), flags.output);

@@ -41,20 +41,22 @@ std::map<std::string_view, std::string> Values(const LaunchRequest& request) {
   const auto list = [&](const std::vector<std::string>& texts) {
     return python ? nlohmann::json(texts).dump() : CommandLine(texts);
   };
-  return {
-      {"nodes", std::to_string(request.nodes)},
-      {"out", one(request.out)},
-      {"dlroof", one(request.dlroof)},
-      {"arguments", list(request.arguments)},
-      {"options", request.engine == "slurm" ? SbatchLines(request.options) : list(request.options)},
-      {"out_text", CommandLine({request.out})},
-      {"dlroof_text", CommandLine({request.dlroof})}};
+  return {{"nodes", std::to_string(request.nodes)},
+          {"out", one(request.out)},
+          {"dlroof", one(request.dlroof)},
+          {"arguments", list(request.arguments)},
+          {"options", request.engine.starts_with("slurm") ? SbatchLines(request.options)
+                                                          : list(request.options)},
+          {"nodelist", fmt::format("{}", fmt::join(request.names, ","))},
+          {"visits", std::to_string(request.visits)},
+          {"out_text", CommandLine({request.out})},
+          {"dlroof_text", CommandLine({request.dlroof})}};
 }
 
 }  // namespace
 
 std::string LaunchScript(const LaunchRequest& request) {
-  for (const auto* texts : {&request.arguments, &request.options})
+  for (const auto* texts : {&request.arguments, &request.options, &request.names})
     for (const auto& text : *texts) RefuseControls(text);
   RefuseControls(request.out);
   RefuseControls(request.dlroof);

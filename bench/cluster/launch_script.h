@@ -10,7 +10,7 @@
 namespace dlroof {
 
 // Returns the scripts' texts with {{keys}} for what LaunchScript fills in: "slurm", "mpirun",
-// "reframe".
+// "reframe"; "slurm-revisit" for some nodes, several times.
 const std::vector<EmbeddedFile>& LaunchScripts();
 
 struct LaunchRequest {
@@ -20,6 +20,8 @@ struct LaunchRequest {
   std::string dlroof;                  // this program, absolute
   std::vector<std::string> arguments;  // of dlroof_bench
   std::vector<std::string> options;    // for sbatch, mpirun or ReFrame's job
+  std::vector<std::string> names;      // of the nodes to visit again
+  int visits = 0;                      // [1] of these
 };
 
 // Returns the script. No text of the request becomes a command. Throws BadInput: an unknown engine,

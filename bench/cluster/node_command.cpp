@@ -26,6 +26,7 @@ namespace fs = std::filesystem;
 struct NodeFlags {
   std::string out, bench;
   std::vector<std::string> arguments;
+  int visit = 0;
   double timeout_seconds = 600;  // [s] as RunRequest
 };
 
@@ -75,7 +76,7 @@ bool Measure(const RunRequest& request, std::ostream& log) {
 }
 
 int RunNode(const NodeFlags& flags) {
-  const NodeFolder folder(fs::absolute(flags.out));
+  const NodeFolder folder(fs::absolute(flags.out), flags.visit);
   auto facts = ThisNode();
   facts.arguments = flags.arguments;
   folder.Make();
@@ -118,6 +119,8 @@ void AddClusterNode(CLI::App& cluster, int& exit_code) {
       "node", "one node's part: measures into DIR/nodes/NAME.json; goes on where a kill ended it");
   command->add_option("--out", flags->out, "folder that all nodes share")->required();
   command->add_option("--bench", flags->bench, "the program (dlroof_bench beside this)");
+  command->add_option("--visit", flags->visit, "the number of a further visit, from 1")
+      ->check(CLI::Range(1, 10000));
   command->add_option("--timeout", flags->timeout_seconds, "[s] for one benchmark (600)")
       ->check(CLI::PositiveNumber);
   command->add_option("ARGUMENTS", flags->arguments,

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 #include <set>
 #include <sstream>
 
@@ -52,6 +53,22 @@ std::vector<fs::path> FilesIn(const fs::path& folder) {
 
 }  // namespace
 
+NodeFolder::NodeFolder(const fs::path& folder, int visit)
+    : folder_(visit == 0 ? folder : folder / "visits" / std::to_string(visit)),
+      cache_(folder / "cache") {}
+
+std::vector<int> NodeFolder::Visits() const {
+  std::vector<int> visits;
+  for (const auto& path : FilesIn(folder_ / "visits")) {
+    const auto name = path.filename().string();
+    int number = 0;
+    const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), number);
+    if (error == std::errc() && *end == '\0' && number > 0) visits.push_back(number);
+  }
+  std::ranges::sort(visits);
+  return visits;
+}
+
 fs::path NodeFolder::Node(const std::string& name) const {
   return folder_ / "nodes" / (name + ".json");
 }
@@ -61,16 +78,16 @@ fs::path NodeFolder::Run(const std::string& name) const {
 fs::path NodeFolder::Facts(const std::string& name) const {
   return folder_ / "runs" / (name + ".node");
 }
-fs::path NodeFolder::Cache(const std::string& name) const { return folder_ / "cache" / name; }
+fs::path NodeFolder::Cache(const std::string& name) const { return cache_ / name; }
 fs::path NodeFolder::Log(const std::string& name) const {
   return folder_ / "logs" / (name + ".log");
 }
 
 void NodeFolder::Make() const {
-  for (const char* part : {"nodes", "runs", "cache", "logs"}) {
+  for (const auto& path : {folder_ / "nodes", folder_ / "runs", folder_ / "logs", cache_}) {
     std::error_code error;
-    fs::create_directories(folder_ / part, error);
-    if (error) throw BadInput("{}: cannot be made: {}", (folder_ / part).string(), error.message());
+    fs::create_directories(path, error);
+    if (error) throw BadInput("{}: cannot be made: {}", path.string(), error.message());
   }
 }
 

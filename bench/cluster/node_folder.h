@@ -3,7 +3,8 @@
 //   DIR/runs/NAME.json     what it measures now, with its journal; NAME.node: its facts
 //   DIR/cache/NAME/        its ceilings: equal nodes have equal fingerprints, and share $HOME
 //   DIR/logs/NAME.log      what it says
-//   DIR/asked.txt          names of the nodes that were asked, one per line, by the launch script
+//   DIR/visits/N/          nodes, runs and logs of the N-th further visit
+//   DIR/asked.txt           names of the nodes that were asked, one per line, by the launch script
 #pragma once
 
 #include <filesystem>
@@ -17,7 +18,8 @@ namespace dlroof {
 
 class NodeFolder {
  public:
-  explicit NodeFolder(std::filesystem::path folder) : folder_(std::move(folder)) {}
+  // `visit`: 0 is the first one.
+  explicit NodeFolder(const std::filesystem::path& folder, int visit = 0);
 
   const std::filesystem::path& path() const { return folder_; }
   std::filesystem::path Node(const std::string& name) const;
@@ -35,9 +37,11 @@ class NodeFolder {
   // Returns the files in nodes/, and names of nodes that have begun and have no file there.
   std::vector<std::filesystem::path> NodeFiles() const;
   std::vector<std::string> Unfinished() const;
+  // Returns the numbers of the further visits that there are, rising.
+  std::vector<int> Visits() const;
 
  private:
-  std::filesystem::path folder_;
+  std::filesystem::path folder_, cache_;
 };
 
 // Reads one node's file. A file that cannot count (half of it is there, of another version, of no

@@ -1,4 +1,4 @@
-// Which node a process is on, by what its launcher set.
+// The node that a process is on, by the variables that its launcher set.
 #pragma once
 
 #include <functional>

@@ -8,9 +8,9 @@
 #include <memory>
 #include <sstream>
 
-#include "baselines/cluster/versus.h"
-#include "baselines/cluster/versus_models.h"
-#include "baselines/cluster/write_versus.h"
+#include "baselines/versus/versus.h"
+#include "baselines/versus/versus_models.h"
+#include "baselines/versus/write_versus.h"
 #include "bench/cluster/commands.h"
 #include "bench/suites/suite_selection.h"
 #include "bench/workload/op.h"

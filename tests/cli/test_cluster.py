@@ -159,6 +159,45 @@ class TestDamagedNodes:
         verify(run("dlroof cluster gather out"), [bad_input, says("no node has a benchmark with a time; the first one: n1: ")])
 
 
+class TestRevisit:
+    """Six nodes of which n6 is 20 % slower: a suspect, then proved by eight further visits beside the others."""
+
+    def write_slow(self, name, folder):
+        path = Path(folder) / f"nodes/{name}.json"
+        content = json.loads(path.read_text())
+        for record in content["records"]:
+            for repetition in record["repetitions"]:
+                repetition["seconds"] *= 1.2
+        path.write_text(json.dumps(content))
+
+    def test_a_suspect_is_visited_again_and_proved(self, own_folder):
+        for i in range(1, 7):
+            node(f"n{i}")
+        self.write_slow("n6", "out")
+        Path("out/asked.txt").write_text("".join(f"n{i}\n" for i in range(1, 7)))
+        verify(run("dlroof cluster gather out -o out/cluster.json"), [exits(0)])
+        verify(run("dlroof cluster report out/cluster.json"), [exits(0), prints(r"^n6 +all +suspect +\+20.0 % +1$"), plain("which proves nothing")])
+        verify(run("dlroof cluster script --revisit out/cluster.json -o again.sh"),
+               [exits(0), contains("again.sh", "^#SBATCH --nodelist=n1,n2,n3,n4,n5,n6$"), contains("again.sh", "seq 8"), contains("again.sh", "--dlroof_x=1")])
+        assert subprocess.run(["bash", "-n", "again.sh"]).returncode == 0
+        for visit in range(1, 9):
+            for i in range(1, 7):
+                verify(node(f"n{i}", NODE.replace("--out out", f"--out out --visit {visit}")), [exits(0)])
+            self.write_slow("n6", f"out/visits/{visit}")
+        verify(run("dlroof cluster gather out -o out/cluster.json"), [exits(0), says("^n6: slow, by 20.0 % .all.$")])
+        verify(run("dlroof cluster report out/cluster.json -o c.html"), [exits(0), prints(r"^n6 +all +slow +\+20.0 % .*1 \+ 8 +0.0039"), contains("c.html", "slow nodes")])
+
+    def test_without_a_suspect_there_is_nothing_to_visit(self, own_folder):
+        node("n7")
+        shutil.copytree("out", "even")
+        os.remove("even/nodes/n6.json")
+        Path("even/asked.txt").unlink()
+        verify(run("dlroof cluster gather even -o even/cluster.json"), [exits(0)])
+        verify(run("dlroof cluster script --revisit even/cluster.json"), [bad_input, says("no node is a suspect")])
+        verify(run("dlroof cluster script --revisit out/cluster.json -N 3"), [bad_input, says("expected --engine=slurm, without -N and arguments")])
+        verify(run("dlroof cluster script --engine=slurm"), [bad_input, says("expected -N and --out, or --revisit")])
+
+
 def test_medians_over_nodes_equal_an_independent_script():
     done = subprocess.run([sys.executable, ROOT / "baselines/studies/scale/cluster_scale.py", "--dlroof", DLROOF, "--nodes", "24"], capture_output=True, text=True)
     assert done.returncode == 0 and "all medians equal, any order of files gives the same file" in done.stdout, done

@@ -10,6 +10,7 @@
 
 #include "baselines/cluster/cluster_file.h"
 #include "baselines/cluster/node_effects.h"
+#include "baselines/cluster/visits.h"
 #include "baselines/cluster/write_cluster.h"
 #include "counters/base/files.h"
 #include "counters/base/folders.h"
@@ -232,6 +233,67 @@ TEST_F(ClusterFile, FaultsAreNamed) {
   broken = file_;
   broken["cluster"]["nodes"][0]["status"] = "well";
   EXPECT_THAT(RefusalOfFile(broken), HasSubstr("expected whole, partial, missing or failed"));
+}
+
+// --- Visits ---
+
+// Six nodes, of which the last takes 1.2 times as long.
+std::vector<FakeNode> LastIsSlower() {
+  std::vector<FakeNode> nodes;
+  for (int i = 1; i <= 6; ++i) nodes.push_back({fmt::format("n{}", i), i == 6 ? 2.4 : 2.0});
+  return nodes;
+}
+
+std::vector<NodeSummary> VisitedOnceMore(const std::vector<FakeNode>& nodes) {
+  std::vector<NodeSummary> visit;
+  for (const auto& node : nodes) visit.push_back(SummaryOf(RunOfNode(node), node.name));
+  return visit;
+}
+
+TEST(RevisitOf, NamesSuspectsAndControls) {
+  const auto revisit = RevisitOf(Gathered(LastIsSlower()), {.controls = 3});
+  ASSERT_EQ(revisit.suspects.size(), 1);
+  EXPECT_EQ(revisit.suspects[0].node, 5);
+  EXPECT_THAT(revisit.nodes, ElementsAre(0, 1, 2, 5));
+  EXPECT_EQ(revisit.visits, 8);
+}
+
+TEST(AddFindings, EightVisitsProveASlowNode) {
+  auto cluster = Gathered(LastIsSlower());
+  AddFindings({}, {}, cluster);
+  ASSERT_EQ(cluster.findings.size(), 1);
+  EXPECT_EQ(cluster.findings[0].verdict, NodeVerdict::kSuspect);
+  const std::vector<std::vector<NodeSummary>> visits(8, VisitedOnceMore(LastIsSlower()));
+  AddFindings(visits, {}, cluster);
+  EXPECT_EQ(cluster.findings.at(0).verdict, NodeVerdict::kSlow);
+  EXPECT_NEAR(cluster.findings[0].ratio, 1.2, 1e-9);
+  EXPECT_EQ(cluster.findings[0].visits, 8);
+}
+
+TEST(AddFindings, OfFourNodesNobodyCanSay) {
+  auto nodes = LastIsSlower();
+  nodes.erase(nodes.begin(), nodes.begin() + 2);
+  auto cluster = Gathered(nodes);
+  AddFindings({}, {}, cluster);
+  EXPECT_TRUE(cluster.findings.empty());
+  std::ostringstream table;
+  WriteClusterTable(cluster, MakeNodeEffects(cluster), 0, false, table);
+  EXPECT_THAT(table.str(), HasSubstr("fewer than 5 nodes of a kind: nobody can say"));
+}
+
+TEST_F(ClusterFile, FindingsAreReadAsTheyWereWritten) {
+  auto cluster = Gathered(LastIsSlower());
+  AddFindings(std::vector<std::vector<NodeSummary>>(8, VisitedOnceMore(LastIsSlower())), {},
+              cluster);
+  const auto again = Again(ToJson(cluster, "x"));
+  ASSERT_EQ(again.findings.size(), 1);
+  EXPECT_EQ(again.findings[0].verdict, NodeVerdict::kSlow);
+  EXPECT_EQ(again.findings[0].p, cluster.findings[0].p);
+  EXPECT_EQ(again.findings[0].node, 5);
+  std::ostringstream table;
+  WriteClusterTable(again, MakeNodeEffects(again), 0, false, table);
+  EXPECT_THAT(table.str(), HasSubstr("+20.0 %"));
+  EXPECT_THAT(table.str(), HasSubstr("0.0039"));
 }
 
 // --- How nodes differ ---

@@ -56,7 +56,7 @@ TEST(LaunchScript, WhatNoScriptCanHoldIsRefused) {
   request.options = {"--comment=a\nrm -rf /"};
   EXPECT_THAT(RefusalOf([&] { LaunchScript(request); }), HasSubstr("control character"));
   EXPECT_THAT(RefusalOf([] { LaunchScript(Request("pbs")); }),
-              HasSubstr("--engine=pbs: expected mpirun, reframe, slurm"));
+              HasSubstr("--engine=pbs: expected mpirun, reframe"));
 }
 
 }  // namespace

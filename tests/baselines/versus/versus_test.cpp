@@ -1,4 +1,4 @@
-#include "baselines/cluster/versus.h"
+#include "baselines/versus/versus.h"
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
@@ -7,8 +7,8 @@
 #include <cmath>
 #include <sstream>
 
-#include "baselines/cluster/versus_models.h"
-#include "baselines/cluster/write_versus.h"
+#include "baselines/versus/versus_models.h"
+#include "baselines/versus/write_versus.h"
 #include "tests/fakes/refusal.h"
 #include "tests/fakes/small_run.h"
 

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "baselines/cluster/versus.h"
+#include "baselines/versus/versus.h"
 
 namespace dlroof {
 

@@ -1,4 +1,4 @@
-#include "baselines/cluster/page_text.h"
+#include "baselines/formats/page_text.h"
 
 #include <fmt/format.h>
 

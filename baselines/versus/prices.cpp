@@ -1,4 +1,4 @@
-#include "baselines/cluster/prices.h"
+#include "baselines/versus/prices.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "baselines/cluster/page_text.h"
-#include "baselines/cluster/write_versus.h"
+#include "baselines/formats/page_text.h"
+#include "baselines/versus/write_versus.h"
 
 namespace dlroof {
 

@@ -1,4 +1,4 @@
-#include "baselines/cluster/versus_models.h"
+#include "baselines/versus/versus_models.h"
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-// The frame of the pages of this room: no scripts, nothing loaded.
+// The frame of plain pages: no scripts, nothing loaded.
 #pragma once
 
 #include <iosfwd>

@@ -1,4 +1,4 @@
-#include "baselines/cluster/versus_cells.h"
+#include "baselines/versus/versus_cells.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

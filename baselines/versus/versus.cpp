@@ -1,4 +1,4 @@
-#include "baselines/cluster/versus.h"
+#include "baselines/versus/versus.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "baselines/cluster/prices.h"
+#include "baselines/versus/prices.h"
 #include "reporters/roofline/placed_run.h"
 
 namespace dlroof {

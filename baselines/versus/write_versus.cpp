@@ -1,14 +1,14 @@
-#include "baselines/cluster/write_versus.h"
+#include "baselines/versus/write_versus.h"
 
 #include <fmt/format.h>
 
 #include <ostream>
 #include <tuple>
 
-#include "baselines/cluster/page_text.h"
-#include "baselines/cluster/versus_cells.h"
 #include "baselines/formats/export.h"
 #include "baselines/formats/markdown_text.h"
+#include "baselines/formats/page_text.h"
+#include "baselines/versus/versus_cells.h"
 #include "reporters/text/text.h"
 
 namespace dlroof {

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "baselines/cluster/versus.h"
-#include "baselines/cluster/versus_models.h"
+#include "baselines/versus/versus.h"
+#include "baselines/versus/versus_models.h"
 
 namespace dlroof {
 
