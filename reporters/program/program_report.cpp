@@ -22,6 +22,7 @@ namespace {
 using Row = std::vector<std::string>;
 
 constexpr std::size_t kShown = 8;  // primitives that would give most
+constexpr double kAbove = 1.05;    // [1] of a roof's time over the measured one: beyond noise
 constexpr double kMuch = 0.05;     // [1] of the time, from which reorders get advice
 
 std::string Percent(double part, double whole) {
@@ -84,6 +85,28 @@ void WriteWinners(const std::vector<PrimitiveUse>& uses, const ProgramLedger& le
                  Printable(uses[i].placed->placement.advice));
       break;
     }
+}
+
+// A primitive may be faster than its roofs: memory did not have to serve what a cache still had of
+// the primitive before.
+void WriteAboveRoof(const std::vector<PrimitiveUse>& uses, const ProgramLedger& ledger,
+                    std::ostream& out) {
+  std::size_t count = 0;
+  double seconds = 0;
+  const PrimitiveUse* longest = nullptr;
+  for (const auto& use : uses) {
+    if (use.primitive->moves || !use.roof_seconds || *use.roof_seconds <= kAbove * use.seconds)
+      continue;
+    ++count;
+    seconds += use.seconds;
+    if (longest == nullptr || use.seconds > longest->seconds) longest = &use;
+  }
+  if (longest == nullptr) return;
+  fmt::print(out,
+             "  {} ({} of it) take less than their roofs ask for: caches had their data, or a roof "
+             "or a count is wrong (report --verbose). The longest: {}, {}x\n",
+             Counted(static_cast<double>(count), "primitive"), Percent(seconds, ledger.seconds),
+             NameOf(*longest->primitive), ThreeDigits(longest->seconds / *longest->roof_seconds));
 }
 
 // Reorders come from layouts that neighbours do not share.
@@ -235,6 +258,7 @@ void WriteProgram(const PlacedRun& run, int width, std::ostream& out) {
   WriteHead(*summary, out);
   out << '\n';
   WriteWinners(uses, ledger, !run.file.machines.empty(), width, out);
+  WriteAboveRoof(uses, ledger, out);
   WriteKinds(KindsOf(uses, run), ledger, width, out);
   WriteLedger(*summary, ledger, out);
   WriteProgramTime(*summary, out);

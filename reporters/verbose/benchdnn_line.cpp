@@ -15,10 +15,6 @@ std::string TypeOf(const Primitive& primitive, std::string_view role) {
   return tensor == nullptr || tensor->type.empty() ? "f32" : tensor->type;
 }
 
-bool HasBias(const Primitive& primitive) {
-  return primitive.Find("bia") != nullptr || primitive.Find("bias") != nullptr;
-}
-
 // "any" where the library chose.
 std::string TagOf(const Tensor& tensor) {
   const bool blocked = std::ranges::any_of(
@@ -42,7 +38,7 @@ std::string PostOpsArgument(const Primitive& primitive) {
 
 // benchdnn has one inference direction, without a bias.
 std::string DirArgument(const Primitive& primitive) {
-  const bool bias = HasBias(primitive);
+  const bool bias = primitive.HasBias();
   const auto& prop = primitive.text.prop;
   std::string dir;
   if (prop == "forward_inference") dir = bias ? "FWD_B" : "FWD_I";
@@ -91,7 +87,7 @@ std::string MatmulLine(const Primitive& primitive) {
       "--matmul --mode=P {}{}{}{}{}{}{}", TypesArgument(primitive),
       LayoutArgument(primitive, "src", "stag"), LayoutArgument(primitive, "wei", "wtag"),
       LayoutArgument(primitive, "dst", "dtag"),
-      HasBias(primitive) ? fmt::format("--bia_dt={} ", TypeOf(primitive, "bia")) : "",
+      primitive.HasBias() ? fmt::format("--bia_dt={} ", TypeOf(primitive, "bia")) : "",
       PostOpsArgument(primitive), primitive.text.problem.substr(0, third));
 }
 

@@ -7,12 +7,6 @@
 namespace dlroof {
 namespace {
 
-double TypeBytes(const Tensor& tensor) {
-  const auto bytes = BytesOf(tensor.type);
-  if (!bytes) throw NoClosedForm{"no type of a tensor is printed"};
-  return *bytes;
-}
-
 // [1] scales and zero points, each of which is applied to every element.
 double Quantizations(std::string_view attributes) {
   double count = 0;

@@ -54,12 +54,6 @@ double NumberOr(std::string_view text, double otherwise) {
   return negative ? -*number : *number;
 }
 
-double TypeBytes(const Tensor& tensor) {
-  const auto bytes = BytesOf(tensor.type);
-  if (!bytes) throw NoClosedForm{"no type of a tensor is printed"};
-  return *bytes;
-}
-
 // [byte] per element of source and destination; one printed descriptor may stand for both.
 double InAndOut(const Primitive& primitive) {
   const auto* source = primitive.Find("src");

@@ -35,6 +35,7 @@ struct Primitive {
   // Returns the first tensor of the role, or of its gradient ("diff_src" for "src"); null: there is
   // none, or its type is "undef".
   const Tensor* Find(std::string_view role) const;
+  bool HasBias() const { return Find("bia") != nullptr || Find("bias") != nullptr; }
   bool IsBackward() const { return text.prop.starts_with("backward"); }
 };
 

@@ -48,6 +48,12 @@ double ElementBytes(const Primitive& primitive, std::string_view role) {
   return *bytes;
 }
 
+double TypeBytes(const Tensor& tensor) {
+  const auto bytes = BytesOf(tensor.type);
+  if (!bytes) throw NoClosedForm{"no type of a tensor is printed"};
+  return *bytes;
+}
+
 LetterSizes SizesOf(const Primitive& primitive) {
   auto sizes = LetterSizes::Read(primitive.text.problem);
   if (!sizes) throw NoClosedForm{"the problem has another form than letters with sizes"};
@@ -72,6 +78,8 @@ PrimitiveWork WorkOf(const Primitive& primitive) {
   try {
     FormWork work = form->work(primitive);
     AddPostOps(primitive, work);
+    for (const double count : {work.matrix, work.elementwise, work.bytes})
+      if (!(count >= 0)) throw NoClosedForm{"the problem's sizes cannot be"};
     found.matrix = work.matrix;
     found.elementwise = work.elementwise;
     found.reason = work.no_bytes;

@@ -6,17 +6,13 @@
 namespace dlroof {
 namespace {
 
-bool HasBias(const Primitive& primitive) {
-  return primitive.Find("bia") != nullptr || primitive.Find("bias") != nullptr;
-}
-
 double BiasBytes(const Primitive& primitive) {
   return ElementBytes(primitive, primitive.Find("bia") != nullptr ? "bia" : "bias");
 }
 
 // [flop] of the bias' additions, or of those to its gradient.
 double BiasFlops(const Primitive& primitive, double destination) {
-  return HasBias(primitive) && primitive.text.prop != "backward_data" ? destination : 0;
+  return primitive.HasBias() && primitive.text.prop != "backward_data" ? destination : 0;
 }
 
 std::vector<double> ImageDims(const LetterSizes& sizes, double channels) {

@@ -26,6 +26,7 @@ struct FormWork {
 // [byte] of one element of the role's tensor; 0 where the call has none. Throws NoClosedForm for a
 // type that is not known.
 double ElementBytes(const Primitive& primitive, std::string_view role);
+double TypeBytes(const Tensor& tensor);
 // Throws NoClosedForm for a problem of another form.
 LetterSizes SizesOf(const Primitive& primitive);
 std::vector<std::vector<double>> DimsOf(const Primitive& primitive);

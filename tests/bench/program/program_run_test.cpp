@@ -17,14 +17,13 @@
 #include "reporters/program/program_report.h"
 #include "reporters/program/program_summary.h"
 #include "reporters/roofline/placed_json.h"
+#include "tests/fakes/primitives/logs.h"
 #include "tests/fakes/refusal.h"
 
 namespace dlroof {
 namespace {
 
 using testing::HasSubstr;
-
-std::string LogPath(const std::string& name) { return DLROOF_TEST_DATA "/onednn_verbose/" + name; }
 
 // 2 threads: 200 GFLOP/s and 20 GB/s, as given.
 Machine Roofs() {
@@ -155,12 +154,8 @@ TEST(LooksLikeOneDnnLog, ALineOfItIsEnough) {
   EXPECT_FALSE(LooksLikeOneDnnLog("ONEDNN_VERBOSE=1\nperf,cpu,jit\n"));
 }
 
-// DLROOF_MUTANTS sets how many there are of each log.
-TEST(ProgramRun, MutantsOfLogsAreReadOrRefusedInASentence) {
-  const char* asked = std::getenv("DLROOF_MUTANTS");
-  const int mutants = asked == nullptr ? 40 : std::atoi(asked);
-  const TemporaryFolder folder;
-  const auto path = folder / "hostile.log";
+// Eight changes: bytes flipped, words put in, pieces dropped.
+std::string Mutant(std::string text, std::mt19937_64& random) {
   constexpr const char* kWords[] = {",",
                                     "\n",
                                     "x",
@@ -173,38 +168,43 @@ TEST(ProgramRun, MutantsOfLogsAreReadOrRefusedInASentence) {
                                     ":",
                                     "::",
                                     "'",
-                                    "template:",
                                     "mb",
                                     "+",
-                                    "1e308",
-                                    "99999999999999999999",
-                                    "DLROOF_MARK,begin,1,",
+                                    "template:",
                                     "\xff",
-                                    " "};
+                                    " ",
+                                    "1e308",
+                                    "DLROOF_MARK,begin,1,",
+                                    "99999999999999999999"};
+  for (int change = 0; change < 8; ++change) {
+    const auto at = static_cast<std::size_t>(random() % text.size());
+    if (random() % 3 == 0)
+      text[at] = static_cast<char>(random());
+    else if (random() % 2 == 0)
+      text.insert(at, kWords[random() % std::size(kWords)]);
+    else
+      text.erase(at, 1 + random() % 30);
+  }
+  return text;
+}
+
+// DLROOF_MUTANTS sets how many there are of each log.
+TEST(ProgramRun, MutantsOfLogsAreReadOrRefusedInASentence) {
+  const char* asked = std::getenv("DLROOF_MUTANTS");
+  const int mutants = asked == nullptr ? 40 : std::atoi(asked);
+  const TemporaryFolder folder;
+  const auto path = folder / "hostile.log";
   for (const char* name : {"debian_torch113_conv_v2.6.3.log", "pt_lstm_trn.onednn.log",
                            "tf212_conv_opts0.log", "tf_r50_inf_dnn.onednn.log"}) {
-    auto sample = ReadFile(LogPath(name), "a log");
-    sample.resize(std::min<std::size_t>(sample.size(), 20000));
+    const auto sample = ReadFile(LogPath(name), "a log").substr(0, 20000);
     std::mt19937_64 random(std::hash<std::string>{}(name));
     for (int i = 0; i < mutants; ++i) {
-      auto text = sample;
-      for (int change = 0; change < 8; ++change) {
-        const auto at = static_cast<std::size_t>(random() % text.size());
-        if (random() % 3 == 0)
-          text[at] = static_cast<char>(random());
-        else if (random() % 2 == 0)
-          text.insert(at, kWords[random() % std::size(kWords)]);
-        else
-          text.erase(at, 1 + random() % 30);
-      }
-      WriteFile(path, text);
+      WriteFile(path, Mutant(sample, random));
       std::ostringstream warnings, out;
       try {
         const auto placed = PlaceRun(ProgramRun(path, {}, Roofs(), warnings));
         WriteProgram(placed, 80, out);
-        const auto written =
-            ToJson(placed).dump(-1, ' ', false, nlohmann::json::error_handler_t::strict);
-        (void)ParseRunFile(written, "written", warnings);
+        (void)ParseRunFile(ToJson(placed).dump(), "written", warnings);
       } catch (const BadInput& error) {
         EXPECT_THAT(error.what(), HasSubstr("hostile.log:1: no executed primitive"));
       }

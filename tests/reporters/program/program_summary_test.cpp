@@ -5,17 +5,13 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "counters/base/files.h"
 #include "reporters/program/program_ledger.h"
 #include "reporters/program/program_report.h"
 #include "reporters/program/timeline.h"
+#include "tests/fakes/primitives/logs.h"
 
 namespace dlroof {
 namespace {
-
-VerboseLog FromFile(const std::string& name) {
-  return ReadVerboseLog(ReadFile(DLROOF_TEST_DATA "/onednn_verbose/" + name, "a log"));
-}
 
 VerboseLog TwoThreads() {
   VerboseLog log;
@@ -46,7 +42,7 @@ TEST(TimelineOf, CallsOfNoTimeAndWithoutStampKeepTheirOwn) {
 TEST(SummarizeProgram, PrimitivesAddUpToTheLog) {
   for (const char* name : {"pt_r50_inf.onednn.log", "pt_lstm_trn.onednn.log",
                            "tf_r50_inf_dnn.onednn.log", "tf212_conv_opts0.log"}) {
-    const auto log = FromFile(name);
+    const auto log = FromLog(name);
     const auto summary = SummarizeProgram(log, std::nullopt);
     double all = 0, calls = 0, seconds = 0;
     for (const auto& execution : log.executions) all += execution.seconds;
@@ -72,7 +68,7 @@ PlacedRun RunOf(const ProgramSummary& summary) {
 
 TEST(LedgerOfProgram, PartsAddUpToTheStepsWallTime) {
   for (const char* name : {"pt_r50_inf.onednn.log", "pt_lstm_trn.onednn.log"}) {
-    const auto summary = SummarizeProgram(FromFile(name), std::nullopt);
+    const auto summary = SummarizeProgram(FromLog(name), std::nullopt);
     const auto run = RunOf(summary);
     const auto ledger = LedgerOf(UsesOf(run, summary), summary);
     EXPECT_TRUE(ledger.of_step);
@@ -84,7 +80,7 @@ TEST(LedgerOfProgram, PartsAddUpToTheStepsWallTime) {
 }
 
 TEST(LedgerOfProgram, WithoutStepsTheProgramsWallTimeIsDivided) {
-  auto summary = SummarizeProgram(FromFile("tf212_conv_opts1.log"), std::nullopt);
+  auto summary = SummarizeProgram(FromLog("tf212_conv_opts1.log"), std::nullopt);
   summary.wall_seconds = 2;
   const auto run = RunOf(summary);
   const auto ledger = LedgerOf(UsesOf(run, summary), summary);
@@ -94,7 +90,7 @@ TEST(LedgerOfProgram, WithoutStepsTheProgramsWallTimeIsDivided) {
 
 // The step of an LSTM's training: forward and backward are the recurrent layer's.
 TEST(SummarizeProgram, PhasesOfATrainingStep) {
-  const auto summary = SummarizeProgram(FromFile("pt_lstm_trn.onednn.log"), std::nullopt);
+  const auto summary = SummarizeProgram(FromLog("pt_lstm_trn.onednn.log"), std::nullopt);
   ASSERT_EQ(summary.steps.phases.size(), 3);
   EXPECT_EQ(summary.steps.phases[0].calls, 5);
   EXPECT_EQ(summary.steps.phases[1].calls, 1);
@@ -102,7 +98,7 @@ TEST(SummarizeProgram, PhasesOfATrainingStep) {
   double wall = 0;
   for (const auto& phase : summary.steps.phases) wall += phase.wall_seconds.value();
   EXPECT_NEAR(wall, summary.steps.wall_seconds.value(), 1e-6);
-  EXPECT_EQ(SummarizeProgram(FromFile("pt_r50_inf.onednn.log"), std::nullopt).steps.phases.size(),
+  EXPECT_EQ(SummarizeProgram(FromLog("pt_r50_inf.onednn.log"), std::nullopt).steps.phases.size(),
             0);
 }
 
@@ -118,7 +114,7 @@ TEST(SummarizeProgram, CreationsOfAStepAreItsOwn) {
 }
 
 TEST(ProgramOf, ReadsItAllAgain) {
-  auto summary = SummarizeProgram(FromFile("pt_lstm_trn.onednn.log"), std::nullopt);
+  auto summary = SummarizeProgram(FromLog("pt_lstm_trn.onednn.log"), std::nullopt);
   summary.command = "python train.py";
   summary.wall_seconds = 12.5;
   summary.lines.refused = {{"cut", 3, 17}};

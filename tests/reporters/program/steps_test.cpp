@@ -8,7 +8,7 @@
 #include <numeric>
 #include <random>
 
-#include "counters/base/files.h"
+#include "tests/fakes/primitives/logs.h"
 
 namespace dlroof {
 namespace {
@@ -23,10 +23,6 @@ Steps Found(const Stream& stream, std::optional<int> count = std::nullopt) {
   return FindSteps(stream, DistinctOf(stream), count);
 }
 
-VerboseLog FromFile(const std::string& name) {
-  return ReadVerboseLog(ReadFile(DLROOF_TEST_DATA "/onednn_verbose/" + name, "a log"));
-}
-
 double MeanLength(const Steps& steps) {
   double sum = 0;
   for (const auto& range : steps.ranges) sum += static_cast<double>(range.end - range.begin);
@@ -37,7 +33,7 @@ double MeanLength(const Steps& steps) {
 TEST(FindSteps, RealProgramsWithoutTheirMarks) {
   for (const char* name : {"pt_r50_inf.onednn.log", "pt_r50_inf_cl.onednn.log",
                            "pt_r50_inf_freeze.onednn.log", "tf_r50_inf_dnn.onednn.log"}) {
-    auto log = FromFile(name);
+    auto log = FromLog(name);
     const auto marked = StepsOf(log);
     ASSERT_EQ(marked.from, StepsFrom::kMarks) << name;
     log.marks.clear();
@@ -59,7 +55,7 @@ TEST(FindSteps, RealProgramsWithoutTheirMarks) {
 TEST(FindSteps, TheLstmProgramsBeginWithTheirSteps) {
   for (const auto& [name, length] :
        {std::pair("pt_lstm_inf.onednn.log", 3), std::pair("pt_lstm_trn.onednn.log", 9)}) {
-    auto log = FromFile(name);
+    auto log = FromLog(name);
     log.marks.clear();
     const auto found = StepsOf(log);
     EXPECT_EQ(found.ranges.size(), 4) << name;
@@ -70,7 +66,7 @@ TEST(FindSteps, TheLstmProgramsBeginWithTheirSteps) {
 TEST(FindSteps, OnePrimitiveAloneAndOneCallHaveNone) {
   for (const char* name : {"debian_torch113_conv_v2.6.3.log", "tf212_conv_opts0.log",
                            "tf212_conv_opts1.log", "pt_bert_inf.onednn.log"}) {
-    auto log = FromFile(name);
+    auto log = FromLog(name);
     log.marks.clear();
     const auto found = StepsOf(log);
     EXPECT_EQ(found.from, StepsFrom::kNone) << name;
@@ -79,7 +75,7 @@ TEST(FindSteps, OnePrimitiveAloneAndOneCallHaveNone) {
 }
 
 TEST(FindSteps, AGivenNumberDividesWhatHasNoPeriodOfItsOwn) {
-  auto log = FromFile("pt_bert_inf.onednn.log");
+  auto log = FromLog("pt_bert_inf.onednn.log");
   log.marks.clear();
   const auto found = StepsOf(log, 4);  // 12 layers each
   EXPECT_EQ(found.from, StepsFrom::kGiven);
@@ -176,7 +172,7 @@ class Maker {
 };
 
 // Five kinds: plain, with a warm-up, with 2 % of other calls, with neighbours exchanged, with steps
-// that do something else beside. Of 200 programs 197 are divided right, a short irregular one is
+// that do something else beside. From 200 programs 197 are divided right, a short irregular one is
 // left undivided; in one an irregular step, in another the noise of 10 steps makes a longer period.
 TEST(FindSteps, SyntheticProgramsAreDividedRight) {
   std::vector<std::string> wrong;

@@ -70,6 +70,8 @@ TEST(PrimitiveWork, UnknownIsAbsentWithAReason) {
             "sizes are known only at run time");
   EXPECT_EQ(reason(Made("convolution", "forward", kInOut, "", "nonsense")),
             "the problem has another form than letters with sizes");
+  EXPECT_EQ(reason(Made("reduction", "undef", kInOut, "alg:reduction_sum", "2x3:20x3")),
+            "the problem's sizes cannot be");
   const auto unsized =
       WorkOf(Made("reorder", "undef", kInOut, "", "8x64", "attr-post-ops:binary_add:f32"));
   EXPECT_EQ(*unsized.elementwise, 8 * 64);

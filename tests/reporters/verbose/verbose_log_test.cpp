@@ -5,8 +5,8 @@
 
 #include <map>
 
-#include "counters/base/files.h"
 #include "reporters/verbose/primitive_work.h"
+#include "tests/fakes/primitives/logs.h"
 
 namespace dlroof {
 namespace {
@@ -14,10 +14,6 @@ namespace {
 using testing::ElementsAre;
 using testing::IsEmpty;
 using testing::Pair;
-
-VerboseLog FromFile(const std::string& name) {
-  return ReadVerboseLog(ReadFile(DLROOF_TEST_DATA "/onednn_verbose/" + name, "a log"));
-}
 
 std::map<std::string, int> KindsOf(const VerboseLog& log) {
   std::map<std::string, int> kinds;
@@ -55,7 +51,7 @@ TEST(VerboseLog, EveryExecutionOfRealLogsIsRead) {
         {"inner_product", 2},
         {"softmax", 2}}}};
   for (const auto& row : rows) {
-    const auto log = FromFile(row.name);
+    const auto log = FromLog(row.name);
     EXPECT_EQ(KindsOf(log), row.kinds) << row.name;
     EXPECT_EQ(log.version, row.version) << row.name;
     EXPECT_EQ(log.isa_words, "Intel AVX2") << row.name;
@@ -67,7 +63,7 @@ TEST(VerboseLog, EveryExecutionOfRealLogsIsRead) {
 }
 
 TEST(VerboseLog, FactsOfTheLibraryAreRead) {
-  const auto log = FromFile("tf_r50_inf_dnn.onednn.log");
+  const auto log = FromLog("tf_r50_inf_dnn.onednn.log");
   EXPECT_EQ(log.runtime, "threadpool");
   EXPECT_EQ(log.threads, 2);
   ASSERT_EQ(log.marks.size(), 4);
@@ -77,7 +73,7 @@ TEST(VerboseLog, FactsOfTheLibraryAreRead) {
 }
 
 TEST(VerboseLog, CreationsAreMissesAndHits) {
-  const auto log = FromFile("debian_torch113_conv_v2.6.3.log");
+  const auto log = FromLog("debian_torch113_conv_v2.6.3.log");
   ASSERT_EQ(log.creations.size(), 4);
   EXPECT_FALSE(log.creations[0].hit);
   EXPECT_DOUBLE_EQ(log.creations[0].seconds, 0.592041e-3);
@@ -90,7 +86,7 @@ TEST(VerboseLog, CreationsAreMissesAndHits) {
 }
 
 TEST(VerboseLog, TheStampOfOneDnn27sGemmIsNoTime) {
-  const auto log = FromFile("tf212_conv_opts0.log");
+  const auto log = FromLog("tf212_conv_opts0.log");
   EXPECT_FALSE(log.executions.at(0).start_seconds);
   EXPECT_EQ(log.primitives.at(0).problem, "96x288:288x16");
   EXPECT_EQ(log.primitives.at(0).auxiliary, "");

@@ -1,0 +1,19 @@
+// The real logs of tests/data/onednn_verbose.
+#pragma once
+
+#include <string>
+
+#include "counters/base/files.h"
+#include "reporters/verbose/verbose_log.h"
+
+namespace dlroof {
+
+inline std::string LogPath(const std::string& name) {
+  return DLROOF_TEST_DATA "/onednn_verbose/" + name;
+}
+
+inline VerboseLog FromLog(const std::string& name) {
+  return ReadVerboseLog(ReadFile(LogPath(name), "a log"));
+}
+
+}  // namespace dlroof
