@@ -22,13 +22,13 @@ std::string Quoted(const json& value) {
   return text;
 }
 
-[[noreturn]] void Refuse(const NamedRun& base, const NamedRun& fresh, const std::string& what,
+[[noreturn]] void Refuse(const std::string& base, const std::string& fresh, const std::string& what,
                          const std::string& in_base, const std::string& in_fresh) {
-  throw BadInput("{} and {} cannot be compared: {} differs: '{}' and '{}'", base.where, fresh.where,
-                 what, in_base, in_fresh);
+  throw BadInput("{} and {} cannot be compared: {} differs: '{}' and '{}'", base, fresh, what,
+                 in_base, in_fresh);
 }
 
-void CheckMember(const NamedRun& base, const NamedRun& fresh, const json& in_base,
+void CheckMember(const std::string& base, const std::string& fresh, const json& in_base,
                  const json& in_fresh, const std::string& key, const std::string& what) {
   const auto& a = Member(in_base, key.c_str());
   const auto& b = Member(in_fresh, key.c_str());
@@ -40,15 +40,11 @@ void CheckFormat(const NamedRun& base, const NamedRun& fresh) {
   const auto& b = Member(fresh.file.context, "dlroof");
   if (a.is_null() != b.is_null() && base.file.machines.empty() != fresh.file.machines.empty()) {
     constexpr const char* kNames[] = {"dlroof run file", "plain Google Benchmark file"};
-    Refuse(base, fresh, "the kind of file", kNames[a.is_null() ? 1 : 0],
+    Refuse(base.where, fresh.where, "the kind of file", kNames[a.is_null() ? 1 : 0],
            kNames[b.is_null() ? 1 : 0]);
   }
-  CheckMember(base, fresh, a, b, "schema", "the schema");
-  const auto& conventions = Member(a, "conventions");
-  if (!conventions.is_object()) return;
-  for (const auto& item : conventions.items())
-    CheckMember(base, fresh, conventions, Member(b, "conventions"), item.key(),
-                "the convention " + item.key());
+  CheckMember(base.where, fresh.where, a, b, "schema", "the schema");
+  CheckConventions(base.where, base.file.context, fresh.where, fresh.file.context);
 }
 
 std::string FirstOf(const RunFile& file) {
@@ -77,7 +73,7 @@ void CheckMachines(const NamedRun& base, const NamedRun& fresh,
   }
   if (!unknown) return;
   for (const char* key : {"num_cpus", "caches"})
-    CheckMember(base, fresh, base.file.context, fresh.file.context, key,
+    CheckMember(base.where, fresh.where, base.file.context, fresh.file.context, key,
                 std::string("the machine's ") + key);
 }
 
@@ -85,7 +81,7 @@ void CheckPair(const NamedRun& base, const NamedRun& fresh, const PairedRecord& 
                bool across_machines) {
   const auto check = [&](const char* what, const std::string& a, const std::string& b) {
     if (!a.empty() && !b.empty() && a != b)
-      Refuse(base, fresh, fmt::format("the {} of '{}'", what, pair.fresh->name), a, b);
+      Refuse(base.where, fresh.where, fmt::format("the {} of '{}'", what, pair.fresh->name), a, b);
   };
   check("device", pair.base->device, pair.fresh->device);
   check("type", pair.base->type, pair.fresh->type);
@@ -105,6 +101,16 @@ void AddChange(const std::string& what, const json& a, const json& b,
 }
 
 }  // namespace
+
+void CheckConventions(const std::string& base_where, const json& base,
+                      const std::string& fresh_where, const json& fresh) {
+  const auto& conventions = Member(Member(base, "dlroof"), "conventions");
+  if (!conventions.is_object()) return;
+  for (const auto& item : conventions.items())
+    CheckMember(base_where, fresh_where, conventions,
+                Member(Member(fresh, "dlroof"), "conventions"), item.key(),
+                "the convention " + item.key());
+}
 
 void CheckComparable(const NamedRun& base, const NamedRun& fresh,
                      const std::vector<PairedRecord>& pairs, bool across_machines) {

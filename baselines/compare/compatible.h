@@ -15,6 +15,10 @@ namespace dlroof {
 void CheckComparable(const NamedRun& base, const NamedRun& fresh,
                      const std::vector<PairedRecord>& pairs, bool across_machines);
 
+// Throws BadInput where both contexts state a convention and the two differ.
+void CheckConventions(const std::string& base_where, const nlohmann::json& base,
+                      const std::string& fresh_where, const nlohmann::json& fresh);
+
 // Returns the other differences between the runs (libraries, compiler, build type, environment,
 // commit), one text each: "libraries.onednn: 3.2 -> 3.3".
 std::vector<std::string> ContextChanges(const RunFile& base, const RunFile& fresh);

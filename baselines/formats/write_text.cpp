@@ -7,6 +7,7 @@
 #include <ostream>
 #include <unordered_map>
 
+#include "baselines/formats/markdown_text.h"
 #include "baselines/formats/write_comparison.h"
 #include "reporters/text/text.h"
 #include "reporters/text/units.h"
@@ -78,21 +79,6 @@ std::vector<std::string> Cells(const Comparison& row) {
 
 const char* RatioTitle(const CompareResult& result) {
   return result.across_machines ? "from roof" : "ratio";
-}
-
-// As text between tags, in a table's cell: nothing in it is markup, a newline stays one.
-std::string MarkdownText(const std::string& text) {
-  std::string escaped;
-  for (const char c : text) {
-    const bool plain = (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
-                       static_cast<unsigned char>(c) >= 0x80 ||
-                       std::string_view(" /.,:;-+()%=").find(c) != std::string_view::npos;
-    if (plain)
-      escaped += c;
-    else
-      escaped += fmt::format("&#{};", static_cast<int>(c));
-  }
-  return escaped;
 }
 
 std::string NameOf(const Comparison& row) {

@@ -35,8 +35,6 @@ struct CountedReader {
   bool operator!=(const CountedReader& other) const { return at != other.at; }
 };
 
-constexpr char kInArray = '[';  // begins the path of what is in an array
-
 bool IsQuote(std::string_view text, std::size_t at) {
   if (text[at] != '"') return false;
   std::size_t slashes = 0;
@@ -52,18 +50,21 @@ LocatedJson::LocatedJson(std::string text, std::string file)
 json LocatedJson::Parsed() try {
   const char* reached = text_.data();
   Path path;
-  const auto open = [&] {
-    // Objects of one array may have each other's keys.
-    if (!path.empty() && path.back().starts_with(kInArray))
-      path.back() = fmt::format("{}{}", kInArray, reached - text_.data());
-    path.emplace_back();
-  };
+  std::vector<int> next;  // of each open array its next item, of each open object -1
   const auto visit = [&](int, json::parse_event_t event, json& parsed) {
-    if (event == json::parse_event_t::object_start || event == json::parse_event_t::array_start)
-      open();
-    if (event == json::parse_event_t::array_start) path.back() = kInArray;
-    if (event == json::parse_event_t::object_end || event == json::parse_event_t::array_end)
+    const bool array = event == json::parse_event_t::array_start;
+    const bool opens = array || event == json::parse_event_t::object_start;
+    const bool begins = opens || event == json::parse_event_t::value;
+    if (begins && !next.empty() && next.back() >= 0)
+      path.back() = fmt::format("[{}]", next.back()++);
+    if (opens) {
+      path.emplace_back();
+      next.push_back(array ? 0 : -1);
+    }
+    if (event == json::parse_event_t::object_end || event == json::parse_event_t::array_end) {
       path.pop_back();
+      next.pop_back();
+    }
     if (event == json::parse_event_t::key)
       Note(parsed.get<std::string>(), static_cast<std::size_t>(reached - text_.data()), path);
     return true;

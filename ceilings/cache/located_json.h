@@ -11,7 +11,7 @@ namespace dlroof {
 
 class LocatedJson {
  public:
-  // A member's keys, from the outermost to its own. Members of objects in arrays have no place.
+  // A member's keys, from the outermost to its own; "[1]" is the second item of an array.
   using Path = std::vector<std::string>;
 
   // Throws BadInput in one sentence with FILE:LINE:COLUMN: no JSON, a number that no double holds,

@@ -17,7 +17,8 @@ constexpr ImportFormat kFormats[] = {
     {"ert", "Empirical Roofline Toolkit, roofline.json: makes a machine file", LooksLikeErt,
      ImportErt},
     {"likwid", "likwid-perfctr -O", LooksLikeLikwid, ImportLikwid},
-    {"nvbench", "nvbench --json", LooksLikeNvbench, ImportNvbench}};
+    {"nvbench", "nvbench --json", LooksLikeNvbench, ImportNvbench},
+    {"trace", "a Chrome trace of PyTorch's or TensorFlow's profiler", LooksLikeTrace, ImportTrace}};
 
 constexpr std::size_t kNamedColumns = 5;
 

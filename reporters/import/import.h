@@ -58,6 +58,12 @@ Imported ImportLikwid(const std::string& text, const std::string& where);
 bool LooksLikeNvbench(std::string_view text);
 Imported ImportNvbench(const std::string& text, const std::string& where);
 
+// A Chrome trace of PyTorch's profiler (Kineto) or TensorFlow's: a record per operator and sizes of
+// its inputs, or per kernel where the trace has a GPU's. Time is that of all calls, each without
+// the calls within it; FLOPs and bytes where the sizes tell them (trace_work.h).
+bool LooksLikeTrace(std::string_view text);
+Imported ImportTrace(const std::string& text, const std::string& where);
+
 // A run time [s] that some call can have: from 1 ps to 30,000 years.
 bool IsRunTime(double seconds);
 

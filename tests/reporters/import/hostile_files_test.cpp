@@ -153,6 +153,7 @@ TEST(HostileFiles, Ert) {
 }
 TEST(HostileFiles, Likwid) { Try("import_likwid.csv", Importing(ImportLikwid), 400); }
 TEST(HostileFiles, Nvbench) { Try("import_nvbench.json", Importing(ImportNvbench), 400); }
+TEST(HostileFiles, Trace) { Try("import_kineto.json", Importing(ImportTrace), 100); }
 TEST(HostileFiles, Benchdnn) { Try("import_benchdnn.txt", Importing(ImportBenchdnn), 400); }
 
 TEST(HostileFiles, RunFiles) {

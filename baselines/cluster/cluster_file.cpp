@@ -1,0 +1,187 @@
+#include "baselines/cluster/cluster_file.h"
+
+#include <fmt/format.h>
+
+#include <sstream>
+#include <utility>
+
+#include "counters/base/error.h"
+#include "counters/base/files.h"
+#include "counters/base/json_reader.h"
+#include "reporters/roofline/placed_json.h"
+#include "reporters/roofline/placed_run.h"
+
+namespace dlroof {
+namespace {
+
+using nlohmann::json;
+
+json NodeJson(const ClusterNode& node) {
+  json object = {{"name", node.name}, {"status", Key(node.status)}};
+  for (const auto& [key, text] :
+       {std::pair("reason", &node.reason), {"file", &node.file}, {"started_at", &node.started_at}})
+    if (!text->empty()) object[key] = *text;
+  if (!node.facts.known_by.empty()) object["facts"] = ToJson(node.facts);
+  if (node.kind) object["kind"] = *node.kind;
+  if (!node.ceilings.empty()) object["ceilings"] = node.ceilings;
+  if (!node.without.empty()) object["without"] = node.without;
+  return object;
+}
+
+ClusterNode NodeFrom(const JsonReader& reader, std::size_t kinds) {
+  ClusterNode node{.name = reader.NonEmptyText("name"),
+                   .reason = reader.TextOr("reason", ""),
+                   .file = reader.TextOr("file", ""),
+                   .started_at = reader.TextOr("started_at", ""),
+                   .facts = {},
+                   .ceilings = {},
+                   .without = {}};
+  const auto status = NodeStatusFromKey(reader.Text("status"));
+  if (!status) reader.Refuse("status", "whole, partial, missing or failed");
+  node.status = *status;
+  if (reader.Has("facts")) {
+    const auto facts = reader.Object("facts");
+    node.facts = NodeFactsFromJson(facts.json(), facts.where());
+  }
+  node.facts.name = node.name;
+  if (reader.Has("kind")) {
+    const double kind = reader.NotNegative("kind");
+    if (kind >= static_cast<double>(kinds)) reader.Refuse("kind", "an index into the kinds");
+    node.kind = static_cast<std::size_t>(kind);
+  }
+  if (reader.Has("ceilings")) {
+    const auto ceilings = reader.Object("ceilings");
+    for (const auto& key : ceilings.Keys()) node.ceilings[key] = ceilings.Positive(key);
+  }
+  if (reader.Has("without")) node.without = reader.TextsByKey("without");
+  return node;
+}
+
+json FindingJson(const Finding& finding) {
+  json object = {{"node", finding.node},
+                 {"what", finding.what},
+                 {"ratio", finding.ratio},
+                 {"visits", finding.visits},
+                 {"verdict", Key(finding.verdict)}};
+  if (finding.ci95) object["ci95"] = {finding.ci95->first, finding.ci95->second};
+  if (finding.p) object["p"] = *finding.p;
+  return object;
+}
+
+Finding FindingFrom(const JsonReader& reader, std::size_t nodes) {
+  Finding finding{.node = static_cast<std::size_t>(reader.NotNegative("node")),
+                  .what = reader.NonEmptyText("what"),
+                  .ratio = reader.Positive("ratio"),
+                  .visits = static_cast<int>(reader.NotNegative("visits")),
+                  .p = reader.OptionalNumber("p")};
+  if (finding.node >= nodes) reader.Refuse("node", "an index into cluster.nodes");
+  if (reader.Has("ci95")) finding.ci95 = reader.PositivePair("ci95");
+  const auto verdict = NodeVerdictFromKey(reader.Text("verdict"));
+  if (!verdict) reader.Refuse("verdict", "suspect, slow or not proved");
+  finding.verdict = *verdict;
+  return finding;
+}
+
+json ClusterJson(const Cluster& cluster) {
+  json object = {{"schema", kClusterSchema},   {"asked", cluster.asked_known},
+                 {"kinds", json::array()},     {"nodes", json::array()},
+                 {"remarks", cluster.remarks}, {"findings", json::array()}};
+  for (const auto& kind : cluster.kinds)
+    object["kinds"].push_back(
+        {{"name", kind.name}, {"fingerprints", kind.fingerprints}, {"nodes", kind.nodes}});
+  for (const auto& node : cluster.nodes) object["nodes"].push_back(NodeJson(node));
+  for (const auto& finding : cluster.findings) object["findings"].push_back(FindingJson(finding));
+  return object;
+}
+
+// Returns the entry by which Google Benchmark's own tools know the record.
+json EntryOf(const Record& record) {
+  json entry = {{"name", record.name}, {"run_name", record.name},        {"run_type", "iteration"},
+                {"repetitions", 1},    {"repetition_index", 0},          {"threads", 1},
+                {"family_index", 0},   {"per_family_instance_index", 0}, {"iterations", 1},
+                {"time_unit", "ns"}};
+  if (const auto timing = TimeOf(record.repetitions))
+    entry["real_time"] = entry["cpu_time"] = timing->median * 1e9;
+  return entry;
+}
+
+// Writes into the records of `file` which node each repetition is of, and its time as it is.
+void AddNodes(const Cluster& cluster, json& records) {
+  for (std::size_t i = 0; i < cluster.nodes_of.size(); ++i) {
+    auto& repetitions = records[i]["repetitions"];
+    for (std::size_t j = 0; j < cluster.nodes_of[i].size(); ++j) {
+      repetitions[j]["node"] = cluster.nodes_of[i][j];
+      repetitions[j]["seconds"] = cluster.run.records[i].repetitions[j].seconds;
+    }
+  }
+}
+
+// Sets `nodes_of` by the repetitions' "node".
+void ReadNodesOf(const json& records, const std::string& path, Cluster& cluster) {
+  for (std::size_t i = 0; i < cluster.run.records.size(); ++i) {
+    auto& nodes = cluster.nodes_of.emplace_back();
+    const JsonReader record(records.at(i), fmt::format("{}: records[{}]", path, i));
+    if (!record.Has("repetitions")) continue;
+    for (std::size_t j = 0; j < record.Array("repetitions").size(); ++j) {
+      const auto repetition = record.Item("repetitions", j);
+      const double node = repetition.NotNegative("node");
+      if (node >= static_cast<double>(cluster.nodes.size()))
+        repetition.Refuse("node", "an index into cluster.nodes");
+      nodes.push_back(static_cast<std::size_t>(node));
+    }
+  }
+}
+
+void ReadCluster(const JsonReader& reader, Cluster& cluster) {
+  if (reader.Number("schema") > kClusterSchema)
+    throw BadInput("{}: written by a newer dlroof (schema {:g}, this one reads up to {})",
+                   reader.where(), reader.Number("schema"), kClusterSchema);
+  cluster.asked_known = reader.Flag("asked");
+  for (std::size_t i = 0; i < reader.Array("kinds").size(); ++i) {
+    const auto kind = reader.Item("kinds", i);
+    cluster.kinds.push_back({kind.Text("name"), kind.TextsByKey("fingerprints"), {}});
+  }
+  for (std::size_t i = 0; i < reader.Array("nodes").size(); ++i) {
+    cluster.nodes.push_back(NodeFrom(reader.Item("nodes", i), cluster.kinds.size()));
+    if (const auto kind = cluster.nodes.back().kind) cluster.kinds[*kind].nodes.push_back(i);
+  }
+  cluster.remarks = reader.Texts("remarks");
+  for (std::size_t i = 0; i < reader.Array("findings").size(); ++i)
+    cluster.findings.push_back(FindingFrom(reader.Item("findings", i), cluster.nodes.size()));
+}
+
+}  // namespace
+
+json ToJson(const Cluster& cluster, const std::string& command) {
+  auto run = cluster.run;
+  run.context["dlroof"].erase("node");
+  run.context["dlroof"]["cluster"] = kClusterSchema;
+  run.context["dlroof"]["command"] = command;
+  json file = ToJson(PlaceRun(std::move(run)));
+  AddNodes(cluster, file["records"]);
+  file["benchmarks"] = json::array();
+  for (const auto& record : cluster.run.records) file["benchmarks"].push_back(EntryOf(record));
+  file["cluster"] = ClusterJson(cluster);
+  return file;
+}
+
+Cluster ReadClusterFile(const std::string& path) {
+  const auto text = ReadFile(path, "a cluster file");
+  std::ostringstream warnings;
+  Cluster cluster;
+  cluster.run = ParseRunFile(text, path, warnings);
+  if (!warnings.str().empty()) {
+    auto warning = warnings.str();
+    warning.pop_back();
+    throw BadInput("{}; expected a whole cluster file", warning);
+  }
+  const auto file = ParsedJson(text, path);
+  const JsonReader reader(file, path);
+  if (!reader.Has("cluster"))
+    throw BadInput("{}: has no 'cluster', expected a file of `dlroof cluster gather`", path);
+  ReadCluster(reader.Object("cluster"), cluster);
+  ReadNodesOf(reader.Array("records"), path, cluster);
+  return cluster;
+}
+
+}  // namespace dlroof

@@ -1,0 +1,237 @@
+#include "baselines/cluster/gather.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cctype>
+#include <set>
+
+#include "baselines/cluster/merged_machine.h"
+#include "counters/base/error.h"
+#include "reporters/text/text.h"
+
+namespace dlroof {
+namespace {
+
+constexpr std::size_t kMostNamed = 3;  // nodes in a remark
+
+// Returns the arguments that most nodes were measured with, the first of equals.
+const std::vector<std::string>* UsualArguments(const std::vector<NodeSummary>& summaries) {
+  std::map<std::vector<std::string>, int> counts;
+  for (const auto& summary : summaries)
+    if (!summary.times.empty()) ++counts[summary.facts.arguments];
+  const auto most =
+      std::ranges::max_element(counts, {}, [](const auto& one) { return one.second; });
+  if (most == counts.end()) return nullptr;
+  for (const auto& summary : summaries)
+    if (summary.facts.arguments == most->first) return &summary.facts.arguments;
+  return nullptr;
+}
+
+void RefuseOtherArguments(std::vector<NodeSummary>& summaries) {
+  const auto* usual = UsualArguments(summaries);
+  if (usual == nullptr) return;
+  const auto arguments = *usual;
+  for (auto& summary : summaries) {
+    if (summary.times.empty() || summary.facts.arguments == arguments) continue;
+    summary.status = NodeStatus::kFailed;
+    summary.reason =
+        fmt::format("measured with other arguments: '{}', most nodes with '{}'",
+                    fmt::join(summary.facts.arguments, " "), fmt::join(arguments, " "));
+    summary.times.clear();
+    summary.ceilings.clear();
+  }
+}
+
+bool Counts(const NodeSummary& summary) {
+  return summary.status == NodeStatus::kWhole || summary.status == NodeStatus::kPartial;
+}
+
+ClusterNode NodeOf(const NodeSummary& summary) {
+  ClusterNode node{.name = summary.facts.name,
+                   .status = summary.status,
+                   .reason = summary.reason,
+                   .file = summary.file,
+                   .started_at = summary.started_at,
+                   .facts = summary.facts,
+                   .ceilings = {},
+                   .without = summary.without};
+  std::map<std::string, int> most;  // threads by device
+  for (const auto& [row, ceiling] : summary.ceilings)
+    most[std::get<0>(row)] = std::max(most[std::get<0>(row)], std::get<1>(row));
+  for (const auto& [row, ceiling] : summary.ceilings) {
+    const auto& [device, threads, key] = row;
+    if (threads != most[device] || std::ranges::count(key, '.') > 2) continue;  // a finer row
+    node.ceilings[device + "." + key] = ceiling.value;
+  }
+  return node;
+}
+
+// Sets the kinds of nodes, the largest first, of equals the first by name.
+void SetKinds(const std::vector<NodeSummary>& summaries, Cluster& cluster) {
+  std::vector<ClusterKind> kinds;
+  for (std::size_t i = 0; i < summaries.size(); ++i) {
+    if (!Counts(summaries[i]) || summaries[i].times.empty()) continue;
+    auto found = std::ranges::find(kinds, summaries[i].machines, &ClusterKind::fingerprints);
+    if (found == kinds.end())
+      found = kinds.insert(kinds.end(), {summaries[i].machine_name, summaries[i].machines, {}});
+    found->nodes.push_back(i);
+  }
+  std::ranges::stable_sort(kinds, std::ranges::greater{},
+                           [](const ClusterKind& kind) { return kind.nodes.size(); });
+  for (std::size_t k = 0; k < kinds.size(); ++k)
+    for (const auto i : kinds[k].nodes) cluster.nodes[i].kind = k;
+  cluster.kinds = std::move(kinds);
+}
+
+// A benchmark over the nodes of one kind.
+struct Merged {
+  std::size_t donor = 0;  // the first node with a time; facts that are no numbers are its own
+  std::vector<Repetition> repetitions;
+  std::vector<std::size_t> nodes;
+};
+
+// Benchmarks in the order in which nodes have them.
+struct MergedTimes {
+  std::vector<std::string> names;
+  std::map<std::string, Merged> by_name;
+};
+
+MergedTimes MergeTimes(const std::vector<NodeSummary>& summaries, const ClusterKind& kind) {
+  MergedTimes merged;
+  for (const auto i : kind.nodes)
+    for (const auto& time : summaries[i].times) {
+      const auto [found, added] = merged.by_name.try_emplace(time.name);
+      if (added) {
+        merged.names.push_back(time.name);
+        found->second.donor = i;
+      }
+      found->second.repetitions.push_back(
+          {.seconds = time.seconds, .iterations = time.iterations, .disturbed = time.disturbed});
+      found->second.nodes.push_back(i);
+    }
+  return merged;
+}
+
+// Copies the facts of the records from their donors' files, each of which is read once.
+void SetRecords(const std::vector<NodeSummary>& summaries, MergedTimes merged,
+                const std::function<RunFile(const std::string&)>& reread, Cluster& cluster) {
+  std::map<std::size_t, RunFile> donors;
+  for (const auto& name : merged.names) {
+    auto& one = merged.by_name.at(name);
+    const auto [donor, added] = donors.try_emplace(one.donor);
+    if (added) donor->second = reread(summaries[one.donor].file);
+    const auto found = std::ranges::find(donor->second.records, name, &Record::name);
+    if (found == donor->second.records.end())
+      throw BadInput("{}: changed while it was read", summaries[one.donor].file);
+    Record record = *found;
+    record.repetitions = std::move(one.repetitions);
+    record.parallel.reset();  // one node's
+    cluster.run.records.push_back(std::move(record));
+    cluster.nodes_of.push_back(std::move(one.nodes));
+  }
+  const auto first = cluster.kinds.front().nodes.front();
+  if (!donors.contains(first)) donors[first] = reread(summaries[first].file);
+  cluster.run.context = donors.at(first).context;
+  cluster.run.machines = std::move(donors.at(first).machines);
+}
+
+std::string Named(const std::vector<std::string>& names) {
+  const auto shown = std::vector(names.begin(), names.begin() + std::min(names.size(), kMostNamed));
+  return names.size() > kMostNamed
+             ? fmt::format("{} and {} more", fmt::join(shown, ", "), names.size() - kMostNamed)
+             : fmt::format("{}", fmt::join(shown, ", "));
+}
+
+void AddRemarks(Cluster& cluster) {
+  std::vector<std::string> fewer, other;
+  for (const auto& node : cluster.nodes) {
+    if (node.facts.cpus_given && node.facts.cpus && *node.facts.cpus_given < *node.facts.cpus)
+      fewer.push_back(
+          fmt::format("{} ({} of {})", node.name, *node.facts.cpus_given, *node.facts.cpus));
+    if (node.kind && *node.kind > 0) other.push_back(node.name);
+  }
+  if (!fewer.empty())
+    cluster.remarks.push_back(
+        fmt::format("the scheduler gave fewer CPUs than a node has: {}", Named(fewer)));
+  if (!other.empty())
+    cluster.remarks.push_back(
+        fmt::format("of another kind than most, not in the medians: {}", Named(other)));
+  if (!cluster.asked_known)
+    cluster.remarks.emplace_back(
+        "no list of the nodes that were asked: those without a file are not missed");
+}
+
+void AddMissing(const std::vector<std::string>& asked, std::vector<NodeSummary>& summaries) {
+  std::set<std::string> known;
+  for (const auto& summary : summaries) known.insert(summary.facts.name);
+  for (const auto& name : asked) {
+    // Tasks of one node are called NODE-taskN.
+    const auto task = known.lower_bound(name + "-task");
+    const bool has_task = task != known.end() && task->starts_with(name + "-task");
+    if (has_task || !known.insert(name).second) continue;
+    NodeSummary missing{.status = NodeStatus::kMissing,
+                        .reason = "no file",
+                        .file = "",
+                        .started_at = "",
+                        .machines = {},
+                        .machine_name = ""};
+    missing.facts.name = name;
+    summaries.push_back(std::move(missing));
+  }
+}
+
+}  // namespace
+
+bool NodeNameLess(const std::string& a, const std::string& b) {
+  std::size_t i = 0, j = 0;
+  const auto digit = [](char c) { return std::isdigit(static_cast<unsigned char>(c)) != 0; };
+  while (i < a.size() && j < b.size()) {
+    if (!digit(a[i]) || !digit(b[j])) {
+      if (a[i] != b[j]) return a[i] < b[j];
+      ++i;
+      ++j;
+      continue;
+    }
+    const auto number = [&](const std::string& text, std::size_t& at) {
+      while (at + 1 < text.size() && text[at] == '0' && digit(text[at + 1])) ++at;
+      const auto begin = at;
+      while (at < text.size() && digit(text[at])) ++at;
+      return text.substr(begin, at - begin);
+    };
+    const auto x = number(a, i), y = number(b, j);
+    if (x.size() != y.size()) return x.size() < y.size();
+    if (x != y) return x < y;
+  }
+  if ((i < a.size()) != (j < b.size())) return j < b.size();
+  return a < b;  // "n01" and "n1"
+}
+
+Cluster Gather(std::vector<NodeSummary> summaries,
+               const std::optional<std::vector<std::string>>& asked,
+               const std::function<RunFile(const std::string& file)>& reread) {
+  if (asked) AddMissing(*asked, summaries);
+  std::ranges::stable_sort(summaries, [](const NodeSummary& a, const NodeSummary& b) {
+    return a.facts.name != b.facts.name ? NodeNameLess(a.facts.name, b.facts.name)
+                                        : a.file < b.file;
+  });
+  RefuseOtherArguments(summaries);
+  Cluster cluster;
+  cluster.asked_known = asked.has_value();
+  for (const auto& summary : summaries) cluster.nodes.push_back(NodeOf(summary));
+  SetKinds(summaries, cluster);
+  if (cluster.kinds.empty())
+    throw BadInput(
+        "no node has a benchmark with a time{}{}", summaries.empty() ? "" : "; the first one: ",
+        summaries.empty() ? "" : summaries.front().facts.name + ": " + summaries.front().reason);
+  const auto& kind = cluster.kinds.front();
+  SetRecords(summaries, MergeTimes(summaries, kind), reread, cluster);
+  std::vector<const NodeSummary*> members;
+  for (const auto i : kind.nodes) members.push_back(&summaries[i]);
+  for (auto& machine : cluster.run.machines) MergeMachine(members, machine);
+  AddRemarks(cluster);
+  return cluster;
+}
+
+}  // namespace dlroof

@@ -1,0 +1,112 @@
+// Many nodes' runs as one. Pure: the caller reads and writes the files.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "baselines/cluster/outliers.h"
+#include "reporters/record/run_file.h"
+
+namespace dlroof {
+
+// A node by its own words: context.dlroof.node of its run file.
+struct NodeFacts {
+  std::string name;                    // "n17"; of several tasks on one node "n17-task0"
+  std::string known_by;                // the variable that named it: "SLURMD_NODENAME"; "hostname"
+  std::string engine;                  // "slurm", "openmpi", "pmix", "pmi", "flux"; empty: none
+  std::string rank, job, place;        // as the engine says; empty: it does not
+  std::optional<int> cpus_given;       // [1] that the process may use
+  std::optional<int> cpus;             // [1] that the node has online
+  std::vector<std::string> arguments;  // of dlroof_bench
+
+  bool operator==(const NodeFacts&) const = default;
+};
+nlohmann::json ToJson(const NodeFacts& facts);
+// Reads what ToJson writes. Throws BadInput, which begins with `where`.
+NodeFacts NodeFactsFromJson(const nlohmann::json& json, const std::string& where);
+
+enum class NodeStatus { kWhole, kPartial, kMissing, kFailed };
+std::string_view Key(NodeStatus status);
+std::optional<NodeStatus> NodeStatusFromKey(std::string_view key);
+
+// One benchmark's time on one node.
+struct NodeTime {
+  std::string name;       // of the benchmark
+  double seconds = 0;     // [s] as TimeOf; > 0
+  double iterations = 0;  // [1] of all repetitions
+  bool disturbed = false;
+};
+
+// The rate or cost of one row of a node's ceilings.
+struct NodeCeiling {
+  double value = 0;     // [flop/s], [byte/s] or, of a launch, [s]
+  bool proved = false;  // or given
+};
+// By device, threads and row: {"cpu", 2, "flops.fp32.vector"}, "bytes.dram", "launch".
+using CeilingRow = std::tuple<std::string, int, std::string>;
+
+// The part of one node's run that gathering keeps.
+struct NodeSummary {
+  NodeFacts facts;
+  NodeStatus status = NodeStatus::kWhole;
+  std::string reason;  // why not whole
+  std::string file;
+  std::string started_at;                       // ISO 8601; empty: not known
+  std::map<std::string, std::string> machines;  // fingerprints by device
+  std::string machine_name;                     // for people
+  std::vector<NodeTime> times;                  // in the file's order
+  std::map<std::string, std::string> without;   // benchmark -> why it has no time there
+  std::map<CeilingRow, NodeCeiling> ceilings;
+};
+
+// Returns the summary of a node's run file. Throws BadInput: `run` is none of a node.
+NodeSummary SummaryOf(const RunFile& run, const std::string& file);
+
+struct ClusterNode {
+  std::string name;
+  NodeStatus status = NodeStatus::kMissing;
+  std::string reason, file, started_at;
+  NodeFacts facts;
+  std::optional<std::size_t> kind;         // index into the kinds; absent: no ceilings are known
+  std::map<std::string, double> ceilings;  // [flop/s], [byte/s], [s] by row, of all threads
+  std::map<std::string, std::string> without;
+};
+
+// Nodes of equal machines.
+struct ClusterKind {
+  std::string name;
+  std::map<std::string, std::string> fingerprints;  // by device
+  std::vector<std::size_t> nodes;
+};
+
+struct Cluster {
+  // Ceilings and records of the first kind: ceilings are medians over its nodes, a record has a
+  // repetition for each of them.
+  RunFile run;
+  std::vector<std::vector<std::size_t>> nodes_of;  // by record and repetition: index into `nodes`
+  std::vector<ClusterNode> nodes;                  // by name
+  std::vector<ClusterKind> kinds;                  // the one with the most nodes first
+  bool asked_known = false;                        // somebody wrote which nodes were asked
+  std::vector<std::string> remarks;
+  std::vector<Finding> findings;  // by AddFindings (visits.h)
+};
+
+// Nodes' names in an order in which n2 precedes n10.
+bool NodeNameLess(const std::string& a, const std::string& b);
+
+// Joins the nodes. `asked`: names of the nodes that were asked; absent: nobody knows. Nodes whose
+// arguments differ from most nodes' count as failed. `reread(file)` returns the run of one of the
+// files once more: facts that are no numbers come from few of them. The order of `summaries` does
+// not matter. Throws BadInput where no node has a benchmark with a time.
+Cluster Gather(std::vector<NodeSummary> summaries,
+               const std::optional<std::vector<std::string>>& asked,
+               const std::function<RunFile(const std::string& file)>& reread);
+
+}  // namespace dlroof

@@ -1,0 +1,82 @@
+#include "baselines/cluster/node_effects.h"
+
+#include <algorithm>
+#include <map>
+
+#include "counters/base/order_statistics.h"
+
+namespace dlroof {
+namespace {
+
+// One value of a node.
+using NodeValue = std::pair<std::size_t, double>;
+
+Spread SpreadOf(const std::string& name, const std::vector<NodeValue>& values) {
+  std::vector<double> all;
+  for (const auto& [node, value] : values) all.push_back(value);
+  const auto low = std::ranges::min_element(values, {}, &NodeValue::second);
+  const auto high = std::ranges::max_element(values, {}, &NodeValue::second);
+  return {.name = name,
+          .median = Median(std::move(all)),
+          .low = low->second,
+          .high = high->second,
+          .low_node = low->first,
+          .high_node = high->first,
+          .nodes = values.size()};
+}
+
+std::vector<Spread> RoofSpreads(const Cluster& cluster) {
+  std::map<std::string, std::vector<NodeValue>> rows;
+  for (std::size_t i = 0; i < cluster.nodes.size(); ++i)
+    if (cluster.nodes[i].kind == 0)
+      for (const auto& [row, value] : cluster.nodes[i].ceilings) rows[row].emplace_back(i, value);
+  std::vector<Spread> spreads;
+  for (const auto& [row, values] : rows) spreads.push_back(SpreadOf(row, values));
+  return spreads;
+}
+
+// Returns what one node's ratios say; absent without any.
+std::optional<NodeEffect> EffectOf(const NodeEffects& effects, std::size_t node) {
+  NodeEffect effect{.node = node};
+  std::vector<double> ratios;
+  for (std::size_t i = 0; i < effects.ratios.size(); ++i) {
+    const auto& ratio = effects.ratios[i][node];
+    if (!ratio) continue;
+    if (ratios.empty() || *ratio > effect.worst_ratio) {
+      effect.worst = i;
+      effect.worst_ratio = *ratio;
+    }
+    ratios.push_back(*ratio);
+  }
+  if (ratios.empty()) return std::nullopt;
+  effect.benchmarks = ratios.size();
+  effect.ratio = Median(std::move(ratios));
+  return effect;
+}
+
+}  // namespace
+
+NodeEffects MakeNodeEffects(const Cluster& cluster) {
+  NodeEffects effects;
+  for (std::size_t i = 0; i < cluster.run.records.size(); ++i) {
+    const auto& record = cluster.run.records[i];
+    auto& ratios = effects.ratios.emplace_back(cluster.nodes.size());
+    std::vector<NodeValue> values;
+    for (std::size_t j = 0; j < cluster.nodes_of[i].size(); ++j)
+      values.emplace_back(cluster.nodes_of[i][j], record.repetitions[j].seconds);
+    if (values.empty()) {
+      effects.benchmarks.push_back({.name = record.name});
+      continue;
+    }
+    effects.benchmarks.push_back(SpreadOf(record.name, values));
+    for (const auto& [node, seconds] : values)
+      ratios[node] = seconds / effects.benchmarks.back().median;
+  }
+  effects.roofs = RoofSpreads(cluster);
+  for (std::size_t node = 0; node < cluster.nodes.size(); ++node)
+    if (auto effect = EffectOf(effects, node)) effects.nodes.push_back(*effect);
+  std::ranges::stable_sort(effects.nodes, std::ranges::greater{}, &NodeEffect::ratio);
+  return effects;
+}
+
+}  // namespace dlroof

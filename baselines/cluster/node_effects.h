@@ -1,0 +1,42 @@
+// Differences between nodes: each benchmark and each roof over the nodes of a cluster. Pure.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "baselines/cluster/gather.h"
+
+namespace dlroof {
+
+// A quantity over nodes. Indices are into the cluster's nodes.
+struct Spread {
+  std::string name;                         // of a benchmark or a roof's row
+  double median = 0;                        // [s], [flop/s] or [byte/s]
+  double low = 0, high = 0;                 // [the same]
+  std::size_t low_node = 0, high_node = 0;  // the first of equals
+  std::size_t nodes = 0;                    // [1] that have it
+};
+
+// One node over all benchmarks.
+struct NodeEffect {
+  std::size_t node = 0;
+  // [1] ratio of its times to the median node's, the median over benchmarks; above 1 is slower
+  double ratio = 1;
+  std::size_t benchmarks = 0;  // [1] that it has times of
+  std::size_t worst = 0;       // index of the record with the largest ratio
+  double worst_ratio = 1;      // [1]
+};
+
+struct NodeEffects {
+  // [1] by record and node: its time over the median over nodes; absent where it has none
+  std::vector<std::vector<std::optional<double>>> ratios;
+  std::vector<Spread> benchmarks;  // by record
+  std::vector<Spread> roofs;       // of the first kind's nodes, by row
+  std::vector<NodeEffect> nodes;   // that have a time, the slowest first
+};
+
+NodeEffects MakeNodeEffects(const Cluster& cluster);
+
+}  // namespace dlroof

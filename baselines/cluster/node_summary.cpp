@@ -1,0 +1,107 @@
+#include <fmt/format.h>
+
+#include <array>
+
+#include "baselines/cluster/gather.h"
+#include "counters/base/error.h"
+#include "counters/base/json_reader.h"
+#include "reporters/record/context.h"
+
+namespace dlroof {
+namespace {
+
+using nlohmann::json;
+
+constexpr std::array<std::pair<NodeStatus, std::string_view>, 4> kStatuses = {
+    {{NodeStatus::kWhole, "whole"},
+     {NodeStatus::kPartial, "partial"},
+     {NodeStatus::kMissing, "missing"},
+     {NodeStatus::kFailed, "failed"}}};
+
+void AddCeilings(const Machine& machine, std::map<CeilingRow, NodeCeiling>& ceilings) {
+  for (const auto& [threads, set] : machine.by_threads) {
+    for (const auto& [pipe, row] : set.flops)
+      ceilings[{machine.device, threads, "flops." + pipe}] = {row.per_second,
+                                                              row.CarriesPercentages()};
+    for (const auto& [level, row] : set.bytes)
+      ceilings[{machine.device, threads, fmt::format("bytes.{}", Key(level))}] = {
+          row.per_second, row.CarriesPercentages()};
+    if (set.launch_seconds)
+      ceilings[{machine.device, threads, "launch"}] = {*set.launch_seconds, true};
+  }
+}
+
+void AddTime(const Record& record, NodeSummary& summary) {
+  const auto timing =
+      record.status == Status::kOk ? TimeOf(record.repetitions) : std::optional<Timing>();
+  if (!timing) {
+    summary.without[record.name] = record.reason.empty() ? "no time" : record.reason;
+    return;
+  }
+  NodeTime time{.name = record.name, .seconds = timing->median, .disturbed = timing->disturbed};
+  for (const auto& repetition : record.repetitions) time.iterations += repetition.iterations;
+  summary.times.push_back(std::move(time));
+}
+
+}  // namespace
+
+std::string_view Key(NodeStatus status) {
+  for (const auto& [known, key] : kStatuses)
+    if (known == status) return key;
+  return "";
+}
+
+std::optional<NodeStatus> NodeStatusFromKey(std::string_view key) {
+  for (const auto& [status, known] : kStatuses)
+    if (known == key) return status;
+  return std::nullopt;
+}
+
+json ToJson(const NodeFacts& facts) {
+  json object = {
+      {"name", facts.name}, {"known_by", facts.known_by}, {"arguments", facts.arguments}};
+  for (const auto& [key, text] : {std::pair("engine", &facts.engine),
+                                  {"rank", &facts.rank},
+                                  {"job", &facts.job},
+                                  {"place", &facts.place}})
+    if (!text->empty()) object[key] = *text;
+  if (facts.cpus_given) object["cpus_given"] = *facts.cpus_given;
+  if (facts.cpus) object["cpus"] = *facts.cpus;
+  return object;
+}
+
+NodeFacts NodeFactsFromJson(const json& object, const std::string& where) {
+  const JsonReader reader(object, where);
+  NodeFacts facts{.name = reader.NonEmptyText("name"),
+                  .known_by = reader.Text("known_by"),
+                  .engine = reader.TextOr("engine", ""),
+                  .rank = reader.TextOr("rank", ""),
+                  .job = reader.TextOr("job", ""),
+                  .place = reader.TextOr("place", ""),
+                  .arguments = reader.Texts("arguments")};
+  if (reader.Has("cpus_given")) facts.cpus_given = reader.AtLeastOne("cpus_given");
+  if (reader.Has("cpus")) facts.cpus = reader.AtLeastOne("cpus");
+  return facts;
+}
+
+NodeSummary SummaryOf(const RunFile& run, const std::string& file) {
+  const auto& node = Member(Member(run.context, "dlroof"), "node");
+  if (node.is_null())
+    throw BadInput("{}: says of no node that it is from; expected a file of `dlroof cluster node`",
+                   file);
+  NodeSummary summary{.facts = NodeFactsFromJson(node, file + ": context.dlroof.node"),
+                      .reason = "",
+                      .file = file,
+                      .started_at = Text(run.context, "date"),
+                      .machines = {},
+                      .machine_name = ""};
+  for (const auto& machine : run.machines) {
+    summary.machines[machine.device] = machine.fingerprint;
+    summary.machine_name += (summary.machine_name.empty() ? "" : " + ") + machine.name;
+    AddCeilings(machine, summary.ceilings);
+  }
+  for (const auto& record : run.records) AddTime(record, summary);
+  return summary;
+}
+
+}  // namespace dlroof

@@ -1,0 +1,222 @@
+#include "baselines/cluster/write_cluster.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <ostream>
+
+#include "baselines/formats/export.h"
+#include "baselines/formats/markdown_text.h"
+#include "baselines/formats/page_text.h"
+#include "reporters/text/text.h"
+#include "reporters/text/units.h"
+
+namespace dlroof {
+namespace {
+
+constexpr std::size_t kMostRows = 20;  // of a table, without --verbose
+
+std::string Percent(double ratio) { return fmt::format("{:+.1f} %", 100 * (ratio - 1)); }
+
+std::string ValueText(const std::string& row, double value) {
+  if (row.ends_with("launch")) return WithPrefix(value, "s");
+  return WithPrefix(value, row.find(".bytes.") != std::string::npos ? "B/s" : "FLOP/s");
+}
+
+// "cpu.flops.fp32.vector" without what its unit says.
+std::string RoofText(const std::string& row) {
+  auto text = row;
+  for (const char* part : {".flops.", ".bytes."})
+    if (const auto at = text.find(part); at != std::string::npos) text.replace(at, 7, ".");
+  return text;
+}
+
+Cells RoofCells(const Cluster& cluster, const NodeEffects& effects) {
+  Cells cells = {{"roof", "nodes", "median", "lowest", "of node", "highest", "of node"}};
+  for (const auto& roof : effects.roofs)
+    cells.push_back({RoofText(roof.name), std::to_string(roof.nodes),
+                     ValueText(roof.name, roof.median), Percent(roof.low / roof.median),
+                     cluster.nodes[roof.low_node].name, Percent(roof.high / roof.median),
+                     cluster.nodes[roof.high_node].name});
+  return cells;
+}
+
+// The benchmarks that differ most between nodes come first.
+Cells BenchmarkCells(const Cluster& cluster, const NodeEffects& effects, std::size_t most) {
+  std::vector<const Spread*> spreads;
+  for (const auto& spread : effects.benchmarks)
+    if (spread.nodes > 0) spreads.push_back(&spread);
+  std::ranges::stable_sort(spreads, std::ranges::greater{},
+                           [](const Spread* one) { return one->high / one->median; });
+  if (spreads.size() > most) spreads.resize(most);
+  Cells cells = {{"benchmark", "nodes", "median", "fastest", "of node", "slowest", "of node"}};
+  for (const auto* one : spreads)
+    cells.push_back({one->name, std::to_string(one->nodes), WithPrefix(one->median, "s"),
+                     Percent(one->low / one->median), cluster.nodes[one->low_node].name,
+                     Percent(one->high / one->median), cluster.nodes[one->high_node].name});
+  return cells;
+}
+
+Cells NodeCells(const Cluster& cluster, const NodeEffects& effects, std::size_t most) {
+  Cells cells = {{"node", "status", "CPUs", "benchmarks", "slower by", "most at", "there"}};
+  for (std::size_t i = 0; i < std::min(most, effects.nodes.size()); ++i) {
+    const auto& effect = effects.nodes[i];
+    const auto& node = cluster.nodes[effect.node];
+    const auto& facts = node.facts;
+    cells.push_back({node.name, std::string(Key(node.status)),
+                     facts.cpus_given && facts.cpus
+                         ? fmt::format("{} of {}", *facts.cpus_given, *facts.cpus)
+                         : "",
+                     std::to_string(effect.benchmarks), Percent(effect.ratio),
+                     cluster.run.records[effect.worst].name, Percent(effect.worst_ratio)});
+  }
+  return cells;
+}
+
+Cells FindingCells(const Cluster& cluster) {
+  Cells cells = {{"node", "benchmarks", "verdict", "slower by", "95 %", "visits", "p"}};
+  for (const auto& one : cluster.findings)
+    cells.push_back(
+        {cluster.nodes[one.node].name, one.what, std::string(Key(one.verdict)), Percent(one.ratio),
+         one.ci95 ? fmt::format("{} to {}", Percent(one.ci95->first), Percent(one.ci95->second))
+                  : "",
+         one.visits > 0 ? fmt::format("1 + {}", one.visits) : "1",
+         one.p ? fmt::format("{:.2g}", *one.p) : ""});
+  return cells;
+}
+
+// Returns the meaning of the findings, or why there are none.
+std::string FindingsText(const Cluster& cluster) {
+  if (cluster.kinds.empty() || cluster.kinds.front().nodes.size() < OutlierRules().least_nodes)
+    return fmt::format("fewer than {} nodes of a kind: nobody can say which one is slow",
+                       OutlierRules().least_nodes);
+  if (cluster.findings.empty())
+    return fmt::format("no node is more than {:g} % slower than the median node",
+                       100 * OutlierRules().effect);
+  if (std::ranges::count(cluster.findings, NodeVerdict::kSuspect, &Finding::verdict) > 0)
+    return "a suspect was slow in one visit, which proves nothing: `dlroof cluster script "
+           "--revisit FILE` visits suspects again";
+  return "slow: its median visit is proved slow (exact sign test, Holm); not proved: it may have "
+         "been chance";
+}
+
+// Sentences on nodes that are not whole, kinds, failures, and what the numbers are.
+std::vector<std::string> Notes(const Cluster& cluster, const NodeEffects& effects) {
+  std::map<NodeStatus, std::size_t> counts;
+  for (const auto& node : cluster.nodes) ++counts[node.status];
+  std::vector<std::string> notes = {
+      fmt::format("{} nodes: {} whole, {} partial, {} missing, {} failed", cluster.nodes.size(),
+                  counts[NodeStatus::kWhole], counts[NodeStatus::kPartial],
+                  counts[NodeStatus::kMissing], counts[NodeStatus::kFailed])};
+  for (std::size_t i = 0; i < cluster.kinds.size(); ++i)
+    notes.push_back(fmt::format(
+        "{} nodes of {}{}", cluster.kinds[i].nodes.size(),
+        cluster.kinds[i].name.empty() ? "a machine that is not known" : cluster.kinds[i].name,
+        i == 0 ? ": medians and ratios are over these" : ""));
+  for (const auto& node : cluster.nodes)
+    if (node.status != NodeStatus::kWhole)
+      notes.push_back(fmt::format("{}: {}: {}", node.name, Key(node.status), node.reason));
+  for (const auto& node : cluster.nodes)
+    if (!node.without.empty())
+      notes.push_back(fmt::format("{}: {} benchmark{} without a time, such as {}: {}", node.name,
+                                  node.without.size(), node.without.size() == 1 ? "" : "s",
+                                  node.without.begin()->first, node.without.begin()->second));
+  notes.insert(notes.end(), cluster.remarks.begin(), cluster.remarks.end());
+  if (!effects.nodes.empty())
+    notes.emplace_back(
+        "slower by: the node's time over the median node's, the median over its benchmarks");
+  notes.push_back(FindingsText(cluster));
+  return notes;
+}
+
+std::string Title(const Cluster& cluster) {
+  return fmt::format("{} nodes, {} benchmarks: {}", cluster.nodes.size(),
+                     cluster.run.records.size(),
+                     cluster.kinds.empty() ? "" : cluster.kinds.front().name);
+}
+
+}  // namespace
+
+void WriteClusterTable(const Cluster& cluster, const NodeEffects& effects, int width, bool verbose,
+                       std::ostream& out) {
+  const auto most = verbose ? std::size_t(-1) : kMostRows;
+  for (const auto& cells : {RoofCells(cluster, effects), BenchmarkCells(cluster, effects, most),
+                            NodeCells(cluster, effects, most), FindingCells(cluster)}) {
+    if (cells.size() == 1) continue;
+    WriteAligned(PrintableCells(cells), width, out);
+    out << '\n';
+  }
+  const auto notes = Notes(cluster, effects);
+  for (std::size_t i = 0; i < std::min(most, notes.size()); ++i) out << Printable(notes[i]) << '\n';
+  if (notes.size() > most) out << fmt::format("and {} more (--verbose)\n", notes.size() - most);
+}
+
+void WriteClusterMarkdown(const Cluster& cluster, const NodeEffects& effects, std::ostream& out) {
+  for (const auto& cells :
+       {RoofCells(cluster, effects), BenchmarkCells(cluster, effects, std::size_t(-1)),
+        NodeCells(cluster, effects, std::size_t(-1)), FindingCells(cluster)}) {
+    if (cells.size() == 1) continue;
+    WriteMarkdownTable(cells, out);
+    out << '\n';
+  }
+  for (const auto& note : Notes(cluster, effects)) out << "- " << MarkdownText(note) << '\n';
+}
+
+void WriteClusterCsv(const Cluster& cluster, const NodeEffects& effects, std::ostream& out) {
+  out << "node,status,benchmark,seconds,disturbed,ratio\n";
+  for (std::size_t i = 0; i < cluster.run.records.size(); ++i) {
+    const auto& record = cluster.run.records[i];
+    const auto name = CsvField(record.name);
+    for (std::size_t j = 0; j < cluster.nodes_of[i].size(); ++j) {
+      const auto index = cluster.nodes_of[i][j];
+      const auto& node = cluster.nodes[index];
+      const auto& repetition = record.repetitions[j];
+      out << fmt::format("{},{},{},{},{},{}\n", CsvField(node.name), Key(node.status), name,
+                         repetition.seconds, repetition.disturbed ? 1 : 0,
+                         *effects.ratios[i][index]);
+    }
+  }
+}
+
+void WriteClusterPage(const Cluster& cluster, const NodeEffects& effects, const std::string& figure,
+                      const std::string& no_figure, std::ostream& out) {
+  BeginPage(Title(cluster), out);
+  WritePageFigure(figure, no_figure, out);
+  WritePageList("Nodes and kinds", "ul", Notes(cluster, effects), out);
+  if (!cluster.findings.empty())
+    WritePageTable("Suspects and slow nodes", FindingCells(cluster), out);
+  WritePageTable("Roofs over nodes", RoofCells(cluster, effects), out);
+  WritePageTable("Nodes, the slowest first", NodeCells(cluster, effects, std::size_t(-1)), out);
+  WritePageTable("Benchmarks over nodes, the widest spread first",
+                 BenchmarkCells(cluster, effects, std::size_t(-1)), out);
+  EndPage(out);
+}
+
+NodeMap MapOf(const Cluster& cluster, const NodeEffects& effects) {
+  NodeMap map;
+  std::vector<std::size_t> nodes;
+  for (const auto& effect : effects.nodes) nodes.push_back(effect.node);
+  std::ranges::sort(nodes);  // by name
+  for (const auto node : nodes) map.nodes.push_back(cluster.nodes[node].name);
+  for (std::size_t i = 0; i < effects.ratios.size(); ++i) {
+    if (effects.benchmarks[i].nodes == 0) continue;
+    map.benchmarks.push_back(effects.benchmarks[i].name);
+    auto& row = map.slower.emplace_back();
+    for (const auto node : nodes) {
+      const auto& ratio = effects.ratios[i][node];
+      row.push_back(ratio ? std::optional(100 * (*ratio - 1)) : std::nullopt);
+    }
+  }
+  for (const auto& roof : effects.roofs) {
+    auto& [name, values] = map.roofs.emplace_back(RoofText(roof.name), std::vector<double>());
+    for (const auto node : nodes)
+      if (const auto found = cluster.nodes[node].ceilings.find(roof.name);
+          found != cluster.nodes[node].ceilings.end())
+        values.push_back(100 * (found->second / roof.median - 1));
+  }
+  map.caption = Title(cluster);
+  return map;
+}
+
+}  // namespace dlroof

@@ -1,0 +1,24 @@
+// The frame of plain pages: no scripts, nothing loaded.
+#pragma once
+
+#include <iosfwd>
+#include <string>
+#include <vector>
+
+namespace dlroof {
+
+using Cells = std::vector<std::vector<std::string>>;  // the first row has the titles
+
+void BeginPage(const std::string& title, std::ostream& out);
+void EndPage(std::ostream& out);
+// An SVG of gnuplot's, or where it is empty the sentence why there is none.
+void WritePageFigure(const std::string& figure, const std::string& why_not, std::ostream& out);
+void WritePageTable(const std::string& title, const Cells& cells, std::ostream& out);
+// `tag`: "ul" or "ol".
+void WritePageList(const std::string& title, const char* tag, const std::vector<std::string>& items,
+                   std::ostream& out);
+void WriteMarkdownTable(const Cells& cells, std::ostream& out);
+// Returns the cells as a terminal can show them.
+Cells PrintableCells(Cells cells);
+
+}  // namespace dlroof

@@ -1,0 +1,230 @@
+#include "baselines/versus/versus.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <unordered_map>
+#include <utility>
+
+#include "baselines/compare/compatible.h"
+#include "counters/base/error.h"
+
+namespace dlroof {
+namespace {
+
+// [1] FLOPs of one problem that differ more are counted by different rules.
+constexpr double kSameFlops = 0.01;
+
+// A cluster's records with a time, by key, in the file's order.
+struct KeyedRecords {
+  std::vector<std::string> keys;  // each once
+  std::unordered_map<std::string, std::vector<std::size_t>> records;
+};
+
+KeyedRecords RecordsByKey(const PlacedRun& run, const IsManner& is_manner) {
+  KeyedRecords keyed;
+  for (std::size_t i = 0; i < run.file.records.size(); ++i) {
+    const auto& record = run.file.records[i];
+    if (record.status != Status::kOk || !run.places[i].timing) continue;
+    auto key = OperatorKey(record, is_manner);
+    if (key.empty()) continue;
+    auto& some = keyed.records[key];
+    if (some.empty()) keyed.keys.push_back(std::move(key));
+    some.push_back(i);
+  }
+  return keyed;
+}
+
+// Returns the pairs of A's and B's records of one key. Those of equal options keep to each other
+// where there are some.
+std::vector<std::pair<std::size_t, std::size_t>> PairsOf(const PlacedRun& a,
+                                                         const std::vector<std::size_t>& in_a,
+                                                         const PlacedRun& b,
+                                                         const std::vector<std::size_t>& in_b) {
+  std::vector<std::pair<std::size_t, std::size_t>> all, equal;
+  for (const auto i : in_a)
+    for (const auto j : in_b) {
+      all.emplace_back(i, j);
+      if (a.file.records[i].options == b.file.records[j].options) equal.emplace_back(i, j);
+    }
+  return equal.empty() ? all : equal;
+}
+
+std::optional<double> BestFlops(const Record& record) {
+  for (const auto from : AllProvenances())
+    if (const auto flops = CountedFlops(record, from)) return flops;
+  return std::nullopt;
+}
+
+VersusSide SideOf(const VersusCluster& cluster, std::size_t index) {
+  const auto& placed = cluster.run.places[index];
+  VersusSide side{.record = index, .timing = *placed.timing, .bound = ""};
+  side.calls_per_second = 1 / side.timing.median;
+  side.node_calls_per_second = cluster.devices * side.calls_per_second;
+  side.counted_flops = BestFlops(cluster.run.file.records[index]);
+  auto time = placed.placement.time;
+  if (!time) return side;
+  side.given = std::exchange(time->given, false);  // `bound` does not repeat it
+  side.bound = BoundText(*time);
+  side.bound_by_overhead = time->bound == Bound::kOverhead;
+  const auto* binding = Binding(placed.placement);
+  if (time->gap && binding != nullptr) side.fraction = binding->fraction;
+  return side;
+}
+
+// Returns how BestFlops were counted.
+std::string_view CountedBy(const Record& record) {
+  for (const auto from : AllProvenances())
+    if (CountedFlops(record, from)) return Key(from);
+  return "not known";
+}
+
+bool Differ(double x, double y) { return std::abs(x - y) > kSameFlops * std::max(x, y); }
+
+// Returns the FLOPs that both sides' work is counted by.
+std::optional<double> SharedFlops(const Record& a, const Record& b) {
+  const auto in_a = CountedFlops(a, Provenance::kModelled);
+  const auto in_b = CountedFlops(b, Provenance::kModelled);
+  if (in_a && in_b && Differ(*in_a, *in_b)) return std::nullopt;
+  if (in_a || in_b) return in_a ? in_a : in_b;
+  const auto best_a = BestFlops(a), best_b = BestFlops(b);
+  if (best_a && best_b && !Differ(*best_a, *best_b)) return best_a;
+  return std::nullopt;
+}
+
+void SetCost(const Prices& prices, const VersusCluster& cluster,
+             const std::optional<double>& shared_flops, VersusSide& side) {
+  const auto& record = cluster.run.file.records[side.record];
+  const auto* machine = MachineFor(cluster.run.file, record);
+  const auto* price = machine == nullptr ? nullptr : PriceOf(prices, *machine);
+  const auto flops = shared_flops ? shared_flops : side.counted_flops;
+  if (price == nullptr || !flops || *flops <= 0) return;
+  const double device_second =
+      price->per_node_hour / 3600 / price->devices.value_or(cluster.devices);
+  side.cost = device_second * side.timing.median / *flops * 1e15;
+}
+
+// Adds "WHAT: A | B" where they differ; an empty text is not known.
+void AddDifference(const char* what, const std::string& a, const std::string& b,
+                   std::vector<std::string>& differences) {
+  if (a == b) return;
+  const auto known = [](const std::string& text) {
+    return text.empty() ? std::string("not known") : text;
+  };
+  differences.push_back(fmt::format("{}: {} | {}", what, known(a), known(b)));
+}
+
+std::string RoofsText(const VersusSide& side) {
+  if (side.bound.empty()) return "";
+  return side.given ? "given" : "measured";
+}
+
+std::vector<std::string> Differences(const Record& a, const VersusSide& side_a, const Record& b,
+                                     const VersusSide& side_b) {
+  std::vector<std::string> differences;
+  AddDifference("library", a.library, b.library, differences);
+  AddDifference("algorithm", AlgorithmText(a), AlgorithmText(b), differences);
+  const auto options = [](const Record& record) {
+    return record.options.empty() ? std::string("none")
+                                  : fmt::format("{}", fmt::join(record.options, "/"));
+  };
+  AddDifference("options", options(a), options(b), differences);
+  AddDifference("cache", a.cache, b.cache, differences);
+  AddDifference("roofs", RoofsText(side_a), RoofsText(side_b), differences);
+  if (side_a.counted_flops && side_b.counted_flops &&
+      Differ(*side_a.counted_flops, *side_b.counted_flops))
+    differences.push_back(fmt::format("FLOPs, by more than {:g} %: {} | {}", 100 * kSameFlops,
+                                      CountedBy(a), CountedBy(b)));
+  return differences;
+}
+
+VersusRow RowOf(const std::string& key, const VersusCluster& a, std::size_t in_a,
+                const VersusCluster& b, std::size_t in_b, const VersusOptions& options) {
+  const auto& record_a = a.run.file.records[in_a];
+  const auto& record_b = b.run.file.records[in_b];
+  VersusRow row{.key = key, .a = SideOf(a, in_a), .b = SideOf(b, in_b)};
+  row.flops = SharedFlops(record_a, record_b);
+  row.nodes_of_a = row.b.node_calls_per_second / row.a.node_calls_per_second;
+  const double devices = static_cast<double>(b.devices) / a.devices;
+  row.nodes_ci95 =
+      RatioInterval(row.a.timing.median, row.a.timing.ci95, row.b.timing.median, row.b.timing.ci95);
+  if (row.nodes_ci95) {
+    row.nodes_ci95->first *= devices;
+    row.nodes_ci95->second *= devices;
+  }
+  row.disturbed = row.a.timing.disturbed || row.b.timing.disturbed;
+  if (options.prices != nullptr) {
+    SetCost(*options.prices, a, row.flops, row.a);
+    SetCost(*options.prices, b, row.flops, row.b);
+  }
+  row.differences = Differences(record_a, row.a, record_b, row.b);
+  return row;
+}
+
+// Returns the price of the machines of a cluster, or names those that have none.
+std::string PriceText(const Prices& prices, const VersusCluster& cluster) {
+  std::vector<std::string> texts;
+  for (const auto& machine : cluster.run.file.machines) {
+    const auto* price = PriceOf(prices, machine);
+    auto text = price != nullptr ? price->how : fmt::format("no price for '{}'", machine.name);
+    if (std::ranges::find(texts, text) == texts.end()) texts.push_back(std::move(text));
+  }
+  return texts.empty() ? "no price: the run names no machine"
+                       : fmt::format("{}", fmt::join(texts, "; "));
+}
+
+}  // namespace
+
+std::string OperatorKey(const Record& record, const IsManner& is_manner) {
+  if (record.problem.empty()) return "";
+  auto key = fmt::format("{}/{}/{}/{}", record.op, record.direction, record.type, record.problem);
+  for (const auto& option : record.options)
+    if (!is_manner || !is_manner(option)) key += '/' + option;
+  return key;
+}
+
+std::optional<std::pair<double, double>> RatioInterval(
+    double x, const std::optional<std::pair<double, double>>& x_ci95, double y,
+    const std::optional<std::pair<double, double>>& y_ci95) {
+  if (!x_ci95 || !y_ci95) return std::nullopt;
+  const double middle = std::log(x / y);
+  const double below = std::hypot(std::log(x / x_ci95->first), std::log(y_ci95->second / y));
+  const double above = std::hypot(std::log(x_ci95->second / x), std::log(y / y_ci95->first));
+  return std::pair(std::exp(middle - below), std::exp(middle + above));
+}
+
+std::optional<double> CountedFlops(const Record& record, Provenance from) {
+  const auto found = record.work.find(from);
+  return found == record.work.end() ? std::nullopt : TotalFlops(found->second);
+}
+
+Versus MakeVersus(const VersusCluster& a, const VersusCluster& b, const VersusOptions& options) {
+  CheckConventions(a.where, a.run.file.context, b.where, b.run.file.context);
+  const auto in_a = RecordsByKey(a.run, options.is_manner);
+  const auto in_b = RecordsByKey(b.run, options.is_manner);
+  Versus versus;
+  for (const auto& key : in_a.keys) {
+    const auto found = in_b.records.find(key);
+    if (found == in_b.records.end()) continue;
+    ++versus.operators;
+    for (const auto& [i, j] : PairsOf(a.run, in_a.records.at(key), b.run, found->second))
+      versus.rows.push_back(RowOf(key, a, i, b, j, options));
+  }
+  versus.only_a = in_a.keys.size() - versus.operators;
+  versus.only_b = in_b.keys.size() - versus.operators;
+  if (versus.rows.empty())
+    throw BadInput("{} and {} have no operator in common: {} and {} with a time, such as '{}'",
+                   a.where, b.where, in_a.keys.size(), in_b.keys.size(),
+                   in_a.keys.empty() ? "none" : in_a.keys.front());
+  if (options.prices != nullptr) {
+    versus.currency = options.prices->currency;
+    versus.price_a = PriceText(*options.prices, a);
+    versus.price_b = PriceText(*options.prices, b);
+  }
+  return versus;
+}
+
+}  // namespace dlroof

@@ -1,0 +1,85 @@
+// The same operators on two clusters, a GPU's beside a CPU's. Pure functions over two runs.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "baselines/versus/prices.h"
+#include "reporters/roofline/placed_run.h"
+
+namespace dlroof {
+
+// Returns whether an option of a name says how a library works ("nchw"), not what it computes.
+using IsManner = std::function<bool(std::string_view option)>;
+
+struct VersusCluster {
+  std::string where;  // the files' names
+  PlacedRun run;
+  int devices = 1;             // [1] of a node; several count as that many times one
+  bool devices_known = false;  // a user or a file says so
+};
+
+struct VersusOptions {
+  const Prices* prices = nullptr;  // null: none
+  IsManner is_manner;              // empty: every option says what is computed
+};
+
+// One cluster's part of a row.
+struct VersusSide {
+  std::size_t record = 0;            // index into the cluster's records
+  Timing timing;                     // [s] of one call on one device
+  double calls_per_second = 0;       // [1/s] of a device
+  double node_calls_per_second = 0;  // [1/s] of a node, all its devices
+  std::optional<double> fraction;    // [1] of the roof that binds; absent in doubt
+  bool given = false;                // that roof is given, not measured
+  std::string bound;                 // "DRAM", "compute", "overhead"; empty: not known
+  bool bound_by_overhead = false;
+  // [flop] of one call as this side counted them best; absent: not known
+  std::optional<double> counted_flops;
+  std::optional<double> cost;  // [currency] for 1e15 FLOP; absent without price or FLOPs
+};
+
+struct VersusRow {
+  std::string key;  // op/direction/type/problem[/option...], without options of manner
+  VersusSide a, b;
+  // [flop] of one call, for both: the problem's own (modelled) where a side knows them. Absent:
+  // neither does, or they differ; costs then rest on each side's own, where it knows some.
+  std::optional<double> flops;
+  double nodes_of_a = 0;  // [1] that make as many calls per second as one node of B
+  std::optional<std::pair<double, double>> nodes_ci95;  // [1]; absent where a time has none
+  bool disturbed = false;                               // one of the two times is an estimate
+  std::vector<std::string> differences;                 // "library: onednn | cudnn", A's first
+};
+
+struct Versus {
+  std::vector<VersusRow> rows;         // in A's order, then in B's
+  std::size_t operators = 0;           // [1] different keys among them
+  std::size_t only_a = 0, only_b = 0;  // [1] operators with a time on one side alone
+  std::string currency;                // empty: no prices
+  // The price of each side: "2.5 USD per node and hour", or why there is none; empty: no prices.
+  std::string price_a, price_b;
+};
+
+// Pairs records of equal keys. Where a side has several of one key (libraries, options of manner)
+// each makes a row; options of manner that both sides have keep to each other. Throws BadInput: the
+// runs have different conventions, or no operator in common.
+Versus MakeVersus(const VersusCluster& a, const VersusCluster& b, const VersusOptions& options);
+
+// Returns op/direction/type/problem[/option...] without options of manner; empty for a name that
+// has no such parts.
+std::string OperatorKey(const Record& record, const IsManner& is_manner);
+
+// Returns the 95 % interval of x / y from those of x and y, all > 0: in logarithms the distances
+// add as squares (MOVER, Donner and Zou 2012). Absent where one is.
+std::optional<std::pair<double, double>> RatioInterval(
+    double x, const std::optional<std::pair<double, double>>& x_ci95, double y,
+    const std::optional<std::pair<double, double>>& y_ci95);
+
+// Returns the FLOPs of a record's most trusted count of them [flop]; absent where none is known.
+std::optional<double> CountedFlops(const Record& record, Provenance from);
+
+}  // namespace dlroof

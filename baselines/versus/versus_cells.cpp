@@ -1,0 +1,177 @@
+#include "baselines/versus/versus_cells.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "reporters/text/text.h"
+#include "reporters/text/units.h"
+
+namespace dlroof {
+namespace {
+
+std::string TimeText(const Timing& timing) {
+  return fmt::format("{}{}", MarkOf(timing.disturbed), WithPrefix(timing.median, "s"));
+}
+
+std::string ShareText(const VersusSide& side) {
+  if (!side.fraction) return "";
+  return fmt::format("{}{:.{}f}{}", MarkOf(side.timing.disturbed), 100 * *side.fraction,
+                     *side.fraction < 0.0995 ? 2 : 1, side.given ? " (given)" : "");
+}
+
+std::string IntervalText(const std::optional<std::pair<double, double>>& ci95) {
+  return ci95 ? fmt::format("{} to {}", ThreeDigits(ci95->first), ThreeDigits(ci95->second)) : "";
+}
+
+std::string NodesText(const VersusRow& row) {
+  return fmt::format("{}{}", MarkOf(row.disturbed), ThreeDigits(row.nodes_of_a));
+}
+
+std::string CostText(const std::optional<double>& cost) { return cost ? ThreeDigits(*cost) : ""; }
+
+bool HasCosts(const VersusReport& report) { return !report.versus.currency.empty(); }
+
+bool HasSeveralDevices(const VersusReport& report) {
+  return report.a->devices > 1 || report.b->devices > 1;
+}
+
+std::string DeviceText(const VersusCluster& cluster) {
+  return fmt::format("{} {}{}", cluster.devices, cluster.devices == 1 ? "device" : "devices",
+                     cluster.devices > 1     ? " that count as that many times one"
+                     : cluster.devices_known ? ""
+                                             : " (nothing says how many it has)");
+}
+
+void AddPriceNotes(const VersusReport& report, std::vector<std::string>& notes) {
+  const auto& versus = report.versus;
+  if (versus.currency.empty()) {
+    notes.emplace_back("no prices were given (--prices): no costs");
+    return;
+  }
+  notes.push_back(fmt::format("cost: {} for 1e15 FLOP of this operator. A: {}. B: {}",
+                              versus.currency, versus.price_a, versus.price_b));
+}
+
+// Returns the places of `some` in `kinds`, from 1.
+std::string NumbersText(const std::vector<std::string>& some,
+                        const std::vector<std::string>& kinds) {
+  std::vector<std::ptrdiff_t> numbers;
+  for (const auto& one : some)
+    numbers.push_back(1 + std::distance(kinds.begin(), std::ranges::find(kinds, one)));
+  std::ranges::sort(numbers);
+  return fmt::format("{}", fmt::join(numbers, ","));
+}
+
+// Returns how many rows of a side take longer to start than to compute.
+std::size_t BoundByOverhead(const VersusReport& report, const VersusSide VersusRow::*side) {
+  return static_cast<std::size_t>(std::ranges::count_if(
+      report.versus.rows, [&](const VersusRow& row) { return (row.*side).bound_by_overhead; }));
+}
+
+void AddOverheadNotes(const VersusReport& report, std::vector<std::string>& notes) {
+  for (const auto& [name, side] : {std::pair("A", &VersusRow::a), {"B", &VersusRow::b}})
+    if (const auto count = BoundByOverhead(report, side))
+      notes.push_back(fmt::format(
+          "{} rows of {} are bound by overhead: their times are those of starting calls, and say "
+          "little about the device",
+          count, name));
+}
+
+}  // namespace
+
+std::string MachinesText(const VersusCluster& cluster) {
+  std::vector<std::string> texts;
+  for (const auto& machine : cluster.run.file.machines) {
+    auto text = machine.name;
+    if (machine.device == "cpu" && !machine.by_threads.empty())
+      text += fmt::format(" ({} threads)", machine.by_threads.rbegin()->first);
+    if (std::ranges::find(texts, text) == texts.end()) texts.push_back(std::move(text));
+  }
+  return texts.empty() ? "machine not known" : fmt::format("{}", fmt::join(texts, " + "));
+}
+
+Cells OperatorCells(const VersusReport& report) {
+  const bool several = HasSeveralDevices(report), costs = HasCosts(report);
+  std::vector<std::string> head = {"operator", "A", "B"};
+  if (several) head.insert(head.end(), {"A calls/s node", "B calls/s node"});
+  head.insert(head.end(),
+              {"A % roof", "B % roof", "A bound", "B bound", "nodes of A for one of B", "95 %"});
+  if (costs) head.insert(head.end(), {"A cost", "B cost"});
+  head.insert(head.end(), {"libraries", "differs"});
+  const auto kinds = DifferenceKinds(report.versus);
+  Cells cells = {head};
+  for (const auto& row : report.versus.rows) {
+    std::vector<std::string> line = {row.key, TimeText(row.a.timing), TimeText(row.b.timing)};
+    if (several)
+      line.insert(line.end(), {ThreeDigits(row.a.node_calls_per_second),
+                               ThreeDigits(row.b.node_calls_per_second)});
+    line.insert(line.end(), {ShareText(row.a), ShareText(row.b), row.a.bound, row.b.bound,
+                             NodesText(row), IntervalText(row.nodes_ci95)});
+    if (costs) line.insert(line.end(), {CostText(row.a.cost), CostText(row.b.cost)});
+    line.push_back(fmt::format("{} | {}", report.a->run.file.records[row.a.record].library,
+                               report.b->run.file.records[row.b.record].library));
+    line.push_back(NumbersText(row.differences, kinds));
+    cells.push_back(std::move(line));
+  }
+  return cells;
+}
+
+Cells ModelCells(const VersusReport& report) {
+  Cells cells = {{"model", "pass", "type", "layers", "A", "B", "nodes of A for one of B", "95 %",
+                  "libraries"}};
+  for (const auto& model : report.models) {
+    const bool both = model.a && model.b;
+    cells.push_back({model.model, model.pass, model.type,
+                     fmt::format("{:.0f} of {:.0f}", model.in_both, model.layers),
+                     both ? TimeText(*model.a) : "", both ? TimeText(*model.b) : "",
+                     model.nodes_of_a
+                         ? fmt::format("{}{}", MarkOf(model.a->disturbed || model.b->disturbed),
+                                       ThreeDigits(*model.nodes_of_a))
+                         : "",
+                     IntervalText(model.nodes_ci95),
+                     both ? fmt::format("{} | {}", model.library_a, model.library_b) : ""});
+  }
+  return cells;
+}
+
+std::vector<std::string> VersusNotes(const VersusReport& report) {
+  const auto& versus = report.versus;
+  std::vector<std::string> notes = {
+      fmt::format("A: {} ({}), a node has {}", MachinesText(*report.a), report.a->where,
+                  DeviceText(*report.a)),
+      fmt::format("B: {} ({}), a node has {}", MachinesText(*report.b), report.b->where,
+                  DeviceText(*report.b)),
+      fmt::format("{} operators are on both sides; {} with a time are on A's alone, {} on B's",
+                  versus.operators, versus.only_a, versus.only_b)};
+  AddPriceNotes(report, notes);
+  AddOverheadNotes(report, notes);
+  const bool given = std::ranges::any_of(
+      versus.rows, [](const VersusRow& row) { return row.a.given || row.b.given; });
+  if (given) notes.emplace_back("(given): the roof is of a data sheet or a paper, not measured");
+  const bool disturbed = std::ranges::any_of(versus.rows, &VersusRow::disturbed);
+  if (disturbed) notes.emplace_back(kDisturbedMeaning);
+  const bool absent =
+      std::ranges::any_of(versus.rows, [](const VersusRow& row) { return !row.nodes_ci95; });
+  if (absent)
+    notes.emplace_back("without 95 %: one of the two times has no interval (too few repetitions)");
+  for (const auto& model : report.models)
+    if (!model.missing.empty())
+      notes.push_back(fmt::format("{} {}: {} problem{} of the model not on both sides, such as {}",
+                                  model.model, model.pass, model.missing.size(),
+                                  model.missing.size() == 1 ? "" : "s", model.missing.front()));
+  return notes;
+}
+
+std::vector<std::string> DifferenceKinds(const Versus& versus) {
+  std::vector<std::string> kinds;
+  for (const auto& row : versus.rows)
+    for (const auto& difference : row.differences)
+      if (std::ranges::find(kinds, difference) == kinds.end()) kinds.push_back(difference);
+  return kinds;
+}
+
+}  // namespace dlroof

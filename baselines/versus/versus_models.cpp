@@ -1,0 +1,250 @@
+#include "baselines/versus/versus_models.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <map>
+#include <tuple>
+
+#include "reporters/record/context.h"
+
+namespace dlroof {
+namespace {
+
+constexpr std::array<std::string_view, 2> kPasses = {"inference", "training"};
+
+std::vector<std::string> WithoutManner(const std::vector<std::string>& options,
+                                       const IsManner& is_manner) {
+  std::vector<std::string> kept;
+  for (const auto& option : options)
+    if (!is_manner || !is_manner(option)) kept.push_back(option);
+  return kept;
+}
+
+// The fastest record with a time of each operator of one type and library.
+class TimesOf {
+ public:
+  TimesOf(const VersusCluster& cluster, std::string type, std::string library,
+          const IsManner& is_manner) {
+    for (std::size_t i = 0; i < cluster.run.file.records.size(); ++i) {
+      const auto& record = cluster.run.file.records[i];
+      const auto& timing = cluster.run.places[i].timing;
+      if (record.status != Status::kOk || !timing || record.type != type ||
+          record.library != library)
+        continue;
+      auto& best = times_[{record.op, record.problem, record.direction,
+                           WithoutManner(record.options, is_manner)}];
+      if (!best || timing->median < best->median) best = *timing;
+    }
+  }
+
+  std::optional<Timing> Of(const ModelLayerOf& layer, const std::string& direction) const {
+    const auto found = times_.find({layer.op, layer.problem, direction, layer.options});
+    return found == times_.end() ? std::nullopt : found->second;
+  }
+
+ private:
+  using Key = std::tuple<std::string, std::string, std::string, std::vector<std::string>>;
+  std::map<Key, std::optional<Timing>> times_;
+};
+
+// A sum of times; intervals add as squares of their distances (MOVER).
+class TimeSum {
+ public:
+  void Add(const Timing& timing, double count) {
+    sum_.median += count * timing.median;
+    sum_.disturbed = sum_.disturbed || timing.disturbed;
+    sum_.clean = any_ ? std::min(sum_.clean, timing.clean) : timing.clean;
+    any_ = true;
+    known_ = known_ && timing.ci95.has_value();
+    if (!timing.ci95) return;
+    below_ = std::hypot(below_, count * (timing.median - timing.ci95->first));
+    above_ = std::hypot(above_, count * (timing.ci95->second - timing.median));
+  }
+  std::optional<Timing> Total() const {
+    if (!any_) return std::nullopt;
+    Timing total = sum_;
+    if (known_ && below_ < total.median)
+      total.ci95 = {total.median - below_, total.median + above_};
+    return total;
+  }
+
+ private:
+  Timing sum_;
+  bool any_ = false, known_ = true;
+  double below_ = 0, above_ = 0;  // [s]
+};
+
+// Returns the times of the layer's calls in one pass; absent where one of them is missing. Both
+// gradients may be one call ("bwd") or two.
+std::optional<std::vector<Timing>> PassTimes(const TimesOf& times, const ModelLayerOf& layer,
+                                             std::string_view pass) {
+  std::vector<Timing> all;
+  const auto add = [&](const std::string& direction) {
+    const auto timing = times.Of(layer, direction);
+    if (timing) all.push_back(*timing);
+    return timing.has_value();
+  };
+  if (pass == "inference")
+    return add("fwd_inference") || add("fwd") ? std::optional(all) : std::nullopt;
+  if (!add("fwd") && !add("fwd_training")) return std::nullopt;
+  const bool data = layer.directions.contains("bwd_data");
+  const bool weights = layer.directions.contains("bwd_weights");
+  const bool both = layer.directions.contains("bwd") || (data && weights);
+  const auto forward = all;
+  if ((!data && !both) || add("bwd_data"))
+    if ((!weights && !both) || add("bwd_weights")) return all;
+  all = forward;
+  return both && add("bwd") ? std::optional(all) : std::nullopt;
+}
+
+VersusModel CompareModel(const Model& model, std::string_view pass, const TimesOf& in_a,
+                         const TimesOf& in_b) {
+  VersusModel row{
+      .model = model.name, .pass = std::string(pass), .type = "", .library_a = "", .library_b = ""};
+  TimeSum sum_a, sum_b;
+  for (const auto& layer : model.layers) {
+    row.layers += layer.count;
+    const auto a = PassTimes(in_a, layer, pass), b = PassTimes(in_b, layer, pass);
+    if (a) row.in_a += layer.count;
+    if (b) row.in_b += layer.count;
+    if (!a || !b) {
+      row.missing.push_back(layer.problem);
+      continue;
+    }
+    row.in_both += layer.count;
+    for (const auto& timing : *a) sum_a.Add(timing, layer.count);
+    for (const auto& timing : *b) sum_b.Add(timing, layer.count);
+  }
+  row.a = sum_a.Total();
+  row.b = sum_b.Total();
+  return row;
+}
+
+void SetNodes(const VersusCluster& a, const VersusCluster& b, VersusModel& row) {
+  if (!row.a || !row.b) return;
+  const double devices = static_cast<double>(b.devices) / a.devices;
+  row.nodes_of_a = devices * row.a->median / row.b->median;
+  row.nodes_ci95 = RatioInterval(row.a->median, row.a->ci95, row.b->median, row.b->ci95);
+  if (!row.nodes_ci95) return;
+  row.nodes_ci95->first *= devices;
+  row.nodes_ci95->second *= devices;
+}
+
+std::set<std::string> Libraries(const VersusCluster& cluster, const std::string& type) {
+  std::set<std::string> libraries;
+  for (std::size_t i = 0; i < cluster.run.file.records.size(); ++i)
+    if (cluster.run.file.records[i].type == type && cluster.run.places[i].timing)
+      libraries.insert(cluster.run.file.records[i].library);
+  return libraries;
+}
+
+std::vector<std::string> Types(const VersusCluster& cluster) {
+  std::vector<std::string> types;
+  for (const auto& record : cluster.run.file.records)
+    if (std::ranges::find(types, record.type) == types.end()) types.push_back(record.type);
+  return types;
+}
+
+bool HasPass(const Model& model, std::string_view pass) {
+  if (pass == "inference") return true;
+  return std::ranges::any_of(model.layers, [](const ModelLayerOf& layer) {
+    return std::ranges::any_of(layer.directions, [](const std::string& direction) {
+      return direction.starts_with("bwd");
+    });
+  });
+}
+
+// Adds the rows of one model and type.
+void AddRows(const VersusCluster& a, const VersusCluster& b, const Model& model,
+             const std::string& type, const IsManner& is_manner, std::vector<VersusModel>& rows) {
+  for (const auto& library_a : Libraries(a, type))
+    for (const auto& library_b : Libraries(b, type)) {
+      const TimesOf in_a(a, type, library_a, is_manner), in_b(b, type, library_b, is_manner);
+      for (const auto pass : kPasses) {
+        auto row = CompareModel(model, pass, in_a, in_b);
+        if (row.in_both == 0 || !HasPass(model, pass)) continue;
+        std::tie(row.type, row.library_a, row.library_b) = std::tie(type, library_a, library_b);
+        SetNodes(a, b, row);
+        rows.push_back(std::move(row));
+      }
+    }
+}
+
+std::vector<std::pair<std::string, double>> LayerNames(const nlohmann::json& suite) {
+  std::vector<std::pair<std::string, double>> names;
+  const auto& layers = Member(suite, "layers");
+  if (!layers.is_array()) return names;
+  for (const auto& layer : layers) {
+    const auto& count = Member(layer, "count");
+    names.emplace_back(Text(layer, "name"), count.is_number() ? count.get<double>() : 1);
+  }
+  return names;
+}
+
+}  // namespace
+
+Model ModelFromNames(const std::string& suite,
+                     const std::vector<std::pair<std::string, double>>& names,
+                     const IsManner& is_manner) {
+  Model model{.name = suite, .layers = {}};
+  using Key = std::tuple<std::string, std::string, std::vector<std::string>>;
+  std::map<Key, std::size_t> index_of;
+  for (const auto& [name, count] : names) {
+    Record record{.name = name};
+    SplitName(record);
+    if (record.problem.empty()) continue;
+    const auto options = WithoutManner(record.options, is_manner);
+    const auto [found, added] =
+        index_of.try_emplace({record.op, record.problem, options}, model.layers.size());
+    if (added)
+      model.layers.push_back({.op = record.op,
+                              .problem = record.problem,
+                              .options = options,
+                              .directions = {},
+                              .count = count});
+    auto& layer = model.layers[found->second];
+    layer.directions.insert(record.direction);
+    layer.count = std::max(layer.count, count);
+  }
+  return model;
+}
+
+std::vector<Model> ModelsIn(const VersusCluster& a, const VersusCluster& b,
+                            const IsManner& is_manner) {
+  std::vector<Model> models;
+  for (const auto* cluster : {&a, &b}) {
+    const auto& suites = Member(Member(cluster->run.file.context, "dlroof"), "suites");
+    if (!suites.is_array()) continue;
+    for (const auto& suite : suites) {
+      const auto name = Text(suite, "name");
+      const bool known =
+          std::ranges::any_of(models, [&](const Model& model) { return model.name == name; });
+      auto model = ModelFromNames(name, LayerNames(suite), is_manner);
+      if (!known && !model.layers.empty()) models.push_back(std::move(model));
+    }
+  }
+  return models;
+}
+
+std::vector<VersusModel> MakeVersusModels(const VersusCluster& a, const VersusCluster& b,
+                                          const std::vector<Model>& models,
+                                          const IsManner& is_manner) {
+  std::vector<VersusModel> rows;
+  const auto types_b = Types(b);
+  for (const auto& model : models) {
+    const auto before = rows.size();
+    for (const auto& type : Types(a))
+      if (std::ranges::find(types_b, type) != types_b.end())
+        AddRows(a, b, model, type, is_manner, rows);
+    if (rows.size() > before) continue;
+    VersusModel none{.model = model.name, .pass = "", .type = "", .library_a = "", .library_b = ""};
+    for (const auto& layer : model.layers) none.layers += layer.count;
+    rows.push_back(std::move(none));
+  }
+  return rows;
+}
+
+}  // namespace dlroof

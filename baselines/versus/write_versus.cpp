@@ -1,0 +1,173 @@
+#include "baselines/versus/write_versus.h"
+
+#include <fmt/format.h>
+
+#include <ostream>
+#include <tuple>
+
+#include "baselines/formats/export.h"
+#include "baselines/formats/markdown_text.h"
+#include "baselines/formats/page_text.h"
+#include "baselines/versus/versus_cells.h"
+#include "reporters/text/text.h"
+
+namespace dlroof {
+namespace {
+
+std::string NumberText(const std::optional<double>& value) {
+  return value ? fmt::format("{}", *value) : "";
+}
+
+// The fields of one side: library to cost.
+std::vector<std::string> CsvSide(const VersusCluster& cluster, const VersusSide& side) {
+  const auto& record = cluster.run.file.records[side.record];
+  const auto& ci95 = side.timing.ci95;
+  return {record.name,
+          record.library,
+          NumberText(side.timing.median),
+          ci95 ? NumberText(ci95->first) : "",
+          ci95 ? NumberText(ci95->second) : "",
+          NumberText(side.calls_per_second),
+          NumberText(side.node_calls_per_second),
+          NumberText(side.fraction),
+          side.given ? "given" : "",
+          side.bound,
+          NumberText(side.cost)};
+}
+
+nlohmann::json SideJson(const VersusCluster& cluster, const VersusSide& side) {
+  const auto& record = cluster.run.file.records[side.record];
+  nlohmann::json json = {{"name", record.name},
+                         {"seconds", side.timing.median},
+                         {"calls_per_second", side.calls_per_second},
+                         {"node_calls_per_second", side.node_calls_per_second}};
+  if (side.timing.ci95) json["ci95"] = {side.timing.ci95->first, side.timing.ci95->second};
+  if (side.timing.disturbed) json["disturbed"] = true;
+  if (side.fraction) json["fraction"] = *side.fraction;
+  if (side.given) json["given"] = true;
+  if (!side.bound.empty()) json["bound"] = side.bound;
+  if (side.counted_flops) json["counted_flops"] = *side.counted_flops;
+  if (side.cost) json["cost_per_1e15_flop"] = *side.cost;
+  return json;
+}
+
+nlohmann::json RowJson(const VersusReport& report, const VersusRow& row) {
+  nlohmann::json json = {{"operator", row.key},
+                         {"a", SideJson(*report.a, row.a)},
+                         {"b", SideJson(*report.b, row.b)},
+                         {"nodes_of_a", row.nodes_of_a},
+                         {"differences", row.differences}};
+  if (row.flops) json["flops"] = *row.flops;
+  if (row.nodes_ci95) json["nodes_ci95"] = {row.nodes_ci95->first, row.nodes_ci95->second};
+  return json;
+}
+
+nlohmann::json ModelJson(const VersusModel& model) {
+  nlohmann::json json = {{"model", model.model},
+                         {"layers", model.layers},
+                         {"layers_of_a", model.in_a},
+                         {"layers_of_b", model.in_b},
+                         {"layers_of_both", model.in_both}};
+  if (!model.pass.empty()) json["pass"] = model.pass;
+  if (!model.type.empty()) json["type"] = model.type;
+  for (const auto& [key, library, timing] :
+       {std::tuple("a", &model.library_a, &model.a), {"b", &model.library_b, &model.b}}) {
+    if (!*timing) continue;
+    json[key] = {{"library", *library}, {"seconds", (*timing)->median}};
+    if ((*timing)->ci95) json[key]["ci95"] = {(*timing)->ci95->first, (*timing)->ci95->second};
+    if ((*timing)->disturbed) json[key]["disturbed"] = true;
+  }
+  if (model.nodes_of_a) json["nodes_of_a"] = *model.nodes_of_a;
+  if (model.nodes_ci95) json["nodes_ci95"] = {model.nodes_ci95->first, model.nodes_ci95->second};
+  if (!model.missing.empty()) json["missing"] = model.missing;
+  return json;
+}
+
+nlohmann::json ClusterJson(const VersusCluster& cluster, const std::string& price) {
+  nlohmann::json json = {{"files", cluster.where},
+                         {"machines", MachinesText(cluster)},
+                         {"devices_per_node", cluster.devices}};
+  if (!cluster.devices_known) json["devices_assumed"] = true;
+  if (!price.empty()) json["price"] = price;
+  return json;
+}
+
+}  // namespace
+
+void WriteVersusTable(const VersusReport& report, int width, std::ostream& out) {
+  WriteAligned(PrintableCells(OperatorCells(report)), width, out);
+  if (!report.models.empty()) {
+    out << '\n';
+    WriteAligned(PrintableCells(ModelCells(report)), width, out);
+  }
+  out << '\n';
+  for (const auto& note : VersusNotes(report)) out << Printable(note) << '\n';
+  const auto kinds = DifferenceKinds(report.versus);
+  if (!kinds.empty()) out << "\ndiffers (A | B):\n";
+  for (std::size_t i = 0; i < kinds.size(); ++i)
+    out << fmt::format("{:>3}  {}\n", i + 1, Printable(kinds[i]));
+}
+
+void WriteVersusMarkdown(const VersusReport& report, std::ostream& out) {
+  WriteMarkdownTable(OperatorCells(report), out);
+  if (!report.models.empty()) {
+    out << '\n';
+    WriteMarkdownTable(ModelCells(report), out);
+  }
+  out << '\n';
+  for (const auto& note : VersusNotes(report)) out << "- " << MarkdownText(note) << '\n';
+  const auto kinds = DifferenceKinds(report.versus);
+  if (!kinds.empty()) out << "\nDiffers (A | B):\n\n";
+  for (std::size_t i = 0; i < kinds.size(); ++i)
+    out << fmt::format("{}. {}\n", i + 1, MarkdownText(kinds[i]));
+}
+
+void WriteVersusCsv(const VersusReport& report, std::ostream& out) {
+  out << "operator";
+  for (const char side : {'a', 'b'})
+    for (const char* field :
+         {"name", "library", "seconds", "ci95_low", "ci95_high", "calls_per_second",
+          "node_calls_per_second", "fraction_of_roof", "roof", "bound", "cost_per_1e15_flop"})
+      out << fmt::format(",{}_{}", side, field);
+  out << ",flops,nodes_of_a,nodes_low,nodes_high,currency,differences\n";
+  for (const auto& row : report.versus.rows) {
+    out << CsvField(row.key);
+    for (const auto& field : CsvSide(*report.a, row.a)) out << ',' << CsvField(field);
+    for (const auto& field : CsvSide(*report.b, row.b)) out << ',' << CsvField(field);
+    std::string differences;
+    for (const auto& one : row.differences) differences += (differences.empty() ? "" : "; ") + one;
+    out << fmt::format(",{},{},{},{},{},{}\n", NumberText(row.flops), NumberText(row.nodes_of_a),
+                       row.nodes_ci95 ? NumberText(row.nodes_ci95->first) : "",
+                       row.nodes_ci95 ? NumberText(row.nodes_ci95->second) : "",
+                       CsvField(report.versus.currency), CsvField(differences));
+  }
+}
+
+void WriteVersusPage(const VersusReport& report, const std::string& figure,
+                     const std::string& no_figure, std::ostream& out) {
+  BeginPage(fmt::format("A: {} beside B: {}", MachinesText(*report.a), MachinesText(*report.b)),
+            out);
+  WritePageFigure(figure, no_figure, out);
+  WritePageList("What this rests on", "ul", VersusNotes(report), out);
+  if (!report.models.empty()) WritePageTable("Models", ModelCells(report), out);
+  WritePageTable("Operators", OperatorCells(report), out);
+  WritePageList("Differs (A | B)", "ol", DifferenceKinds(report.versus), out);
+  EndPage(out);
+}
+
+nlohmann::json VersusJson(const VersusReport& report) {
+  const auto& versus = report.versus;
+  nlohmann::json json = {{"versus", 1},
+                         {"a", ClusterJson(*report.a, versus.price_a)},
+                         {"b", ClusterJson(*report.b, versus.price_b)},
+                         {"operators", versus.operators},
+                         {"only_a", versus.only_a},
+                         {"only_b", versus.only_b},
+                         {"rows", nlohmann::json::array()}};
+  if (!versus.currency.empty()) json["currency"] = versus.currency;
+  for (const auto& row : versus.rows) json["rows"].push_back(RowJson(report, row));
+  for (const auto& model : report.models) json["models"].push_back(ModelJson(model));
+  return json;
+}
+
+}  // namespace dlroof

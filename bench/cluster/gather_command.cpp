@@ -1,0 +1,107 @@
+// dlroof cluster gather: the files of all nodes as one.
+#include <fmt/format.h>
+
+#include <future>
+#include <iostream>
+#include <memory>
+#include <thread>
+
+#include "baselines/cluster/cluster_file.h"
+#include "baselines/cluster/visits.h"
+#include "bench/cluster/commands.h"
+#include "bench/cluster/node_folder.h"
+#include "bench/run/run_context.h"
+#include "counters/base/error.h"
+#include "counters/base/files.h"
+#include "reporters/text/text.h"
+
+namespace dlroof {
+namespace {
+
+constexpr int kNotAllWhole = 3;  // exit code
+constexpr std::size_t kMostListed = 20;
+
+struct GatherFlags {
+  std::string folder, output = "cluster.json";
+};
+
+// Reads all files, some at a time.
+std::vector<NodeSummary> ReadAll(const NodeFolder& folder) {
+  const auto files = folder.NodeFiles();
+  std::vector<NodeSummary> summaries(files.size());
+  const std::size_t parts = std::max(1U, std::thread::hardware_concurrency());
+  std::vector<std::future<void>> readers;
+  for (std::size_t part = 0; part < parts; ++part)
+    readers.push_back(std::async(std::launch::async, [&, part] {
+      for (std::size_t i = part; i < files.size(); i += parts)
+        summaries[i] = ReadNodeFile(files[i]);
+    }));
+  for (auto& reader : readers) reader.get();
+  for (const auto& name : folder.Unfinished()) summaries.push_back(ReadUnfinished(folder, name));
+  return summaries;
+}
+
+// Reads the further visits. A file of one that cannot count is left out, with a message.
+std::vector<std::vector<NodeSummary>> ReadVisits(const std::filesystem::path& path) {
+  std::vector<std::vector<NodeSummary>> visits;
+  for (const int number : NodeFolder(path).Visits()) {
+    auto& visit = visits.emplace_back();
+    for (const auto& file : NodeFolder(path, number).NodeFiles()) {
+      auto summary = ReadNodeFile(file);
+      if (summary.status == NodeStatus::kWhole)
+        visit.push_back(std::move(summary));
+      else
+        std::cerr << fmt::format("visit {}: left out: {}\n", number, Printable(summary.reason));
+    }
+  }
+  return visits;
+}
+
+// Says which nodes are not whole, and why. Returns how many they are.
+std::size_t SayNotWhole(const Cluster& cluster) {
+  std::size_t count = 0;
+  for (const auto& node : cluster.nodes) {
+    if (node.status == NodeStatus::kWhole) continue;
+    if (++count <= kMostListed)
+      std::cerr << fmt::format("{}: {}: {}\n", Printable(node.name), Key(node.status),
+                               Printable(node.reason));
+  }
+  if (count > kMostListed) std::cerr << fmt::format("and {} more nodes\n", count - kMostListed);
+  return count;
+}
+
+int RunGather(const GatherFlags& flags) {
+  const NodeFolder folder(flags.folder);
+  if (!std::filesystem::is_directory(folder.path() / "nodes"))
+    throw BadInput("{}: expected the folder of `dlroof cluster node --out`, which has 'nodes'",
+                   flags.folder);
+  auto cluster = Gather(ReadAll(folder), folder.Asked(), ReadNodeRun);
+  AddFindings(ReadVisits(flags.folder), OutlierRules(), cluster);
+  const auto command =
+      CommandLine({"dlroof", "cluster", "gather", flags.folder, "-o", flags.output});
+  WriteFile(flags.output, ToJson(cluster, command).dump() + '\n', OnDisk::kNow);
+  const auto absent = SayNotWhole(cluster);
+  for (const auto& remark : cluster.remarks) std::cerr << Printable(remark) << '\n';
+  for (const auto& finding : cluster.findings)
+    if (finding.verdict == NodeVerdict::kSlow)
+      std::cerr << fmt::format("{}: slow, by {:.1f} % ({})\n",
+                               Printable(cluster.nodes[finding.node].name),
+                               100 * (finding.ratio - 1), finding.what);
+  std::cerr << fmt::format("{} of {} nodes are whole; {} benchmarks\nwrote {}\n",
+                           cluster.nodes.size() - absent, cluster.nodes.size(),
+                           cluster.run.records.size(), flags.output);
+  return absent == 0 ? 0 : kNotAllWhole;
+}
+
+}  // namespace
+
+void AddClusterGather(CLI::App& cluster, int& exit_code) {
+  auto flags = std::make_shared<GatherFlags>();
+  auto* command = cluster.add_subcommand(
+      "gather", "the files of all nodes as one cluster file; exit code 3: some are not whole");
+  command->add_option("DIR", flags->folder, "the folder that the nodes shared")->required();
+  command->add_option("-o,--output", flags->output, "cluster file (cluster.json)");
+  command->callback([flags, &exit_code] { exit_code = RunGather(*flags); });
+}
+
+}  // namespace dlroof

@@ -1,0 +1,74 @@
+#include "bench/cluster/launch_script.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "bench/run/run_context.h"
+#include "counters/base/error.h"
+#include "reporters/page/page.h"
+
+namespace dlroof {
+namespace {
+
+void RefuseControls(const std::string& text) {
+  if (std::ranges::any_of(text, [](unsigned char c) { return c < 0x20 || c == 0x7f; }))
+    throw BadInput("cluster script: '{}' holds a control character, which no script can hold",
+                   text);
+}
+
+std::string SbatchLines(const std::vector<std::string>& options) {
+  std::string lines;
+  for (const auto& option : options) {
+    if (!option.starts_with("-"))
+      throw BadInput("--option '{}': expected an option of sbatch, such as --partition=gpu",
+                     option);
+    lines += fmt::format("#SBATCH {}\n", option);
+  }
+  return lines;
+}
+
+// Texts of a shell's script or, of ReFrame, Python's, whose literals JSON's are too.
+std::map<std::string_view, std::string> Values(const LaunchRequest& request) {
+  const bool python = request.engine == "reframe";
+  const auto one = [&](const std::string& text) {
+    return python ? nlohmann::json(text).dump() : CommandLine({text});
+  };
+  const auto list = [&](const std::vector<std::string>& texts) {
+    return python ? nlohmann::json(texts).dump() : CommandLine(texts);
+  };
+  return {{"nodes", std::to_string(request.nodes)},
+          {"out", one(request.out)},
+          {"dlroof", one(request.dlroof)},
+          {"arguments", list(request.arguments)},
+          {"options", request.engine.starts_with("slurm") ? SbatchLines(request.options)
+                                                          : list(request.options)},
+          {"nodelist", fmt::format("{}", fmt::join(request.names, ","))},
+          {"visits", std::to_string(request.visits)},
+          {"out_text", CommandLine({request.out})},
+          {"dlroof_text", CommandLine({request.dlroof})}};
+}
+
+}  // namespace
+
+std::string LaunchScript(const LaunchRequest& request) {
+  for (const auto* texts : {&request.arguments, &request.options, &request.names})
+    for (const auto& text : *texts) RefuseControls(text);
+  RefuseControls(request.out);
+  RefuseControls(request.dlroof);
+  std::vector<std::string_view> known;
+  for (const auto& script : LaunchScripts()) {
+    known.push_back(script.name);
+    if (script.name != request.engine) continue;
+    std::ostringstream text;
+    Fill(script.text, Values(request), text);
+    return text.str();
+  }
+  throw BadInput("--engine={}: expected {}", request.engine, fmt::join(known, ", "));
+}
+
+}  // namespace dlroof

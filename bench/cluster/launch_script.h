@@ -1,0 +1,31 @@
+// The scripts that start `dlroof cluster node` on every node of a scheduler's or mpirun's.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "counters/base/embedded.h"
+
+namespace dlroof {
+
+// Returns the scripts' texts with {{keys}} for what LaunchScript fills in: "slurm", "mpirun",
+// "reframe"; "slurm-revisit" for some nodes, several times.
+const std::vector<EmbeddedFile>& LaunchScripts();
+
+struct LaunchRequest {
+  std::string engine;
+  int nodes = 1;
+  std::string out;                     // the folder that all nodes share, absolute
+  std::string dlroof;                  // this program, absolute
+  std::vector<std::string> arguments;  // of dlroof_bench
+  std::vector<std::string> options;    // for sbatch, mpirun or ReFrame's job
+  std::vector<std::string> names;      // of the nodes to visit again
+  int visits = 0;                      // [1] of these
+};
+
+// Returns the script. No text of the request becomes a command. Throws BadInput: an unknown engine,
+// and text that the script cannot hold (a newline).
+std::string LaunchScript(const LaunchRequest& request);
+
+}  // namespace dlroof

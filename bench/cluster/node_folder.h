@@ -1,0 +1,57 @@
+// The shared folder of a cluster's run. A node writes only files of its own name:
+//   DIR/nodes/NAME.json    its run file, whole or not there
+//   DIR/runs/NAME.json     what it measures now, with its journal; NAME.node: its facts
+//   DIR/cache/NAME/        its ceilings: equal nodes have equal fingerprints, and share $HOME
+//   DIR/logs/NAME.log      what it says
+//   DIR/visits/N/          nodes, runs and logs of the N-th further visit
+//   DIR/asked.txt           names of the nodes that were asked, one per line, by the launch script
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "baselines/cluster/gather.h"
+
+namespace dlroof {
+
+class NodeFolder {
+ public:
+  // `visit`: 0 is the first one.
+  explicit NodeFolder(const std::filesystem::path& folder, int visit = 0);
+
+  const std::filesystem::path& path() const { return folder_; }
+  std::filesystem::path Node(const std::string& name) const;
+  std::filesystem::path Run(const std::string& name) const;
+  std::filesystem::path Facts(const std::string& name) const;
+  std::filesystem::path Cache(const std::string& name) const;
+  std::filesystem::path Log(const std::string& name) const;
+
+  // Makes the folders. Throws BadInput.
+  void Make() const;
+
+  // Returns the names in asked.txt, each once; absent: there is no such file. Throws BadInput for a
+  // line that is no node's name.
+  std::optional<std::vector<std::string>> Asked() const;
+  // Returns the files in nodes/, and names of nodes that have begun and have no file there.
+  std::vector<std::filesystem::path> NodeFiles() const;
+  std::vector<std::string> Unfinished() const;
+  // Returns the numbers of the further visits that there are, rising.
+  std::vector<int> Visits() const;
+
+ private:
+  std::filesystem::path folder_, cache_;
+};
+
+// Reads one node's file. A file that cannot count (half of it is there, of another version, of no
+// node, of a node whose file is another one) is a failed node, with the sentence why.
+NodeSummary ReadNodeFile(const std::filesystem::path& path);
+
+// Reads what a node that is not finished has measured.
+NodeSummary ReadUnfinished(const NodeFolder& folder, const std::string& name);
+
+// Returns the run of a finished node's file, or of an unfinished node's journal.
+RunFile ReadNodeRun(const std::string& path);
+
+}  // namespace dlroof

@@ -1,0 +1,87 @@
+// dlroof cluster report: a cluster file for people.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+#include <iostream>
+#include <memory>
+#include <sstream>
+
+#include "baselines/cluster/cluster_file.h"
+#include "baselines/cluster/node_effects.h"
+#include "baselines/cluster/write_cluster.h"
+#include "bench/cluster/commands.h"
+#include "counters/base/error.h"
+#include "counters/base/files.h"
+#include "reporters/figure/gnuplot.h"
+#include "reporters/text/text.h"
+
+namespace dlroof {
+namespace {
+
+constexpr std::array kClusterOutputs = {".html", ".md", ".csv", ".svg", ".pdf", ".png"};
+
+struct ClusterReportFlags {
+  std::string file;
+  std::vector<std::string> outputs;
+  bool verbose = false;
+};
+
+std::string ClusterPage(const Cluster& cluster, const NodeEffects& effects) {
+  std::string figure, why;
+  try {
+    figure = RunGnuplot(NodeMapScript(MapOf(cluster, effects), "svg"));
+  } catch (const BadInput& refusal) {
+    why = refusal.what();
+    std::cerr << "the page has no figure: " << why << '\n';
+  }
+  std::ostringstream page;
+  WriteClusterPage(cluster, effects, figure, why, page);
+  return page.str();
+}
+
+void WriteClusterOutput(const Cluster& cluster, const NodeEffects& effects,
+                        const std::string& path) {
+  std::ostringstream text;
+  if (path.ends_with(".html")) {
+    WriteFile(path, ClusterPage(cluster, effects));
+  } else if (path.ends_with(".md") || path.ends_with(".csv")) {
+    (path.ends_with(".md") ? WriteClusterMarkdown : WriteClusterCsv)(cluster, effects, text);
+    WriteFile(path, text.str());
+  } else {
+    WriteNodeMap(MapOf(cluster, effects), path);
+  }
+  std::cerr << "wrote " << path << '\n';
+}
+
+int ReportCluster(const ClusterReportFlags& flags) {
+  for (const auto& path : flags.outputs)
+    if (!std::ranges::any_of(kClusterOutputs, [&](const char* end) { return path.ends_with(end); }))
+      throw BadInput("-o {}: unknown extension, expected one of {}", path,
+                     fmt::join(kClusterOutputs, ", "));
+  const auto cluster = ReadClusterFile(flags.file);
+  const auto effects = MakeNodeEffects(cluster);
+  WriteClusterTable(cluster, effects, TerminalColumns(), flags.verbose, std::cout);
+  std::cout << std::flush;
+  for (const auto& path : flags.outputs) WriteClusterOutput(cluster, effects, path);
+  return 0;
+}
+
+}  // namespace
+
+void AddClusterReport(CLI::App& cluster, int& exit_code) {
+  auto flags = std::make_shared<ClusterReportFlags>();
+  auto* command = cluster.add_subcommand(
+      "report", "a cluster file for people: nodes, roofs and benchmarks over nodes");
+  command->add_option("FILE", flags->file, "file of `dlroof cluster gather`")->required();
+  command
+      ->add_option("-o,--output", flags->outputs,
+                   "also write x.html (page), x.md, x.csv (every time), or x.svg, x.pdf, x.png "
+                   "(map of nodes and benchmarks)")
+      ->allow_extra_args(false);
+  command->add_flag("--verbose", flags->verbose, "all rows, not the first 20");
+  command->callback([flags, &exit_code] { exit_code = ReportCluster(*flags); });
+}
+
+}  // namespace dlroof

@@ -1,0 +1,101 @@
+// dlroof cluster script: the script that starts every node.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <filesystem>
+#include <iostream>
+#include <memory>
+
+#include "baselines/cluster/cluster_file.h"
+#include "baselines/cluster/visits.h"
+#include "bench/cluster/commands.h"
+#include "bench/cluster/launch_script.h"
+#include "counters/base/error.h"
+#include "counters/base/files.h"
+
+namespace dlroof {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct ScriptFlags {
+  LaunchRequest request{
+      .engine = "slurm", .nodes = 0, .out = "", .dlroof = "", .arguments = {}, .options = {}};
+  std::string output, revisit;  // files
+};
+
+std::string ThisProgram() {
+  std::error_code none;
+  const auto path = fs::read_symlink("/proc/self/exe", none);
+  if (none) throw BadInput("cluster script: this program's path is not known; give --dlroof");
+  return path.string();
+}
+
+// Fills in the suspects of a cluster file and the ordinary nodes beside them.
+void FillRevisit(const std::string& path, LaunchRequest& request) {
+  if (request.engine != "slurm" || request.nodes != 0 || !request.arguments.empty())
+    throw BadInput(
+        "--revisit={}: expected --engine=slurm, without -N and arguments, which the file has",
+        path);
+  const auto cluster = ReadClusterFile(path);
+  const auto revisit = RevisitOf(cluster, OutlierRules());
+  if (revisit.suspects.empty())
+    throw BadInput("{}: no node is a suspect, so none is to be visited again", path);
+  request.engine = "slurm-revisit";
+  request.nodes = static_cast<int>(revisit.nodes.size());
+  request.visits = revisit.visits;
+  request.arguments = cluster.nodes[revisit.nodes.front()].facts.arguments;
+  for (const auto node : revisit.nodes) request.names.push_back(cluster.nodes[node].name);
+  if (request.out.empty()) request.out = fs::absolute(path).parent_path().string();
+}
+
+int RunScript(ScriptFlags flags) {
+  auto& request = flags.request;
+  if (!flags.revisit.empty())
+    FillRevisit(flags.revisit, request);
+  else if (request.nodes == 0 || request.out.empty())
+    throw BadInput("cluster script: expected -N and --out, or --revisit");
+  request.out = fs::absolute(request.out).string();
+  request.dlroof = request.dlroof.empty() ? ThisProgram() : fs::absolute(request.dlroof).string();
+  const auto script = LaunchScript(request);
+  if (flags.output.empty()) {
+    std::cout << script << std::flush;
+    return 0;
+  }
+  WriteFile(flags.output, script);
+  std::cerr << "wrote " << flags.output << '\n';
+  return 0;
+}
+
+}  // namespace
+
+void AddClusterScript(CLI::App& cluster, int& exit_code) {
+  auto flags = std::make_shared<ScriptFlags>();
+  auto* command = cluster.add_subcommand(
+      "script",
+      "a script that measures every node of a job and gathers; again it does what is missing");
+  std::vector<std::string> engines;
+  for (const auto& script : LaunchScripts())
+    if (script.name.find('-') == std::string_view::npos) engines.emplace_back(script.name);
+  auto& request = flags->request;
+  command
+      ->add_option("--engine", request.engine, fmt::format("{} (slurm)", fmt::join(engines, ", ")))
+      ->check(CLI::IsMember(engines));
+  command->add_option("-N,--nodes", request.nodes, "number of nodes")->check(CLI::Range(1, 100000));
+  command->add_option("--out", request.out, "folder that all nodes share");
+  command->add_option("--dlroof", request.dlroof, "this program on the nodes (this one's path)");
+  command
+      ->add_option(
+          "--option", request.options,
+          "for sbatch (--option=--partition=gpu), mpirun or ReFrame's job; may be repeated")
+      ->allow_extra_args(false);
+  command->add_option("--revisit", flags->revisit,
+                      "cluster file: visit its suspects again, beside ordinary nodes, as often as "
+                      "a verdict needs");
+  command->add_option("-o,--output", flags->output, "write it there (standard output)");
+  command->add_option("ARGUMENTS", request.arguments,
+                      "after --: what dlroof_bench is given, such as --dlroof_suite=resnet50");
+  command->callback([flags, &exit_code] { exit_code = RunScript(*flags); });
+}
+
+}  // namespace dlroof

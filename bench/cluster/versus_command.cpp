@@ -1,0 +1,189 @@
+// dlroof cluster versus: the same operators on two clusters, a GPU's beside a CPU's.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+#include <iostream>
+#include <memory>
+#include <sstream>
+
+#include "baselines/versus/versus.h"
+#include "baselines/versus/versus_models.h"
+#include "baselines/versus/write_versus.h"
+#include "bench/cluster/commands.h"
+#include "bench/suites/suite_selection.h"
+#include "bench/workload/op.h"
+#include "counters/base/error.h"
+#include "counters/base/files.h"
+#include "reporters/figure/gnuplot.h"
+#include "reporters/figure/versus_figure.h"
+#include "reporters/record/context.h"
+#include "reporters/record/joined_run.h"
+#include "reporters/text/text.h"
+
+namespace dlroof {
+namespace {
+
+constexpr std::array kVersusOutputs = {".html", ".md", ".csv", ".json", ".svg", ".pdf", ".png"};
+
+struct VersusFlags {
+  std::string a, b;  // files, with commas
+  std::string prices;
+  std::vector<std::string> suites;
+  std::vector<int> devices;  // of a node: A's, B's
+  std::vector<std::string> outputs;
+};
+
+// Returns whether an option says how a library works: its layout, algorithm or threads.
+bool IsMannerOption(std::string_view option) {
+  if (option == "best" || option.starts_with("engine") || option.starts_with("threads"))
+    return true;
+  return std::ranges::any_of(AllOps(), [&](const Op* op) {
+    return std::ranges::any_of(op->variants, [&](const OpVariants& variants) {
+      return std::ranges::find(variants.options, option) != variants.options.end();
+    });
+  });
+}
+
+// Returns how many devices a node of the run has, by the run itself; absent where it does not say.
+std::optional<int> DevicesOf(const RunFile& file) {
+  const auto& count = Member(Member(file.context, "dlroof"), "devices_per_node");
+  if (count.is_number_integer() && count.get<int>() >= 1) return count.get<int>();
+  return std::nullopt;
+}
+
+// `devices`: what the user says; 0: nothing.
+VersusCluster ReadCluster(const std::string& paths, int devices, const Prices* prices) {
+  std::vector<std::pair<std::string, RunFile>> files;
+  std::istringstream list(paths);
+  for (std::string path; std::getline(list, path, ',');)
+    files.emplace_back(path, ReadRunFile(path, std::cerr));
+  if (files.empty()) throw BadInput("cluster versus: expected a run file, not ''");
+  auto joined = files.size() == 1 ? std::move(files.front().second) : JoinedRun(std::move(files));
+  auto known = devices > 0 ? std::optional(devices) : DevicesOf(joined);
+  if (!known && prices != nullptr && !joined.machines.empty())
+    if (const auto* price = PriceOf(*prices, joined.machines.front())) known = price->devices;
+  return {.where = paths,
+          .run = PlaceRun(std::move(joined)),
+          .devices = known.value_or(1),
+          .devices_known = known.has_value()};
+}
+
+std::vector<Model> SelectedModels(const VersusFlags& flags, const VersusCluster& a,
+                                  const VersusCluster& b) {
+  if (flags.suites.empty()) return ModelsIn(a, b, IsMannerOption);
+  std::vector<Model> models;
+  for (const auto& suite : SelectSuites(flags.suites, {.cpu = true, .gpu = true}, "--suite")) {
+    // The default set is not meant where a model is named.
+    const bool named = std::ranges::any_of(flags.suites, [&](const std::string& value) {
+      return ("," + value + ",").find("," + suite.name + ",") != std::string::npos;
+    });
+    if (!named) continue;
+    std::vector<std::pair<std::string, double>> names;
+    for (const auto& layer : suite.layers)
+      names.emplace_back(layer.name, static_cast<double>(layer.count));
+    models.push_back(ModelFromNames(suite.name, names, IsMannerOption));
+  }
+  return models;
+}
+
+VersusFigure FigureOf(const VersusReport& report) {
+  std::vector<std::pair<std::size_t, std::size_t>> pairs;
+  for (const auto& row : report.versus.rows) pairs.emplace_back(row.a.record, row.b.record);
+  return MakeVersusFigure(report.a->run, report.b->run, pairs);
+}
+
+std::string PageOf(const VersusReport& report) {
+  std::string figure, why;
+  try {
+    figure = RunGnuplot(VersusScript(FigureOf(report), "svg"));
+  } catch (const BadInput& refusal) {
+    why = refusal.what();
+    std::cerr << "the page has no figure: " << why << '\n';
+  }
+  std::ostringstream page;
+  WriteVersusPage(report, figure, why, page);
+  return page.str();
+}
+
+void WriteVersusOutput(const VersusReport& report, const std::string& path) {
+  const auto write = [&](const auto& writer) {
+    std::ostringstream out;
+    writer(report, out);
+    WriteFile(path, out.str());
+  };
+  if (path.ends_with(".html"))
+    WriteFile(path, PageOf(report));
+  else if (path.ends_with(".md"))
+    write(WriteVersusMarkdown);
+  else if (path.ends_with(".csv"))
+    write(WriteVersusCsv);
+  else if (path.ends_with(".json"))
+    WriteFile(path, VersusJson(report).dump(1) + '\n');
+  else
+    WriteVersusFigure(FigureOf(report), path);
+  std::cerr << "wrote " << path << '\n';
+}
+
+void CheckVersusFlags(const VersusFlags& flags) {
+  for (const auto& path : flags.outputs)
+    if (!std::ranges::any_of(kVersusOutputs, [&](const char* end) { return path.ends_with(end); }))
+      throw BadInput("-o {}: unknown extension, expected one of {}", path,
+                     fmt::join(kVersusOutputs, ", "));
+  if (flags.devices.size() == 1)
+    throw BadInput("--devices: expected two numbers, A's and B's, such as 1,8");
+}
+
+int RunVersus(const VersusFlags& flags) {
+  CheckVersusFlags(flags);
+  std::optional<Prices> prices;
+  if (!flags.prices.empty()) prices = ReadPrices(flags.prices);
+  const auto* given = prices ? &*prices : nullptr;
+  const auto devices = [&](std::size_t side) {
+    return flags.devices.empty() ? 0 : flags.devices[side];
+  };
+  const auto a = ReadCluster(flags.a, devices(0), given);
+  const auto b = ReadCluster(flags.b, devices(1), given);
+  VersusReport report{.a = &a, .b = &b};
+  report.versus = MakeVersus(a, b, {.prices = given, .is_manner = IsMannerOption});
+  report.models = MakeVersusModels(a, b, SelectedModels(flags, a, b), IsMannerOption);
+  WriteVersusTable(report, TerminalColumns(), std::cout);
+  std::cout << std::flush;
+  for (const auto& path : flags.outputs) WriteVersusOutput(report, path);
+  return 0;
+}
+
+}  // namespace
+
+void AddClusterVersus(CLI::App& cluster, int& exit_code) {
+  auto flags = std::make_shared<VersusFlags>();
+  auto* command = cluster.add_subcommand(
+      "versus",
+      "the same operators on two clusters: times, % of roof, how many nodes of A equal one of B, "
+      "costs");
+  command->add_option("A", flags->a, "run file, or several of one machine with commas")->required();
+  command->add_option("B", flags->b, "run file, or several of one machine with commas")->required();
+  command->add_option("--prices", flags->prices,
+                      "file of prices: {\"currency\": \"USD\", \"kinds\": [{\"match\": {\"name\": "
+                      "\"AMD EPYC\"}, \"per_node_hour\": 1.2}]} (no default)");
+  command
+      ->add_option("--suite", flags->suites,
+                   "also sum up the layers of this model (default: those that the runs name)")
+      ->allow_extra_args(false);
+  command
+      ->add_option("--devices", flags->devices,
+                   "devices of a node of A and of B, such as 1,8 (default: as the files say, or 1)")
+      ->delimiter(',')
+      ->expected(1, 2)
+      ->allow_extra_args(false)
+      ->check(CLI::Range(1, 1024));
+  command
+      ->add_option("-o,--output", flags->outputs,
+                   "also write x.html (page), x.md, x.csv, x.json, or x.svg, x.pdf, x.png (both "
+                   "rooflines)")
+      ->allow_extra_args(false);
+  command->callback([flags, &exit_code] { exit_code = RunVersus(*flags); });
+}
+
+}  // namespace dlroof

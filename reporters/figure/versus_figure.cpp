@@ -1,0 +1,211 @@
+#include "reporters/figure/versus_figure.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "counters/base/error.h"
+#include "counters/base/files.h"
+#include "reporters/figure/colours.h"
+#include "reporters/figure/gnuplot.h"
+#include "reporters/figure/panel.h"
+
+namespace dlroof {
+namespace {
+
+constexpr std::string_view kRoofA = "#27313d", kRoofB = "#8a5a00";
+constexpr std::size_t kMostVersusTitles = 15;  // in the legend
+
+const ClassicPoint* PointOf(const PlacedRun& run, std::size_t record, Level level) {
+  for (const auto& point : run.places[record].placement.classic)
+    if (point.level == level && point.intensity > 0) return &point;
+  return nullptr;
+}
+
+// Returns the level that most pairs know on both sides, the farthest of equals.
+Level LevelOf(const PlacedRun& a, const PlacedRun& b,
+              const std::vector<std::pair<std::size_t, std::size_t>>& pairs) {
+  std::map<Level, int> counts;
+  for (const auto& [i, j] : pairs)
+    for (const auto level : AllLevels())
+      if (PointOf(a, i, level) != nullptr && PointOf(b, j, level) != nullptr) ++counts[level];
+  std::optional<Level> best;
+  for (const auto& [level, count] : counts)
+    if (!best || count >= counts[*best]) best = level;
+  if (!best)
+    throw BadInput("figure: no operator has FLOPs, bytes and ceilings on both sides at one level");
+  return *best;
+}
+
+// Returns the run with these records alone.
+PlacedRun Only(const PlacedRun& run, const std::set<std::size_t>& records) {
+  PlacedRun some{
+      .file = {.context = run.file.context, .machines = run.file.machines, .records = {}},
+      .view = run.view};
+  for (const auto record : records) {
+    some.file.records.push_back(run.file.records[record]);
+    some.places.push_back(run.places[record]);
+  }
+  return some;
+}
+
+// Returns the roofs that most of these records rest on.
+Figure RoofsOf(const PlacedRun& whole, const std::set<std::size_t>& records, Level level) {
+  const auto run = Only(whole, records);
+  const auto sets = RoofSets(run.file.machines);
+  const auto main = MainRoofSet(run, sets);
+  if (!main) throw BadInput("figure: a run names no ceilings");
+  auto roofs = sets[*main];
+  const auto flats = DrawnFlats(run, roofs);
+  std::erase_if(roofs.bytes, [&](const Roof& roof) { return roof.key != Key(level); });
+  return {.roofs = std::move(roofs), .level = level, .flats = flats};
+}
+
+VersusPoint Drawn(const PlacedRun& run, std::size_t record, const ClassicPoint& point) {
+  return {point.intensity, point.flops_per_second, run.places[record].timing->disturbed};
+}
+
+std::string SeriesName(const Record& a, const Record& b) {
+  return fmt::format("{} {} {}: {} to {}", a.op, a.direction, a.type, a.library, b.library);
+}
+
+Panel PanelOf(const VersusFigure& figure) {
+  std::vector<ClassicMark> marks;
+  for (const auto& series : figure.series)
+    for (const auto& [a, b] : series.arrows)
+      for (const auto& point : {a, b})
+        marks.push_back({.intensity = point.intensity, .flops_per_second = point.flops_per_second});
+  std::optional<Panel> whole;
+  for (auto one : {figure.a, figure.b}) {
+    one.classic = marks;
+    const Panel panel = ClassicPanel(one);
+    if (!whole) whole = panel;
+    whole->left = std::min(whole->left, panel.left);
+    whole->right = std::max(whole->right, panel.right);
+    whole->bottom = std::min(whole->bottom, panel.bottom);
+    whole->top = std::max(whole->top, panel.top);
+  }
+  whole->width = 780;
+  whole->height = 430;
+  return *whole;
+}
+
+void AddRoofs(const Figure& roofs, char name, std::string_view colour, Plot& plot) {
+  int index = 0;
+  const auto add = [&](const std::vector<Point>& line, const Roof& roof) {
+    const auto block = fmt::format("roof_{}{}", name, index++);
+    plot.blocks += Block(block, {line});
+    plot.elements.push_back(fmt::format("${} with lines lc rgb '{}' lw 1.3 dt {} notitle", block,
+                                        colour,
+                                        roof.given    ? 4
+                                        : roof.proved ? 1
+                                                      : 2));
+  };
+  for (const auto& flat : roofs.flats) add(FlatLine(flat, roofs), flat);
+  for (const auto& slanted : roofs.roofs.bytes) add(SlantedLine(slanted, roofs), slanted);
+}
+
+// Names of one cluster's roofs, which begin with its letter.
+std::string RoofNames(Figure roofs, char name, const Panel& panel) {
+  for (auto* some : {&roofs.flats, &roofs.roofs.bytes})
+    for (auto& roof : *some) {
+      roof.key = fmt::format("{}: {}", name, LevelName(roof.key));
+      roof.sustained_per_second.reset();
+    }
+  return RoofLabels(roofs, panel);
+}
+
+void AddSeries(const VersusSeries& series, std::size_t index, Plot& plot) {
+  const auto colour = SeriesColour(index);
+  std::string from, to, ways;
+  for (const auto& [a, b] : series.arrows) {
+    for (const auto& [point, block] : {std::pair(a, &from), {b, &to}})
+      *block += fmt::format("{:.9g} {:.9g} 0x{}\n", point.intensity, point.flops_per_second,
+                            Shade(colour, point.disturbed).substr(1));
+    ways += fmt::format("{:.9g} {:.9g} {:.9g} {:.9g}\n", a.intensity, a.flops_per_second,
+                        b.intensity - a.intensity, b.flops_per_second - a.flops_per_second);
+  }
+  plot.blocks += fmt::format(
+      "$from{0} << EOD\n{1}EOD\n$to{0} << EOD\n{2}EOD\n$ways{0} << EOD\n"
+      "{3}EOD\n",
+      index, from, to, ways);
+  plot.elements.push_back(
+      fmt::format("$ways{} with vectors head filled size screen 0.008,20 lw 0.8 lc rgb '{}' "
+                  "notitle",
+                  index, Shade(colour, true)));
+  plot.elements.push_back(
+      fmt::format("$from{} using 1:2:3 with points pt 6 ps 0.7 lc rgb variable notitle", index));
+  plot.elements.push_back(
+      fmt::format("$to{} using 1:2:3 with points pt 7 ps 0.7 lc rgb variable notitle", index));
+  if (index < kMostVersusTitles)
+    plot.elements.push_back(fmt::format("keyentry with points pt 7 lc rgb '{}' title {} noenhanced",
+                                        colour, GnuplotText(series.name)));
+}
+
+std::string MachineNames(const PlacedRun& run) {
+  std::set<std::string> names;
+  for (const auto& machine : run.file.machines) names.insert(machine.name);
+  return fmt::format("{}", fmt::join(names, " + "));
+}
+
+}  // namespace
+
+VersusFigure MakeVersusFigure(const PlacedRun& a, const PlacedRun& b,
+                              const std::vector<std::pair<std::size_t, std::size_t>>& pairs) {
+  VersusFigure figure{.level = LevelOf(a, b, pairs)};
+  std::set<std::size_t> in_a, in_b;
+  for (const auto& [i, j] : pairs) {
+    in_a.insert(i);
+    in_b.insert(j);
+  }
+  figure.a = RoofsOf(a, in_a, figure.level);
+  figure.b = RoofsOf(b, in_b, figure.level);
+  figure.name_a = MachineNames(a);
+  figure.name_b = MachineNames(b);
+  for (const auto& [i, j] : pairs) {
+    const auto* from = PointOf(a, i, figure.level);
+    const auto* to = PointOf(b, j, figure.level);
+    if (from == nullptr || to == nullptr) continue;
+    const auto name = SeriesName(a.file.records[i], b.file.records[j]);
+    auto found = std::ranges::find(figure.series, name, &VersusSeries::name);
+    if (found == figure.series.end())
+      found = figure.series.insert(figure.series.end(), {.name = name, .arrows = {}});
+    found->arrows.emplace_back(Drawn(a, i, *from), Drawn(b, j, *to));
+  }
+  return figure;
+}
+
+std::string VersusScript(const VersusFigure& figure, const std::string& extension) {
+  const Panel panel = PanelOf(figure);
+  Plot plot;
+  AddRoofs(figure.a, 'a', kRoofA, plot);
+  AddRoofs(figure.b, 'b', kRoofB, plot);
+  for (std::size_t i = 0; i < figure.series.size(); ++i) AddSeries(figure.series[i], i, plot);
+  const auto clusters = fmt::format("A (hollow, dark roofs): {}; B (filled, brown roofs): {}",
+                                    figure.name_a, figure.name_b);
+  const auto how = fmt::format(
+      "bytes of {}; an arrow joins the points of one operator; pale: disturbed, an estimate",
+      LevelName(Key(figure.level)));
+  return SetTerminal(extension, 900, 660) +
+         "set micro\nset clip two\nset logscale xy\nset format '%.0s%c'\n"
+         "set grid lc rgb '#dfe4ea' lt 1\nset border 3\nset tics nomirror font ',10'\n"
+         "set lmargin at screen 0.09\nset rmargin at screen 0.97\nset tmargin at screen 0.93\n"
+         "set bmargin at screen 0.28\n"
+         "set key at screen 0.5,0.12 center center vertical maxrows 5 font ',10' noenhanced\n"
+         "set title 'Two clusters on one roofline'\nset xlabel 'intensity [FLOP/byte]'\n"
+         "set ylabel 'performance [FLOP/s]'\nset label " +
+         GnuplotText(clusters) + " at screen 0.5,0.045 center font ',9' noenhanced\nset label " +
+         GnuplotText(how) + " at screen 0.5,0.02 center font ',9' noenhanced\n" + Ranges(panel) +
+         RoofNames(figure.a, 'A', panel) + RoofNames(figure.b, 'B', panel) + plot.blocks +
+         fmt::format("plot {}\n", fmt::join(plot.elements, ", \\\n  "));
+}
+
+void WriteVersusFigure(const VersusFigure& figure, const std::string& path) {
+  const auto extension = FigureExtension(path);
+  WriteFile(path, RunGnuplot(VersusScript(figure, extension)));
+}
+
+}  // namespace dlroof

@@ -1,0 +1,34 @@
+// Events of a Chrome trace (Trace Event Format), as the profilers of PyTorch (Kineto) and of
+// TensorFlow write them: what ran, on which tensors, how long by itself.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace dlroof {
+
+// Calls of one name with the same inputs on one kind of device.
+struct TraceOp {
+  std::string name;
+  bool on_gpu = false;  // a kernel, copy or fill; else an operator on the host
+  // Of each input as PyTorch records them: a tensor's sizes and type, a scalar's or list's text.
+  std::vector<std::vector<std::int64_t>> sizes;
+  std::vector<std::string> types, values;
+  double calls = 0;    // [1]
+  double seconds = 0;  // [s] of all calls, less that of the calls within them on the same thread
+};
+
+struct Trace {
+  std::vector<TraceOp> ops;                   // in the order of their first call
+  std::map<std::string, double> left_out;     // [1] events by reason
+  double threads = 0, events = 0, begin = 0;  // [1], [1], [s] of the first event
+  double end = 0;                             // [s] of the last one
+};
+
+// Reads complete events ("ph": "X") one by one, whatever the size of the file. Throws BadInput with
+// the event's number for a text that is no such trace, a time that is none, a file without events.
+Trace ReadTrace(const std::string& text, const std::string& where);
+
+}  // namespace dlroof

@@ -1,0 +1,338 @@
+#include "baselines/cluster/gather.h"
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <random>
+#include <sstream>
+
+#include "baselines/cluster/cluster_file.h"
+#include "baselines/cluster/node_effects.h"
+#include "baselines/cluster/visits.h"
+#include "baselines/cluster/write_cluster.h"
+#include "counters/base/files.h"
+#include "counters/base/folders.h"
+#include "tests/fakes/refusal.h"
+#include "tests/fakes/small_run.h"
+
+namespace dlroof {
+namespace {
+
+using testing::Contains;
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+struct FakeNode {
+  std::string name;
+  double seconds = 2;  // [s] of the benchmark n1; n2 takes twice as long
+  double speed = 1;    // of its ceilings
+  std::string fingerprint = "00";
+  std::vector<std::string> arguments = {"--x"};
+};
+
+RunFile RunOfNode(const FakeNode& node) {
+  auto run = RunOf(node.name, {Measured("n1", node.seconds), Measured("n2", 2 * node.seconds)});
+  run.file.machines = {SmallMachine("2020-01-01T00:00:00Z", node.speed)};
+  run.file.machines[0].fingerprint = node.fingerprint;
+  run.file.context["dlroof"]["node"] = ToJson(NodeFacts{.name = node.name,
+                                                        .known_by = "hostname",
+                                                        .engine = "",
+                                                        .rank = "",
+                                                        .job = "",
+                                                        .place = "",
+                                                        .arguments = node.arguments});
+  return run.file;
+}
+
+// Gathers them; their files are called NAME.json.
+Cluster Gathered(const std::vector<FakeNode>& nodes,
+                 const std::optional<std::vector<std::string>>& asked = std::nullopt,
+                 std::vector<NodeSummary> more = {}) {
+  std::map<std::string, RunFile> files;
+  for (const auto& node : nodes) {
+    const auto file = node.name + ".json";
+    files[file] = RunOfNode(node);
+    more.push_back(SummaryOf(files[file], file));
+  }
+  return Gather(std::move(more), asked, [&](const std::string& file) { return files.at(file); });
+}
+
+NodeSummary Failed(const std::string& name, const std::string& why) {
+  NodeSummary summary{.status = NodeStatus::kFailed,
+                      .reason = why,
+                      .file = "f",
+                      .started_at = "",
+                      .machines = {},
+                      .machine_name = ""};
+  summary.facts.name = name;
+  return summary;
+}
+
+std::vector<std::string> Names(const Cluster& cluster) {
+  std::vector<std::string> names;
+  for (const auto& node : cluster.nodes) names.push_back(node.name);
+  return names;
+}
+
+TEST(NodeNameLess, NumbersCountAsNumbers) {
+  std::vector<std::string> names = {"n10", "n2", "n1", "n02", "m3", "n", "n2-task1", "n1b"};
+  std::ranges::sort(names, NodeNameLess);
+  EXPECT_THAT(names, ElementsAre("m3", "n", "n1", "n1b", "n02", "n2", "n2-task1", "n10"));
+}
+
+TEST(Gather, ARepetitionIsANodesMedianAndACeilingTheMedianOverNodes) {
+  const auto cluster = Gathered({{"n2", 4, 2}, {"n1", 2, 1}, {"n10", 8, 4}});
+  EXPECT_THAT(Names(cluster), ElementsAre("n1", "n2", "n10"));
+  ASSERT_EQ(cluster.run.records.size(), 2);
+  const auto& record = cluster.run.records[0];
+  EXPECT_EQ(record.name, Name("n1"));
+  ASSERT_EQ(record.repetitions.size(), 3);
+  EXPECT_DOUBLE_EQ(record.repetitions[0].seconds, 2);
+  EXPECT_DOUBLE_EQ(record.repetitions[2].seconds, 8);
+  EXPECT_THAT(cluster.nodes_of[0], ElementsAre(0, 1, 2));
+  const auto& set = cluster.run.machines.at(0).by_threads.at(2);
+  EXPECT_DOUBLE_EQ(set.flops.at("fp32.vector").per_second, 200);  // of 100, 200, 400
+  EXPECT_DOUBLE_EQ(set.bytes.at(Level::kDram).per_second, 20);
+  EXPECT_TRUE(set.bytes.at(Level::kDram).proved);
+  EXPECT_FALSE(set.bytes.at(Level::kDram).ci95);  // three nodes carry no interval
+  EXPECT_EQ(cluster.nodes[2].ceilings.at("cpu.bytes.dram"), 40);
+}
+
+TEST(Gather, TheOrderOfTheFilesDoesNotMatter) {
+  std::vector<FakeNode> nodes;
+  for (int i = 0; i < 12; ++i) nodes.push_back({fmt::format("n{}", i), 2 + 0.1 * i, 1 + 0.01 * i});
+  const auto first = ToJson(Gathered(nodes), "x").dump();
+  std::mt19937 source(1);
+  for (int i = 0; i < 5; ++i) {
+    std::shuffle(nodes.begin(), nodes.end(), source);
+    EXPECT_EQ(ToJson(Gathered(nodes), "x").dump(), first);
+  }
+}
+
+TEST(Gather, ARoofThatMostNodesDidNotProveIsNotProved) {
+  std::map<std::string, RunFile> files;
+  std::vector<NodeSummary> summaries;
+  for (int i = 0; i < 3; ++i) {
+    const auto file = fmt::format("n{}", i);
+    files[file] = RunOfNode({file});
+    if (i > 0) files[file].machines[0].by_threads[2].bytes.at(Level::kDram).proved = false;
+    summaries.push_back(SummaryOf(files[file], file));
+  }
+  const auto cluster =
+      Gather(summaries, {}, [&](const std::string& file) { return files.at(file); });
+  const auto& dram = cluster.run.machines[0].by_threads.at(2).bytes.at(Level::kDram);
+  EXPECT_FALSE(dram.proved);
+  EXPECT_THAT(dram.reasons, ElementsAre("proved on 1 of 3 nodes"));
+}
+
+TEST(Gather, NodesThatWereAskedAndHaveNoFileAreMissing) {
+  const auto cluster =
+      Gathered({{"n1"}, {"n2-task0"}, {"n2-task1"}}, std::vector<std::string>{"n1", "n2", "n3"});
+  EXPECT_THAT(Names(cluster), ElementsAre("n1", "n2-task0", "n2-task1", "n3"));
+  EXPECT_EQ(cluster.nodes[3].status, NodeStatus::kMissing);
+  EXPECT_TRUE(cluster.asked_known);
+  EXPECT_THAT(Gathered({{"n1"}}).remarks, Contains(HasSubstr("no list of the nodes")));
+}
+
+TEST(Gather, AFailedNodeCostsNothingElse) {
+  const auto cluster = Gathered({{"n1"}, {"n3"}}, std::nullopt, {Failed("n2", "half a file")});
+  EXPECT_EQ(cluster.nodes[1].reason, "half a file");
+  EXPECT_EQ(cluster.run.records[0].repetitions.size(), 2);
+  EXPECT_THAT(cluster.nodes_of[0], ElementsAre(0, 2));
+}
+
+TEST(Gather, NodesOfAnotherKindAreNotInTheMedians) {
+  const auto cluster = Gathered({{"n1", 2}, {"n2", 9, 1, "ff"}, {"n3", 4}});
+  ASSERT_EQ(cluster.kinds.size(), 2);
+  EXPECT_THAT(cluster.kinds[0].nodes, ElementsAre(0, 2));
+  EXPECT_EQ(cluster.run.records[0].repetitions.size(), 2);
+  EXPECT_EQ(cluster.nodes[1].kind, 1);
+  EXPECT_THAT(cluster.remarks,
+              Contains(HasSubstr("of another kind than most, not in the medians: n2")));
+}
+
+TEST(Gather, ANodeOfOtherArgumentsFails) {
+  const auto cluster = Gathered({{"n1"}, {"n2", 2, 1, "00", {"--y"}}, {"n3"}});
+  EXPECT_EQ(cluster.nodes[1].status, NodeStatus::kFailed);
+  EXPECT_EQ(cluster.nodes[1].reason, "measured with other arguments: '--y', most nodes with '--x'");
+  EXPECT_THAT(cluster.nodes_of[0], ElementsAre(0, 2));
+}
+
+TEST(Gather, WithoutATimeThereIsNothingToGather) {
+  EXPECT_THAT(RefusalOf([] { Gathered({}, std::nullopt, {Failed("n1", "half a file")}); }),
+              HasSubstr("no node has a benchmark with a time; the first one: n1: half a file"));
+}
+
+TEST(SummaryOf, ARunThatIsOfNoNodeIsRefused) {
+  auto run = RunOfNode({"n1"});
+  run.context["dlroof"].erase("node");
+  EXPECT_THAT(RefusalOf([&] { SummaryOf(run, "x.json"); }),
+              HasSubstr("x.json: says of no node that it is from"));
+}
+
+TEST(SummaryOf, FewerCpusThanTheNodeHasAreARemark) {
+  auto run = RunOfNode({"n1"});
+  run.context["dlroof"]["node"]["cpus_given"] = 1;
+  run.context["dlroof"]["node"]["cpus"] = 2;
+  const auto cluster = Gather({SummaryOf(run, "f")}, {}, [&](const std::string&) { return run; });
+  EXPECT_THAT(cluster.remarks,
+              Contains("the scheduler gave fewer CPUs than a node has: n1 (1 of 2)"));
+}
+
+// --- The file ---
+
+class ClusterFile : public testing::Test {
+ protected:
+  Cluster Again(const nlohmann::json& file) {
+    WriteFile(folder_ / "c.json", file.dump());
+    return ReadClusterFile(folder_ / "c.json");
+  }
+  std::string RefusalOfFile(const nlohmann::json& file) {
+    return RefusalOf([&] { Again(file); });
+  }
+
+  TemporaryFolder folder_;
+  nlohmann::json file_ = ToJson(
+      Gathered({{"n1", 1.0 / 3}, {"n2", 4}}, std::vector<std::string>{"n1", "n2", "n3"}), "x");
+};
+
+TEST_F(ClusterFile, IsReadAsItWasWritten) {
+  const auto cluster = Again(file_);
+  EXPECT_THAT(Names(cluster), ElementsAre("n1", "n2", "n3"));
+  EXPECT_EQ(cluster.nodes[2].status, NodeStatus::kMissing);
+  EXPECT_DOUBLE_EQ(cluster.run.records[0].repetitions[0].seconds, 1.0 / 3);
+  EXPECT_THAT(cluster.nodes_of[0], ElementsAre(0, 1));
+  EXPECT_EQ(cluster.nodes[0].facts.arguments, std::vector<std::string>{"--x"});
+  EXPECT_THAT(cluster.kinds.at(0).nodes, ElementsAre(0, 1));
+}
+
+TEST_F(ClusterFile, IsARunFileWithEntriesOfGoogleBenchmark) {
+  WriteFile(folder_ / "c.json", file_.dump());
+  std::ostringstream warnings;
+  const auto run = ReadRunFile(folder_ / "c.json", warnings);
+  EXPECT_EQ(run.records[0].repetitions.size(), 2);
+  EXPECT_EQ(warnings.str(), "");
+  ASSERT_EQ(file_["benchmarks"].size(), 2);
+  EXPECT_EQ(file_["benchmarks"][0]["name"], Name("n1"));
+  EXPECT_NEAR(file_["benchmarks"][0]["real_time"].get<double>(), (1.0 / 3 + 4) / 2 * 1e9, 1);
+  EXPECT_FALSE(file_["context"]["dlroof"].contains("node"));
+}
+
+TEST_F(ClusterFile, FaultsAreNamed) {
+  auto broken = file_;
+  broken.erase("cluster");
+  EXPECT_THAT(RefusalOfFile(broken), HasSubstr("has no 'cluster'"));
+  broken = file_;
+  broken["cluster"]["schema"] = 2;
+  EXPECT_THAT(RefusalOfFile(broken), HasSubstr("written by a newer dlroof (schema 2"));
+  broken = file_;
+  broken["records"][0]["repetitions"][1]["node"] = 3;
+  EXPECT_THAT(RefusalOfFile(broken), HasSubstr("'node': expected an index into cluster.nodes"));
+  broken = file_;
+  broken["cluster"]["nodes"][0]["status"] = "well";
+  EXPECT_THAT(RefusalOfFile(broken), HasSubstr("expected whole, partial, missing or failed"));
+}
+
+// --- Visits ---
+
+// Six nodes, of which the last takes 1.2 times as long.
+std::vector<FakeNode> LastIsSlower() {
+  std::vector<FakeNode> nodes;
+  for (int i = 1; i <= 6; ++i) nodes.push_back({fmt::format("n{}", i), i == 6 ? 2.4 : 2.0});
+  return nodes;
+}
+
+std::vector<NodeSummary> VisitedOnceMore(const std::vector<FakeNode>& nodes) {
+  std::vector<NodeSummary> visit;
+  for (const auto& node : nodes) visit.push_back(SummaryOf(RunOfNode(node), node.name));
+  return visit;
+}
+
+TEST(RevisitOf, NamesSuspectsAndControls) {
+  const auto revisit = RevisitOf(Gathered(LastIsSlower()), {.controls = 3});
+  ASSERT_EQ(revisit.suspects.size(), 1);
+  EXPECT_EQ(revisit.suspects[0].node, 5);
+  EXPECT_THAT(revisit.nodes, ElementsAre(0, 1, 2, 5));
+  EXPECT_EQ(revisit.visits, 8);
+}
+
+TEST(AddFindings, EightVisitsProveASlowNode) {
+  auto cluster = Gathered(LastIsSlower());
+  AddFindings({}, {}, cluster);
+  ASSERT_EQ(cluster.findings.size(), 1);
+  EXPECT_EQ(cluster.findings[0].verdict, NodeVerdict::kSuspect);
+  const std::vector<std::vector<NodeSummary>> visits(8, VisitedOnceMore(LastIsSlower()));
+  AddFindings(visits, {}, cluster);
+  EXPECT_EQ(cluster.findings.at(0).verdict, NodeVerdict::kSlow);
+  EXPECT_NEAR(cluster.findings[0].ratio, 1.2, 1e-9);
+  EXPECT_EQ(cluster.findings[0].visits, 8);
+}
+
+TEST(AddFindings, OfFourNodesNobodyCanSay) {
+  auto nodes = LastIsSlower();
+  nodes.erase(nodes.begin(), nodes.begin() + 2);
+  auto cluster = Gathered(nodes);
+  AddFindings({}, {}, cluster);
+  EXPECT_TRUE(cluster.findings.empty());
+  std::ostringstream table;
+  WriteClusterTable(cluster, MakeNodeEffects(cluster), 0, false, table);
+  EXPECT_THAT(table.str(), HasSubstr("fewer than 5 nodes of a kind: nobody can say"));
+}
+
+TEST_F(ClusterFile, FindingsAreReadAsTheyWereWritten) {
+  auto cluster = Gathered(LastIsSlower());
+  AddFindings(std::vector<std::vector<NodeSummary>>(8, VisitedOnceMore(LastIsSlower())), {},
+              cluster);
+  const auto again = Again(ToJson(cluster, "x"));
+  ASSERT_EQ(again.findings.size(), 1);
+  EXPECT_EQ(again.findings[0].verdict, NodeVerdict::kSlow);
+  EXPECT_EQ(again.findings[0].p, cluster.findings[0].p);
+  EXPECT_EQ(again.findings[0].node, 5);
+  std::ostringstream table;
+  WriteClusterTable(again, MakeNodeEffects(again), 0, false, table);
+  EXPECT_THAT(table.str(), HasSubstr("+20.0 %"));
+  EXPECT_THAT(table.str(), HasSubstr("0.0039"));
+}
+
+// --- How nodes differ ---
+
+// Over 2, 4 and 8 s the median is 4: n1 takes half, n10 twice as long.
+TEST(MakeNodeEffects, ANodesRatioIsTheMedianOverItsBenchmarks) {
+  const auto cluster = Gathered({{"n1", 2, 1}, {"n2", 4, 2}, {"n10", 8, 4}});
+  const auto effects = MakeNodeEffects(cluster);
+  ASSERT_EQ(effects.nodes.size(), 3);
+  EXPECT_EQ(effects.nodes[0].node, 2);
+  EXPECT_DOUBLE_EQ(effects.nodes[0].ratio, 2);
+  EXPECT_DOUBLE_EQ(effects.nodes[2].ratio, 0.5);
+  EXPECT_DOUBLE_EQ(effects.benchmarks[1].median, 8);
+  EXPECT_EQ(effects.benchmarks[1].high_node, 2);
+  ASSERT_EQ(effects.roofs.size(), 2);
+  EXPECT_EQ(effects.roofs[0].name, "cpu.bytes.dram");
+  EXPECT_EQ(effects.roofs[0].low, 10);
+  EXPECT_EQ(effects.roofs[0].low_node, 0);
+}
+
+TEST(WriteCluster, TablesPageAndMapHaveTheNodes) {
+  const auto cluster = Gathered({{"n1", 2}, {"n2", 4}, {"n3", 2.2}},
+                                std::vector<std::string>{"n1", "n2", "n3", "n4"});
+  const auto effects = MakeNodeEffects(cluster);
+  std::ostringstream table, markdown, csv, page;
+  WriteClusterTable(cluster, effects, 0, false, table);
+  WriteClusterMarkdown(cluster, effects, markdown);
+  WriteClusterCsv(cluster, effects, csv);
+  WriteClusterPage(cluster, effects, "", "no gnuplot", page);
+  EXPECT_THAT(table.str(), HasSubstr("4 nodes: 3 whole, 0 partial, 1 missing, 0 failed"));
+  EXPECT_THAT(table.str(), HasSubstr("+81.8 %"));  // 4 / 2.2
+  EXPECT_THAT(markdown.str(), HasSubstr("n4: missing: no file"));
+  EXPECT_THAT(csv.str(), HasSubstr("n2,whole," + Name("n1") + ",4,0,1.81"));
+  EXPECT_THAT(page.str(), HasSubstr("no gnuplot"));
+  const auto map = MapOf(cluster, effects);
+  EXPECT_THAT(map.nodes, ElementsAre("n1", "n2", "n3"));
+  EXPECT_NEAR(*map.slower[0][1], 100 * (4 / 2.2 - 1), 1e-9);
+  EXPECT_EQ(map.roofs[0].first, "cpu.dram");
+}
+
+}  // namespace
+}  // namespace dlroof

@@ -1,0 +1,63 @@
+#include "bench/cluster/launch_script.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/fakes/refusal.h"
+
+namespace dlroof {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+LaunchRequest Request(const std::string& engine) {
+  return {.engine = engine,
+          .nodes = 4,
+          .out = "/shared/it's out",
+          .dlroof = "/opt/dlroof",
+          .arguments = {"--benchmark_filter=$(touch owned)", "a b"},
+          .options = {}};
+}
+
+TEST(LaunchScript, TextBecomesNoCommand) {
+  for (const char* engine : {"slurm", "mpirun"}) {
+    const auto script = LaunchScript(Request(engine));
+    EXPECT_THAT(script, HasSubstr("out='/shared/it'\\''s out'\n"));
+    EXPECT_THAT(script, HasSubstr("arguments=('--benchmark_filter=$(touch owned)' 'a b')\n"));
+    EXPECT_THAT(script, Not(HasSubstr("{{")));
+  }
+  const auto script = LaunchScript(Request("reframe"));
+  EXPECT_THAT(script, HasSubstr("OUT = \"/shared/it's out\"\n"));
+  EXPECT_THAT(script, HasSubstr("ARGUMENTS = [\"--benchmark_filter=$(touch owned)\",\"a b\"]\n"));
+}
+
+TEST(LaunchScript, SlurmsTasksTakeWholeNodesAndWaitForNobody) {
+  auto request = Request("slurm");
+  request.options = {"--partition=gpu", "-t 10"};
+  const auto script = LaunchScript(request);
+  for (const char* line : {"#SBATCH --nodes=4\n", "#SBATCH --partition=gpu\n", "#SBATCH -t 10\n",
+                           "-c \"$SLURM_CPUS_ON_NODE\"", "--no-kill", "--kill-on-bad-exit=0"})
+    EXPECT_THAT(script, HasSubstr(line));
+}
+
+TEST(LaunchScript, MpirunBindsToNoCore) {
+  auto request = Request("mpirun");
+  request.options = {"--hostfile", "my hosts"};
+  const auto script = LaunchScript(request);
+  EXPECT_THAT(script, HasSubstr("-np 4 --map-by ppr:1:node --bind-to none"));
+  EXPECT_THAT(script, HasSubstr("options=(--hostfile 'my hosts')\n"));
+}
+
+TEST(LaunchScript, WhatNoScriptCanHoldIsRefused) {
+  auto request = Request("slurm");
+  request.options = {"rm -rf /"};
+  EXPECT_THAT(RefusalOf([&] { LaunchScript(request); }), HasSubstr("expected an option of sbatch"));
+  request.options = {"--comment=a\nrm -rf /"};
+  EXPECT_THAT(RefusalOf([&] { LaunchScript(request); }), HasSubstr("control character"));
+  EXPECT_THAT(RefusalOf([] { LaunchScript(Request("pbs")); }),
+              HasSubstr("--engine=pbs: expected mpirun, reframe"));
+}
+
+}  // namespace
+}  // namespace dlroof

@@ -1,0 +1,92 @@
+#!/usr/bin/env bash
+# Runs a script beside a real Slurm of several nodes on this machine: slurm_nodes.sh DIR NODES CPUS SCRIPT
+# Each node has network, process, host name and mount namespaces of its own, all within one that dies with this program. Needs root.
+# DIR, which is new, is seen by all nodes. For SCRIPT there are two functions: start_node I, and pull_plug I, which ends everything on a node at once.
+set -eu
+if [ "$1" != inside ]; then
+  exec unshare --net --pid --mount --uts --ipc --fork --kill-child --mount-proc "$0" inside "$@"
+fi
+shift
+mkdir -p "$1"
+folder=$(realpath "$1") nodes=$2 cpus=$3 script=$(realpath "$4")
+export folder
+cd "$folder"
+mkdir -p run log state etc
+hostname controller
+ip link set lo up
+ip link add bridge0 type bridge
+ip addr add 10.77.0.254/24 dev bridge0
+ip link set bridge0 up
+{
+  echo "127.0.0.1 localhost"
+  echo "10.77.0.254 controller"
+  for i in $(seq "$nodes"); do echo "10.77.0.$i n$i"; done
+} > etc/hosts
+mount --bind etc/hosts /etc/hosts
+head -c 1024 /dev/urandom > etc/munge.key
+chmod 400 etc/munge.key
+# TmpFS and the other %n: several slurmd on one host. Without accounting, control groups or mail.
+cat > etc/slurm.conf <<CONF
+ClusterName=test
+SlurmctldHost=controller(10.77.0.254)
+SlurmUser=root
+AuthType=auth/munge
+AuthInfo=socket=$folder/run/munge.socket
+StateSaveLocation=$folder/state
+SlurmdSpoolDir=$folder/run/spool-%n
+SlurmctldPidFile=$folder/run/slurmctld.pid
+SlurmdPidFile=$folder/run/slurmd-%n.pid
+SlurmctldLogFile=$folder/log/slurmctld.log
+SlurmdLogFile=$folder/log/slurmd-%n.log
+TmpFS=$folder/run/tmp-%n
+ProctrackType=proctrack/linuxproc
+TaskPlugin=task/none
+JobAcctGatherType=jobacct_gather/none
+AccountingStorageType=accounting_storage/none
+SelectType=select/cons_tres
+MpiDefault=none
+ReturnToService=2
+SlurmdTimeout=4
+KillWait=2
+SlurmdParameters=config_overrides
+SchedulerParameters=batch_sched_delay=0,sched_min_interval=100000
+MailProg=/bin/true
+NodeName=n[1-$nodes] CPUs=$cpus State=UNKNOWN
+PartitionName=all Nodes=ALL Default=YES State=UP MaxTime=INFINITE
+CONF
+export SLURM_CONF=$folder/etc/slurm.conf
+
+start_node() {
+  local name=n$1 go=$folder/run/go-n$1 pid
+  mkdir -p "$folder/run/spool-$name" "$folder/run/tmp-$name"
+  rm -f "$go"
+  mkfifo "$go"
+  unshare --net --pid --uts --mount --ipc --fork --kill-child --mount-proc bash -c "
+    read -r word < '$go'; hostname $name; ip link set lo up
+    ip addr add 10.77.0.$1/24 dev eth0; ip link set eth0 up
+    slurmd -D -N $name -f '$SLURM_CONF' & wait" > "$folder/log/node-$name.out" 2>&1 &
+  pid=$!
+  echo "$pid" > "$folder/run/node-$name.pid"
+  while [ "$(readlink "/proc/$pid/ns/net")" = "$(readlink /proc/self/ns/net)" ]; do sleep 0.01; done
+  ip link add "v$1" type veth peer name eth0 netns "$pid"
+  ip link set "v$1" master bridge0 up
+  echo go > "$go"
+}
+pull_plug() { kill -9 "$(cat "$folder/run/node-n$1.pid")"; }
+wait_for_nodes() {
+  local try
+  for try in $(seq 600); do
+    [ "$(sinfo -h -t idle -o %D)" = "$1" ] && return
+    sleep 0.1
+  done
+  echo "after $try looks: $(sinfo -h -N -o '%N %T' | xargs)" >&2
+  return 1
+}
+export -f start_node pull_plug wait_for_nodes
+
+munged --force --key-file="$folder/etc/munge.key" --socket="$folder/run/munge.socket" --pid-file="$folder/run/munged.pid" \
+  --log-file="$folder/log/munged.log" --seed-file="$folder/run/munged.seed"
+slurmctld -f "$SLURM_CONF" -c
+for i in $(seq "$nodes"); do start_node "$i"; done
+wait_for_nodes "$nodes"
+bash -eu "$script"

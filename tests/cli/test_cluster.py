@@ -1,0 +1,226 @@
+"""dlroof cluster: script, node, gather, report. Nodes are made up by Slurm's variables; test_cluster_slurm.py has real ones."""
+import json
+import os
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from checks import (DLROOF, FAKE_BENCH, ROOT, bad_input, contains, exists, exits, finish, holds, one_sentence, plain, prints, run, says, start, verify)
+
+NODE = f"dlroof cluster node --out out --bench {FAKE_BENCH} -- --dlroof_x=1"
+
+
+def node(name, command=NODE, **environment):
+    return run(command, SLURMD_NODENAME=name, SLURM_PROCID="0", FAKE_DEVICE="none", **environment)
+
+
+def statuses(path="cluster.json"):
+    return {one["name"]: one["status"] for one in json.loads(Path(path).read_text())["cluster"]["nodes"]}
+
+
+@pytest.fixture(scope="class")
+def measured(own_folder):
+    for i in (1, 2, 10, 11):
+        verify(node(f"n{i}"), [exits(0), says(f"^n{i}: whole$")])
+    Path("out/asked.txt").write_text("n10\nn1\nn2\nn11\n")
+    return own_folder
+
+
+class TestWholeNodes:
+    def test_a_node_writes_its_own_file_cache_and_log(self, measured):
+        content = json.loads(Path("out/nodes/n2.json").read_text())
+        facts = content["context"]["dlroof"]["node"]
+        assert facts["name"] == "n2" and facts["cpus_given"] == len(os.sched_getaffinity(0)) and facts["arguments"] == ["--dlroof_x=1"], facts
+        assert len(content["records"]) == 3 and not os.listdir("out/runs")
+        assert sorted(os.listdir("out/cache")) == ["n1", "n10", "n11", "n2"] and "Fake/none" in Path("out/logs/n2.log").read_text()
+
+    def test_a_whole_file_leaves_nothing_to_do(self, measured):
+        before = Path("out/nodes/n2.json").stat().st_mtime_ns
+        verify(node("n2"), [exits(0), says("n2: whole, nothing is left to do")])
+        assert Path("out/nodes/n2.json").stat().st_mtime_ns == before
+
+    def test_other_arguments_are_refused(self, measured):
+        verify(node("n2", NODE + " --dlroof_y"), [bad_input, says("n2.json: was measured with other arguments: '--dlroof_x=1', now '--dlroof_x=1 --dlroof_y'")])
+
+    def test_all_are_gathered_and_every_command_reads_the_file(self, measured):
+        verify(run("dlroof cluster gather out -o cluster.json"), [exits(0), says("4 of 4 nodes are whole; 3 benchmarks")])
+        assert list(statuses()) == ["n1", "n2", "n10", "n11"]
+        for command in ("report cluster.json", "compare cluster.json cluster.json", "history add cluster.json --db c.sqlite", "dashboard --db c.sqlite -o site",
+                        "export --format=csv cluster.json"):
+            verify(run(f"dlroof {command}"), [exits(0)])
+
+    def test_the_report_has_nodes_and_benchmarks(self, measured):
+        verify(run("dlroof cluster gather out -o cluster.json"), [exits(0)])
+        verify(run("dlroof cluster report cluster.json -o c.html -o c.md -o c.csv -o c.svg"),
+               [exits(0), prints(r"^n10 +whole +\d+ of \d+ +3 +[+-]0.0 %"), contains("c.html", "<svg"), contains("c.md", "Fake/none"),
+                contains("c.csv", "^n10,whole,Fake/none/none/fwd/f32/n1,0.001"), exists("c.svg")])
+
+    def test_a_run_file_is_no_cluster_file(self, measured):
+        verify(run("dlroof cluster report out/nodes/n1.json"), [bad_input, says("has no 'cluster', expected a file of `dlroof cluster gather`")])
+        verify(run("dlroof cluster report cluster.json -o c.txt"), [bad_input, says("-o c.txt: unknown extension")])
+
+    def test_a_killed_gather_leaves_no_half_file(self, measured):
+        source = random.Random(1)
+        shutil.copytree("out", "many")
+        text = Path("out/nodes/n1.json").read_text()
+        for i in range(100, 400):
+            Path(f"many/nodes/n{i}.json").write_text(text.replace('"name":"n1"', f'"name":"n{i}"'))
+        whole = 0
+        for _ in range(20):
+            Path("c.json").unlink(missing_ok=True)
+            process = start("dlroof cluster gather many -o c.json")
+            time.sleep(source.uniform(0, 0.15))
+            process.send_signal(signal.SIGKILL)
+            finish(process)
+            if Path("c.json").exists():
+                assert len(statuses("c.json")) == 304
+                whole += 1
+        verify(run("dlroof cluster gather many -o c.json"), [exits(0)])
+
+
+@pytest.fixture
+def damaged(tmp_path, monkeypatch):
+    """Returns the folder of three whole nodes."""
+    monkeypatch.chdir(tmp_path)
+    for i in range(1, 4):
+        node(f"n{i}")
+    Path("out/asked.txt").write_text("n1\nn2\nn3\n")
+    return tmp_path
+
+
+def gathered_without(name, status, reason):
+    """Expects the other two nodes, and one sentence about this one."""
+    ran = run("dlroof cluster gather out -o cluster.json")
+    verify(ran, [exits(3), says(f"^{name}: {status}: .*{reason}")])
+    assert len([line for line in ran.err.splitlines() if line.startswith(f"{name}: ")]) == 1, ran
+    content = json.loads(Path("cluster.json").read_text())
+    assert all(len({"n1", "n2", "n3"} & {content["cluster"]["nodes"][r["node"]]["name"] for r in record["repetitions"]}) >= 2 for record in content["records"])
+    return content
+
+
+class TestDamagedNodes:
+    def test_a_file_of_a_newer_version(self, damaged):
+        path = Path("out/nodes/n2.json")
+        content = json.loads(path.read_text())
+        content["context"]["dlroof"]["schema"] = 99
+        path.write_text(json.dumps(content))
+        gathered_without("n2", "failed", "written by a newer dlroof .schema 99")
+
+    def test_half_a_file(self, damaged):
+        path = Path("out/nodes/n2.json")
+        text = path.read_text()
+        path.write_text(text[:len(text) // 2])
+        gathered_without("n2", "(failed|partial)", "n2.json: ")
+
+    def test_two_files_of_one_node(self, damaged):
+        shutil.copy("out/nodes/n1.json", "out/nodes/n7.json")
+        content = gathered_without("n7", "failed", "is of node n1, whose file is n1.json: a node counts once")
+        assert all(len(record["repetitions"]) == 3 for record in content["records"])
+
+    def test_a_file_that_is_of_no_node(self, damaged):
+        path = Path("out/nodes/n2.json")
+        content = json.loads(path.read_text())
+        del content["context"]["dlroof"]["node"]
+        path.write_text(json.dumps(content))
+        gathered_without("n2", "failed", "says of no node that it is from")
+
+    def test_no_file_at_all(self, damaged):
+        os.remove("out/nodes/n2.json")
+        gathered_without("n2", "missing", "no file")
+
+    def test_a_node_that_could_not_begin_says_why(self, damaged):
+        os.remove("out/nodes/n2.json")
+        verify(node("n2", NODE, FAKE_NAMES=""), [bad_input])
+        gathered_without("n2", "missing", "its log ends: ")
+
+    def test_a_killed_node_keeps_what_it_has_and_goes_on(self, damaged):
+        os.remove("out/nodes/n2.json")
+        process = start(NODE, SLURMD_NODENAME="n2", SLURM_PROCID="0", FAKE_DEVICE="none", FAKE_SECONDS="0.5")
+        deadline = time.monotonic() + 30
+        journal = Path("out/runs/n2.json.journal")
+        while (not journal.exists() or len(journal.read_text().splitlines()) < 2) and time.monotonic() < deadline:
+            time.sleep(0.02)
+        process.send_signal(signal.SIGKILL)
+        finish(process)
+        content = gathered_without("n2", "partial", "not finished: [12] benchmarks are")
+        assert sorted(len(record["repetitions"]) for record in content["records"]) in ([2, 2, 3], [2, 3, 3])
+        verify(node("n2"), [exits(0), says("n2: whole")])
+        verify(run("dlroof cluster gather out -o cluster.json"), [exits(0)])
+
+    def test_no_folder_of_nodes(self, damaged):
+        verify(run("dlroof cluster gather gone"), [bad_input, says("gone: expected the folder of `dlroof cluster node --out`")])
+        for path in Path("out/nodes").iterdir():
+            path.write_text("{")
+        verify(run("dlroof cluster gather out"), [bad_input, says("no node has a benchmark with a time; the first one: n1: ")])
+
+
+class TestRevisit:
+    """Six nodes of which n6 is 20 % slower: a suspect, then proved by eight further visits beside the others."""
+
+    def write_slow(self, name, folder):
+        path = Path(folder) / f"nodes/{name}.json"
+        content = json.loads(path.read_text())
+        for record in content["records"]:
+            for repetition in record["repetitions"]:
+                repetition["seconds"] *= 1.2
+        path.write_text(json.dumps(content))
+
+    def test_a_suspect_is_visited_again_and_proved(self, own_folder):
+        for i in range(1, 7):
+            node(f"n{i}")
+        self.write_slow("n6", "out")
+        Path("out/asked.txt").write_text("".join(f"n{i}\n" for i in range(1, 7)))
+        verify(run("dlroof cluster gather out -o out/cluster.json"), [exits(0)])
+        verify(run("dlroof cluster report out/cluster.json"), [exits(0), prints(r"^n6 +all +suspect +\+20.0 % +1$"), plain("which proves nothing")])
+        verify(run("dlroof cluster script --revisit out/cluster.json -o again.sh"),
+               [exits(0), contains("again.sh", "^#SBATCH --nodelist=n1,n2,n3,n4,n5,n6$"), contains("again.sh", "seq 8"), contains("again.sh", "--dlroof_x=1")])
+        assert subprocess.run(["bash", "-n", "again.sh"]).returncode == 0
+        for visit in range(1, 9):
+            for i in range(1, 7):
+                verify(node(f"n{i}", NODE.replace("--out out", f"--out out --visit {visit}")), [exits(0)])
+            self.write_slow("n6", f"out/visits/{visit}")
+        verify(run("dlroof cluster gather out -o out/cluster.json"), [exits(0), says("^n6: slow, by 20.0 % .all.$")])
+        verify(run("dlroof cluster report out/cluster.json -o c.html"), [exits(0), prints(r"^n6 +all +slow +\+20.0 % .*1 \+ 8 +0.0039"), contains("c.html", "slow nodes")])
+
+    def test_without_a_suspect_there_is_nothing_to_visit(self, own_folder):
+        node("n7")
+        shutil.copytree("out", "even")
+        os.remove("even/nodes/n6.json")
+        Path("even/asked.txt").unlink()
+        verify(run("dlroof cluster gather even -o even/cluster.json"), [exits(0)])
+        verify(run("dlroof cluster script --revisit even/cluster.json"), [bad_input, says("no node is a suspect")])
+        verify(run("dlroof cluster script --revisit out/cluster.json -N 3"), [bad_input, says("expected --engine=slurm, without -N and arguments")])
+        verify(run("dlroof cluster script --engine=slurm"), [bad_input, says("expected -N and --out, or --revisit")])
+
+
+def test_medians_over_nodes_equal_an_independent_script():
+    done = subprocess.run([sys.executable, ROOT / "baselines/studies/scale/cluster_scale.py", "--dlroof", DLROOF, "--nodes", "24"], capture_output=True, text=True)
+    assert done.returncode == 0 and "all medians equal, any order of files gives the same file" in done.stdout, done
+
+
+def test_scripts_are_syntactically_right():
+    for engine, check in (("slurm", ["bash", "-n"]), ("mpirun", ["bash", "-n"]), ("reframe", [sys.executable, "-m", "py_compile"])):
+        verify(run(f"dlroof cluster script --engine={engine} -N 3 --out out -o job.{engine} -- --dlroof_suite=resnet50"), [exits(0), contains(f"job.{engine}", "--dlroof_suite=resnet50")])
+        assert subprocess.run([*check, f"job.{engine}"]).returncode == 0
+    verify(run("dlroof cluster script --engine=pbs -N 3 --out out"), [exits(2), says("engine")])
+
+
+@pytest.mark.skipif(not shutil.which("mpirun"), reason="mpirun is not installed (apt-get install openmpi-bin)")
+def test_the_script_of_mpirun_measures_this_host(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("bin").mkdir()
+    shutil.copy(DLROOF, "bin/dlroof")
+    shutil.copy(FAKE_BENCH, "bin/dlroof_bench")
+    options = "--option=--allow-run-as-root" if os.geteuid() == 0 else ""
+    verify(run(f"{tmp_path}/bin/dlroof cluster script --engine=mpirun -N 1 --out out {options} -o job.sh -- --dlroof_x"), [exits(0)])
+    for _ in range(2):
+        done = subprocess.run(["bash", "job.sh"], capture_output=True, text=True, env={**os.environ, "FAKE_DEVICE": "none"}, timeout=60)
+        assert done.returncode == 0 and "1 of 1 nodes are whole; 3 benchmarks" in done.stderr, done
+    assert "nothing is left to do" in done.stderr, done
+    facts = json.loads(Path("out/cluster.json").read_text())["cluster"]["nodes"][0]["facts"]
+    assert facts["engine"] == "openmpi" and facts["cpus_given"] == len(os.sched_getaffinity(0)), facts

@@ -1,0 +1,100 @@
+"""dlroof cluster on a real Slurm of four nodes, one of which loses its power."""
+import json
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+from checks import DLROOF, FAKE_BENCH, TESTS
+
+pytestmark = pytest.mark.serial
+NODES = [f"n{i}" for i in range(1, 5)]
+
+
+def why_not():
+    """Returns why no Slurm can be started here; empty: it can."""
+    missing = [name for name in ("slurmctld", "slurmd", "srun", "munged", "unshare", "ip") if not shutil.which(name)]
+    if missing:
+        return f"not installed: {', '.join(missing)} (apt-get install slurm-wlm munge iproute2)"
+    if os.geteuid() != 0:
+        return "needs root, for nodes with namespaces of their own"
+    if subprocess.run(["unshare", "--net", "--mount", "true"], capture_output=True).returncode:
+        return "namespaces cannot be made here"
+    return ""
+
+
+@pytest.fixture(scope="module")
+def slurm(folder):
+    """Returns a function that runs a script beside four nodes and returns what it printed."""
+    if reason := why_not():
+        pytest.skip(reason)
+    # A dlroof whose dlroof_bench is a fake one.
+    program = Path("bin")
+    program.mkdir()
+    shutil.copy(DLROOF, program / "dlroof")
+    shutil.copy(FAKE_BENCH, program / "dlroof_bench")
+
+    def run_beside(name, text):
+        script = Path(f"{name}.sh")
+        script.write_text(f"dlroof={program.resolve()}/dlroof\n{text}")
+        done = subprocess.run(["timeout", "-k", "2", "120", TESTS / "cli/slurm_nodes.sh", name, "4", "2", script], capture_output=True, text=True)
+        assert done.returncode == 0, f"{done.stdout[-3000:]}\n{done.stderr[-3000:]}"
+        return done.stdout
+    return run_beside
+
+
+def statuses(path):
+    return {node["name"]: node["status"] for node in json.loads(Path(path).read_text())["cluster"]["nodes"]}
+
+
+SUBMIT = """
+export FAKE_DEVICE=none FAKE_NAMES='n1 n2 n3 n4' FAKE_SECONDS=%s
+"$dlroof" cluster script --engine=slurm -N 4 --out out -- --dlroof_x='a b' > job.sh
+bash -n job.sh
+"""
+
+
+def test_from_script_to_report(slurm):
+    out = slurm("whole", SUBMIT % "0" + """
+sbatch --wait -o job.out job.sh; echo "job $?"
+cat job.out
+"$dlroof" cluster report out/cluster.json
+""")
+    assert "job 0" in out and "4 of 4 nodes are whole; 4 benchmarks" in out, out
+    cluster = json.loads(Path("whole/out/cluster.json").read_text())
+    assert statuses("whole/out/cluster.json") == {name: "whole" for name in NODES}
+    for node in cluster["cluster"]["nodes"]:
+        facts = node["facts"]
+        assert (facts["engine"], facts["known_by"], facts["arguments"]) == ("slurm", "SLURMD_NODENAME", ["--dlroof_x=a b"]), facts
+    assert [sorted(repetition["node"] for repetition in record["repetitions"]) for record in cluster["records"]] == [[0, 1, 2, 3]] * 4
+
+
+def test_a_node_that_loses_its_power_loses_its_own_benchmark_alone_and_is_the_only_one_measured_again(slurm):
+    out = slurm("pulled", SUBMIT % "1" + """
+job=$(sbatch --parsable -o job.out job.sh)
+for try in $(seq 300); do [ "$(grep -c benchmark out/runs/n3.json.journal 2> /dev/null)" -ge 2 ] && break; sleep 0.05; done
+pull_plug 3
+while [ -n "$(squeue -h -j "$job" -o %T)" ]; do sleep 0.2; done
+cp out/cluster.json first.json
+(cd out/nodes && sha256sum *) > before.txt
+start_node 3
+wait_for_nodes 4
+sbatch --wait -o again.out job.sh; echo "job $?"
+sha256sum -c --quiet --strict < <(sed 's# # out/nodes/#2' before.txt) && echo unchanged
+cat again.out
+""")
+    first = json.loads(Path("pulled/first.json").read_text())
+    assert statuses("pulled/first.json") == {"n1": "whole", "n2": "whole", "n3": "partial", "n4": "whole"}, out
+    counts = [len(record["repetitions"]) for record in first["records"]]
+    assert sorted(set(counts)) in ([3, 4], [4]) and max(counts) == 4, counts
+    assert "job 0" in out and "unchanged" in out and "4 of 4 nodes are whole; 4 benchmarks" in out, out
+    assert "n3: whole" in out and "n1: whole, nothing is left to do" in out, out
+
+
+@pytest.mark.skipif(not shutil.which("shellcheck"), reason="shellcheck is not installed")
+def test_the_script_is_clean():
+    for engine in ("slurm", "mpirun"):
+        script = subprocess.run([DLROOF, "cluster", "script", f"--engine={engine}", "-N", "3", "--out", "it's here", "--", "--x=$(touch owned)"], capture_output=True, text=True)
+        done = subprocess.run(["shellcheck", "-s", "bash", "-S", "warning", "-"], input=script.stdout, capture_output=True, text=True)
+        assert done.returncode == 0, done.stdout

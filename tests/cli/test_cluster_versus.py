@@ -1,0 +1,56 @@
+"""dlroof cluster versus: the same operators on two clusters."""
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from checks import DLROOF, ROOT, bad_input, checks, contains, exits, holds, one_sentence, plain, prints, run, says, verify
+
+STUDY = ROOT / "baselines/studies/gpu-beside-cpu"
+CPU = ROOT / "baselines/stored/zen5-2c/2026-11-22-conv2d.json"
+GPU = ROOT / "baselines/studies/v100_published/conv2d.json"
+VERSUS = f"dlroof cluster versus {CPU} {GPU}"
+
+
+def test_every_row_of_the_study_is_as_its_script_computes_it(folder):
+    done = subprocess.run([sys.executable, STUDY / "gpu_beside_cpu.py", "--dlroof", DLROOF, "-o", folder], capture_output=True, text=True)
+    assert (done.returncode, done.stdout) == (0, "22 operators in 34 rows: all as computed from the run files\n"), done
+
+
+@checks(
+    ("table", VERSUS, exits(0), prints("^Conv2D/fwd/f32/n16c64h112w112k64r3s3_p1 +32.1 ms +985 µs +91.3 +50.8 .given. +compute +DRAM +32.6 "),
+     plain("10 operators are on both sides"), plain("no prices were given")),
+    ("costs come from the file alone", f"{VERSUS} --prices {STUDY}/made_up_prices.json", exits(0), prints("A cost +B cost"),
+     plain("A: 0.085 USD per node and hour. B: 2.48 USD per node and hour")),
+    ("coverage of a model", f"{VERSUS} --suite resnet50", exits(0), prints("^resnet50 .*0 of 53")),
+    ("a node of several devices", f"{VERSUS} --devices=1,8", exits(0), prints("n16c64h112w112k64r3s3_p1 .* 261 "),
+     plain("8 devices that count as that many times one")),
+    ("files of every kind", f"{VERSUS} -o v.html -o v.md -o v.csv -o v.json -o v.svg", exits(0), contains("v.html", "<svg"), contains("v.html", "r3s3_p1"),
+     contains("v.md", "r3s3&#95;p1"), contains("v.csv", "^Conv2D/fwd/f32/n16c64h112w112k64r3s3_p1,"), contains("v.svg", "Two clusters"),
+     holds("v.json", lambda v: len(v["rows"]) == 10 and not any("nodes_ci95" in row for row in v["rows"]))),
+    ("unknown output", f"{VERSUS} -o v.txt", bad_input, says("-o v.txt: unknown extension")),
+    ("one number of devices", f"{VERSUS} --devices=8", bad_input, says("--devices: expected two numbers")),
+    ("unknown suite", f"{VERSUS} --suite resnet51", bad_input, says("--suite.*resnet51")),
+    ("no such file", f"dlroof cluster versus {CPU} gone.json", bad_input, says("gone.json")),
+    ("nothing in common", f"dlroof cluster versus {CPU} {ROOT}/baselines/studies/v100_published/lstm.json", bad_input, says("have no operator in common")),
+)
+def test_versus(command, expected):
+    verify(run(command), expected)
+
+
+@pytest.mark.parametrize("text, sentence", [
+    ('{"kinds": []}', r"p.json:1: expected 'currency'"),
+    ('{"currency": "USD",\n "kinds": [{"match": {"name": "x"}, "per_node_hour": "1"}]}', r"p.json:2:37: 'per_node_hour': expected a number above 0"),
+    ('{"currency": "USD", "kinds": [', r"p.json:1:31: is not JSON"),
+])
+def test_a_bad_price_file_is_one_sentence_with_its_line(text, sentence):
+    Path("p.json").write_text(text)
+    verify(run(f"{VERSUS} --prices p.json"), [bad_input, says(sentence)])
+
+
+def test_other_conventions_are_refused():
+    content = json.loads(GPU.read_text())
+    content["context"]["dlroof"]["conventions"] = {"flops": "a fused multiply-add is 1"}
+    Path("other.json").write_text(json.dumps(content))
+    verify(run(f"dlroof cluster versus {CPU} other.json"), [one_sentence, says("the convention flops differs")])

@@ -1,0 +1,43 @@
+#include "reporters/figure/node_map.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/fakes/refusal.h"
+
+namespace dlroof {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+NodeMap Small() {
+  return {.nodes = {"n1", "n2"},
+          .benchmarks = {"a", "b"},
+          .slower = {{1.5, -1.5}, {std::nullopt, 7}},
+          .roofs = {{"cpu.dram", {-2, 2}}},
+          .caption = "two"};
+}
+
+// A row per node, a column per benchmark.
+TEST(NodeMapScript, HasTheCellsAndTheRoofs) {
+  const auto script = NodeMapScript(Small(), "svg");
+  EXPECT_THAT(script, HasSubstr("$cells << EOD\n1.5 NaN \n-1.5 7 \nEOD\n"));
+  EXPECT_THAT(script, HasSubstr("$roofs << EOD\n-0.3 -2\n0.3 2\nEOD\n"));
+  EXPECT_THAT(script, HasSubstr("set ytics ('n1' 0, 'n2' 1)"));
+  EXPECT_THAT(script, HasSubstr("set cbrange [-5:5]"));  // 7 % lies beyond the colours
+}
+
+TEST(NodeMapScript, TextNeverBecomesACommand) {
+  auto map = Small();
+  map.nodes[0] = map.benchmarks[0] = map.caption = map.roofs[0].first =
+      "'; system('touch owned'); '";
+  EXPECT_THAT(NodeMapScript(map, "svg"), Not(HasSubstr("system('touch")));
+}
+
+TEST(NodeMapScript, WithoutNodesThereIsNothingToDraw) {
+  EXPECT_THAT(RefusalOf([] { NodeMapScript({}, "svg"); }), HasSubstr("no node has a benchmark"));
+}
+
+}  // namespace
+}  // namespace dlroof
