@@ -10,7 +10,7 @@ import re
 import subprocess
 import sys
 
-# What a Debian without CUDA has.
+# Libraries that a Debian without CUDA has.
 OF_THE_SYSTEM = re.compile(r"(lib(c|m|dl|rt|pthread|gcc_s|stdc\+\+|gomp|util|z|cuda)\.so|ld-linux)")
 # Symbols without a version belong to the library whose names begin so.
 PREFIXES = {"cudart": "(__)?cuda", "cupti": "cupti", "cublasLt": "cublasLt", "cublas": "cublas(?!Lt)", "cudnn": "cudnn",
