@@ -37,59 +37,59 @@ std::vector<std::string> CsvSide(const VersusCluster& cluster, const VersusSide&
 
 nlohmann::json SideJson(const VersusCluster& cluster, const VersusSide& side) {
   const auto& record = cluster.run.file.records[side.record];
-  nlohmann::json json = {{"name", record.name},
-                         {"seconds", side.timing.median},
-                         {"calls_per_second", side.calls_per_second},
-                         {"node_calls_per_second", side.node_calls_per_second}};
-  if (side.timing.ci95) json["ci95"] = {side.timing.ci95->first, side.timing.ci95->second};
-  if (side.timing.disturbed) json["disturbed"] = true;
-  if (side.fraction) json["fraction"] = *side.fraction;
-  if (side.given) json["given"] = true;
-  if (!side.bound.empty()) json["bound"] = side.bound;
-  if (side.counted_flops) json["counted_flops"] = *side.counted_flops;
-  if (side.cost) json["cost_per_1e15_flop"] = *side.cost;
-  return json;
+  nlohmann::json written = {{"name", record.name},
+                            {"seconds", side.timing.median},
+                            {"calls_per_second", side.calls_per_second},
+                            {"node_calls_per_second", side.node_calls_per_second}};
+  if (side.timing.ci95) written["ci95"] = {side.timing.ci95->first, side.timing.ci95->second};
+  if (side.timing.disturbed) written["disturbed"] = true;
+  if (side.fraction) written["fraction"] = *side.fraction;
+  if (side.given) written["given"] = true;
+  if (!side.bound.empty()) written["bound"] = side.bound;
+  if (side.counted_flops) written["counted_flops"] = *side.counted_flops;
+  if (side.cost) written["cost_per_1e15_flop"] = *side.cost;
+  return written;
 }
 
 nlohmann::json RowJson(const VersusReport& report, const VersusRow& row) {
-  nlohmann::json json = {{"operator", row.key},
-                         {"a", SideJson(*report.a, row.a)},
-                         {"b", SideJson(*report.b, row.b)},
-                         {"nodes_of_a", row.nodes_of_a},
-                         {"differences", row.differences}};
-  if (row.flops) json["flops"] = *row.flops;
-  if (row.nodes_ci95) json["nodes_ci95"] = {row.nodes_ci95->first, row.nodes_ci95->second};
-  return json;
+  nlohmann::json written = {{"operator", row.key},
+                            {"a", SideJson(*report.a, row.a)},
+                            {"b", SideJson(*report.b, row.b)},
+                            {"nodes_of_a", row.nodes_of_a},
+                            {"differences", row.differences}};
+  if (row.flops) written["flops"] = *row.flops;
+  if (row.nodes_ci95) written["nodes_ci95"] = {row.nodes_ci95->first, row.nodes_ci95->second};
+  return written;
 }
 
 nlohmann::json ModelJson(const VersusModel& model) {
-  nlohmann::json json = {{"model", model.model},
-                         {"layers", model.layers},
-                         {"layers_of_a", model.in_a},
-                         {"layers_of_b", model.in_b},
-                         {"layers_of_both", model.in_both}};
-  if (!model.pass.empty()) json["pass"] = model.pass;
-  if (!model.type.empty()) json["type"] = model.type;
+  nlohmann::json written = {{"model", model.model},
+                            {"layers", model.layers},
+                            {"layers_of_a", model.in_a},
+                            {"layers_of_b", model.in_b},
+                            {"layers_of_both", model.in_both}};
+  if (!model.pass.empty()) written["pass"] = model.pass;
+  if (!model.type.empty()) written["type"] = model.type;
   for (const auto& [key, library, timing] :
        {std::tuple("a", &model.library_a, &model.a), {"b", &model.library_b, &model.b}}) {
     if (!*timing) continue;
-    json[key] = {{"library", *library}, {"seconds", (*timing)->median}};
-    if ((*timing)->ci95) json[key]["ci95"] = {(*timing)->ci95->first, (*timing)->ci95->second};
-    if ((*timing)->disturbed) json[key]["disturbed"] = true;
+    written[key] = {{"library", *library}, {"seconds", (*timing)->median}};
+    if ((*timing)->ci95) written[key]["ci95"] = {(*timing)->ci95->first, (*timing)->ci95->second};
+    if ((*timing)->disturbed) written[key]["disturbed"] = true;
   }
-  if (model.nodes_of_a) json["nodes_of_a"] = *model.nodes_of_a;
-  if (model.nodes_ci95) json["nodes_ci95"] = {model.nodes_ci95->first, model.nodes_ci95->second};
-  if (!model.missing.empty()) json["missing"] = model.missing;
-  return json;
+  if (model.nodes_of_a) written["nodes_of_a"] = *model.nodes_of_a;
+  if (model.nodes_ci95) written["nodes_ci95"] = {model.nodes_ci95->first, model.nodes_ci95->second};
+  if (!model.missing.empty()) written["missing"] = model.missing;
+  return written;
 }
 
 nlohmann::json ClusterJson(const VersusCluster& cluster, const std::string& price) {
-  nlohmann::json json = {{"files", cluster.where},
-                         {"machines", MachinesText(cluster)},
-                         {"devices_per_node", cluster.devices}};
-  if (!cluster.devices_known) json["devices_assumed"] = true;
-  if (!price.empty()) json["price"] = price;
-  return json;
+  nlohmann::json written = {{"files", cluster.where},
+                            {"machines", MachinesText(cluster)},
+                            {"devices_per_node", cluster.devices}};
+  if (!cluster.devices_known) written["devices_assumed"] = true;
+  if (!price.empty()) written["price"] = price;
+  return written;
 }
 
 }  // namespace
@@ -157,17 +157,17 @@ void WriteVersusPage(const VersusReport& report, const std::string& figure,
 
 nlohmann::json VersusJson(const VersusReport& report) {
   const auto& versus = report.versus;
-  nlohmann::json json = {{"versus", 1},
-                         {"a", ClusterJson(*report.a, versus.price_a)},
-                         {"b", ClusterJson(*report.b, versus.price_b)},
-                         {"operators", versus.operators},
-                         {"only_a", versus.only_a},
-                         {"only_b", versus.only_b},
-                         {"rows", nlohmann::json::array()}};
-  if (!versus.currency.empty()) json["currency"] = versus.currency;
-  for (const auto& row : versus.rows) json["rows"].push_back(RowJson(report, row));
-  for (const auto& model : report.models) json["models"].push_back(ModelJson(model));
-  return json;
+  nlohmann::json written = {{"versus", 1},
+                            {"a", ClusterJson(*report.a, versus.price_a)},
+                            {"b", ClusterJson(*report.b, versus.price_b)},
+                            {"operators", versus.operators},
+                            {"only_a", versus.only_a},
+                            {"only_b", versus.only_b},
+                            {"rows", nlohmann::json::array()}};
+  if (!versus.currency.empty()) written["currency"] = versus.currency;
+  for (const auto& row : versus.rows) written["rows"].push_back(RowJson(report, row));
+  for (const auto& model : report.models) written["models"].push_back(ModelJson(model));
+  return written;
 }
 
 }  // namespace dlroof

@@ -36,7 +36,7 @@ Record RecordOf(const TraceOp& op) {
   return record;
 }
 
-// Of several ops of one name, which differ in types or scalars, the later ones get a number.
+// Later ops of a name that is taken, which differ in types or scalars, get a number.
 void MakeUnique(std::vector<Record>& records) {
   std::map<std::string, int> seen;
   for (auto& record : records)

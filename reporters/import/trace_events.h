@@ -13,7 +13,7 @@ namespace dlroof {
 struct TraceOp {
   std::string name;
   bool on_gpu = false;  // a kernel, copy or fill; else an operator on the host
-  // Of each input as PyTorch records them: a tensor's sizes and type, a scalar's or list's text.
+  // Inputs as PyTorch records them: a tensor has sizes and a type, a scalar or a list a text.
   std::vector<std::vector<std::int64_t>> sizes;
   std::vector<std::string> types, values;
   double calls = 0;    // [1]
