@@ -68,6 +68,7 @@ start_node() {
   pid=$!
   echo "$pid" > "$folder/run/node-$name.pid"
   while [ "$(readlink "/proc/$pid/ns/net")" = "$(readlink /proc/self/ns/net)" ]; do sleep 0.01; done
+  ip link delete "v$1" 2> /dev/null || true   # of the node before, which may linger
   ip link add "v$1" type veth peer name eth0 netns "$pid"
   ip link set "v$1" master bridge0 up
   echo go > "$go"
