@@ -7,7 +7,7 @@
     busy_study.py tables STORED.json --quiet quiet.json --busy busy.json --runs 1.json 2.json ...
 
 `tables` keeps each benchmark's time of each run in STORED.json and prints the tables; with STORED.json alone it prints those
-of a stored study.
+of a stored study, with --runs alone it puts these runs in the place of the stored ones.
 """
 import argparse
 import itertools
@@ -89,8 +89,15 @@ def print_agreement(runs):
         if len(clean) > 1:
             worst.append((max(clean) / min(clean), name, len(clean)))
     worst.sort(reverse=True)
+    overlap = intervals = 0
+    for name in runs[0]["times"]:
+        known = [run["times"][name]["ci95"] for run in runs if run["times"].get(name) and run["times"][name]["ci95"]]
+        for one, other in itertools.combinations(known, 2):
+            intervals += 1
+            overlap += one[0] <= other[1] and other[0] <= one[1]
     share = f"{100 * within / pairs:.1f} %" if pairs else "none"
     print(f"\n{len(runs)} runs: {within} of {pairs} pairs of clean times agree within 10 % ({share})")
+    print(f"of {intervals} pairs of intervals, clean or not, {overlap} overlap")
     for ratio, name, count in worst[:5]:
         print(f"farthest: {ratio:.2f} {name} ({count} clean)")
 
@@ -100,6 +107,10 @@ def tables(arguments):
     if arguments.quiet:
         study = {"command": " ".join(pathlib.Path(word).name for word in sys.argv), "quiet": times(arguments.quiet), "busy": times(arguments.busy),
                  "runs": [times(path) for path in arguments.runs]}
+        stored.write_text(json.dumps(study, indent=0) + "\n")
+    elif arguments.runs:
+        study = json.loads(stored.read_text())
+        study["runs"] = [times(path) for path in arguments.runs]
         stored.write_text(json.dumps(study, indent=0) + "\n")
     study = json.loads(stored.read_text())
     print_beside(study["quiet"], study["busy"])
