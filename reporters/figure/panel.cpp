@@ -6,6 +6,7 @@
 #include <cmath>
 #include <limits>
 #include <map>
+#include <optional>
 
 #include "reporters/figure/gnuplot.h"
 #include "reporters/text/units.h"
@@ -56,6 +57,21 @@ Panel ClassicPanel(const Figure& figure) {
       if (slanted.key == Key(figure.level)) x.Add(RidgeIntensity(flat, slanted));
   }
   return {x.low - 0.6, x.high + 0.9, y.low - 0.35, y.high + 0.3};
+}
+
+Panel SharedPanel(std::vector<Figure> figures, const std::vector<ClassicMark>& marks) {
+  std::optional<Panel> whole;
+  for (auto& one : figures) {
+    one.classic = marks;
+    const Panel panel = ClassicPanel(one);
+    if (!whole) whole = panel;
+    whole->left = std::min(whole->left, panel.left);
+    whole->right = std::max(whole->right, panel.right);
+    whole->bottom = std::min(whole->bottom, panel.bottom);
+    whole->top = std::max(whole->top, panel.top);
+  }
+  whole->width = 780;
+  return *whole;
 }
 
 Panel TimePanel(const Figure& figure) {

@@ -21,6 +21,8 @@ struct Panel {
 };
 
 Panel ClassicPanel(const Figure& figure);
+// The classic panel that holds the roofs of each figure and all of `marks`, which replace theirs.
+Panel SharedPanel(std::vector<Figure> figures, const std::vector<ClassicMark>& marks);
 // Both axes of one scale: the machine balance rises at 45 degrees.
 Panel TimePanel(const Figure& figure);
 

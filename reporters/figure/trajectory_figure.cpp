@@ -61,19 +61,9 @@ Panel PanelOf(const TrajectoryFigure& figure) {
       if (IsDrawn(point))
         marks.push_back(
             {.intensity = *point.intensity, .flops_per_second = *point.flops_per_second});
-  std::optional<Panel> whole;
-  for (auto one : figure.roofs) {
-    one.classic = marks;
-    const Panel panel = ClassicPanel(one);
-    if (!whole) whole = panel;
-    whole->left = std::min(whole->left, panel.left);
-    whole->right = std::max(whole->right, panel.right);
-    whole->bottom = std::min(whole->bottom, panel.bottom);
-    whole->top = std::max(whole->top, panel.top);
-  }
-  whole->width = 780;
-  whole->height = 410;
-  return *whole;
+  Panel whole = SharedPanel(figure.roofs, marks);
+  whole.height = 410;
+  return whole;
 }
 
 // Returns only the bytes of the figure's level.

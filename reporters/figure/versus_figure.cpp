@@ -78,19 +78,9 @@ Panel PanelOf(const VersusFigure& figure) {
     for (const auto& [a, b] : series.arrows)
       for (const auto& point : {a, b})
         marks.push_back({.intensity = point.intensity, .flops_per_second = point.flops_per_second});
-  std::optional<Panel> whole;
-  for (auto one : {figure.a, figure.b}) {
-    one.classic = marks;
-    const Panel panel = ClassicPanel(one);
-    if (!whole) whole = panel;
-    whole->left = std::min(whole->left, panel.left);
-    whole->right = std::max(whole->right, panel.right);
-    whole->bottom = std::min(whole->bottom, panel.bottom);
-    whole->top = std::max(whole->top, panel.top);
-  }
-  whole->width = 780;
-  whole->height = 430;
-  return *whole;
+  Panel whole = SharedPanel({figure.a, figure.b}, marks);
+  whole.height = 430;
+  return whole;
 }
 
 void AddRoofs(const Figure& roofs, char name, std::string_view colour, Plot& plot) {
