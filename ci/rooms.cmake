@@ -83,10 +83,10 @@ add_library(dlroof_everywhere INTERFACE)
 target_include_directories(dlroof_everywhere INTERFACE ${CMAKE_SOURCE_DIR} ${CMAKE_BINARY_DIR}/generated)
 target_link_libraries(dlroof_everywhere INTERFACE fmt::fmt nlohmann_json::nlohmann_json Threads::Threads ${CMAKE_DL_LIBS})
 
-# dlroof_precompile(TARGET JSON HEADERS...): parses the headers once, and JSON (a header, or "") before them. ccache takes the
+# dlroof_precompile(TARGET FLAGS JSON HEADERS...): parses the headers once, and JSON (a header, or "") before them. ccache takes the
 # sum beside a precompiled header for its content, which would name the build folder: with it another clone and another build
-# folder find the same objects.
-function(dlroof_precompile name json)
+# folder find the same objects. FLAGS is any text that differs where the target's own options differ between builds.
+function(dlroof_precompile name flags json)
   target_precompile_headers(${name} PRIVATE ${json} ${ARGN})
   set(sum "")
   if(json)
@@ -95,7 +95,7 @@ function(dlroof_precompile name json)
   endif()
   string(TOUPPER "${CMAKE_BUILD_TYPE}" type)
   string(SHA256 sum "${sum} ${ARGN} ${CMAKE_CXX_COMPILER_ID} ${CMAKE_CXX_COMPILER_VERSION} ${CMAKE_CXX_FLAGS} ${CMAKE_CXX_FLAGS_${type}}
-    ${DLROOF_SANITIZE} ${nlohmann_json_VERSION} ${fmt_VERSION} ${GTest_VERSION}")
+    ${flags} ${nlohmann_json_VERSION} ${fmt_VERSION} ${GTest_VERSION}")
   file(WRITE "${CMAKE_CURRENT_BINARY_DIR}/CMakeFiles/${name}.dir/cmake_pch.hxx.gch.sum" "${sum}\n")
 endfunction()
 
@@ -107,7 +107,7 @@ foreach(suffix IN ITEMS "" _json)
   add_library(${name} OBJECT "${CMAKE_BINARY_DIR}/generated/precompiled.cpp")
   set_target_properties(${name} PROPERTIES POSITION_INDEPENDENT_CODE ON)
   target_link_libraries(${name} PUBLIC dlroof_everywhere PRIVATE dlroof_flags)
-  dlroof_precompile(${name} "${dlroof${suffix}}" <fmt/format.h> <fmt/ranges.h> <algorithm> <array> <filesystem> <fstream> <functional> <map>
+  dlroof_precompile(${name} "${DLROOF_SANITIZE}" "${dlroof${suffix}}" <fmt/format.h> <fmt/ranges.h> <algorithm> <array> <filesystem> <fstream> <functional> <map>
                     <optional> <ostream> <set> <sstream> <string> <string_view> <utility> <vector>)
 endforeach()
 

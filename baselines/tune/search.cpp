@@ -213,8 +213,11 @@ class Descent {
     if (!candidate.failed.empty()) return "failed: " + candidate.failed;
     if (!candidate.Known())
       return "not measured: the budget was spent, or its blocks were disturbed";
-    if (candidate.Center() > std::log1p(tuning_.plan.min_effect)) return "slower";
-    return winner != nullptr ? "not faster than " + Words(winner->values) : "no effect";
+    const double least = std::log1p(tuning_.plan.min_effect);
+    if (candidate.Center() > least) return "slower";
+    if (winner != nullptr) return "not faster than " + Words(winner->values);
+    return candidate.Center() < -least ? "seems faster, not proved: its blocks scatter or are few"
+                                       : "no effect";
   }
 
   void Take(const Coordinate& coordinate, const Candidate& winner) {

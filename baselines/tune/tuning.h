@@ -56,7 +56,9 @@ struct TriedChoice {
   int blocks = 0;               // [1] that gave a ratio
   std::optional<double> ratio;  // [1] median, biased by the search: for people, proves nothing
   bool failed = false;          // in a trial, for the reason in `verdict`
-  std::string verdict;          // "slower", "no effect", "not faster than threads=1", "failed: ..."
+  // "slower", "no effect", "seems faster, not proved: ...", "not faster than threads=1",
+  // "failed: ..."
+  std::string verdict;
 };
 
 struct Tuning {

@@ -57,7 +57,8 @@ inline std::vector<Record> Records(const std::vector<Workload>& workloads,
                                    const RunSettings& settings, const std::string& filter,
                                    const RunnerOptions& options = {},
                                    int count_of_repetitions = 2) {
-  std::string program = "test", time = "--benchmark_min_time=0.001",
+  static std::string program = "test";  // Google Benchmark keeps the pointer
+  std::string time = "--benchmark_min_time=0.001",
               repetitions = fmt::format("--benchmark_repetitions={}", count_of_repetitions);
   char* arguments[] = {program.data(), time.data(), repetitions.data(), nullptr};
   int count = 3;

@@ -5,6 +5,8 @@
 #include "bench/conv2d/loops.h"
 #include "bench/conv2d/onednn_lanes.h"
 #include "bench/conv2d/onednn_levels.h"
+#include "bench/conv2d/onednn_products.h"
+#include "bench/onednn/part_seconds.h"
 #include "bench/onednn/product_call.h"
 
 namespace dlroof {
@@ -72,6 +74,14 @@ onednn::ProductCall MakeCall(const Conv2dCase& conv, const ProductInputs& inputs
       conv, inputs);
 }
 
+PartSeconds PartsOf(const Conv2dCase& conv, std::string_view implementation) {
+  std::vector<onednn::Product> products;
+  for (const auto& [m, n, k, count] : ProductsInside(conv, implementation))
+    products.push_back({m, n, k, count});
+  if (products.empty() || (conv.type != "f32" && conv.type != "bf16")) return {};
+  return {.products = onednn::ProductSeconds(products, conv.type, onednn::ProductBy::kMatmul)};
+}
+
 PreparedCall Prepare(const BenchmarkName& name, const RunSettings& settings) {
   const auto conv = ReadOnednnConv2dCase(name);
   onednn::RequireSupport(conv, SizesOf(conv),
@@ -85,6 +95,7 @@ PreparedCall Prepare(const BenchmarkName& name, const RunSettings& settings) {
   prepared.levels = onednn::OfThisVersion(
       Conv2dLevels(conv, prepared.algorithm, prepared.isa, BlockingHere(settings.threads)));
   prepared.executed_over_useful = ExecutedOverUseful(conv, prepared.algorithm, prepared.isa);
+  prepared.parts = [conv, algorithm = prepared.algorithm] { return PartsOf(conv, algorithm); };
   return prepared;
 }
 

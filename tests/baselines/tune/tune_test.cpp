@@ -188,6 +188,22 @@ TEST(Tune, SaysWhenTheMachineIsTooBusyToKnow) {
   EXPECT_EQ(DisturbedBlocks(tuned), static_cast<int>(tuned.blocks.size()));
 }
 
+TEST(Tune, AChoiceThatSeemsFasterWithoutProofIsNotSaidToHaveNoEffect) {
+  int seeming = 0;
+  for (unsigned seed = 1; seed <= 20; ++seed) {
+    MadeUpProgram program(Seconds, {.process = 0.8}, seed);
+    auto plan = Plan();
+    plan.budget_seconds = 5;
+    for (const auto& tried : Tuned(program, plan).tried) {
+      if (!tried.ratio || *tried.ratio > 1 / (1 + plan.min_effect)) continue;
+      if (tried.verdict.starts_with("not faster than ")) continue;
+      EXPECT_TRUE(tried.verdict.starts_with("seems faster, not proved")) << tried.verdict;
+      ++seeming;
+    }
+  }
+  EXPECT_GT(seeming, 0);
+}
+
 TEST(Tune, VerifyMeasuresDefaultAndBestAlone) {
   MadeUpProgram program(Seconds, {}, 11);
   Tuning tuned{.plan = Plan(), .best = {{"threads", "1"}}};

@@ -10,6 +10,7 @@
 #include "counters/base/folders.h"
 #include "tests/fakes/fake_gpu.h"
 #include "tests/fakes/refusal.h"
+#include "tests/paths.h"
 
 namespace dlroof {
 namespace {

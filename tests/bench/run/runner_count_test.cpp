@@ -19,7 +19,7 @@ using testing::HasSubstr;
 TEST(RunnerOfGpu, CountsAfterTheLastCallWasTimed) {
   static std::string steps;
   [[maybe_unused]] static const bool registered =
-      RegisterCounterSource({"cupti", "gpu", Provenance::kMeasured,
+      RegisterCounterSource({"decree", "gpu", Provenance::kMeasured,
                              [] {
                                steps += 'a';
                                return std::string();
@@ -47,7 +47,7 @@ TEST(RunnerOfGpu, CountsAfterTheLastCallWasTimed) {
   for (const char* problem : {"n1", "n4", "n5"})
     workloads.push_back(
         FakeWorkload(ParseBenchmarkName(std::string("Fake/gpu/none/fwd/f32/") + problem)));
-  const auto records = Records(workloads, {.counters = "cupti"}, "all", {open});
+  const auto records = Records(workloads, {.counters = "decree"}, "all", {open});
   ASSERT_EQ(records.size(), 3);
   EXPECT_GT(steps.find_first_of("ac"), steps.find_last_of('t')) << steps;
   EXPECT_EQ(std::count(steps.begin(), steps.end(), 'c'), 2) << steps;

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "tests/fakes/output_of.h"
+#include "tests/paths.h"
 
 namespace dlroof {
 namespace {

@@ -9,6 +9,7 @@
 
 #include "ceilings/gpu_known/known.h"
 #include "tests/fakes/gpu_on_cpu/kernels.h"
+#include "tests/paths.h"
 
 namespace dlroof {
 namespace {

@@ -330,9 +330,12 @@ TEST(MeasureRate, GivesUpInTimeOnAKernelThatDoesNothing) {
   FakeMachine machine;
   machine.iterations_per_second = 1e30;
   machine.seconds_per_call = 1e-3;
-  const auto rate = machine.Measure(SmallPolicy());
+  auto policy = SmallPolicy();
+  policy.max_seconds = 1;
+  const auto rate = machine.Measure(policy);
   EXPECT_FALSE(rate.proved);
   EXPECT_THAT(rate.reason, HasSubstr("twice the work took 1.000 times the time"));
+  EXPECT_LT(machine.seconds + machine.slept, 1.2 * policy.max_seconds);
 }
 
 }  // namespace

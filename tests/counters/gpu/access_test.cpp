@@ -5,6 +5,7 @@
 
 #include "ceilings/gpu/measure.h"
 #include "counters/gpu/nvml.h"
+#include "tests/paths.h"
 
 namespace dlroof {
 namespace {

@@ -25,6 +25,7 @@ BenchmarkRun Repetition(double seconds_per_call) {
   BenchmarkRun run;
   run.run_name.function_name = kName;
   run.run_name.time_type = "real_time";
+  run.family_index = run.per_family_instance_index = 0;  // which have no default
   run.iterations = 10;
   run.repetitions = 3;
   run.repetition_index = 0;

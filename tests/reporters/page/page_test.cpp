@@ -17,6 +17,7 @@
 #include "reporters/roofline/placed_json.h"
 #include "tests/fakes/trajectory_points.h"
 #include "tests/fakes/written_page.h"
+#include "tests/paths.h"
 
 namespace dlroof {
 namespace {
