@@ -12,6 +12,7 @@
 #include "baselines/formats/badge.h"
 #include "baselines/formats/write_comparison.h"
 #include "bench/commands/commands.h"
+#include "bench/commands/compare_programs.h"
 #include "bench/commands/share.h"
 #include "counters/base/error.h"
 #include "counters/base/files.h"
@@ -29,6 +30,7 @@ struct CompareFlags {
   std::string format = "table";
   std::string badge;
   bool across_machines = false;
+  bool across_programs = false;
 };
 
 CompareOptions OptionsFrom(const CompareFlags& flags) {
@@ -96,7 +98,27 @@ std::string BaseText(const CompareResult& result) {
   return fmt::format("{}", fmt::join(files, ", "));
 }
 
+// Two programs have no verdict per benchmark: what judges benchmarks is not for them.
+int RunComparePrograms(const CompareFlags& flags) {
+  if (flags.files.size() != 2)
+    throw BadInput("compare: expected two run files of programs, A and B, with --across-programs");
+  const CompareFlags none;
+  if (!flags.baseline.empty() || !flags.again.empty() || !flags.map.empty() ||
+      !flags.min_effect.empty() || !flags.run_noise.empty() || !flags.badge.empty() ||
+      flags.on != none.on || flags.across_machines)
+    throw BadInput(
+        "--across-programs: expected A, B and --format alone; the other options are for verdicts "
+        "on benchmarks");
+  ComparePrograms(flags.files[0], flags.files[1], flags.format, std::cout);
+  return 0;
+}
+
 int RunCompare(const CompareFlags& flags) {
+  if (flags.across_programs) return RunComparePrograms(flags);
+  if (flags.format == kProgramsOnlyFormat)
+    throw BadInput(
+        "--format=csv: expected --across-programs (dlroof export --format=csv writes "
+        "one run)");
   const std::size_t wanted = flags.baseline.empty() ? 2 : 1;
   if (flags.files.size() != wanted)
     throw BadInput(flags.baseline.empty()
@@ -157,11 +179,18 @@ void AddCompareCommand(CLI::App& program, int& exit_code) {
       });
   command->add_flag("--across-machines", flags->across_machines,
                     "compare percent of roof, on different machines");
+  command->add_flag("--across-programs", flags->across_programs,
+                    "two programs (dlroof profile): the same model in two frameworks, primitive by "
+                    "primitive, matched by problem");
   command->add_option("--map", flags->map,
                       "file with a line 'base-name new-name' per renamed benchmark");
+  auto formats = Formats();
+  formats.emplace_back(kProgramsOnlyFormat);
   command
-      ->add_option("--format", flags->format, fmt::format("{} (table)", fmt::join(Formats(), ", ")))
-      ->check(CLI::IsMember(Formats()));
+      ->add_option("--format", flags->format,
+                   fmt::format("{} (table; with --across-programs {})", fmt::join(formats, ", "),
+                               fmt::join(ProgramFormats(), ", ")))
+      ->check(CLI::IsMember(formats));
   command->add_option("--badge", flags->badge, "write the result as a badge, too: x.svg");
   command->callback([flags, &exit_code] {
     exit_code = VerdictOf("compare", [&] { return RunCompare(*flags); });

@@ -1,4 +1,4 @@
-// dlroof report: a run file as tables and a picture in the terminal, or as a page or figure.
+// dlroof report: run files as tables and a picture in the terminal, or as a page or figure.
 #include <fmt/format.h>
 
 #include <iostream>
@@ -12,6 +12,7 @@
 #include "reporters/figure/figure.h"
 #include "reporters/page/page.h"
 #include "reporters/program/program_report.h"
+#include "reporters/record/joined_run.h"
 #include "reporters/record/run_file.h"
 #include "reporters/roofline/placed_json.h"
 #include "reporters/terminal/tables.h"
@@ -23,7 +24,7 @@ namespace {
 constexpr int kPictureColumns = 100;  // where the output is not a terminal
 
 struct ReportFlags {
-  std::string file;
+  std::vector<std::string> files;
   std::vector<std::string> outputs;
   std::string show = "all";
   std::vector<std::string> levels;
@@ -109,10 +110,35 @@ std::string SweepNames() {
   return fmt::format("{} or {}", fmt::join(names.begin(), names.end() - 1, ", "), names.back());
 }
 
+void WriteTerminalTables(const PlacedRun& run, const ReportFlags& flags) {
+  const int columns = TerminalColumns();
+  const bool program = IsProgram(run.file);
+  if (program) WriteProgram(run, columns, std::cout);
+  if (!program || flags.verbose) WriteTables(run, columns, std::cout, flags.verbose);
+}
+
+// Several files: the tables of each, under its name.
+void WriteEachTables(const std::vector<std::pair<std::string, RunFile>>& files,
+                     const ReportFlags& flags) {
+  for (const auto& [path, file] : files) {
+    std::cout << Printable(path) << '\n';
+    WriteTerminalTables(PlaceRun(file, ViewOf(flags)), flags);
+    std::cout << '\n';
+  }
+}
+
 void Report(const ReportFlags& flags) {
   for (const auto& path : flags.outputs) WriterFor(path);
   const auto view = ViewOf(flags);
-  const auto run = PlaceRun(ReadRunFile(flags.file, std::cerr), view);
+  std::vector<std::pair<std::string, RunFile>> files;
+  for (const auto& path : flags.files) files.emplace_back(path, ReadRunFile(path, std::cerr));
+  const bool several = files.size() > 1;
+  if (several && !flags.before.empty())
+    throw BadInput("report: --before is for one run file, not beside several");
+  const bool tables = flags.outputs.empty() && flags.show != "picture";
+  if (several && tables) WriteEachTables(files, flags);
+  const auto run =
+      PlaceRun(several ? SideBySide(std::move(files)) : std::move(files.front().second), view);
   PlacedRun before;
   if (!flags.before.empty()) before = PlaceRun(ReadRunFile(flags.before, std::cerr), view);
   const auto choice = ChoiceOf(flags, flags.before.empty() ? nullptr : &before);
@@ -121,12 +147,8 @@ void Report(const ReportFlags& flags) {
     std::cerr << "wrote " << path << '\n';
   }
   if (!flags.outputs.empty()) return;
-  const int columns = TerminalColumns();
-  const bool program = IsProgram(run.file);
-  if (program && flags.show != "picture") WriteProgram(run, columns, std::cout);
-  if (flags.show != "picture" && (!program || flags.verbose))
-    WriteTables(run, columns, std::cout, flags.verbose);
-  if (flags.show != "table") ShowPicture(run, columns, flags.show == "picture");
+  if (!several && tables) WriteTerminalTables(run, flags);
+  if (flags.show != "table") ShowPicture(run, TerminalColumns(), flags.show == "picture");
   std::cout << std::flush;
 }
 
@@ -134,7 +156,12 @@ void AddReportCommand(CLI::App& program, int& /*exit_code*/) {
   auto flags = std::make_shared<ReportFlags>();
   auto* command =
       program.add_subcommand("report", "a run file as tables and a picture, a page or a figure");
-  command->add_option("FILE", flags->file, "run file, or any Google Benchmark JSON")->required();
+  command
+      ->add_option(
+          "FILES", flags->files,
+          "run file, or any Google Benchmark JSON; several of one machine are drawn on one "
+          "chart, a colour each")
+      ->required();
   command->add_option("-o,--output", flags->outputs,
                       "write x.html (interactive), x.svg, x.pdf, x.png, or x.json (only records "
                       "and machines) instead");

@@ -15,7 +15,9 @@ dlroof.isDark = () => !dlroof.printing && matchMedia('(prefers-color-scheme: dar
 dlroof.palette = () => dlroof.palettes[dlroof.isDark() ? 'dark' : 'light'];
 
 dlroof.manyLibraries = new Set(dlroof.records.map((record) => dlroof.text(record.library))).size > 1;
-dlroof.seriesOf = (record) => [record.op, dlroof.manyLibraries ? record.library : '', record.direction].map(dlroof.text).filter((part) => part !== '').join(' ');
+// Runs side by side have labels behind their libraries: these alone are series.
+dlroof.labelOf = (record) => dlroof.text(record.library).split('@')[1] || '';
+dlroof.seriesOf = (record) => dlroof.labelOf(record) || [record.op, dlroof.manyLibraries ? record.library : '', record.direction].map(dlroof.text).filter((part) => part !== '').join(' ');
 dlroof.seriesNames = [...new Set(dlroof.records.filter((record) => record.classic || record.time).map(dlroof.seriesOf))].sort();
 dlroof.colour = (record) => {
   const colours = dlroof.palette().series;

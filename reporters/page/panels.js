@@ -65,7 +65,7 @@ dlroof.drawLegend = (changed) => {
   };
   for (const name of dlroof.seriesNames) {
     const record = placed.find((one) => dlroof.seriesOf(one) === name);
-    if (!dlroof.byLevels()) entry(name, 'circle', dlroof.colour(record), { op: dlroof.text(record.op), direction: dlroof.text(record.direction), ...(dlroof.manyLibraries ? { library: dlroof.text(record.library) } : {}) });
+    if (!dlroof.byLevels()) entry(name, 'circle', dlroof.colour(record), { ...(dlroof.labelOf(record) === '' ? { op: dlroof.text(record.op), direction: dlroof.text(record.direction) } : {}), ...(dlroof.manyLibraries ? { library: dlroof.text(record.library) } : {}) });
   }
   if (dlroof.byLevels()) for (const level of dlroof.currentLevels()) entry(dlroof.levelName(level), 'circle', dlroof.markColour({}, level), { level });
   for (const type of [...new Set(placed.map((record) => dlroof.text(record.type)))].sort()) {

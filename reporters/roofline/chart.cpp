@@ -4,6 +4,8 @@
 #include <cctype>
 #include <cmath>
 
+#include "reporters/record/joined_run.h"
+
 namespace dlroof {
 namespace {
 
@@ -37,7 +39,10 @@ bool IsMeasured(const ClassicPoint& point) {
   return point.flops_from == Provenance::kMeasured && point.bytes_from == Provenance::kMeasured;
 }
 
+// Runs side by side are told apart by their labels: of more series the colours would not suffice.
 std::string ChartSeries(const Record& record) {
+  if (const auto label = LabelOf(record); !label.empty())
+    return std::string(label) + (record.type.empty() ? "" : " " + record.type);
   if (record.direction.empty()) return record.name;
   return record.op + " " + record.direction + " " + record.type;
 }

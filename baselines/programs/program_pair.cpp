@@ -1,0 +1,232 @@
+#include "baselines/programs/program_pair.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include "baselines/programs/problem_key.h"
+#include "counters/base/error.h"
+
+namespace dlroof {
+namespace {
+
+// A primitive that is not matched yet.
+struct Candidate {
+  const PrimitiveUse* use = nullptr;
+  Primitive primitive;
+  bool matched = false;
+};
+
+using Candidates = std::vector<Candidate>;
+
+// Reorders and copies follow from layouts: they are counted by kind, not matched.
+Candidates CandidatesOf(const std::vector<PrimitiveUse>& uses) {
+  Candidates candidates;
+  for (const auto& use : uses)
+    if (!use.primitive->moves) candidates.push_back({&use, ReadPrimitive(use.primitive->text)});
+  // `uses` come by what could be won; primitives lie in the summary in order of appearance.
+  std::ranges::sort(candidates, {}, [](const Candidate& one) { return one.use->primitive; });
+  return candidates;
+}
+
+ProblemSide SideOf(const std::vector<Candidate*>& group) {
+  ProblemSide side;
+  double roofs = 0;
+  bool known = true;
+  for (const auto* one : group) {
+    const auto& use = *one->use;
+    side.primitives.push_back(use.primitive);
+    side.sum.Add({use.calls, use.seconds});
+    side.lower_quarter_seconds += use.calls * use.primitive->times.lower_quarter;
+    side.upper_quarter_seconds += use.calls * use.primitive->times.upper_quarter;
+    roofs += use.roof_seconds.value_or(0);
+    known = known && use.roof_seconds.has_value();
+  }
+  if (known && !group.empty()) side.roof_seconds = roofs;
+  return side;
+}
+
+std::vector<Primitive> PrimitivesOf(const std::vector<Candidate*>& group) {
+  std::vector<Primitive> primitives;
+  for (const auto* one : group) primitives.push_back(one->primitive);
+  return primitives;
+}
+
+std::string NumberOfCalls(const ProblemSide& side) { return fmt::format("{:.4g}", side.sum.calls); }
+
+ProblemRow RowOf(const std::vector<Candidate*>& a, const std::vector<Candidate*>& b) {
+  const auto& named = (a.empty() ? b : a).front()->primitive;
+  ProblemRow row{.kind = named.text.kind,
+                 .direction = DirectionOf(named.text.prop),
+                 .problem = ProblemOf(named),
+                 .types = TypesOf(named),
+                 .a = SideOf(a),
+                 .b = SideOf(b)};
+  if (a.empty() || b.empty()) return row;
+  if (row.a.lower_quarter_seconds > 0)
+    row.ratio_between = {row.b.lower_quarter_seconds / row.a.upper_quarter_seconds,
+                         row.b.upper_quarter_seconds / row.a.lower_quarter_seconds};
+  row.differences = DifferencesOf(PrimitivesOf(a), PrimitivesOf(b));
+  const auto of_a = NumberOfCalls(row.a), of_b = NumberOfCalls(row.b);
+  if (of_a != of_b)
+    row.differences.insert(row.differences.begin(), "calls: " + of_a + " | " + of_b);
+  return row;
+}
+
+using Groups = std::map<std::string, std::vector<Candidate*>>;
+
+Groups GroupsOf(Candidates& candidates, Agreement agreement) {
+  Groups groups;
+  for (auto& one : candidates)
+    if (!one.matched) groups[ProblemKey(one.primitive, agreement)].push_back(&one);
+  return groups;
+}
+
+void Match(Candidates& a, Candidates& b, Agreement agreement, ProgramPair& pair) {
+  auto of_a = GroupsOf(a, agreement), of_b = GroupsOf(b, agreement);
+  for (auto& [key, group] : of_a) {
+    const auto partner = of_b.find(key);
+    if (partner == of_b.end()) continue;
+    for (auto* side : {&group, &partner->second})
+      for (auto* one : *side) one->matched = true;
+    pair.rows.push_back(RowOf(group, partner->second));
+    pair.a.matched.Add(pair.rows.back().a.sum);
+    pair.b.matched.Add(pair.rows.back().b.sum);
+  }
+}
+
+std::vector<ProblemRow> Unmatched(Candidates& candidates, bool of_a) {
+  std::vector<ProblemRow> rows;
+  for (auto& [key, group] : GroupsOf(candidates, Agreement::kExact))
+    rows.push_back(of_a ? RowOf(group, {}) : RowOf({}, group));
+  std::ranges::stable_sort(rows, std::ranges::greater{}, [of_a](const ProblemRow& row) {
+    return of_a ? row.a.sum.seconds : row.b.sum.seconds;
+  });
+  return rows;
+}
+
+void AddKinds(const std::vector<PrimitiveUse>& uses, CallSum KindRow::*side,
+              std::vector<KindRow>& kinds) {
+  for (const auto& use : uses) {
+    const auto& text = use.primitive->text;
+    const auto direction = DirectionOf(text.prop);
+    auto kind = std::ranges::find_if(kinds, [&](const KindRow& one) {
+      return one.kind == text.kind && one.direction == direction &&
+             one.moves == use.primitive->moves;
+    });
+    if (kind == kinds.end())
+      kind = kinds.insert(kinds.end(), {text.kind, direction, use.primitive->moves, {}, {}});
+    ((*kind).*side).Add({use.calls, use.seconds});
+  }
+}
+
+void AddTotals(const std::vector<PrimitiveUse>& uses, const ProgramSummary& summary,
+               SideTotals& totals) {
+  for (const auto& use : uses) {
+    const auto& primitive = *use.primitive;
+    auto& sum = primitive.moves             ? totals.moving
+                : primitive.no_work.empty() ? totals.computing
+                                            : totals.unknown;
+    sum.Add({use.calls, use.seconds});
+  }
+  const bool steps = summary.steps.count > 0;
+  totals.creation_seconds = steps ? summary.steps.creation_seconds : summary.creation_seconds;
+  totals.wall_seconds = steps ? summary.steps.wall_seconds : summary.wall_seconds;
+  if (totals.wall_seconds)
+    totals.outside_seconds =
+        std::max(*totals.wall_seconds - totals.computing.seconds - totals.moving.seconds -
+                     totals.unknown.seconds - totals.creation_seconds,
+                 0.0);
+}
+
+std::string ThreadsOf(const std::optional<int>& number) {
+  return number ? std::to_string(*number) : "not known";
+}
+
+std::string MachinesOf(const RunFile& file) {
+  std::string names;
+  for (const auto& machine : file.machines)
+    names += fmt::format("{}{}", names.empty() ? "" : ", ", machine.name);
+  return names.empty() ? "not named" : names;
+}
+
+// What else differs between the programs.
+std::vector<std::string> OtherDifferences(const ComparedProgram& a, const ComparedProgram& b) {
+  std::vector<std::string> remarks;
+  const auto compare = [&](const char* what, const std::string& of_a, const std::string& of_b) {
+    if (of_a != of_b) remarks.push_back(fmt::format("{}: {} | {}", what, of_a, of_b));
+  };
+  compare("oneDNN", a.summary.version, b.summary.version);
+  compare("its threads are of", a.summary.runtime, b.summary.runtime);
+  compare("threads", ThreadsOf(a.summary.threads), ThreadsOf(b.summary.threads));
+  compare("instruction set", a.summary.isa_words, b.summary.isa_words);
+  compare("machine", MachinesOf(a.run.file), MachinesOf(b.run.file));
+  return remarks;
+}
+
+bool HasSteps(const ComparedProgram& program) { return program.summary.steps.count > 0; }
+
+// The summary as the comparison takes it: without its steps where the other program has none.
+ProgramSummary Taken(const ComparedProgram& program, bool per_step) {
+  ProgramSummary summary = program.summary;
+  if (!per_step) summary.steps.count = 0;
+  return summary;
+}
+
+// UsesOf of the original's primitives, by the taken summary's steps.
+std::vector<PrimitiveUse> UsesIn(const ComparedProgram& program, const ProgramSummary& taken) {
+  auto uses = UsesOf(program.run, taken);
+  for (auto& use : uses)
+    use.primitive =
+        &program.summary
+             .primitives[static_cast<std::size_t>(use.primitive - taken.primitives.data())];
+  return uses;
+}
+
+}  // namespace
+
+ComparedProgram ComparedProgramOf(const std::string& where, PlacedRun run) {
+  auto summary = ProgramOf(run.file.context);
+  if (!summary)
+    throw BadInput(
+        "{}: no program's run file, expected context.dlroof.program as dlroof profile and dlroof "
+        "import LOG write it",
+        where);
+  return {where, std::move(run), *std::move(summary)};
+}
+
+ProgramPair PairPrograms(const ComparedProgram& a, const ComparedProgram& b) {
+  ProgramPair pair{.per_step = HasSteps(a) && HasSteps(b), .remarks = OtherDifferences(a, b)};
+  for (const auto* side : {&a, &b})
+    if (!pair.per_step && !HasSteps(*side))
+      pair.remarks.push_back(
+          fmt::format("{} has no steps ({}), so all times are of the whole programs: they compare "
+                      "only where both do the same work",
+                      side->where, side->summary.steps.reason));
+  const auto taken_a = Taken(a, pair.per_step), taken_b = Taken(b, pair.per_step);
+  const auto uses_a = UsesIn(a, taken_a), uses_b = UsesIn(b, taken_b);
+  AddTotals(uses_a, taken_a, pair.a);
+  AddTotals(uses_b, taken_b, pair.b);
+  AddKinds(uses_a, &KindRow::a, pair.kinds);
+  AddKinds(uses_b, &KindRow::b, pair.kinds);
+  std::ranges::stable_sort(pair.kinds, std::ranges::greater{}, [](const KindRow& row) {
+    return std::max(row.a.seconds, row.b.seconds);
+  });
+  auto of_a = CandidatesOf(uses_a), of_b = CandidatesOf(uses_b);
+  for (const auto agreement : kAgreements) Match(of_a, of_b, agreement, pair);
+  pair.only_a = Unmatched(of_a, true);
+  pair.only_b = Unmatched(of_b, false);
+  std::ranges::stable_sort(pair.rows, std::ranges::greater{}, [](const ProblemRow& row) {
+    return std::abs(row.a.sum.seconds - row.b.sum.seconds);
+  });
+  return pair;
+}
+
+std::optional<double> RatioOf(const CallSum& a, const CallSum& b) {
+  if (!(a.seconds > 0)) return std::nullopt;
+  return b.seconds / a.seconds;
+}
+
+}  // namespace dlroof
