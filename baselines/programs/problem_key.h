@@ -9,7 +9,7 @@
 
 namespace dlroof {
 
-// How much of two primitives has to agree. Each step asks for less than the one before.
+// Parts of two primitives that have to agree. Each step asks for fewer than the one before.
 enum class Agreement {
   kExact,    // kind, direction, sizes, algorithm, data types
   kSizes,    // the types may differ

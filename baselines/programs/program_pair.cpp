@@ -152,7 +152,7 @@ std::string MachinesOf(const RunFile& file) {
   return names.empty() ? "not named" : names;
 }
 
-// What else differs between the programs.
+// Returns other differences between the programs, as sentences.
 std::vector<std::string> OtherDifferences(const ComparedProgram& a, const ComparedProgram& b) {
   std::vector<std::string> remarks;
   const auto compare = [&](const char* what, const std::string& of_a, const std::string& of_b) {
