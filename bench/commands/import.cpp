@@ -9,7 +9,9 @@
 
 #include "bench/commands/balance.h"
 #include "bench/commands/commands.h"
+#include "bench/commands/replay_options.h"
 #include "bench/program/program_run.h"
+#include "bench/replay/replay.h"
 #include "bench/suites/import_benchdnn.h"
 #include "ceilings/cache/given_machine.h"
 #include "ceilings/cache/machine_cache.h"
@@ -29,6 +31,8 @@ struct ImportFlags {
   std::string provenance;
   std::string balance = "pipe";
   std::optional<int> steps;
+  int replay = 0;  // [1] primitives
+  std::string bench;
 };
 
 constexpr std::string_view kProgram = "onednn";  // a program's log: a run file of its own kind
@@ -71,6 +75,7 @@ nlohmann::json Origin(const ImportFlags& flags, std::string_view format) {
   if (!flags.provenance.empty()) command += " --provenance " + flags.provenance;
   if (flags.balance != "pipe") command += " --balance " + flags.balance;
   if (flags.steps) command += fmt::format(" --steps {}", *flags.steps);
+  if (flags.replay > 0) command += fmt::format(" --replay {}", flags.replay);
   return {{"schema", kSchema},
           {"version", kVersion},
           {"commit", kCommit},
@@ -86,6 +91,7 @@ void ImportProgram(const ImportFlags& flags) {
   if (!flags.machine.empty()) machine = ReadMachineFile(flags.machine);
   RunFile run = ProgramRun(flags.file, {.steps = flags.steps}, machine, std::cerr);
   run.context["dlroof"].update(Origin(flags, kProgram));
+  if (flags.replay > 0) Replay({flags.replay, flags.bench, "import"}, run, std::cerr);
   const auto placed = PlaceRun(std::move(run), {.tensor_balance = flags.balance == "tensor"});
   WriteProgram(placed, TerminalColumns(), std::cout);
   std::cout << std::flush;
@@ -99,6 +105,7 @@ void Import(const ImportFlags& flags) {
     return ImportProgram(flags);
   if (flags.output.empty()) throw BadInput("import: expected -o FILE");
   if (flags.steps) throw BadInput("import: --steps is for a program's log");
+  if (flags.replay > 0) throw BadInput("import: --replay is for a program's log");
   const auto format = FormatOf(flags, text);
   std::optional<Machine> machine;
   if (!flags.machine.empty()) machine = ReadMachineFile(flags.machine);
@@ -130,6 +137,7 @@ void AddImportCommand(CLI::App& program, int& /*exit_code*/) {
       ->add_option("--steps", flags->steps,
                    "a program's log: how many equal steps it has (default: found, or marked)")
       ->check(CLI::PositiveNumber);
+  AddReplayOptions(*command, flags->replay, flags->bench);
   command->add_option("--format", flags->format,
                       FormatNames() + " (default: the first that the file looks like)");
   command->add_option(

@@ -8,8 +8,10 @@
 #include <nlohmann/json.hpp>
 
 #include "bench/commands/commands.h"
+#include "bench/commands/replay_options.h"
 #include "bench/gpu/loader.h"
 #include "bench/program/profile_program.h"
+#include "bench/replay/replay.h"
 #include "ceilings/cache/given_machine.h"
 #include "ceilings/cache/machine_cache.h"
 #include "counters/base/error.h"
@@ -29,7 +31,8 @@ namespace {
 
 struct ProfileFlags {
   bool gpu = false;
-  std::string chip, ncu;
+  std::string chip, ncu, bench;
+  int replay = 0;  // [1] primitives
   NcuChoice choice;
   ProfileRequest program;  // its command, machine and output also with --gpu
 };
@@ -96,11 +99,12 @@ std::string NcuTable(const ProfileFlags& flags) {
 }
 
 void ProfileGpu(const ProfileFlags& flags) {
-  const auto& [command, output, log, machine_name, threads, steps, turns, read] = flags.program;
-  if (!log.empty() || threads || steps || turns > 0 || !read.empty())
+  const auto& [command, output, log, machine_name, threads, steps, turns, read, complete] =
+      flags.program;
+  if (!log.empty() || threads || steps || turns > 0 || !read.empty() || complete)
     throw BadInput(
-        "profile: --log, --threads, --steps, --verify-overhead and --read are of a program's calls "
-        "of oneDNN, not of --gpu");
+        "profile: --log, --threads, --steps, --verify-overhead, --read and --replay are of a "
+        "program's calls of oneDNN, not of --gpu");
   std::optional<Machine> machine;
   if (!machine_name.empty() && machine_name != "none") machine = ReadMachineFile(machine_name);
   auto imported = ImportNsightCompute(NcuTable(flags), "ncu's table");
@@ -118,7 +122,8 @@ void ProfileGpu(const ProfileFlags& flags) {
   std::cerr << "wrote " << output << '\n';
 }
 
-void AddProgramOptions(CLI::App& command, ProfileRequest& program) {
+void AddProgramOptions(CLI::App& command, ProfileFlags& flags) {
+  auto& program = flags.program;
   command.add_option("--machine", program.machine,
                      "whose roofs its calls stand on (default: this machine's, cached or measured "
                      "before the program starts); none, or " +
@@ -140,6 +145,7 @@ void AddProgramOptions(CLI::App& command, ProfileRequest& program) {
   command.add_option("--read", program.read,
                      "compare not its wall time but the number of this regular expression's group "
                      "in its output: 'step: ([0-9.]+) ms'");
+  AddReplayOptions(command, flags.replay, flags.bench);
   command.add_option("COMMAND", program.command, "the program and its arguments, after --")
       ->required();
 }
@@ -164,9 +170,13 @@ void AddProfileCommand(CLI::App& program, int& exit_code) {
       "run any program with oneDNN inside (PyTorch, TensorFlow, your own) and place its primitives "
       "on the roofs; its output and exit code stay as they are, the report goes to standard error. "
       "With --gpu: its GPU kernels, counted by Nsight Compute (ncu)");
-  AddProgramOptions(*command, flags->program);
+  AddProgramOptions(*command, *flags);
   AddGpuOptions(*command, *flags);
   command->callback([flags, &exit_code] {
+    if (flags->replay > 0)
+      flags->program.complete = [flags](RunFile& run, std::ostream& messages) {
+        Replay({flags->replay, flags->bench, "profile"}, run, messages);
+      };
     if (flags->gpu) return ProfileGpu(*flags);
     for (const bool of_gpu :
          {!flags->chip.empty(), !flags->ncu.empty(), flags->choice.kernels != NcuChoice().kernels,

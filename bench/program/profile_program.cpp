@@ -197,7 +197,8 @@ void WriteReport(const ProfileRequest& request, const SpokenRun& run, const std:
                            .wall_seconds = run.end.wall_seconds,
                            .threads = request.threads,
                            .steps = request.steps};
-  const auto file = ProgramRun(log, facts, machine, messages.out());
+  auto file = ProgramRun(log, facts, machine, messages.out());
+  if (request.complete && run.end.passed_signal == 0) request.complete(file, messages.out());
   WriteFile(request.output, ToJson(file).dump() + '\n');
   WriteProgram(PlaceRun(file), MessageColumns(), messages.out());
   messages.Say("wrote {}", request.output);

@@ -1,10 +1,13 @@
 // dlroof profile: runs a program with oneDNN inside, and reports what its log says.
 #pragma once
 
+#include <functional>
 #include <iosfwd>
 #include <optional>
 #include <string>
 #include <vector>
+
+#include "reporters/record/run_file.h"
 
 namespace dlroof {
 
@@ -17,6 +20,8 @@ struct ProfileRequest {
   std::optional<int> steps;    // [1] into which the program is divided; absent: they are found
   int overhead_turns = 0;      // [1] runs without oneDNN's lines, to compare with
   std::string read;            // --read: the number in the output that these compare; empty: time
+  // Called with the run file before it is written; empty: nothing is.
+  std::function<void(RunFile& run, std::ostream& messages)> complete = {};
 };
 
 // Runs the program, passes its output on unchanged, writes the run file and `log`, and reports to

@@ -104,7 +104,23 @@ void VisitPrimitive(Visit& visit, T& one) {
   visit("step_seconds", one.step_seconds);
   visit("benchmark", one.benchmark);
   visit("benchdnn", one.repro);
+  visit("not_alone", one.not_alone);
 }
+
+template <class Visit, class T>
+void VisitAlone(Visit& visit, T& alone) {
+  visit("seconds", alone.seconds);
+  visit("disturbed", alone.disturbed);
+  visit("cold_seconds", alone.cold_seconds);
+  visit("program_seconds", alone.program_seconds);
+  visit("ratio", alone.ratio);
+  visit("implementation", alone.implementation);
+}
+
+constexpr std::pair<const char*, std::optional<std::pair<double, double>> AloneTime::*>
+    kAloneIntervals[] = {{"ci95", &AloneTime::ci95},
+                         {"program_ci95", &AloneTime::program_ci95},
+                         {"ratio_ci95", &AloneTime::ratio_ci95}};
 
 template <class Visit, class T>
 void VisitSteps(Visit& visit, T& steps) {
@@ -160,6 +176,7 @@ void VisitSummary(Visit& visit, T& summary) {
   visit("runtime", summary.runtime);
   visit("isa", summary.isa_words);
   visit("threads", summary.threads);
+  visit("alone_version", summary.alone_version);
   visit("seconds", summary.seconds);
   visit("covered_seconds", summary.covered_seconds);
   visit("creation_hits", summary.creation_hits);
@@ -175,10 +192,35 @@ void Each(const json& object, const char* key, const Read& read) {
   for (const auto& element : list) read(element);
 }
 
+// Without a time there is none.
+std::optional<AloneTime> AloneFrom(const json& object) {
+  AloneTime alone;
+  Reader reader(object);
+  VisitAlone(reader, alone);
+  for (const auto& [key, member] : kAloneIntervals) {
+    const auto& ends = Member(object, key);
+    if (ends.is_array() && ends.size() == 2 && ends[0].is_number() && ends[1].is_number())
+      alone.*member = {ends[0].get<double>(), ends[1].get<double>()};
+  }
+  if (!(alone.seconds > 0) || !(alone.program_seconds > 0) || !(alone.ratio > 0))
+    return std::nullopt;
+  return alone;
+}
+
+json ToJson(const AloneTime& alone) {
+  json object = json::object();
+  Writer writer(object);
+  VisitAlone(writer, alone);
+  for (const auto& [key, member] : kAloneIntervals)
+    if (alone.*member) object[key] = {(alone.*member)->first, (alone.*member)->second};
+  return object;
+}
+
 ProgramPrimitive PrimitiveFrom(const json& object) {
   ProgramPrimitive primitive;
   Reader reader(object);
   VisitPrimitive(reader, primitive);
+  primitive.alone = AloneFrom(Member(object, "alone"));
   const auto& others = Member(object, "others");
   if (others.is_object())
     for (const auto& [name, text] : others.items())
@@ -190,6 +232,7 @@ json ToJson(const ProgramPrimitive& primitive) {
   json object = json::object();
   Writer writer(object);
   VisitPrimitive(writer, primitive);
+  if (primitive.alone) object["alone"] = ToJson(*primitive.alone);
   for (const auto& [name, text] : primitive.text.others) object["others"][name] = text;
   return object;
 }

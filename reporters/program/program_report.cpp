@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "reporters/ledger/waterfall.h"
+#include "reporters/program/alone_report.h"
 #include "reporters/program/program_ledger.h"
 #include "reporters/program/program_summary.h"
 #include "reporters/terminal/tables.h"
@@ -262,6 +263,7 @@ void WriteProgram(const PlacedRun& run, int width, std::ostream& out) {
   WriteKinds(KindsOf(uses, run), ledger, width, out);
   WriteLedger(*summary, ledger, out);
   WriteProgramTime(*summary, out);
+  WriteAlone(*summary, width, out);
   WriteLines(*summary, out);
   WriteDoubts(run, out);
 }

@@ -5,6 +5,7 @@
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "reporters/program/steps.h"
@@ -19,18 +20,33 @@ struct CallTimes {
   double least = 0, lower_quarter = 0, median = 0, upper_quarter = 0, most = 0;
 };
 
+// The same call alone, in a process of dlroof_bench, beside the program's calls.
+struct AloneTime {
+  double seconds = 0;                                     // [s] median, its data in the caches
+  std::optional<std::pair<double, double>> ci95;          // [s]
+  bool disturbed = false;                                 // an estimate
+  std::optional<double> cold_seconds;                     // [s] median, its data in no cache
+  double program_seconds = 0;                             // [s] median of the program's calls
+  std::optional<std::pair<double, double>> program_ci95;  // [s]
+  double ratio = 0;                                       // [1] program_seconds over seconds
+  std::optional<std::pair<double, double>> ratio_ci95;    // [1]
+  std::string implementation;                             // that the library chose alone
+};
+
 struct ProgramPrimitive {
   std::string record;  // name of its record
   PrimitiveText text;
   double calls = 0;    // [1] in the log
   double seconds = 0;  // [s] of these together
   CallTimes times;
-  bool moves = false;       // its FLOPs are known to be 0
-  std::string no_work;      // why FLOPs or bytes are not known; empty: they are
-  double step_calls = 0;    // [1] in a steady step, on average
-  double step_seconds = 0;  // [s] of the clock that they take of it (timeline.h), on average
-  std::string benchmark;    // of this program for the same call; empty: none
-  std::string repro;        // arguments of benchdnn for the same call; empty: none
+  bool moves = false;              // its FLOPs are known to be 0
+  std::string no_work;             // why FLOPs or bytes are not known; empty: they are
+  double step_calls = 0;           // [1] in a steady step, on average
+  double step_seconds = 0;         // [s] of the clock that they take of it (timeline.h), on average
+  std::string benchmark;           // of this program for the same call; empty: none
+  std::string repro;               // arguments of benchdnn for the same call; empty: none
+  std::optional<AloneTime> alone;  // absent: not replayed
+  std::string not_alone;           // why its replay has no time; empty: none was asked for
 };
 
 // A part of a step: "forward", "backward", "update".
@@ -68,6 +84,7 @@ struct ProgramSummary {
   std::optional<double> covered_seconds;  // [s] of the clock in which any runs; absent: no stamps
   double creation_hits = 0, creation_misses = 0, creation_seconds = 0;  // [1], [1], [s]
   std::vector<ProgramPrimitive> primitives;                             // in order of appearance
+  std::string alone_version;  // of the oneDNN of its replay; empty: no replay
   ProgramSteps steps;
 };
 

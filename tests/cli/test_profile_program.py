@@ -1,4 +1,5 @@
 """dlroof profile: a program with oneDNN inside, whose output stays as it is."""
+import json
 import os
 import pty
 import signal
@@ -7,7 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from checks import bad_input, checks, exists, exits, finish, one_sentence, plain, run, says, start, verify, words
+from checks import DATA, bad_input, checks, exists, exits, finish, one_sentence, plain, prints, run, says, start, verify, words
 
 # Writes lines as oneDNN does where ONEDNN_VERBOSE asks for them, in the middle of its own.
 PROGRAM = r'''
@@ -147,3 +148,24 @@ def test_a_program_whose_reader_ends_ends_too():
     command = " ".join(words("dlroof profile --machine none -- yes"))
     ran = subprocess.run(["bash", "-c", f"{command} | head -1; echo ${{PIPESTATUS[0]}}"], capture_output=True, text=True, timeout=60)
     assert ran.stdout == "y\n141\n", ran
+
+
+def test_a_replay_puts_the_primitive_alone_beside_it():
+    """Measures one convolution; its times are only held against each other."""
+    ran = run(f"dlroof profile --machine none -o replay.json --replay 2 --bench {os.environ['DLROOF_BENCH']} -- {PYTHON} program.py", timeout=300)
+    verify(ran, [exits(0), says("^dlroof: replaying 1 primitive alone$"), says("^one call, alone by oneDNN [0-9.]+ +in the program +alone +ratio +alone, cold +why$"),
+                 says("^Conv2D/cpu/onednn/fwd/f32/n1c64h56w56k64r3s3_p1 .*x "), says("^  1: ")])
+    primitive = json.loads(Path("replay.json").read_text())["context"]["dlroof"]["program"]["primitives"][0]
+    alone = primitive["alone"]
+    assert abs(alone["ratio"] - alone["program_seconds"] / alone["seconds"]) < 1e-6 * alone["ratio"]
+    assert alone["cold_seconds"] > 0 and abs(alone["program_seconds"] - 1.5e-3) < 1e-9 and alone["implementation"]
+    verify(run("dlroof report replay.json --show=table"), [exits(0), prints("^one call, alone by oneDNN ")])
+
+
+@checks(
+    ("--replay wants a number", "dlroof profile --replay 0 -- true", bad_input),
+    ("--replay is of a program's primitives", "dlroof profile --gpu --replay 1 -- true", bad_input),
+    ("--replay is not for other imports", f"dlroof import {DATA}/import_small.csv --replay 1 -o x.json", bad_input),
+)
+def test_replay_of_what_is_none(command, expected):
+    verify(run(command), expected)

@@ -1,0 +1,167 @@
+#include "bench/replay/replay.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <ostream>
+#include <set>
+#include <sstream>
+
+#include "baselines/versus/versus.h"
+#include "bench/supervise/supervised_program.h"
+#include "bench/workload/workload.h"
+#include "counters/base/error.h"
+#include "counters/base/files.h"
+#include "counters/base/folders.h"
+#include "counters/base/interrupt.h"
+#include "counters/base/process.h"
+#include "reporters/record/context.h"
+
+namespace dlroof {
+namespace {
+
+double SecondsOf(const ProgramPrimitive& primitive, const ProgramSummary& summary) {
+  return summary.steps.count > 0 ? primitive.step_seconds : primitive.seconds;
+}
+
+// Returns why this build cannot run the benchmark; empty: it can.
+std::string WhyNotHere(const std::string& benchmark) {
+  if (benchmark.empty()) return "dlroof has no benchmark of this call";
+  try {
+    MakeWorkload(benchmark);
+    return "";
+  } catch (const BadInput& error) {
+    return error.what();
+  }
+}
+
+std::string ColdName(const std::string& benchmark) { return benchmark + "/cold"; }
+
+const Record* FindRecord(const std::vector<Record>& records, const std::string& name) {
+  const auto found = std::ranges::find(records, name, &Record::name);
+  return found == records.end() ? nullptr : &*found;
+}
+
+// Absent, with the reason in `why_not`: there is no time.
+std::optional<Timing> TimeAlone(const Record* record, std::string& why_not) {
+  if (record == nullptr) {
+    why_not = "dlroof_bench did not measure it";
+    return std::nullopt;
+  }
+  const auto timing = TimeOf(record->repetitions);
+  if (!timing || record->status != Status::kOk)
+    why_not = fmt::format("{}: {}", Key(record->status),
+                          record->reason.empty() ? "no time" : record->reason);
+  return record->status == Status::kOk ? timing : std::nullopt;
+}
+
+// Returns the run file of one process; absent after an interrupt.
+std::optional<RunFile> RunAlone(const ReplayRequest& request, const std::set<std::string>& names,
+                                const ProgramSummary& summary) {
+  const TemporaryFolder folder;
+  const auto output = folder / "run.json", list = folder / "names.txt", errors = folder / "err";
+  std::string text, filter;
+  for (const auto& name : names) {
+    text += name + "\n";
+    filter += (filter.empty() ? "" : "|") + FilterOfName(name);
+  }
+  WriteFile(list, text);
+  std::vector<std::string> command = {request.bench.empty() ? BenchBesideUs() : request.bench,
+                                      "--dlroof_suite=" + list,
+                                      "--benchmark_filter=" + filter,
+                                      "--dlroof_device=cpu",
+                                      "--dlroof_machine=none",
+                                      "--benchmark_out=" + output};
+  if (summary.threads) command.push_back(fmt::format("--dlroof_threads={}", *summary.threads));
+  WatchedProcess process(command, {.out = folder / "out", .err = errors});
+  const auto end = process.WaitForEnd(std::numeric_limits<double>::infinity());
+  if (!end) return std::nullopt;
+  if (end->signal != 0 || end->exit_code > 1)
+    throw BadInput("{}: dlroof_bench ended with {}: {}", request.command, Describe(*end),
+                   ReadFileIfAny(errors));
+  std::ostringstream warnings;
+  return ReadRunFile(output, warnings);
+}
+
+// "oneDNN 3.2.0 (commit ...)" without the commit.
+std::string VersionOf(const RunFile& run) {
+  const auto text = Text(Member(Member(run.context, "dlroof"), "libraries"), "onednn");
+  const auto words = text.substr(0, text.find(" ("));
+  const auto version = words.starts_with("oneDNN ") ? words.substr(7) : words;
+  return version.empty() ? "not known" : version;
+}
+
+}  // namespace
+
+std::vector<std::size_t> ChooseReplayed(int count, ProgramSummary& summary) {
+  std::vector<std::size_t> order, chosen;
+  for (std::size_t i = 0; i < summary.primitives.size(); ++i)
+    if (SecondsOf(summary.primitives[i], summary) > 0) order.push_back(i);
+  std::ranges::stable_sort(order, std::ranges::greater{}, [&](std::size_t i) {
+    return SecondsOf(summary.primitives[i], summary);
+  });
+  for (const auto i : order) {
+    if (static_cast<int>(chosen.size()) >= count) break;
+    auto& primitive = summary.primitives[i];
+    primitive.not_alone = WhyNotHere(primitive.benchmark);
+    if (primitive.not_alone.empty()) chosen.push_back(i);
+  }
+  return chosen;
+}
+
+void AddAlone(const RunFile& program, const std::vector<std::size_t>& chosen,
+              const std::vector<Record>& records, ProgramSummary& summary) {
+  for (const auto i : chosen) {
+    auto& primitive = summary.primitives[i];
+    const auto* record = FindRecord(records, primitive.benchmark);
+    const auto time = TimeAlone(record, primitive.not_alone);
+    const auto* inside = FindRecord(program.records, primitive.record);
+    const auto its_time = inside == nullptr ? std::nullopt : TimeOf(inside->repetitions);
+    if (time && !its_time) primitive.not_alone = "its calls in the program have no time";
+    if (!time || !its_time) continue;
+    AloneTime alone{
+        .seconds = time->median,
+        .ci95 = time->ci95,
+        .disturbed = time->disturbed,
+        .program_seconds = its_time->median,
+        .program_ci95 = its_time->ci95,
+        .ratio = its_time->median / time->median,
+        .ratio_ci95 = RatioInterval(its_time->median, its_time->ci95, time->median, time->ci95),
+        .implementation = record->algorithm};
+    std::string no_reason;
+    if (const auto slow = TimeAlone(FindRecord(records, ColdName(primitive.benchmark)), no_reason))
+      alone.cold_seconds = slow->median;
+    primitive.alone = alone;
+  }
+}
+
+void Replay(const ReplayRequest& request, RunFile& run, std::ostream& log) {
+  auto summary = ProgramOf(run.context);
+  if (!summary) return;
+  const auto chosen = ChooseReplayed(request.count, *summary);
+  std::set<std::string> names;
+  for (const auto i : chosen) {
+    names.insert(summary->primitives[i].benchmark);
+    names.insert(ColdName(summary->primitives[i].benchmark));
+  }
+  if (chosen.empty())
+    log << "dlroof: --replay: no primitive of the program has a benchmark of dlroof's\n";
+  if (!chosen.empty()) {
+    log << fmt::format("dlroof: replaying {} primitive{} alone\n", chosen.size(),
+                       chosen.size() == 1 ? "" : "s")
+        << std::flush;
+    StopOnInterrupt();
+    const auto alone = RunAlone(request, names, *summary);
+    if (!alone) {
+      log << "dlroof: interrupted: no replay\n";
+      return;
+    }
+    AddAlone(run, chosen, alone->records, *summary);
+    summary->alone_version = VersionOf(*alone);
+  }
+  run.context["dlroof"]["program"] = ToJson(*summary);
+}
+
+}  // namespace dlroof
