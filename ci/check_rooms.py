@@ -26,6 +26,7 @@ VENDORS = {
     "hwloc": r"hwloc",
     "utf8proc": r"utf8proc",
     "simdjson": r"simdjson",
+    "zlib": r"zlib\.h",
     "json": r"nlohmann/json\.hpp",
 }
 INCLUDE = re.compile(r'^\s*#\s*include\s*(?:"([^"]+)"|<([^>]+)>)', re.M)

@@ -16,8 +16,8 @@
 #include "ceilings/cache/given_machine.h"
 #include "ceilings/cache/machine_cache.h"
 #include "counters/base/error.h"
-#include "counters/base/files.h"
 #include "counters/base/version.h"
+#include "reporters/gzip/gzip.h"
 #include "reporters/import/run.h"
 #include "reporters/program/program_report.h"
 #include "reporters/roofline/placed_json.h"
@@ -51,7 +51,7 @@ std::string FormatNames() {
 }
 
 std::string ReadText(const std::string& path) {
-  auto text = ReadFile(path, "measurements");
+  auto text = ReadUnpacked(path, "measurements");
   if (text.find_first_not_of(" \t\r\n") == std::string::npos)
     throw BadInput(path + ": empty file, expected measurements");
   return text;
@@ -128,7 +128,8 @@ void AddImportCommand(CLI::App& program, int& /*exit_code*/) {
       "import",
       "measurements of another tool as a run file (or a machine file, of ERT); a program's log "
       "of oneDNN (ONEDNN_VERBOSE=profile_exec): its primitives on the roofs, its steps");
-  command->add_option("FILE", flags->file, "the other tool's file")->required();
+  command->add_option("FILE", flags->file, "the other tool's file; it may be packed by gzip")
+      ->required();
   command->add_option("--machine", flags->machine,
                       "whose roofs they stand on: " + MachineChoices());
   command->add_option("-o,--output", flags->output,

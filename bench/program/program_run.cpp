@@ -11,8 +11,8 @@
 #include "bench/suites/benchdnn_suite.h"
 #include "bench/workload/benchmark_name.h"
 #include "counters/base/error.h"
-#include "counters/base/files.h"
 #include "counters/base/version.h"
+#include "reporters/gzip/gzip.h"
 #include "reporters/import/run.h"
 #include "reporters/program/program_summary.h"
 #include "reporters/verbose/benchdnn_line.h"
@@ -159,7 +159,7 @@ bool LooksLikeOneDnnLog(std::string_view text) { return HasVerboseLine(text); }
 
 RunFile ProgramRun(const std::string& log_path, const ProgramFacts& facts,
                    const std::optional<Machine>& machine, std::ostream& warnings) {
-  const auto text = ReadFile(log_path, "a log of oneDNN");
+  const auto text = ReadUnpacked(log_path, "a log of oneDNN");
   const auto log = ReadVerboseLog(text);
   if (log.executions.empty())
     throw BadInput(

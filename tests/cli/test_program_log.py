@@ -1,5 +1,6 @@
 """dlroof import and report of a program's log of oneDNN."""
 import csv
+import gzip
 import io
 import json
 import re
@@ -84,6 +85,19 @@ def test_cut_lines_are_told():
     Path("cut.log").write_text("\n".join(["progress"] + text))
     verify(run("dlroof import cut.log"),
            [exits(0), prints("^11 of 12 lines of executed primitives were read"), prints(f"^  1 line not read, line {at + 2} first: fewer fields than the template has$")])
+
+
+def test_a_packed_log_is_read(imported):
+    packed = gzip.compress((LOGS / "pt_r50_inf.onednn.log").read_bytes())
+    Path("packed.log.gz").write_bytes(packed)
+    Path("cut.log.gz").write_bytes(packed[:len(packed) // 2])
+    Path("damaged.log.gz").write_bytes(packed[:500] + bytes([packed[500] ^ 255]) + packed[501:])
+    Path("empty.log.gz").write_bytes(gzip.compress(b""))
+    ran = run("dlroof import packed.log.gz --machine roofs.json -o packed.json")
+    assert ran.code == 0 and ran.out == imported.out, ran
+    verify(run("dlroof import cut.log.gz"), [exits(2), one_sentence, says("cut.log.gz: gzip data that are cut off after [0-9]+ bytes of text, expected a whole file")])
+    verify(run("dlroof import damaged.log.gz"), [exits(2), one_sentence, says("damaged.log.gz: damaged gzip data")])
+    verify(run("dlroof import empty.log.gz"), [exits(2), one_sentence, says("empty.log.gz: empty file")])
 
 
 def test_bad_input():
