@@ -1,4 +1,4 @@
-// Batch and layer normalization, softmax.
+// Batch, layer and group normalization, local response normalization, softmax.
 #include <algorithm>
 
 #include "reporters/verbose/work_forms.h"
@@ -90,14 +90,43 @@ Normalized RowsOf(const Primitive& primitive) {
   return {ProductOf(dims) / std::max(dims.back(), 1.0), dims.back(), dims.back()};
 }
 
-// Adds what statistics, scale and shift move.
+// [byte] per element of a group normalization: "dst" stands for its gradient in a backward call.
+double GroupPassBytes(const Primitive& primitive) {
+  double bytes = 0;
+  for (const char* role : {"src", "dst"}) bytes += ElementBytes(primitive, role);
+  if (primitive.IsBackward()) bytes += ElementBytes(primitive, "diff_src");
+  if (!(bytes > 0)) throw NoClosedForm{"no type of the data is printed"};
+  return bytes;
+}
+
+// "mb2ic16ih4iw4ls5beta0.75" without beta, which is no size.
+LetterSizes LocalSizes(const Primitive& primitive) {
+  const std::string_view problem = primitive.text.problem;
+  auto sizes = LetterSizes::Read(problem.substr(0, problem.find("beta")));
+  if (!sizes || !sizes->Has("ls")) throw NoClosedForm{"the problem has no local size"};
+  return *std::move(sizes);
+}
+
+// [1] elements of the window of a local response normalization; those on padding count.
+double WindowOf(const Primitive& primitive, const LetterSizes& sizes) {
+  const double length = sizes.Or("ls", 1);
+  const auto algorithm = WordOf(primitive.text.auxiliary, "alg");
+  if (algorithm == "lrn_across_channels") return length;
+  if (algorithm != "lrn_within_channel") throw NoClosedForm{"no algorithm is printed"};
+  double window = 1;
+  for (const char* image : {"id", "ih", "iw"})
+    if (sizes.Has(image)) window *= length;
+  return window;
+}
+
+// Adds the data, [byte] per element, and what statistics, scale and shift move.
 void AddBytes(const Primitive& primitive, const Flags& flags, const Normalized& shape,
-              FormWork& work) {
+              FormWork& work, double pass_bytes) {
   const bool keeps = flags.global || primitive.text.prop != "forward_inference";
   const double scales = shape.scales * (flags.scale + flags.shift);
-  work.bytes = shape.groups * shape.size * PassBytes(primitive) +
+  work.bytes = shape.groups * shape.size * pass_bytes +
                kStatisticBytes * (keeps ? 2 * shape.groups : 0) + kStatisticBytes * scales;
-  if (flags.add) work.bytes += shape.groups * shape.size * PassBytes(primitive) / 2;
+  if (flags.add) work.bytes += shape.groups * shape.size * pass_bytes / 2;
   if (primitive.text.prop == "backward") work.bytes += kStatisticBytes * scales;
   work.destination = shape.groups * shape.size;
 }
@@ -132,7 +161,7 @@ FormWork BatchNormalizationWork(const Primitive& primitive) {
       shape.groups * (primitive.IsBackward()
                           ? BatchBackwardFlops(flags, primitive.text.prop == "backward", shape.size)
                           : ForwardFlops(flags, shape.size));
-  AddBytes(primitive, flags, shape, work);
+  AddBytes(primitive, flags, shape, work, PassBytes(primitive));
   return work;
 }
 
@@ -148,7 +177,41 @@ FormWork LayerNormalizationWork(const Primitive& primitive) {
   } else {
     work.elementwise = shape.groups * ForwardFlops(flags, shape.size);
   }
-  AddBytes(primitive, flags, shape, work);
+  AddBytes(primitive, flags, shape, work, PassBytes(primitive));
+  return work;
+}
+
+FormWork GroupNormalizationWork(const Primitive& primitive) {
+  const auto letters = SizesOf(primitive);
+  if (!letters.Has("g") || !letters.Has("ic")) throw NoClosedForm{"the problem lacks g or ic"};
+  const double samples = letters.Or("mb", 1), channels = letters.Or("ic", 1);
+  const double image = letters.Image('i'), groups = letters.Or("g", 1);
+  if (!(groups > 0)) throw NoClosedForm{"the problem has no groups"};
+  const Normalized shape{samples * groups, channels / groups * image, channels};
+  const auto flags = FlagsOf(primitive);
+  FormWork work;
+  work.elementwise = shape.groups * (primitive.IsBackward() ? LayerBackwardFlops(flags, shape.size)
+                                                            : ForwardFlops(flags, shape.size));
+  if (primitive.text.prop == "backward") {
+    const double points = samples * image;  // of a channel
+    work.elementwise +=
+        channels * ((flags.scale ? 2 * points - 1 : 0) + (flags.shift ? points - 1 : 0));
+  }
+  work.destination = shape.groups * shape.size;
+  AddBytes(primitive, flags, shape, work, GroupPassBytes(primitive));
+  return work;
+}
+
+// forward: window squares, their sum, times alpha over its size, plus k, power, product.
+// backward: the same sum n again; A = gradient * n^-beta; A * x / n; its sum over the window; times
+// a constant and x; the difference.
+FormWork LocalNormalizationWork(const Primitive& primitive) {
+  const auto sizes = LocalSizes(primitive);
+  const double window = WindowOf(primitive, sizes);
+  FormWork work;
+  work.destination = sizes.Or("mb", 1) * sizes.Or("ic", 1) * sizes.Image('i');
+  work.elementwise = work.destination * (primitive.IsBackward() ? 3 * window + 7 : 2 * window + 3);
+  work.bytes = work.destination * PassBytes(primitive);
   return work;
 }
 

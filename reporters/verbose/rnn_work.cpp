@@ -1,4 +1,5 @@
-// Recurrent layers: vanilla RNN, LSTM, GRU, and GRU with a linear transformation before its reset.
+// Recurrent layers: vanilla RNN, LSTM, GRU, GRU with a linear transformation before its reset, and
+// both of these with attention.
 #include <algorithm>
 
 #include "reporters/verbose/work_forms.h"
@@ -17,16 +18,20 @@ namespace {
 //     gradient of r*h': dr = g*h'*r*(1 - r) 4, dh' += g*r 2; r*h' again 1; biases 3.
 //   lbr_gru  o = tanh(x + r*(s + b') + b): biases 2, functions 2, o 5, the new state 4.
 //     backward: do 5, du 5, dh' = dh*u 1, dr = do*(s + b')*r*(1 - r) 4, gradient of s 1, biases 4.
+//   vanilla_augru, lbr_augru  the same with u' = (1 - a)*u for u in the new state: 1, and once per
+//     sample 1 - a.
+//     backward: u' again 1; du = dh*(h' - o)*u'*(1 - u), as many as without attention; da = the sum
+//     of -dh*(h' - o)*u over the units: product 1, additions and the sign 1; once per sample 1 - a.
 // Each backward adds the gradient from above to that of the next step: 1 per channel of the state.
 struct CellKind {
   std::string_view name;
   double gates, biases;
   double forward, backward;  // [flop]
+  double attention = 0;      // [flop] per sample, step, layer and direction
 };
-constexpr CellKind kCells[] = {{"vanilla_rnn", 1, 1, 2, 4},
-                               {"vanilla_lstm", 4, 4, 13, 27},
-                               {"vanilla_gru", 3, 3, 11, 21},
-                               {"lbr_gru", 3, 4, 13, 20}};
+constexpr CellKind kCells[] = {{"vanilla_rnn", 1, 1, 2, 4},        {"vanilla_lstm", 4, 4, 13, 27},
+                               {"vanilla_gru", 3, 3, 11, 21},      {"lbr_gru", 3, 4, 13, 20},
+                               {"vanilla_augru", 3, 3, 12, 24, 1}, {"lbr_augru", 3, 4, 14, 23, 1}};
 
 struct RnnSizes {
   double layers, steps, samples, input, state, hidden, output;
@@ -90,6 +95,8 @@ double TensorBytes(const Primitive& primitive, const RnnSizes& sizes, const Cell
       of("bias", places * cell.biases * sizes.hidden) +
       of("dst_layer", sizes.steps * sizes.samples * sizes.output * (sizes.concatenated ? 2 : 1)) +
       of("dst_iter", places * sizes.samples * sizes.output);
+  // The attention is not printed: a number per sample and step, of the source's type.
+  if (cell.attention > 0) bytes += of("src_layer", sizes.steps * sizes.samples);
   if (cell.name != "vanilla_lstm") return bytes;
   constexpr double kCellBytes = 4;
   for (const char* state : {"src_iter", "dst_iter"})
@@ -113,6 +120,7 @@ FormWork RnnWork(const Primitive& primitive) {
                 (backward ? 2 : 1);
   const double peephole = primitive.Find("wei_peephole") == nullptr ? 0 : backward ? 12 : 6;
   work.elementwise = cells * sizes.hidden * ((backward ? cell.backward : cell.forward) + peephole);
+  work.elementwise += cells * cell.attention;
   if (backward) work.elementwise += cells * sizes.output;
   if (sizes.summed && !backward) work.elementwise += samples * sizes.output;
   work.bytes = TensorBytes(primitive, sizes, cell, "");

@@ -41,6 +41,8 @@ FormWork RnnWork(const Primitive& primitive);
 // normalization_work.cpp
 FormWork BatchNormalizationWork(const Primitive& primitive);
 FormWork LayerNormalizationWork(const Primitive& primitive);
+FormWork GroupNormalizationWork(const Primitive& primitive);
+FormWork LocalNormalizationWork(const Primitive& primitive);
 FormWork SoftmaxWork(const Primitive& primitive);
 FormWork LogsoftmaxWork(const Primitive& primitive);
 // pointwise_work.cpp

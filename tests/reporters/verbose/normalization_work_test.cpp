@@ -127,6 +127,72 @@ TEST(PrimitiveWork, LayerNormalization) {
   }
 }
 
+constexpr const char* kInOutGradient =
+    "src:f32::blocked:abcd::f0 dst:f32::blocked:abcd::f0 diff_src:f32::blocked:abcd::f0";
+
+// Rows are the groups of a sample; scale and shift belong to channels.
+TEST(PrimitiveWork, GroupNormalization) {
+  Draw draw;
+  const char* props[] = {"forward_training", "forward_inference", "backward", "backward_data"};
+  for (int i = 0; i < kProblems; ++i) {
+    const auto mb = draw.UpTo(3), g = draw.UpTo(3), ic = g * draw.UpTo(3), ih = draw.UpTo(3);
+    const std::string prop = props[i % 4];
+    const bool backward = prop.starts_with("backward");
+    const Flags flags{draw.Coin(), draw.Coin(), draw.Coin(), !backward && draw.Coin()};
+    const Values x(static_cast<std::size_t>(ic / g * ih * 2)),
+        channel(static_cast<std::size_t>(mb * ih * 2));
+    const auto operations = Operations([&] {
+      Times(mb * g, [&] { backward ? LayerBackward(x, flags) : NormalizeForward(x, flags); });
+      if (prop != "backward") return;
+      Times(ic, [&] {
+        if (flags.scale) (void)SumOf(ProductsOf(channel, channel));
+        if (flags.shift) (void)SumOf(channel);
+      });
+    });
+    const auto made = Made("group_normalization", prop, backward ? kInOutGradient : kInOut,
+                           flags.Text(), fmt::format("g{}mb{}ic{}ih{}iw2", g, mb, ic, ih));
+    ExpectWork(made, 0, operations);
+    // 4 byte of each tensor's elements, of two statistics of a group, of scale and shift once or
+    // with their gradients
+    const int64_t elements = mb * ic * ih * 2 * (backward ? 3 : 2);
+    const int64_t statistics = flags.global || prop != "forward_inference" ? 2 * mb * g : 0;
+    const int64_t scales = ic * (flags.scale + flags.shift) * (prop == "backward" ? 2 : 1);
+    EXPECT_EQ(*WorkOf(made).bytes, static_cast<double>(4 * (elements + statistics + scales)));
+  }
+}
+
+// The window's squares and their mean, plus k.
+Tally LocalNorm(std::size_t window) {
+  const Values x(window);
+  return Tally() + Tally() * SumOf(ProductsOf(x, x));
+}
+
+TEST(PrimitiveWork, LocalResponseNormalization) {
+  Draw draw;
+  for (int i = 0; i < kProblems; ++i) {
+    const auto mb = draw.UpTo(3), ic = draw.UpTo(4), ih = draw.UpTo(3), ls = draw.UpTo(5);
+    const bool across = draw.Coin(), backward = draw.Coin();
+    const auto window = static_cast<std::size_t>(across ? ls : ls * ls);
+    const auto operations = Operations([&] {
+      Times(mb * ic * ih * 2, [&] {
+        const Tally x, gradient, constant, norm = LocalNorm(window), power = Function(norm);
+        if (!backward) return (void)(x * power);
+        const Tally direct = gradient * power;
+        const Tally part = direct * x / norm;
+        (void)part;
+        (void)(direct - constant * x * SumOf(Values(window)));
+      });
+    });
+    const auto made = Made("lrn", backward ? "backward_data" : "forward_training",
+                           backward ? "data:f32::blocked:abcd::f0 diff:f32::blocked:abcd::f0"
+                                    : "data:f32::blocked:abcd::f0",
+                           fmt::format("alg:lrn_{}", across ? "across_channels" : "within_channel"),
+                           fmt::format("mb{}ic{}ih{}iw2ls{}beta0.75", mb, ic, ih, ls));
+    ExpectWork(made, 0, operations);
+    EXPECT_EQ(*WorkOf(made).bytes, static_cast<double>(4 * mb * ic * ih * 2 * (backward ? 3 : 2)));
+  }
+}
+
 TEST(PrimitiveWork, Softmax) {
   Draw draw;
   for (int i = 0; i < kProblems; ++i) {

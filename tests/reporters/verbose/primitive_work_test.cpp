@@ -64,8 +64,11 @@ TEST(PrimitiveWork, UnknownIsAbsentWithAReason) {
     EXPECT_FALSE(work.matrix);
     return work.reason;
   };
+  EXPECT_EQ(reason(Made("zero_pad", "undef", kInOut, "", "2x3")), "no closed form of this kind");
   EXPECT_EQ(reason(Made("lrn", "forward_training", kInOut, "", "mb2ic3")),
-            "no closed form of this kind");
+            "the problem has no local size");
+  EXPECT_EQ(reason(Made("group_normalization", "forward_training", kInOut, "", "mb2ic3")),
+            "the problem lacks g or ic");
   EXPECT_EQ(reason(Made("matmul", "undef", kInOut, "", "*x16:16x8")),
             "sizes are known only at run time");
   EXPECT_EQ(reason(Made("convolution", "forward", kInOut, "", "nonsense")),

@@ -101,16 +101,25 @@ void ForwardUnit(const std::string& cell) {
     const Tally i = gate(), f = gate(), g = gate(), o = gate();
     const Tally c = f * state + i * g;
     (void)(o * Function(c));
-  } else if (cell == "vanilla_gru") {
-    const Tally u = gate(), r = gate();
-    (void)(r * state);
-    const Tally o = gate();
-    (void)(u * state + (Tally() - u) * o);
   } else {
-    const Tally u = gate(), r = gate();
-    const Tally o = Function(x + r * (s + b) + b);
+    Tally u = gate(), r = gate(), o;
+    if (cell.starts_with("vanilla")) {
+      (void)(r * state);
+      o = gate();
+    } else {
+      o = Function(x + r * (s + b) + b);
+    }
+    if (cell.ends_with("augru")) u = Tally() * u;  // times 1 - a
     (void)(u * state + (Tally() - u) * o);
   }
+}
+
+// Operations of one sample of all units, beside theirs.
+void AttentionOf(const std::string& cell, bool backward, int64_t units) {
+  if (!cell.ends_with("augru")) return;
+  const Tally a;
+  (void)(Tally() - a);
+  if (backward) (void)(Tally() - SumOf(Values(static_cast<std::size_t>(units))));
 }
 
 void BackwardUnit(const std::string& cell) {
@@ -131,10 +140,14 @@ void BackwardUnit(const std::string& cell) {
     (void)(dc * f);
     bias(4);
   } else {
-    const Tally d_o = tanh(above * (one - u), o);
-    (void)sigmoid(above * (h - o), u);
-    Tally dh = above * u;
-    if (cell == "vanilla_gru") {
+    Tally weight = u;
+    if (cell.ends_with("augru")) weight = Tally() * u;
+    const Tally d_o = tanh(above * (one - weight), o);
+    const Tally d_weight = above * (h - o);
+    if (cell.ends_with("augru")) (void)(d_weight * u);  // of the attention's gradient
+    (void)(d_weight * weight * (one - u));
+    Tally dh = above * weight;
+    if (cell.starts_with("vanilla")) {
       (void)sigmoid(g * h, r);
       dh = dh + g * r;
       (void)(r * h);
@@ -149,8 +162,9 @@ void BackwardUnit(const std::string& cell) {
 
 TEST(PrimitiveWork, RecurrentCells) {
   Draw draw;
-  const std::map<std::string, int64_t> gates = {
-      {"vanilla_rnn", 1}, {"vanilla_lstm", 4}, {"vanilla_gru", 3}, {"lbr_gru", 3}};
+  const std::map<std::string, int64_t> gates = {{"vanilla_rnn", 1},   {"vanilla_lstm", 4},
+                                                {"vanilla_gru", 3},   {"lbr_gru", 3},
+                                                {"vanilla_augru", 3}, {"lbr_augru", 3}};
   constexpr const char* kTensors =
       "src_layer:f32::blocked:abc::f0 src_iter:f32::blocked:abcd::f0 "
       "wei_layer:f32:a:blocked:abcde::f0 wei_iter:f32:a:blocked:abcde::f0 "
@@ -171,6 +185,7 @@ TEST(PrimitiveWork, RecurrentCells) {
           backward ? BackwardUnit(cell_name) : ForwardUnit(cell_name);
           if (backward) (void)(Tally() + Tally());  // the gradient from above
         });
+        Times(passes * l * t * mb, [&] { AttentionOf(cell_name, backward, h); });
         if (both && !backward) Times(t * mb * h, [] { (void)(Tally() + Tally()); });
       });
       ExpectWork(Made("rnn", backward ? "backward" : "forward_training", kTensors,
