@@ -64,7 +64,7 @@ std::string Together(const std::vector<Primitive>& primitives,
   return fmt::format("{}", fmt::join(texts, " + "));
 }
 
-std::string OrNone(std::string text) { return text.empty() ? "none" : text; }
+std::string OrNone(const std::string& text) { return text.empty() ? "none" : text; }
 
 // Attributes but where the scratchpad is, which changes no result.
 std::string AttributesOf(const Primitive& primitive) {

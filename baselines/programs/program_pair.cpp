@@ -50,6 +50,7 @@ ProblemSide SideOf(const std::vector<Candidate*>& group) {
 
 std::vector<Primitive> PrimitivesOf(const std::vector<Candidate*>& group) {
   std::vector<Primitive> primitives;
+  primitives.reserve(group.size());
   for (const auto* one : group) primitives.push_back(one->primitive);
   return primitives;
 }
