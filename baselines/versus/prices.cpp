@@ -1,15 +1,11 @@
 #include "baselines/versus/prices.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
-#include <algorithm>
 #include <cmath>
-#include <limits>
 #include <nlohmann/json.hpp>
-#include <string_view>
 
-#include "ceilings/cache/located_json.h"
+#include "ceilings/cache/located_object.h"
 #include "counters/base/error.h"
 #include "counters/base/files.h"
 
@@ -19,65 +15,9 @@ namespace {
 using nlohmann::json;
 
 constexpr double kHoursOfYear = 8760;  // [h] 365 days
-constexpr double kNoMost = std::numeric_limits<double>::infinity();
-
-// An object of the file and the path that leads to it.
-class PriceObject {
- public:
-  // Throws BadInput where it is no object, or has a key that is none of `known`.
-  PriceObject(const LocatedJson& file, const json& object, LocatedJson::Path path,
-              const std::vector<std::string>& known)
-      : file_(file), object_(object), path_(std::move(path)) {
-    if (!object_.is_object()) throw BadInput("{}: expected an object", Where());
-    for (const auto& item : object_.items())
-      if (std::ranges::find(known, item.key()) == known.end())
-        throw BadInput("{}: unknown key '{}', expected {}", Where(item.key()), item.key(),
-                       fmt::join(known, ", "));
-  }
-
-  bool Has(const std::string& key) const { return object_.contains(key); }
-
-  std::string Text(const std::string& key) const {
-    const auto& value = Needed(key);
-    if (!value.is_string() || value.get<std::string>().empty())
-      throw BadInput("{}: '{}': expected a text that is not empty", Where(key), key);
-    return value.get<std::string>();
-  }
-  // Returns a number above 0, from `least` to `most`.
-  double Number(const std::string& key, double least = 0, double most = kNoMost) const {
-    const auto& value = Needed(key);
-    const double number = value.is_number() ? value.get<double>() : -1;
-    if (number > 0 && number >= least && number <= most) return number;
-    const auto from = least > 0 ? fmt::format("from {:g}", least) : std::string("above 0");
-    throw BadInput("{}: '{}': expected a number {}{}", Where(key), key, from,
-                   most < kNoMost ? fmt::format(", at most {:g}", most) : "");
-  }
-  const json& Needed(const std::string& key) const {
-    const auto found = object_.find(key);
-    if (found == object_.end()) throw BadInput("{}: expected '{}'", Where(), key);
-    return *found;
-  }
-  LocatedJson::Path PathOf(const std::string& key) const {
-    auto path = path_;
-    path.push_back(key);
-    return path;
-  }
-  // Returns the place of a member; of the object's first one where it is not there or empty.
-  std::string Where(const std::string& key = "") const {
-    if (!key.empty() && Has(key)) return file_.Where(PathOf(key));
-    if (object_.is_object() && !object_.empty())
-      return file_.Where(PathOf(object_.items().begin().key()));
-    return file_.Where(path_);
-  }
-
- private:
-  const LocatedJson& file_;
-  const json& object_;
-  LocatedJson::Path path_;
-};
 
 // Sets the price and how it came about.
-void ReadPrice(const PriceObject& kind, const std::string& currency, PriceKind& price) {
+void ReadPrice(const LocatedObject& kind, const std::string& currency, PriceKind& price) {
   if (kind.Has("per_node_hour") == kind.Has("capital"))
     throw BadInput("{}: expected one of 'per_node_hour' and 'capital'", kind.Where());
   if (kind.Has("per_node_hour")) {
@@ -103,11 +43,11 @@ void ReadPrice(const PriceObject& kind, const std::string& currency, PriceKind& 
 
 PriceKind ReadKind(const LocatedJson& file, const json& object, const LocatedJson::Path& path,
                    const std::string& currency) {
-  const PriceObject kind(file, object, path,
-                         {"match", "devices", "per_node_hour", "capital", "years", "utilisation",
-                          "watts", "pue", "per_kwh"});
-  const PriceObject match(file, kind.Needed("match"), kind.PathOf("match"),
-                          {"name", "fingerprint"});
+  const LocatedObject kind(file, object, path,
+                           {"match", "devices", "per_node_hour", "capital", "years", "utilisation",
+                            "watts", "pue", "per_kwh"});
+  const LocatedObject match(file, kind.Needed("match"), kind.PathOf("match"),
+                            {"name", "fingerprint"});
   PriceKind price;
   if (match.Has("name")) price.name = match.Text("name");
   if (match.Has("fingerprint")) price.fingerprint = match.Text("fingerprint");
@@ -133,7 +73,7 @@ Prices ParsePrices(const std::string& text, const std::string& where) {
     throw BadInput(BadInput::Place{where, 1},
                    "expected 'currency', such as \"currency\": \"USD\": a price without one says "
                    "nothing");
-  const PriceObject whole(file, file.value(), {}, {"currency", "kinds"});
+  const LocatedObject whole(file, file.value(), {}, {"currency", "kinds"});
   Prices prices{.currency = whole.Text("currency"), .kinds = {}};
   const auto& kinds = whole.Needed("kinds");
   if (!kinds.is_array() || kinds.empty())

@@ -12,5 +12,6 @@ void AddClusterNode(CLI::App& cluster, int& exit_code);
 void AddClusterGather(CLI::App& cluster, int& exit_code);
 void AddClusterReport(CLI::App& cluster, int& exit_code);
 void AddClusterVersus(CLI::App& cluster, int& exit_code);
+void AddClusterScale(CLI::App& cluster, int& exit_code);
 
 }  // namespace dlroof

@@ -11,9 +11,8 @@
 #include "baselines/versus/versus.h"
 #include "baselines/versus/versus_models.h"
 #include "baselines/versus/write_versus.h"
+#include "bench/cluster/cluster_models.h"
 #include "bench/cluster/commands.h"
-#include "bench/suites/suite_selection.h"
-#include "bench/workload/op.h"
 #include "counters/base/error.h"
 #include "counters/base/files.h"
 #include "reporters/figure/gnuplot.h"
@@ -34,17 +33,6 @@ struct VersusFlags {
   std::vector<int> devices;  // of a node: A's, B's
   std::vector<std::string> outputs;
 };
-
-// Returns whether an option says how a library works: its layout, algorithm or threads.
-bool IsMannerOption(std::string_view option) {
-  if (option == "best" || option.starts_with("engine") || option.starts_with("threads"))
-    return true;
-  return std::ranges::any_of(AllOps(), [&](const Op* op) {
-    return std::ranges::any_of(op->variants, [&](const OpVariants& variants) {
-      return std::ranges::find(variants.options, option) != variants.options.end();
-    });
-  });
-}
 
 // Returns how many devices a node of the run has, by the run itself; absent where it does not say.
 std::optional<int> DevicesOf(const RunFile& file) {
@@ -68,24 +56,6 @@ VersusCluster ReadCluster(const std::string& paths, int devices, const Prices* p
           .run = PlaceRun(std::move(joined)),
           .devices = known.value_or(1),
           .devices_known = known.has_value()};
-}
-
-std::vector<Model> SelectedModels(const VersusFlags& flags, const VersusCluster& a,
-                                  const VersusCluster& b) {
-  if (flags.suites.empty()) return ModelsIn(a, b, IsMannerOption);
-  std::vector<Model> models;
-  for (const auto& suite : SelectSuites(flags.suites, {.cpu = true, .gpu = true}, "--suite")) {
-    // The default set is not meant where a model is named.
-    const bool named = std::ranges::any_of(flags.suites, [&](const std::string& value) {
-      return ("," + value + ",").find("," + suite.name + ",") != std::string::npos;
-    });
-    if (!named) continue;
-    std::vector<std::pair<std::string, double>> names;
-    for (const auto& layer : suite.layers)
-      names.emplace_back(layer.name, static_cast<double>(layer.count));
-    models.push_back(ModelFromNames(suite.name, names, IsMannerOption));
-  }
-  return models;
 }
 
 VersusFigure FigureOf(const VersusReport& report) {
@@ -147,7 +117,7 @@ int RunVersus(const VersusFlags& flags) {
   const auto b = ReadCluster(flags.b, devices(1), given);
   VersusReport report{.a = &a, .b = &b};
   report.versus = MakeVersus(a, b, {.prices = given, .is_manner = IsMannerOption});
-  report.models = MakeVersusModels(a, b, SelectedModels(flags, a, b), IsMannerOption);
+  report.models = MakeVersusModels(a, b, ModelsOfSuites(flags.suites, a, b), IsMannerOption);
   WriteVersusTable(report, TerminalColumns(), std::cout);
   std::cout << std::flush;
   for (const auto& path : flags.outputs) WriteVersusOutput(report, path);

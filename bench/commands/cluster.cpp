@@ -14,6 +14,7 @@ void AddClusterCommand(CLI::App& program, int& exit_code) {
   AddClusterGather(*command, exit_code);
   AddClusterReport(*command, exit_code);
   AddClusterVersus(*command, exit_code);
+  AddClusterScale(*command, exit_code);
 }
 
 [[maybe_unused]] const bool cluster_registered = RegisterCommand("cluster", AddClusterCommand);

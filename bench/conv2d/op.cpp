@@ -14,6 +14,12 @@ std::string WithBatch(const BenchmarkName& name, int64_t batch) {
   return ToText(ParseConv2d(ToText(problem)));
 }
 
+TrainedLayer Trained(const BenchmarkName& name) {
+  const auto problem = ParseConv2d(name.problem);
+  const bool bias = HasOption(name, "bias");
+  return {problem.n, WeightsCount(problem) + (bias ? problem.k : 0)};
+}
+
 [[maybe_unused]] const bool op_registered = RegisterOp(
     {.name = "Conv2D",
      .words = {"convolution",
@@ -31,6 +37,7 @@ std::string WithBatch(const BenchmarkName& name, int64_t batch) {
      .templates = "Conv2D/cpu/onednn/fwd/{f32,bf16,int8}/*\n"
                   "Conv2D/cpu/onednn/{bwd_data,bwd_weights}/{f32,bf16}/*\n",
      .with_batch = WithBatch,
+     .trained = Trained,
      .variants = {{"layout", {"nchw", "nhwc"}, "source and destination in this layout"},
                   {"algorithm", {"auto", "winograd"}, "fewer multiplications, or a better fit"}},
      .gpu_traffic = DeltaModel});

@@ -13,6 +13,13 @@ std::string WithBatch(const BenchmarkName& name, int64_t batch) {
   return ToText(ParseLstmProblem(ToText(problem)));
 }
 
+TrainedLayer Trained(const BenchmarkName& name) {
+  auto problem = ParseLstmProblem(name.problem);
+  problem.peephole = HasOption(name, "peephole");
+  const auto elements = Elements(problem);
+  return {problem.n, elements.weights + elements.bias + elements.peephole};
+}
+
 [[maybe_unused]] const bool op_registered = RegisterOp(
     {.name = "LSTM",
      .words =
@@ -24,6 +31,7 @@ std::string WithBatch(const BenchmarkName& name, int64_t batch) {
      .directions = {"fwd_inference", "fwd_training", "bwd"},
      .templates = "LSTM/cpu/onednn/{fwd_inference,fwd_training,bwd}/{f32,bf16}/*\n",
      .with_batch = WithBatch,
+     .trained = Trained,
      .variants = {{"layout", {"ldigo"}, "plain weights"}}});
 
 Workload Read(const BenchmarkName& name) {

@@ -15,6 +15,13 @@ std::string WithBatch(const BenchmarkName& name, int64_t batch) {
   return ToText(ParseMatmul(ToText(problem)));
 }
 
+TrainedLayer Trained(const BenchmarkName& name) {
+  if (!HasOption(name, "ip"))
+    throw Unsupported("a matrix product does not say which of its matrices is trained (ip does)");
+  const auto problem = ParseMatmul(name.problem);
+  return {problem.m, CountB(problem) + (HasOption(name, "bias") ? problem.n : 0)};
+}
+
 [[maybe_unused]] const bool op_registered = RegisterOp(
     {.name = "Matmul",
      .words = {"matrix product", {{"pairs", "b"}, {"rows", "m"}, {"columns", "n"}, {"depth", "k"}}},
@@ -25,6 +32,7 @@ std::string WithBatch(const BenchmarkName& name, int64_t batch) {
      .templates = "Matmul/cpu/onednn/fwd/{f32,bf16,int8}/*\n"
                   "Matmul/cpu/onednn/{bwd_data,bwd_weights}/{f32,bf16}/*\n",
      .with_batch = WithBatch,
+     .trained = Trained,
      .variants = {{"layout", {"any"}, "the library packs its matrices outside of the call"}}});
 
 Workload Read(const BenchmarkName& name) {

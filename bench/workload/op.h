@@ -22,6 +22,12 @@ struct OpVariants {
   std::string reason;                // why one of them may be faster
 };
 
+// One training step of a layer on one device.
+struct TrainedLayer {
+  int64_t batch = 1;       // [1] samples of a call
+  int64_t parameters = 0;  // [1] weights and biases; each has a gradient
+};
+
 struct Op {
   std::string name;             // in benchmark names: "Conv2D"
   OpWords words;                // for reports: its noun, the letters of its problems
@@ -33,6 +39,8 @@ struct Op {
   // Returns the name's problem with another batch size. Throws BadInput where the problem with it
   // cannot be, and Unsupported where the problem does not say which of its sizes is the batch.
   std::function<std::string(const BenchmarkName& name, int64_t batch)> with_batch = {};
+  // Throws as with_batch. Empty: calls of this op have no parameters.
+  std::function<TrainedLayer(const BenchmarkName& name)> trained = {};
   std::vector<OpVariants> variants = {};  // that a tuning may choose among
   // Returns the model of a call's traffic on a GPU, which is CountRequest::model. `gpu` is the
   // GPU's name. Empty: there is no model of this op, or none of this call.

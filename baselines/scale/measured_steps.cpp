@@ -1,0 +1,183 @@
+#include "baselines/scale/measured_steps.h"
+
+#include <algorithm>
+#include <cmath>
+#include <iterator>
+#include <set>
+#include <tuple>
+
+namespace dlroof {
+namespace {
+
+// A problem without batch size: op, problem, options without those of manner.
+using LayerKey = std::tuple<std::string, std::string, std::vector<std::string>>;
+
+struct TrainedCalls {
+  std::map<std::string, Timing> by_direction;
+};
+
+// By type and library, then batch size and layer.
+using Calls = std::map<std::pair<std::string, std::string>,
+                       std::map<int64_t, std::map<LayerKey, TrainedCalls>>>;
+
+std::vector<std::string> OptionsOfLayer(const Record& record, const IsManner& is_manner) {
+  std::vector<std::string> kept;
+  for (const auto& option : record.options)
+    if (!is_manner || !is_manner(option)) kept.push_back(option);
+  return kept;
+}
+
+// Keeps the fastest of several calls that compute the same.
+Calls CallsOf(const PlacedRun& run, const ShapeOf& shape_of, const IsManner& is_manner) {
+  Calls calls;
+  for (std::size_t i = 0; i < run.file.records.size(); ++i) {
+    const auto& record = run.file.records[i];
+    const auto& timing = run.places[i].timing;
+    if (record.status != Status::kOk || !timing) continue;
+    const auto shape = shape_of(record);
+    if (!shape) continue;
+    auto& by_direction = calls[{record.type, record.library}][shape->batch]
+                              [{record.op, shape->problem, OptionsOfLayer(record, is_manner)}]
+                                  .by_direction;
+    const auto [found, added] = by_direction.try_emplace(record.direction, *timing);
+    if (!added && timing->median < found->second.median) found->second = *timing;
+  }
+  return calls;
+}
+
+// A layer of the model with its key and the size of its gradients.
+struct KeyedLayer {
+  LayerKey key;
+  ModelLayerOf layer;
+  double gradient_bytes = 0;  // [byte]
+};
+
+// Layers that differ only in batch size are one; the order is the model's.
+std::vector<KeyedLayer> KeyedLayers(const Model& model, const ShapeOf& shape_of,
+                                    double gradient_bytes) {
+  std::vector<KeyedLayer> keyed;
+  std::set<LayerKey> seen;
+  for (const auto& layer : model.layers) {
+    Record record;
+    std::tie(record.op, record.problem, record.options) =
+        std::tie(layer.op, layer.problem, layer.options);
+    const auto shape = shape_of(record);
+    const LayerKey key{layer.op, shape ? shape->problem : layer.problem, layer.options};
+    if (!seen.insert(key).second) continue;
+    keyed.push_back(
+        {key, layer, shape ? gradient_bytes * static_cast<double>(shape->parameters) : 0});
+  }
+  return keyed;
+}
+
+// Returns the layer's times in a training step; absent where one of them is missing. Both gradients
+// may be one call ("bwd") or two.
+std::optional<StepLayer> TrainedLayerOf(const TrainedCalls& calls, const KeyedLayer& keyed,
+                                        bool& disturbed) {
+  StepLayer layer{.gradient_bytes = keyed.gradient_bytes};
+  bool estimate = false;
+  const auto add = [&](const char* direction, double& seconds) {
+    const auto found = calls.by_direction.find(direction);
+    if (found == calls.by_direction.end()) return false;
+    seconds += found->second.median;
+    estimate = estimate || found->second.disturbed;
+    return true;
+  };
+  const auto& wanted = keyed.layer.directions;
+  if (!add("fwd", layer.forward_seconds) && !add("fwd_training", layer.forward_seconds))
+    return std::nullopt;
+  const bool both = wanted.contains("bwd") || !wanted.contains("bwd_weights");
+  bool backward = true;
+  if (both || wanted.contains("bwd_data")) backward = add("bwd_data", layer.backward_seconds);
+  backward = backward && add("bwd_weights", layer.backward_seconds);
+  if (!backward) {
+    layer.backward_seconds = 0;
+    if (!add("bwd", layer.backward_seconds)) return std::nullopt;
+  }
+  disturbed = disturbed || estimate;
+  return layer;
+}
+
+// Layers of one batch size; `timed` holds which of the model's they are.
+struct BatchLayers {
+  std::vector<StepLayer> layers;
+  std::vector<bool> timed;
+  double count = 0;  // [1] each as often as it occurs
+  bool disturbed = false;
+};
+
+BatchLayers LayersOfBatch(const std::map<LayerKey, TrainedCalls>& calls,
+                          const std::vector<KeyedLayer>& keyed) {
+  BatchLayers batch;
+  for (const auto& one : keyed) {
+    const auto found = calls.find(one.key);
+    const auto layer =
+        found == calls.end() ? std::nullopt : TrainedLayerOf(found->second, one, batch.disturbed);
+    batch.timed.push_back(layer.has_value());
+    if (!layer) continue;
+    batch.count += one.layer.count;
+    batch.layers.insert(batch.layers.end(), static_cast<std::size_t>(std::llround(one.layer.count)),
+                        *layer);
+  }
+  return batch;
+}
+
+// Keeps the batch sizes with the most layers, all the same ones.
+MeasuredSteps StepsOfCalls(const std::map<int64_t, std::map<LayerKey, TrainedCalls>>& calls,
+                           const std::vector<KeyedLayer>& keyed) {
+  std::map<int64_t, BatchLayers> batches;
+  for (const auto& [batch, of_batch] : calls)
+    if (auto layers = LayersOfBatch(of_batch, keyed); layers.count > 0)
+      batches.emplace(batch, std::move(layers));
+  MeasuredSteps steps;
+  for (const auto& one : keyed) steps.layers += one.layer.count;
+  const auto most =
+      std::ranges::max_element(batches, {}, [](const auto& batch) { return batch.second.count; });
+  if (most == batches.end()) return steps;
+  steps.timed = most->second.count;
+  for (std::size_t i = 0; i < keyed.size(); ++i)
+    if (!most->second.timed[i]) steps.missing.push_back(keyed[i].layer.problem);
+  for (const auto& [batch, layers] : batches) {
+    if (layers.timed != most->second.timed) continue;
+    steps.at[batch] = layers.layers;
+    steps.disturbed = steps.disturbed || layers.disturbed;
+  }
+  return steps;
+}
+
+}  // namespace
+
+std::vector<MeasuredSteps> StepsOf(const PlacedRun& run, const Model& model,
+                                   const ShapeOf& shape_of, const IsManner& is_manner,
+                                   double gradient_bytes) {
+  const auto keyed = KeyedLayers(model, shape_of, gradient_bytes);
+  std::vector<MeasuredSteps> all;
+  for (const auto& [how, calls] : CallsOf(run, shape_of, is_manner)) {
+    auto steps = StepsOfCalls(calls, keyed);
+    if (steps.at.empty()) continue;
+    steps.model = model.name;
+    std::tie(steps.type, steps.library) = how;
+    all.push_back(std::move(steps));
+  }
+  return all;
+}
+
+std::optional<std::vector<StepLayer>> LayersAt(const MeasuredSteps& steps, double batch) {
+  const auto above = std::ranges::find_if(
+      steps.at, [&](const auto& one) { return static_cast<double>(one.first) >= batch; });
+  if (above == steps.at.end()) return std::nullopt;
+  if (static_cast<double>(above->first) == batch) return above->second;
+  if (above == steps.at.begin()) return std::nullopt;
+  const auto below = std::prev(above);
+  const double share = (batch - static_cast<double>(below->first)) /
+                       static_cast<double>(above->first - below->first);
+  auto layers = below->second;
+  for (std::size_t i = 0; i < layers.size(); ++i) {
+    const auto& more = above->second[i];
+    layers[i].forward_seconds += share * (more.forward_seconds - layers[i].forward_seconds);
+    layers[i].backward_seconds += share * (more.backward_seconds - layers[i].backward_seconds);
+  }
+  return layers;
+}
+
+}  // namespace dlroof

@@ -1,0 +1,63 @@
+// Strong and weak scaling of a model's training step over nodes, and the break-even of two
+// clusters. Pure.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "baselines/scale/measured_steps.h"
+
+namespace dlroof {
+
+// A cluster on which a model would be trained: its nodes' steps and the network between them.
+struct ScaledCluster {
+  const MeasuredSteps* steps = nullptr;
+  const Network* network = nullptr;
+  // [1] each measured node's time over the median node's; empty: one node was measured
+  std::vector<double> node_ratios;
+  StepRules rules;
+};
+
+struct ScaleRow {
+  int nodes = 1;
+  double batch = 1;  // [1] samples of the node with the most
+  StepSeconds step;
+  double samples_per_second_none = 0, samples_per_second_bucketed = 0;  // [1/s] of all nodes
+  double samples_per_second_full = 0;
+  std::optional<double> efficiency;  // [1] bucketed, of a node over a node that is alone
+};
+
+// Each node has `batch` samples, whatever the number of nodes. Empty where that was not measured.
+std::vector<ScaleRow> WeakScaling(const ScaledCluster& cluster, double batch,
+                                  const std::vector<int>& nodes);
+
+// All nodes together have `batch` samples. Has no row for numbers of nodes whose samples per node
+// lie beyond the measured batch sizes.
+std::vector<ScaleRow> StrongScaling(const ScaledCluster& cluster, double batch,
+                                    const std::vector<int>& nodes);
+
+// Returns the samples per node from which on computing takes as long as the allreduce on very many
+// nodes, at the speed that the node has at `batch`; absent where `batch` was not measured.
+std::optional<double> HidingBatch(const ScaledCluster& cluster, double batch);
+
+enum class Overlap { kNone, kBucketed, kFull };
+double SecondsOf(const StepSeconds& step, Overlap overlap);
+
+// Least nodes of one cluster that train as fast as `goal`.
+struct BreakEven {
+  std::optional<int> nodes;  // absent: `why` says why
+  std::string why;           // "never: ..." or "cannot say: ..."
+};
+
+inline constexpr int kMostNodes = 65536;  // that a break-even is looked for among
+
+// Least nodes, each with `batch` samples, that train as many samples per second.
+BreakEven WeakBreakEven(const ScaledCluster& cluster, double batch, double samples_per_second,
+                        Overlap overlap);
+
+// Least nodes that need no more than `seconds` for a step of `batch` samples.
+BreakEven StrongBreakEven(const ScaledCluster& cluster, double batch, double seconds,
+                          Overlap overlap);
+
+}  // namespace dlroof

@@ -1,0 +1,151 @@
+#include "baselines/scale/write_scale.h"
+
+#include <fmt/format.h>
+
+#include <ostream>
+
+#include "baselines/formats/export.h"
+#include "baselines/formats/markdown_text.h"
+#include "baselines/scale/scale_cells.h"
+#include "reporters/text/text.h"
+
+namespace dlroof {
+namespace {
+
+using nlohmann::json;
+
+json StepJson(const StepSeconds& step) {
+  return {
+      {"compute_seconds", step.compute},
+      {"allreduce_seconds", step.allreduce},
+      {"allreduce", Key(step.algorithm)},
+      {"bound_seconds", step.bound},
+      {"step_seconds", {{"none", step.none}, {"bucketed", step.bucketed}, {"full", step.full}}}};
+}
+
+json RowsJson(const std::vector<ScaleRow>& rows) {
+  auto list = json::array();
+  for (const auto& row : rows) {
+    auto object = StepJson(row.step);
+    object["nodes"] = row.nodes;
+    object["batch_per_node"] = row.batch;
+    object["samples_per_second"] = {{"none", row.samples_per_second_none},
+                                    {"bucketed", row.samples_per_second_bucketed},
+                                    {"full", row.samples_per_second_full}};
+    if (row.efficiency) object["efficiency"] = *row.efficiency;
+    list.push_back(std::move(object));
+  }
+  return list;
+}
+
+json BreakEvenJson(const std::vector<std::pair<std::string, BreakEven>>& results) {
+  auto object = json::object();
+  for (const auto& [overlap, result] : results)
+    object[overlap] = result.nodes ? json{{"nodes", *result.nodes}} : json{{"why_not", result.why}};
+  return object;
+}
+
+json CaseJson(const ScaleCase& one) {
+  json object = {{"model", one.steps.model},
+                 {"type", one.steps.type},
+                 {"library", one.steps.library},
+                 {"layers", one.steps.layers},
+                 {"layers_timed", one.steps.timed},
+                 {"missing", one.steps.missing},
+                 {"gradient_bytes", GradientBytes(one.steps.at.begin()->second)},
+                 {"weak", RowsJson(one.weak)}};
+  for (const auto& [batch, layers] : one.steps.at) object["batches"].push_back(batch);
+  if (one.steps.disturbed) object["disturbed"] = true;
+  if (one.hiding_batch) object["hiding_batch"] = *one.hiding_batch;
+  if (one.batch_of_all) {
+    object["batch_of_all"] = *one.batch_of_all;
+    object["strong"] = RowsJson(one.strong);
+  }
+  if (one.goal)
+    object["break_even"] = {{"files", one.goal->where},
+                            {"nodes", one.goal->nodes},
+                            {"batch_per_node", one.goal->batch},
+                            {"step", StepJson(one.goal->step)},
+                            {"weak", BreakEvenJson(one.goal->weak)},
+                            {"strong", BreakEvenJson(one.goal->strong)}};
+  return object;
+}
+
+json NetworkJson(const Network& network) {
+  json object = {{"pieces", json::array()}};
+  if (!network.name.empty()) object["name"] = network.name;
+  for (const auto& piece : network.pieces) {
+    object["pieces"].push_back(
+        {{"latency_seconds", piece.latency_seconds}, {"bytes_per_second", piece.bytes_per_second}});
+    if (piece.up_to_bytes) object["pieces"].back()["up_to_bytes"] = *piece.up_to_bytes;
+  }
+  if (network.allreduce_over_model) object["allreduce_over_model"] = *network.allreduce_over_model;
+  return object;
+}
+
+void WriteCsvRows(const ScaleCase& one, const char* scaling, const std::vector<ScaleRow>& rows,
+                  std::ostream& out) {
+  for (const auto& row : rows)
+    out << fmt::format("{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{}\n",
+                       CsvField(one.steps.model), CsvField(one.steps.type),
+                       CsvField(one.steps.library), scaling, row.nodes, row.batch, row.step.compute,
+                       row.step.allreduce, Key(row.step.algorithm), row.step.bound, row.step.none,
+                       row.step.bucketed, row.step.full, row.samples_per_second_none,
+                       row.samples_per_second_bucketed, row.samples_per_second_full,
+                       row.efficiency ? fmt::format("{}", *row.efficiency) : "");
+}
+
+}  // namespace
+
+void WriteScaleTable(const ScaleReport& report, int width, std::ostream& out) {
+  for (const auto& one : report.cases) {
+    out << Printable(WeakTitle(one)) << '\n';
+    WriteAligned(PrintableCells(ScaleCells(one.weak)), width, out);
+    if (!one.strong.empty()) {
+      out << '\n' << Printable(StrongTitle(one)) << '\n';
+      WriteAligned(PrintableCells(ScaleCells(one.strong)), width, out);
+    }
+    for (const auto& note : CaseNotes(one, report)) out << "  " << Printable(note) << '\n';
+    out << '\n';
+  }
+  for (const auto& note : ScaleNotes(report)) out << Printable(note) << '\n';
+}
+
+void WriteScaleMarkdown(const ScaleReport& report, std::ostream& out) {
+  for (const auto& one : report.cases) {
+    out << "**" << MarkdownText(WeakTitle(one)) << "**\n\n";
+    WriteMarkdownTable(ScaleCells(one.weak), out);
+    if (!one.strong.empty()) {
+      out << "\n**" << MarkdownText(StrongTitle(one)) << "**\n\n";
+      WriteMarkdownTable(ScaleCells(one.strong), out);
+    }
+    out << '\n';
+    for (const auto& note : CaseNotes(one, report)) out << "- " << MarkdownText(note) << '\n';
+    out << '\n';
+  }
+  for (const auto& note : ScaleNotes(report)) out << "- " << MarkdownText(note) << '\n';
+}
+
+void WriteScaleCsv(const ScaleReport& report, std::ostream& out) {
+  out << "model,type,library,scaling,nodes,batch_per_node,compute_seconds,allreduce_seconds,"
+         "allreduce,bound_seconds,step_seconds_none,step_seconds_bucketed,step_seconds_full,"
+         "samples_per_second_none,samples_per_second_bucketed,samples_per_second_full,efficiency\n";
+  for (const auto& one : report.cases) {
+    WriteCsvRows(one, "weak", one.weak, out);
+    WriteCsvRows(one, "strong", one.strong, out);
+  }
+}
+
+json ScaleJson(const ScaleReport& report) {
+  json object = {{"files", report.where},
+                 {"network", NetworkJson(report.network)},
+                 {"bucket_bytes", report.rules.bucket_bytes},
+                 {"parameter_bytes", report.parameter_bytes},
+                 {"cases", json::array()}};
+  if (report.rules.algorithm) object["allreduce"] = Key(*report.rules.algorithm);
+  if (!report.node_ratios.empty()) object["node_ratios"] = report.node_ratios;
+  for (const auto& one : report.cases) object["cases"].push_back(CaseJson(one));
+  return object;
+}
+
+}  // namespace dlroof

@@ -1,0 +1,53 @@
+// Scaling of a model over nodes as text for people and for programs.
+#pragma once
+
+#include <iosfwd>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "baselines/formats/page_text.h"
+#include "baselines/scale/scaling.h"
+
+namespace dlroof {
+
+// Break-even with the other cluster by overlap: none, bucketed, full.
+struct ScaleGoal {
+  int nodes = 1;        // [1] of the other cluster
+  double batch = 1;     // [1] samples of each of them
+  StepSeconds step;     // theirs
+  std::string where;    // the other cluster's files
+  std::string network;  // theirs
+  std::vector<std::pair<std::string, BreakEven>> weak, strong;
+};
+
+// One type and library of a model.
+struct ScaleCase {
+  MeasuredSteps steps;
+  double batch = 1;  // [1] samples per node of the weak rows
+  std::vector<ScaleRow> weak;
+  std::optional<double> batch_of_all;  // [1] of the strong rows; absent: one batch size is known
+  std::vector<ScaleRow> strong;
+  std::optional<double> hiding_batch;  // [1]
+  std::optional<ScaleGoal> goal;
+};
+
+struct ScaleReport {
+  std::string where;  // the files' names
+  Network network;
+  StepRules rules;
+  std::vector<double> node_ratios;  // [1] of a cluster file's nodes; empty: one node
+  double parameter_bytes = 4;       // [byte] of one parameter's gradient
+  std::vector<ScaleCase> cases;
+};
+
+// Tables as wide as the terminal (`width` [columns], 0: no limit), then what they rest on.
+void WriteScaleTable(const ScaleReport& report, int width, std::ostream& out);
+void WriteScaleMarkdown(const ScaleReport& report, std::ostream& out);
+// A line for each row with every digit.
+void WriteScaleCsv(const ScaleReport& report, std::ostream& out);
+nlohmann::json ScaleJson(const ScaleReport& report);
+
+}  // namespace dlroof

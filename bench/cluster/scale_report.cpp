@@ -1,0 +1,242 @@
+#include "bench/cluster/scale_report.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <charconv>
+#include <iostream>
+#include <set>
+#include <sstream>
+
+#include "baselines/cluster/cluster_file.h"
+#include "baselines/cluster/node_effects.h"
+#include "baselines/network/network_file.h"
+#include "bench/cluster/cluster_models.h"
+#include "counters/base/error.h"
+#include "reporters/record/context.h"
+#include "reporters/record/joined_run.h"
+
+namespace dlroof {
+namespace {
+
+// A run of one node, or of the nodes of a cluster file.
+struct ScaleSource {
+  VersusCluster cluster;
+  std::vector<double> node_ratios;
+};
+
+ScaleSource ReadSource(const std::string& paths) {
+  std::vector<std::pair<std::string, RunFile>> files;
+  std::istringstream list(paths);
+  for (std::string path; std::getline(list, path, ',');)
+    files.emplace_back(path, ReadRunFile(path, std::cerr));
+  if (files.empty()) throw BadInput("cluster scale: expected a run file, not ''");
+  ScaleSource source;
+  const bool several_nodes =
+      files.size() == 1 &&
+      Member(Member(files.front().second.context, "dlroof"), "cluster").is_number();
+  if (several_nodes) {
+    const auto cluster = ReadClusterFile(paths);
+    for (const auto& effect : MakeNodeEffects(cluster).nodes)
+      source.node_ratios.push_back(effect.ratio);
+  }
+  auto run = files.size() == 1 ? std::move(files.front().second) : JoinedRun(std::move(files));
+  source.cluster = {.where = paths, .run = PlaceRun(std::move(run))};
+  return source;
+}
+
+// Models whose names differ only in " batch N" are one.
+std::vector<Model> ModelsToScale(const ScaleFlags& flags, const VersusCluster& cluster) {
+  std::vector<Model> models;
+  for (auto& model : ModelsOfSuites(flags.suites, cluster, cluster)) {
+    model.name = model.name.substr(0, model.name.find(" batch "));
+    const auto known = std::ranges::find(models, model.name, &Model::name);
+    if (known == models.end()) models.push_back(std::move(model));
+  }
+  if (models.empty())
+    throw BadInput("{}: names no model; expected --suite NAME, such as --suite resnet50",
+                   cluster.where);
+  return models;
+}
+
+Model WithoutLayers(Model model, const std::vector<std::string>& problems) {
+  std::erase_if(model.layers, [&](const ModelLayerOf& layer) {
+    return std::ranges::find(problems, layer.problem) != problems.end();
+  });
+  return model;
+}
+
+bool Wanted(const ScaleFlags& flags, const MeasuredSteps& steps) {
+  return (flags.type.empty() || flags.type == steps.type) &&
+         (flags.library.empty() || flags.library == steps.library);
+}
+
+// Returns the steps of the type with the most layers, the fastest library of equals; null: none.
+const MeasuredSteps* FastestOf(const std::vector<MeasuredSteps>& all, const std::string& type) {
+  const MeasuredSteps* best = nullptr;
+  const auto seconds = [](const MeasuredSteps& steps) {
+    return ComputeSeconds(steps.at.rbegin()->second) / static_cast<double>(steps.most_batch());
+  };
+  for (const auto& steps : all) {
+    if (steps.type != type) continue;
+    if (best == nullptr || steps.timed > best->timed ||
+        (steps.timed == best->timed && seconds(steps) < seconds(*best)))
+      best = &steps;
+  }
+  return best;
+}
+
+// One of the two clusters of a break-even, with the layers that both timed.
+struct ScaleOpponent {
+  ScaleSource source;
+  Network network;
+};
+
+std::optional<MeasuredSteps> StepsOfLibrary(std::vector<MeasuredSteps> all,
+                                            const MeasuredSteps& like) {
+  for (auto& steps : all)
+    if (steps.type == like.type && steps.library == like.library) return std::move(steps);
+  return std::nullopt;
+}
+
+// Returns the steps of both clusters, of the layers that both timed; absent where they share none.
+std::optional<std::pair<MeasuredSteps, MeasuredSteps>> CommonSteps(const Model& model,
+                                                                   const VersusCluster& a,
+                                                                   const VersusCluster& b,
+                                                                   const MeasuredSteps& of_a,
+                                                                   double parameter_bytes) {
+  const auto steps_of = [&](const VersusCluster& cluster, const Model& of) {
+    return StepsOf(cluster.run, of, ShapeOfRecord, IsMannerOption, parameter_bytes);
+  };
+  const auto all_b = steps_of(b, model);
+  const auto* of_b = FastestOf(all_b, of_a.type);
+  if (of_b == nullptr) return std::nullopt;
+  const auto common = WithoutLayers(WithoutLayers(model, of_a.missing), of_b->missing);
+  auto left = StepsOfLibrary(steps_of(a, common), of_a);
+  auto right = StepsOfLibrary(steps_of(b, common), *of_b);
+  if (!left || !right || left->timed != left->layers || right->timed != right->layers)
+    return std::nullopt;
+  for (auto* steps : {&*left, &*right}) steps->layers = of_a.layers;
+  for (const auto& layer : model.layers)
+    if (std::ranges::find(common.layers, layer.problem, &ModelLayerOf::problem) ==
+        common.layers.end())
+      left->missing.push_back(layer.problem);
+  return std::pair(std::move(*left), std::move(*right));
+}
+
+double BatchOf(const std::optional<double>& asked, const MeasuredSteps& steps) {
+  return asked && LayersAt(steps, *asked) ? *asked : static_cast<double>(steps.most_batch());
+}
+
+ScaleGoal GoalOf(const ScaleFlags& flags, const ScaledCluster& ours, double batch,
+                 const ScaleOpponent& opponent, const MeasuredSteps& theirs) {
+  const ScaledCluster other{&theirs, &opponent.network, opponent.source.node_ratios, ours.rules};
+  ScaleGoal goal{.nodes = flags.against_nodes,
+                 .batch = BatchOf(flags.batch_per_node, theirs),
+                 .where = fmt::format("{}, {}", opponent.source.cluster.where, theirs.library),
+                 .network = NetworkText(opponent.network)};
+  const auto rows = WeakScaling(other, goal.batch, {goal.nodes});
+  goal.step = rows.front().step;
+  const double samples = goal.nodes * goal.batch;
+  for (const auto& [name, overlap] : {std::pair("no overlap", Overlap::kNone),
+                                      {"bucketed", Overlap::kBucketed},
+                                      {"full", Overlap::kFull}}) {
+    const double seconds = SecondsOf(goal.step, overlap);
+    goal.weak.emplace_back(name, WeakBreakEven(ours, batch, samples / seconds, overlap));
+    goal.strong.emplace_back(name, StrongBreakEven(ours, samples, seconds, overlap));
+  }
+  return goal;
+}
+
+ScaleCase CaseOf(const ScaleFlags& flags, const Network& network, const ScaleReport& report,
+                 MeasuredSteps steps, const MeasuredSteps* theirs, const ScaleOpponent* opponent) {
+  ScaleCase one{.steps = std::move(steps)};
+  const ScaledCluster cluster{&one.steps, &network, report.node_ratios, report.rules};
+  const auto nodes = ReadNodeCounts(flags.nodes);
+  if (flags.batch_per_node && !LayersAt(one.steps, *flags.batch_per_node))
+    throw BadInput("--batch-per-node={:g}: {} of {} has times from {} to {} samples",
+                   *flags.batch_per_node, one.steps.type, one.steps.model, one.steps.least_batch(),
+                   one.steps.most_batch());
+  one.batch = BatchOf(flags.batch_per_node, one.steps);
+  one.weak = WeakScaling(cluster, one.batch, nodes);
+  one.hiding_batch = HidingBatch(cluster, one.batch);
+  if (flags.batch_of_all)
+    one.batch_of_all = *flags.batch_of_all;
+  else if (one.steps.at.size() > 1)
+    one.batch_of_all = static_cast<double>(one.steps.most_batch());
+  if (one.batch_of_all) one.strong = StrongScaling(cluster, *one.batch_of_all, nodes);
+  if (theirs != nullptr) one.goal = GoalOf(flags, cluster, one.batch, *opponent, *theirs);
+  return one;
+}
+
+void AddCases(const ScaleFlags& flags, const Model& model, const ScaleSource& source,
+              const std::optional<ScaleOpponent>& opponent, ScaleReport& report) {
+  for (auto& steps :
+       StepsOf(source.cluster.run, model, ShapeOfRecord, IsMannerOption, flags.parameter_bytes)) {
+    if (!Wanted(flags, steps)) continue;
+    if (!opponent) {
+      report.cases.push_back(
+          CaseOf(flags, report.network, report, std::move(steps), nullptr, nullptr));
+      continue;
+    }
+    auto common =
+        CommonSteps(model, source.cluster, opponent->source.cluster, steps, flags.parameter_bytes);
+    if (!common) continue;
+    report.cases.push_back(CaseOf(flags, report.network, report, std::move(common->first),
+                                  &common->second, &*opponent));
+  }
+}
+
+}  // namespace
+
+std::vector<int> ReadNodeCounts(const std::string& text) {
+  const auto refuse = [&] {
+    throw BadInput("--nodes={}: expected numbers of nodes from 1 to {}, such as 1,2,4 or 1:1024",
+                   text, kMostNodes);
+  };
+  std::set<int> nodes;
+  std::vector<int> ends;
+  const bool range = text.find(':') != std::string::npos;
+  std::istringstream list(text);
+  for (std::string item; std::getline(list, item, range ? ':' : ',');) {
+    int value = 0;
+    const auto [end, error] = std::from_chars(item.data(), item.data() + item.size(), value);
+    if (error != std::errc() || end != item.data() + item.size() || value < 1 || value > kMostNodes)
+      refuse();
+    nodes.insert(value);
+    ends.push_back(value);
+  }
+  if (nodes.empty() || (range && (ends.size() != 2 || ends[0] >= ends[1]))) refuse();
+  for (int power = 1; range && power < ends[1]; power *= 2)
+    if (power > ends[0]) nodes.insert(power);
+  return {nodes.begin(), nodes.end()};
+}
+
+ScaleReport MakeScaleReport(const ScaleFlags& flags) {
+  ScaleReport report{
+      .where = flags.files,
+      .network = ReadNetwork(flags.network),
+      .rules = {.bucket_bytes = flags.bucket_bytes, .algorithm = AllreduceFromKey(flags.allreduce)},
+      .parameter_bytes = static_cast<double>(flags.parameter_bytes)};
+  ReadNodeCounts(flags.nodes);
+  const auto source = ReadSource(flags.files);
+  report.node_ratios = source.node_ratios;
+  std::optional<ScaleOpponent> opponent;
+  if (!flags.against.empty())
+    opponent = {ReadSource(flags.against), flags.against_network.empty()
+                                               ? report.network
+                                               : ReadNetwork(flags.against_network)};
+  const auto models = ModelsToScale(flags, source.cluster);
+  for (const auto& model : models) AddCases(flags, model, source, opponent, report);
+  if (!report.cases.empty()) return report;
+  std::vector<std::string> names;
+  for (const auto& model : models) names.push_back(model.name);
+  throw BadInput(
+      "{}{}: no layer of {} has all times of a training step (fwd, bwd_data and "
+      "bwd_weights, or fwd_training and bwd){}",
+      flags.files, opponent ? " and " + flags.against : "", fmt::join(names, ", "),
+      flags.type.empty() && flags.library.empty() ? "" : " of the type and library");
+}
+
+}  // namespace dlroof

@@ -1,0 +1,34 @@
+// The report of `dlroof cluster scale`, from files and flags.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "baselines/scale/write_scale.h"
+
+namespace dlroof {
+
+struct ScaleFlags {
+  std::string files;  // run files with commas, or a cluster file
+  std::string network;
+  std::vector<std::string> suites;
+  std::string type, library;     // empty: all
+  std::string nodes = "1:1024";  // "1:1024" or "1,2,3"
+  std::optional<double> batch_per_node, batch_of_all;
+  std::string allreduce = "best";
+  double bucket_bytes = 25e6;  // [byte]
+  int parameter_bytes = 4;     // [byte]
+  std::string against, against_network;
+  int against_nodes = 1;
+  std::vector<std::string> outputs;
+};
+
+// Throws BadInput: files that cannot be read, flags that do not fit them, a model without a layer
+// that was trained.
+ScaleReport MakeScaleReport(const ScaleFlags& flags);
+
+// "1,2,5", or "3:40": 3, the powers of two between, and 40. Throws BadInput for anything else.
+std::vector<int> ReadNodeCounts(const std::string& text);
+
+}  // namespace dlroof

@@ -1,0 +1,31 @@
+// Scaling of a training step over nodes as a figure: a band of samples per second for each model.
+// Drawn by gnuplot.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace dlroof {
+
+struct ScaleFigurePoint {
+  int nodes = 1;
+  double none = 0, bucketed = 0, full = 0;  // [1/s] samples of all nodes, by overlap
+};
+
+struct ScaleFigureBand {
+  std::string title;
+  std::vector<ScaleFigurePoint> points;  // by rising nodes, at least one
+};
+
+struct ScaleFigure {
+  std::vector<ScaleFigureBand> bands;
+  std::string caption;
+};
+
+// Text of the figure stands in the script as GnuplotText alone. Throws BadInput without a band.
+std::string ScaleFigureScript(const ScaleFigure& figure, const std::string& extension);
+
+// Writes .svg, .pdf or .png. Throws BadInput as WriteFigure.
+void WriteScaleFigure(const ScaleFigure& figure, const std::string& path);
+
+}  // namespace dlroof

@@ -1,0 +1,117 @@
+"""dlroof cluster scale: a training step over nodes."""
+import json
+from pathlib import Path
+
+import pytest
+from checks import ROOT, bad_input, checks, contains, exits, holds, plain, prints, run, says, verify
+
+RUN = ROOT / "baselines/stored/zen5-2c/2026-11-22-conv2d.json"
+GPU = ROOT / "baselines/studies/v100_published/conv2d.json"
+LAYERS = "Conv2D n16c64h112w112k64r3s3_s2p0:1x0:1 x2\nConv2D n16c64h112w112k64r3s3_p1 x1\n"
+SCALE = f"dlroof cluster scale {RUN} --suite layers.txt --type f32"
+
+
+@pytest.fixture(scope="module", autouse=True)
+def files(folder):
+    Path("layers.txt").write_text(LAYERS)
+    Path("gbe.json").write_text('{"name": "1 GbE", "latency_seconds": 3e-5, "bytes_per_second": 118e6}')
+    Path("slow.json").write_text('{"latency_seconds": 1, "bytes_per_second": 100}')
+
+
+def medians():
+    """Returns the median of each f32 record's repetitions that were not disturbed, as this file computes it."""
+    times = {}
+    for record in json.loads(RUN.read_text())["records"]:
+        clean = sorted(one["seconds"] for one in record.get("repetitions", []) if not one.get("disturbed"))
+        if clean and "/onednn/" in record["name"]:
+            times[record["name"]] = (clean[len(clean) // 2] + clean[(len(clean) - 1) // 2]) / 2
+    return times
+
+
+def test_every_number_is_as_computed_from_the_run_file():
+    verify(run(f"{SCALE} --network gbe.json --nodes 1,2,6,64 --allreduce ring --bucket 3e5 -o x.json"), [exits(0)])
+    written, times = json.loads(Path("x.json").read_text())["cases"][0], medians()
+    layers = []   # in the order of the forward pass: forward, backward, bytes of gradients
+    for problem, count in (("n16c64h112w112k64r3s3_s2p0:1x0:1", 2), ("n16c64h112w112k64r3s3_p1", 1)):
+        forward, data, weights = (times[f"Conv2D/cpu/onednn/{way}/f32/{problem}"] for way in ("fwd", "bwd_data", "bwd_weights"))
+        layers += [(forward, data + weights, 4 * 64 * 64 * 3 * 3)] * count
+    assert written["gradient_bytes"] == sum(size for _, _, size in layers)
+
+    def ring(nodes, size):
+        return 2 * (nodes - 1) * (3e-5 + size / nodes / 118e6)
+
+    compute = sum(forward + backward for forward, backward, _ in layers)
+    for row in written["weak"]:
+        nodes = row["nodes"]
+        now, finished, bucket = sum(forward for forward, _, _ in layers), 0, 0
+        for position, (_, backward, size) in enumerate(reversed(layers)):
+            now, bucket = now + backward, bucket + size
+            if bucket >= 3e5 or position == len(layers) - 1:
+                finished, bucket = max(now, finished) + ring(nodes, bucket), 0
+        whole = ring(nodes, written["gradient_bytes"])
+        assert row["compute_seconds"] == pytest.approx(compute, rel=1e-6)
+        assert row["step_seconds"]["none"] == pytest.approx(compute + whole, rel=1e-6)
+        assert row["step_seconds"]["bucketed"] == pytest.approx(finished, rel=1e-6)
+        assert row["step_seconds"]["full"] == pytest.approx(max(compute, whole), rel=1e-6)
+        assert row["samples_per_second"]["full"] == pytest.approx(nodes * 16 / max(compute, whole), rel=1e-6)
+
+
+@checks(
+    ("table", f"{SCALE} --network gbe.json --nodes 1:4", exits(0), plain("layers.txt, f32, onednn: weak scaling, 16 samples per node"),
+     prints("^1 +16 .* 100.0 %"), prints("^2 +16 .* recursive-doubling "), plain("3 of 3 layers have all times"),
+     plain("gradients: 442 kB (4 bytes for each parameter)"), plain("strong scaling needs times at several batch sizes; the run has 16"),
+     plain("network: 1 GbE: 30.0 µs + bytes / (118 MB/s)"), plain("one node was measured, so all count as equal")),
+    ("files of every kind", f"{SCALE} --network gbe.json -o s.svg -o s.md -o s.csv -o s.json", exits(0), contains("s.svg", "samples per second"),
+     contains("s.md", "weak scaling"), contains("s.csv", "^layers.txt,f32,onednn,weak,1024,16,"),
+     holds("s.json", lambda s: [row["nodes"] for row in s["cases"][0]["weak"]] == [2 ** i for i in range(11)])),
+    ("break-even", f"{SCALE} --network gbe.json --against {GPU}", exits(0), prints("break-even with 1 node of .*v100_published/conv2d.json, (tf2.2|pytorch1.5) "),
+     prints("nodes for as many samples per second: .*no overlap: 9"), prints("cannot say: batch sizes per node from 16 to 16 were measured")),
+    ("the floor", f"{SCALE} --network slow.json --against {GPU} --against-network gbe.json --batch 16", exits(0),
+     prints("no more time: never: the network's floor is ")),
+    ("layers that a run lacks", f"dlroof cluster scale {RUN} --suite layers.txt,resnet50 --type f32 --network gbe.json", exits(0), plain("3 of 3 layers")),
+    ("a model without times", f"dlroof cluster scale {RUN} --suite resnet50 --network gbe.json", bad_input,
+     says("no layer of resnet50 has all times of a training step")),
+    ("no model", f"dlroof cluster scale {RUN} --network gbe.json", bad_input, says("names no model; expected --suite NAME")),
+    ("no network", SCALE, bad_input, says("--network is required")),
+    ("no such network", f"{SCALE} --network gone.json", bad_input, says("gone.json")),
+    ("batch beyond", f"{SCALE} --network gbe.json --batch-per-node 8", bad_input, says("--batch-per-node=8: f32 of layers.txt has times from 16 to 16 samples")),
+    ("nodes", f"{SCALE} --network gbe.json --nodes 0", bad_input, says("--nodes=0: expected numbers of nodes from 1 to 65536")),
+    ("unknown output", f"{SCALE} --network gbe.json -o x.txt", bad_input, says("-o x.txt: unknown extension")),
+    ("against nothing", f"{SCALE} --network gbe.json --against-network gbe.json", bad_input, says("--against-network belongs to --against")),
+)
+def test_scale(command, expected):
+    verify(run(command), expected)
+
+
+@pytest.mark.parametrize("text, sentence", [
+    ("{}", "n.json:1: expected an object with 'latency_seconds' and 'bytes_per_second'"),
+    ('{"latency_seconds": 1,\n "bytes_per_second": "fast"}', r"n.json:2:2: 'bytes_per_second': expected a number above 0"),
+    ('{"latency_seconds": 1', "n.json:1:22: is not JSON"),
+])
+def test_a_bad_network_is_one_sentence_with_its_line(text, sentence):
+    Path("n.json").write_text(text)
+    verify(run(f"{SCALE} --network n.json"), [bad_input, says(sentence)])
+
+
+def test_the_slowest_of_the_measured_nodes_decides(tmp_path, monkeypatch):
+    layers = Path("layers.txt").resolve()
+    monkeypatch.chdir(tmp_path)
+    Path("n.json").write_text('{"latency_seconds": 1e-12, "bytes_per_second": 1e30}')
+    Path("out/nodes").mkdir(parents=True)
+    content = json.loads(RUN.read_text())
+    seconds = {one["name"]: [repetition["seconds"] for repetition in one.get("repetitions", [])] for one in content["records"]}
+    ratios = {"n1": 0.9, "n2": 1, "n3": 1.4}
+    for name, ratio in ratios.items():
+        content["context"]["dlroof"]["node"] = {"name": name, "known_by": "SLURMD_NODENAME", "arguments": []}
+        for record in content["records"]:
+            for repetition, time in zip(record.get("repetitions", []), seconds[record["name"]]):
+                repetition["seconds"] = time * ratio
+        Path(f"out/nodes/{name}.json").write_text(json.dumps(content))
+    Path("out/asked.txt").write_text("n1\nn2\nn3\n")
+    verify(run("dlroof cluster gather out -o cluster.json"), [exits(0)])
+    verify(run(f"dlroof cluster scale cluster.json --suite {layers} --type f32 --network n.json --nodes 1,2,4096 -o x.json"),
+           [exits(0), plain("drawn from the 3 measured (slowest: 40.0 % more time than the median node)")])
+    one, two, many = (row["compute_seconds"] for row in json.loads(Path("x.json").read_text())["cases"][0]["weak"])
+    # The mean of the three; of two draws the largest is 0.9 in 1, 1 in 3 and 1.4 in 5 of 9 cases.
+    assert two / one == pytest.approx((0.9 + 3 * 1 + 5 * 1.4) / 9 / 1.1, rel=1e-4)
+    assert many / one == pytest.approx(1.4 / 1.1, rel=1e-4)
