@@ -24,6 +24,8 @@ VENDORS = {
     "cli": r"CLI/",
     "boost": r"boost/",
     "hwloc": r"hwloc",
+    "mpi": r"mpi",
+    "nettle": r"nettle/",
     "utf8proc": r"utf8proc",
     "simdjson": r"simdjson",
     "zlib": r"zlib\.h",

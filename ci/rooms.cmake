@@ -2,8 +2,8 @@
 # A room.cmake in a room is included once its target is there, with `room` (its folder) and `target`.
 #
 # A program has its own room and those above it. Objects go straight in: of an archive the linker would drop those that only
-# register themselves. Sets dlroof_rooms (targets, in order), dlroof_cuda_rooms (those of the CUDA module) and
-# dlroof_room_folders (every folder that is built).
+# register themselves. Sets dlroof_rooms (targets, in order), dlroof_cuda_rooms (those of the CUDA module), dlroof_mpi_rooms
+# (each for the program of its own room alone) and dlroof_room_folders (every folder that is built).
 
 # For a room.cmake: the room's target defines `const std::vector<EmbeddedFile>& FUNCTION()` (counters/base/embedded.h), which
 # returns the files that match a pattern below the room, in the order of their names. A changed file is embedded again.
@@ -71,6 +71,8 @@ macro(dlroof_room room_folder sees hot)
     endforeach()
     if("${sees}" MATCHES "cuda" OR "${room}" MATCHES "no_cudnn")
       list(APPEND dlroof_cuda_rooms ${target})
+    elseif("mpi" IN_LIST sees_list)   # the other programs start without MPI
+      list(APPEND dlroof_mpi_rooms ${target})
     else()
       list(APPEND dlroof_rooms ${target})
     endif()
@@ -156,6 +158,12 @@ foreach(program IN LISTS dlroof_programs)
     get_target_property(folder ${room} DLROOF_ROOM)
     list(FIND dlroof_room_folders "${folder}" index)
     if(index LESS_EQUAL last OR folder MATCHES "^${home}/")
+      target_link_libraries(${name} PRIVATE ${room})
+    endif()
+  endforeach()
+  foreach(room IN LISTS dlroof_mpi_rooms)
+    get_target_property(folder ${room} DLROOF_ROOM)
+    if(folder STREQUAL home)
       target_link_libraries(${name} PRIVATE ${room})
     endif()
   endforeach()

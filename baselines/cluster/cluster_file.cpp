@@ -18,8 +18,10 @@ using nlohmann::json;
 
 json NodeJson(const ClusterNode& node) {
   json object = {{"name", node.name}, {"status", Key(node.status)}};
-  for (const auto& [key, text] :
-       {std::pair("reason", &node.reason), {"file", &node.file}, {"started_at", &node.started_at}})
+  for (const auto& [key, text] : {std::pair("reason", &node.reason),
+                                  {"file", &node.file},
+                                  {"sha256", &node.sha256},
+                                  {"started_at", &node.started_at}})
     if (!text->empty()) object[key] = *text;
   if (!node.facts.known_by.empty()) object["facts"] = ToJson(node.facts);
   if (node.kind) object["kind"] = *node.kind;
@@ -32,6 +34,7 @@ ClusterNode NodeFrom(const JsonReader& reader, std::size_t kinds) {
   ClusterNode node{.name = reader.NonEmptyText("name"),
                    .reason = reader.TextOr("reason", ""),
                    .file = reader.TextOr("file", ""),
+                   .sha256 = reader.TextOr("sha256", ""),
                    .started_at = reader.TextOr("started_at", ""),
                    .facts = {},
                    .ceilings = {},

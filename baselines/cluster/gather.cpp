@@ -53,6 +53,7 @@ ClusterNode NodeOf(const NodeSummary& summary) {
                    .status = summary.status,
                    .reason = summary.reason,
                    .file = summary.file,
+                   .sha256 = summary.sha256,
                    .started_at = summary.started_at,
                    .facts = summary.facts,
                    .ceilings = {},
@@ -174,6 +175,7 @@ void AddMissing(const std::vector<std::string>& asked, std::vector<NodeSummary>&
     NodeSummary missing{.status = NodeStatus::kMissing,
                         .reason = "no file",
                         .file = "",
+                        .sha256 = "",
                         .started_at = "",
                         .machines = {},
                         .machine_name = ""};

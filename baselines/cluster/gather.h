@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "baselines/cluster/outliers.h"
+#include "baselines/network/measured_network.h"
 #include "reporters/record/run_file.h"
 
 namespace dlroof {
@@ -58,6 +59,7 @@ struct NodeSummary {
   NodeStatus status = NodeStatus::kWhole;
   std::string reason;  // why not whole
   std::string file;
+  std::string sha256;                           // of the file's bytes; empty: not known
   std::string started_at;                       // ISO 8601; empty: not known
   std::map<std::string, std::string> machines;  // fingerprints by device
   std::string machine_name;                     // for people
@@ -72,7 +74,7 @@ NodeSummary SummaryOf(const RunFile& run, const std::string& file);
 struct ClusterNode {
   std::string name;
   NodeStatus status = NodeStatus::kMissing;
-  std::string reason, file, started_at;
+  std::string reason, file, sha256, started_at;
   NodeFacts facts;
   std::optional<std::size_t> kind;         // index into the kinds; absent: no ceilings are known
   std::map<std::string, double> ceilings;  // [flop/s], [byte/s], [s] by row, of all threads
@@ -96,6 +98,8 @@ struct Cluster {
   bool asked_known = false;                        // somebody wrote which nodes were asked
   std::vector<std::string> remarks;
   std::vector<Finding> findings;  // by AddFindings (visits.h)
+  // The file of dlroof_net that the user gives beside the cluster file; absent: none.
+  std::optional<MeasuredNetwork> network;
 };
 
 // Nodes' names in an order in which n2 precedes n10.

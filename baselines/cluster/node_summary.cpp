@@ -92,6 +92,7 @@ NodeSummary SummaryOf(const RunFile& run, const std::string& file) {
   NodeSummary summary{.facts = NodeFactsFromJson(node, file + ": context.dlroof.node"),
                       .reason = "",
                       .file = file,
+                      .sha256 = "",
                       .started_at = Text(run.context, "date"),
                       .machines = {},
                       .machine_name = ""};

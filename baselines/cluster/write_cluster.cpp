@@ -9,13 +9,15 @@
 #include "baselines/formats/export.h"
 #include "baselines/formats/markdown_text.h"
 #include "baselines/formats/page_text.h"
+#include "baselines/network/slow_links.h"
 #include "reporters/text/text.h"
 #include "reporters/text/units.h"
 
 namespace dlroof {
 namespace {
 
-constexpr std::size_t kMostRows = 20;  // of a table, without --verbose
+constexpr std::size_t kMostRows = 20;       // of a table, without --verbose
+constexpr std::size_t kMostLinkRanks = 16;  // of the table of links
 
 std::string Percent(double ratio) { return fmt::format("{:+.1f} %", 100 * (ratio - 1)); }
 
@@ -86,6 +88,30 @@ Cells FindingCells(const Cluster& cluster) {
   return cells;
 }
 
+// Rates of the largest message: a row for each sender, a column for each receiver.
+Cells LinkCells(const Cluster& cluster) {
+  Cells cells = {{"sends to"}};
+  if (!cluster.network || cluster.network->ranks.size() > kMostLinkRanks) return cells;
+  const auto& network = *cluster.network;
+  for (const auto& name : network.ranks) {
+    cells.front().push_back(name);
+    cells.push_back({name});
+    cells.back().resize(network.ranks.size() + 1);
+  }
+  for (const auto& pair : network.pairs)
+    if (const auto rate = RateOf(pair))
+      cells[pair.from + 1][pair.to + 1] = WithPrefix(*rate, "B/s");
+  return cells;
+}
+
+void AddNetworkNotes(const Cluster& cluster, std::vector<std::string>& notes) {
+  if (!cluster.network) return;
+  for (const auto& note : NetworkNotes(*cluster.network)) notes.push_back("network: " + note);
+  for (const auto& rank : cluster.network->ranks)
+    if (std::ranges::find(cluster.nodes, rank, &ClusterNode::name) == cluster.nodes.end())
+      notes.push_back(fmt::format("network: {} is none of the measured nodes", rank));
+}
+
 // Returns the meaning of the findings, or why there are none.
 std::string FindingsText(const Cluster& cluster) {
   if (cluster.kinds.empty() || cluster.kinds.front().nodes.size() < OutlierRules().least_nodes)
@@ -127,6 +153,7 @@ std::vector<std::string> Notes(const Cluster& cluster, const NodeEffects& effect
     notes.emplace_back(
         "slower by: the node's time over the median node's, the median over its benchmarks");
   notes.push_back(FindingsText(cluster));
+  AddNetworkNotes(cluster, notes);
   return notes;
 }
 
@@ -141,8 +168,9 @@ std::string Title(const Cluster& cluster) {
 void WriteClusterTable(const Cluster& cluster, const NodeEffects& effects, int width, bool verbose,
                        std::ostream& out) {
   const auto most = verbose ? std::size_t(-1) : kMostRows;
-  for (const auto& cells : {RoofCells(cluster, effects), BenchmarkCells(cluster, effects, most),
-                            NodeCells(cluster, effects, most), FindingCells(cluster)}) {
+  for (const auto& cells :
+       {RoofCells(cluster, effects), BenchmarkCells(cluster, effects, most),
+        NodeCells(cluster, effects, most), FindingCells(cluster), LinkCells(cluster)}) {
     if (cells.size() == 1) continue;
     WriteAligned(PrintableCells(cells), width, out);
     out << '\n';
@@ -155,7 +183,7 @@ void WriteClusterTable(const Cluster& cluster, const NodeEffects& effects, int w
 void WriteClusterMarkdown(const Cluster& cluster, const NodeEffects& effects, std::ostream& out) {
   for (const auto& cells :
        {RoofCells(cluster, effects), BenchmarkCells(cluster, effects, std::size_t(-1)),
-        NodeCells(cluster, effects, std::size_t(-1)), FindingCells(cluster)}) {
+        NodeCells(cluster, effects, std::size_t(-1)), FindingCells(cluster), LinkCells(cluster)}) {
     if (cells.size() == 1) continue;
     WriteMarkdownTable(cells, out);
     out << '\n';
@@ -186,6 +214,8 @@ void WriteClusterPage(const Cluster& cluster, const NodeEffects& effects, const 
   WritePageList("Nodes and kinds", "ul", Notes(cluster, effects), out);
   if (!cluster.findings.empty())
     WritePageTable("Suspects and slow nodes", FindingCells(cluster), out);
+  if (const auto links = LinkCells(cluster); links.size() > 1)
+    WritePageTable("Links, by the largest message", links, out);
   WritePageTable("Roofs over nodes", RoofCells(cluster, effects), out);
   WritePageTable("Nodes, the slowest first", NodeCells(cluster, effects, std::size_t(-1)), out);
   WritePageTable("Benchmarks over nodes, the widest spread first",

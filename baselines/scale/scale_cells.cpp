@@ -79,6 +79,16 @@ Cells ScaleCells(const std::vector<ScaleRow>& rows) {
   return cells;
 }
 
+Cells SimulatedCells(const ScaleReport& report) {
+  Cells cells = {{"allreduce by SMPI", "nodes", "bytes", "closed form", "simulated", "differs"}};
+  for (const auto& one : report.simulated)
+    cells.push_back(
+        {std::string(Key(one.algorithm)), std::to_string(one.nodes), WithPrefix(one.bytes, "B"),
+         WithPrefix(one.closed_seconds, "s"), WithPrefix(one.simulated_seconds, "s"),
+         fmt::format("{:+.2f} %", 100 * (one.simulated_seconds / one.closed_seconds - 1))});
+  return cells;
+}
+
 std::vector<std::string> CaseNotes(const ScaleCase& one, const ScaleReport& report) {
   std::vector<std::string> notes;
   AddCoverage(one, notes);

@@ -12,6 +12,7 @@ namespace dlroof {
 std::string WeakTitle(const ScaleCase& one);
 std::string StrongTitle(const ScaleCase& one);
 Cells ScaleCells(const std::vector<ScaleRow>& rows);
+Cells SimulatedCells(const ScaleReport& report);  // a title alone where nothing was simulated
 // Sentences about one case: coverage, gradients, the batch that hides the network, break-even.
 std::vector<std::string> CaseNotes(const ScaleCase& one, const ScaleReport& report);
 // Sentences about all: network, overlap, stragglers.

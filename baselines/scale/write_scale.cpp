@@ -108,6 +108,10 @@ void WriteScaleTable(const ScaleReport& report, int width, std::ostream& out) {
     for (const auto& note : CaseNotes(one, report)) out << "  " << Printable(note) << '\n';
     out << '\n';
   }
+  if (!report.simulated.empty()) {
+    WriteAligned(PrintableCells(SimulatedCells(report)), width, out);
+    out << '\n';
+  }
   for (const auto& note : ScaleNotes(report)) out << Printable(note) << '\n';
 }
 
@@ -121,6 +125,10 @@ void WriteScaleMarkdown(const ScaleReport& report, std::ostream& out) {
     }
     out << '\n';
     for (const auto& note : CaseNotes(one, report)) out << "- " << MarkdownText(note) << '\n';
+    out << '\n';
+  }
+  if (!report.simulated.empty()) {
+    WriteMarkdownTable(SimulatedCells(report), out);
     out << '\n';
   }
   for (const auto& note : ScaleNotes(report)) out << "- " << MarkdownText(note) << '\n';
@@ -145,6 +153,12 @@ json ScaleJson(const ScaleReport& report) {
   if (report.rules.algorithm) object["allreduce"] = Key(*report.rules.algorithm);
   if (!report.node_ratios.empty()) object["node_ratios"] = report.node_ratios;
   for (const auto& one : report.cases) object["cases"].push_back(CaseJson(one));
+  for (const auto& one : report.simulated)
+    object["simulated"].push_back({{"nodes", one.nodes},
+                                   {"bytes", one.bytes},
+                                   {"allreduce", Key(one.algorithm)},
+                                   {"closed_seconds", one.closed_seconds},
+                                   {"simulated_seconds", one.simulated_seconds}});
   return object;
 }
 

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "baselines/formats/page_text.h"
+#include "baselines/network/smpi.h"
 #include "baselines/scale/scaling.h"
 
 namespace dlroof {
@@ -41,6 +42,7 @@ struct ScaleReport {
   std::vector<double> node_ratios;  // [1] of a cluster file's nodes; empty: one node
   double parameter_bytes = 4;       // [byte] of one parameter's gradient
   std::vector<ScaleCase> cases;
+  std::vector<SimulatedAllreduce> simulated;  // empty: nobody asked for it
 };
 
 // Tables as wide as the terminal (`width` [columns], 0: no limit), then what they rest on.

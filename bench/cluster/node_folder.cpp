@@ -7,6 +7,7 @@
 #include <set>
 #include <sstream>
 
+#include "bench/cluster/sha256.h"
 #include "bench/supervise/journal.h"
 #include "bench/supervise/merge.h"
 #include "counters/base/error.h"
@@ -26,6 +27,7 @@ NodeSummary Unreadable(const std::string& name, const std::string& file, const s
                       .status = NodeStatus::kFailed,
                       .reason = why,
                       .file = file,
+                      .sha256 = "",
                       .started_at = "",
                       .machines = {},
                       .machine_name = ""};
@@ -126,8 +128,9 @@ NodeSummary ReadNodeFile(const fs::path& path) {
   const auto stem = path.stem().string();
   try {
     std::ostringstream warnings;
-    const auto run = ReadRunFile(path.string(), warnings);
-    auto summary = SummaryOf(run, path.string());
+    const auto text = ReadFile(path, "a node's file");
+    auto summary = SummaryOf(ParseRunFile(text, path.string(), warnings), path.string());
+    summary.sha256 = Sha256(text);
     if (summary.facts.name != stem)
       return Unreadable(stem, path.string(),
                         fmt::format("{}: is of node {}, whose file is {}.json: a node counts once",

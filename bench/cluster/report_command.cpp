@@ -23,7 +23,7 @@ namespace {
 constexpr std::array kClusterOutputs = {".html", ".md", ".csv", ".svg", ".pdf", ".png"};
 
 struct ClusterReportFlags {
-  std::string file;
+  std::string file, network;
   std::vector<std::string> outputs;
   bool verbose = false;
 };
@@ -60,7 +60,8 @@ int ReportCluster(const ClusterReportFlags& flags) {
     if (!std::ranges::any_of(kClusterOutputs, [&](const char* end) { return path.ends_with(end); }))
       throw BadInput("-o {}: unknown extension, expected one of {}", path,
                      fmt::join(kClusterOutputs, ", "));
-  const auto cluster = ReadClusterFile(flags.file);
+  auto cluster = ReadClusterFile(flags.file);
+  if (!flags.network.empty()) cluster.network = ReadMeasuredNetwork(flags.network);
   const auto effects = MakeNodeEffects(cluster);
   WriteClusterTable(cluster, effects, TerminalColumns(), flags.verbose, std::cout);
   std::cout << std::flush;
@@ -80,6 +81,8 @@ void AddClusterReport(CLI::App& cluster, int& exit_code) {
                    "also write x.html (page), x.md, x.csv (every time), or x.svg, x.pdf, x.png "
                    "(map of nodes and benchmarks)")
       ->allow_extra_args(false);
+  command->add_option("--network", flags->network,
+                      "file of dlroof_net: rates of the links, and which are slow");
   command->add_flag("--verbose", flags->verbose, "all rows, not the first 20");
   command->callback([flags, &exit_code] { exit_code = ReportCluster(*flags); });
 }

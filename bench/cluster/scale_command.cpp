@@ -104,6 +104,13 @@ void AddNetworkFlags(CLI::App& command, ScaleFlags& flags) {
   command
       .add_option("--nodes", flags.nodes, "numbers of nodes: 1,2,4, or 1:1024 for powers of two")
       ->capture_default_str();
+  command.add_flag("--simulate", flags.simulate,
+                   "also simulate the allreduces by SimGrid's SMPI (Debian: libsimgrid-dev)");
+  command
+      .add_option("--simulate-nodes", flags.most_simulated,
+                  "rows of at most so many nodes; a ring of 1024 takes a minute")
+      ->capture_default_str()
+      ->check(CLI::Range(2, 4096));
   command.add_option("--against", flags.against,
                      "run or cluster file of another cluster: how many nodes equal it");
   command.add_option("--against-nodes", flags.against_nodes, "nodes of that one")

@@ -8,6 +8,7 @@
 #include <iostream>
 #include <set>
 #include <sstream>
+#include <tuple>
 
 #include "baselines/cluster/cluster_file.h"
 #include "baselines/cluster/node_effects.h"
@@ -188,6 +189,24 @@ void AddCases(const ScaleFlags& flags, const Model& model, const ScaleSource& so
   }
 }
 
+// Simulates the allreduce of each row's gradients once.
+void Simulate(const ScaleFlags& flags, ScaleReport& report) {
+  std::set<std::tuple<int, double, Allreduce>> done;
+  for (const auto& one : report.cases) {
+    const double bytes = GradientBytes(one.steps.at.begin()->second);
+    for (const auto& row : one.weak) {
+      const auto algorithm = row.step.algorithm;
+      if (row.nodes < 2 || row.nodes > flags.most_simulated ||
+          !done.emplace(row.nodes, bytes, algorithm).second)
+        continue;
+      report.simulated.push_back(SimulateAllreduce(report.network, algorithm, row.nodes, bytes));
+    }
+  }
+  if (report.simulated.empty())
+    throw BadInput("--simulate: no row has from 2 to {} nodes (--simulate-nodes)",
+                   flags.most_simulated);
+}
+
 }  // namespace
 
 std::vector<int> ReadNodeCounts(const std::string& text) {
@@ -229,6 +248,7 @@ ScaleReport MakeScaleReport(const ScaleFlags& flags) {
                                                : ReadNetwork(flags.against_network)};
   const auto models = ModelsToScale(flags, source.cluster);
   for (const auto& model : models) AddCases(flags, model, source, opponent, report);
+  if (flags.simulate && !report.cases.empty()) Simulate(flags, report);
   if (!report.cases.empty()) return report;
   std::vector<std::string> names;
   for (const auto& model : models) names.push_back(model.name);

@@ -21,6 +21,8 @@ struct ScaleFlags {
   int parameter_bytes = 4;     // [byte]
   std::string against, against_network;
   int against_nodes = 1;
+  bool simulate = false;
+  int most_simulated = 256;  // [1] nodes
   std::vector<std::string> outputs;
 };
 

@@ -1,5 +1,6 @@
 """dlroof cluster scale: a training step over nodes."""
 import json
+import shutil
 from pathlib import Path
 
 import pytest
@@ -81,6 +82,21 @@ def test_every_number_is_as_computed_from_the_run_file():
 )
 def test_scale(command, expected):
     verify(run(command), expected)
+
+
+@pytest.mark.skipif(shutil.which("smpirun") is None, reason="smpirun is not installed")
+def test_the_closed_forms_agree_with_simgrid():
+    for algorithm in ("ring", "recursive-doubling", "tree", "rabenseifner"):
+        verify(run(f"{SCALE} --network gbe.json --nodes 1,2,12,64 --allreduce {algorithm} --simulate --simulate-nodes 63 -o x.json -o x.md"),
+               [exits(0), prints("^allreduce by SMPI +nodes"), contains("x.md", "allreduce by SMPI")])
+        simulated = json.loads(Path("x.json").read_text())["simulated"]
+        assert [one["nodes"] for one in simulated] == [2, 12]
+        for one in simulated:
+            assert one["allreduce"] == algorithm and one["simulated_seconds"] == pytest.approx(one["closed_seconds"], rel=0.01)
+
+
+def test_without_simgrid_nothing_is_simulated():
+    verify(run(f"{SCALE} --network gbe.json --simulate", PATH="/nowhere"), [bad_input, says("smpirun is not installed, so nothing is simulated .apt-get install libsimgrid-dev")])
 
 
 @pytest.mark.parametrize("text, sentence", [

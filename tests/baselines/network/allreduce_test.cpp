@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "tests/baselines/network/simulated_allreduce.h"
+#include "tests/baselines/network/made_up_allreduce.h"
 
 namespace dlroof {
 namespace {
@@ -18,7 +18,7 @@ Network TwoPieces() {
 }
 
 double SimulatedSeconds(Allreduce algorithm, const Network& network, int nodes, double bytes) {
-  SimulatedAllreduce simulated(network, nodes, nodes * 1024, bytes);
+  MadeUpAllreduce simulated(network, nodes, nodes * 32, bytes);
   if (algorithm == Allreduce::kRing) simulated.Ring();
   if (algorithm == Allreduce::kRecursiveDoubling) simulated.RecursiveDoubling();
   if (algorithm == Allreduce::kTree) simulated.Tree();

@@ -68,7 +68,7 @@ TEST(SecondsOfStep, IsNeverBelowComputingAndTheBound) {
   }
 }
 
-// Two nodes of times 1 and 3. Of n draws all are 1 with probability 2^-n.
+// Two nodes have times 1 and 3. All of n draws are 1 with probability 2^-n.
 TEST(ExpectedLargest, GoesFromTheMeanToTheLargest) {
   EXPECT_EQ(ExpectedLargest({3, 1}, 1), 2);
   EXPECT_EQ(ExpectedLargest({3, 1}, 2), 2.5);

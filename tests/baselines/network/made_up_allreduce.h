@@ -10,10 +10,10 @@
 
 namespace dlroof {
 
-class SimulatedAllreduce {
+class MadeUpAllreduce {
  public:
   // Each node i begins with a vector of `elements` numbers, all i + 1.
-  SimulatedAllreduce(const Network& network, int nodes, int elements, double bytes)
+  MadeUpAllreduce(const Network& network, int nodes, int elements, double bytes)
       : network_(network),
         element_bytes_(bytes / elements),
         elements_(elements),

@@ -1,0 +1,36 @@
+// Allreduce on a simulated network, by SimGrid's SMPI: the library's own algorithm, message by
+// message, where the closed forms are formulas.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "baselines/network/allreduce.h"
+
+namespace dlroof {
+
+// Returns the platform: `nodes` nodes with a link each to one switch, so that a message between two
+// takes the network's latency and bandwidth. Large messages' latency and bandwidth count for all.
+std::string SmpiPlatform(const Network& network, int nodes);
+
+// Returns one rank's trace: an allreduce of `elements` floats.
+std::string SmpiTrace(int nodes, long elements);
+
+// Returns smpirun's options for an allreduce algorithm. The simulator's corrections for real
+// networks are off: its messages take latency + bytes / bandwidth.
+std::vector<std::string> SmpiOptions(Allreduce algorithm);
+
+struct SimulatedAllreduce {
+  int nodes = 2;
+  double bytes = 0;  // [byte] of each node: a multiple of 4 x nodes
+  Allreduce algorithm = Allreduce::kRing;
+  double closed_seconds = 0;     // [s] closed form of the same network
+  double simulated_seconds = 0;  // [s]
+};
+
+// Runs smpirun. `bytes` is rounded up to a multiple of 4 x nodes. Throws BadInput: it is not
+// installed, or it fails.
+SimulatedAllreduce SimulateAllreduce(const Network& network, Allreduce algorithm, int nodes,
+                                     double bytes);
+
+}  // namespace dlroof

@@ -1,0 +1,12 @@
+// SHA-256 (FIPS 180-4) by nettle.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace dlroof {
+
+// Returns 64 hexadecimal digits, as sha256sum prints them.
+std::string Sha256(std::string_view bytes);
+
+}  // namespace dlroof

@@ -1,0 +1,107 @@
+// dlroof_net: measures the network between the ranks of an MPI job. The only program that uses MPI:
+// a node that is lost takes an MPI job with it, so nothing else is measured in one.
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <csignal>
+#include <ctime>
+#include <iostream>
+
+#include "baselines/network/slow_links.h"
+#include "bench/network/mpi/mpi_messages.h"
+#include "bench/network/probe.h"
+#include "counters/base/error.h"
+#include "counters/base/files.h"
+
+namespace dlroof {
+namespace {
+
+constexpr int kLate = 4;  // exit code: the deadline ended the job
+
+struct NetFlags {
+  std::string output = "network.json";
+  int deadline = 600;  // [s]
+  ProbeRules rules;
+};
+
+extern "C" void EndAtDeadline(int) {
+  constexpr char kText[] = "dlroof_net: the deadline ended it; a rank may be lost\n";
+  [[maybe_unused]] const auto written = write(STDERR_FILENO, kText, sizeof kText - 1);
+  _exit(kLate);
+}
+
+void AddNetFlags(CLI::App& program, NetFlags& flags) {
+  program.add_option("-o,--output", flags.output, "file that rank 0 writes")->capture_default_str();
+  program
+      .add_option("--deadline", flags.deadline, "seconds after which the job ends without a file")
+      ->capture_default_str()
+      ->check(CLI::Range(1, 86400));
+  program.add_option("--max-bytes", flags.rules.most_bytes, "largest message, a multiple of 4")
+      ->capture_default_str()
+      ->check(CLI::Range(1024, 1 << 30));
+  program.add_option("--repetitions", flags.rules.repetitions, "of each size and direction")
+      ->capture_default_str()
+      ->check(CLI::Range(3, 1000));
+  program.add_option("--max-seconds", flags.rules.most_seconds, "of a size and direction")
+      ->capture_default_str()
+      ->check(CLI::PositiveNumber);
+  program
+      .add_option("--all-pairs", flags.rules.all_pairs,
+                  "ranks up to which every pair is measured, one after the other; beyond, random "
+                  "pairings of all ranks")
+      ->capture_default_str()
+      ->check(CLI::Range(2, 1024));
+}
+
+void WriteNetwork(const MeasuredNetwork& measured, const NetFlags& flags) {
+  WriteFile(flags.output, ToJson(measured).dump(1) + '\n');
+  for (const auto& note : NetworkNotes(measured)) std::cout << note << '\n';
+  std::cout << std::flush;
+  std::cerr << "wrote " << flags.output << '\n';
+}
+
+void Run(const NetFlags& flags) {
+  const auto started_at = fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr)));
+  MpiMessages messages(flags.rules.most_bytes);
+  if (messages.size() < 2)
+    throw BadInput("expected at least 2 ranks, such as by mpirun -n 2 dlroof_net");
+  auto measured = MeasureNetwork(messages, flags.rules);
+  if (!measured) return;
+  measured->started_at = started_at;
+  WriteNetwork(*measured, flags);
+}
+
+}  // namespace
+}  // namespace dlroof
+
+int main(int argc, char** argv) {
+  dlroof::NetFlags flags;
+  CLI::App program(
+      "Measures the network between the ranks of an MPI job: messages of each pair in "
+      "both directions, and allreduces. Start it by mpirun or srun --mpi=pmix.");
+  dlroof::AddNetFlags(program, flags);
+  try {
+    program.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return program.exit(error) == 0 ? 0 : 2;
+  }
+  if (flags.rules.most_bytes % 4 != 0) {
+    std::cerr << fmt::format("dlroof_net: --max-bytes={}: expected a multiple of 4\n",
+                             flags.rules.most_bytes);
+    return 2;
+  }
+  std::signal(SIGALRM, dlroof::EndAtDeadline);
+  alarm(static_cast<unsigned>(flags.deadline));
+  MPI_Init(&argc, &argv);
+  int code = 0;
+  try {
+    dlroof::Run(flags);
+  } catch (const dlroof::BadInput& refusal) {  // by all ranks, or by rank 0 as the last thing
+    std::cerr << "dlroof_net: " << refusal.what() << '\n';
+    code = 2;
+  }
+  MPI_Finalize();
+  return code;
+}

@@ -1,0 +1,108 @@
+#include "baselines/network/network_fit.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <random>
+
+#include "baselines/network/network_file.h"
+#include "baselines/network/slow_links.h"
+#include "tests/fakes/refusal.h"
+
+namespace dlroof {
+namespace {
+
+using testing::Contains;
+using testing::HasSubstr;
+
+// Powers of two up to 4 MiB; each time is off by at most `noise`.
+std::vector<NetworkPoint> PointsThrough(const Network& network, double noise = 0) {
+  std::mt19937 random(1);
+  std::uniform_real_distribution<double> off(-noise, noise);
+  std::vector<NetworkPoint> points;
+  for (double bytes = 8; bytes <= 4 << 20; bytes *= 2) {
+    const double seconds = MessageSeconds(network, bytes) * (1 + off(random));
+    points.push_back({bytes, seconds, std::pair(0.99 * seconds, 1.01 * seconds), 9});
+  }
+  return points;
+}
+
+MeasuredNetwork OnePair(const std::vector<NetworkPoint>& points) {
+  return {.mpi = "m", .started_at = "t", .ranks = {"a", "b"}, .pairs = {{0, 1, points}}};
+}
+
+const Network kTwoProtocols{.name = "", .pieces = {{4096.0, 2e-6, 1e9}, {std::nullopt, 2e-5, 2e9}}};
+
+TEST(FitPieces, FindsTheLineOrTheTwoProtocols) {
+  const auto one = *FitPieces(PointsThrough({.name = "", .pieces = {{std::nullopt, 3e-5, 1e8}}}));
+  ASSERT_EQ(one.size(), 1);
+  EXPECT_NEAR(one[0].latency_seconds, 3e-5, 1e-11);
+  EXPECT_NEAR(one[0].bytes_per_second, 1e8, 1e2);
+  const auto two = *FitPieces(PointsThrough(kTwoProtocols));
+  ASSERT_EQ(two.size(), 2);
+  EXPECT_EQ(two[0].up_to_bytes, 4096);
+  EXPECT_NEAR(two[0].latency_seconds, 2e-6, 1e-11);
+  EXPECT_NEAR(two[1].latency_seconds, 2e-5, 1e-11);
+  EXPECT_NEAR(two[1].bytes_per_second, 2e9, 1e4);
+}
+
+TEST(FitPieces, NoiseOfFivePercentMovesTheRateByLessThanThree) {
+  const auto pieces = *FitPieces(PointsThrough(kTwoProtocols, 0.05));
+  EXPECT_NEAR(pieces.back().bytes_per_second, 2e9, 6e7);
+}
+
+TEST(FitPieces, TimesThatDoNotGrowStillHaveALatency) {
+  const auto pieces = *FitPieces({{8, 2e-6, {}, 9}, {16, 1.9e-6, {}, 9}, {32, 1.9e-6, {}, 9}});
+  ASSERT_EQ(pieces.size(), 1);
+  EXPECT_NEAR(pieces[0].latency_seconds, 1.93e-6, 2e-8);
+  EXPECT_GT(pieces[0].bytes_per_second, 1e12);
+  EXPECT_FALSE(FitPieces({{8, 2e-6, {}, 9}, {16, 1.9e-6, {}, 9}}));
+}
+
+TEST(FitNetwork, ProvesOrSaysWhatIsWrong) {
+  const auto good = FitNetwork(OnePair(PointsThrough(kTwoProtocols)));
+  EXPECT_EQ(good->proof.doubt, "");
+  EXPECT_NEAR(good->proof.doubling, 2, 0.02);
+  auto bent = PointsThrough(kTwoProtocols);
+  bent.back().seconds *= 1.15;
+  EXPECT_THAT(FitNetwork(OnePair(bent))->proof.doubt, HasSubstr("twice the bytes take 2.2"));
+  auto restless = PointsThrough(kTwoProtocols);
+  restless.back().ci95 = {0.9 * restless.back().seconds, 1.1 * restless.back().seconds};
+  EXPECT_THAT(FitNetwork(OnePair(restless))->proof.doubt, HasSubstr("differ by 10 %"));
+  auto quick = OnePair(PointsThrough(kTwoProtocols));
+  quick.allreduce = {{2, {{4 << 20, 1e-3, {}, 9}}}};  // 2.1 ms at 2 GB/s
+  EXPECT_THAT(FitNetwork(quick)->proof.doubt,
+              HasSubstr("an allreduce takes 0.48 times what the bandwidth allows"));
+}
+
+TEST(ParseMeasuredNetwork, ReadsWhatIsWrittenAndScaleReadsItsFit) {
+  auto measured = OnePair(PointsThrough(kTwoProtocols));
+  measured.pairs[0].points[0].ci95.reset();
+  measured.allreduce = {{2, {{8, 1e-5, std::pair(9e-6, 2e-5), 9}}}};
+  const auto text = ToJson(measured).dump();
+  const auto back = ParseMeasuredNetwork(text, "n.json");
+  EXPECT_EQ(ToJson(back).dump(), text);
+  const auto network = ParseNetwork(text, "n.json");
+  ASSERT_EQ(network.pieces.size(), 2);
+  EXPECT_NEAR(Bandwidth(network), 2e9, 1e4);
+}
+
+TEST(ParseMeasuredNetwork, RefusesInOneSentence) {
+  const auto refused = [](const std::string& text) {
+    return RefusalOf([&] { ParseMeasuredNetwork(text, "n.json"); });
+  };
+  EXPECT_THAT(refused("{}"), HasSubstr("n.json: has no 'dlroof_net'"));
+  EXPECT_THAT(refused(R"({"dlroof_net": 2})"), HasSubstr("written by a newer dlroof_net"));
+  auto json = ToJson(OnePair(PointsThrough(kTwoProtocols)));
+  json["pairs"][0]["to"] = 7;
+  EXPECT_THAT(refused(json.dump()), HasSubstr("an index into the ranks"));
+}
+
+TEST(SlowLinks, NeedThreeRanks) {
+  EXPECT_TRUE(SlowLinks(OnePair(PointsThrough(kTwoProtocols))).empty());
+  EXPECT_THAT(NetworkNotes(OnePair(PointsThrough(kTwoProtocols))),
+              Contains(HasSubstr("with fewer than 3 nodes nobody can say")));
+}
+
+}  // namespace
+}  // namespace dlroof

@@ -1,0 +1,64 @@
+#!/usr/bin/env bash
+# Runs a script beside several made-up nodes on this machine, among which mpirun starts programs without ssh: mpi_nodes.sh DIR NODES SCRIPT
+# Each node has network, process, host name and mount namespaces of its own, all within one that dies with this program. Needs root.
+# DIR, which is new, is seen by all nodes. For SCRIPT there are: set_rate I RATE (as tc writes it: 100mbit) for what node I receives,
+# on_nodes RANKS PROGRAM..., a rank on each of the first nodes, and the pids of the nodes' first processes in run/node-nI.pid.
+set -eu
+if [ "$1" != inside ]; then
+  exec unshare --net --pid --mount --uts --ipc --fork --kill-child --mount-proc "$0" inside "$@"
+fi
+shift
+mkdir -p "$1"
+folder=$(realpath "$1") nodes=$2 script=$(realpath "$3")
+export folder
+cd "$folder"
+mkdir -p run
+hostname controller
+ip link set lo up
+ip link add bridge0 type bridge
+ip addr add 10.77.0.254/24 dev bridge0
+ip link set bridge0 up
+{
+  echo "127.0.0.1 localhost"
+  echo "10.77.0.254 controller"
+  for i in $(seq "$nodes"); do echo "10.77.0.$i n$i"; done
+} > run/hosts
+mount --bind run/hosts /etc/hosts
+for i in $(seq "$nodes"); do
+  mkfifo "run/go-n$i"
+  unshare --net --pid --uts --mount --ipc --fork --kill-child --mount-proc bash -c "
+    read -r go < run/go-n$i
+    hostname n$i
+    ip link set lo up
+    ip addr add 10.77.0.$i/24 dev eth0
+    ip link set eth0 up
+    sleep infinity" > "run/node-n$i.log" 2>&1 &
+  echo $! > "run/node-n$i.pid"
+  while [ "$(readlink "/proc/$!/ns/net")" = "$(readlink /proc/self/ns/net)" ]; do sleep 0.01; done
+  ip link add "v$i" type veth peer name eth0 netns $!
+  ip link set "v$i" master bridge0 up
+  echo go > "run/go-n$i"
+  echo "n$i slots=1" >> run/slots
+done
+# In place of ssh: agent.sh NODE COMMAND...
+cat > run/agent.sh <<'AGENT'
+#!/usr/bin/env bash
+node=$1
+shift
+process=$(pgrep -P "$(cat "$folder/run/node-$node.pid")" | head -n 1)
+exec nsenter -t "$process" -n -u -p -m -i -- bash -c "$*"
+AGENT
+chmod +x run/agent.sh
+
+set_rate() {
+  tc qdisc replace dev "v$1" root tbf rate "$2" burst 64kb latency 50ms
+}
+
+on_nodes() {
+  local ranks=$1
+  shift
+  OMPI_MCA_mpi_yield_when_idle=1 mpirun --allow-run-as-root -np "$ranks" --hostfile run/slots --map-by ppr:1:node --bind-to none \
+    --mca plm rsh --mca plm_rsh_agent "$folder/run/agent.sh" --mca btl tcp,self --mca btl_tcp_if_include 10.77.0.0/24 \
+    --mca oob_tcp_if_include 10.77.0.0/24 "$@"
+}
+. "$script"

@@ -1,0 +1,65 @@
+"""dlroof_net, and the files that it writes. A job of several nodes needs root, mpirun and iproute2; it is skipped elsewhere."""
+import json
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+from checks import DLROOF, TESTS, bad_input, exits, plain, prints, run, says, verify
+
+NET = Path(DLROOF).parent / "dlroof_net"
+MPIRUN = "mpirun --allow-run-as-root --oversubscribe --bind-to none --mca mpi_yield_when_idle 1"
+pytestmark = pytest.mark.skipif(not NET.exists() or shutil.which("mpirun") is None, reason="dlroof_net is not built, or mpirun is not installed")
+
+
+def measure(ranks, *arguments):
+    return run(f"{MPIRUN} -n {ranks} {NET} --max-bytes 65536 --repetitions 6 {' '.join(arguments)}", timeout=120)
+
+
+def test_a_job_on_this_machine_writes_what_scale_and_report_read():
+    verify(measure(3, "-o net.json"), [exits(0), prints("^3 ranks, 6 directions of pairs, "), says("wrote net.json")])
+    content = json.loads(Path("net.json").read_text())
+    assert len(content["ranks"]) == 3 and len(set(content["ranks"])) == 3
+    assert sorted((pair["from"], pair["to"]) for pair in content["pairs"]) == [(0, 1), (0, 2), (1, 0), (1, 2), (2, 0), (2, 1)]
+    sizes = [8 * 2 ** i for i in range(14)]
+    for times in content["pairs"] + content["allreduce"]:
+        assert [point["bytes"] for point in times["points"]] == sizes
+        assert all(point["seconds"] > 0 and point["repetitions"] == 6 and point["ci95"][0] <= point["seconds"] <= point["ci95"][1] for point in times["points"])
+    assert [times["nodes"] for times in content["allreduce"]] == [2, 3]
+    assert content["network"]["pieces"] and "proved" in content["network"]["proof"]
+    Path("layers.txt").write_text("Conv2D n16c64h112w112k64r3s3_p1 x1\n")
+    run_file = TESTS.parent / "baselines/stored/zen5-2c/2026-11-22-conv2d.json"
+    verify(run(f"dlroof cluster scale {run_file} --suite layers.txt --network net.json"),
+           [exits(0), plain("network: Open MPI"), plain("allreduce: the fastest closed form, times ")])
+
+
+def test_bad_input_is_one_sentence():
+    verify(run(f"{NET} --max-bytes 1026", timeout=60), [bad_input, says("--max-bytes=1026: expected a multiple of 4")])
+    verify(measure(1), [exits(2), says("dlroof_net: expected at least 2 ranks, such as by mpirun -n 2 dlroof_net")])
+
+
+def test_a_lost_rank_ends_the_job_by_its_deadline():
+    program = f"import os, subprocess, sys, time\nif os.environ['OMPI_COMM_WORLD_RANK'] == '1':\n    time.sleep(60)\nos.execv('{NET}', ['{NET}', '--deadline', '2', '-o', 'lost.json'])"
+    Path("lost.py").write_text(program)
+    ran = run(f"{MPIRUN} -n 2 /usr/bin/python3 lost.py", timeout=30)
+    assert ran.code != 0 and "the deadline ended it; a rank may be lost" in ran.err and not Path("lost.json").exists(), ran
+
+
+@pytest.mark.skipif(os.geteuid() != 0 or not shutil.which("tc") or not shutil.which("nsenter"), reason="needs root, iproute2 and util-linux")
+def test_links_of_four_nodes_have_the_speed_that_tc_sets(folder):
+    script = folder / "links.sh"
+    script.write_text("for i in 1 2 3 4; do set_rate $i 200mbit; done; set_rate 3 50mbit\n"
+                      f'on_nodes 4 {NET} --max-bytes 1048576 --repetitions 6 --max-seconds 0.3 -o "$folder/net.json"\n')
+    done = subprocess.run([TESTS / "cli/mpi_nodes.sh", folder / "nodes", "4", script], capture_output=True, text=True, timeout=120)
+    if "Operation not permitted" in done.stderr:
+        pytest.skip("namespaces are not permitted here")
+    assert done.returncode == 0, done.stderr
+    slow = [line for line in done.stdout.splitlines() if line.startswith("slow")]
+    assert len(slow) == 1 and slow[0].startswith("slow node: n3 receives at most "), done.stdout
+    content = json.loads((folder / "nodes/net.json").read_text())
+    assert content["ranks"] == ["n1", "n2", "n3", "n4"]
+    for pair in content["pairs"]:
+        rate = pair["points"][-1]["bytes"] / pair["points"][-1]["seconds"]
+        expected = (50 if content["ranks"][pair["to"]] == "n3" else 200) * 1e6 / 8
+        assert 0.9 * expected < rate < 1.05 * expected, (pair["from"], pair["to"], rate)
