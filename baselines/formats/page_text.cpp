@@ -21,7 +21,7 @@ constexpr const char* kStyle =
     "table{border-collapse:collapse;font-size:13px}th,td{padding:3px 7px;text-align:right;"
     "border-bottom:1px solid #dde2e9;white-space:nowrap}"
     "th{color:#5b6675}td:first-child,th:first-child{text-align:left;font-family:monospace}"
-    "svg{max-width:100%;height:auto}li{margin:2px 0}";
+    "svg{max-width:100%;height:auto}svg image{image-rendering:pixelated}li{margin:2px 0}";
 
 }  // namespace
 

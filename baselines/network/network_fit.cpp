@@ -8,6 +8,7 @@
 
 #include "baselines/network/allreduce.h"
 #include "counters/base/order_statistics.h"
+#include "reporters/text/units.h"
 
 namespace dlroof {
 namespace {
@@ -26,34 +27,42 @@ double Residual(const NetworkPiece& piece, const NetworkPoint& point) {
   return fitted / point.seconds - 1;
 }
 
-// Returns the line through points [begin, end) with the least sum of squared relative residuals.
+double SumOfResiduals(const NetworkPiece& piece, const Points& points, std::size_t begin,
+                      std::size_t end) {
+  double sum = 0;
+  for (std::size_t i = begin; i < end; ++i) sum += std::abs(Residual(piece, points[i]));
+  return sum;
+}
+
+// Returns a line that begins at a latency above 0 and rises.
+NetworkPiece LineOf(double latency, double seconds_per_byte) {
+  return {std::nullopt, std::max(latency, kLeastLatency),
+          1 / std::max(seconds_per_byte, 1 / kMostRate)};
+}
+
+// Returns the line of points [begin, end) with the least sum of absolute relative residuals. Sizes
+// that a buffer makes faster or slower do not move it, as they would move a least squares fit. One
+// of the best lines goes through two of the points, or through one with the least latency or slope.
 NetworkPiece LineThrough(const Points& points, std::size_t begin, std::size_t end) {
-  double w = 0, wx = 0, wxx = 0, wy = 0, wxy = 0;
+  std::vector<NetworkPiece> lines;
   for (std::size_t i = begin; i < end; ++i) {
-    const double x = points[i].bytes, y = points[i].seconds, weight = 1 / (y * y);
-    w += weight;
-    wx += weight * x;
-    wxx += weight * x * x;
-    wy += weight * y;
-    wxy += weight * x * y;
+    lines.push_back(LineOf(points[i].seconds, 0));
+    lines.push_back(LineOf(0, points[i].seconds / points[i].bytes));
+    for (std::size_t j = i + 1; j < end; ++j) {
+      const double slope =
+          (points[j].seconds - points[i].seconds) / (points[j].bytes - points[i].bytes);
+      lines.push_back(LineOf(points[i].seconds - slope * points[i].bytes, slope));
+    }
   }
-  double slope = (w * wxy - wx * wy) / (w * wxx - wx * wx);
-  double latency = (wy - slope * wx) / w;
-  if (latency < kLeastLatency) {
-    latency = kLeastLatency;
-    slope = (wxy - latency * wx) / wxx;
-  }
-  if (slope < 1 / kMostRate) {
-    slope = 1 / kMostRate;
-    latency = (wy - slope * wx) / w;
-  }
-  return {std::nullopt, latency, 1 / slope};
+  return *std::ranges::min_element(lines, {}, [&](const NetworkPiece& line) {
+    return SumOfResiduals(line, points, begin, end);
+  });
 }
 
 struct Pieces {
   std::vector<NetworkPiece> pieces;
-  double squares = 0;  // [1] of relative residuals
-  double worst = 0;    // [1]
+  double residuals = 0;  // [1] sum of absolute relative ones
+  double worst = 0;      // [1]
 };
 
 // Puts a piece of the points [begin, end) before the others.
@@ -61,9 +70,9 @@ Pieces WithFirst(const Points& points, std::size_t begin, std::size_t end, Piece
   auto piece = LineThrough(points, begin, end);
   if (end < points.size()) piece.up_to_bytes = points[end - 1].bytes;
   for (std::size_t i = begin; i < end; ++i) {
-    const double residual = Residual(piece, points[i]);
-    rest.squares += residual * residual;
-    rest.worst = std::max(rest.worst, std::abs(residual));
+    const double residual = std::abs(Residual(piece, points[i]));
+    rest.residuals += residual;
+    rest.worst = std::max(rest.worst, residual);
   }
   rest.pieces.insert(rest.pieces.begin(), piece);
   return rest;
@@ -75,7 +84,7 @@ Pieces BestPieces(const Points& points, std::size_t begin, std::size_t count) {
   Pieces best;
   for (auto end = begin + kLeastPoints; end + (count - 1) * kLeastPoints <= points.size(); ++end) {
     auto tried = WithFirst(points, begin, end, BestPieces(points, end, count - 1));
-    if (best.pieces.empty() || tried.squares < best.squares) best = std::move(tried);
+    if (best.pieces.empty() || tried.residuals < best.residuals) best = std::move(tried);
   }
   return best;
 }
@@ -96,7 +105,8 @@ double Doubling(const Points& points) {
 
 std::string DoubtOf(const NetworkProof& proof) {
   if (proof.worst_residual > kMostResidual)
-    return fmt::format("the fit misses a measured time by {:.0f} %", 100 * proof.worst_residual);
+    return fmt::format("the fit misses the time of {} by {:.0f} %",
+                       WithPrefix(proof.worst_bytes, "B"), 100 * proof.worst_residual);
   if (std::abs(proof.doubling / 2 - 1) > kMostResidual)
     return fmt::format("twice the bytes take {:.2f} times as long", proof.doubling);
   if (proof.spread.value_or(0) > kMostSpread)
@@ -116,7 +126,7 @@ std::optional<std::vector<NetworkPiece>> FitPieces(const std::vector<NetworkPoin
   for (std::size_t count = 1; count <= kMostPieces && count * kLeastPoints <= points.size();
        ++count) {
     auto pieces = BestPieces(points, 0, count);
-    if (count == 1 || pieces.squares < best.squares) best = std::move(pieces);
+    if (count == 1 || pieces.residuals < best.residuals) best = std::move(pieces);
     if (best.worst <= kMostResidual) break;
   }
   return best.pieces;
@@ -149,10 +159,12 @@ std::optional<NetworkFit> FitNetwork(const MeasuredNetwork& measured) {
   const auto pieces = FitPieces(points);
   if (!pieces) return std::nullopt;
   NetworkFit fit{.network = {.name = measured.mpi, .pieces = *pieces}, .proof = {}};
-  for (const auto& point : points)
-    fit.proof.worst_residual =
-        std::max(fit.proof.worst_residual,
-                 std::abs(MessageSeconds(fit.network, point.bytes) / point.seconds - 1));
+  for (const auto& point : points) {
+    const double residual = std::abs(MessageSeconds(fit.network, point.bytes) / point.seconds - 1);
+    if (residual <= fit.proof.worst_residual) continue;
+    fit.proof.worst_residual = residual;
+    fit.proof.worst_bytes = point.bytes;
+  }
   fit.proof.doubling = Doubling(points);
   if (const auto& ci95 = points.back().ci95)
     fit.proof.spread = (ci95->second - ci95->first) / 2 / points.back().seconds;

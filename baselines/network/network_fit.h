@@ -11,6 +11,7 @@
 namespace dlroof {
 
 struct NetworkProof {
+  double worst_bytes = 0;            // [byte] size that the fit misses by most
   double worst_residual = 0;         // [1] |fitted / measured - 1| of the worst size
   double doubling = 0;               // [1] measured time of twice the bytes over that of once
   std::optional<double> spread;      // [1] half of the largest size's interval over its time
@@ -24,7 +25,7 @@ struct NetworkFit {
 };
 
 // Returns the least pieces, at most three, of which each size's time is within 10 %, by least
-// squares of relative residuals; the best three where none are. Absent below 3 sizes.
+// absolute relative residuals; the best three where none are. Absent below 3 sizes.
 std::optional<std::vector<NetworkPiece>> FitPieces(const std::vector<NetworkPoint>& points);
 
 // Returns the points by size, each the median over all pairs and directions that have it.

@@ -32,6 +32,14 @@ std::string SbatchLines(const std::vector<std::string>& options) {
   return lines;
 }
 
+// Returns the engine's part that measures the network; empty where nobody asked for it.
+std::string NetworkPart(const LaunchRequest& request) {
+  if (!request.net) return "";
+  for (const auto& script : LaunchScripts())
+    if (script.name == request.engine + "-net") return std::string(script.text);
+  throw BadInput("--net: --engine={} starts no MPI job; expected slurm or mpirun", request.engine);
+}
+
 // Texts of a shell's script or, of ReFrame, Python's, whose literals JSON's are too.
 std::map<std::string_view, std::string> Values(const LaunchRequest& request) {
   const bool python = request.engine == "reframe";
@@ -49,6 +57,7 @@ std::map<std::string_view, std::string> Values(const LaunchRequest& request) {
                                                           : list(request.options)},
           {"nodelist", fmt::format("{}", fmt::join(request.names, ","))},
           {"visits", std::to_string(request.visits)},
+          {"network", NetworkPart(request)},
           {"out_text", CommandLine({request.out})},
           {"dlroof_text", CommandLine({request.dlroof})}};
 }
@@ -62,7 +71,7 @@ std::string LaunchScript(const LaunchRequest& request) {
   RefuseControls(request.dlroof);
   std::vector<std::string_view> known;
   for (const auto& script : LaunchScripts()) {
-    known.push_back(script.name);
+    if (script.name.find('-') == std::string_view::npos) known.push_back(script.name);
     if (script.name != request.engine) continue;
     std::ostringstream text;
     Fill(script.text, Values(request), text);

@@ -10,7 +10,8 @@
 namespace dlroof {
 
 // Returns the scripts' texts with {{keys}} for what LaunchScript fills in: "slurm", "mpirun",
-// "reframe"; "slurm-revisit" for some nodes, several times.
+// "reframe"; "slurm-revisit" for some nodes, several times; "slurm-net" and "mpirun-net", parts
+// that measure the network.
 const std::vector<EmbeddedFile>& LaunchScripts();
 
 struct LaunchRequest {
@@ -22,6 +23,7 @@ struct LaunchRequest {
   std::vector<std::string> options;    // for sbatch, mpirun or ReFrame's job
   std::vector<std::string> names;      // of the nodes to visit again
   int visits = 0;                      // [1] of these
+  bool net = false;                    // dlroof_net, beside this program, measures the network too
 };
 
 // Returns the script. No text of the request becomes a command. Throws BadInput: an unknown engine,

@@ -89,6 +89,8 @@ void AddClusterScript(CLI::App& cluster, int& exit_code) {
           "--option", request.options,
           "for sbatch (--option=--partition=gpu), mpirun or ReFrame's job; may be repeated")
       ->allow_extra_args(false);
+  command->add_flag("--net", request.net,
+                    "also measure the network, by the dlroof_net beside --dlroof");
   command->add_option("--revisit", flags->revisit,
                       "cluster file: visit its suspects again, beside ordinary nodes, as often as "
                       "a verdict needs");

@@ -1,4 +1,4 @@
-// What measuring a network needs of a message passing library. MPI is one.
+// The part of a message passing library that measuring a network needs. MPI is one.
 #pragma once
 
 #include <cstddef>

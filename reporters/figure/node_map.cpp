@@ -16,6 +16,8 @@ namespace dlroof {
 namespace {
 
 constexpr std::size_t kMostNamedNodes = 30, kMostNamedBenchmarks = 24;
+// Cells up to which each is a rectangle: viewers blur the cells of a picture that they enlarge.
+constexpr std::size_t kMostRectangles = 20000;
 constexpr double kLeastScale = 5, kMostScale = 50;  // [%] at which the colours end
 constexpr double kShown = 0.98;                     // [1] of the cells within the colours
 
@@ -75,11 +77,13 @@ std::string MapPanel(const NodeMap& map) {
       "median node'\nset palette defined (-1 '#0072b2', 0 '#ffffff', 1 '#d55e00')\n"
       "set cbrange [-{0:g}:{0:g}]\nset xrange [-0.5:{1}.5]\nset yrange [{2}.5:-0.5]\n"
       "set xtics {3} rotate by -35 font ',8'\nset ytics {4} font ',9'\n"
-      "plot $cells matrix with image notitle\n",
+      "set xlabel '{5}'\nplot $cells matrix with image {6} notitle\nunset xlabel\n",
       scale, map.benchmarks.size() - 1, map.nodes.size() - 1,
       map.benchmarks.size() > kMostNamedBenchmarks ? std::string("autofreq format '%g'")
                                                    : Tics(map.benchmarks, kMostNamedBenchmarks),
-      Tics(map.nodes, kMostNamedNodes));
+      Tics(map.nodes, kMostNamedNodes),
+      map.benchmarks.size() > kMostNamedBenchmarks ? "benchmark, as numbered in the file" : "",
+      map.benchmarks.size() * map.nodes.size() > kMostRectangles ? "" : "pixels");
 }
 
 std::string RoofPanel(const NodeMap& map) {

@@ -54,11 +54,13 @@ set_rate() {
   tc qdisc replace dev "v$1" root tbf rate "$2" burst 64kb latency 50ms
 }
 
+export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_mpi_yield_when_idle=1 OMPI_MCA_plm=rsh
+export OMPI_MCA_plm_rsh_agent="$folder/run/agent.sh" OMPI_MCA_orte_default_hostfile="$folder/run/slots" OMPI_MCA_btl=tcp,self
+export OMPI_MCA_btl_tcp_if_include=10.77.0.0/24 OMPI_MCA_oob_tcp_if_include=10.77.0.0/24
+
 on_nodes() {
   local ranks=$1
   shift
-  OMPI_MCA_mpi_yield_when_idle=1 mpirun --allow-run-as-root -np "$ranks" --hostfile run/slots --map-by ppr:1:node --bind-to none \
-    --mca plm rsh --mca plm_rsh_agent "$folder/run/agent.sh" --mca btl tcp,self --mca btl_tcp_if_include 10.77.0.0/24 \
-    --mca oob_tcp_if_include 10.77.0.0/24 "$@"
+  mpirun -np "$ranks" --map-by ppr:1:node --bind-to none "$@"
 }
 . "$script"

@@ -10,6 +10,7 @@ from checks import DLROOF, FAKE_BENCH, TESTS
 
 pytestmark = pytest.mark.heavy
 NODES = [f"n{i}" for i in range(1, 5)]
+NET = Path(DLROOF).parent / "dlroof_net"
 
 
 def why_not():
@@ -92,9 +93,22 @@ cat again.out
     assert "n3: whole" in out and "n1: whole, nothing is left to do" in out, out
 
 
+@pytest.mark.skipif(not NET.exists() or not shutil.which("mpirun"), reason="dlroof_net is not built, or Open MPI is not installed")
+def test_the_script_measures_the_network_too(slurm):
+    shutil.copy(NET, "bin/dlroof_net")
+    out = slurm("net", SUBMIT.replace("--engine=slurm", "--engine=slurm --net") % "0" + """
+export OMPI_MCA_mpi_yield_when_idle=1
+sbatch --wait -o job.out job.sh; echo "job $?"
+cat job.out
+"$dlroof" cluster report out/cluster.json --network out/network.json
+""")
+    assert "job 0" in out and "4 of 4 nodes are whole; 4 benchmarks" in out and "network: 4 ranks, 12 directions of pairs, Open MPI" in out, out
+    assert json.loads(Path("net/out/network.json").read_text())["ranks"] == NODES
+
+
 @pytest.mark.skipif(not shutil.which("shellcheck"), reason="shellcheck is not installed")
 def test_the_script_is_clean():
     for engine in ("slurm", "mpirun"):
-        script = subprocess.run([DLROOF, "cluster", "script", f"--engine={engine}", "-N", "3", "--out", "it's here", "--", "--x=$(touch owned)"], capture_output=True, text=True)
+        script = subprocess.run([DLROOF, "cluster", "script", f"--engine={engine}", "--net", "-N", "3", "--out", "it's here", "--", "--x=$(touch owned)"], capture_output=True, text=True)
         done = subprocess.run(["shellcheck", "-s", "bash", "-S", "warning", "-"], input=script.stdout, capture_output=True, text=True)
         assert done.returncode == 0, done.stdout

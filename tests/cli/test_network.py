@@ -6,7 +6,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from checks import DLROOF, TESTS, bad_input, exits, plain, prints, run, says, verify
+from checks import DLROOF, FAKE_BENCH, TESTS, bad_input, exits, plain, prints, run, says, verify
 
 NET = Path(DLROOF).parent / "dlroof_net"
 MPIRUN = "mpirun --allow-run-as-root --oversubscribe --bind-to none --mca mpi_yield_when_idle 1"
@@ -46,20 +46,45 @@ def test_a_lost_rank_ends_the_job_by_its_deadline():
     assert ran.code != 0 and "the deadline ended it; a rank may be lost" in ran.err and not Path("lost.json").exists(), ran
 
 
-@pytest.mark.skipif(os.geteuid() != 0 or not shutil.which("tc") or not shutil.which("nsenter"), reason="needs root, iproute2 and util-linux")
-def test_links_of_four_nodes_have_the_speed_that_tc_sets(folder):
-    script = folder / "links.sh"
-    script.write_text("for i in 1 2 3 4; do set_rate $i 200mbit; done; set_rate 3 50mbit\n"
-                      f'on_nodes 4 {NET} --max-bytes 1048576 --repetitions 6 --max-seconds 0.3 -o "$folder/net.json"\n')
-    done = subprocess.run([TESTS / "cli/mpi_nodes.sh", folder / "nodes", "4", script], capture_output=True, text=True, timeout=120)
+NEEDS_NODES = pytest.mark.skipif(os.geteuid() != 0 or not shutil.which("tc") or not shutil.which("nsenter"), reason="needs root, iproute2 and util-linux")
+
+
+def on_nodes(folder, name, text):
+    """Runs a script beside four nodes. Returns what it printed, and the nodes' folder."""
+    script = folder / f"{name}.sh"
+    script.write_text(text)
+    done = subprocess.run([TESTS / "cli/mpi_nodes.sh", folder / name, "4", script], capture_output=True, text=True, timeout=120)
     if "Operation not permitted" in done.stderr:
         pytest.skip("namespaces are not permitted here")
     assert done.returncode == 0, done.stderr
-    slow = [line for line in done.stdout.splitlines() if line.startswith("slow")]
-    assert len(slow) == 1 and slow[0].startswith("slow node: n3 receives at most "), done.stdout
-    content = json.loads((folder / "nodes/net.json").read_text())
+    return done.stdout, folder / name
+
+
+@NEEDS_NODES
+def test_links_of_four_nodes_have_the_speed_that_tc_sets(folder):
+    out, nodes = on_nodes(folder, "links", "for i in 1 2 3 4; do set_rate $i 200mbit; done; set_rate 3 50mbit\n"
+                          f'on_nodes 4 {NET} --max-bytes 1048576 --repetitions 6 --max-seconds 0.3 -o "$folder/net.json"\n')
+    slow = [line for line in out.splitlines() if line.startswith("slow")]
+    assert len(slow) == 1 and slow[0].startswith("slow node: n3 receives at most "), out
+    content = json.loads((nodes / "net.json").read_text())
     assert content["ranks"] == ["n1", "n2", "n3", "n4"]
     for pair in content["pairs"]:
         rate = pair["points"][-1]["bytes"] / pair["points"][-1]["seconds"]
         expected = (50 if content["ranks"][pair["to"]] == "n3" else 200) * 1e6 / 8
         assert 0.9 * expected < rate < 1.05 * expected, (pair["from"], pair["to"], rate)
+
+
+@NEEDS_NODES
+def test_mpirun_starts_every_node_and_then_the_network(folder):
+    programs = folder / "bin"
+    programs.mkdir()
+    for source, name in ((DLROOF, "dlroof"), (NET, "dlroof_net"), (FAKE_BENCH, "dlroof_bench")):
+        shutil.copy(source, programs / name)
+    out, nodes = on_nodes(folder, "mpirun", f"""
+export FAKE_DEVICE=none FAKE_NAMES='n1 n2 n3 n4'
+{programs}/dlroof cluster script --engine=mpirun --net -N 4 --out "$folder/out" -- --dlroof_x=1 > job.sh
+bash job.sh 2>&1
+""")
+    assert "4 of 4 nodes are whole; 4 benchmarks" in out, out
+    assert sorted(path.name for path in (nodes / "out/nodes").iterdir()) == [f"n{i}.json" for i in range(1, 5)]
+    assert json.loads((nodes / "out/network.json").read_text())["ranks"] == ["n1", "n2", "n3", "n4"]

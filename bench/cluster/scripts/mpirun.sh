@@ -21,4 +21,4 @@ rm -f "$out/asked.new"
 
 on_each_node "$dlroof" cluster node --out "$out" -- "${arguments[@]}"
 
-exec "$dlroof" cluster gather "$out" -o "$out/cluster.json"
+{{network}}exec "$dlroof" cluster gather "$out" -o "$out/cluster.json"

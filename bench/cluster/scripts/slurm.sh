@@ -47,4 +47,4 @@ for round in 1 2; do
   wait
 done
 
-exec "$dlroof" cluster gather "$out" -o "$out/cluster.json"
+{{network}}exec "$dlroof" cluster gather "$out" -o "$out/cluster.json"

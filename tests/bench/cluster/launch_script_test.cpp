@@ -49,6 +49,20 @@ TEST(LaunchScript, MpirunBindsToNoCore) {
   EXPECT_THAT(script, HasSubstr("options=(--hostfile 'my hosts')\n"));
 }
 
+TEST(LaunchScript, TheNetworkIsMeasuredWhereItIsAskedFor) {
+  for (const char* engine : {"slurm", "mpirun"}) {
+    auto request = Request(engine);
+    EXPECT_THAT(LaunchScript(request), Not(HasSubstr("dlroof_net")));
+    request.net = true;
+    EXPECT_THAT(LaunchScript(request),
+                HasSubstr("/dlroof_net\" -o \"$out/network.json\" --deadline 600\n"));
+    EXPECT_THAT(LaunchScript(request), Not(HasSubstr("{{")));
+  }
+  auto request = Request("reframe");
+  request.net = true;
+  EXPECT_THAT(RefusalOf([&] { LaunchScript(request); }), HasSubstr("--net: --engine=reframe"));
+}
+
 TEST(LaunchScript, WhatNoScriptCanHoldIsRefused) {
   auto request = Request("slurm");
   request.options = {"rm -rf /"};
