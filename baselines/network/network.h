@@ -20,6 +20,7 @@ struct Network {
   // [1] Measured time of an allreduce over that of the best closed form, at the most nodes
   // measured; absent: not measured.
   std::optional<double> allreduce_over_model;
+  std::string doubt;  // why a measured network is not proved; empty: it is, or it was given
 };
 
 // Returns the time from the start of a send to the end of its receipt [s].

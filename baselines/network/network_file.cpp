@@ -44,6 +44,14 @@ std::vector<NetworkPiece> ReadPieces(const LocatedJson& file, const LocatedObjec
   return pieces;
 }
 
+// Returns why the network is not proved; empty: it is.
+std::string DoubtIn(const LocatedJson& file, const LocatedObject& object) {
+  const LocatedObject proof(
+      file, object.Needed("proof"), object.PathOf("proof"),
+      {"worst_residual", "doubling", "spread", "allreduce_over_bound", "proved", "reason"});
+  return proof.Has("reason") ? proof.Text("reason") : "";
+}
+
 Network ReadNetworkObject(const LocatedJson& file, const json& value, LocatedJson::Path path) {
   const LocatedObject object(
       file, value, std::move(path),
@@ -60,6 +68,7 @@ Network ReadNetworkObject(const LocatedJson& file, const json& value, LocatedJso
   }
   if (object.Has("allreduce_over_model"))
     network.allreduce_over_model = object.Number("allreduce_over_model");
+  if (object.Has("proof")) network.doubt = DoubtIn(file, object);
   return network;
 }
 

@@ -14,6 +14,7 @@ namespace dlroof {
 //                           size, the last one without "up_to_bytes"
 //   "allreduce_over_model"  measured time of an allreduce over the best closed form's; may be
 //                           missing
+//   "proof"                 as dlroof_net writes it; may be missing
 // A file of dlroof_net has it as its member "network". Throws BadInput with FILE:LINE:COLUMN for
 // anything else.
 Network ReadNetwork(const std::string& path);

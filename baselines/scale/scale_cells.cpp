@@ -114,7 +114,9 @@ std::vector<std::string> CaseNotes(const ScaleCase& one, const ScaleReport& repo
 
 std::vector<std::string> ScaleNotes(const ScaleReport& report) {
   std::vector<std::string> notes;
-  notes.push_back(fmt::format("network: {}", NetworkText(report.network)));
+  notes.push_back(fmt::format(
+      "network: {}{}", NetworkText(report.network),
+      report.network.doubt.empty() ? "" : " (not proved: " + report.network.doubt + ")"));
   if (report.rules.algorithm)
     notes.push_back(fmt::format("allreduce: the closed form of {}", Key(*report.rules.algorithm)));
   else if (const auto ratio = report.network.allreduce_over_model)

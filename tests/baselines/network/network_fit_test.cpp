@@ -98,6 +98,14 @@ TEST(ParseMeasuredNetwork, ReadsWhatIsWrittenAndScaleReadsItsFit) {
   const auto network = ParseNetwork(text, "n.json");
   ASSERT_EQ(network.pieces.size(), 2);
   EXPECT_NEAR(Bandwidth(network), 2e9, 1e4);
+  EXPECT_EQ(network.doubt, "");
+}
+
+TEST(ParseNetwork, KeepsWhyAMeasuredNetworkIsNotProved) {
+  auto restless = PointsThrough(kTwoProtocols);
+  restless.back().ci95 = {0.9 * restless.back().seconds, 1.1 * restless.back().seconds};
+  EXPECT_THAT(ParseNetwork(ToJson(OnePair(restless)).dump(), "n.json").doubt,
+              HasSubstr("repetitions of the largest message differ by 10 %"));
 }
 
 TEST(ParseMeasuredNetwork, RefusesInOneSentence) {
