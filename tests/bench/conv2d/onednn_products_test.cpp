@@ -28,7 +28,7 @@ double MultiplyAdds(const std::vector<Conv2dProduct>& products) {
 }
 
 TEST(ProductsInside, ADataGradientWithStrideHasOneForEachRemainder) {
-  // Of three taps by a stride of two: two meet the places of one remainder, one those of the other.
+  // A stride of two sends two of three taps to one remainder and one to the other.
   const auto products = DataProducts("n1c128h8w8k16r3s3_s2p1:0x1:0");
   ASSERT_EQ(products.size(), 4U);
   EXPECT_EQ(products[0].k, 16 * 4);
