@@ -174,8 +174,9 @@ void AddProfileCommand(CLI::App& program, int& exit_code) {
   AddGpuOptions(*command, *flags);
   command->callback([flags, &exit_code] {
     if (flags->replay > 0)
-      flags->program.complete = [flags](RunFile& run, std::ostream& messages) {
-        Replay({flags->replay, flags->bench, "profile"}, run, messages);
+      flags->program.complete = [request = ReplayRequest{flags->replay, flags->bench, "profile"}](
+                                    RunFile& run, std::ostream& messages) {
+        Replay(request, run, messages);
       };
     if (flags->gpu) return ProfileGpu(*flags);
     for (const bool of_gpu :

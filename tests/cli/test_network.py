@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from checks import DLROOF, FAKE_BENCH, TESTS, bad_input, exits, plain, prints, run, says, verify
 
+os.environ["ASAN_OPTIONS"] = "detect_leaks=0"  # Open MPI leaves memory behind
 NET = Path(DLROOF).parent / "dlroof_net"
 MPIRUN = "mpirun --allow-run-as-root --oversubscribe --bind-to none --mca mpi_yield_when_idle 1"
 pytestmark = pytest.mark.skipif(not NET.exists() or shutil.which("mpirun") is None, reason="dlroof_net is not built, or mpirun is not installed")
