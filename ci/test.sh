@@ -12,4 +12,4 @@ ci/check_prose.sh
 build_options+=(-DDLROOF_CUDA=AUTO)
 build ci all
 say "testing"
-ctest --preset ci -j"$(($(nproc) + 1))"   # some wait
+ctest --preset ci -j"$(nproc)"
