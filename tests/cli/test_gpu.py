@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from checks import (DLROOF, by_name, contains, exits, holds, never_prints, prints, program, run, says, verify)
 
-pytestmark = pytest.mark.waiting
+pytestmark = pytest.mark.serial
 BENCH, FAKES = program("DLROOF_BENCH"), program("DLROOF_FAKE_MODULES")
 # A busy machine disturbs repetitions. Three clean ones make a time.
 QUICK = "--benchmark_repetitions=20 --benchmark_min_time=0.0001 --benchmark_out=run.json"

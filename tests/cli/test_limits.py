@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from checks import DLROOF, exits, run, verify
 
-pytestmark = pytest.mark.heavy
+pytestmark = pytest.mark.serial
 SANITIZED = b"__asan_init" in Path(DLROOF).read_bytes()
 
 

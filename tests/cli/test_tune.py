@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from checks import FAKE_BENCH, bad_input, exits, finish, one_sentence, prints, run, says, start, verify
 
-pytestmark = pytest.mark.waiting
+pytestmark = pytest.mark.serial
 NAME = "LSTM/cpu/onednn/fwd_inference/f32/t1n1i4h4"
 # A program that is 5 % faster where DLROOF_FAKE says so, and crashes, hangs or ends without a result elsewhere.
 PROGRAM = """#!/usr/bin/env bash

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from checks import bad_input, checks, exits, finish, never_prints, one_sentence, prints, run, says, start, verify
 
-pytestmark = pytest.mark.heavy
+pytestmark = pytest.mark.serial
 # Prints the time of its step, which depends on SPEED and --table; crashes, hangs or prints nothing where SPEED says so.
 PROGRAM = """#!/usr/bin/env bash
 case $SPEED in
