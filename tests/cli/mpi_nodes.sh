@@ -8,22 +8,13 @@ if [ "$1" != inside ]; then
   exec unshare --net --pid --mount --uts --ipc --fork --kill-child --mount-proc "$0" inside "$@"
 fi
 shift
+. "$(dirname "$0")/nodes/join.sh"
 mkdir -p "$1"
 folder=$(realpath "$1") nodes=$2 script=$(realpath "$3")
 export folder
 cd "$folder"
 mkdir -p run
-hostname controller
-ip link set lo up
-ip link add bridge0 type bridge
-ip addr add 10.77.0.254/24 dev bridge0
-ip link set bridge0 up
-{
-  echo "127.0.0.1 localhost"
-  echo "10.77.0.254 controller"
-  for i in $(seq "$nodes"); do echo "10.77.0.$i n$i"; done
-} > run/hosts
-mount --bind run/hosts /etc/hosts
+join_nodes "$nodes" run/hosts
 for i in $(seq "$nodes"); do
   mkfifo "run/go-n$i"
   unshare --net --pid --uts --mount --ipc --fork --kill-child --mount-proc bash -c "

@@ -7,22 +7,13 @@ if [ "$1" != inside ]; then
   exec unshare --net --pid --mount --uts --ipc --fork --kill-child --mount-proc "$0" inside "$@"
 fi
 shift
+. "$(dirname "$0")/nodes/join.sh"
 mkdir -p "$1"
 folder=$(realpath "$1") nodes=$2 cpus=$3 script=$(realpath "$4")
 export folder
 cd "$folder"
 mkdir -p run log state etc
-hostname controller
-ip link set lo up
-ip link add bridge0 type bridge
-ip addr add 10.77.0.254/24 dev bridge0
-ip link set bridge0 up
-{
-  echo "127.0.0.1 localhost"
-  echo "10.77.0.254 controller"
-  for i in $(seq "$nodes"); do echo "10.77.0.$i n$i"; done
-} > etc/hosts
-mount --bind etc/hosts /etc/hosts
+join_nodes "$nodes" etc/hosts
 head -c 1024 /dev/urandom > etc/munge.key
 chmod 400 etc/munge.key
 # TmpFS and the other %n: several slurmd on one host. Without accounting, control groups or mail.
