@@ -67,8 +67,8 @@ TEST(RunnerOfGpu, WhatGoogleBenchmarkWillNotKeepIsNotSampled) {
   EXPECT_GT(sampled(std::nullopt), 2);
 }
 
-// Heat halves the SMs' clock in the first two repetitions, of three batches each: two others
-// follow, after pauses in which the GPU cools.
+// Heat halves the SMs' clock in the first six batches (two repetitions' worth; one's, where Google
+// Benchmark runs a repetition twice): others follow, after pauses in which the GPU cools.
 TEST(RunnerOfGpu, ThrottledRepetitionsAreReplaced) {
   int batches = 0;
   const auto open = [&] {
@@ -86,8 +86,9 @@ TEST(RunnerOfGpu, ThrottledRepetitionsAreReplaced) {
   options.min_seconds = 0.001;
   options.stop = StoppingRule{.repetitions = 7, .max_noise = 1, .max_seconds = 100};
   const auto record = Records({OnGpu("Fake/gpu/none/fwd/f32/n1")}, {}, "all", options, 40).at(0);
-  ASSERT_GE(record.repetitions.size(), 9);  // more where this machine itself was busy
-  for (std::size_t i = 0; i < 2; ++i) EXPECT_TRUE(record.repetitions[i].disturbed) << i;
+  const auto throttled = [](const Repetition& r) { return r.gpu && r.gpu->clock_hz < 1.5e9; };
+  EXPECT_GE(std::ranges::count_if(record.repetitions, throttled), 1);
+  for (const auto& r : record.repetitions) EXPECT_TRUE(!throttled(r) || r.disturbed);
   EXPECT_EQ(std::ranges::count(record.repetitions, false, &Repetition::disturbed), 7);
 }
 
