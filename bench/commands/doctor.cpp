@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <iostream>
+#include <memory>
 #include <numeric>
 #include <optional>
 #include <thread>
@@ -30,8 +31,10 @@
 namespace dlroof {
 namespace {
 
-constexpr double kFreezeTestSeconds = 2;
-constexpr double kCoreTestSeconds = 1;
+// For so long the machine is watched.
+struct Watches {
+  double freezes = 2, core = 1;  // [s]
+};
 
 // Flushed: what comes next may hang or crash in a driver.
 void Line(const std::string& topic, const std::string& text) {
@@ -60,17 +63,17 @@ void ReportCpu(const Cpu& cpu) {
     Line("memory", fmt::format("{:.1f} GB can be allocated", *memory / 1e9));
 }
 
-void ReportClocks() {
-  const auto watch = WatchFreezes(kFreezeTestSeconds);
+void ReportClocks(double seconds) {
+  const auto watch = WatchFreezes(seconds);
   const double lost = std::accumulate(watch.gaps.begin(), watch.gaps.end(), 0.0);
   if (watch.gaps.empty()) {
     Line("clocks",
-         fmt::format("steady: a {:.0f} s busy loop saw no gap of 1 ms or more", watch.seconds));
+         fmt::format("steady: a {:.2g} s busy loop saw no gap of 1 ms or more", watch.seconds));
     return;
   }
   const auto waited = watch.run_delay ? TimeText(*watch.run_delay) : std::string("an unknown time");
   Line("clocks",
-       fmt::format("a {:.0f} s busy loop stood still {} times, {:.2g} % of the time (longest {}); "
+       fmt::format("a {:.2g} s busy loop stood still {} times, {:.2g} % of the time (longest {}); "
                    "it waited {} for a "
                    "CPU, the rest was the host's. Repetitions hit by this are marked disturbed",
                    watch.seconds, watch.gaps.size(), 100 * lost / watch.seconds,
@@ -91,12 +94,12 @@ std::optional<double> KnownIssueRate() {
   }
 }
 
-void ReportCoreShare() {
+void ReportCoreShare(double seconds) {
   SharesOfBest shares({KnownIssueRate(), std::nullopt});
   const auto share = [&](double rate) { return *shares.OfLower({rate, std::nullopt}, {}).core; };
   std::vector<double> rates;
   const double begin = WallSeconds();
-  while (WallSeconds() - begin < kCoreTestSeconds) {
+  while (WallSeconds() - begin < seconds) {
     const auto rate = MeasureIssueRate();
     if (!rate) return Line("core", "not known whether others share it: no test for this CPU");
     share(*rate);
@@ -174,11 +177,14 @@ std::string CacheText() {
 void AddDoctorCommand(CLI::App& program, int& /*exit_code*/) {
   auto* command =
       program.add_subcommand("doctor", "what can be measured here, what cannot, and why");
-  command->callback([] {
+  const auto quick = std::make_shared<bool>(false);
+  command->add_flag("--quick", *quick, "watch the clocks for 0.1 s, not for 3 s");
+  command->callback([quick] {
+    const auto watches = *quick ? Watches{.freezes = 0.05, .core = 0.05} : Watches{};
     Line("dlroof", fmt::format("{} ({}), {}, {}", kVersion, kCommit, kCompiler, kBuildType));
     ReportCpu(ThisCpu());
-    ReportClocks();
-    ReportCoreShare();
+    ReportClocks(watches.freezes);
+    ReportCoreShare(watches.core);
     Line("counters", PerfSentence(AskPerf()));
     ReportSources();
     ReportLibraries();

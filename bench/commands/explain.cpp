@@ -30,6 +30,7 @@ struct ExplainFlags {
   std::vector<std::string> what, outputs;
   std::string bench, machine;
   bool try_it = false;
+  double try_seconds = 30;  // for each benchmark, at most
 };
 
 bool IsFigure(const std::string& path) {
@@ -75,14 +76,13 @@ void Explain(const Record& record, const Placed& placed, std::ostream& out) {
 
 void TryIt(const ExplainFlags& flags, const Record& record, const Placed& placed,
            std::ostream& out) {
-  constexpr double kBudgetSeconds = 30;
   if (!placed.ledger || !record.parallel) return;
   const auto proposal = ProposalOf(*placed.ledger, record.parallel->threads);
   out << "  "
       << (proposal ? TryProposal(*proposal,
                                  {flags.bench.empty() ? BenchBesideUs() : flags.bench,
                                   ParseBenchmarkName(record.name)},
-                                 kBudgetSeconds)
+                                 flags.try_seconds)
                    : "nothing to try: no setting of this program changes the largest part")
       << "\n\n";
 }
@@ -125,8 +125,13 @@ void AddExplainCommand(CLI::App& program, int& exit_code) {
       ->allow_extra_args(false);
   command->add_option("--machine", flags->machine,
                       "machine file of the roofs (default: cached, or measured now)");
-  command->add_flag("--try", flags->try_it,
-                    "measure what the largest part proposes, by turns with the default");
+  auto* tried =
+      command->add_flag("--try", flags->try_it,
+                        "measure what the largest part proposes, by turns with the default");
+  command
+      ->add_option("--budget", flags->try_seconds, "[s] for each benchmark's trial, at most (30)")
+      ->needs(tried)
+      ->check(CLI::PositiveNumber);
   command->add_option("--bench", flags->bench, "the program (dlroof_bench beside this)");
   command->callback([flags, &exit_code] { exit_code = ExplainAll(*flags); });
 }

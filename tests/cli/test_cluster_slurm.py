@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from checks import DLROOF, FAKE_BENCH, TESTS
 
-pytestmark = pytest.mark.serial
+pytestmark = pytest.mark.scripts
 NODES = [f"n{i}" for i in range(1, 5)]
 NET = Path(DLROOF).parent / "dlroof_net"
 

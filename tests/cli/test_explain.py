@@ -53,7 +53,7 @@ def test_a_file_is_explained_without_measuring(explained):
 
 
 def test_what_the_largest_part_proposes_is_tried():
-    tried = run(f"dlroof explain {NAME} --try --machine=roofs.json", timeout=180)
+    tried = run(f"dlroof explain {NAME} --try --budget 8 --machine=roofs.json", timeout=180)
     verify(tried, [exits(0)])
     assert re.search(r"^  (tried on 1 thread|nothing to try)", tried.out, re.M), tried
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from checks import DLROOF, ROOT, contains, exits, holds, program, run, says, verify
 
-pytestmark = pytest.mark.serial
+pytestmark = [pytest.mark.serial, pytest.mark.scripts]
 BENCH, FAKES = program("DLROOF_BENCH"), program("DLROOF_FAKE_MODULES")
 SCRIPTS = ("gpu_check.sh", "gpu_pack.sh", "lib.sh")
 # The tests of the CUDA module die or hang where the environment asks for it.

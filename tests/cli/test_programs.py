@@ -323,7 +323,7 @@ class TestSupervised:
         verify(run("dlroof report supervised.json" + TABLE), [exits(0)])
 
     def test_two_builds_end_with_a_verdict_and_blocks_of_five(self):
-        ran = run(f"dlroof run --ab {BENCH} {BENCH} -o old.json -o new.json --budget 30 --cooldown 0.1 -- {ON_MACHINE}"
+        ran = run(f"dlroof run --ab {BENCH} {BENCH} -o old.json -o new.json --budget 10 --cooldown 0.1 -- {ON_MACHINE}"
                   "--benchmark_filter=^LSTM/cpu/reference/fwd_inference", timeout=120)
         assert ran.code in (0, 1, 3), ran
         repetitions = json.loads(Path("new.json").read_text())["records"][0]["repetitions"]

@@ -130,7 +130,7 @@ def test_a_real_benchmark_is_tuned():
     roofs = {"name": "roofs", "device": "cpu", "threads": len(os.sched_getaffinity(0)),
              "flops": {"fp32.vector": 1e13}, "bytes": {"dram": 1e12}}
     Path("roofs.json").write_text(json.dumps(roofs))
-    ran = run(f"dlroof tune {NAME} --machine=roofs.json --budget=15 -o real.json", timeout=300)
+    ran = run(f"dlroof tune {NAME} --machine=roofs.json --budget=8 -o real.json", timeout=300)
     found = tuning("real.json")
     assert ran.code == 0 and found["state"] in ("confirmed", "not_confirmed", "nothing_won"), ran
     assert all(re.search("of the default's time", one["reason"]) for one in found["coordinates"]), "no ledger decided the order"
