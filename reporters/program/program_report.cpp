@@ -61,6 +61,15 @@ std::string BoundOf(const PrimitiveUse& use) {
   return BoundText(*use.placed->placement.time);
 }
 
+// The advice is about the median of all calls, the table about those of the steps: says the former
+// where it differs by more than noise.
+std::string MedianCall(const PrimitiveUse& use) {
+  const auto& timing = use.placed->timing;
+  if (!timing || std::abs(std::log(timing->median * use.calls / use.seconds)) < std::log(kAbove))
+    return "";
+  return fmt::format(", by its median call of {}", WithPrefix(timing->median, "s"));
+}
+
 void WriteWinners(const std::vector<PrimitiveUse>& uses, const ProgramLedger& ledger, bool machine,
                   int width, std::ostream& out) {
   const bool roofs = std::ranges::any_of(
@@ -82,7 +91,7 @@ void WriteWinners(const std::vector<PrimitiveUse>& uses, const ProgramLedger& le
   if (!roofs && !machine) out << "  no roofs, so no gaps: --machine names whose they are\n";
   for (std::size_t i = 0; i < std::min(uses.size(), kShown); ++i)
     if (uses[i].placed != nullptr && !uses[i].placed->placement.advice.empty()) {
-      fmt::print(out, "  {}: {}\n", NameOf(*uses[i].primitive),
+      fmt::print(out, "  {}{}: {}\n", NameOf(*uses[i].primitive), MedianCall(uses[i]),
                  Printable(uses[i].placed->placement.advice));
       break;
     }

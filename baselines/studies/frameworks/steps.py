@@ -7,10 +7,10 @@ import time
 
 def arguments(doc):
     parser = argparse.ArgumentParser(description=doc)
-    parser.add_argument("model", choices=("resnet50", "lstm"))
+    parser.add_argument("model", choices=("resnet50", "lstm", "deepcam"))
     parser.add_argument("mode", choices=("inference", "training"))
     parser.add_argument("--batch", type=int, default=8)
-    parser.add_argument("--size", type=int, default=224, help="pixels of an image's side")
+    parser.add_argument("--size", type=int, help="pixels of an image's side (224); DeepCAM: of its height, 2/3 of its width (192; the paper's: 768)")
     parser.add_argument("--time-steps", type=int, default=64)
     parser.add_argument("--inputs", type=int, default=256)
     parser.add_argument("--hidden", type=int, default=512)
@@ -21,7 +21,9 @@ def arguments(doc):
     parser.add_argument("--compile", action="store_true", help="torch.compile, or XLA")
     parser.add_argument("--freeze", action="store_true", help="inference: weights as constants of the graph")
     parser.add_argument("--eager", action="store_true", help="TensorFlow: without tf.function")
-    return parser.parse_args()
+    options = parser.parse_args()
+    options.size = options.size or (192 if options.model == "deepcam" else 224)
+    return options
 
 
 def run(options, step, facts):

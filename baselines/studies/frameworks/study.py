@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """study.py --environment FOLDER [--dlroof build/dlroof] [--out FOLDER]: profiles PyTorch and TensorFlow, and checks what profile says.
 
-Each of ResNet-50 and an LSTM, in inference and training, in both frameworks: the program alone, under `dlroof profile`, and by turns with and
+Each of ResNet-50, an LSTM and DeepCAM, in inference and training, in both frameworks: the program alone, under `dlroof profile`, and by turns with and
 without oneDNN's lines. Writes study.json, a table (study.md), each program's log and run file, and both frameworks side by side (across_programs.txt).
 """
 import argparse
@@ -17,7 +17,7 @@ import time
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
-SIZES = {"resnet50": ["--batch", "4"], "lstm": ["--batch", "8"]}
+SIZES = {"resnet50": ["--batch", "4"], "lstm": ["--batch", "8"], "deepcam": ["--batch", "1"]}
 
 
 def arguments():
@@ -114,7 +114,7 @@ def table(rows):
 def compare(options):
     """Writes both frameworks side by side, for each program that both have: across_programs.txt."""
     with open(options.out / "across_programs.txt", "w") as text:
-        for model in ("resnet50", "lstm"):
+        for model in SIZES:
             for mode in ("training", "inference"):
                 files = [f"{framework}_{model}_{mode}.json" for framework in ("torch", "tensorflow")]
                 if not all((options.out / file).exists() for file in files):
@@ -130,7 +130,7 @@ def main():
     options.environment = options.environment.resolve()
     rows, failed = [], False
     for framework in ("torch", "tensorflow"):
-        for model in ("resnet50", "lstm"):
+        for model in SIZES:
             for mode in ("inference", "training"):
                 if options.only not in f"{framework}_{model}_{mode}":
                     continue
