@@ -125,9 +125,8 @@ void AddExplainCommand(CLI::App& program, int& exit_code) {
       ->allow_extra_args(false);
   command->add_option("--machine", flags->machine,
                       "machine file of the roofs (default: cached, or measured now)");
-  auto* tried =
-      command->add_flag("--try", flags->try_it,
-                        "measure what the largest part proposes, by turns with the default");
+  auto* tried = command->add_flag(
+      "--try", flags->try_it, "measure what the largest part proposes, by turns with the default");
   command
       ->add_option("--budget", flags->try_seconds, "[s] for each benchmark's trial, at most (30)")
       ->needs(tried)

@@ -6,7 +6,9 @@
 #include <cctype>
 #include <cstdlib>
 #include <filesystem>
+#include <map>
 #include <optional>
+#include <set>
 #include <sstream>
 #include <utility>
 
@@ -17,7 +19,13 @@
 namespace dlroof {
 namespace {
 
-constexpr std::string_view kKnob = "knob", kChangesResults = "changes results";
+constexpr std::string_view kKnob = "knob", kChangesResults = "changes results",
+                           kActsOn = "acts on ";
+const std::map<std::string_view, std::set<ProgramPartKind>> kParts = {
+    {"primitives", {ProgramPartKind::kRoof, ProgramPartKind::kGap, ProgramPartKind::kNoRoof}},
+    {"reorders", {ProgramPartKind::kMoves}},
+    {"creation", {ProgramPartKind::kCreation}},
+    {"outside", {ProgramPartKind::kOutside}}};
 constexpr std::string_view kBlank = " \t\r";
 
 std::string_view Trimmed(std::string_view text) {
@@ -65,21 +73,45 @@ class KnobReader {
   void BeginKnob(std::string_view name, std::string_view reason) {
     EndKnob();
     changes_ = false;
-    if (const auto comma = name.find(','); comma != std::string_view::npos) {
-      if (Trimmed(name.substr(comma + 1)) != kChangesResults)
-        Refuse("knob {}: expected '{}' after the comma", Trimmed(name.substr(0, comma)),
-               kChangesResults);
-      name = Trimmed(name.substr(0, comma));
-      changes_ = true;
-    }
+    acts_on_.clear();
+    const auto comma = name.find(',');
+    auto rest = comma == std::string_view::npos ? "" : name.substr(comma + 1);
+    name = Trimmed(name.substr(0, comma));
+    if (comma != std::string_view::npos) do {
+        const auto end = std::min(rest.find(','), rest.size());
+        AddProperty(name, Trimmed(rest.substr(0, end)));
+        rest.remove_prefix(std::min(end + 1, rest.size()));
+      } while (!rest.empty());
     if (name.empty()) Refuse("expected a name after 'knob'");
     for (const auto& known : knobs_.coordinates)
       if (known.name == name) Refuse("knob {}: there is one of this name already", name);
     knob_ = Coordinate{std::string(name), std::string(reason), {}};
   }
 
+  // "changes results", or "acts on outside and creation".
+  void AddProperty(std::string_view knob, std::string_view words) {
+    constexpr std::string_view kAnd = " and ";
+    if (words == kChangesResults) {
+      changes_ = true;
+      return;
+    }
+    if (!words.starts_with(kActsOn))
+      Refuse("knob {}: expected '{}' or '{}PART and PART' after a comma", knob, kChangesResults,
+             kActsOn);
+    for (words.remove_prefix(kActsOn.size()); !words.empty();) {
+      const auto end = std::min(words.find(kAnd), words.size());
+      const auto part = Trimmed(words.substr(0, end));
+      const auto kinds = kParts.find(part);
+      if (kinds == kParts.end())
+        Refuse("knob {}: '{}': expected primitives, reorders, creation or outside", knob, part);
+      acts_on_.insert(kinds->second.begin(), kinds->second.end());
+      words.remove_prefix(std::min(end + kAnd.size(), words.size()));
+    }
+  }
+
   void EndKnob() {
     if (!knob_) return;
+    if (!acts_on_.empty()) knobs_.acts_on[knob_->name] = acts_on_;
     if (changes_ && !may_change_)
       knobs_.left_out.push_back(
           fmt::format("{}: it changes results (--allow-precision tries it)", knob_->name));
@@ -174,6 +206,7 @@ class KnobReader {
   int line_ = 0;
   std::optional<Coordinate> knob_;
   bool changes_ = false;
+  std::set<ProgramPartKind> acts_on_;
 };
 
 // In the folders of LD_LIBRARY_PATH and in those that the system's linker looks into.

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "baselines/tune/setting.h"
+#include "bench/tune/trial_order.h"
 #include "counters/base/embedded.h"
 
 namespace dlroof {
@@ -16,6 +17,8 @@ namespace dlroof {
 //
 //   knob NAME | REASON                    choices follow, of which one at a time is taken
 //   knob NAME, changes results | REASON   the same, tried only where that is allowed
+//   knob NAME, acts on PART and PART | REASON   parts of a program's time: primitives, reorders,
+//                                         creation, outside; one that does not say acts on all
 //   VARIABLE=VALUE ... | REASON           a choice: variables of the environment
 //   --FLAG=VALUE --FLAG | REASON          a choice: arguments, behind those of the program
 //
@@ -35,6 +38,7 @@ KnobPlace ThisKnobPlace();
 
 struct Knobs {
   std::vector<Coordinate> coordinates;
+  ActsOn acts_on;                     // of coordinates that say so
   std::vector<std::string> left_out;  // sentences: choices that cannot be here, knobs not asked for
 };
 

@@ -55,4 +55,24 @@ void SortByLedger(const Ledger& ledger, bool memory_bound, std::vector<Coordinat
   });
 }
 
+void SortByProgram(const ProgramLedger& ledger, const ActsOn& acts_on,
+                   std::vector<Coordinate>& coordinates) {
+  if (ledger.seconds <= 0) return;
+  std::map<std::string, double> shares;
+  for (auto& coordinate : coordinates) {
+    const auto found = acts_on.find(coordinate.name);
+    double& share = shares[coordinate.name] = 1;
+    if (found == acts_on.end()) continue;
+    share = 0;
+    for (const auto& part : ledger.parts)
+      if (found->second.contains(part.kind)) share += part.seconds / ledger.seconds;
+    coordinate.reason +=
+        fmt::format("{}it acts on {:.0f} % of the {}", coordinate.reason.empty() ? "" : "; ",
+                    100 * share, ledger.of_step ? "step" : "program's time");
+  }
+  std::ranges::stable_sort(coordinates, [&](const Coordinate& a, const Coordinate& b) {
+    return shares.at(a.name) > shares.at(b.name);
+  });
+}
+
 }  // namespace dlroof

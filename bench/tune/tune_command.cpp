@@ -9,6 +9,7 @@
 #include <set>
 
 #include "baselines/tune/tune.h"
+#include "bench/program/ledger_run.h"
 #include "bench/tune/knob_file.h"
 #include "bench/tune/open_tunings.h"
 #include "bench/tune/surroundings.h"
@@ -69,14 +70,14 @@ void AddVariables(const TuneCommandRequest& request, std::vector<Coordinate>& co
   }
 }
 
-std::vector<Coordinate> CoordinatesOf(const TuneCommandRequest& request, std::ostream& log) {
-  if (request.compare_with_itself) return EqualCoordinates();
+Knobs KnobsToTry(const TuneCommandRequest& request, std::ostream& log) {
+  if (request.compare_with_itself) return {EqualCoordinates(), {}, {}};
   auto knobs = KnobsOf(request.knobs, ThisKnobPlace(), request.may_change_results);
   for (const auto& sentence : knobs.left_out)
     log << fmt::format("left out: {}\n", Printable(sentence));
   AddVariables(request, knobs.coordinates);
   if (knobs.coordinates.empty()) throw BadInput("tune: no knob is left to try");
-  return std::move(knobs.coordinates);
+  return knobs;
 }
 
 TuningWords WordsOf(const std::vector<std::string>& command, const Objective& objective) {
@@ -131,8 +132,25 @@ class CommandTuning {
                     .budget_seconds = request_.budget_seconds,
                     .min_effect = request_.min_effect,
                     .seed = request_.seed};
-    plan.coordinates = CoordinatesOf(request_, log_);
+    auto knobs = KnobsToTry(request_, log_);
+    plan.coordinates = std::move(knobs.coordinates);
+    acts_on_ = std::move(knobs.acts_on);
     return plan;
+  }
+
+  // The knobs that act on most of the program's time come first.
+  void Order() {
+    const auto ledger = RunForLedger(request_.trial.command);
+    if (!ledger) {
+      log_ << "no ledger of oneDNN's calls: the knobs are tried in the order of their files\n";
+      return;
+    }
+    auto& coordinates = file_.tunings.front().plan.coordinates;
+    SortByProgram(*ledger, acts_on_, coordinates);
+    std::string order;
+    for (const auto& coordinate : coordinates)
+      order += fmt::format("{}{}", order.empty() ? "" : ", ", coordinate.name);
+    log_ << fmt::format("the ledger of a run orders the knobs: {}\n", Printable(order));
   }
 
   void Measure() {
@@ -140,12 +158,14 @@ class CommandTuning {
     // Its time limits the others, which may hang; the system reads the program's files meanwhile.
     const double begin = WallSeconds();
     if (!trial({}, request_.trial.timeout_seconds)) return;
+    const double run_seconds = WallSeconds() - begin;
+    if (!acts_on_.empty() && file_.tunings.front().blocks.empty()) Order();
     const auto before = file_.tunings.front();
     std::size_t choices = 0;
     for (const auto& coordinate : before.plan.coordinates) choices += coordinate.choices.size();
     log_ << fmt::format("{} choices of {} knobs; a run takes about {}, the budget is {:.0f} s\n",
-                        choices, before.plan.coordinates.size(),
-                        WithPrefix(WallSeconds() - begin, "s"), request_.budget_seconds);
+                        choices, before.plan.coordinates.size(), WithPrefix(run_seconds, "s"),
+                        request_.budget_seconds);
     const auto save = [&](const Tuning& tuning) {
       file_.tunings.front() = tuning;
       Write();
@@ -180,6 +200,7 @@ class CommandTuning {
   std::ostream& out_;
   std::string subject_;
   TuningFile file_;
+  ActsOn acts_on_;
 };
 
 }  // namespace

@@ -12,23 +12,23 @@ namespace {
 
 bool HasSteps(const ProgramSummary& summary) { return summary.steps.count > 0; }
 
-void AddPart(std::string words, double seconds, ProgramLedger& ledger) {
+void AddPart(ProgramPartKind kind, std::string words, double seconds, ProgramLedger& ledger) {
   if (!(seconds > 0)) return;
   const auto found = std::ranges::find(ledger.parts, words, &ProgramPart::words);
   if (found != ledger.parts.end())
     found->seconds += seconds;
   else
-    ledger.parts.push_back({std::move(words), seconds});
+    ledger.parts.push_back({kind, std::move(words), seconds});
   ledger.seconds += seconds;
 }
 
 // Sums by kind, the largest first.
-void AddByKind(std::string_view before, const std::map<std::string, double>& by_kind,
-               ProgramLedger& ledger) {
+void AddByKind(ProgramPartKind part, std::string_view before,
+               const std::map<std::string, double>& by_kind, ProgramLedger& ledger) {
   std::vector<std::pair<std::string, double>> rows(by_kind.begin(), by_kind.end());
   std::ranges::stable_sort(rows, std::ranges::greater{}, &std::pair<std::string, double>::second);
   for (const auto& [kind, seconds] : rows)
-    AddPart(fmt::format("{}{}", before, kind), seconds, ledger);
+    AddPart(part, fmt::format("{}{}", before, kind), seconds, ledger);
 }
 
 // [flop] of one call, with every pipe known.
@@ -95,14 +95,14 @@ ProgramLedger LedgerOf(const std::vector<PrimitiveUse>& uses, const ProgramSumma
       without_roof += use.seconds;
     }
   }
-  AddPart("needed by the roofs", at_roof, ledger);
-  AddByKind("above the roof: ", gaps, ledger);
-  AddByKind("moves data: ", moves, ledger);
-  AddPart("primitives without a roof", without_roof, ledger);
-  AddPart("creation of primitives",
+  AddPart(ProgramPartKind::kRoof, "needed by the roofs", at_roof, ledger);
+  AddByKind(ProgramPartKind::kGap, "above the roof: ", gaps, ledger);
+  AddByKind(ProgramPartKind::kMoves, "moves data: ", moves, ledger);
+  AddPart(ProgramPartKind::kNoRoof, "primitives without a roof", without_roof, ledger);
+  AddPart(ProgramPartKind::kCreation, "creation of primitives",
           ledger.of_step ? summary.steps.creation_seconds : summary.creation_seconds, ledger);
   const auto& wall = ledger.of_step ? summary.steps.wall_seconds : summary.wall_seconds;
-  if (wall) AddPart("outside oneDNN", *wall - ledger.seconds, ledger);
+  if (wall) AddPart(ProgramPartKind::kOutside, "outside oneDNN", *wall - ledger.seconds, ledger);
   return ledger;
 }
 

@@ -24,7 +24,10 @@ struct PrimitiveUse {
 // The uses with calls, those with most to win first; by time where nothing has a roof.
 std::vector<PrimitiveUse> UsesOf(const PlacedRun& run, const ProgramSummary& summary);
 
+enum class ProgramPartKind { kRoof, kGap, kMoves, kNoRoof, kCreation, kOutside };
+
 struct ProgramPart {
+  ProgramPartKind kind = ProgramPartKind::kRoof;
   std::string words;
   double seconds = 0;  // [s] > 0
 };

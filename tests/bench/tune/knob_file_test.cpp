@@ -41,6 +41,21 @@ TEST(KnobFile, ChoicesHaveThisMachinesNumbersArgumentsAndQuotedValues) {
   EXPECT_TRUE(knobs.left_out.empty());
 }
 
+TEST(KnobFile, AKnobSaysOnWhichPartsOfAProgramItActs) {
+  const auto knobs = Read(
+      "knob a, acts on reorders and outside | why\n"
+      "A=1 | one\n"
+      "knob b | why\n"
+      "B=1 | one\n"
+      "knob c, changes results, acts on primitives | why\n"
+      "C=1 | one\n",
+      true);
+  using Kind = ProgramPartKind;
+  EXPECT_EQ(knobs.acts_on, (ActsOn{{"a", {Kind::kMoves, Kind::kOutside}},
+                                   {"c", {Kind::kRoof, Kind::kGap, Kind::kNoRoof}}}));
+  EXPECT_EQ(knobs.coordinates.size(), 3U);
+}
+
 TEST(KnobFile, AChoiceThatCannotBeHereIsLeftOutWithItsReason) {
   const auto knobs = Read(
       "knob a | why\n"
@@ -70,7 +85,10 @@ TEST(KnobFile, AWrongLineIsRefusedWithItsPlace) {
        "k.txt:2: '{cpu}': expected {cpus}, {cores}, {half} or {library:NAME}"},
       {"knob a | w\nA={cpus | why", "k.txt:2: '{cpus': expected a '}'"},
       {"knob a | w\nA=\"b | why", "k.txt:2: expected a second '\"'"},
-      {"knob a, slow | w", "k.txt:1: knob a: expected 'changes results' after the comma"},
+      {"knob a, slow | w",
+       "k.txt:1: knob a: expected 'changes results' or 'acts on PART and PART' after a comma"},
+      {"knob a, acts on reorders and all | w",
+       "k.txt:1: knob a: 'all': expected primitives, reorders, creation or outside"},
       {"knob a | w\nA=1 | x\nknob a | w", "k.txt:3: knob a: there is one of this name already"},
       {"knob a | w\nA=1 | x\nknob b | w\nA=2 | x",
        "k.txt:4: A: knob a has it already; a variable belongs to one knob"}};

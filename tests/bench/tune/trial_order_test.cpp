@@ -1,0 +1,60 @@
+#include "bench/tune/trial_order.h"
+
+#include <gtest/gtest.h>
+
+namespace dlroof {
+namespace {
+
+using Kind = ProgramPartKind;
+
+std::vector<Coordinate> Named(std::initializer_list<const char*> names) {
+  std::vector<Coordinate> all;
+  for (const auto* name : names) all.push_back({name, "why", {}});
+  return all;
+}
+
+std::vector<std::string> NamesOf(const std::vector<Coordinate>& coordinates) {
+  std::vector<std::string> names;
+  for (const auto& one : coordinates) names.push_back(one.name);
+  return names;
+}
+
+TEST(TrialOrder, KnobsThatActOnMostOfAProgramComeFirst) {
+  const ProgramLedger ledger{.of_step = true,
+                             .seconds = 10,
+                             .parts = {{Kind::kRoof, "roof", 1},
+                                       {Kind::kGap, "gap: convolution", 1},
+                                       {Kind::kGap, "gap: matmul", 0.5},
+                                       {Kind::kMoves, "moves", 2},
+                                       {Kind::kOutside, "outside", 5.5}}};
+  const ActsOn acts_on = {{"cache", {Kind::kCreation}},
+                          {"isa", {Kind::kRoof, Kind::kGap, Kind::kNoRoof}},
+                          {"allocator", {Kind::kOutside}},
+                          {"layout", {Kind::kMoves, Kind::kGap}}};
+  auto coordinates = Named({"cache", "isa", "layout", "allocator", "own"});
+  SortByProgram(ledger, acts_on, coordinates);
+  EXPECT_EQ(NamesOf(coordinates),
+            (std::vector<std::string>{"own", "allocator", "layout", "isa", "cache"}));
+  EXPECT_EQ(coordinates[0].reason, "why");  // it does not say on what it acts
+  EXPECT_EQ(coordinates[1].reason, "why; it acts on 55 % of the step");
+  EXPECT_EQ(coordinates[2].reason, "why; it acts on 35 % of the step");
+  EXPECT_EQ(coordinates[4].reason, "why; it acts on 0 % of the step");
+}
+
+TEST(TrialOrder, EqualSharesKeepTheOrderOfTheFiles) {
+  const ProgramLedger ledger{.seconds = 4, .parts = {{Kind::kOutside, "outside", 4}}};
+  auto coordinates = Named({"b", "a", "c"});
+  SortByProgram(ledger, {{"a", {Kind::kOutside}}, {"b", {Kind::kOutside}}}, coordinates);
+  EXPECT_EQ(NamesOf(coordinates), (std::vector<std::string>{"b", "a", "c"}));
+  EXPECT_EQ(coordinates[0].reason, "why; it acts on 100 % of the program's time");
+}
+
+TEST(TrialOrder, WithoutATimeNothingMoves) {
+  auto coordinates = Named({"b", "a"});
+  SortByProgram({}, {{"b", {Kind::kCreation}}}, coordinates);
+  EXPECT_EQ(NamesOf(coordinates), (std::vector<std::string>{"b", "a"}));
+  EXPECT_EQ(coordinates[0].reason, "why");
+}
+
+}  // namespace
+}  // namespace dlroof
