@@ -33,6 +33,7 @@ namespace {
 struct TrajectoryFlags {
   std::vector<std::string> what, arguments;
   std::vector<int> threads;
+  bool weak = false;
   std::string batch, sweep, along;
   std::vector<std::string> outputs;
   std::string bench, machine;
@@ -87,10 +88,11 @@ std::set<int> ThreadsToMeasure(const TrajectoryFlags& flags, bool with_size) {
   return threads;
 }
 
-// Returns the names with each of the sizes and numbers of threads.
+// Returns the names with each of the sizes and numbers of threads; with `weak` the batch is that of
+// a thread.
 std::vector<std::string> CrossProduct(const std::vector<std::string>& names,
                                       const std::optional<SizeSweep>& sweep,
-                                      const std::set<int>& threads) {
+                                      const std::set<int>& threads, bool weak) {
   std::vector<std::string> sized, all;
   for (const auto& name : names) {
     if (!sweep) sized.push_back(name);
@@ -99,7 +101,9 @@ std::vector<std::string> CrossProduct(const std::vector<std::string>& names,
   }
   for (const auto& name : sized) {
     if (threads.empty()) all.push_back(name);
-    for (const int count : threads) all.push_back(WithThreads(name, count));
+    for (const int count : threads)
+      all.push_back(
+          WithThreads(weak ? WithSize(name, "batch", SizeOf(name, "batch") * count) : name, count));
   }
   return all;
 }
@@ -124,6 +128,7 @@ std::string TrajectoryCommandLine(const TrajectoryFlags& flags,
                                     {"--machine", &flags.machine},
                                     {"--bench", &flags.bench}})
     if (!value->empty()) words.push_back(fmt::format("{}={}", flag, *value));
+  if (flags.weak) words.emplace_back("--weak");
   if (!arguments.empty()) words.emplace_back("--");
   words.insert(words.end(), arguments.begin(), arguments.end());
   return CommandLine(words);
@@ -135,7 +140,7 @@ std::optional<TrajectoryRun> MeasuredRun(const TrajectoryFlags& flags) {
   for (const auto& one : flags.what) (one.starts_with("-") ? arguments : names).push_back(one);
   if (names.empty()) throw BadInput("trajectory: expected a benchmark's name, or a run file");
   const auto sweep = SizeSweepOf(flags);
-  const auto threads = ThreadsToMeasure(flags, sweep.has_value());
+  const auto threads = ThreadsToMeasure(flags, sweep.has_value() && !flags.weak);
   if (threads.size() < 2 && (!sweep || sweep->values.size() < 2))
     throw BadInput(
         "trajectory: one number of threads and one size give one point; expected several of "
@@ -143,14 +148,14 @@ std::optional<TrajectoryRun> MeasuredRun(const TrajectoryFlags& flags) {
   const TemporaryFolder folder;
   StopOnInterrupt();
   const auto path = MeasureExplained({.command = "trajectory",
-                                      .names = CrossProduct(names, sweep, threads),
+                                      .names = CrossProduct(names, sweep, threads, flags.weak),
                                       .bench = flags.bench,
                                       .machine = flags.machine,
                                       .output = "",
                                       .arguments = arguments},
                                      folder, std::cerr);
   if (path.empty()) return std::nullopt;
-  auto along = flags.along;
+  auto along = flags.weak ? std::string(kAlongWeak) : flags.along;
   if (along.empty()) along = threads.size() > 1 ? std::string(kAlongThreads) : sweep->parameter;
   auto file = ReadRunFile(path, std::cerr);
   // The names that dlroof_bench was given lay in a file that is gone.
@@ -159,10 +164,10 @@ std::optional<TrajectoryRun> MeasuredRun(const TrajectoryFlags& flags) {
 }
 
 TrajectoryRun RunOfFiles(const TrajectoryFlags& flags) {
-  if (!flags.threads.empty() || !flags.batch.empty() || !flags.sweep.empty())
+  if (!flags.threads.empty() || !flags.batch.empty() || !flags.sweep.empty() || flags.weak)
     throw BadInput(
-        "trajectory: --threads, --batch and --sweep measure benchmarks that are named; run files "
-        "hold what was measured (--along chooses among it)");
+        "trajectory: --threads, --weak, --batch and --sweep measure benchmarks that are named; run "
+        "files hold what was measured (--along chooses among it)");
   std::vector<std::pair<std::string, RunFile>> files;
   for (const auto& path : flags.what) files.emplace_back(path, ReadRunFile(path, std::cerr));
   return {PlaceRun(JoinedRun(std::move(files))), flags.along};
@@ -222,6 +227,26 @@ int ShowTrajectories(const TrajectoryFlags& flags) {
   return exit_code;
 }
 
+void AddPointOptions(CLI::App& command, TrajectoryFlags& flags) {
+  command
+      .add_option("--threads", flags.threads,
+                  "numbers of threads, with commas (default without a size: 1, 2, 4, ... and all)")
+      ->delimiter(',')
+      ->allow_extra_args(false)
+      ->check(CLI::PositiveNumber);
+  command.add_option("--batch", flags.batch, "batch sizes, with commas: --sweep=batch=...");
+  command.add_option("--sweep", flags.sweep, "PARAMETER=v1,v2,... of any size of the problem");
+  auto* along = command.add_option(
+      "--along", flags.along,
+      "join the points along threads, weak (threads with a batch that grows with them) or this "
+      "parameter (default: threads where there are several numbers of them; a trajectory for each "
+      "other size)");
+  command
+      .add_flag("--weak", flags.weak,
+                "weak scaling: the batch of NAME, or each of --batch, is that of one thread")
+      ->excludes(along);
+}
+
 void AddTrajectoryCommand(CLI::App& program, int& exit_code) {
   auto flags = std::make_shared<TrajectoryFlags>();
   auto* command = program.add_subcommand(
@@ -235,17 +260,7 @@ void AddTrajectoryCommand(CLI::App& program, int& exit_code) {
   // Its place in the command line is behind --; what stands there reaches NAME, which takes all.
   command->add_option("ARGUMENTS", flags->arguments,
                       "after --: what dlroof_bench is given, such as --benchmark_repetitions=20");
-  command
-      ->add_option("--threads", flags->threads,
-                   "numbers of threads, with commas (default without a size: 1, 2, 4, ... and all)")
-      ->delimiter(',')
-      ->allow_extra_args(false)
-      ->check(CLI::PositiveNumber);
-  command->add_option("--batch", flags->batch, "batch sizes, with commas: --sweep=batch=...");
-  command->add_option("--sweep", flags->sweep, "PARAMETER=v1,v2,... of any size of the problem");
-  command->add_option("--along", flags->along,
-                      "join the points along threads or this parameter (default: threads where "
-                      "there are several numbers of them; a trajectory for each other size)");
+  AddPointOptions(*command, *flags);
   command
       ->add_option("-o,--output", flags->outputs,
                    "also write x.svg, x.pdf, x.png (figure), x.html (page) or x.json (records and "

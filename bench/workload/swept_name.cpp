@@ -53,6 +53,15 @@ std::string WithSize(const std::string& name, const std::string& parameter, std:
   throw BadInput("{} {}: {}", parameter, value, refusal);
 }
 
+std::int64_t SizeOf(const std::string& name, const std::string& parameter) {
+  CheckName(name);
+  const auto parsed = ParseBenchmarkName(name);
+  const auto& word = WordOf(parsed, parameter);
+  const auto parts = ProblemParts(parsed.problem);
+  const auto found = std::ranges::find(parts, word.key, &ProblemPart::key);
+  return found == parts.end() ? 1 : std::stoll(found->value);
+}
+
 std::string WithThreads(const std::string& name, int threads) {
   CheckName(name);
   auto parsed = ParseBenchmarkName(name);

@@ -85,6 +85,15 @@ std::vector<Candidate> Candidates(const PlacedRun& run, const SweepParameter& pa
   return candidates;
 }
 
+// Null: the record's op has no batch.
+const SweepWord* BatchWord(const Record& record, const OpVocabulary& words) {
+  const auto op = words.find(record.op);
+  if (op == words.end()) return nullptr;
+  const auto& sweep = op->second.sweep;
+  const auto found = std::ranges::find(sweep, "batch", &SweepWord::name);
+  return found == sweep.end() ? nullptr : &*found;
+}
+
 std::vector<SweepLine> LinesOf(const PlacedRun& run, const std::vector<Candidate>& candidates,
                                std::size_t least) {
   std::map<std::string, std::multiset<double>> values;
@@ -129,6 +138,29 @@ std::vector<SweepLine> ThreadLines(const PlacedRun& run, std::size_t least) {
     const Record& record = run.file.records[i];
     if (record.problem.empty() || record.threads < 1 || !run.places[i].timing) continue;
     const auto group = GroupOf(record, PartsOf(record.problem), WithoutThreads(record.options), "");
+    candidates.push_back({i, static_cast<double>(record.threads), group, group});
+  }
+  return LinesOf(run, candidates, least);
+}
+
+std::optional<double> BatchPerThread(const Record& record, const OpVocabulary& words) {
+  const auto* word = BatchWord(record, words);
+  if (word == nullptr || record.threads < 1) return std::nullopt;
+  const auto batch = ValueOf(PartsOf(record.problem), *word);
+  return batch ? std::optional(*batch / record.threads) : std::nullopt;
+}
+
+std::vector<SweepLine> WeakLines(const PlacedRun& run, std::size_t least) {
+  const auto words = WordsOf(run.file.context);
+  std::vector<Candidate> candidates;
+  for (std::size_t i = 0; i < run.places.size(); ++i) {
+    const Record& record = run.file.records[i];
+    const auto share = BatchPerThread(record, words);
+    if (record.problem.empty() || !share || !run.places[i].timing) continue;
+    auto parts = PartsOf(record.problem);
+    parts.erase(BatchWord(record, words)->key);
+    const auto group = GroupOf(record, parts, WithoutThreads(record.options), "") +
+                       fmt::format("\n{} per thread", *share);
     candidates.push_back({i, static_cast<double>(record.threads), group, group});
   }
   return LinesOf(run, candidates, least);

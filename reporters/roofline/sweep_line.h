@@ -2,6 +2,7 @@
 // order. Pure.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -31,5 +32,12 @@ std::vector<SweepLine> SweepLines(const PlacedRun& run, std::string_view name,
 // The lines through the records with a time, placed or not, that differ in their number of threads
 // alone; the values are these numbers. The first of two records of one number counts.
 std::vector<SweepLine> ThreadLines(const PlacedRun& run, std::size_t least = 2);
+
+// The lines through the records with a time whose batch grows with their number of threads, and
+// that differ in nothing else; the values are the numbers of threads.
+std::vector<SweepLine> WeakLines(const PlacedRun& run, std::size_t least = 2);
+
+// [1] Returns the record's batch for each of its threads; absent: its op has no batch.
+std::optional<double> BatchPerThread(const Record& record, const OpVocabulary& words);
 
 }  // namespace dlroof

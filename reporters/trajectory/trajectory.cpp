@@ -24,15 +24,18 @@ std::vector<std::string> PartsOf(const std::string& name) {
 // star for the size.
 std::string NameOf(const Record& record, std::string_view along, const OpVocabulary& words) {
   auto parts = PartsOf(record.name);
-  if (along == kAlongThreads)
+  const bool weak = along == kAlongWeak;
+  if (along == kAlongThreads || weak)
     std::erase_if(parts, [](const auto& part) { return part.starts_with(kAlongThreads); });
   const auto op = words.find(record.op);
   for (auto& part : parts) {
     if (op == words.end() || part != record.problem) continue;
     for (const auto& word : op->second.sweep)
-      if (word.name == along) part = WithValue(part, word, "*").front();
+      if (word.name == (weak ? "batch" : along)) part = WithValue(part, word, "*").front();
   }
-  return fmt::format("{}", fmt::join(parts, "/"));
+  auto name = fmt::format("{}", fmt::join(parts, "/"));
+  if (weak) name += fmt::format(", batch {:g} a thread", BatchPerThread(record, words).value());
+  return name;
 }
 
 // Returns the origin of FLOPs that all these records know.
@@ -107,7 +110,7 @@ TrajectoryPoint PointOf(const PlacedRun& run, std::size_t index, double value,
 // Gives the points their work. Returns whether they can be compared.
 bool AddWork(const PlacedRun& run, const SweepLine& line, Trajectory& trajectory) {
   const auto origin = CommonOrigin(run, line);
-  const bool same_problem = trajectory.along == kAlongThreads;
+  const bool same_problem = trajectory.along == kAlongThreads && !trajectory.per_thread;
   for (auto& point : trajectory.points) {
     if (!origin) continue;
     const double flops = *TotalFlops(run.file.records[point.record].work.at(*origin));
@@ -118,9 +121,13 @@ bool AddWork(const PlacedRun& run, const SweepLine& line, Trajectory& trajectory
 }
 
 Trajectory MakeTrajectory(const PlacedRun& run, std::string_view along, const SweepLine& line) {
-  Trajectory trajectory{.along = std::string(along), .level = CommonLevel(run, line)};
+  const bool weak = along == kAlongWeak;
+  Trajectory trajectory{.along = std::string(weak ? kAlongThreads : along),
+                        .level = CommonLevel(run, line)};
   const auto& words = run.view.words.empty() ? WordsOf(run.file.context) : run.view.words;
-  trajectory.name = NameOf(run.file.records[line.records.front()], along, words);
+  const auto& first = run.file.records[line.records.front()];
+  if (weak) trajectory.per_thread = BatchPerThread(first, words);
+  trajectory.name = NameOf(first, along, words);
   for (std::size_t i = 0; i < line.records.size(); ++i)
     trajectory.points.push_back(PointOf(run, line.records[i], line.values[i], trajectory.level));
   if (!AddWork(run, line, trajectory)) return trajectory;
@@ -166,6 +173,7 @@ std::pair<std::string, std::vector<SweepLine>> LinesAlong(const PlacedRun& run,
         return {parameter.word.name, std::move(found)};
     return {std::string(kAlongThreads), {}};
   }
+  if (along == kAlongWeak) return {std::string(along), WeakLines(run, least)};
   return {std::string(along), SweepLines(run, along, least)};
 }
 

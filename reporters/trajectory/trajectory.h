@@ -14,6 +14,8 @@
 namespace dlroof {
 
 inline constexpr std::string_view kAlongThreads = "threads";
+// Along the threads too, but the batch grows with them: weak scaling.
+inline constexpr std::string_view kAlongWeak = "weak";
 
 struct TrajectoryPoint {
   std::size_t record = 0;  // index into the run's records
@@ -38,6 +40,7 @@ struct TrajectoryStep {
 
 struct Trajectory {
   std::string along;                    // "threads", or the parameter's name
+  std::optional<double> per_thread;     // [1] batch for each thread; present: weak scaling
   std::string name;                     // that its benchmarks share; the value of a size is a *
   std::string label;                    // what of the name differs between the run's trajectories
   std::optional<Level> level;           // of the intensity: the farthest that all points know
@@ -45,9 +48,10 @@ struct Trajectory {
   std::vector<TrajectoryStep> steps;  // from each point to the next; empty where work is not known
 };
 
-// Returns the trajectories of at least `least` points along the threads, or along a parameter of
-// the ops' problems ("batch"). Empty `along`: along the threads where there are such, else along
-// the first parameter that has some. Throws BadInput for a name that no parameter has.
+// Returns the trajectories of at least `least` points along the threads with the same problem,
+// along them with a batch that grows ("weak"), or along a parameter of the ops' problems ("batch").
+// Empty `along`: along the threads where there are such, else along the first parameter that has
+// some. Throws BadInput for a name that no parameter has.
 std::vector<Trajectory> Trajectories(const PlacedRun& run, std::string_view along = {},
                                      std::size_t least = 2);
 

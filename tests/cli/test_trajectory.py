@@ -62,6 +62,15 @@ def test_a_run_file_is_joined_without_measuring(measured):
         assert again.code == 0 and sorted(again.out.splitlines()) == sorted(measured.out.splitlines()), again
 
 
+@pytest.mark.skipif(CPUS < 2, reason="one CPU has no second thread")
+def test_the_batch_of_each_thread_stays():
+    ran = run(f"dlroof trajectory {NAME} --threads=1,2 --weak --machine=roofs.json -o weak.json -- {QUICK}", timeout=300)
+    verify(ran, [exits(0), prints("n\\*i32h32, batch 16 a thread"), prints("2 threads are [0-9.]+x as fast as 1 thread")])
+    assert [record["problem"] for record in json.loads(Path("weak.json").read_text())["records"]] == ["t4n16i32h32", "t4n32i32h32"]
+    again = run("dlroof trajectory weak.json --along=weak")
+    assert again.code == 0 and again.out == ran.out, again
+
+
 def test_files_of_one_thread_count_each_are_joined(measured):
     content = json.loads(Path("run.json").read_text())
     for count in THREADS:
@@ -84,6 +93,7 @@ def test_files_of_one_thread_count_each_are_joined(measured):
     ("an unknown output", f"dlroof trajectory {NAME} --batch=1,2 -o x.txt", bad_input),
     ("no such file", "dlroof trajectory nofile.json", bad_input),
     ("nothing to join", f"dlroof trajectory {DATA}/run_small.json --along=threads", bad_input, says("no two records differ in threads alone")),
+    ("weak scaling runs along the threads", f"dlroof trajectory {NAME} --weak --along=batch", bad_input),
     ("a file is not measured", f"dlroof trajectory {DATA}/run_small.json --batch=1,2", bad_input),
 )
 def test_bad_input_is_one_sentence(command, expected):

@@ -34,6 +34,12 @@ TEST(WithSize, RefusesWhatCannotBe) {
               HasSubstr("no benchmark Sort"));
 }
 
+TEST(SizeOf, IsTheNamesOwnValue) {
+  EXPECT_EQ(SizeOf(kConv, "batch"), 16);
+  EXPECT_EQ(SizeOf(kLstm, "layers"), 1) << "left out";
+  EXPECT_THAT(RefusalOf([] { SizeOf(kConv, "layers"); }), HasSubstr("no such parameter"));
+}
+
 TEST(WithThreads, StandsBeforeTheCachesState) {
   EXPECT_EQ(WithThreads(kConv, 2), std::string(kConv) + "/threads2");
   EXPECT_EQ(WithThreads(std::string(kConv) + "/relu/cold", 2),

@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "reporters/trajectory/diagnosis.h"
 #include "tests/fakes/refusal.h"
 #include "tests/fakes/trajectory_points.h"
@@ -49,6 +51,25 @@ TEST(Trajectories, RunAlongASizeOnEachNumberOfThreads) {
   // 400 flop in 24 s over 100 in 8.
   EXPECT_DOUBLE_EQ(found[0].steps[0].rate_ratio, 400 / 24.0 / (100 / 8.0));
   EXPECT_FALSE(found[0].steps[0].efficiency) << "a size is no concurrency";
+}
+
+// Batch 1 and 2 on 1 and 2 threads, batch 4 and 8 on the same, and one that belongs to neither.
+TEST(Trajectories, AlongThreadsWithABatchThatGrowsAreWeakScaling) {
+  const auto found = Trajectories(
+      RunOf({Point(2, 2, 16), Point(1, 4, 40), Point(2, 8, 80), Point(1, 1, 10), Point(2, 3, 30)}),
+      "weak");
+  ASSERT_THAT(found, SizeIs(2));
+  EXPECT_EQ(found[0].along, "threads");
+  EXPECT_EQ(found[0].per_thread, 1.0);
+  EXPECT_EQ(found[1].per_thread, 4.0);
+  EXPECT_EQ(found[0].name, "Conv2D/cpu/onednn/fwd/f32/n*c8h8w8k8r1s1, batch 1 a thread");
+  EXPECT_EQ(found[0].points[0].record, 3u);
+  EXPECT_EQ(found[0].points[1].record, 0u);
+  // 200 flop in 16 s over 100 in 10, on twice the threads.
+  EXPECT_DOUBLE_EQ(found[0].steps.at(0).rate_ratio, 200 / 16.0 / (100 / 10.0));
+  EXPECT_NEAR(*found[0].steps[0].efficiency, std::log2(1.25), 1e-12);
+  EXPECT_DOUBLE_EQ(found[1].steps.at(0).rate_ratio, 1);  // the second thread gives nothing
+  EXPECT_FALSE(Trajectories(Cross())[0].per_thread);
 }
 
 TEST(Trajectories, WithoutThreadsTakeTheFirstParameterThatChanges) {
