@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <ostream>
+#include <tuple>
 
 #include "baselines/formats/export.h"
 #include "reporters/record/context.h"
@@ -10,6 +11,16 @@ namespace {
 
 std::string NumberField(const std::optional<double>& value) {
   return value ? fmt::format("{}", *value) : "";
+}
+
+// Joules of a call, their interval, and the source.
+std::string EnergyFields(const Record& record) {
+  const auto& energy = record.energy;
+  if (!energy) return ",,,";
+  std::optional<double> low, high;
+  if (energy->ci95) std::tie(low, high) = *energy->ci95;
+  return fmt::format("{},{},{},{}", energy->joules, NumberField(low), NumberField(high),
+                     CsvField(energy->from));
 }
 
 int CleanOf(const Record& record) {
@@ -22,7 +33,8 @@ int CleanOf(const Record& record) {
 
 void WriteCsvHeader(std::ostream& out) {
   out << "name,date,commit,machine,fingerprint,threads,cache,status,reason,algorithm,seconds,"
-         "ci95_low,ci95_high,clean,repetitions,fraction_of_roof,roof\n";
+         "ci95_low,ci95_high,clean,repetitions,fraction_of_roof,roof,"
+         "joules,joules_low,joules_high,energy_from\n";
 }
 
 void WriteCsvLines(const NamedRun& run, std::ostream& out) {
@@ -38,8 +50,8 @@ void WriteCsvLines(const NamedRun& run, std::ostream& out) {
       if (time->ci95) std::tie(low, high) = *time->ci95;
     }
     out << fmt::format(
-        "{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{}\n", CsvField(record.name), date, commit,
-        machine == nullptr ? "" : CsvField(machine->name),
+        "{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{}\n", CsvField(record.name), date,
+        commit, machine == nullptr ? "" : CsvField(machine->name),
         machine == nullptr ? "" : CsvField(machine->fingerprint),
         record.threads > 0 ? std::to_string(record.threads) : "", CsvField(record.cache),
         Key(record.status), CsvField(record.reason), CsvField(AlgorithmText(record)),
@@ -47,7 +59,8 @@ void WriteCsvLines(const NamedRun& run, std::ostream& out) {
         record.repetitions.size(), NumberField(fraction),
         !fraction     ? ""
         : time->given ? "given"
-                      : "proved");
+                      : "proved",
+        EnergyFields(record));
   }
 }
 

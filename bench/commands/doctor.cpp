@@ -25,6 +25,7 @@
 #include "counters/cpu/cpu.h"
 #include "counters/cpu/issue_rate.h"
 #include "counters/cpu/team_look.h"
+#include "counters/energy/energy_source.h"
 #include "counters/perf/access.h"
 #include "reporters/live/result_row.h"
 
@@ -125,6 +126,22 @@ void ReportSources() {
   }
 }
 
+// The counters of --dlroof_energy. The GPU's own is read when a benchmark has opened the GPU.
+void ReportEnergy(const Cpu& cpu) {
+  std::string topic = "energy";
+  for (const auto& source : AllEnergySources()) {
+    const auto counters = source.open({SysfsRoot(), cpu.allowed});
+    std::string names;
+    for (const auto& domain : counters.domains)
+      names += fmt::format("{}{}{}", names.empty() ? "" : ", ", domain.name,
+                           domain.counted ? "" : " (not added)");
+    Line(topic, counters.why_not.empty()
+                    ? fmt::format("{}: {} ({})", source.name, names, counters.covers)
+                    : fmt::format("{}: {}", source.name, counters.why_not));
+    topic.clear();
+  }
+}
+
 void ReportLibraries() {
   for (const auto& library : AllLibraries()) Line(library.name, library.description());
   if (AllLibraries().empty())
@@ -187,6 +204,7 @@ void AddDoctorCommand(CLI::App& program, int& /*exit_code*/) {
     ReportCoreShare(watches.core);
     Line("counters", PerfSentence(AskPerf()));
     ReportSources();
+    ReportEnergy(ThisCpu());
     ReportLibraries();
     ReportGpu();
     Line("cache", CacheText());

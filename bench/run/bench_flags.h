@@ -26,6 +26,7 @@ struct BenchFlags {
   StoppingRule stop;       // but for its number of repetitions
   bool keep_disturbed = false;
   bool explain = false;
+  bool energy = false;
   std::string html_file;
   bool verbose = false;    // name each unsupported benchmark
   std::vector<int> turns;  // descriptors of Interleaving: from, to; empty: none

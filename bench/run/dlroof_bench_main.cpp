@@ -15,6 +15,7 @@
 #include "bench/run/bench_flags.h"
 #include "bench/run/benchmark_filter.h"
 #include "bench/run/counting.h"
+#include "bench/run/energy_pass.h"
 #include "bench/run/run_context.h"
 #include "bench/run/runner.h"
 #include "bench/run/simulated_call.h"
@@ -224,6 +225,17 @@ TeamState BestState(const Session& session, int threads) {
   return {};
 }
 
+// Returns the CPU's counters where energy is asked for, of no source where there are none.
+std::optional<EnergyMeter> EnergyMeterOf(const BenchFlags& flags,
+                                         const std::vector<Workload>& workloads) {
+  if (!flags.energy) return std::nullopt;
+  if (!Runs(workloads, "cpu", flags.filter)) return EnergyMeter{};
+  auto meter = OpenCpuEnergy();
+  if (meter.from.empty())
+    std::cerr << fmt::format("--dlroof_energy: no energy of CPUs here: {}\n", WhyNoEnergy(meter));
+  return meter;
+}
+
 // Returns the exit code.
 int RunAndReport(Session& session, const BenchFlags& flags) {
   TerminalReporter table(session, flags.verbose);
@@ -288,8 +300,9 @@ int Run(std::vector<std::string> args) {
                               flags.min_seconds,
                               stop,
                               flags.keep_disturbed,
-                              flags.explain};
-  session.CountLater(RegisterWorkloads(workloads, settings, options));
+                              flags.explain,
+                              EnergyMeterOf(flags, workloads)};
+  session.Add(RegisterWorkloads(workloads, settings, options));
   return RunAndReport(session, flags);
 }
 

@@ -53,9 +53,10 @@ constexpr std::pair<const char*, const char*> kConventions[] = {
     {"prefixes", "SI: 1 GB = 1e9 byte"}};
 
 json Environment() {
-  constexpr std::array<const char*, 6> kVariables = {
+  constexpr std::array<const char*, 7> kVariables = {
       "OMP_NUM_THREADS",    "OMP_WAIT_POLICY",      "GOMP_SPINCOUNT",
-      "ONEDNN_MAX_CPU_ISA", "ONEDNN_CPU_ISA_HINTS", "ONEDNN_DEFAULT_FPMATH_MODE"};
+      "ONEDNN_MAX_CPU_ISA", "ONEDNN_CPU_ISA_HINTS", "ONEDNN_DEFAULT_FPMATH_MODE",
+      "DLROOF_SYSFS"};
   json environment = json::object();
   for (const char* variable : kVariables)
     if (const char* value = std::getenv(variable)) environment[variable] = value;

@@ -12,6 +12,8 @@
 #include <utility>
 
 #include "bench/run/counting.h"
+#include "bench/run/energy_pass.h"
+#include "bench/run/verified_call.h"
 #include "bench/timing/cpu_timer.h"
 #include "bench/timing/gpu_timer.h"
 #include "bench/timing/watched_calls.h"
@@ -28,11 +30,6 @@ constexpr double kWarmUpSeconds = 0.002;
 // [byte] Tensors of a GPU's calls that stay until they are counted.
 constexpr double kMostKeptBytes = 4e9;
 
-// Thrown when an output differs from the reference's.
-struct WrongResult : std::runtime_error {
-  using std::runtime_error::runtime_error;
-};
-
 // Prepares, verifies, counts and times benchmarks, and attaches their results. Google Benchmark
 // calls a body several times per benchmark (guesses of the iteration count, then repetitions), so
 // slow steps happen in the first call only. With random interleaving, benchmarks alternate: memory
@@ -45,6 +42,7 @@ class Runner {
         stop_(options.stop),
         keep_disturbed_(options.keep_disturbed),
         explain_(options.explain),
+        energy_(options.energy),
         cpu_(options.best_state, options.interleaving != nullptr, options.keep_disturbed),
         gpu_(options.open_gpu, options.min_seconds) {}
 
@@ -65,7 +63,8 @@ class Runner {
       if (interleaving_ != nullptr) interleaving_->EndTurn(static_cast<double>(state.iterations()));
       started_.insert(name);
       Remember(timed.repetition, WallSeconds() - begin, repeated_[name]);
-      if (CountsLater(workload)) timed_.emplace(prepared_, Timed{workload, call_->algorithm});
+      if (CountsLater(workload) || HasEnergy(workload))
+        timed_.emplace(prepared_, Timed{workload, call_->algorithm});
     } catch (const Unsupported& error) {
       Fail(state, workload, kUnsupportedPrefix + std::string(error.what()));
     } catch (const WrongResult& error) {
@@ -81,11 +80,34 @@ class Runner {
     state.SkipWithError(kNotRun);
   }
 
+  std::map<std::string, EnergyFound> MeasureEnergyOfTimed() {
+    std::map<std::string, EnergyFound> found;
+    Release();
+    for (auto& [name, timed] : timed_) {
+      if (StoppedByInterrupt()) break;
+      try {
+        Take(timed.workload);
+        prepared_ = name;
+        found[name] = EnergyOfCall(timed.workload, *call_, TimerOf(timed.workload), *energy_);
+        if (call_->algorithm != timed.algorithm)
+          found[name] = {{}, "prepared again, it took another algorithm: " + call_->algorithm};
+        Release();
+      } catch (const std::exception& error) {
+        found[name] = {{}, error.what()};
+        Drop();
+        TimerOf(timed.workload).Recover(name);
+      }
+    }
+    prepared_.clear();
+    return found;
+  }
+
   std::map<std::string, Counting> CountTimed() {
     std::map<std::string, Counting> counted;
     Release();
     for (auto& [name, timed] : timed_) {
       if (StoppedByInterrupt()) break;
+      if (!CountsLater(timed.workload)) continue;
       try {
         Take(timed.workload);
         auto& counting = counted[name] = Count(timed.workload, *call_, settings_.counters);
@@ -169,7 +191,7 @@ class Runner {
     Release();
     Take(workload);
     PreparedCall& call = *call_;
-    if (verified_.count(name) == 0) verified_[name] = Verify(call);
+    if (verified_.count(name) == 0) verified_[name] = VerifiedHow(call);
     if (counted_.count(name) == 0)
       counted_[name] = Count(workload, call, CountsLater(workload) ? "model" : settings_.counters);
     call.run();  // first-time work of the library stays out of the timing
@@ -224,10 +246,15 @@ class Runner {
     return TimerOf(workload).CountsLast() && MeansGpuCounters(settings_.counters);
   }
 
+  bool HasEnergy(const Workload& workload) const {
+    return energy_ && (workload.name.device == "gpu" || !energy_->from.empty());
+  }
+
   // Keeps the prepared call where it is to be counted later, or frees it.
   void Release() {
     const auto timed = timed_.find(prepared_);
-    if (call_ && timed != timed_.end() && kept_bytes_ + Bytes(*call_) <= kMostKeptBytes) {
+    if (call_ && timed != timed_.end() && CountsLater(timed->second.workload) &&
+        kept_bytes_ + Bytes(*call_) <= kMostKeptBytes) {
       kept_bytes_ += Bytes(*call_);
       timed->second.kept = std::exchange(call_, std::nullopt);
     }
@@ -255,15 +282,6 @@ class Runner {
     pinned_ = cpus;
   }
 
-  static std::string Verify(const PreparedCall& call) {
-    const Verification found = call.verify();
-    if (!found.ok)
-      throw WrongResult(fmt::format("differs from the reference: error {:.3g}, allowed {:.3g} ({})",
-                                    found.max_error, found.tolerance, found.how));
-    return fmt::format("{}, error {:.2g} of {:.2g} allowed", found.how, found.max_error,
-                       found.tolerance);
-  }
-
   // Refills the caches after the other process's turn. Cold calls empty them anyway.
   void WarmUp(CacheState cache) {
     if (cache != CacheState::kWarm) return;
@@ -280,17 +298,7 @@ class Runner {
   }
 
   void Attach(benchmark::State& state, const Workload& workload, const TimedLoop& timed) const {
-    const auto& repetition = timed.repetition;
-    for (const auto& [key, value] : {std::pair(kCpuSecondsCounter, repetition.cpu_seconds),
-                                     std::pair(kRunDelayCounter, repetition.run_delay_seconds),
-                                     std::pair(kCoreShareCounter, repetition.core_share),
-                                     std::pair(kLinkShareCounter, repetition.link_share),
-                                     std::pair(kCleanCallsCounter, repetition.clean_calls)})
-      if (value) state.counters[key] = *value;
-    if (repetition.clean_calls) {  // Google Benchmark's times have the disturbed parts too
-      state.counters[kSecondsCounter] = repetition.seconds;
-      state.counters[kMainCpuSecondsCounter] = *repetition.main_cpu_seconds;
-    }
+    for (const auto& [key, value] : ToCounters(timed.repetition)) state.counters[key] = value;
     if (keep_disturbed_) state.counters[kKeptCounter] = 1;
     state.counters[kThreadsCounter] = call_->threads > 0 ? call_->threads : threads_;
     state.counters[kSeedCounter] = settings_.seed;
@@ -337,6 +345,7 @@ class Runner {
   Replacements replacements_;
   bool keep_disturbed_;
   bool explain_;
+  std::optional<EnergyMeter> energy_;
   CpuTimer cpu_;
   GpuTimer gpu_;
   std::vector<int> pinned_;  // CPUs, by thread
@@ -360,9 +369,8 @@ bool UsesManualTime(const Workload& workload) {
   return workload.name.device == "gpu" || workload.cache != CacheState::kWarm;
 }
 
-std::function<std::map<std::string, Counting>()> RegisterWorkloads(
-    const std::vector<Workload>& workloads, const RunSettings& settings,
-    const RunnerOptions& options) {
+Passes RegisterWorkloads(const std::vector<Workload>& workloads, const RunSettings& settings,
+                         const RunnerOptions& options) {
   auto runner = std::make_shared<Runner>(settings, options);
   for (const Workload& workload : workloads) {
     const auto body = [runner, workload](benchmark::State& state) {
@@ -378,7 +386,11 @@ std::function<std::map<std::string, Counting>()> RegisterWorkloads(
     else
       registered->UseRealTime();
   }
-  return [runner] { return runner->CountTimed(); };
+  Passes passes{.count = [runner] { return runner->CountTimed(); }};
+  if (!options.energy) return passes;
+  passes.idle = [meter = *options.energy] { return IdlePowerOf(meter); };
+  passes.energy = [runner] { return runner->MeasureEnergyOfTimed(); };
+  return passes;
 }
 
 }  // namespace dlroof

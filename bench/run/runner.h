@@ -12,7 +12,9 @@
 #include "bench/workload/workload.h"
 #include "counters/counter_manager.h"
 #include "counters/cpu/team_look.h"
+#include "counters/energy/energy_meter.h"
 #include "counters/gpu/clock.h"
+#include "reporters/live/session.h"
 
 namespace dlroof {
 
@@ -29,16 +31,17 @@ struct RunnerOptions {
   std::optional<StoppingRule> stop;
   bool keep_disturbed = false;  // no repetition is judged for disturbance
   bool explain = false;         // after each repetition its parallel regions are watched
+  // The CPU's energy counters, which may be none; absent: no energy is measured, a GPU's neither.
+  std::optional<EnergyMeter> energy;
 };
 
 // Registers every workload with Google Benchmark under its name. The benchmark's body prepares the
 // workload; at most one is prepared at a time, so that memory in use is that of one benchmark.
-// Returns the callback for Session::CountLater. It prepares each timed GPU call again and reads its
-// hardware counters. Call it last: once CUPTI is attached, launches stay slower for the rest of the
-// process.
-std::function<std::map<std::string, Counting>()> RegisterWorkloads(
-    const std::vector<Workload>& workloads, const RunSettings& settings,
-    const RunnerOptions& options = {});
+// Returns the passes over what was timed. `energy`, where it is measured, prepares each call again.
+// `count` prepares each GPU call again and reads its hardware counters. Call it last: once CUPTI is
+// attached, launches stay slower for the rest of the process.
+Passes RegisterWorkloads(const std::vector<Workload>& workloads, const RunSettings& settings,
+                         const RunnerOptions& options = {});
 
 // True if the workload's times come from a clock of its own (a GPU's, or one that stops while
 // caches are emptied). Google Benchmark then appends "/manual_time" to its name.

@@ -34,6 +34,10 @@ std::function<void()> GpuTimer::BeforeCall() const {
   return [this] { MakeReady(*clock_, cache_); };
 }
 
+std::function<std::optional<double>()> GpuTimer::EnergyCounter() const {
+  return clock_ ? clock_->energy_joules : std::function<std::optional<double>()>();
+}
+
 // Google Benchmark tries growing numbers of iterations until a repetition takes `min_seconds` by
 // this clock, or five times as long by its own. All repetitions then have that number. Sampling the
 // shorter attempts would be wasted.

@@ -25,6 +25,7 @@ class GpuTimer : public Timer {
   void SetUp(const PreparedCall& call, CacheState cache, int threads) override;
   void TearDown() override { cache_ = {}; }
   std::function<void()> BeforeCall() const override;
+  std::function<std::optional<double>()> EnergyCounter() const override;
   std::int64_t CallsOfPart(const PreparedCall&) const override { return 1; }
   TimedLoop Time(benchmark::State& state, const PreparedCall& call, std::int64_t) override;
   void Recover(const std::string& name) override;

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -45,6 +46,8 @@ class Timer {
   virtual std::function<void()> BeforeCall() const = 0;
   // Returns the number of calls that are timed together, which Google Benchmark counts at once.
   virtual std::int64_t CallsOfPart(const PreparedCall& call) const = 0;
+  // Returns the device's own counter of energy [J]; empty: it has none, or it cannot be read.
+  virtual std::function<std::optional<double>()> EnergyCounter() const { return {}; }
   // Runs one repetition, by so many calls.
   virtual TimedLoop Time(benchmark::State& state, const PreparedCall& call,
                          std::int64_t calls_of_part) = 0;

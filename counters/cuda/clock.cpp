@@ -156,6 +156,7 @@ class CudaClock {
 
   void Flush() { Read(ballast_.get(), ballast_.bytes()); }
   GpuHealth Health() const { return nvml_.Health(); }
+  std::optional<double> EnergyJoules() const { return nvml_.EnergyJoules(); }
 
  private:
   // Clears an earlier call's unread error, which would be reported as this one's.
@@ -208,6 +209,7 @@ GpuClock OpenCudaClock(int device) {
     return [state, exec] { return state->Replayed(exec->get()); };
   };
   clock.health = [state] { return state->Health(); };
+  clock.energy_joules = [state] { return state->EnergyJoules(); };
   clock.flush = [state] { state->Flush(); };
   clock.touch = [state](const void* begin, std::size_t bytes) { state->Read(begin, bytes); };
   clock.recover = [] { RequireWorkingGpu(); };

@@ -47,6 +47,9 @@ struct GpuClock {
   // together, without the graph's own launch. Throws where the call cannot be captured.
   std::function<std::function<double()>(const Enqueue& call, int calls)> graph;
   std::function<GpuHealth()> health;
+  // [J] of the whole board since any moment (NVML: since the driver was loaded; Volta and newer).
+  // Absent: not readable.
+  std::function<std::optional<double>()> energy_joules;
   // Afterwards L2 holds nothing that was there before and nothing that has to be written back.
   std::function<void()> flush;
   // Reads device memory once, so that it lies in L2 as far as it fits.

@@ -45,6 +45,7 @@ struct Nvml::Session {
   int (*fields)(Device, int, FieldValue*) = nullptr;
   int (*temperature)(Device, unsigned, unsigned*) = nullptr;
   int (*reasons)(Device, unsigned long long*) = nullptr;
+  int (*energy)(Device, unsigned long long*) = nullptr;
   bool begun = false;
 
   Session() = default;
@@ -65,6 +66,7 @@ struct Nvml::Session {
     Resolve(library, "nvmlDeviceGetFieldValues", fields);
     Resolve(library, "nvmlDeviceGetTemperature", temperature);
     Resolve(library, "nvmlDeviceGetCurrentClocksEventReasons", reasons);
+    Resolve(library, "nvmlDeviceGetTotalEnergyConsumption", energy);
     // Its name before driver 535.
     if (reasons == nullptr) Resolve(library, "nvmlDeviceGetCurrentClocksThrottleReasons", reasons);
   }
@@ -116,6 +118,14 @@ GpuHealth Nvml::Health() const {
   if (session_->reasons != nullptr && session_->reasons(session_->device, &bits) == 0)
     health.throttle = bits;
   return health;
+}
+
+std::optional<double> Nvml::EnergyJoules() const {
+  unsigned long long millijoules = 0;
+  if (!session_ || session_->energy == nullptr ||
+      session_->energy(session_->device, &millijoules) != 0)
+    return std::nullopt;
+  return 1e-3 * static_cast<double>(millijoules);
 }
 
 std::string Nvml::DriverVersion() const {

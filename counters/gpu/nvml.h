@@ -18,6 +18,8 @@ class Nvml {
   static Nvml Open(const std::string& library, const std::string& pci_bus_id);
 
   GpuHealth Health() const;
+  // [J] of the board since the driver was loaded (Volta and newer); absent: not readable.
+  std::optional<double> EnergyJoules() const;
   // The driver's version ("580.65.06"); empty: not known.
   std::string DriverVersion() const;
 

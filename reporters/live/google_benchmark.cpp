@@ -12,6 +12,7 @@
 #include "reporters/live/result_row.h"
 #include "reporters/record/work_counters.h"
 #include "reporters/roofline/placed_json.h"
+#include "reporters/terminal/energy_table.h"
 #include "reporters/terminal/tables.h"
 
 namespace dlroof {
@@ -115,6 +116,7 @@ void TerminalReporter::Finalize() {
       GetOutputStream() << ResultRow(record, Place(record, MachineFor(session_.file(), record)),
                                      name_width_);
   }
+  WriteEnergy(session_.file().records, 0, GetOutputStream());
   WriteUnsupported(session_.file().records, GetOutputStream(), verbose_);
   const auto run = PlaceRun(session_.file());
   WriteDoubts(run, GetOutputStream());

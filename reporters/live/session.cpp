@@ -3,11 +3,15 @@
 #include <algorithm>
 #include <utility>
 
+#include "reporters/record/energy_json.h"
+
 namespace dlroof {
 
 void Session::Begin() {
   if (begun_) return;
   begun_ = true;
+  if (passes_.idle)
+    if (const auto idle = passes_.idle()) dlroof_context_["energy"] = ToJson(*idle);
   file_.machines = measure_();
   file_.context["dlroof"] = dlroof_context_;
 }
@@ -22,8 +26,22 @@ const Record& Session::Add(Record record) {
 }
 
 void Session::Finish() {
-  if (!count_) return;
-  const auto counted = std::exchange(count_, {})();
+  const auto passes = std::exchange(passes_, {});
+  if (passes.energy) TakeEnergy(passes.energy());
+  if (passes.count) TakeCounts(passes.count());
+}
+
+void Session::TakeEnergy(const std::map<std::string, EnergyFound>& energies) {
+  for (auto& record : file_.records) {
+    const auto found = energies.find(record.name);
+    if (found == energies.end() || record.status != Status::kOk) continue;
+    record.energy = found->second.energy;
+    if (!record.energy)
+      record.counting.push_back({"energy", {}, "not measured: " + found->second.why_not});
+  }
+}
+
+void Session::TakeCounts(const std::map<std::string, Counting>& counted) {
   for (auto& record : file_.records) {
     const auto found = counted.find(record.name);
     if (found == counted.end() || record.status != Status::kOk) continue;

@@ -3,13 +3,24 @@
 
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "counters/counter_manager.h"
+#include "counters/energy/energy.h"
 #include "reporters/record/run_file.h"
 
 namespace dlroof {
+
+// Passes beside the timed one. Each may be empty.
+struct Passes {
+  // Before the first benchmark: of the machine that waits.
+  std::function<std::optional<IdlePower>()> idle;
+  // After the last benchmark was timed, in this order: results by the names of records.
+  std::function<std::map<std::string, EnergyFound>()> energy;
+  std::function<std::map<std::string, Counting>()> count;
+};
 
 class Session {
  public:
@@ -24,10 +35,8 @@ class Session {
   // reference holds until the next Add.
   const Record& Add(Record record);
 
-  // `count` is called once, by the first Finish: what it says of records by their names.
-  void CountLater(std::function<std::map<std::string, Counting>()> count) {
-    count_ = std::move(count);
-  }
+  // Precedes Begin. Each pass is called once, by Begin or the first Finish.
+  void Add(Passes passes) { passes_ = std::move(passes); }
   // After the last benchmark: every record's work is then as it will be written. Further calls do
   // nothing.
   void Finish();
@@ -41,9 +50,12 @@ class Session {
   bool AnyFailed() const;
 
  private:
+  void TakeEnergy(const std::map<std::string, EnergyFound>& found);
+  void TakeCounts(const std::map<std::string, Counting>& counted);
+
   nlohmann::json dlroof_context_;
   std::function<std::vector<Machine>()> measure_;
-  std::function<std::map<std::string, Counting>()> count_;
+  Passes passes_;
   std::vector<std::string> counted_late_;
   bool begun_ = false;
   RunFile file_;

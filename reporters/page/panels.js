@@ -108,6 +108,18 @@ dlroof.drawLedger = (panel, time) => {
   }
 };
 
+// Joules of a call, as counters read them around calls of their own pass.
+dlroof.drawEnergy = (figures, energy) => {
+  if (!dlroof.isNumber(energy.joules)) return;
+  const domains = (some, mark) => Object.entries(dlroof.map(some)).map(([name, joules]) => `${name} ${dlroof.scaled(joules, 'J')}${mark}`);
+  const others = dlroof.isNumber(energy.others_cpus) && energy.others_cpus > 0.1;  // as HasOthersEnergy
+  dlroof.figure(figures, 'energy of a call', `${others ? '~' : ''}${dlroof.scaled(energy.joules, 'J')}`);
+  dlroof.figure(figures, '95 % interval of the energy', dlroof.interval(energy.ci95, 'J'));
+  dlroof.figure(figures, 'power meanwhile', dlroof.isNumber(energy.seconds) ? dlroof.scaled(energy.joules / energy.seconds, 'W') : '');
+  dlroof.figure(figures, 'energy by domain', [...domains(energy.domains, ''), ...domains(energy.beside, ' (not added)')].join(', '));
+  dlroof.figure(figures, `energy counted by ${dlroof.text(energy.from)}`, dlroof.text(energy.covers));
+};
+
 dlroof.drawSelected = () => {
   const panel = dlroof.byId('selected');
   panel.replaceChildren();
@@ -129,6 +141,7 @@ dlroof.drawSelected = () => {
   dlroof.figure(figures, 'median time', dlroof.marked(record, dlroof.scaled(dlroof.map(record.seconds).median, 's')));
   dlroof.figure(figures, '95 % interval', dlroof.interval(dlroof.map(record.seconds).ci95, 's'));
   dlroof.figure(figures, 'clean repetitions', dlroof.repetitions(record));
+  dlroof.drawEnergy(figures, dlroof.map(record.energy));
   for (const entry of dlroof.list(record.classic)) {
     dlroof.figure(figures, `${dlroof.levelName(entry.level)}: intensity`, `${dlroof.digits(entry.intensity)} FLOP/byte`);
     dlroof.figure(figures, `${dlroof.levelName(entry.level)}: of its roof`, `${dlroof.percent(entry.fraction) || 'in doubt:'} of ${dlroof.scaled(entry.roof, 'FLOP/s')}${dlroof.map(record.time).given === true ? `, ${dlroof.givenText}` : ''}`);

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "ceilings/machine/machine.h"
+#include "counters/energy/energy.h"
 #include "counters/parallel_time.h"
 #include "counters/work.h"
 #include "reporters/record/gpu_sample.h"
@@ -81,6 +82,7 @@ struct Record {
   std::vector<LaunchedKernel> kernels;  // as counted, the longest first; empty: not known
   std::optional<Prediction> prediction;
   std::optional<ParallelTime> parallel;  // absent: nobody watched
+  std::optional<Energy> energy;          // absent: not measured
 };
 
 // Returns the time of the clean repetitions. Absent when they are fewer than min(3, all).

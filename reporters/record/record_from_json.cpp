@@ -7,6 +7,7 @@
 #include <optional>
 #include <utility>
 
+#include "reporters/record/energy_json.h"
 #include "reporters/record/json_object.h"
 #include "reporters/record/parallel_json.h"
 #include "reporters/record/schema1.h"
@@ -148,8 +149,13 @@ void ReadParallel(const JsonMember& member, Record& record) {
   record.parallel = ParallelFromJson(member.Object());
 }
 
+void ReadEnergy(const JsonMember& member, Record& record) {
+  record.energy = EnergyFromJson(member.Object());
+}
+
 constexpr JsonReading<Record> kLabelFacts[] = {{"algorithm", ReadText<&Record::algorithm>},
                                                {"counting", ReadCounting},
+                                               {"energy", ReadEnergy},
                                                {"isa", ReadText<&Record::isa>},
                                                {"kernels", ReadKernels},
                                                {"parallel", ReadParallel},

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "reporters/record/energy_json.h"
 #include "reporters/record/json_object.h"
 #include "reporters/record/parallel_json.h"
 #include "reporters/record/record_from_json.h"
@@ -64,6 +65,21 @@ std::map<std::string, double> ToCounters(const GpuSample& sample) {
   return counters;
 }
 
+std::map<std::string, double> ToCounters(const Repetition& repetition) {
+  std::map<std::string, double> counters;
+  for (const auto& [key, value] : {std::pair(kCpuSecondsCounter, repetition.cpu_seconds),
+                                   std::pair(kRunDelayCounter, repetition.run_delay_seconds),
+                                   std::pair(kCoreShareCounter, repetition.core_share),
+                                   std::pair(kLinkShareCounter, repetition.link_share),
+                                   std::pair(kCleanCallsCounter, repetition.clean_calls)})
+    if (value) counters[key] = *value;
+  if (repetition.clean_calls) {  // Google Benchmark's times have the disturbed parts too
+    counters[kSecondsCounter] = repetition.seconds;
+    counters[kMainCpuSecondsCounter] = *repetition.main_cpu_seconds;
+  }
+  return counters;
+}
+
 std::optional<GpuSample> GpuSampleFromCounters(const std::map<std::string, double>& counters) {
   std::optional<GpuSample> sample;
   for (const auto& [key, member] : GpuSampleFields()) {
@@ -107,6 +123,7 @@ nlohmann::json LabelFacts(const Record& record) {
   }
   for (const auto& kernel : record.kernels) facts["kernels"].push_back(KernelToJson(kernel));
   if (record.parallel) facts["parallel"] = ToJson(*record.parallel);
+  if (record.energy) facts["energy"] = ToJson(*record.energy);
   return facts;
 }
 

@@ -40,6 +40,8 @@ inline constexpr const char* kCacheCounter = "dlroof/cold";  // 0 warm, 1 cold, 
 
 // "dlroof/gpu/throughput_seconds" and so on: every quantity that is known.
 std::map<std::string, double> ToCounters(const GpuSample& sample);
+// Returns the facts of a repetition that Google Benchmark does not keep, without its GpuSample.
+std::map<std::string, double> ToCounters(const Repetition& repetition);
 // Absent when no counter is of this kind.
 std::optional<GpuSample> GpuSampleFromCounters(const std::map<std::string, double>& counters);
 

@@ -12,6 +12,7 @@
 #include "reporters/roofline/chart.h"
 #include "reporters/roofline/opportunity.h"
 #include "reporters/terminal/ceilings_table.h"
+#include "reporters/terminal/energy_table.h"
 #include "reporters/text/text.h"
 #include "reporters/text/units.h"
 
@@ -185,6 +186,7 @@ void WriteModels(const std::vector<ModelSummary>& models, int width, std::ostrea
 
 void WriteTables(const PlacedRun& run, int width, std::ostream& out, bool verbose) {
   WriteRecords(run, width, verbose, out);
+  WriteEnergy(run.file.records, width, out);
   WriteModels(run.models, width, out);
   WriteCensus(run.census, width, out);
   WriteCeilings(run.file.machines, width, out, verbose);

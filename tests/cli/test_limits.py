@@ -1,11 +1,18 @@
-"""Ceilings where little is allowed or there: one CPU, little memory, no AVX, half a CPU."""
+"""A machine that allows little or has little: one CPU, little memory, no AVX, half a CPU; counters of energy, or none."""
 import json
 import os
 import shutil
+import subprocess
+import threading
+import time
 from pathlib import Path
 
 import pytest
-from checks import DLROOF, exits, run, verify
+from checks import DLROOF, QUICK, bad_input, exits, plain, prints, program, run, says, verify
+
+BENCH = program("DLROOF_BENCH")
+LSTM = "--dlroof_machine=none --benchmark_filter=LSTM/cpu/reference/fwd_inference"
+CPUS = sorted(os.sched_getaffinity(0))
 
 pytestmark = pytest.mark.serial
 SANITIZED = b"__asan_init" in Path(DLROOF).read_bytes()
@@ -60,3 +67,104 @@ def half_a_cpu():
 
 def test_half_a_cpu_is_enough(half_a_cpu):
     ceilings("sh", "-c", 'echo $$ > "$0"/cgroup.procs && exec "$@"', half_a_cpu)
+
+
+class Powercap:
+    """A made-up tree of the kernel: one package of 40 W with all our CPUs, its DRAM of 5 W and the platform of 90 W. Its
+    counters begin anew at 100 J."""
+    WATTS = {"intel-rapl:0": ("package-0", 40), "intel-rapl:0:0": ("dram", 5), "intel-rapl:1": ("psys", 90)}
+    RANGE = 100_000_000
+
+    def __init__(self, root, cpus):
+        self.root, self.running = root.resolve(), True
+        for cpu in cpus:
+            self.write(f"devices/system/cpu/cpu{cpu}/topology/physical_package_id", "0")
+        for zone, (name, _) in self.WATTS.items():
+            self.write(f"class/powercap/{zone}/name", name)
+            self.write(f"class/powercap/{zone}/max_energy_range_uj", f"{self.RANGE}")
+            self.write(f"class/powercap/{zone}/energy_uj", "0")
+        self.thread = threading.Thread(target=self.count)
+
+    def write(self, path, text):
+        (self.root / path).parent.mkdir(parents=True, exist_ok=True)
+        (self.root / path).write_text(text + "\n")
+
+    def count(self):
+        """Every reader sees a whole number: all are equally long, and written by one call."""
+        files = {zone: os.open(self.root / f"class/powercap/{zone}/energy_uj", os.O_WRONLY) for zone in self.WATTS}
+        begin = time.monotonic()
+        while self.running:
+            for zone, (_, watts) in self.WATTS.items():
+                os.pwrite(files[zone], f"{int(1e6 * watts * (time.monotonic() - begin)) % self.RANGE:012}\n".encode(), 0)
+            time.sleep(0.002)
+        for file in files.values():
+            os.close(file)
+
+    def __enter__(self):
+        self.thread.start()
+        return self
+
+    def __exit__(self, *_):
+        self.running = False
+        self.thread.join()
+
+
+def measured(sysfs):
+    """Measures with --dlroof_energy. Returns the run and its file."""
+    ran = run(f"{BENCH} {LSTM} {QUICK} --dlroof_energy --benchmark_out=energy.json", timeout=200, DLROOF_SYSFS=str(sysfs))
+    verify(ran, [exits(0)])
+    return ran, json.loads(Path("energy.json").read_text())
+
+
+def test_energy_of_a_made_up_machine_is_its_watts_by_the_time_of_a_call(tmp_path):
+    with Powercap(tmp_path, CPUS):
+        ran, content = measured(tmp_path)
+    records = [record for record in content["records"] if record["status"] == "ok"]
+    assert records
+    for record in records:
+        energy = record["energy"]
+        assert energy["from"] == "powercap" and energy["covers"] == "packages and DRAM; no fans, NIC, power supply"
+        assert set(energy["domains"]) == {"package-0", "dram-0"} and set(energy["beside"]) == {"psys"}
+        assert energy["joules"] == pytest.approx(sum(energy["domains"].values()), rel=1e-9)
+        assert energy["joules"] / energy["seconds"] == pytest.approx(45, rel=0.5)
+        assert energy["domains"]["package-0"] / energy["domains"]["dram-0"] == pytest.approx(8, rel=0.1)
+        assert energy["window_seconds"] >= 0.5
+    idle = content["context"]["dlroof"]["energy"]
+    assert idle["idle_watts"] == pytest.approx(45, rel=0.5) and idle["idle_seconds"] >= 1
+    assert content["context"]["dlroof"]["environment"]["DLROOF_SYSFS"] == str(tmp_path)
+    verify(ran, [prints("^energy of a call +energy +± +FLOP/J +power"), plain("by powercap: packages and DRAM")])
+    verify(run("dlroof report energy.json"), [exits(0), prints("FLOP/J.*package-0"), plain("(not added)")])
+    verify(run("dlroof report energy.json -o stored.json"), [exits(0)])
+    stored = {record["name"]: record.get("energy") for record in json.loads(Path("stored.json").read_text())["records"]}
+    assert stored == {record["name"]: record.get("energy") for record in content["records"]}
+
+
+@pytest.mark.parametrize("tree", [None, "empty"])
+def test_without_counters_no_file_has_a_word_of_energy(tree, tmp_path):
+    if tree is None and any(Path("/sys/class/powercap").glob("intel-rapl:*")):
+        pytest.skip("this machine has counters")
+    ran, content = measured(tmp_path if tree else "")
+    assert '"energy"' not in json.dumps(content)
+    verify(ran, [says("--dlroof_energy: no energy of CPUs here: perf: .*; powercap: .*class/powercap has no intel-rapl")])
+
+
+def test_a_counter_that_stands_still_is_a_reason_and_no_energy(tmp_path):
+    Powercap(tmp_path, CPUS)
+    ran, content = measured(tmp_path)
+    assert not any("energy" in record for record in content["records"]) and "energy" not in content["context"]["dlroof"]
+    verify(ran, [prints("energy of .* not measured: the counter of package-0 stood still for")])
+
+
+def test_two_programs_by_turns_measure_no_energy():
+    verify(run(f"{BENCH} --dlroof_energy --dlroof_turns=3,4"), [bad_input, says("--dlroof_energy: two programs by turns")])
+
+
+def test_the_doctor_says_which_counters_there_are_and_why_others_are_not(tmp_path):
+    def doctor():
+        environment = {**os.environ, "DLROOF_SYSFS": str(tmp_path)}
+        return subprocess.run([DLROOF, "doctor"], env=environment, capture_output=True, text=True, timeout=120).stdout
+    assert "class/powercap has no intel-rapl:*" in doctor() and "bus/event_source/devices/power is not there" in doctor()
+    tree = Powercap(tmp_path, CPUS)
+    assert "energy       powercap: package-0, dram-0, psys (not added) (packages and DRAM; no fans" in doctor()
+    tree.write(f"devices/system/cpu/cpu{CPUS[-1] + 1}/topology/physical_package_id", "0")
+    assert f"this process may use {len(CPUS)} of the {len(CPUS) + 1} CPUs of package 0" in doctor()

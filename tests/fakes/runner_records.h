@@ -65,7 +65,7 @@ inline std::vector<Record> Records(const std::vector<Workload>& workloads,
   benchmark::Initialize(&count, arguments);
   benchmark::ClearRegisteredBenchmarks();
   Session session(nlohmann::json::object(), [] { return std::vector<Machine>{}; });
-  session.CountLater(RegisterWorkloads(workloads, settings, options));
+  session.Add(RegisterWorkloads(workloads, settings, options));
   TerminalReporter reporter(session);
   std::ostringstream out, err;
   reporter.SetOutputStream(&out);

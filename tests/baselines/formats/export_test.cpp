@@ -115,13 +115,24 @@ TEST(Export, OpenMetricsOfSeveralRunsHasRisingTimestamps) {
 TEST(Export, CsvKeepsNamesAndReasons) {
   const auto rows = ReadCsv(Exported("csv", {OddRun()}));
   ASSERT_EQ(rows.size(), 4U);
-  for (const auto& row : rows) EXPECT_EQ(row.size(), 17U);
+  for (const auto& row : rows) EXPECT_EQ(row.size(), 21U);
   EXPECT_EQ(rows[1][0], kOdd);
   EXPECT_EQ(rows[1][10], "2");
   EXPECT_EQ(rows[1][13], "9");
   EXPECT_EQ(rows[1][16], "proved");
   EXPECT_EQ(rows[3][8], "it, \"broke\"");
   EXPECT_EQ(rows[3][10], "");  // unknown is absent
+}
+
+TEST(Export, CsvHasTheEnergyOfACallWhereItWasMeasured) {
+  NamedRun run = OddRun();
+  const auto energy_of = [&] {
+    const auto row = ReadCsv(Exported("csv", {run})).at(1);
+    return std::vector(row.begin() + 17, row.end());
+  };
+  EXPECT_THAT(energy_of(), testing::Each(""));
+  run.file.records[0].energy = Energy{.joules = 1.5, .ci95 = {{1.25, 1.75}}, .from = "perf"};
+  EXPECT_THAT(energy_of(), testing::ElementsAre("1.5", "1.25", "1.75", "perf"));
 }
 
 TEST(Export, AGivenRoofIsNamedSo) {

@@ -87,6 +87,8 @@ TEST(Nvml, ReadsWhatTheDriverTellsAndLeavesOutWhatItDoesNot) {
       Nvml::Open(DLROOF_FAKE_MODULES "/libnvml_fake.so", "0000:03:00.0").Health().power_watts);
   EXPECT_EQ(health.throttle, 0x44U);
   EXPECT_EQ(nvml.DriverVersion(), "580.65.06");
+  EXPECT_EQ(nvml.EnergyJoules(), 8123456.789);
+  EXPECT_FALSE(Nvml::Open(DLROOF_FAKE_MODULES "/libnvml_fake.so", "0000:03:00.0").EnergyJoules());
 }
 
 TEST(Nvml, WithoutALibraryOrADeviceEveryAnswerIsAbsent) {
@@ -94,6 +96,7 @@ TEST(Nvml, WithoutALibraryOrADeviceEveryAnswerIsAbsent) {
   EXPECT_EQ(Nvml::Open(DLROOF_FAKE_MODULES "/libnvml_fake.so", "0000:02:00.0").Health(),
             GpuHealth{});
   EXPECT_EQ(Nvml::Open("libdlroof_no_such_library.so", "").DriverVersion(), "");
+  EXPECT_FALSE(Nvml::Open("libdlroof_no_such_library.so", "").EnergyJoules());
 }
 
 TEST(ThrottleReasons, NamesEachBit) {

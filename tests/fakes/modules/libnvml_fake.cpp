@@ -55,6 +55,12 @@ int nvmlDeviceGetFieldValues(void* handle, int count, Field* fields) {
   return 0;
 }
 
+int nvmlDeviceGetTotalEnergyConsumption(void* handle, unsigned long long* millijoules) {
+  if (handle == &old_device) return kNotSupported;
+  *millijoules = 8123456789;
+  return 0;
+}
+
 int nvmlDeviceGetTemperature(void*, unsigned, unsigned* celsius) {
   *celsius = 41;
   return 0;

@@ -247,7 +247,9 @@ TEST(WritePage, SweepsMovesAndPipesComeWithTheData) {
 TEST(PageInABrowser, ALinkShowsItsBenchmarkItsSweepAndEveryLevel) {
   NEED_PLOTLY();
   if (std::string(DLROOF_CHROMIUM).empty()) GTEST_SKIP() << "no chromium to look at the page with";
-  const auto run = SweptRun();
+  auto run = SweptRun();
+  const Energy energy{.joules = 12.5, .domains = {{"package-0", 12.5}}, .seconds = 0.5};
+  for (auto& record : run.file.records) record.energy = energy;
   const auto page =
       Render(PageContent(run, &run),
              "#sweep=batch&level=all&selected=Conv2D%2Fcpu%2Fonednn%2Ffwd%2Ff32%2Fn2c8h8w8k8r3s3");
@@ -259,6 +261,8 @@ TEST(PageInABrowser, ALinkShowsItsBenchmarkItsSweepAndEveryLevel) {
   EXPECT_THAT(shown,
               HasSubstr("href=\"#selected=Conv2D%2Fcpu%2Fonednn%2Ffwd%2Ff32%2Fn2c8h8w8k8r3s3\""));
   EXPECT_THAT(shown, HasSubstr("median time before"));
+  EXPECT_THAT(shown, testing::AllOf(HasSubstr("energy of a call</span>12.5 J"),
+                                    HasSubstr("</span>25.0 W"), HasSubstr("package-0 12.5 J")));
   EXPECT_THAT(shown, HasSubstr("of bf16.matrix at its own"));
   EXPECT_THAT(shown, HasSubstr("Arrows: from the older run file"));
   EXPECT_THAT(shown, HasSubstr("Ticks on a line"));

@@ -1,0 +1,46 @@
+// The energy of one call, as counters of the machine tell it.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+
+namespace dlroof {
+
+struct Energy {
+  double joules = 0;  // [J] of one call: the mean of three windows
+  // [J] 95 %, Student's, from the three windows; absent: they differ by more than their mean
+  std::optional<std::pair<double, double>> ci95;
+  std::map<std::string, double> domains;  // [J] of one call: the parts of `joules`
+  // [J] of one call: what contains domains or is contained in them ("psys"), no part of `joules`
+  std::map<std::string, double> beside;
+  double seconds = 0;         // [s] of one call meanwhile, in this pass: joules / seconds is power
+  double window_seconds = 0;  // [s] of the shortest window
+  double calls = 0;           // [1] in all windows
+  std::optional<double> others_cpus;  // [1] CPUs that other programs kept busy; absent: not known
+  std::string from;                   // the source: "powercap"
+  std::string covers;                 // "packages and DRAM; no fans, NIC, power supply"
+
+  bool operator==(const Energy&) const = default;
+};
+
+// Returns whether other programs worked so much meanwhile (a tenth of a CPU) that a part of the
+// energy may be theirs.
+bool HasOthersEnergy(const Energy& energy);
+
+// The outcome of one benchmark's measurement.
+struct EnergyFound {
+  std::optional<Energy> energy;
+  std::string why_not;  // empty: there is `energy`
+};
+
+// [W] of a machine that waits.
+struct IdlePower {
+  double watts = 0;                       // of the domains that count
+  std::map<std::string, double> domains;  // [W] each
+  double seconds = 0;                     // [s] that it was watched
+  std::string from, covers;               // as in Energy
+};
+
+}  // namespace dlroof

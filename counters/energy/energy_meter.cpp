@@ -1,0 +1,258 @@
+#include "counters/energy/energy_meter.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+#include <optional>
+
+#include "counters/base/error.h"
+
+namespace dlroof {
+namespace {
+
+constexpr std::size_t kWindows = 3;
+// Student's t of 2 degrees of freedom, 0.975.
+constexpr double kStudent = 4.302652729911275;
+// [s] The slowest counter (NVML's) moves every 20 to 100 ms. Longer calls see each reading moved.
+constexpr double kSlowestTick = 0.1;
+// [s] A counter that moves later than that stands still.
+constexpr double kStandsStill = 1;
+// [s] The smallest range is 65 kJ (AMD), which 1000 W fill in 65 s.
+constexpr double kLongestWindow = 60;
+
+// A measurement that cannot be had: the text is the record's reason.
+struct NoEnergy : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+using Joules = std::vector<double>;  // by domain
+
+// Reads all domains.
+Joules ReadAll(const EnergyMeter& meter) {
+  Joules joules;
+  for (const auto& domain : meter.domains) joules.push_back(domain.joules());
+  return joules;
+}
+
+// [J] A counter that reads less than before began anew.
+double Spent(const EnergyDomain& domain, double before, double after) {
+  if (after >= before) return after - before;
+  if (domain.range_joules && before <= *domain.range_joules)
+    return after + (*domain.range_joules - before);
+  throw NoEnergy(
+      fmt::format("the counter of {} went back from {} J to {} J", domain.name, before, after));
+}
+
+bool AnyCountedMoved(const EnergyMeter& meter, const Joules& before, const Joules& after) {
+  for (std::size_t i = 0; i < before.size(); ++i)
+    if (meter.domains[i].counted && before[i] != after[i]) return true;
+  return false;
+}
+
+// The state of the counters at a moment.
+struct Reading {
+  Joules joules;
+  double at = 0;  // [s]
+};
+
+struct Window {
+  Joules joules;  // [J] spent
+  double seconds = 0;
+  double calls = 0;
+};
+
+class Measurement {
+ public:
+  Measurement(const EnergyMeter& meter, const std::function<void()>& run,
+              const EnergyWindows& windows)
+      : meter_(meter), run_(run), windows_(windows) {
+    const double begin = windows_.now();
+    Call();
+    short_calls_ = windows_.now() - begin < kSlowestTick;
+  }
+
+  std::array<Window, kWindows> Measure() {
+    std::array<Window, kWindows> measured;
+    Reading begin = NextReading();
+    const auto others = Others();
+    const double begun_at = begin.at;
+    for (Window& window : measured) {
+      calls_ = 0;
+      do Call();
+      while (windows_.now() - begin.at < windows_.least_seconds);
+      const Reading end = NextReading();
+      window = Between(begin, end);
+      begin = end;
+    }
+    if (const auto later = Others(); others && later)
+      others_cpus_ = std::max(0.0, (*later - *others) / (begin.at - begun_at));
+    return measured;
+  }
+
+  // [1] CPUs that other programs kept busy during Measure; absent: not known.
+  std::optional<double> others_cpus() const { return others_cpus_; }
+
+ private:
+  std::optional<double> Others() const {
+    return windows_.others ? windows_.others() : std::nullopt;
+  }
+
+  void Call() {
+    if (windows_.stopped && windows_.stopped()) throw NoEnergy("interrupted");
+    run_();
+    ++calls_;
+  }
+
+  Reading Read() const { return {ReadAll(meter_), windows_.now()}; }
+
+  // Calls until the counters move. Long calls are not waited for: a tick is short beside them.
+  Reading NextReading() {
+    const Reading first = Read();
+    if (!short_calls_) return first;
+    while (true) {
+      Call();
+      Reading reading = Read();
+      if (AnyCountedMoved(meter_, first.joules, reading.joules)) return reading;
+      if (reading.at - first.at > kStandsStill)
+        throw NoEnergy(fmt::format("the counter of {} stood still for {:.1f} s of calls",
+                                   FirstCounted(), reading.at - first.at));
+    }
+  }
+
+  std::string FirstCounted() const {
+    return std::ranges::find(meter_.domains, true, &EnergyDomain::counted)->name;
+  }
+
+  Window Between(const Reading& begin, const Reading& end) const {
+    Window window{{}, end.at - begin.at, calls_};
+    if (window.seconds > kLongestWindow)
+      throw NoEnergy(
+          fmt::format("a window of whole calls takes {:.0f} s: counters may begin anew "
+                      "more than once in over {:.0f} s",
+                      window.seconds, kLongestWindow));
+    for (std::size_t i = 0; i < begin.joules.size(); ++i) {
+      const auto& domain = meter_.domains[i];
+      window.joules.push_back(Spent(domain, begin.joules[i], end.joules[i]));
+      if (domain.counted && window.joules.back() <= 0)
+        throw NoEnergy(fmt::format("the counter of {} stood still for {:.1f} s of calls",
+                                   domain.name, window.seconds));
+    }
+    return window;
+  }
+
+  const EnergyMeter& meter_;
+  const std::function<void()>& run_;
+  const EnergyWindows& windows_;
+  bool short_calls_ = true;
+  double calls_ = 0;
+  std::optional<double> others_cpus_;
+};
+
+// [J] of one call in a window, all domains that count.
+double PerCall(const EnergyMeter& meter, const Window& window) {
+  double joules = 0;
+  for (std::size_t i = 0; i < window.joules.size(); ++i)
+    if (meter.domains[i].counted) joules += window.joules[i];
+  return joules / window.calls;
+}
+
+Energy Summarized(const EnergyMeter& meter, const std::array<Window, kWindows>& measured) {
+  constexpr double kCount = kWindows;
+  Energy energy{.from = meter.from, .covers = meter.covers};
+  energy.window_seconds = std::numeric_limits<double>::max();
+  double seconds = 0;
+  for (const Window& window : measured) {
+    seconds += window.seconds;
+    energy.joules += PerCall(meter, window) / kCount;
+    energy.calls += window.calls;
+    energy.window_seconds = std::min(energy.window_seconds, window.seconds);
+    for (std::size_t i = 0; i < window.joules.size(); ++i) {
+      const auto& domain = meter.domains[i];
+      (domain.counted ? energy.domains : energy.beside)[domain.name] +=
+          window.joules[i] / window.calls / kCount;
+    }
+  }
+  energy.seconds = seconds / energy.calls;
+  double squares = 0;
+  for (const Window& window : measured)
+    squares += std::pow(PerCall(meter, window) - energy.joules, 2);
+  const double half = kStudent * std::sqrt(squares / (kCount - 1) / kCount);
+  if (half < energy.joules) energy.ci95 = {energy.joules - half, energy.joules + half};
+  std::erase_if(energy.beside, [](const auto& domain) { return domain.second <= 0; });
+  return energy;
+}
+
+}  // namespace
+
+bool HasOthersEnergy(const Energy& energy) {
+  constexpr double kMostOfOthers = 0.1;  // [1] of a CPU; the system's own daemons take a hundredth
+  return energy.others_cpus.value_or(0) > kMostOfOthers;
+}
+
+EnergyMeter OpenEnergyMeter(const EnergyPlace& place, const std::vector<EnergySource>& sources) {
+  EnergyMeter meter;
+  for (const auto& source : sources) {
+    auto counters = source.open(place);
+    if (!counters.why_not.empty()) {
+      meter.unavailable[source.name] = counters.why_not;
+      continue;
+    }
+    meter.from = source.name;
+    meter.domains = std::move(counters.domains);
+    meter.covers = std::move(counters.covers);
+    return meter;
+  }
+  return meter;
+}
+
+std::string WhyNoEnergy(const EnergyMeter& meter) {
+  std::vector<std::string> reasons;
+  for (const auto& [source, why] : meter.unavailable)
+    reasons.push_back(fmt::format("{}: {}", source, why));
+  return fmt::format("{}", fmt::join(reasons, "; "));
+}
+
+EnergyFound MeasureEnergy(const EnergyMeter& meter, const std::function<void()>& run,
+                          const EnergyWindows& windows) {
+  if (meter.from.empty()) return {{}, WhyNoEnergy(meter)};
+  try {
+    Measurement measurement(meter, run, windows);
+    EnergyFound found{Summarized(meter, measurement.Measure()), ""};
+    found.energy->others_cpus = measurement.others_cpus();
+    return found;
+  } catch (const NoEnergy& reason) {
+    return {{}, reason.what()};
+  } catch (const BadInput& unreadable) {
+    return {{}, unreadable.what()};
+  }
+}
+
+std::optional<IdlePower> MeasureIdlePower(const EnergyMeter& meter,
+                                          const std::function<void()>& wait,
+                                          const std::function<double()>& now) {
+  if (meter.from.empty()) return std::nullopt;
+  try {
+    const double begin = now();
+    const Joules before = ReadAll(meter);
+    wait();
+    const Joules after = ReadAll(meter);
+    IdlePower idle{.seconds = now() - begin, .from = meter.from, .covers = meter.covers};
+    for (std::size_t i = 0; i < before.size(); ++i) {
+      const auto& domain = meter.domains[i];
+      if (!domain.counted) continue;
+      const double watts = Spent(domain, before[i], after[i]) / idle.seconds;
+      if (!(watts > 0)) return std::nullopt;
+      idle.domains[domain.name] = watts;
+      idle.watts += watts;
+    }
+    return idle;
+  } catch (const std::exception&) {
+    return std::nullopt;
+  }
+}
+
+}  // namespace dlroof

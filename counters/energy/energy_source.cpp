@@ -1,0 +1,33 @@
+#include "counters/energy/energy_source.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <utility>
+
+namespace dlroof {
+namespace {
+
+std::vector<EnergySource>& EnergyRegistry() {
+  static std::vector<EnergySource> sources;
+  return sources;
+}
+
+}  // namespace
+
+bool RegisterEnergySource(EnergySource source) {
+  EnergyRegistry().push_back(std::move(source));
+  return true;
+}
+
+std::vector<EnergySource> AllEnergySources() {
+  auto sources = EnergyRegistry();
+  std::ranges::stable_sort(sources, {}, &EnergySource::rank);
+  return sources;
+}
+
+std::filesystem::path SysfsRoot() {
+  const char* root = std::getenv("DLROOF_SYSFS");
+  return root == nullptr || *root == '\0' ? "/sys" : root;
+}
+
+}  // namespace dlroof

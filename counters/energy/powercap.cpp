@@ -1,0 +1,170 @@
+// Energy from the kernel's powercap tree: Intel's RAPL counters, and AMD's under the same names.
+// SYSFS/class/powercap/intel-rapl:A is a package ("package-0", "package-0-die-1") or the platform
+// ("psys"), intel-rapl:A:B a part of package A ("core", "uncore", "dram"). Of these DRAM alone is
+// not in the package's own count.
+// https://www.kernel.org/doc/html/latest/power/powercap/powercap.html
+#include <fmt/format.h>
+
+#include <cerrno>
+#include <charconv>
+#include <cstring>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "counters/base/error.h"
+#include "counters/energy/energy_source.h"
+#include "counters/energy/kernel_file.h"
+#include "counters/energy/package_cpus.h"
+
+namespace dlroof {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr double kJoulesPerMicrojoule = 1e-6;
+constexpr std::string_view kZonePrefix = "intel-rapl:";  // not intel-rapl-mmio:, the same counters
+
+std::string DeniedText(const fs::path& path) {
+  return fmt::format(
+      "{}: only root may read it (since Linux 5.10): a udev rule gives it to all, "
+      "SUBSYSTEM==\"powercap\", ACTION==\"add\", RUN+=\"/bin/chmod -R a+r /sys%p\"",
+      path.string());
+}
+
+// Throws BadInput with the path and the cure.
+double ReadMicrojoules(const fs::path& path) {
+  int error = 0;
+  const auto text = ReadKernelFile(path, error);
+  if (error == EACCES || error == EPERM) throw BadInput(DeniedText(path));
+  if (error != 0) throw BadInput("{}: {}", path.string(), std::strerror(error));
+  std::uint64_t microjoules = 0;
+  const auto [end, wrong] = std::from_chars(text.data(), text.data() + text.size(), microjoules);
+  if (wrong != std::errc() || end != text.data() + text.size() || text.empty())
+    throw BadInput("{}: '{}' is not a number of microjoules", path.string(), text);
+  return static_cast<double>(microjoules);
+}
+
+struct Zone {
+  fs::path path;
+  std::string name;     // "package-0", "dram", "psys"
+  std::string package;  // of a part: the name of the zone that it is part of; else empty
+};
+
+// In the order of their names.
+std::vector<Zone> ReadZones(const fs::path& sysfs) {
+  std::error_code none;
+  std::map<std::string, fs::path> paths;
+  for (const auto& entry : fs::directory_iterator(sysfs / "class/powercap", none))
+    if (const auto name = entry.path().filename().string(); name.starts_with(kZonePrefix))
+      paths[name] = entry.path();
+  std::vector<Zone> zones;
+  int error = 0;
+  for (const auto& [name, path] : paths) {
+    Zone zone{path, ReadKernelFile(path / "name", error), ""};
+    const auto part = name.find(':', kZonePrefix.size());
+    if (part != std::string::npos) {
+      const auto whole = paths.find(name.substr(0, part));
+      zone.package = whole == paths.end() ? "?" : ReadKernelFile(whole->second / "name", error);
+    }
+    if (!zone.name.empty()) zones.push_back(std::move(zone));
+  }
+  return zones;
+}
+
+// 0 of "package-0" and "package-0-die-1"; absent for other names.
+std::optional<int> PackageOf(std::string_view name) {
+  constexpr std::string_view kPackage = "package-";
+  if (!name.starts_with(kPackage)) return std::nullopt;
+  name.remove_prefix(kPackage.size());
+  int package = 0;
+  if (std::from_chars(name.data(), name.data() + name.size(), package).ec != std::errc())
+    return std::nullopt;
+  return package;
+}
+
+EnergyDomain DomainOf(const Zone& zone, const std::string& name, bool counted) {
+  const auto file = zone.path / "energy_uj";
+  const auto read = [file] { return kJoulesPerMicrojoule * ReadMicrojoules(file); };
+  read();  // throws now where it cannot be read
+  return {name, counted, read,
+          kJoulesPerMicrojoule * ReadMicrojoules(zone.path / "max_energy_range_uj")};
+}
+
+// The domains of zones, as far as they belong to this process.
+class Opened {
+ public:
+  explicit Opened(const EnergyPlace& place)
+      : place_(place), packages_(CpusOfPackages(place.sysfs)) {}
+
+  // Throws BadInput: it cannot be read, or is shared.
+  void Add(const Zone& zone) {
+    if (zone.package.empty() && zone.name == "psys") {
+      counters_.domains.push_back(DomainOf(zone, zone.name, false));
+    } else if (zone.package.empty() && PackageOf(zone.name) && Ours(*PackageOf(zone.name))) {
+      counters_.domains.push_back(DomainOf(zone, zone.name, true));
+      ++packages_counted_;
+    } else if (zone.name == "dram" && PackageOf(zone.package) && Ours(*PackageOf(zone.package))) {
+      const auto number = zone.package.substr(zone.package.find('-'));  // "-0", "-0-die-1"
+      counters_.domains.push_back(DomainOf(zone, zone.name + number, true));
+      ++dram_counted_;
+    }
+  }
+
+  EnergyCounters Result() {
+    if (packages_counted_ == 0) {
+      counters_.domains.clear();
+      counters_.why_not = "the tree has no package that this process may use";
+      return std::move(counters_);
+    }
+    counters_.covers =
+        dram_counted_ == packages_counted_ ? "packages and DRAM; no fans, NIC, power supply"
+        : dram_counted_ == 0               ? "packages; no DRAM, fans, NIC, power supply"
+                                           : fmt::format(
+                                                 "packages and DRAM of {} of {} of them; no fans, NIC, "
+                                                               "power supply",
+                                                 dram_counted_, packages_counted_);
+    return std::move(counters_);
+  }
+
+ private:
+  bool Ours(int package) const {
+    const auto found = packages_.find(package);
+    if (found == packages_.end())
+      throw BadInput("the CPUs of package {} are not known ({}): who uses them is not, either",
+                     package, (place_.sysfs / "devices/system/cpu").string());
+    const auto use = UseOf(found->second, place_.allowed_cpus);
+    if (use == PackageUse::kShared)
+      throw BadInput(SharedPackageText(package, found->second, place_.allowed_cpus));
+    return use == PackageUse::kOurs;
+  }
+
+  const EnergyPlace& place_;
+  std::map<int, std::vector<int>> packages_;
+  EnergyCounters counters_;
+  int packages_counted_ = 0, dram_counted_ = 0;
+};
+
+EnergyCounters OpenPowercap(const EnergyPlace& place) {
+  const auto zones = ReadZones(place.sysfs);
+  if (zones.empty())
+    return {.why_not = fmt::format(
+                "{} has no intel-rapl:*: the kernel lacks CONFIG_POWERCAP or the module "
+                "intel_rapl_msr, or this is a virtual machine, to which its host must pass the "
+                "counters",
+                (place.sysfs / "class/powercap").string())};
+  try {
+    Opened opened(place);
+    for (const Zone& zone : zones) opened.Add(zone);
+    return opened.Result();
+  } catch (const BadInput& reason) {
+    return {.why_not = reason.what()};
+  }
+}
+
+[[maybe_unused]] const bool powercap_registered =
+    RegisterEnergySource({"powercap", 1, OpenPowercap});
+
+}  // namespace
+}  // namespace dlroof

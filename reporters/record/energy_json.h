@@ -1,0 +1,22 @@
+// The energy of a call as JSON: what `energy` holds in records, and of a waiting machine in the
+// context.
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+
+#include "counters/energy/energy.h"
+#include "reporters/record/json_object.h"
+
+namespace dlroof {
+
+// {"joules", "ci95": [LOW, HIGH], "domains": {NAME: JOULES}, "beside": {NAME: JOULES},
+// "others_cpus", "seconds", "window_seconds", "calls", "from", "covers"}; an unknown quantity has
+// no key.
+nlohmann::json ToJson(const Energy& energy);
+// Throws BadInput with the place for a member that cannot be.
+Energy EnergyFromJson(const JsonObject& at);
+
+// {"idle_watts", "idle_domains": {NAME: WATTS}, "idle_seconds", "from", "covers"}
+nlohmann::json ToJson(const IdlePower& idle);
+
+}  // namespace dlroof

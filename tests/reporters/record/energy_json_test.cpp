@@ -1,0 +1,87 @@
+#include "reporters/record/energy_json.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "reporters/record/record_from_json.h"
+#include "reporters/record/run_file.h"
+#include "reporters/record/work_counters.h"
+#include "reporters/roofline/placed_json.h"
+#include "tests/fakes/refusal.h"
+
+namespace dlroof {
+namespace {
+
+using testing::HasSubstr;
+
+nlohmann::json Plain() {
+  return {{"joules", 2.0}, {"seconds", 0.5},     {"window_seconds", 0.5},
+          {"calls", 3},    {"from", "powercap"}, {"covers", "packages"}};
+}
+
+Record Read(const nlohmann::json& energy) {
+  return RecordFromJson(nlohmann::json{{"name", "x"}, {"energy", energy}}.dump(), "run.json");
+}
+
+std::string RefusedWith(const char* key, const nlohmann::json& value) {
+  auto energy = Plain();
+  energy[key] = value;
+  return RefusalOf([&] { Read(energy); });
+}
+
+TEST(EnergyJson, ARecordReadsBackWhatItWrites) {
+  Record record{.name = "LSTM/cpu/onednn/bwd/bf16/t1n2i3h4"};
+  SplitName(record);
+  record.energy = Energy{.joules = 0.75,
+                         .ci95 = {{0.5, 1.0}},
+                         .domains = {{"package-0", 0.5}, {"dram-0", 0.25}},
+                         .beside = {{"psys", 1.5}},
+                         .seconds = 0.0625,
+                         .window_seconds = 0.5,
+                         .calls = 24,
+                         .others_cpus = 0.25,
+                         .from = "powercap",
+                         .covers = "packages and DRAM"};
+  const auto json = FactsToJson(record);
+  const auto read = RecordFromJson(json.dump(), "x");
+  EXPECT_EQ(read.energy, record.energy);
+  EXPECT_EQ(FactsToJson(read), json);
+}
+
+TEST(EnergyJson, WithoutAnIntervalAndDomainsHasNoSuchKeys) {
+  const auto record = Read(Plain());
+  ASSERT_TRUE(record.energy);
+  EXPECT_FALSE(record.energy->ci95);
+  EXPECT_EQ(ToJson(*record.energy), Plain());
+}
+
+TEST(EnergyJson, NobodyMeasuredMeansNoKey) {
+  const Record record{.name = "x"};
+  EXPECT_FALSE(FactsToJson(record).contains("energy"));
+  EXPECT_FALSE(RecordFromJson(R"({"name": "x"})", "x").energy);
+}
+
+TEST(EnergyJson, WrongMembersNameTheirPlace) {
+  EXPECT_THAT(RefusedWith("joules", -1),
+              HasSubstr("run.json: energy: 'joules': expected a number"));
+  EXPECT_THAT(RefusedWith("joules", 0), HasSubstr("above 0"));
+  EXPECT_THAT(RefusedWith("ci95", {1}), HasSubstr("'ci95': expected two rising numbers above 0"));
+  EXPECT_THAT(RefusedWith("ci95", {3, 1}), HasSubstr("two rising numbers"));
+  EXPECT_THAT(RefusedWith("ci95", {1, 2, 3}), HasSubstr("two rising numbers"));
+  EXPECT_THAT(RefusedWith("domains", {{"dram", "x"}}), HasSubstr("energy: domains: 'dram'"));
+  auto without = Plain();
+  without.erase("from");
+  EXPECT_THAT(RefusalOf([&] { Read(without); }), HasSubstr("'from'"));
+}
+
+TEST(EnergyJson, IdlePowerKeepsItsDomains) {
+  const auto json = ToJson(IdlePower{12, {{"package-0", 12}}, 1, "powercap", "packages"});
+  EXPECT_EQ(json, (nlohmann::json{{"idle_watts", 12.0},
+                                  {"idle_domains", {{"package-0", 12.0}}},
+                                  {"idle_seconds", 1.0},
+                                  {"from", "powercap"},
+                                  {"covers", "packages"}}));
+}
+
+}  // namespace
+}  // namespace dlroof
