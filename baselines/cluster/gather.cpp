@@ -7,6 +7,7 @@
 #include <cctype>
 #include <set>
 
+#include "baselines/cluster/merged_energy.h"
 #include "baselines/cluster/merged_machine.h"
 #include "counters/base/error.h"
 #include "reporters/text/text.h"
@@ -90,6 +91,7 @@ void SetKinds(const std::vector<NodeSummary>& summaries, Cluster& cluster) {
 struct Merged {
   std::size_t donor = 0;  // the first node with a time; facts that are no numbers are its own
   std::vector<Repetition> repetitions;
+  std::vector<Energy> energies;  // of the nodes that measured it
   std::vector<std::size_t> nodes;
 };
 
@@ -110,6 +112,7 @@ MergedTimes MergeTimes(const std::vector<NodeSummary>& summaries, const ClusterK
       }
       found->second.repetitions.push_back(
           {.seconds = time.seconds, .iterations = time.iterations, .disturbed = time.disturbed});
+      if (time.energy) found->second.energies.push_back(*time.energy);
       found->second.nodes.push_back(i);
     }
   return merged;
@@ -129,12 +132,15 @@ void SetRecords(const std::vector<NodeSummary>& summaries, MergedTimes merged,
     Record record = *found;
     record.repetitions = std::move(one.repetitions);
     record.parallel.reset();  // one node's
+    record.energy = MergedEnergy(one.energies);
     cluster.run.records.push_back(std::move(record));
     cluster.nodes_of.push_back(std::move(one.nodes));
   }
   const auto first = cluster.kinds.front().nodes.front();
   if (!donors.contains(first)) donors[first] = reread(summaries[first].file);
   cluster.run.context = donors.at(first).context;
+  if (auto& ours = cluster.run.context["dlroof"]; ours.is_object())
+    ours.erase("energy");  // the power of one node that waited
   cluster.run.machines = std::move(donors.at(first).machines);
 }
 

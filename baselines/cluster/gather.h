@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <map>
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
@@ -43,6 +44,7 @@ struct NodeTime {
   double seconds = 0;     // [s] as TimeOf; > 0
   double iterations = 0;  // [1] of all repetitions
   bool disturbed = false;
+  std::shared_ptr<const Energy> energy = {};  // null but for a run with --dlroof_energy
 };
 
 // The rate or cost of one row of a node's ceilings.
