@@ -20,8 +20,9 @@ constexpr double kHoursOfYear = 8760;  // [h] 365 days
 void ReadPrice(const LocatedObject& kind, const std::string& currency, PriceKind& price) {
   if (kind.Has("per_node_hour") == kind.Has("capital"))
     throw BadInput("{}: expected one of 'per_node_hour' and 'capital'", kind.Where());
+  if (kind.Has("watts")) price.watts = kind.Number("watts");
   if (kind.Has("per_node_hour")) {
-    for (const char* key : {"years", "utilisation", "watts", "pue", "per_kwh"})
+    for (const char* key : {"years", "utilisation", "pue", "per_kwh"})
       if (kind.Has(key))
         throw BadInput("{}: '{}' belongs to 'capital', not to 'per_node_hour'", kind.Where(key),
                        key);

@@ -59,12 +59,14 @@ std::optional<double> BestFlops(const Record& record) {
   return std::nullopt;
 }
 
-VersusSide SideOf(const VersusCluster& cluster, std::size_t index) {
+VersusSide SideOf(const VersusCluster& cluster, std::size_t index, const Prices* prices) {
   const auto& placed = cluster.run.places[index];
   VersusSide side{.record = index, .timing = *placed.timing, .bound = ""};
   side.calls_per_second = 1 / side.timing.median;
   side.node_calls_per_second = cluster.devices * side.calls_per_second;
   side.counted_flops = BestFlops(cluster.run.file.records[index]);
+  side.energies = EnergiesOf(cluster.run.file, cluster.run.file.records[index], side.timing,
+                             cluster.devices, prices);
   auto time = placed.placement.time;
   if (!time) return side;
   side.given = std::exchange(time->given, false);  // `bound` does not repeat it
@@ -145,7 +147,9 @@ VersusRow RowOf(const std::string& key, const VersusCluster& a, std::size_t in_a
                 const VersusCluster& b, std::size_t in_b, const VersusOptions& options) {
   const auto& record_a = a.run.file.records[in_a];
   const auto& record_b = b.run.file.records[in_b];
-  VersusRow row{.key = key, .a = SideOf(a, in_a), .b = SideOf(b, in_b)};
+  VersusRow row{
+      .key = key, .a = SideOf(a, in_a, options.prices), .b = SideOf(b, in_b, options.prices)};
+  row.energy_ratios = EnergyRatios(row.a.energies, row.b.energies);
   row.flops = SharedFlops(record_a, record_b);
   row.nodes_of_a = row.b.node_calls_per_second / row.a.node_calls_per_second;
   const double devices = static_cast<double>(b.devices) / a.devices;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -9,6 +10,7 @@
 #include <vector>
 
 #include "baselines/versus/prices.h"
+#include "baselines/versus/versus_energy.h"
 #include "reporters/roofline/placed_run.h"
 
 namespace dlroof {
@@ -41,6 +43,7 @@ struct VersusSide {
   // [flop] of one call as this side counted them best; absent: not known
   std::optional<double> counted_flops;
   std::optional<double> cost;  // [currency] for 1e15 FLOP; absent without price or FLOPs
+  Energies energies;           // [J] of one call
 };
 
 struct VersusRow {
@@ -52,6 +55,7 @@ struct VersusRow {
   double nodes_of_a = 0;  // [1] that make as many calls per second as one node of B
   std::optional<std::pair<double, double>> nodes_ci95;  // [1]; absent where a time has none
   bool disturbed = false;                               // one of the two times is an estimate
+  std::map<EnergyClass, EnergyRatio> energy_ratios;     // of classes that both sides have
   std::vector<std::string> differences;                 // "library: onednn | cudnn", A's first
 };
 

@@ -33,6 +33,67 @@ std::string NodesText(const VersusRow& row) {
 
 std::string CostText(const std::optional<double>& cost) { return cost ? ThreeDigits(*cost) : ""; }
 
+std::string JoulesText(const Energies& energies, EnergyClass kind) {
+  const auto found = energies.find(kind);
+  if (found == energies.end()) return "";
+  return fmt::format("{}{}", MarkOf(found->second.disturbed),
+                     WithPrefix(found->second.joules, "J"));
+}
+
+std::string RatioText(const std::map<EnergyClass, EnergyRatio>& ratios, EnergyClass kind) {
+  const auto found = ratios.find(kind);
+  if (found == ratios.end()) return "";
+  return fmt::format("{}{}", MarkOf(found->second.disturbed), ThreeDigits(found->second.a_over_b));
+}
+
+// The classes of which a row or a model has an energy.
+std::vector<EnergyClass> ClassesOf(const VersusReport& report) {
+  std::vector<EnergyClass> classes;
+  for (const auto kind : kEnergyClasses)
+    if (std::ranges::any_of(report.versus.rows, [&](const VersusRow& row) {
+          return row.a.energies.contains(kind) || row.b.energies.contains(kind);
+        }))
+      classes.push_back(kind);
+  return classes;
+}
+
+void AddEnergyHead(const VersusReport& report, std::vector<std::string>& head) {
+  for (const auto kind : ClassesOf(report)) {
+    const auto mark = kind == EnergyClass::kAssumed ? " (assumed)" : "";
+    head.insert(head.end(), {fmt::format("A energy{}", mark), fmt::format("B energy{}", mark),
+                             fmt::format("A/B energy{}", mark)});
+  }
+}
+
+void AddEnergyCells(const VersusReport& report, const Energies& a, const Energies& b,
+                    const std::map<EnergyClass, EnergyRatio>& ratios,
+                    std::vector<std::string>& line) {
+  for (const auto kind : ClassesOf(report))
+    line.insert(line.end(), {JoulesText(a, kind), JoulesText(b, kind), RatioText(ratios, kind)});
+}
+
+// "powercap: packages and DRAM; no fans": of the records of one side.
+std::string CoversText(const VersusReport& report, const VersusCluster& cluster,
+                       const VersusSide VersusRow::*side) {
+  std::set<std::string> covers;
+  for (const auto& row : report.versus.rows)
+    if (const auto& energy = cluster.run.file.records[(row.*side).record].energy)
+      covers.insert(fmt::format("{}: {}", energy->from, energy->covers));
+  return covers.empty() ? "not measured" : fmt::format("{}", fmt::join(covers, " or "));
+}
+
+void AddEnergyNotes(const VersusReport& report, std::vector<std::string>& notes) {
+  const auto classes = ClassesOf(report);
+  if (std::ranges::count(classes, EnergyClass::kMeasured) > 0)
+    notes.push_back(fmt::format("energy: of one call, by counters. A: {}. B: {}",
+                                CoversText(report, *report.a, &VersusRow::a),
+                                CoversText(report, *report.b, &VersusRow::b)));
+  if (std::ranges::count(classes, EnergyClass::kAssumed) > 0)
+    notes.emplace_back(
+        "energy (assumed): the watts of a working node in the file of prices, times the call's "
+        "seconds; no measurement, and never compared with one");
+}
+
 bool HasCosts(const VersusReport& report) { return !report.versus.currency.empty(); }
 
 bool HasSeveralDevices(const VersusReport& report) {
@@ -101,6 +162,7 @@ Cells OperatorCells(const VersusReport& report) {
   head.insert(head.end(),
               {"A % roof", "B % roof", "A bound", "B bound", "nodes of A for one of B", "95 %"});
   if (costs) head.insert(head.end(), {"A cost", "B cost"});
+  AddEnergyHead(report, head);
   head.insert(head.end(), {"libraries", "differs"});
   const auto kinds = DifferenceKinds(report.versus);
   Cells cells = {head};
@@ -112,6 +174,7 @@ Cells OperatorCells(const VersusReport& report) {
     line.insert(line.end(), {ShareText(row.a), ShareText(row.b), row.a.bound, row.b.bound,
                              NodesText(row), IntervalText(row.nodes_ci95)});
     if (costs) line.insert(line.end(), {CostText(row.a.cost), CostText(row.b.cost)});
+    AddEnergyCells(report, row.a.energies, row.b.energies, row.energy_ratios, line);
     line.push_back(fmt::format("{} | {}", report.a->run.file.records[row.a.record].library,
                                report.b->run.file.records[row.b.record].library));
     line.push_back(NumbersText(row.differences, kinds));
@@ -121,8 +184,10 @@ Cells OperatorCells(const VersusReport& report) {
 }
 
 Cells ModelCells(const VersusReport& report) {
-  Cells cells = {{"model", "pass", "type", "layers", "A", "B", "nodes of A for one of B", "95 %",
-                  "libraries"}};
+  std::vector<std::string> head = {
+      "model", "pass", "type", "layers", "A", "B", "nodes of A for one of B", "95 %", "libraries"};
+  AddEnergyHead(report, head);
+  Cells cells = {head};
   for (const auto& model : report.models) {
     const bool both = model.a && model.b;
     cells.push_back({model.model, model.pass, model.type,
@@ -134,6 +199,7 @@ Cells ModelCells(const VersusReport& report) {
                          : "",
                      IntervalText(model.nodes_ci95),
                      both ? fmt::format("{} | {}", model.library_a, model.library_b) : ""});
+    AddEnergyCells(report, model.energies_a, model.energies_b, model.energy_ratios, cells.back());
   }
   return cells;
 }
@@ -148,6 +214,7 @@ std::vector<std::string> VersusNotes(const VersusReport& report) {
       fmt::format("{} operators are on both sides; {} with a time are on A's alone, {} on B's",
                   versus.operators, versus.only_a, versus.only_b)};
   AddPriceNotes(report, notes);
+  AddEnergyNotes(report, notes);
   AddOverheadNotes(report, notes);
   const bool given = std::ranges::any_of(
       versus.rows, [](const VersusRow& row) { return row.a.given || row.b.given; });

@@ -23,11 +23,17 @@ std::vector<std::string> WithoutManner(const std::vector<std::string>& options,
   return kept;
 }
 
+// A call of a layer.
+struct LayerCall {
+  Timing timing;
+  Energies energies;
+};
+
 // The fastest record with a time of each operator of one type and library.
 class TimesOf {
  public:
   TimesOf(const VersusCluster& cluster, std::string type, std::string library,
-          const IsManner& is_manner) {
+          const IsManner& is_manner, const Prices* prices) {
     for (std::size_t i = 0; i < cluster.run.file.records.size(); ++i) {
       const auto& record = cluster.run.file.records[i];
       const auto& timing = cluster.run.places[i].timing;
@@ -36,24 +42,29 @@ class TimesOf {
         continue;
       auto& best = times_[{record.op, record.problem, record.direction,
                            WithoutManner(record.options, is_manner)}];
-      if (!best || timing->median < best->median) best = *timing;
+      if (!best || timing->median < best->timing.median)
+        best = {*timing, EnergiesOf(cluster.run.file, record, *timing, cluster.devices, prices)};
     }
   }
 
-  std::optional<Timing> Of(const ModelLayerOf& layer, const std::string& direction) const {
+  std::optional<LayerCall> Of(const ModelLayerOf& layer, const std::string& direction) const {
     const auto found = times_.find({layer.op, layer.problem, direction, layer.options});
     return found == times_.end() ? std::nullopt : found->second;
   }
 
  private:
   using Key = std::tuple<std::string, std::string, std::string, std::vector<std::string>>;
-  std::map<Key, std::optional<Timing>> times_;
+  std::map<Key, std::optional<LayerCall>> times_;
 };
 
 // A sum of times; intervals add as squares of their distances (MOVER).
 class TimeSum {
  public:
-  void Add(const Timing& timing, double count) {
+  EnergySum energies;
+
+  void Add(const LayerCall& call, double count) {
+    const auto& timing = call.timing;
+    energies.Add(call.energies, count);
     sum_.median += count * timing.median;
     sum_.disturbed = sum_.disturbed || timing.disturbed;
     sum_.clean = any_ ? std::min(sum_.clean, timing.clean) : timing.clean;
@@ -77,15 +88,15 @@ class TimeSum {
   double below_ = 0, above_ = 0;  // [s]
 };
 
-// Returns the times of the layer's calls in one pass; absent where one of them is missing. Both
+// Returns the layer's calls in one pass; absent where one of them is missing. Both
 // gradients may be one call ("bwd") or two.
-std::optional<std::vector<Timing>> PassTimes(const TimesOf& times, const ModelLayerOf& layer,
-                                             std::string_view pass) {
-  std::vector<Timing> all;
+std::optional<std::vector<LayerCall>> PassCalls(const TimesOf& times, const ModelLayerOf& layer,
+                                                std::string_view pass) {
+  std::vector<LayerCall> all;
   const auto add = [&](const std::string& direction) {
-    const auto timing = times.Of(layer, direction);
-    if (timing) all.push_back(*timing);
-    return timing.has_value();
+    const auto call = times.Of(layer, direction);
+    if (call) all.push_back(*call);
+    return call.has_value();
   };
   if (pass == "inference")
     return add("fwd_inference") || add("fwd") ? std::optional(all) : std::nullopt;
@@ -107,7 +118,7 @@ VersusModel CompareModel(const Model& model, std::string_view pass, const TimesO
   TimeSum sum_a, sum_b;
   for (const auto& layer : model.layers) {
     row.layers += layer.count;
-    const auto a = PassTimes(in_a, layer, pass), b = PassTimes(in_b, layer, pass);
+    const auto a = PassCalls(in_a, layer, pass), b = PassCalls(in_b, layer, pass);
     if (a) row.in_a += layer.count;
     if (b) row.in_b += layer.count;
     if (!a || !b) {
@@ -115,11 +126,14 @@ VersusModel CompareModel(const Model& model, std::string_view pass, const TimesO
       continue;
     }
     row.in_both += layer.count;
-    for (const auto& timing : *a) sum_a.Add(timing, layer.count);
-    for (const auto& timing : *b) sum_b.Add(timing, layer.count);
+    for (const auto& call : *a) sum_a.Add(call, layer.count);
+    for (const auto& call : *b) sum_b.Add(call, layer.count);
   }
   row.a = sum_a.Total();
   row.b = sum_b.Total();
+  row.energies_a = sum_a.energies.Total();
+  row.energies_b = sum_b.energies.Total();
+  row.energy_ratios = EnergyRatios(row.energies_a, row.energies_b);
   return row;
 }
 
@@ -159,10 +173,12 @@ bool HasPass(const Model& model, std::string_view pass) {
 
 // Adds the rows of one model and type.
 void AddRows(const VersusCluster& a, const VersusCluster& b, const Model& model,
-             const std::string& type, const IsManner& is_manner, std::vector<VersusModel>& rows) {
+             const std::string& type, const IsManner& is_manner, const Prices* prices,
+             std::vector<VersusModel>& rows) {
   for (const auto& library_a : Libraries(a, type))
     for (const auto& library_b : Libraries(b, type)) {
-      const TimesOf in_a(a, type, library_a, is_manner), in_b(b, type, library_b, is_manner);
+      const TimesOf in_a(a, type, library_a, is_manner, prices);
+      const TimesOf in_b(b, type, library_b, is_manner, prices);
       for (const auto pass : kPasses) {
         auto row = CompareModel(model, pass, in_a, in_b);
         if (row.in_both == 0 || !HasPass(model, pass)) continue;
@@ -231,14 +247,14 @@ std::vector<Model> ModelsIn(const VersusCluster& a, const VersusCluster& b,
 
 std::vector<VersusModel> MakeVersusModels(const VersusCluster& a, const VersusCluster& b,
                                           const std::vector<Model>& models,
-                                          const IsManner& is_manner) {
+                                          const IsManner& is_manner, const Prices* prices) {
   std::vector<VersusModel> rows;
   const auto types_b = Types(b);
   for (const auto& model : models) {
     const auto before = rows.size();
     for (const auto& type : Types(a))
       if (std::ranges::find(types_b, type) != types_b.end())
-        AddRows(a, b, model, type, is_manner, rows);
+        AddRows(a, b, model, type, is_manner, prices, rows);
     if (rows.size() > before) continue;
     VersusModel none{.model = model.name, .pass = "", .type = "", .library_a = "", .library_b = ""};
     for (const auto& layer : model.layers) none.layers += layer.count;

@@ -1,6 +1,7 @@
 // Models on two clusters: what their layers' operators add up to. Pure.
 #pragma once
 
+#include <map>
 #include <optional>
 #include <set>
 #include <string>
@@ -43,13 +44,16 @@ struct VersusModel {
   std::optional<Timing> a, b;        // [s] sums; absent where `in_both` is 0
   std::optional<double> nodes_of_a;  // [1] as in VersusRow
   std::optional<std::pair<double, double>> nodes_ci95;  // [1]; absent where a time has none
+  Energies energies_a, energies_b;                      // [J] of the layers in both
+  std::map<EnergyClass, EnergyRatio> energy_ratios;     // of classes that both sides have
   std::vector<std::string> missing;                     // problems that a side lacks, each once
 };
 
 // A row for each model, pass, type and pair of libraries that have a layer of it on both sides; and
-// one that says 0 layers for a model of which no layer is on both.
+// one that says 0 layers for a model of which no layer is on both. `prices` may be null.
 std::vector<VersusModel> MakeVersusModels(const VersusCluster& a, const VersusCluster& b,
                                           const std::vector<Model>& models,
-                                          const IsManner& is_manner);
+                                          const IsManner& is_manner,
+                                          const Prices* prices = nullptr);
 
 }  // namespace dlroof

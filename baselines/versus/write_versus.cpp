@@ -35,6 +35,38 @@ std::vector<std::string> CsvSide(const VersusCluster& cluster, const VersusSide&
           NumberText(side.cost)};
 }
 
+// ",A,B,A over B" of one class.
+std::string CsvEnergy(const VersusRow& row, EnergyClass kind) {
+  const auto joules = [&](const Energies& energies) {
+    const auto found = energies.find(kind);
+    return found == energies.end() ? "" : fmt::format("{}", found->second.joules);
+  };
+  const auto ratio = row.energy_ratios.find(kind);
+  return fmt::format(
+      ",{},{},{}", joules(row.a.energies), joules(row.b.energies),
+      ratio == row.energy_ratios.end() ? "" : fmt::format("{}", ratio->second.a_over_b));
+}
+
+nlohmann::json EnergiesJson(const Energies& energies) {
+  nlohmann::json written;
+  for (const auto& [kind, joules] : energies) {
+    auto& object = written[std::string(Key(kind))] = {{"joules", joules.joules}};
+    if (joules.ci95) object["ci95"] = {joules.ci95->first, joules.ci95->second};
+    if (joules.disturbed) object["disturbed"] = true;
+  }
+  return written;
+}
+
+nlohmann::json RatiosJson(const std::map<EnergyClass, EnergyRatio>& ratios) {
+  nlohmann::json written;
+  for (const auto& [kind, ratio] : ratios) {
+    auto& object = written[std::string(Key(kind))] = {{"a_over_b", ratio.a_over_b}};
+    if (ratio.ci95) object["ci95"] = {ratio.ci95->first, ratio.ci95->second};
+    if (ratio.disturbed) object["disturbed"] = true;
+  }
+  return written;
+}
+
 nlohmann::json SideJson(const VersusCluster& cluster, const VersusSide& side) {
   const auto& record = cluster.run.file.records[side.record];
   nlohmann::json written = {{"name", record.name},
@@ -48,6 +80,8 @@ nlohmann::json SideJson(const VersusCluster& cluster, const VersusSide& side) {
   if (!side.bound.empty()) written["bound"] = side.bound;
   if (side.counted_flops) written["counted_flops"] = *side.counted_flops;
   if (side.cost) written["cost_per_1e15_flop"] = *side.cost;
+  if (!side.energies.empty()) written["energy"] = EnergiesJson(side.energies);
+  if (record.energy) written["energy"]["measured"]["covers"] = record.energy->covers;
   return written;
 }
 
@@ -59,6 +93,7 @@ nlohmann::json RowJson(const VersusReport& report, const VersusRow& row) {
                             {"differences", row.differences}};
   if (row.flops) written["flops"] = *row.flops;
   if (row.nodes_ci95) written["nodes_ci95"] = {row.nodes_ci95->first, row.nodes_ci95->second};
+  if (!row.energy_ratios.empty()) written["energy_ratio"] = RatiosJson(row.energy_ratios);
   return written;
 }
 
@@ -79,6 +114,9 @@ nlohmann::json ModelJson(const VersusModel& model) {
   }
   if (model.nodes_of_a) written["nodes_of_a"] = *model.nodes_of_a;
   if (model.nodes_ci95) written["nodes_ci95"] = {model.nodes_ci95->first, model.nodes_ci95->second};
+  for (const auto& [key, energies] : {std::pair("a", &model.energies_a), {"b", &model.energies_b}})
+    if (!energies->empty()) written[key]["energy"] = EnergiesJson(*energies);
+  if (!model.energy_ratios.empty()) written["energy_ratio"] = RatiosJson(model.energy_ratios);
   if (!model.missing.empty()) written["missing"] = model.missing;
   return written;
 }
@@ -129,17 +167,22 @@ void WriteVersusCsv(const VersusReport& report, std::ostream& out) {
          {"name", "library", "seconds", "ci95_low", "ci95_high", "calls_per_second",
           "node_calls_per_second", "fraction_of_roof", "roof", "bound", "cost_per_1e15_flop"})
       out << fmt::format(",{}_{}", side, field);
-  out << ",flops,nodes_of_a,nodes_low,nodes_high,currency,differences\n";
+  out << ",flops,nodes_of_a,nodes_low,nodes_high,currency,differences";
+  for (const auto kind : kEnergyClasses)
+    out << fmt::format(",a_{0}_joules,b_{0}_joules,{0}_joules_a_over_b", Key(kind));
+  out << '\n';
   for (const auto& row : report.versus.rows) {
     out << CsvField(row.key);
     for (const auto& field : CsvSide(*report.a, row.a)) out << ',' << CsvField(field);
     for (const auto& field : CsvSide(*report.b, row.b)) out << ',' << CsvField(field);
     std::string differences;
     for (const auto& one : row.differences) differences += (differences.empty() ? "" : "; ") + one;
-    out << fmt::format(",{},{},{},{},{},{}\n", NumberText(row.flops), NumberText(row.nodes_of_a),
+    out << fmt::format(",{},{},{},{},{},{}", NumberText(row.flops), NumberText(row.nodes_of_a),
                        row.nodes_ci95 ? NumberText(row.nodes_ci95->first) : "",
                        row.nodes_ci95 ? NumberText(row.nodes_ci95->second) : "",
                        CsvField(report.versus.currency), CsvField(differences));
+    for (const auto kind : kEnergyClasses) out << CsvEnergy(row, kind);
+    out << '\n';
   }
 }
 

@@ -117,7 +117,7 @@ int RunVersus(const VersusFlags& flags) {
   const auto b = ReadCluster(flags.b, devices(1), given);
   VersusReport report{.a = &a, .b = &b};
   report.versus = MakeVersus(a, b, {.prices = given, .is_manner = IsMannerOption});
-  report.models = MakeVersusModels(a, b, ModelsOfSuites(flags.suites, a, b), IsMannerOption);
+  report.models = MakeVersusModels(a, b, ModelsOfSuites(flags.suites, a, b), IsMannerOption, given);
   WriteVersusTable(report, TerminalColumns(), std::cout);
   std::cout << std::flush;
   for (const auto& path : flags.outputs) WriteVersusOutput(report, path);

@@ -36,6 +36,21 @@ TEST(ParsePrices, CapitalIsSpreadOverHoursOfUseAndEnergyIsAdded) {
   EXPECT_DOUBLE_EQ(prices.kinds.at(0).per_node_hour, 4.6);
 }
 
+TEST(ParsePrices, WattsAreKeptWhateverThePriceIs) {
+  const std::string rent = R"("match": {"name": "x"}, "per_node_hour": 2)";
+  EXPECT_FALSE(OneKind("{" + rent + "}").kinds.at(0).watts);
+  EXPECT_EQ(OneKind("{" + rent + R"(, "watts": 700})").kinds.at(0).watts, 700);
+  EXPECT_EQ(OneKind("{" + rent + R"(, "watts": 700})").kinds.at(0).per_node_hour, 2);
+  EXPECT_EQ(OneKind(R"({"match": {"name": "x"}, "capital": 1, "years": 5, "utilisation": 1,
+                        "watts": 900, "pue": 1, "per_kwh": 1})")
+                .kinds.at(0)
+                .watts,
+            900);
+  EXPECT_THAT(Refusal(R"({"currency": "USD", "kinds": [{"match": {"name": "x"},
+                          "per_node_hour": 2, "watts": -1}]})"),
+              HasSubstr("'watts': expected a number above 0"));
+}
+
 TEST(ParsePrices, WithoutCurrencyTheLineIsNamed) {
   EXPECT_THAT(Refusal(R"({"kinds": []})"), StartsWith("p.json:1: expected 'currency'"));
   EXPECT_THAT(Refusal("{\"currency\": \"\",\n\"kinds\": []}"),
@@ -61,8 +76,8 @@ TEST(ParsePrices, EveryFaultNamesItsPlaceInTheList) {
               HasSubstr("expected 'utilisation'"));
   EXPECT_THAT(second(R"({"match": {"name": "b"}, "capital": 5, "years": 3, "utilisation": 1.5})"),
               HasSubstr("'utilisation': expected a number above 0, at most 1"));
-  EXPECT_THAT(second(R"({"match": {"name": "b"}, "per_node_hour": 5, "watts": 3})"),
-              HasSubstr("'watts' belongs to 'capital'"));
+  EXPECT_THAT(second(R"({"match": {"name": "b"}, "per_node_hour": 5, "pue": 3})"),
+              HasSubstr("'pue' belongs to 'capital'"));
   EXPECT_THAT(second(R"({"match": {"name": "b"}, "per_node_hour": 5, "devices": 1.5})"),
               HasSubstr("'devices': expected a whole number"));
   EXPECT_THAT(second("7"), HasSubstr("expected an object"));
