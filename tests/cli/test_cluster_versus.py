@@ -54,3 +54,22 @@ def test_other_conventions_are_refused():
     content["context"]["dlroof"]["conventions"] = {"flops": "a fused multiply-add is 1"}
     Path("other.json").write_text(json.dumps(content))
     verify(run(f"dlroof cluster versus {CPU} other.json"), [one_sentence, says("the convention flops differs")])
+
+
+def test_measured_and_assumed_energies_are_never_in_one_ratio():
+    """Every call of the CPU took 3 J by a counter, the GPU has none; both have watts in the file of prices."""
+    content = json.loads(CPU.read_text())
+    for record in content["records"]:
+        record["energy"] = {"joules": 3.0, "seconds": 0.1, "window_seconds": 0.5, "calls": 15, "from": "powercap", "covers": "packages"}
+    Path("counted.json").write_text(json.dumps(content))
+    prices = {"currency": "USD", "kinds": [{"match": {"name": "AMD EPYC"}, "per_node_hour": 1, "watts": 200},
+                                           {"match": {"name": "Tesla V100"}, "per_node_hour": 1, "watts": 300}]}
+    Path("watts.json").write_text(json.dumps(prices))
+    ran = run(f"dlroof cluster versus counted.json {GPU} --prices watts.json -o energy.json")
+    verify(ran, [exits(0), prints(r"A energy +B energy +A/B energy +A energy \(assumed\) +B energy \(assumed\) +A/B energy \(assumed\)"),
+                 plain("energy: of one call, by counters. A: powercap: packages. B: not measured"), plain("no measurement, and never compared with one")])
+    for row in json.loads(Path("energy.json").read_text())["rows"]:
+        a, b = row["a"], row["b"]
+        assert a["energy"]["measured"]["joules"] == 3 and set(b["energy"]) == {"assumed"} and set(row["energy_ratio"]) == {"assumed"}
+        assert a["energy"]["assumed"]["joules"] == pytest.approx(200 * a["seconds"]) and b["energy"]["assumed"]["joules"] == pytest.approx(300 * b["seconds"])
+        assert row["energy_ratio"]["assumed"]["a_over_b"] == pytest.approx(200 * a["seconds"] / (300 * b["seconds"]))
