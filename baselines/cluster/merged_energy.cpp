@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <iterator>
 
 #include "counters/base/order_statistics.h"
 
@@ -34,10 +35,10 @@ std::optional<Energy> MergedEnergy(const std::vector<Energy>& nodes) {
   merged.seconds = Median(values(&Energy::seconds));
   merged.window_seconds = std::ranges::min(values(&Energy::window_seconds));
   merged.calls = Median(values(&Energy::calls));
-  for (auto& [name, of_domain] : merged.domains)
-    of_domain = Median(values([&](const Energy& one) { return one.domains.at(name); }));
-  for (auto& [name, of_domain] : merged.beside)
-    of_domain = Median(values([&](const Energy& one) { return one.beside.at(name); }));
+  for (const auto domains : {&Energy::domains, &Energy::beside})
+    for (auto& domain : merged.*domains)
+      domain.second =
+          Median(values([&](const Energy& one) { return (one.*domains).at(domain.first); }));
   merged.others_cpus.reset();
   for (const Energy& one : nodes)
     if (one.others_cpus)

@@ -38,7 +38,7 @@ struct EnergyRatio {
 Energies EnergiesOf(const RunFile& run, const Record& record, const Timing& timing, int devices,
                     const Prices* prices);
 
-// Of each class that both sides have.
+// Returns the ratio of each class that both sides have.
 std::map<EnergyClass, EnergyRatio> EnergyRatios(const Energies& a, const Energies& b);
 
 // A sum of calls. It has a class if every call has; intervals add as squares of their distances

@@ -236,6 +236,20 @@ std::optional<EnergyMeter> EnergyMeterOf(const BenchFlags& flags,
   return meter;
 }
 
+// Refers to the session and to `interleaving`.
+RunnerOptions Options(const BenchFlags& flags, const std::vector<Workload>& workloads,
+                      const Devices& devices, const Session& session,
+                      std::optional<Interleaving>& interleaving) {
+  return {GpuOpener(devices),
+          interleaving ? &*interleaving : nullptr,
+          [&session](int team) { return BestState(session, team); },
+          flags.min_seconds,
+          RuleFrom(flags),
+          flags.keep_disturbed,
+          flags.explain,
+          EnergyMeterOf(flags, workloads)};
+}
+
 // Returns the exit code.
 int RunAndReport(Session& session, const BenchFlags& flags) {
   TerminalReporter table(session, flags.verbose);
@@ -273,8 +287,7 @@ int Run(std::vector<std::string> args) {
   benchmark::Initialize(&count, pointers.data(), PrintHelp);
   ReadOwnFlags({pointers.begin() + 1, pointers.begin() + count}, flags);
   if (ListedSuites(flags)) return 0;
-  const auto stop = RuleFrom(flags);
-  if (stop) Offer(OfferedRepetitions(*stop, flags), pointers.front());
+  if (const auto stop = RuleFrom(flags)) Offer(OfferedRepetitions(*stop, flags), pointers.front());
   for (const auto& path : {flags.html_file, flags.out_file}) CheckWritable(path);
 
   RunSettings settings = Settings(flags);
@@ -294,14 +307,7 @@ int Run(std::vector<std::string> args) {
   if (!flags.machine_files.empty()) given = machines();
   Session session(Context(command, flags, settings, suites, devices),
                   [&] { return given.empty() ? machines() : given; });
-  const RunnerOptions options{GpuOpener(devices),
-                              interleaving ? &*interleaving : nullptr,
-                              [&](int team) { return BestState(session, team); },
-                              flags.min_seconds,
-                              stop,
-                              flags.keep_disturbed,
-                              flags.explain,
-                              EnergyMeterOf(flags, workloads)};
+  const auto options = Options(flags, workloads, devices, session, interleaving);
   session.Add(RegisterWorkloads(workloads, settings, options));
   return RunAndReport(session, flags);
 }

@@ -1,4 +1,4 @@
-// Whether a prepared call's output is right.
+// The check of a prepared call's output.
 #pragma once
 
 #include <stdexcept>

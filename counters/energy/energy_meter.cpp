@@ -111,7 +111,7 @@ class Measurement {
 
   // Calls until the counters move. Long calls are not waited for: a tick is short beside them.
   Reading NextReading() {
-    const Reading first = Read();
+    Reading first = Read();
     if (!short_calls_) return first;
     while (true) {
       Call();

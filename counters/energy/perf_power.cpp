@@ -15,7 +15,7 @@ namespace {
 // Throws BadInput where the file cannot be read.
 std::string ReadLine(const std::filesystem::path& path) {
   int error = 0;
-  const auto text = ReadKernelFile(path, error);
+  auto text = ReadKernelFile(path, error);
   if (error != 0 || text.empty()) throw BadInput("{}: cannot be read", path.string());
   return text;
 }

@@ -36,7 +36,8 @@ std::shared_ptr<const Descriptor> OpenOnCpu(std::uint32_t type, const PowerEvent
   throw BadInput("power/{}/ on CPU {}: {}", event.name, cpu, std::strerror(errno));
 }
 
-std::function<double()> Reader(std::shared_ptr<const Descriptor> file, const PowerEvent& event) {
+std::function<double()> Reader(const std::shared_ptr<const Descriptor>& file,
+                               const PowerEvent& event) {
   return [file, name = event.name, scale = event.joules] {
     std::uint64_t count = 0;
     if (read(file->get(), &count, sizeof count) != static_cast<ssize_t>(sizeof count))

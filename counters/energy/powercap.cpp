@@ -1,7 +1,7 @@
 // Energy from the kernel's powercap tree: Intel's RAPL counters, and AMD's under the same names.
 // SYSFS/class/powercap/intel-rapl:A is a package ("package-0", "package-0-die-1") or the platform
-// ("psys"), intel-rapl:A:B a part of package A ("core", "uncore", "dram"). Of these DRAM alone is
-// not in the package's own count.
+// ("psys"), intel-rapl:A:B a part of package A ("core", "uncore", "dram"). DRAM is the only part
+// that the package's own count leaves out.
 // https://www.kernel.org/doc/html/latest/power/powercap/powercap.html
 #include <fmt/format.h>
 

@@ -7,6 +7,7 @@
 #include <ostream>
 #include <set>
 
+#include "reporters/roofline/placed_run.h"
 #include "reporters/text/text.h"
 #include "reporters/text/units.h"
 
