@@ -5,6 +5,7 @@
 
 #include <stdexcept>
 
+#include "counters/cpu/clocks.h"
 #include "counters/cuda/clock_kernels.h"
 #include "counters/cuda/device.h"
 #include "counters/cuda/support.h"
@@ -72,6 +73,16 @@ TEST_F(CudaClockOnGpu, TheSmsClockIsOneThatTheyCanHave) {
   EXPECT_GT(*batch.clock_hz, 1e8);
   ASSERT_TRUE(clock_.default_clock_hz.has_value());
   EXPECT_LT(*batch.clock_hz, 1.5 * *clock_.default_clock_hz);
+}
+
+TEST_F(CudaClockOnGpu, ItsEnergyIsThatOfAPowerThatABoardCanHave) {
+  const auto before = clock_.energy_joules();
+  ASSERT_TRUE(before.has_value());
+  const double begin = WallSeconds();
+  while (WallSeconds() - begin < 2) clock_.batch(call_, 500, {});
+  const double watts = (clock_.energy_joules().value() - *before) / (WallSeconds() - begin);
+  EXPECT_GT(watts, 5);
+  EXPECT_LT(watts, 3000);
 }
 
 TEST_F(CudaClockOnGpu, AFlushedCallIsSlowerThanATouchedOne) {
