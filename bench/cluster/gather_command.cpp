@@ -76,6 +76,8 @@ int RunGather(const GatherFlags& flags) {
     throw BadInput("{}: expected the folder of `dlroof cluster node --out`, which has 'nodes'",
                    flags.folder);
   auto cluster = Gather(ReadAll(folder), folder.Asked(), ReadNodeRun);
+  if (const auto why = folder.WhyNoNetwork(); !why.empty())
+    cluster.remarks.push_back("the network was not measured: " + why);
   AddFindings(ReadVisits(flags.folder), OutlierRules(), cluster);
   const auto command =
       CommandLine({"dlroof", "cluster", "gather", flags.folder, "-o", flags.output});

@@ -35,7 +35,7 @@ NodeSummary Unreadable(const std::string& name, const std::string& file, const s
   return summary;
 }
 
-// Returns the last line of a node's log, which says why it ended.
+// Returns the last line of a log, which says why its program ended; empty: there is none.
 std::string LastWords(const fs::path& log) {
   const auto text = ReadFileIfAny(log);
   const auto end = text.find_last_not_of('\n');
@@ -69,6 +69,10 @@ std::vector<int> NodeFolder::Visits() const {
   }
   std::ranges::sort(visits);
   return visits;
+}
+
+std::string NodeFolder::WhyNoNetwork() const {
+  return fs::exists(folder_ / "network.json") ? "" : LastWords(folder_ / "network.log");
 }
 
 fs::path NodeFolder::Node(const std::string& name) const {

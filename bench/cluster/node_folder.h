@@ -4,6 +4,7 @@
 //   DIR/cache/NAME/        its ceilings: equal nodes have equal fingerprints, and share $HOME
 //   DIR/logs/NAME.log      what it says
 //   DIR/visits/N/          nodes, runs and logs of the N-th further visit
+//   DIR/network.json, DIR/network.log   dlroof_net's file, and what its launcher said
 //   DIR/asked.txt           names of the nodes that were asked, one per line, by the launch script
 #pragma once
 
@@ -37,6 +38,9 @@ class NodeFolder {
   // Returns the files in nodes/, and names of nodes that have begun and have no file there.
   std::vector<std::filesystem::path> NodeFiles() const;
   std::vector<std::string> Unfinished() const;
+  // Returns the last line of network.log where network.json is not there; empty: nobody asked for a
+  // network, or it is there.
+  std::string WhyNoNetwork() const;
   // Returns the numbers of the further visits that there are, rising.
   std::vector<int> Visits() const;
 

@@ -1,6 +1,7 @@
 """dlroof_net, and the files that it writes. A job of several nodes needs root, mpirun and iproute2; it is skipped elsewhere."""
 import json
 import os
+import re
 import shutil
 import subprocess
 from pathlib import Path
@@ -76,17 +77,57 @@ def test_links_of_four_nodes_have_the_speed_that_tc_sets(folder):
         assert rate < 1.05 * (50 if content["ranks"][pair["to"]] == "n3" else 200) * 1e6 / 8, (pair["from"], pair["to"], rate)
 
 
-@NEEDS_NODES
-def test_mpirun_starts_every_node_and_then_the_network(folder):
-    programs = folder / "bin"
-    programs.mkdir()
+@pytest.fixture(scope="module")
+def programs(folder):
+    """Returns a folder with dlroof, a fake dlroof_bench and dlroof_net."""
+    path = folder / "bin"
+    path.mkdir()
     for source, name in ((DLROOF, "dlroof"), (NET, "dlroof_net"), (FAKE_BENCH, "dlroof_bench")):
-        shutil.copy(source, programs / name)
-    out, nodes = on_nodes(folder, "mpirun", f"""
+        shutil.copy(source, path / name)
+    return path
+
+
+SCRIPT = """
 export FAKE_DEVICE=none FAKE_NAMES='n1 n2 n3 n4'
 {programs}/dlroof cluster script --engine=mpirun --net -N 4 --out "$folder/out" -- --dlroof_x=1 > job.sh
-bash job.sh 2>&1
-""")
+"""
+
+
+@NEEDS_NODES
+def test_mpirun_starts_every_node_and_then_the_network(folder, programs):
+    out, nodes = on_nodes(folder, "mpirun", SCRIPT.format(programs=programs) + "bash job.sh 2>&1\n")
     assert "4 of 4 nodes are whole; 4 benchmarks" in out, out
     assert sorted(path.name for path in (nodes / "out/nodes").iterdir()) == [f"n{i}.json" for i in range(1, 5)]
     assert json.loads((nodes / "out/network.json").read_text())["ranks"] == ["n1", "n2", "n3", "n4"]
+
+
+@NEEDS_NODES
+@pytest.mark.parametrize("fault, code", [("kill -9 $(rank_on 2)", "137"), ("kill -STOP $(rank_on 2)", "4"), ("ip link set v2 down", "124")], ids=["killed", "stopped", "cut_off"])
+def test_a_rank_lost_while_messages_are_sent_leaves_the_nodes_whole(folder, programs, fault, code):
+    """The launcher ends the job of a rank that is killed; the deadline that of one that only falls silent; `timeout` a launcher that waits for a node which answers no more."""
+    name = fault.split()[1].strip("-").lower()
+    out, nodes = on_nodes(folder, f"lost_{name}", SCRIPT.format(programs=programs) + f"""
+sed -i 's/^deadline=600$/deadline=6/; s/deadline + 60/deadline + 3/; s/timeout -k 30/timeout -k 2/' job.sh
+grep -q 'timeout -k 2 "$((deadline + 3))"' job.sh
+rank_on() {{ pgrep -x dlroof_net --nslist pid --ns "$(pgrep -P "$(cat "run/node-n$1.pid")" | head -n 1)"; }}
+sent_by() {{ awk -v from="v$1:" '$1 == from {{ print $2 }}' /proc/net/dev; }}
+for i in 1 2 3 4; do set_rate $i 100mbit; done
+bash job.sh > job.out 2>&1 &
+job=$!
+for try in $(seq 600); do [ -e out/network.log ] && break; sleep 0.05; done
+before=$(sent_by 1)
+for try in $(seq 100); do sent=$(($(sent_by 1) - before)); [ "$sent" -gt 2000000 ] && break; sleep 0.05; done
+[ "$sent" -gt 2000000 ]
+{fault}
+SECONDS=0
+wait "$job" && code=0 || code=$?
+echo "job $code, $SECONDS s"
+cat job.out
+{programs}/dlroof cluster report out/cluster.json
+""")
+    why = rf"the network was not measured: dlroof_net ended without a result, with exit code {code} .4, 124: by its deadline of 6 s.: a rank may be lost"
+    assert out.startswith("job 0, ") and "4 of 4 nodes are whole; 4 benchmarks" in out, out
+    assert len(re.findall(f"^{why}$", out, re.M)) == 2, out  # by gather and by report
+    cluster = json.loads((nodes / "out/cluster.json").read_text())
+    assert [node["status"] for node in cluster["cluster"]["nodes"]] == ["whole"] * 4 and "network" not in cluster["cluster"], cluster["cluster"]
+    assert not (nodes / "out/network.json").exists() and (code != "4" or "the deadline ended it" in (nodes / "out/network.log").read_text())

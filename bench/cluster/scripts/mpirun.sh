@@ -8,17 +8,15 @@ arguments=({{arguments}})
 options=({{options}})
 
 # A process per node that may use all of its CPUs; mpirun would bind it to one core. No process waits in MPI.
-on_each_node() {
-  mpirun -np {{nodes}} --map-by ppr:1:node --bind-to none ${options[@]+"${options[@]}"} "$@"
-}
+on_each_node=(mpirun -np {{nodes}} --map-by ppr:1:node --bind-to none ${options[@]+"${options[@]}"})
 
 mkdir -p "$out"
-on_each_node hostname > "$out/asked.new" || exit 1
+"${on_each_node[@]}" hostname > "$out/asked.new" || exit 1
 sort -u "$out/asked.new" -o "$out/asked.new"
 touch "$out/asked.txt"
 sort -u "$out/asked.new" "$out/asked.txt" -o "$out/asked.txt.new" && mv "$out/asked.txt.new" "$out/asked.txt"
 rm -f "$out/asked.new"
 
-on_each_node "$dlroof" cluster node --out "$out" -- "${arguments[@]}"
+"${on_each_node[@]}" "$dlroof" cluster node --out "$out" -- "${arguments[@]}"
 
 {{network}}exec "$dlroof" cluster gather "$out" -o "$out/cluster.json"

@@ -1,7 +1,13 @@
-# The network between the nodes that have measured: an MPI job, which ends as a whole with a node that it loses. Its deadline ends it then.
+# The network between the nodes that have measured: an MPI job, which ends as a whole with a node that it loses, by its deadline [s] at the
+# latest. A launcher that waits for a lost node even then is ended a minute later.
+deadline=600
 mapfile -t whole < <(for node in "${nodes[@]}"; do [ -e "$out/nodes/$node.json" ] && echo "$node"; done)
 if [ ! -e "$out/network.json" ] && [ "${#whole[@]}" -ge 2 ]; then
-  srun -N "${#whole[@]}" -n "${#whole[@]}" --ntasks-per-node=1 -c "$SLURM_CPUS_ON_NODE" -w "$(IFS=,; echo "${whole[*]}")" --mpi=pmix --overlap \
-    "$(dirname "$dlroof")/dlroof_net" -o "$out/network.json" --deadline 600
+  timeout -k 30 "$((deadline + 60))" srun -N "${#whole[@]}" -n "${#whole[@]}" --ntasks-per-node=1 -c "$SLURM_CPUS_ON_NODE" \
+    -w "$(IFS=,; echo "${whole[*]}")" --mpi=pmix --overlap "$(dirname "$dlroof")/dlroof_net" -o "$out/network.json" --deadline "$deadline" \
+    > "$out/network.log" 2>&1
+  code=$?
+  [ -e "$out/network.json" ] || echo "dlroof_net ended without a result, with exit code $code (4, 124: by its deadline of $deadline s): a rank may be lost" >> "$out/network.log"
+  cat "$out/network.log"
 fi
 
