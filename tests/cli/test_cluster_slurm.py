@@ -1,4 +1,5 @@
 """dlroof cluster on a real Slurm of four nodes, one of which loses its power."""
+import csv
 import json
 import os
 import shutil
@@ -104,6 +105,41 @@ cat job.out
 """)
     assert "job 0" in out and "4 of 4 nodes are whole; 4 benchmarks" in out and "network: 4 ranks, 12 directions of pairs, Open MPI" in out, out
     assert json.loads(Path("net/out/network.json").read_text())["ranks"] == NODES
+
+
+REFRAME = """
+site_configuration = {
+    'systems': [{'name': 'test', 'hostnames': ['.*'], 'partitions': [
+        {'name': 'all', 'scheduler': 'squeue', 'launcher': 'srun', 'access': ['-p all'], 'environs': ['builtin'], 'max_jobs': 100}]}],
+    'environments': [{'name': 'builtin'}],
+}
+"""
+
+
+@pytest.mark.skipif(not shutil.which("reframe"), reason="reframe is not installed (pip install reframe-hpc)")
+def test_reframe_has_a_test_for_each_node_and_logs_the_values_of_its_file(slurm):
+    bench = Path("bin/dlroof_bench")
+    fake = bench.read_text()
+    bench.write_text(fake.replace("percent=1.00$((i % 4))", "percent=1.0${SLURMD_NODENAME#n}$((i % 4))"))  # node n3 takes 3 % longer
+    assert bench.read_text() != fake
+    Path("config.py").write_text(REFRAME)
+    out = slurm("reframe", f"""
+export FAKE_DEVICE=none FAKE_NAMES='n1 n2'
+"$dlroof" cluster script --engine=reframe -N 4 --out out -- --dlroof_y > nodes.py
+for time in first again; do
+  reframe --nocolor -C {Path("config.py").resolve()} -c nodes.py --system=test --prefix $time --distribute=all -r
+done
+"$dlroof" cluster gather out -o out/cluster.json 2>&1
+""")
+    bench.write_text(fake)
+    assert out.count("Ran 4/4 test case(s) from 4 check(s) (0 failure(s)") == 2 and "4 of 4 nodes are whole; 2 benchmarks" in out, out
+    records = [json.loads(Path(f"reframe/out/nodes/{name}.json").read_text())["records"] for name in NODES]
+    medians = sorted([record["seconds"]["median"] for record in sorted(of_node, key=lambda record: record["name"])] for of_node in records)
+    assert medians == [pytest.approx([1.001e-3 + 1e-5 * node] * 2) for node in range(1, 5)], medians
+    for time in ("first", "again"):  # the second time there is nothing left to measure
+        with open(f"reframe/{time}/perflogs/test/all/DlroofNode.log", newline="") as file:
+            rows = list(csv.DictReader(file, delimiter="|"))
+        assert {row["result"] for row in rows} == {"pass"} and sorted([float(row[f"Fake/none/none/fwd/f32/n{i}_value"]) for i in (1, 2)] for row in rows) == medians, rows
 
 
 @pytest.mark.skipif(not shutil.which("shellcheck"), reason="shellcheck is not installed")

@@ -2,7 +2,6 @@
 # A test for each node; its performance variables are the medians of its benchmarks. Afterwards, for all nodes:
 #     {{dlroof_text}} cluster gather {{out_text}} -o cluster.json
 # {{nodes}} nodes were asked for; ReFrame takes those that its configuration and --distribute give it.
-import glob
 import json
 import os
 
@@ -13,6 +12,7 @@ OUT = {{out}}
 DLROOF = {{dlroof}}
 ARGUMENTS = {{arguments}}
 OPTIONS = {{options}}
+NODE_IS_WHOLE = r'^(\S+): whole'
 
 
 @rfm.simple_test
@@ -31,16 +31,15 @@ class DlroofNode(rfm.RunOnlyRegressionTest):
 
     @sanity_function
     def node_is_whole(self):
-        return sn.assert_found(r'whole', self.stderr)
+        return sn.assert_found(NODE_IS_WHOLE, self.stderr)
 
     @run_before('performance')
     def take_medians(self):
-        with open(os.path.join(self.stagedir, str(self.stderr))) as messages:
-            name = messages.read().strip().splitlines()[-1].split(':')[0]
-        for path in glob.glob(os.path.join(OUT, 'nodes', glob.escape(name) + '.json')):
-            with open(path) as file:
-                records = json.load(file)['records']
-            for record in records:
-                if record['status'] == 'ok' and 'seconds' in record:
-                    self.perf_variables[record['name']] = sn.make_performance_function(
-                        sn.defer(record['seconds']['median']), 's')
+        messages = os.path.join(self.stagedir, str(self.stderr))
+        name = sn.evaluate(sn.extractsingle(NODE_IS_WHOLE, messages, 1))
+        with open(os.path.join(OUT, 'nodes', name + '.json')) as file:
+            records = json.load(file)['records']
+        for record in records:
+            if record['status'] == 'ok' and 'seconds' in record:
+                self.perf_variables[record['name']] = sn.make_performance_function(
+                    sn.defer(record['seconds']['median']), 's')
