@@ -24,16 +24,29 @@ struct KeyedRecords {
   std::unordered_map<std::string, std::vector<std::size_t>> records;
 };
 
-KeyedRecords RecordsByKey(const PlacedRun& run, const IsManner& is_manner) {
+std::string KeyOfType(const Record& record, const std::string& type, const IsManner& is_manner) {
+  if (record.problem.empty()) return "";
+  auto key = fmt::format("{}/{}/{}/{}", record.op, record.direction, type, record.problem);
+  for (const auto& option : record.options)
+    if (!is_manner || !is_manner(option)) key += '/' + option;
+  return key;
+}
+
+// With best_type a key, whose type is "best", has the fastest of its records alone.
+KeyedRecords RecordsByKey(const PlacedRun& run, const VersusOptions& options) {
   KeyedRecords keyed;
+  const auto seconds = [&](std::size_t i) { return run.places[i].timing->median; };
   for (std::size_t i = 0; i < run.file.records.size(); ++i) {
     const auto& record = run.file.records[i];
     if (record.status != Status::kOk || !run.places[i].timing) continue;
-    auto key = OperatorKey(record, is_manner);
+    auto key = KeyOfType(record, options.best_type ? "best" : record.type, options.is_manner);
     if (key.empty()) continue;
     auto& some = keyed.records[key];
     if (some.empty()) keyed.keys.push_back(std::move(key));
-    some.push_back(i);
+    if (!options.best_type || some.empty())
+      some.push_back(i);
+    else if (seconds(i) < seconds(some.front()))
+      some.front() = i;
   }
   return keyed;
 }
@@ -127,6 +140,7 @@ std::string RoofsText(const VersusSide& side) {
 std::vector<std::string> Differences(const Record& a, const VersusSide& side_a, const Record& b,
                                      const VersusSide& side_b) {
   std::vector<std::string> differences;
+  AddDifference("type", a.type, b.type, differences);
   AddDifference("library", a.library, b.library, differences);
   AddDifference("algorithm", AlgorithmText(a), AlgorithmText(b), differences);
   const auto options = [](const Record& record) {
@@ -143,12 +157,15 @@ std::vector<std::string> Differences(const Record& a, const VersusSide& side_a, 
   return differences;
 }
 
-VersusRow RowOf(const std::string& key, const VersusCluster& a, std::size_t in_a,
-                const VersusCluster& b, std::size_t in_b, const VersusOptions& options) {
+VersusRow RowOf(const VersusCluster& a, std::size_t in_a, const VersusCluster& b, std::size_t in_b,
+                const VersusOptions& options) {
   const auto& record_a = a.run.file.records[in_a];
   const auto& record_b = b.run.file.records[in_b];
-  VersusRow row{
-      .key = key, .a = SideOf(a, in_a, options.prices), .b = SideOf(b, in_b, options.prices)};
+  const auto types =
+      record_a.type == record_b.type ? record_a.type : record_a.type + '|' + record_b.type;
+  VersusRow row{.key = KeyOfType(record_a, types, options.is_manner),
+                .a = SideOf(a, in_a, options.prices),
+                .b = SideOf(b, in_b, options.prices)};
   row.energy_ratios = EnergyRatios(row.a.energies, row.b.energies);
   row.flops = SharedFlops(record_a, record_b);
   row.nodes_of_a = row.b.node_calls_per_second / row.a.node_calls_per_second;
@@ -183,11 +200,7 @@ std::string PriceText(const Prices& prices, const VersusCluster& cluster) {
 }  // namespace
 
 std::string OperatorKey(const Record& record, const IsManner& is_manner) {
-  if (record.problem.empty()) return "";
-  auto key = fmt::format("{}/{}/{}/{}", record.op, record.direction, record.type, record.problem);
-  for (const auto& option : record.options)
-    if (!is_manner || !is_manner(option)) key += '/' + option;
-  return key;
+  return KeyOfType(record, record.type, is_manner);
 }
 
 std::optional<std::pair<double, double>> RatioInterval(
@@ -207,15 +220,15 @@ std::optional<double> CountedFlops(const Record& record, Provenance from) {
 
 Versus MakeVersus(const VersusCluster& a, const VersusCluster& b, const VersusOptions& options) {
   CheckConventions(a.where, a.run.file.context, b.where, b.run.file.context);
-  const auto in_a = RecordsByKey(a.run, options.is_manner);
-  const auto in_b = RecordsByKey(b.run, options.is_manner);
+  const auto in_a = RecordsByKey(a.run, options);
+  const auto in_b = RecordsByKey(b.run, options);
   Versus versus;
   for (const auto& key : in_a.keys) {
     const auto found = in_b.records.find(key);
     if (found == in_b.records.end()) continue;
     ++versus.operators;
     for (const auto& [i, j] : PairsOf(a.run, in_a.records.at(key), b.run, found->second))
-      versus.rows.push_back(RowOf(key, a, i, b, j, options));
+      versus.rows.push_back(RowOf(a, i, b, j, options));
   }
   versus.only_a = in_a.keys.size() - versus.operators;
   versus.only_b = in_b.keys.size() - versus.operators;

@@ -28,6 +28,7 @@ struct VersusCluster {
 struct VersusOptions {
   const Prices* prices = nullptr;  // null: none
   IsManner is_manner;              // empty: every option says what is computed
+  bool best_type = false;          // of an operator each side has its fastest record, of any type
 };
 
 // One cluster's part of a row.
@@ -47,7 +48,9 @@ struct VersusSide {
 };
 
 struct VersusRow {
-  std::string key;  // op/direction/type/problem[/option...], without options of manner
+  // op/direction/type/problem[/option...], without options of manner; "bf16|f16" where A's type is
+  // not B's.
+  std::string key;
   VersusSide a, b;
   // [flop] of one call, for both: the problem's own (modelled) where a side knows them. Absent:
   // neither does, or they differ; costs then rest on each side's own, where it knows some.
@@ -69,8 +72,9 @@ struct Versus {
 };
 
 // Pairs records of equal keys. Where a side has several of one key (libraries, options of manner)
-// each makes a row; options of manner that both sides have keep to each other. Throws BadInput: the
-// runs have different conventions, or no operator in common.
+// each makes a row; options of manner that both sides have keep to each other. With best_type there
+// is one row for each operator. Throws BadInput: the runs have different conventions, or no
+// operator in common.
 Versus MakeVersus(const VersusCluster& a, const VersusCluster& b, const VersusOptions& options);
 
 // Returns op/direction/type/problem[/option...] without options of manner; empty for a name that

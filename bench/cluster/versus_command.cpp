@@ -32,6 +32,7 @@ struct VersusFlags {
   std::vector<std::string> suites;
   std::vector<int> devices;  // of a node: A's, B's
   std::vector<std::string> outputs;
+  std::string types = "same";
 };
 
 // Returns how many devices a node of the run has, by the run itself; absent where it does not say.
@@ -116,8 +117,14 @@ int RunVersus(const VersusFlags& flags) {
   const auto a = ReadCluster(flags.a, devices(0), given);
   const auto b = ReadCluster(flags.b, devices(1), given);
   VersusReport report{.a = &a, .b = &b};
+<<<<<<< HEAD
   report.versus = MakeVersus(a, b, {.prices = given, .is_manner = IsMannerOption});
   report.models = MakeVersusModels(a, b, ModelsOfSuites(flags.suites, a, b), IsMannerOption, given);
+=======
+  report.versus = MakeVersus(
+      a, b, {.prices = given, .is_manner = IsMannerOption, .best_type = flags.types == "best"});
+  report.models = MakeVersusModels(a, b, ModelsOfSuites(flags.suites, a, b), IsMannerOption);
+>>>>>>> e7cb1e2 (Let each side of cluster versus use its fastest type (--types=best))
   WriteVersusTable(report, TerminalColumns(), std::cout);
   std::cout << std::flush;
   for (const auto& path : flags.outputs) WriteVersusOutput(report, path);
@@ -148,6 +155,11 @@ void AddClusterVersus(CLI::App& cluster, int& exit_code) {
       ->expected(1, 2)
       ->allow_extra_args(false)
       ->check(CLI::Range(1, 1024));
+  command
+      ->add_option("--types", flags->types,
+                   "same: pairs have one type; best: each side has its fastest record of an "
+                   "operator, of any type (same)")
+      ->check(CLI::IsMember({"same", "best"}));
   command
       ->add_option("-o,--output", flags->outputs,
                    "also write x.html (page), x.md, x.csv, x.json, or x.svg, x.pdf, x.png (both "

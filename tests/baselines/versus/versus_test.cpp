@@ -117,6 +117,23 @@ TEST(MakeVersus, OptionsOfMannerPairWithTheirLikeOrWithAnyOther) {
   EXPECT_EQ(versus.rows[0].b.timing.median, 4);
 }
 
+TEST(MakeVersus, OfTheBestTypeEachSideHasItsFastestRecordAndTheKeySaysWhichTypes) {
+  const auto cpu = ClusterOf(
+      "cpu", {Of("Conv2D/cpu/onednn/fwd/f32/n1", 6), Of("Conv2D/cpu/onednn/fwd/bf16/n1/nchw", 4),
+              Of("Conv2D/cpu/onednn/fwd/bf16/n1", 3), Of("Conv2D/cpu/onednn/fwd/f32/n2", 8)});
+  const auto gpu = ClusterOf(
+      "gpu", {Of("Conv2D/gpu/cudnn/fwd/f16/n1", 1), Of("Conv2D/gpu/cudnn/fwd/f32/n1", 2),
+              Of("Conv2D/gpu/cudnn/fwd/f32/n2", 2), Of("Conv2D/gpu/cudnn/fwd/f32/n3", 1)});
+  const auto versus = MakeVersus(cpu, gpu, {.is_manner = IsLayout, .best_type = true});
+  ASSERT_EQ(versus.rows.size(), 2);
+  EXPECT_EQ(versus.rows[0].key, "Conv2D/fwd/bf16|f16/n1");
+  EXPECT_EQ(versus.rows[0].nodes_of_a, 3);
+  EXPECT_THAT(versus.rows[0].differences, Contains("type: bf16 | f16"));
+  EXPECT_EQ(versus.rows[1].key, "Conv2D/fwd/f32/n2");
+  EXPECT_EQ(versus.rows[1].nodes_of_a, 4);
+  EXPECT_EQ(std::tuple(versus.operators, versus.only_a, versus.only_b), std::tuple(2, 0, 1));
+}
+
 TEST(MakeVersus, DifferencesAreSaidInTheRow) {
   auto a = Of("Conv2D/cpu/onednn/fwd/f32/n1", 6), b = Of("Conv2D/gpu/cudnn/fwd/f32/n1", 2);
   a.algorithm = "direct";
