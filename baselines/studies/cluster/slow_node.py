@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Measures four nodes that are one machine and share one $HOME, two of them made slow, and looks at whose roofs each is judged by.
+"""Measures nodes that are one machine and share one $HOME, three of them made slow, and looks at whose roofs each is judged by.
 
     baselines/studies/cluster/slow_node.py --dlroof build/dlroof -o FILE.json
 
 Needs root and the cpu control group. Nodes n1 and n2 are the machine as it is; n3 may use a share of its CPUs (--quota), n4 has a busy loop
-beside it on each CPU. One node is measured after the other. Exit code 1 where a node's ceilings are not its own.
+beside it on each CPU, n5 is given one CPU alone. One node is measured after the other. Exit code 1 where a node's ceilings are not its own.
 """
 import argparse
 import json
@@ -16,9 +16,10 @@ import tempfile
 import time
 from pathlib import Path
 
-LAYERS = ("n1c64h56w56k64r3s3_p1", "n1c128h28w28k128r3s3_p1", "n1c256h14w14k256r3s3_p1", "n1c64h56w56k256r1s1", "n1c256h56w56k64r1s1", "n1c512h7w7k512r3s3_p1")
+LAYERS = ("n1c64h56w56k64r3s3_p1", "n1c128h28w28k128r3s3_p1", "n1c256h14w14k256r3s3_p1", "n1c256h56w56k64r1s1", "n1c512h7w7k512r3s3_p1")
 ROOFS = (("flops", "fp32.vector"), ("bytes", "l2"), ("bytes", "dram"))
 PERIOD = 100000  # [us]
+NODES = ("n1", "n2", "n3", "n4", "n5")
 
 
 class Quota:
@@ -50,7 +51,7 @@ def measure(dlroof, folder, name, enter=None):
     environment.pop("XDG_CACHE_HOME", None)
     before = time.monotonic()
     subprocess.run([dlroof, "cluster", "node", "--out", folder / "out", "--", f"--dlroof_suite={folder / 'layers.txt'}", "--dlroof_types=f32", "--dlroof_directions=fwd",
-                    "--dlroof_library=onednn"], env=environment, preexec_fn=enter, check=True, stderr=subprocess.DEVNULL)
+                    "--dlroof_library=onednn", f"--benchmark_filter=/({'|'.join(LAYERS)})(/|$)"], env=environment, preexec_fn=enter, check=True, stderr=subprocess.DEVNULL)
     return time.monotonic() - before
 
 
@@ -64,7 +65,7 @@ def look(dlroof, folder, name):
     seen = {"roofs": {}, "of_roof": {}, "estimates": 0, "seconds": {}}
     for kind, row in ROOFS:
         ceiling = machine["by_threads"][threads][kind][row]
-        seen["roofs"][row] = {"per_second": ceiling["per_second"], "proved": ceiling["proved"], "reason": ceiling.get("reason")}
+        seen["roofs"][row] = {"per_second": ceiling["per_second"], "proved": ceiling["proved"]}
     for record in json.loads(placed.read_text())["records"]:
         dram = next((place for place in record.get("classic", []) if place["level"] == "dram"), None)
         if dram:
@@ -75,41 +76,50 @@ def look(dlroof, folder, name):
     return seen, machine, cached
 
 
+def measure_slow(dlroof, folder, name, quota):
+    """Runs the part of a node that is the machine as it is, or made slow. Returns its seconds and, with a quota, what Quota.periods returns."""
+    cpus = sorted(os.sched_getaffinity(0))
+    if name == "n3":
+        group = Quota(quota)
+        try:
+            return measure(dlroof, folder, name, group.enter), group.periods()
+        finally:
+            group.folder.rmdir()
+    if name == "n5":
+        return measure(dlroof, folder, name, lambda: os.sched_setaffinity(0, cpus[:1])), None
+    busy = cpus if name == "n4" else []
+    loops = [subprocess.Popen([sys.executable, "-c", f"import os\nos.sched_setaffinity(0, [{cpu}])\nwhile True: pass"]) for cpu in busy]
+    try:
+        return measure(dlroof, folder, name), None
+    finally:
+        for loop in loops:
+            loop.kill()
+            loop.wait()
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--dlroof", type=Path, required=True)
+    parser.add_argument("--nodes", nargs="+", default=NODES, choices=NODES)
     parser.add_argument("--quota", type=float, default=0.25, help="share of all CPUs that n3 may use")
     parser.add_argument("-o", "--output", type=Path, required=True)
     options = parser.parse_args()
-    dlroof, wrong, result = options.dlroof.resolve(), [], {"command": " ".join(["slow_node.py", *sys.argv[1:]]), "nodes": {}}
+    dlroof, wrong, result, machines = options.dlroof.resolve(), [], {"command": " ".join(["slow_node.py", *sys.argv[1:]]), "nodes": {}}, {}
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(temporary)
         (folder / "home").mkdir()
         (folder / "layers.txt").write_text("".join(f"Conv2D {layer}\n" for layer in LAYERS))
-        took = {name: measure(dlroof, folder, name) for name in ("n1", "n2")}
-        quota = Quota(options.quota)
-        try:
-            took["n3"] = measure(dlroof, folder, "n3", quota.enter)
-            periods = quota.periods()
-        finally:
-            quota.folder.rmdir()
-        loops = [subprocess.Popen([sys.executable, "-c", f"import os\nos.sched_setaffinity(0, [{cpu}])\nwhile True: pass"]) for cpu in os.sched_getaffinity(0)]
-        try:
-            took["n4"] = measure(dlroof, folder, "n4")
-        finally:
-            for loop in loops:
-                loop.kill()
-                loop.wait()
-        machines = {}
-        for name, seconds in took.items():
+        for name in options.nodes:
+            seconds, periods = measure_slow(dlroof, folder, name, options.quota)
             seen, machines[name], cached = look(dlroof, folder, name)
             result["nodes"][name] = {"took_seconds": seconds, **seen}
+            if periods:
+                result["nodes"][name]["periods_throttled"], result["nodes"][name]["periods"] = periods
             if json.loads(cached.read_text()) != machines[name]:
                 wrong.append(f"{name}: the ceilings in its file are not those in its own cache")
             print(f"| {name} | " + " | ".join(f"{row['per_second'] / 1e9:.1f}{'' if row['proved'] else ' (not proved)'}" for row in seen["roofs"].values())
                   + f" | {100 * statistics.median(seen['of_roof'].values()):.1f} % | {seen['estimates']} of {len(seen['of_roof'])} | {seconds:.0f} |", flush=True)
-        result["nodes"]["n3"]["periods_throttled"], result["nodes"]["n3"]["periods"] = periods
-        if len({machine["fingerprint"] for machine in machines.values()}) != 1:
+        if len({machine["fingerprint"] for name, machine in machines.items() if name != "n5"}) > 1:
             wrong.append("the nodes' fingerprints differ: nothing is shown of equal ones")
         if len({json.dumps(machine["by_threads"]) for machine in machines.values()}) != len(machines):
             wrong.append("two nodes have the same ceilings")

@@ -5,7 +5,7 @@
 
 Each node's file is the stored run of 79 convolutions with its own factor and its own noise (seeded). Prints seconds and memory of
 `dlroof cluster gather` and of `report`. Exit code 1 where a median differs by more than 1e-12 (a roof's by 1e-7), where another order of the files changes a
-byte of the cluster file, or where a limit of --most-seconds or --most-megabytes is passed.
+byte of the cluster file, where a killed gather (--kills) leaves another file than the whole one, or where a limit of --most-seconds or --most-megabytes is passed.
 """
 import argparse
 import copy
@@ -83,10 +83,33 @@ def timed(command):
     return seconds, cpu, after.ru_maxrss / 1024  # the most of all children so far [MiB]
 
 
+def kill_often(command, cluster, whole, seconds, kills):
+    """Kills gather at random moments, and every second time as soon as it begins to write. Returns how many whole files and how many unfinished ones beside them there were, and what is wrong."""
+    source, written, unfinished, wrong = random.Random(1), 0, 0, []
+    for number in range(kills):
+        cluster.unlink(missing_ok=True)
+        process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        if number % 2:
+            while process.poll() is None and not any(cluster.parent.glob("cluster.json.*.tmp")):
+                time.sleep(0)
+        else:
+            time.sleep(source.uniform(0, 1.5 * seconds))
+        process.kill()
+        process.wait()
+        written += cluster.exists()
+        for path in cluster.parent.glob("cluster.json.*.tmp"):
+            unfinished += 1
+            path.unlink()
+        if cluster.exists() and cluster.read_bytes() != whole:
+            wrong.append(f"kill {number}: a cluster file of {cluster.stat().st_size} of {len(whole)} bytes")
+    return written, unfinished, wrong
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--dlroof", required=True)
     parser.add_argument("--nodes", type=int, default=1024)
+    parser.add_argument("--kills", type=int, default=0, help="kill gather so often, at random moments")
     parser.add_argument("--most-seconds", type=float)
     parser.add_argument("--most-megabytes", type=float)
     arguments = parser.parse_args()
@@ -121,6 +144,11 @@ def main():
         subprocess.run([dlroof, "cluster", "gather", str(folder), "-o", str(cluster)], check=True, capture_output=True)
         if cluster.read_bytes() != first:
             wrong.append("another order of the files changes the cluster file")
+        if arguments.kills:
+            written, unfinished, half = kill_often([dlroof, "cluster", "gather", str(folder), "-o", str(cluster)], cluster, first, gather[0], arguments.kills)
+            wrong += half
+            print(f"killed {arguments.kills} times: {written} whole files, {len(half)} others; {unfinished} unfinished ones beside, of another name")
+            subprocess.run([dlroof, "cluster", "gather", str(folder), "-o", str(cluster)], check=True, capture_output=True)
         report = timed([dlroof, "cluster", "report", str(cluster)])
         print(f"{arguments.nodes} nodes, {size / 1e6:.0f} MB, {len(expected)} medians and {len(roofs)} roofs compared, cluster file {len(first) / 1e6:.1f} MB; "
               f"gather {gather[0]:.2f} s ({gather[1]:.2f} s of CPU), {gather[2]:.0f} MiB; report {report[0]:.2f} s, {report[2]:.0f} MiB at most of both")
