@@ -117,14 +117,9 @@ int RunVersus(const VersusFlags& flags) {
   const auto a = ReadCluster(flags.a, devices(0), given);
   const auto b = ReadCluster(flags.b, devices(1), given);
   VersusReport report{.a = &a, .b = &b};
-<<<<<<< HEAD
-  report.versus = MakeVersus(a, b, {.prices = given, .is_manner = IsMannerOption});
-  report.models = MakeVersusModels(a, b, ModelsOfSuites(flags.suites, a, b), IsMannerOption, given);
-=======
   report.versus = MakeVersus(
       a, b, {.prices = given, .is_manner = IsMannerOption, .best_type = flags.types == "best"});
-  report.models = MakeVersusModels(a, b, ModelsOfSuites(flags.suites, a, b), IsMannerOption);
->>>>>>> e7cb1e2 (Let each side of cluster versus use its fastest type (--types=best))
+  report.models = MakeVersusModels(a, b, ModelsOfSuites(flags.suites, a, b), IsMannerOption, given);
   WriteVersusTable(report, TerminalColumns(), std::cout);
   std::cout << std::flush;
   for (const auto& path : flags.outputs) WriteVersusOutput(report, path);
