@@ -8,6 +8,7 @@
 namespace dlroof {
 namespace {
 
+using testing::AllOf;
 using testing::HasSubstr;
 using testing::Not;
 
@@ -54,8 +55,10 @@ TEST(LaunchScript, TheNetworkIsMeasuredWhereItIsAskedFor) {
     auto request = Request(engine);
     EXPECT_THAT(LaunchScript(request), Not(HasSubstr("dlroof_net")));
     request.net = true;
-    EXPECT_THAT(LaunchScript(request),
-                HasSubstr("/dlroof_net\" -o \"$out/network.json\" --deadline 600\n"));
+    EXPECT_THAT(
+        LaunchScript(request),
+        AllOf(HasSubstr("deadline=600\n"),
+              HasSubstr("/dlroof_net\" -o \"$out/network.json\" --deadline \"$deadline\"")));
     EXPECT_THAT(LaunchScript(request), Not(HasSubstr("{{")));
   }
   auto request = Request("reframe");
