@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from checks import DLROOF, ROOT, contains, exits, holds, program, run, says, verify
 
-pytestmark = [pytest.mark.serial, pytest.mark.scripts]
+pytestmark = pytest.mark.scripts
 BENCH, FAKES = program("DLROOF_BENCH"), program("DLROOF_FAKE_MODULES")
 SCRIPTS = ("gpu_check.sh", "gpu_pack.sh", "lib.sh")
 # The tests of the CUDA module die or hang where the environment asks for it.
@@ -134,6 +134,7 @@ class TestAWorkingGpu:
         assert Path("result/conv2d.json").read_bytes() == before and not os.path.exists("result/clock.old")
 
 
+@pytest.mark.serial
 class TestTime:
     """Limits add up, the host's work fits them, and the script keeps to them where every step uses its limit up."""
 
@@ -217,6 +218,7 @@ class TestADoctorThatCrashes:
         expectation(ran)
 
 
+@pytest.mark.serial
 def test_after_a_kill_the_last_finished_step_is_in_the_archive_whole(packed):
     """20 kills that no trap sees, from the first step to the last."""
     use("working")
@@ -260,6 +262,7 @@ def test_no_gpu_exits_3_with_its_reason():
     verify(check_gpu(), [exits(3), says("no GPU can be used: the fake driver sees no GPU")])
 
 
+@pytest.mark.serial
 def test_a_script_that_is_ended_early_exits_1_and_leaves_its_archive():
     use("working")
     shutil.rmtree("result/tests", ignore_errors=True)
