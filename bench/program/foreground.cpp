@@ -31,7 +31,7 @@ constexpr int kGraceMs = 200;
 constexpr std::size_t kPiece = 1 << 18;
 // A reader that woke for every line would take a CPU from the program as often. A pipe that holds
 // as much as a piece gathers lines meanwhile.
-constexpr int kGatherMs = 2;
+constexpr int kGatherMs = 20;
 // Written to a pipe before a reader comes: lines of oneDNN must not make the program wait.
 constexpr int kPipeBytes = 1 << 20;
 
