@@ -24,6 +24,7 @@ struct NodeFacts {
   std::string known_by;                // the variable that named it: "SLURMD_NODENAME"; "hostname"
   std::string engine;                  // "slurm", "openmpi", "pmix", "pmi", "flux"; empty: none
   std::string rank, job, place;        // as the engine says; empty: it does not
+  std::string order;                   // "at-once", "one-by-one"; empty: nobody said
   std::optional<int> cpus_given;       // [1] that the process may use
   std::optional<int> cpus;             // [1] that the node has online
   std::vector<std::string> arguments;  // of dlroof_bench

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "baselines/cluster/gather.h"
+#include "baselines/cluster/order_effects.h"
 
 namespace dlroof {
 
@@ -35,6 +36,8 @@ struct NodeEffects {
   std::vector<Spread> benchmarks;  // by record
   std::vector<Spread> roofs;       // of the first kind's nodes, by row
   std::vector<NodeEffect> nodes;   // that have a time, the slowest first
+  // By OrderEffects, of another file that the user gives; empty: none
+  std::vector<OrderEffect> order;
 };
 
 NodeEffects MakeNodeEffects(const Cluster& cluster);

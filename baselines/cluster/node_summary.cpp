@@ -64,7 +64,8 @@ json ToJson(const NodeFacts& facts) {
   for (const auto& [key, text] : {std::pair("engine", &facts.engine),
                                   {"rank", &facts.rank},
                                   {"job", &facts.job},
-                                  {"place", &facts.place}})
+                                  {"place", &facts.place},
+                                  {"order", &facts.order}})
     if (!text->empty()) object[key] = *text;
   if (facts.cpus_given) object["cpus_given"] = *facts.cpus_given;
   if (facts.cpus) object["cpus"] = *facts.cpus;
@@ -79,6 +80,7 @@ NodeFacts NodeFactsFromJson(const json& object, const std::string& where) {
                   .rank = reader.TextOr("rank", ""),
                   .job = reader.TextOr("job", ""),
                   .place = reader.TextOr("place", ""),
+                  .order = reader.TextOr("order", ""),
                   .arguments = reader.Texts("arguments")};
   if (reader.Has("cpus_given")) facts.cpus_given = reader.AtLeastOne("cpus_given");
   if (reader.Has("cpus")) facts.cpus = reader.AtLeastOne("cpus");

@@ -10,6 +10,7 @@
 #include "baselines/formats/markdown_text.h"
 #include "baselines/formats/page_text.h"
 #include "baselines/network/slow_links.h"
+#include "counters/base/order_statistics.h"
 #include "reporters/text/text.h"
 #include "reporters/text/units.h"
 
@@ -104,6 +105,29 @@ Cells LinkCells(const Cluster& cluster) {
   return cells;
 }
 
+Cells OrderCells(const NodeEffects& effects, std::size_t most) {
+  Cells cells = {
+      {"node", "beside the others over alone", "95 %", "benchmarks", "most", "of benchmark"}};
+  for (const auto& one : effects.order) {
+    if (cells.size() > most) break;
+    cells.push_back({one.node, Percent(one.ratio),
+                     one.ci95 ? Percent(one.ci95->first) + " to " + Percent(one.ci95->second) : "",
+                     std::to_string(one.benchmarks), Percent(one.worst_ratio), one.worst});
+  }
+  return cells;
+}
+
+std::string OrderNote(const NodeEffects& effects) {
+  std::vector<double> ratios;
+  for (const auto& one : effects.order) ratios.push_back(one.ratio);
+  const auto interval = MedianInterval95(ratios);
+  return fmt::format(
+      "measured beside each other the nodes' times differ by {} from those alone{}",
+      Percent(Median(ratios)),
+      interval ? fmt::format(" ({} to {})", Percent(interval->first), Percent(interval->second))
+               : "");
+}
+
 void AddNetworkNotes(const Cluster& cluster, std::vector<std::string>& notes) {
   if (!cluster.network) return;
   for (const auto& note : NetworkNotes(*cluster.network)) notes.push_back("network: " + note);
@@ -152,6 +176,7 @@ std::vector<std::string> Notes(const Cluster& cluster, const NodeEffects& effect
   if (!effects.nodes.empty())
     notes.emplace_back(
         "slower by: the node's time over the median node's, the median over its benchmarks");
+  if (!effects.order.empty()) notes.push_back(OrderNote(effects));
   notes.push_back(FindingsText(cluster));
   AddNetworkNotes(cluster, notes);
   return notes;
@@ -168,9 +193,9 @@ std::string Title(const Cluster& cluster) {
 void WriteClusterTable(const Cluster& cluster, const NodeEffects& effects, int width, bool verbose,
                        std::ostream& out) {
   const auto most = verbose ? std::size_t(-1) : kMostRows;
-  for (const auto& cells :
-       {RoofCells(cluster, effects), BenchmarkCells(cluster, effects, most),
-        NodeCells(cluster, effects, most), FindingCells(cluster), LinkCells(cluster)}) {
+  for (const auto& cells : {RoofCells(cluster, effects), BenchmarkCells(cluster, effects, most),
+                            NodeCells(cluster, effects, most), OrderCells(effects, most),
+                            FindingCells(cluster), LinkCells(cluster)}) {
     if (cells.size() == 1) continue;
     WriteAligned(PrintableCells(cells), width, out);
     out << '\n';
@@ -183,7 +208,8 @@ void WriteClusterTable(const Cluster& cluster, const NodeEffects& effects, int w
 void WriteClusterMarkdown(const Cluster& cluster, const NodeEffects& effects, std::ostream& out) {
   for (const auto& cells :
        {RoofCells(cluster, effects), BenchmarkCells(cluster, effects, std::size_t(-1)),
-        NodeCells(cluster, effects, std::size_t(-1)), FindingCells(cluster), LinkCells(cluster)}) {
+        NodeCells(cluster, effects, std::size_t(-1)), OrderCells(effects, std::size_t(-1)),
+        FindingCells(cluster), LinkCells(cluster)}) {
     if (cells.size() == 1) continue;
     WriteMarkdownTable(cells, out);
     out << '\n';
@@ -195,12 +221,12 @@ void WriteClusterCsv(const Cluster& cluster, const NodeEffects& effects, std::os
   out << "node,status,benchmark,seconds,disturbed,ratio\n";
   for (std::size_t i = 0; i < cluster.run.records.size(); ++i) {
     const auto& record = cluster.run.records[i];
-    const auto name = CsvField(record.name);
+    const auto name = CsvText(record.name);
     for (std::size_t j = 0; j < cluster.nodes_of[i].size(); ++j) {
       const auto index = cluster.nodes_of[i][j];
       const auto& node = cluster.nodes[index];
       const auto& repetition = record.repetitions[j];
-      out << fmt::format("{},{},{},{},{},{}\n", CsvField(node.name), Key(node.status), name,
+      out << fmt::format("{},{},{},{},{},{}\n", CsvText(node.name), Key(node.status), name,
                          repetition.seconds, repetition.disturbed ? 1 : 0,
                          *effects.ratios[i][index]);
     }
@@ -212,6 +238,9 @@ void WriteClusterPage(const Cluster& cluster, const NodeEffects& effects, const 
   BeginPage(Title(cluster), out);
   WritePageFigure(figure, no_figure, out);
   WritePageList("Nodes and kinds", "ul", Notes(cluster, effects), out);
+  if (!effects.order.empty())
+    WritePageTable("What the nodes take from each other", OrderCells(effects, std::size_t(-1)),
+                   out);
   if (!cluster.findings.empty())
     WritePageTable("Suspects and slow nodes", FindingCells(cluster), out);
   if (const auto links = LinkCells(cluster); links.size() > 1)

@@ -58,7 +58,7 @@ std::optional<ExportedTime> TimeOf(const RunFile& file, const Record& record) {
   return time;
 }
 
-std::string CsvField(std::string_view text) {
+std::string CsvText(std::string_view text) {
   if (text.find_first_of("\",\r\n") == std::string_view::npos) return std::string(text);
   std::string field = "\"";
   for (const char c : text) {

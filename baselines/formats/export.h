@@ -40,7 +40,7 @@ struct ExportedTime {
 std::optional<ExportedTime> TimeOf(const RunFile& file, const Record& record);
 
 // A text as a CSV field (RFC 4180): in quotes where it holds a quote, a comma or a line break.
-std::string CsvField(std::string_view text);
+std::string CsvText(std::string_view text);
 
 // Bencher Metric Format (bencher.dev/docs/reference/bencher-metric-format).
 void WriteBencher(const std::vector<NamedRun>& runs, std::ostream& out, std::ostream& warnings);

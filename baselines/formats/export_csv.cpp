@@ -20,7 +20,7 @@ std::string EnergyFields(const Record& record) {
   std::optional<double> low, high;
   if (energy->ci95) std::tie(low, high) = *energy->ci95;
   return fmt::format("{},{},{},{}", energy->joules, NumberField(low), NumberField(high),
-                     CsvField(energy->from));
+                     CsvText(energy->from));
 }
 
 int CleanOf(const Record& record) {
@@ -38,8 +38,8 @@ void WriteCsvHeader(std::ostream& out) {
 }
 
 void WriteCsvLines(const NamedRun& run, std::ostream& out) {
-  const auto date = CsvField(Text(run.file.context, "date"));
-  const auto commit = CsvField(Text(Member(run.file.context, "dlroof"), "commit"));
+  const auto date = CsvText(Text(run.file.context, "date"));
+  const auto commit = CsvText(Text(Member(run.file.context, "dlroof"), "commit"));
   for (const auto& record : run.file.records) {
     const auto* machine = MachineFor(run.file, record);
     const auto time = TimeOf(run.file, record);
@@ -50,11 +50,11 @@ void WriteCsvLines(const NamedRun& run, std::ostream& out) {
       if (time->ci95) std::tie(low, high) = *time->ci95;
     }
     out << fmt::format(
-        "{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{}\n", CsvField(record.name), date,
-        commit, machine == nullptr ? "" : CsvField(machine->name),
-        machine == nullptr ? "" : CsvField(machine->fingerprint),
-        record.threads > 0 ? std::to_string(record.threads) : "", CsvField(record.cache),
-        Key(record.status), CsvField(record.reason), CsvField(AlgorithmText(record)),
+        "{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{}\n", CsvText(record.name), date,
+        commit, machine == nullptr ? "" : CsvText(machine->name),
+        machine == nullptr ? "" : CsvText(machine->fingerprint),
+        record.threads > 0 ? std::to_string(record.threads) : "", CsvText(record.cache),
+        Key(record.status), CsvText(record.reason), CsvText(AlgorithmText(record)),
         NumberField(seconds), NumberField(low), NumberField(high), CleanOf(record),
         record.repetitions.size(), NumberField(fraction),
         !fraction     ? ""

@@ -78,12 +78,12 @@ void WriteOtava(const std::vector<NamedRun>& runs, std::ostream& out, std::ostre
   const auto seconds = SecondsOf(runs);
   const auto names = NamesInAll(runs, seconds, warnings);
   out << "time,commit";
-  for (const auto name : names) out << ',' << CsvField(name);
+  for (const auto name : names) out << ',' << CsvText(name);
   out << '\n';
   for (std::size_t i = 0; i < runs.size(); ++i) {
     const auto& context = runs[i].file.context;
-    out << CsvField(Text(context, "date")) << ','
-        << CsvField(Text(Member(context, "dlroof"), "commit"));
+    out << CsvText(Text(context, "date")) << ','
+        << CsvText(Text(Member(context, "dlroof"), "commit"));
     for (const auto name : names) out << fmt::format(",{}", seconds[i].at(name));
     out << '\n';
   }

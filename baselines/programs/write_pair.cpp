@@ -95,18 +95,18 @@ std::string SideFields(const ProblemSide& side) {
   }
   return fmt::format("{},{},{},{},{}", side.sum.calls, side.sum.seconds,
                      side.roof_seconds ? fmt::format("{}", *side.roof_seconds) : "",
-                     CsvField(fmt::format("{}", fmt::join(implementations, " + "))),
-                     CsvField(fmt::format("{}", fmt::join(records, " + "))));
+                     CsvText(fmt::format("{}", fmt::join(implementations, " + "))),
+                     CsvText(fmt::format("{}", fmt::join(records, " + "))));
 }
 
 void WriteCsvRows(const std::vector<ProblemRow>& rows, std::ostream& out) {
   for (const auto& row : rows) {
     const bool both = !row.a.primitives.empty() && !row.b.primitives.empty();
     const auto ratio = both ? RatioOf(row.a.sum, row.b.sum) : std::nullopt;
-    fmt::print(out, "{},{},{},{},{},{},{},{}\n", CsvField(row.kind), CsvField(row.direction),
-               CsvField(row.problem), CsvField(row.types), SideFields(row.a), SideFields(row.b),
+    fmt::print(out, "{},{},{},{},{},{},{},{}\n", CsvText(row.kind), CsvText(row.direction),
+               CsvText(row.problem), CsvText(row.types), SideFields(row.a), SideFields(row.b),
                ratio ? fmt::format("{}", *ratio) : "",
-               CsvField(fmt::format("{}", fmt::join(row.differences, "; "))));
+               CsvText(fmt::format("{}", fmt::join(row.differences, "; "))));
   }
 }
 

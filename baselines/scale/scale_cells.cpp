@@ -63,6 +63,32 @@ std::string StrongTitle(const ScaleCase& one) {
                      one.batch_of_all.value_or(0));
 }
 
+Cells MeasuredCells(const ScaleReport& report) {
+  Cells cells = {
+      {"measured on nodes", "samples/s", "of", "beside", "none to full", "over buckets"}};
+  for (const auto& measured : report.measured) {
+    bool placed = false;
+    const auto add = [&](const std::string& title, const ScaleRow* row) {
+      if (row == nullptr) return;
+      placed = true;
+      cells.push_back(
+          {std::to_string(measured.nodes), ThreeDigits(measured.samples_per_second), measured.label,
+           title,
+           fmt::format("{} to {}", ThreeDigits(row->samples_per_second_none),
+                       ThreeDigits(row->samples_per_second_full)),
+           ThreeDigits(measured.samples_per_second / row->samples_per_second_bucketed)});
+    };
+    for (const auto& one : report.cases) {
+      add(WeakTitle(one), RowOfNodes(one.weak, measured.nodes));
+      add(StrongTitle(one), RowOfNodes(one.strong, measured.nodes));
+    }
+    if (!placed)
+      cells.push_back({std::to_string(measured.nodes), ThreeDigits(measured.samples_per_second),
+                       measured.label, "no row of as many nodes", "", ""});
+  }
+  return cells;
+}
+
 Cells ScaleCells(const std::vector<ScaleRow>& rows) {
   Cells cells = {{"nodes", "samples/node", "compute", "allreduce", "by", "step: none", "bucketed",
                   "full", "samples/s: none", "bucketed", "full", "efficiency"}};

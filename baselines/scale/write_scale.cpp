@@ -87,8 +87,8 @@ void WriteCsvRows(const ScaleCase& one, const char* scaling, const std::vector<S
                   std::ostream& out) {
   for (const auto& row : rows)
     out << fmt::format("{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{}\n",
-                       CsvField(one.steps.model), CsvField(one.steps.type),
-                       CsvField(one.steps.library), scaling, row.nodes, row.batch, row.step.compute,
+                       CsvText(one.steps.model), CsvText(one.steps.type),
+                       CsvText(one.steps.library), scaling, row.nodes, row.batch, row.step.compute,
                        row.step.allreduce, Key(row.step.algorithm), row.step.bound, row.step.none,
                        row.step.bucketed, row.step.full, row.samples_per_second_none,
                        row.samples_per_second_bucketed, row.samples_per_second_full,
@@ -112,6 +112,10 @@ void WriteScaleTable(const ScaleReport& report, int width, std::ostream& out) {
     WriteAligned(PrintableCells(SimulatedCells(report)), width, out);
     out << '\n';
   }
+  if (!report.measured.empty()) {
+    WriteAligned(PrintableCells(MeasuredCells(report)), width, out);
+    out << '\n';
+  }
   for (const auto& note : ScaleNotes(report)) out << Printable(note) << '\n';
 }
 
@@ -131,7 +135,26 @@ void WriteScaleMarkdown(const ScaleReport& report, std::ostream& out) {
     WriteMarkdownTable(SimulatedCells(report), out);
     out << '\n';
   }
+  if (!report.measured.empty()) {
+    WriteMarkdownTable(MeasuredCells(report), out);
+    out << '\n';
+  }
   for (const auto& note : ScaleNotes(report)) out << "- " << MarkdownText(note) << '\n';
+}
+
+void WriteScalePage(const ScaleReport& report, const std::string& figure,
+                    const std::string& why_not, std::ostream& out) {
+  BeginPage(report.where + " over nodes", out);
+  WritePageFigure(figure, why_not, out);
+  if (!report.measured.empty()) WritePageTable("Measured", MeasuredCells(report), out);
+  for (const auto& one : report.cases) {
+    WritePageTable(WeakTitle(one), ScaleCells(one.weak), out);
+    if (!one.strong.empty()) WritePageTable(StrongTitle(one), ScaleCells(one.strong), out);
+    WritePageList("About it", "ul", CaseNotes(one, report), out);
+  }
+  if (!report.simulated.empty()) WritePageTable("Simulated", SimulatedCells(report), out);
+  WritePageList("What this rests on", "ul", ScaleNotes(report), out);
+  EndPage(out);
 }
 
 void WriteScaleCsv(const ScaleReport& report, std::ostream& out) {
@@ -159,6 +182,10 @@ json ScaleJson(const ScaleReport& report) {
                                    {"allreduce", Key(one.algorithm)},
                                    {"closed_seconds", one.closed_seconds},
                                    {"simulated_seconds", one.simulated_seconds}});
+  for (const auto& one : report.measured)
+    object["measured"].push_back({{"nodes", one.nodes},
+                                  {"samples_per_second", one.samples_per_second},
+                                  {"label", one.label}});
   return object;
 }
 

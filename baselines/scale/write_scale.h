@@ -10,6 +10,7 @@
 
 #include "baselines/formats/page_text.h"
 #include "baselines/network/smpi.h"
+#include "baselines/scale/measured_scale.h"
 #include "baselines/scale/scaling.h"
 
 namespace dlroof {
@@ -43,11 +44,15 @@ struct ScaleReport {
   double parameter_bytes = 4;       // [byte] of one parameter's gradient
   std::vector<ScaleCase> cases;
   std::vector<SimulatedAllreduce> simulated;  // empty: nobody asked for it
+  std::vector<MeasuredScale> measured;        // of a program; empty: no file
 };
 
 // Tables as wide as the terminal (`width` [columns], 0: no limit), then what they rest on.
 void WriteScaleTable(const ScaleReport& report, int width, std::ostream& out);
 void WriteScaleMarkdown(const ScaleReport& report, std::ostream& out);
+// A page with the figure, gnuplot's SVG, or where that is empty the sentence why there is none.
+void WriteScalePage(const ScaleReport& report, const std::string& figure,
+                    const std::string& why_not, std::ostream& out);
 // A line for each row with every digit.
 void WriteScaleCsv(const ScaleReport& report, std::ostream& out);
 nlohmann::json ScaleJson(const ScaleReport& report);

@@ -172,15 +172,15 @@ void WriteVersusCsv(const VersusReport& report, std::ostream& out) {
     out << fmt::format(",a_{0}_joules,b_{0}_joules,{0}_joules_a_over_b", Key(kind));
   out << '\n';
   for (const auto& row : report.versus.rows) {
-    out << CsvField(row.key);
-    for (const auto& field : CsvSide(*report.a, row.a)) out << ',' << CsvField(field);
-    for (const auto& field : CsvSide(*report.b, row.b)) out << ',' << CsvField(field);
+    out << CsvText(row.key);
+    for (const auto& field : CsvSide(*report.a, row.a)) out << ',' << CsvText(field);
+    for (const auto& field : CsvSide(*report.b, row.b)) out << ',' << CsvText(field);
     std::string differences;
     for (const auto& one : row.differences) differences += (differences.empty() ? "" : "; ") + one;
     out << fmt::format(",{},{},{},{},{},{}", NumberText(row.flops), NumberText(row.nodes_of_a),
                        row.nodes_ci95 ? NumberText(row.nodes_ci95->first) : "",
                        row.nodes_ci95 ? NumberText(row.nodes_ci95->second) : "",
-                       CsvField(report.versus.currency), CsvField(differences));
+                       CsvText(report.versus.currency), CsvText(differences));
     for (const auto kind : kEnergyClasses) out << CsvEnergy(row, kind);
     out << '\n';
   }

@@ -58,6 +58,7 @@ std::map<std::string_view, std::string> Values(const LaunchRequest& request) {
           {"nodelist", fmt::format("{}", fmt::join(request.names, ","))},
           {"visits", std::to_string(request.visits)},
           {"network", NetworkPart(request)},
+          {"order", request.order},
           {"out_text", CommandLine({request.out})},
           {"dlroof_text", CommandLine({request.dlroof})}};
 }
@@ -67,6 +68,8 @@ std::map<std::string_view, std::string> Values(const LaunchRequest& request) {
 std::string LaunchScript(const LaunchRequest& request) {
   for (const auto* texts : {&request.arguments, &request.options, &request.names})
     for (const auto& text : *texts) RefuseControls(text);
+  if (request.engine == "reframe" && request.order != "at-once")
+    throw BadInput("--order={}: ReFrame's own policy decides when its tests run", request.order);
   RefuseControls(request.out);
   RefuseControls(request.dlroof);
   std::vector<std::string_view> known;

@@ -23,6 +23,7 @@ struct LaunchRequest {
   std::vector<std::string> options;    // for sbatch, mpirun or ReFrame's job
   std::vector<std::string> names;      // of the nodes to visit again
   int visits = 0;                      // [1] of these
+  std::string order = "at-once";       // or "one-by-one": node after node
   bool net = false;                    // dlroof_net, beside this program, measures the network too
 };
 

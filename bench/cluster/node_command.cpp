@@ -24,7 +24,7 @@ namespace {
 namespace fs = std::filesystem;
 
 struct NodeFlags {
-  std::string out, bench;
+  std::string out, bench, order;
   std::vector<std::string> arguments;
   int visit = 0;
   double timeout_seconds = 600;  // [s] as RunRequest
@@ -42,6 +42,10 @@ class RedirectedOutput {
   std::streambuf* before_;
 };
 
+std::string OrderText(const NodeFacts& facts) {
+  return facts.order.empty() ? "without --order" : facts.order;
+}
+
 // Returns whether the node's file is there, of these arguments. Throws BadInput for others.
 bool IsDone(const NodeFolder& folder, const NodeFacts& facts) {
   const auto path = folder.Node(facts.name);
@@ -51,6 +55,9 @@ bool IsDone(const NodeFolder& folder, const NodeFacts& facts) {
     std::cerr << fmt::format("{}; measured anew\n", there.reason);
     return false;
   }
+  if (there.facts.order != facts.order)
+    throw BadInput("{}: was measured {}, now {}; use another --out", path.string(),
+                   OrderText(there.facts), OrderText(facts));
   if (there.facts.arguments == facts.arguments) return true;
   throw BadInput("{}: was measured with other arguments: '{}', now '{}'; use another --out",
                  path.string(), fmt::join(there.facts.arguments, " "),
@@ -79,6 +86,7 @@ int RunNode(const NodeFlags& flags) {
   const NodeFolder folder(fs::absolute(flags.out), flags.visit);
   auto facts = ThisNode();
   facts.arguments = flags.arguments;
+  facts.order = flags.order;
   folder.Make();
   if (IsDone(folder, facts)) {
     std::cerr << fmt::format("{}: whole, nothing is left to do\n", facts.name);
@@ -121,6 +129,8 @@ void AddClusterNode(CLI::App& cluster, int& exit_code) {
   command->add_option("--bench", flags->bench, "the program (dlroof_bench beside this)");
   command->add_option("--visit", flags->visit, "the number of a further visit, from 1")
       ->check(CLI::Range(1, 10000));
+  command->add_option("--order", flags->order, "which the caller starts the nodes in: kept")
+      ->check(CLI::IsMember({"at-once", "one-by-one"}));
   command->add_option("--timeout", flags->timeout_seconds, "[s] for one benchmark (600)")
       ->check(CLI::PositiveNumber);
   command->add_option("ARGUMENTS", flags->arguments,

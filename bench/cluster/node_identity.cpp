@@ -52,6 +52,7 @@ NodeFacts IdentifyNode(const Environment& environment, const std::string& host) 
                   .rank = "",
                   .job = "",
                   .place = "",
+                  .order = "",
                   .arguments = {}};
   for (const auto& engine : kEngines) {
     const bool slurm = &engine == &kEngines.front();

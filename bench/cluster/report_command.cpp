@@ -23,19 +23,15 @@ namespace {
 constexpr std::array kClusterOutputs = {".html", ".md", ".csv", ".svg", ".pdf", ".png"};
 
 struct ClusterReportFlags {
-  std::string file, network;
+  std::string file, network, alone;
   std::vector<std::string> outputs;
   bool verbose = false;
 };
 
 std::string ClusterPage(const Cluster& cluster, const NodeEffects& effects) {
-  std::string figure, why;
-  try {
-    figure = RunGnuplot(NodeMapScript(MapOf(cluster, effects), "svg"));
-  } catch (const BadInput& refusal) {
-    why = refusal.what();
-    std::cerr << "the page has no figure: " << why << '\n';
-  }
+  std::string why;
+  const auto figure =
+      PageFigure([&] { return NodeMapScript(MapOf(cluster, effects), "svg"); }, why);
   std::ostringstream page;
   WriteClusterPage(cluster, effects, figure, why, page);
   return page.str();
@@ -55,6 +51,14 @@ void WriteClusterOutput(const Cluster& cluster, const NodeEffects& effects,
   std::cerr << "wrote " << path << '\n';
 }
 
+std::vector<OrderEffect> EffectsBeside(const ClusterReportFlags& flags, const Cluster& together) {
+  try {
+    return OrderEffects(together, ReadClusterFile(flags.alone));
+  } catch (const BadInput& refusal) {
+    throw BadInput("--alone={}: {}", flags.alone, refusal.what());
+  }
+}
+
 int ReportCluster(const ClusterReportFlags& flags) {
   for (const auto& path : flags.outputs)
     if (!std::ranges::any_of(kClusterOutputs, [&](const char* end) { return path.ends_with(end); }))
@@ -62,7 +66,8 @@ int ReportCluster(const ClusterReportFlags& flags) {
                      fmt::join(kClusterOutputs, ", "));
   auto cluster = ReadClusterFile(flags.file);
   if (!flags.network.empty()) cluster.network = ReadMeasuredNetwork(flags.network);
-  const auto effects = MakeNodeEffects(cluster);
+  auto effects = MakeNodeEffects(cluster);
+  if (!flags.alone.empty()) effects.order = EffectsBeside(flags, cluster);
   WriteClusterTable(cluster, effects, TerminalColumns(), flags.verbose, std::cout);
   std::cout << std::flush;
   for (const auto& path : flags.outputs) WriteClusterOutput(cluster, effects, path);
@@ -83,6 +88,8 @@ void AddClusterReport(CLI::App& cluster, int& exit_code) {
       ->allow_extra_args(false);
   command->add_option("--network", flags->network,
                       "file of dlroof_net: rates of the links, and which are slow");
+  command->add_option("--alone", flags->alone,
+                      "file of the same nodes measured one by one: what they take from each other");
   command->add_flag("--verbose", flags->verbose, "all rows, not the first 20");
   command->callback([flags, &exit_code] { exit_code = ReportCluster(*flags); });
 }

@@ -12,13 +12,14 @@
 #include "bench/cluster/scale_report.h"
 #include "counters/base/error.h"
 #include "counters/base/files.h"
+#include "reporters/figure/gnuplot.h"
 #include "reporters/figure/scale_figure.h"
 #include "reporters/text/text.h"
 
 namespace dlroof {
 namespace {
 
-constexpr std::array kScaleOutputs = {".json", ".csv", ".md", ".svg", ".pdf", ".png"};
+constexpr std::array kScaleOutputs = {".html", ".json", ".csv", ".md", ".svg", ".pdf", ".png"};
 
 ScaleFigure ScaleFigureOf(const ScaleReport& report) {
   ScaleFigure figure{.bands = {}, .caption = "network: " + NetworkText(report.network)};
@@ -37,12 +38,25 @@ ScaleFigure ScaleFigureOf(const ScaleReport& report) {
     add(one, fmt::format("weak, {:g} per node", one.batch), one.weak);
     add(one, fmt::format("strong, {:g} of all", one.batch_of_all.value_or(0)), one.strong);
   }
+  for (const auto& one : report.measured) {
+    const auto label = one.label.empty() ? "measured" : "measured: " + one.label;
+    auto found = std::ranges::find(figure.measured, label, &ScaleFigureMark::label);
+    if (found == figure.measured.end())
+      found = figure.measured.insert(found, ScaleFigureMark{label, {}});
+    found->points.emplace_back(one.nodes, one.samples_per_second);
+  }
   return figure;
 }
 
 void WriteScaleOutput(const ScaleReport& report, const std::string& path) {
   std::ostringstream text;
-  if (path.ends_with(".json")) {
+  if (path.ends_with(".html")) {
+    std::string why;
+    const auto figure =
+        PageFigure([&] { return ScaleFigureScript(ScaleFigureOf(report), "svg"); }, why);
+    WriteScalePage(report, figure, why, text);
+    WriteFile(path, text.str());
+  } else if (path.ends_with(".json")) {
     WriteFile(path, ScaleJson(report).dump(1) + '\n');
   } else if (path.ends_with(".csv") || path.ends_with(".md")) {
     (path.ends_with(".csv") ? WriteScaleCsv : WriteScaleMarkdown)(report, text);
@@ -116,6 +130,8 @@ void AddNetworkFlags(CLI::App& command, ScaleFlags& flags) {
   command.add_option("--against-nodes", flags.against_nodes, "nodes of that one")
       ->capture_default_str()
       ->check(CLI::Range(1, kMostNodes));
+  command.add_option("--measured", flags.measured,
+                     "CSV of a program that was measured: nodes,samples_per_second,label");
   command.add_option("--against-network", flags.against_network, "its network (default: the same)");
 }
 
@@ -135,8 +151,8 @@ void AddClusterScale(CLI::App& cluster, int& exit_code) {
   AddModelFlags(*command, *flags);
   command
       ->add_option("-o,--output", flags->outputs,
-                   "also write x.json, x.csv, x.md, or x.svg, x.pdf, x.png (band of samples per "
-                   "second over nodes)")
+                   "also write x.html (page), x.json, x.csv, x.md, or x.svg, x.pdf, x.png (band of "
+                   "samples per second over nodes)")
       ->allow_extra_args(false);
   command->callback([flags, &exit_code] { exit_code = RunScale(*flags); });
 }

@@ -15,6 +15,7 @@
 #include "baselines/network/network_file.h"
 #include "bench/cluster/cluster_models.h"
 #include "counters/base/error.h"
+#include "counters/base/files.h"
 #include "reporters/record/context.h"
 #include "reporters/record/joined_run.h"
 
@@ -239,6 +240,8 @@ ScaleReport MakeScaleReport(const ScaleFlags& flags) {
       .rules = {.bucket_bytes = flags.bucket_bytes, .algorithm = AllreduceFromKey(flags.allreduce)},
       .parameter_bytes = static_cast<double>(flags.parameter_bytes)};
   ReadNodeCounts(flags.nodes);
+  if (!flags.measured.empty())
+    report.measured = ReadMeasuredScale(ReadFile(flags.measured, "a CSV file"), flags.measured);
   const auto source = ReadSource(flags.files);
   report.node_ratios = source.node_ratios;
   std::optional<ScaleOpponent> opponent;

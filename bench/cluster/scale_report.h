@@ -23,6 +23,7 @@ struct ScaleFlags {
   int against_nodes = 1;
   bool simulate = false;
   int most_simulated = 256;  // [1] nodes
+  std::string measured;      // CSV of a program's throughput; empty: none
   std::vector<std::string> outputs;
 };
 

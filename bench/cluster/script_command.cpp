@@ -89,6 +89,11 @@ void AddClusterScript(CLI::App& cluster, int& exit_code) {
           "--option", request.options,
           "for sbatch (--option=--partition=gpu), mpirun or ReFrame's job; may be repeated")
       ->allow_extra_args(false);
+  command
+      ->add_option("--order", request.order,
+                   "all nodes at once, or one after the other: `cluster report --alone` compares")
+      ->capture_default_str()
+      ->check(CLI::IsMember({"at-once", "one-by-one"}));
   command->add_flag("--net", request.net,
                     "also measure the network, by the dlroof_net beside --dlroof");
   command->add_option("--revisit", flags->revisit,

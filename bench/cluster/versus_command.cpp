@@ -66,13 +66,8 @@ VersusFigure FigureOf(const VersusReport& report) {
 }
 
 std::string PageOf(const VersusReport& report) {
-  std::string figure, why;
-  try {
-    figure = RunGnuplot(VersusScript(FigureOf(report), "svg"));
-  } catch (const BadInput& refusal) {
-    why = refusal.what();
-    std::cerr << "the page has no figure: " << why << '\n';
-  }
+  std::string why;
+  const auto figure = PageFigure([&] { return VersusScript(FigureOf(report), "svg"); }, why);
   std::ostringstream page;
   WriteVersusPage(report, figure, why, page);
   return page.str();

@@ -1,6 +1,7 @@
 #include "reporters/figure/gnuplot.h"
 
 #include <cstring>
+#include <iostream>
 
 #include "counters/base/error.h"
 #include "counters/base/process.h"
@@ -39,6 +40,16 @@ std::string RunGnuplot(const std::string& script) {
   if (ran.exit_code != 0 || ran.out.empty())
     throw BadInput("gnuplot failed: {}", LastLine(ran.err));
   return std::move(ran.out);
+}
+
+std::string PageFigure(const std::function<std::string()>& script, std::string& why) {
+  try {
+    return RunGnuplot(script());
+  } catch (const BadInput& refusal) {
+    why = refusal.what();
+    std::cerr << "the page has no figure: " << why << '\n';
+    return "";
+  }
 }
 
 }  // namespace dlroof

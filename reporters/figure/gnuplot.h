@@ -1,6 +1,7 @@
 // Runs gnuplot on a script and hands back what it drew.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <string_view>
 
@@ -10,6 +11,10 @@ namespace dlroof {
 // BadInput when gnuplot is not installed (one sentence with the cure), and when it fails or draws
 // nothing (with its first message).
 std::string RunGnuplot(const std::string& script);
+
+// RunGnuplot's SVG of what `script` returns. Empty, with the sentence in `why` and on standard
+// error, where either throws BadInput: a page can do without.
+std::string PageFigure(const std::function<std::string()>& script, std::string& why);
 
 // The text as a gnuplot literal in single quotes, made of harmless characters: letters, digits, "
 // _.,:;/+-=()%<>|~*^#" and valid UTF-8 beyond ASCII; every other one becomes "_". Neither quotes,

@@ -36,6 +36,20 @@ std::string BandElements(const ScaleFigureBand& band, std::size_t number) {
       number, colour, GnuplotText(band.title));
 }
 
+// Shapes tell them apart; the bands have the colours.
+std::string MarkBlock(const ScaleFigureMark& mark, std::size_t number) {
+  std::string block = fmt::format("$measured{} << EOD\n", number);
+  for (const auto& [nodes, samples] : mark.points)
+    block += fmt::format("{} {:.9g}\n", nodes, samples);
+  return block + "EOD\n";
+}
+
+std::string MarkElements(const ScaleFigureMark& mark, std::size_t number) {
+  constexpr std::array kPointShapes = {13, 5, 9, 11};
+  return fmt::format("$measured{} using 1:2 with points lc rgb '#1b2733' pt {} ps 1.2 title {}",
+                     number, kPointShapes[number % kPointShapes.size()], GnuplotText(mark.label));
+}
+
 }  // namespace
 
 std::string ScaleFigureScript(const ScaleFigure& figure, const std::string& extension) {
@@ -45,6 +59,10 @@ std::string ScaleFigureScript(const ScaleFigure& figure, const std::string& exte
   for (std::size_t i = 0; i < figure.bands.size(); ++i) {
     blocks += BandBlock(figure.bands[i], i);
     elements.push_back(BandElements(figure.bands[i], i));
+  }
+  for (std::size_t i = 0; i < figure.measured.size(); ++i) {
+    blocks += MarkBlock(figure.measured[i], i);
+    elements.push_back(MarkElements(figure.measured[i], i));
   }
   return SetTerminal(extension, 860, 620) + blocks +
          "set logscale xy\nset border 3\nset tics nomirror\nset format y '%.0s%c'\n"

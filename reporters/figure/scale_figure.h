@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace dlroof {
@@ -17,8 +18,14 @@ struct ScaleFigureBand {
   std::vector<ScaleFigurePoint> points;  // by rising nodes, at least one
 };
 
+struct ScaleFigureMark {
+  std::string label;
+  std::vector<std::pair<int, double>> points;  // nodes, and samples of all of them [1/s]
+};
+
 struct ScaleFigure {
   std::vector<ScaleFigureBand> bands;
+  std::vector<ScaleFigureMark> measured;
   std::string caption;
 };
 

@@ -16,6 +16,9 @@ SCALE = f"dlroof cluster scale {RUN} --suite layers.txt --type f32"
 def files(folder):
     Path("layers.txt").write_text(LAYERS)
     Path("gbe.json").write_text('{"name": "1 GbE", "latency_seconds": 3e-5, "bytes_per_second": 118e6}')
+    Path("columns.csv").write_text("nodes,speed\n1,2\n")
+    Path("half.csv").write_text("nodes,samples_per_second\n1,2\n0.5,3\n")
+    Path("nothing.csv").write_text("nodes,samples_per_second\n1,0\n")
     Path("slow.json").write_text('{"latency_seconds": 1, "bytes_per_second": 100}')
 
 
@@ -77,11 +80,24 @@ def test_every_number_is_as_computed_from_the_run_file():
     ("no such network", f"{SCALE} --network gone.json", bad_input, says("gone.json")),
     ("batch beyond", f"{SCALE} --network gbe.json --batch-per-node 8", bad_input, says("--batch-per-node=8: f32 of layers.txt has times from 16 to 16 samples")),
     ("nodes", f"{SCALE} --network gbe.json --nodes 0", bad_input, says("--nodes=0: expected numbers of nodes from 1 to 65536")),
+    ("measured, no such column", f"{SCALE} --network gbe.json --measured columns.csv", bad_input, says("columns.csv:1: column 7: 'speed': expected the columns nodes, samples_per_second")),
+    ("measured on half a node", f"{SCALE} --network gbe.json --measured half.csv", bad_input, says("half.csv:3: column 1: '0.5': expected a number of nodes")),
+    ("measured nothing", f"{SCALE} --network gbe.json --measured nothing.csv", bad_input, says("nothing.csv:2: column 3: '0': expected samples per second above 0")),
     ("unknown output", f"{SCALE} --network gbe.json -o x.txt", bad_input, says("-o x.txt: unknown extension")),
     ("against nothing", f"{SCALE} --network gbe.json --against-network gbe.json", bad_input, says("--against-network belongs to --against")),
 )
 def test_scale(command, expected):
     verify(run(command), expected)
+
+
+def test_measured_points_stand_beside_the_band():
+    verify(run(f"{SCALE} --network gbe.json --nodes 1,4 -o x.json"), [exits(0)])
+    four = json.loads(Path("x.json").read_text())["cases"][0]["weak"][1]["samples_per_second"]
+    Path("measured.csv").write_text(f"label,samples_per_second,nodes\nDDP,{four['bucketed'] * 0.9},4\nDDP,3,7\n")
+    verify(run(f"{SCALE} --network gbe.json --nodes 1,4 --measured measured.csv -o x.html -o x.svg -o x.md -o x.json"),
+           [exits(0), prints(r"^4 +[0-9.]+ +DDP +layers.txt, f32, onednn: weak .* 0.900$"), prints("^7 +3.00 +DDP +no row of as many nodes"),
+            contains("x.svg", "measured: DDP"), contains("x.md", "DDP"), contains("x.html", "measured: DDP"), contains("x.html", "no row of as many nodes")])
+    assert json.loads(Path("x.json").read_text())["measured"][1] == {"nodes": 7, "samples_per_second": 3, "label": "DDP"}
 
 
 @pytest.mark.skipif(shutil.which("smpirun") is None, reason="smpirun is not installed")

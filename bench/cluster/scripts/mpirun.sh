@@ -6,6 +6,7 @@ out={{out}}
 dlroof={{dlroof}}
 arguments=({{arguments}})
 options=({{options}})
+order={{order}}
 
 # A process per node that may use all of its CPUs; mpirun would bind it to one core. No process waits in MPI.
 on_each_node=(mpirun -np {{nodes}} --map-by ppr:1:node --bind-to none ${options[@]+"${options[@]}"})
@@ -17,6 +18,13 @@ touch "$out/asked.txt"
 sort -u "$out/asked.new" "$out/asked.txt" -o "$out/asked.txt.new" && mv "$out/asked.txt.new" "$out/asked.txt"
 rm -f "$out/asked.new"
 
-"${on_each_node[@]}" "$dlroof" cluster node --out "$out" -- "${arguments[@]}"
+measure=("$dlroof" cluster node --out "$out" --order "$order" -- "${arguments[@]}")
+if [ "$order" = one-by-one ]; then
+  while read -r node <&3; do
+    mpirun -np 1 --host "$node" --bind-to none ${options[@]+"${options[@]}"} "${measure[@]}" < /dev/null
+  done 3< "$out/asked.txt"
+else
+  "${on_each_node[@]}" "${measure[@]}"
+fi
 
 {{network}}exec "$dlroof" cluster gather "$out" -o "$out/cluster.json"

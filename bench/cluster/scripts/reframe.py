@@ -23,7 +23,7 @@ class DlroofNode(rfm.RunOnlyRegressionTest):
     num_tasks_per_node = 1
     exclusive_access = True
     executable = DLROOF
-    executable_opts = ['cluster', 'node', '--out', OUT, '--', *ARGUMENTS]
+    executable_opts = ['cluster', 'node', '--out', OUT, '--order', '{{order}}', '--', *ARGUMENTS]
 
     @run_before('run')
     def ask_for_a_whole_node(self):

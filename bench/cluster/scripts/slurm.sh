@@ -10,6 +10,7 @@ set -u
 out={{out}}
 dlroof={{dlroof}}
 arguments=({{arguments}})
+order={{order}}
 
 mkdir -p "$out"
 scontrol show hostnames "$SLURM_JOB_NODELIST" > "$out/asked.$SLURM_JOB_ID"
@@ -20,7 +21,7 @@ mapfile -t nodes < "$out/asked.$SLURM_JOB_ID"
 # nothing but itself with it. Its exit code says nothing; the files do.
 measure() {
   srun "$@" -c "$SLURM_CPUS_ON_NODE" --no-kill --kill-on-bad-exit=0 --wait=0 --mpi=none --overlap \
-    "$dlroof" cluster node --out "$out" -- "${arguments[@]}"
+    "$dlroof" cluster node --out "$out" --order "$order" -- "${arguments[@]}"
 }
 
 missing() {
@@ -30,7 +31,11 @@ missing() {
   done
 }
 
-measure -N "${#nodes[@]}" -n "${#nodes[@]}" --ntasks-per-node=1
+if [ "$order" = one-by-one ]; then
+  for node in $(missing); do measure -N 1 -n 1 -w "$node"; done
+else
+  measure -N "${#nodes[@]}" -n "${#nodes[@]}" --ntasks-per-node=1
+fi
 
 # A node that was dead when the step began has ended it for all: a step for each node that is left, 32 at a time.
 for round in 1 2; do
@@ -38,6 +43,7 @@ for round in 1 2; do
   for node in $(missing); do
     echo "round $round: $node once more" >&2
     measure -N 1 -n 1 -w "$node" &
+    [ "$order" = at-once ] || wait
     running=$((running + 1))
     if [ "$running" -ge 32 ]; then
       wait -n

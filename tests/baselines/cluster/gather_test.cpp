@@ -42,6 +42,7 @@ RunFile RunOfNode(const FakeNode& node) {
                                                         .rank = "",
                                                         .job = "",
                                                         .place = "",
+                                                        .order = "",
                                                         .arguments = node.arguments});
   return run.file;
 }

@@ -50,6 +50,21 @@ TEST(LaunchScript, MpirunBindsToNoCore) {
   EXPECT_THAT(script, HasSubstr("options=(--hostfile 'my hosts')\n"));
 }
 
+TEST(LaunchScript, TheOrderReachesTheNodes) {
+  for (const char* engine : {"slurm", "mpirun"}) {
+    auto request = Request(engine);
+    EXPECT_THAT(LaunchScript(request), HasSubstr("order=at-once\n"));
+    request.order = "one-by-one";
+    EXPECT_THAT(LaunchScript(request),
+                AllOf(HasSubstr("order=one-by-one\n"), HasSubstr("--order \"$order\"")));
+  }
+  auto request = Request("reframe");
+  EXPECT_THAT(LaunchScript(request), HasSubstr("'--order', 'at-once'"));
+  request.order = "one-by-one";
+  EXPECT_THAT(RefusalOf([&] { LaunchScript(request); }),
+              HasSubstr("--order=one-by-one: ReFrame's own policy"));
+}
+
 TEST(LaunchScript, TheNetworkIsMeasuredWhereItIsAskedFor) {
   for (const char* engine : {"slurm", "mpirun"}) {
     auto request = Request(engine);
