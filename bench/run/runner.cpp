@@ -14,9 +14,9 @@
 #include "bench/run/counting.h"
 #include "bench/run/energy_pass.h"
 #include "bench/run/verified_call.h"
+#include "bench/run/watched_workloads.h"
 #include "bench/timing/cpu_timer.h"
 #include "bench/timing/gpu_timer.h"
-#include "bench/timing/watched_calls.h"
 #include "counters/base/interrupt.h"
 #include "counters/cpu/clocks.h"
 #include "reporters/record/run_file.h"
@@ -102,6 +102,12 @@ class Runner {
     return found;
   }
 
+  std::map<std::string, ParallelTime> WatchAlone() {
+    Release();
+    prepared_.clear();
+    return ParallelTimes(watched_, settings_);
+  }
+
   std::map<std::string, Counting> CountTimed() {
     std::map<std::string, Counting> counted;
     Release();
@@ -168,21 +174,12 @@ class Runner {
     return explain_ && workload.name.device == "cpu" && workload.cache == CacheState::kWarm;
   }
 
-  // Watches the call that was timed, and once the workload made for one thread. This one is made
-  // while the other is there, whose buffers lie where they would without it.
+  // Watches the call that was timed.
   void Watch(const Workload& workload) {
     const auto name = ToText(workload.name);
-    const bool first = !watched_.contains(name);
-    WatchedCalls& watched = watched_[name];
-    watched.Add(*call_, threads_, calls_of_part_.at(name));
-    if (!first) return;
-    RunSettings settings = settings_;
-    settings.threads = 1;
-    const auto alone = workload.prepare(settings);
-    watched.AddAlone(alone, cpu_.CallsOfPart(alone));
-    for (const auto& library : AllLibraries())
-      if (library.use_threads) library.use_threads(threads_);
-    WarmUp(workload.cache);
+    auto& [of, calls] = watched_[name];
+    of = workload;
+    calls.Add(*call_, threads_, calls_of_part_.at(name));
   }
 
   void Prepare(const Workload& workload) {
@@ -315,7 +312,7 @@ class Runner {
     if (!timed.note.empty()) record.counting.push_back({.text = timed.note});
     record.kernels = counting.kernels;
     if (const auto watched = watched_.find(prepared_); watched != watched_.end())
-      record.parallel = watched->second.Mean();
+      record.parallel = watched->second.calls.Mean();
     state.SetLabel(ToLabel(record));
   }
 
@@ -356,7 +353,7 @@ class Runner {
   std::map<std::string, Counting> counted_;
   std::map<std::string, Repeated> repeated_;
   std::map<std::string, std::int64_t> calls_of_part_;
-  std::map<std::string, WatchedCalls> watched_;
+  WatchedWorkloads watched_;
   std::set<std::string> started_;  // whose loop has begun
   std::set<std::string> failed_;
   std::map<std::string, Timed> timed_;  // and not yet counted
@@ -387,6 +384,7 @@ Passes RegisterWorkloads(const std::vector<Workload>& workloads, const RunSettin
       registered->UseRealTime();
   }
   Passes passes{.count = [runner] { return runner->CountTimed(); }};
+  if (options.explain) passes.alone = [runner] { return runner->WatchAlone(); };
   if (!options.energy) return passes;
   passes.idle = [meter = *options.energy] { return IdlePowerOf(meter); };
   passes.energy = [runner] { return runner->MeasureEnergyOfTimed(); };

@@ -30,16 +30,17 @@ struct RunnerOptions {
   // Skips the repetitions of Google Benchmark that it does not want; absent: all run.
   std::optional<StoppingRule> stop;
   bool keep_disturbed = false;  // no repetition is judged for disturbance
-  bool explain = false;         // after each repetition its parallel regions are watched
+  // After each repetition its parallel regions are watched, and in the end each call alone.
+  bool explain = false;
   // The CPU's energy counters, which may be none; absent: no energy is measured, a GPU's neither.
   std::optional<EnergyMeter> energy;
 };
 
 // Registers every workload with Google Benchmark under its name. The benchmark's body prepares the
 // workload; at most one is prepared at a time, so that memory in use is that of one benchmark.
-// Returns the passes over what was timed. `energy`, where it is measured, prepares each call again.
-// `count` prepares each GPU call again and reads its hardware counters. Call it last: once CUPTI is
-// attached, launches stay slower for the rest of the process.
+// Returns the passes over what was timed. `alone`, of a run that explains, and `energy`, where it
+// is measured, prepare each call again. `count` prepares each GPU call again and reads its hardware
+// counters. Call it last: once CUPTI is attached, launches stay slower for the rest of the process.
 Passes RegisterWorkloads(const std::vector<Workload>& workloads, const RunSettings& settings,
                          const RunnerOptions& options = {});
 

@@ -1,6 +1,7 @@
 #include "bench/timing/watched_calls.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "bench/timing/timer.h"
 #include "counters/base/order_statistics.h"
@@ -10,6 +11,7 @@ namespace dlroof {
 namespace {
 
 constexpr int kTries = 7;
+constexpr double kTrySeconds = 2e-3;
 
 // Returns the indices of the undisturbed repetitions; where there is none, of the quarter in which
 // threads waited least for a CPU.
@@ -57,9 +59,18 @@ ClockReading SpentInCalls(const PreparedCall& call, std::int64_t calls,
   });
 }
 
-// [s] of a call, median of several tries' undisturbed ones.
-double SecondsOf(const PreparedCall& call, std::int64_t calls) {
+// [1] that take kTrySeconds.
+std::int64_t CallsOfTry(const PreparedCall& call) {
   call.run();
+  const double begin = WallSeconds();
+  call.run();
+  return std::max<std::int64_t>(1,
+                                std::llround(kTrySeconds / std::max(WallSeconds() - begin, 1e-8)));
+}
+
+// [s] of a call, median of several tries' undisturbed ones.
+double SecondsOf(const PreparedCall& call) {
+  const auto calls = CallsOfTry(call);
   std::vector<Repetition> tries;
   for (int i = 0; i < kTries; ++i)
     tries.push_back(RepetitionOf(SpentInCalls(call, calls, [] {}), static_cast<double>(calls)));
@@ -87,16 +98,19 @@ void WatchedCalls::Add(const PreparedCall& call, int threads, std::int64_t calls
     vector_loads_ = call.levels.core_loads;
     vector_bytes_ = call.levels.vector_bytes;
   }
-  if (call.parts && !parts_) parts_ = call.parts();
 }
 
-void WatchedCalls::AddAlone(const PreparedCall& call, std::int64_t calls) {
+void WatchedCalls::AddAlone(const PreparedCall& call) {
   if (TheRegionSource() == nullptr) return;
   algorithm_alone_ = call.algorithm;
-  alone_seconds_ = SecondsOf(call, calls);
-  if (!call.smallest) return;
-  const auto smallest = call.smallest();
-  if (smallest.algorithm == call.algorithm) smallest_seconds_ = SecondsOf(smallest, calls);
+  alone_seconds_ = SecondsOf(call);
+  if (call.parts) parts_ = call.parts();
+  if (call.smallest)
+    if (const auto smallest = call.smallest(); smallest.algorithm == call.algorithm)
+      smallest_seconds_ = SecondsOf(smallest);
+  if (call.near)
+    if (const auto near = call.near(); near.algorithm == call.algorithm)
+      near_seconds_ = call.near_calls * SecondsOf(near);
 }
 
 std::optional<ParallelTime> WatchedCalls::Mean() const {
@@ -111,13 +125,14 @@ std::optional<ParallelTime> WatchedCalls::Mean() const {
   }
   if (time.passes.empty()) return std::nullopt;
   time.mean = MeanOf(time.passes);
-  time.parts = parts_.value_or(PartSeconds{});
   time.executed_over_useful = executed_over_useful_;
   time.vector_loads = vector_loads_;
   time.vector_bytes = vector_bytes_;
   if (algorithm_ == algorithm_alone_) {
     if (time.threads > 1) time.alone_seconds = alone_seconds_;
+    time.parts = parts_;
     time.smallest_seconds = smallest_seconds_;
+    time.near_seconds = near_seconds_;
   }
   time.source = TheRegionSource()->name;
   return time;

@@ -15,8 +15,9 @@ class WatchedCalls {
  public:
   // Watches `calls` calls on `threads` threads. Does nothing where this build has no source.
   void Add(const PreparedCall& call, int threads, std::int64_t calls);
-  // Times the same workload made for one thread, `calls` calls several times, and its smallest.
-  void AddAlone(const PreparedCall& call, std::int64_t calls);
+  // Times the same workload made for one thread, its parts, its smallest, and the one whose tensors
+  // are near.
+  void AddAlone(const PreparedCall& call);
   // One call, mean over the undisturbed passes, or over the least disturbed quarter where each was
   // disturbed; absent without a pass.
   std::optional<ParallelTime> Mean() const;
@@ -28,9 +29,9 @@ class WatchedCalls {
     int threads = 1;
   };
   std::vector<Pass> passes_;
-  std::optional<PartSeconds> parts_;
+  PartSeconds parts_;
   std::optional<double> executed_over_useful_, vector_loads_, vector_bytes_, alone_seconds_,
-      smallest_seconds_;
+      smallest_seconds_, near_seconds_;
   std::string algorithm_, algorithm_alone_;
 };
 

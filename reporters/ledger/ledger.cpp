@@ -13,23 +13,16 @@
 namespace dlroof {
 namespace {
 
-constexpr KeyRow<PartKind> kKeys[] = {{PartKind::kRoof, "roof"},
-                                      {PartKind::kFunctions, "functions"},
-                                      {PartKind::kProducts, "products"},
-                                      {PartKind::kFixed, "fixed"},
-                                      {PartKind::kSharing, "sharing"},
-                                      {PartKind::kLanes, "lanes"},
-                                      {PartKind::kLoads, "loads"},
-                                      {PartKind::kLevels, "levels"},
-                                      {PartKind::kUnexplained, "unexplained"},
-                                      {PartKind::kImbalance, "imbalance"},
-                                      {PartKind::kForkJoin, "fork_join"},
-                                      {PartKind::kSerial, "serial"},
-                                      {PartKind::kCall, "call"},
-                                      {PartKind::kStolen, "stolen"},
-                                      {PartKind::kTail, "tail"},
-                                      {PartKind::kLaunch, "launch"},
-                                      {PartKind::kIdle, "idle"}};
+constexpr KeyRow<PartKind> kKeys[] = {
+    {PartKind::kRoof, "roof"},           {PartKind::kFunctions, "functions"},
+    {PartKind::kProducts, "products"},   {PartKind::kFixed, "fixed"},
+    {PartKind::kSharing, "sharing"},     {PartKind::kLanes, "lanes"},
+    {PartKind::kLoads, "loads"},         {PartKind::kKernel, "kernel"},
+    {PartKind::kLevels, "levels"},       {PartKind::kUnexplained, "unexplained"},
+    {PartKind::kImbalance, "imbalance"}, {PartKind::kForkJoin, "fork_join"},
+    {PartKind::kSerial, "serial"},       {PartKind::kCall, "call"},
+    {PartKind::kStolen, "stolen"},       {PartKind::kTail, "tail"},
+    {PartKind::kLaunch, "launch"},       {PartKind::kIdle, "idle"}};
 constexpr KeyRow<PartKind> kWords[] = {
     {PartKind::kRoof, "needed by the roof"},
     {PartKind::kFunctions, "sigmoid, tanh and other functions"},
@@ -38,6 +31,7 @@ constexpr KeyRow<PartKind> kWords[] = {
     {PartKind::kSharing, "threads slow each other"},
     {PartKind::kLanes, "vector lanes that the shape leaves idle"},
     {PartKind::kLoads, "loads that feed the multiply-adds"},
+    {PartKind::kKernel, "the kernel, with all tensors near"},
     {PartKind::kLevels, "bytes of other levels"},
     {PartKind::kUnexplained, "unexplained busy time of the threads"},
     {PartKind::kImbalance, "waiting for the slowest thread"},
@@ -131,15 +125,26 @@ double ProductsOf(const LedgerFacts& facts) {
   return AtLeast0(*products - *facts.alone_compute_seconds) / facts.parallel.threads;
 }
 
-double LanesOf(const LedgerFacts& facts) {
-  if (!facts.arithmetic || facts.parallel.parts.products) return 0;  // products have them
-  return AtLeast0(facts.parallel.executed_over_useful.value_or(1) - 1) * facts.roof_seconds;
-}
+// [s] of each thread by which a kernel misses its arithmetic roof where no tensor is far.
+struct KernelParts {
+  double lanes = 0, loads = 0, rest = 0;
+};
 
-// The multiply-adds run beside the loads; what these take longer is theirs.
-double LoadsOf(const LedgerFacts& facts, double lanes) {
-  if (!facts.arithmetic || !facts.load_seconds) return 0;
-  return AtLeast0(*facts.load_seconds - facts.roof_seconds - lanes);
+// Where the kernel was timed with its tensors near, the models share out that time.
+KernelParts KernelPartsOf(const LedgerFacts& facts) {
+  const auto& parallel = facts.parallel;
+  if (!facts.arithmetic) return {};
+  KernelParts parts;
+  if (!parallel.parts.products)  // products have them
+    parts.lanes = AtLeast0(parallel.executed_over_useful.value_or(1) - 1) * facts.roof_seconds;
+  // The multiply-adds run beside the loads; what these take longer is theirs.
+  if (facts.load_seconds)
+    parts.loads = AtLeast0(*facts.load_seconds - facts.roof_seconds - parts.lanes);
+  if (!parallel.near_seconds || !facts.alone_compute_seconds) return parts;
+  parts.rest = AtLeast0(*parallel.near_seconds - *facts.alone_compute_seconds) / parallel.threads;
+  parts.lanes -= Take(parts.lanes, parts.rest);
+  parts.loads -= Take(parts.loads, parts.rest);
+  return parts;
 }
 
 std::string RegionText(const RegionPass& pass, int threads, double seconds) {
@@ -149,6 +154,7 @@ std::string RegionText(const RegionPass& pass, int threads, double seconds) {
 
 std::vector<LedgerPart> BusyParts(const LedgerFacts& facts, double busy) {
   const auto& parallel = facts.parallel;
+  const auto kernel = KernelPartsOf(facts);
   PartList parts(busy);
   parts.Add(PartKind::kRoof, facts.roof_seconds, facts.roof_from, facts.roof);
   parts.Add(PartKind::kFunctions, parallel.parts.functions.value_or(0) / parallel.threads,
@@ -159,10 +165,12 @@ std::vector<LedgerPart> BusyParts(const LedgerFacts& facts, double busy) {
             "the same call with sizes of 1");
   parts.Add(PartKind::kSharing, SharingOf(facts, busy), Provenance::kMeasured,
             "less on one thread alone");
-  parts.Add(PartKind::kLanes, LanesOf(facts), Provenance::kModelled,
+  parts.Add(PartKind::kLanes, kernel.lanes, Provenance::kModelled,
             fmt::format("{:.3g} x the multiply-adds", parallel.executed_over_useful.value_or(1)));
-  parts.Add(PartKind::kLoads, LoadsOf(facts, LanesOf(facts)), Provenance::kModelled,
+  parts.Add(PartKind::kLoads, kernel.loads, Provenance::kModelled,
             "as many vector loads and stores at the rate of L1");
+  parts.Add(PartKind::kKernel, kernel.rest, Provenance::kMeasured,
+            "the same algorithm on a problem that fits L2, beyond lanes and loads");
   parts.AddLevels(facts.levels);
   return parts.Take();
 }

@@ -36,6 +36,9 @@ constexpr std::pair<PartKind, const char*> kSentences[] = {
     {PartKind::kLoads,
      "loads that feed the multiply-adds cost {0:.0f} % of the time: another algorithm or layout "
      "(nhwc, direct) may keep more of them in registers"},
+    {PartKind::kKernel,
+     "the library's kernel itself costs {0:.0f} % of the time, with all tensors near, too: another "
+     "algorithm, layout or version may have a better one"},
     {PartKind::kLevels,
      "up to {0:.0f} % of the time passes with bytes of farther levels: fuse it with its "
      "neighbours, "

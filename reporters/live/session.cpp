@@ -27,8 +27,16 @@ const Record& Session::Add(Record record) {
 
 void Session::Finish() {
   const auto passes = std::exchange(passes_, {});
+  if (passes.alone) TakeParallel(passes.alone());
   if (passes.energy) TakeEnergy(passes.energy());
   if (passes.count) TakeCounts(passes.count());
+}
+
+void Session::TakeParallel(std::map<std::string, ParallelTime> found) {
+  for (auto& record : file_.records)
+    if (const auto parallel = found.find(record.name);
+        parallel != found.end() && record.status == Status::kOk)
+      record.parallel = std::move(parallel->second);
 }
 
 void Session::TakeEnergy(const std::map<std::string, EnergyFound>& energies) {

@@ -9,6 +9,7 @@
 
 #include "counters/counter_manager.h"
 #include "counters/energy/energy.h"
+#include "counters/parallel_time.h"
 #include "reporters/record/run_file.h"
 
 namespace dlroof {
@@ -18,6 +19,7 @@ struct Passes {
   // Before the first benchmark: of the machine that waits.
   std::function<std::optional<IdlePower>()> idle;
   // After the last benchmark was timed, in this order: results by the names of records.
+  std::function<std::map<std::string, ParallelTime>()> alone;
   std::function<std::map<std::string, EnergyFound>()> energy;
   std::function<std::map<std::string, Counting>()> count;
 };
@@ -50,6 +52,7 @@ class Session {
   bool AnyFailed() const;
 
  private:
+  void TakeParallel(std::map<std::string, ParallelTime> found);
   void TakeEnergy(const std::map<std::string, EnergyFound>& found);
   void TakeCounts(const std::map<std::string, Counting>& counted);
 

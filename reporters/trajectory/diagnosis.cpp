@@ -30,6 +30,7 @@ constexpr CauseWords kWords[] = {
     {Cause::kFunctions, "functions", "less time in functions"},
     {Cause::kProducts, "small products", "larger products"},
     {Cause::kLanes, "idle lanes", "fewer idle lanes"},
+    {Cause::kKernel, "the kernel's own code", "a faster kernel"},
     {Cause::kLevels, "other levels", "less time at other levels"},
     {Cause::kUnexplained, "not explained", "not explained"}};
 

@@ -8,30 +8,25 @@
 namespace dlroof {
 namespace {
 
-constexpr KeyRow<Cause> kKeys[] = {{Cause::kBandwidth, "bandwidth"},
-                                   {Cause::kIntensity, "intensity"},
-                                   {Cause::kArithmetic, "clock"},
-                                   {Cause::kOverhead, "overhead"},
-                                   {Cause::kImbalance, "imbalance"},
-                                   {Cause::kIdle, "idle"},
-                                   {Cause::kStolen, "stolen"},
-                                   {Cause::kSharing, "sharing"},
-                                   {Cause::kFunctions, "functions"},
-                                   {Cause::kProducts, "products"},
-                                   {Cause::kLanes, "lanes"},
-                                   {Cause::kLevels, "levels"},
-                                   {Cause::kUnexplained, "unexplained"}};
+constexpr KeyRow<Cause> kKeys[] = {
+    {Cause::kBandwidth, "bandwidth"}, {Cause::kIntensity, "intensity"},
+    {Cause::kArithmetic, "clock"},    {Cause::kOverhead, "overhead"},
+    {Cause::kImbalance, "imbalance"}, {Cause::kIdle, "idle"},
+    {Cause::kStolen, "stolen"},       {Cause::kSharing, "sharing"},
+    {Cause::kFunctions, "functions"}, {Cause::kProducts, "products"},
+    {Cause::kLanes, "lanes"},         {Cause::kKernel, "kernel"},
+    {Cause::kLevels, "levels"},       {Cause::kUnexplained, "unexplained"}};
 
 // The parts of the ledger but the roof's own, which AddRoofCauses divides, and the rest.
 constexpr std::pair<PartKind, Cause> kCauses[] = {
     {PartKind::kFunctions, Cause::kFunctions}, {PartKind::kProducts, Cause::kProducts},
     {PartKind::kFixed, Cause::kOverhead},      {PartKind::kSharing, Cause::kSharing},
     {PartKind::kLanes, Cause::kLanes},         {PartKind::kLevels, Cause::kLevels},
-    {PartKind::kLoads, Cause::kLevels},        {PartKind::kImbalance, Cause::kImbalance},
-    {PartKind::kForkJoin, Cause::kOverhead},   {PartKind::kSerial, Cause::kOverhead},
-    {PartKind::kCall, Cause::kOverhead},       {PartKind::kStolen, Cause::kStolen},
-    {PartKind::kTail, Cause::kImbalance},      {PartKind::kLaunch, Cause::kOverhead},
-    {PartKind::kIdle, Cause::kOverhead}};
+    {PartKind::kLoads, Cause::kLevels},        {PartKind::kKernel, Cause::kKernel},
+    {PartKind::kImbalance, Cause::kImbalance}, {PartKind::kForkJoin, Cause::kOverhead},
+    {PartKind::kSerial, Cause::kOverhead},     {PartKind::kCall, Cause::kOverhead},
+    {PartKind::kStolen, Cause::kStolen},       {PartKind::kTail, Cause::kImbalance},
+    {PartKind::kLaunch, Cause::kOverhead},     {PartKind::kIdle, Cause::kOverhead}};
 
 // The factors of a roof's cost, by unit of work.
 struct Factors {

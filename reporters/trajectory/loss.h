@@ -30,6 +30,7 @@ enum class Cause {
   kFunctions,    // sigmoid, tanh and such
   kProducts,     // the library's matrix products, less the roof
   kLanes,        // vector lanes that the shape leaves idle
+  kKernel,       // what else the library's kernel takes with all tensors near
   kLevels,       // bytes of the levels that do not bind
   kUnexplained,  // the rest
 };

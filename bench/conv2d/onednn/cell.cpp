@@ -3,10 +3,9 @@
 #include <fmt/format.h>
 
 #include "bench/conv2d/loops.h"
+#include "bench/conv2d/near_problem.h"
 #include "bench/conv2d/onednn_lanes.h"
 #include "bench/conv2d/onednn_levels.h"
-#include "bench/conv2d/onednn_products.h"
-#include "bench/onednn/part_seconds.h"
 #include "bench/onednn/product_call.h"
 
 namespace dlroof {
@@ -74,12 +73,19 @@ onednn::ProductCall MakeCall(const Conv2dCase& conv, const ProductInputs& inputs
       conv, inputs);
 }
 
-PartSeconds PartsOf(const Conv2dCase& conv, std::string_view implementation) {
-  std::vector<onednn::Product> products;
-  for (const auto& [m, n, k, count] : ProductsInside(conv, implementation))
-    products.push_back({m, n, k, count});
-  if (products.empty() || (conv.type != "f32" && conv.type != "bf16")) return {};
-  return {.products = onednn::ProductSeconds(products, conv.type, onednn::ProductBy::kMatmul)};
+PreparedCall Prepare(const BenchmarkName& name, const RunSettings& settings);
+
+// A quarter of the cache is left for what the library needs beside the tensors.
+void AddNear(const BenchmarkName& name, const RunSettings& settings, const Conv2dCase& conv,
+             PreparedCall& prepared) {
+  const auto near = NearProblem(conv, BlockingHere(settings.threads).caches.l2_bytes * 0.75);
+  if (!near) return;
+  prepared.near_calls = InsideMultiplyAdds(conv.problem) / InsideMultiplyAdds(*near);
+  prepared.near = [name, settings, near = *near] {
+    auto near_name = name;
+    near_name.problem = ToText(near);
+    return Prepare(near_name, settings);
+  };
 }
 
 PreparedCall Prepare(const BenchmarkName& name, const RunSettings& settings) {
@@ -95,7 +101,7 @@ PreparedCall Prepare(const BenchmarkName& name, const RunSettings& settings) {
   prepared.levels = onednn::OfThisVersion(
       Conv2dLevels(conv, prepared.algorithm, prepared.isa, BlockingHere(settings.threads)));
   prepared.executed_over_useful = ExecutedOverUseful(conv, prepared.algorithm, prepared.isa);
-  prepared.parts = [conv, algorithm = prepared.algorithm] { return PartsOf(conv, algorithm); };
+  AddNear(name, settings, conv, prepared);
   return prepared;
 }
 

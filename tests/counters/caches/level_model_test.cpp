@@ -85,6 +85,70 @@ TEST(Conv2dLevels, AWeightGradientFetchesEachTensorOnceWhereAllFit) {
   EXPECT_LT(bytes.at(Level::kL2), 14 * weights + 8 * image + 4 * output);
 }
 
+LevelModel GradientModel(const std::string& problem, ProductDirection direction,
+                         const std::string& implementation) {
+  Conv2dCase one;
+  one.problem = ParseConv2d(problem);
+  one.direction = direction;
+  return Conv2dLevels(one, implementation, "avx512_core");
+}
+
+// Cold, with an L2 that holds all: every tensor comes once.
+TEST(Conv2dLevels, AStridedDataGradientFetchesEachTensorOnceWhereAllFit) {
+  const double weights = 9 * 64 * 32 * 4, image = 28 * 28 * 32 * 4, output = 14 * 14 * 64 * 4;
+  const auto model = GradientModel("n1c32h28w28k64r3s3_s2p1", ProductDirection::kBackwardData,
+                                   "brgconv_strided:avx512_core");
+  EXPECT_NEAR(LevelBytes(model, kAll, 1, kCold).at(Level::kL3), weights + image + output,
+              0.05 * (image + output));
+}
+
+// 4.7 MB of weights, of which each row takes every other row of taps, beside an L2 of 1 MiB.
+TEST(Conv2dLevels, AStridedDataGradientReadsLargeWeightsForEachImage) {
+  const double weights = 9 * 512 * 256 * 4;
+  const auto one = GradientModel("n1c256h14w14k512r3s3_s2p1", ProductDirection::kBackwardData,
+                                 "brgconv_strided:avx512_core");
+  const auto four = GradientModel("n4c256h14w14k512r3s3_s2p1", ProductDirection::kBackwardData,
+                                  "brgconv_strided:avx512_core");
+  const auto bytes = [](const LevelModel& model) {
+    return LevelBytes(model, kAll, 1, kCold).at(Level::kL3);
+  };
+  EXPECT_GT(bytes(one), weights);
+  EXPECT_GT(bytes(four), 4 * weights);
+  EXPECT_LT(bytes(four), 14 * 4 * weights);
+}
+
+// A quarter of the 9 taps meets each position: 7x7 x 9 of 14x14 positions.
+TEST(Conv2dLevels, AStridedDataGradientMultipliesWhatItsForwardCallDoes) {
+  const auto model = GradientModel("n1c64h14w14k64r3s3_s2p0:1x0:1", ProductDirection::kBackwardData,
+                                   "brgconv_strided:avx512_core");
+  const double vectors = 64.0 * 64 / 16 * 7 * 7 * 9;
+  // Four vectors of channels, and the seven positions of a phase at once or in two blocks.
+  EXPECT_GT(model.core_loads, 0.9 * vectors * (1 / 4.0 + 1 / 7.0));
+  EXPECT_LT(model.core_loads, 1.1 * vectors * (1 / 4.0 + 1 / 4.0));
+}
+
+TEST(Conv2dLevels, AWeightGradientOf1x1ReadsBothFactorsAgainFromTheL2) {
+  const double source = 28 * 28 * 64 * 4, gradient = 28 * 28 * 128 * 4, weights = 64 * 128 * 4;
+  const auto model = GradientModel("n1c64h28w28k128r1s1", ProductDirection::kBackwardWeights,
+                                   "jit_1x1:avx512_core");
+  const auto bytes = LevelBytes(model, kAll, 1, kCold);
+  EXPECT_NEAR(bytes.at(Level::kL3), source + gradient + weights, 1);
+  // 8 of 64 channels at a time read three vectors' columns of the gradient, 150 kB, each time.
+  EXPECT_GT(bytes.at(Level::kL2), 7 * gradient);
+  EXPECT_LT(bytes.at(Level::kL2), 9 * gradient + 4 * source);
+  const double vectors = 64.0 * 128 / 16 * 28 * 28;
+  EXPECT_DOUBLE_EQ(model.core_loads, vectors * (1 / 3.0 + 1 / 8.0) + 2 * 64 * 128 / 16.0);
+}
+
+TEST(Conv2dLevels, AStridedWeightGradientOf1x1ReadsOnlyThePositionsThatCount) {
+  const auto bytes = [](const std::string& problem) {
+    return LevelBytes(
+        GradientModel(problem, ProductDirection::kBackwardWeights, "jit_1x1:avx512_core"), kAll, 1,
+        kCold);
+  };
+  EXPECT_EQ(bytes("n2c64h28w28k128r1s1_s2"), bytes("n2c64h14w14k128r1s1"));
+}
+
 TEST(Conv2dLevels, LoadsAreThoseThatTheRegistersDoNotSpare) {
   // 57.8 M products, 8 a vector: one load of the source for 2 columns, one of weights for 6 rows.
   const auto forward = ConvModel("n1c64h28w28k64r3s3_p1", "brgconv:avx2");

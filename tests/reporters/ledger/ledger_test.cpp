@@ -187,6 +187,27 @@ TEST(Ledger, LanesAndLevelsAreModelledAndSoIsTheRest) {
   EXPECT_DOUBLE_EQ(Sum(MakeLedger(facts)), 100);
 }
 
+// On one thread 20 s are the multiply-adds' own; with near tensors the kernel takes 36.
+TEST(Ledger, ANearKernelsTimeIsSharedOutByTheModels) {
+  auto facts = TwoBusyThreads();
+  facts.alone_compute_seconds = 20;
+  facts.parallel.near_seconds = 36;
+  EXPECT_DOUBLE_EQ(SecondsOf(MakeLedger(facts), PartKind::kKernel), 8);
+  EXPECT_EQ(MakeLedger(facts).Find(PartKind::kKernel)->from, Provenance::kMeasured);
+  facts.parallel.executed_over_useful = 1.25;
+  EXPECT_DOUBLE_EQ(SecondsOf(MakeLedger(facts), PartKind::kLanes), 2.5);
+  EXPECT_DOUBLE_EQ(SecondsOf(MakeLedger(facts), PartKind::kKernel), 5.5);
+  facts.load_seconds = 100;
+  EXPECT_DOUBLE_EQ(SecondsOf(MakeLedger(facts), PartKind::kLoads), 5.5) << "no more than measured";
+  EXPECT_EQ(MakeLedger(facts).Find(PartKind::kKernel), nullptr);
+  EXPECT_DOUBLE_EQ(Sum(MakeLedger(facts)), 100);
+  facts.parallel.near_seconds = 19;
+  EXPECT_EQ(MakeLedger(facts).Find(PartKind::kLanes), nullptr) << "the measured kernel has none";
+  facts.arithmetic = false;
+  facts.parallel.near_seconds = 36;
+  EXPECT_EQ(MakeLedger(facts).Find(PartKind::kKernel), nullptr);
+}
+
 // 12.5 s of multiply-adds run beside 16 s of loads.
 TEST(Ledger, LoadsAreWhatTheyTakeLongerThanTheMultiplyAdds) {
   auto facts = TwoBusyThreads();

@@ -65,6 +65,7 @@ Record Sample() {
                                  .parts = {.functions = 0.25, .products = 0.5},
                                  .alone_seconds = 1.75,
                                  .smallest_seconds = 0.5,
+                                 .near_seconds = 1.5,
                                  .executed_over_useful = 1.0625,
                                  .vector_loads = 1e6,
                                  .vector_bytes = 64,

@@ -114,6 +114,23 @@ TEST(Conv2dOnednn, SaysWhatTheLibraryChoseAndWhatItDoes) {
   EXPECT_EQ(call.modelled.bytes.at(Level::kDram), 4 * (3200 + 2304 + 3200));
 }
 
+TEST(Conv2dOnednn, ItsNearCallIsASmallerOneThatOccursSoOften) {
+  const auto call =
+      MakeWorkload("Conv2D/cpu/onednn/fwd/f32/n8c64h112w112k64r3s3_p1").prepare({.threads = 1});
+  ASSERT_TRUE(call.near);
+  const auto near = call.near();
+  const auto bytes = [](const PreparedCall& one) {
+    size_t sum = 0;
+    for (const auto& region : one.memory) sum += region.bytes;
+    return sum;
+  };
+  EXPECT_LT(8 * bytes(near), bytes(call));
+  // Padding has a larger share of fewer rows.
+  EXPECT_NEAR(call.near_calls * near.modelled.flops.at("fp32.vector"),
+              call.modelled.flops.at("fp32.vector"), 0.3 * call.modelled.flops.at("fp32.vector"));
+  near.run();
+}
+
 TEST(Conv2dOnednn, Int8BytesAreOfEachTensorsType) {
   const auto workload = MakeWorkload("Conv2D/cpu/onednn/fwd/int8/n2c16h10w10k16r3s3_p1");
   EXPECT_EQ(workload.prepare({}).modelled.bytes.at(Level::kDram), 3200 + 2304 + 3200);
