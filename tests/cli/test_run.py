@@ -209,7 +209,8 @@ class TestFiftyKills:
         verify(run(self.RESUME, FAKE_LOG="ran"), [exits(0)])
         assert filecmp.cmp("whole.json", "run.json", shallow=False)
         finished = sum(b"outcomes" in line for line in before.splitlines())
-        assert len(Path("ran").read_text().splitlines()) == 40 - finished
+        ran = Path("ran").read_text().splitlines() if finished < 40 else []
+        assert len(ran) == 40 - finished
 
 
 class TestASlowerBuild:
