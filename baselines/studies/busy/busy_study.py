@@ -3,7 +3,7 @@
 
     build/dlroof_bench --dlroof_suite=paper --benchmark_out=quiet.json         # nothing else runs
     busy_study.py loops build/dlroof_bench busy.json                           # two busy loops beside it
-    for i in 1 2 3 ...; do build/dlroof_bench --dlroof_suite=paper --benchmark_out=$i.json; done   # compilers come and go
+    busy_study.py runs build/dlroof_bench FOLDER --compiler 'g++ -c ...'       # FOLDER/1.json to 10.json; compilers come and go
     busy_study.py tables STORED.json --quiet quiet.json --busy busy.json --runs 1.json 2.json ...
 
 `tables` keeps each benchmark's time of each run in STORED.json and prints the tables; with STORED.json alone it prints those
@@ -32,6 +32,39 @@ def loops(arguments):
             one.kill()
     print(f"{time.monotonic() - begin:.0f} s")
     return status
+
+
+def runs(arguments):
+    """Runs the suite ten times. Beside it one to three compilations follow each other, then there is a pause."""
+    import random
+    import threading
+
+    folder = pathlib.Path(arguments.folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    over = threading.Event()
+    chance = random.Random(1)
+    begin = time.monotonic()
+    working = [0.0]
+
+    def compile_now_and_then():
+        while not over.is_set():
+            since = time.monotonic()
+            for _ in range(chance.randint(1, 3)):
+                subprocess.run(["sh", "-c", arguments.compiler], check=True)
+            working[0] += time.monotonic() - since
+            over.wait(chance.uniform(30, 150))
+
+    compiler = threading.Thread(target=compile_now_and_then)
+    compiler.start()
+    try:
+        for number in range(1, 11):
+            command = [arguments.program, "--dlroof_suite=paper", f"--benchmark_out={folder / f'{number}.json'}"]
+            subprocess.run(command, stdout=subprocess.DEVNULL)
+            print(f"{number}: {time.monotonic() - begin:.0f} s since the beginning, a compiler worked in {working[0]:.0f} s of it", flush=True)
+    finally:
+        over.set()
+        compiler.join()
+    return 0
 
 
 def times(path):
@@ -109,12 +142,13 @@ def tables(arguments):
                  "runs": [times(path) for path in arguments.runs]}
         stored.write_text(json.dumps(study, indent=0) + "\n")
     elif arguments.runs:
-        study = json.loads(stored.read_text())
+        study = json.loads(stored.read_text()) if stored.exists() else {}
         study["runs"] = [times(path) for path in arguments.runs]
         stored.write_text(json.dumps(study, indent=0) + "\n")
     study = json.loads(stored.read_text())
-    print_beside(study["quiet"], study["busy"])
-    if study["runs"]:
+    if "quiet" in study:
+        print_beside(study["quiet"], study["busy"])
+    if study.get("runs"):
         print_agreement(study["runs"])
     return 0
 
@@ -126,6 +160,11 @@ def main():
     one.add_argument("program")
     one.add_argument("run_file")
     one.set_defaults(run=loops)
+    ten = commands.add_parser("runs")
+    ten.add_argument("program")
+    ten.add_argument("folder")
+    ten.add_argument("--compiler", required=True)
+    ten.set_defaults(run=runs)
     other = commands.add_parser("tables")
     other.add_argument("stored")
     other.add_argument("--quiet")
