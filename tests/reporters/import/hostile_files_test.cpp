@@ -11,6 +11,7 @@
 #include <random>
 #include <sstream>
 
+#include "bench/program/program_run.h"
 #include "bench/suites/benchdnn_suite.h"
 #include "bench/suites/import_benchdnn.h"
 #include "counters/base/error.h"
@@ -18,6 +19,7 @@
 #include "reporters/import/import.h"
 #include "reporters/record/run_file.h"
 #include "reporters/roofline/placed_json.h"
+#include "reporters/verbose/verbose_log.h"
 
 namespace dlroof {
 namespace {
@@ -53,7 +55,13 @@ constexpr const char* kWords[] = {"",
                                   "\r\n",
                                   "fp32.vector",
                                   "--batch=x",
-                                  "n1c1"};
+                                  "n1c1",
+                                  ",exec,",
+                                  "onednn_verbose,",
+                                  "onednn_verbose,v1,info,template:",
+                                  "mb0ic-1",
+                                  "undef::undef:::",
+                                  "1x0x9223372036854775807"};
 
 // One to four changes: bytes flipped, dropped, doubled, words put in, pieces moved, the end cut
 // off.
@@ -177,6 +185,28 @@ TEST(HostileFiles, MachineFiles) {
     MachineFromJson(value, "hostile");
   };
   Try("../../baselines/studies/v100_published/machine.json", read, 200);
+}
+
+// Each executed line is used, or counted with a reason; the records can be written and read again.
+TEST(HostileFiles, LogsOfOneDnn) {
+  const auto path = testing::TempDir() + "hostile_onednn.log";
+  const Reader read = [&](const std::string& text) {
+    const auto log = ReadVerboseLog(text);
+    EXPECT_LE(log.lines.used, log.lines.executed);
+    EXPECT_EQ(static_cast<std::size_t>(log.lines.used), log.executions.size());
+    WriteFile(path, text);
+    std::ostringstream warnings;
+    try {
+      const auto run = ProgramRun(path, {}, std::nullopt, warnings);
+      const auto again = ParseRunFile(ToJson(run).dump(), "again", warnings);
+      EXPECT_EQ(again.records.size(), run.records.size());
+    } catch (const BadInput& error) {
+      EXPECT_TRUE(std::string_view(error.what()).starts_with(path)) << error.what();
+    }
+  };
+  for (const char* sample : {"debian_torch113_conv_v2.6.3.log", "tf212_conv_opts1.log",
+                             "pt_lstm_inf.onednn.log", "pt_lstm_trn.onednn.log"})
+    Try(std::string("onednn_verbose/") + sample, read, 150);
 }
 
 TEST(HostileFiles, BenchdnnProblems) {
