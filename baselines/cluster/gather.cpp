@@ -91,7 +91,8 @@ void SetKinds(const std::vector<NodeSummary>& summaries, Cluster& cluster) {
 struct Merged {
   std::size_t donor = 0;  // the first node with a time; facts that are no numbers are its own
   std::vector<Repetition> repetitions;
-  std::vector<Energy> energies;  // of the nodes that measured it
+  std::vector<Energy> energies;     // of the nodes that measured it
+  std::vector<NodeWindow> windows;  // of the nodes that had one
   std::vector<std::size_t> nodes;
 };
 
@@ -113,6 +114,7 @@ MergedTimes MergeTimes(const std::vector<NodeSummary>& summaries, const ClusterK
       found->second.repetitions.push_back(
           {.seconds = time.seconds, .iterations = time.iterations, .disturbed = time.disturbed});
       if (time.energy) found->second.energies.push_back(*time.energy);
+      if (time.window) found->second.windows.push_back({i, *time.window});
       found->second.nodes.push_back(i);
     }
   return merged;
@@ -131,7 +133,8 @@ void SetRecords(const std::vector<NodeSummary>& summaries, MergedTimes merged,
       throw BadInput("{}: changed while it was read", summaries[one.donor].file);
     Record record = *found;
     record.repetitions = std::move(one.repetitions);
-    record.parallel.reset();  // one node's
+    record.parallel.reset();        // one node's
+    record.metered_window.reset();  // the same
     record.energy = MergedEnergy(one.energies);
     cluster.run.records.push_back(std::move(record));
     cluster.nodes_of.push_back(std::move(one.nodes));
@@ -144,13 +147,6 @@ void SetRecords(const std::vector<NodeSummary>& summaries, MergedTimes merged,
   cluster.run.machines = std::move(donors.at(first).machines);
 }
 
-std::string Named(const std::vector<std::string>& names) {
-  const auto shown = std::vector(names.begin(), names.begin() + std::min(names.size(), kMostNamed));
-  return names.size() > kMostNamed
-             ? fmt::format("{} and {} more", fmt::join(shown, ", "), names.size() - kMostNamed)
-             : fmt::format("{}", fmt::join(shown, ", "));
-}
-
 void AddRemarks(Cluster& cluster) {
   std::vector<std::string> fewer, other;
   for (const auto& node : cluster.nodes) {
@@ -161,10 +157,10 @@ void AddRemarks(Cluster& cluster) {
   }
   if (!fewer.empty())
     cluster.remarks.push_back(
-        fmt::format("the scheduler gave fewer CPUs than a node has: {}", Named(fewer)));
+        fmt::format("the scheduler gave fewer CPUs than a node has: {}", NamedNodes(fewer)));
   if (!other.empty())
     cluster.remarks.push_back(
-        fmt::format("of another kind than most, not in the medians: {}", Named(other)));
+        fmt::format("of another kind than most, not in the medians: {}", NamedNodes(other)));
   if (!cluster.asked_known)
     cluster.remarks.emplace_back(
         "no list of the nodes that were asked: those without a file are not missed");
@@ -190,7 +186,20 @@ void AddMissing(const std::vector<std::string>& asked, std::vector<NodeSummary>&
   }
 }
 
+std::vector<std::vector<NodeWindow>> WindowsOf(const MergedTimes& merged) {
+  std::vector<std::vector<NodeWindow>> windows;
+  for (const auto& name : merged.names) windows.push_back(merged.by_name.at(name).windows);
+  return windows;
+}
+
 }  // namespace
+
+std::string NamedNodes(const std::vector<std::string>& names) {
+  const auto shown = std::vector(names.begin(), names.begin() + std::min(names.size(), kMostNamed));
+  return names.size() > kMostNamed
+             ? fmt::format("{} and {} more", fmt::join(shown, ", "), names.size() - kMostNamed)
+             : fmt::format("{}", fmt::join(shown, ", "));
+}
 
 bool NodeNameLess(const std::string& a, const std::string& b) {
   std::size_t i = 0, j = 0;
@@ -218,7 +227,8 @@ bool NodeNameLess(const std::string& a, const std::string& b) {
 
 Cluster Gather(std::vector<NodeSummary> summaries,
                const std::optional<std::vector<std::string>>& asked,
-               const std::function<RunFile(const std::string& file)>& reread) {
+               const std::function<RunFile(const std::string& file)>& reread,
+               const MeterLog* meters) {
   if (asked) AddMissing(*asked, summaries);
   std::ranges::stable_sort(summaries, [](const NodeSummary& a, const NodeSummary& b) {
     return a.facts.name != b.facts.name ? NodeNameLess(a.facts.name, b.facts.name)
@@ -234,11 +244,14 @@ Cluster Gather(std::vector<NodeSummary> summaries,
         "no node has a benchmark with a time{}{}", summaries.empty() ? "" : "; the first one: ",
         summaries.empty() ? "" : summaries.front().facts.name + ": " + summaries.front().reason);
   const auto& kind = cluster.kinds.front();
-  SetRecords(summaries, MergeTimes(summaries, kind), reread, cluster);
+  auto merged = MergeTimes(summaries, kind);
+  const auto windows = WindowsOf(merged);
+  SetRecords(summaries, std::move(merged), reread, cluster);
   std::vector<const NodeSummary*> members;
   for (const auto i : kind.nodes) members.push_back(&summaries[i]);
   for (auto& machine : cluster.run.machines) MergeMachine(members, machine);
   AddRemarks(cluster);
+  if (meters != nullptr) AddMetered(*meters, windows, cluster);
   return cluster;
 }
 

@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "baselines/cluster/metered_nodes.h"
 #include "baselines/cluster/outliers.h"
 #include "baselines/network/measured_network.h"
 #include "reporters/record/run_file.h"
@@ -46,6 +47,7 @@ struct NodeTime {
   double iterations = 0;  // [1] of all repetitions
   bool disturbed = false;
   std::shared_ptr<const Energy> energy = {};  // null but for a run with --dlroof_energy
+  std::optional<MeteredWindow> window = {};   // absent but for one with --dlroof_meter_seconds
 };
 
 // The rate or cost of one row of a node's ceilings.
@@ -107,13 +109,17 @@ struct Cluster {
 
 // Nodes' names in an order in which n2 precedes n10.
 bool NodeNameLess(const std::string& a, const std::string& b);
+// "n1, n2, n3 and 4 more"
+std::string NamedNodes(const std::vector<std::string>& names);
 
 // Joins the nodes. `asked`: names of the nodes that were asked; absent: nobody knows. Nodes whose
 // arguments differ from most nodes' count as failed. `reread(file)` returns the run of one of the
 // files once more: facts that are no numbers come from few of them. The order of `summaries` does
-// not matter. Throws BadInput where no node has a benchmark with a time.
+// not matter. `meters`, which may be null, has the watts of nodes in the windows of their calls.
+// Throws BadInput where no node has a benchmark with a time.
 Cluster Gather(std::vector<NodeSummary> summaries,
                const std::optional<std::vector<std::string>>& asked,
-               const std::function<RunFile(const std::string& file)>& reread);
+               const std::function<RunFile(const std::string& file)>& reread,
+               const MeterLog* meters = nullptr);
 
 }  // namespace dlroof

@@ -41,6 +41,7 @@ void AddTime(const Record& record, NodeSummary& summary) {
   NodeTime time{.name = record.name, .seconds = timing->median, .disturbed = timing->disturbed};
   for (const auto& repetition : record.repetitions) time.iterations += repetition.iterations;
   if (record.energy) time.energy = std::make_shared<const Energy>(*record.energy);
+  time.window = record.metered_window;
   summary.times.push_back(std::move(time));
 }
 

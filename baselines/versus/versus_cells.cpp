@@ -59,7 +59,7 @@ std::vector<EnergyClass> ClassesOf(const VersusReport& report) {
 
 void AddEnergyHead(const VersusReport& report, std::vector<std::string>& head) {
   for (const auto kind : ClassesOf(report)) {
-    const auto mark = kind == EnergyClass::kAssumed ? " (assumed)" : "";
+    const auto mark = kind == EnergyClass::kMeasured ? "" : fmt::format(" ({})", Key(kind));
     head.insert(head.end(), {fmt::format("A energy{}", mark), fmt::format("B energy{}", mark),
                              fmt::format("A/B energy{}", mark)});
   }
@@ -82,12 +82,28 @@ std::string CoversText(const VersusReport& report, const VersusCluster& cluster,
   return covers.empty() ? "not measured" : fmt::format("{}", fmt::join(covers, " or "));
 }
 
+// "watts.csv": the logs of one side's meters.
+std::string MetersText(const VersusReport& report, const VersusCluster& cluster,
+                       const VersusSide VersusRow::*side) {
+  std::set<std::string> logs;
+  for (const auto& row : report.versus.rows)
+    if (const auto& metered = cluster.run.file.records[(row.*side).record].metered)
+      logs.insert(metered->from);
+  return logs.empty() ? "not metered" : fmt::format("{}", fmt::join(logs, " or "));
+}
+
 void AddEnergyNotes(const VersusReport& report, std::vector<std::string>& notes) {
   const auto classes = ClassesOf(report);
   if (std::ranges::count(classes, EnergyClass::kMeasured) > 0)
     notes.push_back(fmt::format("energy: of one call, by counters. A: {}. B: {}",
                                 CoversText(report, *report.a, &VersusRow::a),
                                 CoversText(report, *report.b, &VersusRow::b)));
+  if (std::ranges::count(classes, EnergyClass::kMetered) > 0)
+    notes.push_back(fmt::format(
+        "energy (metered): of one call, by node meters: all that a node draws there, idle parts "
+        "too. Nothing says if both sides' meters cover the same (power supply, fans). A: {}. B: {}",
+        MetersText(report, *report.a, &VersusRow::a),
+        MetersText(report, *report.b, &VersusRow::b)));
   if (std::ranges::count(classes, EnergyClass::kAssumed) > 0)
     notes.emplace_back(
         "energy (assumed): the watts of a working node in the file of prices, times the call's "

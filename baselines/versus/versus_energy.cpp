@@ -7,7 +7,15 @@
 namespace dlroof {
 
 std::string_view Key(EnergyClass energy_class) {
-  return energy_class == EnergyClass::kMeasured ? "measured" : "assumed";
+  switch (energy_class) {
+    case EnergyClass::kMeasured:
+      return "measured";
+    case EnergyClass::kMetered:
+      return "metered";
+    case EnergyClass::kAssumed:
+      return "assumed";
+  }
+  return "";
 }
 
 Energies EnergiesOf(const RunFile& run, const Record& record, const Timing& timing, int devices,
@@ -15,6 +23,8 @@ Energies EnergiesOf(const RunFile& run, const Record& record, const Timing& timi
   Energies energies;
   if (const auto& energy = record.energy)
     energies[EnergyClass::kMeasured] = {energy->joules, energy->ci95, HasOthersEnergy(*energy)};
+  if (const auto& metered = record.metered)
+    energies[EnergyClass::kMetered] = {metered->joules, metered->ci95};
   const auto* machine = prices == nullptr ? nullptr : MachineFor(run, record);
   const auto* price = machine == nullptr ? nullptr : PriceOf(*prices, *machine);
   if (price == nullptr || !price->watts) return energies;

@@ -14,10 +14,12 @@ namespace dlroof {
 
 enum class EnergyClass {
   kMeasured,  // counters of the devices, around the calls themselves
+  kMetered,   // a meter of the whole node, in a window of calls
   kAssumed    // the watts of a node that works, from the file of prices, times its seconds
 };
 std::string_view Key(EnergyClass energy_class);
-inline constexpr std::array kEnergyClasses = {EnergyClass::kMeasured, EnergyClass::kAssumed};
+inline constexpr std::array kEnergyClasses = {EnergyClass::kMeasured, EnergyClass::kMetered,
+                                              EnergyClass::kAssumed};
 
 struct Joules {
   double joules = 0;                              // [J] of a call, or of all calls of a model

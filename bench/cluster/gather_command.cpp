@@ -23,7 +23,17 @@ constexpr std::size_t kMostListed = 20;
 
 struct GatherFlags {
   std::string folder, output = "cluster.json";
+  std::vector<std::string> meters;  // files
 };
+
+// Reads the logs of nodes' meters; absent without one.
+std::optional<MeterLog> ReadMeters(const std::vector<std::string>& paths) {
+  if (paths.empty()) return std::nullopt;
+  std::vector<std::pair<std::string, std::string>> files;
+  for (const auto& path : paths)
+    files.emplace_back(path, ReadFile(path, "the log of a node's meter"));
+  return ParseMeterLogs(files);
+}
 
 // Reads all files, some at a time.
 std::vector<NodeSummary> ReadAll(const NodeFolder& folder) {
@@ -75,13 +85,15 @@ int RunGather(const GatherFlags& flags) {
   if (!std::filesystem::is_directory(folder.path() / "nodes"))
     throw BadInput("{}: expected the folder of `dlroof cluster node --out`, which has 'nodes'",
                    flags.folder);
-  auto cluster = Gather(ReadAll(folder), folder.Asked(), ReadNodeRun);
+  const auto meters = ReadMeters(flags.meters);
+  auto cluster = Gather(ReadAll(folder), folder.Asked(), ReadNodeRun, meters ? &*meters : nullptr);
   if (const auto why = folder.WhyNoNetwork(); !why.empty())
     cluster.remarks.push_back("the network was not measured: " + why);
   AddFindings(ReadVisits(flags.folder), OutlierRules(), cluster);
-  const auto command =
-      CommandLine({"dlroof", "cluster", "gather", flags.folder, "-o", flags.output});
-  WriteFile(flags.output, ToJson(cluster, command).dump() + '\n', OnDisk::kNow);
+  std::vector<std::string> command = {"dlroof",     "cluster", "gather",
+                                      flags.folder, "-o",      flags.output};
+  for (const auto& path : flags.meters) command.insert(command.end(), {"--meter", path});
+  WriteFile(flags.output, ToJson(cluster, CommandLine(command)).dump() + '\n', OnDisk::kNow);
   const auto absent = SayNotWhole(cluster);
   for (const auto& remark : cluster.remarks) std::cerr << Printable(remark) << '\n';
   for (const auto& finding : cluster.findings)
@@ -103,6 +115,11 @@ void AddClusterGather(CLI::App& cluster, int& exit_code) {
       "gather", "the files of all nodes as one cluster file; exit code 3: some are not whole");
   command->add_option("DIR", flags->folder, "the folder that the nodes shared")->required();
   command->add_option("-o,--output", flags->output, "cluster file (cluster.json)");
+  command
+      ->add_option("--meter", flags->meters,
+                   "log of nodes' meters: CSV with the columns node, time (2026-11-23T10:00:01.5Z, "
+                   "or seconds since 1970) and watts; for runs with --dlroof_meter_seconds")
+      ->allow_extra_args(false);
   command->callback([flags, &exit_code] { exit_code = RunGather(*flags); });
 }
 

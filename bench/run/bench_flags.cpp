@@ -115,6 +115,11 @@ void AddOptions(CLI::App& app, BenchFlags& flags) {
   app.add_flag("--dlroof_energy", flags.energy,
                "measure the energy of a call in a pass of its own after all were timed, where the "
                "machine has counters (dlroof doctor): 1.5 s more per benchmark, 6 s on a GPU");
+  app.add_option("--dlroof_meter_seconds", flags.meter_seconds,
+                 "[s] repeat each call for so long after all were timed, and keep begin and end: "
+                 "for a log of the node's meter (dlroof cluster gather --meter)")
+      ->check(CLI::Range(1.0, 3600.0))
+      ->type_name("SECONDS");
   app.add_option(
       "--dlroof_device", flags.device,
       "whose benchmarks run: auto (default: the CPU, and the first GPU where one can be "
@@ -191,6 +196,8 @@ void ReadOwnFlags(const std::vector<std::string>& args, BenchFlags& flags) {
     throw BadInput(
         "--dlroof_energy: two programs by turns share the counters: measure the energy of each "
         "by itself");
+  if (flags.meter_seconds && !flags.turns.empty())
+    throw BadInput("--dlroof_meter_seconds: two programs by turns share the node's meter");
 }
 
 std::string OwnHelp() {

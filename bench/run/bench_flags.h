@@ -27,6 +27,7 @@ struct BenchFlags {
   bool keep_disturbed = false;
   bool explain = false;
   bool energy = false;
+  std::optional<double> meter_seconds;  // [s] of a window for a node's meter; absent: none
   std::string html_file;
   bool verbose = false;    // name each unsupported benchmark
   std::vector<int> turns;  // descriptors of Interleaving: from, to; empty: none

@@ -225,15 +225,18 @@ TeamState BestState(const Session& session, int threads) {
   return {};
 }
 
-// Returns the CPU's counters where energy is asked for, of no source where there are none.
-std::optional<EnergyMeter> EnergyMeterOf(const BenchFlags& flags,
-                                         const std::vector<Workload>& workloads) {
-  if (!flags.energy) return std::nullopt;
-  if (!Runs(workloads, "cpu", flags.filter)) return EnergyMeter{};
-  auto meter = OpenCpuEnergy();
-  if (meter.from.empty())
-    std::cerr << fmt::format("--dlroof_energy: no energy of CPUs here: {}\n", WhyNoEnergy(meter));
-  return meter;
+// Opens the CPU's counters where energy is asked for, of no source where there are none.
+EnergyPass EnergyPassOf(const BenchFlags& flags, const std::vector<Workload>& workloads) {
+  EnergyPass pass{.cpu = {}, .meter_seconds = flags.meter_seconds};
+  if (!flags.energy) return pass;
+  pass.gpu_runs = Runs(workloads, "gpu", flags.filter);
+  pass.cpu.emplace();
+  if (!Runs(workloads, "cpu", flags.filter)) return pass;
+  pass.cpu = OpenCpuEnergy();
+  if (pass.cpu->from.empty())
+    std::cerr << fmt::format("--dlroof_energy: no energy of CPUs here: {}\n",
+                             WhyNoEnergy(*pass.cpu));
+  return pass;
 }
 
 // Refers to the session and to `interleaving`.
@@ -247,7 +250,7 @@ RunnerOptions Options(const BenchFlags& flags, const std::vector<Workload>& work
           RuleFrom(flags),
           flags.keep_disturbed,
           flags.explain,
-          EnergyMeterOf(flags, workloads)};
+          EnergyPassOf(flags, workloads)};
 }
 
 // Returns the exit code.

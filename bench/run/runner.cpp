@@ -3,21 +3,19 @@
 #include <benchmark/benchmark.h>
 #include <fmt/format.h>
 
-#include <chrono>
 #include <map>
 #include <memory>
 #include <optional>
 #include <set>
-#include <thread>
 #include <utility>
 
 #include "bench/run/counting.h"
-#include "bench/run/energy_pass.h"
 #include "bench/run/verified_call.h"
 #include "bench/run/watched_workloads.h"
 #include "bench/timing/cpu_timer.h"
 #include "bench/timing/gpu_timer.h"
 #include "counters/base/interrupt.h"
+#include "counters/base/process.h"
 #include "counters/cpu/clocks.h"
 #include "reporters/record/run_file.h"
 #include "reporters/record/work_counters.h"
@@ -55,7 +53,7 @@ class Runner {
       if (interleaving_ != nullptr && !interleaving_->WaitForTurn())
         return SkipRest(state, workload);
       const double begin = WallSeconds();
-      Pause(next.pause_seconds);
+      if (next.pause_seconds > 0) SleepSeconds(next.pause_seconds);
       if (interleaving_ != nullptr || next.pause_seconds > 0) WarmUp(workload.cache);
       const auto timed = TimerOf(workload).Time(state, *call_, calls_of_part_.at(name));
       if (IsWatched(workload)) Watch(workload);
@@ -63,7 +61,7 @@ class Runner {
       if (interleaving_ != nullptr) interleaving_->EndTurn(static_cast<double>(state.iterations()));
       started_.insert(name);
       Remember(timed.repetition, WallSeconds() - begin, repeated_[name]);
-      if (CountsLater(workload) || HasEnergy(workload))
+      if (CountsLater(workload) || energy_.Measures(workload.name.device))
         timed_.emplace(prepared_, Timed{workload, call_->algorithm});
     } catch (const Unsupported& error) {
       Fail(state, workload, kUnsupportedPrefix + std::string(error.what()));
@@ -80,6 +78,8 @@ class Runner {
     state.SkipWithError(kNotRun);
   }
 
+  IdlePowers MeasureIdle() { return IdlePowersOf(energy_, gpu_); }
+
   std::map<std::string, EnergyFound> MeasureEnergyOfTimed() {
     std::map<std::string, EnergyFound> found;
     Release();
@@ -88,7 +88,7 @@ class Runner {
       try {
         Take(timed.workload);
         prepared_ = name;
-        found[name] = EnergyOfCall(timed.workload, *call_, TimerOf(timed.workload), *energy_);
+        found[name] = EnergyOfCall(timed.workload, *call_, TimerOf(timed.workload), energy_);
         if (call_->algorithm != timed.algorithm)
           found[name] = {{}, "prepared again, it took another algorithm: " + call_->algorithm};
         Release();
@@ -159,10 +159,6 @@ class Runner {
     MarkDisturbed(all);
     if (stop_ && all.size() > static_cast<std::size_t>(stop_->repetitions))
       replacements_.Add(!all.back().disturbed);
-  }
-
-  static void Pause(double seconds) {
-    if (seconds > 0) std::this_thread::sleep_for(std::chrono::duration<double>(seconds));
   }
 
   Timer& TimerOf(const Workload& workload) {
@@ -241,10 +237,6 @@ class Runner {
 
   bool CountsLater(const Workload& workload) {
     return TimerOf(workload).CountsLast() && MeansGpuCounters(settings_.counters);
-  }
-
-  bool HasEnergy(const Workload& workload) const {
-    return energy_ && (workload.name.device == "gpu" || !energy_->from.empty());
   }
 
   // Keeps the prepared call where it is to be counted later, or frees it.
@@ -342,7 +334,7 @@ class Runner {
   Replacements replacements_;
   bool keep_disturbed_;
   bool explain_;
-  std::optional<EnergyMeter> energy_;
+  EnergyPass energy_;
   CpuTimer cpu_;
   GpuTimer gpu_;
   std::vector<int> pinned_;  // CPUs, by thread
@@ -385,9 +377,9 @@ Passes RegisterWorkloads(const std::vector<Workload>& workloads, const RunSettin
   }
   Passes passes{.count = [runner] { return runner->CountTimed(); }};
   if (options.explain) passes.alone = [runner] { return runner->WatchAlone(); };
-  if (!options.energy) return passes;
-  passes.idle = [meter = *options.energy] { return IdlePowerOf(meter); };
-  passes.energy = [runner] { return runner->MeasureEnergyOfTimed(); };
+  if (options.energy.cpu) passes.idle = [runner] { return runner->MeasureIdle(); };
+  if (options.energy.cpu || options.energy.meter_seconds)
+    passes.energy = [runner] { return runner->MeasureEnergyOfTimed(); };
   return passes;
 }
 

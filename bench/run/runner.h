@@ -7,12 +7,12 @@
 #include <string>
 #include <vector>
 
+#include "bench/run/energy_pass.h"
 #include "bench/run/interleaving.h"
 #include "bench/timing/stopping_rule.h"
 #include "bench/workload/workload.h"
 #include "counters/counter_manager.h"
 #include "counters/cpu/team_look.h"
-#include "counters/energy/energy_meter.h"
 #include "counters/gpu/clock.h"
 #include "reporters/live/session.h"
 
@@ -32,8 +32,7 @@ struct RunnerOptions {
   bool keep_disturbed = false;  // no repetition is judged for disturbance
   // After each repetition its parallel regions are watched, and in the end each call alone.
   bool explain = false;
-  // The CPU's energy counters, which may be none; absent: no energy is measured, a GPU's neither.
-  std::optional<EnergyMeter> energy;
+  EnergyPass energy;  // after all benchmarks were timed
 };
 
 // Registers every workload with Google Benchmark under its name. The benchmark's body prepares the

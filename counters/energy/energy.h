@@ -6,6 +6,8 @@
 #include <string>
 #include <utility>
 
+#include "counters/energy/metered.h"
+
 namespace dlroof {
 
 struct Energy {
@@ -32,7 +34,9 @@ bool HasOthersEnergy(const Energy& energy);
 // The outcome of one benchmark's measurement.
 struct EnergyFound {
   std::optional<Energy> energy;
-  std::string why_not;  // empty: there is `energy`
+  std::string why_not;  // empty: there is `energy`, or nobody asked
+  std::optional<MeteredWindow> window;
+  std::string why_no_window;  // empty: there is a `window`, or nobody asked
 };
 
 // [W] of a machine that waits.
@@ -41,6 +45,11 @@ struct IdlePower {
   std::map<std::string, double> domains;  // [W] each
   double seconds = 0;                     // [s] that it was watched
   std::string from, covers;               // as in Energy
+};
+
+// Absent: not known.
+struct IdlePowers {
+  std::optional<IdlePower> cpu, gpu;
 };
 
 }  // namespace dlroof

@@ -11,6 +11,10 @@ namespace dlroof {
 // where it could be read.
 std::string ReadKernelFile(const std::filesystem::path& path, int& error);
 
+// [J] of a file that has a whole number of microjoules. Throws BadInput: it cannot be read, where
+// that is not allowed with the `cure`; or it has another text.
+double ReadMicrojoules(const std::filesystem::path& path, const std::string& cure);
+
 // Returns the numbers of "0-3,8".
 std::vector<int> CpuList(const std::string& text);
 

@@ -8,6 +8,8 @@
 #include <optional>
 #include <string_view>
 
+#include "counters/base/error.h"
+
 namespace dlroof {
 namespace {
 
@@ -54,6 +56,18 @@ std::string SharedPackageText(int package, const std::vector<int>& cpus,
       "all: "
       "give it whole packages",
       CountAllowed(cpus, allowed), cpus.size(), package);
+}
+
+bool OwnsPackage(const std::map<int, std::vector<int>>& packages, int package,
+                 const EnergyPlace& place) {
+  const auto found = packages.find(package);
+  if (found == packages.end())
+    throw BadInput("the CPUs of package {} are not known ({}): who uses them is not, either",
+                   package, (place.sysfs / "devices/system/cpu").string());
+  const auto use = UseOf(found->second, place.allowed_cpus);
+  if (use == PackageUse::kShared)
+    throw BadInput(SharedPackageText(package, found->second, place.allowed_cpus));
+  return use == PackageUse::kOurs;
 }
 
 }  // namespace dlroof

@@ -63,11 +63,7 @@ std::map<int, int> OurPackages(const PowerUnit& unit, const EnergyPlace& place) 
     const auto package = PackageOfCpu(packages, cpu);
     if (!package)
       throw BadInput("the package of CPU {} is not known: who uses it is not, either", cpu);
-    const auto& cpus = packages.at(*package);
-    const auto use = UseOf(cpus, place.allowed_cpus);
-    if (use == PackageUse::kShared)
-      throw BadInput(SharedPackageText(*package, cpus, place.allowed_cpus));
-    if (use == PackageUse::kOurs) cpu_of_package[*package] = cpu;
+    if (OwnsPackage(packages, *package, place)) cpu_of_package[*package] = cpu;
   }
   if (cpu_of_package.empty()) throw BadInput("there is no package that this process may use");
   return cpu_of_package;

@@ -5,9 +5,7 @@
 // https://www.kernel.org/doc/html/latest/power/powercap/powercap.html
 #include <fmt/format.h>
 
-#include <cerrno>
 #include <charconv>
-#include <cstring>
 #include <map>
 #include <optional>
 #include <string>
@@ -23,28 +21,11 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr double kJoulesPerMicrojoule = 1e-6;
 constexpr std::string_view kZonePrefix = "intel-rapl:";  // not intel-rapl-mmio:, the same counters
 
-std::string DeniedText(const fs::path& path) {
-  return fmt::format(
-      "{}: only root may read it (since Linux 5.10): a udev rule gives it to all, "
-      "SUBSYSTEM==\"powercap\", ACTION==\"add\", RUN+=\"/bin/chmod -R a+r /sys%p\"",
-      path.string());
-}
-
-// Throws BadInput with the path and the cure.
-double ReadMicrojoules(const fs::path& path) {
-  int error = 0;
-  const auto text = ReadKernelFile(path, error);
-  if (error == EACCES || error == EPERM) throw BadInput(DeniedText(path));
-  if (error != 0) throw BadInput("{}: {}", path.string(), std::strerror(error));
-  std::uint64_t microjoules = 0;
-  const auto [end, wrong] = std::from_chars(text.data(), text.data() + text.size(), microjoules);
-  if (wrong != std::errc() || end != text.data() + text.size() || text.empty())
-    throw BadInput("{}: '{}' is not a number of microjoules", path.string(), text);
-  return static_cast<double>(microjoules);
-}
+constexpr char kPowercapCure[] =
+    "only root may read it (since Linux 5.10): a udev rule gives it to all, "
+    "SUBSYSTEM==\"powercap\", ACTION==\"add\", RUN+=\"/bin/chmod -R a+r /sys%p\"";
 
 struct Zone {
   fs::path path;
@@ -86,10 +67,9 @@ std::optional<int> PackageOf(std::string_view name) {
 
 EnergyDomain DomainOf(const Zone& zone, const std::string& name, bool counted) {
   const auto file = zone.path / "energy_uj";
-  const auto read = [file] { return kJoulesPerMicrojoule * ReadMicrojoules(file); };
+  const auto read = [file] { return ReadMicrojoules(file, kPowercapCure); };
   read();  // throws now where it cannot be read
-  return {name, counted, read,
-          kJoulesPerMicrojoule * ReadMicrojoules(zone.path / "max_energy_range_uj")};
+  return {name, counted, read, ReadMicrojoules(zone.path / "max_energy_range_uj", kPowercapCure)};
 }
 
 // The domains of zones, as far as they belong to this process.
@@ -129,16 +109,7 @@ class Opened {
   }
 
  private:
-  bool Ours(int package) const {
-    const auto found = packages_.find(package);
-    if (found == packages_.end())
-      throw BadInput("the CPUs of package {} are not known ({}): who uses them is not, either",
-                     package, (place_.sysfs / "devices/system/cpu").string());
-    const auto use = UseOf(found->second, place_.allowed_cpus);
-    if (use == PackageUse::kShared)
-      throw BadInput(SharedPackageText(package, found->second, place_.allowed_cpus));
-    return use == PackageUse::kOurs;
-  }
+  bool Ours(int package) const { return OwnsPackage(packages_, package, place_); }
 
   const EnergyPlace& place_;
   std::map<int, std::vector<int>> packages_;

@@ -11,7 +11,8 @@ void Session::Begin() {
   if (begun_) return;
   begun_ = true;
   if (passes_.idle)
-    if (const auto idle = passes_.idle()) dlroof_context_["energy"] = ToJson(*idle);
+    if (auto idle = ToJson(passes_.idle()); !idle.empty())
+      dlroof_context_["energy"] = std::move(idle);
   file_.machines = measure_();
   file_.context["dlroof"] = dlroof_context_;
 }
@@ -43,9 +44,12 @@ void Session::TakeEnergy(const std::map<std::string, EnergyFound>& energies) {
   for (auto& record : file_.records) {
     const auto found = energies.find(record.name);
     if (found == energies.end() || record.status != Status::kOk) continue;
-    record.energy = found->second.energy;
-    if (!record.energy)
-      record.counting.push_back({"energy", {}, "not measured: " + found->second.why_not});
+    const auto& [energy, why_not, window, why_no_window] = found->second;
+    record.energy = energy;
+    record.metered_window = window;
+    if (!why_not.empty()) record.counting.push_back({"energy", {}, "not measured: " + why_not});
+    if (!why_no_window.empty())
+      record.counting.push_back({"energy", {}, "has no window for a meter: " + why_no_window});
   }
 }
 

@@ -17,7 +17,7 @@ namespace dlroof {
 // Passes beside the timed one. Each may be empty.
 struct Passes {
   // Before the first benchmark: of the machine that waits.
-  std::function<std::optional<IdlePower>()> idle;
+  std::function<IdlePowers()> idle;
   // After the last benchmark was timed, in this order: results by the names of records.
   std::function<std::map<std::string, ParallelTime>()> alone;
   std::function<std::map<std::string, EnergyFound>()> energy;

@@ -16,7 +16,20 @@ nlohmann::json ToJson(const Energy& energy);
 // Throws BadInput with the place for a member that cannot be.
 Energy EnergyFromJson(const JsonObject& at);
 
+// {"begin_seconds", "end_seconds", "calls"}
+nlohmann::json ToJson(const MeteredWindow& window);
+// Throws BadInput with the place for a member that cannot be.
+MeteredWindow MeteredWindowFromJson(const JsonObject& at);
+
+// {"joules", "ci95": [LOW, HIGH], "seconds", "window_seconds", "period_seconds", "samples",
+// "nodes", "from", "covers"}; an unknown quantity has no key.
+nlohmann::json ToJson(const MeteredEnergy& energy);
+// Throws BadInput with the place for a member that cannot be.
+MeteredEnergy MeteredEnergyFromJson(const JsonObject& at);
+
 // {"idle_watts", "idle_domains": {NAME: WATTS}, "idle_seconds", "from", "covers"}
 nlohmann::json ToJson(const IdlePower& idle);
+// The same of the CPU, with that of the GPU in its member "gpu"; empty where neither is known.
+nlohmann::json ToJson(const IdlePowers& idle);
 
 }  // namespace dlroof

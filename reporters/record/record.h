@@ -81,8 +81,10 @@ struct Record {
   std::vector<CountingNote> counting;   // how `work` was counted, and what lessens the trust in it
   std::vector<LaunchedKernel> kernels;  // as counted, the longest first; empty: not known
   std::optional<Prediction> prediction;
-  std::optional<ParallelTime> parallel;  // absent: nobody watched
-  std::optional<Energy> energy;          // absent: not measured
+  std::optional<ParallelTime> parallel;         // absent: nobody watched
+  std::optional<Energy> energy;                 // absent: not measured
+  std::optional<MeteredWindow> metered_window;  // absent: nobody asked, or it could not be
+  std::optional<MeteredEnergy> metered;         // absent: no log of a meter was read
 };
 
 // Returns the time of the clean repetitions. Absent when they are fewer than min(3, all).

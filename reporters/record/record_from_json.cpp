@@ -153,11 +153,21 @@ void ReadEnergy(const JsonMember& member, Record& record) {
   record.energy = EnergyFromJson(member.Object());
 }
 
+void ReadMeteredWindow(const JsonMember& member, Record& record) {
+  record.metered_window = MeteredWindowFromJson(member.Object());
+}
+
+void ReadMetered(const JsonMember& member, Record& record) {
+  record.metered = MeteredEnergyFromJson(member.Object());
+}
+
 constexpr JsonReading<Record> kLabelFacts[] = {{"algorithm", ReadText<&Record::algorithm>},
                                                {"counting", ReadCounting},
                                                {"energy", ReadEnergy},
                                                {"isa", ReadText<&Record::isa>},
                                                {"kernels", ReadKernels},
+                                               {"metered", ReadMetered},
+                                               {"metered_window", ReadMeteredWindow},
                                                {"parallel", ReadParallel},
                                                {"repro", ReadText<&Record::repro>},
                                                {"verified", ReadText<&Record::verified>}};

@@ -16,7 +16,8 @@ constexpr double kLargest = 1e30;  // quotients and products of such numbers are
 // Walks over the text and knows line and column [character of UTF-8].
 class CsvText {
  public:
-  CsvText(std::string_view text, const std::string& where) : text_(text), where_(where) {
+  CsvText(std::string_view text, const std::string& where, int line)
+      : text_(text), where_(where), line_(line) {
     if (text_.starts_with("\xEF\xBB\xBF")) text_.remove_prefix(3);
   }
 
@@ -44,7 +45,7 @@ class CsvText {
   std::string_view text_;
   const std::string& where_;
   std::size_t at_ = 0;
-  int line_ = 1, column_ = 1;
+  int line_, column_ = 1;
 };
 
 CsvField QuotedField(CsvText& at) {
@@ -77,8 +78,8 @@ CsvRow ReadRow(CsvText& at) {
   }
 }
 
-void CheckUtf8(std::string_view text, const std::string& where) {
-  for (int line = 1; !text.empty(); ++line) {
+void CheckUtf8(std::string_view text, const std::string& where, int line) {
+  for (; !text.empty(); ++line) {
     const auto end = text.find('\n');
     const auto one = text.substr(0, end);
     if (!IsUtf8(one) || one.find('\0') != std::string_view::npos)
@@ -89,10 +90,10 @@ void CheckUtf8(std::string_view text, const std::string& where) {
 
 }  // namespace
 
-std::vector<CsvRow> ReadCsv(std::string_view text, const std::string& where) {
-  CheckUtf8(text, where);
+std::vector<CsvRow> ReadCsv(std::string_view text, const std::string& where, int line) {
+  CheckUtf8(text, where, line);
   std::vector<CsvRow> rows;
-  CsvText at(text, where);
+  CsvText at(text, where, line);
   for (at.SkipLineEnd(); !at.AtEnd(); at.SkipLineEnd()) rows.push_back(ReadRow(at));
   return rows;
 }

@@ -18,7 +18,8 @@ using CsvRow = std::vector<CsvField>;  // never empty
 // The rows of `text`, empty lines left out. Fields may be quoted ("" is a quote in them) and then
 // hold commas and line ends. Throws BadInput ("WHERE:LINE: column N: ...") for a quote that is not
 // closed or not alone in its field, and for text that is not UTF-8.
-std::vector<CsvRow> ReadCsv(std::string_view text, const std::string& where);
+// `line` is the number of the text's first line: of a part of a long file.
+std::vector<CsvRow> ReadCsv(std::string_view text, const std::string& where, int line = 1);
 
 // "FILE:3: column 17", the start of every message about a field.
 std::string PlaceOf(const CsvField& field, const std::string& where);

@@ -194,6 +194,108 @@ class TestDamagedNodes:
         verify(run("dlroof cluster gather out"), [bad_input, says("no node has a benchmark with a time; the first one: n1: ")])
 
 
+START = 1795428000  # [s] 2026-11-23T10:00:00Z
+
+
+def write_meter(path, watts, form=str):
+    """Writes the log of meters that tell a sample a second for 300 s, in no order of time; `watts` by node."""
+    rows = [f"{name},{form(START + i)},{value}" for name, value in watts.items() for i in range(300)]
+    random.Random(1).shuffle(rows)
+    Path(path).write_text("node,time,watts\n" + "\n".join(rows) + "\n")
+
+
+@pytest.fixture(scope="class")
+def metered(own_folder):
+    """Returns the folder of three nodes whose calls were repeated 30 times in windows of 60 s, one benchmark after another."""
+    for name in ("n1", "n2", "n3"):
+        verify(node(name), [exits(0)])
+        path = Path(f"out/nodes/{name}.json")
+        content = json.loads(path.read_text())
+        for i, record in enumerate(content["records"]):
+            record["metered_window"] = {"begin_seconds": START + 10.25 + 70 * i, "end_seconds": START + 70.25 + 70 * i, "calls": 30}
+        path.write_text(json.dumps(content))
+    Path("out/asked.txt").write_text("n1\nn2\nn3\n")
+    return own_folder
+
+
+def gathered_energy(path="cluster.json"):
+    return [record.get("metered") for record in json.loads(Path(path).read_text())["records"]]
+
+
+class TestMeters:
+    def test_the_whole_way_from_a_log_to_a_ratio(self, metered):
+        write_meter("cpu.csv", {"n1": 210, "n2": 200, "n3": 230, "pdu7": 1}, lambda at: time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(at)))
+        verify(run("dlroof cluster gather out --meter cpu.csv -o cpu.json"),
+               [exits(0), says(r"^cpu.csv: nodes that the cluster does not have: 1 .pdu7.$"), says("3 of 3 nodes are whole; 3 benchmarks")])
+        for one in gathered_energy("cpu.json"):  # 2 s of 210 W
+            assert one["joules"] == pytest.approx(420) and one["nodes"] == 3 and "ci95" not in one and one["from"] == "cpu.csv", one
+        assert not any("metered_window" in record for record in json.loads(Path("cpu.json").read_text())["records"])
+        verify(run("dlroof report cpu.json"), [exits(0), prints(r"^metered energy of a call +energy"), prints(r"^Fake/.* 420 J .* 210 W +3$"),
+                                               plain("by node meter cpu.csv: all that a node draws at its meter, idle parts too")])
+        write_meter("gpu.csv", {"n1": 840, "n2": 840, "n3": 840})
+        verify(run("dlroof cluster gather out --meter gpu.csv -o gpu.json"), [exits(0)])
+        verify(run("dlroof cluster versus cpu.json gpu.json -o v.json -o v.csv -o v.html"),
+               [exits(0), prints(r"A energy \(metered\) +B energy \(metered\) +A/B energy \(metered\)"), prints(r" 420 J +1.68 kJ +0.250 "),
+                plain("A: cpu.csv. B: gpu.csv"), contains("v.html", "A/B energy .metered."), contains("v.csv", "metered_joules_a_over_b")])
+        for row in json.loads(Path("v.json").read_text())["rows"]:
+            assert set(row["energy_ratio"]) == {"metered"} and row["energy_ratio"]["metered"]["a_over_b"] == pytest.approx(0.25)
+
+    def test_it_is_never_compared_with_counters(self, metered):
+        write_meter("watts.csv", {"n1": 200, "n2": 200, "n3": 200})
+        verify(run("dlroof cluster gather out --meter watts.csv -o metered.json"), [exits(0)])
+        content = json.loads(Path("metered.json").read_text())
+        for record in content["records"]:
+            del record["metered"]
+            record["energy"] = {"joules": 100, "seconds": 2, "window_seconds": 2, "calls": 3, "from": "nvml", "covers": "the board"}
+        Path("counted.json").write_text(json.dumps(content))
+        verify(run("dlroof cluster versus metered.json counted.json -o v.json"),
+               [exits(0), plain("A: not measured. B: nvml: the board"), plain("A: watts.csv. B: not metered")])
+        assert not any("energy_ratio" in row for row in json.loads(Path("v.json").read_text())["rows"])
+
+    def test_several_logs_are_one(self, metered):
+        write_meter("a.csv", {"n1": 100})
+        write_meter("b.csv", {"n2": 100, "n3": 100})
+        verify(run("dlroof cluster gather out --meter a.csv --meter b.csv"), [exits(0)])
+        assert [(one["nodes"], one["from"]) for one in gathered_energy()] == 3 * [(3, "a.csv, b.csv")]
+        assert "--meter a.csv --meter b.csv" in json.loads(Path("cluster.json").read_text())["context"]["dlroof"]["command"]
+        verify(run("dlroof cluster gather out --meter a.csv --meter a.csv"), [bad_input, says(r"^dlroof: a.csv:\d+: node n1 has a sample of this time already")])
+
+    def test_calls_without_samples_are_counted_with_their_reason(self, metered):
+        write_meter("watts.csv", {"n1": 100, "n2": 100})
+        lines = Path("watts.csv").read_text().splitlines()
+        slow = [line for line in lines if not line.startswith("n2") or int(line.split(",")[1]) % 20 == 0]
+        Path("watts.csv").write_text("\n".join(slow) + "\n")
+        verify(run("dlroof cluster gather out --meter watts.csv"),
+               [exits(0), says("^watts.csv: calls without metered energy: 3, on n3: the log has no sample of the node$"),
+                says("^watts.csv: calls without metered energy: 3, on n2: fewer than 5 samples")])
+        for one in gathered_energy():
+            assert one["nodes"] == 1 and "ci95" not in one, one  # constant watts
+        Path("watts.csv").write_text("node,time,watts\nn9,1795428000,1\n")
+        verify(run("dlroof cluster gather out --meter watts.csv"), [exits(0)])
+        assert gathered_energy() == 3 * [None]
+        verify(run("dlroof report cluster.json"), [exits(0), prints("energy of .* and 2 more not metered: the log has no sample of the node")])
+
+    @pytest.mark.parametrize("text, sentence", [
+        ("node,time,power\n", r"w.csv:1: column 11: 'power': expected the columns node, time and watts, each once"),
+        ("node,time,watts,note\nn1,1795428000,1,x\n", r"w.csv:1: column 17: 'note': expected the columns"),
+        ("n1,1795428000,1\n", r"w.csv:1: column 1: 'n1': expected the columns"),
+        ("node,time,watts\nn1,1795428000,-3\n", r"w.csv:2: column 15: expected at least 0, got -3"),
+        ("node,time,watts\nn1,23.11.2026 10:00,3\n", r"w.csv:2: column 4: '23.11.2026 10:00': expected a time in UTC such as 2026-11-23T10:00:01.5Z"),
+        ("node,time,watts\nn1,1795428000,3\nn1,2026-11-23T10:00:00Z,3\n", r"w.csv:3: node n1 has a sample of this time already .w.csv:2."),
+        ("", r"w.csv:1: expected the header node,time,watts"),
+    ])
+    def test_another_log_is_one_sentence(self, metered, text, sentence):
+        Path("w.csv").write_text(text)
+        verify(run("dlroof cluster gather out --meter w.csv -o none.json"), [bad_input, says(sentence)])
+        assert not Path("none.json").exists()
+
+    def test_a_log_that_is_not_there_and_a_run_without_windows(self, metered):
+        verify(run("dlroof cluster gather out --meter gone.csv"), [bad_input, says("gone.csv")])
+        node("n1", NODE.replace("--out out", "--out bare"))
+        write_meter("watts.csv", {"n1": 100})
+        verify(run("dlroof cluster gather bare --meter watts.csv"), [exits(0), says("^watts.csv: no benchmark has a window for a meter: measure with --dlroof_meter_seconds$")])
+
+
 class TestRevisit:
     """Six nodes of which n6 is 20 % slower: a suspect, then proved by eight further visits beside the others."""
 

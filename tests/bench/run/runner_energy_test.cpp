@@ -2,13 +2,16 @@
 #include <gtest/gtest.h>
 
 #include "bench/run/energy_pass.h"
+#include "bench/timing/gpu_timer.h"
 #include "counters/cpu/clocks.h"
+#include "counters/energy/meter_window.h"
 #include "tests/fakes/fake_gpu.h"
 #include "tests/fakes/runner_records.h"
 
 namespace dlroof {
 namespace {
 
+using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
@@ -22,7 +25,7 @@ TEST(RunnerEnergy, IsMeasuredAfterAllWereTimed) {
   RunLog log;
   const auto records =
       Records({Fake("Fake/cpu/none/fwd/f32/n1", log), Fake("Fake/cpu/none/fwd/f32/n2", log)}, {},
-              "all", {.energy = FiftyWatts()});
+              "all", {.energy = {.cpu = FiftyWatts()}});
   ASSERT_EQ(records.size(), 2u);
   // Each is made once to be timed, and once more when both were.
   EXPECT_THAT(log.prepared, ElementsAre("Fake/cpu/none/fwd/f32/n1", "Fake/cpu/none/fwd/f32/n2",
@@ -40,7 +43,7 @@ TEST(RunnerEnergy, AColdCallHasNoneWithItsReason) {
   RunLog log;
   auto cold = Fake("Fake/cpu/none/fwd/f32/n1/cold", log);
   cold.cache = CacheState::kCold;
-  const auto records = Records({cold}, {}, "all", {.energy = FiftyWatts()});
+  const auto records = Records({cold}, {}, "all", {.energy = {.cpu = FiftyWatts()}});
   ASSERT_EQ(records.size(), 1u);
   EXPECT_FALSE(records[0].energy);
   ASSERT_FALSE(records[0].counting.empty());
@@ -50,8 +53,8 @@ TEST(RunnerEnergy, AColdCallHasNoneWithItsReason) {
 
 TEST(RunnerEnergy, AMachineWithoutCountersHasNoneAndPreparesNothingAgain) {
   RunLog log;
-  const auto records =
-      Records({Fake("Fake/cpu/none/fwd/f32/n1", log)}, {}, "all", {.energy = EnergyMeter{}});
+  const auto records = Records({Fake("Fake/cpu/none/fwd/f32/n1", log)}, {}, "all",
+                               {.energy = {.cpu = EnergyMeter{}}});
   ASSERT_EQ(records.size(), 1u);
   EXPECT_FALSE(records[0].energy);
   EXPECT_EQ(log.prepared.size(), 1u);
@@ -65,12 +68,90 @@ TEST(RunnerEnergy, AGpuHasItsOwnWhereTheCpuHasNone) {
     return clock;
   };
   const auto records = Records({FakeWorkload(ParseBenchmarkName("Fake/gpu/none/fwd/f32/n1"))}, {},
-                               "all", {.open_gpu = open, .energy = EnergyMeter{}});
+                               "all", {.open_gpu = open, .energy = {.cpu = EnergyMeter{}}});
   ASSERT_EQ(records.size(), 1u);
   ASSERT_TRUE(records[0].energy);
   EXPECT_NEAR(records[0].energy->joules / records[0].energy->seconds, 500, 50);
   EXPECT_GE(records[0].energy->window_seconds, 2);
   EXPECT_EQ(records[0].energy->from, "nvml");
+}
+
+TEST(RunnerMeterWindow, NeedsNoCounters) {
+  RunLog log;
+  const auto before = UtcSeconds();
+  const auto records = Records({Fake("Fake/cpu/none/fwd/f32/n1", log)}, {}, "all",
+                               {.energy = {.cpu = {}, .meter_seconds = 0.2}});
+  ASSERT_EQ(records.size(), 1u);
+  EXPECT_FALSE(records[0].energy);
+  ASSERT_TRUE(records[0].metered_window);
+  const auto& [begin, end, calls] = *records[0].metered_window;
+  EXPECT_GE(begin, before - 1);
+  EXPECT_GE(end - begin, 0.19);
+  EXPECT_GE(calls, 1);
+  for (const auto& note : records[0].counting) EXPECT_NE(note.source, "energy");
+}
+
+TEST(RunnerMeterWindow, IsBesideTheEnergyByCounters) {
+  RunLog log;
+  for (const auto& cpu : {FiftyWatts(), EnergyMeter{}}) {
+    const auto records = Records({Fake("Fake/cpu/none/fwd/f32/n1", log)}, {}, "all",
+                                 {.energy = {.cpu = cpu, .meter_seconds = 0.1}});
+    ASSERT_EQ(records.size(), 1u);
+    EXPECT_TRUE(records[0].metered_window);
+    EXPECT_EQ(records[0].energy.has_value(), !cpu.from.empty());
+  }
+}
+
+TEST(RunnerMeterWindow, AColdCallHasNoneWithItsReason) {
+  RunLog log;
+  auto cold = Fake("Fake/cpu/none/fwd/f32/n1/cold", log);
+  cold.cache = CacheState::kCold;
+  const auto records = Records({cold}, {}, "all", {.energy = {.cpu = {}, .meter_seconds = 0.1}});
+  ASSERT_EQ(records.size(), 1u);
+  EXPECT_FALSE(records[0].metered_window);
+  ASSERT_FALSE(records[0].counting.empty());
+  EXPECT_THAT(records[0].counting.back().text,
+              AllOf(HasSubstr("no window for a meter"), HasSubstr("empties caches")));
+}
+
+TEST(RunnerMeterWindow, AGpusCallHasOne) {
+  const auto records = Records({FakeWorkload(ParseBenchmarkName("Fake/gpu/none/fwd/f32/n1"))}, {},
+                               "all", {.open_gpu = FakeClock, .energy = {.meter_seconds = 0.1}});
+  ASSERT_EQ(records.size(), 1u);
+  EXPECT_TRUE(records[0].metered_window);
+}
+
+TEST(IdlePowersOf, AGpuThatTellsItsEnergyHasItsOwn) {
+  GpuTimer gpu(
+      [] {
+        auto clock = FakeClock();
+        clock.energy_joules = [] { return std::optional<double>(70 * WallSeconds()); };
+        return clock;
+      },
+      {});
+  const auto idle = IdlePowersOf({.cpu = EnergyMeter{}, .gpu_runs = true}, gpu);
+  EXPECT_FALSE(idle.cpu);
+  ASSERT_TRUE(idle.gpu);
+  EXPECT_NEAR(idle.gpu->watts, 70, 7);
+  EXPECT_EQ(idle.gpu->from, "nvml");
+  EXPECT_GE(idle.gpu->seconds, 2);
+}
+
+TEST(IdlePowersOf, AGpuThatCannotBeOpenedOrDoesNotTellHasNone) {
+  GpuTimer lost([]() -> GpuClock { throw std::runtime_error("no GPU"); }, {});
+  EXPECT_FALSE(IdlePowersOf({.cpu = EnergyMeter{}, .gpu_runs = true}, lost).gpu);
+  GpuTimer silent(FakeClock, {});
+  EXPECT_FALSE(IdlePowersOf({.cpu = EnergyMeter{}, .gpu_runs = true}, silent).gpu);
+  bool opened = false;
+  GpuTimer unused(
+      [&] {
+        opened = true;
+        return FakeClock();
+      },
+      {});
+  IdlePowersOf({.cpu = EnergyMeter{}}, unused);
+  IdlePowersOf({.gpu_runs = true}, unused);
+  EXPECT_FALSE(opened);
 }
 
 TEST(GpuEnergy, IsTheBoardsOwnCounter) {

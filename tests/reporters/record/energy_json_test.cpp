@@ -74,6 +74,61 @@ TEST(EnergyJson, WrongMembersNameTheirPlace) {
   EXPECT_THAT(RefusalOf([&] { Read(without); }), HasSubstr("'from'"));
 }
 
+TEST(MeteredJson, ARecordReadsBackWhatItWrites) {
+  Record record{.name = "LSTM/cpu/onednn/bwd/bf16/t1n2i3h4"};
+  SplitName(record);
+  record.metered_window = MeteredWindow{1795428000.125, 1795428060.625, 1234567};
+  const auto json = FactsToJson(record);
+  const auto read = RecordFromJson(json.dump(), "x");
+  EXPECT_EQ(read.metered_window, record.metered_window);  // to the last digit
+  EXPECT_EQ(FactsToJson(read), json);
+  EXPECT_FALSE(json.contains("metered"));
+  EXPECT_FALSE(RecordFromJson(R"({"name": "x"})", "x").metered_window);
+}
+
+TEST(MeteredJson, AnEnergyReadsBackWhatItWrites) {
+  Record record{.name = "x"};
+  record.metered = MeteredEnergy{.joules = 4,
+                                 .ci95 = {{3, 5}},
+                                 .seconds = 0.5,
+                                 .window_seconds = 60,
+                                 .period_seconds = 1,
+                                 .samples = 59,
+                                 .nodes = 7,
+                                 .from = "watts.csv",
+                                 .covers = "all"};
+  EXPECT_EQ(RecordFromJson(FactsToJson(record).dump(), "x").metered, record.metered);
+  record.metered->ci95.reset();
+  EXPECT_EQ(RecordFromJson(FactsToJson(record).dump(), "x").metered, record.metered);
+}
+
+TEST(MeteredJson, WrongMembersNameTheirPlace) {
+  const auto refused = [](const char* member, const nlohmann::json& value) {
+    return RefusalOf([&] {
+      RecordFromJson(nlohmann::json{{"name", "x"}, {member, value}}.dump(), "run.json");
+    });
+  };
+  EXPECT_THAT(refused("metered_window", {{"begin_seconds", 2}, {"end_seconds", 1}, {"calls", 3}}),
+              HasSubstr("metered_window: 'end_seconds': expected a time after 'begin_seconds'"));
+  EXPECT_THAT(refused("metered_window", {{"begin_seconds", 1}, {"end_seconds", 2}, {"calls", 0}}),
+              HasSubstr("'calls': expected a number above 0"));
+  EXPECT_THAT(refused("metered_window", {{"begin_seconds", 1}, {"end_seconds", 2}}),
+              HasSubstr("'calls'"));
+  EXPECT_THAT(refused("metered", {{"joules", 1}}), HasSubstr("metered: "));
+  EXPECT_THAT(refused("metered", {{"joules", -1}}), HasSubstr("'joules': expected a number above"));
+}
+
+TEST(EnergyJson, IdlePowerOfAGpuIsBesideThatOfTheCpu) {
+  const IdlePower cpu{12, {{"package-0", 12}}, 1, "powercap", "packages"},
+      gpu{70, {{"gpu", 70}}, 2, "nvml", "the GPU's board"};
+  auto both = ToJson(IdlePowers{cpu, gpu});
+  EXPECT_EQ(both["gpu"], ToJson(gpu));
+  both.erase("gpu");
+  EXPECT_EQ(both, ToJson(cpu));
+  EXPECT_EQ(ToJson(IdlePowers{{}, gpu}), (nlohmann::json{{"gpu", ToJson(gpu)}}));
+  EXPECT_TRUE(ToJson(IdlePowers{}).empty());
+}
+
 TEST(EnergyJson, IdlePowerKeepsItsDomains) {
   const auto json = ToJson(IdlePower{12, {{"package-0", 12}}, 1, "powercap", "packages"});
   EXPECT_EQ(json, (nlohmann::json{{"idle_watts", 12.0},

@@ -1,0 +1,215 @@
+#include "baselines/cluster/metered_nodes.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <functional>
+#include <iterator>
+#include <limits>
+#include <map>
+#include <set>
+
+#include "baselines/cluster/gather.h"
+#include "baselines/statistics/significance.h"
+#include "counters/base/order_statistics.h"
+
+namespace dlroof {
+namespace {
+
+constexpr std::ptrdiff_t kFewestSamples = 5;
+constexpr double kMostPeriods = 3;  // [1] between samples that follow each other
+// Few and long ones: neighbouring samples of a meter may share what they average.
+constexpr std::size_t kBatches = 5;
+
+using Samples = std::vector<MeterSample>::const_iterator;
+
+// [s] Median distance from the last sample before the window to the first one after it.
+std::optional<double> PeriodAround(const std::vector<MeterSample>& samples, Samples begin,
+                                   Samples end) {
+  if (begin != samples.begin()) --begin;
+  if (end != samples.end()) ++end;
+  std::vector<double> distances;
+  for (; begin != end && begin + 1 != end; ++begin)
+    distances.push_back((begin + 1)->seconds - begin->seconds);
+  return distances.empty() ? std::nullopt : std::optional(Median(std::move(distances)));
+}
+
+bool HasGap(Samples begin, Samples end, double from, double to, double period) {
+  double before = from;
+  for (; begin != end; ++begin) {
+    if (begin->seconds - before > kMostPeriods * period) return true;
+    before = begin->seconds;
+  }
+  return to - before > kMostPeriods * period;
+}
+
+// [W] The mean of the line through the samples.
+double MeanWatts(Samples begin, Samples end) {
+  const double seconds = (end - 1)->seconds - begin->seconds;
+  double joules = 0;
+  for (; begin + 1 != end; ++begin)
+    joules += (begin->watts + (begin + 1)->watts) / 2 * ((begin + 1)->seconds - begin->seconds);
+  return joules / seconds;
+}
+
+std::optional<std::pair<double, double>> BatchInterval(Samples begin, Samples end, double mean) {
+  const auto count = static_cast<std::size_t>(end - begin);
+  const bool equal =
+      std::all_of(begin, end, [&](const auto& one) { return one.watts == begin->watts; });
+  if (count < 2 * kBatches || equal) return std::nullopt;  // equal: the resolution hides the spread
+  std::array<double, kBatches> means{};
+  for (std::size_t i = 0; i < kBatches; ++i) {
+    const auto first = count * i / kBatches, last = count * (i + 1) / kBatches;
+    for (auto j = first; j < last; ++j)
+      means[i] +=
+          (begin + static_cast<std::ptrdiff_t>(j))->watts / static_cast<double>(last - first);
+  }
+  double sum = 0, squares = 0;
+  for (const double one : means) sum += one / kBatches;
+  for (const double one : means) squares += (one - sum) * (one - sum);
+  const double half =
+      StudentQuantile95(kBatches - 1) * std::sqrt(squares / (kBatches - 1) / kBatches);
+  if (half >= mean) return std::nullopt;
+  return std::pair(mean - half, mean + half);
+}
+
+// One node's energy of a call.
+struct NodeJoules {
+  double joules = 0;                              // [J] of one call
+  std::optional<std::pair<double, double>> ci95;  // [J]
+  MeteredWindow window;
+  WindowPower power;
+};
+
+NodeJoules JoulesOf(const WindowPower& power, const MeteredWindow& window) {
+  const double seconds = (window.end_seconds - window.begin_seconds) / window.calls;
+  NodeJoules of{power.watts * seconds, {}, window, power};
+  if (power.ci95) of.ci95 = {power.ci95->first * seconds, power.ci95->second * seconds};
+  return of;
+}
+
+MeteredEnergy MedianOfNodes(const std::vector<NodeJoules>& nodes, const std::string& from) {
+  const auto values = [&](const std::function<double(const NodeJoules&)>& value) {
+    std::vector<double> all;
+    std::ranges::transform(nodes, std::back_inserter(all), value);
+    return all;
+  };
+  const auto window_of = [](const NodeJoules& one) {
+    return one.window.end_seconds - one.window.begin_seconds;
+  };
+  MeteredEnergy energy{.from = from,
+                       .covers = "all that a node draws at its meter, idle parts too"};
+  const auto joules = values(&NodeJoules::joules);
+  energy.joules = Median(joules);
+  energy.ci95 = nodes.size() == 1 ? nodes.front().ci95 : MedianInterval95(joules);
+  energy.seconds =
+      Median(values([&](const NodeJoules& one) { return window_of(one) / one.window.calls; }));
+  energy.window_seconds = std::ranges::min(values(window_of));
+  energy.period_seconds =
+      std::ranges::max(values([](const NodeJoules& one) { return one.power.period_seconds; }));
+  energy.samples = std::ranges::min(
+      values([](const NodeJoules& one) { return static_cast<double>(one.power.samples); }));
+  energy.nodes = static_cast<double>(nodes.size());
+  return energy;
+}
+
+// Calls without a metered energy, by reason.
+using Lost = std::map<NotMetered, std::vector<std::string>>;  // names of nodes
+
+void SetMetered(const MeterLog& log, const std::vector<NodeWindow>& windows,
+                const std::vector<ClusterNode>& nodes, Record& record, Lost& lost) {
+  std::vector<NodeJoules> found;
+  std::set<std::string> reasons;
+  for (const auto& [node, window] : windows) {
+    const auto& name = nodes[node].name;
+    const auto samples = log.samples.find(name);
+    const auto [power, why_not] =
+        samples == log.samples.end() ? PowerFound{} : PowerInWindow(samples->second, window);
+    if (power) {
+      found.push_back(JoulesOf(*power, window));
+      continue;
+    }
+    lost[why_not].push_back(name);
+    reasons.emplace(ReasonText(why_not));
+  }
+  if (!found.empty())
+    record.metered = MedianOfNodes(found, log.From());
+  else if (!reasons.empty())
+    record.counting.push_back(
+        {"energy", {}, fmt::format("not metered: {}", fmt::join(reasons, "; "))});
+}
+
+std::vector<std::string> NodesThatTheClusterLacks(const MeterLog& log, const Cluster& cluster) {
+  std::set<std::string> known;
+  for (const auto& node : cluster.nodes) known.insert(node.name);
+  std::vector<std::string> lacking;
+  for (const auto& [name, samples] : log.samples)
+    if (!known.contains(name)) lacking.push_back(name);
+  std::ranges::sort(lacking, NodeNameLess);
+  return lacking;
+}
+
+}  // namespace
+
+std::string_view ReasonText(NotMetered why) {
+  switch (why) {
+    case NotMetered::kNoNode:
+      return "the log has no sample of the node";
+    case NotMetered::kOutside:
+      return "no sample is of the window's time (the clocks of node and meter must agree)";
+    case NotMetered::kFewSamples:
+      return "fewer than 5 samples are in the window, less a period at each end";
+    case NotMetered::kGap:
+      return "samples are missing in the window, for more than 3 periods";
+    case NotMetered::kNoPower:
+      return "the meter read 0 W";
+  }
+  return "";
+}
+
+PowerFound PowerInWindow(const std::vector<MeterSample>& samples, const MeteredWindow& window) {
+  if (samples.empty()) return {{}, NotMetered::kNoNode};
+  const auto from_time = [&](double seconds) {
+    return std::ranges::lower_bound(samples, seconds, {}, &MeterSample::seconds);
+  };
+  const auto first = from_time(window.begin_seconds), last = from_time(window.end_seconds);
+  if (first == last) return {{}, NotMetered::kOutside};
+  const auto period = PeriodAround(samples, first, last);
+  if (!period) return {{}, NotMetered::kFewSamples};
+  const double from = window.begin_seconds + *period, to = window.end_seconds - *period;
+  if (from >= to) return {{}, NotMetered::kFewSamples};
+  const auto begin = from_time(from);
+  const auto end = from_time(std::nextafter(to, std::numeric_limits<double>::max()));
+  if (end - begin < kFewestSamples) return {{}, NotMetered::kFewSamples};
+  if (HasGap(begin, end, from, to, *period)) return {{}, NotMetered::kGap};
+  WindowPower power{MeanWatts(begin, end), {}, *period, static_cast<std::size_t>(end - begin)};
+  if (!(power.watts > 0)) return {{}, NotMetered::kNoPower};
+  power.ci95 = BatchInterval(begin, end, power.watts);
+  return {power, {}};
+}
+
+void AddMetered(const MeterLog& log, const std::vector<std::vector<NodeWindow>>& windows,
+                Cluster& cluster) {
+  const auto from = log.From();
+  Lost lost;
+  for (std::size_t i = 0; i < windows.size(); ++i)
+    SetMetered(log, windows[i], cluster.nodes, cluster.run.records[i], lost);
+  if (std::ranges::all_of(windows, &std::vector<NodeWindow>::empty))
+    cluster.remarks.push_back(fmt::format(
+        "{}: no benchmark has a window for a meter: measure with --dlroof_meter_seconds", from));
+  for (auto& [why, names] : lost) {
+    const auto calls = names.size();
+    std::ranges::sort(names, NodeNameLess);
+    names.erase(std::ranges::unique(names).begin(), names.end());
+    cluster.remarks.push_back(fmt::format("{}: calls without metered energy: {}, on {}: {}", from,
+                                          calls, NamedNodes(names), ReasonText(why)));
+  }
+  if (const auto lacking = NodesThatTheClusterLacks(log, cluster); !lacking.empty())
+    cluster.remarks.push_back(fmt::format("{}: nodes that the cluster does not have: {} ({})", from,
+                                          lacking.size(), NamedNodes(lacking)));
+}
+
+}  // namespace dlroof

@@ -1,0 +1,115 @@
+// Energy from the kernel's hardware monitors: cumulative counters of microjoules,
+// SYSFS/class/hwmon/ hwmon*/energyN_input, of which driver amd_energy labels those of packages
+// "Esocket0" and those of cores "Ecore000". Its counters are 64 bits wide: they never begin anew.
+// https://www.kernel.org/doc/html/latest/hwmon/sysfs-interface.html
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <charconv>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "counters/base/error.h"
+#include "counters/energy/energy_source.h"
+#include "counters/energy/kernel_file.h"
+#include "counters/energy/package_cpus.h"
+
+namespace dlroof {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr char kHwmonCure[] =
+    "only root may read it: a udev rule gives it to all, SUBSYSTEM==\"hwmon\", ACTION==\"add\", "
+    "RUN+=\"/bin/chmod -R a+r /sys%p\"";
+
+// The text of a file; empty where it cannot be read.
+std::string TextOfSensor(const fs::path& path) {
+  int error = 0;
+  return ReadKernelFile(path, error);
+}
+
+// 0 of "Esocket0"; absent for other labels.
+std::optional<int> PackageOfLabel(std::string_view label) {
+  constexpr std::string_view kSocket = "Esocket";
+  if (!label.starts_with(kSocket)) return std::nullopt;
+  label.remove_prefix(kSocket.size());
+  int package = 0;
+  const auto [end, error] = std::from_chars(label.data(), label.data() + label.size(), package);
+  if (error != std::errc() || end != label.data() + label.size()) return std::nullopt;
+  return package;
+}
+
+// The sensors of all monitors, as far as they are of CPUs.
+struct HwmonSensors {
+  std::map<int, fs::path> counters;     // of energy, by package
+  std::vector<std::string> watts_only;  // "Grace Power Socket 0", by path
+};
+
+// Adds the file `path` ("energy1_input", "power1_average") of the monitor `driver`.
+void AddSensor(const fs::path& path, const std::string& driver, HwmonSensors& sensors) {
+  const auto name = path.filename().string();
+  const auto sensor = (path.parent_path() / name.substr(0, name.find('_'))).string();
+  const auto label = TextOfSensor(sensor + "_label");
+  if (name.starts_with("energy") && name.ends_with("_input")) {
+    if (const auto package = PackageOfLabel(label)) sensors.counters[*package] = path;
+  } else if (name.starts_with("power") && name.ends_with("_average")) {
+    // ACPI's power meters, which have their name as the maker's text. A GPU's are not of CPUs.
+    const auto by_maker = TextOfSensor(sensor + "_oem_info");
+    const auto& known = by_maker.empty() ? label : by_maker;
+    if (driver == "power_meter" || known.find("Socket") != std::string::npos)
+      sensors.watts_only.push_back(known.empty() ? name : known);
+  }
+}
+
+HwmonSensors ReadSensors(const fs::path& sysfs) {
+  HwmonSensors sensors;
+  std::error_code none;
+  std::map<fs::path, std::string> drivers;  // by the sensors' files
+  for (const auto& monitor : fs::directory_iterator(sysfs / "class/hwmon", none)) {
+    const auto driver = TextOfSensor(monitor.path() / "name");
+    for (const auto& file : fs::directory_iterator(monitor.path(), none))
+      drivers[file.path()] = driver;
+  }
+  for (const auto& [path, driver] : drivers) AddSensor(path, driver, sensors);
+  return sensors;
+}
+
+std::string WhyNoCounters(const HwmonSensors& sensors, const fs::path& sysfs) {
+  if (sensors.watts_only.empty())
+    return fmt::format("{} has no energy counter of a package (driver amd_energy)",
+                       (sysfs / "class/hwmon").string());
+  return fmt::format(
+      "this machine tells its watts only ({}), and no counter adds them up: --dlroof_meter_seconds "
+      "and a log of these watts give the energy (dlroof cluster gather --meter)",
+      fmt::join(sensors.watts_only, ", "));
+}
+
+EnergyDomain DomainOfPackage(int package, const fs::path& file) {
+  const auto read = [file] { return ReadMicrojoules(file, kHwmonCure); };
+  read();  // throws now where it cannot be read
+  return {fmt::format("package-{}", package), true, read, std::nullopt};
+}
+
+EnergyCounters OpenHwmon(const EnergyPlace& place) {
+  const auto sensors = ReadSensors(place.sysfs);
+  if (sensors.counters.empty()) return {.why_not = WhyNoCounters(sensors, place.sysfs)};
+  try {
+    const auto packages = CpusOfPackages(place.sysfs);
+    EnergyCounters opened{.covers = "packages; no DRAM, fans, NIC, power supply", .why_not = ""};
+    for (const auto& [package, file] : sensors.counters)
+      if (OwnsPackage(packages, package, place))
+        opened.domains.push_back(DomainOfPackage(package, file));
+    if (opened.domains.empty()) opened.why_not = "no counter is of a package of this process";
+    return opened;
+  } catch (const BadInput& reason) {
+    return {.why_not = reason.what()};
+  }
+}
+
+[[maybe_unused]] const bool hwmon_registered = RegisterEnergySource({"hwmon", 3, OpenHwmon});
+
+}  // namespace
+}  // namespace dlroof
