@@ -80,6 +80,7 @@ std::optional<Timing> Summarize(const std::vector<Repetition>& repetitions) {
   for (const auto& repetition : repetitions)
     if (!repetition.disturbed) clean.push_back(repetition.seconds);
   if (clean.empty() || clean.size() < std::min<size_t>(3, repetitions.size())) return std::nullopt;
+  if (2 * clean.size() < repetitions.size()) return std::nullopt;
   std::ranges::sort(clean);  // once for both
   return Timing{MedianOfSorted(clean), MedianInterval95OfSorted(clean),
                 static_cast<int>(clean.size())};

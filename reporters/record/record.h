@@ -87,7 +87,8 @@ struct Record {
   std::optional<MeteredEnergy> metered;         // absent: no log of a meter was read
 };
 
-// Returns the time of the clean repetitions. Absent when they are fewer than min(3, all).
+// Returns the time of the clean repetitions. Absent when they are fewer than min(3, all), or than
+// half of all: beside so many disturbed ones some look clean that are not.
 std::optional<Timing> Summarize(const std::vector<Repetition>& repetitions);
 
 // Returns Summarize's, or where that is absent an estimate: the median of at least three

@@ -28,6 +28,15 @@ TEST(Summarize, CannotSayWithFewerThanThreeCleanOnes) {
   EXPECT_FALSE(Summarize({}).has_value());
 }
 
+TEST(Summarize, CannotSayWhereMostRepetitionsWereDisturbed) {
+  auto repetitions = Times({1, 1, 1, 1, 2, 2, 2, 2});
+  for (std::size_t i = 4; i < repetitions.size(); ++i) repetitions[i].disturbed = true;
+  EXPECT_EQ(Summarize(repetitions).value().median, 1);
+  repetitions.push_back(repetitions.back());
+  EXPECT_FALSE(Summarize(repetitions).has_value());
+  EXPECT_TRUE(TimeOf(repetitions).value().disturbed);
+}
+
 TEST(Summarize, OneRepetitionAskedForIsEnoughAndHasNoInterval) {
   const auto timing = Summarize(Times({2})).value();
   EXPECT_EQ(timing.median, 2);
