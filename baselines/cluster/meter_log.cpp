@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <chrono>
 #include <filesystem>
@@ -22,26 +23,7 @@ constexpr double kEarliest = 946684800, kLatest = 4102444800;
 // [byte] A log of some days has 10^7 rows, which are read part by part: a field takes much memory.
 constexpr std::size_t kPartBytes = 1U << 20;
 
-struct MeterColumns {
-  std::optional<std::size_t> node, time, watts;
-};
-
-MeterColumns MeterColumnsOf(const CsvRow& header, const std::string& where) {
-  MeterColumns columns;
-  for (std::size_t i = 0; i < header.size(); ++i) {
-    auto* column = header[i].text == "node"    ? &columns.node
-                   : header[i].text == "time"  ? &columns.time
-                   : header[i].text == "watts" ? &columns.watts
-                                               : nullptr;
-    if (column == nullptr || *column)
-      throw BadInput("{}: '{}': expected the columns node, time and watts, each once",
-                     PlaceOf(header[i], where), Printable(header[i].text.substr(0, 40)));
-    *column = i;
-  }
-  if (!columns.node || !columns.time || !columns.watts)
-    throw BadInput("{}: expected the columns node, time and watts", PlaceOf(header.front(), where));
-  return columns;
-}
+constexpr std::array<std::string_view, 3> kMeterColumns = {"node", "time", "watts"};
 
 // The number in `count` digits of a text that has digits there.
 int DigitsAt(std::string_view text, std::size_t at, std::size_t count) {
@@ -121,23 +103,23 @@ class LogReader {
  private:
   void Add(const CsvRow& row) {
     if (header_.empty()) {
-      columns_ = MeterColumnsOf(row, where_);
+      columns_ = CsvColumns(row, kMeterColumns, kMeterColumns.size(), where_);
       header_ = row;
       return;
     }
     RequireFields(row, header_, where_);
-    const auto& node = row[*columns_.node];
+    const auto& node = row[*columns_[0]];
     if (node.text.empty()) throw BadInput("{}: expected a node's name", PlaceOf(node, where_));
-    log_.samples[node.text].push_back({TimeOfSample(row[*columns_.time], where_),
-                                       WattsOfSample(row[*columns_.watts], where_),
+    log_.samples[node.text].push_back({TimeOfSample(row[*columns_[1]], where_),
+                                       WattsOfSample(row[*columns_[2]], where_),
                                        static_cast<int>(log_.files.size()) - 1, node.line});
     any_ = true;
   }
 
   std::string where_;
   MeterLog& log_;
-  CsvRow header_;  // empty: not read yet
-  MeterColumns columns_;
+  CsvRow header_;                                    // empty: not read yet
+  std::vector<std::optional<std::size_t>> columns_;  // of kMeterColumns
   bool any_ = false;
 };
 

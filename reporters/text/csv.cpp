@@ -1,7 +1,9 @@
 #include "reporters/text/csv.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 
@@ -118,6 +120,30 @@ std::optional<double> CsvNumberFromZero(const CsvField& field, const std::string
   if (value && *value < 0)
     throw BadInput("{}: expected at least 0, got {}", PlaceOf(field, where), field.text);
   return value;
+}
+
+std::vector<std::optional<std::size_t>> CsvColumns(const CsvRow& header,
+                                                   std::span<const std::string_view> names,
+                                                   std::size_t needed, const std::string& where) {
+  const auto listed = [](std::span<const std::string_view> of) {
+    const auto first = of.first(of.size() - 1);
+    return fmt::format("{} and {}", fmt::join(first.begin(), first.end(), ", "), of.back());
+  };
+  std::vector<std::optional<std::size_t>> columns(names.size());
+  for (std::size_t i = 0; i < header.size(); ++i) {
+    const auto name = std::ranges::find(names, std::string_view(header[i].text));
+    auto* column =
+        name == names.end() ? nullptr : &columns[static_cast<std::size_t>(name - names.begin())];
+    if (column == nullptr || *column)
+      throw BadInput("{}: '{}': expected the columns {}, each once", PlaceOf(header[i], where),
+                     Printable(header[i].text.substr(0, 40)), listed(names));
+    *column = i;
+  }
+  for (std::size_t i = 0; i < needed; ++i)
+    if (!columns[i])
+      throw BadInput("{}: expected the columns {}", PlaceOf(header.front(), where),
+                     listed(names.first(needed)));
+  return columns;
 }
 
 void RequireFields(const CsvRow& row, const CsvRow& header, const std::string& where) {

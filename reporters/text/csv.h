@@ -1,7 +1,9 @@
 // CSV as other tools write it (RFC 4180), each field knowing where it stands.
 #pragma once
 
+#include <cstddef>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -29,6 +31,13 @@ std::string PlaceOf(const CsvField& field, const std::string& where);
 std::optional<double> CsvNumber(const CsvField& field, const std::string& where);
 // The same of a number that cannot be below 0.
 std::optional<double> CsvNumberFromZero(const CsvField& field, const std::string& where);
+
+// Returns the index of each of `names` in the header, in the order of `names`; absent: the header
+// lacks it. Throws BadInput for another column, one that stands twice, and where one of the first
+// `needed` names lacks.
+std::vector<std::optional<std::size_t>> CsvColumns(const CsvRow& header,
+                                                   std::span<const std::string_view> names,
+                                                   std::size_t needed, const std::string& where);
 
 // Throws BadInput unless a row has as many fields as the header.
 void RequireFields(const CsvRow& row, const CsvRow& header, const std::string& where);
