@@ -19,8 +19,8 @@ CoreBlocking BlockingHere(int threads);  // with the caches that CPUID describes
 
 // `implementation`: the library's name for what it chose ("brgconv:avx512_core"). `isa`: what it
 // may use. Modelled: fwd by brgconv, brgconv_1x1, jit and depthwise kernels, bwd_data at stride 1
-// by brgconv and jit_1x1 and at any by brgconv_strided, bwd_weights by jit. Any other gives no
-// nests and the reason.
+// by brgconv and jit_1x1, bwd_weights by jit but for jit_1x1. Any other gives no nests and the
+// reason.
 //
 // Assumed, of oneDNN 3.2: brgconv cuts as BlockingOf says; the loop over blocks of filters is
 // innermost where an image plane has more elements than the weights of one input channel, else
