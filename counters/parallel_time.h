@@ -49,9 +49,9 @@ struct ParallelTime {
   std::optional<double> alone_seconds;
   // [s] of such a call with sizes of 1, on one thread: the code that runs whatever the sizes
   std::optional<double> smallest_seconds;
-  // [s] on one thread by the same algorithm for as many multiply-adds where a core's own caches
-  // hold every tensor: a smaller problem's time, scaled
-  std::optional<double> near_seconds;
+  // [s] of the same call on one thread, by turns: on tensors whose pages repeat, so that a core's
+  // own L2 holds them all, and on such tensors whose pages do not
+  std::optional<double> near_seconds, far_seconds;
   // [1] Multiply-adds that the vector lanes execute over those that the problem asks for, by a
   // model of the library's blocks; absent: not modelled.
   std::optional<double> executed_over_useful;

@@ -1,8 +1,12 @@
 #include "bench/onednn/product_call.h"
 
+#include <algorithm>
+#include <cstring>
+#include <memory>
 #include <utility>
 
 #include "bench/workload/device_elements.h"
+#include "bench/workload/folded_memory.h"
 #include "bench/workload/host_memory.h"
 
 namespace dlroof::onednn {
@@ -30,6 +34,41 @@ std::string PipeOf(const ProductCase& one, const std::string& implementation) {
                         (implementation.find("amx") != std::string::npos ||
                          implementation.find("bf16") != std::string::npos);
   return MatrixPipe(narrowed ? "bf16" : type, implementation);
+}
+
+// Keeps an execution's folded copies; the primitive is the call's own.
+struct FoldedCall {
+  std::shared_ptr<const ProductCall> call;
+  std::vector<FoldedMemory> held;
+  std::unordered_map<int, memory> arguments;
+  ArgumentList listed;
+};
+
+std::shared_ptr<const FoldedCall> MakeFolded(std::shared_ptr<const ProductCall> call,
+                                             double distinct_bytes) {
+  auto folded = std::make_shared<FoldedCall>();
+  std::vector<size_t> bytes;
+  for (const auto& [argument, whole] : call->arguments)
+    bytes.push_back(whole.get_desc().get_size());
+  const auto distinct = DistinctBytes(bytes, distinct_bytes);
+  size_t i = 0;
+  for (const auto& [argument, whole] : call->arguments) {
+    const auto& copy = folded->held.emplace_back(bytes[i], distinct[i]);
+    std::memcpy(copy.begin(), whole.get_data_handle(), std::min(bytes[i], copy.distinct()));
+    folded->arguments.emplace(argument, memory(whole.get_desc(), CpuEngine(), copy.begin()));
+    ++i;
+  }
+  folded->listed = ListedArguments(folded->arguments);
+  folded->call = std::move(call);
+  return folded;
+}
+
+PreparedCall Folded(std::shared_ptr<const ProductCall> call, double distinct_bytes) {
+  PreparedCall prepared{.algorithm = call->implementation};
+  prepared.run = [folded = MakeFolded(std::move(call), distinct_bytes)] {
+    Execute(folded->call->primitive, folded->listed);
+  };
+  return prepared;
 }
 
 }  // namespace
@@ -102,6 +141,7 @@ PreparedCall PreparedProduct(const ProductCase& one, const ProductSizes& sizes,
                         .isa = EffectiveIsa(),
                         .modelled = ProductWork(one, sizes, PipeOf(one, call->implementation)),
                         .memory = Regions(call->arguments, call->weights)};
+  prepared.folded = [call](double distinct_bytes) { return Folded(call, distinct_bytes); };
   prepared.run = [call = std::move(call)] { call->Run(); };
   return prepared;
 }

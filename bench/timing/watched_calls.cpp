@@ -2,10 +2,14 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
+#include <tuple>
+#include <utility>
 
 #include "bench/timing/timer.h"
 #include "counters/base/order_statistics.h"
 #include "counters/cpu/clocks.h"
+#include "counters/cpu/core_caches.h"
 
 namespace dlroof {
 namespace {
@@ -68,15 +72,48 @@ std::int64_t CallsOfTry(const PreparedCall& call) {
                                 std::llround(kTrySeconds / std::max(WallSeconds() - begin, 1e-8)));
 }
 
-// [s] of a call, median of several tries' undisturbed ones.
+// Tries of a call, of which the undisturbed ones count.
+struct Tries {
+  explicit Tries(const PreparedCall& tried) : call(tried), calls(CallsOfTry(tried)) {}
+
+  void Add() {
+    made.push_back(RepetitionOf(SpentInCalls(call, calls, [] {}), static_cast<double>(calls)));
+  }
+  // [s] of a call, median.
+  double Seconds() const {
+    std::vector<double> seconds;
+    for (const auto i : Undisturbed(made)) seconds.push_back(made[i].seconds);
+    return Median(seconds);
+  }
+
+  const PreparedCall& call;
+  std::int64_t calls;
+  std::vector<Repetition> made = {};
+};
+
 double SecondsOf(const PreparedCall& call) {
-  const auto calls = CallsOfTry(call);
-  std::vector<Repetition> tries;
-  for (int i = 0; i < kTries; ++i)
-    tries.push_back(RepetitionOf(SpentInCalls(call, calls, [] {}), static_cast<double>(calls)));
-  std::vector<double> seconds;
-  for (const auto i : Undisturbed(tries)) seconds.push_back(tries[i].seconds);
-  return Median(seconds);
+  Tries tries(call);
+  for (int i = 0; i < kTries; ++i) tries.Add();
+  return tries.Seconds();
+}
+
+// [s] of two calls, by turns: what slows one slows the other.
+std::pair<double, double> SecondsByTurns(const PreparedCall& one, const PreparedCall& other) {
+  Tries of_one(one), of_other(other);
+  for (int i = 0; i < kTries; ++i) {
+    of_one.Add();
+    of_other.Add();
+  }
+  return {of_one.Seconds(), of_other.Seconds()};
+}
+
+// [byte] of a core's own L2 that tensors may fill: a quarter is left for what the library needs
+// beside them. Absent where CPUID does not describe it.
+std::optional<double> NearBytes() {
+  const auto caches = CoreCaches();
+  const auto l2 = caches.find(Level::kL2);
+  if (l2 == caches.end()) return std::nullopt;
+  return 0.75 * l2->second;
 }
 
 }  // namespace
@@ -108,9 +145,9 @@ void WatchedCalls::AddAlone(const PreparedCall& call) {
   if (call.smallest)
     if (const auto smallest = call.smallest(); smallest.algorithm == call.algorithm)
       smallest_seconds_ = SecondsOf(smallest);
-  if (call.near)
-    if (const auto near = call.near(); near.algorithm == call.algorithm)
-      near_seconds_ = call.near_calls * SecondsOf(near);
+  if (const auto near_bytes = NearBytes(); near_bytes && call.folded)
+    std::tie(near_seconds_, far_seconds_) = SecondsByTurns(
+        call.folded(*near_bytes), call.folded(std::numeric_limits<double>::infinity()));
 }
 
 std::optional<ParallelTime> WatchedCalls::Mean() const {
@@ -133,6 +170,7 @@ std::optional<ParallelTime> WatchedCalls::Mean() const {
     time.parts = parts_;
     time.smallest_seconds = smallest_seconds_;
     time.near_seconds = near_seconds_;
+    time.far_seconds = far_seconds_;
   }
   time.source = TheRegionSource()->name;
   return time;

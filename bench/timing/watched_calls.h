@@ -15,8 +15,8 @@ class WatchedCalls {
  public:
   // Watches `calls` calls on `threads` threads. Does nothing where this build has no source.
   void Add(const PreparedCall& call, int threads, std::int64_t calls);
-  // Times the same workload made for one thread, its parts, its smallest, and the one whose tensors
-  // are near.
+  // Times the same workload made for one thread, its parts, its smallest, and it with its tensors
+  // near and far.
   void AddAlone(const PreparedCall& call);
   // One call, mean over the undisturbed passes, or over the least disturbed quarter where each was
   // disturbed; absent without a pass.
@@ -31,7 +31,7 @@ class WatchedCalls {
   std::vector<Pass> passes_;
   PartSeconds parts_;
   std::optional<double> executed_over_useful_, vector_loads_, vector_bytes_, alone_seconds_,
-      smallest_seconds_, near_seconds_;
+      smallest_seconds_, near_seconds_, far_seconds_;
   std::string algorithm_, algorithm_alone_;
 };
 

@@ -35,7 +35,7 @@ void SortByLedger(const Ledger& ledger, bool memory_bound, std::vector<Coordinat
                                        PartKind::kStolen, PartKind::kSharing});
   const double busy = ShareOf(
       ledger, {PartKind::kFunctions, PartKind::kProducts, PartKind::kLanes, PartKind::kLoads,
-               PartKind::kKernel, PartKind::kLevels, PartKind::kUnexplained});
+               PartKind::kKernel, PartKind::kDistance, PartKind::kLevels, PartKind::kUnexplained});
   std::map<std::string, double> score;
   for (auto& coordinate : coordinates) {
     const bool likely = ActsOnMemory(coordinate.name) == memory_bound;

@@ -51,11 +51,9 @@ struct PreparedCall {
   // Makes the same call with every size 1 that its number of parallel regions does not depend on;
   // empty: there is none.
   std::function<PreparedCall()> smallest;
-  // Makes the same call with fewer rows, channels or images, so that the nearest cache of a core's
-  // own holds every tensor, and [1] how often its multiply-adds are in this call's; empty: there is
-  // none.
-  std::function<PreparedCall()> near;
-  double near_calls = 1;
+  // Makes the same call on copies of its tensors of which at most so many bytes are distinct
+  // (FoldedMemory). Its results are of no use. Empty: there is none.
+  std::function<PreparedCall(double distinct_bytes)> folded;
   // [1] Multiply-adds that the vector lanes execute over those that the problem asks for; absent:
   // not modelled.
   std::optional<double> executed_over_useful;

@@ -13,16 +13,25 @@
 namespace dlroof {
 namespace {
 
-constexpr KeyRow<PartKind> kKeys[] = {
-    {PartKind::kRoof, "roof"},           {PartKind::kFunctions, "functions"},
-    {PartKind::kProducts, "products"},   {PartKind::kFixed, "fixed"},
-    {PartKind::kSharing, "sharing"},     {PartKind::kLanes, "lanes"},
-    {PartKind::kLoads, "loads"},         {PartKind::kKernel, "kernel"},
-    {PartKind::kLevels, "levels"},       {PartKind::kUnexplained, "unexplained"},
-    {PartKind::kImbalance, "imbalance"}, {PartKind::kForkJoin, "fork_join"},
-    {PartKind::kSerial, "serial"},       {PartKind::kCall, "call"},
-    {PartKind::kStolen, "stolen"},       {PartKind::kTail, "tail"},
-    {PartKind::kLaunch, "launch"},       {PartKind::kIdle, "idle"}};
+constexpr KeyRow<PartKind> kKeys[] = {{PartKind::kRoof, "roof"},
+                                      {PartKind::kFunctions, "functions"},
+                                      {PartKind::kProducts, "products"},
+                                      {PartKind::kFixed, "fixed"},
+                                      {PartKind::kSharing, "sharing"},
+                                      {PartKind::kLanes, "lanes"},
+                                      {PartKind::kLoads, "loads"},
+                                      {PartKind::kKernel, "kernel"},
+                                      {PartKind::kDistance, "distance"},
+                                      {PartKind::kLevels, "levels"},
+                                      {PartKind::kUnexplained, "unexplained"},
+                                      {PartKind::kImbalance, "imbalance"},
+                                      {PartKind::kForkJoin, "fork_join"},
+                                      {PartKind::kSerial, "serial"},
+                                      {PartKind::kCall, "call"},
+                                      {PartKind::kStolen, "stolen"},
+                                      {PartKind::kTail, "tail"},
+                                      {PartKind::kLaunch, "launch"},
+                                      {PartKind::kIdle, "idle"}};
 constexpr KeyRow<PartKind> kWords[] = {
     {PartKind::kRoof, "needed by the roof"},
     {PartKind::kFunctions, "sigmoid, tanh and other functions"},
@@ -32,6 +41,7 @@ constexpr KeyRow<PartKind> kWords[] = {
     {PartKind::kLanes, "vector lanes that the shape leaves idle"},
     {PartKind::kLoads, "loads that feed the multiply-adds"},
     {PartKind::kKernel, "the kernel, with all tensors near"},
+    {PartKind::kDistance, "tensors beyond the near caches"},
     {PartKind::kLevels, "bytes of other levels"},
     {PartKind::kUnexplained, "unexplained busy time of the threads"},
     {PartKind::kImbalance, "waiting for the slowest thread"},
@@ -125,23 +135,31 @@ double ProductsOf(const LedgerFacts& facts) {
   return AtLeast0(*products - *facts.alone_compute_seconds) / facts.parallel.threads;
 }
 
-// [s] of each thread by which a kernel misses its arithmetic roof where no tensor is far.
+// [s] of each thread that a kernel takes beyond the roof, and that its tensors' distance adds.
 struct KernelParts {
-  double lanes = 0, loads = 0, rest = 0;
+  double lanes = 0, loads = 0, rest = 0, distance = 0;
 };
 
-// Where the kernel was timed with its tensors near, the models share out that time.
+// The roof has its own part of the time with near tensors and of what far ones add: arithmetic of
+// the former, bytes first of the latter. Where the kernel was timed so, models share out that time.
 KernelParts KernelPartsOf(const LedgerFacts& facts) {
   const auto& parallel = facts.parallel;
-  if (!facts.arithmetic) return {};
   KernelParts parts;
-  if (!parallel.parts.products)  // products have them
+  if (facts.arithmetic && !parallel.parts.products)  // products have them
     parts.lanes = AtLeast0(parallel.executed_over_useful.value_or(1) - 1) * facts.roof_seconds;
   // The multiply-adds run beside the loads; what these take longer is theirs.
-  if (facts.load_seconds)
+  if (facts.arithmetic && facts.load_seconds)
     parts.loads = AtLeast0(*facts.load_seconds - facts.roof_seconds - parts.lanes);
-  if (!parallel.near_seconds || !facts.alone_compute_seconds) return parts;
-  parts.rest = AtLeast0(*parallel.near_seconds - *facts.alone_compute_seconds) / parallel.threads;
+  const auto& roof = facts.arithmetic ? facts.alone_compute_seconds : facts.alone_roof_seconds;
+  if (!parallel.near_seconds || !parallel.far_seconds || !roof) return parts;
+  double near = *parallel.near_seconds;
+  double distance = AtLeast0(*parallel.far_seconds - near);
+  if (facts.arithmetic)
+    Take(*roof, near);
+  else
+    Take(Take(*roof, distance), near);
+  parts.rest = near / parallel.threads;
+  parts.distance = distance / parallel.threads;
   parts.lanes -= Take(parts.lanes, parts.rest);
   parts.loads -= Take(parts.loads, parts.rest);
   return parts;
@@ -170,8 +188,11 @@ std::vector<LedgerPart> BusyParts(const LedgerFacts& facts, double busy) {
   parts.Add(PartKind::kLoads, kernel.loads, Provenance::kModelled,
             "as many vector loads and stores at the rate of L1");
   parts.Add(PartKind::kKernel, kernel.rest, Provenance::kMeasured,
-            "the same algorithm on a problem that fits L2, beyond lanes and loads");
-  parts.AddLevels(facts.levels);
+            "the same call on tensors whose pages repeat, so that L2 holds them");
+  if (parallel.far_seconds)
+    parts.AddDistance(kernel.distance, facts.levels);
+  else
+    parts.AddLevels(facts.levels);
   return parts.Take();
 }
 

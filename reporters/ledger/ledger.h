@@ -23,8 +23,9 @@ enum class PartKind {
   kSharing,    // threads slow each other: less of a core, of caches, of bandwidth, far memory
   kLanes,      // multiply-adds in vector lanes that the shape leaves idle
   kLoads,      // vector loads that feed the multiply-adds, beyond the time of these
-  kKernel,     // what the call's own algorithm takes beyond that with every tensor in near caches
-  kLevels,     // bytes of the other levels, as if nothing hid them
+  kKernel,     // what the call takes beyond that where a near cache holds every tensor
+  kDistance,   // what it takes longer where the tensors lie where they do
+  kLevels,     // bytes of the other levels, as if nothing hid them; where nothing was measured
   kUnexplained,  // the rest of the threads' busy time
   kImbalance,    // the slowest thread of each region less the mean
   kForkJoin,     // starting and ending parallel regions

@@ -39,6 +39,10 @@ constexpr std::pair<PartKind, const char*> kSentences[] = {
     {PartKind::kKernel,
      "the library's kernel itself costs {0:.0f} % of the time, with all tensors near, too: another "
      "algorithm, layout or version may have a better one"},
+    {PartKind::kDistance,
+     "{0:.0f} % of the time passes because the tensors lie beyond the near caches: fuse it with "
+     "its "
+     "neighbours, or cut it so that a thread's share stays in its cache"},
     {PartKind::kLevels,
      "up to {0:.0f} % of the time passes with bytes of farther levels: fuse it with its "
      "neighbours, "

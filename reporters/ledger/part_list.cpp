@@ -8,6 +8,17 @@
 #include "reporters/text/units.h"
 
 namespace dlroof {
+namespace {
+
+// "L2 4.00 us, DRAM 3.00 us"
+std::string TextOf(const std::vector<LevelTime>& levels) {
+  std::string text;
+  for (const auto& [level, seconds, from] : levels)
+    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", level, WithPrefix(seconds, "s"));
+  return text;
+}
+
+}  // namespace
 
 void PartList::Add(PartKind kind, double wanted, Provenance from, const std::string& how) {
   const double seconds = std::min(wanted, rest_);
@@ -17,15 +28,19 @@ void PartList::Add(PartKind kind, double wanted, Provenance from, const std::str
 }
 
 void PartList::AddLevels(const std::vector<LevelTime>& levels) {
-  std::string text;
   double sum = 0;
   auto worst = Provenance::kMeasured;
-  for (const auto& [level, seconds, from] : levels) {
-    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", level, WithPrefix(seconds, "s"));
-    sum += seconds;
-    worst = std::max(worst, from);
+  for (const auto& level : levels) {
+    sum += level.seconds;
+    worst = std::max(worst, level.from);
   }
-  Add(PartKind::kLevels, sum, worst, "at most: as if nothing hid " + text);
+  Add(PartKind::kLevels, sum, worst, "at most: as if nothing hid " + TextOf(levels));
+}
+
+void PartList::AddDistance(double wanted, const std::vector<LevelTime>& levels) {
+  std::string how = "longer than that on tensors whose pages do not repeat";
+  if (!levels.empty()) how += "; bytes ask for " + TextOf(levels);
+  Add(PartKind::kDistance, wanted, Provenance::kMeasured, how);
 }
 
 std::vector<LedgerPart> PartList::Take() {

@@ -16,6 +16,8 @@ class PartList {
   void Add(PartKind kind, double wanted, Provenance from, const std::string& how);
   // Cuts off the bytes of levels.
   void AddLevels(const std::vector<LevelTime>& levels);
+  // Cuts off `wanted` [s] that was measured, beside what the levels' bandwidths ask for.
+  void AddDistance(double wanted, const std::vector<LevelTime>& levels);
   // All parts, also those of no time, and what is left of the time as not explained.
   std::vector<LedgerPart> Take();
 

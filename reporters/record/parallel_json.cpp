@@ -45,6 +45,7 @@ constexpr JsonReading<ParallelTime> kParallel[] = {
     {"alone_seconds", ReadNumber<&ParallelTime::alone_seconds>},
     {"calls", ReadNumber<&ParallelTime::calls>},
     {"executed_over_useful", ReadNumber<&ParallelTime::executed_over_useful>},
+    {"far_seconds", ReadNumber<&ParallelTime::far_seconds>},
     {"near_seconds", ReadNumber<&ParallelTime::near_seconds>},
     {"passes", ReadPasses},
     {"smallest_seconds", ReadNumber<&ParallelTime::smallest_seconds>},
@@ -69,6 +70,7 @@ nlohmann::json ToJson(const ParallelTime& time) {
       {"alone_seconds", time.alone_seconds},
       {"smallest_seconds", time.smallest_seconds},
       {"near_seconds", time.near_seconds},
+      {"far_seconds", time.far_seconds},
       {"executed_over_useful", time.executed_over_useful},
       {"vector_loads", time.vector_loads},
       {"vector_bytes", time.vector_bytes}};

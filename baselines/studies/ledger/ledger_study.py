@@ -14,11 +14,12 @@ import pathlib
 import subprocess
 import tempfile
 
-PARTS = ("roof", "functions", "products", "fixed", "sharing", "lanes", "loads", "kernel", "levels", "unexplained", "imbalance", "fork_join", "serial",
+PARTS = ("roof", "functions", "products", "fixed", "sharing", "lanes", "loads", "kernel", "distance", "levels", "unexplained", "imbalance", "fork_join", "serial",
          "call", "stolen")
 GROUPS = {"LSTM fwd_inference": ("LSTM", "fwd_inference"), "LSTM fwd_training": ("LSTM", "fwd_training"), "LSTM bwd": ("LSTM", "bwd"),
           "Conv2D fwd": ("Conv2D", "fwd"), "Conv2D bwd_data": ("Conv2D", "bwd_data"), "Conv2D bwd_weights": ("Conv2D", "bwd_weights")}
 BARELY, NAMED = 0.2, 0.4
+ALONE = ("alone_seconds", "near_seconds", "far_seconds")
 NAMES = ["LSTM/cpu/onednn/fwd_inference/f32/t16n16i32h32", "LSTM/cpu/onednn/bwd/f32/t16n16i32h32",
          "Conv2D/cpu/onednn/fwd/f32/n1c64h28w28k64r3s3_p1", "Conv2D/cpu/onednn/bwd_weights/f32/n1c64h28w28k64r3s3_p1"]
 
@@ -29,7 +30,8 @@ def rows(path):
         time = record.get("time", {})
         if record["status"] == "ok" and "parts" in time:
             yield {"name": record["name"], "algorithm": record["algorithm"], "seconds": time["seconds"],
-                   "disturbed": record["seconds"].get("disturbed", False), "parts": {part["part"]: part["seconds"] for part in time["parts"]}}
+                   "disturbed": record["seconds"].get("disturbed", False), "parts": {part["part"]: part["seconds"] for part in time["parts"]},
+                   "alone": {key: record["parallel"][key] for key in ALONE if key in record["parallel"]}}
 
 
 def unexplained(row):
@@ -52,11 +54,21 @@ def print_tables(study):
     everything = study["rows"]
     few = sum(unexplained(row) <= BARELY for row in everything)
     print(f"\n{few} of {len(everything)} records ({100 * few / len(everything):.0f} %) have at most 20 % of the gap unexplained.\n")
+    print_copies([row["alone"] for row in everything if not row["disturbed"] and len(row.get("alone", {})) == len(ALONE)])
     print("| above 40 % | algorithm | of the gap | of the time |\n| --- | --- | --- | --- |")
     for row in sorted(everything, key=unexplained, reverse=True):
         if unexplained(row) > NAMED:
             share = row["parts"]["unexplained"] / row["seconds"]
             print(f"| `{row['name']}` | {row['algorithm']} | {100 * unexplained(row):.0f} % | {100 * share:.0f} % |")
+
+
+def print_copies(alone):
+    """Is a call on copies whose pages do not repeat as fast as the call itself?"""
+    ratios = sorted(one["far_seconds"] / one["alone_seconds"] for one in alone)
+    if ratios:
+        tenth = len(ratios) // 10
+        print(f"{len(ratios)} clean calls on copies whose pages do not repeat take {ratios[len(ratios) // 2]:.3f} of the call's own time (median; "
+              f"{ratios[tenth]:.3f} to {ratios[-1 - tenth]:.3f} without the outer tenths).\n")
 
 
 def tables(arguments):

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include "bench/conv2d/loops.h"
-#include "bench/conv2d/near_problem.h"
 #include "bench/conv2d/onednn_lanes.h"
 #include "bench/conv2d/onednn_levels.h"
 #include "bench/onednn/product_call.h"
@@ -73,21 +72,6 @@ onednn::ProductCall MakeCall(const Conv2dCase& conv, const ProductInputs& inputs
       conv, inputs);
 }
 
-PreparedCall Prepare(const BenchmarkName& name, const RunSettings& settings);
-
-// A quarter of the cache is left for what the library needs beside the tensors.
-void AddNear(const BenchmarkName& name, const RunSettings& settings, const Conv2dCase& conv,
-             PreparedCall& prepared) {
-  const auto near = NearProblem(conv, BlockingHere(settings.threads).caches.l2_bytes * 0.75);
-  if (!near) return;
-  prepared.near_calls = InsideMultiplyAdds(conv.problem) / InsideMultiplyAdds(*near);
-  prepared.near = [name, settings, near = *near] {
-    auto near_name = name;
-    near_name.problem = ToText(near);
-    return Prepare(near_name, settings);
-  };
-}
-
 PreparedCall Prepare(const BenchmarkName& name, const RunSettings& settings) {
   const auto conv = ReadOnednnConv2dCase(name);
   onednn::RequireSupport(conv, SizesOf(conv),
@@ -101,7 +85,6 @@ PreparedCall Prepare(const BenchmarkName& name, const RunSettings& settings) {
   prepared.levels = onednn::OfThisVersion(
       Conv2dLevels(conv, prepared.algorithm, prepared.isa, BlockingHere(settings.threads)));
   prepared.executed_over_useful = ExecutedOverUseful(conv, prepared.algorithm, prepared.isa);
-  AddNear(name, settings, conv, prepared);
   return prepared;
 }
 

@@ -188,10 +188,16 @@ TEST(Ledger, LanesAndLevelsAreModelledAndSoIsTheRest) {
 }
 
 // On one thread 20 s are the multiply-adds' own; with near tensors the kernel takes 36.
-TEST(Ledger, ANearKernelsTimeIsSharedOutByTheModels) {
+LedgerFacts TimedNearAndFar() {
   auto facts = TwoBusyThreads();
   facts.alone_compute_seconds = 20;
   facts.parallel.near_seconds = 36;
+  facts.parallel.far_seconds = 50;
+  return facts;
+}
+
+TEST(Ledger, ANearKernelsTimeIsSharedOutByTheModels) {
+  auto facts = TimedNearAndFar();
   EXPECT_DOUBLE_EQ(SecondsOf(MakeLedger(facts), PartKind::kKernel), 8);
   EXPECT_EQ(MakeLedger(facts).Find(PartKind::kKernel)->from, Provenance::kMeasured);
   facts.parallel.executed_over_useful = 1.25;
@@ -203,9 +209,37 @@ TEST(Ledger, ANearKernelsTimeIsSharedOutByTheModels) {
   EXPECT_DOUBLE_EQ(Sum(MakeLedger(facts)), 100);
   facts.parallel.near_seconds = 19;
   EXPECT_EQ(MakeLedger(facts).Find(PartKind::kLanes), nullptr) << "the measured kernel has none";
+}
+
+TEST(Ledger, DistanceIsMeasuredAndThenNoLevelsAreModelled) {
+  auto facts = TimedNearAndFar();
+  facts.levels = {{"L2", 4, Provenance::kModelled}};
+  const auto ledger = MakeLedger(facts);
+  EXPECT_EQ(*ledger.Find(PartKind::kDistance),
+            (LedgerPart{PartKind::kDistance, 7, Provenance::kMeasured,
+                        "longer than that on tensors whose pages do not repeat; bytes ask for L2 "
+                        "4.00 s"}));
+  EXPECT_EQ(ledger.Find(PartKind::kLevels), nullptr);
+  EXPECT_EQ(ledger.Find(PartKind::kUnexplained)->from, Provenance::kModelled) << "as the roof";
+  facts.parallel.far_seconds = 30;
+  EXPECT_EQ(MakeLedger(facts).Find(PartKind::kDistance), nullptr) << "farther, yet faster";
+  facts.parallel.far_seconds.reset();
+  EXPECT_EQ(MakeLedger(facts).Find(PartKind::kKernel), nullptr) << "half of a comparison";
+  EXPECT_DOUBLE_EQ(SecondsOf(MakeLedger(facts), PartKind::kLevels), 4);
+}
+
+// Bytes are the roof: it has what distance adds first, then what the kernel hides.
+TEST(Ledger, ABandwidthsRoofHasTheDistanceFirst) {
+  auto facts = TimedNearAndFar();
   facts.arithmetic = false;
-  facts.parallel.near_seconds = 36;
-  EXPECT_EQ(MakeLedger(facts).Find(PartKind::kKernel), nullptr);
+  facts.alone_roof_seconds = 10;
+  EXPECT_DOUBLE_EQ(SecondsOf(MakeLedger(facts), PartKind::kDistance), 2);
+  EXPECT_DOUBLE_EQ(SecondsOf(MakeLedger(facts), PartKind::kKernel), 18);
+  facts.alone_roof_seconds = 20;
+  EXPECT_EQ(MakeLedger(facts).Find(PartKind::kDistance), nullptr);
+  EXPECT_DOUBLE_EQ(SecondsOf(MakeLedger(facts), PartKind::kKernel), 15);
+  facts.alone_roof_seconds.reset();
+  EXPECT_EQ(MakeLedger(facts).Find(PartKind::kKernel), nullptr) << "the roof's part is not known";
 }
 
 // 12.5 s of multiply-adds run beside 16 s of loads.

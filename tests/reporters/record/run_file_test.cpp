@@ -66,6 +66,7 @@ Record Sample() {
                                  .alone_seconds = 1.75,
                                  .smallest_seconds = 0.5,
                                  .near_seconds = 1.5,
+                                 .far_seconds = 2.5,
                                  .executed_over_useful = 1.0625,
                                  .vector_loads = 1e6,
                                  .vector_bytes = 64,

@@ -2,6 +2,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <limits>
+
 #include "bench/workload/workload.h"
 #include "tests/fakes/outcome.h"
 
@@ -114,21 +116,20 @@ TEST(Conv2dOnednn, SaysWhatTheLibraryChoseAndWhatItDoes) {
   EXPECT_EQ(call.modelled.bytes.at(Level::kDram), 4 * (3200 + 2304 + 3200));
 }
 
-TEST(Conv2dOnednn, ItsNearCallIsASmallerOneThatOccursSoOften) {
-  const auto call =
-      MakeWorkload("Conv2D/cpu/onednn/fwd/f32/n8c64h112w112k64r3s3_p1").prepare({.threads = 1});
-  ASSERT_TRUE(call.near);
-  const auto near = call.near();
-  const auto bytes = [](const PreparedCall& one) {
-    size_t sum = 0;
-    for (const auto& region : one.memory) sum += region.bytes;
-    return sum;
-  };
-  EXPECT_LT(8 * bytes(near), bytes(call));
-  // Padding has a larger share of fewer rows.
-  EXPECT_NEAR(call.near_calls * near.modelled.flops.at("fp32.vector"),
-              call.modelled.flops.at("fp32.vector"), 0.3 * call.modelled.flops.at("fp32.vector"));
-  near.run();
+TEST(Conv2dOnednn, OnFoldedTensorsItRunsTheSameKernelAndLeavesItsOwnAlone) {
+  for (const auto* name : {"Conv2D/cpu/onednn/fwd/f32/n2c64h56w56k64r3s3_p1",
+                           "Conv2D/cpu/onednn/bwd_data/f32/n2c64h56w56k64r3s3_p1",
+                           "Conv2D/cpu/onednn/bwd_weights/f32/n2c64h56w56k64r3s3_p1"}) {
+    const auto call = MakeWorkload(name).prepare({.threads = 1});
+    ASSERT_TRUE(call.folded) << name;
+    for (const double bytes : {64e3, std::numeric_limits<double>::infinity()}) {
+      const auto folded = call.folded(bytes);
+      EXPECT_EQ(folded.algorithm, call.algorithm);
+      folded.run();
+    }
+    call.run();
+    EXPECT_TRUE(call.verify().ok) << name;
+  }
 }
 
 TEST(Conv2dOnednn, Int8BytesAreOfEachTensorsType) {
