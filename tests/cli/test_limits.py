@@ -28,20 +28,17 @@ def ceilings(*limit):
     return by_threads
 
 
-@pytest.mark.serial
 def test_one_cpu_by_affinity_has_ceilings_of_one_thread():
     assert list(ceilings("taskset", "-c", min(os.sched_getaffinity(0)))) == ["1"]
 
 
 @pytest.mark.skipif(SANITIZED, reason="a program with sanitizers reserves more address space than any limit")
-@pytest.mark.serial
 def test_one_gib_of_address_space_is_enough():
     ceilings("prlimit", f"--as={1 << 30}")
 
 
 @pytest.mark.skipif(SANITIZED, reason="a program with sanitizers does not run under an emulator")
 @pytest.mark.skipif(not shutil.which("qemu-x86_64"), reason="qemu-x86_64 is not installed")
-@pytest.mark.serial
 def test_a_cpu_without_avx_has_no_row_that_needs_it():
     for roofs in ceilings("qemu-x86_64", "-cpu", "Nehalem").values():
         rows = [*roofs["flops"], *roofs["mixes"]]
@@ -67,7 +64,6 @@ def half_a_cpu():
         group.rmdir()
 
 
-@pytest.mark.serial
 def test_half_a_cpu_is_enough(half_a_cpu):
     ceilings("sh", "-c", 'echo $$ > "$0"/cgroup.procs && exec "$@"', half_a_cpu)
 

@@ -11,7 +11,6 @@ import pytest
 from checks import (DATA, QUICK, ROOT, checks, contains, exits, finish, holds, never_prints, one_sentence,
                     prints, program, run, says, silent, start, verify)
 
-pytestmark = pytest.mark.serial
 BENCH = program("DLROOF_BENCH")
 NAMES = "--benchmark_filter=^LSTM/cpu/reference "
 ON_MACHINE = "--dlroof_machine=machine.json "
