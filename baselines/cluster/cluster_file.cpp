@@ -94,6 +94,7 @@ json ClusterJson(const Cluster& cluster) {
         {{"name", kind.name}, {"fingerprints", kind.fingerprints}, {"nodes", kind.nodes}});
   for (const auto& node : cluster.nodes) object["nodes"].push_back(NodeJson(node));
   for (const auto& finding : cluster.findings) object["findings"].push_back(FindingJson(finding));
+  if (cluster.meetings) object["meetings"] = ToJson(*cluster.meetings);
   return object;
 }
 
@@ -151,6 +152,9 @@ void ReadCluster(const JsonReader& reader, Cluster& cluster) {
   cluster.remarks = reader.Texts("remarks");
   for (std::size_t i = 0; i < reader.Array("findings").size(); ++i)
     cluster.findings.push_back(FindingFrom(reader.Item("findings", i), cluster.nodes.size()));
+  if (!reader.Has("meetings")) return;
+  const auto meetings = reader.Object("meetings");
+  cluster.meetings = ClusterMeetingsFromJson(meetings.json(), meetings.where());
 }
 
 }  // namespace

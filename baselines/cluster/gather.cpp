@@ -143,8 +143,14 @@ void SetRecords(const std::vector<NodeSummary>& summaries, MergedTimes merged,
   if (!donors.contains(first)) donors[first] = reread(summaries[first].file);
   cluster.run.context = donors.at(first).context;
   if (auto& ours = cluster.run.context["dlroof"]; ours.is_object())
-    ours.erase("energy");  // the power of one node that waited
+    for (const char* of_one_node : {"energy", "meetings"}) ours.erase(of_one_node);
   cluster.run.machines = std::move(donors.at(first).machines);
+}
+
+void SetMeetings(const std::vector<NodeSummary>& summaries, Cluster& cluster) {
+  std::vector<std::pair<std::string, std::vector<Meeting>>> by_node;
+  for (const auto& summary : summaries) by_node.emplace_back(summary.facts.name, summary.meetings);
+  cluster.meetings = ClusterMeetingsOf(by_node);
 }
 
 void AddRemarks(Cluster& cluster) {
@@ -250,6 +256,7 @@ Cluster Gather(std::vector<NodeSummary> summaries,
   std::vector<const NodeSummary*> members;
   for (const auto i : kind.nodes) members.push_back(&summaries[i]);
   for (auto& machine : cluster.run.machines) MergeMachine(members, machine);
+  SetMeetings(summaries, cluster);
   AddRemarks(cluster);
   if (meters != nullptr) AddMetered(*meters, windows, cluster);
   return cluster;

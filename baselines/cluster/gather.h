@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "baselines/cluster/meetings.h"
 #include "baselines/cluster/metered_nodes.h"
 #include "baselines/cluster/outliers.h"
 #include "baselines/network/measured_network.h"
@@ -71,6 +72,7 @@ struct NodeSummary {
   std::vector<NodeTime> times;                  // in the file's order
   std::map<std::string, std::string> without;   // benchmark -> why it has no time there
   std::map<CeilingRow, NodeCeiling> ceilings;
+  std::vector<Meeting> meetings;  // with the other nodes; empty: it was to meet none
 };
 
 // Returns the summary of a node's run file. Throws BadInput: `run` is none of a node.
@@ -102,7 +104,8 @@ struct Cluster {
   std::vector<ClusterKind> kinds;                  // the one with the most nodes first
   bool asked_known = false;                        // somebody wrote which nodes were asked
   std::vector<std::string> remarks;
-  std::vector<Finding> findings;  // by AddFindings (visits.h)
+  std::vector<Finding> findings;            // by AddFindings (visits.h)
+  std::optional<ClusterMeetings> meetings;  // absent: no node was to meet others
   // The file of dlroof_net that the user gives beside the cluster file; absent: none.
   std::optional<MeasuredNetwork> network;
 };

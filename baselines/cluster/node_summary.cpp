@@ -106,6 +106,8 @@ NodeSummary SummaryOf(const RunFile& run, const std::string& file) {
     AddCeilings(machine, summary.ceilings);
   }
   for (const auto& record : run.records) AddTime(record, summary);
+  if (const auto& met = Member(Member(run.context, "dlroof"), "meetings"); !met.is_null())
+    summary.meetings = MeetingsFromJson(met, file + ": context.dlroof.meetings");
   return summary;
 }
 

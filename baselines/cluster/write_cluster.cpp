@@ -176,6 +176,8 @@ std::vector<std::string> Notes(const Cluster& cluster, const NodeEffects& effect
   if (!effects.nodes.empty())
     notes.emplace_back(
         "slower by: the node's time over the median node's, the median over its benchmarks");
+  if (cluster.meetings)
+    for (const auto& note : MeetingNotes(*cluster.meetings)) notes.push_back(note);
   if (!effects.order.empty()) notes.push_back(OrderNote(effects));
   notes.push_back(FindingsText(cluster));
   AddNetworkNotes(cluster, notes);

@@ -96,6 +96,8 @@ int RunGather(const GatherFlags& flags) {
   WriteFile(flags.output, ToJson(cluster, CommandLine(command)).dump() + '\n', OnDisk::kNow);
   const auto absent = SayNotWhole(cluster);
   for (const auto& remark : cluster.remarks) std::cerr << Printable(remark) << '\n';
+  if (cluster.meetings)
+    for (const auto& note : MeetingNotes(*cluster.meetings)) std::cerr << Printable(note) << '\n';
   for (const auto& finding : cluster.findings)
     if (finding.verdict == NodeVerdict::kSlow)
       std::cerr << fmt::format("{}: slow, by {:.1f} % ({})\n",

@@ -59,6 +59,7 @@ std::map<std::string_view, std::string> Values(const LaunchRequest& request) {
           {"visits", std::to_string(request.visits)},
           {"network", NetworkPart(request)},
           {"order", request.order},
+          {"meet_seconds", fmt::format("{:g}", request.meet_seconds)},
           {"out_text", CommandLine({request.out})},
           {"dlroof_text", CommandLine({request.dlroof})}};
 }

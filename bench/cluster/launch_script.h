@@ -24,6 +24,7 @@ struct LaunchRequest {
   std::vector<std::string> names;      // of the nodes to visit again
   int visits = 0;                      // [1] of these
   std::string order = "at-once";       // or "one-by-one": node after node
+  double meet_seconds = 300;           // [s] for which nodes at once wait for each other
   bool net = false;                    // dlroof_net, beside this program, measures the network too
 };
 

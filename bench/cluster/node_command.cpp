@@ -8,8 +8,10 @@
 #include <memory>
 
 #include "bench/cluster/commands.h"
+#include "bench/cluster/meeting_point.h"
 #include "bench/cluster/node_folder.h"
 #include "bench/cluster/node_identity.h"
+#include "bench/cluster/sha256.h"
 #include "bench/supervise/open_run.h"
 #include "bench/supervise/supervise.h"
 #include "bench/supervise/supervised_program.h"
@@ -28,6 +30,8 @@ struct NodeFlags {
   std::vector<std::string> arguments;
   int visit = 0;
   double timeout_seconds = 600;  // [s] as RunRequest
+  std::string meet;              // file of the nodes that measure at once; empty: nobody is met
+  double meet_seconds = 300;     // [s] for which others are awaited
 };
 
 // Sends standard output into a file while it lives: of 1000 nodes nobody reads the tables.
@@ -70,9 +74,45 @@ void Finish(const NodeFolder& folder, const NodeFacts& facts) {
   auto file = ParsedJson(ReadFile(run, "a run file"), run.string());
   file.erase("benchmarks");  // the records say it all
   file["context"]["dlroof"]["node"] = ToJson(facts);
+  if (auto meetings = ReadMeetings(folder.Meetings(facts.name)); !meetings.empty())
+    file["context"]["dlroof"]["meetings"] = std::move(meetings);
   WriteFile(folder.Node(facts.name), file.dump() + '\n', OnDisk::kNow);
   fs::remove(run);
   fs::remove(folder.Facts(facts.name));
+  fs::remove(folder.Meetings(facts.name));
+}
+
+// Returns the place where this node meets the others of the list, of which it does not wait for
+// those that are whole; null where there are no others.
+std::unique_ptr<MeetingPoint> MakeMeetingPoint(const NodeFlags& flags, const NodeFolder& folder,
+                                               const std::string& name) {
+  if (flags.meet.empty()) return nullptr;
+  auto others = NamesIn(flags.meet);
+  std::erase(others, name);
+  if (others.empty()) return nullptr;
+  const auto finished =
+      std::erase_if(others, [&](const auto& other) { return fs::exists(folder.Node(other)); });
+  return std::make_unique<MeetingPoint>(folder.MeetingPlace(), name, others, finished,
+                                        flags.meet_seconds, SystemMeetingClock());
+}
+
+// Returns the seed of the benchmarks' order: nodes with the same arguments have the same order, so
+// that they meet before the same benchmarks.
+std::uint64_t CommonSeed(const std::vector<std::string>& arguments) {
+  return std::stoull(Sha256(fmt::format("{}", fmt::join(arguments, "\n"))).substr(0, 16), nullptr,
+                     16);
+}
+
+// Makes each benchmark wait for the other nodes, and keeps a line of each meeting.
+void MeetBefore(MeetingPoint& point, const fs::path& kept, std::ostream& log, RunRequest& request) {
+  request.seed = CommonSeed(request.arguments);
+  request.before = [&point, &log, kept](std::size_t turn, const std::string& listed) {
+    const auto meeting = point.Meet(turn, listed);
+    std::ofstream(kept, std::ios::app) << ToJson(meeting).dump() << '\n';
+    if (!meeting.late.empty())
+      log << fmt::format("before {}: left out and not awaited again: {}\n", listed,
+                         fmt::join(meeting.late, ", "));
+  };
 }
 
 // Measures what is left. Returns whether all is there.
@@ -82,7 +122,40 @@ bool Measure(const RunRequest& request, std::ostream& log) {
   return IsFinished(request);
 }
 
+RunRequest RequestOf(const NodeFlags& flags, const NodeFolder& folder, const std::string& name) {
+  RunRequest request;
+  request.programs = {flags.bench.empty() ? BenchBesideUs() : fs::absolute(flags.bench).string()};
+  request.outputs = {folder.Run(name).string()};
+  request.arguments = flags.arguments;
+  request.timeout_seconds = flags.timeout_seconds;
+  request.resume = true;
+  request.random_order = true;
+  return request;
+}
+
+// Measures beside the other nodes, with all that it says in the node's log. Returns whether all is
+// there.
+bool MeasureBesideOthers(const NodeFlags& flags, const NodeFolder& folder,
+                         const std::string& name) {
+  auto request = RequestOf(flags, folder, name);
+  std::ofstream log(folder.Log(name), std::ios::app);
+  const auto point = MakeMeetingPoint(flags, folder, name);
+  if (point) MeetBefore(*point, folder.Meetings(name), log, request);
+  try {
+    const RedirectedOutput redirected(log);
+    const bool whole = Measure(request, log);
+    if (point) point->Leave();
+    return whole;
+  } catch (const std::exception& error) {
+    log << error.what() << '\n' << std::flush;
+    if (point) point->Leave();
+    throw;
+  }
+}
+
 int RunNode(const NodeFlags& flags) {
+  if (!flags.meet.empty() && flags.order != "at-once")
+    throw BadInput("--meet={}: belongs to --order=at-once", flags.meet);
   const NodeFolder folder(fs::absolute(flags.out), flags.visit);
   auto facts = ThisNode();
   facts.arguments = flags.arguments;
@@ -96,23 +169,8 @@ int RunNode(const NodeFlags& flags) {
   setenv("XDG_CACHE_HOME", folder.Cache(facts.name).c_str(), 1);
   fs::create_directories(folder.Cache(facts.name));
   WriteFile(folder.Facts(facts.name), ToJson(facts).dump() + '\n');
-  RunRequest request;
-  request.programs = {flags.bench.empty() ? BenchBesideUs() : fs::absolute(flags.bench).string()};
-  request.outputs = {folder.Run(facts.name).string()};
-  request.arguments = flags.arguments;
-  request.timeout_seconds = flags.timeout_seconds;
-  request.resume = true;
-  request.random_order = true;
   StopOnInterrupt();
-  std::ofstream log(folder.Log(facts.name), std::ios::app);
-  bool whole = false;
-  try {
-    const RedirectedOutput redirected(log);
-    whole = Measure(request, log);
-  } catch (const std::exception& error) {
-    log << error.what() << '\n' << std::flush;
-    throw;
-  }
+  const bool whole = MeasureBesideOthers(flags, folder, facts.name);
   if (whole) Finish(folder, facts);
   std::cerr << fmt::format("{}: {}\n", facts.name,
                            whole ? "whole" : "not finished; the same command goes on");
@@ -131,6 +189,13 @@ void AddClusterNode(CLI::App& cluster, int& exit_code) {
       ->check(CLI::Range(1, 10000));
   command->add_option("--order", flags->order, "which the caller starts the nodes in: kept")
       ->check(CLI::IsMember({"at-once", "one-by-one"}));
+  command->add_option("--meet", flags->meet,
+                      "file with a node's name a line: before each benchmark wait for these");
+  command
+      ->add_option("--meet-seconds", flags->meet_seconds,
+                   "[s] wait so long at most; who has not come by then is not awaited again")
+      ->capture_default_str()
+      ->check(CLI::PositiveNumber);
   command->add_option("--timeout", flags->timeout_seconds, "[s] for one benchmark (600)")
       ->check(CLI::PositiveNumber);
   command->add_option("ARGUMENTS", flags->arguments,

@@ -84,6 +84,9 @@ fs::path NodeFolder::Run(const std::string& name) const {
 fs::path NodeFolder::Facts(const std::string& name) const {
   return folder_ / "runs" / (name + ".node");
 }
+fs::path NodeFolder::Meetings(const std::string& name) const {
+  return folder_ / "runs" / (name + ".meetings");
+}
 fs::path NodeFolder::Cache(const std::string& name) const { return cache_ / name; }
 fs::path NodeFolder::Log(const std::string& name) const {
   return folder_ / "logs" / (name + ".log");
@@ -100,18 +103,7 @@ void NodeFolder::Make() const {
 std::optional<std::vector<std::string>> NodeFolder::Asked() const {
   const auto path = folder_ / "asked.txt";
   if (!fs::exists(path)) return std::nullopt;
-  std::istringstream lines(ReadFile(path, "a list of nodes", kMostAsked));
-  std::set<std::string> names;
-  int number = 0;
-  for (std::string line; std::getline(lines, line);) {
-    ++number;
-    if (line.empty()) continue;
-    if (line.find_first_of("/ \t\r") != std::string::npos)
-      throw BadInput(BadInput::Place{path.string(), number},
-                     "'{}': expected one node's name a line", line);
-    names.insert(line);
-  }
-  return std::vector(names.begin(), names.end());
+  return NamesIn(path);
 }
 
 std::vector<fs::path> NodeFolder::NodeFiles() const {
@@ -126,6 +118,38 @@ std::vector<std::string> NodeFolder::Unfinished() const {
     if (file.extension() == ".node" && !fs::exists(Node(file.stem().string())))
       names.push_back(file.stem().string());
   return names;
+}
+
+std::vector<std::string> NamesIn(const fs::path& path) {
+  std::istringstream lines(ReadFile(path, "a list of nodes", kMostAsked));
+  std::set<std::string> names;
+  int number = 0;
+  for (std::string line; std::getline(lines, line);) {
+    ++number;
+    if (line.empty()) continue;
+    if (line.find_first_of("/ \t\r") != std::string::npos)
+      throw BadInput(BadInput::Place{path.string(), number},
+                     "'{}': expected one node's name a line", line);
+    names.insert(line);
+  }
+  return {names.begin(), names.end()};
+}
+
+nlohmann::json ReadMeetings(const fs::path& path) {
+  std::istringstream lines(ReadFileIfAny(path));
+  auto list = nlohmann::json::array();
+  for (std::string line; std::getline(lines, line);) {
+    auto meeting = nlohmann::json::parse(line, nullptr, false);
+    if (!meeting.is_object() || !meeting.contains("benchmark")) continue;
+    const auto before = std::ranges::find_if(list, [&](const nlohmann::json& other) {
+      return other.at("benchmark") == meeting.at("benchmark");
+    });
+    if (before != list.end())
+      *before = std::move(meeting);
+    else
+      list.push_back(std::move(meeting));
+  }
+  return list;
 }
 
 NodeSummary ReadNodeFile(const fs::path& path) {
@@ -158,8 +182,11 @@ RunFile ReadNodeRun(const std::string& path) {
                     {PartFrom(entry.benchmark.fresh, entry.outcomes.front(), std::nullopt)}});
   if (done.empty()) throw BadInput("{}: no benchmark was finished", path);
   auto run = MergedRun(done, journal.machines, nlohmann::json::object()).run.file;
-  const auto facts = path.substr(0, path.size() - kJournal.size()) + ".node";
+  const auto stem = path.substr(0, path.size() - kJournal.size());
+  const auto facts = stem + ".node";
   run.context["dlroof"]["node"] = ParsedJson(ReadFile(facts, "a node's facts"), facts);
+  if (auto meetings = ReadMeetings(stem + ".meetings"); !meetings.empty())
+    run.context["dlroof"]["meetings"] = std::move(meetings);
   return run;
 }
 

@@ -1,6 +1,8 @@
 // The shared folder of a cluster's run. A node writes only files of its own name:
 //   DIR/nodes/NAME.json    its run file, whole or not there
 //   DIR/runs/NAME.json     what it measures now, with its journal; NAME.node: its facts
+//   DIR/runs/NAME.meetings  its meetings with other nodes, a line of JSON each
+//   DIR/meetings/           how far each node is, for those that wait for it (meeting_point.h)
 //   DIR/cache/NAME/        its ceilings: equal nodes have equal fingerprints, and share $HOME
 //   DIR/logs/NAME.log      what it says
 //   DIR/visits/N/          nodes, runs and logs of the N-th further visit
@@ -9,6 +11,7 @@
 #pragma once
 
 #include <filesystem>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <vector>
@@ -26,14 +29,15 @@ class NodeFolder {
   std::filesystem::path Node(const std::string& name) const;
   std::filesystem::path Run(const std::string& name) const;
   std::filesystem::path Facts(const std::string& name) const;
+  std::filesystem::path Meetings(const std::string& name) const;
+  std::filesystem::path MeetingPlace() const { return folder_ / "meetings"; }
   std::filesystem::path Cache(const std::string& name) const;
   std::filesystem::path Log(const std::string& name) const;
 
   // Makes the folders. Throws BadInput.
   void Make() const;
 
-  // Returns the names in asked.txt, each once; absent: there is no such file. Throws BadInput for a
-  // line that is no node's name.
+  // Returns the names in asked.txt, as NamesIn; absent: there is no such file.
   std::optional<std::vector<std::string>> Asked() const;
   // Returns the files in nodes/, and names of nodes that have begun and have no file there.
   std::vector<std::filesystem::path> NodeFiles() const;
@@ -47,6 +51,14 @@ class NodeFolder {
  private:
   std::filesystem::path folder_, cache_;
 };
+
+// Returns a file's lines, each once, without the empty ones. Throws BadInput for a line that is no
+// node's name.
+std::vector<std::string> NamesIn(const std::filesystem::path& path);
+
+// Returns the lines of a node's meetings as an array, of each benchmark the last; empty: there is
+// no file. A line that a kill cut off is passed over.
+nlohmann::json ReadMeetings(const std::filesystem::path& path);
 
 // Reads one node's file. A file that cannot count (half of it is there, of another version, of no
 // node, of a node whose file is another one) is a failed node, with the sentence why.

@@ -94,6 +94,12 @@ void AddClusterScript(CLI::App& cluster, int& exit_code) {
                    "all nodes at once, or one after the other: `cluster report --alone` compares")
       ->capture_default_str()
       ->check(CLI::IsMember({"at-once", "one-by-one"}));
+  command
+      ->add_option("--meet-seconds", request.meet_seconds,
+                   "[s] at once, nodes wait before each benchmark for each other, so long at most; "
+                   "who misses it is left out")
+      ->capture_default_str()
+      ->check(CLI::PositiveNumber);
   command->add_flag("--net", request.net,
                     "also measure the network, by the dlroof_net beside --dlroof");
   command->add_option("--revisit", flags->revisit,

@@ -44,8 +44,10 @@ class Supervision {
     std::vector<std::size_t> order(benchmarks.size());
     std::iota(order.begin(), order.end(), 0);
     if (run_.request().random_order) order = ShuffledOrder(order.size(), run_.header().seed);
-    for (const std::size_t i : order) {
+    for (std::size_t turn = 0; turn < order.size(); ++turn) {
+      const auto i = order[turn];
       if (parts_.count(benchmarks[i].fresh) > 0) continue;
+      if (!run_.Over() && run_.request().before) run_.request().before(turn, benchmarks[i].fresh);
       if (run_.Over()) break;
       const auto entry = RunOne(benchmarks[i]);
       if (!entry) break;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <iosfwd>
 #include <optional>
 #include <string>
@@ -25,6 +26,9 @@ struct RunRequest {
   double cooldown_seconds = 2;           // [s] before the first retry, doubled each time
   double min_effect = 0.02;              // [1] of two programs, as in StopRule
   NameMap names;                         // of two programs, BASE's -> NEW's
+  // Called before each benchmark of one program with its place in the order, from 0, and its name
+  // as the program lists it. Empty: nothing is.
+  std::function<void(std::size_t turn, const std::string& listed)> before;
 };
 
 // Returns the exit code: 0, 1 if a benchmark failed, 130 after an interrupt. Writes progress to

@@ -335,6 +335,112 @@ class TestRevisit:
         verify(run("dlroof cluster script --engine=slurm"), [bad_input, says("expected -N and --out, or --revisit")])
 
 
+FIVE = "n1 n2 n3 n4 n5"
+
+
+def meeting_node(seconds=60, out="out"):
+    return f"dlroof cluster node --out {out} --bench {FAKE_BENCH} --order at-once --meet {out}/now --meet-seconds {seconds} -- --dlroof_x"
+
+
+def begin(name, command, **environment):
+    return start(command, SLURMD_NODENAME=name, SLURM_PROCID="0", FAKE_DEVICE="none", FAKE_NAMES=FIVE, **environment)
+
+
+@pytest.fixture
+def at_once(tmp_path, monkeypatch):
+    """Returns a function that writes who is there, in a folder of its own."""
+    monkeypatch.chdir(tmp_path)
+    Path("out").mkdir()
+
+    def names(*names):
+        for list_of_names in ("out/now", "out/asked.txt"):
+            Path(list_of_names).write_text("".join(f"{name}\n" for name in names))
+        return names
+    return names
+
+
+def meetings(name):
+    return json.loads(Path(f"out/nodes/{name}.json").read_text())["context"]["dlroof"].get("meetings")
+
+
+def test_all_begin_each_benchmark_together_in_one_order(at_once):
+    names = at_once("n1", "n2", "n3", "n4")
+    running = {name: begin(name, meeting_node(), FAKE_SECONDS="0.3" if name == "n3" else "0") for name in names}
+    for name in names:
+        verify(finish(running[name]), [exits(0), says(f"^{name}: whole$")])
+    orders = {tuple(one["benchmark"] for one in meetings(name)) for name in names}
+    assert len(orders) == 1 and len(orders.pop()) == 5, orders
+    for name in names:
+        assert [(one["with"], one["ahead"], "late" in one) for one in meetings(name)] == [(3, 0, False)] * 5, meetings(name)
+        waited = sum(one["waited_seconds"] for one in meetings(name)[1:])  # for n3, after each but the last of its five benchmarks
+        assert waited < 1 if name == "n3" else waited > 0.9, (name, waited)
+    verify(run("dlroof cluster gather out -o c.json"), [exits(0), says("^4 nodes met before 5 benchmarks and began them within .* of each other")])
+    kept = json.loads(Path("c.json").read_text())
+    assert kept["cluster"]["meetings"]["nodes"] == 4 and kept["cluster"]["meetings"]["late"] == [] and "meetings" not in kept["context"]["dlroof"]
+    verify(run("dlroof cluster report c.json -o c.html -o c.md"), [exits(0), prints("^4 nodes met before 5 benchmarks"), contains("c.html", "4 nodes met"), contains("c.md", "4 nodes met")])
+
+
+def test_a_node_that_never_comes_is_awaited_once_and_left_out(at_once):
+    at_once("n1", "n2", "n9")
+    before = time.monotonic()
+    running = [begin(name, meeting_node(seconds=1.5)) for name in ("n1", "n2")]
+    for process in running:
+        verify(finish(process), [exits(0), says("whole")])
+    assert time.monotonic() - before < 5 * 1.5  # not before each of the five benchmarks
+    assert [one.get("late") for one in meetings("n1")] == [["n9"]] + [None] * 4 and all(one["with"] == 1 for one in meetings("n1")), meetings("n1")
+    assert "left out and not awaited again: n9" in Path("out/logs/n1.log").read_text()
+    verify(run("dlroof cluster gather out -o c.json"),
+           [exits(3), says("^n9: missing: no file$"), says("^missed a meeting's deadline, and the others went on without: n9 .before Fake/.*, 2 nodes waited.$")])
+    verify(run("dlroof cluster report c.json"), [exits(0), plain("missed a meeting's deadline, and the others went on without: n9")])
+
+
+def test_a_killed_node_is_left_out_and_later_waits_for_nobody(at_once):
+    names = at_once("n1", "n2", "n3")
+    running = {name: begin(name, meeting_node(seconds=2), FAKE_SECONDS="0.4") for name in names}
+    journal, deadline = Path("out/runs/n3.json.journal"), time.monotonic() + 30
+    while (not journal.exists() or len(journal.read_text().splitlines()) < 2) and time.monotonic() < deadline:
+        time.sleep(0.02)
+    running["n3"].send_signal(signal.SIGKILL)
+    for name in names:
+        ran = finish(running[name])
+        assert (ran.code == 0) == (name != "n3"), ran
+    assert sum("n3" in one.get("late", []) for one in meetings("n1")) == 1, meetings("n1")
+    verify(run("dlroof cluster gather out -o c.json"), [exits(3), says("^n3: partial: not finished"), says("went on without: n3 ")])
+    shutil.rmtree("out/meetings")  # as the scripts do
+    before = time.monotonic()
+    verify(finish(begin("n3", meeting_node(seconds=50))), [exits(0), says("^n3: whole$")])
+    assert time.monotonic() - before < 40
+    # The others' files are whole. The lines of the first process are kept.
+    before, after = meetings("n3")[0], meetings("n3")[-1]
+    assert len(meetings("n3")) == 5 and (before["with"], after["with"], after["ahead"]) == (2, 0, 2) and after["waited_seconds"] < 1, meetings("n3")
+    assert not Path("out/runs/n3.meetings").exists()
+    verify(run("dlroof cluster gather out -o c.json"), [exits(0), says("went on without: n3 "), says("no other node began with them: n3 ")])
+
+
+def test_a_node_that_begins_late_sees_that_the_others_are_ahead(at_once):
+    at_once("n1", "n2")
+    first = begin("n1", meeting_node(seconds=0.2), FAKE_SECONDS="1")
+    journal, deadline = Path("out/runs/n1.json.journal"), time.monotonic() + 30
+    while (not journal.exists() or len(journal.read_text().splitlines()) < 3) and time.monotonic() < deadline:
+        time.sleep(0.02)
+    verify(finish(begin("n2", meeting_node(seconds=20))), [exits(0)])
+    verify(finish(first), [exits(0)])
+    assert meetings("n2")[0] | {"began_seconds": 0, "waited_seconds": 0} == {
+        "benchmark": meetings("n1")[0]["benchmark"], "began_seconds": 0, "waited_seconds": 0, "with": 0, "ahead": 1}
+    verify(run("dlroof cluster gather out -o c.json"), [exits(0), says("^nodes with benchmarks that no other node began with them: n1 .*n2 ")])
+
+
+def test_a_single_node_and_another_order_meet_nobody(at_once):
+    at_once("n1")
+    verify(finish(begin("n1", meeting_node())), [exits(0)])
+    assert meetings("n1") is None and not Path("out/meetings").exists()
+    verify(run("dlroof cluster gather out -o c.json"), [exits(0)])
+    assert "meetings" not in json.loads(Path("c.json").read_text())["cluster"]
+    for order in ("", "--order one-by-one "):
+        verify(run(meeting_node().replace("--order at-once ", order)), [bad_input, says("--meet=out/now: belongs to --order=at-once")])
+    verify(run(meeting_node().replace("out/now", "gone")), [bad_input, says("gone")])
+
+
 def test_medians_over_nodes_equal_an_independent_script():
     done = subprocess.run([sys.executable, ROOT / "baselines/studies/scale/cluster_scale.py", "--dlroof", DLROOF, "--nodes", "24"], capture_output=True, text=True)
     assert done.returncode == 0 and "all medians equal, any order of files gives the same file" in done.stdout, done

@@ -52,7 +52,7 @@ def statuses(path):
 
 SUBMIT = """
 export FAKE_DEVICE=none FAKE_NAMES='n1 n2 n3 n4' FAKE_SECONDS=%s
-"$dlroof" cluster script --engine=slurm -N 4 --out out -- --dlroof_x='a b' > job.sh
+"$dlroof" cluster script --engine=slurm -N 4 --meet-seconds=4 --out out -- --dlroof_x='a b' > job.sh
 bash -n job.sh
 """
 
@@ -63,7 +63,7 @@ sbatch --wait -o job.out job.sh; echo "job $?"
 cat job.out
 "$dlroof" cluster report out/cluster.json
 """)
-    assert "job 0" in out and "4 of 4 nodes are whole; 4 benchmarks" in out, out
+    assert "job 0" in out and "4 of 4 nodes are whole; 4 benchmarks" in out and "4 nodes met before 4 benchmarks" in out, out
     cluster = json.loads(Path("whole/out/cluster.json").read_text())
     assert statuses("whole/out/cluster.json") == {name: "whole" for name in NODES}
     for node in cluster["cluster"]["nodes"]:
@@ -92,6 +92,10 @@ cat again.out
     assert sorted(set(counts)) in ([3, 4], [4]) and max(counts) == 4, counts
     assert "job 0" in out and "unchanged" in out and "4 of 4 nodes are whole; 4 benchmarks" in out, out
     assert "n3: whole" in out and "n1: whole, nothing is left to do" in out, out
+    assert [one["node"] for one in first["cluster"]["meetings"]["late"]] == ["n3"] and first["cluster"]["meetings"]["late"][0]["by"] == 3, first["cluster"]["meetings"]
+    # Measured later, n3 waits for nobody.
+    again = json.loads(Path("pulled/out/nodes/n3.json").read_text())["context"]["dlroof"]["meetings"]
+    assert again[-1]["with"] == 0 and again[-1]["ahead"] == 3 and again[-1]["waited_seconds"] < 1, again
 
 
 @pytest.mark.skipif(not NET.exists() or not shutil.which("mpirun"), reason="dlroof_net is not built, or Open MPI is not installed")

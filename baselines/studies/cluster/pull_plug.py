@@ -23,7 +23,7 @@ SCRIPT = """
 export FAKE_DEVICE=none FAKE_NAMES='n1 n2 n3 n4' FAKE_SECONDS=1
 while read -r number node moment; do
   out=out-$number
-  bin/dlroof cluster script --engine=slurm -N 4 --out $out > job.sh
+  bin/dlroof cluster script --engine=slurm -N 4 --meet-seconds=10 --out $out > job.sh
   job=$(sbatch --parsable -o $out.log job.sh)
   sleep "$moment"
   pull_plug "$node"

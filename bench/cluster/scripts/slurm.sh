@@ -11,17 +11,23 @@ out={{out}}
 dlroof={{dlroof}}
 arguments=({{arguments}})
 order={{order}}
+meet_seconds={{meet_seconds}}
 
 mkdir -p "$out"
 scontrol show hostnames "$SLURM_JOB_NODELIST" > "$out/asked.$SLURM_JOB_ID"
 cat "$out"/asked.*[0-9] | sort -u > "$out/asked.txt.new" && mv "$out/asked.txt.new" "$out/asked.txt"
 mapfile -t nodes < "$out/asked.$SLURM_JOB_ID"
 
-# A task takes all CPUs of its node (-c), and no task waits for another one: no MPI, so that a node that is lost takes
-# nothing but itself with it. Its exit code says nothing; the files do.
+# Nodes that measure at once meet before each benchmark, by files in this folder. A node that is $meet_seconds late is left out.
+meet=()
+[ "$order" = at-once ] && [ "${#nodes[@]}" -gt 1 ] && meet=(--meet "$out/asked.$SLURM_JOB_ID" --meet-seconds "$meet_seconds")
+rm -rf "$out/meetings"
+
+# A task takes all CPUs of its node (-c), and no task needs MPI, so that a node that is lost takes nothing but itself with
+# it. Its exit code says nothing; the files do.
 measure() {
   srun "$@" -c "$SLURM_CPUS_ON_NODE" --no-kill --kill-on-bad-exit=0 --wait=0 --mpi=none --overlap \
-    "$dlroof" cluster node --out "$out" --order "$order" -- "${arguments[@]}"
+    "$dlroof" cluster node --out "$out" --order "$order" ${meet[@]+"${meet[@]}"} -- "${arguments[@]}"
 }
 
 missing() {

@@ -1,0 +1,186 @@
+#include "baselines/cluster/meetings.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <set>
+
+#include "baselines/cluster/gather.h"
+#include "counters/base/error.h"
+#include "counters/base/json_reader.h"
+#include "counters/base/order_statistics.h"
+#include "reporters/text/units.h"
+
+namespace dlroof {
+namespace {
+
+using nlohmann::json;
+using NodeMeetings = std::vector<std::pair<std::string, std::vector<Meeting>>>;
+
+constexpr double kAnotherMeeting = 10;  // [s]
+
+// Returns the nodes that others left behind, by name.
+std::vector<LateNode> LateNodes(const NodeMeetings& by_node) {
+  struct First {
+    double began_seconds = 0;
+    std::string benchmark;
+    std::size_t by = 0;
+  };
+  const auto less = [](const std::string& a, const std::string& b) { return NodeNameLess(a, b); };
+  std::map<std::string, First, decltype(less)> firsts(less);
+  for (const auto& [node, meetings] : by_node)
+    for (const auto& meeting : meetings)
+      for (const auto& name : meeting.late) {
+        auto& first = firsts[name];
+        if (first.by++ > 0 && first.began_seconds <= meeting.began_seconds) continue;
+        first.began_seconds = meeting.began_seconds;
+        first.benchmark = meeting.benchmark;
+      }
+  std::vector<LateNode> late;
+  for (const auto& [name, first] : firsts) late.push_back({name, first.benchmark, first.by});
+  return late;
+}
+
+// Returns the widest distance within the times of one benchmark that belong together; absent where
+// no two do.
+std::optional<double> SpreadOf(std::vector<double> began) {
+  std::ranges::sort(began);
+  std::optional<double> widest;
+  for (std::size_t begin = 0, i = 1; i <= began.size(); ++i) {
+    if (i < began.size() && began[i] - began[i - 1] < kAnotherMeeting) continue;
+    if (i - begin > 1) widest = std::max(widest.value_or(0), began[i - 1] - began[begin]);
+    begin = i;
+  }
+  return widest;
+}
+
+std::vector<double> Spreads(const NodeMeetings& by_node, const std::vector<LateNode>& late) {
+  std::map<std::string, std::vector<double>> began;
+  for (const auto& [node, meetings] : by_node) {
+    if (std::ranges::find(late, node, &LateNode::name) != late.end()) continue;
+    for (const auto& meeting : meetings)
+      if (meeting.with > 0) began[meeting.benchmark].push_back(meeting.began_seconds);
+  }
+  std::vector<double> spreads;
+  for (auto& [benchmark, times] : began)
+    if (const auto spread = SpreadOf(std::move(times))) spreads.push_back(*spread);
+  return spreads;
+}
+
+}  // namespace
+
+json ToJson(const Meeting& meeting) {
+  json object = {{"benchmark", meeting.benchmark},
+                 {"began_seconds", meeting.began_seconds},
+                 {"waited_seconds", meeting.waited_seconds},
+                 {"with", meeting.with},
+                 {"ahead", meeting.ahead}};
+  if (!meeting.late.empty()) object["late"] = meeting.late;
+  return object;
+}
+
+std::vector<Meeting> MeetingsFromJson(const json& list, const std::string& where) {
+  if (!list.is_array()) throw BadInput("{}: expected an array of meetings", where);
+  std::vector<Meeting> meetings;
+  for (std::size_t i = 0; i < list.size(); ++i) {
+    const JsonReader reader(list[i], fmt::format("{}[{}]", where, i));
+    Meeting meeting{.benchmark = reader.NonEmptyText("benchmark"),
+                    .began_seconds = reader.Positive("began_seconds"),
+                    .waited_seconds = reader.NotNegative("waited_seconds"),
+                    .with = static_cast<std::size_t>(reader.NotNegative("with")),
+                    .ahead = static_cast<std::size_t>(reader.NotNegative("ahead")),
+                    .late = {}};
+    if (reader.Has("late")) meeting.late = reader.Texts("late");
+    meetings.push_back(std::move(meeting));
+  }
+  return meetings;
+}
+
+std::optional<ClusterMeetings> ClusterMeetingsOf(const NodeMeetings& by_node) {
+  ClusterMeetings all;
+  std::vector<double> waited;
+  for (const auto& [node, meetings] : by_node) {
+    if (meetings.empty()) continue;
+    ++all.nodes;
+    waited.push_back(0);
+    for (const auto& meeting : meetings) {
+      waited.back() += meeting.waited_seconds;
+      if (meeting.with == 0) ++all.apart[node];
+    }
+  }
+  if (all.nodes == 0) return std::nullopt;
+  all.median_waited_seconds = Median(std::move(waited));
+  all.late = LateNodes(by_node);
+  const auto spreads = Spreads(by_node, all.late);
+  all.benchmarks = spreads.size();
+  if (spreads.empty()) return all;
+  all.median_spread_seconds = Median(spreads);
+  all.most_spread_seconds = *std::ranges::max_element(spreads);
+  return all;
+}
+
+json ToJson(const ClusterMeetings& meetings) {
+  json object = {{"nodes", meetings.nodes},
+                 {"benchmarks", meetings.benchmarks},
+                 {"median_waited_seconds", meetings.median_waited_seconds},
+                 {"late", json::array()},
+                 {"apart", json::array()}};
+  if (meetings.median_spread_seconds)
+    object["median_spread_seconds"] = *meetings.median_spread_seconds;
+  if (meetings.most_spread_seconds) object["most_spread_seconds"] = *meetings.most_spread_seconds;
+  for (const auto& one : meetings.late)
+    object["late"].push_back({{"node", one.name}, {"benchmark", one.benchmark}, {"by", one.by}});
+  for (const auto& [node, count] : meetings.apart)
+    object["apart"].push_back({{"node", node}, {"benchmarks", count}});
+  return object;
+}
+
+ClusterMeetings ClusterMeetingsFromJson(const json& object, const std::string& where) {
+  const JsonReader reader(object, where);
+  ClusterMeetings meetings{.nodes = static_cast<std::size_t>(reader.AtLeastOne("nodes")),
+                           .benchmarks = static_cast<std::size_t>(reader.NotNegative("benchmarks")),
+                           .median_spread_seconds = reader.OptionalNumber("median_spread_seconds"),
+                           .most_spread_seconds = reader.OptionalNumber("most_spread_seconds"),
+                           .median_waited_seconds = reader.NotNegative("median_waited_seconds"),
+                           .late = {},
+                           .apart = {}};
+  for (std::size_t i = 0; i < reader.Array("late").size(); ++i) {
+    const auto late = reader.Item("late", i);
+    meetings.late.push_back({late.NonEmptyText("node"), late.NonEmptyText("benchmark"),
+                             static_cast<std::size_t>(late.AtLeastOne("by"))});
+  }
+  for (std::size_t i = 0; i < reader.Array("apart").size(); ++i) {
+    const auto apart = reader.Item("apart", i);
+    meetings.apart[apart.NonEmptyText("node")] =
+        static_cast<std::size_t>(apart.AtLeastOne("benchmarks"));
+  }
+  return meetings;
+}
+
+std::vector<std::string> MeetingNotes(const ClusterMeetings& meetings) {
+  std::vector<std::string> notes;
+  if (meetings.median_spread_seconds && meetings.most_spread_seconds)
+    notes.push_back(fmt::format(
+        "{} nodes met before {} benchmarks and began them within {} of each other "
+        "(median; at most {}; by the nodes' clocks); a node waited for {} in all",
+        meetings.nodes, meetings.benchmarks, WithPrefix(*meetings.median_spread_seconds, "s"),
+        WithPrefix(*meetings.most_spread_seconds, "s"),
+        WithPrefix(meetings.median_waited_seconds, "s")));
+  else
+    notes.emplace_back("nodes were to meet before each benchmark, and no two began any together");
+  std::vector<std::string> late, apart;
+  for (const auto& one : meetings.late)
+    late.push_back(fmt::format("{} (before {}, {} nodes waited)", one.name, one.benchmark, one.by));
+  for (const auto& [node, count] : meetings.apart)
+    apart.push_back(fmt::format("{} ({})", node, count));
+  if (!late.empty())
+    notes.push_back(fmt::format("missed a meeting's deadline, and the others went on without: {}",
+                                NamedNodes(late)));
+  if (!apart.empty())
+    notes.push_back(fmt::format("nodes with benchmarks that no other node began with them: {}",
+                                NamedNodes(apart)));
+  return notes;
+}
+
+}  // namespace dlroof
