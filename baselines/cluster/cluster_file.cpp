@@ -23,7 +23,10 @@ json NodeJson(const ClusterNode& node) {
                                   {"sha256", &node.sha256},
                                   {"started_at", &node.started_at}})
     if (!text->empty()) object[key] = *text;
-  if (!node.facts.known_by.empty()) object["facts"] = ToJson(node.facts);
+  if (!node.facts.known_by.empty())
+    object["facts"] = ToJson(node.facts);
+  else if (!node.facts.host.empty())
+    object["host"] = node.facts.host;  // of a GPU without a file
   if (node.kind) object["kind"] = *node.kind;
   if (!node.ceilings.empty()) object["ceilings"] = node.ceilings;
   if (!node.without.empty()) object["without"] = node.without;
@@ -42,6 +45,7 @@ ClusterNode NodeFrom(const JsonReader& reader, std::size_t kinds) {
   const auto status = NodeStatusFromKey(reader.Text("status"));
   if (!status) reader.Refuse("status", "whole, partial, missing or failed");
   node.status = *status;
+  node.facts.host = reader.TextOr("host", "");
   if (reader.Has("facts")) {
     const auto facts = reader.Object("facts");
     node.facts = NodeFactsFromJson(facts.json(), facts.where());

@@ -174,7 +174,12 @@ void AddRemarks(Cluster& cluster) {
 
 void AddMissing(const std::vector<std::string>& asked, std::vector<NodeSummary>& summaries) {
   std::set<std::string> known;
-  for (const auto& summary : summaries) known.insert(summary.facts.name);
+  for (const auto& summary : summaries) {
+    known.insert(summary.facts.name);
+    if (!summary.facts.host.empty()) known.insert(summary.facts.host);
+  }
+  const bool per_gpu = std::ranges::any_of(
+      summaries, [](const NodeSummary& summary) { return !summary.facts.gpu.empty(); });
   for (const auto& name : asked) {
     // Tasks of one node are called NODE-taskN.
     const auto task = known.lower_bound(name + "-task");
@@ -188,6 +193,7 @@ void AddMissing(const std::vector<std::string>& asked, std::vector<NodeSummary>&
                         .machines = {},
                         .machine_name = ""};
     missing.facts.name = name;
+    if (per_gpu) missing.facts.host = name.substr(0, name.rfind("-gpu"));
     summaries.push_back(std::move(missing));
   }
 }
@@ -199,6 +205,18 @@ std::vector<std::vector<NodeWindow>> WindowsOf(const MergedTimes& merged) {
 }
 
 }  // namespace
+
+const std::string& HostOf(const ClusterNode& node) {
+  return node.facts.host.empty() ? node.name : node.facts.host;
+}
+
+std::optional<int> GpusOfHosts(const Cluster& cluster) {
+  std::map<std::string, int> counts;
+  for (const auto& node : cluster.nodes)
+    if (!node.facts.gpu.empty()) ++counts[HostOf(node)];
+  if (counts.empty()) return std::nullopt;
+  return std::ranges::max_element(counts, {}, [](const auto& one) { return one.second; })->second;
+}
 
 std::string NamedNodes(const std::vector<std::string>& names) {
   const auto shown = std::vector(names.begin(), names.begin() + std::min(names.size(), kMostNamed));
@@ -256,6 +274,8 @@ Cluster Gather(std::vector<NodeSummary> summaries,
   std::vector<const NodeSummary*> members;
   for (const auto i : kind.nodes) members.push_back(&summaries[i]);
   for (auto& machine : cluster.run.machines) MergeMachine(members, machine);
+  if (const auto gpus = GpusOfHosts(cluster))
+    cluster.run.context["dlroof"]["devices_per_node"] = *gpus;
   SetMeetings(summaries, cluster);
   AddRemarks(cluster);
   if (meters != nullptr) AddMetered(*meters, windows, cluster);

@@ -22,11 +22,14 @@ namespace dlroof {
 
 // A node by its own words: context.dlroof.node of its run file.
 struct NodeFacts {
-  std::string name;                    // "n17"; of several tasks on one node "n17-task0"
+  std::string name;                    // "n17"; of several tasks on one node "n17-task0"; of a
+                                       // process that has one of its GPUs "n17-gpu0"
+  std::string host;                    // "n17"; empty: the name
   std::string known_by;                // the variable that named it: "SLURMD_NODENAME"; "hostname"
   std::string engine;                  // "slurm", "openmpi", "pmix", "pmi", "flux"; empty: none
   std::string rank, job, place;        // as the engine says; empty: it does not
   std::string order;                   // "at-once", "one-by-one"; empty: nobody said
+  std::string gpu;                     // in CUDA_VISIBLE_DEVICES, of a process that has one GPU
   std::optional<int> cpus_given;       // [1] that the process may use
   std::optional<int> cpus;             // [1] that the node has online
   std::vector<std::string> arguments;  // of dlroof_bench
@@ -109,6 +112,11 @@ struct Cluster {
   // The file of dlroof_net that the user gives beside the cluster file; absent: none.
   std::optional<MeasuredNetwork> network;
 };
+
+// Returns the name of the node's host: that of the network, of meters, of schedulers.
+const std::string& HostOf(const ClusterNode& node);
+// Returns how many processes with one GPU each a host has, the most of all; absent: none has.
+std::optional<int> GpusOfHosts(const Cluster& cluster);
 
 // Nodes' names in an order in which n2 precedes n10.
 bool NodeNameLess(const std::string& a, const std::string& b);

@@ -66,7 +66,9 @@ json ToJson(const NodeFacts& facts) {
                                   {"rank", &facts.rank},
                                   {"job", &facts.job},
                                   {"place", &facts.place},
-                                  {"order", &facts.order}})
+                                  {"order", &facts.order},
+                                  {"host", &facts.host},
+                                  {"gpu", &facts.gpu}})
     if (!text->empty()) object[key] = *text;
   if (facts.cpus_given) object["cpus_given"] = *facts.cpus_given;
   if (facts.cpus) object["cpus"] = *facts.cpus;
@@ -76,12 +78,14 @@ json ToJson(const NodeFacts& facts) {
 NodeFacts NodeFactsFromJson(const json& object, const std::string& where) {
   const JsonReader reader(object, where);
   NodeFacts facts{.name = reader.NonEmptyText("name"),
+                  .host = reader.TextOr("host", ""),
                   .known_by = reader.Text("known_by"),
                   .engine = reader.TextOr("engine", ""),
                   .rank = reader.TextOr("rank", ""),
                   .job = reader.TextOr("job", ""),
                   .place = reader.TextOr("place", ""),
                   .order = reader.TextOr("order", ""),
+                  .gpu = reader.TextOr("gpu", ""),
                   .arguments = reader.Texts("arguments")};
   if (reader.Has("cpus_given")) facts.cpus_given = reader.AtLeastOne("cpus_given");
   if (reader.Has("cpus")) facts.cpus = reader.AtLeastOne("cpus");

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <map>
 #include <ostream>
+#include <set>
 
 #include "baselines/formats/export.h"
 #include "baselines/formats/markdown_text.h"
@@ -132,7 +133,7 @@ void AddNetworkNotes(const Cluster& cluster, std::vector<std::string>& notes) {
   if (!cluster.network) return;
   for (const auto& note : NetworkNotes(*cluster.network)) notes.push_back("network: " + note);
   for (const auto& rank : cluster.network->ranks)
-    if (std::ranges::find(cluster.nodes, rank, &ClusterNode::name) == cluster.nodes.end())
+    if (std::ranges::find(cluster.nodes, rank, HostOf) == cluster.nodes.end())
       notes.push_back(fmt::format("network: {} is none of the measured nodes", rank));
 }
 
@@ -151,17 +152,26 @@ std::string FindingsText(const Cluster& cluster) {
          "been chance";
 }
 
+// "64 nodes", or "16 GPUs of 2 nodes, each measured by a process of its own"
+std::string CountText(const Cluster& cluster) {
+  std::set<std::string> hosts;
+  for (const auto& node : cluster.nodes) hosts.insert(HostOf(node));
+  if (!GpusOfHosts(cluster)) return fmt::format("{} nodes", cluster.nodes.size());
+  return fmt::format("{} GPUs of {} node{}", cluster.nodes.size(), hosts.size(),
+                     hosts.size() == 1 ? "" : "s");
+}
+
 // Sentences on nodes that are not whole, kinds, failures, and what the numbers are.
 std::vector<std::string> Notes(const Cluster& cluster, const NodeEffects& effects) {
   std::map<NodeStatus, std::size_t> counts;
   for (const auto& node : cluster.nodes) ++counts[node.status];
   std::vector<std::string> notes = {
-      fmt::format("{} nodes: {} whole, {} partial, {} missing, {} failed", cluster.nodes.size(),
+      fmt::format("{}: {} whole, {} partial, {} missing, {} failed", CountText(cluster),
                   counts[NodeStatus::kWhole], counts[NodeStatus::kPartial],
                   counts[NodeStatus::kMissing], counts[NodeStatus::kFailed])};
   for (std::size_t i = 0; i < cluster.kinds.size(); ++i)
     notes.push_back(fmt::format(
-        "{} nodes of {}{}", cluster.kinds[i].nodes.size(),
+        "{} {} of {}{}", cluster.kinds[i].nodes.size(), GpusOfHosts(cluster) ? "GPUs" : "nodes",
         cluster.kinds[i].name.empty() ? "a machine that is not known" : cluster.kinds[i].name,
         i == 0 ? ": medians and ratios are over these" : ""));
   for (const auto& node : cluster.nodes)
@@ -185,8 +195,7 @@ std::vector<std::string> Notes(const Cluster& cluster, const NodeEffects& effect
 }
 
 std::string Title(const Cluster& cluster) {
-  return fmt::format("{} nodes, {} benchmarks: {}", cluster.nodes.size(),
-                     cluster.run.records.size(),
+  return fmt::format("{}, {} benchmarks: {}", CountText(cluster), cluster.run.records.size(),
                      cluster.kinds.empty() ? "" : cluster.kinds.front().name);
 }
 

@@ -40,6 +40,23 @@ std::string NetworkPart(const LaunchRequest& request) {
   throw BadInput("--net: --engine={} starts no MPI job; expected slurm or mpirun", request.engine);
 }
 
+// Returns the arguments of dlroof_bench. Processes that share a node's CPUs measure no CPU.
+std::vector<std::string> ArgumentsOf(const LaunchRequest& request) {
+  constexpr std::string_view kDevice = "--dlroof_device=";
+  auto arguments = request.arguments;
+  if (request.gpus == 0) return arguments;
+  bool given = false;
+  for (const auto& argument : arguments) {
+    if (!argument.starts_with(kDevice)) continue;
+    if (argument != std::string(kDevice) + "gpu")
+      throw BadInput("--per-gpu: each process has one GPU; expected --dlroof_device=gpu, not {}",
+                     argument);
+    given = true;
+  }
+  if (!given) arguments.push_back(std::string(kDevice) + "gpu");
+  return arguments;
+}
+
 // Texts of a shell's script or, of ReFrame, Python's, whose literals JSON's are too.
 std::map<std::string_view, std::string> Values(const LaunchRequest& request) {
   const bool python = request.engine == "reframe";
@@ -49,12 +66,18 @@ std::map<std::string_view, std::string> Values(const LaunchRequest& request) {
   const auto list = [&](const std::vector<std::string>& texts) {
     return python ? nlohmann::json(texts).dump() : CommandLine(texts);
   };
+  const int tasks = std::max(1, request.gpus);
+  auto options = request.options;
+  if (request.gpus > 0 && request.engine != "mpirun")
+    options.insert(options.begin(), fmt::format("--gpus-per-node={}", request.gpus));
   return {{"nodes", std::to_string(request.nodes)},
           {"out", one(request.out)},
           {"dlroof", one(request.dlroof)},
-          {"arguments", list(request.arguments)},
-          {"options", request.engine.starts_with("slurm") ? SbatchLines(request.options)
-                                                          : list(request.options)},
+          {"arguments", list(ArgumentsOf(request))},
+          {"options", request.engine.starts_with("slurm") ? SbatchLines(options) : list(options)},
+          {"gpus", std::to_string(request.gpus)},
+          {"tasks", std::to_string(tasks)},
+          {"all_tasks", std::to_string(tasks * request.nodes)},
           {"nodelist", fmt::format("{}", fmt::join(request.names, ","))},
           {"visits", std::to_string(request.visits)},
           {"network", NetworkPart(request)},

@@ -25,11 +25,13 @@ struct LaunchRequest {
   int visits = 0;                      // [1] of these
   std::string order = "at-once";       // or "one-by-one": node after node
   double meet_seconds = 300;           // [s] for which nodes at once wait for each other
-  bool net = false;                    // dlroof_net, beside this program, measures the network too
+  int gpus = 0;  // [1] processes of a node, each with a GPU of its own; 0: one, with all of them
+  bool net = false;  // dlroof_net, beside this program, measures the network too
 };
 
-// Returns the script. No text of the request becomes a command. Throws BadInput: an unknown engine,
-// and text that the script cannot hold (a newline).
+// Returns the script. No text of the request becomes a command. Processes with a GPU each measure
+// --dlroof_device=gpu. Throws BadInput: an unknown engine, text that the script cannot hold (a
+// newline), another device than their GPU for those processes.
 std::string LaunchScript(const LaunchRequest& request);
 
 }  // namespace dlroof

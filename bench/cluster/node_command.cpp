@@ -31,6 +31,7 @@ struct NodeFlags {
   int visit = 0;
   double timeout_seconds = 600;  // [s] as RunRequest
   std::string meet;              // file of the nodes that measure at once; empty: nobody is met
+  bool per_gpu = false;          // this process has one of the node's GPUs
   double meet_seconds = 300;     // [s] for which others are awaited
 };
 
@@ -157,13 +158,17 @@ int RunNode(const NodeFlags& flags) {
   if (!flags.meet.empty() && flags.order != "at-once")
     throw BadInput("--meet={}: belongs to --order=at-once", flags.meet);
   const NodeFolder folder(fs::absolute(flags.out), flags.visit);
-  auto facts = ThisNode();
+  auto facts = ThisNode(flags.per_gpu);
   facts.arguments = flags.arguments;
   facts.order = flags.order;
   folder.Make();
   if (IsDone(folder, facts)) {
     std::cerr << fmt::format("{}: whole, nothing is left to do\n", facts.name);
     return 0;
+  }
+  if (!facts.gpu.empty()) {
+    setenv("CUDA_VISIBLE_DEVICES", facts.gpu.c_str(), 1);
+    setenv("CUDA_DEVICE_ORDER", "PCI_BUS_ID", 0);  // as nvidia-smi and schedulers count them
   }
   // The ceilings' folder, of this process and of those that it starts.
   setenv("XDG_CACHE_HOME", folder.Cache(facts.name).c_str(), 1);
@@ -196,6 +201,8 @@ void AddClusterNode(CLI::App& cluster, int& exit_code) {
                    "[s] wait so long at most; who has not come by then is not awaited again")
       ->capture_default_str()
       ->check(CLI::PositiveNumber);
+  command->add_flag("--per-gpu", flags->per_gpu,
+                    "this is one process of several on a node, each of which sees one GPU alone");
   command->add_option("--timeout", flags->timeout_seconds, "[s] for one benchmark (600)")
       ->check(CLI::PositiveNumber);
   command->add_option("ARGUMENTS", flags->arguments,

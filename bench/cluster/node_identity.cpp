@@ -7,6 +7,9 @@
 #include <cctype>
 #include <climits>
 #include <cstdlib>
+#include <sstream>
+#include <utility>
+#include <vector>
 
 #include "counters/base/error.h"
 #include "counters/cpu/cpu.h"
@@ -43,17 +46,43 @@ std::string HostName() {
   return name.data();
 }
 
+void NameByGpu(const Environment& environment, const std::string& local, NodeFacts& facts) {
+  if (local.empty() || local.find_first_not_of("0123456789") != std::string::npos)
+    throw BadInput(
+        "--per-gpu: nothing numbers the processes of a node; expected SLURM_LOCALID, "
+        "OMPI_COMM_WORLD_LOCAL_RANK, MPI_LOCALRANKID or FLUX_TASK_LOCAL_ID of the launcher");
+  facts.gpu = GpuOfTask(environment("CUDA_VISIBLE_DEVICES"), local);
+  facts.host = std::exchange(facts.name, facts.name + "-gpu" + local);
+}
+
 }  // namespace
 
-NodeFacts IdentifyNode(const Environment& environment, const std::string& host) {
+std::string GpuOfTask(const std::string& visible, const std::string& local) {
+  if (visible.empty()) return local;
+  std::vector<std::string> entries;
+  std::istringstream list(visible);
+  for (std::string entry; std::getline(list, entry, ',');) entries.push_back(entry);
+  if (entries.size() == 1) return entries.front();
+  const auto number = static_cast<std::size_t>(std::atoi(local.c_str()));
+  if (number < entries.size()) return entries[number];
+  throw BadInput(
+      "--per-gpu: process {} of the node, and CUDA_VISIBLE_DEVICES={} has {} GPUs: start one "
+      "process for each",
+      local, visible, entries.size());
+}
+
+NodeFacts IdentifyNode(const Environment& environment, const std::string& host, bool per_gpu) {
   NodeFacts facts{.name = host,
+                  .host = "",
                   .known_by = "hostname",
                   .engine = "",
                   .rank = "",
                   .job = "",
                   .place = "",
                   .order = "",
+                  .gpu = "",
                   .arguments = {}};
+  std::string local;
   for (const auto& engine : kEngines) {
     const bool slurm = &engine == &kEngines.front();
     const auto node = slurm ? environment("SLURMD_NODENAME") : std::string();
@@ -65,11 +94,14 @@ NodeFacts IdentifyNode(const Environment& environment, const std::string& host) 
       facts.name = node;
       facts.known_by = "SLURMD_NODENAME";
     }
-    if (engine.local != nullptr && engine.several != nullptr &&
-        IsSeveral(environment(engine.several)))
-      facts.name += "-task" + environment(engine.local);
+    if (engine.local != nullptr) local = environment(engine.local);
+    if (per_gpu || engine.local == nullptr || engine.several == nullptr ||
+        !IsSeveral(environment(engine.several)))
+      break;
+    facts.host = std::exchange(facts.name, facts.name + "-task" + local);
     break;
   }
+  if (per_gpu) NameByGpu(environment, local, facts);
   facts.job = environment("SLURM_JOB_ID");
   facts.place = environment("SLURM_TOPOLOGY_ADDR");
   if (!CanBeAFile(facts.name))
@@ -80,12 +112,12 @@ NodeFacts IdentifyNode(const Environment& environment, const std::string& host) 
   return facts;
 }
 
-NodeFacts ThisNode() {
+NodeFacts ThisNode(bool per_gpu) {
   const auto environment = [](const std::string& name) {
     const char* value = std::getenv(name.c_str());
     return std::string(value == nullptr ? "" : value);
   };
-  auto facts = IdentifyNode(environment, HostName());
+  auto facts = IdentifyNode(environment, HostName(), per_gpu);
   facts.cpus_given = static_cast<int>(ThisCpu().allowed.size());
   if (const long online = sysconf(_SC_NPROCESSORS_ONLN); online > 0)
     facts.cpus = static_cast<int>(online);

@@ -2,9 +2,11 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <iostream>
 #include <memory>
+#include <set>
 
 #include "baselines/cluster/cluster_file.h"
 #include "baselines/cluster/visits.h"
@@ -33,19 +35,25 @@ std::string ThisProgram() {
 
 // Fills in the suspects of a cluster file and the ordinary nodes beside them.
 void FillRevisit(const std::string& path, LaunchRequest& request) {
-  if (request.engine != "slurm" || request.nodes != 0 || !request.arguments.empty())
+  if (request.engine != "slurm" || request.nodes != 0 || request.gpus != 0 ||
+      !request.arguments.empty())
     throw BadInput(
-        "--revisit={}: expected --engine=slurm, without -N and arguments, which the file has",
+        "--revisit={}: expected --engine=slurm, without -N, --per-gpu and arguments, which the "
+        "file has",
         path);
   const auto cluster = ReadClusterFile(path);
   const auto revisit = RevisitOf(cluster, OutlierRules());
   if (revisit.suspects.empty())
     throw BadInput("{}: no node is a suspect, so none is to be visited again", path);
+  std::set<std::string> hosts;
+  for (const auto node : revisit.nodes) hosts.insert(HostOf(cluster.nodes[node]));
   request.engine = "slurm-revisit";
-  request.nodes = static_cast<int>(revisit.nodes.size());
+  request.nodes = static_cast<int>(hosts.size());
+  request.gpus = GpusOfHosts(cluster).value_or(0);
   request.visits = revisit.visits;
   request.arguments = cluster.nodes[revisit.nodes.front()].facts.arguments;
-  for (const auto node : revisit.nodes) request.names.push_back(cluster.nodes[node].name);
+  request.names.assign(hosts.begin(), hosts.end());
+  std::ranges::sort(request.names, NodeNameLess);
   if (request.out.empty()) request.out = fs::absolute(path).parent_path().string();
 }
 
@@ -94,6 +102,11 @@ void AddClusterScript(CLI::App& cluster, int& exit_code) {
                    "all nodes at once, or one after the other: `cluster report --alone` compares")
       ->capture_default_str()
       ->check(CLI::IsMember({"at-once", "one-by-one"}));
+  command
+      ->add_option("--per-gpu", request.gpus,
+                   "start a process for each of a node's GPUs, so many, which sees that one alone "
+                   "(default: a process for each node, which sees all)")
+      ->check(CLI::Range(1, 64));
   command
       ->add_option("--meet-seconds", request.meet_seconds,
                    "[s] at once, nodes wait before each benchmark for each other, so long at most; "

@@ -42,9 +42,12 @@ KillWait=2
 SlurmdParameters=config_overrides
 SchedulerParameters=batch_sched_delay=0,sched_min_interval=100000
 MailProg=/bin/true
-NodeName=n[1-$nodes] CPUs=$cpus State=UNKNOWN
+GresTypes=gpu
+NodeName=n[1-$nodes] CPUs=$cpus Gres=gpu:2 State=UNKNOWN
 PartitionName=all Nodes=ALL Default=YES State=UP MaxTime=INFINITE
 CONF
+# Two files play GPUs: Slurm counts them, and tells a task which it has.
+printf 'Name=gpu File=%s\n' /dev/null /dev/zero > etc/gres.conf
 export SLURM_CONF=$folder/etc/slurm.conf
 
 start_node() {

@@ -3,6 +3,7 @@ import hashlib
 import json
 import os
 import random
+import re
 import shutil
 import signal
 import subprocess
@@ -331,7 +332,7 @@ class TestRevisit:
         Path("even/asked.txt").unlink()
         verify(run("dlroof cluster gather even -o even/cluster.json"), [exits(0)])
         verify(run("dlroof cluster script --revisit even/cluster.json"), [bad_input, says("no node is a suspect")])
-        verify(run("dlroof cluster script --revisit out/cluster.json -N 3"), [bad_input, says("expected --engine=slurm, without -N and arguments")])
+        verify(run("dlroof cluster script --revisit out/cluster.json -N 3"), [bad_input, says("expected --engine=slurm, without -N, --per-gpu and arguments")])
         verify(run("dlroof cluster script --engine=slurm"), [bad_input, says("expected -N and --out, or --revisit")])
 
 
@@ -441,6 +442,50 @@ def test_a_single_node_and_another_order_meet_nobody(at_once):
     verify(run(meeting_node().replace("out/now", "gone")), [bad_input, says("gone")])
 
 
+class TestGpusOfANode:
+    """Three nodes with two GPUs each, of which each has a process: made up, as no machine of the tests has a GPU."""
+
+    @pytest.fixture(scope="class")
+    def gpus(self, own_folder):
+        """Returns what the benchmarks' programs saw."""
+        bench = Path("bench.sh")
+        bench.write_text(f'#!/bin/bash\ncase $* in *out=*) echo "$CUDA_VISIBLE_DEVICES $CUDA_DEVICE_ORDER" >> seen; esac\nexec bash {FAKE_BENCH} "$@"\n')
+        bench.chmod(0o755)
+        command = "dlroof cluster node --out out --bench ./bench.sh --per-gpu -- --dlroof_device=gpu"
+        for host in ("n1", "n2", "n3"):
+            for local in ("0", "1"):
+                if (host, local) != ("n3", "1"):
+                    verify(node(host, command, SLURM_LOCALID=local, SLURM_STEP_TASKS_PER_NODE="2(x3)", CUDA_VISIBLE_DEVICES="4,7"),
+                           [exits(0), says(f"^{host}-gpu{local}: whole$")])
+        Path("out/asked.txt").write_text("".join(f"n{i}-gpu{j}\n" for i in (1, 2, 3) for j in (0, 1)))
+        return Path("seen").read_text().splitlines()
+
+    def test_each_process_sees_its_own(self, gpus):
+        assert gpus == 3 * ["4 PCI_BUS_ID"] + 3 * ["7 PCI_BUS_ID"] + 3 * ["4 PCI_BUS_ID"] + 3 * ["7 PCI_BUS_ID"] + 3 * ["4 PCI_BUS_ID"], gpus
+        facts = json.loads(Path("out/nodes/n2-gpu1.json").read_text())["context"]["dlroof"]["node"]
+        assert (facts["name"], facts["host"], facts["gpu"]) == ("n2-gpu1", "n2", "7"), facts
+
+    def test_gather_and_report_name_host_and_gpu(self, gpus):
+        path = Path("out/nodes/n2-gpu1.json")
+        text = path.read_text()
+        path.write_text(re.sub(r'("seconds":)0\.001(\d*)', r"\g<1>0.0015\2", text))
+        verify(run("dlroof cluster gather out -o c.json"), [exits(3), says("^n3-gpu1: missing: no file$"), says("5 of 6 nodes are whole")])
+        verify(run("dlroof cluster report c.json"), [exits(0), prints(r"^n2-gpu1 +whole .*[+]\d\d\.\d %"), prints("^6 GPUs of 3 nodes: 5 whole, 0 partial, 1 missing"),
+                                                     plain("a suspect was slow in one visit")])
+        content = json.loads(Path("c.json").read_text())
+        assert content["context"]["dlroof"]["devices_per_node"] == 2
+        assert {content["cluster"]["nodes"][one["node"]]["name"] for one in content["cluster"]["findings"]} == {"n2-gpu1"}, content["cluster"]["findings"]
+        verify(run("dlroof cluster script --revisit c.json -o again.sh"), [exits(0), contains("again.sh", "#SBATCH --nodelist=n1,n2,n3$"),
+                                                                          contains("again.sh", "#SBATCH --gpus-per-node=2$"), contains("again.sh", "-N 3 -n 6 ")])
+        verify(run("dlroof cluster script --revisit c.json --per-gpu 2"), [bad_input, says("without -N, --per-gpu and arguments")])
+
+    def test_too_few_gpus_and_no_launcher_are_refused(self, gpus):
+        command = NODE.replace("--out out", "--out bad --per-gpu")
+        verify(node("n1", command, SLURM_LOCALID="2", CUDA_VISIBLE_DEVICES="0,1"), [bad_input, says("--per-gpu: process 2 of the node, and CUDA_VISIBLE_DEVICES=0,1 has 2 GPUs")])
+        verify(node("n1", command, SLURM_LOCALID=""), [bad_input, says("--per-gpu: nothing numbers the processes of a node")])
+        verify(run("dlroof cluster script -N 2 --per-gpu 4 --out out -- --dlroof_device=cpu"), [bad_input, says("expected --dlroof_device=gpu, not --dlroof_device=cpu")])
+
+
 def test_medians_over_nodes_equal_an_independent_script():
     done = subprocess.run([sys.executable, ROOT / "baselines/studies/scale/cluster_scale.py", "--dlroof", DLROOF, "--nodes", "24"], capture_output=True, text=True)
     assert done.returncode == 0 and "all medians equal, any order of files gives the same file" in done.stdout, done
@@ -448,8 +493,10 @@ def test_medians_over_nodes_equal_an_independent_script():
 
 def test_scripts_are_syntactically_right():
     for engine, check in (("slurm", ["bash", "-n"]), ("mpirun", ["bash", "-n"]), ("reframe", [sys.executable, "-m", "py_compile"])):
-        verify(run(f"dlroof cluster script --engine={engine} -N 3 --out out -o job.{engine} -- --dlroof_suite=resnet50"), [exits(0), contains(f"job.{engine}", "--dlroof_suite=resnet50")])
-        assert subprocess.run([*check, f"job.{engine}"]).returncode == 0
+        for more in ("", "--per-gpu 8 "):
+            verify(run(f"dlroof cluster script --engine={engine} {more}-N 3 --out out -o job.{engine} -- --dlroof_suite=resnet50"),
+                   [exits(0), contains(f"job.{engine}", "--dlroof_suite=resnet50")])
+            assert subprocess.run([*check, f"job.{engine}"]).returncode == 0
     verify(run("dlroof cluster script --engine=pbs -N 3 --out out"), [exits(2), says("engine")])
 
 
@@ -467,3 +514,17 @@ def test_the_script_of_mpirun_measures_this_host(tmp_path, monkeypatch):
     assert "nothing is left to do" in done.stderr, done
     facts = json.loads(Path("out/cluster.json").read_text())["cluster"]["nodes"][0]["facts"]
     assert facts["engine"] == "openmpi" and facts["cpus_given"] == len(os.sched_getaffinity(0)), facts
+
+
+@pytest.mark.skipif(not shutil.which("mpirun"), reason="mpirun is not installed (apt-get install openmpi-bin)")
+def test_the_script_of_mpirun_starts_a_process_for_each_gpu(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("bin").mkdir()
+    shutil.copy(DLROOF, "bin/dlroof")
+    shutil.copy(FAKE_BENCH, "bin/dlroof_bench")
+    options = "--option=--oversubscribe" + (" --option=--allow-run-as-root" if os.geteuid() == 0 else "")
+    verify(run(f"{tmp_path}/bin/dlroof cluster script --engine=mpirun -N 1 --per-gpu 3 --meet-seconds 20 --out out {options} -o job.sh"), [exits(0)])
+    done = subprocess.run(["bash", "job.sh"], capture_output=True, text=True, env={**os.environ, "FAKE_DEVICE": "none", "CUDA_VISIBLE_DEVICES": ""}, timeout=60)
+    assert done.returncode == 0 and "3 of 3 nodes are whole; 3 benchmarks" in done.stderr and "3 nodes met before 3 benchmarks" in done.stderr, done
+    facts = [node["facts"] for node in json.loads(Path("out/cluster.json").read_text())["cluster"]["nodes"]]
+    assert [one["gpu"] for one in facts] == ["0", "1", "2"] and len({one["host"] for one in facts}) == 1, facts

@@ -98,6 +98,26 @@ cat again.out
     assert again[-1]["with"] == 0 and again[-1]["ahead"] == 3 and again[-1]["waited_seconds"] < 1, again
 
 
+def test_each_gpu_of_a_node_has_a_process_that_sees_it_alone(slurm):
+    out = slurm("gpus", """
+export FAKE_DEVICE=none FAKE_NAMES='n1 n2' FAKE_SECONDS=0
+"$dlroof" cluster script --engine=slurm -N 3 --per-gpu 2 --meet-seconds=9 --out out > job.sh
+for time in first again; do
+  sbatch --wait -o "$time.out" job.sh; echo "job $?"
+  cat "$time.out"
+  rm -f out/nodes/n2-gpu1.json
+done
+""")
+    assert "job 0" in out and "6 of 6 nodes are whole; 2 benchmarks" in out and "6 nodes met before 2 benchmarks" in out, out
+    assert out.count("n2-gpu1: whole") == 2 and "n2-gpu0: whole, nothing is left to do" in out, out
+    cluster = json.loads(Path("gpus/out/cluster.json").read_text())
+    facts = {name: node["facts"] for node in cluster["cluster"]["nodes"] if (name := node["name"])}
+    assert list(facts) == [f"n{i}-gpu{j}" for i in (1, 2, 3) for j in (0, 1)], facts
+    for host in ("n1", "n2", "n3"):  # without control groups Slurm names the two by their numbers
+        assert [facts[f"{host}-gpu{j}"]["gpu"] for j in (0, 1)] == ["0", "1"] and facts[f"{host}-gpu1"]["host"] == host, facts
+        assert all(facts[f"{host}-gpu{j}"]["arguments"] == ["--dlroof_device=gpu"] for j in (0, 1)), facts
+
+
 @pytest.mark.skipif(not NET.exists() or not shutil.which("mpirun"), reason="dlroof_net is not built, or Open MPI is not installed")
 def test_the_script_measures_the_network_too(slurm):
     shutil.copy(NET, "bin/dlroof_net")
@@ -148,7 +168,7 @@ done
 
 @pytest.mark.skipif(not shutil.which("shellcheck"), reason="shellcheck is not installed")
 def test_the_script_is_clean():
-    for engine in ("slurm", "mpirun"):
-        script = subprocess.run([DLROOF, "cluster", "script", f"--engine={engine}", "--net", "-N", "3", "--out", "it's here", "--", "--x=$(touch owned)"], capture_output=True, text=True)
+    for engine, more in (("slurm", []), ("mpirun", []), ("slurm", ["--per-gpu", "4"]), ("mpirun", ["--per-gpu", "4"])):
+        script = subprocess.run([DLROOF, "cluster", "script", f"--engine={engine}", *more, "--net", "-N", "3", "--out", "it's here", "--", "--x=$(touch owned)"], capture_output=True, text=True)
         done = subprocess.run(["shellcheck", "-s", "bash", "-S", "warning", "-"], input=script.stdout, capture_output=True, text=True)
         assert done.returncode == 0, done.stdout

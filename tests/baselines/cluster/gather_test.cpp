@@ -30,6 +30,7 @@ struct FakeNode {
   double speed = 1;    // of its ceilings
   std::string fingerprint = "00";
   std::vector<std::string> arguments = {"--x"};
+  std::string host, gpu;  // of a process with one GPU
 };
 
 RunFile RunOfNode(const FakeNode& node) {
@@ -37,12 +38,14 @@ RunFile RunOfNode(const FakeNode& node) {
   run.file.machines = {SmallMachine("2020-01-01T00:00:00Z", node.speed)};
   run.file.machines[0].fingerprint = node.fingerprint;
   run.file.context["dlroof"]["node"] = ToJson(NodeFacts{.name = node.name,
+                                                        .host = node.host,
                                                         .known_by = "hostname",
                                                         .engine = "",
                                                         .rank = "",
                                                         .job = "",
                                                         .place = "",
                                                         .order = "",
+                                                        .gpu = node.gpu,
                                                         .arguments = node.arguments});
   return run.file;
 }
@@ -135,6 +138,34 @@ TEST(Gather, NodesThatWereAskedAndHaveNoFileAreMissing) {
   EXPECT_EQ(cluster.nodes[3].status, NodeStatus::kMissing);
   EXPECT_TRUE(cluster.asked_known);
   EXPECT_THAT(Gathered({{"n1"}}).remarks, Contains(HasSubstr("no list of the nodes")));
+}
+
+TEST(Gather, EachGpuOfANodeIsAUnitWithItsHost) {
+  const auto gpu = [](const std::string& host, const std::string& number, double seconds) {
+    return FakeNode{host + "-gpu" + number, seconds, 1, "00", {"--x"}, host, number};
+  };
+  const auto cluster =
+      Gathered({gpu("n1", "0", 2), gpu("n1", "1", 2), gpu("n2", "0", 2), gpu("n10", "1", 3)},
+               std::vector<std::string>{"n1-gpu0", "n1-gpu1", "n2-gpu0", "n2-gpu1", "n10-gpu1"});
+  EXPECT_THAT(Names(cluster), ElementsAre("n1-gpu0", "n1-gpu1", "n2-gpu0", "n2-gpu1", "n10-gpu1"));
+  EXPECT_EQ(cluster.nodes[3].status, NodeStatus::kMissing);
+  EXPECT_EQ(HostOf(cluster.nodes[4]), "n10");
+  EXPECT_EQ(cluster.nodes[1].facts.gpu, "1");
+  EXPECT_EQ(GpusOfHosts(cluster), 2);
+  EXPECT_EQ(cluster.run.context["dlroof"]["devices_per_node"], 2);
+  const auto text = ToJson(cluster, "x").dump();
+  EXPECT_THAT(text, HasSubstr(R"("gpu":"1","host":"n10")"));
+  std::ostringstream table;
+  WriteClusterTable(cluster, MakeNodeEffects(cluster), 0, false, table);
+  EXPECT_THAT(table.str(), HasSubstr("5 GPUs of 3 nodes: 4 whole, 0 partial, 1 missing"));
+  EXPECT_THAT(table.str(), HasSubstr("4 GPUs of "));
+}
+
+TEST(Gather, ANodeOfOneProcessHasNoGpusOfItsOwn) {
+  const auto cluster = Gathered({{"n1"}, {"n2"}});
+  EXPECT_EQ(HostOf(cluster.nodes[0]), "n1");
+  EXPECT_FALSE(GpusOfHosts(cluster));
+  EXPECT_FALSE(cluster.run.context["dlroof"].contains("devices_per_node"));
 }
 
 TEST(Gather, AFailedNodeCostsNothingElse) {

@@ -33,12 +33,12 @@ TEST(LaunchScript, TextBecomesNoCommand) {
   EXPECT_THAT(script, HasSubstr("ARGUMENTS = [\"--benchmark_filter=$(touch owned)\",\"a b\"]\n"));
 }
 
-TEST(LaunchScript, SlurmsTasksTakeWholeNodesAndWaitForNobody) {
+TEST(LaunchScript, SlurmsTasksTakeWholeNodes) {
   auto request = Request("slurm");
   request.options = {"--partition=gpu", "-t 10"};
   const auto script = LaunchScript(request);
   for (const char* line : {"#SBATCH --nodes=4\n", "#SBATCH --partition=gpu\n", "#SBATCH -t 10\n",
-                           "-c \"$SLURM_CPUS_ON_NODE\"", "--no-kill", "--kill-on-bad-exit=0"})
+                           "-c \"$((SLURM_CPUS_ON_NODE", "--no-kill", "--kill-on-bad-exit=0"})
     EXPECT_THAT(script, HasSubstr(line));
 }
 
@@ -79,6 +79,59 @@ TEST(LaunchScript, TheNetworkIsMeasuredWhereItIsAskedFor) {
   auto request = Request("reframe");
   request.net = true;
   EXPECT_THAT(RefusalOf([&] { LaunchScript(request); }), HasSubstr("--net: --engine=reframe"));
+}
+
+TEST(LaunchScript, NodesAtOnceMeet) {
+  for (const char* engine : {"slurm", "mpirun"}) {
+    auto request = Request(engine);
+    request.meet_seconds = 7.5;
+    EXPECT_THAT(LaunchScript(request),
+                AllOf(HasSubstr("\nmeet_seconds=7.5\n"), HasSubstr("\"$order\" = at-once ]"),
+                      HasSubstr("rm -rf \"$out/meetings\"\n")));
+  }
+}
+
+TEST(LaunchScript, AProcessForEachGpuSeesThatOneAlone) {
+  auto request = Request("slurm");
+  request.gpus = 8;
+  EXPECT_THAT(LaunchScript(request),
+              AllOf(HasSubstr("#SBATCH --ntasks-per-node=8\n"),
+                    HasSubstr("#SBATCH --gpus-per-node=8\n"), HasSubstr("\ngpus=8 "),
+                    HasSubstr("per_gpu=(--per-gpu) gpu_of_task=(--gpus-per-task=1)\n"),
+                    HasSubstr("\ntasks=8\n"),
+                    HasSubstr("'--benchmark_filter=$(touch owned)' 'a b' --dlroof_device=gpu)\n")));
+  request.engine = "slurm-revisit";
+  EXPECT_THAT(LaunchScript(request), AllOf(HasSubstr("-N 4 -n 32 --ntasks-per-node"),
+                                           HasSubstr("#SBATCH --gpus-per-node=8\n")));
+  request.engine = "mpirun";
+  EXPECT_THAT(
+      LaunchScript(request),
+      AllOf(HasSubstr("mpirun -np 32 --map-by ppr:8:node"), HasSubstr("--host \"$node:8\""),
+            HasSubstr("mpirun -np 4 --map-by ppr:1:node"), Not(HasSubstr("gpus-per-node"))));
+  request.engine = "reframe";
+  EXPECT_THAT(LaunchScript(request), AllOf(HasSubstr("GPUS = 8 "), HasSubstr("num_tasks = 8\n"),
+                                           HasSubstr("OPTIONS = [\"--gpus-per-node=8\"]\n")));
+}
+
+TEST(LaunchScript, AProcessForEachNodeAsksForNoGpu) {
+  for (const char* engine : {"slurm", "mpirun", "reframe"})
+    EXPECT_THAT(LaunchScript(Request(engine)),
+                AllOf(Not(HasSubstr("gpus-per-node")), Not(HasSubstr("dlroof_device"))));
+  EXPECT_THAT(LaunchScript(Request("slurm")),
+              AllOf(HasSubstr("#SBATCH --ntasks-per-node=1\n"), HasSubstr("\ngpus=0 ")));
+}
+
+TEST(LaunchScript, AProcessOfAGpuMeasuresNothingElse) {
+  auto request = Request("slurm");
+  request.gpus = 2;
+  request.arguments = {"--dlroof_device=gpu"};
+  EXPECT_THAT(LaunchScript(request), HasSubstr("arguments=(--dlroof_device=gpu)\n"));
+  for (const char* device :
+       {"--dlroof_device=auto", "--dlroof_device=cpu", "--dlroof_device=gpu1"}) {
+    request.arguments = {device};
+    EXPECT_THAT(RefusalOf([&] { LaunchScript(request); }),
+                HasSubstr("expected --dlroof_device=gpu, not --dlroof_device="));
+  }
 }
 
 TEST(LaunchScript, WhatNoScriptCanHoldIsRefused) {

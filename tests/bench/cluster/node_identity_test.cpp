@@ -12,8 +12,8 @@ namespace {
 
 using testing::HasSubstr;
 
-NodeFacts Identified(std::map<std::string, std::string> variables) {
-  return IdentifyNode([&](const std::string& name) { return variables[name]; }, "host7");
+NodeFacts Identified(std::map<std::string, std::string> variables, bool per_gpu = false) {
+  return IdentifyNode([&](const std::string& name) { return variables[name]; }, "host7", per_gpu);
 }
 
 TEST(IdentifyNode, SlurmsNameComesBeforeTheHosts) {
@@ -64,6 +64,65 @@ TEST(IdentifyNode, TasksOfOneNodeHaveFilesOfTheirOwn) {
                         {"OMPI_COMM_WORLD_LOCAL_RANK", "1"}})
                 .name,
             "host7-task1");
+}
+
+TEST(IdentifyNode, TheHostOfATaskIsKept) {
+  const auto facts = Identified({{"SLURMD_NODENAME", "n3"},
+                                 {"SLURM_STEP_TASKS_PER_NODE", "8"},
+                                 {"SLURM_LOCALID", "5"},
+                                 {"CUDA_VISIBLE_DEVICES", "0,1"}});
+  EXPECT_EQ(facts.host, "n3");
+  EXPECT_EQ(facts.gpu, "");
+  EXPECT_EQ(Identified({{"SLURMD_NODENAME", "n3"}}).host, "");
+}
+
+TEST(IdentifyNode, AProcessOfAGpuIsNamedByItsNumberOnTheNode) {
+  // Slurm gave it the GPU, which alone it sees.
+  const auto slurm = Identified({{"SLURMD_NODENAME", "n3"},
+                                 {"SLURM_PROCID", "13"},
+                                 {"SLURM_STEP_TASKS_PER_NODE", "8(x2)"},
+                                 {"SLURM_LOCALID", "5"},
+                                 {"SLURM_TOPOLOGY_ADDR", "s0.n3"},
+                                 {"CUDA_VISIBLE_DEVICES", "0"}},
+                                true);
+  EXPECT_EQ(slurm.name, "n3-gpu5");
+  EXPECT_EQ(slurm.host, "n3");
+  EXPECT_EQ(slurm.gpu, "0");
+  EXPECT_EQ(slurm.place, "s0.n3");
+  // mpirun gives none.
+  const auto mpi = Identified({{"OMPI_COMM_WORLD_RANK", "9"},
+                               {"OMPI_COMM_WORLD_LOCAL_RANK", "1"},
+                               {"OMPI_COMM_WORLD_LOCAL_SIZE", "4"}},
+                              true);
+  EXPECT_EQ(mpi.name, "host7-gpu1");
+  EXPECT_EQ(mpi.host, "host7");
+  EXPECT_EQ(mpi.gpu, "1");
+  // A node of one GPU has its number too.
+  EXPECT_EQ(
+      Identified(
+          {{"SLURMD_NODENAME", "n3"}, {"SLURM_STEP_TASKS_PER_NODE", "1"}, {"SLURM_LOCALID", "0"}},
+          true)
+          .name,
+      "n3-gpu0");
+}
+
+TEST(IdentifyNode, AProcessOfAGpuThatNobodyNumbersIsRefused) {
+  for (const char* variable : {"PMIX_RANK", "HOME"})
+    EXPECT_THAT(RefusalOf([&] {
+                  Identified({{variable, "3"}}, true);
+                }),
+                HasSubstr("--per-gpu: nothing numbers the processes of a node"))
+        << variable;
+}
+
+TEST(GpuOfTask, IsTheLaunchersOrTheEntryOfTheProcess) {
+  EXPECT_EQ(GpuOfTask("", "3"), "3");
+  EXPECT_EQ(GpuOfTask("7", "3"), "7");
+  EXPECT_EQ(GpuOfTask("GPU-1a2b", "0"), "GPU-1a2b");
+  EXPECT_EQ(GpuOfTask("4,5,6,7", "3"), "7");
+  EXPECT_EQ(GpuOfTask("GPU-aa,GPU-bb", "1"), "GPU-bb");
+  EXPECT_THAT(RefusalOf([] { GpuOfTask("4,5", "2"); }),
+              HasSubstr("process 2 of the node, and CUDA_VISIBLE_DEVICES=4,5 has 2 GPUs"));
 }
 
 TEST(IdentifyNode, ANameThatIsNoFilesIsRefused) {
