@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "baselines/scale/scale_costs.h"
 #include "reporters/text/text.h"
 #include "reporters/text/units.h"
 
@@ -135,6 +136,7 @@ std::vector<std::string> CaseNotes(const ScaleCase& one, const ScaleReport& repo
         "no number of nodes leaves each a batch size from {} to {}, which were measured",
         one.steps.least_batch(), one.steps.most_batch()));
   AddGoal(one, notes);
+  for (auto& note : CostNotes(one, report)) notes.push_back(std::move(note));
   return notes;
 }
 
@@ -163,6 +165,9 @@ std::vector<std::string> ScaleNotes(const ScaleReport& report) {
         report.node_ratios.size(), 100 * (std::ranges::max(report.node_ratios) - 1)));
   else
     notes.emplace_back("compute: one node was measured, so all count as equal");
+  if (!report.currency.empty())
+    notes.push_back(fmt::format("price: {}", report.price ? report.price->how : "none matches"));
+  if (report.their_price) notes.push_back("price of the other cluster: " + report.their_price->how);
   return notes;
 }
 

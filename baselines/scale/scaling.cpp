@@ -37,15 +37,14 @@ std::optional<double> StrongSeconds(const ScaledCluster& cluster, double batch, 
   return SecondsOf(StepOn(cluster, *layers, nodes), overlap);
 }
 
-// Returns the least time of an allreduce: that of two nodes, since more of them send more.
+std::string NeverUpTo() { return fmt::format("never up to {} nodes", kMostNodes); }
+
+}  // namespace
+
 double NetworkFloor(const ScaledCluster& cluster) {
   const double bytes = GradientBytes(cluster.steps->at.begin()->second);
   return AllreduceOf(*cluster.network, cluster.rules.algorithm, 2, bytes).seconds;
 }
-
-std::string NeverUpTo() { return fmt::format("never up to {} nodes", kMostNodes); }
-
-}  // namespace
 
 std::vector<ScaleRow> WeakScaling(const ScaledCluster& cluster, double batch,
                                   const std::vector<int>& nodes) {

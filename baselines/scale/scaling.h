@@ -41,6 +41,10 @@ std::vector<ScaleRow> StrongScaling(const ScaledCluster& cluster, double batch,
 // nodes, at the speed that the node has at `batch`; absent where `batch` was not measured.
 std::optional<double> HidingBatch(const ScaledCluster& cluster, double batch);
 
+// Returns the least time of an allreduce of the gradients [s]: that of two nodes, since more of
+// them send more.
+double NetworkFloor(const ScaledCluster& cluster);
+
 enum class Overlap { kNone, kBucketed, kFull };
 double SecondsOf(const StepSeconds& step, Overlap overlap);
 

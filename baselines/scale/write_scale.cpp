@@ -7,6 +7,7 @@
 #include "baselines/formats/export.h"
 #include "baselines/formats/markdown_text.h"
 #include "baselines/scale/scale_cells.h"
+#include "baselines/scale/scale_costs.h"
 #include "reporters/text/text.h"
 
 namespace dlroof {
@@ -45,7 +46,36 @@ json BreakEvenJson(const std::vector<std::pair<std::string, BreakEven>>& results
   return object;
 }
 
-json CaseJson(const ScaleCase& one) {
+json CostsJson(const ScaleCase& one, const ScaleReport& report) {
+  auto list = json::array();
+  for (const auto& line : CostLines(one, report)) {
+    list.push_back({{"title", line.title}, {"points", json::array()}});
+    for (const auto& point : line.points)
+      list.back()["points"].push_back({{"nodes", point.nodes},
+                                       {"seconds_per_million_samples", point.seconds},
+                                       {"cost_per_million_samples", point.cost},
+                                       {"best", point.best}});
+  }
+  return list;
+}
+
+json GoalJson(const ScaleGoal& goal) {
+  json object = {{"files", goal.where},
+                 {"nodes", goal.nodes},
+                 {"batch_per_node", goal.batch},
+                 {"step", StepJson(goal.step)},
+                 {"weak", BreakEvenJson(goal.weak)},
+                 {"strong", BreakEvenJson(goal.strong)},
+                 {"rows",
+                  {{"ours_weak", RowsJson(goal.ours_weak)},
+                   {"ours_strong", RowsJson(goal.ours_strong)},
+                   {"theirs_weak", RowsJson(goal.theirs_weak)},
+                   {"theirs_strong", RowsJson(goal.theirs_strong)}}}};
+  if (goal.floor_seconds) object["floor_seconds"] = *goal.floor_seconds;
+  return object;
+}
+
+json CaseJson(const ScaleCase& one, const ScaleReport& report) {
   json object = {{"model", one.steps.model},
                  {"type", one.steps.type},
                  {"library", one.steps.library},
@@ -61,13 +91,8 @@ json CaseJson(const ScaleCase& one) {
     object["batch_of_all"] = *one.batch_of_all;
     object["strong"] = RowsJson(one.strong);
   }
-  if (one.goal)
-    object["break_even"] = {{"files", one.goal->where},
-                            {"nodes", one.goal->nodes},
-                            {"batch_per_node", one.goal->batch},
-                            {"step", StepJson(one.goal->step)},
-                            {"weak", BreakEvenJson(one.goal->weak)},
-                            {"strong", BreakEvenJson(one.goal->strong)}};
+  if (one.goal) object["break_even"] = GoalJson(*one.goal);
+  if (auto costs = CostsJson(one, report); !costs.empty()) object["costs"] = std::move(costs);
   return object;
 }
 
@@ -142,10 +167,11 @@ void WriteScaleMarkdown(const ScaleReport& report, std::ostream& out) {
   for (const auto& note : ScaleNotes(report)) out << "- " << MarkdownText(note) << '\n';
 }
 
-void WriteScalePage(const ScaleReport& report, const std::string& figure,
-                    const std::string& why_not, std::ostream& out) {
+void WriteScalePage(const ScaleReport& report,
+                    const std::vector<std::pair<std::string, std::string>>& figures,
+                    std::ostream& out) {
   BeginPage(report.where + " over nodes", out);
-  WritePageFigure(figure, why_not, out);
+  for (const auto& [figure, why_not] : figures) WritePageFigure(figure, why_not, out);
   if (!report.measured.empty()) WritePageTable("Measured", MeasuredCells(report), out);
   for (const auto& one : report.cases) {
     WritePageTable(WeakTitle(one), ScaleCells(one.weak), out);
@@ -175,7 +201,11 @@ json ScaleJson(const ScaleReport& report) {
                  {"cases", json::array()}};
   if (report.rules.algorithm) object["allreduce"] = Key(*report.rules.algorithm);
   if (!report.node_ratios.empty()) object["node_ratios"] = report.node_ratios;
-  for (const auto& one : report.cases) object["cases"].push_back(CaseJson(one));
+  for (const auto& one : report.cases) object["cases"].push_back(CaseJson(one, report));
+  if (!report.currency.empty()) object["currency"] = report.currency;
+  for (const auto& [key, price] :
+       {std::pair("price", &report.price), {"their_price", &report.their_price}})
+    if (*price) object[key] = {{"per_hour", (*price)->per_hour}, {"how", (*price)->how}};
   for (const auto& one : report.simulated)
     object["simulated"].push_back({{"nodes", one.nodes},
                                    {"bytes", one.bytes},

@@ -21,8 +21,14 @@ struct ScaleGoal {
   double batch = 1;     // [1] samples of each of them
   StepSeconds step;     // theirs
   std::string where;    // the other cluster's files
+  std::string library;  // theirs
   std::string network;  // theirs
   std::vector<std::pair<std::string, BreakEven>> weak, strong;
+  // Rows for a figure: of both clusters with their samples per node, and with the samples of the
+  // other cluster's `nodes` in one step. They have a row of the break-even's nodes.
+  std::vector<ScaleRow> ours_weak, ours_strong, theirs_weak, theirs_strong;
+  std::optional<double>
+      floor_seconds;  // [s] of an allreduce of ours on two nodes; absent: no bytes
 };
 
 // One type and library of a model.
@@ -36,6 +42,12 @@ struct ScaleCase {
   std::optional<ScaleGoal> goal;
 };
 
+// The price of what counts as a node.
+struct NodePrice {
+  double per_hour = 0;  // [currency/h] > 0
+  std::string how;      // "1.2 USD per node and hour"
+};
+
 struct ScaleReport {
   std::string where;  // the files' names
   Network network;
@@ -43,16 +55,20 @@ struct ScaleReport {
   std::vector<double> node_ratios;  // [1] of a cluster file's nodes; empty: one node
   double parameter_bytes = 4;       // [byte] of one parameter's gradient
   std::vector<ScaleCase> cases;
-  std::vector<SimulatedAllreduce> simulated;  // empty: nobody asked for it
-  std::vector<MeasuredScale> measured;        // of a program; empty: no file
+  std::vector<SimulatedAllreduce> simulated;    // empty: nobody asked for it
+  std::vector<MeasuredScale> measured;          // of a program; empty: no file
+  std::string currency;                         // empty: no prices
+  std::optional<NodePrice> price, their_price;  // of the other cluster; absent: there is none
 };
 
 // Tables as wide as the terminal (`width` [columns], 0: no limit), then what they rest on.
 void WriteScaleTable(const ScaleReport& report, int width, std::ostream& out);
 void WriteScaleMarkdown(const ScaleReport& report, std::ostream& out);
-// A page with the figure, gnuplot's SVG, or where that is empty the sentence why there is none.
-void WriteScalePage(const ScaleReport& report, const std::string& figure,
-                    const std::string& why_not, std::ostream& out);
+// A page with the figures, each gnuplot's SVG, or where that is empty the sentence why there is
+// none.
+void WriteScalePage(const ScaleReport& report,
+                    const std::vector<std::pair<std::string, std::string>>& figures,
+                    std::ostream& out);
 // A line for each row with every digit.
 void WriteScaleCsv(const ScaleReport& report, std::ostream& out);
 nlohmann::json ScaleJson(const ScaleReport& report);

@@ -5,6 +5,7 @@
 #include "bench/suites/suite_selection.h"
 #include "bench/workload/op.h"
 #include "counters/base/error.h"
+#include "reporters/record/context.h"
 
 namespace dlroof {
 
@@ -52,6 +53,12 @@ std::optional<LayerShape> ShapeOfRecord(const Record& record) {
   } catch (const BadInput&) {  // another program's name
   } catch (const Unsupported&) {
   }
+  return std::nullopt;
+}
+
+std::optional<int> DevicesPerNode(const RunFile& file) {
+  const auto& count = Member(Member(file.context, "dlroof"), "devices_per_node");
+  if (count.is_number_integer() && count.get<int>() >= 1) return count.get<int>();
   return std::nullopt;
 }
 

@@ -20,6 +20,9 @@ bool IsMannerOption(std::string_view option);
 std::vector<Model> ModelsOfSuites(const std::vector<std::string>& suites, const VersusCluster& a,
                                   const VersusCluster& b);
 
+// Returns how many devices a node of the run has, by the run itself; absent where it does not say.
+std::optional<int> DevicesPerNode(const RunFile& file);
+
 // Returns the shape of a record by its op's row; absent where its op has none, or its problem is
 // none of ours.
 std::optional<LayerShape> ShapeOfRecord(const Record& record);

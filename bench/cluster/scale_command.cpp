@@ -8,10 +8,14 @@
 #include <memory>
 #include <sstream>
 
+#include "baselines/scale/scale_costs.h"
 #include "bench/cluster/commands.h"
 #include "bench/cluster/scale_report.h"
 #include "counters/base/error.h"
 #include "counters/base/files.h"
+#include "reporters/figure/break_even_figure.h"
+#include "reporters/figure/cost_figure.h"
+#include "reporters/figure/figure.h"
 #include "reporters/figure/gnuplot.h"
 #include "reporters/figure/scale_figure.h"
 #include "reporters/text/text.h"
@@ -19,6 +23,7 @@
 namespace dlroof {
 namespace {
 
+constexpr std::string_view kBucketedName = "bucketed";
 constexpr std::array kScaleOutputs = {".html", ".json", ".csv", ".md", ".svg", ".pdf", ".png"};
 
 ScaleFigure ScaleFigureOf(const ScaleReport& report) {
@@ -48,36 +53,133 @@ ScaleFigure ScaleFigureOf(const ScaleReport& report) {
   return figure;
 }
 
-void WriteScaleOutput(const ScaleReport& report, const std::string& path) {
+std::vector<BreakEvenPoint> PointsOf(const std::vector<ScaleRow>& rows, bool seconds) {
+  std::vector<BreakEvenPoint> points;
+  for (const auto& row : rows)
+    points.push_back(
+        seconds ? BreakEvenPoint{row.nodes, row.step.full, row.step.bucketed, row.step.none}
+                : BreakEvenPoint{row.nodes, row.samples_per_second_none,
+                                 row.samples_per_second_bucketed, row.samples_per_second_full});
+  return points;
+}
+
+// `results`: by overlap. The figure marks the one in buckets.
+void SetBreakEven(const std::vector<std::pair<std::string, BreakEven>>& results,
+                  BreakEvenPanel& panel) {
+  for (const auto& [overlap, result] : results)
+    if (overlap == kBucketedName) {
+      panel.nodes = result.nodes;
+      panel.why_not = result.why;
+    }
+}
+
+BreakEvenRow BreakEvenRowOf(const ScaleCase& one, const ScaleGoal& goal) {
+  const double samples = goal.nodes * goal.batch;
+  const auto model = fmt::format("{} {}", one.steps.model, one.steps.type);
+  const auto per_node = goal.batch == one.batch
+                            ? fmt::format("{:g}", one.batch)
+                            : fmt::format("{:g} and {:g}", one.batch, goal.batch);
+  BreakEvenRow row{
+      .ours = one.steps.library,
+      .theirs = "other cluster: " + goal.library,
+      .goal = fmt::format("{} node{} of the other cluster", goal.nodes, goal.nodes == 1 ? "" : "s"),
+      .rate = {.title = fmt::format("{}: {} samples per node", model, per_node),
+               .ours = PointsOf(goal.ours_weak, false),
+               .theirs = PointsOf(goal.theirs_weak, false),
+               .goal = samples / goal.step.bucketed,
+               .why_not = ""},
+      .time = {.title = fmt::format("{}: {:g} samples of all nodes", model, samples),
+               .ours = PointsOf(goal.ours_strong, true),
+               .theirs = PointsOf(goal.theirs_strong, true),
+               .goal = goal.step.bucketed,
+               .why_not = "",
+               .floor = goal.floor_seconds}};
+  SetBreakEven(goal.weak, row.rate);
+  SetBreakEven(goal.strong, row.time);
+  return row;
+}
+
+BreakEvenFigure BreakEvenFigureOf(const ScaleReport& report) {
+  BreakEvenFigure figure{
+      .rows = {},
+      .caption =
+          "band: no overlap of network and computing to all of it; line: buckets; network: " +
+          NetworkText(report.network)};
+  for (const auto& one : report.cases)
+    if (one.goal) figure.rows.push_back(BreakEvenRowOf(one, *one.goal));
+  return figure;
+}
+
+CostFigure CostFigureOf(const ScaleReport& report) {
+  CostFigure figure{
+      .lines = {}, .work = "a million samples", .currency = report.currency, .caption = ""};
+  for (const auto& one : report.cases)
+    for (const auto& line : CostLines(one, report)) {
+      auto& drawn = figure.lines.emplace_back(CostFigureLine{line.title, {}});
+      for (const auto& point : line.points)
+        drawn.points.push_back({point.nodes, point.seconds, point.cost, point.best});
+    }
+  for (const auto* price : {&report.price, &report.their_price})
+    if (*price) figure.caption += (figure.caption.empty() ? "" : "; ") + (*price)->how;
+  return figure;
+}
+
+// Returns the script of a figure by its name.
+std::string FigureScript(const ScaleReport& report, const std::string& name,
+                         const std::string& extension) {
+  if (name == "break-even") return BreakEvenScript(BreakEvenFigureOf(report), extension);
+  if (name == "cost") return CostFigureScript(CostFigureOf(report), extension);
+  return ScaleFigureScript(ScaleFigureOf(report), extension);
+}
+
+std::string ScalePage(const ScaleFlags& flags, const ScaleReport& report) {
+  std::vector<std::pair<std::string, std::string>> figures;
+  const auto add = [&](const std::string& name) {
+    auto& [figure, why] = figures.emplace_back();
+    figure = PageFigure([&] { return FigureScript(report, name, "svg"); }, why);
+  };
+  add("scaling");
+  if (!flags.against.empty()) add("break-even");
+  if (!flags.prices.empty()) add("cost");
+  std::ostringstream page;
+  WriteScalePage(report, figures, page);
+  return page.str();
+}
+
+void WriteScaleOutput(const ScaleFlags& flags, const ScaleReport& report, const std::string& path) {
   std::ostringstream text;
   if (path.ends_with(".html")) {
-    std::string why;
-    const auto figure =
-        PageFigure([&] { return ScaleFigureScript(ScaleFigureOf(report), "svg"); }, why);
-    WriteScalePage(report, figure, why, text);
-    WriteFile(path, text.str());
+    WriteFile(path, ScalePage(flags, report));
   } else if (path.ends_with(".json")) {
     WriteFile(path, ScaleJson(report).dump(1) + '\n');
   } else if (path.ends_with(".csv") || path.ends_with(".md")) {
     (path.ends_with(".csv") ? WriteScaleCsv : WriteScaleMarkdown)(report, text);
     WriteFile(path, text.str());
   } else {
-    WriteScaleFigure(ScaleFigureOf(report), path);
+    WriteFile(path, RunGnuplot(FigureScript(report, flags.figure, FigureExtension(path))));
   }
   std::cerr << "wrote " << path << '\n';
 }
 
-int RunScale(const ScaleFlags& flags) {
+void CheckScaleFlags(const ScaleFlags& flags) {
   for (const auto& path : flags.outputs)
     if (!std::ranges::any_of(kScaleOutputs, [&](const char* end) { return path.ends_with(end); }))
       throw BadInput("-o {}: unknown extension, expected one of {}", path,
                      fmt::join(kScaleOutputs, ", "));
   if (flags.against.empty() && !flags.against_network.empty())
     throw BadInput("--against-network belongs to --against");
+  if (flags.figure == "break-even" && flags.against.empty())
+    throw BadInput("--figure=break-even: expected --against, the other cluster");
+  if (flags.figure == "cost" && flags.prices.empty())
+    throw BadInput("--figure=cost: expected --prices, which have no default");
+}
+
+int RunScale(const ScaleFlags& flags) {
+  CheckScaleFlags(flags);
   const auto report = MakeScaleReport(flags);
   WriteScaleTable(report, TerminalColumns(), std::cout);
   std::cout << std::flush;
-  for (const auto& path : flags.outputs) WriteScaleOutput(report, path);
+  for (const auto& path : flags.outputs) WriteScaleOutput(flags, report, path);
   return 0;
 }
 
@@ -133,6 +235,14 @@ void AddNetworkFlags(CLI::App& command, ScaleFlags& flags) {
   command.add_option("--measured", flags.measured,
                      "CSV of a program that was measured: nodes,samples_per_second,label");
   command.add_option("--against-network", flags.against_network, "its network (default: the same)");
+  command.add_option("--prices", flags.prices,
+                     "file of prices, as for `cluster versus`: costs of a million samples");
+  command
+      .add_option("--figure", flags.figure,
+                  "of x.svg, x.pdf and x.png: scaling, break-even (with --against) or cost (with "
+                  "--prices); a page has all")
+      ->capture_default_str()
+      ->check(CLI::IsMember({"scaling", "break-even", "cost"}));
 }
 
 }  // namespace

@@ -13,6 +13,7 @@
 #include "baselines/cluster/cluster_file.h"
 #include "baselines/cluster/node_effects.h"
 #include "baselines/network/network_file.h"
+#include "baselines/scale/scale_costs.h"
 #include "bench/cluster/cluster_models.h"
 #include "counters/base/error.h"
 #include "counters/base/files.h"
@@ -44,7 +45,11 @@ ScaleSource ReadSource(const std::string& paths) {
       source.node_ratios.push_back(effect.ratio);
   }
   auto run = files.size() == 1 ? std::move(files.front().second) : JoinedRun(std::move(files));
-  source.cluster = {.where = paths, .run = PlaceRun(std::move(run))};
+  const auto devices = DevicesPerNode(run);
+  source.cluster = {.where = paths,
+                    .run = PlaceRun(std::move(run)),
+                    .devices = devices.value_or(1),
+                    .devices_known = devices.has_value()};
   return source;
 }
 
@@ -131,12 +136,33 @@ double BatchOf(const std::optional<double>& asked, const MeasuredSteps& steps) {
   return asked && LayersAt(steps, *asked) ? *asked : static_cast<double>(steps.most_batch());
 }
 
+// Returns the numbers of nodes, and those of a break-even that lie among or just beyond them.
+std::vector<int> WithBreakEven(std::vector<int> nodes,
+                               const std::vector<std::pair<std::string, BreakEven>>& results) {
+  std::set<int> all(nodes.begin(), nodes.end());
+  for (const auto& [overlap, result] : results)
+    if (result.nodes) all.insert(*result.nodes);
+  return {all.begin(), all.end()};
+}
+
+void AddFigureRows(const ScaleFlags& flags, const ScaledCluster& ours, double batch,
+                   const ScaledCluster& other, ScaleGoal& goal) {
+  const auto nodes = ReadNodeCounts(flags.nodes);
+  const double samples = goal.nodes * goal.batch;
+  goal.ours_weak = WeakScaling(ours, batch, WithBreakEven(nodes, goal.weak));
+  goal.ours_strong = StrongScaling(ours, samples, WithBreakEven(nodes, goal.strong));
+  goal.theirs_weak = WeakScaling(other, goal.batch, nodes);
+  goal.theirs_strong = StrongScaling(other, samples, nodes);
+  if (const double floor = NetworkFloor(ours); floor > 0) goal.floor_seconds = floor;
+}
+
 ScaleGoal GoalOf(const ScaleFlags& flags, const ScaledCluster& ours, double batch,
                  const ScaleOpponent& opponent, const MeasuredSteps& theirs) {
   const ScaledCluster other{&theirs, &opponent.network, opponent.source.node_ratios, ours.rules};
   ScaleGoal goal{.nodes = flags.against_nodes,
                  .batch = BatchOf(flags.batch_per_node, theirs),
                  .where = fmt::format("{}, {}", opponent.source.cluster.where, theirs.library),
+                 .library = theirs.library,
                  .network = NetworkText(opponent.network)};
   const auto rows = WeakScaling(other, goal.batch, {goal.nodes});
   goal.step = rows.front().step;
@@ -148,6 +174,7 @@ ScaleGoal GoalOf(const ScaleFlags& flags, const ScaledCluster& ours, double batc
     goal.weak.emplace_back(name, WeakBreakEven(ours, batch, samples / seconds, overlap));
     goal.strong.emplace_back(name, StrongBreakEven(ours, samples, seconds, overlap));
   }
+  AddFigureRows(flags, ours, batch, other, goal);
   return goal;
 }
 
@@ -188,6 +215,22 @@ void AddCases(const ScaleFlags& flags, const Model& model, const ScaleSource& so
     report.cases.push_back(CaseOf(flags, report.network, report, std::move(common->first),
                                   &common->second, &*opponent));
   }
+}
+
+// Sets the prices of both clusters. Throws BadInput where neither has one.
+void SetPrices(const ScaleFlags& flags, const ScaleSource& source,
+               const std::optional<ScaleOpponent>& opponent, ScaleReport& report) {
+  if (flags.prices.empty()) return;
+  const auto prices = ReadPrices(flags.prices);
+  const auto price_of = [&](const ScaleSource& of) {
+    return DevicePrice(prices, of.cluster.run.file.machines, of.cluster.devices);
+  };
+  report.currency = prices.currency;
+  report.price = price_of(source);
+  if (opponent) report.their_price = price_of(opponent->source);
+  if (!report.price && !report.their_price)
+    throw BadInput("--prices={}: no kind matches a machine of {}{}", flags.prices, flags.files,
+                   opponent ? " or " + flags.against : "");
 }
 
 // Simulates the allreduce of each row's gradients once.
@@ -249,6 +292,7 @@ ScaleReport MakeScaleReport(const ScaleFlags& flags) {
     opponent = {ReadSource(flags.against), flags.against_network.empty()
                                                ? report.network
                                                : ReadNetwork(flags.against_network)};
+  SetPrices(flags, source, opponent, report);
   const auto models = ModelsToScale(flags, source.cluster);
   for (const auto& model : models) AddCases(flags, model, source, opponent, report);
   if (flags.simulate && !report.cases.empty()) Simulate(flags, report);

@@ -22,8 +22,10 @@ struct ScaleFlags {
   std::string against, against_network;
   int against_nodes = 1;
   bool simulate = false;
-  int most_simulated = 256;  // [1] nodes
-  std::string measured;      // CSV of a program's throughput; empty: none
+  int most_simulated = 256;        // [1] nodes
+  std::string prices;              // file of prices; empty: none
+  std::string figure = "scaling";  // of x.svg, x.pdf and x.png: or "break-even", "cost"
+  std::string measured;            // CSV of a program's throughput; empty: none
   std::vector<std::string> outputs;
 };
 

@@ -17,7 +17,6 @@
 #include "counters/base/files.h"
 #include "reporters/figure/gnuplot.h"
 #include "reporters/figure/versus_figure.h"
-#include "reporters/record/context.h"
 #include "reporters/record/joined_run.h"
 #include "reporters/text/text.h"
 
@@ -35,13 +34,6 @@ struct VersusFlags {
   std::string types = "same";
 };
 
-// Returns how many devices a node of the run has, by the run itself; absent where it does not say.
-std::optional<int> DevicesOf(const RunFile& file) {
-  const auto& count = Member(Member(file.context, "dlroof"), "devices_per_node");
-  if (count.is_number_integer() && count.get<int>() >= 1) return count.get<int>();
-  return std::nullopt;
-}
-
 // `devices`: what the user says; 0: nothing.
 VersusCluster ReadCluster(const std::string& paths, int devices, const Prices* prices) {
   std::vector<std::pair<std::string, RunFile>> files;
@@ -50,7 +42,7 @@ VersusCluster ReadCluster(const std::string& paths, int devices, const Prices* p
     files.emplace_back(path, ReadRunFile(path, std::cerr));
   if (files.empty()) throw BadInput("cluster versus: expected a run file, not ''");
   auto joined = files.size() == 1 ? std::move(files.front().second) : JoinedRun(std::move(files));
-  auto known = devices > 0 ? std::optional(devices) : DevicesOf(joined);
+  auto known = devices > 0 ? std::optional(devices) : DevicesPerNode(joined);
   if (!known && prices != nullptr && !joined.machines.empty())
     if (const auto* price = PriceOf(*prices, joined.machines.front())) known = price->devices;
   return {.where = paths,

@@ -6,8 +6,6 @@
 #include <array>
 
 #include "counters/base/error.h"
-#include "counters/base/files.h"
-#include "reporters/figure/figure.h"
 #include "reporters/figure/gnuplot.h"
 #include "reporters/figure/panel.h"
 
@@ -74,11 +72,6 @@ std::string ScaleFigureScript(const ScaleFigure& figure, const std::string& exte
          " at screen 0.5,0.02 center font ',9' noenhanced\n"
          "set xrange [*:*]\nset yrange [*:*]\n" +
          fmt::format("plot {}\n", fmt::join(elements, ", "));
-}
-
-void WriteScaleFigure(const ScaleFigure& figure, const std::string& path) {
-  const auto extension = FigureExtension(path);
-  WriteFile(path, RunGnuplot(ScaleFigureScript(figure, extension)));
 }
 
 }  // namespace dlroof

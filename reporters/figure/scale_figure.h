@@ -32,7 +32,4 @@ struct ScaleFigure {
 // Text of the figure stands in the script as GnuplotText alone. Throws BadInput without a band.
 std::string ScaleFigureScript(const ScaleFigure& figure, const std::string& extension);
 
-// Writes .svg, .pdf or .png. Throws BadInput as WriteFigure.
-void WriteScaleFigure(const ScaleFigure& figure, const std::string& path);
-
 }  // namespace dlroof

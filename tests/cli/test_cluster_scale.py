@@ -19,6 +19,9 @@ def files(folder):
     Path("columns.csv").write_text("nodes,speed\n1,2\n")
     Path("half.csv").write_text("nodes,samples_per_second\n1,2\n0.5,3\n")
     Path("nothing.csv").write_text("nodes,samples_per_second\n1,0\n")
+    Path("prices.json").write_text(json.dumps({"currency": "USD", "kinds": [{"match": {"name": "AMD EPYC"}, "per_node_hour": 0.1},
+                                                                            {"match": {"name": "V100"}, "per_node_hour": 24, "devices": 8}]}))
+    Path("others.json").write_text(json.dumps({"currency": "USD", "kinds": [{"match": {"name": "Power9"}, "per_node_hour": 0.1}]}))
     Path("slow.json").write_text('{"latency_seconds": 1, "bytes_per_second": 100}')
 
 
@@ -84,10 +87,53 @@ def test_every_number_is_as_computed_from_the_run_file():
     ("measured on half a node", f"{SCALE} --network gbe.json --measured half.csv", bad_input, says("half.csv:3: column 1: '0.5': expected a number of nodes")),
     ("measured nothing", f"{SCALE} --network gbe.json --measured nothing.csv", bad_input, says("nothing.csv:2: column 3: '0': expected samples per second above 0")),
     ("unknown output", f"{SCALE} --network gbe.json -o x.txt", bad_input, says("-o x.txt: unknown extension")),
+    ("no price", f"{SCALE} --network gbe.json --prices others.json", bad_input, says("--prices=others.json: no kind matches a machine of ")),
+    ("a break-even of one cluster", f"{SCALE} --network gbe.json --figure break-even", bad_input, says("--figure=break-even: expected --against, the other cluster")),
+    ("costs without prices", f"{SCALE} --network gbe.json --figure cost", bad_input, says("--figure=cost: expected --prices, which have no default")),
+    ("a figure that there is not", f"{SCALE} --network gbe.json --figure pie", exits(2), says("pie")),
     ("against nothing", f"{SCALE} --network gbe.json --against-network gbe.json", bad_input, says("--against-network belongs to --against")),
 )
 def test_scale(command, expected):
     verify(run(command), expected)
+
+
+def test_the_figures_mark_the_break_even_and_the_costs():
+    verify(run(f"{SCALE} --network gbe.json --against {GPU} --prices prices.json -o b.html -o b.json"),
+           [exits(0), prints(r"a million samples .layers.txt f32 onednn, weak, 16 per node., in buckets: cheapest [0-9.]+ USD in .*s on \d+ nodes?; fastest .* on 1024 nodes"),
+            plain("price: 0.1 USD per node and hour"), plain("price of the other cluster: 24 USD per node and hour, of 8 devices"),
+            contains("b.html", "Cost against time")])
+    assert Path("b.html").read_text().count("<svg") == 3
+    written = json.loads(Path("b.json").read_text())
+    case = written["cases"][0]
+    nodes = case["break_even"]["weak"]["bucketed"]["nodes"]
+    rows = {row["nodes"]: row["samples_per_second"]["bucketed"] for row in case["break_even"]["rows"]["ours_weak"]}
+    goal = case["break_even"]["batch_per_node"] / case["break_even"]["step"]["step_seconds"]["bucketed"]
+    assert nodes in rows and rows[nodes] >= goal and all(rate < goal for count, rate in rows.items() if count < nodes), rows
+    prices = {"onednn": 0.1, "tf2.2": 3, "pytorch1.5": 3}
+    points = []
+    for line, rates in zip(case["costs"], (case["weak"], case["break_even"]["rows"]["theirs_weak"])):
+        hourly = prices[line["title"].split(",")[0].split()[-1]]
+        for point, row in zip(line["points"], rates, strict=True):
+            seconds = 1e6 / row["samples_per_second"]["bucketed"]
+            assert point["seconds_per_million_samples"] == pytest.approx(seconds, rel=1e-9) and point["nodes"] == row["nodes"]
+            assert point["cost_per_million_samples"] == pytest.approx(row["nodes"] * hourly / 3600 * seconds, rel=1e-9)
+            points.append((seconds, point["cost_per_million_samples"], point["best"]))
+    assert len(case["costs"]) == 2
+    for seconds, cost, best in points:
+        assert best == (not any(s <= seconds and c <= cost and (s, c) != (seconds, cost) for s, c, _ in points)), points
+    for name, text in (("scaling", "samples per second"), ("break-even", f"break-even: {nodes} nodes"), ("cost", "USD")):
+        verify(run(f"{SCALE} --network gbe.json --against {GPU} --prices prices.json --figure {name} -o f.svg"), [exits(0), contains("f.svg", text)])
+
+
+def test_a_cluster_without_a_price_has_no_costs():
+    verify(run(f"{SCALE} --network gbe.json -o n.json -o n.html"), [exits(0)])
+    assert Path("n.html").read_text().count("<svg") == 1
+    written = json.loads(Path("n.json").read_text())
+    assert "costs" not in written["cases"][0] and not {"price", "currency", "their_price"} & set(written)
+    Path("one.json").write_text('{"currency": "EUR", "kinds": [{"match": {"name": "V100"}, "per_node_hour": 3}]}')
+    verify(run(f"{SCALE} --network gbe.json --against {GPU} --prices one.json -o n.json"), [exits(0), plain("price: none matches")])
+    written = json.loads(Path("n.json").read_text())
+    assert [line["title"].split(",")[0].split()[-1] != "onednn" for line in written["cases"][0]["costs"]] == [True] and "price" not in written
 
 
 def test_measured_points_stand_beside_the_band():
