@@ -75,6 +75,26 @@ int RunScript(ScriptFlags flags) {
   return 0;
 }
 
+// Adds the flags that say which processes measure at once.
+void AddProcessFlags(CLI::App& command, LaunchRequest& request) {
+  command
+      .add_option("--order", request.order,
+                  "all nodes at once, or one after the other: `cluster report --alone` compares")
+      ->capture_default_str()
+      ->check(CLI::IsMember({"at-once", "one-by-one"}));
+  command
+      .add_option("--per-gpu", request.gpus,
+                  "start a process for each of a node's GPUs, so many, which sees that one alone "
+                  "(default: a process for each node, which sees all)")
+      ->check(CLI::Range(1, 64));
+  command
+      .add_option("--meet-seconds", request.meet_seconds,
+                  "[s] at once, nodes wait before each benchmark for each other, so long at most; "
+                  "who misses it is left out")
+      ->capture_default_str()
+      ->check(CLI::PositiveNumber);
+}
+
 }  // namespace
 
 void AddClusterScript(CLI::App& cluster, int& exit_code) {
@@ -97,22 +117,7 @@ void AddClusterScript(CLI::App& cluster, int& exit_code) {
           "--option", request.options,
           "for sbatch (--option=--partition=gpu), mpirun or ReFrame's job; may be repeated")
       ->allow_extra_args(false);
-  command
-      ->add_option("--order", request.order,
-                   "all nodes at once, or one after the other: `cluster report --alone` compares")
-      ->capture_default_str()
-      ->check(CLI::IsMember({"at-once", "one-by-one"}));
-  command
-      ->add_option("--per-gpu", request.gpus,
-                   "start a process for each of a node's GPUs, so many, which sees that one alone "
-                   "(default: a process for each node, which sees all)")
-      ->check(CLI::Range(1, 64));
-  command
-      ->add_option("--meet-seconds", request.meet_seconds,
-                   "[s] at once, nodes wait before each benchmark for each other, so long at most; "
-                   "who misses it is left out")
-      ->capture_default_str()
-      ->check(CLI::PositiveNumber);
+  AddProcessFlags(*command, request);
   command->add_flag("--net", request.net,
                     "also measure the network, by the dlroof_net beside --dlroof");
   command->add_option("--revisit", flags->revisit,
