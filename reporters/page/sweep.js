@@ -97,4 +97,13 @@ dlroof.watchSweeps = () => {
     }
   }, { rootMargin: '300px' });
   for (const sweep of dlroof.sweeps) watch.observe(sweep.element);
+  // Those that nobody has come to yet follow one by one: who scrolls fast, or saves the page, finds them drawn.
+  const drawNext = () => {
+    const next = dlroof.sweeps.find((one) => !one.drawn && one.element.clientWidth > 0);
+    if (next === undefined) return;
+    watch.unobserve(next.element);
+    dlroof.drawOneSweep(next);
+    setTimeout(drawNext, 50);
+  };
+  setTimeout(drawNext, 2000);
 };
