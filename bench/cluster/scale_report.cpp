@@ -67,10 +67,25 @@ std::vector<Model> ModelsToScale(const ScaleFlags& flags, const VersusCluster& c
   return models;
 }
 
+// A layer whatever its batch size: op, problem, options.
+using BatchlessLayer = std::tuple<std::string, std::string, std::vector<std::string>>;
+
+BatchlessLayer WithoutBatch(const ModelLayerOf& layer) {
+  Record record;
+  std::tie(record.op, record.problem, record.options) =
+      std::tie(layer.op, layer.problem, layer.options);
+  const auto shape = ShapeOfRecord(record);
+  return {layer.op, shape ? shape->problem : layer.problem, layer.options};
+}
+
+// Leaves layers of these problems out, of every batch size.
 Model WithoutLayers(Model model, const std::vector<std::string>& problems) {
-  std::erase_if(model.layers, [&](const ModelLayerOf& layer) {
-    return std::ranges::find(problems, layer.problem) != problems.end();
-  });
+  std::set<BatchlessLayer> left_out;
+  for (const auto& layer : model.layers)
+    if (std::ranges::find(problems, layer.problem) != problems.end())
+      left_out.insert(WithoutBatch(layer));
+  std::erase_if(model.layers,
+                [&](const auto& one) { return left_out.contains(WithoutBatch(one)); });
   return model;
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 #include <memory>
+#include <numeric>
 #include <utility>
 
 #include "bench/workload/device_elements.h"
@@ -51,6 +52,8 @@ std::shared_ptr<const FoldedCall> MakeFolded(std::shared_ptr<const ProductCall> 
   for (const auto& [argument, whole] : call->arguments)
     bytes.push_back(whole.get_desc().get_size());
   const auto distinct = DistinctBytes(bytes, distinct_bytes);
+  RequireHostMemory(std::accumulate(distinct.begin(), distinct.end(), 0.0),
+                    "a copy of the tensors");
   size_t i = 0;
   for (const auto& [argument, whole] : call->arguments) {
     const auto& copy = folded->held.emplace_back(bytes[i], distinct[i]);

@@ -3,10 +3,12 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <system_error>
 #include <tuple>
 #include <utility>
 
 #include "bench/timing/timer.h"
+#include "counters/base/error.h"
 #include "counters/base/order_statistics.h"
 #include "counters/cpu/clocks.h"
 #include "counters/cpu/core_caches.h"
@@ -16,6 +18,9 @@ namespace {
 
 constexpr int kTries = 7;
 constexpr double kTrySeconds = 2e-3;
+// Tries by turns end after so long, three of each at least.
+constexpr double kTurnsSeconds = 4;
+constexpr int kFewestTurns = 3;
 
 // Returns the indices of the undisturbed repetitions; where there is none, of the quarter in which
 // threads waited least for a CPU.
@@ -100,7 +105,9 @@ double SecondsOf(const PreparedCall& call) {
 // [s] of two calls, by turns: what slows one slows the other.
 std::pair<double, double> SecondsByTurns(const PreparedCall& one, const PreparedCall& other) {
   Tries of_one(one), of_other(other);
+  const double begin = WallSeconds();
   for (int i = 0; i < kTries; ++i) {
+    if (i >= kFewestTurns && WallSeconds() - begin > kTurnsSeconds) break;
     of_one.Add();
     of_other.Add();
   }
@@ -114,6 +121,22 @@ std::optional<double> NearBytes() {
   const auto l2 = caches.find(Level::kL2);
   if (l2 == caches.end()) return std::nullopt;
   return 0.75 * l2->second;
+}
+
+using NearAndFar = std::pair<std::optional<double>, std::optional<double>>;
+
+// [s] of the call with its tensors near, and as far as they are. Absent where this machine lacks
+// the memory for copies.
+NearAndFar NearAndFarSeconds(const PreparedCall& call) {
+  const auto near_bytes = NearBytes();
+  if (!near_bytes || !call.folded) return {};
+  try {
+    return SecondsByTurns(call.folded(*near_bytes),
+                          call.folded(std::numeric_limits<double>::infinity()));
+  } catch (const Unsupported&) {
+  } catch (const std::system_error&) {
+  }
+  return {};
 }
 
 }  // namespace
@@ -145,9 +168,7 @@ void WatchedCalls::AddAlone(const PreparedCall& call) {
   if (call.smallest)
     if (const auto smallest = call.smallest(); smallest.algorithm == call.algorithm)
       smallest_seconds_ = SecondsOf(smallest);
-  if (const auto near_bytes = NearBytes(); near_bytes && call.folded)
-    std::tie(near_seconds_, far_seconds_) = SecondsByTurns(
-        call.folded(*near_bytes), call.folded(std::numeric_limits<double>::infinity()));
+  std::tie(near_seconds_, far_seconds_) = NearAndFarSeconds(call);
 }
 
 std::optional<ParallelTime> WatchedCalls::Mean() const {

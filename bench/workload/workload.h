@@ -52,7 +52,8 @@ struct PreparedCall {
   // empty: there is none.
   std::function<PreparedCall()> smallest;
   // Makes the same call on copies of its tensors of which at most so many bytes are distinct
-  // (FoldedMemory). Its results are of no use. Empty: there is none.
+  // (FoldedMemory). Its results are of no use. Throws Unsupported, or std::system_error, where the
+  // machine lacks the memory. Empty: there is none.
   std::function<PreparedCall(double distinct_bytes)> folded;
   // [1] Multiply-adds that the vector lanes execute over those that the problem asks for; absent:
   // not modelled.

@@ -15,6 +15,7 @@ SCALE = f"dlroof cluster scale {RUN} --suite layers.txt --type f32"
 @pytest.fixture(scope="module", autouse=True)
 def files(folder):
     Path("layers.txt").write_text(LAYERS)
+    Path("lacking.txt").write_text(LAYERS + "".join(f"LSTM t16n{n}i32h16\n" for n in (16, 32, 64)))
     Path("gbe.json").write_text('{"name": "1 GbE", "latency_seconds": 3e-5, "bytes_per_second": 118e6}')
     Path("columns.csv").write_text("nodes,speed\n1,2\n")
     Path("half.csv").write_text("nodes,samples_per_second\n1,2\n0.5,3\n")
@@ -76,6 +77,8 @@ def test_every_number_is_as_computed_from_the_run_file():
     ("the floor", f"{SCALE} --network slow.json --against {GPU} --against-network gbe.json --batch 16", exits(0),
      prints("no more time: never: the network's floor is ")),
     ("layers that a run lacks", f"dlroof cluster scale {RUN} --suite layers.txt,resnet50 --type f32 --network gbe.json", exits(0), plain("3 of 3 layers")),
+    ("a break-even without a layer of several batch sizes", f"dlroof cluster scale {RUN} --suite lacking.txt --type f32 --network gbe.json "
+     f"--against {RUN}", exits(0), plain("3 of 4 layers have all times"), prints("break-even with 1 node")),
     ("a model without times", f"dlroof cluster scale {RUN} --suite resnet50 --network gbe.json", bad_input,
      says("no layer of resnet50 has all times of a training step")),
     ("no model", f"dlroof cluster scale {RUN} --network gbe.json", bad_input, says("names no model; expected --suite NAME")),

@@ -26,6 +26,7 @@ while read -r number node moment; do
   bin/dlroof cluster script --engine=slurm -N 4 --meet-seconds=10 --out $out > job.sh
   job=$(sbatch --parsable -o $out.log job.sh)
   sleep "$moment"
+  squeue -h -j "$job" -o %T > $out-state.txt
   pull_plug "$node"
   # The job's first node runs the script itself: with it goes what would end the job.
   for try in $(seq 225); do [ -z "$(squeue -h -j "$job" -o %T)" ] && break; sleep 0.2; done
@@ -53,6 +54,7 @@ def look(folder, number, node, moment):
     names = [f"n{i}" for i in range(1, 5)]
     seen = {"node": f"n{node}", "moment_seconds": moment, "wrong": []}
     seen["ended_by_itself"] = int((folder / f"out-{number}-looks.txt").read_text()) < 225
+    seen["job"] = (folder / f"out-{number}-state.txt").read_text().strip()
     code = int((folder / f"out-{number}-code.txt").read_text())
     first = folder / f"out-{number}-first.json"
     if first.exists():
@@ -69,8 +71,8 @@ def look(folder, number, node, moment):
         whole = seen["status"].get(f"n{node}") == "whole"
         if code != (0 if whole else 3):
             seen["wrong"].append(f"gather's exit code {code}")
-    elif node == 1 and not (folder / f"out-{number}-before.txt").read_text():
-        seen["nothing_begun"] = True  # the script's own node was lost before it started any other
+    elif not (folder / f"out-{number}-before.txt").read_text() and (node == 1 or seen["job"] == "PENDING"):
+        seen["nothing_begun"] = True  # the job waited for its nodes, or the script's own was lost before it started any other
     else:
         seen["wrong"].append(f"nothing gathered: {(folder / f'out-{number}-first.txt').read_text()}")
     after = lines(folder / f"out-{number}-after.txt")
