@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "counters/work.h"
+
 namespace dlroof {
 
 // Sums over the regions that began on one thread. The threads' times are those inside of the
@@ -30,12 +32,28 @@ struct RegionPass {
   bool operator==(const RegionPass&) const = default;
 };
 
-// [s] of one thread for parts of one call, each measured apart by the library's own primitive.
+// Parts of one call on one thread, each measured apart by the library's own primitive.
 struct PartSeconds {
-  std::optional<double> functions;  // sigmoid and tanh of as many elements
-  std::optional<double> products;   // its matrix products, one by one, of these sizes
+  std::optional<double> functions;  // [s] sigmoid and tanh of as many elements
+  std::optional<double> products;   // [s] its matrix products, one by one, of these sizes
+  // [1] Instructions of the two; absent: not counted.
+  std::optional<double> function_instructions, product_instructions;
 
   bool operator==(const PartSeconds&) const = default;
+};
+
+// Instructions of one call on one thread, whatever they do.
+struct InstructionCount {
+  double all = 0;                         // [1]
+  std::optional<double> arithmetic = {};  // [1] of them floating-point, or integer multiply-adds
+  std::optional<double> generated = {};   // [1] of them made at run time: the library's own kernels
+  std::optional<double> smallest = {};    // [1] of such a call with sizes of 1
+  // [1/s] that the thread's core starts at most, measured then; absent: not measured
+  std::optional<double> per_second = {};
+  Provenance from = Provenance::kMeasured;
+  std::string how = {};  // "single steps"
+
+  bool operator==(const InstructionCount&) const = default;
 };
 
 // One call as it was watched.
@@ -57,7 +75,8 @@ struct ParallelTime {
   std::optional<double> executed_over_useful;
   // [1] Loads and stores of vectors by one call, and [byte] of a vector, by the same model.
   std::optional<double> vector_loads, vector_bytes;
-  std::string source;  // "libgomp's entry points"
+  std::optional<InstructionCount> instructions;  // absent: not counted
+  std::string source;                            // "libgomp's entry points"
 
   bool operator==(const ParallelTime&) const = default;
 };

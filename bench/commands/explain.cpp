@@ -17,6 +17,7 @@
 #include "counters/base/interrupt.h"
 #include "counters/parallel_time.h"
 #include "reporters/figure/ledger_figure.h"
+#include "reporters/ledger/instruction_text.h"
 #include "reporters/ledger/ledger_advice.h"
 #include "reporters/ledger/waterfall.h"
 #include "reporters/roofline/placed_run.h"
@@ -40,9 +41,13 @@ bool IsFigure(const std::string& path) {
 std::string Measure(const ExplainFlags& flags, const TemporaryFolder& folder) {
   const auto file = std::ranges::find_if_not(flags.outputs, IsFigure);
   StopOnInterrupt();
-  return MeasureExplained(
-      {"explain", flags.what, flags.bench, flags.machine, file == flags.outputs.end() ? "" : *file},
-      folder, std::cerr);
+  return MeasureExplained({"explain",
+                           flags.what,
+                           flags.bench,
+                           flags.machine,
+                           file == flags.outputs.end() ? "" : *file,
+                           {"--dlroof_instructions"}},
+                          folder, std::cerr);
 }
 
 // Returns why there is no ledger, in words.
@@ -70,6 +75,9 @@ void Explain(const Record& record, const Placed& placed, std::ostream& out) {
                record.parallel->calls);
   out << '\n';
   WriteWaterfall(ledger, out);
+  if (record.parallel)
+    if (const auto sentence = InstructionSentence(*record.parallel); !sentence.empty())
+      out << "  " << sentence << '\n';
   if (const auto advice = LedgerAdvice(ledger); !advice.empty()) out << "  " << advice << '\n';
   out << '\n';
 }

@@ -12,6 +12,7 @@
 
 #include "bench/onednn/support.h"
 #include "counters/cpu/clocks.h"
+#include "counters/instructions/instruction_count.h"
 
 namespace dlroof::onednn {
 namespace {
@@ -57,58 +58,83 @@ double FastestSeconds(const std::function<void()>& run) {
   return fastest;
 }
 
-double FastestSeconds(const dnnl::primitive& primitive,
-                      const std::unordered_map<int, dnnl::memory>& arguments) {
-  const auto listed = ListedArguments(arguments);
-  return FastestSeconds([&] { Execute(primitive, listed); });
+// Other programs lengthen neither count.
+PartCost CostOf(const std::function<void()>& run, double step_seconds) {
+  PartCost cost{FastestSeconds(run), std::nullopt};
+  if (const auto counted = CountInstructions(run, step_seconds)) cost.instructions = counted->all;
+  return cost;
 }
 
-double SecondsOfElement(dnnl::algorithm function) {
+PartCost CostOf(const dnnl::primitive& primitive,
+                const std::unordered_map<int, dnnl::memory>& arguments, double step_seconds) {
+  const auto listed = ListedArguments(arguments);
+  return CostOf([&] { Execute(primitive, listed); }, step_seconds);
+}
+
+// `count` times `cost` more.
+void Add(double count, const PartCost& cost, PartCost& sum) {
+  sum.seconds += count * cost.seconds;
+  if (sum.instructions && cost.instructions)
+    *sum.instructions += count * *cost.instructions;
+  else
+    sum.instructions.reset();
+}
+
+PartCost CostOfElement(dnnl::algorithm function, double step_seconds) {
   const Dims shape = {16384};
   const auto desc = PlainDesc(shape, Type::f32);
   Tensors tensors;
   const dnnl::eltwise_forward primitive(dnnl::eltwise_forward::primitive_desc(
       CpuEngine(), dnnl::prop_kind::forward_inference, function, desc, desc, 0.0F, 0.0F));
-  return FastestSeconds(primitive, {{DNNL_ARG_SRC, tensors.Filled(desc, Numbers(shape))},
-                                    {DNNL_ARG_DST, tensors.Empty(desc)}}) /
-         static_cast<double>(shape[0]);
+  PartCost cost{0, 0};
+  Add(1 / static_cast<double>(shape[0]),
+      CostOf(primitive,
+             {{DNNL_ARG_SRC, tensors.Filled(desc, Numbers(shape))},
+              {DNNL_ARG_DST, tensors.Empty(desc)}},
+             step_seconds),
+      cost);
+  return cost;
 }
 
-struct Costs {
-  double sigmoid = 0, tanh = 0;  // [s] of an element
+struct FunctionCosts {
+  PartCost sigmoid, tanh;  // of an element
 };
 
-std::optional<Costs> MeasureFunctions() {
+std::optional<FunctionCosts> MeasureFunctions(double step_seconds) {
   const OneThread one;
   try {
-    return Costs{SecondsOfElement(dnnl::algorithm::eltwise_logistic),
-                 SecondsOfElement(dnnl::algorithm::eltwise_tanh)};
+    return FunctionCosts{CostOfElement(dnnl::algorithm::eltwise_logistic, step_seconds),
+                         CostOfElement(dnnl::algorithm::eltwise_tanh, step_seconds)};
   } catch (const dnnl::error&) {
     return std::nullopt;
   }
 }
 
-double SecondsOfProduct(std::int64_t m, std::int64_t n, std::int64_t k, Type type) {
+PartCost CostOfProduct(std::int64_t m, std::int64_t n, std::int64_t k, Type type,
+                       double step_seconds) {
   const auto any = [](const Dims& dims, Type of) {
     return dnnl::memory::desc(dims, of, dnnl::memory::format_tag::any);
   };
   const dnnl::matmul::primitive_desc chosen(CpuEngine(), PlainDesc({m, k}, type), any({k, n}, type),
                                             PlainDesc({m, n}, Type::f32));
   Tensors tensors;
-  return FastestSeconds(dnnl::matmul(chosen),
-                        {{DNNL_ARG_SRC, tensors.Filled(chosen.src_desc(), Numbers({m, k}))},
-                         {DNNL_ARG_WEIGHTS, tensors.Filled(chosen.weights_desc(), Numbers({k, n}))},
-                         {DNNL_ARG_DST, tensors.Empty(chosen.dst_desc())}});
+  return CostOf(dnnl::matmul(chosen),
+                {{DNNL_ARG_SRC, tensors.Filled(chosen.src_desc(), Numbers({m, k}))},
+                 {DNNL_ARG_WEIGHTS, tensors.Filled(chosen.weights_desc(), Numbers({k, n}))},
+                 {DNNL_ARG_DST, tensors.Empty(chosen.dst_desc())}},
+                step_seconds);
 }
 
-double SecondsOfGemm(std::int64_t m, std::int64_t n, std::int64_t k) {
+PartCost CostOfGemm(std::int64_t m, std::int64_t n, std::int64_t k, double step_seconds) {
   const auto a = Numbers({m, k}), b = Numbers({k, n});
   auto c = Numbers({m, n});
-  return FastestSeconds([&] {
-    const auto status =
-        dnnl_sgemm('N', 'N', m, n, k, 1.0F, a.data(), k, b.data(), n, 0.0F, c.data(), n);
-    if (status != dnnl_success) throw dnnl::error(status, "sgemm");
-  });
+  return CostOf(
+      [&] {
+        const auto status =
+            dnnl_sgemm('N', 'N', m, n, k, 1.0F, a.data(), k, b.data(), n, 0.0F, c.data(), n);
+        if (status != dnnl_success) throw dnnl::error(status, "sgemm");
+      },
+      step_seconds);
 }
 
 struct MeasuredProduct {
@@ -119,15 +145,20 @@ struct MeasuredProduct {
   auto operator<=>(const MeasuredProduct&) const = default;
 };
 
-double SecondsOf(const MeasuredProduct& product) {
+PartCost CostOf(const MeasuredProduct& product, double step_seconds) {
   const auto& [m, n, k, type, by] = product;
-  return by == ProductBy::kGemm ? SecondsOfGemm(m, n, k) : SecondsOfProduct(m, n, k, type);
+  return by == ProductBy::kGemm ? CostOfGemm(m, n, k, step_seconds)
+                                : CostOfProduct(m, n, k, type, step_seconds);
 }
 
-std::optional<double> Measure(const MeasuredProduct& product) {
+std::optional<PartCost> Measure(const MeasuredProduct& product, double step_seconds) {
   const OneThread one;
   try {
-    return std::max(0.0, SecondsOf(product) - SecondsOf({8, 8, 8, product.type, product.by}));
+    auto cost = CostOf(product, step_seconds);
+    Add(-1, CostOf({8, 8, 8, product.type, product.by}, step_seconds), cost);
+    cost.seconds = std::max(0.0, cost.seconds);
+    if (cost.instructions) cost.instructions = std::max(0.0, *cost.instructions);
+    return cost;
   } catch (const dnnl::error&) {
     return std::nullopt;
   }
@@ -135,21 +166,24 @@ std::optional<double> Measure(const MeasuredProduct& product) {
 
 }  // namespace
 
-std::optional<double> FunctionSeconds(double sigmoids, double tanhs) {
-  static const auto costs = MeasureFunctions();
+std::optional<PartCost> FunctionCost(double sigmoids, double tanhs, double step_seconds) {
+  static const auto costs = MeasureFunctions(step_seconds);
   if (!costs) return std::nullopt;
-  return sigmoids * costs->sigmoid + tanhs * costs->tanh;
+  PartCost cost{0, 0};
+  Add(sigmoids, costs->sigmoid, cost);
+  Add(tanhs, costs->tanh, cost);
+  return cost;
 }
 
-std::optional<double> ProductSeconds(const std::vector<Product>& products, std::string_view type,
-                                     ProductBy by) {
-  static std::map<MeasuredProduct, std::optional<double>> measured;
-  double sum = 0;
+std::optional<PartCost> ProductCost(const std::vector<Product>& products, std::string_view type,
+                                    ProductBy by, double step_seconds) {
+  static std::map<MeasuredProduct, std::optional<PartCost>> measured;
+  PartCost sum{0, 0};
   for (const auto& [m, n, k, count] : products) {
     const auto [found, is_new] = measured.try_emplace(MeasuredProduct{m, n, k, DataType(type), by});
-    if (is_new) found->second = Measure(found->first);
+    if (is_new) found->second = Measure(found->first, step_seconds);
     if (!found->second) return std::nullopt;
-    sum += count * *found->second;
+    Add(count, *found->second, sum);
   }
   return sum;
 }

@@ -9,10 +9,16 @@
 
 namespace dlroof::onednn {
 
-// [s] of `sigmoids` and `tanhs` elements of f32 on one thread, by the library's own primitives on
-// 64 kB at a time, as its cells apply them to what lies in the nearest caches. Absent where it has
-// no such primitive. Measures once per process, in some 10 ms.
-std::optional<double> FunctionSeconds(double sigmoids, double tanhs);
+// Cost of a part on one thread.
+struct PartCost {
+  double seconds = 0;                  // [s]
+  std::optional<double> instructions;  // [1] absent: not counted (instruction_count.h)
+};
+
+// The cost of `sigmoids` and `tanhs` elements of f32, by the library's own primitives on 64 kB at a
+// time, as its cells apply them to what lies in the nearest caches. Absent where it has no such
+// primitive. Measures once per process, steps through each primitive for at most `step_seconds`.
+std::optional<PartCost> FunctionCost(double sigmoids, double tanhs, double step_seconds);
 
 // `count` products of an m x k by a k x n matrix.
 struct Product {
@@ -20,10 +26,10 @@ struct Product {
   double count = 0;
 };
 enum class ProductBy { kMatmul, kGemm };  // the library's primitive, or its dnnl_sgemm (f32 only)
-// [s] of the products on one thread with all factors in the nearest caches that hold them, less
-// what 8 x 8 x 8 takes. `type` is of both factors, results are f32. Absent where the library has no
-// such product. Measures each size once per process.
-std::optional<double> ProductSeconds(const std::vector<Product>& products, std::string_view type,
-                                     ProductBy by);
+// The cost of the products with all factors in the nearest caches that hold them, less what 8 x 8 x
+// 8 takes. `type` is of both factors, results are f32. Absent where the library has no such
+// product. Measures each size once per process.
+std::optional<PartCost> ProductCost(const std::vector<Product>& products, std::string_view type,
+                                    ProductBy by, double step_seconds);
 
 }  // namespace dlroof::onednn

@@ -112,6 +112,9 @@ void AddOptions(CLI::App& app, BenchFlags& flags) {
   app.add_flag("--dlroof_explain", flags.explain,
                "watch the parallel regions of each call of the CPU, outside of its times: where "
                "the time goes is in the file, and dlroof explain FILE shows it");
+  app.add_flag("--dlroof_instructions", flags.instructions,
+               "with --dlroof_explain: count each call's instructions where no hardware does, by "
+               "single steps or callgrind, in some 10 s");
   app.add_flag("--dlroof_energy", flags.energy,
                "measure the energy of a call in a pass of its own after all were timed, where the "
                "machine has counters (dlroof doctor): 1.5 s more per benchmark, 6 s on a GPU");

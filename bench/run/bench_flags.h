@@ -25,7 +25,7 @@ struct BenchFlags {
   bool live_check = true;  // look at the stored ceilings before they are used
   StoppingRule stop;       // but for its number of repetitions
   bool keep_disturbed = false;
-  bool explain = false;
+  bool explain = false, instructions = false;
   bool energy = false;
   std::optional<double> meter_seconds;  // [s] of a window for a node's meter; absent: none
   std::string html_file;

@@ -239,6 +239,9 @@ EnergyPass EnergyPassOf(const BenchFlags& flags, const std::vector<Workload>& wo
   return pass;
 }
 
+// [s] Some 10^6 instructions; callgrind, which comes then, takes about as long.
+constexpr double kMostStepSeconds = 4;
+
 // Refers to the session and to `interleaving`.
 RunnerOptions Options(const BenchFlags& flags, const std::vector<Workload>& workloads,
                       const Devices& devices, const Session& session,
@@ -250,6 +253,7 @@ RunnerOptions Options(const BenchFlags& flags, const std::vector<Workload>& work
           RuleFrom(flags),
           flags.keep_disturbed,
           flags.explain,
+          flags.instructions ? kMostStepSeconds : 0,
           EnergyPassOf(flags, workloads)};
 }
 

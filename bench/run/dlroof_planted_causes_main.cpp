@@ -16,6 +16,8 @@
 #include "counters/base/version.h"
 #include "counters/cpu/clocks.h"
 #include "counters/cpu/cpu.h"
+#include "counters/instructions/instruction_count.h"
+#include "counters/instructions/instruction_rate.h"
 #include "reporters/ledger/ledger.h"
 
 namespace dlroof {
@@ -31,6 +33,18 @@ void Chain(double links) {
   for (double i = 0; i < links; ++i) {
     value *= value;
     benchmark::DoNotOptimize(value);
+  }
+}
+
+// Independent additions, of which a core starts as many as it can. 25,000 rounds can be counted by
+// single steps.
+constexpr int kUsefulRounds = 12500, kOtherRounds = 12500;
+[[gnu::noinline]] void Additions(int rounds) {
+  unsigned long a = 0, b = 1, c = 2, d = 3, e = 4, f = 5, g = 6, h = 7;
+  const auto x = static_cast<unsigned long>(rounds);
+  for (int i = 0; i < rounds; ++i) {
+    a += x, b += x, c += x, d += x, e += x, f += x, g += x, h += x;
+    asm volatile("" : "+r"(a), "+r"(b), "+r"(c), "+r"(d), "+r"(e), "+r"(f), "+r"(g), "+r"(h));
   }
 }
 
@@ -65,6 +79,25 @@ struct Cause {
   std::function<void(LedgerFacts&, double planted)> tell = [](LedgerFacts&, double) {
   };  // what the ledger is told of it
 };
+
+// Half of the additions are what the roof asks for, the others are too many. One thread is counted.
+Cause InstructionCause(int threads) {
+  constexpr double kMostStepSeconds = 20;
+  const auto seconds = [](int rounds) { return Fastest(200, [=] { Additions(rounds); }); };
+  const auto both = [] { Additions(kUsefulRounds + kOtherRounds); };
+  return {PartKind::kInstructions,
+          [=] { return seconds(kUsefulRounds + kOtherRounds) - seconds(kUsefulRounds); },
+          [both] { Region([both](int) { both(); }); },
+          [=](LedgerFacts& facts, double) {
+            facts.roof_seconds = seconds(kUsefulRounds);
+            facts.alone_compute_seconds = threads * facts.roof_seconds;
+            auto counted = CountInstructions(both, kMostStepSeconds);
+            if (!counted) return;
+            counted->all *= threads;
+            counted->per_second = MeasureInstructionRate();
+            facts.parallel.instructions = counted;
+          }};
+}
 
 class Planted {
  public:
@@ -107,7 +140,8 @@ class Planted {
          },
          [](LedgerFacts& facts, double planted) {
            facts.levels = {{"DRAM", planted, Provenance::kMeasured}};
-         }}};
+         }},
+        InstructionCause(threads_)};
   }
 
   nlohmann::json Attributed(const Cause& cause) const {

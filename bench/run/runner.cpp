@@ -40,6 +40,7 @@ class Runner {
         stop_(options.stop),
         keep_disturbed_(options.keep_disturbed),
         explain_(options.explain),
+        step_seconds_(options.step_seconds),
         energy_(options.energy),
         cpu_(options.best_state, options.interleaving != nullptr, options.keep_disturbed),
         gpu_(options.open_gpu, options.min_seconds) {}
@@ -105,7 +106,7 @@ class Runner {
   std::map<std::string, ParallelTime> WatchAlone() {
     Release();
     prepared_.clear();
-    return ParallelTimes(watched_, settings_);
+    return ParallelTimes(watched_, settings_, step_seconds_);
   }
 
   std::map<std::string, Counting> CountTimed() {
@@ -334,6 +335,7 @@ class Runner {
   Replacements replacements_;
   bool keep_disturbed_;
   bool explain_;
+  double step_seconds_;  // [s]
   EnergyPass energy_;
   CpuTimer cpu_;
   GpuTimer gpu_;

@@ -32,6 +32,8 @@ struct RunnerOptions {
   bool keep_disturbed = false;  // no repetition is judged for disturbance
   // After each repetition its parallel regions are watched, and in the end each call alone.
   bool explain = false;
+  // [s] of single steps that count an explained call's instructions; 0: only hardware counts them.
+  double step_seconds = 0;
   EnergyPass energy;  // after all benchmarks were timed
 };
 

@@ -12,6 +12,8 @@
 #include "counters/base/order_statistics.h"
 #include "counters/cpu/clocks.h"
 #include "counters/cpu/core_caches.h"
+#include "counters/instructions/instruction_count.h"
+#include "counters/instructions/instruction_rate.h"
 
 namespace dlroof {
 namespace {
@@ -160,15 +162,24 @@ void WatchedCalls::Add(const PreparedCall& call, int threads, std::int64_t calls
   }
 }
 
-void WatchedCalls::AddAlone(const PreparedCall& call) {
+void WatchedCalls::AddAlone(const PreparedCall& call, double step_seconds) {
   if (TheRegionSource() == nullptr) return;
   algorithm_alone_ = call.algorithm;
   alone_seconds_ = SecondsOf(call);
-  if (call.parts) parts_ = call.parts();
+  if (call.parts) parts_ = call.parts(step_seconds);
+  if (const auto counted = CountInstructions(call.run, step_seconds)) SetInstructions(*counted);
   if (call.smallest)
-    if (const auto smallest = call.smallest(); smallest.algorithm == call.algorithm)
+    if (const auto smallest = call.smallest(); smallest.algorithm == call.algorithm) {
       smallest_seconds_ = SecondsOf(smallest);
+      if (const auto counted = CountInstructions(smallest.run, step_seconds))
+        smallest_instructions_ = counted->all;
+    }
   std::tie(near_seconds_, far_seconds_) = NearAndFarSeconds(call);
+}
+
+void WatchedCalls::SetInstructions(const InstructionCount& count) {
+  instructions_ = count;
+  instructions_->per_second = MeasureInstructionRate();
 }
 
 std::optional<ParallelTime> WatchedCalls::Mean() const {
@@ -192,6 +203,8 @@ std::optional<ParallelTime> WatchedCalls::Mean() const {
     time.smallest_seconds = smallest_seconds_;
     time.near_seconds = near_seconds_;
     time.far_seconds = far_seconds_;
+    time.instructions = instructions_;
+    if (time.instructions) time.instructions->smallest = smallest_instructions_;
   }
   time.source = TheRegionSource()->name;
   return time;

@@ -16,8 +16,11 @@ class WatchedCalls {
   // Watches `calls` calls on `threads` threads. Does nothing where this build has no source.
   void Add(const PreparedCall& call, int threads, std::int64_t calls);
   // Times the same workload made for one thread, its parts, its smallest, and it with its tensors
-  // near and far.
-  void AddAlone(const PreparedCall& call);
+  // near and far, and counts its instructions, by single steps of at most so long each.
+  void AddAlone(const PreparedCall& call, double step_seconds);
+  bool HasInstructions() const { return instructions_.has_value(); }
+  // Takes the count of the call that runs alone, made elsewhere.
+  void SetInstructions(const InstructionCount& count);
   // One call, mean over the undisturbed passes, or over the least disturbed quarter where each was
   // disturbed; absent without a pass.
   std::optional<ParallelTime> Mean() const;
@@ -31,7 +34,8 @@ class WatchedCalls {
   std::vector<Pass> passes_;
   PartSeconds parts_;
   std::optional<double> executed_over_useful_, vector_loads_, vector_bytes_, alone_seconds_,
-      smallest_seconds_, near_seconds_, far_seconds_;
+      smallest_seconds_, smallest_instructions_, near_seconds_, far_seconds_;
+  std::optional<InstructionCount> instructions_;
   std::string algorithm_, algorithm_alone_;
 };
 

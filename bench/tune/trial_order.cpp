@@ -33,9 +33,10 @@ void SortByLedger(const Ledger& ledger, bool memory_bound, std::vector<Coordinat
   if (ledger.seconds <= 0) return;
   const double team = ShareOf(ledger, {PartKind::kForkJoin, PartKind::kImbalance, PartKind::kSerial,
                                        PartKind::kStolen, PartKind::kSharing});
-  const double busy = ShareOf(
-      ledger, {PartKind::kFunctions, PartKind::kProducts, PartKind::kLanes, PartKind::kLoads,
-               PartKind::kKernel, PartKind::kDistance, PartKind::kLevels, PartKind::kUnexplained});
+  const double busy =
+      ShareOf(ledger, {PartKind::kFunctions, PartKind::kProducts, PartKind::kLanes,
+                       PartKind::kLoads, PartKind::kInstructions, PartKind::kKernel,
+                       PartKind::kDistance, PartKind::kLevels, PartKind::kUnexplained});
   std::map<std::string, double> score;
   for (auto& coordinate : coordinates) {
     const bool likely = ActsOnMemory(coordinate.name) == memory_bound;

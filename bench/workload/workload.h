@@ -46,8 +46,10 @@ struct PreparedCall {
   // [1] Time of the library's own choice of algorithm over that of the fastest one, where all were
   // timed and the fastest was taken.
   std::optional<double> heuristic_over_best;
-  // Times parts of one call by the library's own primitives on one thread; empty: nobody can tell.
-  std::function<PartSeconds()> parts;
+  // Times parts of one call by the library's own primitives on one thread, and counts their
+  // instructions, by single steps for at most so long each (instruction_count.h); empty: nobody can
+  // tell.
+  std::function<PartSeconds(double step_seconds)> parts;
   // Makes the same call with every size 1 that its number of parallel regions does not depend on;
   // empty: there is none.
   std::function<PreparedCall()> smallest;

@@ -45,6 +45,27 @@ double Count(const std::map<std::string_view, double>& counts, std::string_view 
   return found->second;
 }
 
+// By event. Throws std::runtime_error with the missing part.
+std::map<std::string_view, double> CountsIn(std::string_view text) {
+  const auto events = LineOf(text, "events:");
+  auto totals = LineOf(text, "totals:");
+  if (!totals) totals = LineOf(text, "summary:");
+  if (!events || !totals)
+    throw std::runtime_error("not a file of callgrind's: no events, no totals");
+  const auto names = Words(*events), numbers = Words(*totals);
+  std::map<std::string_view, double> counts;
+  for (size_t i = 0; i < names.size(); ++i) {
+    double value = 0;
+    counts[names[i]] = value;  // zeros at a line's end are left out (callgrind's file format)
+    if (i >= numbers.size()) continue;
+    const auto* const end = numbers[i].data() + numbers[i].size();
+    if (std::from_chars(numbers[i].data(), end, value).ptr != end || value < 0)
+      throw std::runtime_error(fmt::format("callgrind's {} is not a count", names[i]));
+    counts[names[i]] = value;
+  }
+  return counts;
+}
+
 }  // namespace
 
 CacheGeometry Simulable(const CacheGeometry& cache, int otherwise) {
@@ -88,25 +109,24 @@ std::vector<std::string> CallgrindCommand(const CacheGeometry& first, const Cach
   return command;
 }
 
+std::vector<std::string> CallgrindWithoutCaches(const std::string& out_file,
+                                                const std::vector<std::string>& program) {
+  std::vector<std::string> command = {"valgrind", "--tool=callgrind", "--instr-atstart=no",
+                                      "--callgrind-out-file=" + out_file};
+  command.insert(command.end(), program.begin(), program.end());
+  return command;
+}
+
 CallgrindCounts ParseCallgrind(std::string_view text) {
-  const auto events = LineOf(text, "events:");
-  auto totals = LineOf(text, "totals:");
-  if (!totals) totals = LineOf(text, "summary:");
-  if (!events || !totals)
-    throw std::runtime_error("not a file of callgrind's: no events, no totals");
-  const auto names = Words(*events), numbers = Words(*totals);
-  std::map<std::string_view, double> counts;
-  for (size_t i = 0; i < names.size(); ++i) {
-    double value = 0;
-    counts[names[i]] = value;  // zeros at a line's end are left out (callgrind's file format)
-    if (i >= numbers.size()) continue;
-    const auto* const end = numbers[i].data() + numbers[i].size();
-    if (std::from_chars(numbers[i].data(), end, value).ptr != end || value < 0)
-      throw std::runtime_error(fmt::format("callgrind's {} is not a count", names[i]));
-    counts[names[i]] = value;
-  }
+  const auto counts = CountsIn(text);
   return {Count(counts, "Dr") + Count(counts, "Dw"), Count(counts, "D1mr") + Count(counts, "D1mw"),
           Count(counts, "DLmr") + Count(counts, "DLmw")};
+}
+
+double CallgrindInstructions(std::string_view text) {
+  const double instructions = Count(CountsIn(text), "Ir");
+  if (!(instructions > 0)) throw std::runtime_error("callgrind counted no instruction");
+  return instructions;
 }
 
 Work WorkOfRuns(const CallgrindCounts& with_l2, const CallgrindCounts& with_l3, double line) {

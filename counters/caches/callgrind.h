@@ -35,6 +35,10 @@ std::vector<std::string> CallgrindCommand(const CacheGeometry& first, const Cach
                                           const std::string& out_file,
                                           const std::vector<std::string>& program);
 
+// The same without caches: instructions alone.
+std::vector<std::string> CallgrindWithoutCaches(const std::string& out_file,
+                                                const std::vector<std::string>& program);
+
 // Data only; instructions are fetched besides.
 struct CallgrindCounts {
   double accesses = 0;      // [1] loads and stores
@@ -44,6 +48,8 @@ struct CallgrindCounts {
 
 // Reads the file that a mark made callgrind write. Throws std::runtime_error with the missing part.
 CallgrindCounts ParseCallgrind(std::string_view text);
+// [1] > 0. Throws as ParseCallgrind does.
+double CallgrindInstructions(std::string_view text);
 
 // Bytes by level of two runs whose last levels were the L2 and the L3.
 Work WorkOfRuns(const CallgrindCounts& with_l2, const CallgrindCounts& with_l3, double line);

@@ -1,12 +1,10 @@
 // The counter source "simulate": the same benchmark once more in a child process under valgrind's
 // cache simulator, with this machine's cache geometry; what it found is kept on disk.
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <filesystem>
 #include <iostream>
 #include <nlohmann/json.hpp>
-#include <sstream>
 #include <stdexcept>
 
 #include "counters/base/error.h"
@@ -15,6 +13,7 @@
 #include "counters/base/process.h"
 #include "counters/base/text_hash.h"
 #include "counters/caches/callgrind.h"
+#include "counters/caches/simulated_run.h"
 #include "counters/counter_source.h"
 #include "counters/cpu/core_caches.h"
 #include "counters/cpu/cpu.h"
@@ -56,45 +55,18 @@ std::string WhyNot() {
   return "";
 }
 
-// dlroof_bench itself, or the one beside a program that is not.
-std::string Program() {
-  const auto self = fs::read_symlink("/proc/self/exe");
-  for (const auto& candidate :
-       {self, self.parent_path() / "dlroof_bench", self.parent_path() / "../dlroof_bench"})
-    if (candidate.filename() == "dlroof_bench" && access(candidate.c_str(), X_OK) == 0)
-      return candidate.string();
-  throw std::runtime_error("there is no dlroof_bench beside " + self.string());
-}
-
-// Returns the program's last line. Valgrind's own lines begin with "==".
-std::string LastLine(const std::string& text) {
-  std::istringstream lines(text);
-  std::string last, line;
-  while (std::getline(lines, line))
-    if (!line.empty() && !line.starts_with("==")) last = line;
-  return last.empty() ? "it said nothing" : last;
-}
-
 struct Simulated {
   CallgrindCounts counts;
-  nlohmann::json said;  // by the program (bench/simulated_call.h)
+  nlohmann::json said;
 };
 
 Simulated Simulate(const CountRequest& request, const CacheGeometry& first,
                    const CacheGeometry& last) {
-  const TemporaryFolder folder;
-  const auto file = folder / "counts";
-  const auto ran = RunChild(CallgrindCommand(first, last, file,
-                                             {Program(), "--dlroof_simulated_call=" + request.name,
-                                              fmt::format("--dlroof_seed={}", request.seed)}),
-                            {{"OMP_NUM_THREADS", "1"}});
-  if (ran.exit_code != 0)
-    throw std::runtime_error(
-        fmt::format("the simulated program ended with {}: {}", ran.exit_code, LastLine(ran.err)));
-  // The mark's counts are the first part; what follows it is the rest of the program.
-  auto said = nlohmann::json::parse(ran.out, nullptr, false);
-  if (!said.is_object()) throw std::runtime_error("the simulated program said: " + ran.out);
-  return {ParseCallgrind(ReadFileIfAny(file + ".1")), std::move(said)};
+  auto run = RunSimulated(request.name, request.seed,
+                          [&](const std::string& file, const std::vector<std::string>& program) {
+                            return CallgrindCommand(first, last, file, program);
+                          });
+  return {ParseCallgrind(run.counts), std::move(run.said)};
 }
 
 // Everything that decides the counts.

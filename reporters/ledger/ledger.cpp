@@ -7,31 +7,24 @@
 
 #include "counters/base/keys.h"
 #include "counters/base/order_statistics.h"
+#include "reporters/ledger/instruction_text.h"
 #include "reporters/ledger/part_list.h"
 #include "reporters/text/units.h"
 
 namespace dlroof {
 namespace {
 
-constexpr KeyRow<PartKind> kKeys[] = {{PartKind::kRoof, "roof"},
-                                      {PartKind::kFunctions, "functions"},
-                                      {PartKind::kProducts, "products"},
-                                      {PartKind::kFixed, "fixed"},
-                                      {PartKind::kSharing, "sharing"},
-                                      {PartKind::kLanes, "lanes"},
-                                      {PartKind::kLoads, "loads"},
-                                      {PartKind::kKernel, "kernel"},
-                                      {PartKind::kDistance, "distance"},
-                                      {PartKind::kLevels, "levels"},
-                                      {PartKind::kUnexplained, "unexplained"},
-                                      {PartKind::kImbalance, "imbalance"},
-                                      {PartKind::kForkJoin, "fork_join"},
-                                      {PartKind::kSerial, "serial"},
-                                      {PartKind::kCall, "call"},
-                                      {PartKind::kStolen, "stolen"},
-                                      {PartKind::kTail, "tail"},
-                                      {PartKind::kLaunch, "launch"},
-                                      {PartKind::kIdle, "idle"}};
+constexpr KeyRow<PartKind> kKeys[] = {
+    {PartKind::kRoof, "roof"},           {PartKind::kFunctions, "functions"},
+    {PartKind::kProducts, "products"},   {PartKind::kFixed, "fixed"},
+    {PartKind::kSharing, "sharing"},     {PartKind::kLanes, "lanes"},
+    {PartKind::kLoads, "loads"},         {PartKind::kInstructions, "instructions"},
+    {PartKind::kKernel, "kernel"},       {PartKind::kDistance, "distance"},
+    {PartKind::kLevels, "levels"},       {PartKind::kUnexplained, "unexplained"},
+    {PartKind::kImbalance, "imbalance"}, {PartKind::kForkJoin, "fork_join"},
+    {PartKind::kSerial, "serial"},       {PartKind::kCall, "call"},
+    {PartKind::kStolen, "stolen"},       {PartKind::kTail, "tail"},
+    {PartKind::kLaunch, "launch"},       {PartKind::kIdle, "idle"}};
 constexpr KeyRow<PartKind> kWords[] = {
     {PartKind::kRoof, "needed by the roof"},
     {PartKind::kFunctions, "sigmoid, tanh and other functions"},
@@ -40,6 +33,7 @@ constexpr KeyRow<PartKind> kWords[] = {
     {PartKind::kSharing, "threads slow each other"},
     {PartKind::kLanes, "vector lanes that the shape leaves idle"},
     {PartKind::kLoads, "loads that feed the multiply-adds"},
+    {PartKind::kInstructions, "instructions that are not the roof's"},
     {PartKind::kKernel, "the kernel, with all tensors near"},
     {PartKind::kDistance, "tensors beyond the near caches"},
     {PartKind::kLevels, "bytes of other levels"},
@@ -137,8 +131,27 @@ double ProductsOf(const LedgerFacts& facts) {
 
 // [s] of each thread that a kernel takes beyond the roof, and that its tensors' distance adds.
 struct KernelParts {
-  double lanes = 0, loads = 0, rest = 0, distance = 0;
+  double lanes = 0, loads = 0, instructions = 0, rest = 0, distance = 0;
 };
+
+// [s] on one thread that those of the call's instructions take at least which no part measured
+// apart has: all of them at the rate at which the core starts instructions, less theirs. Where a
+// part was timed but not counted, its whole time is taken to be theirs.
+double InstructionsOf(const LedgerFacts& facts, double lanes_and_loads) {
+  const auto& parallel = facts.parallel;
+  const auto& counted = parallel.instructions;
+  if (!counted || !counted->per_second) return 0;
+  const auto of = [&](std::optional<double> instructions, std::optional<double> seconds) {
+    return instructions ? *instructions / *counted->per_second : seconds.value_or(0);
+  };
+  const auto& parts = parallel.parts;
+  double elsewhere = of(parts.function_instructions, parts.functions) +
+                     of(parts.product_instructions, parts.products) +
+                     of(counted->smallest, parallel.smallest_seconds);
+  if (facts.arithmetic && !parts.products)
+    elsewhere += facts.alone_compute_seconds.value_or(0) + lanes_and_loads * parallel.threads;
+  return AtLeast0(counted->all / *counted->per_second - elsewhere);
+}
 
 // The roof has its own part of the time with near tensors and of what far ones add: arithmetic of
 // the former, bytes first of the latter. Where the kernel was timed so, models share out that time.
@@ -150,6 +163,7 @@ KernelParts KernelPartsOf(const LedgerFacts& facts) {
   // The multiply-adds run beside the loads; what these take longer is theirs.
   if (facts.arithmetic && facts.load_seconds)
     parts.loads = AtLeast0(*facts.load_seconds - facts.roof_seconds - parts.lanes);
+  parts.instructions = InstructionsOf(facts, parts.lanes + parts.loads) / parallel.threads;
   const auto& roof = facts.arithmetic ? facts.alone_compute_seconds : facts.alone_roof_seconds;
   if (!parallel.near_seconds || !parallel.far_seconds || !roof) return parts;
   double near = *parallel.near_seconds;
@@ -162,6 +176,7 @@ KernelParts KernelPartsOf(const LedgerFacts& facts) {
   parts.distance = distance / parallel.threads;
   parts.lanes -= Take(parts.lanes, parts.rest);
   parts.loads -= Take(parts.loads, parts.rest);
+  parts.instructions -= Take(parts.instructions, parts.rest);
   return parts;
 }
 
@@ -187,6 +202,10 @@ std::vector<LedgerPart> BusyParts(const LedgerFacts& facts, double busy) {
             fmt::format("{:.3g} x the multiply-adds", parallel.executed_over_useful.value_or(1)));
   parts.Add(PartKind::kLoads, kernel.loads, Provenance::kModelled,
             "as many vector loads and stores at the rate of L1");
+  if (const auto& counted = parallel.instructions)
+    parts.Add(PartKind::kInstructions, kernel.instructions, counted->from,
+              fmt::format("at least: {}, less those above, as fast as a core starts any",
+                          Text(*counted)));
   parts.Add(PartKind::kKernel, kernel.rest, Provenance::kMeasured,
             "the same call on tensors whose pages repeat, so that L2 holds them");
   if (parallel.far_seconds)

@@ -22,19 +22,20 @@ enum class PartKind {
   kFixed,      // code that runs whatever the sizes, by the same call with sizes of 1
   kSharing,    // threads slow each other: less of a core, of caches, of bandwidth, far memory
   kLanes,      // multiply-adds in vector lanes that the shape leaves idle
-  kLoads,      // vector loads that feed the multiply-adds, beyond the time of these
-  kKernel,     // what the call takes beyond that where a near cache holds every tensor
-  kDistance,   // what it takes longer where the tensors lie where they do
-  kLevels,     // bytes of the other levels, as if nothing hid them; where nothing was measured
-  kUnexplained,  // the rest of the threads' busy time
-  kImbalance,    // the slowest thread of each region less the mean
-  kForkJoin,     // starting and ending parallel regions
-  kSerial,       // one thread works, the others wait
-  kCall,         // one call of the library, as an empty primitive has it
-  kStolen,       // threads were ready and had no CPU
-  kTail,         // GPU: in a kernel's last wave of blocks some multiprocessors have none
-  kLaunch,       // GPU: starting kernels, by an empty one
-  kIdle,         // GPU: no kernel runs, beyond that
+  kInstructions,  // as many instructions as a core can start, beyond those of the parts before
+  kLoads,         // vector loads that feed the multiply-adds, beyond the time of these
+  kKernel,        // what the call takes beyond that where a near cache holds every tensor
+  kDistance,      // what it takes longer where the tensors lie where they do
+  kLevels,        // bytes of the other levels, as if nothing hid them; where nothing was measured
+  kUnexplained,   // the rest of the threads' busy time
+  kImbalance,     // the slowest thread of each region less the mean
+  kForkJoin,      // starting and ending parallel regions
+  kSerial,        // one thread works, the others wait
+  kCall,          // one call of the library, as an empty primitive has it
+  kStolen,        // threads were ready and had no CPU
+  kTail,          // GPU: in a kernel's last wave of blocks some multiprocessors have none
+  kLaunch,        // GPU: starting kernels, by an empty one
+  kIdle,          // GPU: no kernel runs, beyond that
 };
 std::string_view Key(PartKind kind);    // "fork_join"
 std::string_view Words(PartKind kind);  // "fork and join of parallel regions"

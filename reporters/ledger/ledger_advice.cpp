@@ -36,6 +36,10 @@ constexpr std::pair<PartKind, const char*> kSentences[] = {
     {PartKind::kLoads,
      "loads that feed the multiply-adds cost {0:.0f} % of the time: another algorithm or layout "
      "(nhwc, direct) may keep more of them in registers"},
+    {PartKind::kInstructions,
+     "instructions that are not the roof's cost at least {0:.0f} % of the time: another algorithm "
+     "or "
+     "layout may need fewer, larger sizes make more of them arithmetic"},
     {PartKind::kKernel,
      "the library's kernel itself costs {0:.0f} % of the time, with all tensors near, too: another "
      "algorithm, layout or version may have a better one"},

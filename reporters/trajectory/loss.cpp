@@ -21,13 +21,13 @@ constexpr KeyRow<Cause> kKeys[] = {
 constexpr std::pair<PartKind, Cause> kCauses[] = {
     {PartKind::kFunctions, Cause::kFunctions}, {PartKind::kProducts, Cause::kProducts},
     {PartKind::kFixed, Cause::kOverhead},      {PartKind::kSharing, Cause::kSharing},
-    {PartKind::kLanes, Cause::kLanes},         {PartKind::kLevels, Cause::kLevels},
-    {PartKind::kLoads, Cause::kLevels},        {PartKind::kDistance, Cause::kLevels},
-    {PartKind::kKernel, Cause::kKernel},       {PartKind::kImbalance, Cause::kImbalance},
-    {PartKind::kForkJoin, Cause::kOverhead},   {PartKind::kSerial, Cause::kOverhead},
-    {PartKind::kCall, Cause::kOverhead},       {PartKind::kStolen, Cause::kStolen},
-    {PartKind::kTail, Cause::kImbalance},      {PartKind::kLaunch, Cause::kOverhead},
-    {PartKind::kIdle, Cause::kOverhead}};
+    {PartKind::kLanes, Cause::kLanes},         {PartKind::kInstructions, Cause::kKernel},
+    {PartKind::kLevels, Cause::kLevels},       {PartKind::kLoads, Cause::kLevels},
+    {PartKind::kDistance, Cause::kLevels},     {PartKind::kKernel, Cause::kKernel},
+    {PartKind::kImbalance, Cause::kImbalance}, {PartKind::kForkJoin, Cause::kOverhead},
+    {PartKind::kSerial, Cause::kOverhead},     {PartKind::kCall, Cause::kOverhead},
+    {PartKind::kStolen, Cause::kStolen},       {PartKind::kTail, Cause::kImbalance},
+    {PartKind::kLaunch, Cause::kOverhead},     {PartKind::kIdle, Cause::kOverhead}};
 
 // The factors of a roof's cost, by unit of work.
 struct Factors {

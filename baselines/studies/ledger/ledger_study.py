@@ -14,7 +14,7 @@ import pathlib
 import subprocess
 import tempfile
 
-PARTS = ("roof", "functions", "products", "fixed", "sharing", "lanes", "loads", "kernel", "distance", "levels", "unexplained", "imbalance", "fork_join", "serial",
+PARTS = ("roof", "functions", "products", "fixed", "sharing", "lanes", "loads", "instructions", "kernel", "distance", "levels", "unexplained", "imbalance", "fork_join", "serial",
          "call", "stolen")
 GROUPS = {"LSTM fwd_inference": ("LSTM", "fwd_inference"), "LSTM fwd_training": ("LSTM", "fwd_training"), "LSTM bwd": ("LSTM", "bwd"),
           "Conv2D fwd": ("Conv2D", "fwd"), "Conv2D bwd_data": ("Conv2D", "bwd_data"), "Conv2D bwd_weights": ("Conv2D", "bwd_weights")}

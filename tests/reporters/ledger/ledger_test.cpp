@@ -113,7 +113,10 @@ TEST(Ledger, OfAnyFactsAddsUpOfPositivePartsAndItsEfficienciesMultiply) {
         .calls = 1,
         .parts = {any(random), any(random)},
         .alone_seconds = any(random),
-        .executed_over_useful = 1 + any(random)};
+        .near_seconds = any(random),
+        .far_seconds = any(random),
+        .executed_over_useful = 1 + any(random),
+        .instructions = InstructionCount{.all = any(random), .per_second = 1}};
     facts.arithmetic = i % 3 != 0;
     facts.alone_roof_seconds = facts.alone_compute_seconds = any(random);
     facts.levels = {{"L2", any(random), Provenance::kModelled}};
@@ -168,6 +171,46 @@ TEST(Ledger, SharingIsWhatTheRoofDoesNotGrowBy) {
   EXPECT_DOUBLE_EQ(SecondsOf(MakeLedger(facts), PartKind::kSharing), (80 - 62 - 10) / 2.0);
   facts.parallel.alone_seconds = 90;  // two threads have two caches
   EXPECT_EQ(MakeLedger(facts).Find(PartKind::kSharing), nullptr);
+}
+
+// 120 instructions take 60 s at least; 20 are the roof's arithmetic on one thread.
+TEST(Ledger, InstructionsTakeAtLeastWhatACoreNeedsToStartThem) {
+  auto facts = TwoBusyThreads();
+  facts.parallel.instructions = {.all = 120, .per_second = 2};
+  EXPECT_DOUBLE_EQ(SecondsOf(MakeLedger(facts), PartKind::kInstructions), (60 - 20) / 2.0);
+  EXPECT_DOUBLE_EQ(SecondsOf(MakeLedger(facts), PartKind::kUnexplained), 40 - 10 - 20);
+  EXPECT_EQ(MakeLedger(facts).Find(PartKind::kInstructions)->from, Provenance::kMeasured);
+  facts.parallel.instructions->all = 40;
+  EXPECT_EQ(MakeLedger(facts).Find(PartKind::kInstructions), nullptr) << "as fast as the roof";
+  facts.parallel.instructions = {.all = 1e9, .per_second = 2};
+  EXPECT_DOUBLE_EQ(SecondsOf(MakeLedger(facts), PartKind::kInstructions), 30) << "all there is";
+  facts.parallel.instructions->per_second.reset();
+  EXPECT_EQ(MakeLedger(facts).Find(PartKind::kInstructions), nullptr) << "no rate is known";
+}
+
+// Functions, products and what runs whatever the sizes have their own part.
+TEST(Ledger, InstructionsOfPartsMeasuredApartAreTheirs) {
+  auto facts = TwoBusyThreads();
+  facts.parallel.instructions = {.all = 120, .smallest = 4, .per_second = 2};
+  facts.parallel.parts = {
+      .functions = 6, .products = 22, .function_instructions = 8, .product_instructions = 50};
+  EXPECT_DOUBLE_EQ(SecondsOf(MakeLedger(facts), PartKind::kInstructions), (60 - 2 - 4 - 25) / 2.0);
+  facts.parallel.parts.function_instructions.reset();
+  EXPECT_DOUBLE_EQ(SecondsOf(MakeLedger(facts), PartKind::kInstructions), (60 - 2 - 6 - 25) / 2.0)
+      << "all of an uncounted part's time";
+}
+
+// The near kernel has 8 s that are not its multiply-adds; 5 of them are loads.
+TEST(Ledger, InstructionsAreBesideLanesAndLoadsInTheNearKernel) {
+  auto facts = TwoBusyThreads();
+  facts.parallel.near_seconds = 36;
+  facts.parallel.far_seconds = 50;
+  facts.load_seconds = 15;
+  facts.parallel.instructions = {.all = 34, .per_second = 1};
+  EXPECT_DOUBLE_EQ(SecondsOf(MakeLedger(facts), PartKind::kLoads), 5);
+  EXPECT_DOUBLE_EQ(SecondsOf(MakeLedger(facts), PartKind::kInstructions), (34 - 20 - 10) / 2.0);
+  EXPECT_DOUBLE_EQ(SecondsOf(MakeLedger(facts), PartKind::kKernel), 8 - 5 - 2);
+  EXPECT_DOUBLE_EQ(Sum(MakeLedger(facts)), 100);
 }
 
 TEST(Ledger, LanesAndLevelsAreModelledAndSoIsTheRest) {

@@ -58,11 +58,12 @@ Record Sample() {
   work.launches = 1;
   work.parts = {{"matrix", 34}, {"elementwise", 12}};
   const RegionPass pass{1.25, {33, 1, 0.75, 1.5}, 0.125};
+  const InstructionCount counted{1e5, 3e4, 7e4, 1e3, 1e10, Provenance::kSimulated, "a test"};
   record.parallel = ParallelTime{.mean = pass,
                                  .passes = {pass, {1.5, {33, 1, 0.5, 1}, {}}},
                                  .threads = 2,
                                  .calls = 40,
-                                 .parts = {.functions = 0.25, .products = 0.5},
+                                 .parts = {0.25, 0.5, 2e4, 3e4},
                                  .alone_seconds = 1.75,
                                  .smallest_seconds = 0.5,
                                  .near_seconds = 1.5,
@@ -70,6 +71,7 @@ Record Sample() {
                                  .executed_over_useful = 1.0625,
                                  .vector_loads = 1e6,
                                  .vector_bytes = 64,
+                                 .instructions = counted,
                                  .source = "a test"};
   record.prediction = {1.4, {{Level::kL2, 80}, {Level::kDram, 60}}, "a model"};
   return record;

@@ -1,0 +1,25 @@
+// One call of a benchmark in a child process under valgrind, which counts between the marks that
+// bench/run/simulation_marks.h makes.
+#pragma once
+
+#include <functional>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+namespace dlroof {
+
+struct SimulatedRun {
+  std::string counts;   // the file that callgrind wrote at the mark
+  nlohmann::json said;  // by the program (bench/run/simulated_call.h)
+};
+
+// Returns the command that runs `program` and writes counts to `file`.
+using SimulationCommand = std::function<std::vector<std::string>(
+    const std::string& file, const std::vector<std::string>& program)>;
+
+// Runs it on one thread, by dlroof_bench beside this program. Throws std::runtime_error with the
+// program's last line where it fails.
+SimulatedRun RunSimulated(const std::string& name, unsigned seed, const SimulationCommand& command);
+
+}  // namespace dlroof

@@ -1,0 +1,44 @@
+#include "counters/instructions/instruction_count.h"
+
+#include <stdexcept>
+
+#include "counters/instructions/stepped.h"
+#include "counters/perf/access.h"
+#include "counters/perf/count_linux.h"
+
+namespace dlroof {
+namespace {
+
+// Event 0xC0 without a mask: INST_RETIRED.ANY_P of Intel's (SDM volume 3, "Architectural
+// Performance Events"), PMCx0C0 of AMD's (Processor Programming References).
+const PmuEvent kRetired = {.name = "instructions retired", .config = 0xC0};
+
+std::optional<InstructionCount> ByHardware(const std::function<void()>& run) {
+  if (AskPerf().error != 0) return std::nullopt;
+  try {
+    InstructionCount count{.how = "hardware counter, user space"};
+    for (const auto& reading : CountInKernel({kRetired}, run).at(0)) {
+      if (reading.running < reading.enabled) return std::nullopt;
+      count.all += Difference(reading);
+    }
+    if (count.all > 0) return count;
+  } catch (const std::exception&) {  // the kernel has no such event: steps remain
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::optional<InstructionCount> CountInstructions(const std::function<void()>& run,
+                                                  double step_seconds) {
+  if (auto counted = ByHardware(run)) return counted;
+  if (step_seconds <= 0) return std::nullopt;
+  const auto steps = StepThrough(run, step_seconds);
+  if (!steps.counts) return std::nullopt;
+  return InstructionCount{.all = static_cast<double>(steps.counts->all),
+                          .arithmetic = static_cast<double>(steps.counts->arithmetic),
+                          .generated = static_cast<double>(steps.counts->generated),
+                          .how = "single steps"};
+}
+
+}  // namespace dlroof

@@ -1,0 +1,12 @@
+#include "counters/instructions/instruction_rate.h"
+#include "counters/instructions/stepped.h"
+
+namespace dlroof {
+
+std::optional<double> MeasureInstructionRate() { return std::nullopt; }
+
+Stepped StepThrough(const std::function<void()>&, double) {
+  return {std::nullopt, "this program steps through calls on x86 alone"};
+}
+
+}  // namespace dlroof

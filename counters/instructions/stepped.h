@@ -1,0 +1,29 @@
+// A call executed one instruction at a time in a child process, which looks at each instruction.
+// Linux on x86; elsewhere steps are refused.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+
+namespace dlroof {
+
+struct StepCounts {
+  std::uint64_t all = 0;         // [1] instructions; a repeated string instruction is one
+  std::uint64_t arithmetic = 0;  // [1] of them IsArithmetic (x86/instruction_kind.h)
+  std::uint64_t generated = 0;   // [1] of them in memory that no file backs: made at run time
+};
+
+struct Stepped {
+  std::optional<StepCounts> counts;
+  std::string why;  // there are none, in one sentence; empty: there are
+};
+
+// Forks; the child, which has the calling thread alone, sets the trap flag (Intel SDM volume 3,
+// "Single-Step Exception Condition"; AMD APM volume 2, "Single Stepping"), executes `run` once and
+// ends. What `run` does is lost with the child. A step takes some microseconds: steps end, without
+// counts, after `most_seconds`. `run` must wait for no other thread, and must not block SIGTRAP.
+Stepped StepThrough(const std::function<void()>& run, double most_seconds);
+
+}  // namespace dlroof

@@ -1,0 +1,125 @@
+#include "counters/instructions/stepped.h"
+
+#include <fmt/format.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <ucontext.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include "counters/base/files.h"
+#include "counters/cpu/clocks.h"
+#include "counters/instructions/executable_maps.h"
+#include "counters/instructions/x86/instruction_kind.h"
+
+namespace dlroof {
+namespace {
+
+constexpr long long kTrapFlag = 0x100;
+
+// Written by the child, read by its parent when it has ended.
+struct Steps {
+  StepCounts counts;       // of what was stepped last
+  StepCounts of_nothing;   // the same of an empty call: marks, the call itself
+  bool over_time = false;  // `most_seconds` passed
+  bool done = false;
+};
+
+// What the child's signal handler uses.
+struct Stepping {
+  Steps* steps = nullptr;
+  std::vector<AddressRange> generated;
+  double deadline = 0;  // [s] of WallSeconds
+  long long last = 0;   // address of the instruction before
+};
+Stepping the_stepping;
+
+void Count(long long address) {
+  constexpr std::uint64_t kStepsBetweenLooks = 256;
+  auto& counts = the_stepping.steps->counts;
+  ++counts.all;
+  // NOLINTNEXTLINE(performance-no-int-to-ptr): the instruction lies there
+  if (IsArithmetic(reinterpret_cast<const unsigned char*>(address))) ++counts.arithmetic;
+  const auto at = static_cast<std::uint64_t>(address);
+  for (const auto& [begin, end] : the_stepping.generated)
+    if (begin <= at && at < end) ++counts.generated;
+  if (counts.all % kStepsBetweenLooks == 0 && WallSeconds() > the_stepping.deadline)
+    the_stepping.steps->over_time = true;
+}
+
+// A signal that was raised turns steps on or off; a trap is the step to the instruction at its
+// address, which a repeated string instruction makes once more for each element.
+void OnTrap(int, siginfo_t* signal, void* context) {
+  auto& registers = static_cast<ucontext_t*>(context)->uc_mcontext.gregs;
+  if (signal->si_code == SI_TKILL) {
+    registers[REG_EFL] ^= kTrapFlag;
+    return;
+  }
+  if (registers[REG_RIP] != the_stepping.last) Count(registers[REG_RIP]);
+  the_stepping.last = registers[REG_RIP];
+  if (the_stepping.steps->over_time) registers[REG_EFL] &= ~kTrapFlag;
+}
+
+StepCounts CountsOf(const std::function<void()>& run) {
+  the_stepping.steps->counts = {};
+  raise(SIGTRAP);
+  run();
+  if (!the_stepping.steps->over_time) raise(SIGTRAP);
+  return the_stepping.steps->counts;
+}
+
+[[noreturn]] void StepInChild(const std::function<void()>& run, double most_seconds) {
+  constexpr unsigned kGraceSeconds = 20;
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  alarm(static_cast<unsigned>(std::ceil(most_seconds)) + kGraceSeconds);
+  struct sigaction action {};
+  action.sa_sigaction = OnTrap;
+  action.sa_flags = SA_SIGINFO;
+  sigaction(SIGTRAP, &action, nullptr);
+  the_stepping.deadline = WallSeconds() + most_seconds;
+  const std::function<void()> nothing = [] {};
+  CountsOf(nothing);  // its first time finds symbols
+  the_stepping.steps->of_nothing = CountsOf(nothing);
+  CountsOf(run);
+  the_stepping.steps->done = true;
+  _exit(0);
+}
+
+std::uint64_t Less(std::uint64_t all, std::uint64_t some) { return all > some ? all - some : 0; }
+
+Stepped ResultOf(const Steps& steps, double most_seconds) {
+  if (steps.over_time)
+    return {std::nullopt, fmt::format("single steps took longer than {} s", most_seconds)};
+  if (!steps.done) return {std::nullopt, "the process that stepped through the call ended before"};
+  if (steps.of_nothing.all == 0) return {std::nullopt, "the system makes no single steps"};
+  const auto& [all, arithmetic, generated] = steps.counts;
+  return {StepCounts{Less(all, steps.of_nothing.all), Less(arithmetic, steps.of_nothing.arithmetic),
+                     Less(generated, steps.of_nothing.generated)},
+          ""};
+}
+
+}  // namespace
+
+Stepped StepThrough(const std::function<void()>& run, double most_seconds) {
+  void* page =
+      mmap(nullptr, sizeof(Steps), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  if (page == MAP_FAILED) return {std::nullopt, "no memory for counts"};
+  the_stepping = {.steps = new (page) Steps,
+                  .generated = GeneratedCode(ReadFileIfAny("/proc/self/maps"))};
+  const pid_t child = fork();
+  if (child == 0) StepInChild(run, most_seconds);
+  int status = 0;
+  while (child > 0 && waitpid(child, &status, 0) < 0 && errno == EINTR) {
+  }
+  const Steps steps = *the_stepping.steps;
+  munmap(page, sizeof(Steps));
+  if (child < 0) return {std::nullopt, "no process for single steps could be started"};
+  return ResultOf(steps, most_seconds);
+}
+
+}  // namespace dlroof

@@ -1,0 +1,55 @@
+#include "counters/instructions/instruction_count.h"
+
+#include <gtest/gtest.h>
+
+#include "counters/instructions/instruction_rate.h"
+#include "counters/instructions/stepped.h"
+
+namespace dlroof {
+namespace {
+
+void Multiply(volatile double& value, int times) {
+  for (int i = 0; i < times; ++i) value = value * 1.5;
+}
+
+// A loop of n more rounds has n times a round's instructions more, of which one multiplies.
+TEST(CountInstructions, GrowsByTheRoundsOfALoop) {
+  volatile double value = 1;
+  const auto count = [&](int rounds) {
+    return CountInstructions([&] { Multiply(value, rounds); }, 10);
+  };
+  const auto none = count(0), hundred = count(100), thousand = count(1000);
+  if (!thousand) GTEST_SKIP() << StepThrough([] {}, 10).why;
+  ASSERT_TRUE(none && hundred);
+  EXPECT_FALSE(thousand->how.empty());
+  const double round = (hundred->all - none->all) / 100;
+  EXPECT_GE(round, 3) << "load, multiplication, store";
+  if (!thousand->arithmetic) GTEST_SKIP() << "a hardware counter tells only their sum";
+  EXPECT_EQ(thousand->all - none->all, 1000 * round);
+  EXPECT_EQ(*thousand->arithmetic, 1000);
+  EXPECT_EQ(*thousand->generated, 0);
+  EXPECT_EQ(value, 1) << "what the steps did is the child's";
+}
+
+TEST(StepThrough, SaysWhyThereAreNoCounts) {
+  if (!StepThrough([] {}, 10).counts) GTEST_SKIP() << StepThrough([] {}, 10).why;
+  volatile double value = 1;
+  const auto late = StepThrough([&] { Multiply(value, 1 << 24); }, 0.05);
+  EXPECT_FALSE(late.counts);
+  EXPECT_EQ(late.why, "single steps took longer than 0.05 s");
+  const auto dead = StepThrough([] { __builtin_trap(); }, 10);
+  EXPECT_FALSE(dead.counts);
+  EXPECT_EQ(dead.why, "the process that stepped through the call ended before");
+}
+
+// Half of the loop of loads and additions is independent of the other half, so at least one
+// instruction starts in a nanosecond on any core above 1 GHz, and none starts 100.
+TEST(MeasureInstructionRate, IsACores) {
+  const auto rate = MeasureInstructionRate();
+  if (!rate) GTEST_SKIP() << "no loops for this family of CPUs";
+  EXPECT_GT(*rate, 1e8);
+  EXPECT_LT(*rate, 1e11);
+}
+
+}  // namespace
+}  // namespace dlroof
