@@ -12,4 +12,4 @@ ci/check_prose.sh
 build_options+=(-DDLROOF_CUDA=AUTO)
 build ci all
 say "testing"
-ctest --preset ci -j"$(nproc)"
+ctest --preset ci -j"$((2 * $(nproc)))"   # tests/CMakeLists.txt

@@ -89,7 +89,7 @@ const BenchdnnFile& BenchdnnFiles::Batch(const BenchdnnFile& from, std::string_v
 
 const BenchdnnDriver& BenchdnnFiles::FirstDriver() {
   const auto* const found = DriverSearch(*this).In(first_);
-  return found != nullptr ? *found : *BenchdnnDrivers().at(0);
+  return found != nullptr ? *found : *FindBenchdnnDriver("conv");  // benchdnn's default
 }
 
 }  // namespace dlroof

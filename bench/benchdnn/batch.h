@@ -27,7 +27,8 @@ class BenchdnnFiles {
   // Returns the file that --batch=`name` in `from` names. Throws BadInput (without a place) when
   // there is no such file, it is no regular file or longer than 16 MiB.
   const BenchdnnFile& Batch(const BenchdnnFile& from, std::string_view name);
-  // Returns the driver of the first option --DRIVER or problem; without either the first of all.
+  // Returns the driver of the first option --DRIVER or problem; without either conv, benchdnn's own
+  // default.
   const BenchdnnDriver& FirstDriver();
 
  private:

@@ -10,10 +10,9 @@
 #include <utility>
 
 #include "bench/run/counting.h"
+#include "bench/run/prepared_calls.h"
 #include "bench/run/verified_call.h"
 #include "bench/run/watched_workloads.h"
-#include "bench/timing/cpu_timer.h"
-#include "bench/timing/gpu_timer.h"
 #include "counters/base/interrupt.h"
 #include "counters/base/process.h"
 #include "counters/cpu/clocks.h"
@@ -25,8 +24,6 @@ namespace {
 
 // Longer than a call needs to fill the private caches of a core.
 constexpr double kWarmUpSeconds = 0.002;
-// [byte] Tensors of a GPU's calls that stay until they are counted.
-constexpr double kMostKeptBytes = 4e9;
 
 // Prepares, verifies, counts and times benchmarks, and attaches their results. Google Benchmark
 // calls a body several times per benchmark (guesses of the iteration count, then repetitions), so
@@ -42,8 +39,9 @@ class Runner {
         explain_(options.explain),
         step_seconds_(options.step_seconds),
         energy_(options.energy),
-        cpu_(options.best_state, options.interleaving != nullptr, options.keep_disturbed),
-        gpu_(options.open_gpu, options.min_seconds) {}
+        calls_(settings_,
+               {options.best_state, options.interleaving != nullptr, options.keep_disturbed},
+               {options.open_gpu, options.min_seconds}) {}
 
   void Run(benchmark::State& state, const Workload& workload) {
     const auto name = ToText(workload.name);
@@ -56,14 +54,15 @@ class Runner {
       const double begin = WallSeconds();
       if (next.pause_seconds > 0) SleepSeconds(next.pause_seconds);
       if (interleaving_ != nullptr || next.pause_seconds > 0) WarmUp(workload.cache);
-      const auto timed = TimerOf(workload).Time(state, *call_, calls_of_part_.at(name));
+      const auto timed =
+          calls_.TimerOf(workload).Time(state, calls_.Call(), calls_of_part_.at(name));
       if (IsWatched(workload)) Watch(workload);
       Attach(state, workload, timed);
       if (interleaving_ != nullptr) interleaving_->EndTurn(static_cast<double>(state.iterations()));
       started_.insert(name);
       Remember(timed.repetition, WallSeconds() - begin, repeated_[name]);
-      if (CountsLater(workload) || energy_.Measures(workload.name.device))
-        timed_.emplace(prepared_, Timed{workload, call_->algorithm});
+      if (calls_.CountsLater(workload) || energy_.Measures(workload.name.device))
+        timed_.emplace(prepared_, Timed{workload, calls_.Call().algorithm});
     } catch (const Unsupported& error) {
       Fail(state, workload, kUnsupportedPrefix + std::string(error.what()));
     } catch (const WrongResult& error) {
@@ -79,7 +78,7 @@ class Runner {
     state.SkipWithError(kNotRun);
   }
 
-  IdlePowers MeasureIdle() { return IdlePowersOf(energy_, gpu_); }
+  IdlePowers MeasureIdle() { return IdlePowersOf(energy_, calls_.Gpu()); }
 
   std::map<std::string, EnergyFound> MeasureEnergyOfTimed() {
     std::map<std::string, EnergyFound> found;
@@ -87,16 +86,18 @@ class Runner {
     for (auto& [name, timed] : timed_) {
       if (StoppedByInterrupt()) break;
       try {
-        Take(timed.workload);
+        calls_.Take(timed.workload);
         prepared_ = name;
-        found[name] = EnergyOfCall(timed.workload, *call_, TimerOf(timed.workload), energy_);
-        if (call_->algorithm != timed.algorithm)
-          found[name] = {{}, "prepared again, it took another algorithm: " + call_->algorithm};
+        found[name] =
+            EnergyOfCall(timed.workload, calls_.Call(), calls_.TimerOf(timed.workload), energy_);
+        if (calls_.Call().algorithm != timed.algorithm)
+          found[name] = {{},
+                         "prepared again, it took another algorithm: " + calls_.Call().algorithm};
         Release();
       } catch (const std::exception& error) {
         found[name] = {{}, error.what()};
-        Drop();
-        TimerOf(timed.workload).Recover(name);
+        calls_.Drop();
+        calls_.TimerOf(timed.workload).Recover(name);
       }
     }
     prepared_.clear();
@@ -114,19 +115,19 @@ class Runner {
     Release();
     for (auto& [name, timed] : timed_) {
       if (StoppedByInterrupt()) break;
-      if (!CountsLater(timed.workload)) continue;
+      if (!calls_.CountsLater(timed.workload)) continue;
       try {
-        Take(timed.workload);
-        auto& counting = counted[name] = Count(timed.workload, *call_, settings_.counters);
-        if (call_->algorithm != timed.algorithm)
+        calls_.Take(timed.workload);
+        auto& counting = counted[name] = Count(timed.workload, calls_.Call(), settings_.counters);
+        if (calls_.Call().algorithm != timed.algorithm)
           counting.notes.push_back(
               {.text = "counted when it was prepared again, with another algorithm: " +
-                       call_->algorithm});
+                       calls_.Call().algorithm});
       } catch (const std::exception& error) {
         counted[name].notes = {{.text = fmt::format("not counted: {}", error.what())}};
-        TimerOf(timed.workload).Recover(name);
+        calls_.TimerOf(timed.workload).Recover(name);
       }
-      Drop();
+      calls_.Drop();
     }
     prepared_.clear();
     return counted;
@@ -136,7 +137,6 @@ class Runner {
   struct Timed {
     Workload workload;
     std::string algorithm;
-    std::optional<PreparedCall> kept = {};  // to be counted without being prepared again
   };
 
   // Repetitions of a benchmark, all of one number of iterations.
@@ -162,11 +162,6 @@ class Runner {
       replacements_.Add(!all.back().disturbed);
   }
 
-  Timer& TimerOf(const Workload& workload) {
-    if (workload.name.device == "gpu") return gpu_;
-    return cpu_;
-  }
-
   bool IsWatched(const Workload& workload) const {
     return explain_ && workload.name.device == "cpu" && workload.cache == CacheState::kWarm;
   }
@@ -176,129 +171,60 @@ class Runner {
     const auto name = ToText(workload.name);
     auto& [of, calls] = watched_[name];
     of = workload;
-    calls.Add(*call_, threads_, calls_of_part_.at(name));
+    calls.Add(calls_.Call(), calls_.Settings().threads, calls_of_part_.at(name));
   }
 
   void Prepare(const Workload& workload) {
     const std::string name = ToText(workload.name);
-    if (call_ && prepared_ == name) return;
+    if (calls_.Holds() && prepared_ == name) return;
     Release();
-    Take(workload);
-    PreparedCall& call = *call_;
+    calls_.Take(workload);
+    const PreparedCall& call = calls_.Call();
     if (verified_.count(name) == 0) verified_[name] = VerifiedHow(call);
     if (counted_.count(name) == 0)
-      counted_[name] = Count(workload, call, CountsLater(workload) ? "model" : settings_.counters);
+      counted_[name] =
+          Count(workload, call, calls_.CountsLater(workload) ? "model" : settings_.counters);
     call.run();  // first-time work of the library stays out of the timing
-    if (!calls_of_part_.contains(name)) calls_of_part_[name] = TimerOf(workload).CallsOfPart(call);
+    if (!calls_of_part_.contains(name))
+      calls_of_part_[name] = calls_.TimerOf(workload).CallsOfPart(call);
     prepared_ = name;
-  }
-
-  // Makes the call, or takes the one that was kept. Where there is too little room for it beside
-  // those that are kept, they are given back.
-  void Take(const Workload& workload) {
-    const auto timed = timed_.find(ToText(workload.name));
-    if (timed != timed_.end() && timed->second.kept) {
-      call_ = std::exchange(timed->second.kept, std::nullopt);
-      kept_bytes_ -= Bytes(*call_);
-      TimerOf(workload).SetUp(*call_, workload.cache, threads_);
-      return;
-    }
-    try {
-      call_ = Make(workload);
-    } catch (const std::exception&) {
-      if (kept_bytes_ == 0) throw;
-      for (auto& [name, other] : timed_) other.kept.reset();
-      kept_bytes_ = 0;
-      call_ = Make(workload);
-    }
-  }
-
-  static double Bytes(const PreparedCall& call) {
-    double bytes = 1;  // so that no kept call counts as none
-    for (const auto& region : call.memory) bytes += static_cast<double>(region.bytes);
-    return bytes;
-  }
-
-  // Returns the call, ready in the state of the caches that the name asks for.
-  PreparedCall Make(const Workload& workload) {
-    Timer& timer = TimerOf(workload);
-    threads_ = timer.Threads(workload, settings_.threads);
-    timer.Open();
-    Pin();
-    PreparedCall call = workload.prepare(Settings());
-    timer.SetUp(call, workload.cache, threads_);
-    return call;
-  }
-
-  RunSettings Settings() const {
-    RunSettings settings = settings_;
-    settings.threads = threads_;
-    return settings;
-  }
-
-  bool CountsLater(const Workload& workload) {
-    return TimerOf(workload).CountsLast() && MeansGpuCounters(settings_.counters);
   }
 
   // Keeps the prepared call where it is to be counted later, or frees it.
   void Release() {
     const auto timed = timed_.find(prepared_);
-    if (call_ && timed != timed_.end() && CountsLater(timed->second.workload) &&
-        kept_bytes_ + Bytes(*call_) <= kMostKeptBytes) {
-      kept_bytes_ += Bytes(*call_);
-      timed->second.kept = std::exchange(call_, std::nullopt);
-    }
-    Drop();
-  }
-
-  // Frees the prepared call and what the timers took from it.
-  void Drop() {
-    call_.reset();
-    cpu_.TearDown();
-    gpu_.TearDown();
-  }
-
-  // Pins each thread to a CPU of its own.
-  void Pin() {
-    if (settings_.cpus.empty()) return;
-    if (static_cast<size_t>(threads_) > settings_.cpus.size())
-      throw Unsupported(
-          fmt::format("threads{}: this process may use {} CPUs, and each thread "
-                      "needs its own",
-                      threads_, settings_.cpus.size()));
-    const std::vector<int> cpus(settings_.cpus.begin(), settings_.cpus.begin() + threads_);
-    if (cpus == pinned_) return;
-    for (const auto& library : AllLibraries()) library.pin(cpus);
-    pinned_ = cpus;
+    if (timed != timed_.end() && calls_.CountsLater(timed->second.workload)) calls_.Keep(prepared_);
+    calls_.Drop();
   }
 
   // Refills the caches after the other process's turn. Cold calls empty them anyway.
   void WarmUp(CacheState cache) {
     if (cache != CacheState::kWarm) return;
     const double begin = WallSeconds();
-    do call_->run();
+    do calls_.Call().run();
     while (WallSeconds() - begin < kWarmUpSeconds);
   }
 
   // Counts once per benchmark. A source calls as the timing does, cold where it is cold.
   Counting Count(const Workload& workload, const PreparedCall& call, const std::string& choice) {
-    RunSettings settings = Settings();
+    RunSettings settings = calls_.Settings();
     settings.counters = choice;
-    return CountPrepared(workload, call, settings, TimerOf(workload).BeforeCall());
+    return CountPrepared(workload, call, settings, calls_.TimerOf(workload).BeforeCall());
   }
 
   void Attach(benchmark::State& state, const Workload& workload, const TimedLoop& timed) const {
     for (const auto& [key, value] : ToCounters(timed.repetition)) state.counters[key] = value;
     if (keep_disturbed_) state.counters[kKeptCounter] = 1;
-    state.counters[kThreadsCounter] = call_->threads > 0 ? call_->threads : threads_;
+    state.counters[kThreadsCounter] =
+        calls_.Call().threads > 0 ? calls_.Call().threads : calls_.Settings().threads;
     state.counters[kSeedCounter] = settings_.seed;
-    if (call_->heuristic_over_best)
-      state.counters[kHeuristicOverBestCounter] = *call_->heuristic_over_best;
+    if (calls_.Call().heuristic_over_best)
+      state.counters[kHeuristicOverBestCounter] = *calls_.Call().heuristic_over_best;
     state.counters[kCacheCounter] = static_cast<double>(workload.cache);
     const Counting& counting = counted_.at(prepared_);
     for (const auto& [from, work] : counting.work)
       for (const auto& [key, value] : ToCounters(from, work)) state.counters[key] = value;
-    Record record{.algorithm = call_->algorithm, .isa = call_->isa};
+    Record record{.algorithm = calls_.Call().algorithm, .isa = calls_.Call().isa};
     record.verified = verified_.at(prepared_);
     record.repro = workload.repro;
     record.counting = counting.notes;
@@ -313,8 +239,8 @@ class Runner {
   void Fail(benchmark::State& state, const Workload& workload, const std::string& message) {
     const auto name = ToText(workload.name);
     failed_.insert(name);
-    Drop();
-    TimerOf(workload).Recover(name);
+    calls_.Drop();
+    calls_.TimerOf(workload).Recover(name);
     state.SetLabel(ToLabel({.repro = workload.repro}));
     if (state.iterations() > 0) started_.insert(name);
     EndLoop(state, name);
@@ -337,12 +263,8 @@ class Runner {
   bool explain_;
   double step_seconds_;  // [s]
   EnergyPass energy_;
-  CpuTimer cpu_;
-  GpuTimer gpu_;
-  std::vector<int> pinned_;  // CPUs, by thread
-  int threads_ = 1;          // of the prepared call
-  std::string prepared_;     // name
-  std::optional<PreparedCall> call_;
+  PreparedCalls calls_;
+  std::string prepared_;                         // name
   std::map<std::string, std::string> verified_;  // by name, as all that follow
   std::map<std::string, Counting> counted_;
   std::map<std::string, Repeated> repeated_;
@@ -350,8 +272,7 @@ class Runner {
   WatchedWorkloads watched_;
   std::set<std::string> started_;  // whose loop has begun
   std::set<std::string> failed_;
-  std::map<std::string, Timed> timed_;  // and not yet counted
-  double kept_bytes_ = 0;               // [byte] tensors of the calls that are kept
+  std::map<std::string, Timed> timed_;  // whose energy or counters are asked for later
 };
 
 }  // namespace

@@ -1,4 +1,4 @@
-// How many instructions in a second the calling thread's core starts at most.
+// The rate at which the calling thread's core starts instructions at most.
 #pragma once
 
 #include <optional>

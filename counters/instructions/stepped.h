@@ -22,7 +22,7 @@ struct Stepped {
 
 // Forks; the child, which has the calling thread alone, sets the trap flag (Intel SDM volume 3,
 // "Single-Step Exception Condition"; AMD APM volume 2, "Single Stepping"), executes `run` once and
-// ends. What `run` does is lost with the child. A step takes some microseconds: steps end, without
+// ends. The child takes what `run` does with it. A step takes some microseconds: steps end, without
 // counts, after `most_seconds`. `run` must wait for no other thread, and must not block SIGTRAP.
 Stepped StepThrough(const std::function<void()>& run, double most_seconds);
 

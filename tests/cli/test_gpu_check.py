@@ -1,5 +1,7 @@
 """ci/gpu_check.sh as a packed folder, with a CUDA module that is made up and tests that are stubs."""
+import itertools
 import os
+import random
 import re
 import shutil
 import signal
@@ -134,7 +136,6 @@ class TestAWorkingGpu:
         assert Path("result/conv2d.json").read_bytes() == before and not os.path.exists("result/clock.old")
 
 
-@pytest.mark.serial
 class TestTime:
     """Limits add up, the host's work fits them, and the script keeps to them where every step uses its limit up."""
 
@@ -218,9 +219,8 @@ class TestADoctorThatCrashes:
         expectation(ran)
 
 
-@pytest.mark.serial
 def test_after_a_kill_the_last_finished_step_is_in_the_archive_whole(packed):
-    """20 kills that no trap sees, from the first step to the last."""
+    """12 kills that no trap sees, within every other step from the first to the last."""
     use("working")
     shutil.copytree("../packed", "../quick", symlinks=True)
     for name in ("dlroof", "dlroof_bench"):
@@ -237,16 +237,15 @@ echo "the end"
         return subprocess.Popen(["../quick/ci/gpu_check.sh", "--out", f"killed/{archive}", "--archive", f"killed/{archive}.tgz"],
                                 stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, start_new_session=True,
                                 env={**os.environ, "LD_LIBRARY_PATH": os.path.abspath("../driver")})
-    begun = time.monotonic()
-    start("whole").communicate()
-    whole = time.monotonic() - begun
-    found = set()
-    for moment in range(20):
+    source = random.Random(1)
+    for moment in range(12):
         script = start(moment)
-        time.sleep(whole * (moment + 0.5) / 20)
+        lines = list(itertools.islice(iter(script.stdout.readline, ""), 2 * moment))
+        time.sleep(source.uniform(0, 0.1))
         os.killpg(script.pid, signal.SIGKILL)
-        finished = re.findall(r"^(\w+) +exit 0 +\d+ s +(\S+)$", script.communicate()[0], re.M)
-        found.add(len(finished))
+        out = "".join(lines) + script.communicate()[0]
+        finished = re.findall(r"^(\w+) +exit 0 +\d+ s +(\S+)$", out, re.M)
+        assert len(finished) >= moment, out  # some steps say instead that their tool is not here
         if not finished:
             continue
         with tarfile.open(f"killed/{moment}.tgz") as archive:
@@ -254,7 +253,6 @@ echo "the end"
         step, log = finished[-1]
         assert members[f"./{step}.step"] in members["./summary.txt"]
         assert re.search("the end|PASSED|driver", members[f"./{log}"]), members[f"./{log}"][-200:]
-    assert len(found) > 8, "the kills came at the same step"
 
 
 def test_no_gpu_exits_3_with_its_reason():
@@ -262,7 +260,6 @@ def test_no_gpu_exits_3_with_its_reason():
     verify(check_gpu(), [exits(3), says("no GPU can be used: the fake driver sees no GPU")])
 
 
-@pytest.mark.serial
 def test_a_script_that_is_ended_early_exits_1_and_leaves_its_archive():
     use("working")
     shutil.rmtree("result/tests", ignore_errors=True)

@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 from checks import bad_input, checks, exits, finish, never_prints, one_sentence, prints, run, says, start, verify
 
-pytestmark = pytest.mark.serial
 # Prints the time of its step, which depends on SPEED and --table; crashes, hangs or prints nothing where SPEED says so.
 PROGRAM = """#!/usr/bin/env bash
 case $SPEED in
@@ -86,6 +85,7 @@ def test_the_file_is_shown_and_verified(tuned):
     verify(run("dlroof tune --verify false.json", timeout=100), [exits(3), prints("not confirmed again")])
 
 
+@pytest.mark.serial
 def test_nothing_is_won_where_nothing_matters():
     ran = run("dlroof tune --self -o self.json --export none.sh -- ./program.sh", timeout=200)
     verify(ran, [exits(0), prints("nothing to win"), never_prints("as fast")])

@@ -30,7 +30,7 @@ struct Steps {
   bool done = false;
 };
 
-// What the child's signal handler uses.
+// State of the child's signal handler.
 struct Stepping {
   Steps* steps = nullptr;
   std::vector<AddressRange> generated;

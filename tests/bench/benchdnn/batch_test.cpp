@@ -60,7 +60,7 @@ TEST(BenchdnnRefusals, NameFileLineAndColumn) {
       {"--prop=FWD_I ic1ih1oc1kh1", "column 1: unknown option --prop: the driver conv"},
       {"--dir=FWD_I sic4", "column 1: unknown option --dir: the driver rnn"},
       {"--rnn --match=x", "column 7: unknown option --match: the driver rnn"},
-      {"--softmax", "column 1: unknown option '--softmax'"},
+      {"--no_driver", "column 1: unknown option '--no_driver'"},
       {"--dir FWD_I", "column 1: unknown option '--dir' (a value follows"},
       {"-dir=FWD_I", "column 1: unknown option '-dir=FWD_I'"},
       {"--dir=FWD_I,FWD_X", "column 13: expected one of FWD_B FWD_D FWD_I"},

@@ -33,9 +33,8 @@ TEST(RunnerEnergy, IsMeasuredAfterAllWereTimed) {
   EXPECT_EQ(log.most_alive, 1);
   for (const auto& record : records) {
     ASSERT_TRUE(record.energy) << record.name;
-    // The joules alone have what passes between calls while other programs run.
-    EXPECT_GT(record.energy->joules / record.energy->seconds, 45);
-    EXPECT_LT(record.energy->joules / record.energy->seconds, 100);
+    // A busy machine may stop this process between the two clocks.
+    EXPECT_NEAR(record.energy->joules / record.energy->seconds, 50, 20);
     EXPECT_GE(record.energy->window_seconds, 0.5);
     EXPECT_EQ(record.energy->from, "made-up");
   }
@@ -73,7 +72,7 @@ TEST(RunnerEnergy, AGpuHasItsOwnWhereTheCpuHasNone) {
                                "all", {.open_gpu = open, .energy = {.cpu = EnergyMeter{}}});
   ASSERT_EQ(records.size(), 1u);
   ASSERT_TRUE(records[0].energy);
-  EXPECT_NEAR(records[0].energy->joules / records[0].energy->seconds, 500, 50);
+  EXPECT_NEAR(records[0].energy->joules / records[0].energy->seconds, 500, 200);
   EXPECT_GE(records[0].energy->window_seconds, 2);
   EXPECT_EQ(records[0].energy->from, "nvml");
 }
