@@ -142,14 +142,20 @@ NearAndFar NearAndFarSeconds(const PreparedCall& call) {
 }  // namespace
 
 void WatchedCalls::Add(const PreparedCall& call, int threads, std::int64_t calls) {
-  const auto* source = TheRegionSource();
-  if (source == nullptr) return;
-  for (const auto& library : AllLibraries()) library.on_threads([](int) {});
+  for (const auto& library : AllLibraries()) library.on_threads([](int) {});  // runtimes begin
+  why_not_ = WhyNoRegions(AllRegionSources());
+  if (!why_not_.empty()) return;
+  RegionWatch watch(AllRegionSources());
+  const auto spent = SpentInCalls(call, calls, [&] { watch.Begin(); });
+  const auto watched = watch.End();
+  if (!watched) {
+    why_not_ = "a parallel region had more threads than are watched";
+    return;
+  }
   Pass pass;
-  const auto spent = SpentInCalls(call, calls, source->begin);
-  int widest = 1;
-  pass.sums = source->end(widest);
-  pass.threads = std::max(widest, call.threads > 0 ? call.threads : threads);
+  pass.sums = watched->seen.sums;
+  pass.source = watched->source;
+  pass.threads = std::max(watched->seen.widest_team, call.threads > 0 ? call.threads : threads);
   pass.repetition = RepetitionOf(spent, static_cast<double>(calls));
   passes_.push_back(pass);
   algorithm_ = call.algorithm;
@@ -161,7 +167,7 @@ void WatchedCalls::Add(const PreparedCall& call, int threads, std::int64_t calls
 }
 
 void WatchedCalls::AddAlone(const PreparedCall& call) {
-  if (TheRegionSource() == nullptr) return;
+  if (passes_.empty()) return;
   algorithm_alone_ = call.algorithm;
   alone_seconds_ = SecondsOf(call);
   if (call.parts) parts_ = call.parts();
@@ -176,7 +182,8 @@ std::optional<ParallelTime> WatchedCalls::Mean() const {
   for (const auto& pass : passes_) each.push_back(pass.repetition);
   ParallelTime time;
   for (const auto i : Undisturbed(each)) {
-    const auto& [repetition, sums, threads] = passes_[i];
+    const auto& [repetition, sums, threads, source] = passes_[i];
+    time.source = source;
     time.passes.push_back(PerCall(repetition, sums));
     time.calls += repetition.iterations;
     time.threads = std::max(time.threads, threads);
@@ -193,7 +200,6 @@ std::optional<ParallelTime> WatchedCalls::Mean() const {
     time.near_seconds = near_seconds_;
     time.far_seconds = far_seconds_;
   }
-  time.source = TheRegionSource()->name;
   return time;
 }
 
