@@ -13,7 +13,13 @@ std::vector<RegionSource>& Registered() {
   return sources;
 }
 
+bool regions_are_expected = false;
+
 }  // namespace
+
+bool ExpectRegions() { return regions_are_expected = true; }
+
+bool RegionsAreExpected() { return regions_are_expected; }
 
 bool RegisterRegionSource(RegionSource source) {
   Registered().push_back(std::move(source));

@@ -82,6 +82,11 @@ struct RegionSource {
 };
 // Called at namespace scope by a source. Returns true.
 bool RegisterRegionSource(RegionSource source);
+// Says that this process will watch regions. To be called before its OpenMP runtime begins: libomp
+// shows its regions only to who asks then, and an empty one takes a sixth longer from then on.
+// Returns true.
+bool ExpectRegions();
+bool RegionsAreExpected();
 // Empty where this build has none.
 const std::vector<RegionSource>& AllRegionSources();
 // Returns each source's name with its reason; empty where one of them sees regions of this process.

@@ -153,6 +153,7 @@ class Planted {
 
 int main() {
   using namespace dlroof;
+  ExpectRegions();
   const int threads = static_cast<int>(ThisCpu().allowed.size());
   if (AllRegionSources().empty() || AllLibraries().empty() || threads < 2) {
     std::cerr << "needs two CPUs, and a build that watches the library's parallel regions\n";

@@ -1,9 +1,10 @@
 // The regions of a runtime that speaks OMPT (libomp, libiomp5), whoever begins them: a compiler's
 // own entry points (__kmpc_fork_call), or libgomp's, which these runtimes have as well.
 //
-// Callbacks are set when something is watched for the first time, so that a run that watches
-// nothing has none. They are never taken back: LLVM's worker threads still make their last calls
-// of a region while the thread that began it goes on, and would call a null pointer.
+// A runtime that is called back is slower even without a callback, so only a process that expects
+// to watch is a tool. Callbacks are set when something is watched for the first time and never
+// taken back: LLVM's worker threads still make their last calls of a region while the thread that
+// began it goes on, and would call a null pointer.
 #include "counters/openmp/ompt_regions.h"
 
 #include <dlfcn.h>
@@ -138,6 +139,7 @@ void Finalize(ompt::Data*) { TheOmptWatch().set = nullptr; }
 
 // Returns why the runtime shall not call this program; empty: it shall.
 std::string WhyRefused(std::string_view version) {
+  if (!RegionsAreExpected()) return "the runtime began when nobody expected to watch it";
   if (std::getenv("OMP_TOOL_LIBRARIES") != nullptr) return "OMP_TOOL_LIBRARIES names another tool";
   if (!IsWatchedRuntime(version))
     return fmt::format("{} is a runtime whose regions were never compared", version);

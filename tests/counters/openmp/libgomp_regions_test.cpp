@@ -20,6 +20,8 @@ void GOMP_barrier();
 namespace dlroof {
 namespace {
 
+[[maybe_unused]] const bool expected_by_entry_point_tests = ExpectRegions();
+
 void Spin(double seconds) {
   for (const double begin = WallSeconds(); WallSeconds() - begin < seconds;) {
   }

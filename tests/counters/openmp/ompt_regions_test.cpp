@@ -46,6 +46,8 @@ const Libomp& TheLibomp() {
   return found;
 }
 
+[[maybe_unused]] const bool expected_by_ompt_tests = ExpectRegions();
+
 Place place;
 
 void StayBusy(double seconds) {
