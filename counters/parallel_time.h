@@ -76,19 +76,60 @@ struct ParallelTime {
   // [1] Loads and stores of vectors by one call, and [byte] of a vector, by the same model.
   std::optional<double> vector_loads, vector_bytes;
   std::optional<InstructionCount> instructions;  // absent: not counted
-  std::string source;                            // "libgomp's entry points"
+  std::string source;  // "libgomp's entry points", "OMPT of libomp.so.5 (...)"
 
   bool operator==(const ParallelTime&) const = default;
 };
 
+// A source saw these regions between its begin and its end.
+struct RegionsSeen {
+  RegionSums sums;
+  int widest_team = 1;  // [1] threads; 1 where there was no region
+
+  bool operator==(const RegionsSeen&) const = default;
+};
+
 struct RegionSource {
-  std::string name;
-  std::function<void()> begin;                      // forgets what was seen, and watches
-  std::function<RegionSums(int& widest_team)> end;  // watches no more
+  std::function<std::string()> name;
+  // Why it sees no regions of this process, now, in words; empty: it does. A runtime that starts
+  // later may be seen then.
+  std::function<std::string()> unavailable;
+  // Watches the calling thread's regions, and forgets those before.
+  std::function<void()> begin;
+  // Watches no more. Absent: not all that it saw is known.
+  std::function<std::optional<RegionsSeen>()> end;
 };
 // Called at namespace scope by a source. Returns true.
 bool RegisterRegionSource(RegionSource source);
-// Null where this build has no source.
-const RegionSource* TheRegionSource();
+// Says that this process will watch regions. To be called before its OpenMP runtime begins: libomp
+// shows its regions only to who asks then, and an empty one takes a sixth longer from then on.
+// Returns true.
+bool ExpectRegions();
+bool RegionsAreExpected();
+// Empty where this build has none.
+const std::vector<RegionSource>& AllRegionSources();
+// Returns each source's name with its reason; empty where one of them sees regions of this process.
+std::string WhyNoRegions(const std::vector<RegionSource>& sources);
+
+// The regions of one thread between Begin and End, each counted once: sources that see the regions
+// of the same runtime exclude each other (`unavailable`). Where a process has several runtimes the
+// one counts whose regions took longest.
+class RegionWatch {
+ public:
+  // `sources` outlive it.
+  explicit RegionWatch(const std::vector<RegionSource>& sources) : all_(&sources) {}
+
+  void Begin();
+  struct Watched {
+    RegionsSeen seen;
+    std::string source;  // its name
+  };
+  // Absent: no source could watch, or one did not see all.
+  std::optional<Watched> End();
+
+ private:
+  const std::vector<RegionSource>* all_;
+  std::vector<const RegionSource*> watching_;
+};
 
 }  // namespace dlroof

@@ -56,8 +56,8 @@ std::string WhyNone(const Record& record) {
   if (record.device == "gpu") return "its kernels were not traced, or it has no roofs";
   if (!record.cache.empty() && record.cache != "warm")
     return "only warm calls are watched, and this one is " + record.cache;
-  if (TheRegionSource() == nullptr)
-    return "its parallel regions were not watched: this build knows no OpenMP runtime to watch";
+  if (!record.unwatched.empty())
+    return "its parallel regions were not watched: " + record.unwatched;
   return "its parallel regions were not watched (--dlroof_explain)";
 }
 

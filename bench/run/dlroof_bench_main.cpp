@@ -26,6 +26,7 @@
 #include "counters/base/interrupt.h"
 #include "counters/cpu/clocks.h"
 #include "counters/cpu/cpu.h"
+#include "counters/parallel_time.h"
 #include "reporters/live/google_benchmark.h"
 #include "reporters/page/page.h"
 #include "reporters/roofline/placed_json.h"
@@ -293,6 +294,7 @@ int Run(std::vector<std::string> args) {
   int count = static_cast<int>(args.size());
   benchmark::Initialize(&count, pointers.data(), PrintHelp);
   ReadOwnFlags({pointers.begin() + 1, pointers.begin() + count}, flags);
+  if (flags.explain) ExpectRegions();
   if (ListedSuites(flags)) return 0;
   if (const auto stop = RuleFrom(flags)) Offer(OfferedRepetitions(*stop, flags), pointers.front());
   for (const auto& path : {flags.html_file, flags.out_file}) CheckWritable(path);

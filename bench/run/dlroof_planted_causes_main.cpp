@@ -167,7 +167,8 @@ class Planted {
             {"ratio", seconds(part) / planted},
             {"unexplained_seconds", seconds(rest)},
             {"stolen_seconds", seconds(stolen)},
-            {"call_seconds", facts.seconds}};
+            {"call_seconds", facts.seconds},
+            {"source", facts.parallel.source}};
   }
 
  private:
@@ -186,8 +187,9 @@ class Planted {
 
 int main() {
   using namespace dlroof;
+  ExpectRegions();
   const int threads = static_cast<int>(ThisCpu().allowed.size());
-  if (TheRegionSource() == nullptr || AllLibraries().empty() || threads < 2) {
+  if (AllRegionSources().empty() || AllLibraries().empty() || threads < 2) {
     std::cerr << "needs two CPUs, and a build that watches the library's parallel regions\n";
     return 2;
   }

@@ -231,7 +231,8 @@ class Runner {
     if (!timed.note.empty()) record.counting.push_back({.text = timed.note});
     record.kernels = counting.kernels;
     if (const auto watched = watched_.find(prepared_); watched != watched_.end())
-      record.parallel = watched->second.calls.Mean();
+      if (record.parallel = watched->second.calls.Mean(); !record.parallel)
+        record.unwatched = watched->second.calls.WhyNot();
     state.SetLabel(ToLabel(record));
   }
 

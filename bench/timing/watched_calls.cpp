@@ -47,19 +47,23 @@ RegionPass PerCall(const Repetition& repetition, RegionSums sums) {
   return {repetition.seconds, sums, repetition.run_delay_seconds};
 }
 
-// All passes make the same number of calls.
+// All passes make the same number of calls. Sums are divided once: 16 regions of each remain 16.
 RegionPass MeanOf(const std::vector<RegionPass>& passes) {
   RegionPass mean;
-  const auto n = static_cast<double>(passes.size());
   for (const auto& pass : passes) {
-    mean.seconds += pass.seconds / n;
-    mean.regions.regions += pass.regions.regions / n;
-    mean.regions.seconds += pass.regions.seconds / n;
-    mean.regions.longest_seconds += pass.regions.longest_seconds / n;
-    mean.regions.busy_seconds += pass.regions.busy_seconds / n;
+    mean.seconds += pass.seconds;
+    mean.regions.regions += pass.regions.regions;
+    mean.regions.seconds += pass.regions.seconds;
+    mean.regions.longest_seconds += pass.regions.longest_seconds;
+    mean.regions.busy_seconds += pass.regions.busy_seconds;
     if (pass.run_delay_seconds)
-      mean.run_delay_seconds = mean.run_delay_seconds.value_or(0) + *pass.run_delay_seconds / n;
+      mean.run_delay_seconds = mean.run_delay_seconds.value_or(0) + *pass.run_delay_seconds;
   }
+  auto& sums = mean.regions;
+  for (double* sum :
+       {&mean.seconds, &sums.regions, &sums.seconds, &sums.longest_seconds, &sums.busy_seconds})
+    *sum /= static_cast<double>(passes.size());
+  if (mean.run_delay_seconds) *mean.run_delay_seconds /= static_cast<double>(passes.size());
   return mean;
 }
 
@@ -144,14 +148,20 @@ NearAndFar NearAndFarSeconds(const PreparedCall& call) {
 }  // namespace
 
 void WatchedCalls::Add(const PreparedCall& call, int threads, std::int64_t calls) {
-  const auto* source = TheRegionSource();
-  if (source == nullptr) return;
-  for (const auto& library : AllLibraries()) library.on_threads([](int) {});
+  for (const auto& library : AllLibraries()) library.on_threads([](int) {});  // runtimes begin
+  why_not_ = WhyNoRegions(AllRegionSources());
+  if (!why_not_.empty()) return;
+  RegionWatch watch(AllRegionSources());
+  const auto spent = SpentInCalls(call, calls, [&] { watch.Begin(); });
+  const auto watched = watch.End();
+  if (!watched) {
+    why_not_ = "a parallel region had more threads than are watched";
+    return;
+  }
   Pass pass;
-  const auto spent = SpentInCalls(call, calls, source->begin);
-  int widest = 1;
-  pass.sums = source->end(widest);
-  pass.threads = std::max(widest, call.threads > 0 ? call.threads : threads);
+  pass.sums = watched->seen.sums;
+  pass.source = watched->source;
+  pass.threads = std::max(watched->seen.widest_team, call.threads > 0 ? call.threads : threads);
   pass.repetition = RepetitionOf(spent, static_cast<double>(calls));
   passes_.push_back(pass);
   algorithm_ = call.algorithm;
@@ -163,7 +173,7 @@ void WatchedCalls::Add(const PreparedCall& call, int threads, std::int64_t calls
 }
 
 void WatchedCalls::AddAlone(const PreparedCall& call, double step_seconds) {
-  if (TheRegionSource() == nullptr) return;
+  if (passes_.empty()) return;
   algorithm_alone_ = call.algorithm;
   alone_seconds_ = SecondsOf(call);
   if (call.parts) parts_ = call.parts(step_seconds);
@@ -187,7 +197,8 @@ std::optional<ParallelTime> WatchedCalls::Mean() const {
   for (const auto& pass : passes_) each.push_back(pass.repetition);
   ParallelTime time;
   for (const auto i : Undisturbed(each)) {
-    const auto& [repetition, sums, threads] = passes_[i];
+    const auto& [repetition, sums, threads, source] = passes_[i];
+    time.source = source;
     time.passes.push_back(PerCall(repetition, sums));
     time.calls += repetition.iterations;
     time.threads = std::max(time.threads, threads);
@@ -206,7 +217,6 @@ std::optional<ParallelTime> WatchedCalls::Mean() const {
     time.instructions = instructions_;
     if (time.instructions) time.instructions->smallest = smallest_instructions_;
   }
-  time.source = TheRegionSource()->name;
   return time;
 }
 

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "bench/workload/workload.h"
@@ -13,7 +14,7 @@ namespace dlroof {
 
 class WatchedCalls {
  public:
-  // Watches `calls` calls on `threads` threads. Does nothing where this build has no source.
+  // Watches `calls` calls on `threads` threads. Does nothing where no source can (WhyNot).
   void Add(const PreparedCall& call, int threads, std::int64_t calls);
   // Times the same workload made for one thread, its parts, its smallest, and it with its tensors
   // near and far, and counts its instructions, by single steps of at most so long each.
@@ -24,19 +25,22 @@ class WatchedCalls {
   // One call, mean over the undisturbed passes, or over the least disturbed quarter where each was
   // disturbed; absent without a pass.
   std::optional<ParallelTime> Mean() const;
+  // Why the last pass was not watched, in words; empty: it was.
+  const std::string& WhyNot() const { return why_not_; }
 
  private:
   struct Pass {
     Repetition repetition;
     RegionSums sums;  // of all its calls
     int threads = 1;
+    std::string source;
   };
   std::vector<Pass> passes_;
   PartSeconds parts_;
   std::optional<double> executed_over_useful_, vector_loads_, vector_bytes_, alone_seconds_,
       smallest_seconds_, smallest_instructions_, near_seconds_, far_seconds_;
   std::optional<InstructionCount> instructions_;
-  std::string algorithm_, algorithm_alone_;
+  std::string algorithm_, algorithm_alone_, why_not_;
 };
 
 }  // namespace dlroof

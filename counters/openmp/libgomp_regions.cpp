@@ -2,105 +2,87 @@
 // before libgomp's own, which they call. Unwatched they cost a load and a jump.
 //
 // Entry points: libgomp's manual, "Implementing PARALLEL construct"; the first two are those of
-// compilers up to GCC 4.8, GOMP_parallel that of later ones.
+// compilers up to GCC 4.8, GOMP_parallel that of later ones. Where they lead to a runtime whose
+// regions OMPT shows, OMPT counts them.
 #include <dlfcn.h>
+#include <fmt/format.h>
 #include <omp.h>
 
-#include <algorithm>
-#include <array>
-#include <atomic>
+#include <filesystem>
 
 #include "counters/cpu/clocks.h"
-#include "counters/parallel_time.h"
+#include "counters/openmp/ompt_regions.h"
+#include "counters/openmp/region_clock.h"
 
 namespace dlroof {
 namespace {
 
 using Body = void (*)(void*);
-constexpr std::size_t kMostThreads = 1024;
 
-// A thread's times in the region that runs, on a cache line of its own.
-struct alignas(64) ThreadTime {
-  double seconds = 0;  // in the region's function
-  double waited = 0;   // of that at barriers
-};
-
-struct Watch {
-  std::atomic<bool> on{false};
-  bool inside = false;  // of a region that this thread began; inner ones are part of it
+struct GompWatch {
+  RegionClock clock;
   Body body = nullptr;
   void* data = nullptr;
-  double fork = 0, own_begin = 0;  // [s]
-  std::array<ThreadTime, kMostThreads> threads;
-  RegionSums sums;
-  int widest = 1;
 };
 
-Watch& TheWatch() {
-  static Watch watch;
+GompWatch& TheGompWatch() {
+  static GompWatch watch;
   return watch;
 }
+
+// This thread's times, while it runs a region that counts.
+thread_local ThreadInRegion* own_times = nullptr;
 
 template <class Function>
 Function Real(const char* name) {
   return reinterpret_cast<Function>(dlsym(RTLD_NEXT, name));
 }
 
-ThreadTime& Own() {
-  return TheWatch().threads.at(static_cast<std::size_t>(omp_get_thread_num()) % kMostThreads);
+bool Begins() { return TheGompWatch().clock.Counts(ThisThread()) && omp_get_level() == 0; }
+
+void Enter() {
+  own_times = TheGompWatch().clock.Thread(omp_get_thread_num());
+  if (own_times != nullptr) own_times->Enters(WallSeconds());
+}
+
+void Leave() {
+  if (own_times != nullptr) own_times->Leaves(WallSeconds());
+  own_times = nullptr;
 }
 
 void RunWatched(void*) {
-  auto& watch = TheWatch();
-  auto& own = Own();
-  own = {};
-  const double begin = WallSeconds();
-  watch.body(watch.data);
-  own.seconds = WallSeconds() - begin;
+  Enter();
+  TheGompWatch().body(TheGompWatch().data);
+  Leave();
 }
 
-bool Begins() {
-  auto& watch = TheWatch();
-  return watch.on.load(std::memory_order_relaxed) && !watch.inside && omp_get_level() == 0;
-}
-
-void Enter(Body body, void* data) {
-  auto& watch = TheWatch();
-  watch.inside = true;
+void Fork(Body body, void* data) {
+  auto& watch = TheGompWatch();
   watch.body = body;
   watch.data = data;
-  watch.fork = WallSeconds();
+  watch.clock.Forks(WallSeconds());
 }
 
-void Leave(int team) {
-  auto& watch = TheWatch();
-  watch.sums.seconds += WallSeconds() - watch.fork;
-  watch.sums.regions += 1;
-  double longest = 0;
-  for (int i = 0; i < std::min<int>(team, kMostThreads); ++i) {
-    const auto& one = watch.threads.at(static_cast<std::size_t>(i));
-    longest = std::max(longest, one.seconds);
-    watch.sums.busy_seconds += one.seconds - one.waited;
-  }
-  watch.sums.longest_seconds += longest;
-  watch.widest = std::max(watch.widest, team);
-  watch.inside = false;
+std::string GompName() {
+  Dl_info found{};
+  auto* entry = dlsym(RTLD_NEXT, "GOMP_parallel");
+  if (entry == nullptr || dladdr(entry, &found) == 0 || found.dli_fname == nullptr)
+    return "libgomp's entry points";
+  const auto file = std::filesystem::path(found.dli_fname).filename().string();
+  if (file.starts_with("libgomp")) return "libgomp's entry points";
+  return fmt::format("libgomp's entry points of {}", file);
+}
+
+std::string WhyNoGomp() {
+  const auto* entry = dlsym(RTLD_NEXT, "GOMP_parallel");
+  if (entry == nullptr) return "no runtime of this process has them";
+  if (OmptShows(entry)) return "OMPT shows these regions";
+  return "";
 }
 
 [[maybe_unused]] const bool libgomp_regions_registered =
-    RegisterRegionSource({"libgomp's entry points",
-                          [] {
-                            auto& watch = TheWatch();
-                            watch.sums = {};
-                            watch.widest = 1;
-                            watch.on = true;
-                          },
-                          [](int& widest) {
-                            auto& watch = TheWatch();
-                            watch.on = false;
-                            widest = watch.widest;
-                            return watch.sums;
-                          }});
+    RegisterRegionSource({GompName, WhyNoGomp, [] { TheGompWatch().clock.Start(ThisThread()); },
+                          [] { return TheGompWatch().clock.Stop(); }});
 
 }  // namespace
 }  // namespace dlroof
@@ -113,50 +95,49 @@ void GOMP_parallel_start(dlroof::Body body, void* data, unsigned threads) {
   static const auto real =
       dlroof::Real<void (*)(dlroof::Body, void*, unsigned)>("GOMP_parallel_start");
   if (!dlroof::Begins()) return real(body, data, threads);
-  dlroof::Enter(body, data);
+  dlroof::Fork(body, data);
   real(dlroof::RunWatched, nullptr, threads);
-  dlroof::Own() = {};
-  dlroof::TheWatch().own_begin = dlroof::WallSeconds();  // the caller runs the body itself
+  dlroof::Enter();  // the caller runs the body itself
 }
 
 void GOMP_parallel_end() {
   static const auto real = dlroof::Real<void (*)()>("GOMP_parallel_end");
-  auto& watch = dlroof::TheWatch();
-  const bool ours = watch.inside && omp_get_thread_num() == 0 && omp_get_level() == 1;
-  if (!ours) return real();
-  dlroof::Own().seconds = dlroof::WallSeconds() - watch.own_begin;
+  auto& clock = dlroof::TheGompWatch().clock;
+  if (!clock.InsideOf(dlroof::ThisThread()) || omp_get_level() != 1) return real();
+  dlroof::Leave();
   const int team = omp_get_num_threads();
   real();
-  dlroof::Leave(team);
+  clock.Joins(team, dlroof::WallSeconds());
 }
 
 void GOMP_parallel(dlroof::Body body, void* data, unsigned threads, unsigned flags) {
   static const auto real =
       dlroof::Real<void (*)(dlroof::Body, void*, unsigned, unsigned)>("GOMP_parallel");
   if (!dlroof::Begins()) return real(body, data, threads, flags);
-  dlroof::Enter(body, data);
   int team = 1;
   struct Both {
     dlroof::Body body;
     void* data;
     int* team;
   } both{body, data, &team};
-  dlroof::TheWatch().data = &both;
-  dlroof::TheWatch().body = [](void* given) {
-    const auto* wanted = static_cast<Both*>(given);
-    if (omp_get_thread_num() == 0) *wanted->team = omp_get_num_threads();
-    wanted->body(wanted->data);
-  };
+  dlroof::Fork(
+      [](void* given) {
+        const auto* wanted = static_cast<Both*>(given);
+        if (omp_get_thread_num() == 0) *wanted->team = omp_get_num_threads();
+        wanted->body(wanted->data);
+      },
+      &both);
   real(dlroof::RunWatched, nullptr, threads, flags);
-  dlroof::Leave(team);
+  dlroof::TheGompWatch().clock.Joins(team, dlroof::WallSeconds());
 }
 
 void GOMP_barrier() {
   static const auto real = dlroof::Real<void (*)()>("GOMP_barrier");
-  if (!dlroof::TheWatch().inside) return real();
-  const double begin = dlroof::WallSeconds();
+  auto* own = dlroof::own_times;
+  if (own == nullptr || omp_get_level() != 1) return real();
+  own->BeginsBarrier(dlroof::WallSeconds());
   real();
-  dlroof::Own().waited += dlroof::WallSeconds() - begin;
+  own->EndsBarrier(dlroof::WallSeconds());
 }
 
 // NOLINTEND(readability-identifier-naming)

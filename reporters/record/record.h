@@ -81,7 +81,8 @@ struct Record {
   std::vector<CountingNote> counting;   // how `work` was counted, and what lessens the trust in it
   std::vector<LaunchedKernel> kernels;  // as counted, the longest first; empty: not known
   std::optional<Prediction> prediction;
-  std::optional<ParallelTime> parallel;         // absent: nobody watched
+  std::optional<ParallelTime> parallel;  // absent: nobody watched
+  std::string unwatched;  // why `parallel` is absent where it was asked for; empty: it is not
   std::optional<Energy> energy;                 // absent: not measured
   std::optional<MeteredWindow> metered_window;  // absent: nobody asked, or it could not be
   std::optional<MeteredEnergy> metered;         // absent: no log of a meter was read

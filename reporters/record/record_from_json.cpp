@@ -170,6 +170,7 @@ constexpr JsonReading<Record> kLabelFacts[] = {{"algorithm", ReadText<&Record::a
                                                {"metered_window", ReadMeteredWindow},
                                                {"parallel", ReadParallel},
                                                {"repro", ReadText<&Record::repro>},
+                                               {"unwatched", ReadText<&Record::unwatched>},
                                                {"verified", ReadText<&Record::verified>}};
 
 constexpr JsonReading<Record> kRecord[] = {

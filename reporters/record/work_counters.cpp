@@ -113,7 +113,8 @@ nlohmann::json LabelFacts(const Record& record) {
   const std::pair<const char*, const std::string*> texts[] = {{"algorithm", &record.algorithm},
                                                               {"isa", &record.isa},
                                                               {"verified", &record.verified},
-                                                              {"repro", &record.repro}};
+                                                              {"repro", &record.repro},
+                                                              {"unwatched", &record.unwatched}};
   for (const auto& [key, text] : texts)
     if (!text->empty()) facts[key] = *text;
   for (const auto& note : record.counting) {

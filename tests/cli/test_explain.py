@@ -10,6 +10,9 @@ from checks import DATA, exits, one_sentence, prints, run, verify
 pytestmark = pytest.mark.serial
 NAME = "LSTM/cpu/onednn/fwd_inference/f32/t16n16i32h32"
 CPUS = len(os.sched_getaffinity(0))
+LIBOMP = os.environ.get("DLROOF_LIBOMP")
+needs_libomp = pytest.mark.skipif(
+    not LIBOMP, reason="libomp is not there (apt-get install libomp5), or a sanitizer has to be loaded before it")
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -20,8 +23,15 @@ def explained(folder):
     return run(f"dlroof explain {NAME} {NAME}/threads1 --machine=roofs.json -o run.json", timeout=300)
 
 
-def records():
-    return {record["name"]: record for record in json.loads(Path("run.json").read_text())["records"]}
+def records(file="run.json"):
+    return {record["name"]: record for record in json.loads(Path(file).read_text())["records"]}
+
+
+def under_libomp(file, **environment):
+    """Explains the LSTM in a process whose OpenMP runtime is libomp, and returns its regions."""
+    ran = run(f"dlroof explain {NAME} --machine=roofs.json -o {file}", timeout=300, LD_PRELOAD=LIBOMP, **environment)
+    assert ran.code == 0, ran
+    return records(file)[NAME]["parallel"], ran
 
 
 def test_the_parts_add_up_to_the_measured_time(explained):
@@ -39,6 +49,24 @@ def test_every_step_of_a_team_is_a_parallel_region(explained):
     # On a busy machine the waits for a CPU may be all that the regions lost.
     assert "fork and join of parallel regions" in explained.out or "waiting for a CPU" in explained.out, explained
     assert "parallel efficiency" in explained.out, explained
+
+
+@needs_libomp
+def test_under_libomp_the_same_regions_are_seen():
+    parallel, ran = under_libomp("libomp.json")
+    libgomps = records()[NAME]["parallel"]
+    assert libgomps["source"] == "libgomp's entry points" and parallel["source"].startswith("OMPT of lib"), (libgomps, parallel)
+    assert parallel["regions"] == pytest.approx(libgomps["regions"]) and parallel["threads"] == libgomps["threads"], (libgomps, parallel)
+    assert 0 < parallel["longest_seconds"] <= parallel["region_seconds"] < parallel["seconds"], parallel
+    assert parallel["busy_seconds"] <= parallel["threads"] * parallel["longest_seconds"], parallel
+    assert "fork and join of parallel regions" in ran.out or "waiting for a CPU" in ran.out, ran
+
+
+@needs_libomp
+def test_where_ompt_is_forbidden_the_entry_points_are_watched():
+    parallel, ran = under_libomp("forbidden.json", OMP_TOOL="disabled")
+    assert parallel["source"].startswith("libgomp's entry points of lib"), parallel
+    assert parallel["regions"] == pytest.approx(records()[NAME]["parallel"]["regions"]), ran
 
 
 def test_each_benchmark_has_a_waterfall_and_one_sentence(explained):

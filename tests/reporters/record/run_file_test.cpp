@@ -73,6 +73,7 @@ Record Sample() {
                                  .vector_bytes = 64,
                                  .instructions = counted,
                                  .source = "a test"};
+  record.unwatched = "no runtime";  // beside the above: both are read back
   record.prediction = {1.4, {{Level::kL2, 80}, {Level::kDram, 60}}, "a model"};
   return record;
 }
@@ -88,6 +89,7 @@ TEST(RecordJson, ReadsBackWhatItWrites) {
   EXPECT_EQ(read.counting, Sample().counting);
   EXPECT_EQ(read.kernels, Sample().kernels);
   EXPECT_EQ(read.parallel, Sample().parallel);
+  EXPECT_EQ(read.unwatched, "no runtime");
 }
 
 TEST(RecordJson, TakesMembersInAnyOrder) {

@@ -1,0 +1,68 @@
+#include "counters/parallel_time.h"
+
+#include <gtest/gtest.h>
+
+namespace dlroof {
+namespace {
+
+RegionSource Source(const std::string& name, const std::string& why, double regions, double seconds,
+                    std::vector<std::string>* begun = nullptr) {
+  return {[name] { return name; }, [why] { return why; },
+          [name, begun] {
+            if (begun != nullptr) begun->push_back(name);
+          },
+          [=] {
+            return RegionsSeen{{regions, seconds, seconds, seconds}, 2};
+          }};
+}
+
+TEST(RegionWatch, TheSourceCountsThatSeesTheProcess) {
+  std::vector<std::string> begun;
+  const std::vector<RegionSource> sources = {Source("a", "OMPT shows these regions", 3, 9, &begun),
+                                             Source("b", "", 3, 2, &begun)};
+  RegionWatch watch(sources);
+  watch.Begin();
+  const auto watched = watch.End();
+  ASSERT_TRUE(watched);
+  EXPECT_EQ(watched->source, "b");
+  EXPECT_EQ(watched->seen, (RegionsSeen{{3, 2, 2, 2}, 2}));
+  EXPECT_EQ(begun, std::vector<std::string>{"b"});
+  EXPECT_EQ(WhyNoRegions(sources), "");
+}
+
+TEST(RegionWatch, OfTwoRuntimesTheOneCountsWhoseRegionsTookLongest) {
+  const std::vector<RegionSource> sources = {Source("few", "", 9, 1), Source("long", "", 1, 2),
+                                             Source("none", "", 0, 0)};
+  RegionWatch watch(sources);
+  watch.Begin();
+  EXPECT_EQ(watch.End()->source, "long");
+}
+
+TEST(RegionWatch, WithoutRegionsTheFirstSourceCounts) {
+  const std::vector<RegionSource> sources = {Source("first", "", 0, 0), Source("second", "", 0, 0)};
+  RegionWatch watch(sources);
+  watch.Begin();
+  EXPECT_EQ(watch.End()->source, "first");
+}
+
+TEST(RegionWatch, NoNumberWhereASourceDidNotSeeAll) {
+  auto blind = Source("blind", "", 1, 1);
+  blind.end = [] { return std::nullopt; };
+  const std::vector<RegionSource> sources = {Source("sees", "", 1, 1), blind};
+  RegionWatch watch(sources);
+  watch.Begin();
+  EXPECT_FALSE(watch.End());
+}
+
+TEST(RegionWatch, SaysWhyNoSourceSeesTheProcess) {
+  const std::vector<RegionSource> sources = {Source("a", "no runtime", 1, 1),
+                                             Source("b", "forbidden", 1, 1)};
+  EXPECT_EQ(WhyNoRegions(sources), "a: no runtime; b: forbidden");
+  EXPECT_EQ(WhyNoRegions({}), "this build knows no OpenMP runtime to watch");
+  RegionWatch watch(sources);
+  watch.Begin();
+  EXPECT_FALSE(watch.End());
+}
+
+}  // namespace
+}  // namespace dlroof
