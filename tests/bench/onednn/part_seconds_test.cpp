@@ -42,7 +42,7 @@ TEST_P(ProductCostOnednn, IsProportionalToTheCountAndLeavesTheThreadsAsTheyWere)
 // multiply-adds of 16 lanes, so at least as many instructions; less would count another process.
 TEST_P(ProductCostOnednn, GrowsWithTheSize) {
   const auto small = ProductCost({{32, 32, 32, 1}}, "f32", GetParam(), 20).value(),
-             large = ProductCost({{320, 320, 320, 1}}, "f32", GetParam(), 20).value();
+             large = ProductCost({{320, 320, 320, 1}}, "f32", GetParam(), 0).value();
   EXPECT_GT(large.seconds, small.seconds);
   if (!small.instructions) GTEST_SKIP() << "this system counts no instructions";
   EXPECT_GT(*small.instructions, 2000);
