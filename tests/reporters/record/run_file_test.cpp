@@ -140,7 +140,7 @@ TEST(WorkCounters, LabelCarriesTheFactsThatAreNoNumbers) {
   Record read;
   ReadLabel(ToLabel(Sample()), {nullptr, "x"}, read);
   EXPECT_EQ(LabelFacts(read), LabelFacts(Sample()));
-  EXPECT_EQ(LabelFacts(read).size(), 7U);
+  EXPECT_EQ(LabelFacts(read).size(), 8U);
   EXPECT_EQ(ToLabel({}), "");
 }
 
