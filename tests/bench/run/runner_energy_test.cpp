@@ -33,8 +33,10 @@ TEST(RunnerEnergy, IsMeasuredAfterAllWereTimed) {
   EXPECT_EQ(log.most_alive, 1);
   for (const auto& record : records) {
     ASSERT_TRUE(record.energy) << record.name;
-    // A busy machine may stop this process between the two clocks.
-    EXPECT_NEAR(record.energy->joules / record.energy->seconds, 50, 20);
+    // A busy machine stops this process between two readings of a clock: joules of such a pause are
+    // the window's, its seconds are not.
+    EXPECT_GT(record.energy->joules / record.energy->seconds, 50 / 2);
+    EXPECT_LT(record.energy->joules / record.energy->seconds, 50 * 10);
     EXPECT_GE(record.energy->window_seconds, 0.5);
     EXPECT_EQ(record.energy->from, "made-up");
   }
@@ -72,7 +74,8 @@ TEST(RunnerEnergy, AGpuHasItsOwnWhereTheCpuHasNone) {
                                "all", {.open_gpu = open, .energy = {.cpu = EnergyMeter{}}});
   ASSERT_EQ(records.size(), 1u);
   ASSERT_TRUE(records[0].energy);
-  EXPECT_NEAR(records[0].energy->joules / records[0].energy->seconds, 500, 200);
+  EXPECT_GT(records[0].energy->joules / records[0].energy->seconds, 500 / 2);
+  EXPECT_LT(records[0].energy->joules / records[0].energy->seconds, 500 * 10);
   EXPECT_GE(records[0].energy->window_seconds, 2);
   EXPECT_EQ(records[0].energy->from, "nvml");
 }
