@@ -3,7 +3,7 @@
 
     baselines/studies/cluster/pull_plug.py --dlroof build/dlroof --times 20 -o FILE.json
 
-Needs root, slurm-wlm, munge and iproute2; about 25 s for each time. The nodes measure with tests/cli/fake_bench.sh: four benchmarks of 1 s.
+Needs root, slurm-wlm, munge and iproute2; about 30 s for each time. The nodes measure with tests/cli/fake_bench.sh: four benchmarks of 1 s.
 Every time the same script is submitted again when the node is back. Exit code 1 where another node lost anything, where the lost node is
 not reported, or where the second job measured anything that was whole.
 """
