@@ -4,8 +4,8 @@
 
 #include <charconv>
 #include <cmath>
+#include <sstream>
 
-#include "counters/base/error.h"
 #include "counters/base/files.h"
 #include "counters/base/folders.h"
 #include "counters/base/process.h"
@@ -15,19 +15,31 @@ namespace {
 
 constexpr int kFloat = 4;  // [byte]
 
+// Returns SimGrid's first error, without the place in its sources, else the last line.
+std::string Complaint(const std::string& text) {
+  constexpr std::string_view kError = "/ERROR] ";
+  std::istringstream lines(text);
+  std::string last;
+  for (std::string line; std::getline(lines, line);) {
+    if (const auto at = line.find(kError); at != std::string::npos)
+      return line.substr(at + kError.size());
+    if (!line.empty()) last = line;
+  }
+  return last.empty() ? "no message" : last;
+}
+
 // Returns the number after the last "Simulation time ".
 double SimulatedSeconds(const ChildResult& ran) {
   constexpr std::string_view kBefore = "Simulation time ";
   const auto text = ran.out + ran.err;
+  if (ran.exit_code != 0)
+    throw SimulationFailed("smpirun ended with exit code {}: {}", ran.exit_code, Complaint(text));
   const auto at = text.rfind(kBefore);
   double seconds = 0;
   if (at != std::string::npos)
     std::from_chars(text.data() + at + kBefore.size(), text.data() + text.size(), seconds);
-  if (ran.exit_code == 0 && seconds > 0) return seconds;
-  const auto end = text.find_last_not_of('\n');
-  const auto start = end == std::string::npos ? end : text.rfind('\n', end);
-  throw BadInput("smpirun failed: {}",
-                 end == std::string::npos ? "no message" : text.substr(start + 1, end - start));
+  if (seconds > 0) return seconds;
+  throw SimulationFailed("smpirun simulated no time above 0 s");
 }
 
 }  // namespace

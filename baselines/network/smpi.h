@@ -6,8 +6,14 @@
 #include <vector>
 
 #include "baselines/network/allreduce.h"
+#include "counters/base/error.h"
 
 namespace dlroof {
+
+// smpirun refused the network, or it ended without a time.
+struct SimulationFailed : BadInput {
+  using BadInput::BadInput;
+};
 
 // Returns the platform: `nodes` nodes with a link each to one switch, so that a message between two
 // takes the network's latency and bandwidth. Large messages' latency and bandwidth count for all.
@@ -29,7 +35,7 @@ struct SimulatedAllreduce {
 };
 
 // Runs smpirun. `bytes` is rounded up to a multiple of 4 x nodes. Throws BadInput: it is not
-// installed, or it fails.
+// installed. Throws SimulationFailed.
 SimulatedAllreduce SimulateAllreduce(const Network& network, Allreduce algorithm, int nodes,
                                      double bytes);
 

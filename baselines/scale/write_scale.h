@@ -55,7 +55,8 @@ struct ScaleReport {
   std::vector<double> node_ratios;  // [1] of a cluster file's nodes; empty: one node
   double parameter_bytes = 4;       // [byte] of one parameter's gradient
   std::vector<ScaleCase> cases;
-  std::vector<SimulatedAllreduce> simulated;    // empty: nobody asked for it
+  std::vector<SimulatedAllreduce> simulated;    // empty: nobody asked for it, or none succeeded
+  std::string not_simulated;                    // why the simulation ended early; empty: it did not
   std::vector<MeasuredScale> measured;          // of a program; empty: no file
   std::string currency;                         // empty: no prices
   std::optional<NodePrice> price, their_price;  // of the other cluster; absent: there is none

@@ -180,6 +180,7 @@ int RunScale(const ScaleFlags& flags) {
   WriteScaleTable(report, TerminalColumns(), std::cout);
   std::cout << std::flush;
   for (const auto& path : flags.outputs) WriteScaleOutput(flags, report, path);
+  if (!report.not_simulated.empty()) throw BadInput(report.not_simulated);
   return 0;
 }
 

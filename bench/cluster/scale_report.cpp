@@ -248,7 +248,7 @@ void SetPrices(const ScaleFlags& flags, const ScaleSource& source,
                    opponent ? " or " + flags.against : "");
 }
 
-// Simulates the allreduce of each row's gradients once.
+// Simulates the allreduce of each row's gradients once, until one fails.
 void Simulate(const ScaleFlags& flags, ScaleReport& report) {
   std::set<std::tuple<int, double, Allreduce>> done;
   for (const auto& one : report.cases) {
@@ -258,7 +258,12 @@ void Simulate(const ScaleFlags& flags, ScaleReport& report) {
       if (row.nodes < 2 || row.nodes > flags.most_simulated ||
           !done.emplace(row.nodes, bytes, algorithm).second)
         continue;
-      report.simulated.push_back(SimulateAllreduce(report.network, algorithm, row.nodes, bytes));
+      try {
+        report.simulated.push_back(SimulateAllreduce(report.network, algorithm, row.nodes, bytes));
+      } catch (const SimulationFailed& failure) {
+        report.not_simulated = fmt::format("--simulate, {} nodes: {}", row.nodes, failure.what());
+        return;
+      }
     }
   }
   if (report.simulated.empty())

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Runs a script beside a real Slurm of several nodes on this machine: slurm_nodes.sh DIR NODES CPUS SCRIPT
 # Each node has network, process, host name and mount namespaces of its own, all within one that dies with this program. Needs root.
-# DIR, which is new, is seen by all nodes. For SCRIPT there are two functions: start_node I, and pull_plug I, which ends everything on a node at once.
+# DIR, which is new, is seen by all nodes. For SCRIPT there are start_node I, pull_plug I, which ends everything on a node at once,
+# wait_for_nodes NUMBER, and submit FILE OUTPUT.
 set -eu
 if [ "$1" != inside ]; then
   exec unshare --net --pid --mount --uts --ipc --fork --kill-child --mount-proc "$0" inside "$@"
@@ -38,6 +39,8 @@ SelectType=select/cons_tres
 MpiDefault=none
 ReturnToService=2
 SlurmdTimeout=4
+MessageTimeout=2
+TCPTimeout=1
 KillWait=2
 SlurmdParameters=config_overrides
 SchedulerParameters=batch_sched_delay=0,sched_min_interval=100000
@@ -77,7 +80,14 @@ wait_for_nodes() {
   echo "after $try looks: $(sinfo -h -N -o '%N %T' | xargs)" >&2
   return 1
 }
-export -f start_node pull_plug wait_for_nodes
+# submit FILE OUTPUT: submits a script, waits for its end and prints its exit code. (`sbatch --wait` looks every ten seconds.)
+submit() {
+  local job
+  job=$(sbatch --parsable -o "$2" "$1")
+  while [ -n "$(squeue -h -j "$job" -o %T)" ]; do sleep 0.1; done
+  scontrol -o show job "$job" | sed -n 's/.* ExitCode=\([0-9]*\):.*/job \1/p'
+}
+export -f start_node pull_plug wait_for_nodes submit
 
 munged --force --key-file="$folder/etc/munge.key" --socket="$folder/run/munge.socket" --pid-file="$folder/run/munged.pid" \
   --log-file="$folder/log/munged.log" --seed-file="$folder/run/munged.seed"

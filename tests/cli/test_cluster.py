@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 from checks import (DLROOF, FAKE_BENCH, ROOT, bad_input, contains, exists, exits, finish, holds, one_sentence, plain, prints, run, says, start, verify)
 
+COMPARE = Path("/usr/share/benchmark/compare.py")
 NODE = f"dlroof cluster node --out out --bench {FAKE_BENCH} -- --dlroof_x=1"
 
 
@@ -57,6 +58,24 @@ class TestWholeNodes:
         for command in ("report cluster.json", "compare cluster.json cluster.json", "history add cluster.json --db c.sqlite", "dashboard --db c.sqlite -o site",
                         "export --format=csv cluster.json"):
             verify(run(f"dlroof {command}"), [exits(0)])
+
+    @pytest.mark.skipif(not COMPARE.exists(), reason="Google Benchmark's compare.py is not installed (apt-get install libbenchmark-tools)")
+    def test_google_benchmarks_own_tool_compares_two_clusters(self, measured):
+        verify(run("dlroof cluster gather out -o cluster.json"), [exits(0)])
+        content = json.loads(Path("cluster.json").read_text())
+        for entry in content["benchmarks"]:
+            entry["real_time"] *= 1.5
+        Path("slower.json").write_text(json.dumps(content))
+        # It wants scipy and numpy, for means that this test does not look at.
+        Path("stubs").mkdir()
+        Path("stubs/numpy.py").write_text("class array(list):\n    def any(self):\n        return False\n")
+        Path("stubs/scipy").mkdir()
+        Path("stubs/scipy/stats.py").write_text("import numpy\nmannwhitneyu = None\ndef gmean(times):\n    return numpy.array()\n")
+        ran = run([sys.executable, COMPARE, "--no-color", "--no-utest", "benchmarks", "cluster.json", "slower.json"], PYTHONPATH="stubs")
+        verify(ran, [exits(0), prints("^Comparing cluster.json to slower.json$")])
+        rows = re.findall(r"^(Fake/none/none/fwd/f32/n\d) +([+-][0-9.]+) +([+-][0-9.]+) +(\d+) +(\d+) ", ran.out, re.M)
+        assert [row[:3] for row in rows] == [(f"Fake/none/none/fwd/f32/n{i}", "+0.5000", "+0.0000") for i in (1, 2, 3)], ran
+        assert [(int(row[3]), int(row[4])) for row in rows] == [(1001000, 1501500)] * 3, ran  # [ns]: the median of 1.000, 1.001, 1.002, 1.003, ... ms
 
     def test_the_report_has_nodes_and_benchmarks(self, measured):
         verify(run("dlroof cluster gather out -o cluster.json"), [exits(0)])

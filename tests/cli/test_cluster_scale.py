@@ -1,5 +1,6 @@
 """dlroof cluster scale: a training step over nodes."""
 import json
+import os
 import shutil
 from pathlib import Path
 
@@ -162,6 +163,21 @@ def test_the_closed_forms_agree_with_simgrid():
 
 def test_without_simgrid_nothing_is_simulated():
     verify(run(f"{SCALE} --network gbe.json --simulate", PATH="/nowhere"), [bad_input, says("smpirun is not installed, so nothing is simulated .apt-get install libsimgrid-dev")])
+
+
+@pytest.mark.parametrize("script, sentence", [
+    ("echo '[0.0] a.cpp:1: [x/ERROR] Parse error at p.xml:4: bw'; echo '[0.0] a.cpp:2: [x/ERROR] Exiting now.'; echo Aborted >&2; exit 134",
+     "--simulate, 2 nodes: smpirun ended with exit code 134: Parse error at p.xml:4: bw"),
+    ("exit 1", "--simulate, 2 nodes: smpirun ended with exit code 1: no message"),
+    ("echo 'Simulation time 0.000000'", "--simulate, 2 nodes: smpirun simulated no time above 0 s"),
+])
+def test_a_network_that_the_simulator_refuses_costs_no_prediction(tmp_path, script, sentence):
+    program = tmp_path / "smpirun"
+    program.write_text(f"#!/bin/sh\n{script}\n")
+    program.chmod(0o755)
+    ran = run(f"{SCALE} --network gbe.json --nodes 1:4 --simulate -o refused.csv", PATH=f"{tmp_path}:{os.environ['PATH']}")
+    verify(ran, [exits(2), says(f"^dlroof: {sentence}$"), prints("^4 +16 .*"), contains("refused.csv", "^layers.txt,f32,onednn,weak,4,16,")])
+    assert ran.err.splitlines() == ["wrote refused.csv", f"dlroof: {sentence}"], ran
 
 
 @pytest.mark.parametrize("text, sentence", [

@@ -59,7 +59,7 @@ bash -n job.sh
 
 def test_from_script_to_report(slurm):
     out = slurm("whole", SUBMIT % "0" + """
-sbatch --wait -o job.out job.sh; echo "job $?"
+submit job.sh job.out
 cat job.out
 "$dlroof" cluster report out/cluster.json
 """)
@@ -82,7 +82,7 @@ cp out/cluster.json first.json
 (cd out/nodes && sha256sum *) > before.txt
 start_node 3
 wait_for_nodes 4
-sbatch --wait -o again.out job.sh; echo "job $?"
+submit job.sh again.out
 sha256sum -c --quiet --strict < <(sed 's# # out/nodes/#2' before.txt) && echo unchanged
 cat again.out
 """)
@@ -103,7 +103,7 @@ def test_each_gpu_of_a_node_has_a_process_that_sees_it_alone(slurm):
 export FAKE_DEVICE=none FAKE_NAMES='n1 n2' FAKE_SECONDS=0
 "$dlroof" cluster script --engine=slurm -N 3 --per-gpu 2 --meet-seconds=9 --out out > job.sh
 for time in first again; do
-  sbatch --wait -o "$time.out" job.sh; echo "job $?"
+  submit job.sh "$time.out"
   cat "$time.out"
   rm -f out/nodes/n2-gpu1.json
 done
@@ -123,7 +123,7 @@ def test_the_script_measures_the_network_too(slurm):
     shutil.copy(NET, "bin/dlroof_net")
     out = slurm("net", SUBMIT.replace("--engine=slurm", "--engine=slurm --net") % "0" + """
 export OMPI_MCA_mpi_yield_when_idle=1
-sbatch --wait -o job.out job.sh; echo "job $?"
+submit job.sh job.out
 cat job.out
 "$dlroof" cluster report out/cluster.json --network out/network.json
 """)

@@ -3,7 +3,7 @@
 
     baselines/studies/cluster/pull_plug.py --dlroof build/dlroof --times 20 -o FILE.json
 
-Needs root, slurm-wlm, munge and iproute2; about 45 s for each time. The nodes measure with tests/cli/fake_bench.sh: four benchmarks of 1 s.
+Needs root, slurm-wlm, munge and iproute2; about 30 s for each time. The nodes measure with tests/cli/fake_bench.sh: four benchmarks of 1 s.
 Every time the same script is submitted again when the node is back. Exit code 1 where another node lost anything, where the lost node is
 not reported, or where the second job measured anything that was whole.
 """
@@ -38,7 +38,7 @@ while read -r number node moment; do
   (cd $out/nodes && sha256sum *) > $out-before.txt 2> /dev/null || true
   start_node "$node"
   wait_for_nodes 4
-  sbatch --wait -o $out-again.log job.sh || true
+  submit job.sh $out-again.log > /dev/null
   (cd $out/nodes && sha256sum *) > $out-after.txt
 done < moments.txt
 """
