@@ -141,9 +141,7 @@ void ReadNodesOf(const json& records, const std::string& path, Cluster& cluster)
 }
 
 void ReadCluster(const JsonReader& reader, Cluster& cluster) {
-  if (reader.Number("schema") > kClusterSchema)
-    throw BadInput("{}: written by a newer dlroof (schema {:g}, this one reads up to {})",
-                   reader.where(), reader.Number("schema"), kClusterSchema);
+  reader.Schema("schema", kClusterSchema);
   cluster.asked_known = reader.Flag("asked");
   for (std::size_t i = 0; i < reader.Array("kinds").size(); ++i) {
     const auto kind = reader.Item("kinds", i);

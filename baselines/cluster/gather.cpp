@@ -50,24 +50,16 @@ bool Counts(const NodeSummary& summary) {
 }
 
 ClusterNode NodeOf(const NodeSummary& summary) {
-  ClusterNode node{.name = summary.facts.name,
-                   .status = summary.status,
-                   .reason = summary.reason,
-                   .file = summary.file,
-                   .sha256 = summary.sha256,
-                   .started_at = summary.started_at,
-                   .facts = summary.facts,
-                   .ceilings = {},
-                   .without = summary.without};
-  std::map<std::string, int> most;  // threads by device
-  for (const auto& [row, ceiling] : summary.ceilings)
-    most[std::get<0>(row)] = std::max(most[std::get<0>(row)], std::get<1>(row));
-  for (const auto& [row, ceiling] : summary.ceilings) {
-    const auto& [device, threads, key] = row;
-    if (threads != most[device] || std::ranges::count(key, '.') > 2) continue;  // a finer row
-    node.ceilings[device + "." + key] = ceiling.value;
-  }
-  return node;
+  return {.name = summary.facts.name,
+          .status = summary.status,
+          .reason = summary.reason,
+          .file = summary.file,
+          .sha256 = summary.sha256,
+          .started_at = summary.started_at,
+          .facts = summary.facts,
+          .kind = std::nullopt,
+          .ceilings = RoofsOf(summary),
+          .without = summary.without};
 }
 
 // Sets the kinds of nodes, the largest first, of equals the first by name.

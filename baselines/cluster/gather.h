@@ -81,13 +81,17 @@ struct NodeSummary {
 // Returns the summary of a node's run file. Throws BadInput: `run` is none of a node.
 NodeSummary SummaryOf(const RunFile& run, const std::string& file);
 
+// Returns the summary's ceilings [flop/s], [byte/s], [s] by device and row ("cpu.bytes.dram"), of
+// each device's most threads, without finer rows.
+std::map<std::string, double> RoofsOf(const NodeSummary& summary);
+
 struct ClusterNode {
   std::string name;
   NodeStatus status = NodeStatus::kMissing;
   std::string reason, file, sha256, started_at;
   NodeFacts facts;
   std::optional<std::size_t> kind;         // index into the kinds; absent: no ceilings are known
-  std::map<std::string, double> ceilings;  // [flop/s], [byte/s], [s] by row, of all threads
+  std::map<std::string, double> ceilings;  // as RoofsOf
   std::map<std::string, std::string> without;
 };
 

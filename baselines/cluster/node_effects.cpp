@@ -56,6 +56,13 @@ std::optional<NodeEffect> EffectOf(const NodeEffects& effects, std::size_t node)
 
 }  // namespace
 
+std::string RoofText(const std::string& row) {
+  auto text = row;
+  for (const char* part : {".flops.", ".bytes."})
+    if (const auto at = text.find(part); at != std::string::npos) text.replace(at, 7, ".");
+  return text;
+}
+
 NodeEffects MakeNodeEffects(const Cluster& cluster) {
   NodeEffects effects;
   for (std::size_t i = 0; i < cluster.run.records.size(); ++i) {

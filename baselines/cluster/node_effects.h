@@ -40,6 +40,9 @@ struct NodeEffects {
   std::vector<OrderEffect> order;
 };
 
+// Returns a roof's row without what its unit says: "cpu.fp32.vector", "cpu.dram".
+std::string RoofText(const std::string& row);
+
 NodeEffects MakeNodeEffects(const Cluster& cluster);
 
 }  // namespace dlroof

@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 
 #include "baselines/cluster/gather.h"
@@ -57,6 +58,19 @@ std::optional<NodeStatus> NodeStatusFromKey(std::string_view key) {
   for (const auto& [status, known] : kStatuses)
     if (known == key) return status;
   return std::nullopt;
+}
+
+std::map<std::string, double> RoofsOf(const NodeSummary& summary) {
+  std::map<std::string, int> most;  // threads by device
+  for (const auto& [row, ceiling] : summary.ceilings)
+    most[std::get<0>(row)] = std::max(most[std::get<0>(row)], std::get<1>(row));
+  std::map<std::string, double> roofs;
+  for (const auto& [row, ceiling] : summary.ceilings) {
+    const auto& [device, threads, key] = row;
+    if (threads != most[device] || std::ranges::count(key, '.') > 2) continue;  // a finer row
+    roofs[device + "." + key] = ceiling.value;
+  }
+  return roofs;
 }
 
 json ToJson(const NodeFacts& facts) {

@@ -24,6 +24,10 @@ std::optional<double> MedianOf(const std::vector<std::optional<double>>& times,
   return known.empty() ? std::nullopt : std::optional(Median(std::move(known)));
 }
 
+double LeastEffect(const RowGroup& group, const OutlierRules& rules) {
+  return group.lone ? rules.lone_effect : rules.effect;
+}
+
 // Adjusts the p values of all findings together (Holm 1979).
 void AdjustAsHolm(std::vector<Finding>& findings) {
   std::vector<Finding*> tested;
@@ -51,16 +55,15 @@ std::optional<NodeVerdict> NodeVerdictFromKey(std::string_view key) {
   return std::nullopt;
 }
 
-std::vector<std::optional<double>> EffectsOf(const VisitTimes& times, const BenchmarkGroup& group,
+std::vector<std::optional<double>> EffectsOf(const VisitTimes& times, const RowGroup& group,
                                              const std::vector<std::size_t>& reference) {
   const std::size_t nodes = times.empty() ? 0 : times.front().size();
   std::vector<std::vector<double>> logs(nodes);
-  for (const auto benchmark : group.benchmarks) {
-    const auto middle = MedianOf(times[benchmark], reference);
+  for (const auto row : group.rows) {
+    const auto middle = MedianOf(times[row], reference);
     if (!middle) continue;
     for (std::size_t node = 0; node < nodes; ++node)
-      if (const auto& time = times[benchmark][node])
-        logs[node].push_back(std::log(*time / *middle));
+      if (const auto& time = times[row][node]) logs[node].push_back(std::log(*time / *middle));
   }
   std::vector<std::optional<double>> effects(nodes);
   for (std::size_t node = 0; node < nodes; ++node)
@@ -68,14 +71,14 @@ std::vector<std::optional<double>> EffectsOf(const VisitTimes& times, const Benc
   return effects;
 }
 
-std::vector<Suspect> SuspectsOf(const VisitTimes& first, const std::vector<BenchmarkGroup>& groups,
+std::vector<Suspect> SuspectsOf(const VisitTimes& first, const std::vector<RowGroup>& groups,
                                 const std::vector<std::size_t>& nodes, const OutlierRules& rules) {
   std::vector<Suspect> suspects;
   if (nodes.size() < rules.least_nodes) return suspects;
   for (std::size_t group = 0; group < groups.size(); ++group) {
     const auto effects = EffectsOf(first, groups[group], nodes);
     for (const auto node : nodes)
-      if (effects[node] && *effects[node] > rules.effect)
+      if (effects[node] && *effects[node] > LeastEffect(groups[group], rules))
         suspects.push_back({node, group, *effects[node]});
   }
   return suspects;
@@ -87,7 +90,7 @@ int VisitsNeeded(std::size_t suspects, const OutlierRules& rules) {
   return std::max(rules.least_visits, static_cast<int>(std::ceil(least)));
 }
 
-std::vector<std::size_t> ControlsFor(const VisitTimes& first, const BenchmarkGroup& all,
+std::vector<std::size_t> ControlsFor(const VisitTimes& first, const RowGroup& all,
                                      const std::vector<std::size_t>& nodes,
                                      const std::vector<Suspect>& suspects,
                                      const OutlierRules& rules) {
@@ -114,7 +117,7 @@ double SignTest(int above, int visits) {
 }
 
 std::vector<Finding> JudgeNodes(const std::vector<Suspect>& suspects,
-                                const std::vector<BenchmarkGroup>& groups,
+                                const std::vector<RowGroup>& groups,
                                 const std::vector<VisitTimes>& further,
                                 const std::vector<std::size_t>& controls,
                                 const OutlierRules& rules) {
@@ -137,8 +140,8 @@ std::vector<Finding> JudgeNodes(const std::vector<Suspect>& suspects,
       finding.ratio = std::exp(Median(seen));
       if (const auto ci95 = MedianInterval95(seen))
         finding.ci95 = std::pair(std::exp(ci95->first), std::exp(ci95->second));
-      const auto above =
-          std::ranges::count_if(seen, [&](double effect) { return effect > rules.effect; });
+      const double least = LeastEffect(groups[suspect.group], rules);
+      const auto above = std::ranges::count_if(seen, [&](double effect) { return effect > least; });
       finding.p = SignTest(static_cast<int>(above), finding.visits);
     }
     findings.push_back(std::move(finding));

@@ -5,12 +5,15 @@
 #include <numeric>
 #include <set>
 
+#include "baselines/cluster/node_effects.h"
+#include "baselines/network/slow_links.h"
 #include "reporters/roofline/placed_run.h"
 
 namespace dlroof {
 namespace {
 
-constexpr std::size_t kLeastBenchmarks = 3;  // of a group: a median of two is no median
+constexpr const char* kLinkDevice = "link";
+constexpr std::size_t kLeastRows = 3;  // of a group: a median of two is no median
 
 std::string_view GroupOf(Bound bound) {
   if (bound == Bound::kCompute) return "compute";
@@ -22,25 +25,71 @@ const std::vector<std::size_t>& FirstKind(const Cluster& cluster) {
   return cluster.kinds.empty() ? none : cluster.kinds.front().nodes;
 }
 
+// Returns the names of the first kind's roofs, sorted.
+std::vector<std::string> RoofRows(const Cluster& cluster) {
+  std::set<std::string> rows;
+  for (const auto node : FirstKind(cluster))
+    for (const auto& [row, value] : cluster.nodes[node].ceilings) rows.insert(row);
+  return {rows.begin(), rows.end()};
+}
+
+// Returns the time that a FLOP, a byte or a launch takes [s]; absent: not known there.
+std::optional<double> TimeAt(const std::string& roof, const std::map<std::string, double>& roofs) {
+  const auto found = roofs.find(roof);
+  if (found == roofs.end()) return std::nullopt;
+  return roof.ends_with("launch") ? found->second : 1 / found->second;
+}
+
+void AddRoofGroups(const Cluster& cluster, std::vector<RowGroup>& groups) {
+  const auto roofs = RoofRows(cluster);
+  const std::size_t records = cluster.run.records.size();
+  RowGroup ceilings{"ceilings", {}};
+  for (std::size_t i = 0; i < roofs.size(); ++i)
+    if (!IsLink(roofs[i])) ceilings.rows.push_back(records + i);
+  if (ceilings.rows.size() >= kLeastRows) groups.push_back(std::move(ceilings));
+  for (std::size_t i = 0; i < roofs.size(); ++i)
+    groups.push_back({RoofText(roofs[i]), {records + i}, true});
+}
+
 }  // namespace
 
-std::vector<BenchmarkGroup> GroupsOf(const Cluster& cluster) {
+void AddLinkRates(const MeasuredNetwork& measured, std::vector<NodeSummary>& summaries) {
+  if (measured.ranks.size() < kLeastLinkRanks) return;
+  const auto sends = BestOf(measured, &PairTimes::from),
+             receives = BestOf(measured, &PairTimes::to);
+  std::map<std::string, std::size_t> rank_of;
+  for (std::size_t rank = 0; rank < measured.ranks.size(); ++rank)
+    rank_of[measured.ranks[rank]] = rank;
+  for (auto& summary : summaries) {
+    const auto& facts = summary.facts;
+    const auto rank = rank_of.find(facts.host.empty() ? facts.name : facts.host);
+    if (rank == rank_of.end()) continue;
+    for (const auto& [key, rates] : {std::pair("bytes.send", &sends), {"bytes.receive", &receives}})
+      if (const auto& rate = (*rates)[rank->second])
+        summary.ceilings[{kLinkDevice, 1, key}] = {*rate, true};
+    rank_of.erase(rank);
+  }
+}
+
+bool IsLink(const std::string& row) { return row.starts_with(std::string(kLinkDevice) + "."); }
+
+std::vector<RowGroup> GroupsOf(const Cluster& cluster) {
   const auto placed = PlaceRun(cluster.run);
-  BenchmarkGroup all{"all", std::vector<std::size_t>(placed.places.size())};
-  std::iota(all.benchmarks.begin(), all.benchmarks.end(), 0);
-  std::vector<BenchmarkGroup> groups;
-  if (!all.benchmarks.empty()) groups.push_back(std::move(all));
+  RowGroup all{"all", std::vector<std::size_t>(placed.places.size())};
+  std::iota(all.rows.begin(), all.rows.end(), 0);
+  std::vector<RowGroup> groups;
+  if (!all.rows.empty()) groups.push_back(std::move(all));
   for (const auto bound : {Bound::kCompute, Bound::kMemory, Bound::kOverhead}) {
-    BenchmarkGroup group{std::string(GroupOf(bound)), {}};
+    RowGroup group{std::string(GroupOf(bound)), {}};
     for (std::size_t i = 0; i < placed.places.size(); ++i) {
       const auto& time = placed.places[i].placement.time;
-      if (time && time->bound == bound) group.benchmarks.push_back(i);
+      if (time && time->bound == bound) group.rows.push_back(i);
     }
     // A group of everything says what "all" does.
-    if (group.benchmarks.size() >= kLeastBenchmarks &&
-        group.benchmarks.size() < placed.places.size())
+    if (group.rows.size() >= kLeastRows && group.rows.size() < placed.places.size())
       groups.push_back(std::move(group));
   }
+  AddRoofGroups(cluster, groups);
   return groups;
 }
 
@@ -51,15 +100,21 @@ VisitTimes FirstVisit(const Cluster& cluster) {
     for (std::size_t j = 0; j < cluster.nodes_of[i].size(); ++j)
       row[cluster.nodes_of[i][j]] = cluster.run.records[i].repetitions[j].seconds;
   }
+  for (const auto& roof : RoofRows(cluster)) {
+    auto& row = times.emplace_back(cluster.nodes.size());
+    for (const auto node : FirstKind(cluster))
+      row[node] = TimeAt(roof, cluster.nodes[node].ceilings);
+  }
   return times;
 }
 
 VisitTimes VisitOf(const Cluster& cluster, const std::vector<NodeSummary>& visit) {
+  const std::size_t records = cluster.run.records.size();
+  const auto roofs = RoofRows(cluster);
   std::map<std::string, std::size_t> record_of, node_of;
-  for (std::size_t i = 0; i < cluster.run.records.size(); ++i)
-    record_of[cluster.run.records[i].name] = i;
+  for (std::size_t i = 0; i < records; ++i) record_of[cluster.run.records[i].name] = i;
   for (const auto i : FirstKind(cluster)) node_of[cluster.nodes[i].name] = i;
-  VisitTimes times(cluster.run.records.size(),
+  VisitTimes times(records + roofs.size(),
                    std::vector<std::optional<double>>(cluster.nodes.size()));
   for (const auto& summary : visit) {
     const auto node = node_of.find(summary.facts.name);
@@ -67,6 +122,9 @@ VisitTimes VisitOf(const Cluster& cluster, const std::vector<NodeSummary>& visit
     for (const auto& time : summary.times)
       if (const auto record = record_of.find(time.name); record != record_of.end())
         times[record->second][node->second] = time.seconds;
+    const auto known = RoofsOf(summary);
+    for (std::size_t i = 0; i < roofs.size(); ++i)
+      times[records + i][node->second] = TimeAt(roofs[i], known);
   }
   return times;
 }

@@ -8,13 +8,22 @@
 
 namespace dlroof {
 
-// Returns "all" benchmarks, then those that compute, a memory level or the cost of starting them
-// ("launch") bounds, where they are at least three.
-std::vector<BenchmarkGroup> GroupsOf(const Cluster& cluster);
+// Adds to each host's first node of the measured ranks the ceilings "link.bytes.send" and
+// "link.bytes.receive" [byte/s]: the best of the host's pairs at the largest size. Does nothing
+// with fewer than kLeastLinkRanks ranks, where a slow node slows all.
+void AddLinkRates(const MeasuredNetwork& measured, std::vector<NodeSummary>& summaries);
 
-// Returns the first visit's times, by record and node.
+// Returns whether AddLinkRates made the row of RoofsOf.
+bool IsLink(const std::string& row);
+
+// Returns "all" benchmarks, then those that compute, a memory level or the cost of starting them
+// ("launch") bounds, then the "ceilings", where they are at least three; then each roof and each
+// direction of a node's link by itself.
+std::vector<RowGroup> GroupsOf(const Cluster& cluster);
+
+// Returns the first visit's times, by row and node: records, then roofs by name.
 VisitTimes FirstVisit(const Cluster& cluster);
-// Returns a further visit's, of the nodes of these names and of the records that both have.
+// Returns a further visit's, of the nodes of these names and of the rows that both have.
 VisitTimes VisitOf(const Cluster& cluster, const std::vector<NodeSummary>& visit);
 
 // The nodes to visit again, and how often.

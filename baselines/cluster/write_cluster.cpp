@@ -28,14 +28,6 @@ std::string ValueText(const std::string& row, double value) {
   return WithPrefix(value, row.find(".bytes.") != std::string::npos ? "B/s" : "FLOP/s");
 }
 
-// "cpu.flops.fp32.vector" without what its unit says.
-std::string RoofText(const std::string& row) {
-  auto text = row;
-  for (const char* part : {".flops.", ".bytes."})
-    if (const auto at = text.find(part); at != std::string::npos) text.replace(at, 7, ".");
-  return text;
-}
-
 Cells RoofCells(const Cluster& cluster, const NodeEffects& effects) {
   Cells cells = {{"roof", "nodes", "median", "lowest", "of node", "highest", "of node"}};
   for (const auto& roof : effects.roofs)
@@ -46,19 +38,22 @@ Cells RoofCells(const Cluster& cluster, const NodeEffects& effects) {
   return cells;
 }
 
-// The benchmarks that differ most between nodes come first.
+// The benchmarks that differ most between nodes come first, each with its column of the map.
 Cells BenchmarkCells(const Cluster& cluster, const NodeEffects& effects, std::size_t most) {
-  std::vector<const Spread*> spreads;
+  std::vector<std::pair<std::size_t, const Spread*>> spreads;  // with their columns
   for (const auto& spread : effects.benchmarks)
-    if (spread.nodes > 0) spreads.push_back(&spread);
-  std::ranges::stable_sort(spreads, std::ranges::greater{},
-                           [](const Spread* one) { return one->high / one->median; });
+    if (spread.nodes > 0) spreads.emplace_back(spreads.size() + 1, &spread);
+  std::ranges::stable_sort(spreads, std::ranges::greater{}, [](const auto& numbered) {
+    return numbered.second->high / numbered.second->median;
+  });
   if (spreads.size() > most) spreads.resize(most);
-  Cells cells = {{"benchmark", "nodes", "median", "fastest", "of node", "slowest", "of node"}};
-  for (const auto* one : spreads)
-    cells.push_back({one->name, std::to_string(one->nodes), WithPrefix(one->median, "s"),
-                     Percent(one->low / one->median), cluster.nodes[one->low_node].name,
-                     Percent(one->high / one->median), cluster.nodes[one->high_node].name});
+  Cells cells = {
+      {"no.", "benchmark", "nodes", "median", "fastest", "of node", "slowest", "of node"}};
+  for (const auto& [number, one] : spreads)
+    cells.push_back({std::to_string(number), one->name, std::to_string(one->nodes),
+                     WithPrefix(one->median, "s"), Percent(one->low / one->median),
+                     cluster.nodes[one->low_node].name, Percent(one->high / one->median),
+                     cluster.nodes[one->high_node].name});
   return cells;
 }
 
@@ -79,7 +74,7 @@ Cells NodeCells(const Cluster& cluster, const NodeEffects& effects, std::size_t 
 }
 
 Cells FindingCells(const Cluster& cluster) {
-  Cells cells = {{"node", "benchmarks", "verdict", "slower by", "95 %", "visits", "p"}};
+  Cells cells = {{"node", "slow at", "verdict", "slower by", "95 %", "visits", "p"}};
   for (const auto& one : cluster.findings)
     cells.push_back(
         {cluster.nodes[one.node].name, one.what, std::string(Key(one.verdict)), Percent(one.ratio),

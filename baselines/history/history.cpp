@@ -6,6 +6,7 @@
 #include "baselines/history/packed_record.h"
 #include "baselines/history/query.h"
 #include "counters/base/error.h"
+#include "counters/base/json_reader.h"
 #include "counters/base/text_hash.h"
 #include "reporters/record/context.h"
 
@@ -345,7 +346,7 @@ NamedRun History::Read(const StoredRun& stored) const {
     row.With(stored.id);
     while (row.Next()) run.file.records.push_back(Unpack(row.Text(0), row.Text(1), run.where));
   } catch (const json::exception& error) {
-    throw BadInput("{}: damaged: {}", run.where, error.what());
+    throw BadInput("{}: damaged: {}", run.where, JsonFault(error));
   }
   return run;
 }

@@ -4,6 +4,7 @@
 
 #include "baselines/history/flagged_repetitions.h"
 #include "counters/base/error.h"
+#include "counters/base/json_reader.h"
 #include "reporters/record/record_from_json.h"
 #include "reporters/roofline/placed_json.h"
 
@@ -92,7 +93,7 @@ Record Unpack(const std::string& facts, const std::string& repetitions, const st
         record.repetitions.push_back(FromRow(row, where));
     return record;
   } catch (const json::exception& error) {
-    throw BadInput("{}: damaged: {}", where, error.what());
+    throw BadInput("{}: damaged: {}", where, JsonFault(error));
   }
 }
 

@@ -66,9 +66,7 @@ MeasuredNetwork ParseMeasuredNetwork(const std::string& text, const std::string&
   const JsonReader reader(file, where);
   if (!reader.Has("dlroof_net"))
     throw BadInput("{}: has no 'dlroof_net', expected a file of dlroof_net", where);
-  if (reader.Number("dlroof_net") > kNetworkSchema)
-    throw BadInput("{}: written by a newer dlroof_net ({:g}, this one reads up to {})", where,
-                   reader.Number("dlroof_net"), kNetworkSchema);
+  reader.Schema("dlroof_net", kNetworkSchema, "dlroof_net");
   MeasuredNetwork measured{.mpi = reader.Text("mpi"),
                            .started_at = reader.Text("started_at"),
                            .pairs_at_once = reader.Flag("pairs_at_once"),

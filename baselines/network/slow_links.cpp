@@ -11,17 +11,6 @@
 namespace dlroof {
 namespace {
 
-// The best rate of each rank in one direction; absent: not measured.
-using BestRates = std::vector<std::optional<double>>;
-
-BestRates BestOf(const MeasuredNetwork& measured, std::size_t PairTimes::*end) {
-  BestRates best(measured.ranks.size());
-  for (const auto& pair : measured.pairs)
-    if (const auto rate = RateOf(pair))
-      best[pair.*end] = std::max(best[pair.*end].value_or(0), *rate);
-  return best;
-}
-
 double MedianRate(const BestRates& best) {
   std::vector<double> known;
   for (const auto& rate : best)
@@ -55,6 +44,14 @@ std::string SlowText(const MeasuredNetwork& measured, const SlowLink& slow) {
 std::optional<double> RateOf(const PairTimes& pair) {
   if (pair.points.empty()) return std::nullopt;
   return pair.points.back().bytes / pair.points.back().seconds;
+}
+
+BestRates BestOf(const MeasuredNetwork& measured, std::size_t PairTimes::*end) {
+  BestRates best(measured.ranks.size());
+  for (const auto& pair : measured.pairs)
+    if (const auto rate = RateOf(pair))
+      best[pair.*end] = std::max(best[pair.*end].value_or(0), *rate);
+  return best;
 }
 
 std::vector<SlowLink> SlowLinks(const MeasuredNetwork& measured) {

@@ -24,6 +24,11 @@ struct SlowLink {
 // Empty below kLeastLinkRanks ranks.
 std::vector<SlowLink> SlowLinks(const MeasuredNetwork& measured);
 
+// The best rate of each rank in one direction [byte/s]; absent: not measured.
+using BestRates = std::vector<std::optional<double>>;
+// Returns those of one end of each pair: &PairTimes::from sends, &PairTimes::to receives.
+BestRates BestOf(const MeasuredNetwork& measured, std::size_t PairTimes::*end);
+
 // Returns the rate of the largest size [byte/s]; absent without a point.
 std::optional<double> RateOf(const PairTimes& pair);
 

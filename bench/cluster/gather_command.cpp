@@ -18,7 +18,7 @@
 namespace dlroof {
 namespace {
 
-constexpr int kNotAllWhole = 3;  // exit code
+constexpr int kNotAllWhole = 3, kBadFile = 2;  // exit codes
 constexpr std::size_t kMostListed = 20;
 
 struct GatherFlags {
@@ -51,33 +51,57 @@ std::vector<NodeSummary> ReadAll(const NodeFolder& folder) {
   return summaries;
 }
 
+// Adds the rates of the folder's network, where there is one, to its nodes. Returns why it cannot
+// count; empty: it does, or there is none.
+std::string AddLinks(const NodeFolder& folder, std::vector<NodeSummary>& summaries) {
+  if (!std::filesystem::exists(folder.Network())) return "";
+  try {
+    AddLinkRates(ReadMeasuredNetwork(folder.Network().string()), summaries);
+    return "";
+  } catch (const BadInput& refusal) {
+    return refusal.what();
+  }
+}
+
 // Reads the further visits. A file of one that cannot count is left out, with a message.
 std::vector<std::vector<NodeSummary>> ReadVisits(const std::filesystem::path& path) {
   std::vector<std::vector<NodeSummary>> visits;
   for (const int number : NodeFolder(path).Visits()) {
     auto& visit = visits.emplace_back();
-    for (const auto& file : NodeFolder(path, number).NodeFiles()) {
+    const NodeFolder folder(path, number);
+    for (const auto& file : folder.NodeFiles()) {
       auto summary = ReadNodeFile(file);
       if (summary.status == NodeStatus::kWhole)
         visit.push_back(std::move(summary));
       else
         std::cerr << fmt::format("visit {}: left out: {}\n", number, Printable(summary.reason));
     }
+    if (const auto why = AddLinks(folder, visit); !why.empty())
+      std::cerr << fmt::format("visit {}: no links: {}\n", number, Printable(why));
   }
   return visits;
 }
 
-// Says which nodes are not whole, and why. Returns how many they are.
-std::size_t SayNotWhole(const Cluster& cluster) {
+// Nodes that are not whole.
+struct NotWhole {
   std::size_t count = 0;
+  bool bad_file = false;  // a file of one of them cannot count, or only half of it
+};
+
+// Says which nodes are not whole, and why.
+NotWhole SayNotWhole(const Cluster& cluster) {
+  NotWhole absent;
   for (const auto& node : cluster.nodes) {
     if (node.status == NodeStatus::kWhole) continue;
-    if (++count <= kMostListed)
+    absent.bad_file = absent.bad_file || node.status == NodeStatus::kFailed ||
+                      (node.status == NodeStatus::kPartial && !IsJournal(node.file));
+    if (++absent.count <= kMostListed)
       std::cerr << fmt::format("{}: {}: {}\n", Printable(node.name), Key(node.status),
                                Printable(node.reason));
   }
-  if (count > kMostListed) std::cerr << fmt::format("and {} more nodes\n", count - kMostListed);
-  return count;
+  if (absent.count > kMostListed)
+    std::cerr << fmt::format("and {} more nodes\n", absent.count - kMostListed);
+  return absent;
 }
 
 int RunGather(const GatherFlags& flags) {
@@ -86,9 +110,13 @@ int RunGather(const GatherFlags& flags) {
     throw BadInput("{}: expected the folder of `dlroof cluster node --out`, which has 'nodes'",
                    flags.folder);
   const auto meters = ReadMeters(flags.meters);
-  auto cluster = Gather(ReadAll(folder), folder.Asked(), ReadNodeRun, meters ? &*meters : nullptr);
+  auto summaries = ReadAll(folder);
+  const auto no_links = AddLinks(folder, summaries);
+  auto cluster =
+      Gather(std::move(summaries), folder.Asked(), ReadNodeRun, meters ? &*meters : nullptr);
   if (const auto why = folder.WhyNoNetwork(); !why.empty())
     cluster.remarks.push_back("the network was not measured: " + why);
+  if (!no_links.empty()) cluster.remarks.push_back("links were not compared: " + no_links);
   AddFindings(ReadVisits(flags.folder), OutlierRules(), cluster);
   std::vector<std::string> command = {"dlroof",     "cluster", "gather",
                                       flags.folder, "-o",      flags.output};
@@ -104,9 +132,10 @@ int RunGather(const GatherFlags& flags) {
                                Printable(cluster.nodes[finding.node].name),
                                100 * (finding.ratio - 1), finding.what);
   std::cerr << fmt::format("{} of {} nodes are whole; {} benchmarks\nwrote {}\n",
-                           cluster.nodes.size() - absent, cluster.nodes.size(),
+                           cluster.nodes.size() - absent.count, cluster.nodes.size(),
                            cluster.run.records.size(), flags.output);
-  return absent == 0 ? 0 : kNotAllWhole;
+  if (absent.bad_file) return kBadFile;
+  return absent.count == 0 ? 0 : kNotAllWhole;
 }
 
 }  // namespace
@@ -114,7 +143,9 @@ int RunGather(const GatherFlags& flags) {
 void AddClusterGather(CLI::App& cluster, int& exit_code) {
   auto flags = std::make_shared<GatherFlags>();
   auto* command = cluster.add_subcommand(
-      "gather", "the files of all nodes as one cluster file; exit code 3: some are not whole");
+      "gather",
+      "the files of all nodes as one cluster file; exit code 3: some are not whole, 2: a node's "
+      "file cannot count");
   command->add_option("DIR", flags->folder, "the folder that the nodes shared")->required();
   command->add_option("-o,--output", flags->output, "cluster file (cluster.json)");
   command

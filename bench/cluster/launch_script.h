@@ -10,8 +10,8 @@
 namespace dlroof {
 
 // Returns the scripts' texts with {{keys}} for what LaunchScript fills in: "slurm", "mpirun",
-// "reframe"; "slurm-revisit" for some nodes, several times; "slurm-net" and "mpirun-net", parts
-// that measure the network.
+// "reframe"; "slurm-revisit" for some nodes, several times; "slurm-net", "slurm-revisit-net" and
+// "mpirun-net", parts that measure the network.
 const std::vector<EmbeddedFile>& LaunchScripts();
 
 struct LaunchRequest {

@@ -56,8 +56,7 @@ std::vector<fs::path> FilesIn(const fs::path& folder) {
 }  // namespace
 
 NodeFolder::NodeFolder(const fs::path& folder, int visit)
-    : folder_(visit == 0 ? folder : folder / "visits" / std::to_string(visit)),
-      cache_(folder / "cache") {}
+    : folder_(visit == 0 ? folder : folder / "visits" / std::to_string(visit)) {}
 
 std::vector<int> NodeFolder::Visits() const {
   std::vector<int> visits;
@@ -72,7 +71,7 @@ std::vector<int> NodeFolder::Visits() const {
 }
 
 std::string NodeFolder::WhyNoNetwork() const {
-  return fs::exists(folder_ / "network.json") ? "" : LastWords(folder_ / "network.log");
+  return fs::exists(Network()) ? "" : LastWords(folder_ / "network.log");
 }
 
 fs::path NodeFolder::Node(const std::string& name) const {
@@ -87,13 +86,15 @@ fs::path NodeFolder::Facts(const std::string& name) const {
 fs::path NodeFolder::Meetings(const std::string& name) const {
   return folder_ / "runs" / (name + ".meetings");
 }
-fs::path NodeFolder::Cache(const std::string& name) const { return cache_ / name; }
+fs::path NodeFolder::Network() const { return folder_ / "network.json"; }
+fs::path NodeFolder::Cache(const std::string& name) const { return folder_ / "cache" / name; }
 fs::path NodeFolder::Log(const std::string& name) const {
   return folder_ / "logs" / (name + ".log");
 }
 
 void NodeFolder::Make() const {
-  for (const auto& path : {folder_ / "nodes", folder_ / "runs", folder_ / "logs", cache_}) {
+  for (const auto& path :
+       {folder_ / "nodes", folder_ / "runs", folder_ / "logs", folder_ / "cache"}) {
     std::error_code error;
     fs::create_directories(path, error);
     if (error) throw BadInput("{}: cannot be made: {}", path.string(), error.message());
@@ -172,9 +173,11 @@ NodeSummary ReadNodeFile(const fs::path& path) {
   }
 }
 
+bool IsJournal(const std::string& path) { return path.ends_with(kJournal); }
+
 RunFile ReadNodeRun(const std::string& path) {
   std::ostringstream warnings;
-  if (!path.ends_with(kJournal)) return ReadRunFile(path, warnings);
+  if (!IsJournal(path)) return ReadRunFile(path, warnings);
   const auto journal = ParseJournal(ReadFile(path, "a journal"), path);
   std::vector<Supervised> done;
   for (const auto& entry : journal.entries)

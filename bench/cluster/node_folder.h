@@ -31,7 +31,10 @@ class NodeFolder {
   std::filesystem::path Facts(const std::string& name) const;
   std::filesystem::path Meetings(const std::string& name) const;
   std::filesystem::path MeetingPlace() const { return folder_ / "meetings"; }
+  // A further visit has its own, and so measures ceilings again.
   std::filesystem::path Cache(const std::string& name) const;
+  // dlroof_net writes it.
+  std::filesystem::path Network() const;
   std::filesystem::path Log(const std::string& name) const;
 
   // Makes the folders. Throws BadInput.
@@ -49,7 +52,7 @@ class NodeFolder {
   std::vector<int> Visits() const;
 
  private:
-  std::filesystem::path folder_, cache_;
+  std::filesystem::path folder_;
 };
 
 // Returns a file's lines, each once, without the empty ones. Throws BadInput for a line that is no
@@ -63,6 +66,9 @@ nlohmann::json ReadMeetings(const std::filesystem::path& path);
 // Reads one node's file. A file that cannot count (half of it is there, of another version, of no
 // node, of a node whose file is another one) is a failed node, with the sentence why.
 NodeSummary ReadNodeFile(const std::filesystem::path& path);
+
+// Returns whether the file is an unfinished node's.
+bool IsJournal(const std::string& path);
 
 // Reads what a node that is not finished has measured.
 NodeSummary ReadUnfinished(const NodeFolder& folder, const std::string& name);

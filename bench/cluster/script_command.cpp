@@ -48,6 +48,9 @@ void FillRevisit(const std::string& path, LaunchRequest& request) {
   std::set<std::string> hosts;
   for (const auto node : revisit.nodes) hosts.insert(HostOf(cluster.nodes[node]));
   request.engine = "slurm-revisit";
+  for (const auto node : revisit.nodes)
+    for (const auto& [roof, value] : cluster.nodes[node].ceilings)
+      request.net = request.net || IsLink(roof);
   request.nodes = static_cast<int>(hosts.size());
   request.gpus = GpusOfHosts(cluster).value_or(0);
   request.visits = revisit.visits;

@@ -39,10 +39,7 @@ std::vector<std::string> Texts(const JsonReader& at, const char* key) {
 }
 
 JournalHeader HeaderFrom(const JsonReader& at) {
-  const double version = at.Number("dlroof_journal");
-  if (version > kVersion)
-    throw BadInput("{}: written by a newer dlroof (journal {}, this one reads {})", at.where(),
-                   version, kVersion);
+  at.Schema("dlroof_journal", kVersion);
   JournalHeader header{.programs = Texts(at, "programs"),
                        .builds = Texts(at, "builds"),
                        .arguments = Texts(at, "arguments"),

@@ -6,11 +6,20 @@
 
 namespace dlroof {
 
+std::string JsonFault(const nlohmann::json::exception& error) {
+  std::string_view fault = error.what();
+  if (const auto end = fault.find("] "); fault.starts_with('[') && end != std::string_view::npos)
+    fault.remove_prefix(end + 2);
+  constexpr std::string_view kParseError = "parse error ";
+  if (fault.starts_with(kParseError)) fault.remove_prefix(kParseError.size());
+  return std::string(fault);
+}
+
 nlohmann::json ParsedJson(const std::string& text, const std::string& where) {
   try {
     return nlohmann::json::parse(text);
   } catch (const nlohmann::json::exception& error) {
-    throw BadInput("{}: not JSON: {}", where, error.what());
+    throw BadInput("{}: not JSON: {}", where, JsonFault(error));
   }
 }
 
@@ -60,6 +69,13 @@ int JsonReader::AtLeastOne(const std::string& key) const {
   if (value < 1 || value > kMost || value != std::floor(value))
     RefuseNumber(key, "a whole number of at least 1", value);
   return static_cast<int>(value);
+}
+
+int JsonReader::Schema(const std::string& key, int newest, const char* program) const {
+  if (const double schema = Number(key); schema > newest)
+    throw BadInput("{}: written by a newer {} (schema {:g}, this one reads up to {})", where_,
+                   program, schema, newest);
+  return AtLeastOne(key);
 }
 
 std::string JsonReader::NonEmptyText(const std::string& key) const {

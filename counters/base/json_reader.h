@@ -16,6 +16,9 @@ namespace dlroof {
 // Returns the JSON of a text. Throws BadInput, which names `where`.
 nlohmann::json ParsedJson(const std::string& text, const std::string& where);
 
+// Returns what the parser found wrong, without its own names: "at line 2, column 5: ...".
+std::string JsonFault(const nlohmann::json::exception& error);
+
 // A JSON object and where it stands ("run.json: records[3]"). All functions throw BadInput.
 class JsonReader {
  public:
@@ -28,6 +31,8 @@ class JsonReader {
   double Positive(const std::string& key) const;
   double NotNegative(const std::string& key) const;
   int AtLeastOne(const std::string& key) const;  // a whole number
+  // A whole number from 1 to `newest`: the version of what `program` writes.
+  int Schema(const std::string& key, int newest, const char* program = "dlroof") const;
   std::string Text(const std::string& key) const;
   std::string NonEmptyText(const std::string& key) const;
   bool Flag(const std::string& key) const;

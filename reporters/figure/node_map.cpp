@@ -16,6 +16,7 @@ namespace dlroof {
 namespace {
 
 constexpr std::size_t kMostNamedNodes = 30, kMostNamedBenchmarks = 24;
+constexpr std::size_t kLongestName = 30;  // [1] characters that fit below the map, aslant
 // Cells up to which each is a rectangle: viewers blur the cells of a picture that they enlarge.
 constexpr std::size_t kMostRectangles = 20000;
 constexpr double kLeastScale = 5, kMostScale = 50;  // [%] at which the colours end
@@ -40,6 +41,20 @@ std::string Tics(const std::vector<std::string>& names, std::size_t most) {
   for (std::size_t i = 0; i < names.size(); i += std::max<std::size_t>(step, 1))
     tics.push_back(fmt::format("{} {}", GnuplotText(names[i]), i));
   return fmt::format("({})", fmt::join(tics, ", "));
+}
+
+// Returns tics that name the benchmarks, or number them from 1 where names would not fit.
+std::string BenchmarkTics(const NodeMap& map, bool named) {
+  if (named) return Tics(map.benchmarks, kMostNamedBenchmarks) + " rotate by 35 right";
+  std::vector<std::string> numbers;
+  for (std::size_t i = 0; i < map.benchmarks.size(); ++i) numbers.push_back(std::to_string(i + 1));
+  return Tics(numbers, kMostNamedBenchmarks) + " norotate";
+}
+
+bool AreNamed(const NodeMap& map) {
+  return map.benchmarks.size() <= kMostNamedBenchmarks &&
+         std::ranges::all_of(map.benchmarks,
+                             [](const auto& name) { return name.size() <= kLongestName; });
 }
 
 // A row of the block per node, a column per benchmark.
@@ -71,18 +86,16 @@ std::string RoofPoints(const NodeMap& map) {
 
 std::string MapPanel(const NodeMap& map) {
   const double scale = ScaleOf(map);
+  const bool named = AreNamed(map);
   return fmt::format(
       "set lmargin at screen 0.12\nset rmargin at screen 0.9\nset tmargin at screen 0.94\n"
       "set bmargin at screen 0.52\nset title 'Time of each benchmark on each node, % more than the "
       "median node'\nset palette defined (-1 '#0072b2', 0 '#ffffff', 1 '#d55e00')\n"
       "set cbrange [-{0:g}:{0:g}]\nset xrange [-0.5:{1}.5]\nset yrange [{2}.5:-0.5]\n"
-      "set xtics {3} rotate by -35 font ',8'\nset ytics {4} font ',9'\n"
+      "set xtics {3} font ',8'\nset ytics {4} font ',9'\n"
       "set xlabel '{5}'\nplot $cells matrix with image {6} notitle\nunset xlabel\n",
-      scale, map.benchmarks.size() - 1, map.nodes.size() - 1,
-      map.benchmarks.size() > kMostNamedBenchmarks ? std::string("autofreq format '%g'")
-                                                   : Tics(map.benchmarks, kMostNamedBenchmarks),
-      Tics(map.nodes, kMostNamedNodes),
-      map.benchmarks.size() > kMostNamedBenchmarks ? "benchmark, as numbered in the file" : "",
+      scale, map.benchmarks.size() - 1, map.nodes.size() - 1, BenchmarkTics(map, named),
+      Tics(map.nodes, kMostNamedNodes), named ? "" : "benchmark, by its number in the table",
       map.benchmarks.size() * map.nodes.size() > kMostRectangles ? "" : "pixels");
 }
 

@@ -18,8 +18,8 @@ struct NodeMap {
   std::string caption;
 };
 
-// Text of the map stands in the script as GnuplotText alone. Throws BadInput without a node or a
-// benchmark.
+// Few benchmarks with short names are named, else numbered from 1. Text of the map stands in the
+// script as GnuplotText alone. Throws BadInput without a node or a benchmark.
 std::string NodeMapScript(const NodeMap& map, const std::string& extension);
 
 // Writes .svg, .pdf or .png. Throws BadInput as WriteFigure.

@@ -212,7 +212,7 @@ std::string SyntaxError(std::istream& in, const std::string& otherwise) {
   try {
     const auto nothing = json::parse(in, [](int, json::parse_event_t, json&) { return false; });
   } catch (const json::exception& error) {
-    return error.what();
+    return JsonFault(error);
   }
   return otherwise;
 }
@@ -233,7 +233,7 @@ RunFile Read(std::istream& in, const std::string& where, std::ostream& warnings)
   } catch (const NoJson& error) {
     why = SyntaxError(in, error.why);
   } catch (const json::exception& error) {
-    why = SyntaxError(in, error.what());
+    why = SyntaxError(in, JsonFault(error));
   }
   throw BadInput("{}: not JSON that can be read, and no complete record: {}", where, why);
 }
@@ -285,10 +285,7 @@ Record RecordFromEntries(const std::vector<Entry>& entries, const JsonPlace* fil
 void UpdateSchema(json& context, const std::string& where) {
   const auto own = context.find("dlroof");
   if (own == context.end()) return;
-  const double schema = JsonReader(context, where + ": context").Object("dlroof").Number("schema");
-  if (schema > kSchema)
-    throw BadInput("{}: written by a newer dlroof (schema {}, this one reads up to {})", where,
-                   schema, kSchema);
+  JsonReader(context, where + ": context").Object("dlroof").Schema("schema", kSchema);
   (*own)["schema"] = kSchema;
 }
 

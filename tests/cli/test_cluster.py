@@ -148,10 +148,11 @@ def damaged(tmp_path, monkeypatch):
     return tmp_path
 
 
-def gathered_without(name, status, reason):
+def gathered_without(name, status, reason, code=2):
     """Expects the other two nodes, and one sentence about this one."""
     ran = run("dlroof cluster gather out -o cluster.json")
-    verify(ran, [exits(3), says(f"^{name}: {status}: .*{reason}")])
+    verify(ran, [exits(code), says(f"^{name}: {status}: .*{reason}")])
+    assert "json.exception" not in ran.err, ran
     assert len([line for line in ran.err.splitlines() if line.startswith(f"{name}: ")]) == 1, ran
     content = json.loads(Path("cluster.json").read_text())
     assert all(len({"n1", "n2", "n3"} & {content["cluster"]["nodes"][r["node"]]["name"] for r in record["repetitions"]}) >= 2 for record in content["records"])
@@ -166,11 +167,21 @@ class TestDamagedNodes:
         path.write_text(json.dumps(content))
         gathered_without("n2", "failed", "written by a newer dlroof .schema 99")
 
+    @pytest.mark.parametrize("schema", [0, -1, 1.5])
+    def test_a_file_of_no_version(self, damaged, schema):
+        path = Path("out/nodes/n2.json")
+        content = json.loads(path.read_text())
+        content["context"]["dlroof"]["schema"] = schema
+        path.write_text(json.dumps(content))
+        gathered_without("n2", "failed", f"'schema': expected a whole number of at least 1, got {schema}$")
+
     def test_half_a_file(self, damaged):
         path = Path("out/nodes/n2.json")
         text = path.read_text()
         path.write_text(text[:len(text) // 2])
         gathered_without("n2", "(failed|partial)", "n2.json: ")
+        path.write_text(text[:40])
+        gathered_without("n2", "failed", "n2.json: .* at line [12], column [0-9]+: ")
 
     def test_two_files_of_one_node(self, damaged):
         shutil.copy("out/nodes/n1.json", "out/nodes/n7.json")
@@ -186,12 +197,12 @@ class TestDamagedNodes:
 
     def test_no_file_at_all(self, damaged):
         os.remove("out/nodes/n2.json")
-        gathered_without("n2", "missing", "no file")
+        gathered_without("n2", "missing", "no file", 3)
 
     def test_a_node_that_could_not_begin_says_why(self, damaged):
         os.remove("out/nodes/n2.json")
         verify(node("n2", NODE, FAKE_NAMES=""), [bad_input])
-        gathered_without("n2", "missing", "its log ends: ")
+        gathered_without("n2", "missing", "its log ends: ", 3)
 
     def test_a_killed_node_keeps_what_it_has_and_goes_on(self, damaged):
         os.remove("out/nodes/n2.json")
@@ -202,7 +213,7 @@ class TestDamagedNodes:
             time.sleep(0.02)
         process.send_signal(signal.SIGKILL)
         finish(process)
-        content = gathered_without("n2", "partial", "not finished: [12] benchmarks are")
+        content = gathered_without("n2", "partial", "not finished: [12] benchmarks are", 3)
         assert sorted(len(record["repetitions"]) for record in content["records"]) in ([2, 2, 3], [2, 3, 3])
         verify(node("n2"), [exits(0), says("n2: whole")])
         verify(run("dlroof cluster gather out -o cluster.json"), [exits(0)])
@@ -314,45 +325,6 @@ class TestMeters:
         node("n1", NODE.replace("--out out", "--out bare"))
         write_meter("watts.csv", {"n1": 100})
         verify(run("dlroof cluster gather bare --meter watts.csv"), [exits(0), says("^watts.csv: no benchmark has a window for a meter: measure with --dlroof_meter_seconds$")])
-
-
-class TestRevisit:
-    """Six nodes of which n6 is 20 % slower: a suspect, then proved by eight further visits beside the others."""
-
-    def write_slow(self, name, folder):
-        path = Path(folder) / f"nodes/{name}.json"
-        content = json.loads(path.read_text())
-        for record in content["records"]:
-            for repetition in record["repetitions"]:
-                repetition["seconds"] *= 1.2
-        path.write_text(json.dumps(content))
-
-    def test_a_suspect_is_visited_again_and_proved(self, own_folder):
-        for i in range(1, 7):
-            node(f"n{i}")
-        self.write_slow("n6", "out")
-        Path("out/asked.txt").write_text("".join(f"n{i}\n" for i in range(1, 7)))
-        verify(run("dlroof cluster gather out -o out/cluster.json"), [exits(0)])
-        verify(run("dlroof cluster report out/cluster.json"), [exits(0), prints(r"^n6 +all +suspect +\+20.0 % +1$"), plain("which proves nothing")])
-        verify(run("dlroof cluster script --revisit out/cluster.json -o again.sh"),
-               [exits(0), contains("again.sh", "^#SBATCH --nodelist=n1,n2,n3,n4,n5,n6$"), contains("again.sh", "seq 8"), contains("again.sh", "--dlroof_x=1")])
-        assert subprocess.run(["bash", "-n", "again.sh"]).returncode == 0
-        for visit in range(1, 9):
-            for i in range(1, 7):
-                verify(node(f"n{i}", NODE.replace("--out out", f"--out out --visit {visit}")), [exits(0)])
-            self.write_slow("n6", f"out/visits/{visit}")
-        verify(run("dlroof cluster gather out -o out/cluster.json"), [exits(0), says("^n6: slow, by 20.0 % .all.$")])
-        verify(run("dlroof cluster report out/cluster.json -o c.html"), [exits(0), prints(r"^n6 +all +slow +\+20.0 % .*1 \+ 8 +0.0039"), contains("c.html", "slow nodes")])
-
-    def test_without_a_suspect_there_is_nothing_to_visit(self, own_folder):
-        node("n7")
-        shutil.copytree("out", "even")
-        os.remove("even/nodes/n6.json")
-        Path("even/asked.txt").unlink()
-        verify(run("dlroof cluster gather even -o even/cluster.json"), [exits(0)])
-        verify(run("dlroof cluster script --revisit even/cluster.json"), [bad_input, says("no node is a suspect")])
-        verify(run("dlroof cluster script --revisit out/cluster.json -N 3"), [bad_input, says("expected --engine=slurm, without -N, --per-gpu and arguments")])
-        verify(run("dlroof cluster script --engine=slurm"), [bad_input, says("expected -N and --out, or --revisit")])
 
 
 FIVE = "n1 n2 n3 n4 n5"

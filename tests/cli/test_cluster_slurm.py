@@ -40,7 +40,7 @@ def slurm(folder):
     def run_beside(name, text):
         script = Path(f"{name}.sh")
         script.write_text(f"dlroof={program.resolve()}/dlroof\n{text}")
-        done = subprocess.run(["timeout", "-k", "2", "120", TESTS / "cli/slurm_nodes.sh", name, "4", "2", script], capture_output=True, text=True)
+        done = subprocess.run(["timeout", "-k", "2", "120", TESTS / "cli/nodes/slurm_nodes.sh", name, "4", "2", script], capture_output=True, text=True)
         assert done.returncode == 0, f"{done.stdout[-3000:]}\n{done.stderr[-3000:]}"
         return done.stdout
     return run_beside

@@ -55,7 +55,7 @@ def on_nodes(folder, name, text):
     """Runs a script beside four nodes. Returns what it printed, and the nodes' folder."""
     script = folder / f"{name}.sh"
     script.write_text(text)
-    done = subprocess.run([TESTS / "cli/mpi_nodes.sh", folder / name, "4", script], capture_output=True, text=True, timeout=120)
+    done = subprocess.run([TESTS / "cli/nodes/mpi_nodes.sh", folder / name, "4", script], capture_output=True, text=True, timeout=120)
     if "Operation not permitted" in done.stderr:
         pytest.skip("namespaces are not permitted here")
     assert done.returncode == 0, done.stderr

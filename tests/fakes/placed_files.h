@@ -5,12 +5,13 @@
 #include <string>
 
 #include "reporters/roofline/placed_run.h"
+#include "tests/test_data.h"
 
 namespace dlroof {
 
 inline PlacedRun ReadPlaced(const std::string& name) {
   std::ostringstream warnings;
-  return PlaceRun(ReadRunFile(DLROOF_TEST_DATA "/" + name, warnings));
+  return PlaceRun(ReadRunFile(TestData(name), warnings));
 }
 
 // tests/data/run_small.json, worked by hand: 2 threads reach 200 GFLOP/s (fp32.vector), 1600

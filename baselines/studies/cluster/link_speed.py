@@ -3,7 +3,7 @@
 
     baselines/studies/cluster/link_speed.py --net build/dlroof_net -o FILE.json
 
-Needs root, openmpi-bin, iproute2 and netpipe-openmpi; five minutes. Nodes are namespaces (tests/cli/mpi_nodes.sh). Exit code 1 where a
+Needs root, openmpi-bin, iproute2 and netpipe-openmpi; five minutes. Nodes are namespaces (tests/cli/nodes/mpi_nodes.sh). Exit code 1 where a
 bandwidth is not within 5 % of the set one or within 2 % of NetPIPE's, or where another than the slow node is named.
 """
 import argparse
@@ -14,7 +14,7 @@ import tempfile
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent.parent.parent
-NODES = ROOT / "tests/cli/mpi_nodes.sh"
+NODES = ROOT / "tests/cli/nodes/mpi_nodes.sh"
 RATES = (50, 100, 200)  # [Mbit/s]
 PIPE = "NPopenmpi -l 4194304 -u 4194304 -n 3 -p 0 -o pipe.out"
 

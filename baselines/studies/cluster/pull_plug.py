@@ -101,7 +101,7 @@ def main():
         (folder / "moments.txt").write_text("".join(f"{number} {node} {moment}\n" for number, node, moment in times))
         script = Path(temporary) / "script.sh"
         script.write_text(SCRIPT)
-        done = subprocess.run([ROOT / "tests/cli/slurm_nodes.sh", folder, "4", "2", script], capture_output=True, text=True)
+        done = subprocess.run([ROOT / "tests/cli/nodes/slurm_nodes.sh", folder, "4", "2", script], capture_output=True, text=True)
         if done.returncode:
             sys.exit(f"{done.stdout}\n{done.stderr}")
         seen = [look(folder, *one) for one in times]

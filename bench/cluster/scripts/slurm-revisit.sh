@@ -21,6 +21,6 @@ for visit in $(seq {{visits}}); do
   srun -N {{nodes}} -n {{all_tasks}} --ntasks-per-node="$tasks" ${gpu_of_task[@]+"${gpu_of_task[@]}"} \
     -c "$((SLURM_CPUS_ON_NODE < tasks ? 1 : SLURM_CPUS_ON_NODE / tasks))" --no-kill --kill-on-bad-exit=0 --wait=0 --mpi=none --overlap \
     "$dlroof" cluster node --out "$out" --visit "$visit" ${per_gpu[@]+"${per_gpu[@]}"} -- "${arguments[@]}"
-done
+{{network}}done
 
 exec "$dlroof" cluster gather "$out" -o "$out/cluster.json"

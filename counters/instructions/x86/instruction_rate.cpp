@@ -2,28 +2,16 @@
 
 #include <algorithm>
 
+#include "counters/cpu/addition_chains.h"
 #include "counters/cpu/clocks.h"
 
 namespace dlroof {
 namespace {
 
 constexpr int kTries = 20, kRounds = 600;
-constexpr int kPerRound = 72;
+constexpr int kPerRound = kAdditionsPerRound;
 
-// Eight chains, each one addition a cycle. Both operands are registers: some cores skip the
-// addition of a constant.
-[[gnu::noinline]] unsigned Additions(unsigned x, const unsigned*) {
-  unsigned a = 0, b = 1, c = 2, d = 3, e = 4, f = 5, g = 6, h = 7;
-  for (int round = 0; round < kRounds; ++round)
-    asm volatile(
-        ".rept 9\n\t"
-        "addl %8, %0\n\taddl %8, %1\n\taddl %8, %2\n\taddl %8, %3\n\t"
-        "addl %8, %4\n\taddl %8, %5\n\taddl %8, %6\n\taddl %8, %7\n\t"
-        ".endr"
-        : "+r"(a), "+r"(b), "+r"(c), "+r"(d), "+r"(e), "+r"(f), "+r"(g), "+r"(h)
-        : "r"(x));
-  return a + b + c + d + e + f + g + h;
-}
+unsigned Additions(unsigned x, const unsigned*) { return AddInChains(x, kRounds); }
 
 // A load beside two additions: cores start more than they have adders.
 [[gnu::noinline]] unsigned AdditionsAndLoads(unsigned x, const unsigned* from) {

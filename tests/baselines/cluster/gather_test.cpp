@@ -14,8 +14,8 @@
 #include "baselines/cluster/write_cluster.h"
 #include "counters/base/files.h"
 #include "counters/base/folders.h"
+#include "tests/baselines/cluster/fake_nodes.h"
 #include "tests/fakes/refusal.h"
-#include "tests/fakes/small_run.h"
 
 namespace dlroof {
 namespace {
@@ -23,45 +23,6 @@ namespace {
 using testing::Contains;
 using testing::ElementsAre;
 using testing::HasSubstr;
-
-struct FakeNode {
-  std::string name;
-  double seconds = 2;  // [s] of the benchmark n1; n2 takes twice as long
-  double speed = 1;    // of its ceilings
-  std::string fingerprint = "00";
-  std::vector<std::string> arguments = {"--x"};
-  std::string host, gpu;  // of a process with one GPU
-};
-
-RunFile RunOfNode(const FakeNode& node) {
-  auto run = RunOf(node.name, {Measured("n1", node.seconds), Measured("n2", 2 * node.seconds)});
-  run.file.machines = {SmallMachine("2020-01-01T00:00:00Z", node.speed)};
-  run.file.machines[0].fingerprint = node.fingerprint;
-  run.file.context["dlroof"]["node"] = ToJson(NodeFacts{.name = node.name,
-                                                        .host = node.host,
-                                                        .known_by = "hostname",
-                                                        .engine = "",
-                                                        .rank = "",
-                                                        .job = "",
-                                                        .place = "",
-                                                        .order = "",
-                                                        .gpu = node.gpu,
-                                                        .arguments = node.arguments});
-  return run.file;
-}
-
-// Gathers them; their files are called NAME.json.
-Cluster Gathered(const std::vector<FakeNode>& nodes,
-                 const std::optional<std::vector<std::string>>& asked = std::nullopt,
-                 std::vector<NodeSummary> more = {}) {
-  std::map<std::string, RunFile> files;
-  for (const auto& node : nodes) {
-    const auto file = node.name + ".json";
-    files[file] = RunOfNode(node);
-    more.push_back(SummaryOf(files[file], file));
-  }
-  return Gather(std::move(more), asked, [&](const std::string& file) { return files.at(file); });
-}
 
 NodeSummary Failed(const std::string& name, const std::string& why) {
   NodeSummary summary{.status = NodeStatus::kFailed,
@@ -267,51 +228,7 @@ TEST_F(ClusterFile, FaultsAreNamed) {
   EXPECT_THAT(RefusalOfFile(broken), HasSubstr("expected whole, partial, missing or failed"));
 }
 
-// --- Visits ---
-
-// Six nodes, of which the last takes 1.2 times as long.
-std::vector<FakeNode> LastIsSlower() {
-  std::vector<FakeNode> nodes;
-  for (int i = 1; i <= 6; ++i) nodes.push_back({fmt::format("n{}", i), i == 6 ? 2.4 : 2.0});
-  return nodes;
-}
-
-std::vector<NodeSummary> VisitedOnceMore(const std::vector<FakeNode>& nodes) {
-  std::vector<NodeSummary> visit;
-  for (const auto& node : nodes) visit.push_back(SummaryOf(RunOfNode(node), node.name));
-  return visit;
-}
-
-TEST(RevisitOf, NamesSuspectsAndControls) {
-  const auto revisit = RevisitOf(Gathered(LastIsSlower()), {.controls = 3});
-  ASSERT_EQ(revisit.suspects.size(), 1);
-  EXPECT_EQ(revisit.suspects[0].node, 5);
-  EXPECT_THAT(revisit.nodes, ElementsAre(0, 1, 2, 5));
-  EXPECT_EQ(revisit.visits, 8);
-}
-
-TEST(AddFindings, EightVisitsProveASlowNode) {
-  auto cluster = Gathered(LastIsSlower());
-  AddFindings({}, {}, cluster);
-  ASSERT_EQ(cluster.findings.size(), 1);
-  EXPECT_EQ(cluster.findings[0].verdict, NodeVerdict::kSuspect);
-  const std::vector<std::vector<NodeSummary>> visits(8, VisitedOnceMore(LastIsSlower()));
-  AddFindings(visits, {}, cluster);
-  EXPECT_EQ(cluster.findings.at(0).verdict, NodeVerdict::kSlow);
-  EXPECT_NEAR(cluster.findings[0].ratio, 1.2, 1e-9);
-  EXPECT_EQ(cluster.findings[0].visits, 8);
-}
-
-TEST(AddFindings, OfFourNodesNobodyCanSay) {
-  auto nodes = LastIsSlower();
-  nodes.erase(nodes.begin(), nodes.begin() + 2);
-  auto cluster = Gathered(nodes);
-  AddFindings({}, {}, cluster);
-  EXPECT_TRUE(cluster.findings.empty());
-  std::ostringstream table;
-  WriteClusterTable(cluster, MakeNodeEffects(cluster), 0, false, table);
-  EXPECT_THAT(table.str(), HasSubstr("fewer than 5 nodes of a kind: nobody can say"));
-}
+// --- Findings ---
 
 TEST_F(ClusterFile, FindingsAreReadAsTheyWereWritten) {
   auto cluster = Gathered(LastIsSlower());

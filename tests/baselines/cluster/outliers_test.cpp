@@ -13,8 +13,9 @@ namespace {
 
 using testing::ElementsAre;
 using testing::IsEmpty;
+using testing::SizeIs;
 
-const BenchmarkGroup kAll{"all", {0, 1, 2}};
+const RowGroup kAll{"all", {0, 1, 2}};
 const std::vector<std::size_t> kFive = {0, 1, 2, 3, 4};
 
 // Three benchmarks on five nodes; the last node takes `ratio` times as long.
@@ -59,6 +60,17 @@ TEST(SuspectsOf, ExceedTheEffectInOneVisit) {
   ASSERT_EQ(suspects.size(), 1);
   EXPECT_EQ(suspects[0].node, 4);
   EXPECT_THAT(SuspectsOf(LastIsSlower(1.1), {kAll}, {1, 2, 3, 4}, {}), IsEmpty());
+}
+
+// 1.06 exceeds the effect of a group, and not that of one row without a median.
+TEST(SuspectsOf, OneRowByItselfHasAWiderEffect) {
+  const RowGroup lone{"cpu.dram", {1}, true};
+  EXPECT_THAT(SuspectsOf(LastIsSlower(1.06), {kAll}, kFive, {}), SizeIs(1));
+  EXPECT_THAT(SuspectsOf(LastIsSlower(1.06), {lone}, kFive, {}), IsEmpty());
+  const std::vector<VisitTimes> visits(8, LastIsSlower(1.06));
+  const auto finding = JudgeNodes({{4, 0, 0.2}}, {lone}, visits, {0, 1, 2, 3}, {}).at(0);
+  EXPECT_EQ(finding.verdict, NodeVerdict::kNotProved);
+  EXPECT_THAT(SuspectsOf(LastIsSlower(1.2), {lone}, kFive, {}), SizeIs(1));
 }
 
 TEST(ControlsFor, AreTheOrdinaryNodes) {

@@ -16,6 +16,7 @@
 #include "reporters/roofline/placed_json.h"
 #include "tests/fakes/refusal.h"
 #include "tests/fakes/small_run.h"
+#include "tests/test_data.h"
 
 namespace dlroof {
 namespace {
@@ -283,7 +284,7 @@ TEST(PackedRecord, ReadsRowsOfTheFirstSchema) {
 
 class OldHistoryTest : public HistoryTest {
  protected:
-  OldHistoryTest() { fs::copy_file(DLROOF_TEST_DATA "/history_schema2.sqlite", Path()); }
+  OldHistoryTest() { fs::copy_file(TestData("history_schema2.sqlite"), Path()); }
   std::int64_t Version() const {
     const auto database = OpenDatabase(Path(), Access::kRead);
     Query row(*database, "PRAGMA user_version");

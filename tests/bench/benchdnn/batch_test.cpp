@@ -22,6 +22,7 @@
 #include "counters/base/error.h"
 #include "counters/base/files.h"
 #include "counters/base/folders.h"
+#include "tests/test_data.h"
 
 namespace dlroof {
 namespace {
@@ -162,7 +163,7 @@ TEST(LooksLikeBenchdnn, TellsBenchdnnsFilesFromListsOfNames) {
     EXPECT_FALSE(LooksLikeBenchdnn(text)) << text;
 }
 
-std::string SmallList() { return ReadFile(DLROOF_TEST_DATA "/benchdnn_small.txt", "a list"); }
+std::string SmallList() { return ReadFile(TestData("benchdnn_small.txt"), "a list"); }
 
 TEST(BenchdnnSmallList, IsReadWhole) {
   const auto text = SmallList();

@@ -5,6 +5,7 @@
 
 #include "ceilings/cache/given_machine.h"
 #include "tests/fakes/refusal.h"
+#include "tests/test_data.h"
 
 namespace dlroof {
 namespace {
@@ -114,7 +115,7 @@ TEST(ChosenGpu, CeilingsOfAnotherGpuAreRefused) {
   const auto run = RunOn({Measured("NVIDIA H200")});
   EXPECT_THAT(Refusal({.machine = &a100, .run = &run}), HasSubstr("not of h200"));
   // A parameter file of one's own may be of any GPU.
-  const std::string own = DLROOF_TEST_DATA "/../../counters/delta/gpus/v100.json";
+  const std::string own = TestData("../../counters/delta/gpus/v100.json");
   EXPECT_EQ(ChosenGpu({.gpu = own, .machine = &other}).dram_bytes_per_second, 4e12);
   auto cpu = a100;
   cpu.device = "cpu";

@@ -8,6 +8,7 @@
 
 #include "bench/predict/report.h"
 #include "tests/fakes/refusal.h"
+#include "tests/test_data.h"
 
 namespace dlroof {
 namespace {
@@ -132,7 +133,7 @@ TEST(ParseSweep, RefusesInOneSentence) {
   EXPECT_THAT(of("dram=1:2:1,l2=1:2:1,l1=1:2:1"), HasSubstr("two different ones"));
 }
 
-RunFile GpuRun() { return ReadRunFile(DLROOF_TEST_DATA "/v100_gpu_run.json", std::cerr); }
+RunFile GpuRun() { return ReadRunFile(TestData("v100_gpu_run.json"), std::cerr); }
 
 TEST(LayersOfRunFile, TakesTheGpusConvolutionsWithKernelsAndCounters) {
   const auto group = LayersOfRunFile(GpuRun(), "run.json");
@@ -222,8 +223,7 @@ TEST(Residuals, ArePredictedOverMeasuredMinusOnePerLevelAndForTime) {
 
 // The stored launches beside their prediction: the errors that README publishes.
 TEST(Residuals, OfTheStoredLaunchesAreThePublishedOnes) {
-  const std::string folder =
-      std::string(DLROOF_TEST_DATA) + "/../../baselines/studies/delta_scaling";
+  const std::string folder = TestData("../../baselines/studies/delta_scaling");
   const auto run = ReadRunFile(folder + "/v100-deepcam-launches.json", std::cerr);
   const Design v100{"", FindGpu(folder + "/v100-1305mhz.json"), std::nullopt};
   const auto predicted = Predict(LayersOfRunFile(run, "launches"), v100, false);

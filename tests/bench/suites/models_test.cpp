@@ -10,6 +10,7 @@
 #include "bench/conv2d/problem.h"
 #include "bench/lstm/problem.h"
 #include "bench/suites/suite_selection.h"
+#include "tests/test_data.h"
 
 namespace dlroof {
 namespace {
@@ -102,7 +103,7 @@ std::string Content(const std::string& suite, const std::string& device) {
 TEST(BuiltInSuites, SelectWhatTheyAlwaysDid) {
   for (const auto& suite : BuiltInSuites()) {
     const std::string name(suite.name);
-    std::ifstream file(fmt::format("{}/suites/{}.txt", DLROOF_TEST_DATA, name));
+    std::ifstream file(TestData(fmt::format("suites/{}.txt", name)));
     int devices = 0;
     for (std::string line; std::getline(file, line); ++devices)
       EXPECT_EQ(Content(name, line.substr(0, 3)), line) << name;

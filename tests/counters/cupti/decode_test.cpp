@@ -14,6 +14,7 @@
 #include "counters/cupti/recording.h"
 #include "counters/cupti/self_test.h"
 #include "tests/fakes/refusal.h"
+#include "tests/test_data.h"
 
 namespace dlroof {
 namespace {
@@ -203,7 +204,7 @@ TEST(DecodeCounters, DensePeakIsOperationsPerCycleTimesTheClock) {
 // Every tests/data/cupti_*.json by its name: recordings of a GPU, and published values.
 std::map<std::string, CuptiRecording> Recordings() {
   std::map<std::string, CuptiRecording> recordings;
-  for (const auto& entry : std::filesystem::directory_iterator(DLROOF_TEST_DATA)) {
+  for (const auto& entry : std::filesystem::directory_iterator(TestData(""))) {
     const auto name = entry.path().filename().string();
     if (name.rfind("cupti_", 0) != 0) continue;
     std::ifstream file(entry.path());

@@ -9,6 +9,7 @@
 #include "counters/base/order_statistics.h"
 #include "counters/delta/source.h"
 #include "tests/fakes/delta_layers.h"
+#include "tests/test_data.h"
 
 namespace dlroof {
 namespace {
@@ -145,7 +146,7 @@ struct Row {
 // PyTorch's FP32 forward rows with a stride (stride 1 ran as Winograd): 112 x 112 x 64 inputs, no
 // padding; three launches: offsets, volta_scudnn_128x64, bias.
 std::vector<Row> PaperRows() {
-  std::ifstream file(DLROOF_TEST_DATA "/v100_conv2d_measured.csv");
+  std::ifstream file(TestData("v100_conv2d_measured.csv"));
   std::vector<Row> rows;
   for (std::string line; std::getline(file, line);) {
     if (!line.starts_with("pytorch1.5,FP32,") || line.find(",fwd,") == std::string::npos) continue;

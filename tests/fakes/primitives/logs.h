@@ -5,12 +5,11 @@
 
 #include "counters/base/files.h"
 #include "reporters/verbose/verbose_log.h"
+#include "tests/test_data.h"
 
 namespace dlroof {
 
-inline std::string LogPath(const std::string& name) {
-  return DLROOF_TEST_DATA "/onednn_verbose/" + name;
-}
+inline std::string LogPath(const std::string& name) { return TestData("onednn_verbose/" + name); }
 
 inline VerboseLog FromLog(const std::string& name) {
   return ReadVerboseLog(ReadFile(LogPath(name), "a log"));

@@ -28,6 +28,15 @@ TEST(NodeMapScript, HasTheCellsAndTheRoofs) {
   EXPECT_THAT(script, HasSubstr("set cbrange [-5:5]"));  // 7 % lies beyond the colours
 }
 
+TEST(NodeMapScript, NumbersBenchmarksWhoseNamesDoNotFit) {
+  auto map = Small();
+  EXPECT_THAT(NodeMapScript(map, "svg"), HasSubstr("set xtics ('a' 0, 'b' 1)"));
+  map.benchmarks[1] = std::string(31, 'b');
+  const auto script = NodeMapScript(map, "svg");
+  EXPECT_THAT(script, HasSubstr("set xtics ('1' 0, '2' 1)"));
+  EXPECT_THAT(script, HasSubstr("by its number in the table"));
+}
+
 TEST(NodeMapScript, TextNeverBecomesACommand) {
   auto map = Small();
   map.nodes[0] = map.benchmarks[0] = map.caption = map.roofs[0].first =

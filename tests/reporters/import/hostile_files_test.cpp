@@ -20,6 +20,7 @@
 #include "reporters/record/run_file.h"
 #include "reporters/roofline/placed_json.h"
 #include "reporters/verbose/verbose_log.h"
+#include "tests/test_data.h"
 
 namespace dlroof {
 namespace {
@@ -27,7 +28,7 @@ namespace {
 using nlohmann::json;
 
 std::string FileText(const std::string& name) {
-  return ReadFile(DLROOF_TEST_DATA "/" + name, "a file to import");
+  return ReadFile(TestData(name), "a file to import");
 }
 
 // Words that decide branches of the readers, put where they do not belong.

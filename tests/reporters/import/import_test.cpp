@@ -16,6 +16,7 @@
 #include "reporters/roofline/roofline.h"
 #include "reporters/text/csv.h"
 #include "tests/fakes/refusal.h"
+#include "tests/test_data.h"
 
 namespace dlroof {
 namespace {
@@ -27,7 +28,7 @@ using testing::Pair;
 using testing::UnorderedElementsAre;
 
 std::string DataText(const std::string& name) {
-  return ReadFile(DLROOF_TEST_DATA "/" + name, "a file to import");
+  return ReadFile(TestData(name), "a file to import");
 }
 
 Imported FromFile(const std::string& name) {

@@ -10,6 +10,7 @@
 #include "reporters/import/trace_events.h"
 #include "reporters/import/trace_work.h"
 #include "tests/fakes/refusal.h"
+#include "tests/test_data.h"
 
 namespace dlroof {
 namespace {
@@ -37,7 +38,7 @@ double TotalSeconds(const Imported& imported) {
 
 // A convolution, batch normalization, ReLU, LSTM and linear layer of PyTorch, once each.
 TEST(ImportTrace, ReadsAProfileOfPyTorch) {
-  const auto text = ReadFile(DLROOF_TEST_DATA "/import_kineto.json", "a trace");
+  const auto text = ReadFile(TestData("import_kineto.json"), "a trace");
   ASSERT_TRUE(LooksLikeTrace(text));
   const auto imported = ImportTrace(text, "t.json");
   EXPECT_THAT(imported.remarks, Contains(HasSubstr("58 events")));

@@ -14,6 +14,7 @@
 #include "reporters/roofline/roofline.h"
 #include "reporters/roofline/sweep_line.h"
 #include "reporters/text/csv.h"
+#include "tests/test_data.h"
 
 namespace dlroof {
 namespace {
@@ -21,12 +22,12 @@ namespace {
 using Row = std::map<std::string, std::string>;
 
 std::string Published(const std::string& name) {
-  return DLROOF_TEST_DATA "/../../baselines/studies/v100_published/" + name;
+  return TestData("../../baselines/studies/v100_published/" + name);
 }
 
 // The rows of a table in tests/data by their column names.
 std::vector<Row> Table(const std::string& name) {
-  std::istringstream lines(ReadFile(DLROOF_TEST_DATA "/" + name, "a table"));
+  std::istringstream lines(ReadFile(TestData(name), "a table"));
   std::string text;
   for (std::string line; std::getline(lines, line);)
     if (!line.starts_with('#')) text += line + "\n";

@@ -9,6 +9,7 @@
 
 #include "reporters/text/text.h"
 #include "tests/fakes/placed_files.h"
+#include "tests/test_data.h"
 
 namespace dlroof {
 namespace {
@@ -25,7 +26,7 @@ std::string Tables(const PlacedRun& run, int width) {
 }
 
 TEST(WriteTables, GoldenTable) {
-  std::ifstream file(DLROOF_TEST_DATA "/run_small_tables.txt");
+  std::ifstream file(TestData("run_small_tables.txt"));
   const std::string golden((std::istreambuf_iterator<char>(file)), {});
   EXPECT_EQ(Tables(SmallRun(), 120), golden);
 }

@@ -12,6 +12,7 @@
 #include "reporters/record/run_file.h"
 #include "reporters/roofline/placed_json.h"
 #include "tests/fakes/small_run.h"
+#include "tests/test_data.h"
 
 namespace dlroof {
 namespace {
@@ -151,8 +152,8 @@ TEST(ToStoredJson, TimePointIsTheComplexityPointTimesItsGap) {
 // alone.
 TEST(ToStoredJson, ALargeRunWithEveryLevelTakesAtMost300kB) {
   for (const char* name : {"2026-11-21-conv2d.json", "2026-11-21-lstm.json"}) {
-    const auto path = std::filesystem::path(DLROOF_TEST_DATA).parent_path().parent_path() /
-                      "baselines" / "stored" / "cascade-lake-2c" / name;
+    const auto path = std::filesystem::path(TestData("../..")) / "baselines" / "stored" /
+                      "cascade-lake-2c" / name;
     std::ostringstream warnings;
     RunFile run = ReadRunFile(path.string(), warnings);
     for (auto& record : run.records) {
@@ -169,8 +170,8 @@ TEST(ToStoredJson, ALargeRunWithEveryLevelTakesAtMost300kB) {
 }
 
 TEST(ToStoredJson, LargestStoredRunsTakeAtMost300kBAndAreRead) {
-  const auto folder = std::filesystem::path(DLROOF_TEST_DATA).parent_path().parent_path() /
-                      "baselines" / "stored" / "cascade-lake-2c";
+  const auto folder =
+      std::filesystem::path(TestData("../..")) / "baselines" / "stored" / "cascade-lake-2c";
   for (const char* name : {"2026-11-21-conv2d.json", "2026-11-21-lstm.json"}) {
     EXPECT_LE(std::filesystem::file_size(folder / name), 300000U) << name;
     std::ostringstream warnings;

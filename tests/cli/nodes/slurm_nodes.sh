@@ -8,7 +8,7 @@ if [ "$1" != inside ]; then
   exec unshare --net --pid --mount --uts --ipc --fork --kill-child --mount-proc "$0" inside "$@"
 fi
 shift
-. "$(dirname "$0")/nodes/join.sh"
+. "$(dirname "$0")/join.sh"
 mkdir -p "$1"
 folder=$(realpath "$1") nodes=$2 cpus=$3 script=$(realpath "$4")
 export folder

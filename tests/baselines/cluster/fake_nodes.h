@@ -1,0 +1,68 @@
+// Made-up nodes with two benchmarks, gathered.
+#pragma once
+
+#include <fmt/format.h>
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "baselines/cluster/gather.h"
+#include "tests/fakes/small_run.h"
+
+namespace dlroof {
+
+struct FakeNode {
+  std::string name;
+  double seconds = 2;  // [s] of the benchmark n1; n2 takes twice as long
+  double speed = 1;    // of its ceilings
+  std::string fingerprint = "00";
+  std::vector<std::string> arguments = {"--x"};
+  std::string host, gpu;  // of a process with one GPU
+};
+
+inline RunFile RunOfNode(const FakeNode& node) {
+  auto run = RunOf(node.name, {Measured("n1", node.seconds), Measured("n2", 2 * node.seconds)});
+  run.file.machines = {SmallMachine("2020-01-01T00:00:00Z", node.speed)};
+  run.file.machines[0].fingerprint = node.fingerprint;
+  run.file.context["dlroof"]["node"] = ToJson(NodeFacts{.name = node.name,
+                                                        .host = node.host,
+                                                        .known_by = "hostname",
+                                                        .engine = "",
+                                                        .rank = "",
+                                                        .job = "",
+                                                        .place = "",
+                                                        .order = "",
+                                                        .gpu = node.gpu,
+                                                        .arguments = node.arguments});
+  return run.file;
+}
+
+// Gathers them; their files are called NAME.json.
+inline Cluster Gathered(const std::vector<FakeNode>& nodes,
+                        const std::optional<std::vector<std::string>>& asked = std::nullopt,
+                        std::vector<NodeSummary> more = {}) {
+  std::map<std::string, RunFile> files;
+  for (const auto& node : nodes) {
+    const auto file = node.name + ".json";
+    files[file] = RunOfNode(node);
+    more.push_back(SummaryOf(files[file], file));
+  }
+  return Gather(std::move(more), asked, [&](const std::string& file) { return files.at(file); });
+}
+
+// Six nodes, of which the last takes 1.2 times as long.
+inline std::vector<FakeNode> LastIsSlower() {
+  std::vector<FakeNode> nodes;
+  for (int i = 1; i <= 6; ++i) nodes.push_back({fmt::format("n{}", i), i == 6 ? 2.4 : 2.0});
+  return nodes;
+}
+
+inline std::vector<NodeSummary> VisitedOnceMore(const std::vector<FakeNode>& nodes) {
+  std::vector<NodeSummary> visit;
+  for (const auto& node : nodes) visit.push_back(SummaryOf(RunOfNode(node), node.name));
+  return visit;
+}
+
+}  // namespace dlroof
