@@ -53,7 +53,7 @@ inline Cluster Gathered(const std::vector<FakeNode>& nodes,
 }
 
 // Six nodes, of which the last takes 1.2 times as long.
-inline std::vector<FakeNode> LastIsSlower() {
+inline std::vector<FakeNode> LastNodeIsSlower() {
   std::vector<FakeNode> nodes;
   for (int i = 1; i <= 6; ++i) nodes.push_back({fmt::format("n{}", i), i == 6 ? 2.4 : 2.0});
   return nodes;

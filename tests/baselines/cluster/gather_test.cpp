@@ -231,8 +231,8 @@ TEST_F(ClusterFile, FaultsAreNamed) {
 // --- Findings ---
 
 TEST_F(ClusterFile, FindingsAreReadAsTheyWereWritten) {
-  auto cluster = Gathered(LastIsSlower());
-  AddFindings(std::vector<std::vector<NodeSummary>>(8, VisitedOnceMore(LastIsSlower())), {},
+  auto cluster = Gathered(LastNodeIsSlower());
+  AddFindings(std::vector<std::vector<NodeSummary>>(8, VisitedOnceMore(LastNodeIsSlower())), {},
               cluster);
   const auto again = Again(ToJson(cluster, "x"));
   ASSERT_EQ(again.findings.size(), 1);

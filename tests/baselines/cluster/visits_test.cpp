@@ -16,7 +16,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 
 TEST(RevisitOf, NamesSuspectsAndControls) {
-  const auto revisit = RevisitOf(Gathered(LastIsSlower()), {.controls = 3});
+  const auto revisit = RevisitOf(Gathered(LastNodeIsSlower()), {.controls = 3});
   ASSERT_EQ(revisit.suspects.size(), 1);
   EXPECT_EQ(revisit.suspects[0].node, 5);
   EXPECT_THAT(revisit.nodes, ElementsAre(0, 1, 2, 5));
@@ -24,11 +24,11 @@ TEST(RevisitOf, NamesSuspectsAndControls) {
 }
 
 TEST(AddFindings, EightVisitsProveASlowNode) {
-  auto cluster = Gathered(LastIsSlower());
+  auto cluster = Gathered(LastNodeIsSlower());
   AddFindings({}, {}, cluster);
   ASSERT_EQ(cluster.findings.size(), 1);
   EXPECT_EQ(cluster.findings[0].verdict, NodeVerdict::kSuspect);
-  const std::vector<std::vector<NodeSummary>> visits(8, VisitedOnceMore(LastIsSlower()));
+  const std::vector<std::vector<NodeSummary>> visits(8, VisitedOnceMore(LastNodeIsSlower()));
   AddFindings(visits, {}, cluster);
   EXPECT_EQ(cluster.findings.at(0).verdict, NodeVerdict::kSlow);
   EXPECT_NEAR(cluster.findings[0].ratio, 1.2, 1e-9);
@@ -36,7 +36,7 @@ TEST(AddFindings, EightVisitsProveASlowNode) {
 }
 
 TEST(AddFindings, OfFourNodesNobodyCanSay) {
-  auto nodes = LastIsSlower();
+  auto nodes = LastNodeIsSlower();
   nodes.erase(nodes.begin(), nodes.begin() + 2);
   auto cluster = Gathered(nodes);
   AddFindings({}, {}, cluster);

@@ -77,7 +77,7 @@ TEST(Journal, OthersFilesAreRefusedWithTheirLine) {
               HasSubstr("j:2: "));
   EXPECT_THAT(Refusal(R"({"dlroof_journal": 2, "seed": 1})"
                       "\n"),
-              HasSubstr("newer dlroof (journal 2"));
+              HasSubstr("newer dlroof (schema 2"));
   auto entry = JournalEntryOfTwo();
   entry.outcomes.pop_back();
   EXPECT_THAT(Refusal(JournalLine(Header()) + JournalLine(entry)), HasSubstr("one of each"));
