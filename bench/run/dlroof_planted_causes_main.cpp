@@ -1,8 +1,10 @@
 // Makes calls of which the causes of lost time are known, watches them as `dlroof explain` does,
-// and prints as JSON what each cause cost and what the ledger attributes to it. Takes some seconds;
+// and prints as JSON what each cause cost and what the ledger attributes to it. A cost is measured
+// with each pass, in the call or right after it, since a host's clocks change. Takes some seconds;
 // to see it beside other programs, start some.
 #include <benchmark/benchmark.h>
 
+#include <algorithm>
 #include <functional>
 #include <iostream>
 #include <nlohmann/json.hpp>
@@ -23,7 +25,9 @@
 namespace dlroof {
 namespace {
 
-constexpr int kPasses = 80, kRegions = 4, kCallsOfPass = 1;
+constexpr int kPasses = 80, kRounds = 5, kRegions = 4, kCallsOfPass = 1, kShortCalls = 20;
+constexpr double kMostWaited =
+    0.05;  // [1] of the passes: where threads waited longer, more are made
 constexpr double kRegionSeconds = 2e-4;  // that each thread works in a region
 
 // A chain of dependent multiplications: no memory, no way to overlap with anything.
@@ -62,100 +66,111 @@ double Fastest(int tries, const std::function<void()>& run) {
   return std::ranges::min(Times(tries, run));
 }
 
-void Work(double seconds) {
+// Returns how long it took [s].
+double Work(double seconds) {
   constexpr double kLinks = 1e5;
   static const double per_link = Fastest(50, [] { Chain(kLinks); }) / kLinks;
+  const double begin = WallSeconds();
   Chain(seconds / per_link);
+  return WallSeconds() - begin;
 }
 
 void Region(const std::function<void(int thread)>& body) {
   AllLibraries().front().on_threads(body);
 }
 
+constexpr double kFastTenth = 0.1;
+
 struct Cause {
   PartKind kind;
-  std::function<double()> seconds;  // [s] that it costs one call
+  std::function<double()> seconds;  // [s] that it cost the last call
   std::function<void()> run;        // the call
-  std::function<void(LedgerFacts&, double planted)> tell = [](LedgerFacts&, double) {
-  };  // what the ledger is told of it
+  // Tells the ledger of it. Returns what the cause costs, which may be measured here again.
+  std::function<double(LedgerFacts&, double planted)> tell = [](LedgerFacts&, double planted) {
+    return planted;
+  };
+  // The costs' quantile that counts: costs that can only be too long, for want of a CPU or of
+  // its clock, have a small one.
+  double quantile = 0.5;
 };
 
 // Half of the additions are what the roof asks for, the others are too many. One thread is counted.
+// The rate and both costs are measured at once, for the clock's sake.
 Cause InstructionCause(int threads) {
   constexpr double kMostStepSeconds = 20;
-  const auto seconds = [](int rounds) { return Fastest(200, [=] { Additions(rounds); }); };
+  constexpr int kTries = 400;
+  const auto seconds = [](int rounds) { return Fastest(kTries, [=] { Additions(rounds); }); };
   const auto both = [] { Additions(kUsefulRounds + kOtherRounds); };
-  return {PartKind::kInstructions,
-          [=] { return seconds(kUsefulRounds + kOtherRounds) - seconds(kUsefulRounds); },
-          [both] { Region([both](int) { both(); }); },
+  return {PartKind::kInstructions, [] { return 0; }, [both] { Region([both](int) { both(); }); },
           [=](LedgerFacts& facts, double) {
+            auto counted = CountInstructions(both, kMostStepSeconds).value();
+            counted.all *= threads;
+            counted.per_second = MeasureInstructionRate();
             facts.roof_seconds = seconds(kUsefulRounds);
             facts.alone_compute_seconds = threads * facts.roof_seconds;
-            auto counted = CountInstructions(both, kMostStepSeconds);
-            if (!counted) return;
-            counted->all *= threads;
-            counted->per_second = MeasureInstructionRate();
             facts.parallel.instructions = counted;
+            return seconds(kUsefulRounds + kOtherRounds) - facts.roof_seconds;
           }};
 }
 
 class Planted {
  public:
   explicit Planted(int threads) : threads_(threads), share_((threads - 1.0) / threads) {
-    for (int i = 0; i < threads; ++i) memory_.emplace_back(std::size_t{1} << 20, 1.0);
+    for (int i = 0; i < threads; ++i) memory_.emplace_back(std::size_t{1} << 18, 1.0);
   }
 
-  std::vector<Cause> Causes() const {
-    constexpr double kSerial = 4e-4, kSlower = 1e-4;
-    constexpr int kEmpty = 200, kStarts = kEmpty + kRegions;
+  std::vector<Cause> Causes() {
     const auto even = [](int) { Work(kRegionSeconds); };
     const auto regions = [even] {
       for (int i = 0; i < kRegions; ++i) Region(even);
     };
-    const auto empty = [] { return kStarts * Median(Times(1000, [] { Region([](int) {}); })); };
-    const auto read = [this] {
-      return kRegions *
-             Median(Times(100, [this] { Region([this](int thread) { Read(thread); }); }));
-    };
-    return {
-        {PartKind::kSerial, [this] { return kSerial * share_; }, [=] { regions(), Work(kSerial); }},
-        {PartKind::kImbalance, [this] { return kRegions * kSlower * share_; },
-         [] {
-           for (int i = 0; i < kRegions; ++i)
-             Region([](int thread) { Work(kRegionSeconds + (thread == 0 ? kSlower : 0)); });
-         }},
-        {PartKind::kForkJoin, empty,
-         [=] {
-           regions();
-           for (int i = 0; i < kEmpty; ++i) Region([](int) {});
-         }},
-        {PartKind::kLanes, [] { return kRegions * kRegionSeconds / 2; },
-         [] {
-           for (int i = 0; i < kRegions; ++i) Region([](int) { Work(1.5 * kRegionSeconds); });
-         },
-         [](LedgerFacts& facts, double) { facts.parallel.executed_over_useful = 1.5; }},
-        {PartKind::kLevels, read,
-         [this, even] {
-           for (int i = 0; i < kRegions; ++i) Region(even), Region([this](int t) { Read(t); });
-         },
-         [](LedgerFacts& facts, double planted) {
-           facts.levels = {{"DRAM", planted, Provenance::kMeasured}};
-         }},
-        InstructionCause(threads_)};
+    const auto read = [this] { Region([this](int thread) { Read(thread); }); };
+    return {Serial(regions),
+            Imbalance(),
+            ForkAndJoin(regions),
+            {PartKind::kLanes, [] { return kRegions * kRegionSeconds / 2; },
+             [] {
+               for (int i = 0; i < kRegions; ++i) Region([](int) { Work(1.5 * kRegionSeconds); });
+             },
+             [](LedgerFacts& facts, double planted) {
+               facts.parallel.executed_over_useful = 1.5;
+               return planted;
+             }},
+            // Beside other programs a single one may wait for a CPU, which reading does not cost.
+            {PartKind::kLevels, [read] { return kRegions * Fastest(3, read); },
+             [even, read] {
+               for (int i = 0; i < kRegions; ++i) Region(even), read();
+             },
+             [](LedgerFacts& facts, double planted) {
+               facts.levels = {{"DRAM", planted, Provenance::kMeasured}};
+               return planted;
+             },
+             kFastTenth},
+            InstructionCause(threads_)};
   }
 
   nlohmann::json Attributed(const Cause& cause) const {
+    const int calls = cause.kind == PartKind::kInstructions ? kShortCalls : kCallsOfPass;
     PreparedCall call;
     call.run = cause.run;
     call.run();
-    const double before = cause.seconds();  // again afterwards: a host may move our CPUs
     WatchedCalls watched;
-    for (int i = 0; i < kPasses; ++i) watched.Add(call, threads_, kCallsOfPass);
-    const double planted = (before + cause.seconds()) / 2;
+    std::vector<double> costs;
+    for (int round = 0; round < kRounds; ++round) {
+      for (int i = 0; i < kPasses; ++i) {
+        watched.Add(call, threads_, calls);
+        costs.push_back(cause.seconds());
+      }
+      const auto mean = watched.Mean().value().mean;
+      if (mean.run_delay_seconds.value_or(0) < kMostWaited * mean.seconds) break;
+    }
+    std::ranges::sort(costs);
+    const double cost =
+        costs[static_cast<std::size_t>(cause.quantile * static_cast<double>(costs.size()))];
     LedgerFacts facts{.roof_seconds = kRegions * kRegionSeconds, .roof = "arithmetic"};
     facts.parallel = watched.Mean().value();
     facts.seconds = facts.parallel.mean.seconds;
-    cause.tell(facts, planted);
+    const double planted = cause.tell(facts, cost);
     const auto ledger = MakeLedger(facts);
     const auto* part = ledger.Find(cause.kind);
     const auto* rest = ledger.Find(PartKind::kUnexplained);
@@ -168,10 +183,50 @@ class Planted {
             {"unexplained_seconds", seconds(rest)},
             {"stolen_seconds", seconds(stolen)},
             {"call_seconds", facts.seconds},
+            {"passes", facts.parallel.passes.size()},
+            {"waited_seconds", facts.parallel.mean.run_delay_seconds.value_or(0)},
             {"source", facts.parallel.source}};
   }
 
  private:
+  Cause Serial(const std::function<void()>& regions) {
+    constexpr double kSerial = 4e-4;
+    return {PartKind::kSerial, [this] { return serial_seconds_ * share_; },
+            [=, this] {
+              regions();
+              serial_seconds_ = Work(kSerial);
+            }};
+  }
+
+  // Returns many regions without work, whose cost is measured unwatched.
+  static Cause ForkAndJoin(const std::function<void()>& regions) {
+    constexpr int kEmpty = 200;
+    const auto empty = [] {
+      for (int i = 0; i < kEmpty; ++i) Region([](int) {});
+    };
+    return {PartKind::kForkJoin,
+            [empty] { return Fastest(1, empty) / kEmpty * (kEmpty + kRegions); },
+            [=] { regions(), empty(); }};
+  }
+
+  // The first thread works longer in each region.
+  Cause Imbalance() {
+    constexpr double kSlower = 1e-4;
+    return {PartKind::kImbalance, [this] { return waited_seconds_; },
+            [this] {
+              waited_seconds_ = 0;
+              for (int i = 0; i < kRegions; ++i) {
+                std::vector<double> worked(static_cast<std::size_t>(threads_));
+                Region([&](int thread) {
+                  worked[static_cast<std::size_t>(thread)] =
+                      Work(kRegionSeconds + (thread == 0 ? kSlower : 0));
+                });
+                waited_seconds_ += std::ranges::max(worked) -
+                                   std::accumulate(worked.begin(), worked.end(), 0.0) / threads_;
+              }
+            }};
+  }
+
   void Read(int thread) const {
     const auto& own = memory_.at(static_cast<std::size_t>(thread));
     benchmark::DoNotOptimize(std::accumulate(own.begin(), own.end(), 0.0));
@@ -180,6 +235,9 @@ class Planted {
   int threads_;
   double share_;  // [1] of the threads, but one
   std::vector<std::vector<double>> memory_;
+  // [s] of the last call: outside of regions; in empty regions; of a mean thread for the slowest
+  // one
+  double serial_seconds_ = 0, empty_seconds_ = 0, waited_seconds_ = 0;
 };
 
 }  // namespace
@@ -193,7 +251,8 @@ int main() {
     std::cerr << "needs two CPUs, and a build that watches the library's parallel regions\n";
     return 2;
   }
-  const Planted planted(threads);
+  AllLibraries().front().pin(ThisCpu().allowed);  // as dlroof_bench does
+  Planted planted(threads);
   nlohmann::json result = {
       {"command", "build/dlroof_planted_causes"}, {"commit", kCommit}, {"threads", threads}};
   for (const auto& cause : planted.Causes()) result["causes"].push_back(planted.Attributed(cause));

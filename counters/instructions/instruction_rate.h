@@ -6,7 +6,7 @@
 namespace dlroof {
 
 // [1/s] independent additions, and two of these beside each load from the first-level cache: the
-// faster of the two mixes, the fastest of some tries, in a few milliseconds. The core's clock of
+// faster of the two mixes, the fastest of many tries, in 0.03 s. The core's clock of
 // this moment is in it. Cores that fuse pairs of instructions (compare and branch) start more of
 // such. Absent on CPUs for which this program has no such loops.
 std::optional<double> MeasureInstructionRate();

@@ -8,7 +8,8 @@
 namespace dlroof {
 namespace {
 
-constexpr int kTries = 20, kRounds = 600;
+constexpr double kSeconds = 0.03;  // a core that waited before takes milliseconds to its full clock
+constexpr int kRounds = 600;
 constexpr int kPerRound = kAdditionsPerRound;
 
 unsigned Additions(unsigned x, const unsigned*) { return AddInChains(x, kRounds); }
@@ -35,7 +36,7 @@ std::optional<double> MeasureInstructionRate() {
   double best = 0;
   unsigned value = 3;
   const unsigned loaded = 1;
-  for (int i = 0; i < kTries; ++i)
+  for (const double end = WallSeconds() + kSeconds; WallSeconds() < end;)
     for (auto* mix : {Additions, AdditionsAndLoads}) {
       const double begin = WallSeconds();
       value = mix(value, &loaded);
