@@ -5,14 +5,18 @@
       build/dlroof_bench --dlroof_suite=$suite --dlroof_types=f32 --dlroof_explain --benchmark_out=$suite.json; done
     ledger_study.py tables STORED.json --runs paper.json resnet50.json
     ledger_study.py perturbation build/dlroof build/dlroof_bench STORED.json     # times with and without the passes, by turns
+    ledger_study.py planted build/dlroof_planted_causes STORED.json --libomp libomp.so.5    # each five times; without PROGRAM the stored table
 
 `tables` keeps each record's parts in STORED.json and prints the tables; with STORED.json alone it prints those of a stored study.
 """
 import argparse
 import json
+import os
 import pathlib
+import statistics
 import subprocess
 import tempfile
+import time
 
 PARTS = ("roof", "functions", "products", "fixed", "sharing", "lanes", "loads", "instructions", "kernel", "distance", "levels", "unexplained", "imbalance", "fork_join", "serial",
          "call", "stolen")
@@ -97,6 +101,29 @@ def perturbation(arguments):
         print(row)
 
 
+def planted(arguments):
+    """Runs the program alone, beside two busy loops, and under another runtime: by OMPT, then by libgomp's entry points."""
+    stored = pathlib.Path(arguments.stored)
+    if arguments.program:
+        program = str(pathlib.Path(arguments.program).resolve())
+
+        def runs(**environment):
+            return [json.loads(subprocess.run([program], stdout=subprocess.PIPE, env={**os.environ, **environment}, check=True).stdout) for _ in range(5)]
+        study = {"quiet": runs()}
+        loops = [subprocess.Popen(["sh", "-c", "while :; do :; done"]) for _ in range(2)]
+        time.sleep(1)
+        study["beside two busy loops"] = runs()
+        for loop in loops:
+            loop.kill()
+        if arguments.libomp:
+            study["libomp, OMPT"] = runs(LD_PRELOAD=arguments.libomp, OMP_TOOL="enabled")
+            study["libomp, entry points"] = runs(LD_PRELOAD=arguments.libomp, OMP_TOOL="disabled")
+        stored.write_text(json.dumps(study, indent=1) + "\n")
+    for name, runs in json.loads(stored.read_text()).items():
+        ratios = zip(*([cause["ratio"] for cause in run["causes"]] for run in runs))
+        print(f"| {name} |", " | ".join(f"{statistics.median(one):.2f} ({min(one):.2f} to {max(one):.2f})" for one in ratios), "|")
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     commands = parser.add_subparsers(required=True)
@@ -108,6 +135,11 @@ def main():
     for name in ("program", "bench", "stored"):
         two.add_argument(name)
     two.set_defaults(run=perturbation)
+    three = commands.add_parser("planted")
+    three.add_argument("program", nargs="?")
+    three.add_argument("stored")
+    three.add_argument("--libomp", help="path of the library")
+    three.set_defaults(run=planted)
     arguments = parser.parse_args()
     arguments.run(arguments)
 
