@@ -73,13 +73,23 @@ StepCounts CountsOf(const std::function<void()>& run) {
   return the_stepping.steps->counts;
 }
 
+// The handler needs a stack of its own: generated code may use the stack pointer as it likes, and
+// then what lies below it is anybody's.
+void TakeSignalStack() {
+  constexpr std::size_t kBytes = 1 << 18;  // a signal's frame holds all vector and tile registers
+  static std::vector<char> bytes(kBytes);
+  const stack_t stack = {.ss_sp = bytes.data(), .ss_flags = 0, .ss_size = bytes.size()};
+  sigaltstack(&stack, nullptr);
+}
+
 [[noreturn]] void StepInChild(const std::function<void()>& run, double most_seconds) {
   constexpr unsigned kGraceSeconds = 20;
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   alarm(static_cast<unsigned>(std::ceil(most_seconds)) + kGraceSeconds);
+  TakeSignalStack();
   struct sigaction action {};
   action.sa_sigaction = OnTrap;
-  action.sa_flags = SA_SIGINFO;
+  action.sa_flags = SA_SIGINFO | SA_ONSTACK;
   sigaction(SIGTRAP, &action, nullptr);
   the_stepping.deadline = WallSeconds() + most_seconds;
   const std::function<void()> nothing = [] {};
