@@ -26,8 +26,7 @@ namespace dlroof {
 namespace {
 
 constexpr int kPasses = 80, kRounds = 5, kRegions = 4, kCallsOfPass = 1, kShortCalls = 20;
-constexpr double kMostWaited =
-    0.05;  // [1] of the passes: where threads waited longer, more are made
+constexpr double kMostWaited = 0.05;     // [1] of the passes: beyond, more are made
 constexpr double kRegionSeconds = 2e-4;  // that each thread works in a region
 
 // A chain of dependent multiplications: no memory, no way to overlap with anything.
@@ -235,9 +234,8 @@ class Planted {
   int threads_;
   double share_;  // [1] of the threads, but one
   std::vector<std::vector<double>> memory_;
-  // [s] of the last call: outside of regions; in empty regions; of a mean thread for the slowest
-  // one
-  double serial_seconds_ = 0, empty_seconds_ = 0, waited_seconds_ = 0;
+  // [s] of the last call: outside of regions; of a mean thread for the slowest one
+  double serial_seconds_ = 0, waited_seconds_ = 0;
 };
 
 }  // namespace
