@@ -141,6 +141,7 @@ void SetRecords(const std::vector<NodeSummary>& summaries, MergedTimes merged,
 
 void SetMeetings(const std::vector<NodeSummary>& summaries, Cluster& cluster) {
   std::vector<std::pair<std::string, std::vector<Meeting>>> by_node;
+  by_node.reserve(summaries.size());
   for (const auto& summary : summaries) by_node.emplace_back(summary.facts.name, summary.meetings);
   cluster.meetings = ClusterMeetingsOf(by_node);
 }
@@ -211,7 +212,8 @@ std::optional<int> GpusOfHosts(const Cluster& cluster) {
 }
 
 std::string NamedNodes(const std::vector<std::string>& names) {
-  const auto shown = std::vector(names.begin(), names.begin() + std::min(names.size(), kMostNamed));
+  auto shown = names;
+  if (shown.size() > kMostNamed) shown.resize(kMostNamed);
   return names.size() > kMostNamed
              ? fmt::format("{} and {} more", fmt::join(shown, ", "), names.size() - kMostNamed)
              : fmt::format("{}", fmt::join(shown, ", "));

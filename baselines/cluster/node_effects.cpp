@@ -13,6 +13,7 @@ using NodeValue = std::pair<std::size_t, double>;
 
 Spread SpreadOf(const std::string& name, const std::vector<NodeValue>& values) {
   std::vector<double> all;
+  all.reserve(values.size());
   for (const auto& [node, value] : values) all.push_back(value);
   const auto low = std::ranges::min_element(values, {}, &NodeValue::second);
   const auto high = std::ranges::max_element(values, {}, &NodeValue::second);
@@ -31,6 +32,7 @@ std::vector<Spread> RoofSpreads(const Cluster& cluster) {
     if (cluster.nodes[i].kind == 0)
       for (const auto& [row, value] : cluster.nodes[i].ceilings) rows[row].emplace_back(i, value);
   std::vector<Spread> spreads;
+  spreads.reserve(rows.size());
   for (const auto& [row, values] : rows) spreads.push_back(SpreadOf(row, values));
   return spreads;
 }

@@ -68,7 +68,7 @@ std::map<std::string, double> RoofsOf(const NodeSummary& summary) {
   for (const auto& [row, ceiling] : summary.ceilings) {
     const auto& [device, threads, key] = row;
     if (threads != most[device] || std::ranges::count(key, '.') > 2) continue;  // a finer row
-    roofs[device + "." + key] = ceiling.value;
+    roofs[fmt::format("{}.{}", device, key)] = ceiling.value;
   }
   return roofs;
 }

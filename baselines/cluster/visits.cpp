@@ -153,6 +153,7 @@ void AddFindings(const std::vector<std::vector<NodeSummary>>& visits, const Outl
   for (const auto node : revisit.nodes)
     if (!suspects.contains(node)) controls.push_back(node);
   std::vector<VisitTimes> further;
+  further.reserve(visits.size());
   for (const auto& visit : visits) further.push_back(VisitOf(cluster, visit));
   cluster.findings = JudgeNodes(revisit.suspects, groups, further, controls, rules);
 }

@@ -30,6 +30,7 @@ struct GatherFlags {
 std::optional<MeterLog> ReadMeters(const std::vector<std::string>& paths) {
   if (paths.empty()) return std::nullopt;
   std::vector<std::pair<std::string, std::string>> files;
+  files.reserve(paths.size());
   for (const auto& path : paths)
     files.emplace_back(path, ReadFile(path, "the log of a node's meter"));
   return ParseMeterLogs(files);
