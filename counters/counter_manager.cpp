@@ -8,6 +8,11 @@
 namespace dlroof {
 namespace {
 
+std::vector<CounterSource>& Registry() {
+  static std::vector<CounterSource> sources;
+  return sources;
+}
+
 bool Asked(std::string_view choice, const CounterSource& source) {
   if (choice == kNoCounters) return false;
   if (source.provenance == Provenance::kModelled) return true;
@@ -58,6 +63,18 @@ void Ask(const CounterSource& source, const CountRequest& request, Counting& cou
 }
 
 }  // namespace
+
+bool RegisterCounterSource(CounterSource source) {
+  for (CounterSource& known : Registry())
+    if (known.name == source.name && known.device == source.device) {
+      if (!known.count) known = std::move(source);
+      return true;
+    }
+  Registry().push_back(std::move(source));
+  return true;
+}
+
+const std::vector<CounterSource>& AllCounterSources() { return Registry(); }
 
 std::vector<std::string> CounterChoices(const std::vector<CounterSource>& sources) {
   std::vector<std::string> choices{std::string(kAutoCounters)};

@@ -5,40 +5,29 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <iterator>
 #include <limits>
 #include <map>
 #include <optional>
+#include <sstream>
 #include <stdexcept>
 
 namespace dlroof {
 namespace {
 
-std::vector<std::string_view> Words(std::string_view line) {
-  std::vector<std::string_view> words;
-  while (!line.empty()) {
-    const auto begin = line.find_first_not_of(' ');
-    if (begin == std::string_view::npos) break;
-    line.remove_prefix(begin);
-    const auto end = std::min(line.find(' '), line.size());
-    words.push_back(line.substr(0, end));
-    line.remove_prefix(end);
-  }
-  return words;
-}
-
-// The rest of the last line that begins with `key`.
-std::optional<std::string_view> LineOf(std::string_view text, std::string_view key) {
-  std::optional<std::string_view> found;
-  while (!text.empty()) {
-    const auto end = std::min(text.find('\n'), text.size());
-    const auto line = text.substr(0, end);
-    if (line.starts_with(key)) found = line.substr(key.size());
-    text.remove_prefix(std::min(end + 1, text.size()));
+// Words of the rest of the last line that begins with `key`; absent: there is none.
+std::optional<std::vector<std::string>> WordsAfter(std::string_view text, std::string_view key) {
+  std::optional<std::vector<std::string>> found;
+  std::istringstream lines{std::string(text)};
+  for (std::string line; std::getline(lines, line);) {
+    if (!line.starts_with(key)) continue;
+    std::istringstream rest(line.substr(key.size()));
+    found.emplace(std::istream_iterator<std::string>(rest), std::istream_iterator<std::string>());
   }
   return found;
 }
 
-double Count(const std::map<std::string_view, double>& counts, std::string_view event) {
+double Count(const std::map<std::string, double>& counts, const std::string& event) {
   const auto found = counts.find(event);
   if (found == counts.end())
     throw std::runtime_error(fmt::format("callgrind counted no {}", event));
@@ -46,22 +35,20 @@ double Count(const std::map<std::string_view, double>& counts, std::string_view 
 }
 
 // By event. Throws std::runtime_error with the missing part.
-std::map<std::string_view, double> CountsIn(std::string_view text) {
-  const auto events = LineOf(text, "events:");
-  auto totals = LineOf(text, "totals:");
-  if (!totals) totals = LineOf(text, "summary:");
-  if (!events || !totals)
+std::map<std::string, double> CountsIn(std::string_view text) {
+  const auto names = WordsAfter(text, "events:");
+  auto numbers = WordsAfter(text, "totals:");
+  if (!numbers) numbers = WordsAfter(text, "summary:");
+  if (!names || !numbers)
     throw std::runtime_error("not a file of callgrind's: no events, no totals");
-  const auto names = Words(*events), numbers = Words(*totals);
-  std::map<std::string_view, double> counts;
-  for (size_t i = 0; i < names.size(); ++i) {
-    double value = 0;
-    counts[names[i]] = value;  // zeros at a line's end are left out (callgrind's file format)
-    if (i >= numbers.size()) continue;
-    const auto* const end = numbers[i].data() + numbers[i].size();
-    if (std::from_chars(numbers[i].data(), end, value).ptr != end || value < 0)
-      throw std::runtime_error(fmt::format("callgrind's {} is not a count", names[i]));
-    counts[names[i]] = value;
+  std::map<std::string, double> counts;
+  for (size_t i = 0; i < names->size(); ++i) {
+    double& value = counts[names->at(i)];
+    if (i >= numbers->size()) continue;  // zeros at a line's end are left out (its file format)
+    const auto& number = numbers->at(i);
+    const auto* const end = number.data() + number.size();
+    if (std::from_chars(number.data(), end, value).ptr != end || value < 0)
+      throw std::runtime_error(fmt::format("callgrind's {} is not a count", names->at(i)));
   }
   return counts;
 }
@@ -97,14 +84,10 @@ std::vector<std::string> CallgrindCommand(const CacheGeometry& first, const Cach
   const auto cache = [](const CacheGeometry& of) {
     return fmt::format("{:.0f},{},{}", of.bytes, of.ways, of.line);
   };
-  std::vector<std::string> command = {"valgrind",
-                                      "--tool=callgrind",
-                                      "--cache-sim=yes",
-                                      "--instr-atstart=no",
-                                      "--I1=32768,8,64",
-                                      "--D1=" + cache(first),
-                                      "--LL=" + cache(last),
-                                      "--callgrind-out-file=" + out_file};
+  auto command = CallgrindWithoutCaches(out_file, {});
+  for (const auto& option : {std::string("--cache-sim=yes"), std::string("--I1=32768,8,64"),
+                             "--D1=" + cache(first), "--LL=" + cache(last)})
+    command.push_back(option);
   command.insert(command.end(), program.begin(), program.end());
   return command;
 }

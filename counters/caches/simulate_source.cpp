@@ -13,7 +13,7 @@
 #include "counters/base/process.h"
 #include "counters/base/text_hash.h"
 #include "counters/caches/callgrind.h"
-#include "counters/caches/simulated_run.h"
+#include "counters/caches/simulated_instructions.h"
 #include "counters/counter_source.h"
 #include "counters/cpu/core_caches.h"
 #include "counters/cpu/cpu.h"

@@ -1,17 +1,33 @@
-// A call's instructions as callgrind counts them.
+// One call of a benchmark in a child process under valgrind, which counts between the marks that
+// bench/run/simulation_marks.h makes.
 #pragma once
 
+#include <functional>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "counters/parallel_time.h"
 
 namespace dlroof {
 
-// The instructions of one call of the benchmark on one thread, in a child process under valgrind,
-// in some seconds and fifty times the call's own. Absent where valgrind is missing or fails, and
-// where the library makes another call of it there than `algorithm` with `isa`: valgrind knows no
-// AVX-512.
+struct SimulatedRun {
+  std::string counts;   // the file that callgrind wrote at the mark
+  nlohmann::json said;  // by the program (bench/run/simulated_call.h)
+};
+
+// Returns the command that runs `program` and writes counts to `file`.
+using SimulationCommand = std::function<std::vector<std::string>(
+    const std::string& file, const std::vector<std::string>& program)>;
+
+// Runs it on one thread, by dlroof_bench beside this program. Throws std::runtime_error with the
+// program's last line where it fails.
+SimulatedRun RunSimulated(const std::string& name, unsigned seed, const SimulationCommand& command);
+
+// The instructions of one call of the benchmark on one thread, as callgrind counts them, in some
+// seconds and fifty times the call's own. Absent where valgrind is missing or fails, and where the
+// library makes another call of it there than `algorithm` with `isa`: valgrind knows no AVX-512.
 std::optional<InstructionCount> SimulateInstructions(const std::string& name, unsigned seed,
                                                      const std::string& algorithm,
                                                      const std::string& isa);

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <charconv>
 #include <filesystem>
+#include <sstream>
 
 #include "counters/base/files.h"
 #include "counters/cpu/cpu.h"
@@ -48,15 +49,6 @@ std::optional<double> RoomOf(const MemoryGroup& group) {
   return room;
 }
 
-template <class Visit>
-void EachLine(std::string_view text, const Visit& visit) {
-  while (!text.empty()) {
-    const auto end = text.find('\n');
-    visit(text.substr(0, end));
-    text = end == std::string_view::npos ? std::string_view() : text.substr(end + 1);
-  }
-}
-
 // Limit minus use of the address space; absent when it has no limit.
 std::optional<double> AddressSpaceRoom() {
   rlimit limit{};
@@ -71,28 +63,29 @@ std::optional<double> AddressSpaceRoom() {
 }  // namespace
 
 std::optional<double> ParseMeminfo(std::string_view meminfo, std::string_view key) {
-  std::optional<double> bytes;
-  EachLine(meminfo, [&](std::string_view line) {
-    if (!line.starts_with(key) || line.substr(key.size(), 1) != ":") return;
-    const auto digit = line.find_first_not_of(' ', key.size() + 1);
-    if (digit == std::string_view::npos) return;
-    if (const auto kibibytes = Number(line.substr(digit))) bytes = *kibibytes * 1024;
-  });
-  return bytes;
+  std::istringstream lines{std::string(meminfo)};
+  for (std::string line; std::getline(lines, line);) {
+    std::istringstream fields(line);
+    std::string name, number;
+    if (!(fields >> name >> number) || name != fmt::format("{}:", key)) continue;
+    if (const auto kibibytes = Number(number)) return *kibibytes * 1024;
+  }
+  return std::nullopt;
 }
 
 std::vector<MemoryGroup> ParseMemoryGroups(std::string_view cgroup) {
   std::vector<MemoryGroup> groups;
-  EachLine(cgroup, [&](std::string_view line) {
-    const auto first = line.find(':');
-    const auto second = first == std::string_view::npos ? first : line.find(':', first + 1);
-    if (second == std::string_view::npos) return;
-    const auto controllers = fmt::format(",{},", line.substr(first + 1, second - first - 1));
-    const std::string path(line.substr(second + 1));
-    if (!path.starts_with('/')) return;
-    if (line.substr(0, first) == "0" && controllers == ",,") groups.push_back({true, path});
-    if (controllers.find(",memory,") != std::string::npos) groups.push_back({false, path});
-  });
+  std::istringstream lines{std::string(cgroup)};
+  for (std::string line; std::getline(lines, line);) {
+    std::istringstream fields(line);
+    std::string number, controllers, path;
+    std::getline(fields, number, ':');
+    std::getline(fields, controllers, ':');
+    if (!std::getline(fields, path) || !path.starts_with('/')) continue;
+    if (number == "0" && controllers.empty()) groups.push_back({true, path});
+    if (fmt::format(",{},", controllers).find(",memory,") != std::string::npos)
+      groups.push_back({false, path});
+  }
   return groups;
 }
 

@@ -1,6 +1,6 @@
 #include "counters/cpu/cache_eviction.h"
 
-#include "counters/cpu/cache_flush.h"
+#include "counters/cpu/instructions.h"
 
 namespace dlroof {
 namespace {

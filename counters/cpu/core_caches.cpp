@@ -7,7 +7,7 @@
 #include <string>
 
 #include "counters/base/files.h"
-#include "counters/cpu/cpuid.h"
+#include "counters/cpu/instructions.h"
 
 namespace dlroof {
 namespace {

@@ -2,14 +2,17 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <sched.h>
 #include <sys/utsname.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstring>
+#include <memory>
 #include <stdexcept>
 #include <utility>
 
-#include "counters/cpu/cpuid.h"
+#include "counters/cpu/instructions.h"
 
 namespace dlroof {
 namespace {
@@ -85,6 +88,25 @@ std::set<std::string> Features(const Cpuid& cpuid, std::uint32_t max_leaf, std::
     if (present && enabled && permitted) found.insert(row.name);
   }
   return found;
+}
+
+// Ascending; empty when the kernel does not say.
+std::vector<int> AllowedCpus() {
+  // The kernel refuses a mask smaller than its own, whose size it does not tell.
+  for (int most = CPU_SETSIZE; most <= (1 << 20); most *= 2) {
+    const std::size_t size = CPU_ALLOC_SIZE(most);
+    const auto free_set = [](cpu_set_t* set) { CPU_FREE(set); };
+    const std::unique_ptr<cpu_set_t, decltype(free_set)> set(CPU_ALLOC(most), free_set);
+    if (!set) return {};
+    if (sched_getaffinity(0, size, set.get()) == 0) {
+      std::vector<int> cpus;
+      for (int cpu = 0; cpu < most; ++cpu)
+        if (CPU_ISSET_S(cpu, size, set.get())) cpus.push_back(cpu);
+      return cpus;
+    }
+    if (errno != EINVAL) return {};
+  }
+  return {};
 }
 
 void AddCacheFacts(const Topology& topology, std::map<std::string, std::string>& facts) {

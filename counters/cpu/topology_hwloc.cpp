@@ -28,16 +28,10 @@ int Count(hwloc_topology_t topology, hwloc_obj_type_t type) {
 }
 
 std::optional<Level> CacheLevel(hwloc_obj_type_t type) {
-  switch (type) {
-    case HWLOC_OBJ_L1CACHE:
-      return Level::kL1;
-    case HWLOC_OBJ_L2CACHE:
-      return Level::kL2;
-    case HWLOC_OBJ_L3CACHE:
-      return Level::kL3;
-    default:
-      return std::nullopt;
-  }
+  if (type == HWLOC_OBJ_L1CACHE) return Level::kL1;
+  if (type == HWLOC_OBJ_L2CACHE) return Level::kL2;
+  if (type == HWLOC_OBJ_L3CACHE) return Level::kL3;
+  return std::nullopt;
 }
 
 void AddCpu(const hwloc_obj& pu, Topology& result) {

@@ -80,19 +80,13 @@ class CudaClock {
     ballast_.Fill(0);
   }
 
-  // Between two marks on the stream; what `start` puts there is what is timed.
-  template <class Start>
-  double Timed(const Start& start) {
+  double Once(const Enqueue& call) {
     stream_.Wait();
     ForgetErrors();
     CheckCuda(cudaEventRecord(begin_.get(), stream_.get()), "a mark on the GPU");
-    start();
+    call(stream_.get());
     CheckCuda(cudaEventRecord(end_.get(), stream_.get()), "a mark on the GPU");
     return Between();
-  }
-
-  double Once(const Enqueue& call) {
-    return Timed([&] { call(stream_.get()); });
   }
 
   GpuBatch Batch(const Enqueue& call, int calls, const std::function<void()>& while_running) {

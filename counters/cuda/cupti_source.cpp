@@ -1,12 +1,136 @@
 #include "counters/cuda/cupti_source.h"
 
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <cstdlib>
+#include <memory>
 
 #include "counters/cpu/clocks.h"
 #include "counters/cuda/cupti_calls.h"
+#include "counters/cuda/cupti_known_kernels.h"
 #include "counters/cuda/device.h"
+#include "counters/cuda/support.h"
 
 namespace dlroof {
+namespace {
+
+constexpr int kBlocks = 4096;
+constexpr double kThreads = static_cast<double>(kBlocks) * kKnownThreads;
+constexpr double kWarps = kThreads / 32;
+constexpr int kFmaRounds = 1024;
+constexpr int kTileRounds = 512;
+constexpr int kLoads = 256;
+constexpr double kVectorBytes = 16;  // of one load
+
+using Buffer = std::shared_ptr<DeviceBuffer>;
+
+Buffer Zeros(size_t bytes) {
+  auto buffer = std::make_shared<DeviceBuffer>(bytes);
+  buffer->Fill(0);
+  return buffer;
+}
+
+// `launch`, and waits until it is done.
+std::function<void()> Run(std::string name, std::function<cudaError_t()> launch) {
+  return [name = std::move(name), launch = std::move(launch)] {
+    CheckCuda(launch(), name);
+    CheckCuda(cudaDeviceSynchronize(), name);
+  };
+}
+
+KnownCall KnownFma(const std::string& pipe, KnownVector type, double flops_per_instruction) {
+  const auto name = fmt::format("multiply-adds, {}", pipe);
+  constexpr size_t kElementBytes = 8;
+  const auto elements = Zeros(static_cast<size_t>(kThreads) * kElementBytes);
+  Work work;
+  work.flops[pipe] = flops_per_instruction * kThreads * kFmaRounds;
+  work.launches = 1;
+  return {name, {pipe}, work, Run(name, [=] {
+            return LaunchKnownFma(type, elements->get(), kBlocks, kFmaRounds);
+          })};
+}
+
+KnownCall KnownTiles(const std::string& pipe, KnownTile type) {
+  const auto name = fmt::format("tiles, {}", pipe);
+  constexpr size_t kOperandBytes = 4096;
+  const auto operands = Zeros(kOperandBytes);
+  Work work;
+  work.flops[pipe] = KnownTileOperations(type) * kWarps * kTileRounds;
+  return {name, {pipe}, work, Run(name, [=] {
+            return LaunchKnownTiles(type, operands->get(), kBlocks, kTileRounds);
+          })};
+}
+
+size_t L2Bytes() {
+  int device = 0, bytes = 0;
+  CheckCuda(cudaGetDevice(&device), "the current GPU");
+  CheckCuda(cudaDeviceGetAttribute(&bytes, cudaDevAttrL2CacheSize, device), "size of L2");
+  return static_cast<size_t>(bytes);
+}
+
+// Many times L2, so that what it keeps from the run before matters little: but not all memory.
+size_t CopyBytes() {
+  constexpr size_t kLeast = size_t{1} << 30, kTimesL2 = 16, kShare = 4;
+  size_t available = 0, total = 0;
+  CheckCuda(cudaMemGetInfo(&available, &total), "free memory of the GPU");
+  const size_t wanted = std::max(kLeast, kTimesL2 * L2Bytes());
+  return std::min(wanted, available / kShare) / kKnownThreads * kKnownThreads;
+}
+
+KnownCall KnownCopy() {
+  const size_t bytes = CopyBytes();
+  const auto name = fmt::format("copy of {} MiB", bytes >> 20);
+  const Buffer from = Zeros(bytes), to = Zeros(bytes);
+  Work work;
+  for (const auto level : {Level::kL1, Level::kL2, Level::kDram})
+    work.bytes[level] = 2.0 * static_cast<double>(bytes);
+  return {name, {"fp32.vector"}, work, Run(name, [=] {
+            return LaunchKnownCopy(from->get(), to->get(), bytes, kBlocks);
+          })};
+}
+
+KnownCall KnownL2Loads() {
+  const auto [blocks, bytes] = WalkL2(L2Bytes(), kKnownThreads * static_cast<size_t>(kVectorBytes));
+  const std::string name = "loads from L2";
+  const Buffer from = Zeros(bytes), sink = Zeros(kKnownThreads);
+  Work work;
+  work.bytes[Level::kL2] = kVectorBytes * kKnownThreads * blocks * kLoads;
+  return {name, {"fp32.vector"}, work, Run(name, [=, blocks = blocks, bytes = bytes] {
+            return LaunchKnownL2Loads(from->get(), sink->get(), bytes, blocks, kLoads);
+          })};
+}
+
+KnownCall KnownSharedLoads() {
+  constexpr double kWavefrontBytes = 128, kStores = 4;
+  const std::string name = "loads from shared memory";
+  const auto sink = Zeros(kKnownThreads);
+  Work work;
+  work.bytes[Level::kL1] = kWavefrontBytes * kWarps * (kLoads + kStores);
+  return {name, {"fp32.vector"}, work, Run(name, [=] {
+            return LaunchKnownSharedLoads(sink->get(), kBlocks, kLoads);
+          })};
+}
+
+}  // namespace
+
+std::vector<KnownCall> CuptiKnownCalls(const CuptiChip& chip) {
+  constexpr int kAmpere = 80;
+  std::vector<KnownCall> calls = {KnownFma("fp32.vector", KnownVector::kFp32, 2),
+                                  KnownFma("fp64.vector", KnownVector::kFp64, 2),
+                                  KnownFma("fp16.vector", KnownVector::kFp16x2, 4),
+                                  KnownCopy(),
+                                  KnownL2Loads(),
+                                  KnownSharedLoads()};
+  if (chip.compute_capability < kAmpere) return calls;
+  calls.push_back(KnownFma("bf16.vector", KnownVector::kBf16x2, 4));
+  calls.push_back(KnownTiles("fp16.matrix", KnownTile::kFp16));
+  calls.push_back(KnownTiles("bf16.matrix", KnownTile::kBf16));
+  calls.push_back(KnownTiles("tf32.matrix", KnownTile::kTf32));
+  calls.push_back(KnownTiles("int8.matrix", KnownTile::kInt8));
+  calls.push_back(KnownTiles("fp64.matrix", KnownTile::kFp64));
+  return calls;
+}
 
 std::shared_ptr<CuptiCounter> OpenCuptiCounter(int device) {
   return std::make_shared<CuptiCounter>(

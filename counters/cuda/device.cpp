@@ -5,15 +5,6 @@
 #include "counters/cuda/support.h"
 
 namespace dlroof {
-namespace {
-
-int Attribute(cudaDeviceAttr attribute, int device) {
-  int value = 0;
-  CheckCuda(cudaDeviceGetAttribute(&value, attribute, device), "an attribute of the GPU");
-  return value;
-}
-
-}  // namespace
 
 CudaState ReadCudaState() {
   CudaState state;
@@ -49,7 +40,9 @@ GpuIdentity ReadGpuIdentity(int device) {
 }
 
 std::optional<double> DefaultClockHz(int device) {
-  const int kilohertz = Attribute(cudaDevAttrClockRate, device);
+  int kilohertz = 0;
+  CheckCuda(cudaDeviceGetAttribute(&kilohertz, cudaDevAttrClockRate, device),
+            "an attribute of the GPU");
   if (kilohertz <= 0) return std::nullopt;
   return 1e3 * kilohertz;
 }

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "counters/cupti/failure.h"
-#include "counters/cupti/kernel_facts.h"
+#include "counters/work.h"
 
 namespace dlroof {
 

@@ -6,8 +6,6 @@
 #include <fstream>
 #include <stdexcept>
 
-#include "counters/cupti/report.h"
-
 namespace dlroof {
 namespace {
 
@@ -39,6 +37,14 @@ class Turn {
  private:
   std::atomic<bool>& busy_;
 };
+
+// Stands for the CUDA module's until that is loaded.
+[[maybe_unused]] const bool counter_registered =
+    RegisterCounterSource({"cupti",
+                           "gpu",
+                           Provenance::kMeasured,
+                           [] { return "it counts on a GPU, and this run has none"; },
+                           {}});
 
 }  // namespace
 
@@ -177,18 +183,6 @@ Counted CuptiCounter::Count(const CountRequest& request, const CuptiWish& wish) 
   TestOnce();
   return counted_.emplace(key, CountNow(request, wish)).first->second;
 }
-
-namespace {
-
-// Stands for the CUDA module's until that is loaded.
-[[maybe_unused]] const bool counter_registered =
-    RegisterCounterSource({"cupti",
-                           "gpu",
-                           Provenance::kMeasured,
-                           [] { return "it counts on a GPU, and this run has none"; },
-                           {}});
-
-}  // namespace
 
 CounterSource CuptiSourceOf(const std::shared_ptr<CuptiCounter>& counter,
                             const std::string& record_path) {

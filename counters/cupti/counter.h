@@ -13,6 +13,7 @@
 #include "counters/counter_source.h"
 #include "counters/cupti/decode.h"
 #include "counters/cupti/recording.h"
+#include "counters/cupti/report.h"
 #include "counters/cupti/self_test.h"
 #include "counters/cupti/session.h"
 

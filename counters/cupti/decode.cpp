@@ -61,8 +61,10 @@ double HalfWork(double half, double all, const std::vector<std::string>& pipes) 
   return asked || half >= kMovesShare * all ? half : 0;
 }
 
-void SetLevel(const Quantities& sums, const char* quantity, Level level, Work& work) {
-  if (const auto sum = sums.find(quantity); sum != sums.end()) work.bytes[level] = sum->second;
+// Absent: it was not counted.
+std::optional<double> SumOf(const Quantities& sums, const char* quantity) {
+  const auto sum = sums.find(quantity);
+  return sum == sums.end() ? std::nullopt : std::optional(sum->second);
 }
 
 Work WorkOf(const Quantities& sums, const std::vector<std::string>& pipes,
@@ -71,25 +73,21 @@ Work WorkOf(const Quantities& sums, const std::vector<std::string>& pipes,
   double all = 0;
   for (const auto& [quantity, sum] : sums)
     if (IsPipeKey(quantity)) all += work.flops[quantity] = sum;
-  if (const auto half = sums.find("half.vector"); half != sums.end()) {
-    const double flops = HalfWork(half->second, all + half->second, pipes);
+  if (const auto half = SumOf(sums, "half.vector")) {
+    const double flops = HalfWork(*half, all + *half, pipes);
     work.flops[HalfPipe(pipes, flops, doubts)] = flops;
   }
-  const auto tags = sums.find("l1.tags"), shared = sums.find("shared");
-  if (tags != sums.end() && shared != sums.end())
-    work.bytes[Level::kL1] = tags->second + shared->second;
-  SetLevel(sums, "l2", Level::kL2, work);
-  SetLevel(sums, "dram", Level::kDram, work);
-  SetLevel(sums, "host", Level::kHost, work);
-  SetLevel(sums, "link", Level::kHost, work);
+  const auto tags = SumOf(sums, "l1.tags"), shared = SumOf(sums, "shared");
+  if (tags && shared) work.bytes[Level::kL1] = *tags + *shared;
+  for (const auto& [quantity, level] :
+       {std::pair("l2", Level::kL2), std::pair("dram", Level::kDram),
+        std::pair("host", Level::kHost), std::pair("link", Level::kHost)})
+    if (const auto sum = SumOf(sums, quantity)) work.bytes[level] = *sum;
   return work;
 }
 
 void AddDoubts(const Quantities& sums, CuptiCounts& counts) {
-  const auto of = [&](const char* quantity) {
-    const auto sum = sums.find(quantity);
-    return sum == sums.end() ? std::optional<double>() : std::optional<double>(sum->second);
-  };
+  const auto of = [&](const char* quantity) { return SumOf(sums, quantity); };
   const auto total = of("dram"), read = of("dram.read"), write = of("dram.write");
   if (total && read && write && std::abs(*total - *read - *write) > kSumTolerance * *total)
     counts.doubts.push_back(
@@ -117,9 +115,8 @@ CuptiCounts DecodeCounters(const std::vector<CuptiMetric>& metrics,
   CuptiCounts counts;
   const auto sums = SumQuantities(metrics, values, counts.doubts);
   counts.work = WorkOf(sums, pipes, counts.doubts);
-  if (const auto seconds = sums.find("seconds"); seconds != sums.end())
-    counts.seconds = seconds->second;
-  if (const auto clock = sums.find("clock"); clock != sums.end()) counts.clock_hz = clock->second;
+  counts.seconds = SumOf(sums, "seconds");
+  counts.clock_hz = SumOf(sums, "clock");
   for (const auto& [quantity, sum] : sums) {
     if (quantity.rfind(kPeak, 0) == 0 && counts.clock_hz)
       counts.tensor_peaks[quantity.substr(kPeak.size())] = sum * *counts.clock_hz;

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <array>
 
+#include "counters/gpu/access.h"
+
 namespace dlroof {
 namespace {
 
@@ -82,10 +84,6 @@ std::string LibraryName(CudaLibrary library) {
   return kNames.at(static_cast<size_t>(library));
 }
 
-std::string Version(int version) {
-  return fmt::format("{}.{}", version / 1000, version % 1000 / 10);
-}
-
 // Without a driver and with one that is too old the runtime's code is the same.
 bool DriverTooOld(const CudaFailure& failure) {
   return failure.library == CudaLibrary::kRuntime && failure.code == 35 &&
@@ -98,8 +96,8 @@ std::string FailureSentence(const CudaFailure& failure) {
   if (DriverTooOld(failure))
     return fmt::format(
         "the driver is for CUDA {} and this program for {} ({} from {}): update the driver",
-        Version(failure.driver_version), Version(failure.runtime_version), failure.name,
-        failure.call);
+        CudaVersionText(failure.driver_version), CudaVersionText(failure.runtime_version),
+        failure.name, failure.call);
   const auto known = std::ranges::find_if(kFailures, [&](const auto& row) {
     return row.library == failure.library && row.code == failure.code;
   });

@@ -67,26 +67,18 @@ std::vector<std::string> NcuMetrics(const CuptiTable& table, const CuptiChip& ch
 std::vector<std::string> NcuCommand(const NcuChoice& choice,
                                     const std::vector<std::string>& metrics,
                                     const std::vector<std::string>& command) {
-  std::vector<std::string> words = {choice.program,
-                                    "--csv",
-                                    "--page",
-                                    "raw",
-                                    "--print-units",
-                                    "base",
-                                    "--target-processes",
-                                    "all",
-                                    "--cache-control",
-                                    "none",
-                                    "--clock-control",
-                                    "none",
-                                    "--metrics",
-                                    fmt::format("{}", fmt::join(metrics, ",")),
-                                    "--log-file",
-                                    choice.table};
+  std::vector<std::string> words = {choice.program, "--csv"};
   const auto add = [&](const std::string& flag, const std::string& value) {
     words.push_back(flag);
     words.push_back(value);
   };
+  add("--page", "raw");
+  add("--print-units", "base");
+  add("--target-processes", "all");
+  add("--cache-control", "none");
+  add("--clock-control", "none");
+  add("--metrics", fmt::format("{}", fmt::join(metrics, ",")));
+  add("--log-file", choice.table);
   if (!choice.kernels.empty()) add("--kernel-name", "regex:" + choice.kernels);
   if (choice.skip > 0) add("--launch-skip", fmt::format("{}", choice.skip));
   if (choice.launches) add("--launch-count", fmt::format("{}", *choice.launches));

@@ -22,9 +22,6 @@ void Erase(Work& work, const std::string& quantity) {
   if (quantity == "launches") work.launches.reset();
 }
 
-// [1] counted over known, less 1.
-double Error(double counted, double known) { return counted / known - 1; }
-
 }  // namespace
 
 double CounterTolerance(const std::string& quantity) {
@@ -37,7 +34,7 @@ void JudgeCounters(const KnownCall& known, const Work& counted, JudgedCounters& 
   for (const auto& [quantity, expected] : Flat(known.work)) {
     const auto got = found.find(quantity);
     if (got == found.end() || expected <= 0) continue;
-    const double error = Error(got->second, expected);
+    const double error = got->second / expected - 1;
     const bool ok = std::abs(error) <= CounterTolerance(quantity);
     auto& row = judged[quantity];
     if (row.grade == CounterGrade::kFailed) continue;

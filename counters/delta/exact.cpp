@@ -8,7 +8,6 @@
 #include <tuple>
 
 #include "counters/base/error.h"
-#include "counters/delta/whole_division.h"
 
 namespace dlroof {
 namespace {
@@ -99,8 +98,6 @@ std::optional<Axis> ChannelsFirst(const Axis& axis, const IndexRanges& ranges) {
   return Axis{{inner, axis.digits[0], axis.digits[1]}, axis.y, axis.x};
 }
 
-int64_t Modulo(int64_t value, int64_t divisor) { return value % divisor; }
-
 // A stretch of an axis up to translation by whole sectors.
 using Phase = std::tuple<int64_t, int64_t, int64_t>;  // begin in the period, alignment, length
 
@@ -110,11 +107,11 @@ Phase PhaseOf(const Axis& axis, IndexRange range, int64_t sector) {
   const Digit& inner = axis.digits[2];
   const bool one_run = range.first / inner.count == (range.second - 1) / inner.count;
   if (!period && inner.dy == 0 && inner.dx == 0 && one_run)  // channels of one tap
-    return {-1 - range.first / inner.count, Modulo(range.first % inner.count * inner.bytes, sector),
+    return {-1 - range.first / inner.count, range.first % inner.count * inner.bytes % sector,
             length};
   if (!period) return {range.first, 0, length};
-  return {range.first % period->indices,
-          Modulo(range.first / period->indices * period->bytes, sector), length};
+  return {range.first % period->indices, range.first / period->indices * period->bytes % sector,
+          length};
 }
 
 std::vector<IndexRange> Cut(int64_t begin, int64_t end, int64_t length) {
@@ -240,8 +237,7 @@ Sampled CountClasses(const Operand& matrix, std::vector<PhaseClass> classes, con
 Sampled CountOperand(const Operand& matrix, const OperandCut& cut, int64_t groups, int64_t sector,
                      const EnumerationLimits& limits) {
   std::map<int64_t, double> bases;  // alignment -> groups
-  for (int64_t group = 0; group < groups; ++group)
-    bases[Modulo(group * matrix.group_bytes, sector)] += 1;
+  for (int64_t group = 0; group < groups; ++group) bases[group * matrix.group_bytes % sector] += 1;
   const auto classes = Classes(matrix.rows, Cut(0, Size(matrix.rows), cut.rows), sector);
   Sampled sum;
   for (const auto& [base, count] : bases) {

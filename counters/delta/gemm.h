@@ -12,6 +12,10 @@
 
 namespace dlroof {
 
+// Division of whole numbers that rounds as said, for any `a` and for b > 0.
+constexpr int64_t FloorDiv(int64_t a, int64_t b) { return a / b - (a % b < 0); }
+constexpr int64_t CeilDiv(int64_t a, int64_t b) { return -FloorDiv(-a, b); }
+
 enum class TensorLayout { kNchw, kNhwc };  // with weights KCRS or KRSC
 
 struct ConvLayer {

@@ -4,9 +4,9 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "counters/base/error.h"
 #include "counters/base/files.h"
@@ -21,11 +21,9 @@ constexpr double kLeastFigure = 1e-12, kMostFigure = 1e18;
 constexpr double kMostSms = 65536;
 constexpr double kSlowestClock = 1e6, kFastestClock = 1e12;  // [1/s]
 
-struct Figure {
-  const char* key;
-  double GpuSpec::*value;
-};
-constexpr std::array<Figure, 16> kFigures = {{
+template <class Value>
+using Figure = std::pair<std::string_view, Value GpuSpec::*>;
+constexpr Figure<double> kFigures[] = {
     {"sms", &GpuSpec::sms},
     {"clock_hz", &GpuSpec::clock_hz},
     {"l1_bytes_per_clock", &GpuSpec::l1_bytes_per_clock},
@@ -42,19 +40,12 @@ constexpr std::array<Figure, 16> kFigures = {{
     {"threads_per_sm", &GpuSpec::threads_per_sm},
     {"ctas_per_sm", &GpuSpec::ctas_per_sm},
     {"launch_seconds", &GpuSpec::launch_seconds},
-}};
-struct SectorFigure {
-  const char* key;
-  int64_t GpuSpec::*value;
 };
-constexpr std::array<SectorFigure, 2> kSectors = {
-    {{"sector_bytes", &GpuSpec::sector_bytes}, {"dram_sector_bytes", &GpuSpec::dram_sector_bytes}}};
+constexpr Figure<int64_t> kSectors[] = {{"sector_bytes", &GpuSpec::sector_bytes},
+                                        {"dram_sector_bytes", &GpuSpec::dram_sector_bytes}};
 
-struct Resource {
-  std::string_view name;
-  double GpuSpec::*value;
-};
-constexpr std::array<Resource, 9> kResources = {{
+// A design's; "mac" is one besides.
+constexpr Figure<double> kResources[] = {
     {"sm", &GpuSpec::sms},
     {"clock", &GpuSpec::clock_hz},
     {"shared", &GpuSpec::shared_bytes_per_clock},
@@ -64,9 +55,9 @@ constexpr std::array<Resource, 9> kResources = {{
     {"l2size", &GpuSpec::l2_bytes},
     {"reg", &GpuSpec::registers_per_sm},
     {"smem", &GpuSpec::shared_bytes_per_sm},
-}};
+};
 
-double ReadFigure(const JsonReader& file, const char* key, GpuSpec& gpu) {
+double ReadFigure(const JsonReader& file, const std::string& key, GpuSpec& gpu) {
   const JsonReader figure = file.Object(key);
   const double value = figure.Number("value");
   if (value <= 0) throw BadInput("{}: 'value' must be positive, got {}", figure.where(), value);
@@ -77,7 +68,7 @@ double ReadFigure(const JsonReader& file, const char* key, GpuSpec& gpu) {
   return value;
 }
 
-int64_t ReadSector(const JsonReader& file, const char* key, GpuSpec& gpu) {
+int64_t ReadSector(const JsonReader& file, const std::string& key, GpuSpec& gpu) {
   const double value = ReadFigure(file, key, gpu);
   for (int64_t power = 8; power <= 1024; power *= 2)
     if (value == static_cast<double>(power)) return power;
@@ -86,7 +77,7 @@ int64_t ReadSector(const JsonReader& file, const char* key, GpuSpec& gpu) {
 }
 
 bool IsFigure(const std::string& key) {
-  const auto is = [&](const auto& one) { return key == one.key; };
+  const auto is = [&](const auto& one) { return key == one.first; };
   return key == "name" || std::ranges::any_of(kFigures, is) || std::ranges::any_of(kSectors, is);
 }
 
@@ -95,14 +86,14 @@ bool IsFigure(const std::string& key) {
 GpuSpec GpuFromJson(const nlohmann::json& json, const std::string& where) {
   const JsonReader file(json, where);
   GpuSpec gpu{.name = file.Text("name")};
-  for (const auto& [key, value] : kFigures) gpu.*value = ReadFigure(file, key, gpu);
-  for (const auto& [key, value] : kSectors) gpu.*value = ReadSector(file, key, gpu);
+  for (const auto& [key, value] : kFigures) gpu.*value = ReadFigure(file, std::string(key), gpu);
+  for (const auto& [key, value] : kSectors) gpu.*value = ReadSector(file, std::string(key), gpu);
   for (const auto& item : json.items()) {
     const std::string& key = item.key();
     if (IsFigure(key)) continue;
     if (!key.starts_with(kMacs) || key.size() == kMacs.size())
       throw BadInput("{}: '{}' is no figure of a GPU", where, key);
-    gpu.macs_per_clock[key.substr(kMacs.size())] = ReadFigure(file, key.c_str(), gpu);
+    gpu.macs_per_clock[key.substr(kMacs.size())] = ReadFigure(file, key, gpu);
   }
   if (gpu.macs_per_clock.empty())
     throw BadInput("{}: no 'macs_per_clock_<type>', expected at least one", where);
@@ -117,7 +108,8 @@ GpuSpec GpuFromJson(const nlohmann::json& json, const std::string& where) {
 
 nlohmann::json ToJson(const GpuSpec& gpu) {
   nlohmann::json json = {{"name", gpu.name}};
-  const auto put = [&](const std::string& key, const nlohmann::json& value) {
+  const auto put = [&](std::string_view name, const nlohmann::json& value) {
+    const std::string key(name);
     const auto source = gpu.sources.find(key);
     json[key] = {{"value", value}, {"source", source == gpu.sources.end() ? "" : source->second}};
   };
@@ -150,7 +142,7 @@ double MacsPerClock(const GpuSpec& gpu, const std::string& type) {
 const std::vector<std::string_view>& ScalableResources() {
   static const std::vector<std::string_view> names = [] {
     std::vector<std::string_view> list = {"mac"};
-    for (const auto& resource : kResources) list.push_back(resource.name);
+    for (const auto& [name, value] : kResources) list.push_back(name);
     return list;
   }();
   return names;
@@ -164,11 +156,11 @@ GpuSpec Scaled(GpuSpec gpu, const std::string& resource, double factor) {
     for (auto& [type, macs] : gpu.macs_per_clock) macs *= factor;
     return gpu;
   }
-  const auto found = std::ranges::find(kResources, resource, &Resource::name);
-  if (found == kResources.end())
+  const auto found = std::ranges::find(kResources, resource, &Figure<double>::first);
+  if (found == std::end(kResources))
     throw BadInput("'{}' is no resource to scale; there are {}, tile=MxN", resource,
                    fmt::join(ScalableResources(), ", "));
-  gpu.*(found->value) *= factor;
+  gpu.*(found->second) *= factor;
   if (resource == "sm") gpu.sms = std::round(gpu.sms);
   if (gpu.sms < 1) throw BadInput("sm={}: leaves less than one SM", factor);
   return gpu;

@@ -4,8 +4,6 @@
 #include <cmath>
 
 #include "counters/base/error.h"
-#include "counters/delta/runs.h"
-#include "counters/delta/whole_division.h"
 
 namespace dlroof {
 namespace {

@@ -1,11 +1,11 @@
-#include "counters/delta/runs.h"
-
+// Sectors of a block by its runs of memory instead of its elements: the geometry of a convolution
+// in a few dozen operations.
 #include <algorithm>
 #include <cmath>
 #include <numeric>
 #include <vector>
 
-#include "counters/delta/whole_division.h"
+#include "counters/delta/model.h"
 
 namespace dlroof {
 namespace {

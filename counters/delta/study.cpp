@@ -73,15 +73,13 @@ Trial RandomTrial(Choice& choice) {
 
 std::string Text(const Trial& trial) {
   const auto& s = trial.layer.shape;
-  constexpr std::array<const char*, 3> kDirections = {"fwd", "bwd_data", "bwd_weights"};
   return fmt::format(
       "{} {} {} byte n{}c{}h{}w{}k{}r{}s{}_s{}p{}x{}d{}g{} tile {}x{}x{}, K in {}, {} CTAs a wave, "
       "L2 {} kB",
-      kDirections.at(static_cast<size_t>(trial.layer.direction)),
-      trial.layer.layout == TensorLayout::kNhwc ? "nhwc" : "nchw", trial.layer.element_bytes, s.n,
-      s.c, s.h, s.w, s.k, s.r, s.s, s.stride_h, s.pad_top, s.pad_left, s.dilation_h, s.groups,
-      trial.tile.m, trial.tile.n, trial.tile.k, trial.tile.slices, trial.caches.l2.ctas_per_wave,
-      trial.caches.l2.bytes / 1e3);
+      Key(trial.layer.direction), trial.layer.layout == TensorLayout::kNhwc ? "nhwc" : "nchw",
+      trial.layer.element_bytes, s.n, s.c, s.h, s.w, s.k, s.r, s.s, s.stride_h, s.pad_top,
+      s.pad_left, s.dilation_h, s.groups, trial.tile.m, trial.tile.n, trial.tile.k,
+      trial.tile.slices, trial.caches.l2.ctas_per_wave, trial.caches.l2.bytes / 1e3);
 }
 
 std::array<double, 4> Levels(const TrafficBytes& bytes) {

@@ -8,7 +8,6 @@
 
 #include "counters/base/error.h"
 #include "counters/base/keys.h"
-#include "counters/delta/whole_division.h"
 
 namespace dlroof {
 namespace {
@@ -51,11 +50,6 @@ int64_t Slices(const ConvLayer& layer, const CtaTile& tile, const GpuSpec& gpu) 
   const int64_t steps = CeilDiv(gemm.k, tile.k);
   const int64_t fill = static_cast<int64_t>(gpu.sms) / ctas;
   return std::max<int64_t>(1, std::min(fill, steps / 64));
-}
-
-TilePlan Complete(const ConvLayer& layer, const GpuSpec& gpu, CtaTile tile) {
-  tile.slices = Slices(layer, tile, gpu);
-  return {tile, Occupancy(tile, layer.element_bytes, gpu)};
 }
 
 // [clock] Work of each resource in one K-step of one CTA.
@@ -122,7 +116,9 @@ TilePlan PlanTile(const ConvLayer& layer, const GpuSpec& gpu) {
 }
 
 TilePlan PlanTile(const ConvLayer& layer, const GpuSpec& gpu, int64_t m, int64_t n) {
-  const auto plan = Complete(layer, gpu, {m, n, KStep(n, layer.element_bytes), 1});
+  CtaTile tile{m, n, KStep(n, layer.element_bytes), 1};
+  tile.slices = Slices(layer, tile, gpu);
+  const TilePlan plan{tile, Occupancy(tile, layer.element_bytes, gpu)};
   if (plan.ctas_per_sm < 1)
     throw BadInput(
         "a tile of {}x{} does not fit into an SM of {} (registers, shared memory or threads)", m, n,

@@ -1,11 +1,9 @@
-#include "counters/delta/waves.h"
-
 #include <algorithm>
 #include <cmath>
 #include <map>
 #include <numeric>
 
-#include "counters/delta/whole_division.h"
+#include "counters/delta/model.h"
 
 namespace dlroof {
 namespace {

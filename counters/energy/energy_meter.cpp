@@ -118,13 +118,11 @@ class Measurement {
       Reading reading = Read();
       if (AnyCountedMoved(meter_, first.joules, reading.joules)) return reading;
       if (reading.at - first.at > kStandsStill)
-        throw NoEnergy(fmt::format("the counter of {} stood still for {:.1f} s of calls",
-                                   FirstCounted(), reading.at - first.at));
+        throw NoEnergy(
+            fmt::format("the counter of {} stood still for {:.1f} s of calls",
+                        std::ranges::find(meter_.domains, true, &EnergyDomain::counted)->name,
+                        reading.at - first.at));
     }
-  }
-
-  std::string FirstCounted() const {
-    return std::ranges::find(meter_.domains, true, &EnergyDomain::counted)->name;
   }
 
   Window Between(const Reading& begin, const Reading& end) const {

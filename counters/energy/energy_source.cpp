@@ -4,6 +4,8 @@
 #include <cstdlib>
 #include <utility>
 
+#include "counters/base/error.h"
+
 namespace dlroof {
 namespace {
 
@@ -15,6 +17,13 @@ std::vector<EnergySource>& EnergyRegistry() {
 }  // namespace
 
 bool RegisterEnergySource(EnergySource source) {
+  source.open = [open = std::move(source.open)](const EnergyPlace& place) -> EnergyCounters {
+    try {
+      return open(place);
+    } catch (const BadInput& reason) {
+      return {.why_not = reason.what()};
+    }
+  };
   EnergyRegistry().push_back(std::move(source));
   return true;
 }

@@ -37,7 +37,8 @@ struct EnergySource {
   std::function<EnergyCounters(const EnergyPlace&)> open;
 };
 
-// Called at namespace scope by each source's file. Returns true.
+// Called at namespace scope by each source's file, whose `open` may throw BadInput in place of
+// `why_not`. Returns true.
 bool RegisterEnergySource(EnergySource source);
 // By rank.
 std::vector<EnergySource> AllEnergySources();

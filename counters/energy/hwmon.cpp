@@ -5,16 +5,13 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <charconv>
 #include <map>
 #include <optional>
 #include <string>
-#include <string_view>
 
 #include "counters/base/error.h"
 #include "counters/energy/energy_source.h"
-#include "counters/energy/kernel_file.h"
-#include "counters/energy/package_cpus.h"
+#include "counters/energy/kernel_tree.h"
 
 namespace dlroof {
 namespace {
@@ -31,17 +28,6 @@ std::string TextOfSensor(const fs::path& path) {
   return ReadKernelFile(path, error);
 }
 
-// 0 of "Esocket0"; absent for other labels.
-std::optional<int> PackageOfLabel(std::string_view label) {
-  constexpr std::string_view kSocket = "Esocket";
-  if (!label.starts_with(kSocket)) return std::nullopt;
-  label.remove_prefix(kSocket.size());
-  int package = 0;
-  const auto [end, error] = std::from_chars(label.data(), label.data() + label.size(), package);
-  if (error != std::errc() || end != label.data() + label.size()) return std::nullopt;
-  return package;
-}
-
 // The sensors of all monitors, as far as they are of CPUs.
 struct HwmonSensors {
   std::map<int, fs::path> counters;     // of energy, by package
@@ -54,7 +40,7 @@ void AddSensor(const fs::path& path, const std::string& driver, HwmonSensors& se
   const auto sensor = (path.parent_path() / name.substr(0, name.find('_'))).string();
   const auto label = TextOfSensor(sensor + "_label");
   if (name.starts_with("energy") && name.ends_with("_input")) {
-    if (const auto package = PackageOfLabel(label)) sensors.counters[*package] = path;
+    if (const auto package = NumberBehind("Esocket", label)) sensors.counters[*package] = path;
   } else if (name.starts_with("power") && name.ends_with("_average")) {
     // ACPI's power meters, which have their name as the maker's text. A GPU's are not of CPUs.
     const auto by_maker = TextOfSensor(sensor + "_oem_info");
@@ -87,26 +73,17 @@ std::string WhyNoCounters(const HwmonSensors& sensors, const fs::path& sysfs) {
       fmt::join(sensors.watts_only, ", "));
 }
 
-EnergyDomain DomainOfPackage(int package, const fs::path& file) {
-  const auto read = [file] { return ReadMicrojoules(file, kHwmonCure); };
-  read();  // throws now where it cannot be read
-  return {fmt::format("package-{}", package), true, read, std::nullopt};
-}
-
 EnergyCounters OpenHwmon(const EnergyPlace& place) {
   const auto sensors = ReadSensors(place.sysfs);
-  if (sensors.counters.empty()) return {.why_not = WhyNoCounters(sensors, place.sysfs)};
-  try {
-    const auto packages = CpusOfPackages(place.sysfs);
-    EnergyCounters opened{.covers = "packages; no DRAM, fans, NIC, power supply", .why_not = ""};
-    for (const auto& [package, file] : sensors.counters)
-      if (OwnsPackage(packages, package, place))
-        opened.domains.push_back(DomainOfPackage(package, file));
-    if (opened.domains.empty()) opened.why_not = "no counter is of a package of this process";
-    return opened;
-  } catch (const BadInput& reason) {
-    return {.why_not = reason.what()};
-  }
+  if (sensors.counters.empty()) throw BadInput(WhyNoCounters(sensors, place.sysfs));
+  const auto packages = CpusOfPackages(place.sysfs);
+  EnergyCounters opened{.covers = "packages; no DRAM, fans, NIC, power supply", .why_not = ""};
+  for (const auto& [package, file] : sensors.counters)
+    if (OwnsPackage(packages, package, place))
+      opened.domains.push_back(
+          MicrojouleDomain(fmt::format("package-{}", package), true, file, kHwmonCure));
+  if (opened.domains.empty()) throw BadInput("no counter is of a package of this process");
+  return opened;
 }
 
 [[maybe_unused]] const bool hwmon_registered = RegisterEnergySource({"hwmon", 3, OpenHwmon});

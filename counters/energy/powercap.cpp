@@ -13,8 +13,7 @@
 
 #include "counters/base/error.h"
 #include "counters/energy/energy_source.h"
-#include "counters/energy/kernel_file.h"
-#include "counters/energy/package_cpus.h"
+#include "counters/energy/kernel_tree.h"
 
 namespace dlroof {
 namespace {
@@ -66,10 +65,9 @@ std::optional<int> PackageOf(std::string_view name) {
 }
 
 EnergyDomain DomainOf(const Zone& zone, const std::string& name, bool counted) {
-  const auto file = zone.path / "energy_uj";
-  const auto read = [file] { return ReadMicrojoules(file, kPowercapCure); };
-  read();  // throws now where it cannot be read
-  return {name, counted, read, ReadMicrojoules(zone.path / "max_energy_range_uj", kPowercapCure)};
+  auto domain = MicrojouleDomain(name, counted, zone.path / "energy_uj", kPowercapCure);
+  domain.range_joules = ReadMicrojoules(zone.path / "max_energy_range_uj", kPowercapCure);
+  return domain;
 }
 
 // The domains of zones, as far as they belong to this process.
@@ -92,12 +90,9 @@ class Opened {
     }
   }
 
+  // Throws BadInput: none of them counts.
   EnergyCounters Result() {
-    if (packages_counted_ == 0) {
-      counters_.domains.clear();
-      counters_.why_not = "the tree has no package that this process may use";
-      return std::move(counters_);
-    }
+    if (packages_counted_ == 0) throw BadInput("the tree has no package that this process may use");
     counters_.covers =
         dram_counted_ == packages_counted_ ? "packages and DRAM; no fans, NIC, power supply"
         : dram_counted_ == 0               ? "packages; no DRAM, fans, NIC, power supply"
@@ -120,18 +115,13 @@ class Opened {
 EnergyCounters OpenPowercap(const EnergyPlace& place) {
   const auto zones = ReadZones(place.sysfs);
   if (zones.empty())
-    return {.why_not = fmt::format(
-                "{} has no intel-rapl:*: the kernel lacks CONFIG_POWERCAP or the module "
-                "intel_rapl_msr, or this is a virtual machine, to which its host must pass the "
-                "counters",
-                (place.sysfs / "class/powercap").string())};
-  try {
-    Opened opened(place);
-    for (const Zone& zone : zones) opened.Add(zone);
-    return opened.Result();
-  } catch (const BadInput& reason) {
-    return {.why_not = reason.what()};
-  }
+    throw BadInput(
+        "{} has no intel-rapl:*: the kernel lacks CONFIG_POWERCAP or the module intel_rapl_msr, or "
+        "this is a virtual machine, to which its host must pass the counters",
+        (place.sysfs / "class/powercap").string());
+  Opened opened(place);
+  for (const Zone& zone : zones) opened.Add(zone);
+  return opened.Result();
 }
 
 [[maybe_unused]] const bool powercap_registered =

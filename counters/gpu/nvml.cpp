@@ -71,11 +71,12 @@ struct Nvml::Session {
     if (reasons == nullptr) Resolve(library, "nvmlDeviceGetCurrentClocksThrottleReasons", reasons);
   }
 
-  // 0 is NVML_SUCCESS throughout.
-  std::optional<double> ClockHz(unsigned which) const {
-    unsigned megahertz = 0;
-    if (clock == nullptr || clock(device, which, &megahertz) != 0) return std::nullopt;
-    return 1e6 * megahertz;
+  // `unit` times what the function says of the device. 0 is NVML_SUCCESS throughout.
+  template <class Value, class Function, class... Which>
+  std::optional<double> Ask(double unit, Function function, Which... which) const {
+    Value value = 0;
+    if (function == nullptr || function(device, which..., &value) != 0) return std::nullopt;
+    return unit * static_cast<double>(value);
   }
 
   // At this moment where the driver has that; else what from Ampere on is the mean over a second.
@@ -85,9 +86,7 @@ struct Nvml::Session {
     if (fields != nullptr && fields(device, 1, &now) == 0 && now.status == 0 &&
         now.type == kUnsigned)
       return 1e-3 * now.value.whole;
-    unsigned milliwatts = 0;
-    if (power == nullptr || power(device, &milliwatts) != 0) return std::nullopt;
-    return 1e-3 * milliwatts;
+    return Ask<unsigned>(1e-3, power);
   }
 };
 
@@ -107,13 +106,10 @@ Nvml Nvml::Open(const std::string& library, const std::string& pci_bus_id) {
 GpuHealth Nvml::Health() const {
   GpuHealth health;
   if (!session_) return health;
-  health.sm_clock_hz = session_->ClockHz(kSmClock);
-  health.memory_clock_hz = session_->ClockHz(kMemoryClock);
+  health.sm_clock_hz = session_->Ask<unsigned>(1e6, session_->clock, kSmClock);
+  health.memory_clock_hz = session_->Ask<unsigned>(1e6, session_->clock, kMemoryClock);
   health.power_watts = session_->PowerWatts();
-  unsigned value = 0;
-  if (session_->temperature != nullptr &&
-      session_->temperature(session_->device, kCoreSensor, &value) == 0)
-    health.temperature_celsius = value;
+  health.temperature_celsius = session_->Ask<unsigned>(1, session_->temperature, kCoreSensor);
   unsigned long long bits = 0;
   if (session_->reasons != nullptr && session_->reasons(session_->device, &bits) == 0)
     health.throttle = bits;
@@ -121,11 +117,7 @@ GpuHealth Nvml::Health() const {
 }
 
 std::optional<double> Nvml::EnergyJoules() const {
-  unsigned long long millijoules = 0;
-  if (!session_ || session_->energy == nullptr ||
-      session_->energy(session_->device, &millijoules) != 0)
-    return std::nullopt;
-  return 1e-3 * static_cast<double>(millijoules);
+  return session_ ? session_->Ask<unsigned long long>(1e-3, session_->energy) : std::nullopt;
 }
 
 std::string Nvml::DriverVersion() const {

@@ -4,7 +4,7 @@
 
 #include "counters/instructions/stepped.h"
 #include "counters/perf/access.h"
-#include "counters/perf/count_linux.h"
+#include "counters/perf/count.h"
 
 namespace dlroof {
 namespace {

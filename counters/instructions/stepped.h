@@ -6,6 +6,8 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <vector>
 
 namespace dlroof {
 
@@ -25,5 +27,15 @@ struct Stepped {
 // ends. The child takes what `run` does with it. A step takes some microseconds: steps end, without
 // counts, after `most_seconds`. `run` must wait for no other thread, and must not block SIGTRAP.
 Stepped StepThrough(const std::function<void()>& run, double most_seconds);
+
+struct AddressRange {
+  std::uint64_t begin = 0, end = 0;  // [byte] the end is outside
+
+  bool operator==(const AddressRange&) const = default;
+};
+
+// Reads the text of /proc/PID/maps (proc(5)): executable mappings without a name, or of a memory
+// file. Lines that it cannot read are left out.
+std::vector<AddressRange> GeneratedCode(std::string_view maps);
 
 }  // namespace dlroof

@@ -11,7 +11,6 @@
 #include <filesystem>
 
 #include "counters/cpu/clocks.h"
-#include "counters/openmp/ompt_regions.h"
 #include "counters/openmp/region_clock.h"
 
 namespace dlroof {

@@ -5,6 +5,7 @@
 #include <array>
 #include <atomic>
 #include <optional>
+#include <string_view>
 
 #include "counters/parallel_time.h"
 
@@ -81,5 +82,14 @@ class RegionClock {
   RegionsSeen seen_;
   std::array<ThreadInRegion, kMostThreads> threads_;
 };
+
+// --- The OpenMP runtime that called this program as its tool (ompt_regions.cpp) ---
+
+// Returns if the regions of the runtime that names itself so mean what a source promises: LLVM's
+// libomp and Intel's libiomp5, by their `__kmp_version_lib_ver`.
+bool IsWatchedRuntime(std::string_view version);
+
+// Returns if the code at an address belongs to the runtime whose regions OMPT shows, now.
+bool OmptShows(const void* code);
 
 }  // namespace dlroof

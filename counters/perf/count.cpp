@@ -11,9 +11,8 @@
 namespace dlroof {
 namespace {
 
+constexpr int kPerfCalls = 3;
 constexpr double kLeastShare = 0.5;  // of its time that a counter must have counted
-
-bool SeveralPipes(const CountRequest& request) { return request.pipes.size() > 1; }
 
 // Returns the sum of an event's readings of one call. Absent where one of them hardly counted.
 std::optional<double> Sum(const std::string& event, const std::vector<PerfReading>& readings,
@@ -95,33 +94,7 @@ class GroupCounter {
   int groups_ = 0;
 };
 
-// Quantities whose events were not all counted are unknown.
-std::optional<double> ValueOf(const PmuQuantity& quantity,
-                              const std::map<std::string, double>& counts) {
-  double value = 0;
-  for (const auto& [event, factor] : quantity.terms) {
-    const auto found = counts.find(event);
-    if (found == counts.end()) return std::nullopt;
-    value += found->second * factor;
-  }
-  return value;
-}
-
-bool Wanted(const PmuQuantity& quantity, const CountRequest& request) {
-  if (quantity.level) return true;
-  return std::ranges::count(request.pipes, quantity.pipe) > 0 &&
-         !(quantity.alone && SeveralPipes(request));
-}
-
-}  // namespace
-
-double Difference(const PerfReading& reading) {
-  constexpr std::uint64_t kWidth = std::uint64_t{1} << 48;
-  if (reading.end >= reading.begin) return static_cast<double>(reading.end - reading.begin);
-  if (reading.begin < kWidth) return static_cast<double>(reading.end + kWidth - reading.begin);
-  return static_cast<double>(reading.end - reading.begin);  // modulo 2^64
-}
-
+// [1] by event, over one call.
 std::map<std::string, double> CountEvents(const std::vector<PmuEvent>& events, int slots,
                                           const CountRequest& request, const PerfBackend& backend,
                                           Counted& counted) {
@@ -138,6 +111,33 @@ std::map<std::string, double> CountEvents(const std::vector<PmuEvent>& events, i
   counted.how = fmt::format("perf events, {} groups, the median of {} calls each", counter.groups(),
                             kPerfCalls);
   return counter.Medians();
+}
+
+// Quantities whose events were not all counted are unknown.
+std::optional<double> ValueOf(const PmuQuantity& quantity,
+                              const std::map<std::string, double>& counts) {
+  double value = 0;
+  for (const auto& [event, factor] : quantity.terms) {
+    const auto found = counts.find(event);
+    if (found == counts.end()) return std::nullopt;
+    value += found->second * factor;
+  }
+  return value;
+}
+
+bool Wanted(const PmuQuantity& quantity, const CountRequest& request) {
+  if (quantity.level) return true;
+  return std::ranges::count(request.pipes, quantity.pipe) > 0 &&
+         !(quantity.alone && request.pipes.size() > 1);
+}
+
+}  // namespace
+
+double Difference(const PerfReading& reading) {
+  constexpr std::uint64_t kWidth = std::uint64_t{1} << 48;
+  if (reading.end >= reading.begin) return static_cast<double>(reading.end - reading.begin);
+  if (reading.begin < kWidth) return static_cast<double>(reading.end + kWidth - reading.begin);
+  return static_cast<double>(reading.end - reading.begin);  // modulo 2^64
 }
 
 Counted CountWithPerf(const PmuTable& table, const CountRequest& request,

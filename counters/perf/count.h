@@ -35,18 +35,19 @@ using PerfBackend = std::function<std::vector<std::vector<PerfReading>>(
 // and AMD cores, memory controllers), or at 64.
 double Difference(const PerfReading& reading);
 
-// [1] by event, over one call: the median of `kPerfCalls` calls. Events of one PMU go together, as
-// many as `slots`; where the kernel finds that too many, half as many. Events that it refuses are
-// absent, with a sentence in `doubts`; so are events that counted for less than half of their time,
-// and those that counted for less than all are scaled, with a sentence.
-inline constexpr int kPerfCalls = 3;
-std::map<std::string, double> CountEvents(const std::vector<PmuEvent>& events, int slots,
-                                          const CountRequest& request, const PerfBackend& backend,
-                                          Counted& counted);
-
 // The quantities of the table that this call can have: FLOPs of its own pipes (all vector ones of
-// the table, so that a part is not taken for the whole), bytes.
+// the table, so that a part is not taken for the whole), bytes. Each event's count is the median of
+// three calls. Events of one PMU go together, as many as the table's `slots`; where the kernel
+// finds that too many, half as many. Events that it refuses are absent, with a sentence in
+// `doubts`; so are events that counted for less than half of their time, and those that counted for
+// less than all are scaled, with a sentence.
 Counted CountWithPerf(const PmuTable& table, const CountRequest& request,
                       const PerfBackend& backend);
+
+// A PerfBackend: perf_event_open(2). Core events are counted in user space on each thread that this
+// process has when the call begins (an OpenMP pool is there by then), those of other PMUs on the
+// CPUs that their cpumask names, for every program there.
+std::vector<std::vector<PerfReading>> CountInKernel(const std::vector<PmuEvent>& events,
+                                                    const std::function<void()>& call);
 
 }  // namespace dlroof

@@ -45,6 +45,9 @@ struct PmuTable {
 // it has other events and refuses these.
 bool IsDeviceOf(std::string_view pmu, std::string_view device);
 
+// Returns the CPUs of a device's cpumask, "0-3,8".
+std::vector<int> CpuList(const std::string& text);
+
 // Returns the files of counters/perf/tables in the order of their names.
 const std::vector<EmbeddedFile>& BuiltInPmuTables();
 

@@ -1,14 +1,94 @@
-// The counter source "perf": hardware counters through perf events, where this CPU has a table and
-// the system lets us.
+// The kernel's side of count.h, and the counter source "perf": hardware counters through perf
+// events, where this CPU has a table and the system lets us.
 #include <fmt/format.h>
+#include <linux/perf_event.h>
+#include <sys/ioctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
+#include <cerrno>
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+#include "counters/base/files.h"
+#include "counters/base/process.h"
 #include "counters/counter_source.h"
 #include "counters/perf/access.h"
 #include "counters/perf/count.h"
-#include "counters/perf/count_linux.h"
 
 namespace dlroof {
 namespace {
+
+namespace fs = std::filesystem;
+
+// An open counter.
+class Counter {
+ public:
+  Counter(std::uint32_t type, const PmuEvent& event, pid_t thread, int cpu, int leader) {
+    perf_event_attr attributes = {};
+    attributes.size = sizeof attributes;
+    attributes.type = type;
+    attributes.config = event.config;
+    attributes.disabled = leader < 0;
+    attributes.exclude_kernel = cpu < 0;  // PMUs outside the cores cannot tell
+    attributes.exclude_hv = cpu < 0;
+    attributes.read_format = PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING;
+    file_ = Descriptor(
+        static_cast<int>(syscall(SYS_perf_event_open, &attributes, thread, cpu, leader, 0)));
+    if (file_.get() < 0) {
+      const int error = errno;
+      throw PerfRefused(error, PerfOpenSentence(error));
+    }
+  }
+
+  int file() const { return file_.get(); }
+  void Group(unsigned long request) const { ioctl(file(), request, PERF_IOC_FLAG_GROUP); }
+
+  PerfReading Read() const {
+    struct {
+      std::uint64_t value, enabled, running;
+    } read_back = {};
+    if (read(file(), &read_back, sizeof read_back) != static_cast<ssize_t>(sizeof read_back))
+      throw PerfRefused(errno, PerfOpenSentence(errno));
+    return {0, read_back.value, read_back.enabled, read_back.running};
+  }
+
+ private:
+  Descriptor file_;
+};
+
+std::vector<pid_t> Threads() {
+  std::vector<pid_t> threads;
+  for (const auto& task : fs::directory_iterator("/proc/self/task"))
+    threads.push_back(static_cast<pid_t>(std::stol(task.path().filename().string())));
+  return threads;
+}
+
+struct Place {
+  std::uint32_t type;
+  pid_t thread;
+  int cpu;
+};
+
+// Where events of this PMU are counted.
+std::vector<Place> PlacesOf(const std::string& pmu) {
+  std::vector<Place> places;
+  if (pmu == "cpu") {
+    for (const pid_t thread : Threads()) places.push_back({PERF_TYPE_RAW, thread, -1});
+    return places;
+  }
+  std::error_code ignored;
+  for (const auto& device : fs::directory_iterator("/sys/bus/event_source/devices", ignored)) {
+    if (!IsDeviceOf(pmu, device.path().filename().string())) continue;
+    std::uint32_t type = 0;
+    if (!(std::ifstream(device.path() / "type") >> type)) continue;
+    for (const int cpu : CpuList(ReadFileIfAny(device.path() / "cpumask")))
+      places.push_back({type, -1, cpu});
+  }
+  if (places.empty()) throw PerfRefused(ENOENT, fmt::format("the kernel has no PMU {}*", pmu));
+  return places;
+}
 
 std::string WhyNot() {
   static const std::string why = [] {
@@ -32,4 +112,24 @@ Counted Count(const CountRequest& request) {
     RegisterCounterSource({"perf", "cpu", Provenance::kMeasured, WhyNot, Count});
 
 }  // namespace
+
+std::vector<std::vector<PerfReading>> CountInKernel(const std::vector<PmuEvent>& events,
+                                                    const std::function<void()>& call) {
+  std::vector<std::vector<Counter>> groups;
+  for (const Place& place : PlacesOf(events.at(0).pmu)) {
+    auto& group = groups.emplace_back();
+    for (const PmuEvent& event : events)
+      group.emplace_back(place.type, event, place.thread, place.cpu,
+                         group.empty() ? -1 : group.front().file());
+  }
+  for (const auto& group : groups) group.front().Group(PERF_EVENT_IOC_RESET);
+  for (const auto& group : groups) group.front().Group(PERF_EVENT_IOC_ENABLE);
+  call();
+  for (const auto& group : groups) group.front().Group(PERF_EVENT_IOC_DISABLE);
+  std::vector<std::vector<PerfReading>> readings(events.size());
+  for (const auto& group : groups)
+    for (size_t i = 0; i < events.size(); ++i) readings[i].push_back(group[i].Read());
+  return readings;
+}
+
 }  // namespace dlroof

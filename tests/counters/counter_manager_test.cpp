@@ -6,6 +6,8 @@
 #include <cmath>
 #include <stdexcept>
 
+#include "counters/work.h"
+
 namespace dlroof {
 namespace {
 
@@ -135,6 +137,31 @@ TEST(CountCall, WhatIsNoCountIsDropped) {
   const auto counting = CountCall("model", "cpu", {}, sources);
   EXPECT_THAT(counting.work.at(Provenance::kModelled).bytes,
               ElementsAre(testing::Pair(Level::kL3, 0)));
+}
+
+TEST(WorkKeys, EveryLevelAndProvenanceSurvivesItsText) {
+  for (const Level level : AllLevels()) EXPECT_EQ(LevelFromKey(Key(level)), level);
+  for (const Provenance from : AllProvenances()) EXPECT_EQ(ProvenanceFromKey(Key(from)), from);
+  EXPECT_EQ(LevelFromKey("l4"), std::nullopt);
+  EXPECT_EQ(ProvenanceFromKey("guessed"), std::nullopt);
+}
+
+TEST(WorkKeys, APipeIsATypeAndAUnitAndPerhapsAFinerRow) {
+  EXPECT_TRUE(IsPipeKey("fp32.vector"));
+  EXPECT_TRUE(IsPipeKey("int8.matrix"));
+  EXPECT_TRUE(IsPipeKey("fp32.vector.avx2"));
+  EXPECT_TRUE(IsPipeKey("int32.vector"));
+  for (const char* bad :
+       {"", "fp32", "fp32.", ".vector", "fp31.vector", "fp32.scalar", "fp32.vector."})
+    EXPECT_FALSE(IsPipeKey(bad)) << bad;
+}
+
+TEST(TotalFlops, IsUnknownWithoutPipesAndZeroWithAnIdleOne) {
+  EXPECT_EQ(TotalFlops({}), std::nullopt);
+  Work none;
+  none.flops["fp32.vector"] = 0;
+  EXPECT_EQ(TotalFlops(none), 0);
+  EXPECT_EQ(TotalFlops({.flops = {{"bf16.matrix", 30}, {"fp32.vector", 12}}}), 42);
 }
 
 }  // namespace

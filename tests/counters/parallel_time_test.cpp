@@ -7,22 +7,29 @@ namespace {
 
 RegionSource Source(const std::string& name, const std::string& why, double regions, double seconds,
                     std::vector<std::string>* begun = nullptr) {
-  return {[name] { return name; }, [why] { return why; },
-          [name, begun] {
-            if (begun != nullptr) begun->push_back(name);
-          },
-          [=] {
-            return RegionsSeen{{regions, seconds, seconds, seconds}, 2};
-          }};
+  return {.name = [name] { return name; },
+          .unavailable = [why] { return why; },
+          .begin =
+              [=] {
+                if (begun != nullptr) begun->push_back(name);
+              },
+          .end =
+              [=] {
+                return RegionsSeen{{regions, seconds, seconds, seconds}, 2};
+              }};
+}
+
+std::optional<RegionWatch::Watched> WatchedBy(const std::vector<RegionSource>& sources) {
+  RegionWatch watch(sources);
+  watch.Begin();
+  return watch.End();
 }
 
 TEST(RegionWatch, TheSourceCountsThatSeesTheProcess) {
   std::vector<std::string> begun;
   const std::vector<RegionSource> sources = {Source("a", "OMPT shows these regions", 3, 9, &begun),
                                              Source("b", "", 3, 2, &begun)};
-  RegionWatch watch(sources);
-  watch.Begin();
-  const auto watched = watch.End();
+  const auto watched = WatchedBy(sources);
   ASSERT_TRUE(watched);
   EXPECT_EQ(watched->source, "b");
   EXPECT_EQ(watched->seen, (RegionsSeen{{3, 2, 2, 2}, 2}));
@@ -31,27 +38,19 @@ TEST(RegionWatch, TheSourceCountsThatSeesTheProcess) {
 }
 
 TEST(RegionWatch, OfTwoRuntimesTheOneCountsWhoseRegionsTookLongest) {
-  const std::vector<RegionSource> sources = {Source("few", "", 9, 1), Source("long", "", 1, 2),
-                                             Source("none", "", 0, 0)};
-  RegionWatch watch(sources);
-  watch.Begin();
-  EXPECT_EQ(watch.End()->source, "long");
+  EXPECT_EQ(WatchedBy({Source("few", "", 9, 1), Source("long", "", 1, 2), Source("none", "", 0, 0)})
+                ->source,
+            "long");
 }
 
 TEST(RegionWatch, WithoutRegionsTheFirstSourceCounts) {
-  const std::vector<RegionSource> sources = {Source("first", "", 0, 0), Source("second", "", 0, 0)};
-  RegionWatch watch(sources);
-  watch.Begin();
-  EXPECT_EQ(watch.End()->source, "first");
+  EXPECT_EQ(WatchedBy({Source("first", "", 0, 0), Source("second", "", 0, 0)})->source, "first");
 }
 
 TEST(RegionWatch, NoNumberWhereASourceDidNotSeeAll) {
   auto blind = Source("blind", "", 1, 1);
   blind.end = [] { return std::nullopt; };
-  const std::vector<RegionSource> sources = {Source("sees", "", 1, 1), blind};
-  RegionWatch watch(sources);
-  watch.Begin();
-  EXPECT_FALSE(watch.End());
+  EXPECT_FALSE(WatchedBy({Source("sees", "", 1, 1), blind}));
 }
 
 TEST(RegionWatch, SaysWhyNoSourceSeesTheProcess) {
@@ -59,9 +58,7 @@ TEST(RegionWatch, SaysWhyNoSourceSeesTheProcess) {
                                              Source("b", "forbidden", 1, 1)};
   EXPECT_EQ(WhyNoRegions(sources), "a: no runtime; b: forbidden");
   EXPECT_EQ(WhyNoRegions({}), "this build knows no OpenMP runtime to watch");
-  RegionWatch watch(sources);
-  watch.Begin();
-  EXPECT_FALSE(watch.End());
+  EXPECT_FALSE(WatchedBy(sources));
 }
 
 }  // namespace

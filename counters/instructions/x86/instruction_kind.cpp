@@ -13,10 +13,6 @@ struct Opcode {
   int code = 0;
 };
 
-Opcode OfVex2(const unsigned char* at) { return {1, at[1] & 3, at[2]}; }
-Opcode OfVex3(const unsigned char* at) { return {at[1] & 0x1F, at[2] & 3, at[3]}; }
-Opcode OfEvex(const unsigned char* at) { return {at[1] & 7, at[2] & 3, at[4]}; }
-
 // The last F2 or F3 counts, 66 only without them.
 Opcode OfLegacy(const unsigned char* at) {
   constexpr std::array<unsigned char, 8> kIgnored = {0x2E, 0x36, 0x3E, 0x26,
@@ -41,16 +37,10 @@ Opcode OfLegacy(const unsigned char* at) {
 }
 
 Opcode Decode(const unsigned char* code) {
-  switch (*code) {
-    case 0xC5:
-      return OfVex2(code);
-    case 0xC4:
-      return OfVex3(code);
-    case 0x62:
-      return OfEvex(code);
-    default:
-      return OfLegacy(code);
-  }
+  if (*code == 0xC5) return {1, code[1] & 3, code[2]};               // VEX of two bytes
+  if (*code == 0xC4) return {code[1] & 0x1F, code[2] & 3, code[3]};  // VEX of three bytes
+  if (*code == 0x62) return {code[1] & 7, code[2] & 3, code[4]};     // EVEX
+  return OfLegacy(code);
 }
 
 constexpr unsigned kAnyPrefix = 0xF;

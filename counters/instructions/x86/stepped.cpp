@@ -10,11 +10,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <sstream>
 #include <vector>
 
 #include "counters/base/files.h"
 #include "counters/cpu/clocks.h"
-#include "counters/instructions/executable_maps.h"
 #include "counters/instructions/x86/instruction_kind.h"
 
 namespace dlroof {
@@ -114,6 +114,23 @@ Stepped ResultOf(const Steps& steps, double most_seconds) {
 }
 
 }  // namespace
+
+std::vector<AddressRange> GeneratedCode(std::string_view maps) {
+  std::vector<AddressRange> ranges;
+  std::istringstream lines{std::string(maps)};
+  for (std::string line; std::getline(lines, line);) {
+    // "7f10-7f20 r-xp 00000000 00:00 0    NAME", or no name
+    std::istringstream fields(line);
+    AddressRange range;
+    char dash = 0;
+    std::string rights, offset, device, inode, name;
+    if (!(fields >> std::hex >> range.begin >> dash >> range.end >> rights)) continue;
+    if (dash != '-' || rights.size() < 3 || rights[2] != 'x') continue;
+    fields >> offset >> device >> inode >> name;
+    if (name.empty() || name.starts_with("/memfd:")) ranges.push_back(range);
+  }
+  return ranges;
+}
 
 Stepped StepThrough(const std::function<void()>& run, double most_seconds) {
   void* page =

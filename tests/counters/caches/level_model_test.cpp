@@ -21,10 +21,13 @@ const CacheShares kAll = {{Level::kL1, {32768, 8}}, {Level::kL2, {1048576, 16}}}
 constexpr StartOfCall kCold = {false, false};
 constexpr StartOfCall kWarm = {true, true};
 
-LevelModel ConvModel(const std::string& problem, const std::string& implementation) {
+LevelModel ConvModel(const std::string& problem, const std::string& implementation,
+                     ProductDirection direction = ProductDirection::kForward,
+                     const std::string& isa = "avx2") {
   Conv2dCase one;
   one.problem = ParseConv2d(problem);
-  return Conv2dLevels(one, implementation, "avx2");
+  one.direction = direction;
+  return Conv2dLevels(one, implementation, isa);
 }
 
 LevelModel LstmModel(const std::string& problem, const std::string& isa = "avx2") {
@@ -74,10 +77,9 @@ TEST(Conv2dLevels, ThreadsWithCachesOfTheirOwnReadTheWeightsEach) {
 // Cold, with an L2 that holds all: every tensor comes once.
 TEST(Conv2dLevels, AWeightGradientFetchesEachTensorOnceWhereAllFit) {
   const double weights = 9 * 64 * 32 * 4, image = 28 * 28 * 32 * 4, output = 14 * 14 * 64 * 4;
-  Conv2dCase one;
-  one.problem = ParseConv2d("n1c32h28w28k64r3s3_s2p1");
-  one.direction = ProductDirection::kBackwardWeights;
-  const auto bytes = LevelBytes(Conv2dLevels(one, "jit:avx2", "avx2"), kAll, 1, kCold);
+  const auto model =
+      ConvModel("n1c32h28w28k64r3s3_s2p1", "jit:avx2", ProductDirection::kBackwardWeights);
+  const auto bytes = LevelBytes(model, kAll, 1, kCold);
   EXPECT_NEAR(bytes.at(Level::kL3), weights + image + output, 0.05 * (image + output));
   // Each of 14 rows of the output adds to every block of weights, 73728 byte, which do not all fit
   // the L1: more than once and less than once per row.
@@ -90,10 +92,8 @@ TEST(Conv2dLevels, LoadsAreThoseThatTheRegistersDoNotSpare) {
   const auto forward = ConvModel("n1c64h28w28k64r3s3_p1", "brgconv:avx2");
   EXPECT_NEAR(forward.core_loads, 57.8e6 / 2 / 8 * (1 / 2.0 + 1 / 6.0) * 82 / 84, 0.02e6);
   EXPECT_EQ(forward.vector_bytes, 32);
-  Conv2dCase one;
-  one.problem = ParseConv2d("n1c64h28w28k64r3s3_p1");
-  one.direction = ProductDirection::kBackwardWeights;
-  const auto weights = Conv2dLevels(one, "jit:avx512_core", "avx512_core");
+  const auto weights = ConvModel("n1c64h28w28k64r3s3_p1", "jit:avx512_core",
+                                 ProductDirection::kBackwardWeights, "avx512_core");
   // One element of the source each, one vector of the gradient for 8; the weights of each tap are
   // read and stored for each of 28 rows.
   const double vectors = 57.8e6 / 2 / 16 * 82 / 84;
@@ -102,10 +102,8 @@ TEST(Conv2dLevels, LoadsAreThoseThatTheRegistersDoNotSpare) {
 }
 
 TEST(Conv2dLevels, WhatIsNotModelledSaysSo) {
-  Conv2dCase one;
-  one.problem = ParseConv2d("n1c64h28w28k64r3s3_p1");
-  one.direction = ProductDirection::kBackwardWeights;
-  const auto model = Conv2dLevels(one, "brgconv:avx512_core", "avx512_core");
+  const auto model = ConvModel("n1c64h28w28k64r3s3_p1", "brgconv:avx512_core",
+                               ProductDirection::kBackwardWeights, "avx512_core");
   EXPECT_THAT(model.why_not, testing::HasSubstr("bwd_weights"));
   EXPECT_THAT(LevelBytes(model, kAll, 1, kCold), testing::IsEmpty());
   EXPECT_FALSE(ConvModel("n1c64h28w28k64r3s3_p1", "ref:any").why_not.empty());

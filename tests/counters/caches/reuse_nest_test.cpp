@@ -5,6 +5,7 @@
 
 #include <cmath>
 #include <list>
+#include <numeric>
 #include <unordered_map>
 
 namespace dlroof {
@@ -125,9 +126,12 @@ ReuseNest Convolution(double p, double q, double c, double k) {
 }
 
 double Sum(const std::vector<double>& values) {
-  double sum = 0;
-  for (const double value : values) sum += value;
-  return sum;
+  return std::accumulate(values.begin(), values.end(), 0.0);
+}
+
+std::vector<double> Fetched(const ReuseNest& nest, double bytes,
+                            CacheStart start = CacheStart::kEmpty) {
+  return FetchedBytes(nest, {bytes, 0}, start);
 }
 
 TEST(ReuseNest, AProductByHand) {
@@ -137,14 +141,13 @@ TEST(ReuseNest, AProductByHand) {
   EXPECT_EQ(Footprint(nest, 1), 32 + 8 + 16);  // one block of columns
   EXPECT_EQ(Footprint(nest, 2), 16 + 8 + 8);   // and one of rows
   // All fits: everything once, or not at all after the same product.
-  EXPECT_THAT(FetchedBytes(nest, {104, 0}, CacheStart::kEmpty), testing::ElementsAre(32, 24, 48));
-  EXPECT_THAT(FetchedBytes(nest, {104, 0}, CacheStart::kSameNestBefore), testing::Each(0));
+  EXPECT_THAT(Fetched(nest, 104), testing::ElementsAre(32, 24, 48));
+  EXPECT_THAT(Fetched(nest, 104, CacheStart::kSameNestBefore), testing::Each(0));
   // A block of columns fits: A stays from one to the next.
-  EXPECT_THAT(FetchedBytes(nest, {56, 0}, CacheStart::kEmpty), testing::ElementsAre(32, 24, 48));
-  EXPECT_THAT(FetchedBytes(nest, {56, 0}, CacheStart::kSameNestBefore),
-              testing::ElementsAre(0, 24, 48));
+  EXPECT_THAT(Fetched(nest, 56), testing::ElementsAre(32, 24, 48));
+  EXPECT_THAT(Fetched(nest, 56, CacheStart::kSameNestBefore), testing::ElementsAre(0, 24, 48));
   // Only one block of both fits: A is fetched for each of the three blocks of columns.
-  EXPECT_THAT(FetchedBytes(nest, {55, 0}, CacheStart::kEmpty), testing::ElementsAre(96, 24, 48));
+  EXPECT_THAT(Fetched(nest, 55), testing::ElementsAre(96, 24, 48));
 }
 
 // Away from the steps: right at one, what is half used from the iteration before counts too.
@@ -153,7 +156,7 @@ TEST(ReuseNest, ProductsAgreeWithAnEnumeratedLruCache) {
     for (const std::size_t cache : {40, 90, 200, 600, 2000}) {
       const ReuseNest nest = Product(24, 16, 12, 6, block_n);
       const auto exact = Enumeration(nest, cache).Run();
-      const auto modelled = FetchedBytes(nest, {static_cast<double>(cache), 0}, CacheStart::kEmpty);
+      const auto modelled = Fetched(nest, static_cast<double>(cache));
       EXPECT_NEAR(Sum(modelled) / Sum(exact), 1, 0.12) << cache << ' ' << block_n;
     }
 }
@@ -164,8 +167,7 @@ TEST(ReuseNest, AfterTheSameProductAgreesToo) {
     Enumeration twice(nest, cache);
     twice.Run();
     const auto exact = twice.Run();
-    const auto modelled =
-        FetchedBytes(nest, {static_cast<double>(cache), 0}, CacheStart::kSameNestBefore);
+    const auto modelled = Fetched(nest, static_cast<double>(cache), CacheStart::kSameNestBefore);
     EXPECT_NEAR(Sum(modelled), Sum(exact), 0.12 * Sum(exact) + 1) << cache;
   }
 }
@@ -174,7 +176,7 @@ TEST(ReuseNest, ConvolutionsAgreeWithAnEnumeratedLruCache) {
   const ReuseNest nest = Convolution(12, 12, 8, 16);
   for (const std::size_t cache : {60, 500, 1200, 2200, 6000}) {
     const auto exact = Enumeration(nest, cache).Run();
-    const auto modelled = FetchedBytes(nest, {static_cast<double>(cache), 0}, CacheStart::kEmpty);
+    const auto modelled = Fetched(nest, static_cast<double>(cache));
     EXPECT_NEAR(Sum(modelled) / Sum(exact), 1, 0.2) << cache;
   }
 }
@@ -209,7 +211,7 @@ TEST(ReuseNest, ASmallerLastPanelMayStayWhereTheOthersDoNot) {
   // Sums over 20 and then 4 of 24 inputs, for 32 rows each: 80 weights do not fit, 16 do.
   ReuseNest nest = Product(32, 4, 24, 1, 4);
   nest.loops = {{2, 20, true}, {0, 1}, {2, 1}};
-  const auto weights = [&] { return FetchedBytes(nest, {70, 0}, CacheStart::kEmpty)[1]; };
+  const auto weights = [&] { return Fetched(nest, 70)[1]; };
   EXPECT_EQ(Enumeration(nest, 70).Run()[1], 32 * 80 + 16);
   EXPECT_EQ(weights(), 32 * 80 + 16);
   nest.loops[0].last_apart = false;
@@ -227,10 +229,10 @@ TEST(ReuseNest, ThreadsShareTheOuterLoops) {
 
 TEST(ReuseNest, WhatLiesOutsideAnImageIsNotFetchedPerRow) {
   ReuseNest nest = Convolution(12, 12, 8, 16);
-  const double all = FetchedBytes(nest, {60, 0}, CacheStart::kEmpty)[1];
+  const double all = Fetched(nest, 60)[1];
   nest.tensors[1].partial_in = 0;
   nest.tensors[1].partial = 0.75;
-  EXPECT_DOUBLE_EQ(FetchedBytes(nest, {60, 0}, CacheStart::kEmpty)[1], 0.75 * all);
+  EXPECT_DOUBLE_EQ(Fetched(nest, 60)[1], 0.75 * all);
 }
 
 }  // namespace

@@ -2,6 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+
+#include "counters/cpu/core_clock.h"
+#include "counters/cpu/issue_rate.h"
+
 namespace dlroof {
 namespace {
 
@@ -35,6 +40,25 @@ TEST(ReadClocks, EveryClockSeesABusyThread) {
   EXPECT_LT(spent.thread_cpu, 1);
   EXPECT_GE(spent.process_cpu, 0.9 * kBusySeconds);
   EXPECT_GE(spent.wall, 0.9 * kBusySeconds);
+}
+
+// A CPU of 0.2 to 10 GHz: a chain that the core shortens (one of additions runs at 14 to 21 "GHz")
+// or a count that is off by ten falls outside.
+TEST(MeasureCoreClock, IsAClockWhereThereIsAChain) {
+  const auto clock = MeasureCoreClock();
+  if (!clock) GTEST_SKIP() << "no chain for this family of CPUs";
+  EXPECT_TRUE(std::isfinite(*clock));
+  EXPECT_GT(*clock, 0.2e9);
+  EXPECT_LT(*clock, 10e9);
+}
+
+// At least one addition every eight cycles, and no more than eight in one: there are eight chains.
+// The clock may change between the two loops of a pair.
+TEST(MeasureIssueRate, IsWhatACoreCanIssueWhereThereAreLoops) {
+  const auto rate = MeasureIssueRate();
+  if (!rate) GTEST_SKIP() << "no loops for this family of CPUs";
+  EXPECT_GT(*rate, 0.125);
+  EXPECT_LT(*rate, 10);
 }
 
 }  // namespace

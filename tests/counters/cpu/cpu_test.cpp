@@ -1,15 +1,21 @@
 #include "counters/cpu/cpu.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cstdlib>
 #include <cstring>
 #include <stdexcept>
 
+#include "counters/cpu/core_caches.h"
 #include "tests/fakes/address_space.h"
 
 namespace dlroof {
 namespace {
+
+using testing::ElementsAre;
+using testing::IsSupersetOf;
+using testing::Pair;
 
 constexpr std::uint64_t kAllStates = 0x600e6;
 
@@ -50,10 +56,7 @@ TEST(CpuFromCpuid, AddsTheExtendedFamilyOfAmd) {
 
 TEST(CpuFromCpuid, CountsAFeatureOnlyWhenTheSystemSavesItsRegisters) {
   const auto all = CpuFromCpuid(Everything, kAllStates, true).features;
-  EXPECT_TRUE(all.contains("amx_int8"));
-  EXPECT_TRUE(all.contains("avx512_fp16"));
-  EXPECT_TRUE(all.contains("avx_vnni"));
-  EXPECT_TRUE(all.contains("amx_fp16"));
+  EXPECT_THAT(all, IsSupersetOf({"amx_int8", "avx512_fp16", "avx_vnni", "amx_fp16"}));
   const auto no_tiles = CpuFromCpuid(Everything, 0xe6, true).features;
   EXPECT_FALSE(no_tiles.contains("amx_tile"));
   EXPECT_TRUE(no_tiles.contains("avx512f"));
@@ -182,6 +185,52 @@ TEST(ParseMemoryGroups, KnowsBothVersions) {
   EXPECT_EQ(ParseMemoryGroups("5:cpu,memory:/a\n4:cpuset:/b\n0::/\n"),
             (std::vector<MemoryGroup>{{false, "/a"}, {true, "/"}}));
   EXPECT_TRUE(ParseMemoryGroups("garbage\n1:\n:::\n").empty());
+}
+
+// Registers of a leaf 4: type, level, sharing threads - 1; ways - 1 and line - 1; sets - 1.
+CpuidRegisters Cache(std::uint32_t type, std::uint32_t level, std::uint32_t threads,
+                     std::uint32_t ways, std::uint32_t sets) {
+  return {type | level << 5 | (threads - 1) << 14, (ways - 1) << 22 | 63, sets - 1, 0};
+}
+
+CpuidRegisters CascadeLake(std::uint32_t leaf, std::uint32_t subleaf) {
+  if (leaf == 0) return {0x16, 0, 0, 0};
+  if (leaf == 0xB && subleaf == 0) return {1, 2, 1 << 8, 0};
+  if (leaf != 4) return {};
+  const CpuidRegisters caches[] = {Cache(1, 1, 2, 8, 64), Cache(2, 1, 2, 8, 64),
+                                   Cache(3, 2, 2, 16, 1024), Cache(3, 3, 64, 11, 53248)};
+  return subleaf < 4 ? caches[subleaf] : CpuidRegisters{};
+}
+
+TEST(CoreCaches, AreThoseOfOneCoreWithBothItsThreads) {
+  // 8 x 64 sets and 16 x 1024 sets of 64 byte lines; the instructions' L1 and the L3 are no one
+  // core's data.
+  EXPECT_THAT(CoreCaches(CascadeLake),
+              ElementsAre(Pair(Level::kL1, 32768), Pair(Level::kL2, 1048576)));
+}
+
+TEST(CoreCaches, ASharedCacheIsDividedByCores) {
+  const auto shared = [](std::uint32_t leaf, std::uint32_t subleaf) {
+    if (leaf == 4 && subleaf == 2) return Cache(3, 2, 8, 16, 2048);  // 2 MiB of four cores
+    return CascadeLake(leaf, subleaf);
+  };
+  EXPECT_EQ(CoreCaches(shared).at(Level::kL2), 524288);
+}
+
+TEST(CoreCaches, AmdHasALeafOfItsOwn) {
+  const auto amd = [](std::uint32_t leaf, std::uint32_t subleaf) -> CpuidRegisters {
+    if (leaf == 0) return {0x10, 0, 0, 0};
+    if (leaf == 0x80000000) return {0x8000001E, 0, 0, 0};
+    if (leaf == 0xB && subleaf == 0) return {1, 2, 1 << 8, 0};
+    if (leaf != 0x8000001D || subleaf > 1) return {};
+    return subleaf == 0 ? Cache(1, 1, 2, 8, 64) : Cache(3, 2, 2, 8, 1024);
+  };
+  EXPECT_THAT(CoreCaches(amd), ElementsAre(Pair(Level::kL1, 32768), Pair(Level::kL2, 524288)));
+}
+
+TEST(CoreCaches, ACpuThatSaysNothingLeavesThemUnknown) {
+  const auto nothing = [](std::uint32_t, std::uint32_t) { return CpuidRegisters{}; };
+  EXPECT_THAT(CoreCaches(nothing), testing::IsEmpty());
 }
 
 }  // namespace

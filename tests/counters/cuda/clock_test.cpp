@@ -38,12 +38,15 @@ class CudaClockOnGpu : public testing::Test {
     buffer_.emplace(std::size_t{64} << 20);
     buffer_->Fill(0);
     sink_.emplace(sizeof(unsigned));
-    call_ = [this](void* stream) {
-      CheckCuda(LaunchRead(buffer_->get(), buffer_->bytes(), static_cast<unsigned*>(sink_->get()),
-                           1024, static_cast<cudaStream_t>(stream)),
+    call_ = Reads(*buffer_, buffer_->bytes(), 1024);
+    clock_.once(call_);
+  }
+  Enqueue Reads(const DeviceBuffer& buffer, std::size_t bytes, int blocks) {
+    return [this, &buffer, bytes, blocks](void* stream) {
+      CheckCuda(LaunchRead(buffer.get(), bytes, static_cast<unsigned*>(sink_->get()), blocks,
+                           static_cast<cudaStream_t>(stream)),
                 "the test's kernel");
     };
-    clock_.once(call_);
   }
 
   GpuClock clock_;
@@ -88,11 +91,7 @@ TEST_F(CudaClockOnGpu, ItsEnergyIsThatOfAPowerThatABoardCanHave) {
 TEST_F(CudaClockOnGpu, AFlushedCallIsSlowerThanATouchedOne) {
   const auto identity = ReadGpuIdentity(0);
   const DeviceBuffer small(static_cast<std::size_t>(identity.l2_bytes / 4));
-  const Enqueue call = [&](void* stream) {
-    CheckCuda(LaunchRead(small.get(), small.bytes(), static_cast<unsigned*>(sink_->get()), 1024,
-                         static_cast<cudaStream_t>(stream)),
-              "the test's kernel");
-  };
+  const Enqueue call = Reads(small, small.bytes(), 1024);
   double cold = 1, warm = 1;
   for (int i = 0; i < 20; ++i) {
     clock_.flush();
@@ -105,11 +104,7 @@ TEST_F(CudaClockOnGpu, AFlushedCallIsSlowerThanATouchedOne) {
 
 // Kernels of 1 us and less, each launched in 2 us and more.
 TEST_F(CudaClockOnGpu, ShortCallsRunBackToBackWithoutTheirLaunches) {
-  const Enqueue tiny = [this](void* stream) {
-    CheckCuda(LaunchRead(buffer_->get(), 64, static_cast<unsigned*>(sink_->get()), 1,
-                         static_cast<cudaStream_t>(stream)),
-              "the test's kernel");
-  };
+  const Enqueue tiny = Reads(*buffer_, 64, 1);
   const double batch = clock_.batch(tiny, 500, {}).seconds / 500;
   const auto replay = clock_.graph(tiny, 100);
   replay();

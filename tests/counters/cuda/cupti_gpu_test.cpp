@@ -1,14 +1,22 @@
-// CUPTI's counters on the GPU that is here; without one each test says why it is skipped.
+// CUPTI's counters on the GPU that is here: on kernels of their own, and on those of the ceilings,
+// whose work is known; and the known calls without CUPTI, for another profiler to count (dlroof
+// profile --gpu, compute-sanitizer). Without a GPU each test says why it is skipped.
+#include <cuda_runtime_api.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <fstream>
 #include <iostream>
 #include <nlohmann/json.hpp>
+#include <optional>
 
+#include "ceilings/cuda/bench_cuda.h"
+#include "counters/base/error.h"
 #include "counters/cuda/cupti_known_kernels.h"
 #include "counters/cuda/cupti_source.h"
+#include "counters/cuda/device.h"
 #include "counters/cuda/support.h"
+#include "counters/cupti/self_test.h"
 #include "tests/fakes/no_gpu.h"
 
 namespace dlroof {
@@ -48,6 +56,103 @@ TEST(CuptiOnGpu, ACallIsCountedInThreePassesAtMostAndItsKernelIsNamed) {
               0.01);
   EXPECT_EQ(counted.work.launches, 1);
   EXPECT_THAT(counted.how, testing::HasSubstr("Chain<"));
+}
+
+// "bf16.matrix.wgmma" -> "bf16.matrix"; "dram.load.v16" -> "dram".
+std::string QuantityOf(const GpuRow& row) {
+  if (IsMemory(row)) return std::string(Key(row.level));
+  return row.key.substr(0, row.key.rfind('.'));
+}
+
+// As many that what L2 keeps from before, and what is laid around the kernel, matter little.
+std::int64_t IterationsOf(const GpuRow& row) {
+  if (row.unit == GpuUnit::kGemm) return 2;
+  return IsMemory(row) && row.level == Level::kDram ? 2 : 64;
+}
+
+class CountedRows {
+ public:
+  explicit CountedRows(const CounterSource& source)
+      : source_(source), bench_(OpenCudaBench(0)), gpu_(bench_->Describe()) {}
+
+  std::vector<GpuRow> Rows() const {
+    return GpuRows(10 * gpu_.identity.major + gpu_.identity.minor);
+  }
+
+  // [1] what was counted over what the row does; absent, having said why, where nothing was.
+  std::optional<double> CountedOverKnown(const GpuRow& row) {
+    const GpuSize size = {gpu_.identity.sms, static_cast<std::int64_t>(gpu_.identity.l2_bytes),
+                          static_cast<std::int64_t>(gpu_.free_bytes)};
+    const auto shape = GpuShapes(row, size, 1e13).front();
+    try {
+      bench_->Prepare(row, shape);
+    } catch (const Unsupported& why) {
+      std::cout << row.key << ": " << why.what() << '\n';
+      return std::nullopt;
+    }
+    const auto iterations = IterationsOf(row);
+    CountRequest request;
+    request.name = row.key;
+    request.pipes = {IsMemory(row) ? "fp32.vector" : QuantityOf(row)};
+    request.run = [&] { bench_->Run(iterations); };
+    const auto counted = source_.count(request);
+    const auto known = WorkPerIteration(row, shape) * static_cast<double>(iterations);
+    if (const auto found = Counted(row, counted.work)) return *found / known;
+    std::cout << row.key << ": not counted; " << counted.how << '\n';
+    for (const auto& doubt : counted.doubts) std::cout << "  " << doubt << '\n';
+    return std::nullopt;
+  }
+
+ private:
+  static std::optional<double> Counted(const GpuRow& row, const Work& work) {
+    const auto in = [](const auto& counts, const auto& key) -> std::optional<double> {
+      const auto found = counts.find(key);
+      return found == counts.end() ? std::nullopt : std::optional(found->second);
+    };
+    return IsMemory(row) ? in(work.bytes, row.level) : in(work.flops, QuantityOf(row));
+  }
+
+  const CounterSource& source_;
+  std::unique_ptr<GpuBench> bench_;
+  GpuDescription gpu_;
+};
+
+// FLOPs within 1 %, DRAM within 5 %, L2 and L1 within 10 %, of every kernel: mma, wgmma, cublasLt.
+TEST(CuptiRowsOnGpu, CountsOfTheCeilingsKernelsAreTheirWork) {
+  const auto source = CuptiSources(0).front();
+  if (const auto why = source.unavailable(); !why.empty()) GTEST_SKIP() << NeverRan(why);
+  CountedRows rows(source);
+  int compared = 0;
+  for (const auto& row : rows.Rows()) {
+    const auto ratio = rows.CountedOverKnown(row);
+    if (!ratio) continue;
+    ++compared;
+    std::cout << row.key << ": counted " << *ratio << " of what it does\n";
+    EXPECT_NEAR(*ratio, 1, CounterTolerance(QuantityOf(row))) << row.key;
+  }
+  EXPECT_GT(compared, 8);
+}
+
+TEST(KnownCallsOnGpu, RunOnceAndSayWhatTheyDo) {
+  int devices = 0;
+  if (cudaGetDeviceCount(&devices) != cudaSuccess || devices == 0)
+    GTEST_SKIP() << NeverRan("no GPU");
+  const auto gpu = ReadGpuIdentity(0);
+  int calls = 0;
+  for (const auto& chip : BuiltInCuptiTable().chips) {
+    if (chip.compute_capability != 10 * gpu.major + gpu.minor || calls > 0) continue;
+    for (const auto& call : CuptiKnownCalls(chip)) {
+      call.run();
+      ++calls;
+      std::cout << call.name << ':';
+      for (const auto& [pipe, flops] : call.work.flops) std::cout << ' ' << pipe << ' ' << flops;
+      for (const auto& [level, bytes] : call.work.bytes)
+        std::cout << ' ' << Key(level) << ' ' << bytes;
+      std::cout << '\n';
+    }
+  }
+  EXPECT_EQ(cudaDeviceSynchronize(), cudaSuccess);
+  EXPECT_GT(calls, 0) << "no chip of this capability is in the table of counters";
 }
 
 }  // namespace

@@ -65,11 +65,10 @@ TEST(CuptiTableByHostApi, AMetricThatAFamilyDoesNotListIsRefusedThere) {
 
 // A metric's unit, by CUPTI.
 std::string UnitOf(CUpti_Profiler_Host_Object* host, const std::string& metric) {
-  CUpti_Profiler_Host_GetMetricProperties_Params params = {};
-  params.structSize = CUpti_Profiler_Host_GetMetricProperties_Params_STRUCT_SIZE;
+  auto params = DLROOF_CUPTI_PARAMS(CUpti_Profiler_Host_GetMetricProperties);
   params.pHostObject = host;
   params.pMetricName = metric.c_str();
-  CheckCupti(cuptiProfilerHostGetMetricProperties(&params), "cuptiProfilerHostGetMetricProperties");
+  DLROOF_CUPTI(cuptiProfilerHostGetMetricProperties, params);
   return params.pDimUnit;
 }
 
@@ -88,11 +87,10 @@ TEST(CuptiTableByHostApi, EveryWeightIsTheSizeOfItsMetricsUnitOnEveryChip) {
       {"nanosecond", 1e-9}, {"math_op", 1},    {"math_op/gpc_cycle", 1}, {"gpc_cycle/second", 1}};
   int weights = 0;
   for (const auto& chip : BuiltInCuptiTable().chips) {
-    CUpti_Profiler_Host_Initialize_Params params = {};
-    params.structSize = CUpti_Profiler_Host_Initialize_Params_STRUCT_SIZE;
+    auto params = DLROOF_CUPTI_PARAMS(CUpti_Profiler_Host_Initialize);
     params.profilerType = CUPTI_PROFILER_TYPE_RANGE_PROFILER;
     params.pChipName = chip.name.c_str();
-    CheckCupti(cuptiProfilerHostInitialize(&params), "cuptiProfilerHostInitialize");
+    DLROOF_CUPTI(cuptiProfilerHostInitialize, params);
     for (const auto& set : BuiltInCuptiTable().sets)
       for (const auto* metric : MetricsOf(BuiltInCuptiTable(), set, chip)) {
         const auto unit = UnitOf(params.pHostObject, metric->name);
@@ -103,8 +101,7 @@ TEST(CuptiTableByHostApi, EveryWeightIsTheSizeOfItsMetricsUnitOnEveryChip) {
             << chip.name << ' ' << metric->name << " in " << unit;
         ++weights;
       }
-    CUpti_Profiler_Host_Deinitialize_Params end = {};
-    end.structSize = CUpti_Profiler_Host_Deinitialize_Params_STRUCT_SIZE;
+    auto end = DLROOF_CUPTI_PARAMS(CUpti_Profiler_Host_Deinitialize);
     end.pHostObject = params.pHostObject;
     cuptiProfilerHostDeinitialize(&end);
   }

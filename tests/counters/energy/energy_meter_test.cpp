@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "counters/base/error.h"
+#include "counters/energy/meter_window.h"
 #include "counters/energy/other_programs.h"
 
 namespace dlroof {
@@ -49,11 +50,19 @@ struct FakeMachine {
   }
 };
 
+// Returns what was measured, which must be there.
+Energy EnergyOf(const EnergyFound& found) {
+  EXPECT_EQ(found.why_not, "");
+  return found.energy.value();
+}
+std::string WhyNone(const EnergyFound& found) {
+  EXPECT_FALSE(found.energy);
+  return found.why_not;
+}
+
 TEST(MeasureEnergy, IsTheJoulesOfACallInThreeWindows) {
   FakeMachine machine;
-  const auto found = machine.Measure(machine.Meter());
-  ASSERT_TRUE(found.energy) << found.why_not;
-  const Energy& energy = *found.energy;
+  const auto energy = EnergyOf(machine.Measure(machine.Meter()));
   // 1 ms of 100 W and 10 W.
   EXPECT_NEAR(energy.joules, 0.11, 1e-9);
   EXPECT_NEAR(energy.domains.at("package-0"), 0.1, 1e-9);
@@ -70,16 +79,13 @@ TEST(MeasureEnergy, IsTheJoulesOfACallInThreeWindows) {
 // 5 % of 2 s.
 TEST(MeasureEnergy, WindowsBeginAndEndWhenASlowCounterMoves) {
   FakeMachine machine{.call_seconds = 0.0037, .tick = 0.1};
-  const auto found = machine.Measure(machine.Meter(), 2);
-  ASSERT_TRUE(found.energy) << found.why_not;
-  EXPECT_NEAR(found.energy->joules, 110 * 0.0037, 110 * 0.0037 * 0.0037 / 2);
+  EXPECT_NEAR(EnergyOf(machine.Measure(machine.Meter(), 2)).joules, 110 * 0.0037,
+              110 * 0.0037 * 0.0037 / 2);
 }
 
 TEST(MeasureEnergy, ACallLongerThanAWindowIsMeasuredWhole) {
   FakeMachine machine{.call_seconds = 10};
-  const auto found = machine.Measure(machine.Meter());
-  ASSERT_TRUE(found.energy) << found.why_not;
-  EXPECT_NEAR(found.energy->joules, 1100, 1e-6);
+  EXPECT_NEAR(EnergyOf(machine.Measure(machine.Meter())).joules, 1100, 1e-6);
   EXPECT_EQ(machine.calls, 4);  // one to know how long it takes, one in each window
 }
 
@@ -89,13 +95,12 @@ TEST(MeasureEnergy, TheIntervalIsStudentsOfThreeWindows) {
     machine.watts = 90 + 10 * (machine.calls % 3);
     machine.Call();
   };
-  const auto found =
-      MeasureEnergy(machine.Meter(), call, {0.5, [&] { return machine.seconds; }, {}});
+  const auto energy =
+      EnergyOf(MeasureEnergy(machine.Meter(), call, {0.5, [&] { return machine.seconds; }, {}}));
   // 110, 120 and 100 J: mean 110, standard deviation 10, and 4.30265 * 10 / sqrt(3) = 24.8414.
-  ASSERT_TRUE(found.energy) << found.why_not;
-  EXPECT_NEAR(found.energy->joules, 110, 1e-9);
-  EXPECT_NEAR(found.energy->ci95->first, 110 - 24.8414, 1e-3);
-  EXPECT_NEAR(found.energy->ci95->second, 110 + 24.8414, 1e-3);
+  EXPECT_NEAR(energy.joules, 110, 1e-9);
+  EXPECT_NEAR(energy.ci95->first, 110 - 24.8414, 1e-3);
+  EXPECT_NEAR(energy.ci95->second, 110 + 24.8414, 1e-3);
 }
 
 TEST(MeasureEnergy, ACounterThatBeginsAnewIsFollowed) {
@@ -103,18 +108,14 @@ TEST(MeasureEnergy, ACounterThatBeginsAnewIsFollowed) {
   auto meter = machine.Meter();
   meter.domains = {
       {"package-0", true, [&] { return machine.Show(), std::fmod(machine.shown + 60, 65); }, 65.0}};
-  const auto found = machine.Measure(meter);
-  ASSERT_TRUE(found.energy) << found.why_not;
-  EXPECT_NEAR(found.energy->joules, 0.1, 1e-9);
+  EXPECT_NEAR(EnergyOf(machine.Measure(meter)).joules, 0.1, 1e-9);
 }
 
 TEST(MeasureEnergy, ACounterThatGoesBackWithoutARangeIsNotTrusted) {
   FakeMachine machine;
   auto meter = machine.Meter();
   meter.domains = {{"gpu", true, [&] { return 100 - machine.seconds; }, {}}};
-  const auto found = machine.Measure(meter);
-  EXPECT_FALSE(found.energy);
-  EXPECT_THAT(found.why_not, HasSubstr("the counter of gpu went back"));
+  EXPECT_THAT(WhyNone(machine.Measure(meter)), HasSubstr("the counter of gpu went back"));
 }
 
 TEST(MeasureEnergy, ACounterThatStandsStillGivesNoEnergy) {
@@ -122,19 +123,17 @@ TEST(MeasureEnergy, ACounterThatStandsStillGivesNoEnergy) {
   auto meter = machine.Meter();
   meter.domains[0].joules = [] { return 5.0; };
   meter.domains[1].joules = [] { return 7.0; };
-  EXPECT_THAT(machine.Measure(meter).why_not,
+  EXPECT_THAT(WhyNone(machine.Measure(meter)),
               HasSubstr("the counter of package-0 stood still for 1.0 s of calls"));
   // One of two is enough: a sum without it would be too small.
   meter = machine.Meter();
   meter.domains[1].joules = [] { return 7.0; };
-  const auto found = machine.Measure(meter);
-  EXPECT_FALSE(found.energy);
-  EXPECT_THAT(found.why_not, HasSubstr("the counter of dram-0 stood still"));
+  EXPECT_THAT(WhyNone(machine.Measure(meter)), HasSubstr("the counter of dram-0 stood still"));
 }
 
 TEST(MeasureEnergy, AWindowInWhichACounterMayBeginAnewTwiceGivesNone) {
   FakeMachine machine{.call_seconds = 61};
-  EXPECT_THAT(machine.Measure(machine.Meter()).why_not, HasSubstr("takes 61 s"));
+  EXPECT_THAT(WhyNone(machine.Measure(machine.Meter())), HasSubstr("takes 61 s"));
 }
 
 TEST(MeasureEnergy, ACounterThatCanNoLongerBeReadGivesNone) {
@@ -144,20 +143,17 @@ TEST(MeasureEnergy, ACounterThatCanNoLongerBeReadGivesNone) {
     if (machine.seconds > 0.7) throw BadInput("energy_uj: Permission denied");
     return machine.Show(), machine.shown;
   };
-  EXPECT_EQ(machine.Measure(meter).why_not, "energy_uj: Permission denied");
+  EXPECT_EQ(WhyNone(machine.Measure(meter)), "energy_uj: Permission denied");
 }
 
 TEST(MeasureEnergy, KeepsHowManyCpusOthersHad) {
   FakeMachine machine;
-  const auto found =
-      MeasureEnergy(machine.Meter(), [&] { machine.Call(); },
-                    {0.5,
-                     [&] { return machine.seconds; },
-                     {},
-                     [&]() -> std::optional<double> { return 7 + 1.5 * machine.seconds; }});
-  ASSERT_TRUE(found.energy) << found.why_not;
-  EXPECT_NEAR(found.energy->others_cpus.value(), 1.5, 1e-6);
-  EXPECT_TRUE(HasOthersEnergy(*found.energy));
+  EnergyWindows windows{.now = [&] { return machine.seconds; }};
+  windows.others = [&] { return 7 + 1.5 * machine.seconds; };
+  const auto energy = EnergyOf(MeasureEnergy(
+      machine.Meter(), [&] { machine.Call(); }, windows));
+  EXPECT_NEAR(energy.others_cpus.value(), 1.5, 1e-6);
+  EXPECT_TRUE(HasOthersEnergy(energy));
   EXPECT_FALSE(machine.Measure(machine.Meter()).energy->others_cpus);
   EXPECT_FALSE(HasOthersEnergy(Energy{.others_cpus = 0.05}));
   EXPECT_FALSE(HasOthersEnergy(Energy{}));
@@ -199,9 +195,67 @@ TEST(OpenEnergyMeter, TakesTheFirstSourceThatCanCountAndKeepsTheReasonsOfOthers)
   const auto without = OpenEnergyMeter({}, {none});
   EXPECT_EQ(without.from, "");
   EXPECT_EQ(WhyNoEnergy(without), "first: no tree");
-  const auto found = MeasureEnergy(without, [] {}, {0.5, [] { return 0.0; }, {}});
-  EXPECT_FALSE(found.energy);
-  EXPECT_EQ(found.why_not, "first: no tree");
+  EXPECT_EQ(WhyNone(MeasureEnergy(without, [] {}, {0.5, [] { return 0.0; }, {}})),
+            "first: no tree");
+}
+
+// Clocks that calls alone move: a call takes 0.25 s.
+struct MadeUpClocks {
+  double seconds = 0, set = 0;
+  int calls = 0, stop_after = 1000;
+
+  WindowFound Repeat(double least_seconds) {
+    return RepeatForMeter(
+        [this] {
+          seconds += 0.25;
+          ++calls;
+        },
+        {least_seconds, [this] { return seconds; }, [this] { return 1.8e9 + seconds + set; },
+         [this] { return calls >= stop_after; }});
+  }
+};
+
+TEST(RepeatForMeter, CallsForAtLeastSoLongAndKeepsBeginEndAndCalls) {
+  MadeUpClocks clocks;
+  clocks.seconds = 3;
+  const auto found = clocks.Repeat(10.1);
+  EXPECT_EQ(found.why_not, "");
+  // 41 calls of 0.25 s are the first that take 10.1 s.
+  EXPECT_EQ(found.window, (MeteredWindow{1.8e9 + 3, 1.8e9 + 13.25, 41}));
+  EXPECT_EQ(clocks.calls, 41);
+}
+
+TEST(RepeatForMeter, ALongCallIsMadeOnce) {
+  MadeUpClocks clocks;
+  EXPECT_EQ(clocks.Repeat(0.1).window->calls, 1);
+}
+
+TEST(RepeatForMeter, AnInterruptLeavesNoWindow) {
+  MadeUpClocks clocks{.stop_after = 3};
+  const auto found = clocks.Repeat(10);
+  EXPECT_FALSE(found.window);
+  EXPECT_EQ(found.why_not, "interrupted");
+  EXPECT_EQ(clocks.calls, 3);
+}
+
+TEST(RepeatForMeter, AClockThatWasSetMeanwhileLeavesNoWindow) {
+  MadeUpClocks clocks;
+  const auto found = RepeatForMeter(
+      [&] {
+        clocks.seconds += 1;
+        if (clocks.seconds == 5) clocks.set = -3600;
+      },
+      {10,
+       [&] { return clocks.seconds; },
+       [&] { return 1.8e9 + clocks.seconds + clocks.set; },
+       {}});
+  EXPECT_FALSE(found.window);
+  EXPECT_THAT(found.why_not, HasSubstr("clock was set by -3600.0 s"));
+}
+
+TEST(UtcSeconds, AreSince1970) {
+  EXPECT_GT(UtcSeconds(), 1.7e9);
+  EXPECT_LT(UtcSeconds(), 4.1e9);
 }
 
 }  // namespace

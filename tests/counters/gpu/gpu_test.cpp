@@ -1,10 +1,10 @@
-#include "counters/gpu/access.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "ceilings/gpu/measure.h"
+#include "counters/gpu/access.h"
 #include "counters/gpu/nvml.h"
+#include "counters/gpu/sm_stamps.h"
 #include "tests/paths.h"
 
 namespace dlroof {
@@ -76,33 +76,52 @@ TEST(DescribeGpu, TheFingerprintIsOfTheGpuNotOfWhatItsDriverKeepsForItself) {
   EXPECT_NE(DescribeGpu(without_ecc).fingerprint, machine.fingerprint);
 }
 
+Nvml FakeNvml(const char* pci_bus_id) {
+  return Nvml::Open(DLROOF_FAKE_MODULES "/libnvml_fake.so", pci_bus_id);
+}
+
 TEST(Nvml, ReadsWhatTheDriverTellsAndLeavesOutWhatItDoesNot) {
-  const auto nvml = Nvml::Open(DLROOF_FAKE_MODULES "/libnvml_fake.so", "0000:01:00.0");
+  const auto nvml = FakeNvml("0000:01:00.0"), without_power = FakeNvml("0000:03:00.0");
   const auto health = nvml.Health();
   EXPECT_EQ(health.sm_clock_hz, 1980e6);
   EXPECT_EQ(health.memory_clock_hz, 3201e6);
   EXPECT_EQ(health.temperature_celsius, 41);
   EXPECT_EQ(health.power_watts, 651.234);  // at the moment, not the mean of 300 W
-  EXPECT_FALSE(
-      Nvml::Open(DLROOF_FAKE_MODULES "/libnvml_fake.so", "0000:03:00.0").Health().power_watts);
+  EXPECT_FALSE(without_power.Health().power_watts);
   EXPECT_EQ(health.throttle, 0x44U);
   EXPECT_EQ(nvml.DriverVersion(), "580.65.06");
   EXPECT_EQ(nvml.EnergyJoules(), 8123456.789);
-  EXPECT_FALSE(Nvml::Open(DLROOF_FAKE_MODULES "/libnvml_fake.so", "0000:03:00.0").EnergyJoules());
+  EXPECT_FALSE(without_power.EnergyJoules());
 }
 
 TEST(Nvml, WithoutALibraryOrADeviceEveryAnswerIsAbsent) {
-  EXPECT_EQ(Nvml::Open("libdlroof_no_such_library.so", "0000:01:00.0").Health(), GpuHealth{});
-  EXPECT_EQ(Nvml::Open(DLROOF_FAKE_MODULES "/libnvml_fake.so", "0000:02:00.0").Health(),
-            GpuHealth{});
-  EXPECT_EQ(Nvml::Open("libdlroof_no_such_library.so", "").DriverVersion(), "");
-  EXPECT_FALSE(Nvml::Open("libdlroof_no_such_library.so", "").EnergyJoules());
+  const auto none = Nvml::Open("libdlroof_no_such_library.so", "0000:01:00.0");
+  EXPECT_EQ(none.Health(), GpuHealth{});
+  EXPECT_EQ(FakeNvml("0000:02:00.0").Health(), GpuHealth{});
+  EXPECT_EQ(none.DriverVersion(), "");
+  EXPECT_FALSE(none.EnergyJoules());
 }
 
 TEST(ThrottleReasons, NamesEachBit) {
   EXPECT_THAT(ThrottleReasons(0), IsEmpty());
   EXPECT_THAT(ThrottleReasons(0x44), ElementsAre("sw_power_cap", "hw_thermal_slowdown"));
   EXPECT_THAT(ThrottleReasons(1ULL << 63), ElementsAre("bit 63"));
+}
+
+// In 400 us 1.0, 1.2 and 1.4 GHz; the fourth SM got no block the second time,
+// the fifth none the first.
+TEST(MeanClockHz, IsOfAllSmsThatHaveBothStamps) {
+  const std::vector<SmStamp> stamps = {
+      {1000, 7},        {1000, 8},        {2000, 9},        {1000, 7}, {0, 0},
+      {401000, 400007}, {401000, 480008}, {402000, 560009}, {0, 0},    {401000, 9000000}};
+  EXPECT_DOUBLE_EQ(MeanClockHz(stamps).value(), 1.2e9);
+}
+
+TEST(MeanClockHz, IsAbsentWhereTheTimerIsTooCoarse) {
+  EXPECT_FALSE(MeanClockHz({{1000, 0}, {200999, 200000}}));
+  EXPECT_TRUE(MeanClockHz({{1000, 0}, {201000, 200000}}));
+  EXPECT_FALSE(MeanClockHz({{1000, 5}, {401000, 5}}));
+  EXPECT_FALSE(MeanClockHz({}));
 }
 
 }  // namespace

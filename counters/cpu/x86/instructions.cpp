@@ -1,9 +1,11 @@
-#include "counters/cpu/cache_flush.h"
+#include "counters/cpu/instructions.h"
 
+#include <cpuid.h>
 #include <immintrin.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include "counters/cpu/cache_eviction.h"
-#include "counters/cpu/cpuid.h"
 
 namespace dlroof {
 namespace {
@@ -24,6 +26,26 @@ void Drop(const char* line, std::size_t lines) {
 }
 
 }  // namespace
+
+CpuidRegisters ExecuteCpuid(std::uint32_t leaf, std::uint32_t subleaf) {
+  CpuidRegisters words;
+  __cpuid_count(leaf, subleaf, words.eax, words.ebx, words.ecx, words.edx);
+  return words;
+}
+
+std::uint64_t EnabledRegisterStates() {
+  constexpr std::uint32_t kOsxsave = 1U << 27;
+  if ((ExecuteCpuid(1, 0).ecx & kOsxsave) == 0) return 0;
+  std::uint32_t low = 0, high = 0;
+  asm volatile("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
+  return std::uint64_t{high} << 32 | low;
+}
+
+bool RequestAmxPermission() {
+  constexpr long kRequestPermission = 0x1023;  // ARCH_REQ_XCOMP_PERM
+  constexpr long kTileData = 18;               // XFEATURE_XTILEDATA
+  return syscall(SYS_arch_prctl, kRequestPermission, kTileData) == 0;
+}
 
 void FlushLines(const char* line, std::size_t lines) {
   static const auto drop = HasClflushopt() ? DropOverlapping : Drop;

@@ -1,0 +1,354 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <linux/perf_event.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+#include "counters/base/error.h"
+#include "counters/energy/energy_source.h"
+#include "counters/energy/perf_power.h"
+#include "counters/perf/pmu_table.h"
+#include "tests/fakes/refusal.h"
+
+namespace dlroof {
+namespace {
+
+using testing::AllOf;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::Not;
+
+// A tree of the kernel's files in a folder of the test.
+class MadeUpTree {
+ public:
+  MadeUpTree() { std::filesystem::create_directories(root_); }
+  ~MadeUpTree() { std::filesystem::remove_all(root_); }
+  MadeUpTree(const MadeUpTree&) = delete;
+  MadeUpTree& operator=(const MadeUpTree&) = delete;
+
+  const std::filesystem::path& root() const { return root_; }
+
+  void Write(const std::string& path, const std::string& text) const {
+    std::filesystem::create_directories((root_ / path).parent_path());
+    std::ofstream(root_ / path) << text << '\n';
+  }
+  // CPUs `first` to `last` are of `package`.
+  void Cpus(int package, int first, int last) const {
+    for (int cpu = first; cpu <= last; ++cpu)
+      Write("devices/system/cpu/cpu" + std::to_string(cpu) + "/topology/physical_package_id",
+            std::to_string(package));
+  }
+  void Zone(const std::string& zone, const std::string& name, long microjoules,
+            long range = 262143328850) const {
+    const auto folder = "class/powercap/" + zone;
+    Write(folder + "/name", name);
+    Write(folder + "/energy_uj", std::to_string(microjoules));
+    Write(folder + "/max_energy_range_uj", std::to_string(range));
+  }
+
+ private:
+  const std::filesystem::path root_ =
+      std::filesystem::temp_directory_path() / ("dlroof_sysfs_" + std::to_string(getpid()));
+};
+
+// Two packages of two CPUs; DRAM, a part that is in the package's count, and the platform.
+struct TwoPackages : MadeUpTree {
+  TwoPackages() {
+    Cpus(0, 0, 1);
+    Cpus(1, 2, 3);
+    Zone("intel-rapl:0", "package-0", 5000000);
+    Zone("intel-rapl:0:0", "core", 1000000);
+    Zone("intel-rapl:0:1", "dram", 700000);
+    Zone("intel-rapl:1", "package-1", 6000000);
+    Zone("intel-rapl:1:0", "dram", 800000);
+    Zone("intel-rapl:2", "psys", 20000000);
+  }
+};
+
+EnergyCounters Opened(const std::string& source, const MadeUpTree& tree,
+                      const std::vector<int>& allowed) {
+  for (const auto& row : AllEnergySources())
+    if (row.name == source) return row.open({tree.root(), allowed});
+  throw std::logic_error("no source " + source);
+}
+
+// "package-0", or "psys*" of a domain that does not count.
+std::vector<std::string> Names(const EnergyCounters& counters) {
+  std::vector<std::string> names;
+  for (const auto& domain : counters.domains)
+    names.push_back(domain.name + (domain.counted ? "" : "*"));
+  return names;
+}
+
+TEST(Powercap, CountsPackagesAndTheirDramAndNeverWhatContainsThem) {
+  const TwoPackages tree;
+  const auto counters = Opened("powercap", tree, {0, 1, 2, 3});
+  EXPECT_EQ(counters.why_not, "");
+  EXPECT_THAT(Names(counters), ElementsAre("package-0", "dram-0", "package-1", "dram-1", "psys*"));
+  EXPECT_EQ(counters.covers, "packages and DRAM; no fans, NIC, power supply");
+  EXPECT_DOUBLE_EQ(counters.domains[1].joules(), 0.7);
+  EXPECT_DOUBLE_EQ(counters.domains[1].range_joules.value(), 262143.32885);
+  tree.Zone("intel-rapl:0:1", "dram", 900000);
+  EXPECT_DOUBLE_EQ(counters.domains[1].joules(), 0.9);
+}
+
+TEST(Powercap, SaysWhereDramIsNotCounted) {
+  const MadeUpTree tree;
+  tree.Cpus(0, 0, 1);
+  tree.Zone("intel-rapl:0", "package-0", 1);
+  auto counters = Opened("powercap", tree, {0, 1});
+  EXPECT_THAT(Names(counters), ElementsAre("package-0"));
+  EXPECT_EQ(counters.covers, "packages; no DRAM, fans, NIC, power supply");
+  tree.Cpus(1, 2, 3);
+  tree.Zone("intel-rapl:1", "package-1", 1);
+  tree.Zone("intel-rapl:1:0", "dram", 1);
+  counters = Opened("powercap", tree, {0, 1, 2, 3});
+  EXPECT_THAT(counters.covers, HasSubstr("packages and DRAM of 1 of 2"));
+}
+
+TEST(Powercap, TheSameCountersByMemoryMappedRegistersAreNotCountedTwice) {
+  const TwoPackages tree;
+  tree.Zone("intel-rapl-mmio:0", "package-0", 5000000);
+  EXPECT_EQ(Opened("powercap", tree, {0, 1, 2, 3}).domains.size(), 5u);
+}
+
+TEST(Powercap, APackageThatOthersMayUseHasNoEnergyOfOurs) {
+  const TwoPackages tree;
+  const auto shared = Opened("powercap", tree, {0, 1, 2});
+  EXPECT_THAT(shared.why_not,
+              HasSubstr("this process may use 1 of the 2 CPUs of package 1, and the counter"));
+  // A process on package 0 alone takes nothing of package 1.
+  EXPECT_THAT(Names(Opened("powercap", tree, {0, 1})), ElementsAre("package-0", "dram-0", "psys*"));
+  EXPECT_THAT(Opened("powercap", tree, {7}).why_not, HasSubstr("no package that this process"));
+}
+
+TEST(Powercap, CpusThatAreNotKnownAreNotTakenForOurs) {
+  const MadeUpTree tree;
+  tree.Zone("intel-rapl:0", "package-0", 1);
+  EXPECT_THAT(Opened("powercap", tree, {0}).why_not,
+              AllOf(HasSubstr("the CPUs of package 0 are not known"), HasSubstr("devices/system")));
+}
+
+TEST(Powercap, WithoutATreeSaysWhy) {
+  const MadeUpTree tree;
+  const auto counters = Opened("powercap", tree, {0});
+  EXPECT_THAT(counters.domains, IsEmpty());
+  EXPECT_THAT(counters.why_not,
+              AllOf(HasSubstr("class/powercap has no intel-rapl:*"), HasSubstr("virtual machine")));
+}
+
+TEST(Powercap, TextThatIsNoNumberIsRefusedWithItsFile) {
+  const TwoPackages tree;
+  tree.Write("class/powercap/intel-rapl:1/energy_uj", "many");
+  EXPECT_THAT(Opened("powercap", tree, {0, 1, 2, 3}).why_not,
+              HasSubstr("intel-rapl:1/energy_uj: 'many' is not a number of microjoules"));
+}
+
+// Another user for as long as this lives, where this one is root.
+class AsNobody {
+ public:
+  AsNobody() : root_(geteuid() == 0) {
+    if (root_ && seteuid(65534) != 0) throw std::runtime_error("seteuid");
+  }
+  ~AsNobody() {
+    if (root_ && seteuid(0) != 0) std::abort();
+  }
+  AsNobody(const AsNobody&) = delete;
+  AsNobody& operator=(const AsNobody&) = delete;
+
+ private:
+  bool root_;
+};
+
+TEST(Powercap, AFileThatOnlyRootMayReadNamesTheCure) {
+  const TwoPackages tree;
+  ASSERT_EQ(chmod((tree.root() / "class/powercap/intel-rapl:0/energy_uj").c_str(), 0), 0);
+  const AsNobody nobody;
+  const auto counters = Opened("powercap", tree, {0, 1, 2, 3});
+  EXPECT_THAT(counters.domains, IsEmpty());
+  EXPECT_THAT(counters.why_not, AllOf(HasSubstr("intel-rapl:0/energy_uj: only root may read it"),
+                                      HasSubstr("udev rule")));
+}
+
+TEST(Powercap, AFileThatVanishesIsAnErrorOfItsReading) {
+  const TwoPackages tree;
+  const auto counters = Opened("powercap", tree, {0, 1, 2, 3});
+  std::filesystem::remove_all(tree.root() / "class");
+  EXPECT_THROW(counters.domains.at(0).joules(), BadInput);
+}
+
+const std::string kAmd = "class/hwmon/hwmon2/";
+
+void Sensor(const MadeUpTree& tree, int number, const std::string& label, long microjoules) {
+  const auto sensor = kAmd + "energy" + std::to_string(number);
+  tree.Write(sensor + "_label", label);
+  tree.Write(sensor + "_input", std::to_string(microjoules));
+}
+
+// Driver amd_energy of two packages of two CPUs. Cores come first.
+struct AmdEnergy : MadeUpTree {
+  AmdEnergy() {
+    Cpus(0, 0, 1);
+    Cpus(1, 2, 3);
+    Write(kAmd + "name", "amd_energy");
+    for (int core = 0; core < 4; ++core)
+      Sensor(*this, 1 + core, "Ecore00" + std::to_string(core), 7);
+    Sensor(*this, 5, "Esocket0", 5000000);
+    Sensor(*this, 6, "Esocket1", 6000000);
+  }
+};
+
+TEST(Hwmon, CountsPackagesAndNeverTheirCores) {
+  const AmdEnergy tree;
+  const auto counters = Opened("hwmon", tree, {0, 1, 2, 3});
+  EXPECT_EQ(counters.why_not, "");
+  ASSERT_EQ(counters.domains.size(), 2u);
+  EXPECT_EQ(counters.domains[1].name, "package-1");
+  EXPECT_TRUE(counters.domains[1].counted);
+  EXPECT_FALSE(counters.domains[1].range_joules);
+  EXPECT_EQ(counters.domains[1].joules(), 6);
+  Sensor(tree, 6, "Esocket1", 6500000);
+  EXPECT_EQ(counters.domains[1].joules(), 6.5);
+  EXPECT_EQ(counters.covers, "packages; no DRAM, fans, NIC, power supply");
+}
+
+TEST(Hwmon, APackageThatOthersMayUseHasNoEnergyOfOurs) {
+  const AmdEnergy tree;
+  EXPECT_THAT(Opened("hwmon", tree, {0, 1, 2}).why_not,
+              HasSubstr("this process may use 1 of the 2 CPUs of package 1"));
+  EXPECT_EQ(Opened("hwmon", tree, {2, 3}).domains.size(), 1u);
+  EXPECT_THAT(Opened("hwmon", tree, {7}).why_not, HasSubstr("no counter is of a package"));
+}
+
+TEST(Hwmon, IsTakenOnlyWhereTheOthersCannotCount) {
+  int last = 0;
+  for (const auto& source : AllEnergySources()) {
+    EXPECT_GT(source.rank, last);
+    last = source.rank;
+  }
+  EXPECT_EQ(AllEnergySources().back().name, "hwmon");
+}
+
+TEST(Hwmon, ATextThatIsNoNumberIsRefusedWithItsFile) {
+  const AmdEnergy tree;
+  tree.Write(kAmd + "energy5_input", "many");
+  EXPECT_THAT(Opened("hwmon", tree, {0, 1, 2, 3}).why_not,
+              HasSubstr("energy5_input: 'many' is not a number of microjoules"));
+}
+
+TEST(Hwmon, EnergyOfOtherThingsIsNotThatOfPackages) {
+  const MadeUpTree tree;
+  tree.Cpus(0, 0, 1);
+  tree.Write("class/hwmon/hwmon0/name", "ibmaem");
+  tree.Write("class/hwmon/hwmon0/energy1_input", "1");
+  const auto counters = Opened("hwmon", tree, {0, 1});
+  EXPECT_THAT(counters.domains, IsEmpty());
+  EXPECT_THAT(counters.why_not, HasSubstr("class/hwmon has no energy counter of a package"));
+}
+
+TEST(Hwmon, AMachineThatTellsWattsAloneIsSentToItsMeter) {
+  const MadeUpTree tree;
+  tree.Write("class/hwmon/hwmon1/name", "power_meter");
+  tree.Write("class/hwmon/hwmon1/power1_average", "95000000");
+  tree.Write("class/hwmon/hwmon1/power1_oem_info", "Grace Power Socket 0");
+  // A GPU's power is none of the CPU's.
+  tree.Write("class/hwmon/hwmon3/name", "amdgpu");
+  tree.Write("class/hwmon/hwmon3/power1_average", "30000000");
+  tree.Write("class/hwmon/hwmon3/power1_label", "PPT");
+  const auto counters = Opened("hwmon", tree, {0});
+  EXPECT_THAT(counters.domains, IsEmpty());
+  EXPECT_THAT(counters.why_not, AllOf(HasSubstr("tells its watts only (Grace Power Socket 0)"),
+                                      HasSubstr("--dlroof_meter_seconds"), Not(HasSubstr("PPT"))));
+}
+
+const std::string kUnit = "bus/event_source/devices/power/";
+
+void AddEvent(const MadeUpTree& tree, const std::string& name, const std::string& event,
+              const std::string& scale) {
+  const auto path = kUnit + "events/" + name;
+  tree.Write(path, event);
+  tree.Write(path + ".scale", scale);
+  tree.Write(path + ".unit", "Joules");
+}
+
+// As Linux 6.1 writes it for a Xeon of two packages.
+void AddUnit(const MadeUpTree& tree) {
+  tree.Write(kUnit + "type", "9");
+  tree.Write(kUnit + "cpumask", "0,28");
+  AddEvent(tree, "energy-pkg", "event=0x02", "2.3283064365386962890625e-10");
+  AddEvent(tree, "energy-ram", "event=0x03", "2.3283064365386962890625e-10");
+}
+
+TEST(ReadPowerUnit, ReadsTypeEventsScalesAndCpus) {
+  const MadeUpTree tree;
+  AddUnit(tree);
+  const auto unit = ReadPowerUnit(tree.root());
+  EXPECT_EQ(unit.type, 9u);
+  EXPECT_THAT(unit.cpus, ElementsAre(0, 28));
+  ASSERT_EQ(unit.events.size(), 2u);
+  EXPECT_EQ(unit.events[1].name, "energy-ram");
+  EXPECT_EQ(unit.events[1].config, 3u);
+  EXPECT_DOUBLE_EQ(unit.events[1].joules, 0x1p-32);
+}
+
+TEST(ReadPowerUnit, RefusesWhatItDoesNotKnow) {
+  const MadeUpTree tree;
+  EXPECT_THAT(RefusalOf([&] { ReadPowerUnit(tree.root()); }), HasSubstr("virtual machine"));
+  AddUnit(tree);
+  tree.Write(kUnit + "events/energy-pkg.unit", "Watts");
+  EXPECT_THAT(RefusalOf([&] { ReadPowerUnit(tree.root()); }),
+              HasSubstr("energy-pkg.unit: 'Watts' is not Joules"));
+  AddEvent(tree, "energy-pkg", "umask=0x02", "1");
+  EXPECT_THAT(RefusalOf([&] { ReadPowerUnit(tree.root()); }), HasSubstr("'umask=0x02'"));
+  AddEvent(tree, "energy-pkg", "event=0x02", "fast");
+  EXPECT_THAT(RefusalOf([&] { ReadPowerUnit(tree.root()); }),
+              HasSubstr("energy-pkg.scale: 'fast' is not a number"));
+}
+
+TEST(CpuList, ReadsRanges) {
+  EXPECT_THAT(CpuList("0-2,8"), ElementsAre(0, 1, 2, 8));
+  EXPECT_THAT(CpuList("5"), ElementsAre(5));
+}
+
+TEST(PerfPower, RefusesSharedPackages) {
+  const MadeUpTree tree;
+  AddUnit(tree);
+  EXPECT_THAT(Opened("perf", tree, {0}).why_not, HasSubstr("the package of CPU 0 is not known"));
+  tree.Cpus(0, 0, 1);
+  tree.Cpus(1, 28, 29);
+  EXPECT_THAT(Opened("perf", tree, {0, 28, 29}).why_not, HasSubstr("1 of the 2 CPUs of package 0"));
+}
+
+// The kernel's own counter of a CPU's time in nanoseconds stands for that of energy: 1e-9 J each
+// make a CPU of 1 W.
+TEST(PerfPower, ReadsEventsOfTheKernel) {
+  const MadeUpTree tree;
+  tree.Cpus(0, 0, 0);
+  tree.Write(kUnit + "type", std::to_string(PERF_TYPE_SOFTWARE));
+  tree.Write(kUnit + "cpumask", "0");
+  AddEvent(tree, "energy-pkg", "event=0x0", "1e-9");  // PERF_COUNT_SW_CPU_CLOCK
+  AddEvent(tree, "energy-psys", "event=0x0", "2e-9");
+  const auto counters = Opened("perf", tree, {0});
+  if (!counters.why_not.empty()) {
+    EXPECT_THAT(counters.why_not, HasSubstr("kernel.perf_event_paranoid=0"));
+    return;
+  }
+  ASSERT_EQ(counters.domains.size(), 2u);
+  EXPECT_EQ(counters.domains[0].name, "package-0");
+  EXPECT_TRUE(counters.domains[0].counted);
+  EXPECT_EQ(counters.domains[1].name, "psys");
+  EXPECT_FALSE(counters.domains[1].counted);
+  EXPECT_EQ(counters.covers, "packages; no DRAM, fans, NIC, power supply");
+  const double before = counters.domains[0].joules();
+  double after = before;
+  for (int i = 0; i < 100'000'000 && after <= before; ++i) after = counters.domains[0].joules();
+  EXPECT_GT(after, before);
+}
+
+}  // namespace
+}  // namespace dlroof
