@@ -8,6 +8,8 @@
 
 #include "counters/base/error.h"
 #include "counters/base/text_hash.h"
+#include "counters/delta/gpu_spec.h"
+#include "counters/delta/source.h"
 
 namespace dlroof {
 namespace {
@@ -68,8 +70,7 @@ class Reader {
   Machine Read() {
     if (!file_.value().is_object()) Refuse({}, "an object, see dlroof machine --template");
     for (const auto& item : file_.value().items())
-      if (std::none_of(std::begin(kMembers), std::end(kMembers),
-                       [&](const Member& member) { return item.key() == member.key; }))
+      if (std::ranges::find(kMembers, item.key(), &Member::key) == std::end(kMembers))
         RefuseName({item.key()}, fmt::format("one of {}", Keys(kMembers)));
     machine_.name = Text({"name"});
     source_ = Has({"source"}) ? Text({"source"}) : "";
@@ -140,10 +141,7 @@ class Reader {
   }
 
   Ceiling Rate(Path path, int threads, const Range& range) const {
-    Ceiling ceiling;
-    ceiling.threads = threads;
-    ceiling.given = true;
-    ceiling.how = source_;
+    Ceiling ceiling{.threads = threads, .how = source_, .given = true};
     if (!Find(path)->is_object()) {
       ceiling.per_second = Number(path, range);
       return ceiling;
@@ -205,6 +203,33 @@ ordered_json RateJson(const Ceiling& ceiling) {
   return {{"per_second", ceiling.per_second}, {"source", ceiling.how}};
 }
 
+// The machines of counters/delta/gpus: rates from data sheets and published measurements.
+Ceiling Given(double per_second, const std::string& how) {
+  return {.per_second = per_second, .how = how, .given = true};
+}
+
+// "NVIDIA ..., V1.04: dense; x 132 SMs x 1.83 GHz"
+std::string OfAllSms(const GpuSpec& gpu, const std::string& figure) {
+  return fmt::format("{}; x {:g} SMs x {:g} GHz", gpu.sources.at(figure), gpu.sms,
+                     gpu.clock_hz / 1e9);
+}
+
+CeilingSet SetOf(const GpuSpec& gpu) {
+  CeilingSet set;
+  const double sm_clocks = gpu.sms * gpu.clock_hz;  // [1/s]
+  for (const auto& [type, macs] : gpu.macs_per_clock)
+    set.flops[PipeOf(type, gpu)] =
+        Given(2 * macs * sm_clocks, OfAllSms(gpu, "macs_per_clock_" + type));
+  set.bytes[Level::kL1] =
+      Given(gpu.l1_bytes_per_clock * sm_clocks, OfAllSms(gpu, "l1_bytes_per_clock"));
+  set.bytes[Level::kL2] = Given(gpu.l2_bytes_per_second, gpu.sources.at("l2_bytes_per_second"));
+  set.bytes[Level::kDram] =
+      Given(gpu.dram_bytes_per_second, gpu.sources.at("dram_bytes_per_second"));
+  set.launch_seconds = gpu.launch_seconds;
+  set.costs_how["launch"] = gpu.sources.at("launch_seconds");
+  return set;
+}
+
 }  // namespace
 
 bool IsGivenMachine(const json& value) {
@@ -216,14 +241,12 @@ Machine GivenMachine(const LocatedJson& file) { return Reader(file).Read(); }
 
 bool IsGiven(const Machine& machine) {
   const auto given = [](const auto& row) { return row.second.given; };
-  const auto all = [&](const CeilingSet& set) {
-    return std::all_of(set.flops.begin(), set.flops.end(), given) &&
-           std::all_of(set.bytes.begin(), set.bytes.end(), given) &&
-           !(set.flops.empty() && set.bytes.empty());
-  };
   return !machine.by_threads.empty() &&
-         std::all_of(machine.by_threads.begin(), machine.by_threads.end(),
-                     [&](const auto& set) { return all(set.second); });
+         std::ranges::all_of(machine.by_threads, [&](const auto& each) {
+           const auto& [threads, set] = each;
+           return std::ranges::all_of(set.flops, given) && std::ranges::all_of(set.bytes, given) &&
+                  !(set.flops.empty() && set.bytes.empty());
+         });
 }
 
 ordered_json GivenToJson(const Machine& machine) {
@@ -254,6 +277,32 @@ ordered_json MachineTemplate(const Machine& example) {
   auto file = GivenToJson(example);
   file["help"] = std::move(help);
   return file;
+}
+
+std::vector<std::string_view> KnownGpuNames() {
+  std::vector<std::string_view> names;
+  for (const auto& gpu : BuiltInGpus()) names.push_back(gpu.name);
+  return names;
+}
+
+std::string MachineChoices() {
+  return fmt::format(
+      "a machine file (dlroof machine -o, or by hand: dlroof machine --template), or a GPU whose "
+      "rates are known: {}; a file of that name comes first",
+      fmt::join(KnownGpuNames(), ", "));
+}
+
+std::optional<Machine> KnownGpu(std::string_view name) {
+  for (const auto& known : KnownGpuNames()) {
+    if (known != name) continue;
+    const auto gpu = FindGpu(std::string(name));
+    Machine machine{
+        .device = "gpu", .name = gpu.name, .fingerprint = fmt::format("given-{}", name)};
+    machine.cache_bytes[Level::kL2] = gpu.l2_bytes;
+    machine.by_threads[1] = SetOf(gpu);
+    return machine;
+  }
+  return std::nullopt;
 }
 
 }  // namespace dlroof

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "ceilings/cache/located_json.h"
+#include "ceilings/cache/located_object.h"
 #include "ceilings/machine/machine.h"
 
 namespace dlroof {

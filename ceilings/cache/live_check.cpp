@@ -4,12 +4,11 @@
 
 #include <algorithm>
 #include <chrono>
-#include <functional>
 #include <iterator>
 #include <optional>
 #include <thread>
 
-#include "ceilings/cpu/measure_session.h"
+#include "ceilings/cpu/measure_steps.h"
 #include "ceilings/cpu/working_sets.h"
 #include "ceilings/cpu_kernels/bytes.h"
 #include "ceilings/cpu_kernels/flops.h"
@@ -23,8 +22,6 @@ constexpr double kPauseSeconds = 0.1;
 // A few repetitions are enough: only the best counts.
 constexpr Effort kSpotEffort = {"spot check", 0.1, 3e-3, 12, 2, 1, 0, 0};
 
-using MeasureOnce = std::function<Rate(const RatePolicy&)>;
-
 // Returns false where another program uses the first thread's core.
 bool HasItsCore(CpuBench& bench, const Machine& machine) {
   if (!machine.issue_rate) return true;
@@ -32,16 +29,16 @@ bool HasItsCore(CpuBench& bench, const Machine& machine) {
   return !rate || *rate >= kLeastCoreShare * *machine.issue_rate;
 }
 
-void MeasureAgain(SpotCheck& check, double work_per_iteration, double tolerance,
-                  const MeasureOnce& measure, const std::function<bool()>& has_its_core) {
-  check.tolerance = tolerance;
-  auto policy = kSpotEffort.Policy(tolerance);
+// Up to kAttempts times, on all threads of `bench`.
+void MeasureAgain(SpotCheck& check, double work_per_iteration, Kernel kernel,
+                  const Machine& machine, CpuBench& bench) {
+  auto policy = kSpotEffort.Policy(check.tolerance);
   policy.max_seconds = kSpotEffort.budget_seconds;
   for (int i = 0; i < kAttempts; ++i) {
     if (i > 0) std::this_thread::sleep_for(std::chrono::duration<double>(kPauseSeconds));
-    const bool before = has_its_core();
-    const auto rate = measure(policy);
-    check.clean = check.clean || (rate.clean > 0 && before && has_its_core());
+    const bool before = HasItsCore(bench, machine);
+    const auto rate = bench.Measure(kernel, policy);
+    check.clean = check.clean || (rate.clean > 0 && before && HasItsCore(bench, machine));
     check.per_second = std::max(check.per_second, rate.per_second * work_per_iteration);
     if (Judge(check) == SpotVerdict::kAgrees) return;
   }
@@ -80,23 +77,12 @@ double AllowedDrift(const Ceiling& stored) {
 }
 
 std::string Sentence(const SpotCheck& check) {
-  const char* verdict = "";
-  switch (Judge(check)) {
-    case SpotVerdict::kAgrees:
-      verdict = "agrees";
-      break;
-    case SpotVerdict::kFaster:
-      verdict = "faster, so the stored ceiling is too low";
-      break;
-    case SpotVerdict::kSlower:
-      verdict = "slower: something holds the machine back";
-      break;
-    case SpotVerdict::kUnknown:
-      verdict = "not to be told, others held the CPUs or their cores";
-      break;
-  }
+  constexpr const char* kVerdicts[] = {"agrees", "faster, so the stored ceiling is too low",
+                                       "slower: something holds the machine back",
+                                       "not to be told, others held the CPUs or their cores"};
   return fmt::format("{} now {:.4g} G/s, stored {:.4g} G/s: {}", check.row, check.per_second / 1e9,
-                     check.stored.per_second / 1e9, verdict);
+                     check.stored.per_second / 1e9,
+                     kVerdicts[static_cast<std::size_t>(Judge(check))]);
 }
 
 std::vector<SpotCheck> SpotCheckCpu(const Cpu& cpu, const Machine& machine) {
@@ -109,15 +95,12 @@ std::vector<SpotCheck> SpotCheckCpu(const Cpu& cpu, const Machine& machine) {
   const CeilingSet& set = std::prev(more)->second;
   const auto cpus = SpreadCpus(cpu, threads);
   CpuBench bench(cpus);
-  const auto has_its_core = [&] { return HasItsCore(bench, machine); };
   if (const auto probe = FastestFp32(cpu, set)) {
-    SpotCheck check{fmt::format("{} with {} threads", probe->key, threads),
-                    set.flops.at(probe->key)};
+    SpotCheck check{.row = fmt::format("{} with {} threads", probe->key, threads),
+                    .stored = set.flops.at(probe->key),
+                    .tolerance = kArithmeticTolerance};
     for (int i = 0; i < threads; ++i) FillOperands(*probe, bench.Of(i));
-    MeasureAgain(
-        check, FlopsPerIteration(*probe) * threads, kArithmeticTolerance,
-        [&](const RatePolicy& policy) { return bench.Measure(probe->kernel, policy); },
-        has_its_core);
+    MeasureAgain(check, FlopsPerIteration(*probe) * threads, probe->kernel, machine, bench);
     checks.push_back(check);
   }
   const auto& isa = *BytesIsasFor(cpu.features).front();
@@ -125,12 +108,13 @@ std::vector<SpotCheck> SpotCheckCpu(const Cpu& cpu, const Machine& machine) {
   const auto sets = ChooseWorkingSets(cpu.topology, cpus, AvailableMemoryBytes());
   if (const auto stored = set.mixes.find(row);
       stored != set.mixes.end() && sets.sets.contains(Level::kDram)) {
-    SpotCheck check{fmt::format("{} with {} threads", row, threads), stored->second};
-    check.drift = AllowedDrift(stored->second);
+    SpotCheck check{.row = fmt::format("{} with {} threads", row, threads),
+                    .stored = stored->second,
+                    .tolerance = kPassTolerance,
+                    .drift = AllowedDrift(stored->second)};
     bench.AllocateArrays(sets.sets.at(Level::kDram).front().bytes, 1, isa.step_floats);
-    MeasureAgain(
-        check, static_cast<double>(isa.step_floats * sizeof(float)) * threads, kPassTolerance,
-        [&](const RatePolicy& policy) { return bench.Measure(isa.load, policy); }, has_its_core);
+    MeasureAgain(check, static_cast<double>(isa.step_floats * sizeof(float)) * threads, isa.load,
+                 machine, bench);
     checks.push_back(check);
   }
   return checks;

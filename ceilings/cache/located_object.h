@@ -1,15 +1,40 @@
-// An object of a JSON file that people write by hand, and the place of each of its members.
+// JSON that people write by hand, and its objects: every member knows its line and column.
 #pragma once
 
+#include <cstddef>
 #include <limits>
+#include <map>
+#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
-#include "ceilings/cache/located_json.h"
-
 namespace dlroof {
 
-// All functions throw BadInput with FILE:LINE:COLUMN.
+class LocatedJson {
+ public:
+  // A member's keys, from the outermost to its own; "[1]" is the second item of an array.
+  using Path = std::vector<std::string>;
+
+  // Throws BadInput in one sentence with FILE:LINE:COLUMN: no JSON, a number that no double holds,
+  // a key that its object has already.
+  LocatedJson(std::string text, std::string file);
+
+  const nlohmann::json& value() const { return value_; }
+  // Returns "FILE:LINE:COLUMN" of the member's key; "FILE" alone for an unknown path.
+  std::string Where(const Path& path) const;
+
+ private:
+  nlohmann::json Parsed();
+  void Note(const std::string& key, std::size_t end, Path& path);
+  std::string At(std::size_t offset) const;
+  std::string WordAt(std::size_t offset) const;
+
+  std::string text_, file_;
+  std::map<Path, std::size_t> offsets_;  // [byte] of the keys
+  nlohmann::json value_;
+};
+
+// An object of such a file. All functions throw BadInput with FILE:LINE:COLUMN.
 class LocatedObject {
  public:
   // Throws BadInput where it is no object, or has a key that is none of `known`.

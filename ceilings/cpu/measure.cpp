@@ -8,7 +8,6 @@
 #include <set>
 
 #include "ceilings/cpu/measure_steps.h"
-#include "ceilings/cpu/ridge.h"
 #include "ceilings/machine/agreement.h"
 #include "counters/base/error.h"
 #include "counters/cpu/clocks.h"
@@ -150,7 +149,7 @@ Machine DescribeCpu(const Cpu& cpu) {
 }
 
 Machine MeasureCpu(const MeasureOptions& options) {
-  MeasureSession session{ThisCpu(), EffortOf(options), {}, {}, {}, nullptr, {}, {}};
+  MeasureSession session{ThisCpu(), EffortOf(options)};
   const auto counts = ThreadCounts(session.cpu, options.threads, options.thorough);
   session.machine = DescribeCpu(session.cpu);
   if (session.machine.cache_bytes.empty()) FindUntoldCaches(session, counts);

@@ -8,7 +8,6 @@
 #include "ceilings/cpu_kernels/bytes.h"
 #include "ceilings/cpu_kernels/bytes_proof.h"
 #include "ceilings/machine/ceiling.h"
-#include "ceilings/machine/doubt.h"
 #include "counters/cpu/huge_pages.h"
 
 namespace dlroof {

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "ceilings/cpu/measure_steps.h"
-#include "ceilings/cpu/ridge.h"
 #include "ceilings/cpu/working_sets.h"
 
 namespace dlroof {

@@ -1,16 +1,131 @@
-// The families of steps of a CPU's measurement, in the order in which they run. Passes are counted
-// from 0. Steps run on session.bench.
+// The steps of a CPU's measurement. First the types that the families of probes (arithmetic,
+// memory, overheads) share: each family adds steps for each pass, the steps fill rows, and at the
+// end each family turns its rows into ceilings. Then the families, in the order in which they run.
+// Passes are counted from 0. Steps run on session.bench.
 #pragma once
 
+#include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "ceilings/cpu/measure_session.h"
-#include "ceilings/cpu/sweep.h"
+#include "ceilings/cpu/curves.h"
+#include "ceilings/cpu/thread_team.h"
+#include "ceilings/cpu/working_sets.h"
+#include "ceilings/cpu_kernels/bytes.h"
+#include "ceilings/cpu_kernels/flops.h"
+#include "ceilings/cpu_kernels/workspace.h"
+#include "ceilings/machine/machine.h"
+#include "ceilings/machine/rate.h"
+#include "counters/cpu/cpu.h"
 
 namespace dlroof {
+
+inline constexpr double kArithmeticTolerance = 0.02, kMemoryTolerance = 0.03;
+inline constexpr double kPassTolerance = 0.05;
+
+struct Effort {
+  const char* name;
+  double budget_seconds;  // [s] of probes, all thread counts together
+  double repetition_seconds;
+  int repetitions, doubled;
+  int passes;                   // over all probes, so that each is measured at times far apart
+  double again_seconds;         // [s] for rows that did not prove themselves and decide a roof
+  int sustained;                // how many pipes are watched for 10 s
+  bool sustained_dram = false;  // and DRAM
+
+  RatePolicy Policy(double tolerance) const;
+  // Calibration takes about three repetitions.
+  double NominalSeconds() const { return repetition_seconds * (repetitions + 2 * doubled + 3); }
+};
+
+// Pinned threads, each with its operands and memory.
+class CpuBench {
+ public:
+  explicit CpuBench(const std::vector<int>& cpus);
+
+  int threads() const { return team_.size(); }
+  ThreadTeam& team() { return team_; }
+  Workspace& Of(int thread) { return *workspaces_[static_cast<std::size_t>(thread)]; }
+
+  // Measures the rate, and the cores' clock after each repetition.
+  Rate Measure(Kernel kernel, const RatePolicy& policy);
+  // Returns the first thread's current issue rate [1/cycle]; absent where unknown (see
+  // counters/cpu/issue_rate.h). The other threads sleep meanwhile.
+  std::optional<double> IssueRate();
+  // Allocates `bytes` per thread for `streams` arrays. Each thread touches its own memory first.
+  void AllocateArrays(double bytes, int streams, std::size_t step_floats,
+                      PageSize page_size = PageSize::kHuge);
+
+ private:
+  ThreadTeam team_;
+  std::vector<std::unique_ptr<Workspace>> workspaces_;
+  std::vector<Pages> memory_;
+};
+
+struct Step {
+  std::string text;
+  std::function<void(double max_seconds)> run;
+  int threads = 0;  // of the set that it adds to
+  std::string row;  // of CeilingSet::flops or ::mixes that it measures; empty: something else
+};
+
+// Measurements of one row of a ceiling set.
+struct Row {
+  std::string how;
+  double work_per_iteration = 0;  // [flop] or [byte], all threads
+  std::string doubt;              // of the set-up, independent of the rates
+  std::string result;             // Proof::result
+  double set_bytes = 0;           // [byte] memory rows: one thread's arrays in the best pass
+  std::vector<Rate> passes;
+
+  // [flop/s] or [byte/s] of the best pass; 0 without one.
+  double BestRate() const;
+  std::optional<double> Drift() const;  // Proof::drift; absent without a second pass
+  // `pass_tolerance`: see MergePasses.
+  Ceiling Finished(int threads, const RatePolicy& policy,
+                   double pass_tolerance = kPassTolerance) const;
+};
+
+struct Rows {
+  std::map<std::string, Row> flops;                   // by pipe key
+  std::map<Level, std::map<std::string, Row>> bytes;  // by level, then "<mix>.<isa>"
+};
+
+// State that the steps of one measurement share.
+struct MeasureSession {
+  Cpu cpu;
+  Effort effort;
+  Machine machine = {};
+  std::vector<Step> steps = {};
+  // After all others, when the ceilings are there; of a fixed length.
+  std::vector<Step> last_steps = {};
+  std::unique_ptr<CpuBench> bench = nullptr;  // of the thread count in progress
+  std::map<int, Rows> rows = {};              // by thread count
+  std::map<int, WorkingSets> sets = {};
+  // The system tells no cache sizes: those in the topology are edges of a sweep.
+  bool caches_found = false;
+  // Arithmetic rows in the order of the tables, memory rows with the widest first.
+  std::vector<FlopsProbe> flops_probes = FlopsProbesFor(cpu.features);
+  std::vector<const BytesIsa*> bytes_isas = BytesIsasFor(cpu.features);
+
+  RatePolicy Policy(double tolerance, double max_seconds) const;
+  WorkingSets SetsOf(const std::vector<int>& cpus) const;
+};
+
+// Runs the step. An exception ends this step alone: `absent` of the step's set gets the reason.
+// FinishFlops and FinishBytes remove the reason of a row that another pass measured.
+void TryStep(MeasureSession& session, const Step& step, double max_seconds);
+
+// A row that can run without end.
+struct RunningRow {
+  std::string row;                         // of CeilingSet::flops or ::mixes
+  double work_per_iteration = 0;           // [flop] or [byte], all threads
+  std::function<void(CpuBench&)> prepare;  // operands, or arrays
+  Kernel kernel = nullptr;
+};
 
 // ---- arithmetic: a row per pipe and instruction set ----
 

@@ -181,24 +181,16 @@ TeamTime ThreadTeam::TimeWithCores(const std::function<void(int)>& task) {
 }
 
 TeamTime ThreadTeam::LastTime() const {
+  using std::ranges::max_element, std::ranges::min_element;
   const auto& stamps = state_->stamps;
-  double begin = stamps.front().begin, end = stamps.front().end;
-  double worst_delay = 0;
-  bool delays_known = true, clocks_known = true;
-  for (const auto& stamp : stamps) {
-    begin = std::min(begin, stamp.begin);
-    end = std::max(end, stamp.end);
-    delays_known = delays_known && stamp.run_delay.has_value();
-    worst_delay = std::max(worst_delay, stamp.run_delay.value_or(0));
-    clocks_known = clocks_known && stamp.clock_hz.has_value();
-  }
-  TeamTime time{end - begin, std::nullopt, std::nullopt, std::nullopt};
-  if (clocks_known) {
-    const auto slowest =
-        std::ranges::min_element(stamps, [](auto& a, auto& b) { return a.clock_hz < b.clock_hz; });
-    time.clock_hz = slowest->clock_hz;
-  }
-  if (delays_known && time.seconds > 0) time.wait_fraction = worst_delay / time.seconds;
+  TeamTime time;
+  time.seconds =
+      max_element(stamps, {}, &Stamp::end)->end - min_element(stamps, {}, &Stamp::begin)->begin;
+  // The least value is absent where one is.
+  time.clock_hz = min_element(stamps, {}, &Stamp::clock_hz)->clock_hz;
+  const auto worst_delay = max_element(stamps, {}, &Stamp::run_delay)->run_delay;
+  if (min_element(stamps, {}, &Stamp::run_delay)->run_delay && time.seconds > 0)
+    time.wait_fraction = *worst_delay / time.seconds;
   return time;
 }
 

@@ -22,22 +22,20 @@ const char* Name(Level level) {
   return level == Level::kL1 ? "L1" : level == Level::kL2 ? "L2" : "L3";
 }
 
-std::optional<double> PerThread(const Topology& topology, Level level,
-                                const std::vector<int>& cpus) {
-  const auto share = ShareOf(topology, level, cpus);
-  if (!share) return std::nullopt;
-  return share->bytes / share->sharers;
+using Shares = std::map<Level, CacheShare>;
+
+Shares SharesOf(const Topology& topology, const std::vector<int>& cpus) {
+  Shares shares;
+  for (const Level level : {Level::kL1, Level::kL2, Level::kL3})
+    if (const auto share = ShareOf(topology, level, cpus)) shares[level] = *share;
+  return shares;
 }
 
-struct Shares {
-  std::map<Level, CacheShare> of;
-
-  std::optional<double> OfThread(Level level) const {
-    const auto found = of.find(level);
-    if (found == of.end()) return std::nullopt;
-    return found->second.bytes / found->second.sharers;
-  }
-};
+std::optional<double> OfThread(const Shares& shares, Level level) {
+  const auto found = shares.find(level);
+  if (found == shares.end()) return std::nullopt;
+  return found->second.bytes / found->second.sharers;
+}
 
 std::string ShareText(const CacheShare& share) {
   if (share.sharers == 1) return SizeText(share.bytes);
@@ -45,26 +43,26 @@ std::string ShareText(const CacheShare& share) {
 }
 
 void ChooseNear(Level level, Parts parts, const Shares& shares, WorkingSets& result) {
-  const auto share = shares.OfThread(level);
+  const auto share = OfThread(shares, level);
   if (!share) {
     result.absent[level] = fmt::format("the system does not tell the size of {}", Name(level));
     return;
   }
-  const double nearer = level == Level::kL2 ? shares.OfThread(Level::kL1).value_or(0) : 0;
+  const double nearer = level == Level::kL2 ? OfThread(shares, Level::kL1).value_or(0) : 0;
   for (const auto& [part, name] : parts) {
     const double bytes = *share * part;
     if (bytes < kHelpedBelow * nearer && bytes < *share / 2) continue;
     result.sets[level].push_back(
         {bytes,
          fmt::format("{} per thread, {} of its share of {} ({})", SizeText(bytes), name,
-                     Name(level), ShareText(shares.of.at(level))),
+                     Name(level), ShareText(shares.at(level))),
          {}});
   }
 }
 
 void ChooseL3(const Shares& shares, WorkingSets& result) {
-  const auto l2 = shares.OfThread(Level::kL2);
-  const auto l3 = shares.OfThread(Level::kL3);
+  const auto l2 = OfThread(shares, Level::kL2);
+  const auto l3 = OfThread(shares, Level::kL3);
   if (!l2 || !l3) {
     result.absent[Level::kL3] = "the system does not tell the sizes of L2 and L3";
     return;
@@ -84,7 +82,7 @@ void ChooseL3(const Shares& shares, WorkingSets& result) {
     result.sets[Level::kL3].push_back(
         {bytes,
          fmt::format("{} per thread, between L2 ({}) and L3 ({})", SizeText(bytes),
-                     ShareText(shares.of.at(Level::kL2)), ShareText(shares.of.at(Level::kL3))),
+                     ShareText(shares.at(Level::kL2)), ShareText(shares.at(Level::kL3))),
          {}});
   }
 }
@@ -92,7 +90,7 @@ void ChooseL3(const Shares& shares, WorkingSets& result) {
 // All levels count: an exclusive L3 adds to L2.
 double CachedBytes(const Shares& shares) {
   double bytes = 0;
-  for (const auto& [level, share] : shares.of) bytes += share.total_bytes;
+  for (const auto& [level, share] : shares) bytes += share.total_bytes;
   return bytes;
 }
 
@@ -131,9 +129,7 @@ std::string SizeText(double bytes) {
 
 WorkingSets ChooseWorkingSets(const Topology& topology, const std::vector<int>& cpus,
                               std::optional<double> available_bytes, double least_dram_bytes) {
-  Shares shares;
-  for (const Level level : {Level::kL1, Level::kL2, Level::kL3})
-    if (const auto share = ShareOf(topology, level, cpus)) shares.of[level] = *share;
+  const auto shares = SharesOf(topology, cpus);
   WorkingSets result;
   ChooseNear(Level::kL1, {kHalf, kQuarter, kMost}, shares, result);
   ChooseNear(Level::kL2, {kQuarter, kHalf, kMost}, shares, result);
@@ -144,17 +140,17 @@ WorkingSets ChooseWorkingSets(const Topology& topology, const std::vector<int>& 
 }
 
 std::map<Level, double> ThreadShares(const Topology& topology, const std::vector<int>& cpus) {
-  std::map<Level, double> shares;
-  for (const Level level : {Level::kL1, Level::kL2, Level::kL3})
-    if (const auto bytes = PerThread(topology, level, cpus)) shares[level] = *bytes;
-  return shares;
+  std::map<Level, double> bytes;
+  for (const auto& [level, share] : SharesOf(topology, cpus))
+    bytes[level] = share.bytes / share.sharers;
+  return bytes;
 }
 
 std::string NearerCacheDoubt(const Topology& topology, const std::vector<int>& cpus, Level level,
                              double bytes) {
+  const auto shares = SharesOf(topology, cpus);
   for (const Level nearer : {Level::kL3, Level::kL2, Level::kL1}) {
-    if (nearer >= level) continue;
-    const auto share = PerThread(topology, nearer, cpus);
+    const auto share = nearer < level ? OfThread(shares, nearer) : std::nullopt;
     if (share && bytes < kHelpedBelow * *share)
       return fmt::format(
           "a thread's arrays are {} and its share of {} is {}: part of the traffic stayed there",

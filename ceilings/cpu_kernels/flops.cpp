@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 #include <cstdint>
 #include <cstring>
 #include <map>
@@ -26,41 +27,27 @@ void FillPair(Workspace& workspace, T x, T y) {
   Fill(workspace.operands.data() + kSecondOperand, workspace.operands.size() - kSecondOperand, y);
 }
 
-// Uniform in [-1, 1): 24 random bits, of which bf16 (the upper half of a float) keeps 8.
-void FillBf16(Workspace& workspace) {
+// Writes make(random), a T, to each place of the operands.
+template <class T, class Make>
+void FillRandom(Workspace& workspace, const Make& make) {
   std::mt19937 random(1);
-  for (std::size_t at = 0; at < workspace.operands.size(); at += 2) {
-    const float value = static_cast<float>(random() >> 8) * 0x1p-23f - 1;
-    std::uint32_t bits = 0;
-    std::memcpy(&bits, &value, sizeof bits);
-    const auto upper = static_cast<std::uint16_t>(bits >> 16);
-    std::memcpy(workspace.operands.data() + at, &upper, sizeof upper);
-  }
+  for (std::size_t at = 0; at < workspace.operands.size(); at += sizeof(T))
+    Fill(workspace.operands.data() + at, sizeof(T), static_cast<T>(make(random, at)));
+}
+
+// Uniform in [-1, 1): 24 random bits, of which bf16 (the upper half of a float) keeps 8.
+std::uint32_t Bf16Of(std::mt19937& random, std::size_t /*at*/) {
+  return std::bit_cast<std::uint32_t>(static_cast<float>(random() >> 8) * 0x1p-23f - 1) >> 16;
 }
 
 // In [0.5, 1) with either sign: exponent 14, every other bit random.
-void FillFp16Tiles(Workspace& workspace) {
-  std::mt19937 random(1);
-  for (std::size_t at = 0; at < workspace.operands.size(); at += 2) {
-    const auto bits = static_cast<std::uint16_t>((random() & 0x83ffU) | 14U << 10);
-    std::memcpy(workspace.operands.data() + at, &bits, sizeof bits);
-  }
+std::uint32_t Fp16OfTile(std::mt19937& random, std::size_t /*at*/) {
+  return (random() & 0x83ffU) | 14U << 10;
 }
 
-void FillInt8(Workspace& workspace) {
-  std::mt19937 random(1);
-  for (std::size_t at = 0; at < workspace.operands.size(); ++at)
-    workspace.operands[at] = at < kSecondOperand
-                                 ? static_cast<std::byte>(random() % 128)
-                                 : static_cast<std::byte>(static_cast<int>(random() % 255) - 127);
-}
-
-void FillInt32(Workspace& workspace) {
-  std::mt19937 random(1);
-  for (std::size_t at = 0; at < workspace.operands.size(); at += 4) {
-    const auto value = static_cast<std::uint32_t>(random());
-    std::memcpy(workspace.operands.data() + at, &value, sizeof value);
-  }
+int Int8Of(std::mt19937& random, std::size_t at) {
+  return at < kSecondOperand ? static_cast<int>(random() % 128)
+                             : static_cast<int>(random() % 255) - 127;
 }
 
 }  // namespace
@@ -71,19 +58,8 @@ std::string PlainPipe(const std::string& row) {
 }
 
 std::size_t OperandBytes(Operands operands) {
-  switch (operands) {
-    case Operands::kFp64:
-      return 8;
-    case Operands::kFp32:
-    case Operands::kInt32:
-      return 4;
-    case Operands::kFp16:
-    case Operands::kBf16:
-      return 2;
-    case Operands::kInt8:
-      return 1;
-  }
-  return 0;
+  constexpr std::size_t kBytes[] = {8, 4, 2, 2, 1, 4};  // by Operands
+  return kBytes[static_cast<std::size_t>(operands)];
 }
 
 std::size_t AccumulatorBytes(const FlopsProbe& probe) {
@@ -118,14 +94,16 @@ void FillOperands(const FlopsProbe& probe, Workspace& workspace) {
     case Operands::kFp32:
       return FillPair(workspace, 0.99F, 0.01F);
     case Operands::kFp16:
-      if (probe.recurrence == Recurrence::kTile) return FillFp16Tiles(workspace);
+      if (probe.recurrence == Recurrence::kTile)
+        return FillRandom<std::uint16_t>(workspace, Fp16OfTile);
       return FillPair<std::uint16_t>(workspace, 0x3bec, 0x211f);  // 0.9902, 0.0100
     case Operands::kBf16:
-      return FillBf16(workspace);
+      return FillRandom<std::uint16_t>(workspace, Bf16Of);
     case Operands::kInt8:
-      return FillInt8(workspace);
+      return FillRandom<std::uint8_t>(workspace, Int8Of);
     case Operands::kInt32:
-      return FillInt32(workspace);
+      return FillRandom<std::uint32_t>(workspace,
+                                       [](std::mt19937& random, std::size_t) { return random(); });
   }
 }
 

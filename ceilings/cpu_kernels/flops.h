@@ -78,7 +78,7 @@ std::set<std::string> RoofCandidates(const std::vector<FlopsProbe>& probes);
 void FillOperands(const FlopsProbe& probe, Workspace& workspace);
 
 // Return every row of this program: the tables below that the CPU's family has.
-std::vector<FlopsProbe> NativeFlopsProbes();  // x86/flops_tables.cpp, other/portable_tables.cpp
+std::vector<FlopsProbe> NativeFlopsProbes();  // x86/native_tables.cpp, other/portable_tables.cpp
 
 std::vector<FlopsProbe> MultiplyAddProbes();    // x86/flops_multiply_add.cpp
 std::vector<FlopsProbe> FusedProbes();          // x86/flops_fused.cpp

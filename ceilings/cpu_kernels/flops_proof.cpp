@@ -5,9 +5,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <optional>
+#include <string_view>
 
-#include "ceilings/machine/doubt.h"
+#include "ceilings/machine/ceiling.h"
 
 namespace dlroof {
 namespace {
@@ -34,24 +34,44 @@ std::optional<double> KnownStepsPerCycle(const FlopsProbe& probe, const CoreRate
   return std::nullopt;
 }
 
+struct KnownCore {
+  std::string_view vendor;
+  unsigned family, first_model, last_model;
+  CoreRates rates;
+};
+
+constexpr std::optional<double> kUnknown;
+constexpr KnownCore kCores[] = {
+    {"AuthenticAMD", 25, 0x10, 0x1f, {2, 1, 2, 1}},           // Genoa
+    {"AuthenticAMD", 25, 0x60, 0x7f, {2, 1, 2, 1}},           // Raphael, Phoenix
+    {"AuthenticAMD", 25, 0xa0, 0xaf, {2, 1, 2, 1}},           // Bergamo, Siena
+    {"AuthenticAMD", 26, 0x00, 0x1f, {2, 2, 2, 2}},           // Turin
+    {"GenuineIntel", 6, 85, 85, {2, kUnknown, 1, kUnknown}},  // Skylake-SP to Cooper Lake
+    {"GenuineIntel", 6, 143, 143, {2, 2, kUnknown, kUnknown}},
+    {"GenuineIntel", 6, 173, 174, {2, 2, kUnknown, kUnknown}},
+    {"GenuineIntel", 6, 207, 207, {2, 2, kUnknown, kUnknown}},
+};
+
 }  // namespace
+
+CoreRates RatesOf(const Cpu& cpu) {
+  for (const auto& core : kCores)
+    if (cpu.vendor == core.vendor && cpu.family == core.family && cpu.model >= core.first_model &&
+        cpu.model <= core.last_model)
+      return core.rates;
+  return {};
+}
 
 std::vector<double> AdmissibleStepsPerCycle(const FlopsProbe& probe, const CoreRates& core) {
   if (const auto known = KnownStepsPerCycle(probe, core)) return {*known};
-  switch (probe.issue) {
-    case Issue::kOne:
-      return {0.5, 1, 2};
-    case Issue::kTwo:  // 2/3: vpmulld is two operations, with the addition on two ports; 3/2: three
-                       // ports for two instructions
-      return {0.5, 2.0 / 3, 1, 1.5, 2};
-    case Issue::kThree:
-      return {1.0 / 3, 0.5, 2.0 / 3, 1};
-    case Issue::kTile:
-      return {1.0 / 32, 1.0 / 16, 1.0 / 8};
-    case Issue::kAny:
-      return {};
-  }
-  return {};
+  // By Issue. Two instructions have 2/3, for vpmulld is two operations, with the addition on two
+  // ports, and 3/2, where three ports take them.
+  static const std::vector<double> kAllowed[] = {{0.5, 1, 2},
+                                                 {0.5, 2.0 / 3, 1, 1.5, 2},
+                                                 {1.0 / 3, 0.5, 2.0 / 3, 1},
+                                                 {1.0 / 32, 1.0 / 16, 1.0 / 8},
+                                                 {}};
+  return kAllowed[static_cast<std::size_t>(probe.issue)];
 }
 
 void JudgePerCycle(const FlopsProbe& probe, Ceiling& ceiling, const CoreRates& core) {

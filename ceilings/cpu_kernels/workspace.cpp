@@ -4,7 +4,6 @@
 
 #include <cstring>
 #include <new>
-#include <utility>
 
 namespace dlroof {
 namespace {
@@ -14,36 +13,20 @@ constexpr int kFill = 0x3f;
 
 }  // namespace
 
-Pages::Pages(std::size_t bytes, PageSize page_size)
-    : mapped_bytes_(bytes + kHugePage), bytes_(bytes), page_size_(page_size) {
-  mapping_ =
-      mmap(nullptr, mapped_bytes_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (mapping_ == MAP_FAILED) {
-    mapping_ = nullptr;
-    throw std::bad_alloc();
-  }
-  const auto address = reinterpret_cast<std::uintptr_t>(mapping_);
+Pages::Pages(std::size_t bytes, PageSize page_size) : bytes_(bytes), page_size_(page_size) {
+  const std::size_t mapped = bytes + kHugePage;
+  void* mapping = mmap(nullptr, mapped, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (mapping == MAP_FAILED) throw std::bad_alloc();
+  mapping_ = {static_cast<char*>(mapping), Unmap{mapped}};
+  const auto address = reinterpret_cast<std::uintptr_t>(mapping);
   const std::uintptr_t aligned = (address + kHugePage - 1) / kHugePage * kHugePage;
-  begin_ = static_cast<char*>(mapping_) + (aligned - address);
+  begin_ = mapping_.get() + (aligned - address);
   // With small pages the kernel's TLB misses are part of the measured rate.
-  madvise(begin_, mapped_bytes_ - (aligned - address),
+  madvise(begin_, mapped - (aligned - address),
           page_size == PageSize::kHuge ? MADV_HUGEPAGE : MADV_NOHUGEPAGE);
   std::memset(begin_, kFill, bytes_);
 }
 
-Pages::~Pages() {
-  if (mapping_ != nullptr) munmap(mapping_, mapped_bytes_);
-}
-
-Pages::Pages(Pages&& other) noexcept { *this = std::move(other); }
-
-Pages& Pages::operator=(Pages&& other) noexcept {
-  std::swap(mapping_, other.mapping_);
-  std::swap(mapped_bytes_, other.mapped_bytes_);
-  std::swap(begin_, other.begin_);
-  std::swap(bytes_, other.bytes_);
-  std::swap(page_size_, other.page_size_);
-  return *this;
-}
+void Pages::Unmap::operator()(char* mapping) const { munmap(mapping, bytes); }
 
 }  // namespace dlroof

@@ -4,6 +4,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 
 namespace dlroof {
 
@@ -16,17 +17,18 @@ class Pages {
   Pages() = default;
   // Throws std::bad_alloc.
   explicit Pages(std::size_t bytes, PageSize page_size = PageSize::kHuge);
-  ~Pages();
-  Pages(Pages&& other) noexcept;
-  Pages& operator=(Pages&& other) noexcept;
 
   char* begin() const { return begin_; }
   std::size_t size() const { return bytes_; }
   PageSize page_size() const { return page_size_; }
 
  private:
-  void* mapping_ = nullptr;
-  std::size_t mapped_bytes_ = 0;
+  struct Unmap {
+    std::size_t bytes;
+    void operator()(char* mapping) const;
+  };
+
+  std::unique_ptr<char, Unmap> mapping_;
   char* begin_ = nullptr;
   std::size_t bytes_ = 0;
   PageSize page_size_ = PageSize::kHuge;

@@ -22,7 +22,7 @@ namespace {
 struct KernelOfRow {
   const char* key;
   int k;  // 0: any
-  GpuKernel launch;
+  GpuKernel* launch;
 };
 constexpr KernelOfRow kKernels[] = {
     {"fp64.vector.dfma", 0, LaunchDfma},       {"fp32.vector.ffma", 0, LaunchFfma},
@@ -42,15 +42,15 @@ constexpr KernelOfRow kKernels[] = {
 };
 
 // Null where there is none.
-GpuKernel FindKernel(const GpuRow& row) {
+GpuKernel* FindKernel(const GpuRow& row) {
   for (const auto& kernel : kKernels)
     if (row.key == kernel.key && (kernel.k == 0 || kernel.k == row.instruction.k))
       return kernel.launch;
   return nullptr;
 }
 
-GpuKernel KernelOf(const GpuRow& row) {
-  if (const auto kernel = FindKernel(row)) return kernel;
+GpuKernel* KernelOf(const GpuRow& row) {
+  if (auto* kernel = FindKernel(row)) return kernel;
   throw std::logic_error(fmt::format("{} has no kernel", row.key));
 }
 
@@ -131,8 +131,7 @@ class CudaBench : public GpuBench {
 
   void Prepare(const GpuRow& row, const GpuShape& shape) override {
     if (prepared_ && prepared_->Is(row, shape)) return;
-    prepared_.reset();  // first give back, then take more
-    prepared_ = std::make_unique<Prepared>(row, shape, identity_);
+    Renew(row, shape);
     prepared_->LayRandom(identity_.sms * 8);
     if (prepared_->gemm() != nullptr) ChooseAlgorithm();
   }
@@ -174,7 +173,7 @@ class CudaBench : public GpuBench {
 
  private:
   void Renew(const GpuRow& row, const GpuShape& shape) {
-    prepared_.reset();
+    prepared_.reset();  // first give back, then take more
     prepared_ = std::make_unique<Prepared>(row, shape, identity_);
   }
 

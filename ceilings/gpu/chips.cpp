@@ -20,8 +20,6 @@ constexpr const char* kBanks = "32 banks of 4 byte: CUDA C++ Programming Guide";
 constexpr const char* kTuringL1 =
     "Jia et al., Dissecting the NVIDIA Turing T4 GPU (2019): 58.8 byte/cycle measured";
 
-}  // namespace
-
 const std::vector<GpuPeak>& GpuPeaks() {
   static const std::vector<GpuPeak> table = {
       {75, 75, "fp64.vector", {4}, kGuide},
@@ -92,6 +90,8 @@ const std::vector<GpuPeak>& GpuPeaks() {
   };
   return table;
 }
+
+}  // namespace
 
 const GpuPeak* FindGpuPeak(int compute_capability, const std::string& key) {
   const auto& table = GpuPeaks();

@@ -17,8 +17,6 @@ struct GpuPeak {
   const char* source;
 };
 
-const std::vector<GpuPeak>& GpuPeaks();
-
 // Returns null where the table has none: then it judges nothing.
 const GpuPeak* FindGpuPeak(int compute_capability, const std::string& key);
 

@@ -8,9 +8,8 @@
 #include <ctime>
 #include <stdexcept>
 
-#include "ceilings/gpu/measure_parts.h"
+#include "ceilings/gpu/measure_session.h"
 #include "ceilings/machine/ceiling.h"
-#include "ceilings/machine/doubt.h"
 #include "counters/gpu/nvml.h"
 #include "counters/gpu/throttle.h"
 
@@ -84,16 +83,6 @@ const GpuRowState* FindRow(const GpuSession& session, const std::string& key) {
   return nullptr;
 }
 
-void AddShareOfPins(const GpuSession& session, Machine& machine) {
-  const auto* loads = FindRow(session, kDramLoads);
-  if (loads == nullptr) return;
-  const int bits = session.gpu.identity.memory_bus_bits;
-  const auto clock = loads->last.health.memory_clock_hz;
-  if (const auto pins = PinBandwidth(bits, clock))
-    machine.facts["dram.share_of_pins"] =
-        ShareOfPins(machine.by_threads.at(1).mixes.at(kDramLoads).per_second, *pins, bits, *clock);
-}
-
 // Adds for each level the best of the mixes whose result is right.
 void AddLevels(const GpuSession& session, Machine& machine) {
   auto& set = machine.by_threads.at(1);
@@ -105,12 +94,15 @@ void AddLevels(const GpuSession& session, Machine& machine) {
                                         set.mixes.at(state.row.key));
   for (const auto& [level, mixes] : by_level) set.bytes[level] = BestMix(mixes);
   if (const auto* loads = FindRow(session, kDramLoads)) {
+    const int bits = session.gpu.identity.memory_bus_bits;
+    const auto clock = loads->last.health.memory_clock_hz;
     facts.dram_set_bytes = static_cast<double>(loads->shape.set_bytes);
-    facts.pins =
-        PinBandwidth(session.gpu.identity.memory_bus_bits, loads->last.health.memory_clock_hz);
+    facts.pins = PinBandwidth(bits, clock);
+    if (facts.pins)
+      machine.facts["dram.share_of_pins"] =
+          ShareOfPins(set.mixes.at(kDramLoads).per_second, *facts.pins, bits, *clock);
   }
   JudgeGpuLevels(facts, set.bytes);
-  AddShareOfPins(session, machine);
 }
 
 void RefuseNothing(const GpuSession& session) {
@@ -134,6 +126,25 @@ void AddFacts(const GpuSession& session, Machine& machine) {
 }
 
 }  // namespace
+
+RatePolicy GpuEffort::Policy(double tolerance, const std::function<double()>& clock) const {
+  return {.repetition_seconds = repetition_seconds,
+          .repetitions = repetitions,
+          .doubled = doubled,
+          .tolerance = tolerance,
+          .now = clock};
+}
+
+RatePolicy GpuSession::Policy(const GpuRow& row) const {
+  constexpr double kArithmetic = 0.02, kMemory = 0.03;
+  auto policy = effort.Policy(IsMemory(row) ? kMemory : kArithmetic, now);
+  policy.max_seconds = effort.row_seconds;
+  return policy;
+}
+
+std::optional<double> GpuSession::HeldClock(const GpuRow& row) const {
+  return RunsBySmClock(row) ? std::nullopt : gpu.default_clock_hz;
+}
 
 Machine DescribeGpu(const GpuIdentity& identity) {
   Machine machine;

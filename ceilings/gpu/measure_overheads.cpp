@@ -2,7 +2,7 @@
 
 #include <exception>
 
-#include "ceilings/gpu/measure_parts.h"
+#include "ceilings/gpu/measure_session.h"
 
 namespace dlroof {
 namespace {

@@ -4,7 +4,7 @@
 #include <exception>
 
 #include "ceilings/gpu/chips.h"
-#include "ceilings/gpu/measure_parts.h"
+#include "ceilings/gpu/measure_session.h"
 #include "counters/base/error.h"
 
 namespace dlroof {

@@ -6,8 +6,8 @@
 #include <map>
 #include <vector>
 
-#include "ceilings/gpu/measure_parts.h"
-#include "ceilings/machine/doubt.h"
+#include "ceilings/gpu/measure_session.h"
+#include "ceilings/machine/ceiling.h"
 
 namespace dlroof {
 namespace {

@@ -7,8 +7,8 @@
 #include <cstdlib>
 
 #include "ceilings/gpu/chips.h"
+#include "ceilings/machine/ceiling.h"
 #include "ceilings/machine/choose_roof.h"
-#include "ceilings/machine/doubt.h"
 #include "counters/gpu/throttle.h"
 
 namespace dlroof {

@@ -19,17 +19,11 @@ double ChainOperand(GpuElement element, int slot, std::uint64_t index) {
 
 // v * v + b with one rounding.
 double Step(GpuElement element, double v, double b) {
-  switch (element) {
-    case GpuElement::kFp64:
-      return std::fma(v, v, b);
-    case GpuElement::kFp32:
-      return std::fma(static_cast<float>(v), static_cast<float>(v), static_cast<float>(b));
-    // The sum is exact in a double, or so close to b that it rounds to b.
-    case GpuElement::kFp16:
-      return RoundTo(v * v + b, kFp16Format);
-    default:
-      return RoundTo(v * v + b, kBf16Format);
-  }
+  if (element == GpuElement::kFp64) return std::fma(v, v, b);
+  if (element == GpuElement::kFp32)
+    return std::fma(static_cast<float>(v), static_cast<float>(v), static_cast<float>(b));
+  // The sum is exact in a double, or so close to b that it rounds to b.
+  return RoundTo(v * v + b, element == GpuElement::kFp16 ? kFp16Format : kBf16Format);
 }
 
 std::uint32_t DotStep(std::uint32_t v, std::uint32_t a, std::uint32_t b) {

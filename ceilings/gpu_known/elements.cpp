@@ -1,8 +1,5 @@
 #include "ceilings/gpu_known/elements.h"
 
-#include <algorithm>
-#include <iterator>
-
 #include "counters/base/small_floats.h"
 
 namespace dlroof {
@@ -10,40 +7,37 @@ namespace dlroof {
 namespace {
 
 struct ElementRow {
-  GpuElement element;
   int bytes;
   void (*write)(double value, std::byte* to);
   double (*read)(const std::byte* from);
 };
 
 template <class Number>
-constexpr ElementRow Stored(GpuElement element) {
-  return {element, sizeof(Number),
+constexpr ElementRow Stored() {
+  return {sizeof(Number),
           [](double value, std::byte* to) { Store(static_cast<Number>(value), to); },
           [](const std::byte* from) { return static_cast<double>(Load<Number>(from)); }};
 }
 
 template <class Bits, const FloatFormat& kFormat>
-constexpr ElementRow Encoded(GpuElement element) {
-  return {element, sizeof(Bits),
+constexpr ElementRow Encoded() {
+  return {sizeof(Bits),
           [](double value, std::byte* to) {
             Store(static_cast<Bits>(EncodeFloat(value, kFormat)), to);
           },
           [](const std::byte* from) { return DecodeFloat(Load<Bits>(from), kFormat); }};
 }
 
-constexpr ElementRow kElements[] = {Stored<double>(GpuElement::kFp64),
-                                    Stored<float>(GpuElement::kFp32),
-                                    Stored<float>(GpuElement::kTf32),
-                                    Encoded<std::uint16_t, kFp16Format>(GpuElement::kFp16),
-                                    Encoded<std::uint16_t, kBf16Format>(GpuElement::kBf16),
-                                    Stored<std::int8_t>(GpuElement::kInt8),
-                                    Encoded<std::uint8_t, kE4m3Format>(GpuElement::kFp8)};
+// By GpuElement.
+constexpr ElementRow kElements[] = {Stored<double>(),
+                                    Stored<float>(),
+                                    Stored<float>(),
+                                    Encoded<std::uint16_t, kFp16Format>(),
+                                    Encoded<std::uint16_t, kBf16Format>(),
+                                    Stored<std::int8_t>(),
+                                    Encoded<std::uint8_t, kE4m3Format>()};
 
-const ElementRow& RowOf(GpuElement element) {
-  return *std::find_if(std::begin(kElements), std::end(kElements),
-                       [&](const ElementRow& row) { return row.element == element; });
-}
+const ElementRow& RowOf(GpuElement element) { return kElements[static_cast<int>(element)]; }
 
 }  // namespace
 

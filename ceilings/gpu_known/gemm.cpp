@@ -39,14 +39,9 @@ double Expected(const GpuRow& row, int n, Place place) {
   for (std::int64_t k = 0; k < n; ++k)
     sum += ValueOf(row, GpuOperandKind::kKnown, false, place.row * n + k) *
            ValueOf(row, GpuOperandKind::kKnown, true, place.column * n + k);
-  switch (GemmResultElement(row.element)) {
-    case GpuElement::kFp16:
-      return RoundTo(sum, kFp16Format);
-    case GpuElement::kBf16:
-      return RoundTo(sum, kBf16Format);
-    default:
-      return sum;
-  }
+  const auto element = GemmResultElement(row.element);
+  if (element == GpuElement::kFp16) return RoundTo(sum, kFp16Format);
+  return element == GpuElement::kBf16 ? RoundTo(sum, kBf16Format) : sum;
 }
 
 int ResultBytes(const GpuRow& row) {

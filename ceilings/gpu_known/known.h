@@ -40,8 +40,4 @@ std::string GpuDifference(const GpuRow& row, const GpuShape& shape, std::int64_t
 // Returns the results of one block of an arithmetic row.
 GpuBytes OneBlock(const GpuRow& row, const GpuShape& shape, std::int64_t iterations);
 
-// Returns the value of every 32-bit word after `iterations` passes of stores: each pass writes
-// another value.
-std::uint32_t StoredWord(std::int64_t iterations);
-
 }  // namespace dlroof

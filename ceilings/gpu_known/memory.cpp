@@ -25,34 +25,17 @@ std::uint32_t ExpectedSum(const GpuRow& row, const GpuShape& shape, std::int64_t
 
 }  // namespace
 
-std::uint32_t StoredWord(std::int64_t iterations) {
-  return kStoredFactor * static_cast<std::uint32_t>(iterations);
-}
-
 std::int64_t MemoryOperandBytes(const GpuRow& row, const GpuShape& shape) {
-  switch (row.unit) {
-    case GpuUnit::kStore:
-      return 0;
-    case GpuUnit::kCopy:
-      return shape.set_bytes / 2;
-    case GpuUnit::kTriad:
-      return shape.set_bytes / 3 * 2;
-    default:
-      return shape.set_bytes;
-  }
+  if (row.unit == GpuUnit::kStore) return 0;
+  if (row.unit == GpuUnit::kCopy) return shape.set_bytes / 2;
+  return row.unit == GpuUnit::kTriad ? shape.set_bytes / 3 * 2 : shape.set_bytes;
 }
 
 std::int64_t MemoryResultBytes(const GpuRow& row, const GpuShape& shape) {
-  switch (row.unit) {
-    case GpuUnit::kStore:
-      return shape.set_bytes;
-    case GpuUnit::kCopy:
-      return shape.set_bytes / 2;
-    case GpuUnit::kTriad:
-      return shape.set_bytes / 3;
-    default:
-      return static_cast<std::int64_t>(shape.blocks) * shape.threads * kWord;
-  }
+  if (row.unit == GpuUnit::kStore) return shape.set_bytes;
+  if (row.unit == GpuUnit::kCopy) return shape.set_bytes / 2;
+  if (row.unit == GpuUnit::kTriad) return shape.set_bytes / 3;
+  return static_cast<std::int64_t>(shape.blocks) * shape.threads * kWord;
 }
 
 GpuBytes MemoryOperands(const GpuRow& row, const GpuShape& shape) {
@@ -77,8 +60,8 @@ GpuBytes MemoryResults(const GpuRow& row, const GpuShape& shape, std::int64_t it
   if (row.unit == GpuUnit::kCopy) return MemoryOperands(row, shape);
   const auto operands = MemoryOperands(row, shape);
   for (std::size_t at = 0; at < results.size(); at += kWord) {
-    if (row.unit == GpuUnit::kStore)
-      Store(StoredWord(iterations), results.data() + at);
+    if (row.unit == GpuUnit::kStore)  // each pass writes another value
+      Store(kStoredFactor * static_cast<std::uint32_t>(iterations), results.data() + at);
     else  // the product is exact
       Store(Load<float>(operands.data() + at) +
                 kTriadFactor * Load<float>(operands.data() + results.size() + at),

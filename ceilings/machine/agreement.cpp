@@ -5,7 +5,7 @@
 #include <iterator>
 #include <string_view>
 
-#include "ceilings/machine/doubt.h"
+#include "ceilings/machine/ceiling.h"
 
 namespace dlroof {
 namespace {

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <stdexcept>
 
 #include "ceilings/machine/choose_roof.h"
@@ -40,6 +41,17 @@ Ceiling BestMix(const MeasuredMixes& mixes) {
   ceiling.mix = best->first;
   ceiling.how = fmt::format("{}, the best of {} mixes: {}", best->first, mixes.size(), ceiling.how);
   return ceiling;
+}
+
+void Doubt(Ceiling& ceiling, const std::string& reason) {
+  ceiling.proved = false;
+  if (std::find(ceiling.reasons.begin(), ceiling.reasons.end(), reason) == ceiling.reasons.end())
+    ceiling.reasons.push_back(reason);
+}
+
+void DoubtUnbounded(Ceiling& ceiling, const std::string& reason) {
+  Doubt(ceiling, reason);
+  ceiling.unbounded = true;
 }
 
 }  // namespace dlroof

@@ -1,4 +1,4 @@
-// From measured rates to ceilings, for every device. Pure.
+// From measured rates to ceilings, for every device, and doubts about them. Pure.
 #pragma once
 
 #include <map>
@@ -18,5 +18,10 @@ Ceiling CeilingFrom(const Rate& rate, double work_per_iteration, int threads,
 // there is none.
 using MeasuredMixes = std::map<std::string, Ceiling>;
 Ceiling BestMix(const MeasuredMixes& mixes);
+
+// Adds a reason, once however often an earlier comparison already gave it.
+void Doubt(Ceiling& ceiling, const std::string& reason);
+// Adds a reason that allows any error.
+void DoubtUnbounded(Ceiling& ceiling, const std::string& reason);
 
 }  // namespace dlroof

@@ -73,12 +73,10 @@ std::vector<std::string> Schema1Reasons(const std::string& text) {
   constexpr std::string_view kBetween = "; ";
   std::vector<std::string> reasons;
   if (text.empty()) return reasons;
-  std::size_t begin = 0;
-  for (auto end = text.find(kBetween); end != std::string::npos; end = text.find(kBetween, begin)) {
+  for (std::size_t begin = 0, end = 0; end != std::string::npos; begin = end + kBetween.size()) {
+    end = text.find(kBetween, begin);
     reasons.push_back(text.substr(begin, end - begin));
-    begin = end + kBetween.size();
   }
-  reasons.push_back(text.substr(begin));
   return reasons;
 }
 

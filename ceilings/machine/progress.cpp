@@ -4,11 +4,15 @@
 #include <unistd.h>
 
 namespace dlroof {
+namespace {
 
+// "[ 12/52] fp32.vector.avx2, 1 threads; 14 s left"
 std::string ProgressText(const MeasureProgress& progress) {
   return fmt::format("[{:3}/{}] {}; {:.0f} s left", progress.step, progress.steps, progress.text,
                      progress.eta_seconds);
 }
+
+}  // namespace
 
 void ProgressPrinter::operator()(const MeasureProgress& progress) {
   if (terminal_) {

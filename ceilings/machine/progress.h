@@ -12,9 +12,6 @@ struct MeasureProgress {
   double eta_seconds = 0;   // [s] until done, at the speed so far
 };
 
-// "[ 12/52] fp32.vector.avx2, 1 threads; 14 s left"
-std::string ProgressText(const MeasureProgress& progress);
-
 // On a terminal it overwrites one line and clears it at the end. Else it prints a line at the start
 // and after each tenth. Pass it by std::ref: a copy would not know the last line.
 class ProgressPrinter {

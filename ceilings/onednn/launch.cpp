@@ -1,12 +1,12 @@
 // The cost of one oneDNN call: an element-wise primitive on as few elements as give each thread a
 // vector, executed and waited for just as a benchmark does it.
-#include "ceilings/cpu/launch.h"
-
 #include <fmt/format.h>
 #include <omp.h>
 
 #include <dnnl.hpp>
 #include <unordered_map>
+
+#include "ceilings/cpu/overheads.h"
 
 namespace dlroof {
 namespace {
@@ -85,7 +85,7 @@ LaunchCost MeasureForkJoin(int threads, const RatePolicy& policy) {
 }
 
 [[maybe_unused]] const bool fork_join = RegisterOverheadProbe("fork-join", MeasureForkJoin);
-[[maybe_unused]] const bool launch_registered = RegisterLaunchProbe(Measure);
+[[maybe_unused]] const bool launch_registered = RegisterOverheadProbe("launch", Measure);
 
 }  // namespace
 }  // namespace dlroof

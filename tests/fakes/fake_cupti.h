@@ -42,10 +42,7 @@ class FakeCupti : public CuptiApi {
   }
 
   std::string Version() override { return "130001"; }
-  void OpenHost(const std::string&, const CuptiImage&) override {
-    Step("OpenHost");
-    Open("host");
-  }
+  void OpenHost(const std::string&, const CuptiImage&) override { Begin("OpenHost", "host"); }
   bool AddMetrics(const std::vector<std::string>& metrics) override {
     Step("AddMetrics");
     metrics_ = metrics;
@@ -53,14 +50,8 @@ class FakeCupti : public CuptiApi {
       if (refused.count(metric) != 0) return false;
     return true;
   }
-  CuptiImage Config() override {
-    Step("Config");
-    return CuptiImage(8);
-  }
-  int Passes(const CuptiImage&) override {
-    Step("Passes");
-    return passes;
-  }
+  CuptiImage Config() override { return Step("Config", CuptiImage(8)); }
+  int Passes(const CuptiImage&) override { return Step("Passes", passes); }
   std::vector<double> Values(const CuptiImage&, const std::vector<std::string>& metrics) override {
     Step("Values");
     std::vector<double> found;
@@ -72,28 +63,13 @@ class FakeCupti : public CuptiApi {
   }
   void CloseHost() noexcept override { Close("host"); }
 
-  int DeviceCount() override {
-    Step("DeviceCount");
-    return devices;
-  }
+  int DeviceCount() override { return Step("DeviceCount", devices); }
   void OpenDevice(int) override { Step("OpenDevice"); }
   void StartProfiler() override { Step("StartProfiler"); }
-  CuptiDeviceSupport Support(int) override {
-    Step("Support");
-    return support;
-  }
-  std::string ChipName(int) override {
-    Step("ChipName");
-    return chip;
-  }
-  CuptiImage CounterAvailability() override {
-    Step("CounterAvailability");
-    return CuptiImage(8);
-  }
-  void Subscribe() override {
-    Step("Subscribe");
-    Open("subscriber");
-  }
+  CuptiDeviceSupport Support(int) override { return Step("Support", support); }
+  std::string ChipName(int) override { return Step("ChipName", chip); }
+  CuptiImage CounterAvailability() override { return Step("CounterAvailability", CuptiImage(8)); }
+  void Subscribe() override { Begin("Subscribe", "subscriber"); }
   void Unsubscribe() noexcept override { Close("subscriber"); }
   void EnableRanges() override {
     Step("EnableRanges");
@@ -101,8 +77,7 @@ class FakeCupti : public CuptiApi {
     rounds_ = 0;
   }
   CuptiImage CounterImage(const std::vector<std::string>&) override {
-    Step("CounterImage");
-    return CuptiImage(8);
+    return Step("CounterImage", CuptiImage(8));
   }
   void SetConfig(const CuptiImage&, CuptiImage&) override {
     Step("SetConfig");
@@ -116,10 +91,7 @@ class FakeCupti : public CuptiApi {
     EXPECT_TRUE(open_["ranges"] && open_["subscriber"] && !open_["trace"]);
     Open("pass");
   }
-  void PushRange() override {
-    Step("PushRange");
-    Open("range");
-  }
+  void PushRange() override { Begin("PushRange", "range"); }
   void PopRange() override {
     Step("PopRange");
     Close("range");
@@ -130,14 +102,8 @@ class FakeCupti : public CuptiApi {
     Step("StopPass");
     return ++rounds_ >= (rounds_wanted > 0 ? rounds_wanted : passes);
   }
-  size_t DecodeCounters() override {
-    Step("DecodeCounters");
-    return dropped;
-  }
-  size_t Ranges(const CuptiImage&) override {
-    Step("Ranges");
-    return ranges;
-  }
+  size_t DecodeCounters() override { return Step("DecodeCounters", dropped); }
+  size_t Ranges(const CuptiImage&) override { return Step("Ranges", ranges); }
   void DisableRanges() noexcept override {
     Close("ranges");
     Close("pass");
@@ -167,9 +133,18 @@ class FakeCupti : public CuptiApi {
       if (failure.call == call && failure.times-- > 0)
         throw CuptiError({failure.library, failure.code, call, "CODE", "words", ""});
   }
+  template <class Value>
+  Value Step(const std::string& call, const Value& value) {
+    Step(call);
+    return value;
+  }
   void Open(const std::string& what) {
     EXPECT_FALSE(open_[what]) << what << " twice";
     open_[what] = true;
+  }
+  void Begin(const std::string& call, const std::string& what) {
+    Step(call);
+    Open(what);
   }
   void Close(const std::string& what) { open_[what] = false; }
 

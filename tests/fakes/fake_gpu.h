@@ -44,13 +44,11 @@ inline GpuClock FakeClock() {
 }
 
 inline Machine FakeGpuMachine() {
-  Machine machine;
-  machine.device = "gpu";
-  machine.name = "Fake GPU";
-  machine.facts = {{"gpu.name", "Fake GPU"}};
-  machine.fingerprint = "00000000000000aa";
-  machine.measured_at = "2020-01-01T00:00:00Z";
-  return machine;
+  return {.device = "gpu",
+          .name = "Fake GPU",
+          .fingerprint = "00000000000000aa",
+          .measured_at = "2020-01-01T00:00:00Z",
+          .facts = {{"gpu.name", "Fake GPU"}}};
 }
 
 // 1e12 flop/s and 1e11 byte/s.
@@ -89,9 +87,8 @@ inline PreparedCall FakePrepare(const BenchmarkName& name, const RunSettings&) {
 }
 
 inline Workload FakeWorkload(const BenchmarkName& name) {
-  Workload workload{.name = name};
-  workload.prepare = [name](const RunSettings& settings) { return FakePrepare(name, settings); };
-  return workload;
+  return {.name = name,
+          .prepare = [name](const RunSettings& settings) { return FakePrepare(name, settings); }};
 }
 
 // Hardware counters that nobody may read, and some that break when they are read.

@@ -2,7 +2,6 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
@@ -11,6 +10,7 @@
 #include <stdexcept>
 
 #include "ceilings/cache/machine_cache.h"
+#include "counters/base/folders.h"
 #include "tests/fakes/refusal.h"
 
 namespace dlroof {
@@ -147,17 +147,11 @@ TEST(GivenMachine, RefusesWithPlaceAndWhatWasExpected) {
 // A folder of its own, in which a test runs.
 class NamedMachine : public testing::Test {
  protected:
-  void SetUp() override {
-    fs::create_directories(folder_);
-    fs::current_path(folder_);
-  }
-  void TearDown() override {
-    fs::current_path(before_);
-    fs::remove_all(folder_);
-  }
+  NamedMachine() { fs::current_path(folder_ / ""); }
+  ~NamedMachine() override { fs::current_path(before_); }
 
   const fs::path before_ = fs::current_path();
-  const fs::path folder_ = fs::temp_directory_path() / ("dlroof-named-" + std::to_string(getpid()));
+  const TemporaryFolder folder_;
 };
 
 TEST_F(NamedMachine, IsAKnownGpuWhereThereIsNoFileOfItsName) {
@@ -174,16 +168,11 @@ TEST_F(NamedMachine, IsAKnownGpuWhereThereIsNoFileOfItsName) {
 TEST_F(NamedMachine, GivenRoofsAreUsedAsTheyAreWithoutMeasuring) {
   std::ofstream("m.json")
       << R"({"name": "mine", "device": "cpu", "threads": 2, "bytes": {"dram": 1e11}})";
-  MachineSource source;
-  source.described.device = "cpu";
-  source.described.fingerprint = "0123";
-  source.threads = {1, 2};
+  MachineSource source{.described = {.device = "cpu", .fingerprint = "0123"}, .threads = {1, 2}};
   source.measure = [](bool, const std::vector<int>&) -> Machine {
     throw std::logic_error("asked");
   };
-  MachineOptions options;
-  options.live_check = true;
-  options.file = "m.json";
+  const MachineOptions options{.live_check = true, .file = "m.json"};
   std::ostringstream log;
   const auto machine = CachedOrMeasured(source, options, log);
   EXPECT_EQ(machine.by_threads.size(), 1U) << "none is measured for 1 thread";

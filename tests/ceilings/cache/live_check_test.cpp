@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <tuple>
+
 #include "counters/cpu/issue_rate.h"
 
 namespace dlroof {
@@ -18,27 +20,32 @@ SpotCheck Now(double per_second, bool clean = true) {
   return check;
 }
 
-TEST(LiveCheck, AgreesWithinTheStoredIntervalAndTheTolerance) {
-  EXPECT_EQ(Judge(Now(100)), SpotVerdict::kAgrees);
-  EXPECT_EQ(Judge(Now(102.9)), SpotVerdict::kAgrees);
-  EXPECT_EQ(Judge(Now(87.4)), SpotVerdict::kAgrees);  // 90 x 0.97 = 87.3
-  auto check = Now(97.1);
-  check.stored.ci95.reset();
-  EXPECT_EQ(Judge(check), SpotVerdict::kAgrees);
+// The tolerance widens both ends of the stored interval: 90 x 0.97 = 87.3. A faster machine refutes
+// the roof even when others ran, a slower one counts only with a clean repetition.
+TEST(LiveCheck, HoldsTheRateAgainstTheStoredInterval) {
+  const std::tuple<double, bool, SpotVerdict> rows[] = {
+      {100, true, SpotVerdict::kAgrees},   {102.9, true, SpotVerdict::kAgrees},
+      {87.4, true, SpotVerdict::kAgrees},  {87.2, true, SpotVerdict::kSlower},
+      {103.1, true, SpotVerdict::kFaster}, {103.1, false, SpotVerdict::kFaster},
+      {87.2, false, SpotVerdict::kUnknown}};
+  for (const auto& [per_second, clean, verdict] : rows)
+    EXPECT_EQ(Judge(Now(per_second, clean)), verdict) << per_second << clean;
 }
 
-// Stored: 100, in another pass of the same measurement 80.
+// Without an interval. Stored: 100, in another pass of the same measurement 80.
 TEST(LiveCheck, MayBeAsSlowAsTheStoredPassesWereAndNoFaster) {
-  auto check = Now(80.1);
-  check.stored.ci95.reset();
-  EXPECT_EQ(Judge(check), SpotVerdict::kSlower);
-  check.stored.proof.drift = 0.2;
-  check.drift = AllowedDrift(check.stored);
-  EXPECT_EQ(Judge(check), SpotVerdict::kAgrees);
-  check.per_second = 79.9;
-  EXPECT_EQ(Judge(check), SpotVerdict::kSlower);
-  check.per_second = 103.1;
-  EXPECT_EQ(Judge(check), SpotVerdict::kFaster);
+  const auto judged = [](double per_second, std::optional<double> drift) {
+    auto check = Now(per_second);
+    check.stored.ci95.reset();
+    check.stored.proof.drift = drift;
+    check.drift = AllowedDrift(check.stored);
+    return Judge(check);
+  };
+  EXPECT_EQ(judged(97.1, std::nullopt), SpotVerdict::kAgrees);
+  EXPECT_EQ(judged(80.1, std::nullopt), SpotVerdict::kSlower);
+  EXPECT_EQ(judged(80.1, 0.2), SpotVerdict::kAgrees);
+  EXPECT_EQ(judged(79.9, 0.2), SpotVerdict::kSlower);
+  EXPECT_EQ(judged(103.1, 0.2), SpotVerdict::kFaster);
 }
 
 TEST(AllowedDrift, IsTheLargerOfDriftAndSpreadAndAThirdAtMost) {
@@ -52,16 +59,6 @@ TEST(AllowedDrift, IsTheLargerOfDriftAndSpreadAndAThirdAtMost) {
   EXPECT_NEAR(AllowedDrift(stored), 0.333, 0.001);
 }
 
-TEST(LiveCheck, AFasterMachineRefutesTheRoofEvenWhenOthersRan) {
-  EXPECT_EQ(Judge(Now(103.1)), SpotVerdict::kFaster);
-  EXPECT_EQ(Judge(Now(103.1, false)), SpotVerdict::kFaster);
-}
-
-TEST(LiveCheck, ASlowerOneCountsOnlyWithACleanRepetition) {
-  EXPECT_EQ(Judge(Now(87.2)), SpotVerdict::kSlower);
-  EXPECT_EQ(Judge(Now(87.2, false)), SpotVerdict::kUnknown);
-}
-
 TEST(LiveCheck, SaysBothRatesAndTheVerdict) {
   EXPECT_THAT(Sentence(Now(110)), HasSubstr("fp32.vector.avx2 with 2 threads now"));
   EXPECT_THAT(Sentence(Now(110)), HasSubstr("too low"));
@@ -69,13 +66,19 @@ TEST(LiveCheck, SaysBothRatesAndTheVerdict) {
   EXPECT_THAT(Sentence(Now(50, false)), HasSubstr("others held"));
 }
 
+// fp32 rows of every instruction set, at this rate.
+CeilingSet Stored(double per_second) {
+  CeilingSet set;
+  for (const char* isa : {"sse2", "avx2", "avx512", "portable"})
+    set.flops[std::string("fp32.vector.") + isa] = {.per_second = per_second};
+  return set;
+}
+
 // Stored ceilings that no machine reaches, and such that each does: the look is at real kernels.
 TEST(LiveCheck, LooksAtThisMachinesOwnKernels) {
   const Cpu cpu = ThisCpu();
   Machine machine;
-  auto& set = machine.by_threads[1];
-  for (const auto& feature : {"sse2", "avx2", "avx512", "portable"})
-    set.flops[std::string("fp32.vector.") + feature] = {.per_second = 1e30};
+  machine.by_threads[1] = Stored(1e30);
   const auto checks = SpotCheckCpu(cpu, machine);
   ASSERT_EQ(checks.size(), 1);  // no DRAM row is stored
   EXPECT_GT(checks[0].per_second, 0);
@@ -86,7 +89,7 @@ TEST(LiveCheck, LooksAtThisMachinesOwnKernels) {
   if (MeasureIssueRate()) {
     EXPECT_EQ(Judge(SpotCheckCpu(cpu, machine).at(0)), SpotVerdict::kUnknown);
   }
-  for (auto& [key, ceiling] : set.flops) ceiling.per_second = 1;
+  machine.by_threads[1] = Stored(1);
   EXPECT_EQ(Judge(SpotCheckCpu(cpu, machine).at(0)), SpotVerdict::kFaster);
 }
 
@@ -94,17 +97,13 @@ TEST(LiveCheck, LooksAtTheThreadsThatAreAllowedToday) {
   Cpu cpu = ThisCpu();
   cpu.allowed.resize(1);
   Machine machine;
+  EXPECT_TRUE(SpotCheckCpu(cpu, machine).empty());
   machine.by_threads[2] = {};
   EXPECT_TRUE(SpotCheckCpu(cpu, machine).empty());
-  for (const auto& feature : {"sse2", "avx2", "avx512", "portable"})
-    machine.by_threads[1].flops[std::string("fp32.vector.") + feature] = {.per_second = 1};
+  machine.by_threads[1] = Stored(1);
   const auto checks = SpotCheckCpu(cpu, machine);
   ASSERT_EQ(checks.size(), 1);
   EXPECT_THAT(checks[0].row, testing::EndsWith(" with 1 threads"));
-}
-
-TEST(LiveCheck, FindsNothingToLookAtInAnEmptyMachine) {
-  EXPECT_TRUE(SpotCheckCpu(ThisCpu(), Machine{}).empty());
 }
 
 }  // namespace

@@ -18,32 +18,24 @@ namespace fs = std::filesystem;
 using testing::HasSubstr;
 using testing::Not;
 
+// Result of a live check: the stored rate of 1 thread, times `factor`.
+SpotCheck Seen(const Machine& machine, double factor, bool clean = true) {
+  SpotCheck check{"a row", machine.by_threads.at(1).flops.at("fp32.vector"), 0, clean, 0.03};
+  check.per_second = check.stored.per_second * factor;
+  return check;
+}
+
 // A directory of its own, a machine described but not measured, and a count of measurements.
 class MachineCache : public testing::Test {
  protected:
-  void SetUp() override {
-    source_.described.device = "cpu";
-    source_.described.name = "Some CPU";
-    source_.described.fingerprint = "0123";
-    source_.threads = {1, 2};
-    source_.directory = root_ / "cache" / "dlroof";
-    source_.measure = [this](bool quick, const std::vector<int>& threads) {
-      auto machine = Measured(quick, threads);
-      measured_.push_back({quick, threads});
-      return machine;
-    };
-  }
-
   // Ceilings that tell the order of measurements apart: the first have rate 1.
   Machine Measured(bool quick, const std::vector<int>& threads) {
     const auto rate = static_cast<double>(measured_.size() + 1);
     Machine machine = source_.described;
     machine.measured_at = std::to_string(rate);
     for (const int count : threads) {
-      auto& ceiling = machine.by_threads[count].flops["fp32.vector"];
-      ceiling.per_second = rate;
-      ceiling.threads = count;
-      ceiling.proved = proved_;
+      machine.by_threads[count].flops["fp32.vector"] = {
+          .per_second = rate, .threads = count, .proved = proved_};
       machine.by_threads[count].effort = quick ? "quick" : "full";
     }
     return machine;
@@ -55,6 +47,17 @@ class MachineCache : public testing::Test {
     fs::create_directories(path.parent_path());
     std::ofstream(path) << text;
   }
+  // Writes a machine file and asks for it.
+  MachineOptions ByFile(const Machine& machine) {
+    Write(root_ / "m.json", ToJson(machine).dump());
+    return {.file = root_ / "m.json"};
+  }
+  // The live checks find the stored rate of 1 thread, times `factor`.
+  void SeeNow(double factor, bool clean = true) {
+    source_.spot_check = [=](const Machine& machine) {
+      return std::vector{Seen(machine, factor, clean)};
+    };
+  }
   static double Value(const Machine& machine, int threads) {
     return machine.by_threads.at(threads).flops.at("fp32.vector").per_second;
   }
@@ -62,9 +65,16 @@ class MachineCache : public testing::Test {
   const TemporaryFolder folder_;
   const fs::path root_ = folder_ / "";
   bool proved_ = true;
-  MachineSource source_;
   std::ostringstream log_;
   std::vector<std::pair<bool, std::vector<int>>> measured_;
+  MachineSource source_{.described = {.device = "cpu", .name = "Some CPU", .fingerprint = "0123"},
+                        .threads = {1, 2},
+                        .directory = root_ / "cache" / "dlroof",
+                        .measure = [this](bool quick, const std::vector<int>& threads) {
+                          auto machine = Measured(quick, threads);
+                          measured_.push_back({quick, threads});
+                          return machine;
+                        }};
 };
 
 TEST_F(MachineCache, MeasuresOnceAndReadsBackTheSame) {
@@ -130,16 +140,9 @@ TEST_F(MachineCache, QuickServesOnlyWhereQuickIsAskedFor) {
   EXPECT_EQ(measured_.size(), 2);
 }
 
-// Result of a live check: the stored rate of 1 thread, times `factor`.
-SpotCheck Seen(const Machine& machine, double factor, bool clean = true) {
-  SpotCheck check{"a row", machine.by_threads.at(1).flops.at("fp32.vector"), 0, clean, 0.03};
-  check.per_second = check.stored.per_second * factor;
-  return check;
-}
-
 TEST_F(MachineCache, ALiveCheckThatAgreesChangesNothingButLeavesItsProof) {
   Get({});
-  source_.spot_check = [](const Machine& machine) { return std::vector{Seen(machine, 1.01)}; };
+  SeeNow(1.01);
   const auto machine = Get({.live_check = true});
   EXPECT_EQ(measured_.size(), 1);
   EXPECT_THAT(machine.facts.at("live_check"), HasSubstr("agrees"));
@@ -152,7 +155,7 @@ TEST_F(MachineCache, ALiveCheckOutsideTheStoredIntervalMeasuresAllAgainAndSaysSo
     source_.spot_check = nullptr;
     Get({});
     const auto before = measured_.size();
-    source_.spot_check = [&](const Machine& machine) { return std::vector{Seen(machine, factor)}; };
+    SeeNow(factor);
     const auto machine = Get({.live_check = true});
     ASSERT_EQ(measured_.size(), before + 1);
     EXPECT_EQ(measured_.back().second, source_.threads);
@@ -187,7 +190,7 @@ TEST_F(MachineCache, ALiveCheckLooksAtWhatIsCachedBeforeTheMissingIsMeasured) {
 TEST_F(MachineCache, ALiveCheckThatFailsDropsAllThatIsCachedAlsoWhatIsNotWanted) {
   Get({});
   source_.threads = {1, 4};
-  source_.spot_check = [](const Machine& machine) { return std::vector{Seen(machine, 0.9)}; };
+  SeeNow(0.9);
   const auto machine = Get({.live_check = true});
   EXPECT_EQ(measured_.back().second, source_.threads);
   EXPECT_EQ(ThreadsOf(machine), source_.threads);
@@ -239,10 +242,8 @@ TEST_F(MachineCache, SetsOfDifferentMeasurementsAreHeldAgainstEachOther) {
 TEST_F(MachineCache, AFilesSetsAreDoubtedWhereALargerTeamIsFasterPerThread) {
   auto machine = Measured(false, {1});
   machine.by_threads[1].flops["fp32.vector"].per_second = 0.5;
-  Write(root_ / "m.json", ToJson(machine).dump());
-  MachineOptions options{.file = root_ / "m.json"};
   measured_.resize(2);  // the next rate is 3
-  const auto both = Get(options);
+  const auto both = Get(ByFile(machine));
   EXPECT_FALSE(both.by_threads.at(1).flops.at("fp32.vector").proved);
   EXPECT_EQ(Value(both, 1), 0.5);
   EXPECT_TRUE(both.by_threads.at(2).flops.at("fp32.vector").proved);
@@ -250,19 +251,16 @@ TEST_F(MachineCache, AFilesSetsAreDoubtedWhereALargerTeamIsFasterPerThread) {
 
 TEST_F(MachineCache, ALiveCheckThatCouldNotBeMadeMeasuresNothing) {
   Get({});
-  source_.spot_check = [](const Machine& machine) {
-    return std::vector{Seen(machine, 0.5, false)};
-  };
+  SeeNow(0.5, false);
   Get({.live_check = true});
   EXPECT_EQ(measured_.size(), 1);
   EXPECT_THAT(log_.str(), HasSubstr("others held the CPUs"));
 }
 
 TEST_F(MachineCache, ALiveCheckOnlyDoubtsTheCeilingsOfAFile) {
-  const auto file = root_ / "m.json";
-  WriteMachineFile(Measured(false, {1, 2}), file);
-  source_.spot_check = [](const Machine& machine) { return std::vector{Seen(machine, 1.2)}; };
-  Get({.live_check = true, .file = file.string()});
+  WriteMachineFile(Measured(false, {1, 2}), root_ / "m.json");
+  SeeNow(1.2);
+  Get({.live_check = true, .file = root_ / "m.json"});
   EXPECT_TRUE(measured_.empty());
   EXPECT_THAT(log_.str(), HasSubstr("are used as they are"));
 }
@@ -304,9 +302,8 @@ TEST_F(MachineCache, GoesOnWithoutADirectoryThatCanBeWritten) {
 TEST_F(MachineCache, KeepsTheDoubtAndCountsIt) {
   EXPECT_EQ(UnprovedSentence(Get({})), "");
   proved_ = false;
-  MachineOptions again{.remeasure = true};
-  for (const auto& options : {again, MachineOptions()})
-    EXPECT_THAT(UnprovedSentence(Get(options)),
+  for (const bool again : {true, false})
+    EXPECT_THAT(UnprovedSentence(Get({.remeasure = again})),
                 HasSubstr("2 of 2 ceilings did not prove themselves"));
   EXPECT_THAT(log_.str(), Not(HasSubstr("prove"))) << "a run says what it takes away";
 }
@@ -314,40 +311,32 @@ TEST_F(MachineCache, KeepsTheDoubtAndCountsIt) {
 TEST_F(MachineCache, UsesAnExplicitFileAndNeverTheCache) {
   auto machine = Measured(true, {1, 2});
   machine.by_threads[1].flops["fp32.vector"].per_second = 77;
-  Write(root_ / "m.json", ToJson(machine).dump());
-  EXPECT_EQ(Value(Get({.file = root_ / "m.json"}), 1), 77);
+  EXPECT_EQ(Value(Get(ByFile(machine)), 1), 77);
   EXPECT_EQ(measured_.size(), 0);
   EXPECT_FALSE(fs::exists(*source_.directory));
 }
 
 TEST_F(MachineCache, MeasuresWhatAnExplicitFileLacksAndLeavesTheFileAlone) {
-  const auto text = ToJson(Measured(false, {1})).dump();
-  Write(root_ / "m.json", text);
-  EXPECT_EQ(Get({.file = root_ / "m.json"}).by_threads.size(), 2);
+  const auto written = Measured(false, {1});
+  EXPECT_EQ(Get(ByFile(written)).by_threads.size(), 2);
   EXPECT_EQ(measured_.size(), 1);
   std::ifstream file(root_ / "m.json");
-  EXPECT_EQ(std::string(std::istreambuf_iterator<char>(file), {}), text);
+  EXPECT_EQ(std::string(std::istreambuf_iterator<char>(file), {}), ToJson(written).dump());
 }
 
 TEST_F(MachineCache, RefusesAnExplicitFileOfAnotherMachine) {
   auto other = Measured(false, {1, 2});
   other.fingerprint = "9999";
-  Write(root_ / "m.json", ToJson(other).dump());
-  MachineOptions options{.file = root_ / "m.json"};
-  EXPECT_THROW(Get(options), BadInput);
+  EXPECT_THROW(Get(ByFile(other)), BadInput);
   other.fingerprint = "0123";
   other.device = "gpu";
-  Write(root_ / "m.json", ToJson(other).dump());
-  EXPECT_THROW(Get(options), BadInput);
+  EXPECT_THROW(Get(ByFile(other)), BadInput);
 }
 
 TEST_F(MachineCache, RefusesAnExplicitFileThatCannotBeReadOrContradicts) {
-  MachineOptions options{.file = root_ / "absent.json"};
-  EXPECT_THROW(Get(options), BadInput);
-  options.file = root_.string();
-  EXPECT_THROW(Get(options), BadInput);
-  Write(root_ / "m.json", ToJson(Measured(false, {1, 2})).dump());
-  options.file = root_ / "m.json";
+  EXPECT_THROW(Get({.file = root_ / "absent.json"}), BadInput);
+  EXPECT_THROW(Get({.file = root_}), BadInput);
+  auto options = ByFile(Measured(false, {1, 2}));
   options.remeasure = true;
   EXPECT_THROW(Get(options), BadInput);
 }

@@ -11,8 +11,8 @@
 #include <sstream>
 #include <stdexcept>
 
-#include "ceilings/cpu/launch.h"
 #include "ceilings/cpu/measure_steps.h"
+#include "ceilings/cpu/overheads.h"
 #include "ceilings/cpu/thread_team.h"
 #include "ceilings/cpu_kernels/flops.h"
 #include "ceilings/machine/ceiling.h"
@@ -88,25 +88,27 @@ TEST(BestMix, IsAProvedOneWhereItIsWithinTheNoise) {
   EXPECT_EQ(BestMix({{"load", Of(4e9)}, {"copy", proved}}).per_second, 4e9);
 }
 
-TEST(ThreadCounts, AreOneAndAllUnlessSaid) {
-  Cpu cpu{.allowed = {0, 1, 2, 3}};
-  EXPECT_EQ(ThreadCounts(cpu, {}, false), (std::vector<int>{1, 4}));
-  EXPECT_EQ(ThreadCounts(cpu, {3, 1, 3}, false), (std::vector<int>{1, 3}));
-  cpu.allowed = {5};
-  EXPECT_EQ(ThreadCounts(cpu, {}, false), (std::vector<int>{1}));
+TEST(ThreadCounts, AreOneAndAllUnlessSaidWithPowersOfTwoWhenThorough) {
+  struct Row {
+    std::size_t cpus;
+    std::vector<int> wanted, brief, thorough;
+  };
+  const Row rows[] = {{1, {}, {1}, {1}},
+                      {2, {}, {1, 2}, {1, 2}},
+                      {3, {}, {1, 3}, {1, 2, 3}},
+                      {4, {3, 1, 3}, {1, 3}, {1, 3}},
+                      {8, {}, {1, 8}, {1, 2, 4, 8}},
+                      {12, {}, {1, 12}, {1, 2, 4, 8, 12}},
+                      {12, {3}, {3}, {3}}};
+  Cpu cpu;
+  for (const auto& [cpus, wanted, brief, thorough] : rows) {
+    cpu.allowed.resize(cpus);
+    EXPECT_EQ(ThreadCounts(cpu, wanted, false), brief);
+    EXPECT_EQ(ThreadCounts(cpu, wanted, true), thorough);
+  }
+  cpu.allowed.resize(1);
   EXPECT_THROW(ThreadCounts(cpu, {2}, false), BadInput);
   EXPECT_THROW(ThreadCounts(cpu, {0}, false), BadInput);
-}
-
-TEST(ThreadCounts, AreThePowersOfTwoAndAllWhenThorough) {
-  Cpu cpu;
-  const std::pair<int, std::vector<int>> expected[] = {
-      {1, {1}}, {2, {1, 2}}, {3, {1, 2, 3}}, {8, {1, 2, 4, 8}}, {12, {1, 2, 4, 8, 12}}};
-  for (const auto& [cpus, counts] : expected) {
-    cpu.allowed.resize(static_cast<std::size_t>(cpus));
-    EXPECT_EQ(ThreadCounts(cpu, {}, true), counts);
-  }
-  EXPECT_EQ(ThreadCounts(cpu, {3}, true), (std::vector<int>{3})) << "as said";
 }
 
 // 10 steps of 1 s nominal, 20 s left: 9 others keep 1.25 s each, the next may take 8.75 s.
@@ -116,11 +118,17 @@ TEST(Allowance, LeavesEnoughForTheStepsThatFollow) {
   EXPECT_DOUBLE_EQ(Allowance(-5, 10, 1), 1.25);
 }
 
+// Two roofs, the row that each is taken from, and another.
+CeilingSet RowsAndRoofs() {
+  return {.flops = {{"fp32.vector", Of(100)},
+                    {"fp32.vector.avx512", Of(100)},
+                    {"fp32.vector.avx2", Of(50)}},
+          .bytes = {{Level::kDram, Of(40)}},
+          .mixes = {{"dram.update.avx512", Of(40)}, {"dram.load.avx512", Of(30)}}};
+}
+
 TEST(DecidesAnUnprovedRoof, IsOnlyTheRowThatTheRoofIsTakenFrom) {
-  CeilingSet set;
-  set.flops = {{"fp32.vector", Of(3)}, {"fp32.vector.avx512", Of(3)}, {"fp32.vector.avx2", Of(2)}};
-  set.mixes = {{"dram.update.avx512", Of(9)}, {"dram.load.avx512", Of(8)}};
-  set.bytes[Level::kDram] = Of(9);
+  auto set = RowsAndRoofs();
   EXPECT_TRUE(DecidesAnUnprovedRoof(set, "fp32.vector.avx512"));
   EXPECT_FALSE(DecidesAnUnprovedRoof(set, "fp32.vector.avx2"));
   EXPECT_TRUE(DecidesAnUnprovedRoof(set, "dram.update.avx512"));
@@ -129,12 +137,7 @@ TEST(DecidesAnUnprovedRoof, IsOnlyTheRowThatTheRoofIsTakenFrom) {
   set.flops["fp32.vector.avx512"].proved = true;
   set.flops["fp32.vector"].proved = true;
   EXPECT_FALSE(DecidesAnUnprovedRoof(set, "fp32.vector.avx512"));
-}
-
-// A larger team or a knee above it doubts the roof, not the row that it was taken from.
-TEST(DecidesAnUnprovedRoof, IsTheRowOfARoofThatSomethingElseDoubts) {
-  CeilingSet set{.mixes = {{"dram.update.avx512", Of(9)}, {"dram.load.avx512", Of(8)}}};
-  set.bytes[Level::kDram] = Of(9);
+  // A larger team or a knee above it doubts the roof, not the row that it was taken from.
   for (auto& [name, mix] : set.mixes) mix.proved = true;
   EXPECT_TRUE(DecidesAnUnprovedRoof(set, "dram.update.avx512"));
   EXPECT_FALSE(DecidesAnUnprovedRoof(set, "dram.load.avx512"));
@@ -144,11 +147,7 @@ TEST(DecidesAnUnprovedRoof, IsTheRowOfARoofThatSomethingElseDoubts) {
 
 TEST(KeepSustained, IsTheRowsAndItsRoofsWhereItDiffers) {
   Machine machine;
-  auto& set = machine.by_threads[2];
-  set.flops = {
-      {"fp32.vector", Of(100)}, {"fp32.vector.avx512", Of(100)}, {"fp32.vector.avx2", Of(50)}};
-  set.mixes = {{"dram.update.avx512", Of(40)}, {"dram.load.avx512", Of(30)}};
-  set.bytes[Level::kDram] = Of(40);
+  auto& set = machine.by_threads[2] = RowsAndRoofs();
   KeepSustained(machine, 2, "fp32.vector.avx512", 98);  // 2 %: said, no roof of its own
   EXPECT_EQ(set.sustained.at("fp32.vector.avx512"),
             "after 10 s on end 0.980 of the burst, with 2 threads");
@@ -169,8 +168,7 @@ TEST(KeepSustained, IsTheRowsAndItsRoofsWhereItDiffers) {
 // A session whose rows have been measured, as far as this needs it: every pipe's row at 1, each
 // pipe's first at 2; DRAM's loads at 1 and its updates at 2.
 MeasureSession MeasuredSession(int sustained, bool dram) {
-  MeasureSession session{
-      ThisCpu(), {"test", 45, 3e-3, 16, 6, 3, 8, sustained, dram}, {}, {}, {}, nullptr, {}, {}};
+  MeasureSession session{ThisCpu(), {"test", 45, 3e-3, 16, 6, 3, 8, sustained, dram}};
   session.sets[1] = session.SetsOf({session.cpu.allowed.front()});
   AddBytesSteps(session, 1, 0);
   auto& set = session.machine.by_threads[1];
@@ -214,10 +212,8 @@ TEST(AddSustainedSteps, AreOneByDefaultAndEveryPipeAndDramWhenThorough) {
 
 // The row's step runs again, by itself, and others do not.
 TEST(MeasureUnprovedAgain, RunsTheStepOfTheRowThatDecides) {
-  MeasureSession session{ThisCpu(), {"full", 45, 3e-3, 16, 6, 3, 8, 1}, {}, {}, {}, nullptr, {},
-                         {}};
-  auto& set = session.machine.by_threads[1];
-  set.flops = {{"fp32.vector", Of(3)}, {"fp32.vector.avx512", Of(3)}, {"fp32.vector.avx2", Of(2)}};
+  MeasureSession session{ThisCpu(), {"full", 45, 3e-3, 16, 6, 3, 8, 1}};
+  session.machine.by_threads[1] = RowsAndRoofs();
   std::vector<std::string> ran;
   for (const char* row : {"", "fp32.vector.avx2", "fp32.vector.avx512", "fp32.vector.avx512"})
     session.steps.push_back({"s", [&ran, row](double) { ran.emplace_back(row); }, 1, row});
@@ -229,8 +225,7 @@ TEST(MeasureUnprovedAgain, RunsTheStepOfTheRowThatDecides) {
 }
 
 TEST(AddFlopsSteps, MeasuresFinerRowsInTheFirstAndTheLastPassOnly) {
-  MeasureSession session{ThisCpu(), {"full", 45, 3e-3, 16, 6, 3, 8, 1}, {}, {}, {}, nullptr, {},
-                         {}};
+  MeasureSession session{ThisCpu(), {"full", 45, 3e-3, 16, 6, 3, 8, 1}};
   const auto probes = FlopsProbesFor(session.cpu.features);
   const auto candidates = RoofCandidates(probes);
   std::size_t steps = 0;
@@ -265,15 +260,16 @@ TEST(TryStep, LeavesOutWhatCannotBeMeasuredAndSaysWhy) {
   EXPECT_EQ(seconds, 2);
 }
 
+const RatePolicy kBriefly = {.repetition_seconds = 2e-4,
+                             .repetitions = 2,
+                             .doubled = 1,
+                             .max_seconds = 5e-3,
+                             .now = WallSeconds};
+
 // Smoke: every kernel of this CPU under the real clock, a few milliseconds each.
 TEST(MeasureRate, GivesAPositiveFiniteRateForEveryKernelHere) {
   const auto cpu = ThisCpu();
   ThreadTeam team({cpu.allowed.front()});
-  RatePolicy policy{.repetition_seconds = 2e-4,
-                    .repetitions = 2,
-                    .doubled = 1,
-                    .max_seconds = 5e-3,
-                    .now = WallSeconds};
   const auto workspace = std::make_unique<Workspace>();
   for (const auto& probe : FlopsProbesFor(cpu.features)) {
     FillOperands(probe, *workspace);
@@ -281,24 +277,21 @@ TEST(MeasureRate, GivesAPositiveFiniteRateForEveryKernelHere) {
         [&](std::int64_t iterations) {
           return team.Time([&](int) { probe.kernel(*workspace, iterations); });
         },
-        policy);
+        kBriefly);
     EXPECT_TRUE(std::isfinite(rate.per_second)) << probe.key;
     EXPECT_GT(rate.per_second, 0) << probe.key;
     EXPECT_GE(rate.total, 3) << probe.key;
   }
 }
 
-TEST(MeasureLaunch, IsPositiveWhereALibraryRegisteredAProbe) {
-  RatePolicy policy{.repetition_seconds = 2e-4,
-                    .repetitions = 2,
-                    .doubled = 1,
-                    .max_seconds = 5e-3,
-                    .now = WallSeconds};
-  const auto cost = MeasureLaunch(1, policy);
-  if (!cost) GTEST_SKIP() << "this build has no library with a launch probe";
-  EXPECT_GT(cost->seconds, 0);  // clean or not: other tests may run beside
-  EXPECT_TRUE(std::isfinite(cost->seconds));
-  EXPECT_FALSE(cost->how.empty());
+TEST(OverheadProbes, OfTheLaunchIsPositiveWhereALibraryRegisteredIt) {
+  const auto probe = OverheadProbes().find("launch");
+  if (probe == OverheadProbes().end())
+    GTEST_SKIP() << "this build has no library with a launch probe";
+  const auto cost = probe->second(1, kBriefly);
+  EXPECT_GT(cost.seconds, 0);  // clean or not: other tests may run beside
+  EXPECT_TRUE(std::isfinite(cost.seconds));
+  EXPECT_FALSE(cost.how.empty());
 }
 
 TEST(ProgressPrinter, WritesOverOneLineOnATerminal) {

@@ -9,7 +9,7 @@
 #include <new>
 
 #include "ceilings/cpu/measure_steps.h"
-#include "tests/fakes/broken_flops_kernels.h"
+#include "tests/fakes/broken_cpu_kernels.h"
 
 namespace dlroof {
 namespace {
@@ -19,7 +19,7 @@ using testing::HasSubstr;
 // One thread, no second chance.
 MeasureSession Session() {
   constexpr Effort kBrief = {"planted", 1, 1e-4, 3, 1, 1, 0, 0};
-  MeasureSession session{ThisCpu(), kBrief, {}, {}, {}, nullptr, {}, {}};
+  MeasureSession session{ThisCpu(), kBrief};
   const std::vector<int> cpus = {session.cpu.allowed.front()};
   session.sets[1].sets[Level::kL1] = {{1 << 14, "16 KiB", {}}};
   session.bench = std::make_unique<CpuBench>(cpus);
@@ -74,20 +74,7 @@ TEST(PlantedFault, LeavesTheRoofUnproved) {
   EXPECT_TRUE(roof.unbounded);
 }
 
-// As gcc makes of the loop: other stores than were asked for.
-void CopyByMemcpy(Workspace& workspace, std::int64_t iterations) {
-  const auto step = BytesPortable().step_floats;
-  for (; iterations > 0; --iterations) {
-    std::memmove(workspace.arrays[0] + workspace.next, workspace.arrays[1] + workspace.next,
-                 step * sizeof(float));
-    workspace.next = (workspace.next + step) % workspace.floats;
-  }
-}
-
-void LoadNothing(Workspace& workspace, std::int64_t iterations) {
-  const auto step = BytesPortable().step_floats * static_cast<std::size_t>(iterations);
-  workspace.next = (workspace.next + step) % workspace.floats;
-}
+using Broken = BrokenBytes<BytesPortable>;
 
 // Vectors of half the width, which cover half of the bytes of each.
 void LoadHalf(Workspace& workspace, std::int64_t iterations) {
@@ -99,21 +86,7 @@ void LoadHalf(Workspace& workspace, std::int64_t iterations) {
       if (i % width < width / 2)
         folds[i % (kFolds * width)] ^=
             std::bit_cast<std::uint32_t>(workspace.arrays[0][workspace.next + i]);
-    workspace.next = (workspace.next + step) % workspace.floats;
-  }
-}
-
-// Vectors of half the width, twice as many: nothing in the array tells.
-void UpdateByHalves(Workspace& workspace, std::int64_t iterations) {
-  const auto step = BytesPortable().step_floats, half = BytesPortable().vector_floats / 2;
-  for (; iterations > 0; --iterations) {
-    for (std::size_t i = 0; i < step; i += half) {
-      std::uint32_t vector[2];
-      std::memcpy(vector, workspace.arrays[1] + workspace.next + i, sizeof vector);
-      for (std::size_t j = 0; j < half; ++j) vector[j] ^= kFlippedBits[(i + j) % (2 * half)];
-      std::memcpy(workspace.arrays[0] + workspace.next + i, vector, sizeof vector);
-    }
-    workspace.next = (workspace.next + step) % workspace.floats;
+    Broken::Advance(workspace, 1);
   }
 }
 
@@ -121,7 +94,7 @@ void StoreByMemset(Workspace& workspace, std::int64_t iterations) {
   const auto step = BytesPortable().step_floats;
   for (; iterations > 0; --iterations) {
     std::memset(workspace.arrays[0] + workspace.next, 0x40, step * sizeof(float));
-    workspace.next = (workspace.next + step) % workspace.floats;
+    Broken::Advance(workspace, 1);
   }
 }
 
@@ -140,10 +113,10 @@ CeilingSet MeasuredBytes(const BytesIsa& isa) {
 TEST(PlantedFault, LeavesTheMixUnproved) {
   static const BytesIsa kBroken = [] {
     auto isa = BytesPortable();
-    isa.copy = CopyByMemcpy;
-    isa.load = LoadNothing;
+    isa.copy = Broken::CopyByMemcpy;
+    isa.load = Broken::LoadNothing;
     isa.store = StoreByMemset;
-    isa.update = UpdateByHalves;
+    isa.update = Broken::HalfWidth<BytesOperation::kUpdate>;
     return isa;
   }();
   const auto set = MeasuredBytes(kBroken);
@@ -171,21 +144,11 @@ TEST(PlantedFault, LeavesTheLevelUnproved) {
   };
   for (const auto& [mix, kernel, why] :
        {Fault{&BytesIsa::load, LoadHalf, "has not loaded every vector"},
-        Fault{&BytesIsa::update, UpdateByHalves, "another width"},
+        Fault{&BytesIsa::update, Broken::HalfWidth<BytesOperation::kUpdate>, "another width"},
         Fault{&BytesIsa::store, StoreByMemset, "differ from those of a plain loop"}}) {
-    BytesIsa isa{BytesPortable().name,
-                 {},
-                 BytesPortable().vector_floats,
-                 BytesPortable().step_floats,
-                 nullptr,
-                 nullptr,
-                 nullptr,
-                 nullptr,
-                 nullptr,
-                 nullptr,
-                 nullptr,
-                 nullptr,
-                 {}};
+    BytesIsa isa{.name = BytesPortable().name,
+                 .vector_floats = BytesPortable().vector_floats,
+                 .step_floats = BytesPortable().step_floats};
     isa.*mix = kernel;
     const auto roof = MeasuredBytes(isa).bytes.at(Level::kL1);
     EXPECT_FALSE(roof.proved) << why;

@@ -24,9 +24,10 @@ Topology Caches(int cpus, double l1, double l2, double l3) {
   return topology;
 }
 
+const Topology kFourCpus = Caches(4, 32 * kKibibyte, kMebibyte, 36 * kMebibyte);
+
 TEST(ChooseWorkingSets, FitTheirLevelAndNotTheNearerOne) {
-  const auto topology = Caches(4, 32 * kKibibyte, kMebibyte, 36 * kMebibyte);
-  const auto chosen = ChooseWorkingSets(topology, {0, 1}, 1e12);
+  const auto chosen = ChooseWorkingSets(kFourCpus, {0, 1}, 1e12);
   EXPECT_EQ(chosen.sets.at(Level::kL1).front().bytes, 16 * kKibibyte);
   EXPECT_EQ(chosen.sets.at(Level::kL2).front().bytes, 256 * kKibibyte);
   // Two threads share L3: 18 MiB each; sqrt(1 * 18) = 4.24 MiB.
@@ -46,13 +47,12 @@ TEST(ChooseWorkingSets, SharesTheCachesOfSiblings) {
 }
 
 TEST(ChooseWorkingSets, LeavesL3OutWhereItIsNotMuchMoreThanL2) {
-  const auto chosen =
-      ChooseWorkingSets(Caches(4, 32 * kKibibyte, kMebibyte, 7 * kMebibyte), {0, 1, 2, 3}, 1e12);
+  const auto topology = Caches(4, 32 * kKibibyte, kMebibyte, 7 * kMebibyte);
+  const auto chosen = ChooseWorkingSets(topology, {0, 1, 2, 3}, 1e12);
   EXPECT_FALSE(chosen.sets.contains(Level::kL3));
   EXPECT_THAT(chosen.absent.at(Level::kL3), HasSubstr("less than twice"));
   // One thread has all 7 MiB: at least 3 x L2, so that L2 keeps nothing.
-  const auto alone =
-      ChooseWorkingSets(Caches(4, 32 * kKibibyte, kMebibyte, 7 * kMebibyte), {0}, 1e12);
+  const auto alone = ChooseWorkingSets(topology, {0}, 1e12);
   EXPECT_NEAR(alone.sets.at(Level::kL3).front().bytes / kMebibyte, 3, 1e-9);
 }
 
@@ -134,21 +134,19 @@ TEST(ChooseWorkingSets, TakesNoSizeThatTheNearerCacheHelps) {
 }
 
 TEST(NearerCacheDoubt, CatchesASetThatStaysInANearerCache) {
-  const auto topology = Caches(2, 32 * kKibibyte, kMebibyte, 36 * kMebibyte);
-  EXPECT_THAT(NearerCacheDoubt(topology, {0, 1}, Level::kL2, 16 * kKibibyte),
+  EXPECT_THAT(NearerCacheDoubt(kFourCpus, {0, 1}, Level::kL2, 16 * kKibibyte),
               HasSubstr("arrays are 16 KiB and its share of L1 is 32 KiB"));
-  EXPECT_THAT(NearerCacheDoubt(topology, {0, 1}, Level::kL3, 768 * kKibibyte), HasSubstr("L2"));
+  EXPECT_THAT(NearerCacheDoubt(kFourCpus, {0, 1}, Level::kL3, 768 * kKibibyte), HasSubstr("L2"));
   // Two threads share L3: 18 MiB each.
-  EXPECT_THAT(NearerCacheDoubt(topology, {0, 1}, Level::kDram, 30 * kMebibyte),
+  EXPECT_THAT(NearerCacheDoubt(kFourCpus, {0, 1}, Level::kDram, 30 * kMebibyte),
               HasSubstr("18 MiB"));
-  EXPECT_EQ(NearerCacheDoubt(topology, {0, 1}, Level::kDram, 72 * kMebibyte), "");
-  EXPECT_EQ(NearerCacheDoubt(topology, {0, 1}, Level::kL2, 64 * kKibibyte), "");
-  EXPECT_EQ(NearerCacheDoubt(topology, {0, 1}, Level::kL1, 1 * kKibibyte), "");
+  EXPECT_EQ(NearerCacheDoubt(kFourCpus, {0, 1}, Level::kDram, 72 * kMebibyte), "");
+  EXPECT_EQ(NearerCacheDoubt(kFourCpus, {0, 1}, Level::kL2, 64 * kKibibyte), "");
+  EXPECT_EQ(NearerCacheDoubt(kFourCpus, {0, 1}, Level::kL1, 1 * kKibibyte), "");
 }
 
 TEST(NearerCacheDoubt, HasNoneAboutTheSetsThatAreChosen) {
-  for (const auto& topology : {Caches(4, 32 * kKibibyte, kMebibyte, 36 * kMebibyte),
-                               Caches(4, 48 * kKibibyte, 2 * kMebibyte, 480 * kMebibyte),
+  for (const auto& topology : {kFourCpus, Caches(4, 48 * kKibibyte, 2 * kMebibyte, 480 * kMebibyte),
                                Caches(4, 32 * kKibibyte, 256 * kKibibyte, 8 * kMebibyte)})
     for (const std::vector<int>& cpus : {std::vector<int>{0}, {0, 1}, {0, 1, 2, 3}})
       for (const auto& [level, sets] : ChooseWorkingSets(topology, cpus, 1e12).sets)

@@ -21,15 +21,15 @@ std::vector<const BytesIsa*> IsasHere() {
   return usable;
 }
 
-std::vector<std::string> Names(const std::vector<const BytesIsa*>& isas) {
+std::vector<std::string> NamesFor(const std::set<std::string>& features) {
   std::vector<std::string> names;
-  for (const auto* isa : isas) names.emplace_back(isa->name);
+  for (const auto* isa : BytesIsasFor(features)) names.emplace_back(isa->name);
   return names;
 }
 
-std::vector<std::string> Names(const std::vector<Mix>& mixes) {
+std::vector<std::string> NamesOf(const BytesIsa& isa, Level level) {
   std::vector<std::string> names;
-  for (const auto& mix : mixes) names.emplace_back(mix.name);
+  for (const auto& mix : MixesFor(isa, level)) names.emplace_back(mix.name);
   return names;
 }
 
@@ -133,50 +133,44 @@ TEST(BytesIsasFor, AreTheOnesThatTheFeaturesAllowTheWidestFirst) {
   const auto all = BytesIsas();
   if (all.front() == &BytesPortable())
     GTEST_SKIP() << "this build has no kernels for its CPU family";
-  EXPECT_THAT(Names(BytesIsasFor({"sse2"})), ElementsAre("sse2"));
-  EXPECT_THAT(Names(BytesIsasFor({"sse2", "avx2"})), ElementsAre("sse2"));  // triad needs FMA
-  EXPECT_THAT(Names(BytesIsasFor({"sse2", "avx2", "fma"})), ElementsAre("avx2", "sse2"));
-  EXPECT_THAT(Names(BytesIsasFor({"sse2", "avx2", "fma", "avx512f"})),
-              ElementsAre("avx512", "avx2", "sse2"));
+  EXPECT_THAT(NamesFor({"sse2"}), ElementsAre("sse2"));
+  EXPECT_THAT(NamesFor({"sse2", "avx2"}), ElementsAre("sse2"));  // triad needs FMA
+  EXPECT_THAT(NamesFor({"sse2", "avx2", "fma"}), ElementsAre("avx2", "sse2"));
+  EXPECT_THAT(NamesFor({"sse2", "avx2", "fma", "avx512f"}), ElementsAre("avx512", "avx2", "sse2"));
 }
 
 TEST(BytesIsasFor, IsThePortableOneWhereNothingIsKnown) {
-  EXPECT_THAT(Names(BytesIsasFor({})), ElementsAre("portable"));
+  EXPECT_THAT(NamesFor({}), ElementsAre("portable"));
 }
 
-TEST(MixesFor, AddNonTemporalStoresBeyondL2Only) {
+TEST(MixesFor, AddNonTemporalStoresBeyondL2OnlyWhereTheInstructionSetHasThem) {
+  const auto plain = ElementsAre("load", "store", "copy", "triad", "update");
   const auto& isa = *BytesIsas().front();
-  EXPECT_THAT(Names(MixesFor(isa, Level::kL2)),
-              ElementsAre("load", "store", "copy", "triad", "update"));
+  EXPECT_THAT(NamesOf(BytesPortable(), Level::kDram), plain);
+  EXPECT_THAT(NamesOf(isa, Level::kL2), plain);
   if (isa.streaming_copy == nullptr) return;
-  EXPECT_THAT(
-      Names(MixesFor(isa, Level::kDram)),
-      ElementsAre("load", "store", "copy", "triad", "update", "store-nt", "copy-nt", "triad-nt"));
-}
-
-TEST(MixesFor, LeaveOutWhatAnInstructionSetHasNot) {
-  EXPECT_THAT(Names(MixesFor(BytesPortable(), Level::kDram)),
-              ElementsAre("load", "store", "copy", "triad", "update"));
+  EXPECT_THAT(NamesOf(isa, Level::kDram), ElementsAre("load", "store", "copy", "triad", "update",
+                                                      "store-nt", "copy-nt", "triad-nt"));
 }
 
 // McCalpin, STREAM: with write-allocate a copy moves 3 lines for the 2 it names, a triad 4 for 3.
 TEST(TrafficText, KeepsNamedAndMovedBytesApart) {
   const Mix copy{"copy", BytesOperation::kCopy, false, nullptr};
+  const Mix streaming{"copy-nt", BytesOperation::kCopy, true, nullptr};
+  const auto text = [](BytesOperation operation, Level level) {
+    return TrafficText({"", operation, false, nullptr}, level);
+  };
   EXPECT_EQ(TrafficText(copy, Level::kDram),
             "2 streams named, 3 moved with write-allocate (modelled)");
   EXPECT_EQ(TrafficText(copy, Level::kL1), "");
+  EXPECT_EQ(TrafficText(streaming, Level::kDram), "2 streams named and moved (modelled)");
+  EXPECT_EQ(text(BytesOperation::kStore, Level::kL2),
+            "1 stream named, 2 moved with write-allocate (modelled)");
+  EXPECT_THAT(text(BytesOperation::kTriad, Level::kL3), HasSubstr("3 streams named, 4 moved"));
+  EXPECT_THAT(text(BytesOperation::kUpdate, Level::kL3), HasSubstr("2 streams named and moved"));
   EXPECT_EQ(MovedPerNamed(copy, Level::kDram), 1.5);
   EXPECT_EQ(MovedPerNamed(copy, Level::kL1), std::nullopt);
-  const Mix streaming{"copy-nt", BytesOperation::kCopy, true, nullptr};
-  EXPECT_EQ(TrafficText(streaming, Level::kDram), "2 streams named and moved (modelled)");
   EXPECT_EQ(MovedPerNamed(streaming, Level::kDram), 1);
-  const Mix store{"store", BytesOperation::kStore, false, nullptr};
-  EXPECT_EQ(TrafficText(store, Level::kL2),
-            "1 stream named, 2 moved with write-allocate (modelled)");
-  const Mix triad{"triad", BytesOperation::kTriad, false, nullptr};
-  EXPECT_THAT(TrafficText(triad, Level::kL3), HasSubstr("3 streams named, 4 moved"));
-  const Mix update{"update", BytesOperation::kUpdate, false, nullptr};
-  EXPECT_THAT(TrafficText(update, Level::kL3), HasSubstr("2 streams named and moved"));
 }
 
 TEST(PlaceArrays, KeepsArraysApartAlignedAndInsideTheMemory) {

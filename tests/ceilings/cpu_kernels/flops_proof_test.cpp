@@ -7,11 +7,12 @@
 #include <memory>
 
 #include "counters/cpu/cpu.h"
-#include "tests/fakes/broken_flops_kernels.h"
+#include "tests/fakes/broken_cpu_kernels.h"
 
 namespace dlroof {
 namespace {
 
+using testing::ElementsAre;
 using testing::HasSubstr;
 
 ResultCheck Checked(const FlopsProbe& probe) {
@@ -35,36 +36,23 @@ TEST(CheckResult, PassesTheKernelsThatTheMutationsBreak) {
   EXPECT_EQ(Checked(SoundDotProbe()).doubt, "");
 }
 
-TEST(CheckResult, FindsADeadSum) {
-  EXPECT_EQ(Checked(DeadSumProbe()).doubt,
-            "after 1 iterations element 0 of its 16 accumulators is not what a plain loop makes of "
-            "it");
-  EXPECT_EQ(Checked(DeadSumProbe()).result, "");
-}
-
-// Two lanes of each accumulator stay as they were.
-TEST(CheckResult, FindsHalfWidthVectors) {
-  EXPECT_THAT(Checked(HalfWidthProbe()).doubt, HasSubstr("element 2 of its 16 accumulators"));
-}
-
-// 8 of 16 accumulators of 4 lanes: element 32 is the first that stays.
-TEST(CheckResult, FindsAccumulatorsThatAreCountedAndNotThere) {
-  EXPECT_THAT(Checked(HalfTheAccumulators()).doubt, HasSubstr("element 32 of its 16"));
-}
-
-TEST(CheckResult, FindsAccumulatorsThatAreThereAndNotCounted) {
-  EXPECT_EQ(Checked(UncountedAccumulators()).doubt,
-            "it writes beyond the 8 accumulators that it counts");
-}
-
-TEST(CheckResult, FindsWorkThatDoesNotDependOnTheIterations) {
-  EXPECT_THAT(Checked(HoistedLoopProbe()).doubt, HasSubstr("after 2 iterations element 0"));
-  EXPECT_THAT(Checked(MissingIterationProbe()).doubt, HasSubstr("after 1 iterations element 0"));
-  EXPECT_THAT(Checked(MissingSweepProbe()).doubt, HasSubstr("after 1 iterations element 0"));
-}
-
-TEST(CheckResult, FindsRoundingsThatAreNotThoseOfTheInstructions) {
-  EXPECT_THAT(Checked(FusedProbe()).doubt, HasSubstr("is not what a plain loop makes"));
+TEST(CheckResult, FindsEveryMutation) {
+  const std::pair<FlopsProbe, testing::Matcher<std::string>> broken[] = {
+      {DeadSumProbe(),
+       "after 1 iterations element 0 of its 16 accumulators is not what a plain loop makes of it"},
+      // Two lanes of each accumulator stay as they were.
+      {HalfWidthProbe(), HasSubstr("element 2 of its 16 accumulators")},
+      // 8 of 16 accumulators of 4 lanes: element 32 is the first that stays.
+      {HalfTheAccumulators(), HasSubstr("element 32 of its 16")},
+      {UncountedAccumulators(), "it writes beyond the 8 accumulators that it counts"},
+      {HoistedLoopProbe(), HasSubstr("after 2 iterations element 0")},
+      {MissingIterationProbe(), HasSubstr("after 1 iterations element 0")},
+      {MissingSweepProbe(), HasSubstr("after 1 iterations element 0")},
+      {FusedProbe(), HasSubstr("is not what a plain loop makes")}};
+  for (const auto& [probe, doubt] : broken) {
+    EXPECT_THAT(Checked(probe).doubt, doubt);
+    EXPECT_EQ(Checked(probe).result, "");
+  }
 }
 
 Ceiling At(double per_cycle) {
@@ -77,22 +65,30 @@ FlopsProbe Probe(Operands operands, Recurrence recurrence, Issue issue, std::siz
   return {"fp32.vector.avx512", "vfmaddps zmm", operands, recurrence, issue, bytes, 16, 1, nullptr};
 }
 
+FlopsProbe Fused(Operands operands, std::size_t bytes) {
+  return Probe(operands, Recurrence::kFusedMultiplyAdd, Issue::kOne, bytes);
+}
+
+FlopsProbe Separate(Operands operands, std::size_t bytes) {
+  return Probe(operands, Recurrence::kMultiplyAdd, Issue::kTwo, bytes);
+}
+
 // fp32 zmm: 16 lanes of 2 flop, 0.5, 1 or 2 a cycle: 16, 32 or 64.
+const FlopsProbe kFp32Zmm = Fused(Operands::kFp32, 64);
+
 TEST(JudgePerCycle, TakesTheNearestValueWithinThreePercent) {
-  const auto probe = Probe(Operands::kFp32, Recurrence::kFusedMultiplyAdd, Issue::kOne, 64);
   for (const auto& [measured, expected] :
        {std::pair{63.9, 64.0}, {62.1, 64.0}, {65.9, 64.0}, {32.2, 32.0}, {15.9, 16.0}}) {
     auto ceiling = At(measured);
-    JudgePerCycle(probe, ceiling);
+    JudgePerCycle(kFp32Zmm, ceiling);
     EXPECT_TRUE(ceiling.proved) << ceiling.Reason();
     EXPECT_EQ(ceiling.proof.per_cycle_expected, expected);
   }
 }
 
 TEST(JudgePerCycle, DoubtsARateBetweenTheValuesAndNamesBoth) {
-  const auto probe = Probe(Operands::kFp32, Recurrence::kFusedMultiplyAdd, Issue::kOne, 64);
   auto ceiling = At(50);
-  JudgePerCycle(probe, ceiling);
+  JudgePerCycle(kFp32Zmm, ceiling);
   EXPECT_FALSE(ceiling.proved);
   EXPECT_EQ(ceiling.proof.per_cycle_expected, 64);
   EXPECT_EQ(ceiling.Reason(),
@@ -101,15 +97,14 @@ TEST(JudgePerCycle, DoubtsARateBetweenTheValuesAndNamesBoth) {
   auto doubted = At(50);
   doubted.proved = false;
   doubted.reasons = {"first"};
-  JudgePerCycle(probe, doubted);
+  JudgePerCycle(kFp32Zmm, doubted);
   EXPECT_THAT(doubted.Reason(), testing::StartsWith("first; 50 flop per cycle"));
 }
 
 // A deleted loop: "4e9 GB/s" was seen once.
 TEST(JudgePerCycle, DoubtsALoopThatIsNotThere) {
-  const auto probe = Probe(Operands::kFp64, Recurrence::kMultiplyAdd, Issue::kTwo, 16);
   auto ceiling = At(1e6);
-  JudgePerCycle(probe, ceiling);
+  JudgePerCycle(Separate(Operands::kFp64, 16), ceiling);
   EXPECT_FALSE(ceiling.proved);
 }
 
@@ -126,44 +121,40 @@ TEST(JudgePerCycle, FindsAProductThatWasComputedOnce) {
   }
 }
 
-std::map<int, CeilingSet> Judged(const FlopsProbe& probe, const std::map<int, double>& per_cycle) {
+std::map<int, CeilingSet> Judged(const FlopsProbe& probe, const std::map<int, double>& per_cycle,
+                                 const CoreRates& core = {}) {
   std::map<int, CeilingSet> sets;
   for (const auto& [threads, value] : per_cycle) {
     auto& ceiling = sets[threads].flops[probe.key] = At(value);
-    JudgePerCycle(probe, ceiling);
+    JudgePerCycle(probe, ceiling, core);
   }
   return sets;
 }
 
-// fp32 zmm again: 16, 32 or 64.
-TEST(MeetsItsOwnValue, TakesTheHighestValueAtItsWord) {
-  const auto probe = Probe(Operands::kFp32, Recurrence::kFusedMultiplyAdd, Issue::kOne, 64);
-  EXPECT_TRUE(MeetsItsOwnValue(probe, 1, Judged(probe, {{1, 63.8}})));
-  EXPECT_TRUE(MeetsItsOwnValue(probe, 1, Judged(probe, {{1, 63.8}, {2, 31.9}})));
-}
-
-// A neighbour that takes half of the core lands on another value that the instructions allow.
-TEST(MeetsItsOwnValue, BelievesALowerOneOnlyWhenAnotherNumberOfThreadsMeetsItToo) {
-  const auto probe = Probe(Operands::kFp32, Recurrence::kFusedMultiplyAdd, Issue::kOne, 64);
-  EXPECT_FALSE(MeetsItsOwnValue(probe, 1, Judged(probe, {{1, 32.1}})));
-  EXPECT_TRUE(MeetsItsOwnValue(probe, 1, Judged(probe, {{1, 32.1}, {2, 31.8}})));
-  EXPECT_FALSE(MeetsItsOwnValue(probe, 1, Judged(probe, {{1, 32.1}, {2, 25}})));
-  EXPECT_FALSE(MeetsItsOwnValue(probe, 2, Judged(probe, {{1, 32.1}, {2, 25}})));
-}
-
-TEST(MeetsItsOwnValue, DoubtsALowerOneThatAnotherNumberOfThreadsExceeds) {
-  const auto probe = Probe(Operands::kFp32, Recurrence::kFusedMultiplyAdd, Issue::kOne, 64);
-  const auto sets = Judged(probe, {{1, 63.8}, {2, 31.9}, {4, 31.9}});
-  EXPECT_TRUE(MeetsItsOwnValue(probe, 1, sets));
-  EXPECT_FALSE(MeetsItsOwnValue(probe, 2, sets));
-  EXPECT_FALSE(MeetsItsOwnValue(probe, 4, sets));
+// fp32 zmm again: 16, 32 or 64. The highest is taken at its word. A neighbour that takes half of
+// the core lands on another value that the instructions allow: a lower one is believed only when
+// another number of threads meets it too, and none exceeds it.
+TEST(MeetsItsOwnValue, BelievesTheHighestAndWhatOtherNumbersOfThreadsMeet) {
+  struct Row {
+    std::map<int, double> per_cycle;  // by threads
+    std::map<int, bool> meets;
+  };
+  const Row rows[] = {{{{1, 63.8}}, {{1, true}}},
+                      {{{1, 32.1}}, {{1, false}}},
+                      {{{1, 32.1}, {2, 31.8}}, {{1, true}}},
+                      {{{1, 32.1}, {2, 25}}, {{1, false}, {2, false}}},
+                      {{{1, 63.8}, {2, 31.9}}, {{1, true}}},
+                      {{{1, 63.8}, {2, 31.9}, {4, 31.9}}, {{1, true}, {2, false}, {4, false}}}};
+  for (const auto& [per_cycle, meets] : rows)
+    for (const auto& [threads, expected] : meets)
+      EXPECT_EQ(MeetsItsOwnValue(kFp32Zmm, threads, Judged(kFp32Zmm, per_cycle)), expected)
+          << testing::PrintToString(per_cycle) << threads;
 }
 
 TEST(MeetsItsOwnValue, NeedsAClock) {
-  const auto probe = Probe(Operands::kFp32, Recurrence::kFusedMultiplyAdd, Issue::kOne, 64);
-  auto sets = Judged(probe, {{1, 63.8}});
-  sets[1].flops[probe.key].proof.per_cycle.reset();
-  EXPECT_FALSE(MeetsItsOwnValue(probe, 1, sets));
+  auto sets = Judged(kFp32Zmm, {{1, 63.8}});
+  sets[1].flops[kFp32Zmm.key].proof.per_cycle.reset();
+  EXPECT_FALSE(MeetsItsOwnValue(kFp32Zmm, 1, sets));
 }
 
 // vdpbf16ps: 16 lanes of 2 pairs, 1 in 2 cycles on some cores: 32. tdpbf16ps: 16 x 16 x 32
@@ -190,6 +181,44 @@ TEST(JudgePerCycle, SaysNothingWithoutAClockOrForACompilersKernel) {
   ceiling = At(50);
   JudgePerCycle(PortableFlopsProbes().front(), ceiling);
   EXPECT_TRUE(ceiling.proved);
+}
+
+CoreRates Rates(const std::string& vendor, unsigned family, unsigned model) {
+  return RatesOf({.vendor = vendor, .family = family, .model = model});
+}
+const CoreRates kZen5 = Rates("AuthenticAMD", 26, 2), kZen4 = Rates("AuthenticAMD", 25, 0x11),
+                kCascadeLake = Rates("GenuineIntel", 6, 85);
+
+// The core's own rate where it is known, else all that the instructions allow: some of Skylake-SP
+// to Cooper Lake have one unit of 512 bit, some two.
+TEST(AdmissibleStepsPerCycle, AreTheCoresOwnRateWhereItIsKnown) {
+  EXPECT_THAT(AdmissibleStepsPerCycle(kFp32Zmm, kZen5), ElementsAre(2));
+  EXPECT_THAT(AdmissibleStepsPerCycle(Fused(Operands::kFp64, 64), kZen4), ElementsAre(1));
+  EXPECT_THAT(AdmissibleStepsPerCycle(Fused(Operands::kFp64, 32), kZen4), ElementsAre(2));
+  EXPECT_THAT(AdmissibleStepsPerCycle(Separate(Operands::kFp32, 16), kZen5), ElementsAre(2));
+  EXPECT_THAT(AdmissibleStepsPerCycle(kFp32Zmm, kCascadeLake), ElementsAre(0.5, 1, 2));
+  EXPECT_THAT(AdmissibleStepsPerCycle(Fused(Operands::kFp32, 32), kCascadeLake), ElementsAre(2));
+  EXPECT_THAT(AdmissibleStepsPerCycle(Fused(Operands::kFp16, 64), kZen5), ElementsAre(0.5, 1, 2));
+  EXPECT_EQ(AdmissibleStepsPerCycle(Separate(Operands::kInt32, 32), kCascadeLake).size(), 5);
+  EXPECT_FALSE(Rates("AuthenticAMD", 26, 0x24).fused_512) << "mobile parts have 256 bit";
+}
+
+// A core at half of its rate: 32 of 64 flop per cycle, which some other core would have.
+TEST(JudgePerCycle, DoubtsHalfOfTheRateThatTheCoreIsKnownToHave) {
+  const auto judged = [](const CoreRates& core) {
+    return Judged(kFp32Zmm, {{1, 32}}, core).at(1).flops.at(kFp32Zmm.key);
+  };
+  EXPECT_TRUE(judged({}).proved);
+  EXPECT_FALSE(judged(kZen5).proved);
+  EXPECT_EQ(judged(kZen5).proof.per_cycle_expected, 64);
+}
+
+// The one value that the core has is its highest: no second pass is needed.
+TEST(MeetsItsOwnValue, WhereItIsTheCoresKnownRate) {
+  const auto probe = Fused(Operands::kFp64, 64);
+  const auto sets = Judged(probe, {{1, 16}}, kZen4);  // 8 lanes of 2 flop, once a cycle
+  EXPECT_TRUE(MeetsItsOwnValue(probe, 1, sets, kZen4));
+  EXPECT_FALSE(MeetsItsOwnValue(probe, 1, sets)) << "two a cycle might be possible";
 }
 
 }  // namespace

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "tests/fakes/output_of.h"
+#include "tests/fakes/machine_code.h"
 #include "tests/paths.h"
 
 namespace dlroof {

@@ -8,8 +8,7 @@
 #include <vector>
 
 #include "ceilings/gpu_known/rows.h"
-#include "tests/fakes/output_of.h"
-#include "tests/fakes/sass_loop.h"
+#include "tests/fakes/machine_code.h"
 
 namespace dlroof {
 namespace {

@@ -29,29 +29,33 @@ Machine Quickly(FakeGpuBench& bench) {
 
 const CeilingSet& SetOf(const Machine& machine) { return machine.by_threads.at(1); }
 
+template <class Rows>
+void ExpectProved(const Rows& rows) {
+  for (const auto& [key, ceiling] : rows)
+    EXPECT_TRUE(ceiling.proved) << ceiling.how << ": " << ceiling.Reason();
+}
+
 TEST(MeasureGpu, ProvesEveryRowOfASoundGpu) {
   FakeGpuBench bench;
   const auto machine = Measured(bench, {.quick = true});
   EXPECT_EQ(machine.device, "gpu");
   EXPECT_EQ(machine.name, "NVIDIA Fake 100");
-  for (const auto& [key, ceiling] : SetOf(machine).flops)
-    EXPECT_TRUE(ceiling.proved) << key << ": " << ceiling.Reason();
-  for (const auto& [key, ceiling] : SetOf(machine).mixes)
-    EXPECT_TRUE(ceiling.proved) << key << ": " << ceiling.Reason();
+  ExpectProved(SetOf(machine).flops);
+  ExpectProved(SetOf(machine).mixes);
   EXPECT_EQ(SetOf(machine).bytes.size(), 3U);
-  for (const auto& [level, ceiling] : SetOf(machine).bytes)
-    EXPECT_TRUE(ceiling.proved) << Key(level) << ": " << ceiling.Reason();
+  ExpectProved(SetOf(machine).bytes);
 }
 
 TEST(MeasureGpu, FindsTheRatesOfTheGpu) {
   FakeGpuBench bench;
   const auto machine = Measured(bench, {.quick = true});
   const auto& set = SetOf(machine);
+  const auto& fp32 = set.flops.at("fp32.vector.ffma");
   // 4 SMs x 1 GHz x 0.97 x 256 flop per cycle; a repetition of 4 ms holds a launch of 2 us.
-  EXPECT_NEAR(set.flops.at("fp32.vector.ffma").per_second, 993.28e9, 1e9);
-  EXPECT_NEAR(*set.flops.at("fp32.vector.ffma").proof.per_cycle, 0.97 * 256, 0.3);
-  EXPECT_EQ(set.flops.at("fp32.vector.ffma").proof.per_cycle_expected, 256);
-  EXPECT_NEAR(*set.flops.at("fp32.vector.ffma").proof.scaling, 1, 0.005);
+  EXPECT_NEAR(fp32.per_second, 993.28e9, 1e9);
+  EXPECT_NEAR(*fp32.proof.per_cycle, 0.97 * 256, 0.3);
+  EXPECT_EQ(fp32.proof.per_cycle_expected, 256);
+  EXPECT_NEAR(*fp32.proof.scaling, 1, 0.005);
   // 4 x 1 GHz x 120 byte
   EXPECT_NEAR(set.bytes.at(Level::kL1).per_second, 480e9, 0.5e9);
   EXPECT_NEAR(set.bytes.at(Level::kL2).per_second, 250e9, 0.5e9);
@@ -73,41 +77,30 @@ TEST(MeasureGpu, TheFastestContenderIsTheRoofAndSaysWhichItIs) {
               StartsWith("bf16.matrix.cublaslt, the best of 3 rows: cublasLt GEMM"));
 }
 
-TEST(MeasureGpu, ALoopThatDoesNothingIsNotProved) {
+// Faults in several rows: each is not proved for its own reason, and a wrong result is no
+// contender.
+TEST(MeasureGpu, AFaultLeavesItsRowUnproved) {
   FakeGpuBench bench;
   bench.dead_loop = "fp32.vector.ffma";
-  const auto machine = Quickly(bench);
-  EXPECT_FALSE(SetOf(machine).flops.at("fp32.vector.ffma").proved);
-  EXPECT_FALSE(SetOf(machine).flops.at("fp32.vector").proved);
-  EXPECT_THAT(SetOf(machine).flops.at("fp32.vector").Reason(), HasSubstr("times the time"));
-}
-
-TEST(MeasureGpu, HalfOfTheWorkIsMoreThanAnSmCanDo) {
-  FakeGpuBench bench;
-  bench.speed["fp16.vector.hfma2"] = 2;
-  const auto ceiling = SetOf(Quickly(bench)).flops.at("fp16.vector.hfma2");
-  EXPECT_FALSE(ceiling.proved);
-  EXPECT_THAT(ceiling.Reason(), HasSubstr("and it can do 512: part of the work was not done"));
-}
-
-TEST(MeasureGpu, AKernelThatReachesLessThanItsUnitsAllowIsNotProved) {
-  FakeGpuBench bench;
-  bench.speed["int8.vector.dp4a"] = 0.9;
-  const auto ceiling = SetOf(Quickly(bench)).flops.at("int8.vector.dp4a");
-  EXPECT_FALSE(ceiling.proved);
-  EXPECT_THAT(ceiling.Reason(), HasSubstr("this kernel reaches 95 % of 512"));
-}
-
-TEST(MeasureGpu, AWrongResultIsNoContender) {
-  FakeGpuBench bench;
+  bench.speed = {{"fp16.vector.hfma2", 2}, {"int8.vector.dp4a", 0.9}};
+  bench.idle_sms = "fp64.vector.dfma";
   bench.wrong_result = "bf16.matrix.wgmma";
   const auto machine = Quickly(bench);
-  EXPECT_FALSE(SetOf(machine).flops.at("bf16.matrix.wgmma").proved);
-  EXPECT_THAT(SetOf(machine).flops.at("bf16.matrix.wgmma").Reason(),
-              HasSubstr("the result is wrong: byte 0 of"));
-  EXPECT_THAT(SetOf(machine).flops.at("bf16.matrix").how,
-              StartsWith("bf16.matrix.mma, the best of 1"));
-  EXPECT_TRUE(SetOf(machine).flops.at("bf16.matrix").proved);
+  const auto& flops = SetOf(machine).flops;
+  const std::pair<const char*, const char*> reasons[] = {
+      {"fp32.vector.ffma", "times the time"},
+      {"fp32.vector", "times the time"},
+      {"fp16.vector.hfma2", "and it can do 512: part of the work was not done"},
+      {"int8.vector.dp4a", "this kernel reaches 95 % of 512"},
+      {"fp64.vector.dfma", "some SMs have no share"},
+      {"bf16.matrix.wgmma", "the result is wrong: byte 0 of"}};
+  for (const auto& [row, why] : reasons) {
+    EXPECT_FALSE(flops.at(row).proved) << row;
+    EXPECT_THAT(flops.at(row).Reason(), HasSubstr(why)) << row;
+  }
+  EXPECT_NEAR(*flops.at("fp64.vector.dfma").proof.scaling, 0.5, 0.01);
+  EXPECT_THAT(flops.at("bf16.matrix").how, StartsWith("bf16.matrix.mma, the best of 1"));
+  EXPECT_TRUE(flops.at("bf16.matrix").proved);
 }
 
 TEST(MeasureGpu, AWrongSumOfLoadsIsNoContender) {
@@ -117,15 +110,6 @@ TEST(MeasureGpu, AWrongSumOfLoadsIsNoContender) {
   EXPECT_THAT(SetOf(machine).mixes.at("dram.load.v16").Reason(),
               HasSubstr("the sum of what was read"));
   EXPECT_THAT(SetOf(machine).bytes.at(Level::kDram).how, testing::Not(StartsWith("load")));
-}
-
-TEST(MeasureGpu, SmsWithoutAShareAreFoundByHalfOfThem) {
-  FakeGpuBench bench;
-  bench.idle_sms = "fp64.vector.dfma";
-  const auto ceiling = SetOf(Quickly(bench)).flops.at("fp64.vector.dfma");
-  EXPECT_FALSE(ceiling.proved);
-  EXPECT_NEAR(*ceiling.proof.scaling, 0.5, 0.01);
-  EXPECT_THAT(ceiling.Reason(), HasSubstr("some SMs have no share"));
 }
 
 TEST(MeasureGpu, ASetThatFitsL2IsNotDram) {
@@ -184,8 +168,7 @@ TEST(MeasureGpu, ThePowerLimitIsWhatTheGpuCanDo) {
   bench.default_clock_hz = 1.5e9;
   bench.throttle = [](int) { return std::uint64_t{0x4}; };
   const auto machine = Quickly(bench);
-  for (const auto& [level, ceiling] : SetOf(machine).bytes)
-    EXPECT_TRUE(ceiling.proved) << Key(level) << ": " << ceiling.Reason();
+  ExpectProved(SetOf(machine).bytes);
 }
 
 // Measures in full; while the hottest row (fp8 wgmma) is watched for 10 s, its rate is multiplied
@@ -274,15 +257,10 @@ TEST(MeasureGpu, EndedEarlyItKeepsWhatItHas) {
   EXPECT_EQ(MachineFromJson(ToJson(machine), "x"), machine);
 }
 
-TEST(MeasureGpu, TheMachineFileReadsBackTheSame) {
+TEST(MeasureGpu, TheMachineFileReadsBackTheSameWithEveryTriedSetOnce) {
   FakeGpuBench bench;
   const auto machine = Quickly(bench);
   EXPECT_EQ(MachineFromJson(ToJson(machine), "m.json"), machine);
-}
-
-TEST(MeasureGpu, TheSweepHasEveryTriedSetOnce) {
-  FakeGpuBench bench;
-  const auto machine = Quickly(bench);
   // DRAM: 2 GiB; L2: 1, 2 and 4 of 8 MiB; L1: 4 blocks of 16 KiB
   EXPECT_EQ(SetOf(machine).sweep.size(), 5U);
 }
@@ -292,15 +270,10 @@ TEST(MeasureGpu, TheTableShowsPipesWithContendersLevelsAndOverheads) {
   const auto machine = Measured(bench, {.quick = true});
   std::ostringstream out;
   WriteCeilings({machine}, 0, out);
-  const auto table = out.str();
-  EXPECT_THAT(table, HasSubstr("ceilings of NVIDIA Fake 100\n"));
-  EXPECT_THAT(table, HasSubstr("\n  bf16.matrix "));
-  EXPECT_THAT(table, HasSubstr("\n    wgmma "));
-  EXPECT_THAT(table, HasSubstr("\n    cublaslt "));
-  EXPECT_THAT(table, HasSubstr("\n  L1   "));
-  EXPECT_THAT(table, HasSubstr("\n  L2   "));
-  EXPECT_THAT(table, HasSubstr("\n  DRAM "));
-  EXPECT_THAT(table, HasSubstr("\n  graph-node "));
+  for (const char* part :
+       {"ceilings of NVIDIA Fake 100\n", "\n  bf16.matrix ", "\n    wgmma ", "\n    cublaslt ",
+        "\n  L1   ", "\n  L2   ", "\n  DRAM ", "\n  graph-node "})
+    EXPECT_THAT(out.str(), HasSubstr(part));
 }
 
 }  // namespace

@@ -56,21 +56,17 @@ std::optional<double> Met(int capability, const std::string& key, double per_cyc
   return ceiling.proof.per_cycle_expected;
 }
 
-TEST(JudgeGpuPerCycle, OurKernelsReachAValueOfTheArchitecture) {
+TEST(JudgeGpuPerCycle, HoldsARowAgainstTheValuesOfItsArchitecture) {
   EXPECT_EQ(Met(90, "fp32.vector.ffma", 250), 256);
   EXPECT_EQ(Met(90, "fp32.vector.ffma", 240), std::nullopt);
   EXPECT_EQ(Met(90, "fp32.vector.ffma", 262), std::nullopt);
   EXPECT_EQ(Met(90, "bf16.matrix.wgmma", 3700), 4096);
   EXPECT_EQ(Met(90, "bf16.matrix.wgmma", 3600), std::nullopt);
-}
-
-TEST(JudgeGpuPerCycle, ProductsOfOneCapabilityMayDiffer) {
+  // Products of one capability may differ.
   EXPECT_EQ(Met(86, "bf16.matrix.mma", 500), 512);
   EXPECT_EQ(Met(86, "bf16.matrix.mma", 1000), 1024);
   EXPECT_EQ(Met(86, "bf16.matrix.mma", 700), std::nullopt);
-}
-
-TEST(JudgeGpuPerCycle, MmaOnHopperAndCublasLtNeedNotReachItButNotExceedIt) {
+  // mma on Hopper and cublasLt need not reach it, but must not exceed it.
   EXPECT_EQ(Met(90, "bf16.matrix.mma", 2500), 4096);
   EXPECT_EQ(Met(90, "bf16.matrix.cublaslt", 3000), 4096);
   EXPECT_EQ(Met(90, "bf16.matrix.cublaslt", 4300), std::nullopt);
@@ -133,41 +129,30 @@ TEST(ChooseGpuRoofs, AnUnprovedRowFarAboveAllOthersLeavesTheRoofUnproved) {
 // Three repetitions and one of twice the work are enough here.
 RatePolicy Small() { return RatePolicy{.repetitions = 3, .doubled = 1, .max_seconds = 1}; }
 
-GpuPass Measured(const std::function<GpuTime(std::int64_t)>& run, double default_clock_hz) {
+// A measurement at 1 of 2 GHz. The driver reports `throttle` of the first repetition alone.
+GpuPass MeasuredAtHalfTheClock(std::uint64_t throttle) {
   double now = 0;
+  int runs = 0;
   auto policy = Small();
   policy.now = [&] { return now; };
   return MeasureGpuRate(
       [&](std::int64_t iterations) {
-        const auto time = run(iterations);
+        auto time = TimeAt(1e9, runs++ == 0 ? throttle : 0);
+        time.seconds = 1e-6 * static_cast<double>(iterations);
         now += time.seconds;
         return time;
       },
-      policy, default_clock_hz);
+      policy, 2e9);
 }
 
 TEST(MergeGpuPasses, SaysWhatDisturbedRepetitionsAndNeverSpeaksOfOtherPrograms) {
-  const auto pass = Measured(
-      [](std::int64_t iterations) {
-        auto time = TimeAt(1e9);
-        time.seconds = 1e-6 * static_cast<double>(iterations);
-        return time;
-      },
-      2e9);
-  const auto merged = MergeGpuPasses({pass}, Small(), 0.05, true);
+  const auto merged = MergeGpuPasses({MeasuredAtHalfTheClock(0)}, Small(), 0.05, true);
   EXPECT_FALSE(merged.rate.proved);
   EXPECT_THAT(merged.rate.reason, HasSubstr("the SMs ran at 1000 MHz, below 75 %"));
 }
 
 TEST(MeasureGpuRate, APowerLimitThatTheDriverSpokeOfOnceHolds) {
-  int runs = 0;
-  const auto pass = Measured(
-      [&](std::int64_t iterations) {
-        auto time = TimeAt(1e9, runs++ == 0 ? 0x4 : 0);
-        time.seconds = 1e-6 * static_cast<double>(iterations);
-        return time;
-      },
-      2e9);
+  const auto pass = MeasuredAtHalfTheClock(0x4);
   EXPECT_TRUE(pass.rate.proved) << pass.rate.reason;
   EXPECT_THAT(pass.disturbance, IsEmpty());
 }

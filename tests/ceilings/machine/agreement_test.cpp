@@ -6,15 +6,16 @@
 namespace dlroof {
 namespace {
 
-Machine With(double one, double two) {
+Machine With(const std::map<int, double>& rates) {
   Machine machine;
-  machine.by_threads[1].flops["fp32.vector"] = {.per_second = one, .threads = 1, .proved = true};
-  machine.by_threads[2].flops["fp32.vector"] = {.per_second = two, .threads = 2, .proved = true};
+  for (const auto& [threads, rate] : rates)
+    machine.by_threads[threads].flops["fp32.vector"] = {
+        .per_second = rate, .threads = threads, .proved = true};
   return machine;
 }
 
 TEST(CompareThreadCounts, RefutesAThreadThatWasSlowerAloneThanInATeam) {
-  Machine machine = With(432e9, 1217e9);  // 608.5 each
+  Machine machine = With({{1, 432e9}, {2, 1217e9}});  // 608.5 each
   CompareThreadCounts(machine);
   EXPECT_FALSE(machine.by_threads[1].flops["fp32.vector"].proved);
   EXPECT_THAT(machine.by_threads[1].flops["fp32.vector"].Reason(),
@@ -23,7 +24,7 @@ TEST(CompareThreadCounts, RefutesAThreadThatWasSlowerAloneThanInATeam) {
 }
 
 TEST(CompareThreadCounts, SaysTheSameDoubtOnceAndKeepsOthers) {
-  Machine machine = With(432e9, 1217e9);
+  Machine machine = With({{1, 432e9}, {2, 1217e9}});
   auto& one = machine.by_threads[1].flops["fp32.vector"];
   one.reasons = {"its own doubt"};
   CompareThreadCounts(machine);
@@ -35,7 +36,7 @@ TEST(CompareThreadCounts, SaysTheSameDoubtOnceAndKeepsOthers) {
 
 TEST(CompareThreadCounts, AcceptsScalingUpToNoiseAndBelow) {
   for (const double two : {203.0, 200.0, 120.0}) {  // 1.5 % above linear, linear, shared bandwidth
-    Machine machine = With(100, two);
+    Machine machine = With({{1, 100}, {2, two}});
     CompareThreadCounts(machine);
     EXPECT_TRUE(machine.by_threads[1].flops["fp32.vector"].proved) << two;
   }
@@ -43,23 +44,15 @@ TEST(CompareThreadCounts, AcceptsScalingUpToNoiseAndBelow) {
 
 // 2 threads at 190 of 100 each: 0.95; 4 at 320: 0.8 and still proved.
 TEST(AddScaling, HoldsEachTeamAgainstOneThread) {
-  Machine machine;
-  for (const auto& [threads, rate] : {std::pair{1, 100.0}, {2, 190.0}, {4, 320.0}}) {
-    auto& ceiling = machine.by_threads[threads].flops["fp32.vector.avx2"];
-    ceiling.per_second = rate;
-    ceiling.threads = threads;
-    ceiling.proved = true;
-  }
+  Machine machine = With({{1, 100}, {2, 190}, {4, 320}});
   machine.by_threads[4].flops["fp64.vector.avx2"].per_second = 1;  // not measured alone
   AddScaling(machine, 0);
-  const auto at = [&](int threads) {
-    return machine.by_threads[threads].flops["fp32.vector.avx2"];
-  };
+  const auto at = [&](int threads) { return machine.by_threads[threads].flops["fp32.vector"]; };
   EXPECT_EQ(at(1).proof.scaling, std::nullopt);
   EXPECT_EQ(at(2).proof.scaling, 0.95);
   EXPECT_EQ(at(4).proof.scaling, 0.8);
   EXPECT_TRUE(at(4).proved);
-  machine.by_threads[1].flops["fp32.vector.avx2"].per_second = 80;
+  machine.by_threads[1].flops["fp32.vector"].per_second = 80;
   AddScaling(machine, 0);
   EXPECT_EQ(at(4).proof.scaling, 1);
   EXPECT_EQ(machine.by_threads[4].flops["fp64.vector.avx2"].proof.scaling, std::nullopt);
@@ -69,7 +62,7 @@ TEST(AddScaling, HoldsEachTeamAgainstOneThread) {
 // is one core for both.
 TEST(AddScaling, RefutesATeamWhoseCoresAreNotItsOwn) {
   const auto scaled = [](int cores, std::optional<double> clock_of_two) {
-    Machine machine = With(100, 160);
+    Machine machine = With({{1, 100}, {2, 160}});
     auto& two = machine.by_threads[2].flops["fp32.vector"];
     machine.by_threads[1].flops["fp32.vector"].clock_hz = 4e9;
     two.clock_hz = clock_of_two;

@@ -14,13 +14,11 @@ namespace {
 using testing::HasSubstr;
 
 RatePolicy SmallPolicy() {
-  RatePolicy policy;
-  policy.repetition_seconds = 1e-2;
-  policy.repetitions = 4;
-  policy.doubled = 2;
-  policy.max_seconds = 10;
-  policy.tolerance = 0.02;
-  return policy;
+  return {.repetition_seconds = 1e-2,
+          .repetitions = 4,
+          .doubled = 2,
+          .max_seconds = 10,
+          .tolerance = 0.02};
 }
 
 RateRepetition Repetition(std::int64_t iterations, double seconds,
@@ -34,54 +32,65 @@ std::vector<RateRepetition> Singles() {
 }
 std::vector<RateRepetition> Doubles() { return {Repetition(200, 2), Repetition(200, 2.2)}; }
 
-TEST(JudgeRate, TakesTheBestCleanRepetition) {
-  const auto rate = JudgeRate({Singles(), Doubles()}, SmallPolicy());
+Rate Judged(const std::vector<RateRepetition>& singles,
+            const std::vector<RateRepetition>& doubles = Doubles()) {
+  return JudgeRate({singles, doubles}, SmallPolicy());
+}
+
+// Best single 1 s, best double 2 s: 2. Rates 99.0, 100, 99.5, 90.9, 100, 90.9: their median is
+// (99.0 + 99.5) / 2. The interval of 6 rates' median is minimum and maximum.
+TEST(JudgeRate, TakesTheBestCleanRepetitionAndKeepsTheEvidence) {
+  const auto rate = Judged(Singles());
   EXPECT_EQ(rate.per_second, 100);
   EXPECT_TRUE(rate.proved) << rate.reason;
   EXPECT_EQ(rate.reason, "");
   EXPECT_EQ(rate.clean, 6);
   EXPECT_EQ(rate.total, 6);
-  // 6 rates: the interval of the median is minimum and maximum.
+  EXPECT_TRUE(rate.waits_known);
+  EXPECT_EQ(rate.clock_hz, std::nullopt);
   EXPECT_DOUBLE_EQ(rate.ci95.value().first, 100 / 1.1);
   EXPECT_DOUBLE_EQ(rate.ci95.value().second, 100);
+  EXPECT_DOUBLE_EQ(rate.doubling.value(), 2);
+  EXPECT_DOUBLE_EQ(rate.spread.value(), (100 - 100 / 1.1) / ((100 / 1.01 + 100 / 1.005) / 2));
+  const auto few = Judged(Singles(), {});
+  EXPECT_EQ(few.doubling, std::nullopt);
+  EXPECT_EQ(few.spread, std::nullopt);
 }
 
+// Impossibly fast, but a thread waited, or shared its core with a neighbour.
 TEST(JudgeRate, LeavesDisturbedRepetitionsOut) {
   auto singles = Singles();
-  singles.push_back(Repetition(100, 0.5, 0.0051));  // impossibly fast, but a thread waited
-  const auto rate = JudgeRate({singles, Doubles()}, SmallPolicy());
-  EXPECT_EQ(rate.per_second, 100);
-  EXPECT_EQ(rate.clean, 6);
-  EXPECT_EQ(rate.total, 7);
-  singles.back().time.wait_fraction = 0.005;
-  EXPECT_EQ(JudgeRate({singles, Doubles()}, SmallPolicy()).per_second, 200);
-}
-
-TEST(JudgeRate, LeavesRepetitionsBesideANeighbourOut) {
-  auto singles = Singles();
   singles.push_back(Repetition(100, 0.5));
-  singles.back().time.core_share = 0.89;
-  EXPECT_EQ(JudgeRate({singles, Doubles()}, SmallPolicy()).clean, 6);
-  singles.back().time.core_share = 0.9;
-  EXPECT_EQ(JudgeRate({singles, Doubles()}, SmallPolicy()).clean, 7);
+  auto& time = singles.back().time;
+  for (auto* quality : {&time.wait_fraction, &time.core_share}) {
+    const bool waits = quality == &time.wait_fraction;
+    *quality = waits ? 0.0051 : 0.89;
+    const auto rate = Judged(singles);
+    EXPECT_EQ(rate.per_second, 100);
+    EXPECT_EQ(rate.clean, 6);
+    EXPECT_EQ(rate.total, 7);
+    *quality = waits ? 0.005 : 0.9;
+    EXPECT_EQ(Judged(singles).per_second, 200);
+    EXPECT_EQ(Judged(singles).clean, 7);
+  }
 }
 
 TEST(JudgeRate, CountsABetterDoubledRepetition) {
   auto doubles = Doubles();
   doubles[0].time.seconds = 1.99;
-  EXPECT_DOUBLE_EQ(JudgeRate({Singles(), doubles}, SmallPolicy()).per_second, 200 / 1.99);
+  EXPECT_DOUBLE_EQ(Judged(Singles(), doubles).per_second, 200 / 1.99);
 }
 
 // A loop that the compiler removed takes the same time for any number of iterations.
 TEST(JudgeRate, DoubtsWorkThatDoesNotTakeTwiceTheTime) {
   std::vector<RateRepetition> doubles = {Repetition(200, 1), Repetition(200, 1)};
-  const auto rate = JudgeRate({Singles(), doubles}, SmallPolicy());
+  const auto rate = Judged(Singles(), doubles);
   EXPECT_FALSE(rate.proved);
   EXPECT_EQ(rate.reason, "twice the work took 1.000 times the time, allowed is 2 within 2.0 %");
   for (auto& repetition : doubles) repetition.time.seconds = 2.1;
-  EXPECT_FALSE(JudgeRate({Singles(), doubles}, SmallPolicy()).proved);
+  EXPECT_FALSE(Judged(Singles(), doubles).proved);
   for (auto& repetition : doubles) repetition.time.seconds = 2.03;
-  EXPECT_TRUE(JudgeRate({Singles(), doubles}, SmallPolicy()).proved);
+  EXPECT_TRUE(Judged(Singles(), doubles).proved);
 }
 
 // Three singles of seven at a higher clock than any double: of the best the ratio is 2 / 0.95, of
@@ -90,19 +99,19 @@ TEST(JudgeRate, AcceptsTwiceTheTimeOfTypicalRepetitions) {
   std::vector<RateRepetition> singles(3, Repetition(100, 0.95));
   singles.insert(singles.end(), 4, Repetition(100, 1));
   const std::vector<RateRepetition> doubles(3, Repetition(200, 2));
-  const auto rate = JudgeRate({singles, doubles}, SmallPolicy());
+  const auto rate = Judged(singles, doubles);
   EXPECT_TRUE(rate.proved) << rate.reason;
   EXPECT_DOUBLE_EQ(rate.doubling.value(), 2);
   EXPECT_DOUBLE_EQ(rate.per_second, 100 / 0.95);
   singles[3] = Repetition(100, 0.95);
-  EXPECT_FALSE(JudgeRate({singles, doubles}, SmallPolicy()).proved);
+  EXPECT_FALSE(Judged(singles, doubles).proved);
 }
 
 TEST(JudgeRate, DoubtsABestThatOthersDoNotComeNear) {
   const std::vector<RateRepetition> singles = {Repetition(100, 1), Repetition(100, 1.2),
                                                Repetition(100, 1.3), Repetition(100, 1.1)};
   const std::vector<RateRepetition> doubles = {Repetition(200, 2), Repetition(200, 2.4)};
-  const auto rate = JudgeRate({singles, doubles}, SmallPolicy());
+  const auto rate = Judged(singles, doubles);
   EXPECT_FALSE(rate.proved);
   EXPECT_EQ(rate.reason, "only 2 of 6 clean repetitions came within 2.0 % of the best");
 }
@@ -110,15 +119,14 @@ TEST(JudgeRate, DoubtsABestThatOthersDoNotComeNear) {
 TEST(JudgeRate, DoubtsTooFewCleanRepetitions) {
   auto doubles = Doubles();
   doubles[1].time.wait_fraction = 0.5;
-  const auto rate = JudgeRate({Singles(), doubles}, SmallPolicy());
+  const auto rate = Judged(Singles(), doubles);
   EXPECT_FALSE(rate.proved);
   EXPECT_THAT(rate.reason, HasSubstr("4 clean repetitions of 4 and 1 of 2"));
   EXPECT_EQ(rate.ci95, std::nullopt);  // 5 clean ones carry none
 }
 
 TEST(JudgeRate, WithoutACleanOneKeepsTheBestAsALowerBound) {
-  const auto rate =
-      JudgeRate({{Repetition(100, 2, 0.3), Repetition(100, 1.5, 0.2)}, {}}, SmallPolicy());
+  const auto rate = Judged({Repetition(100, 2, 0.3), Repetition(100, 1.5, 0.2)}, {});
   EXPECT_FALSE(rate.proved);
   EXPECT_DOUBLE_EQ(rate.per_second, 100 / 1.5);
   EXPECT_EQ(rate.clean, 0);
@@ -128,36 +136,22 @@ TEST(JudgeRate, WithoutACleanOneKeepsTheBestAsALowerBound) {
 
 TEST(JudgeRate, SaysWhenWaitsAreNotKnown) {
   auto singles = Singles();
-  EXPECT_TRUE(JudgeRate({singles, Doubles()}, SmallPolicy()).waits_known);
   singles[0].time.wait_fraction.reset();
-  const auto rate = JudgeRate({singles, Doubles()}, SmallPolicy());
+  const auto rate = Judged(singles);
   EXPECT_FALSE(rate.waits_known);
   EXPECT_TRUE(rate.proved);
-}
-
-// Best single 1 s, best double 2 s: 2. Rates 99.0, 100, 99.5, 90.9, 100, 90.9: their median is
-// (99.0 + 99.5) / 2, their interval 90.9 to 100.
-TEST(JudgeRate, KeepsDoublingAndSpreadAsEvidence) {
-  const auto rate = JudgeRate({Singles(), Doubles()}, SmallPolicy());
-  EXPECT_DOUBLE_EQ(rate.doubling.value(), 2);
-  const double median = (100 / 1.01 + 100 / 1.005) / 2;
-  EXPECT_DOUBLE_EQ(rate.spread.value(), (100 - 100 / 1.1) / median);
-  const auto few = JudgeRate({Singles(), {}}, SmallPolicy());
-  EXPECT_EQ(few.doubling, std::nullopt);
-  EXPECT_EQ(few.spread, std::nullopt);
 }
 
 // The repetition of 1.1 s ran at another clock, the disturbed one at a third: neither is asked.
 TEST(JudgeRate, TakesTheClockOfCleanRepetitionsCloseToTheBest) {
   auto singles = Singles();
-  EXPECT_EQ(JudgeRate({singles, Doubles()}, SmallPolicy()).clock_hz, std::nullopt);
   singles[0].time.clock_hz = 3.0e9;
   singles[1].time.clock_hz = 3.1e9;
   singles[2].time.clock_hz = 3.2e9;
   singles[3].time.clock_hz = 1.0e9;
   singles.push_back(Repetition(100, 1, 0.3));
   singles.back().time.clock_hz = 5.0e9;
-  EXPECT_DOUBLE_EQ(JudgeRate({singles, Doubles()}, SmallPolicy()).clock_hz.value(), 3.1e9);
+  EXPECT_DOUBLE_EQ(Judged(singles).clock_hz.value(), 3.1e9);
 }
 
 TEST(JudgeRate, OfNothingIsADefect) {
@@ -172,8 +166,10 @@ Rate Pass(double per_second, int repetitions = 4, double wait = 0) {
                    SmallPolicy());
 }
 
+Rate Merged(const std::vector<Rate>& passes) { return MergePasses(passes, SmallPolicy(), 0.05); }
+
 TEST(MergePasses, TakesTheBestWhenAnotherComesNear) {
-  const auto rate = MergePasses({Pass(72), Pass(100), Pass(96)}, SmallPolicy(), 0.05);
+  const auto rate = Merged({Pass(72), Pass(100), Pass(96)});
   EXPECT_EQ(rate.per_second, 100);
   EXPECT_TRUE(rate.proved) << rate.reason;
   EXPECT_EQ(rate.clean, 24);
@@ -182,7 +178,7 @@ TEST(MergePasses, TakesTheBestWhenAnotherComesNear) {
 
 // The machine was slow for all of one pass, or for all but one: which, cannot be told.
 TEST(MergePasses, DoubtsABestThatNoOtherPassComesNear) {
-  const auto rate = MergePasses({Pass(72), Pass(100), Pass(94)}, SmallPolicy(), 0.05);
+  const auto rate = Merged({Pass(72), Pass(100), Pass(94)});
   EXPECT_EQ(rate.per_second, 100);
   EXPECT_FALSE(rate.proved);
   EXPECT_EQ(rate.reason,
@@ -192,18 +188,18 @@ TEST(MergePasses, DoubtsABestThatNoOtherPassComesNear) {
 TEST(MergePasses, ProvesTogetherWhatNoPassCouldProveAlone) {
   const auto pass = Pass(100, 2);  // 4 and 2 are wanted
   ASSERT_FALSE(pass.proved);
-  EXPECT_TRUE(MergePasses({pass, pass}, SmallPolicy(), 0.05).proved);
+  EXPECT_TRUE(Merged({pass, pass}).proved);
 }
 
 TEST(MergePasses, PrefersCleanRepetitionsToFasterDisturbedOnes) {
-  const auto rate = MergePasses({Pass(100, 4, 0.5), Pass(90), Pass(90)}, SmallPolicy(), 0.05);
+  const auto rate = Merged({Pass(100, 4, 0.5), Pass(90), Pass(90)});
   EXPECT_EQ(rate.per_second, 90);
   EXPECT_TRUE(rate.proved) << rate.reason;
 }
 
 TEST(MergePasses, OfOneIsThatOneAndOfNoneIsADefect) {
-  EXPECT_TRUE(MergePasses({Pass(5)}, SmallPolicy(), 0.05).proved);
-  EXPECT_THROW(MergePasses({}, SmallPolicy(), 0.05), std::invalid_argument);
+  EXPECT_TRUE(Merged({Pass(5)}).proved);
+  EXPECT_THROW(Merged({}), std::invalid_argument);
 }
 
 // A machine with an exact rate, a cost per call, and disturbances by call number.
@@ -292,29 +288,21 @@ TEST(MeasureRate, EndsWhereTheKernelsClockStandsStill) {
   }
 }
 
+// Threads wait, or a neighbour is busy on a core: that costs time, and no proof.
 TEST(MeasureRate, WaitsAndGoesOnUntilEnoughAreClean) {
-  FakeMachine machine;
-  machine.disturb = [](int call, TeamTime time) {
-    return call % 4 == 0 ? time : TeamTime{time.seconds * 1.5, 0.3};
-  };
-  const auto rate = machine.Measure(SmallPolicy());
-  EXPECT_TRUE(rate.proved) << rate.reason;
-  EXPECT_NEAR(rate.per_second, 1e6, 1);
-  EXPECT_GT(machine.slept, 0);
-  EXPECT_GT(rate.total, rate.clean);
-}
-
-// A neighbour on a core costs time, and no proof.
-TEST(MeasureRate, GoesOnWhileANeighbourIsBusy) {
-  FakeMachine machine;
-  machine.disturb = [](int call, TeamTime time) {
-    if (call % 5 != 0) time = {time.seconds * 1.7, 0.0, std::nullopt, 0.6};
-    return time;
-  };
-  const auto rate = machine.Measure(SmallPolicy());
-  EXPECT_TRUE(rate.proved) << rate.reason;
-  EXPECT_NEAR(rate.per_second, 1e6, 1);
-  EXPECT_GT(rate.total, rate.clean);
+  for (const bool neighbour : {false, true}) {
+    FakeMachine machine;
+    machine.disturb = [&](int call, TeamTime time) {
+      if (neighbour && call % 5 != 0) return TeamTime{time.seconds * 1.7, 0.0, std::nullopt, 0.6};
+      if (!neighbour && call % 4 != 0) return TeamTime{time.seconds * 1.5, 0.3};
+      return time;
+    };
+    const auto rate = machine.Measure(SmallPolicy());
+    EXPECT_TRUE(rate.proved) << rate.reason;
+    EXPECT_NEAR(rate.per_second, 1e6, 1);
+    EXPECT_GT(machine.slept, 0);
+    EXPECT_GT(rate.total, rate.clean);
+  }
 }
 
 TEST(MeasureRate, GivesUpInTimeOnAMachineThatIsNeverQuiet) {

@@ -15,7 +15,7 @@ namespace {
 
 struct KernelOfRow {
   const char* key;
-  GpuKernel launch;
+  GpuKernel* launch;
 };
 constexpr KernelOfRow kKernels[] = {
     {"fp64.vector.dfma", LaunchDfma},   {"fp32.vector.ffma", LaunchFfma},

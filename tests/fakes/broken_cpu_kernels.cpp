@@ -1,8 +1,7 @@
-#include "tests/fakes/broken_flops_kernels.h"
+#include "tests/fakes/broken_cpu_kernels.h"
 
 #include <cmath>
 #include <cstdint>
-#include <cstring>
 
 namespace dlroof {
 namespace {
@@ -14,90 +13,79 @@ struct Loaded {
   Vector x, y, a[kAccumulators];
 };
 
-Loaded Load(const Workspace& workspace) {
+// Does step(loaded) once an iteration; DeadSum alone leaves nothing of it.
+template <class Each>
+Loaded Repeated(const Workspace& workspace, std::int64_t iterations, const Each& step) {
   Loaded loaded;
   std::memcpy(&loaded.x, workspace.operands.data() + kFirstOperand, sizeof loaded.x);
   std::memcpy(&loaded.y, workspace.operands.data() + kSecondOperand, sizeof loaded.y);
   std::memcpy(loaded.a, workspace.accumulators.data(), sizeof loaded.a);
+  for (; iterations > 0; --iterations) step(loaded);
   return loaded;
 }
 
-void Store(const Loaded& loaded, Workspace& workspace) {
+template <class Each>
+void Repeat(Workspace& workspace, std::int64_t iterations, const Each& step) {
+  const auto loaded = Repeated(workspace, iterations, step);
   std::memcpy(workspace.accumulators.data(), loaded.a, sizeof loaded.a);
 }
 
-void Step(Loaded& loaded, int accumulators = kAccumulators) {
-  for (int i = 0; i < accumulators; ++i) loaded.a[i] = loaded.a[i] * loaded.x + loaded.y;
+template <int kSteps = kAccumulators>
+void Step(Loaded& loaded) {
+  for (int i = 0; i < kSteps; ++i) loaded.a[i] = loaded.a[i] * loaded.x + loaded.y;
 }
 
-void Sound(Workspace& workspace, std::int64_t iterations) {
-  auto loaded = Load(workspace);
-  for (; iterations > 0; --iterations) Step(loaded);
-  Store(loaded, workspace);
-}
+void Sound(Workspace& workspace, std::int64_t iterations) { Repeat(workspace, iterations, Step<>); }
 
 void DeadSum(Workspace& workspace, std::int64_t iterations) {
-  auto loaded = Load(workspace);
-  for (; iterations > 0; --iterations) Step(loaded);
+  Repeated(workspace, iterations, Step<>);
 }
 
 void HalfWidth(Workspace& workspace, std::int64_t iterations) {
-  auto loaded = Load(workspace);
-  for (; iterations > 0; --iterations)
+  Repeat(workspace, iterations, [](Loaded& loaded) {
     for (auto& each : loaded.a)
       for (int lane = 0; lane < 2; ++lane)
         each[lane] = each[lane] * loaded.x[lane] + loaded.y[lane];
-  Store(loaded, workspace);
+  });
 }
 
 void HalfTheChains(Workspace& workspace, std::int64_t iterations) {
-  auto loaded = Load(workspace);
-  for (; iterations > 0; --iterations) Step(loaded, kAccumulators / 2);
-  Store(loaded, workspace);
+  Repeat(workspace, iterations, Step<kAccumulators / 2>);
 }
 
 void HoistedLoop(Workspace& workspace, std::int64_t iterations) {
-  auto loaded = Load(workspace);
-  if (iterations > 0) Step(loaded);
-  Store(loaded, workspace);
+  Repeat(workspace, iterations > 0 ? 1 : 0, Step<>);
 }
 
 void MissingIteration(Workspace& workspace, std::int64_t iterations) {
-  auto loaded = Load(workspace);
-  for (; iterations > 1; --iterations) Step(loaded);
-  Store(loaded, workspace);
+  Repeat(workspace, iterations - 1, Step<>);
 }
 
 void Fused(Workspace& workspace, std::int64_t iterations) {
-  auto loaded = Load(workspace);
-  for (; iterations > 0; --iterations)
+  Repeat(workspace, iterations, [](Loaded& loaded) {
     for (auto& each : loaded.a)
       for (int lane = 0; lane < 4; ++lane)
         each[lane] = std::fma(each[lane], loaded.x[lane], loaded.y[lane]);
-  Store(loaded, workspace);
+  });
 }
 
-// One accumulator of 4 lanes, 4 products each.
-void AddDot(const Workspace& workspace, std::int32_t times, std::int32_t* sums) {
-  for (std::size_t i = 0; i < 16; ++i) {
-    const auto u8 = std::to_integer<int>(workspace.operands[kFirstOperand + i]);
-    const auto s8 = static_cast<std::int8_t>(workspace.operands[kSecondOperand + i]);
-    sums[i / 4] += times * u8 * s8;
-  }
-}
-
-void SoundDot(Workspace& workspace, std::int64_t iterations) {
+// One accumulator of 4 lanes, 4 products each: `additions` times the products, each `times` taken.
+void AddDot(Workspace& workspace, std::int64_t additions, std::int32_t times) {
   std::int32_t sums[4];
   std::memcpy(sums, workspace.accumulators.data(), sizeof sums);
-  for (; iterations > 0; --iterations) AddDot(workspace, 1, sums);
+  for (; additions > 0; --additions)
+    for (std::size_t i = 0; i < 16; ++i) {
+      const auto u8 = std::to_integer<int>(workspace.operands[kFirstOperand + i]);
+      const auto s8 = static_cast<std::int8_t>(workspace.operands[kSecondOperand + i]);
+      sums[i / 4] += times * u8 * s8;
+    }
   std::memcpy(workspace.accumulators.data(), sums, sizeof sums);
 }
+
+void SoundDot(Workspace& workspace, std::int64_t iterations) { AddDot(workspace, iterations, 1); }
 
 void HoistedProduct(Workspace& workspace, std::int64_t iterations) {
-  std::int32_t sums[4];
-  std::memcpy(sums, workspace.accumulators.data(), sizeof sums);
-  AddDot(workspace, static_cast<std::int32_t>(iterations), sums);
-  std::memcpy(workspace.accumulators.data(), sums, sizeof sums);
+  AddDot(workspace, 1, static_cast<std::int32_t>(iterations));
 }
 
 FlopsProbe Of(Kernel kernel, int accumulators = kAccumulators, int sweeps = 1) {

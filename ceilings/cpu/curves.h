@@ -1,11 +1,14 @@
-// Bandwidth over working sets: the sizes to measure, the ends of the memory levels, and their
-// comparison with the system's sizes. Pure.
+// The curves beside the roofs. Bandwidth over working sets: the sizes to measure, the ends of the
+// memory levels, and their comparison with the system's sizes. The knee between bandwidth and
+// arithmetic: the intensities to measure, and their comparison with the roofs. Pure.
 #pragma once
 
 #include <map>
+#include <span>
 #include <string>
 #include <vector>
 
+#include "ceilings/cpu_kernels/bytes.h"
 #include "ceilings/machine/machine.h"
 #include "counters/cpu/cpu.h"
 
@@ -61,5 +64,18 @@ std::string EdgeDoubt(const LevelEdges& edges, Level level, double bytes, double
 std::map<Level, std::map<int, CacheInstance>> CachesFromEdges(
     const std::vector<CapacityEdge>& alone, const std::vector<CapacityEdge>& together,
     const std::vector<int>& cpus);
+
+// ---- the knee ----
+
+// The pipe that the ridge kernels' multiply-adds run on.
+inline constexpr const char* kRidgePipe = "fp32.vector";
+
+// Returns up to eight neighbours of `rows` (by rising intensity) around `knee` [flop/byte].
+std::vector<RidgeRow> RidgeRowsAround(std::span<const RidgeRow> rows, double knee);
+
+// Doubts a roof that a ridge's point exceeds by more than 3 %, since no kernel is faster than both
+// of its roofs. The roofs are the compute roof, and the intensity times the level's bandwidth. The
+// reason names the point. Compute roofs are the plain pipe and the finer row of the same rate.
+void CompareRidges(CeilingSet& set);
 
 }  // namespace dlroof

@@ -1,4 +1,4 @@
-#include "ceilings/cpu/measure_session.h"
+#include "ceilings/cpu/measure_steps.h"
 
 #include <fmt/format.h>
 
@@ -8,7 +8,6 @@
 #include <thread>
 
 #include "ceilings/machine/ceiling.h"
-#include "ceilings/machine/doubt.h"
 #include "counters/cpu/clocks.h"
 #include "counters/cpu/issue_rate.h"
 

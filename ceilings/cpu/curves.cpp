@@ -1,4 +1,4 @@
-#include "ceilings/cpu/sweep.h"
+#include "ceilings/cpu/curves.h"
 
 #include <fmt/format.h>
 
@@ -8,6 +8,7 @@
 #include <iterator>
 
 #include "ceilings/cpu/working_sets.h"
+#include "ceilings/machine/ceiling.h"
 
 namespace dlroof {
 namespace {
@@ -34,14 +35,14 @@ struct Fall {
   std::size_t first, last;
 };
 
-double Step(const std::vector<double>& rates, std::size_t i) { return rates[i] - rates[i + 1]; }
+double Drop(const std::vector<double>& rates, std::size_t i) { return rates[i] - rates[i + 1]; }
 
 // Falls that no level lies between are one.
 std::vector<Fall> Falls(const std::vector<double>& rates) {
   const double least = -std::log(1 - kStepFalls);
   std::vector<Fall> falls;
   for (std::size_t i = 0; i + 1 < rates.size(); ++i) {
-    if (Step(rates, i) < least) continue;
+    if (Drop(rates, i) < least) continue;
     if (!falls.empty() && i - falls.back().last + 1 < kLevelPoints)
       falls.back().last = i + 1;
     else
@@ -55,7 +56,7 @@ CapacityEdge EdgeOf(const std::vector<SweepPoint>& curve, const std::vector<doub
   const double wanted = rates[fall.first] - kPartOfFall * (rates[fall.first] - rates[fall.last]);
   std::size_t i = fall.first;
   while (rates[i + 1] > wanted) ++i;
-  const double part = (rates[i] - wanted) / Step(rates, i);
+  const double part = (rates[i] - wanted) / Drop(rates, i);
   const double ratio = curve[i + 1].bytes / curve[i].bytes;
   return {curve[i].bytes * std::pow(ratio, part), std::exp(rates[fall.first]),
           std::exp(rates[fall.last])};
@@ -100,6 +101,49 @@ std::size_t Sharers(const std::map<Level, CapacityEdge>& together, Level level, 
   const auto edge = together.find(level);
   if (edge == together.end()) return 1;
   return std::clamp<std::size_t>(std::lround(size / edge->second.bytes), 1, cpus);
+}
+
+constexpr std::ptrdiff_t kRows = 8;
+constexpr double kAllowed = 1.03;
+
+// The point furthest above `roof(point)`; null when none is by more than the noise.
+template <class Roof>
+const RidgePoint* FurthestAbove(const std::vector<RidgePoint>& ridge, const Roof& roof) {
+  const RidgePoint* furthest = nullptr;
+  double most = kAllowed;
+  for (const auto& point : ridge) {
+    const double above = point.flops_per_second / roof(point);
+    if (above <= most) continue;
+    most = above;
+    furthest = &point;
+  }
+  return furthest;
+}
+
+void JudgeBandwidth(Level level, const std::vector<RidgePoint>& ridge, Ceiling& bandwidth) {
+  const auto* point = FurthestAbove(
+      ridge, [&](const RidgePoint& each) { return each.intensity * bandwidth.per_second; });
+  if (point == nullptr) return;
+  Doubt(bandwidth,
+        fmt::format("loads with {:.3g} flop/byte moved {:.4g} GB/s at {}, this is {:.4g} GB/s: it "
+                    "is too low",
+                    point->intensity, point->flops_per_second / point->intensity / 1e9, Key(level),
+                    bandwidth.per_second / 1e9));
+}
+
+void JudgeCompute(Level level, const std::vector<RidgePoint>& ridge,
+                  std::map<std::string, Ceiling>& flops) {
+  const auto plain = flops.find(kRidgePipe);
+  if (plain == flops.end()) return;
+  const double roof = plain->second.per_second;
+  const auto* point = FurthestAbove(ridge, [&](const RidgePoint&) { return roof; });
+  if (point == nullptr) return;
+  const auto reason = fmt::format(
+      "multiply-adds with {:.3g} flop/byte at {} reached {:.4g} GFLOP/s, this is {:.4g} GFLOP/s: "
+      "it is too low",
+      point->intensity, Key(level), point->flops_per_second / 1e9, roof / 1e9);
+  for (auto& [key, ceiling] : flops)
+    if (key.starts_with(kRidgePipe) && ceiling.per_second == roof) Doubt(ceiling, reason);
 }
 
 }  // namespace
@@ -181,6 +225,25 @@ std::map<Level, std::map<int, CacheInstance>> CachesFromEdges(
       caches[level][cpus[i]] = {static_cast<int>(i / sharers), size};
   }
   return caches;
+}
+
+std::vector<RidgeRow> RidgeRowsAround(std::span<const RidgeRow> rows, double knee) {
+  const auto above =
+      std::ranges::find_if(rows, [&](const RidgeRow& row) { return row.Intensity() >= knee; });
+  const auto count = std::min(kRows, std::ssize(rows));
+  const auto first =
+      std::clamp<std::ptrdiff_t>(above - rows.begin() - kRows / 2, 0, std::ssize(rows) - count);
+  const auto chosen =
+      rows.subspan(static_cast<std::size_t>(first), static_cast<std::size_t>(count));
+  return {chosen.begin(), chosen.end()};
+}
+
+void CompareRidges(CeilingSet& set) {
+  for (const auto& [level, ridge] : set.ridges) {
+    if (const auto found = set.bytes.find(level); found != set.bytes.end())
+      JudgeBandwidth(level, ridge, found->second);
+    JudgeCompute(level, ridge, set.flops);
+  }
 }
 
 }  // namespace dlroof

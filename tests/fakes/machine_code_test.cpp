@@ -1,4 +1,4 @@
-#include "tests/fakes/sass_loop.h"
+#include "tests/fakes/machine_code.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

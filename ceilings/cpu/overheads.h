@@ -5,7 +5,6 @@
 #include <cstdint>
 #include <functional>
 #include <map>
-#include <optional>
 #include <string>
 
 #include "ceilings/machine/rate.h"
@@ -25,13 +24,8 @@ LaunchCost MeasureCalls(const std::function<void(std::int64_t)>& calls, const Ra
 // Runs on `threads` threads of the library where it lets us choose.
 using LaunchProbe = std::function<LaunchCost(int threads, const RatePolicy& policy)>;
 
-// At namespace scope: [[maybe_unused]] const bool registered = RegisterLaunchProbe(...);
-bool RegisterLaunchProbe(LaunchProbe probe);
-
-// Runs the first registered probe; absent without one. Throws what the library throws.
-std::optional<LaunchCost> MeasureLaunch(int threads, const RatePolicy& policy);
-
-// The other costs, each under a name of its own ("fork-join", "timer").
+// Each under a name of its own: "launch" for the start of a primitive, "fork-join", "timer". At
+// namespace scope: [[maybe_unused]] const bool registered = RegisterOverheadProbe(...);
 bool RegisterOverheadProbe(const std::string& name, LaunchProbe probe);
 const std::map<std::string, LaunchProbe>& OverheadProbes();
 

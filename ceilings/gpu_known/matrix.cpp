@@ -1,3 +1,6 @@
+// Matrix instructions: of a warp (mma.sync) and of a warpgroup (wgmma).
+#include <vector>
+
 #include "ceilings/gpu_known/families.h"
 
 namespace dlroof {
@@ -51,30 +54,51 @@ struct Values {
   }
 };
 
-void WriteRegistersOfA(const Values& values, int thread, int threads, GpuBytes& operands) {
+// Writes value(reg, k) to the elements of `registers` registers of a thread, from register `first`
+// on; k counts within the register.
+template <class Value>
+void WriteRegisters(const Values& values, int first, int registers, int thread, int threads,
+                    const Value& value, GpuBytes& operands) {
   const auto& of = values.of;
-  const int lane = thread % kWarp, bytes = ElementBytes(values.element);
-  for (int reg = 0; reg < of.a; ++reg)
-    for (int e = 0; e < of.elements; ++e)
-      WriteElement(
-          values.element, values.A(thread / kWarp, of.RowOfA(reg, lane), of.KOfA(reg, lane) + e),
-          operands.data() + (static_cast<std::size_t>(reg) * threads + thread) * of.register_bytes +
-              static_cast<std::size_t>(e) * bytes);
+  for (int reg = 0; reg < registers; ++reg) {
+    auto* to = operands.data() +
+               (static_cast<std::size_t>(first + reg) * threads + thread) * of.register_bytes;
+    for (int e = 0; e < of.elements; ++e, to += ElementBytes(values.element))
+      WriteElement(values.element, value(reg, e), to);
+  }
 }
 
-void WriteRegistersOfB(const Values& values, int chain, int thread, int threads,
-                       GpuBytes& operands) {
-  const auto& of = values.of;
-  const int lane = thread % kWarp, bytes = ElementBytes(values.element);
-  for (int reg = 0; reg < of.b; ++reg)
-    for (int e = 0; e < of.elements; ++e)
-      WriteElement(
-          values.element,
-          values.B(thread / kWarp, chain, of.KOfB(reg, lane) + e, Fragments::ColumnOfB(lane)),
-          operands.data() +
-              (static_cast<std::size_t>(of.a + chain * of.b + reg) * threads + thread) *
-                  of.register_bytes +
-              static_cast<std::size_t>(e) * bytes);
+// ---- wgmma ----
+
+constexpr int kCoreRows = 8, kCoreBytes = 16;
+constexpr int kRegisters = 128;  // accumulators of a thread: 64 x 256 over 128 threads
+constexpr std::uint64_t kBeginOfB = 1ULL << 32;
+
+double ValueOf(const GpuRow& row, GpuOperandKind kind, bool b, int tile, int line, int k) {
+  const auto rows = b ? row.instruction.n : row.instruction.m;
+  const auto index = (static_cast<std::uint64_t>(tile) * rows + line) * row.instruction.k + k;
+  return OperandValue(row.element, kind, (b ? kBeginOfB : 0) + index);
+}
+
+// Core matrices along k first: of 8 rows both, then of the next 8 rows.
+std::size_t PlaceOf(int line, int byte) {
+  const int core = line / kCoreRows * (kWgmmaTileBytes / kCoreBytes) + byte / kCoreBytes;
+  return (static_cast<std::size_t>(core) * kCoreRows + line % kCoreRows) * kCoreBytes +
+         byte % kCoreBytes;
+}
+
+// Adds a tile's products to each of m x n sums.
+void AddProducts(const GpuRow& row, int tile, std::vector<double>& products) {
+  const auto& each = row.instruction;
+  std::vector<double> a, b;
+  for (int i = 0; i < each.m * each.k; ++i)
+    a.push_back(ValueOf(row, GpuOperandKind::kKnown, false, tile, i / each.k, i % each.k));
+  for (int i = 0; i < each.n * each.k; ++i)
+    b.push_back(ValueOf(row, GpuOperandKind::kKnown, true, tile, i / each.k, i % each.k));
+  for (int i = 0; i < each.m; ++i)
+    for (int j = 0; j < each.n; ++j)
+      for (int k = 0; k < each.k; ++k)
+        products[i * each.n + j] += a[i * each.k + k] * b[j * each.k + k];
 }
 
 }  // namespace
@@ -98,9 +122,15 @@ GpuBytes MmaOperands(const GpuRow& row, const GpuShape& shape, GpuOperandKind ki
   auto* sums = operands.data() + operands.size() - MmaResultBytes(row, shape);
   for (int thread = 0; thread < shape.threads; ++thread) {
     const int lane = thread % kWarp, warp = thread / kWarp;
-    WriteRegistersOfA(values, thread, shape.threads, operands);
+    const auto a = [&](int reg, int e) {
+      return values.A(warp, of.RowOfA(reg, lane), of.KOfA(reg, lane) + e);
+    };
+    WriteRegisters(values, 0, of.a, thread, shape.threads, a, operands);
     for (int chain = 0; chain < values.chains; ++chain) {
-      WriteRegistersOfB(values, chain, thread, shape.threads, operands);
+      const auto b = [&](int reg, int e) {
+        return values.B(warp, chain, of.KOfB(reg, lane) + e, Fragments::ColumnOfB(lane));
+      };
+      WriteRegisters(values, of.a + chain * of.b, of.b, thread, shape.threads, b, operands);
       for (int reg = 0; reg < of.c; ++reg)
         WriteSum(
             row.element,
@@ -129,6 +159,41 @@ GpuBytes MmaResults(const GpuRow& row, const GpuShape& shape, std::int64_t itera
         WriteSum(row.element, values.C(warp, chain, i, j) + times * product,
                  results.data() + (slot * shape.threads + thread) * SumBytes(row.element));
       }
+  return results;
+}
+
+GpuBytes WgmmaOperands(const GpuRow& row, GpuOperandKind kind) {
+  const auto& each = row.instruction;
+  const int bytes = ElementBytes(row.element);
+  const auto tile_bytes = static_cast<std::size_t>(each.m + each.n) * kWgmmaTileBytes;
+  GpuBytes operands(kWgmmaTiles * tile_bytes);
+  for (int tile = 0; tile < kWgmmaTiles; ++tile)
+    for (const bool b : {false, true}) {
+      auto* base = operands.data() + tile * tile_bytes + (b ? each.m * kWgmmaTileBytes : 0);
+      for (int line = 0; line < (b ? each.n : each.m); ++line)
+        for (int k = 0; k < each.k; ++k)
+          WriteElement(row.element, ValueOf(row, kind, b, tile, line, k),
+                       base + PlaceOf(line, k * bytes));
+    }
+  return operands;
+}
+
+GpuBytes WgmmaResults(const GpuRow& row, const GpuShape& shape, std::int64_t iterations) {
+  const auto& each = row.instruction;
+  std::vector<double> products(static_cast<std::size_t>(each.m * each.n));
+  for (int tile = 0; tile < kWgmmaTiles; ++tile) AddProducts(row, tile, products);
+  const auto rounds = iterations * each.unroll / kWgmmaTiles;  // over all tiles, whole ones
+  const auto times = static_cast<double>(rounds);
+  GpuBytes results(static_cast<std::size_t>(kRegisters) * shape.threads * SumBytes(row.element));
+  for (int reg = 0; reg < kRegisters; ++reg)
+    for (int thread = 0; thread < shape.threads; ++thread) {
+      const int warp = thread % 128 / 32, lane = thread % 32;
+      const int i = 16 * warp + lane / 4 + 8 * (reg / 2 % 2);
+      const int j = reg / 4 * 8 + lane % 4 * 2 + reg % 2;
+      WriteSum(row.element, times * products[i * each.n + j],
+               results.data() + (static_cast<std::size_t>(reg) * shape.threads + thread) *
+                                    SumBytes(row.element));
+    }
   return results;
 }
 

@@ -1,6 +1,14 @@
+// The kernels of x86-64 processors.
+#include "ceilings/cpu_kernels/bytes.h"
 #include "ceilings/cpu_kernels/flops.h"
 
 namespace dlroof {
+
+const BytesIsa& BytesSse2();
+const BytesIsa& BytesAvx2();
+const BytesIsa& BytesAvx512();
+
+std::vector<const BytesIsa*> BytesIsas() { return {&BytesAvx512(), &BytesAvx2(), &BytesSse2()}; }
 
 std::vector<FlopsProbe> NativeFlopsProbes() {
   std::vector<FlopsProbe> all;
