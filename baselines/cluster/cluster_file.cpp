@@ -34,14 +34,12 @@ json NodeJson(const ClusterNode& node) {
 }
 
 ClusterNode NodeFrom(const JsonReader& reader, std::size_t kinds) {
-  ClusterNode node{.name = reader.NonEmptyText("name"),
-                   .reason = reader.TextOr("reason", ""),
-                   .file = reader.TextOr("file", ""),
-                   .sha256 = reader.TextOr("sha256", ""),
-                   .started_at = reader.TextOr("started_at", ""),
-                   .facts = {},
-                   .ceilings = {},
-                   .without = {}};
+  ClusterNode node;
+  node.name = reader.NonEmptyText("name");
+  node.reason = reader.TextOr("reason", "");
+  node.file = reader.TextOr("file", "");
+  node.sha256 = reader.TextOr("sha256", "");
+  node.started_at = reader.TextOr("started_at", "");
   const auto status = NodeStatusFromKey(reader.Text("status"));
   if (!status) reader.Refuse("status", "whole, partial, missing or failed");
   node.status = *status;

@@ -7,8 +7,7 @@
 #include <cctype>
 #include <set>
 
-#include "baselines/cluster/merged_energy.h"
-#include "baselines/cluster/merged_machine.h"
+#include "baselines/cluster/merged_node.h"
 #include "counters/base/error.h"
 #include "reporters/text/text.h"
 
@@ -17,29 +16,23 @@ namespace {
 
 constexpr std::size_t kMostNamed = 3;  // nodes in a remark
 
-// Returns the arguments that most nodes were measured with, the first of equals.
-const std::vector<std::string>* UsualArguments(const std::vector<NodeSummary>& summaries) {
+// Returns the arguments that most nodes were measured with, the first of equals; absent: none were.
+std::optional<std::vector<std::string>> UsualArguments(const std::vector<NodeSummary>& summaries) {
   std::map<std::vector<std::string>, int> counts;
   for (const auto& summary : summaries)
     if (!summary.times.empty()) ++counts[summary.facts.arguments];
   const auto most =
       std::ranges::max_element(counts, {}, [](const auto& one) { return one.second; });
-  if (most == counts.end()) return nullptr;
-  for (const auto& summary : summaries)
-    if (summary.facts.arguments == most->first) return &summary.facts.arguments;
-  return nullptr;
+  return most == counts.end() ? std::nullopt : std::optional(most->first);
 }
 
 void RefuseOtherArguments(std::vector<NodeSummary>& summaries) {
-  const auto* usual = UsualArguments(summaries);
-  if (usual == nullptr) return;
-  const auto arguments = *usual;
+  const auto usual = UsualArguments(summaries);
   for (auto& summary : summaries) {
-    if (summary.times.empty() || summary.facts.arguments == arguments) continue;
+    if (summary.times.empty() || summary.facts.arguments == usual) continue;
     summary.status = NodeStatus::kFailed;
-    summary.reason =
-        fmt::format("measured with other arguments: '{}', most nodes with '{}'",
-                    fmt::join(summary.facts.arguments, " "), fmt::join(arguments, " "));
+    summary.reason = fmt::format("measured with other arguments: '{}', most nodes with '{}'",
+                                 fmt::join(summary.facts.arguments, " "), fmt::join(*usual, " "));
     summary.times.clear();
     summary.ceilings.clear();
   }
@@ -178,13 +171,9 @@ void AddMissing(const std::vector<std::string>& asked, std::vector<NodeSummary>&
     const auto task = known.lower_bound(name + "-task");
     const bool has_task = task != known.end() && task->starts_with(name + "-task");
     if (has_task || !known.insert(name).second) continue;
-    NodeSummary missing{.status = NodeStatus::kMissing,
-                        .reason = "no file",
-                        .file = "",
-                        .sha256 = "",
-                        .started_at = "",
-                        .machines = {},
-                        .machine_name = ""};
+    NodeSummary missing;
+    missing.status = NodeStatus::kMissing;
+    missing.reason = "no file";
     missing.facts.name = name;
     if (per_gpu) missing.facts.host = name.substr(0, name.rfind("-gpu"));
     summaries.push_back(std::move(missing));

@@ -1,17 +1,39 @@
-// The energy of calls by the meters of their nodes. Pure.
+// Logs of nodes' meters (BMC, PDU, wall), and the energy of calls by them. Pure: the caller reads
+// the files.
 #pragma once
 
 #include <cstddef>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
-#include "baselines/cluster/meter_log.h"
 #include "counters/energy/metered.h"
 
 namespace dlroof {
+
+struct MeterSample {
+  double seconds = 0;  // [s] since 1970, UTC
+  double watts = 0;    // [W] >= 0
+  int file = 0;        // index into MeterLog::files
+  int line = 0;        // of it, from 1
+};
+
+struct MeterLog {
+  std::vector<std::string> files;                           // as the user calls them
+  std::map<std::string, std::vector<MeterSample>> samples;  // by node; each rises in time
+
+  // "watts.csv, rack2.csv": the files without their folders.
+  std::string From() const;
+};
+
+// Reads CSV with the columns node, time (ISO 8601 in UTC, "2026-11-23T10:00:01.5Z", or seconds
+// since 1970) and watts, in any order of columns and rows. `files`: name and text of each. Throws
+// BadInput with file and line for another column, a field that is none of these, and two samples of
+// one node and time, whichever files they are in.
+MeterLog ParseMeterLogs(const std::vector<std::pair<std::string, std::string>>& files);
 
 struct Cluster;
 
@@ -22,7 +44,6 @@ enum class NotMetered {
   kGap,         // two of them, or one and the window's end, are more than 3 periods apart
   kNoPower      // all of them are 0 W
 };
-std::string_view ReasonText(NotMetered why);
 
 // The power of one node during a window.
 struct WindowPower {

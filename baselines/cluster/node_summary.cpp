@@ -1,11 +1,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 
 #include "baselines/cluster/gather.h"
 #include "counters/base/error.h"
 #include "counters/base/json_reader.h"
+#include "counters/base/keys.h"
 #include "reporters/record/context.h"
 
 namespace dlroof {
@@ -13,11 +13,10 @@ namespace {
 
 using nlohmann::json;
 
-constexpr std::array<std::pair<NodeStatus, std::string_view>, 4> kStatuses = {
-    {{NodeStatus::kWhole, "whole"},
-     {NodeStatus::kPartial, "partial"},
-     {NodeStatus::kMissing, "missing"},
-     {NodeStatus::kFailed, "failed"}}};
+constexpr KeyRow<NodeStatus> kStatuses[] = {{NodeStatus::kWhole, "whole"},
+                                            {NodeStatus::kPartial, "partial"},
+                                            {NodeStatus::kMissing, "missing"},
+                                            {NodeStatus::kFailed, "failed"}};
 
 void AddCeilings(const Machine& machine, std::map<CeilingRow, NodeCeiling>& ceilings) {
   for (const auto& [threads, set] : machine.by_threads) {
@@ -48,16 +47,10 @@ void AddTime(const Record& record, NodeSummary& summary) {
 
 }  // namespace
 
-std::string_view Key(NodeStatus status) {
-  for (const auto& [known, key] : kStatuses)
-    if (known == status) return key;
-  return "";
-}
+std::string_view Key(NodeStatus status) { return KeyIn(kStatuses, status); }
 
 std::optional<NodeStatus> NodeStatusFromKey(std::string_view key) {
-  for (const auto& [status, known] : kStatuses)
-    if (known == key) return status;
-  return std::nullopt;
+  return ValueIn(kStatuses, key);
 }
 
 std::map<std::string, double> RoofsOf(const NodeSummary& summary) {
@@ -111,13 +104,10 @@ NodeSummary SummaryOf(const RunFile& run, const std::string& file) {
   if (node.is_null())
     throw BadInput("{}: says of no node that it is from; expected a file of `dlroof cluster node`",
                    file);
-  NodeSummary summary{.facts = NodeFactsFromJson(node, file + ": context.dlroof.node"),
-                      .reason = "",
-                      .file = file,
-                      .sha256 = "",
-                      .started_at = Text(run.context, "date"),
-                      .machines = {},
-                      .machine_name = ""};
+  NodeSummary summary;
+  summary.facts = NodeFactsFromJson(node, file + ": context.dlroof.node");
+  summary.file = file;
+  summary.started_at = Text(run.context, "date");
   for (const auto& machine : run.machines) {
     summary.machines[machine.device] = machine.fingerprint;
     summary.machine_name += (summary.machine_name.empty() ? "" : " + ") + machine.name;

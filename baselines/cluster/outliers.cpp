@@ -1,20 +1,19 @@
 #include "baselines/cluster/outliers.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <numeric>
 #include <set>
 
+#include "counters/base/keys.h"
 #include "counters/base/order_statistics.h"
 
 namespace dlroof {
 namespace {
 
-constexpr std::array<std::pair<NodeVerdict, std::string_view>, 3> kVerdicts = {
-    {{NodeVerdict::kSuspect, "suspect"},
-     {NodeVerdict::kSlow, "slow"},
-     {NodeVerdict::kNotProved, "not proved"}}};
+constexpr KeyRow<NodeVerdict> kVerdicts[] = {{NodeVerdict::kSuspect, "suspect"},
+                                             {NodeVerdict::kSlow, "slow"},
+                                             {NodeVerdict::kNotProved, "not proved"}};
 
 std::optional<double> MedianOf(const std::vector<std::optional<double>>& times,
                                const std::vector<std::size_t>& nodes) {
@@ -43,16 +42,10 @@ void AdjustAsHolm(std::vector<Finding>& findings) {
 
 }  // namespace
 
-std::string_view Key(NodeVerdict verdict) {
-  for (const auto& [known, key] : kVerdicts)
-    if (known == verdict) return key;
-  return "";
-}
+std::string_view Key(NodeVerdict verdict) { return KeyIn(kVerdicts, verdict); }
 
 std::optional<NodeVerdict> NodeVerdictFromKey(std::string_view key) {
-  for (const auto& [verdict, known] : kVerdicts)
-    if (known == key) return verdict;
-  return std::nullopt;
+  return ValueIn(kVerdicts, key);
 }
 
 std::vector<std::optional<double>> EffectsOf(const VisitTimes& times, const RowGroup& group,

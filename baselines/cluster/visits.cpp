@@ -51,6 +51,44 @@ void AddRoofGroups(const Cluster& cluster, std::vector<RowGroup>& groups) {
     groups.push_back({RoofText(roofs[i]), {records + i}, true});
 }
 
+// Returns the first visit's times, by row and node: records, then roofs by name.
+VisitTimes FirstVisit(const Cluster& cluster) {
+  VisitTimes times;
+  for (std::size_t i = 0; i < cluster.run.records.size(); ++i) {
+    auto& row = times.emplace_back(cluster.nodes.size());
+    for (std::size_t j = 0; j < cluster.nodes_of[i].size(); ++j)
+      row[cluster.nodes_of[i][j]] = cluster.run.records[i].repetitions[j].seconds;
+  }
+  for (const auto& roof : RoofRows(cluster)) {
+    auto& row = times.emplace_back(cluster.nodes.size());
+    for (const auto node : FirstKind(cluster))
+      row[node] = TimeAt(roof, cluster.nodes[node].ceilings);
+  }
+  return times;
+}
+
+// Returns a further visit's, of the nodes of these names and of the rows that both have.
+VisitTimes VisitOf(const Cluster& cluster, const std::vector<NodeSummary>& visit) {
+  const std::size_t records = cluster.run.records.size();
+  const auto roofs = RoofRows(cluster);
+  std::map<std::string, std::size_t> record_of, node_of;
+  for (std::size_t i = 0; i < records; ++i) record_of[cluster.run.records[i].name] = i;
+  for (const auto i : FirstKind(cluster)) node_of[cluster.nodes[i].name] = i;
+  VisitTimes times(records + roofs.size(),
+                   std::vector<std::optional<double>>(cluster.nodes.size()));
+  for (const auto& summary : visit) {
+    const auto node = node_of.find(summary.facts.name);
+    if (node == node_of.end()) continue;
+    for (const auto& time : summary.times)
+      if (const auto record = record_of.find(time.name); record != record_of.end())
+        times[record->second][node->second] = time.seconds;
+    const auto known = RoofsOf(summary);
+    for (std::size_t i = 0; i < roofs.size(); ++i)
+      times[records + i][node->second] = TimeAt(roofs[i], known);
+  }
+  return times;
+}
+
 }  // namespace
 
 void AddLinkRates(const MeasuredNetwork& measured, std::vector<NodeSummary>& summaries) {
@@ -91,42 +129,6 @@ std::vector<RowGroup> GroupsOf(const Cluster& cluster) {
   }
   AddRoofGroups(cluster, groups);
   return groups;
-}
-
-VisitTimes FirstVisit(const Cluster& cluster) {
-  VisitTimes times;
-  for (std::size_t i = 0; i < cluster.run.records.size(); ++i) {
-    auto& row = times.emplace_back(cluster.nodes.size());
-    for (std::size_t j = 0; j < cluster.nodes_of[i].size(); ++j)
-      row[cluster.nodes_of[i][j]] = cluster.run.records[i].repetitions[j].seconds;
-  }
-  for (const auto& roof : RoofRows(cluster)) {
-    auto& row = times.emplace_back(cluster.nodes.size());
-    for (const auto node : FirstKind(cluster))
-      row[node] = TimeAt(roof, cluster.nodes[node].ceilings);
-  }
-  return times;
-}
-
-VisitTimes VisitOf(const Cluster& cluster, const std::vector<NodeSummary>& visit) {
-  const std::size_t records = cluster.run.records.size();
-  const auto roofs = RoofRows(cluster);
-  std::map<std::string, std::size_t> record_of, node_of;
-  for (std::size_t i = 0; i < records; ++i) record_of[cluster.run.records[i].name] = i;
-  for (const auto i : FirstKind(cluster)) node_of[cluster.nodes[i].name] = i;
-  VisitTimes times(records + roofs.size(),
-                   std::vector<std::optional<double>>(cluster.nodes.size()));
-  for (const auto& summary : visit) {
-    const auto node = node_of.find(summary.facts.name);
-    if (node == node_of.end()) continue;
-    for (const auto& time : summary.times)
-      if (const auto record = record_of.find(time.name); record != record_of.end())
-        times[record->second][node->second] = time.seconds;
-    const auto known = RoofsOf(summary);
-    for (std::size_t i = 0; i < roofs.size(); ++i)
-      times[records + i][node->second] = TimeAt(roofs[i], known);
-  }
-  return times;
 }
 
 Revisit RevisitOf(const Cluster& cluster, const OutlierRules& rules) {

@@ -21,11 +21,6 @@ bool IsLink(const std::string& row);
 // direction of a node's link by itself.
 std::vector<RowGroup> GroupsOf(const Cluster& cluster);
 
-// Returns the first visit's times, by row and node: records, then roofs by name.
-VisitTimes FirstVisit(const Cluster& cluster);
-// Returns a further visit's, of the nodes of these names and of the rows that both have.
-VisitTimes VisitOf(const Cluster& cluster, const std::vector<NodeSummary>& visit);
-
 // The nodes to visit again, and how often.
 struct Revisit {
   std::vector<Suspect> suspects;

@@ -8,7 +8,6 @@
 #include <set>
 
 #include "baselines/formats/export.h"
-#include "baselines/formats/markdown_text.h"
 #include "baselines/formats/page_text.h"
 #include "baselines/network/slow_links.h"
 #include "counters/base/order_statistics.h"
@@ -189,6 +188,18 @@ std::vector<std::string> Notes(const Cluster& cluster, const NodeEffects& effect
   return notes;
 }
 
+// The tables that have a row, each with `most` rows at most.
+std::vector<Cells> Tables(const Cluster& cluster, const NodeEffects& effects, std::size_t most) {
+  std::vector<Cells> tables = {RoofCells(cluster, effects),
+                               BenchmarkCells(cluster, effects, most),
+                               NodeCells(cluster, effects, most),
+                               OrderCells(effects, most),
+                               FindingCells(cluster),
+                               LinkCells(cluster)};
+  std::erase_if(tables, [](const Cells& cells) { return cells.size() == 1; });
+  return tables;
+}
+
 std::string Title(const Cluster& cluster) {
   return fmt::format("{}, {} benchmarks: {}", CountText(cluster), cluster.run.records.size(),
                      cluster.kinds.empty() ? "" : cluster.kinds.front().name);
@@ -199,10 +210,7 @@ std::string Title(const Cluster& cluster) {
 void WriteClusterTable(const Cluster& cluster, const NodeEffects& effects, int width, bool verbose,
                        std::ostream& out) {
   const auto most = verbose ? std::size_t(-1) : kMostRows;
-  for (const auto& cells : {RoofCells(cluster, effects), BenchmarkCells(cluster, effects, most),
-                            NodeCells(cluster, effects, most), OrderCells(effects, most),
-                            FindingCells(cluster), LinkCells(cluster)}) {
-    if (cells.size() == 1) continue;
+  for (const auto& cells : Tables(cluster, effects, most)) {
     WriteAligned(PrintableCells(cells), width, out);
     out << '\n';
   }
@@ -212,11 +220,7 @@ void WriteClusterTable(const Cluster& cluster, const NodeEffects& effects, int w
 }
 
 void WriteClusterMarkdown(const Cluster& cluster, const NodeEffects& effects, std::ostream& out) {
-  for (const auto& cells :
-       {RoofCells(cluster, effects), BenchmarkCells(cluster, effects, std::size_t(-1)),
-        NodeCells(cluster, effects, std::size_t(-1)), OrderCells(effects, std::size_t(-1)),
-        FindingCells(cluster), LinkCells(cluster)}) {
-    if (cells.size() == 1) continue;
+  for (const auto& cells : Tables(cluster, effects, std::size_t(-1))) {
     WriteMarkdownTable(cells, out);
     out << '\n';
   }

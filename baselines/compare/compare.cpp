@@ -6,9 +6,9 @@
 #include <cmath>
 #include <tuple>
 
-#include "baselines/compare/compatible.h"
 #include "baselines/compare/interleaving.h"
 #include "baselines/compare/measured_again.h"
+#include "baselines/compare/paired_record.h"
 #include "baselines/statistics/sequential.h"
 #include "counters/base/keys.h"
 #include "counters/base/order_statistics.h"

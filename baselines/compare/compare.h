@@ -10,7 +10,6 @@
 
 #include "baselines/compare/cause.h"
 #include "baselines/compare/paired_record.h"
-#include "baselines/compare/residual.h"
 #include "baselines/statistics/judge.h"
 
 namespace dlroof {

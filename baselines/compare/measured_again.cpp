@@ -7,8 +7,8 @@
 #include <string_view>
 #include <unordered_map>
 
-#include "baselines/compare/compatible.h"
 #include "baselines/compare/interleaving.h"
+#include "baselines/compare/paired_record.h"
 #include "counters/base/error.h"
 
 namespace dlroof {

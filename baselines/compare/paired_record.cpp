@@ -1,11 +1,15 @@
 #include "baselines/compare/paired_record.h"
 
+#include <fmt/format.h>
+
 #include <functional>
 #include <future>
+#include <set>
 #include <string_view>
 #include <unordered_map>
 
 #include "counters/base/error.h"
+#include "reporters/record/context.h"
 
 namespace dlroof {
 namespace {
@@ -27,6 +31,96 @@ Index IndexOf(const NamedRun& run) {
 const Record* Find(const Index& records, std::string_view name) {
   const auto found = records.find(name);
   return found == records.end() ? nullptr : found->second;
+}
+
+using nlohmann::json;
+
+// [byte] of a text in a sentence: enough to see the difference.
+constexpr std::size_t kLongestQuote = 80;
+
+std::string Quoted(const json& value) {
+  auto text = value.is_string() ? value.get<std::string>()
+                                : value.dump(-1, ' ', false, json::error_handler_t::replace);
+  if (text.size() > kLongestQuote) text = text.substr(0, kLongestQuote - 3) + "...";
+  return text;
+}
+
+[[noreturn]] void Refuse(const std::string& base, const std::string& fresh, const std::string& what,
+                         const std::string& in_base, const std::string& in_fresh) {
+  throw BadInput("{} and {} cannot be compared: {} differs: '{}' and '{}'", base, fresh, what,
+                 in_base, in_fresh);
+}
+
+void CheckMember(const std::string& base, const std::string& fresh, const json& in_base,
+                 const json& in_fresh, const std::string& key, const std::string& what) {
+  const auto& a = Member(in_base, key.c_str());
+  const auto& b = Member(in_fresh, key.c_str());
+  if (!a.is_null() && !b.is_null() && a != b) Refuse(base, fresh, what, Quoted(a), Quoted(b));
+}
+
+void CheckFormat(const NamedRun& base, const NamedRun& fresh) {
+  const auto& a = Member(base.file.context, "dlroof");
+  const auto& b = Member(fresh.file.context, "dlroof");
+  if (a.is_null() != b.is_null() && base.file.machines.empty() != fresh.file.machines.empty()) {
+    constexpr const char* kNames[] = {"dlroof run file", "plain Google Benchmark file"};
+    Refuse(base.where, fresh.where, "the kind of file", kNames[a.is_null() ? 1 : 0],
+           kNames[b.is_null() ? 1 : 0]);
+  }
+  CheckMember(base.where, fresh.where, a, b, "schema", "the schema");
+  CheckConventions(base.where, base.file.context, fresh.where, fresh.file.context);
+}
+
+std::string FirstOf(const RunFile& file) {
+  return file.records.empty() ? "one has none"
+                              : fmt::format("'{}' is the first of one", file.records.front().name);
+}
+
+const Machine* MachineOf(const RunFile& file, const std::string& device) {
+  for (const auto& machine : file.machines)
+    if (machine.device == device) return &machine;
+  return nullptr;
+}
+
+void CheckMachines(const NamedRun& base, const NamedRun& fresh,
+                   const std::set<std::string>& devices) {
+  bool unknown = false;  // no fingerprint of a device on one side
+  for (const auto& device : devices) {
+    const auto* a = MachineOf(base.file, device);
+    const auto* b = MachineOf(fresh.file, device);
+    unknown = unknown || a == nullptr || b == nullptr;
+    if (a == nullptr || b == nullptr || a->fingerprint == b->fingerprint) continue;
+    throw BadInput(
+        "{} and {} cannot be compared: the machine's fingerprint ({}) differs: {} ({}) and {} "
+        "({}); --across-machines compares percent of roof instead",
+        base.where, fresh.where, device, a->fingerprint, a->name, b->fingerprint, b->name);
+  }
+  if (!unknown) return;
+  for (const char* key : {"num_cpus", "caches"})
+    CheckMember(base.where, fresh.where, base.file.context, fresh.file.context, key,
+                std::string("the machine's ") + key);
+}
+
+void CheckPair(const NamedRun& base, const NamedRun& fresh, const PairedRecord& pair,
+               bool across_machines) {
+  const auto check = [&](const char* what, const std::string& a, const std::string& b) {
+    if (!a.empty() && !b.empty() && a != b)
+      Refuse(base.where, fresh.where, fmt::format("the {} of '{}'", what, pair.fresh->name), a, b);
+  };
+  check("device", pair.base->device, pair.fresh->device);
+  check("type", pair.base->type, pair.fresh->type);
+  check("cache state", pair.base->cache, pair.fresh->cache);
+  check("time_unit", pair.base->time_unit, pair.fresh->time_unit);
+  if (across_machines || pair.base->threads == 0 || pair.fresh->threads == 0) return;
+  if (pair.base->threads != pair.fresh->threads)
+    check("number of threads", std::to_string(pair.base->threads),
+          std::to_string(pair.fresh->threads));
+}
+
+void AddChange(const std::string& what, const json& a, const json& b,
+               std::vector<std::string>& changes) {
+  if (a == b) return;
+  const auto text = [](const json& value) { return value.is_null() ? "none" : Quoted(value); };
+  changes.push_back(fmt::format("{}: {} -> {}", what, text(a), text(b)));
 }
 
 }  // namespace
@@ -75,6 +169,55 @@ std::vector<PairedRecord> PairRecords(const NamedRun& base, const NamedRun& fres
   for (std::size_t i = 0; i < paired.size(); ++i)
     if (!paired[i]) pairs.push_back({&base.file.records[i], nullptr});
   return pairs;
+}
+
+void CheckConventions(const std::string& base_where, const json& base,
+                      const std::string& fresh_where, const json& fresh) {
+  const auto& conventions = Member(Member(base, "dlroof"), "conventions");
+  if (!conventions.is_object()) return;
+  for (const auto& item : conventions.items())
+    CheckMember(base_where, fresh_where, conventions,
+                Member(Member(fresh, "dlroof"), "conventions"), item.key(),
+                "the convention " + item.key());
+}
+
+void CheckComparable(const NamedRun& base, const NamedRun& fresh,
+                     const std::vector<PairedRecord>& pairs, bool across_machines) {
+  CheckFormat(base, fresh);
+  std::set<std::string> devices;
+  bool any = false;
+  for (const auto& pair : pairs) {
+    if (pair.base == nullptr || pair.fresh == nullptr) continue;
+    any = true;
+    if (devices.empty() || *devices.begin() != pair.fresh->device)
+      devices.insert(pair.fresh->device);
+  }
+  if (!any)
+    throw BadInput("{} and {} have no benchmark in common ({}, and {})", base.where, fresh.where,
+                   FirstOf(base.file), FirstOf(fresh.file));
+  if (!across_machines) CheckMachines(base, fresh, devices);
+  for (const auto& pair : pairs)
+    if (pair.base != nullptr && pair.fresh != nullptr)
+      CheckPair(base, fresh, pair, across_machines);
+}
+
+std::vector<std::string> ContextChanges(const RunFile& base, const RunFile& fresh) {
+  std::vector<std::string> changes;
+  const auto& a = Member(base.context, "dlroof");
+  const auto& b = Member(fresh.context, "dlroof");
+  AddChange("commit", Member(a, "commit"), Member(b, "commit"), changes);
+  AddChange("compiler", Member(a, "compiler"), Member(b, "compiler"), changes);
+  AddChange("build type", Member(a, "build_type"), Member(b, "build_type"), changes);
+  for (const char* group : {"libraries", "environment"}) {
+    std::set<std::string> keys;
+    for (const auto* side : {&a, &b})
+      if (Member(*side, group).is_object())
+        for (const auto& item : Member(*side, group).items()) keys.insert(item.key());
+    for (const auto& key : keys)
+      AddChange(fmt::format("{} {}", group, key), Member(Member(a, group), key.c_str()),
+                Member(Member(b, group), key.c_str()), changes);
+  }
+  return changes;
 }
 
 }  // namespace dlroof

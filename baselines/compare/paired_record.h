@@ -1,4 +1,5 @@
-// The records of two run files side by side.
+// The records of two run files side by side, and checks that both measured the same thing the same
+// way. Any other comparison is wrong.
 #pragma once
 
 #include <string>
@@ -31,5 +32,20 @@ NameMap NamesIn(const NamedRun& base, const NameMap& names);
 // file, a mapped name that its file does not have.
 std::vector<PairedRecord> PairRecords(const NamedRun& base, const NamedRun& fresh,
                                       const NameMap& names);
+
+// Throws BadInput with one sentence that names what differs: a dlroof file beside a plain Google
+// Benchmark one, schema, conventions (those that both files state), the machine's fingerprint (of
+// plain files: CPUs and caches), and of a benchmark that both have: type, cache state, threads,
+// unit of time. `across_machines` allows other machines and threads.
+void CheckComparable(const NamedRun& base, const NamedRun& fresh,
+                     const std::vector<PairedRecord>& pairs, bool across_machines);
+
+// Throws BadInput where both contexts state a convention and the two differ.
+void CheckConventions(const std::string& base_where, const nlohmann::json& base,
+                      const std::string& fresh_where, const nlohmann::json& fresh);
+
+// Returns the other differences between the runs (libraries, compiler, build type, environment,
+// commit), one text each: "libraries.onednn: 3.2 -> 3.3".
+std::vector<std::string> ContextChanges(const RunFile& base, const RunFile& fresh);
 
 }  // namespace dlroof

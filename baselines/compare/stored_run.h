@@ -1,4 +1,4 @@
-// Stored run files as baselines: which of a folder answer to a new run.
+// Stored run files as baselines: which of a folder answer to a new run, and when a run was made.
 #pragma once
 
 #include <filesystem>
@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "baselines/compare/paired_record.h"
+#include "reporters/record/run_file.h"
 
 namespace dlroof {
 
@@ -23,5 +24,10 @@ std::optional<NamedRun> ReadIfRun(const std::filesystem::path& path);
 // (with how many files were looked at), or a mapped name that none of those found has.
 std::vector<NamedRun> FindBaselines(const std::filesystem::path& folder, const NamedRun& fresh,
                                     const NameMap& names, std::ostream& warnings);
+
+// [s] since 1970 of context.date: "2026-03-02T10:00:00+01:00" (ISO 8601), or with a space for the T
+// and without an offset, as older versions of Google Benchmark write it, which is taken as UTC.
+// Fractions of a second are left out. 0, older than all, where a file has none.
+double Moment(const RunFile& file);
 
 }  // namespace dlroof

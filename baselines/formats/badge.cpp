@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "baselines/formats/xml_text.h"
+#include "baselines/formats/page_text.h"
 #include "reporters/text/text.h"
 
 namespace dlroof {

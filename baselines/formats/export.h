@@ -1,5 +1,5 @@
-// Runs in the formats of other tools. A new one is a file export_NAME.cpp, its declaration here and
-// its line in the table of export.cpp.
+// Runs in the formats of other tools. A new one is a function in a file export_*.cpp, its
+// declaration here and its line in the table of export.cpp.
 #pragma once
 
 #include <iosfwd>
@@ -41,6 +41,9 @@ std::optional<ExportedTime> TimeOf(const RunFile& file, const Record& record);
 
 // A text as a CSV field (RFC 4180): in quotes where it holds a quote, a comma or a line break.
 std::string CsvText(std::string_view text);
+
+// A number as a CSV field, with every digit; empty: unknown.
+std::string NumberField(const std::optional<double>& value);
 
 // Bencher Metric Format (bencher.dev/docs/reference/bencher-metric-format).
 void WriteBencher(const std::vector<NamedRun>& runs, std::ostream& out, std::ostream& warnings);

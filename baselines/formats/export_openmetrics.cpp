@@ -3,7 +3,7 @@
 #include <map>
 #include <ostream>
 
-#include "baselines/compare/run_date.h"
+#include "baselines/compare/stored_run.h"
 #include "baselines/formats/export.h"
 
 namespace dlroof {

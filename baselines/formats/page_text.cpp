@@ -4,9 +4,8 @@
 
 #include <algorithm>
 #include <ostream>
+#include <string_view>
 
-#include "baselines/formats/markdown_text.h"
-#include "baselines/formats/xml_text.h"
 #include "reporters/text/text.h"
 
 namespace dlroof {
@@ -24,6 +23,41 @@ constexpr const char* kStyle =
     "svg{max-width:100%;height:auto}svg image{image-rendering:pixelated}li{margin:2px 0}";
 
 }  // namespace
+
+std::string XmlText(std::string_view text) {
+  std::string escaped;
+  for (std::size_t at = 0; at < text.size(); ++at) {
+    const char c = text[at];
+    const auto byte = static_cast<unsigned char>(c);
+    if (text.compare(at, 2, "\xEF\xBF") == 0 && at + 2 < text.size() &&
+        static_cast<unsigned char>(text[at + 2]) >= 0xBE) {
+      escaped += static_cast<unsigned char>(text[at + 2]) == 0xBE ? "\\uFFFE" : "\\uFFFF";
+      at += 2;
+    } else if (c == '<' || c == '>' || c == '&' || c == '"' || c == '\'' || c == '\n' ||
+               c == '\t' || c == '\r') {
+      escaped += fmt::format("&#{};", static_cast<int>(c));
+    } else if (byte < 0x20 || byte == 0x7F) {
+      escaped += fmt::format("\\u{:04X}", static_cast<int>(byte));
+    } else {
+      escaped += c;
+    }
+  }
+  return escaped;
+}
+
+std::string MarkdownText(const std::string& text) {
+  std::string escaped;
+  for (const char c : text) {
+    const bool plain = (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
+                       static_cast<unsigned char>(c) >= 0x80 ||
+                       std::string_view(" /.,:;-+()%=").find(c) != std::string_view::npos;
+    if (plain)
+      escaped += c;
+    else
+      escaped += fmt::format("&#{};", static_cast<int>(c));
+  }
+  return escaped;
+}
 
 void BeginPage(const std::string& title, std::ostream& out) {
   out << "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"

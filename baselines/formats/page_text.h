@@ -1,11 +1,21 @@
-// The frame of plain pages: no scripts, nothing loaded.
+// Text in XML and Markdown, and the frame of plain pages: no scripts, nothing loaded.
 #pragma once
 
 #include <iosfwd>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace dlroof {
+
+// Returns the text for an attribute's quotes or between tags. XML 1.0 (2.2) has no control
+// characters but tab, newline and return, not even as references, and no U+FFFE and U+FFFF. These
+// become "\u0001".
+std::string XmlText(std::string_view text);
+
+// Returns the text for a table's cell, between tags too: nothing in it is markup, a newline stays
+// one.
+std::string MarkdownText(const std::string& text);
 
 using Cells = std::vector<std::vector<std::string>>;  // the first row has the titles
 

@@ -2,8 +2,8 @@
 
 #include <ostream>
 
+#include "baselines/formats/page_text.h"
 #include "baselines/formats/write_comparison.h"
-#include "baselines/formats/xml_text.h"
 
 namespace dlroof {
 namespace {

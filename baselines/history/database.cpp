@@ -6,7 +6,6 @@
 #include <filesystem>
 #include <thread>
 
-#include "baselines/history/query.h"
 #include "counters/base/error.h"
 
 namespace dlroof {

@@ -2,9 +2,9 @@
 
 #include <fmt/format.h>
 
-#include "baselines/compare/run_date.h"
+#include "baselines/compare/stored_run.h"
+#include "baselines/history/database.h"
 #include "baselines/history/packed_record.h"
-#include "baselines/history/query.h"
 #include "counters/base/error.h"
 #include "counters/base/json_reader.h"
 #include "counters/base/text_hash.h"
@@ -206,6 +206,10 @@ std::vector<Point> ReadPoints(Query& statement) {
   return points;
 }
 
+constexpr const char* kSelectSeries =
+    "SELECT s.id, s.name, s.fingerprint, s.machine, s.threads, s.cache, t.text, (SELECT count(*) "
+    "FROM points p WHERE p.series = s.id) FROM series s JOIN texts t ON t.hash = s.conventions";
+
 std::vector<Series> ReadSeries(Query& row) {
   std::vector<Series> all;
   while (row.Next()) {
@@ -282,20 +286,14 @@ std::vector<StoredRun> History::Runs() const {
 }
 
 std::vector<Series> History::AllSeries() const {
-  Query statement(
-      *database_,
-      "SELECT s.id, s.name, s.fingerprint, s.machine, s.threads, s.cache, t.text, "
-      "(SELECT count(*) FROM points p WHERE p.series = s.id) "
-      "FROM series s JOIN texts t ON t.hash = s.conventions ORDER BY s.name, s.fingerprint, s.id");
+  Query statement(*database_,
+                  fmt::format("{} ORDER BY s.name, s.fingerprint, s.id", kSelectSeries));
   return ReadSeries(statement);
 }
 
 std::vector<Series> History::SeriesNamed(const std::string& name) const {
   Query statement(*database_,
-                  "SELECT s.id, s.name, s.fingerprint, s.machine, s.threads, s.cache, t.text, "
-                  "(SELECT count(*) FROM points p WHERE p.series = s.id) "
-                  "FROM series s JOIN texts t ON t.hash = s.conventions WHERE s.name = ? "
-                  "ORDER BY s.fingerprint, s.id");
+                  fmt::format("{} WHERE s.name = ? ORDER BY s.fingerprint, s.id", kSelectSeries));
   return ReadSeries(statement.With(name));
 }
 

@@ -10,11 +10,11 @@
 #include <vector>
 
 #include "baselines/compare/paired_record.h"
-#include "baselines/history/database.h"
 
 namespace SQLite {
+class Database;
 class Transaction;
-}
+}  // namespace SQLite
 
 namespace dlroof {
 
@@ -59,6 +59,9 @@ struct Added {
   bool already = false;  // it is there; nothing was written
   int points = 0, new_series = 0;
 };
+
+// kWrite makes the file where there is none.
+enum class Access { kRead, kWrite };
 
 // All functions throw BadInput with the file's path.
 class History {

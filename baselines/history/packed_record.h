@@ -22,9 +22,8 @@ struct PackedRecord {
 };
 
 PackedRecord Pack(const Record& record);
-// Returns the record. Empty `repetitions` are none. Reads repetitions of older schemas, too
-// (flagged_repetitions.h). Throws BadInput, beginning with `where`, for anything that Pack did not
-// make.
+// Returns the record. Empty `repetitions` are none. Reads repetitions of older schemas, too.
+// Throws BadInput, beginning with `where`, for anything that Pack did not make.
 Record Unpack(const std::string& facts, const std::string& repetitions, const std::string& where);
 
 // Returns 0 for damaged bytes.

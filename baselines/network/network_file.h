@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "baselines/network/network.h"
+#include "baselines/network/allreduce.h"
 
 namespace dlroof {
 

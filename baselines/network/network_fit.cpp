@@ -118,20 +118,7 @@ std::string DoubtOf(const NetworkProof& proof) {
   return "";
 }
 
-}  // namespace
-
-std::optional<std::vector<NetworkPiece>> FitPieces(const std::vector<NetworkPoint>& points) {
-  if (points.size() < kLeastPoints) return std::nullopt;
-  Pieces best;
-  for (std::size_t count = 1; count <= kMostPieces && count * kLeastPoints <= points.size();
-       ++count) {
-    auto pieces = BestPieces(points, 0, count);
-    if (count == 1 || pieces.residuals < best.residuals) best = std::move(pieces);
-    if (best.worst <= kMostResidual) break;
-  }
-  return best.pieces;
-}
-
+// Returns the points by size, each the median over all pairs and directions that have it.
 std::vector<NetworkPoint> TypicalPoints(const MeasuredNetwork& measured) {
   std::map<double, std::vector<const NetworkPoint*>> by_size;
   for (const auto& pair : measured.pairs)
@@ -152,6 +139,20 @@ std::vector<NetworkPoint> TypicalPoints(const MeasuredNetwork& measured) {
     typical.push_back(point);
   }
   return typical;
+}
+
+}  // namespace
+
+std::optional<std::vector<NetworkPiece>> FitPieces(const std::vector<NetworkPoint>& points) {
+  if (points.size() < kLeastPoints) return std::nullopt;
+  Pieces best;
+  for (std::size_t count = 1; count <= kMostPieces && count * kLeastPoints <= points.size();
+       ++count) {
+    auto pieces = BestPieces(points, 0, count);
+    if (count == 1 || pieces.residuals < best.residuals) best = std::move(pieces);
+    if (best.worst <= kMostResidual) break;
+  }
+  return best.pieces;
 }
 
 std::optional<NetworkFit> FitNetwork(const MeasuredNetwork& measured) {
@@ -179,15 +180,21 @@ std::optional<NetworkFit> FitNetwork(const MeasuredNetwork& measured) {
   return fit;
 }
 
-nlohmann::json ToJson(const NetworkFit& fit) {
-  nlohmann::json object = {{"name", fit.network.name}, {"pieces", nlohmann::json::array()}};
-  for (const auto& piece : fit.network.pieces) {
+nlohmann::json ToJson(const Network& network) {
+  nlohmann::json object = {{"pieces", nlohmann::json::array()}};
+  if (!network.name.empty()) object["name"] = network.name;
+  for (const auto& piece : network.pieces) {
     object["pieces"].push_back(
         {{"latency_seconds", piece.latency_seconds}, {"bytes_per_second", piece.bytes_per_second}});
     if (piece.up_to_bytes) object["pieces"].back()["up_to_bytes"] = *piece.up_to_bytes;
   }
-  if (fit.network.allreduce_over_model)
-    object["allreduce_over_model"] = *fit.network.allreduce_over_model;
+  if (network.allreduce_over_model) object["allreduce_over_model"] = *network.allreduce_over_model;
+  return object;
+}
+
+nlohmann::json ToJson(const NetworkFit& fit) {
+  auto object = ToJson(fit.network);
+  object["name"] = fit.network.name;
   auto& proof = object["proof"];
   proof = {{"worst_residual", fit.proof.worst_residual},
            {"doubling", fit.proof.doubling},

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "baselines/network/allreduce.h"
 #include "baselines/network/measured_network.h"
-#include "baselines/network/network.h"
 
 namespace dlroof {
 
@@ -28,14 +28,14 @@ struct NetworkFit {
 // absolute relative residuals; the best three where none are. Absent below 3 sizes.
 std::optional<std::vector<NetworkPiece>> FitPieces(const std::vector<NetworkPoint>& points);
 
-// Returns the points by size, each the median over all pairs and directions that have it.
-std::vector<NetworkPoint> TypicalPoints(const MeasuredNetwork& measured);
-
 // Fits the typical pair. Proved: each size's time within 10 %; the largest size takes twice the
 // time of half of it, within 10 %; its repetitions agree within 5 %; no allreduce is 5 % faster
 // than its bound. Absent below 3 sizes.
 std::optional<NetworkFit> FitNetwork(const MeasuredNetwork& measured);
 
+// As ParseNetwork reads it; unknown is absent.
+nlohmann::json ToJson(const Network& network);
+// The same with its name and "proof".
 nlohmann::json ToJson(const NetworkFit& fit);
 
 }  // namespace dlroof

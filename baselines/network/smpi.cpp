@@ -8,6 +8,7 @@
 
 #include "counters/base/files.h"
 #include "counters/base/folders.h"
+#include "counters/base/keys.h"
 #include "counters/base/process.h"
 
 namespace dlroof {
@@ -42,6 +43,26 @@ double SimulatedSeconds(const ChildResult& ran) {
   throw SimulationFailed("smpirun simulated no time above 0 s");
 }
 
+// Returns smpirun's options for an allreduce algorithm. The simulator's corrections for real
+// networks are off: its messages take latency + bytes / bandwidth.
+std::vector<std::string> SmpiOptions(Allreduce algorithm) {
+  std::vector<std::string> options = {
+      "--cfg=network/model:CM02",         "--cfg=network/TCP-gamma:0",
+      "--cfg=network/crosstraffic:0",     "--cfg=network/latency-factor:1",
+      "--cfg=network/bandwidth-factor:1", "--cfg=smpi/bw-factor:1",
+      "--cfg=smpi/lat-factor:1",          "--cfg=smpi/os:0:0:0:0:0",
+      "--cfg=smpi/or:0:0:0:0:0",          "--cfg=smpi/ois:0:0:0:0:0"};
+  constexpr KeyRow<Allreduce> kNames[] = {
+      {Allreduce::kRing, "lr"},
+      {Allreduce::kRecursiveDoubling, "rdb"},
+      {Allreduce::kTree, "redbcast"},
+      {Allreduce::kRabenseifner, "mvapich2_rs"}};  // "rab" takes 5 GB for 64 ranks of 100 MB
+  options.push_back(fmt::format("--cfg=smpi/allreduce:{}", KeyIn(kNames, algorithm)));
+  if (algorithm == Allreduce::kTree)
+    options.insert(options.end(), {"--cfg=smpi/reduce:binomial", "--cfg=smpi/bcast:binomial_tree"});
+  return options;
+}
+
 }  // namespace
 
 std::string SmpiPlatform(const Network& network, int nodes) {
@@ -61,35 +82,6 @@ std::string SmpiTrace(int nodes, long elements) {
   for (int rank = 0; rank < nodes; ++rank)
     trace += fmt::format("{0} init\n{0} allreduce {1} 0 1\n{0} finalize\n", rank, elements);
   return trace;
-}
-
-std::vector<std::string> SmpiOptions(Allreduce algorithm) {
-  std::vector<std::string> options = {
-      "--cfg=network/model:CM02",         "--cfg=network/TCP-gamma:0",
-      "--cfg=network/crosstraffic:0",     "--cfg=network/latency-factor:1",
-      "--cfg=network/bandwidth-factor:1", "--cfg=smpi/bw-factor:1",
-      "--cfg=smpi/lat-factor:1",          "--cfg=smpi/os:0:0:0:0:0",
-      "--cfg=smpi/or:0:0:0:0:0",          "--cfg=smpi/ois:0:0:0:0:0"};
-  const auto add = [&](const char* name) {
-    options.push_back(fmt::format("--cfg=smpi/allreduce:{}", name));
-  };
-  switch (algorithm) {
-    case Allreduce::kRing:
-      add("lr");
-      break;
-    case Allreduce::kRecursiveDoubling:
-      add("rdb");
-      break;
-    case Allreduce::kTree:
-      add("redbcast");
-      options.insert(options.end(),
-                     {"--cfg=smpi/reduce:binomial", "--cfg=smpi/bcast:binomial_tree"});
-      break;
-    case Allreduce::kRabenseifner:
-      add("mvapich2_rs");  // "rab" takes 5 GB for 64 ranks of 100 MB
-      break;
-  }
-  return options;
 }
 
 SimulatedAllreduce SimulateAllreduce(const Network& network, Allreduce algorithm, int nodes,

@@ -22,10 +22,6 @@ std::string SmpiPlatform(const Network& network, int nodes);
 // Returns one rank's trace: an allreduce of `elements` floats.
 std::string SmpiTrace(int nodes, long elements);
 
-// Returns smpirun's options for an allreduce algorithm. The simulator's corrections for real
-// networks are off: its messages take latency + bytes / bandwidth.
-std::vector<std::string> SmpiOptions(Allreduce algorithm);
-
 struct SimulatedAllreduce {
   int nodes = 2;
   double bytes = 0;  // [byte] of each node: a multiple of 4 x nodes

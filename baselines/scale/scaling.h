@@ -1,9 +1,10 @@
-// Strong and weak scaling of a model's training step over nodes, and the break-even of two
-// clusters. Pure.
+// Strong and weak scaling of a model's training step over nodes, the break-even of two clusters,
+// and the throughput that a program was measured to have beside it. Pure.
 #pragma once
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "baselines/scale/measured_steps.h"
@@ -63,5 +64,19 @@ BreakEven WeakBreakEven(const ScaledCluster& cluster, double batch, double sampl
 // Least nodes that need no more than `seconds` for a step of `batch` samples.
 BreakEven StrongBreakEven(const ScaledCluster& cluster, double batch, double seconds,
                           Overlap overlap);
+
+struct MeasuredScale {
+  int nodes = 1;
+  double samples_per_second = 0;  // [1/s] of all nodes
+  std::string label;              // "PyTorch DDP"; may be empty
+};
+
+// Reads CSV with the columns nodes, samples_per_second and, where wanted, label, in any order.
+// Throws BadInput ("WHERE:LINE: column N: ...") for another column, a missing one, a number of
+// nodes that is none, a throughput that is not above 0, and for no row at all.
+std::vector<MeasuredScale> ReadMeasuredScale(std::string_view text, const std::string& where);
+
+// The predicted row of as many nodes; null: there is none.
+const ScaleRow* RowOfNodes(const std::vector<ScaleRow>& rows, int nodes);
 
 }  // namespace dlroof

@@ -10,7 +10,6 @@
 
 #include "baselines/formats/page_text.h"
 #include "baselines/network/smpi.h"
-#include "baselines/scale/measured_scale.h"
 #include "baselines/scale/scaling.h"
 
 namespace dlroof {

@@ -13,6 +13,118 @@
 namespace dlroof {
 namespace {
 
+// A larger drift is no noise. A common shift reports it.
+constexpr double kMostDrift = 0.02;
+constexpr double kMedianOfChiSquare = 0.454936;  // one degree of freedom
+
+double Centre(const std::vector<Shift>& shifts) {
+  std::vector<double> logs;
+  logs.reserve(shifts.size());
+  for (const auto& shift : shifts) logs.push_back(shift.log_ratio);
+  return Median(std::move(logs));
+}
+
+bool Explains(double deviation, double centre, const std::vector<Shift>& shifts) {
+  const double between = 2 * deviation * deviation;
+  std::size_t near = 0;
+  for (const auto& shift : shifts) {
+    const double distance = shift.log_ratio - centre;
+    const double variance = shift.standard_error * shift.standard_error + between;
+    near += distance * distance <= kMedianOfChiSquare * variance ? 1 : 0;
+  }
+  return 2 * near >= shifts.size();
+}
+
+// The least deviation between `low` and `high` that explains the shifts; `high` if none does.
+double LeastThatExplains(double low, double high, double centre, const std::vector<Shift>& shifts) {
+  if (Explains(low, centre, shifts)) return low;
+  for (int i = 0; i < 30; ++i) {
+    const double middle = (low + high) / 2;
+    (Explains(middle, centre, shifts) ? high : low) = middle;
+  }
+  return high;
+}
+
+// Half of a symmetrical spread tells all of it: of the slower and of the faster benchmarks the
+// smaller deviation, so that changes for the worse alone (or the better) do not count.
+double DeviationBothWays(const std::vector<Shift>& shifts) {
+  std::vector<Shift> slower, faster;
+  for (const auto& shift : shifts) (shift.log_ratio > 0 ? slower : faster).push_back(shift);
+  if (2 * std::min(slower.size(), faster.size()) < kLeastShifts) return kMostRunNoise;
+  return std::min(LeastThatExplains(kMostRunNoise, kMostNoiseBothWays, 0, slower),
+                  LeastThatExplains(kMostRunNoise, kMostNoiseBothWays, 0, faster));
+}
+
+// Fewer benchmarks than this are not a whole run: 10 go one way by chance in 1 of 512 runs.
+constexpr int kLeastForCommon = 10;
+constexpr double kNearlyAll = 0.9;
+// Roofs that moved by less than this part of the common shift did not cause it; by more than the
+// other, they did.
+constexpr double kUnmoved = 0.25, kMoved = 0.5;
+
+// One benchmark's movement from BASE to NEW, in logarithms.
+struct Movement {
+  double log_ratio = 0;  // [1] of its seconds
+  double deviation = 0;  // [1] standard error of log_ratio, run noise included
+  // [1] of its roof time, where each run measured its own ceilings; absent: no such evidence
+  std::optional<double> roof_log_ratio;
+};
+
+void AddEvidence(const std::vector<Movement>& movements, CommonShift& common) {
+  std::vector<double> roofs;
+  for (const auto& movement : movements)
+    if (movement.roof_log_ratio) roofs.push_back(*movement.roof_log_ratio);
+  if (2 * roofs.size() < movements.size()) return;
+  common.roof_log_ratio = Median(std::move(roofs));
+  const double part = *common.roof_log_ratio / common.log_ratio;
+  if (std::abs(part) <= kUnmoved) common.roofs = RoofEvidence::kDidNotMove;
+  if (part >= kMoved) common.roofs = RoofEvidence::kMovedToo;
+}
+
+// Present when at least 90 % of at least 10 benchmarks moved the same way, and at
+// least 90 % lie within 2 deviations + `tolerance` [1, logarithm] of their median.
+std::optional<CommonShift> FindCommonShift(const std::vector<Movement>& movements,
+                                           double tolerance) {
+  if (movements.size() < kLeastForCommon) return std::nullopt;
+  std::vector<double> logs;
+  logs.reserve(movements.size());
+  for (const auto& movement : movements) logs.push_back(movement.log_ratio);
+  std::ranges::sort(logs);
+  const std::size_t count = logs.size();
+  CommonShift common{.log_ratio = (logs[(count - 1) / 2] + logs[count / 2]) / 2,
+                     .middle = {logs[count / 4], logs[count - 1 - count / 4]},
+                     .benchmarks = static_cast<int>(count)};
+  int near = 0;
+  for (const auto& movement : movements) {
+    common.same_way += movement.log_ratio * common.log_ratio > 0 ? 1 : 0;
+    near += std::abs(movement.log_ratio - common.log_ratio) <= 2 * movement.deviation + tolerance
+                ? 1
+                : 0;
+  }
+  const double enough = kNearlyAll * static_cast<double>(count);
+  if (common.same_way < enough || near < enough) return std::nullopt;
+  AddEvidence(movements, common);
+  return common;
+}
+
+std::string EvidenceText(const CommonShift& common) {
+  switch (common.roofs) {
+    case RoofEvidence::kMovedToo:
+      return fmt::format(
+          "the roofs measured in each run moved by {:.3f} too, so the machine changed",
+          std::exp(*common.roof_log_ratio));
+    case RoofEvidence::kDidNotMove:
+      return fmt::format(
+          "the roofs measured in each run did not ({:.3f}), so what all benchmarks "
+          "share changed: build, library or settings",
+          std::exp(*common.roof_log_ratio));
+    case RoofEvidence::kNone:
+      break;
+  }
+  return "the machine changed, or what all benchmarks share (no ceilings of each run's own say "
+         "which: dlroof machine --remeasure before each run)";
+}
+
 constexpr KeyRow<Verdict> kVerdicts[] = {{Verdict::kSame, "same"},
                                          {Verdict::kFaster, "faster"},
                                          {Verdict::kSlower, "slower"},
@@ -139,6 +251,39 @@ RunNoise NoiseOf(const std::vector<Candidate>& candidates, const JudgeSettings& 
 }
 
 }  // namespace
+
+std::optional<double> DeviationBetweenRuns(const std::vector<Shift>& shifts) {
+  if (shifts.size() < kLeastShifts) return std::nullopt;
+  const double deviation = LeastThatExplains(kLeastRunNoise, kMostRunNoise, Centre(shifts), shifts);
+  return deviation < kMostRunNoise ? deviation : DeviationBothWays(shifts);
+}
+
+RunNoise EstimateRunNoise(const std::vector<Shift>& stored, const std::vector<Shift>& compared) {
+  const auto before = DeviationBetweenRuns(stored), here = DeviationBetweenRuns(compared);
+  const double drift = here ? std::min(std::abs(Centre(compared)), kMostDrift) : 0;
+  if (!before && !here)
+    return {kUsualRunNoise, kLeastShifts, drift,
+            fmt::format("assumed: fewer than {} benchmarks to learn it from", kLeastShifts)};
+  const bool from_stored = before && (!here || *before >= *here);
+  const auto& shifts = from_stored ? stored : compared;
+  // A median has about 0.37 of the efficiency of the mean of squares.
+  const double deviation = from_stored ? *before : *here;
+  auto from = from_stored ? fmt::format("from {} pairs of stored results", shifts.size())
+                          : fmt::format("from the spread of {} benchmarks over these two runs",
+                                        shifts.size());
+  if (deviation > kMostRunNoise)
+    from += ", which moved both ways: the machine was not in one state; run --ab compares by turns";
+  return {deviation, 0.37 * static_cast<double>(shifts.size()), drift, std::move(from)};
+}
+
+std::string Describe(const CommonShift& common) {
+  return fmt::format(
+      "{} of {} benchmarks are {} by about the same factor, {:.3f} (half of them {:.3f} "
+      "to {:.3f}): {}",
+      common.same_way, common.benchmarks, common.log_ratio > 0 ? "slower" : "faster",
+      std::exp(common.log_ratio), std::exp(common.middle.first), std::exp(common.middle.second),
+      EvidenceText(common));
+}
 
 const std::vector<Verdict>& AllVerdicts() {
   static const auto all = ValuesOf(kVerdicts);

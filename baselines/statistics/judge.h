@@ -1,4 +1,5 @@
-// Verdicts over all benchmarks of a comparison at once, from how each moved. Pure.
+// Verdicts over all benchmarks of a comparison at once, from how each moved, beside the noise
+// between runs and what moved them all. Pure.
 #pragma once
 
 #include <optional>
@@ -7,11 +8,57 @@
 #include <utility>
 #include <vector>
 
-#include "baselines/statistics/common_shift.h"
-#include "baselines/statistics/noise.h"
 #include "baselines/statistics/shift.h"
 
 namespace dlroof {
+
+// Noise between two runs of an unchanged program, which their repetitions do not show. Neighbours,
+// clock and page placement cause it.
+struct RunNoise {
+  double deviation = 0;  // [1] standard deviation of the logarithm of one run's time
+  double degrees = 0;    // [1] of freedom behind it
+  double drift = 0;      // [1] by which all benchmarks moved together, logarithm
+  std::string from;      // where it was learnt, for people
+};
+
+// Between these the estimate is kept. The floor: four quiet runs of one program agree to 0.1 %, but
+// not every hour is quiet. The cap: where most benchmarks changed one way, each by its own factor,
+// their spread is no noise. Where as many became faster as slower it is: two CPUs that share a core
+// were seen to halve each other's speed for seconds.
+inline constexpr double kLeastRunNoise = 0.003, kMostRunNoise = 0.05, kMostNoiseBothWays = 0.5;
+// Without evidence. Chosen between a quiet machine (0.001) and a shared one (0.02 and more).
+inline constexpr double kUsualRunNoise = 0.01;
+// Shifts that make evidence.
+inline constexpr int kLeastShifts = 20;
+
+// The deviation tau of one run that explains the spread of `shifts` around their median: that for
+// which half of the squared distances lie below the median of chi-square over
+// standard_error^2 + 2 tau^2 (the random-effects equation of Paule and Mandel, 1982, with a median
+// for the mean, so that up to half of the benchmarks may have changed truly; taking it from the
+// very comparison is the empirical null of Efron, JASA 99 (2004) 96). Beyond kMostRunNoise only as
+// far as benchmarks that became slower and those that became faster, kLeastShifts / 2 of each at
+// least, both tell it. Absent below kLeastShifts.
+std::optional<double> DeviationBetweenRuns(const std::vector<Shift>& shifts);
+
+// The larger of what stored runs of this machine differ by (`stored`, pairs of runs, pooled) and
+// what the compared runs do; kUsualRunNoise where both are too few. The drift is the median of
+// `compared`, at most 2 %: which part of it is the program's own nobody can tell.
+RunNoise EstimateRunNoise(const std::vector<Shift>& stored, const std::vector<Shift>& compared);
+
+// Evidence from the ceilings that each run measured.
+enum class RoofEvidence { kNone, kMovedToo, kDidNotMove };
+
+// A whole run that moved the same way by about the same factor: one cause, not one per benchmark.
+struct CommonShift {
+  double log_ratio = 0;              // [1] median over the benchmarks
+  std::pair<double, double> middle;  // [1] quartiles of their log ratios
+  int same_way = 0, benchmarks = 0;  // [1] those on the median's side, all
+  RoofEvidence roofs = RoofEvidence::kNone;
+  std::optional<double> roof_log_ratio;  // [1] median, with evidence
+};
+
+// One line for people: how many, by what factor, and what the ceilings say of the cause.
+std::string Describe(const CommonShift& common);
 
 enum class Verdict {
   kSame,
@@ -29,7 +76,7 @@ std::string_view Key(Verdict verdict);
 
 struct Candidate {
   Shift shift;                           // of its seconds
-  std::optional<double> roof_log_ratio;  // as in Movement
+  std::optional<double> roof_log_ratio;  // of its roof time, where each run measured its own
   std::optional<double> p_value = {};    // [1] of no change; absent: Student's, of the shift
 };
 

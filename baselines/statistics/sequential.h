@@ -5,7 +5,7 @@
 #include <array>
 #include <vector>
 
-#include "baselines/statistics/paired_shift.h"
+#include "baselines/statistics/shift.h"
 
 namespace dlroof {
 

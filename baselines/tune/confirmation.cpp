@@ -1,5 +1,3 @@
-#include "baselines/tune/confirmation.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -8,6 +6,7 @@
 #include <utility>
 
 #include "baselines/statistics/sequential.h"
+#include "baselines/tune/stages.h"
 
 namespace dlroof {
 namespace {

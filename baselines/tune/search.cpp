@@ -1,5 +1,3 @@
-#include "baselines/tune/search.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -7,7 +5,8 @@
 #include <map>
 #include <utility>
 
-#include "baselines/statistics/paired_shift.h"
+#include "baselines/statistics/shift.h"
+#include "baselines/tune/stages.h"
 #include "counters/base/order_statistics.h"
 
 namespace dlroof {

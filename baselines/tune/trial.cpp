@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "baselines/statistics/paired_shift.h"
+#include "baselines/statistics/shift.h"
 #include "counters/base/shuffled_order.h"
 
 namespace dlroof {

@@ -9,8 +9,9 @@
 #include <unordered_map>
 #include <utility>
 
-#include "baselines/compare/compatible.h"
+#include "baselines/compare/paired_record.h"
 #include "counters/base/error.h"
+#include "counters/base/keys.h"
 
 namespace dlroof {
 namespace {
@@ -24,6 +25,8 @@ struct KeyedRecords {
   std::unordered_map<std::string, std::vector<std::size_t>> records;
 };
 
+// Returns op/direction/type/problem[/option...] without options of manner; empty for a name that
+// has no such parts.
 std::string KeyOfType(const Record& record, const std::string& type, const IsManner& is_manner) {
   if (record.problem.empty()) return "";
   auto key = fmt::format("{}/{}/{}/{}", record.op, record.direction, type, record.problem);
@@ -199,10 +202,6 @@ std::string PriceText(const Prices& prices, const VersusCluster& cluster) {
 
 }  // namespace
 
-std::string OperatorKey(const Record& record, const IsManner& is_manner) {
-  return KeyOfType(record, record.type, is_manner);
-}
-
 std::optional<std::pair<double, double>> RatioInterval(
     double x, const std::optional<std::pair<double, double>>& x_ci95, double y,
     const std::optional<std::pair<double, double>>& y_ci95) {
@@ -242,6 +241,67 @@ Versus MakeVersus(const VersusCluster& a, const VersusCluster& b, const VersusOp
     versus.price_b = PriceText(*options.prices, b);
   }
   return versus;
+}
+
+std::string_view Key(EnergyClass energy_class) {
+  constexpr KeyRow<EnergyClass> kKeys[] = {{EnergyClass::kMeasured, "measured"},
+                                           {EnergyClass::kMetered, "metered"},
+                                           {EnergyClass::kAssumed, "assumed"}};
+  return KeyIn(kKeys, energy_class);
+}
+
+Energies EnergiesOf(const RunFile& run, const Record& record, const Timing& timing, int devices,
+                    const Prices* prices) {
+  Energies energies;
+  if (const auto& energy = record.energy)
+    energies[EnergyClass::kMeasured] = {energy->joules, energy->ci95, HasOthersEnergy(*energy)};
+  if (const auto& metered = record.metered)
+    energies[EnergyClass::kMetered] = {metered->joules, metered->ci95};
+  const auto* machine = prices == nullptr ? nullptr : MachineFor(run, record);
+  const auto* price = machine == nullptr ? nullptr : PriceOf(*prices, *machine);
+  if (price == nullptr || !price->watts) return energies;
+  const double watts = *price->watts / price->devices.value_or(devices);
+  Joules assumed{watts * timing.median, {}, timing.disturbed};
+  if (timing.ci95) assumed.ci95 = {watts * timing.ci95->first, watts * timing.ci95->second};
+  energies[EnergyClass::kAssumed] = assumed;
+  return energies;
+}
+
+std::map<EnergyClass, EnergyRatio> EnergyRatios(const Energies& a, const Energies& b) {
+  std::map<EnergyClass, EnergyRatio> ratios;
+  for (const auto& [kind, of_a] : a) {
+    const auto of_b = b.find(kind);
+    if (of_b == b.end()) continue;
+    ratios[kind] = {of_a.joules / of_b->second.joules,
+                    RatioInterval(of_a.joules, of_a.ci95, of_b->second.joules, of_b->second.ci95),
+                    of_a.disturbed || of_b->second.disturbed};
+  }
+  return ratios;
+}
+
+void EnergySum::Add(const Energies& of_one_call, double count) {
+  ++calls_;
+  for (const auto& [kind, one] : of_one_call) {
+    Sum& sum = sums_[kind];
+    ++sum.calls;
+    sum.joules.joules += count * one.joules;
+    sum.joules.disturbed = sum.joules.disturbed || one.disturbed;
+    sum.interval = sum.interval && one.ci95;
+    if (!one.ci95) continue;
+    sum.below = std::hypot(sum.below, count * (one.joules - one.ci95->first));
+    sum.above = std::hypot(sum.above, count * (one.ci95->second - one.joules));
+  }
+}
+
+Energies EnergySum::Total() const {
+  Energies total;
+  for (const auto& [kind, sum] : sums_) {
+    if (sum.calls != calls_) continue;
+    auto& joules = total[kind] = sum.joules;
+    if (sum.interval && sum.below < joules.joules)
+      joules.ci95 = {joules.joules - sum.below, joules.joules + sum.above};
+  }
+  return total;
 }
 
 }  // namespace dlroof

@@ -15,14 +15,6 @@ namespace {
 
 constexpr std::array<std::string_view, 2> kPasses = {"inference", "training"};
 
-std::vector<std::string> WithoutManner(const std::vector<std::string>& options,
-                                       const IsManner& is_manner) {
-  std::vector<std::string> kept;
-  for (const auto& option : options)
-    if (!is_manner || !is_manner(option)) kept.push_back(option);
-  return kept;
-}
-
 // A call of a layer.
 struct LayerCall {
   Timing timing;
@@ -201,6 +193,14 @@ std::vector<std::pair<std::string, double>> LayerNames(const nlohmann::json& sui
 }
 
 }  // namespace
+
+std::vector<std::string> WithoutManner(const std::vector<std::string>& options,
+                                       const IsManner& is_manner) {
+  std::vector<std::string> kept;
+  for (const auto& option : options)
+    if (!is_manner || !is_manner(option)) kept.push_back(option);
+  return kept;
+}
 
 Model ModelFromNames(const std::string& suite,
                      const std::vector<std::pair<std::string, double>>& names,

@@ -12,6 +12,10 @@
 
 namespace dlroof {
 
+// Returns the options that say what is computed.
+std::vector<std::string> WithoutManner(const std::vector<std::string>& options,
+                                       const IsManner& is_manner);
+
 // One layer of a model: a problem of an op and the directions that the model runs it in.
 struct ModelLayerOf {
   std::string op, problem;

@@ -6,7 +6,6 @@
 #include <tuple>
 
 #include "baselines/formats/export.h"
-#include "baselines/formats/markdown_text.h"
 #include "baselines/formats/page_text.h"
 #include "baselines/versus/versus_cells.h"
 #include "reporters/text/text.h"
@@ -14,25 +13,21 @@
 namespace dlroof {
 namespace {
 
-std::string NumberText(const std::optional<double>& value) {
-  return value ? fmt::format("{}", *value) : "";
-}
-
 // The fields of one side: library to cost.
 std::vector<std::string> CsvSide(const VersusCluster& cluster, const VersusSide& side) {
   const auto& record = cluster.run.file.records[side.record];
   const auto& ci95 = side.timing.ci95;
   return {record.name,
           record.library,
-          NumberText(side.timing.median),
-          ci95 ? NumberText(ci95->first) : "",
-          ci95 ? NumberText(ci95->second) : "",
-          NumberText(side.calls_per_second),
-          NumberText(side.node_calls_per_second),
-          NumberText(side.fraction),
+          NumberField(side.timing.median),
+          ci95 ? NumberField(ci95->first) : "",
+          ci95 ? NumberField(ci95->second) : "",
+          NumberField(side.calls_per_second),
+          NumberField(side.node_calls_per_second),
+          NumberField(side.fraction),
           side.given ? "given" : "",
           side.bound,
-          NumberText(side.cost)};
+          NumberField(side.cost)};
 }
 
 // ",A,B,A over B" of one class.
@@ -47,24 +42,25 @@ std::string CsvEnergy(const VersusRow& row, EnergyClass kind) {
       ratio == row.energy_ratios.end() ? "" : fmt::format("{}", ratio->second.a_over_b));
 }
 
-nlohmann::json EnergiesJson(const Energies& energies) {
+// Each class with its Joules or EnergyRatio, whose own number is called `name`.
+template <class Value>
+nlohmann::json ByClassJson(const std::map<EnergyClass, Value>& values, const char* name,
+                           double Value::*number) {
   nlohmann::json written;
-  for (const auto& [kind, joules] : energies) {
-    auto& object = written[std::string(Key(kind))] = {{"joules", joules.joules}};
-    if (joules.ci95) object["ci95"] = {joules.ci95->first, joules.ci95->second};
-    if (joules.disturbed) object["disturbed"] = true;
+  for (const auto& [kind, value] : values) {
+    auto& object = written[std::string(Key(kind))] = {{name, value.*number}};
+    if (value.ci95) object["ci95"] = {value.ci95->first, value.ci95->second};
+    if (value.disturbed) object["disturbed"] = true;
   }
   return written;
 }
 
+nlohmann::json EnergiesJson(const Energies& energies) {
+  return ByClassJson(energies, "joules", &Joules::joules);
+}
+
 nlohmann::json RatiosJson(const std::map<EnergyClass, EnergyRatio>& ratios) {
-  nlohmann::json written;
-  for (const auto& [kind, ratio] : ratios) {
-    auto& object = written[std::string(Key(kind))] = {{"a_over_b", ratio.a_over_b}};
-    if (ratio.ci95) object["ci95"] = {ratio.ci95->first, ratio.ci95->second};
-    if (ratio.disturbed) object["disturbed"] = true;
-  }
-  return written;
+  return ByClassJson(ratios, "a_over_b", &EnergyRatio::a_over_b);
 }
 
 nlohmann::json SideJson(const VersusCluster& cluster, const VersusSide& side) {
@@ -181,9 +177,9 @@ void WriteVersusCsv(const VersusReport& report, std::ostream& out) {
     for (const auto& field : CsvSide(*report.b, row.b)) out << ',' << CsvText(field);
     std::string differences;
     for (const auto& one : row.differences) differences += (differences.empty() ? "" : "; ") + one;
-    out << fmt::format(",{},{},{},{},{},{}", NumberText(row.flops), NumberText(row.nodes_of_a),
-                       row.nodes_ci95 ? NumberText(row.nodes_ci95->first) : "",
-                       row.nodes_ci95 ? NumberText(row.nodes_ci95->second) : "",
+    out << fmt::format(",{},{},{},{},{},{}", NumberField(row.flops), NumberField(row.nodes_of_a),
+                       row.nodes_ci95 ? NumberField(row.nodes_ci95->first) : "",
+                       row.nodes_ci95 ? NumberField(row.nodes_ci95->second) : "",
                        CsvText(report.versus.currency), CsvText(differences));
     for (const auto kind : kEnergyClasses) out << CsvEnergy(row, kind);
     out << '\n';

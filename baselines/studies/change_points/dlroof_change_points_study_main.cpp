@@ -1,4 +1,4 @@
-// A study: how often FindChangePoints (change_points.h) tells a change where there is none, how
+// A study: how often FindChangePoints (series_profile.h) tells a change where there is none, how
 // often one where there is, and the thresholds behind it. Simulated, seeded, CSV on stdout.
 #include <fmt/format.h>
 
@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "baselines/statistics/change_points.h"
+#include "baselines/statistics/series_profile.h"
 
 namespace {
 

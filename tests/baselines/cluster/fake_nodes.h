@@ -5,10 +5,12 @@
 
 #include <map>
 #include <optional>
+#include <sstream>
 #include <string>
 #include <vector>
 
-#include "baselines/cluster/gather.h"
+#include "baselines/cluster/node_effects.h"
+#include "baselines/cluster/write_cluster.h"
 #include "tests/fakes/small_run.h"
 
 namespace dlroof {
@@ -26,16 +28,13 @@ inline RunFile RunOfNode(const FakeNode& node) {
   auto run = RunOf(node.name, {Measured("n1", node.seconds), Measured("n2", 2 * node.seconds)});
   run.file.machines = {SmallMachine("2020-01-01T00:00:00Z", node.speed)};
   run.file.machines[0].fingerprint = node.fingerprint;
-  run.file.context["dlroof"]["node"] = ToJson(NodeFacts{.name = node.name,
-                                                        .host = node.host,
-                                                        .known_by = "hostname",
-                                                        .engine = "",
-                                                        .rank = "",
-                                                        .job = "",
-                                                        .place = "",
-                                                        .order = "",
-                                                        .gpu = node.gpu,
-                                                        .arguments = node.arguments});
+  NodeFacts facts;
+  facts.name = node.name;
+  facts.host = node.host;
+  facts.known_by = "hostname";
+  facts.gpu = node.gpu;
+  facts.arguments = node.arguments;
+  run.file.context["dlroof"]["node"] = ToJson(facts);
   return run.file;
 }
 
@@ -63,6 +62,12 @@ inline std::vector<NodeSummary> VisitedOnceMore(const std::vector<FakeNode>& nod
   std::vector<NodeSummary> visit;
   for (const auto& node : nodes) visit.push_back(SummaryOf(RunOfNode(node), node.name));
   return visit;
+}
+
+inline std::string TableOf(const Cluster& cluster) {
+  std::ostringstream table;
+  WriteClusterTable(cluster, MakeNodeEffects(cluster), 0, false, table);
+  return table.str();
 }
 
 }  // namespace dlroof

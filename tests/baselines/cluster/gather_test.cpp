@@ -25,13 +25,11 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 
 NodeSummary Failed(const std::string& name, const std::string& why) {
-  NodeSummary summary{.status = NodeStatus::kFailed,
-                      .reason = why,
-                      .file = "f",
-                      .started_at = "",
-                      .machines = {},
-                      .machine_name = ""};
+  NodeSummary summary;
   summary.facts.name = name;
+  summary.status = NodeStatus::kFailed;
+  summary.reason = why;
+  summary.file = "f";
   return summary;
 }
 
@@ -116,10 +114,9 @@ TEST(Gather, EachGpuOfANodeIsAUnitWithItsHost) {
   EXPECT_EQ(cluster.run.context["dlroof"]["devices_per_node"], 2);
   const auto text = ToJson(cluster, "x").dump();
   EXPECT_THAT(text, HasSubstr(R"("gpu":"1","host":"n10")"));
-  std::ostringstream table;
-  WriteClusterTable(cluster, MakeNodeEffects(cluster), 0, false, table);
-  EXPECT_THAT(table.str(), HasSubstr("5 GPUs of 3 nodes: 4 whole, 0 partial, 1 missing"));
-  EXPECT_THAT(table.str(), HasSubstr("4 GPUs of "));
+  const auto table = TableOf(cluster);
+  EXPECT_THAT(table, HasSubstr("5 GPUs of 3 nodes: 4 whole, 0 partial, 1 missing"));
+  EXPECT_THAT(table, HasSubstr("4 GPUs of "));
 }
 
 TEST(Gather, ANodeOfOneProcessHasNoGpusOfItsOwn) {
@@ -239,10 +236,9 @@ TEST_F(ClusterFile, FindingsAreReadAsTheyWereWritten) {
   EXPECT_EQ(again.findings[0].verdict, NodeVerdict::kSlow);
   EXPECT_EQ(again.findings[0].p, cluster.findings[0].p);
   EXPECT_EQ(again.findings[0].node, 5);
-  std::ostringstream table;
-  WriteClusterTable(again, MakeNodeEffects(again), 0, false, table);
-  EXPECT_THAT(table.str(), HasSubstr("+20.0 %"));
-  EXPECT_THAT(table.str(), HasSubstr("0.0039"));
+  const auto table = TableOf(again);
+  EXPECT_THAT(table, HasSubstr("+20.0 %"));
+  EXPECT_THAT(table, HasSubstr("0.0039"));
 }
 
 // --- How nodes differ ---

@@ -3,10 +3,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <sstream>
-
-#include "baselines/cluster/node_effects.h"
-#include "baselines/cluster/write_cluster.h"
 #include "tests/baselines/cluster/fake_nodes.h"
 
 namespace dlroof {
@@ -41,9 +37,7 @@ TEST(AddFindings, OfFourNodesNobodyCanSay) {
   auto cluster = Gathered(nodes);
   AddFindings({}, {}, cluster);
   EXPECT_TRUE(cluster.findings.empty());
-  std::ostringstream table;
-  WriteClusterTable(cluster, MakeNodeEffects(cluster), 0, false, table);
-  EXPECT_THAT(table.str(), HasSubstr("fewer than 5 nodes of a kind: nobody can say"));
+  EXPECT_THAT(TableOf(cluster), HasSubstr("fewer than 5 nodes of a kind: nobody can say"));
 }
 
 // --- Roofs and links ---

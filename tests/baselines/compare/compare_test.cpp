@@ -6,8 +6,8 @@
 
 #include <sstream>
 
-#include "baselines/compare/compatible.h"
-#include "baselines/statistics/paired_shift.h"
+#include "baselines/compare/paired_record.h"
+#include "baselines/statistics/shift.h"
 #include "counters/base/error.h"
 #include "tests/fakes/refusal.h"
 #include "tests/fakes/small_run.h"

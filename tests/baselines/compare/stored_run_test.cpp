@@ -6,7 +6,6 @@
 #include <fstream>
 #include <sstream>
 
-#include "counters/base/error.h"
 #include "counters/base/folders.h"
 #include "reporters/roofline/placed_json.h"
 #include "tests/fakes/refusal.h"
@@ -66,12 +65,7 @@ TEST_F(StoredRuns, NothingFoundSaysWhereAndForWhom) {
   const auto mine = RunOf("new.json", {Measured("n0", 2)});
   std::ostringstream warnings;
   const auto refusal = [&](const std::filesystem::path& folder, const NamedRun& run) {
-    try {
-      FindBaselines(folder, run, {}, warnings);
-    } catch (const BadInput& error) {
-      return std::string(error.what());
-    }
-    return std::string("found");
+    return RefusalOf([&] { FindBaselines(folder, run, {}, warnings); });
   };
   EXPECT_THAT(refusal(folder_, mine),
               HasSubstr("none of 0 JSON files is a run of this machine (00)"));
@@ -79,6 +73,27 @@ TEST_F(StoredRuns, NothingFoundSaysWhereAndForWhom) {
   auto nameless = mine;
   nameless.file.machines.clear();
   EXPECT_THAT(refusal(folder_, nameless), HasSubstr("names no machine"));
+}
+
+TEST(Moment, ReadsWhatOtherVersionsAndToolsWrite) {
+  const auto moment = [](const char* date) {
+    RunFile file;
+    file.context["date"] = date;
+    return Moment(file);
+  };
+  EXPECT_EQ(Moment(RunFile()), 0);
+  // A day is 86400 s, an hour 3600 s.
+  EXPECT_EQ(moment("1970-01-02T01:00:00+01:00"), 86400);
+  EXPECT_EQ(moment("1970-01-02 00:00:00"), 86400);  // older Google Benchmark
+  EXPECT_EQ(moment("1970-01-02T00:00:00Z"), 86400);
+  EXPECT_EQ(moment("1970-01-02T01:00:00.123456+01:00"), 86400);
+  EXPECT_EQ(moment("1970-01-01T22:30:00.5-01:30"), 86400);
+  EXPECT_EQ(moment("1970-01-02T05:30:00+0530"), 86400);
+  EXPECT_EQ(moment("1970-01-02T01:00:00+01"), 86400);
+  EXPECT_EQ(moment("1970-01-02 01:00:00 +0100"), 86400);
+  EXPECT_EQ(moment("1970-01-02T00:00:07.999"), 86407);
+  EXPECT_EQ(moment("1970-01-02"), 0);
+  EXPECT_EQ(moment("yesterday"), 0);
 }
 
 }  // namespace

@@ -8,7 +8,7 @@
 #include <sstream>
 
 #include "baselines/formats/badge.h"
-#include "counters/base/error.h"
+#include "reporters/text/csv.h"
 #include "tests/fakes/refusal.h"
 #include "tests/fakes/small_run.h"
 
@@ -38,25 +38,11 @@ std::string Exported(const std::string& format, const std::vector<NamedRun>& run
   return out.str();
 }
 
-// RFC 4180, for tests: rows of fields.
-std::vector<std::vector<std::string>> ReadCsv(const std::string& text) {
-  std::vector<std::vector<std::string>> rows = {{""}};
-  bool quoted = false;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    const char c = text[i];
-    if (quoted && c == '"' && i + 1 < text.size() && text[i + 1] == '"') {
-      rows.back().back() += text[++i];
-    } else if (c == '"') {
-      quoted = !quoted;
-    } else if (!quoted && c == ',') {
-      rows.back().emplace_back();
-    } else if (!quoted && c == '\n') {
-      rows.push_back({""});
-    } else {
-      rows.back().back() += c;
-    }
-  }
-  rows.pop_back();
+// The texts of an export's rows and fields.
+std::vector<std::vector<std::string>> CsvTexts(const std::string& text) {
+  std::vector<std::vector<std::string>> rows;
+  for (const auto& row : ReadCsv(text, "export"))
+    for (auto& fields = rows.emplace_back(); const auto& field : row) fields.push_back(field.text);
   return rows;
 }
 
@@ -113,7 +99,7 @@ TEST(Export, OpenMetricsOfSeveralRunsHasRisingTimestamps) {
 }
 
 TEST(Export, CsvKeepsNamesAndReasons) {
-  const auto rows = ReadCsv(Exported("csv", {OddRun()}));
+  const auto rows = CsvTexts(Exported("csv", {OddRun()}));
   ASSERT_EQ(rows.size(), 4U);
   for (const auto& row : rows) EXPECT_EQ(row.size(), 21U);
   EXPECT_EQ(rows[1][0], kOdd);
@@ -127,7 +113,7 @@ TEST(Export, CsvKeepsNamesAndReasons) {
 TEST(Export, CsvHasTheEnergyOfACallWhereItWasMeasured) {
   NamedRun run = OddRun();
   const auto energy_of = [&] {
-    const auto row = ReadCsv(Exported("csv", {run})).at(1);
+    const auto row = CsvTexts(Exported("csv", {run})).at(1);
     return std::vector(row.begin() + 17, row.end());
   };
   EXPECT_THAT(energy_of(), testing::Each(""));
@@ -142,7 +128,7 @@ TEST(Export, AGivenRoofIsNamedSo) {
       ceiling.proved = false;
       ceiling.given = true;
     }
-  EXPECT_EQ(ReadCsv(Exported("csv", {run}))[1][16], "given");
+  EXPECT_EQ(CsvTexts(Exported("csv", {run}))[1][16], "given");
   const auto bencher = json::parse(Exported("bencher", {run})).at(kOdd);
   EXPECT_FALSE(bencher.contains("fraction-of-roof"));
   EXPECT_DOUBLE_EQ(bencher.at("fraction-of-given-roof").at("value"), 0.5);
@@ -158,7 +144,7 @@ TEST(Export, OtavaHasOnlyWhatAllRunsTimed) {
   second.file.records.erase(second.file.records.begin() + 1);
   std::ostringstream out, warnings;
   Export("otava", {second, OddRun(1, 2)}, out, warnings);
-  const auto rows = ReadCsv(out.str());
+  const auto rows = CsvTexts(out.str());
   ASSERT_EQ(rows.size(), 3U);
   EXPECT_EQ(rows[0], (std::vector<std::string>{"time", "commit", kOdd}));
   EXPECT_EQ(rows[1], (std::vector<std::string>{"2026-01-01T00:00:00+00:00", "abc", "2"}));

@@ -55,6 +55,12 @@ struct Compared {
   }
 };
 
+std::string TableOf(const CompareResult& result, const ComparedFiles& files = {"b", "n"}) {
+  std::ostringstream out;
+  WriteTable(result, files, 0, out);
+  return out.str();
+}
+
 TEST(WriteTable, NamesAReasonOnceForAllThatNeitherRunSupports) {
   auto one = Measured("bf16/a", 1), other = Measured("bf16/b", 1);
   one.status = other.status = Status::kUnsupported;
@@ -62,12 +68,11 @@ TEST(WriteTable, NamesAReasonOnceForAllThatNeitherRunSupports) {
   NamedRun base{"b", {}}, fresh{"n", {}};
   base.file.records = fresh.file.records = {Measured("same", 1), one, other};
   fresh.file.records[0].repetitions[0].seconds = 1.0001;  // another measurement
-  std::ostringstream out;
-  WriteTable(Compare(base, fresh, CompareOptions()), {"b", "n"}, 0, out);
-  EXPECT_THAT(out.str(), HasSubstr("2 unsupported"));
-  EXPECT_THAT(out.str(),
+  const auto table = TableOf(Compare(base, fresh, CompareOptions()));
+  EXPECT_THAT(table, HasSubstr("2 unsupported"));
+  EXPECT_THAT(table,
               HasSubstr("  bf16/a and 1 more\n    unsupported: no bf16 for avx2 (in both runs)\n"));
-  EXPECT_THAT(out.str(), Not(HasSubstr("bf16/b")));
+  EXPECT_THAT(table, Not(HasSubstr("bf16/b")));
 }
 
 TEST(WriteTable, APercentOfAGivenRoofSaysSo) {
@@ -75,12 +80,9 @@ TEST(WriteTable, APercentOfAGivenRoofSaysSo) {
   auto& row = compared.result.rows[0];
   row.base_fraction = 0.5;
   row.fresh_fraction = 0.4;
-  std::ostringstream measured, given;
-  WriteTable(compared.result, compared.files, 0, measured);
+  EXPECT_THAT(TableOf(compared.result), Not(HasSubstr("(given)")));
   row.given_roof = true;
-  WriteTable(compared.result, compared.files, 0, given);
-  EXPECT_THAT(measured.str(), Not(HasSubstr("(given)")));
-  EXPECT_THAT(given.str(), HasSubstr("50.0 -> 40.0 (given)"));
+  EXPECT_THAT(TableOf(compared.result), HasSubstr("50.0 -> 40.0 (given)"));
   EXPECT_EQ(json::parse(compared.Written(WriteJson))["benchmarks"][0]["given_roof"], true);
 }
 
@@ -203,15 +205,14 @@ TEST(WriteMarkdown, NamesAreTextAndRowsStayRows) {
 
 TEST(WriteTable, SaysWhatMovedAndWhy) {
   Compared compared(1.2);
-  std::ostringstream out;
-  WriteTable(compared.result, compared.files, 0, out);
-  EXPECT_THAT(out.str(), HasSubstr("1.200"));
-  EXPECT_THAT(out.str(), HasSubstr("effect"));
-  EXPECT_THAT(out.str(), HasSubstr("+1.00"));
-  EXPECT_THAT(out.str(), HasSubstr("fp32.vector FLOPs (modelled) grew 2.00-fold"));
-  EXPECT_THAT(out.str(), HasSubstr("1 slower, 1 failed, 1 gone, 1 new, 1 same, 1 alert"));
-  EXPECT_THAT(out.str(), HasSubstr("minimum effect 3.0 % (as asked for)"));
-  EXPECT_THAT(out.str(), Not(HasSubstr("\x1B")));
+  const auto table = TableOf(compared.result, compared.files);
+  EXPECT_THAT(table, HasSubstr("1.200"));
+  EXPECT_THAT(table, HasSubstr("effect"));
+  EXPECT_THAT(table, HasSubstr("+1.00"));
+  EXPECT_THAT(table, HasSubstr("fp32.vector FLOPs (modelled) grew 2.00-fold"));
+  EXPECT_THAT(table, HasSubstr("1 slower, 1 failed, 1 gone, 1 new, 1 same, 1 alert"));
+  EXPECT_THAT(table, HasSubstr("minimum effect 3.0 % (as asked for)"));
+  EXPECT_THAT(table, Not(HasSubstr("\x1B")));
 }
 
 TEST(RemarksOf, SaysThatTheFilesHaveLittleInCommon) {
@@ -238,11 +239,11 @@ TEST(WriteJsonAndTable, NameTheStoredRunsAndWhatHasNone) {
   runs[1].file.records = {Measured("b", 1)};
   fresh.file.records = {Measured("a", 1), Measured("b", 1), Measured("c", 1)};
   const auto result = CompareWithStored(runs, fresh, {});
-  std::ostringstream table, text;
-  WriteTable(result, {"new.json, old.json", "n.json"}, 0, table);
-  EXPECT_THAT(table.str(), HasSubstr("1 of 3 benchmarks of NEW have no stored partner"));
-  EXPECT_THAT(table.str(), HasSubstr("\nagainst new.json (1 new, 1 same): minimum effect"));
-  EXPECT_THAT(table.str(), HasSubstr("\nagainst old.json (1 same): minimum effect"));
+  const auto table = TableOf(result);
+  std::ostringstream text;
+  EXPECT_THAT(table, HasSubstr("1 of 3 benchmarks of NEW have no stored partner"));
+  EXPECT_THAT(table, HasSubstr("\nagainst new.json (1 new, 1 same): minimum effect"));
+  EXPECT_THAT(table, HasSubstr("\nagainst old.json (1 same): minimum effect"));
   WriteJson(result, {"new.json, old.json", "n.json"}, text);
   const auto whole = json::parse(text.str());
   EXPECT_EQ(whole["benchmarks"][0]["base_file"], "old.json");
@@ -261,11 +262,10 @@ TEST(WriteTable, AMachineChangeIsOneLine) {
   }
   const auto result = Compare(base, fresh, {});
   EXPECT_EQ(result.exit_code, 3);
-  std::ostringstream out;
-  WriteTable(result, {"b", "n"}, 0, out);
-  EXPECT_THAT(out.str(), HasSubstr("200 of 200 benchmarks are slower by about the same factor, "
-                                   "1.200"));
-  EXPECT_THAT(out.str(), Not(HasSubstr("bench17")));
+  const auto table = TableOf(result);
+  EXPECT_THAT(table, HasSubstr("200 of 200 benchmarks are slower by about the same factor, "
+                               "1.200"));
+  EXPECT_THAT(table, Not(HasSubstr("bench17")));
 }
 
 }  // namespace

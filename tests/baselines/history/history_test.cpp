@@ -10,8 +10,8 @@
 #include <filesystem>
 #include <fstream>
 
+#include "baselines/history/database.h"
 #include "baselines/history/packed_record.h"
-#include "baselines/history/query.h"
 #include "counters/base/folders.h"
 #include "reporters/roofline/placed_json.h"
 #include "tests/fakes/refusal.h"

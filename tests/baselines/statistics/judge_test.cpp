@@ -5,6 +5,7 @@
 
 #include <cmath>
 #include <random>
+#include <tuple>
 
 namespace dlroof {
 namespace {
@@ -103,22 +104,19 @@ TEST(Judge, WhatMovesNearlyEverythingIsOneMachineAndNot200Regressions) {
   EXPECT_TRUE(judged.each[4].with_all);
 }
 
-TEST(Judge, RoofsThatDidNotMoveClearTheMachine) {
-  auto candidates = Scattered(200, 1.2, 0.005, 1);
-  for (auto& candidate : candidates) candidate.roof_log_ratio = 0.002;
-  const auto judged = Judge(candidates, JudgeSettings());
-  ASSERT_TRUE(judged.common.has_value());
-  EXPECT_EQ(judged.common->roofs, RoofEvidence::kDidNotMove);
-  EXPECT_THAT(Describe(*judged.common), HasSubstr("build, library or settings"));
-  for (const auto& each : judged.each) EXPECT_EQ(each.verdict, Verdict::kSlower);
-}
-
-TEST(Judge, RoofsThatMovedTooConvictTheMachine) {
-  auto candidates = Scattered(200, 1.2, 0.005, 1);
-  for (auto& candidate : candidates) candidate.roof_log_ratio = std::log(1.19);
-  const auto judged = Judge(candidates, JudgeSettings());
-  EXPECT_EQ(judged.common->roofs, RoofEvidence::kMovedToo);
-  for (const auto& each : judged.each) EXPECT_EQ(each.verdict, Verdict::kAmbiguous);
+TEST(Judge, RoofsThatDidNotMoveClearTheMachineAndThoseThatMovedConvictIt) {
+  for (const auto& [roof_log_ratio, evidence, verdict, text] :
+       {std::tuple(0.002, RoofEvidence::kDidNotMove, Verdict::kSlower,
+                   "build, library or settings"),
+        {std::log(1.19), RoofEvidence::kMovedToo, Verdict::kAmbiguous, "so the machine changed"}}) {
+    auto candidates = Scattered(200, 1.2, 0.005, 1);
+    for (auto& candidate : candidates) candidate.roof_log_ratio = roof_log_ratio;
+    const auto judged = Judge(candidates, JudgeSettings());
+    ASSERT_TRUE(judged.common.has_value());
+    EXPECT_EQ(judged.common->roofs, evidence);
+    EXPECT_THAT(Describe(*judged.common), HasSubstr(text));
+    for (const auto& each : judged.each) EXPECT_EQ(each.verdict, verdict);
+  }
 }
 
 TEST(Judge, AFewOrManyDifferentRegressionsAreNoMachineChange) {

@@ -2,8 +2,8 @@
 
 #include <gtest/gtest.h>
 
-#include "counters/base/error.h"
 #include "tests/baselines/tune/made_up_program.h"
+#include "tests/fakes/refusal.h"
 
 namespace dlroof {
 namespace {
@@ -39,12 +39,7 @@ TEST(TuningFile, TheReadBlocksLeadToTheSameEnd) {
 }
 
 std::string Refusal(const std::string& text) {
-  try {
-    ParseTuningFile(text, "tune.json");
-    return "";
-  } catch (const BadInput& error) {
-    return error.what();
-  }
+  return RefusalOf([&] { ParseTuningFile(text, "tune.json"); });
 }
 
 TEST(TuningFile, RefusesAnythingElseInOneSentence) {

@@ -1,10 +1,9 @@
-#include "baselines/versus/versus_energy.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
 
+#include "baselines/versus/versus.h"
 #include "baselines/versus/write_versus.h"
 #include "tests/fakes/small_run.h"
 

@@ -1,4 +1,4 @@
-#include "baselines/cluster/order_effects.h"
+#include "baselines/cluster/node_effects.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

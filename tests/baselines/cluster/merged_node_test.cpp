@@ -1,4 +1,4 @@
-#include "baselines/cluster/merged_energy.h"
+#include "baselines/cluster/merged_node.h"
 
 #include <gtest/gtest.h>
 

@@ -1,9 +1,11 @@
-// The ceilings of a cluster's typical node.
+// The typical node of a cluster: its ceilings, and its energy of a benchmark. Pure.
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "baselines/cluster/gather.h"
+#include "counters/energy/energy.h"
 
 namespace dlroof {
 
@@ -12,5 +14,9 @@ namespace dlroof {
 // proved, and its median is of theirs. Removes what belongs to one node alone: sustained rates,
 // single access mixes, sweeps, measured knees, proofs.
 void MergeMachine(const std::vector<const NodeSummary*>& nodes, Machine& machine);
+
+// Medians over nodes; the interval is that of the joules' median, absent below 6 nodes. Absent
+// without a node, and where nodes counted other things.
+std::optional<Energy> MergedEnergy(const std::vector<Energy>& nodes);
 
 }  // namespace dlroof
