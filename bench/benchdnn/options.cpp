@@ -9,7 +9,7 @@
 
 #include "bench/benchdnn/driver.h"
 #include "bench/benchdnn/tokens.h"
-#include "bench/benchdnn/values.h"
+#include "reporters/verbose/verbose_line.h"
 
 namespace dlroof {
 namespace {
@@ -54,11 +54,8 @@ bool SameInAnyCase(std::string_view a, std::string_view b) {
 }  // namespace
 
 std::string_view OneOf(std::string_view words, std::string_view value) {
-  for (size_t at = 0; at < words.size();) {
-    const auto end = std::min(words.find(' ', at), words.size());
-    if (SameInAnyCase(words.substr(at, end - at), value)) return words.substr(at, end - at);
-    at = end + 1;
-  }
+  for (const auto word : SplitText(words, ' '))
+    if (SameInAnyCase(word, value)) return word;
   throw BenchdnnRefusal(0, fmt::format("expected one of {}, got '{}'", words, ShownText(value)));
 }
 
@@ -95,8 +92,7 @@ BenchdnnSettings::BenchdnnSettings(const BenchdnnDriver& driver) : driver_(&driv
 
 bool BenchdnnSettings::Set(std::string_view option, std::string_view values) {
   const auto options = driver_->options;
-  const auto row = std::ranges::find_if(
-      options, [&](const auto& candidate) { return candidate.name == option; });
+  const auto row = std::ranges::find(options, option, &BenchdnnOption::name);
   if (row == options.end()) return false;
   auto& set = values_[static_cast<size_t>(row - options.begin())];
   if (values.empty()) {
@@ -104,15 +100,12 @@ bool BenchdnnSettings::Set(std::string_view option, std::string_view values) {
     return true;
   }
   set.clear();
-  for (size_t at = 0; at <= values.size();) {
-    const auto end = std::min(values.find(',', at), values.size());
-    try {
-      set.push_back(ReadValue(*row, values.substr(at, end - at)));
+  for (const auto value : SplitText(values, ',')) try {
+      set.push_back(ReadValue(*row, value));
     } catch (const BenchdnnRefusal& refusal) {
-      throw BenchdnnRefusal(at + refusal.offset, refusal.what());
+      throw BenchdnnRefusal(static_cast<size_t>(value.data() - values.data()) + refusal.offset,
+                            refusal.what());
     }
-    at = end + 1;
-  }
   return true;
 }
 

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <array>
 
+#include "reporters/verbose/verbose_line.h"
+
 namespace dlroof {
 namespace {
 
@@ -18,11 +20,8 @@ constexpr std::array<BenchdnnDirection, 6> kDirections = {
 
 // Returns source, weights and destination of "u8:s8:u8".
 ProductTypes SplitTypes(std::string_view data_types) {
-  const auto first = data_types.find(':');
-  const auto last = data_types.rfind(':');
-  return {std::string(data_types.substr(0, first)),
-          std::string(data_types.substr(first + 1, last - first - 1)),
-          std::string(data_types.substr(last + 1))};
+  const auto types = SplitText(data_types, ':');
+  return {std::string(types.at(0)), std::string(types.at(1)), std::string(types.at(2))};
 }
 
 // Returns the words of the option `scales`, as benchdnn's readers spell them.
@@ -34,8 +33,7 @@ std::string_view OurScales(const ProductTypes& types) {
 }  // namespace
 
 const BenchdnnDirection* FindDirection(const BenchdnnChoice& choice) {
-  const auto* const row =
-      std::ranges::find_if(kDirections, [&](const auto& one) { return one.dir == choice["dir"]; });
+  const auto* const row = std::ranges::find(kDirections, choice["dir"], &BenchdnnDirection::dir);
   return row == kDirections.end() ? nullptr : row;
 }
 

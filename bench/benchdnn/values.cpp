@@ -1,5 +1,3 @@
-#include "bench/benchdnn/values.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -11,6 +9,7 @@
 
 #include "bench/benchdnn/options.h"
 #include "bench/benchdnn/tokens.h"
+#include "reporters/verbose/verbose_line.h"
 
 namespace dlroof {
 namespace {
@@ -147,8 +146,8 @@ FoundPostOp FindPostOp(const Part& part) {
   for (const auto& row : kPostOps) {
     std::string_view name = lower;
     if (name.substr(0, row.prefix.size()) == row.prefix) name.remove_prefix(row.prefix.size());
-    for (const Part& candidate : Split({row.names, 0}, ' '))
-      if (candidate.text == name) return {candidate.text, row.arguments};
+    for (const auto known : SplitText(row.names, ' '))
+      if (known == name) return {known, row.arguments};
   }
   Refuse(part, "a post-op such as relu, sum, binary_add, dw or prelu");
 }

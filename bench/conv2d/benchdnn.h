@@ -12,12 +12,6 @@
 namespace dlroof {
 
 extern const BenchdnnDriver kConvDriver;
-std::span<const BenchdnnOption> ConvOptions();
-// Its configurations: types of source, weights and destination, or one for all.
-inline constexpr std::string_view kConvConfigurations =
-    "f32 f32_wino f16 f64 bf16bf16bf16 u8s8f32 u8s8f16 u8s8bf16 u8s8s32 u8s8s8 u8s8u8 s8s8f32 "
-    "s8s8f16 s8s8bf16 s8s8s32 s8s8s8 s8s8u8 bf16bf16f32 bf16bf16f16 bf16bf16s8 bf16bf16u8 "
-    "f32bf16bf16 bf16f32bf16 f32f32s8 f32f32u8 f16f16f32 f16f16s8 f16f16u8 f32f16f16 f16f32f16";
 
 // One direction of the image. All zero but stride and padding: the text has nothing about it.
 struct BenchdnnAxis {
@@ -48,13 +42,6 @@ BenchdnnConv ReadBenchdnnConv(std::string_view text);
 
 // The problem as benchdnn lists it; without its name.
 std::string ToText(const BenchdnnConv& problem);
-
-// Conv2D/cpu/onednn/... FWD_I is fwd, FWD_D fwd/.../training, FWD_B fwd/.../training/bias, BWD_D
-// bwd_data, BWD_W bwd_weights, BWD_WB bwd_weights/.../bias. `scales` stands for scales of source
-// (common), weights (per_oc) and, where it is 8 bits wide, destination (common) other than 1, which
-// benchdnn does not set. Padding behind the image that gives the same output as the padding before
-// it is the same benchmark, written as symmetric.
-BenchdnnName ConvName(const BenchdnnConv& problem, const BenchdnnChoice& choice);
 
 // benchdnn's arguments that time the same call, without what is its default: "--conv --mode=P
 // --dir=FWD_I mb16ic64ih56iw56oc64oh56ow56kh3kw3ph1pw1". Empty where benchdnn has no such call:

@@ -3,8 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <map>
+#include <ranges>
 #include <stdexcept>
 
 #include "counters/base/error.h"
@@ -14,69 +14,24 @@ namespace dlroof::cudnn {
 namespace {
 
 // In the order of cudnnBackendNumericalNote_t and cudnnBackendKnobType_t (cuDNN 9.19).
-constexpr std::array<std::string_view, 10> kNotes = {"tensor_core",
-                                                     "down_convert_inputs",
-                                                     "reduced_precision_reduction",
-                                                     "fft",
-                                                     "nondeterministic",
-                                                     "winograd",
-                                                     "winograd_4x4",
-                                                     "winograd_6x6",
-                                                     "winograd_13x13",
-                                                     "strict_nan_prop"};
-constexpr std::array<std::string_view, 44> kKnobs = {"split_k",
-                                                     "swizzle",
-                                                     "tile_size",
-                                                     "use_tex",
-                                                     "edge",
-                                                     "kblock",
-                                                     "ldga",
-                                                     "ldgb",
-                                                     "chunk_k",
-                                                     "split_h",
-                                                     "wino_tile",
-                                                     "multiply",
-                                                     "split_k_buf",
-                                                     "tilek",
-                                                     "stages",
-                                                     "reduction_mode",
-                                                     "cta_split_k_mode",
-                                                     "split_k_slc",
-                                                     "idx_mode",
-                                                     "sliced",
-                                                     "split_rs",
-                                                     "singlebuffer",
-                                                     "ldgc",
-                                                     "specfilt",
-                                                     "kernel_cfg",
-                                                     "workspace",
-                                                     "tile_cga",
-                                                     "tile_cga_m",
-                                                     "tile_cga_n",
-                                                     "block_size",
-                                                     "occupancy",
-                                                     "array_size_per_thread",
-                                                     "num_c_per_block",
-                                                     "split_cols",
-                                                     "tile_rows",
-                                                     "tile_cols",
-                                                     "load_size",
-                                                     "cta_count",
-                                                     "stream_k",
-                                                     "split_p_slc",
-                                                     "tile_m",
-                                                     "tile_n",
-                                                     "warp_spec_cfg",
-                                                     "swap_ab"};
+constexpr std::string_view kNotes =
+    "tensor_core down_convert_inputs reduced_precision_reduction fft nondeterministic winograd "
+    "winograd_4x4 winograd_6x6 winograd_13x13 strict_nan_prop";
+constexpr std::string_view kKnobs =
+    "split_k swizzle tile_size use_tex edge kblock ldga ldgb chunk_k split_h wino_tile "
+    "multiply split_k_buf tilek stages reduction_mode cta_split_k_mode split_k_slc idx_mode "
+    "sliced split_rs singlebuffer ldgc specfilt kernel_cfg workspace tile_cga tile_cga_m "
+    "tile_cga_n block_size occupancy array_size_per_thread num_c_per_block split_cols "
+    "tile_rows tile_cols load_size cta_count stream_k split_p_slc tile_m tile_n warp_spec_cfg "
+    "swap_ab";
 
 // Where these stand among them.
 constexpr int kTileSize = 2, kTileM = 40;
 
-template <size_t count>
-std::string NameIn(const std::array<std::string_view, count>& names, int value,
-                   std::string_view unknown) {
-  if (value >= 0 && static_cast<size_t>(value) < count)
-    return std::string(names.at(static_cast<size_t>(value)));
+std::string NameIn(std::string_view names, int value, std::string_view unknown) {
+  int at = 0;
+  for (const auto name : std::views::split(names, ' '))
+    if (at++ == value) return {name.begin(), name.end()};
   return fmt::format("{}{}", unknown, value);
 }
 
@@ -91,6 +46,11 @@ WhyNot NotExecuted(const std::exception& error) {
   return why;
 }
 
+bool IsWinograd(const EngineConfig& config) {
+  return HasNote(config, Note::kWinograd) || HasNote(config, Note::kWinograd4x4) ||
+         HasNote(config, Note::kWinograd6x6) || HasNote(config, Note::kWinograd13x13);
+}
+
 double Seconds(const TimedPlan& plan) { return Median(plan.seconds); }
 
 }  // namespace
@@ -100,11 +60,6 @@ std::string KnobName(int knob) { return NameIn(kKnobs, knob, "knob"); }
 
 bool HasNote(const EngineConfig& config, Note note) {
   return std::ranges::count(config.notes, static_cast<int>(note)) > 0;
-}
-
-bool IsWinograd(const EngineConfig& config) {
-  return HasNote(config, Note::kWinograd) || HasNote(config, Note::kWinograd4x4) ||
-         HasNote(config, Note::kWinograd6x6) || HasNote(config, Note::kWinograd13x13);
 }
 
 bool SameKernel(const EngineConfig& conv, const EngineConfig& other) {

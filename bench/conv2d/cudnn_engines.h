@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "bench/conv2d/cudnn_case.h"
-#include "bench/library_rules/cudnn_status.h"
+#include "bench/library_rules/cudnn_rules.h"
 #include "counters/work.h"
 
 namespace dlroof::cudnn {
@@ -42,7 +42,6 @@ struct EngineConfig {
   std::string heuristic;                       // that proposed it: "A", "B", "fallback"
 };
 bool HasNote(const EngineConfig& config, Note note);
-bool IsWinograd(const EngineConfig& config);
 
 // Returns true if two proposals are the same kernel with the same settings, whoever proposed them.
 bool SameKernel(const EngineConfig& conv, const EngineConfig& other);

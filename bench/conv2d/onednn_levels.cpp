@@ -15,29 +15,22 @@ enum Dimension { kN, kG, kK, kP, kQ, kC, kR, kS, kDimensions };
 
 // A forward convolution of any direction's loops: what is read at shifted positions, what is
 // written at dense ones. A weight gradient has those of its forward convolution.
-struct Shape {
-  int64_t n = 1, groups = 1, k = 1, c = 1;  // per group
-  int64_t h = 1, w = 1, p = 1, q = 1, r = 1, s = 1;
-  int64_t stride_h = 1, stride_w = 1, dilation_h = 1, dilation_w = 1;
-  int64_t pad_top = 0, pad_left = 0;
-  double read_bytes = 4, weight_bytes = 4, written_bytes = 4;  // [byte] per element
-};
-
-Shape ForwardShape(const Conv2dCase& conv) {
+BlockedConv ForwardShape(const Conv2dCase& conv) {
   const auto& p = conv.problem;
-  Shape shape = {p.n,          p.groups,     p.k / p.groups, p.c / p.groups,
-                 p.h,          p.w,          OutputRows(p),  OutputColumns(p),
-                 p.r,          p.s,          p.stride_h,     p.stride_w,
-                 p.dilation_h, p.dilation_w, p.pad_top,      p.pad_left};
-  shape.read_bytes = static_cast<double>(ElementBytes(conv.types.source));
-  shape.weight_bytes = static_cast<double>(ElementBytes(conv.types.weights));
-  shape.written_bytes = static_cast<double>(ElementBytes(conv.types.destination));
+  const auto bytes = [](std::string_view type) { return static_cast<int>(ElementBytes(type)); };
+  BlockedConv shape = {p.n,          p.groups,     p.k / p.groups, p.c / p.groups,
+                       p.h,          p.w,          OutputRows(p),  OutputColumns(p),
+                       p.r,          p.s,          p.stride_h,     p.stride_w,
+                       p.dilation_h, p.dilation_w, p.pad_top,      p.pad_left};
+  shape.read_bytes = bytes(conv.types.source);
+  shape.weight_bytes = bytes(conv.types.weights);
+  shape.written_bytes = bytes(conv.types.destination);
   return shape;
 }
 
 // At stride 1 the data gradient is a convolution of the output's gradient with turned filters.
-Shape BackwardShape(const Conv2dCase& conv) {
-  Shape shape = ForwardShape(conv);
+BlockedConv BackwardShape(const Conv2dCase& conv) {
+  BlockedConv shape = ForwardShape(conv);
   std::swap(shape.k, shape.c);
   std::swap(shape.h, shape.p);
   std::swap(shape.w, shape.q);
@@ -48,7 +41,7 @@ Shape BackwardShape(const Conv2dCase& conv) {
 }
 
 // Returns the share of the r taps per output row that lies inside the image, on average.
-double TapsInside(const Shape& shape) {
+double TapsInside(const BlockedConv& shape) {
   int64_t inside = 0;
   for (int64_t row = 0; row < shape.p; ++row)
     for (int64_t tap = 0; tap < shape.r; ++tap) {
@@ -67,27 +60,28 @@ NestAxis Shifted(int positions, int taps, int64_t stride, int64_t dilation, int6
           static_cast<double>(size)};
 }
 
-ReuseNest NestOf(const Shape& shape) {
+ReuseNest NestOf(const BlockedConv& shape) {
   ReuseNest nest;
   for (const int64_t size :
        {shape.n, shape.groups, shape.k, shape.p, shape.q, shape.c, shape.r, shape.s})
     nest.sizes.push_back(static_cast<double>(size));
   const double inside = TapsInside(shape);
+  const double read = shape.read_bytes, weight = shape.weight_bytes, written = shape.written_bytes;
   nest.tensors = {{"source",
-                   shape.read_bytes,
+                   read,
                    {Along(kN, shape.n), Along(kG, shape.groups), Along(kC, shape.c),
                     Shifted(kP, kR, shape.stride_h, shape.dilation_h, shape.h),
                     Shifted(kQ, kS, shape.stride_w, shape.dilation_w, shape.w)},
                    kP,
                    inside},
                   {"weights",
-                   shape.weight_bytes,
+                   weight,
                    {Along(kG, shape.groups), Along(kK, shape.k), Along(kC, shape.c),
                     Along(kR, shape.r), Along(kS, shape.s)},
                    kP,
                    inside},
                   {"destination",
-                   shape.written_bytes,
+                   written,
                    {Along(kN, shape.n), Along(kG, shape.groups), Along(kK, shape.k),
                     Along(kP, shape.p), Along(kQ, shape.q)}}};
   return nest;
@@ -99,12 +93,12 @@ struct Blocking {
   int64_t positions = 1;  // of the result in registers
 };
 
-double Products(const Shape& shape) {
+double Products(const BlockedConv& shape) {
   return static_cast<double>(shape.n * shape.groups * shape.k * shape.c) *
          static_cast<double>(shape.p * shape.q * shape.r * shape.s) * TapsInside(shape);
 }
 
-double CoreBytes(const Shape& shape, const Blocking& blocking) {
+double CoreBytes(const BlockedConv& shape, const Blocking& blocking) {
   const double products = Products(shape);
   const double written = static_cast<double>(shape.n * shape.groups * shape.k) *
                          static_cast<double>(shape.p * shape.q) * shape.written_bytes;
@@ -115,12 +109,12 @@ double CoreBytes(const Shape& shape, const Blocking& blocking) {
 }
 
 // Multiply-adds of one instruction.
-double ProductsPerVector(const Shape& shape, const VectorUnit& unit) {
+double ProductsPerVector(const BlockedConv& shape, const VectorUnit& unit) {
   return static_cast<double>(unit.lanes) * 4 / shape.read_bytes;
 }
 
 // Each vector of weights serves all positions in registers, each element of the source all columns.
-void SetLoads(const Shape& shape, const Blocking& blocking, LevelModel& model) {
+void SetLoads(const BlockedConv& shape, const Blocking& blocking, LevelModel& model) {
   const auto lanes = blocking.unit.lanes;
   const auto columns = std::min<int64_t>(blocking.columns, (shape.k + lanes - 1) / lanes);
   model.core_loads =
@@ -132,29 +126,8 @@ void SetLoads(const Shape& shape, const Blocking& blocking, LevelModel& model) {
 // Elements of one cache line.
 double Line(double element_bytes) { return 64 / element_bytes; }
 
-BlockedConv BlockedOf(const Shape& shape) {
-  const auto whole = [](double bytes) { return static_cast<int64_t>(bytes); };
-  return {shape.n,
-          shape.groups,
-          shape.k,
-          shape.c,
-          shape.h,
-          shape.w,
-          shape.p,
-          shape.q,
-          shape.r,
-          shape.s,
-          shape.stride_h,
-          shape.stride_w,
-          shape.dilation_w,
-          shape.pad_left,
-          whole(shape.read_bytes),
-          whole(shape.weight_bytes),
-          whole(shape.written_bytes)};
-}
-
-LevelModel BrgemmModel(Shape shape, const VectorUnit& unit, const CoreBlocking& core) {
-  const ConvBlocking chosen = BlockingOf(BlockedOf(shape), unit, core.caches, core.threads);
+LevelModel BrgemmModel(BlockedConv shape, const VectorUnit& unit, const CoreBlocking& core) {
+  const ConvBlocking chosen = BlockingOf(shape, unit, core.caches, core.threads);
   if (chosen.whole_images && shape.stride_w == 1) {
     shape.q *= shape.p, shape.w *= shape.h;
     shape.p = shape.h = 1;
@@ -181,7 +154,7 @@ LevelModel BrgemmModel(Shape shape, const VectorUnit& unit, const CoreBlocking& 
   return model;
 }
 
-LevelModel JitModel(const Shape& shape, const VectorUnit& unit) {
+LevelModel JitModel(const BlockedConv& shape, const VectorUnit& unit) {
   Blocking blocking{unit, std::min<int64_t>(4, (shape.k + unit.lanes - 1) / unit.lanes)};
   blocking.positions = std::min(shape.q, MostRows(unit, blocking.columns) + 1);
   const auto filters = static_cast<double>(blocking.columns * unit.lanes);
@@ -204,7 +177,7 @@ LevelModel JitModel(const Shape& shape, const VectorUnit& unit) {
 }
 
 // One filter per channel: nothing is summed over channels, rows of the image are reused.
-LevelModel DepthwiseModel(const Shape& shape, const VectorUnit& unit) {
+LevelModel DepthwiseModel(const BlockedConv& shape, const VectorUnit& unit) {
   LevelModel model;
   ReuseNest nest = NestOf(shape);
   const auto channels = static_cast<double>(std::min<int64_t>(shape.groups, 4 * unit.lanes));
@@ -220,7 +193,7 @@ LevelModel DepthwiseModel(const Shape& shape, const VectorUnit& unit) {
 
 // For each pair of channel blocks and each row of the output's gradient, the block of weights is
 // read, added to and stored once per tap.
-LevelModel WeightGradientModel(const Shape& shape, const VectorUnit& unit) {
+LevelModel WeightGradientModel(const BlockedConv& shape, const VectorUnit& unit) {
   const auto lanes = static_cast<double>(unit.lanes);
   LevelModel model;
   ReuseNest nest = NestOf(shape);
@@ -242,7 +215,10 @@ LevelModel WeightGradientModel(const Shape& shape, const VectorUnit& unit) {
   return model;
 }
 
-LevelModel NotModelled(std::string why) { return LevelModel{.why_not = std::move(why)}; }
+double Padding(int64_t size, int64_t lanes) {
+  const int64_t whole = (size + lanes - 1) / lanes * lanes;
+  return static_cast<double>(whole) / static_cast<double>(size);
+}
 
 }  // namespace
 
@@ -263,7 +239,7 @@ LevelModel Conv2dLevels(const Conv2dCase& conv, std::string_view implementation,
   const bool brgemm = implementation.starts_with("brgconv");
   const bool one_by_one = implementation.starts_with("jit_1x1");
   const bool jit = implementation.starts_with("jit") || implementation.starts_with("brdgmm");
-  const Shape shape =
+  const BlockedConv shape =
       conv.direction == ProductDirection::kBackwardData ? BackwardShape(conv) : ForwardShape(conv);
   const VectorUnit unit = VectorUnitOf(implementation, isa);
   const bool depthwise = shape.groups > 1 && shape.c == 1 && shape.k == 1;
@@ -272,12 +248,26 @@ LevelModel Conv2dLevels(const Conv2dCase& conv, std::string_view implementation,
   const bool backward = conv.direction == ProductDirection::kBackwardData && dense &&
                         (brgemm || (one_by_one && !depthwise));
   if (!forward && !backward)
-    return NotModelled(
-        fmt::format("the loops of {} by {} are not modelled", Key(conv.direction), implementation));
+    return {.why_not = fmt::format("the loops of {} by {} are not modelled", Key(conv.direction),
+                                   implementation)};
   if (depthwise && (jit || brgemm)) return DepthwiseModel(shape, unit);
   if (brgemm) return BrgemmModel(shape, unit, core);
   if (jit) return JitModel(shape, unit);
-  return NotModelled(fmt::format("the loops of {} are not modelled", implementation));
+  return {.why_not = fmt::format("the loops of {} are not modelled", implementation)};
+}
+
+std::optional<double> ExecutedOverUseful(const Conv2dCase& conv, std::string_view implementation,
+                                         std::string_view isa) {
+  const bool jit = implementation.starts_with("jit");
+  if (!jit && !implementation.starts_with("br")) return std::nullopt;
+  const auto& problem = conv.problem;
+  const int64_t lanes = VectorUnitOf(implementation, isa).lanes;
+  const int64_t filters = problem.k / problem.groups, channels = problem.c / problem.groups;
+  if (problem.groups > 1 && filters == 1 && channels == 1) return Padding(problem.groups, lanes);
+  const bool of_data = conv.direction == ProductDirection::kBackwardData;
+  const int64_t made = of_data ? channels : filters, summed = of_data ? filters : channels;
+  const bool pads_sum = jit && summed >= lanes;
+  return Padding(made, lanes) * (pads_sum ? Padding(summed, lanes) : 1);
 }
 
 }  // namespace dlroof

@@ -1,7 +1,8 @@
 // The loops of a convolution as oneDNN's implementations run them, for the bytes at each cache
-// level.
+// level, and the vector lanes that they leave idle.
 #pragma once
 
+#include <optional>
 #include <string_view>
 
 #include "bench/conv2d/case.h"
@@ -32,5 +33,17 @@ CoreBlocking BlockingHere(int threads);  // with the caches that CPUID describes
 // gradient, taps.
 LevelModel Conv2dLevels(const Conv2dCase& conv, std::string_view implementation,
                         std::string_view isa, const CoreBlocking& core = {});
+
+// Returns multiply-adds that the kernel executes over those asked for, [1] >= 1: vector lanes that
+// the shape leaves idle. `implementation`: the library's name for what it chose
+// ("brgconv:avx512_core"); `isa`: what it may use. Absent for implementations that are not jit,
+// brgconv or their relatives.
+//
+// Assumed, of oneDNN 3.2: a vector holds channels of the result (of the destination; of the source
+// for bwd_data), whose last vector runs with all lanes; depthwise kernels' vectors hold groups. jit
+// kernels also sum over whole vectors of the channels that they read, unless there are fewer than
+// one vector of them.
+std::optional<double> ExecutedOverUseful(const Conv2dCase& conv, std::string_view implementation,
+                                         std::string_view isa);
 
 }  // namespace dlroof

@@ -2,7 +2,7 @@
 
 #include <cudnn_graph.h>
 
-#include "bench/library_rules/cudnn_version.h"
+#include "bench/library_rules/cudnn_rules.h"
 
 namespace dlroof {
 

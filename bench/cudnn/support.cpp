@@ -21,15 +21,7 @@ constexpr std::array<std::pair<std::string_view, cudnnDataType_t>, 7> kTypes = {
      {"u8", CUDNN_DATA_UINT8},
      {"e4m3", CUDNN_DATA_FP8_E4M3}}};
 
-void Require(cudnnStatus_t status, std::string_view what, Stage stage) {
-  if (status == CUDNN_STATUS_SUCCESS) return;
-  const auto text = fmt::format("{}: {}", what, LastWords(status));
-  if (IsRefusal(static_cast<int>(status), stage)) throw Unsupported(text);
-  throw std::runtime_error(text);
-}
-
-}  // namespace
-
+// The words alone, after a call that failed.
 std::string LastWords(cudnnStatus_t status) {
   std::array<char, 1024> words{};
   cudnnGetLastErrorString(words.data(), words.size());
@@ -39,6 +31,15 @@ std::string LastWords(cudnnStatus_t status) {
     if (letter == '\n') letter = ' ';
   return text;
 }
+
+void Require(cudnnStatus_t status, std::string_view what, Stage stage) {
+  if (status == CUDNN_STATUS_SUCCESS) return;
+  const auto text = fmt::format("{}: {}", what, LastWords(status));
+  if (IsRefusal(static_cast<int>(status), stage)) throw Unsupported(text);
+  throw std::runtime_error(text);
+}
+
+}  // namespace
 
 void Check(cudnnStatus_t status, std::string_view what) { Require(status, what, Stage::kDescribe); }
 
@@ -64,7 +65,7 @@ void UseStream(void* stream) {
   CheckExecuted(cudnnSetStream(Handle(), static_cast<cudaStream_t>(stream)), "cuDNN's stream");
 }
 
-void ForgetStream() noexcept {
+StreamUse::~StreamUse() {
   try {
     cudnnSetStream(Handle(), nullptr);
   } catch (const std::exception&) {

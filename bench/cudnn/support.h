@@ -5,11 +5,10 @@
 #include <cudnn.h>
 
 #include <cstdint>
-#include <string>
 #include <string_view>
 #include <vector>
 
-#include "bench/library_rules/cudnn_status.h"
+#include "bench/library_rules/cudnn_rules.h"
 
 namespace dlroof::cudnn {
 
@@ -22,19 +21,15 @@ void CheckExecuted(cudnnStatus_t status, std::string_view what);
 // Returns why a description or a plan could not be made.
 WhyNot WhyNotMade(cudnnStatus_t status);
 
-// The words alone, after a call that failed.
-std::string LastWords(cudnnStatus_t status);
-
 // One handle for the process, on the device that was current at the first call. Throws as Check.
 cudnnHandle_t Handle();
 
 // Lets the handle work on this stream from now on.
 void UseStream(void* stream);
-// CUDA's default stream from now on: before a stream that it used ends.
-void ForgetStream() noexcept;
-struct StreamUse {  // forgets it at the end of a scope
+// At its end the handle works on CUDA's default stream again: before a stream that it used ends.
+struct StreamUse {
   StreamUse() = default;
-  ~StreamUse() { ForgetStream(); }
+  ~StreamUse();
   StreamUse(const StreamUse&) = delete;
   StreamUse& operator=(const StreamUse&) = delete;
 };

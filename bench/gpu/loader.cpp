@@ -17,7 +17,6 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* kModule = "libdlroof_cuda.so";
-constexpr const char* kDriver = "libcuda.so.1";
 constexpr const char* kEntry = "dlroof_cuda_module";
 
 bool Contains(std::string_view text, std::string_view part) {
@@ -134,10 +133,6 @@ GpuAccess AccessGpu(const DeviceChoice& choice, const std::string& flag, const f
     if (device.number == choice.number) return {module, device, ""};
   throw BadInput("{}=gpu{}: there is no such GPU; there are {}", flag, choice.number,
                  Listed(module->devices));
-}
-
-GpuAccess AccessGpu(const DeviceChoice& choice, const std::string& flag) {
-  return AccessGpu(choice, flag, ModuleBesideProgram(), kDriver);
 }
 
 void RegisterGpu(const GpuAccess& access) {

@@ -36,18 +36,18 @@ struct GpuAccess {
   std::string why_not;                // empty: the device can be used
 };
 
-// libdlroof_cuda.so beside the running program. Without the driver's library the module, which
-// takes CUDA's libraries half a second to load, is not even opened. Throws BadInput for a GPU that
-// is not there while others are (`flag` begins the message).
-GpuAccess AccessGpu(const DeviceChoice& choice, const std::string& flag);
-// The same with everything replaceable. `driver` is a name or path for dlopen.
+// libdlroof_cuda.so beside the running program.
+std::filesystem::path ModuleBesideProgram();
+
+// Without the driver's library, a name or path for dlopen, the module, which takes CUDA's libraries
+// half a second to load, is not even opened. Throws BadInput for a GPU that is not there while
+// others are (`flag` begins the message).
 GpuAccess AccessGpu(const DeviceChoice& choice, const std::string& flag,
-                    const std::filesystem::path& module, const std::string& driver);
+                    const std::filesystem::path& module = ModuleBesideProgram(),
+                    const std::string& driver = "libcuda.so.1");
 
 // Completes the program's cells with the module's, and adds its sources and libraries. Without
 // cells cuDNN's benchmarks are recorded as unsupported with the reason.
 void RegisterGpu(const GpuAccess& access);
-
-std::filesystem::path ModuleBesideProgram();
 
 }  // namespace dlroof

@@ -12,8 +12,8 @@ namespace dlroof {
 struct BlockedConv {
   int64_t n = 1, groups = 1, k = 1, c = 1;  // k, c: per group
   int64_t h = 1, w = 1, p = 1, q = 1, r = 1, s = 1;
-  int64_t stride_h = 1, stride_w = 1, dilation_w = 1, pad_left = 0;
-  int64_t read_bytes = 4, weight_bytes = 4, written_bytes = 4;  // [byte] per element
+  int64_t stride_h = 1, stride_w = 1, dilation_h = 1, dilation_w = 1, pad_top = 0, pad_left = 0;
+  int read_bytes = 4, weight_bytes = 4, written_bytes = 4;  // [byte] per element
 };
 
 // Caches that the library assumes.

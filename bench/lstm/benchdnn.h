@@ -13,7 +13,6 @@
 namespace dlroof {
 
 extern const BenchdnnDriver kRnnDriver;
-std::span<const BenchdnnOption> RnnOptions();
 
 struct BenchdnnRnn {
   int64_t layers = 1, steps = 1, samples = 2;
@@ -29,10 +28,6 @@ struct BenchdnnRnn {
 BenchdnnRnn ReadBenchdnnRnn(std::string_view text);
 
 std::string ToText(const BenchdnnRnn& problem);
-
-// LSTM/cpu/onednn/... With --trivial-strides=false benchdnn makes rows of data one element longer
-// than dense, dlroof does not: same problem, same name.
-BenchdnnName LstmName(const BenchdnnRnn& problem, const BenchdnnChoice& choice);
 
 // Consecutive layers [first, first + layers) that one oneDNN primitive computes.
 struct LstmStage {

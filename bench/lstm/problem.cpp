@@ -5,7 +5,6 @@
 #include <algorithm>
 
 #include "bench/workload/problem_text.h"
-#include "counters/base/error.h"
 #include "counters/base/keys.h"
 
 namespace dlroof {

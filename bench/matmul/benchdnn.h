@@ -12,8 +12,6 @@
 namespace dlroof {
 
 extern const BenchdnnDriver kMatmulDriver, kIpDriver;
-std::span<const BenchdnnOption> MatmulDriverOptions();
-std::span<const BenchdnnOption> IpDriverOptions();
 
 // Factors of two or three dimensions. `strange` says what a problem has that ours have not.
 struct BenchdnnMatmul {

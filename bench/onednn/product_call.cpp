@@ -7,7 +7,6 @@
 #include <utility>
 
 #include "bench/workload/device_elements.h"
-#include "bench/workload/folded_memory.h"
 #include "bench/workload/host_memory.h"
 
 namespace dlroof::onednn {

@@ -1,5 +1,5 @@
 // The part of a parsed benchmark name that all operators have which multiply a source by weights:
-// direction, types of the tensors, variant of the call. Also the work of one call.
+// direction, element types of the tensors, variant of the call. Also the work of one call.
 #pragma once
 
 #include <cstdint>
@@ -8,13 +8,34 @@
 #include <string_view>
 #include <vector>
 
-#include "bench/products/types.h"
 #include "bench/workload/benchmark_name.h"
 #include "bench/workload/workload.h"
 #include "counters/direction.h"
 #include "counters/work.h"
 
 namespace dlroof {
+
+// Element types of the three tensors; of a gradient, the type of its tensor.
+struct ProductTypes {
+  std::string source, weights, destination;
+
+  bool operator==(const ProductTypes&) const = default;
+};
+
+// "f32" and "tf32" -> f32 f32 f32, "int8" -> u8 s8 u8, "u8s8f32" -> u8 s8 f32, "fp8" -> three times
+// e4m3. Throws BadInput without a column for anything that is not a type's one spelling.
+ProductTypes ProductTypesFromKey(std::string_view type);
+// The inverse of ProductTypesFromKey; empty where a name has no word for these types.
+std::string KeyOf(const ProductTypes& types);
+
+bool IsByte(std::string_view element);   // "u8", "s8"
+bool IsInt8(const ProductTypes& types);  // integer source and weights
+
+// The element type of the bias: f32 beside integer weights.
+std::string_view BiasType(const ProductTypes& types);
+// "bf16": the narrowest floating type of the three tensors, "int8" for integers, "fp8"; what
+// decides the unit that computes.
+std::string_view ComputeType(const ProductTypes& types);
 
 // An operator's case derives from it, adds its problem, and has a function
 // ProductSizes SizesOf(const Case&).

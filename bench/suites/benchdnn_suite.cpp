@@ -1,23 +1,30 @@
 #include "bench/suites/benchdnn_suite.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <regex.h>
 
 #include <algorithm>
 #include <cstdint>
+#include <filesystem>
+#include <fstream>
+#include <map>
 #include <memory>
+#include <set>
 #include <utility>
 
-#include "bench/benchdnn/batch.h"
 #include "bench/benchdnn/driver.h"
 #include "bench/benchdnn/options.h"
 #include "bench/benchdnn/tokens.h"
-#include "bench/benchdnn/values.h"
 #include "counters/base/error.h"
 
 namespace dlroof {
 namespace {
 
+namespace fs = std::filesystem;
+
+constexpr std::streamsize kMostFileBytes = 16 << 20;
+constexpr std::string_view kBatch = "--batch=";
 constexpr size_t kMostBenchmarks = 500'000;
 constexpr size_t kMostTokens = 10'000'000;  // that a file may say, with all that it includes
 
@@ -26,7 +33,7 @@ bool IsProgram(std::string_view text) { return text.substr(text.rfind('/') + 1) 
 
 void CheckCount(uint64_t benchmarks) {
   if (benchmarks > kMostBenchmarks)
-    throw BadInput(fmt::format("these are more than {} benchmarks", kMostBenchmarks));
+    throw BadInput("these are more than {} benchmarks", kMostBenchmarks);
 }
 
 // A basic regular expression, searched for as benchdnn does.
@@ -62,12 +69,96 @@ class Pattern {
   regex_t compiled_{};
 };
 
+std::string WholeFile(const std::string& path) {
+  std::ifstream stream(path, std::ios::binary);
+  std::string text(static_cast<size_t>(kMostFileBytes) + 1, '\0');
+  stream.read(text.data(), static_cast<std::streamsize>(text.size()));
+  if (stream.bad() || !stream.eof())
+    throw BadInput("{} cannot be read, or is longer than 16 MiB", ShownText(path));
+  text.resize(static_cast<size_t>(stream.gcount()));
+  return text;
+}
+
+// A file of benchdnn, read once however often it is included.
+struct BenchdnnFile {
+  std::string path;  // as messages name it
+  std::vector<BenchdnnToken> tokens;
+};
+
+class BenchdnnFiles {
+ public:
+  // `path` and `text` of the file that all begins with.
+  BenchdnnFiles(const std::string& path, std::string_view text)
+      : first_{path, BenchdnnTokens(text)} {}
+
+  const BenchdnnFile& First() const { return first_; }
+  // Returns the file that --batch=`name` in `from` names. Throws BadInput (without a place) when
+  // there is no such file, it is no regular file or longer than 16 MiB.
+  const BenchdnnFile& Batch(const BenchdnnFile& from, std::string_view name) {
+    if (name.empty() || name.find('\0') != std::string_view::npos)
+      throw BadInput("expected a file after --batch=");
+    const auto path = Locate(from, name);
+    if (path == fs::path(first_.path).lexically_normal()) return first_;
+    auto& file = read_[path];
+    if (file == nullptr)
+      file = std::make_unique<BenchdnnFile>(BenchdnnFile{path, BenchdnnTokens(WholeFile(path))});
+    return *file;
+  }
+  // Returns the driver of the first option --DRIVER or problem; without either conv, benchdnn's own
+  // default.
+  const BenchdnnDriver& FirstDriver() {
+    std::set<std::string> seen;
+    const auto* const found = DriverIn(first_, seen);
+    return found != nullptr ? *found : *FindBenchdnnDriver("conv");
+  }
+
+ private:
+  // Looks at each file once.
+  const BenchdnnDriver* DriverIn(const BenchdnnFile& file, std::set<std::string>& seen) {
+    constexpr size_t kMostFiles = 1000;
+    if (seen.size() == kMostFiles || !seen.insert(file.path).second) return nullptr;
+    for (const auto& token : file.tokens)
+      if (const auto* driver = DriverOf(token.text, file, seen)) return driver;
+    return nullptr;
+  }
+
+  const BenchdnnDriver* DriverOf(std::string_view text, const BenchdnnFile& file,
+                                 std::set<std::string>& seen) {
+    if (text.starts_with("--"))
+      if (const auto* driver = FindBenchdnnDriver(text.substr(2))) return driver;
+    if (!text.starts_with(kBatch)) return DriverOfProblem(text);
+    try {
+      return DriverIn(Batch(file, text.substr(kBatch.size())), seen);
+    } catch (const BadInput&) {
+      return nullptr;  // refused, with its place, when its turn comes
+    }
+  }
+
+  std::string Locate(const BenchdnnFile& from, std::string_view name) const {
+    std::vector<std::string_view> folders;
+    for (const auto* driver : BenchdnnDrivers()) folders.push_back(driver->name);
+    for (const auto* including : {&from, &first_})
+      for (size_t i = 0; i <= folders.size(); ++i) {
+        const auto folder = i == 0 ? std::string_view() : folders[i - 1];
+        const auto path =
+            (fs::path(including->path).parent_path() / folder / name).lexically_normal();
+        std::error_code error;
+        if (fs::is_regular_file(path, error)) return path.string();
+      }
+    throw BadInput("no file {} beside {} or in its folders {}", ShownText(name),
+                   ShownText(from.path), fmt::join(folders, " and "));
+  }
+
+  BenchdnnFile first_;
+  std::map<std::string, std::unique_ptr<BenchdnnFile>> read_;  // by path
+};
+
 class Reader {
  public:
   Reader(const std::string& file, std::string_view text)
       : files_(file, text), settings_(files_.FirstDriver()) {}
 
-  std::vector<BenchdnnBenchmark> Read() {
+  std::vector<ForeignProblem> Read() {
     ReadFile(files_.First());
     return std::move(benchmarks_);
   }
@@ -82,7 +173,7 @@ class Reader {
   // Options of no driver on which it depends what runs, or where; false for any other.
   bool ReadGlobal(std::string_view option, std::string_view value, int line);
   void ReadProblem(const BenchdnnToken& token, const BenchdnnFile& file);
-  void AddProblem(const BenchdnnProblem& problem, BenchdnnBenchmark benchmark);
+  void AddProblem(const BenchdnnProblem& problem, ForeignProblem benchmark);
   // Why the machine or its kernels would be others; empty: they are not.
   std::string GlobalReason() const;
 
@@ -94,7 +185,7 @@ class Reader {
   uint64_t start_ = 0, problems_ = 0;
   std::vector<const BenchdnnFile*> including_;
   size_t tokens_ = 0;
-  std::vector<BenchdnnBenchmark> benchmarks_;
+  std::vector<ForeignProblem> benchmarks_;
 };
 
 void Reader::ReadFile(const BenchdnnFile& file) {
@@ -119,7 +210,7 @@ void Reader::ReadFile(const BenchdnnFile& file) {
 
 const BenchdnnFile* Reader::ReadToken(const BenchdnnToken& token, const BenchdnnFile& file) {
   if (++tokens_ > kMostTokens)
-    throw BadInput(fmt::format("more than {} words with all that is included", kMostTokens));
+    throw BadInput("more than {} words with all that is included", kMostTokens);
   const std::string_view text = token.text;
   const int line = token.At(0).line;
   const auto equals = text.find('=');
@@ -129,8 +220,8 @@ const BenchdnnFile* Reader::ReadToken(const BenchdnnToken& token, const Benchdnn
   } else if (text == "--reset") {
     settings_ = BenchdnnSettings(settings_.Driver());
     match_.reset();
-  } else if (text.substr(0, 8) == "--batch=") {
-    return Batch(file, text.substr(8));
+  } else if (text.starts_with(kBatch)) {
+    return Batch(file, text.substr(kBatch.size()));
   } else if (text.substr(0, 2) == "-v") {
     IsIgnoredOption("verbose", text.substr(2));
   } else if (text.substr(0, 2) == "--" && equals != std::string_view::npos) {
@@ -140,8 +231,7 @@ const BenchdnnFile* Reader::ReadToken(const BenchdnnToken& token, const Benchdnn
       throw BenchdnnRefusal(equals + 1 + refusal.offset, refusal.what());
     }
   } else if (text.front() == '-') {
-    throw BadInput(
-        fmt::format("unknown option '{}' (a value follows behind '=')", ShownText(text)));
+    throw BadInput("unknown option '{}' (a value follows behind '=')", ShownText(text));
   } else {
     ReadProblem(token, file);
   }
@@ -151,10 +241,10 @@ const BenchdnnFile* Reader::ReadToken(const BenchdnnToken& token, const Benchdnn
 const BenchdnnFile* Reader::Batch(const BenchdnnFile& from, std::string_view name) {
   constexpr size_t kMostDepth = 64;
   const BenchdnnFile& batch = files_.Batch(from, name);
-  if (std::find(including_.begin(), including_.end(), &batch) != including_.end())
-    throw BadInput(fmt::format("{} includes itself", ShownText(batch.path)));
+  if (std::ranges::find(including_, &batch) != including_.end())
+    throw BadInput("{} includes itself", ShownText(batch.path));
   if (including_.size() == kMostDepth)
-    throw BadInput(fmt::format("batch files include each other {} deep at most", kMostDepth));
+    throw BadInput("batch files include each other {} deep at most", kMostDepth);
   return &batch;
 }
 
@@ -171,8 +261,8 @@ void Reader::ReadOption(std::string_view option, std::string_view value, int lin
   if (settings_.Set(option, value) || IsIgnoredOption(option, value) ||
       ReadGlobal(option, value, line))
     return;
-  throw BadInput(fmt::format("unknown option --{}: the driver {} of benchdnn has none",
-                             ShownText(option), settings_.Driver().name));
+  throw BadInput("unknown option --{}: the driver {} of benchdnn has none", ShownText(option),
+                 settings_.Driver().name);
 }
 
 bool Reader::ReadGlobal(std::string_view option, std::string_view value, int line) {
@@ -195,12 +285,12 @@ bool Reader::ReadGlobal(std::string_view option, std::string_view value, int lin
 void Reader::ReadProblem(const BenchdnnToken& token, const BenchdnnFile& file) {
   constexpr size_t kMostCharacters = 1000;  // each benchmark has a copy
   if (token.text.size() > kMostCharacters)
-    throw BadInput(fmt::format("a problem has {} characters at most", kMostCharacters));
-  BenchdnnBenchmark benchmark{"", "", token.text, file.path, token.At(0).line};
+    throw BadInput("a problem has {} characters at most", kMostCharacters);
+  ForeignProblem benchmark{{file.path, token.At(0).line, token.text, ""}, ""};
   AddProblem(settings_.Driver().read(token.text), std::move(benchmark));
 }
 
-void Reader::AddProblem(const BenchdnnProblem& problem, BenchdnnBenchmark benchmark) {
+void Reader::AddProblem(const BenchdnnProblem& problem, ForeignProblem benchmark) {
   const uint64_t combinations = settings_.Combinations();
   CheckCount(combinations);
   const std::string global_reason = GlobalReason();
@@ -241,7 +331,7 @@ bool LooksLikeBenchdnn(std::string_view text) {
   return false;
 }
 
-std::vector<BenchdnnBenchmark> ReadBenchdnn(std::string_view text, const std::string& file) {
+std::vector<ForeignProblem> ReadBenchdnn(std::string_view text, const std::string& file) {
   return Reader(file, text).Read();
 }
 

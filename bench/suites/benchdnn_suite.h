@@ -6,15 +6,9 @@
 #include <string_view>
 #include <vector>
 
-namespace dlroof {
+#include "bench/suites/suite.h"
 
-struct BenchdnnBenchmark {
-  std::string name;    // ours; empty: dlroof has no such benchmark
-  std::string reason;  // why not, when name is empty: "3-D convolution"
-  std::string text;    // the problem text as written in the line
-  std::string file;
-  int line = 0;
-};
+namespace dlroof {
 
 // Returns true for a file of benchdnn's: its first word is an option, a problem, or the program.
 bool LooksLikeBenchdnn(std::string_view text);
@@ -35,6 +29,6 @@ bool LooksLikeBenchdnn(std::string_view text);
 // Throws BadInput, "FILE:LINE: column N: ...", for an option that the driver does not have (by its
 // name), a value or problem that cannot be, a batch file that cannot be read or includes itself,
 // and beyond 500,000 benchmarks.
-std::vector<BenchdnnBenchmark> ReadBenchdnn(std::string_view text, const std::string& file);
+std::vector<ForeignProblem> ReadBenchdnn(std::string_view text, const std::string& file);
 
 }  // namespace dlroof

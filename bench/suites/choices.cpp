@@ -12,6 +12,7 @@
 #include "bench/workload/problem_text.h"
 #include "bench/workload/workload.h"
 #include "counters/base/error.h"
+#include "reporters/verbose/verbose_line.h"
 
 namespace dlroof {
 namespace {
@@ -22,8 +23,8 @@ bool IsChosen(std::string_view value, std::string_view choice) {
 }
 
 bool AnyChosen(std::string_view value, const std::vector<std::string_view>& choices) {
-  return std::any_of(choices.begin(), choices.end(),
-                     [&](std::string_view choice) { return IsChosen(value, choice); });
+  return std::ranges::any_of(choices,
+                             [&](std::string_view choice) { return IsChosen(value, choice); });
 }
 
 // Returns the choice written out: all directions of the op that begin with it.
@@ -57,13 +58,10 @@ struct Flag {
     return static_cast<int>(item.data() - value.data()) + 1;
   }
   std::vector<std::string_view> Items() const {
-    std::vector<std::string_view> items;
-    for (size_t at = 0; !value.empty() && at <= value.size();) {
-      const auto end = std::min(value.find(',', at), value.size());
-      items.push_back(std::string_view(value).substr(at, end - at));
-      if (items.back().empty()) Refuse(static_cast<int>(at) + 1, "an empty choice");
-      at = end + 1;
-    }
+    if (value.empty()) return {};
+    auto items = SplitText(value, ',');
+    for (const auto item : items)
+      if (item.empty()) Refuse(ColumnOf(item), "an empty choice");
     return items;
   }
   std::vector<int64_t> Sizes() const {
@@ -72,7 +70,7 @@ struct Flag {
     try {
       while (!value.empty()) {
         const auto size = cursor.Integer(1, "a batch size");
-        if (std::find(sizes.begin(), sizes.end(), size) == sizes.end()) sizes.push_back(size);
+        if (std::ranges::find(sizes, size) == sizes.end()) sizes.push_back(size);
         if (cursor.AtEnd()) break;
         cursor.Expect(",");
       }
@@ -97,15 +95,7 @@ std::string NameOf(const NameRow& row) { return fmt::format("{}", fmt::join(row.
 
 std::vector<NameRow> RowsOf(const Suite& suite) {
   std::vector<NameRow> rows;
-  for (const auto& layer : suite.layers) {
-    NameRow& row = rows.emplace_back(NameRow{{}, layer.count});
-    const std::string_view name = layer.name;
-    for (size_t at = 0; at <= name.size();) {
-      const auto end = std::min(name.find('/', at), name.size());
-      row.parts.push_back(name.substr(at, end - at));
-      at = end + 1;
-    }
-  }
+  for (const auto& layer : suite.layers) rows.push_back({SplitText(layer.name, '/'), layer.count});
   return rows;
 }
 
@@ -122,11 +112,10 @@ void CheckDirections(const Flag& flag) {
   std::vector<std::string_view> known;
   for (const Op* op : AllOps())
     for (const std::string& direction : op->directions)
-      if (std::find(known.begin(), known.end(), direction) == known.end())
-        known.emplace_back(direction);
+      if (std::ranges::find(known, direction) == known.end()) known.emplace_back(direction);
   for (const auto item : flag.Items())
-    if (std::none_of(known.begin(), known.end(),
-                     [&](std::string_view direction) { return IsChosen(direction, item); }))
+    if (std::ranges::none_of(known,
+                             [&](std::string_view direction) { return IsChosen(direction, item); }))
       flag.Refuse(flag.ColumnOf(item),
                   fmt::format("no direction '{}'; there are {}", item, fmt::join(known, ", ")));
 }
@@ -154,8 +143,7 @@ void CheckTypes(const Flag& flag, const std::vector<Suite>& suites) {
     for (auto& row : RowsOf(suite)) first.emplace(row.parts.at(kOp), row);
   if (first.empty()) return;
   for (const auto item : flag.Items()) {
-    if (std::any_of(first.begin(), first.end(),
-                    [&](const auto& one) { return HasType(one.second, item); }))
+    if (std::ranges::any_of(first, [&](const auto& one) { return HasType(one.second, item); }))
       continue;
     auto row = first.begin()->second;
     row.parts.at(kType) = item;
@@ -168,7 +156,7 @@ std::string WithBatch(const NameRow& row, int64_t batch, const Flag& flag, Suite
   auto name = ParseBenchmarkName(NameOf(row));
   try {
     const Op& op = *FindOp(name.op);
-    if (!op.with_batch) throw Unsupported(fmt::format("{} has no batch size", op.name));
+    if (!op.with_batch) throw Unsupported("{} has no batch size", op.name);
     name.problem = op.with_batch(name, batch);
     return ToText(name);
   } catch (const Unsupported& error) {
@@ -197,8 +185,8 @@ void AddLayer(std::string name, int64_t count, Suite& suite,
 
 // Throws BadInput where no problem took the batch sizes.
 void CheckTaken(const Flag& batch, const std::vector<Suite>& suites) {
-  const auto refused = std::find_if(suites.begin(), suites.end(),
-                                    [](const Suite& suite) { return !suite.skipped.empty(); });
+  const auto refused =
+      std::ranges::find_if(suites, [](const Suite& suite) { return !suite.skipped.empty(); });
   if (refused == suites.end()) return;
   const auto& [file, line, text, reason] = refused->skipped.back();
   batch.Refuse(1, fmt::format("no chosen problem takes it: {} (such as {})", reason, text));
@@ -243,8 +231,8 @@ std::vector<Suite> Chosen(std::vector<Suite> suites, const SuiteChoices& choices
   const auto sizes = batch.Sizes();
   const std::pair<NamePart, std::vector<std::string_view>> parts[] = {
       {kLibrary, library.Items()}, {kDirection, directions.Items()}, {kType, types.Items()}};
-  if (sizes.empty() && std::all_of(std::begin(parts), std::end(parts),
-                                   [](const auto& one) { return one.second.empty(); }))
+  if (sizes.empty() &&
+      std::ranges::all_of(parts, [](const auto& one) { return one.second.empty(); }))
     return suites;
   std::vector<Suite> chosen;
   bool taken = sizes.empty();

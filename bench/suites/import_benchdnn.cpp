@@ -13,6 +13,7 @@
 #include "counters/base/error.h"
 #include "reporters/text/csv.h"
 #include "reporters/text/text.h"
+#include "reporters/verbose/verbose_line.h"
 
 namespace dlroof {
 namespace {
@@ -31,12 +32,9 @@ struct Field {
 
 std::vector<Field> FieldsOf(std::string_view line) {
   std::vector<Field> fields;
-  for (std::size_t at = 0;;) {
-    const auto comma = line.find(',', at);
-    fields.push_back({line.substr(at, comma - at), static_cast<int>(at) + 1});
-    if (comma == std::string_view::npos) return fields;
-    at = comma + 1;
-  }
+  for (const auto text : SplitText(line, ','))
+    fields.push_back({text, static_cast<int>(text.data() - line.data()) + 1});
+  return fields;
 }
 
 // Values of one line by their names in the template. Only the problem may hold commas: what stands
@@ -47,8 +45,8 @@ class PerfLine {
            const std::string& where)
       : fields_(FieldsOf(line)), names_(names), line_(line), number_(number), where_(where) {
     if (fields_.size() < names_.size())
-      throw BadInput(fmt::format("{}:{}: expected {} fields as the output template has, got {}",
-                                 where_, number_, names_.size(), fields_.size()));
+      throw BadInput("{}:{}: expected {} fields as the output template has, got {}", where_,
+                     number_, names_.size(), fields_.size());
     for (std::size_t i = 0; i < names_.size() && !problem_; ++i)
       if (names_[i].text == "%prb%") problem_ = i;
   }
@@ -89,12 +87,11 @@ class PerfLine {
 void AddUnknown(const std::vector<Field>& names, std::vector<std::string>& unknown) {
   static const std::vector<Field> known = FieldsOf(kDefault);
   const auto is_known = [](const Field& name) {
-    return std::any_of(known.begin(), known.end(),
-                       [&](const Field& one) { return one.text == name.text; });
+    return std::ranges::any_of(known, [&](const Field& one) { return one.text == name.text; });
   };
   for (const Field& name : names)
     if (name.text.starts_with('%') && !is_known(name) &&
-        std::find(unknown.begin(), unknown.end(), name.text) == unknown.end())
+        std::ranges::find(unknown, name.text) == unknown.end())
       unknown.emplace_back(name.text);
 }
 
@@ -154,8 +151,8 @@ Record RecordOf(const PerfLine& line, const std::string& place, std::string& rea
 }
 
 void AddRecord(Record record, Imported& imported) {
-  const auto same = std::find_if(imported.records.begin(), imported.records.end(),
-                                 [&](const Record& one) { return one.name == record.name; });
+  const auto same = std::ranges::find_if(
+      imported.records, [&](const Record& one) { return one.name == record.name; });
   if (same == imported.records.end())
     imported.records.push_back(std::move(record));
   else

@@ -14,6 +14,7 @@
 #include "bench/workload/problem_text.h"
 #include "bench/workload/workload.h"
 #include "counters/base/error.h"
+#include "reporters/verbose/verbose_line.h"
 
 namespace dlroof {
 namespace {
@@ -58,7 +59,7 @@ struct Source {
   }
   int LineOf(const char* at) const {
     const auto before = Before(at);
-    return 1 + static_cast<int>(std::count(before.begin(), before.end(), '\n'));
+    return 1 + static_cast<int>(std::ranges::count(before, '\n'));
   }
   // Throws BadInput with the line and column of `at`.
   [[noreturn]] void Refuse(const char* at, const std::string& why) const {
@@ -71,23 +72,6 @@ struct Source {
 // One brace list, or the text between two of them as its only choice; views of the line.
 using Choices = std::vector<std::string_view>;
 
-// Returns the text up to the separator, which is taken off `rest` with it.
-std::string_view TakeUpTo(char separator, std::string_view& rest) {
-  const auto end = std::min(rest.find(separator), rest.size());
-  const auto taken = rest.substr(0, end);
-  rest.remove_prefix(std::min(end + 1, rest.size()));
-  return taken;
-}
-
-Choices Split(std::string_view list) {
-  Choices choices;
-  for (bool more = true; more;) {
-    more = list.find(',') != std::string_view::npos;
-    choices.push_back(TakeUpTo(',', list));
-  }
-  return choices;
-}
-
 // Throws BadInput for braces that do not match.
 std::vector<Choices> ReadBraces(const Source& source, std::string_view text) {
   std::vector<Choices> parts;
@@ -99,7 +83,7 @@ std::vector<Choices> ReadBraces(const Source& source, std::string_view text) {
     const auto close = text.find_first_of("{}", open + 1);
     if (close == std::string_view::npos) source.Refuse(&text[open], "'{' without its '}'");
     if (text[close] == '{') source.Refuse(&text[close], "brace lists do not nest");
-    parts.push_back(Split(text.substr(open + 1, close - open - 1)));
+    parts.push_back(SplitText(text.substr(open + 1, close - open - 1), ','));
     if (parts.back().size() < 2)
       source.Refuse(&text[open], "a brace list has two choices or more: {a,b}");
     at = close + 1;
@@ -111,9 +95,7 @@ std::vector<Choices> ReadBraces(const Source& source, std::string_view text) {
 // nor one brace list.
 std::vector<Choices> ReadParts(const Source& source, std::string_view text) {
   std::vector<Choices> parts;
-  for (bool more = true; more;) {
-    more = text.find('/') != std::string_view::npos;
-    const auto part = TakeUpTo('/', text);
+  for (const auto part : SplitText(text, '/')) {
     auto braces = ReadBraces(source, part);
     if (braces.size() != 1)
       source.Refuse(part.data(), "expected a word or one brace list between two slashes");
@@ -208,7 +190,7 @@ int64_t ReadCount(const Source& source, std::string_view text) {
 std::vector<NameRow> ReadTemplate(const Source& source, std::string_view line) {
   const auto parts = ReadParts(source, line);
   if (parts.size() <= kProblem || parts[kProblem] != Choices{"*"} ||
-      std::count(line.begin(), line.end(), '*') > 1)
+      std::ranges::count(line, '*') > 1)
     source.Refuse(
         line.data() + line.find('*'),
         "a template is op/device/library/direction/type/*: a name with * for its problem");
@@ -234,7 +216,7 @@ class SuiteReader {
 
   // Throws BadInput with the place of the first error.
   Suite Read() {
-    for (auto rest = source_.text; !rest.empty();) ReadLine(Trimmed(TakeUpTo('\n', rest)));
+    for (const auto line : SplitText(source_.text, '\n')) ReadLine(Trimmed(line));
     for (const auto& [op, templates] : templates_)
       if (!templates.used)
         source_.Refuse(templates.rows.front().parts.front().data(),
@@ -251,7 +233,7 @@ class SuiteReader {
     if (word.find('*') != std::string_view::npos) {
       if (!line.empty()) source_.Refuse(line.data(), "expected the end of the template's line");
       AddTemplate(word);
-    } else if (!line.empty() && std::count(word.begin(), word.end(), '/') <= kMostHead) {
+    } else if (!line.empty() && std::ranges::count(word, '/') <= kMostHead) {
       const auto problem = TakeWord(line);
       AddProblem(word, problem, CountIn(line));
     } else {
@@ -290,8 +272,9 @@ class SuiteReader {
       return found->second.rows;
     }
     std::vector<NameRow> rows;
-    for (std::string_view rest = op.templates; !rest.empty();) {
-      const auto more = ReadTemplate({op.templates, op.name}, TakeUpTo('\n', rest));
+    for (const auto line : SplitText(op.templates, '\n')) {
+      if (line.empty()) continue;
+      const auto more = ReadTemplate({op.templates, op.name}, line);
       rows.insert(rows.end(), more.begin(), more.end());
     }
     return rows;
@@ -312,7 +295,7 @@ class SuiteReader {
     const auto runs = [&](const NameRow& row) {
       return row.parts.at(kDevice) == "gpu" ? devices_.gpu : devices_.cpu;
     };
-    const bool any = std::any_of(rows.begin(), rows.end(), runs);
+    const bool any = std::ranges::any_of(rows, runs);
     for (const auto& row : rows)
       for (const auto& pieces : problems)
         Add(Filled(row, pieces), head.data(), count, !any || runs(row));
@@ -363,14 +346,14 @@ Suite ReadSuite(std::string_view text, const std::string& file, const SuiteDevic
   return suite;
 }
 
-Suite SuiteFromProblems(const std::string& file, std::vector<ForeignProblem> problems) {
+Suite SuiteFromProblems(const std::string& file, const std::vector<ForeignProblem>& problems) {
   Suite suite{.name = file};
   std::unordered_set<std::string> seen;
-  for (auto& problem : problems) {
+  for (const auto& problem : problems) {
     if (problem.name.empty())
-      suite.skipped.push_back(std::move(problem.as_written));
+      suite.skipped.push_back(problem);
     else if (seen.insert(problem.name).second)
-      suite.layers.push_back({std::move(problem.name)});
+      suite.layers.push_back({problem.name});
   }
   return suite;
 }

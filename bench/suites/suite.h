@@ -57,14 +57,13 @@ struct SuiteDevices {
 // whose library this build lacks is kept.
 Suite ReadSuite(std::string_view text, const std::string& file, const SuiteDevices& devices = {});
 
-// A problem of a file in another program's notation.
-struct ForeignProblem {
-  SkippedProblem as_written;  // with the reason why it is no benchmark here
-  std::string name;           // of the benchmark; empty: there is none
+// A problem of a file in another program's notation, with the reason why it is no benchmark here.
+struct ForeignProblem : SkippedProblem {
+  std::string name;  // of the benchmark; empty: there is none
 };
 
 // The benchmarks among `problems`, each once, and the others as skipped. Never counted.
-Suite SuiteFromProblems(const std::string& file, std::vector<ForeignProblem> problems);
+Suite SuiteFromProblems(const std::string& file, const std::vector<ForeignProblem>& problems);
 
 // Returns the suites of this folder in the order of their names.
 const std::vector<EmbeddedFile>& BuiltInSuites();

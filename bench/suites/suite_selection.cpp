@@ -5,21 +5,21 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <sstream>
 #include <unordered_set>
 
 #include "bench/benchdnn/driver.h"
 #include "bench/suites/benchdnn_suite.h"
 #include "counters/base/error.h"
 #include "counters/base/files.h"
+#include "reporters/verbose/verbose_line.h"
 
 namespace dlroof {
 namespace {
 
 const EmbeddedFile* FindBuiltIn(std::string_view name) {
   const auto& suites = BuiltInSuites();
-  const auto found = std::find_if(suites.begin(), suites.end(),
-                                  [&](const EmbeddedFile& suite) { return suite.name == name; });
+  const auto found =
+      std::ranges::find_if(suites, [&](const EmbeddedFile& suite) { return suite.name == name; });
   return found == suites.end() ? nullptr : &*found;
 }
 
@@ -60,27 +60,19 @@ std::vector<std::string> Separated(const std::vector<std::string>& values) {
       single.push_back(value);
       continue;
     }
-    std::istringstream parts(value + ',');
-    for (std::string part; std::getline(parts, part, ',');) single.push_back(part);
+    for (const auto part : SplitText(value, ',')) single.emplace_back(part);
   }
   return single;
 }
 
-Suite FromBenchdnn(std::string_view text, const std::string& file) {
-  std::vector<ForeignProblem> problems;
-  for (auto& one : ReadBenchdnn(text, file))
-    problems.push_back({{std::move(one.file), one.line, std::move(one.text), std::move(one.reason)},
-                        std::move(one.name)});
-  return SuiteFromProblems(file, std::move(problems));
-}
-
 Suite FromFile(const std::string& path, const SuiteDevices& devices) {
   const auto text = ReadFile(path, "a suite");
-  return LooksLikeBenchdnn(text) ? FromBenchdnn(text, path) : ReadSuite(text, path, devices);
+  return LooksLikeBenchdnn(text) ? SuiteFromProblems(path, ReadBenchdnn(text, path))
+                                 : ReadSuite(text, path, devices);
 }
 
 Suite ReadSelected(const std::string& value, const SuiteDevices& devices, const std::string& flag) {
-  if (IsCommand(value)) return FromBenchdnn(value, flag);
+  if (IsCommand(value)) return SuiteFromProblems(flag, ReadBenchdnn(value, flag));
   if (IsFile(value)) return FromFile(value, devices);
   return ReadSuite(FindBuiltIn(value)->text, value, devices);
 }
@@ -157,10 +149,9 @@ std::vector<Suite> SelectSuites(const std::vector<std::string>& values, const Su
   const auto given = Separated(values);
   for (const auto& value : given) CheckKnown(value, flag);
   std::vector<std::string> selected;
-  if (std::all_of(given.begin(), given.end(), IsFile)) selected = DefaultSuites(devices);
+  if (std::ranges::all_of(given, IsFile)) selected = DefaultSuites(devices);
   for (const auto& value : given)
-    if (std::find(selected.begin(), selected.end(), value) == selected.end())
-      selected.push_back(value);
+    if (std::ranges::find(selected, value) == selected.end()) selected.push_back(value);
   std::vector<Suite> suites;
   suites.reserve(selected.size());
   for (const auto& value : selected) suites.push_back(ReadSelected(value, devices, flag));
@@ -177,7 +168,7 @@ std::vector<Suite> InCacheState(std::vector<Suite> suites, CacheState cache) {
 }
 
 bool AsksForSuiteList(const std::vector<std::string>& values) {
-  return std::find(values.begin(), values.end(), "help") != values.end();
+  return std::ranges::find(values, "help") != values.end();
 }
 
 std::string SuiteList() {
@@ -208,9 +199,8 @@ std::string SkippedSentences(const std::vector<Suite>& suites) {
   for (const auto& suite : suites) {
     std::vector<std::pair<const SkippedProblem*, int>> reasons;  // first of its kind, how many
     for (const auto& problem : suite.skipped) {
-      const auto found = std::find_if(reasons.begin(), reasons.end(), [&](const auto& reason) {
-        return reason.first->reason == problem.reason;
-      });
+      const auto found = std::ranges::find_if(
+          reasons, [&](const auto& reason) { return reason.first->reason == problem.reason; });
       if (found == reasons.end())
         reasons.emplace_back(&problem, 1);
       else

@@ -1,7 +1,5 @@
 #include "bench/timing/cpu_timer.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
 #include <exception>
@@ -74,8 +72,8 @@ std::vector<MemorySpan> EvictedSpans(const PreparedCall& call, CacheState cache)
   for (const auto& region : call.memory)
     if (cache == CacheState::kCold || region.weights) spans.push_back({region.begin, region.bytes});
   if (spans.empty())
-    throw Unsupported(fmt::format("{}: this call does not say where its {} lie", Key(cache),
-                                  cache == CacheState::kCold ? "tensors" : "weights"));
+    throw Unsupported("{}: this call does not say where its {} lie", Key(cache),
+                      cache == CacheState::kCold ? "tensors" : "weights");
   return spans;
 }
 

@@ -2,18 +2,136 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cmath>
 #include <memory>
 #include <stdexcept>
 #include <utility>
 
+#include "counters/base/error.h"
+#include "counters/base/order_statistics.h"
+#include "counters/gpu/throttle.h"
 #include "reporters/record/work_counters.h"
 
 namespace dlroof {
+namespace {
+
+constexpr double kBatchSeconds = 5e-3;
+constexpr int kMostCalls = 1000;  // the GPU's queue of launches is about as long
+constexpr double kGraphSeconds = 2e-3;
+constexpr int kMostNodes = 100;
+constexpr int kSamples = 3;
+// Longer batches are sampled once.
+constexpr double kLongSeconds = 0.1;
+
+void Renew(const GpuCacheState& cache) {
+  if (cache.renew) cache.renew();
+}
+
+int SamplesOf(double batch_seconds) { return batch_seconds > kLongSeconds ? 1 : kSamples; }
+
+// Returns the newest answers with the throttle reasons of both.
+GpuHealth Newer(const GpuHealth& earlier, GpuHealth later) {
+  if (earlier.throttle) later.throttle = later.throttle.value_or(0) | *earlier.throttle;
+  return later;
+}
+
+// The driver is asked at the beginning of a long call, before a power limit shows. Its answer right
+// after the call still has the limit, and idleness, which does not concern the call.
+GpuHealth WithPowerLimit(GpuHealth during, const GpuHealth& after) {
+  if (after.throttle)
+    during.throttle = KeepPowerLimit(during.throttle.value_or(0), *after.throttle);
+  return during;
+}
+
+// Absent, with the reason, where the call cannot become a graph.
+std::optional<double> GraphSeconds(const GpuClock& clock, const Enqueue& call, double seconds,
+                                   const GpuCacheState& cache, std::string& why_not) {
+  const int calls = CallsToFill(seconds, kGraphSeconds, kMostNodes);
+  std::function<double()> replay;
+  try {
+    replay = clock.graph(call, calls);
+  } catch (const std::exception& error) {
+    why_not = fmt::format("gpu.graph_seconds is not known: {}", error.what());
+    return std::nullopt;
+  }
+  replay();  // uploads the graph
+  std::vector<double> times;
+  for (int i = SamplesOf(seconds * calls); i > 0; --i) {
+    Renew(cache);
+    times.push_back(replay() / calls);
+  }
+  return Median(times);
+}
+
+}  // namespace
+
+int CallsToFill(double seconds, double target_seconds, int most) {
+  if (seconds * most <= target_seconds) return most;
+  return std::clamp(static_cast<int>(std::ceil(target_seconds / seconds)), 1, most);
+}
+
+GpuCacheState GpuCacheOf(const PreparedCall& call, CacheState cache) {
+  GpuCacheState state{.flush = cache != CacheState::kWarm, .touched = {}, .renew = call.renew};
+  if (cache != CacheState::kColdWeights) return state;
+  bool weights = false;
+  for (const auto& region : call.memory) {
+    weights = weights || region.weights;
+    if (!region.weights) state.touched.push_back(region);
+  }
+  if (!weights) throw Unsupported("cold-weights: this call does not say where its weights lie");
+  return state;
+}
+
+void MakeReady(const GpuClock& clock, const GpuCacheState& cache) {
+  Renew(cache);
+  if (cache.flush) clock.flush();
+  for (const auto& region : cache.touched) clock.touch(region.begin, region.bytes);
+}
+
+double TimeOnce(const GpuClock& clock, const Enqueue& call, const GpuCacheState& cache) {
+  MakeReady(clock, cache);
+  return clock.once(call);
+}
+
+GpuSample SampleGpu(const GpuClock& clock, const Enqueue& call, double seconds,
+                    const GpuCacheState& cache, std::string& why_not) {
+  why_not.clear();
+  const int calls = CallsToFill(seconds, kBatchSeconds, kMostCalls);
+  GpuHealth health;
+  std::vector<double> times, clocks;
+  bool queued = true;
+  for (int i = SamplesOf(seconds * calls); i > 0; --i) {
+    Renew(cache);
+    const auto batch = clock.batch(call, calls, [&] { health = Newer(health, clock.health()); });
+    times.push_back(batch.seconds / calls);
+    queued = queued && batch.queued;
+    if (batch.clock_hz) clocks.push_back(*batch.clock_hz);
+  }
+  if (times.size() == 1) health = WithPowerLimit(health, clock.health());
+  GpuSample sample;
+  if (!cache.flush) {
+    sample.graph_seconds = GraphSeconds(clock, call, seconds, cache, why_not);
+    if (queued)
+      sample.throughput_seconds = Median(times);
+    else
+      why_not += fmt::format(
+          "{}gpu.throughput_seconds is not known: the GPU began before {} calls were launched",
+          why_not.empty() ? "" : "; ", calls);
+  }
+  // The SMs count their clock over the whole batch. The driver samples one moment.
+  sample.clock_hz = clocks.empty() ? health.sm_clock_hz : Median(clocks);
+  sample.default_clock_hz = clock.default_clock_hz;
+  sample.memory_clock_hz = health.memory_clock_hz;
+  sample.power_watts = health.power_watts;
+  sample.temperature_celsius = health.temperature_celsius;
+  if (health.throttle) sample.throttle = static_cast<double>(*health.throttle);
+  return sample;
+}
 
 int GpuTimer::Threads(const Workload& workload, int) const {
   if (workload.threads > 1)
-    throw Unsupported(
-        fmt::format("threads{}: one thread of the host starts a GPU's work", workload.threads));
+    throw Unsupported("threads{}: one thread of the host starts a GPU's work", workload.threads);
   return 1;
 }
 

@@ -5,6 +5,7 @@
 #include <cctype>
 
 #include "counters/base/error.h"
+#include "reporters/verbose/verbose_line.h"
 
 namespace dlroof {
 namespace {
@@ -32,15 +33,12 @@ std::string ToText(const BenchmarkName& name) {
 
 BenchmarkName ParseBenchmarkName(const std::string& text) {
   CheckCharacters(text);
-  std::vector<std::string> parts(1);
-  for (size_t i = 0; i <= text.size(); ++i) {
-    if (i < text.size() && text[i] != '/') {
-      parts.back() += text[i];
-      continue;
-    }
-    if (parts.back().empty())
-      throw BadInput({.column = static_cast<int>(i) + 1}, "empty part of a benchmark name");
-    if (i < text.size()) parts.emplace_back();
+  std::vector<std::string> parts;
+  for (const auto part : SplitText(text, '/')) {
+    if (part.empty())
+      throw BadInput({.column = static_cast<int>(part.data() - text.data()) + 1},
+                     "empty part of a benchmark name");
+    parts.emplace_back(part);
   }
   if (parts.size() < kParts)
     throw BadInput({.column = static_cast<int>(text.size()) + 1},

@@ -6,8 +6,6 @@
 #include <array>
 #include <map>
 
-#include "counters/base/error.h"
-
 namespace dlroof::cudnn {
 namespace {
 

@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "bench/conv2d/cudnn_engines.h"
-#include "bench/conv2d/cudnn_graph.h"
 #include "bench/cudnn/support.h"
 
 namespace dlroof::cudnn {

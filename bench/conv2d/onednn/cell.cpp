@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include "bench/conv2d/loops.h"
-#include "bench/conv2d/onednn_lanes.h"
 #include "bench/conv2d/onednn_levels.h"
 #include "bench/onednn/product_call.h"
 

@@ -7,8 +7,7 @@
 #include <cstdlib>
 
 #include "bench/cudnn/support.h"
-#include "bench/library_rules/cudnn_version.h"
-#include "bench/lstm/cudnn_weights.h"
+#include "bench/library_rules/cudnn_rules.h"
 #include "bench/workload/device_elements.h"
 #include "counters/cuda/support.h"
 
@@ -131,9 +130,6 @@ void SetRnn(const RnnSpec& spec, cudnnDropoutDescriptor_t dropout, cudnnRNNDescr
 struct LstmGpuCall::State {
   explicit State(const CudnnLstmCase& asked)
       : lstm(asked), spec(RnnSpecOf(asked)), type(StorageType(asked.type)) {}
-  ~State() { ForgetStream(); }
-  State(const State&) = delete;
-  State& operator=(const State&) = delete;
 
   bool Trains() const { return lstm.direction != LstmDirection::kForwardInference; }
   bool IsBackward() const { return lstm.direction == LstmDirection::kBackward; }
@@ -162,6 +158,7 @@ struct LstmGpuCall::State {
   std::optional<DeviceBuffer> kept_reserve;  // `bwd`: as the forward call left it
   std::optional<TensorSet> tensors, gradients;
   CudaStream stream;
+  StreamUse use;  // of it
 };
 
 void LstmGpuCall::State::Describe() {

@@ -42,23 +42,9 @@ std::vector<float> LayersOf(const std::vector<float>& states, const LstmStage& s
           states.begin() + (stage.first + stage.layers) * layer};
 }
 
-// The dimensions of every tensor of a stage.
-struct Dimensions {
-  memory::dims source, hidden, cell, input, state, peephole, projection, bias, output;
-};
-Dimensions DimensionsOf(const LstmProblem& problem, const LstmStage& stage) {
-  const int64_t layers = stage.layers, passes = Passes(problem), state = StateWidth(problem);
-  const int64_t t = problem.t, n = problem.n, h = problem.h;
-  const int64_t input = InputWidth(problem, stage.first);
-  return {{t, n, input},
-          {layers, passes, n, state},
-          {layers, passes, n, h},
-          {layers, passes, input, 4, h},
-          {layers, passes, state, 4, h},
-          {layers, passes, 3, h},
-          {layers, passes, h, problem.p},
-          {layers, passes, 4, h},
-          {t, n, OutputWidth(problem)}};
+// The library chooses the layout.
+memory::desc AnyDesc(const memory::dims& dims, memory::data_type type) {
+  return {dims, type, memory::format_tag::any};
 }
 
 }  // namespace
@@ -79,39 +65,35 @@ LstmBuilder::LstmBuilder(const LstmCase& lstm, const LstmType& type, const LstmI
 }
 
 LstmBuilder::Shapes LstmBuilder::ShapesOf(const LstmStage& stage) const {
-  const Dimensions d = DimensionsOf(problem_, stage);
-  const auto weight = DataType(type_.weight);
+  const int64_t layers = stage.layers, passes = Passes(problem_), state = StateWidth(problem_);
+  const int64_t t = problem_.t, n = problem_.n, h = problem_.h;
+  const int64_t input = InputWidth(problem_, stage.first);
+  const auto plain = [](const memory::dims& dims, std::string_view type) {
+    return PlainDesc(dims, DataType(type));
+  };
   const auto weights = [&](const memory::dims& dims) {
-    return lstm_.plain_weights ? PlainDesc(dims, weight)
-                               : memory::desc(dims, weight, memory::format_tag::any);
+    return lstm_.plain_weights ? plain(dims, type_.weight) : AnyDesc(dims, DataType(type_.weight));
   };
   const bool last = stage.first + stage.layers == problem_.l;
-  Shapes shapes{.source = PlainDesc(d.source, DataType(type_.source)),
-                .hidden = PlainDesc(d.hidden, DataType(type_.hidden)),
-                .cell = PlainDesc(d.cell, DataType(type_.cell)),
-                .input = weights(d.input),
-                .state = weights(d.state),
-                .output = PlainDesc(d.output, DataType(last ? type_.output : type_.source))};
-  if (problem_.p != 0) shapes.projection = weights(d.projection);
-  if (problem_.peephole) shapes.peephole = PlainDesc(d.peephole, memory::data_type::f32);
-  shapes.bias = PlainDesc(d.bias, DataType(type_.bias));
+  Shapes shapes{.source = plain({t, n, input}, type_.source),
+                .hidden = plain({layers, passes, n, state}, type_.hidden),
+                .cell = plain({layers, passes, n, h}, type_.cell),
+                .input = weights({layers, passes, input, 4, h}),
+                .state = weights({layers, passes, state, 4, h}),
+                .bias = plain({layers, passes, 4, h}, type_.bias),
+                .output = plain({t, n, OutputWidth(problem_)}, last ? type_.output : type_.source)};
+  if (problem_.p != 0) shapes.projection = weights({layers, passes, h, problem_.p});
+  if (problem_.peephole) shapes.peephole = plain({layers, passes, 3, h}, "f32");
   return shapes;
 }
 
 LstmBuilder::Shapes LstmBuilder::GradientShapesOf(const LstmStage& stage) const {
-  const Dimensions d = DimensionsOf(problem_, stage);
-  const auto any = [](const memory::dims& dims) {
-    return memory::desc(dims, memory::data_type::f32, memory::format_tag::any);
-  };
-  Shapes shapes{.source = any(d.source),
-                .hidden = any(d.hidden),
-                .cell = any(d.cell),
-                .input = any(d.input),
-                .state = any(d.state),
-                .output = any(d.output)};
-  if (problem_.p != 0) shapes.projection = any(d.projection);
-  if (problem_.peephole) shapes.peephole = PlainDesc(d.peephole, memory::data_type::f32);
-  shapes.bias = any(d.bias);
+  Shapes shapes = ShapesOf(stage);  // the peepholes' stay plain
+  for (auto* desc : {&shapes.source, &shapes.hidden, &shapes.cell, &shapes.input, &shapes.state,
+                     &shapes.bias, &shapes.output})
+    *desc = AnyDesc(desc->get_dims(), memory::data_type::f32);
+  if (problem_.p != 0)
+    shapes.projection = AnyDesc(shapes.projection.get_dims(), memory::data_type::f32);
   return shapes;
 }
 
@@ -183,33 +165,11 @@ dnnl::lstm_backward::primitive_desc LstmBuilder::DescribeBackward(const LstmStag
   const Shapes s = ShapesOf(stage), d = GradientShapesOf(stage);
   const auto d_output =
       above != nullptr ? above->arguments.at(DNNL_ARG_DIFF_SRC_LAYER).get_desc() : d.output;
-  return {CpuEngine(),
-          dnnl::prop_kind::backward,
-          DirectionOf(problem_),
-          s.source,
-          s.hidden,
-          s.cell,
-          s.input,
-          s.state,
-          s.peephole,
-          s.projection,
-          s.bias,
-          s.output,
-          s.hidden,
-          s.cell,
-          d.source,
-          d.hidden,
-          d.cell,
-          d.input,
-          d.state,
-          d.peephole,
-          d.projection,
-          d.bias,
-          d_output,
-          d.hidden,
-          d.cell,
-          forward,
-          attributes_};
+  return dnnl::lstm_backward::primitive_desc(
+      CpuEngine(), dnnl::prop_kind::backward, DirectionOf(problem_), s.source, s.hidden, s.cell,
+      s.input, s.state, s.peephole, s.projection, s.bias, s.output, s.hidden, s.cell, d.source,
+      d.hidden, d.cell, d.input, d.state, d.peephole, d.projection, d.bias, d_output, d.hidden,
+      d.cell, forward, attributes_);
 }
 
 // Forward and backward primitives prefer different layouts of the same weights.

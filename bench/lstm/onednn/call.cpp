@@ -4,10 +4,16 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstring>
+#include <memory>
 #include <unordered_set>
 
+#include "bench/lstm/check.h"
+#include "bench/lstm/onednn_levels.h"
+#include "bench/onednn/part_seconds.h"
 #include "bench/onednn/support.h"
+#include "bench/workload/host_memory.h"
 #include "counters/base/error.h"
 
 namespace dlroof::onednn {
@@ -39,6 +45,115 @@ void RefuseWhatTheLibraryGetsWrong(const LstmCase& lstm, const LstmType& type) {
     throw Unsupported("fpmath modes are for f32: oneDNN takes fpmath-{} with {} and crashes",
                       lstm.fpmath, type.name);
 }
+
+// Returns the allowed error, relative to the largest value of its tensor.
+//   f32   2^-24 per operation, some tens of them in a row through a gate; states contract errors.
+//         Seen: 2e-6.
+//   bf16, f16  each hidden state is stored with 2^-9 of its size lost and read by the next step and
+//         layer, gates likewise in the backward pass. Seen with bf16: 6e-3. An fpmath mode may
+//         round the operands of each product to these types (tf32 to as many bits as f16): less.
+//   int8  a hidden state is off by 1/254 of full scale; behind a projection, whose outputs are some
+//         tenths in size, twice. Seen: 1e-2, with a projection 4e-2.
+// A wrong gate, weight or step is off by tenths. Weight gradients are sums over t*n: their rounding
+// errors grow like its square root.
+double Tolerance(std::string_view type, const LstmCase& lstm) {
+  const double terms = static_cast<double>(lstm.problem.t * lstm.problem.n);
+  const double growth = std::sqrt(std::max(1.0, terms / 2048));
+  if (IsQuantized(LstmTypeOf(type))) return 0.1;
+  return (type == "f32" && lstm.fpmath == "strict" ? 1e-5 : 0.02) * growth;
+}
+
+std::string Short(const std::string& implementation) {
+  return implementation.substr(0, implementation.find(':'));
+}
+
+Verification VerifyTwin(const LstmProblem& twin_problem, const LstmCall& call,
+                        const std::string& type, unsigned seed) {
+  const auto input = SeededLstmInput(twin_problem, seed, type);
+  const auto d_output = SeededLstmGradient(twin_problem, seed);
+  LstmCase lstm = call.lstm();
+  lstm.problem = twin_problem;
+  LstmCall twin(lstm, type, input, d_output);
+  Verification verification = CompareWithLoops(twin, type, input, d_output);
+  const auto own = Short(call.Algorithm()), twins = Short(twin.Algorithm());
+  verification.how = fmt::format(
+      "{} of the twin {} ({})", verification.how, ToText(twin_problem),
+      own == twins ? fmt::format("{} too", own) : fmt::format("{}, not {}", twins, own));
+  return verification;
+}
+
+Verification Verify(LstmCall& call, const std::string& type, unsigned seed) {
+  const LstmProblem& problem = call.lstm().problem;
+  const LstmProblem twin = Twin(problem, kMostFlopsToVerify);
+  if (twin != problem) return VerifyTwin(twin, call, type, seed);
+  return CompareWithLoops(call, type, SeededLstmInput(twin, seed, type),
+                          SeededLstmGradient(twin, seed));
+}
+
+// Assumed, of oneDNN 3.2: its reference cells call its gemm and merge the products of all steps,
+// brgemm cells do not.
+PartSeconds Parts(const LstmProblem& problem, LstmDirection direction, const std::string& type,
+                  std::string_view algorithm, double step_seconds) {
+  const auto functions = Functions(problem, direction);
+  const bool by_gemm = algorithm.starts_with("ref");
+  std::vector<Product> products;
+  for (const auto& [m, n, k, count] : Products(problem, direction, by_gemm))
+    products.push_back({m, n, k, static_cast<double>(count)});
+  PartSeconds parts;
+  if (const auto cost = FunctionCost(static_cast<double>(functions.sigmoids),
+                                     static_cast<double>(functions.tanhs), step_seconds)) {
+    parts.functions = cost->seconds;
+    parts.function_instructions = cost->instructions;
+  }
+  if (type != "f32" && (type != "bf16" || by_gemm)) return parts;
+  if (const auto cost = ProductCost(products, type, by_gemm ? ProductBy::kGemm : ProductBy::kMatmul,
+                                    step_seconds)) {
+    parts.products = cost->seconds;
+    parts.product_instructions = cost->instructions;
+  }
+  return parts;
+}
+
+PreparedCall Prepare(const BenchmarkName& name, const RunSettings& settings) {
+  const LstmCase lstm = ReadOnednnLstmCase(name);
+  const std::string& type_name = name.type;
+  const LstmType& type = LstmTypeOf(type_name);
+  const LstmElementBytes bytes = ElementBytes(type);
+  RequireHostMemory(LeastHostBytes(lstm.problem, lstm.direction, bytes), ToText(lstm.problem));
+  SetThreads(settings.threads);
+  auto call = std::make_shared<LstmCall>(lstm, type_name,
+                                         SeededLstmInput(lstm.problem, settings.seed, type_name),
+                                         SeededLstmGradient(lstm.problem, settings.seed));
+  PreparedCall prepared;
+  prepared.run = [call] { call->Run(); };
+  prepared.verify = [call, type_name, settings] { return Verify(*call, type_name, settings.seed); };
+  prepared.algorithm = call->Algorithm();
+  prepared.isa = EffectiveIsa();
+  prepared.memory = call->Memory();
+  prepared.modelled =
+      ModelledWork(lstm.problem, lstm.direction, bytes,
+                   LstmMatrixPipe(type, lstm.fpmath, prepared.algorithm, prepared.isa),
+                   "fp32.vector", static_cast<double>(call->Launches()));
+  prepared.levels = OfThisVersion(
+      LstmLevels(lstm.problem, lstm.direction, bytes, prepared.algorithm, prepared.isa));
+  prepared.parts = [lstm, type = std::string(type.source),
+                    algorithm = prepared.algorithm](double step_seconds) {
+    return Parts(lstm.problem, lstm.direction, type, algorithm, step_seconds);
+  };
+  auto smallest = lstm.problem;
+  smallest.n = smallest.i = smallest.h = 1;
+  smallest.p = std::min<int64_t>(smallest.p, 1);
+  if (smallest != lstm.problem)
+    prepared.smallest = [name, settings, smallest] {
+      auto smallest_name = name;
+      smallest_name.problem = ToText(smallest);
+      return Prepare(smallest_name, settings);
+    };
+  return prepared;
+}
+
+[[maybe_unused]] const bool cell_registered =
+    RegisterCell({.op = "LSTM", .device = "cpu", .library = "onednn", .prepare = Prepare});
 
 }  // namespace
 
@@ -133,6 +248,13 @@ std::vector<MemoryRegion> LstmCall::Memory() const {
     for (const auto& region : Regions(step.arguments, {kWeights.begin(), kWeights.end()}))
       if (seen.insert(region.begin).second) regions.push_back(region);
   return regions;
+}
+
+Verification CompareWithLoops(LstmCall& call, std::string_view type, const LstmInput<float>& input,
+                              const LstmOutput<float>& d_output) {
+  if (call.lstm().direction == LstmDirection::kBackward) call.ClearWeightGradients();
+  return dlroof::CompareWithLoops(call, call.lstm().problem, call.lstm().direction, input, d_output,
+                                  Tolerance(type, call.lstm()));
 }
 
 }  // namespace dlroof::onednn

@@ -7,7 +7,7 @@
 #include <map>
 #include <memory>
 
-#include "bench/library_rules/cudnn_version.h"
+#include "bench/library_rules/cudnn_rules.h"
 #include "bench/matmul/cublaslt_case.h"
 #include "bench/matmul/loops.h"
 #include "bench/workload/device_elements.h"

@@ -19,6 +19,10 @@ std::string CaseRefusal(const std::string& name) {
   return RefusalOf([&] { Case(name); });
 }
 
+void CaseRefuses(const std::string& name, const std::string& why) {
+  EXPECT_THAT(CaseRefusal(name), HasSubstr(why)) << name;
+}
+
 TEST(Conv2dCase, ReadsEveryOption) {
   const auto one = Case("fwd/u8s8f32/n1c1h8w8k1r3s3/training/bias/relu/scales/nhwc/auto");
   EXPECT_TRUE(one.training && one.bias && one.relu && one.scales);
@@ -36,25 +40,23 @@ TEST(Conv2dCase, ReadsEveryOption) {
 TEST(Conv2dCase, RefusalsCountColumnsInTheWholeName) {
   // Conv2D/cpu/onednn/ is 18 characters long.
   EXPECT_EQ(CaseRefusal("fwd/f32/n1c1h8w8k1r3s3"), "accepted");
-  EXPECT_THAT(CaseRefusal("bwd/f32/n1c1h8w8k1r3s3"), HasSubstr("column 19: expected a direction"));
-  EXPECT_THAT(CaseRefusal("fwd/f8/n1c1h8w8k1r3s3"),
-              HasSubstr("column 23: expected a type (f32, bf16, f16, int8, or a mix such as "
-                        "u8s8f32), got 'f8'"));
-  EXPECT_THAT(CaseRefusal("fwd/f32/n1c1h8w8k1r3s3_q"), HasSubstr("column 42"));
-  EXPECT_THAT(CaseRefusal("fwd/f32/n1c1h8w8k1r3s3/hot"),
-              HasSubstr("column 42: Conv2D/cpu/onednn has no option 'hot'"));
-  EXPECT_THAT(CaseRefusal("fwd/f32/n1c1h8w8k1r3s3/bias/bias"), HasSubstr("column 47"));
-  EXPECT_THAT(CaseRefusal("fwd/f32/n1c1h8w8k1r3s3/relu/bias"), HasSubstr("column 47"));
-  EXPECT_THAT(CaseRefusal("fwd/f32/n1c1h8w8k1r3s3/nchw/nhwc"), HasSubstr("column 47"));
+  CaseRefuses("bwd/f32/n1c1h8w8k1r3s3", "column 19: expected a direction");
+  CaseRefuses("fwd/f8/n1c1h8w8k1r3s3",
+              "column 23: expected a type (f32, bf16, f16, int8, or a mix such as "
+              "u8s8f32), got 'f8'");
+  CaseRefuses("fwd/f32/n1c1h8w8k1r3s3_q", "column 42");
+  CaseRefuses("fwd/f32/n1c1h8w8k1r3s3/hot", "column 42: Conv2D/cpu/onednn has no option 'hot'");
+  CaseRefuses("fwd/f32/n1c1h8w8k1r3s3/bias/bias", "column 47");
+  CaseRefuses("fwd/f32/n1c1h8w8k1r3s3/relu/bias", "column 47");
+  CaseRefuses("fwd/f32/n1c1h8w8k1r3s3/nchw/nhwc", "column 47");
 }
 
 TEST(Conv2dCase, RefusesWhatADirectionOrATypeCannotHave) {
-  EXPECT_THAT(CaseRefusal("bwd_data/f32/n1c1h8w8k1r3s3/bias"), HasSubstr("column 47: 'bias'"));
+  CaseRefuses("bwd_data/f32/n1c1h8w8k1r3s3/bias", "column 47: 'bias'");
   EXPECT_EQ(CaseRefusal("bwd_weights/f32/n1c1h8w8k1r3s3/bias"), "accepted");
-  EXPECT_THAT(CaseRefusal("bwd_weights/f32/n1c1h8w8k1r3s3/training"), HasSubstr("'training'"));
-  EXPECT_THAT(CaseRefusal("bwd_weights/f32/n1c1h8w8k1r3s3/bias/relu"),
-              HasSubstr("column 55: 'relu'"));
-  EXPECT_THAT(CaseRefusal("fwd/bf16/n1c1h8w8k1r3s3/scales"), HasSubstr("'scales'"));
+  CaseRefuses("bwd_weights/f32/n1c1h8w8k1r3s3/training", "'training'");
+  CaseRefuses("bwd_weights/f32/n1c1h8w8k1r3s3/bias/relu", "column 55: 'relu'");
+  CaseRefuses("fwd/bf16/n1c1h8w8k1r3s3/scales", "'scales'");
 }
 
 // 2 images of 4 channels 5x6, 6 filters 3x2 in 2 groups, stride 2, one more row below and one more

@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <stdexcept>
+
 #include "bench/workload/workload.h"
 #include "tests/fakes/refusal.h"
 
@@ -77,6 +79,99 @@ TEST(MakeWorkload, ReadsTheNamesOfCudnnWithoutCuda) {
   EXPECT_THROW(MakeWorkload("Conv2D/gpu/cudnn/fwd/f16/n16"), BadInput);
   EXPECT_THROW(MakeWorkload("Conv2D/gpu/cudnn/fwd/f16/n1c8h8w8k8r3s3/nhwc"), BadInput);
   EXPECT_THROW(MakeWorkload("LSTM/gpu/cudnn/fwd/f16/t1n1i1h1"), BadInput);
+}
+
+using Four = std::array<int64_t, 4>;
+using Two = std::array<int64_t, 2>;
+
+GraphSpec Spec(const std::string& rest) { return GraphOf(Read(rest)); }
+
+TEST(DenseStrides, OfTwoOrders) {
+  EXPECT_EQ(DenseStrides({2, 3, 5, 7}, Conv2dLayout::kNchw), (Four{105, 35, 7, 1}));
+  EXPECT_EQ(DenseStrides({2, 3, 5, 7}, Conv2dLayout::kNhwc), (Four{105, 1, 21, 3}));
+}
+
+// 112 rows with one row of padding below: (112 + 1 - 3) / 2 + 1 = 56.
+TEST(GraphOf, KeepsPaddingThatDiffersAtTheTwoEnds) {
+  const auto graph = Spec("fwd/f16/n16c64h112w112k32r3s3_s2p0:1x0:1");
+  EXPECT_EQ(TensorOf(graph, kSourceId),
+            (TensorSpec{1, "f16", {16, 64, 112, 112}, {802816, 1, 7168, 64}, false}));
+  EXPECT_EQ(TensorOf(graph, kWeightsId),
+            (TensorSpec{2, "f16", {32, 64, 3, 3}, {576, 1, 192, 64}, false}));
+  EXPECT_EQ(TensorOf(graph, kDestinationId),
+            (TensorSpec{3, "f16", {16, 32, 56, 56}, {100352, 1, 1792, 32}, false}));
+  const auto& c = graph.convolution;
+  EXPECT_EQ(c.compute_type, "f32");
+  EXPECT_EQ(c.strides, (Two{2, 2}));
+  EXPECT_EQ(c.pads_before, (Two{0, 0}));
+  EXPECT_EQ(c.pads_after, (Two{1, 1}));
+  EXPECT_EQ(c.dilations, (Two{1, 1}));
+  EXPECT_TRUE(graph.pointwise.empty());
+}
+
+TEST(GraphOf, HeightComesBeforeWidth) {
+  const auto& c = Spec("bwd_data/f32/n1c8h20w30k6r2s3_s2x1p0:1x2:3d1x2").convolution;
+  EXPECT_EQ(c.direction, ProductDirection::kBackwardData);
+  EXPECT_EQ(c.strides, (Two{2, 1}));
+  EXPECT_EQ(c.pads_before, (Two{0, 2}));
+  EXPECT_EQ(c.pads_after, (Two{1, 3}));
+  EXPECT_EQ(c.dilations, (Two{1, 2}));
+}
+
+// Source 2 x 4 x 9 x 7, weights 6 x 4 x 3 x 3, destination 2 x 6 x 7 x 5, bias 6: 504, 216, 420 and
+// 6 elements of 2 byte; what stands between convolution and relu is never in memory.
+TEST(TensorBytes, CountsWhatIsInMemory) {
+  EXPECT_DOUBLE_EQ(TensorBytes(Spec("fwd/f16/n2c4h9w7k6r3s3")), 2 * (504 + 216 + 420));
+  EXPECT_DOUBLE_EQ(TensorBytes(Spec("fwd/f16/n2c4h9w7k6r3s3/bias/relu")),
+                   2 * (504 + 216 + 420 + 6));
+}
+
+TEST(GraphOf, GroupsShowInTheWeightsChannels) {
+  const auto graph = Spec("bwd_weights/bf16/n2c12h8w8k18r3s3_p1g3/nchw");
+  EXPECT_EQ(TensorOf(graph, kWeightsId).dimensions, (Four{18, 4, 3, 3}));
+  EXPECT_EQ(TensorOf(graph, kWeightsId).strides, (Four{36, 9, 3, 1}));
+  EXPECT_EQ(TensorOf(graph, kSourceId).strides, (Four{768, 64, 8, 1}));
+}
+
+TEST(GraphOf, IntegersAreSummedInIntegers) {
+  const auto graph = Spec("fwd/s8s8f32/n1c16h8w8k16r1s1");
+  EXPECT_EQ(graph.convolution.compute_type, "s32");
+  EXPECT_EQ(TensorOf(graph, kDestinationId).type, "f32");
+}
+
+TEST(GraphOf, ProductsOfFp8AreSummedInF32) {
+  const auto graph = Spec("fwd/fp8/n1c16h8w8k32r1s1");
+  EXPECT_EQ(graph.convolution.compute_type, "f32");
+  EXPECT_EQ(TensorOf(graph, kSourceId).type, "e4m3");
+  EXPECT_EQ(TensorOf(graph, kDestinationId).type, "e4m3");
+}
+
+TEST(GraphOf, BiasThenReluFollowTheConvolution) {
+  const auto graph = Spec("fwd/s8s8s8/n1c16h8w8k24r1s1/bias/relu");
+  EXPECT_EQ(graph.convolution.destination, kSumId);
+  EXPECT_EQ(TensorOf(graph, kBiasId),
+            (TensorSpec{4, "f32", {1, 24, 1, 1}, {24, 1, 24, 24}, false}));
+  // The sum as the convolution makes it, what bias makes of it in f32; neither is in memory.
+  EXPECT_EQ(TensorOf(graph, kSumId).type, "s32");
+  EXPECT_TRUE(TensorOf(graph, kSumId).is_virtual);
+  EXPECT_EQ(TensorOf(graph, kBiasedId).type, "f32");
+  EXPECT_TRUE(TensorOf(graph, kBiasedId).is_virtual);
+  ASSERT_EQ(graph.pointwise.size(), 2U);
+  EXPECT_EQ(graph.pointwise[0], (PointwiseSpec{PointwiseMode::kAdd, kSumId, kBiasId, kBiasedId}));
+  EXPECT_EQ(graph.pointwise[1],
+            (PointwiseSpec{PointwiseMode::kRelu, kBiasedId, 0, kDestinationId}));
+}
+
+TEST(GraphOf, OneFusedOperationWritesTheDestination) {
+  const auto bias = Spec("fwd/f16/n1c16h8w8k24r1s1/bias");
+  ASSERT_EQ(bias.pointwise.size(), 1U);
+  EXPECT_EQ(bias.pointwise[0],
+            (PointwiseSpec{PointwiseMode::kAdd, kSumId, kBiasId, kDestinationId}));
+  EXPECT_THROW(TensorOf(bias, kBiasedId), std::logic_error);
+  const auto relu = Spec("fwd/f16/n1c16h8w8k24r1s1/relu");
+  ASSERT_EQ(relu.pointwise.size(), 1U);
+  EXPECT_EQ(relu.pointwise[0], (PointwiseSpec{PointwiseMode::kRelu, kSumId, 0, kDestinationId}));
+  EXPECT_THROW(TensorOf(relu, kBiasId), std::logic_error);
 }
 
 }  // namespace

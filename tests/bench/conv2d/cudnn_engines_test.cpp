@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <stdexcept>
 
-#include "counters/base/error.h"
+#include "tests/fakes/refusal.h"
 
 namespace dlroof::cudnn {
 namespace {
@@ -63,13 +63,7 @@ TEST(ConvPipe, IsWhereTheProductsAreMade) {
   tiled.knobs = {{2, 4}};  // tile_size
   EXPECT_EQ(ConvPipe(EngineCase("s8s8s8"), tiled), "int8.matrix");
   EXPECT_EQ(ConvPipe(EngineCase("f16"), tiled), "fp32.vector");
-}
-
-TEST(ConvPipe, Fp8IsOnTensorCoresWhateverTheEngineNotes) {
-  EXPECT_EQ(ConvPipe(EngineCase("fp8"), {}), "fp8.matrix");
-}
-
-TEST(ConvPipe, IsAPipe) {
+  EXPECT_EQ(ConvPipe(EngineCase("fp8"), {}), "fp8.matrix") << "whatever the engine notes";
   for (const char* type : {"f32", "tf32", "f16", "bf16", "int8", "s8s8f32"})
     for (const auto& config : {With({}), With({Note::kTensorCore})})
       EXPECT_TRUE(IsPipeKey(ConvPipe(EngineCase(type), config))) << type;
@@ -86,6 +80,19 @@ TEST(CheckedCase, WinogradRoundsItsTransformedInputs) {
 TEST(WorkspaceLimit, IsHalfOfWhatIsFreeUpTo8GiB) {
   EXPECT_EQ(WorkspaceLimit(1000), 500);
   EXPECT_EQ(WorkspaceLimit(int64_t{140} << 30U), int64_t{8} << 30U);
+}
+
+// Unsupported is a std::runtime_error too, and leaves the exit code alone.
+template <class Throws>
+bool IsUnsupported(const Throws& throws) {
+  try {
+    throws();
+  } catch (const Unsupported&) {
+    return true;
+  } catch (const std::runtime_error&) {
+    return false;
+  }
+  throw std::logic_error("nothing was thrown");
 }
 
 // Plan i takes 1 ms times i + 1; plan 1 breaks at its third look.
@@ -126,14 +133,10 @@ TEST(TimePlans, ABrokenGpuOrNoPlanLeftIsNoResult) {
   };
   EXPECT_THROW(TimePlans(2, breaks, [] { throw std::logic_error("the GPU is gone"); }),
                std::logic_error);
-  try {
-    TimePlans(2, breaks, [] {});
-    FAIL() << "there is no plan";
-  } catch (const Unsupported&) {
-    FAIL() << "that was no refusal";
-  } catch (const std::runtime_error& error) {
-    EXPECT_THAT(std::string(error.what()), testing::HasSubstr("an engine fell over"));
-  }
+  const auto nothing_left = [&] { TimePlans(2, breaks, [] {}); };
+  EXPECT_FALSE(IsUnsupported(nothing_left));
+  EXPECT_THAT(RefusalOf<std::runtime_error>(nothing_left),
+              testing::HasSubstr("an engine fell over"));
   const auto refuses = [](size_t, int) -> double { throw Unsupported("not this shape"); };
   EXPECT_THROW(TimePlans(2, refuses, [] {}), Unsupported);
 }
@@ -280,11 +283,7 @@ TEST(SameKernel, ByEngineAndKnobsWhoeverProposedIt) {
 template <class Error>
 std::string NoPlan(const std::string& type, const std::vector<WhyNot>& reasons,
                    const std::vector<WhyNot>& modes = {}) {
-  try {
-    ThrowNoPlan(EngineCase(type), reasons, modes);
-  } catch (const Error& error) {
-    return error.what();
-  }
+  return RefusalOf<Error>([&] { ThrowNoPlan(EngineCase(type), reasons, modes); });
 }
 
 TEST(ThrowNoPlan, CountsTheReasonsMostFirst) {
@@ -293,19 +292,6 @@ TEST(ThrowNoPlan, CountsTheReasonsMostFirst) {
   EXPECT_EQ(NoPlan<Unsupported>("f32", {}), "cuDNN proposes no engine for it");
   EXPECT_EQ(NoPlan<Unsupported>("int8", {}),
             "cuDNN proposes no engine for it (its integer engines read s8, not u8: s8s8s8)");
-}
-
-// Unsupported is a std::runtime_error too, and leaves the exit code alone.
-template <class Throws>
-bool IsUnsupported(const Throws& throws) {
-  try {
-    throws();
-  } catch (const Unsupported&) {
-    return true;
-  } catch (const std::runtime_error&) {
-    return false;
-  }
-  throw std::logic_error("nothing was thrown");
 }
 
 TEST(ThrowNoPlan, WhereOneBrokeItIsAFailure) {
@@ -324,14 +310,11 @@ TEST(ThrowFirst, IsWhatBrokeBeforeWhatWasRefused) {
   EXPECT_THROW(ThrowFirst({}), std::logic_error);
 }
 
-TEST(RequireConvSupport, IntegersHaveNoBackwardPass) {
+TEST(RequireConvSupport, IntegersHaveNoBackwardPassAndFp8IsAForwardPassAlone) {
   EXPECT_NO_THROW(RequireConvSupport(EngineCase("s8s8s8")));
   EXPECT_NO_THROW(RequireConvSupport(EngineCase("f16", "bwd_data")));
   EXPECT_THROW(RequireConvSupport(EngineCase("s8s8s8", "bwd_data")), Unsupported);
   EXPECT_THROW(RequireConvSupport(EngineCase("int8", "bwd_weights")), Unsupported);
-}
-
-TEST(RequireConvSupport, Fp8IsAForwardPassAlone) {
   EXPECT_NO_THROW(RequireConvSupport(EngineCase("fp8")));
   EXPECT_THROW(RequireConvSupport(EngineCase("fp8", "bwd_data")), Unsupported);
   auto fused = EngineCase("fp8");

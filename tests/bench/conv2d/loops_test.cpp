@@ -5,34 +5,16 @@
 
 #include <random>
 
+#include "tests/bench/random_problems.h"
 #include "tests/fakes/counted.h"
 
 namespace dlroof {
 namespace {
 
+constexpr ConvLimits kSmallLimits = {
+    .groups = 3, .images = 3, .channels = 3, .taps = 3, .places = 5, .steps = 3, .padding = 3};
 constexpr ProductDirection kAll[] = {ProductDirection::kForward, ProductDirection::kBackwardData,
                                      ProductDirection::kBackwardWeights};
-
-int64_t Between(std::mt19937& random, int64_t least, int64_t most) {
-  return least + static_cast<int64_t>(random() % static_cast<uint64_t>(most - least + 1));
-}
-
-Conv2dProblem SmallProblem(std::mt19937& random) {
-  Conv2dProblem p;
-  p.groups = Between(random, 1, 3);
-  p.n = Between(random, 1, 3);
-  p.c = p.groups * Between(random, 1, 3);
-  p.k = p.groups * Between(random, 1, 3);
-  p.r = Between(random, 1, 3);
-  p.s = Between(random, 1, 3);
-  for (int64_t* option : {&p.stride_h, &p.stride_w, &p.dilation_h, &p.dilation_w})
-    *option = Between(random, 1, 3);
-  for (int64_t* end : {&p.pad_top, &p.pad_bottom, &p.pad_left, &p.pad_right})
-    *end = Between(random, 0, 3);
-  p.h = (p.r - 1) * p.dilation_h + Between(random, 1, 5);
-  p.w = (p.s - 1) * p.dilation_w + Between(random, 1, 5);
-  return p;
-}
 
 template <class Number>
 ProductArrays<Number> Arrays(const Conv2dProblem& p, const ProductInputs& inputs) {
@@ -50,7 +32,7 @@ ProductArrays<Number> Arrays(const Conv2dProblem& p, const ProductInputs& inputs
 TEST(Conv2dReference, CountsWhatTheClosedFormSays) {
   std::mt19937 random(3);
   for (int i = 0; i < 600; ++i) {
-    const auto p = SmallProblem(random);
+    const auto p = RandomConv2d(random, kSmallLimits);
     for (const auto direction : kAll) {
       Conv2dCase one;
       one.problem = p;
@@ -70,7 +52,7 @@ TEST(Conv2dReference, CountsWhatTheClosedFormSays) {
 TEST(Conv2dReference, LoopsAndSingleElementsAgree) {
   std::mt19937 random(4);
   for (int i = 0; i < 300; ++i) {
-    const auto p = SmallProblem(random);
+    const auto p = RandomConv2d(random, kSmallLimits);
     for (const auto direction : kAll) {
       Conv2dCase one;
       one.problem = p;

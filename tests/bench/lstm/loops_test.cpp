@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "bench/lstm/check.h"
+#include "tests/bench/random_problems.h"
 
 namespace dlroof {
 namespace {
@@ -51,24 +52,11 @@ LstmInput<CountingNumber> Counting(const LstmInput<float>& from) {
   return to;
 }
 
-LstmProblem SmallProblem(std::mt19937& random) {
-  const auto size = [&](int64_t least, int64_t most) {
-    return std::uniform_int_distribution<int64_t>(least, most)(random);
-  };
-  return {size(1, 4),
-          size(1, 3),
-          size(1, 5),
-          size(1, 5),
-          size(1, 3),
-          size(0, 3),
-          static_cast<LstmPasses>(size(0, 2)),
-          size(0, 1) == 1};
-}
-
 TEST(LstmReference, DoesExactlyTheOperationsOfTheClosedForms) {
   std::mt19937 random(3);
   for (int k = 0; k < 600; ++k) {
-    const LstmProblem problem = SmallProblem(random);
+    LstmProblem problem = RandomLstm(random, 4);
+    problem.peephole = k % 2 == 0;
     const auto input = Counting(SeededLstmInput(problem, 1, "f32"));
     LstmForwardResult<CountingNumber> forward;
     Counted() = {};

@@ -7,9 +7,9 @@
 #include <set>
 
 #include "bench/lstm/case.h"
-#include "bench/suites/suite.h"
-#include "bench/workload/workload.h"
+#include "bench/suites/suite_selection.h"
 #include "counters/base/error.h"
+#include "tests/bench/random_problems.h"
 #include "tests/fakes/refusal.h"
 
 namespace dlroof {
@@ -25,24 +25,11 @@ std::string Refusal(const std::string& text, int column_offset = 0) {
   return RefusalOf([&] { ParseLstmProblem(text, column_offset); });
 }
 
-LstmProblem RandomProblem(std::mt19937& random, int64_t most) {
-  const auto size = [&](int64_t least) {
-    return std::uniform_int_distribution<int64_t>(least, most)(random);
-  };
-  return {.t = size(1),
-          .n = size(1),
-          .i = size(1),
-          .h = size(1),
-          .l = size(0) % 2 == 0 ? 1 : size(1),
-          .p = size(0) % 2 == 0 ? 0 : size(1),
-          .passes = static_cast<LstmPasses>(size(0) % 3)};
-}
-
 // Two operations per multiply-add, whichever way the products are cut.
 TEST(LstmProducts, HaveTheMatrixFlops) {
   std::mt19937 random(3);
   for (int i = 0; i < 200; ++i) {
-    const auto problem = RandomProblem(random, 9);
+    const auto problem = RandomLstm(random, 9);
     for (const auto direction : {kInference, kTraining, kBackward})
       for (const bool merged : {false, true}) {
         int64_t flops = 0;
@@ -76,7 +63,7 @@ TEST(LstmText, SpellsOnlyWhatIsNotTheDefault) {
 TEST(LstmText, IsInverseOfParsingForRandomProblems) {
   std::mt19937 random(7);
   for (int k = 0; k < 10'000; ++k) {
-    const LstmProblem problem = RandomProblem(random, k % 2 == 0 ? 9 : 500);
+    const LstmProblem problem = RandomLstm(random, k % 2 == 0 ? 9 : 500);
     EXPECT_EQ(ParseLstmProblem(ToText(problem)), problem) << ToText(problem);
   }
 }
@@ -87,7 +74,7 @@ TEST(LstmText, AcceptsNothingButItsOwnSpelling) {
   const std::string letters = "tnihlpbisum0123456789_x ";
   int accepted = 0;
   for (int k = 0; k < 20'000; ++k) {
-    std::string text = ToText(RandomProblem(random, 20));
+    std::string text = ToText(RandomLstm(random, 20));
     const size_t at = random() % text.size();
     const char letter = letters[random() % letters.size()];
     if (k % 3 == 0)
@@ -212,33 +199,23 @@ TEST(LstmTwin, HalvesStepsThenSamplesThenChannels) {
   EXPECT_TRUE(Twin(peephole, 1).peephole);
 }
 
-TEST(LstmMemory, WhatCannotFitIsUnsupportedAndNotTried) {
-  // 1e6 steps of 1e6 samples of 64 channels and more: 64e12 elements of 8 byte
-  const auto workload = MakeWorkload("LSTM/cpu/reference/bwd/f64/t1000000n1000000i64h64");
-  EXPECT_THROW(workload.prepare({}), Unsupported);
-}
-
 TEST(LstmSuite, OfThePaperHasTwelveConfigurationsInEveryDirectionAndType) {
-  for (const auto& suite : BuiltInSuites()) {
-    if (suite.name != "paper") continue;
-    int names = 0;
-    std::set<std::string> problems;
-    for (const auto& layer : ReadSuite(suite.text, "paper").layers) {
-      const auto parts = ParseBenchmarkName(layer.name);
-      if (parts.op != "LSTM") continue;
-      ++names;
-      problems.insert(parts.problem);
-      EXPECT_EQ(ToText(ReadLstmCase(parts, {"f32", "bf16"}, {}).problem), parts.problem);
-    }
-    EXPECT_EQ(names, 12 * 3 * 2);
-    // the paper's (batch, time steps, features, hidden) as t n i h
-    EXPECT_EQ(problems, (std::set<std::string>{"t16n16i32h16", "t16n32i32h16", "t16n64i32h16",
-                                               "t16n128i32h16", "t32n16i32h16", "t64n16i32h16",
-                                               "t128n16i32h16", "t16n16i64h16", "t16n16i128h16",
-                                               "t16n16i32h32", "t16n16i32h64", "t16n16i32h128"}));
-    return;
+  int names = 0;
+  std::set<std::string> problems;
+  const auto suites = SelectSuites({"paper"});
+  for (const auto& layer : suites.at(0).layers) {
+    const auto parts = ParseBenchmarkName(layer.name);
+    if (parts.op != "LSTM") continue;
+    ++names;
+    problems.insert(parts.problem);
+    EXPECT_EQ(ToText(ReadLstmCase(parts, {"f32", "bf16"}, {}).problem), parts.problem);
   }
-  FAIL() << "no suite paper";
+  EXPECT_EQ(names, 12 * 3 * 2);
+  // the paper's (batch, time steps, features, hidden) as t n i h
+  EXPECT_EQ(problems, (std::set<std::string>{"t16n16i32h16", "t16n32i32h16", "t16n64i32h16",
+                                             "t16n128i32h16", "t32n16i32h16", "t64n16i32h16",
+                                             "t128n16i32h16", "t16n16i64h16", "t16n16i128h16",
+                                             "t16n16i32h32", "t16n16i32h64", "t16n16i32h128"}));
 }
 
 }  // namespace

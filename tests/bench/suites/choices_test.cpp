@@ -4,7 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "counters/base/error.h"
+#include "tests/fakes/refusal.h"
 
 namespace dlroof {
 namespace {
@@ -28,11 +28,7 @@ std::string ChosenOf(const std::string& text, const SuiteChoices& choices) {
 }
 
 std::string Refusal(const std::string& text, const SuiteChoices& choices) {
-  try {
-    return ChosenOf(text, choices);
-  } catch (const BadInput& error) {
-    return error.what();
-  }
+  return RefusalOf([&] { ChosenOf(text, choices); });
 }
 
 // The first layer has no data gradient.

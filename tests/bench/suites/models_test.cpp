@@ -1,6 +1,5 @@
 // The built-in suites as data: what they say they hold, against what is published about the models.
 #include <fmt/format.h>
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <fstream>
@@ -19,18 +18,15 @@ std::vector<Layer> AllLayers(const std::string& suite) {
   return SelectSuites({suite}).at(0).layers;
 }
 
-struct CountedProblem {
-  BenchmarkName name;
-  int64_t count;
-};
-
-// Layers of one direction and type.
-std::vector<CountedProblem> Layers(const std::string& suite, const std::string& direction,
-                                   const std::string& type) {
-  std::vector<CountedProblem> layers;
+// Problems of the layers of one direction and type, and how often each occurs.
+std::vector<std::pair<std::string, int64_t>> Layers(const std::string& suite,
+                                                    const std::string& direction,
+                                                    const std::string& type) {
+  std::vector<std::pair<std::string, int64_t>> layers;
   for (const auto& layer : AllLayers(suite)) {
     const auto name = ParseBenchmarkName(layer.name);
-    if (name.direction == direction && name.type == type) layers.push_back({name, layer.count});
+    if (name.direction == direction && name.type == type)
+      layers.emplace_back(name.problem, layer.count);
   }
   return layers;
 }
@@ -38,25 +34,23 @@ std::vector<CountedProblem> Layers(const std::string& suite, const std::string& 
 // problem -> how often
 std::map<std::string, int64_t> Problems(const std::string& suite, const std::string& direction,
                                         const std::string& type) {
-  std::map<std::string, int64_t> problems;
-  for (const auto& layer : Layers(suite, direction, type))
-    problems[layer.name.problem] = layer.count;
-  return problems;
+  const auto layers = Layers(suite, direction, type);
+  return {layers.begin(), layers.end()};
 }
 
 int64_t Calls(const std::string& suite) {
   int64_t calls = 0;
-  for (const auto& layer : Layers(suite, "fwd", "f32")) calls += layer.count;
+  for (const auto& [problem, count] : Layers(suite, "fwd", "f32")) calls += count;
   return calls;
 }
 
 // [1] multiply-adds of one image: half the FLOPs.
 double MultiplyAdds(const std::string& suite) {
   double flops = 0, images = 0;
-  for (const auto& layer : Layers(suite, "fwd", "f32")) {
-    const auto problem = ParseConv2d(layer.name.problem);
+  for (const auto& [text, count] : Layers(suite, "fwd", "f32")) {
+    const auto problem = ParseConv2d(text);
     images = static_cast<double>(problem.n);
-    flops += static_cast<double>(layer.count * DenseFlops(problem));
+    flops += static_cast<double>(count * DenseFlops(problem));
   }
   return flops / 2 / images;
 }
@@ -187,12 +181,12 @@ TEST(ModelSuites, EveryTypeAndDirectionHasTheSameLayersButForTheFirst) {
 TEST(ModelSuites, ResNetsHaveTheirStrideOnThe3x3) {
   for (const char* suite : {"resnet50", "resnet152"}) {
     int strided = 0;
-    for (const auto& layer : Layers(suite, "fwd", "f32")) {
-      const auto problem = ParseConv2d(layer.name.problem);
+    for (const auto& [text, count] : Layers(suite, "fwd", "f32")) {
+      const auto problem = ParseConv2d(text);
       if (problem.stride_h == 1) continue;
       ++strided;
       // The stem, a 3x3 per stage, and the projections, which quadruple the block's width.
-      EXPECT_TRUE(problem.r > 1 || problem.k == 2 * problem.c) << layer.name.problem;
+      EXPECT_TRUE(problem.r > 1 || problem.k == 2 * problem.c) << text;
     }
     EXPECT_EQ(strided, 1 + 3 + 3) << suite;
   }
@@ -200,9 +194,9 @@ TEST(ModelSuites, ResNetsHaveTheirStrideOnThe3x3) {
 
 TEST(ModelSuites, MobileNetHasSeventeenDepthwiseLayers) {
   int64_t depthwise = 0;
-  for (const auto& layer : Layers("mobilenet_v2", "fwd", "f32")) {
-    const auto problem = ParseConv2d(layer.name.problem);
-    if (problem.groups == problem.c) depthwise += layer.count;
+  for (const auto& [text, count] : Layers("mobilenet_v2", "fwd", "f32")) {
+    const auto problem = ParseConv2d(text);
+    if (problem.groups == problem.c) depthwise += count;
   }
   EXPECT_EQ(depthwise, 17);
 }
@@ -255,9 +249,9 @@ TEST(DeepBench, HasItsLstmRows) {
 TEST(LstmSuites, FitTogetherLayerByLayer) {
   const auto widths = [](const std::string& suite) {
     std::vector<std::pair<int64_t, int64_t>> layers;  // input, output
-    for (const auto& layer : Layers(suite, "fwd_training", "f32"))
-      for (int64_t i = 0; i < layer.count; ++i) {
-        const auto problem = ParseLstmProblem(layer.name.problem);
+    for (const auto& [text, count] : Layers(suite, "fwd_training", "f32"))
+      for (int64_t i = 0; i < count; ++i) {
+        const auto problem = ParseLstmProblem(text);
         layers.emplace_back(problem.i, OutputWidth(problem));
       }
     return layers;

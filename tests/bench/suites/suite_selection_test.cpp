@@ -2,12 +2,12 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
 
-#include "counters/base/error.h"
+#include "counters/base/folders.h"
+#include "tests/fakes/refusal.h"
 
 namespace dlroof {
 namespace {
@@ -21,19 +21,8 @@ constexpr const char* kName = "Conv2D/cpu/reference/fwd/f64/n1c1h1w1k1r1s1";
 // A folder of its own that is the working directory while it lives.
 class Folder {
  public:
-  Folder()
-      : before_(std::filesystem::current_path()),
-        path_(std::filesystem::temp_directory_path() /
-              ("dlroof_suites_" + std::to_string(getpid()))) {
-    std::filesystem::create_directory(path_);
-    std::filesystem::current_path(path_);
-  }
-  ~Folder() {
-    std::filesystem::current_path(before_);
-    std::filesystem::remove_all(path_);
-  }
-  Folder(const Folder&) = delete;
-  Folder& operator=(const Folder&) = delete;
+  Folder() { std::filesystem::current_path(folder_ / ""); }
+  ~Folder() { std::filesystem::current_path(before_); }
 
   static std::string Write(const std::string& path, const std::string& text) {
     std::ofstream(path) << text;
@@ -41,7 +30,8 @@ class Folder {
   }
 
  private:
-  std::filesystem::path before_, path_;
+  const std::filesystem::path before_ = std::filesystem::current_path();
+  const TemporaryFolder folder_;
 };
 
 std::vector<std::string> Names(const std::vector<std::string>& values) {
@@ -51,11 +41,7 @@ std::vector<std::string> Names(const std::vector<std::string>& values) {
 }
 
 std::string SelectionRefusal(const std::vector<std::string>& values) {
-  try {
-    return "selected " + std::to_string(SelectSuites(values).size());
-  } catch (const BadInput& error) {
-    return error.what();
-  }
+  return RefusalOf([&] { SelectSuites(values); });
 }
 
 TEST(SelectSuites, TheDefaultSetIsThePapersAndTheReference) {

@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <functional>
 #include <iostream>
 #include <string_view>
 
@@ -190,6 +191,13 @@ INSTANTIATE_TEST_SUITE_P(DescribedGpus, CudnnOn, testing::ValuesIn(kDescribedGpu
                            return fmt::format("sm{}", one.param.compute_capability);
                          });
 
+// Writes what `text` returns, in a process of its own, where a driver that is none does no harm.
+void WriteAndExit(const std::function<std::string()>& text) {
+  if (dlopen(DLROOF_CUDA_STUB, RTLD_NOW | RTLD_GLOBAL) == nullptr) std::_Exit(2);
+  std::cerr << text();
+  std::_Exit(0);
+}
+
 // Returns the number of engines proposed for fp8 on each GPU. The toolkit's stub of a driver is
 // enough for that, though not for plans.
 std::string Fp8Proposals() {
@@ -208,15 +216,9 @@ std::string Fp8Proposals() {
   return text;
 }
 
-// In a process of its own, where a driver that is none does no harm.
 TEST(CudnnFp8DeathTest, IsProposedFromCapability89OnWhereThereIsADriver) {
   if (std::string_view(DLROOF_CUDA_STUB).empty()) GTEST_SKIP() << "no stub of libcuda here";
-  const auto propose = [] {
-    if (dlopen(DLROOF_CUDA_STUB, RTLD_NOW | RTLD_GLOBAL) == nullptr) std::_Exit(2);
-    std::cerr << Fp8Proposals();
-    std::_Exit(0);
-  };
-  EXPECT_EXIT(propose(), testing::ExitedWithCode(0), "^89 90 100 120 $");
+  EXPECT_EXIT(WriteAndExit(Fp8Proposals), testing::ExitedWithCode(0), "^89 90 100 120 $");
 }
 
 // NVRTC compiles every engine that is proposed for 9.0 only where there is a driver; a driver that
@@ -240,12 +242,13 @@ std::string CompiledAndNotLoaded(const std::string& type) {
 TEST(CudnnFp8DeathTest, EnginesOfEveryTypeCompileUpToTheirLoad) {
   if (std::string_view(DLROOF_CUDA_STUB).empty()) GTEST_SKIP() << "no stub of libcuda here";
   const auto compile = [] {
-    if (dlopen(DLROOF_CUDA_STUB, RTLD_NOW | RTLD_GLOBAL) == nullptr) std::_Exit(2);
+    std::string text;
     for (const auto* type : {"fp8", "f16", "bf16", "tf32", "s8s8s8"})
-      std::cerr << CompiledAndNotLoaded(type);
-    std::_Exit(0);
+      text += CompiledAndNotLoaded(type);
+    return text;
   };
-  EXPECT_EXIT(compile(), testing::ExitedWithCode(0), "^fp8 4 f16 1 bf16 1 tf32 1 s8s8s8 1 $");
+  EXPECT_EXIT(WriteAndExit(compile), testing::ExitedWithCode(0),
+              "^fp8 4 f16 1 bf16 1 tf32 1 s8s8s8 1 $");
 }
 
 // The convolutions in f32 of our suites whose engine on a GPU of 9.0 copies its tensors.
@@ -276,12 +279,7 @@ std::string WhatIsCopied() {
 
 TEST(CudnnF32DeathTest, OfTheSuitesIsTimedWithoutCopiesOfItsTensors) {
   if (std::string_view(DLROOF_CUDA_STUB).empty()) GTEST_SKIP() << "no stub of libcuda here";
-  const auto look = [] {
-    if (dlopen(DLROOF_CUDA_STUB, RTLD_NOW | RTLD_GLOBAL) == nullptr) std::_Exit(2);
-    std::cerr << WhatIsCopied();
-    std::_Exit(0);
-  };
-  EXPECT_EXIT(look(), testing::ExitedWithCode(0), "^that is all$");
+  EXPECT_EXIT(WriteAndExit(WhatIsCopied), testing::ExitedWithCode(0), "^that is all$");
 }
 
 std::string Words(const GraphSpec& spec) {

@@ -1,8 +1,7 @@
-#include "bench/products/types.h"
+#include "bench/products/case.h"
 
 #include <gtest/gtest.h>
 
-#include "bench/products/case.h"
 #include "counters/base/error.h"
 
 namespace dlroof {

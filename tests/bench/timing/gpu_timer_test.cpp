@@ -1,8 +1,7 @@
-#include "bench/timing/gpu_timing.h"
+#include "bench/timing/gpu_timer.h"
 
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <stdexcept>
 #include <string>
 
@@ -59,35 +58,31 @@ TEST(TimeOnce, EmptiesTheCachesBeforeEachCallAndThenWarmsWhatIsToBeWarm) {
   log.steps.clear();
   TimeOnce(clock, nothing, {.flush = true, .touched = {{nullptr, 7}, {nullptr, 9}}});
   EXPECT_EQ(log.steps, "flush touch7 touch9 once ");
+  log.steps.clear();  // what a call uses up is renewed before
+  TimeOnce(clock, nothing, {.flush = true, .renew = [&] { log.steps += "renew "; }});
+  EXPECT_EQ(log.steps, "renew flush once ");
 }
 
-TEST(TimeOnce, RenewsWhatACallUsesUpBeforeTheCachesAreEmptied) {
-  Log log;
-  const auto clock = Logging(log);
-  TimeOnce(clock, [](void*) {}, {.flush = true, .renew = [&] { log.steps += "renew "; }});
-  EXPECT_EQ(log.steps, "renew flush once ");
+// Expects to hear why a time is not known, or nothing.
+GpuSample Sampled(const GpuClock& clock, double seconds, const GpuCacheState& cache = {},
+                  const std::string& why = "") {
+  std::string why_not = "of the call before";
+  const auto sample = SampleGpu(
+      clock, [](void*) {}, seconds, cache, why_not);
+  EXPECT_EQ(why_not, why);
+  return sample;
 }
 
 // Three batches, three replays.
 TEST(SampleGpu, RenewsWhatACallUsesUpBeforeEachSample) {
   Log log;
-  std::string why_not;
-  SampleGpu(
-      Logging(log), [](void*) {}, 1e-3, {.renew = [&] { log.steps += "renew "; }}, why_not);
+  Sampled(Logging(log), 1e-3, {.renew = [&] { log.steps += "renew "; }});
   EXPECT_EQ(log.steps, "renew renew renew renew renew renew ");
-}
-
-GpuSample Sampled(const GpuClock& clock, double seconds, bool warm) {
-  std::string why_not = "of the call before";
-  const auto sample = SampleGpu(
-      clock, [](void*) {}, seconds, {.flush = !warm}, why_not);
-  EXPECT_EQ(why_not, "");
-  return sample;
 }
 
 TEST(SampleGpu, KeepsTheThreeTimesApart) {
   Log log;
-  const auto sample = Sampled(Logging(log), 1e-3, true);
+  const auto sample = Sampled(Logging(log), 1e-3);
   EXPECT_DOUBLE_EQ(sample.throughput_seconds.value(), 3e-3);
   EXPECT_DOUBLE_EQ(sample.graph_seconds.value(), 5e-4);  // not the first replay, which uploads
   EXPECT_EQ(log.batches, 3);
@@ -98,14 +93,14 @@ TEST(SampleGpu, KeepsTheThreeTimesApart) {
 
 TEST(SampleGpu, ALongCallIsNotRepeatedForItsOwnSake) {
   Log log;
-  Sampled(Logging(log), 0.5, true);
+  Sampled(Logging(log), 0.5);
   EXPECT_EQ(log.batches, 1);
   EXPECT_EQ(log.replays, 2);
 }
 
 TEST(SampleGpu, AColdCallHasNoThroughputButAClock) {
   Log log;
-  const auto sample = Sampled(Logging(log), 1e-3, false);
+  const auto sample = Sampled(Logging(log), 1e-3, {.flush = true});
   EXPECT_FALSE(sample.throughput_seconds);
   EXPECT_FALSE(sample.graph_seconds);
   EXPECT_EQ(sample.clock_hz, 1.6e9);  // NVML's, since no batch was long enough to count cycles
@@ -121,7 +116,7 @@ TEST(SampleGpu, ThrottlingIsAllThatTheDriverSpokeOf) {
     const std::uint64_t answers[] = {0x4, 0x20, 0};
     return GpuHealth{.throttle = answers[asked++ % 3]};
   };
-  EXPECT_EQ(Sampled(clock, 1e-3, true).throttle, 0x24);
+  EXPECT_EQ(Sampled(clock, 1e-3).throttle, 0x24);
 }
 
 TEST(SampleGpu, ThePowerLimitOfALongCallIsSeenAtItsEndAndIdlenessIsNot) {
@@ -129,11 +124,11 @@ TEST(SampleGpu, ThePowerLimitOfALongCallIsSeenAtItsEndAndIdlenessIsNot) {
   auto clock = Logging(log);
   int asked = 0;
   clock.health = [&asked] { return GpuHealth{.throttle = asked++ == 0 ? 0 : 0x5}; };
-  EXPECT_EQ(Sampled(clock, 0.5, true).throttle, 0x4);
+  EXPECT_EQ(Sampled(clock, 0.5).throttle, 0x4);
 }
 
 TEST(SampleGpu, TheCyclesThatSmsCountedWinOverTheDriversWord) {
-  EXPECT_EQ(Sampled(FakeClock(), 1e-5, true).clock_hz, 1.7e9);
+  EXPECT_EQ(Sampled(FakeClock(), 1e-5).clock_hz, 1.7e9);
 }
 
 TEST(SampleGpu, ACallThatCannotBeCapturedHasNoGraphTimeAndSaysWhy) {
@@ -142,13 +137,11 @@ TEST(SampleGpu, ACallThatCannotBeCapturedHasNoGraphTimeAndSaysWhy) {
   clock.graph = [](const Enqueue&, int) -> std::function<double()> {
     throw std::runtime_error("operation not permitted when stream is capturing");
   };
-  std::string why_not;
-  const auto sample = SampleGpu(
-      clock, [](void*) {}, 1e-3, {}, why_not);
+  const auto sample =
+      Sampled(clock, 1e-3, {},
+              "gpu.graph_seconds is not known: operation not permitted when stream is capturing");
   EXPECT_TRUE(sample.throughput_seconds);
   EXPECT_FALSE(sample.graph_seconds);
-  EXPECT_EQ(why_not,
-            "gpu.graph_seconds is not known: operation not permitted when stream is capturing");
 }
 
 // The host launches more than the GPU queues: launches would be timed with the calls.
@@ -161,13 +154,11 @@ TEST(SampleGpu, ABatchThatBeganTooEarlyHasNoThroughputAndSaysWhy) {
     batch.queued = ++n != 2;
     return batch;
   };
-  std::string why_not;
-  const auto sample = SampleGpu(
-      clock, [](void*) {}, 1e-3, {}, why_not);
+  const auto sample =
+      Sampled(clock, 1e-3, {},
+              "gpu.throughput_seconds is not known: the GPU began before 5 calls were launched");
   EXPECT_FALSE(sample.throughput_seconds);
   EXPECT_EQ(sample.graph_seconds, 5e-4);
-  EXPECT_EQ(why_not,
-            "gpu.throughput_seconds is not known: the GPU began before 5 calls were launched");
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-#include "bench/conv2d/onednn_lanes.h"
+#include "bench/conv2d/onednn_levels.h"
 
 #include <gtest/gtest.h>
 
@@ -13,7 +13,8 @@ std::optional<double> Executed(const std::string& problem, ProductDirection dire
   return ExecutedOverUseful(conv, implementation, "avx512_core");
 }
 
-TEST(ExecutedOverUseful, IsOneWhereTheChannelsFillTheVectors) {
+TEST(ExecutedOverUseful, IsOneWhereTheChannelsFillTheVectorsOrAreFewToRead) {
+  EXPECT_EQ(Executed("n1c3h112w112k64r7s7_s2p3", ProductDirection::kForward, "jit:avx512_core"), 1);
   for (const auto* implementation : {"jit:avx512_core", "brgconv:avx2", "jit_1x1:avx512_core"})
     EXPECT_EQ(Executed("n1c64h28w28k32r3s3_p1", ProductDirection::kForward, implementation), 1);
 }
@@ -26,10 +27,6 @@ TEST(ExecutedOverUseful, CountsTheLastVectorWhole) {
   EXPECT_EQ(Executed(problem, ProductDirection::kForward, "jit:avx512_core"),
             32 / 20.0 * (32 / 24.0));
   EXPECT_EQ(Executed(problem, ProductDirection::kBackwardData, "brgconv:avx512_core"), 32 / 24.0);
-}
-
-TEST(ExecutedOverUseful, FewChannelsToReadAreNotPadded) {
-  EXPECT_EQ(Executed("n1c3h112w112k64r7s7_s2p3", ProductDirection::kForward, "jit:avx512_core"), 1);
 }
 
 TEST(ExecutedOverUseful, VectorsOfDepthwiseKernelsHoldGroups) {

@@ -1,0 +1,196 @@
+#include "bench/lstm/benchdnn.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <utility>
+
+#include "bench/benchdnn/tokens.h"
+#include "bench/workload/benchmark_name.h"
+#include "counters/base/error.h"
+
+namespace dlroof {
+namespace {
+
+constexpr std::string_view kPolicies = "common per_oc";
+
+// "", "O"
+std::string ReadFlags(std::string_view value) {
+  if (value.find_first_not_of('O') != std::string_view::npos)
+    throw BenchdnnRefusal(0, fmt::format("expected O or nothing, got '{}'", ShownText(value)));
+  return value.empty() ? "" : "O";
+}
+
+constexpr std::array<BenchdnnOption, 19> kOptions = {{
+    {"prop", "FWD_I", "FWD_I FWD_D BWD_DW"},
+    {"cfg", "f32",
+     "f32 bf16f32 bf16 f16 u8u8u8u8 u8u8u8f32 f32u8f32u8 f32u8f32f32 s8s8s8s8 s8s8s8f32 "
+     "f32s8f32s8 f32s8f32f32"},
+    {"alg", "VANILLA_RNN", "VANILLA_RNN VANILLA_LSTM VANILLA_GRU LBR_GRU VANILLA_AUGRU LBR_AUGRU"},
+    {"with-peephole", "false", "", ReadBool},
+    {"with-projection", "false", "", ReadBool},
+    {"scaling", "common", kPolicies},
+    {"scaling-proj", "common", kPolicies},
+    {"direction", "left2right", "left2right right2left concat sum"},
+    {"activation", "RELU", "RELU LOGISTIC TANH UNDEF"},
+    {"skip-nonlinear", "false", "", ReadBool},
+    {"trivial-strides", "false", "", ReadBool},
+    {"flags", "", "", ReadFlags},
+    {"l", "0", "", ReadCount},
+    {"t", "0", "", ReadCount},
+    {"mb", "0", "", ReadCount},
+    {"attr-scratchpad", "library", "library user"},
+    {"ctx-init", "auto", "", ReadThreads},
+    {"ctx-exe", "auto", "", ReadThreads},
+    {"attr-fpmath", "strict", kBenchdnnFpmath},
+}};
+
+int64_t Overridden(int64_t written, int64_t option) { return option != 0 ? option : written; }
+
+bool HasProjection(const BenchdnnChoice& choice) { return choice["with-projection"] == "true"; }
+
+LstmDirection OurDirection(std::string_view prop) {
+  if (prop == "FWD_I") return LstmDirection::kForwardInference;
+  return prop == "FWD_D" ? LstmDirection::kForwardTraining : LstmDirection::kBackward;
+}
+
+std::string KindReason(const BenchdnnRnn& /*problem*/, const BenchdnnChoice& choice) {
+  if (choice["alg"] != "VANILLA_LSTM") return std::string(choice["alg"]);
+  if (choice["direction"] == "right2left") return "direction right2left";
+  if (choice["skip-nonlinear"] == "true") return "skip-nonlinear";
+  if (!choice.IsDefault("flags")) return fmt::format("flags {}", choice["flags"]);
+  for (const auto option : {"scaling", "scaling-proj"})
+    if (!choice.IsDefault(option)) return fmt::format("{} {}", option, choice[option]);
+  return CommonReason(choice);
+}
+
+// One problem of ours has all layers read what the layer before gives, and all steps the state of
+// the step before; what benchdnn does for other widths it skips as invalid itself, except a single
+// step that begins with a state of another width.
+std::string WidthReason(const BenchdnnRnn& p, const BenchdnnChoice& choice) {
+  const int64_t layers = Overridden(p.layers, choice.Count("l"));
+  if (layers == 0 || Overridden(p.steps, choice.Count("t")) == 0) return "no layers or steps";
+  if (Overridden(p.samples, choice.Count("mb")) == 0) return "no samples";
+  if (!HasProjection(choice) && p.output != p.hidden) return "dic is not dhc without projection";
+  if (p.state != p.output) return "sic is not dic";
+  if (layers == 1) return "";
+  if (choice["direction"] != "left2right") return "bidirectional layers stacked apart";
+  return p.input != p.output ? "slc is not dic with several layers" : "";
+}
+
+LstmProblem OurProblem(const BenchdnnRnn& p, const BenchdnnChoice& choice) {
+  LstmProblem problem{.t = Overridden(p.steps, choice.Count("t")),
+                      .n = Overridden(p.samples, choice.Count("mb")),
+                      .i = p.input,
+                      .h = p.hidden,
+                      .l = Overridden(p.layers, choice.Count("l")),
+                      .p = HasProjection(choice) ? p.output : 0};
+  if (choice["direction"] == "concat") problem.passes = LstmPasses::kConcatenated;
+  if (choice["direction"] == "sum") problem.passes = LstmPasses::kSummed;
+  return problem;
+}
+
+// With --trivial-strides=false benchdnn makes rows of data one element longer than dense, dlroof
+// does not: same problem, same name.
+BenchdnnName LstmName(const BenchdnnRnn& problem, const BenchdnnChoice& choice) {
+  for (const auto reason_of : {KindReason, WidthReason})
+    if (auto reason = reason_of(problem, choice); !reason.empty()) return {"", reason};
+  auto text = ToText(OurProblem(problem, choice));
+  try {
+    ParseLstmProblem(text);
+  } catch (const BadInput&) {  // more than 64 bits
+    return {"", "impossible shape"};
+  }
+  std::vector<std::string> options;
+  if (choice["with-peephole"] == "true") options.emplace_back("peephole");
+  if (choice["attr-fpmath"] != "strict")
+    options.push_back(fmt::format("fpmath-{}", choice["attr-fpmath"]));
+  const auto type = choice["cfg"] == "u8u8u8u8" ? std::string_view("int8") : choice["cfg"];
+  return {
+      ToText(BenchmarkName{"LSTM", "cpu", "onednn", std::string(Key(OurDirection(choice["prop"]))),
+                           std::string(type), std::move(text), std::move(options)}),
+      ""};
+}
+
+// "mb" belongs to other drivers too.
+bool BeginsProblem(std::string_view text) {
+  static constexpr std::array<std::string_view, 6> kKeys = {"l", "t", "sic", "slc", "dhc", "dic"};
+  return BeginsWithLetter(text, kKeys);
+}
+
+BenchdnnProblem ReadRnn(const std::string& text) {
+  const auto problem = ReadBenchdnnRnn(text);
+  return {ToText(problem), [problem](const auto& choice) { return LstmName(problem, choice); }};
+}
+
+// "int8" stands for every mix of integers.
+BenchdnnWork WorkOf(const BenchmarkName& name) {
+  const LstmType& type = LstmTypeOf(name.type);
+  return {{}, std::string(IsQuantized(type) ? "int8" : type.weight)};
+}
+
+// By the value of LstmDirection and of LstmPasses; empty is benchdnn's default.
+constexpr std::array<std::string_view, 3> kProps = {"", "--prop=FWD_D", "--prop=BWD_DW"};
+constexpr std::array<std::string_view, 3> kDirectionFlags = {"", "--direction=concat",
+                                                             "--direction=sum"};
+
+}  // namespace
+
+BenchdnnRnn ReadBenchdnnRnn(std::string_view text) {
+  BenchdnnRnn p;
+  const std::array<BenchdnnLetter, 7> letters = {{{"l", &p.layers},
+                                                  {"t", &p.steps},
+                                                  {"mb", &p.samples},
+                                                  {"sic", &p.state},
+                                                  {"slc", &p.input},
+                                                  {"dhc", &p.hidden},
+                                                  {"dic", &p.output}}};
+  ReadLetters(text, letters);
+  RequireLetter(p.state, "sic");
+  if (p.input == 0) p.input = p.state;
+  if (p.hidden == 0) p.hidden = p.state;
+  if (p.output == 0) p.output = p.hidden;
+  return p;
+}
+
+std::string ToText(const BenchdnnRnn& p) {
+  return fmt::format("l{}t{}mb{}sic{}slc{}dhc{}dic{}", p.layers, p.steps, p.samples, p.state,
+                     p.input, p.hidden, p.output);
+}
+
+std::vector<LstmStage> LstmStages(const LstmProblem& problem) {
+  const bool one_pass = problem.passes == LstmPasses::kForward;
+  if (problem.l == 1 || (one_pass && InputWidth(problem, 0) == InputWidth(problem, 1)))
+    return {{0, problem.l}};
+  if (one_pass) return {{0, 1}, {1, problem.l - 1}};
+  std::vector<LstmStage> stages;
+  for (int64_t layer = 0; layer < problem.l; ++layer) stages.push_back({layer, 1});
+  return stages;
+}
+
+std::string LstmBenchdnn(const LstmCase& lstm, std::string_view type) {
+  const LstmProblem& p = lstm.problem;
+  if (lstm.plain_weights || LstmStages(p).size() > 1) return {};
+  // The library runs this forward; benchdnn skips it, and has f32 weights there.
+  if (p.p != 0 && LstmTypeOf(type).weight == "bf16") return {};
+  std::string line = "--rnn --mode=P";
+  const auto add = [&](std::string_view argument) {
+    if (!argument.empty()) line += fmt::format(" {}", argument);
+  };
+  const auto cfg = LstmTypeOf(type).benchdnn;
+  add(kProps.at(static_cast<size_t>(lstm.direction)));
+  if (cfg != "f32") add(fmt::format("--cfg={}", cfg));
+  add("--alg=VANILLA_LSTM");
+  add(kDirectionFlags.at(static_cast<size_t>(p.passes)));
+  if (p.peephole) add("--with-peephole=true");
+  if (p.p != 0) add("--with-projection=true");
+  add("--trivial-strides=true");
+  if (lstm.fpmath != "strict") add(fmt::format("--attr-fpmath={}", lstm.fpmath));
+  add(fmt::format("l{}t{}mb{}sic{}slc{}dhc{}dic{}", p.l, p.t, p.n, StateWidth(p), p.i, p.h,
+                  StateWidth(p)));
+  return line;
+}
+
+const BenchdnnDriver kRnnDriver = {"rnn", kOptions, false, BeginsProblem, ReadRnn, WorkOf};
+
+}  // namespace dlroof

@@ -1,0 +1,239 @@
+#include "bench/conv2d/benchdnn.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <random>
+#include <utility>
+#include <vector>
+
+#include "bench/benchdnn/tokens.h"
+#include "bench/suites/benchdnn_suite.h"
+#include "bench/workload/benchmark_name.h"
+#include "tests/bench/random_problems.h"
+
+namespace dlroof {
+namespace {
+
+TEST(ReadBenchdnnConv, OutputFollowsFromPadding) {
+  const auto p = ReadBenchdnnConv("mb16ic3ih224oc64kh7sh2ph3");
+  EXPECT_EQ(p.images, 16);
+  EXPECT_EQ(p.h.output, 112);     // (224 + 2*3 - 7) / 2 + 1 = 223 / 2 + 1
+  EXPECT_EQ(FarPadding(p.h), 2);  // 111 * 2 + 7 - 224 - 3: the last row of padding is not read
+  EXPECT_EQ(p.w, p.h);
+  EXPECT_EQ(ReadBenchdnnConv("ic3ih224oc64kh3").h.output, 222);  // without any padding
+}
+
+TEST(ReadBenchdnnConv, PaddingFollowsFromOutput) {
+  EXPECT_EQ(ReadBenchdnnConv("ic1ih56oc1oh56kh3").h.padding, 1);     // (55 - 56 + 3) / 2
+  EXPECT_EQ(ReadBenchdnnConv("ic1ih56oc1oh56kh3dh1").h.padding, 2);  // the filter spans 5
+  EXPECT_EQ(ReadBenchdnnConv("ic1ih8oc1oh4kh3sh2").h.padding, 0);    // (6 - 8 + 3) / 2
+  EXPECT_EQ(ReadBenchdnnConv("ic1ih10oc1oh4kh1sh2").h.padding, -1);  // (6 - 10 + 1) / 2
+}
+
+TEST(ReadBenchdnnConv, LeftOutIsBenchdnnsDefault) {
+  const auto p = ReadBenchdnnConv("ic4_ih5_oc6_kh1");
+  EXPECT_EQ(p.images, 2);
+  EXPECT_EQ(p.groups, 1);
+  EXPECT_EQ(p.h.stride, 1);
+  EXPECT_EQ(p.h.dilation, 0);
+  EXPECT_EQ(p.dimensions, 2);
+  EXPECT_EQ(ReadBenchdnnConv("ic4iw5oc6kw1").dimensions, 1);
+  const auto cube = ReadBenchdnnConv("ic4id5oc6kd2sd2");
+  EXPECT_EQ(cube.dimensions, 3);
+  EXPECT_EQ(cube.h, cube.d);
+  EXPECT_EQ(cube.w, cube.d);
+  EXPECT_EQ(ReadBenchdnnConv("ic4ih5iw7oc6kh1kw3").w.output, 5);
+}
+
+TEST(ReadBenchdnnConv, NameAfterNIsNotRead) {
+  EXPECT_EQ(ReadBenchdnnConv("ic4ih5oc6kh1n\"x:y/z*2\"").h.output, 5);
+  EXPECT_EQ(ReadBenchdnnConv("ic4ih5oc6kh1_nih9").h.input, 5);
+}
+
+TEST(ReadBenchdnnConv, OutputIsTheNumberOfPlacesThatTheFilterHas) {
+  std::mt19937 random(4);
+  for (int i = 0; i < 3000; ++i) {
+    const auto up_to = [&](unsigned most) { return static_cast<int64_t>(random() % (most + 1)); };
+    const int64_t input = 1 + up_to(20), filter = 1 + up_to(4), stride = 1 + up_to(3),
+                  padding = up_to(4), dilation = up_to(2);
+    int64_t places = 0;
+    const int64_t last = (filter - 1) * (dilation + 1);
+    while (places * stride + last < input + 2 * padding) ++places;
+    const auto text = "ic1ih" + std::to_string(input) + "oc1kh" + std::to_string(filter) + "sh" +
+                      std::to_string(stride) + "ph" + std::to_string(padding) + "dh" +
+                      std::to_string(dilation);
+    if (places == 0) continue;
+    const auto axis = ReadBenchdnnConv(text).h;
+    EXPECT_EQ(axis.output, places) << text;
+    // Elements that the last place reads behind the image.
+    EXPECT_EQ(FarPadding(axis), (places - 1) * stride + last + 1 - input - padding) << text;
+  }
+}
+
+struct Refused {
+  std::string text;
+  size_t offset;
+  std::string why;
+};
+
+TEST(ReadBenchdnnConv, RefusesWhatIsNoProblemAndSaysWhere) {
+  const std::vector<Refused> cases = {
+      {"mb1ic4ih8oc4kh3xy1", 15, "got 'xy1'"},
+      {"mb1ic", 5, "expected the value of 'ic'"},
+      {"mb-1ic4", 2, "expected the value of 'mb'"},
+      {"ic99999999999999999999ih1oc1kh1", 2, "from 0 to 2147483647"},
+      {"ic4oc4", 0, "no image"},
+      {"ih8oc4kh3", 0, "lacks ic"},
+      {"ic4ih8kh3", 0, "lacks oc"},
+      {"ic4ih8oc4", 0, "lacks kh"},
+      {"ic4kh3oc4", 0, "lacks ih"},
+      {"ic4ih8iw8oc4kh3", 0, "lacks kw"},
+      {"g0ic4ih8oc4kh3", 0, "lacks g"},
+      {"ic4ih8oc4kh3sh0", 0, "lacks sh"},
+      {"ic4ih2oc4kh5", 0, "oh would be -2"},
+      {"ic4id5ih5oc4kd1kh1", 0, "both ih and iw, or none"},
+      {"_ic4", 0, "got '_ic4'"},
+  };
+  for (const auto& [text, offset, why] : cases) {
+    try {
+      ReadBenchdnnConv(text);
+      ADD_FAILURE() << "accepted " << text;
+    } catch (const BenchdnnRefusal& refusal) {
+      EXPECT_EQ(refusal.offset, offset) << text;
+      EXPECT_THAT(refusal.what(), testing::HasSubstr(why)) << text;
+    }
+  }
+}
+
+TEST(BenchdnnConvText, IsAsBenchdnnListsIt) {
+  const std::vector<std::pair<std::string, std::string>> cases = {
+      {"mb2ic3ih224oc64kh7sh2ph3", "ic3ih224oc64oh112kh7sh2ph3"},
+      {"g1mb1ic4ih8iw6oc4kh3kw1", "g1mb1ic4ih8iw6oc4oh6ow6kh3kw1ph0pw0"},
+      {"ic4id5oc6kd2", "ic4id5oc6od4kd2pd0"},
+      {"ic4id5ih6iw6oc6kd2kh1kw1", "ic4id5ih6iw6oc6od4oh6ow6kd2kh1kw1pd0ph0pw0"},
+      {"ic4iw9oc6kw2dw1", "ic4iw9oc6ow7kw2pw0dw1"}};
+  for (const auto& [text, listed] : cases) EXPECT_EQ(ToText(ReadBenchdnnConv(text)), listed);
+}
+
+constexpr auto kForward = ProductDirection::kForward;
+constexpr auto kBackwardData = ProductDirection::kBackwardData;
+constexpr auto kBackwardWeights = ProductDirection::kBackwardWeights;
+
+// The arguments of a name's rest.
+std::string Line(const std::string& rest) {
+  return ConvBenchdnn(ReadOnednnConv2dCase(ParseBenchmarkName("Conv2D/cpu/onednn/" + rest)));
+}
+
+TEST(ConvBenchdnn, RepeatsTheCallAndLeavesDefaultsOut) {
+  const std::string problem = "n16c64h112w112k64r3s3_s2p0:1x0:1";
+  EXPECT_EQ(Line("fwd/f32/" + problem),
+            "--conv --mode=P --dir=FWD_I mb16ic64ih112iw112oc64oh56ow56kh3kw3sh2sw2ph0pw0");
+  EXPECT_EQ(Line("fwd/int8/n1c4h9w8k6r3s1_p2x0d2g2/training/bias/relu/scales/nhwc/auto/fpmath-any"),
+            "--conv --mode=P --dir=FWD_B --dt=u8:s8:u8 --attr-post-ops=relu "
+            "--attr-scales=src:common:0.5+wei:per_oc:0.5+dst:common:0.5 --stag=axb --dtag=axb "
+            "--alg=auto --attr-fpmath=any g2mb1ic4ih9iw8oc6oh9ow8kh3kw1ph2pw0dh1dw1");
+  EXPECT_EQ(Line("bwd_weights/bf16/" + problem + "/bias/nchw/winograd"),
+            "--conv --mode=P --dir=BWD_WB --dt=bf16 --stag=abx --dtag=abx --alg=wino "
+            "mb16ic64ih112iw112oc64oh56ow56kh3kw3sh2sw2ph0pw0");
+  EXPECT_EQ(Line("fwd/u8s8s32/" + problem + "/scales"),
+            "--conv --mode=P --dir=FWD_I --dt=u8:s8:s32 "
+            "--attr-scales=src:common:0.5+wei:per_oc:0.5 "
+            "mb16ic64ih112iw112oc64oh56ow56kh3kw3sh2sw2ph0pw0");
+}
+
+TEST(ConvBenchdnn, IsEmptyWhereBenchdnnHasNoSuchCall) {
+  EXPECT_EQ(Line("fwd/f32/n1c1h1w1k1r1s1/bias"), "");  // FWD_I has no bias
+  const auto line_of = [](std::string_view type, ProductDirection direction,
+                          bool ProductCase::*option) {
+    Conv2dCase one;
+    one.type = type;
+    one.types = ProductTypesFromKey(type);
+    one.direction = direction;
+    one.*option = true;
+    return ConvBenchdnn(one);
+  };
+  EXPECT_NE(line_of("f32", kForward, &ProductCase::relu), "");
+  EXPECT_EQ(line_of("f64", kForward, &ProductCase::relu), "");
+  EXPECT_EQ(line_of("tf32", kForward, &ProductCase::relu), "");
+  EXPECT_EQ(line_of("f32", kBackwardData, &ProductCase::bias), "");
+  EXPECT_EQ(line_of("f32", kBackwardData, &ProductCase::relu), "");
+  EXPECT_EQ(line_of("f32", kBackwardData, &ProductCase::scales), "");
+  EXPECT_EQ(line_of("f32", kBackwardWeights, &ProductCase::training), "");
+}
+
+BenchmarkName RandomBenchmark(std::mt19937& random) {
+  const auto of = [&](const std::vector<std::string>& choices) {
+    return choices[random() % choices.size()];
+  };
+  const auto problem = RandomConv2d(
+      random,
+      {.groups = 3, .images = 4, .channels = 5, .taps = 5, .places = 20, .steps = 3, .padding = 5});
+  BenchmarkName name{"Conv2D",
+                     "cpu",
+                     "onednn",
+                     of({"fwd", "fwd", "bwd_data", "bwd_weights"}),
+                     of({"f32", "bf16", "f16", "int8", "u8s8s8", "u8s8s32", "s8s8s8", "s8s8u8",
+                         "s8s8f32", "bf16bf16f32", "bf16f32bf16", "f32bf16bf16"}),
+                     ToText(problem),
+                     {}};
+  const auto maybe = [&](bool possible, const std::vector<std::string>& choices) {
+    if (possible && random() % 2 == 0) name.options.push_back(of(choices));
+  };
+  const bool forward = name.direction == "fwd";
+  const bool bytes = name.type == "int8" || name.type.find("s8") != std::string::npos;
+  maybe(forward, {"training"});
+  maybe(!name.options.empty() || name.direction == "bwd_weights", {"bias"});
+  maybe(forward, {"relu"});
+  maybe(forward && bytes, {"scales"});
+  maybe(true, {"nchw", "nhwc"});
+  maybe(true, {"auto", "winograd"});
+  maybe(true, {"fpmath-bf16", "fpmath-f16", "fpmath-tf32", "fpmath-any"});
+  return name;
+}
+
+// Places of a filter along one direction of an image, padding included; counted.
+int64_t Places(int64_t padded, int64_t taps, int64_t stride, int64_t dilation) {
+  int64_t places = 0;
+  while (places * stride + (taps - 1) * dilation < padded) ++places;
+  return places;
+}
+
+// The name of all problems that differ in padding that no filter reads alone: symmetric if there is
+// such a one, else with the least padding behind the image.
+Conv2dProblem Representative(Conv2dProblem p) {
+  const auto far = [](int64_t size, int64_t near, int64_t own, auto places) {
+    const int64_t wanted = places(size + near + own);
+    if (places(size + near + near) == wanted) return near;
+    int64_t least = 0;
+    while (places(size + near + least) != wanted) ++least;
+    return least;
+  };
+  p.pad_bottom = far(p.h, p.pad_top, p.pad_bottom,
+                     [&](int64_t padded) { return Places(padded, p.r, p.stride_h, p.dilation_h); });
+  p.pad_right = far(p.w, p.pad_left, p.pad_right,
+                    [&](int64_t padded) { return Places(padded, p.s, p.stride_w, p.dilation_w); });
+  return p;
+}
+
+TEST(ConvBenchdnn, ReadsBackAsTheSameBenchmark) {
+  std::mt19937 random(7);
+  for (int i = 0; i < 8000; ++i) {
+    auto name = RandomBenchmark(random);
+    const auto problem = ParseConv2d(name.problem);
+    const auto line = ConvBenchdnn(ReadOnednnConv2dCase(name));
+    ASSERT_NE(line, "") << ToText(name);
+    const auto read = ReadBenchdnn(line, "line");
+    ASSERT_EQ(read.size(), 1) << line;
+    name.problem = ToText(Representative(problem));
+    ASSERT_EQ(read[0].name, ToText(name)) << line << ": " << read[0].reason;
+    const auto again = ReadOnednnConv2dCase(ParseBenchmarkName(read[0].name));
+    ASSERT_EQ(OutputRows(again.problem), OutputRows(problem));
+    ASSERT_EQ(OutputColumns(again.problem), OutputColumns(problem));
+    // The name of what was read is the name of its own line.
+    ASSERT_EQ(ConvBenchdnn(again), line);
+  }
+}
+
+}  // namespace
+}  // namespace dlroof

@@ -1,0 +1,56 @@
+// Random problems of operators.
+#pragma once
+
+#include <cstdint>
+#include <random>
+
+#include "bench/conv2d/problem.h"
+#include "bench/lstm/problem.h"
+
+namespace dlroof {
+
+inline int64_t Between(std::mt19937& random, int64_t least, int64_t most) {
+  return least + static_cast<int64_t>(random() % static_cast<uint64_t>(most - least + 1));
+}
+
+// The most that a random convolution has: channels and filters per group, taps of a filter and its
+// places in the image without padding along one direction, steps of a stride or a dilation.
+struct ConvLimits {
+  int64_t groups, images, channels, taps, places, steps, padding;
+};
+
+// The filter fits. Every other option has its default, every other padding is symmetric.
+inline Conv2dProblem RandomConv2d(std::mt19937& random, const ConvLimits& most) {
+  const auto optional = [&](int64_t usual, int64_t most_of_it) {
+    return random() % 2 == 0 ? usual : Between(random, usual, most_of_it);
+  };
+  Conv2dProblem p;
+  p.groups = optional(1, most.groups);
+  p.n = Between(random, 1, most.images);
+  p.c = p.groups * Between(random, 1, most.channels);
+  p.k = p.groups * Between(random, 1, most.channels);
+  p.r = Between(random, 1, most.taps);
+  p.s = random() % 2 == 0 ? p.r : Between(random, 1, most.taps);
+  for (int64_t* step : {&p.stride_h, &p.stride_w, &p.dilation_h, &p.dilation_w})
+    *step = optional(1, most.steps);
+  for (int64_t* end : {&p.pad_top, &p.pad_bottom, &p.pad_left, &p.pad_right})
+    *end = optional(0, most.padding);
+  if (random() % 2 == 0) p.pad_bottom = p.pad_top, p.pad_right = p.pad_left;
+  p.h = (p.r - 1) * p.dilation_h + Between(random, 1, most.places);
+  p.w = (p.s - 1) * p.dilation_w + Between(random, 1, most.places);
+  return p;
+}
+
+// Sizes up to `most`; no peephole.
+inline LstmProblem RandomLstm(std::mt19937& random, int64_t most) {
+  const auto size = [&] { return Between(random, 1, most); };
+  return {.t = size(),
+          .n = size(),
+          .i = size(),
+          .h = size(),
+          .l = random() % 2 == 0 ? 1 : size(),
+          .p = random() % 2 == 0 ? 0 : size(),
+          .passes = static_cast<LstmPasses>(random() % 3)};
+}
+
+}  // namespace dlroof
