@@ -2,16 +2,16 @@
 #pragma once
 
 #include <CLI/CLI.hpp>
-#include <string>
 
 namespace dlroof {
 
-// Each adds a subcommand to `cluster`. When it was given it runs and sets the exit code.
-void AddClusterScript(CLI::App& cluster, int& exit_code);
+// Each adds a subcommand to `cluster`. When it was given it runs, and sets the exit code if it has
+// others than 0.
+void AddClusterScript(CLI::App& cluster);
 void AddClusterNode(CLI::App& cluster, int& exit_code);
 void AddClusterGather(CLI::App& cluster, int& exit_code);
-void AddClusterReport(CLI::App& cluster, int& exit_code);
-void AddClusterVersus(CLI::App& cluster, int& exit_code);
-void AddClusterScale(CLI::App& cluster, int& exit_code);
+void AddClusterReport(CLI::App& cluster);
+void AddClusterVersus(CLI::App& cluster);
+void AddClusterScale(CLI::App& cluster);
 
 }  // namespace dlroof

@@ -36,7 +36,6 @@ std::optional<MeterLog> ReadMeters(const std::vector<std::string>& paths) {
   return ParseMeterLogs(files);
 }
 
-// Reads all files, some at a time.
 std::vector<NodeSummary> ReadAll(const NodeFolder& folder) {
   const auto files = folder.NodeFiles();
   std::vector<NodeSummary> summaries(files.size());
@@ -83,7 +82,6 @@ std::vector<std::vector<NodeSummary>> ReadVisits(const std::filesystem::path& pa
   return visits;
 }
 
-// Nodes that are not whole.
 struct NotWhole {
   std::size_t count = 0;
   bool bad_file = false;  // a file of one of them cannot count, or only half of it

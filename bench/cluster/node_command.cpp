@@ -125,7 +125,7 @@ bool Measure(const RunRequest& request, std::ostream& log) {
 
 RunRequest RequestOf(const NodeFlags& flags, const NodeFolder& folder, const std::string& name) {
   RunRequest request;
-  request.programs = {flags.bench.empty() ? BenchBesideUs() : fs::absolute(flags.bench).string()};
+  request.programs = {flags.bench.empty() ? BenchProgram() : fs::absolute(flags.bench).string()};
   request.outputs = {folder.Run(name).string()};
   request.arguments = flags.arguments;
   request.timeout_seconds = flags.timeout_seconds;

@@ -23,15 +23,11 @@ constexpr std::string_view kJournal = ".json.journal";
 constexpr std::uintmax_t kMostAsked = 64 << 20;  // [byte] of asked.txt
 
 NodeSummary Unreadable(const std::string& name, const std::string& file, const std::string& why) {
-  NodeSummary summary{.facts = {},
-                      .status = NodeStatus::kFailed,
-                      .reason = why,
-                      .file = file,
-                      .sha256 = "",
-                      .started_at = "",
-                      .machines = {},
-                      .machine_name = ""};
+  NodeSummary summary;
   summary.facts.name = name;
+  summary.status = NodeStatus::kFailed;
+  summary.reason = why;
+  summary.file = file;
   return summary;
 }
 
@@ -72,24 +68,6 @@ std::vector<int> NodeFolder::Visits() const {
 
 std::string NodeFolder::WhyNoNetwork() const {
   return fs::exists(Network()) ? "" : LastWords(folder_ / "network.log");
-}
-
-fs::path NodeFolder::Node(const std::string& name) const {
-  return folder_ / "nodes" / (name + ".json");
-}
-fs::path NodeFolder::Run(const std::string& name) const {
-  return folder_ / "runs" / (name + ".json");
-}
-fs::path NodeFolder::Facts(const std::string& name) const {
-  return folder_ / "runs" / (name + ".node");
-}
-fs::path NodeFolder::Meetings(const std::string& name) const {
-  return folder_ / "runs" / (name + ".meetings");
-}
-fs::path NodeFolder::Network() const { return folder_ / "network.json"; }
-fs::path NodeFolder::Cache(const std::string& name) const { return folder_ / "cache" / name; }
-fs::path NodeFolder::Log(const std::string& name) const {
-  return folder_ / "logs" / (name + ".log");
 }
 
 void NodeFolder::Make() const {

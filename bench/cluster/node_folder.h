@@ -26,16 +26,18 @@ class NodeFolder {
   explicit NodeFolder(const std::filesystem::path& folder, int visit = 0);
 
   const std::filesystem::path& path() const { return folder_; }
-  std::filesystem::path Node(const std::string& name) const;
-  std::filesystem::path Run(const std::string& name) const;
-  std::filesystem::path Facts(const std::string& name) const;
-  std::filesystem::path Meetings(const std::string& name) const;
+  std::filesystem::path Node(const std::string& name) const { return In("nodes", name + ".json"); }
+  std::filesystem::path Run(const std::string& name) const { return In("runs", name + ".json"); }
+  std::filesystem::path Facts(const std::string& name) const { return In("runs", name + ".node"); }
+  std::filesystem::path Meetings(const std::string& name) const {
+    return In("runs", name + ".meetings");
+  }
   std::filesystem::path MeetingPlace() const { return folder_ / "meetings"; }
   // A further visit has its own, and so measures ceilings again.
-  std::filesystem::path Cache(const std::string& name) const;
+  std::filesystem::path Cache(const std::string& name) const { return In("cache", name); }
   // dlroof_net writes it.
-  std::filesystem::path Network() const;
-  std::filesystem::path Log(const std::string& name) const;
+  std::filesystem::path Network() const { return folder_ / "network.json"; }
+  std::filesystem::path Log(const std::string& name) const { return In("logs", name + ".log"); }
 
   // Makes the folders. Throws BadInput.
   void Make() const;
@@ -52,6 +54,10 @@ class NodeFolder {
   std::vector<int> Visits() const;
 
  private:
+  std::filesystem::path In(const char* folder, const std::string& file) const {
+    return folder_ / folder / file;
+  }
+
   std::filesystem::path folder_;
 };
 

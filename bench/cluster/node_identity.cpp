@@ -72,16 +72,9 @@ std::string GpuOfTask(const std::string& visible, const std::string& local) {
 }
 
 NodeFacts IdentifyNode(const Environment& environment, const std::string& host, bool per_gpu) {
-  NodeFacts facts{.name = host,
-                  .host = "",
-                  .known_by = "hostname",
-                  .engine = "",
-                  .rank = "",
-                  .job = "",
-                  .place = "",
-                  .order = "",
-                  .gpu = "",
-                  .arguments = {}};
+  NodeFacts facts;
+  facts.name = host;
+  facts.known_by = "hostname";
   std::string local;
   for (const auto& engine : kEngines) {
     const bool slurm = &engine == &kEngines.front();

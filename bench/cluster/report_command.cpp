@@ -59,7 +59,7 @@ std::vector<OrderEffect> EffectsBeside(const ClusterReportFlags& flags, const Cl
   }
 }
 
-int ReportCluster(const ClusterReportFlags& flags) {
+void ReportCluster(const ClusterReportFlags& flags) {
   for (const auto& path : flags.outputs)
     if (!std::ranges::any_of(kClusterOutputs, [&](const char* end) { return path.ends_with(end); }))
       throw BadInput("-o {}: unknown extension, expected one of {}", path,
@@ -71,12 +71,11 @@ int ReportCluster(const ClusterReportFlags& flags) {
   WriteClusterTable(cluster, effects, TerminalColumns(), flags.verbose, std::cout);
   std::cout << std::flush;
   for (const auto& path : flags.outputs) WriteClusterOutput(cluster, effects, path);
-  return 0;
 }
 
 }  // namespace
 
-void AddClusterReport(CLI::App& cluster, int& exit_code) {
+void AddClusterReport(CLI::App& cluster) {
   auto flags = std::make_shared<ClusterReportFlags>();
   auto* command = cluster.add_subcommand(
       "report", "a cluster file for people: nodes, roofs and benchmarks over nodes");
@@ -91,7 +90,7 @@ void AddClusterReport(CLI::App& cluster, int& exit_code) {
   command->add_option("--alone", flags->alone,
                       "file of the same nodes measured one by one: what they take from each other");
   command->add_flag("--verbose", flags->verbose, "all rows, not the first 20");
-  command->callback([flags, &exit_code] { exit_code = ReportCluster(*flags); });
+  command->callback([flags] { ReportCluster(*flags); });
 }
 
 }  // namespace dlroof

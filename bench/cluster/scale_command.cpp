@@ -124,7 +124,6 @@ CostFigure CostFigureOf(const ScaleReport& report) {
   return figure;
 }
 
-// Returns the script of a figure by its name.
 std::string FigureScript(const ScaleReport& report, const std::string& name,
                          const std::string& extension) {
   if (name == "break-even") return BreakEvenScript(BreakEvenFigureOf(report), extension);
@@ -174,14 +173,13 @@ void CheckScaleFlags(const ScaleFlags& flags) {
     throw BadInput("--figure=cost: expected --prices, which have no default");
 }
 
-int RunScale(const ScaleFlags& flags) {
+void RunScale(const ScaleFlags& flags) {
   CheckScaleFlags(flags);
   const auto report = MakeScaleReport(flags);
   WriteScaleTable(report, TerminalColumns(), std::cout);
   std::cout << std::flush;
   for (const auto& path : flags.outputs) WriteScaleOutput(flags, report, path);
   if (!report.not_simulated.empty()) throw BadInput(report.not_simulated);
-  return 0;
 }
 
 void AddModelFlags(CLI::App& command, ScaleFlags& flags) {
@@ -248,7 +246,7 @@ void AddNetworkFlags(CLI::App& command, ScaleFlags& flags) {
 
 }  // namespace
 
-void AddClusterScale(CLI::App& cluster, int& exit_code) {
+void AddClusterScale(CLI::App& cluster) {
   auto flags = std::make_shared<ScaleFlags>();
   auto* command = cluster.add_subcommand(
       "scale",
@@ -265,7 +263,7 @@ void AddClusterScale(CLI::App& cluster, int& exit_code) {
                    "also write x.html (page), x.json, x.csv, x.md, or x.svg, x.pdf, x.png (band of "
                    "samples per second over nodes)")
       ->allow_extra_args(false);
-  command->callback([flags, &exit_code] { exit_code = RunScale(*flags); });
+  command->callback([flags] { RunScale(*flags); });
 }
 
 }  // namespace dlroof

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <charconv>
 #include <iostream>
+#include <ranges>
 #include <set>
 #include <sstream>
 #include <tuple>
@@ -317,12 +318,11 @@ ScaleReport MakeScaleReport(const ScaleFlags& flags) {
   for (const auto& model : models) AddCases(flags, model, source, opponent, report);
   if (flags.simulate && !report.cases.empty()) Simulate(flags, report);
   if (!report.cases.empty()) return report;
-  std::vector<std::string> names;
-  for (const auto& model : models) names.push_back(model.name);
   throw BadInput(
       "{}{}: no layer of {} has all times of a training step (fwd, bwd_data and "
       "bwd_weights, or fwd_training and bwd){}",
-      flags.files, opponent ? " and " + flags.against : "", fmt::join(names, ", "),
+      flags.files, opponent ? " and " + flags.against : "",
+      fmt::join(models | std::views::transform(&Model::name), ", "),
       flags.type.empty() && flags.library.empty() ? "" : " of the type and library");
 }
 

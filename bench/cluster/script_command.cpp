@@ -60,7 +60,7 @@ void FillRevisit(const std::string& path, LaunchRequest& request) {
   if (request.out.empty()) request.out = fs::absolute(path).parent_path().string();
 }
 
-int RunScript(ScriptFlags flags) {
+void RunScript(ScriptFlags flags) {
   auto& request = flags.request;
   if (!flags.revisit.empty())
     FillRevisit(flags.revisit, request);
@@ -71,11 +71,10 @@ int RunScript(ScriptFlags flags) {
   const auto script = LaunchScript(request);
   if (flags.output.empty()) {
     std::cout << script << std::flush;
-    return 0;
+    return;
   }
   WriteFile(flags.output, script);
   std::cerr << "wrote " << flags.output << '\n';
-  return 0;
 }
 
 // Adds the flags that say which processes measure at once.
@@ -100,7 +99,7 @@ void AddProcessFlags(CLI::App& command, LaunchRequest& request) {
 
 }  // namespace
 
-void AddClusterScript(CLI::App& cluster, int& exit_code) {
+void AddClusterScript(CLI::App& cluster) {
   auto flags = std::make_shared<ScriptFlags>();
   auto* command = cluster.add_subcommand(
       "script",
@@ -129,7 +128,7 @@ void AddClusterScript(CLI::App& cluster, int& exit_code) {
   command->add_option("-o,--output", flags->output, "write it there (standard output)");
   command->add_option("ARGUMENTS", request.arguments,
                       "after --: what dlroof_bench is given, such as --dlroof_suite=resnet50");
-  command->callback([flags, &exit_code] { exit_code = RunScript(*flags); });
+  command->callback([flags] { RunScript(*flags); });
 }
 
 }  // namespace dlroof

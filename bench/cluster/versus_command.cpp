@@ -93,7 +93,7 @@ void CheckVersusFlags(const VersusFlags& flags) {
     throw BadInput("--devices: expected two numbers, A's and B's, such as 1,8");
 }
 
-int RunVersus(const VersusFlags& flags) {
+void RunVersus(const VersusFlags& flags) {
   CheckVersusFlags(flags);
   std::optional<Prices> prices;
   if (!flags.prices.empty()) prices = ReadPrices(flags.prices);
@@ -110,12 +110,11 @@ int RunVersus(const VersusFlags& flags) {
   WriteVersusTable(report, TerminalColumns(), std::cout);
   std::cout << std::flush;
   for (const auto& path : flags.outputs) WriteVersusOutput(report, path);
-  return 0;
 }
 
 }  // namespace
 
-void AddClusterVersus(CLI::App& cluster, int& exit_code) {
+void AddClusterVersus(CLI::App& cluster) {
   auto flags = std::make_shared<VersusFlags>();
   auto* command = cluster.add_subcommand(
       "versus",
@@ -147,7 +146,7 @@ void AddClusterVersus(CLI::App& cluster, int& exit_code) {
                    "also write x.html (page), x.md, x.csv, x.json, or x.svg, x.pdf, x.png (both "
                    "rooflines)")
       ->allow_extra_args(false);
-  command->callback([flags, &exit_code] { exit_code = RunVersus(*flags); });
+  command->callback([flags] { RunVersus(*flags); });
 }
 
 }  // namespace dlroof

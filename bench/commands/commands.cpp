@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <iostream>
+#include <sstream>
 
 #include "counters/base/error.h"
 #include "counters/base/files.h"
@@ -52,6 +53,36 @@ int VerdictOf(const char* command, const std::function<int()>& run) {
   } catch (const std::exception& error) {
     throw BadInput(std::string(command) + ": " + error.what());
   }
+}
+
+std::optional<double> ParseShare(const std::string& flag, const std::string& text) {
+  if (text.empty()) return std::nullopt;
+  std::istringstream in(text);
+  double value = 0;
+  std::string rest;
+  const bool number = static_cast<bool>(in >> value);
+  in >> rest;
+  if (rest == "%") value /= 100;
+  if (!number || !(rest.empty() || rest == "%") || !(value >= 0 && value <= 1))
+    throw BadInput("{}={}: expected a share such as 5% or 0.05, from 0 to 1", flag, text);
+  return value;
+}
+
+void AddBalanceOption(CLI::App& command, std::string& balance) {
+  command
+      .add_option("--balance", balance,
+                  "judge FLOPs by the ceiling of the pipe that executes them, or all of them by "
+                  "the best matrix ceiling, as the time-based roofline paper does: pipe or tensor")
+      ->check(CLI::IsMember({"pipe", "tensor"}));
+}
+
+void AddReplayOptions(CLI::App& command, int& count, std::string& bench) {
+  command
+      .add_option("--replay", count,
+                  "a program: measure so many of its primitives alone, those with most time that "
+                  "dlroof has a benchmark of; how much slower is each in the program?")
+      ->check(CLI::PositiveNumber);
+  command.add_option("--bench", bench, "what measures them (dlroof_bench beside this)");
 }
 
 }  // namespace dlroof

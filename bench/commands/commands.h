@@ -4,6 +4,7 @@
 #include <CLI/CLI.hpp>
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -29,5 +30,14 @@ void WriteOutput(const std::string& path, const std::string& text);
 // Returns what `run` returns, for a command whose exit code 1 means "something is slower". Throws
 // BadInput, with the command's name, in place of any other exception.
 int VerdictOf(const char* command, const std::function<int()>& run);
+
+// "5%" or "0.05" -> 0.05; empty is absent. Throws BadInput, naming the flag: anything else, and
+// what is not from 0 to 1.
+std::optional<double> ParseShare(const std::string& flag, const std::string& text);
+
+// Adds --balance, of commands that place records.
+void AddBalanceOption(CLI::App& command, std::string& balance);
+// Adds --replay and --bench, of commands that read a program's log.
+void AddReplayOptions(CLI::App& command, int& count, std::string& bench);
 
 }  // namespace dlroof

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <future>
 #include <iostream>
 #include <memory>
@@ -11,14 +12,16 @@
 #include "baselines/compare/stored_run.h"
 #include "baselines/formats/badge.h"
 #include "baselines/formats/write_comparison.h"
+#include "baselines/programs/write_pair.h"
 #include "bench/commands/commands.h"
-#include "bench/commands/compare_programs.h"
-#include "bench/commands/share.h"
 #include "counters/base/error.h"
 #include "counters/base/files.h"
 
 namespace dlroof {
 namespace {
+
+// A format of programs (--across-programs) that verdicts do not have.
+constexpr std::string_view kProgramsOnlyFormat = "csv";
 
 struct CompareFlags {
   std::vector<std::string> files;
@@ -78,9 +81,10 @@ Inputs ReadInputs(const CompareFlags& flags, const NameMap& names) {
   return inputs;
 }
 
-std::vector<std::string> Formats() {
+template <class Writers>
+std::vector<std::string> FormatsOf(const Writers& writers) {
   std::vector<std::string> formats;
-  for (const auto& writer : ComparisonWriters()) formats.emplace_back(writer.format);
+  for (const auto& writer : writers) formats.emplace_back(writer.format);
   return formats;
 }
 
@@ -98,6 +102,10 @@ std::string BaseText(const CompareResult& result) {
   return fmt::format("{}", fmt::join(files, ", "));
 }
 
+ComparedProgram ReadProgram(const std::string& path) {
+  return ComparedProgramOf(path, PlaceRun(ReadRunFile(path, std::cerr)));
+}
+
 // Two programs have no verdict per benchmark: what judges benchmarks is not for them.
 int RunComparePrograms(const CompareFlags& flags) {
   if (flags.files.size() != 2)
@@ -109,7 +117,14 @@ int RunComparePrograms(const CompareFlags& flags) {
     throw BadInput(
         "--across-programs: expected A, B and --format alone; the other options are for verdicts "
         "on benchmarks");
-  ComparePrograms(flags.files[0], flags.files[1], flags.format, std::cout);
+  const auto& writers = ProgramPairWriters();
+  const auto writer = std::ranges::find(writers, flags.format, &ProgramPairWriter::format);
+  if (writer == writers.end())
+    throw BadInput("--format={}: expected {} with --across-programs", flags.format,
+                   fmt::join(FormatsOf(writers), ", "));
+  const auto a = ReadProgram(flags.files[0]), b = ReadProgram(flags.files[1]);
+  writer->write({a, b, PairPrograms(a, b)}, std::cout);
+  std::cout << std::flush;
   return 0;
 }
 
@@ -184,12 +199,12 @@ void AddCompareCommand(CLI::App& program, int& exit_code) {
                     "primitive, matched by problem");
   command->add_option("--map", flags->map,
                       "file with a line 'base-name new-name' per renamed benchmark");
-  auto formats = Formats();
+  auto formats = FormatsOf(ComparisonWriters());
   formats.emplace_back(kProgramsOnlyFormat);
   command
       ->add_option("--format", flags->format,
                    fmt::format("{} (table; with --across-programs {})", fmt::join(formats, ", "),
-                               fmt::join(ProgramFormats(), ", ")))
+                               fmt::join(FormatsOf(ProgramPairWriters()), ", ")))
       ->check(CLI::IsMember(formats));
   command->add_option("--badge", flags->badge, "write the result as a badge, too: x.svg");
   command->callback([flags, &exit_code] {

@@ -32,8 +32,7 @@ History HistoryOfFolder(const std::string& folder) {
       ++others;
   }
   if (others == static_cast<int>(files.size()))
-    throw BadInput(
-        fmt::format("{}: none of its {} JSON files is a run file", folder, files.size()));
+    throw BadInput("{}: none of its {} JSON files is a run file", folder, files.size());
   if (others > 0)
     std::cerr << fmt::format("{}: passed over {} JSON files that are no run files\n", folder,
                              others);

@@ -117,7 +117,6 @@ void ReportCoreShare(double seconds) {
                          "are marked disturbed"));
 }
 
-// The counter sources of --dlroof_counters.
 void ReportSources() {
   for (const auto& source : AllCounterSources()) {
     const auto why = source.unavailable ? source.unavailable() : "";

@@ -8,9 +8,8 @@
 #include <memory>
 
 #include "bench/commands/commands.h"
-#include "bench/supervise/explained_run.h"
 #include "bench/supervise/supervised_program.h"
-#include "bench/tune/proposal.h"
+#include "bench/tune/bench_trial.h"
 #include "bench/workload/benchmark_name.h"
 #include "counters/base/error.h"
 #include "counters/base/folders.h"
@@ -87,11 +86,10 @@ void TryIt(const ExplainFlags& flags, const Record& record, const Placed& placed
   if (!placed.ledger || !record.parallel) return;
   const auto proposal = ProposalOf(*placed.ledger, record.parallel->threads);
   out << "  "
-      << (proposal ? TryProposal(*proposal,
-                                 {flags.bench.empty() ? BenchBesideUs() : flags.bench,
-                                  ParseBenchmarkName(record.name)},
-                                 flags.try_seconds)
-                   : "nothing to try: no setting of this program changes the largest part")
+      << (proposal
+              ? TryProposal(*proposal, {BenchProgram(flags.bench), ParseBenchmarkName(record.name)},
+                            flags.try_seconds)
+              : "nothing to try: no setting of this program changes the largest part")
       << "\n\n";
 }
 

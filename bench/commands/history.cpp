@@ -150,7 +150,7 @@ void Show(const HistoryFlags& flags) {
       std::string text;
       for (std::size_t i = 0; i < like.size(); ++i)
         text += fmt::format("{}{}", i == 0 ? ", but " : ", ", i == kNamed ? "more" : like[i]);
-      throw BadInput(fmt::format("{}: has no benchmark '{}'{}", flags.db, name, text));
+      throw BadInput("{}: has no benchmark '{}'{}", flags.db, name, text);
     }
   }
   const auto runs = history.Runs();
@@ -160,8 +160,7 @@ void Show(const HistoryFlags& flags) {
 const StoredRun& RunWithId(const std::vector<StoredRun>& runs, const HistoryFlags& flags) {
   for (const auto& run : runs)
     if (run.id == flags.run) return run;
-  throw BadInput(
-      fmt::format("{}: has no run {} (dlroof history list shows them)", flags.db, flags.run));
+  throw BadInput("{}: has no run {} (dlroof history list shows them)", flags.db, flags.run);
 }
 
 // A run file of one run, or lines of CSV of all.

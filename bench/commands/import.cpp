@@ -3,13 +3,10 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <iostream>
 #include <memory>
 
-#include "bench/commands/balance.h"
 #include "bench/commands/commands.h"
-#include "bench/commands/replay_options.h"
 #include "bench/program/program_run.h"
 #include "bench/replay/replay.h"
 #include "bench/suites/import_benchdnn.h"
@@ -61,11 +58,9 @@ ImportFormat FormatOf(const ImportFlags& flags, const std::string& text) {
   for (const auto& format : AllFormats())
     if (flags.format.empty() ? format.recognise(text) : format.name == flags.format) return format;
   if (flags.format.empty())
-    throw BadInput(
-        fmt::format("{}:1: of no format that is known; expected one of {} (--format says which)",
-                    flags.file, FormatNames()));
-  throw BadInput(
-      fmt::format("--format {}: no such format; there are {}", flags.format, FormatNames()));
+    throw BadInput("{}:1: of no format that is known; expected one of {} (--format says which)",
+                   flags.file, FormatNames());
+  throw BadInput("--format {}: no such format; there are {}", flags.format, FormatNames());
 }
 
 nlohmann::json Origin(const ImportFlags& flags, std::string_view format) {

@@ -32,12 +32,10 @@ Machine MachineOf(const std::string& device, const MachineOptions& options) {
   if (!options.threads.empty())
     throw BadInput("--threads: a GPU's ceilings are those of the whole GPU");
   const auto access = AccessGpu(choice, kFlag);
-  if (!access.why_not.empty())
-    throw BadInput(fmt::format("{}={}: {}", kFlag, device, access.why_not));
+  if (!access.why_not.empty()) throw BadInput("{}={}: {}", kFlag, device, access.why_not);
   StopOnInterrupt();  // what is known by then is written
   const auto machine = CachedOrMeasuredGpu(access, options, std::cerr);
-  if (!machine)
-    throw BadInput(fmt::format("{}={}: this build has no ceilings of GPUs", kFlag, device));
+  if (!machine) throw BadInput("{}={}: this build has no ceilings of GPUs", kFlag, device);
   return *machine;
 }
 
@@ -53,8 +51,8 @@ void ShowTemplate(const MachineFlags& flags) {
   constexpr const char* kExample = "h100";
   const auto example = ReadMachineFile(flags.named.empty() ? kExample : flags.named);
   if (!IsGiven(example))
-    throw BadInput(fmt::format("--template: {}: its rates are measured; expected given ones, {}",
-                               flags.named, fmt::join(KnownGpuNames(), ", ")));
+    throw BadInput("--template: {}: its rates are measured; expected given ones, {}", flags.named,
+                   fmt::join(KnownGpuNames(), ", "));
   const auto text = MachineTemplate(example).dump(2) + '\n';
   if (flags.output.empty())
     std::cout << text << std::flush;

@@ -31,8 +31,7 @@ LayerChoice ChoiceOf(const ModelFlags& flags) {
   LayerChoice choice;
   const auto direction = ProductDirectionFromKey(flags.direction);
   if (!direction)
-    throw BadInput(
-        fmt::format("--direction={}: expected fwd, bwd_data or bwd_weights", flags.direction));
+    throw BadInput("--direction={}: expected fwd, bwd_data or bwd_weights", flags.direction);
   choice.direction = *direction;
   choice.type = flags.type;
   choice.layout = flags.nhwc ? TensorLayout::kNhwc : TensorLayout::kNchw;
@@ -70,7 +69,7 @@ ModelInputs InputsOf(const ModelFlags& flags) {
   ModelInputs inputs;
   std::istringstream names(flags.gpus);
   for (std::string name; std::getline(names, name, ',');) {
-    if (name.empty()) throw BadInput(fmt::format("--gpu={}: a name is empty", flags.gpus));
+    if (name.empty()) throw BadInput("--gpu={}: a name is empty", flags.gpus);
     inputs.gpus.push_back(name);
   }
   if (inputs.gpus.empty()) inputs.gpus.emplace_back();
@@ -130,11 +129,10 @@ std::string ContentOf(const std::vector<ModelReport>& reports, const std::string
   if (extension == "txt") return TablesOf(reports);
   const bool figure = extension == "svg" || extension == "pdf" || extension == "png";
   if ((figure || extension == "html") && reports.size() > 1)
-    throw BadInput(fmt::format("-o {}: of one GPU alone; several go to .json or .txt", path));
+    throw BadInput("-o {}: of one GPU alone; several go to .json or .txt", path);
   if (extension == "html") return ModelPage(reports.at(0));
   if (figure) return ModelFigure(reports.at(0), extension);
-  throw BadInput(fmt::format(
-      "-o {}: unknown extension, expected .json, .txt, .html, .svg, .pdf or .png", path));
+  throw BadInput("-o {}: unknown extension, expected .json, .txt, .html, .svg, .pdf or .png", path);
 }
 
 void ShowStudy(const ModelFlags& flags) {

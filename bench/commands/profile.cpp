@@ -8,7 +8,6 @@
 #include <nlohmann/json.hpp>
 
 #include "bench/commands/commands.h"
-#include "bench/commands/replay_options.h"
 #include "bench/gpu/loader.h"
 #include "bench/program/profile_program.h"
 #include "bench/replay/replay.h"
@@ -74,8 +73,8 @@ const CuptiChip& ChipOf(const std::string& name) {
       reason = "the table of counters has no chip like this GPU";
     }
   }
-  throw BadInput(fmt::format(
-      "profile: {}; expected --chip with one of those that dlroof counters lists", reason));
+  throw BadInput("profile: {}; expected --chip with one of those that dlroof counters lists",
+                 reason);
 }
 
 // Returns the text that ncu wrote. Its program's output goes where it would go without ncu, but

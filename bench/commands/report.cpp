@@ -5,7 +5,6 @@
 #include <memory>
 #include <sstream>
 
-#include "bench/commands/balance.h"
 #include "bench/commands/commands.h"
 #include "counters/base/error.h"
 #include "counters/base/files.h"
@@ -54,8 +53,8 @@ FigureChoice ChoiceOf(const ReportFlags& flags, const PlacedRun* before) {
   if (!flags.level.empty() && !choice.all_levels) {
     choice.level = LevelFromKey(flags.level);
     if (!choice.level)
-      throw BadInput(fmt::format(
-          "--level {}: no memory level; expected l1, l2, l3, dram, host or all", flags.level));
+      throw BadInput("--level {}: no memory level; expected l1, l2, l3, dram, host or all",
+                     flags.level);
   }
   return choice;
 }
@@ -89,8 +88,7 @@ constexpr Writer kWriters[] = {{".html", WriteHtml},
 const Writer& WriterFor(const std::string& path) {
   for (const auto& writer : kWriters)
     if (path.ends_with(writer.extension)) return writer;
-  throw BadInput(
-      fmt::format("-o {}: unknown extension, expected .html, .json, .svg, .pdf or .png", path));
+  throw BadInput("-o {}: unknown extension, expected .html, .json, .svg, .pdf or .png", path);
 }
 
 // Beside the tables a picture is a help, not the answer: without one (nothing to draw, no gnuplot)

@@ -1,13 +1,10 @@
 // dlroof run: supervises dlroof_bench, or two builds of it by turns.
 #include <fmt/format.h>
 
-#include <filesystem>
 #include <iostream>
 #include <memory>
 
 #include "bench/commands/commands.h"
-#include "bench/commands/share.h"
-#include "bench/supervise/journal_file.h"
 #include "bench/supervise/open_run.h"
 #include "bench/supervise/supervise.h"
 #include "bench/supervise/supervised_program.h"
@@ -29,9 +26,7 @@ struct RunFlags {
 RunRequest RequestFrom(const RunFlags& flags) {
   RunRequest request = flags.request;
   const bool two = !flags.builds.empty();
-  request.programs =
-      two ? flags.builds
-          : std::vector<std::string>{flags.bench.empty() ? BenchBesideUs() : flags.bench};
+  request.programs = two ? flags.builds : std::vector<std::string>{BenchProgram(flags.bench)};
   if (request.outputs.empty())
     request.outputs = two ? std::vector<std::string>{"old.json", "new.json"}
                           : std::vector<std::string>{"run.json"};
@@ -48,7 +43,6 @@ RunRequest RequestFrom(const RunFlags& flags) {
   return request;
 }
 
-// The flags for programs, benchmarks and outputs.
 void AddFileOptions(CLI::App& command, RunFlags& flags) {
   auto& request = flags.request;
   command.add_option("ARGUMENTS", request.arguments,
@@ -73,7 +67,6 @@ void AddFileOptions(CLI::App& command, RunFlags& flags) {
                      "with --ab: file with a line 'base-name new-name' per renamed benchmark");
 }
 
-// When, how long and how often.
 void AddTimeOptions(CLI::App& command, RunFlags& flags) {
   auto& request = flags.request;
   command

@@ -13,7 +13,7 @@
 
 #include "bench/commands/commands.h"
 #include "bench/run/run_context.h"
-#include "bench/supervise/explained_run.h"
+#include "bench/supervise/supervised_program.h"
 #include "bench/workload/swept_name.h"
 #include "counters/base/error.h"
 #include "counters/base/files.h"

@@ -7,7 +7,6 @@
 #include <memory>
 
 #include "bench/commands/commands.h"
-#include "bench/commands/share.h"
 #include "bench/suites/suite_selection.h"
 #include "bench/tune/knob_file.h"
 #include "bench/tune/tune_benchmarks.h"

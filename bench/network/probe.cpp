@@ -22,6 +22,13 @@ NetworkPoint PointOf(std::size_t bytes, const std::vector<double>& seconds) {
           .repetitions = static_cast<int>(seconds.size())};
 }
 
+// Sizes of messages [byte]: 8, 16, 32, ... up to most_bytes, with half of that.
+std::vector<std::size_t> Sizes(const ProbeRules& rules) {
+  std::set<std::size_t> sizes = {rules.most_bytes / 2, rules.most_bytes};
+  for (std::size_t bytes = 8; bytes < rules.most_bytes; bytes *= 2) sizes.insert(bytes);
+  return {sizes.begin(), sizes.end()};
+}
+
 // One direction of a pair. Both ends call the same functions, in the same order.
 class Direction {
  public:
@@ -190,24 +197,16 @@ std::vector<std::vector<std::pair<int, int>>> Pairings(int ranks, const ProbeRul
   return pairings;
 }
 
-std::vector<std::size_t> Sizes(const ProbeRules& rules) {
-  std::set<std::size_t> sizes = {rules.most_bytes / 2, rules.most_bytes};
-  for (std::size_t bytes = 8; bytes < rules.most_bytes; bytes *= 2) sizes.insert(bytes);
-  return {sizes.begin(), sizes.end()};
-}
-
 std::optional<MeasuredNetwork> MeasureNetwork(Messages& messages, const ProbeRules& rules) {
   messages.WaitForAll();
   const auto sent = MeasurePairs(messages, rules);
   auto allreduce = MeasureAllreduces(messages, rules);
   const auto texts = messages.Gather(TextOfRank(messages, sent));
   if (messages.rank() != 0) return std::nullopt;
-  MeasuredNetwork measured{.mpi = messages.Library(),
-                           .started_at = "",
-                           .pairs_at_once = messages.size() > rules.all_pairs,
-                           .ranks = {},
-                           .pairs = {},
-                           .allreduce = std::move(allreduce)};
+  MeasuredNetwork measured;
+  measured.mpi = messages.Library();
+  measured.pairs_at_once = messages.size() > rules.all_pairs;
+  measured.allreduce = std::move(allreduce);
   for (std::size_t rank = 0; rank < texts.size(); ++rank) AddRank(texts[rank], rank, measured);
   NameRanks(measured.ranks);
   return measured;

@@ -3,13 +3,39 @@
 
 #include <cstddef>
 #include <optional>
+#include <string>
 #include <utility>
 #include <vector>
 
 #include "baselines/network/measured_network.h"
-#include "bench/network/messages.h"
 
 namespace dlroof {
+
+// The part of a message passing library that measuring a network needs. MPI is one.
+class Messages {
+ public:
+  virtual ~Messages() = default;
+
+  virtual int rank() const = 0;
+  virtual int size() const = 0;
+  virtual std::string Library() const = 0;
+  virtual std::string NodeName() const = 0;  // of this rank
+  virtual double Now() const = 0;            // [s] of this rank's clock
+
+  // Both block. Contents do not matter.
+  virtual void Send(int to, std::size_t bytes) = 0;
+  virtual void Receive(int from, std::size_t bytes) = 0;
+  // A number that the other end has and this one needs.
+  virtual void SendNumber(int to, double number) = 0;
+  virtual double ReceiveNumber(int from) = 0;
+  // Waits for all ranks, asleep: a waiting rank leaves its CPU to others.
+  virtual void WaitForAll() = 0;
+  // Sums up vectors of floats of the first `ranks` ranks, after these have waited for each other.
+  // Returns the longest of their times [s], the same on all of them; the others return 0 at once.
+  virtual double Sum(int ranks, std::size_t bytes) = 0;
+  // Returns all ranks' texts on rank 0; empty on the others.
+  virtual std::vector<std::string> Gather(const std::string& text) = 0;
+};
 
 struct ProbeRules {
   std::size_t most_bytes = 4 << 20;  // [byte] largest message, a multiple of 4
@@ -24,9 +50,6 @@ struct ProbeRules {
 // ranks each pairing is one pair, beyond it holds every rank once (but for one of an odd number),
 // the same on every rank.
 std::vector<std::vector<std::pair<int, int>>> Pairings(int ranks, const ProbeRules& rules);
-
-// Sizes of messages [byte]: 8, 16, 32, ... up to most_bytes, with half of that.
-std::vector<std::size_t> Sizes(const ProbeRules& rules);
 
 // Returns the network on rank 0, nothing on the others. Every rank calls it. A message's time is
 // that of sending it and an empty answer, less half of an empty message both ways.

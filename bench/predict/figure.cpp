@@ -1,21 +1,17 @@
-// The gnuplot half of model_report.h.
+// The figure of report.h.
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <map>
 
 #include "bench/predict/report.h"
 #include "counters/base/error.h"
+#include "reporters/figure/colours.h"
 #include "reporters/figure/gnuplot.h"
 #include "reporters/text/units.h"
 
 namespace dlroof {
 namespace {
-
-// Okabe and Ito's colours without yellow: told apart with any colour vision.
-constexpr std::array<std::string_view, 7> kColours = {"#0072b2", "#d55e00", "#009e73", "#b5468f",
-                                                      "#8a6d00", "#4b4fc4", "#6b7280"};
 
 std::string Terminal(const std::string& extension) {
   if (extension == "pdf") return "set terminal pdfcairo size 9in,5in font 'Helvetica,11'\n";
@@ -53,7 +49,7 @@ std::string Bars(const ModelReport& report) {
   std::string plots;
   for (size_t i = 0; i < report.groups.size(); ++i)
     plots += fmt::format("$designs using {} title {} lc rgb '{}', ", i + 1,
-                         GnuplotText(report.groups[i].name), kColours[i % kColours.size()]);
+                         GnuplotText(report.groups[i].name), SeriesColour(i));
   return data +
          fmt::format(
              "EOD\nset datafile separator whitespace\nset style data histograms\n"
@@ -83,8 +79,8 @@ std::string Lines(const ModelReport& report) {
               : sweep.group;
       const size_t colour = report.sweeps.size() > 1 ? group : of_group;
       plots += fmt::format("{}$line{} with linespoints dt {} pt 7 ps 0.6 lw 2 lc rgb '{}' title {}",
-                           index == 0 ? "" : ", ", index, ++of_group,
-                           kColours[colour % kColours.size()], GnuplotText(title));
+                           index == 0 ? "" : ", ", index, ++of_group, SeriesColour(colour),
+                           GnuplotText(title));
       ++index;
     }
   }

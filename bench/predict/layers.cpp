@@ -1,9 +1,8 @@
-#include "bench/predict/layers.h"
-
 #include <algorithm>
 #include <set>
 
 #include "bench/conv2d/delta.h"
+#include "bench/predict/study.h"
 #include "bench/suites/suite_selection.h"
 #include "bench/workload/benchmark_name.h"
 #include "counters/base/error.h"

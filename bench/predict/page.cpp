@@ -1,7 +1,6 @@
 #include <fmt/format.h>
 
 #include "bench/predict/report.h"
-#include "bench/predict/tables.h"
 #include "counters/base/error.h"
 #include "reporters/page/assets.h"
 

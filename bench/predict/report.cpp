@@ -7,7 +7,6 @@
 #include <iterator>
 #include <sstream>
 
-#include "bench/predict/tables.h"
 #include "reporters/roofline/placed_json.h"
 #include "reporters/text/text.h"
 

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "bench/predict/study.h"
@@ -50,5 +51,28 @@ std::string ModelPage(const ModelReport& report);
 
 std::string Table(const std::vector<LevelStudy>& studies);
 nlohmann::json ToJson(const std::vector<LevelStudy>& studies);
+
+// The tables of a report and the short texts in them, as text and page show them (tables.cpp).
+struct ModelColumn {
+  std::string title;
+  std::string_view kind;  // a class of page.css: "name", "number", "bound", "note" or none
+};
+
+struct ModelTable {
+  std::string title;  // empty: goes on with the table before it
+  std::string note;   // above it; may be empty
+  std::vector<ModelColumn> columns;
+  std::vector<std::vector<std::string>> rows;  // text, a cell per column; empty: unknown
+};
+
+// What-if designs, the gain of twice of each resource, and sweeps; those that the report has.
+std::vector<ModelTable> DesignTables(const ModelReport& report);
+// A group's layers, and those that are not predicted where there are some.
+std::vector<ModelTable> GroupTables(const PredictedGroup& group);
+
+// Figures of a GPU that nobody measured or published.
+int Assumptions(const GpuSpec& gpu);
+// Figures that are ceilings of the machine itself.
+int MeasuredCeilings(const GpuSpec& gpu);
 
 }  // namespace dlroof

@@ -1,10 +1,10 @@
-#include "bench/predict/tables.h"
-
+// The tables of report.h.
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <map>
 
+#include "bench/predict/report.h"
 #include "reporters/text/units.h"
 
 namespace dlroof {
@@ -14,6 +14,39 @@ namespace {
 constexpr double kLeastShare = 0.005;
 
 std::string Factor(double factor) { return fmt::format("{:.2f}x", factor); }
+
+// "128x64x8", "128x64x8/4" with K in four slices.
+std::string TileText(const CtaTile& tile) {
+  const auto text = fmt::format("{}x{}x{}", tile.m, tile.n, tile.k);
+  return tile.slices > 1 ? fmt::format("{}/{}", text, tile.slices) : text;
+}
+
+// "compute 92 %, DRAM 8 %" of the time, from 0.5 % on.
+std::string BoundShares(const PredictedGroup& group) {
+  std::string text;
+  for (const auto& [bottleneck, seconds] : group.bound_seconds) {
+    if (seconds < kLeastShare * group.seconds) continue;
+    text += fmt::format("{}{} {:.0f} %", text.empty() ? "" : ", ", Key(bottleneck),
+                        100 * seconds / group.seconds);
+  }
+  return text;
+}
+
+// "compute -> DRAM (9 calls)": layers that another resource bounds than before; "none".
+std::string NewBottlenecks(const PredictedGroup& before, const PredictedGroup& after) {
+  std::map<std::string, double> changes;
+  for (size_t i = 0; i < before.layers.size(); ++i) {
+    const auto from = before.layers[i].prediction.time.bottleneck;
+    const auto to = after.layers[i].prediction.time.bottleneck;
+    if (from != to)
+      changes[fmt::format("{} -> {}", Key(from), Key(to))] += after.layers[i].layer.count;
+  }
+  std::string text;
+  for (const auto& [change, layers] : changes)
+    text += fmt::format("{}{} ({} call{})", text.empty() ? "" : ", ", change, layers,
+                        layers == 1 ? "" : "s");
+  return text.empty() ? "none" : text;
+}
 
 ModelTable WhatIf(const ModelReport& report) {
   ModelTable table{"What if",
@@ -101,47 +134,14 @@ std::vector<std::string> LayerRow(const PredictedLayer& one) {
 
 }  // namespace
 
-std::string TileText(const CtaTile& tile) {
-  const auto text = fmt::format("{}x{}x{}", tile.m, tile.n, tile.k);
-  return tile.slices > 1 ? fmt::format("{}/{}", text, tile.slices) : text;
-}
-
-std::string BoundShares(const PredictedGroup& group) {
-  std::string text;
-  for (const auto& [bottleneck, seconds] : group.bound_seconds) {
-    if (seconds < kLeastShare * group.seconds) continue;
-    text += fmt::format("{}{} {:.0f} %", text.empty() ? "" : ", ", Key(bottleneck),
-                        100 * seconds / group.seconds);
-  }
-  return text;
-}
-
-std::string NewBottlenecks(const PredictedGroup& before, const PredictedGroup& after) {
-  std::map<std::string, double> changes;
-  for (size_t i = 0; i < before.layers.size(); ++i) {
-    const auto from = before.layers[i].prediction.time.bottleneck;
-    const auto to = after.layers[i].prediction.time.bottleneck;
-    if (from != to)
-      changes[fmt::format("{} -> {}", Key(from), Key(to))] += after.layers[i].layer.count;
-  }
-  std::string text;
-  for (const auto& [change, layers] : changes)
-    text += fmt::format("{}{} ({} call{})", text.empty() ? "" : ", ", change, layers,
-                        layers == 1 ? "" : "s");
-  return text.empty() ? "none" : text;
-}
-
 int Assumptions(const GpuSpec& gpu) {
-  int assumed = 0;
-  for (const auto& [key, source] : gpu.sources) assumed += source.starts_with("assumed") ? 1 : 0;
-  return assumed;
+  return static_cast<int>(std::ranges::count_if(
+      gpu.sources, [](const auto& source) { return source.second.starts_with("assumed"); }));
 }
 
 int MeasuredCeilings(const GpuSpec& gpu) {
-  int measured = 0;
-  for (const auto& [key, source] : gpu.sources)
-    measured += source.starts_with("measured on ") ? 1 : 0;
-  return measured;
+  return static_cast<int>(std::ranges::count_if(
+      gpu.sources, [](const auto& source) { return source.second.starts_with("measured on "); }));
 }
 
 std::vector<ModelTable> DesignTables(const ModelReport& report) {

@@ -13,13 +13,15 @@
 #include <array>
 #include <cerrno>
 #include <csignal>
-#include <cstdlib>
 #include <cstring>
+#include <filesystem>
+#include <fstream>
 #include <memory>
 #include <optional>
+#include <set>
 #include <stdexcept>
+#include <utility>
 
-#include "bench/program/descendants.h"
 #include "counters/cpu/clocks.h"
 
 namespace dlroof {
@@ -142,6 +144,39 @@ double ThreadSeconds() {
 double SecondsOf(const timeval& time) {
   return static_cast<double>(time.tv_sec) + 1e-6 * static_cast<double>(time.tv_usec);
 }
+
+// Processes of a program, as /proc shows them.
+class Descendants {
+ public:
+  // Adds the process and all that it and its children have started and that are alive.
+  void Look(pid_t pid) {
+    std::vector<pid_t> open = {pid};
+    std::set<pid_t> now;  // a chain that the system changes meanwhile cannot become a circle
+    while (!open.empty()) {
+      const auto one = open.back();
+      open.pop_back();
+      if (!now.insert(one).second) continue;
+      std::error_code error;
+      const auto tasks = fmt::format("/proc/{}/task", one);
+      // A process may end while it is looked at.
+      for (std::filesystem::directory_iterator task(tasks, error), end; !error && task != end;
+           task.increment(error)) {
+        std::ifstream children(task->path() / "children");
+        for (pid_t child = 0; children >> child;) open.push_back(child);
+      }
+    }
+    now.erase(pid);
+    for (const auto child : now)
+      if (before_.count(child) > 0) lasting_.insert(child);
+    before_ = std::move(now);
+  }
+  // [1] different processes that two looks saw, and the first: at least 1. A shell or launcher
+  // that only starts others is seen once at most.
+  int lasting() const { return 1 + static_cast<int>(lasting_.size()); }
+
+ private:
+  std::set<pid_t> before_, lasting_;
+};
 
 class ForegroundLoop {
  public:

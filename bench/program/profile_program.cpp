@@ -1,7 +1,6 @@
 #include "bench/program/profile_program.h"
 
 #include <fmt/format.h>
-#include <fmt/ostream.h>
 #include <fmt/ranges.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
@@ -9,6 +8,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <ostream>
+#include <sstream>
 
 #include "bench/program/output_numbers.h"
 #include "bench/program/program_run.h"
@@ -20,6 +20,7 @@
 #include "counters/base/folders.h"
 #include "counters/base/order_statistics.h"
 #include "reporters/program/program_report.h"
+#include "reporters/program/program_summary.h"
 #include "reporters/roofline/placed_json.h"
 #include "reporters/text/text.h"
 #include "reporters/text/units.h"
@@ -239,6 +240,27 @@ int ProfileProgram(const ProfileRequest& request, std::ostream& out) {
   }
   if (request.overhead_turns > 0 && run.end.passed_signal == 0) turns.Run(run, variables);
   return ExitCodeOf(run.end.end);
+}
+
+std::optional<ProgramLedger> RunForLedger(const std::vector<std::string>& command) {
+  const TemporaryFolder folder;
+  const auto log = folder / "onednn.log";
+  std::string remark;
+  const auto run = RunSpoken(
+      {.command = command, .variables = SpeakingVariables(remark), .shown = false, .log = log});
+  const auto& end = run.end;
+  if (end.passed_signal != 0 || end.end.signal != 0 || end.end.exit_code != 0) return std::nullopt;
+  if (run.executed == 0) return std::nullopt;
+  std::ostringstream unused;
+  try {
+    const auto placed =
+        PlaceRun(ProgramRun(log, {.wall_seconds = end.wall_seconds}, std::nullopt, unused));
+    const auto summary = ProgramOf(placed.file.context);
+    if (!summary) return std::nullopt;
+    return LedgerOf(UsesOf(placed, *summary), *summary);
+  } catch (const BadInput&) {  // its lines are of no version that can be read
+    return std::nullopt;
+  }
 }
 
 }  // namespace dlroof

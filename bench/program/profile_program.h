@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "reporters/program/program_ledger.h"
 #include "reporters/record/run_file.h"
 
 namespace dlroof {
@@ -30,5 +31,11 @@ struct ProfileRequest {
 // the machine or the pattern cannot be used. Later failures are sentences in
 // `messages`.
 int ProfileProgram(const ProfileRequest& request, std::ostream& messages);
+
+// Runs the program with oneDNN's lines, which it does not show, and returns where the time of a
+// step (of the whole program, where it has none) goes. Without a machine's roofs the primitives'
+// time is one part. Absent: the program fails, is interrupted, or executes no primitive of oneDNN.
+// Throws CannotStart.
+std::optional<ProgramLedger> RunForLedger(const std::vector<std::string>& command);
 
 }  // namespace dlroof

@@ -1,7 +1,6 @@
 #include "bench/program/spoken_run.h"
 
 #include <fmt/format.h>
-#include <fmt/ostream.h>
 
 #include <cerrno>
 #include <cstdlib>

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <limits>
 #include <nlohmann/json.hpp>
 #include <ostream>
 #include <set>
@@ -13,10 +12,8 @@
 #include "bench/supervise/supervised_program.h"
 #include "bench/workload/workload.h"
 #include "counters/base/error.h"
-#include "counters/base/files.h"
 #include "counters/base/folders.h"
 #include "counters/base/interrupt.h"
-#include "counters/base/process.h"
 #include "reporters/record/context.h"
 
 namespace dlroof {
@@ -61,26 +58,12 @@ std::optional<Timing> TimeAlone(const Record* record, std::string& why_not) {
 std::optional<RunFile> RunAlone(const ReplayRequest& request, const std::set<std::string>& names,
                                 const ProgramSummary& summary) {
   const TemporaryFolder folder;
-  const auto output = folder / "run.json", list = folder / "names.txt", errors = folder / "err";
-  std::string text, filter;
-  for (const auto& name : names) {
-    text += name + "\n";
-    filter += (filter.empty() ? "" : "|") + FilterOfName(name);
-  }
-  WriteFile(list, text);
-  std::vector<std::string> command = {request.bench.empty() ? BenchBesideUs() : request.bench,
-                                      "--dlroof_suite=" + list,
-                                      "--benchmark_filter=" + filter,
-                                      "--dlroof_device=cpu",
-                                      "--dlroof_machine=none",
-                                      "--benchmark_out=" + output};
-  if (summary.threads) command.push_back(fmt::format("--dlroof_threads={}", *summary.threads));
-  WatchedProcess process(command, {.out = folder / "out", .err = errors});
-  const auto end = process.WaitForEnd(std::numeric_limits<double>::infinity());
-  if (!end) return std::nullopt;
-  if (end->signal != 0 || end->exit_code > 1)
-    throw BadInput("{}: dlroof_bench ended with {}: {}", request.command, Describe(*end),
-                   ReadFileIfAny(errors));
+  NamedRunRequest run{request.command, {names.begin(), names.end()}, request.bench, "none", ""};
+  run.arguments = {"--dlroof_device=cpu"};
+  if (summary.threads)
+    run.arguments.push_back(fmt::format("--dlroof_threads={}", *summary.threads));
+  const auto output = MeasureNamed(run, folder);
+  if (output.empty()) return std::nullopt;
   std::ostringstream warnings;
   return ReadRunFile(output, warnings);
 }

@@ -1,6 +1,6 @@
 #include "bench/run/bench_flags.h"
 
-#include <fmt/format.h>
+#include <regex.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -193,7 +193,7 @@ void ReadOwnFlags(const std::vector<std::string>& args, BenchFlags& flags) {
   try {
     app.parse(reversed);
   } catch (const CLI::ParseError& error) {
-    throw BadInput(fmt::format("flags: {}", error.what()));
+    throw BadInput("flags: {}", error.what());
   }
   if (flags.energy && !flags.turns.empty())
     throw BadInput(
@@ -201,6 +201,17 @@ void ReadOwnFlags(const std::vector<std::string>& args, BenchFlags& flags) {
         "by itself");
   if (flags.meter_seconds && !flags.turns.empty())
     throw BadInput("--dlroof_meter_seconds: two programs by turns share the node's meter");
+}
+
+bool KeptByFilter(const std::string& filter, const std::string& name) {
+  if (filter.empty() || filter == "all") return true;
+  const bool negative = filter.front() == '-';
+  regex_t expression;
+  if (regcomp(&expression, filter.c_str() + (negative ? 1 : 0), REG_EXTENDED | REG_NOSUB) != 0)
+    return true;
+  const bool found = regexec(&expression, name.c_str(), 0, nullptr, 0) == 0;
+  regfree(&expression);
+  return found != negative;
 }
 
 std::string OwnHelp() {

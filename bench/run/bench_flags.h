@@ -61,6 +61,11 @@ void ReadBenchmarkFlags(const std::vector<std::string>& args, BenchFlags& flags)
 // else.
 void ReadOwnFlags(const std::vector<std::string>& args, BenchFlags& flags);
 
+// Returns whether --benchmark_filter keeps the name, as Google Benchmark reads it: an extended
+// regular expression found anywhere in the name, "-" in front for all others; empty, "all": every
+// name. An invalid expression keeps every name: Google Benchmark will refuse it.
+bool KeptByFilter(const std::string& filter, const std::string& name);
+
 // Text for --help.
 std::string OwnHelp();
 

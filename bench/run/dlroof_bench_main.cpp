@@ -6,14 +6,12 @@
 #include <filesystem>
 #include <fstream>
 #include <iostream>
-#include <memory>
 #include <set>
 #include <sstream>
 
 #include "bench/gpu/loader.h"
 #include "bench/gpu/machine.h"
 #include "bench/run/bench_flags.h"
-#include "bench/run/benchmark_filter.h"
 #include "bench/run/counting.h"
 #include "bench/run/energy_pass.h"
 #include "bench/run/run_context.h"
@@ -24,7 +22,6 @@
 #include "ceilings/machine/progress.h"
 #include "counters/base/files.h"
 #include "counters/base/interrupt.h"
-#include "counters/cpu/clocks.h"
 #include "counters/cpu/cpu.h"
 #include "counters/parallel_time.h"
 #include "reporters/live/google_benchmark.h"
@@ -125,14 +122,12 @@ void CheckMachineFiles(const BenchFlags& flags, const Devices& devices) {
   for (const auto& file : flags.machine_files) {
     const auto machine = ReadMachineFile(file);
     if (!seen.insert(machine.device).second)
-      throw BadInput(
-          fmt::format("--dlroof_machine: {}: a second file for device {}", file, machine.device));
+      throw BadInput("--dlroof_machine: {}: a second file for device {}", file, machine.device);
     if (machine.device != "cpu" && machine.device != "gpu")
-      throw BadInput(fmt::format("{}: \"device\" is \"{}\"; expected \"cpu\" or \"gpu\"", file,
-                                 machine.device));
+      throw BadInput("{}: \"device\" is \"{}\"; expected \"cpu\" or \"gpu\"", file, machine.device);
     if (machine.device == "gpu" && !devices.HasGpu())
-      throw BadInput(fmt::format("{}: the ceilings of a GPU, and none can be used: {}", file,
-                                 devices.gpu.why_not));
+      throw BadInput("{}: the ceilings of a GPU, and none can be used: {}", file,
+                     devices.gpu.why_not);
   }
 }
 
@@ -178,9 +173,9 @@ RunSettings Settings(const BenchFlags& flags) {
   const Cpu cpu = ThisCpu();
   const int allowed = static_cast<int>(cpu.allowed.size());
   if (flags.threads > allowed)
-    throw BadInput(fmt::format(
+    throw BadInput(
         "--dlroof_threads={}: this process may use {} CPUs, and each thread needs its own",
-        flags.threads, allowed));
+        flags.threads, allowed);
   RunSettings settings;
   settings.threads = flags.threads > 0 ? flags.threads : allowed;
   settings.cpus = SpreadCpus(cpu, allowed);
@@ -233,7 +228,7 @@ EnergyPass EnergyPassOf(const BenchFlags& flags, const std::vector<Workload>& wo
   pass.gpu_runs = Runs(workloads, "gpu", flags.filter);
   pass.cpu.emplace();
   if (!Runs(workloads, "cpu", flags.filter)) return pass;
-  pass.cpu = OpenCpuEnergy();
+  pass.cpu = OpenEnergyMeter({SysfsRoot(), ThisCpu().allowed}, AllEnergySources());
   if (pass.cpu->from.empty())
     std::cerr << fmt::format("--dlroof_energy: no energy of CPUs here: {}\n",
                              WhyNoEnergy(*pass.cpu));

@@ -13,8 +13,6 @@
 
 #include "bench/timing/watched_calls.h"
 #include "bench/workload/workload.h"
-#include "counters/base/error.h"
-#include "counters/base/order_statistics.h"
 #include "counters/base/version.h"
 #include "counters/cpu/clocks.h"
 #include "counters/cpu/cpu.h"

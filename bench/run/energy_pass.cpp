@@ -5,7 +5,6 @@
 #include "counters/base/interrupt.h"
 #include "counters/base/process.h"
 #include "counters/cpu/clocks.h"
-#include "counters/cpu/cpu.h"
 #include "counters/energy/meter_window.h"
 #include "counters/energy/other_programs.h"
 
@@ -16,10 +15,6 @@ constexpr double kCpuWindowSeconds = 0.5, kGpuWindowSeconds = 2, kIdleSeconds = 
                  kGpuIdleSeconds = 2;  // twenty of NVML's slowest ticks
 
 }  // namespace
-
-EnergyMeter OpenCpuEnergy() {
-  return OpenEnergyMeter({SysfsRoot(), ThisCpu().allowed}, AllEnergySources());
-}
 
 EnergyMeter GpuEnergy(const std::function<std::optional<double>()>& joules) {
   if (!joules || !joules())

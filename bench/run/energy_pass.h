@@ -11,9 +11,6 @@
 
 namespace dlroof {
 
-// The CPU's counters, of the first source that can count here.
-EnergyMeter OpenCpuEnergy();
-
 // The meter of a GPU's own counter; without one its reason.
 EnergyMeter GpuEnergy(const std::function<std::optional<double>()>& joules);
 

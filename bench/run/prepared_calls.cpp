@@ -1,7 +1,5 @@
 #include "bench/run/prepared_calls.h"
 
-#include <fmt/format.h>
-
 #include <utility>
 
 #include "bench/run/counting.h"
@@ -79,10 +77,8 @@ PreparedCall PreparedCalls::Make(const Workload& workload) {
 void PreparedCalls::Pin() {
   if (settings_.cpus.empty()) return;
   if (static_cast<size_t>(threads_) > settings_.cpus.size())
-    throw Unsupported(
-        fmt::format("threads{}: this process may use {} CPUs, and each thread "
-                    "needs its own",
-                    threads_, settings_.cpus.size()));
+    throw Unsupported("threads{}: this process may use {} CPUs, and each thread needs its own",
+                      threads_, settings_.cpus.size());
   const std::vector<int> cpus(settings_.cpus.begin(), settings_.cpus.begin() + threads_);
   if (cpus == pinned_) return;
   for (const auto& library : AllLibraries()) library.pin(cpus);

@@ -2,21 +2,22 @@
 
 #include <benchmark/benchmark.h>
 #include <fmt/format.h>
+#include <unistd.h>
 
+#include <cerrno>
 #include <map>
 #include <memory>
-#include <optional>
 #include <set>
+#include <stdexcept>
 #include <utility>
 
 #include "bench/run/counting.h"
 #include "bench/run/prepared_calls.h"
-#include "bench/run/verified_call.h"
-#include "bench/run/watched_workloads.h"
+#include "bench/timing/watched_calls.h"
 #include "counters/base/interrupt.h"
 #include "counters/base/process.h"
+#include "counters/caches/simulated_instructions.h"
 #include "counters/cpu/clocks.h"
-#include "reporters/record/run_file.h"
 #include "reporters/record/work_counters.h"
 
 namespace dlroof {
@@ -24,6 +25,44 @@ namespace {
 
 // Longer than a call needs to fill the private caches of a core.
 constexpr double kWarmUpSeconds = 0.002;
+
+void WriteTo(int to, const std::string& text) {
+  // Text shorter than a pipe's buffer is written whole. A failure needs no answer: where the reader
+  // is gone the next turn does not come.
+  [[maybe_unused]] const auto written = write(to, text.data(), text.size());
+}
+
+// Thrown when an output differs from the reference's.
+struct WrongResult : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+// Compares with the reference. Returns how, for people. Throws WrongResult.
+std::string VerifiedHow(const PreparedCall& call) {
+  const Verification found = call.verify();
+  if (!found.ok)
+    throw WrongResult(fmt::format("differs from the reference: error {:.3g}, allowed {:.3g} ({})",
+                                  found.max_error, found.tolerance, found.how));
+  return fmt::format("{}, error {:.2g} of {:.2g} allowed", found.how, found.max_error,
+                     found.tolerance);
+}
+
+// A workload whose parallel regions were watched while it was timed.
+struct WatchedWorkload {
+  Workload workload;
+  WatchedCalls calls;
+};
+
+// Times the workload made for one thread, and counts its instructions: by hardware; else, where
+// `step_seconds` is more than 0, by so many seconds of single steps, then by callgrind.
+void AddAlone(const std::string& name, const RunSettings& settings, double step_seconds,
+              WatchedWorkload& watched) {
+  const auto call = watched.workload.prepare(settings);
+  watched.calls.AddAlone(call, step_seconds);
+  if (watched.calls.HasInstructions() || step_seconds <= 0) return;
+  if (const auto counted = SimulateInstructions(name, settings.seed, call.algorithm, call.isa))
+    watched.calls.SetInstructions(*counted);
+}
 
 // Prepares, verifies, counts and times benchmarks, and attaches their results. Google Benchmark
 // calls a body several times per benchmark (guesses of the iteration count, then repetitions), so
@@ -33,12 +72,7 @@ class Runner {
  public:
   Runner(RunSettings settings, const RunnerOptions& options)
       : settings_(std::move(settings)),
-        interleaving_(options.interleaving),
-        stop_(options.stop),
-        keep_disturbed_(options.keep_disturbed),
-        explain_(options.explain),
-        step_seconds_(options.step_seconds),
-        energy_(options.energy),
+        options_(options),
         calls_(settings_,
                {options.best_state, options.interleaving != nullptr, options.keep_disturbed},
                {options.open_gpu, options.min_seconds}) {}
@@ -49,19 +83,19 @@ class Runner {
     if (failed_.contains(name) || !next.wanted) return SkipRest(state, workload);
     try {
       Prepare(workload);
-      if (interleaving_ != nullptr && !interleaving_->WaitForTurn())
-        return SkipRest(state, workload);
+      auto* const interleaving = options_.interleaving;
+      if (interleaving != nullptr && !interleaving->WaitForTurn()) return SkipRest(state, workload);
       const double begin = WallSeconds();
       if (next.pause_seconds > 0) SleepSeconds(next.pause_seconds);
-      if (interleaving_ != nullptr || next.pause_seconds > 0) WarmUp(workload.cache);
+      if (interleaving != nullptr || next.pause_seconds > 0) WarmUp(workload.cache);
       const auto timed =
           calls_.TimerOf(workload).Time(state, calls_.Call(), calls_of_part_.at(name));
       if (IsWatched(workload)) Watch(workload);
       Attach(state, workload, timed);
-      if (interleaving_ != nullptr) interleaving_->EndTurn(static_cast<double>(state.iterations()));
+      if (interleaving != nullptr) interleaving->EndTurn(static_cast<double>(state.iterations()));
       started_.insert(name);
       Remember(timed.repetition, WallSeconds() - begin, repeated_[name]);
-      if (calls_.CountsLater(workload) || energy_.Measures(workload.name.device))
+      if (calls_.CountsLater(workload) || options_.energy.Measures(workload.name.device))
         timed_.emplace(prepared_, Timed{workload, calls_.Call().algorithm});
     } catch (const Unsupported& error) {
       Fail(state, workload, kUnsupportedPrefix + std::string(error.what()));
@@ -78,7 +112,7 @@ class Runner {
     state.SkipWithError(kNotRun);
   }
 
-  IdlePowers MeasureIdle() { return IdlePowersOf(energy_, calls_.Gpu()); }
+  IdlePowers MeasureIdle() { return IdlePowersOf(options_.energy, calls_.Gpu()); }
 
   std::map<std::string, EnergyFound> MeasureEnergyOfTimed() {
     std::map<std::string, EnergyFound> found;
@@ -88,8 +122,8 @@ class Runner {
       try {
         calls_.Take(timed.workload);
         prepared_ = name;
-        found[name] =
-            EnergyOfCall(timed.workload, calls_.Call(), calls_.TimerOf(timed.workload), energy_);
+        found[name] = EnergyOfCall(timed.workload, calls_.Call(), calls_.TimerOf(timed.workload),
+                                   options_.energy);
         if (calls_.Call().algorithm != timed.algorithm)
           found[name] = {{},
                          "prepared again, it took another algorithm: " + calls_.Call().algorithm};
@@ -104,10 +138,24 @@ class Runner {
     return found;
   }
 
+  // Waits until all is timed: another call of the same kind that was there while one is timed would
+  // change where its buffers lie.
   std::map<std::string, ParallelTime> WatchAlone() {
     Release();
     prepared_.clear();
-    return ParallelTimes(watched_, settings_, step_seconds_);
+    auto settings = settings_;
+    settings.threads = 1;
+    std::map<std::string, ParallelTime> found;
+    for (auto& [name, one] : watched_) {
+      if (StoppedByInterrupt()) break;
+      try {
+        AddAlone(name, settings, options_.step_seconds, one);
+      } catch (const std::exception&) {
+        continue;  // its record keeps what was watched on all threads
+      }
+      if (const auto mean = one.calls.Mean()) found[name] = *mean;
+    }
+    return found;
   }
 
   std::map<std::string, Counting> CountTimed() {
@@ -147,8 +195,8 @@ class Runner {
 
   // Before a second call with as many iterations, Google Benchmark is guessing their number.
   NextRepetition Next(const Repeated& so_far) const {
-    if (!stop_ || so_far.repetitions.size() < 2) return {};
-    return NextAfter(so_far.repetitions, so_far.seconds, *stop_, replacements_);
+    if (!options_.stop || so_far.repetitions.size() < 2) return {};
+    return NextAfter(so_far.repetitions, so_far.seconds, *options_.stop, replacements_);
   }
 
   void Remember(const Repetition& repetition, double seconds, Repeated& so_far) {
@@ -156,14 +204,14 @@ class Runner {
     if (!all.empty() && all.back().iterations != repetition.iterations) so_far = {};
     all.push_back(repetition);
     so_far.seconds += seconds;
-    if (keep_disturbed_) return;
+    if (options_.keep_disturbed) return;
     MarkDisturbed(all);
-    if (stop_ && all.size() > static_cast<std::size_t>(stop_->repetitions))
+    if (options_.stop && all.size() > static_cast<std::size_t>(options_.stop->repetitions))
       replacements_.Add(!all.back().disturbed);
   }
 
   bool IsWatched(const Workload& workload) const {
-    return explain_ && workload.name.device == "cpu" && workload.cache == CacheState::kWarm;
+    return options_.explain && workload.name.device == "cpu" && workload.cache == CacheState::kWarm;
   }
 
   // Watches the call that was timed.
@@ -214,7 +262,7 @@ class Runner {
 
   void Attach(benchmark::State& state, const Workload& workload, const TimedLoop& timed) const {
     for (const auto& [key, value] : ToCounters(timed.repetition)) state.counters[key] = value;
-    if (keep_disturbed_) state.counters[kKeptCounter] = 1;
+    if (options_.keep_disturbed) state.counters[kKeptCounter] = 1;
     state.counters[kThreadsCounter] =
         calls_.Call().threads > 0 ? calls_.Call().threads : calls_.Settings().threads;
     state.counters[kSeedCounter] = settings_.seed;
@@ -257,26 +305,33 @@ class Runner {
   }
 
   RunSettings settings_;
-  Interleaving* interleaving_;
-  std::optional<StoppingRule> stop_;
+  RunnerOptions options_;
   Replacements replacements_;
-  bool keep_disturbed_;
-  bool explain_;
-  double step_seconds_;  // [s]
-  EnergyPass energy_;
   PreparedCalls calls_;
   std::string prepared_;                         // name
   std::map<std::string, std::string> verified_;  // by name, as all that follow
   std::map<std::string, Counting> counted_;
   std::map<std::string, Repeated> repeated_;
   std::map<std::string, std::int64_t> calls_of_part_;
-  WatchedWorkloads watched_;
+  std::map<std::string, WatchedWorkload> watched_;
   std::set<std::string> started_;  // whose loop has begun
   std::set<std::string> failed_;
   std::map<std::string, Timed> timed_;  // whose energy or counters are asked for later
 };
 
 }  // namespace
+
+bool Interleaving::WaitForTurn() {
+  if (!ready_) WriteTo(to_, "ready\n");
+  ready_ = true;
+  char turn = 0;
+  ssize_t got = 0;
+  do got = read(from_, &turn, 1);
+  while (got < 0 && errno == EINTR);
+  return got == 1;
+}
+
+void Interleaving::EndTurn(double iterations) { WriteTo(to_, fmt::format("{:.0f}\n", iterations)); }
 
 bool UsesManualTime(const Workload& workload) {
   return workload.name.device == "gpu" || workload.cache != CacheState::kWarm;

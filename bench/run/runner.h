@@ -2,13 +2,10 @@
 #pragma once
 
 #include <functional>
-#include <map>
 #include <optional>
-#include <string>
 #include <vector>
 
 #include "bench/run/energy_pass.h"
-#include "bench/run/interleaving.h"
 #include "bench/timing/stopping_rule.h"
 #include "bench/workload/workload.h"
 #include "counters/counter_manager.h"
@@ -17,6 +14,26 @@
 #include "reporters/live/session.h"
 
 namespace dlroof {
+
+// Interleaves the repetitions of this process with those of another one: each has the machine for
+// itself while it measures, and slow periods of the machine hit both.
+//
+// The measured program's side of two pipes. It writes "ready\n" once, before its first repetition,
+// and the number of iterations ("12\n") after each. It reads one byte per repetition. The
+// supervisor stops this process (SIGSTOP) between its turns, so that its threads do not spin. The
+// descriptors stay open.
+class Interleaving {
+ public:
+  Interleaving(int from, int to) : from_(from), to_(to) {}
+
+  // Returns false when there are no more turns.
+  bool WaitForTurn();
+  void EndTurn(double iterations);
+
+ private:
+  int from_, to_;
+  bool ready_ = false;
+};
 
 // Options of a run beside its settings. Each may be absent.
 struct RunnerOptions {

@@ -1,7 +1,5 @@
 #include "bench/run/simulated_call.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <charconv>
 #include <cstdint>
@@ -32,7 +30,7 @@ Asked Read(const std::vector<std::string>& args) {
     const auto number = arg.starts_with(kSeed) ? arg.substr(kSeed.size()) : std::string_view();
     const auto* const end = number.data() + number.size();
     if (number.empty() || std::from_chars(number.data(), end, asked.seed).ptr != end)
-      throw BadInput(fmt::format("{}: beside the call to simulate only --dlroof_seed=N", arg));
+      throw BadInput("{}: beside the call to simulate only --dlroof_seed=N", arg);
   }
   return asked;
 }
@@ -80,10 +78,8 @@ int RunSimulatedCall(const std::vector<std::string>& args) {
   double tensor_bytes = 0;
   for (const auto& region : call.memory) tensor_bytes += static_cast<double>(region.bytes);
   answer["tensor_bytes"] = tensor_bytes;
-  for (const auto& [level, bytes] : ModelledLevels(call, workload.cache, 1, {}))
-    answer["modelled"][std::string(Key(level))] = bytes;
-  for (const auto& [level, bytes] : call.modelled.bytes)
-    answer["modelled"][std::string(Key(level))] = bytes;
+  for (const auto& levels : {ModelledLevels(call, workload.cache, 1, {}), call.modelled.bytes})
+    for (const auto& [level, bytes] : levels) answer["modelled"][std::string(Key(level))] = bytes;
   std::cout << answer.dump() << '\n';
   return 0;
 }

@@ -1,5 +1,5 @@
 // The journal of a supervised run: the request and every result, one line of JSON each. A killed
-// run resumes from it. Pure; journal_file.h writes it.
+// run resumes from it.
 #pragma once
 
 #include <cstdint>
@@ -8,12 +8,16 @@
 #include <string>
 #include <vector>
 
+#include "counters/base/process.h"
+
 namespace dlroof {
 
 // One benchmark, of one program or of BASE's and NEW's. Names as the programs list them.
 struct ListedPair {
   std::string base;  // empty: there is one program
   std::string fresh;
+
+  bool operator==(const ListedPair&) const = default;
 };
 
 // The first line.
@@ -25,12 +29,16 @@ struct JournalHeader {
   std::vector<ListedPair> benchmarks;  // in the order of the run file
   std::uint64_t seed = 0;              // of their order
   std::string id;                      // of this run
+
+  bool operator==(const JournalHeader&) const = default;
 };
 
 // The result of one process for one benchmark.
 struct Outcome {
   std::string failed;     // reason of a failure; empty: there is a result
   nlohmann::json result;  // its run file without machines
+
+  bool operator==(const Outcome&) const = default;
 };
 
 // A finished benchmark, or one block of it.
@@ -39,6 +47,8 @@ struct JournalEntry {
   int block = 0;                  // [1] from 0
   double seconds = 0;             // [s] duration
   std::vector<Outcome> outcomes;  // one, or BASE's and NEW's
+
+  bool operator==(const JournalEntry&) const = default;
 };
 
 // Each ends with a newline.
@@ -56,5 +66,26 @@ struct Journal {
 // Parses a journal; ignores a last line without its end. Throws BadInput, beginning with `where`,
 // for any other foreign line and for a newer version.
 Journal ParseJournal(const std::string& text, const std::string& where);
+
+// The journal on disk. Appended lines survive a kill of this program and of the machine.
+class JournalFile {
+ public:
+  // Opens or creates the file, reads it and removes a line that a kill cut off. Throws BadInput if
+  // the file cannot be opened, if another process has it open, and what ParseJournal throws.
+  explicit JournalFile(const std::string& path);
+
+  const std::string& path() const { return path_; }
+  // Returns the content before the first Append.
+  const Journal& found() const { return found_; }
+
+  // Writes the line to the disk before it returns. Throws BadInput if the disk is full.
+  void Append(const std::string& line);
+  void Remove();
+
+ private:
+  std::string path_;
+  Descriptor file_;
+  Journal found_;
+};
 
 }  // namespace dlroof

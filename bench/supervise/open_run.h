@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "bench/supervise/journal_file.h"
+#include "bench/supervise/journal.h"
 #include "bench/supervise/supervise.h"
 #include "bench/supervise/supervised_program.h"
 
@@ -41,7 +41,6 @@ class OpenRun {
   // Returns the part of context.dlroof that describes this run.
   nlohmann::json About() const;
   void Remove() { journal_.Remove(); }
-  const std::string& journal_path() const { return journal_.path(); }
 
  private:
   void Begin();

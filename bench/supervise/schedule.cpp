@@ -16,17 +16,14 @@ std::vector<bool> DrawnSides(std::size_t count, std::uint64_t seed, std::uint64_
   return sides;
 }
 
-std::string DurationText(double seconds) {
-  const auto whole = static_cast<long long>(std::llround(seconds));
-  if (whole < 60) return fmt::format("{} s", whole);
-  if (whole < 3600) return fmt::format("{} min {} s", whole / 60, whole % 60);
-  return fmt::format("{} h {} min", whole / 3600, whole % 3600 / 60);
-}
-
 std::string LeftText(const std::vector<double>& seconds, double left) {
   if (seconds.empty()) return {};
   const double sum = std::accumulate(seconds.begin(), seconds.end(), 0.0);
-  return DurationText(left * sum / static_cast<double>(seconds.size()));
+  const auto whole =
+      static_cast<long long>(std::llround(left * sum / static_cast<double>(seconds.size())));
+  if (whole < 60) return fmt::format("{} s", whole);
+  if (whole < 3600) return fmt::format("{} min {} s", whole / 60, whole % 60);
+  return fmt::format("{} h {} min", whole / 3600, whole % 3600 / 60);
 }
 
 }  // namespace dlroof

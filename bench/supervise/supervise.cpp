@@ -32,7 +32,6 @@ std::size_t CleanOf(const Part& part) {
       part.record.repetitions, [](const Repetition& repetition) { return !repetition.disturbed; }));
 }
 
-// One build.
 class Supervision {
  public:
   Supervision(OpenRun& run, std::ostream& log) : run_(run), log_(log) {

@@ -16,7 +16,6 @@
 #include "bench/supervise/schedule.h"
 #include "bench/supervise/supervise.h"
 #include "bench/supervise/turn_taker.h"
-#include "counters/base/error.h"
 #include "counters/base/files.h"
 #include "counters/base/interrupt.h"
 #include "counters/base/shuffled_order.h"
@@ -89,7 +88,6 @@ class Block {
   std::array<bool, 2> answers_ = {};
 };
 
-// The state of one pair.
 struct Progress {
   std::vector<Part> base, fresh;
   std::vector<double> log_ratios;

@@ -6,9 +6,12 @@
 #include <algorithm>
 #include <charconv>
 #include <filesystem>
+#include <limits>
+#include <ostream>
 #include <set>
 #include <sstream>
 
+#include "bench/workload/workload.h"
 #include "counters/base/error.h"
 #include "counters/base/files.h"
 #include "reporters/text/text.h"
@@ -99,7 +102,8 @@ std::vector<std::string> ListBenchmarks(const std::string& program,
   return names;
 }
 
-std::string BenchBesideUs() {
+std::string BenchProgram(const std::string& given) {
+  if (!given.empty()) return given;
   std::error_code error;
   const auto self = std::filesystem::read_symlink("/proc/self/exe", error);
   return (self.parent_path() / "dlroof_bench").string();
@@ -177,6 +181,42 @@ Outcome OutcomeOf(const std::optional<ProcessEnd>& end, double timeout_seconds,
   run.erase("machines");
   run.erase("models");
   return {"", std::move(run)};
+}
+
+std::string MeasureNamed(const NamedRunRequest& request, const TemporaryFolder& folder) {
+  const auto in = [&](const char* name) { return folder / name; };
+  std::string names, filter;
+  for (const auto& name : request.names) {
+    names += name + "\n";
+    filter += (filter.empty() ? "" : "|") + FilterOfName(name);
+  }
+  WriteFile(in("names.txt"), names);
+  auto output = request.output.empty() ? in("run.json") : request.output;
+  std::vector<std::string> command = {BenchProgram(request.bench)};
+  command.insert(command.end(), request.arguments.begin(), request.arguments.end());
+  command.insert(command.end(), {"--dlroof_suite=" + in("names.txt"),
+                                 "--benchmark_filter=" + filter, "--benchmark_out=" + output});
+  if (!request.machine.empty()) command.push_back("--dlroof_machine=" + request.machine);
+  WatchedProcess process(command, {.out = in("out"), .err = in("err")});
+  const auto end = process.WaitForEnd(std::numeric_limits<double>::infinity());
+  if (!end) return "";
+  if (end->signal != 0 || end->exit_code > 1)
+    throw BadInput("{}: dlroof_bench ended with {}: {}", request.command, Describe(*end),
+                   ReadFileIfAny(in("err")));
+  return output;
+}
+
+std::string MeasureExplained(NamedRunRequest request, const TemporaryFolder& folder,
+                             std::ostream& log) {
+  for (const auto& name : request.names) try {
+      MakeWorkload(name);
+    } catch (const BadInput& error) {
+      throw BadInput("{}: {}: {}", request.command, name, error.what());
+    }
+  request.arguments.emplace_back("--dlroof_explain");
+  log << fmt::format("measuring {} benchmark{}\n", request.names.size(),
+                     request.names.size() == 1 ? "" : "s");
+  return MeasureNamed(request, folder);
 }
 
 }  // namespace dlroof

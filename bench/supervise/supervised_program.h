@@ -1,6 +1,7 @@
-// Commands of dlroof_bench under a supervisor: one process per benchmark.
+// Commands of dlroof_bench under a supervisor: one process per benchmark, or one for some.
 #pragma once
 
+#include <iosfwd>
 #include <optional>
 #include <string>
 #include <vector>
@@ -11,8 +12,9 @@
 
 namespace dlroof {
 
-// The dlroof_bench that was built together with this program.
-std::string BenchBesideUs();
+// Returns the program that the user gave; the dlroof_bench that was built together with this
+// program where that is empty.
+std::string BenchProgram(const std::string& given = "");
 
 // Throws BadInput for arguments that the supervisor sets itself (outputs, repetitions).
 void CheckArguments(const std::vector<std::string>& arguments);
@@ -57,5 +59,24 @@ std::vector<std::string> CommandFor(const std::string& program,
 // Copies the run file's machines to `machines` if that is null.
 Outcome OutcomeOf(const std::optional<ProcessEnd>& end, double timeout_seconds,
                   const ProcessPaths& paths, nlohmann::json& machines);
+
+// A run of dlroof_bench for some benchmarks.
+struct NamedRunRequest {
+  std::string command;             // of dlroof, for messages: "explain"
+  std::vector<std::string> names;  // of benchmarks
+  std::string bench;               // the program; empty: dlroof_bench beside this one
+  std::string machine;             // machine file of the roofs; empty: cached, or measured now
+  std::string output;              // run file; empty: in `folder`
+  std::vector<std::string> arguments = {};  // more of them for dlroof_bench
+};
+
+// Measures the benchmarks of these names; returns the run file's path, empty after an interrupt.
+// Throws BadInput where the program fails.
+std::string MeasureNamed(const NamedRunRequest& request, const TemporaryFolder& folder);
+
+// The same with --dlroof_explain, after a sentence in `log`. Throws BadInput also where a name is
+// none.
+std::string MeasureExplained(NamedRunRequest request, const TemporaryFolder& folder,
+                             std::ostream& log);
 
 }  // namespace dlroof

@@ -1,10 +1,14 @@
-// Trials of a benchmark: processes of dlroof_bench that take turns.
+// Trials of a benchmark: processes of dlroof_bench that take turns; and the trial that the largest
+// part of a ledger proposes.
 #pragma once
 
+#include <optional>
 #include <string>
 
+#include "baselines/tune/setting.h"
 #include "baselines/tune/trial.h"
 #include "bench/workload/benchmark_name.h"
+#include "reporters/ledger/ledger.h"
 
 namespace dlroof {
 
@@ -18,5 +22,18 @@ struct BenchTrialRequest {
 // one are stopped at each moment. A process that fails leaves its reason as result. After blocks
 // whose windows were disturbed it waits, up to 2 s.
 MeasureBlock BenchTrials(const BenchTrialRequest& request);
+
+struct Proposal {
+  Setting setting;
+  std::string words;  // "on 1 thread"
+};
+
+// Absent: the largest part proposes nothing that a setting could do (another batch, another shape).
+std::optional<Proposal> ProposalOf(const Ledger& ledger, int threads);
+
+// Measures the proposal against the default by turns, for at most so many seconds; returns a
+// sentence with the ratio, or with why there is none.
+std::string TryProposal(const Proposal& proposal, const BenchTrialRequest& request,
+                        double budget_seconds);
 
 }  // namespace dlroof

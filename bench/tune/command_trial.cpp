@@ -3,9 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <limits>
 #include <memory>
-#include <regex>
 
 #include "bench/program/output_numbers.h"
 #include "bench/tune/knob_file.h"
@@ -35,11 +33,6 @@ TrialResult Failed(std::string reason, const std::string& err = "") {
   if (const auto last = LastLine(err); !last.empty()) reason += ": " + Printable(last);
   return {{}, ShortenMiddle(reason, kLongestReason), false};
 }
-
-// Shared by the trials of one program.
-struct Longest {
-  double seconds = 0;  // [s] of a run of the default
-};
 
 }  // namespace
 
@@ -76,13 +69,12 @@ TrialResult ResultOf(const ProcessEnd& end, double wall_seconds, const std::stri
 
 Trial CommandTrial(const CommandTrialRequest& request) {
   if (!request.objective.read.empty()) NumberPattern("--read", request.objective.read);
-  auto longest = std::make_shared<Longest>();
+  auto longest = std::make_shared<double>(0);  // [s] of a run of the default
   return [request, longest](const Setting& setting, double seconds) -> std::optional<TrialResult> {
     const TemporaryFolder folder;
     const ProcessFiles files{folder / "out", folder / "err"};
     const auto tuned = CommandUnder(request.command, setting);
-    const double known =
-        longest->seconds > 0 ? kHopeless * longest->seconds + kPause : request.timeout_seconds;
+    const double known = *longest > 0 ? kHopeless * *longest + kPause : request.timeout_seconds;
     const double limit = std::min({seconds, request.timeout_seconds, known});
     const double begin = WallSeconds();
     WatchedProcess process(tuned.command, files, tuned.environment);
@@ -92,8 +84,7 @@ Trial CommandTrial(const CommandTrialRequest& request) {
     if (!end) return Failed(fmt::format("still running after {:.3g} s", limit));
     const auto result =
         ResultOf(*end, wall, ReadFileIfAny(files.out), ReadFileIfAny(files.err), request.objective);
-    if (setting.empty() && result.failed.empty())
-      longest->seconds = std::max(longest->seconds, wall);
+    if (setting.empty() && result.failed.empty()) *longest = std::max(*longest, wall);
     return result;
   };
 }

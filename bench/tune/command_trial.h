@@ -1,7 +1,6 @@
 // Trials of any program: a process under a setting, and how its result is read.
 #pragma once
 
-#include <optional>
 #include <string>
 #include <vector>
 

@@ -1,6 +1,7 @@
 #include "bench/tune/knob_file.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cctype>
@@ -8,6 +9,7 @@
 #include <filesystem>
 #include <map>
 #include <optional>
+#include <ranges>
 #include <set>
 #include <sstream>
 #include <utility>
@@ -239,10 +241,8 @@ void AddKnobs(std::string_view text, const std::string& file, const KnobPlace& p
 }
 
 std::string KnobSets() {
-  std::string names;
-  for (const auto& file : BuiltInKnobs())
-    names += fmt::format("{}{}", names.empty() ? "" : ", ", file.name);
-  return names;
+  return fmt::format("{}",
+                     fmt::join(BuiltInKnobs() | std::views::transform(&EmbeddedFile::name), ", "));
 }
 
 Knobs KnobsOf(const std::vector<std::string>& names_or_files, const KnobPlace& place,

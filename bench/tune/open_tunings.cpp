@@ -1,10 +1,18 @@
 #include "bench/tune/open_tunings.h"
 
+#include <fmt/format.h>
+#include <fmt/ostream.h>
+
 #include <algorithm>
 #include <filesystem>
 #include <vector>
 
+#include "baselines/tune/tune.h"
+#include "bench/tune/tuning_report.h"
 #include "counters/base/error.h"
+#include "counters/base/files.h"
+#include "counters/base/interrupt.h"
+#include "reporters/text/text.h"
 
 namespace dlroof {
 namespace {
@@ -31,6 +39,30 @@ TuningFile OpenTunings(const std::string& path, const nlohmann::json& about, boo
       throw BadInput("{}: its tuning had another {}: {}; now {}", path, key,
                      before.about.value(key, nlohmann::json()).dump(), value.dump());
   return before;
+}
+
+int VerifyAll(const std::string& path, TuningFile file,
+              const std::function<MeasureBlock(const std::string& subject)>& trials,
+              std::ostream& log, std::ostream& out) {
+  int exit_code = 0;
+  for (auto& tuning : file.tunings) {
+    fmt::print(out, "{}\n", Printable(tuning.plan.subject));
+    if (tuning.state != TuningState::kConfirmed) {
+      fmt::print(out, "  nothing to verify: {}\n", Key(tuning.state));
+      continue;
+    }
+    log << fmt::format("default against {}\n", Words(tuning.best));
+    std::string why;
+    tuning.verified = Verify(tuning, {trials(tuning.plan.subject)}, why);
+    if (StoppedByInterrupt()) return kInterrupted;
+    WriteFile(path, ToJson(file).dump(1) + "\n");
+    const bool confirmed = tuning.verified && tuning.verified->confirmed;
+    fmt::print(out, "  {}: {}: {}\n", Words(tuning.best),
+               confirmed ? "confirmed again" : "not confirmed again",
+               tuning.verified ? EffectText(*tuning.verified) : why);
+    if (!confirmed) exit_code = kCannotSay;
+  }
+  return exit_code;
 }
 
 }  // namespace dlroof

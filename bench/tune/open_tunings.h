@@ -1,6 +1,8 @@
-// The file of tunings that a command goes on with.
+// The file of tunings that a command goes on with, or verifies.
 #pragma once
 
+#include <functional>
+#include <iosfwd>
 #include <nlohmann/json.hpp>
 #include <string>
 
@@ -15,5 +17,12 @@ inline constexpr int kInterrupted = 130, kCannotSay = 3;
 // tuned). Throws BadInput for an unfinished file without `resume`, and for one of another command
 // with it.
 TuningFile OpenTunings(const std::string& path, const nlohmann::json& about, bool resume);
+
+// Measures each confirmed best of the file against its default once more, by the trials of its
+// subject, and writes the effects into the file. Returns the exit code: 0, 3 if one is not
+// confirmed again, 130 after an interrupt.
+int VerifyAll(const std::string& path, TuningFile file,
+              const std::function<MeasureBlock(const std::string& subject)>& trials,
+              std::ostream& log, std::ostream& out);
 
 }  // namespace dlroof

@@ -1,7 +1,6 @@
 #include "bench/tune/space.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cctype>
@@ -139,20 +138,13 @@ class Space {
     Add(std::move(coordinate));
   }
 
-  void AddVariable(const std::string& variable, const std::vector<std::string>& values) {
-    Coordinate coordinate{variable, "", {}};
-    for (const auto& value : values)
-      coordinate.choices.push_back({{{variable, value}}, "as asked for"});
-    Add(std::move(coordinate));
+  void Add(Coordinate coordinate) {
+    if (!coordinate.choices.empty()) coordinates.push_back(std::move(coordinate));
   }
 
   std::vector<Coordinate> coordinates;
 
  private:
-  void Add(Coordinate coordinate) {
-    if (!coordinate.choices.empty()) coordinates.push_back(std::move(coordinate));
-  }
-
   bool IsFree(const std::string& variable) const { return machine_.fixed.count(variable) == 0; }
 
   Coordinate OfOptions(const std::string& knob, const std::vector<std::string>& options,
@@ -199,10 +191,17 @@ std::vector<Coordinate> SpaceOf(const BenchmarkName& name, const TunedMachine& m
   space.AddVariants();
   space.AddIsa(request.precision);
   space.AddMemory();
-  for (const auto& [variable, values] : request.environment) space.AddVariable(variable, values);
+  for (const auto& [variable, values] : request.environment) space.Add(AskedFor(variable, values));
   if (request.precision) space.AddPrecision();
   if (request.batch) space.AddBatch();
   return space.coordinates;
+}
+
+Coordinate AskedFor(const std::string& variable, const std::vector<std::string>& values) {
+  Coordinate coordinate{variable, "", {}};
+  for (const auto& value : values)
+    coordinate.choices.push_back({{{variable, value}}, "as asked for"});
+  return coordinate;
 }
 
 TunedBenchmark UnderSetting(const BenchmarkName& name, const Setting& setting) {

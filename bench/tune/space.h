@@ -35,6 +35,8 @@ TunedMachine ThisMachine();
 // it is. Throws BadInput for a name that is none, and for one of a GPU.
 std::vector<Coordinate> SpaceOf(const BenchmarkName& name, const TunedMachine& machine,
                                 const SpaceRequest& request);
+// Returns the values that a user asks for of a variable.
+Coordinate AskedFor(const std::string& variable, const std::vector<std::string>& values);
 
 // Names of coordinates that a ledger speaks of.
 inline constexpr const char* kThreadsCoordinate = "threads";

@@ -1,13 +1,10 @@
 #include "bench/tune/tune_benchmarks.h"
 
 #include <fmt/format.h>
-#include <fmt/ostream.h>
 
 #include <algorithm>
-#include <filesystem>
 
 #include "baselines/tune/tune.h"
-#include "bench/supervise/explained_run.h"
 #include "bench/supervise/supervised_program.h"
 #include "bench/tune/bench_trial.h"
 #include "bench/tune/open_tunings.h"
@@ -25,8 +22,9 @@
 namespace dlroof {
 namespace {
 
-std::string Program(const TuneRequest& request) {
-  return request.bench.empty() ? BenchBesideUs() : request.bench;
+MeasureBlock TrialsOf(const TuneRequest& request, const std::string& name) {
+  return BenchTrials(
+      {BenchProgram(request.bench), ParseBenchmarkName(name), request.timeout_seconds});
 }
 
 // Sorts the coordinates by the ledger of the default, where it has one.
@@ -66,7 +64,7 @@ TuningPlan PlanOf(const TuneRequest& request, const std::string& name, std::ostr
 }
 
 nlohmann::json AboutOf(const TuneRequest& request) {
-  const auto program = Program(request);
+  const auto program = BenchProgram(request.bench);
   return {{"command", "dlroof tune"},
           {"names", request.names},
           {"bench", program},
@@ -94,7 +92,7 @@ class Tunings {
       log_ << fmt::format("[{}/{}] {}\n", i + 1, request_.names.size(), request_.names[i]);
       TuneOne(i);
       if (StoppedByInterrupt()) return Interrupted();
-      WriteTuning(file_.tunings[i], Program(request_), out_);
+      WriteTuning(file_.tunings[i], BenchProgram(request_.bench), out_);
       out_ << std::flush;
     }
     return std::ranges::any_of(
@@ -117,21 +115,19 @@ class Tunings {
       file_.tunings.push_back(before);
     }
     if (StoppedByInterrupt()) return;
-    const auto trials = BenchTrials(
-        {Program(request_), ParseBenchmarkName(request_.names[i]), request_.timeout_seconds});
     const auto save = [&](const Tuning& tuning) {
       file_.tunings[i] = tuning;
       Write();
     };
     const auto say = [&](const std::string& sentence) { log_ << Printable(sentence) << '\n'; };
-    Tune(before.plan, before.blocks, {trials, save, say});
+    Tune(before.plan, before.blocks, {TrialsOf(request_, request_.names[i]), save, say});
   }
 
   void Write() const { WriteFile(request_.output, ToJson(file_).dump(1) + "\n"); }
 
   int Interrupted() {
     if (!file_.tunings.empty() && file_.tunings.back().state == TuningState::kUnfinished)
-      WriteTuning(file_.tunings.back(), Program(request_), out_);
+      WriteTuning(file_.tunings.back(), BenchProgram(request_.bench), out_);
     log_ << fmt::format("interrupted; the same command with --resume goes on from {}\n",
                         request_.output);
     return kInterrupted;
@@ -158,32 +154,12 @@ int TuneBenchmarks(const TuneRequest& request, std::ostream& log, std::ostream& 
 
 int VerifyTunings(const std::string& path, const TuneRequest& request, std::ostream& log,
                   std::ostream& out) {
-  auto file = ReadTuningFile(path);
-  int exit_code = 0;
-  for (auto& tuning : file.tunings) {
-    fmt::print(out, "{}\n", Printable(tuning.plan.subject));
-    if (tuning.state != TuningState::kConfirmed) {
-      fmt::print(out, "  nothing to verify: {}\n", Key(tuning.state));
-      continue;
-    }
-    log << fmt::format("default against {}\n", Words(tuning.best));
-    const auto trials = BenchTrials(
-        {Program(request), ParseBenchmarkName(tuning.plan.subject), request.timeout_seconds});
-    std::string why;
-    tuning.verified = Verify(tuning, {trials}, why);
-    if (StoppedByInterrupt()) return kInterrupted;
-    WriteFile(path, ToJson(file).dump(1) + "\n");
-    const bool confirmed = tuning.verified && tuning.verified->confirmed;
-    fmt::print(out, "  {}: {}: {}\n", Words(tuning.best),
-               confirmed ? "confirmed again" : "not confirmed again",
-               tuning.verified ? EffectText(*tuning.verified) : why);
-    if (!confirmed) exit_code = kCannotSay;
-  }
-  return exit_code;
+  const auto trials = [&](const std::string& name) { return TrialsOf(request, name); };
+  return VerifyAll(path, ReadTuningFile(path), trials, log, out);
 }
 
 void ShowTunings(const std::string& path, std::ostream& out) {
-  for (const auto& tuning : ReadTuningFile(path).tunings) WriteTuning(tuning, BenchBesideUs(), out);
+  for (const auto& tuning : ReadTuningFile(path).tunings) WriteTuning(tuning, BenchProgram(), out);
 }
 
 }  // namespace dlroof

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <iosfwd>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -29,9 +28,7 @@ struct TuneRequest {
 // after an interrupt. Throws BadInput.
 int TuneBenchmarks(const TuneRequest& request, std::ostream& log, std::ostream& out);
 
-// Measures each confirmed best of the file against its default once more, and writes
-// the effects into it. Returns the exit code: 0, 3 if one is not confirmed again, 130 after an
-// interrupt.
+// VerifyAll of the file's tunings.
 int VerifyTunings(const std::string& path, const TuneRequest& request, std::ostream& log,
                   std::ostream& out);
 

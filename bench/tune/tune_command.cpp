@@ -4,14 +4,15 @@
 #include <fmt/ostream.h>
 #include <fmt/ranges.h>
 
-#include <algorithm>
 #include <cstdlib>
-#include <set>
+#include <ranges>
 
 #include "baselines/tune/tune.h"
-#include "bench/program/ledger_run.h"
+#include "bench/program/profile_program.h"
+#include "bench/run/run_context.h"
 #include "bench/tune/knob_file.h"
 #include "bench/tune/open_tunings.h"
+#include "bench/tune/space.h"
 #include "bench/tune/surroundings.h"
 #include "bench/tune/tuning_report.h"
 #include "counters/base/error.h"
@@ -25,18 +26,6 @@ namespace dlroof {
 namespace {
 
 constexpr int kEqualChoices = 4, kEqualCoordinates = 3;
-
-// A word as a shell takes it.
-std::string Quoted(const std::string& word) {
-  const bool plain = !word.empty() && std::ranges::all_of(word, [](unsigned char c) {
-    return std::isalnum(c) ||
-           std::string_view("_-+=./,:@%").find(static_cast<char>(c)) != std::string_view::npos;
-  });
-  if (plain) return word;
-  std::string quoted = "'";
-  for (const char c : word) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return quoted + "'";
-}
 
 nlohmann::json AboutOf(const TuneCommandRequest& request, const std::string& subject) {
   return {{"command", "dlroof tune --"},
@@ -63,10 +52,7 @@ void AddVariables(const TuneCommandRequest& request, std::vector<Coordinate>& co
         if (choice.values.count(variable) > 0)
           throw BadInput("--env={}: knob {} has it already (--knobs chooses the sets)", variable,
                          other.name);
-    Coordinate coordinate{variable, "", {}};
-    for (const auto& value : values)
-      coordinate.choices.push_back({{{variable, value}}, "as asked for"});
-    coordinates.push_back(std::move(coordinate));
+    coordinates.push_back(AskedFor(variable, values));
   }
 }
 
@@ -147,10 +133,9 @@ class CommandTuning {
     }
     auto& coordinates = file_.tunings.front().plan.coordinates;
     SortByProgram(*ledger, acts_on_, coordinates);
-    std::string order;
-    for (const auto& coordinate : coordinates)
-      order += fmt::format("{}{}", order.empty() ? "" : ", ", coordinate.name);
-    log_ << fmt::format("the ledger of a run orders the knobs: {}\n", Printable(order));
+    const auto names = coordinates | std::views::transform(&Coordinate::name);
+    log_ << fmt::format("the ledger of a run orders the knobs: {}\n",
+                        Printable(fmt::format("{}", fmt::join(names, ", "))));
   }
 
   void Measure() {
@@ -221,7 +206,7 @@ std::string ExportLines(const std::vector<std::string>& command, const Setting& 
   const auto tuned = CommandUnder(command, setting);
   std::string lines;
   for (const auto& [variable, value] : tuned.environment)
-    lines += fmt::format("export {}={}\n", variable, Quoted(value));
+    lines += fmt::format("export {}={}\n", variable, CommandLine({value}));
   for (std::size_t i = command.size(); i < tuned.command.size(); ++i)
     lines += fmt::format("# and the argument {}\n", Printable(tuned.command[i]));
   return lines;
@@ -230,10 +215,8 @@ std::string ExportLines(const std::vector<std::string>& command, const Setting& 
 std::string ShellCommand(const TunedCommand& tuned) {
   std::string line;
   for (const auto& [variable, value] : tuned.environment)
-    line += fmt::format("{}={} ", variable, Quoted(value));
-  for (std::size_t i = 0; i < tuned.command.size(); ++i)
-    line += (i == 0 ? "" : " ") + Quoted(tuned.command[i]);
-  return line;
+    line += fmt::format("{}={} ", variable, CommandLine({value}));
+  return line + CommandLine(tuned.command);
 }
 
 int TuneCommand(const TuneCommandRequest& request, std::ostream& log, std::ostream& out) {
@@ -244,24 +227,12 @@ bool IsOfCommand(const TuningFile& file) { return file.about.contains("program")
 
 int VerifyCommand(const std::string& path, TuningFile file, double timeout_seconds,
                   std::ostream& log, std::ostream& out) {
-  auto& tuning = file.tunings.at(0);
-  fmt::print(out, "{}\n", Printable(tuning.plan.subject));
-  if (tuning.state != TuningState::kConfirmed) {
-    fmt::print(out, "  nothing to verify: {}\n", Key(tuning.state));
-    return 0;
-  }
-  log << fmt::format("default against {}\n", Words(tuning.best));
-  const auto trial = CommandTrial({file.about.at("program").get<std::vector<std::string>>(),
-                                   ObjectiveOf(file.about), timeout_seconds});
-  std::string why;
-  tuning.verified = Verify(tuning, {ByTurns(trial, 1, timeout_seconds, WallSeconds)}, why);
-  if (StoppedByInterrupt()) return kInterrupted;
-  WriteFile(path, ToJson(file).dump(1) + "\n");
-  const bool confirmed = tuning.verified && tuning.verified->confirmed;
-  fmt::print(out, "  {}: {}: {}\n", Words(tuning.best),
-             confirmed ? "confirmed again" : "not confirmed again",
-             tuning.verified ? EffectText(*tuning.verified) : why);
-  return confirmed ? 0 : kCannotSay;
+  const CommandTrialRequest request{file.about.at("program").get<std::vector<std::string>>(),
+                                    ObjectiveOf(file.about), timeout_seconds};
+  const auto trials = [&](const std::string&) {
+    return ByTurns(CommandTrial(request), 1, timeout_seconds, WallSeconds);
+  };
+  return VerifyAll(path, std::move(file), trials, log, out);
 }
 
 void ShowCommand(const TuningFile& file, std::ostream& out) {

@@ -35,8 +35,7 @@ int TuneCommand(const TuneCommandRequest& request, std::ostream& log, std::ostre
 
 // Returns true for a file of TuneCommand's.
 bool IsOfCommand(const TuningFile& file);
-// Measures the confirmed best of the file's program against its default once more, and writes the
-// effect into it. Returns the exit code: 0, 3 if it is not confirmed again, 130 after an interrupt.
+// VerifyAll of the file's program.
 int VerifyCommand(const std::string& path, TuningFile file, double timeout_seconds,
                   std::ostream& log, std::ostream& out);
 // Writes the tuning as it was written when it was made.

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <vector>
 
 #include "bench/tune/space.h"
 #include "reporters/text/text.h"

@@ -1,6 +1,7 @@
 // A GPU that is made up, for the fake CUDA modules: what it does is known to the last digit.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <stdexcept>
 #include <string>
@@ -41,6 +42,15 @@ inline GpuClock FakeClock() {
   clock.recover = [] {};
   clock.default_clock_hz = 2e9;
   return clock;
+}
+
+// Returns what opens the GPU with a clock that `change` has changed.
+inline std::function<GpuClock()> OpenWith(const std::function<void(GpuClock&)>& change) {
+  return [change] {
+    auto clock = FakeClock();
+    change(clock);
+    return clock;
+  };
 }
 
 inline Machine FakeGpuMachine() {

@@ -3,6 +3,7 @@
 
 #include <benchmark/benchmark.h>
 #include <fmt/format.h>
+#include <gtest/gtest.h>
 
 #include <algorithm>
 #include <memory>
@@ -52,11 +53,18 @@ inline Workload Fake(const std::string& name, RunLog& log, bool with_memory = tr
           }};
 }
 
+// The same in a state of the caches, which its name says.
+inline Workload FakeIn(CacheState cache, RunLog& log, bool with_memory = true) {
+  auto workload = Fake(fmt::format("Fake/cpu/none/fwd/f32/n1/{}", Key(cache)), log, with_memory);
+  workload.cache = cache;
+  return workload;
+}
+
 // Runs those that match `filter` and gives back their records.
 inline std::vector<Record> Records(const std::vector<Workload>& workloads,
-                                   const RunSettings& settings, const std::string& filter,
-                                   const RunnerOptions& options = {},
-                                   int count_of_repetitions = 2) {
+                                   const RunSettings& settings = {},
+                                   const RunnerOptions& options = {}, int count_of_repetitions = 2,
+                                   const std::string& filter = "all") {
   static std::string program = "test";  // Google Benchmark keeps the pointer
   std::string time = "--benchmark_min_time=0.001",
               repetitions = fmt::format("--benchmark_repetitions={}", count_of_repetitions);
@@ -73,6 +81,14 @@ inline std::vector<Record> Records(const std::vector<Workload>& workloads,
   benchmark::RunSpecifiedBenchmarks(&reporter, filter);
   benchmark::ClearRegisteredBenchmarks();
   return session.file().records;
+}
+
+// The record of one workload.
+inline Record RecordOf(const Workload& workload, const RunSettings& settings = {},
+                       const RunnerOptions& options = {}, int count_of_repetitions = 2) {
+  const auto records = Records({workload}, settings, options, count_of_repetitions);
+  EXPECT_EQ(records.size(), 1U);
+  return records.at(0);
 }
 
 }  // namespace dlroof

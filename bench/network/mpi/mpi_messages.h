@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "bench/network/messages.h"
+#include "bench/network/probe.h"
 
 namespace dlroof {
 

@@ -53,57 +53,40 @@ TEST(IdentifyNode, OpenMpiSetsPmixToo) {
   EXPECT_EQ(Identified({{"OMPI_COMM_WORLD_RANK", "1"}, {"PMIX_RANK", "1"}}).engine, "openmpi");
 }
 
-TEST(IdentifyNode, TasksOfOneNodeHaveFilesOfTheirOwn) {
-  EXPECT_EQ(Identified({{"SLURMD_NODENAME", "n3"},
-                        {"SLURM_STEP_TASKS_PER_NODE", "8(x4)"},
-                        {"SLURM_LOCALID", "5"}})
-                .name,
-            "n3-task5");
-  EXPECT_EQ(Identified({{"OMPI_COMM_WORLD_RANK", "3"},
-                        {"OMPI_COMM_WORLD_LOCAL_SIZE", "2"},
-                        {"OMPI_COMM_WORLD_LOCAL_RANK", "1"}})
-                .name,
-            "host7-task1");
-}
-
-TEST(IdentifyNode, TheHostOfATaskIsKept) {
-  const auto facts = Identified({{"SLURMD_NODENAME", "n3"},
-                                 {"SLURM_STEP_TASKS_PER_NODE", "8"},
-                                 {"SLURM_LOCALID", "5"},
-                                 {"CUDA_VISIBLE_DEVICES", "0,1"}});
-  EXPECT_EQ(facts.host, "n3");
-  EXPECT_EQ(facts.gpu, "");
-  EXPECT_EQ(Identified({{"SLURMD_NODENAME", "n3"}}).host, "");
-}
-
-TEST(IdentifyNode, AProcessOfAGpuIsNamedByItsNumberOnTheNode) {
-  // Slurm gave it the GPU, which alone it sees.
-  const auto slurm = Identified({{"SLURMD_NODENAME", "n3"},
-                                 {"SLURM_PROCID", "13"},
-                                 {"SLURM_STEP_TASKS_PER_NODE", "8(x2)"},
-                                 {"SLURM_LOCALID", "5"},
-                                 {"SLURM_TOPOLOGY_ADDR", "s0.n3"},
-                                 {"CUDA_VISIBLE_DEVICES", "0"}},
-                                true);
-  EXPECT_EQ(slurm.name, "n3-gpu5");
-  EXPECT_EQ(slurm.host, "n3");
-  EXPECT_EQ(slurm.gpu, "0");
-  EXPECT_EQ(slurm.place, "s0.n3");
-  // mpirun gives none.
-  const auto mpi = Identified({{"OMPI_COMM_WORLD_RANK", "9"},
-                               {"OMPI_COMM_WORLD_LOCAL_RANK", "1"},
-                               {"OMPI_COMM_WORLD_LOCAL_SIZE", "4"}},
-                              true);
-  EXPECT_EQ(mpi.name, "host7-gpu1");
-  EXPECT_EQ(mpi.host, "host7");
-  EXPECT_EQ(mpi.gpu, "1");
-  // A node of one GPU has its number too.
-  EXPECT_EQ(
-      Identified(
-          {{"SLURMD_NODENAME", "n3"}, {"SLURM_STEP_TASKS_PER_NODE", "1"}, {"SLURM_LOCALID", "0"}},
-          true)
-          .name,
-      "n3-gpu0");
+// A process with a GPU of its own has that in its name, also where a node has one alone. Slurm
+// gives it the GPU, which alone it sees; mpirun gives none.
+TEST(IdentifyNode, ProcessesOfOneNodeHaveFilesOfTheirOwnAndKeepTheirHost) {
+  using Variables = std::map<std::string, std::string>;
+  const auto slurm = [](const char* tasks, const char* local, const char* visible) {
+    return Variables{{"SLURMD_NODENAME", "n3"},
+                     {"SLURM_PROCID", "13"},
+                     {"SLURM_STEP_TASKS_PER_NODE", tasks},
+                     {"SLURM_LOCALID", local},
+                     {"SLURM_TOPOLOGY_ADDR", "s0.n3"},
+                     {"CUDA_VISIBLE_DEVICES", visible}};
+  };
+  const Variables openmpi = {{"OMPI_COMM_WORLD_RANK", "3"},
+                             {"OMPI_COMM_WORLD_LOCAL_SIZE", "2"},
+                             {"OMPI_COMM_WORLD_LOCAL_RANK", "1"}};
+  struct Row {
+    Variables variables;
+    bool per_gpu;
+    std::string name, host, gpu;
+  };
+  for (const auto& [variables, per_gpu, name, host, gpu] :
+       {Row{slurm("8(x4)", "5", ""), false, "n3-task5", "n3", ""},
+        Row{slurm("8", "5", "0,1"), false, "n3-task5", "n3", ""},
+        Row{openmpi, false, "host7-task1", "host7", ""},
+        Row{{{"SLURMD_NODENAME", "n3"}}, false, "n3", "", ""},
+        Row{slurm("8(x2)", "5", "0"), true, "n3-gpu5", "n3", "0"},
+        Row{openmpi, true, "host7-gpu1", "host7", "1"},
+        Row{slurm("1", "0", ""), true, "n3-gpu0", "n3", "0"}}) {
+    const auto facts = Identified(variables, per_gpu);
+    EXPECT_EQ(facts.name, name);
+    EXPECT_EQ(facts.host, host) << name;
+    EXPECT_EQ(facts.gpu, gpu) << name;
+    EXPECT_EQ(facts.place, variables.contains("SLURM_TOPOLOGY_ADDR") ? "s0.n3" : "") << name;
+  }
 }
 
 TEST(IdentifyNode, AProcessOfAGpuThatNobodyNumbersIsRefused) {

@@ -3,17 +3,109 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <barrier>
+#include <condition_variable>
+#include <functional>
+#include <map>
+#include <mutex>
+#include <queue>
 #include <set>
+#include <thread>
 
 #include "baselines/network/allreduce.h"
 #include "baselines/network/network_fit.h"
 #include "baselines/network/slow_links.h"
-#include "tests/bench/network/fake_messages.h"
 
 namespace dlroof {
 namespace {
 
 using testing::ElementsAre;
+
+// Messages between threads with clocks of their own, through a network that is made up: the same
+// times on every run.
+struct FakeWorld {
+  using MessageTime = std::function<double(int from, int to, double bytes)>;
+  using SumTime = std::function<double(int ranks, double bytes)>;
+
+  FakeWorld(int ranks, MessageTime message, SumTime sum)
+      : message_seconds(std::move(message)),
+        sum_seconds(std::move(sum)),
+        clocks(ranks, 0.0),
+        texts(ranks),
+        all(ranks) {}
+
+  struct Letter {
+    double arrives, number;
+  };
+  MessageTime message_seconds;
+  SumTime sum_seconds;
+  std::vector<double> clocks;
+  std::vector<std::string> texts;
+  std::barrier<> all;
+  std::map<std::pair<int, int>, std::queue<Letter>> letters;
+  std::mutex mutex;
+  std::condition_variable posted;
+};
+
+class FakeMessages : public Messages {
+ public:
+  FakeMessages(FakeWorld& world, int rank) : world_(world), rank_(rank) {}
+
+  int rank() const override { return rank_; }
+  int size() const override { return static_cast<int>(world_.clocks.size()); }
+  std::string Library() const override { return "made up"; }
+  std::string NodeName() const override { return rank_ < 2 ? "a" : "n" + std::to_string(rank_); }
+  double Now() const override { return world_.clocks[rank_]; }
+  void Send(int to, std::size_t bytes) override { Post(to, static_cast<double>(bytes), 0); }
+  void Receive(int from, std::size_t) override { Take(from); }
+  void SendNumber(int to, double number) override { Post(to, 0, number); }
+  double ReceiveNumber(int from) override { return Take(from); }
+  void WaitForAll() override { world_.all.arrive_and_wait(); }
+  double Sum(int ranks, std::size_t bytes) override {
+    return rank_ < ranks ? world_.sum_seconds(ranks, static_cast<double>(bytes)) : 0;
+  }
+  std::vector<std::string> Gather(const std::string& text) override {
+    world_.texts[rank_] = text;
+    WaitForAll();
+    return rank_ == 0 ? world_.texts : std::vector<std::string>();
+  }
+
+ private:
+  void Post(int to, double bytes, double number) {
+    double& clock = world_.clocks[rank_];
+    clock += world_.message_seconds(rank_, to, bytes);
+    const std::lock_guard lock(world_.mutex);
+    world_.letters[{rank_, to}].push({clock, number});
+    world_.posted.notify_all();
+  }
+  double Take(int from) {
+    std::unique_lock lock(world_.mutex);
+    auto& queue = world_.letters[{from, rank_}];
+    world_.posted.wait(lock, [&] { return !queue.empty(); });
+    const auto letter = queue.front();
+    queue.pop();
+    double& clock = world_.clocks[rank_];
+    clock = std::max(clock, letter.arrives);
+    return letter.number;
+  }
+
+  FakeWorld& world_;
+  int rank_;
+};
+
+// Runs the probe on all ranks. Returns what rank 0 returns.
+std::optional<MeasuredNetwork> Measure(FakeWorld&& world, const ProbeRules& rules = {}) {
+  std::optional<MeasuredNetwork> measured;
+  std::vector<std::jthread> threads;
+  for (int rank = 0; rank < static_cast<int>(world.clocks.size()); ++rank)
+    threads.emplace_back([&, rank] {
+      FakeMessages messages(world, rank);
+      auto result = MeasureNetwork(messages, rules);
+      if (rank == 0) measured = std::move(result);
+    });
+  threads.clear();
+  return measured;
+}
 
 constexpr double kLatency = 1e-5, kRate = 1e8;
 
@@ -23,7 +115,7 @@ double RingOf(int ranks, double bytes) {
 }
 
 TEST(MeasureNetwork, FindsWhatIsThere) {
-  const auto measured = FakeWorld(4, PlainMessage, RingOf).Measure({});
+  const auto measured = Measure(FakeWorld(4, PlainMessage, RingOf));
   ASSERT_TRUE(measured);
   EXPECT_THAT(measured->ranks, ElementsAre("a-rank0", "a-rank1", "n2", "n3"));
   EXPECT_EQ(measured->pairs.size(), 12);
@@ -50,7 +142,7 @@ TEST(MeasureNetwork, EachDirectionIsMeasuredByItself) {
     const double share = to == 3 ? 0.25 : from == 1 && to == 2 ? 0.5 : 1;
     return kLatency + bytes / (kRate * share);
   };
-  const auto slow = SlowLinks(*FakeWorld(5, message, RingOf).Measure({}));
+  const auto slow = SlowLinks(*Measure(FakeWorld(5, message, RingOf)));
   ASSERT_EQ(slow.size(), 2);
   EXPECT_EQ(slow[0].to, 3);
   EXPECT_FALSE(slow[0].from);
@@ -64,7 +156,7 @@ TEST(MeasureNetwork, ManyRanksAreMeasuredAtOnceAndTheSlowOneIsNamed) {
   const auto message = [](int from, int, double bytes) {
     return kLatency + bytes / (from == 17 ? kRate / 4 : kRate);
   };
-  const auto measured = FakeWorld(33, message, RingOf).Measure({.most_bytes = 1 << 20});
+  const auto measured = Measure(FakeWorld(33, message, RingOf), {.most_bytes = 1 << 20});
   EXPECT_TRUE(measured->pairs_at_once);
   const auto slow = SlowLinks(*measured);
   ASSERT_EQ(slow.size(), 1);
@@ -74,7 +166,7 @@ TEST(MeasureNetwork, ManyRanksAreMeasuredAtOnceAndTheSlowOneIsNamed) {
 
 TEST(MeasureNetwork, SlowSizesHaveFewerRepetitions) {
   const auto measured =
-      FakeWorld(2, PlainMessage, RingOf).Measure({.most_bytes = 1 << 20, .most_seconds = 0.05});
+      Measure(FakeWorld(2, PlainMessage, RingOf), {.most_bytes = 1 << 20, .most_seconds = 0.05});
   const auto& points = measured->pairs[0].points;
   EXPECT_EQ(points.front().repetitions, 9);
   EXPECT_EQ(points.back().repetitions, 4);  // 10.5 ms each

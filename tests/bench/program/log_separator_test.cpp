@@ -88,42 +88,38 @@ TEST(LogSeparator, OwnOutputIsTheSameBytesForAnyMixtureAndAnyPieces) {
   EXPECT_GT(with_both, 3000);
 }
 
-// The parts after all bytes, given at once.
-LogSeparator::Output Separated(LogSeparator& separator, const std::string& all) {
-  auto output = separator.Add(all);
-  const auto rest = separator.End();
-  return {output.own + rest.own, output.log + rest.log};
-}
+// All bytes given at once, the parts and how many lines there are, and are cut.
+struct Separation {
+  std::string all, own, log;
+  std::size_t lines, cut;
+};
 
-TEST(LogSeparator, ALineOfOneDnnEndsWhereItsProgramIsKilled) {
-  LogSeparator separator;
-  const auto parts = Separated(separator, "step 1\nonednn_verbose,v1,primitive,exec,cpu,conv");
-  EXPECT_EQ(parts.own, "step 1\n");
-  EXPECT_EQ(parts.log, "onednn_verbose,v1,primitive,exec,cpu,conv\n");
-  EXPECT_EQ(separator.lines(), 0U);
-  EXPECT_EQ(separator.cut_lines(), 1U);
-}
-
-TEST(LogSeparator, ALineThatAnotherOneCutIsPutTogetherAgain) {
-  LogSeparator separator;
+TEST(LogSeparator, LinesThatAreCutOrMarkedFindTheirPlace) {
   const std::string first = "onednn_verbose,exec,cpu,reorder,jit:blk,undef,a,b,,8x64,5.2";
   const std::string second = "onednn_verbose,exec,cpu,convolution,jit:avx2,f,a,b,,mb8,0.25\n";
-  const auto parts =
-      Separated(separator, "a" + first.substr(0, 30) + second + first.substr(30) + "\nb\n");
-  EXPECT_EQ(parts.own, "ab\n");
-  EXPECT_EQ(parts.log, second + first + "\n");
-  EXPECT_EQ(separator.lines(), 2U);
-  EXPECT_EQ(separator.cut_lines(), 0U);
-}
-
-TEST(LogSeparator, ACutLineWithoutItsRestIsCountedAndCostsNoOwnByte) {
-  LogSeparator separator;
-  const auto parts = Separated(separator,
-                               "onednn_verbose,exec,cpu,reonednn_verbose,exec,cpu,sum,1.5\n"
-                               "images/s: 7, wait\n");
-  EXPECT_EQ(parts.own, "images/s: 7, wait\n");
-  EXPECT_EQ(parts.log, "onednn_verbose,exec,cpu,sum,1.5\nonednn_verbose,exec,cpu,re\n");
-  EXPECT_EQ(separator.cut_lines(), 1U);
+  const std::string sum = "onednn_verbose,exec,cpu,sum,1.5\n", mark = "DLROOF_MARK,begin,1,5.5\n";
+  const Separation separations[] = {
+      // Its program is killed.
+      {"step 1\nonednn_verbose,v1,primitive,exec,cpu,conv", "step 1\n",
+       "onednn_verbose,v1,primitive,exec,cpu,conv\n", 0, 1},
+      // Another one cuts it: it is put together again.
+      {"a" + first.substr(0, 30) + second + first.substr(30) + "\nb\n", "ab\n",
+       second + first + "\n", 2, 0},
+      // Its rest never comes: it costs no own byte.
+      {"onednn_verbose,exec,cpu,re" + sum + "images/s: 7, wait\n", "images/s: 7, wait\n",
+       sum + "onednn_verbose,exec,cpu,re\n", 1, 1},
+      // Step marks stay the program's and are copied in their order.
+      {"x DLROOF_MARK,begin\n" + mark.substr(0, 9) + sum + mark.substr(9) + sum + "y\n",
+       "x DLROOF_MARK,begin\n" + mark + "y\n", sum + mark + sum, 2, 0}};
+  for (const auto& [all, own, log, lines, cut] : separations) {
+    SCOPED_TRACE(all);
+    LogSeparator separator;
+    const auto begin = separator.Add(all), rest = separator.End();
+    EXPECT_EQ(begin.own + rest.own, own);
+    EXPECT_EQ(begin.log + rest.log, log);
+    EXPECT_EQ(separator.lines(), lines);
+    EXPECT_EQ(separator.cut_lines(), cut);
+  }
 }
 
 TEST(LogSeparator, APromptThatEndsLikeAMarkerBeginsIsReleased) {
@@ -135,15 +131,6 @@ TEST(LogSeparator, APromptThatEndsLikeAMarkerBeginsIsReleased) {
   EXPECT_EQ(separator.Add("onednn_verbose,exec,cpu").own, "");
   EXPECT_EQ(separator.Release().own, "");
   EXPECT_EQ(separator.Add(",sum,1.5\n").log, "onednn_verbose,exec,cpu,sum,1.5\n");
-}
-
-TEST(LogSeparator, StepMarksStayTheProgramsAndAreCopiedInTheirOrder) {
-  LogSeparator separator;
-  const std::string line = "onednn_verbose,exec,cpu,sum,1.5\n";
-  const auto parts = Separated(
-      separator, "x DLROOF_MARK,begin\nDLROOF_MA" + line + "RK,begin,1,5.5\n" + line + "y\n");
-  EXPECT_EQ(parts.own, "x DLROOF_MARK,begin\nDLROOF_MARK,begin,1,5.5\ny\n");
-  EXPECT_EQ(parts.log, line + "DLROOF_MARK,begin,1,5.5\n" + line);
 }
 
 }  // namespace

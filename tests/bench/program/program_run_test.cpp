@@ -1,6 +1,5 @@
 #include "bench/program/program_run.h"
 
-#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

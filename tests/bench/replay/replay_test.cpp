@@ -1,9 +1,6 @@
 #include "bench/replay/replay.h"
 
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
-
-#include <nlohmann/json.hpp>
 
 namespace dlroof {
 namespace {

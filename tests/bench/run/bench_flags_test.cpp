@@ -4,7 +4,6 @@
 #include <gtest/gtest.h>
 
 #include "bench/run/run_context.h"
-#include "counters/base/error.h"
 #include "tests/fakes/refusal.h"
 
 namespace dlroof {
@@ -96,6 +95,15 @@ TEST(OfferedRepetitions, FillTheTime) {
   EXPECT_EQ(OfferedRepetitions({.repetitions = 9, .max_seconds = 2}, flags), 9 + 20);
   flags.min_seconds.reset();
   EXPECT_EQ(OfferedRepetitions({.repetitions = 9, .max_seconds = 2}, flags), 9 + 1000);
+}
+
+TEST(KeptByFilter, ReadsItAsGoogleBenchmarkDoes) {
+  const std::string name = "Conv2D/gpu/cudnn/fwd/f32/n1/manual_time";
+  for (const char* filter : {"", "all", ".", "gpu", "^Conv2D/.*/f32", "cpu|gpu", "-cpu", "n1/"})
+    EXPECT_TRUE(KeptByFilter(filter, name)) << filter;
+  for (const char* filter : {"cpu", "^gpu", "-gpu", "n1$", "-", "f{2}"})
+    EXPECT_FALSE(KeptByFilter(filter, name)) << filter;
+  EXPECT_TRUE(KeptByFilter("(", "x")) << "Google Benchmark refuses what is no expression";
 }
 
 TEST(CommandLine, IsWhatAShellTakesAgain) {

@@ -6,10 +6,7 @@ namespace dlroof {
 namespace {
 
 nlohmann::json Counters(const std::string& choice) {
-  RunSettings settings;
-  settings.cpus = {0};
-  settings.counters = choice;
-  return RunContext("dlroof_bench", settings).at("counters");
+  return RunContext("dlroof_bench", {.cpus = {0}, .counters = choice}).at("counters");
 }
 
 // A record made under `auto` shows modelled bytes. The context has the reason of a silent source.
@@ -34,9 +31,7 @@ TEST(RunContext, AsksNoOtherSourceThanTheNamedOne) {
 
 // Readers of the file need no names of ops.
 TEST(RunContext, HasWhatReportsNeedToKnowOfTheOps) {
-  RunSettings settings;
-  settings.cpus = {0};
-  const auto context = RunContext("dlroof_bench", settings);
+  const auto context = RunContext("dlroof_bench", {.cpus = {0}});
   EXPECT_EQ(context.at("ops").at("Conv2D").at("noun"), "convolution");
   EXPECT_EQ(context.at("ops").at("LSTM").at("sweep").at(1).dump(), R"({"key":"t","name":"steps"})");
   for (const auto* key : {"flops.conv2d", "flops.lstm"})

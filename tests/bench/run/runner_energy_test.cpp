@@ -21,11 +21,17 @@ EnergyMeter FiftyWatts() {
   return {"made-up", {{"package-0", true, [] { return 50 * WallSeconds(); }, {}}}, "packages", {}};
 }
 
+// Lets a GPU take so many watts.
+template <int kWatts>
+void TakesWatts(GpuClock& clock) {
+  clock.energy_joules = [] { return std::optional<double>(kWatts * WallSeconds()); };
+}
+
 TEST(RunnerEnergy, IsMeasuredAfterAllWereTimed) {
   RunLog log;
   const auto records =
       Records({Fake("Fake/cpu/none/fwd/f32/n1", log), Fake("Fake/cpu/none/fwd/f32/n2", log)}, {},
-              "all", {.energy = {.cpu = FiftyWatts()}});
+              {.energy = {.cpu = FiftyWatts()}});
   ASSERT_EQ(records.size(), 2u);
   // Each is made once to be timed, and once more when both were.
   EXPECT_THAT(log.prepared, ElementsAre("Fake/cpu/none/fwd/f32/n1", "Fake/cpu/none/fwd/f32/n2",
@@ -44,95 +50,76 @@ TEST(RunnerEnergy, IsMeasuredAfterAllWereTimed) {
 
 TEST(RunnerEnergy, AColdCallHasNoneWithItsReason) {
   RunLog log;
-  auto cold = Fake("Fake/cpu/none/fwd/f32/n1/cold", log);
-  cold.cache = CacheState::kCold;
-  const auto records = Records({cold}, {}, "all", {.energy = {.cpu = FiftyWatts()}});
-  ASSERT_EQ(records.size(), 1u);
-  EXPECT_FALSE(records[0].energy);
-  ASSERT_FALSE(records[0].counting.empty());
-  EXPECT_EQ(records[0].counting.back().source, "energy");
-  EXPECT_THAT(records[0].counting.back().text, HasSubstr("empties caches"));
+  const auto record =
+      RecordOf(FakeIn(CacheState::kCold, log), {}, {.energy = {.cpu = FiftyWatts()}});
+  EXPECT_FALSE(record.energy);
+  ASSERT_FALSE(record.counting.empty());
+  EXPECT_EQ(record.counting.back().source, "energy");
+  EXPECT_THAT(record.counting.back().text, HasSubstr("empties caches"));
 }
 
 TEST(RunnerEnergy, AMachineWithoutCountersHasNoneAndPreparesNothingAgain) {
   RunLog log;
-  const auto records = Records({Fake("Fake/cpu/none/fwd/f32/n1", log)}, {}, "all",
-                               {.energy = {.cpu = EnergyMeter{}}});
-  ASSERT_EQ(records.size(), 1u);
-  EXPECT_FALSE(records[0].energy);
+  const auto record =
+      RecordOf(Fake("Fake/cpu/none/fwd/f32/n1", log), {}, {.energy = {.cpu = EnergyMeter{}}});
+  EXPECT_FALSE(record.energy);
   EXPECT_EQ(log.prepared.size(), 1u);
-  for (const auto& note : records[0].counting) EXPECT_NE(note.source, "energy");
+  for (const auto& note : record.counting) EXPECT_NE(note.source, "energy");
 }
 
 TEST(RunnerEnergy, AGpuHasItsOwnWhereTheCpuHasNone) {
-  const auto open = [] {
-    auto clock = FakeClock();
-    clock.energy_joules = [] { return std::optional<double>(500 * WallSeconds()); };
-    return clock;
-  };
-  const auto records = Records({FakeWorkload(ParseBenchmarkName("Fake/gpu/none/fwd/f32/n1"))}, {},
-                               "all", {.open_gpu = open, .energy = {.cpu = EnergyMeter{}}});
-  ASSERT_EQ(records.size(), 1u);
-  ASSERT_TRUE(records[0].energy);
-  EXPECT_GT(records[0].energy->joules / records[0].energy->seconds, 500 / 2);
-  EXPECT_LT(records[0].energy->joules / records[0].energy->seconds, 500 * 10);
-  EXPECT_GE(records[0].energy->window_seconds, 2);
-  EXPECT_EQ(records[0].energy->from, "nvml");
+  const auto record =
+      RecordOf(FakeWorkload(ParseBenchmarkName("Fake/gpu/none/fwd/f32/n1")), {},
+               {.open_gpu = OpenWith(TakesWatts<500>), .energy = {.cpu = EnergyMeter{}}});
+  ASSERT_TRUE(record.energy);
+  EXPECT_GT(record.energy->joules / record.energy->seconds, 500 / 2);
+  EXPECT_LT(record.energy->joules / record.energy->seconds, 500 * 10);
+  EXPECT_GE(record.energy->window_seconds, 2);
+  EXPECT_EQ(record.energy->from, "nvml");
 }
 
 TEST(RunnerMeterWindow, NeedsNoCounters) {
   RunLog log;
   const auto before = UtcSeconds();
-  const auto records = Records({Fake("Fake/cpu/none/fwd/f32/n1", log)}, {}, "all",
+  const auto record = RecordOf(Fake("Fake/cpu/none/fwd/f32/n1", log), {},
                                {.energy = {.cpu = {}, .meter_seconds = 0.2}});
-  ASSERT_EQ(records.size(), 1u);
-  EXPECT_FALSE(records[0].energy);
-  ASSERT_TRUE(records[0].metered_window);
-  const auto& [begin, end, calls] = *records[0].metered_window;
+  EXPECT_FALSE(record.energy);
+  ASSERT_TRUE(record.metered_window);
+  const auto& [begin, end, calls] = *record.metered_window;
   EXPECT_GE(begin, before - 1);
   EXPECT_GE(end - begin, 0.19);
   EXPECT_GE(calls, 1);
-  for (const auto& note : records[0].counting) EXPECT_NE(note.source, "energy");
+  for (const auto& note : record.counting) EXPECT_NE(note.source, "energy");
 }
 
 TEST(RunnerMeterWindow, IsBesideTheEnergyByCounters) {
   RunLog log;
   for (const auto& cpu : {FiftyWatts(), EnergyMeter{}}) {
-    const auto records = Records({Fake("Fake/cpu/none/fwd/f32/n1", log)}, {}, "all",
+    const auto record = RecordOf(Fake("Fake/cpu/none/fwd/f32/n1", log), {},
                                  {.energy = {.cpu = cpu, .meter_seconds = 0.1}});
-    ASSERT_EQ(records.size(), 1u);
-    EXPECT_TRUE(records[0].metered_window);
-    EXPECT_EQ(records[0].energy.has_value(), !cpu.from.empty());
+    EXPECT_TRUE(record.metered_window);
+    EXPECT_EQ(record.energy.has_value(), !cpu.from.empty());
   }
 }
 
 TEST(RunnerMeterWindow, AColdCallHasNoneWithItsReason) {
   RunLog log;
-  auto cold = Fake("Fake/cpu/none/fwd/f32/n1/cold", log);
-  cold.cache = CacheState::kCold;
-  const auto records = Records({cold}, {}, "all", {.energy = {.cpu = {}, .meter_seconds = 0.1}});
-  ASSERT_EQ(records.size(), 1u);
-  EXPECT_FALSE(records[0].metered_window);
-  ASSERT_FALSE(records[0].counting.empty());
-  EXPECT_THAT(records[0].counting.back().text,
+  const auto record =
+      RecordOf(FakeIn(CacheState::kCold, log), {}, {.energy = {.cpu = {}, .meter_seconds = 0.1}});
+  EXPECT_FALSE(record.metered_window);
+  ASSERT_FALSE(record.counting.empty());
+  EXPECT_THAT(record.counting.back().text,
               AllOf(HasSubstr("no window for a meter"), HasSubstr("empties caches")));
 }
 
 TEST(RunnerMeterWindow, AGpusCallHasOne) {
-  const auto records = Records({FakeWorkload(ParseBenchmarkName("Fake/gpu/none/fwd/f32/n1"))}, {},
-                               "all", {.open_gpu = FakeClock, .energy = {.meter_seconds = 0.1}});
-  ASSERT_EQ(records.size(), 1u);
-  EXPECT_TRUE(records[0].metered_window);
+  const auto record = RecordOf(FakeWorkload(ParseBenchmarkName("Fake/gpu/none/fwd/f32/n1")), {},
+                               {.open_gpu = FakeClock, .energy = {.meter_seconds = 0.1}});
+  EXPECT_TRUE(record.metered_window);
 }
 
 TEST(IdlePowersOf, AGpuThatTellsItsEnergyHasItsOwn) {
-  GpuTimer gpu(
-      [] {
-        auto clock = FakeClock();
-        clock.energy_joules = [] { return std::optional<double>(70 * WallSeconds()); };
-        return clock;
-      },
-      {});
+  GpuTimer gpu(OpenWith(TakesWatts<70>), {});
   const auto idle = IdlePowersOf({.cpu = EnergyMeter{}, .gpu_runs = true}, gpu);
   EXPECT_FALSE(idle.cpu);
   ASSERT_TRUE(idle.gpu);
@@ -147,12 +134,7 @@ TEST(IdlePowersOf, AGpuThatCannotBeOpenedOrDoesNotTellHasNone) {
   GpuTimer silent(FakeClock, {});
   EXPECT_FALSE(IdlePowersOf({.cpu = EnergyMeter{}, .gpu_runs = true}, silent).gpu);
   bool opened = false;
-  GpuTimer unused(
-      [&] {
-        opened = true;
-        return FakeClock();
-      },
-      {});
+  GpuTimer unused(OpenWith([&](GpuClock&) { opened = true; }), {});
   IdlePowersOf({.cpu = EnergyMeter{}}, unused);
   IdlePowersOf({.gpu_runs = true}, unused);
   EXPECT_FALSE(opened);

@@ -22,7 +22,7 @@ TEST(Runner, PreparesWhatTheFilterKeepsOneAtATime) {
   std::vector<Workload> workloads;
   for (const std::string size : {"1", "2", "3", "4"})
     workloads.push_back(Fake("Fake/cpu/none/fwd/f32/n" + size, log));
-  const auto records = Records(workloads, {}, "n[234]");
+  const auto records = Records(workloads, {}, {}, 2, "n[234]");
   EXPECT_EQ(records.size(), 3);
   EXPECT_THAT(log.prepared,
               testing::ElementsAre("Fake/cpu/none/fwd/f32/n2", "Fake/cpu/none/fwd/f32/n3",
@@ -32,12 +32,9 @@ TEST(Runner, PreparesWhatTheFilterKeepsOneAtATime) {
 
 TEST(Runner, AColdCallSaysWhatItEvicted) {
   RunLog log;
-  auto warm = Fake("Fake/cpu/none/fwd/f32/n1", log);
-  auto cold = Fake("Fake/cpu/none/fwd/f32/n1/cold", log);
-  cold.cache = CacheState::kCold;
-  auto weights = Fake("Fake/cpu/none/fwd/f32/n1/cold-weights", log);
-  weights.cache = CacheState::kColdWeights;
-  const auto records = Records({warm, cold, weights}, {}, "all");
+  const auto records =
+      Records({Fake("Fake/cpu/none/fwd/f32/n1", log), FakeIn(CacheState::kCold, log),
+               FakeIn(CacheState::kColdWeights, log)});
   ASSERT_EQ(records.size(), 3);
   EXPECT_EQ(records[0].cache, "warm");
   EXPECT_FALSE(records[0].evicted_bytes);
@@ -59,12 +56,9 @@ TEST(Runner, AColdCallSaysWhatItEvicted) {
 TEST(Runner, LooksAtTheCoreOfEachThread) {
   if (!MeasureIssueRate()) GTEST_SKIP() << "no loops for this family of CPUs";
   RunLog log;
-  auto cold = Fake("Fake/cpu/none/fwd/f32/n1/cold", log);
-  cold.cache = CacheState::kCold;
   const RunnerOptions neighbour{.best_state = [](int) { return TeamState{1e6, {}}; }};
-  RunSettings settings;
-  const auto alone =
-      Records({Fake("Fake/cpu/none/fwd/f32/n1", log), cold}, settings, "all", neighbour);
+  const auto alone = Records(
+      {Fake("Fake/cpu/none/fwd/f32/n1", log), FakeIn(CacheState::kCold, log)}, {}, neighbour);
   ASSERT_EQ(alone.size(), 2);
   for (const auto& record : alone) {
     ASSERT_EQ(record.repetitions.size(), 2) << record.name;
@@ -87,8 +81,7 @@ TEST(Runner, LooksAtTheCoresOfATeam) {
     asked.push_back(threads);
     return TeamState{1e6, 1e-12};
   }};
-  const auto record =
-      Records({Fake("Fake/cpu/none/fwd/f32/n2", log)}, settings, "all", neighbour, 50).at(0);
+  const auto record = RecordOf(Fake("Fake/cpu/none/fwd/f32/n2", log), settings, neighbour, 50);
   EXPECT_EQ(asked, std::vector<int>({2}));
   int looks = 0;
   for (const auto& repetition : record.repetitions) {
@@ -107,7 +100,7 @@ TEST(Runner, RepeatsUntilTheRuleIsContentOrTheOfferEnds) {
     RunnerOptions options{.keep_disturbed = true};
     options.stop =
         StoppingRule{.repetitions = 7, .max_noise = max_noise, .max_seconds = max_seconds};
-    return Records({Fake("Fake/cpu/none/fwd/f32/n" + size, log)}, {}, "all", options, 40).at(0);
+    return RecordOf(Fake("Fake/cpu/none/fwd/f32/n" + size, log), {}, options, 40);
   };
   EXPECT_EQ(records(1e9, 100, "1").repetitions.size(), 7);    // narrow enough at once
   EXPECT_EQ(records(1e-9, 0, "2").repetitions.size(), 7);     // the time is up
@@ -118,9 +111,8 @@ TEST(Runner, RepeatsUntilTheRuleIsContentOrTheOfferEnds) {
 TEST(Runner, ReadsDisturbedRepetitionsInPartsUnlessEveryCallCounts) {
   RunLog log;
   const auto in_parts = [&](bool keep, const std::string& size) {
-    const RunnerOptions options{.keep_disturbed = keep};
     const auto record =
-        Records({Fake("Fake/cpu/none/fwd/f32/n" + size, log)}, {}, "all", options, 20).at(0);
+        RecordOf(Fake("Fake/cpu/none/fwd/f32/n" + size, log), {}, {.keep_disturbed = keep}, 20);
     return std::ranges::count_if(record.repetitions,
                                  [](const auto& one) { return one.clean_calls.has_value(); });
   };
@@ -138,13 +130,9 @@ TEST(Runner, KeepsDisturbedRepetitionsWhenItIsTold) {
   if (!MeasureIssueRate()) GTEST_SKIP() << "no loops for this family of CPUs";
   RunLog log;
   for (const bool keep : {false, true}) {
-    const RunnerOptions neighbour{.best_state =
-                                      [](int) {
-                                        return TeamState{1e6, {}};
-                                      },
-                                  .keep_disturbed = keep};
-    const auto record =
-        Records({Fake("Fake/cpu/none/fwd/f32/n1", log)}, {}, "all", neighbour).at(0);
+    RunnerOptions neighbour{.best_state = [](int) { return TeamState{1e6, {}}; }};
+    neighbour.keep_disturbed = keep;
+    const auto record = RecordOf(Fake("Fake/cpu/none/fwd/f32/n1", log), {}, neighbour);
     for (const auto& repetition : record.repetitions) {
       EXPECT_EQ(repetition.disturbed, !keep);
       EXPECT_LT(repetition.core_share, 1e-3);
@@ -155,12 +143,9 @@ TEST(Runner, KeepsDisturbedRepetitionsWhenItIsTold) {
 
 TEST(Runner, ColdWithoutKnownMemoryIsUnsupportedNotWarm) {
   RunLog log;
-  auto cold = Fake("Fake/cpu/none/fwd/f32/n1/cold", log, false);
-  cold.cache = CacheState::kCold;
-  const auto records = Records({cold}, {}, "all");
-  ASSERT_EQ(records.size(), 1);
-  EXPECT_EQ(records[0].status, Status::kUnsupported);
-  EXPECT_THAT(records[0].reason, HasSubstr("cold"));
+  const auto record = RecordOf(FakeIn(CacheState::kCold, log, false));
+  EXPECT_EQ(record.status, Status::kUnsupported);
+  EXPECT_THAT(record.reason, HasSubstr("cold"));
 }
 
 // Rows 0 to 3 of a matrix of 1000 columns of one byte, again for each of 4 columns of filters.
@@ -189,26 +174,22 @@ Workload Modelled(const std::string& name, RunLog& log) {
 
 TEST(Runner, ARecordHasTheModelsBytesBesideTheClosedForms) {
   RunLog log;
-  const auto records =
-      Records({Modelled("Fake/cpu/none/fwd/f32/n1", log)}, {.counters = "model"}, "all");
-  ASSERT_EQ(records.size(), 1);
-  const Work& work = records[0].work.at(Provenance::kModelled);
+  const auto record = RecordOf(Modelled("Fake/cpu/none/fwd/f32/n1", log), {.counters = "model"});
+  const Work& work = record.work.at(Provenance::kModelled);
   EXPECT_EQ(work.bytes.at(Level::kL1), 123456);
   EXPECT_EQ(work.bytes.at(Level::kDram), 77);
   EXPECT_EQ(work.launches, 1);
-  EXPECT_THAT(records[0].counting,
+  EXPECT_THAT(record.counting,
               testing::ElementsAre(CountingNote{"model", Provenance::kModelled, "by decree"}));
 }
 
 TEST(Runner, CountersOffAskNobody) {
   RunLog log;
-  const auto records =
-      Records({Modelled("Fake/cpu/none/fwd/f32/n1", log)}, {.counters = "off"}, "all");
-  ASSERT_EQ(records.size(), 1);
-  const Work& work = records[0].work.at(Provenance::kModelled);
+  const auto record = RecordOf(Modelled("Fake/cpu/none/fwd/f32/n1", log), {.counters = "off"});
+  const Work& work = record.work.at(Provenance::kModelled);
   EXPECT_EQ(work.bytes.size(), 1);  // dram
   EXPECT_EQ(work.launches, 1);
-  EXPECT_TRUE(records[0].counting.empty());
+  EXPECT_TRUE(record.counting.empty());
 }
 
 TEST(Runner, ThreadsOfANameWinOverTheRuns) {
@@ -218,7 +199,7 @@ TEST(Runner, ThreadsOfANameWinOverTheRuns) {
   auto many = Fake("Fake/cpu/none/fwd/f32/n1/threads4000", log);
   many.threads = 4000;
   const RunSettings settings{.threads = 2, .cpus = {0, 0}};
-  const auto records = Records({Fake("Fake/cpu/none/fwd/f32/n1", log), one, many}, settings, "all");
+  const auto records = Records({Fake("Fake/cpu/none/fwd/f32/n1", log), one, many}, settings);
   ASSERT_EQ(records.size(), 3);
   EXPECT_THAT(log.threads, testing::ElementsAre(2, 1));
   EXPECT_EQ(records[0].threads, 2);
@@ -234,7 +215,7 @@ TEST(Runner, WhatCannotBePreparedIsNotTriedAgain) {
                           ++prepared;
                           throw std::runtime_error("broken");
                         }};
-  EXPECT_EQ(Records({broken}, {}, "all").at(0).status, Status::kFailed);
+  EXPECT_EQ(RecordOf(broken).status, Status::kFailed);
   EXPECT_EQ(prepared, 1);
 }
 
@@ -245,7 +226,7 @@ TEST(Runner, EveryRecordKeepsItsReproLine) {
   Workload refused{.name = ParseBenchmarkName("Fake/cpu/none/fwd/f32/n2"),
                    .prepare = [](auto&) -> PreparedCall { throw Unsupported("not here"); },
                    .repro = "--conv --mode=P mb2"};
-  const auto records = Records({good, refused}, {}, "all");
+  const auto records = Records({good, refused});
   ASSERT_EQ(records.size(), 2);
   EXPECT_EQ(records[0].repro, "--conv --mode=P mb1");
   EXPECT_EQ(records[1].repro, "--conv --mode=P mb2");
@@ -267,7 +248,7 @@ class InterleavingTest : public testing::Test {
     EXPECT_EQ(write(from_[1], turns.data(), turns.size()), static_cast<ssize_t>(turns.size()));
     close(from_[1]);
     Interleaving given(from_[0], to_[1]);
-    auto records = Records({Fake("Fake/cpu/none/fwd/f32/n1", log)}, {}, "all", {{}, &given, {}});
+    auto records = Records({Fake("Fake/cpu/none/fwd/f32/n1", log)}, {}, {{}, &given, {}});
     close(to_[1]);
     return records;
   }

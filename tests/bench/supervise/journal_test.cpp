@@ -38,22 +38,9 @@ TEST(Journal, GivesBackWhatWasWritten) {
                     JournalLine(nlohmann::json::array({{{"device", "cpu"}}})) +
                     JournalLine(JournalEntryOfTwo());
   const auto journal = ParseJournal(text, "j");
-  ASSERT_TRUE(journal.header);
-  EXPECT_THAT(journal.header->programs, ElementsAre("old", "new"));
-  EXPECT_THAT(journal.header->builds, ElementsAre("1", "2"));
-  EXPECT_THAT(journal.header->arguments, ElementsAre("--benchmark_filter=\"x\n"));
-  EXPECT_THAT(journal.header->settings, ElementsAre("random order"));
-  EXPECT_EQ(journal.header->benchmarks.at(0).base, "a/n20");
-  EXPECT_EQ(journal.header->benchmarks.at(0).fresh, "a/n21");
-  EXPECT_EQ(journal.header->seed, 0xfedcba9876543210U);
-  EXPECT_EQ(journal.header->id, "0a");
+  EXPECT_EQ(journal.header, Header());
   EXPECT_EQ(journal.machines.at(0).at("device"), "cpu");
-  ASSERT_EQ(journal.entries.size(), 1);
-  EXPECT_EQ(journal.entries[0].benchmark.base, "a/n20");
-  EXPECT_EQ(journal.entries[0].block, 3);
-  EXPECT_EQ(journal.entries[0].seconds, 1.5);
-  EXPECT_EQ(journal.entries[0].outcomes.at(0).failed, "signal 11");
-  EXPECT_TRUE(journal.entries[0].outcomes.at(1).result.contains("records"));
+  EXPECT_THAT(journal.entries, ElementsAre(JournalEntryOfTwo()));
   EXPECT_EQ(journal.whole_bytes, text.size());
 }
 

@@ -20,8 +20,8 @@ TEST(Schedule, BothSidesGoFirstAboutAsOften) {
 TEST(Schedule, WhatIsLeftTakesTheMeanOfWhatWasSeen) {
   EXPECT_EQ(LeftText({1, 3}, 5), "10 s");
   EXPECT_EQ(LeftText({}, 5), "");
-  EXPECT_EQ(DurationText(129.6), "2 min 10 s");
-  EXPECT_EQ(DurationText(3900), "1 h 5 min");
+  EXPECT_EQ(LeftText({129.6}, 1), "2 min 10 s");
+  EXPECT_EQ(LeftText({3900}, 1), "1 h 5 min");
 }
 
 }  // namespace

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 
-#include "bench/tune/trial_order.h"
 #include "bench/workload/workload.h"
 #include "counters/base/error.h"
 
@@ -120,33 +119,6 @@ TEST(UnderSetting, GivesLinesToCopy) {
             "--dlroof_suite=<(echo LSTM/cpu/onednn/fwd_inference/f32/t16n16i32h32/ldigo/threads2) "
             "--benchmark_filter='^LSTM/cpu/onednn/fwd_inference/f32/t16n16i32h32/ldigo/threads2/"
             "(real|manual)_time$'");
-}
-
-Ledger LedgerOf(double fork_join, double unexplained) {
-  return {.parts = {{PartKind::kUnexplained, unexplained}, {PartKind::kForkJoin, fork_join}},
-          .seconds = unexplained + fork_join};
-}
-
-std::vector<std::string> Names(const std::vector<Coordinate>& coordinates) {
-  std::vector<std::string> names;
-  for (const auto& one : coordinates) names.push_back(one.name);
-  return names;
-}
-
-TEST(SortByLedger, TheLargestPartComesFirst) {
-  const std::vector<Coordinate> all = {
-      {kIsaCoordinate, "", {}}, {kPagesCoordinate, "", {}}, {kThreadsCoordinate, "", {}}};
-  auto sorted = all;
-  SortByLedger(LedgerOf(8e-6, 2e-6), false, sorted);
-  EXPECT_EQ(Names(sorted), (std::vector<std::string>{"threads", "instruction set", "huge pages"}));
-  EXPECT_EQ(sorted[0].reason,
-            "80 % of the default's time is fork, join, waiting, sharing and serial parts");
-  sorted = all;
-  SortByLedger(LedgerOf(1e-6, 9e-6), false, sorted);
-  EXPECT_EQ(Names(sorted), (std::vector<std::string>{"instruction set", "huge pages", "threads"}));
-  sorted = all;
-  SortByLedger(LedgerOf(1e-6, 9e-6), true, sorted);
-  EXPECT_EQ(Names(sorted), (std::vector<std::string>{"threads", "huge pages", "instruction set"}));
 }
 
 }  // namespace

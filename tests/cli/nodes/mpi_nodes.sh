@@ -4,10 +4,6 @@
 # DIR, which is new, is seen by all nodes. For SCRIPT there are: set_rate I RATE (as tc writes it: 100mbit) for what node I receives,
 # on_nodes RANKS PROGRAM..., a rank on each of the first nodes, and the pids of the nodes' first processes in run/node-nI.pid.
 set -eu
-if [ "$1" != inside ]; then
-  exec unshare --net --pid --mount --uts --ipc --fork --kill-child --mount-proc "$0" inside "$@"
-fi
-shift
 . "$(dirname "$0")/join.sh"
 mkdir -p "$1"
 folder=$(realpath "$1") nodes=$2 script=$(realpath "$3")
@@ -16,19 +12,7 @@ cd "$folder"
 mkdir -p run
 join_nodes "$nodes" run/hosts
 for i in $(seq "$nodes"); do
-  mkfifo "run/go-n$i"
-  unshare --net --pid --uts --mount --ipc --fork --kill-child --mount-proc bash -c "
-    read -r go < run/go-n$i
-    hostname n$i
-    ip link set lo up
-    ip addr add 10.77.0.$i/24 dev eth0
-    ip link set eth0 up
-    sleep infinity" > "run/node-n$i.log" 2>&1 &
-  echo $! > "run/node-n$i.pid"
-  while [ "$(readlink "/proc/$!/ns/net")" = "$(readlink /proc/self/ns/net)" ]; do sleep 0.01; done
-  ip link add "v$i" type veth peer name eth0 netns $!
-  ip link set "v$i" master bridge0 up
-  echo go > "run/go-n$i"
+  join_node "$i" "run/node-n$i.log" 'sleep infinity'
   echo "n$i slots=1" >> run/slots
 done
 # In place of ssh: agent.sh NODE COMMAND...

@@ -4,10 +4,6 @@
 # DIR, which is new, is seen by all nodes. For SCRIPT there are start_node I, pull_plug I, which ends everything on a node at once,
 # wait_for_nodes NUMBER, and submit FILE OUTPUT.
 set -eu
-if [ "$1" != inside ]; then
-  exec unshare --net --pid --mount --uts --ipc --fork --kill-child --mount-proc "$0" inside "$@"
-fi
-shift
 . "$(dirname "$0")/join.sh"
 mkdir -p "$1"
 folder=$(realpath "$1") nodes=$2 cpus=$3 script=$(realpath "$4")
@@ -54,21 +50,8 @@ printf 'Name=gpu File=%s\n' /dev/null /dev/zero > etc/gres.conf
 export SLURM_CONF=$folder/etc/slurm.conf
 
 start_node() {
-  local name=n$1 go=$folder/run/go-n$1 pid
-  mkdir -p "$folder/run/spool-$name" "$folder/run/tmp-$name"
-  rm -f "$go"
-  mkfifo "$go"
-  unshare --net --pid --uts --mount --ipc --fork --kill-child --mount-proc bash -c "
-    read -r word < '$go'; hostname $name; ip link set lo up
-    ip addr add 10.77.0.$1/24 dev eth0; ip link set eth0 up
-    slurmd -D -N $name -f '$SLURM_CONF' & wait" > "$folder/log/node-$name.out" 2>&1 &
-  pid=$!
-  echo "$pid" > "$folder/run/node-$name.pid"
-  while [ "$(readlink "/proc/$pid/ns/net")" = "$(readlink /proc/self/ns/net)" ]; do sleep 0.01; done
-  ip link delete "v$1" 2> /dev/null || true   # of the node before, which may linger
-  ip link add "v$1" type veth peer name eth0 netns "$pid"
-  ip link set "v$1" master bridge0 up
-  echo go > "$go"
+  mkdir -p "$folder/run/spool-n$1" "$folder/run/tmp-n$1"
+  join_node "$1" "$folder/log/node-n$1.out" "slurmd -D -N n$1 -f '$SLURM_CONF' & wait"
 }
 pull_plug() { kill -9 "$(cat "$folder/run/node-n$1.pid")"; }
 wait_for_nodes() {
@@ -87,7 +70,7 @@ submit() {
   while [ -n "$(squeue -h -j "$job" -o %T)" ]; do sleep 0.1; done
   scontrol -o show job "$job" | sed -n 's/.* ExitCode=\([0-9]*\):.*/job \1/p'
 }
-export -f start_node pull_plug wait_for_nodes submit
+export -f join_node start_node pull_plug wait_for_nodes submit
 
 munged --force --key-file="$folder/etc/munge.key" --socket="$folder/run/munge.socket" --pid-file="$folder/run/munged.pid" \
   --log-file="$folder/log/munged.log" --seed-file="$folder/run/munged.seed"

@@ -1,4 +1,4 @@
-#include "bench/tune/proposal.h"
+#include "bench/tune/bench_trial.h"
 
 #include <gtest/gtest.h>
 
