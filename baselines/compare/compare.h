@@ -77,7 +77,7 @@ struct CompareResult {
   std::string min_effect_from;
   RunNoise noise;
   std::optional<CommonShift> common;  // found, and as large as half of the minimum effect
-  std::vector<std::string> context;   // what else differs between the runs (compatible.h)
+  std::vector<std::string> context;   // what else differs between the runs (paired_record.h)
   std::map<std::string, ResidualMean> residuals;  // by "time", "l1", "l2", "dram"
   std::optional<MeasuredAgain> again;
   bool across_machines = false;

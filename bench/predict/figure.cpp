@@ -6,8 +6,8 @@
 
 #include "bench/predict/report.h"
 #include "counters/base/error.h"
-#include "reporters/figure/colours.h"
 #include "reporters/figure/gnuplot.h"
+#include "reporters/figure/panel.h"
 #include "reporters/text/units.h"
 
 namespace dlroof {

@@ -62,7 +62,7 @@ std::string Sections(const std::vector<ModelTable>& tables) {
 
 // The figure fits its place instead of having a size. Without gnuplot there is none: the tables say
 // the same.
-std::string Figure(const ModelReport& report) try {
+std::string InlineFigure(const ModelReport& report) try {
   if (report.designs.empty() && report.sweeps.empty()) return "";
   std::string figure = ModelFigure(report, "svg");
   const auto begin = figure.find("<svg"), size = figure.find(" width=", begin);
@@ -97,7 +97,7 @@ std::string ModelPage(const ModelReport& report) {
       "<main>\n{}",
       Html(report.base.gpu.name), Html(report.choice),
       Note("DeLTA-style model: modelled, not measured. Bytes and times are for comparing designs."),
-      Figure(report));
+      InlineFigure(report));
   body += Sections(DesignTables(report));
   for (const auto& group : report.groups) body += Sections(GroupTables(group));
   body += GpuSection(report.base.gpu) + "</main>\n";

@@ -5,7 +5,6 @@
 #include <map>
 #include <set>
 
-#include "reporters/figure/colours.h"
 #include "reporters/figure/gnuplot.h"
 #include "reporters/figure/panel.h"
 
@@ -191,9 +190,7 @@ void AddMoves(const std::string& name, const std::vector<std::pair<Point, Point>
               Plot& plot) {
   if (moves.empty()) return;
   std::string block;
-  for (const auto& [before, now] : moves)
-    block += fmt::format("{:.9g} {:.9g} {:.9g} {:.9g}\n", before.first, before.second,
-                         now.first - before.first, now.second - before.second);
+  for (const auto& [before, now] : moves) block += WayRow(before, now);
   plot.blocks += "$" + name + " << EOD\n" + block + "EOD\n";
   plot.elements.push_back(fmt::format(
       "${} with vectors head filled size screen 0.008,20 lw 1.2 lc rgb '#5b6675' notitle", name));

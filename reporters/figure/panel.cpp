@@ -1,12 +1,15 @@
 #include "reporters/figure/panel.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 #include <map>
 #include <optional>
+#include <set>
 
 #include "reporters/figure/gnuplot.h"
 #include "reporters/text/units.h"
@@ -28,6 +31,35 @@ struct Bounds {
     high = std::max(high, std::log10(value));
   }
 };
+
+struct FlatLabel {
+  double y = 0;  // [powers of ten]
+  std::string text, how;
+};
+
+// Names of flat roofs above their right ends, what is sustained below its own; the second of two
+// neighbours moves aside.
+std::string FlatLabels(const Figure& figure, const Panel& panel) {
+  const auto [x_px, y_px] = PerPixel(panel);
+  std::vector<FlatLabel> labels;
+  for (const Roof& flat : figure.flats) {
+    labels.push_back({std::log10(flat.per_second) + 8 * y_px, RoofName(flat, "FLOP/s"), "right"});
+    if (const auto sustained = flat.sustained_per_second)
+      labels.push_back({std::log10(*sustained) - 8 * y_px,
+                        "sustained  " + WithPrefix(*sustained, "FLOP/s"),
+                        "right textcolor rgb '#5b6675'"});
+  }
+  std::ranges::stable_sort(labels, std::ranges::greater{}, &FlatLabel::y);
+  std::string text;
+  double last = Bounds().low;
+  int aside = 0;
+  for (const auto& label : labels) {
+    aside = (last - label.y) / y_px < 13 ? aside + 1 : 0;
+    last = label.y;
+    text += Label(label.text, panel.right - (4 + 170 * aside) * x_px, label.y, label.how);
+  }
+  return text;
+}
 
 }  // namespace
 
@@ -121,39 +153,6 @@ std::string RoofName(const Roof& roof, std::string_view unit) {
                      DoubtText(roof));
 }
 
-namespace {
-
-struct FlatLabel {
-  double y = 0;  // [powers of ten]
-  std::string text, how;
-};
-
-// Names of flat roofs above their right ends, what is sustained below its own; the second of two
-// neighbours moves aside.
-std::string FlatLabels(const Figure& figure, const Panel& panel) {
-  const auto [x_px, y_px] = PerPixel(panel);
-  std::vector<FlatLabel> labels;
-  for (const Roof& flat : figure.flats) {
-    labels.push_back({std::log10(flat.per_second) + 8 * y_px, RoofName(flat, "FLOP/s"), "right"});
-    if (const auto sustained = flat.sustained_per_second)
-      labels.push_back({std::log10(*sustained) - 8 * y_px,
-                        "sustained  " + WithPrefix(*sustained, "FLOP/s"),
-                        "right textcolor rgb '#5b6675'"});
-  }
-  std::ranges::stable_sort(labels, std::ranges::greater{}, &FlatLabel::y);
-  std::string text;
-  double last = Bounds().low;
-  int aside = 0;
-  for (const auto& label : labels) {
-    aside = (last - label.y) / y_px < 13 ? aside + 1 : 0;
-    last = label.y;
-    text += Label(label.text, panel.right - (4 + 170 * aside) * x_px, label.y, label.how);
-  }
-  return text;
-}
-
-}  // namespace
-
 // Names of slanted roofs stand where they enter; the second of two neighbours moves aside.
 std::string RoofLabels(const Figure& figure, const Panel& panel) {
   const auto [x_px, y_px] = PerPixel(panel);
@@ -195,6 +194,34 @@ std::string RidgeLabels(const Figure& figure, const Panel& panel) {
     }
   }
   return text;
+}
+
+int DashOf(const Roof& roof) { return roof.given ? 4 : roof.proved ? 1 : 2; }
+
+std::string WayRow(const Point& from, const Point& to) {
+  return fmt::format("{:.9g} {:.9g} {:.9g} {:.9g}\n", from.first, from.second,
+                     to.first - from.first, to.second - from.second);
+}
+
+std::string MachineNames(const PlacedRun& run) {
+  std::set<std::string> names;
+  for (const auto& machine : run.file.machines) names.insert(machine.name);
+  return fmt::format("{}", fmt::join(names, " + "));
+}
+
+std::string_view SeriesColour(std::size_t index) {
+  constexpr std::array<std::string_view, 7> kColours = {"#0072b2", "#d55e00", "#009e73", "#b5468f",
+                                                        "#8a6d00", "#4b4fc4", "#6b7280"};
+  return kColours[index % kColours.size()];
+}
+
+std::string Shade(std::string_view colour, bool pale) {
+  if (!pale) return std::string(colour);
+  std::string mixed = "#";
+  for (std::size_t at = 1; at + 1 < colour.size(); at += 2)
+    mixed +=
+        fmt::format("{:02x}", 170 + std::stoi(std::string(colour.substr(at, 2)), nullptr, 16) / 3);
+  return mixed;
 }
 
 }  // namespace dlroof

@@ -1,6 +1,6 @@
 // The plane of a figure's chart, as gnuplot reads it: its ranges, the lines of its roofs, where
 // their labels stand, and the marks on it: points, error bars, gaps, lines of a sweep, arrows from
-// before to now.
+// before to now, and the colours of series.
 #pragma once
 
 #include <string>
@@ -44,6 +44,13 @@ std::string Label(const std::string& text, double log_x, double log_y, const std
 std::string RoofLabels(const Figure& figure, const Panel& panel);  // and of what is sustained
 std::string RidgeLabels(const Figure& figure, const Panel& panel);
 
+// Gnuplot's line type of a roof: whole, dashed, or dashes and dots.
+int DashOf(const Roof& roof);
+// A row of a data block: a way from one point to another, as "with vectors" takes it.
+std::string WayRow(const Point& from, const Point& to);
+// "A + B": the names of the run's machines.
+std::string MachineNames(const PlacedRun& run);
+
 // Drawing of one `plot` command: its data blocks and its elements.
 struct Plot {
   std::string blocks;
@@ -61,5 +68,12 @@ void AddTimeMarks(const Figure& figure, Plot& plot);
 
 // "hollow: f32, filled: f16" where that tells the marks apart, else how they came about.
 std::string FillMeans(const Figure& figure);
+
+// Okabe and Ito's colours without yellow, told apart with any colour vision; they begin anew after
+// the seventh.
+std::string_view SeriesColour(std::size_t index);
+
+// Returns "#0072b2", or for a pale mark a third of it on white.
+std::string Shade(std::string_view colour, bool pale);
 
 }  // namespace dlroof

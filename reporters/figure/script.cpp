@@ -33,9 +33,6 @@ std::map<Level, std::vector<RidgePoint>> MeasuredRidges(const Figure& figure) {
   return ridges;
 }
 
-// Gnuplot's line type: whole, dashed, or dashes and dots.
-int DashOf(const Roof& roof) { return roof.given ? 4 : roof.proved ? 1 : 2; }
-
 // Thin: what a roof has left after seconds on end, and the knees as measured.
 void AddThinRoofs(const Figure& figure, Plot& plot) {
   int index = 0;

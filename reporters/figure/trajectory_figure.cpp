@@ -9,7 +9,6 @@
 
 #include "counters/base/error.h"
 #include "counters/base/files.h"
-#include "reporters/figure/colours.h"
 #include "reporters/figure/gnuplot.h"
 #include "reporters/figure/panel.h"
 
@@ -20,14 +19,8 @@ constexpr std::size_t kColours = 7;      // SeriesColour's
 constexpr std::size_t kMostTitles = 18;  // in the legend
 constexpr std::string_view kThin = "#8b96a5", kStrong = "#27313d";
 
-std::string MachineText(const PlacedRun& run) {
-  std::set<std::string> names;
-  for (const auto& machine : run.file.machines) names.insert(machine.name);
-  return fmt::format("{}", fmt::join(names, " + "));
-}
-
 std::string Caption(const PlacedRun& run, const TrajectoryFigure& figure) {
-  std::string caption = MachineText(run);
+  std::string caption = MachineNames(run);
   const auto shared = SharedName(figure.trajectories);
   if (!shared.empty()) caption += ", " + shared;
   caption += fmt::format(", bytes of {}; numbers: {}", LevelName(Key(figure.level)),
@@ -77,10 +70,7 @@ void AddRoofs(const TrajectoryFigure& figure, Plot& plot) {
                        bool most) {
     plot.blocks += Block(name, {line});
     plot.elements.push_back(fmt::format("${} with lines lc rgb '{}' lw {} dt {} notitle", name,
-                                        most ? kStrong : kThin, most ? 1.4 : 0.8,
-                                        roof.given    ? 4
-                                        : roof.proved ? 1
-                                                      : 2));
+                                        most ? kStrong : kThin, most ? 1.4 : 0.8, DashOf(roof)));
   };
   for (const auto& one : figure.roofs) {
     int index = 0;
@@ -125,9 +115,7 @@ void AddTrajectory(const Trajectory& trajectory, std::size_t index, Plot& plot,
     block +=
         fmt::format("{:.9g} {:.9g} 0x{}\n", x, y, Shade(colour, points[i]->disturbed).substr(1));
     if (i > 0)
-      ways += fmt::format("{:.9g} {:.9g} {:.9g} {:.9g}\n", *points[i - 1]->intensity,
-                          *points[i - 1]->flops_per_second, x - *points[i - 1]->intensity,
-                          y - *points[i - 1]->flops_per_second);
+      ways += WayRow({*points[i - 1]->intensity, *points[i - 1]->flops_per_second}, {x, y});
     if (i == 0 || i + 1 == points.size())
       labels += fmt::format(
           "set label '{:g}' at {:.9g},{:.9g} left offset 0.6,{} front textcolor rgb '{}' font "

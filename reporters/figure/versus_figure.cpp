@@ -9,7 +9,6 @@
 
 #include "counters/base/error.h"
 #include "counters/base/files.h"
-#include "reporters/figure/colours.h"
 #include "reporters/figure/gnuplot.h"
 #include "reporters/figure/panel.h"
 
@@ -19,10 +18,9 @@ namespace {
 constexpr std::string_view kRoofA = "#27313d", kRoofB = "#8a5a00";
 constexpr std::size_t kMostVersusTitles = 15;  // in the legend
 
-const ClassicPoint* PointOf(const PlacedRun& run, std::size_t record, Level level) {
-  for (const auto& point : run.places[record].placement.classic)
-    if (point.level == level && point.intensity > 0) return &point;
-  return nullptr;
+const ClassicPoint* DrawnPoint(const PlacedRun& run, std::size_t record, Level level) {
+  const auto* point = PointOf(run.places[record].placement, level);
+  return point != nullptr && point->intensity > 0 ? point : nullptr;
 }
 
 // Returns the level that most pairs know on both sides, the farthest of equals.
@@ -31,7 +29,7 @@ Level LevelOf(const PlacedRun& a, const PlacedRun& b,
   std::map<Level, int> counts;
   for (const auto& [i, j] : pairs)
     for (const auto level : AllLevels())
-      if (PointOf(a, i, level) != nullptr && PointOf(b, j, level) != nullptr) ++counts[level];
+      if (DrawnPoint(a, i, level) != nullptr && DrawnPoint(b, j, level) != nullptr) ++counts[level];
   std::optional<Level> best;
   for (const auto& [level, count] : counts)
     if (!best || count >= counts[*best]) best = level;
@@ -89,10 +87,7 @@ void AddRoofs(const Figure& roofs, char name, std::string_view colour, Plot& plo
     const auto block = fmt::format("roof_{}{}", name, index++);
     plot.blocks += Block(block, {line});
     plot.elements.push_back(fmt::format("${} with lines lc rgb '{}' lw 1.3 dt {} notitle", block,
-                                        colour,
-                                        roof.given    ? 4
-                                        : roof.proved ? 1
-                                                      : 2));
+                                        colour, DashOf(roof)));
   };
   for (const auto& flat : roofs.flats) add(FlatLine(flat, roofs), flat);
   for (const auto& slanted : roofs.roofs.bytes) add(SlantedLine(slanted, roofs), slanted);
@@ -115,8 +110,7 @@ void AddSeries(const VersusSeries& series, std::size_t index, Plot& plot) {
     for (const auto& [point, block] : {std::pair(a, &from), {b, &to}})
       *block += fmt::format("{:.9g} {:.9g} 0x{}\n", point.intensity, point.flops_per_second,
                             Shade(colour, point.disturbed).substr(1));
-    ways += fmt::format("{:.9g} {:.9g} {:.9g} {:.9g}\n", a.intensity, a.flops_per_second,
-                        b.intensity - a.intensity, b.flops_per_second - a.flops_per_second);
+    ways += WayRow({a.intensity, a.flops_per_second}, {b.intensity, b.flops_per_second});
   }
   plot.blocks += fmt::format(
       "$from{0} << EOD\n{1}EOD\n$to{0} << EOD\n{2}EOD\n$ways{0} << EOD\n"
@@ -135,12 +129,6 @@ void AddSeries(const VersusSeries& series, std::size_t index, Plot& plot) {
                                         colour, GnuplotText(series.name)));
 }
 
-std::string MachineNames(const PlacedRun& run) {
-  std::set<std::string> names;
-  for (const auto& machine : run.file.machines) names.insert(machine.name);
-  return fmt::format("{}", fmt::join(names, " + "));
-}
-
 }  // namespace
 
 VersusFigure MakeVersusFigure(const PlacedRun& a, const PlacedRun& b,
@@ -156,8 +144,8 @@ VersusFigure MakeVersusFigure(const PlacedRun& a, const PlacedRun& b,
   figure.name_a = MachineNames(a);
   figure.name_b = MachineNames(b);
   for (const auto& [i, j] : pairs) {
-    const auto* from = PointOf(a, i, figure.level);
-    const auto* to = PointOf(b, j, figure.level);
+    const auto* from = DrawnPoint(a, i, figure.level);
+    const auto* to = DrawnPoint(b, j, figure.level);
     if (from == nullptr || to == nullptr) continue;
     const auto name = SeriesName(a.file.records[i], b.file.records[j]);
     auto found = std::ranges::find(figure.series, name, &VersusSeries::name);

@@ -63,14 +63,13 @@ bool IsGpu(const JsonReader& empirical) {
 void ReadRates(const JsonReader& empirical, CeilingSet& set, int threads,
                std::vector<std::string>& unknown) {
   EachRate(empirical.Object("gflops"), [&](const std::string& name, double rate) {
-    const auto* row = std::find_if(std::begin(kPipes), std::end(kPipes),
-                                   [&](const auto& pipe) { return pipe.first == name; });
+    const auto* row = std::ranges::find(kPipes, name, [](const auto& pipe) { return pipe.first; });
     if (row == std::end(kPipes)) return unknown.push_back(name);
     set.flops[std::string(row->second)] = CeilingOf(rate, threads);
   });
   EachRate(empirical.Object("gbytes"), [&](const std::string& name, double rate) {
-    const auto* row = std::find_if(std::begin(kLevels), std::end(kLevels),
-                                   [&](const auto& level) { return level.first == name; });
+    const auto* row =
+        std::ranges::find(kLevels, name, [](const auto& level) { return level.first; });
     if (row == std::end(kLevels)) return unknown.push_back(name);
     set.bytes[row->second] = CeilingOf(rate, threads);
   });

@@ -1,9 +1,12 @@
+// This file has what all formats share (import.h) and makes their records a run (run.h).
 #include "reporters/import/import.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <ostream>
 
+#include "reporters/import/run.h"
 #include "reporters/text/text.h"
 
 namespace dlroof {
@@ -22,6 +25,22 @@ constexpr ImportFormat kFormats[] = {
 
 constexpr std::size_t kNamedColumns = 5;
 
+// "Conv2D/gpu/cudnn/fwd/f16/n16...": what SplitName takes apart is meant so.
+bool IsOurName(const Record& record) {
+  return !record.problem.empty() && (record.device == "cpu" || record.device == "gpu");
+}
+
+void MergeWork(Provenance provenance, Record& record) {
+  std::map<Provenance, Work> as_said;
+  for (auto& [from, work] : record.work) {
+    Work& all = as_said[provenance];
+    all.flops.merge(work.flops);
+    all.bytes.merge(work.bytes);
+    if (!all.launches) all.launches = work.launches;
+  }
+  record.work = std::move(as_said);
+}
+
 }  // namespace
 
 std::span<const ImportFormat> ImportFormats() { return kFormats; }
@@ -39,6 +58,30 @@ void AddUnknownColumns(const std::vector<std::string>& columns, const std::strin
   imported.remarks.push_back(fmt::format("{}: column{} {} {} not known and left out", where,
                                          columns.size() == 1 ? "" : "s", names,
                                          columns.size() == 1 ? "is" : "are"));
+}
+
+RunFile ImportedRun(std::vector<Record> records, const std::optional<Machine>& machine,
+                    const ImportChoice& choice, std::ostream& warnings) {
+  RunFile run;
+  if (machine) run.machines.push_back(*machine);
+  int moved = 0;
+  for (Record& record : records) {
+    if (!choice.set.empty()) record.name = fmt::format("{}/{}", choice.set, record.name);
+    SplitName(record);
+    if (!IsOurName(record)) PutOnDevice(record, machine ? machine->device : "");
+    if (choice.provenance) MergeWork(*choice.provenance, record);
+    if (!machine || record.device != machine->device) continue;
+    if (ForThreads(*machine, record.threads) != nullptr) continue;
+    moved += record.threads > 0 ? 1 : 0;
+    record.threads = machine->by_threads.rbegin()->first;
+  }
+  if (moved > 0)
+    warnings << fmt::format(
+        "dlroof: {} of {} records ran with a number of threads that the machine file has no "
+        "ceilings for; they stand on those of {}\n",
+        moved, records.size(), machine->by_threads.rbegin()->first);
+  run.records = std::move(records);
+  return run;
 }
 
 }  // namespace dlroof

@@ -60,7 +60,7 @@ Imported ImportNvbench(const std::string& text, const std::string& where);
 
 // A Chrome trace of PyTorch's profiler (Kineto) or TensorFlow's: a record per operator and sizes of
 // its inputs, or per kernel where the trace has a GPU's. Time is that of all calls, each without
-// the calls within it; FLOPs and bytes where the sizes tell them (trace_work.h).
+// the calls within it; FLOPs and bytes where the sizes tell them (trace_events.h).
 bool LooksLikeTrace(std::string_view text);
 Imported ImportTrace(const std::string& text, const std::string& where);
 

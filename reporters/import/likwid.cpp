@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 #include "counters/base/error.h"
 #include "reporters/import/import.h"
@@ -87,11 +88,11 @@ Record RecordOf(const MetricTable& table, const std::string& where) {
   Record record{.name = table.name.empty() ? table.group : table.name};
   if (record.name.empty()) record.name = "likwid";
   const auto* runtimes = Find(table, kRuntime);
-  if (runtimes == nullptr || !IsRunTime(*std::max_element(runtimes->begin(), runtimes->end())))
+  const double longest = runtimes == nullptr ? 0 : std::ranges::max(*runtimes);
+  if (!IsRunTime(longest))
     throw BadInput("{}:{}: this table has no row '{}' with a time above 0", where, table.line,
                    kRuntime);
-  record.repetitions.push_back(
-      {.seconds = *std::max_element(runtimes->begin(), runtimes->end()), .iterations = 1});
+  record.repetitions.push_back({.seconds = longest, .iterations = 1});
   record.threads = static_cast<int>(runtimes->size());
   Work& work = record.work[Provenance::kMeasured];
   AddFlops(table, *runtimes, work);
@@ -106,9 +107,8 @@ Record RecordOf(const MetricTable& table, const std::string& where) {
 
 bool IsKnown(std::string_view metric) {
   const auto is = [&](const auto& row) { return row.first == metric; };
-  return metric == kRuntime || std::any_of(std::begin(kRates), std::end(kRates), is) ||
-         std::any_of(std::begin(kVolumes), std::end(kVolumes), is) ||
-         std::find(std::begin(kIgnored), std::end(kIgnored), metric) != std::end(kIgnored);
+  return metric == kRuntime || std::ranges::any_of(kRates, is) ||
+         std::ranges::any_of(kVolumes, is) || std::ranges::count(kIgnored, metric) > 0;
 }
 
 // Groups measured of one region are one record: its FLOPs from one, its bytes from the other.
@@ -148,18 +148,16 @@ bool LooksLikeLikwid(std::string_view text) {
 
 Imported ImportLikwid(const std::string& text, const std::string& where) {
   Imported imported;
-  std::map<std::string, bool> unknown;
+  std::set<std::string> unknown;
   const auto tables = Tables(ReadCsv(text, where), where);
   if (tables.empty())
     throw BadInput(where + ":1: no table 'TABLE,...,Group N Metric,...' of likwid-perfctr");
   for (const MetricTable& table : tables) {
     for (const auto& [metric, values] : table.rows)
-      if (!IsKnown(metric)) unknown[metric] = true;
+      if (!IsKnown(metric)) unknown.insert(metric);
     Merge(RecordOf(table, where), imported);
   }
-  std::vector<std::string> names;
-  for (const auto& [metric, seen] : unknown) names.push_back(metric);
-  AddUnknownColumns(names, where, imported);
+  AddUnknownColumns({unknown.begin(), unknown.end()}, where, imported);
   return imported;
 }
 

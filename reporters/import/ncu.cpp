@@ -66,8 +66,7 @@ constexpr std::string_view kDescriptions[] = {
     "Stream", "Block Size", "Grid Size",    "Device",    "CC",          "Section Name"};
 
 bool IsDescription(std::string_view column) {
-  return std::find(std::begin(kDescriptions), std::end(kDescriptions), column) !=
-         std::end(kDescriptions);
+  return std::ranges::count(kDescriptions, column) > 0;
 }
 
 class NsightTable {

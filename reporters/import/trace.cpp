@@ -7,7 +7,6 @@
 #include "counters/base/error.h"
 #include "reporters/import/import.h"
 #include "reporters/import/trace_events.h"
-#include "reporters/import/trace_work.h"
 #include "reporters/text/text.h"
 
 namespace dlroof {

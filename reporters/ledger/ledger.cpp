@@ -3,12 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <map>
+#include <utility>
 
 #include "counters/base/keys.h"
 #include "counters/base/order_statistics.h"
 #include "reporters/ledger/instruction_text.h"
-#include "reporters/ledger/part_list.h"
 #include "reporters/text/units.h"
 
 namespace dlroof {
@@ -180,6 +181,54 @@ KernelParts KernelPartsOf(const LedgerFacts& facts) {
   return parts;
 }
 
+// "L2 4.00 us, DRAM 3.00 us"
+std::string TextOf(const std::vector<LevelTime>& levels) {
+  std::string text;
+  for (const auto& [level, seconds, from] : levels)
+    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", level, WithPrefix(seconds, "s"));
+  return text;
+}
+
+// Parts of a time, cut from what is left of it.
+class PartList {
+ public:
+  explicit PartList(double seconds) : rest_(seconds) {}
+
+  // Cuts off a part of `wanted` [s], or what is left.
+  void Add(PartKind kind, double wanted, Provenance from, const std::string& how) {
+    const double seconds = std::min(wanted, rest_);
+    rest_ -= seconds;
+    parts_.push_back({kind, seconds, from, how});
+    if (seconds > 0) rest_from_ = std::max(rest_from_, from);
+  }
+  // Cuts off the bytes of levels.
+  void AddLevels(const std::vector<LevelTime>& levels) {
+    double sum = 0;
+    auto worst = Provenance::kMeasured;
+    for (const auto& level : levels) {
+      sum += level.seconds;
+      worst = std::max(worst, level.from);
+    }
+    Add(PartKind::kLevels, sum, worst, "at most: as if nothing hid " + TextOf(levels));
+  }
+  // Cuts off `wanted` [s] that was measured, beside what the levels' bandwidths ask for.
+  void AddDistance(double wanted, const std::vector<LevelTime>& levels) {
+    std::string how = "longer than that on tensors whose pages do not repeat";
+    if (!levels.empty()) how += "; bytes ask for " + TextOf(levels);
+    Add(PartKind::kDistance, wanted, Provenance::kMeasured, how);
+  }
+  // All parts, also those of no time, and what is left of the time as not explained.
+  std::vector<LedgerPart> Take() {
+    parts_.push_back({PartKind::kUnexplained, rest_, rest_from_, "the rest"});
+    return std::move(parts_);
+  }
+
+ private:
+  double rest_;
+  Provenance rest_from_ = Provenance::kMeasured;  // a difference is as sure as what was cut off
+  std::vector<LedgerPart> parts_;
+};
+
 std::string RegionText(const RegionPass& pass, int threads, double seconds) {
   return fmt::format("{:.3g} regions on {} threads, {} each", pass.regions.regions, threads,
                      WithPrefix(seconds / pass.regions.regions, "s"));
@@ -244,6 +293,13 @@ void AddIntervals(const LedgerFacts& facts, std::vector<LedgerPart>& parts) {
   }
 }
 
+// [s] of a kernel's time in which multiprocessors have no block; 0 where its waves are not known.
+double TailOf(const LaunchedKernel& kernel) {
+  if (!kernel.facts || !kernel.facts->waves || *kernel.facts->waves <= 0) return 0;
+  const double waves = *kernel.facts->waves;
+  return *kernel.seconds * (1 - waves / std::ceil(waves));
+}
+
 }  // namespace
 
 std::string_view Key(PartKind kind) { return KeyIn(kKeys, kind); }
@@ -275,6 +331,34 @@ Ledger MakeLedger(const LedgerFacts& facts) {
                 EfficienciesOf(facts, SplitOf(facts, mean))};
   std::erase_if(ledger.parts, [&](auto& part) { return part.seconds <= 1e-6 * facts.seconds; });
   AddIntervals(facts, ledger.parts);
+  return ledger;
+}
+
+std::optional<Ledger> MakeGpuLedger(const LedgerFacts& facts,
+                                    const std::vector<LaunchedKernel>& kernels) {
+  double traced = 0, tail = 0;
+  int launches = 0;
+  for (const auto& kernel : kernels) {
+    if (!kernel.seconds) return std::nullopt;
+    traced += *kernel.seconds;
+    tail += TailOf(kernel);
+    launches += kernel.launches;
+  }
+  if (!(traced > 0)) return std::nullopt;
+  const double running = std::min(traced, facts.seconds);
+  const double idle = facts.seconds - running;
+  const double launch = std::min(idle, facts.call_seconds.value_or(0) * launches);
+  PartList parts(running);
+  parts.Add(PartKind::kRoof, facts.roof_seconds, facts.roof_from, facts.roof);
+  parts.Add(PartKind::kTail, tail * running / traced, Provenance::kMeasured,
+            "blocks over those that the GPU holds at once");
+  parts.AddLevels(facts.levels);
+  Ledger ledger{parts.Take(), facts.seconds, static_cast<double>(launches), std::nullopt};
+  const auto counted = fmt::format("{} kernel{}", launches, launches == 1 ? "" : "s");
+  ledger.parts.push_back({PartKind::kLaunch, launch, Provenance::kMeasured, counted});
+  ledger.parts.push_back({PartKind::kIdle, idle - launch, Provenance::kMeasured,
+                          "before, between and after " + counted});
+  std::erase_if(ledger.parts, [&](auto& part) { return part.seconds <= 1e-6 * facts.seconds; });
   return ledger;
 }
 

@@ -75,7 +75,7 @@ struct LedgerFacts {
   Provenance roof_from = Provenance::kModelled;
   std::string roof;                    // "arithmetic" or "DRAM"
   bool arithmetic = true;              // it is the arithmetic one
-  std::optional<double> call_seconds;  // [s] of an empty call, by the ceilings
+  std::optional<double> call_seconds;  // [s] of an empty call or kernel, by the ceilings
   // [s] that the same roof, and arithmetic, ask for on one thread; absent: not known
   std::optional<double> alone_roof_seconds, alone_compute_seconds;
   // [s] of the call's vector loads, as fast as L1 serves them; absent: not known
@@ -104,5 +104,13 @@ struct Ledger {
 // are scaled to it. A part that another estimate leaves no room for is shortened: of the busy time
 // those come first that were measured.
 Ledger MakeLedger(const LedgerFacts& facts);
+
+// The same of a GPU's call from its traced kernels; of the facts it takes neither what was watched
+// nor what holds on one thread alone. Absent where a kernel was not traced. Kernels that were
+// traced for longer than the call takes are scaled to it. A kernel of w waves of blocks has work
+// for w / ceil(w) of its time (waves: CUDA C++ Best Practices Guide, "Thread and Block
+// Heuristics").
+std::optional<Ledger> MakeGpuLedger(const LedgerFacts& facts,
+                                    const std::vector<LaunchedKernel>& kernels);
 
 }  // namespace dlroof

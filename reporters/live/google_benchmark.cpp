@@ -12,7 +12,6 @@
 #include "reporters/live/result_row.h"
 #include "reporters/record/work_counters.h"
 #include "reporters/roofline/placed_json.h"
-#include "reporters/terminal/energy_table.h"
 #include "reporters/terminal/tables.h"
 
 namespace dlroof {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "reporters/record/energy_json.h"
+#include "reporters/record/parts_json.h"
 
 namespace dlroof {
 

@@ -2,12 +2,13 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <ostream>
 #include <tuple>
 
 #include "counters/base/error.h"
+#include "reporters/page/assets.h"
 #include "reporters/roofline/chart.h"
-#include "reporters/roofline/opportunity.h"
 #include "reporters/roofline/placed_json.h"
 #include "reporters/roofline/sweep_line.h"
 #include "reporters/trajectory/diagnosis.h"
@@ -266,6 +267,25 @@ void WriteSitePage(std::string_view more_style, std::ostream& out) {
         {"scripts", "<script src=\"load.js\"></script>\n<script src=\"roofline.js\"></script>\n"},
         {"plotly", "<script src=\"plotly.js\"></script>\n"}},
        out);
+}
+
+// Made by room.cmake.
+const std::vector<EmbeddedFile>& PageHtmlFiles();
+const std::vector<EmbeddedFile>& PageStyleFiles();
+const std::vector<EmbeddedFile>& PageScriptFiles();
+const std::vector<EmbeddedFile>& PlotlyFiles();
+
+EmbeddedFile PageHtml() { return PageHtmlFiles().at(0); }
+EmbeddedFile PageStyle() { return PageStyleFiles().at(0); }
+std::vector<EmbeddedFile> PageScripts() { return InRunningOrder(PageScriptFiles()); }
+EmbeddedFile PlotlyScript() { return PlotlyFiles().empty() ? EmbeddedFile{} : PlotlyFiles()[0]; }
+
+std::vector<EmbeddedFile> InRunningOrder(std::vector<EmbeddedFile> scripts) {
+  std::stable_partition(scripts.begin(), scripts.end(),
+                        [](const auto& script) { return script.name == "format"; });
+  std::stable_partition(scripts.begin(), scripts.end(),
+                        [](const auto& script) { return script.name != "main"; });
+  return scripts;
 }
 
 }  // namespace dlroof

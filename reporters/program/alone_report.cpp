@@ -1,5 +1,3 @@
-#include "reporters/program/alone_report.h"
-
 #include <fmt/format.h>
 #include <fmt/ostream.h>
 
@@ -7,6 +5,7 @@
 #include <ostream>
 #include <vector>
 
+#include "reporters/program/program_report.h"
 #include "reporters/text/text.h"
 #include "reporters/text/units.h"
 

@@ -1,5 +1,7 @@
 // context.dlroof.program of a run file (program_summary.h): written and read by the same rows.
+#include <concepts>
 #include <nlohmann/json.hpp>
+#include <type_traits>
 
 #include "reporters/program/program_summary.h"
 #include "reporters/record/context.h"
@@ -17,17 +19,10 @@ class Writer {
   void operator()(const char* key, const std::string& text) {
     if (!text.empty()) object_[key] = text;
   }
-  void operator()(const char* key, double number) {
-    if (number != 0) object_[key] = number;
-  }
-  void operator()(const char* key, int number) {
-    if (number != 0) object_[key] = number;
-  }
-  void operator()(const char* key, std::int64_t number) {
-    if (number != 0) object_[key] = number;
-  }
-  void operator()(const char* key, bool flag) {
-    if (flag) object_[key] = true;
+  template <class T>
+  requires std::is_arithmetic_v<T>
+  void operator()(const char* key, T number) {
+    if (number != T{}) object_[key] = number;
   }
   template <class T>
   void operator()(const char* key, const std::optional<T>& value) {
@@ -47,8 +42,14 @@ class Reader {
   void operator()(const char* key, double& number) {
     if (const auto& value = Member(object_, key); value.is_number()) number = value.get<double>();
   }
-  void operator()(const char* key, int& number) { Whole(key, number); }
-  void operator()(const char* key, std::int64_t& number) { Whole(key, number); }
+  template <std::integral T>
+  void operator()(const char* key, T& number) {
+    constexpr double kMost = 2147483647;
+    const auto& value = Member(object_, key);
+    if (!value.is_number()) return;
+    const auto real = value.get<double>();
+    if (real >= 0 && real <= kMost) number = static_cast<T>(real);
+  }
   void operator()(const char* key, bool& flag) {
     if (const auto& value = Member(object_, key); value.is_boolean()) flag = value.get<bool>();
   }
@@ -62,21 +63,11 @@ class Reader {
   }
 
  private:
-  template <class T>
-  void Whole(const char* key, T& number) {
-    constexpr double kMost = 2147483647;
-    const auto& value = Member(object_, key);
-    if (!value.is_number()) return;
-    const auto real = value.get<double>();
-    if (real >= 0 && real <= kMost) number = static_cast<T>(real);
-  }
-
   const json& object_;
 };
 
 // Each structure's members and their keys.
-template <class Visit, class T>
-void VisitText(Visit& visit, T& text) {
+void VisitText(auto& visit, auto& text) {
   visit("engine", text.engine);
   visit("kind", text.kind);
   visit("implementation", text.implementation);
@@ -87,8 +78,7 @@ void VisitText(Visit& visit, T& text) {
   visit("problem", text.problem);
 }
 
-template <class Visit, class T>
-void VisitPrimitive(Visit& visit, T& one) {
+void VisitPrimitive(auto& visit, auto& one) {
   visit("record", one.record);
   VisitText(visit, one.text);
   visit("calls", one.calls);
@@ -107,8 +97,7 @@ void VisitPrimitive(Visit& visit, T& one) {
   visit("not_alone", one.not_alone);
 }
 
-template <class Visit, class T>
-void VisitAlone(Visit& visit, T& alone) {
+void VisitAlone(auto& visit, auto& alone) {
   visit("seconds", alone.seconds);
   visit("disturbed", alone.disturbed);
   visit("cold_seconds", alone.cold_seconds);
@@ -122,8 +111,7 @@ constexpr std::pair<const char*, std::optional<std::pair<double, double>> AloneT
                          {"program_ci95", &AloneTime::program_ci95},
                          {"ratio_ci95", &AloneTime::ratio_ci95}};
 
-template <class Visit, class T>
-void VisitSteps(Visit& visit, T& steps) {
+void VisitSteps(auto& visit, auto& steps) {
   visit("reason", steps.reason);
   visit("count", steps.count);
   visit("irregular", steps.irregular);
@@ -140,16 +128,14 @@ void VisitSteps(Visit& visit, T& steps) {
   visit("creation_misses", steps.creation_misses);
 }
 
-template <class Visit, class T>
-void VisitPhase(Visit& visit, T& phase) {
+void VisitPhase(auto& visit, auto& phase) {
   visit("name", phase.name);
   visit("calls", phase.calls);
   visit("seconds", phase.seconds);
   visit("wall_seconds", phase.wall_seconds);
 }
 
-template <class Visit, class T>
-void VisitLines(Visit& visit, T& lines) {
+void VisitLines(auto& visit, auto& lines) {
   visit("all", lines.all);
   visit("verbose", lines.verbose);
   visit("information", lines.information);
@@ -160,15 +146,13 @@ void VisitLines(Visit& visit, T& lines) {
   visit("graph", lines.graph);
 }
 
-template <class Visit, class T>
-void VisitRefused(Visit& visit, T& refused) {
+void VisitRefused(auto& visit, auto& refused) {
   visit("reason", refused.reason);
   visit("count", refused.count);
   visit("first_line", refused.first_line);
 }
 
-template <class Visit, class T>
-void VisitSummary(Visit& visit, T& summary) {
+void VisitSummary(auto& visit, auto& summary) {
   visit("log", summary.log);
   visit("command", summary.command);
   visit("wall_seconds", summary.wall_seconds);

@@ -31,16 +31,6 @@ void AddByKind(ProgramPartKind part, std::string_view before,
     AddPart(part, fmt::format("{}{}", before, kind), seconds, ledger);
 }
 
-// [flop] of one call, with every pipe known.
-std::optional<double> FlopsOf(const Record& record) {
-  for (const auto from : AllProvenances()) {
-    const auto found = record.work.find(from);
-    if (found == record.work.end()) continue;
-    if (const auto flops = TotalFlops(found->second)) return flops;
-  }
-  return std::nullopt;
-}
-
 std::unordered_map<std::string_view, std::size_t> IndexByName(const PlacedRun& run) {
   std::unordered_map<std::string_view, std::size_t> index;
   for (std::size_t i = 0; i < run.file.records.size() && i < run.places.size(); ++i)
@@ -123,7 +113,7 @@ std::vector<KindUse> KindsOf(const std::vector<PrimitiveUse>& uses, const Placed
     kind->moves = kind->moves && use.primitive->moves;
     const auto found = index.find(use.primitive->record);
     const auto flops =
-        found == index.end() ? std::nullopt : FlopsOf(run.file.records[found->second]);
+        found == index.end() ? std::nullopt : BestKnownFlops(run.file.records[found->second]);
     if (flops && kind->flops)
       *kind->flops += use.calls * *flops;
     else

@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "reporters/ledger/waterfall.h"
-#include "reporters/program/alone_report.h"
 #include "reporters/program/program_ledger.h"
 #include "reporters/program/program_summary.h"
 #include "reporters/terminal/tables.h"

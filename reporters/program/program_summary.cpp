@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "counters/base/order_statistics.h"
-#include "reporters/program/timeline.h"
+#include "reporters/program/steps.h"
 
 namespace dlroof {
 namespace {

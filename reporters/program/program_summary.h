@@ -42,7 +42,7 @@ struct ProgramPrimitive {
   bool moves = false;              // its FLOPs are known to be 0
   std::string no_work;             // why FLOPs or bytes are not known; empty: they are
   double step_calls = 0;           // [1] in a steady step, on average
-  double step_seconds = 0;         // [s] of the clock that they take of it (timeline.h), on average
+  double step_seconds = 0;         // [s] of the clock that they take of it (steps.h), on average
   std::string benchmark;           // of this program for the same call; empty: none
   std::string repro;               // arguments of benchdnn for the same call; empty: none
   std::optional<AloneTime> alone;  // absent: not replayed

@@ -43,4 +43,14 @@ Steps FindSteps(std::span<const std::uint32_t> stream, std::size_t distinct,
 // Returns the marked steps of a log with marks, else those that are found, with their clock times.
 Steps StepsOf(const VerboseLog& log, std::optional<int> count = std::nullopt);
 
+struct Timeline {
+  // [s] by execution and by creation: the clock's time in which it runs, divided by the number of
+  // those that run then. Together they are the time in which anything runs. Without a time stamp:
+  // its own time.
+  std::vector<double> executions, creations;
+  bool stamped = false;  // every execution has a time stamp
+};
+
+Timeline TimelineOf(const VerboseLog& log);
+
 }  // namespace dlroof

@@ -10,8 +10,7 @@
 #include <sstream>
 
 #include "counters/base/json_reader.h"
-#include "reporters/record/json_elements.h"
-#include "reporters/record/json_object.h"
+#include "reporters/record/large_json.h"
 #include "reporters/record/record_from_json.h"
 #include "reporters/record/work_counters.h"
 

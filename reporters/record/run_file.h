@@ -1,6 +1,6 @@
 // The run file: a superset of Google Benchmark's JSON.
 // Schema history: 1 = first. 2 = a record's "isa", "kernels" and notes of "counting" are members of
-// their own, and labels are JSON (schema1.h has what they were).
+// their own, and labels are JSON (record_from_json.h has what they were).
 #pragma once
 
 #include <iosfwd>

@@ -2,11 +2,9 @@
 
 #include <fmt/format.h>
 
-#include "reporters/record/energy_json.h"
-#include "reporters/record/json_object.h"
-#include "reporters/record/parallel_json.h"
+#include "reporters/record/large_json.h"
+#include "reporters/record/parts_json.h"
 #include "reporters/record/record_from_json.h"
-#include "reporters/record/schema1.h"
 
 namespace dlroof {
 namespace {
@@ -26,6 +24,19 @@ void ReadOne(std::string_view quantity, double value, Work& work) {
   if (kind == "parts") work.parts[std::string(key)] = value;
   if (kind == "bytes")
     if (const auto level = LevelFromKey(key)) work.bytes[*level] = value;
+}
+
+nlohmann::json KernelToJson(const LaunchedKernel& kernel) {
+  nlohmann::json object = {{"name", kernel.name}, {"launches", kernel.launches}};
+  if (kernel.seconds) object["seconds"] = *kernel.seconds;
+  if (!kernel.facts) return object;
+  const auto& facts = *kernel.facts;
+  object["blocks"] = facts.blocks;
+  object["threads"] = facts.threads;
+  object["registers"] = facts.registers;
+  object["shared_bytes"] = facts.shared_bytes;
+  if (facts.waves) object["waves"] = *facts.waves;
+  return object;
 }
 
 }  // namespace
@@ -90,23 +101,6 @@ std::optional<GpuSample> GpuSampleFromCounters(const std::map<std::string, doubl
   }
   return sample;
 }
-
-namespace {
-
-nlohmann::json KernelToJson(const LaunchedKernel& kernel) {
-  nlohmann::json object = {{"name", kernel.name}, {"launches", kernel.launches}};
-  if (kernel.seconds) object["seconds"] = *kernel.seconds;
-  if (!kernel.facts) return object;
-  const auto& facts = *kernel.facts;
-  object["blocks"] = facts.blocks;
-  object["threads"] = facts.threads;
-  object["registers"] = facts.registers;
-  object["shared_bytes"] = facts.shared_bytes;
-  if (facts.waves) object["waves"] = *facts.waves;
-  return object;
-}
-
-}  // namespace
 
 nlohmann::json LabelFacts(const Record& record) {
   auto facts = nlohmann::json::object();

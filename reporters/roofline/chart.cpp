@@ -28,13 +28,6 @@ RoofSet MakeSet(const Machine& machine, const CeilingSet& ceilings, int threads)
   return set;
 }
 
-// Returns null where the record has no point of this level.
-const ClassicPoint* PointOf(const Placement& placement, Level level) {
-  for (const auto& point : placement.classic)
-    if (point.level == level) return &point;
-  return nullptr;
-}
-
 bool IsMeasured(const ClassicPoint& point) {
   return point.flops_from == Provenance::kMeasured && point.bytes_from == Provenance::kMeasured;
 }

@@ -2,15 +2,15 @@
 // are those of the written file.
 #pragma once
 
+#include <cstddef>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "reporters/ledger/ledger.h"
 #include "reporters/record/run_file.h"
-#include "reporters/roofline/census.h"
-#include "reporters/roofline/network.h"
 #include "reporters/roofline/roofline.h"
+#include "reporters/roofline/summaries.h"
 
 namespace dlroof {
 
@@ -42,6 +42,9 @@ std::optional<Ledger> LedgerOf(const Record& record, const Placement& placement,
 
 PlacedRun PlaceRun(RunFile file, const PlaceView& view = {});
 
+// Returns the point of this level; null where there is none.
+const ClassicPoint* PointOf(const Placement& placement, Level level);
+
 // Returns the point whose roof is the lowest, the farthest level of equals; null without points.
 const ClassicPoint* Binding(const Placement& placement);
 
@@ -56,5 +59,15 @@ std::string SpreadText(const Timing& timing);
 
 // Returns the level that binds ("DRAM"), "compute" or "overhead".
 std::string BoundText(const TimePoint& time);
+
+struct Opportunity {
+  std::size_t record = 0;         // index into the run's records
+  double count = 1;               // [1] times that it occurs in the run's models; 1 in none of them
+  double seconds = 0;             // [s] of all occurrences
+  double above_roof_seconds = 0;  // [s] of these, more than its roofs ask for
+};
+
+// Returns those with a proved roof and a time above it, the most time first, `most` at the most.
+std::vector<Opportunity> Opportunities(const PlacedRun& run, std::size_t most = 5);
 
 }  // namespace dlroof

@@ -50,12 +50,6 @@ std::optional<Provenance> CommonOrigin(const PlacedRun& run, const SweepLine& li
   return std::nullopt;
 }
 
-// Returns null where the placement has no such point.
-const ClassicPoint* PointOf(const Placement& placement, Level level) {
-  const auto found = std::ranges::find(placement.classic, level, &ClassicPoint::level);
-  return found == placement.classic.end() ? nullptr : &*found;
-}
-
 std::optional<Level> CommonLevel(const PlacedRun& run, const SweepLine& line) {
   std::optional<Level> farthest;
   for (const auto level : AllLevels())
@@ -80,8 +74,8 @@ std::optional<RoofTime> RoofTimeOf(const Placement& placement) {
   return roof;
 }
 
-TrajectoryPoint PointOf(const PlacedRun& run, std::size_t index, double value,
-                        const std::optional<Level>& level) {
+TrajectoryPoint MakePoint(const PlacedRun& run, std::size_t index, double value,
+                          const std::optional<Level>& level) {
   const auto& record = run.file.records[index];
   const auto& placed = run.places[index];
   TrajectoryPoint point{.record = index,
@@ -129,7 +123,7 @@ Trajectory MakeTrajectory(const PlacedRun& run, std::string_view along, const Sw
   if (weak) trajectory.per_thread = BatchPerThread(first, words);
   trajectory.name = NameOf(first, along, words);
   for (std::size_t i = 0; i < line.records.size(); ++i)
-    trajectory.points.push_back(PointOf(run, line.records[i], line.values[i], trajectory.level));
+    trajectory.points.push_back(MakePoint(run, line.records[i], line.values[i], trajectory.level));
   if (!AddWork(run, line, trajectory)) return trajectory;
   for (std::size_t i = 1; i < trajectory.points.size(); ++i)
     trajectory.steps.push_back(StepOf(trajectory, trajectory.points[i - 1], trajectory.points[i]));

@@ -140,14 +140,6 @@ std::string PlainLine(const Primitive& primitive, std::string_view driver,
                      primitive.text.problem);
 }
 
-std::string PoolLine(const Primitive& primitive) {
-  return PlainLine(primitive, "pool", "pooling_");
-}
-std::string BnormLine(const Primitive& primitive) { return PlainLine(primitive, "bnorm", ""); }
-std::string LnormLine(const Primitive& primitive) { return PlainLine(primitive, "lnorm", ""); }
-std::string EltwiseLine(const Primitive& primitive) {
-  return PlainLine(primitive, "eltwise", "eltwise_");
-}
 std::string SoftmaxLine(const Primitive& primitive) {
   auto line = PlainLine(primitive, "softmax", "softmax_");
   const auto at = line.find("--alg=");
@@ -157,42 +149,33 @@ std::string SoftmaxLine(const Primitive& primitive) {
   const char* upper = word.starts_with("log") ? "LOGSOFTMAX" : "SOFTMAX";
   return line.replace(at + 6, word.size(), upper);
 }
-std::string BinaryLine(const Primitive& primitive) {
-  return PlainLine(primitive, "binary", "binary_");
-}
-std::string ReductionLine(const Primitive& primitive) {
-  return PlainLine(primitive, "reduction", "reduction_");
-}
-std::string ResamplingLine(const Primitive& primitive) {
-  return PlainLine(primitive, "resampling", "resampling_");
-}
 
 struct LineForm {
   std::string_view kind;
   std::string (*line)(const Primitive& primitive);
 };
-constexpr LineForm kLines[] = {{"convolution", ConvLine},
-                               {"deconvolution", DeconvLine},
-                               {"inner_product", IpLine},
-                               {"matmul", MatmulLine},
-                               {"gemm_api", MatmulLine},
-                               {"rnn", RnnLine},
-                               {"reorder", ReorderLine},
-                               {"pooling", PoolLine},
-                               {"pooling_v2", PoolLine},
-                               {"batch_normalization", BnormLine},
-                               {"layer_normalization", LnormLine},
-                               {"eltwise", EltwiseLine},
-                               {"softmax", SoftmaxLine},
-                               {"softmax_v2", SoftmaxLine},
-                               {"binary", BinaryLine},
-                               {"reduction", ReductionLine},
-                               {"resampling", ResamplingLine}};
+constexpr LineForm kLines[] = {
+    {"convolution", ConvLine}, {"deconvolution", DeconvLine}, {"inner_product", IpLine},
+    {"matmul", MatmulLine},    {"gemm_api", MatmulLine},      {"rnn", RnnLine},
+    {"reorder", ReorderLine},  {"softmax", SoftmaxLine},      {"softmax_v2", SoftmaxLine}};
+
+// Kinds with a PlainLine.
+struct PlainForm {
+  std::string_view kind, driver, prefix;
+};
+constexpr PlainForm kPlainLines[] = {
+    {"pooling", "pool", "pooling_"},          {"pooling_v2", "pool", "pooling_"},
+    {"batch_normalization", "bnorm", ""},     {"layer_normalization", "lnorm", ""},
+    {"eltwise", "eltwise", "eltwise_"},       {"binary", "binary", "binary_"},
+    {"reduction", "reduction", "reduction_"}, {"resampling", "resampling", "resampling_"}};
 
 }  // namespace
 
 std::string BenchdnnLine(const Primitive& primitive) {
-  const auto* form = std::ranges::find(kLines, primitive.text.kind, &LineForm::kind);
+  const auto& kind = primitive.text.kind;
+  for (const auto& [plain, driver, prefix] : kPlainLines)
+    if (kind == plain) return PlainLine(primitive, driver, prefix);
+  const auto* form = std::ranges::find(kLines, kind, &LineForm::kind);
   return form == std::end(kLines) ? "" : form->line(primitive);
 }
 

@@ -139,9 +139,7 @@ FormWork RowWork(const Primitive& primitive, bool logarithm) {
   if (!axis || axis->size() != 1 || axis->front() >= static_cast<double>(dims.size()))
     throw NoClosedForm{"no axis is printed"};
   const double n = dims[static_cast<std::size_t>(axis->front())];
-  FormWork work;
-  work.destination = ProductOf(dims);
-  work.destination_dims = dims;
+  auto work = WorkOn(dims);
   const double rows = n > 0 ? work.destination / n : 0;
   // maximum n - 1, subtract n, exp n, sum n - 1, and n divisions, or a log and n subtractions.
   // backward: product (exp) n, sum n - 1, subtract n, multiply n.

@@ -1,4 +1,4 @@
-// Element by element kinds, reductions, pooling, interpolation.
+// Element by element kinds, reductions, pooling, interpolation, and kinds that only move data.
 #include <algorithm>
 #include <array>
 
@@ -79,6 +79,56 @@ std::vector<double> Stretched(const std::vector<std::vector<double>>& sources) {
   return dims;
 }
 
+// [byte] of a post-op's operand whose sizes are those of the destination that the mask names.
+std::optional<double> OperandBytes(const FormWork& work, std::string_view type,
+                                   std::string_view mask) {
+  const auto bits = NumberFromZero(mask);
+  const auto bytes = BytesOf(type);
+  if (!bits || !bytes || work.destination_dims.empty()) return std::nullopt;
+  double elements = 1;
+  for (std::size_t i = 0; i < work.destination_dims.size() && i < 12; ++i)
+    if ((static_cast<std::uint64_t>(*bits) >> i & 1) != 0) elements *= work.destination_dims[i];
+  return elements * *bytes;
+}
+
+void AddOperand(std::string_view type, std::string_view mask, FormWork& work) {
+  if (const auto bytes = OperandBytes(work, type, mask))
+    work.bytes += *bytes;
+  else
+    work.no_bytes = "the operand of a post-op has no printed size";
+}
+
+void AddPostOp(std::string_view text, FormWork& work) {
+  const auto words = SplitText(text, ':');
+  const auto word = [&](std::size_t i) { return i < words.size() ? words[i] : std::string_view(); };
+  const auto name = words[0];
+  if (name == "sum") {
+    work.elementwise += work.destination * (NumberOr(word(1), 1) == 1 ? 1 : 2);
+    work.bytes += work.destination * work.destination_bytes;
+  } else if (name.starts_with("eltwise_")) {
+    work.elementwise += work.destination * EltwiseFlops(name, NumberOr(word(1), 0), false);
+    if (NumberOr(word(3), 1) != 1) work.elementwise += work.destination;
+  } else if (name.starts_with("binary_")) {
+    work.elementwise += work.destination;
+    AddOperand(word(1), word(2), work);
+  } else if (name == "prelu") {
+    work.elementwise += 2 * work.destination;
+    AddOperand("f32", word(1), work);
+  } else {
+    throw NoClosedForm{"no closed form of a post-op"};
+  }
+}
+
+// [1] scales and zero points, each of which is applied to every element.
+double Quantizations(std::string_view attributes) {
+  double count = 0;
+  for (const auto word : SplitText(attributes, ' '))
+    for (const std::string_view key :
+         {"attr-scales:", "attr-zero-points:", "attr-oscale:", "attr-zero_points:"})
+      if (word.starts_with(key)) count += 1 + static_cast<double>(std::ranges::count(word, '+'));
+  return count;
+}
+
 }  // namespace
 
 double EltwiseFlops(std::string_view algorithm, double alpha, bool backward) {
@@ -93,9 +143,7 @@ double EltwiseFlops(std::string_view algorithm, double alpha, bool backward) {
 
 FormWork EltwiseWork(const Primitive& primitive) {
   const auto dims = DimsOf(primitive).front();
-  FormWork work;
-  work.destination = ProductOf(dims);
-  work.destination_dims = dims;
+  auto work = WorkOn(dims);
   const double both = InAndOut(primitive);
   work.destination_bytes = both / 2;
   work.elementwise = work.destination * EltwiseFlops(WordOf(primitive.text.auxiliary, "alg"),
@@ -110,9 +158,7 @@ FormWork PreluWork(const Primitive& primitive) {
   const auto dims = DimsOf(primitive);
   if (dims.size() < 2) throw NoClosedForm{"the problem lacks the weights' sizes"};
   if (primitive.IsBackward()) throw NoClosedForm{"no formula of its backward call"};
-  FormWork work;
-  work.destination = ProductOf(dims[0]);
-  work.destination_dims = dims[0];
+  auto work = WorkOn(dims[0]);
   work.elementwise = 2 * work.destination;
   work.bytes =
       work.destination * InAndOut(primitive) + ProductOf(dims[1]) * ElementBytes(primitive, "wei");
@@ -121,9 +167,7 @@ FormWork PreluWork(const Primitive& primitive) {
 
 FormWork BinaryWork(const Primitive& primitive) {
   const auto dims = DimsOf(primitive);
-  FormWork work;
-  work.destination_dims = Stretched(dims);
-  work.destination = ProductOf(work.destination_dims);
+  auto work = WorkOn(Stretched(dims));
   work.destination_bytes = ElementBytes(primitive, "dst");
   work.elementwise = work.destination;
   work.bytes = work.destination * work.destination_bytes;
@@ -138,9 +182,7 @@ FormWork BinaryWork(const Primitive& primitive) {
 
 FormWork SumWork(const Primitive& primitive) {
   const auto dims = DimsOf(primitive);
-  FormWork work;
-  work.destination_dims = dims.front();
-  work.destination = ProductOf(dims.front());
+  auto work = WorkOn(dims.front());
   work.destination_bytes = ElementBytes(primitive, "dst");
   double sources = 0;
   work.bytes = work.destination * work.destination_bytes;
@@ -160,9 +202,7 @@ FormWork ReductionWork(const Primitive& primitive) {
   const auto dims = DimsOf(primitive);
   if (dims.size() < 2) throw NoClosedForm{"the problem lacks the destination's sizes"};
   const double in = ProductOf(dims[0]);
-  FormWork work;
-  work.destination = ProductOf(dims[1]);
-  work.destination_dims = dims[1];
+  auto work = WorkOn(dims[1]);
   work.destination_bytes = ElementBytes(primitive, "dst");
   const auto algorithm = WordOf(primitive.text.auxiliary, "alg");
   work.elementwise = in - work.destination;
@@ -212,52 +252,52 @@ FormWork ResamplingWork(const Primitive& primitive) {
   return work;
 }
 
-namespace {
-
-// [byte] of a post-op's operand whose sizes are those of the destination that the mask names.
-std::optional<double> OperandBytes(const FormWork& work, std::string_view type,
-                                   std::string_view mask) {
-  const auto bits = NumberFromZero(mask);
-  const auto bytes = BytesOf(type);
-  if (!bits || !bytes || work.destination_dims.empty()) return std::nullopt;
-  double elements = 1;
-  for (std::size_t i = 0; i < work.destination_dims.size() && i < 12; ++i)
-    if ((static_cast<std::uint64_t>(*bits) >> i & 1) != 0) elements *= work.destination_dims[i];
-  return elements * *bytes;
-}
-
-void AddOperand(std::string_view type, std::string_view mask, FormWork& work) {
-  if (const auto bytes = OperandBytes(work, type, mask))
-    work.bytes += *bytes;
-  else
-    work.no_bytes = "the operand of a post-op has no printed size";
-}
-
-void AddPostOp(std::string_view text, FormWork& work) {
-  const auto words = SplitText(text, ':');
-  const auto word = [&](std::size_t i) { return i < words.size() ? words[i] : std::string_view(); };
-  const auto name = words[0];
-  if (name == "sum") {
-    work.elementwise += work.destination * (NumberOr(word(1), 1) == 1 ? 1 : 2);
-    work.bytes += work.destination * work.destination_bytes;
-  } else if (name.starts_with("eltwise_")) {
-    work.elementwise += work.destination * EltwiseFlops(name, NumberOr(word(1), 0), false);
-    if (NumberOr(word(3), 1) != 1) work.elementwise += work.destination;
-  } else if (name.starts_with("binary_")) {
-    work.elementwise += work.destination;
-    AddOperand(word(1), word(2), work);
-  } else if (name == "prelu") {
-    work.elementwise += 2 * work.destination;
-    AddOperand("f32", word(1), work);
-  } else {
-    throw NoClosedForm{"no closed form of a post-op"};
-  }
-}
-
-}  // namespace
-
 void AddPostOps(const Primitive& primitive, FormWork& work) {
   for (const auto text : PostOpsOf(primitive.text.attributes)) AddPostOp(text, work);
+}
+
+FormWork ReorderWork(const Primitive& primitive) {
+  const auto dims = DimsOf(primitive).front();
+  const auto* source = primitive.Find("src");
+  const auto* destination = primitive.Find("dst");
+  if (source == nullptr || destination == nullptr)
+    throw NoClosedForm{"no types of source and destination are printed"};
+  auto work = WorkOn(dims);
+  work.destination_bytes = TypeBytes(*destination);
+  work.elementwise = work.destination * Quantizations(primitive.text.attributes);
+  work.bytes = work.destination * (TypeBytes(*source) + work.destination_bytes);
+  return work;
+}
+
+// "8x32x56x56:8x32x56x56 8x64x56x56": the sources, in some versions the destination behind them.
+FormWork ConcatWork(const Primitive& primitive) {
+  const std::string_view problem = primitive.text.problem;
+  const auto dims = ReadDimsList(problem.substr(0, problem.find(' ')));
+  if (!dims) throw NoClosedForm{"the problem has another form than sizes with x between them"};
+  std::size_t sources = 0;
+  FormWork work;
+  for (const auto& tensor : primitive.tensors) {
+    if (!tensor.role.starts_with("src")) continue;
+    if (sources >= dims->size()) throw NoClosedForm{"the problem lacks a source's sizes"};
+    const double elements = ProductOf((*dims)[sources++]);
+    work.destination += elements;
+    work.bytes += elements * TypeBytes(tensor);
+  }
+  if (sources == 0) throw NoClosedForm{"no source is printed"};
+  work.destination_bytes = ElementBytes(primitive, "dst");
+  work.bytes += work.destination * work.destination_bytes;
+  return work;
+}
+
+FormWork ShuffleWork(const Primitive& primitive) {
+  const auto dims = DimsOf(primitive).front();
+  const auto* data = primitive.Find("data");
+  if (data == nullptr) data = primitive.Find("src");
+  if (data == nullptr) throw NoClosedForm{"no type of the data is printed"};
+  auto work = WorkOn(dims);
+  work.destination_bytes = TypeBytes(*data);
+  work.bytes = 2 * work.destination * work.destination_bytes;
+  return work;
 }
 
 }  // namespace dlroof

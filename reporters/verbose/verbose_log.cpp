@@ -205,11 +205,13 @@ class Reader {
 
   void Refuse(std::string_view reason) {
     auto& refused = log_.lines.refused;
-    const auto found = std::ranges::find(refused, reason, &RefusedLines::reason);
-    if (found != refused.end())
-      ++found->count;
-    else
-      refused.push_back({std::string(reason), 1, log_.lines.all});
+    auto found = std::ranges::find(refused, reason, &RefusedLines::reason);
+    if (found == refused.end()) {
+      found = refused.emplace(found);
+      found->reason = reason;
+      found->first_line = log_.lines.all;
+    }
+    ++found->count;
   }
 
   VerboseLog log_;

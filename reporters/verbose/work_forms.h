@@ -23,6 +23,9 @@ struct FormWork {
   std::string no_bytes;                  // why `bytes` are not all; empty: they are
 };
 
+// Returns no work yet, on a destination of these sizes.
+FormWork WorkOn(const std::vector<double>& destination_dims);
+
 // [byte] of one element of the role's tensor; 0 where the call has none. Throws NoClosedForm for a
 // type that is not known.
 double ElementBytes(const Primitive& primitive, std::string_view role);
@@ -31,7 +34,7 @@ double TypeBytes(const Tensor& tensor);
 LetterSizes SizesOf(const Primitive& primitive);
 std::vector<std::vector<double>> DimsOf(const Primitive& primitive);
 
-// products_work.cpp
+// primitive_work.cpp
 FormWork ConvolutionWork(const Primitive& primitive);
 FormWork DeconvolutionWork(const Primitive& primitive);
 FormWork MatmulWork(const Primitive& primitive);
@@ -53,7 +56,6 @@ FormWork SumWork(const Primitive& primitive);
 FormWork ReductionWork(const Primitive& primitive);
 FormWork PoolingWork(const Primitive& primitive);
 FormWork ResamplingWork(const Primitive& primitive);
-// moves_work.cpp
 FormWork ReorderWork(const Primitive& primitive);
 FormWork ConcatWork(const Primitive& primitive);
 FormWork ShuffleWork(const Primitive& primitive);

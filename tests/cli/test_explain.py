@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 from checks import DATA, exits, one_sentence, prints, run, verify
 
-pytestmark = pytest.mark.serial
 NAME = "LSTM/cpu/onednn/fwd_inference/f32/t16n16i32h32"
 CPUS = len(os.sched_getaffinity(0))
 LIBOMP = os.environ.get("DLROOF_LIBOMP")

@@ -8,7 +8,6 @@
 #include "counters/base/files.h"
 #include "reporters/import/import.h"
 #include "reporters/import/trace_events.h"
-#include "reporters/import/trace_work.h"
 #include "tests/fakes/refusal.h"
 #include "tests/test_data.h"
 

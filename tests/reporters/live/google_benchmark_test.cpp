@@ -40,12 +40,12 @@ BenchmarkRun Repetition(double seconds_per_call) {
   return run;
 }
 
+// Three repetitions, whose median is 2 s.
+std::vector<BenchmarkRun> Three() { return {Repetition(1), Repetition(2), Repetition(4)}; }
+
 Machine OneThreadMachine() {
-  Machine machine;
-  machine.device = "cpu";
-  machine.name = "test";
-  machine.fingerprint = "00";
-  machine.measured_at = "2020-01-01T00:00:00Z";
+  Machine machine{
+      .device = "cpu", .name = "test", .fingerprint = "00", .measured_at = "2020-01-01T00:00:00Z"};
   CeilingSet& one = machine.by_threads[1];
   one.flops["fp32.vector"] = {.per_second = 100, .how = "fake", .proved = true};
   one.bytes[Level::kDram] = {.per_second = 10, .how = "fake", .proved = true};
@@ -117,7 +117,7 @@ TEST(RunFileReporter, EntriesHaveWhatOtherReadersOfGoogleBenchmarksFilesTake) {
 
 TEST(RunFileReporter, WhatAKillLeavesStillHasMachinesAndWork) {
   Session session = TestSession();
-  std::vector runs = {Repetition(1), Repetition(2), Repetition(4)};
+  auto runs = Three();
   for (std::size_t i = 0; i < runs.size(); ++i)
     runs[i].repetition_index = static_cast<std::int64_t>(i);
   const auto text = Written<RunFileReporter>(session, {runs});
@@ -127,40 +127,41 @@ TEST(RunFileReporter, WhatAKillLeavesStillHasMachinesAndWork) {
   EXPECT_EQ(ToJson(cut.records.at(0), &cut.machines[0]), nlohmann::json::parse(text)["records"][0]);
 }
 
+// Runs the registered benchmarks and gives back what the terminal shows.
+std::string RunRegistered(Session& session) {
+  std::ostringstream out;
+  TerminalReporter reporter(session);
+  reporter.SetOutputStream(&out);
+  reporter.SetErrorStream(&out);
+  benchmark::RunSpecifiedBenchmarks(&reporter);
+  benchmark::ClearRegisteredBenchmarks();
+  return out.str();
+}
+
 TEST(RunFileReporter, SkippedBenchmarksKeepTheirReasonAndInterruptedOnesLeaveNoTrace) {
-  std::ostringstream unused;
   benchmark::RegisterBenchmark("unsupported", [](benchmark::State& state) {
     state.SkipWithError("unsupported: no AMX here");
   });
   benchmark::RegisterBenchmark("interrupted",
                                [](benchmark::State& state) { state.SkipWithError(kNotRun); });
   Session session = TestSession();
-  TerminalReporter reporter(session);
-  reporter.SetOutputStream(&unused);
-  reporter.SetErrorStream(&unused);
-  benchmark::RunSpecifiedBenchmarks(&reporter);
-  benchmark::ClearRegisteredBenchmarks();
+  const auto text = RunRegistered(session);
   ASSERT_EQ(session.file().records.size(), 1);
   EXPECT_EQ(session.file().records[0].status, Status::kUnsupported);
   EXPECT_EQ(session.file().records[0].reason, "no AMX here");
   EXPECT_FALSE(session.AnyFailed());
-  EXPECT_THAT(unused.str(), HasSubstr("\nunsupported\n  unsupported, no AMX here\n"));
+  EXPECT_THAT(text, HasSubstr("\nunsupported\n  unsupported, no AMX here\n"));
 }
 
 TEST(TerminalReporter, WritesAReasonOnceForAllThatItKeepsFromRunning) {
-  std::ostringstream out;
   for (const char* name : {"bf16/a", "bf16/b", "bf16/c"})
     benchmark::RegisterBenchmark(name, [](benchmark::State& state) {
       state.SkipWithError("unsupported: no bf16 for avx2");
     });
   Session session = TestSession();
-  TerminalReporter reporter(session);
-  reporter.SetOutputStream(&out);
-  reporter.SetErrorStream(&out);
-  benchmark::RunSpecifiedBenchmarks(&reporter);
-  benchmark::ClearRegisteredBenchmarks();
-  EXPECT_THAT(out.str(), HasSubstr("\nunsupported\n  3 benchmarks, no bf16 for avx2\n"));
-  EXPECT_THAT(out.str(), Not(HasSubstr("bf16/b")));
+  const auto text = RunRegistered(session);
+  EXPECT_THAT(text, HasSubstr("\nunsupported\n  3 benchmarks, no bf16 for avx2\n"));
+  EXPECT_THAT(text, Not(HasSubstr("bf16/b")));
   std::ostringstream verbose;
   WriteUnsupported(session.file().records, verbose, true);
   EXPECT_EQ(
@@ -176,8 +177,7 @@ Session SessionOfAModel() {
 
 TEST(RunFileReporter, WritesWhatAModelAddsUpTo) {
   Session session = SessionOfAModel();
-  const auto json = nlohmann::json::parse(
-      Written<RunFileReporter>(session, {{Repetition(1), Repetition(2), Repetition(4)}}));
+  const auto json = nlohmann::json::parse(Written<RunFileReporter>(session, {Three()}));
   ASSERT_EQ(json["models"].size(), 1);
   EXPECT_EQ(json["models"][0]["seconds"], 6);  // three times the median of 2 s
   EXPECT_DOUBLE_EQ(json["models"][0]["roof"]["fraction"], 0.4);
@@ -185,15 +185,13 @@ TEST(RunFileReporter, WritesWhatAModelAddsUpTo) {
 
 TEST(TerminalReporter, ShowsTheModelAfterTheTable) {
   Session session = SessionOfAModel();
-  const auto text =
-      Written<TerminalReporter>(session, {{Repetition(1), Repetition(2), Repetition(4)}});
+  const auto text = Written<TerminalReporter>(session, {Three()});
   EXPECT_THAT(text, testing::ContainsRegex("net LSTM/cpu/onednn/fwd_inference/f32 +1 +3 +6.00 s"));
 }
 
 TEST(TerminalReporter, ShowsRateIntensityShareOfTheRoofAndBound) {
   Session session = TestSession();
-  const auto text =
-      Written<TerminalReporter>(session, {{Repetition(1), Repetition(2), Repetition(4)}});
+  const auto text = Written<TerminalReporter>(session, {Three()});
   EXPECT_THAT(text, HasSubstr("of roof"));
   EXPECT_THAT(text,
               testing::ContainsRegex(std::string(kName) + " .* 2 s .* 2e-08 +5 +40.0% +DRAM"));

@@ -104,12 +104,8 @@ TEST(WritePage, TakesAFileWithoutAnything) {
   EXPECT_THAT(Page(PlacedRun()), HasSubstr("\"roofs\":[]"));
 }
 
-// The page after its scripts ran, and what the browser complained about.
-struct Rendered {
-  std::string document, console;
-};
-
-Rendered Render(const json& content, const std::string& address = "") {
+// Returns the page after its scripts ran. The browser may complain about nothing.
+std::string Render(const json& content, const std::string& address = "") {
   const auto folder =
       std::filesystem::temp_directory_path() / ("dlroof_page_" + std::to_string(getpid()));
   std::filesystem::create_directory(folder);
@@ -122,15 +118,15 @@ Rendered Render(const json& content, const std::string& address = "") {
                        (folder / "page.html").string() + address + "' > " +
                        (folder / "dom").string() + " 2> " + (folder / "log").string();
   EXPECT_EQ(std::system(command.c_str()), 0);
-  Rendered rendered;
+  std::string complaints;
   std::stringstream document, log;
   document << std::ifstream(folder / "dom").rdbuf();
   log << std::ifstream(folder / "log").rdbuf();
-  rendered.document = document.str();
   for (std::string line; std::getline(log, line);)
-    if (line.find("CONSOLE") != std::string::npos) rendered.console += line + "\n";
+    if (line.find("CONSOLE") != std::string::npos) complaints += line + "\n";
+  EXPECT_EQ(complaints, "");
   std::filesystem::remove_all(folder);
-  return rendered;
+  return document.str();
 }
 
 // Returns the visible part of a document. Its scripts hold the words of every message.
@@ -141,29 +137,33 @@ std::string WithoutScripts(std::string document) {
   return document;
 }
 
-TEST(PageInABrowser, DrawsBothChartsAndEveryRow) {
-  NEED_PLOTLY();
-  if (std::string(DLROOF_CHROMIUM).empty()) GTEST_SKIP() << "no chromium to look at the page with";
+class PageInABrowser : public testing::Test {
+ protected:
+  void SetUp() override {
+    NEED_PLOTLY();
+    if (std::string(DLROOF_CHROMIUM).empty())
+      GTEST_SKIP() << "no chromium to look at the page with";
+  }
+};
+
+TEST_F(PageInABrowser, DrawsBothChartsAndEveryRow) {
   const auto page = Render(PageContent(SmallRun()));
-  EXPECT_EQ(page.console, "");
-  EXPECT_THAT(page.document, HasSubstr("data-drawn=\"yes\""));
-  EXPECT_EQ(Count(page.document, "<tr data-index="), 10);
-  EXPECT_GE(Count(page.document, "class=\"main-svg\""), 2);
-  EXPECT_THAT(page.document, HasSubstr("7 benchmarks drawn, 3 without a point here."));
-  EXPECT_THAT(page.document, HasSubstr("Pale: disturbed, the time is an estimate."));
-  EXPECT_EQ(Count(page.document, "above its roof ("), 5);
+  EXPECT_THAT(page, HasSubstr("data-drawn=\"yes\""));
+  EXPECT_EQ(Count(page, "<tr data-index="), 10);
+  EXPECT_GE(Count(page, "class=\"main-svg\""), 2);
+  EXPECT_THAT(page, HasSubstr("7 benchmarks drawn, 3 without a point here."));
+  EXPECT_THAT(page, HasSubstr("Pale: disturbed, the time is an estimate."));
+  EXPECT_EQ(Count(page, "above its roof ("), 5);
   for (const char* marked : {">~200 µs<", ">~95.0 %<", ">~compute<"})
-    EXPECT_THAT(page.document, HasSubstr(marked));
-  EXPECT_THAT(page.document, HasSubstr(">160 GFLOP/s<"));
+    EXPECT_THAT(page, HasSubstr(marked));
+  EXPECT_THAT(page, HasSubstr(">160 GFLOP/s<"));
   // The hostile label is text, and did not run.
-  EXPECT_THAT(page.document, HasSubstr("&lt;/script&gt;&lt;img src=x onerror="));
-  EXPECT_THAT(page.document, Not(HasSubstr("<img")));
-  EXPECT_THAT(page.document, HasSubstr("<title>Example CPU, 2 cores · dlroof</title>"));
+  EXPECT_THAT(page, HasSubstr("&lt;/script&gt;&lt;img src=x onerror="));
+  EXPECT_THAT(page, Not(HasSubstr("<img")));
+  EXPECT_THAT(page, HasSubstr("<title>Example CPU, 2 cores · dlroof</title>"));
 }
 
-TEST(PageInABrowser, UnsupportedBenchmarksAreALineUntilTheyAreAskedFor) {
-  NEED_PLOTLY();
-  if (std::string(DLROOF_CHROMIUM).empty()) GTEST_SKIP() << "no chromium to look at the page with";
+TEST_F(PageInABrowser, UnsupportedBenchmarksAreALineUntilTheyAreAskedFor) {
   RunFile file = SmallRun().file;
   const auto is_f16 = [](const Record& record) { return record.status == Status::kUnsupported; };
   Record other = *std::find_if(file.records.begin(), file.records.end(), is_f16);
@@ -172,12 +172,11 @@ TEST(PageInABrowser, UnsupportedBenchmarksAreALineUntilTheyAreAskedFor) {
   const auto content = PageContent(PlaceRun(file));
   const auto usual = Render(content), asked = Render(content, "#status=unsupported"),
              linked = Render(content, "#selected=" + other.name);
-  EXPECT_EQ(Count(usual.document, "<tr data-index="), 10);
-  EXPECT_THAT(usual.document, HasSubstr(">f16: 2 benchmarks<"));
-  EXPECT_THAT(usual.document, HasSubstr(">10 of 12 shown<"));
-  EXPECT_EQ(Count(asked.document, "<tr data-index="), 2);
-  EXPECT_EQ(Count(linked.document, "<tr data-index="), 12);
-  EXPECT_EQ(usual.console + asked.console + linked.console, "");
+  EXPECT_EQ(Count(usual, "<tr data-index="), 10);
+  EXPECT_THAT(usual, HasSubstr(">f16: 2 benchmarks<"));
+  EXPECT_THAT(usual, HasSubstr(">10 of 12 shown<"));
+  EXPECT_EQ(Count(asked, "<tr data-index="), 2);
+  EXPECT_EQ(Count(linked, "<tr data-index="), 12);
 }
 
 // Where the rings of the selected benchmark stand, one per chart.
@@ -190,9 +189,7 @@ std::vector<std::string> Rings(const std::string& document) {
 }
 
 // Two benchmarks alike to DRAM: 1.25 ms, roof times compute 0.514 and DRAM 0.5 ms; L2 binds one.
-TEST(PageInABrowser, WhatBindsElsewhereDoesNotMoveAPointInTheTimeChartOfOneLevel) {
-  NEED_PLOTLY();
-  if (std::string(DLROOF_CHROMIUM).empty()) GTEST_SKIP() << "no chromium to look at the page with";
+TEST_F(PageInABrowser, WhatBindsElsewhereDoesNotMoveAPointInTheTimeChartOfOneLevel) {
   RunFile file = SmallRun().file;
   Record far = file.records[3];
   auto& bytes = far.work.begin()->second.bytes;
@@ -206,8 +203,7 @@ TEST(PageInABrowser, WhatBindsElsewhereDoesNotMoveAPointInTheTimeChartOfOneLevel
   std::vector<std::vector<std::string>> rings;
   for (const auto& record : {far, near}) {
     const auto page = Render(content, "#level=dram&selected=" + record.name);
-    EXPECT_EQ(page.console, "");
-    rings.push_back(Rings(page.document));
+    rings.push_back(Rings(page));
   }
   EXPECT_EQ(rings[0].size(), 2U);
   EXPECT_EQ(rings[0], rings[1]);
@@ -244,17 +240,14 @@ TEST(WritePage, SweepsMovesAndPipesComeWithTheData) {
   EXPECT_EQ(content["records"][11]["time"]["pipes_until"], json({0.01, 0.015}));
 }
 
-TEST(PageInABrowser, ALinkShowsItsBenchmarkItsSweepAndEveryLevel) {
-  NEED_PLOTLY();
-  if (std::string(DLROOF_CHROMIUM).empty()) GTEST_SKIP() << "no chromium to look at the page with";
+TEST_F(PageInABrowser, ALinkShowsItsBenchmarkItsSweepAndEveryLevel) {
   auto run = SweptRun();
   const Energy energy{.joules = 12.5, .domains = {{"package-0", 12.5}}, .seconds = 0.5};
   for (auto& record : run.file.records) record.energy = energy;
   const auto page =
       Render(PageContent(run, &run),
              "#sweep=batch&level=all&selected=Conv2D%2Fcpu%2Fonednn%2Ffwd%2Ff32%2Fn2c8h8w8k8r3s3");
-  EXPECT_EQ(page.console, "");
-  const auto shown = WithoutScripts(page.document);
+  const auto shown = WithoutScripts(page);
   EXPECT_EQ(Count(shown, "<tr data-index="), 3) << "the benchmarks on the line";
   EXPECT_THAT(shown, HasSubstr("3 benchmarks drawn."));
   EXPECT_THAT(shown, HasSubstr("Bytes of L1, L2, L3, DRAM"));
@@ -270,26 +263,20 @@ TEST(PageInABrowser, ALinkShowsItsBenchmarkItsSweepAndEveryLevel) {
   EXPECT_THAT(shown, Not(HasSubstr("NaN")));
 }
 
-TEST(PageInABrowser, TheTimeChartHasItsOtherAxesAndGuides) {
-  NEED_PLOTLY();
-  if (std::string(DLROOF_CHROMIUM).empty()) GTEST_SKIP() << "no chromium to look at the page with";
+TEST_F(PageInABrowser, TheTimeChartHasItsOtherAxesAndGuides) {
   auto run = PageContent(SweptRun());
   for (auto& record : run["records"])
     if (record.contains("time")) record["time"]["compute_roofs"] = {{"fp32.vector", "fp32.vector"}};
   run["census"] = json::parse(R"([{"set": "<b>fw", "kernels": 5, "zero_flop_kernels": 2,
     "launches": 8, "zero_flop_launches": 6, "zero_flop_launch_share": 0.75,
     "zero_flop_time_share": 0.25, "seconds": 4, "flops": 1e9, "flops_per_second": 2.5e8}, 7])");
-  const auto page = Render(run);
-  EXPECT_EQ(page.console, "");
-  const auto shown = WithoutScripts(page.document);
+  const auto shown = WithoutScripts(Render(run));
   for (const char* text : {"DRAM bytes [B]", "FLOPs at the fp32.vector roof", " FLOP/byte</text>",
                            "&lt;b&gt;fw", ">2 of 5<", ">6 of 8<", ">75.0 %<", ">25.0 %<"})
     EXPECT_THAT(shown, HasSubstr(text));
 }
 
-TEST(PageInABrowser, AModelHasItsRowAndItsLayersAreButtons) {
-  NEED_PLOTLY();
-  if (std::string(DLROOF_CHROMIUM).empty()) GTEST_SKIP() << "no chromium to look at the page with";
+TEST_F(PageInABrowser, AModelHasItsRowAndItsLayersAreButtons) {
   auto run = PageContent(SmallRun());
   const std::string layer = run["records"][0]["name"];
   run["models"] = json::parse(R"([{"suite": "net<b>", "op": "Conv2D", "direction": "fwd",
@@ -299,22 +286,18 @@ TEST(PageInABrowser, AModelHasItsRowAndItsLayersAreButtons) {
                   {"name": "<img src=x>", "count": 1}]}, null, {"fix_first": 5}])");
   run["models"][0]["fix_first"][0]["name"] = layer;
   const auto page = Render(run);
-  EXPECT_EQ(page.console, "");
-  EXPECT_THAT(page.document, HasSubstr("net&lt;b&gt; Conv2D/"));
+  EXPECT_THAT(page, HasSubstr("net&lt;b&gt; Conv2D/"));
   for (const char* text :
        {">2 of 3<", ">4<", ">250 ms<", ">5.00 GFLOP<", ">20.0 GFLOP/s<", ">50.0 % (1 layer)<",
         " ×3: 80.0 % of the time, 125 ms of it above the roof"})
-    EXPECT_THAT(page.document, HasSubstr(text));
-  EXPECT_THAT(page.document, Not(HasSubstr("<img")));
-  EXPECT_THAT(page.document,
-              HasSubstr("<section id=\"models-section\" aria-labelledby=\"models-title\">"));
-  EXPECT_THAT(Render(PageContent(SmallRun())).document,
+    EXPECT_THAT(page, HasSubstr(text));
+  EXPECT_THAT(page, Not(HasSubstr("<img")));
+  EXPECT_THAT(page, HasSubstr("<section id=\"models-section\" aria-labelledby=\"models-title\">"));
+  EXPECT_THAT(Render(PageContent(SmallRun())),
               HasSubstr("aria-labelledby=\"models-title\" hidden"));
 }
 
-TEST(PageInABrowser, CeilingsShowTheirProofsCurvesAndMixes) {
-  NEED_PLOTLY();
-  if (std::string(DLROOF_CHROMIUM).empty()) GTEST_SKIP() << "no chromium to look at the page with";
+TEST_F(PageInABrowser, CeilingsShowTheirProofsCurvesAndMixes) {
   auto run = PageContent(CeilingsRun());
   run["records"][0]["name"] = "Conv2D/cpu/onednn/fwd/f32/x";
   auto& machine = run["machines"][0];
@@ -322,8 +305,7 @@ TEST(PageInABrowser, CeilingsShowTheirProofsCurvesAndMixes) {
   machine["by_threads"]["2"]["mixes"]["l1.given"] = {{"per_second", 1e9}, {"given", true}};
   machine["by_threads"]["2"]["mixes"]["l1.<img src=x>"] = {{"per_second", 1e9}, {"how", "<b>"}};
   const auto page = Render(run);
-  EXPECT_EQ(page.console, "");
-  const auto shown = WithoutScripts(page.document);
+  const auto shown = WithoutScripts(page);
   for (const char* text :
        {// the proof: numbers first where proved, the reason first where not
         "proved: </span>2.003× for twice the work · spread 0.4 % · 63.8 of 64 flop/cycle · 99 % "
@@ -349,33 +331,24 @@ TEST(PageInABrowser, CeilingsShowTheirProofsCurvesAndMixes) {
   EXPECT_THAT(shown, Not(HasSubstr("NaN")));
 }
 
-TEST(PageInABrowser, WithoutCurvesThereIsNoChartOfThem) {
-  NEED_PLOTLY();
-  if (std::string(DLROOF_CHROMIUM).empty()) GTEST_SKIP() << "no chromium to look at the page with";
+TEST_F(PageInABrowser, WithoutCurvesThereIsNoChartOfThem) {
   auto run = PageContent(SmallRun());
   run["machines"][0]["by_threads"]["2"]["sweep"] = json::parse("[[0, 1], [null, 2], 3]");
   run["machines"][0]["by_threads"]["1"]["mixes"] = 4;
-  const auto page = Render(run);
-  EXPECT_EQ(page.console, "");
-  const auto shown = WithoutScripts(page.document);
+  const auto shown = WithoutScripts(Render(run));
   for (const char* absent : {"class=\"sweep\"", "access mixes", "as measured", "NaN", "undefined<"})
     EXPECT_THAT(shown, Not(HasSubstr(absent)));
 }
 
-TEST(PageInABrowser, TrajectoriesAreDrawnWithTheirSentences) {
-  NEED_PLOTLY();
-  if (std::string(DLROOF_CHROMIUM).empty()) GTEST_SKIP() << "no chromium to look at the page with";
-  const auto page = Render(PageContent(RunOf({kMemoryOne, MemoryTwo(21, 200, 10)})));
-  EXPECT_EQ(page.console, "");
-  const auto shown = WithoutScripts(page.document);
+TEST_F(PageInABrowser, TrajectoriesAreDrawnWithTheirSentences) {
+  const auto shown =
+      WithoutScripts(Render(PageContent(RunOf({kMemoryOne, MemoryTwo(21, 200, 10)}))));
   EXPECT_THAT(shown, HasSubstr("48 points are lost, 48 by bandwidth shared"));
   EXPECT_THAT(shown, HasSubstr("Arrows: along threads"));
   for (const char* absent : {"NaN", "undefined<"}) EXPECT_THAT(shown, Not(HasSubstr(absent)));
 }
 
-TEST(PageInABrowser, AFileWithoutCeilingsStillHasItsTable) {
-  NEED_PLOTLY();
-  if (std::string(DLROOF_CHROMIUM).empty()) GTEST_SKIP() << "no chromium to look at the page with";
+TEST_F(PageInABrowser, AFileWithoutCeilingsStillHasItsTable) {
   auto run = PageContent(SmallRun());
   run["machines"] = json::array();
   run.erase("opportunities");
@@ -384,9 +357,8 @@ TEST(PageInABrowser, AFileWithoutCeilingsStillHasItsTable) {
     record.erase("time");
   }
   const auto page = Render(run);
-  EXPECT_EQ(page.console, "");
-  EXPECT_EQ(Count(page.document, "<tr data-index="), 10);
-  EXPECT_THAT(page.document, HasSubstr("No ceilings in this file"));
+  EXPECT_EQ(Count(page, "<tr data-index="), 10);
+  EXPECT_THAT(page, HasSubstr("No ceilings in this file"));
 }
 
 }  // namespace

@@ -1,10 +1,9 @@
-#include "reporters/record/schema1.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <sstream>
 
+#include "reporters/record/record_from_json.h"
 #include "reporters/record/run_file.h"
 
 namespace dlroof {

@@ -4,8 +4,8 @@
 
 #include <nlohmann/json.hpp>
 
-#include "reporters/roofline/network.h"
 #include "reporters/roofline/placed_json.h"
+#include "reporters/roofline/summaries.h"
 #include "tests/fakes/small_roofline.h"
 
 namespace dlroof {

@@ -107,10 +107,19 @@ TEST(PlaceInTime, OnRandomWorksEveryIdentityHolds) {
   std::mt19937_64 random(11);
   for (int i = 0; i < 2000; ++i) {
     const auto [machine, record] = MakeRandomCase(random);
+    const double flops = TotalFlops(record.work.at(Provenance::kModelled)).value();
     for (const PlaceView& view : {PlaceView{}, PlaceView{{Level::kDram}, true}}) {
-      const auto time = Place(record, &machine, view).time.value();
+      const auto placed = Place(record, &machine, view);
+      const auto& time = placed.time.value();
       double roof = time.compute_seconds;
       for (const auto& [level, seconds] : time.memory_seconds) roof = std::max(roof, seconds);
+      // The classic and the time-based view of a level agree.
+      for (const auto& point : placed.classic) {
+        const double level_roof =
+            std::max(time.compute_seconds, time.memory_seconds.at(point.level));
+        EXPECT_NEAR(flops / point.roof / level_roof, 1, 1e-12);
+        EXPECT_NEAR(point.fraction.value() * time.seconds / level_roof, 1, 1e-12);
+      }
       // The largest coordinate of the time point is the run time; the gap is how far it is.
       EXPECT_NEAR(*time.gap * roof / time.seconds, 1, 1e-12);
       const bool in_box = roof < *time.overhead_seconds;
@@ -171,29 +180,6 @@ TEST(PlaceInTime, OnRandomWorksAMachineTwiceAsFastInHalfTheTimeChangesNoJudgemen
     EXPECT_EQ(after.bound, before.bound);
     EXPECT_EQ(after.bound_level, before.bound_level);
     EXPECT_NEAR(*after.gap / *before.gap, 1, 1e-12);
-  }
-}
-
-TEST(Place, ClassicAndTimeViewsAgreeOnRandomWorks) {
-  const Machine machine = SmallMachine();
-  std::mt19937_64 random(7);
-  std::uniform_real_distribution<double> exponent(-3, 6);
-  for (int i = 0; i < 1000; ++i) {
-    Record record = Measured(std::pow(10, exponent(random)), std::pow(10, exponent(random)),
-                             std::pow(10, exponent(random)));
-    record.work[Provenance::kModelled].bytes[Level::kL2] = std::pow(10, exponent(random));
-    const auto placed = Place(record, &machine);
-    const double flops = record.work[Provenance::kModelled].flops["fp32.vector"];
-    for (const auto& point : placed.classic) {
-      const double roof_seconds =
-          std::max(placed.time->compute_seconds, placed.time->memory_seconds.at(point.level));
-      EXPECT_NEAR(flops / point.roof / roof_seconds, 1, 1e-12);
-      EXPECT_NEAR(point.fraction.value() * placed.time->seconds / roof_seconds, 1, 1e-12);
-    }
-    double largest = placed.time->compute_seconds;
-    for (const auto& [level, seconds] : placed.time->memory_seconds)
-      largest = std::max(largest, seconds);
-    EXPECT_NEAR(placed.time->gap.value() * largest / placed.time->seconds, 1, 1e-12);
   }
 }
 

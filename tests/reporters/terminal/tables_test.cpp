@@ -7,8 +7,10 @@
 #include <iterator>
 #include <sstream>
 
+#include "reporters/terminal/trajectory_table.h"
 #include "reporters/text/text.h"
 #include "tests/fakes/placed_files.h"
+#include "tests/fakes/trajectory_points.h"
 #include "tests/test_data.h"
 
 namespace dlroof {
@@ -99,6 +101,111 @@ TEST(Printable, ReplacesWhatIsNotUtf8) {
   EXPECT_EQ(Printable("\xed\xa0\x80"), "???") << "a surrogate";
   EXPECT_EQ(Printable("\xe2\x80"), "??") << "cut short";
   EXPECT_EQ(Printable("a\u0085\x7f\n"), "a???") << "C1, DEL and C0";
+}
+
+Record WithEnergy() {
+  Record record{.name = "LSTM/cpu/onednn/bwd/bf16/t1n2i3h4"};
+  record.work[Provenance::kModelled].flops = {{"fp32.vector", 3e9}, {"bf16.matrix", 1e9}};
+  record.energy = Energy{.joules = 0.5,
+                         .ci95 = {{0.45, 0.55}},
+                         .domains = {{"package-0", 0.5}},
+                         .beside = {{"psys", 0.75}},
+                         .seconds = 0.004,
+                         .from = "powercap",
+                         .covers = "packages; no DRAM"};
+  return record;
+}
+
+std::string Written(const std::vector<Record>& records) {
+  std::ostringstream out;
+  WriteEnergy(records, 0, out);
+  return out.str();
+}
+
+TEST(WriteEnergy, ShowsJoulesRateAndPowerOfACall) {
+  // 4e9 FLOP / 0.5 J; 0.5 J / 4 ms; half of 0.1 J over 0.5 J.
+  EXPECT_THAT(Written({WithEnergy()}),
+              AllOf(HasSubstr("500 mJ"), HasSubstr("10.0 %"), HasSubstr("8.00 GFLOP/J"),
+                    HasSubstr("125 W"), HasSubstr("package-0 500 mJ, psys 750 mJ (not added)"),
+                    HasSubstr("by powercap: packages; no DRAM")));
+}
+
+TEST(WriteEnergy, MarksWhatOtherProgramsHadAPartIn) {
+  Record record = WithEnergy();
+  record.energy->others_cpus = 0.02;
+  EXPECT_THAT(Written({record}), Not(HasSubstr("~")));
+  record.energy->others_cpus = 0.5;
+  EXPECT_THAT(Written({record}),
+              AllOf(HasSubstr("~500 mJ"), HasSubstr("~8.00 GFLOP/J"), HasSubstr("other programs")));
+}
+
+TEST(WriteEnergy, AnUnknownRateIsEmptyAndAMissingEnergyHasItsReason) {
+  Record without{.name = "cold one"};
+  without.counting = {{"energy", {}, "not measured: it stood still"}};
+  Record no_flops = WithEnergy();
+  no_flops.work.clear();
+  EXPECT_FALSE(FlopsPerJoule(no_flops));
+  EXPECT_THAT(Written({no_flops, without}),
+              AllOf(Not(HasSubstr("FLOP/J  8")), Not(HasSubstr("nan")),
+                    HasSubstr("energy of cold one not measured: it stood still")));
+}
+
+// 4e9 FLOP / 2 J; 2 J / 10 ms; half of 0.2 J over 2 J.
+TEST(WriteEnergy, MeteredEnergyHasATableOfItsOwn) {
+  Record record = WithEnergy();
+  record.metered = MeteredEnergy{.joules = 2,
+                                 .ci95 = {{1.9, 2.1}},
+                                 .seconds = 0.01,
+                                 .nodes = 7,
+                                 .from = "watts.csv",
+                                 .covers = "all that a node draws"};
+  EXPECT_THAT(
+      Written({record}),
+      AllOf(HasSubstr("\nmetered energy of a call"), HasSubstr("2.00 J"), HasSubstr("5.0 %"),
+            HasSubstr("2.00 GFLOP/J"), HasSubstr("200 W"), HasSubstr("  7\n"),
+            HasSubstr("by node meter watts.csv: all that a node draws"), HasSubstr("500 mJ")));
+  record.energy.reset();
+  EXPECT_THAT(Written({record}), Not(HasSubstr("\nenergy of a call")));
+}
+
+TEST(WriteEnergy, WindowsWithoutALogSayWhatTheyAreFor) {
+  Record record{.name = "x"};
+  record.metered_window = MeteredWindow{1.8e9, 1.8e9 + 60, 100};
+  EXPECT_THAT(Written({record, record}), HasSubstr("windows for a node's meter: 2; a log"));
+}
+
+TEST(WriteEnergy, NobodyAskedMeansNoWord) {
+  Record record{.name = "x"};
+  record.counting = {{"perf", {}, "2 groups"}};
+  EXPECT_EQ(Written({record}), "");
+}
+
+std::string Table(const PlacedRun& run, std::string_view along) {
+  std::ostringstream out;
+  WriteTrajectories(Trajectories(run, along), out);
+  return out.str();
+}
+
+TEST(WriteTrajectories, ARowPerPointThenTheSentence) {
+  const auto text = Table(
+      RunOf({kOne, With(Watched(Two(9), {.fork_join = 3}), &PointSpec::disturbed)}), "threads");
+  EXPECT_THAT(text, HasSubstr("Conv2D/cpu/onednn/fwd/f32/n1c8h8w8k8r1s1\n"
+                              "threads"));
+  EXPECT_THAT(text, HasSubstr("FLOP/byte DRAM"));
+  EXPECT_THAT(text, HasSubstr("\n1         12.0 s  8.33 FLOP/s"));
+  EXPECT_THAT(text, HasSubstr("\n2        ~9.00 s"));
+  EXPECT_THAT(text, HasSubstr("  ~1.33x            ~42 %      overhead grown +33\n"));
+  EXPECT_THAT(text, HasSubstr("\n  ~2 threads are 1.33x as fast as 1 thread, 67 % of ideal: 33 "
+                              "points are lost, 33 by "));
+  EXPECT_THAT(text, HasSubstr(kDisturbedMeaning));
+}
+
+TEST(WriteTrajectories, AlongASizeHaveNoEfficiency) {
+  const auto text = Table(RunOf({Batch(1, 10, 100, 20), Batch(4, 40, 400, 80)}), "batch");
+  EXPECT_THAT(text, HasSubstr("\nbatch  threads"));
+  EXPECT_THAT(text, HasSubstr("FLOP/s ratio"));
+  EXPECT_THAT(text, Not(HasSubstr("log2")));
+  EXPECT_THAT(text, Not(HasSubstr("~")));
 }
 
 }  // namespace

@@ -4,7 +4,7 @@
 
 #include <tuple>
 
-#include "bench/lstm/onednn/call.h"
+#include "bench/lstm/onednn/cell.h"
 #include "bench/onednn/support.h"
 #include "tests/fakes/outcome.h"
 

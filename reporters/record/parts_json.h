@@ -1,11 +1,12 @@
-// The energy of a call as JSON: what `energy` holds in records, and of a waiting machine in the
-// context.
+// Parts of a record as JSON: the energy of a call (and of a waiting machine, in the context), and
+// what `parallel` holds of a watched call.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
 
 #include "counters/energy/energy.h"
-#include "reporters/record/json_object.h"
+#include "counters/parallel_time.h"
+#include "reporters/record/large_json.h"
 
 namespace dlroof {
 
@@ -31,5 +32,10 @@ MeteredEnergy MeteredEnergyFromJson(const JsonObject& at);
 nlohmann::json ToJson(const IdlePower& idle);
 // The same of the CPU, with that of the GPU in its member "gpu"; empty where neither is known.
 nlohmann::json ToJson(const IdlePowers& idle);
+
+// A watched call.
+nlohmann::json ToJson(const ParallelTime& time);
+// Throws BadInput with the place for a member that cannot be.
+ParallelTime ParallelFromJson(const JsonObject& at);
 
 }  // namespace dlroof

@@ -1,9 +1,13 @@
-// A JSON object that simdjson parsed. It is to run files what JsonReader is to small files: every
-// wrong or missing member is one sentence with its place.
+// JSON files of any size, by simdjson. JsonObject is to run files what JsonReader is to small
+// files: every wrong or missing member is one sentence with its place. EachJsonElement cuts a text
+// into pieces that can be taken one by one: it knows brackets and strings only, and the pieces'
+// reader finds what is no JSON.
 #pragma once
 
 #include <simdjson.h>
 
+#include <functional>
+#include <istream>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -112,5 +116,20 @@ void JsonMember::Each(const Read& read) const {
     read(element, place);
   }
 }
+
+// The text with {} for each object that is an element of a top-level array.
+struct JsonSkeleton {
+  std::string text;
+  // The text ended within brackets or a string: it was cut off. `text` is then closed behind the
+  // last whole element, and empty where there was none.
+  bool cut = false;
+};
+
+// Calls element(key, index, text) for each object that is an element of the array `key`, itself a
+// member of the top-level object. 64 bytes behind `text` may be read. Holds a window of the stream
+// and the longest element, no more.
+JsonSkeleton EachJsonElement(std::istream& in,
+                             const std::function<void(std::string_view key, std::size_t index,
+                                                      std::string_view text)>& element);
 
 }  // namespace dlroof

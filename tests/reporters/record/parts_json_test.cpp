@@ -1,4 +1,4 @@
-#include "reporters/record/energy_json.h"
+#include "reporters/record/parts_json.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

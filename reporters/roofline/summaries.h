@@ -1,4 +1,7 @@
-// A model's time from its layers' records: what a counted suite of the run file adds up to. Pure.
+// Sums over a run's records. Pure. A counted suite of the run file gives a model's time from its
+// layers' records. Kernels that execute no FLOPs stand on no roofline, yet take time: a census says
+// how many there are, and how long they run (the zero-AI kernels of the hierarchical roofline
+// paper).
 #pragma once
 
 #include <map>
@@ -42,11 +45,38 @@ struct ModelSummary {
   std::vector<LayerToFix> fix_first;    // the three with most time above their roof, most first
 };
 
+// Returns the FLOPs of one call by the most trusted count with every pipe known [flop].
+std::optional<double> BestKnownFlops(const Record& record);
+
 // Returns how often each name occurs in the counted suites of context.dlroof.suites, together [1].
 std::map<std::string, double> Occurrences(const nlohmann::json& context);
 
 // A summary for each counted suite in context.dlroof.suites and each group of its layers of which
 // the file has a record, in the suites' order. A group without any record was not asked for.
 std::vector<ModelSummary> SummarizeModels(const RunFile& file);
+
+// The records of one set: what stands before the first slash of their names, or all of a file whose
+// names have none.
+struct Census {
+  std::string set;
+  double seconds = 0;                        // [s] of all kernels
+  double zero_flop_seconds = 0;              // [s] of those without FLOPs
+  int kernels = 0;                           // [1] names
+  int zero_flop_kernels = 0;                 // [1] names
+  std::optional<double> launches;            // [1]; absent when one of them is not known
+  std::optional<double> zero_flop_launches;  // [1]
+  double flops = 0;                          // [flop] executed
+  double matrix_flops = 0;                   // [flop] of these by matrix units
+};
+
+// A census of each set, in order of appearance, in which a kernel executed no FLOPs; records
+// without a time or whose FLOPs are not known are left out.
+std::vector<Census> TakeCensus(const std::vector<Record>& records);
+
+double ZeroFlopTimeShare(const Census& census);  // [1]
+double FlopsPerSecond(const Census& census);     // [flop/s]
+// [1] Absent where it is not known.
+std::optional<double> ZeroFlopLaunchShare(const Census& census);
+std::optional<double> MatrixShare(const Census& census);
 
 }  // namespace dlroof

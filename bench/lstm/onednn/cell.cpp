@@ -1,4 +1,4 @@
-#include "bench/lstm/onednn/call.h"
+#include "bench/lstm/onednn/cell.h"
 
 #include <fmt/format.h>
 

@@ -1,6 +1,7 @@
-#include "reporters/roofline/network.h"
+#include "reporters/roofline/summaries.h"
 
 #include <algorithm>
+#include <map>
 #include <unordered_map>
 
 #include "reporters/record/context.h"
@@ -48,15 +49,6 @@ std::vector<Group> GroupsOf(const std::vector<ModelLayer>& layers) {
     groups[found->second].layers.push_back(layer);
   }
   return groups;
-}
-
-std::optional<double> BestKnownFlops(const Record& record) {
-  for (const Provenance from : AllProvenances()) {
-    const auto found = record.work.find(from);
-    if (found == record.work.end()) continue;
-    if (const auto flops = TotalFlops(found->second)) return flops;
-  }
-  return std::nullopt;
 }
 
 // Sums over the layers that have a time.
@@ -141,7 +133,48 @@ std::optional<ModelSummary> Summary(const std::string& suite, const Group& group
   return model;
 }
 
+// The best known FLOPs and launches of a record.
+const Work* CountedWork(const Record& record) {
+  for (const Provenance from : AllProvenances()) {
+    const auto found = record.work.find(from);
+    if (found != record.work.end() && !found->second.flops.empty()) return &found->second;
+  }
+  return nullptr;
+}
+
+void AddLaunches(const std::optional<double>& more, std::optional<double>& sum) {
+  if (sum && more)
+    *sum += *more;
+  else
+    sum.reset();
+}
+
+void Add(const Work& work, double seconds, Census& census) {
+  double flops = 0;
+  for (const auto& [pipe, count] : work.flops) {
+    flops += count;
+    if (pipe.find(".matrix") != std::string::npos) census.matrix_flops += count;
+  }
+  census.flops += flops;
+  census.seconds += seconds;
+  census.kernels += 1;
+  AddLaunches(work.launches, census.launches);
+  if (flops > 0) return;
+  census.zero_flop_seconds += seconds;
+  census.zero_flop_kernels += 1;
+  AddLaunches(work.launches, census.zero_flop_launches);
+}
+
 }  // namespace
+
+std::optional<double> BestKnownFlops(const Record& record) {
+  for (const Provenance from : AllProvenances()) {
+    const auto found = record.work.find(from);
+    if (found == record.work.end()) continue;
+    if (const auto flops = TotalFlops(found->second)) return flops;
+  }
+  return std::nullopt;
+}
 
 std::map<std::string, double> Occurrences(const nlohmann::json& context) {
   std::map<std::string, double> occurrences;
@@ -163,6 +196,40 @@ std::vector<ModelSummary> SummarizeModels(const RunFile& file) {
       if (auto model = Summary(Text(suite, "name"), group, file, records))
         models.push_back(std::move(*model));
   return models;
+}
+
+std::vector<Census> TakeCensus(const std::vector<Record>& records) {
+  std::vector<Census> all;
+  std::map<std::string, std::size_t> found;
+  for (const Record& record : records) {
+    const Work* work = CountedWork(record);
+    const auto timing = record.status == Status::kOk ? Summarize(record.repetitions) : std::nullopt;
+    if (work == nullptr || !timing) continue;
+    const auto slash = record.name.find('/');
+    const auto set = slash == std::string::npos ? "" : record.name.substr(0, slash);
+    const auto [known, added] = found.try_emplace(set, all.size());
+    if (added) {
+      all.emplace_back().set = set;
+      all.back().launches = all.back().zero_flop_launches = 0;
+    }
+    Add(*work, timing->median, all[known->second]);
+  }
+  std::erase_if(all, [](const Census& census) { return census.zero_flop_kernels == 0; });
+  return all;
+}
+
+double ZeroFlopTimeShare(const Census& census) { return census.zero_flop_seconds / census.seconds; }
+
+double FlopsPerSecond(const Census& census) { return census.flops / census.seconds; }
+
+std::optional<double> ZeroFlopLaunchShare(const Census& census) {
+  if (!census.launches || *census.launches <= 0 || !census.zero_flop_launches) return std::nullopt;
+  return *census.zero_flop_launches / *census.launches;
+}
+
+std::optional<double> MatrixShare(const Census& census) {
+  if (census.flops <= 0) return std::nullopt;
+  return census.matrix_flops / census.flops;
 }
 
 }  // namespace dlroof

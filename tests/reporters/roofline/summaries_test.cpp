@@ -1,12 +1,12 @@
-#include "reporters/roofline/network.h"
+#include "reporters/roofline/summaries.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <sstream>
 
-#include "reporters/roofline/opportunity.h"
 #include "reporters/roofline/placed_json.h"
+#include "reporters/roofline/placed_run.h"
 #include "reporters/terminal/tables.h"
 
 namespace dlroof {
@@ -247,6 +247,44 @@ TEST(WriteModels, NothingOfTheFileControlsTheTerminal) {
   std::ostringstream out;
   WriteModels(models, 80, out);
   EXPECT_THAT(out.str(), testing::Not(testing::ContainsRegex("[\x1b\x07]")));
+}
+
+Record Kernel(const std::string& name, double seconds, std::map<std::string, double> flops,
+              std::optional<double> launches) {
+  Record record{.name = name, .repetitions = {{.seconds = seconds}}};
+  record.work[Provenance::kMeasured] = {.flops = std::move(flops), .launches = launches};
+  return record;
+}
+
+TEST(TakeCensus, CountsAndTimesKernelsWithoutFlopsPerSet) {
+  const auto census =
+      TakeCensus({Kernel("fw/gemm", 3, {{"fp16.matrix", 90}, {"fp32.vector", 10}}, 2),
+                  Kernel("fw/cast", 1, {{"fp32.vector", 0}}, 6),
+                  Kernel("bw/gemm", 5, {{"fp32.vector", 7}}, 1), Kernel("fw/unknown", 9, {}, 1)});
+  ASSERT_EQ(census.size(), 1U) << "bw has none without FLOPs";
+  EXPECT_EQ(census[0].set, "fw");
+  const auto written = ToJson(census[0]);
+  EXPECT_EQ(written["zero_flop_launch_share"], 0.75);
+  EXPECT_EQ(written["zero_flop_time_share"], 0.25);
+  EXPECT_EQ(written["matrix_share"], 0.9);
+  EXPECT_EQ(written["flops_per_second"], 25);
+  EXPECT_EQ(written["kernels"], 2) << "one without known FLOPs is neither";
+}
+
+TEST(TakeCensus, UnknownLaunchesStayUnknown) {
+  const auto census = TakeCensus({Kernel("a", 1, {{"fp32.vector", 0}}, std::nullopt),
+                                  Kernel("b", 1, {{"fp32.vector", 1}}, 2)});
+  ASSERT_EQ(census.size(), 1U);
+  const auto written = ToJson(census[0]);
+  EXPECT_FALSE(written.contains("launches"));
+  EXPECT_FALSE(written.contains("zero_flop_launch_share"));
+  EXPECT_FALSE(written.contains("set"));
+  EXPECT_EQ(written["zero_flop_time_share"], 0.5);
+}
+
+TEST(TakeCensus, IsSilentWithoutSuchKernels) {
+  EXPECT_TRUE(TakeCensus({Kernel("a/b", 1, {{"fp32.vector", 1}}, 1)}).empty());
+  EXPECT_TRUE(TakeCensus({}).empty());
 }
 
 }  // namespace

@@ -1,9 +1,9 @@
-#include "reporters/figure/break_even_figure.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "reporters/figure/break_even_figure.h"
 #include "reporters/figure/cost_figure.h"
+#include "reporters/figure/node_map.h"
 #include "tests/fakes/refusal.h"
 
 namespace dlroof {
@@ -77,6 +77,43 @@ TEST(CostFigureScript, FillsTheBestAndNamesSomeNodes) {
   figure.lines[0].points.clear();
   EXPECT_THAT(RefusalOf([&] { CostFigureScript(figure, "svg"); }),
               HasSubstr("no cluster has a price"));
+}
+
+NodeMap Small() {
+  return {.nodes = {"n1", "n2"},
+          .benchmarks = {"a", "b"},
+          .slower = {{1.5, -1.5}, {std::nullopt, 7}},
+          .roofs = {{"cpu.dram", {-2, 2}}},
+          .caption = "two"};
+}
+
+// A row per node, a column per benchmark.
+TEST(NodeMapScript, HasTheCellsAndTheRoofs) {
+  const auto script = NodeMapScript(Small(), "svg");
+  EXPECT_THAT(script, HasSubstr("$cells << EOD\n1.5 NaN \n-1.5 7 \nEOD\n"));
+  EXPECT_THAT(script, HasSubstr("$roofs << EOD\n-0.3 -2\n0.3 2\nEOD\n"));
+  EXPECT_THAT(script, HasSubstr("set ytics ('n1' 0, 'n2' 1)"));
+  EXPECT_THAT(script, HasSubstr("set cbrange [-5:5]"));  // 7 % lies beyond the colours
+}
+
+TEST(NodeMapScript, NumbersBenchmarksWhoseNamesDoNotFit) {
+  auto map = Small();
+  EXPECT_THAT(NodeMapScript(map, "svg"), HasSubstr("set xtics ('a' 0, 'b' 1)"));
+  map.benchmarks[1] = std::string(31, 'b');
+  const auto script = NodeMapScript(map, "svg");
+  EXPECT_THAT(script, HasSubstr("set xtics ('1' 0, '2' 1)"));
+  EXPECT_THAT(script, HasSubstr("by its number in the table"));
+}
+
+TEST(NodeMapScript, TextNeverBecomesACommand) {
+  auto map = Small();
+  map.nodes[0] = map.benchmarks[0] = map.caption = map.roofs[0].first =
+      "'; system('touch owned'); '";
+  EXPECT_THAT(NodeMapScript(map, "svg"), Not(HasSubstr("system('touch")));
+}
+
+TEST(NodeMapScript, WithoutNodesThereIsNothingToDraw) {
+  EXPECT_THAT(RefusalOf([] { NodeMapScript({}, "svg"); }), HasSubstr("no node has a benchmark"));
 }
 
 }  // namespace

@@ -1,0 +1,225 @@
+// Figures of clusters: break_even_figure.h, cost_figure.h, scale_figure.h.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+
+#include "counters/base/error.h"
+#include "reporters/figure/break_even_figure.h"
+#include "reporters/figure/cost_figure.h"
+#include "reporters/figure/gnuplot.h"
+#include "reporters/figure/panel.h"
+#include "reporters/figure/scale_figure.h"
+
+namespace dlroof {
+namespace {
+
+constexpr std::size_t kMostRows = 3;
+constexpr int kRowPixels = 400, kCaptionPixels = 40;
+constexpr std::string_view kInk = "#27313d";
+
+std::string BandBlockOf(const std::string& name, const std::vector<BreakEvenPoint>& points) {
+  std::string block = fmt::format("${} << EOD\n", name);
+  for (const auto& point : points)
+    block +=
+        fmt::format("{} {:.9g} {:.9g} {:.9g}\n", point.nodes, point.low, point.middle, point.high);
+  return block + "EOD\n";
+}
+
+void AddBand(const std::string& name, const std::vector<BreakEvenPoint>& points, std::size_t colour,
+             const std::string& title, Plot& plot) {
+  if (points.empty()) return;
+  plot.blocks += BandBlockOf(name, points);
+  plot.elements.push_back(fmt::format(
+      "${0} using 1:2:4 with filledcurves fc rgb '{1}' fs transparent solid 0.2 noborder notitle, "
+      "${0} using 1:3 with linespoints lc rgb '{1}' lw 1.5 pt 7 ps 0.5 title {2}",
+      name, SeriesColour(colour), GnuplotText(title)));
+}
+
+// Returns the text with apostrophes that a figure can show.
+std::string WithApostrophes(std::string text) {
+  for (auto at = text.find('\''); at != std::string::npos; at = text.find('\''))
+    text.replace(at, 1, "\u2019");
+  return text;
+}
+
+int MostNodes(const BreakEvenPanel& panel) {
+  int most = panel.nodes.value_or(1);
+  for (const auto* points : {&panel.ours, &panel.theirs})
+    if (!points->empty()) most = std::max(most, points->back().nodes);
+  return std::max(most, 2);
+}
+
+// A flat line over the whole chart.
+void AddFlat(const std::string& name, double value, int most, const char* dashes,
+             const std::string& title, Plot& plot) {
+  plot.blocks += Block(name, {{{1, value}, {most, value}}});
+  plot.elements.push_back(fmt::format("${} with lines lc rgb '{}' lw 1.2 dt {} title {}", name,
+                                      kInk, dashes, GnuplotText(title)));
+}
+
+// One chart in its place. `x`, `y`: its lower left corner, as shares of the figure.
+std::string Chart(const BreakEvenRow& row, const BreakEvenPanel& panel, const std::string& name,
+                  const std::string& what, double x, double y, double height) {
+  Plot plot;
+  AddBand(name + "ours", panel.ours, 0, row.ours, plot);
+  AddBand(name + "theirs", panel.theirs, 1, row.theirs, plot);
+  const int most = MostNodes(panel);
+  if (panel.goal > 0) AddFlat(name + "goal", panel.goal, most, "2", row.goal, plot);
+  if (panel.floor)
+    AddFlat(name + "floor", *panel.floor, most, "3", "least time of an allreduce", plot);
+  std::string result = "break-even: " + WithApostrophes(panel.why_not);
+  if (panel.nodes) {
+    result = fmt::format("break-even: {} node{}", *panel.nodes, *panel.nodes == 1 ? "" : "s");
+    plot.blocks +=
+        fmt::format("${0}cross << EOD\n{1} {2:.9g}\nEOD\n", name, *panel.nodes, panel.goal);
+    plot.elements.push_back(
+        fmt::format("${}cross with impulses lc rgb '{}' dt 3 notitle, ${}cross with points pt 6 "
+                    "ps 1.8 lw 2 lc rgb '{}' notitle",
+                    name, kInk, name, kInk));
+  }
+  return plot.blocks +
+         fmt::format(
+             "set origin {:.4f},{:.4f}\nset size 0.5,{:.4f}\nset xrange [0.9:{:g}]\n"
+             "set yrange [*:*]\nset offsets 0,0,graph 0.05,graph 0.05\nset ylabel '{}' font ',10'\n"
+             "set title {} font ',11' offset 0,0.7\nset label 2 {} at graph 0.5,1.03 center font "
+             "',9' noenhanced\nplot {}\n",
+             x, y, height, 1.1 * most, what, GnuplotText(panel.title), GnuplotText(result),
+             fmt::join(plot.elements, ", \\\n  "));
+}
+
+constexpr std::size_t kMostNames = 12;  // of the points of a line
+
+// Columns: seconds, cost, gnuplot's point type, and the number of nodes, which may be empty.
+std::string CostBlock(const CostFigureLine& line, std::size_t number) {
+  std::string block = fmt::format("$cost{} << EOD\n", number);
+  const auto step = (line.points.size() + kMostNames - 1) / kMostNames;
+  for (std::size_t i = 0; i < line.points.size(); ++i) {
+    const auto& point = line.points[i];
+    block += fmt::format("{:.9g} {:.9g} {} {}\n", point.seconds, point.cost, point.best ? 7 : 6,
+                         i % step == 0 ? fmt::format("{}", point.nodes) : "\"\"");
+  }
+  return block + "EOD\n";
+}
+
+std::string CostElements(const CostFigureLine& line, std::size_t number) {
+  return fmt::format(
+      "$cost{0} using 1:2 with lines lc rgb '{1}' lw 1.5 title {2}, "
+      "$cost{0} using 1:2:3 with points pt variable ps 0.9 lw 1.5 lc rgb '{1}' notitle, "
+      "$cost{0} using 1:2:4 with labels font ',9' tc rgb '{1}' offset 0,{3} notitle",
+      number, SeriesColour(number), GnuplotText(line.title), number % 2 == 0 ? "0.8" : "-0.8");
+}
+
+constexpr std::array kBandColours = {"#0072b2", "#d55e00", "#009e73",
+                                     "#cc79a7", "#e69f00", "#56b4e9"};
+
+// Columns: nodes, none, bucketed, full, as if no node waited for the network.
+std::string BandBlock(const ScaleFigureBand& band, std::size_t number) {
+  std::string block = fmt::format("$band{} << EOD\n", number);
+  const auto& first = band.points.front();
+  for (const auto& point : band.points)
+    block += fmt::format("{} {:.9g} {:.9g} {:.9g} {:.9g}\n", point.nodes, point.none,
+                         point.bucketed, point.full, first.full * point.nodes / first.nodes);
+  return block + "EOD\n";
+}
+
+std::string BandElements(const ScaleFigureBand& band, std::size_t number) {
+  const auto* colour = kBandColours[number % kBandColours.size()];
+  return fmt::format(
+      "$band{0} using 1:2:4 with filledcurves fc rgb '{1}' fs transparent solid 0.2 noborder "
+      "notitle, $band{0} using 1:3 with linespoints lc rgb '{1}' lw 1.5 pt 7 ps 0.5 title {2}, "
+      "$band{0} using 1:5 with lines lc rgb '{1}' dt 3 notitle",
+      number, colour, GnuplotText(band.title));
+}
+
+// Shapes tell them apart; the bands have the colours.
+std::string MarkBlock(const ScaleFigureMark& mark, std::size_t number) {
+  std::string block = fmt::format("$measured{} << EOD\n", number);
+  for (const auto& [nodes, samples] : mark.points)
+    block += fmt::format("{} {:.9g}\n", nodes, samples);
+  return block + "EOD\n";
+}
+
+std::string MarkElements(const ScaleFigureMark& mark, std::size_t number) {
+  constexpr std::array kPointShapes = {13, 5, 9, 11};
+  return fmt::format("$measured{} using 1:2 with points lc rgb '#1b2733' pt {} ps 1.2 title {}",
+                     number, kPointShapes[number % kPointShapes.size()], GnuplotText(mark.label));
+}
+
+}  // namespace
+
+std::string BreakEvenScript(const BreakEvenFigure& figure, const std::string& extension) {
+  if (figure.rows.empty()) throw BadInput("figure: no model has a training step on both clusters");
+  const auto count = std::min(kMostRows, figure.rows.size());
+  const int height = static_cast<int>(count) * kRowPixels + kCaptionPixels;
+  const double share = static_cast<double>(kRowPixels) / height;
+  std::string charts;
+  for (std::size_t i = 0; i < count; ++i) {
+    const auto& row = figure.rows[i];
+    const double y = 1 - static_cast<double>(i + 1) * share;
+    charts +=
+        Chart(row, row.rate, fmt::format("rate{}", i), "samples/s of all nodes", 0, y, share) +
+        "unset label 1\n" +
+        Chart(row, row.time, fmt::format("time{}", i), "time of a step [s]", 0.5, y, share);
+  }
+  const auto more = figure.rows.size() - count;
+  const auto caption =
+      figure.caption + (more > 0 ? fmt::format("; {} more in the tables", more) : std::string());
+  return SetTerminal(extension, 1080, height) +
+         "set multiplot\nset key bmargin center horizontal maxcols 2 font ',9' noenhanced\n"
+         "set logscale xy\nset border 3\nset tics nomirror font ',10'\n"
+         "set xlabel 'nodes' font ',10'\nset format y '%.0s%c'\nset grid lc rgb '#dfe4ea' lt 1\n"
+         "set label 1 " +
+         GnuplotText(caption) + " at screen 0.5,0.015 center font ',9' noenhanced\n" + charts +
+         "unset multiplot\n";
+}
+
+std::string CostFigureScript(const CostFigure& figure, const std::string& extension) {
+  std::string blocks;
+  std::vector<std::string> elements;
+  for (std::size_t i = 0; i < figure.lines.size(); ++i) {
+    if (figure.lines[i].points.empty()) continue;
+    blocks += CostBlock(figure.lines[i], i);
+    elements.push_back(CostElements(figure.lines[i], i));
+  }
+  if (elements.empty()) throw BadInput("figure: no cluster has a price");
+  return SetTerminal(extension, 860, 620) + blocks +
+         "set logscale xy\nset border 3\nset tics nomirror\nset format '%.0s%c'\n"
+         "set grid lc rgb '#dfe4ea' lt 1\nset bmargin at screen 0.26\nset "
+         "offsets graph 0.05, graph 0.05, graph 0.12, graph 0.12\n"
+         "set key at screen 0.5,0.1 center center vertical maxrows 4 font ',10' noenhanced\n"
+         "set title 'Cost against time. Filled: no other number of nodes is both faster and "
+         "cheaper'\nset xlabel " +
+         GnuplotText("time (s) for " + figure.work) + "\nset ylabel " +
+         GnuplotText(fmt::format("cost ({}) of {}", figure.currency, figure.work)) +
+         "\nset label " + GnuplotText("numbers: nodes; " + figure.caption) +
+         " at screen 0.5,0.02 center font ',9' noenhanced\n" +
+         fmt::format("plot {}\n", fmt::join(elements, ", \\\n  "));
+}
+
+std::string ScaleFigureScript(const ScaleFigure& figure, const std::string& extension) {
+  if (figure.bands.empty()) throw BadInput("figure: no model has a training step on any nodes");
+  std::string blocks;
+  std::vector<std::string> elements;
+  for (std::size_t i = 0; i < figure.bands.size(); ++i) {
+    blocks += BandBlock(figure.bands[i], i);
+    elements.push_back(BandElements(figure.bands[i], i));
+  }
+  for (std::size_t i = 0; i < figure.measured.size(); ++i) {
+    blocks += MarkBlock(figure.measured[i], i);
+    elements.push_back(MarkElements(figure.measured[i], i));
+  }
+  return SetTerminal(extension, 860, 620) + blocks +
+         "set logscale xy\nset border 3\nset tics nomirror\nset format y '%.0s%c'\n"
+         "set grid lc rgb '#dfe4ea' lt 1\nset key left top noenhanced\nset bmargin 5\n"
+         "set xlabel 'nodes'\nset ylabel 'samples per second, of all nodes'\n"
+         "set title 'Band: no overlap of network and computing to all of it. Line: buckets. "
+         "Dotted: no network'\nset label " +
+         GnuplotText(figure.caption) +
+         " at screen 0.5,0.02 center font ',9' noenhanced\n"
+         "set xrange [*:*]\nset yrange [*:*]\n" +
+         fmt::format("plot {}\n", fmt::join(elements, ", "));
+}
+
+}  // namespace dlroof
