@@ -11,7 +11,7 @@
 namespace dlroof {
 
 struct PackedRecord {
-  std::string facts;  // JSON (FactsToJson of record_json.h)
+  std::string facts;  // JSON (FactsToJson of placed_json.h)
   // CBOR: an array with an array for each repetition. Its items: seconds, iterations, disturbed,
   // CPU time, CPU time of the main thread, run delay, core share, block, and the GPU's quantities
   // in the order of GpuSampleFields (gpu_sample.h). Unknown is null, or absent at the end.

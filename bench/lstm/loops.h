@@ -1,5 +1,5 @@
 // The LSTM stack in plain loops, for any number type: what every library's output is checked with,
-// and, with a number type that counts, what the operation counts of lstm.h are checked with.
+// and, with a number type that counts, what the operation counts of problem.h are checked with.
 //
 // The cell (gate order i, f, g, o; g is the candidate), x the layer's input, h' and c' the states
 // of the step before:

@@ -1,6 +1,5 @@
-// Requests to the cache simulator that runs the program (callgrind):
-// simulation_marks_valgrind .cpp, or, where valgrind's headers were not there,
-// simulation_marks_none.cpp.
+// Requests to the cache simulator that runs the program (callgrind): valgrind/simulation_marks.cpp,
+// or, where valgrind's headers were not there, no_valgrind/simulation_marks.cpp.
 #pragma once
 
 namespace dlroof {

@@ -1,4 +1,4 @@
-// The GPU of gpu_bench.h by CUDA. Part of the CUDA module only.
+// The GPU of bench.h by CUDA. Part of the CUDA module only.
 #pragma once
 
 #include <memory>

@@ -30,7 +30,8 @@ CacheGeometry Simulable(const CacheGeometry& cache, int otherwise);
 // "32 KiB 8-way"
 std::string Text(const CacheGeometry& cache);
 
-// valgrind and its arguments, to count between two marks of `program`'s (bench/simulation_marks.h).
+// valgrind and its arguments, to count between two marks of `program`'s
+// (bench/run/simulation_marks.h).
 std::vector<std::string> CallgrindCommand(const CacheGeometry& first, const CacheGeometry& last,
                                           const std::string& out_file,
                                           const std::vector<std::string>& program);

@@ -95,7 +95,7 @@ std::vector<MemoryGroup> ParseMemoryGroups(std::string_view cgroup);
 
 // --- The edges ---
 
-// counters/topology_hwloc.cpp; includes CPUs that our control group does not allow, so that a
+// counters/cpu/topology_hwloc.cpp; includes CPUs that our control group does not allow, so that a
 // container sees the machine's topology.
 Topology ReadTopology();
 

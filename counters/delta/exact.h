@@ -1,6 +1,6 @@
 // The memory traffic of an implicit-GEMM convolution by exact enumeration: which 32-byte sectors
 // each warp, K-step, CTA tile and wave of CTAs touches. The reference that the fast model
-// (delta_model.h) is judged by; no hardware, no fitted number.
+// (model.h) is judged by; no hardware, no fitted number.
 //
 // Repetitions are counted once: tiles and K-steps whose addresses are translates of each other by
 // whole sectors touch equally many. This makes ResNet-152's layers at batch 256 a matter of

@@ -1,6 +1,6 @@
 // A convolution as the matrix product that an implicit-GEMM kernel on a GPU runs, and where in
 // memory each element of its three matrices lies. The DeLTA-style model stands on this: exact
-// counts (delta_exact.h) and the fast model (delta_model.h).
+// counts (exact.h) and the fast model (model.h).
 #pragma once
 
 #include <array>

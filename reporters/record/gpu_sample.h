@@ -28,7 +28,7 @@ struct GpuSample {
 using GpuSampleField = std::pair<const char*, std::optional<double> GpuSample::*>;
 const std::vector<GpuSampleField>& GpuSampleFields();
 
-// IsClockTooLow of gpu_throttle.h.
+// IsClockTooLow of throttle.h.
 bool IsThrottled(const GpuSample& sample);
 
 // Summary of several repetitions: each quantity's median over those that know it; of

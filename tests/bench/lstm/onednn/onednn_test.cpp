@@ -187,7 +187,7 @@ std::pair<size_t, size_t> Listed(const std::string& name) {
 }
 
 TEST(LstmOnednn, ListsTheMemoryOfACall) {
-  // As CountEveryTensorOnce of lstm_test.cpp has them; plain weights are not padded.
+  // As CountEveryTensorOnce of problem_test.cpp has them; plain weights are not padded.
   constexpr size_t kWeights = 336 + 28 + 21, kStates = 84;
   EXPECT_EQ(Listed("LSTM/cpu/onednn/fwd_inference/f32/t2n3i5h7/peephole/ldigo"),
             (std::pair<size_t, size_t>{4 * kWeights, 4 * (kWeights + 30 + 42 + kStates)}));
