@@ -206,7 +206,7 @@ class TestDamagedNodes:
 
     def test_a_killed_node_keeps_what_it_has_and_goes_on(self, damaged):
         os.remove("out/nodes/n2.json")
-        process = start(NODE, SLURMD_NODENAME="n2", SLURM_PROCID="0", FAKE_DEVICE="none", FAKE_SECONDS="0.5")
+        process = start(NODE, SLURMD_NODENAME="n2", SLURM_PROCID="0", FAKE_DEVICE="none", FAKE_SECONDS="2")
         deadline = time.monotonic() + 30
         journal = Path("out/runs/n2.json.journal")
         while (not journal.exists() or len(journal.read_text().splitlines()) < 2) and time.monotonic() < deadline:
@@ -357,15 +357,16 @@ def meetings(name):
 
 def test_all_begin_each_benchmark_together_in_one_order(at_once):
     names = at_once("n1", "n2", "n3", "n4")
-    running = {name: begin(name, meeting_node(), FAKE_SECONDS="0.3" if name == "n3" else "0") for name in names}
+    running = {name: begin(name, meeting_node(), FAKE_SECONDS="1" if name == "n3" else "0") for name in names}
     for name in names:
         verify(finish(running[name]), [exits(0), says(f"^{name}: whole$")])
     orders = {tuple(one["benchmark"] for one in meetings(name)) for name in names}
     assert len(orders) == 1 and len(orders.pop()) == 5, orders
+    # The others wait for n3 after each but the last of its five benchmarks: 4 s, less what held themselves up.
+    waited = {name: sum(one["waited_seconds"] for one in meetings(name)[1:]) for name in names}
+    assert all(waited[name] > max(0.9, waited["n3"]) for name in names if name != "n3"), waited
     for name in names:
         assert [(one["with"], one["ahead"], "late" in one) for one in meetings(name)] == [(3, 0, False)] * 5, meetings(name)
-        waited = sum(one["waited_seconds"] for one in meetings(name)[1:])  # for n3, after each but the last of its five benchmarks
-        assert waited < 1 if name == "n3" else waited > 0.9, (name, waited)
     verify(run("dlroof cluster gather out -o c.json"), [exits(0), says("^4 nodes met before 5 benchmarks and began them within .* of each other")])
     kept = json.loads(Path("c.json").read_text())
     assert kept["cluster"]["meetings"]["nodes"] == 4 and kept["cluster"]["meetings"]["late"] == [] and "meetings" not in kept["context"]["dlroof"]
@@ -375,10 +376,10 @@ def test_all_begin_each_benchmark_together_in_one_order(at_once):
 def test_a_node_that_never_comes_is_awaited_once_and_left_out(at_once):
     at_once("n1", "n2", "n9")
     before = time.monotonic()
-    running = [begin(name, meeting_node(seconds=1.5)) for name in ("n1", "n2")]
+    running = [begin(name, meeting_node(seconds=5)) for name in ("n1", "n2")]
     for process in running:
         verify(finish(process), [exits(0), says("whole")])
-    assert time.monotonic() - before < 5 * 1.5  # not before each of the five benchmarks
+    assert time.monotonic() - before < 5 * 5  # not before each of the five benchmarks
     assert [one.get("late") for one in meetings("n1")] == [["n9"]] + [None] * 4 and all(one["with"] == 1 for one in meetings("n1")), meetings("n1")
     assert "left out and not awaited again: n9" in Path("out/logs/n1.log").read_text()
     verify(run("dlroof cluster gather out -o c.json"),
@@ -388,7 +389,7 @@ def test_a_node_that_never_comes_is_awaited_once_and_left_out(at_once):
 
 def test_a_killed_node_is_left_out_and_later_waits_for_nobody(at_once):
     names = at_once("n1", "n2", "n3")
-    running = {name: begin(name, meeting_node(seconds=2), FAKE_SECONDS="0.4") for name in names}
+    running = {name: begin(name, meeting_node(seconds=5), FAKE_SECONDS="0.8") for name in names}
     journal, deadline = Path("out/runs/n3.json.journal"), time.monotonic() + 30
     while (not journal.exists() or len(journal.read_text().splitlines()) < 2) and time.monotonic() < deadline:
         time.sleep(0.02)
@@ -404,7 +405,7 @@ def test_a_killed_node_is_left_out_and_later_waits_for_nobody(at_once):
     assert time.monotonic() - before < 40
     # The others' files are whole. The lines of the first process are kept.
     before, after = meetings("n3")[0], meetings("n3")[-1]
-    assert len(meetings("n3")) == 5 and (before["with"], after["with"], after["ahead"]) == (2, 0, 2) and after["waited_seconds"] < 1, meetings("n3")
+    assert len(meetings("n3")) == 5 and (before["with"], after["with"], after["ahead"]) == (2, 0, 2) and after["waited_seconds"] < 10, meetings("n3")
     assert not Path("out/runs/n3.meetings").exists()
     verify(run("dlroof cluster gather out -o c.json"), [exits(0), says("went on without: n3 "), says("no other node began with them: n3 ")])
 
@@ -500,7 +501,7 @@ def test_the_script_of_mpirun_measures_this_host(tmp_path, monkeypatch):
     options = "--option=--allow-run-as-root" if os.geteuid() == 0 else ""
     verify(run(f"{tmp_path}/bin/dlroof cluster script --engine=mpirun -N 1 --out out {options} -o job.sh -- --dlroof_x"), [exits(0)])
     for _ in range(2):
-        done = subprocess.run(["bash", "job.sh"], capture_output=True, text=True, env={**os.environ, "FAKE_DEVICE": "none"}, timeout=60)
+        done = subprocess.run(["bash", "job.sh"], capture_output=True, text=True, env={**os.environ, "FAKE_DEVICE": "none"}, timeout=180)
         assert done.returncode == 0 and "1 of 1 nodes are whole; 3 benchmarks" in done.stderr, done
     assert "nothing is left to do" in done.stderr, done
     facts = json.loads(Path("out/cluster.json").read_text())["cluster"]["nodes"][0]["facts"]
@@ -515,7 +516,7 @@ def test_the_script_of_mpirun_starts_a_process_for_each_gpu(tmp_path, monkeypatc
     shutil.copy(FAKE_BENCH, "bin/dlroof_bench")
     options = "--option=--oversubscribe" + (" --option=--allow-run-as-root" if os.geteuid() == 0 else "")
     verify(run(f"{tmp_path}/bin/dlroof cluster script --engine=mpirun -N 1 --per-gpu 3 --meet-seconds 20 --out out {options} -o job.sh"), [exits(0)])
-    done = subprocess.run(["bash", "job.sh"], capture_output=True, text=True, env={**os.environ, "FAKE_DEVICE": "none", "CUDA_VISIBLE_DEVICES": ""}, timeout=60)
+    done = subprocess.run(["bash", "job.sh"], capture_output=True, text=True, env={**os.environ, "FAKE_DEVICE": "none", "CUDA_VISIBLE_DEVICES": ""}, timeout=180)
     assert done.returncode == 0 and "3 of 3 nodes are whole; 3 benchmarks" in done.stderr and "3 nodes met before 3 benchmarks" in done.stderr, done
     facts = [node["facts"] for node in json.loads(Path("out/cluster.json").read_text())["cluster"]["nodes"]]
     assert [one["gpu"] for one in facts] == ["0", "1", "2"] and len({one["host"] for one in facts}) == 1, facts

@@ -40,7 +40,7 @@ def slurm(folder):
     def run_beside(name, text):
         script = Path(f"{name}.sh")
         script.write_text(f"dlroof={program.resolve()}/dlroof\n{text}")
-        done = subprocess.run(["timeout", "-k", "2", "120", TESTS / "cli/nodes/slurm_nodes.sh", name, "4", "2", script], capture_output=True, text=True)
+        done = subprocess.run(["timeout", "-k", "2", "240", TESTS / "cli/nodes/slurm_nodes.sh", name, "4", "2", script], capture_output=True, text=True)
         assert done.returncode == 0, f"{done.stdout[-3000:]}\n{done.stderr[-3000:]}"
         return done.stdout
     return run_beside
@@ -52,7 +52,7 @@ def statuses(path):
 
 SUBMIT = """
 export FAKE_DEVICE=none FAKE_NAMES='n1 n2 n3 n4' FAKE_SECONDS=%s
-"$dlroof" cluster script --engine=slurm -N 4 --meet-seconds=4 --out out -- --dlroof_x='a b' > job.sh
+"$dlroof" cluster script --engine=slurm -N 4 --meet-seconds=10 --out out -- --dlroof_x='a b' > job.sh
 bash -n job.sh
 """
 
@@ -73,9 +73,9 @@ cat job.out
 
 
 def test_a_node_that_loses_its_power_loses_its_own_benchmark_alone_and_is_the_only_one_measured_again(slurm):
-    out = slurm("pulled", SUBMIT % "1" + """
+    out = slurm("pulled", SUBMIT % "2" + """
 job=$(sbatch --parsable -o job.out job.sh)
-for try in $(seq 300); do [ "$(grep -c benchmark out/runs/n3.json.journal 2> /dev/null)" -ge 2 ] && break; sleep 0.05; done
+for try in $(seq 1200); do [ "$(grep -c benchmark out/runs/n3.json.journal 2> /dev/null)" -ge 2 ] && break; sleep 0.05; done
 pull_plug 3
 while [ -n "$(squeue -h -j "$job" -o %T)" ]; do sleep 0.2; done
 cp out/cluster.json first.json
@@ -95,7 +95,7 @@ cat again.out
     assert [one["node"] for one in first["cluster"]["meetings"]["late"]] == ["n3"] and first["cluster"]["meetings"]["late"][0]["by"] == 3, first["cluster"]["meetings"]
     # Measured later, n3 waits for nobody.
     again = json.loads(Path("pulled/out/nodes/n3.json").read_text())["context"]["dlroof"]["meetings"]
-    assert again[-1]["with"] == 0 and again[-1]["ahead"] == 3 and again[-1]["waited_seconds"] < 1, again
+    assert again[-1]["with"] == 0 and again[-1]["ahead"] == 3 and again[-1]["waited_seconds"] < 5, again
 
 
 def test_each_gpu_of_a_node_has_a_process_that_sees_it_alone(slurm):

@@ -48,7 +48,7 @@ def project(folder):
 
 
 def compare(arguments):
-    return run("ci/compare_commits.sh " + arguments, timeout=120)
+    return run("ci/compare_commits.sh " + arguments, timeout=300)
 
 
 FAKE = " -- --dlroof_machine=none"

@@ -2,16 +2,28 @@
 import json
 import os
 import re
+import shutil
 from pathlib import Path
 
 import pytest
-from checks import DATA, exits, one_sentence, prints, run, verify
+from checks import DATA, DLROOF, QUICK, exits, one_sentence, prints, program, run, verify
 
 NAME = "LSTM/cpu/onednn/fwd_inference/f32/t16n16i32h32"
 CPUS = len(os.sched_getaffinity(0))
 LIBOMP = os.environ.get("DLROOF_LIBOMP")
+# A team loses these in parallel regions. One that took no time is in neither the record nor the waterfall.
+LOST = {"imbalance": "waiting for the slowest thread", "fork_join": "fork and join of parallel regions", "stolen": "waiting for a CPU"}
 needs_libomp = pytest.mark.skipif(
     not LIBOMP, reason="libomp is not there (apt-get install libomp5), or a sanitizer has to be loaded before it")
+
+
+def watched(file, *names, **environment):
+    """Measures what `dlroof explain` measures, but with few repetitions and without the slow count of instructions; explains the file."""
+    Path("names.txt").write_text("\n".join(names))
+    ran = run([program("DLROOF_BENCH"), "--dlroof_explain", "--dlroof_machine=roofs.json", *QUICK.split(), "--dlroof_max_seconds=1",
+               "--dlroof_suite=names.txt", f"--benchmark_filter=^({'|'.join(names)})/real_time", f"--benchmark_out={file}"], timeout=300, **environment)
+    assert ran.code == 0, ran
+    return run(f"dlroof explain {file}")
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -19,18 +31,32 @@ def explained(folder):
     """Explains one LSTM on all CPUs and on one, on roofs that are given."""
     roofs = {"name": "roofs", "device": "cpu", "threads": CPUS, "flops": {"fp32.vector": 1e13}, "bytes": {"dram": 1e12}}
     Path("roofs.json").write_text(json.dumps(roofs))
-    return run(f"dlroof explain {NAME} {NAME}/threads1 --machine=roofs.json -o run.json", timeout=300)
+    return watched("run.json", NAME, f"{NAME}/threads1")
 
 
 def records(file="run.json"):
     return {record["name"]: record for record in json.loads(Path(file).read_text())["records"]}
 
 
+def verify_what_regions_lose(record, ran):
+    """Whichever causes it has on this machine, they add up to what this file computes, and the waterfall names those that there are."""
+    parallel, seconds = record["parallel"], record["time"]["seconds"]
+    lost = parallel["region_seconds"] - parallel["busy_seconds"] / parallel["threads"]
+    # The watched calls may have waited longer for a CPU than those that were timed.
+    longer = min(parallel.get("run_delay_seconds", 0), lost, max(0, parallel["seconds"] - seconds))
+    parts = {part["part"]: part["seconds"] for part in record["time"]["parts"] if part["part"] in LOST}
+    assert sum(parts.values()) == pytest.approx((lost - longer) * seconds / (parallel["seconds"] - longer), abs=1e-5 * seconds), (record, ran)
+    assert 0 < parallel["longest_seconds"] <= parallel["region_seconds"] < parallel["seconds"], record
+    assert parallel["busy_seconds"] <= parallel["threads"] * parallel["longest_seconds"], record
+    waterfall = ran.out.split(NAME + "/threads1")[0]
+    assert {part for part, words in LOST.items() if words in waterfall} == set(parts), (record, ran)
+
+
 def under_libomp(file, **environment):
     """Explains the LSTM in a process whose OpenMP runtime is libomp, and returns its regions."""
-    ran = run(f"dlroof explain {NAME} --machine=roofs.json -o {file}", timeout=300, LD_PRELOAD=LIBOMP, **environment)
+    ran = watched(file, NAME, LD_PRELOAD=LIBOMP, **environment)
     assert ran.code == 0, ran
-    return records(file)[NAME]["parallel"], ran
+    return records(file)[NAME], ran
 
 
 def test_the_parts_add_up_to_the_measured_time(explained):
@@ -45,25 +71,24 @@ def test_the_parts_add_up_to_the_measured_time(explained):
 def test_every_step_of_a_team_is_a_parallel_region(explained):
     parallel = records()[NAME]["parallel"]
     assert parallel["threads"] == CPUS and parallel["regions"] > 15.9, explained  # a mean over passes
-    # On a busy machine the waits for a CPU may be all that the regions lost.
-    assert "fork and join of parallel regions" in explained.out or "waiting for a CPU" in explained.out, explained
+    verify_what_regions_lose(records()[NAME], explained)
     assert "parallel efficiency" in explained.out, explained
 
 
 @needs_libomp
 def test_under_libomp_the_same_regions_are_seen():
-    parallel, ran = under_libomp("libomp.json")
+    record, ran = under_libomp("libomp.json")
+    parallel = record["parallel"]
     libgomps = records()[NAME]["parallel"]
     assert libgomps["source"] == "libgomp's entry points" and parallel["source"].startswith("OMPT of lib"), (libgomps, parallel)
     assert parallel["regions"] == pytest.approx(libgomps["regions"]) and parallel["threads"] == libgomps["threads"], (libgomps, parallel)
-    assert 0 < parallel["longest_seconds"] <= parallel["region_seconds"] < parallel["seconds"], parallel
-    assert parallel["busy_seconds"] <= parallel["threads"] * parallel["longest_seconds"], parallel
-    assert "fork and join of parallel regions" in ran.out or "waiting for a CPU" in ran.out, ran
+    verify_what_regions_lose(record, ran)
 
 
 @needs_libomp
 def test_where_ompt_is_forbidden_the_entry_points_are_watched():
-    parallel, ran = under_libomp("forbidden.json", OMP_TOOL="disabled")
+    record, ran = under_libomp("forbidden.json", OMP_TOOL="disabled")
+    parallel = record["parallel"]
     assert parallel["source"].startswith("libgomp's entry points of lib"), parallel
     assert parallel["regions"] == pytest.approx(records()[NAME]["parallel"]["regions"]), ran
 
@@ -74,15 +99,14 @@ def test_each_benchmark_has_a_waterfall_and_one_sentence(explained):
     assert re.search(r"^  [^|]*% of the time", explained.out, re.M), explained
 
 
-def test_a_file_is_explained_without_measuring(explained):
-    again = run("dlroof explain run.json")
-    assert again.code == 0 and again.out == explained.out, again
-
-
-def test_what_the_largest_part_proposes_is_tried():
-    tried = run(f"dlroof explain {NAME} --try --budget 8 --machine=roofs.json", timeout=180)
-    verify(tried, [exits(0)])
+def test_it_measures_and_tries_what_the_largest_part_proposes():
+    """A file is explained again without measuring, with the same words."""
+    tried = run(f"dlroof explain {NAME} --try --budget 8 --machine=roofs.json -o tried.json", timeout=300)
+    again = run("dlroof explain tried.json")
+    assert tried.code == 0 and again.code == 0 and tried.out.startswith(again.out.rstrip("\n")), (tried, again)
     assert re.search(r"^  (tried on 1 thread|nothing to try)", tried.out, re.M), tried
+    if shutil.which("valgrind") and b"__asan_init" not in Path(DLROOF).read_bytes():
+        assert records("tried.json")[NAME]["parallel"]["instructions"]["all"] > 1000, tried
 
 
 def test_a_file_has_nothing_to_be_tried(explained):

