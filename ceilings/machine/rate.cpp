@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <stdexcept>
+#include <tuple>
 #include <utility>
 
 #include "counters/base/error.h"
@@ -48,13 +49,11 @@ double TimeRatio(const std::vector<double>& single, const std::vector<double>& d
 // Empty when the evidence proves the rate.
 std::string Doubt(const std::vector<double>& single, const std::vector<double>& doubled,
                   const std::vector<double>& all, const RatePolicy& policy) {
-  const auto enough = [](const std::vector<double>& rates, int wanted) {
-    return rates.size() >= static_cast<std::size_t>(wanted);
-  };
-  if (!enough(single, policy.repetitions) || !enough(doubled, policy.doubled))
-    return fmt::format(
-        "only {} clean repetitions of {} and {} of {} with twice the work: other programs ran",
-        single.size(), policy.repetitions, doubled.size(), policy.doubled);
+  for (const auto& [rates, wanted, which] : {std::tuple(&single, policy.repetitions, ""),
+                                             {&doubled, policy.doubled, " with twice the work"}})
+    if (std::ssize(*rates) < wanted)
+      return fmt::format("only {} of the needed {} repetitions{} were clean: other programs ran",
+                         rates->size(), wanted, which);
   const double time_ratio = TimeRatio(single, doubled);
   if (std::abs(time_ratio / 2 - 1) > policy.tolerance)
     return fmt::format("twice the work took {:.3f} times the time, allowed is 2 within {:.1f} %",

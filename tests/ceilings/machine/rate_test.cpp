@@ -121,7 +121,8 @@ TEST(JudgeRate, DoubtsTooFewCleanRepetitions) {
   doubles[1].time.wait_fraction = 0.5;
   const auto rate = Judged(Singles(), doubles);
   EXPECT_FALSE(rate.proved);
-  EXPECT_THAT(rate.reason, HasSubstr("4 clean repetitions of 4 and 1 of 2"));
+  EXPECT_THAT(rate.reason,
+              HasSubstr("only 1 of the needed 2 repetitions with twice the work were clean"));
   EXPECT_EQ(rate.ci95, std::nullopt);  // 5 clean ones carry none
 }
 
