@@ -37,9 +37,10 @@ Value ValueOf(const JsonMember& member, const char* expected) {
   return value;
 }
 
-constexpr std::size_t kWindow = 1 << 20;     // [byte] of the stream that are looked at together
-constexpr std::size_t kPadding = 64;         // [byte] that a reader with vectors may read beyond
-constexpr std::string_view kInArray = "}]";  // what is open around an element
+constexpr std::size_t kFirstWindow = 1 << 14;  // [byte] of the stream that are looked at together,
+constexpr std::size_t kMostWindow = 1 << 20;   // four times as many after each
+constexpr std::size_t kPadding = 64;           // [byte] that a reader with vectors may read beyond
+constexpr std::string_view kInArray = "}]";    // what is open around an element
 
 // '[' and '{' differ in one bit, and so do ']' and '}'.
 constexpr bool Opens(char c) { return (c | 0x20) == '{'; }
@@ -78,8 +79,9 @@ class Walk {
     at_ -= begin_;
     string_begin_ -= std::min(string_begin_, begin_);
     begin_ = 0;
-    if (text_.size() < held + kWindow + kPadding) text_.resize(2 * held + kWindow + kPadding);
-    in_.read(text_.data() + held, kWindow);
+    if (text_.size() < held + window_ + kPadding) text_.resize(2 * held + window_ + kPadding);
+    in_.read(text_.data() + held, static_cast<std::streamsize>(window_));
+    window_ = std::min(4 * window_, kMostWindow);
     end_ = held + static_cast<std::size_t>(in_.gcount());
     return end_ > held;
   }
@@ -157,7 +159,8 @@ class Walk {
   std::istream& in_;
   const Element& element_;
   JsonSkeleton skeleton_;
-  std::string text_;                          // the window, up to end_
+  std::string text_;  // the window, up to end_
+  std::size_t window_ = kFirstWindow;
   std::size_t at_ = 0, begin_ = 0, end_ = 0;  // in it: the next character, what is not yet kept
   std::string open_;                          // closers outside of elements, outermost first
   int depth_ = 0;                             // brackets that are open in an element
