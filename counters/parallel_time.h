@@ -56,6 +56,12 @@ struct InstructionCount {
   bool operator==(const InstructionCount&) const = default;
 };
 
+// An InstructionCount, or the reason why there is none.
+struct CountedInstructions {
+  std::optional<InstructionCount> count;
+  std::string reason;  // set only without `count`
+};
+
 // One call as it was watched.
 struct ParallelTime {
   RegionPass mean;
@@ -75,7 +81,8 @@ struct ParallelTime {
   std::optional<double> executed_over_useful;
   // [1] Loads and stores of vectors by one call, and [byte] of a vector, by the same model.
   std::optional<double> vector_loads, vector_bytes;
-  std::optional<InstructionCount> instructions;  // absent: not counted
+  std::optional<InstructionCount> instructions;
+  std::optional<std::string> instructions_reason;  // why `instructions` were wanted and are absent
   std::string source;  // "libgomp's entry points", "OMPT of libomp.so.5 (...)"
 
   bool operator==(const ParallelTime&) const = default;

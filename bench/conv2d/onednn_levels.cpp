@@ -234,6 +234,9 @@ CoreBlocking BlockingHere(int threads) {
 
 LevelModel Conv2dLevels(const Conv2dCase& conv, std::string_view implementation,
                         std::string_view isa, const CoreBlocking& core) {
+  // AMX kernels work on tiles: their blocks and loads differ from those of vector kernels.
+  if (implementation.find("amx") != std::string_view::npos)
+    return {.why_not = fmt::format("the loops of {} are not modelled", implementation)};
   const bool forward = conv.direction == ProductDirection::kForward;
   const bool dense = conv.problem.stride_h == 1 && conv.problem.stride_w == 1;
   const bool brgemm = implementation.starts_with("brgconv");

@@ -74,7 +74,7 @@ LevelModel LstmLevels(const LstmProblem& problem, LstmDirection direction,
                       std::string_view isa) {
   LevelModel model;
   if (direction == LstmDirection::kBackward || !implementation.starts_with("brgemm") ||
-      problem.p != 0) {
+      implementation.find("amx") != std::string_view::npos || problem.p != 0) {
     model.why_not = fmt::format("the loops of {} by {}{} are not modelled", Key(direction),
                                 implementation, problem.p != 0 ? " with a projection" : "");
     return model;

@@ -61,7 +61,8 @@ double FastestSeconds(const std::function<void()>& run) {
 // Other programs lengthen neither count.
 PartCost CostOf(const std::function<void()>& run, double step_seconds) {
   PartCost cost{FastestSeconds(run), std::nullopt};
-  if (const auto counted = CountInstructions(run, step_seconds)) cost.instructions = counted->all;
+  if (const auto counted = CountInstructions(run, step_seconds).count)
+    cost.instructions = counted->all;
   return cost;
 }
 

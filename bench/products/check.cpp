@@ -34,7 +34,7 @@ struct Rounding {
 constexpr std::array<Rounding, 5> kRoundings = {{{"f64", 0x1p-53, 0, 0},
                                                  {"f32", 0x1p-24, 0, 0},
                                                  {"bf16", 0x1p-24, 0x1p-8, 0},
-                                                 {"f16", 0x1p-24, 0x1p-11, 0},
+                                                 {"f16", 0x1p-24, 0x1p-11, 0x1p-25},
                                                  {"e4m3", 0x1p-19, 0x1p-4, 0x1p-10}}};
 
 struct IntegerRange {

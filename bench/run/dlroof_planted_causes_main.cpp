@@ -100,7 +100,7 @@ Cause InstructionCause(int threads) {
   const auto both = [] { Additions(kUsefulRounds + kOtherRounds); };
   return {PartKind::kInstructions, [] { return 0; }, [both] { Region([both](int) { both(); }); },
           [=](LedgerFacts& facts, double) {
-            auto counted = CountInstructions(both, kMostStepSeconds).value();
+            auto counted = CountInstructions(both, kMostStepSeconds).count.value();
             counted.all *= threads;
             counted.per_second = MeasureInstructionRate();
             facts.roof_seconds = seconds(kUsefulRounds);

@@ -60,8 +60,11 @@ void AddAlone(const std::string& name, const RunSettings& settings, double step_
   const auto call = watched.workload.prepare(settings);
   watched.calls.AddAlone(call, step_seconds);
   if (watched.calls.HasInstructions() || step_seconds <= 0) return;
-  if (const auto counted = SimulateInstructions(name, settings.seed, call.algorithm, call.isa))
-    watched.calls.SetInstructions(*counted);
+  const auto counted = SimulateInstructions(name, settings.seed, call.algorithm, call.isa);
+  if (counted.count)
+    watched.calls.SetInstructions(*counted.count);
+  else
+    watched.calls.AddInstructionsReason(counted.reason);
 }
 
 // Prepares, verifies, counts and times benchmarks, and attaches their results. Google Benchmark

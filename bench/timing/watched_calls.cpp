@@ -177,14 +177,21 @@ void WatchedCalls::AddAlone(const PreparedCall& call, double step_seconds) {
   algorithm_alone_ = call.algorithm;
   alone_seconds_ = SecondsOf(call);
   if (call.parts) parts_ = call.parts(step_seconds);
-  if (const auto counted = CountInstructions(call.run, step_seconds)) SetInstructions(*counted);
+  if (const auto counted = CountInstructions(call.run, step_seconds); counted.count)
+    SetInstructions(*counted.count);
+  else if (step_seconds > 0)
+    instructions_reason_ = counted.reason;
   if (call.smallest)
     if (const auto smallest = call.smallest(); smallest.algorithm == call.algorithm) {
       smallest_seconds_ = SecondsOf(smallest);
-      if (const auto counted = CountInstructions(smallest.run, step_seconds))
+      if (const auto counted = CountInstructions(smallest.run, step_seconds).count)
         smallest_instructions_ = counted->all;
     }
   std::tie(near_seconds_, far_seconds_) = NearAndFarSeconds(call);
+}
+
+void WatchedCalls::AddInstructionsReason(const std::string& reason) {
+  instructions_reason_ = instructions_reason_ ? *instructions_reason_ + "; " + reason : reason;
 }
 
 void WatchedCalls::SetInstructions(const InstructionCount& count) {
@@ -216,6 +223,7 @@ std::optional<ParallelTime> WatchedCalls::Mean() const {
     time.far_seconds = far_seconds_;
     time.instructions = instructions_;
     if (time.instructions) time.instructions->smallest = smallest_instructions_;
+    if (!time.instructions) time.instructions_reason = instructions_reason_;
   }
   return time;
 }

@@ -22,6 +22,8 @@ class WatchedCalls {
   bool HasInstructions() const { return instructions_.has_value(); }
   // Takes the count of the call that runs alone, made elsewhere.
   void SetInstructions(const InstructionCount& count);
+  // Adds a reason why that call's instructions are not counted.
+  void AddInstructionsReason(const std::string& reason);
   // One call, mean over the undisturbed passes, or over the least disturbed quarter where each was
   // disturbed; absent without a pass.
   std::optional<ParallelTime> Mean() const;
@@ -40,6 +42,7 @@ class WatchedCalls {
   std::optional<double> executed_over_useful_, vector_loads_, vector_bytes_, alone_seconds_,
       smallest_seconds_, smallest_instructions_, near_seconds_, far_seconds_;
   std::optional<InstructionCount> instructions_;
+  std::optional<std::string> instructions_reason_;
   std::string algorithm_, algorithm_alone_, why_not_;
 };
 

@@ -54,19 +54,22 @@ SimulatedRun RunSimulated(const std::string& name, unsigned seed,
   return {ReadFileIfAny(file + ".1"), std::move(said)};
 }
 
-std::optional<InstructionCount> SimulateInstructions(const std::string& name, unsigned seed,
-                                                     const std::string& algorithm,
-                                                     const std::string& isa) {
-  if (!IsInPath("valgrind")) return std::nullopt;
+CountedInstructions SimulateInstructions(const std::string& name, unsigned seed,
+                                         const std::string& algorithm, const std::string& isa) {
+  if (!IsInPath("valgrind")) return {std::nullopt, "valgrind is not installed"};
   try {
     const auto run = RunSimulated(name, seed, CallgrindWithoutCaches);
-    if (run.said.value("algorithm", "") != algorithm || run.said.value("isa", "") != isa)
-      return std::nullopt;
-    return InstructionCount{.all = CallgrindInstructions(run.counts),
-                            .from = Provenance::kSimulated,
-                            .how = "callgrind"};
-  } catch (const std::exception&) {  // an interrupt, or a program that valgrind cannot run
-    return std::nullopt;
+    const std::string its_algorithm = run.said.value("algorithm", ""),
+                      its_isa = run.said.value("isa", "");
+    if (its_algorithm != algorithm || its_isa != isa)
+      return {std::nullopt, fmt::format("under valgrind the library chooses {} ({}), not {} ({})",
+                                        its_algorithm, its_isa, algorithm, isa)};
+    return {InstructionCount{.all = CallgrindInstructions(run.counts),
+                             .from = Provenance::kSimulated,
+                             .how = "callgrind"},
+            ""};
+  } catch (const std::exception& error) {  // an interrupt, or a program that valgrind cannot run
+    return {std::nullopt, fmt::format("valgrind: {}", error.what())};
   }
 }
 

@@ -25,11 +25,11 @@ using SimulationCommand = std::function<std::vector<std::string>(
 // program's last line where it fails.
 SimulatedRun RunSimulated(const std::string& name, unsigned seed, const SimulationCommand& command);
 
-// The instructions of one call of the benchmark on one thread, as callgrind counts them, in some
-// seconds and fifty times the call's own. Absent where valgrind is missing or fails, and where the
-// library makes another call of it there than `algorithm` with `isa`: valgrind knows no AVX-512.
-std::optional<InstructionCount> SimulateInstructions(const std::string& name, unsigned seed,
-                                                     const std::string& algorithm,
-                                                     const std::string& isa);
+// Counts the instructions of one call of the benchmark on one thread by callgrind, in some seconds
+// and fifty times the call's own. Gives a reason instead where valgrind is missing or fails, and
+// where the library chooses another implementation under valgrind (which knows no AVX-512) than
+// `algorithm` with `isa`.
+CountedInstructions SimulateInstructions(const std::string& name, unsigned seed,
+                                         const std::string& algorithm, const std::string& isa);
 
 }  // namespace dlroof

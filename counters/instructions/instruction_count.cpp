@@ -1,6 +1,7 @@
 #include "counters/instructions/instruction_count.h"
 
 #include <stdexcept>
+#include <utility>
 
 #include "counters/instructions/stepped.h"
 #include "counters/perf/access.h"
@@ -29,16 +30,16 @@ std::optional<InstructionCount> ByHardware(const std::function<void()>& run) {
 
 }  // namespace
 
-std::optional<InstructionCount> CountInstructions(const std::function<void()>& run,
-                                                  double step_seconds) {
-  if (auto counted = ByHardware(run)) return counted;
-  if (step_seconds <= 0) return std::nullopt;
+CountedInstructions CountInstructions(const std::function<void()>& run, double step_seconds) {
+  if (auto counted = ByHardware(run)) return {std::move(counted), ""};
+  if (step_seconds <= 0) return {std::nullopt, "no hardware counter, and no single steps wanted"};
   const auto steps = StepThrough(run, step_seconds);
-  if (!steps.counts) return std::nullopt;
-  return InstructionCount{.all = static_cast<double>(steps.counts->all),
-                          .arithmetic = static_cast<double>(steps.counts->arithmetic),
-                          .generated = static_cast<double>(steps.counts->generated),
-                          .how = "single steps"};
+  if (!steps.counts) return {std::nullopt, steps.why};
+  return {InstructionCount{.all = static_cast<double>(steps.counts->all),
+                           .arithmetic = static_cast<double>(steps.counts->arithmetic),
+                           .generated = static_cast<double>(steps.counts->generated),
+                           .how = "single steps"},
+          ""};
 }
 
 }  // namespace dlroof

@@ -12,9 +12,8 @@ namespace dlroof {
 
 // Counts the instructions of one execution of `run`, which must stay on the calling thread:
 //   by hardware, where perf events give them (`arithmetic` and `generated` are absent then);
-//   else by single steps of a child process (stepped.h), which take some microseconds each; absent
-//   where they take longer than `step_seconds` (0: none are made), or the system has none.
-std::optional<InstructionCount> CountInstructions(const std::function<void()>& run,
-                                                  double step_seconds);
+//   else by single steps of a child process (stepped.h), which may spend `step_seconds` of CPU time
+//   (0: no steps are made).
+CountedInstructions CountInstructions(const std::function<void()>& run, double step_seconds);
 
 }  // namespace dlroof

@@ -24,9 +24,10 @@ struct Stepped {
 
 // Forks; the child, which has the calling thread alone, sets the trap flag (Intel SDM volume 3,
 // "Single-Step Exception Condition"; AMD APM volume 2, "Single Stepping"), executes `run` once and
-// ends. The child takes what `run` does with it. A step takes some microseconds: steps end, without
-// counts, after `most_seconds`. `run` must wait for no other thread, and must not block SIGTRAP.
-Stepped StepThrough(const std::function<void()>& run, double most_seconds);
+// ends. The child takes what `run` does with it. A step takes 3 to 7 us: steps end, without counts,
+// when the child has spent `most_cpu_seconds`. `run` must wait for no other thread, and must not
+// block SIGTRAP.
+Stepped StepThrough(const std::function<void()>& run, double most_cpu_seconds);
 
 struct AddressRange {
   std::uint64_t begin = 0, end = 0;  // [byte] the end is outside

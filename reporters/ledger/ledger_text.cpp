@@ -105,7 +105,10 @@ std::string Text(const InstructionCount& count) {
 }
 
 std::string InstructionSentence(const ParallelTime& parallel) {
-  if (!parallel.instructions) return "";
+  if (!parallel.instructions)
+    return parallel.instructions_reason
+               ? "instructions not counted: " + *parallel.instructions_reason
+               : "";
   const auto& count = *parallel.instructions;
   auto sentence = fmt::format("on one thread {} ({})", Text(count), count.how);
   const auto alone = parallel.threads == 1 ? parallel.mean.seconds : parallel.alone_seconds;

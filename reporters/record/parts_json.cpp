@@ -126,6 +126,10 @@ constexpr JsonReading<ParallelTime> kParallel[] = {
     {"executed_over_useful", ReadNumber<&ParallelTime::executed_over_useful>},
     {"far_seconds", ReadNumber<&ParallelTime::far_seconds>},
     {"instructions", ReadInstructions},
+    {"instructions_reason",
+     [](const JsonMember& member, ParallelTime& time) {
+       time.instructions_reason = std::string(member.Text());
+     }},
     {"near_seconds", ReadNumber<&ParallelTime::near_seconds>},
     {"passes", ReadPasses},
     {"smallest_seconds", ReadNumber<&ParallelTime::smallest_seconds>},
@@ -247,6 +251,7 @@ nlohmann::json ToJson(const ParallelTime& time) {
             {"vector_bytes", time.vector_bytes}},
            object);
   if (time.instructions) object["instructions"] = ToJson(*time.instructions);
+  if (time.instructions_reason) object["instructions_reason"] = *time.instructions_reason;
   for (const auto& pass : time.passes) object["passes"].push_back(ToJson(pass));
   return object;
 }

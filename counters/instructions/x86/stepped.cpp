@@ -5,6 +5,7 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <ucontext.h>
 #include <unistd.h>
 
@@ -14,7 +15,6 @@
 #include <vector>
 
 #include "counters/base/files.h"
-#include "counters/cpu/clocks.h"
 #include "counters/instructions/x86/instruction_kind.h"
 
 namespace dlroof {
@@ -26,7 +26,7 @@ constexpr long long kTrapFlag = 0x100;
 struct Steps {
   StepCounts counts;       // of what was stepped last
   StepCounts of_nothing;   // the same of an empty call: marks, the call itself
-  bool over_time = false;  // `most_seconds` passed
+  bool over_time = false;  // `most_cpu_seconds` are spent
   bool done = false;
 };
 
@@ -34,10 +34,17 @@ struct Steps {
 struct Stepping {
   Steps* steps = nullptr;
   std::vector<AddressRange> generated;
-  double deadline = 0;  // [s] of WallSeconds
-  long long last = 0;   // address of the instruction before
+  double most_cpu_seconds = 0;  // [s] of the child's CPU time
+  long long last = 0;           // address of the instruction before
 };
 Stepping the_stepping;
+
+// The child's own CPU time: on a busy machine a budget of wall-clock time would end sooner.
+double CpuSeconds() {
+  timespec now{};
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+  return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
+}
 
 void Count(long long address) {
   constexpr std::uint64_t kStepsBetweenLooks = 256;
@@ -48,7 +55,7 @@ void Count(long long address) {
   const auto at = static_cast<std::uint64_t>(address);
   for (const auto& [begin, end] : the_stepping.generated)
     if (begin <= at && at < end) ++counts.generated;
-  if (counts.all % kStepsBetweenLooks == 0 && WallSeconds() > the_stepping.deadline)
+  if (counts.all % kStepsBetweenLooks == 0 && CpuSeconds() > the_stepping.most_cpu_seconds)
     the_stepping.steps->over_time = true;
 }
 
@@ -82,16 +89,17 @@ void TakeSignalStack() {
   sigaltstack(&stack, nullptr);
 }
 
-[[noreturn]] void StepInChild(const std::function<void()>& run, double most_seconds) {
-  constexpr unsigned kGraceSeconds = 20;
+[[noreturn]] void StepInChild(const std::function<void()>& run, double most_cpu_seconds) {
+  // A call that blocks takes no CPU time: the alarm ends it, also beside other busy processes.
+  constexpr unsigned kGraceSeconds = 20, kWallPerCpu = 4;
   prctl(PR_SET_PDEATHSIG, SIGKILL);
-  alarm(static_cast<unsigned>(std::ceil(most_seconds)) + kGraceSeconds);
+  alarm(kWallPerCpu * static_cast<unsigned>(std::ceil(most_cpu_seconds)) + kGraceSeconds);
   TakeSignalStack();
   struct sigaction action {};
   action.sa_sigaction = OnTrap;
   action.sa_flags = SA_SIGINFO | SA_ONSTACK;
   sigaction(SIGTRAP, &action, nullptr);
-  the_stepping.deadline = WallSeconds() + most_seconds;
+  the_stepping.most_cpu_seconds = most_cpu_seconds;
   const std::function<void()> nothing = [] {};
   CountsOf(nothing);  // its first time finds symbols
   the_stepping.steps->of_nothing = CountsOf(nothing);
@@ -102,9 +110,10 @@ void TakeSignalStack() {
 
 std::uint64_t Less(std::uint64_t all, std::uint64_t some) { return all > some ? all - some : 0; }
 
-Stepped ResultOf(const Steps& steps, double most_seconds) {
+Stepped ResultOf(const Steps& steps, double most_cpu_seconds) {
   if (steps.over_time)
-    return {std::nullopt, fmt::format("single steps took longer than {} s", most_seconds)};
+    return {std::nullopt,
+            fmt::format("single steps took more than {} s of CPU time", most_cpu_seconds)};
   if (!steps.done) return {std::nullopt, "the process that stepped through the call ended before"};
   if (steps.of_nothing.all == 0) return {std::nullopt, "the system makes no single steps"};
   const auto& [all, arithmetic, generated] = steps.counts;
@@ -132,21 +141,21 @@ std::vector<AddressRange> GeneratedCode(std::string_view maps) {
   return ranges;
 }
 
-Stepped StepThrough(const std::function<void()>& run, double most_seconds) {
+Stepped StepThrough(const std::function<void()>& run, double most_cpu_seconds) {
   void* page =
       mmap(nullptr, sizeof(Steps), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   if (page == MAP_FAILED) return {std::nullopt, "no memory for counts"};
   the_stepping = {.steps = new (page) Steps,
                   .generated = GeneratedCode(ReadFileIfAny("/proc/self/maps"))};
   const pid_t child = fork();
-  if (child == 0) StepInChild(run, most_seconds);
+  if (child == 0) StepInChild(run, most_cpu_seconds);
   int status = 0;
   while (child > 0 && waitpid(child, &status, 0) < 0 && errno == EINTR) {
   }
   const Steps steps = *the_stepping.steps;
   munmap(page, sizeof(Steps));
   if (child < 0) return {std::nullopt, "no process for single steps could be started"};
-  return ResultOf(steps, most_seconds);
+  return ResultOf(steps, most_cpu_seconds);
 }
 
 }  // namespace dlroof

@@ -100,5 +100,20 @@ TEST(MatmulInputs, ExactSumsOfIntegersFitTheirTypes) {
   }
 }
 
+// Below 2^-14 the numbers of f16 are 2^-24 apart: the nearest one may be off by 2^-25, however
+// small the result is. A product of one term has no other error to hide that in.
+TEST(MatmulCheck, ASubnormalF16ResultMayBeOffByHalfItsSpacing) {
+  const auto one = CheckedCase("fwd/f16/m1n1k1");
+  auto inputs = SeededInputs(one, 5);
+  MatrixOf(inputs, Matrix::kA) = {0x1p-8F};
+  MatrixOf(inputs, Matrix::kB) = {0x1.4b8p-9F};
+  const double exact = 0x1.4b8p-17;  // 9.88e-6, 165.75 times 2^-24
+  for (const auto& [steps, right] : {std::pair{166, true}, {165, false}, {167, false}}) {
+    const auto found = CheckOutput(
+        one, inputs, ProductOutput<float>{{static_cast<float>(steps * 0x1p-24)}, {}}, 5);
+    EXPECT_EQ(found.ok, right) << steps << " x 2^-24 for " << exact << ": " << found.max_error;
+  }
+}
+
 }  // namespace
 }  // namespace dlroof

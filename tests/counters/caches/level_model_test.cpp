@@ -189,5 +189,17 @@ TEST(CacheWays, AreThoseOfTheDataCacheOfTheLevel) {
   EXPECT_EQ(CacheWays(Level::kL1, 0, folder), 0);
 }
 
+// The loop nests describe vector registers; kernels that work on tiles have other blocks and loads.
+TEST(LevelModels, AreAbsentForAmxKernels) {
+  const auto conv = ConvModel("n1c64h28w28k64r3s3_p1", "brgconv:avx512_core_amx_bf16");
+  EXPECT_TRUE(conv.nests.empty());
+  EXPECT_EQ(conv.why_not, "the loops of brgconv:avx512_core_amx_bf16 are not modelled");
+  const auto lstm =
+      LstmLevels(ParseLstmProblem("t16n16i32h64"), LstmDirection::kForwardInference,
+                 ElementBytes(LstmTypeOf("bf16")), "brgemm:avx512_core_amx", "avx512_core_amx");
+  EXPECT_TRUE(lstm.nests.empty());
+  EXPECT_EQ(lstm.why_not, "the loops of fwd_inference by brgemm:avx512_core_amx are not modelled");
+}
+
 }  // namespace
 }  // namespace dlroof
