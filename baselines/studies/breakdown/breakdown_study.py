@@ -3,9 +3,9 @@
 
     for suite in paper resnet50; do
       build/dlroof_bench --dlroof_suite=$suite --dlroof_types=f32 --dlroof_explain --benchmark_out=$suite.json; done
-    ledger_study.py tables STORED.json --runs paper.json resnet50.json
-    ledger_study.py perturbation build/dlroof build/dlroof_bench STORED.json     # times with and without the passes, by turns
-    ledger_study.py planted build/dlroof_planted_causes STORED.json --libomp libomp.so.5    # each five times; without PROGRAM the stored table
+    breakdown_study.py tables STORED.json --runs paper.json resnet50.json
+    breakdown_study.py perturbation build/dlroof build/dlroof_bench STORED.json     # times with and without the passes, by turns
+    breakdown_study.py planted build/dlroof_planted_causes STORED.json --libomp libomp.so.5    # each five times; without PROGRAM the stored table
 
 `tables` keeps each record's parts in STORED.json and prints the tables; with STORED.json alone it prints those of a stored study.
 """
