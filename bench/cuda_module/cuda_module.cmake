@@ -1,7 +1,8 @@
 # libdlroof_cuda.so: everything that needs a CUDA library, opened at run time by the programs, which link none. Included
-# by the root's CMakeLists.txt after the rooms.
+# by the root's CMakeLists.txt after the modules.
 #
-# The module is the rooms that see CUDA with their kernels, and of the other rooms what the linker finds they need.
+# It is linked from the modules of ci/modules.txt that are built if CUDA is there, their kernels, and of the other modules the
+# objects that these need.
 if(NOT DLROOF_IF_cuda)
   return()
 endif()
@@ -24,7 +25,7 @@ function(dlroof_architectures result fallback)
   endif()
   set(${result} ${chosen} PARENT_SCOPE)
 endfunction()
-# Kernels in a room: every *.cu. One whose name ends in _N uses instructions that begin with architecture N, or that only some
+# Kernels of a module: every *.cu. One whose name ends in _N uses instructions that begin with architecture N, or that only some
 # have. Where none of those that were asked for has them, it is compiled for one that does and never launched.
 dlroof_architectures(dlroof_archs_80 80-real 80 999)
 dlroof_architectures(dlroof_archs_89 89-real 89 89 120 121)
@@ -37,16 +38,16 @@ if(DLROOF_WERROR)
   list(APPEND dlroof_cuda_warnings --Werror=all-warnings -Xcompiler=-Werror)
 endif()
 
-# dlroof_kernels(ROOM): an OBJECT library for each group of the room's kernels; C++17.
-function(dlroof_kernels room)
-  get_target_property(folder ${room} DLROOF_ROOM)
-  file(GLOB sources CONFIGURE_DEPENDS "${CMAKE_SOURCE_DIR}/${folder}/*.cu")
+# dlroof_kernels(MODULE): an OBJECT library for each group of the module's kernels; C++17.
+function(dlroof_kernels module)
+  string(REPLACE "/" "_" target "${module}")
+  file(GLOB sources CONFIGURE_DEPENDS "${CMAKE_SOURCE_DIR}/${module}/*.cu")
   foreach(source IN LISTS sources)
     set(group all)
     if(source MATCHES "_([0-9]+a?)\\.cu$")
       set(group ${CMAKE_MATCH_1})
     endif()
-    set(kernels ${room}_kernels_${group})
+    set(kernels ${target}_kernels_${group})
     if(NOT TARGET ${kernels})
       add_library(${kernels} OBJECT)
       set_target_properties(${kernels} PROPERTIES POSITION_INDEPENDENT_CODE ON CUDA_STANDARD 17 CUDA_STANDARD_REQUIRED ON
@@ -60,8 +61,11 @@ function(dlroof_kernels room)
   set(dlroof_kernel_targets ${dlroof_kernel_targets} PARENT_SCOPE)
 endfunction()
 set(dlroof_kernel_targets "")
-foreach(room IN LISTS dlroof_cuda_rooms)
-  dlroof_kernels(${room})
+set(dlroof_cuda_targets "")
+foreach(module IN LISTS dlroof_cuda_modules)
+  dlroof_kernels(${module})
+  string(REPLACE "/" "_" module "${module}")
+  list(APPEND dlroof_cuda_targets ${module})
 endforeach()
 
 set(dlroof_cuda_rpath "$ORIGIN" "$ORIGIN/../nvidia/cu${dlroof_cuda_major}/lib" "$ORIGIN/../nvidia/cudnn/lib")
@@ -73,11 +77,11 @@ foreach(library IN ITEMS "${DLROOF_CUBLASLT_LIBRARY}" "${DLROOF_CUPTI_LIBRARY}" 
 endforeach()
 list(REMOVE_DUPLICATES dlroof_cuda_rpath)
 
-add_library(dlroof_rooms_archive STATIC EXCLUDE_FROM_ALL)
-foreach(room IN LISTS dlroof_rooms)
-  target_sources(dlroof_rooms_archive PRIVATE $<TARGET_OBJECTS:${room}>)
+add_library(dlroof_archive STATIC EXCLUDE_FROM_ALL)
+foreach(target IN LISTS dlroof_targets)
+  target_sources(dlroof_archive PRIVATE $<TARGET_OBJECTS:${target}>)
 endforeach()
-set_target_properties(dlroof_rooms_archive PROPERTIES LINKER_LANGUAGE CXX)
+set_target_properties(dlroof_archive PROPERTIES LINKER_LANGUAGE CXX)
 
 # CMake pads a build RUNPATH with an empty entry, so the installed one serves from the start.
 set(dlroof_cuda_map "${CMAKE_SOURCE_DIR}/bench/cuda_module/cuda_module.map")
@@ -85,8 +89,7 @@ add_library(dlroof_cuda MODULE)
 set_target_properties(dlroof_cuda PROPERTIES LIBRARY_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}" LINKER_LANGUAGE CXX
                       BUILD_WITH_INSTALL_RPATH ON INSTALL_RPATH "${dlroof_cuda_rpath}" LINK_DEPENDS "${dlroof_cuda_map}")
 target_link_options(dlroof_cuda PRIVATE LINKER:-z,now LINKER:-z,defs "LINKER:--version-script,${dlroof_cuda_map}")
-target_link_libraries(dlroof_cuda PRIVATE dlroof_flags ${dlroof_cuda_rooms} ${dlroof_kernel_targets} dlroof_rooms_archive dlroof_cuda_libraries fmt::fmt
-                      ${DLROOF_SEES_utf8proc} ${DLROOF_SEES_hwloc} ${DLROOF_SEES_simdjson})
+target_link_libraries(dlroof_cuda PRIVATE dlroof_flags ${dlroof_cuda_targets} ${dlroof_kernel_targets} dlroof_archive dlroof_cuda_libraries)
 install(TARGETS dlroof_cuda LIBRARY DESTINATION bin)
 # The programs refuse a module of another build.
 foreach(program IN ITEMS dlroof dlroof_bench)

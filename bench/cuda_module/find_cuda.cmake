@@ -1,11 +1,11 @@
-# Where CUDA is, for the rooms that see it. Sets DLROOF_IF_cuda, DLROOF_IF_cudnn and DLROOF_IF_cuda_no_cudnn for ci/rooms.txt
+# Where CUDA is, for the modules that need it. Sets DLROOF_IF_cuda, DLROOF_IF_cudnn and DLROOF_IF_cuda_no_cudnn for ci/modules.txt
 # and makes the target dlroof_cuda_libraries.
 #
 # A toolkit of 12.6 or newer serves, as does CUDA 13 out of PyPI's wheels (ci/requirements-gpu.txt). It is looked for in
 # DLROOF_CUDA_ROOT, else by nvcc on PATH, CUDA_PATH, CUDA_HOME, /usr/local/cuda. Without cuDNN 9.8 the module has everything but
 # cuDNN's benchmarks: ceilings and counters of a GPU need none.
 set(DLROOF_CUDA_ROOT "" CACHE PATH "CUDA toolkit, or the wheels' folder nvidia/cu13 (empty: looked for)")
-set(DLROOF_CUDNN_ROOT "" CACHE STRING "cuDNN 9.8 or newer where it lies elsewhere than CUDA (empty: looked for; OFF: none)")
+set(DLROOF_CUDNN_ROOT "" CACHE STRING "cuDNN 9.8 or newer where it is elsewhere than CUDA (empty: looked for; OFF: none)")
 set(DLROOF_CUDA_ARCHS "" CACHE STRING "architectures of the kernels, as in CMAKE_CUDA_ARCHITECTURES (empty: every one; 90-real builds faster)")
 
 # Says why there will be no module; ends the configuration where one was asked for.
@@ -45,7 +45,7 @@ function(dlroof_find_cuda_root result)
   set(${result} "${folder}" PARENT_SCOPE)
 endfunction()
 
-# NAME: header and libraries that lie together below one of ROOTS; wheels have no unversioned name.
+# NAME: header and libraries that are together below one of ROOTS; wheels have no unversioned name.
 # Sets NAME_INCLUDE and NAME_LIBRARY, or leaves them empty.
 function(dlroof_find_cuda_library name header roots)
   cmake_parse_arguments(PARSE_ARGV 3 library "" "" "NAMES")
@@ -123,7 +123,7 @@ foreach(wanted IN ITEMS
   file(REAL_PATH "${DLROOF_${dlroof_name}_LIBRARY}" dlroof_real)
   cmake_path(IS_PREFIX dlroof_cuda_root "${dlroof_real}" NORMALIZE dlroof_inside)
   if(NOT dlroof_inside)
-    string(APPEND dlroof_cuda_missing " a ${dlroof_header} whose library is its own (${dlroof_real} lies elsewhere)")
+    string(APPEND dlroof_cuda_missing " a ${dlroof_header} whose library is its own (${dlroof_real} is elsewhere)")
   endif()
 endforeach()
 if(dlroof_cuda_missing)

@@ -1,0 +1,1 @@
+dlroof_embed(CompletionScripts *.bash)
